@@ -1,0 +1,185 @@
+// Package calltree models call trees: what samples say when their stacks are
+// merged by function.
+//
+// A call node is a function in one calling context; its call node path is the
+// list of functions from the root to it. The shape of a tree is kept apart from
+// its numbers:
+//
+//   - Table is the shape: one row per call node, depth first, parents before
+//     children, siblings by function. Many trees may share one Table.
+//   - Tree is a Table with numbers: self (samples whose stack ends in the node)
+//     and total (self plus the totals of the children).
+//   - Forest is a growing dictionary of call node paths in order of first
+//     appearance, parents before children. It is what an importer or a store
+//     keeps warm; a Table is cut out of it for an answer.
+//   - Vector is a sparse set of self values over a Table or a Forest: what one
+//     profile says.
+//   - Pattern finds call paths (`A;**;B`).
+//
+// Everything here is a pure value: no context, no I/O, no logging, and no
+// recursion on the depth of a stack. All passes are linear in the number of
+// nodes. The package does not read files, does not know runs or stores, and
+// does not decide which names are equal: functions arrive under the name that
+// identifies them.
+package calltree
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// NoNode is the parent of a root.
+const NoNode = int32(-1)
+
+// Table is the shape of call trees: 16 bytes per call node.
+//
+// Invariants, verified by Check:
+//
+//	T1  rows are in depth-first order, so Parent[n] < n and the subtree of n is
+//	    the rows [n, End[n]);
+//	T2  roots have Parent NoNode and Depth 0; there may be many;
+//	T3  siblings have strictly increasing Func.
+//
+// A Table is immutable once built and safe for concurrent use.
+type Table struct {
+	Functions []profile.Function // in display order of ties; indexed by Func
+
+	Parent []int32
+	Func   []int32
+	Depth  []int32
+	End    []int32
+}
+
+// Len returns the number of call nodes.
+func (t *Table) Len() int { return len(t.Parent) }
+
+// Name returns the function name of node n.
+func (t *Table) Name(n int32) string { return t.Functions[t.Func[n]].Name }
+
+// Path returns the function names from the root to node n.
+func (t *Table) Path(n int32) []string {
+	names := make([]string, t.Depth[n]+1)
+	for ; n != NoNode; n = t.Parent[n] {
+		names[t.Depth[n]] = t.Name(n)
+	}
+	return names
+}
+
+// Check verifies the invariants.
+func (t *Table) Check() error {
+	for n := range int32(t.Len()) {
+		p := t.Parent[n]
+		switch {
+		case p == NoNode && t.Depth[n] != 0, p != NoNode && (p >= n || t.Depth[n] != t.Depth[p]+1):
+			return fmt.Errorf("node %d: parent %d, depth %d", n, p, t.Depth[n])
+		case t.End[n] <= n || int(t.End[n]) > t.Len() || p != NoNode && t.End[n] > t.End[p]:
+			return fmt.Errorf("node %d: subtree ends at %d", n, t.End[n])
+		case t.Func[n] < 0 || int(t.Func[n]) >= len(t.Functions):
+			return fmt.Errorf("node %d: function %d of %d", n, t.Func[n], len(t.Functions))
+		}
+		end := int32(t.Len())
+		if p != NoNode {
+			end = t.End[p]
+		}
+		if s := t.End[n]; s < end && (t.Parent[s] != p || t.Func[s] <= t.Func[n]) {
+			return fmt.Errorf("node %d: next sibling %d has parent %d, function %d", n, s, t.Parent[s], t.Func[s])
+		}
+	}
+	return nil
+}
+
+// Tree is a Table with the numbers of one value type.
+type Tree struct {
+	*Table
+	Type  profile.ValueType
+	Self  []int64 // in Type's unit
+	Total []int64 // self plus the totals of the children
+}
+
+// NewTree adds totals to self values, which the tree then owns.
+func NewTree(t *Table, typ profile.ValueType, self []int64) *Tree {
+	return &Tree{Table: t, Type: typ, Self: self, Total: totals(t, self)}
+}
+
+// totals sums self values towards the roots: one backward pass.
+func totals(t *Table, self []int64) []int64 {
+	total := slices.Clone(self)
+	for n := len(total) - 1; n >= 0; n-- {
+		if p := t.Parent[n]; p != NoNode {
+			total[p] += total[n]
+		}
+	}
+	return total
+}
+
+// RootTotal returns the sum over all nodes of the absolute self value, the 100 %
+// of every share. Without negative values it is the sum of the roots' totals.
+func (t *Tree) RootTotal() int64 {
+	var sum int64
+	for _, v := range t.Self {
+		if v < 0 {
+			v = -v
+		}
+		sum += v
+	}
+	return sum
+}
+
+// Shown reports for every node whether a tree view lists it: its total is not
+// zero, or a child is shown.
+func (t *Tree) Shown() []bool {
+	shown := make([]bool, t.Len())
+	for n := t.Len() - 1; n >= 0; n-- {
+		if t.Total[n] != 0 {
+			shown[n] = true
+		}
+		if p := t.Parent[n]; p != NoNode && shown[n] {
+			shown[p] = true
+		}
+	}
+	return shown
+}
+
+// Children appends the children of n (NoNode: the roots) to buf in display
+// order: by absolute total descending, ties by function.
+func (t *Tree) Children(n int32, buf []int32) []int32 {
+	from := len(buf)
+	c, end := n+1, int32(t.Len())
+	if n != NoNode {
+		end = t.End[n]
+	}
+	for ; c < end; c = t.End[c] {
+		buf = append(buf, c)
+	}
+	slices.SortStableFunc(buf[from:], func(a, b int32) int { return cmp.Compare(abs(t.Total[b]), abs(t.Total[a])) })
+	return buf
+}
+
+// Walk visits the shown nodes in display order, depth first. Visit returns
+// false to leave out what is below the node.
+func (t *Tree) Walk(visit func(n int32) bool) {
+	shown := t.Shown()
+	var stack []int32
+	push := func(n int32) {
+		from := len(stack)
+		stack = t.Children(n, stack)
+		slices.Reverse(stack[from:])
+	}
+	for push(NoNode); len(stack) > 0; {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if shown[n] && visit(n) {
+			push(n)
+		}
+	}
+}
+
+func abs(v int64) int64 {
+	if v < 0 {
+		return -v
+	}
+	return v
+}

@@ -1,0 +1,304 @@
+package calltree
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/dendroprof/dendro/internal/prefixtree"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Forest is a growing dictionary of functions, identified by name alone, and of
+// call node paths over them. Ids are dense, in order of first appearance; a
+// parent's id is lower than its children's. The zero value is empty and ready.
+//
+// A Forest is filled by one goroutine. Reading is safe while nobody fills it.
+type Forest struct {
+	Functions []profile.Function // the name is the identity
+	// Paths holds call node paths: Parent is a path or NoNode, Item a function.
+	Paths prefixtree.Tree
+
+	names map[string]int32
+
+	order  sync.Mutex
+	byName []int32 // rank of each function in byte order of names; a cache
+}
+
+// Function interns a function by its name. Attributes that the known one lacks
+// are filled in; of two different ones the smaller stays, so that the result
+// does not depend on the order of arrival.
+func (f *Forest) Function(fn profile.Function) int32 {
+	if id, ok := f.names[fn.Name]; ok {
+		mergeAttributes(&f.Functions[id], fn)
+		return id
+	}
+	if f.names == nil {
+		f.names = map[string]int32{}
+	}
+	id := int32(len(f.Functions))
+	f.Functions = append(f.Functions, fn)
+	f.names[fn.Name] = id
+	return id
+}
+
+// FindFunction returns the id of the function of that name.
+func (f *Forest) FindFunction(name string) (int32, bool) {
+	id, ok := f.names[name]
+	return id, ok
+}
+
+// Path interns the path that calls function fn from parent (NoNode: a root).
+func (f *Forest) Path(parent, fn int32) int32 { return f.Paths.Child(parent, fn) }
+
+// Load replaces the content by what a store kept; the slices are owned by the
+// forest afterwards. Names must be distinct and parents come before children.
+func (f *Forest) Load(functions []profile.Function, parent, fn []int32) {
+	f.Functions = functions
+	f.names = make(map[string]int32, len(functions))
+	for i := range functions {
+		f.names[functions[i].Name] = int32(i)
+	}
+	f.Paths.Load(parent, fn)
+	f.byName = nil
+}
+
+// Names returns the function names from the root to path p.
+func (f *Forest) Names(p int32) []string {
+	var names []string
+	for ; p != NoNode; p = f.Paths.Parent[p] {
+		names = append(names, f.Functions[f.Paths.Item[p]].Name)
+	}
+	slices.Reverse(names)
+	return names
+}
+
+// Recursion returns the nearest ancestor of path p with the same function and
+// its distance in edges, or NoNode and 0 when p is outermost.
+func (f *Forest) Recursion(p int32) (ancestor, distance int32) {
+	fn := f.Paths.Item[p]
+	for a, d := f.Paths.Parent[p], int32(1); a != NoNode; a, d = f.Paths.Parent[a], d+1 {
+		if f.Paths.Item[a] == fn {
+			return a, d
+		}
+	}
+	return NoNode, 0
+}
+
+func mergeAttributes(have *profile.Function, fn profile.Function) {
+	if fn.Kind != profile.KindUnknown && (have.Kind == profile.KindUnknown || fn.Kind < have.Kind) {
+		have.Kind = fn.Kind
+	}
+	have.Module = smaller(have.Module, fn.Module)
+	have.Language = smaller(have.Language, fn.Language)
+	have.SystemName = smaller(have.SystemName, fn.SystemName)
+	if fn.File != "" {
+		c := strings.Compare(fn.File, have.File)
+		if have.File == "" || c < 0 || c == 0 && cmp.Or(cmp.Compare(fn.StartLine, have.StartLine), cmp.Compare(fn.Column, have.Column)) < 0 {
+			have.File, have.StartLine, have.Column = fn.File, fn.StartLine, fn.Column
+		}
+	}
+}
+
+// smaller returns the smaller of two texts, taking the empty one as unknown.
+func smaller(a, b string) string {
+	if a == "" || b != "" && b < a {
+		return b
+	}
+	return a
+}
+
+// nameRank returns the rank of every function in byte order of names.
+func (f *Forest) nameRank() []int32 {
+	f.order.Lock()
+	defer f.order.Unlock()
+	if len(f.byName) != len(f.Functions) {
+		ids := make([]int32, len(f.Functions))
+		for i := range ids {
+			ids[i] = int32(i)
+		}
+		slices.SortFunc(ids, func(a, b int32) int { return strings.Compare(f.Functions[a].Name, f.Functions[b].Name) })
+		f.byName = make([]int32, len(ids))
+		for rank, id := range ids {
+			f.byName[id] = int32(rank)
+		}
+	}
+	return f.byName
+}
+
+// Vector is a sparse set of self values: Self[i] belongs to node or path
+// Nodes[i]. Nodes are distinct, no value is zero. Over a Forest they ascend.
+type Vector struct {
+	Nodes []int32
+	Self  []int64
+}
+
+// Len returns the number of nodes with a self value.
+func (v Vector) Len() int { return len(v.Nodes) }
+
+// Sum returns the sum of the values.
+func (v Vector) Sum() int64 {
+	var sum int64
+	for _, s := range v.Self {
+		sum += s
+	}
+	return sum
+}
+
+// Cut is a part of a Forest made into a Table.
+type Cut struct {
+	*Table
+	Paths []int32 // of each node of the table: its path in the forest
+
+	forest *Forest
+	node   []int32 // of each path of the forest: its node, valid if Paths says so
+}
+
+// Cut returns the Table of the given distinct paths and all their ancestors,
+// functions and siblings in byte order of names. It costs time in proportion to
+// the answer, but for one array over the forest.
+func (f *Forest) Cut(paths []int32) *Cut {
+	node := make([]int32, f.Paths.Len())
+	use := closure(f.Paths.Parent, paths, node)
+	t, order := build(f.Paths.Parent, f.Paths.Item, use, node, f.Functions, f.nameRank())
+	c := &Cut{Table: t, Paths: make([]int32, len(use)), forest: f, node: node}
+	for n, u := range order {
+		c.Paths[n] = use[u]
+	}
+	for n, p := range c.Paths {
+		node[p] = int32(n)
+	}
+	return c
+}
+
+// Node returns the table's node of a path of the forest, if the cut has it.
+func (c *Cut) Node(path int32) (int32, bool) {
+	if n := c.node[path]; int(n) < len(c.Paths) && c.Paths[n] == path {
+		return n, true
+	}
+	return 0, false
+}
+
+// Vector translates a vector over the forest into one over the table, in no
+// particular order of nodes. Every node of v must be in the cut.
+func (c *Cut) Vector(v Vector) Vector {
+	w := Vector{Nodes: make([]int32, len(v.Nodes)), Self: v.Self}
+	for i, p := range v.Nodes {
+		w.Nodes[i] = c.node[p]
+	}
+	return w
+}
+
+// Self spreads a vector over the forest into a dense column of the table. Every
+// node of v must be in the cut.
+func (c *Cut) Self(v Vector) []int64 {
+	self := make([]int64, c.Len())
+	for i, p := range v.Nodes {
+		self[c.node[p]] = v.Self[i]
+	}
+	return self
+}
+
+// closure returns the paths and their ancestors, ascending. It leaves in mark,
+// as long as parent, the position of each in the result.
+func closure(parent, paths, mark []int32) []int32 {
+	var use []int32
+	seen := func(p int32) bool { m := mark[p]; return int(m) < len(use) && use[m] == p }
+	for _, p := range paths {
+		for ; p != NoNode && !seen(p); p = parent[p] {
+			mark[p] = int32(len(use))
+			use = append(use, p)
+		}
+	}
+	sortNodes(use, len(parent))
+	for i, p := range use {
+		mark[p] = int32(i)
+	}
+	return use
+}
+
+// build lays out the nodes use (ascending, closed under parent; local[p] is the
+// position of p in it) depth first, siblings by rank of function. Functions are
+// renumbered in the order of their ranks; those without a node are left out.
+// The second result lists the positions in use in the order of the rows.
+func build(parent, item, use, local []int32, functions []profile.Function, rank []int32) (*Table, []int32) {
+	// Functions in use, in rank order.
+	newID := make([]int32, len(functions))
+	var ids []int32
+	for _, p := range use {
+		if fn := item[p]; newID[fn] == 0 {
+			newID[fn] = 1
+			ids = append(ids, fn)
+		}
+	}
+	slices.SortFunc(ids, func(a, b int32) int { return cmp.Compare(rank[a], rank[b]) })
+	t := &Table{Functions: make([]profile.Function, len(ids))}
+	start := make([]int32, len(ids)+1)
+	for i, fn := range ids {
+		t.Functions[i] = functions[fn]
+		newID[fn] = int32(i)
+	}
+
+	// Counting sort of the nodes by function, then pushed in descending order
+	// to the front of their parents' lists: each list is ascending.
+	for _, p := range use {
+		start[newID[item[p]]+1]++
+	}
+	for i := range ids {
+		start[i+1] += start[i]
+	}
+	sorted := make([]int32, len(use))
+	for u, p := range use {
+		id := newID[item[p]]
+		sorted[start[id]] = int32(u)
+		start[id]++
+	}
+	first := make([]int32, len(use)+1) // of each node its first child, plus one; the last entry for the roots
+	next := make([]int32, len(use))
+	for i := len(sorted) - 1; i >= 0; i-- {
+		u := sorted[i]
+		owner := len(use)
+		if p := parent[use[u]]; p != NoNode {
+			owner = int(local[p])
+		}
+		next[u] = first[owner]
+		first[owner] = u + 1
+	}
+
+	// Depth first. The cursor of a node in progress is its first entry, which
+	// moves along the list of its children.
+	n := len(use)
+	cols := make([]int32, 4*n)
+	t.Parent, t.Func, t.Depth, t.End = cols[:n:n], cols[n:2*n:2*n], cols[2*n:3*n:3*n], cols[3*n:]
+	order := make([]int32, 0, n)
+	var open []int32 // positions of the ancestors
+	var rows []int32 // their rows
+	owner := int32(n)
+	for {
+		if c := first[owner]; c != 0 {
+			u := c - 1
+			first[owner] = next[u]
+			row := int32(len(order))
+			order = append(order, u)
+			t.Parent[row] = NoNode
+			if len(rows) > 0 {
+				t.Parent[row] = rows[len(rows)-1]
+			}
+			t.Func[row] = newID[item[use[u]]]
+			t.Depth[row] = int32(len(rows))
+			open, rows = append(open, u), append(rows, row)
+			owner = u
+			continue
+		}
+		if len(rows) == 0 {
+			return t, order
+		}
+		t.End[rows[len(rows)-1]] = int32(len(order))
+		open, rows = open[:len(open)-1], rows[:len(rows)-1]
+		owner = int32(n)
+		if len(open) > 0 {
+			owner = open[len(open)-1]
+		}
+	}
+}

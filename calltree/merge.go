@@ -1,0 +1,96 @@
+package calltree
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Merge adds trees: the result has every path of any of them, and its self
+// values are sums. Functions are united by name; the table's functions and
+// siblings are in byte order of names, so the result does not depend on the
+// order of the trees. All trees must have the same value type; a sum that
+// leaves the int64 range is an error. Merging nothing gives an empty tree.
+//
+// Large inputs are merged on several cores, with the same result.
+func Merge(trees ...*Tree) (*Tree, error) {
+	if err := addable(trees); err != nil {
+		return nil, err
+	}
+	workers := min(runtime.GOMAXPROCS(0), len(trees)/2)
+	if workers < 2 || nodes(trees) < 1<<16 {
+		return mergeAll(trees), nil
+	}
+	parts := make([]*Tree, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() { parts[w] = mergeAll(trees[w*len(trees)/workers : (w+1)*len(trees)/workers]) })
+	}
+	wg.Wait()
+	return mergeAll(parts), nil
+}
+
+// addable reports whether the trees have one value type and a sum that fits.
+func addable(trees []*Tree) error {
+	var sum uint64
+	for _, t := range trees {
+		if a, b := trees[0].Type.Key(), t.Type.Key(); a != b {
+			return fmt.Errorf("value types %s and %s do not add", a, b)
+		}
+		if sum += uint64(t.RootTotal()); sum > math.MaxInt64 {
+			return fmt.Errorf("%w: the sum of the trees exceeds 63 bits", profile.ErrMalformed)
+		}
+	}
+	return nil
+}
+
+func nodes(trees []*Tree) int {
+	n := 0
+	for _, t := range trees {
+		n += t.Len()
+	}
+	return n
+}
+
+func mergeAll(trees []*Tree) *Tree {
+	var f Forest
+	var self []int64
+	var typ profile.ValueType
+	for _, t := range trees {
+		typ = t.Type
+		fn := make([]int32, len(t.Functions))
+		for i := range fn {
+			fn[i] = f.Function(t.Functions[i])
+		}
+		path := make([]int32, t.Len())
+		for n, p := range t.Parent {
+			up := NoNode
+			if p != NoNode {
+				up = path[p]
+			}
+			path[n] = f.Path(up, fn[t.Func[n]])
+			if int(path[n]) == len(self) {
+				self = append(self, 0)
+			}
+			self[path[n]] += t.Self[n]
+		}
+	}
+	return f.Tree(typ, self)
+}
+
+// Tree returns the whole forest as a tree; self holds one value per path.
+func (f *Forest) Tree(typ profile.ValueType, self []int64) *Tree {
+	use := make([]int32, f.Paths.Len())
+	for p := range use {
+		use[p] = int32(p)
+	}
+	t, order := build(f.Paths.Parent, f.Paths.Item, use, use, f.Functions, f.nameRank())
+	ordered := make([]int64, len(order))
+	for n, p := range order {
+		ordered[n] = self[p]
+	}
+	return NewTree(t, typ, ordered)
+}

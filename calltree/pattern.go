@@ -1,0 +1,225 @@
+package calltree
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxPieces is how many pieces a pattern can have: states fit one word.
+const maxPieces = 62
+
+// Pattern is a call path pattern: pieces separated by `;`, each matching one
+// frame, `**` matching any number of frames, none included.
+//
+//	A;B        B called directly by A, anywhere in the stack
+//	A;**;B     B anywhere below A
+//	^;main     main as the outermost function
+//	malloc;$   stacks that end in malloc
+//
+// A piece is an exact function name if one of the functions at hand has it,
+// else a glob (`*` any characters, `?` one character); `/re/` is a regular
+// expression that may match any part of the name. A `;` or `\` of a name is
+// written `\;` and `\\`.
+type Pattern struct {
+	text       string
+	pieces     []piece
+	start, end bool // anchored at the outermost, at the innermost frame
+	gap        uint64
+}
+
+type piece struct {
+	name string // unescaped
+	re   *regexp.Regexp
+}
+
+// ParsePattern parses the text form of a pattern.
+func ParsePattern(text string) (*Pattern, error) {
+	p := &Pattern{text: text}
+	parts, err := splitEscaped(text)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %q: %w", text, err)
+	}
+	if len(parts) > 0 && parts[0] == "^" {
+		p.start, parts = true, parts[1:]
+	}
+	if n := len(parts); n > 0 && parts[n-1] == "$" {
+		p.end, parts = true, parts[:n-1]
+	}
+	for _, part := range parts {
+		if part == "**" {
+			p.gap |= 1 << len(p.pieces)
+			continue
+		}
+		pc, err := parsePiece(part)
+		if err != nil {
+			return nil, fmt.Errorf("pattern %q: %w", text, err)
+		}
+		p.pieces = append(p.pieces, pc)
+	}
+	switch {
+	case len(p.pieces) == 0:
+		return nil, fmt.Errorf("pattern %q names no function", text)
+	case len(p.pieces) > maxPieces:
+		return nil, fmt.Errorf("pattern %q has more than %d pieces", text, maxPieces)
+	}
+	return p, nil
+}
+
+// String returns the text the pattern was parsed from.
+func (p *Pattern) String() string { return p.text }
+
+// Single reports whether the pattern asks for one function wherever it occurs,
+// which a store can answer without looking at trees.
+func (p *Pattern) Single() bool { return len(p.pieces) == 1 && !p.start && !p.end && p.gap == 0 }
+
+func parsePiece(part string) (piece, error) {
+	if part == "" {
+		return piece{}, errors.New("an empty piece")
+	}
+	if n := len(part); n > 2 && part[0] == '/' && part[n-1] == '/' {
+		re, err := regexp.Compile(part[1 : n-1])
+		return piece{name: part, re: re}, err
+	}
+	name := strings.NewReplacer(`\;`, `;`, `\\`, `\`).Replace(part)
+	return piece{name: name, re: Glob(name)}, nil
+}
+
+// Glob returns the expression that matches whole texts of which `*` stands for
+// any characters and `?` for one, and everything else for itself.
+func Glob(glob string) *regexp.Regexp {
+	var b strings.Builder
+	b.WriteString(`(?s)\A`)
+	for _, r := range glob {
+		switch r {
+		case '*':
+			b.WriteString(`.*`)
+		case '?':
+			b.WriteString(`.`)
+		default:
+			b.WriteString(regexp.QuoteMeta(string(r)))
+		}
+	}
+	b.WriteString(`\z`)
+	return regexp.MustCompile(b.String())
+}
+
+// splitEscaped splits at `;` that are not escaped and not inside `/…/`, and
+// leaves escapes in place.
+func splitEscaped(text string) ([]string, error) {
+	var parts []string
+	from := 0
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\':
+			if i++; i == len(text) {
+				return nil, errors.New(`a single \ at the end`)
+			}
+		case text[i] == '/' && i == from:
+			if end := closingSlash(text, i+1); end >= 0 {
+				i = end
+			}
+		case text[i] == ';':
+			parts = append(parts, text[from:i])
+			from = i + 1
+		}
+	}
+	return append(parts, text[from:]), nil
+}
+
+// closingSlash returns where a regular expression that began before from ends:
+// at a `/` that is the last character of its piece.
+func closingSlash(text string, from int) int {
+	for i := from; i < len(text); i++ {
+		if text[i] == '/' && (i+1 == len(text) || text[i+1] == ';') {
+			return i
+		}
+	}
+	return -1
+}
+
+// Functions returns for each piece which of the names it matches.
+func (p *Pattern) Functions(names []string) [][]bool {
+	matches := make([][]bool, len(p.pieces))
+	for i := range p.pieces {
+		matches[i] = p.pieces[i].match(names)
+	}
+	return matches
+}
+
+func (pc piece) match(names []string) []bool {
+	m := make([]bool, len(names))
+	if i := slices.Index(names, pc.name); i >= 0 {
+		for ; i < len(names); i++ {
+			m[i] = names[i] == pc.name
+		}
+		return m
+	}
+	for i, n := range names {
+		m[i] = pc.re.MatchString(n)
+	}
+	return m
+}
+
+// Match marks the nodes of the table at which a match of the pattern ends:
+// some frames up to the node, ending with it, are what the pattern says.
+func (p *Pattern) Match(t *Table) []bool {
+	names := make([]string, len(t.Functions))
+	for i := range names {
+		names[i] = t.Functions[i].Name
+	}
+	mask := make([]uint64, len(names)) // bit i: piece i matches the function
+	for i, m := range p.Functions(names) {
+		for fn, ok := range m {
+			if ok {
+				mask[fn] |= 1 << i
+			}
+		}
+	}
+	// State i of a node: the pieces before i matched frames up to it, so piece
+	// i is expected next. A state with a gap before its piece stays.
+	last := uint64(1) << len(p.pieces)
+	fresh := uint64(1)
+	if p.start && p.gap&1 == 0 {
+		fresh = 0
+	}
+	states := make([]uint64, t.Len())
+	ends := make([]bool, t.Len())
+	for n, up := range t.Parent {
+		from := uint64(1)
+		if up != NoNode {
+			from = states[up] | fresh
+		}
+		to := (from & mask[t.Func[n]]) << 1
+		states[n] = to | from&p.gap
+		ends[n] = to&last != 0
+		// A gap at the very end lets every frame below a match end one.
+		if p.gap&last != 0 && from&last != 0 {
+			ends[n] = true
+		}
+	}
+	return ends
+}
+
+// Find returns self and total of the pattern in the tree. Total counts every
+// sample whose stack has a match, once; self those whose stack ends in a match.
+// For a pattern anchored at its end the two are equal.
+func (p *Pattern) Find(t *Tree) (self, total int64) {
+	open := int32(0)
+	for n, ok := range p.Match(t.Table) {
+		if !ok {
+			continue
+		}
+		self += t.Self[n]
+		if int32(n) >= open {
+			total += t.Total[n]
+			open = t.End[n]
+		}
+	}
+	if p.end {
+		total = self
+	}
+	return self, total
+}

@@ -1,0 +1,181 @@
+package calltree
+
+import (
+	"slices"
+
+	"github.com/dendroprof/dendro/internal/prefixtree"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// FromProfile returns the call tree of table i of a profile. Functions are told
+// apart by their full identity and keep the order of the profile's function
+// table, as a viewer of one file shows them.
+func FromProfile(p *profile.Profile, i int) *Tree {
+	s, sym := &p.Tables[i], p.Symbols
+	var nodes prefixtree.Tree
+	nodeOf := make([]int32, sym.Stacks.Len()) // plus one; 0 is not yet known
+	var self []int64
+	var path []profile.StackID
+	for k, st := range s.Stack {
+		if st == profile.NoStack {
+			continue
+		}
+		path = path[:0]
+		for x := st; x != profile.NoStack && nodeOf[x] == 0; x = sym.Parent(x) {
+			path = append(path, x)
+		}
+		for _, x := range slices.Backward(path) {
+			parent := NoNode
+			if up := sym.Parent(x); up != profile.NoStack {
+				parent = nodeOf[up] - 1
+			}
+			nodeOf[x] = nodes.Child(parent, int32(sym.Frames[sym.Leaf(x)].Function)) + 1
+		}
+		for len(self) < nodes.Len() {
+			self = append(self, 0)
+		}
+		self[nodeOf[st]-1] += s.Value[k]
+	}
+	use := make([]int32, nodes.Len())
+	for n := range use {
+		use[n] = int32(n)
+	}
+	rank := make([]int32, len(sym.Functions))
+	for fn := range rank {
+		rank[fn] = int32(fn)
+	}
+	t, order := build(nodes.Parent, nodes.Item, use, use, sym.Functions, rank)
+	ordered := make([]int64, len(order))
+	for n, u := range order {
+		ordered[n] = self[u]
+	}
+	return NewTree(t, s.Type, ordered)
+}
+
+// Projection maps the stacks of a Symbols onto the paths of a Forest, once per
+// stack, so that the next profile over the same Symbols costs one array look-up
+// per sample. Between profiles a function is its name, as rename gives it.
+type Projection struct {
+	symbols *profile.Symbols
+	forest  *Forest
+	rename  func(profile.Function) profile.Function
+
+	root  int32   // the path under which everything hangs, or NoNode
+	fn    []int32 // of each function of symbols: the forest's; -1 not yet known
+	path  []int32 // of each stack of symbols: the forest's path; -1 not yet known
+	stack []profile.StackID
+
+	sum     []int64 // dense over the forest, zero between calls
+	touched []int32
+}
+
+// NewProjection returns a projection onto forest. Rename returns the function
+// under the name that identifies it between profiles; nil keeps names. A root
+// other than NoNode is the path under which all stacks hang (a thread's name).
+func NewProjection(s *profile.Symbols, forest *Forest, root int32, rename func(profile.Function) profile.Function) *Projection {
+	if rename == nil {
+		rename = func(f profile.Function) profile.Function { return f }
+	}
+	return &Projection{symbols: s, forest: forest, rename: rename, root: root}
+}
+
+// Path returns the forest's path of a stack.
+func (pr *Projection) Path(st profile.StackID) int32 {
+	if int(st) >= len(pr.path) {
+		pr.extend()
+	}
+	if p := pr.path[st]; p >= 0 {
+		return p
+	}
+	pr.stack = pr.stack[:0]
+	x := st
+	for ; x != profile.NoStack && pr.path[x] < 0; x = pr.symbols.Parent(x) {
+		pr.stack = append(pr.stack, x)
+	}
+	parent := pr.root
+	if x != profile.NoStack {
+		parent = pr.path[x]
+	}
+	for _, x := range slices.Backward(pr.stack) {
+		parent = pr.forest.Path(parent, pr.function(pr.symbols.Frames[pr.symbols.Leaf(x)].Function))
+		pr.path[x] = parent
+	}
+	return parent
+}
+
+func (pr *Projection) function(id profile.FunctionID) int32 {
+	if fn := pr.fn[id]; fn >= 0 {
+		return fn
+	}
+	fn := pr.forest.Function(pr.rename(pr.symbols.Functions[id]))
+	pr.fn[id] = fn
+	return fn
+}
+
+// extend makes room for the stacks and functions that symbols got since.
+func (pr *Projection) extend() {
+	for len(pr.path) < pr.symbols.Stacks.Len() {
+		pr.path = append(pr.path, -1)
+	}
+	for len(pr.fn) < len(pr.symbols.Functions) {
+		pr.fn = append(pr.fn, -1)
+	}
+}
+
+// Vector sums the samples of s per path. Samples for which keep returns false
+// are left out; a nil keep takes all. The result is the caller's.
+func (pr *Projection) Vector(s *profile.Samples, keep func(i int) bool) Vector {
+	pr.touched = pr.touched[:0]
+	for i, st := range s.Stack {
+		if st == profile.NoStack || s.Value[i] == 0 || keep != nil && !keep(i) {
+			continue
+		}
+		p := pr.Path(st)
+		if int(p) >= len(pr.sum) {
+			pr.sum = append(pr.sum, make([]int64, pr.forest.Paths.Len()-len(pr.sum))...)
+		}
+		// A sum that came back to zero is touched twice; sorted out below.
+		if pr.sum[p] == 0 {
+			pr.touched = append(pr.touched, p)
+		}
+		pr.sum[p] += s.Value[i]
+	}
+	sortNodes(pr.touched, len(pr.sum))
+	v := Vector{Nodes: make([]int32, 0, len(pr.touched)), Self: make([]int64, 0, len(pr.touched))}
+	for _, p := range pr.touched {
+		if x := pr.sum[p]; x != 0 {
+			v.Nodes, v.Self = append(v.Nodes, p), append(v.Self, x)
+			pr.sum[p] = 0
+		}
+	}
+	return v
+}
+
+// sortNodes sorts ids below limit: by radix where that pays.
+func sortNodes(ids []int32, limit int) {
+	if len(ids) < 256 {
+		slices.Sort(ids)
+		return
+	}
+	const bits = 11
+	src, dst := ids, make([]int32, len(ids))
+	for shift := 0; limit>>shift > 0; shift += bits {
+		var count [1 << bits]int32
+		for _, v := range src {
+			count[v>>shift&(1<<bits-1)]++
+		}
+		var sum int32
+		for i, c := range count {
+			count[i], sum = sum, sum+c
+		}
+		for _, v := range src {
+			k := v >> shift & (1<<bits - 1)
+			dst[count[k]] = v
+			count[k]++
+		}
+		src, dst = dst, src
+	}
+	if &src[0] != &ids[0] {
+		copy(ids, src)
+	}
+}

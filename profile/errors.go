@@ -1,0 +1,92 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The four ways in which input is not a profile. A reader wraps exactly one of
+// them, so that callers can branch with errors.Is.
+var (
+	// ErrUnrecognized: no reader knows this content; a directory walk skips it.
+	ErrUnrecognized = errors.New("not a profile of a known format")
+	// ErrMalformed: the format is known and the content breaks its rules.
+	ErrMalformed = errors.New("malformed")
+	// ErrUnsupported: the format is known, this version or kind of it is not read.
+	ErrUnsupported = errors.New("unsupported")
+	// ErrTooLarge: a limit was reached; the message names the option that raises it.
+	ErrTooLarge = errors.New("too large")
+)
+
+// ParseError is an error with a place in the input.
+type ParseError struct {
+	Source string // file name, or an archive's name and the member's: "a.zip: x.pb"
+	Line   int    // 1-based; 0 when the format has no lines
+	Offset int64  // bytes from the start of the decompressed content; -1 unknown
+	Err    error
+	Hint   string // what the user can do; may be empty
+}
+
+func (e *ParseError) Error() string {
+	var b strings.Builder
+	if e.Source != "" {
+		b.WriteString(e.Source)
+	}
+	switch {
+	case e.Line > 0:
+		fmt.Fprintf(&b, ":%d", e.Line)
+	case e.Offset >= 0:
+		fmt.Fprintf(&b, ": byte %d", e.Offset)
+	}
+	if b.Len() > 0 {
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Err.Error())
+	if e.Hint != "" {
+		b.WriteString(" (" + e.Hint + ")")
+	}
+	return b.String()
+}
+
+func (e *ParseError) Unwrap() error { return e.Err }
+
+// Limits bounds what a reader takes from one input. The zero value of a field
+// means its default.
+type Limits struct {
+	Depth    int   // frames of one stack; default 65,536; option --max-depth
+	Line     int   // bytes of one line of text; default 16 MiB; option --max-line
+	Inflated int64 // bytes of one file after decompression; default 16 GiB; option --max-size
+	Message  int64 // bytes of a format that must be held in memory whole (pprof); default 1 GiB; option --max-message
+}
+
+// Default limits.
+const (
+	DefaultDepth    = 65_536
+	DefaultLine     = 16 << 20
+	DefaultInflated = 16 << 30
+	DefaultMessage  = 1 << 30
+)
+
+// WithDefaults returns l with its zero fields replaced by the defaults.
+func (l Limits) WithDefaults() Limits {
+	if l.Depth == 0 {
+		l.Depth = DefaultDepth
+	}
+	if l.Line == 0 {
+		l.Line = DefaultLine
+	}
+	if l.Inflated == 0 {
+		l.Inflated = DefaultInflated
+	}
+	if l.Message == 0 {
+		l.Message = DefaultMessage
+	}
+	return l
+}
+
+// TooLarge returns an ErrTooLarge that names the limit and the option that
+// raises it: "stack deeper than 65536 frames: too large (raise it with --max-depth)".
+func TooLarge(what string, limit int64, option string) error {
+	return fmt.Errorf("%s than %d: %w (raise it with %s)", what, limit, ErrTooLarge, option)
+}

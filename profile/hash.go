@@ -1,0 +1,108 @@
+package profile
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Hash is the 128-bit identity of the content of one value type of a profile.
+type Hash [16]byte
+
+// String returns 32 hexadecimal digits.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// Hash returns the identity of what table i says, before any name is
+// normalised. It does not depend on the order of samples, on ids, on what else
+// the Symbols hold or on the format's metadata, so the same samples give the
+// same hash in every engine and from every reader.
+//
+// Definition: each sample with a value other than 0 is written as 64-bit
+// little-endian words: the 128-bit xxh3 of its stack (of the parent's hash and
+// the frame's content; zero without a stack), value, time, address, and the
+// xxh3-64 of thread, labels and state, then hashed with xxh3-128. The hashes
+// are added modulo 2^128, and the sum is hashed once more behind the value
+// type's key and the number of such samples.
+func (p *Profile) Hash(i int) Hash {
+	s := &p.Tables[i]
+	threads := hashEach(len(p.Threads), func(b []byte, i int) []byte {
+		return appendTexts(b, p.Threads[i].Name, p.Threads[i].ID, p.Threads[i].Process)
+	})
+	labels := hashEach(len(p.LabelSets), func(b []byte, i int) []byte {
+		for _, l := range p.LabelSets[i] {
+			b = appendTexts(b, l.Key, l.Text, l.Unit)
+			b = binary.LittleEndian.AppendUint64(b, uint64(l.Num))
+		}
+		return b
+	})
+	states := hashEach(len(p.States), func(b []byte, i int) []byte { return appendTexts(b, p.States[i]) })
+
+	var sum xxh3.Uint128
+	var count uint64
+	var row [64]byte
+	for n, v := range s.Value {
+		if v == 0 {
+			continue
+		}
+		count++
+		var stack xxh3.Uint128
+		if st := s.Stack[n]; st != NoStack {
+			stack = p.Symbols.stackHash(st)
+		}
+		le := binary.LittleEndian
+		le.PutUint64(row[0:], stack.Lo)
+		le.PutUint64(row[8:], stack.Hi)
+		le.PutUint64(row[16:], uint64(v))
+		le.PutUint64(row[24:], at(s.Time, n))
+		le.PutUint64(row[32:], at(s.Address, n))
+		le.PutUint64(row[40:], pick(threads, s.Thread, n))
+		le.PutUint64(row[48:], pick(labels, s.Labels, n))
+		le.PutUint64(row[56:], pick(states, s.State, n))
+		h := xxh3.Hash128(row[:])
+		lo := sum.Lo + h.Lo
+		sum.Hi += h.Hi
+		if lo < sum.Lo {
+			sum.Hi++
+		}
+		sum.Lo = lo
+	}
+	b := appendTexts(nil, s.Type.Key())
+	b = binary.LittleEndian.AppendUint64(b, count)
+	b = binary.LittleEndian.AppendUint64(b, sum.Lo)
+	b = binary.LittleEndian.AppendUint64(b, sum.Hi)
+	return Hash(xxh3.Hash128(b).Bytes())
+}
+
+// hashEach hashes n things; the empty thing at index 0 stays 0.
+func hashEach(n int, write func([]byte, int) []byte) []uint64 {
+	hashes := make([]uint64, n)
+	var b []byte
+	for i := 1; i < n; i++ {
+		b = write(b[:0], i)
+		hashes[i] = xxh3.Hash(b)
+	}
+	return hashes
+}
+
+func appendTexts(b []byte, texts ...string) []byte {
+	for _, t := range texts {
+		b = binary.AppendUvarint(b, uint64(len(t)))
+		b = append(b, t...)
+	}
+	return b
+}
+
+func at[T int64 | uint64](column []T, n int) uint64 {
+	if column == nil {
+		return 0
+	}
+	return uint64(column[n])
+}
+
+func pick[ID ~int32](hashes []uint64, column []ID, n int) uint64 {
+	if column == nil {
+		return 0
+	}
+	return hashes[column[n]]
+}

@@ -1,0 +1,277 @@
+// Package profile models what a profiler sampled: functions, frames, stacks,
+// and one table of samples per value type.
+//
+// The words, from the inside out:
+//
+//   - A function is what a call tree shows. Within one profile its identity is
+//     (name, system name, module, file, start line, column, language).
+//   - A frame is one spot in a function: line, address, compile mode.
+//   - A stack is a node of a prefix tree over frames: a parent stack and one
+//     frame. Parents have lower ids than their children.
+//   - A sample points at one stack, or at none, with a value and, where the
+//     format has them, time, thread, labels, state and address.
+//   - A value type says what the values count: `cpu` in nanoseconds, `alloc`
+//     in bytes. Values are int64 in the type's unit; there are no floats.
+//
+// Functions, frames and stacks live in Symbols, which only grow and may be
+// shared by many profiles: a reader that decodes a thousand similar files into
+// one Symbols finds nearly every stack of the next file already there. A
+// Profile therefore uses a part of its Symbols, never necessarily all.
+//
+// The package does not read files (package format), does not know names that
+// change from run to run (normalize), does not build call trees (calltree) and
+// does not know what was measured (testrun).
+package profile
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// NoStack is the stack of a sample that has none. Such a sample keeps its place
+// in time and is counted nowhere. It is also the parent of an outermost frame.
+const NoStack StackID = -1
+
+// Ids of the tables. Each table has its own type so that they cannot be mixed.
+type (
+	// FunctionID indexes Symbols.Functions.
+	FunctionID int32
+	// FrameID indexes Symbols.Frames.
+	FrameID int32
+	// StackID is a node of Symbols.Stacks, or NoStack.
+	StackID int32
+	// ModuleID indexes Symbols.Modules; 0 is no module.
+	ModuleID int32
+	// ThreadID indexes Profile.Threads; 0 is no thread.
+	ThreadID int32
+	// LabelsID indexes Profile.LabelSets; 0 is no labels.
+	LabelsID int32
+	// StateID indexes Profile.States; 0 is no state.
+	StateID int32
+	// CategoryID indexes Profile.Categories, plus one; 0 is "as the caller's".
+	CategoryID int16
+)
+
+// Profile is one decoded file, or one of several recordings in a file.
+//
+// Invariants, verified by Check:
+//
+//	P1  every id of a sample table is inside its table;
+//	P2  the columns of a sample table that are not nil are equally long;
+//	P3  the sum of the absolute values of a table fits an int64, so that no sum
+//	    over any part of it can overflow;
+//	P4  Threads, LabelSets and States hold their zero value at index 0.
+//
+// A Profile is not safe for concurrent use while a reader fills it; afterwards
+// it may be read by any number of goroutines as long as its Symbols rest.
+type Profile struct {
+	Symbols *Symbols
+
+	// Tables has one sample table per value type, in the order of the file.
+	Tables []Samples
+	// Default is the index in Tables of the type that the format calls default.
+	Default int
+
+	Threads    []Thread
+	LabelSets  [][]Label
+	States     []string
+	Categories []Category // reserved: no reader fills it yet
+	Markers    []Marker   // reserved: no reader fills it yet
+
+	Format          string    // short name of the format read: "folded", "pprof"
+	Profiler        string    // name of the program that recorded, if it says so
+	ProfilerVersion string    // its version
+	Start           time.Time // zero when unknown
+	Duration        time.Duration
+	Comments        []string
+
+	// DropFrames and KeepFrames are pprof's regular expressions; kept so that
+	// what is read is written again. They are not applied.
+	DropFrames, KeepFrames string
+
+	// Warnings are findings that did not stop the reader.
+	Warnings []Warning
+}
+
+// New returns an empty profile over s. If s is nil it gets Symbols of its own.
+func New(s *Symbols) *Profile {
+	if s == nil {
+		s = NewSymbols()
+	}
+	return &Profile{
+		Symbols:   s,
+		Threads:   make([]Thread, 1),
+		LabelSets: make([][]Label, 1),
+		States:    make([]string, 1),
+	}
+}
+
+// Samples is the table of one value type: equally long columns, one row per
+// sample. Columns that a format does not have stay nil and read as zero.
+type Samples struct {
+	Type ValueType
+
+	Stack   []StackID
+	Value   []int64    // in Type's unit times 10^Scale; negative values are kept
+	Time    []int64    // nanoseconds since Profile.Start
+	Thread  []ThreadID //
+	Labels  []LabelsID //
+	State   []StateID  //
+	Address []uint64   // of the allocated object; reserved for allocation tables
+}
+
+// Len returns the number of samples.
+func (s *Samples) Len() int { return len(s.Stack) }
+
+// Add appends a sample that has only a stack and a value.
+// A table with further columns is filled column by column instead.
+func (s *Samples) Add(stack StackID, value int64) {
+	s.Stack = append(s.Stack, stack)
+	s.Value = append(s.Value, value)
+}
+
+// Total returns the sum of the values of all samples that have a stack.
+// It cannot overflow on a table that passed Check.
+func (s *Samples) Total() int64 {
+	var sum int64
+	for i, v := range s.Value {
+		if s.Stack[i] != NoStack {
+			sum += v
+		}
+	}
+	return sum
+}
+
+// Thread is one thread of the recorded process. A thread frame of a text format
+// (`[worker-1 tid=7]`) is lifted into it and is never a function.
+type Thread struct {
+	Name    string // as recorded, raw
+	ID      string // the operating system's or the runtime's id; text, as some formats have text
+	Process string // process name or id, if the format has one
+
+	// Frame is the thread frame as a text format spelled it; writers of text
+	// put it back. Empty when the format has a thread column.
+	Frame string
+}
+
+// Label is one key of a sample: either a string or a number with a unit.
+type Label struct {
+	Key  string
+	Text string
+	Num  int64
+	Unit string // of Num
+}
+
+// Category groups frames by what they do (JavaScript, Layout, Idle).
+// Reserved: places in the model that no reader fills yet.
+type Category struct {
+	Name, Color   string
+	Subcategories []string
+}
+
+// Marker is a named interval of a thread.
+// Reserved: places in the model that no reader fills yet.
+type Marker struct {
+	Name       string
+	Start, End int64 // nanoseconds since Profile.Start
+	Thread     ThreadID
+	Fields     []Label
+}
+
+// Warning is something a reader noticed, mended or left out.
+type Warning struct {
+	Line    int // 1-based; 0 when the format has no lines
+	Offset  int64
+	Message string
+}
+
+func (w Warning) String() string {
+	if w.Line > 0 {
+		return fmt.Sprintf("line %d: %s", w.Line, w.Message)
+	}
+	return w.Message
+}
+
+// Warnf adds a warning without a place.
+func (p *Profile) Warnf(format string, args ...any) {
+	p.Warnings = append(p.Warnings, Warning{Message: fmt.Sprintf(format, args...)})
+}
+
+// Check verifies the invariants of Profile and of its Symbols.
+// Readers call it last, so that everything behind them may rely on it.
+func (p *Profile) Check() error {
+	if len(p.Threads) == 0 || len(p.LabelSets) == 0 || len(p.States) == 0 ||
+		p.Threads[0] != (Thread{}) || p.LabelSets[0] != nil || p.States[0] != "" {
+		return fmt.Errorf("%w: index 0 of threads, labels and states is not empty", ErrMalformed)
+	}
+	if len(p.Tables) > 0 && (p.Default < 0 || p.Default >= len(p.Tables)) {
+		return fmt.Errorf("%w: default value type %d of %d", ErrMalformed, p.Default, len(p.Tables))
+	}
+	for i := range p.Tables {
+		if err := p.checkTable(&p.Tables[i]); err != nil {
+			return fmt.Errorf("value type %s: %w", p.Tables[i].Type.Name, err)
+		}
+	}
+	return nil
+}
+
+func (p *Profile) checkTable(s *Samples) error {
+	n := len(s.Stack)
+	for _, col := range []struct {
+		name     string
+		len, max int
+	}{
+		{"value", len(s.Value), 0}, {"time", len(s.Time), 0}, {"thread", len(s.Thread), 0},
+		{"labels", len(s.Labels), 0}, {"state", len(s.State), 0}, {"address", len(s.Address), 0},
+	} {
+		if col.len != n && (col.len != 0 || col.name == "value") {
+			return fmt.Errorf("%w: %d samples but %d in column %s", ErrMalformed, n, col.len, col.name)
+		}
+	}
+	var sum uint64
+	stacks := StackID(p.Symbols.Stacks.Len())
+	for i, v := range s.Value {
+		if st := s.Stack[i]; st < NoStack || st >= stacks {
+			return fmt.Errorf("%w: sample %d has stack %d of %d", ErrMalformed, i, st, stacks)
+		}
+		if v < 0 {
+			v = -v // the smallest int64 stays negative and is far over the limit below
+		}
+		if sum += uint64(v); sum > math.MaxInt64 {
+			return fmt.Errorf("%w: the sum of the values exceeds 63 bits at sample %d", ErrMalformed, i)
+		}
+	}
+	for _, id := range s.Thread {
+		if id < 0 || int(id) >= len(p.Threads) {
+			return fmt.Errorf("%w: thread %d of %d", ErrMalformed, id, len(p.Threads))
+		}
+	}
+	for _, id := range s.Labels {
+		if id < 0 || int(id) >= len(p.LabelSets) {
+			return fmt.Errorf("%w: label set %d of %d", ErrMalformed, id, len(p.LabelSets))
+		}
+	}
+	for _, id := range s.State {
+		if id < 0 || int(id) >= len(p.States) {
+			return fmt.Errorf("%w: state %d of %d", ErrMalformed, id, len(p.States))
+		}
+	}
+	return nil
+}
+
+// Table returns the index of the table whose value type has the given name, or
+// of the default type when name is empty. The error lists the names there are.
+func (p *Profile) Table(name string) (int, error) {
+	if name == "" && len(p.Tables) > 0 {
+		return p.Default, nil
+	}
+	var have []string
+	for i := range p.Tables {
+		if p.Tables[i].Type.Name == name {
+			return i, nil
+		}
+		have = append(have, p.Tables[i].Type.Name)
+	}
+	return 0, fmt.Errorf("no value type %q in this profile; it has %q", name, have)
+}

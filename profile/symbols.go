@@ -1,0 +1,177 @@
+package profile
+
+import (
+	"encoding/binary"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/dendroprof/dendro/internal/prefixtree"
+)
+
+// Symbols holds the functions, frames and stacks of one or many profiles.
+// Entries are interned: equal content has one id. Nothing is ever removed.
+//
+// Read the tables freely; add through the methods. A Symbols that is being
+// filled belongs to one goroutine.
+type Symbols struct {
+	Functions []Function
+	Frames    []Frame
+	Modules   []Module // index 0 is the zero Module: none
+
+	// Stacks is the prefix tree over frames: Parent is a StackID or NoStack,
+	// Item a FrameID.
+	Stacks prefixtree.Tree
+
+	functions map[functionKey]FunctionID
+	frames    map[Frame]FrameID
+	modules   map[Module]ModuleID
+	hashes    []xxh3.Uint128 // of the content of each stack; a prefix of Stacks
+}
+
+// Function is one function of a program.
+type Function struct {
+	Name       string // as shown: qualified, demangled
+	SystemName string // as the linker knows it; empty when equal to Name
+	Module     string // library, binary, package bundle; empty when unknown
+	File       string
+	StartLine  int32
+	Column     int32
+	Language   string
+
+	// Kind is an attribute, not identity: the first one known stays.
+	Kind Kind
+}
+
+// functionKey is the identity of a Function: all but its Kind.
+type functionKey struct {
+	name, systemName, module, file string
+	line, column                   int32
+	language                       string
+}
+
+// Frame is one spot in a function. Every field is part of its identity.
+type Frame struct {
+	Function    FunctionID
+	Line        int32  // 0 when unknown
+	Column      int32  // 0 when unknown
+	Address     uint64 // of the instruction; 0 when unknown
+	Module      ModuleID
+	InlineDepth uint16 // 0: a real call; n: inlined n calls deep at this address
+	Type        FrameType
+	Category    CategoryID // reserved: no reader fills it yet
+	Subcategory int16      // reserved
+}
+
+// Module is a mapped binary or library, pprof's mapping, Firefox's lib.
+type Module struct {
+	Path                 string
+	BuildID              string
+	Start, Limit, Offset uint64
+
+	HasFunctions, HasFilenames, HasLineNumbers, HasInlineFrames bool
+}
+
+// NewSymbols returns empty tables.
+func NewSymbols() *Symbols {
+	return &Symbols{
+		Modules:   make([]Module, 1),
+		functions: map[functionKey]FunctionID{},
+		frames:    map[Frame]FrameID{},
+		modules:   map[Module]ModuleID{{}: 0},
+	}
+}
+
+// Function interns f. A Kind is filled in when the function had none before.
+func (s *Symbols) Function(f Function) FunctionID {
+	k := functionKey{f.Name, f.SystemName, f.Module, f.File, f.StartLine, f.Column, f.Language}
+	if id, ok := s.functions[k]; ok {
+		if s.Functions[id].Kind == KindUnknown {
+			s.Functions[id].Kind = f.Kind
+		}
+		return id
+	}
+	id := FunctionID(len(s.Functions))
+	s.Functions = append(s.Functions, f)
+	s.functions[k] = id
+	return id
+}
+
+// Frame interns f.
+func (s *Symbols) Frame(f Frame) FrameID {
+	if id, ok := s.frames[f]; ok {
+		return id
+	}
+	id := FrameID(len(s.Frames))
+	s.Frames = append(s.Frames, f)
+	s.frames[f] = id
+	return id
+}
+
+// Module interns m.
+func (s *Symbols) Module(m Module) ModuleID {
+	if id, ok := s.modules[m]; ok {
+		return id
+	}
+	id := ModuleID(len(s.Modules))
+	s.Modules = append(s.Modules, m)
+	s.modules[m] = id
+	return id
+}
+
+// Stack interns the stack that calls frame from parent (NoStack: outermost).
+func (s *Symbols) Stack(parent StackID, frame FrameID) StackID {
+	return StackID(s.Stacks.Child(int32(parent), int32(frame)))
+}
+
+// Parent returns the stack without its innermost frame.
+func (s *Symbols) Parent(id StackID) StackID { return StackID(s.Stacks.Parent[id]) }
+
+// Leaf returns the innermost frame of a stack.
+func (s *Symbols) Leaf(id StackID) FrameID { return FrameID(s.Stacks.Item[id]) }
+
+// Path appends the frames of a stack to buf, outermost first.
+func (s *Symbols) Path(id StackID, buf []FrameID) []FrameID {
+	from := len(buf)
+	for ; id != NoStack; id = s.Parent(id) {
+		buf = append(buf, s.Leaf(id))
+	}
+	for i, j := from, len(buf)-1; i < j; i, j = i+1, j-1 {
+		buf[i], buf[j] = buf[j], buf[i]
+	}
+	return buf
+}
+
+// stackHash returns a hash of what the stack says, independent of ids. It
+// extends the hashes of all stacks up to now, so each is computed once.
+func (s *Symbols) stackHash(id StackID) xxh3.Uint128 {
+	if n := s.Stacks.Len(); len(s.hashes) <= int(id) {
+		var buf []byte
+		for i := len(s.hashes); i < n; i++ {
+			var parent xxh3.Uint128
+			if p := s.Stacks.Parent[i]; p >= 0 {
+				parent = s.hashes[p]
+			}
+			buf = binary.LittleEndian.AppendUint64(buf[:0], parent.Lo)
+			buf = binary.LittleEndian.AppendUint64(buf, parent.Hi)
+			buf = s.appendFrame(buf, FrameID(s.Stacks.Item[i]))
+			s.hashes = append(s.hashes, xxh3.Hash128(buf))
+		}
+	}
+	return s.hashes[id]
+}
+
+// appendFrame appends everything that a frame says, with lengths, so that no
+// two different frames give the same bytes.
+func (s *Symbols) appendFrame(buf []byte, id FrameID) []byte {
+	f := &s.Frames[id]
+	fn := &s.Functions[f.Function]
+	for _, text := range []string{fn.Name, fn.SystemName, fn.Module, fn.File, fn.Language, s.Modules[f.Module].Path} {
+		buf = binary.AppendUvarint(buf, uint64(len(text)))
+		buf = append(buf, text...)
+	}
+	for _, n := range []int64{int64(fn.StartLine), int64(fn.Column), int64(f.Line), int64(f.Column),
+		int64(f.Address), int64(f.InlineDepth), int64(f.Type)} {
+		buf = binary.AppendVarint(buf, n)
+	}
+	return buf
+}

@@ -1,0 +1,76 @@
+package profile
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// ValueType says what the values of a sample table count.
+//
+// Name is Dendro's own short name, the same for every format: `cpu`,
+// `cpu-samples`, `wall`, `wall-samples`, `alloc`, `alloc-samples`, `live`,
+// `live-samples`, `lock`, `lock-samples`, `malloc`, `goroutines`, `trace`, or
+// what the format names itself when it is none of these.
+//
+// Two types add only when their Keys are equal.
+type ValueType struct {
+	Name  string `json:"name"`
+	Unit  string `json:"unit"`            // "nanoseconds", "bytes", "count", "milliseconds", …
+	Scale int    `json:"scale,omitempty"` // values are multiplied by 10^Scale; 0 for whole numbers
+
+	// Period is what one sample stands for (10,000,000 nanoseconds at 100 Hz),
+	// in PeriodUnit; 0 when unknown.
+	Period     int64  `json:"period,omitempty"`
+	PeriodUnit string `json:"periodUnit,omitempty"`
+	PeriodName string `json:"periodName,omitempty"` // pprof's period type: "cpu", "space"
+
+	// Original is the format's own name of the type (`alloc_space`), written
+	// again by writers of that format. Not part of the identity.
+	Original string `json:"original,omitempty"`
+}
+
+// Key identifies types whose values may be added: name, unit, scale, period.
+func (t ValueType) Key() string {
+	k := t.Name + "/" + t.Unit
+	if t.Scale != 0 {
+		k += "e-" + strconv.Itoa(t.Scale)
+	}
+	if t.Period != 0 {
+		k += "@" + strconv.FormatInt(t.Period, 10) + t.PeriodUnit
+	}
+	return k
+}
+
+// String returns name and unit, for people.
+func (t ValueType) String() string { return t.Name + " (" + t.Unit + ")" }
+
+// Names of value types that several formats share.
+const (
+	CPU          = "cpu"
+	CPUSamples   = "cpu-samples"
+	Wall         = "wall"
+	WallSamples  = "wall-samples"
+	Alloc        = "alloc"
+	AllocSamples = "alloc-samples"
+	Live         = "live"
+	LiveSamples  = "live-samples"
+	Lock         = "lock"
+	LockSamples  = "lock-samples"
+	Malloc       = "malloc"
+	Goroutines   = "goroutines"
+	Trace        = "trace"
+	Base         = "base" // the first column of a differential folded file
+	NewValue     = "new"  // the second column of a differential folded file
+)
+
+// Pow10 returns 10^scale for the scales that fit an int64 (0 to 18).
+func Pow10(scale int) (int64, error) {
+	if scale < 0 || scale > 18 {
+		return 0, fmt.Errorf("%w: scale 10^%d does not fit a 63-bit value", ErrMalformed, scale)
+	}
+	v := int64(1)
+	for range scale {
+		v *= 10
+	}
+	return v, nil
+}

@@ -1,0 +1,259 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Select lists the selected profiles and demands that there is at least one and
+// that their values add: one value type.
+func Select(ctx context.Context, s Reader, q Query) ([]Profile, error) {
+	list, err := s.Profiles(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return list, OneType(list, q)
+}
+
+// OneType reports ErrNothing for an empty list and a SeveralTypesError for one
+// whose values do not add.
+func OneType(list []Profile, q Query) error {
+	if len(list) == 0 {
+		return fmt.Errorf("%w by: %s", ErrNothing, q.String())
+	}
+	var keys []string
+	for i := range list {
+		if k := list[i].Type.Key(); !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) > 1 {
+		slices.Sort(keys)
+		return &SeveralTypesError{keys}
+	}
+	return nil
+}
+
+// Weight says what a profile counts in a sum over several.
+type Weight string
+
+// The weights.
+const (
+	BySamples Weight = "samples" // values add: long profiles count more
+	ByShare   Weight = "share"   // every profile counts the same
+)
+
+// FunctionSum is what a function took over a selection.
+type FunctionSum struct {
+	Function   int32 // index in FunctionSums.Functions
+	Profiles   int64 // that have the function
+	Self       int64
+	Total      int64
+	SelfShare  float64 // sum over the profiles of self ÷ Profile.Sum; divide by their number for a mean
+	TotalShare float64
+}
+
+// FunctionSums is the answer of SumFunctions. Functions are in byte order of
+// names, Rows in the order of Functions.
+type FunctionSums struct {
+	Profiles  []Profile
+	Functions []profile.Function
+	Rows      []FunctionSum
+}
+
+// FunctionSummer is implemented by engines that add up functions faster than by
+// streaming every row. The answer is the same.
+type FunctionSummer interface {
+	SumFunctions(ctx context.Context, q Query) (*FunctionSums, error)
+}
+
+// SumFunctions adds up the functions of the selected profiles.
+func SumFunctions(ctx context.Context, s Reader, q Query) (*FunctionSums, error) {
+	if fast, ok := s.(FunctionSummer); ok {
+		return fast.SumFunctions(ctx, q)
+	}
+	set, err := s.Functions(ctx, q, nil)
+	if err != nil {
+		return nil, err
+	}
+	sums := &FunctionSums{Profiles: set.Profiles, Functions: set.Functions, Rows: make([]FunctionSum, len(set.Functions))}
+	for rows, err := range set.Rows {
+		if err != nil {
+			return nil, err
+		}
+		for i, fn := range rows.Function {
+			r, whole := &sums.Rows[fn], float64(set.Profiles[rows.Profile[i]].Sum)
+			r.Profiles++
+			r.Self += rows.Self[i]
+			r.Total += rows.Total[i]
+			if whole > 0 {
+				r.SelfShare += float64(rows.Self[i]) / whole
+				r.TotalShare += float64(rows.Total[i]) / whole
+			}
+		}
+	}
+	for fn := range sums.Rows {
+		sums.Rows[fn].Function = int32(fn)
+	}
+	return sums, nil
+}
+
+// Moments describes, for one function in one benchmark, the series of its
+// values x over the profiles that have it, and of the metric y of those of them
+// that have one. M2 and C are sums of products of deviations from the means.
+type Moments struct {
+	Benchmark int32 // index in MomentSet.Benchmarks
+	Function  int32 // index in MomentSet.Functions
+	N         int64
+	Mean, M2  float64 // of x over N profiles
+
+	NY             int64   // profiles with a metric
+	MeanX, MeanY   float64 // over NY profiles
+	M2X, M2Y, CovC float64
+}
+
+// MomentSet is the answer of FunctionMoments.
+type MomentSet struct {
+	Profiles   []Profile
+	Benchmarks []string // testrun.Benchmark.String, in order of first profile
+	Functions  []profile.Function
+	Rows       []Moments // by benchmark, then function
+}
+
+// Measure says which number of a function is x.
+type Measure struct {
+	Self  bool // self instead of total
+	Share bool // divided by Profile.Sum
+}
+
+// MomentCounter is implemented by engines that can compute moments where the
+// data is.
+type MomentCounter interface {
+	FunctionMoments(ctx context.Context, q Query, m Measure) (*MomentSet, error)
+}
+
+// FunctionMoments returns the moments of every function in every benchmark of
+// the selection. The metric y is the primary one as the store holds it.
+func FunctionMoments(ctx context.Context, s Reader, q Query, m Measure) (*MomentSet, error) {
+	if fast, ok := s.(MomentCounter); ok {
+		return fast.FunctionMoments(ctx, q, m)
+	}
+	set, err := s.Functions(ctx, q, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := &MomentSet{Profiles: set.Profiles, Functions: set.Functions}
+	benchmark := BenchmarkIndex(set.Profiles, &out.Benchmarks)
+	rows := make([]Moments, len(out.Benchmarks)*len(set.Functions))
+	for chunk, err := range set.Rows {
+		if err != nil {
+			return nil, err
+		}
+		for i, fn := range chunk.Function {
+			p := &set.Profiles[chunk.Profile[i]]
+			x := float64(chunk.Total[i])
+			if m.Self {
+				x = float64(chunk.Self[i])
+			}
+			if m.Share {
+				x /= math.Max(1, float64(p.Sum))
+			}
+			rows[int(benchmark[chunk.Profile[i]])*len(set.Functions)+int(fn)].add(x, p)
+		}
+	}
+	for i := range rows {
+		if rows[i].N > 0 {
+			rows[i].Benchmark, rows[i].Function = int32(i/len(set.Functions)), int32(i%len(set.Functions))
+			out.Rows = append(out.Rows, rows[i])
+		}
+	}
+	return out, nil
+}
+
+// add takes in one observation (Welford 1962, for pairs as in Bennett 2009).
+func (r *Moments) add(x float64, p *Profile) {
+	r.N++
+	d := x - r.Mean
+	r.Mean += d / float64(r.N)
+	r.M2 += d * (x - r.Mean)
+	metric, ok := p.Metric()
+	if !ok {
+		return
+	}
+	r.NY++
+	dx, dy := x-r.MeanX, metric.Mean-r.MeanY
+	r.MeanX += dx / float64(r.NY)
+	r.MeanY += dy / float64(r.NY)
+	r.M2X += dx * (x - r.MeanX)
+	r.M2Y += dy * (metric.Mean - r.MeanY)
+	r.CovC += dx * (metric.Mean - r.MeanY)
+}
+
+// BenchmarkIndex returns for each profile the index of its benchmark in names,
+// which it fills in order of first appearance.
+func BenchmarkIndex(profiles []Profile, names *[]string) []int32 {
+	index := map[string]int32{}
+	of := make([]int32, len(profiles))
+	for i := range profiles {
+		name := profiles[i].Benchmark.String()
+		b, ok := index[name]
+		if !ok {
+			b = int32(len(*names))
+			index[name] = b
+			*names = append(*names, name)
+		}
+		of[i] = b
+	}
+	return of
+}
+
+// TreeMerger is implemented by engines that add up trees faster than by
+// streaming every vector. The answer is the same.
+type TreeMerger interface {
+	MergeTrees(ctx context.Context, q Query) (*calltree.Tree, []Profile, error)
+}
+
+// MergeTrees returns the sum of the selected profiles as one call tree, and the
+// profiles. The selection must have one value type.
+func MergeTrees(ctx context.Context, s Reader, q Query) (*calltree.Tree, []Profile, error) {
+	if fast, ok := s.(TreeMerger); ok {
+		return fast.MergeTrees(ctx, q)
+	}
+	set, err := s.Trees(ctx, q, TreeOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := OneType(set.Profiles, q); err != nil {
+		return nil, nil, err
+	}
+	if err := CheckSum(set.Profiles); err != nil {
+		return nil, nil, err
+	}
+	self := make([]int64, set.Table.Len())
+	for v, err := range set.Vectors {
+		if err != nil {
+			return nil, nil, err
+		}
+		for i, n := range v.Nodes {
+			self[n] += v.Self[i]
+		}
+	}
+	return calltree.NewTree(set.Table, set.Profiles[0].Type, self), set.Profiles, nil
+}
+
+// CheckSum reports whether the values of the profiles can be added without
+// leaving the int64 range.
+func CheckSum(profiles []Profile) error {
+	var sum uint64
+	for i := range profiles {
+		if sum += uint64(profiles[i].Sum); sum > math.MaxInt64 {
+			return fmt.Errorf("the sum of %d profiles exceeds 63 bits: select fewer", len(profiles))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Errors that callers branch on.
+var (
+	// ErrLocked: another process owns the store.
+	ErrLocked = errors.New("the store is in use by another process")
+	// ErrNewer: a newer Dendro wrote the store.
+	ErrNewer = errors.New("the store was written by a newer version")
+	// ErrNotStore: the file or database holds something else.
+	ErrNotStore = errors.New("not a Dendro store")
+	// ErrCorrupt: the store's content contradicts itself.
+	ErrCorrupt = errors.New("the store is damaged")
+	// ErrReadOnly: the place or the mode of the store forbids writing.
+	ErrReadOnly = errors.New("the store cannot be written")
+	// ErrNoSpace: the disk is full.
+	ErrNoSpace = errors.New("no space left on the disk of the store")
+	// ErrOtherRules: names were normalised by other rules than the store's.
+	ErrOtherRules = errors.New("names were normalised by other rules")
+	// ErrConflict: the identity of a profile is taken by other content, or a
+	// run contradicts what is known of it.
+	ErrConflict = errors.New("conflict with what is stored")
+	// ErrNoSource: the original of a profile was not kept.
+	ErrNoSource = errors.New("the original file was not kept (import with --keep-source)")
+	// ErrNothing: nothing is selected.
+	ErrNothing = errors.New("nothing is selected")
+)
+
+// SeveralTypesError says that a selection has value types that do not add.
+type SeveralTypesError struct {
+	Keys []string // profile.ValueType.Key of each, sorted
+}
+
+func (e *SeveralTypesError) Error() string {
+	return "the selection has several value types, choose one with --type: " + strings.Join(e.Keys, ", ")
+}
+
+// ConflictError names the two contents that claim one identity.
+type ConflictError struct {
+	ID       ProfileID
+	Identity string // "group/benchmark, run, type"
+	Old, New string // file names
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%s is stored already with other content: %q before, %q now (use --replace or --add)", e.Identity, e.Old, e.New)
+}
+
+// Unwrap makes it an ErrConflict.
+func (e *ConflictError) Unwrap() error { return ErrConflict }

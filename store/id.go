@@ -1,0 +1,36 @@
+package store
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// ProfileID is the stable key of a profile in every engine: 16 hexadecimal
+// digits, the xxh3-64 of its identity (group, benchmark, run and the name of
+// the value type, each behind its length).
+type ProfileID string
+
+// IDOf returns the id of the profile of a benchmark in a run.
+func IDOf(b testrun.Benchmark, run, valueType string) ProfileID {
+	var buf []byte
+	for _, s := range []string{b.Group, b.Name, run, valueType} {
+		buf = binary.AppendUvarint(buf, uint64(len(s)))
+		buf = append(buf, s...)
+	}
+	return ProfileID(hex.EncodeToString(binary.BigEndian.AppendUint64(nil, xxh3.Hash(buf))))
+}
+
+// ParseID returns the id that a user wrote.
+func ParseID(text string) (ProfileID, error) {
+	id := strings.ToLower(strings.TrimSpace(text))
+	if b, err := hex.DecodeString(id); err != nil || len(b) != 8 {
+		return "", fmt.Errorf("%q is not a profile id (16 hexadecimal digits, as `dendro runs` prints them)", text)
+	}
+	return ProfileID(id), nil
+}

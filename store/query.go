@@ -1,0 +1,222 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+)
+
+// Query selects profiles. It is plain data and travels as JSON. Every field
+// that is set narrows the selection; the zero Query selects everything.
+//
+// Texts select by equality if some profile has exactly that text, else as globs
+// (`*`, `?`). Several texts of one field are alternatives.
+type Query struct {
+	Groups     []string          `json:"groups,omitempty"`
+	Benchmarks []string          `json:"benchmarks,omitempty"` // full names or base names
+	Params     map[string]string `json:"params,omitempty"`
+	Branches   []string          `json:"branches,omitempty"`
+	Commits    []string          `json:"commits,omitempty"` // whole, or a beginning of 7 digits or more
+	Machines   []string          `json:"machines,omitempty"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+	Runs       []string          `json:"runs,omitempty"`
+	Profiles   []ProfileID       `json:"profiles,omitempty"`
+	Types      []string          `json:"types,omitempty"`
+	Since      time.Time         `json:"since,omitzero"` // run date not before
+	Until      time.Time         `json:"until,omitzero"` // run date before
+	Last       int               `json:"last,omitempty"` // the newest n runs of each benchmark; 0: all
+}
+
+// Filter returns the selected profiles of all: by run date, then run key, then
+// import order; with Last, the newest n runs of each benchmark among what the
+// other fields select. It defines what a Query means.
+func (q *Query) Filter(all []Profile) []Profile {
+	match := q.matcher(all)
+	var list []Profile
+	for i := range all {
+		if match(&all[i]) {
+			list = append(list, all[i])
+		}
+	}
+	slices.SortStableFunc(list, compareProfiles)
+	if q.Last > 0 {
+		list = newest(list, q.Last)
+	}
+	return list
+}
+
+func compareProfiles(a, b Profile) int {
+	return cmp.Or(a.Run.Date.Compare(b.Run.Date), cmp.Compare(a.Run.Key, b.Run.Key), cmp.Compare(a.Seq, b.Seq))
+}
+
+// newest keeps the last n runs of each benchmark.
+func newest(list []Profile, n int) []Profile {
+	type key struct{ group, name string }
+	runs := map[key][]string{}
+	keep := make([]bool, len(list))
+	for i, p := range slices.Backward(list) {
+		k := key{p.Benchmark.Group, p.Benchmark.Name}
+		if !slices.Contains(runs[k], p.Run.Key) {
+			if len(runs[k]) == n {
+				continue
+			}
+			runs[k] = append(runs[k], p.Run.Key)
+		}
+		keep[i] = true
+	}
+	kept := list[:0]
+	for i := range list {
+		if keep[i] {
+			kept = append(kept, list[i])
+		}
+	}
+	return kept
+}
+
+// matcher returns the predicate of all fields but Last.
+func (q *Query) matcher(all []Profile) func(*Profile) bool {
+	var tests []func(*Profile) bool
+	add := func(want []string, values func(*Profile) []string) {
+		if len(want) == 0 {
+			return
+		}
+		ok := textMatcher(want, all, values)
+		tests = append(tests, func(p *Profile) bool { return slices.ContainsFunc(values(p), ok) })
+	}
+	one := func(field func(*Profile) string) func(*Profile) []string {
+		return func(p *Profile) []string { return []string{field(p)} }
+	}
+	add(q.Groups, one(func(p *Profile) string { return p.Benchmark.Group }))
+	add(q.Benchmarks, func(p *Profile) []string {
+		base, _ := p.Benchmark.Params()
+		return []string{p.Benchmark.Name, base}
+	})
+	add(q.Branches, one(func(p *Profile) string { return p.Run.Branch }))
+	add(q.Machines, one(func(p *Profile) string { return p.Run.Machine }))
+	add(q.Runs, one(func(p *Profile) string { return p.Run.Key }))
+	add(q.Types, one(func(p *Profile) string { return p.Type.Name }))
+	if len(q.Commits) > 0 {
+		tests = append(tests, func(p *Profile) bool {
+			return slices.ContainsFunc(q.Commits, func(c string) bool {
+				return c == p.Run.Commit || len(c) >= 7 && strings.HasPrefix(p.Run.Commit, c)
+			})
+		})
+	}
+	if len(q.Profiles) > 0 {
+		ids := make(map[ProfileID]bool, len(q.Profiles))
+		for _, id := range q.Profiles {
+			ids[id] = true
+		}
+		tests = append(tests, func(p *Profile) bool { return ids[p.ID] })
+	}
+	if !q.Since.IsZero() {
+		tests = append(tests, func(p *Profile) bool { return !p.Run.Date.Before(q.Since) })
+	}
+	if !q.Until.IsZero() {
+		tests = append(tests, func(p *Profile) bool { return p.Run.Date.Before(q.Until) })
+	}
+	for k, v := range q.Params {
+		ok := glob(v)
+		tests = append(tests, func(p *Profile) bool {
+			_, params := p.Benchmark.Params()
+			for _, param := range params {
+				if param.Key == k && (param.Value == v || ok(param.Value)) {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	for k, v := range q.Attributes {
+		ok := glob(v)
+		tests = append(tests, func(p *Profile) bool {
+			have, is := p.Run.Attributes[k]
+			return is && (have == v || ok(have))
+		})
+	}
+	return func(p *Profile) bool {
+		for _, t := range tests {
+			if !t(p) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// textMatcher matches a value against texts, each exact if any profile has it
+// exactly, else a glob.
+func textMatcher(want []string, all []Profile, values func(*Profile) []string) func(string) bool {
+	exact := map[string]bool{}
+	var globs []func(string) bool
+	for _, w := range want {
+		if !strings.ContainsAny(w, "*?") || slices.ContainsFunc(all, func(p Profile) bool { return slices.Contains(values(&p), w) }) {
+			exact[w] = true
+			continue
+		}
+		globs = append(globs, glob(w))
+	}
+	return func(v string) bool {
+		return exact[v] || slices.ContainsFunc(globs, func(ok func(string) bool) bool { return ok(v) })
+	}
+}
+
+func glob(text string) func(string) bool {
+	var re *regexp.Regexp = calltree.Glob(text)
+	return re.MatchString
+}
+
+// String describes the query for messages: the fields that are set.
+func (q *Query) String() string {
+	var parts []string
+	list := func(name string, v []string) {
+		if len(v) > 0 {
+			parts = append(parts, name+" "+strings.Join(v, ", "))
+		}
+	}
+	list("group", q.Groups)
+	list("benchmark", q.Benchmarks)
+	for _, kv := range []struct {
+		name string
+		m    map[string]string
+	}{{"param", q.Params}, {"attr", q.Attributes}} {
+		for _, k := range sortedKeys(kv.m) {
+			parts = append(parts, kv.name+" "+k+"="+kv.m[k])
+		}
+	}
+	list("branch", q.Branches)
+	list("commit", q.Commits)
+	list("machine", q.Machines)
+	list("run", q.Runs)
+	list("type", q.Types)
+	if n := len(q.Profiles); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d profile ids", n))
+	}
+	if !q.Since.IsZero() {
+		parts = append(parts, "since "+q.Since.Format(time.RFC3339))
+	}
+	if !q.Until.IsZero() {
+		parts = append(parts, "until "+q.Until.Format(time.RFC3339))
+	}
+	if q.Last > 0 {
+		parts = append(parts, fmt.Sprintf("last %d", q.Last))
+	}
+	if parts == nil {
+		return "everything"
+	}
+	return strings.Join(parts, "; ")
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,243 @@
+// Package store is the contract between what Dendro keeps and everything that
+// asks: the questions an engine answers, the plain data they are asked and
+// answered with, the errors, and answers that work on every engine.
+//
+// A store holds profiles. A profile belongs to one benchmark, one test run and
+// one value type, and is a sparse vector of self values over call node paths.
+// How an engine keeps them (one forest in a file, a graph, rows behind HTTP) is
+// its own affair: nothing at this contract is numbered by an engine. Profiles,
+// runs, benchmarks, functions and paths are named by stable keys, and the
+// integers in an answer index the tables of that answer only.
+//
+// Rules for engines, all of them tested by package storetest:
+//
+//	S1  A Query is plain data. Its meaning is Query.Filter; an engine may be
+//	    faster but not different.
+//	S2  No transaction spans two calls.
+//	S3  Put stores each File whole or not at all. When Put returns without an
+//	    error, what its outcomes call stored survives the death of the process.
+//	S4  The same profile (identity and content hash) twice is stored once.
+//	S5  Answers are the same whatever the order of the Puts that led to them,
+//	    but for ties that Query.Filter breaks by import order.
+//	S6  Methods are safe for concurrent use. Streams end at the first error and
+//	    when the context ends.
+//
+// Mathematics does not belong here: engines count and add; package analysis
+// judges.
+package store
+
+import (
+	"context"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Store is what an engine is.
+type Store interface {
+	Reader
+	Writer
+	io.Closer
+}
+
+// Reader answers questions.
+type Reader interface {
+	// Info says what the store is and how much it holds.
+	Info(ctx context.Context) (Info, error)
+
+	// Profiles lists the selected profiles in the order of Query.Filter.
+	Profiles(ctx context.Context, q Query) ([]Profile, error)
+
+	// Functions streams, for every selected profile, self and total of its
+	// functions: of all, or of those named (names that are not known are no
+	// error). It is the function list of each profile: total counts recursion
+	// once.
+	Functions(ctx context.Context, q Query, names []string) (*FunctionSet, error)
+
+	// FunctionNames lists the distinct functions of the store in byte order of
+	// names, so that patterns can be resolved before they are asked.
+	FunctionNames(ctx context.Context) ([]profile.Function, error)
+
+	// Trees answers with one table for the whole selection and streams one
+	// sparse vector of self values over it per profile.
+	Trees(ctx context.Context, q Query, opts TreeOptions) (*TreeSet, error)
+
+	// RawNames returns, for each named function that has one, an example of the
+	// name that profiles of the group had before it was normalised; from any
+	// group when group is empty or has none.
+	RawNames(ctx context.Context, group string, names []string) (map[string]string, error)
+
+	// Source returns the original file of a profile that was put with one, or
+	// ErrNoSource.
+	Source(ctx context.Context, id ProfileID) ([]byte, error)
+}
+
+// Writer changes the store.
+type Writer interface {
+	// Put stores files in one transaction. An outcome per file says what
+	// happened to it; a File that conflicts with what is stored is left out and
+	// its outcome carries the error, without harm to the others. The error of
+	// Put itself means that nothing was stored.
+	Put(ctx context.Context, files []*File, opts PutOptions) ([]Outcome, error)
+
+	// Delete removes profiles, and the runs, benchmarks and metrics that no
+	// profile refers to afterwards. Ids that are not there are no error. It
+	// returns how many were removed.
+	Delete(ctx context.Context, ids []ProfileID) (int, error)
+
+	// Compact gives back the space that deleted profiles took and puts the data
+	// into the order that questions like best. It changes no answer.
+	Compact(ctx context.Context) error
+}
+
+// Info says what a store is and what it holds.
+type Info struct {
+	Engine     string `json:"engine"`   // "duckdb", "mem", …
+	Location   string `json:"location"` // file or address, without secrets
+	Schema     int    `json:"schema"`   // version of the stored format
+	Rules      string `json:"rules"`    // version of the rules that normalised names; empty in an empty store
+	Benchmarks int64  `json:"benchmarks"`
+	Runs       int64  `json:"runs"`
+	Profiles   int64  `json:"profiles"`
+	Functions  int64  `json:"functions"`
+	Paths      int64  `json:"paths"`
+	Bytes      int64  `json:"bytes"` // on disk; 0 when not known
+}
+
+// Profile describes one stored profile.
+type Profile struct {
+	ID        ProfileID         `json:"id"`
+	Benchmark testrun.Benchmark `json:"benchmark"`
+	Run       testrun.Run       `json:"run"`
+	Type      profile.ValueType `json:"type"`
+	Metrics   []testrun.Metric  `json:"metrics,omitempty"` // of the benchmark in the run; the primary one first
+
+	Profiler        string        `json:"profiler,omitempty"`
+	ProfilerVersion string        `json:"profilerVersion,omitempty"`
+	Duration        time.Duration `json:"duration,omitempty"` // nanoseconds
+	Samples         int64         `json:"samples"`            // rows of the source before merging
+	Sum             int64         `json:"sum"`                // of absolute self values: 100 % of every share
+	Nodes           int           `json:"nodes"`              // call nodes, ancestors included
+	Hash            string        `json:"hash"`               // profile.Hash in hex
+	File            string        `json:"file,omitempty"`     // name of the source file, for messages
+	HasSource       bool          `json:"hasSource,omitempty"`
+
+	// Seq is the import order: higher is later. It breaks ties, nothing else.
+	Seq int64 `json:"seq"`
+}
+
+// Metric returns the primary metric, or false when the profile has none.
+func (p *Profile) Metric() (testrun.Metric, bool) {
+	if len(p.Metrics) == 0 {
+		return testrun.Metric{}, false
+	}
+	return p.Metrics[0], true
+}
+
+// File is what one source file brings into the store: the profiles of one
+// benchmark in one run, one per value type, and the metrics of that pair. A
+// File without records only adds metrics.
+type File struct {
+	Name      string // for messages
+	Benchmark testrun.Benchmark
+	Run       testrun.Run
+	Metrics   []testrun.Metric
+	Records   []*Record
+	Source    []byte // the original, compressed; nil unless it is to be kept
+}
+
+// Record is one profile on its way into the store.
+//
+// Self is over Forest, which only grows and is shared by the records of one
+// importer: an engine remembers how far it has taken a Forest in and translates
+// each path once. The importer does not grow it while Put runs.
+type Record struct {
+	Type            profile.ValueType
+	Profiler        string
+	ProfilerVersion string
+	Duration        time.Duration
+	Samples         int64
+	Hash            profile.Hash
+
+	Forest *calltree.Forest
+	Self   calltree.Vector
+	Modes  []ModeVector // of frame types that are compile modes; empty if the source has none
+
+	// RawNames maps functions of Forest to an example of their raw name.
+	RawNames map[int32]string
+}
+
+// ModeVector is the part of a profile's self values whose innermost frame ran
+// in one compile mode.
+type ModeVector struct {
+	Mode profile.FrameType
+	calltree.Vector
+}
+
+// PutOptions says how Put treats what is there already.
+type PutOptions struct {
+	Conflict Conflict
+	// Rules is the version of the rules that normalised the names. The first
+	// Put records it; a Put with another one fails with ErrOtherRules.
+	Rules string
+}
+
+// Conflict says what to do with a profile whose identity is taken by other
+// content.
+type Conflict int
+
+// The ways to treat a conflict.
+const (
+	Refuse  Conflict = iota // an error that names both files
+	Replace                 // the new content takes the place of the old
+	Add                     // the new values are added: shards and forks of one run
+)
+
+// Outcome says what Put did with one File.
+type Outcome struct {
+	Stored    int // profiles stored anew, replaced or added to
+	Unchanged int // profiles that were there already with the same content
+	Err       error
+}
+
+// FunctionSet is the answer to Functions.
+type FunctionSet struct {
+	Profiles  []Profile
+	Functions []profile.Function // in byte order of names
+	// Rows streams the values in chunks; a chunk is valid until the next one.
+	// The order of the rows is not defined.
+	Rows iter.Seq2[FunctionRows, error]
+}
+
+// FunctionRows is a chunk of rows as equally long columns.
+type FunctionRows struct {
+	Profile  []int32 // index in FunctionSet.Profiles
+	Function []int32 // index in FunctionSet.Functions
+	Self     []int64
+	Total    []int64
+}
+
+// TreeOptions says what Trees streams beside the self values.
+type TreeOptions struct {
+	Modes bool // the vectors of each compile mode too
+}
+
+// TreeSet is the answer to Trees.
+type TreeSet struct {
+	Profiles []Profile
+	Table    *calltree.Table // every node that any of the profiles has; functions in byte order
+	// Vectors streams one vector per profile, in the order of Profiles.
+	Vectors iter.Seq2[TreeVector, error]
+}
+
+// TreeVector is one profile's self values over the table of its TreeSet. It is
+// valid until the next one.
+type TreeVector struct {
+	Profile int // index in TreeSet.Profiles
+	calltree.Vector
+	Modes []ModeVector
+}

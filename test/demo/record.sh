@@ -1,0 +1,20 @@
+#!/bin/sh
+# Records the profiles of the demo anew: about ten minutes on one core.
+#
+# The workload is built at and run from a neutral path, because a Go profile
+# names the program's file.
+set -eu
+
+cd "$(dirname "$0")"
+work=/tmp/dendro-demo
+
+rm -rf "$work"
+mkdir "$work"
+for program in workload recorder; do
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$work/$program" "./$program"
+done
+"$work/recorder" -workload "$work/workload" -sources workload -out "$work/profiles" "$@"
+
+rm -rf profiles
+cp -R "$work/profiles" profiles
+rm -rf "$work"

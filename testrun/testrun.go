@@ -1,0 +1,178 @@
+// Package testrun models what was measured: benchmarks, the test runs in which
+// they were executed, and the metrics that a run reports for a benchmark.
+//
+//   - A Benchmark is one workload: a group and a full raw name. Base name and
+//     parameters are derived from the name; they are not identity.
+//   - A Run is one execution of a suite: a key, and what was under test (date,
+//     commit, branch, repository, machine, free attributes).
+//   - A Metric is a number that a run reports for a benchmark: a mean with its
+//     unit and the direction that is better.
+//
+// The package does not know profiles. It reads no files.
+package testrun
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Benchmark identifies one workload.
+type Benchmark struct {
+	Group string `json:"group"`
+	Name  string `json:"name"` // full and raw, parameters included
+}
+
+// String returns "group/name", or the name alone without a group.
+func (b Benchmark) String() string {
+	if b.Group == "" {
+		return b.Name
+	}
+	return b.Group + "/" + b.Name
+}
+
+// Run is one execution of a suite. Key is its identity.
+type Run struct {
+	Key        string            `json:"run"`
+	Date       time.Time         `json:"date,omitzero"` // UTC
+	Commit     string            `json:"commit,omitempty"`
+	Branch     string            `json:"branch,omitempty"`
+	Repository string            `json:"repository,omitempty"`
+	Machine    string            `json:"machine,omitempty"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+}
+
+// Merge returns r with the fields that it lacks filled in from other, or an
+// error that names a field on which the two disagree and both values.
+func (r Run) Merge(other Run) (Run, error) {
+	if r.Key != other.Key {
+		return r, fmt.Errorf("runs %q and %q are not the same", r.Key, other.Key)
+	}
+	switch {
+	case r.Date.IsZero():
+		r.Date = other.Date
+	case !other.Date.IsZero() && !r.Date.Equal(other.Date):
+		return r, disagree(r.Key, "date", r.Date.Format(time.RFC3339Nano), other.Date.Format(time.RFC3339Nano))
+	}
+	for _, f := range []struct {
+		name       string
+		have, want *string
+	}{
+		{"commit", &r.Commit, &other.Commit}, {"branch", &r.Branch, &other.Branch},
+		{"repository", &r.Repository, &other.Repository}, {"machine", &r.Machine, &other.Machine},
+	} {
+		if *f.have == "" {
+			*f.have = *f.want
+		} else if *f.want != "" && *f.want != *f.have {
+			return r, disagree(r.Key, f.name, *f.have, *f.want)
+		}
+	}
+	if len(other.Attributes) > 0 {
+		attributes := maps.Clone(r.Attributes)
+		if attributes == nil {
+			attributes = map[string]string{}
+		}
+		for _, k := range slices.Sorted(maps.Keys(other.Attributes)) {
+			v := other.Attributes[k]
+			if old, ok := attributes[k]; ok && old != v {
+				return r, disagree(r.Key, "attribute "+k, old, v)
+			}
+			attributes[k] = v
+		}
+		r.Attributes = attributes
+	}
+	return r, nil
+}
+
+func disagree(run, field, have, want string) error {
+	return fmt.Errorf("run %q: %s is %q, and now %q", run, field, have, want)
+}
+
+// Before orders runs: by date, then by key. Runs without a date come first.
+func (r Run) Before(other Run) bool {
+	if !r.Date.Equal(other.Date) {
+		return r.Date.Before(other.Date)
+	}
+	return r.Key < other.Key
+}
+
+// Better is the direction in which a metric improves.
+type Better string
+
+// The directions.
+const (
+	Lower  Better = "lower"
+	Higher Better = "higher"
+)
+
+// Metric is a number that a run reports for a benchmark.
+type Metric struct {
+	Name    string  `json:"name"`
+	Mean    float64 `json:"mean"`
+	Unit    string  `json:"unit"`
+	Better  Better  `json:"better,omitempty"`
+	N       int     `json:"n,omitempty"`       // measurements behind the mean; 0 when unknown
+	Primary bool    `json:"primary,omitempty"` // the one that analyses take
+}
+
+// Check reports what is wrong with a metric: no name, a mean that is not a
+// finite number, an unknown direction.
+func (m Metric) Check() error {
+	switch {
+	case m.Name == "":
+		return fmt.Errorf("a metric without a name")
+	case math.IsNaN(m.Mean) || math.IsInf(m.Mean, 0):
+		return fmt.Errorf("metric %q: mean %v is not a number", m.Name, m.Mean)
+	case m.Better != "" && m.Better != Lower && m.Better != Higher:
+		return fmt.Errorf("metric %q: better is %q, not lower or higher", m.Name, m.Better)
+	}
+	return nil
+}
+
+// BetterOf returns the usual direction of a unit: rates (`…/s`, `ops/…`) are
+// better higher, everything else (times, bytes, counts) lower.
+func BetterOf(unit string) Better {
+	u := strings.ToLower(strings.TrimSpace(unit))
+	per := strings.LastIndexByte(u, '/')
+	if per >= 0 {
+		switch u[per+1:] {
+		case "s", "sec", "second", "ms", "us", "µs", "ns", "min", "h":
+			return Higher
+		}
+	}
+	if strings.HasSuffix(u, "ps") && (strings.HasPrefix(u, "op") || strings.HasPrefix(u, "req")) || u == "qps" || u == "tps" || u == "rps" {
+		return Higher
+	}
+	return Lower
+}
+
+// Seconds returns the factor that turns a unit of time into seconds; a unit per
+// operation ("ns/op") counts as time. False when the unit is not a time.
+func Seconds(unit string) (float64, bool) {
+	u, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(unit)), "/")
+	if strings.HasSuffix(strings.ToLower(unit), "/s") {
+		return 0, false
+	}
+	words := strings.Fields(u)
+	if len(words) == 0 {
+		return 0, false
+	}
+	switch words[len(words)-1] {
+	case "ns", "nanosecond", "nanoseconds":
+		return 1e-9, true
+	case "us", "µs", "μs", "microsecond", "microseconds":
+		return 1e-6, true
+	case "ms", "millisecond", "milliseconds":
+		return 1e-3, true
+	case "s", "sec", "second", "seconds":
+		return 1, true
+	case "min", "minute", "minutes":
+		return 60, true
+	case "h", "hour", "hours":
+		return 3600, true
+	}
+	return 0, false
+}
