@@ -14,24 +14,24 @@ import (
 // call node paths over them. Ids are dense, in order of first appearance; a
 // parent's id is lower than its children's. The zero value is empty and ready.
 //
-// A Forest is filled by one goroutine. Reading is safe while nobody fills it.
+// A Forest is filled by one goroutine. Others read a Snapshot of it, which stays
+// valid and unchanged while the forest grows on.
 type Forest struct {
 	Functions []profile.Function // the name is the identity
 	// Paths holds call node paths: Parent is a path or NoNode, Item a function.
 	Paths prefixtree.Tree
 
-	names map[string]int32
+	names  map[string]int32
+	origin *Forest // of a snapshot: the forest it was taken of
 
 	order  sync.Mutex
 	byName []int32 // rank of each function in byte order of names; a cache
 }
 
-// Function interns a function by its name. Attributes that the known one lacks
-// are filled in; of two different ones the smaller stays, so that the result
-// does not depend on the order of arrival.
+// Function interns a function by its name. The attributes are those of its
+// first appearance.
 func (f *Forest) Function(fn profile.Function) int32 {
 	if id, ok := f.names[fn.Name]; ok {
-		mergeAttributes(&f.Functions[id], fn)
 		return id
 	}
 	if f.names == nil {
@@ -64,6 +64,27 @@ func (f *Forest) Load(functions []profile.Function, parent, fn []int32) {
 	f.byName = nil
 }
 
+// Snapshot returns the forest as it is now, to be read by other goroutines while
+// f grows on. It costs nothing and must not be added to.
+func (f *Forest) Snapshot() *Forest {
+	n, fns := f.Paths.Len(), len(f.Functions)
+	return &Forest{
+		Functions: f.Functions[:fns:fns],
+		Paths:     prefixtree.Tree{Parent: f.Paths.Parent[:n:n], Item: f.Paths.Item[:n:n]},
+		origin:    f,
+	}
+}
+
+// Origin returns the forest that a snapshot was taken of, or f itself. Ids of
+// functions and paths mean the same in all snapshots of one origin, so it is
+// the key under which a translation of them may be remembered.
+func (f *Forest) Origin() *Forest {
+	if f.origin != nil {
+		return f.origin
+	}
+	return f
+}
+
 // Names returns the function names from the root to path p.
 func (f *Forest) Names(p int32) []string {
 	var names []string
@@ -86,6 +107,8 @@ func (f *Forest) Recursion(p int32) (ancestor, distance int32) {
 	return NoNode, 0
 }
 
+// mergeAttributes fills in what a function lacks; of two different attributes
+// the smaller stays, so that the result does not depend on the order.
 func mergeAttributes(have *profile.Function, fn profile.Function) {
 	if fn.Kind != profile.KindUnknown && (have.Kind == profile.KindUnknown || fn.Kind < have.Kind) {
 		have.Kind = fn.Kind

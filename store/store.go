@@ -152,9 +152,9 @@ type File struct {
 
 // Record is one profile on its way into the store.
 //
-// Self is over Forest, which only grows and is shared by the records of one
-// importer: an engine remembers how far it has taken a Forest in and translates
-// each path once. The importer does not grow it while Put runs.
+// Self is over Forest, a forest or a snapshot of one that an importer fills on:
+// an engine remembers per Forest.Origin how far it has taken it in, and so
+// translates each path once. The forest at hand does not change during Put.
 type Record struct {
 	Type            profile.ValueType
 	Profiler        string

@@ -13,7 +13,7 @@ const (
 	largeGroup   = 2700 // further nodes that the benchmarks of a group share
 	largeNodes   = 11900
 	largeDepth   = 118 // of the deepest node: 119 frames
-	largeSamples = 76  // expected samples per node with self
+	largeSamples = 40  // expected samples per node with self
 	largeSigma   = 1.8
 	lambdaShare  = 0.02
 )
@@ -48,9 +48,17 @@ type library []piece
 
 func newLibrary(seeds *seedSet, n int, r *rnd) library {
 	var lib library
+	nodes := 0
+	for i := range seeds.trees {
+		nodes += len(seeds.trees[i].fn)
+	}
 	for len(lib) < n {
-		tree := &seeds.trees[r.intn(len(seeds.trees))]
-		root := int32(r.intn(len(tree.fn)))
+		// Any node of any seed is as likely: big recordings give more pieces.
+		root, tree := int32(r.intn(nodes)), &seeds.trees[0]
+		for i := 1; int(root) >= len(tree.fn); i++ {
+			root -= int32(len(tree.fn))
+			tree = &seeds.trees[i]
+		}
 		if k := seeds.funcs[tree.fn[root]].kind; k != java && k != golang {
 			continue
 		}
@@ -72,7 +80,7 @@ func growLarge(c Config, funcs *funcTable) []*benchmark {
 	libSize := func(n float64) int { return max(3, int(n*c.Scale)) }
 	r := newRand(c.Seed, saltTree)
 	root := newBuilder(funcs)
-	lib := newLibrary(funcs.seeds, libSize(18), r)
+	lib := newLibrary(funcs.seeds, libSize(40), r)
 	root.plantRoots(r, func(fn int32) int32 { return funcs.id(fn, "") })
 	root.growLarge(size(largeGlobal), lib, r, func(fn int32) int32 { return funcs.id(fn, "") })
 
@@ -87,7 +95,7 @@ func growLarge(c Config, funcs *funcTable) []*benchmark {
 		}
 		r := newRand(c.Seed, saltTree, uint64(g)+1)
 		group := root.clone()
-		group.growLarge(size(largeGlobal+largeGroup), newLibrary(funcs.seeds, libSize(22), r), r, inGroup)
+		group.growLarge(size(largeGlobal+largeGroup), newLibrary(funcs.seeds, libSize(50), r), r, inGroup)
 		for k := range c.Benchmarks {
 			id := g*c.Benchmarks + k
 			seed := hash(c.Seed, saltTree, uint64(g)+1, uint64(k)+1)
@@ -109,7 +117,7 @@ func (b *builder) largeBenchmark(c Config, id int, seed uint64, group string, in
 	// The table has profiles of 6 k to 18 k nodes.
 	factor := min(1.5, max(0.55, math.Exp(0.28*r.norm()-0.04)))
 	target := max(20, int(largeNodes*factor*c.Scale))
-	libSize := max(3, int(26*c.Scale))
+	libSize := max(3, int(60*c.Scale))
 	b.growLarge(target, newLibrary(b.funcs.seeds, libSize, r), r, own)
 	b.addLambdas(r)
 	b.weighLarge(newRand(seed, saltWeights))

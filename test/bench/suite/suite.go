@@ -149,7 +149,7 @@ var epoch = time.Date(2024, 3, 4, 2, 30, 0, 0, time.UTC)
 // benchmark; profiles are drawn when asked for.
 func New(c Config) *Suite {
 	c = c.withDefaults()
-	s := &Suite{config: c, funcs: newFuncTable(loadSeeds())}
+	s := &Suite{config: c, funcs: newFuncTable(loadSeeds(), c.Shape == Large)}
 	switch c.Shape {
 	case Real:
 		s.benchmarks = growReal(c, s.funcs)

@@ -11,6 +11,9 @@ type funcTable struct {
 	seeds *seedSet
 	funcs []function
 	ids   map[funcKey]int32
+	// calm tables take the volatile digits out of recorded names: in a Large
+	// suite only the nodes of addLambdas change from run to run.
+	calm bool
 
 	// After freeze all names lie in one slab: rendering touches every node of
 	// a tree in turn and strings all over the heap would cost more than the
@@ -27,8 +30,8 @@ type funcKey struct {
 	lambda bool
 }
 
-func newFuncTable(seeds *seedSet) *funcTable {
-	return &funcTable{seeds: seeds, ids: map[funcKey]int32{}}
+func newFuncTable(seeds *seedSet, calm bool) *funcTable {
+	return &funcTable{seeds: seeds, ids: map[funcKey]int32{}, calm: calm}
 }
 
 // id returns the function that seed function seed becomes in a scope; the empty
@@ -39,6 +42,9 @@ func (t *funcTable) id(seed int32, scope string) int32 {
 		return id
 	}
 	f := t.seeds.funcs[seed]
+	if t.calm && f.vol.any() {
+		f.name, f.vol = Stable(f.name), volatile{}
+	}
 	if scope != "" {
 		f.name = inScope(f, scope)
 		f.vol = findVolatile(f.name)
