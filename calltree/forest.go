@@ -325,3 +325,25 @@ func build(parent, item, use, local []int32, functions []profile.Function, rank 
 		}
 	}
 }
+
+// AddVectors returns the sum of vectors over one forest or table.
+func AddVectors(vectors ...Vector) Vector {
+	sum := map[int32]int64{}
+	for _, v := range vectors {
+		for i, n := range v.Nodes {
+			sum[n] += v.Self[i]
+		}
+	}
+	var out Vector
+	for n, v := range sum {
+		if v != 0 {
+			out.Nodes = append(out.Nodes, n)
+		}
+	}
+	slices.Sort(out.Nodes)
+	out.Self = make([]int64, len(out.Nodes))
+	for i, n := range out.Nodes {
+		out.Self[i] = sum[n]
+	}
+	return out
+}

@@ -223,3 +223,73 @@ func (p *Pattern) Find(t *Tree) (self, total int64) {
 	}
 	return self, total
 }
+
+// Spans is where a pattern matches in a Table, ready to be summed over many
+// vectors of values.
+type Spans struct {
+	ends   []bool // nodes at which a match ends
+	below  []bool // nodes in the subtree of one; nil for patterns anchored at the end
+	anchor bool
+}
+
+// Spans returns where the pattern matches.
+func (p *Pattern) Spans(t *Table) Spans {
+	s := Spans{ends: p.Match(t), anchor: p.end}
+	if !p.end {
+		s.below = make([]bool, t.Len())
+		open := int32(0)
+		for n := range s.below {
+			if s.ends[n] && t.End[n] > open {
+				open = t.End[n]
+			}
+			s.below[n] = int32(n) < open
+		}
+	}
+	return s
+}
+
+// Sum returns self and total of the pattern in a vector over the table: what
+// Pattern.Find returns for a tree.
+func (s Spans) Sum(v Vector) (self, total int64) {
+	for i, n := range v.Nodes {
+		if s.ends[n] {
+			self += v.Self[i]
+		}
+		if s.below != nil && s.below[n] {
+			total += v.Self[i]
+		}
+	}
+	if s.anchor {
+		total = self
+	}
+	return self, total
+}
+
+// Under returns the part of the tree that the pattern matches: the samples
+// whose stacks have a match, as trees that begin at the match's last frame.
+func (p *Pattern) Under(t *Tree) *Tree {
+	s := p.Spans(t.Table)
+	var f Forest
+	var self []int64
+	path := make([]int32, t.Len())
+	fn := make([]int32, len(t.Functions))
+	for i := range fn {
+		fn[i] = f.Function(t.Functions[i])
+	}
+	for n, up := range t.Parent {
+		path[n] = NoNode
+		if s.below == nil && !s.ends[n] || s.below != nil && !s.below[n] {
+			continue
+		}
+		parent := NoNode
+		if up != NoNode && s.below != nil {
+			parent = path[up]
+		}
+		path[n] = f.Path(parent, fn[t.Func[n]])
+		if int(path[n]) == len(self) {
+			self = append(self, 0)
+		}
+		self[path[n]] += t.Self[n]
+	}
+	return f.Tree(t.Type, self)
+}

@@ -179,3 +179,39 @@ func sortNodes(ids []int32, limit int) {
 		copy(ids, src)
 	}
 }
+
+// Rename returns the tree with its functions under the names that rename gives
+// them; call nodes that become equal are united. Order is as in Merge.
+func (t *Tree) Rename(rename func(profile.Function) profile.Function) *Tree {
+	table := *t.Table
+	table.Functions = make([]profile.Function, len(t.Functions))
+	for i := range t.Functions {
+		table.Functions[i] = rename(t.Functions[i])
+	}
+	renamed := *t
+	renamed.Table = &table
+	return mergeAll([]*Tree{&renamed})
+}
+
+// Profile returns the tree as a profile with one sample per node that has a
+// self value, to be written in any format.
+func (t *Tree) Profile() *profile.Profile {
+	p := profile.New(nil)
+	p.Tables = []profile.Samples{{Type: t.Type}}
+	frames := make([]profile.FrameID, len(t.Functions))
+	for fn := range frames {
+		frames[fn] = p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(t.Functions[fn])})
+	}
+	stacks := make([]profile.StackID, t.Len())
+	for n, up := range t.Parent {
+		parent := profile.NoStack
+		if up != NoNode {
+			parent = stacks[up]
+		}
+		stacks[n] = p.Symbols.Stack(parent, frames[t.Func[n]])
+		if t.Self[n] != 0 {
+			p.Tables[0].Add(stacks[n], t.Self[n])
+		}
+	}
+	return p
+}

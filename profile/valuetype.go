@@ -74,3 +74,19 @@ func Pow10(scale int) (int64, error) {
 	}
 	return v, nil
 }
+
+// NamedType returns the value type of a name whose unit goes without saying:
+// nanoseconds for cpu, wall and lock, bytes for alloc, live and malloc,
+// milliseconds for trace, and counts for everything else.
+func NamedType(name string) ValueType {
+	unit := "count"
+	switch name {
+	case CPU, Wall, Lock:
+		unit = "nanoseconds"
+	case Alloc, Live, Malloc:
+		unit = "bytes"
+	case Trace:
+		unit = "milliseconds"
+	}
+	return ValueType{Name: name, Unit: unit}
+}

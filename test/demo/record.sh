@@ -1,5 +1,5 @@
 #!/bin/sh
-# Records the profiles of the demo anew: about ten minutes on one core.
+# Records the profiles of the demo anew: about a quarter of an hour on one core.
 #
 # The workload is built at and run from a neutral path, because a Go profile
 # names the program's file.

@@ -49,7 +49,7 @@ func main() {
 	var r recorder
 	flag.StringVar(&r.workload, "workload", "", "`program` to record")
 	flag.StringVar(&r.out, "out", "", "`directory` to write to")
-	flag.IntVar(&r.tries, "tries", 3, "tries for each profile, of which the fastest is kept")
+	flag.IntVar(&r.tries, "tries", 5, "tries for each profile, of which the fastest is kept")
 	flag.Float64Var(&r.seconds, "seconds", 3, "length of a profile")
 	sources := flag.String("sources", "", "`directory` with the program's sources")
 	history := flag.Int("history", 16, "runs before the change")

@@ -25,7 +25,7 @@ type job struct {
 	response *wire.Response
 }
 
-// Service checks out orders. Close ends its workers.
+// Service checks out orders.
 type Service struct {
 	engine *pricing.Engine
 	stock  *stock
@@ -44,9 +44,6 @@ func New(c *catalog.Catalog, opts Options) *Service {
 	)
 	return s
 }
-
-// Close ends the workers of the service.
-func (s *Service) Close() { s.pool.Close() }
 
 // Checkout answers the requests, in their order.
 func (s *Service) Checkout(requests [][]byte) ([]*wire.Response, error) {

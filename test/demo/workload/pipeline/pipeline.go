@@ -1,7 +1,10 @@
 // Package pipeline sends jobs through stages that each have their own workers.
 package pipeline
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Stage is one step every job takes.
 type Stage[J any] struct {
@@ -17,39 +20,24 @@ type task[J any] struct {
 	done *sync.WaitGroup
 }
 
-// Pool runs the workers of all stages until it is closed.
+// Pool runs the workers of all stages, for as long as the program does.
 type Pool[J any] struct {
-	first   chan *task[J]
-	workers sync.WaitGroup
+	first chan<- *task[J]
 }
 
 // New starts the workers of the stages.
 func New[J any](stages ...Stage[J]) *Pool[J] {
-	p := &Pool[J]{}
-	// Stages are started from the last to the first, so that each one knows the
+	// Stages start from the last to the first, so that each one knows the
 	// channel it hands its tasks on to.
-	var next chan *task[J]
-	for i := len(stages) - 1; i >= 0; i-- {
+	var next chan<- *task[J]
+	for _, s := range slices.Backward(stages) {
 		in := make(chan *task[J], 16)
-		p.start(stages[i], in, next)
+		for range s.Workers {
+			go work(s.Run, in, next)
+		}
 		next = in
 	}
-	p.first = next
-	return p
-}
-
-// start runs the workers of a stage; the last of them to end closes out.
-func (p *Pool[J]) start(s Stage[J], in <-chan *task[J], out chan<- *task[J]) {
-	var running sync.WaitGroup
-	for range s.Workers {
-		running.Go(func() { work(s.Run, in, out) })
-	}
-	p.workers.Go(func() {
-		running.Wait()
-		if out != nil {
-			close(out)
-		}
-	})
+	return &Pool[J]{first: next}
 }
 
 // work is the loop of one worker.
@@ -83,10 +71,4 @@ func (p *Pool[J]) Do(jobs []J) error {
 		}
 	}
 	return nil
-}
-
-// Close ends the workers. No Do may be running.
-func (p *Pool[J]) Close() {
-	close(p.first)
-	p.workers.Wait()
 }

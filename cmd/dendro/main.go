@@ -1,0 +1,13 @@
+// Command dendro merges profiles into call trees, keeps every run, and finds
+// what got slower. See `dendro --help`.
+package main
+
+import (
+	"os"
+
+	"github.com/dendroprof/dendro/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

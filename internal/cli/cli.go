@@ -1,0 +1,122 @@
+// Package cli is Dendro's command line: one file per command.
+//
+// A command is an options struct, its flags, and a thin call into the packages
+// that do the work; if logic appears here, it belongs one level deeper. What is
+// shared by commands: the store to open (store.go), the selection flags
+// (selection.go), the ways to print (output.go), and files in place of a
+// selection (files.go).
+//
+// Data goes to stdout, talk to stderr. Exit status: 0 fine, 1 error, 2 usage,
+// 3 regression found (only for the gate).
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/store"
+)
+
+// Exit statuses.
+const (
+	exitFine  = 0
+	exitError = 1
+	exitUsage = 2
+)
+
+// usageError is a mistake in the call, not in the data.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// errReported ends a command with status 1 after it has said why itself.
+var errReported = errors.New("reported")
+
+// env is what a command gets from its process: streams and the store's name.
+type env struct {
+	in       io.Reader
+	out, err io.Writer
+	store    string // --store
+	noColor  bool
+}
+
+// Main runs the command line and returns the exit status.
+func Main(args []string, in io.Reader, out, errOut io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	e := &env{in: in, out: out, err: errOut}
+	root := newRoot(e)
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	var several *store.SeveralTypesError
+	switch {
+	case err == nil:
+		return exitFine
+	case errors.Is(err, errReported):
+		return exitError
+	case errors.Is(err, syscall.EPIPE): // the reader of a pipe had enough
+		return exitFine
+	case ctx.Err() != nil:
+		fmt.Fprintln(errOut, "dendro: interrupted; what was reported as stored is stored")
+		return exitError
+	}
+	fmt.Fprintln(errOut, "dendro: "+escapeLines(err.Error()))
+	var usage usageError
+	if errors.As(err, &usage) || errors.As(err, &several) || cobraUsage(err) {
+		return exitUsage
+	}
+	return exitError
+}
+
+// cobraUsage recognises the mistakes that the flag library reports.
+func cobraUsage(err error) bool {
+	for _, start := range []string{"unknown command", "unknown flag", "unknown shorthand", "flag needs", "invalid argument", "required flag",
+		"accepts ", "requires ", "if any flags in the group", "bad flag"} {
+		if strings.HasPrefix(err.Error(), start) {
+			return true
+		}
+	}
+	return false
+}
+
+func newRoot(e *env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "dendro",
+		Short: "Merge profiles into call trees, keep every run, find what got slower",
+		Long: `Dendro takes profiles of benchmarks and services, merges them into call trees,
+keeps every run in one forest that can be asked, and shows which functions take
+the time and which take more of it than before.`,
+		Example: `  dendro import --run 2026-11-21 --group shop profiles/
+  dendro top --last 1
+  dendro find 'regexp.Compile' --min-share 5%
+  dendro demo`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.PersistentFlags().StringVar(&e.store, "store", "", "`where` profiles are kept: a file (dendro.duckdb), mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
+	root.PersistentFlags().BoolVar(&e.noColor, "no-color", false, "no colours, as with NO_COLOR set")
+	root.AddCommand(
+		newImport(e), newRuns(e), newTop(e), newTree(e), newFind(e), newExport(e), newSQL(e),
+		newPrune(e), newCompact(e), newMerge(e), newDemo(e), newVersion(e),
+	)
+	for _, c := range root.Commands() {
+		c.Long = strings.TrimSpace(c.Long) + "\n\nExit status: 0 fine, 1 error, 2 usage."
+		c.DisableFlagsInUseLine = true
+	}
+	return root
+}

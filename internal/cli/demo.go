@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/test/demo"
+)
+
+const demoStore = "dendro-demo.duckdb"
+
+func newDemo(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "Import real profiles with a planted regression and look at them",
+		Long: `Demo imports the CPU profiles of 18 runs of a small Go program, recorded with
+runtime/pprof. The last two runs have a change that makes one benchmark slower.
+It shows the top functions and what grew, and says what to try next. The store is
+` + demoStore + ` in the working directory unless --store names another.`,
+		Example: `  dendro demo
+  dendro demo --store /tmp/demo.duckdb`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if e.store == "" {
+				e.store = demoStore
+			}
+			return runDemo(c.Context(), e)
+		},
+	}
+}
+
+func runDemo(ctx context.Context, e *env) error {
+	profiles, err := fs.Sub(demo.Profiles, "profiles")
+	if err != nil {
+		return err
+	}
+	sources, err := ingest.ReadManifestFS(profiles, "manifest.json")
+	if err != nil {
+		return err
+	}
+	st, err := e.open(ctx, engines.Write)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.out, "Importing %d profiles into %s\n", len(sources), e.store)
+	o := importOptions{progress: "none"}
+	err = o.importInto(ctx, e, st, sources, ingest.Options{Conflict: store.Refuse}, false)
+	if err = errors.Join(err, st.Close()); err != nil {
+		return err
+	}
+	steps := [][]string{
+		{"top", "--benchmark", "checkout", "--type", "cpu", "--rows", "8"},
+		{"top", "--type", "cpu", "--last", "1", "--sort", "diff", "--rows", "8"},
+	}
+	for _, args := range steps {
+		if err := e.again(ctx, args); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(e.out, `
+Try next:
+  dendro tree --store %[1]s --benchmark checkout --type cpu --last 1
+  dendro find --store %[1]s 'regexp.*' --type cpu --by run
+  dendro runs --store %[1]s
+  dendro sql  --store %[1]s "SELECT run, benchmark, metric FROM profiles ORDER BY run"
+`, e.store)
+	return nil
+}
+
+// again runs another command of this program as a user would, and shows its
+// line first.
+func (e *env) again(ctx context.Context, args []string) error {
+	fmt.Fprint(e.out, "\n$ dendro")
+	for _, a := range args {
+		fmt.Fprint(e.out, " "+a)
+	}
+	fmt.Fprintln(e.out)
+	root := newRoot(e)
+	root.SetArgs(append(args, "--store", e.store))
+	return root.ExecuteContext(ctx)
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/store"
+)
+
+// findOptions are the flags of `dendro find`.
+type findOptions struct {
+	selection
+	minShare    string
+	self, total bool
+	by          string
+	rows        int
+	output      outputFormat
+}
+
+func newFind(e *env) *cobra.Command {
+	o := findOptions{by: "profile"}
+	c := &cobra.Command{
+		Use:   "find [flags] PATTERN",
+		Short: "Where a function or call path occurs, and how much it takes",
+		Long: `Find answers: in which benchmarks and runs does a function take more than a share
+of the samples, and from a function: in which runs, benchmarks and groups does
+it appear and how much does it take?
+
+` + patternHelp,
+		Example: `  dendro find 'regexp.Compile' --min-share 5%
+  dendro find '/^runtime\.gc/' --by run --total
+  dendro find 'handler;**;json.Marshal' --by benchmark --last 5`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), e, args[0]) },
+	}
+	o.addFlags(c)
+	f := c.Flags()
+	f.StringVar(&o.minShare, "min-share", "0", "only where it takes at least this `share` (5% or 0.05)")
+	f.BoolVar(&o.total, "total", false, "measure total: the function and what it calls (default)")
+	f.BoolVar(&o.self, "self", false, "measure self: the function alone")
+	f.Var(&choice{&o.by, []string{"profile", "run", "benchmark", "group", "function"}}, "by", "a row per `what`: profile, run, benchmark, group, function")
+	f.IntVar(&o.rows, "rows", 0, "print `n` rows at most (0: all)")
+	c.MarkFlagsMutuallyExclusive("self", "total")
+	o.output.addFlag(c, "text", "json", "md", "tsv", "csv")
+	return c
+}
+
+func (o *findOptions) run(ctx context.Context, e *env, pattern string) error {
+	min, err := parseShare(o.minShare)
+	if err != nil {
+		return err
+	}
+	q, err := o.resolve()
+	if err != nil {
+		return err
+	}
+	st, err := e.open(ctx, engines.Read)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	finds, err := store.Find(ctx, st, q, pattern)
+	if err != nil {
+		return err
+	}
+	finds.Rows = slices.DeleteFunc(finds.Rows, func(r store.FindRow) bool { return o.share(finds, r) < min || r.Self == 0 && r.Total == 0 })
+	if len(finds.Rows) == 0 {
+		fmt.Fprintf(e.err, "dendro: %s takes no samples, or less than asked for, in the %d profiles selected\n", escape(pattern), len(finds.Profiles))
+	}
+	t := o.byProfile(finds)
+	if o.by != "profile" {
+		t = o.grouped(finds)
+	}
+	all := len(t.rows)
+	t.rows = limit(t.rows, o.rows)
+	if err := t.print(e, o.output); err != nil {
+		return err
+	}
+	leftOut(e, o.output, all-len(t.rows), "row")
+	return nil
+}
+
+// share returns what a row takes of its profile, as measured.
+func (o *findOptions) share(f *store.Finds, r store.FindRow) float64 {
+	if o.self {
+		return share(r.Self, f.Profiles[r.Profile].Sum)
+	}
+	return share(r.Total, f.Profiles[r.Profile].Sum)
+}
+
+// byProfile lists a row per function and profile, the largest share first.
+func (o *findOptions) byProfile(f *store.Finds) *table {
+	slices.SortStableFunc(f.Rows, func(a, b store.FindRow) int { return cmp.Compare(o.share(f, b), o.share(f, a)) })
+	t := &table{columns: []column{{name: "share", right: true, text: percent}, {name: "self", right: true, text: grouped}, {name: "total", right: true, text: grouped},
+		{name: "unit"}, {name: "group"}, {name: "benchmark"}, {name: "run"}, {name: "date", text: dateText}, {name: "commit", text: shortCommit},
+		{name: "profile"}, {name: "function"}}}
+	for _, r := range f.Rows {
+		p := &f.Profiles[r.Profile]
+		t.add(o.share(f, r), scaled(r.Self, p.Type.Scale), scaled(r.Total, p.Type.Scale), p.Type.Unit, p.Benchmark.Group, p.Benchmark.Name,
+			p.Run.Key, p.Run.Date, p.Run.Commit, p.ID, r.Function)
+	}
+	return t
+}
+
+// grouped sums the rows per run, benchmark, group or function. The mean share
+// is over the profiles in which it occurs.
+func (o *findOptions) grouped(f *store.Finds) *table {
+	type sum struct {
+		key         string
+		profiles    map[int32]bool
+		self, total int64
+		shares, max float64
+	}
+	var order []*sum
+	byKey := map[string]*sum{}
+	for _, r := range f.Rows {
+		p := &f.Profiles[r.Profile]
+		key := map[string]string{"run": p.Run.Key, "benchmark": p.Benchmark.String(), "group": p.Benchmark.Group, "function": r.Function}[o.by]
+		s := byKey[key]
+		if s == nil {
+			s = &sum{key: key, profiles: map[int32]bool{}}
+			byKey[key] = s
+			order = append(order, s)
+		}
+		s.profiles[r.Profile] = true
+		s.self += r.Self
+		s.total += r.Total
+		s.shares += o.share(f, r)
+		s.max = max(s.max, o.share(f, r))
+	}
+	if o.by != "run" { // runs stay in the order of time
+		slices.SortStableFunc(order, func(a, b *sum) int {
+			return cmp.Or(cmp.Compare(b.shares/float64(len(b.profiles)), a.shares/float64(len(a.profiles))), cmp.Compare(a.key, b.key))
+		})
+	}
+	t := &table{columns: []column{{name: o.by}, {name: "profiles", right: true}, {name: "meanShare", right: true, text: percent}, {name: "maxShare", right: true, text: percent},
+		{name: "self", right: true, text: grouped}, {name: "total", right: true, text: grouped}}}
+	for _, s := range order {
+		t.add(s.key, len(s.profiles), s.shares/float64(len(s.profiles)), s.max, s.self, s.total)
+	}
+	return t
+}

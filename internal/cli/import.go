@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/normalize"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// importOptions are the flags of `dendro import`.
+type importOptions struct {
+	label                        ingest.Label
+	date                         string
+	attrs, metrics               []string
+	metricsFiles, manifests      []string
+	layout, rules, progress      string
+	types                        []string
+	byThread, keepSource, dryRun bool
+	replace, add                 bool
+	workers                      int
+	limits                       profile.Limits
+	output                       outputFormat
+}
+
+func newImport(e *env) *cobra.Command {
+	var o importOptions
+	c := &cobra.Command{
+		Use:   "import [flags] FILE|DIRECTORY|GLOB|ARCHIVE|-...",
+		Short: "Read profiles into the store",
+		Long: `Import reads profiles (folded stacks, pprof; also in gzip, zstd, zip and tar)
+into the store. Formats are told by content, not by name.
+
+What belongs to which benchmark and test run is taken, in this order, from
+flags, the manifest, a sidecar (FILE.json beside FILE), the layout of the path,
+and the file: its folder is the group, its name the benchmark, and without --run
+its recording or modification time the run.
+
+A bad file is reported with the place and the reason; all others go in, and the
+exit status is 1. What is reported as stored is on disk.`,
+		Example: `  dendro import --run nightly-42 --group shop --commit $(git rev-parse HEAD) cpu.pb.gz
+  dendro import --layout '{run}/{group}/{benchmark}.{ext}' history/
+  dendro import --manifest results/manifest.json
+  dendro import --run r1 --benchmark checkout --metric time=12.3ms - < stacks.folded
+  go test -bench . -cpuprofile cpu.pb.gz | tee bench.txt; dendro import --metrics bench.txt --benchmark Sort cpu.pb.gz`,
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), e, args) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.label.Run.Key, "run", "", "`key` of the test run")
+	f.StringVar(&o.label.Group, "group", "", "benchmark `group`")
+	f.StringVar(&o.label.Benchmark, "benchmark", "", "benchmark `name`")
+	f.StringVar(&o.date, "date", "", "`date` of the run (RFC 3339 or 2026-11-21)")
+	f.StringVar(&o.label.Run.Commit, "commit", "", "`commit` under test")
+	f.StringVar(&o.label.Run.Branch, "branch", "", "`branch` under test")
+	f.StringVar(&o.label.Run.Repository, "repository", "", "`repository` under test")
+	f.StringVar(&o.label.Run.Machine, "machine", "", "`machine` that ran it")
+	f.StringArrayVar(&o.attrs, "attr", nil, "attribute of the run, `key=value`; repeatable")
+	f.StringArrayVar(&o.metrics, "metric", nil, "result of the benchmark, `name=12.3ms`; the first is primary; repeatable")
+	f.StringArrayVar(&o.metricsFiles, "metrics", nil, "results by benchmark name: `file` of Go benchmark text, JMH JSON or CSV; repeatable")
+	f.StringArrayVar(&o.manifests, "manifest", nil, "JSON `file` that lists profiles with run, benchmark, metric, …; repeatable")
+	f.StringVar(&o.layout, "layout", "", "`pattern` of paths: {run} {group} {benchmark} {date} {commit} {branch} {type} {ext} {*}")
+	f.StringArrayVar(&o.types, "type", nil, "value `type` to take; names the type of folded text; repeatable (default: all)")
+	f.BoolVar(&o.byThread, "by-thread", false, "make the normalised thread name the outermost function")
+	f.BoolVar(&o.keepSource, "keep-source", false, "keep the original file too, compressed")
+	f.BoolVar(&o.replace, "replace", false, "a profile that is there with other content is replaced")
+	f.BoolVar(&o.add, "add", false, "a profile that is there with other content is added to (shards, forks)")
+	f.BoolVar(&o.dryRun, "dry-run", false, "read everything, store nothing")
+	f.StringVar(&o.rules, "rules", "", "`file` of further rules for names that change from run to run")
+	f.IntVar(&o.workers, "workers", 0, "parallel `readers` (default: one per core)")
+	addLimits(c, &o.limits)
+	o.progress = "auto"
+	f.Var(&choice{&o.progress, []string{"auto", "bar", "json", "none"}}, "progress", "`how`: auto (a bar on a terminal), bar, json (a line per file once it is committed), none")
+	o.output.addFlag(c, "text", "json")
+	c.MarkFlagsMutuallyExclusive("replace", "add")
+	return c
+}
+
+// addLimits adds the flags that raise the readers' limits.
+func addLimits(c *cobra.Command, l *profile.Limits) {
+	f := c.Flags()
+	f.IntVar(&l.Depth, "max-depth", profile.DefaultDepth, "`frames` of a stack at most")
+	f.IntVar(&l.Line, "max-line", profile.DefaultLine, "`bytes` of a line of text at most")
+	f.Int64Var(&l.Inflated, "max-size", profile.DefaultInflated, "`bytes` of a file at most, decompressed")
+	f.Int64Var(&l.Message, "max-message", profile.DefaultMessage, "`bytes` of a file that must be held in memory at most (pprof)")
+}
+
+func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
+	if len(args) == 0 && len(o.manifests) == 0 {
+		return usagef("nothing to import: name files, directories, - for stdin, or a --manifest")
+	}
+	opts, err := o.ingestOptions()
+	if err != nil {
+		return err
+	}
+	sources, listErr := o.sources(e, args)
+	if listErr != nil {
+		fmt.Fprintln(e.err, "dendro: "+escapeLines(listErr.Error()))
+	}
+	if len(sources) == 0 {
+		if listErr != nil {
+			return errReported
+		}
+		return usagef("nothing to import in %q", args)
+	}
+	st, err := e.open(ctx, engines.Write)
+	if err != nil {
+		return err
+	}
+	err = o.importInto(ctx, e, st, sources, opts, listErr != nil)
+	if closeErr := st.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func (o *importOptions) ingestOptions() (ingest.Options, error) {
+	opts := ingest.Options{Limits: o.limits, Workers: o.workers, Defaults: o.label, Types: o.types,
+		ByThread: o.byThread, KeepSource: o.keepSource, DryRun: o.dryRun}
+	var err error
+	run := &opts.Defaults.Run
+	if run.Attributes, err = pairs("--attr", o.attrs); err != nil {
+		return opts, err
+	}
+	if run.Date, err = dateFlag("--date", o.date); err != nil {
+		return opts, err
+	}
+	for i, text := range o.metrics {
+		m, err := ingest.ParseMetric(text)
+		if err != nil {
+			return opts, usageError{err}
+		}
+		m.Primary = i == 0
+		opts.Defaults.Metrics = append(opts.Defaults.Metrics, m)
+	}
+	if o.layout != "" {
+		if opts.Layout, err = ingest.ParseLayout(o.layout); err != nil {
+			return opts, usageError{err}
+		}
+	}
+	for _, name := range o.metricsFiles {
+		if opts.Metrics, err = readMetrics(name, opts.Metrics); err != nil {
+			return opts, err
+		}
+	}
+	if opts.Normalizer, err = readRules(o.rules); err != nil {
+		return opts, err
+	}
+	switch {
+	case o.replace:
+		opts.Conflict = store.Replace
+	case o.add:
+		opts.Conflict = store.Add
+	}
+	return opts, nil
+}
+
+func readMetrics(name string, more *ingest.Metrics) (*ingest.Metrics, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, err := ingest.ReadMetrics(name, f)
+	if err != nil {
+		return nil, err
+	}
+	return m.Join(more), nil
+}
+
+// readRules returns the normaliser with the user's rules, if there are any.
+func readRules(name string) (*normalize.Normalizer, error) {
+	if name == "" {
+		return normalize.New(nil), nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	rules, err := normalize.ReadRules(name, f)
+	if err != nil {
+		return nil, err
+	}
+	return normalize.New(rules), nil
+}
+
+func (o *importOptions) sources(e *env, args []string) ([]ingest.Source, error) {
+	sources, err := ingest.Expand(args, e.in)
+	for _, name := range o.manifests {
+		more, manifestErr := ingest.ReadManifest(name)
+		sources = append(sources, more...)
+		err = joinErrors(err, manifestErr)
+	}
+	return sources, err
+}
+
+// importInto imports and reports; it returns errReported when a file failed.
+func (o *importOptions) importInto(ctx context.Context, e *env, st store.Store, sources []ingest.Source, opts ingest.Options, failed bool) error {
+	p := newProgress(e, o.progress, sources)
+	sum, err := ingest.Run(ctx, st, sources, opts, p.report)
+	p.end()
+	if err != nil {
+		return err
+	}
+	if o.output == "json" {
+		if err := e.writeJSON(map[string]any{"summary": sum, "failures": p.failures}); err != nil {
+			return err
+		}
+	} else if o.progress != "json" {
+		verb := "stored"
+		if o.dryRun {
+			verb = "read"
+		}
+		fmt.Fprintf(e.out, "%d %s of %d %s %s (%d unchanged, %d skipped, %d failed) in %s\n", sum.Profiles+boolInt(o.dryRun)*sum.Files,
+			plural(sum.Profiles, "profile"), sum.Files, plural(sum.Files, "file"), verb, sum.Unchanged, sum.Skipped, sum.Failed, rounded(sum.Elapsed))
+	}
+	if sum.Failed > 0 || failed {
+		return errReported
+	}
+	return nil
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

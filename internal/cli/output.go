@@ -1,0 +1,272 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// outputFormat is the value of -o.
+type outputFormat string
+
+func (o *outputFormat) addFlag(c *cobra.Command, formats ...string) {
+	*o = outputFormat(formats[0])
+	c.Flags().VarP(&choice{(*string)(o), formats}, "output", "o", "`format`: "+strings.Join(formats, ", "))
+}
+
+// choice is a flag with a fixed set of values.
+type choice struct {
+	value   *string
+	allowed []string
+}
+
+func (c *choice) String() string {
+	if c.value == nil {
+		return ""
+	}
+	return *c.value
+}
+func (c *choice) Type() string { return "name" }
+func (c *choice) Set(v string) error {
+	if !slices.Contains(c.allowed, v) {
+		return fmt.Errorf("must be one of %s", strings.Join(c.allowed, ", "))
+	}
+	*c.value = v
+	return nil
+}
+
+// writeJSON prints one JSON document.
+func (e *env) writeJSON(v any) error {
+	enc := json.NewEncoder(e.out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// escape makes a name harmless in a terminal and in a table: control and
+// invisible formatting characters are shown as Go writes them.
+func escape(s string) string {
+	bad := func(r rune) bool {
+		return r == utf8.RuneError || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp)
+	}
+	if !strings.ContainsFunc(s, bad) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if bad(r) {
+			q := strconv.QuoteRuneToASCII(r)
+			b.WriteString(q[1 : len(q)-1])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// escapeLines is escape for messages of several lines.
+func escapeLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = escape(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// table prints aligned columns to a terminal, TSV, Markdown or JSON rows.
+type table struct {
+	columns []column
+	rows    [][]any
+}
+
+type column struct {
+	name  string // JSON key and heading
+	right bool   // numbers
+	// text formats a value for people; nil: fmt.Sprint.
+	text func(v any) string
+}
+
+func (t *table) add(cells ...any) { t.rows = append(t.rows, cells) }
+
+// print writes the table in one of text, json, md, tsv, csv.
+func (t *table) print(e *env, format outputFormat) error {
+	switch format {
+	case "json":
+		return e.writeJSON(map[string]any{"rows": t.objects()})
+	case "md":
+		return t.markdown(e.out)
+	case "tsv":
+		return t.separated(e.out, "\t", func(s string) string { return escape(s) })
+	case "csv":
+		return t.separated(e.out, ",", csvQuote)
+	}
+	return t.aligned(e.out)
+}
+
+func (t *table) objects() []map[string]any {
+	rows := make([]map[string]any, len(t.rows))
+	for i, r := range t.rows {
+		rows[i] = map[string]any{}
+		for c := range t.columns {
+			rows[i][t.columns[c].name] = r[c]
+		}
+	}
+	return rows
+}
+
+func (t *table) text(row []any, c int) string {
+	if t.columns[c].text != nil {
+		return escape(t.columns[c].text(row[c]))
+	}
+	if row[c] == nil {
+		return ""
+	}
+	return escape(fmt.Sprint(row[c]))
+}
+
+func (t *table) aligned(w io.Writer) error {
+	width := make([]int, len(t.columns))
+	for c := range t.columns {
+		width[c] = utf8.RuneCountInString(t.columns[c].name)
+		for _, r := range t.rows {
+			width[c] = max(width[c], utf8.RuneCountInString(t.text(r, c)))
+		}
+	}
+	line := func(cell func(c int) string) error {
+		var b strings.Builder
+		for c := range t.columns {
+			s := cell(c)
+			pad := strings.Repeat(" ", width[c]-utf8.RuneCountInString(s))
+			if c > 0 {
+				b.WriteString("  ")
+			}
+			if t.columns[c].right {
+				b.WriteString(pad + s)
+			} else {
+				b.WriteString(s + pad)
+			}
+		}
+		_, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+		return err
+	}
+	if err := line(func(c int) string { return t.columns[c].name }); err != nil {
+		return err
+	}
+	for _, r := range t.rows {
+		if err := line(func(c int) string { return t.text(r, c) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *table) markdown(w io.Writer) error {
+	cell := func(s string) string {
+		return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'", "&", "&amp;").Replace(s)
+	}
+	var b strings.Builder
+	for _, c := range t.columns {
+		b.WriteString("| " + c.name + " ")
+	}
+	b.WriteString("|\n")
+	for _, c := range t.columns {
+		if c.right {
+			b.WriteString("|---:")
+		} else {
+			b.WriteString("|---")
+		}
+	}
+	b.WriteString("|\n")
+	for _, r := range t.rows {
+		for c := range t.columns {
+			b.WriteString("| " + cell(t.text(r, c)) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (t *table) separated(w io.Writer, sep string, quote func(string) string) error {
+	line := func(cell func(c int) string) error {
+		cells := make([]string, len(t.columns))
+		for c := range cells {
+			cells[c] = quote(cell(c))
+		}
+		_, err := fmt.Fprintln(w, strings.Join(cells, sep))
+		return err
+	}
+	if err := line(func(c int) string { return t.columns[c].name }); err != nil {
+		return err
+	}
+	for _, r := range t.rows {
+		raw := func(c int) string {
+			if r[c] == nil {
+				return ""
+			}
+			return fmt.Sprint(r[c])
+		}
+		if err := line(raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func csvQuote(s string) string {
+	if strings.ContainsAny(s, ",\"\n\r") {
+		return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+	}
+	return s
+}
+
+// percent formats a fraction.
+func percent(v any) string {
+	f, ok := v.(float64)
+	if !ok {
+		return ""
+	}
+	return strconv.FormatFloat(f*100, 'f', 2, 64) + "%"
+}
+
+// signedPercent formats a difference of fractions as percentage points.
+func signedPercent(v any) string {
+	f, ok := v.(float64)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%+.2f", f*100)
+}
+
+// grouped formats a whole number with spaces between thousands.
+func grouped(v any) string {
+	s := fmt.Sprint(v)
+	neg := strings.HasPrefix(s, "-")
+	s = strings.TrimPrefix(s, "-")
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + " " + s[i:]
+	}
+	if neg {
+		return "-" + s
+	}
+	return s
+}
+
+// terminal reports whether w is one.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// colour reports whether text for people may be coloured.
+func (e *env) colour() bool {
+	return !e.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminal(e.out)
+}

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/internal/ingest"
+)
+
+// progress shows how an import goes: a bar on a terminal, a JSON line per file,
+// or only what failed.
+type progress struct {
+	e        *env
+	json     bool
+	bar      bool
+	began    time.Time
+	drawn    time.Time
+	files    int
+	bytes    int64
+	allFiles int
+	allBytes int64
+	failures []ingest.Result
+}
+
+func newProgress(e *env, how string, sources []ingest.Source) *progress {
+	p := &progress{e: e, began: time.Now(), allFiles: len(sources), failures: []ingest.Result{}}
+	p.json = how == "json"
+	p.bar = how == "bar" || how == "auto" && terminal(e.err) && len(sources) > 1
+	for i := range sources {
+		p.allBytes += sources[i].Size
+	}
+	return p
+}
+
+// report is called once per result, after its commit.
+func (p *progress) report(r ingest.Result) {
+	if p.json {
+		p.e.writeJSON(r) //nolint:errcheck // a reader that has gone away ends the process at the next write
+	}
+	if r.Status == ingest.Failed {
+		p.failures = append(p.failures, r)
+		p.say(r.File, r.Err)
+	}
+	for _, w := range r.Warnings {
+		if !p.json {
+			p.clear()
+			fmt.Fprintf(p.e.err, "dendro: warning: %s: %s\n", escape(r.File), escape(w))
+		}
+	}
+	if r.Last {
+		p.files++
+		p.bytes += r.Bytes
+		p.draw(false)
+	}
+}
+
+// say prints an error behind the name of its file, once.
+func (p *progress) say(file string, err error) {
+	p.clear()
+	text := err.Error()
+	if !strings.HasPrefix(text, file) {
+		text = file + ": " + text
+	}
+	fmt.Fprintln(p.e.err, "dendro: "+escapeLines(text))
+}
+
+const barWidth = 28
+
+func (p *progress) draw(last bool) {
+	if !p.bar || !last && time.Since(p.drawn) < 100*time.Millisecond {
+		return
+	}
+	p.drawn = time.Now()
+	done := float64(p.files) / float64(max(1, p.allFiles))
+	if p.allBytes > 0 {
+		done = float64(p.bytes) / float64(p.allBytes)
+	}
+	elapsed := time.Since(p.began)
+	left := "…"
+	if done > 0 {
+		left = rounded(time.Duration(float64(elapsed) * (1 - done) / done))
+	}
+	fill := int(done * barWidth)
+	fmt.Fprintf(p.e.err, "\r\x1b[K%s%s %3.0f%%  %d/%d files  %.0f/s  %s left", strings.Repeat("█", fill), strings.Repeat("░", barWidth-fill),
+		done*100, p.files, p.allFiles, float64(p.files)/max(0.001, elapsed.Seconds()), left)
+}
+
+func (p *progress) clear() {
+	if p.bar && !p.drawn.IsZero() {
+		fmt.Fprint(p.e.err, "\r\x1b[K")
+	}
+}
+
+func (p *progress) end() { p.clear() }
+
+// rounded prints a duration with about two digits.
+func rounded(d time.Duration) string {
+	for _, unit := range []time.Duration{time.Minute, time.Second, time.Millisecond, time.Microsecond} {
+		if d >= 10*unit {
+			return d.Round(unit).String()
+		}
+		if d >= unit {
+			return d.Round(unit / 10).String()
+		}
+	}
+	return d.String()
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
+func joinErrors(errs ...error) error { return errors.Join(errs...) }

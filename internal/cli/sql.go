@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/store"
+)
+
+// sqlOptions are the flags of `dendro sql`.
+type sqlOptions struct {
+	rows   int
+	output outputFormat
+}
+
+func newSQL(e *env) *cobra.Command {
+	var o sqlOptions
+	c := &cobra.Command{
+		Use:   "sql [flags] QUERY|-",
+		Short: "Ask the store in SQL, read-only",
+		Long: `SQL runs one read-only query on the embedded store. The views profiles, functions,
+sample, function_node, invokes and recurs are documented in docs/schema/duckdb.md.
+The query can neither change the store nor reach files or the network.`,
+		Example: `  dendro sql "SELECT benchmark, count(*) FROM profiles GROUP BY ALL"
+  dendro sql "SELECT code_path, sum(base_samples) s FROM function_node GROUP BY ALL ORDER BY s DESC LIMIT 10" -o csv
+  dendro sql - < question.sql`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), e, args[0]) },
+	}
+	c.Flags().IntVar(&o.rows, "rows", 100_000, "stop after `n` rows (0: never)")
+	o.output.addFlag(c, "text", "json", "md", "tsv", "csv")
+	return c
+}
+
+func (o *sqlOptions) run(ctx context.Context, e *env, query string) error {
+	if query == "-" {
+		data, err := io.ReadAll(io.LimitReader(e.in, 16<<20))
+		if err != nil {
+			return err
+		}
+		query = string(data)
+	}
+	st, err := e.open(ctx, engines.SQL)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	speaker, ok := st.(store.SQLSpeaker)
+	if !ok {
+		return fmt.Errorf("this store does not speak SQL")
+	}
+	answer, err := speaker.SQL(ctx, query)
+	if err != nil {
+		return err
+	}
+	t := &table{}
+	for i, name := range answer.Columns {
+		number := strings.Contains("TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE DECIMAL", answer.Types[i])
+		t.columns = append(t.columns, column{name: name, right: number})
+	}
+	for row, err := range answer.Rows {
+		if err != nil {
+			return err
+		}
+		if o.rows > 0 && len(t.rows) == o.rows {
+			fmt.Fprintf(e.err, "dendro: stopped after %d rows (--rows)\n", o.rows)
+			break
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t.print(e, o.output)
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/store"
+)
+
+const defaultStore = "dendro.duckdb"
+
+// location returns where the store is: flag, environment, config file, default.
+func (e *env) location() (string, error) {
+	if e.store != "" {
+		return e.store, nil
+	}
+	if s := os.Getenv("DENDRO_STORE"); s != "" {
+		return s, nil
+	}
+	c, err := readConfig()
+	if err != nil {
+		return "", err
+	}
+	if c.Store != "" {
+		return c.Store, nil
+	}
+	return defaultStore, nil
+}
+
+// config is the content of the config file.
+type config struct {
+	Store string `json:"store"`
+}
+
+// readConfig reads .dendro/config.json of the working directory, else
+// dendro/config.json of the user's configuration directory.
+func readConfig() (config, error) {
+	names := []string{filepath.Join(".dendro", "config.json")}
+	if dir, err := os.UserConfigDir(); err == nil {
+		names = append(names, filepath.Join(dir, "dendro", "config.json"))
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var c config
+		if err == nil {
+			err = json.Unmarshal(data, &c)
+		}
+		if err != nil {
+			return c, fmt.Errorf("config file %s: %w", name, err)
+		}
+		return c, nil
+	}
+	return config{}, nil
+}
+
+// open opens the store for questions, or for changes too. A store that is only
+// asked must exist.
+func (e *env) open(ctx context.Context, access engines.Access) (store.Store, error) {
+	where, err := e.location()
+	if err != nil {
+		return nil, err
+	}
+	st, err := engines.Open(ctx, where, access)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no store at %s yet: `dendro import` makes it, --store names another", where)
+	}
+	return st, err
+}

@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/store"
+)
+
+// topOptions are the flags of `dendro top`.
+type topOptions struct {
+	input
+	rows   int
+	sort   string
+	output outputFormat
+}
+
+func newTop(e *env) *cobra.Command {
+	o := topOptions{sort: "total"}
+	c := &cobra.Command{
+		Use:   "top [flags] [FILE...]",
+		Short: "List the functions that take the most",
+		Long: `Top lists functions by what they took: self (samples in the function alone) and
+total (samples in it and below; recursion counts once).
+
+With --last n it compares: the share of the newest n runs of each benchmark now,
+the mean share of all runs before them, and the difference in percentage points;
+each benchmark weighs the same. Sort by it with --sort diff.`,
+		Example: `  dendro top --benchmark checkout
+  dendro top --last 1 --sort diff
+  dendro top cpu.pb.gz --sort self --rows 10`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.output == "json" && !c.Flags().Changed("rows") {
+				o.rows = 0
+			}
+			return o.run(c.Context(), e, args)
+		},
+	}
+	o.addFlags(c)
+	c.Flags().IntVar(&o.rows, "rows", 25, "print `n` functions at most (0: all)")
+	c.Flags().Var(&choice{&o.sort, []string{"total", "self", "diff"}}, "sort", "`by`: total, self, or with --last diff")
+	o.output.addFlag(c, "text", "json", "md", "tsv", "csv")
+	return c
+}
+
+func (o *topOptions) run(ctx context.Context, e *env, files []string) error {
+	if o.rows < 0 {
+		return usagef("--rows must not be negative")
+	}
+	if len(files) == 0 && o.query.Last > 0 {
+		return o.compare(ctx, e)
+	}
+	if o.sort == "diff" {
+		return usagef("--sort diff needs --last n: the runs to compare with those before")
+	}
+	t, err := o.tree(ctx, e, files)
+	if err != nil {
+		return err
+	}
+	return o.print(e, t, t.FunctionRows())
+}
+
+// print prints the function list of a tree.
+func (o *topOptions) print(e *env, t *calltree.Tree, rows []calltree.FunctionRow) error {
+	if o.sort == "self" {
+		slices.SortStableFunc(rows, func(a, b calltree.FunctionRow) int { return cmp.Compare(abs(b.Self), abs(a.Self)) })
+	}
+	all := len(rows)
+	rows = limit(rows, o.rows)
+	root := t.RootTotal()
+	if o.output == "json" {
+		list := make([]treeRow, len(rows))
+		for i, r := range rows {
+			f := &t.Functions[r.Func]
+			list[i] = treeRow{Function: f.Name, File: f.File, Module: f.Module, Kind: f.Kind.String(),
+				Total: scaled(r.Total, t.Type.Scale), Self: scaled(r.Self, t.Type.Scale)}
+		}
+		return e.writeJSON(treeAnswer{RootTotal: scaled(root, t.Type.Scale), Unit: t.Type.Unit, Rows: list})
+	}
+	tb := &table{columns: []column{{name: "total", right: true}, {name: "total%", right: true, text: percent},
+		{name: "self", right: true}, {name: "self%", right: true, text: percent}, {name: "function"}}}
+	for _, r := range rows {
+		f := &t.Functions[r.Func]
+		tb.add(o.cell(r.Total, t), share(r.Total, root), o.cell(r.Self, t), share(r.Self, root), f.Name)
+	}
+	if o.output == "text" {
+		fmt.Fprintf(e.out, "%s in total\n", amount(root, t.Type.Unit, t.Type.Scale))
+	}
+	if err := tb.print(e, o.output); err != nil {
+		return err
+	}
+	leftOut(e, o.output, all-len(rows), "function")
+	return nil
+}
+
+// cell writes a value for people, or exactly for programs.
+func (o *topOptions) cell(v int64, t *calltree.Tree) any {
+	if o.output == "text" || o.output == "md" {
+		return amount(v, t.Type.Unit, t.Type.Scale)
+	}
+	return scaled(v, t.Type.Scale)
+}
+
+func limit[T any](list []T, n int) []T {
+	if n > 0 && len(list) > n {
+		return list[:n]
+	}
+	return list
+}
+
+// leftOut says on stderr what a table does not show.
+func leftOut(e *env, format outputFormat, n int, word string) {
+	if n > 0 && format == "text" {
+		fmt.Fprintf(e.err, "%s more %s (--rows)\n", grouped(n), plural(n, word))
+	}
+}
+
+// growth is what a function took now and before, as shares.
+type growth struct {
+	function         string
+	now, before      float64
+	selfNow, selfWas float64
+}
+
+// compare prints the share of the newest runs against the mean of those before.
+func (o *topOptions) compare(ctx context.Context, e *env) error {
+	q, err := o.resolve()
+	if err != nil {
+		return err
+	}
+	st, err := e.open(ctx, engines.Read)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	now, before, err := nowAndBefore(ctx, st, q)
+	if err != nil {
+		return err
+	}
+	if len(before) == 0 {
+		return fmt.Errorf("there is no run before the last %d to compare with: import more, or leave out --last", q.Last)
+	}
+	rows, err := growths(ctx, st, now, before)
+	if err != nil {
+		return err
+	}
+	byTotal := func(a, b growth) int { return cmp.Or(cmp.Compare(b.now, a.now), cmp.Compare(a.function, b.function)) }
+	slices.SortFunc(rows, map[string]func(a, b growth) int{
+		"total": byTotal,
+		"self":  func(a, b growth) int { return cmp.Or(cmp.Compare(b.selfNow, a.selfNow), byTotal(a, b)) },
+		"diff":  func(a, b growth) int { return cmp.Or(cmp.Compare(b.now-b.before, a.now-a.before), byTotal(a, b)) },
+	}[o.sort])
+	all := len(rows)
+	rows = limit(rows, o.rows)
+	tb := &table{columns: []column{{name: "now", right: true, text: percent}, {name: "before", right: true, text: percent},
+		{name: "diff", right: true, text: signedPercent}, {name: "selfNow", right: true, text: percent}, {name: "selfBefore", right: true, text: percent}, {name: "function"}}}
+	for _, r := range rows {
+		tb.add(r.now, r.before, r.now-r.before, r.selfNow, r.selfWas, r.function)
+	}
+	if o.output == "text" {
+		fmt.Fprintf(e.out, "share of total now (%s) against the mean before (%s); diff in percentage points\n", runsText(now), runsText(before))
+	}
+	if err := tb.print(e, o.output); err != nil {
+		return err
+	}
+	leftOut(e, o.output, all-len(rows), "function")
+	return nil
+}
+
+// nowAndBefore splits a selection with Last into the newest runs and the rest.
+func nowAndBefore(ctx context.Context, st store.Reader, q store.Query) (now, before []store.Profile, err error) {
+	all := q
+	all.Last = 0
+	list, err := store.Select(ctx, st, all)
+	if err != nil {
+		return nil, nil, err
+	}
+	now = q.Filter(slices.Clone(list))
+	isNow := map[store.ProfileID]bool{}
+	benchmarks := map[string]bool{}
+	for i := range now {
+		isNow[now[i].ID] = true
+	}
+	for _, p := range list {
+		if !isNow[p.ID] {
+			before = append(before, p)
+			benchmarks[p.Benchmark.String()] = true
+		}
+	}
+	// A benchmark without a run before cannot be compared.
+	compared := slices.DeleteFunc(slices.Clone(now), func(p store.Profile) bool { return !benchmarks[p.Benchmark.String()] })
+	if len(compared) > 0 {
+		now = compared
+	}
+	return now, before, nil
+}
+
+func runsText(list []store.Profile) string {
+	var runs []string
+	for _, p := range list {
+		if !slices.Contains(runs, p.Run.Key) {
+			runs = append(runs, p.Run.Key)
+		}
+	}
+	if len(runs) == 1 {
+		return "run " + escape(runs[0])
+	}
+	return fmt.Sprintf("%d runs", len(runs))
+}
+
+// growths returns every function's mean share now and before. Shares are means
+// over the profiles of a benchmark, then over benchmarks.
+func growths(ctx context.Context, st store.Reader, now, before []store.Profile) ([]growth, error) {
+	byName := map[string]*growth{}
+	for _, part := range []struct {
+		profiles []store.Profile
+		total    func(*growth) *float64
+		self     func(*growth) *float64
+	}{
+		{now, func(g *growth) *float64 { return &g.now }, func(g *growth) *float64 { return &g.selfNow }},
+		{before, func(g *growth) *float64 { return &g.before }, func(g *growth) *float64 { return &g.selfWas }},
+	} {
+		byBenchmark := map[string][]store.ProfileID{}
+		for i := range part.profiles {
+			b := part.profiles[i].Benchmark.String()
+			byBenchmark[b] = append(byBenchmark[b], part.profiles[i].ID)
+		}
+		for _, ids := range byBenchmark {
+			sums, err := store.SumFunctions(ctx, st, store.Query{Profiles: ids})
+			if err != nil {
+				return nil, err
+			}
+			n := float64(len(ids) * len(byBenchmark))
+			for _, r := range sums.Rows {
+				if r.Profiles == 0 {
+					continue
+				}
+				name := sums.Functions[r.Function].Name
+				g := byName[name]
+				if g == nil {
+					g = &growth{function: name}
+					byName[name] = g
+				}
+				*part.total(g) += r.TotalShare / n
+				*part.self(g) += r.SelfShare / n
+			}
+		}
+	}
+	rows := make([]growth, 0, len(byName))
+	for _, g := range byName {
+		rows = append(rows, *g)
+	}
+	return rows, nil
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/normalize"
+)
+
+// version is set by the linker for releases.
+var version = ""
+
+func newVersion(e *env) *cobra.Command {
+	var output outputFormat
+	c := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Long:    `Version prints the version of the program, of Go, and of the rules that normalise names.`,
+		Example: `  dendro version -o json`,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v, revision := versionOf()
+			rules := normalize.New(nil).Version()
+			if output == "json" {
+				return e.writeJSON(map[string]string{"version": v, "revision": revision, "go": runtime.Version(), "rules": rules})
+			}
+			fmt.Fprintf(e.out, "dendro %s (%s, %s/%s, name rules %s)\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH, rules)
+			return nil
+		},
+	}
+	output.addFlag(c, "text", "json")
+	return c
+}
+
+func versionOf() (v, revision string) {
+	v = version
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v, ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			revision = s.Value
+		}
+	}
+	if v == "" {
+		v = info.Main.Version
+	}
+	if v == "" || v == "(devel)" {
+		v = "development"
+	}
+	return v, revision
+}

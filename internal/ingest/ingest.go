@@ -1,0 +1,365 @@
+// Package ingest brings profiles into a store: it reads sources in parallel,
+// labels them with benchmark and test run, normalises names, and lets one
+// writer put them, in the order of the sources, in transactions of many files.
+//
+//	sources ──▶ workers: open → detect → decode → normalise → project ──▶ writer: Put ──▶ report
+//
+// Each worker keeps its tables warm from file to file: a path that an earlier
+// file had costs one array look-up. No reader sees the store. What a file
+// brings is committed whole or not at all, and only then reported: the report
+// is the acknowledgement. A bad file is reported with its place and reason and
+// the others go in.
+//
+// Memory is bounded by the tables of distinct paths, which do not grow with the
+// number of files, and by the few hundred files on their way to the writer.
+//
+// The package knows formats, names and the store's contract. It does not know
+// engines, flags or terminals.
+package ingest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/dendroprof/dendro/normalize"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Options says how to import.
+type Options struct {
+	Limits     profile.Limits
+	Normalizer *normalize.Normalizer // nil: the built-in rules
+	Workers    int                   // 0: one per core
+	Layout     *Layout               // labels from paths; nil: none
+	Defaults   Label                 // flags: what holds for all sources
+	Metrics    *Metrics              // joined by benchmark name; nil: none
+	Types      []string              // value types to take; empty: all
+	ByThread   bool                  // the normalised thread name becomes the root
+	KeepSource bool                  // keep the originals
+	Conflict   store.Conflict
+	DryRun     bool // read and label, store nothing
+}
+
+// Status says what became of a source or of a member of an archive.
+type Status string
+
+// The statuses.
+const (
+	Stored    Status = "stored"
+	Unchanged Status = "unchanged" // it was there already
+	Skipped   Status = "skipped"   // met in a walk or archive, and not a profile
+	Failed    Status = "failed"
+)
+
+// Result is the report on one source or member, given after its commit.
+type Result struct {
+	File     string            `json:"file"`
+	Status   Status            `json:"status"`
+	Error    string            `json:"error,omitempty"`
+	Err      error             `json:"-"`
+	Profiles []store.ProfileID `json:"profiles,omitempty"`
+	Run      string            `json:"run,omitempty"`
+	Group    string            `json:"group,omitempty"`
+	Bench    string            `json:"benchmark,omitempty"`
+	Samples  int64             `json:"samples,omitempty"`
+	Warnings []string          `json:"warnings,omitempty"`
+
+	// Last marks the last result of a source; Bytes is the source's size.
+	Last  bool  `json:"-"`
+	Bytes int64 `json:"-"`
+}
+
+// Summary counts what an import did.
+type Summary struct {
+	Files     int           `json:"files"` // stored and unchanged
+	Profiles  int           `json:"profiles"`
+	Unchanged int           `json:"unchanged"` // files
+	Skipped   int           `json:"skipped"`
+	Failed    int           `json:"failed"`
+	Samples   int64         `json:"samples"`
+	Elapsed   time.Duration `json:"elapsedNanos"`
+}
+
+// batch limits: a transaction costs a few milliseconds whatever it holds, so
+// files wait for each other, but never long.
+const (
+	batchFiles = 48
+	batchWait  = 150 * time.Millisecond
+)
+
+// Run imports sources into st and calls report once per result, from one
+// goroutine, in the order of the sources. The error is one that stopped the
+// import (the store failed, the context ended); errors of single files are in
+// their results and counted as failed.
+func Run(ctx context.Context, st store.Store, sources []Source, o Options, report func(Result)) (Summary, error) {
+	began := time.Now()
+	if o.Normalizer == nil {
+		o.Normalizer = normalize.New(nil)
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	o.Workers = max(1, min(o.Workers, len(sources)))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	w, err := newWriter(ctx, st, o, report)
+	if err != nil {
+		return Summary{}, err
+	}
+	jobs := make(chan job)
+	done := make(chan *batch, o.Workers)
+	// A token is taken per source and given back when the writer has it
+	// committed: nobody runs far ahead of a slow file.
+	tokens := make(chan struct{}, 2*batchFiles+o.Workers)
+	go func() {
+		defer close(jobs)
+		for i := range sources {
+			select {
+			case tokens <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case jobs <- job{i, &sources[i]}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	var workers sync.WaitGroup
+	for range o.Workers {
+		workers.Go(func() {
+			wk := newWorker(o)
+			for j := range jobs {
+				b := wk.read(j)
+				select {
+				case done <- b:
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	go func() { workers.Wait(); close(done) }()
+
+	err = w.run(ctx, done, func(n int) {
+		for range n {
+			<-tokens
+		}
+	})
+	if err != nil {
+		cancel(err)
+		for range done { // let the workers end
+		}
+	}
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	w.sum.Elapsed = time.Since(began)
+	return w.sum, err
+}
+
+// job is one source on its way to a worker; index is its place in the order.
+type job struct {
+	index  int
+	source *Source
+}
+
+// batch is what a worker made of one source: one item per member of an archive
+// that is a profile or an error.
+type batch struct {
+	index int
+	bytes int64
+	items []item
+}
+
+type item struct {
+	result Result
+	files  []*store.File
+	weak   bool // the run's date is a guess
+}
+
+// writer puts batches into the store in the order of the sources.
+type writer struct {
+	st     store.Store
+	o      Options
+	report func(Result)
+	sum    Summary
+	dates  map[string]time.Time // of the runs known so far
+}
+
+func newWriter(ctx context.Context, st store.Store, o Options, report func(Result)) (*writer, error) {
+	w := &writer{st: st, o: o, report: report, dates: map[string]time.Time{}}
+	profiles, err := st.Profiles(ctx, store.Query{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range profiles {
+		w.dates[profiles[i].Run.Key] = profiles[i].Run.Date
+	}
+	return w, nil
+}
+
+// run takes batches until done is closed, puts them in order and gives back the
+// tokens of what is committed.
+func (w *writer) run(ctx context.Context, done <-chan *batch, release func(int)) error {
+	waiting := map[int]*batch{}
+	next := 0
+	var ready []*batch
+	var timer <-chan time.Time
+	flush := func() error {
+		timer = nil
+		if len(ready) == 0 {
+			return nil
+		}
+		err := w.put(ctx, ready)
+		release(len(ready))
+		ready = ready[:0]
+		return err
+	}
+	for {
+		select {
+		case b, ok := <-done:
+			if !ok {
+				return flush()
+			}
+			waiting[b.index] = b
+			for ; waiting[next] != nil; next++ {
+				ready = append(ready, waiting[next])
+				delete(waiting, next)
+			}
+			if len(ready) > 0 && timer == nil {
+				timer = time.After(batchWait)
+			}
+			if len(ready) >= batchFiles {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		case <-timer:
+			if err := flush(); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// put commits the files of some batches in one transaction, then reports them.
+func (w *writer) put(ctx context.Context, batches []*batch) error {
+	var files []*store.File
+	for _, b := range batches {
+		for i := range b.items {
+			w.settleDate(&b.items[i])
+			files = append(files, b.items[i].files...)
+		}
+	}
+	var outcomes []store.Outcome
+	if len(files) > 0 && !w.o.DryRun {
+		var err error
+		if outcomes, err = w.st.Put(ctx, files, store.PutOptions{Conflict: w.o.Conflict, Rules: w.o.Normalizer.Version()}); err != nil {
+			return err
+		}
+	} else {
+		outcomes = make([]store.Outcome, len(files))
+	}
+	at := 0
+	for _, b := range batches {
+		for i := range b.items {
+			it := &b.items[i]
+			n := len(it.files)
+			w.account(it, outcomes[at:at+n])
+			at += n
+			it.result.Last, it.result.Bytes = i == len(b.items)-1, b.bytes
+			w.report(it.result)
+		}
+	}
+	return nil
+}
+
+// settleDate drops a guessed date where the run has one, so that two files of
+// one run with different modification times do not contradict each other.
+func (w *writer) settleDate(it *item) {
+	for _, f := range it.files {
+		known, ok := w.dates[f.Run.Key]
+		switch {
+		case it.weak && ok && !known.IsZero():
+			f.Run.Date = time.Time{}
+		case !ok || known.IsZero():
+			w.dates[f.Run.Key] = f.Run.Date
+		}
+	}
+}
+
+// account fills in an item's result from what Put did with its files.
+func (w *writer) account(it *item, outcomes []store.Outcome) {
+	r := &it.result
+	stored, unchanged := 0, 0
+	var errs []error
+	for i, o := range outcomes {
+		stored, unchanged = stored+o.Stored, unchanged+o.Unchanged
+		if o.Err != nil {
+			errs = append(errs, o.Err)
+			continue
+		}
+		f := it.files[i]
+		for _, rec := range f.Records {
+			r.Profiles = append(r.Profiles, store.IDOf(f.Benchmark, f.Run.Key, rec.Type.Name))
+		}
+	}
+	if err := errors.Join(errs...); err != nil && r.Err == nil {
+		r.Err = err
+		r.Status = Failed
+	}
+	switch {
+	case r.Err != nil && r.Status == "":
+		r.Status = Failed
+	case r.Status != "":
+	case stored == 0 && unchanged > 0:
+		r.Status = Unchanged
+	default:
+		r.Status = Stored
+	}
+	if r.Err != nil {
+		r.Error = r.Err.Error()
+	}
+	switch r.Status {
+	case Stored, Unchanged:
+		w.sum.Files++
+		w.sum.Profiles += stored
+		w.sum.Samples += r.Samples
+		if r.Status == Unchanged {
+			w.sum.Unchanged++
+		}
+	case Skipped:
+		w.sum.Skipped++
+	case Failed:
+		w.sum.Failed++
+	}
+}
+
+// runOf completes a label with what only the file itself can say.
+func runOf(l Label, p *profile.Profile, mtime time.Time) (testrun.Run, bool) {
+	run, weak := l.Run, l.WeakDate
+	if run.Date.IsZero() {
+		run.Date, weak = p.Start.UTC(), true
+		if p.Start.IsZero() {
+			run.Date = mtime.UTC()
+		}
+		if run.Date.IsZero() {
+			run.Date = time.Now().UTC()
+		}
+		run.Date = run.Date.Truncate(time.Microsecond)
+	}
+	if run.Key == "" {
+		run.Key = run.Date.Format(time.RFC3339Nano)
+	}
+	return run, weak
+}

@@ -1,0 +1,168 @@
+package ingest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Label says to which benchmark and test run a source belongs. Every field may
+// be empty; what one origin leaves empty another fills in. The origins, in
+// order of precedence: flags, manifest, sidecar, path layout, the file itself.
+type Label struct {
+	Group     string
+	Benchmark string
+	Type      string // of a format without value types of its own
+	Run       testrun.Run
+	Metrics   []testrun.Metric
+	WeakDate  bool // Run.Date is only a guess: dropped when the run has a date
+}
+
+// Or returns l with its empty fields filled in from other, of lower precedence.
+func (l Label) Or(other Label) Label {
+	l.Group = first(l.Group, other.Group)
+	l.Benchmark = first(l.Benchmark, other.Benchmark)
+	l.Type = first(l.Type, other.Type)
+	r, o := &l.Run, &other.Run
+	r.Key = first(r.Key, o.Key)
+	r.Commit = first(r.Commit, o.Commit)
+	r.Branch = first(r.Branch, o.Branch)
+	r.Repository = first(r.Repository, o.Repository)
+	r.Machine = first(r.Machine, o.Machine)
+	if r.Date.IsZero() {
+		r.Date, l.WeakDate = o.Date, other.WeakDate
+	}
+	if len(o.Attributes) > 0 {
+		attributes := maps.Clone(o.Attributes)
+		maps.Copy(attributes, r.Attributes)
+		r.Attributes = attributes
+	}
+	l.Metrics = addMetrics(l.Metrics, other.Metrics)
+	return l
+}
+
+// addMetrics appends the metrics whose names are not there yet.
+func addMetrics(have, more []testrun.Metric) []testrun.Metric {
+	out := have[:len(have):len(have)]
+next:
+	for _, m := range more {
+		for _, h := range have {
+			if h.Name == m.Name {
+				continue next
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// entry is one object of a manifest, or the object of a sidecar.
+type entry struct {
+	File       string            `json:"file"`
+	Run        string            `json:"run"`
+	Group      string            `json:"group"`
+	Benchmark  string            `json:"benchmark"`
+	Date       string            `json:"date"`
+	Commit     string            `json:"commit"`
+	Branch     string            `json:"branch"`
+	Repository string            `json:"repository"`
+	Machine    string            `json:"machine"`
+	Type       string            `json:"type"`
+	Metric     *testrun.Metric   `json:"metric"`
+	Metrics    []testrun.Metric  `json:"metrics"`
+	Attributes map[string]string `json:"attributes"`
+}
+
+func (e *entry) label() (Label, error) {
+	l := Label{
+		Group: e.Group, Benchmark: e.Benchmark, Type: e.Type,
+		Run: testrun.Run{Key: e.Run, Commit: e.Commit, Branch: e.Branch, Repository: e.Repository,
+			Machine: e.Machine, Attributes: e.Attributes},
+		Metrics: e.Metrics,
+	}
+	if e.Metric != nil {
+		l.Metrics = append([]testrun.Metric{*e.Metric}, l.Metrics...)
+	}
+	for i := range l.Metrics {
+		m := &l.Metrics[i]
+		if m.Better == "" {
+			m.Better = testrun.BetterOf(m.Unit)
+		}
+		if err := m.Check(); err != nil {
+			return l, err
+		}
+	}
+	if len(l.Metrics) > 0 {
+		l.Metrics[0].Primary = true
+	}
+	if e.Date != "" {
+		date, err := ParseDate(e.Date)
+		if err != nil {
+			return l, err
+		}
+		l.Run.Date = date
+	}
+	return l, nil
+}
+
+// decodeJSON decodes one JSON value and says line and column of a mistake.
+func decodeJSON(name string, data []byte, into any) error {
+	err := json.Unmarshal(data, into)
+	var offset int64 = -1
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case *json.SyntaxError:
+		offset = e.Offset
+	case *json.UnmarshalTypeError:
+		offset = e.Offset
+	}
+	if offset < 0 {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	before := string(data[:min(int(offset), len(data))])
+	line := 1 + strings.Count(before, "\n")
+	return fmt.Errorf("%s:%d:%d: %w", name, line, len(before)-strings.LastIndexByte(before, '\n'), err)
+}
+
+// ParseDate reads a date as RFC 3339, or as a day (`2026-11-21`, midnight UTC),
+// and returns it in UTC.
+func ParseDate(text string) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is not a date (RFC 3339, like 2026-11-21T10:00:00Z, or 2026-11-21)", text)
+}
+
+// fromPath labels a source by where it lies: the parent folder is the group,
+// the file's name without known extensions the benchmark.
+func fromPath(name string) Label {
+	p := slashed(name)
+	stem, _ := format.TrimExtensions(path.Base(p))
+	group := path.Base(path.Dir(p))
+	if group == "." || group == "/" || group == ".." {
+		group = ""
+	}
+	return Label{Group: group, Benchmark: stem}
+}
+
+// slashed returns a name as a slash-separated path; the member of an archive
+// ("a.zip: x/y.pb") hangs below the archive.
+func slashed(name string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(name, "\\", "/"), ": ", "/")
+}

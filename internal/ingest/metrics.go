@@ -1,0 +1,297 @@
+package ingest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Metrics holds results of benchmarks by name, to be joined to profiles.
+type Metrics struct {
+	byName map[string][]testrun.Metric // under every name that joins
+}
+
+// ParseMetric parses `NAME=NUMBER UNIT`, as in `time=12.3ms` or `rate=5000 ops/s`.
+func ParseMetric(text string) (testrun.Metric, error) {
+	name, value, ok := strings.Cut(text, "=")
+	m := metricValue.FindStringSubmatch(strings.TrimSpace(value))
+	if !ok || name == "" || m == nil {
+		return testrun.Metric{}, fmt.Errorf("metric %q is not NAME=NUMBER[UNIT], like time=12.3ms", text)
+	}
+	mean, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return testrun.Metric{}, fmt.Errorf("metric %q: %w", text, err)
+	}
+	metric := testrun.Metric{Name: strings.TrimSpace(name), Mean: mean, Unit: m[2], Better: testrun.BetterOf(m[2])}
+	return metric, metric.Check()
+}
+
+var metricValue = regexp.MustCompile(`^([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*)$`)
+
+// ReadMetrics reads benchmark results: the text that Go's benchmarks print,
+// JMH's JSON, or CSV (JMH's own, or any with columns benchmark, metric, mean,
+// unit). Repeated lines of one benchmark and unit give their mean and number.
+func ReadMetrics(name string, r io.Reader) (*Metrics, error) {
+	data, err := io.ReadAll(io.LimitReader(r, 256<<20))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	ms := &metricSums{}
+	switch text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))); {
+	case len(text) > 0 && (text[0] == '[' || text[0] == '{'):
+		err = ms.jmhJSON(name, text)
+	case bytes.Contains(firstLine(text), []byte(",")) && !bytes.HasPrefix(text, []byte("Benchmark_")) && !goLine.Match(firstLine(text)):
+		err = ms.csv(name, text)
+	default:
+		err = ms.goText(text)
+	}
+	if err == nil && len(ms.order) == 0 {
+		err = fmt.Errorf("%s: no benchmark results found (Go benchmark text, JMH JSON and CSV are read)", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ms.metrics(), nil
+}
+
+// Of returns the metrics of a benchmark, primary first. A result joins by its
+// full name, or without Go's `Benchmark` prefix and `-8` suffix, or by the last
+// parts of a JMH name, whatever the case.
+func (m *Metrics) Of(benchmark string) []testrun.Metric {
+	if m == nil {
+		return nil
+	}
+	for _, key := range joinKeys(benchmark) {
+		if list, ok := m.byName[key]; ok {
+			return list
+		}
+	}
+	return nil
+}
+
+var procsSuffix = regexp.MustCompile(`-\d+$`)
+
+// joinKeys returns the names under which a benchmark may be joined, best first.
+func joinKeys(name string) []string {
+	keys := []string{name}
+	add := func(k string) {
+		if k != "" && !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	bare := strings.TrimPrefix(procsSuffix.ReplaceAllString(name, ""), "Benchmark")
+	add(procsSuffix.ReplaceAllString(name, ""))
+	add(bare)
+	head, params, _ := strings.Cut(name, ":")
+	parts := strings.Split(head, ".")
+	for _, n := range []int{2, 1} {
+		if len(parts) > n {
+			tail := strings.Join(parts[len(parts)-n:], ".")
+			if params != "" {
+				add(tail + ":" + params)
+			}
+			add(tail)
+		}
+	}
+	for _, k := range slices.Clone(keys) {
+		add(strings.ToLower(k))
+	}
+	return keys
+}
+
+// metricSums collects repeated results.
+type metricSums struct {
+	order []string // benchmarks
+	of    map[string][]*testrun.Metric
+}
+
+func (s *metricSums) add(benchmark string, m testrun.Metric) {
+	if s.of == nil {
+		s.of = map[string][]*testrun.Metric{}
+	}
+	if _, ok := s.of[benchmark]; !ok {
+		s.order = append(s.order, benchmark)
+	}
+	n := max(m.N, 1)
+	for _, have := range s.of[benchmark] {
+		if have.Name == m.Name && have.Unit == m.Unit {
+			have.Mean += (m.Mean - have.Mean) * float64(n) / float64(have.N+n)
+			have.N += n
+			return
+		}
+	}
+	m.N = n
+	s.of[benchmark] = append(s.of[benchmark], &m)
+}
+
+func (s *metricSums) metrics() *Metrics {
+	out := &Metrics{byName: map[string][]testrun.Metric{}}
+	for _, b := range s.order {
+		var list []testrun.Metric
+		for i, m := range s.of[b] {
+			m.Primary = i == 0
+			if m.Better == "" {
+				m.Better = testrun.BetterOf(m.Unit)
+			}
+			list = append(list, *m)
+		}
+		for _, k := range joinKeys(b) {
+			if _, taken := out.byName[k]; !taken {
+				out.byName[k] = list
+			}
+		}
+	}
+	return out
+}
+
+var goLine = regexp.MustCompile(`^Benchmark\S*\s+\d+\s`)
+
+// goText reads `BenchmarkName-8  1000  123 ns/op  45 B/op`.
+func (s *metricSums) goText(text []byte) error {
+	scan := bufio.NewScanner(bytes.NewReader(text))
+	scan.Buffer(nil, 1<<20)
+	for scan.Scan() {
+		if !goLine.Match(scan.Bytes()) {
+			continue
+		}
+		f := strings.Fields(scan.Text())
+		for i := 2; i+1 < len(f); i += 2 {
+			v, err := strconv.ParseFloat(f[i], 64)
+			if err != nil {
+				break
+			}
+			name := f[i+1]
+			if name == "ns/op" {
+				name = "time/op"
+			}
+			s.add(f[0], testrun.Metric{Name: name, Mean: v, Unit: f[i+1]})
+		}
+	}
+	return scan.Err()
+}
+
+// jmhJSON reads the output of `-rf json`.
+func (s *metricSums) jmhJSON(name string, text []byte) error {
+	type metric struct {
+		Score     any    `json:"score"`
+		ScoreUnit string `json:"scoreUnit"`
+	}
+	var results []struct {
+		Benchmark  string            `json:"benchmark"`
+		Mode       string            `json:"mode"`
+		Params     map[string]string `json:"params"`
+		Primary    metric            `json:"primaryMetric"`
+		Iterations int               `json:"measurementIterations"`
+		Secondary  map[string]metric `json:"secondaryMetrics"`
+	}
+	if err := decodeJSON(name, text, &results); err != nil {
+		return fmt.Errorf("%w (JMH's JSON is a list of results)", err)
+	}
+	for _, r := range results {
+		benchmark := r.Benchmark + paramText(r.Params)
+		add := func(label string, m metric) {
+			// JMH writes "NaN" as a string when a score does not exist.
+			if v, ok := m.Score.(float64); ok && benchmark != "" {
+				s.add(benchmark, testrun.Metric{Name: label, Mean: v, Unit: m.ScoreUnit})
+			}
+		}
+		add(first(r.Mode, "score"), r.Primary)
+		for _, k := range sortedKeys(r.Secondary) {
+			add(k, r.Secondary[k])
+		}
+	}
+	return nil
+}
+
+func paramText(params map[string]string) string {
+	var parts []string
+	for _, k := range sortedKeys(params) {
+		parts = append(parts, k+"="+params[k])
+	}
+	if parts == nil {
+		return ""
+	}
+	return ":" + strings.Join(parts, ",")
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// csv reads JMH's CSV (Benchmark, Mode, Score, Unit, "Param: x") or a table
+// with the columns benchmark, mean (or score, value), unit, and metric.
+func (s *metricSums) csv(name string, text []byte) error {
+	r := csv.NewReader(bytes.NewReader(text))
+	r.FieldsPerRecord = -1
+	r.TrimLeadingSpace = true
+	head, err := r.Read()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	column := func(names ...string) int {
+		return slices.IndexFunc(head, func(h string) bool { return slices.Contains(names, strings.ToLower(strings.TrimSpace(h))) })
+	}
+	bench, score := column("benchmark", "name"), column("score", "mean", "value")
+	unit, label := column("unit"), column("metric", "mode")
+	if bench < 0 || score < 0 {
+		return fmt.Errorf("%s:1: a CSV of metrics needs the columns benchmark and mean (or score)", name)
+	}
+	for {
+		row, err := r.Read()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		cell := func(i int) string {
+			if i < 0 || i >= len(row) {
+				return ""
+			}
+			return strings.TrimSpace(row[i])
+		}
+		v, err := strconv.ParseFloat(cell(score), 64)
+		if err != nil {
+			line, _ := r.FieldPos(0)
+			return fmt.Errorf("%s:%d: score %q is not a number", name, line, cell(score))
+		}
+		params := map[string]string{}
+		for i, h := range head {
+			if k, ok := strings.CutPrefix(h, "Param: "); ok && cell(i) != "" {
+				params[k] = cell(i)
+			}
+		}
+		s.add(cell(bench)+paramText(params), testrun.Metric{Name: first(cell(label), "score"), Mean: v, Unit: cell(unit)})
+	}
+}
+
+func firstLine(text []byte) []byte {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	return line
+}
+
+// Join returns the metrics of both; where both know a name, those of m.
+func (m *Metrics) Join(more *Metrics) *Metrics {
+	if more == nil {
+		return m
+	}
+	for k, list := range more.byName {
+		if _, taken := m.byName[k]; !taken {
+			m.byName[k] = list
+		}
+	}
+	return m
+}

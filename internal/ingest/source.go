@@ -1,0 +1,212 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Source is one input: a file, an archive, or a stream.
+type Source struct {
+	Name  string // as shown in messages and as the layout sees it
+	Open  func() (io.ReadCloser, error)
+	Label Label     // what flags, manifest and sidecar say of it
+	Mtime time.Time // of the file; zero for streams
+	Size  int64     // bytes; 0 when unknown
+	// Named says that the user named this very file: if it is not a profile,
+	// that is an error. A file met in a walk is skipped then.
+	Named bool
+}
+
+// FileSource returns the source of a file on disk.
+func FileSource(name string) Source {
+	s := Source{Name: name, Named: true, Open: func() (io.ReadCloser, error) { return os.Open(name) }}
+	if info, err := os.Stat(name); err == nil {
+		s.Mtime, s.Size = info.ModTime(), info.Size()
+	}
+	return s
+}
+
+// FSSource returns the source of a file in a file system, such as an embedded
+// one.
+func FSSource(fsys fs.FS, name string) Source {
+	return Source{Name: name, Named: true, Open: func() (io.ReadCloser, error) { return fsys.Open(name) }}
+}
+
+// ReaderSource returns the source of a stream that is read once.
+func ReaderSource(name string, r io.Reader) Source {
+	return Source{Name: name, Named: true, Open: func() (io.ReadCloser, error) { return io.NopCloser(r), nil }}
+}
+
+// Expand turns arguments into sources: files, directories (walked, sorted),
+// globs, and "-" for stdin. A sidecar (`FILE.json` beside FILE) is not a source
+// of its own; it labels its file. Errors of single arguments are joined; the
+// sources that could be found are returned all the same.
+func Expand(args []string, stdin io.Reader) ([]Source, error) {
+	var sources []Source
+	var errs []error
+	for _, arg := range args {
+		if arg == "-" {
+			sources = append(sources, ReaderSource("stdin", stdin))
+			continue
+		}
+		found, err := expandPath(arg)
+		sources = append(sources, found...)
+		errs = append(errs, err)
+	}
+	return sources, errors.Join(errs...)
+}
+
+func expandPath(arg string) ([]Source, error) {
+	info, err := os.Stat(arg)
+	if err != nil {
+		matches, globErr := filepath.Glob(arg)
+		if globErr != nil || len(matches) == 0 {
+			return nil, err
+		}
+		var sources []Source
+		var errs []error
+		for _, m := range matches {
+			if isSidecar(m) {
+				continue
+			}
+			found, err := expandPath(m)
+			sources = append(sources, found...)
+			errs = append(errs, err)
+		}
+		return sources, errors.Join(errs...)
+	}
+	if !info.IsDir() {
+		s, err := withSidecar(FileSource(arg))
+		return []Source{s}, err
+	}
+	return walk(arg)
+}
+
+// walk lists the files below a directory in lexical order. Hidden files and
+// folders are left out, as are sidecars.
+func walk(dir string) ([]Source, error) {
+	var sources []Source
+	var errs []error
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+			if d != nil && d.IsDir() {
+				return fs.SkipDir
+			}
+		case name != dir && strings.HasPrefix(d.Name(), "."):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+		case d.Type().IsRegular() && !isSidecar(name):
+			s, err := withSidecar(FileSource(name))
+			s.Named = false
+			errs = append(errs, err)
+			sources = append(sources, s)
+		}
+		return nil
+	})
+	return sources, errors.Join(append(errs, err)...)
+}
+
+const sidecarSuffix = ".json"
+
+// isSidecar reports whether a file labels another one beside it.
+func isSidecar(name string) bool {
+	of, ok := strings.CutSuffix(name, sidecarSuffix)
+	if !ok {
+		return false
+	}
+	info, err := os.Stat(of)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func withSidecar(s Source) (Source, error) {
+	data, err := readSmall(s.Name + sidecarSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	var e entry
+	if err := decodeJSON(s.Name+sidecarSuffix, data, &e); err != nil {
+		return s, err
+	}
+	if s.Label, err = e.label(); err != nil {
+		err = fmt.Errorf("%s: %w", s.Name+sidecarSuffix, err)
+	}
+	return s, err
+}
+
+// ReadManifest returns the sources that a manifest lists: a JSON list of
+// objects with `file` (relative to the manifest) and what is known of it.
+func ReadManifest(name string) ([]Source, error) {
+	data, err := readSmall(name)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Dir(name)
+	return manifest(name, data, func(file string) Source {
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, filepath.FromSlash(file))
+		}
+		return FileSource(file)
+	})
+}
+
+// ReadManifestFS is ReadManifest in a file system.
+func ReadManifestFS(fsys fs.FS, name string) ([]Source, error) {
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.ToSlash(filepath.Dir(name))
+	return manifest(name, data, func(file string) Source { return FSSource(fsys, dir+"/"+file) })
+}
+
+func manifest(name string, data []byte, open func(file string) Source) ([]Source, error) {
+	var entries []entry
+	if err := decodeJSON(name, data, &entries); err != nil {
+		return nil, fmt.Errorf("%w (a manifest is a list of objects)", err)
+	}
+	var sources []Source
+	var errs []error
+	for i := range entries {
+		e := &entries[i]
+		label, err := e.label()
+		if err == nil && e.File == "" {
+			err = errors.New("no file")
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: entry %d (%s): %w", name, i+1, e.File, err))
+			continue
+		}
+		s := open(e.File)
+		s.Label = label
+		sources = append(sources, s)
+	}
+	return slices.Clip(sources), errors.Join(errs...)
+}
+
+// readSmall reads a file of metadata, of at most 64 MiB.
+func readSmall(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	const limit = 64 << 20
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && len(data) > limit {
+		err = fmt.Errorf("%s is larger than %d bytes", name, limit)
+	}
+	return data, err
+}

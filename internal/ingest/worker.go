@@ -1,0 +1,292 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/normalize"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// maxWarmStacks bounds the raw stacks that a worker keeps warm. Names that
+// change in every run make new ones in every file; the forest behind them, of
+// normalised names, stays.
+const maxWarmStacks = 2 << 20
+
+// worker reads sources. Everything in it stays warm from one to the next.
+type worker struct {
+	o      Options
+	reader *format.Reader
+	forest calltree.Forest
+
+	projections map[string]*calltree.Projection // by root: a normalised thread name, or none
+	renamed     map[int32]string                // functions met since the last file under another name
+	examples    map[example]bool                // raw names already given
+}
+
+// example says for which function of which group a raw name is known.
+type example struct {
+	group string
+	fn    int32
+}
+
+func newWorker(o Options) *worker {
+	return &worker{
+		o:           o,
+		reader:      format.NewReader(o.Limits),
+		projections: map[string]*calltree.Projection{},
+		renamed:     map[int32]string{},
+		examples:    map[example]bool{},
+	}
+}
+
+// read turns one source into a batch. It never fails: errors are results.
+func (w *worker) read(j job) *batch {
+	b := &batch{index: j.index, bytes: j.source.Size}
+	src, err := j.source.Open()
+	if err != nil {
+		b.items = append(b.items, item{result: Result{File: j.source.Name, Err: err}})
+		return b
+	}
+	defer src.Close()
+	var in io.Reader = src
+	var original *capture
+	if w.o.KeepSource {
+		original = newCapture(src, w.o.Limits.WithDefaults().Message)
+		in = original
+	}
+	for d, err := range w.reader.Read(j.source.Name, in) {
+		b.items = append(b.items, w.item(j.source, d, err))
+	}
+	if original != nil {
+		original.attach(b)
+	}
+	if len(b.items) == 0 {
+		b.items = append(b.items, item{result: Result{File: j.source.Name, Status: Skipped}})
+	}
+	if w.reader.Symbols().Stacks.Len() > maxWarmStacks {
+		w.reader.Reset()
+		clear(w.projections)
+	}
+	return b
+}
+
+// item labels and projects one decoded profile.
+func (w *worker) item(s *Source, d format.Decoded, err error) item {
+	it := item{result: Result{File: d.Name}}
+	if it.result.File == "" {
+		it.result.File = s.Name
+	}
+	member := it.result.File != s.Name
+	if err != nil {
+		it.result.Err = err
+		if errors.Is(err, profile.ErrUnrecognized) && (member || !s.Named) {
+			it.result.Status = Skipped
+		}
+		return it
+	}
+	for _, warning := range d.Profile.Warnings {
+		it.result.Warnings = append(it.result.Warnings, warning.String())
+	}
+	if err := w.fill(&it, s, d.Profile); err != nil {
+		it.result.Err = fmt.Errorf("%s: %w", it.result.File, err)
+		it.files = nil
+	}
+	return it
+}
+
+func (w *worker) fill(it *item, s *Source, p *profile.Profile) error {
+	label := w.o.Defaults.Or(s.Label)
+	if w.o.Layout != nil {
+		l, err := w.o.Layout.Label(it.result.File)
+		if err != nil {
+			return err
+		}
+		label = label.Or(l)
+	}
+	label = label.Or(fromPath(it.result.File))
+	run, weak := runOf(label, p, s.Mtime)
+	it.weak = weak
+	file := &store.File{Name: it.result.File, Run: run, Metrics: label.Metrics}
+	file.Benchmark.Group, file.Benchmark.Name = label.Group, label.Benchmark
+	file.Metrics = addMetrics(file.Metrics, w.o.Metrics.Of(label.Benchmark))
+	tables, err := w.tables(p, label.Type)
+	if err != nil {
+		return err
+	}
+	for _, i := range tables {
+		rec, err := w.record(p, i, label.Group)
+		if err != nil {
+			return err
+		}
+		file.Records = append(file.Records, rec)
+		it.result.Samples += rec.Samples
+	}
+	it.files = []*store.File{file}
+	it.result.Run, it.result.Group, it.result.Bench = run.Key, label.Group, label.Benchmark
+	return nil
+}
+
+// tables returns the tables to take, under their names in the store. Text
+// without a value type of its own takes the one that the user names.
+func (w *worker) tables(p *profile.Profile, labelled string) ([]int, error) {
+	want := w.o.Types
+	if len(want) == 0 && labelled != "" {
+		want = []string{labelled}
+	}
+	if untyped(p) && len(want) == 1 {
+		p.Tables[0].Type = profile.NamedType(want[0])
+		return []int{0}, nil
+	}
+	var tables []int
+	var have []string
+	for i := range p.Tables {
+		have = append(have, p.Tables[i].Type.Name)
+		if len(want) == 0 || slices.Contains(want, p.Tables[i].Type.Name) {
+			tables = append(tables, i)
+		}
+	}
+	if len(want) == 0 && slices.Contains(have, profile.Base) && slices.Contains(have, profile.NewValue) {
+		return nil, errors.New("a differential file has two columns: choose one with --type base or --type new")
+	}
+	if len(tables) == 0 {
+		return nil, fmt.Errorf("it has the value types %s, and %s was asked for", strings.Join(have, ", "), strings.Join(want, ", "))
+	}
+	return tables, nil
+}
+
+// untyped reports whether the profile comes from text that says only how many
+// samples, not of what.
+func untyped(p *profile.Profile) bool {
+	return len(p.Tables) == 1 && p.Tables[0].Type.Original == "" && p.Tables[0].Type.Name == profile.CPUSamples && p.Format == "folded"
+}
+
+func (w *worker) record(p *profile.Profile, i int, group string) (*store.Record, error) {
+	s := &p.Tables[i]
+	rec := &store.Record{
+		Type: s.Type, Profiler: p.Profiler, ProfilerVersion: p.ProfilerVersion, Duration: p.Duration,
+		Samples: int64(s.Len()), Hash: p.Hash(i),
+	}
+	if w.o.ByThread {
+		if err := w.byThread(rec, p, s); err != nil {
+			return nil, err
+		}
+	} else {
+		pr := w.projection(p.Symbols, "")
+		rec.Self = pr.Vector(s, nil)
+		rec.Modes = modes(p, s, pr)
+	}
+	rec.RawNames = w.rawNames(group)
+	rec.Forest = w.forest.Snapshot()
+	return rec, nil
+}
+
+// projection returns the projection under a root.
+func (w *worker) projection(sym *profile.Symbols, root string) *calltree.Projection {
+	pr := w.projections[root]
+	if pr == nil {
+		at := calltree.NoNode
+		if root != "" {
+			at = w.forest.Path(calltree.NoNode, w.forest.Function(profile.Function{Name: root}))
+		}
+		pr = calltree.NewProjection(sym, &w.forest, at, w.rename)
+		w.projections[root] = pr
+	}
+	return pr
+}
+
+// rename normalises a function and remembers raw names that tell more than the
+// stable one. A Java name that only changed its slashes does not.
+func (w *worker) rename(f profile.Function) profile.Function {
+	g := w.o.Normalizer.Function(f)
+	if g.Name != f.Name && g.Name != strings.ReplaceAll(f.Name, "/", ".") {
+		if fn := w.forest.Function(g); w.renamed[fn] == "" {
+			w.renamed[fn] = f.Name
+		}
+	}
+	return g
+}
+
+// rawNames returns the raw names met since the last call that the group does
+// not have an example of yet.
+func (w *worker) rawNames(group string) map[int32]string {
+	var raw map[int32]string
+	for fn, name := range w.renamed {
+		if e := (example{group, fn}); !w.examples[e] {
+			w.examples[e] = true
+			if raw == nil {
+				raw = map[int32]string{}
+			}
+			raw[fn] = name
+		}
+	}
+	clear(w.renamed)
+	return raw
+}
+
+// byThread projects the samples of each thread below its normalised name.
+func (w *worker) byThread(rec *store.Record, p *profile.Profile, s *profile.Samples) error {
+	if s.Thread == nil {
+		return errors.New("--by-thread: the profile does not say which thread a sample is of")
+	}
+	roots := map[string][]bool{} // thread ids below each root
+	for id := range p.Threads {
+		name := normalize.ThreadName(p.Threads[id].Name)
+		if name == "" {
+			name = "(no thread)"
+		}
+		if roots[name] == nil {
+			roots[name] = make([]bool, len(p.Threads))
+		}
+		roots[name][id] = true
+	}
+	var parts []calltree.Vector
+	byMode := map[profile.FrameType][]calltree.Vector{}
+	for _, name := range sortedKeys(roots) {
+		in, pr := roots[name], w.projection(p.Symbols, name)
+		keep := func(i int) bool { return in[s.Thread[i]] }
+		parts = append(parts, pr.Vector(s, keep))
+		for _, m := range modesWhere(p, s, pr, keep) {
+			byMode[m.Mode] = append(byMode[m.Mode], m.Vector)
+		}
+	}
+	rec.Self = calltree.AddVectors(parts...)
+	for mode := profile.FrameType(0); mode < profile.FrameTypes; mode++ {
+		if v := byMode[mode]; v != nil {
+			rec.Modes = append(rec.Modes, store.ModeVector{Mode: mode, Vector: calltree.AddVectors(v...)})
+		}
+	}
+	return nil
+}
+
+func modes(p *profile.Profile, s *profile.Samples, pr *calltree.Projection) []store.ModeVector {
+	return modesWhere(p, s, pr, func(int) bool { return true })
+}
+
+// modesWhere sums the samples by the compile mode of their innermost frames.
+func modesWhere(p *profile.Profile, s *profile.Samples, pr *calltree.Projection, keep func(int) bool) []store.ModeVector {
+	var present [profile.FrameTypes]bool
+	leaf := make([]profile.FrameType, s.Len())
+	for i, st := range s.Stack {
+		if st != profile.NoStack && keep(i) {
+			leaf[i] = p.Symbols.Frames[p.Symbols.Leaf(st)].Type
+			present[leaf[i]] = true
+		}
+	}
+	var list []store.ModeVector
+	for mode := range profile.FrameType(profile.FrameTypes) {
+		if present[mode] && mode.CompileMode() {
+			v := pr.Vector(s, func(i int) bool { return leaf[i] == mode && keep(i) })
+			if v.Len() > 0 {
+				list = append(list, store.ModeVector{Mode: mode, Vector: v})
+			}
+		}
+	}
+	return list
+}

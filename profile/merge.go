@@ -1,0 +1,247 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Merger adds up profiles over one Symbols: samples of equal stack, thread and
+// labels become one. Times, states and addresses are dropped; value types,
+// threads, labels and frames are kept. The result does not depend on the order
+// of the profiles.
+type Merger struct {
+	symbols *Symbols
+	types   map[string]bool // names to keep; nil: all
+	tables  []*mergeTable
+	threads map[Thread]ThreadID
+	labels  map[string]LabelsID
+	out     *Profile
+	byName  string // name of the default type: the first profile's
+}
+
+type mergeTable struct {
+	typ ValueType
+	sum map[sampleKey]int64
+	abs uint64 // of all values added: a bound of every sum
+}
+
+type sampleKey struct {
+	stack  StackID
+	thread ThreadID
+	labels LabelsID
+}
+
+// NewMerger returns a merger of profiles over s that keeps the value types of
+// the given names, or all of them.
+func NewMerger(s *Symbols, types []string) *Merger {
+	m := &Merger{symbols: s, threads: map[Thread]ThreadID{{}: 0}, labels: map[string]LabelsID{"": 0}, out: New(s)}
+	for _, t := range types {
+		if m.types == nil {
+			m.types = map[string]bool{}
+		}
+		m.types[t] = true
+	}
+	return m
+}
+
+// Add adds a profile. It fails when the profile has none of the types to keep,
+// or when a sum could leave the int64 range; nothing is added then.
+func (m *Merger) Add(p *Profile) error {
+	if p.Symbols != m.symbols {
+		return fmt.Errorf("profiles to merge must share their symbols")
+	}
+	var have []string
+	var take []int
+	for i := range p.Tables {
+		t := &p.Tables[i]
+		have = append(have, t.Type.Name)
+		if m.types == nil || m.types[t.Type.Name] {
+			take = append(take, i)
+			if m.table(t.Type).abs+absTotal(t.Value) > math.MaxInt64 {
+				return fmt.Errorf("%w: the sum of %s exceeds 63 bits", ErrMalformed, t.Type.Name)
+			}
+		}
+	}
+	if len(take) == 0 {
+		return fmt.Errorf("it has the value types %q and none of those asked for", have)
+	}
+	threads, labels := m.mapThreads(p), m.mapLabels(p)
+	for _, i := range take {
+		t := &p.Tables[i]
+		to := m.table(t.Type)
+		to.abs += absTotal(t.Value)
+		for n, st := range t.Stack {
+			k := sampleKey{stack: st}
+			if t.Thread != nil {
+				k.thread = threads[t.Thread[n]]
+			}
+			if t.Labels != nil {
+				k.labels = labels[t.Labels[n]]
+			}
+			to.sum[k] += t.Value[n]
+		}
+	}
+	m.describe(p)
+	return nil
+}
+
+// describe takes over what the profiles say of themselves: the earliest start,
+// the sum of the durations, what all agree on.
+func (m *Merger) describe(p *Profile) {
+	o := m.out
+	if m.byName == "" && len(p.Tables) > 0 {
+		m.byName = p.Tables[p.Default].Type.Name
+	}
+	if o.Format == "" {
+		o.Format, o.Profiler, o.ProfilerVersion, o.DropFrames, o.KeepFrames = p.Format, p.Profiler, p.ProfilerVersion, p.DropFrames, p.KeepFrames
+	}
+	if o.Start.IsZero() || !p.Start.IsZero() && p.Start.Before(o.Start) {
+		o.Start = p.Start
+	}
+	o.Duration += p.Duration
+	for _, c := range p.Comments {
+		if !slices.Contains(o.Comments, c) {
+			o.Comments = append(o.Comments, c)
+		}
+	}
+}
+
+func (m *Merger) table(t ValueType) *mergeTable {
+	for _, have := range m.tables {
+		if have.typ.Key() == t.Key() {
+			return have
+		}
+	}
+	m.tables = append(m.tables, &mergeTable{typ: t, sum: map[sampleKey]int64{}})
+	return m.tables[len(m.tables)-1]
+}
+
+func (m *Merger) mapThreads(p *Profile) []ThreadID {
+	ids := make([]ThreadID, len(p.Threads))
+	for i, t := range p.Threads {
+		id, ok := m.threads[t]
+		if !ok {
+			id = ThreadID(len(m.out.Threads))
+			m.out.Threads = append(m.out.Threads, t)
+			m.threads[t] = id
+		}
+		ids[i] = id
+	}
+	return ids
+}
+
+func (m *Merger) mapLabels(p *Profile) []LabelsID {
+	ids := make([]LabelsID, len(p.LabelSets))
+	for i, set := range p.LabelSets {
+		var key []byte
+		for _, l := range set {
+			key = fmt.Appendf(appendTexts(key, l.Key, l.Text, l.Unit), "%d", l.Num)
+		}
+		id, ok := m.labels[string(key)]
+		if !ok {
+			id = LabelsID(len(m.out.LabelSets))
+			m.out.LabelSets = append(m.out.LabelSets, set)
+			m.labels[string(key)] = id
+		}
+		ids[i] = id
+	}
+	return ids
+}
+
+// Profile returns the sum. Samples that cancelled are left out. The default
+// type is the first profile's, if it is kept. Two tables of one name whose
+// values do not add are an error that says why.
+func (m *Merger) Profile() (*Profile, error) {
+	p := m.out
+	names := map[string]ValueType{}
+	for _, t := range m.tables {
+		if old, ok := names[t.typ.Name]; ok {
+			return nil, fmt.Errorf("%s and %s do not add: unit, scale or period differ", old.Key(), t.typ.Key())
+		}
+		names[t.typ.Name] = t.typ
+		if t.typ.Name == m.byName {
+			p.Default = len(p.Tables)
+		}
+		p.Tables = append(p.Tables, t.samples())
+	}
+	return p, p.Check()
+}
+
+// samples lists the sums in the order of stacks, threads, labels.
+func (t *mergeTable) samples() Samples {
+	keys := make([]sampleKey, 0, len(t.sum))
+	threads, labels := false, false
+	for k, v := range t.sum {
+		if v != 0 {
+			keys = append(keys, k)
+			threads, labels = threads || k.thread != 0, labels || k.labels != 0
+		}
+	}
+	slices.SortFunc(keys, func(a, b sampleKey) int {
+		return cmp.Or(cmp.Compare(a.stack, b.stack), cmp.Compare(a.thread, b.thread), cmp.Compare(a.labels, b.labels))
+	})
+	s := Samples{Type: t.typ}
+	for _, k := range keys {
+		s.Add(k.stack, t.sum[k])
+		if threads {
+			s.Thread = append(s.Thread, k.thread)
+		}
+		if labels {
+			s.Labels = append(s.Labels, k.labels)
+		}
+	}
+	return s
+}
+
+func absTotal(values []int64) uint64 {
+	var sum uint64
+	for _, v := range values {
+		if v < 0 {
+			v = -v
+		}
+		sum += uint64(v)
+	}
+	return sum
+}
+
+// Rename returns the profile over new Symbols in which every function is what
+// rename makes of it. Samples are not united.
+func (p *Profile) Rename(rename func(Function) Function) *Profile {
+	from, to := p.Symbols, NewSymbols()
+	functions := make([]FunctionID, len(from.Functions))
+	for i := range functions {
+		functions[i] = to.Function(rename(from.Functions[i]))
+	}
+	modules := make([]ModuleID, len(from.Modules))
+	for i := range modules {
+		modules[i] = to.Module(from.Modules[i])
+	}
+	frames := make([]FrameID, len(from.Frames))
+	for i, f := range from.Frames {
+		f.Function, f.Module = functions[f.Function], modules[f.Module]
+		frames[i] = to.Frame(f)
+	}
+	stacks := make([]StackID, from.Stacks.Len())
+	for i := range stacks {
+		parent := from.Parent(StackID(i))
+		if parent != NoStack {
+			parent = stacks[parent]
+		}
+		stacks[i] = to.Stack(parent, frames[from.Leaf(StackID(i))])
+	}
+	renamed := *p
+	renamed.Symbols = to
+	renamed.Tables = slices.Clone(p.Tables)
+	for t := range renamed.Tables {
+		column := slices.Clone(renamed.Tables[t].Stack)
+		for i, st := range column {
+			if st != NoStack {
+				column[i] = stacks[st]
+			}
+		}
+		renamed.Tables[t].Stack = column
+	}
+	return &renamed
+}

@@ -1,0 +1,83 @@
+package duckdb
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	bind "github.com/duckdb/duckdb-go-bindings"
+
+	"github.com/dendroprof/dendro/store"
+)
+
+// errClosed says that a method was called after Close.
+var errClosed = errors.New("the store is closed")
+
+// dbError is an error as DuckDB reports it.
+type dbError struct {
+	message string
+	sql     string // ours, or empty
+}
+
+func (e *dbError) Error() string { return strings.TrimSpace(e.message) }
+
+func resultError(res *bind.Result, sql string) error {
+	return &dbError{message: bind.ResultError(res), sql: sql}
+}
+
+// lockHolder finds the program and the process id in DuckDB's message.
+var lockHolder = regexp.MustCompile(`Conflicting lock is held in (.+?) \(PID (\d+)\)`)
+
+// translate gives an error of DuckDB the store error that callers branch on.
+// DuckDB classifies most of these as "IO Error" only, so the text decides.
+func translate(path string, err error) error {
+	var e *dbError
+	if err == nil || !errors.As(err, &e) {
+		return err
+	}
+	has := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(e.message, p) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("Could not set lock on file"):
+		return lockedError(path, e)
+	case has("No space left on device", "Could not write all bytes", "File too large", "Disk quota exceeded"):
+		return fmt.Errorf("%s: %w: free some space and repeat the command, nothing of it was stored (%w)", path, store.ErrNoSpace, e)
+	case has("is not a valid DuckDB database file"):
+		return notStore(path, "it is not a DuckDB file")
+	case has("Trying to read a database file with version number", "newer version of DuckDB", "newer DuckDB version"):
+		return fmt.Errorf("%s: %w: its DuckDB format is not known to the DuckDB %s in this program, use a newer dendro (%w)", path, store.ErrNewer, bind.LibraryVersion(), e)
+	case has("attached in read-only mode", "read-only file system", "Read-only file system", "Permission denied", "Cannot open database"):
+		return fmt.Errorf("%s: %w: check the permissions of the file and its directory, or give another --store (%w)", path, store.ErrReadOnly, e)
+	case has("Corrupt", "corrupt", "checksum", "database has been invalidated", "INTERNAL Error", "Failure while replaying WAL",
+		"Serialization Error", "does not exist!", "Could not read enough bytes", "Could not read all bytes", "Failed to deserialize", "out of buffer"):
+		return corrupt(path, e)
+	}
+	return fmt.Errorf("%s: %w", path, e)
+}
+
+func lockedError(path string, e *dbError) error {
+	holder := "another process"
+	if m := lockHolder.FindStringSubmatch(e.message); m != nil {
+		holder = fmt.Sprintf("process %s (%s)", m[2], m[1])
+	}
+	return fmt.Errorf("%s: %w: %s has it open; if that is `dendro serve`, use its address, as in --store http://localhost:12800, else wait until it ends", path, store.ErrLocked, holder)
+}
+
+func notStore(path, why string) error {
+	return fmt.Errorf("%s: %w: %s; it was not changed, give another --store", path, store.ErrNotStore, why)
+}
+
+func corrupt(path string, why error) error {
+	return fmt.Errorf("%s: %w: restore it from a copy or import the profiles again (%w)", path, store.ErrCorrupt, why)
+}
+
+func corruptf(format string, args ...any) error {
+	return fmt.Errorf("%w: %s; restore it from a copy or import the profiles again", store.ErrCorrupt, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,199 @@
+package duckdb
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/dendroprof/dendro/store"
+)
+
+// schemaVersion is the version of the tables and blobs that this program
+// writes. docs/schema/duckdb.md has a paragraph per version.
+const schemaVersion = 1
+
+// migrations[v-1] turns a store of version v into one of version v+1 by SQL.
+// They run in a copy of the file.
+var migrations = []string{}
+
+// meta holds the version, the rules of names and whether there is garbage.
+const (
+	metaVersion = "schema"
+	metaRules   = "rules"
+	metaGarbage = "garbage"
+	metaProgram = "program"
+)
+
+// tables lists the tables in the order in which they are created, copied and
+// exported, each with its columns.
+var tables = []struct{ name, columns string }{
+	{"meta", `key VARCHAR, value VARCHAR`},
+	{"fn", `id INTEGER, name VARCHAR, kind UTINYINT, module VARCHAR, file VARCHAR, start_line INTEGER,
+		start_column INTEGER, language VARCHAR, system_name VARCHAR`},
+	{"benchmark", `id INTEGER, grp VARCHAR, name VARCHAR, base VARCHAR, params MAP(VARCHAR, VARCHAR)`},
+	{"run", `id INTEGER, key VARCHAR, date TIMESTAMP_NS, commit_id VARCHAR, branch VARCHAR, repository VARCHAR,
+		machine VARCHAR, attributes MAP(VARCHAR, VARCHAR)`},
+	{"metric", `bench INTEGER, run INTEGER, name VARCHAR, mean DOUBLE, unit VARCHAR, better VARCHAR, n BIGINT, is_primary BOOLEAN`},
+	{"profile", `id INTEGER, uid VARCHAR, bench INTEGER, run INTEGER, type VARCHAR, unit VARCHAR, scale INTEGER,
+		period BIGINT, period_unit VARCHAR, period_name VARCHAR, original VARCHAR, profiler VARCHAR, version VARCHAR,
+		duration BIGINT, samples BIGINT, sum BIGINT, nodes INTEGER, hash VARCHAR, file VARCHAR, source INTEGER`},
+	{"call_path", `id INTEGER, parent INTEGER, fn INTEGER, depth INTEGER, rec INTEGER, recd INTEGER`},
+	{"tree", `profile INTEGER, paths BLOB`},
+	{"tree_mode", `profile INTEGER, mode UTINYINT, paths BLOB`},
+	{"fn_sample", `bench INTEGER, profile INTEGER, fn INTEGER, self BIGINT, total BIGINT`},
+	{"raw_name", `grp VARCHAR, fn INTEGER, name VARCHAR`},
+	{"source", `id INTEGER, data BLOB`},
+}
+
+// prepareSchema checks that the database is a store of this version, and makes
+// it one if it is empty.
+func prepareSchema(c *conn, path string, readOnly bool) error {
+	version, err := readVersion(c, path)
+	if err != nil || version != 0 {
+		return err
+	}
+	if readOnly {
+		return notStore(path, "it is empty")
+	}
+	return createTables(c, "")
+}
+
+// createTables makes the tables of an empty store in one transaction. The
+// catalog is empty or ends in a dot.
+func createTables(c *conn, catalog string) error {
+	sql := "BEGIN TRANSACTION;"
+	for _, t := range tables {
+		sql += fmt.Sprintf("CREATE TABLE %s%s(%s);", catalog, t.name, t.columns)
+	}
+	sql += fmt.Sprintf("INSERT INTO %smeta VALUES ('%s', '%d'), ('%s', 'dendro'); COMMIT;", catalog, metaVersion, schemaVersion, metaProgram)
+	return c.exec(sql)
+}
+
+// readVersion returns the schema version of the database: 0 if it is empty, an
+// error if it is something else or newer than this program.
+func readVersion(c *conn, path string) (int, error) {
+	ctx := context.Background()
+	count, ours := int64(0), false
+	err := c.query(ctx, `SELECT count(*), count(*) FILTER (table_name = 'meta' AND column_count = 2)
+		FROM duckdb_tables() WHERE NOT temporary AND NOT internal AND database_name = current_database()`, nil, func(ch chunk) error {
+		count, ours = column[int64](ch, 0)[0], column[int64](ch, 1)[0] == 1
+		return nil
+	})
+	if err != nil || count == 0 {
+		return 0, err
+	}
+	meta := map[string]string{}
+	if ours {
+		err = c.query(ctx, "SELECT key, value FROM meta", nil, func(ch chunk) error {
+			keys, values := ch.texts(0), ch.texts(1)
+			for i := range keys {
+				meta[keys[i]] = values[i]
+			}
+			return nil
+		})
+	}
+	version, bad := strconv.Atoi(meta[metaVersion])
+	switch {
+	case err != nil:
+		return 0, notStore(path, "its table meta is not ours")
+	case !ours || meta[metaProgram] != "dendro" || bad != nil || version < 1:
+		return 0, notStore(path, "it is a DuckDB database with other tables")
+	case version > schemaVersion:
+		return 0, fmt.Errorf("%s: %w: its schema is %d, this program knows %d; use a newer dendro", path, store.ErrNewer, version, schemaVersion)
+	}
+	return version, nil
+}
+
+// migrate brings a store of an older version to this one in a copy, which then
+// takes the place of the file. The old file is as it was until then. Nobody has
+// the file open.
+func migrate(path string, from int, opts Options) error {
+	if from-1 >= len(migrations) {
+		return fmt.Errorf("%s: %w: no way is known from its schema %d to %d", path, store.ErrNotStore, from, schemaVersion)
+	}
+	next := path + ".migrate"
+	defer removeDatabase(next)
+	for _, suffix := range []string{"", ".wal"} {
+		if err := copyFile(path+suffix, next+suffix); err != nil && !(suffix != "" && os.IsNotExist(err)) {
+			return fmt.Errorf("%s: copy for the migration: %w", path, err)
+		}
+	}
+	in, err := openInstance(next, false, false, opts)
+	if err != nil {
+		return translate(path, err)
+	}
+	err = runMigrations(in, from)
+	in.close()
+	if err != nil {
+		return translate(path, fmt.Errorf("migrate schema %d to %d: %w", from, schemaVersion, err))
+	}
+	return replaceDatabase(path, next)
+}
+
+func runMigrations(in *instance, from int) error {
+	c, err := in.connect()
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	for v := from; v < schemaVersion; v++ {
+		sql := fmt.Sprintf("BEGIN TRANSACTION; %s; UPDATE meta SET value = '%d' WHERE key = '%s'; COMMIT;", migrations[v-1], v+1, metaVersion)
+		if err := c.exec(sql); err != nil {
+			return err
+		}
+	}
+	return c.exec("CHECKPOINT")
+}
+
+// replaceDatabase puts the closed database next in the place of the closed one
+// at path. Whenever the process dies, path is either the old or the new one:
+// next is complete on disk before it gets the name, and a write-ahead log of
+// the old file is gone before (an old log beside a new file would be refused;
+// its content is in next already).
+func replaceDatabase(path, next string) error {
+	if err := syncFile(next); err != nil {
+		return err
+	}
+	if err := os.Remove(path + ".wal"); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	if err := os.Rename(next, path); err != nil {
+		return err
+	}
+	return syncFile(filepath.Dir(path))
+}
+
+// removeDatabase removes a database that was not completed.
+func removeDatabase(path string) {
+	os.Remove(path)
+	os.Remove(path + ".wal")
+}
+
+func copyFile(from, to string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	defer dst.Close()
+	if _, err := io.Copy(dst, src); err != nil {
+		return err
+	}
+	return dst.Sync()
+}
+
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}

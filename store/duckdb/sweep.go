@@ -1,0 +1,144 @@
+package duckdb
+
+import (
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/prefixtree"
+)
+
+// sweeper sums vectors over the forest and walks over what they touch. Its
+// arrays are as long as the forest and are allocated once; between two profiles
+// they are cleaned along the lists of what was touched, so that a profile costs
+// time in proportion to its own size.
+type sweeper struct {
+	self, total []int64 // of each path; zero between profiles
+	hits        []int32 // paths that got a value, with repetitions
+	touched     []int32 // paths with a value and all their ancestors, ascending
+	isTouched   []bool
+	sorted      []int32 // scratch of the sort
+
+	fn              []int32 // functions with a row
+	fnSelf, fnTotal []int64 // of each function
+	isFn            []bool
+
+	nodes  []int32 // the vector
+	values []int64
+	sum    uint64 // of its absolute values
+}
+
+// grow makes room for a forest of that size.
+func (s *sweeper) grow(paths, functions int) {
+	s.self = extended(s.self, paths)
+	s.total = extended(s.total, paths)
+	s.isTouched = extended(s.isTouched, paths)
+	s.fnSelf = extended(s.fnSelf, functions)
+	s.fnTotal = extended(s.fnTotal, functions)
+	s.isFn = extended(s.isFn, functions)
+}
+
+// extended lengthens s by zeroes, in larger and larger steps.
+func extended[T any](s []T, n int) []T {
+	if n <= len(s) {
+		return s
+	}
+	return append(s, make([]T, n+n/4-len(s))...)
+}
+
+// add adds a vector over the forest.
+func (s *sweeper) add(v calltree.Vector) {
+	for i, p := range v.Nodes {
+		s.self[p] += v.Self[i]
+	}
+	s.hits = append(s.hits, v.Nodes...)
+}
+
+// finish computes from what was added the vector (nodes, values, sum). Values
+// that cancelled are not part of it, nor are their ancestors.
+func (s *sweeper) finish(parent []int32) {
+	for _, p := range s.hits {
+		if s.self[p] == 0 {
+			continue
+		}
+		for ; p != calltree.NoNode && !s.isTouched[p]; p = parent[p] {
+			s.isTouched[p] = true
+			s.touched = append(s.touched, p)
+		}
+	}
+	s.sort()
+	s.nodes, s.values, s.sum = s.nodes[:0], s.values[:0], 0
+	for _, p := range s.touched {
+		if v := s.self[p]; v != 0 {
+			s.nodes, s.values = append(s.nodes, p), append(s.values, v)
+			s.sum += magnitude(v)
+		}
+	}
+}
+
+// functions computes after finish the rows of functions that calltree's
+// FunctionRows lists. Rec holds for each path its nearest ancestor of the same
+// function: a path is outermost in its function when it has none.
+func (s *sweeper) functions(paths *prefixtree.Tree, rec []int32) {
+	parent, item := paths.Parent, paths.Item
+	for _, p := range slices.Backward(s.touched) {
+		self := s.self[p]
+		total := s.total[p] + self
+		s.total[p] = total
+		if up := parent[p]; up != calltree.NoNode {
+			s.total[up] += total
+		}
+		if total == 0 {
+			continue
+		}
+		fn := item[p]
+		if !s.isFn[fn] {
+			s.isFn[fn] = true
+			s.fn = append(s.fn, fn)
+		}
+		s.fnSelf[fn] += self
+		if rec[p] == calltree.NoNode {
+			s.fnTotal[fn] += total
+		}
+	}
+}
+
+// reset forgets the profile.
+func (s *sweeper) reset() {
+	for _, p := range s.hits {
+		s.self[p] = 0
+	}
+	for _, p := range s.touched {
+		s.total[p], s.isTouched[p] = 0, false
+	}
+	for _, fn := range s.fn {
+		s.fnSelf[fn], s.fnTotal[fn], s.isFn[fn] = 0, 0, false
+	}
+	s.hits, s.touched, s.fn = s.hits[:0], s.touched[:0], s.fn[:0]
+}
+
+// sort orders the touched paths: by radix, 11 bits at a time, where that pays.
+func (s *sweeper) sort() {
+	if len(s.touched) < 256 {
+		slices.Sort(s.touched)
+		return
+	}
+	const bits = 11
+	src, dst := s.touched, grown(s.sorted, len(s.touched))
+	for shift := 0; len(s.self)>>shift > 0; shift += bits {
+		var count [1 << bits]int32
+		for _, v := range src {
+			count[v>>shift&(1<<bits-1)]++
+		}
+		var sum int32
+		for i, c := range count {
+			count[i], sum = sum, sum+c
+		}
+		for _, v := range src {
+			k := v >> shift & (1<<bits - 1)
+			dst[count[k]] = v
+			count[k]++
+		}
+		src, dst = dst, src
+	}
+	s.touched, s.sorted = src, dst
+}

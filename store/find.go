@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+
+	"github.com/dendroprof/dendro/calltree"
+)
+
+// Finds is the answer of Find.
+type Finds struct {
+	Profiles []Profile // the whole selection
+	Rows     []FindRow // in the order of Profiles
+}
+
+// FindRow says what a function, or a call path, took in one profile.
+type FindRow struct {
+	Profile  int32  // index in Finds.Profiles
+	Function string // the function found, or the text of a pattern of several pieces
+	Self     int64
+	Total    int64
+}
+
+// Find looks for a call path pattern (calltree.Pattern) in every selected
+// profile. A pattern of one piece gives a row per function that it matches and
+// profile, and is answered from function rows; a longer one gives a row per
+// profile, and is answered from trees. The selection must have one value type.
+func Find(ctx context.Context, s Reader, q Query, pattern string) (*Finds, error) {
+	p, err := calltree.ParsePattern(pattern)
+	if err != nil {
+		return nil, err
+	}
+	if p.Single() {
+		return findFunctions(ctx, s, q, p)
+	}
+	set, err := s.Trees(ctx, q, TreeOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if err := OneType(set.Profiles, q); err != nil {
+		return nil, err
+	}
+	f := &Finds{Profiles: set.Profiles}
+	spans := p.Spans(set.Table)
+	for v, err := range set.Vectors {
+		if err != nil {
+			return nil, err
+		}
+		if self, total := spans.Sum(v.Vector); self != 0 || total != 0 {
+			f.Rows = append(f.Rows, FindRow{int32(v.Profile), pattern, self, total})
+		}
+	}
+	return f, nil
+}
+
+// findFunctions resolves the pattern against the distinct functions first, then
+// asks for those by name.
+func findFunctions(ctx context.Context, s Reader, q Query, p *calltree.Pattern) (*Finds, error) {
+	profiles, err := Select(ctx, s, q)
+	if err != nil {
+		return nil, err
+	}
+	functions, err := s.FunctionNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]string, len(functions))
+	for i := range functions {
+		all[i] = functions[i].Name
+	}
+	var names []string
+	for i, ok := range p.Functions(all)[0] {
+		if ok {
+			names = append(names, all[i])
+		}
+	}
+	f := &Finds{Profiles: profiles}
+	if len(names) == 0 {
+		return f, nil
+	}
+	set, err := s.Functions(ctx, q, names)
+	if err != nil {
+		return nil, err
+	}
+	f.Profiles = set.Profiles
+	perProfile := make([][]FindRow, len(set.Profiles))
+	for rows, err := range set.Rows {
+		if err != nil {
+			return nil, err
+		}
+		for i, at := range rows.Profile {
+			perProfile[at] = append(perProfile[at], FindRow{at, set.Functions[rows.Function[i]].Name, rows.Self[i], rows.Total[i]})
+		}
+	}
+	for _, rows := range perProfile {
+		f.Rows = append(f.Rows, rows...)
+	}
+	return f, nil
+}

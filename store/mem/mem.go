@@ -1,0 +1,155 @@
+// Package mem is the store engine that keeps everything in memory: for tests,
+// for questions to a handful of files, and as the engine that the others are
+// compared with.
+//
+// It holds one calltree.Forest, a dictionary of all call node paths, and every
+// profile as a sparse vector over it. A change takes the lock, builds new
+// entries and links them in; an entry never changes afterwards. A question
+// takes the lock only to list the entries it needs and a snapshot of the
+// forest, so streams read without any lock and see the store as it was when
+// they were asked for.
+//
+// Put costs time in proportion to the paths that the store has not met and the
+// values; a question to the profiles that it selects, and one pass over the
+// dictionary. Nothing is kept when the store is closed.
+package mem
+
+import (
+	"context"
+	"maps"
+	"sync"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// schema is the version that Info says. There is no stored format.
+const schema = 1
+
+// Store is the engine. It is safe for concurrent use.
+type Store struct {
+	mu sync.RWMutex
+
+	rules    string
+	profiles map[store.ProfileID]*entry
+	runs     map[string]testrun.Run
+	metrics  map[pair]map[string]testrun.Metric // by name
+	raw      rawNames
+	seq      int64 // of the newest profile
+
+	// forest grows with Put and is replaced by Compact; entries are over it.
+	forest       *calltree.Forest
+	translations translations
+}
+
+// pair is what metrics belong to.
+type pair struct {
+	benchmark testrun.Benchmark
+	run       string
+}
+
+// New returns an empty store.
+func New() *Store {
+	return &Store{
+		profiles: map[store.ProfileID]*entry{},
+		runs:     map[string]testrun.Run{},
+		metrics:  map[pair]map[string]testrun.Metric{},
+		raw:      rawNames{},
+		forest:   new(calltree.Forest),
+	}
+}
+
+// Close does nothing: what the store holds goes with it.
+func (s *Store) Close() error { return nil }
+
+// Info implements store.Reader. Functions and paths are those of the profiles,
+// not what the forest still has of deleted ones.
+func (s *Store) Info(ctx context.Context) (store.Info, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Info{}, err
+	}
+	s.mu.RLock()
+	info := store.Info{
+		Engine:     "mem",
+		Location:   "mem:",
+		Schema:     schema,
+		Rules:      s.rules,
+		Benchmarks: int64(len(s.benchmarks())),
+		Runs:       int64(len(s.runs)),
+		Profiles:   int64(len(s.profiles)),
+	}
+	s.mu.RUnlock()
+	cut := s.everything()
+	info.Functions, info.Paths = int64(len(cut.Functions)), int64(cut.Len())
+	return info, nil
+}
+
+// benchmarks returns those that have a profile or wait for one.
+func (s *Store) benchmarks() map[testrun.Benchmark]bool {
+	set := map[testrun.Benchmark]bool{}
+	for _, e := range s.profiles {
+		set[e.profile.Benchmark] = true
+	}
+	for p := range s.metrics {
+		set[p.benchmark] = true
+	}
+	return set
+}
+
+// Delete implements store.Writer. Metrics that wait for profiles still to come
+// stay, and with them their runs.
+func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.profiles)
+	emptied := map[pair]bool{}
+	for _, id := range ids {
+		if e := s.profiles[id]; e != nil {
+			emptied[e.pair()] = true
+			delete(s.profiles, id)
+		}
+	}
+	runs := map[string]bool{}
+	for _, e := range s.profiles {
+		delete(emptied, e.pair())
+		runs[e.profile.Run.Key] = true
+	}
+	for p := range emptied {
+		delete(s.metrics, p)
+	}
+	for p := range s.metrics {
+		runs[p.run] = true
+	}
+	for p := range emptied {
+		if !runs[p.run] {
+			delete(s.runs, p.run)
+		}
+	}
+	return before - len(s.profiles), nil
+}
+
+// Compact implements store.Writer: the forest is filled anew from the profiles
+// that there are.
+func (s *Store) Compact(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fresh := new(calltree.Forest)
+	tr := newTranslation(fresh)
+	profiles := make(map[store.ProfileID]*entry, len(s.profiles))
+	for id, e := range s.profiles {
+		profiles[id] = e.over(tr, s.forest)
+	}
+	s.profiles, s.forest, s.translations = profiles, fresh, translations{}
+	maps.DeleteFunc(s.raw, func(name string, _ map[string]string) bool {
+		_, ok := fresh.FindFunction(name)
+		return !ok
+	})
+	return nil
+}

@@ -1,0 +1,83 @@
+// Package storetest is the contract of package store as tests and benchmarks
+// that every engine runs:
+//
+//	func TestStore(t *testing.T) {
+//		storetest.Run(t, storetest.Engine{Open: func(t *testing.T) store.Store { … }})
+//	}
+//
+// Run puts small, drawn profiles into a store and into a naive model of one
+// (maps from call paths to values) and demands equal outcomes and equal answers
+// after every step. History does the same with a random sequence of calls, on
+// several engines at once. Benchmark measures.
+//
+// Where the words of the contract leave room, the suite reads them so:
+//
+//	R1   Files of one Put apply in order; a later one sees what an earlier one
+//	     did. Records of one File likewise, and one conflict among them leaves
+//	     the whole File out, its metrics and what it says of the run included.
+//	R2   What a File says of its run and its metrics are taken in even when all
+//	     its profiles are there already (else S5 would not hold).
+//	R3   A File without records may come before the profiles of its benchmark
+//	     and run; the metrics wait for them. Whether a Delete of other profiles
+//	     takes such waiting metrics along is not tested.
+//	R4   Metrics are listed primary first, then by name.
+//	R5   Of two different attributes of a function the one stays that
+//	     calltree.Merge keeps, in every order of Puts.
+//	R6   FunctionSet.Functions, Table.Functions and FunctionSums.Rows may list
+//	     functions that no selected profile has; consumers skip them.
+//	     FunctionNames lists each function that a stored profile has. It and
+//	     the counts of functions and paths in Info may include what deleted,
+//	     replaced and refused profiles had, until Compact.
+//	R7   The rows of Functions are those of calltree.Tree.FunctionRows.
+//	R8   After Add, values, Sum, Nodes, Samples and modes are those of the sum;
+//	     Hash, File, Duration and the source are the engine's choice. Values of
+//	     types with different keys do not add, nor do sums that leave the int64
+//	     range: the File fails and nothing changes.
+//	R9   Replace may give a profile a new Seq or keep the old one.
+//	R10  A method whose context has ended returns an error. A stream whose
+//	     context ends yields the error, unless it has delivered everything.
+//	R11  Nothing handed to Put is kept and nothing handed out is shared: callers
+//	     may change both. (A chunk of a stream is theirs until the next one.)
+//	R12  A stream that is being read, or never will be, does not hold up other
+//	     calls, Put included.
+//	R13  Source of an unknown profile is ErrNoSource.
+//
+// The package does not test speed, crashes or damaged files; engines have tests
+// of their own for these.
+package storetest
+
+import (
+	"testing"
+
+	"github.com/dendroprof/dendro/store"
+)
+
+// Engine is what the suite needs to know of an engine.
+type Engine struct {
+	// Open returns a fresh empty store. The suite closes it.
+	Open func(t testing.TB) store.Store
+
+	// Reopen closes s and opens the same store again. It is nil for an engine
+	// that keeps nothing when it is closed.
+	Reopen func(t testing.TB, s store.Store) store.Store
+}
+
+// Rules is the version of the naming rules that the suite's Puts say.
+const Rules = "storetest/1"
+
+// Run runs the suite.
+func Run(t *testing.T, e Engine) {
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { test.run(newLab(t, e)) })
+	}
+}
+
+// tests lists the suite, one file of this package after the other.
+var tests = []struct {
+	name string
+	run  func(*lab)
+}{
+	{"Empty", testEmpty},
+	{"One", testOne},
+	{"Values", testValues},
+}
