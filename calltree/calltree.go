@@ -70,15 +70,20 @@ func (t *Table) Path(n int32) []string {
 
 // Check verifies the invariants.
 func (t *Table) Check() error {
+	if n := t.Len(); len(t.Func) != n || len(t.Depth) != n || len(t.End) != n {
+		return fmt.Errorf("columns of %d, %d, %d and %d nodes", n, len(t.Func), len(t.Depth), len(t.End))
+	}
 	for n := range int32(t.Len()) {
 		p := t.Parent[n]
 		switch {
-		case p == NoNode && t.Depth[n] != 0, p != NoNode && (p >= n || t.Depth[n] != t.Depth[p]+1):
+		case p < NoNode || p >= n, p == NoNode && t.Depth[n] != 0, p != NoNode && t.Depth[n] != t.Depth[p]+1:
 			return fmt.Errorf("node %d: parent %d, depth %d", n, p, t.Depth[n])
 		case t.End[n] <= n || int(t.End[n]) > t.Len() || p != NoNode && t.End[n] > t.End[p]:
 			return fmt.Errorf("node %d: subtree ends at %d", n, t.End[n])
 		case t.Func[n] < 0 || int(t.Func[n]) >= len(t.Functions):
 			return fmt.Errorf("node %d: function %d of %d", n, t.Func[n], len(t.Functions))
+		case t.End[n] > n+1 && t.Parent[n+1] != n:
+			return fmt.Errorf("node %d: its subtree begins with a child of %d", n, t.Parent[n+1])
 		}
 		end := int32(t.Len())
 		if p != NoNode {

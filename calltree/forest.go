@@ -26,6 +26,7 @@ type Forest struct {
 
 	order  sync.Mutex
 	byName []int32 // rank of each function in byte order of names; a cache
+	sorted []int32 // the functions in that order
 }
 
 // Function interns a function by its name. The attributes are those of its
@@ -45,8 +46,19 @@ func (f *Forest) Function(fn profile.Function) int32 {
 
 // FindFunction returns the id of the function of that name.
 func (f *Forest) FindFunction(name string) (int32, bool) {
-	id, ok := f.names[name]
-	return id, ok
+	if f.origin == nil {
+		id, ok := f.names[name]
+		return id, ok
+	}
+	// A snapshot has no map: the forest goes on writing to its own.
+	f.nameRank()
+	i, ok := slices.BinarySearchFunc(f.sorted, name, func(id int32, name string) int {
+		return strings.Compare(f.Functions[id].Name, name)
+	})
+	if !ok {
+		return 0, false
+	}
+	return f.sorted[i], true
 }
 
 // Path interns the path that calls function fn from parent (NoNode: a root).
@@ -61,7 +73,7 @@ func (f *Forest) Load(functions []profile.Function, parent, fn []int32) {
 		f.names[functions[i].Name] = int32(i)
 	}
 	f.Paths.Load(parent, fn)
-	f.byName = nil
+	f.byName, f.sorted = nil, nil
 }
 
 // Snapshot returns the forest as it is now, to be read by other goroutines while
@@ -71,7 +83,7 @@ func (f *Forest) Snapshot() *Forest {
 	return &Forest{
 		Functions: f.Functions[:fns:fns],
 		Paths:     prefixtree.Tree{Parent: f.Paths.Parent[:n:n], Item: f.Paths.Item[:n:n]},
-		origin:    f,
+		origin:    f.Origin(),
 	}
 }
 
@@ -116,12 +128,18 @@ func mergeAttributes(have *profile.Function, fn profile.Function) {
 	have.Module = smaller(have.Module, fn.Module)
 	have.Language = smaller(have.Language, fn.Language)
 	have.SystemName = smaller(have.SystemName, fn.SystemName)
-	if fn.File != "" {
-		c := strings.Compare(fn.File, have.File)
-		if have.File == "" || c < 0 || c == 0 && cmp.Or(cmp.Compare(fn.StartLine, have.StartLine), cmp.Compare(fn.Column, have.Column)) < 0 {
-			have.File, have.StartLine, have.Column = fn.File, fn.StartLine, fn.Column
-		}
+	if placeLess(fn, *have) {
+		have.File, have.StartLine, have.Column = fn.File, fn.StartLine, fn.Column
 	}
+}
+
+// placeLess orders the places of functions. File, line and column are one thing
+// and come from the same function; without a file comes last.
+func placeLess(a, b profile.Function) bool {
+	if (a.File == "") != (b.File == "") {
+		return b.File == ""
+	}
+	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.StartLine, b.StartLine), cmp.Compare(a.Column, b.Column)) < 0
 }
 
 // smaller returns the smaller of two texts, taking the empty one as unknown.
@@ -142,7 +160,7 @@ func (f *Forest) nameRank() []int32 {
 			ids[i] = int32(i)
 		}
 		slices.SortFunc(ids, func(a, b int32) int { return strings.Compare(f.Functions[a].Name, f.Functions[b].Name) })
-		f.byName = make([]int32, len(ids))
+		f.sorted, f.byName = ids, make([]int32, len(ids))
 		for rank, id := range ids {
 			f.byName[id] = int32(rank)
 		}
@@ -197,6 +215,9 @@ func (f *Forest) Cut(paths []int32) *Cut {
 
 // Node returns the table's node of a path of the forest, if the cut has it.
 func (c *Cut) Node(path int32) (int32, bool) {
+	if int(path) >= len(c.node) {
+		return 0, false // the forest got it since
+	}
 	if n := c.node[path]; int(n) < len(c.Paths) && c.Paths[n] == path {
 		return n, true
 	}

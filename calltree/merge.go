@@ -40,8 +40,11 @@ func addable(trees []*Tree) error {
 		if a, b := trees[0].Type.Key(), t.Type.Key(); a != b {
 			return fmt.Errorf("value types %s and %s do not add", a, b)
 		}
-		if sum += uint64(t.RootTotal()); sum > math.MaxInt64 {
-			return fmt.Errorf("%w: the sum of the trees exceeds 63 bits", profile.ErrMalformed)
+		for _, v := range t.Self {
+			// The smallest int64 stays negative and is far over the limit.
+			if sum += uint64(abs(v)); sum > math.MaxInt64 {
+				return fmt.Errorf("%w: the sum of the trees exceeds 63 bits", profile.ErrMalformed)
+			}
 		}
 	}
 	return nil
@@ -59,8 +62,11 @@ func mergeAll(trees []*Tree) *Tree {
 	var f Forest
 	var self []int64
 	var typ profile.ValueType
-	for _, t := range trees {
-		typ = t.Type
+	for i, t := range trees {
+		if i == 0 {
+			typ = t.Type
+		}
+		typ = mergeTypes(typ, t.Type)
 		fn := make([]int32, len(t.Functions))
 		for i := range fn {
 			fn[i] = f.Function(t.Functions[i])
@@ -80,6 +86,15 @@ func mergeAll(trees []*Tree) *Tree {
 		}
 	}
 	return f.Tree(typ, self)
+}
+
+// mergeTypes returns the type of a sum of two types of one key. Of what is not in
+// the key the smaller stays, so that the result does not depend on the order.
+func mergeTypes(a, b profile.ValueType) profile.ValueType {
+	a.PeriodUnit = smaller(a.PeriodUnit, b.PeriodUnit)
+	a.PeriodName = smaller(a.PeriodName, b.PeriodName)
+	a.Original = smaller(a.Original, b.Original)
+	return a
 }
 
 // Tree returns the whole forest as a tree; self holds one value per path.

@@ -30,12 +30,14 @@ type ParseError struct {
 
 func (e *ParseError) Error() string {
 	var b strings.Builder
-	if e.Source != "" {
-		b.WriteString(e.Source)
-	}
+	b.WriteString(e.Source)
 	switch {
+	case e.Line > 0 && e.Source == "":
+		fmt.Fprintf(&b, "line %d", e.Line)
 	case e.Line > 0:
 		fmt.Fprintf(&b, ":%d", e.Line)
+	case e.Offset >= 0 && e.Source == "":
+		fmt.Fprintf(&b, "byte %d", e.Offset)
 	case e.Offset >= 0:
 		fmt.Fprintf(&b, ": byte %d", e.Offset)
 	}

@@ -26,6 +26,7 @@ func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 // type's key and the number of such samples.
 func (p *Profile) Hash(i int) Hash {
 	s := &p.Tables[i]
+	stacks := p.Symbols.stackHashes()
 	threads := hashEach(len(p.Threads), func(b []byte, i int) []byte {
 		return appendTexts(b, p.Threads[i].Name, p.Threads[i].ID, p.Threads[i].Process)
 	})
@@ -48,7 +49,7 @@ func (p *Profile) Hash(i int) Hash {
 		count++
 		var stack xxh3.Uint128
 		if st := s.Stack[n]; st != NoStack {
-			stack = p.Symbols.stackHash(st)
+			stack = stacks[st]
 		}
 		le := binary.LittleEndian
 		le.PutUint64(row[0:], stack.Lo)
@@ -93,15 +94,16 @@ func appendTexts(b []byte, texts ...string) []byte {
 	return b
 }
 
+// at returns a value of a column; one without rows reads as zero.
 func at[T int64 | uint64](column []T, n int) uint64 {
-	if column == nil {
+	if len(column) == 0 {
 		return 0
 	}
 	return uint64(column[n])
 }
 
 func pick[ID ~int32](hashes []uint64, column []ID, n int) uint64 {
-	if column == nil {
+	if len(column) == 0 {
 		return 0
 	}
 	return hashes[column[n]]

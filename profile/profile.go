@@ -219,11 +219,11 @@ func (p *Profile) Check() error {
 func (p *Profile) checkTable(s *Samples) error {
 	n := len(s.Stack)
 	for _, col := range []struct {
-		name     string
-		len, max int
+		name string
+		len  int
 	}{
-		{"value", len(s.Value), 0}, {"time", len(s.Time), 0}, {"thread", len(s.Thread), 0},
-		{"labels", len(s.Labels), 0}, {"state", len(s.State), 0}, {"address", len(s.Address), 0},
+		{"value", len(s.Value)}, {"time", len(s.Time)}, {"thread", len(s.Thread)},
+		{"labels", len(s.Labels)}, {"state", len(s.State)}, {"address", len(s.Address)},
 	} {
 		if col.len != n && (col.len != 0 || col.name == "value") {
 			return fmt.Errorf("%w: %d samples but %d in column %s", ErrMalformed, n, col.len, col.name)

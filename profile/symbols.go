@@ -2,6 +2,7 @@ package profile
 
 import (
 	"encoding/binary"
+	"sync"
 
 	"github.com/zeebo/xxh3"
 
@@ -25,7 +26,9 @@ type Symbols struct {
 	functions map[functionKey]FunctionID
 	frames    map[Frame]FrameID
 	modules   map[Module]ModuleID
-	hashes    []xxh3.Uint128 // of the content of each stack; a prefix of Stacks
+
+	hashing sync.Mutex     // Hash fills hashes, though it only reads the profile
+	hashes  []xxh3.Uint128 // of the content of each stack; a prefix of Stacks
 }
 
 // Function is one function of a program.
@@ -141,23 +144,23 @@ func (s *Symbols) Path(id StackID, buf []FrameID) []FrameID {
 	return buf
 }
 
-// stackHash returns a hash of what the stack says, independent of ids. It
-// extends the hashes of all stacks up to now, so each is computed once.
-func (s *Symbols) stackHash(id StackID) xxh3.Uint128 {
-	if n := s.Stacks.Len(); len(s.hashes) <= int(id) {
-		var buf []byte
-		for i := len(s.hashes); i < n; i++ {
-			var parent xxh3.Uint128
-			if p := s.Stacks.Parent[i]; p >= 0 {
-				parent = s.hashes[p]
-			}
-			buf = binary.LittleEndian.AppendUint64(buf[:0], parent.Lo)
-			buf = binary.LittleEndian.AppendUint64(buf, parent.Hi)
-			buf = s.appendFrame(buf, FrameID(s.Stacks.Item[i]))
-			s.hashes = append(s.hashes, xxh3.Hash128(buf))
+// stackHashes returns, for every stack, a hash of what it says, independent of
+// ids. Those of earlier calls are kept, so each is computed once.
+func (s *Symbols) stackHashes() []xxh3.Uint128 {
+	s.hashing.Lock()
+	defer s.hashing.Unlock()
+	var buf []byte
+	for i := len(s.hashes); i < s.Stacks.Len(); i++ {
+		var parent xxh3.Uint128
+		if p := s.Stacks.Parent[i]; p >= 0 {
+			parent = s.hashes[p]
 		}
+		buf = binary.LittleEndian.AppendUint64(buf[:0], parent.Lo)
+		buf = binary.LittleEndian.AppendUint64(buf, parent.Hi)
+		buf = s.appendFrame(buf, FrameID(s.Stacks.Item[i]))
+		s.hashes = append(s.hashes, xxh3.Hash128(buf))
 	}
-	return s.hashes[id]
+	return s.hashes
 }
 
 // appendFrame appends everything that a frame says, with lengths, so that no

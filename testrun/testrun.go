@@ -136,10 +136,13 @@ func (m Metric) Check() error {
 // better higher, everything else (times, bytes, counts) lower.
 func BetterOf(unit string) Better {
 	u := strings.ToLower(strings.TrimSpace(unit))
+	if strings.HasPrefix(u, "ops/") {
+		return Higher
+	}
 	per := strings.LastIndexByte(u, '/')
 	if per >= 0 {
 		switch u[per+1:] {
-		case "s", "sec", "second", "ms", "us", "µs", "ns", "min", "h":
+		case "s", "sec", "second", "ms", "us", "µs", "μs", "ns", "min", "h":
 			return Higher
 		}
 	}

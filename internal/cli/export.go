@@ -27,7 +27,7 @@ func newExport(e *env) *cobra.Command {
 		Long: `Export writes the merged call tree of the selected profiles in a format that other
 tools read; the format is told by -o's extension or by --format. With --format
 parquet it writes everything in the store into a directory, which any tool that
-reads Parquet can query and ` + "`dendro import DIRECTORY --parquet`" + ` does not need.
+reads Parquet can query and ` + "`dendro import --parquet`" + ` reads back.
 With --source it writes the original file of one profile, if it was kept.`,
 		Example: `  dendro export --benchmark checkout --last 5 -o checkout.pb.gz
   dendro export --run run-018 --benchmark search --format folded | head

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -21,6 +22,7 @@ type importOptions struct {
 	attrs, metrics               []string
 	metricsFiles, manifests      []string
 	layout, rules, progress      string
+	parquet                      string
 	types                        []string
 	byThread, keepSource, dryRun bool
 	replace, add                 bool
@@ -71,6 +73,7 @@ exit status is 1. What is reported as stored is on disk.`,
 	f.BoolVar(&o.replace, "replace", false, "a profile that is there with other content is replaced")
 	f.BoolVar(&o.add, "add", false, "a profile that is there with other content is added to (shards, forks)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "read everything, store nothing")
+	f.StringVar(&o.parquet, "parquet", "", "fill an empty store from the `directory` that export --format parquet wrote")
 	f.StringVar(&o.rules, "rules", "", "`file` of further rules for names that change from run to run")
 	f.IntVar(&o.workers, "workers", 0, "parallel `readers` (default: one per core)")
 	addLimits(c, &o.limits)
@@ -91,6 +94,9 @@ func addLimits(c *cobra.Command, l *profile.Limits) {
 }
 
 func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
+	if o.parquet != "" {
+		return o.importParquet(ctx, e)
+	}
 	if len(args) == 0 && len(o.manifests) == 0 {
 		return usagef("nothing to import: name files, directories, - for stdin, or a --manifest")
 	}
@@ -117,6 +123,21 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 		err = closeErr
 	}
 	return err
+}
+
+// importParquet fills an empty store from what an export wrote.
+func (o *importOptions) importParquet(ctx context.Context, e *env) error {
+	st, err := e.open(ctx, engines.Write)
+	if err != nil {
+		return err
+	}
+	p, ok := st.(parqueter)
+	if !ok {
+		err = errors.New("this engine does not read Parquet")
+	} else {
+		err = p.ImportParquet(ctx, o.parquet)
+	}
+	return errors.Join(err, st.Close())
 }
 
 func (o *importOptions) ingestOptions() (ingest.Options, error) {

@@ -45,7 +45,7 @@ func (o *sqlOptions) run(ctx context.Context, e *env, query string) error {
 		}
 		query = string(data)
 	}
-	st, err := e.open(ctx, engines.SQL)
+	st, err := e.open(ctx, engines.Read)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,6 @@ type Access int
 const (
 	Read  Access = iota // questions; the store must exist
 	Write               // changes; the store is made if it is not there
-	SQL                 // the user's own SQL, shut off from files and network; the store must exist
 )
 
 // Open opens the store at the given place. Without Write access a store that
@@ -46,5 +45,5 @@ func Open(_ context.Context, where string, access Access) (store.Store, error) {
 			return nil, fmt.Errorf("store %s: %w", where, fs.ErrNotExist)
 		}
 	}
-	return duckdb.Open(where, duckdb.Options{ReadOnly: access != Write, SQL: access == SQL})
+	return duckdb.Open(where, duckdb.Options{ReadOnly: access != Write})
 }

@@ -92,31 +92,58 @@ const (
 	batchWait  = 150 * time.Millisecond
 )
 
-// Run imports sources into st and calls report once per result, from one
-// goroutine, in the order of the sources. The error is one that stopped the
-// import (the store failed, the context ended); errors of single files are in
-// their results and counted as failed.
-func Run(ctx context.Context, st store.Store, sources []Source, o Options, report func(Result)) (Summary, error) {
-	began := time.Now()
+// Importer imports into one store. Its workers stay warm from call to call, so
+// whoever imports again and again (a server, a watcher) keeps one.
+type Importer struct {
+	o       Options
+	writer  *writer
+	workers []*worker
+}
+
+// New returns an importer into st.
+func New(ctx context.Context, st store.Store, o Options) (*Importer, error) {
 	if o.Normalizer == nil {
 		o.Normalizer = normalize.New(nil)
 	}
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	o.Workers = max(1, min(o.Workers, len(sources)))
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	w, err := newWriter(ctx, st, o)
+	return &Importer{o: o, writer: w}, err
+}
 
-	w, err := newWriter(ctx, st, o, report)
-	if err != nil {
-		return Summary{}, err
+// Import imports sources and calls report once per result, from one goroutine,
+// in the order of the sources. The error is one that stopped the import (the
+// store failed, the context ended); the importer is not to be used again then.
+// Errors of single files are in their results and counted as failed. One call
+// at a time.
+func (im *Importer) Import(ctx context.Context, sources []Source, report func(Result)) (Summary, error) {
+	began := time.Now()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	n := min(im.o.Workers, len(sources))
+	for len(im.workers) < n {
+		im.workers = append(im.workers, newWorker(im.o))
 	}
-	jobs := make(chan job)
-	done := make(chan *batch, o.Workers)
 	// A token is taken per source and given back when the writer has it
 	// committed: nobody runs far ahead of a slow file.
-	tokens := make(chan struct{}, 2*batchFiles+o.Workers)
+	tokens := make(chan struct{}, 2*batchFiles+im.o.Workers)
+	done := work(ctx, im.workers[:n], deal(ctx, sources, tokens))
+
+	w := im.writer
+	w.report, w.sum = report, Summary{}
+	err := w.run(ctx, done, func(n int) {
+		for range n {
+			<-tokens
+		}
+	})
+	w.sum.Elapsed = time.Since(began)
+	return w.sum, err
+}
+
+// deal hands out the sources in order, one per token.
+func deal(ctx context.Context, sources []Source, tokens chan<- struct{}) <-chan job {
+	jobs := make(chan job)
 	go func() {
 		defer close(jobs)
 		for i := range sources {
@@ -132,37 +159,35 @@ func Run(ctx context.Context, st store.Store, sources []Source, o Options, repor
 			}
 		}
 	}()
-	var workers sync.WaitGroup
-	for range o.Workers {
-		workers.Go(func() {
-			wk := newWorker(o)
+	return jobs
+}
+
+// work lets the workers read the jobs. The result is closed when all are read.
+func work(ctx context.Context, workers []*worker, jobs <-chan job) <-chan *batch {
+	done := make(chan *batch, len(workers))
+	var wg sync.WaitGroup
+	for _, wk := range workers {
+		wg.Go(func() {
 			for j := range jobs {
-				b := wk.read(j)
 				select {
-				case done <- b:
+				case done <- wk.read(j):
 				case <-ctx.Done():
 					return
 				}
 			}
 		})
 	}
-	go func() { workers.Wait(); close(done) }()
+	go func() { wg.Wait(); close(done) }()
+	return done
+}
 
-	err = w.run(ctx, done, func(n int) {
-		for range n {
-			<-tokens
-		}
-	})
+// Run imports sources into st with an importer of its own.
+func Run(ctx context.Context, st store.Store, sources []Source, o Options, report func(Result)) (Summary, error) {
+	im, err := New(ctx, st, o)
 	if err != nil {
-		cancel(err)
-		for range done { // let the workers end
-		}
+		return Summary{}, err
 	}
-	if err == nil {
-		err = context.Cause(ctx)
-	}
-	w.sum.Elapsed = time.Since(began)
-	return w.sum, err
+	return im.Import(ctx, sources, report)
 }
 
 // job is one source on its way to a worker; index is its place in the order.
@@ -194,8 +219,8 @@ type writer struct {
 	dates  map[string]time.Time // of the runs known so far
 }
 
-func newWriter(ctx context.Context, st store.Store, o Options, report func(Result)) (*writer, error) {
-	w := &writer{st: st, o: o, report: report, dates: map[string]time.Time{}}
+func newWriter(ctx context.Context, st store.Store, o Options) (*writer, error) {
+	w := &writer{st: st, o: o, dates: map[string]time.Time{}}
 	profiles, err := st.Profiles(ctx, store.Query{})
 	if err != nil {
 		return nil, err
@@ -227,7 +252,10 @@ func (w *writer) run(ctx context.Context, done <-chan *batch, release func(int))
 		select {
 		case b, ok := <-done:
 			if !ok {
-				return flush()
+				if err := flush(); err != nil {
+					return err
+				}
+				return context.Cause(ctx)
 			}
 			waiting[b.index] = b
 			for ; waiting[next] != nil; next++ {

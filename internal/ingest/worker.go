@@ -110,7 +110,11 @@ func (w *worker) fill(it *item, s *Source, p *profile.Profile) error {
 		}
 		label = label.Or(l)
 	}
-	label = label.Or(fromPath(it.result.File))
+	guess := fromPath(it.result.File)
+	if w.o.Layout != nil {
+		guess.Group = "" // the layout says which folder means what
+	}
+	label = label.Or(guess)
 	run, weak := runOf(label, p, s.Mtime)
 	it.weak = weak
 	file := &store.File{Name: it.result.File, Run: run, Metrics: label.Metrics}

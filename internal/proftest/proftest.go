@@ -7,9 +7,13 @@
 //	B  B  C
 //	C
 //
-// Columns are separated by two or more spaces or by tabs; a column may begin
-// with `×3` on the first line of the drawing (weights; all columns then have
-// one). A drawing of a tree has one call node a line, indented by depth:
+// Columns are separated by two or more spaces or by tabs. A cell belongs to the
+// column under whose first frame it stands, as the eye sees it; in lines that are
+// not aligned, and behind tabs, cells are counted from the left and `·` is an
+// empty one. A column of nothing but `·` is a sample without a stack. A first
+// line of `×3  ×1` gives every column its weight.
+//
+// A drawing of a tree has one call node a line, indented by depth:
 //
 //   - A (total: 3, self: —)
 //   - B (total: 2, self: 1)
@@ -20,14 +24,17 @@ package proftest
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 )
 
-var columnGap = regexp.MustCompile(`\t+| {2,}`)
+// cellText is a function name: words with single spaces in between.
+var cellText = regexp.MustCompile(`\S+(?: \S+)*`)
 
 // Columns returns the profile that a drawing shows, with one table of value
 // type cpu-samples. It panics when the drawing makes no sense.
@@ -42,26 +49,31 @@ func Columns(drawing string) *profile.Profile {
 func AddColumns(p *profile.Profile, i int, drawing string) {
 	var stacks [][]string
 	var weights []int64
-	for _, line := range strings.Split(strings.TrimSpace(strings.ReplaceAll(drawing, "\r", "")), "\n") {
-		cells := columnGap.Split(strings.TrimRight(strings.TrimLeft(line, "\t"), " "), -1)
-		if strings.HasPrefix(strings.TrimSpace(line), "×") {
-			for _, c := range strings.Fields(line) {
-				w, err := strconv.ParseInt(strings.TrimPrefix(c, "×"), 10, 64)
-				if err != nil {
-					panic(err)
-				}
-				weights = append(weights, w)
-			}
+	var columns []int // where the cells of the first line of frames begin
+	for _, line := range strings.Split(strings.ReplaceAll(drawing, "\r", ""), "\n") {
+		line = strings.TrimRight(strings.TrimLeft(line, "\t"), " \t")
+		if line == "" {
 			continue
 		}
-		for c, cell := range cells {
-			if c >= len(stacks) {
+		if strings.HasPrefix(strings.TrimSpace(line), "×") {
+			weights = parseWeights(line)
+			continue
+		}
+		cells, starts := splitCells(line)
+		if columns == nil {
+			columns = starts
+		}
+		for k, c := range assign(columns, starts) {
+			for c >= len(stacks) {
 				stacks = append(stacks, nil)
 			}
-			if cell = strings.TrimSpace(cell); cell != "" && cell != "·" {
-				stacks[c] = append(stacks[c], cell)
+			if cells[k] != "·" {
+				stacks[c] = append(stacks[c], cells[k])
 			}
 		}
+	}
+	if weights != nil && len(weights) != len(stacks) {
+		panic(fmt.Sprintf("%d weights for %d columns in:\n%s", len(weights), len(stacks), drawing))
 	}
 	for c, names := range stacks {
 		weight := int64(1)
@@ -70,6 +82,48 @@ func AddColumns(p *profile.Profile, i int, drawing string) {
 		}
 		p.Tables[i].Add(Stack(p.Symbols, names...), weight)
 	}
+}
+
+func parseWeights(line string) []int64 {
+	var weights []int64
+	for _, c := range strings.Fields(line) {
+		w, err := strconv.ParseInt(strings.TrimPrefix(c, "×"), 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		weights = append(weights, w)
+	}
+	return weights
+}
+
+// splitCells returns the cells of a line and where each begins, in runes. Behind
+// a tab a place means nothing: -1.
+func splitCells(line string) (cells []string, starts []int) {
+	for _, m := range cellText.FindAllStringIndex(line, -1) {
+		start := utf8.RuneCountInString(line[:m[0]])
+		if strings.Contains(line[:m[0]], "\t") {
+			start = -1
+		}
+		cells, starts = append(cells, line[m[0]:m[1]]), append(starts, start)
+	}
+	return cells, starts
+}
+
+// assign returns the column of each cell: by place if all stand exactly under a
+// column, else by number.
+func assign(columns, starts []int) []int {
+	byPlace := make([]int, len(starts))
+	byNumber := make([]int, len(starts))
+	aligned := true
+	for k, start := range starts {
+		byNumber[k] = k
+		byPlace[k] = slices.Index(columns, start)
+		aligned = aligned && start >= 0 && byPlace[k] >= 0
+	}
+	if aligned {
+		return byPlace
+	}
+	return byNumber
 }
 
 // Stack interns a stack of plain functions, outermost first.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unsafe"
@@ -41,6 +42,7 @@ func openInstance(path string, readOnly, external bool, opts Options) (*instance
 		{"autoinstall_known_extensions", "false"},
 		{"autoload_known_extensions", "false"},
 		{"allow_community_extensions", "false"},
+		{"wal_autocheckpoint", "64MiB"}, // a checkpoint rewrites the last row group of every table
 		{"lock_configuration", "true"},
 	}
 	if readOnly {
@@ -97,7 +99,7 @@ func (in *instance) connect() (*conn, error) {
 	if bind.Connect(in.db, &c.c) != bind.StateSuccess {
 		return nil, fmt.Errorf("duckdb: cannot connect")
 	}
-	return c, nil
+	return c, c.exec(selectedTable)
 }
 
 func (in *instance) put(c *conn) {
@@ -173,6 +175,19 @@ func (c *conn) query(ctx context.Context, sql string, args []any, each func(chun
 	return nil
 }
 
+// once is query without parameters for a statement that is not kept. A kept one
+// keeps its plan, into which DuckDB may have folded what it knew of the tables
+// then: their number of rows is read off the plan, not counted.
+func (c *conn) once(ctx context.Context, sql string, each func(chunk) error) error {
+	defer func() {
+		if p, ok := c.prepared[sql]; ok {
+			bind.DestroyPrepare(&p)
+			delete(c.prepared, sql)
+		}
+	}()
+	return c.query(ctx, sql, nil, each)
+}
+
 // interruptible stops what the connection is doing when ctx ends. The returned
 // function ends that, and returns only when no interrupt can come any more.
 func (c *conn) interruptible(ctx context.Context) (release func()) {
@@ -207,24 +222,59 @@ func (c *conn) prepare(sql string) (bind.PreparedStatement, error) {
 
 func bindAll(stmt bind.PreparedStatement, args []any) error {
 	for i, arg := range args {
-		n, state := bind.IdxT(i+1), bind.StateSuccess
-		switch v := arg.(type) {
-		case int32:
-			state = bind.BindInt32(stmt, n, v)
-		case int64:
-			state = bind.BindInt64(stmt, n, v)
-		case string:
-			state = bind.BindVarchar(stmt, n, v)
-		case bool:
-			state = bind.BindBoolean(stmt, n, v)
-		default:
-			panic(fmt.Sprintf("duckdb: parameter of type %T", arg))
-		}
-		if state != bind.StateSuccess {
-			return fmt.Errorf("duckdb: parameter %d does not fit", n)
+		if bindOne(stmt, bind.IdxT(i+1), arg) != bind.StateSuccess {
+			return fmt.Errorf("duckdb: parameter %d does not fit", i+1)
 		}
 	}
 	return nil
+}
+
+func bindOne(stmt bind.PreparedStatement, n bind.IdxT, arg any) bind.State {
+	switch v := arg.(type) {
+	case int32:
+		return bind.BindInt32(stmt, n, v)
+	case int64:
+		return bind.BindInt64(stmt, n, v)
+	case uint8:
+		return bind.BindUInt8(stmt, n, v)
+	case float64:
+		return bind.BindDouble(stmt, n, v)
+	case bool:
+		return bind.BindBoolean(stmt, n, v)
+	case string:
+		return bind.BindVarchar(stmt, n, v)
+	case []byte:
+		return bind.BindBlob(stmt, n, v)
+	case time.Time:
+		if v.IsZero() {
+			return bind.BindNull(stmt, n)
+		}
+		value := bind.CreateTimestampNS(bind.NewTimestampNS(v.UnixNano()))
+		defer bind.DestroyValue(&value)
+		return bind.BindValue(stmt, n, value)
+	case map[string]string:
+		value := mapValue(v)
+		defer bind.DestroyValue(&value)
+		return bind.BindValue(stmt, n, value)
+	}
+	panic(fmt.Sprintf("duckdb: parameter of type %T", arg))
+}
+
+func mapValue(m map[string]string) bind.Value {
+	varchar := bind.CreateLogicalType(bind.TypeVarchar)
+	defer bind.DestroyLogicalType(&varchar)
+	typ := bind.CreateMapType(varchar, varchar)
+	defer bind.DestroyLogicalType(&typ)
+	var keys, values []bind.Value
+	for _, k := range sortedKeys(m) {
+		keys, values = append(keys, bind.CreateVarchar(k)), append(values, bind.CreateVarchar(m[k]))
+	}
+	value := bind.CreateMapValue(typ, keys, values)
+	for i := range keys {
+		bind.DestroyValue(&keys[i])
+		bind.DestroyValue(&values[i])
+	}
+	return value
 }
 
 // chunk is a part of a result: some thousand rows as columns in DuckDB's memory.
@@ -345,8 +395,49 @@ func (a *appender) destroy() {
 
 // append writes n rows given as one slice per column of the table, and flushes
 // them into the transaction of the connection.
+//
+// Few rows are inserted one by one: an appender's flush is planned anew each
+// time, which takes as long as four statements that are prepared.
 func (c *conn) append(table string, n int, columns ...any) error {
-	return c.appendTo("", table, n, columns...)
+	if n > 3 {
+		return c.appendTo("", table, n, columns...)
+	}
+	sql := "INSERT INTO " + table + " VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
+	args := make([]any, len(columns))
+	for row := range n {
+		for i, col := range columns {
+			args[i] = cell(col, row)
+		}
+		if err := c.query(context.Background(), sql, args, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cell returns one value of a column.
+func cell(column any, row int) any {
+	switch col := column.(type) {
+	case []int32:
+		return col[row]
+	case []int64:
+		return col[row]
+	case []uint8:
+		return col[row]
+	case []float64:
+		return col[row]
+	case []bool:
+		return col[row]
+	case []string:
+		return col[row]
+	case [][]byte:
+		return col[row]
+	case nullTime:
+		return col[row]
+	case []map[string]string:
+		return col[row]
+	}
+	panic(fmt.Sprintf("duckdb: column of type %T", column))
 }
 
 func (c *conn) appendTo(catalog, table string, n int, columns ...any) error {

@@ -34,6 +34,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/cgo"
 	"sync"
 	"sync/atomic"
 
@@ -71,8 +72,13 @@ type Store struct {
 	// profile never change otherwise, so that questions need no transaction.
 	removal sync.RWMutex
 
+	// publish is held by a commit until memory knows what the file has. Users'
+	// SQL begins under it, because its decoder must know every path it meets.
+	publish sync.RWMutex
+
 	cat  catalog
 	dict dictionary
+	self cgo.Handle // of the Store, for the decoders
 
 	sessions sessions // of SQL
 }
@@ -163,10 +169,11 @@ func (s *Store) open() error {
 	if err != nil {
 		return translate(s.path, err)
 	}
-	s.in = in
+	s.in, s.self = in, cgo.NewHandle(s)
 	if err := s.load(); err != nil {
 		s.in.close()
 		s.in = nil
+		s.self.Delete()
 		return translate(s.path, err)
 	}
 	return nil
@@ -182,7 +189,7 @@ func (s *Store) load() error {
 	if err := prepareSchema(c, s.path, s.opts.ReadOnly); err != nil {
 		return err
 	}
-	if err := registerDecoders(c, s); err != nil {
+	if err := registerDecoders(c, s.self); err != nil {
 		return err
 	}
 	s.dict.reset()
@@ -190,9 +197,8 @@ func (s *Store) load() error {
 }
 
 // inspect looks at an existing file without the right to write, before it is
-// opened with it: a foreign file stays as it is, an older store is migrated. It
-// is left out when nothing but this package's header check could matter: a file
-// without a write-ahead log is not changed by being opened.
+// opened with it (which would write back its log): a foreign file stays as it
+// is, an older store is migrated.
 func (s *Store) inspect() error {
 	in, err := openInstance(s.path, true, false, s.opts)
 	if err != nil {
@@ -218,16 +224,26 @@ func (s *Store) inspect() error {
 
 // Close ends what runs, writes everything to the file and closes it.
 func (s *Store) Close() error {
-	s.sessions.closeAll()
 	s.life.Lock()
 	defer s.life.Unlock()
-	if s.in == nil {
-		return nil
+	if s.in != nil {
+		s.closeInstance()
+		s.give()
 	}
-	s.in.close()
-	s.in = nil
-	release(s.path)
 	return nil
+}
+
+// closeInstance closes the instance and what users' SQL has open on it.
+func (s *Store) closeInstance() {
+	s.sessions.closeAll()
+	s.in.close()
+}
+
+// give lets others have the file; the store is of no use any more.
+func (s *Store) give() {
+	s.in = nil
+	s.self.Delete()
+	release(s.path)
 }
 
 // enter begins a call that uses the instance; leave ends it.
@@ -236,16 +252,14 @@ func (s *Store) enter(ctx context.Context) error {
 		return err
 	}
 	if s.broken.Load() {
-		s.exclusive(s.reopen) // an error shows below
+		if err := s.exclusive(s.repair); err != nil {
+			return err
+		}
 	}
 	s.life.RLock()
-	switch {
-	case s.in == nil:
+	if s.in == nil {
 		s.life.RUnlock()
 		return fmt.Errorf("%s: %w", s.path, errClosed)
-	case s.broken.Load():
-		s.life.RUnlock()
-		return fmt.Errorf("%s: %w", s.path, store.ErrCorrupt)
 	}
 	return nil
 }
@@ -262,21 +276,28 @@ func (s *Store) exclusive(f func() error) error {
 	return f()
 }
 
-// reopen replaces an instance that DuckDB has given up (a full disk during a
+// repair replaces an instance that DuckDB has given up (a full disk during a
 // commit). The caller holds life exclusively.
-func (s *Store) reopen() error {
+func (s *Store) repair() error {
 	if !s.broken.Load() {
 		return nil
 	}
-	s.in.close()
+	s.closeInstance()
+	return s.reopen()
+}
+
+// reopen opens the file again after the instance was closed. If that fails the
+// store is closed.
+func (s *Store) reopen() error {
 	in, err := openInstance(s.path, s.opts.ReadOnly, false, s.opts)
-	if err != nil {
-		s.in = nil
-		release(s.path)
-		return translate(s.path, err)
+	if err == nil {
+		s.in = in
+		if err = s.load(); err != nil {
+			in.close()
+		}
 	}
-	s.in = in
-	if err := s.load(); err != nil {
+	if err != nil {
+		s.give()
 		return translate(s.path, err)
 	}
 	s.broken.Store(false)
@@ -311,7 +332,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	info := store.Info{Engine: "duckdb", Location: s.path, Schema: schemaVersion}
 	s.cat.count(&info)
 	err := s.with(func(c *conn) error {
-		return c.query(ctx, "SELECT (SELECT count(*) FROM fn), (SELECT count(*) FROM call_path)", nil, func(ch chunk) error {
+		return c.once(ctx, "SELECT (SELECT count(*) FROM fn), (SELECT count(*) FROM call_path)", func(ch chunk) error {
 			info.Functions, info.Paths = column[int64](ch, 0)[0], column[int64](ch, 1)[0]
 			return nil
 		})

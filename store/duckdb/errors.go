@@ -33,7 +33,7 @@ var lockHolder = regexp.MustCompile(`Conflicting lock is held in (.+?) \(PID (\d
 // DuckDB classifies most of these as "IO Error" only, so the text decides.
 func translate(path string, err error) error {
 	var e *dbError
-	if err == nil || !errors.As(err, &e) {
+	if err == nil || !errors.As(err, &e) || isTranslated(err) {
 		return err
 	}
 	has := func(parts ...string) bool {
@@ -48,18 +48,28 @@ func translate(path string, err error) error {
 	case has("Could not set lock on file"):
 		return lockedError(path, e)
 	case has("No space left on device", "Could not write all bytes", "File too large", "Disk quota exceeded"):
-		return fmt.Errorf("%s: %w: free some space and repeat the command, nothing of it was stored (%w)", path, store.ErrNoSpace, e)
+		return fmt.Errorf("%s: %w: free some space and repeat the command, nothing of it was stored (%w)", path, store.ErrNoSpace, err)
 	case has("is not a valid DuckDB database file"):
 		return notStore(path, "it is not a DuckDB file")
 	case has("Trying to read a database file with version number", "newer version of DuckDB", "newer DuckDB version"):
-		return fmt.Errorf("%s: %w: its DuckDB format is not known to the DuckDB %s in this program, use a newer dendro (%w)", path, store.ErrNewer, bind.LibraryVersion(), e)
+		return fmt.Errorf("%s: %w: its DuckDB format is not known to the DuckDB %s in this program, use a newer dendro (%w)", path, store.ErrNewer, bind.LibraryVersion(), err)
 	case has("attached in read-only mode", "read-only file system", "Read-only file system", "Permission denied", "Cannot open database"):
-		return fmt.Errorf("%s: %w: check the permissions of the file and its directory, or give another --store (%w)", path, store.ErrReadOnly, e)
+		return fmt.Errorf("%s: %w: check the permissions of the file and its directory, or give another --store (%w)", path, store.ErrReadOnly, err)
 	case has("Corrupt", "corrupt", "checksum", "database has been invalidated", "INTERNAL Error", "Failure while replaying WAL",
 		"Serialization Error", "does not exist!", "Could not read enough bytes", "Could not read all bytes", "Failed to deserialize", "out of buffer"):
-		return corrupt(path, e)
+		return corrupt(path, err)
 	}
-	return fmt.Errorf("%s: %w", path, e)
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// isTranslated reports whether an error says already what callers branch on.
+func isTranslated(err error) bool {
+	for _, known := range []error{store.ErrLocked, store.ErrNewer, store.ErrNotStore, store.ErrCorrupt, store.ErrReadOnly, store.ErrNoSpace} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
 }
 
 func lockedError(path string, e *dbError) error {
@@ -80,4 +90,9 @@ func corrupt(path string, why error) error {
 
 func corruptf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s; restore it from a copy or import the profiles again", store.ErrCorrupt, fmt.Sprintf(format, args...))
+}
+
+// isFatal reports whether DuckDB refuses to go on with the instance.
+func isFatal(e *dbError) bool {
+	return strings.Contains(e.message, "database has been invalidated") || strings.HasPrefix(e.message, "FATAL Error")
 }

@@ -19,11 +19,10 @@ const schemaVersion = 1
 // They run in a copy of the file.
 var migrations = []string{}
 
-// meta holds the version, the rules of names and whether there is garbage.
+// The keys of table meta.
 const (
 	metaVersion = "schema"
 	metaRules   = "rules"
-	metaGarbage = "garbage"
 	metaProgram = "program"
 )
 
@@ -77,8 +76,8 @@ func createTables(c *conn, catalog string) error {
 func readVersion(c *conn, path string) (int, error) {
 	ctx := context.Background()
 	count, ours := int64(0), false
-	err := c.query(ctx, `SELECT count(*), count(*) FILTER (table_name = 'meta' AND column_count = 2)
-		FROM duckdb_tables() WHERE NOT temporary AND NOT internal AND database_name = current_database()`, nil, func(ch chunk) error {
+	err := c.once(ctx, `SELECT count(*), count(*) FILTER (table_name = 'meta' AND column_count = 2)
+		FROM duckdb_tables() WHERE NOT temporary AND NOT internal AND database_name = current_database()`, func(ch chunk) error {
 		count, ours = column[int64](ch, 0)[0], column[int64](ch, 1)[0] == 1
 		return nil
 	})
@@ -87,7 +86,7 @@ func readVersion(c *conn, path string) (int, error) {
 	}
 	meta := map[string]string{}
 	if ours {
-		err = c.query(ctx, "SELECT key, value FROM meta", nil, func(ch chunk) error {
+		err = c.once(ctx, "SELECT key, value FROM meta", func(ch chunk) error {
 			keys, values := ch.texts(0), ch.texts(1)
 			for i := range keys {
 				meta[keys[i]] = values[i]
@@ -114,12 +113,13 @@ func migrate(path string, from int, opts Options) error {
 	if from-1 >= len(migrations) {
 		return fmt.Errorf("%s: %w: no way is known from its schema %d to %d", path, store.ErrNotStore, from, schemaVersion)
 	}
+	if err := writeBack(path, opts); err != nil {
+		return translate(path, err)
+	}
 	next := path + ".migrate"
 	defer removeDatabase(next)
-	for _, suffix := range []string{"", ".wal"} {
-		if err := copyFile(path+suffix, next+suffix); err != nil && !(suffix != "" && os.IsNotExist(err)) {
-			return fmt.Errorf("%s: copy for the migration: %w", path, err)
-		}
+	if err := copyFile(path, next); err != nil {
+		return fmt.Errorf("%s: copy for the migration: %w", path, err)
 	}
 	in, err := openInstance(next, false, false, opts)
 	if err != nil {
@@ -131,6 +131,18 @@ func migrate(path string, from int, opts Options) error {
 		return translate(path, fmt.Errorf("migrate schema %d to %d: %w", from, schemaVersion, err))
 	}
 	return replaceDatabase(path, next)
+}
+
+// writeBack moves the content of a write-ahead log, if there is one, to the file.
+func writeBack(path string, opts Options) error {
+	if _, err := os.Stat(path + ".wal"); os.IsNotExist(err) {
+		return nil
+	}
+	in, err := openInstance(path, false, false, opts)
+	if err == nil {
+		in.close()
+	}
+	return err
 }
 
 func runMigrations(in *instance, from int) error {
@@ -149,15 +161,14 @@ func runMigrations(in *instance, from int) error {
 }
 
 // replaceDatabase puts the closed database next in the place of the closed one
-// at path. Whenever the process dies, path is either the old or the new one:
-// next is complete on disk before it gets the name, and a write-ahead log of
-// the old file is gone before (an old log beside a new file would be refused;
-// its content is in next already).
+// at path. Whenever the process dies, path is either the old or the new one: next
+// is complete on disk before it gets the name. The old one must have been closed
+// in order, because its write-ahead log would not fit the new one.
 func replaceDatabase(path, next string) error {
-	if err := syncFile(next); err != nil {
-		return err
+	if _, err := os.Stat(path + ".wal"); !os.IsNotExist(err) {
+		return fmt.Errorf("%s.wal is in the way", path)
 	}
-	if err := os.Remove(path + ".wal"); err != nil && !os.IsNotExist(err) {
+	if err := syncFile(next); err != nil {
 		return err
 	}
 	if err := os.Rename(next, path); err != nil {

@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -12,11 +13,10 @@ import (
 // they are cleaned along the lists of what was touched, so that a profile costs
 // time in proportion to its own size.
 type sweeper struct {
-	self, total []int64 // of each path; zero between profiles
-	hits        []int32 // paths that got a value, with repetitions
-	touched     []int32 // paths with a value and all their ancestors, ascending
-	isTouched   []bool
-	sorted      []int32 // scratch of the sort
+	self, total []int64  // of each path; zero between profiles
+	hits        []int32  // paths that got a value, with repetitions
+	touched     []int32  // paths with a value and all their ancestors, ascending
+	isTouched   []uint64 // the same as a set of bits, which sorts them
 
 	fn              []int32 // functions with a row
 	fnSelf, fnTotal []int64 // of each function
@@ -31,7 +31,7 @@ type sweeper struct {
 func (s *sweeper) grow(paths, functions int) {
 	s.self = extended(s.self, paths)
 	s.total = extended(s.total, paths)
-	s.isTouched = extended(s.isTouched, paths)
+	s.isTouched = extended(s.isTouched, (paths+63)/64)
 	s.fnSelf = extended(s.fnSelf, functions)
 	s.fnTotal = extended(s.fnTotal, functions)
 	s.isFn = extended(s.isFn, functions)
@@ -56,16 +56,21 @@ func (s *sweeper) add(v calltree.Vector) {
 // finish computes from what was added the vector (nodes, values, sum). Values
 // that cancelled are not part of it, nor are their ancestors.
 func (s *sweeper) finish(parent []int32) {
+	set := s.isTouched
 	for _, p := range s.hits {
 		if s.self[p] == 0 {
 			continue
 		}
-		for ; p != calltree.NoNode && !s.isTouched[p]; p = parent[p] {
-			s.isTouched[p] = true
-			s.touched = append(s.touched, p)
+		for p != calltree.NoNode && set[p>>6]&(1<<(p&63)) == 0 {
+			set[p>>6] |= 1 << (p & 63)
+			p = parent[p]
 		}
 	}
-	s.sort()
+	for w, word := range set {
+		for ; word != 0; word &= word - 1 {
+			s.touched = append(s.touched, int32(w<<6|bits.TrailingZeros64(word)))
+		}
+	}
 	s.nodes, s.values, s.sum = s.nodes[:0], s.values[:0], 0
 	for _, p := range s.touched {
 		if v := s.self[p]; v != 0 {
@@ -108,37 +113,11 @@ func (s *sweeper) reset() {
 		s.self[p] = 0
 	}
 	for _, p := range s.touched {
-		s.total[p], s.isTouched[p] = 0, false
+		s.total[p] = 0
 	}
+	clear(s.isTouched)
 	for _, fn := range s.fn {
 		s.fnSelf[fn], s.fnTotal[fn], s.isFn[fn] = 0, 0, false
 	}
 	s.hits, s.touched, s.fn = s.hits[:0], s.touched[:0], s.fn[:0]
-}
-
-// sort orders the touched paths: by radix, 11 bits at a time, where that pays.
-func (s *sweeper) sort() {
-	if len(s.touched) < 256 {
-		slices.Sort(s.touched)
-		return
-	}
-	const bits = 11
-	src, dst := s.touched, grown(s.sorted, len(s.touched))
-	for shift := 0; len(s.self)>>shift > 0; shift += bits {
-		var count [1 << bits]int32
-		for _, v := range src {
-			count[v>>shift&(1<<bits-1)]++
-		}
-		var sum int32
-		for i, c := range count {
-			count[i], sum = sum, sum+c
-		}
-		for _, v := range src {
-			k := v >> shift & (1<<bits - 1)
-			dst[count[k]] = v
-			count[k]++
-		}
-		src, dst = dst, src
-	}
-	s.touched, s.sorted = src, dst
 }

@@ -13,10 +13,9 @@ import (
 
 // entry is one profile. It does not change once it is in Store.profiles.
 type entry struct {
-	profile store.Profile // without metrics, and of the run only the key
+	profile store.Profile // of the run only the key, without metrics and HasSource
 	self    calltree.Vector
 	modes   []store.ModeVector
-	source  []byte
 
 	once sync.Once
 	list []functionRow // the function list; see functions
@@ -32,10 +31,7 @@ func (e *entry) pair() pair { return pair{e.profile.Benchmark, e.profile.Run.Key
 
 // measure fills in what follows from the values.
 func (e *entry) measure(f *calltree.Forest) {
-	e.profile.Sum = 0
-	for _, v := range e.self.Self {
-		e.profile.Sum += max(v, -v)
-	}
+	e.profile.Sum = absoluteSum(e.self)
 	seen := map[int32]bool{}
 	for _, p := range e.self.Nodes {
 		for ; p != calltree.NoNode && !seen[p]; p = f.Paths.Parent[p] {
@@ -63,7 +59,7 @@ func (e *entry) functions(f *calltree.Forest) []functionRow {
 
 // over returns the entry translated from one forest into another.
 func (e *entry) over(tr *translation, from *calltree.Forest) *entry {
-	moved := &entry{profile: e.profile, self: tr.vector(from, e.self), source: e.source}
+	moved := &entry{profile: e.profile, self: tr.vector(from, e.self)}
 	for _, m := range e.modes {
 		moved.modes = append(moved.modes, store.ModeVector{Mode: m.Mode, Vector: tr.vector(from, m.Vector)})
 	}
@@ -76,6 +72,7 @@ func (s *Store) describe(e *entry) store.Profile {
 	p := e.profile
 	p.Run = s.runs[p.Run.Key]
 	p.Run.Attributes = maps.Clone(p.Run.Attributes)
+	_, p.HasSource = s.sources[p.ID]
 	p.Metrics = slices.SortedFunc(maps.Values(s.metrics[e.pair()]), func(a, b testrun.Metric) int {
 		if a.Primary != b.Primary {
 			if a.Primary {

@@ -35,11 +35,14 @@ type Store struct {
 	profiles map[store.ProfileID]*entry
 	runs     map[string]testrun.Run
 	metrics  map[pair]map[string]testrun.Metric // by name
+	sources  map[store.ProfileID][]byte
 	raw      rawNames
 	seq      int64 // of the newest profile
 
 	// forest grows with Put and is replaced by Compact; entries are over it.
-	forest       *calltree.Forest
+	// Questions read view, the snapshot of it after the last change: it has the
+	// order of the names, which so is found once.
+	forest, view *calltree.Forest
 	translations translations
 }
 
@@ -51,14 +54,21 @@ type pair struct {
 
 // New returns an empty store.
 func New() *Store {
-	return &Store{
+	s := &Store{
 		profiles: map[store.ProfileID]*entry{},
 		runs:     map[string]testrun.Run{},
 		metrics:  map[pair]map[string]testrun.Metric{},
+		sources:  map[store.ProfileID][]byte{},
 		raw:      rawNames{},
 		forest:   new(calltree.Forest),
 	}
+	s.publish()
+	return s
 }
+
+// publish makes the forest as it is visible to questions. The caller has the
+// lock.
+func (s *Store) publish() { s.view = s.forest.Snapshot() }
 
 // Close does nothing: what the store holds goes with it.
 func (s *Store) Close() error { return nil }
@@ -111,6 +121,7 @@ func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) 
 		if e := s.profiles[id]; e != nil {
 			emptied[e.pair()] = true
 			delete(s.profiles, id)
+			delete(s.sources, id)
 		}
 	}
 	runs := map[string]bool{}
@@ -147,6 +158,7 @@ func (s *Store) Compact(ctx context.Context) error {
 		profiles[id] = e.over(tr, s.forest)
 	}
 	s.profiles, s.forest, s.translations = profiles, fresh, translations{}
+	s.publish()
 	maps.DeleteFunc(s.raw, func(name string, _ map[string]string) bool {
 		_, ok := fresh.FindFunction(name)
 		return !ok

@@ -2,6 +2,7 @@ package mem
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"math"
@@ -27,6 +28,7 @@ func (s *Store) Put(ctx context.Context, files []*store.File, opts store.PutOpti
 		return nil, fmt.Errorf("%w: the store has %q, the import %q", store.ErrOtherRules, s.rules, opts.Rules)
 	}
 	s.rules = opts.Rules
+	defer s.publish()
 	outcomes := make([]store.Outcome, len(files))
 	for i, f := range files {
 		outcomes[i] = s.putFile(f, opts.Conflict)
@@ -34,67 +36,91 @@ func (s *Store) Put(ctx context.Context, files []*store.File, opts store.PutOpti
 	return outcomes, nil
 }
 
-// putFile stores one file, or nothing of it and returns why in the outcome.
-// What it finds out is linked into the store at the very end.
+// putFile stores one file, or nothing of it and returns why in the outcome: all
+// decisions come before the first change.
 func (s *Store) putFile(f *store.File, c store.Conflict) store.Outcome {
-	run, err := s.mergedRun(f.Run)
+	run, err := s.check(f)
 	if err != nil {
-		return store.Outcome{Err: fmt.Errorf("%w: %w", store.ErrConflict, err)}
+		return store.Outcome{Err: err}
 	}
-	for _, m := range f.Metrics {
-		if err := m.Check(); err != nil {
-			return store.Outcome{Err: err}
-		}
-	}
-	var out store.Outcome
-	changed := map[store.ProfileID]*entry{}
-	for _, r := range f.Records {
+	steps := make([]step, len(f.Records))
+	for i, r := range f.Records {
 		id := store.IDOf(f.Benchmark, f.Run.Key, r.Type.Name)
-		have := changed[id]
-		if have == nil {
-			have = s.profiles[id]
-		}
-		next, err := s.next(have, id, f, r, c)
-		switch {
-		case err != nil:
+		if steps[i], err = s.decide(id, f, r, c); err != nil {
 			return store.Outcome{Err: err}
-		case next == have:
-			out.Unchanged++
-			have.addSource(f)
-		default:
-			out.Stored++
-			changed[id] = next
 		}
 	}
-	s.link(f, run, changed)
+
+	s.runs[run.Key] = run
+	s.addMetrics(pair{f.Benchmark, run.Key}, f.Metrics)
+	source := slices.Clone(f.Source)
+	var out store.Outcome
+	for i, r := range f.Records {
+		if s.take(steps[i], f, r) {
+			out.Stored++
+		} else {
+			out.Unchanged++
+		}
+		s.keepSource(steps[i], source)
+	}
 	return out
 }
 
-// mergedRun returns the run with what the store knows of it.
-func (s *Store) mergedRun(r testrun.Run) (testrun.Run, error) {
-	have, ok := s.runs[r.Key]
+// check returns the run of a file with what the store knows of it, or what
+// speaks against the file before its profiles are looked at.
+func (s *Store) check(f *store.File) (testrun.Run, error) {
+	have, ok := s.runs[f.Run.Key]
 	if !ok {
-		have = testrun.Run{Key: r.Key}
+		have = testrun.Run{Key: f.Run.Key}
 	}
-	run, err := have.Merge(r)
+	run, err := have.Merge(f.Run)
+	if err != nil {
+		return run, fmt.Errorf("%w: %w", store.ErrConflict, err)
+	}
 	run.Date = run.Date.UTC()
-	return run, err
+	for _, m := range f.Metrics {
+		if err := m.Check(); err != nil {
+			return run, err
+		}
+	}
+	types := map[string]bool{}
+	for _, r := range f.Records {
+		if types[r.Type.Name] {
+			return run, fmt.Errorf("%w: %q has two profiles of type %s", store.ErrConflict, f.Name, r.Type.Name)
+		}
+		types[r.Type.Name] = true
+	}
+	return run, nil
 }
 
-// next returns what becomes of the profile have (nil: none is there) when r is
-// put: have itself when nothing changes.
-func (s *Store) next(have *entry, id store.ProfileID, f *store.File, r *store.Record, c store.Conflict) (*entry, error) {
+// step is what Put does with one record.
+type step struct {
+	id     store.ProfileID
+	action action
+}
+
+type action int
+
+const (
+	keep  action = iota // it is there already
+	place               // it is new, or takes the place of the old one
+	add                 // its values are added
+)
+
+// decide says what happens to a record, without changing anything.
+func (s *Store) decide(id store.ProfileID, f *store.File, r *store.Record, c store.Conflict) (step, error) {
+	have := s.profiles[id]
 	switch {
 	case have == nil:
-		return s.newEntry(id, f, r), nil
+		return step{id, place}, nil
 	case have.profile.Hash == r.Hash.String():
-		return have, nil
+		return step{id, keep}, nil
 	case c == store.Replace:
-		return s.newEntry(id, f, r), nil
+		return step{id, place}, nil
 	case c == store.Add:
-		return s.sum(have, s.newEntry(id, f, r))
+		return step{id, add}, addable(have, f, r)
 	}
-	return nil, &store.ConflictError{
+	return step{}, &store.ConflictError{
 		ID:       id,
 		Identity: fmt.Sprintf("%s, %s, %s", f.Benchmark, f.Run.Key, r.Type.Name),
 		Old:      have.profile.File,
@@ -102,24 +128,78 @@ func (s *Store) next(have *entry, id store.ProfileID, f *store.File, r *store.Re
 	}
 }
 
-// newEntry takes a record in. It has no number yet.
-func (s *Store) newEntry(id store.ProfileID, f *store.File, r *store.Record) *entry {
-	e := &entry{
-		profile: store.Profile{
-			ID:              id,
-			Benchmark:       f.Benchmark,
-			Run:             testrun.Run{Key: f.Run.Key},
-			Type:            r.Type,
-			Profiler:        r.Profiler,
-			ProfilerVersion: r.ProfilerVersion,
-			Duration:        r.Duration,
-			Samples:         r.Samples,
-			Hash:            r.Hash.String(),
-			File:            f.Name,
-			HasSource:       f.Source != nil,
-		},
-		source: slices.Clone(f.Source),
+// addable reports why a record cannot be added to what is there.
+func addable(have *entry, f *store.File, r *store.Record) error {
+	if old, now := have.profile.Type.Key(), r.Type.Key(); old != now {
+		return fmt.Errorf("%w: %q: values of type %s do not add to those of %s", store.ErrConflict, f.Name, now, old)
 	}
+	if have.profile.Sum > math.MaxInt64-absoluteSum(r.Self) {
+		return fmt.Errorf("%w: the sum of %q and %q exceeds 63 bits", store.ErrConflict, have.profile.File, f.Name)
+	}
+	return nil
+}
+
+// absoluteSum returns what counts as 100 % of a profile.
+func absoluteSum(v calltree.Vector) int64 {
+	var sum int64
+	for _, x := range v.Self {
+		sum += max(x, -x)
+	}
+	return sum
+}
+
+// take carries out a step and reports whether it changed the profile.
+func (s *Store) take(st step, f *store.File, r *store.Record) bool {
+	if st.action == keep {
+		return false
+	}
+	s.raw.add(f.Benchmark.Group, r)
+	e := s.newEntry(st.id, f, r)
+	if st.action == add {
+		e = s.sum(s.profiles[st.id], e)
+	} else {
+		s.seq++
+		e.profile.Seq = s.seq
+	}
+	s.profiles[st.id] = e
+	return true
+}
+
+// keepSource keeps the original of a profile, or drops that of its predecessor.
+// The original of one part says nothing of a sum.
+func (s *Store) keepSource(st step, source []byte) {
+	if st.action != keep {
+		delete(s.sources, st.id)
+	}
+	if st.action != add && source != nil {
+		s.sources[st.id] = source
+	}
+}
+
+// addMetrics takes in metrics; those of the same name are replaced.
+func (s *Store) addMetrics(at pair, list []testrun.Metric) {
+	if len(list) > 0 && s.metrics[at] == nil {
+		s.metrics[at] = map[string]testrun.Metric{}
+	}
+	for _, m := range list {
+		s.metrics[at][m.Name] = m
+	}
+}
+
+// newEntry takes the values of a record in.
+func (s *Store) newEntry(id store.ProfileID, f *store.File, r *store.Record) *entry {
+	e := &entry{profile: store.Profile{
+		ID:              id,
+		Benchmark:       f.Benchmark,
+		Run:             testrun.Run{Key: f.Run.Key},
+		Type:            r.Type,
+		Profiler:        r.Profiler,
+		ProfilerVersion: r.ProfilerVersion,
+		Duration:        r.Duration,
+		Samples:         r.Samples,
+		Hash:            r.Hash.String(),
+		File:            f.Name,
+	}}
 	tr := s.translations.of(r.Forest, s.forest)
 	e.self = tr.vector(r.Forest, r.Self)
 	for _, m := range r.Modes {
@@ -131,22 +211,35 @@ func (s *Store) newEntry(id store.ProfileID, f *store.File, r *store.Record) *en
 	return e
 }
 
-// sum adds two profiles of one identity. The source of a part says nothing of
-// the whole, so none is kept.
-func (s *Store) sum(a, b *entry) (*entry, error) {
-	if have, now := a.profile.Type.Key(), b.profile.Type.Key(); have != now {
-		return nil, fmt.Errorf("%w: values of type %s do not add to those of %s", store.ErrConflict, now, have)
-	}
-	if a.profile.Sum > math.MaxInt64-b.profile.Sum {
-		return nil, fmt.Errorf("%w: the sum of %q and %q exceeds 63 bits", store.ErrConflict, a.profile.File, b.profile.File)
-	}
+// sum adds two profiles of one identity.
+func (s *Store) sum(a, b *entry) *entry {
 	e := &entry{profile: a.profile, self: addVectors(a.self, b.self), modes: addModes(a.modes, b.modes)}
 	e.profile.Samples += b.profile.Samples
 	e.profile.Duration += b.profile.Duration
 	e.profile.Hash = addHashes(a.profile.Hash, b.profile.Hash)
-	e.profile.HasSource = false
 	e.measure(s.forest)
-	return e, nil
+	return e
+}
+
+// addHashes returns a hash of the sum of two profiles: the same in whatever
+// order parts are added.
+func addHashes(a, b string) string {
+	var sum profile.Hash
+	x, y := parseHash(a), parseHash(b)
+	carry := 0
+	for i := len(sum) - 1; i >= 0; i-- {
+		carry += int(x[i]) + int(y[i])
+		sum[i] = byte(carry)
+		carry >>= 8
+	}
+	return sum.String()
+}
+
+func parseHash(text string) (h profile.Hash) {
+	if _, err := hex.Decode(h[:], []byte(text)); err != nil {
+		panic(err) // it came from Hash.String
+	}
+	return h
 }
 
 // addVectors adds two vectors over one forest.

@@ -345,10 +345,11 @@ func (l *lab) checkRawNames() {
 }
 
 // isRawName reports whether a profile of the group, or of any group if the
-// group has none, had the function under the raw name.
+// group has none, had the function under the raw name. When profiles have gone
+// since, any group will do.
 func (l *lab) isRawName(group, name, raw string) bool {
 	byGroup := l.m.raw[name]
-	if own := byGroup[group]; group != "" && len(own) > 0 && len(byGroup) <= fewGroups {
+	if own := byGroup[group]; group != "" && len(own) > 0 && len(byGroup) <= fewGroups && !l.m.forgot {
 		return own[raw]
 	}
 	for _, set := range byGroup {

@@ -24,6 +24,7 @@ type model struct {
 	raw        map[string]map[string]map[string]bool // function, group: the raw names ever put
 	rules      string
 	leftovers  bool // something was deleted, replaced or refused since the last Compact
+	forgot     bool // something was deleted or replaced, ever
 }
 
 // pair is what metrics belong to.
@@ -82,7 +83,7 @@ func (m *model) put(f *store.File, opts store.PutOptions) store.Outcome {
 		case next == have:
 			out.Unchanged++
 		default:
-			m.leftovers = m.leftovers || have != nil
+			m.leftovers, m.forgot = m.leftovers || have != nil, m.forgot || have != nil
 			changed[id] = next
 			out.Stored++
 		}
@@ -294,7 +295,7 @@ func (m *model) delete(ids []store.ProfileID) int {
 	if n == 0 {
 		return 0
 	}
-	m.leftovers = true
+	m.leftovers, m.forgot = true, true
 	pairs, runs := m.used()
 	maps.DeleteFunc(m.metrics, func(p pair, _ map[string]testrun.Metric) bool { return !pairs[p] })
 	maps.DeleteFunc(m.runs, func(key string, _ testrun.Run) bool { return !runs[key] })

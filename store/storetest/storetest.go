@@ -8,7 +8,8 @@
 // Run puts small, drawn profiles into a store and into a naive model of one
 // (maps from call paths to values) and demands equal outcomes and equal answers
 // after every step. History does the same with a random sequence of calls, on
-// several engines at once. Benchmark measures.
+// several engines at once. Benchmark measures. File, Importer and their like
+// build what they put, for other tests too.
 //
 // Where the words of the contract leave room, the suite reads them so:
 //
@@ -72,12 +73,44 @@ func Run(t *testing.T, e Engine) {
 	}
 }
 
-// tests lists the suite, one file of this package after the other.
+// tests lists the suite. Simple things come first: what fails there fails later
+// on too, and says less.
 var tests = []struct {
 	name string
 	run  func(*lab)
 }{
 	{"Empty", testEmpty},
 	{"One", testOne},
+	{"Types", testTypes},
+	{"Facts", testFacts},
 	{"Values", testValues},
+	{"Names", testNames},
+	{"Deep", testDeep},
+	{"Many", testMany},
+	{"SameContent", testSameContent},
+	{"TwiceInOnePut", testTwiceInOnePut},
+	{"Conflict", testConflict},
+	{"AtomicFile", testAtomicFile},
+	{"Replace", testReplace},
+	{"Add", testAdd},
+	{"AddRefused", testAddRefused},
+	{"Runs", testRuns},
+	{"Metrics", testMetrics},
+	{"Rules", testRules},
+	{"NotShared", testNotShared},
+	{"Queries", testQueries},
+	{"Order", testOrder},
+	{"Named", testNamed},
+	{"Attributes", testAttributes},
+	{"Modes", testModes},
+	{"RawNames", testRawNames},
+	{"Sources", testSources},
+	{"Delete", testDelete},
+	{"Compact", testCompact},
+	{"Forests", testForests},
+	{"Break", testBreak},
+	{"Cancel", testCancel},
+	{"Concurrent", testConcurrent},
+	{"Contested", testContested},
+	{"Pipeline", testPipeline},
 }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Records the profiles of the demo anew: about a quarter of an hour on one core.
+# Records the profiles of the demo anew: about ten minutes on a core of its own,
+# longer on a busy machine.
 #
 # The workload is built at and run from a neutral path, because a Go profile
 # names the program's file.

@@ -36,42 +36,34 @@ func (b *benchmark) effects(run int) effects {
 	return e
 }
 
-// tiers is the number of compile states that a stack's frames can be in at one
-// time: interpreted and barely compiled, compiled by C1, compiled by C2.
+// tiers is the number of compile states that a stack's frames can have during
+// one run, for instance interpreted, compiled by C1 and compiled by C2.
 const tiers = 3
 
 // scratch is the memory of one rendering, reused through a pool.
 type scratch struct {
-	counts  [tiers][]uint32 // samples per template node
-	used    [tiers]bool
-	touched []bool
-	factor  []float64 // per region of a Real template
-	line    []byte
-	end     []int32
-	text    []byte
-	starts  []int
+	drawn  []drawn
+	factor []float64 // per class of regions of a Real template
+	line   []byte
+	end    []int32 // of the frame at each depth of line
+	path   []int32 // the node at each depth of line
+	below  []int32
+	text   []byte
+	starts []int // of the lines of the text
 }
 
-func resized[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	s = s[:n]
-	clear(s)
-	return s
+// drawn is a node that got samples, by tier. Nodes are in depth-first order.
+type drawn struct {
+	node  int32
+	count [tiers]uint32
 }
 
-// draw fills in the counts of one profile.
+// draw draws the counts of one profile.
 func (sc *scratch) draw(b *benchmark, run int, shape Shape) {
 	t := b.tree
 	e := b.effects(run)
 	r := newRand(b.seed, uint64(run), saltCounts)
-	for k := range sc.counts {
-		sc.used[k] = shape == Real || k == tiers-1
-		if sc.used[k] {
-			sc.counts[k] = resized(sc.counts[k], len(t.fn))
-		}
-	}
+	sc.drawn = sc.drawn[:0]
 	slowEnd := t.slow + t.size[t.slow]
 	if shape == Real {
 		sc.drawRegions(b, run)
@@ -85,16 +77,18 @@ func (sc *scratch) draw(b *benchmark, run int, shape Shape) {
 			mean *= e.spikeFactor
 		}
 		if shape == Real {
-			mean *= sc.factor[t.region[s.node]]
+			mean *= sc.factor[t.region[s.node]%regionClasses]
 		}
 		n := r.poisson(mean)
 		if n == 0 {
 			continue
 		}
-		if shape == Large || !t.inJava[s.node] {
-			sc.counts[tiers-1][s.node] = n
-			continue
+		d := drawn{node: s.node}
+		if shape == Real {
+			d.count = b.splitTiers(r, n, s.node)
+		} else {
+			d.count[0] = n
 		}
-		b.splitTiers(r, n, s.node, sc)
+		sc.drawn = append(sc.drawn, d)
 	}
 }

@@ -80,7 +80,7 @@ func growLarge(c Config, funcs *funcTable) []*benchmark {
 	libSize := func(n float64) int { return max(3, int(n*c.Scale)) }
 	r := newRand(c.Seed, saltTree)
 	root := newBuilder(funcs)
-	lib := newLibrary(funcs.seeds, libSize(40), r)
+	lib := newLibrary(funcs.seeds, libSize(62), r)
 	root.plantRoots(r, func(fn int32) int32 { return funcs.id(fn, "") })
 	root.growLarge(size(largeGlobal), lib, r, func(fn int32) int32 { return funcs.id(fn, "") })
 
@@ -95,7 +95,7 @@ func growLarge(c Config, funcs *funcTable) []*benchmark {
 		}
 		r := newRand(c.Seed, saltTree, uint64(g)+1)
 		group := root.clone()
-		group.growLarge(size(largeGlobal+largeGroup), newLibrary(funcs.seeds, libSize(50), r), r, inGroup)
+		group.growLarge(size(largeGlobal+largeGroup), newLibrary(funcs.seeds, libSize(80), r), r, inGroup)
 		for k := range c.Benchmarks {
 			id := g*c.Benchmarks + k
 			seed := hash(c.Seed, saltTree, uint64(g)+1, uint64(k)+1)
@@ -117,7 +117,7 @@ func (b *builder) largeBenchmark(c Config, id int, seed uint64, group string, in
 	// The table has profiles of 6 k to 18 k nodes.
 	factor := min(1.5, max(0.55, math.Exp(0.28*r.norm()-0.04)))
 	target := max(20, int(largeNodes*factor*c.Scale))
-	libSize := max(3, int(60*c.Scale))
+	libSize := max(3, int(100*c.Scale))
 	b.growLarge(target, newLibrary(b.funcs.seeds, libSize, r), r, own)
 	b.addLambdas(r)
 	b.weighLarge(newRand(seed, saltWeights))
@@ -147,7 +147,7 @@ func (b *builder) plantRoots(r *rnd, name func(int32) int32) {
 func (b *builder) growLarge(target int, lib library, r *rnd, name func(int32) int32) {
 	for len(b.fn) < target {
 		// Where the piece is hung decides the mean depth; see TestLargeShape.
-		want := int(41 + 19*r.norm())
+		want := int(43 + 19*r.norm())
 		want = min(max(want, 2), len(b.byDepth)-1, largeDepth-1)
 		for want > 0 && len(b.byDepth[want]) == 0 {
 			want--

@@ -30,7 +30,7 @@ func cutSuffix(frame string) (name string, mark byte) {
 }
 
 var (
-	lambdaCounter = regexp.MustCompile(`\$\$Lambda(?:\$\d+\.?|[./+]0x[0-9a-f]+|/\d+)*`)
+	lambdaCounter = regexp.MustCompile(`\$\$Lambda(?:\$\d+|[./+]0x[0-9a-f]+|/\d+)*`)
 	classAddress  = regexp.MustCompile(`[./+]0x[0-9a-f]{6,}`)
 )
 
@@ -42,13 +42,6 @@ func Stable(frame string) string {
 	name, _ := cutSuffix(frame)
 	if strings.Contains(name, "$$Lambda") {
 		name = lambdaCounter.ReplaceAllLiteralString(name, "$$Lambda")
-		// The dot between class and method belongs to the counter's pattern
-		// when a counter ends the class name.
-		if rest, ok := strings.CutPrefix(name[strings.Index(name, "$$Lambda"):], "$$Lambda"); ok &&
-			rest != "" && rest[0] != '.' && rest[0] != '$' && rest[0] != '/' {
-			i := strings.Index(name, "$$Lambda") + len("$$Lambda")
-			name = name[:i] + "." + name[i:]
-		}
 	}
 	if strings.Contains(name, "0x") {
 		name = classAddress.ReplaceAllLiteralString(name, "")

@@ -12,6 +12,7 @@ const (
 	saltOrder
 	saltNames
 	saltRegion
+	saltStates
 )
 
 // rnd is a splitmix64 generator. The suite has its own so that a suite does not

@@ -6,29 +6,32 @@ import (
 )
 
 // workload holds what distinguishes the recorded histories from each other.
-// The numbers of the first line are measured; those of the second were fitted
-// so that a generated history has the measured figures of the package comment.
 type workload struct {
 	seed    string  // prefix of the seed files
-	samples float64 // per run
+	samples float64 // per run, measured
 
-	rare   int     // paths with self that the seeds do not have
-	mass   float64 // part of the samples that falls on those
+	// Fitted so that a generated history has the measured figures of the
+	// package comment.
+	rare   int     // nodes that the seeds do not have
+	piece  int     // longest run of them that is grafted at once
+	mass   float64 // part of the samples that falls on them
 	sigma  float64 // spread of their weights, as a logarithm
+	flat   float64 // exponent on the seeds' counts: below 1 lifts the rare ones
 	region float64 // spread of a region's weight from run to run, as a logarithm
-	warm   float64 // part of the Java samples in C1-compiled frames
-	cold   float64 // part in interpreted ones
-	flip   float64 // part of the frames compiled otherwise in another run
+
+	multi float64 // part of the functions with several compile states in a run
+	warm  float64 // part of the samples in which those have the second or third state
+	flip  float64 // part of the functions compiled otherwise in another run
 }
 
 var workloads = []workload{
-	{seed: "json-parse-catalog", samples: 2844, rare: 9000, mass: 0.12, sigma: 1.5, region: 0.8, warm: 0.10, cold: 0.02, flip: 0.03},
-	{seed: "http-codec", samples: 5200, rare: 14000, mass: 0.14, sigma: 1.5, region: 0.8, warm: 0.25, cold: 0.06, flip: 0.03},
-	{seed: "lucene-search-bool", samples: 5175, rare: 20000, mass: 0.16, sigma: 1.5, region: 0.8, warm: 0.25, cold: 0.05, flip: 0.03},
-	{seed: "json-orders", samples: 445, rare: 1500, mass: 0.10, sigma: 1.5, region: 0.5},
-	{seed: "sql-join", samples: 3799, rare: 9000, mass: 0.10, sigma: 1.5, region: 0.8, warm: 0.15, cold: 0.03, flip: 0.03},
-	{seed: "text-dedup", samples: 2378, rare: 5000, mass: 0.08, sigma: 1.5, region: 0.8, warm: 0.10, cold: 0.03, flip: 0.03},
-	{seed: "code-highlight", samples: 392, rare: 2500, mass: 0.12, sigma: 1.5, region: 0.5},
+	{seed: "json-parse-catalog", samples: 2844, rare: 86000, piece: 4, mass: 0.013, sigma: 0.1, flat: 1, region: 0.8, multi: 0.16, warm: 0.55, flip: 0.03},
+	{seed: "http-codec", samples: 5200, rare: 96000, piece: 6, mass: 0.02, sigma: 0.14, flat: 0.94, region: 1.4, multi: 0.3, warm: 0.5, flip: 0.03},
+	{seed: "lucene-search-bool", samples: 5175, rare: 120000, piece: 2, mass: 0.026, sigma: 0.2, flat: 1.08, region: 0.1, multi: 0.34, warm: 0.55, flip: 0.03},
+	{seed: "json-orders", samples: 445, rare: 7300, piece: 2, mass: 0.05, sigma: 0.9, flat: 1.12, region: 0.1},
+	{seed: "sql-join", samples: 3799, rare: 120000, piece: 1, mass: 0.009, sigma: 0.1, flat: 1.09, region: 0.23, multi: 0.22, warm: 0.55, flip: 0.03},
+	{seed: "text-dedup", samples: 2378, rare: 120000, piece: 11, mass: 0.004, sigma: 2.2, flat: 1.01, region: 1.2, multi: 0.16, warm: 0.6, flip: 0.03},
+	{seed: "code-highlight", samples: 392, rare: 32600, piece: 1, mass: 0.05, sigma: 1.7, flat: 1.08, region: 0.4},
 }
 
 // growReal builds one tree per benchmark: the union of the workload's seeds,
@@ -66,6 +69,7 @@ func growReal(c Config, funcs *funcTable) []*benchmark {
 			group: groupName(id / c.Benchmarks), name: benchmarkName(id), seed: seed, tree: t,
 			metric: 40 * math.Exp(0.8*r.norm()), work: w,
 		})
+		all[id].findTiers(funcs)
 	}
 	return all
 }
@@ -76,64 +80,61 @@ func (b *builder) growReal(w *workload, scale float64, trees []*seedTree, r *rnd
 		for root := int32(0); root < int32(len(t.fn)); root += t.size[root] {
 			b.graft(-1, t, root, math.MaxInt16, math.MaxInt, 0, name, r, func(node, source int32) {
 				b.weight[node] += float32(t.self[source])
-				sum += float64(t.self[source])
 			})
 		}
 	}
-	// Half of the recorded stacks were seen once. Drawing them from their own
-	// count would show them in most runs; a recorded single sample stands for
-	// several such paths, of which a run shows a few.
+	for i := range b.weight {
+		b.weight[i] = float32(math.Pow(float64(b.weight[i]), w.flat))
+		sum += float64(b.weight[i])
+	}
 	recorded := len(b.fn)
-	var nodes []int32
-	want := int(float64(w.rare) * scale)
-	for tries := 0; len(nodes) < want && tries < 50*want; tries++ {
-		nodes = b.growRare(trees, r, name, nodes)
+	want := recorded + int(float64(w.rare)*scale)
+	for tries := 0; len(b.fn) < want && tries < 20*want; tries++ {
+		b.growRare(trees, w.piece, r, name)
 	}
 	rare := 0.0
-	for _, n := range nodes {
-		b.weight[n] = float32(math.Exp(w.sigma * r.norm()))
-		rare += float64(b.weight[n])
+	for n := recorded; n < len(b.fn); n++ {
+		// A leaf without weight would never be seen.
+		if r.float() < 0.9 || n == len(b.fn)-1 || b.parent[n+1] != int32(n) {
+			b.weight[n] = float32(math.Exp(w.sigma * r.norm()))
+			rare += float64(b.weight[n])
+		}
 	}
 	f := float32(w.mass / (1 - w.mass) * sum / rare)
-	for _, n := range nodes {
-		if int(n) >= recorded {
-			b.weight[n] *= f
-		}
+	for n := recorded; n < len(b.fn); n++ {
+		b.weight[n] *= f
 	}
 }
 
 // growRare continues a path with what a seed has below the same function in
-// another place, and appends the nodes that can have self samples of their own.
-func (b *builder) growRare(trees []*seedTree, r *rnd, name func(int32) int32, nodes []int32) []int32 {
+// another place.
+func (b *builder) growRare(trees []*seedTree, piece int, r *rnd, name func(int32) int32) {
 	t := trees[r.intn(len(trees))]
 	source := int32(r.intn(len(t.fn)))
 	p := t.parent[source]
 	if p < 0 {
-		return nodes
+		return
 	}
 	places := b.byFunc[t.fn[p]]
 	if len(places) == 0 {
-		return nodes
+		return
 	}
-	at := places[r.intn(len(places))]
-	have := len(b.fn)
-	b.graft(at, t, source, 90, 12, 0.4, name, r, nil)
-	for n := have; n < len(b.fn); n++ {
-		if r.float() < 0.5 || n == len(b.fn)-1 {
-			nodes = append(nodes, int32(n))
-		}
-	}
-	return nodes
+	// The older of two places: rare paths leave the beaten track once, they
+	// seldom fork again.
+	at := places[min(r.intn(len(places)), r.intn(len(places)))]
+	b.graft(at, t, source, 90, 1+r.intn(piece), 0.4, name, r, nil)
 }
 
-// drawRegions draws the factor of every region: what a JIT compiler works on
-// or a collector scans differs from start to start by more than sampling.
+// regionClasses bounds the number of factors that a run draws.
+const regionClasses = 512
+
+// drawRegions draws the factor of every class of regions: what a JIT compiler
+// works on or a collector scans differs from start to start by more than
+// sampling.
 func (sc *scratch) drawRegions(b *benchmark, run int) {
-	n := 0
-	for _, g := range b.tree.region {
-		n = max(n, int(g)+1)
+	if sc.factor == nil {
+		sc.factor = make([]float64, regionClasses)
 	}
-	sc.factor = resized(sc.factor, n)
 	r := newRand(b.seed, uint64(run), saltRegion)
 	s := b.work.region
 	for i := range sc.factor {
@@ -141,50 +142,76 @@ func (sc *scratch) drawRegions(b *benchmark, run int) {
 	}
 }
 
-// splitTiers divides the samples of a Java stack among the compile states that
-// its frames had at one time or another during the run.
-func (b *benchmark) splitTiers(r *rnd, n uint32, node int32, sc *scratch) {
-	w := b.work
-	if n > 24 {
-		cold, warm := uint32(float64(n)*w.cold), uint32(float64(n)*w.warm)
-		sc.counts[0][node] = cold
-		sc.counts[1][node] = warm
-		sc.counts[2][node] = n - cold - warm
-		return
+// compiled tells how many compile states a function has during a run: one, or
+// up to three in a part of the functions.
+func (b *benchmark) compiled(fn int32) int {
+	u := float64(hash(b.seed, uint64(fn), saltStates)>>40) / (1 << 24)
+	switch {
+	case u < b.work.multi*0.2:
+		return 3
+	case u < b.work.multi:
+		return 2
 	}
-	for range n {
-		switch u := r.float(); {
-		case u < w.cold:
-			sc.counts[0][node]++
-		case u < w.cold+w.warm:
-			sc.counts[1][node]++
-		default:
-			sc.counts[2][node]++
+	return 1
+}
+
+// findTiers notes for every path in how many tiers its frames differ. A stack
+// without any such frame reads the same in all tiers and must not be written
+// twice.
+func (b *benchmark) findTiers(funcs *funcTable) {
+	t := b.tree
+	t.tiers = make([]uint8, len(t.fn))
+	for i, fn := range t.fn {
+		t.tiers[i] = 1
+		if p := t.parent[i]; p >= 0 {
+			t.tiers[i] = t.tiers[p]
+			if funcs.funcs[fn].kind == java {
+				t.tiers[i] = max(t.tiers[i], uint8(b.compiled(fn)))
+			}
 		}
 	}
 }
 
-// states are the annotations of a tier's frames by decile, as often as the
-// recordings have them.
-var states = [tiers]string{"000000111j", "1111111iij", "iiiiiiijjj"}
+// splitTiers divides the samples of a stack among its tiers.
+func (b *benchmark) splitTiers(r *rnd, n uint32, node int32) (count [tiers]uint32) {
+	k := int(b.tree.tiers[node])
+	if k == 1 {
+		count[0] = n
+		return count
+	}
+	for range min(n, 64) {
+		if r.float() < b.work.warm {
+			count[1+r.intn(k-1)]++
+		} else {
+			count[0]++
+		}
+	}
+	count[0] += n - min(n, 64)
+	return count
+}
+
+// states are the orders in which a function takes its compile states, drawn as
+// often as the recordings have their first one.
+var states = [16]string{
+	"ij1", "ij1", "ij0", "i1j", "i1j", "i10", "ij1", "ij1",
+	"ji1", "ji1", "j1i", "j10", "1ji", "1ij", "1ij", "01j",
+}
 
 // annotate writes the compile state of a frame and returns its length. The
-// state belongs to the node and the tier; in some runs the compiler decided
-// otherwise.
-func (b *benchmark) annotate(dst []byte, node int32, tier int, k kind, runHash uint64) int {
+// states belong to the function; in some runs the compiler decided otherwise.
+func (b *benchmark) annotate(dst []byte, depth int16, fn int32, tier int, k kind, runHash uint64) int {
 	var mark byte
 	switch k {
 	case kernel:
 		mark = 'k'
 	case java:
 		mark = '0' // the program's main method runs once and stays interpreted
-		if b.tree.depth[node] > 0 {
-			at := uint64(node)<<8 | uint64(tier)
-			h := mix(b.seed ^ at*0x9e3779b97f4a7c15)
-			if f := mix(runHash ^ at*0xc2b2ae3d27d4eb4f); float64(f>>40)/(1<<24) < b.work.flip {
+		if depth > 0 {
+			h := mix(b.seed ^ uint64(fn)*0x9e3779b97f4a7c15)
+			if f := mix(runHash ^ uint64(fn)*0xc2b2ae3d27d4eb4f); float64(f>>40)/(1<<24) < b.work.flip {
 				h = mix(f)
 			}
-			mark = states[tier][h%10]
+			mark = states[h%16][min(tier, b.compiled(fn)-1)]
 		}
 	default:
 		return 0

@@ -4,77 +4,105 @@ import "strconv"
 
 const hexDigits = "0123456789abcdef"
 
-// render appends the drawn counts as folded text. It walks the template depth
-// first and keeps the line of the current node, so that a line costs one copy
-// of bytes that are in the first-level cache and the new frames cost one copy
-// each.
+// render appends the drawn counts as folded text. It keeps the line of the
+// current node, so that a line costs one copy of bytes that are in the
+// first-level cache, and a frame that differs from the line before costs one
+// copy of its name.
 func (sc *scratch) render(dst []byte, b *benchmark, run int, funcs *funcTable, shape Shape) []byte {
 	sc.starts = sc.starts[:0]
-	for k := range sc.counts {
-		if sc.used[k] {
-			dst = sc.renderTier(dst, b, run, k, funcs, shape)
-		}
+	if sc.line == nil {
+		sc.line = make([]byte, maxLine)
+		sc.end = make([]int32, maxFrames)
+	}
+	used := 1
+	if shape == Real {
+		used = tiers
+	}
+	for tier := range used {
+		dst = sc.renderTier(dst, b, run, tier, funcs, shape)
 	}
 	return dst
 }
 
+// Bounds of a line; a Large line has at most 119 frames, the longest recorded
+// names have some 300 bytes.
+const (
+	maxFrames = 1 << 10
+	maxLine   = 1 << 18
+)
+
+// emptyPath returns the memory for the nodes of a line, by depth.
+func (sc *scratch) emptyPath() []int32 {
+	if sc.path == nil {
+		sc.path = make([]int32, maxFrames)
+	}
+	for i := range sc.path {
+		sc.path[i] = -1
+	}
+	return sc.path
+}
+
+// countNodes counts the nodes that are drawn or above a drawn one.
+func (sc *scratch) countNodes(t *template) int {
+	path, n := sc.emptyPath(), 0
+	for k := range sc.drawn {
+		for x := sc.drawn[k].node; x >= 0 && path[t.depth[x]] != x; x = t.parent[x] {
+			path[t.depth[x]] = x
+			n++
+		}
+	}
+	return n
+}
+
 func (sc *scratch) renderTier(dst []byte, b *benchmark, run, tier int, funcs *funcTable, shape Shape) []byte {
 	t := b.tree
-	counts := sc.counts[tier]
-	sc.touched = resized(sc.touched, len(t.fn))
-	touched := sc.touched
-	for i := len(counts) - 1; i >= 0; i-- {
-		if counts[i] > 0 {
-			touched[i] = true
-		}
-		if p := t.parent[i]; touched[i] && p >= 0 {
-			touched[p] = true
-		}
-	}
-	if sc.line == nil {
-		sc.line = make([]byte, 64<<10)
-		sc.end = make([]int32, 1<<10)
-	}
-	line, end := sc.line, sc.end
+	line, end, path := sc.line, sc.end, sc.emptyPath()
 	runHash := hash(b.seed, uint64(run), saltNames)
-	for i := int32(0); i < int32(len(t.fn)); {
-		if !touched[i] {
-			i += t.size[i]
+	below := sc.below[:0]
+	for k := range sc.drawn {
+		count := sc.drawn[k].count[tier]
+		if count == 0 {
 			continue
 		}
-		at := int32(0)
-		if d := t.depth[i]; d > 0 {
-			at = end[d-1]
-			line[at] = ';'
-			at++
+		node := sc.drawn[k].node
+		below = below[:0]
+		for x := node; x >= 0 && path[t.depth[x]] != x; x = t.parent[x] {
+			below = append(below, x)
 		}
-		fn := t.fn[i]
-		name := funcs.slab[funcs.off[fn]:funcs.off[fn+1]]
-		n := int32(copy(line[at:], name))
-		f := &funcs.funcs[fn]
-		if f.vol.any() {
-			// A hidden class is one class in the whole run, except in the Large
-			// shape, where the study gave each node its own.
-			id := uint64(fn)
-			if shape == Large {
-				id = uint64(i)
+		for j := len(below) - 1; j >= 0; j-- {
+			x := below[j]
+			d := t.depth[x]
+			at := int32(0)
+			if d > 0 {
+				at = end[d-1]
+				line[at] = ';'
+				at++
 			}
-			f.vol.write(line[at:at+n], hash(runHash, id))
+			fn := t.fn[x]
+			n := int32(copy(line[at:], funcs.slab[funcs.off[fn]:funcs.off[fn+1]]))
+			f := &funcs.funcs[fn]
+			if f.vol.any() {
+				// A hidden class is one class in the whole run, except in the
+				// Large shape, where the study gave each node its own.
+				id := uint64(fn)
+				if shape == Large {
+					id = uint64(x)
+				}
+				f.vol.write(line[at:at+n], hash(runHash, id))
+			}
+			at += n
+			if shape == Real {
+				at += int32(b.annotate(line[at:], d, fn, tier, f.kind, runHash))
+			}
+			end[d], path[d] = at, x
 		}
-		at += n
-		if shape == Real {
-			at += int32(b.annotate(line[at:], i, tier, f.kind, runHash))
-		}
-		end[t.depth[i]] = at
-		if c := counts[i]; c > 0 {
-			sc.starts = append(sc.starts, len(dst))
-			dst = append(dst, line[:at]...)
-			dst = append(dst, ' ')
-			dst = strconv.AppendUint(dst, uint64(c), 10)
-			dst = append(dst, '\n')
-		}
-		i++
+		sc.starts = append(sc.starts, len(dst))
+		dst = append(dst, line[:end[t.depth[node]]]...)
+		dst = append(dst, ' ')
+		dst = strconv.AppendUint(dst, uint64(count), 10)
+		dst = append(dst, '\n')
 	}
+	sc.below = below
 	return dst
 }
 

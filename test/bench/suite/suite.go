@@ -184,18 +184,32 @@ func (s *Suite) Meta(i int) Meta {
 	}
 }
 
+// Size says how much is in a profile.
+type Size struct {
+	Bytes int // of text
+	Lines int
+	// Nodes counts the call nodes, ancestors included, by stable names: what
+	// only differs in annotation is one node.
+	Nodes int
+}
+
 // AppendFolded appends the folded text of profile i to dst and returns the
 // extended slice, as append does. Give the same buffer again to avoid
-// allocation.
-func (s *Suite) AppendFolded(dst []byte, i int) []byte {
+// allocation. Indexes from Len on are further runs of the same benchmarks.
+func (s *Suite) AppendFolded(dst []byte, i int) ([]byte, Size) {
 	run := i / len(s.benchmarks)
 	b := s.benchmarks[i%len(s.benchmarks)]
 	sc := s.scratch.Get().(*scratch)
 	defer s.scratch.Put(sc)
 	sc.draw(b, run, s.config.Shape)
+	size := Size{Nodes: sc.countNodes(b.tree)}
+	from := len(dst)
 	if s.config.Order == Sorted {
-		return sc.render(dst, b, run, s.funcs, s.config.Shape)
+		dst = sc.render(dst, b, run, s.funcs, s.config.Shape)
+	} else {
+		sc.text = sc.render(sc.text[:0], b, run, s.funcs, s.config.Shape)
+		dst = sc.shuffle(dst, newRand(b.seed, uint64(run), saltOrder))
 	}
-	sc.text = sc.render(sc.text[:0], b, run, s.funcs, s.config.Shape)
-	return sc.shuffle(dst, newRand(b.seed, uint64(run), saltOrder))
+	size.Bytes, size.Lines = len(dst)-from, len(sc.starts)
+	return dst, size
 }

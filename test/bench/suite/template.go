@@ -188,7 +188,7 @@ type template struct {
 	depth  []int16
 	size   []int32
 	region []uint16
-	inJava []bool // the path has a frame that can carry a compile state
+	tiers  []uint8 // of a Real template, see findTiers
 	selfs  []selfNode
 	// slow is the subtree [slow, slow+size) whose cost follows the latent
 	// factor; share is its part of the expected samples.
@@ -223,7 +223,7 @@ func (b *builder) finish() *template {
 	}
 	t := &template{
 		parent: make([]int32, n), fn: make([]int32, n), depth: make([]int16, n),
-		size: make([]int32, n), region: make([]uint16, n), inJava: make([]bool, n),
+		size: make([]int32, n), region: make([]uint16, n),
 	}
 	for i, old := range order {
 		p := b.parent[old]
@@ -231,7 +231,6 @@ func (b *builder) finish() *template {
 			p = place[p]
 		}
 		t.parent[i], t.fn[i], t.depth[i], t.region[i] = p, b.fn[old], b.depth[old], b.region[old]
-		t.inJava[i] = funcs[b.fn[old]].kind == java || p >= 0 && t.inJava[p]
 		if w := b.weight[old]; w > 0 {
 			t.selfs = append(t.selfs, selfNode{int32(i), float64(w)})
 		}

@@ -69,7 +69,7 @@ func measureSuite(s *suite.Suite, all bool, out io.Writer) error {
 	for b := range n {
 		m := &shape.Meter{Names: suite.Stable}
 		for i := b; i < s.Len(); i += n {
-			text = s.AppendFolded(text[:0], i)
+			text, _ = s.AppendFolded(text[:0], i)
 			if err := m.Add(text); err != nil {
 				return err
 			}

@@ -1,0 +1,53 @@
+# `make` alone prints the targets. Go and a C compiler are enough for all of
+# them but test-real, which says what it needs.
+
+GO        ?= go
+FUZZTIME  ?= 10s
+BENCHARGS ?=
+
+.PHONY: help build demo test race test-real lint fuzz bench bench-full golden clean
+
+help: ## print the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build bin/dendro
+	$(GO) build -trimpath -o bin/dendro ./cmd/dendro
+
+demo: build ## build, import real profiles, show the planted regression
+	@bin/dendro demo
+
+test: ## all tests that need only Go and a C compiler
+	$(GO) vet ./...
+	$(GO) test ./...
+	cd test/bench && $(GO) test ./...
+
+race: ## the concurrent packages under the race detector
+	$(GO) test -race ./internal/ingest/... ./store/mem/... ./calltree/... ./format/...
+
+test-real: build ## tests against real foreign software (needs python3 with venv)
+	test/real/run
+
+lint: ## gofmt, vet, staticcheck, import and documentation rules
+	@bad=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$bad" || { echo "not gofmt-ed:"; echo "$$bad"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+	$(GO) test ./internal/archtest
+
+fuzz: ## every fuzz target for FUZZTIME (10s)
+	@set -e; for pkg in $$($(GO) list ./...); do \
+	  dir=$$($(GO) list -f '{{.Dir}}' $$pkg); \
+	  for f in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go 2>/dev/null | sed 's/func //' | sort -u); do \
+	    echo "== $$pkg $$f"; $(GO) test $$pkg -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME); \
+	  done; done
+
+bench: ## the benchmarks of docs/benchmarks.md, at most 10 minutes
+	cd test/bench && $(GO) run ./cmd/bench $(BENCHARGS)
+
+bench-full: ## the 114 M node table too (hours of text, tens of minutes)
+	cd test/bench && $(GO) run ./cmd/bench -full $(BENCHARGS)
+
+golden: ## rewrite the golden files; read the difference before you commit it
+	$(GO) test ./internal/cli ./normalize -update
+
+clean: ## remove what was built
+	rm -rf bin dendro-demo.duckdb dendro-demo.duckdb.wal

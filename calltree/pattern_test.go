@@ -1,0 +1,304 @@
+package calltree_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/proftest"
+)
+
+func find(t *testing.T, pattern string, tree *calltree.Tree) (self, total int64) {
+	t.Helper()
+	p, err := calltree.ParsePattern(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.String() != pattern {
+		t.Errorf("%q prints as %q", pattern, p)
+	}
+	return p.Find(tree)
+}
+
+func TestPatterns(t *testing.T) {
+	trees := map[string]*calltree.Tree{
+		"chain": proftest.Tree(`
+			×1  ×2  ×4  ×8  ×16  ×32
+			A   A   A   B   A    C
+			    B   X   A   B    A
+			        B   B   X    X
+			                B    C
+		`),
+		"recursion": proftest.Tree(`
+			×1  ×2  ×4  ×8
+			A   A   A   B
+			A   B   B   B
+			A   A
+			    B
+		`),
+		"odd names": proftest.Tree(`
+			×1               ×2                ×4    ×8    ×16          ×32   ×64
+			main.(*Cart).Do  main.(*Cart).Dot  a;b   a\b   main.xCartx  /x/   $
+			f                f                 f     f     f            f     f
+		`),
+	}
+	for _, c := range []struct {
+		tree, pattern string
+		self, total   int64
+	}{
+		// A function anywhere.
+		{"chain", "A", 1, 1 + 2 + 4 + 8 + 16 + 32},
+		{"chain", "B", 2 + 4 + 8 + 16, 2 + 4 + 8 + 16},
+		{"chain", "X", 0, 4 + 16 + 32},
+		{"chain", "none", 0, 0},
+		// A call.
+		{"chain", "A;B", 2 + 8, 2 + 8 + 16},
+		{"chain", "A;X", 0, 4 + 32},
+		{"chain", "B;A;B", 8, 8},
+		{"chain", "B;C", 0, 0},
+		// Below, at any distance.
+		{"chain", "A;**;B", 2 + 4 + 8 + 16, 2 + 4 + 8 + 16},
+		{"chain", "A;**;**;B", 2 + 4 + 8 + 16, 2 + 4 + 8 + 16},
+		{"chain", "C;**;C", 32, 32},
+		{"chain", "A;**;X;B", 4 + 16, 4 + 16},
+		{"chain", "A;B;**;B", 16, 16}, // the frame behind A;B may be the next one only if it is another B
+		// A gap at an end adds the frames before or behind.
+		{"chain", "**;B", 2 + 4 + 8 + 16, 2 + 4 + 8 + 16},
+		{"chain", "X;**", 4 + 16 + 32, 4 + 16 + 32},
+		{"chain", "A;**", 1 + 2 + 4 + 8 + 16 + 32, 1 + 2 + 4 + 8 + 16 + 32},
+		// Anchors.
+		{"chain", "^;A", 1, 1 + 2 + 4 + 16},
+		{"chain", "^;B", 0, 8},
+		{"chain", "^;A;B", 2, 2 + 16},
+		{"chain", "^;**;A", 1, 1 + 2 + 4 + 8 + 16 + 32},
+		{"chain", "A;$", 1, 1},
+		{"chain", "B;$", 2 + 4 + 8 + 16, 2 + 4 + 8 + 16},
+		{"chain", "A;B;$", 2 + 8, 2 + 8},
+		{"chain", "A;**;$", 1 + 2 + 4 + 8 + 16 + 32, 1 + 2 + 4 + 8 + 16 + 32},
+		{"chain", "^;A;$", 1, 1},
+		{"chain", "^;A;**;B;$", 2 + 4 + 16, 2 + 4 + 16},
+		{"chain", "^;B;B;$", 0, 0},
+		// Recursion counts once.
+		{"recursion", "A", 1, 1 + 2 + 4},
+		{"recursion", "A;A", 1, 1},
+		{"recursion", "A;A;A", 1, 1},
+		{"recursion", "A;B", 2 + 4, 2 + 4},
+		{"recursion", "A;**;B", 2 + 4, 2 + 4},
+		{"recursion", "B", 2 + 4 + 8, 2 + 4 + 8},
+		{"recursion", "A;**", 1 + 2 + 4, 1 + 2 + 4},
+		// Globs match whole names.
+		{"chain", "?", 1 + 2 + 4 + 8 + 16 + 32, 1 + 2 + 4 + 8 + 16 + 32},
+		{"chain", "?;?", 2 + 8, 2 + 4 + 8 + 16 + 32},
+		{"chain", "*;B", 2 + 4 + 8 + 16, 2 + 4 + 8 + 16},
+		{"chain", "", 0, 0},
+		{"odd names", "main.*", 0, 1 + 2 + 16},
+		{"odd names", "main", 0, 0},
+		// An exact name goes before a glob: this one is no pattern for main.xCartx.
+		{"odd names", "main.(*Cart).Do", 0, 1},
+		{"odd names", "main.(*Cart).D?", 0, 0}, // 'Do' fits, but a glob's `(*` is any characters
+		{"odd names", "main.?*Cart).D?", 0, 1},
+		{"odd names", "main.*Cart*", 0, 1 + 2 + 16},
+		// Escapes.
+		{"odd names", `a\;b`, 0, 4},
+		{"odd names", `a\\b`, 0, 8},
+		{"odd names", `a\;b;f`, 4, 4},
+		{"odd names", `?\;?`, 0, 4},
+		{"odd names", `a\b`, 0, 8}, // any other \ stands for itself
+		// Regular expressions match any part of a name.
+		{"odd names", `/Cart/`, 0, 1 + 2 + 16},
+		{"odd names", `/Do$/`, 0, 1},
+		{"odd names", `/^a;b$/`, 0, 4},
+		{"odd names", `/a;b|Dot/;f`, 2 + 4, 2 + 4},
+		{"odd names", `/\.Do/;**`, 1 + 2, 1 + 2},
+		{"odd names", `/x/`, 0, 32},               // an exact name after all
+		{"odd names", `/y/`, 0, 0},                //
+		{"odd names", `//`, 0, 0},                 // no expression, a name of two slashes
+		{"odd names", `/Cart`, 0, 0},              // a name that begins with a slash
+		{"odd names", `**;$;f`, 64, 64},           // not at the end, $ is a name
+		{"odd names", `^;$;f`, 64, 64},            //
+		{"odd names", `/(?i)CART/;/^f$/`, 19, 19}, //
+	} {
+		if c.pattern == "" {
+			continue
+		}
+		t.Run(c.tree+" "+c.pattern, func(t *testing.T) {
+			self, total := find(t, c.pattern, trees[c.tree])
+			if self != c.self || total != c.total {
+				t.Errorf("self %d, total %d; want %d, %d", self, total, c.self, c.total)
+			}
+		})
+	}
+}
+
+func TestPatternErrors(t *testing.T) {
+	for _, c := range []struct{ pattern, want string }{
+		{"", `pattern "": an empty piece`},
+		{";", `pattern ";": an empty piece`},
+		{"A;", `pattern "A;": an empty piece`},
+		{";A", `pattern ";A": an empty piece`},
+		{"A;;B", `pattern "A;;B": an empty piece`},
+		{"**", `pattern "**" names no function`},
+		{"^", `pattern "^" names no function`},
+		{"^;$", `pattern "^;$" names no function`},
+		{"^;**;$", `pattern "^;**;$" names no function`},
+		{`A\`, `pattern "A\\": a single \ at the end`},
+		{"/a(/", "pattern \"/a(/\": error parsing regexp: missing closing ): `a(`"},
+		{strings.Repeat("A;", 62) + "A", `has more than 62 pieces`},
+	} {
+		_, err := calltree.ParsePattern(c.pattern)
+		if err == nil || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %s", c.pattern, err, c.want)
+		}
+	}
+}
+
+func TestPatternOfManyPieces(t *testing.T) {
+	tree := proftest.Tree(strings.Repeat("A\n", 70))
+	for _, gap := range []string{";", ";**;"} {
+		pattern := strings.Repeat("A"+gap, 61) + "A"
+		if self, total := find(t, pattern, tree); self != 1 || total != 1 {
+			t.Errorf("62 pieces with %q: self %d, total %d", gap, self, total)
+		}
+		if self, total := find(t, "^;"+pattern+";**;$", tree); self != 1 || total != 1 {
+			t.Errorf("62 pieces with %q and gaps at the ends: self %d, total %d", gap, self, total)
+		}
+	}
+}
+
+func TestPatternSingle(t *testing.T) {
+	for pattern, want := range map[string]bool{
+		"A": true, "A*": true, "/A/": true, `a\;b`: true, "A;B": false, "^;A": false, "A;$": false, "**;A": false, "A;**": false,
+	} {
+		p, err := calltree.ParsePattern(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Single() != want {
+			t.Errorf("%s: %v", pattern, !want)
+		}
+	}
+}
+
+// drawPattern draws a pattern over the functions A to E, and the regular
+// expression over their letters that says the same: the naive matcher.
+func drawPattern(t *rapid.T) (text, letters string, atEnd bool) {
+	var pieces []string
+	if rapid.Bool().Draw(t, "start") {
+		pieces, letters = append(pieces, "^"), "^"
+	}
+	named := false
+	for _, p := range rapid.SliceOfN(rapid.SampledFrom([]string{"A", "B", "C", "?", "*", "/[AB]/", "/^D|E$/", "**", "**"}), 1, 5).Draw(t, "pieces") {
+		pieces = append(pieces, p)
+		named = named || p != "**"
+		letters += map[string]string{"**": ".*", "*": ".", "?": ".", "/[AB]/": "[AB]", "/^D|E$/": "[DE]"}[p]
+		if len(p) == 1 && p != "?" && p != "*" {
+			letters += p
+		}
+	}
+	if !named {
+		pieces, letters = append(pieces, "A"), letters+"A"
+	}
+	if atEnd = rapid.Bool().Draw(t, "end"); atEnd {
+		pieces = append(pieces, "$")
+	}
+	return strings.Join(pieces, ";"), letters, atEnd
+}
+
+func TestPatternMatchesNaively(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := samples(-6).Draw(t, "samples")
+		text, letters, atEnd := drawPattern(t)
+		within, ending := regexp.MustCompile(letters), regexp.MustCompile("(?:"+letters+")$")
+		var self, total int64
+		for _, x := range list {
+			stack := strings.Join(x.stack, "")
+			if len(x.stack) == 0 {
+				continue
+			}
+			if ending.MatchString(stack) {
+				self += x.value
+			}
+			if within.MatchString(stack) {
+				total += x.value
+			}
+		}
+		if atEnd {
+			total = self
+		}
+		p, err := calltree.ParsePattern(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if gotSelf, gotTotal := p.Find(toTree("x", list)); gotSelf != self || gotTotal != total {
+			t.Fatalf("%s: self %d, total %d; naively (%s) %d, %d", text, gotSelf, gotTotal, letters, self, total)
+		}
+	})
+}
+
+func TestPatternMatchMarksWhereMatchesEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tree := toTree("x", samples(1).Draw(t, "samples"))
+		text, letters, _ := drawPattern(t)
+		p, err := calltree.ParsePattern(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ending := regexp.MustCompile("(?:" + letters + ")$")
+		for n, got := range p.Match(tree.Table) {
+			path := strings.Join(tree.Path(int32(n)), "")
+			if want := ending.MatchString(path); got != want {
+				t.Fatalf("%s: match ends at %s: %v, want %v", text, path, got, want)
+			}
+		}
+	})
+}
+
+func TestGlob(t *testing.T) {
+	for _, c := range []struct {
+		glob, text string
+		want       bool
+	}{
+		{"*", "", true}, {"*", "anything\nat all", true}, {"a*c", "abc", true}, {"a*c", "xabc", false}, {"a?c", "ac", false},
+		{"a?c", "aüc", true}, {"a.c", "abc", false}, {"[a]", "[a]", true}, {"a+", "a+", true}, {"", "", true}, {"", "a", false},
+	} {
+		if got := calltree.Glob(c.glob).MatchString(c.text); got != c.want {
+			t.Errorf("%q on %q: %v", c.glob, c.text, got)
+		}
+	}
+}
+
+func FuzzParsePattern(f *testing.F) {
+	for _, s := range []string{"A;**;B", `^;a\;b;/x;y/;$`, "/(/", "//", `\`, "/;/", "**;^;$", "\xff*"} {
+		f.Add(s)
+	}
+	tree := proftest.Tree("A  A  B\nB  C\nC")
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := calltree.ParsePattern(text)
+		if err != nil {
+			return
+		}
+		if self, total := p.Find(tree); self < 0 || total < self || total > 3 {
+			t.Errorf("%q: self %d, total %d", text, self, total)
+		}
+	})
+}
+
+func ExamplePattern() {
+	tree := proftest.Tree(`
+		main   main   main
+		parse  parse  sort
+		alloc
+	`)
+	p, err := calltree.ParsePattern("main;**;alloc")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	self, total := p.Find(tree)
+	fmt.Println(self, total)
+	// Output: 1 1
+}

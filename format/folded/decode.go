@@ -1,0 +1,465 @@
+package folded
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// run is the reading of one file.
+type run struct {
+	*Decoder
+	p      *profile.Profile
+	limits profile.Limits
+	in     window
+
+	by   strategy
+	pair bool // two numbers a line: base and new
+	line int  // number of the line in work; 1 is the first
+
+	// What the line in work shares with the one above. above is the stack of
+	// that line as text, marks are its frames, thread ends at threadTo.
+	above    []byte
+	marks    []mark
+	next     profile.StackID // the stack that probably comes next, see walk
+	threadTo int
+	thread   profile.ThreadID
+
+	threads    map[string]profile.ThreadID // by text
+	threadText string                      // text of thread
+	threaded   bool                        // the thread column exists
+
+	scale   int       // decimals of all counts so far
+	counts  [2]int64  // of the line in work
+	sums    [2]uint64 // of the magnitudes of each table
+	rounded profile.Warning
+	nRound  int
+}
+
+// mark is one frame of the line above: where its text ends, and the stack up to
+// and with it.
+type mark struct {
+	end   int
+	stack profile.StackID
+}
+
+func newRun(d *Decoder, r io.Reader, p *profile.Profile, l profile.Limits) *run {
+	if d.buf == nil {
+		d.buf = make([]byte, windowSize)
+	}
+	return &run{
+		Decoder:  d,
+		p:        p,
+		limits:   l,
+		in:       window{r: r, buf: d.buf},
+		by:       d.strategy,
+		marks:    d.marks[:0],
+		threadTo: noThread,
+	}
+}
+
+// giveBack leaves the scratch memory for the next file, unless a giant line has
+// made it giant.
+func (r *run) giveBack() {
+	d := r.Decoder
+	d.buf, d.marks = r.in.buf, r.marks
+	if len(d.buf) > keptSize {
+		d.buf = nil
+	}
+	if cap(d.marks) > keptSize/16 {
+		d.marks = nil
+	}
+	if cap(d.above) > keptSize {
+		d.above = nil
+	}
+	for i := range d.columns {
+		d.columns[i].empty() // they are not after an error
+	}
+}
+
+// finish fills in what is known at the end only.
+func (r *run) finish() {
+	for i := range r.p.Tables {
+		t := &r.p.Tables[i]
+		t.Type.Scale = r.scale
+		r.columns[i].fill(t, r.threaded)
+	}
+	if r.nRound > 0 {
+		r.rounded.Message = fmt.Sprintf("%d counts have more than %d decimals and were rounded; this is the first", r.nRound, maxDecimals)
+		r.p.Warnings = append(r.p.Warnings, r.rounded)
+	}
+	if r.p.Tables[0].Len() == 0 && (!r.pair || r.p.Tables[1].Len() == 0) {
+		r.p.Warnf("the file holds no samples")
+	}
+}
+
+// read reads the whole input.
+func (r *run) read() error {
+	for planned := false; ; {
+		if err := r.in.fill(); err != nil {
+			return fmt.Errorf("reading folded text: %w", err)
+		}
+		text := r.in.unread()
+		if !planned && (r.in.eof || bytes.IndexByte(text, '\n') >= 0) {
+			r.plan(text)
+			planned = true
+		}
+		n := 0
+		if planned {
+			var err error
+			if n, err = r.lines(text); err != nil || r.in.eof {
+				return err
+			}
+		}
+		r.keepAbove()
+		r.in.from += n
+		if n == 0 {
+			if len(text) >= r.limits.Line+len("\r\n") {
+				r.line++
+				return r.tooLong(0)
+			}
+			r.in.grow(r.limits.Line)
+		}
+	}
+}
+
+// keepAbove moves the text of the line above out of the window, which is about
+// to move on.
+func (r *run) keepAbove() {
+	if len(r.above) > 0 {
+		r.Decoder.above = append(r.Decoder.above[:0], r.above...)
+		r.above = r.Decoder.above
+	}
+}
+
+// lines reads the complete lines of a window, at the end of the input also one
+// without a line feed, and returns how much text they are.
+func (r *run) lines(text []byte) (int, error) {
+	for pos := 0; pos < len(text); {
+		rest := text[pos:]
+		shared := 0
+		if r.by == byPrefix {
+			// What the line shares with a part of the line above holds no line
+			// feed and need not be searched for one.
+			shared = commonPrefix(rest, r.above)
+		}
+		end := bytes.IndexByte(rest[shared:], '\n') + shared
+		if end < shared {
+			if !r.in.eof {
+				return pos, nil
+			}
+			end = len(rest)
+		}
+		r.line++
+		if end > r.limits.Line && (end > r.limits.Line+1 || rest[end-1] != '\r') {
+			return pos, r.tooLong(pos)
+		}
+		if err := r.oneLine(rest[:end], shared); err != nil {
+			return pos, r.place(err, pos, end == len(rest))
+		}
+		pos += end + 1
+	}
+	return len(text), nil
+}
+
+// oneLine reads one line, of which the first bytes, shared in number, are those
+// of the line above.
+func (r *run) oneLine(line []byte, shared int) error {
+	odd := len(line) == 0 || startsOddly(line[0])
+	if odd && saysNothing(line) {
+		return nil
+	}
+	text, bad := r.count(line)
+	if bad != nil {
+		return bad
+	}
+	if odd {
+		text, shared = trimStart(text), 0
+	}
+	if len(text) == 0 {
+		return &lineError{what: "no frame before the count"}
+	}
+	stack, err := r.stack(text, min(shared, len(text)))
+	if err != nil {
+		return err
+	}
+	if stack == profile.NoStack && r.thread == 0 {
+		return &lineError{what: "no frame before the count"}
+	}
+	return r.add(stack)
+}
+
+// startsOddly reports whether a line that begins with c may be blank, a comment,
+// or have something in front of its stack.
+func startsOddly(c byte) bool { return isBlank(c) || c == ';' || c == '#' }
+
+// trimStart takes off what may stand in front of a stack and is no frame.
+func trimStart(text []byte) []byte {
+	for len(text) > 0 && (isBlank(text[0]) || text[0] == ';') {
+		text = text[1:]
+	}
+	return text
+}
+
+// saysNothing reports whether a line is blank or a comment. A line that begins
+// with `#` and does not end in a number is a comment: no sample is lost with
+// it. One that begins with `# ` and has no semicolon is a comment also when it
+// ends in a number, as in `# samples: 4711`.
+func saysNothing(line []byte) bool {
+	body := trimStart(line)
+	if len(body) == 0 {
+		return bytes.IndexByte(line, ';') < 0
+	}
+	if body[0] != '#' {
+		return false
+	}
+	if len(body) == 1 || isBlank(body[1]) && bytes.IndexByte(line, ';') < 0 {
+		return true
+	}
+	_, _, err := lastNumber(body)
+	return err != nil && err.noCount
+}
+
+// stack returns the stack of a text of at least one character.
+func (r *run) stack(text []byte, shared int) (profile.StackID, error) {
+	to := noThread
+	if c := text[0]; c == '[' || c == 't' || c == 'p' {
+		to = threadEnd(text)
+	}
+	if to != r.threadTo || shared < to {
+		r.marks = r.marks[:0]
+		r.threadTo = to
+		r.setThread(text[:max(to, 0)])
+	}
+	switch r.by {
+	case byPrefix:
+		r.above = text
+		return r.resume(text, shared)
+	case byHash:
+		return r.lookUp(text)
+	}
+	r.marks = r.marks[:0]
+	return r.walk(text, r.threadTo+1, profile.NoStack)
+}
+
+// resume drops the marks of frames that the text does not share with the line
+// above and reads on behind the last one that it does.
+func (r *run) resume(text []byte, shared int) (profile.StackID, error) {
+	n := len(r.marks)
+	for n > 0 {
+		// The frame is shared if all its text is and it ends here, too. A mark
+		// is at a semicolon of the line above or at its end.
+		if end := r.marks[n-1].end; end <= shared && (end == len(text) || text[end] == ';') {
+			break
+		}
+		n--
+	}
+	r.marks = r.marks[:n]
+	if n == 0 {
+		return r.walk(text, r.threadTo+1, profile.NoStack)
+	}
+	last := r.marks[n-1]
+	return r.walk(text, last.end+1, last.stack)
+}
+
+// lookUp finds the whole stack, or walks it once.
+func (r *run) lookUp(text []byte) (profile.StackID, error) {
+	if r.threadTo >= len(text) {
+		return profile.NoStack, nil
+	}
+	hash := r.stacks.hash(text[r.threadTo+1:])
+	stack, depth, ok := r.stacks.find(hash)
+	if ok {
+		if depth > r.limits.Depth {
+			return 0, r.tooDeep()
+		}
+		return stack, nil
+	}
+	r.marks = r.marks[:0]
+	stack, err := r.walk(text, r.threadTo+1, profile.NoStack)
+	if err == nil {
+		r.stacks.add(hash, stack, len(r.marks))
+	}
+	return stack, err
+}
+
+// walk goes from stack along the frames of text[pos:] and leaves a mark at each.
+// Pieces without text are no frames.
+func (r *run) walk(text []byte, pos int, stack profile.StackID) (profile.StackID, error) {
+	tree := &r.p.Symbols.Stacks
+	for pos < len(text) {
+		if len(r.marks) >= r.limits.Depth {
+			if len(trimStart(text[pos:])) > 0 {
+				return 0, r.tooDeep()
+			}
+			break
+		}
+		// Stacks have numbers in the order in which some earlier text had them,
+		// so the next one is likely to be the successor of the last. To see
+		// that takes no search for the end of the frame and no table.
+		if n := r.next; int(n) < len(tree.Parent) && profile.StackID(tree.Parent[n]) == stack {
+			end := pos + r.frames.match(profile.FrameID(tree.Item[n]), text[pos:])
+			if end > pos {
+				stack = n
+				r.next = n + 1
+				r.marks = append(r.marks, mark{end, stack})
+				pos = end + 1
+				continue
+			}
+		}
+		end := pieceEnd(text, pos)
+		if piece := text[pos:end]; len(piece) > 0 {
+			hash := r.frames.hash(piece)
+			frame, ok := r.frames.find(hash, piece)
+			if !ok {
+				frame = r.newFrame(hash, piece)
+			}
+			if frame != noFrame {
+				known := tree.Len()
+				stack = r.p.Symbols.Stack(stack, frame)
+				if int(stack) < known {
+					r.next = stack + 1
+				}
+				r.marks = append(r.marks, mark{end, stack})
+			}
+		}
+		pos = end + 1
+	}
+	return stack, nil
+}
+
+// newFrame interns a piece that was never seen in this spelling.
+func (r *run) newFrame(hash uint64, piece []byte) profile.FrameID {
+	spelled := string(piece)
+	frame := noFrame
+	if text := clean(spelled); text != "" {
+		s := parseFrame(text)
+		fn := r.p.Symbols.Function(s.function)
+		frame = r.p.Symbols.Frame(profile.Frame{Function: fn, Line: s.line, Type: s.mode})
+	}
+	r.frames.add(hash, spelled, frame)
+	return frame
+}
+
+// setThread makes the thread of a thread frame the one in work; empty is none.
+func (r *run) setThread(text []byte) {
+	if len(text) == 0 {
+		r.thread, r.threadText = 0, ""
+		return
+	}
+	if r.threadText == string(text) {
+		return
+	}
+	id, ok := r.threads[string(text)]
+	if !ok {
+		id = r.newThread(string(text))
+	}
+	r.thread = id
+	r.threadText = r.p.Threads[id].Frame
+}
+
+// newThread adds a thread; two spellings of one frame are one thread.
+func (r *run) newThread(spelled string) profile.ThreadID {
+	if r.threads == nil {
+		r.threads = map[string]profile.ThreadID{}
+	}
+	frame := clean(spelled)
+	id, ok := r.threads[frame]
+	if !ok {
+		id = profile.ThreadID(len(r.p.Threads))
+		r.p.Threads = append(r.p.Threads, parseThread(frame))
+		r.threads[frame] = id
+	}
+	r.threads[spelled] = id
+	return id
+}
+
+// commonPrefix returns how many bytes a and b have in common at their start.
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	a, b = a[:n], b[:n]
+	// The runtime compares blocks with vector instructions, but does not say
+	// where they differ.
+	const block = 256
+	i := 0
+	for i+block <= n && string(a[i:i+block]) == string(b[i:i+block]) {
+		i += block
+	}
+	for ; i+8 <= n; i += 8 {
+		if x := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); x != 0 {
+			return i + bits.TrailingZeros64(x)/8
+		}
+	}
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
+}
+
+// add appends the samples of the line in work.
+func (r *run) add(stack profile.StackID) error {
+	for i := range r.p.Tables {
+		v := r.counts[i]
+		if v == 0 {
+			continue // says nothing and is not stored
+		}
+		if r.sums[i] += magnitude(v); r.sums[i] > math.MaxInt64 {
+			return &lineError{what: "the sum of the counts up to here", err: errOverflow}
+		}
+		if r.thread != 0 && !r.threaded {
+			r.startThreads()
+		}
+		c := &r.columns[i]
+		c.stack = append(c.stack, stack)
+		c.value = append(c.value, v)
+		if r.threaded {
+			c.thread = append(c.thread, r.thread)
+		}
+	}
+	return nil
+}
+
+// startThreads begins the thread column when the first thread comes.
+func (r *run) startThreads() {
+	for i := range r.columns {
+		c := &r.columns[i]
+		c.thread = append(c.thread[:0], make([]profile.ThreadID, len(c.stack))...)
+	}
+	r.threaded = true
+}
+
+// columns collect the samples of one table. They are reused from file to file
+// and copied into the profile when their length is known.
+type columns struct {
+	stack  []profile.StackID
+	value  []int64
+	thread []profile.ThreadID
+}
+
+// fill moves the columns into a table.
+func (c *columns) fill(t *profile.Samples, threaded bool) {
+	if cap(c.stack) > maxCached {
+		// Giant: given away rather than kept.
+		t.Stack, t.Value = c.stack, c.value
+		if threaded {
+			t.Thread = c.thread
+		}
+		*c = columns{}
+		return
+	}
+	t.Stack, t.Value = slices.Clone(c.stack), slices.Clone(c.value)
+	if threaded {
+		t.Thread = slices.Clone(c.thread)
+	}
+	c.empty()
+}
+
+func (c *columns) empty() {
+	c.stack, c.value, c.thread = c.stack[:0], c.value[:0], c.thread[:0]
+}

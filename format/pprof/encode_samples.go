@@ -1,0 +1,258 @@
+package pprof
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// rowKey is what makes two samples one in the file.
+type rowKey struct {
+	stack profile.StackID
+	tagKey
+}
+
+// tagKey is what becomes labels.
+type tagKey struct {
+	thread profile.ThreadID
+	labels profile.LabelsID
+	state  profile.StateID
+}
+
+func keyOf(t *profile.Samples, i int) rowKey {
+	k := rowKey{stack: t.Stack[i]}
+	if t.Thread != nil {
+		k.thread = t.Thread[i]
+	}
+	if t.Labels != nil {
+		k.labels = t.Labels[i]
+	}
+	if t.State != nil {
+		k.state = t.State[i]
+	}
+	return k
+}
+
+// writeSamples writes the rows of all tables.
+func (e *encoder) writeSamples() {
+	e.location.init(e.p.Symbols)
+	keys, values := e.rows()
+	n := len(e.tables)
+	for i, k := range keys {
+		row := values[i*n : (i+1)*n]
+		if !slices.ContainsFunc(row, func(v int64) bool { return v != 0 }) {
+			continue
+		}
+		e.msg = e.msg[:0]
+		e.part = e.part[:0]
+		for st := k.stack; st != profile.NoStack; {
+			var id uint64
+			id, st = e.location.next(st)
+			e.part = binary.AppendUvarint(e.part, id)
+		}
+		if len(e.part) > 0 {
+			e.msg = appendBytes(e.msg, 1, e.part)
+		}
+		e.part = e.part[:0]
+		for _, v := range row {
+			e.part = binary.AppendUvarint(e.part, uint64(v))
+		}
+		e.msg = appendBytes(e.msg, 2, e.part)
+		e.msg = append(e.msg, e.labels.fields(e, k.tagKey)...)
+		e.flush(fieldSample)
+	}
+}
+
+// rows returns the samples of all tables, one value per table each. Two samples
+// of one table stay two, however equal, unless they differ in what the file
+// cannot hold.
+func (e *encoder) rows() ([]rowKey, []int64) {
+	n := len(e.tables)
+	if e.aligned() {
+		first := e.tables[0]
+		keys, values := make([]rowKey, first.Len()), make([]int64, first.Len()*n)
+		for i := range keys {
+			keys[i] = keyOf(first, i)
+			for k, t := range e.tables {
+				values[i*n+k] = e.scales[k].apply(t.Value[i])
+			}
+		}
+		return keys, values
+	}
+	type occurrence struct {
+		rowKey
+		nth int32 // of this key in its table
+	}
+	var keys []rowKey
+	var sums []int64
+	index := map[occurrence]int{}
+	for k, t := range e.tables {
+		seen := map[rowKey]int32{}
+		sum := t.Time != nil || t.Address != nil
+		for i, v := range t.Value {
+			o := occurrence{rowKey: keyOf(t, i)}
+			if !sum {
+				o.nth = seen[o.rowKey]
+				seen[o.rowKey]++
+			}
+			row, ok := index[o]
+			if !ok {
+				row = len(keys)
+				index[o] = row
+				keys = append(keys, o.rowKey)
+				sums = append(sums, make([]int64, n)...)
+			}
+			sums[row*n+k] += v
+		}
+	}
+	for i := range sums {
+		sums[i] = e.scales[i%n].apply(sums[i])
+	}
+	return keys, sums
+}
+
+// aligned reports whether row i means the same in all tables and none is to be
+// summed, as in profiles of one table and of most formats.
+func (e *encoder) aligned() bool {
+	first := e.tables[0]
+	for _, t := range e.tables {
+		if t.Time != nil || t.Address != nil || !slices.Equal(t.Stack, first.Stack) ||
+			!slices.Equal(t.Thread, first.Thread) || !slices.Equal(t.Labels, first.Labels) || !slices.Equal(t.State, first.State) {
+			return false
+		}
+	}
+	return true
+}
+
+// scaling brings the scaled values of a table back to integers of a unit.
+type scaling struct {
+	unit             string
+	multiply, divide int64
+}
+
+func (s scaling) apply(v int64) int64 {
+	if v *= s.multiply; s.divide == 1 {
+		return v
+	}
+	q, r := v/s.divide, v%s.divide
+	switch {
+	case r >= s.divide-s.divide/2:
+		q++
+	case -r >= s.divide-s.divide/2:
+		q--
+	}
+	return q
+}
+
+// secondExponents are the units of time as negative powers of ten of a second.
+var secondExponents = []struct {
+	unit     string
+	exponent int
+}{{"seconds", 0}, {"milliseconds", 3}, {"microseconds", 6}, {"nanoseconds", 9}}
+
+// scaleTables chooses units in which the tables have no fractions, if there are.
+func (e *encoder) scaleTables() error {
+	for _, t := range e.tables {
+		s := scaling{t.Type.Unit, 1, 1}
+		if t.Type.Scale != 0 {
+			var err error
+			if s, err = newScaling(t); err != nil {
+				return err
+			}
+		}
+		e.scales = append(e.scales, s)
+	}
+	return nil
+}
+
+func newScaling(t *profile.Samples) (s scaling, err error) {
+	s = scaling{t.Type.Unit, 1, 1}
+	for _, from := range secondExponents {
+		if from.unit != t.Type.Unit {
+			continue
+		}
+		for _, to := range secondExponents {
+			if need := from.exponent + t.Type.Scale; to.exponent >= need {
+				s.unit = to.unit
+				s.multiply, err = profile.Pow10(to.exponent - need)
+				if err == nil {
+					err = checkProduct(t, s.multiply)
+				}
+				return s, err
+			}
+		}
+	}
+	s.divide, err = profile.Pow10(t.Type.Scale)
+	return s, err
+}
+
+// checkProduct checks that the sum of the values times factor fits an int64.
+func checkProduct(t *profile.Samples, factor int64) error {
+	left := math.MaxInt64 / factor
+	for _, v := range t.Value {
+		if v < 0 {
+			v = -v
+		}
+		if left -= v; left < 0 {
+			return fmt.Errorf("value type %s: the sum of the values times %d exceeds 63 bits", t.Type.Name, factor)
+		}
+	}
+	return nil
+}
+
+// labelWriter remembers the label fields of what it wrote before.
+type labelWriter struct {
+	known map[tagKey][]byte
+	last  tagKey
+	bytes []byte // of last
+}
+
+// fields returns the label fields of a sample.
+func (w *labelWriter) fields(e *encoder, k tagKey) []byte {
+	if k == w.last {
+		return w.bytes
+	}
+	b, ok := w.known[k]
+	if !ok {
+		b = e.appendTags(nil, k)
+		if w.known == nil {
+			w.known = map[tagKey][]byte{}
+		}
+		w.known[k] = b
+	}
+	w.last, w.bytes = k, b
+	return b
+}
+
+func (e *encoder) appendTags(b []byte, k tagKey) []byte {
+	labels := e.p.LabelSets[k.labels]
+	want, have := e.p.Threads[k.thread], foreignThread(labels)
+	for _, l := range []struct{ key, want, have string }{
+		{keyThread, want.Name, have.Name}, {keyThreadID, want.ID, have.ID}, {keyProcess, want.Process, have.Process},
+	} {
+		if l.want != l.have && l.want != "" {
+			b = e.appendLabel(b, profile.Label{Key: l.key, Text: l.want})
+		}
+	}
+	if k.state != 0 {
+		b = e.appendLabel(b, profile.Label{Key: "state", Text: e.p.States[k.state]})
+	}
+	for _, l := range labels {
+		b = e.appendLabel(b, l)
+	}
+	return b
+}
+
+func (e *encoder) appendLabel(b []byte, l profile.Label) []byte {
+	e.part = appendInt(e.part[:0], 1, e.string(l.Key))
+	if l.Text != "" {
+		e.part = appendInt(e.part, 2, e.string(l.Text))
+	} else {
+		e.part = appendInt(e.part, 3, uint64(l.Num))
+		e.part = appendInt(e.part, 4, e.string(l.Unit))
+	}
+	return appendBytes(b, 3, e.part)
+}

@@ -1,0 +1,359 @@
+package pprof
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// samples reads the samples of a message. Rows are collected for all value
+// types at once in buffers that the next message uses again, and then copied
+// into tables of their exact size, without the zeros.
+type samples struct {
+	*links
+
+	// One row per sample; values has one entry per type and row.
+	stacks  []profile.StackID
+	threads []profile.ThreadID
+	labels  []profile.LabelsID
+	values  []int64
+	sums    []uint64 // of the absolute values, per type
+
+	sets labelSets
+	seen stackMemo
+
+	// The stack of the sample before: what is equal at the outermost end is not
+	// looked up again. last holds locations, innermost first; lastAt[k] is the
+	// stack up to the k-th location from the outermost.
+	ids, last []int32
+	lastAt    []profile.StackID
+}
+
+// read reads all samples, which lie between firstSample and samplesEnd.
+func (s *samples) read() error {
+	s.stacks, s.threads, s.labels = s.stacks[:0], s.threads[:0], s.labels[:0]
+	s.values, s.last = s.values[:0], s.last[:0]
+	s.sums = append(s.sums[:0], make([]uint64, len(s.types))...)
+	s.sets.reset(s.links)
+	s.seen.reset(s.tables.samples)
+	s.stacks = slices.Grow(s.stacks, s.samples)
+	s.values = slices.Grow(s.values, min(s.samples*len(s.types), len(s.msg)))
+	if s.firstSample < 0 {
+		return nil
+	}
+	// The fields were checked by the first pass.
+	for pos := s.firstSample; pos < s.samplesEnd; {
+		if s.msg[pos] != fieldSample<<3|wireBytes {
+			f, err := profileShape.next(s.msg, pos, s.samplesEnd)
+			if err == nil && f.num == fieldSample {
+				err = s.sample(f.at, f.lo, f.hi)
+			}
+			if err != nil {
+				return place(err)
+			}
+			pos = f.hi
+			continue
+		}
+		lo, hi, err := payload(s.msg, pos+1, s.samplesEnd)
+		if err == nil {
+			err = s.sample(pos, lo, hi)
+		}
+		if err != nil {
+			return place(err)
+		}
+		pos = hi
+	}
+	return nil
+}
+
+// Tags of the fields of a sample, as all writers put them.
+const (
+	tagLocations = 1<<3 | wireBytes
+	tagValues    = 2<<3 | wireBytes
+	tagValue     = 2<<3 | wireVarint
+	tagLabel     = 3<<3 | wireBytes
+)
+
+// sample reads the sample whose tag is at and whose message is [pos, end).
+func (s *samples) sample(at, pos, end int) (err error) {
+	s.ids = s.ids[:0]
+	first := len(s.values)
+	var packed, labels span
+	s.sets.scattered = s.sets.scattered[:0]
+	for pos < end {
+		var lo, hi int
+		switch tag := s.msg[pos]; tag {
+		case tagLocations, tagValues, tagLabel:
+			if lo, hi, err = payload(s.msg, pos+1, end); err != nil {
+				return err
+			}
+			switch tag {
+			case tagValues:
+				err = s.packedValues(lo, hi)
+			case tagLabel:
+				labels = s.sets.extend(labels, span{pos, hi})
+			case tagLocations:
+				if packed.hi == 0 && len(s.ids) == 0 {
+					packed = span{lo, hi} // perhaps all of them, and seen before
+				} else if err = s.packedLocations(packed); err == nil {
+					packed = span{}
+					err = s.packedLocations(span{lo, hi})
+				}
+			}
+		case tagValue:
+			var v uint64
+			if v, hi, err = uvarint(s.msg, pos+1, end); err != nil {
+				return err
+			}
+			s.values = append(s.values, int64(v))
+		default:
+			var f field
+			if f, err = sampleShape.next(s.msg, pos, end); err != nil {
+				return err
+			}
+			hi = f.hi
+			switch {
+			case f.num == 1 && f.wire == wireVarint:
+				if err = s.packedLocations(packed); err == nil {
+					packed = span{}
+					err = s.location(f.value, f.at)
+				}
+			case known(&sampleShape, f.num):
+				err = malformed(pos, "a tag of several bytes")
+			}
+		}
+		if err != nil {
+			return err
+		}
+		pos = hi
+	}
+	if err := s.checkValues(s.values[first:], at); err != nil {
+		return err
+	}
+	stack, err := s.stackOf(packed, at)
+	if err != nil {
+		return err
+	}
+	s.stacks = append(s.stacks, stack)
+	return s.addLabels(labels)
+}
+
+// stackOf returns the stack of the sample at hand: of the packed locations, or
+// of those that were decoded already.
+func (s *samples) stackOf(packed span, at int) (profile.StackID, error) {
+	if packed.lo == packed.hi {
+		return s.stack(at)
+	}
+	slot, seen := s.seen.find(s.msg[packed.lo:packed.hi])
+	if seen {
+		return profile.StackID(slot.stack - 1), nil
+	}
+	if err := s.packedLocations(packed); err != nil {
+		return 0, err
+	}
+	st, err := s.stack(at)
+	if slot != nil {
+		slot.stack = int32(st) + 1
+	}
+	return st, err
+}
+
+// addLabels appends to the columns of labels and threads, which stay empty up
+// to the first sample that has any.
+func (s *samples) addLabels(labels span) error {
+	if labels.hi == 0 && len(s.labels) == 0 {
+		return nil
+	}
+	var ref labelRef
+	if labels.hi > 0 {
+		var err error
+		if ref, err = s.sets.find(labels); err != nil {
+			return err
+		}
+	}
+	for len(s.labels) < len(s.stacks)-1 {
+		s.labels, s.threads = append(s.labels, 0), append(s.threads, 0)
+	}
+	s.labels, s.threads = append(s.labels, ref.labels), append(s.threads, ref.thread)
+	return nil
+}
+
+// packedLocations appends the entries of packed ids to s.ids.
+func (s *samples) packedLocations(sp span) error {
+	ids := slices.Grow(s.ids, sp.hi-sp.lo)
+	msg := s.msg[:sp.hi]
+	var n uint64 // ids up to which id-1 is the entry
+	if s.locationIDs.inRow {
+		n = s.locationIDs.n
+	}
+	for pos := sp.lo; pos < len(msg); {
+		at := pos
+		id := uint64(msg[pos])
+		if id < 0x80 {
+			pos++
+		} else if pos+1 < len(msg) && msg[pos+1] < 0x80 {
+			id = id&0x7f | uint64(msg[pos+1])<<7
+			pos += 2
+		} else {
+			var err error
+			if id, pos, err = uvarint(msg, pos, sp.hi); err != nil {
+				return err
+			}
+		}
+		if id-1 < n {
+			ids = append(ids, int32(id-1))
+			continue
+		}
+		i, ok := s.locationIDs.find(id)
+		if !ok {
+			return noLocation(id, at)
+		}
+		ids = append(ids, i)
+	}
+	s.ids = ids
+	return nil
+}
+
+func (s *samples) location(id uint64, at int) error {
+	i, ok := s.locationIDs.find(id)
+	if !ok {
+		return noLocation(id, at)
+	}
+	s.ids = append(s.ids, i)
+	return nil
+}
+
+func noLocation(id uint64, at int) error {
+	return malformed(at, "a sample in location %d, which does not exist", id)
+}
+
+func (s *samples) packedValues(pos, end int) error {
+	for pos < end {
+		v, next, err := uvarint(s.msg, pos, end)
+		if err != nil {
+			return err
+		}
+		s.values = append(s.values, int64(v))
+		pos = next
+	}
+	return nil
+}
+
+// checkValues checks the values of one sample and that no sum over the samples
+// up to here can overflow.
+func (s *samples) checkValues(values []int64, at int) error {
+	if len(values) != len(s.types) {
+		return malformed(at, "a sample with %d values for %d types", len(values), len(s.types))
+	}
+	for i, v := range values {
+		if v < 0 {
+			v = -v // the smallest int64 stays negative and is far over the limit below
+		}
+		if s.sums[i] += uint64(v); s.sums[i] > math.MaxInt64 {
+			return malformed(at, "the sum of the values exceeds 63 bits")
+		}
+	}
+	return nil
+}
+
+// stack returns the stack of the locations in s.ids, which become s.last.
+func (s *samples) stack(at int) (profile.StackID, error) {
+	ids, last := s.ids, s.last
+	n := len(ids)
+	if n*max(1, s.maxLines) > s.limits.Depth {
+		if err := s.checkDepth(ids, at); err != nil {
+			return 0, err
+		}
+	}
+	same, m := 0, len(last)
+	for same < n && same < m && ids[n-1-same] == last[m-1-same] {
+		same++
+	}
+	if len(s.lastAt) < n {
+		s.lastAt = append(s.lastAt, make([]profile.StackID, n-len(s.lastAt))...)
+	}
+	st := profile.NoStack
+	if same > 0 {
+		st = s.lastAt[same-1]
+	}
+	for k := same; k < n; k++ {
+		x := &s.extensions[ids[n-1-k]]
+		if x.parent != st {
+			if err := s.extend(x, ids[n-1-k], st, at); err != nil {
+				return 0, err
+			}
+		}
+		st = x.stack
+		s.lastAt[k] = st
+	}
+	s.last, s.ids = ids, last
+	return st, nil
+}
+
+func (s *samples) checkDepth(ids []int32, at int) error {
+	depth := 0
+	for _, i := range ids {
+		l := &s.locations[i]
+		depth += max(1, int(l.linesEnd-l.lines))
+	}
+	if depth > s.limits.Depth {
+		err := profile.TooLarge("stack deeper", int64(s.limits.Depth), "--max-depth")
+		return &profile.ParseError{Offset: int64(at), Err: err}
+	}
+	return nil
+}
+
+// extend calls location i from the stack parent, and remembers the result.
+func (s *samples) extend(x *extension, i int32, parent profile.StackID, at int) error {
+	if x.frames < 0 {
+		if err := s.resolve(x, i); err != nil {
+			return err
+		}
+	}
+	if err := s.spend(int(x.n), at); err != nil {
+		return err
+	}
+	st := parent
+	for _, fr := range s.frames[x.frames : x.frames+x.n] {
+		st = s.symbols.Stack(st, fr)
+	}
+	x.parent, x.stack = parent, st
+	return nil
+}
+
+// fill makes one table per value type of the rows.
+func (s *samples) fill(p *profile.Profile) {
+	types := len(p.Tables)
+	for i := range p.Tables {
+		n, labels, threads := 0, false, false
+		for row := range s.stacks {
+			if s.values[row*types+i] != 0 {
+				n++
+				labels = labels || row < len(s.labels) && s.labels[row] != 0
+				threads = threads || row < len(s.threads) && s.threads[row] != 0
+			}
+		}
+		t := &p.Tables[i]
+		t.Stack, t.Value = make([]profile.StackID, 0, n), make([]int64, 0, n)
+		if labels {
+			t.Labels = make([]profile.LabelsID, 0, n)
+		}
+		if threads {
+			t.Thread = make([]profile.ThreadID, 0, n)
+		}
+		for row, st := range s.stacks {
+			v := s.values[row*types+i]
+			if v == 0 {
+				continue
+			}
+			t.Add(st, v)
+			if labels {
+				t.Labels = append(t.Labels, s.labels[row])
+			}
+			if threads {
+				t.Thread = append(t.Thread, s.threads[row])
+			}
+		}
+	}
+}

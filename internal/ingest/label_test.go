@@ -1,0 +1,179 @@
+package ingest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dendroprof/dendro/testrun"
+)
+
+func TestFromPath(t *testing.T) {
+	for _, tt := range []struct{ path, group, benchmark string }{
+		{"shop/checkout.pb.gz", "shop", "checkout"},
+		{"a/b/json.orders.collapsed.gz", "b", "json.orders"},
+		{"cpu.folded", "", "cpu"},
+		{"./cpu.folded", "", "cpu"},
+		{"all.zip: nightly/sort.pb", "nightly", "sort"},
+		{"stdin", "", "stdin"},
+	} {
+		l := fromPath(tt.path)
+		if l.Group != tt.group || l.Benchmark != tt.benchmark {
+			t.Errorf("%s: group %q, benchmark %q; want %q, %q", tt.path, l.Group, l.Benchmark, tt.group, tt.benchmark)
+		}
+	}
+}
+
+func TestLayout(t *testing.T) {
+	for _, tt := range []struct {
+		layout, path string
+		want         Label
+	}{
+		{"{run}/{group}/{benchmark}.{ext}", "data/run-001/shop/json.orders.collapsed.gz",
+			Label{Group: "shop", Benchmark: "json.orders", Run: testrun.Run{Key: "run-001"}}},
+		{"{group}-{benchmark}/{date}_{*}.{ext}", "x/shop-cart/2026-11-20_42.pb.gz",
+			Label{Group: "shop", Benchmark: "cart", Run: testrun.Run{Date: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)}}},
+		{"{branch}/{commit}/{benchmark}.{type}.{ext}", "main/abc123/sort.alloc.folded",
+			Label{Benchmark: "sort", Type: "alloc", Run: testrun.Run{Branch: "main", Commit: "abc123"}}},
+		{"{run}.zip/{benchmark}.{ext}", "r7.zip: sort.pb",
+			Label{Benchmark: "sort", Run: testrun.Run{Key: "r7"}}},
+	} {
+		l, err := ParseLayout(tt.layout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := l.Label(tt.path)
+		if err != nil {
+			t.Errorf("%s on %s: %v", tt.layout, tt.path, err)
+		} else if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s on %s: %s", tt.layout, tt.path, d)
+		}
+	}
+	l, _ := ParseLayout("{run}/{benchmark}.{ext}")
+	if _, err := l.Label("a/b.txt.exe"); err == nil || !strings.Contains(err.Error(), "{run}/{benchmark}.{ext}") {
+		t.Errorf("a path that does not fit: %v", err)
+	}
+	for _, bad := range []string{"", "no fields", "{nonsense}/{run}"} {
+		if _, err := ParseLayout(bad); err == nil {
+			t.Errorf("layout %q is accepted", bad)
+		}
+	}
+}
+
+func TestLabelPrecedence(t *testing.T) {
+	flag := Label{Group: "flag", Run: testrun.Run{Commit: "c1", Attributes: map[string]string{"a": "1"}}}
+	file := Label{Group: "file", Benchmark: "b", Run: testrun.Run{Commit: "c2", Branch: "main", Attributes: map[string]string{"a": "2", "b": "3"}},
+		Metrics: []testrun.Metric{{Name: "time", Mean: 1}}}
+	got := flag.Or(file)
+	want := Label{Group: "flag", Benchmark: "b", Run: testrun.Run{Commit: "c1", Branch: "main", Attributes: map[string]string{"a": "1", "b": "3"}},
+		Metrics: []testrun.Metric{{Name: "time", Mean: 1}}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if len(flag.Run.Attributes) != 1 {
+		t.Error("Or changed its receiver")
+	}
+}
+
+func TestManifestAndSidecar(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	write("a.folded", "x 1\n")
+	write("a.folded.json", `{"run": "side", "metric": {"name": "time", "mean": 3, "unit": "ms"}}`)
+	sources, err := Expand([]string{dir}, nil)
+	if err != nil || len(sources) != 1 {
+		t.Fatalf("%d sources, %v", len(sources), err)
+	}
+	l := sources[0].Label
+	if l.Run.Key != "side" || len(l.Metrics) != 1 || l.Metrics[0].Better != testrun.Lower || !l.Metrics[0].Primary || sources[0].Named {
+		t.Errorf("sidecar: %+v", sources[0])
+	}
+
+	m := write("m.json", `[{"file": "a.folded", "run": "r1", "date": "2026-01-02T03:04:05+01:00", "attributes": {"k": "v"}},
+ {"run": "no file"}, {"file": "b", "date": "yesterday"}]`)
+	sources, err = ReadManifest(m)
+	if len(sources) != 1 || sources[0].Name != filepath.Join(dir, "a.folded") || !sources[0].Label.Run.Date.Equal(time.Date(2026, 1, 2, 2, 4, 5, 0, time.UTC)) {
+		t.Errorf("manifest: %+v", sources)
+	}
+	for _, want := range []string{"entry 2", "no file", "entry 3 (b)", "yesterday"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("manifest errors lack %q: %v", want, err)
+		}
+	}
+	bad := write("bad.json", "[\n {\"file\": }\n]")
+	if _, err := ReadManifest(bad); err == nil || !strings.Contains(err.Error(), "bad.json:2:") {
+		t.Errorf("the place of a mistake is missing: %v", err)
+	}
+	if _, err := Expand([]string{filepath.Join(dir, "nowhere"), filepath.Join(dir, "*.folded")}, nil); err == nil {
+		t.Error("a missing file is no error")
+	}
+}
+
+func TestParseMetric(t *testing.T) {
+	for text, want := range map[string]testrun.Metric{
+		"time=12.3ms":      {Name: "time", Mean: 12.3, Unit: "ms", Better: testrun.Lower},
+		"rate=5000 ops/s":  {Name: "rate", Mean: 5000, Unit: "ops/s", Better: testrun.Higher},
+		"size=-1e3":        {Name: "size", Mean: -1000, Better: testrun.Lower},
+		"time/op=12 ns/op": {Name: "time/op", Mean: 12, Unit: "ns/op", Better: testrun.Lower},
+	} {
+		got, err := ParseMetric(text)
+		if err != nil || got != want {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+	for _, bad := range []string{"", "time", "=3", "time=", "time=fast", "time=1e999"} {
+		if m, err := ParseMetric(bad); err == nil {
+			t.Errorf("%q is accepted: %+v", bad, m)
+		}
+	}
+}
+
+func TestReadMetrics(t *testing.T) {
+	goText := `goos: linux
+BenchmarkSort/size=10-8   	 1000	  100 ns/op	  48 B/op	 1 allocs/op
+BenchmarkSort/size=10-8   	 1000	  300 ns/op	  48 B/op	 1 allocs/op
+PASS`
+	jmh := `[{"benchmark": "org.x.Parser.parse", "mode": "thrpt", "params": {"size": "10"},
+ "primaryMetric": {"score": 12.5, "scoreUnit": "ops/ms"}, "secondaryMetrics": {"gc": {"score": "NaN", "scoreUnit": "B"}}}]`
+	csv := "\"Benchmark\",\"Mode\",\"Threads\",\"Samples\",\"Score\",\"Score Error (99.9%)\",\"Unit\"\n\"org.x.Parser.parse\",\"avgt\",1,5,3.5,0.1,\"us/op\"\n"
+	for _, tt := range []struct {
+		name, text, benchmark string
+		want                  []testrun.Metric
+	}{
+		{"go", goText, "Sort/size=10", []testrun.Metric{
+			{Name: "time/op", Mean: 200, Unit: "ns/op", Better: testrun.Lower, N: 2, Primary: true},
+			{Name: "B/op", Mean: 48, Unit: "B/op", Better: testrun.Lower, N: 2},
+			{Name: "allocs/op", Mean: 1, Unit: "allocs/op", Better: testrun.Lower, N: 2}}},
+		{"jmh", jmh, "Parser.parse:size=10", []testrun.Metric{{Name: "thrpt", Mean: 12.5, Unit: "ops/ms", Better: testrun.Higher, N: 1, Primary: true}}},
+		{"csv", csv, "parse", []testrun.Metric{{Name: "avgt", Mean: 3.5, Unit: "us/op", Better: testrun.Lower, N: 1, Primary: true}}},
+	} {
+		m, err := ReadMetrics(tt.name, strings.NewReader(tt.text))
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if d := cmp.Diff(tt.want, m.Of(tt.benchmark)); d != "" {
+			t.Errorf("%s: %s", tt.name, d)
+		}
+		if m.Of("other") != nil {
+			t.Errorf("%s: joined to another benchmark", tt.name)
+		}
+	}
+	for name, text := range map[string]string{
+		"empty": "", "prose": "hello\nworld\n", "json": `{"a": 1}`, "csv": "a,b\n1,2\n", "score": "benchmark,mean\nx,fast\n",
+	} {
+		if _, err := ReadMetrics(name, strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}

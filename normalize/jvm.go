@@ -1,0 +1,357 @@
+package normalize
+
+import (
+	"strings"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// jvmName applies the rules for names of a JVM once. The result is in dots.
+func jvmName(name string, kind profile.Kind) string {
+	if !suspicious(name, kind) {
+		return name
+	}
+	name = dropGenerated(name, kind)
+	if kind == profile.KindClass {
+		name = classDescriptor(name)
+	} else {
+		name = dropSignature(name, kind)
+	}
+	return dots(name, kind)
+}
+
+// suspicious is the cheap test that ordinary names fail, so that only one in
+// some is looked at closely: it asks for a character or word that every rule of
+// this file needs.
+func suspicious(name string, kind profile.Kind) bool {
+	if kind == profile.KindClass && name[0] == '[' {
+		return true
+	}
+	for i := range len(name) {
+		switch name[i] {
+		case '$', '/', '(', '+':
+			return true
+		case '0':
+			if i+1 < len(name) && name[i+1] == 'x' {
+				return true
+			}
+		case 'A':
+			if strings.HasPrefix(name[i:], "Accessor") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// generated is one kind of name that is made up while the program runs: a
+// marker that stays, and behind it a part that another run spells differently.
+type generated struct {
+	marker string
+	simple bool // only where a simple class name begins: `a.b.$Proxy1`, not `a.b.X$Proxy1`
+
+	// volatile returns how many bytes behind the marker stay and how many after
+	// them go. Nothing goes when what follows is not of the expected form.
+	volatile func(rest string) (keep, drop int)
+}
+
+// generatedNames are the kinds by the first byte of their marker, tried in order.
+// Evidence and prices are in docs/method/names.md.
+var generatedNames = [128][]generated{
+	'$': {
+		{marker: "$$Lambda", volatile: lambda},
+		{marker: "$Proxy", simple: true, volatile: number},
+		// ByteBuddy names what it makes by 8 random characters; agents and
+		// frameworks on top of it choose the word before them.
+		{marker: "$auxiliary", volatile: random}, // SkyWalking: X$$sw$auxiliary$815cqm1
+		{marker: "$ByteBuddy", volatile: random},
+		{marker: "$HibernateProxy", volatile: random},
+		{marker: "$MockitoMock", volatile: random},
+		// CGLIB, since Spring 6 and before.
+		{marker: "$$SpringCGLIB", volatile: counters},
+		{marker: "$$FastClass", volatile: counters},
+		{marker: "$$", volatile: cglib},
+	},
+	'L': {{marker: "LambdaForm$", volatile: lambdaForm}},
+	'G': {
+		{marker: "GeneratedMethodAccessor", simple: true, volatile: number},
+		{marker: "GeneratedConstructorAccessor", simple: true, volatile: number},
+		{marker: "GeneratedSerializationConstructorAccessor", simple: true, volatile: number},
+	},
+	// The package of proxies for interfaces that are not exported is numbered too.
+	'j': {
+		{marker: "jdk.proxy", simple: true, volatile: proxyPackage},
+		{marker: "jdk/proxy", simple: true, volatile: proxyPackage},
+	},
+	'_': {
+		{marker: "_$$_jvst", volatile: javassist},
+		{marker: "_$$_javassist", volatile: javassistOld},
+	},
+}
+
+// dropGenerated drops what every run spells differently: one pass from left to
+// right, without a copy when there is nothing.
+func dropGenerated(name string, kind profile.Kind) string {
+	var out []byte
+	from := 0 // what of name is not yet in out
+	// Outside of Java, `+` and an address may be an offset into a library. Only
+	// behind a `$` it is taken for that of a hidden class.
+	plus := kind == profile.KindJava || kind == profile.KindClass
+	for i := 0; i < len(name); {
+		keep, drop := 0, 0
+		switch c := name[i]; c {
+		case '.', '/':
+			drop = hidden(name[i:])
+		case '+':
+			if plus {
+				drop = hidden(name[i:])
+			}
+		case '$', 'L', 'G', 'j', '_':
+			plus = plus || c == '$'
+			keep, drop = generatedAt(name, i)
+		}
+		if drop == 0 || i+keep == 0 { // never the whole of a name
+			i++
+			continue
+		}
+		out = append(out, name[from:i+keep]...)
+		i += keep + drop
+		from = i
+	}
+	if from > 0 {
+		name = string(append(out, name[from:]...))
+	}
+	return dropCallSite(name)
+}
+
+// generatedAt returns how many bytes from i stay and how many behind them go.
+func generatedAt(name string, i int) (keep, drop int) {
+	kinds := generatedNames[name[i]]
+	for k := range kinds {
+		g := &kinds[k]
+		if !strings.HasPrefix(name[i:], g.marker) || g.simple && !startsSimple(name, i) {
+			continue
+		}
+		if keep, drop := g.volatile(name[i+len(g.marker):]); drop > 0 {
+			return len(g.marker) + keep, drop
+		}
+	}
+	return 0, 0
+}
+
+// lambda takes what the JVMs put behind $$Lambda, in any mix: the number `$14`
+// in order of linking, the address of the hidden class `.0x…`, `/0x…`, `+0x…`,
+// and an identity hash `/321142942`. `$*` is how the truth of simulated
+// histories writes "any number". A hex digest, as native images have, stays.
+func lambda(rest string) (keep, drop int) {
+	for drop < len(rest) {
+		s := rest[drop:]
+		n := 0
+		switch {
+		case strings.HasPrefix(s, "$*"):
+			n = 2
+		case s[0] == '$':
+			n = 1 + digits(s[1:])
+		case address(s) > 0:
+			n = address(s)
+		case s[0] == '/':
+			n = 1 + digits(s[1:])
+		}
+		if n < 2 || !ends(s[n:]) {
+			break
+		}
+		drop += n
+	}
+	return 0, drop
+}
+
+// lambdaForm takes what follows LambdaForm$MH and its relatives.
+func lambdaForm(rest string) (keep, drop int) {
+	for keep < len(rest) && 'A' <= rest[keep] && rest[keep] <= 'Z' {
+		keep++
+	}
+	if keep == 0 || strings.HasPrefix(rest[keep:], "$") {
+		return 0, 0
+	}
+	_, drop = lambda(rest[keep:])
+	return keep, drop
+}
+
+// hidden takes the address that ends the name of a hidden class, separated by
+// `.`, `/` or `+`, and an identity hash behind it. It must end a class name, or
+// it is something else: a template argument, a longer word.
+func hidden(rest string) int {
+	n := address(rest)
+	if n < len(".0x")+6 || !ends(rest[n:]) {
+		return 0
+	}
+	if s := rest[n:]; strings.HasPrefix(s, "/") {
+		if d := digits(s[1:]); d > 0 && ends(s[1+d:]) {
+			n += 1 + d
+		}
+	}
+	return n
+}
+
+// number takes a number that ends a class name.
+func number(rest string) (keep, drop int) {
+	if n := digits(rest); ends(rest[n:]) {
+		return 0, n
+	}
+	return 0, 0
+}
+
+// proxyPackage takes the number of jdk.proxy2 when a proxy class follows.
+func proxyPackage(rest string) (keep, drop int) {
+	n := digits(rest)
+	if s := rest[n:]; strings.HasPrefix(s, ".$Proxy") || strings.HasPrefix(s, "/$Proxy") {
+		return 0, n
+	}
+	return 0, 0
+}
+
+// random takes `$` and a word, again and again, but not the word auxiliary:
+// that is a marker of its own.
+func random(rest string) (keep, drop int) {
+	for strings.HasPrefix(rest[drop:], "$") {
+		s := rest[drop+1:]
+		n := alphanumeric(s)
+		if n == 0 || s[:n] == "auxiliary" || !ends(s[n:]) {
+			break
+		}
+		drop += 1 + n
+	}
+	return 0, drop
+}
+
+// counters takes `$$` and a number, again and again.
+func counters(rest string) (keep, drop int) {
+	for strings.HasPrefix(rest[drop:], "$$") {
+		n := digits(rest[drop+2:])
+		if n == 0 || !ends(rest[drop+2+n:]) {
+			break
+		}
+		drop += 2 + n
+	}
+	return 0, drop
+}
+
+// cglib takes the hash of `$$EnhancerBySpringCGLIB$$1a2b`, a number behind it
+// that avoids clashes (`_2`), and the same of FastClassBy… and KeyFactoryBy….
+func cglib(rest string) (keep, drop int) {
+	for keep < len(rest) && letter(rest[keep]) {
+		keep++
+	}
+	if !strings.Contains(rest[:keep], "By") {
+		return 0, 0
+	}
+	for strings.HasPrefix(rest[keep+drop:], "$$") {
+		s := rest[keep+drop+2:]
+		n := hexDigits(s)
+		if n == 0 {
+			break
+		}
+		if s[n:] != "" && s[n] == '_' {
+			n += 1 + digits(s[n+1:])
+		}
+		if !ends(s[n:]) {
+			break
+		}
+		drop += 2 + n
+	}
+	return keep, drop
+}
+
+// javassist takes the class hash and the counter of X_$$_jvst1a2_3.
+func javassist(rest string) (keep, drop int) {
+	n := hexDigits(rest)
+	if n == 0 || !strings.HasPrefix(rest[n:], "_") {
+		return 0, 0
+	}
+	m := hexDigits(rest[n+1:])
+	if m == 0 || !ends(rest[n+1+m:]) {
+		return 0, 0
+	}
+	return 0, n + 1 + m
+}
+
+// javassistOld takes the counter of X_$$_javassist_3.
+func javassistOld(rest string) (keep, drop int) {
+	if !strings.HasPrefix(rest, "_") {
+		return 0, 0
+	}
+	if n := digits(rest[1:]); n > 0 && ends(rest[1+n:]) {
+		return 0, 1 + n
+	}
+	return 0, 0
+}
+
+// dropCallSite drops the counter of a Groovy call site. Its class is the class
+// and the method called, `java_util_List$iterator$7.call`: for a class of the
+// program that looks like any anonymous class in a method, so the counter goes
+// only where the prefix or the method says that it is a call site.
+func dropCallSite(name string) string {
+	dot := strings.LastIndexByte(name, '.')
+	class := name
+	if dot >= 0 {
+		class = name[:dot]
+	}
+	n := len(class)
+	for n > 0 && digit(class[n-1]) {
+		n--
+	}
+	if n == len(class) || n < 2 || class[n-1] != '$' || !strings.Contains(class[:n-1], "$") {
+		return name
+	}
+	site := strings.HasPrefix(class, "java_")
+	if dot >= 0 {
+		switch name[dot+1:] {
+		case "callStatic", "callCurrent", "callConstructor":
+			site = true
+		}
+	}
+	if !site {
+		return name
+	}
+	return class[:n-1] + name[len(class):]
+}
+
+// startsSimple reports whether a simple class name begins at i.
+func startsSimple(name string, i int) bool {
+	return i == 0 || name[i-1] == '.' || name[i-1] == '/'
+}
+
+// address returns the length of a separator and a hexadecimal number, or 0.
+func address(s string) int {
+	if len(s) < 4 || s[0] != '.' && s[0] != '/' && s[0] != '+' || s[1] != '0' || s[2] != 'x' {
+		return 0
+	}
+	if n := hexDigits(s[3:]); n > 0 {
+		return 3 + n
+	}
+	return 0
+}
+
+// ends reports whether a word ends before s.
+func ends(s string) bool {
+	return s == "" || s[0] < 0x80 && s[0] != '_' && !letter(s[0]) && !digit(s[0])
+}
+
+func digits(s string) int { return run(s, digit) }
+func hexDigits(s string) int {
+	return run(s, func(c byte) bool { return digit(c) || 'a' <= c && c <= 'f' })
+}
+func alphanumeric(s string) int { return run(s, func(c byte) bool { return digit(c) || letter(c) }) }
+
+// run returns how many bytes at the beginning of s are of one sort.
+func run(s string, is func(byte) bool) int {
+	n := 0
+	for n < len(s) && is(s[n]) {
+		n++
+	}
+	return n
+}
+
+func digit(c byte) bool  { return '0' <= c && c <= '9' }
+func upper(c byte) bool  { return 'A' <= c && c <= 'Z' }
+func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

@@ -1,0 +1,41 @@
+package normalize
+
+import "strings"
+
+// withFile returns the name of a script function with its file: neither
+// `(anonymous)` nor `render` says which function it is, and there are no
+// qualified names to fall back on. Lines are left out, they move with every edit.
+func withFile(name, file string) string {
+	if file == "" {
+		return name
+	}
+	suffix := " (" + file + ")"
+	if strings.HasSuffix(name, suffix) {
+		return name
+	}
+	return name + suffix
+}
+
+// anonymous reports whether a name says nothing in any scripting language.
+func anonymous(name string) bool {
+	switch name {
+	case "(anonymous)", "<anonymous>", "anonymous", "<lambda>", "<module>", "{closure}":
+		return true
+	}
+	return false
+}
+
+// scriptFile reports whether a file is source code of a scripting language.
+// Readers of formats that do not tell languages apart leave the kind unknown;
+// the same function has to get the same name from all of them.
+func scriptFile(file string) bool {
+	dot := strings.LastIndexByte(file, '.')
+	if dot < 0 {
+		return false
+	}
+	switch file[dot+1:] {
+	case "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "vue", "svelte", "py", "pyx", "rb", "erb", "php", "phtml":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,248 @@
+package duckdb
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// catalog holds in memory what is known of benchmarks, runs, metrics and
+// profiles: everything but values. It mirrors what is committed.
+type catalog struct {
+	mu       sync.Mutex
+	rules    string
+	benches  map[testrun.Benchmark]int32
+	runs     map[string]runEntry
+	metrics  map[pair][]testrun.Metric // primary first, then by name
+	profiles map[store.ProfileID]*entry
+	next     counters
+
+	list []store.Profile // of all profiles by date, run, import; nil: to be made
+}
+
+// counters are the ids to be given next.
+type counters struct{ bench, run, profile, source int32 }
+
+type runEntry struct {
+	id  int32
+	run testrun.Run
+}
+
+// pair is what metrics belong to: ids of a benchmark and a run.
+type pair struct{ bench, run int32 }
+
+// entry is a stored profile. Of p.Run only the key is set, and no metrics: these
+// belong to the run and may change. P.Seq is the dense id of the profile's rows.
+type entry struct {
+	p          store.Profile
+	bench, run int32
+	source     int32 // id in table source, or noSource
+}
+
+const noSource = int32(-1)
+
+func (e *entry) id() int32 { return int32(e.p.Seq) }
+
+// all returns all profiles in the order of store.Query.Filter, to be read only.
+func (cat *catalog) all() []store.Profile {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	if cat.list == nil {
+		runs := make(map[int32]testrun.Run, len(cat.runs))
+		for _, r := range cat.runs {
+			runs[r.id] = r.run
+		}
+		cat.list = make([]store.Profile, 0, len(cat.profiles))
+		for _, e := range cat.profiles {
+			p := e.p
+			p.Run, p.Metrics = runs[e.run], cat.metrics[pair{e.bench, e.run}]
+			cat.list = append(cat.list, p)
+		}
+		slices.SortFunc(cat.list, func(a, b store.Profile) int {
+			return cmp.Or(a.Run.Date.Compare(b.Run.Date), cmp.Compare(a.Run.Key, b.Run.Key), cmp.Compare(a.Seq, b.Seq))
+		})
+	}
+	return cat.list
+}
+
+// count fills in what a store holds.
+func (cat *catalog) count(info *store.Info) {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	info.Rules = cat.rules
+	info.Benchmarks, info.Runs, info.Profiles = int64(len(cat.benches)), int64(len(cat.runs)), int64(len(cat.profiles))
+}
+
+// bench returns the id of a benchmark.
+func (cat *catalog) bench(b testrun.Benchmark) int32 {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	return cat.benches[b]
+}
+
+// entry returns a stored profile, or nil.
+func (cat *catalog) entry(id store.ProfileID) *entry {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	return cat.profiles[id]
+}
+
+// change applies f, which brings the catalog to what was committed.
+func (cat *catalog) change(f func()) {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	f()
+	cat.list = nil
+}
+
+// load reads the catalogs from the file.
+func (cat *catalog) load(c *conn) error {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	cat.rules, cat.list, cat.next = "", nil, counters{}
+	cat.benches, cat.runs = map[testrun.Benchmark]int32{}, map[string]runEntry{}
+	cat.metrics, cat.profiles = map[pair][]testrun.Metric{}, map[store.ProfileID]*entry{}
+	benches, keys := map[int32]testrun.Benchmark{}, map[int32]string{}
+	for _, q := range []struct {
+		sql  string
+		each func(chunk) error
+	}{
+		{"SELECT key, value FROM meta", cat.loadMeta},
+		{"SELECT id, grp, name FROM benchmark", func(ch chunk) error { return cat.loadBenchmarks(ch, benches) }},
+		{"SELECT id, key, date, commit_id, branch, repository, machine, attributes FROM run", func(ch chunk) error { return cat.loadRuns(ch, keys) }},
+		{"SELECT bench, run, name, mean, unit, better, n, is_primary FROM metric", cat.loadMetrics},
+		{"SELECT max(id) FROM source", func(ch chunk) error {
+			if ch.valid(0).at(0) {
+				cat.next.source = column[int32](ch, 0)[0] + 1
+			}
+			return nil
+		}},
+		{`SELECT id, uid, bench, run, type, unit, scale, period, period_unit, period_name, original, profiler, version,
+			duration, samples, sum, nodes, hash, file, source FROM profile`, func(ch chunk) error { return cat.loadProfiles(ch, benches, keys) }},
+	} {
+		if err := c.once(context.Background(), q.sql, q.each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (cat *catalog) loadMeta(ch chunk) error {
+	keys, values := ch.texts(0), ch.texts(1)
+	for i, k := range keys {
+		if k == metaRules {
+			cat.rules = values[i]
+		}
+	}
+	return nil
+}
+
+func (cat *catalog) loadBenchmarks(ch chunk, byID map[int32]testrun.Benchmark) error {
+	groups, names := ch.texts(1), ch.texts(2)
+	for i, id := range column[int32](ch, 0) {
+		b := testrun.Benchmark{Group: groups[i], Name: names[i]}
+		cat.benches[b], byID[id] = id, b
+		cat.next.bench = max(cat.next.bench, id+1)
+	}
+	return nil
+}
+
+func (cat *catalog) loadRuns(ch chunk, keyOf map[int32]string) error {
+	keys, dates, dated, attributes := ch.texts(1), column[int64](ch, 2), ch.valid(2), ch.textMaps(7)
+	commits, branches, repositories, machines := ch.texts(3), ch.texts(4), ch.texts(5), ch.texts(6)
+	for i, id := range column[int32](ch, 0) {
+		r := testrun.Run{Key: keys[i], Commit: commits[i], Branch: branches[i], Repository: repositories[i], Machine: machines[i], Attributes: attributes[i]}
+		if dated.at(i) {
+			r.Date = time.Unix(0, dates[i]).UTC()
+		}
+		cat.runs[r.Key], keyOf[id] = runEntry{id, r}, r.Key
+		cat.next.run = max(cat.next.run, id+1)
+	}
+	return nil
+}
+
+func (cat *catalog) loadMetrics(ch chunk) error {
+	benches, runs := column[int32](ch, 0), column[int32](ch, 1)
+	names, means, units, better := ch.texts(2), column[float64](ch, 3), ch.texts(4), ch.texts(5)
+	ns, primary := column[int64](ch, 6), column[bool](ch, 7)
+	for i := range names {
+		at := pair{benches[i], runs[i]}
+		cat.metrics[at] = withMetric(cat.metrics[at], testrun.Metric{Name: names[i], Mean: means[i], Unit: units[i],
+			Better: testrun.Better(better[i]), N: int(ns[i]), Primary: primary[i]})
+	}
+	return nil
+}
+
+// withMetric returns a list with m in the place of its namesake.
+func withMetric(list []testrun.Metric, m testrun.Metric) []testrun.Metric {
+	list = slices.DeleteFunc(slices.Clone(list), func(have testrun.Metric) bool { return have.Name == m.Name })
+	list = append(list, m)
+	slices.SortFunc(list, func(a, b testrun.Metric) int {
+		if a.Primary != b.Primary {
+			if a.Primary {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	return list
+}
+
+func (cat *catalog) loadProfiles(ch chunk, benches map[int32]testrun.Benchmark, runs map[int32]string) error {
+	uids, bench, run := ch.texts(1), column[int32](ch, 2), column[int32](ch, 3)
+	types, units, scales, periods := ch.texts(4), ch.texts(5), column[int32](ch, 6), column[int64](ch, 7)
+	periodUnits, periodNames, originals := ch.texts(8), ch.texts(9), ch.texts(10)
+	profilers, versions, durations := ch.texts(11), ch.texts(12), column[int64](ch, 13)
+	samples, sums, nodes := column[int64](ch, 14), column[int64](ch, 15), column[int32](ch, 16)
+	hashes, files, sources := ch.texts(17), ch.texts(18), column[int32](ch, 19)
+	for i, id := range column[int32](ch, 0) {
+		b, ok := benches[bench[i]]
+		key, is := runs[run[i]]
+		if !ok || !is {
+			return corruptf("profile %s has no benchmark or run", uids[i])
+		}
+		e := &entry{bench: bench[i], run: run[i], source: sources[i], p: store.Profile{
+			ID: store.ProfileID(uids[i]), Benchmark: b, Run: testrun.Run{Key: key},
+			Type: profile.ValueType{Name: types[i], Unit: units[i], Scale: int(scales[i]), Period: periods[i],
+				PeriodUnit: periodUnits[i], PeriodName: periodNames[i], Original: originals[i]},
+			Profiler: profilers[i], ProfilerVersion: versions[i], Duration: time.Duration(durations[i]),
+			Samples: samples[i], Sum: sums[i], Nodes: int(nodes[i]), Hash: hashes[i], File: files[i],
+			HasSource: sources[i] != noSource, Seq: int64(id),
+		}}
+		cat.profiles[e.p.ID] = e
+		cat.next.profile = max(cat.next.profile, id+1)
+	}
+	return nil
+}
+
+// detached returns a profile that shares nothing with the catalog.
+func detached(p store.Profile) store.Profile {
+	p.Run.Attributes = maps.Clone(p.Run.Attributes)
+	p.Metrics = slices.Clone(p.Metrics)
+	return p
+}
+
+// addHashes is the hash of a profile that is the sum of several: the same in
+// whatever order they came, and that of none of them.
+func addHashes(a string, b profile.Hash) string {
+	sum, err := hex.DecodeString(a)
+	if err != nil || len(sum) != len(b) {
+		return b.String()
+	}
+	carry := 0
+	for i := len(b) - 1; i >= 0; i-- {
+		carry += int(sum[i]) + int(b[i])
+		sum[i] = byte(carry)
+		carry >>= 8
+	}
+	return hex.EncodeToString(sum)
+}

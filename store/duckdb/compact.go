@@ -1,0 +1,267 @@
+package duckdb
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Compact implements store.Writer. It writes everything that a profile needs to
+// a new file beside the old one, paths and functions numbered densely and the
+// rows of functions ordered by benchmark, function and profile, and then renames
+// it: whenever the process dies, one of the two is whole and has the name.
+func (s *Store) Compact(ctx context.Context) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	err := s.writable()
+	s.leave()
+	if err != nil {
+		return err
+	}
+	next := s.path + ".compact"
+	removeDatabase(next)
+	defer removeDatabase(next)
+	return s.external(func(c *conn) error {
+		return s.rewrite(ctx, c, next)
+	}, func() error { return replaceDatabase(s.path, next) })
+}
+
+// external runs f on an instance that may touch other files, which the store's
+// own must not, and done between closing that instance and opening the usual
+// one. The store belongs to it alone meanwhile.
+func (s *Store) external(f func(c *conn) error, done func() error) error {
+	return s.exclusive(func() error {
+		s.closeInstance()
+		in, err := openInstance(s.path, s.opts.ReadOnly, true, s.opts)
+		if err == nil {
+			s.in = in
+			err = s.with(func(c *conn) error {
+				if err := registerDecoders(c, s.self); err != nil {
+					return err
+				}
+				return f(c)
+			})
+			in.close()
+		}
+		if err == nil && done != nil {
+			err = done()
+		}
+		if again := s.reopen(); again != nil {
+			return again
+		}
+		return translate(s.path, err)
+	})
+}
+
+// quoted returns a text as a literal of SQL.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// rewrite fills the database next.
+func (s *Store) rewrite(ctx context.Context, c *conn, next string) error {
+	v, err := s.dict.reader(c)
+	if err != nil {
+		return err
+	}
+	r := &rewriter{ctx: ctx, c: c, v: v}
+	for _, p := range s.cat.all() {
+		r.profiles = append(r.profiles, int32(p.Seq))
+	}
+	slices.Sort(r.profiles)
+	if err := r.number(); err != nil {
+		return err
+	}
+	if err := c.exec("ATTACH " + quoted(next) + " AS fresh"); err != nil {
+		return err
+	}
+	if err := createTables(c, "fresh."); err != nil {
+		return err
+	}
+	for _, step := range []func() error{r.copyTables, r.writeFunctions, r.writePaths, r.copyByFunction, r.writeTrees} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	c.dropAppenders() // they hold on to the attached database
+	if err := c.exec("CHECKPOINT fresh"); err != nil {
+		return err
+	}
+	return c.exec("DETACH fresh")
+}
+
+// rewriter copies a store into the attached database fresh.
+type rewriter struct {
+	ctx      context.Context
+	c        *conn
+	v        *view
+	profiles []int32 // ids, ascending
+
+	path, fn           []int32 // new ids; -1: not used
+	oldPaths, oldFuncs []int32 // by new id
+}
+
+// eachBlob calls f with all rows of a table of blobs, in order.
+func (r *rewriter) eachBlob(table, columns string, f func(ch chunk) error) error {
+	for part := range slices.Chunk(r.profiles, 256) {
+		sql := fmt.Sprintf("SELECT profile, paths%s FROM %s WHERE profile BETWEEN %d AND %d ORDER BY profile", columns, table, part[0], part[len(part)-1])
+		if err := r.c.once(r.ctx, sql, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// number gives new ids to the paths and functions in use. The order stays, so
+// that vectors stay ascending and parents before children.
+func (r *rewriter) number() error {
+	used := make([]bool, len(r.v.rec))
+	parent, item := r.v.forest.Paths.Parent, r.v.forest.Paths.Item
+	var buf calltree.Vector
+	for _, table := range []string{"tree", "tree_mode"} {
+		err := r.eachBlob(table, "", func(ch chunk) (err error) {
+			col := column[text](ch, 1)
+			for i := range col {
+				if buf, err = decodeVector(col[i].bytes(), len(used), buf); err != nil {
+					return err
+				}
+				for _, p := range buf.Nodes {
+					for ; p != calltree.NoNode && !used[p]; p = parent[p] {
+						used[p] = true
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	usedFn := make([]bool, len(r.v.functions))
+	for p, is := range used {
+		if is {
+			usedFn[item[p]] = true
+		}
+	}
+	r.path, r.oldPaths = renumber(used)
+	r.fn, r.oldFuncs = renumber(usedFn)
+	return nil
+}
+
+// renumber counts the things in use.
+func renumber(used []bool) (newID, old []int32) {
+	newID = make([]int32, len(used))
+	for id, is := range used {
+		newID[id] = -1
+		if is {
+			newID[id] = int32(len(old))
+			old = append(old, int32(id))
+		}
+	}
+	return newID, old
+}
+
+func (r *rewriter) copyTables() error {
+	return r.c.exec(`DELETE FROM fresh.meta; INSERT INTO fresh.meta SELECT * FROM meta;
+		INSERT INTO fresh.benchmark SELECT * FROM benchmark ORDER BY id;
+		INSERT INTO fresh.run SELECT * FROM run ORDER BY id;
+		INSERT INTO fresh.metric SELECT * FROM metric ORDER BY bench, run, name;
+		INSERT INTO fresh.profile SELECT * FROM profile ORDER BY id;
+		INSERT INTO fresh.source SELECT * FROM source ORDER BY id;`)
+}
+
+func (r *rewriter) writeFunctions() error {
+	ids := make([]int32, len(r.oldFuncs))
+	for i := range ids {
+		ids[i] = int32(i)
+	}
+	return appendFunctions(r.c, "fresh", r.oldFuncs, func(id int32) *profile.Function { return &r.v.functions[id] }, ids)
+}
+
+func (r *rewriter) writePaths() error {
+	n := len(r.oldPaths)
+	cols := make([][]int32, 6)
+	for i := range cols {
+		cols[i] = make([]int32, n)
+	}
+	id, parent, fn, depth, rec, recd := cols[0], cols[1], cols[2], cols[3], cols[4], cols[5]
+	of := func(old int32) int32 {
+		if old == calltree.NoNode {
+			return old
+		}
+		return r.path[old]
+	}
+	for i, old := range r.oldPaths {
+		id[i], parent[i], rec[i] = int32(i), of(r.v.forest.Paths.Parent[old]), of(r.v.rec[old])
+		fn[i] = r.fn[r.v.forest.Paths.Item[old]]
+		if parent[i] >= 0 {
+			depth[i] = depth[parent[i]] + 1
+		}
+		if rec[i] >= 0 {
+			recd[i] = depth[i] - depth[rec[i]]
+		}
+	}
+	return r.c.appendTo("fresh", "call_path", n, id, parent, fn, depth, rec, recd)
+}
+
+// copyByFunction copies what refers to functions, with their new ids.
+func (r *rewriter) copyByFunction() error {
+	if err := r.c.exec("CREATE TEMP TABLE renumbered(old INTEGER, new INTEGER)"); err != nil {
+		return err
+	}
+	ids := make([]int32, len(r.oldFuncs))
+	for i := range ids {
+		ids[i] = int32(i)
+	}
+	if err := r.c.appendTo("temp", "renumbered", len(ids), r.oldFuncs, ids); err != nil {
+		return err
+	}
+	for _, sql := range []string{
+		`INSERT INTO fresh.fn_sample SELECT bench, profile, new AS fn, self, total FROM fn_sample JOIN renumbered ON old = fn ORDER BY bench, new, profile`,
+		`INSERT INTO fresh.raw_name SELECT grp, new, name FROM raw_name JOIN renumbered ON old = fn ORDER BY grp, new`,
+	} {
+		if err := r.c.once(r.ctx, sql, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeTrees writes the vectors over the new numbers.
+func (r *rewriter) writeTrees() error {
+	var buf calltree.Vector
+	var ids []int32
+	var list [][]byte
+	fill := func(ch chunk) (err error) {
+		ids, list = slices.Clone(column[int32](ch, 0)), list[:0]
+		col := column[text](ch, 1)
+		for i := range col {
+			if buf, err = decodeVector(col[i].bytes(), len(r.path), buf); err != nil {
+				return err
+			}
+			for k, p := range buf.Nodes {
+				buf.Nodes[k] = r.path[p]
+			}
+			list = append(list, appendVector(nil, buf.Nodes, buf.Self))
+		}
+		return nil
+	}
+	err := r.eachBlob("tree", "", func(ch chunk) error {
+		if err := fill(ch); err != nil {
+			return err
+		}
+		return r.c.appendTo("fresh", "tree", len(ids), ids, list)
+	})
+	if err != nil {
+		return err
+	}
+	return r.eachBlob("tree_mode", ", mode", func(ch chunk) error {
+		if err := fill(ch); err != nil {
+			return err
+		}
+		return r.c.appendTo("fresh", "tree_mode", len(ids), ids, slices.Clone(column[uint8](ch, 2)), list)
+	})
+}

@@ -1,0 +1,358 @@
+package duckdb
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"weak"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/prefixtree"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// dictionary is the store's forest: functions and call paths by their ids in
+// the file. It has two faces. Readers get a view of what is committed; the one
+// writer has the same columns with hash tables and adds to them behind the end
+// of every view. Nothing is loaded before it is needed.
+type dictionary struct {
+	mu    sync.Mutex
+	names *names // committed functions; nil: not loaded
+	view  *view  // committed functions and paths; nil: not loaded or outdated
+
+	parent, item, rec []int32 // committed paths; nil: not loaded
+	loaded            bool
+
+	w *writer // nil: to be made of the committed columns
+}
+
+// names are the committed functions.
+type names struct {
+	functions []profile.Function
+
+	once sync.Once
+	ids  map[string]int32
+	rank []int32 // in byte order of names
+}
+
+// view is the committed forest for readers.
+type view struct {
+	*names
+	forest *calltree.Forest // without hash tables: it can be cut, not grown
+	rec    []int32
+}
+
+// index makes the look-up tables of names at their first use.
+func (n *names) index() {
+	n.once.Do(func() {
+		n.ids = make(map[string]int32, len(n.functions))
+		order := make([]int32, len(n.functions))
+		for id := range n.functions {
+			n.ids[n.functions[id].Name] = int32(id)
+			order[id] = int32(id)
+		}
+		slices.SortFunc(order, func(a, b int32) int { return strings.Compare(n.functions[a].Name, n.functions[b].Name) })
+		n.rank = make([]int32, len(order))
+		for r, id := range order {
+			n.rank[id] = int32(r)
+		}
+	})
+}
+
+// reset forgets everything.
+func (d *dictionary) reset() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.names, d.view, d.parent, d.item, d.rec, d.loaded, d.w = nil, nil, nil, nil, nil, false, nil
+}
+
+// functionNames returns the committed functions.
+func (d *dictionary) functionNames(c *conn) (*names, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.loadNames(c)
+}
+
+// reader returns the committed forest.
+func (d *dictionary) reader(c *conn) (*view, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.loadView(c)
+}
+
+func (d *dictionary) loadNames(c *conn) (*names, error) {
+	if d.names != nil {
+		return d.names, nil
+	}
+	var list []profile.Function
+	var ids []int32
+	err := c.once(context.Background(), "SELECT id, name, kind, module, file, start_line, start_column, language, system_name FROM fn", func(ch chunk) error {
+		name, kind, module, file := ch.texts(1), column[uint8](ch, 2), ch.texts(3), ch.texts(4)
+		line, col, language, system := column[int32](ch, 5), column[int32](ch, 6), ch.texts(7), ch.texts(8)
+		ids = append(ids, column[int32](ch, 0)...)
+		for i := range name {
+			list = append(list, profile.Function{Name: name[i], Kind: profile.Kind(kind[i]), Module: module[i], File: file[i],
+				StartLine: line[i], Column: col[i], Language: language[i], SystemName: system[i]})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	functions := make([]profile.Function, len(list))
+	for i, id := range ids {
+		if id < 0 || int(id) >= len(list) || functions[id].Name != "" {
+			return nil, corruptf("function %d of %d", id, len(list))
+		}
+		functions[id] = list[i]
+	}
+	d.names = &names{functions: functions}
+	return d.names, nil
+}
+
+func (d *dictionary) loadView(c *conn) (*view, error) {
+	if d.view != nil {
+		return d.view, nil
+	}
+	n, err := d.loadNames(c)
+	if err != nil {
+		return nil, err
+	}
+	if !d.loaded {
+		if err := d.loadPaths(c, len(n.functions)); err != nil {
+			return nil, err
+		}
+	}
+	d.view = &view{names: n, rec: d.rec, forest: &calltree.Forest{
+		Functions: n.functions,
+		Paths:     prefixtree.Tree{Parent: d.parent, Item: d.item},
+	}}
+	return d.view, nil
+}
+
+// loadPaths reads call_path chunk by chunk straight into columns.
+func (d *dictionary) loadPaths(c *conn, functions int) error {
+	count := int64(0)
+	if err := c.once(context.Background(), "SELECT count(*) FROM call_path", func(ch chunk) error {
+		count = column[int64](ch, 0)[0]
+		return nil
+	}); err != nil {
+		return err
+	}
+	parent, item, rec := make([]int32, count), make([]int32, count), make([]int32, count)
+	for p := range item {
+		item[p] = -1
+	}
+	err := c.once(context.Background(), "SELECT id, parent, fn, rec FROM call_path", func(ch chunk) error {
+		up, fn, r := column[int32](ch, 1), column[int32](ch, 2), column[int32](ch, 3)
+		for i, id := range column[int32](ch, 0) {
+			if id < 0 || int64(id) >= count || item[id] >= 0 || up[i] < -1 || up[i] >= id || fn[i] < 0 || int(fn[i]) >= functions || r[i] < -1 || r[i] >= id {
+				return corruptf("call path %d of %d: parent %d, function %d", id, count, up[i], fn[i])
+			}
+			parent[id], item[id], rec[id] = up[i], fn[i], r[i]
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if slices.Contains(item, -1) {
+		return corruptf("call paths are missing")
+	}
+	d.parent, d.item, d.rec, d.loaded = parent, item, rec, true
+	return nil
+}
+
+// writer grows the dictionary within one transaction after the other. It
+// belongs to whoever holds Store.write.
+type writer struct {
+	functions []profile.Function
+	ids       map[string]int32
+	paths     prefixtree.Tree
+	rec       []int32
+
+	committed, committedFns int // what of it is in the file
+	changedFns              map[int32]bool
+	shared                  bool // functions is read by views: copy before a change
+
+	raw map[string]map[int32]bool // group: functions with an example of a raw name
+
+	translations map[weak.Pointer[calltree.Forest]]*translation
+}
+
+// translation remembers for each path and function of an importer's forest the
+// one of the store, plus one; 0 is not known yet. Forest ids never change their
+// meaning, so each path is looked up once in the life of a forest.
+type translation struct {
+	path, fn []int32
+}
+
+// writer returns the writer's face, made of the committed columns at first.
+func (d *dictionary) writer(c *conn) (*writer, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.w != nil {
+		return d.w, nil
+	}
+	v, err := d.loadView(c)
+	if err != nil {
+		return nil, err
+	}
+	v.index()
+	w := &writer{functions: slices.Clip(v.functions), ids: make(map[string]int32, len(v.ids)), rec: slices.Clip(v.rec),
+		committed: len(d.item), committedFns: len(v.functions), shared: true,
+		changedFns: map[int32]bool{}, translations: map[weak.Pointer[calltree.Forest]]*translation{}}
+	for name, id := range v.ids {
+		w.ids[name] = id
+	}
+	w.paths.Load(slices.Clip(d.parent), slices.Clip(d.item))
+	d.w = w
+	return w, nil
+}
+
+// commit makes what the writer added visible.
+func (d *dictionary) commit() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w := d.w
+	if len(w.functions) != w.committedFns || len(w.changedFns) > 0 {
+		d.names, d.view = &names{functions: slices.Clip(w.functions)}, nil
+		w.committedFns, w.shared = len(w.functions), true
+		clear(w.changedFns)
+	}
+	if n := w.paths.Len(); n != w.committed {
+		d.parent, d.item, d.rec, d.view = w.paths.Parent[:n:n], w.paths.Item[:n:n], w.rec[:n:n], nil
+		w.committed = n
+	}
+}
+
+// rollback forgets what the writer added.
+func (d *dictionary) rollback() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.w = nil
+}
+
+// translation returns the memory of a forest. Forests that are gone are
+// forgotten when a new one comes.
+func (w *writer) translation(f *calltree.Forest) *translation {
+	key := weak.Make(f.Origin())
+	t := w.translations[key]
+	if t == nil {
+		for k := range w.translations {
+			if k.Value() == nil {
+				delete(w.translations, k)
+			}
+		}
+		t = &translation{}
+		w.translations[key] = t
+	}
+	t.path, t.fn = extended(t.path, f.Paths.Len()), extended(t.fn, len(f.Functions))
+	return t
+}
+
+// translate replaces the paths of v, which are f's, by the store's, and interns
+// those that are new. The result is in the memory of buf.
+func (w *writer) translate(t *translation, f *calltree.Forest, nodes, buf []int32) []int32 {
+	buf = grown(buf, len(nodes))
+	for i, p := range nodes {
+		id := t.path[p]
+		if id == 0 {
+			id = w.intern(t, f, p)
+		}
+		buf[i] = id - 1
+	}
+	return buf
+}
+
+// intern takes in a path and those of its ancestors that are not known yet. It
+// returns its id plus one.
+func (w *writer) intern(t *translation, f *calltree.Forest, p int32) int32 {
+	var pending [64]int32
+	stack := pending[:0]
+	x := p
+	for ; x != calltree.NoNode && t.path[x] == 0; x = f.Paths.Parent[x] {
+		stack = append(stack, x)
+	}
+	parent := calltree.NoNode
+	if x != calltree.NoNode {
+		parent = t.path[x] - 1
+	}
+	for _, x := range slices.Backward(stack) {
+		fn := w.function(t, f, f.Paths.Item[x])
+		n := w.paths.Len()
+		id := w.paths.Child(parent, fn)
+		if int(id) == n {
+			w.rec = append(w.rec, w.recursion(parent, fn))
+		}
+		t.path[x] = id + 1
+		parent = id
+	}
+	return parent + 1
+}
+
+// recursion returns the nearest path at or above p with the function.
+func (w *writer) recursion(p, fn int32) int32 {
+	for ; p != calltree.NoNode && w.paths.Item[p] != fn; p = w.paths.Parent[p] {
+	}
+	return p
+}
+
+func (w *writer) depth(p int32) int32 {
+	d := int32(-1)
+	for ; p != calltree.NoNode; p = w.paths.Parent[p] {
+		d++
+	}
+	return d
+}
+
+func (w *writer) function(t *translation, f *calltree.Forest, fn int32) int32 {
+	if id := t.fn[fn]; id != 0 {
+		return id - 1
+	}
+	have := f.Functions[fn]
+	id, ok := w.ids[have.Name]
+	if !ok {
+		id = int32(len(w.functions))
+		have.Name = strings.Clone(have.Name)
+		w.functions = append(w.functions, have)
+		w.ids[have.Name] = id
+	} else if merged := mergeAttributes(w.functions[id], have); merged != w.functions[id] {
+		if w.shared {
+			w.functions, w.shared = slices.Clone(w.functions), false
+		}
+		w.functions[id] = merged
+		w.changedFns[id] = true
+	}
+	t.fn[fn] = id + 1
+	return id
+}
+
+// mergeAttributes fills in what a function lacks; of two different attributes
+// the smaller stays. It is what calltree.Merge does, so that a store answers the
+// same whatever the order of imports.
+func mergeAttributes(have, fn profile.Function) profile.Function {
+	if fn.Kind != profile.KindUnknown && (have.Kind == profile.KindUnknown || fn.Kind < have.Kind) {
+		have.Kind = fn.Kind
+	}
+	have.Module = smaller(have.Module, fn.Module)
+	have.Language = smaller(have.Language, fn.Language)
+	have.SystemName = smaller(have.SystemName, fn.SystemName)
+	if fn.File != "" {
+		c := strings.Compare(fn.File, have.File)
+		if have.File == "" || c < 0 || c == 0 && cmp.Or(cmp.Compare(fn.StartLine, have.StartLine), cmp.Compare(fn.Column, have.Column)) < 0 {
+			have.File, have.StartLine, have.Column = fn.File, fn.StartLine, fn.Column
+		}
+	}
+	return have
+}
+
+// smaller returns the smaller of two texts, taking the empty one as unknown.
+func smaller(a, b string) string {
+	if a == "" || b != "" && b < a {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,428 @@
+package duckdb
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+
+	bind "github.com/duckdb/duckdb-go-bindings"
+)
+
+// ErrNotAllowed says that a statement is not one that users may run: anything
+// that changes the store or touches what is outside of it.
+var ErrNotAllowed = errors.New("not allowed")
+
+// sessions are the open results of users' SQL.
+type sessions struct {
+	mu   sync.Mutex
+	open map[*Rows]bool
+	view *view // knows every path that a session can meet
+}
+
+func (s *sessions) forest() *view {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.view
+}
+
+func (s *sessions) add(r *Rows, v *view) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = map[*Rows]bool{}
+	}
+	s.open[r] = true
+	if s.view == nil || len(v.rec) >= len(s.view.rec) {
+		s.view = v
+	}
+}
+
+// show gives the decoders the forest.
+func (s *sessions) show(v *view) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.view = v
+}
+
+func (s *sessions) remove(r *Rows) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, r)
+}
+
+// closeAll ends all sessions. The caller holds Store.life exclusively.
+func (s *sessions) closeAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r := range s.open {
+		r.free()
+	}
+	s.open, s.view = nil, nil
+}
+
+// Rows is the result of a statement: typed columns and a stream of rows. It must
+// be closed, or read to its end.
+type Rows struct {
+	Columns []string
+	Types   []string // DuckDB's names of types, without parameters: "BIGINT", "DECIMAL"
+
+	s     *Store
+	ctx   context.Context
+	c     *conn // nil: closed
+	stmt  bind.PreparedStatement
+	res   bind.Result
+	begun bool
+}
+
+// SQL runs one SELECT (or EXPLAIN, DESCRIBE, SHOW, SUMMARIZE) of a user over the
+// tables and over the views profiles, functions, function_sample, path, sample,
+// function_node, invokes and recurs, which docs/schema/duckdb.md describes.
+//
+// It cannot change anything and cannot reach files or the network: only these
+// statements pass, in a read-only transaction, without functions that read
+// files, on an instance whose access to the outside is switched off for good.
+// Values are bool, int64, float64, string, time.Time, []byte or nil; what fits
+// none of these (large integers, decimals, lists, structs) is text.
+func (s *Store) SQL(ctx context.Context, query string) (*Rows, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	c, err := s.in.connect()
+	if err != nil {
+		return nil, err
+	}
+	r := &Rows{s: s, ctx: ctx, c: c}
+	if err := r.prepare(query); err != nil {
+		r.free()
+		return nil, err
+	}
+	return r, nil
+}
+
+// prepare checks the statement and readies it in a read-only transaction.
+func (r *Rows) prepare(query string) error {
+	if err := r.check(query); err != nil {
+		return err
+	}
+	for _, v := range views {
+		if err := r.c.exec("CREATE TEMP VIEW " + v.name + " AS " + v.sql); err != nil {
+			return fmt.Errorf("view %s: %w", v.name, err)
+		}
+	}
+	if err := r.bind(query); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(r.Types, func(t string) bool { return !direct[t] }); i >= 0 && bind.PreparedStatementType(r.stmt) == bind.StatementTypeSelect {
+		if err := r.cast(query); err != nil {
+			return err
+		}
+	}
+	r.s.publish.RLock()
+	defer r.s.publish.RUnlock()
+	if err := r.c.exec("BEGIN TRANSACTION READ ONLY"); err != nil {
+		return err
+	}
+	if err := r.c.once(r.ctx, "SELECT key FROM meta", nil); err != nil { // the snapshot is taken now
+		return err
+	}
+	v, err := r.s.dict.reader(r.c)
+	if err != nil {
+		return err
+	}
+	r.s.sessions.add(r, v)
+	return nil
+}
+
+var summarize = regexp.MustCompile(`(?i)^\s*summarize\s`)
+
+var explain = regexp.MustCompile(`(?is)^\s*explain(\s+analyze)?(\s*\([^()]*\))?\s`)
+
+// check looks at the statement before DuckDB binds it: binding already opens
+// the files that a table function names, and even to open and close the store's
+// own file would end this process's lock on it.
+func (r *Rows) check(query string) error {
+	var list bind.ExtractedStatements
+	n := bind.ExtractStatements(r.c.c, query, &list)
+	message := bind.ExtractStatementsError(list)
+	bind.DestroyExtracted(&list)
+	switch {
+	case message != "":
+		return &dbError{message: message}
+	case n != 1:
+		return fmt.Errorf("%d statements: %w: give one", n, ErrNotAllowed)
+	}
+	var tree any
+	err := r.c.query(r.ctx, "SELECT json_serialize_sql(?::VARCHAR)::VARCHAR", []any{explain.ReplaceAllString(query, "")}, func(ch chunk) error {
+		return json.Unmarshal(column[text](ch, 0)[0].bytes(), &tree)
+	})
+	if err != nil {
+		return err
+	}
+	if m, ok := tree.(map[string]any); !ok || m["error"] != false {
+		return fmt.Errorf("%w: only SELECT, EXPLAIN, DESCRIBE, SHOW and SUMMARIZE are", ErrNotAllowed)
+	}
+	return checkTree(tree)
+}
+
+// tableFunctions are those that a statement may use. All others might read
+// files, or run text as SQL.
+var tableFunctions = []string{"range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree", "summary",
+	"pragma_table_info", "pragma_version", "pragma_database_size", "pragma_storage_info", "duckdb_columns", "duckdb_tables",
+	"duckdb_views", "duckdb_functions", "duckdb_types", "duckdb_keywords", "duckdb_schemas", "duckdb_databases", "duckdb_settings"}
+
+// checkTree walks over a parsed statement.
+func checkTree(tree any) error {
+	switch node := tree.(type) {
+	case []any:
+		for _, sub := range node {
+			if err := checkTree(sub); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		switch node["type"] {
+		case "TABLE_FUNCTION":
+			call, _ := node["function"].(map[string]any)
+			if name, _ := call["function_name"].(string); !slices.Contains(tableFunctions, strings.ToLower(name)) {
+				return fmt.Errorf("%w: table function %q", ErrNotAllowed, name)
+			}
+		case "BASE_TABLE":
+			if name, _ := node["table_name"].(string); strings.ContainsAny(name, `./\:*?`) {
+				return fmt.Errorf("%w: %q as a table", ErrNotAllowed, name)
+			}
+		}
+		for _, sub := range node {
+			if err := checkTree(sub); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bind prepares a statement and learns its columns.
+func (r *Rows) bind(query string) error {
+	bind.DestroyPrepare(&r.stmt)
+	if bind.Prepare(r.c.c, query, &r.stmt) != bind.StateSuccess {
+		return &dbError{message: bind.PrepareError(r.stmt)}
+	}
+	if t := bind.PreparedStatementType(r.stmt); t != bind.StatementTypeSelect && t != bind.StatementTypeExplain {
+		return fmt.Errorf("%w: only SELECT, EXPLAIN, DESCRIBE, SHOW and SUMMARIZE are", ErrNotAllowed)
+	}
+	if bind.NParams(r.stmt) > 0 {
+		return fmt.Errorf("%w: parameters in a statement", ErrNotAllowed)
+	}
+	r.Columns, r.Types = nil, nil
+	for i := range bind.PreparedStatementColumnCount(r.stmt) {
+		r.Columns = append(r.Columns, bind.PreparedStatementColumnName(r.stmt, i))
+		r.Types = append(r.Types, typeName(bind.PreparedStatementColumnType(r.stmt, i)))
+	}
+	return nil
+}
+
+// cast prepares the statement with the columns that Go has no type for as text.
+func (r *Rows) cast(query string) error {
+	columns, types := r.Columns, r.Types
+	if summarize.MatchString(query) { // which may stand in a view only so
+		query = "FROM (" + strings.TrimRight(query, "; \t\n") + ")"
+	}
+	if err := r.c.exec("CREATE TEMP VIEW dendro_result AS " + query); err != nil {
+		return err
+	}
+	var names, list []string
+	for i, t := range types {
+		name := fmt.Sprintf("c%d", i)
+		names = append(names, name)
+		if !direct[t] {
+			name = fmt.Sprintf("CAST(%s AS VARCHAR)", name)
+		}
+		list = append(list, name)
+	}
+	err := r.bind(fmt.Sprintf("SELECT %s FROM dendro_result AS r(%s)", strings.Join(list, ", "), strings.Join(names, ", ")))
+	r.Columns, r.Types = columns, types
+	return err
+}
+
+// All streams the rows and closes the result at the end. It can be read once.
+func (r *Rows) All() iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		defer r.Close()
+		for {
+			rows, err := r.fetch()
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if rows == nil {
+				return
+			}
+			for _, row := range rows {
+				if !yield(row, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// fetch returns the next rows, or nil at the end. The instance is not held
+// between two fetches.
+func (r *Rows) fetch() ([][]any, error) {
+	r.s.life.RLock()
+	defer r.s.life.RUnlock()
+	if err := r.ctx.Err(); err != nil {
+		return nil, err
+	}
+	if r.c == nil {
+		return nil, fmt.Errorf("%s: the result was closed, or the store was reorganised meanwhile", r.s.path)
+	}
+	release := r.c.interruptible(r.ctx)
+	defer release()
+	if !r.begun {
+		r.begun = true
+		if bind.ExecutePreparedStreaming(r.stmt, &r.res) != bind.StateSuccess {
+			return nil, r.failure()
+		}
+	}
+	ch := chunk{bind.FetchChunk(r.res)}
+	if ch.c.Ptr == nil || ch.len() == 0 {
+		bind.DestroyDataChunk(&ch.c)
+		if bind.ResultError(&r.res) != "" {
+			return nil, r.failure()
+		}
+		return nil, nil
+	}
+	defer bind.DestroyDataChunk(&ch.c)
+	rows := make([][]any, ch.len())
+	cells := make([]any, len(rows)*len(r.Columns))
+	for i := range rows {
+		rows[i] = cells[i*len(r.Columns) : (i+1)*len(r.Columns) : (i+1)*len(r.Columns)]
+	}
+	for col, t := range r.Types {
+		fillCells(ch, col, t, rows)
+	}
+	return rows, nil
+}
+
+func (r *Rows) failure() error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	return translate(r.s.path, resultError(&r.res, ""))
+}
+
+// Close ends the statement. It may be called more than once.
+func (r *Rows) Close() error {
+	r.s.life.RLock()
+	defer r.s.life.RUnlock()
+	r.s.sessions.remove(r)
+	r.free()
+	return nil
+}
+
+func (r *Rows) free() {
+	if r.c != nil {
+		bind.DestroyResult(&r.res)
+		bind.DestroyPrepare(&r.stmt)
+		r.c.close()
+		r.c = nil
+	}
+}
+
+// typeNames are DuckDB's types; direct are those that Go reads as they are.
+var typeNames = map[bind.Type]string{
+	bind.TypeBoolean: "BOOLEAN", bind.TypeTinyInt: "TINYINT", bind.TypeSmallInt: "SMALLINT", bind.TypeInteger: "INTEGER",
+	bind.TypeBigInt: "BIGINT", bind.TypeUTinyInt: "UTINYINT", bind.TypeUSmallInt: "USMALLINT", bind.TypeUInteger: "UINTEGER",
+	bind.TypeUBigInt: "UBIGINT", bind.TypeFloat: "FLOAT", bind.TypeDouble: "DOUBLE", bind.TypeTimestamp: "TIMESTAMP",
+	bind.TypeDate: "DATE", bind.TypeTime: "TIME", bind.TypeInterval: "INTERVAL", bind.TypeHugeInt: "HUGEINT",
+	bind.TypeUHugeInt: "UHUGEINT", bind.TypeVarchar: "VARCHAR", bind.TypeBlob: "BLOB", bind.TypeDecimal: "DECIMAL",
+	bind.TypeTimestampS: "TIMESTAMP_S", bind.TypeTimestampMS: "TIMESTAMP_MS", bind.TypeTimestampNS: "TIMESTAMP_NS",
+	bind.TypeEnum: "ENUM", bind.TypeList: "LIST", bind.TypeStruct: "STRUCT", bind.TypeMap: "MAP", bind.TypeArray: "ARRAY",
+	bind.TypeUUID: "UUID", bind.TypeUnion: "UNION", bind.TypeBit: "BIT", bind.TypeTimeTZ: "TIMETZ", bind.TypeTimestampTZ: "TIMESTAMPTZ",
+}
+
+var direct = map[string]bool{"BOOLEAN": true, "TINYINT": true, "SMALLINT": true, "INTEGER": true, "BIGINT": true, "UTINYINT": true,
+	"USMALLINT": true, "UINTEGER": true, "FLOAT": true, "DOUBLE": true, "TIMESTAMP": true, "TIMESTAMP_S": true, "TIMESTAMP_MS": true,
+	"TIMESTAMP_NS": true, "TIMESTAMPTZ": true, "DATE": true, "VARCHAR": true, "BLOB": true, "HUGEINT": true}
+
+func typeName(t bind.Type) string {
+	if name, ok := typeNames[t]; ok {
+		return name
+	}
+	return "OTHER"
+}
+
+// fillCells copies one column of a chunk.
+func fillCells(ch chunk, col int, typ string, rows [][]any) {
+	switch typ {
+	case "BOOLEAN":
+		cells(ch, col, rows, func(v *bool) any { return *v })
+	case "TINYINT":
+		cells(ch, col, rows, func(v *int8) any { return int64(*v) })
+	case "SMALLINT":
+		cells(ch, col, rows, func(v *int16) any { return int64(*v) })
+	case "INTEGER":
+		cells(ch, col, rows, func(v *int32) any { return int64(*v) })
+	case "BIGINT":
+		cells(ch, col, rows, func(v *int64) any { return *v })
+	case "UTINYINT":
+		cells(ch, col, rows, func(v *uint8) any { return int64(*v) })
+	case "USMALLINT":
+		cells(ch, col, rows, func(v *uint16) any { return int64(*v) })
+	case "UINTEGER":
+		cells(ch, col, rows, func(v *uint32) any { return int64(*v) })
+	case "FLOAT":
+		cells(ch, col, rows, func(v *float32) any { return float64(*v) })
+	case "DOUBLE":
+		cells(ch, col, rows, func(v *float64) any { return *v })
+	case "TIMESTAMP", "TIMESTAMPTZ":
+		cells(ch, col, rows, func(v *int64) any { return time.UnixMicro(*v).UTC() })
+	case "TIMESTAMP_S":
+		cells(ch, col, rows, func(v *int64) any { return time.Unix(*v, 0).UTC() })
+	case "TIMESTAMP_MS":
+		cells(ch, col, rows, func(v *int64) any { return time.UnixMilli(*v).UTC() })
+	case "TIMESTAMP_NS":
+		cells(ch, col, rows, func(v *int64) any { return time.Unix(0, *v).UTC() })
+	case "DATE":
+		cells(ch, col, rows, func(v *int32) any { return time.Unix(int64(*v)*86400, 0).UTC() })
+	case "BLOB":
+		cells(ch, col, rows, func(v *text) any { return slices.Clone(v.bytes()) })
+	case "HUGEINT":
+		cells(ch, col, rows, huge)
+	default:
+		cells(ch, col, rows, func(v *text) any { return v.String() })
+	}
+}
+
+// cells reads a column in place: a text must not be copied as a struct.
+func cells[T any](ch chunk, col int, rows [][]any, value func(*T) any) {
+	v := bind.DataChunkGetVector(ch.c, bind.IdxT(col))
+	data := unsafe.Slice((*T)(bind.VectorGetData(v)), len(rows))
+	valid := ch.valid(col)
+	for i := range rows {
+		if valid.at(i) {
+			rows[i][col] = value(&data[i])
+		}
+	}
+}
+
+// huge returns a 128-bit integer, which every sum of integers is in DuckDB, as an
+// int64 if it fits and else as text.
+func huge(v *[2]uint64) any {
+	lower, upper := v[0], int64(v[1])
+	if upper == int64(lower)>>63 {
+		return int64(lower)
+	}
+	n := new(big.Int).Lsh(big.NewInt(upper), 64)
+	return n.Add(n, new(big.Int).SetUint64(lower)).String()
+}

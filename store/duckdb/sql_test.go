@@ -1,0 +1,232 @@
+package duckdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/storetest"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// filled returns a store with a few profiles, one of them recursive.
+func filled(t testing.TB) *Store {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
+	im := storetest.NewImporter()
+	var files []*store.File
+	for run := range 3 {
+		f := im.File("g", "b/size=10", fmt.Sprint("r", run), profile.CPUSamples, fmt.Sprintf("×%d  ×2  ×3\nA  A  A\nB  B  C\nA  ·  ·", run+1))
+		f.Metrics = append(f.Metrics, storetest.Metric("time", float64(100+run)))
+		f.Run.Attributes = map[string]string{"jdk": "21"}
+		files = append(files, f)
+	}
+	files = append(files, im.File("h", "c", "r1", profile.Alloc, "×7\nX"))
+	if out, err := s.Put(context.Background(), files, store.PutOptions{Rules: "1"}); err != nil || out[0].Err != nil {
+		t.Fatal(err, out)
+	}
+	return s
+}
+
+// ask runs a statement and returns its rows as text.
+func ask(t testing.TB, s *Store, query string) (string, error) {
+	rows, err := s.SQL(context.Background(), query)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for row, err := range rows.All() {
+		if err != nil {
+			return "", err
+		}
+		for i, v := range row {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			fmt.Fprint(&b, v)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String(), nil
+}
+
+func TestViews(t *testing.T) {
+	s := filled(t)
+	for _, test := range []struct{ query, want string }{
+		{"SELECT grp, benchmark, base_name, params['size'], run, attributes['jdk'], metric_mean, sum, nodes FROM profiles ORDER BY date, grp",
+			"g b/size=10 b 10 r0 21 100 6 4\ng b/size=10 b 10 r1 21 101 7 4\nh c c <nil> r1 21 <nil> 7 1\ng b/size=10 b 10 r2 21 102 8 4\n"},
+		{"SELECT code_path, depth, base_samples, total_samples, base, total FROM function_node JOIN profiles p ON p.key = profile_key WHERE run = 'r0' ORDER BY depth, code_path",
+			"A 0 0 6 0 1\nB 1 2 3 0.3333333333333333 0.5\nC 1 3 3 0.5 0.5\nA 2 1 1 0.16666666666666666 0.16666666666666666\n"},
+		{"SELECT u.code_path, v.code_path, distance FROM recurs JOIN function_node u ON u.key = u JOIN function_node v ON v.key = v WHERE recurs.profile = 0", "A A 2\n"},
+		{"SELECT u.code_path, v.code_path FROM invokes JOIN function_node u ON u.key = caller JOIN function_node v ON v.key = callee WHERE invokes.profile = 2 ORDER BY ALL", "A B\nA C\nB A\n"},
+		{"SELECT function, self, total FROM function_sample WHERE profile = 1 ORDER BY function", "A 2 7\nB 2 4\nC 3 3\n"},
+		{"SELECT f.function, sum(self) FROM sample JOIN path f ON f.id = path GROUP BY ALL ORDER BY 1; -- the end", "A 6\nB 6\nC 9\nX 7\n"},
+		{"SELECT name, kind FROM functions ORDER BY name", "A <nil>\nB <nil>\nC <nil>\nX <nil>\n"},
+		{"SELECT 1::DECIMAL(4,2), [1, 2], {'a': 1}, 170141183460469231731687303715884105727, true, NULL, DATE '2024-01-02', 'x'::BLOB, 1.5::FLOAT",
+			"1.00 [1, 2] {'a': 1} 170141183460469231731687303715884105727 true <nil> 2024-01-02 00:00:00 +0000 UTC [120] 1.5\n"},
+		{"SELECT count(*) FROM range(5000)", "5000\n"},
+		{"FROM range(3) SELECT range + 1", "1\n2\n3\n"},
+		{"WITH big AS (SELECT self FROM sample) SELECT max(self) FROM big", "7\n"},
+	} {
+		if got, err := ask(t, s, test.query); err != nil || got != test.want {
+			t.Errorf("%s: %v\n%s", test.query, err, cmp.Diff(test.want, got))
+		}
+	}
+	for _, query := range []string{"DESCRIBE profiles", "SHOW TABLES", "SUMMARIZE sample", "EXPLAIN SELECT 1", "EXPLAIN ANALYZE SELECT 1"} {
+		if got, err := ask(t, s, query); err != nil || got == "" {
+			t.Errorf("%s: %q, %v", query, got, err)
+		}
+	}
+}
+
+// TestViewsPushDown looks at the plan: of one profile's nodes only its blob may
+// be decoded.
+func TestViewsPushDown(t *testing.T) {
+	s := filled(t)
+	key := string(store.IDOf(testrun.Benchmark{Group: "h", Name: "c"}, "r1", profile.Alloc))
+	for _, query := range []string{
+		"SELECT * FROM function_node WHERE profile = 1",
+		"SELECT * FROM sample WHERE profile_key = '" + key + "'",
+		"SELECT * FROM function_node WHERE profile_key = '" + key + "'",
+	} {
+		plan, err := ask(t, s, "EXPLAIN "+query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unnest, filter := strings.Index(plan, "UNNEST"), strings.LastIndex(plan, "Filters:")
+		if unnest < 0 || filter < unnest {
+			t.Errorf("%s: the filter is above the decoder:\n%s", query, plan)
+		}
+	}
+}
+
+func TestSQLIsSafe(t *testing.T) {
+	s := filled(t)
+	dir := t.TempDir()
+	secret := filepath.Join(dir, "secret.csv")
+	if err := os.WriteFile(secret, []byte("a\n1\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{
+		"INSERT INTO fn SELECT * FROM fn", "UPDATE profile SET sum = 1", "DELETE FROM tree", "DROP TABLE fn", "CREATE TABLE x(i INTEGER)",
+		"CREATE TEMP TABLE x(i INTEGER)", "ALTER TABLE fn RENAME TO x", "TRUNCATE fn", "CHECKPOINT", "VACUUM", "BEGIN", "COMMIT", "ROLLBACK",
+		"COPY fn TO '" + secret + "'", "COPY fn FROM '" + secret + "'", "EXPORT DATABASE '" + dir + "'", "IMPORT DATABASE '" + dir + "'",
+		"ATTACH '" + dir + "/x.duckdb'", "ATTACH ':memory:' AS m", "DETACH store", "USE memory",
+		"INSTALL httpfs", "LOAD httpfs", "SET enable_external_access = true", "RESET lock_configuration", "PRAGMA threads = 1", "PRAGMA database_list",
+		"CALL pragma_version()", "PREPARE p AS SELECT 1", "EXECUTE p", "SELECT 1; SELECT 2", "SELECT 1; DROP TABLE fn", "",
+		"EXPLAIN ANALYZE DELETE FROM fn", "EXPLAIN DELETE FROM fn", "SELECT ?", "MERGE INTO fn USING fn AS g ON false WHEN NOT MATCHED THEN INSERT",
+		"SELECT * FROM read_csv('" + secret + "')", "SELECT * FROM '" + secret + "'", "SELECT * FROM \"" + secret + "\"", "SELECT * FROM read_text('" + secret + "')",
+		"SELECT * FROM read_blob('" + s.path + "')", "SELECT * FROM '" + s.path + "'", "SELECT * FROM read_parquet('" + s.path + "')",
+		"SELECT * FROM query('SELECT * FROM read_blob(''" + s.path + "'')')", "SELECT * FROM query_table('" + s.path + "')",
+		"SELECT (SELECT content FROM read_blob('" + s.path + "'))", "WITH x AS (SELECT * FROM read_blob('" + s.path + "')) SELECT * FROM x",
+		"SELECT * FROM glob('/*')", "SELECT * FROM sniff_csv('" + secret + "')", "SELECT * FROM 'https://example.com/x.parquet'", "SELECT * FROM duckdb_secrets()",
+		"EXPLAIN SELECT * FROM read_blob('" + s.path + "')", "SUMMARIZE '" + s.path + "'", "DESCRIBE SELECT * FROM read_csv('" + secret + "')",
+		"SELECT * FROM parquet_metadata('" + s.path + "')", "FROM READ_BLOB('" + s.path + "')",
+		"SHOW TABLES FROM read_blob", "SELECT * FROM (PIVOT read_blob('" + s.path + "') ON filename)", "PIVOT read_blob('" + s.path + "') ON filename",
+	} {
+		if got, err := ask(t, s, query); err == nil {
+			t.Errorf("%s: no error, but\n%s", query, got)
+		}
+	}
+	if got, err := ask(t, s, "SELECT count(*) FROM fn"); err != nil || got != "4\n" {
+		t.Errorf("afterwards: %q, %v", got, err)
+	}
+	if _, err := s.Put(context.Background(), []*store.File{storetest.File("g", "later", "r9", profile.CPUSamples, "Z")}, store.PutOptions{Rules: "1"}); err != nil {
+		t.Errorf("Put afterwards: %v", err)
+	}
+}
+
+func TestSQLResults(t *testing.T) {
+	s := filled(t)
+	open, err := s.SQL(context.Background(), "SELECT * FROM range(1000000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range open.All() { // left early
+		break
+	}
+	if open, err = s.SQL(context.Background(), "SELECT * FROM sample"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Compact(context.Background()); err != nil { // does not wait for the open result
+		t.Fatal(err)
+	}
+	for _, err := range open.All() {
+		if err == nil {
+			t.Error("a result outlived the instance")
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if open, err = s.SQL(ctx, "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"); err != nil {
+		t.Fatal(err)
+	}
+	go cancel()
+	for _, err := range open.All() {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+	}
+}
+
+func TestParquet(t *testing.T) {
+	s := filled(t)
+	dir := filepath.Join(t.TempDir(), "it's")
+	ctx := context.Background()
+	if err := s.ExportParquet(ctx, dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ExportParquet(ctx, dir); err == nil {
+		t.Error("an export overwrote another one")
+	}
+	if err := s.ImportParquet(ctx, dir); err == nil {
+		t.Error("an import into a store that is not empty")
+	}
+	again := mustOpen(t, filepath.Join(t.TempDir(), "again.duckdb"), Options{})
+	if err := again.ImportParquet(ctx, t.TempDir()); !errors.Is(err, store.ErrNotStore) {
+		t.Errorf("import of an empty directory: %v", err)
+	}
+	if err := again.ImportParquet(ctx, dir); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(dump(t, s), dump(t, again)); diff != "" {
+		t.Error(diff)
+	}
+	for _, file := range []string{"sample", "function_node"} {
+		if info, err := os.Stat(parquetFile(dir, file)); err != nil || info.Size() == 0 {
+			t.Error(file, err)
+		}
+	}
+}
+
+// dump spells out what a store holds.
+func dump(t testing.TB, s store.Store) map[string]any {
+	t.Helper()
+	ctx, all := context.Background(), map[string]any{}
+	profiles, err := s.Profiles(ctx, store.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["profiles"] = profiles
+	for _, p := range profiles {
+		tree, _, err := store.MergeTrees(ctx, s, store.Query{Profiles: []store.ProfileID{p.ID}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range int32(tree.Len()) {
+			all[string(p.ID)+strings.Join(tree.Path(n), ";")] = [2]int64{tree.Self[n], tree.Total[n]}
+		}
+	}
+	sums, err := store.SumFunctions(ctx, s, store.Query{Types: []string{profile.CPUSamples}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["sums"] = sums.Rows
+	return all
+}

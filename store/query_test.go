@@ -1,0 +1,198 @@
+package store_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// day returns a date in March 2024.
+func day(n int) time.Time { return time.Date(2024, 3, n, 0, 0, 0, 0, time.UTC) }
+
+// shelf is what the tests select from: one profile a line, in import order.
+var shelf = []store.Profile{
+	book("a json/parse/size=10-8 r1 cpu", func(r *testrun.Run) { r.Commit, r.Branch, r.Machine = "aaaaaaaaaaaa1111", "main", "m1" }),
+	book("b json/parse/size=100-8 r1 cpu", func(r *testrun.Run) { r.Commit, r.Branch, r.Machine = "aaaaaaaaaaaa1111", "main", "m1" }),
+	book("c json/parse/size=10-8 r2 cpu", func(r *testrun.Run) { r.Commit, r.Branch, r.Machine = "aaaaaaaaaaaa2222", "dev/x", "m2" }),
+	book("d json/parse/size=10-8 r2 alloc", func(r *testrun.Run) { r.Commit, r.Branch, r.Machine = "aaaaaaaaaaaa2222", "dev/x", "m2" }),
+	book("e json.io/write r3 cpu", func(r *testrun.Run) { r.Attributes = map[string]string{"jdk": "21", "os": "linux"} }),
+	book("f json/parse/size=10-8 r4 cpu", func(r *testrun.Run) { r.Attributes = map[string]string{"jdk": "17"} }),
+	book("g json.io/wri?e r0 cpu", func(r *testrun.Run) { r.Date = day(2); r.Attributes = map[string]string{"jdk": "*"} }),
+	book("h /alone r5 cpu", func(r *testrun.Run) { r.Date = time.Time{} }),
+}
+
+// book makes a profile of "id group/benchmark run type"; run rN is of day N.
+func book(text string, set func(*testrun.Run)) store.Profile {
+	word := strings.Fields(text)
+	group, name, _ := strings.Cut(word[1], "/")
+	p := store.Profile{
+		ID:        store.ProfileID(word[0]),
+		Benchmark: testrun.Benchmark{Group: group, Name: name},
+		Run:       testrun.Run{Key: word[2], Date: day(int(word[2][1] - '0'))},
+		Type:      profile.ValueType{Name: word[3]},
+		Seq:       int64(word[0][0]),
+	}
+	set(&p.Run)
+	return p
+}
+
+func selected(q store.Query, from []store.Profile) string {
+	var b strings.Builder
+	for _, p := range q.Filter(from) {
+		b.WriteString(string(p.ID))
+	}
+	return b.String()
+}
+
+func TestQueryFilter(t *testing.T) {
+	type list = []string
+	type params = map[string]string
+	for _, test := range []struct {
+		q    store.Query
+		want string // ids, in order: h has no date, then by day, run key, import
+	}{
+		{store.Query{}, "habgcdef"},
+
+		{store.Query{Groups: list{"json"}}, "abcdf"},
+		{store.Query{Groups: list{"json*"}}, "abgcdef"},
+		{store.Query{Groups: list{"json.??"}}, "ge"},
+		{store.Query{Groups: list{""}}, "h"},
+		{store.Query{Groups: list{"jso"}}, ""},
+		{store.Query{Groups: list{"json", ""}}, "habcdf"},
+
+		{store.Query{Benchmarks: list{"parse"}}, "abcdf"}, // the base name
+		{store.Query{Benchmarks: list{"parse/size=10-8"}}, "acdf"},
+		{store.Query{Benchmarks: list{"parse/size=1*"}}, "abcdf"},
+		{store.Query{Benchmarks: list{"wri?e"}}, "g"}, // a benchmark is called that
+		{store.Query{Benchmarks: list{"wr?te"}}, "e"},
+		{store.Query{Benchmarks: list{"wri?e", "w*"}}, "ge"},
+		{store.Query{Benchmarks: list{"PARSE"}}, ""},
+		{store.Query{Benchmarks: list{"p.*"}}, ""}, // not a regular expression
+
+		{store.Query{Params: params{"size": "10"}}, "acdf"},
+		{store.Query{Params: params{"size": "10*"}}, "abcdf"},
+		{store.Query{Params: params{"size": "*", "procs": "8"}}, "abcdf"},
+		{store.Query{Params: params{"size": "10", "procs": "4"}}, ""},
+		{store.Query{Params: params{"none": "*"}}, ""},
+
+		{store.Query{Branches: list{"main"}}, "ab"},
+		{store.Query{Branches: list{"dev/*", "main"}}, "abcd"},
+		{store.Query{Branches: list{""}}, "hgef"},
+
+		{store.Query{Commits: list{"aaaaaaaaaaaa1111"}}, "ab"},
+		{store.Query{Commits: list{"aaaaaaa"}}, "abcd"},
+		{store.Query{Commits: list{"aaaaaa"}}, ""}, // under 7 digits
+		{store.Query{Commits: list{"aaaaaaaaaaaa2"}}, "cd"},
+		{store.Query{Commits: list{"aaaaaaaaaaaa22223"}}, ""},
+		{store.Query{Commits: list{"aaaaaaa*"}}, ""}, // no globs
+
+		{store.Query{Machines: list{"m?"}}, "abcd"},
+		{store.Query{Machines: list{"m2"}}, "cd"},
+
+		{store.Query{Attributes: params{"jdk": "17"}}, "f"},
+		{store.Query{Attributes: params{"jdk": "2?"}}, "e"},
+		{store.Query{Attributes: params{"jdk": "2?", "os": "linux"}}, "e"},
+		{store.Query{Attributes: params{"os": "*"}}, "e"},
+		{store.Query{Attributes: params{"os": ""}}, ""},
+
+		{store.Query{Runs: list{"r1", "r3"}}, "abe"},
+		{store.Query{Runs: list{"r?"}}, "habgcdef"},
+		{store.Query{Types: list{"alloc"}}, "d"},
+		{store.Query{Types: list{"*c*"}}, "habgcdef"},
+		{store.Query{Profiles: []store.ProfileID{"f", "a", "zz"}}, "af"},
+
+		{store.Query{Since: day(2)}, "gcdef"}, // not before
+		{store.Query{Until: day(2)}, "hab"},   // before
+		{store.Query{Since: day(2), Until: day(3)}, "gcd"},
+		{store.Query{Since: day(9)}, ""},
+
+		{store.Query{Last: 1}, "hbgef"},
+		{store.Query{Last: 2}, "hbgcdef"},
+		{store.Query{Last: 99}, "habgcdef"},
+		{store.Query{Last: 1, Until: day(4)}, "hbgcde"},         // after the other fields
+		{store.Query{Last: 1, Types: list{"alloc"}}, "d"},       // the newest of them
+		{store.Query{Last: 1, Benchmarks: list{"parse"}}, "bf"}, // per full benchmark
+		{store.Query{Groups: list{"json"}, Types: list{"cpu"}, Machines: list{"m1"}, Since: day(1)}, "ab"},
+	} {
+		if got := selected(test.q, shelf); got != test.want {
+			t.Errorf("%s: %q, want %q", test.q.String(), got, test.want)
+		}
+	}
+}
+
+// TestQueryFilterOrder wants the same list from every order of what it is given.
+func TestQueryFilterOrder(t *testing.T) {
+	all := append([]store.Profile{}, shelf...)
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		for _, q := range []store.Query{{}, {Last: 1}, {Last: 2, Groups: []string{"json"}}} {
+			if got, want := selected(q, all), selected(q, shelf); got != want {
+				t.Fatalf("%s: %q, want %q", q.String(), got, want)
+			}
+		}
+	}
+}
+
+// TestQueryFilterLeavesTheInputAlone filters twice.
+func TestQueryFilterLeavesTheInputAlone(t *testing.T) {
+	all := append([]store.Profile{}, shelf...)
+	(&store.Query{Last: 1}).Filter(all)
+	if d := cmp.Diff(shelf, all); d != "" {
+		t.Error(d)
+	}
+}
+
+func full() store.Query {
+	return store.Query{
+		Groups: []string{"g", "h"}, Benchmarks: []string{"b"}, Params: map[string]string{"size": "1", "mode": "x"},
+		Branches: []string{"main"}, Commits: []string{"1234567"}, Machines: []string{"m"}, Attributes: map[string]string{"jdk": "21"},
+		Runs: []string{"r"}, Profiles: []store.ProfileID{"0123456789abcdef"}, Types: []string{"cpu"},
+		Since: day(1), Until: day(2), Last: 3,
+	}
+}
+
+// TestQueryTravels sends a query through JSON, every field of it.
+func TestQueryTravels(t *testing.T) {
+	q := full()
+	for i := range reflect.TypeOf(q).NumField() {
+		if reflect.ValueOf(q).Field(i).IsZero() {
+			t.Errorf("full does not set %s", reflect.TypeOf(q).Field(i).Name)
+		}
+	}
+	text, err := json.Marshal(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back store.Query
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(q, back); d != "" {
+		t.Error(d)
+	}
+	if text, _ := json.Marshal(store.Query{}); string(text) != "{}" {
+		t.Errorf("the zero query travels as %s", text)
+	}
+}
+
+func TestQueryString(t *testing.T) {
+	q := full()
+	want := "group g, h; benchmark b; param mode=x; param size=1; attr jdk=21; branch main; commit 1234567; machine m; run r; type cpu; " +
+		"1 profile ids; since 2024-03-01T00:00:00Z; until 2024-03-02T00:00:00Z; last 3"
+	if got := q.String(); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if got := new(store.Query).String(); got != "everything" {
+		t.Errorf("the zero query is %q", got)
+	}
+}

@@ -1,0 +1,363 @@
+package storetest
+
+import (
+	"errors"
+	"math"
+	"strings"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// testMany puts many files in one call and the same again.
+func testMany(l *lab) {
+	im := NewImporter()
+	files := func() []*store.File {
+		return []*store.File{
+			im.File("g", "a", "r1", profile.CPUSamples, "A  A\nB"),
+			im.File("g", "b", "r1", profile.CPUSamples, "A\nC\nA"),
+			im.File("h", "a", "r2", profile.CPUSamples, "×7\nA"),
+			im.File("h", "a", "r1", profile.CPUSamples, "B"),
+		}
+	}
+	l.put(files()...)
+	l.check()
+	before := l.profiles(store.Query{})
+	l.put(files()...) // a no-op
+	l.same("the listing after the same files again", l.profiles(store.Query{}), before)
+	l.check()
+	l.putAs(store.Replace, files()...)
+	l.putAs(store.Add, files()...)
+	l.same("the listing after replacing and adding the same", l.profiles(store.Query{}), before)
+
+	// Order of import is the order of the files; another forest says the same.
+	all := l.profiles(store.Query{Groups: []string{"g"}})
+	if len(all) != 2 || all[0].Benchmark.Name != "a" || all[0].Seq >= all[1].Seq {
+		l.t.Errorf("group g is listed as %+v", all)
+	}
+	l.put(File("g", "b", "r1", profile.CPUSamples, "A\nC\nA"))
+	newest := File("g", "c", "r1", profile.CPUSamples, "A")
+	l.put(newest)
+	for _, p := range l.profiles(store.Query{}) {
+		for _, old := range before {
+			if p.Benchmark == newest.Benchmark && p.Seq <= old.Seq {
+				l.t.Errorf("the newest profile has Seq %d, an older one %d", p.Seq, old.Seq)
+			}
+		}
+	}
+	l.check()
+}
+
+// testSameContent puts one content under several identities.
+func testSameContent(l *lab) {
+	im := NewImporter()
+	for _, id := range [][3]string{{"g", "a", "r1"}, {"g", "a", "r2"}, {"g", "b", "r1"}, {"h", "a", "r1"}} {
+		l.put(im.File(id[0], id[1], id[2], profile.CPUSamples, "A  A\nB"))
+	}
+	if n := len(l.profiles(store.Query{})); n != 4 {
+		l.t.Errorf("%d profiles, want 4", n)
+	}
+	l.check()
+}
+
+// testTwiceInOnePut puts files that repeat and contradict each other.
+func testTwiceInOnePut(l *lab) {
+	im := NewImporter()
+	first := im.File("g", "a", "r1", profile.CPUSamples, "A")
+	second := im.File("g", "a", "r1", profile.CPUSamples, "B")
+	second.Name = "second"
+	same := im.File("g", "a", "r1", profile.CPUSamples, "A")
+	out := l.putAs(store.Refuse, first, second, same)
+	l.checkConflict(out[1].Err, first, second)
+	l.check()
+	l.putAs(store.Add, im.File("g", "b", "r1", profile.CPUSamples, "A"), im.File("g", "b", "r1", profile.CPUSamples, "B"))
+	l.putAs(store.Replace, im.File("g", "c", "r1", profile.CPUSamples, "A"), im.File("g", "c", "r1", profile.CPUSamples, "B"))
+	l.check()
+
+	// The contract says one profile per value type: two make the file unfit.
+	f := im.File("g", "d", "r1", profile.CPUSamples, "A")
+	im.Add(f, profile.CPUSamples, "B")
+	out, err := l.s.Put(l.ctx, []*store.File{f}, store.PutOptions{Rules: Rules})
+	if err != nil || out[0].Err == nil {
+		l.t.Errorf("Put of a file with two contents of one identity: %v, %v", out, err)
+	}
+	l.m.leftovers = true
+	l.check()
+}
+
+// checkConflict demands an error that says everything about two files.
+func (l *lab) checkConflict(err error, old, now *store.File) {
+	l.t.Helper()
+	var conflict *store.ConflictError
+	if !errors.As(err, &conflict) {
+		l.t.Errorf("%v is not a ConflictError", err)
+		return
+	}
+	typ := now.Records[0].Type.Name
+	want := store.ConflictError{ID: store.IDOf(now.Benchmark, now.Run.Key, typ), Identity: conflict.Identity, Old: old.Name, New: now.Name}
+	l.same("the conflict", *conflict, want)
+	for _, part := range []string{now.Benchmark.String(), now.Run.Key, typ} {
+		if !strings.Contains(conflict.Identity, part) {
+			l.t.Errorf("identity %q does not say %q", conflict.Identity, part)
+		}
+	}
+}
+
+// testConflict puts other content under one identity, beside files that are fine.
+func testConflict(l *lab) {
+	im := NewImporter()
+	old := im.File("g", "a", "r1", profile.CPUSamples, "A")
+	l.put(old)
+	fine1, fine2 := im.File("g", "b", "r1", profile.CPUSamples, "B"), im.File("g", "c", "r1", profile.CPUSamples, "C")
+	other := im.File("g", "a", "r1", profile.CPUSamples, "×2\nX")
+	other.Name = "other.pb"
+	out := l.putAs(store.Refuse, fine1, other, fine2)
+	l.checkConflict(out[1].Err, old, other)
+	l.check()
+	l.reopen()
+	l.check()
+}
+
+// testAtomicFile puts files of several profiles of which one conflicts: nothing
+// of them may show, neither profiles nor metrics nor what they say of the run.
+func testAtomicFile(l *lab) {
+	im := NewImporter()
+	l.put(im.File("g", "a", "r1", profile.Alloc, "×10\nA"))
+	for _, types := range [][]string{
+		{profile.CPU, profile.Alloc, profile.Wall}, {profile.Alloc, profile.CPU}, {profile.CPU, profile.Wall, profile.Alloc},
+	} {
+		f := newFile("g", "a", "r1")
+		for _, typ := range types {
+			im.Add(f, typ, "×20\nA\nNEW")
+		}
+		f.Run.Commit = "abc"
+		f.Metrics = []testrun.Metric{Metric("time", 3)}
+		f.Source = []byte("source")
+		l.putAs(store.Refuse, f)
+		l.check()
+	}
+	l.reopen()
+	l.check()
+}
+
+// testReplace lets new content take the place of the old.
+func testReplace(l *lab) {
+	im := NewImporter()
+	old := im.File("g", "a", "r1", profile.CPUSamples, "A  A\nB")
+	old.Source = []byte("old")
+	old.Metrics = []testrun.Metric{Metric("time", 1), Metric("size", 2)}
+	im.AddMode(old.Records[0], profile.FrameC1, "A\nB")
+	l.put(old, im.File("g", "b", "r1", profile.CPUSamples, "A\nC"))
+	now := im.File("g", "a", "r1", profile.CPUSamples, "×5\nA\nD")
+	now.Name = "now.pb"
+	now.Metrics = []testrun.Metric{Metric("time", 7)}
+	l.putAs(store.Replace, now)
+	l.check()
+	if n := len(l.profiles(store.Query{})); n != 2 {
+		l.t.Errorf("%d profiles after replacing one of two", n)
+	}
+	l.reopen()
+	l.check()
+	l.compact()
+	l.check()
+}
+
+// testAdd adds shards, with modes, negative values and another type beside.
+func testAdd(l *lab) {
+	im := NewImporter()
+	shard := func(drawing, mode string) *store.File {
+		f := im.File("g", "a", "r1", profile.CPUSamples, drawing)
+		im.AddMode(f.Records[0], profile.FrameJIT, mode)
+		return f
+	}
+	l.put(shard("×3  ×1\nA  A\nB", "×2\nA\nB"))
+	l.putAs(store.Add, shard("×4  ×10\nA  C\nB", "×1  ×5\nA  C\nB"))
+	l.check()
+	second := shard("×-7  ×100\nA  D\nB", "×-3  ×20\nA  D\nB") // A;B vanishes
+	im.AddMode(second.Records[0], profile.FrameInterpreted, "×30\nD")
+	im.Add(second, profile.Alloc, "×4096\nA") // new beside the one that is added to
+	l.putAs(store.Add, second)
+	l.check()
+	hash := l.hashes()
+	l.reopen()
+	l.check()
+	l.compact()
+	l.check()
+	l.same("hashes of sums", l.hashes(), hash)
+}
+
+func (l *lab) hashes() map[store.ProfileID]string {
+	l.t.Helper()
+	hashes := map[store.ProfileID]string{}
+	for _, p := range l.profiles(store.Query{}) {
+		hashes[p.ID] = p.Hash
+	}
+	return hashes
+}
+
+// testAddRefused adds what does not add.
+func testAddRefused(l *lab) {
+	im := NewImporter()
+	huge := newFile("g", "a", "r1")
+	im.AddSamples(huge, profile.CPUSamples, Sample{[]string{"A"}, math.MaxInt64 - 10})
+	l.put(huge)
+	over := newFile("g", "a", "r1")
+	im.AddSamples(over, profile.CPUSamples, Sample{[]string{"A"}, 5}, Sample{[]string{"B"}, 6})
+	over.Metrics = []testrun.Metric{Metric("time", 1)}
+	fine := newFile("g", "a", "r1")
+	im.AddSamples(fine, profile.CPUSamples, Sample{[]string{"A"}, 4}, Sample{[]string{"B"}, 6})
+	otherPeriod := im.File("g", "b", "r1", profile.CPUSamples, "A")
+	otherPeriod.Records[0].Type.Period = 7
+	l.put(im.File("g", "b", "r1", profile.CPUSamples, "B"))
+	l.putAs(store.Add, over, fine, otherPeriod)
+	l.check()
+	if p := l.profiles(store.Query{Benchmarks: []string{"a"}}); len(p) != 1 || p[0].Sum != math.MaxInt64 {
+		l.t.Errorf("the sum is %+v", p)
+	}
+}
+
+// testRuns puts files that know different and contradicting things of a run.
+func testRuns(l *lab) {
+	im := NewImporter()
+	file := func(benchmark string, set func(*testrun.Run)) *store.File {
+		f := im.File("g", benchmark, "r1", profile.CPUSamples, "A\n"+benchmark)
+		f.Run = testrun.Run{Key: "r1"}
+		set(&f.Run)
+		return f
+	}
+	l.put(file("a", func(r *testrun.Run) { r.Commit = "c1" }))
+	l.put(file("b", func(r *testrun.Run) { r.Date = RunOf("r1").Date }))
+	l.put(file("c", func(r *testrun.Run) { r.Attributes = map[string]string{"jdk": "21"} }))
+	l.put(file("d", func(r *testrun.Run) {
+		r.Commit, r.Branch, r.Machine, r.Repository = "c1", "main", "m1", "repo"
+		r.Attributes = map[string]string{"os": "linux", "jdk": "21"}
+	}))
+	l.check()
+	// A profile that is there already may still say more of its run.
+	l.put(file("e", func(r *testrun.Run) {}))
+	l.put(file("e", func(r *testrun.Run) { r.Attributes = map[string]string{"more": "yes"} }))
+	l.check()
+
+	for _, set := range []func(*testrun.Run){
+		func(r *testrun.Run) { r.Commit = "c2" },
+		func(r *testrun.Run) { r.Branch = "dev" },
+		func(r *testrun.Run) { r.Machine = "m2" },
+		func(r *testrun.Run) { r.Repository = "elsewhere" },
+		func(r *testrun.Run) { r.Date = RunOf("r2").Date },
+		func(r *testrun.Run) { r.Attributes = map[string]string{"new": "1", "jdk": "17"} },
+	} {
+		bad := file("f", set)
+		bad.Metrics = []testrun.Metric{Metric("time", 1)}
+		known := file("a", set) // with a profile that is there
+		metrics := &store.File{Name: "metrics", Benchmark: bad.Benchmark, Run: bad.Run, Metrics: bad.Metrics}
+		out := l.putAs(store.Refuse, bad, file("g", func(*testrun.Run) {}), known, metrics)
+		_, want := l.m.runs["r1"].Merge(bad.Run)
+		for _, i := range []int{0, 2, 3} {
+			if err := out[i].Err; err != nil && !strings.Contains(err.Error(), want.Error()) {
+				l.t.Errorf("error %q does not say: %s", err, want)
+			}
+		}
+		l.check()
+	}
+	// Two new files of one Put contradict each other: the first wins.
+	x, y := im.File("g", "x", "r9", profile.CPUSamples, "A"), im.File("g", "y", "r9", profile.CPUSamples, "A")
+	x.Run.Commit, y.Run.Commit = "1", "2"
+	l.putAs(store.Refuse, x, y)
+	l.reopen()
+	l.check()
+}
+
+// testMetrics puts metrics with profiles, alone, before, after and again.
+func testMetrics(l *lab) {
+	primary := func(m testrun.Metric) testrun.Metric { m.Primary = true; return m }
+	im := NewImporter()
+	f := im.File("g", "a", "r1", profile.CPUSamples, "A")
+	im.Add(f, profile.Alloc, "B")
+	f.Metrics = []testrun.Metric{
+		Metric("zeta", 3.25), {Name: "rate", Mean: 1e300, Unit: "ops/s", Better: testrun.Higher}, primary(Metric("time", -0.1)), Metric("alpha", 1e-300),
+	}
+	l.put(f)
+	l.check()
+	for _, p := range l.profiles(store.Query{}) {
+		if m, ok := p.Metric(); !ok || m != f.Metrics[2] {
+			l.t.Errorf("the primary metric is %+v", m)
+		}
+	}
+	l.put(MetricsFile("g", "a", "r1", Metric("zeta", 4), Metric("new", 5)))
+	l.put(MetricsFile("g", "a", "r2", Metric("zeta", 99))) // another run
+	l.put(im.File("g", "b", "r1", profile.CPUSamples, "A"))
+	l.check()
+	// Metrics come before their profiles, and bring facts of the run.
+	early := MetricsFile("g", "c", "r3", Metric("time", 8))
+	early.Run.Commit = "c3"
+	l.put(early)
+	l.check()
+	l.put(im.File("g", "c", "r3", profile.CPUSamples, "A"), im.File("g", "a", "r2", profile.CPUSamples, "A"))
+	l.check()
+	// Metrics come with a profile that is there already.
+	again := im.File("g", "b", "r1", profile.CPUSamples, "A")
+	again.Metrics = []testrun.Metric{Metric("late", 1), {Name: "late", Mean: 2, Unit: "ms"}}
+	l.put(again)
+	l.check()
+	l.reopen()
+	l.check()
+}
+
+// testRules demands that one set of naming rules holds for a store.
+func testRules(l *lab) {
+	f := File("g", "a", "r1", profile.CPUSamples, "A")
+	l.put(f)
+	if info, err := l.s.Info(l.ctx); err != nil || info.Rules != Rules {
+		l.t.Errorf("Info says rules %q, %v", info.Rules, err)
+	}
+	l.reopen()
+	other := File("g", "b", "r1", profile.CPUSamples, "A")
+	out, err := l.s.Put(l.ctx, []*store.File{other}, store.PutOptions{Rules: "storetest/2"})
+	if !errors.Is(err, store.ErrOtherRules) {
+		l.t.Errorf("Put with other rules: %v, %v", out, err)
+	}
+	l.check()
+	l.put(other)
+	l.check()
+}
+
+// testNotShared changes what was handed to Put and what was handed out.
+func testNotShared(l *lab) {
+	im := NewImporter()
+	f := im.File("g", "a", "r1", profile.CPUSamples, "×1  ×2\nA  B")
+	im.AddMode(f.Records[0], profile.FrameC1, "A")
+	f.Run.Attributes = map[string]string{"k": "v"}
+	f.Metrics = []testrun.Metric{Metric("time", 1)}
+	f.Source = []byte("source")
+	l.put(f)
+	r := f.Records[0]
+	f.Run.Attributes["k"], f.Metrics[0].Mean, f.Source[0] = "changed", -1, 'X'
+	r.Self.Nodes[0], r.Self.Nodes[1], r.Self.Self[0], r.Modes[0].Self[0], r.Type.Name = 1, 0, -1, -1, "changed"
+	*r, *f = store.Record{}, store.File{}
+	l.check()
+
+	p := l.only()
+	p.Run.Attributes["k"], p.Metrics[0].Mean = "changed", -1
+	if source, err := l.s.Source(l.ctx, p.ID); err == nil {
+		source[0] = 'X'
+	}
+	if names, err := l.s.FunctionNames(l.ctx); err == nil {
+		names[0].Name = "changed"
+	}
+	if set, err := l.s.Functions(l.ctx, store.Query{}, nil); err == nil {
+		set.Functions[0].Name = "changed"
+		for rows := range set.Rows {
+			rows.Self[0], rows.Function[0] = -1, -1
+		}
+	}
+	if set, err := l.s.Trees(l.ctx, store.Query{}, store.TreeOptions{Modes: true}); err == nil {
+		for v := range set.Vectors {
+			v.Self[0], v.Nodes[0] = -1, -1
+			if len(v.Modes) > 0 {
+				v.Modes[0].Self[0] = -1
+			}
+		}
+	}
+	l.check()
+}

@@ -1,0 +1,11 @@
+//go:build !unix
+
+package bench
+
+import "time"
+
+// CPUTime returns 0: this system is not asked.
+func CPUTime() time.Duration { return 0 }
+
+// PeakRSS returns 0: this system is not asked.
+func PeakRSS() int64 { return 0 }
