@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +58,7 @@ func runDemo(ctx context.Context, e *env) error {
 	}
 	steps := [][]string{
 		{"top", "--benchmark", "checkout", "--type", "cpu", "--rows", "8"},
-		{"top", "--type", "cpu", "--last", "1", "--sort", "diff", "--rows", "8"},
+		{"top", "--benchmark", "checkout", "--type", "cpu", "--last", "2", "--sort", "diff", "--rows", "8"},
 	}
 	for _, args := range steps {
 		if err := e.again(ctx, args); err != nil {
@@ -75,14 +76,12 @@ Try next:
 }
 
 // again runs another command of this program as a user would, and shows its
-// line first.
+// line first. The colours of env hold for it too.
 func (e *env) again(ctx context.Context, args []string) error {
-	fmt.Fprint(e.out, "\n$ dendro")
-	for _, a := range args {
-		fmt.Fprint(e.out, " "+a)
-	}
-	fmt.Fprintln(e.out)
-	root := newRoot(e)
-	root.SetArgs(append(args, "--store", e.store))
+	args = append(args, "--store", e.store)
+	fmt.Fprintln(e.out, "\n$ dendro "+strings.Join(args, " "))
+	inner := *e
+	root := newRoot(&inner)
+	root.SetArgs(args)
 	return root.ExecuteContext(ctx)
 }

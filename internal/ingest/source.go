@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -168,8 +169,7 @@ func ReadManifestFS(fsys fs.FS, name string) ([]Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.ToSlash(filepath.Dir(name))
-	return manifest(name, data, func(file string) Source { return FSSource(fsys, dir+"/"+file) })
+	return manifest(name, data, func(file string) Source { return FSSource(fsys, path.Join(path.Dir(name), file)) })
 }
 
 func manifest(name string, data []byte, open func(file string) Source) ([]Source, error) {

@@ -200,6 +200,9 @@ func (s *Store) newEntry(id store.ProfileID, f *store.File, r *store.Record) *en
 		Hash:            r.Hash.String(),
 		File:            f.Name,
 	}}
+	if r.Self.Len() == 0 {
+		return e // and there may be no Forest
+	}
 	tr := s.translations.of(r.Forest, s.forest)
 	e.self = tr.vector(r.Forest, r.Self)
 	for _, m := range r.Modes {

@@ -135,6 +135,9 @@ func testValues(l *lab) {
 	put("cancelled", Sample{[]string{"A", "B"}, 5}, Sample{[]string{"A"}, -5}, Sample{[]string{"D"}, 1}, Sample{[]string{"D", "A"}, 2})
 	put("cancelled all", Sample{[]string{"E", "F"}, 1}, Sample{[]string{"E", "G"}, -1})
 	put("empty")
+	nothing := newFile("values", "no forest", "r1")
+	nothing.Records = []*store.Record{{Type: TypeOf(profile.CPUSamples)}}
+	l.put(nothing)
 	put("roots", Sample{[]string{"Z"}, 1}, Sample{[]string{"Y"}, 2}, Sample{[]string{"X"}, 3})
 	put("recursion", Sample{strings.Split("ABABBAC", ""), 1}, Sample{strings.Split("BAB", ""), 10}, Sample{strings.Split("AAAA", ""), 100})
 	all := l.profiles(store.Query{})

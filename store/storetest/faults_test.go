@@ -8,6 +8,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,21 +20,22 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// TestSuiteSeesFaults runs the suite on a good engine with one fault each. It is
-// the reason to believe that an engine that passes has none of them.
+// TestSuiteSeesFaults gives a good engine one fault at a time, and wants the test
+// of the suite that the fault's name begins with to fail. It is the reason to
+// believe that an engine that passes has none of them.
 func TestSuiteSeesFaults(t *testing.T) {
 	defer func(d time.Duration) { patience = d }(patience)
 	patience = 50 * time.Millisecond
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
 			e := Engine{Open: func(testing.TB) store.Store { return fault(mem.New()) }}
+			which, _, _ := strings.Cut(name, ":")
 			for _, test := range tests {
-				if fails(t, func(tb testing.TB) { test.run(newLab(tb, e)) }) {
-					t.Logf("seen by %s", test.name)
+				if test.name == which && fails(t, func(tb testing.TB) { test.run(newLab(tb, e)) }) {
 					return
 				}
 			}
-			t.Error("no test of the suite sees this fault")
+			t.Errorf("the suite's test %s does not see this fault", which)
 		})
 	}
 }
@@ -42,8 +44,8 @@ func TestSuiteSeesFaults(t *testing.T) {
 // sequence of calls can show.
 func TestHistorySeesFaults(t *testing.T) {
 	for _, name := range []string{
-		"profiles: Last is ignored", "functions: a total is wrong", "trees: modes are left out", "put: files are not atomic",
-		"put: replace refuses", "put: add replaces", "put: metrics alone are dropped", "delete: counts what was asked for", "compact: loses a profile",
+		"Queries: last is ignored", "One: a total is wrong", "Modes: none", "AtomicFile: files are not",
+		"Replace: refuses", "Add: replaces", "Metrics: alone they are dropped", "Delete: counts what was asked for", "Compact: loses a profile",
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := Engine{Open: func(testing.TB) store.Store { return faults[name](mem.New()) }}
@@ -232,39 +234,39 @@ func vectors(change func(iter.Seq2[store.TreeVector, error], func(store.TreeVect
 	}
 }
 
-// faults are engines gone wrong.
+// faults are engines gone wrong, by the test that is to notice and what is wrong.
 var faults = map[string]func(store.Store) store.Store{
-	"info: counts more": func(s store.Store) store.Store {
+	"One: info counts more": func(s store.Store) store.Store {
 		return hooks{Store: s, info: func(i store.Info) store.Info { i.Paths++; return i }}
 	},
-	"info: forgets the rules": func(s store.Store) store.Store {
+	"Rules: info forgets them": func(s store.Store) store.Store {
 		return hooks{Store: s, info: func(i store.Info) store.Info { i.Rules = ""; return i }}
 	},
-	"profiles: reversed": func(s store.Store) store.Store {
+	"Queries: profiles are reversed": func(s store.Store) store.Store {
 		return hooks{Store: s, profiles: func(list []store.Profile, _ store.Query) []store.Profile { slices.Reverse(list); return list }}
 	},
-	"profiles: Last is ignored": func(s store.Store) store.Store {
+	"Queries: last is ignored": func(s store.Store) store.Store {
 		return hooks{Store: s, query: func(q store.Query) store.Query { q.Last = 0; return q }}
 	},
-	"profiles: attributes are ignored": func(s store.Store) store.Store {
+	"Queries: attributes are ignored": func(s store.Store) store.Store {
 		return hooks{Store: s, query: func(q store.Query) store.Query { q.Attributes = nil; return q }}
 	},
-	"profiles: dates lose nanoseconds": each(func(p *store.Profile) { p.Run.Date = p.Run.Date.Truncate(time.Microsecond) }),
-	"profiles: dates are local":        each(func(p *store.Profile) { p.Run.Date = p.Run.Date.In(time.FixedZone("", 3600)) }),
-	"profiles: zero dates become 1970": each(func(p *store.Profile) {
+	"Facts: dates lose nanoseconds": each(func(p *store.Profile) { p.Run.Date = p.Run.Date.Truncate(time.Microsecond) }),
+	"Facts: dates are local":        each(func(p *store.Profile) { p.Run.Date = p.Run.Date.In(time.FixedZone("", 3600)) }),
+	"Facts: zero dates become 1970": each(func(p *store.Profile) {
 		if p.Run.Date.IsZero() {
 			p.Run.Date = time.Unix(0, 0).UTC()
 		}
 	}),
-	"profiles: metrics in another order": each(func(p *store.Profile) { slices.Reverse(p.Metrics) }),
-	"profiles: empty attributes are lost": each(func(p *store.Profile) {
+	"Metrics: another order": each(func(p *store.Profile) { slices.Reverse(p.Metrics) }),
+	"Facts: empty attributes are lost": each(func(p *store.Profile) {
 		maps.DeleteFunc(p.Run.Attributes, func(_, v string) bool { return v == "" })
 	}),
-	"profiles: the original type is lost": each(func(p *store.Profile) { p.Type.Original = "" }),
-	"functions: names are ignored": func(s store.Store) store.Store {
+	"Types: the original type is lost": each(func(p *store.Profile) { p.Type.Original = "" }),
+	"Named: names are ignored": func(s store.Store) store.Store {
 		return hooks{Store: s, names: func([]string) []string { return nil }}
 	},
-	"functions: an empty list is all": func(s store.Store) store.Store {
+	"Named: an empty list is all": func(s store.Store) store.Store {
 		return hooks{Store: s, names: func(names []string) []string {
 			if len(names) == 0 {
 				return nil
@@ -272,12 +274,12 @@ var faults = map[string]func(store.Store) store.Store{
 			return names
 		}}
 	},
-	"functions: a total is wrong": rows(func(r *store.FunctionRows) { r.Total[0]++ }),
-	"functions: a row comes twice": rows(func(r *store.FunctionRows) {
+	"One: a total is wrong": rows(func(r *store.FunctionRows) { r.Total[0]++ }),
+	"One: a row comes twice": rows(func(r *store.FunctionRows) {
 		r.Profile, r.Function = append(r.Profile, r.Profile[0]), append(r.Function, r.Function[0])
 		r.Self, r.Total = append(r.Self, r.Self[0]), append(r.Total, r.Total[0])
 	}),
-	"functions: silence when the context ends": func(s store.Store) store.Store {
+	"Cancel: silence when the context ends": func(s store.Store) store.Store {
 		return hooks{Store: s, functions: func(ctx context.Context, set *store.FunctionSet) *store.FunctionSet {
 			whole := set.Rows
 			set.Rows = func(yield func(store.FunctionRows, error) bool) {
@@ -290,7 +292,7 @@ var faults = map[string]func(store.Store) store.Store{
 			return set
 		}}
 	},
-	"functions: kinds are lost": func(s store.Store) store.Store {
+	"Attributes: kinds are lost": func(s store.Store) store.Store {
 		return hooks{Store: s, functions: func(_ context.Context, set *store.FunctionSet) *store.FunctionSet {
 			for i := range set.Functions {
 				set.Functions[i].Kind = 0
@@ -298,19 +300,19 @@ var faults = map[string]func(store.Store) store.Store{
 			return set
 		}}
 	},
-	"names: one is missing": func(s store.Store) store.Store {
+	"One: a function name is missing": func(s store.Store) store.Store {
 		return hooks{Store: s, distinct: func(list []profile.Function) []profile.Function { return list[:max(0, len(list)-1)] }}
 	},
-	"names: one comes twice": func(s store.Store) store.Store {
+	"One: a function name comes twice": func(s store.Store) store.Store {
 		return hooks{Store: s, distinct: func(list []profile.Function) []profile.Function { return append(list, list[max(0, len(list)-1):]...) }}
 	},
-	"trees: modes are left out": func(s store.Store) store.Store {
+	"Modes: none": func(s store.Store) store.Store {
 		return hooks{Store: s, options: func(store.TreeOptions) store.TreeOptions { return store.TreeOptions{} }}
 	},
-	"trees: modes without asking": func(s store.Store) store.Store {
+	"Modes: without asking": func(s store.Store) store.Store {
 		return hooks{Store: s, options: func(store.TreeOptions) store.TreeOptions { return store.TreeOptions{Modes: true} }}
 	},
-	"trees: another order": vectors(func(whole iter.Seq2[store.TreeVector, error], yield func(store.TreeVector, error) bool) {
+	"Types: vectors in another order": vectors(func(whole iter.Seq2[store.TreeVector, error], yield func(store.TreeVector, error) bool) {
 		var all []store.TreeVector
 		for v := range whole {
 			all = append(all, v)
@@ -321,14 +323,14 @@ var faults = map[string]func(store.Store) store.Store{
 			}
 		}
 	}),
-	"trees: empty profiles are skipped": vectors(func(whole iter.Seq2[store.TreeVector, error], yield func(store.TreeVector, error) bool) {
+	"Values: empty profiles are skipped": vectors(func(whole iter.Seq2[store.TreeVector, error], yield func(store.TreeVector, error) bool) {
 		for v, err := range whole {
 			if (v.Len() > 0 || err != nil) && !yield(v, err) {
 				return
 			}
 		}
 	}),
-	"trees: a node too many": func(s store.Store) store.Store {
+	"One: a node too many": func(s store.Store) store.Store {
 		return hooks{Store: s, trees: func(set *store.TreeSet) *store.TreeSet {
 			t := *set.Table
 			n := int32(t.Len())
@@ -339,7 +341,7 @@ var faults = map[string]func(store.Store) store.Store{
 			return set
 		}}
 	},
-	"put: unchanged counts as stored": func(s store.Store) store.Store {
+	"Many: unchanged counts as stored": func(s store.Store) store.Store {
 		return hooks{Store: s, put: func(ctx context.Context, files []*store.File, opts store.PutOptions) ([]store.Outcome, error) {
 			out, err := s.Put(ctx, files, opts)
 			for i := range out {
@@ -348,7 +350,7 @@ var faults = map[string]func(store.Store) store.Store{
 			return out, err
 		}}
 	},
-	"put: files are not atomic": func(s store.Store) store.Store {
+	"AtomicFile: files are not": func(s store.Store) store.Store {
 		return hooks{Store: s, put: func(ctx context.Context, files []*store.File, opts store.PutOptions) ([]store.Outcome, error) {
 			return perFile(files, func(f *store.File) (store.Outcome, error) {
 				var sum store.Outcome
@@ -369,7 +371,7 @@ var faults = map[string]func(store.Store) store.Store{
 			})
 		}}
 	},
-	"put: one conflict spoils all": func(s store.Store) store.Store {
+	"Conflict: one spoils all": func(s store.Store) store.Store {
 		return hooks{Store: s, put: func(ctx context.Context, files []*store.File, opts store.PutOptions) ([]store.Outcome, error) {
 			failed := false
 			return perFile(files, func(f *store.File) (store.Outcome, error) {
@@ -382,31 +384,31 @@ var faults = map[string]func(store.Store) store.Store{
 			})
 		}}
 	},
-	"put: replace refuses": conflicts(func(c store.Conflict) store.Conflict {
+	"Replace: refuses": conflicts(func(c store.Conflict) store.Conflict {
 		if c == store.Replace {
 			return store.Refuse
 		}
 		return c
 	}),
-	"put: add replaces": conflicts(func(c store.Conflict) store.Conflict {
+	"Add: replaces": conflicts(func(c store.Conflict) store.Conflict {
 		if c == store.Add {
 			return store.Replace
 		}
 		return c
 	}),
-	"put: refuse replaces": conflicts(func(c store.Conflict) store.Conflict {
+	"Conflict: replaces": conflicts(func(c store.Conflict) store.Conflict {
 		if c == store.Refuse {
 			return store.Replace
 		}
 		return c
 	}),
-	"put: metrics alone are dropped": files(func(f *store.File) *store.File {
+	"Metrics: alone they are dropped": files(func(f *store.File) *store.File {
 		if len(f.Records) == 0 {
 			f.Metrics = nil
 		}
 		return f
 	}),
-	"put: modes are dropped": files(func(f *store.File) *store.File {
+	"Modes: not stored": files(func(f *store.File) *store.File {
 		for i, r := range f.Records {
 			changed := *r
 			changed.Modes = nil
@@ -414,9 +416,9 @@ var faults = map[string]func(store.Store) store.Store{
 		}
 		return f
 	}),
-	"put: attributes of runs are dropped": files(func(f *store.File) *store.File { f.Run.Attributes = nil; return f }),
-	"put: sources are dropped":            files(func(f *store.File) *store.File { f.Source = nil; return f }),
-	"put: unchanged files say nothing": func(s store.Store) store.Store {
+	"Runs: attributes are dropped": files(func(f *store.File) *store.File { f.Run.Attributes = nil; return f }),
+	"Sources: dropped":             files(func(f *store.File) *store.File { f.Source = nil; return f }),
+	"Runs: unchanged files say nothing": func(s store.Store) store.Store {
 		return hooks{Store: s, put: func(ctx context.Context, files []*store.File, opts store.PutOptions) ([]store.Outcome, error) {
 			have := map[string]bool{}
 			files = slices.Clone(files)
@@ -438,13 +440,13 @@ var faults = map[string]func(store.Store) store.Store{
 			return s.Put(ctx, files, opts)
 		}}
 	},
-	"put: any rules will do": func(s store.Store) store.Store {
+	"Rules: any will do": func(s store.Store) store.Store {
 		return hooks{Store: s, put: func(ctx context.Context, files []*store.File, opts store.PutOptions) ([]store.Outcome, error) {
 			opts.Rules = Rules
 			return s.Put(ctx, files, opts)
 		}}
 	},
-	"put: conflicts are nameless": func(s store.Store) store.Store {
+	"Conflict: nameless": func(s store.Store) store.Store {
 		return hooks{Store: s, put: func(ctx context.Context, files []*store.File, opts store.PutOptions) ([]store.Outcome, error) {
 			out, err := s.Put(ctx, files, opts)
 			for i := range out {
@@ -455,16 +457,16 @@ var faults = map[string]func(store.Store) store.Store{
 			return out, err
 		}}
 	},
-	"delete: counts what was asked for": func(s store.Store) store.Store {
+	"Delete: counts what was asked for": func(s store.Store) store.Store {
 		return hooks{Store: s, delete: func(ctx context.Context, ids []store.ProfileID) (int, error) {
 			_, err := s.Delete(ctx, ids)
 			return len(ids), err
 		}}
 	},
-	"delete: does nothing": func(s store.Store) store.Store {
+	"Delete: does nothing": func(s store.Store) store.Store {
 		return hooks{Store: s, delete: func(context.Context, []store.ProfileID) (int, error) { return 0, nil }}
 	},
-	"compact: loses a profile": func(s store.Store) store.Store {
+	"Compact: loses a profile": func(s store.Store) store.Store {
 		return hooks{Store: s, compact: func(ctx context.Context) error {
 			list, err := s.Profiles(ctx, store.Query{})
 			if err == nil && len(list) > 1 {
@@ -473,16 +475,16 @@ var faults = map[string]func(store.Store) store.Store{
 			return err
 		}}
 	},
-	"raw names: groups are ignored": func(s store.Store) store.Store {
+	"RawNames: groups are ignored": func(s store.Store) store.Store {
 		return hooks{Store: s, group: func(string) string { return "" }}
 	},
-	"source: no error when there is none": func(s store.Store) store.Store {
+	"Sources: no error when there is none": func(s store.Store) store.Store {
 		return hooks{Store: s, source: func(b []byte, _ error) ([]byte, error) { return b, nil }}
 	},
-	"locks: a stream holds up Put":            func(s store.Store) store.Store { return &locked{Store: s} },
-	"fast: sums are wrong":                    func(s store.Store) store.Store { return fast{Store: s, wrongSums: true} },
-	"fast: moments are wrong":                 func(s store.Store) store.Store { return fast{Store: s, wrongMoments: true} },
-	"fast: trees of several types are merged": func(s store.Store) store.Store { return fast{Store: s, anyType: true} },
+	"Break: a stream holds up Put":                  func(s store.Store) store.Store { return &locked{Store: s} },
+	"Queries: fast sums are wrong":                  func(s store.Store) store.Store { return fast{Store: s, wrongSums: true} },
+	"Queries: fast moments are wrong":               func(s store.Store) store.Store { return fast{Store: s, wrongMoments: true} },
+	"Types: fast trees of several types are merged": func(s store.Store) store.Store { return fast{Store: s, anyType: true} },
 }
 
 func first(out []store.Outcome) (o store.Outcome) {

@@ -165,6 +165,7 @@ func newModelProfile(id store.ProfileID, f *store.File, r *store.Record) *modelP
 
 // pathsOf spells a vector out.
 func pathsOf(f *calltree.Forest, v calltree.Vector) map[string]int64 {
+	// Without values there may be no forest.
 	paths := make(map[string]int64, v.Len())
 	for i, p := range v.Nodes {
 		paths[strings.Join(f.Names(p), sep)] = v.Self[i]

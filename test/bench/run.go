@@ -21,7 +21,9 @@ type Config struct {
 	Workers int                 // given to every engine, 1 by default
 	Dir     string              // for the stores; emptied afterwards
 
-	Rounds  int // of imports, 1 by default
+	Rounds int // of imports, 1 by default
+	// Budget is the time after which no further round begins; 0 is no bound.
+	Budget  time.Duration
 	Repeats int // of questions, 5 by default
 	Alone   int // profiles to import one by one afterwards, 0 for none
 	// BatchBytes bounds the text that is rendered ahead, 500 MB by default.
@@ -88,8 +90,9 @@ func Run(c Config) (*Result, error) {
 			}
 		}
 	}()
+	start := time.Now()
 	for round := range c.Rounds {
-		if c.Reuse {
+		if spent := time.Since(start); c.Reuse || round > 0 && c.Budget > 0 && spent+spent/time.Duration(round) > c.Budget {
 			break
 		}
 		if err := r.importRound(round); err != nil {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Records the profiles of the demo anew: about ten minutes on a core of its own,
+# Records the profiles of the demo anew: about six minutes on a core of its own,
 # longer on a busy machine.
 #
 # The workload is built at and run from a neutral path, because a Go profile

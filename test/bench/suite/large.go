@@ -130,8 +130,7 @@ func (b *builder) largeBenchmark(c Config, id int, seed uint64, group string, in
 	}
 }
 
-// plantRoots hangs the outermost frames of all seeds, and those of every seed
-// only once.
+// plantRoots starts the tree with the outermost frames of the seeds.
 func (b *builder) plantRoots(r *rnd, name func(int32) int32) {
 	for i := range b.funcs.seeds.trees {
 		t := &b.funcs.seeds.trees[i]

@@ -1,9 +1,6 @@
 package suite
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // volatile marks the digits of a name that another process start spells
 // differently: the counter and the address of a hidden class. Offsets count
@@ -29,24 +26,59 @@ func cutSuffix(frame string) (name string, mark byte) {
 	return frame, 0
 }
 
-var (
-	lambdaCounter = regexp.MustCompile(`\$\$Lambda(?:\$\d+|[./+]0x[0-9a-f]+|/\d+)*`)
-	classAddress  = regexp.MustCompile(`[./+]0x[0-9a-f]{6,}`)
-)
-
 // Stable maps a frame of a generated profile to the name that is the same in
 // every run: without annotation, lambda counters and class addresses. It undoes
 // what the generator does and no more; a product's normaliser knows many more
 // patterns and may be used in its place where two stores are compared.
 func Stable(frame string) string {
 	name, _ := cutSuffix(frame)
-	if strings.Contains(name, "$$Lambda") {
-		name = lambdaCounter.ReplaceAllLiteralString(name, "$$Lambda")
+	if i := strings.Index(name, lambda); i >= 0 {
+		end := i + len(lambda)
+		from := end
+		for n := 1; n > 0; end += n {
+			n = counterLen(name[end:])
+		}
+		name = name[:from] + name[end:]
 	}
-	if strings.Contains(name, "0x") {
-		name = classAddress.ReplaceAllLiteralString(name, "")
+	for from := 0; ; {
+		i := strings.Index(name[from:], "0x")
+		if i < 0 {
+			return name
+		}
+		at := from + i
+		n := digits(name[at+2:], hexDigits)
+		if n < 6 || at == 0 || strings.IndexByte("./+", name[at-1]) < 0 {
+			from = at + 2
+			continue
+		}
+		name = name[:at-1] + name[at+2+n:]
+		from = at - 1
 	}
-	return name
+}
+
+const lambda = "$$Lambda"
+
+// counterLen returns the length of one part of a lambda's number at the start
+// of s: $12, .0x7f, /0x7f, +0x7f or /12. It is 0 where a method name begins.
+func counterLen(s string) int {
+	if len(s) < 2 {
+		return 0
+	}
+	switch s[0] {
+	case '.', '/', '+':
+		if n := digits(strings.TrimPrefix(s[1:], "0x"), hexDigits); n > 0 && s[1:3] == "0x" {
+			return 3 + n
+		}
+		if s[0] != '/' {
+			return 0
+		}
+		fallthrough
+	case '$':
+		if n := digits(s[1:], "0123456789"); n > 0 {
+			return 1 + n
+		}
+	}
+	return 0
 }
 
 // findVolatile locates the digits that change. Addresses of archived lambdas
@@ -56,7 +88,7 @@ func findVolatile(name string) volatile {
 	var v volatile
 	if i := strings.Index(name, "0x"); i >= 0 {
 		h := i + 2
-		n := digits(name[h:], "0123456789abcdef")
+		n := digits(name[h:], hexDigits)
 		if n >= 6 {
 			if n < 12 && strings.HasPrefix(name[h:], "800") {
 				return v
@@ -66,8 +98,8 @@ func findVolatile(name string) volatile {
 			v.hex, v.hexLen = uint16(h+keep), uint16(n-keep)
 		}
 	}
-	if i := strings.Index(name, "$$Lambda$"); i >= 0 {
-		d := i + len("$$Lambda$")
+	if i := strings.Index(name, lambda+"$"); i >= 0 {
+		d := i + len(lambda) + 1
 		if n := digits(name[d:], "0123456789"); n > 0 {
 			v.dec, v.decLen = uint16(d), uint16(n)
 		}
@@ -117,7 +149,7 @@ func asLambda(f function) function {
 	if i := strings.LastIndexByte(name, '.'); i > 0 {
 		class, method = name[:i], name[i+1:]
 	}
-	class = strings.ReplaceAll(class, "$$Lambda", "")
-	name = class + "$$Lambda$00000/0x00007f0000000000." + method
+	class = strings.ReplaceAll(class, lambda, "")
+	name = class + lambda + "$00000/0x00007f0000000000." + method
 	return function{name: name, kind: f.kind, vol: findVolatile(name)}
 }

@@ -2,8 +2,7 @@
 // for every run and benchmark and writes the profiles with a manifest.
 //
 // Every recording is the fastest of some tries, so that other work on the
-// machine disturbs it less. Tries in which the workload had to share its
-// processor do not count. The tries of a run's benchmarks take turns.
+// machine disturbs it less. The tries of a run's benchmarks take turns.
 package main
 
 import (
@@ -50,7 +49,7 @@ func main() {
 	var r recorder
 	flag.StringVar(&r.workload, "workload", "", "`program` to record")
 	flag.StringVar(&r.out, "out", "", "`directory` to write to")
-	flag.IntVar(&r.tries, "tries", 3, "tries for each profile, of which the fastest is kept")
+	flag.IntVar(&r.tries, "tries", 2, "tries for each profile, of which the fastest is kept")
 	flag.Float64Var(&r.seconds, "seconds", 3, "length of a profile")
 	sources := flag.String("sources", "", "`directory` with the program's sources")
 	history := flag.Int("history", 16, "runs before the change")

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// recorder runs a workload and keeps the fastest of some undisturbed tries.
+// recorder runs a workload and keeps the fastest of some tries.
 type recorder struct {
 	workload string
 	out      string
@@ -25,16 +25,7 @@ type recorder struct {
 type try struct {
 	file    string
 	nsPerOp float64
-	// share is the part of its time in which the process had a processor.
-	share float64
 }
-
-const (
-	// enough is the share a try needs to count.
-	enough = 0.97
-	// pause is how long to wait after a try that had less.
-	pause = 10 * time.Second
-)
 
 // recordAll records the runs of all variants and writes the manifest.
 func (r *recorder) recordAll(sources fs.FS, variants []variant) error {
@@ -98,7 +89,7 @@ func (r *recorder) tryAll(dir string, args []string) (map[string]try, error) {
 	kept := make(map[string]try)
 	for n := range r.tries {
 		for _, b := range benchmarks {
-			t, err := r.undisturbed(b, filepath.Join(dir, fmt.Sprintf("%s.try%d", b, n)), args)
+			t, err := r.measure(b, filepath.Join(dir, fmt.Sprintf("%s.try%d", b, n)), args)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", b, err)
 			}
@@ -117,18 +108,6 @@ func (r *recorder) tryAll(dir string, args []string) (map[string]try, error) {
 	return kept, nil
 }
 
-// undisturbed measures until other programs have left the workload alone.
-func (r *recorder) undisturbed(benchmark, file string, args []string) (try, error) {
-	for {
-		t, err := r.measure(benchmark, file, args)
-		if err != nil || t.share >= enough {
-			return t, err
-		}
-		fmt.Fprintf(os.Stderr, "  %-8s had %.0f %% of a processor, trying again\n", benchmark, 100*t.share)
-		time.Sleep(pause)
-	}
-}
-
 // measure runs the workload in a process of its own, with one processor and
 // nothing else in its environment.
 func (r *recorder) measure(benchmark, file string, args []string) (try, error) {
@@ -136,20 +115,17 @@ func (r *recorder) measure(benchmark, file string, args []string) (try, error) {
 	cmd := exec.Command(r.workload, append([]string{"-bench", benchmark, "-seconds", length, "-profile", file}, args...)...)
 	cmd.Env = []string{"GOMAXPROCS=1"}
 	cmd.Stderr = os.Stderr
-	start := time.Now()
 	out, err := cmd.Output()
 	if err != nil {
 		return try{}, err
 	}
-	elapsed := time.Since(start)
-	busy := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	// Benchmark text: the name, how often it ran, and pairs of value and unit.
 	fields := strings.Fields(string(out))
 	if len(fields) != 4 || fields[3] != "ns/op" {
 		return try{}, fmt.Errorf("unexpected output %q", out)
 	}
 	nsPerOp, err := strconv.ParseFloat(fields[2], 64)
-	return try{file: file, nsPerOp: nsPerOp, share: busy.Seconds() / elapsed.Seconds()}, err
+	return try{file: file, nsPerOp: nsPerOp}, err
 }
 
 // contentID returns 40 hex digits that stand for the sources in the variant, as

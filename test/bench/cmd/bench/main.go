@@ -63,7 +63,7 @@ type flags struct {
 	rounds, repeats, alone, workers, batchMiB int
 	scale                                     float64
 	seed                                      uint64
-	limit                                     time.Duration
+	limit, budget                             time.Duration
 	full, quiet, keep, reuse                  bool
 }
 
@@ -89,6 +89,7 @@ func parse(args []string, errw io.Writer) (flags, error) {
 	set.Float64Var(&f.scale, "scale", 1, "size of a profile")
 	set.Uint64Var(&f.seed, "seed", 0, "another number is another suite")
 	set.DurationVar(&f.limit, "limit", 10*time.Second, "time for the repetitions of one question")
+	set.DurationVar(&f.budget, "budget", 150*time.Second, "time after which no further round of imports begins, per shape")
 	set.BoolVar(&f.full, "full", false, "10,000 large profiles of 100 benchmarks, one round; takes minutes and 3 GB of disk")
 	set.BoolVar(&f.quiet, "quiet", !isTerminal(os.Stderr), "no progress")
 	set.BoolVar(&f.keep, "keep", false, "leave the stores of the first round in -dir")
@@ -120,7 +121,7 @@ func parse(args []string, errw io.Writer) (flags, error) {
 func (f flags) config(errw io.Writer) (bench.Config, error) {
 	c := bench.Config{
 		Suite:   suite.Config{Groups: f.groups, Benchmarks: f.benchmarks, Runs: f.runs, Scale: f.scale, Seed: f.seed},
-		Workers: f.workers, Dir: f.dir, Rounds: f.rounds, Repeats: f.repeats, Limit: f.limit,
+		Workers: f.workers, Dir: f.dir, Rounds: f.rounds, Repeats: f.repeats, Limit: f.limit, Budget: f.budget,
 		BatchBytes: f.batchMiB << 20, Log: errw, Keep: f.keep, Reuse: f.reuse,
 	}
 	if f.quiet {
