@@ -119,18 +119,20 @@ func (f *Forest) Recursion(p int32) (ancestor, distance int32) {
 	return NoNode, 0
 }
 
-// mergeAttributes fills in what a function lacks; of two different attributes
-// the smaller stays, so that the result does not depend on the order.
-func mergeAttributes(have *profile.Function, fn profile.Function) {
+// MergeAttributes returns the attributes of two functions of one name united:
+// what one lacks comes from the other, of two different ones the smaller stays,
+// so that the result does not depend on the order.
+func MergeAttributes(have, fn profile.Function) profile.Function {
 	if fn.Kind != profile.KindUnknown && (have.Kind == profile.KindUnknown || fn.Kind < have.Kind) {
 		have.Kind = fn.Kind
 	}
 	have.Module = smaller(have.Module, fn.Module)
 	have.Language = smaller(have.Language, fn.Language)
 	have.SystemName = smaller(have.SystemName, fn.SystemName)
-	if placeLess(fn, *have) {
+	if placeLess(fn, have) {
 		have.File, have.StartLine, have.Column = fn.File, fn.StartLine, fn.Column
 	}
+	return have
 }
 
 // placeLess orders the places of functions. File, line and column are one thing

@@ -70,7 +70,7 @@ func mergeAll(trees []*Tree) *Tree {
 		fn := make([]int32, len(t.Functions))
 		for i := range fn {
 			fn[i] = f.Function(t.Functions[i])
-			mergeAttributes(&f.Functions[fn[i]], t.Functions[i])
+			f.Functions[fn[i]] = MergeAttributes(f.Functions[fn[i]], t.Functions[i])
 		}
 		path := make([]int32, t.Len())
 		for n, p := range t.Parent {

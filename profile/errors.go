@@ -28,6 +28,7 @@ type ParseError struct {
 	Hint   string // what the user can do; may be empty
 }
 
+// Error returns the place, the error and the hint.
 func (e *ParseError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Source)
@@ -51,6 +52,7 @@ func (e *ParseError) Error() string {
 	return b.String()
 }
 
+// Unwrap returns Err, so that callers can branch on what went wrong.
 func (e *ParseError) Unwrap() error { return e.Err }
 
 // Limits bounds what a reader takes from one input. The zero value of a field
@@ -88,7 +90,7 @@ func (l Limits) WithDefaults() Limits {
 }
 
 // TooLarge returns an ErrTooLarge that names the limit and the option that
-// raises it: "stack deeper than 65536 frames: too large (raise it with --max-depth)".
+// raises it: "stack deeper than 65536: too large (raise it with --max-depth)".
 func TooLarge(what string, limit int64, option string) error {
 	return fmt.Errorf("%s than %d: %w (raise it with %s)", what, limit, ErrTooLarge, option)
 }

@@ -186,6 +186,7 @@ type Warning struct {
 	Message string
 }
 
+// String returns the message behind its line.
 func (w Warning) String() string {
 	if w.Line > 0 {
 		return fmt.Sprintf("line %d: %s", w.Line, w.Message)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/testrun"
 )
 
 // Select lists the selected profiles and demands that there is at least one and
@@ -72,11 +74,21 @@ type FunctionSummer interface {
 	SumFunctions(ctx context.Context, q Query) (*FunctionSums, error)
 }
 
-// SumFunctions adds up the functions of the selected profiles.
+// SumFunctions adds up the functions of the selected profiles, which must have
+// one value type.
 func SumFunctions(ctx context.Context, s Reader, q Query) (*FunctionSums, error) {
+	sum := sumFunctions
 	if fast, ok := s.(FunctionSummer); ok {
-		return fast.SumFunctions(ctx, q)
+		sum = func(ctx context.Context, _ Reader, q Query) (*FunctionSums, error) { return fast.SumFunctions(ctx, q) }
 	}
+	sums, err := sum(ctx, s, q)
+	if err != nil {
+		return nil, err
+	}
+	return sums, Addable(sums.Profiles, q)
+}
+
+func sumFunctions(ctx context.Context, s Reader, q Query) (*FunctionSums, error) {
 	set, err := s.Functions(ctx, q, nil)
 	if err != nil {
 		return nil, err
@@ -149,7 +161,7 @@ func FunctionMoments(ctx context.Context, s Reader, q Query, m Measure) (*Moment
 	}
 	out := &MomentSet{Profiles: set.Profiles, Functions: set.Functions}
 	benchmark := BenchmarkIndex(set.Profiles, &out.Benchmarks)
-	rows := make([]Moments, len(out.Benchmarks)*len(set.Functions))
+	rows := map[int64]*Moments{} // by benchmark and function
 	for chunk, err := range set.Rows {
 		if err != nil {
 			return nil, err
@@ -163,15 +175,21 @@ func FunctionMoments(ctx context.Context, s Reader, q Query, m Measure) (*Moment
 			if m.Share {
 				x /= math.Max(1, float64(p.Sum))
 			}
-			rows[int(benchmark[chunk.Profile[i]])*len(set.Functions)+int(fn)].add(x, p)
+			b := benchmark[chunk.Profile[i]]
+			r := rows[int64(b)<<32|int64(fn)]
+			if r == nil {
+				r = &Moments{Benchmark: b, Function: fn}
+				rows[int64(b)<<32|int64(fn)] = r
+			}
+			r.add(x, p)
 		}
 	}
-	for i := range rows {
-		if rows[i].N > 0 {
-			rows[i].Benchmark, rows[i].Function = int32(i/len(set.Functions)), int32(i%len(set.Functions))
-			out.Rows = append(out.Rows, rows[i])
-		}
+	for _, r := range rows {
+		out.Rows = append(out.Rows, *r)
 	}
+	slices.SortFunc(out.Rows, func(a, b Moments) int {
+		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function))
+	})
 	return out, nil
 }
 
@@ -197,15 +215,14 @@ func (r *Moments) add(x float64, p *Profile) {
 // BenchmarkIndex returns for each profile the index of its benchmark in names,
 // which it fills in order of first appearance.
 func BenchmarkIndex(profiles []Profile, names *[]string) []int32 {
-	index := map[string]int32{}
+	index := map[testrun.Benchmark]int32{}
 	of := make([]int32, len(profiles))
 	for i := range profiles {
-		name := profiles[i].Benchmark.String()
-		b, ok := index[name]
+		b, ok := index[profiles[i].Benchmark]
 		if !ok {
 			b = int32(len(*names))
-			index[name] = b
-			*names = append(*names, name)
+			index[profiles[i].Benchmark] = b
+			*names = append(*names, profiles[i].Benchmark.String())
 		}
 		of[i] = b
 	}
@@ -228,10 +245,7 @@ func MergeTrees(ctx context.Context, s Reader, q Query) (*calltree.Tree, []Profi
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := OneType(set.Profiles, q); err != nil {
-		return nil, nil, err
-	}
-	if err := CheckSum(set.Profiles); err != nil {
+	if err := Addable(set.Profiles, q); err != nil {
 		return nil, nil, err
 	}
 	self := make([]int64, set.Table.Len())
@@ -244,6 +258,15 @@ func MergeTrees(ctx context.Context, s Reader, q Query) (*calltree.Tree, []Profi
 		}
 	}
 	return calltree.NewTree(set.Table, set.Profiles[0].Type, self), set.Profiles, nil
+}
+
+// Addable reports whether the profiles that q selected can be added up: there
+// is one at least, they have one value type, and no sum leaves the int64 range.
+func Addable(profiles []Profile, q Query) error {
+	if err := OneType(profiles, q); err != nil {
+		return err
+	}
+	return CheckSum(profiles)
 }
 
 // CheckSum reports whether the values of the profiles can be added without

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
 )
@@ -92,6 +94,7 @@ func findFunctions(ctx context.Context, s Reader, q Query, p *calltree.Pattern) 
 		}
 	}
 	for _, rows := range perProfile {
+		slices.SortFunc(rows, func(a, b FindRow) int { return strings.Compare(a.Function, b.Function) })
 		f.Rows = append(f.Rows, rows...)
 	}
 	return f, nil

@@ -15,7 +15,8 @@ import (
 // that is set narrows the selection; the zero Query selects everything.
 //
 // Texts select by equality if some profile has exactly that text, else as globs
-// (`*`, `?`). Several texts of one field are alternatives.
+// (`*`, `?`); the values of Params and Attributes by either. Several texts of
+// one field are alternatives.
 type Query struct {
 	Groups     []string          `json:"groups,omitempty"`
 	Benchmarks []string          `json:"benchmarks,omitempty"` // full names or base names
@@ -28,7 +29,7 @@ type Query struct {
 	Profiles   []ProfileID       `json:"profiles,omitempty"`
 	Types      []string          `json:"types,omitempty"`
 	Since      time.Time         `json:"since,omitzero"` // run date not before
-	Until      time.Time         `json:"until,omitzero"` // run date before
+	Until      time.Time         `json:"until,omitzero"` // run date before; runs without a date are not selected
 	Last       int               `json:"last,omitempty"` // the newest n runs of each benchmark; 0: all
 }
 
@@ -118,7 +119,7 @@ func (q *Query) matcher(all []Profile) func(*Profile) bool {
 		tests = append(tests, func(p *Profile) bool { return !p.Run.Date.Before(q.Since) })
 	}
 	if !q.Until.IsZero() {
-		tests = append(tests, func(p *Profile) bool { return p.Run.Date.Before(q.Until) })
+		tests = append(tests, func(p *Profile) bool { return !p.Run.Date.IsZero() && p.Run.Date.Before(q.Until) })
 	}
 	for k, v := range q.Params {
 		ok := glob(v)

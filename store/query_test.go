@@ -111,14 +111,14 @@ func TestQueryFilter(t *testing.T) {
 		{store.Query{Profiles: []store.ProfileID{"f", "a", "zz"}}, "af"},
 
 		{store.Query{Since: day(2)}, "gcdef"}, // not before
-		{store.Query{Until: day(2)}, "hab"},   // before
+		{store.Query{Until: day(2)}, "ab"},    // before; h has no date
 		{store.Query{Since: day(2), Until: day(3)}, "gcd"},
 		{store.Query{Since: day(9)}, ""},
 
 		{store.Query{Last: 1}, "hbgef"},
 		{store.Query{Last: 2}, "hbgcdef"},
 		{store.Query{Last: 99}, "habgcdef"},
-		{store.Query{Last: 1, Until: day(4)}, "hbgcde"},         // after the other fields
+		{store.Query{Last: 1, Until: day(4)}, "bgcde"},          // after the other fields
 		{store.Query{Last: 1, Types: list{"alloc"}}, "d"},       // the newest of them
 		{store.Query{Last: 1, Benchmarks: list{"parse"}}, "bf"}, // per full benchmark
 		{store.Query{Groups: list{"json"}, Types: list{"cpu"}, Machines: list{"m1"}, Since: day(1)}, "ab"},

@@ -180,7 +180,8 @@ func (r *run) oneLine(line []byte, shared int) error {
 		return bad
 	}
 	if odd {
-		text, shared = trimStart(text), 0
+		// If anything goes, shared is 0: no stack above begins with it.
+		text = trimStart(text)
 	}
 	if len(text) == 0 {
 		return &lineError{what: "no frame before the count"}
@@ -429,7 +430,7 @@ func (r *run) add(stack profile.StackID) error {
 func (r *run) startThreads() {
 	for i := range r.columns {
 		c := &r.columns[i]
-		c.thread = append(c.thread[:0], make([]profile.ThreadID, len(c.stack))...)
+		c.thread = append(c.thread, make([]profile.ThreadID, len(c.stack))...)
 	}
 	r.threaded = true
 }

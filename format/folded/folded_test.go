@@ -351,6 +351,8 @@ func TestDecodeErrors(t *testing.T) {
 		{"sum too large", "a 9223372036854775807\n¦b -1\n", "malformed: the sum of the counts up to here: does not fit 63 bits"},
 		{"scaled sum too large", "a 9223372036854775807\nb ¦0.5\n", "malformed: the sum of the counts up to here with all their decimals: does not fit 63 bits"},
 		{"scaled count too large", "a 0.5\nb ¦9223372036854775807\n", "malformed: the count with all decimals of the file: does not fit 63 bits"},
+		{"too large with its decimals", "a ¦9223372036.854775808\n", `malformed: the count "9223372036.854775808": does not fit 63 bits`},
+		{"sum too large after scaling", "a 500000000000000000\nb 0.5\n¦c 500000000000000000\n", "malformed: the sum of the counts up to here: does not fit 63 bits"},
 		{"base too large", "a ¦9227000000000000000 1\n", "malformed: the first count: does not fit 63 bits"},
 		{"long", "a 1\n¦a;" + big + " 5\na 1\n", "line of text longer than 256: too large (raise it with --max-line)"},
 		{"deep", "a 1\n¦a;b;c;d;e;f;g;h;i;j 1\n", "stack deeper than 9: too large (raise it with --max-depth)"},

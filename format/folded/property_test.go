@@ -1,6 +1,7 @@
 package folded
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -82,7 +83,7 @@ var frames = []string{
 	"a", "b", "c", "main", "java/lang/Thread.run", "java/lang/Thread.run_[j]", "java/lang/Thread.run_[0]",
 	"java/lang/Thread.run:7", "java/lang/Thread.run:8_[i]", "std::sort<int, (Cmp)2>", "operator new", "byte[]_[i]",
 	"f (x.py:3)", "f (x.py)", "f (<string>:9)", "[unknown]", "[open", "x tid=3]", "[main tid=2]", " ", "", "a ", "\t b",
-	"a\x00", "\xff", "é", "#", "# x", "thread (3): t", "process 3:\"x\"", "sys_[k]", "_[j]", "a_[x]", "thread", "process",
+	"a\x00", "\xff", "é", "#", "# x", "thread (3): t", "process 3:\"x\"", "sys_[k]", "_[j]", "a_[x]", "thread", "process", "\ufeffx",
 }
 
 var leads = []string{"", "", "", "", "[main tid=1];", "[a; b tid=2];", "[tid=3];", "thread (7): x;", "thread (0xF);",
@@ -160,6 +161,37 @@ func TestWarmEqualsCold(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFrameCacheCollision adds texts of equal hash.
+func TestFrameCacheCollision(t *testing.T) {
+	c := frameCache{most: maxCached}
+	texts := []string{"a", "b", "c"}
+	for i, text := range texts {
+		if _, ok := c.find(7, []byte(text)); ok {
+			t.Errorf("%s is known before it was added", text)
+		}
+		c.add(7, text, profile.FrameID(i))
+	}
+	for i, text := range texts {
+		if id, ok := c.find(7, []byte(text)); !ok || id != profile.FrameID(i) {
+			t.Errorf("%s is %d, %v", text, id, ok)
+		}
+	}
+}
+
+// TestStrategyChosen tells the strategy by the cache that it fills.
+func TestStrategyChosen(t *testing.T) {
+	w := newWorkload(3)
+	for _, shuffled := range []bool{false, true} {
+		d := NewDecoder()
+		if _, err := d.Decode(bytes.NewReader(w.run(1, shuffled)), nil, profile.Limits{}); err != nil {
+			t.Fatal(err)
+		}
+		if d.stacks.used > 0 != shuffled {
+			t.Errorf("shuffled %v: %d stacks in the cache", shuffled, d.stacks.used)
+		}
+	}
 }
 
 // TestCachesOverflow fills the caches beyond their bound.

@@ -195,16 +195,20 @@ func (e *encoder) writeHead() {
 	}
 	e.writeInt(fieldDuration, uint64(p.Duration))
 	url, named := "", p.Profiler == ""
+	var comments []byte
 	for _, c := range p.Comments {
 		if u, ok := strings.CutPrefix(c, docURL); ok && url == "" {
 			url = u
 			continue
 		}
 		named = named || strings.HasPrefix(c, producedBy)
-		e.writeInt(fieldComment, e.string(c))
+		comments = binary.AppendUvarint(comments, e.string(c))
 	}
 	if !named {
-		e.writeInt(fieldComment, e.string(producedBy+p.Profiler))
+		comments = binary.AppendUvarint(comments, e.string(producedBy+p.Profiler))
+	}
+	if len(comments) > 0 {
+		e.out.Write(appendBytes(nil, fieldComment, comments))
 	}
 	e.writeInt(fieldDocURL, e.string(url))
 }

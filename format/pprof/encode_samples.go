@@ -233,7 +233,7 @@ func (e *encoder) appendTags(b []byte, k tagKey) []byte {
 	for _, l := range []struct{ key, want, have string }{
 		{keyThread, want.Name, have.Name}, {keyThreadID, want.ID, have.ID}, {keyProcess, want.Process, have.Process},
 	} {
-		if l.want != l.have && l.want != "" {
+		if l.want != "" && (l.want != l.have || hasText(labels, l.key)) {
 			b = e.appendLabel(b, profile.Label{Key: l.key, Text: l.want})
 		}
 	}
@@ -244,6 +244,12 @@ func (e *encoder) appendTags(b []byte, k tagKey) []byte {
 		b = e.appendLabel(b, l)
 	}
 	return b
+}
+
+// hasText reports whether labels have a string under key, which a reader would
+// take for the thread's if it came first.
+func hasText(labels []profile.Label, key string) bool {
+	return slices.ContainsFunc(labels, func(l profile.Label) bool { return l.Key == key && l.Text != "" })
 }
 
 func (e *encoder) appendLabel(b []byte, l profile.Label) []byte {

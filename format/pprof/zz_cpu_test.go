@@ -19,7 +19,9 @@ func cpuTime() time.Duration {
 }
 
 func TestZZ(t *testing.T) {
-	if testing.Short() { t.Skip() }
+	if testing.Short() {
+		t.Skip()
+	}
 	for _, c := range []struct {
 		name string
 		msg  []byte
@@ -30,11 +32,11 @@ func TestZZ(t *testing.T) {
 			runtime.GC()
 			best := time.Hour
 			for range 3 {
-			t0 := cpuTime()
-			for range c.n {
-				f()
-			}
-			best = min(best, (cpuTime() - t0) / time.Duration(c.n))
+				t0 := cpuTime()
+				for range c.n {
+					f()
+				}
+				best = min(best, (cpuTime()-t0)/time.Duration(c.n))
 			}
 			t.Logf("%s %-10s %10v  %.0f MB/s", c.name, name, best, float64(len(c.msg))/best.Seconds()/1e6)
 		}

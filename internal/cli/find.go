@@ -72,16 +72,17 @@ func (o *findOptions) run(ctx context.Context, e *env, pattern string) error {
 	if len(finds.Rows) == 0 {
 		fmt.Fprintf(e.err, "dendro: %s takes no samples, or less than asked for, in the %d profiles selected\n", escape(pattern), len(finds.Profiles))
 	}
-	t := o.byProfile(finds)
-	if o.by != "profile" {
-		t = o.grouped(finds)
+	list := o.grouped
+	if o.by == "profile" {
+		list = o.byProfile
 	}
-	all := len(t.rows)
-	t.rows = limit(t.rows, o.rows)
-	if err := t.print(e, o.output); err != nil {
+	answer := list(finds)
+	all := len(answer.rows)
+	answer.rows = limit(answer.rows, o.rows)
+	if err := answer.print(e, o.output); err != nil {
 		return err
 	}
-	leftOut(e, o.output, all-len(t.rows), "row")
+	leftOut(e, o.output, all-len(answer.rows), "row")
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -92,6 +93,48 @@ type column struct {
 	right bool   // numbers
 	// text formats a value for people; nil: fmt.Sprint.
 	text func(v any) string
+	// tint colours a value on a terminal; nil: never.
+	tint func(v any) tint
+}
+
+// tint is a colour of the terminal, as the parameter of its escape sequence.
+type tint string
+
+const (
+	plain tint = ""
+	faint tint = "2"
+	red   tint = "31"
+	green tint = "32"
+	bold  tint = "1"
+)
+
+func (c tint) paint(s string) string {
+	if c == plain {
+		return s
+	}
+	return "\x1b[" + string(c) + "m" + s + "\x1b[0m"
+}
+
+// worse colours a difference of shares: red grew, green shrank.
+func worse(v any) tint {
+	switch f, _ := v.(float64); {
+	case f >= 0.005:
+		return red
+	case f <= -0.005:
+		return green
+	}
+	return plain
+}
+
+// heavy colours a share by its weight.
+func heavy(share float64) tint {
+	switch {
+	case share >= 0.1:
+		return bold
+	case share < 0.01:
+		return faint
+	}
+	return plain
 }
 
 func (t *table) add(cells ...any) { t.rows = append(t.rows, cells) }
@@ -108,7 +151,7 @@ func (t *table) print(e *env, format outputFormat) error {
 	case "csv":
 		return t.separated(e.out, ",", csvQuote)
 	}
-	return t.aligned(e.out)
+	return t.aligned(e.out, e.colour())
 }
 
 func (t *table) objects() []map[string]any {
@@ -126,13 +169,10 @@ func (t *table) text(row []any, c int) string {
 	if t.columns[c].text != nil {
 		return escape(t.columns[c].text(row[c]))
 	}
-	if row[c] == nil {
-		return ""
-	}
-	return escape(fmt.Sprint(row[c]))
+	return escape(exact(row[c]))
 }
 
-func (t *table) aligned(w io.Writer) error {
+func (t *table) aligned(w io.Writer, colour bool) error {
 	width := make([]int, len(t.columns))
 	for c := range t.columns {
 		width[c] = utf8.RuneCountInString(t.columns[c].name)
@@ -140,7 +180,7 @@ func (t *table) aligned(w io.Writer) error {
 			width[c] = max(width[c], utf8.RuneCountInString(t.text(r, c)))
 		}
 	}
-	line := func(cell func(c int) string) error {
+	line := func(cell func(c int) string, tints func(c int) tint) error {
 		var b strings.Builder
 		for c := range t.columns {
 			s := cell(c)
@@ -148,6 +188,7 @@ func (t *table) aligned(w io.Writer) error {
 			if c > 0 {
 				b.WriteString("  ")
 			}
+			s = tints(c).paint(s)
 			if t.columns[c].right {
 				b.WriteString(pad + s)
 			} else {
@@ -157,11 +198,17 @@ func (t *table) aligned(w io.Writer) error {
 		_, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 		return err
 	}
-	if err := line(func(c int) string { return t.columns[c].name }); err != nil {
+	if err := line(func(c int) string { return t.columns[c].name }, func(int) tint { return plain }); err != nil {
 		return err
 	}
 	for _, r := range t.rows {
-		if err := line(func(c int) string { return t.text(r, c) }); err != nil {
+		tints := func(c int) tint {
+			if t.columns[c].tint == nil || !colour {
+				return plain
+			}
+			return t.columns[c].tint(r[c])
+		}
+		if err := line(func(c int) string { return t.text(r, c) }, tints); err != nil {
 			return err
 		}
 	}
@@ -208,17 +255,29 @@ func (t *table) separated(w io.Writer, sep string, quote func(string) string) er
 		return err
 	}
 	for _, r := range t.rows {
-		raw := func(c int) string {
-			if r[c] == nil {
-				return ""
-			}
-			return fmt.Sprint(r[c])
-		}
-		if err := line(raw); err != nil {
+		if err := line(func(c int) string { return exact(r[c]) }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// exact writes a value for programs.
+func exact(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case time.Time:
+		if v.IsZero() {
+			return ""
+		}
+		return v.UTC().Format(time.RFC3339Nano)
+	case []string:
+		return strings.Join(v, " ")
+	case []byte:
+		return fmt.Sprintf("%x", v)
+	}
+	return fmt.Sprint(v)
 }
 
 func csvQuote(s string) string {

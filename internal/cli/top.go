@@ -78,7 +78,7 @@ func (o *topOptions) print(e *env, t *calltree.Tree, rows []calltree.FunctionRow
 		list := make([]treeRow, len(rows))
 		for i, r := range rows {
 			f := &t.Functions[r.Func]
-			list[i] = treeRow{Function: f.Name, File: f.File, Module: f.Module, Kind: f.Kind.String(),
+			list[i] = treeRow{Function: f.Name, File: f.File, Module: f.Module,
 				Total: scaled(r.Total, t.Type.Scale), Self: scaled(r.Self, t.Type.Scale)}
 		}
 		return e.writeJSON(treeAnswer{RootTotal: scaled(root, t.Type.Scale), Unit: t.Type.Unit, Rows: list})
@@ -159,7 +159,7 @@ func (o *topOptions) compare(ctx context.Context, e *env) error {
 	all := len(rows)
 	rows = limit(rows, o.rows)
 	tb := &table{columns: []column{{name: "now", right: true, text: percent}, {name: "before", right: true, text: percent},
-		{name: "diff", right: true, text: signedPercent}, {name: "selfNow", right: true, text: percent}, {name: "selfBefore", right: true, text: percent}, {name: "function"}}}
+		{name: "diff", right: true, text: signedPercent, tint: worse}, {name: "selfNow", right: true, text: percent}, {name: "selfBefore", right: true, text: percent}, {name: "function"}}}
 	for _, r := range rows {
 		tb.add(r.now, r.before, r.now-r.before, r.selfNow, r.selfWas, r.function)
 	}

@@ -107,7 +107,7 @@ func (o *treeOptions) print(e *env, t *calltree.Tree) error {
 		return o.table(t, list).print(e, o.output)
 	}
 	w := bufio.NewWriter(e.out)
-	o.text(w, t, list)
+	o.text(w, t, list, e.colour())
 	if left.nodes > 0 {
 		fmt.Fprintf(w, "left out: %s call %s with %s of the samples (--min-percent, --depth, --rows)\n",
 			grouped(left.nodes), plural(left.nodes, "node"), percent(share(left.self, t.RootTotal())))
@@ -117,7 +117,7 @@ func (o *treeOptions) print(e *env, t *calltree.Tree) error {
 
 // text prints one node a line; the numbers stand in front, so that names may be
 // as long as they are.
-func (o *treeOptions) text(w *bufio.Writer, t *calltree.Tree, list []int32) {
+func (o *treeOptions) text(w *bufio.Writer, t *calltree.Tree, list []int32, colour bool) {
 	root := t.RootTotal()
 	fmt.Fprintf(w, "%s in total\n", amount(root, t.Type.Unit, t.Type.Scale))
 	fmt.Fprintf(w, "%8s %8s  %s\n", "total", "self", "function")
@@ -126,7 +126,11 @@ func (o *treeOptions) text(w *bufio.Writer, t *calltree.Tree, list []int32) {
 		if t.Self[n] != 0 {
 			self = percent(share(t.Self[n], root))
 		}
-		fmt.Fprintf(w, "%8s %8s  %s%s\n", percent(share(t.Total[n], root)), self, indent(int(t.Depth[n])), escape(t.Name(n)))
+		line := fmt.Sprintf("%8s %8s  %s%s", percent(share(t.Total[n], root)), self, indent(int(t.Depth[n])), escape(t.Name(n)))
+		if colour {
+			line = heavy(share(abs(t.Total[n]), root)).paint(line)
+		}
+		fmt.Fprintln(w, line)
 	}
 }
 
@@ -161,7 +165,6 @@ type treeRow struct {
 	Function string `json:"function"`
 	File     string `json:"file"`
 	Module   string `json:"module"`
-	Kind     string `json:"kind,omitempty"`
 	Total    any    `json:"total"`
 	Self     any    `json:"self"`
 	Category string `json:"category"`
@@ -169,7 +172,7 @@ type treeRow struct {
 
 func newTreeRow(t *calltree.Tree, n int32) treeRow {
 	f := &t.Functions[t.Func[n]]
-	return treeRow{Depth: t.Depth[n], Function: f.Name, File: f.File, Module: f.Module, Kind: f.Kind.String(),
+	return treeRow{Depth: t.Depth[n], Function: f.Name, File: f.File, Module: f.Module,
 		Total: scaled(t.Total[n], t.Type.Scale), Self: scaled(t.Self[n], t.Type.Scale)}
 }
 

@@ -38,7 +38,7 @@ func Open(_ context.Context, where string, access Access) (store.Store, error) {
 	case where == "mem:" || where == "mem":
 		return mem.New(), nil
 	case isURL && len(scheme) > 1 && strings.Contains(where, "://"):
-		return nil, fmt.Errorf("no engine opens %q; there are DuckDB files and mem:", where)
+		return nil, fmt.Errorf("no engine opens %q; a store is a DuckDB file or mem: so far", where)
 	}
 	if access != Write {
 		if _, err := os.Stat(where); err != nil {

@@ -194,13 +194,16 @@ func BenchmarkQueries(b *testing.B) {
 				if err := f(); err != nil { // warm
 					b.Fatal(err)
 				}
-				from := cpu()
+				best, bestCPU := time.Hour, time.Hour
 				for b.Loop() {
+					start, from := time.Now(), cpu()
 					if err := f(); err != nil {
 						b.Fatal(err)
 					}
+					best, bestCPU = min(best, time.Since(start)), min(bestCPU, cpu()-from)
 				}
-				b.ReportMetric(float64((cpu()-from).Microseconds())/1e3/float64(b.N), "cpu-ms/op")
+				b.ReportMetric(float64(best.Microseconds())/1e3, "best-ms")
+				b.ReportMetric(float64(bestCPU.Microseconds())/1e3, "best-cpu-ms")
 				b.ReportMetric(float64(info.Bytes)/float64(nodes), "bytes/node")
 				b.ReportMetric(float64(nodes)/float64(len(list)), "nodes/profile")
 			})

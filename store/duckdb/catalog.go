@@ -81,11 +81,16 @@ func (cat *catalog) count(info *store.Info) {
 	info.Benchmarks, info.Runs, info.Profiles = int64(len(cat.benches)), int64(len(cat.runs)), int64(len(cat.profiles))
 }
 
-// bench returns the id of a benchmark.
-func (cat *catalog) bench(b testrun.Benchmark) int32 {
+// benchIDs returns the ids of benchmarks, ascending.
+func (cat *catalog) benchIDs(benches map[testrun.Benchmark]bool) []int32 {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
-	return cat.benches[b]
+	var ids []int32
+	for b := range benches {
+		ids = append(ids, cat.benches[b])
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // entry returns a stored profile, or nil.

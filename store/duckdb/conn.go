@@ -2,7 +2,9 @@ package duckdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -164,6 +166,9 @@ func (c *conn) query(ctx context.Context, sql string, args []any, each func(chun
 			break
 		}
 		err := each(ch)
+		if err == errKept {
+			continue
+		}
 		bind.DestroyDataChunk(&ch.c)
 		if err != nil {
 			return err
@@ -174,6 +179,9 @@ func (c *conn) query(ctx context.Context, sql string, args []any, each func(chun
 	}
 	return nil
 }
+
+// errKept is what a receiver of chunks returns that will destroy the chunk.
+var errKept = errors.New("kept")
 
 // once is query without parameters for a statement that is not kept. A kept one
 // keeps its plan, into which DuckDB may have folded what it knew of the tables
@@ -186,6 +194,28 @@ func (c *conn) once(ctx context.Context, sql string, each func(chunk) error) err
 		}
 	}()
 	return c.query(ctx, sql, nil, each)
+}
+
+// spread is once with chunks handed to f on all processors; f may write to them.
+func (c *conn) spread(ctx context.Context, sql string, f func(worker int, ch chunk)) error {
+	workers := runtime.GOMAXPROCS(0)
+	jobs := make(chan chunk, 2*workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for ch := range jobs {
+				f(w, ch)
+				bind.DestroyDataChunk(&ch.c)
+			}
+		})
+	}
+	err := c.once(ctx, sql, func(ch chunk) error {
+		jobs <- ch
+		return errKept
+	})
+	close(jobs)
+	wg.Wait()
+	return err
 }
 
 // interruptible stops what the connection is doing when ctx ends. The returned

@@ -5,73 +5,86 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
 )
 
-// selectedTable holds, per connection, the profiles or functions that a
+// selectedTable holds, per connection, the ids of profiles or functions that a
 // statement joins. It is filled inside a transaction that is rolled back, or
 // emptied after use.
-const selectedTable = `CREATE TEMP TABLE selected(id INTEGER, bench INTEGER, whole DOUBLE, y DOUBLE, has_y BOOLEAN)`
+const selectedTable = `CREATE TEMP TABLE selected(id INTEGER, is_fn BOOLEAN)`
 
-// selectIDs fills the table of selected things with ids alone.
-func selectIDs(c *conn, ids []int32) error {
-	n := len(ids)
-	return c.appendTo("temp", "selected", n, ids, make([]int32, n), make([]float64, n), make([]float64, n), make([]bool, n))
+// selectIDs adds to the table of selected things.
+func selectIDs(c *conn, ids []int32, functions bool) error {
+	return c.appendTo("temp", "selected", len(ids), ids, slices.Repeat([]bool{functions}, len(ids)))
 }
 
 // selection is the profiles of a question and how SQL finds their rows.
 type selection struct {
 	profiles []store.Profile // detached: the caller of the store may change them
 	lo, hi   int32           // range of their ids
-	bench    int32           // all are of this benchmark; -1: of several
-	dense    bool            // the range (of the benchmark) has no other profiles
+	benches  []int32         // their benchmarks; nil: too many to list
+	inRange  int             // stored profiles in the range
+	inBench  int             // those of them that are of the benchmarks
 }
 
 // selectProfiles answers the query from the catalog.
 func (s *Store) selectProfiles(q store.Query) *selection {
+	const maxBenches = 8
 	all := s.cat.all()
-	sel := &selection{profiles: q.Filter(all), bench: -1}
+	sel := &selection{profiles: q.Filter(all)}
 	if len(sel.profiles) == 0 {
 		return sel
 	}
-	one := true
 	sel.lo, sel.hi = int32(sel.profiles[0].Seq), int32(sel.profiles[0].Seq)
+	benches := map[testrun.Benchmark]bool{}
 	for i := range sel.profiles {
 		p := &sel.profiles[i]
-		id := int32(p.Seq)
-		sel.lo, sel.hi = min(sel.lo, id), max(sel.hi, id)
-		one = one && p.Benchmark == sel.profiles[0].Benchmark
+		sel.lo, sel.hi = min(sel.lo, int32(p.Seq)), max(sel.hi, int32(p.Seq))
+		if len(benches) <= maxBenches {
+			benches[p.Benchmark] = true
+		}
 		*p = detached(*p)
 	}
-	if one {
-		sel.bench = s.cat.bench(sel.profiles[0].Benchmark)
-	}
-	n := 0
+	few := len(benches) <= maxBenches
 	for i := range all {
-		if id := int32(all[i].Seq); id >= sel.lo && id <= sel.hi && (!one || all[i].Benchmark == sel.profiles[0].Benchmark) {
-			n++
+		if id := int32(all[i].Seq); id >= sel.lo && id <= sel.hi {
+			sel.inRange++
+			if few && benches[all[i].Benchmark] {
+				sel.inBench++
+			}
 		}
 	}
-	sel.dense = n == len(sel.profiles)
+	if few {
+		sel.benches = s.cat.benchIDs(benches)
+	} else {
+		sel.inBench = sel.inRange
+	}
 	return sel
 }
 
-// condition returns the SQL condition on a table's profile column, which may
-// use table selected, and whether it does. Ranges bring DuckDB's zone maps to
-// bear; everything else is a join, never a list of literals.
-func (sel *selection) condition(bench bool) (where string, join bool) {
+// condition returns the SQL condition on the profiles of a table, which may use
+// table selected, and whether it does. Ranges bring DuckDB's zone maps to bear,
+// large selections are joined, and there is never a long list of literals. A
+// loose condition may let other profiles of the range through, where throwing
+// their rows away costs less than a join.
+func (sel *selection) condition(bench, loose bool) (where string, join bool) {
 	where = fmt.Sprintf("profile BETWEEN %d AND %d", sel.lo, sel.hi)
-	if bench && sel.bench >= 0 {
-		where += fmt.Sprintf(" AND bench = %d", sel.bench)
+	have := sel.inRange
+	if bench && sel.benches != nil {
+		have = sel.inBench
+		list := strings.Trim(strings.ReplaceAll(fmt.Sprint(sel.benches), " ", ", "), "[]")
+		where += " AND bench IN (" + list + ")"
 	}
-	if sel.dense && (bench || sel.bench < 0) || sel.lo == sel.hi {
+	if have == len(sel.profiles) || loose && have < 4*len(sel.profiles) {
 		return where, false
 	}
-	return where + " AND profile IN (SELECT id FROM selected)", true
+	return where + " AND profile IN (SELECT id FROM selected WHERE NOT is_fn)", true
 }
 
 // ids returns the ids of the profiles.
@@ -83,12 +96,16 @@ func (sel *selection) ids() []int32 {
 	return ids
 }
 
-// positions returns for each id of the range, less lo, its place in profiles.
+// positions returns for each id of the range, less lo, its place in profiles, or
+// -1.
 func (sel *selection) positions() []int32 {
 	if len(sel.profiles) == 0 {
 		return nil
 	}
 	pos := make([]int32, sel.hi-sel.lo+1)
+	for i := range pos {
+		pos[i] = -1
+	}
 	for i := range sel.profiles {
 		pos[int32(sel.profiles[i].Seq)-sel.lo] = int32(i)
 	}
@@ -161,7 +178,7 @@ func (s *Store) FunctionNames(ctx context.Context) ([]profile.Function, error) {
 	return list, err
 }
 
-// columns are rows of fn_sample as they came, chunk by chunk.
+// columns are some rows of fn_sample; profile is the place in the selection.
 type columns struct {
 	profile, fn []int32
 	self, total []int64
@@ -170,14 +187,15 @@ type columns struct {
 // Functions implements store.Reader. The rows are read during the call, 24
 // bytes each, so that the stream needs nothing of the store.
 func (s *Store) Functions(ctx context.Context, q store.Query, wanted []string) (*store.FunctionSet, error) {
-	var chunks []columns
+	chunks := make([][]columns, runtime.GOMAXPROCS(0))
 	var n *names
 	sel, err := s.ask(ctx, q, func(c *conn, sel *selection) (err error) {
 		if n, err = s.dict.functionNames(c); err != nil {
 			return err
 		}
-		chunks, err = readSamples(ctx, c, sel, n, wanted)
-		return err
+		return sel.eachSample(ctx, c, n, wanted, func(w int, r columns) {
+			chunks[w] = append(chunks[w], columns{slices.Clone(r.profile), slices.Clone(r.fn), slices.Clone(r.self), slices.Clone(r.total)})
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -188,13 +206,14 @@ func (s *Store) Functions(ctx context.Context, q store.Query, wanted []string) (
 		return set, nil
 	}
 	used := make([]bool, len(n.functions))
-	for i := range chunks {
-		for _, fn := range chunks[i].fn {
+	list := slices.Concat(chunks...)
+	for i := range list {
+		for _, fn := range list[i].fn {
 			used[fn] = true
 		}
 	}
 	index := n.place(used, &set.Functions)
-	set.Rows = streamRows(ctx, chunks, sel, index)
+	set.Rows = streamRows(ctx, list, index)
 	return set, nil
 }
 
@@ -221,9 +240,10 @@ func (n *names) place(used []bool, list *[]profile.Function) []int32 {
 	return index
 }
 
-// readSamples copies the selected rows out of DuckDB.
-func readSamples(ctx context.Context, c *conn, sel *selection, n *names, wanted []string) ([]columns, error) {
-	where, join := sel.condition(true)
+// eachSample calls f on several processors with the selected rows: those of all
+// functions, or of the wanted ones. F owns what it gets during the call.
+func (sel *selection) eachSample(ctx context.Context, c *conn, n *names, wanted []string, f func(worker int, rows columns)) error {
+	where, join := sel.condition(true, true)
 	var fns []int32
 	if wanted != nil {
 		n.index()
@@ -234,42 +254,47 @@ func readSamples(ctx context.Context, c *conn, sel *selection, n *names, wanted 
 		}
 		switch len(fns) {
 		case 0:
-			return nil, nil
+			return nil
 		case 1:
 			where += fmt.Sprintf(" AND fn = %d", fns[0])
 		default:
-			// Table selected holds both; has_y tells functions from profiles.
-			where = strings.ReplaceAll(where, "FROM selected", "FROM selected WHERE NOT has_y") +
-				" AND fn IN (SELECT id FROM selected WHERE has_y)"
-			join = true
+			where += " AND fn IN (SELECT id FROM selected WHERE is_fn)"
 		}
 	}
-	var chunks []columns
+	pos, lo, loose := sel.positions(), sel.lo, !join
 	read := func() error {
-		return c.once(ctx, "SELECT profile, fn, self, total FROM fn_sample WHERE "+where, func(ch chunk) error {
-			chunks = append(chunks, columns{slices.Clone(column[int32](ch, 0)), slices.Clone(column[int32](ch, 1)),
-				slices.Clone(column[int64](ch, 2)), slices.Clone(column[int64](ch, 3))})
-			return nil
+		return c.spread(ctx, "SELECT profile, fn, self, total FROM fn_sample WHERE "+where, func(worker int, ch chunk) {
+			rows := columns{column[int32](ch, 0), column[int32](ch, 1), column[int64](ch, 2), column[int64](ch, 3)}
+			k := 0
+			for i, id := range rows.profile {
+				p := pos[id-lo]
+				if p < 0 && loose {
+					continue
+				}
+				rows.profile[k] = p
+				if k < i {
+					rows.fn[k], rows.self[k], rows.total[k] = rows.fn[i], rows.self[i], rows.total[i]
+				}
+				k++
+			}
+			if k > 0 {
+				f(worker, columns{rows.profile[:k], rows.fn[:k], rows.self[:k], rows.total[:k]})
+			}
 		})
 	}
-	if !join {
-		return chunks, read()
+	if !join && len(fns) < 2 {
+		return read()
 	}
-	err := c.joined(func() error {
-		if err := selectIDs(c, sel.ids()); err != nil || len(fns) < 2 {
+	return c.joined(func() error {
+		if err := selectIDs(c, sel.ids(), false); err != nil {
 			return err
 		}
-		k := len(fns)
-		mark := slices.Repeat([]bool{true}, k)
-		return c.appendTo("temp", "selected", k, fns, make([]int32, k), make([]float64, k), make([]float64, k), mark)
+		return selectIDs(c, fns, true)
 	}, read)
-	return chunks, err
 }
 
 // streamRows renumbers chunk by chunk.
-func streamRows(ctx context.Context, chunks []columns, sel *selection, index []int32) iter.Seq2[store.FunctionRows, error] {
-	pos := sel.positions()
-	lo := sel.lo
+func streamRows(ctx context.Context, chunks []columns, index []int32) iter.Seq2[store.FunctionRows, error] {
 	return func(yield func(store.FunctionRows, error) bool) {
 		var rows store.FunctionRows
 		for _, ch := range chunks {
@@ -278,13 +303,11 @@ func streamRows(ctx context.Context, chunks []columns, sel *selection, index []i
 				return
 			}
 			n := len(ch.fn)
-			rows.Profile, rows.Function = grown(rows.Profile, n), grown(rows.Function, n)
-			rows.Self, rows.Total = grown(rows.Self, n), grown(rows.Total, n)
-			for i := range n {
-				rows.Profile[i], rows.Function[i] = pos[ch.profile[i]-lo], index[ch.fn[i]]
+			rows.Profile, rows.Function = append(rows.Profile[:0], ch.profile...), grown(rows.Function, n)
+			for i, fn := range ch.fn {
+				rows.Function[i] = index[fn]
 			}
-			copy(rows.Self, ch.self)
-			copy(rows.Total, ch.total)
+			rows.Self, rows.Total = append(rows.Self[:0], ch.self...), append(rows.Total[:0], ch.total...)
 			if !yield(rows, nil) {
 				return
 			}
@@ -314,7 +337,7 @@ func (s *Store) RawNames(ctx context.Context, group string, wanted []string) (ma
 		if len(ids) == 0 {
 			return nil
 		}
-		return c.joined(func() error { return selectIDs(c, ids) }, func() error {
+		return c.joined(func() error { return selectIDs(c, ids, true) }, func() error {
 			const sql = "SELECT fn, arg_min(name, (grp <> ?, name)) FROM raw_name WHERE fn IN (SELECT id FROM selected) GROUP BY fn"
 			return c.query(ctx, sql, []any{group}, func(ch chunk) error {
 				raw := ch.texts(1)

@@ -3,53 +3,31 @@ package duckdb
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"math"
+	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/dendroprof/dendro/store"
 )
 
-// fillSelected fills the table of selected profiles with what sums over rows
-// need to know of them: the index of the benchmark, the whole of which shares
-// are parts, and the metric.
-func (sel *selection) fillSelected(c *conn, bench []int32) error {
-	n := len(sel.profiles)
-	whole, y, hasY := make([]float64, n), make([]float64, n), make([]bool, n)
-	for i := range sel.profiles {
-		p := &sel.profiles[i]
-		whole[i] = float64(p.Sum)
-		if m, ok := p.Metric(); ok {
-			y[i], hasY[i] = m.Mean, true
-		}
-	}
-	return c.appendTo("temp", "selected", n, sel.ids(), bench, whole, y, hasY)
-}
+// Sums over rows are computed in Go while DuckDB's chunks stream by: dense
+// arrays over functions beat a hash aggregate with several sums four times, and
+// the numbers of a profile (its whole, its metric) need no join.
 
-// SumFunctions implements store.FunctionSummer in SQL.
+// SumFunctions implements store.FunctionSummer.
 func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
-	var rows []store.FunctionSum
+	parts := make([][]store.FunctionSum, runtime.GOMAXPROCS(0))
 	var n *names
 	sel, err := s.ask(ctx, q, func(c *conn, sel *selection) (err error) {
 		if n, err = s.dict.functionNames(c); err != nil {
 			return err
 		}
-		where, _ := sel.condition(true)
-		sql := fmt.Sprintf(`SELECT fn, count(*), sum(self)::BIGINT, sum(total)::BIGINT, sum(self / nullif(whole, 0)), sum(total / nullif(whole, 0))
-			FROM fn_sample JOIN (SELECT id, whole FROM selected) s ON s.id = profile WHERE %s GROUP BY fn`, where)
-		return c.joined(func() error { return sel.fillSelected(c, make([]int32, len(sel.profiles))) }, func() error {
-			return c.once(ctx, sql, func(ch chunk) error {
-				fn, count, self, total := column[int32](ch, 0), column[int64](ch, 1), column[int64](ch, 2), column[int64](ch, 3)
-				selfShare, totalShare, valid := column[float64](ch, 4), column[float64](ch, 5), ch.valid(4)
-				for i := range fn {
-					r := store.FunctionSum{Function: fn[i], Profiles: count[i], Self: self[i], Total: total[i]}
-					if valid.at(i) {
-						r.SelfShare, r.TotalShare = selfShare[i], totalShare[i]
-					}
-					rows = append(rows, r)
-				}
-				return nil
-			})
+		inverse := inverseSums(sel.profiles)
+		return sel.eachSample(ctx, c, n, nil, func(w int, rows columns) {
+			if parts[w] == nil {
+				parts[w] = make([]store.FunctionSum, len(n.functions))
+			}
+			sumRows(parts[w], rows, inverse)
 		})
 	})
 	if err != nil {
@@ -59,40 +37,67 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 	if n == nil {
 		return sums, nil
 	}
+	all := make([]store.FunctionSum, len(n.functions))
 	used := make([]bool, len(n.functions))
-	for i := range rows {
-		used[rows[i].Function] = true
+	for _, part := range parts {
+		for fn := range part {
+			if p := &part[fn]; p.Profiles > 0 {
+				a := &all[fn]
+				a.Profiles, a.Self, a.Total = a.Profiles+p.Profiles, a.Self+p.Self, a.Total+p.Total
+				a.SelfShare, a.TotalShare = a.SelfShare+p.SelfShare, a.TotalShare+p.TotalShare
+				used[fn] = true
+			}
+		}
 	}
 	index := n.place(used, &sums.Functions)
-	sums.Rows = make([]store.FunctionSum, len(rows))
-	for _, r := range rows {
-		r.Function = index[r.Function]
-		sums.Rows[r.Function] = r
+	sums.Rows = make([]store.FunctionSum, len(sums.Functions))
+	for fn, is := range used {
+		if is {
+			all[fn].Function = index[fn]
+			sums.Rows[index[fn]] = all[fn]
+		}
 	}
 	return sums, nil
 }
 
-// FunctionMoments implements store.MomentCounter in SQL. DuckDB's aggregates are
-// Welford's: sums of deviations, not differences of sums of squares.
+// inverseSums returns 1 ÷ Sum of each profile, 0 for an empty one.
+func inverseSums(profiles []store.Profile) []float64 {
+	inverse := make([]float64, len(profiles))
+	for i := range profiles {
+		if sum := profiles[i].Sum; sum > 0 {
+			inverse[i] = 1 / float64(sum)
+		}
+	}
+	return inverse
+}
+
+func sumRows(sums []store.FunctionSum, rows columns, inverse []float64) {
+	for i, fn := range rows.fn {
+		r, share := &sums[fn], inverse[rows.profile[i]]
+		r.Profiles++
+		r.Self += rows.self[i]
+		r.Total += rows.total[i]
+		r.SelfShare += float64(rows.self[i]) * share
+		r.TotalShare += float64(rows.total[i]) * share
+	}
+}
+
+// FunctionMoments implements store.MomentCounter.
 func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Measure) (*store.MomentSet, error) {
-	x := "total"
-	if m.Self {
-		x = "self"
-	}
-	if m.Share {
-		x += " / greatest(1, whole)"
-	}
 	out := &store.MomentSet{}
-	var rows []store.Moments
+	parts := make([]moments, runtime.GOMAXPROCS(0))
 	var n *names
 	sel, err := s.ask(ctx, q, func(c *conn, sel *selection) (err error) {
 		if n, err = s.dict.functionNames(c); err != nil {
 			return err
 		}
-		bench := store.BenchmarkIndex(sel.profiles, &out.Benchmarks)
-		return c.joined(func() error { return sel.fillSelected(c, bench) }, func() error {
-			rows, err = readMoments(ctx, c, sel, x)
-			return err
+		series := newSeries(sel.profiles, m, &out.Benchmarks)
+		return sel.eachSample(ctx, c, n, nil, func(w int, rows columns) {
+			p := &parts[w]
+			if p.index == nil {
+				p.index = make([][]int32, len(out.Benchmarks))
+			}
+			p.add(series, rows, len(n.functions))
 		})
 	})
 	if err != nil {
@@ -102,6 +107,7 @@ func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Meas
 	if n == nil {
 		return out, nil
 	}
+	rows := mergeMoments(parts, len(n.functions))
 	used := make([]bool, len(n.functions))
 	for i := range rows {
 		used[rows[i].Function] = true
@@ -117,51 +123,110 @@ func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Meas
 	return out, nil
 }
 
-// readMoments groups the selected rows. Where all profiles have a metric, or
-// none has, the moments of x are those of both series.
-func readMoments(ctx context.Context, c *conn, sel *selection, x string) ([]store.Moments, error) {
-	with := 0
-	for i := range sel.profiles {
-		if len(sel.profiles[i].Metrics) > 0 {
-			with++
+// series says of each selected profile what an observation in it is made of.
+type series struct {
+	self    bool
+	bench   []int32
+	factor  []float64 // of x
+	y       []float64
+	hasY    []bool
+	inverse []float64 // 1 ÷ n
+}
+
+func newSeries(profiles []store.Profile, m store.Measure, benchmarks *[]string) *series {
+	n := len(profiles)
+	s := &series{self: m.Self, bench: store.BenchmarkIndex(profiles, benchmarks),
+		factor: make([]float64, n), y: make([]float64, n), hasY: make([]bool, n), inverse: make([]float64, n+1)}
+	for i := range profiles {
+		s.factor[i] = 1
+		if m.Share {
+			s.factor[i] = 1 / math.Max(1, float64(profiles[i].Sum))
+		}
+		if metric, ok := profiles[i].Metric(); ok {
+			s.y[i], s.hasY[i] = metric.Mean, true
+		}
+		s.inverse[i+1] = 1 / float64(i+1)
+	}
+	return s
+}
+
+// moments are those of the pairs of benchmark and function that occur.
+type moments struct {
+	index [][]int32 // of each benchmark and function, its row plus one
+	rows  []store.Moments
+}
+
+// row returns the row of a pair.
+func (p *moments) row(bench, fn int32, functions int) *store.Moments {
+	if p.index[bench] == nil {
+		p.index[bench] = make([]int32, functions)
+	}
+	i := p.index[bench][fn]
+	if i == 0 {
+		p.rows = append(p.rows, store.Moments{Benchmark: bench, Function: fn})
+		i = int32(len(p.rows))
+		p.index[bench][fn] = i
+	}
+	return &p.rows[i-1]
+}
+
+// add takes in observations: Welford's method (1962), for pairs as in Bennett
+// and others (2009), with a table of reciprocals in place of divisions.
+func (p *moments) add(s *series, rows columns, functions int) {
+	values := rows.total
+	if s.self {
+		values = rows.self
+	}
+	for i, fn := range rows.fn {
+		pr := rows.profile[i]
+		r := p.row(s.bench[pr], fn, functions)
+		x := float64(values[i]) * s.factor[pr]
+		r.N++
+		d := x - r.Mean
+		r.Mean += d * s.inverse[r.N]
+		r.M2 += d * (x - r.Mean)
+		if !s.hasY[pr] {
+			continue
+		}
+		y := s.y[pr]
+		r.NY++
+		dx, dy := x-r.MeanX, y-r.MeanY
+		r.MeanX += dx * s.inverse[r.NY]
+		r.MeanY += dy * s.inverse[r.NY]
+		r.M2X += dx * (x - r.MeanX)
+		r.M2Y += dy * (y - r.MeanY)
+		r.CovC += dx * (y - r.MeanY)
+	}
+}
+
+// mergeMoments unites what the workers counted (Chan, Golub and LeVeque 1979).
+func mergeMoments(parts []moments, functions int) []store.Moments {
+	var all moments
+	for _, p := range parts {
+		if all.index == nil {
+			all = p
+			continue
+		}
+		for i := range p.rows {
+			q := &p.rows[i]
+			r := all.row(q.Benchmark, q.Function, functions)
+			a, b := float64(r.N), float64(q.N)
+			d := q.Mean - r.Mean
+			r.M2 += q.M2 + d*d*a*b/(a+b)
+			r.Mean += d * b / (a + b)
+			r.N += q.N
+			if q.NY == 0 {
+				continue
+			}
+			a, b = float64(r.NY), float64(q.NY)
+			dx, dy := q.MeanX-r.MeanX, q.MeanY-r.MeanY
+			r.M2X += q.M2X + dx*dx*a*b/(a+b)
+			r.M2Y += q.M2Y + dy*dy*a*b/(a+b)
+			r.CovC += q.CovC + dx*dy*a*b/(a+b)
+			r.MeanX += dx * b / (a + b)
+			r.MeanY += dy * b / (a + b)
+			r.NY += q.NY
 		}
 	}
-	aggregates := "avg(x), var_pop(x)"
-	pairs := with > 0
-	mixed := pairs && with < len(sel.profiles)
-	if mixed {
-		aggregates += ", count(yy), avg(yy), var_pop(yy), covar_pop(yy, x), avg(x) FILTER (has_y), var_pop(x) FILTER (has_y)"
-	} else if pairs {
-		aggregates += ", count(*), avg(y), var_pop(y), covar_pop(y, x)"
-	}
-	where, _ := sel.condition(true)
-	where = strings.Replace(where, "bench =", "f.bench =", 1)
-	sql := fmt.Sprintf(`SELECT b, fn, count(*), %s FROM (
-		SELECT s.bench AS b, fn, (%s)::DOUBLE AS x, y, has_y, CASE WHEN has_y THEN y END AS yy
-		FROM fn_sample f JOIN selected s ON s.id = f.profile WHERE %s) GROUP BY b, fn`, aggregates, x, where)
-	var rows []store.Moments
-	return rows, c.once(ctx, sql, func(ch chunk) error {
-		b, fn, count := column[int32](ch, 0), column[int32](ch, 1), column[int64](ch, 2)
-		f := func(col, row int) float64 {
-			if !ch.valid(col).at(row) {
-				return 0
-			}
-			return column[float64](ch, col)[row]
-		}
-		for i := range fn {
-			r := store.Moments{Benchmark: b[i], Function: fn[i], N: count[i], Mean: f(3, i)}
-			r.M2 = f(4, i) * float64(r.N)
-			if pairs {
-				r.NY = column[int64](ch, 5)[i]
-				k := float64(r.NY)
-				r.MeanY, r.M2Y, r.CovC = f(6, i), f(7, i)*k, f(8, i)*k
-				r.MeanX, r.M2X = r.Mean, r.M2
-				if mixed {
-					r.MeanX, r.M2X = f(9, i), f(10, i)*k
-				}
-			}
-			rows = append(rows, r)
-		}
-		return nil
-	})
+	return all.rows
 }

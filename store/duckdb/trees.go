@@ -28,7 +28,7 @@ type modeBlob struct {
 func readBlobs(ctx context.Context, c *conn, sel *selection, modes bool) (*blobs, error) {
 	b := &blobs{self: make([][]byte, len(sel.profiles)), modes: make([][]modeBlob, len(sel.profiles))}
 	pos := sel.positions()
-	where, join := sel.condition(false)
+	where, join := sel.condition(false, false)
 	read := func() error {
 		if err := c.once(ctx, "SELECT profile, paths FROM tree WHERE "+where, func(ch chunk) error {
 			list := copyBlobs(column[text](ch, 1))
@@ -56,7 +56,7 @@ func readBlobs(ctx context.Context, c *conn, sel *selection, modes bool) (*blobs
 			return nil
 		})
 	} else if join {
-		err = c.joined(func() error { return selectIDs(c, sel.ids()) }, read)
+		err = c.joined(func() error { return selectIDs(c, sel.ids(), false) }, read)
 	} else {
 		err = read()
 	}

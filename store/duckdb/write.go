@@ -484,7 +484,7 @@ func removeRows(ctx context.Context, c *conn, cat *catalog, entries []*entry) er
 			}
 		}
 	}
-	if err := selectIDs(c, ids); err != nil {
+	if err := selectIDs(c, ids, false); err != nil {
 		return err
 	}
 	for _, t := range []string{"tree", "tree_mode", "fn_sample"} {

@@ -69,29 +69,12 @@ func (tr *translation) function(from *calltree.Forest, fn int32) int32 {
 func intern(f *calltree.Forest, fn profile.Function) int32 {
 	id := f.Function(fn)
 	if have := f.Functions[id]; have != fn {
-		if merged := mergeAttributes(have, fn); merged != have {
+		if merged := calltree.MergeAttributes(have, fn); merged != have {
 			f.Functions = slices.Clone(f.Functions)
 			f.Functions[id] = merged
 		}
 	}
 	return id
-}
-
-// mergeAttributes merges two functions of one name. That rule is calltree's own,
-// so it is asked by way of two trees of one node.
-func mergeAttributes(a, b profile.Function) profile.Function {
-	var trees [2]*calltree.Tree
-	for i, fn := range []profile.Function{a, b} {
-		trees[i] = calltree.NewTree(&calltree.Table{
-			Functions: []profile.Function{fn},
-			Parent:    []int32{calltree.NoNode}, Func: []int32{0}, Depth: []int32{0}, End: []int32{1},
-		}, profile.ValueType{}, []int64{1})
-	}
-	t, err := calltree.Merge(trees[:]...)
-	if err != nil {
-		panic(err) // two values of 1 add
-	}
-	return t.Functions[0]
 }
 
 // translations remembers the translations of the forests that importers fill,

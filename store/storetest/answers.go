@@ -19,7 +19,9 @@ func (l *lab) checkAnswers(q store.Query, want []store.Profile) {
 	if store.OneType(want, q) != nil {
 		return
 	}
-	l.checkSums(q, want)
+	if store.CheckSum(want) == nil {
+		l.checkSums(q, want)
+	}
 	for _, m := range []store.Measure{{}, {Self: true}, {Share: true}, {Self: true, Share: true}} {
 		l.checkMoments(q, m)
 	}

@@ -242,7 +242,7 @@ var faults = map[string]func(store.Store) store.Store{
 	"Rules: info forgets them": func(s store.Store) store.Store {
 		return hooks{Store: s, info: func(i store.Info) store.Info { i.Rules = ""; return i }}
 	},
-	"Queries: profiles are reversed": func(s store.Store) store.Store {
+	"Types: profiles are reversed": func(s store.Store) store.Store {
 		return hooks{Store: s, profiles: func(list []store.Profile, _ store.Query) []store.Profile { slices.Reverse(list); return list }}
 	},
 	"Queries: last is ignored": func(s store.Store) store.Store {

@@ -242,7 +242,7 @@ func (m *model) addFunctions(group string, r *store.Record) {
 	for fn := range usedFunctions(r) {
 		f := r.Forest.Functions[fn]
 		if have, ok := m.attributes[f.Name]; ok {
-			f = mergeAttributes(have, f)
+			f = calltree.MergeAttributes(have, f)
 		}
 		m.attributes[f.Name] = f
 		if raw := r.RawNames[fn]; raw != "" {
@@ -267,21 +267,6 @@ func usedFunctions(r *store.Record) map[int32]bool {
 		}
 	}
 	return used
-}
-
-// mergeAttributes asks the package that defines how they merge.
-func mergeAttributes(a, b profile.Function) profile.Function {
-	var trees []*calltree.Tree
-	for _, fn := range []profile.Function{a, b} {
-		var f calltree.Forest
-		f.Path(calltree.NoNode, f.Function(fn))
-		trees = append(trees, f.Tree(TypeOf(profile.CPUSamples), []int64{1}))
-	}
-	t, err := calltree.Merge(trees...)
-	if err != nil {
-		panic(err)
-	}
-	return t.Functions[0]
 }
 
 // delete returns how many profiles were there.

@@ -15,10 +15,10 @@ func (l *lab) wide() {
 	l.t.Helper()
 	im := NewImporter()
 	var files []*store.File
-	for run := range 40 {
+	for run := range 30 {
 		f := newFile("g", "a", fmt.Sprint("r", run))
 		var samples []Sample
-		for fn := range 300 {
+		for fn := range 200 {
 			samples = append(samples, Sample{[]string{"main", fmt.Sprint("f", fn)}, int64(run + fn + 1)})
 		}
 		im.AddSamples(f, profile.CPUSamples, samples...)

@@ -11,11 +11,6 @@ require (
 )
 
 require (
-	github.com/duckdb/duckdb-go-bindings v0.10505.0
-	modernc.org/sqlite v1.61.1
-)
-
-require (
 	github.com/apache/arrow-go/v18 v18.4.1 // indirect
 	github.com/duckdb/duckdb-go-bindings/lib/darwin-amd64 v0.10505.0 // indirect
 	github.com/duckdb/duckdb-go-bindings/lib/darwin-arm64 v0.10505.0 // indirect

@@ -36,6 +36,9 @@ type Import struct {
 // rate returns call nodes per second, the checkpoint included.
 func (i Import) rate() float64 { return float64(i.Nodes) / (i.Load + i.Finish).Seconds() }
 
+// loadRate returns call nodes per second without the checkpoint.
+func (i Import) loadRate() float64 { return float64(i.Nodes) / i.Load.Seconds() }
+
 // QuestionResult is one question to all engines, by engine.
 type QuestionResult struct {
 	Question Question
@@ -126,7 +129,7 @@ func (r *Result) printImports(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\n### %s: import of text in memory, medians of the rounds\n\n", r.Suite)
 	t := &table{w: w}
-	t.row("engine", "profiles", "M nodes", "load s", "checkpoint s", "CPU s", "M nodes/s", "text GB/s", "MB", "bytes per node", "speed", "size")
+	t.row("engine", "profiles", "M nodes", "load s", "checkpoint s", "CPU s", "M nodes/s", "text GB/s", "MB", "bytes per node", "load speed", "speed", "size")
 	for _, e := range r.Engines {
 		if len(e.Imports) == 0 {
 			continue
@@ -146,6 +149,7 @@ func (r *Result) printImports(w io.Writer) {
 			fmt.Sprintf("%.2f", load), fmt.Sprintf("%.2f", finish), fmt.Sprintf("%.2f", cpu), fmt.Sprintf("%.3f", rate/1e6),
 			fmt.Sprintf("%.2f", float64(last.Bytes)/1e9/(load+finish)),
 			fmt.Sprintf("%.1f", float64(last.Size)/1e6), fmt.Sprintf("%.2f", perNode),
+			fmt.Sprintf("%.2fx", median(each(e.Imports, Import.loadRate))/median(each(base, Import.loadRate))),
 			fmt.Sprintf("%.2fx", rate/median(each(base, Import.rate))),
 			fmt.Sprintf("%.2fx", float64(first.Size)/float64(first.Nodes)/perNode))
 	}

@@ -17,7 +17,7 @@ import (
 type SQLite struct {
 	path    string
 	db      *sql.DB
-	mapName func(string) string
+	names   *nameCache
 	fns     map[string]int64
 	benches map[[2]string]int64
 }
@@ -44,7 +44,7 @@ func OpenSQLite(o bench.Options) (*SQLite, error) {
 		return nil, fmt.Errorf("opening the baseline: %w", err)
 	}
 	e := &SQLite{
-		path: filepath.Join(o.Dir, "a.sqlite"), mapName: o.Names,
+		path: filepath.Join(o.Dir, "a.sqlite"), names: &nameCache{mapName: o.Names, known: map[string]string{}},
 		fns: map[string]int64{}, benches: map[[2]string]int64{},
 	}
 	var err error
@@ -92,8 +92,27 @@ type callNode struct {
 	rowID       int64
 }
 
+// nameCache maps each frame once.
+type nameCache struct {
+	mapName func(string) string // nil keeps names
+	known   map[string]string
+}
+
+func (c *nameCache) of(frame string) string {
+	if c.mapName == nil {
+		return frame
+	}
+	name, ok := c.known[frame]
+	if !ok {
+		name = c.mapName(frame)
+		// The frame is a part of the whole text, which must not stay.
+		c.known[strings.Clone(frame)] = strings.Clone(name)
+	}
+	return name
+}
+
 // parsePlain reads folded text the way one does who is not measuring it.
-func parsePlain(text string, mapName func(string) string) (*callNode, error) {
+func parsePlain(text string, names *nameCache) (*callNode, error) {
 	root := &callNode{children: map[string]*callNode{}, depth: -1}
 	for _, line := range strings.Split(text, "\n") {
 		if line == "" {
@@ -110,9 +129,7 @@ func parsePlain(text string, mapName func(string) string) (*callNode, error) {
 		at := root
 		at.total += count
 		for _, name := range strings.Split(line[:cut], ";") {
-			if mapName != nil {
-				name = mapName(name)
-			}
+			name = names.of(name)
 			child := at.children[name]
 			if child == nil {
 				child = &callNode{name: name, parent: at, children: map[string]*callNode{}, depth: at.depth + 1}
@@ -137,7 +154,7 @@ func (e *SQLite) Import(batch []bench.Profile) error {
 }
 
 func (e *SQLite) put(p *bench.Profile) error {
-	root, err := parsePlain(string(p.Text), e.mapName)
+	root, err := parsePlain(string(p.Text), e.names)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ const (
 	lambdaShare  = 0.02
 )
 
-var groupNames = []string{"accesscontrol", "search", "checkout", "billing", "graph", "stream", "index", "session", "report", "mail"}
+var groupNames = []string{"accesscontrol", "search", "checkout", "billing", "graph", "stream", "index", "cart", "report", "mail"}
 
 var workNames = []string{"readById", "writeBatch", "mixed", "scanRange", "joinTwo", "aggregate", "parseCatalog", "renderPage", "dedupTitles", "codec"}
 

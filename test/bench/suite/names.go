@@ -1,6 +1,9 @@
 package suite
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // volatile marks the digits of a name that another process start spells
 // differently: the counter and the address of a hidden class. Offsets count
@@ -56,27 +59,39 @@ func Stable(frame string) string {
 	}
 }
 
+// Memo makes a slow mapping of frames to names affordable: names is called once
+// for all frames that differ in volatile digits alone. Without it an engine
+// that maps the hundreds of new lambda names of each profile would be measured
+// by the mapping. The result is safe for concurrent use if names is.
+func Memo(names func(frame string) string) func(frame string) string {
+	var known sync.Map // frame without digits, with its annotation → name
+	return func(frame string) string {
+		_, mark := cutSuffix(frame)
+		key := Stable(frame) + "\x00" + string(rune(mark))
+		if name, ok := known.Load(key); ok {
+			return name.(string)
+		}
+		name := names(frame)
+		known.Store(key, name)
+		return name
+	}
+}
+
 const lambda = "$$Lambda"
 
 // counterLen returns the length of one part of a lambda's number at the start
 // of s: $12, .0x7f, /0x7f, +0x7f or /12. It is 0 where a method name begins.
 func counterLen(s string) int {
-	if len(s) < 2 {
+	if s == "" || strings.IndexByte("$./+", s[0]) < 0 {
 		return 0
 	}
-	switch s[0] {
-	case '.', '/', '+':
-		if n := digits(strings.TrimPrefix(s[1:], "0x"), hexDigits); n > 0 && s[1:3] == "0x" {
+	if address, ok := strings.CutPrefix(s[1:], "0x"); ok && s[0] != '$' {
+		if n := digits(address, hexDigits); n > 0 {
 			return 3 + n
 		}
-		if s[0] != '/' {
-			return 0
-		}
-		fallthrough
-	case '$':
-		if n := digits(s[1:], "0123456789"); n > 0 {
-			return 1 + n
-		}
+	}
+	if n := digits(s[1:], "0123456789"); n > 0 && (s[0] == '$' || s[0] == '/') {
+		return 1 + n
 	}
 	return 0
 }

@@ -314,6 +314,30 @@ func TestStable(t *testing.T) {
 	}
 }
 
+func TestMemo(t *testing.T) {
+	asked := 0
+	names := suite.Memo(func(frame string) string {
+		asked++
+		return strings.ReplaceAll(suite.Stable(frame), "/", ".")
+	})
+	for range 2 {
+		for frame, want := range map[string]string{
+			"a/B.c_[j]":                          "a.B.c",
+			"a/B.c_[i]":                          "a.B.c",
+			"p/X$$Lambda$1/0x00007f1234567890.r": "p.X$$Lambda.r",
+			"p/X$$Lambda$2/0x00007f1234567899.r": "p.X$$Lambda.r",
+		} {
+			if got := names(frame); got != want {
+				t.Errorf("%s: %s, want %s", frame, got, want)
+			}
+		}
+	}
+	// The annotation may decide what language a name is in.
+	if asked != 3 {
+		t.Errorf("asked %d times", asked)
+	}
+}
+
 const (
 	goldenLarge = 0x50fda37259276bc
 	goldenReal  = 0xe327870567e687fb

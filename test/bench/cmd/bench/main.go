@@ -47,11 +47,13 @@ func main() {
 // usageError is a command line that makes no sense.
 type usageError struct{ message string }
 
+// Error says what was wrong.
 func (e usageError) Error() string { return e.message }
 
 // differError says that engines disagree.
 type differError struct{ questions []string }
 
+// Error lists the questions.
 func (e differError) Error() string {
 	return "engines answer differently: " + strings.Join(e.questions, ", ")
 }
@@ -145,7 +147,7 @@ func (f flags) config(errw io.Writer) (bench.Config, error) {
 	}
 	switch f.names {
 	case "stable":
-		c.Names = storedNames
+		c.Names = suite.Memo(storedNames)
 	case "raw":
 	default:
 		return c, usageError{"no names " + f.names}
@@ -209,7 +211,8 @@ func run(args []string, out, errw io.Writer) error {
 		}
 		defer os.RemoveAll(c.Dir)
 	}
-	fmt.Fprintf(out, "%s\n\n", bench.Machine("DuckDB "+duck.LibraryVersion(), fmt.Sprintf("%d workers", c.Workers), f.names+" names", f.order+" lines"))
+	fmt.Fprintf(out, "%s\n\n", bench.Machine("DuckDB "+duck.LibraryVersion(),
+		fmt.Sprintf("%d workers", c.Workers), f.names+" names", f.order+" lines"))
 	start := time.Now()
 	var differ differError
 	for _, s := range shapes {

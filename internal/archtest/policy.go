@@ -1,0 +1,142 @@
+package archtest
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+)
+
+// Policy says what packages may import. Rules are tried in order; the first one
+// whose pattern fits a package is its rule.
+type Policy struct {
+	rules []rule
+}
+
+type rule struct {
+	line    int
+	pattern string
+	allow   []string // packages of the module by pattern, others by prefix of the path
+	forbid  []string // packages of the standard library that are not for this one
+	reason  string
+}
+
+// ReadPolicy reads lines of three columns,
+//
+//	package | what it may import | why
+//
+// Empty lines and lines that begin with # are comments. A package is a directory
+// relative to the root; `x/*` is any directory directly in x, `x/...` is x and
+// all below. What may be imported is a list of the same patterns for packages of
+// the module, and of prefixes of import paths for other modules; `-` alone is
+// nothing. The standard library is always allowed, but for packages with a `!` in
+// front. Every line gives a reason.
+func ReadPolicy(r io.Reader) (*Policy, error) {
+	p := &Policy{}
+	seen := map[string]int{}
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		columns := strings.Split(text, "|")
+		if len(columns) != 3 {
+			return nil, fmt.Errorf("policy line %d: %d columns, want package | imports | reason", n, len(columns))
+		}
+		ru := rule{line: n, pattern: strings.TrimSpace(columns[0]), reason: strings.TrimSpace(columns[2])}
+		imports := strings.Fields(columns[1])
+		switch before, ok := seen[ru.pattern]; {
+		case ru.pattern == "" || len(imports) == 0:
+			return nil, fmt.Errorf("policy line %d: an empty column; write - for no imports", n)
+		case ru.reason == "":
+			return nil, fmt.Errorf("policy line %d: no reason", n)
+		case ok:
+			return nil, fmt.Errorf("policy line %d: %s has a rule in line %d", n, ru.pattern, before)
+		}
+		seen[ru.pattern] = n
+		for _, i := range imports {
+			if std, ok := strings.CutPrefix(i, "!"); ok {
+				ru.forbid = append(ru.forbid, std)
+			} else if i != "-" {
+				ru.allow = append(ru.allow, i)
+			}
+		}
+		p.rules = append(p.rules, ru)
+	}
+	return p, lines.Err()
+}
+
+// find returns the rule for a directory.
+func (p *Policy) find(dir string) *rule {
+	for i := range p.rules {
+		if fits(p.rules[i].pattern, dir) {
+			return &p.rules[i]
+		}
+	}
+	return nil
+}
+
+// fits reports whether a directory is what a pattern says.
+func fits(pattern, dir string) bool {
+	if root, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return dir == root || strings.HasPrefix(dir, root+"/")
+	}
+	if parent, ok := strings.CutSuffix(pattern, "/*"); ok {
+		return path.Dir(dir) == parent
+	}
+	return dir == pattern
+}
+
+// within reports whether an import path is a package or below it.
+func within(importPath, root string) bool {
+	return importPath == root || strings.HasPrefix(importPath, root+"/")
+}
+
+// checkImports compares the imports of a package with its rule.
+func (c *checker) checkImports(p *pkg) {
+	ru := c.policy.find(p.dir)
+	if ru == nil {
+		c.add(p.dir, "no rule for this package: add a line to policy.txt on purpose")
+		return
+	}
+	for _, f := range p.files {
+		for _, spec := range f.syntax.Imports {
+			imported := strings.Trim(spec.Path.Value, "`\"")
+			if why := c.refuse(ru, imported); why != "" {
+				c.add(f.at(spec.Pos()), "imports %s, %s (policy line %d: %s)", imported, why, ru.line, ru.reason)
+			}
+		}
+	}
+}
+
+// refuse returns why a rule does not allow an import; empty if it does.
+func (c *checker) refuse(ru *rule, imported string) string {
+	if imported == "C" {
+		return ""
+	}
+	if own, ok := strings.CutPrefix(imported, c.module+"/"); ok {
+		for _, a := range ru.allow {
+			if fits(a, own) {
+				return ""
+			}
+		}
+		return "which is not above it"
+	}
+	first, _, _ := strings.Cut(imported, "/")
+	if !strings.Contains(first, ".") { // the standard library
+		for _, f := range ru.forbid {
+			if within(imported, f) {
+				return "which is not for this layer"
+			}
+		}
+		return ""
+	}
+	for _, a := range ru.allow {
+		if within(imported, a) {
+			return ""
+		}
+	}
+	return "a module it does not have"
+}

@@ -1,0 +1,5 @@
+package util
+
+import _ "example.org/not/looked/at"
+
+func NotLookedAt() {}

@@ -1,0 +1,41 @@
+// Command dendro is one line too long.
+package main
+
+import _ "example.com/house/docs"
+
+func main() {
+	println(1)
+	println(2)
+	println(3)
+	println(4)
+	println(5)
+	println(6)
+	println(7)
+	println(8)
+	println(9)
+	println(10)
+	println(11)
+	println(12)
+	println(13)
+	println(14)
+	println(15)
+	println(16)
+	println(17)
+	println(18)
+	println(19)
+	println(20)
+	println(21)
+	println(22)
+	println(23)
+	println(24)
+	println(25)
+	println(26)
+	println(27)
+	println(28)
+	println(29)
+	println(30)
+	println(31)
+	println(32)
+	println(33)
+	println(34)
+}

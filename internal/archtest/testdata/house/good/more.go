@@ -1,0 +1,2 @@
+// Package good has a second comment, which is short.
+package good

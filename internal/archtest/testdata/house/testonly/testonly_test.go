@@ -1,0 +1,3 @@
+package testonly
+
+import _ "example.org/anything"

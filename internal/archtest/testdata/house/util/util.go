@@ -1,0 +1,6 @@
+// Package util has a name that says nothing.
+// One.
+// Two.
+// Three.
+// Four.
+package util
