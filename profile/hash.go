@@ -94,16 +94,15 @@ func appendTexts(b []byte, texts ...string) []byte {
 	return b
 }
 
-// at returns a value of a column; one without rows reads as zero.
 func at[T int64 | uint64](column []T, n int) uint64 {
-	if len(column) == 0 {
+	if column == nil {
 		return 0
 	}
 	return uint64(column[n])
 }
 
 func pick[ID ~int32](hashes []uint64, column []ID, n int) uint64 {
-	if len(column) == 0 {
+	if column == nil {
 		return 0
 	}
 	return hashes[column[n]]

@@ -54,12 +54,17 @@ func (m *Merger) Add(p *Profile) error {
 	}
 	var have []string
 	var take []int
+	abs := map[string]uint64{} // of each type; a profile may have a type twice
 	for i := range p.Tables {
 		t := &p.Tables[i]
 		have = append(have, t.Type.Name)
 		if m.types == nil || m.types[t.Type.Name] {
 			take = append(take, i)
-			if m.table(t.Type).abs+absTotal(t.Value) > math.MaxInt64 {
+			key := t.Type.Key()
+			if old := m.find(key); old != nil && abs[key] == 0 {
+				abs[key] = old.abs
+			}
+			if abs[key] += absTotal(t.Value); abs[key] > math.MaxInt64 {
 				return fmt.Errorf("%w: the sum of %s exceeds 63 bits", ErrMalformed, t.Type.Name)
 			}
 		}
@@ -108,11 +113,18 @@ func (m *Merger) describe(p *Profile) {
 	}
 }
 
-func (m *Merger) table(t ValueType) *mergeTable {
+func (m *Merger) find(key string) *mergeTable {
 	for _, have := range m.tables {
-		if have.typ.Key() == t.Key() {
+		if have.typ.Key() == key {
 			return have
 		}
+	}
+	return nil
+}
+
+func (m *Merger) table(t ValueType) *mergeTable {
+	if have := m.find(t.Key()); have != nil {
+		return have
 	}
 	m.tables = append(m.tables, &mergeTable{typ: t, sum: map[sampleKey]int64{}})
 	return m.tables[len(m.tables)-1]

@@ -220,13 +220,14 @@ func (p *Profile) Check() error {
 func (p *Profile) checkTable(s *Samples) error {
 	n := len(s.Stack)
 	for _, col := range []struct {
-		name string
-		len  int
+		name   string
+		len    int
+		absent bool
 	}{
-		{"value", len(s.Value)}, {"time", len(s.Time)}, {"thread", len(s.Thread)},
-		{"labels", len(s.Labels)}, {"state", len(s.State)}, {"address", len(s.Address)},
+		{"value", len(s.Value), false}, {"time", len(s.Time), s.Time == nil}, {"thread", len(s.Thread), s.Thread == nil},
+		{"labels", len(s.Labels), s.Labels == nil}, {"state", len(s.State), s.State == nil}, {"address", len(s.Address), s.Address == nil},
 	} {
-		if col.len != n && (col.len != 0 || col.name == "value") {
+		if col.len != n && !col.absent {
 			return fmt.Errorf("%w: %d samples but %d in column %s", ErrMalformed, n, col.len, col.name)
 		}
 	}

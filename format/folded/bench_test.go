@@ -45,12 +45,12 @@ func newWorkload(seed uint64) *workload {
 	for range 4 {
 		add(-1, 0)
 	}
-	for len(w.parent) < 14_500 {
+	for len(w.parent) < 15_000 {
 		// A branch leaves some known node and goes down a few frames. Deep
 		// nodes have most branches, up to a limit.
 		at := int32(r.IntN(len(w.parent)))
 		for range 2 {
-			if other := int32(r.IntN(len(w.parent))); w.depth[other] > w.depth[at] && r.IntN(10) < 7 {
+			if other := int32(r.IntN(len(w.parent))); w.depth[other] > w.depth[at] && r.IntN(10) < 5 {
 				at = other
 			}
 		}
@@ -87,7 +87,7 @@ func randomName(r *rand.Rand, i int) string {
 	word := func() string { return words[r.IntN(len(words))] }
 	var b strings.Builder
 	b.WriteString([]string{"org/example/", "com/shop/", "io/netty/", "java/util/"}[r.IntN(4)])
-	for b.Len() < 14+r.IntN(16) {
+	for b.Len() < 13+r.IntN(15) {
 		b.WriteString(strings.ToLower(word()) + "/")
 	}
 	fmt.Fprintf(&b, "%s%s%d.%s%s", strings.ToUpper(word()[:1]), word(), i, word(), word())

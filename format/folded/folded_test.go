@@ -246,10 +246,11 @@ func TestDecodeThreads(t *testing.T) {
 			cpu-samples/count
 				{||7:"python x.py"} <f python in a.py at 3> > 1
 				{t|9|8:"w"} <f python in a.py at 3> > 2`},
-		{"not py-spy", "thread (x y): t;a 1\nthread (7)x;a 1\nthread_start;a 1\nprocess 7: x;a 1\nprocess 7:\"x;a 1\nprocess_one;a 1\n", `
+		{"not py-spy", "thread (x y): t;a 1\nthread (7)x;a 1\nthread (7:: x;a 1\nthread_start;a 1\nprocess 7: x;a 1\nprocess 7:\"x;a 1\nprocess_one;a 1\n", `
 			cpu-samples/count
 				<thread (x y): t> > <a> > 1
 				<thread (7)x> > <a> > 1
+				<thread (7:: x cpp> > <a> > 1
 				<thread_start> > <a> > 1
 				<process 7: x> > <a> > 1
 				<process 7:"x> > <a> > 1
@@ -418,6 +419,20 @@ func TestDecodeReadErrors(t *testing.T) {
 	p, err := NewDecoder().Decode(iotest.OneByteReader(iotest.DataErrReader(strings.NewReader("a;b 1\nc 2"))), nil, profile.Limits{})
 	if err != nil || p.Tables[0].Total() != 3 {
 		t.Errorf("byte by byte: %v", err)
+	}
+}
+
+// TestByteOrderMarkOnce has the mark where a window begins in mid-file: there it
+// is part of a name.
+func TestByteOrderMarkOnce(t *testing.T) {
+	d := NewDecoder()
+	d.buf = make([]byte, 7)
+	p, err := d.Decode(strings.NewReader("\ufeffa 1\n\ufeffb 2\n"), nil, profile.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := draw(p), "cpu-samples/count\n\t<a> > 1\n\t<\ufeffb> > 2\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -63,7 +63,9 @@ func (o *treeOptions) run(ctx context.Context, e *env, files []string) error {
 		if err != nil {
 			return usageError{err}
 		}
-		t = p.Under(t)
+		if t = p.Under(t); t.Len() == 0 {
+			fmt.Fprintf(e.err, "dendro: no call path matches %s\n", escape(o.under))
+		}
 	}
 	return o.print(e, t)
 }

@@ -107,7 +107,7 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-var rules = store.PutOptions{Rules: "bench"}
+var rules = store.PutOptions{Rules: "1"}
 
 func put(b testing.TB, s *Store, files ...*store.File) {
 	b.Helper()

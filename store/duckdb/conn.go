@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,6 +140,12 @@ func (c *conn) exec(sql string) error {
 // query runs a statement with parameters and hands each chunk of its result to
 // each, which may be nil. A chunk is valid during the call.
 func (c *conn) query(ctx context.Context, sql string, args []any, each func(chunk) error) error {
+	return c.run(ctx, sql, args, bind.ExecutePrepared, each)
+}
+
+// run is query with the way to execute: all of the result first, or chunk by
+// chunk while it is read.
+func (c *conn) run(ctx context.Context, sql string, args []any, execute func(bind.PreparedStatement, *bind.Result) bind.State, each func(chunk) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -149,20 +156,18 @@ func (c *conn) query(ctx context.Context, sql string, args []any, each func(chun
 	if err := bindAll(stmt, args); err != nil {
 		return fmt.Errorf("%w in %s", err, sql)
 	}
-	release := c.interruptible(ctx)
+	defer c.interruptible(ctx)()
 	var res bind.Result
 	defer bind.DestroyResult(&res)
-	state := bind.ExecutePrepared(stmt, &res)
-	release()
-	if state != bind.StateSuccess {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return resultError(&res, sql)
+	if execute(stmt, &res) != bind.StateSuccess {
+		return cmp.Or(ctx.Err(), resultError(&res, sql))
 	}
 	for each != nil {
 		ch := chunk{bind.FetchChunk(res)}
 		if ch.c.Ptr == nil {
+			if bind.ResultError(&res) != "" {
+				return cmp.Or(ctx.Err(), resultError(&res, sql))
+			}
 			break
 		}
 		err := each(ch)
@@ -187,16 +192,19 @@ var errKept = errors.New("kept")
 // keeps its plan, into which DuckDB may have folded what it knew of the tables
 // then: their number of rows is read off the plan, not counted.
 func (c *conn) once(ctx context.Context, sql string, each func(chunk) error) error {
-	defer func() {
-		if p, ok := c.prepared[sql]; ok {
-			bind.DestroyPrepare(&p)
-			delete(c.prepared, sql)
-		}
-	}()
+	defer c.forget(sql)
 	return c.query(ctx, sql, nil, each)
 }
 
-// spread is once with chunks handed to f on all processors; f may write to them.
+func (c *conn) forget(sql string) {
+	if p, ok := c.prepared[sql]; ok {
+		bind.DestroyPrepare(&p)
+		delete(c.prepared, sql)
+	}
+}
+
+// spread is once with chunks handed to f on all processors while the statement
+// runs; f may write to them.
 func (c *conn) spread(ctx context.Context, sql string, f func(worker int, ch chunk)) error {
 	workers := runtime.GOMAXPROCS(0)
 	jobs := make(chan chunk, 2*workers)
@@ -209,7 +217,11 @@ func (c *conn) spread(ctx context.Context, sql string, f func(worker int, ch chu
 			}
 		})
 	}
-	err := c.once(ctx, sql, func(ch chunk) error {
+	defer c.forget(sql)
+	err := c.run(ctx, sql, nil, bind.ExecutePreparedStreaming, func(ch chunk) error {
+		if ch.len() == 0 {
+			return nil
+		}
 		jobs <- ch
 		return errKept
 	})

@@ -110,8 +110,13 @@ func readVersion(c *conn, path string) (int, error) {
 // takes the place of the file. The old file is as it was until then. Nobody has
 // the file open.
 func migrate(path string, from int, opts Options) error {
-	if from-1 >= len(migrations) {
-		return fmt.Errorf("%s: %w: no way is known from its schema %d to %d", path, store.ErrNotStore, from, schemaVersion)
+	return migrateWith(path, from-1, opts, migrations)
+}
+
+// migrateWith runs the steps from the given one on.
+func migrateWith(path string, from int, opts Options, steps []string) error {
+	if from < 0 || from >= len(steps) {
+		return fmt.Errorf("%s: %w: no way is known from its schema to %d", path, store.ErrNotStore, schemaVersion)
 	}
 	if err := writeBack(path, opts); err != nil {
 		return translate(path, err)
@@ -125,10 +130,10 @@ func migrate(path string, from int, opts Options) error {
 	if err != nil {
 		return translate(path, err)
 	}
-	err = runMigrations(in, from)
+	err = runMigrations(in, steps[from:])
 	in.close()
 	if err != nil {
-		return translate(path, fmt.Errorf("migrate schema %d to %d: %w", from, schemaVersion, err))
+		return translate(path, fmt.Errorf("migrate to schema %d: %w", schemaVersion, err))
 	}
 	return replaceDatabase(path, next)
 }
@@ -145,19 +150,18 @@ func writeBack(path string, opts Options) error {
 	return err
 }
 
-func runMigrations(in *instance, from int) error {
+func runMigrations(in *instance, steps []string) error {
 	c, err := in.connect()
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	for v := from; v < schemaVersion; v++ {
-		sql := fmt.Sprintf("BEGIN TRANSACTION; %s; UPDATE meta SET value = '%d' WHERE key = '%s'; COMMIT;", migrations[v-1], v+1, metaVersion)
-		if err := c.exec(sql); err != nil {
+	for _, sql := range steps {
+		if err := c.exec("BEGIN TRANSACTION; " + sql + "; COMMIT"); err != nil {
 			return err
 		}
 	}
-	return c.exec("CHECKPOINT")
+	return c.exec(fmt.Sprintf("UPDATE meta SET value = '%d' WHERE key = '%s'; CHECKPOINT", schemaVersion, metaVersion))
 }
 
 // replaceDatabase puts the closed database next in the place of the closed one

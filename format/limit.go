@@ -1,0 +1,139 @@
+package format
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// rawReader counts what is read of the file itself and remembers its errors, so
+// that a disk that fails is told from content that is damaged.
+type rawReader struct {
+	r    io.Reader
+	walk *walk
+}
+
+func (r *rawReader) Read(b []byte) (int, error) {
+	n, err := r.r.Read(b)
+	return n, r.walk.took(n, err)
+}
+
+func (w *walk) took(n int, err error) error {
+	w.raw += int64(n)
+	if err != nil && err != io.EOF {
+		w.rawErr = err
+	}
+	return err
+}
+
+// access is a file that can be read anywhere.
+type access struct {
+	r    io.ReaderAt
+	size int64
+	walk *walk
+}
+
+// ReadAt reads from the file.
+func (a *access) ReadAt(b []byte, off int64) (int, error) {
+	n, err := a.r.ReadAt(b, off)
+	return n, a.walk.took(n, err)
+}
+
+// randomAccess returns in as a file that can be read anywhere, or nil.
+func (w *walk) randomAccess(in io.Reader) *access {
+	at, ok := in.(io.ReaderAt)
+	seeker, _ := in.(io.Seeker)
+	if !ok || seeker == nil {
+		return nil
+	}
+	if pos, err := seeker.Seek(0, io.SeekCurrent); err != nil || pos != 0 {
+		return nil
+	}
+	switch in := in.(type) {
+	case *os.File:
+		if info, err := in.Stat(); err == nil && info.Mode().IsRegular() {
+			return &access{at, info.Size(), w}
+		}
+	case interface{ Size() int64 }:
+		return &access{at, in.Size(), w}
+	}
+	return nil
+}
+
+// meter counts what goes through a level of unpacking against the limit of the
+// file, and says of a decompressor's errors what they are.
+type meter struct {
+	r    io.Reader
+	walk *walk
+	kind string // of the decompressor; empty for the file itself
+}
+
+func (m *meter) Read(b []byte) (int, error) {
+	n, err := m.r.Read(b)
+	if m.walk.left -= int64(n); m.walk.left < 0 {
+		return 0, m.walk.tooLarge()
+	}
+	if err != nil && err != io.EOF {
+		err = m.walk.damage(m.kind, err)
+	}
+	return n, err
+}
+
+func (w *walk) tooLarge() error {
+	return profile.TooLarge("content longer", w.limits.Inflated, "--max-size")
+}
+
+// damage returns what an error of a decompressor means.
+func (w *walk) damage(kind string, err error) error {
+	switch {
+	case w.left < 0:
+		return w.tooLarge()
+	case w.rawErr != nil:
+		return w.rawErr
+	case kind == "" || classified(err):
+		return err
+	case errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return fmt.Errorf("%s: %w: %v", kind, profile.ErrTooLarge, err)
+	}
+	return fmt.Errorf("%w: %s: %v", profile.ErrMalformed, kind, err)
+}
+
+// classified reports whether err says already what it is.
+func classified(err error) bool {
+	for _, e := range []error{profile.ErrUnrecognized, profile.ErrMalformed, profile.ErrUnsupported, profile.ErrTooLarge} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// Content that is held in memory whole may be larger than this only if it was
+// not compressed to less than one guardRatio-th. Profiles shrink to a fifth or a
+// tenth; what shrinks to less than a two-hundredth was made to do harm.
+const (
+	guardFree  = 64 << 20
+	guardRatio = 200
+)
+
+// ratioGuard stops a decompression bomb before it fills the memory.
+type ratioGuard struct {
+	r     io.Reader
+	walk  *walk
+	start int64 // walk.raw when the content began
+	out   int64
+}
+
+func (g *ratioGuard) Read(b []byte) (int, error) {
+	n, err := g.r.Read(b)
+	g.out += int64(n)
+	if g.out > guardFree+guardRatio*(g.walk.raw-g.start) {
+		return 0, fmt.Errorf("inflates to more than %d times its size: %w (decompress it first if that is right)", guardRatio, profile.ErrTooLarge)
+	}
+	return n, err
+}

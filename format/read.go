@@ -1,0 +1,186 @@
+package format
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Reader reads files of any format one after the other into the same Symbols,
+// so that each file finds the functions and stacks of those before it. It
+// belongs to one goroutine; a program with several workers has a Reader each.
+type Reader struct {
+	limits   profile.Limits
+	symbols  *profile.Symbols
+	decoders map[*Format]Decoder
+
+	// What is not in use just now.
+	buffers []*bufio.Reader
+	gzips   []*gzip.Reader
+	zstds   []*zstd.Decoder
+}
+
+// NewReader returns a Reader with new Symbols. Zero fields of l are defaults.
+func NewReader(l profile.Limits) *Reader {
+	r := &Reader{limits: l.WithDefaults()}
+	r.Reset()
+	return r
+}
+
+// Symbols returns the Symbols of the profiles read from now on.
+func (r *Reader) Symbols() *profile.Symbols { return r.symbols }
+
+// Reset begins new Symbols, for when the old ones became too large. Profiles
+// read before keep theirs.
+func (r *Reader) Reset() {
+	r.symbols = profile.NewSymbols()
+	r.decoders = map[*Format]Decoder{}
+}
+
+// Decoded is one profile, or what could not be read as one.
+type Decoded struct {
+	// Source is the file's name, with the members' of archives behind it:
+	// "all.zip: shop/orders.pb.gz".
+	Source  string
+	Format  *Format          // nil when it was not recognised
+	Profile *profile.Profile // nil with an error
+}
+
+// Read reads all profiles in a file: one, or those in an archive, in the order
+// of the file. Every error is a *profile.ParseError with the Source of the
+// Decoded beside it; an error in one member does not end the sequence. Members
+// of no known format are reported as profile.ErrUnrecognized, for the caller to
+// count; an archive of none is that itself.
+//
+// If in is an io.ReaderAt at its beginning that tells its size (an *os.File, a
+// *bytes.Reader), a zip archive is read in place; otherwise it is copied to a
+// temporary file. The Reader must not be used for anything else until the
+// sequence has ended.
+func (r *Reader) Read(name string, in io.Reader) iter.Seq2[Decoded, error] {
+	return func(yield func(Decoded, error) bool) {
+		w := &walk{Reader: r, yield: yield, left: r.limits.Inflated}
+		w.content(name, &meter{r: &rawReader{in, w}, walk: w}, w.randomAccess(in), 0)
+	}
+}
+
+// walk is one Read.
+type walk struct {
+	*Reader
+	yield func(Decoded, error) bool
+	ended bool // nobody wants more, or the limit was reached
+
+	left   int64 // bytes that may still be read, compressed and inflated together
+	raw    int64 // bytes read of the file itself
+	rawErr error // what reading the file itself ended with, if not its end
+}
+
+// content reads what begins at src: unpacks it, or decodes it. Level counts how
+// often it was unpacked; at is the file itself when src is, and may be nil.
+func (w *walk) content(name string, src io.Reader, at *access, level int) {
+	br := w.buffer(src)
+	defer w.release(br)
+	prefix, err := br.Peek(PrefixSize)
+	if err != nil && err != io.EOF {
+		w.fail(Decoded{Source: name}, err, 0)
+		return
+	}
+	unpack := packing(prefix)
+	switch {
+	case unpack == nil:
+		w.decode(name, br, prefix, level > 0)
+	case level == maxNesting:
+		w.fail(Decoded{Source: name}, errNesting, 0)
+	default:
+		unpack(w, packed{name, br, at, level})
+	}
+}
+
+// decode calls the decoder of what begins with prefix.
+func (w *walk) decode(name string, br *bufio.Reader, prefix []byte, compressed bool) {
+	d := Decoded{Source: name}
+	f, ok := Detect(prefix)
+	if !ok {
+		err, hint := refusal(prefix)
+		w.fail(d, &profile.ParseError{Offset: -1, Err: err, Hint: hint}, 0)
+		return
+	}
+	d.Format = f
+	var shift int64
+	var in io.Reader = br
+	switch c := charsetOf(prefix); c {
+	case utf8BOM:
+		br.Discard(markBytes)
+		shift = markBytes
+	case utf16LE, utf16BE:
+		text := w.buffer(c.reader(br))
+		defer w.release(text)
+		in, shift = text, unknownShift
+	}
+	if f.Whole && compressed {
+		in = &ratioGuard{r: in, walk: w, start: w.raw}
+	}
+	decoder, ok := w.decoders[f]
+	if !ok {
+		decoder = f.NewDecoder()
+		w.decoders[f] = decoder
+	}
+	p, err := decoder.Decode(in, w.symbols, w.limits)
+	if err != nil {
+		w.fail(d, err, shift)
+		return
+	}
+	d.Profile = p
+	w.ended = w.ended || !w.yield(d, nil)
+}
+
+// unknownShift says that offsets in the text are none in the content.
+const unknownShift = -1
+
+// fail hands an error to the caller. Shift is what was taken off in front of the
+// content that the error's offset counts in.
+func (w *walk) fail(d Decoded, err error, shift int64) {
+	pe := &profile.ParseError{Offset: -1, Err: err}
+	if placed, ok := err.(*profile.ParseError); ok {
+		c := *placed
+		pe = &c
+	}
+	pe.Source = d.Source
+	switch {
+	case shift == unknownShift:
+		pe.Offset = -1
+	case pe.Offset >= 0:
+		pe.Offset += shift
+	}
+	if w.left < 0 {
+		// A decompressor may have made something else of it.
+		if !errors.Is(err, profile.ErrTooLarge) {
+			pe.Err = w.tooLarge()
+		}
+		w.ended = w.ended || !w.yield(d, pe)
+		w.ended = true
+		return
+	}
+	w.ended = w.ended || !w.yield(d, pe)
+}
+
+// buffer returns a buffered reader of src, large enough to peek.
+func (r *Reader) buffer(src io.Reader) *bufio.Reader {
+	if n := len(r.buffers); n > 0 {
+		br := r.buffers[n-1]
+		r.buffers = r.buffers[:n-1]
+		br.Reset(src)
+		return br
+	}
+	return bufio.NewReaderSize(src, PrefixSize)
+}
+
+func (r *Reader) release(br *bufio.Reader) {
+	br.Reset(nil)
+	r.buffers = append(r.buffers, br)
+}

@@ -1,0 +1,187 @@
+package format
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// maxNesting is how often content may be unpacked: all.tar.gz with a zip of
+// .pb.gz files is four times.
+const maxNesting = 4
+
+var errNesting = fmt.Errorf("packed more than %d times: %w", maxNesting, profile.ErrUnsupported)
+
+// packed is content that must be unpacked.
+type packed struct {
+	name  string
+	r     *bufio.Reader
+	at    *access // of the same content, or nil
+	level int
+}
+
+// packing returns how to unpack content that begins with prefix, or nil.
+func packing(prefix []byte) func(*walk, packed) {
+	begins := func(magic string) bool { return bytes.HasPrefix(prefix, []byte(magic)) }
+	switch {
+	case begins("\x1f\x8b"):
+		return (*walk).gzip
+	case begins("\x28\xb5\x2f\xfd") || len(prefix) > 4 && prefix[0]>>4 == 5 && string(prefix[1:4]) == "\x2a\x4d\x18": // or a skippable frame
+		return (*walk).zstd
+	case begins("PK\x03\x04") || begins("PK\x05\x06"):
+		return (*walk).zip
+	case len(prefix) >= 512 && string(prefix[257:262]) == "ustar":
+		return (*walk).tar
+	}
+	return nil
+}
+
+func (w *walk) gzip(p packed) {
+	var zr *gzip.Reader
+	if n := len(w.gzips); n > 0 {
+		zr, w.gzips = w.gzips[n-1], w.gzips[:n-1]
+	} else {
+		zr = new(gzip.Reader)
+	}
+	defer func() { w.gzips = append(w.gzips, zr) }()
+	if err := zr.Reset(p.r); err != nil {
+		w.fail(Decoded{Source: p.name}, w.damage("gzip", err), 0)
+		return
+	}
+	w.content(p.name, &meter{zr, w, "gzip"}, nil, p.level+1)
+}
+
+// maxWindow bounds the memory of a zstd decoder; `zstd --long` uses as much.
+const maxWindow = 128 << 20
+
+func (w *walk) zstd(p packed) {
+	var zr *zstd.Decoder
+	if n := len(w.zstds); n > 0 {
+		zr, w.zstds = w.zstds[n-1], w.zstds[:n-1]
+	} else {
+		zr, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
+	}
+	defer func() {
+		zr.Reset(nil)
+		w.zstds = append(w.zstds, zr)
+	}()
+	if err := zr.Reset(p.r); err != nil {
+		w.fail(Decoded{Source: p.name}, w.damage("zstd", err), 0)
+		return
+	}
+	w.content(p.name, &meter{zr, w, "zstd"}, nil, p.level+1)
+}
+
+func (w *walk) tar(p packed) {
+	tr := tar.NewReader(p.r)
+	for n := 0; !w.ended; {
+		header, err := tr.Next()
+		switch {
+		case err == io.EOF && n == 0:
+			w.fail(Decoded{Source: p.name}, errNoMembers, 0)
+			return
+		case err == io.EOF:
+			return
+		case err != nil:
+			w.fail(Decoded{Source: p.name}, w.damage("tar", err), 0)
+			return
+		}
+		if header.Typeflag == tar.TypeReg || header.Typeflag == tar.TypeGNUSparse {
+			n++
+			w.content(p.name+": "+header.Name, &meter{tr, w, "tar"}, nil, p.level+1)
+		}
+	}
+}
+
+var errNoMembers = fmt.Errorf("%w: an archive without files", profile.ErrUnrecognized)
+
+func (w *walk) zip(p packed) {
+	at := p.at
+	if at == nil {
+		spooled, remove, err := w.spool(p.r)
+		defer remove()
+		if err != nil {
+			w.fail(Decoded{Source: p.name}, err, 0)
+			return
+		}
+		at = spooled
+	}
+	zr, err := zip.NewReader(at, at.size)
+	if err != nil {
+		w.fail(Decoded{Source: p.name}, w.damage("zip", err), 0)
+		return
+	}
+	zr.RegisterDecompressor(zip.Deflate, flate.NewReader)
+	zr.RegisterDecompressor(zstd.ZipMethodWinZip, zstd.ZipDecompressor(zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow)))
+	n := 0
+	for _, f := range zr.File {
+		if w.ended {
+			return
+		}
+		if !f.Mode().IsRegular() {
+			continue
+		}
+		n++
+		w.zipMember(p.name+": "+f.Name, f, p.level+1)
+	}
+	if n == 0 {
+		w.fail(Decoded{Source: p.name}, errNoMembers, 0)
+	}
+}
+
+func (w *walk) zipMember(name string, f *zip.File, level int) {
+	const encrypted = 1
+	r, err := f.Open()
+	switch {
+	case f.Flags&encrypted != 0:
+		err = fmt.Errorf("an encrypted member: %w", profile.ErrUnsupported)
+	case errors.Is(err, zip.ErrAlgorithm):
+		err = fmt.Errorf("zip method %d: %w", f.Method, profile.ErrUnsupported)
+	case err != nil:
+		err = w.damage("zip", err)
+	}
+	if err != nil {
+		w.fail(Decoded{Source: name}, err, 0)
+		return
+	}
+	defer r.Close()
+	w.content(name, &meter{r, w, "zip"}, nil, level)
+}
+
+// spoolMemory is the size up to which an archive inside something else is kept
+// in memory rather than in a file.
+const spoolMemory = 4 << 20
+
+// spool copies the rest of r to where it can be read anywhere. The function that
+// it returns frees that again, and is never nil.
+func (w *walk) spool(r io.Reader) (*access, func(), error) {
+	var buf bytes.Buffer
+	n, err := io.CopyN(&buf, r, spoolMemory)
+	if err == io.EOF {
+		return &access{bytes.NewReader(buf.Bytes()), n, w}, func() {}, nil
+	}
+	if err != nil {
+		return nil, func() {}, err
+	}
+	f, err := os.CreateTemp("", "dendro-*.zip")
+	if err != nil {
+		return nil, func() {}, err
+	}
+	remove := func() {
+		f.Close()
+		os.Remove(f.Name())
+	}
+	size, err := io.Copy(f, io.MultiReader(&buf, r))
+	return &access{f, size, w}, remove, err
+}

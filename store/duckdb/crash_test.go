@@ -1,0 +1,431 @@
+package duckdb
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	bind "github.com/duckdb/duckdb-go-bindings"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/storetest"
+)
+
+// TestMain lets the test binary be its own child: DENDRO_CHILD says what to do.
+func TestMain(m *testing.M) {
+	if role := os.Getenv("DENDRO_CHILD"); role != "" {
+		if err := child(role, os.Getenv("DENDRO_PATH")); err != nil {
+			fmt.Println("error:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func child(role, path string) error {
+	if role == "full" { // files may grow to a megabyte: a disk that is nearly full
+		signal.Ignore(syscall.SIGXFSZ)
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1 << 20, Max: 1 << 20}); err != nil {
+			return err
+		}
+	}
+	s, err := Open(path, Options{})
+	if err != nil {
+		return err
+	}
+	fmt.Println("open")
+	im := storetest.NewImporter()
+	for i := 0; role != "hold"; i++ {
+		if role == "compact" && i%3 == 2 {
+			if err := s.Compact(context.Background()); err != nil {
+				return err
+			}
+		}
+		var list []*store.File
+		for k := range 3 {
+			list = append(list, crashFile(im, i, k, role == "full"))
+		}
+		if _, err := s.Put(context.Background(), list, store.PutOptions{Rules: "1"}); err != nil {
+			if role == "full" {
+				fmt.Println("full:", errors.Is(err, store.ErrNoSpace), err)
+				return readAfterFull(s)
+			}
+			return err
+		}
+		fmt.Println("put", i)
+	}
+	time.Sleep(time.Hour)
+	return nil
+}
+
+// readAfterFull demands that a store whose disk is full still answers.
+func readAfterFull(s *Store) error {
+	list, err := s.Profiles(context.Background(), store.Query{})
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if _, _, err := store.MergeTrees(context.Background(), s, store.Query{Profiles: []store.ProfileID{p.ID}}); err != nil {
+			return fmt.Errorf("after a full disk: %w", err)
+		}
+	}
+	fmt.Println("profiles", len(list))
+	return s.Close()
+}
+
+// crashFile is one of the three files of Put i; two value types each.
+func crashFile(im *storetest.Importer, i, k int, large bool) *store.File {
+	f := im.File("g", fmt.Sprint("b", k), fmt.Sprint("r", i), profile.CPUSamples, fmt.Sprintf("×%d  ×2\nA  A\nB%d  C\nD  ·", i+1, i))
+	im.Add(f, profile.Alloc, fmt.Sprintf("×%d\nA", i+1))
+	if large {
+		f.Source = []byte(strings.Repeat(fmt.Sprint(i, k), 20_000))
+	}
+	return f
+}
+
+func startChild(t *testing.T, role, path string) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "DENDRO_CHILD="+role, "DENDRO_PATH="+path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || lines.Text() != "open" {
+		t.Fatalf("child: %q", lines.Text())
+	}
+	return cmd, lines
+}
+
+// TestKill kills a process while it puts, or puts and compacts, at some moment
+// later each time, and demands all that was acknowledged and nothing by halves.
+func TestKill(t *testing.T) {
+	for _, role := range []string{"put", "compact"} {
+		t.Run(role, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "store.duckdb")
+			for round := range 12 {
+				path := path + fmt.Sprint(round)
+				cmd, lines := startChild(t, role, path)
+				killed := time.AfterFunc(time.Duration(20+round*23)*time.Millisecond, func() { cmd.Process.Kill() })
+				acknowledged := -1
+				for lines.Scan() {
+					if _, err := fmt.Sscanf(lines.Text(), "put %d", &acknowledged); err != nil {
+						t.Fatal(lines.Text())
+					}
+				}
+				killed.Stop()
+				cmd.Wait()
+				checkSurvivor(t, path, acknowledged)
+			}
+		})
+	}
+}
+
+func checkSurvivor(t *testing.T, path string, acknowledged int) {
+	t.Helper()
+	s := mustOpen(t, path, Options{})
+	defer s.Close()
+	list, err := s.Profiles(context.Background(), store.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(list); n%6 != 0 || n < 6*(acknowledged+1) || n > 6*(acknowledged+2) {
+		t.Fatalf("%d Puts of 6 profiles were acknowledged, %d profiles are there", acknowledged+1, n)
+	}
+	for _, p := range list {
+		tree, _, err := store.MergeTrees(context.Background(), s, store.Query{Profiles: []store.ProfileID{p.ID}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := s.Functions(context.Background(), store.Query{Profiles: []store.ProfileID{p.ID}}, nil)
+		if err != nil || tree.RootTotal() != p.Sum || tree.Len() != p.Nodes || len(set.Functions) == 0 {
+			t.Fatalf("profile %+v: %v", p, err)
+		}
+	}
+	put(t, s, crashFile(storetest.NewImporter(), 100_000, 0, false))
+}
+
+func TestLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.duckdb")
+	cmd, _ := startChild(t, "hold", path)
+	for _, opts := range []Options{{}, {ReadOnly: true}} {
+		_, err := Open(path, opts)
+		if !errors.Is(err, store.ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint(cmd.Process.Pid)) ||
+			!strings.Contains(err.Error(), filepath.Base(os.Args[0])) || !strings.Contains(err.Error(), "--store http://") {
+			t.Errorf("%+v: %v", opts, err)
+		}
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	s := mustOpen(t, path, Options{})
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(link, Options{ReadOnly: true}); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("twice in one process: %v", err)
+	}
+	s.Close()
+	s.Close()
+	mustOpen(t, path, Options{})
+	if _, err := s.Profiles(context.Background(), store.Query{}); err == nil {
+		t.Error("a closed store answers")
+	}
+}
+
+// TestNoSpace runs a child whose files cannot grow: what was acknowledged stays
+// readable there and here.
+func TestNoSpace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.duckdb")
+	_, lines := startChild(t, "full", path)
+	acknowledged, full, read := -1, false, -1
+	for lines.Scan() {
+		switch line := lines.Text(); {
+		case strings.HasPrefix(line, "full: true"):
+			full = true
+		case strings.HasPrefix(line, "put "):
+			fmt.Sscanf(line, "put %d", &acknowledged)
+		case strings.HasPrefix(line, "profiles "):
+			fmt.Sscanf(line, "profiles %d", &read)
+		default:
+			t.Error(line)
+		}
+	}
+	if !full || acknowledged < 0 || read != 6*(acknowledged+1) {
+		t.Errorf("full %v, acknowledged %d, read %d", full, acknowledged, read)
+	}
+	checkSurvivor(t, path, acknowledged)
+}
+
+func TestNotStore(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "notes.txt")
+	if err := os.WriteFile(text, []byte(strings.Repeat("not a database\n", 1000)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(dir, "foreign.duckdb")
+	edit(t, foreign, "CREATE TABLE meta(key VARCHAR, value VARCHAR); CREATE TABLE mine(i INTEGER); INSERT INTO mine VALUES (1)")
+	for _, path := range []string{text, foreign, dir} {
+		before, _ := os.ReadFile(path)
+		for _, opts := range []Options{{}, {ReadOnly: true}} {
+			if _, err := Open(path, opts); !errors.Is(err, store.ErrNotStore) || !strings.Contains(err.Error(), path) {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+		if after, _ := os.ReadFile(path); string(before) != string(after) {
+			t.Errorf("%s was changed", path)
+		}
+	}
+	if _, err := Open(filepath.Join(dir, "missing"), Options{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("missing: %v", err)
+	}
+	if _, err := Open(filepath.Join(dir, "no", "where"), Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("missing directory: %v", err)
+	}
+}
+
+// edit changes a file as another DuckDB program would.
+func edit(t *testing.T, path, sql string) {
+	t.Helper()
+	in, err := openInstance(path, false, false, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.close()
+	c, err := in.connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	if err := c.exec(sql); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNewer(t *testing.T) {
+	path := filledFile(t)
+	edit(t, path, fmt.Sprintf("UPDATE meta SET value = '%d' WHERE key = 'schema'", schemaVersion+1))
+	if _, err := Open(path, Options{}); !errors.Is(err, store.ErrNewer) {
+		t.Errorf("newer schema: %v", err)
+	}
+	// DuckDB's own version is the word behind the magic bytes.
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file[12]++
+	storage := filepath.Join(t.TempDir(), "storage.duckdb")
+	if err := os.WriteFile(storage, file, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(storage, Options{}); !errors.Is(err, store.ErrNewer) && !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("newer storage: %v", err)
+	}
+	edit(t, path, "UPDATE meta SET value = '1' WHERE key = 'schema'")
+	mustOpen(t, path, Options{})
+}
+
+// TestMigrate opens a file of a made-up older version.
+func TestMigrate(t *testing.T) {
+	if len(migrations) != schemaVersion-1 {
+		t.Fatalf("schema %d needs %d migrations, not %d", schemaVersion, schemaVersion-1, len(migrations))
+	}
+	path := filledFile(t)
+	edit(t, path, "ALTER TABLE fn DROP COLUMN language; UPDATE meta SET value = '0' WHERE key = 'schema'")
+	if err := migrateWith(path, 0, Options{}, []string{"SELECT nonsense"}); err == nil {
+		t.Error("a migration that fails passes")
+	}
+	if _, err := os.Stat(path + ".migrate"); err == nil {
+		t.Error("the copy stays after a failure")
+	}
+	const old = `ALTER TABLE fn ADD COLUMN language VARCHAR DEFAULT ''`
+	if err := migrateWith(path, 0, Options{}, []string{old}); err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, path, Options{})
+	c, err := s.in.get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := readVersion(c, path); v != schemaVersion || err != nil {
+		t.Errorf("version %d, %v", v, err)
+	}
+	s.in.put(c)
+	if err := migrateWith("x", -1, Options{}, nil); !errors.Is(err, store.ErrNotStore) {
+		t.Errorf("unknown version: %v", err)
+	}
+}
+
+func filledFile(t *testing.T) string {
+	s := filled(t)
+	s.Close()
+	return s.path
+}
+
+// TestCorrupt damages a store in many places: an error or the old answer, never
+// a crash and never another answer.
+func TestCorrupt(t *testing.T) {
+	path := filledFile(t)
+	s := mustOpen(t, path, Options{})
+	want := fmt.Sprint(dump(t, s))
+	s.Close()
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := filepath.Join(t.TempDir(), "damaged.duckdb")
+	found := 0
+	try := func(what string, file []byte) {
+		removeDatabase(damaged)
+		if err := os.WriteFile(damaged, file, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(damaged, Options{ReadOnly: true})
+		if err == nil {
+			defer s.Close()
+			err = s.verify(t, want)
+		}
+		if err == nil {
+			return
+		}
+		found++
+		if !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, store.ErrNotStore) && !errors.Is(err, store.ErrNewer) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for _, size := range []int{1, 100, 4096, 12288, len(whole) / 2, len(whole) - 262144, len(whole) - 4096} {
+		if size > 0 && size < len(whole) {
+			try(fmt.Sprint("cut to ", size), whole[:size])
+		}
+	}
+	for i := range 60 {
+		file := append([]byte(nil), whole...)
+		at := (i*7919 + i*i*104729) % len(file)
+		if i < 20 {
+			at = 12288 + i*997 // the first blocks hold the catalog
+		}
+		file[at%len(file)] ^= 0x55
+		try(fmt.Sprint("byte ", at), file)
+	}
+	if found == 0 {
+		t.Error("no damage was found")
+	}
+}
+
+// verify returns an error that reading the store gives, and fails the test for a
+// wrong answer.
+func (s *Store) verify(t *testing.T, want string) error {
+	ctx := context.Background()
+	for _, q := range []store.Query{{Types: []string{profile.CPUSamples}}, {Types: []string{profile.Alloc}}} {
+		if _, _, err := store.MergeTrees(ctx, s, q); err != nil {
+			return err
+		}
+	}
+	if _, err := store.SumFunctions(ctx, s, store.Query{}); err != nil {
+		return err
+	}
+	if got := fmt.Sprint(dump(t, s)); got != want {
+		t.Errorf("a damaged store answers otherwise:\n%s\n%s", got, want)
+	}
+	return nil
+}
+
+func TestReadOnly(t *testing.T) {
+	path := filledFile(t)
+	s := mustOpen(t, path, Options{ReadOnly: true})
+	ctx := context.Background()
+	if _, err := s.Put(ctx, []*store.File{crashFile(storetest.NewImporter(), 1, 1, false)}, rules); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("Put: %v", err)
+	}
+	if _, err := s.Delete(ctx, []store.ProfileID{"x"}); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("Delete: %v", err)
+	}
+	if err := s.Compact(ctx); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("Compact: %v", err)
+	}
+	if got, err := ask(t, s, "SELECT count(*) FROM function_node"); err != nil || got != "13\n" {
+		t.Errorf("SQL: %q, %v", got, err)
+	}
+	s.Close()
+	// Permissions do not stop root; a read-only file system does.
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=8m"); err != nil {
+		t.Skip("mounting a read-only file system: ", err)
+	}
+	defer syscall.Unmount(dir, 0)
+	if err := copyFile(path, filepath.Join(dir, "store.duckdb")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{"store.duckdb", "new.duckdb"} {
+		if _, err := Open(filepath.Join(dir, name), Options{}); !errors.Is(err, store.ErrReadOnly) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	mustOpen(t, filepath.Join(dir, "store.duckdb"), Options{ReadOnly: true}).Close()
+}
+
+func TestVersionOfDuckDB(t *testing.T) {
+	if v := bind.LibraryVersion(); !strings.HasPrefix(v, "v1.5.") {
+		t.Errorf("DuckDB %s: run the tests of errors and of SQL, then change this line", v)
+	}
+}
