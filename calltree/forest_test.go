@@ -247,3 +247,32 @@ func TestSnapshotStaysWhileTheForestGrows(t *testing.T) {
 		t.Error("found A in nothing")
 	}
 }
+
+func TestAddVectors(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		vector := rapid.Custom(func(t *rapid.T) calltree.Vector {
+			var v calltree.Vector
+			for _, n := range slices.Sorted(slices.Values(rapid.SliceOfDistinct(rapid.Int32Range(0, 8), rapid.ID[int32]).Draw(t, "nodes"))) {
+				v.Nodes, v.Self = append(v.Nodes, n), append(v.Self, rapid.SampledFrom([]int64{-2, -1, 1, 2}).Draw(t, "self"))
+			}
+			return v
+		})
+		var want [9]int64
+		vectors := rapid.SliceOfN(vector, 0, 4).Draw(t, "vectors")
+		for _, v := range vectors {
+			for i, n := range v.Nodes {
+				want[n] += v.Self[i]
+			}
+		}
+		sum := calltree.AddVectors(vectors...)
+		var got [9]int64
+		for i, n := range sum.Nodes {
+			if got[n] = sum.Self[i]; got[n] == 0 || i > 0 && sum.Nodes[i-1] >= n {
+				t.Fatalf("a zero, or nodes that do not ascend: %+v", sum)
+			}
+		}
+		if got != want {
+			t.Fatalf("%v, want %v", got, want)
+		}
+	})
+}

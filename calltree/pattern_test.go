@@ -298,3 +298,72 @@ func ExamplePattern() {
 	fmt.Println(self, total)
 	// Output: 1 1
 }
+
+func TestSpansSumLikeFind(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tree := toTree("x", samples(-6).Draw(t, "samples"))
+		text, _, _ := drawPattern(t)
+		p, err := calltree.ParsePattern(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v calltree.Vector
+		for n, self := range tree.Self {
+			if self != 0 {
+				v.Nodes, v.Self = append(v.Nodes, int32(n)), append(v.Self, self)
+			}
+		}
+		wantSelf, wantTotal := p.Find(tree)
+		if self, total := p.Spans(tree.Table).Sum(v); self != wantSelf || total != wantTotal {
+			t.Fatalf("%s: %d, %d; want %d, %d", text, self, total, wantSelf, wantTotal)
+		}
+	})
+}
+
+func TestUnderKeepsWhatIsBelowAMatch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := samples(-6).Draw(t, "samples")
+		text, letters, atEnd := drawPattern(t)
+		p, err := calltree.ParsePattern(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Naively: a stack begins at the last frame of its outermost match.
+		ending := regexp.MustCompile("(?:" + letters + ")$")
+		var below []sample
+		for _, x := range list {
+			for n := 1; n <= len(x.stack); n++ {
+				if atEnd && n < len(x.stack) || !ending.MatchString(strings.Join(x.stack[:n], "")) {
+					continue
+				}
+				below = append(below, sample{x.stack[n-1:], x.value})
+				break
+			}
+		}
+		under := p.Under(toTree("x", list))
+		check(t, under)
+		got := numbersOf(under)
+		for path, v := range naive(below...) {
+			if got[path] != v {
+				t.Fatalf("%s: %s is %v, want %v", text, path, got[path], v)
+			}
+			delete(got, path)
+		}
+		// What is left are nodes without a sample: a match may end anywhere.
+		for path, v := range got {
+			if v != [2]int64{} {
+				t.Fatalf("%s: %s is %v, want nothing", text, path, v)
+			}
+		}
+	})
+}
+
+func TestQuoteName(t *testing.T) {
+	for _, name := range []string{"A", "a;b", `a\b`, `a\;b`, `\`, ";", "main.(*T).F", "a*?", "operator/(A)", "f(int) [clone .part.0]"} {
+		tree := proftest.Tree("A\nx")
+		tree.Table.Functions[0].Name = name
+		if self, total := find(t, calltree.QuoteName(name)+";x", tree); self != 1 || total != 1 {
+			t.Errorf("%s, quoted %s: self %d, total %d", name, calltree.QuoteName(name), self, total)
+		}
+	}
+}

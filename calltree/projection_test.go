@@ -134,3 +134,44 @@ func TestDeepStacks(t *testing.T) {
 		t.Errorf("took %v: something is not linear", took)
 	}
 }
+
+func TestTreeRename(t *testing.T) {
+	rename := func(f profile.Function) profile.Function {
+		f.Name = strings.NewReplacer("B", "A", "D", "C").Replace(f.Name)
+		return f
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		list := samples(-6).Draw(t, "samples")
+		tree := toTree("x", list)
+		before := numbersOf(tree)
+		renamed := tree.Rename(rename)
+		check(t, renamed)
+		for i := range list {
+			stack := slices.Clone(list[i].stack)
+			for k := range stack {
+				stack[k] = rename(profile.Function{Name: stack[k]}).Name
+			}
+			list[i].stack = stack
+		}
+		if diff := cmp.Diff(merge(t, toTree("x", list)), renamed); diff != "" {
+			t.Fatalf("samples renamed (-) and tree renamed (+):\n%s", diff)
+		}
+		if diff := cmp.Diff(before, numbersOf(tree)); diff != "" {
+			t.Fatalf("the tree itself changed: %s", diff)
+		}
+	})
+}
+
+func TestTreeProfileRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tree := toTree("x", samples(1).Draw(t, "samples"))
+		p := tree.Profile()
+		if err := p.Check(); err != nil {
+			t.Fatal(err)
+		}
+		again := calltree.FromProfile(p, 0)
+		if diff := cmp.Diff(tree, again); diff != "" {
+			t.Fatalf("tree (-) and tree of its profile (+):\n%s", diff)
+		}
+	})
+}

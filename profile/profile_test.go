@@ -42,6 +42,7 @@ func TestCheck(t *testing.T) {
 		{"P2 labels", table(func(s *profile.Samples) { s.Labels = s.Labels[:1] }), "2 samples but 1 in column labels"},
 		{"P2 state", table(func(s *profile.Samples) { s.State = append(s.State, 0) }), "2 samples but 3 in column state"},
 		{"P2 address", table(func(s *profile.Samples) { s.Address = s.Address[:1] }), "2 samples but 1 in column address"},
+		{"P2 a column made and not filled", table(func(s *profile.Samples) { s.Time = s.Time[:0] }), "2 samples but 0 in column time"},
 		{"P3 sum", table(func(s *profile.Samples) { s.Value[0], s.Value[1] = math.MaxInt64, 1 }), "the sum of the values exceeds 63 bits at sample 1"},
 		{"P3 sizes", table(func(s *profile.Samples) { s.Value[0], s.Value[1] = math.MaxInt64, -1 }), "exceeds 63 bits at sample 1"},
 		{"P3 smallest", table(func(s *profile.Samples) { s.Value[0] = math.MinInt64 }), "exceeds 63 bits at sample 0"},

@@ -36,6 +36,7 @@ type SeveralTypesError struct {
 	Keys []string // profile.ValueType.Key of each, sorted
 }
 
+// Error lists the types and names the option that chooses one.
 func (e *SeveralTypesError) Error() string {
 	return "the selection has several value types, choose one with --type: " + strings.Join(e.Keys, ", ")
 }
@@ -47,6 +48,7 @@ type ConflictError struct {
 	Old, New string // file names
 }
 
+// Error names the identity, both files and the options that resolve it.
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%s is stored already with other content: %q before, %q now (use --replace or --add)", e.Identity, e.Old, e.New)
 }

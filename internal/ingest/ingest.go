@@ -88,7 +88,7 @@ type Summary struct {
 // batch limits: a transaction costs a few milliseconds whatever it holds, so
 // files wait for each other, but never long.
 const (
-	batchFiles = 48
+	batchFiles = 128
 	batchWait  = 150 * time.Millisecond
 )
 
