@@ -16,9 +16,9 @@ import (
 )
 
 // workload makes the folded text of many runs of one program. It has the sizes
-// of a large service's profile: about 5,000 lines of 2.3 kB with a mean depth
-// of 50, 11,000 nodes, 95 % of which a run shares with the five runs before it;
-// 2 % of the nodes are lambda classes with another name in every run.
+// of a large service's profile: 4,700 lines of 2.1 kB with a mean depth of 46,
+// 11,500 nodes, 95 % of which a run shares with the five runs before it; 2.6 % of
+// the nodes are lambda classes with another name in every run.
 type workload struct {
 	parent []int32 // -1: root; parents come first
 	depth  []int32
@@ -45,12 +45,12 @@ func newWorkload(seed uint64) *workload {
 	for range 4 {
 		add(-1, 0)
 	}
-	for len(w.parent) < 15_000 {
+	for len(w.parent) < 14_300 {
 		// A branch leaves some known node and goes down a few frames. Deep
 		// nodes have most branches, up to a limit.
 		at := int32(r.IntN(len(w.parent)))
 		for range 2 {
-			if other := int32(r.IntN(len(w.parent))); w.depth[other] > w.depth[at] && r.IntN(10) < 5 {
+			if other := int32(r.IntN(len(w.parent))); w.depth[other] > w.depth[at] && r.IntN(10) < 6 {
 				at = other
 			}
 		}
@@ -76,7 +76,7 @@ func (w *workload) weigh(r *rand.Rand) {
 	for i := range size {
 		w.lambda[i] = size[i] <= 2 && w.depth[i] > 10 && r.Float64() < 0.07
 		if size[i] == 1 || r.Float64() < 0.38 {
-			w.mean[i] = math.Exp(0.2 + 1.8*r.NormFloat64())
+			w.mean[i] = math.Exp(0.15 + 1.8*r.NormFloat64())
 		}
 	}
 }
@@ -308,8 +308,17 @@ func TestWorkload(t *testing.T) {
 			deepest = max(deepest, depth)
 		}
 		fresh := s.Stacks.Len() - known
-		t.Logf("run %d: %d bytes, %d lines of %d bytes, depth %.1f mean %d max, %d nodes, %.1f %% known",
-			i, len(text), lines, len(text)/lines, float64(frames)/float64(lines), deepest, len(seen),
-			100-100*float64(fresh)/float64(len(seen)))
+		lambdas := 0
+		for st := range seen {
+			if strings.Contains(s.Functions[s.Frames[s.Leaf(st)].Function].Name, "$$Lambda$") {
+				lambdas++
+			}
+		}
+		depth, recurs := float64(frames)/float64(lines), 100-100*float64(fresh)/float64(len(seen))
+		t.Logf("run %d: %d bytes, %d lines of %d bytes, depth %.1f mean %d max, %d nodes, %d of lambdas, %.1f %% known",
+			i, len(text), lines, len(text)/lines, depth, deepest, len(seen), lambdas, recurs)
+		if lines < 4500 || len(text)/lines < 2000 || depth < 45 || len(seen) < 11_000 || i == 5 && (recurs < 94 || recurs > 96) {
+			t.Error("not the workload that the benchmarks claim")
+		}
 	}
 }

@@ -53,13 +53,14 @@ func newRun(d *Decoder, r io.Reader, p *profile.Profile, l profile.Limits) *run 
 	if d.buf == nil {
 		d.buf = make([]byte, windowSize)
 	}
+	l.Line = min(l.Line, math.MaxInt-len("\r\n")) // sizes are computed with it
 	return &run{
 		Decoder:  d,
 		p:        p,
 		limits:   l,
 		in:       window{r: r, buf: d.buf},
 		by:       d.strategy,
-		marks:    d.marks[:0],
+		marks:    d.marksBuf[:0],
 		threadTo: noThread,
 	}
 }
@@ -68,15 +69,15 @@ func newRun(d *Decoder, r io.Reader, p *profile.Profile, l profile.Limits) *run 
 // made it giant.
 func (r *run) giveBack() {
 	d := r.Decoder
-	d.buf, d.marks = r.in.buf, r.marks
+	d.buf, d.marksBuf = r.in.buf, r.marks
 	if len(d.buf) > keptSize {
 		d.buf = nil
 	}
-	if cap(d.marks) > keptSize/16 {
-		d.marks = nil
+	if cap(d.marksBuf) > keptSize/16 {
+		d.marksBuf = nil
 	}
-	if cap(d.above) > keptSize {
-		d.above = nil
+	if cap(d.aboveBuf) > keptSize {
+		d.aboveBuf = nil
 	}
 	for i := range d.columns {
 		d.columns[i].empty() // they are not after an error
@@ -133,8 +134,8 @@ func (r *run) read() error {
 // to move on.
 func (r *run) keepAbove() {
 	if len(r.above) > 0 {
-		r.Decoder.above = append(r.Decoder.above[:0], r.above...)
-		r.above = r.Decoder.above
+		r.aboveBuf = append(r.aboveBuf[:0], r.above...)
+		r.above = r.aboveBuf
 	}
 }
 

@@ -54,11 +54,10 @@ type Decoder struct {
 	stacks  stackCache
 
 	// Scratch memory, reused from file to file.
-	buf   []byte
-	above []byte
-	marks []mark
-
-	columns [2]columns
+	buf      []byte
+	aboveBuf []byte
+	marksBuf []mark
+	columns  [2]columns
 
 	strategy strategy // choose, but for tests
 }

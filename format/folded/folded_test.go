@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -422,6 +423,33 @@ func TestDecodeReadErrors(t *testing.T) {
 	}
 }
 
+// TestDecodeHostileLines has lines that are as long as can be and made to be
+// looked at again and again. They must take time in proportion to their length.
+func TestDecodeHostileLines(t *testing.T) {
+	const n = 1 << 18
+	for _, text := range []string{
+		strings.Repeat(`process 1:"";`, n) + "a 1\n",
+		strings.Repeat(`process 1:"x;`, n) + "a 1\n",
+		"[" + strings.Repeat("x;", n) + " tid=7 1\n",
+		"[" + strings.Repeat(" tid=7;", n) + "a 1\n",
+		strings.Repeat("a;", 9) + strings.Repeat(";", 8*n) + " 1\n",
+		strings.Repeat(" ", 8*n) + "a" + strings.Repeat(" ", 4*n) + "1\n",
+		strings.Repeat(" \n", n) + "a 1\n",
+		"#" + strings.Repeat("#\n", n) + "a 1\n",
+		"a " + strings.Repeat("0", 8*n) + "1\n",
+		"a 1." + strings.Repeat("0", 8*n) + "1\n",
+	} {
+		for by := choose; by <= byFrames; by++ {
+			d := NewDecoder()
+			d.strategy = by
+			_, err := d.Decode(strings.NewReader(text+text), nil, profile.Limits{Depth: 9})
+			if err != nil && !errors.Is(err, profile.ErrTooLarge) {
+				t.Errorf("%.40q: %v", text, err)
+			}
+		}
+	}
+}
+
 // TestByteOrderMarkOnce has the mark where a window begins in mid-file: there it
 // is part of a name.
 func TestByteOrderMarkOnce(t *testing.T) {
@@ -495,11 +523,17 @@ func TestDecodeLongLines(t *testing.T) {
 			case !errors.As(err, &place) || place.Line != 2 || place.Offset != 4 || !strings.Contains(err.Error(), "--max-line"):
 				t.Errorf("error %v", err)
 			}
-			if len(d.buf) > keptSize || cap(d.above) > keptSize {
-				t.Errorf("keeps %d and %d bytes", len(d.buf), cap(d.above))
+			if len(d.buf) > keptSize || cap(d.aboveBuf) > keptSize {
+				t.Errorf("keeps %d and %d bytes", len(d.buf), cap(d.aboveBuf))
 			}
 		})
 	}
+	t.Run("no limit", func(t *testing.T) {
+		_, err := NewDecoder().Decode(strings.NewReader(line(3*windowSize)+"\n"), nil, profile.Limits{Line: math.MaxInt})
+		if err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("window edges", func(t *testing.T) {
 		for n := windowSize - 3; n <= windowSize+3; n++ {
 			text := line(n) + "\n" + line(n) + "\na 7\n"

@@ -142,14 +142,18 @@ func parseThread(frame string) profile.Thread {
 		t.Name, t.ID = strings.Trim(name, blanks), id
 		return t
 	}
-	rest := frame
-	for strings.HasPrefix(rest, string(processMark)) {
-		end := processEnd([]byte(rest), 0)
-		t.Process = strings.TrimRight(rest[len(processMark):end], blanks)
-		rest = strings.TrimPrefix(rest[end:], ";")
+	text := []byte(frame)
+	from := 0
+	for from < len(text) {
+		end := processEnd(text, from)
+		if end == noThread {
+			break
+		}
+		t.Process = strings.Trim(frame[from+len(processMark):end], blanks)
+		from = end + 1
 	}
-	if rest, ok := strings.CutPrefix(rest, string(threadMark)); ok {
-		id, name, _ := strings.Cut(rest, ")")
+	if from < len(text) {
+		id, name, _ := strings.Cut(frame[from+len(threadMark):], ")")
 		t.ID, t.Name = id, strings.Trim(strings.TrimPrefix(name, ":"), blanks)
 	}
 	return t

@@ -8,12 +8,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/store"
 )
 
 const defaultStore = "dendro.duckdb"
+
+// lockPatience is how long a command waits for another process to leave the
+// store.
+const lockPatience = 2 * time.Second
 
 // location returns where the store is: flag, environment, config file, default.
 func (e *env) location() (string, error) {
@@ -70,6 +75,11 @@ func (e *env) open(ctx context.Context, access engines.Access) (store.Store, err
 		return nil, err
 	}
 	st, err := engines.Open(ctx, where, access)
+	// Another command that only asks is done in a moment.
+	for until := time.Now().Add(lockPatience); errors.Is(err, store.ErrLocked) && time.Now().Before(until) && ctx.Err() == nil; {
+		time.Sleep(50 * time.Millisecond)
+		st, err = engines.Open(ctx, where, access)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no store at %s yet: `dendro import` makes it, --store names another", where)
 	}

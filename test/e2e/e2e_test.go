@@ -98,10 +98,10 @@ func TestKill(t *testing.T) {
 	if err := os.Mkdir(in, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	totals := writeProfiles(t, in, 150, 400)
-	tries := 25
+	totals := writeProfiles(t, in, 400, 150)
+	tries := 12
 	if testing.Short() {
-		tries = 5
+		tries = 3
 	}
 	seed := time.Now().UnixNano()
 	t.Logf("seed %d", seed)
@@ -120,7 +120,7 @@ func TestKill(t *testing.T) {
 			t.Fatalf("after the repeated import: %d profiles of %d", got, len(totals))
 		}
 	}
-	if interrupted < tries/3 {
+	if interrupted < tries/4 {
 		t.Errorf("only %d of %d imports were interrupted: the test does not test", interrupted, tries)
 	}
 }
@@ -218,8 +218,9 @@ func TestLocked(t *testing.T) {
 	}
 	defer c.Wait()
 	defer stdin.Close()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(20 * time.Second)
 	for {
+		time.Sleep(300 * time.Millisecond) // let the import in
 		_, errOut, status := dendro(t, dir, "runs", "--store", "s.duckdb")
 		if status == 1 && strings.Contains(errOut, "in use by another process") && strings.Contains(errOut, fmt.Sprint(c.Process.Pid)) {
 			return
@@ -227,7 +228,6 @@ func TestLocked(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("status %d: %s", status, errOut)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }
 
