@@ -133,7 +133,7 @@ func (cat *catalog) load(c *conn) error {
 		{`SELECT id, uid, bench, run, type, unit, scale, period, period_unit, period_name, original, profiler, version,
 			duration, samples, sum, nodes, hash, file, source FROM profile`, func(ch chunk) error { return cat.loadProfiles(ch, benches, keys) }},
 	} {
-		if err := c.once(context.Background(), q.sql, q.each); err != nil {
+		if err := c.query(context.Background(), q.sql, nil, q.each); err != nil {
 			return err
 		}
 	}

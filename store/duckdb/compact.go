@@ -108,7 +108,7 @@ type rewriter struct {
 func (r *rewriter) eachBlob(table, columns string, f func(ch chunk) error) error {
 	for part := range slices.Chunk(r.profiles, 256) {
 		sql := fmt.Sprintf("SELECT profile, paths%s FROM %s WHERE profile BETWEEN %d AND %d ORDER BY profile", columns, table, part[0], part[len(part)-1])
-		if err := r.c.once(r.ctx, sql, f); err != nil {
+		if err := r.c.query(r.ctx, sql, nil, f); err != nil {
 			return err
 		}
 	}
@@ -223,7 +223,7 @@ func (r *rewriter) copyByFunction() error {
 		`INSERT INTO fresh.fn_sample SELECT bench, profile, new AS fn, self, total FROM fn_sample JOIN renumbered ON old = fn ORDER BY bench, new, profile`,
 		`INSERT INTO fresh.raw_name SELECT grp, new, name FROM raw_name JOIN renumbered ON old = fn ORDER BY grp, new`,
 	} {
-		if err := r.c.once(r.ctx, sql, nil); err != nil {
+		if err := r.c.query(r.ctx, sql, nil, nil); err != nil {
 			return err
 		}
 	}

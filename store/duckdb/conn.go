@@ -137,46 +137,43 @@ func (c *conn) exec(sql string) error {
 	return nil
 }
 
-// query runs a statement with parameters and hands each chunk of its result to
-// each, which may be nil. A chunk is valid during the call.
+// query runs a statement and hands each chunk of its result to each, which may be
+// nil. A chunk is valid during the call.
+//
+// DuckDB plans with what it knows of the tables at that moment: it drops a
+// condition that all rows meet, and reads a number of rows off the plan. A
+// statement is therefore planned and run in one transaction: as text, or, with
+// parameters, inside of BEGIN and COMMIT. Only plain INSERTs are kept prepared.
 func (c *conn) query(ctx context.Context, sql string, args []any, each func(chunk) error) error {
-	return c.run(ctx, sql, args, bind.ExecutePrepared, each)
+	return c.run(ctx, sql, args, each, func() {})
 }
 
-// run is query with the way to execute: all of the result first, or chunk by
-// chunk while it is read.
-func (c *conn) run(ctx context.Context, sql string, args []any, execute func(bind.PreparedStatement, *bind.Result) bind.State, each func(chunk) error) error {
+// run is query that calls done before the result goes away, and with it the
+// memory of the chunks that were kept. The result is complete before its first
+// chunk is seen: a streaming one has constant vectors, which the C interface
+// cannot tell from flat ones.
+func (c *conn) run(ctx context.Context, sql string, args []any, each func(chunk) error, done func()) error {
+	var res bind.Result
+	defer bind.DestroyResult(&res)
+	defer done()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	stmt, err := c.prepare(sql)
-	if err != nil {
-		return err
-	}
-	if err := bindAll(stmt, args); err != nil {
-		return fmt.Errorf("%w in %s", err, sql)
-	}
 	defer c.interruptible(ctx)()
-	var res bind.Result
-	defer bind.DestroyResult(&res)
-	if execute(stmt, &res) != bind.StateSuccess {
-		return cmp.Or(ctx.Err(), resultError(&res, sql))
+	if err := c.execute(sql, args, &res); err != nil {
+		return cmp.Or(ctx.Err(), err)
 	}
 	for each != nil {
 		ch := chunk{bind.FetchChunk(res)}
 		if ch.c.Ptr == nil {
-			if bind.ResultError(&res) != "" {
-				return cmp.Or(ctx.Err(), resultError(&res, sql))
-			}
 			break
 		}
 		err := each(ch)
-		if err == errKept {
-			continue
-		}
-		bind.DestroyDataChunk(&ch.c)
-		if err != nil {
-			return err
+		if err != errKept {
+			bind.DestroyDataChunk(&ch.c)
+			if err != nil {
+				return err
+			}
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -185,49 +182,63 @@ func (c *conn) run(ctx context.Context, sql string, args []any, execute func(bin
 	return nil
 }
 
+// execute runs a statement to its end.
+func (c *conn) execute(sql string, args []any, res *bind.Result) error {
+	if len(args) == 0 {
+		if bind.Query(c.c, sql, res) != bind.StateSuccess {
+			return resultError(res, sql)
+		}
+		return nil
+	}
+	stmt, kept := c.prepared[sql]
+	if !kept {
+		if bind.Prepare(c.c, sql, &stmt) != bind.StateSuccess {
+			err := &dbError{message: bind.PrepareError(stmt), sql: sql}
+			bind.DestroyPrepare(&stmt)
+			return err
+		}
+		if strings.HasPrefix(sql, "INSERT") {
+			c.prepared[sql] = stmt
+		} else {
+			defer bind.DestroyPrepare(&stmt)
+		}
+	}
+	if err := bindAll(stmt, args); err != nil {
+		return fmt.Errorf("%w in %s", err, sql)
+	}
+	if bind.ExecutePrepared(stmt, res) != bind.StateSuccess {
+		return resultError(res, sql)
+	}
+	return nil
+}
+
 // errKept is what a receiver of chunks returns that will destroy the chunk.
 var errKept = errors.New("kept")
 
-// once is query without parameters for a statement that is not kept. A kept one
-// keeps its plan, into which DuckDB may have folded what it knew of the tables
-// then: their number of rows is read off the plan, not counted.
-func (c *conn) once(ctx context.Context, sql string, each func(chunk) error) error {
-	defer c.forget(sql)
-	return c.query(ctx, sql, nil, each)
-}
-
-func (c *conn) forget(sql string) {
-	if p, ok := c.prepared[sql]; ok {
-		bind.DestroyPrepare(&p)
-		delete(c.prepared, sql)
-	}
-}
-
-// spread is once with chunks handed to f on all processors while the statement
-// runs; f may write to them.
+// spread is query with chunks handed to f on all processors. F must not write to
+// them.
 func (c *conn) spread(ctx context.Context, sql string, f func(worker int, ch chunk)) error {
 	workers := runtime.GOMAXPROCS(0)
 	jobs := make(chan chunk, 2*workers)
 	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for ch := range jobs {
-				f(w, ch)
-				bind.DestroyDataChunk(&ch.c)
-			}
-		})
-	}
-	defer c.forget(sql)
-	err := c.run(ctx, sql, nil, bind.ExecutePreparedStreaming, func(ch chunk) error {
-		if ch.len() == 0 {
-			return nil
+	work := sync.OnceFunc(func() {
+		for w := range workers {
+			wg.Go(func() {
+				for ch := range jobs {
+					f(w, ch)
+					bind.DestroyDataChunk(&ch.c)
+				}
+			})
 		}
+	})
+	return c.run(ctx, sql, nil, func(ch chunk) error {
+		work()
 		jobs <- ch
 		return errKept
+	}, func() {
+		close(jobs)
+		wg.Wait()
 	})
-	close(jobs)
-	wg.Wait()
-	return err
 }
 
 // interruptible stops what the connection is doing when ctx ends. The returned
@@ -246,20 +257,6 @@ func (c *conn) interruptible(ctx context.Context) (release func()) {
 			<-done
 		}
 	}
-}
-
-func (c *conn) prepare(sql string) (bind.PreparedStatement, error) {
-	if stmt, ok := c.prepared[sql]; ok {
-		return stmt, nil
-	}
-	var stmt bind.PreparedStatement
-	if bind.Prepare(c.c, sql, &stmt) != bind.StateSuccess {
-		err := &dbError{message: bind.PrepareError(stmt), sql: sql}
-		bind.DestroyPrepare(&stmt)
-		return stmt, err
-	}
-	c.prepared[sql] = stmt
-	return stmt, nil
 }
 
 func bindAll(stmt bind.PreparedStatement, args []any) error {

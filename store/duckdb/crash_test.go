@@ -159,7 +159,7 @@ func checkSurvivor(t *testing.T, path string, acknowledged int) {
 			t.Fatalf("profile %+v: %v", p, err)
 		}
 	}
-	put(t, s, crashFile(storetest.NewImporter(), 100_000, 0, false))
+	put(t, s, crashFile(storetest.NewImporter(), 50_000, 0, false))
 }
 
 func TestLocked(t *testing.T) {

@@ -51,7 +51,7 @@ func (s *Store) commitDelete(ctx context.Context, c *conn, gone map[store.Profil
 		"DELETE FROM metric WHERE (bench, run) NOT IN (SELECT (bench, run) FROM profile)",
 	} {
 		if err == nil {
-			err = c.once(ctx, sql, nil)
+			err = c.query(ctx, sql, nil, nil)
 		}
 	}
 	if err == nil {

@@ -222,7 +222,8 @@ func (s *Store) inspect() error {
 	return nil
 }
 
-// Close ends what runs, writes everything to the file and closes it.
+// Close waits for the calls that run, ends open results of SQL, writes everything
+// to the file and closes it. It may be called more than once.
 func (s *Store) Close() error {
 	s.life.Lock()
 	defer s.life.Unlock()
@@ -332,7 +333,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	info := store.Info{Engine: "duckdb", Location: s.path, Schema: schemaVersion}
 	s.cat.count(&info)
 	err := s.with(func(c *conn) error {
-		return c.once(ctx, "SELECT (SELECT count(*) FROM fn), (SELECT count(*) FROM call_path)", func(ch chunk) error {
+		return c.query(ctx, "SELECT (SELECT count(*) FROM fn), (SELECT count(*) FROM call_path)", nil, func(ch chunk) error {
 			info.Functions, info.Paths = column[int64](ch, 0)[0], column[int64](ch, 1)[0]
 			return nil
 		})

@@ -1,7 +1,6 @@
 package duckdb
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -88,7 +87,7 @@ func (d *dictionary) loadNames(c *conn) (*names, error) {
 	}
 	var list []profile.Function
 	var ids []int32
-	err := c.once(context.Background(), "SELECT id, name, kind, module, file, start_line, start_column, language, system_name FROM fn", func(ch chunk) error {
+	err := c.query(context.Background(), "SELECT id, name, kind, module, file, start_line, start_column, language, system_name FROM fn", nil, func(ch chunk) error {
 		name, kind, module, file := ch.texts(1), column[uint8](ch, 2), ch.texts(3), ch.texts(4)
 		line, col, language, system := column[int32](ch, 5), column[int32](ch, 6), ch.texts(7), ch.texts(8)
 		ids = append(ids, column[int32](ch, 0)...)
@@ -135,7 +134,7 @@ func (d *dictionary) loadView(c *conn) (*view, error) {
 // loadPaths reads call_path chunk by chunk straight into columns.
 func (d *dictionary) loadPaths(c *conn, functions int) error {
 	count := int64(0)
-	if err := c.once(context.Background(), "SELECT count(*) FROM call_path", func(ch chunk) error {
+	if err := c.query(context.Background(), "SELECT count(*) FROM call_path", nil, func(ch chunk) error {
 		count = column[int64](ch, 0)[0]
 		return nil
 	}); err != nil {
@@ -145,7 +144,7 @@ func (d *dictionary) loadPaths(c *conn, functions int) error {
 	for p := range item {
 		item[p] = -1
 	}
-	err := c.once(context.Background(), "SELECT id, parent, fn, rec FROM call_path", func(ch chunk) error {
+	err := c.query(context.Background(), "SELECT id, parent, fn, rec FROM call_path", nil, func(ch chunk) error {
 		up, fn, r := column[int32](ch, 1), column[int32](ch, 2), column[int32](ch, 3)
 		for i, id := range column[int32](ch, 0) {
 			if id < 0 || int64(id) >= count || item[id] >= 0 || up[i] < -1 || up[i] >= id || fn[i] < 0 || int(fn[i]) >= functions || r[i] < -1 || r[i] >= id {
@@ -319,7 +318,7 @@ func (w *writer) function(t *translation, f *calltree.Forest, fn int32) int32 {
 		have.Name = strings.Clone(have.Name)
 		w.functions = append(w.functions, have)
 		w.ids[have.Name] = id
-	} else if merged := mergeAttributes(w.functions[id], have); merged != w.functions[id] {
+	} else if merged := calltree.MergeAttributes(w.functions[id], have); merged != w.functions[id] {
 		if w.shared {
 			w.functions, w.shared = slices.Clone(w.functions), false
 		}
@@ -328,31 +327,4 @@ func (w *writer) function(t *translation, f *calltree.Forest, fn int32) int32 {
 	}
 	t.fn[fn] = id + 1
 	return id
-}
-
-// mergeAttributes fills in what a function lacks; of two different attributes
-// the smaller stays. It is what calltree.Merge does, so that a store answers the
-// same whatever the order of imports.
-func mergeAttributes(have, fn profile.Function) profile.Function {
-	if fn.Kind != profile.KindUnknown && (have.Kind == profile.KindUnknown || fn.Kind < have.Kind) {
-		have.Kind = fn.Kind
-	}
-	have.Module = smaller(have.Module, fn.Module)
-	have.Language = smaller(have.Language, fn.Language)
-	have.SystemName = smaller(have.SystemName, fn.SystemName)
-	if fn.File != "" {
-		c := strings.Compare(fn.File, have.File)
-		if have.File == "" || c < 0 || c == 0 && cmp.Or(cmp.Compare(fn.StartLine, have.StartLine), cmp.Compare(fn.Column, have.Column)) < 0 {
-			have.File, have.StartLine, have.Column = fn.File, fn.StartLine, fn.Column
-		}
-	}
-	return have
-}
-
-// smaller returns the smaller of two texts, taking the empty one as unknown.
-func smaller(a, b string) string {
-	if a == "" || b != "" && b < a {
-		return b
-	}
-	return a
 }

@@ -49,7 +49,7 @@ func (s *Store) ExportParquet(ctx context.Context, dir string) error {
 		}
 		for _, name := range names {
 			sql := fmt.Sprintf("COPY (FROM %s) TO %s (FORMAT parquet, COMPRESSION zstd)", name, quoted(parquetFile(dir, name)))
-			if err := c.once(ctx, sql, nil); err != nil {
+			if err := c.query(ctx, sql, nil, nil); err != nil {
 				return fmt.Errorf("export %s: %w", name, err)
 			}
 		}
@@ -94,7 +94,7 @@ func (s *Store) ImportParquet(ctx context.Context, dir string) error {
 // checkExport demands that the directory holds an export of this schema.
 func checkExport(ctx context.Context, c *conn, dir string) error {
 	version := ""
-	err := c.once(ctx, fmt.Sprintf("SELECT value FROM read_parquet(%s) WHERE key = '%s'", quoted(parquetFile(dir, "meta")), metaVersion), func(ch chunk) error {
+	err := c.query(ctx, fmt.Sprintf("SELECT value FROM read_parquet(%s) WHERE key = '%s'", quoted(parquetFile(dir, "meta")), metaVersion), nil, func(ch chunk) error {
 		version = ch.texts(0)[0]
 		return nil
 	})
@@ -113,7 +113,7 @@ func importTables(ctx context.Context, c *conn, dir string) error {
 			"DELETE FROM " + t.name,
 			fmt.Sprintf("INSERT INTO %s BY NAME FROM read_parquet(%s)", t.name, quoted(parquetFile(dir, t.name))),
 		} {
-			if err := c.once(ctx, sql, nil); err != nil {
+			if err := c.query(ctx, sql, nil, nil); err != nil {
 				return fmt.Errorf("import %s: %w", t.name, err)
 			}
 		}

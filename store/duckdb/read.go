@@ -81,6 +81,9 @@ func (sel *selection) condition(bench, loose bool) (where string, join bool) {
 		list := strings.Trim(strings.ReplaceAll(fmt.Sprint(sel.benches), " ", ", "), "[]")
 		where += " AND bench IN (" + list + ")"
 	}
+	if sel.lo == sel.hi {
+		return strings.Replace(where, fmt.Sprintf("BETWEEN %d AND %d", sel.lo, sel.hi), fmt.Sprint("= ", sel.lo), 1), false
+	}
 	if have == len(sel.profiles) || loose && have < 4*len(sel.profiles) {
 		return where, false
 	}
@@ -261,25 +264,22 @@ func (sel *selection) eachSample(ctx context.Context, c *conn, n *names, wanted 
 			where += " AND fn IN (SELECT id FROM selected WHERE is_fn)"
 		}
 	}
-	pos, lo, loose := sel.positions(), sel.lo, !join
+	pos, lo := sel.positions(), sel.lo
+	scratch := make([]columns, runtime.GOMAXPROCS(0))
 	read := func() error {
 		return c.spread(ctx, "SELECT profile, fn, self, total FROM fn_sample WHERE "+where, func(worker int, ch chunk) {
-			rows := columns{column[int32](ch, 0), column[int32](ch, 1), column[int64](ch, 2), column[int64](ch, 3)}
-			k := 0
-			for i, id := range rows.profile {
-				p := pos[id-lo]
-				if p < 0 && loose {
-					continue
+			rows := &scratch[worker]
+			n, k := ch.len(), 0
+			rows.profile, rows.fn = grown(rows.profile, n), grown(rows.fn, n)
+			rows.self, rows.total = grown(rows.self, n), grown(rows.total, n)
+			fn, self, total := column[int32](ch, 1), column[int64](ch, 2), column[int64](ch, 3)
+			for i, id := range column[int32](ch, 0) {
+				if p := pos[id-lo]; p >= 0 {
+					rows.profile[k], rows.fn[k], rows.self[k], rows.total[k] = p, fn[i], self[i], total[i]
+					k++
 				}
-				rows.profile[k] = p
-				if k < i {
-					rows.fn[k], rows.self[k], rows.total[k] = rows.fn[i], rows.self[i], rows.total[i]
-				}
-				k++
 			}
-			if k > 0 {
-				f(worker, columns{rows.profile[:k], rows.fn[:k], rows.self[:k], rows.total[:k]})
-			}
+			f(worker, columns{rows.profile[:k], rows.fn[:k], rows.self[:k], rows.total[:k]})
 		})
 	}
 	if !join && len(fns) < 2 {
@@ -366,7 +366,7 @@ func (s *Store) Source(ctx context.Context, id store.ProfileID) ([]byte, error) 
 	var data []byte
 	found := false
 	err := s.with(func(c *conn) error {
-		return c.query(ctx, "SELECT data FROM source WHERE id = ?", []any{e.source}, func(ch chunk) error {
+		return c.query(ctx, fmt.Sprint("SELECT data FROM source WHERE id = ", e.source), nil, func(ch chunk) error {
 			data, found = slices.Clone(column[text](ch, 0)[0].bytes()), true
 			return nil
 		})

@@ -76,8 +76,8 @@ func createTables(c *conn, catalog string) error {
 func readVersion(c *conn, path string) (int, error) {
 	ctx := context.Background()
 	count, ours := int64(0), false
-	err := c.once(ctx, `SELECT count(*), count(*) FILTER (table_name = 'meta' AND column_count = 2)
-		FROM duckdb_tables() WHERE NOT temporary AND NOT internal AND database_name = current_database()`, func(ch chunk) error {
+	err := c.query(ctx, `SELECT count(*), count(*) FILTER (table_name = 'meta' AND column_count = 2)
+		FROM duckdb_tables() WHERE NOT temporary AND NOT internal AND database_name = current_database()`, nil, func(ch chunk) error {
 		count, ours = column[int64](ch, 0)[0], column[int64](ch, 1)[0] == 1
 		return nil
 	})
@@ -86,7 +86,7 @@ func readVersion(c *conn, path string) (int, error) {
 	}
 	meta := map[string]string{}
 	if ours {
-		err = c.once(ctx, "SELECT key, value FROM meta", func(ch chunk) error {
+		err = c.query(ctx, "SELECT key, value FROM meta", nil, func(ch chunk) error {
 			keys, values := ch.texts(0), ch.texts(1)
 			for i := range keys {
 				meta[keys[i]] = values[i]

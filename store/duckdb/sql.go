@@ -15,6 +15,8 @@ import (
 	"unsafe"
 
 	bind "github.com/duckdb/duckdb-go-bindings"
+
+	"github.com/dendroprof/dendro/store"
 )
 
 // ErrNotAllowed says that a statement is not one that users may run: anything
@@ -24,7 +26,7 @@ var ErrNotAllowed = errors.New("not allowed")
 // sessions are the open results of users' SQL.
 type sessions struct {
 	mu   sync.Mutex
-	open map[*Rows]bool
+	open map[*sqlRows]bool
 	view *view // knows every path that a session can meet
 }
 
@@ -34,11 +36,11 @@ func (s *sessions) forest() *view {
 	return s.view
 }
 
-func (s *sessions) add(r *Rows, v *view) {
+func (s *sessions) add(r *sqlRows, v *view) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
-		s.open = map[*Rows]bool{}
+		s.open = map[*sqlRows]bool{}
 	}
 	s.open[r] = true
 	if s.view == nil || len(v.rec) >= len(s.view.rec) {
@@ -53,7 +55,7 @@ func (s *sessions) show(v *view) {
 	s.view = v
 }
 
-func (s *sessions) remove(r *Rows) {
+func (s *sessions) remove(r *sqlRows) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, r)
@@ -69,9 +71,9 @@ func (s *sessions) closeAll() {
 	s.open, s.view = nil, nil
 }
 
-// Rows is the result of a statement: typed columns and a stream of rows. It must
+// sqlRows is the result of a statement: typed columns and a stream of rows. It must
 // be closed, or read to its end.
-type Rows struct {
+type sqlRows struct {
 	Columns []string
 	Types   []string // DuckDB's names of types, without parameters: "BIGINT", "DECIMAL"
 
@@ -92,7 +94,16 @@ type Rows struct {
 // files, on an instance whose access to the outside is switched off for good.
 // Values are bool, int64, float64, string, time.Time, []byte or nil; what fits
 // none of these (large integers, decimals, lists, structs) is text.
-func (s *Store) SQL(ctx context.Context, query string) (*Rows, error) {
+func (s *Store) SQL(ctx context.Context, query string) (*store.SQLAnswer, error) {
+	r, err := s.openSQL(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return &store.SQLAnswer{Columns: r.Columns, Types: r.Types, Rows: r.All()}, nil
+}
+
+// openSQL returns the readied statement, which must be closed.
+func (s *Store) openSQL(ctx context.Context, query string) (*sqlRows, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -101,7 +112,7 @@ func (s *Store) SQL(ctx context.Context, query string) (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rows{s: s, ctx: ctx, c: c}
+	r := &sqlRows{s: s, ctx: ctx, c: c}
 	if err := r.prepare(query); err != nil {
 		r.free()
 		return nil, err
@@ -110,7 +121,7 @@ func (s *Store) SQL(ctx context.Context, query string) (*Rows, error) {
 }
 
 // prepare checks the statement and readies it in a read-only transaction.
-func (r *Rows) prepare(query string) error {
+func (r *sqlRows) prepare(query string) error {
 	if err := r.check(query); err != nil {
 		return err
 	}
@@ -122,8 +133,9 @@ func (r *Rows) prepare(query string) error {
 	if err := r.bind(query); err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(r.Types, func(t string) bool { return !direct[t] }); i >= 0 && bind.PreparedStatementType(r.stmt) == bind.StatementTypeSelect {
-		if err := r.cast(query); err != nil {
+	if slices.ContainsFunc(r.Types, func(t string) bool { return !direct[t] }) && bind.PreparedStatementType(r.stmt) == bind.StatementTypeSelect {
+		var err error
+		if query, err = r.cast(query); err != nil {
 			return err
 		}
 	}
@@ -132,7 +144,7 @@ func (r *Rows) prepare(query string) error {
 	if err := r.c.exec("BEGIN TRANSACTION READ ONLY"); err != nil {
 		return err
 	}
-	if err := r.c.once(r.ctx, "SELECT key FROM meta", nil); err != nil { // the snapshot is taken now
+	if err := r.c.query(r.ctx, "SELECT key FROM meta", nil, nil); err != nil { // the snapshot is taken now
 		return err
 	}
 	v, err := r.s.dict.reader(r.c)
@@ -140,7 +152,11 @@ func (r *Rows) prepare(query string) error {
 		return err
 	}
 	r.s.sessions.add(r, v)
-	return nil
+	// The plan must be of the snapshot: see conn.query.
+	columns, types := r.Columns, r.Types
+	err = r.bind(query)
+	r.Columns, r.Types = columns, types
+	return err
 }
 
 var summarize = regexp.MustCompile(`(?i)^\s*summarize\s`)
@@ -150,7 +166,7 @@ var explain = regexp.MustCompile(`(?is)^\s*explain(\s+analyze)?(\s*\([^()]*\))?\
 // check looks at the statement before DuckDB binds it: binding already opens
 // the files that a table function names, and even to open and close the store's
 // own file would end this process's lock on it.
-func (r *Rows) check(query string) error {
+func (r *sqlRows) check(query string) error {
 	var list bind.ExtractedStatements
 	n := bind.ExtractStatements(r.c.c, query, &list)
 	message := bind.ExtractStatementsError(list)
@@ -211,7 +227,7 @@ func checkTree(tree any) error {
 }
 
 // bind prepares a statement and learns its columns.
-func (r *Rows) bind(query string) error {
+func (r *sqlRows) bind(query string) error {
 	bind.DestroyPrepare(&r.stmt)
 	if bind.Prepare(r.c.c, query, &r.stmt) != bind.StateSuccess {
 		return &dbError{message: bind.PrepareError(r.stmt)}
@@ -230,17 +246,16 @@ func (r *Rows) bind(query string) error {
 	return nil
 }
 
-// cast prepares the statement with the columns that Go has no type for as text.
-func (r *Rows) cast(query string) error {
-	columns, types := r.Columns, r.Types
+// cast returns the statement with the columns that Go has no type for as text.
+func (r *sqlRows) cast(query string) (string, error) {
 	if summarize.MatchString(query) { // which may stand in a view only so
 		query = "FROM (" + strings.TrimRight(query, "; \t\n") + ")"
 	}
 	if err := r.c.exec("CREATE TEMP VIEW dendro_result AS " + query); err != nil {
-		return err
+		return "", err
 	}
 	var names, list []string
-	for i, t := range types {
+	for i, t := range r.Types {
 		name := fmt.Sprintf("c%d", i)
 		names = append(names, name)
 		if !direct[t] {
@@ -248,13 +263,11 @@ func (r *Rows) cast(query string) error {
 		}
 		list = append(list, name)
 	}
-	err := r.bind(fmt.Sprintf("SELECT %s FROM dendro_result AS r(%s)", strings.Join(list, ", "), strings.Join(names, ", ")))
-	r.Columns, r.Types = columns, types
-	return err
+	return fmt.Sprintf("SELECT %s FROM dendro_result AS r(%s)", strings.Join(list, ", "), strings.Join(names, ", ")), nil
 }
 
 // All streams the rows and closes the result at the end. It can be read once.
-func (r *Rows) All() iter.Seq2[[]any, error] {
+func (r *sqlRows) All() iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		defer r.Close()
 		for {
@@ -277,7 +290,7 @@ func (r *Rows) All() iter.Seq2[[]any, error] {
 
 // fetch returns the next rows, or nil at the end. The instance is not held
 // between two fetches.
-func (r *Rows) fetch() ([][]any, error) {
+func (r *sqlRows) fetch() ([][]any, error) {
 	r.s.life.RLock()
 	defer r.s.life.RUnlock()
 	if err := r.ctx.Err(); err != nil {
@@ -290,7 +303,7 @@ func (r *Rows) fetch() ([][]any, error) {
 	defer release()
 	if !r.begun {
 		r.begun = true
-		if bind.ExecutePreparedStreaming(r.stmt, &r.res) != bind.StateSuccess {
+		if bind.ExecutePrepared(r.stmt, &r.res) != bind.StateSuccess {
 			return nil, r.failure()
 		}
 	}
@@ -314,7 +327,7 @@ func (r *Rows) fetch() ([][]any, error) {
 	return rows, nil
 }
 
-func (r *Rows) failure() error {
+func (r *sqlRows) failure() error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
@@ -322,7 +335,7 @@ func (r *Rows) failure() error {
 }
 
 // Close ends the statement. It may be called more than once.
-func (r *Rows) Close() error {
+func (r *sqlRows) Close() error {
 	r.s.life.RLock()
 	defer r.s.life.RUnlock()
 	r.s.sessions.remove(r)
@@ -330,7 +343,7 @@ func (r *Rows) Close() error {
 	return nil
 }
 
-func (r *Rows) free() {
+func (r *sqlRows) free() {
 	if r.c != nil {
 		bind.DestroyResult(&r.res)
 		bind.DestroyPrepare(&r.stmt)

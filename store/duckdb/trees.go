@@ -30,7 +30,7 @@ func readBlobs(ctx context.Context, c *conn, sel *selection, modes bool) (*blobs
 	pos := sel.positions()
 	where, join := sel.condition(false, false)
 	read := func() error {
-		if err := c.once(ctx, "SELECT profile, paths FROM tree WHERE "+where, func(ch chunk) error {
+		if err := c.query(ctx, "SELECT profile, paths FROM tree WHERE "+where, nil, func(ch chunk) error {
 			list := copyBlobs(column[text](ch, 1))
 			for i, id := range column[int32](ch, 0) {
 				b.self[pos[id-sel.lo]] = list[i]
@@ -39,7 +39,7 @@ func readBlobs(ctx context.Context, c *conn, sel *selection, modes bool) (*blobs
 		}); err != nil || !modes {
 			return err
 		}
-		return c.once(ctx, "SELECT profile, mode, paths FROM tree_mode WHERE "+where+" ORDER BY profile, mode", func(ch chunk) error {
+		return c.query(ctx, "SELECT profile, mode, paths FROM tree_mode WHERE "+where+" ORDER BY profile, mode", nil, func(ch chunk) error {
 			mode, list := column[uint8](ch, 1), copyBlobs(column[text](ch, 2))
 			for i, id := range column[int32](ch, 0) {
 				k := pos[id-sel.lo]
@@ -49,13 +49,7 @@ func readBlobs(ctx context.Context, c *conn, sel *selection, modes bool) (*blobs
 		})
 	}
 	var err error
-	if sel.lo == sel.hi && !modes {
-		// One profile is asked for all the time: keep the statement.
-		err = c.query(ctx, "SELECT paths FROM tree WHERE profile = ?", []any{sel.lo}, func(ch chunk) error {
-			b.self[0] = copyBlobs(column[text](ch, 0))[0]
-			return nil
-		})
-	} else if join {
+	if join {
 		err = c.joined(func() error { return selectIDs(c, sel.ids(), false) }, read)
 	} else {
 		err = read()
@@ -264,6 +258,14 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 	}
 	if err := store.OneType(sel.profiles, q); err != nil {
 		return nil, nil, err
+	}
+	if len(b.self) == 1 { // nothing to add: no array over the forest
+		vector, err := decodeVector(b.self[0], len(v.rec), calltree.Vector{})
+		if err != nil {
+			return nil, nil, err
+		}
+		cut := v.forest.Cut(vector.Nodes)
+		return calltree.NewTree(cut.Table, sel.profiles[0].Type, cut.Self(vector)), sel.profiles, nil
 	}
 	self, paths, err := v.sum(ctx, b)
 	if err != nil {

@@ -185,7 +185,7 @@ func (s *Store) sum(w *writer, old calltree.Vector, records []*store.Record, pic
 
 // readOld returns the stored vectors of a profile.
 func readOld(ctx context.Context, c *conn, id int32, limit int) (self calltree.Vector, modes map[profile.FrameType]calltree.Vector, err error) {
-	err = c.query(ctx, "SELECT paths FROM tree WHERE profile = ?", []any{id}, func(ch chunk) error {
+	err = c.query(ctx, fmt.Sprint("SELECT paths FROM tree WHERE profile = ", id), nil, func(ch chunk) error {
 		self, err = decodeVector(column[text](ch, 0)[0].bytes(), limit, calltree.Vector{})
 		return err
 	})
@@ -193,7 +193,7 @@ func readOld(ctx context.Context, c *conn, id int32, limit int) (self calltree.V
 		return self, nil, err
 	}
 	modes = map[profile.FrameType]calltree.Vector{}
-	err = c.query(ctx, "SELECT mode, paths FROM tree_mode WHERE profile = ?", []any{id}, func(ch chunk) error {
+	err = c.query(ctx, fmt.Sprint("SELECT mode, paths FROM tree_mode WHERE profile = ", id), nil, func(ch chunk) error {
 		blobs := column[text](ch, 1)
 		for i, mode := range column[uint8](ch, 0) {
 			v, err := decodeVector(blobs[i].bytes(), limit, calltree.Vector{})
