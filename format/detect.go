@@ -3,6 +3,7 @@ package format
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/dendroprof/dendro/profile"
 )
@@ -12,32 +13,45 @@ const PrefixSize = 64 << 10
 
 // Detect returns the format of content that begins with prefix, which must be
 // PrefixSize bytes long or all of the content. It sees through byte order marks
-// and UTF-16, not through compression.
-func Detect(prefix []byte) (*Format, bool) {
+// and UTF-16, not through compression. The error, a *profile.ParseError, wraps
+// profile.ErrUnsupported for what is known and not read, with a hint, and
+// profile.ErrUnrecognized for anything else.
+func Detect(prefix []byte) (*Format, error) { return detect(All(), prefix) }
+
+func detect(formats []Format, prefix []byte) (*Format, error) {
 	prefix = charsetOf(prefix).prefix(prefix)
-	for _, f := range formats {
-		if f.Sniff(prefix) {
-			return f, true
-		}
-	}
-	return nil, false
-}
-
-// refused are files that profilers write and that nobody but them can read,
-// with what their users can do about it.
-var refused = []struct{ magic, name, hint string }{
-	{"PERFILE2", "perf.data", "run `perf script` on it and read the output"},
-}
-
-// refusal returns why content of no known format is not read, and a hint.
-func refusal(prefix []byte) (error, string) {
 	if len(prefix) == 0 {
-		return fmt.Errorf("%w: it is empty", profile.ErrUnrecognized), ""
+		return nil, &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: it is empty", profile.ErrUnrecognized)}
 	}
 	for _, r := range refused {
 		if bytes.HasPrefix(prefix, []byte(r.magic)) {
-			return fmt.Errorf("%s: %w", r.name, profile.ErrUnsupported), r.hint
+			return nil, &profile.ParseError{Offset: -1, Err: fmt.Errorf("%s: %w", r.what, profile.ErrUnsupported), Hint: r.hint}
 		}
 	}
-	return profile.ErrUnrecognized, ""
+	for i := range formats {
+		if formats[i].Sniff != nil && formats[i].Sniff(prefix) {
+			return &formats[i], nil
+		}
+	}
+	return nil, &profile.ParseError{Offset: -1, Err: profile.ErrUnrecognized}
 }
+
+// refused is content that is recognised and not read, with what to do about it.
+var refused = []struct{ magic, what, hint string }{
+	{"PERFILE2", "a perf.data file", "convert it: perf script -i FILE > FILE.txt"},
+	{"SIMPLEPERF", "a simpleperf file", "convert it: simpleperf report-sample --protobuf"},
+}
+
+// claimed returns the format that a file's name claims beyond doubt. Names
+// decide nothing when the content does, but whoever calls a file x.folded wants
+// to hear what is wrong with its lines, not that nobody knows them.
+func claimed(formats []Format, name string) *Format {
+	format, _ := extensionOf(formats, name)
+	if format == nil || format.NewDecoder == nil || slices.Contains(vague, extension(name)) {
+		return nil
+	}
+	return format
+}
+
+// vague are extensions that many files have that are no profiles.
+var vague = []string{".txt"}

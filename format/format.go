@@ -20,37 +20,37 @@
 package format
 
 import (
+	"fmt"
 	"io"
-	"slices"
+	"strings"
 
 	"github.com/dendroprof/dendro/format/folded"
 	"github.com/dendroprof/dendro/format/pprof"
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Format is one file format. All fields but Encode are set.
+// Format is one file format. NewDecoder or Encode may be nil, not both.
 type Format struct {
-	// Name is short and stable: the value of Profile.Format and of options.
+	// Name is short and stable: the value of Profile.Format and of --format.
 	Name string
 	// Title is for people.
 	Title string
-	// Extensions are without the leading dot; the first is the usual one.
-	// Suffixes of compression are understood behind each.
+	// Extensions are with the dot; the first is the usual one. Suffixes of
+	// compression are understood behind each.
 	Extensions []string
-	// Gzipped are those Extensions whose content is compressed with gzip by
-	// custom though the name does not say so.
-	Gzipped []string
-	// Whole says that the decoder holds the content in memory whole.
-	Whole bool
 
 	// Sniff reports whether content that begins with prefix is of this format.
 	// A prefix shorter than PrefixSize is all of the content.
 	Sniff func(prefix []byte) bool
-	// NewDecoder returns a decoder for one goroutine.
+	// NewDecoder returns a decoder for one goroutine; nil for a format that is
+	// only written.
 	NewDecoder func() Decoder
-	// Encode writes one sample table, or with table -1 all of them, uncompressed.
-	// It is nil for a format that is only read.
+	// Encode writes one sample table, or with table -1 all that the format holds
+	// in one file, uncompressed; nil for a format that is only read.
 	Encode func(w io.Writer, p *profile.Profile, table int) error
+
+	gzipped []string // Extensions that are gzip by custom though they do not say so
+	whole   bool     // the decoder holds the content in memory whole
 }
 
 // Decoder reads profiles of one format. Decode reads r to its end and adds
@@ -61,29 +61,31 @@ type Decoder interface {
 	Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error)
 }
 
-// formats lists all formats in the order in which Detect asks: what can be told
-// for certain comes before what is guessed.
-var formats = []*Format{
-	{
-		Name: pprof.Name, Title: "pprof protocol buffer",
-		Extensions: []string{"pb.gz", "pb", "pprof", "prof"}, Gzipped: []string{"pprof", "prof"}, Whole: true,
-		Sniff: pprof.Sniff, NewDecoder: func() Decoder { return pprof.NewDecoder() }, Encode: pprof.Encode,
-	},
-	{
-		Name: "folded", Title: "folded stacks",
-		Extensions: []string{"collapsed", "folded", "txt"},
-		Sniff:      folded.Sniff, NewDecoder: func() Decoder { return folded.NewDecoder() }, Encode: folded.Encode,
-	},
+// All lists all formats in the order in which Detect asks: what can be told for
+// certain comes before what is guessed. A further format is one more entry.
+func All() []Format {
+	return []Format{
+		{
+			Name: pprof.Name, Title: "pprof (profile.proto)",
+			Extensions: []string{".pb.gz", ".pb", ".pprof", ".prof"}, gzipped: []string{".pprof", ".prof"}, whole: true,
+			Sniff: pprof.Sniff, NewDecoder: func() Decoder { return pprof.NewDecoder() }, Encode: pprof.Encode,
+		},
+		{
+			Name: "folded", Title: "folded (collapsed) stacks",
+			Extensions: []string{".folded", ".collapsed", ".txt"},
+			Sniff:      folded.Sniff, NewDecoder: func() Decoder { return folded.NewDecoder() }, Encode: folded.Encode,
+		},
+	}
 }
 
-// All returns all formats in order of detection.
-func All() []*Format { return slices.Clone(formats) }
-
-// Lookup returns the format of that name.
-func Lookup(name string) (*Format, bool) {
-	i := slices.IndexFunc(formats, func(f *Format) bool { return f.Name == name })
-	if i < 0 {
-		return nil, false
+// Lookup returns the format of that name. The error lists the names there are.
+func Lookup(name string) (*Format, error) {
+	var names []string
+	for _, f := range All() {
+		if f.Name == name {
+			return &f, nil
+		}
+		names = append(names, f.Name)
 	}
-	return formats[i], true
+	return nil, fmt.Errorf("no format %q; there are %s", name, strings.Join(names, ", "))
 }

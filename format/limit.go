@@ -38,8 +38,11 @@ type access struct {
 	walk *walk
 }
 
-// ReadAt reads from the file.
+// ReadAt reads from the file. A damaged archive may ask for any place.
 func (a *access) ReadAt(b []byte, off int64) (int, error) {
+	if off < 0 || off >= a.size {
+		return 0, io.EOF
+	}
 	n, err := a.r.ReadAt(b, off)
 	return n, a.walk.took(n, err)
 }

@@ -2,92 +2,115 @@ package format
 
 import (
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"strings"
 )
 
-// Compression is how a file is compressed.
-type Compression uint8
+// Compression is how written content is compressed.
+type Compression string
 
-// The compressions that are written. Reading also knows archives.
+// The compressions.
 const (
-	Uncompressed Compression = iota
-	Gzip
-	Zstd
+	None Compression = ""
+	Gzip Compression = "gzip"
+	Zstd Compression = "zstd"
 )
 
-// suffixes of file names, with their dots, by Compression.
-var suffixes = [...]string{Gzip: ".gz", Zstd: ".zst"}
+// Suffixes of file names behind the extension of a format.
+var (
+	compressions = map[string]Compression{".gz": Gzip, ".zst": Zstd}
+	archives     = []string{".zip", ".tar", ".tgz"}
+)
 
-// String returns "none", "gzip" or "zstd".
-func (c Compression) String() string { return [...]string{"none", "gzip", "zstd"}[c] }
-
-// ByExtension returns how a file of that name is written: its format by the
-// extension, its compression by the suffix behind it or by what is customary
-// for the extension.
-func ByExtension(filename string) (*Format, Compression, error) {
-	name, c := cutCompression(filename)
-	for _, f := range formats {
-		for _, ext := range f.Extensions {
-			bare, inner := cutCompression("." + ext)
-			if _, ok := cutSuffixFold(name, bare); !ok || inner != Uncompressed && inner != c {
-				continue
-			}
-			if c == Uncompressed && slices.Contains(f.Gzipped, ext) {
-				c = Gzip
-			}
-			return f, c, nil
+// Target returns how to write a file: in the format of the given name, or else
+// of the file's extension, or folded when both are empty or the file is "-";
+// compressed as the suffix says or as is customary for the extension.
+func Target(file, name string) (*Format, Compression, error) {
+	byName, ext := extensionOf(All(), file)
+	f := byName
+	switch {
+	case name != "" || file == "" || file == "-":
+		if name == "" {
+			name = "folded"
 		}
+		var err error
+		if f, err = Lookup(name); err != nil {
+			return nil, None, err
+		}
+	case f == nil:
+		return nil, None, fmt.Errorf("the name %q does not say which format to write: end it in %s, or name one with --format", file, strings.Join(written(), ", "))
 	}
-	return nil, c, fmt.Errorf("no format has the extension of %q; known are .%s", filename, strings.Join(KnownExtensions(), " ."))
+	if f.Encode == nil {
+		return nil, None, fmt.Errorf("%s is read, not written", f.Title)
+	}
+	c := compressions[strings.ToLower(path.Ext(file))]
+	if c == None && byName != nil && f.Name == byName.Name && slices.Contains(f.gzipped, ext) {
+		c = Gzip
+	}
+	return f, c, nil
 }
 
-// KnownExtensions returns the extensions of all formats, without their leading
-// dots, sorted.
+// written returns the extensions of the formats that can be written.
+func written() (list []string) {
+	for _, f := range All() {
+		if f.Encode != nil {
+			list = append(list, f.Extensions...)
+		}
+	}
+	return list
+}
+
+// extensionOf returns the format that the extension of a name is known for, and
+// that extension, without compression and in lower case; or nil.
+func extensionOf(formats []Format, name string) (*Format, string) {
+	ext := extension(name)
+	for i := range formats {
+		if ext != "" && slices.ContainsFunc(formats[i].Extensions, func(e string) bool { return bare(e) == ext }) {
+			return &formats[i], ext
+		}
+	}
+	return nil, ""
+}
+
+// extension returns the last extension of a name in front of its compression.
+func extension(name string) string { return path.Ext(bare(strings.ToLower(name))) }
+
+// bare returns a name or extension without the suffix of a compression.
+func bare(name string) string {
+	if ext := path.Ext(name); compressions[ext] != None {
+		return strings.TrimSuffix(name, ext)
+	}
+	return name
+}
+
+// KnownExtensions lists the extensions of all formats, compressions and
+// archives, each with its dot: .pb.gz is .pb and .gz.
 func KnownExtensions() []string {
-	var list []string
-	for _, f := range formats {
-		list = append(list, f.Extensions...)
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
-// TrimExtensions splits a file name into a stem and its known extension with the
-// compression behind it, without the dot between: `json.orders.collapsed.gz` is
-// `json.orders` and `collapsed.gz`. Other extensions belong to the stem, which
-// is never empty.
-func TrimExtensions(filename string) (stem, ext string) {
-	stem, _ = cutCompression(filename)
-	longest := stem
-	for _, known := range KnownExtensions() {
-		if s, ok := cutSuffixFold(stem, "."+known); ok && len(s) < len(longest) && !emptyName(s) {
-			longest = s
+	exts := slices.Sorted(maps.Keys(compressions))
+	exts = append(exts, archives...)
+	for _, f := range All() {
+		for _, e := range f.Extensions {
+			if e = bare(e); !slices.Contains(exts, e) {
+				exts = append(exts, e)
+			}
 		}
 	}
-	if emptyName(longest) || len(longest) == len(filename) {
-		return filename, ""
-	}
-	return longest, filename[len(longest)+1:]
+	return exts
 }
 
-// emptyName reports whether a path ends in no file name.
-func emptyName(path string) bool { return path == "" || strings.HasSuffix(path, "/") }
-
-func cutCompression(filename string) (string, Compression) {
-	for _, c := range []Compression{Gzip, Zstd} {
-		if name, ok := cutSuffixFold(filename, suffixes[c]); ok {
-			return name, c
+// TrimExtensions splits a file name into its stem and its known extensions,
+// without the dot between: "json.orders.collapsed.gz" is "json.orders" and
+// "collapsed.gz". The stem is never empty.
+func TrimExtensions(name string) (stem, ext string) {
+	known := KnownExtensions()
+	for stem = name; ; {
+		e := path.Ext(stem)
+		rest := strings.TrimSuffix(stem, e)
+		if e == "" || rest == "" || strings.HasSuffix(rest, "/") || !slices.Contains(known, strings.ToLower(e)) {
+			return stem, strings.TrimPrefix(name[len(stem):], ".")
 		}
+		stem = rest
 	}
-	return filename, Uncompressed
-}
-
-// cutSuffixFold is strings.CutSuffix for upper and lower case alike.
-func cutSuffixFold(s, suffix string) (string, bool) {
-	n := len(s) - len(suffix)
-	if n < 0 || !strings.EqualFold(s[n:], suffix) {
-		return s, false
-	}
-	return s[:n], true
 }

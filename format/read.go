@@ -17,8 +17,9 @@ import (
 // belongs to one goroutine; a program with several workers has a Reader each.
 type Reader struct {
 	limits   profile.Limits
+	formats  []Format
 	symbols  *profile.Symbols
-	decoders map[*Format]Decoder
+	decoders map[string]Decoder // by name of format
 
 	// What is not in use just now.
 	buffers []*bufio.Reader
@@ -28,7 +29,7 @@ type Reader struct {
 
 // NewReader returns a Reader with new Symbols. Zero fields of l are defaults.
 func NewReader(l profile.Limits) *Reader {
-	r := &Reader{limits: l.WithDefaults()}
+	r := &Reader{limits: l.WithDefaults(), formats: All()}
 	r.Reset()
 	return r
 }
@@ -40,21 +41,21 @@ func (r *Reader) Symbols() *profile.Symbols { return r.symbols }
 // read before keep theirs.
 func (r *Reader) Reset() {
 	r.symbols = profile.NewSymbols()
-	r.decoders = map[*Format]Decoder{}
+	r.decoders = map[string]Decoder{}
 }
 
 // Decoded is one profile, or what could not be read as one.
 type Decoded struct {
-	// Source is the file's name, with the members' of archives behind it:
+	// Name is the file's, with the members' of archives behind it:
 	// "all.zip: shop/orders.pb.gz".
-	Source  string
+	Name    string
 	Format  *Format          // nil when it was not recognised
 	Profile *profile.Profile // nil with an error
 }
 
 // Read reads all profiles in a file: one, or those in an archive, in the order
-// of the file. Every error is a *profile.ParseError with the Source of the
-// Decoded beside it; an error in one member does not end the sequence. Members
+// of the file. Every error is a *profile.ParseError with the Name of the
+// Decoded as its Source; an error in one member does not end the sequence. Members
 // of no known format are reported as profile.ErrUnrecognized, for the caller to
 // count; an archive of none is that itself.
 //
@@ -87,7 +88,7 @@ func (w *walk) content(name string, src io.Reader, at *access, level int) {
 	defer w.release(br)
 	prefix, err := br.Peek(PrefixSize)
 	if err != nil && err != io.EOF {
-		w.fail(Decoded{Source: name}, err, 0)
+		w.fail(Decoded{Name: name}, err, 0)
 		return
 	}
 	unpack := packing(prefix)
@@ -95,7 +96,7 @@ func (w *walk) content(name string, src io.Reader, at *access, level int) {
 	case unpack == nil:
 		w.decode(name, br, prefix, level > 0)
 	case level == maxNesting:
-		w.fail(Decoded{Source: name}, errNesting, 0)
+		w.fail(Decoded{Name: name}, errNesting, 0)
 	default:
 		unpack(w, packed{name, br, at, level})
 	}
@@ -103,11 +104,15 @@ func (w *walk) content(name string, src io.Reader, at *access, level int) {
 
 // decode calls the decoder of what begins with prefix.
 func (w *walk) decode(name string, br *bufio.Reader, prefix []byte, compressed bool) {
-	d := Decoded{Source: name}
-	f, ok := Detect(prefix)
-	if !ok {
-		err, hint := refusal(prefix)
-		w.fail(d, &profile.ParseError{Offset: -1, Err: err, Hint: hint}, 0)
+	d := Decoded{Name: name}
+	f, err := detect(w.formats, prefix)
+	if errors.Is(err, profile.ErrUnrecognized) && len(prefix) > 0 {
+		if f = claimed(w.formats, name); f != nil {
+			err = nil
+		}
+	}
+	if err != nil {
+		w.fail(d, err, 0)
 		return
 	}
 	d.Format = f
@@ -122,13 +127,13 @@ func (w *walk) decode(name string, br *bufio.Reader, prefix []byte, compressed b
 		defer w.release(text)
 		in, shift = text, unknownShift
 	}
-	if f.Whole && compressed {
+	if f.whole && compressed {
 		in = &ratioGuard{r: in, walk: w, start: w.raw}
 	}
-	decoder, ok := w.decoders[f]
+	decoder, ok := w.decoders[f.Name]
 	if !ok {
 		decoder = f.NewDecoder()
-		w.decoders[f] = decoder
+		w.decoders[f.Name] = decoder
 	}
 	p, err := decoder.Decode(in, w.symbols, w.limits)
 	if err != nil {
@@ -150,7 +155,7 @@ func (w *walk) fail(d Decoded, err error, shift int64) {
 		c := *placed
 		pe = &c
 	}
-	pe.Source = d.Source
+	pe.Source = d.Name
 	switch {
 	case shift == unknownShift:
 		pe.Offset = -1

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
@@ -56,7 +57,7 @@ func (w *walk) gzip(p packed) {
 	}
 	defer func() { w.gzips = append(w.gzips, zr) }()
 	if err := zr.Reset(p.r); err != nil {
-		w.fail(Decoded{Source: p.name}, w.damage("gzip", err), 0)
+		w.fail(Decoded{Name: p.name}, w.damage("gzip", err), 0)
 		return
 	}
 	w.content(p.name, &meter{zr, w, "gzip"}, nil, p.level+1)
@@ -77,7 +78,7 @@ func (w *walk) zstd(p packed) {
 		w.zstds = append(w.zstds, zr)
 	}()
 	if err := zr.Reset(p.r); err != nil {
-		w.fail(Decoded{Source: p.name}, w.damage("zstd", err), 0)
+		w.fail(Decoded{Name: p.name}, w.damage("zstd", err), 0)
 		return
 	}
 	w.content(p.name, &meter{zr, w, "zstd"}, nil, p.level+1)
@@ -89,19 +90,25 @@ func (w *walk) tar(p packed) {
 		header, err := tr.Next()
 		switch {
 		case err == io.EOF && n == 0:
-			w.fail(Decoded{Source: p.name}, errNoMembers, 0)
+			w.fail(Decoded{Name: p.name}, errNoMembers, 0)
 			return
 		case err == io.EOF:
 			return
 		case err != nil:
-			w.fail(Decoded{Source: p.name}, w.damage("tar", err), 0)
+			w.fail(Decoded{Name: p.name}, w.damage("tar", err), 0)
 			return
 		}
-		if header.Typeflag == tar.TypeReg || header.Typeflag == tar.TypeGNUSparse {
+		if (header.Typeflag == tar.TypeReg || header.Typeflag == tar.TypeGNUSparse) && !hidden(header.Name) {
 			n++
 			w.content(p.name+": "+header.Name, &meter{tr, w, "tar"}, nil, p.level+1)
 		}
 	}
+}
+
+// hidden reports files that operating systems add to archives.
+func hidden(name string) bool {
+	base := name[strings.LastIndexByte(name, '/')+1:]
+	return strings.HasPrefix(base, ".") || strings.HasPrefix(name, "__MACOSX/")
 }
 
 var errNoMembers = fmt.Errorf("%w: an archive without files", profile.ErrUnrecognized)
@@ -112,14 +119,14 @@ func (w *walk) zip(p packed) {
 		spooled, remove, err := w.spool(p.r)
 		defer remove()
 		if err != nil {
-			w.fail(Decoded{Source: p.name}, err, 0)
+			w.fail(Decoded{Name: p.name}, err, 0)
 			return
 		}
 		at = spooled
 	}
 	zr, err := zip.NewReader(at, at.size)
 	if err != nil {
-		w.fail(Decoded{Source: p.name}, w.damage("zip", err), 0)
+		w.fail(Decoded{Name: p.name}, w.damage("zip", err), 0)
 		return
 	}
 	zr.RegisterDecompressor(zip.Deflate, flate.NewReader)
@@ -129,14 +136,14 @@ func (w *walk) zip(p packed) {
 		if w.ended {
 			return
 		}
-		if !f.Mode().IsRegular() {
+		if !f.Mode().IsRegular() || hidden(f.Name) {
 			continue
 		}
 		n++
 		w.zipMember(p.name+": "+f.Name, f, p.level+1)
 	}
 	if n == 0 {
-		w.fail(Decoded{Source: p.name}, errNoMembers, 0)
+		w.fail(Decoded{Name: p.name}, errNoMembers, 0)
 	}
 }
 
@@ -152,7 +159,7 @@ func (w *walk) zipMember(name string, f *zip.File, level int) {
 		err = w.damage("zip", err)
 	}
 	if err != nil {
-		w.fail(Decoded{Source: name}, err, 0)
+		w.fail(Decoded{Name: name}, err, 0)
 		return
 	}
 	defer r.Close()

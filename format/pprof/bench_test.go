@@ -100,36 +100,40 @@ func BenchmarkDecode(b *testing.B) {
 	} {
 		b.Run("size="+size.name, func(b *testing.B) {
 			msg := size.msg()
-			b.Run("dendro", func(b *testing.B) {
-				b.SetBytes(int64(len(msg)))
-				b.ReportAllocs()
-				for b.Loop() {
-					if _, err := NewDecoder().Decode(bytes.NewReader(msg), nil, profile.Limits{}); err != nil {
-						b.Fatal(err)
-					}
-				}
+			measure(b, "dendro", len(msg), func() error {
+				_, err := NewDecoder().Decode(bytes.NewReader(msg), nil, profile.Limits{})
+				return err
 			})
-			b.Run("dendro-warm", func(b *testing.B) {
-				d, s := NewDecoder(), profile.NewSymbols()
-				b.SetBytes(int64(len(msg)))
-				b.ReportAllocs()
-				for b.Loop() {
-					if _, err := d.Decode(bytes.NewReader(msg), s, profile.Limits{}); err != nil {
-						b.Fatal(err)
-					}
-				}
+			d, s := NewDecoder(), profile.NewSymbols()
+			measure(b, "dendro-warm", len(msg), func() error {
+				_, err := d.Decode(bytes.NewReader(msg), s, profile.Limits{})
+				return err
 			})
-			b.Run("google", func(b *testing.B) {
-				b.SetBytes(int64(len(msg)))
-				b.ReportAllocs()
-				for b.Loop() {
-					if _, err := oracle.ParseUncompressed(msg); err != nil {
-						b.Fatal(err)
-					}
-				}
+			measure(b, "google", len(msg), func() error {
+				_, err := oracle.ParseUncompressed(msg)
+				return err
 			})
 		})
 	}
+}
+
+// measure runs a benchmark and also reports the throughput per second of
+// processor time, in which collecting the garbage counts.
+func measure(b *testing.B, name string, size int, decode func() error) {
+	b.Run(name, func(b *testing.B) {
+		b.SetBytes(int64(size))
+		b.ReportAllocs()
+		begin, n := cpuTime(), 0
+		for b.Loop() {
+			if err := decode(); err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+		if used := cpuTime() - begin; used > 0 {
+			b.ReportMetric(float64(size)*float64(n)/used.Seconds()/1e6, "cpu-MB/s")
+		}
+	})
 }
 
 func BenchmarkEncode(b *testing.B) {

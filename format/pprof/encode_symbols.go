@@ -2,6 +2,7 @@ package pprof
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/dendroprof/dendro/internal/prefixtree"
 	"github.com/dendroprof/dendro/profile"
@@ -170,7 +171,7 @@ func (e *encoder) writeMappings() map[moduleKey]uint64 {
 
 func (e *encoder) writeFunction(id uint64, fn *profile.Function) {
 	system := fn.SystemName
-	if system == "" {
+	if system == "" && !demangled(fn.Name) {
 		system = fn.Name
 	}
 	e.msg = appendInt(e.msg[:0], 1, id)
@@ -179,4 +180,11 @@ func (e *encoder) writeFunction(id uint64, fn *profile.Function) {
 	e.msg = appendInt(e.msg, 4, e.string(fn.File))
 	e.msg = appendInt(e.msg, 5, uint64(fn.StartLine))
 	e.flush(fieldFunction)
+}
+
+// demangled reports whether a name looks demangled already. Readers demangle a
+// name that equals the system name, as it does in Go's profiles; go tool pprof
+// would cut the template arguments off one that is.
+func demangled(name string) bool {
+	return strings.ContainsAny(name, "<>[]") || strings.Contains(name, "::")
 }

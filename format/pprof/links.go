@@ -19,6 +19,8 @@ type warm struct {
 	texts   []string         // valid UTF-8; 0 is the empty text
 	bases   map[int32]int32  // of a path: its last element
 	known   map[functionKey]profile.FunctionID
+	stacks  stackTable   // by the frames of their locations, innermost first
+	seed    sequenceHash // of both the frames and the sequence
 }
 
 type functionKey struct{ name, systemName, file, module, line int32 }
@@ -30,6 +32,7 @@ func newWarm(s *profile.Symbols) *warm {
 		texts:   []string{""},
 		bases:   map[int32]int32{},
 		known:   map[functionKey]profile.FunctionID{},
+		seed:    newSequenceHash(),
 	}
 }
 
@@ -80,11 +83,13 @@ type links struct {
 	guess      bool        // whether kinds are guessed by name, as async-profiler's converter needs
 }
 
-// extension is the hot part of a location: its frames, and the stack that it
-// extended last with the result. Locations are mostly called from one place.
+// extension is the hot part of a location: its frames, their hash, and the stack
+// that it extended last with the result. Many locations are called from one
+// place only.
 type extension struct {
 	parent, stack profile.StackID
 	frames, n     int32 // in links.frames, outermost first; -1 not yet resolved
+	hash          sequenceHash
 }
 
 // unextended is the parent of an extension without a result.
@@ -233,6 +238,10 @@ func (l *links) resolve(x *extension, i int32) (err error) {
 		l.frames = append(l.frames, l.symbols.Frame(fr))
 	}
 	x.n = int32(len(l.frames)) - x.frames
+	x.hash = l.seed
+	for _, fr := range l.frames[x.frames:] {
+		x.hash = x.hash.add(l.seed.number(uint64(fr)))
+	}
 	return nil
 }
 

@@ -12,14 +12,14 @@
 // The message is read whole, at most Limits.Message bytes of it, and decoded in
 // place by two passes: one for what may be referred to, one for the samples.
 // Functions, frames and stacks go into the Symbols; a Decoder that is used again
-// with the same ones recognises them. Unlike the package it is compared with in
-// its tests, github.com/google/pprof/profile, it makes no object per sample,
-// label or location.
+// with the same ones recognises them. There is no object per sample, label or
+// location, as in github.com/google/pprof/profile, with which tests compare.
 //
-// Memory: a real profile takes 2 to 6 bytes per byte of the message, the message
-// included. Whatever the content, no more than 512 bytes per byte of the message
-// and 32 MiB are allocated, because the stacks that inlined calls expand to are
-// bounded, and time is at most proportional to the message.
+// Memory: decoding a message of 50 MB allocates 4 bytes per byte of it, itself
+// included; one of 20 kB into empty Symbols 25. Whatever the content, it is no
+// more than 512 bytes per byte of the message and 32 MiB, and time is at most
+// proportional to the message, because what inlined calls and long names expand
+// to is bounded.
 //
 // The package knows neither gzip nor archives; package format takes them off.
 package pprof

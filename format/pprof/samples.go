@@ -21,7 +21,7 @@ type samples struct {
 	sums    []uint64 // of the absolute values, per type
 
 	sets labelSets
-	seen stackMemo
+	seen repeats
 
 	// The stack of the sample before: what is equal at the outermost end is not
 	// looked up again. last holds locations, innermost first; lastAt[k] is the
@@ -145,17 +145,15 @@ func (s *samples) stackOf(packed span, at int) (profile.StackID, error) {
 	if packed.lo == packed.hi {
 		return s.stack(at)
 	}
-	slot, seen := s.seen.find(s.msg[packed.lo:packed.hi])
+	slot, st, seen := s.seen.find(s.msg[packed.lo:packed.hi])
 	if seen {
-		return profile.StackID(slot.stack - 1), nil
+		return st, nil
 	}
 	if err := s.packedLocations(packed); err != nil {
 		return 0, err
 	}
 	st, err := s.stack(at)
-	if slot != nil {
-		slot.stack = int32(st) + 1
-	}
+	slot.set(st)
 	return st, err
 }
 
@@ -257,19 +255,51 @@ func (s *samples) checkValues(values []int64, at int) error {
 	return nil
 }
 
-// stack returns the stack of the locations in s.ids, which become s.last.
+// fewFrames is how many locations may be new behind those of the last sample so
+// that walking on is cheaper than asking for the whole stack.
+const fewFrames = 3
+
+// stack returns the stack of the locations in s.ids.
 func (s *samples) stack(at int) (profile.StackID, error) {
-	ids, last := s.ids, s.last
-	n := len(ids)
+	n := len(s.ids)
 	if n*max(1, s.maxLines) > s.limits.Depth {
-		if err := s.checkDepth(ids, at); err != nil {
+		if err := s.checkDepth(s.ids, at); err != nil {
 			return 0, err
 		}
 	}
-	same, m := 0, len(last)
-	for same < n && same < m && ids[n-1-same] == last[m-1-same] {
+	same, m := 0, len(s.last)
+	for same < n && same < m && s.ids[n-1-same] == s.last[m-1-same] {
 		same++
 	}
+	if n-same <= fewFrames {
+		return s.walk(same, at)
+	}
+	hash := s.seed
+	for _, i := range s.ids {
+		x := &s.extensions[i]
+		if x.frames < 0 {
+			if err := s.resolve(x, i); err != nil {
+				return 0, err
+			}
+		}
+		hash = hash.add(x.hash)
+	}
+	slot, st, ok := s.warm.stacks.find(hash.a, uint32(hash.b))
+	if ok {
+		return st, nil
+	}
+	st, err := s.walk(same, at)
+	if err != nil {
+		return 0, err
+	}
+	slot.set(st)
+	return st, nil
+}
+
+// walk returns the stack of the locations in s.ids, of which the outermost same
+// are those of s.last, and makes them s.last.
+func (s *samples) walk(same, at int) (profile.StackID, error) {
+	ids, n := s.ids, len(s.ids)
 	if len(s.lastAt) < n {
 		s.lastAt = append(s.lastAt, make([]profile.StackID, n-len(s.lastAt))...)
 	}
@@ -287,7 +317,7 @@ func (s *samples) stack(at int) (profile.StackID, error) {
 		st = x.stack
 		s.lastAt[k] = st
 	}
-	s.last, s.ids = ids, last
+	s.last, s.ids = ids, s.last
 	return st, nil
 }
 

@@ -6,13 +6,13 @@ const sniffLen = 64 << 10
 
 // Sniff reports whether content that begins with prefix is a pprof profile. The
 // format has no magic number, so all of the prefix must parse as one: fields 1
-// to 15 with their wire types, and the messages in them with theirs. A prefix
-// shorter than 64 KiB is taken as the whole file, which must then have a sample
-// type and an empty first string.
+// to 15 with their wire types, and the first messages in them with theirs. A
+// prefix shorter than 64 KiB is taken as the whole file, which must then have a
+// sample type and an empty first string.
 func Sniff(prefix []byte) bool {
 	var s sniffer
 	for pos := 0; pos < len(prefix); {
-		f, err := profileShape.next(prefix, pos, len(prefix))
+		f, err := sniffed(prefix, pos)
 		if err != nil {
 			_, cut := err.(*cutError)
 			return cut && len(prefix) >= sniffLen && (f.num == 0 || known(&profileShape, f.num)) && s.evident()
@@ -28,6 +28,16 @@ func Sniff(prefix []byte) bool {
 	return s.types > 0 && s.strings > 0
 }
 
+// sniffed is profileShape.next for the usual field, of bytes.
+func sniffed(prefix []byte, pos int) (f field, err error) {
+	if tag := prefix[pos]; tag&0x87 == wireBytes && profileShape[tag>>3]&asBytes != 0 {
+		f = field{num: int(tag >> 3), wire: wireBytes, at: pos}
+		f.lo, f.hi, err = payload(prefix, pos+1, len(prefix))
+		return f, err
+	}
+	return profileShape.next(prefix, pos, len(prefix))
+}
+
 // sniffer counts what speaks for pprof.
 type sniffer struct {
 	types, strings int
@@ -37,6 +47,14 @@ type sniffer struct {
 // evident reports whether a cut prefix is surely pprof: no other binary format
 // has three messages of these shapes in a row by chance.
 func (s *sniffer) evident() bool { return s.types > 0 || s.messages >= 3 }
+
+// looked is how many messages are looked into. Where so many are right, others
+// are the decoder's to judge.
+const looked = 64
+
+var messageShapes = [16]*shape{
+	fieldSample: &sampleShape, fieldMapping: &mappingShape, fieldLocation: &locationShape, fieldFunction: &functionShape,
+}
 
 func (s *sniffer) take(msg []byte, f field) bool {
 	switch f.num {
@@ -48,18 +66,10 @@ func (s *sniffer) take(msg []byte, f field) bool {
 		return fits(&valueTypeShape, msg, f)
 	case fieldPeriodType:
 		return fits(&valueTypeShape, msg, f)
-	case fieldSample:
+	}
+	if shape := messageShapes[f.num]; shape != nil {
 		s.messages++
-		return fits(&sampleShape, msg, f)
-	case fieldMapping:
-		s.messages++
-		return fits(&mappingShape, msg, f)
-	case fieldLocation:
-		s.messages++
-		return fits(&locationShape, msg, f)
-	case fieldFunction:
-		s.messages++
-		return fits(&functionShape, msg, f)
+		return s.messages > looked || fits(shape, msg, f)
 	}
 	return true
 }

@@ -85,10 +85,12 @@ type Summary struct {
 	Elapsed   time.Duration `json:"elapsedNanos"`
 }
 
-// batch limits: a transaction costs a few milliseconds whatever it holds, so
-// files wait for each other, but never long.
+// Limits of a transaction. It costs a few milliseconds whatever it holds, so
+// files wait for each other; but never long, and large ones not for many, so
+// that the readers are busy while the writer commits.
 const (
 	batchFiles = 128
+	batchRows  = 100_000 // values of call paths
 	batchWait  = 150 * time.Millisecond
 )
 
@@ -204,6 +206,19 @@ type batch struct {
 	items []item
 }
 
+// rows returns how many values of call paths the batch brings.
+func (b *batch) rows() int {
+	n := 0
+	for i := range b.items {
+		for _, f := range b.items[i].files {
+			for _, r := range f.Records {
+				n += r.Self.Len()
+			}
+		}
+	}
+	return n
+}
+
 type item struct {
 	result Result
 	files  []*store.File
@@ -237,9 +252,10 @@ func (w *writer) run(ctx context.Context, done <-chan *batch, release func(int))
 	waiting := map[int]*batch{}
 	next := 0
 	var ready []*batch
+	rows := 0
 	var timer <-chan time.Time
 	flush := func() error {
-		timer = nil
+		timer, rows = nil, 0
 		if len(ready) == 0 {
 			return nil
 		}
@@ -260,12 +276,13 @@ func (w *writer) run(ctx context.Context, done <-chan *batch, release func(int))
 			waiting[b.index] = b
 			for ; waiting[next] != nil; next++ {
 				ready = append(ready, waiting[next])
+				rows += waiting[next].rows()
 				delete(waiting, next)
 			}
 			if len(ready) > 0 && timer == nil {
 				timer = time.After(batchWait)
 			}
-			if len(ready) >= batchFiles {
+			if len(ready) >= batchFiles || rows >= batchRows {
 				if err := flush(); err != nil {
 					return err
 				}
