@@ -18,6 +18,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -100,6 +101,8 @@ type Importer struct {
 	o       Options
 	writer  *writer
 	workers []*worker
+	at      map[string]int // of each benchmark: the worker that knows its paths
+	load    []int          // of each worker: how many benchmarks it has
 }
 
 // New returns an importer into st.
@@ -111,7 +114,7 @@ func New(ctx context.Context, st store.Store, o Options) (*Importer, error) {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	w, err := newWriter(ctx, st, o)
-	return &Importer{o: o, writer: w}, err
+	return &Importer{o: o, writer: w, at: map[string]int{}}, err
 }
 
 // Import imports sources and calls report once per result, from one goroutine,
@@ -130,7 +133,7 @@ func (im *Importer) Import(ctx context.Context, sources []Source, report func(Re
 	// A token is taken per source and given back when the writer has it
 	// committed: nobody runs far ahead of a slow file.
 	tokens := make(chan struct{}, 2*batchFiles+im.o.Workers)
-	done := work(ctx, im.workers[:n], deal(ctx, sources, tokens))
+	done := work(ctx, im.workers[:n], im.deal(ctx, sources, n, tokens))
 
 	w := im.writer
 	w.report, w.sum = report, Summary{}
@@ -143,11 +146,22 @@ func (im *Importer) Import(ctx context.Context, sources []Source, report func(Re
 	return w.sum, err
 }
 
-// deal hands out the sources in order, one per token.
-func deal(ctx context.Context, sources []Source, tokens chan<- struct{}) <-chan job {
-	jobs := make(chan job)
+// queueSlack is how many jobs a worker may have waiting more than another
+// before a benchmark moves to that one.
+const queueSlack = 4
+
+// deal hands out the sources in order, one per token. Files of one benchmark go
+// to the worker that has read others of it and knows most of their paths,
+// unless that one is too far behind.
+func (im *Importer) deal(ctx context.Context, sources []Source, workers int, tokens chan<- struct{}) []chan job {
+	queues := make([]chan job, workers)
+	for w := range queues {
+		queues[w] = make(chan job, 4*queueSlack)
+	}
 	go func() {
-		defer close(jobs)
+		for _, q := range queues {
+			defer close(q)
+		}
 		for i := range sources {
 			select {
 			case tokens <- struct{}{}:
@@ -155,22 +169,47 @@ func deal(ctx context.Context, sources []Source, tokens chan<- struct{}) <-chan 
 				return
 			}
 			select {
-			case jobs <- job{i, &sources[i]}:
+			case queues[im.choose(&sources[i], queues)] <- job{i, &sources[i]}:
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	return jobs
+	return queues
 }
 
-// work lets the workers read the jobs. The result is closed when all are read.
-func work(ctx context.Context, workers []*worker, jobs <-chan job) <-chan *batch {
+// choose returns the worker for a source.
+func (im *Importer) choose(s *Source, queues []chan job) int {
+	for len(im.load) < len(queues) {
+		im.load = append(im.load, 0)
+	}
+	best := 0 // shortest queue, then fewest benchmarks
+	for w := range queues {
+		if c := cmp.Compare(len(queues[w]), len(queues[best])); c < 0 || c == 0 && im.load[w] < im.load[best] {
+			best = w
+		}
+	}
+	key := s.Label.Or(fromPath(s.Name)).Benchmark
+	w, known := im.at[key]
+	if known && w < len(queues) && len(queues[w]) <= len(queues[best])+queueSlack {
+		return w
+	}
+	if known {
+		im.load[w]--
+	}
+	im.load[best]++
+	im.at[key] = best
+	return best
+}
+
+// work lets each worker read the jobs of its queue. The result is closed when
+// all are read.
+func work(ctx context.Context, workers []*worker, queues []chan job) <-chan *batch {
 	done := make(chan *batch, len(workers))
 	var wg sync.WaitGroup
-	for _, wk := range workers {
+	for i, wk := range workers {
 		wg.Go(func() {
-			for j := range jobs {
+			for j := range queues[i] {
 				select {
 				case done <- wk.read(j):
 				case <-ctx.Done():
