@@ -27,8 +27,6 @@ type rows struct {
 		self, total        []int64
 	}
 	paths []int32 // translated
-	buf   calltree.Vector
-	done  int // rows of sample that were flushed
 }
 
 func (r *rows) reset() {

@@ -108,7 +108,7 @@ func (l *lab) wholeProfiles() error {
 	}
 	for i, p := range set.Profiles {
 		if sum[i] != p.Sum {
-			return fmt.Errorf("Functions: %s %s has %d of %d", p.Benchmark, p.Run.Key, sum[i], p.Sum)
+			return fmt.Errorf("function rows: %s %s has %d of %d", p.Benchmark, p.Run.Key, sum[i], p.Sum)
 		}
 	}
 	trees, err := l.s.Trees(l.ctx, store.Query{}, store.TreeOptions{})
@@ -120,7 +120,7 @@ func (l *lab) wholeProfiles() error {
 			return err
 		}
 		if p := trees.Profiles[v.Profile]; v.Sum() != p.Sum {
-			return fmt.Errorf("Trees: %s %s has %d of %d", p.Benchmark, p.Run.Key, v.Sum(), p.Sum)
+			return fmt.Errorf("trees: %s %s has %d of %d", p.Benchmark, p.Run.Key, v.Sum(), p.Sum)
 		}
 	}
 	if _, err := l.s.FunctionNames(l.ctx); err != nil {
