@@ -25,6 +25,7 @@ type Forest struct {
 	origin *Forest // of a snapshot: the forest it was taken of
 
 	order  sync.Mutex
+	whole  *layout // a cache; nil until a large cut
 	byName []int32 // rank of each function in byte order of names; a cache
 	sorted []int32 // the functions in that order
 }
@@ -73,7 +74,7 @@ func (f *Forest) Load(functions []profile.Function, parent, fn []int32) {
 		f.names[functions[i].Name] = int32(i)
 	}
 	f.Paths.Load(parent, fn)
-	f.byName, f.sorted = nil, nil
+	f.byName, f.sorted, f.whole = nil, nil, nil
 }
 
 // Snapshot returns the forest as it is now, to be read by other goroutines while
@@ -200,10 +201,14 @@ type Cut struct {
 
 // Cut returns the Table of the given distinct paths and all their ancestors,
 // functions and siblings in byte order of names. It costs time in proportion to
-// the answer, but for one array over the forest.
+// the answer, but for one array over the forest. The first large cut of a forest
+// lays out all of it, which makes the following ones several times as fast.
 func (f *Forest) Cut(paths []int32) *Cut {
 	node := make([]int32, f.Paths.Len())
 	use := closure(f.Paths.Parent, paths, node)
+	if l := f.layoutFor(len(use)); l != nil {
+		return f.cutAlong(l, use, node)
+	}
 	t, order := build(f.Paths.Parent, f.Paths.Item, use, node, f.Functions, f.nameRank())
 	c := &Cut{Table: t, Paths: make([]int32, len(use)), forest: f, node: node}
 	for n, u := range order {
@@ -213,6 +218,107 @@ func (f *Forest) Cut(paths []int32) *Cut {
 		node[p] = int32(n)
 	}
 	return c
+}
+
+// layout is the order of all paths of a forest in a Table of the whole.
+type layout struct {
+	paths []int32 // of each row
+	row   []int32 // of each path
+}
+
+// largeCut is the part of the forest from which on a cut is worth a layout.
+const largeCut = 8
+
+// layoutFor returns the layout of the forest if there is one, or if a cut of n
+// paths is large enough to make it.
+func (f *Forest) layoutFor(n int) *layout {
+	all := f.Paths.Len()
+	f.order.Lock()
+	l := f.whole
+	f.order.Unlock()
+	if l != nil && len(l.paths) == all {
+		return l
+	}
+	if n < all/largeCut || n < 1<<12 {
+		return nil
+	}
+	use := make([]int32, all)
+	for p := range use {
+		use[p] = int32(p)
+	}
+	_, order := build(f.Paths.Parent, f.Paths.Item, use, use, f.Functions, f.nameRank())
+	l = &layout{paths: order, row: make([]int32, all)}
+	for row, p := range order {
+		l.row[p] = int32(row)
+	}
+	f.order.Lock()
+	f.whole = l
+	f.order.Unlock()
+	return l
+}
+
+// cutAlong is Cut by a layout: what is left of the whole table when the rows
+// that are not used are taken out. Local holds the position in use of each.
+func (f *Forest) cutAlong(l *layout, use, local []int32) *Cut {
+	rows := make([]int32, 0, len(use))
+	if len(use) >= len(l.paths)/largeCut {
+		for row, p := range l.paths {
+			if m := local[p]; int(m) < len(use) && use[m] == p {
+				rows = append(rows, int32(row))
+			}
+		}
+	} else {
+		for _, p := range use {
+			rows = append(rows, l.row[p])
+		}
+		sortNodes(rows, len(l.paths))
+	}
+	n := len(rows)
+	cols := make([]int32, 5*n)
+	t := &Table{Parent: cols[:n:n], Func: cols[n : 2*n : 2*n], Depth: cols[2*n : 3*n : 3*n], End: cols[3*n : 4*n : 4*n]}
+	c := &Cut{Table: t, Paths: cols[4*n:], forest: f, node: local}
+	newID := f.usedFunctions(use, t)
+	for i, row := range rows {
+		p := l.paths[row]
+		c.Paths[i] = p
+		local[p] = int32(i)
+		t.Func[i] = newID[f.Paths.Item[p]]
+		t.Parent[i] = NoNode
+		if up := f.Paths.Parent[p]; up != NoNode {
+			t.Parent[i] = local[up]
+			t.Depth[i] = t.Depth[local[up]] + 1
+		}
+	}
+	for i := n - 1; i >= 0; i-- {
+		if t.End[i] == 0 {
+			t.End[i] = int32(i) + 1
+		}
+		if up := t.Parent[i]; up != NoNode && t.End[up] == 0 {
+			t.End[up] = t.End[i] // the last child ends where its parent does
+		}
+	}
+	return c
+}
+
+// usedFunctions fills in the functions of the used paths in byte order of names
+// and returns the new id of each.
+func (f *Forest) usedFunctions(use []int32, t *Table) []int32 {
+	rank := f.nameRank()
+	newID := make([]int32, len(f.Functions))
+	var ids []int32
+	for _, p := range use {
+		if fn := f.Paths.Item[p]; newID[fn] == 0 {
+			newID[fn] = 1
+			ids = append(ids, fn)
+		}
+	}
+	slices.SortFunc(ids, func(a, b int32) int { return cmp.Compare(rank[a], rank[b]) })
+	t.Functions = make([]profile.Function, len(ids))
+	for i, fn := range ids {
+		t.Functions[i] = f.Functions[fn]
+		newID[fn] = int32(i)
+	}
+	return newID
 }
 
 // Node returns the table's node of a path of the forest, if the cut has it.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/testrun"
 )
 
 // Query selects profiles. It is plain data and travels as JSON. Every field
@@ -93,10 +94,8 @@ func (q *Query) matcher(all []Profile) func(*Profile) bool {
 		return func(p *Profile) []string { return []string{field(p)} }
 	}
 	add(q.Groups, one(func(p *Profile) string { return p.Benchmark.Group }))
-	add(q.Benchmarks, func(p *Profile) []string {
-		base, _ := p.Benchmark.Params()
-		return []string{p.Benchmark.Name, base}
-	})
+	parsed := parsedNames{}
+	add(q.Benchmarks, func(p *Profile) []string { return parsed.of(p).names })
 	add(q.Branches, one(func(p *Profile) string { return p.Run.Branch }))
 	add(q.Machines, one(func(p *Profile) string { return p.Run.Machine }))
 	add(q.Runs, one(func(p *Profile) string { return p.Run.Key }))
@@ -124,8 +123,7 @@ func (q *Query) matcher(all []Profile) func(*Profile) bool {
 	for k, v := range q.Params {
 		ok := glob(v)
 		tests = append(tests, func(p *Profile) bool {
-			_, params := p.Benchmark.Params()
-			for _, param := range params {
+			for _, param := range parsed.of(p).params {
 				if param.Key == k && (param.Value == v || ok(param.Value)) {
 					return true
 				}
@@ -148,6 +146,25 @@ func (q *Query) matcher(all []Profile) func(*Profile) bool {
 		}
 		return true
 	}
+}
+
+// parsedNames remembers what benchmarks' names say: there are far fewer of them
+// than profiles.
+type parsedNames map[string]*parsedName
+
+type parsedName struct {
+	names  []string // full, base
+	params []testrun.Param
+}
+
+func (m parsedNames) of(p *Profile) *parsedName {
+	n := m[p.Benchmark.Name]
+	if n == nil {
+		base, params := p.Benchmark.Params()
+		n = &parsedName{[]string{p.Benchmark.Name, base}, params}
+		m[p.Benchmark.Name] = n
+	}
+	return n
 }
 
 // textMatcher matches a value against texts, each exact if any profile has it
