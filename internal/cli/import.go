@@ -25,7 +25,7 @@ type importOptions struct {
 	parquet                      string
 	types                        []string
 	byThread, keepSource, dryRun bool
-	replace, add                 bool
+	replace, add, renormalize    bool
 	workers                      int
 	limits                       profile.Limits
 	output                       outputFormat
@@ -75,6 +75,7 @@ exit status is 1. What is reported as stored is on disk.`,
 	f.BoolVar(&o.dryRun, "dry-run", false, "read everything, store nothing")
 	f.StringVar(&o.parquet, "parquet", "", "fill an empty store from the `directory` that export --format parquet wrote")
 	f.StringVar(&o.rules, "rules", "", "`file` of further rules for names that change from run to run")
+	f.BoolVar(&o.renormalize, "renormalize", false, "bring the names in the store under this program's rules (and --rules) first")
 	f.IntVar(&o.workers, "workers", 0, "parallel `readers` (default: one per core)")
 	addLimits(c, &o.limits)
 	o.progress = "auto"
@@ -97,6 +98,13 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 	if o.parquet != "" {
 		return o.importParquet(ctx, e)
 	}
+	if len(args) == 0 && len(o.manifests) == 0 && o.renormalize {
+		opts, err := o.ingestOptions()
+		if err != nil {
+			return err
+		}
+		return e.renormalize(ctx, opts.Normalizer)
+	}
 	if len(args) == 0 && len(o.manifests) == 0 {
 		return usagef("nothing to import: name files, directories, - for stdin, or a --manifest")
 	}
@@ -114,6 +122,11 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 		}
 		return usagef("nothing to import in %q", args)
 	}
+	if o.renormalize {
+		if err := e.renormalize(ctx, opts.Normalizer); err != nil {
+			return err
+		}
+	}
 	st, err := e.open(ctx, engines.Write)
 	if err != nil {
 		return err
@@ -123,6 +136,26 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 		err = closeErr
 	}
 	return err
+}
+
+// renormalize rewrites a store whose names were normalised by other rules.
+func (e *env) renormalize(ctx context.Context, n *normalize.Normalizer) error {
+	where, err := e.location()
+	if err != nil {
+		return err
+	}
+	st, err := e.open(ctx, engines.Read)
+	if err != nil {
+		return err
+	}
+	info, err := st.Info(ctx)
+	if err = errors.Join(err, st.Close()); err != nil || info.Rules == n.Version() {
+		return err
+	}
+	fmt.Fprintf(e.err, "renormalizing %d profiles: rules %q → %q\n", info.Profiles, info.Rules, n.Version())
+	return engines.Rewrite(ctx, where, func(from store.Reader, to store.Writer) error {
+		return store.Copy(ctx, to, from, n.Function, n.Version())
+	})
 }
 
 // importParquet fills an empty store from what an export wrote.

@@ -11,9 +11,11 @@ package engines
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/dendroprof/dendro/store"
@@ -46,4 +48,42 @@ func Open(_ context.Context, where string, access Access) (store.Store, error) {
 		}
 	}
 	return duckdb.Open(where, duckdb.Options{ReadOnly: access != Write})
+}
+
+// Rewrite replaces the store at a place by what copy makes of it: copy reads the
+// old one and fills a new one, which takes the old one's place when copy
+// succeeds. If anything fails, or the process dies, the old one stays as it was.
+func Rewrite(ctx context.Context, where string, copy func(from store.Reader, to store.Writer) error) (err error) {
+	if where == "mem:" || where == "mem" {
+		return fmt.Errorf("a store in memory is not rewritten")
+	}
+	if real, err := filepath.EvalSymlinks(where); err == nil {
+		where = real
+	}
+	from, err := Open(ctx, where, Read)
+	if err != nil {
+		return err
+	}
+	fresh := where + ".rewrite"
+	remove := func() {
+		os.Remove(fresh)
+		os.Remove(fresh + ".wal")
+	}
+	remove() // left by a process that died
+	to, err := Open(ctx, fresh, Write)
+	if err != nil {
+		return errors.Join(err, from.Close())
+	}
+	err = copy(from, to)
+	if err == nil {
+		err = to.Compact(ctx)
+	}
+	err = errors.Join(err, to.Close(), from.Close())
+	if err == nil {
+		err = os.Rename(fresh, where)
+	}
+	if err != nil {
+		remove()
+	}
+	return err
 }
