@@ -17,22 +17,27 @@ type Finds struct {
 // FindRow says what a function, or a call path, took in one profile.
 type FindRow struct {
 	Profile  int32  // index in Finds.Profiles
-	Function string // the function found, or the text of a pattern of several pieces
+	Function string // the function found, or the text of the pattern
 	Self     int64
 	Total    int64
 }
 
 // Find looks for a call path pattern (calltree.Pattern) in every selected
-// profile. A pattern of one piece gives a row per function that it matches and
-// profile, and is answered from function rows; a longer one gives a row per
-// profile, and is answered from trees. The selection must have one value type.
+// profile and gives a row per profile: a sample counts once, however many of its
+// frames match. The selection must have one value type.
 func Find(ctx context.Context, s Reader, q Query, pattern string) (*Finds, error) {
 	p, err := calltree.ParsePattern(pattern)
 	if err != nil {
 		return nil, err
 	}
 	if p.Single() {
-		return findFunctions(ctx, s, q, p)
+		profiles, names, err := matching(ctx, s, q, p)
+		if err != nil || len(names) == 0 {
+			return &Finds{Profiles: profiles}, err
+		}
+		if len(names) == 1 {
+			return functionRows(ctx, s, q, names)
+		}
 	}
 	set, err := s.Trees(ctx, q, TreeOptions{})
 	if err != nil {
@@ -54,16 +59,33 @@ func Find(ctx context.Context, s Reader, q Query, pattern string) (*Finds, error
 	return f, nil
 }
 
-// findFunctions resolves the pattern against the distinct functions first, then
-// asks for those by name.
-func findFunctions(ctx context.Context, s Reader, q Query, p *calltree.Pattern) (*Finds, error) {
-	profiles, err := Select(ctx, s, q)
+// FindFunctions is Find with a row for each function that the pattern matches
+// and profile; a pattern of several pieces is one row per profile all the same.
+func FindFunctions(ctx context.Context, s Reader, q Query, pattern string) (*Finds, error) {
+	p, err := calltree.ParsePattern(pattern)
 	if err != nil {
 		return nil, err
 	}
+	if !p.Single() {
+		return Find(ctx, s, q, pattern)
+	}
+	profiles, names, err := matching(ctx, s, q, p)
+	if err != nil || len(names) == 0 {
+		return &Finds{Profiles: profiles}, err
+	}
+	return functionRows(ctx, s, q, names)
+}
+
+// matching resolves a pattern of one piece against the distinct functions, so
+// that they can be asked for by name.
+func matching(ctx context.Context, s Reader, q Query, p *calltree.Pattern) ([]Profile, []string, error) {
+	profiles, err := Select(ctx, s, q)
+	if err != nil {
+		return nil, nil, err
+	}
 	functions, err := s.FunctionNames(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all := make([]string, len(functions))
 	for i := range functions {
@@ -75,15 +97,17 @@ func findFunctions(ctx context.Context, s Reader, q Query, p *calltree.Pattern) 
 			names = append(names, all[i])
 		}
 	}
-	f := &Finds{Profiles: profiles}
-	if len(names) == 0 {
-		return f, nil
-	}
+	return profiles, names, nil
+}
+
+// functionRows asks for functions by name and orders the rows by profile, then
+// name.
+func functionRows(ctx context.Context, s Reader, q Query, names []string) (*Finds, error) {
 	set, err := s.Functions(ctx, q, names)
 	if err != nil {
 		return nil, err
 	}
-	f.Profiles = set.Profiles
+	f := &Finds{Profiles: set.Profiles}
 	perProfile := make([][]FindRow, len(set.Profiles))
 	for rows, err := range set.Rows {
 		if err != nil {

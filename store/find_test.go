@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/store/storetest"
 )
 
@@ -30,7 +32,7 @@ func TestFind(t *testing.T) {
 		{"^;A", "b r1: ^;A 5/5, b r2: ^;A 7/7"},
 		{"main;B;$", "a r1: main;B;$ 3/3, a r2: main;B;$ 1/1"},
 	} {
-		found, err := store.Find(ctx, s, store.Query{}, test.pattern)
+		found, err := store.FindFunctions(ctx, s, store.Query{}, test.pattern)
 		if err != nil {
 			t.Errorf("%s: %v", test.pattern, err)
 			continue
@@ -69,5 +71,25 @@ func TestFindErrors(t *testing.T) {
 		if _, err := store.Find(ctx, s, store.Query{}, pattern); !errors.As(err, &several) {
 			t.Errorf("Find %s in several types: %v", pattern, err)
 		}
+	}
+}
+
+// TestFindCountsASampleOnce: a pattern of one piece that matches several
+// functions of a stack counts the sample once, unless a row per function is
+// asked for.
+func TestFindCountsASampleOnce(t *testing.T) {
+	ctx := context.Background()
+	s := mem.New()
+	im := storetest.NewImporter()
+	if _, err := s.Put(ctx, []*store.File{im.File("g", "a", "r1", profile.CPUSamples, "re.A  X\nre.B")}, store.PutOptions{Rules: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	once, err := store.Find(ctx, s, store.Query{}, "re.*")
+	if err != nil || len(once.Rows) != 1 || once.Rows[0].Total != 1 || once.Rows[0].Self != 1 {
+		t.Errorf("Find: %+v, %v", once.Rows, err)
+	}
+	each, err := store.FindFunctions(ctx, s, store.Query{}, "re.*")
+	if err != nil || len(each.Rows) != 2 {
+		t.Errorf("FindFunctions: %+v, %v", each.Rows, err)
 	}
 }

@@ -70,7 +70,7 @@ Try next:
   dendro tree --store %[1]s --benchmark checkout --type cpu --last 1
   dendro find --store %[1]s 'regexp.*' --type cpu --by run
   dendro runs --store %[1]s
-  dendro sql  --store %[1]s "SELECT run, benchmark, metric FROM profiles ORDER BY run"
+  dendro sql  --store %[1]s "SELECT benchmark, round(avg(metric_mean)) AS mean, count(*) AS runs FROM profiles GROUP BY ALL"
 `, e.store)
 	return nil
 }

@@ -64,7 +64,11 @@ func (o *findOptions) run(ctx context.Context, e *env, pattern string) error {
 		return err
 	}
 	defer st.Close()
-	finds, err := store.Find(ctx, st, q, pattern)
+	look := store.Find
+	if o.by == "profile" || o.by == "function" {
+		look = store.FindFunctions
+	}
+	finds, err := look(ctx, st, q, pattern)
 	if err != nil {
 		return err
 	}
