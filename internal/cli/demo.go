@@ -57,8 +57,8 @@ func runDemo(ctx context.Context, e *env) error {
 		return err
 	}
 	steps := [][]string{
-		{"top", "--benchmark", "checkout", "--type", "cpu", "--rows", "8"},
-		{"top", "--benchmark", "checkout", "--type", "cpu", "--last", "2", "--sort", "diff", "--rows", "8"},
+		{"top", "--benchmark", "checkout", "--type", "cpu", "--rows", "6"},
+		{"top", "--benchmark", "checkout", "--type", "cpu", "--last", "2", "--sort", "diff", "--rows", "6"},
 	}
 	for _, args := range steps {
 		if err := e.again(ctx, args); err != nil {

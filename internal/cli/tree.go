@@ -111,7 +111,7 @@ func (o *treeOptions) print(e *env, t *calltree.Tree) error {
 	w := bufio.NewWriter(e.out)
 	o.text(w, t, list, e.colour())
 	if left.nodes > 0 {
-		fmt.Fprintf(w, "left out: %s call %s with %s of the samples (--min-percent, --depth, --rows)\n",
+		fmt.Fprintf(w, "not shown: %s call %s, in which %s of the samples end (--min-percent, --depth, --rows)\n",
 			grouped(left.nodes), plural(left.nodes, "node"), percent(share(left.self, t.RootTotal())))
 	}
 	return w.Flush()

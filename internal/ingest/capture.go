@@ -36,7 +36,7 @@ func (c *capture) Read(p []byte) (int, error) {
 // already. The members of an archive do not get it: it would be stored with
 // each of them.
 func (c *capture) attach(b *batch) {
-	if len(b.items) != 1 || len(b.items[0].files) == 0 {
+	if b.more || len(b.items) != 1 || len(b.items[0].files) == 0 {
 		for i := range b.items {
 			if b.items[i].files != nil {
 				b.items[i].result.Warnings = append(b.items[i].result.Warnings, "the original is not kept: it is a member of an archive")

@@ -210,11 +210,14 @@ func work(ctx context.Context, workers []*worker, queues []chan job) <-chan *bat
 	for i, wk := range workers {
 		wg.Go(func() {
 			for j := range queues[i] {
-				select {
-				case done <- wk.read(j):
-				case <-ctx.Done():
-					return
-				}
+				wk.read(j, func(b *batch) bool {
+					select {
+					case done <- b:
+						return true
+					case <-ctx.Done():
+						return false
+					}
+				})
 			}
 		})
 	}
@@ -237,10 +240,12 @@ type job struct {
 	source *Source
 }
 
-// batch is what a worker made of one source: one item per member of an archive
-// that is a profile or an error.
+// batch is what a worker made of one source, or of a part of a large archive:
+// one item per member that is a profile or an error.
 type batch struct {
 	index int
+	more  bool // other batches of the source came before
+	last  bool // it is the source's last
 	bytes int64
 	items []item
 }
@@ -288,7 +293,7 @@ func newWriter(ctx context.Context, st store.Store, o Options) (*writer, error) 
 // run takes batches until done is closed, puts them in order and gives back the
 // tokens of what is committed.
 func (w *writer) run(ctx context.Context, done <-chan *batch, release func(int)) error {
-	waiting := map[int]*batch{}
+	waiting := map[int][]*batch{} // by source, each in order
 	next := 0
 	var ready []*batch
 	rows := 0
@@ -299,9 +304,28 @@ func (w *writer) run(ctx context.Context, done <-chan *batch, release func(int))
 			return nil
 		}
 		err := w.put(ctx, ready)
-		release(len(ready))
+		sources := 0
+		for _, b := range ready {
+			if b.last {
+				sources++
+			}
+		}
+		release(sources)
 		ready = ready[:0]
 		return err
+	}
+	// take moves what has its turn from waiting to ready.
+	take := func() {
+		for len(waiting[next]) > 0 {
+			b := waiting[next][0]
+			waiting[next] = waiting[next][1:]
+			ready = append(ready, b)
+			rows += b.rows()
+			if b.last {
+				delete(waiting, next)
+				next++
+			}
+		}
 	}
 	for {
 		select {
@@ -312,12 +336,8 @@ func (w *writer) run(ctx context.Context, done <-chan *batch, release func(int))
 				}
 				return context.Cause(ctx)
 			}
-			waiting[b.index] = b
-			for ; waiting[next] != nil; next++ {
-				ready = append(ready, waiting[next])
-				rows += waiting[next].rows()
-				delete(waiting, next)
-			}
+			waiting[b.index] = append(waiting[b.index], b)
+			take()
 			if len(ready) > 0 && timer == nil {
 				timer = time.After(batchWait)
 			}
@@ -361,7 +381,7 @@ func (w *writer) put(ctx context.Context, batches []*batch) error {
 			n := len(it.files)
 			w.account(it, outcomes[at:at+n])
 			at += n
-			it.result.Last, it.result.Bytes = i == len(b.items)-1, b.bytes
+			it.result.Last, it.result.Bytes = b.last && i == len(b.items)-1, b.bytes
 			w.report(it.result)
 		}
 	}

@@ -46,33 +46,52 @@ func newWorker(o Options) *worker {
 	}
 }
 
-// read turns one source into a batch. It never fails: errors are results.
-func (w *worker) read(j job) *batch {
-	b := &batch{index: j.index, bytes: j.source.Size}
+// read turns one source into batches and hands them to send, which returns false
+// when nobody wants more; a large archive makes several, so that it is never in
+// memory as a whole. It never fails: errors are results.
+func (w *worker) read(j job, send func(*batch) bool) {
+	b := &batch{index: j.index}
 	src, err := j.source.Open()
 	if err != nil {
 		b.items = append(b.items, item{result: Result{File: j.source.Name, Err: err}})
-		return b
+	} else {
+		b = w.decode(j, src, b, send)
+		src.Close()
 	}
-	defer src.Close()
-	var in io.Reader = src
+	if b == nil {
+		return
+	}
+	if len(b.items) == 0 && !b.more {
+		b.items = append(b.items, item{result: Result{File: j.source.Name, Status: Skipped}})
+	}
+	b.last, b.bytes = true, j.source.Size
+	send(b)
+	if w.reader.Symbols().Stacks.Len() > maxWarmStacks {
+		w.reader.Reset()
+		clear(w.projections)
+	}
+}
+
+// decode reads what is in src and returns the last batch, or nil when nobody
+// wants more.
+func (w *worker) decode(j job, src io.Reader, b *batch, send func(*batch) bool) *batch {
+	in := src
 	var original *capture
 	if w.o.KeepSource {
 		original = newCapture(src, w.o.Limits.WithDefaults().Message)
 		in = original
 	}
 	for d, err := range w.reader.Read(j.source.Name, in) {
+		if len(b.items) >= batchFiles || b.rows() >= batchRows {
+			if !send(b) {
+				return nil
+			}
+			b = &batch{index: j.index, more: true}
+		}
 		b.items = append(b.items, w.item(j.source, d, err))
 	}
 	if original != nil {
 		original.attach(b)
-	}
-	if len(b.items) == 0 {
-		b.items = append(b.items, item{result: Result{File: j.source.Name, Status: Skipped}})
-	}
-	if w.reader.Symbols().Stacks.Len() > maxWarmStacks {
-		w.reader.Reset()
-		clear(w.projections)
 	}
 	return b
 }
