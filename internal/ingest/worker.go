@@ -17,7 +17,7 @@ import (
 // maxWarmStacks bounds the raw stacks that a worker keeps warm. Names that
 // change in every run make new ones in every file; the forest behind them, of
 // normalised names, stays.
-const maxWarmStacks = 2 << 20
+const maxWarmStacks = 1 << 20
 
 // worker reads sources. Everything in it stays warm from one to the next.
 type worker struct {

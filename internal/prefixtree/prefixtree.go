@@ -87,11 +87,11 @@ func (t *Tree) Load(parent, item []int32) {
 
 func (t *Tree) grow() { t.rehash(len(t.Parent) + 1) }
 
-// rehash makes room for n nodes at a load of at most one half, and for as many
-// again before the next time.
+// rehash makes room for n nodes at a load of a third at most, so that some more
+// fit before the next time.
 func (t *Tree) rehash(n int) {
 	size := 64
-	for size < n*4 {
+	for size < n*3 {
 		size *= 2
 	}
 	t.slots = make([]slot, size)
