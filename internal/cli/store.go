@@ -80,7 +80,7 @@ func (e *env) open(ctx context.Context, access engines.Access) (store.Store, err
 		time.Sleep(50 * time.Millisecond)
 		st, err = engines.Open(ctx, where, access)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	if access == engines.Read && errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no store at %s yet: `dendro import` makes it, --store names another", where)
 	}
 	return st, err
