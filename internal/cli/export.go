@@ -9,6 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/store"
 )
 
 // exportOptions are the flags of `dendro export`.
@@ -72,31 +73,24 @@ func (o *exportOptions) run(ctx context.Context, e *env) error {
 
 // original writes the source file of the one selected profile.
 func (o *exportOptions) original(ctx context.Context, e *env) error {
-	q, err := o.resolve()
-	if err != nil {
-		return err
-	}
-	st, err := e.open(ctx, engines.Read)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	list, err := st.Profiles(ctx, q)
-	if err != nil {
-		return err
-	}
-	if len(list) != 1 {
-		return usagef("--source writes the file of one profile, and %d are selected", len(list))
-	}
-	data, err := st.Source(ctx, list[0].ID)
-	if err != nil {
-		return err
-	}
-	if o.out == "" || o.out == "-" {
-		_, err = e.out.Write(data)
-		return err
-	}
-	return os.WriteFile(o.out, data, 0o644)
+	return o.ask(ctx, e, engines.Read, func(st store.Store, q store.Query) error {
+		list, err := st.Profiles(ctx, q)
+		if err != nil {
+			return err
+		}
+		if len(list) != 1 {
+			return usagef("--source writes the file of one profile, and %d are selected", len(list))
+		}
+		data, err := st.Source(ctx, list[0].ID)
+		if err != nil {
+			return err
+		}
+		if o.out == "" || o.out == "-" {
+			_, err = e.out.Write(data)
+			return err
+		}
+		return os.WriteFile(o.out, data, 0o644)
+	})
 }
 
 // parqueter is an engine that writes and reads everything it holds as Parquet.

@@ -55,23 +55,21 @@ func (o *findOptions) run(ctx context.Context, e *env, pattern string) error {
 	if err != nil {
 		return err
 	}
-	q, err := o.resolve()
-	if err != nil {
-		return err
-	}
-	st, err := e.open(ctx, engines.Read)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
 	look := store.Find
 	if o.by == "profile" || o.by == "function" {
 		look = store.FindFunctions
 	}
-	finds, err := look(ctx, st, q, pattern)
-	if err != nil {
-		return err
-	}
+	return o.ask(ctx, e, engines.Read, func(st store.Store, q store.Query) error {
+		finds, err := look(ctx, st, q, pattern)
+		if err != nil {
+			return err
+		}
+		return o.print(e, finds, pattern, min)
+	})
+}
+
+// print lists what was found, from a least share on.
+func (o *findOptions) print(e *env, finds *store.Finds, pattern string, min float64) error {
 	finds.Rows = slices.DeleteFunc(finds.Rows, func(r store.FindRow) bool { return o.share(finds, r) < min || r.Self == 0 && r.Total == 0 })
 	if len(finds.Rows) == 0 {
 		fmt.Fprintf(e.err, "dendro: %s takes no samples, or less than asked for, in the %d profiles selected\n", escape(pattern), len(finds.Profiles))

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,10 +49,6 @@ narrow it to a part of the store. Space is given back by ` + "`dendro compact`" 
 }
 
 func (o *pruneOptions) run(ctx context.Context, e *env, keep bool) error {
-	q, err := o.resolve()
-	if err != nil {
-		return err
-	}
 	if o.keep < 0 {
 		return usagef("--keep is %d; it must not be negative", o.keep)
 	}
@@ -59,42 +56,46 @@ func (o *pruneOptions) run(ctx context.Context, e *env, keep bool) error {
 	if err != nil {
 		return err
 	}
-	st, err := e.open(ctx, engines.Write)
-	if err != nil {
+	return o.ask(ctx, e, engines.Write, func(st store.Store, q store.Query) error {
+		list, err := st.Profiles(ctx, q)
+		if err != nil {
+			return err
+		}
+		ids := o.old(list, keep, before)
+		removed := len(ids)
+		if !o.dryRun {
+			if removed, err = st.Delete(ctx, ids); err != nil {
+				return err
+			}
+		}
+		if o.output == "json" {
+			return e.writeJSON(map[string]any{"removed": removed, "kept": len(list) - removed, "dryRun": o.dryRun})
+		}
+		verb := "removed"
+		if o.dryRun {
+			verb = "would remove"
+		}
+		_, err = fmt.Fprintf(e.out, "%s %d of %d %s\n", verb, removed, len(list), plural(len(list), "profile"))
 		return err
-	}
-	defer st.Close()
-	list, err := st.Profiles(ctx, q)
-	if err != nil {
-		return err
-	}
+	})
+}
+
+// old returns the profiles to remove: older than before, if that is given, and
+// beyond the newest runs to keep, if that is. A run without a date has no age.
+func (o *pruneOptions) old(list []store.Profile, keep bool, before time.Time) []store.ProfileID {
 	kept := map[store.ProfileID]bool{}
 	if keep && o.keep > 0 {
-		for _, p := range (&store.Query{Last: o.keep}).Filter(append([]store.Profile(nil), list...)) {
+		for _, p := range (&store.Query{Last: o.keep}).Filter(slices.Clone(list)) {
 			kept[p.ID] = true
 		}
 	}
 	var ids []store.ProfileID
 	for _, p := range list {
-		if !kept[p.ID] && (before.IsZero() || p.Run.Date.Before(before)) {
+		if !kept[p.ID] && (before.IsZero() || !p.Run.Date.IsZero() && p.Run.Date.Before(before)) {
 			ids = append(ids, p.ID)
 		}
 	}
-	removed := len(ids)
-	if !o.dryRun {
-		if removed, err = st.Delete(ctx, ids); err != nil {
-			return err
-		}
-	}
-	if o.output == "json" {
-		return e.writeJSON(map[string]any{"removed": removed, "kept": len(list) - removed, "dryRun": o.dryRun})
-	}
-	verb := "removed"
-	if o.dryRun {
-		verb = "would remove"
-	}
-	fmt.Fprintf(e.out, "%s %d of %d %s\n", verb, removed, len(list), plural(len(list), "profile"))
-	return nil
+	return ids
 }
 
 func newCompact(e *env) *cobra.Command {

@@ -38,23 +38,16 @@ func newRuns(e *env) *cobra.Command {
 }
 
 func (o *runsOptions) run(ctx context.Context, e *env) error {
-	q, err := o.resolve()
-	if err != nil {
-		return err
-	}
-	st, err := e.open(ctx, engines.Read)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	list, err := st.Profiles(ctx, q)
-	if err != nil {
-		return err
-	}
-	if o.profiles {
-		return profileTable(list).print(e, o.output)
-	}
-	return runTable(list).print(e, o.output)
+	return o.ask(ctx, e, engines.Read, func(st store.Store, q store.Query) error {
+		list, err := st.Profiles(ctx, q)
+		if err != nil {
+			return err
+		}
+		if o.profiles {
+			return profileTable(list).print(e, o.output)
+		}
+		return runTable(list).print(e, o.output)
+	})
 }
 
 func dateText(v any) string {

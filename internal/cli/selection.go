@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/ingest"
 	"github.com/dendroprof/dendro/store"
 )
@@ -64,6 +67,19 @@ func (s *selection) resolve() (store.Query, error) {
 		return q, usagef("--last is %d; it must be positive", q.Last)
 	}
 	return q, nil
+}
+
+// ask opens the store and calls f with it and the query of the flags.
+func (s *selection) ask(ctx context.Context, e *env, access engines.Access, f func(st store.Store, q store.Query) error) error {
+	q, err := s.resolve()
+	if err != nil {
+		return err
+	}
+	st, err := e.open(ctx, access)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(st, q), st.Close())
 }
 
 // pairs parses repeated key=value flags.

@@ -130,26 +130,24 @@ type growth struct {
 
 // compare prints the share of the newest runs against the mean of those before.
 func (o *topOptions) compare(ctx context.Context, e *env) error {
-	q, err := o.resolve()
-	if err != nil {
-		return err
-	}
-	st, err := e.open(ctx, engines.Read)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	now, before, err := nowAndBefore(ctx, st, q)
-	if err != nil {
-		return err
-	}
-	if len(before) == 0 {
-		return fmt.Errorf("there is no run before the last %d to compare with: import more, or leave out --last", q.Last)
-	}
-	rows, err := growths(ctx, st, now, before)
-	if err != nil {
-		return err
-	}
+	return o.ask(ctx, e, engines.Read, func(st store.Store, q store.Query) error {
+		now, before, err := nowAndBefore(ctx, st, q)
+		if err != nil {
+			return err
+		}
+		if len(before) == 0 {
+			return fmt.Errorf("there is no run before the last %d to compare with: import more, or leave out --last", q.Last)
+		}
+		rows, err := growths(ctx, st, now, before)
+		if err != nil {
+			return err
+		}
+		return o.printGrowth(e, rows, now, before)
+	})
+}
+
+// printGrowth prints what functions took now and before.
+func (o *topOptions) printGrowth(e *env, rows []growth, now, before []store.Profile) error {
 	byTotal := func(a, b growth) int { return cmp.Or(cmp.Compare(b.now, a.now), cmp.Compare(a.function, b.function)) }
 	slices.SortFunc(rows, map[string]func(a, b growth) int{
 		"total": byTotal,
