@@ -41,10 +41,10 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 	  done; done
 
 bench: ## the benchmarks of docs/benchmarks.md, at most 10 minutes
-	cd test/bench && GOGC=300 $(GO) run ./cmd/bench $(BENCHARGS)
+	cd test/bench && $(GO) run ./cmd/bench $(BENCHARGS)
 
 bench-full: ## the 114 M node table too (hours of text, tens of minutes)
-	cd test/bench && GOGC=300 $(GO) run ./cmd/bench -full $(BENCHARGS)
+	cd test/bench && $(GO) run ./cmd/bench -full $(BENCHARGS)
 
 golden: ## rewrite the golden files; read the difference before you commit it
 	$(GO) test ./internal/cli ./normalize -update
