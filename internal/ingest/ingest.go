@@ -23,6 +23,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dendroprof/dendro/normalize"
@@ -93,6 +94,7 @@ const (
 	batchFiles = 128
 	batchRows  = 100_000 // values of call paths
 	batchWait  = 150 * time.Millisecond
+	turnWait   = 5 * time.Millisecond // between two looks whether it is a source's turn
 )
 
 // Importer imports into one store. Its workers stay warm from call to call, so
@@ -133,10 +135,10 @@ func (im *Importer) Import(ctx context.Context, sources []Source, report func(Re
 	// A token is taken per source and given back when the writer has it
 	// committed: nobody runs far ahead of a slow file.
 	tokens := make(chan struct{}, 2*batchFiles+im.o.Workers)
-	done := work(ctx, im.workers[:n], im.deal(ctx, sources, n, tokens))
-
 	w := im.writer
 	w.report, w.sum = report, Summary{}
+	w.turn.Store(0)
+	done := work(ctx, im.workers[:n], im.deal(ctx, sources, n, tokens), &w.turn)
 	err := w.run(ctx, done, func(n int) {
 		for range n {
 			<-tokens
@@ -203,14 +205,22 @@ func (im *Importer) choose(s *Source, queues []chan job) int {
 }
 
 // work lets each worker read the jobs of its queue. The result is closed when
-// all are read.
-func work(ctx context.Context, workers []*worker, queues []chan job) <-chan *batch {
+// all are read. Parts of a large archive are sent when it is the archive's turn,
+// or they would pile up behind a slow source before it.
+func work(ctx context.Context, workers []*worker, queues []chan job, turn *atomic.Int64) <-chan *batch {
 	done := make(chan *batch, len(workers))
 	var wg sync.WaitGroup
 	for i, wk := range workers {
 		wg.Go(func() {
 			for j := range queues[i] {
 				wk.read(j, func(b *batch) bool {
+					for !b.last && turn.Load() != int64(b.index) {
+						select {
+						case <-time.After(turnWait):
+						case <-ctx.Done():
+							return false
+						}
+					}
 					select {
 					case done <- b:
 						return true
@@ -276,6 +286,7 @@ type writer struct {
 	report func(Result)
 	sum    Summary
 	dates  map[string]time.Time // of the runs known so far
+	turn   atomic.Int64         // the source whose results are reported now
 }
 
 func newWriter(ctx context.Context, st store.Store, o Options) (*writer, error) {
@@ -324,6 +335,7 @@ func (w *writer) run(ctx context.Context, done <-chan *batch, release func(int))
 			if b.last {
 				delete(waiting, next)
 				next++
+				w.turn.Store(int64(next))
 			}
 		}
 	}

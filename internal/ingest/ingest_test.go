@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
 	"context"
@@ -111,6 +112,44 @@ func TestArchiveMembers(t *testing.T) {
 	list := profiles(t, st)
 	if len(list) != 1 || list[0].Benchmark != (testrun.Benchmark{Group: "nightly", Name: "sort"}) {
 		t.Errorf("profiles %+v", list)
+	}
+}
+
+// TestLargeArchives imports two archives of many members at once, the first
+// slower than the second: all goes in, in order, in parts.
+func TestLargeArchives(t *testing.T) {
+	archive := func(name string) string {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		for i := range 3*batchFiles + 7 {
+			text := fmt.Sprintf("main;f%d 1\n", i)
+			if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("%s/b%03d.folded", name, i), Mode: 0o600, Size: int64(len(text))}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Write([]byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	slow := text("a.tar", archive("a"))
+	open := slow.Open
+	slow.Open = func() (io.ReadCloser, error) {
+		time.Sleep(50 * time.Millisecond)
+		return open()
+	}
+	st := mem.New()
+	got := run(t, st, Options{Workers: 2, Defaults: Label{Run: testrun.Run{Key: "r"}}}, slow, text("b.tar", archive("b")))
+	if n := 2 * (3*batchFiles + 7); len(got) != n || len(profiles(t, st)) != n {
+		t.Fatalf("%d results, %d profiles, want %d", len(got), len(profiles(t, st)), n)
+	}
+	for i, line := range got {
+		if want := fmt.Sprintf("%s/b%03d.folded stored", []string{"a.tar: a", "b.tar: b"}[i*2/len(got)], i%(len(got)/2)); line != want {
+			t.Fatalf("result %d is %q, want %q", i, line, want)
+		}
 	}
 }
 
