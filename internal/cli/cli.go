@@ -115,8 +115,36 @@ the time and which take more of it than before.`,
 		newPrune(e), newCompact(e), newMerge(e), newDemo(e), newVersion(e),
 	)
 	for _, c := range root.Commands() {
-		c.Long = strings.TrimSpace(c.Long) + "\n\nExit status: 0 fine, 1 error, 2 usage."
 		c.DisableFlagsInUseLine = true
 	}
+	root.SetUsageTemplate(usageTemplate)
 	return root
 }
+
+// usageTemplate ends with examples and the exit statuses, which is what one
+// looks for.
+const usageTemplate = `Usage:
+  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND [flags]{{else}}{{.UseLine}}{{end}}
+{{- if .HasAvailableSubCommands}}
+
+Commands:{{range .Commands}}{{if or .IsAvailableCommand (eq .Name "help")}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
+{{- end}}
+{{- if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
+{{- end}}
+{{- if .HasAvailableInheritedFlags}}
+
+Global flags:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}
+{{- end}}
+{{- if .HasExample}}
+
+Examples:
+{{.Example}}
+{{- end}}
+
+Exit status: 0 fine, 1 error, 2 usage.
+`
