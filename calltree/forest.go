@@ -277,7 +277,8 @@ func (f *Forest) cutAlong(l *layout, use, local []int32) *Cut {
 	cols := make([]int32, 5*n)
 	t := &Table{Parent: cols[:n:n], Func: cols[n : 2*n : 2*n], Depth: cols[2*n : 3*n : 3*n], End: cols[3*n : 4*n : 4*n]}
 	c := &Cut{Table: t, Paths: cols[4*n:], forest: f, node: local}
-	newID := f.usedFunctions(use, t)
+	var newID []int32
+	t.Functions, newID = functionsInUse(f.Paths.Item, use, f.Functions, f.nameRank())
 	for i, row := range rows {
 		p := l.paths[row]
 		c.Paths[i] = p
@@ -300,25 +301,24 @@ func (f *Forest) cutAlong(l *layout, use, local []int32) *Cut {
 	return c
 }
 
-// usedFunctions fills in the functions of the used paths in byte order of names
-// and returns the new id of each.
-func (f *Forest) usedFunctions(use []int32, t *Table) []int32 {
-	rank := f.nameRank()
-	newID := make([]int32, len(f.Functions))
+// functionsInUse returns the functions of the used nodes in the order of their
+// ranks, and the new id of each.
+func functionsInUse(item, use []int32, functions []profile.Function, rank []int32) ([]profile.Function, []int32) {
+	newID := make([]int32, len(functions))
 	var ids []int32
 	for _, p := range use {
-		if fn := f.Paths.Item[p]; newID[fn] == 0 {
+		if fn := item[p]; newID[fn] == 0 {
 			newID[fn] = 1
 			ids = append(ids, fn)
 		}
 	}
 	slices.SortFunc(ids, func(a, b int32) int { return cmp.Compare(rank[a], rank[b]) })
-	t.Functions = make([]profile.Function, len(ids))
+	used := make([]profile.Function, len(ids))
 	for i, fn := range ids {
-		t.Functions[i] = f.Functions[fn]
+		used[i] = functions[fn]
 		newID[fn] = int32(i)
 	}
-	return newID
+	return used, newID
 }
 
 // Node returns the table's node of a path of the forest, if the cut has it.
@@ -375,29 +375,16 @@ func closure(parent, paths, mark []int32) []int32 {
 // renumbered in the order of their ranks; those without a node are left out.
 // The second result lists the positions in use in the order of the rows.
 func build(parent, item, use, local []int32, functions []profile.Function, rank []int32) (*Table, []int32) {
-	// Functions in use, in rank order.
-	newID := make([]int32, len(functions))
-	var ids []int32
-	for _, p := range use {
-		if fn := item[p]; newID[fn] == 0 {
-			newID[fn] = 1
-			ids = append(ids, fn)
-		}
-	}
-	slices.SortFunc(ids, func(a, b int32) int { return cmp.Compare(rank[a], rank[b]) })
-	t := &Table{Functions: make([]profile.Function, len(ids))}
-	start := make([]int32, len(ids)+1)
-	for i, fn := range ids {
-		t.Functions[i] = functions[fn]
-		newID[fn] = int32(i)
-	}
+	used, newID := functionsInUse(item, use, functions, rank)
+	t := &Table{Functions: used}
+	start := make([]int32, len(used)+1)
 
 	// Counting sort of the nodes by function, then pushed in descending order
 	// to the front of their parents' lists: each list is ascending.
 	for _, p := range use {
 		start[newID[item[p]]+1]++
 	}
-	for i := range ids {
+	for i := range used {
 		start[i+1] += start[i]
 	}
 	sorted := make([]int32, len(use))

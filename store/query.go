@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -203,7 +204,7 @@ func (q *Query) String() string {
 		name string
 		m    map[string]string
 	}{{"param", q.Params}, {"attr", q.Attributes}} {
-		for _, k := range sortedKeys(kv.m) {
+		for _, k := range slices.Sorted(maps.Keys(kv.m)) {
 			parts = append(parts, kv.name+" "+k+"="+kv.m[k])
 		}
 	}
@@ -228,13 +229,4 @@ func (q *Query) String() string {
 		return "everything"
 	}
 	return strings.Join(parts, "; ")
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

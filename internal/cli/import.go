@@ -249,7 +249,7 @@ func (o *importOptions) sources(e *env, args []string) ([]ingest.Source, error) 
 	for _, name := range o.manifests {
 		more, manifestErr := ingest.ReadManifest(name)
 		sources = append(sources, more...)
-		err = joinErrors(err, manifestErr)
+		err = errors.Join(err, manifestErr)
 	}
 	return sources, err
 }
@@ -271,18 +271,11 @@ func (o *importOptions) importInto(ctx context.Context, e *env, st store.Store, 
 		if o.dryRun {
 			verb = "read"
 		}
-		fmt.Fprintf(e.out, "%d %s of %d %s %s (%d unchanged, %d skipped, %d failed) in %s\n", sum.Profiles+boolInt(o.dryRun)*sum.Files,
+		fmt.Fprintf(e.out, "%d %s of %d %s %s (%d unchanged, %d skipped, %d failed) in %s\n", sum.Profiles,
 			plural(sum.Profiles, "profile"), sum.Files, plural(sum.Files, "file"), verb, sum.Unchanged, sum.Skipped, sum.Failed, rounded(sum.Elapsed))
 	}
 	if sum.Failed > 0 || failed {
 		return errReported
 	}
 	return nil
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -114,5 +113,3 @@ func plural(n int, word string) string {
 	}
 	return word + "s"
 }
-
-func joinErrors(errs ...error) error { return errors.Join(errs...) }

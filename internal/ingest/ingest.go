@@ -385,6 +385,9 @@ func (w *writer) put(ctx context.Context, batches []*batch) error {
 		}
 	} else {
 		outcomes = make([]store.Outcome, len(files))
+		for i := range files {
+			outcomes[i].Stored = len(files[i].Records)
+		}
 	}
 	at := 0
 	for _, b := range batches {

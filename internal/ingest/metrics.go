@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -204,7 +205,7 @@ func (s *metricSums) jmhJSON(name string, text []byte) error {
 			}
 		}
 		add(first(r.Mode, "score"), r.Primary)
-		for _, k := range sortedKeys(r.Secondary) {
+		for _, k := range slices.Sorted(maps.Keys(r.Secondary)) {
 			add(k, r.Secondary[k])
 		}
 	}
@@ -213,22 +214,13 @@ func (s *metricSums) jmhJSON(name string, text []byte) error {
 
 func paramText(params map[string]string) string {
 	var parts []string
-	for _, k := range sortedKeys(params) {
+	for _, k := range slices.Sorted(maps.Keys(params)) {
 		parts = append(parts, k+"="+params[k])
 	}
 	if parts == nil {
 		return ""
 	}
 	return ":" + strings.Join(parts, ",")
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // csv reads JMH's CSV (Benchmark, Mode, Score, Unit, "Param: x") or a table

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -203,7 +204,7 @@ func (w *worker) record(p *profile.Profile, i int, group string) (*store.Record,
 	} else {
 		pr := w.projection(p.Symbols, "")
 		rec.Self = pr.Vector(s, nil)
-		rec.Modes = modes(p, s, pr)
+		rec.Modes = modes(p, s, pr, func(int) bool { return true })
 	}
 	rec.RawNames = w.rawNames(group)
 	rec.Forest = w.forest.Snapshot()
@@ -271,11 +272,11 @@ func (w *worker) byThread(rec *store.Record, p *profile.Profile, s *profile.Samp
 	}
 	var parts []calltree.Vector
 	byMode := map[profile.FrameType][]calltree.Vector{}
-	for _, name := range sortedKeys(roots) {
+	for _, name := range slices.Sorted(maps.Keys(roots)) {
 		in, pr := roots[name], w.projection(p.Symbols, name)
 		keep := func(i int) bool { return in[s.Thread[i]] }
 		parts = append(parts, pr.Vector(s, keep))
-		for _, m := range modesWhere(p, s, pr, keep) {
+		for _, m := range modes(p, s, pr, keep) {
 			byMode[m.Mode] = append(byMode[m.Mode], m.Vector)
 		}
 	}
@@ -288,12 +289,9 @@ func (w *worker) byThread(rec *store.Record, p *profile.Profile, s *profile.Samp
 	return nil
 }
 
-func modes(p *profile.Profile, s *profile.Samples, pr *calltree.Projection) []store.ModeVector {
-	return modesWhere(p, s, pr, func(int) bool { return true })
-}
-
-// modesWhere sums the samples by the compile mode of their innermost frames.
-func modesWhere(p *profile.Profile, s *profile.Samples, pr *calltree.Projection, keep func(int) bool) []store.ModeVector {
+// modes sums the samples that keep takes by the compile mode of their innermost
+// frames.
+func modes(p *profile.Profile, s *profile.Samples, pr *calltree.Projection, keep func(int) bool) []store.ModeVector {
 	var present [profile.FrameTypes]bool
 	leaf := make([]profile.FrameType, s.Len())
 	for i, st := range s.Stack {
