@@ -143,8 +143,9 @@ func (o *findOptions) grouped(f *store.Finds) *table {
 	}
 	t := &table{columns: []column{{name: o.by}, {name: "profiles", right: true}, {name: "meanShare", right: true, text: percent}, {name: "maxShare", right: true, text: percent},
 		{name: "self", right: true, text: grouped}, {name: "total", right: true, text: grouped}}}
+	scale := f.Profiles[0].Type.Scale // of all: a selection has one type
 	for _, s := range order {
-		t.add(s.key, len(s.profiles), s.shares/float64(len(s.profiles)), s.max, s.self, s.total)
+		t.add(s.key, len(s.profiles), s.shares/float64(len(s.profiles)), s.max, scaled(s.self, scale), scaled(s.total, scale))
 	}
 	return t
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -305,7 +306,7 @@ func mapValue(m map[string]string) bind.Value {
 	typ := bind.CreateMapType(varchar, varchar)
 	defer bind.DestroyLogicalType(&typ)
 	var keys, values []bind.Value
-	for _, k := range sortedKeys(m) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
 		keys, values = append(keys, bind.CreateVarchar(k)), append(values, bind.CreateVarchar(m[k]))
 	}
 	value := bind.CreateMapValue(typ, keys, values)
@@ -567,19 +568,10 @@ func fillMaps(v bind.Vector, rows []map[string]string) {
 	next := 0
 	for i, m := range rows {
 		entries[i] = [2]uint64{uint64(next), uint64(len(m))}
-		for _, k := range sortedKeys(m) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
 			bind.VectorAssignStringElement(keys, bind.IdxT(next), k)
 			bind.VectorAssignStringElement(values, bind.IdxT(next), m[k])
 			next++
 		}
 	}
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
