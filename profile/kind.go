@@ -24,10 +24,12 @@ const (
 	KindPHP            //
 	KindRust           //
 	KindClass          // not code: the allocated or locked class at the leaf
+	KindLabel          // not code: a note that a runtime or browser puts on the stack
+	KindJSLabel        // a label that belongs to JavaScript's view too (a DOM call)
 )
 
 var kindNames = [...]string{"", "java", "native", "cpp", "kernel", "vm", "stub", "go", "go-runtime",
-	"python", "js", "ruby", "dotnet", "php", "rust", "class"}
+	"python", "js", "ruby", "dotnet", "php", "rust", "class", "label", "js-label"}
 
 // String returns the name that `--kind` takes; empty for KindUnknown.
 func (k Kind) String() string {

@@ -49,7 +49,7 @@ type (
 	LabelsID int32
 	// StateID indexes Profile.States; 0 is no state.
 	StateID int32
-	// CategoryID indexes Profile.Categories, plus one; 0 is "as the caller's".
+	// CategoryID indexes Symbols.Categories; 0 is "as the caller's".
 	CategoryID int16
 )
 
@@ -73,17 +73,17 @@ type Profile struct {
 	// Default is the index in Tables of the type that the format calls default.
 	Default int
 
-	Threads    []Thread
-	LabelSets  [][]Label
-	States     []string
-	Categories []Category // reserved: no reader fills it yet
-	Markers    []Marker   // reserved: no reader fills it yet
+	Threads   []Thread
+	LabelSets [][]Label
+	States    []string
+	Markers   []Marker // in order of Start
 
 	Format          string    // short name of the format read: "folded", "pprof"
 	Profiler        string    // name of the program that recorded, if it says so
 	ProfilerVersion string    // its version
 	Start           time.Time // zero when unknown
 	Duration        time.Duration
+	Interval        time.Duration // between two samples of a thread, as asked for; 0 when unknown
 	Comments        []string
 
 	// DropFrames and KeepFrames are pprof's regular expressions; kept so that
@@ -163,18 +163,12 @@ type Label struct {
 	Unit string // of Num
 }
 
-// Category groups frames by what they do (JavaScript, Layout, Idle).
-// Reserved: places in the model that no reader fills yet.
-type Category struct {
-	Name, Color   string
-	Subcategories []string
-}
-
-// Marker is a named interval of a thread.
-// Reserved: places in the model that no reader fills yet.
+// Marker is a named interval of a thread: a request, a garbage collection, a
+// user's own span. Filters of samples by time use them; nothing counts them.
 type Marker struct {
 	Name       string
-	Start, End int64 // nanoseconds since Profile.Start
+	Category   CategoryID
+	Start, End int64 // nanoseconds since Profile.Start, half open; equal for an instant
 	Thread     ThreadID
 	Fields     []Label
 }
@@ -212,6 +206,11 @@ func (p *Profile) Check() error {
 	for i := range p.Tables {
 		if err := p.checkTable(&p.Tables[i]); err != nil {
 			return fmt.Errorf("value type %s: %w", p.Tables[i].Type.Name, err)
+		}
+	}
+	for i := range p.Markers {
+		if t := p.Markers[i].Thread; t < 0 || int(t) >= len(p.Threads) {
+			return fmt.Errorf("%w: marker %d is on thread %d of %d", ErrMalformed, i, t, len(p.Threads))
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"encoding/binary"
+	"math"
 	"sync"
 
 	"github.com/zeebo/xxh3"
@@ -18,14 +19,18 @@ type Symbols struct {
 	Functions []Function
 	Frames    []Frame
 	Modules   []Module // index 0 is the zero Module: none
+	// Categories are in the order of the file that named them first; index 0 is
+	// the zero Category: as the caller's.
+	Categories []Category
 
 	// Stacks is the prefix tree over frames: Parent is a StackID or NoStack,
 	// Item a FrameID.
 	Stacks prefixtree.Tree
 
-	functions map[functionKey]FunctionID
-	frames    map[Frame]FrameID
-	modules   map[Module]ModuleID
+	functions  map[functionKey]FunctionID
+	frames     map[Frame]FrameID
+	modules    map[Module]ModuleID
+	categories map[Category]CategoryID
 
 	hashing sync.Mutex     // Hash fills hashes, though it only reads the profile
 	hashes  []xxh3.Uint128 // of the content of each stack; a prefix of Stacks
@@ -61,8 +66,7 @@ type Frame struct {
 	Module      ModuleID
 	InlineDepth uint16 // 0: a real call; n: inlined n calls deep at this address
 	Type        FrameType
-	Category    CategoryID // reserved: no reader fills it yet
-	Subcategory int16      // reserved
+	Category    CategoryID
 }
 
 // Module is a mapped binary or library, pprof's mapping, Firefox's lib.
@@ -74,13 +78,21 @@ type Module struct {
 	HasFunctions, HasFilenames, HasLineNumbers, HasInlineFrames bool
 }
 
+// Category says what a frame was doing (JavaScript, Layout, Idle): a group with
+// a colour, divided once more. Subcategory is empty for the group itself.
+type Category struct {
+	Name, Color, Subcategory string
+}
+
 // NewSymbols returns empty tables.
 func NewSymbols() *Symbols {
 	return &Symbols{
-		Modules:   make([]Module, 1),
-		functions: map[functionKey]FunctionID{},
-		frames:    map[Frame]FrameID{},
-		modules:   map[Module]ModuleID{{}: 0},
+		Modules:    make([]Module, 1),
+		functions:  map[functionKey]FunctionID{},
+		frames:     map[Frame]FrameID{},
+		modules:    map[Module]ModuleID{{}: 0},
+		Categories: make([]Category, 1),
+		categories: map[Category]CategoryID{{}: 0},
 	}
 }
 
@@ -118,6 +130,21 @@ func (s *Symbols) Module(m Module) ModuleID {
 	id := ModuleID(len(s.Modules))
 	s.Modules = append(s.Modules, m)
 	s.modules[m] = id
+	return id
+}
+
+// Category interns c. There is room for 32,767 categories; those beyond are the
+// zero Category.
+func (s *Symbols) Category(c Category) CategoryID {
+	if id, ok := s.categories[c]; ok {
+		return id
+	}
+	if len(s.Categories) > math.MaxInt16 {
+		return 0
+	}
+	id := CategoryID(len(s.Categories))
+	s.Categories = append(s.Categories, c)
+	s.categories[c] = id
 	return id
 }
 
