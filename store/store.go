@@ -16,7 +16,8 @@
 //	S2  No transaction spans two calls.
 //	S3  Put stores each File whole or not at all. When Put returns without an
 //	    error, what its outcomes call stored survives the death of the process.
-//	S4  The same profile (identity and content hash) twice is stored once.
+//	S4  The same profile (identity and content hash) twice is stored once, and
+//	    added once: a sum remembers the parts it was made of.
 //	S5  Answers are the same whatever the order of the Puts that led to them,
 //	    but for ties that Query.Filter breaks by import order.
 //	S6  Methods are safe for concurrent use. Streams end at the first error and
@@ -84,9 +85,9 @@ type Writer interface {
 	// Put itself means that nothing was stored.
 	Put(ctx context.Context, files []*File, opts PutOptions) ([]Outcome, error)
 
-	// Delete removes profiles, and the runs, benchmarks and metrics that no
-	// profile refers to afterwards. Ids that are not there are no error. It
-	// returns how many were removed.
+	// Delete removes profiles, and the runs, benchmarks and metrics that only
+	// they referred to: metrics that wait for a profile still to come stay. Ids
+	// that are not there are no error. It returns how many were removed.
 	Delete(ctx context.Context, ids []ProfileID) (int, error)
 
 	// Compact gives back the space that deleted profiles took and puts the data
@@ -122,7 +123,8 @@ type Profile struct {
 	Samples         int64         `json:"samples"`            // rows of the source before merging
 	Sum             int64         `json:"sum"`                // of absolute self values: 100 % of every share
 	Nodes           int           `json:"nodes"`              // call nodes, ancestors included
-	Hash            string        `json:"hash"`               // profile.Hash in hex
+	Hash            string        `json:"hash"`               // profile.Hash in hex; of a sum, see AddContent
+	Parts           []string      `json:"parts,omitempty"`    // the hashes of what a sum was made of; nil for one file's content
 	File            string        `json:"file,omitempty"`     // name of the source file, for messages
 	HasSource       bool          `json:"hasSource,omitempty"`
 
@@ -162,6 +164,7 @@ type Record struct {
 	Duration        time.Duration
 	Samples         int64
 	Hash            profile.Hash
+	Parts           []string // as in Profile, when another store's sum is copied
 
 	Forest *calltree.Forest
 	Self   calltree.Vector

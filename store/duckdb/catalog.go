@@ -3,9 +3,9 @@ package duckdb
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -108,6 +108,35 @@ func (cat *catalog) change(f func()) {
 	cat.list = nil
 }
 
+// remove takes profiles out, and what only they referred to: what removeUnused
+// does in the file. The caller holds the lock.
+func (cat *catalog) remove(gone map[store.ProfileID]*entry) {
+	emptied := map[pair]bool{}
+	for id, e := range gone {
+		delete(cat.profiles, id)
+		emptied[pair{e.bench, e.run}] = true
+	}
+	benches, runs := map[int32]bool{}, map[int32]bool{} // in use
+	for _, e := range cat.profiles {
+		delete(emptied, pair{e.bench, e.run})
+		benches[e.bench], runs[e.run] = true, true
+	}
+	for at := range emptied {
+		delete(cat.metrics, at)
+	}
+	for at := range cat.metrics {
+		benches[at.bench], runs[at.run] = true, true
+	}
+	for _, e := range gone {
+		if b := e.p.Benchmark; !benches[e.bench] {
+			delete(cat.benches, b)
+		}
+		if !runs[e.run] {
+			delete(cat.runs, e.p.Run.Key)
+		}
+	}
+}
+
 // load reads the catalogs from the file.
 func (cat *catalog) load(c *conn) error {
 	cat.mu.Lock()
@@ -131,7 +160,7 @@ func (cat *catalog) load(c *conn) error {
 			return nil
 		}},
 		{`SELECT id, uid, bench, run, type, unit, scale, period, period_unit, period_name, original, profiler, version,
-			duration, samples, sum, nodes, hash, file, source FROM profile`, func(ch chunk) error { return cat.loadProfiles(ch, benches, keys) }},
+			duration, samples, sum, nodes, hash, file, source, parts FROM profile`, func(ch chunk) error { return cat.loadProfiles(ch, benches, keys) }},
 	} {
 		if err := c.query(context.Background(), q.sql, nil, q.each); err != nil {
 			return err
@@ -208,7 +237,7 @@ func (cat *catalog) loadProfiles(ch chunk, benches map[int32]testrun.Benchmark, 
 	periodUnits, periodNames, originals := ch.texts(8), ch.texts(9), ch.texts(10)
 	profilers, versions, durations := ch.texts(11), ch.texts(12), column[int64](ch, 13)
 	samples, sums, nodes := column[int64](ch, 14), column[int64](ch, 15), column[int32](ch, 16)
-	hashes, files, sources := ch.texts(17), ch.texts(18), column[int32](ch, 19)
+	hashes, files, sources, parts := ch.texts(17), ch.texts(18), column[int32](ch, 19), ch.texts(20)
 	for i, id := range column[int32](ch, 0) {
 		b, ok := benches[bench[i]]
 		key, is := runs[run[i]]
@@ -220,7 +249,7 @@ func (cat *catalog) loadProfiles(ch chunk, benches map[int32]testrun.Benchmark, 
 			Type: profile.ValueType{Name: types[i], Unit: units[i], Scale: int(scales[i]), Period: periods[i],
 				PeriodUnit: periodUnits[i], PeriodName: periodNames[i], Original: originals[i]},
 			Profiler: profilers[i], ProfilerVersion: versions[i], Duration: time.Duration(durations[i]),
-			Samples: samples[i], Sum: sums[i], Nodes: int(nodes[i]), Hash: hashes[i], File: files[i],
+			Samples: samples[i], Sum: sums[i], Nodes: int(nodes[i]), Hash: hashes[i], Parts: nonEmpty(strings.Fields(parts[i])), File: files[i],
 			HasSource: sources[i] != noSource, Seq: int64(id),
 		}}
 		cat.profiles[e.p.ID] = e
@@ -229,25 +258,17 @@ func (cat *catalog) loadProfiles(ch chunk, benches map[int32]testrun.Benchmark, 
 	return nil
 }
 
+// nonEmpty returns nil for a list of nothing.
+func nonEmpty(list []string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
 // detached returns a profile that shares nothing with the catalog.
 func detached(p store.Profile) store.Profile {
 	p.Run.Attributes = maps.Clone(p.Run.Attributes)
 	p.Metrics = slices.Clone(p.Metrics)
 	return p
-}
-
-// addHashes is the hash of a profile that is the sum of several: the same in
-// whatever order they came, and that of none of them.
-func addHashes(a string, b profile.Hash) string {
-	sum, err := hex.DecodeString(a)
-	if err != nil || len(sum) != len(b) {
-		return b.String()
-	}
-	carry := 0
-	for i := len(b) - 1; i >= 0; i-- {
-		carry += int(sum[i]) + int(b[i])
-		sum[i] = byte(carry)
-		carry >>= 8
-	}
-	return hex.EncodeToString(sum)
 }

@@ -278,7 +278,7 @@ func TestNewer(t *testing.T) {
 	if _, err := Open(storage, Options{}); !errors.Is(err, store.ErrNewer) && !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("newer storage: %v", err)
 	}
-	edit(t, path, "UPDATE meta SET value = '1' WHERE key = 'schema'")
+	edit(t, path, fmt.Sprintf("UPDATE meta SET value = '%d' WHERE key = 'schema'", schemaVersion))
 	mustOpen(t, path, Options{})
 }
 
@@ -308,6 +308,14 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("version %d, %v", v, err)
 	}
 	s.in.put(c)
+	s.Close()
+
+	// The real ones: from the first schema to this one.
+	edit(t, path, "ALTER TABLE profile DROP COLUMN parts; UPDATE meta SET value = '1' WHERE key = 'schema'")
+	s = mustOpen(t, path, Options{})
+	if list, err := s.Profiles(t.Context(), store.Query{}); err != nil || len(list) == 0 || list[0].Parts != nil {
+		t.Errorf("profiles after the migration: %+v, %v", list, err)
+	}
 	if err := migrateWith("x", -1, Options{}, nil); !errors.Is(err, store.ErrNotStore) {
 		t.Errorf("unknown version: %v", err)
 	}

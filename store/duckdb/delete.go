@@ -32,27 +32,17 @@ func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) 
 }
 
 func (s *Store) commitDelete(ctx context.Context, c *conn, gone map[store.ProfileID]*entry) error {
-	benches, runs, pairs := map[int32]bool{}, map[int32]bool{}, map[pair]bool{}
 	list := make([]*entry, 0, len(gone))
-	for id, e := range s.cat.profiles {
-		if gone[id] != nil {
-			list = append(list, e)
-			continue
-		}
-		benches[e.bench], runs[e.run], pairs[pair{e.bench, e.run}] = true, true, true
+	ids := make([]int32, 0, len(gone))
+	for _, e := range gone {
+		list, ids = append(list, e), append(ids, e.id())
 	}
 	if err := c.exec("BEGIN TRANSACTION"); err != nil {
 		return err
 	}
-	err := removeRows(ctx, c, &s.cat, list)
-	for _, sql := range []string{
-		"DELETE FROM benchmark WHERE id NOT IN (SELECT bench FROM profile)",
-		"DELETE FROM run WHERE id NOT IN (SELECT run FROM profile)",
-		"DELETE FROM metric WHERE (bench, run) NOT IN (SELECT (bench, run) FROM profile)",
-	} {
-		if err == nil {
-			err = c.query(ctx, sql, nil, nil)
-		}
+	err := removeUnused(ctx, c, ids)
+	if err == nil {
+		err = removeRows(ctx, c, &s.cat, list)
 	}
 	if err == nil {
 		s.removal.Lock()
@@ -63,26 +53,26 @@ func (s *Store) commitDelete(ctx context.Context, c *conn, gone map[store.Profil
 		c.exec("ROLLBACK")
 		return fmt.Errorf("delete: %w", err)
 	}
-	cat := &s.cat
-	cat.change(func() {
-		for id := range gone {
-			delete(cat.profiles, id)
-		}
-		for b, id := range cat.benches {
-			if !benches[id] {
-				delete(cat.benches, b)
-			}
-		}
-		for key, r := range cat.runs {
-			if !runs[r.id] {
-				delete(cat.runs, key)
-			}
-		}
-		for at := range cat.metrics {
-			if !pairs[at] {
-				delete(cat.metrics, at)
-			}
-		}
-	})
+	s.cat.change(func() { s.cat.remove(gone) })
 	return nil
+}
+
+// removeUnused removes the metrics, benchmarks and runs that only the profiles
+// of the given ids refer to; these are still there. Metrics that wait for a
+// profile have none of them.
+func removeUnused(ctx context.Context, c *conn, ids []int32) error {
+	if err := selectIDs(c, ids, false); err != nil {
+		return err
+	}
+	const going, staying = "FROM profile WHERE id IN (SELECT id FROM selected)", "FROM profile WHERE id NOT IN (SELECT id FROM selected)"
+	for _, sql := range []string{
+		"DELETE FROM metric WHERE (bench, run) IN (SELECT (bench, run) " + going + ") AND (bench, run) NOT IN (SELECT (bench, run) " + staying + ")",
+		"DELETE FROM benchmark WHERE id IN (SELECT bench " + going + ") AND id NOT IN (SELECT bench " + staying + " UNION ALL SELECT bench FROM metric)",
+		"DELETE FROM run WHERE id IN (SELECT run " + going + ") AND id NOT IN (SELECT run " + staying + " UNION ALL SELECT run FROM metric)",
+	} {
+		if err := c.query(ctx, sql, nil, nil); err != nil {
+			return err
+		}
+	}
+	return c.exec("DELETE FROM selected")
 }

@@ -151,7 +151,7 @@ func newPending(id store.ProfileID, f *store.File, r *store.Record) *pending {
 	return &pending{records: []*store.Record{r}, entry: entry{source: noSource, p: store.Profile{
 		ID: id, Benchmark: f.Benchmark, Run: testrun.Run{Key: f.Run.Key}, Type: r.Type,
 		Profiler: r.Profiler, ProfilerVersion: r.ProfilerVersion, Duration: r.Duration,
-		Samples: r.Samples, Sum: int64(absoluteSum(r.Self.Self)), Hash: r.Hash.String(), File: f.Name,
+		Samples: r.Samples, Sum: int64(absoluteSum(r.Self.Self)), Hash: r.Hash.String(), Parts: r.Parts, File: f.Name,
 		HasSource: f.Source != nil,
 	}}}
 }
@@ -162,7 +162,7 @@ func (b *batch) resolve(have, next *pending) (*pending, error) {
 	switch {
 	case have == nil:
 		return next, nil
-	case have.p.Hash == next.p.Hash:
+	case have.p.Hash == next.p.Hash, b.opts.Conflict != store.Replace && have.p.Contains(next.records[0].Hash):
 		return have, nil
 	case b.opts.Conflict == store.Replace:
 		next.old = have.old
@@ -189,7 +189,7 @@ func (p *pending) plus(q *pending) (*pending, error) {
 	sum.p.Sum += q.p.Sum
 	sum.p.Samples += q.p.Samples
 	sum.p.Duration += q.p.Duration
-	sum.p.Hash = addHashes(p.p.Hash, q.records[0].Hash)
+	sum.p.AddContent(&q.p)
 	sum.p.File = min(p.p.File, q.p.File)
 	sum.p.HasSource, sum.source = false, noSource
 	return sum, nil

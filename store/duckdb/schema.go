@@ -13,11 +13,15 @@ import (
 
 // schemaVersion is the version of the tables and blobs that this program
 // writes. docs/schema/duckdb.md has a paragraph per version.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // migrations[v-1] turns a store of version v into one of version v+1 by SQL.
 // They run in a copy of the file.
-var migrations = []string{}
+var migrations = []string{
+	// 2: a sum of profiles remembers the parts it was made of. Those of sums
+	// made before are not known.
+	"ALTER TABLE profile ADD COLUMN parts VARCHAR DEFAULT ''",
+}
 
 // The keys of table meta.
 const (
@@ -38,7 +42,7 @@ var tables = []struct{ name, columns string }{
 	{"metric", `bench INTEGER, run INTEGER, name VARCHAR, mean DOUBLE, unit VARCHAR, better VARCHAR, n BIGINT, is_primary BOOLEAN`},
 	{"profile", `id INTEGER, uid VARCHAR, bench INTEGER, run INTEGER, type VARCHAR, unit VARCHAR, scale INTEGER,
 		period BIGINT, period_unit VARCHAR, period_name VARCHAR, original VARCHAR, profiler VARCHAR, version VARCHAR,
-		duration BIGINT, samples BIGINT, sum BIGINT, nodes INTEGER, hash VARCHAR, file VARCHAR, source INTEGER`},
+		duration BIGINT, samples BIGINT, sum BIGINT, nodes INTEGER, hash VARCHAR, file VARCHAR, source INTEGER, parts VARCHAR`},
 	{"call_path", `id INTEGER, parent INTEGER, fn INTEGER, depth INTEGER, rec INTEGER, recd INTEGER`},
 	{"tree", `profile INTEGER, paths BLOB`},
 	{"tree_mode", `profile INTEGER, mode UTINYINT, paths BLOB`},

@@ -3,6 +3,7 @@ package duckdb
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -308,7 +309,7 @@ func (b *batch) writeMetrics(ctx context.Context, c *conn) error {
 func (b *batch) writeProfiles(c *conn) error {
 	var ids, benches, runs, scales, nodes, sources []int32
 	var periods, durations, samples, sums []int64
-	var texts [10][]string
+	var texts [11][]string
 	for _, p := range b.order {
 		if p.dropped {
 			continue
@@ -318,12 +319,12 @@ func (b *batch) writeProfiles(c *conn) error {
 		scales, nodes = append(scales, int32(t.Scale)), append(nodes, int32(d.Nodes))
 		periods, durations = append(periods, t.Period), append(durations, int64(d.Duration/time.Nanosecond))
 		samples, sums = append(samples, d.Samples), append(sums, d.Sum)
-		for i, v := range []string{string(d.ID), t.Name, t.Unit, t.PeriodUnit, t.PeriodName, t.Original, d.Profiler, d.ProfilerVersion, d.Hash, d.File} {
+		for i, v := range []string{string(d.ID), t.Name, t.Unit, t.PeriodUnit, t.PeriodName, t.Original, d.Profiler, d.ProfilerVersion, d.Hash, d.File, strings.Join(d.Parts, " ")} {
 			texts[i] = append(texts[i], v)
 		}
 	}
 	if err := c.append("profile", len(ids), ids, texts[0], benches, runs, texts[1], texts[2], scales, periods, texts[3], texts[4],
-		texts[5], texts[6], texts[7], durations, samples, sums, nodes, texts[8], texts[9], sources); err != nil {
+		texts[5], texts[6], texts[7], durations, samples, sums, nodes, texts[8], texts[9], sources, texts[10]); err != nil {
 		return err
 	}
 	used := map[int32]bool{}

@@ -2,7 +2,6 @@ package mem
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"math"
@@ -113,7 +112,7 @@ func (s *Store) decide(id store.ProfileID, f *store.File, r *store.Record, c sto
 	switch {
 	case have == nil:
 		return step{id, place}, nil
-	case have.profile.Hash == r.Hash.String():
+	case have.profile.Hash == r.Hash.String(), c != store.Replace && have.profile.Contains(r.Hash):
 		return step{id, keep}, nil
 	case c == store.Replace:
 		return step{id, place}, nil
@@ -198,6 +197,7 @@ func (s *Store) newEntry(id store.ProfileID, f *store.File, r *store.Record) *en
 		Duration:        r.Duration,
 		Samples:         r.Samples,
 		Hash:            r.Hash.String(),
+		Parts:           r.Parts,
 		File:            f.Name,
 	}}
 	if r.Self.Len() == 0 {
@@ -219,30 +219,9 @@ func (s *Store) sum(a, b *entry) *entry {
 	e := &entry{profile: a.profile, self: addVectors(a.self, b.self), modes: addModes(a.modes, b.modes)}
 	e.profile.Samples += b.profile.Samples
 	e.profile.Duration += b.profile.Duration
-	e.profile.Hash = addHashes(a.profile.Hash, b.profile.Hash)
+	e.profile.AddContent(&b.profile)
 	e.measure(s.forest)
 	return e
-}
-
-// addHashes returns a hash of the sum of two profiles: the same in whatever
-// order parts are added.
-func addHashes(a, b string) string {
-	var sum profile.Hash
-	x, y := parseHash(a), parseHash(b)
-	carry := 0
-	for i := len(sum) - 1; i >= 0; i-- {
-		carry += int(x[i]) + int(y[i])
-		sum[i] = byte(carry)
-		carry >>= 8
-	}
-	return sum.String()
-}
-
-func parseHash(text string) (h profile.Hash) {
-	if _, err := hex.Decode(h[:], []byte(text)); err != nil {
-		panic(err) // it came from Hash.String
-	}
-	return h
 }
 
 // addVectors adds two vectors over one forest.

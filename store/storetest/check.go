@@ -59,7 +59,7 @@ func (l *lab) checkProfiles() []store.Profile {
 func settled(p store.Profile, m *modelProfile) store.Profile {
 	p.Seq = 0
 	if m != nil && m.added {
-		p.Hash, p.File, p.Duration, p.HasSource = "", "", 0, false
+		p.File, p.Duration, p.HasSource = "", 0, false
 	}
 	return p
 }

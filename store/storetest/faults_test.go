@@ -396,6 +396,16 @@ var faults = map[string]func(store.Store) store.Store{
 		}
 		return c
 	}),
+	"Add: the same part again": func(s store.Store) store.Store {
+		fresh := byte(0)
+		return files(func(f *store.File) *store.File {
+			fresh++
+			for _, r := range f.Records {
+				r.Hash[0] += fresh
+			}
+			return f
+		})(s)
+	},
 	"Conflict: replaces": conflicts(func(c store.Conflict) store.Conflict {
 		if c == store.Refuse {
 			return store.Replace

@@ -3,7 +3,6 @@ package storetest
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -119,20 +118,14 @@ func (h *history) put() string {
 	return fmt.Sprintf("put (%s) %s", [...]string{"refuse", "replace", "add"}[c], strings.Join(names, ", "))
 }
 
-// repeat puts an old file again. What becomes of a part of a sum that is put
-// once more is the engine's choice, so these are left alone.
+// repeat puts an old file again, which may be a part of a sum by now.
 func (h *history) repeat() string {
 	h.t.Helper()
 	if len(h.files) == 0 {
 		return "repeat nothing"
 	}
 	f := h.files[h.r.IntN(len(h.files))]
-	for _, r := range f.Records {
-		if p := h.model().profiles[store.IDOf(f.Benchmark, f.Run.Key, r.Type.Name)]; p != nil && p.added {
-			return "repeat nothing of a sum"
-		}
-	}
-	c := []store.Conflict{store.Refuse, store.Replace}[h.r.IntN(2)]
+	c := []store.Conflict{store.Refuse, store.Replace, store.Add}[h.r.IntN(3)]
 	h.each(func(l *lab) { l.putAs(c, f) })
 	return fmt.Sprintf("repeat (%d) %s", c, f.Name)
 }
@@ -158,19 +151,9 @@ func (h *history) someMetrics() []testrun.Metric {
 	return list
 }
 
-// delete removes a few profiles. What becomes of metrics that wait for their
-// profiles is the engine's choice, so the profiles are put first.
+// delete removes a few profiles.
 func (h *history) delete() string {
 	h.t.Helper()
-	what := "delete "
-	for h.model().waiting() {
-		at := h.model().waitingPair()
-		f := h.file(at)
-		f.Run = testrun.Run{Key: at.run}
-		h.each(func(l *lab) { l.putAs(store.Replace, f) })
-		h.files = append(h.files, f)
-		what = "put " + f.Name + ", " + what
-	}
 	all := h.labs[0].profiles(store.Query{})
 	list := []store.ProfileID{"0123456789abcdef"}
 	for range h.r.IntN(4) {
@@ -182,26 +165,7 @@ func (h *history) delete() string {
 		list = ids(all)
 	}
 	h.each(func(l *lab) { l.delete(list...) })
-	return fmt.Sprint(what, list)
-}
-
-// waitingPair returns one without profiles whose run or metrics are there.
-func (m *model) waitingPair() pair {
-	pairs, runs := m.used()
-	var found []pair
-	for p := range m.metrics {
-		if !pairs[p] {
-			found = append(found, p)
-		}
-	}
-	for key := range m.runs {
-		if !runs[key] && len(found) == 0 {
-			found = append(found, pair{testrun.Benchmark{Group: "g1", Name: "b1"}, key})
-		}
-	}
-	return slices.MinFunc(found, func(a, b pair) int {
-		return strings.Compare(a.benchmark.String()+sep+a.run, b.benchmark.String()+sep+b.run)
-	})
+	return fmt.Sprint("delete ", list)
 }
 
 // pair chooses a benchmark and a run.

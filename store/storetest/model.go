@@ -105,7 +105,9 @@ func merged(have, next *modelProfile, c store.Conflict) (*modelProfile, error) {
 	switch {
 	case have == nil:
 		return next, nil
-	case !have.added && have.description.Hash == next.description.Hash:
+	case have.description.Hash == next.description.Hash:
+		return have, nil
+	case c != store.Replace && slices.Contains(have.description.Parts, next.description.Hash):
 		return have, nil
 	case c == store.Replace:
 		return next, nil
@@ -133,6 +135,7 @@ func sum(a, b *modelProfile) (*modelProfile, error) {
 		return nil, errAny
 	}
 	total.description.Samples += b.description.Samples
+	total.description.AddContent(&b.description)
 	total.measure()
 	return total, nil
 }
@@ -269,12 +272,14 @@ func usedFunctions(r *store.Record) map[int32]bool {
 	return used
 }
 
-// delete returns how many profiles were there.
+// delete returns how many profiles were there. What waits for a profile stays.
 func (m *model) delete(ids []store.ProfileID) int {
+	gone := map[pair]bool{}
 	n := 0
 	for _, id := range ids {
-		if m.profiles[id] != nil {
+		if p := m.profiles[id]; p != nil {
 			delete(m.profiles, id)
+			gone[pair{p.description.Benchmark, p.description.Run.Key}] = true
 			n++
 		}
 	}
@@ -283,8 +288,19 @@ func (m *model) delete(ids []store.ProfileID) int {
 	}
 	m.leftovers, m.forgot = true, true
 	pairs, runs := m.used()
-	maps.DeleteFunc(m.metrics, func(p pair, _ map[string]testrun.Metric) bool { return !pairs[p] })
-	maps.DeleteFunc(m.runs, func(key string, _ testrun.Run) bool { return !runs[key] })
+	for p := range gone {
+		if !pairs[p] {
+			delete(m.metrics, p)
+		}
+	}
+	for p := range m.metrics {
+		runs[p.run] = true
+	}
+	for p := range gone {
+		if !runs[p.run] {
+			delete(m.runs, p.run)
+		}
+	}
 	return n
 }
 

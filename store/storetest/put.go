@@ -179,21 +179,24 @@ func testAdd(l *lab) {
 	im.Add(second, profile.Alloc, "×4096\nA") // new beside the one that is added to
 	l.putAs(store.Add, second)
 	l.check()
-	hash := l.hashes()
+	before := l.profiles(store.Query{})
 	l.reopen()
-	l.check()
 	l.compact()
 	l.check()
-	l.same("hashes of sums", l.hashes(), hash)
-}
 
-func (l *lab) hashes() map[store.ProfileID]string {
-	l.t.Helper()
-	hashes := map[store.ProfileID]string{}
-	for _, p := range l.profiles(store.Query{}) {
-		hashes[p.ID] = p.Hash
+	// The parts of a sum are known, the first one and those added, also to
+	// importers that did not add them.
+	for _, again := range []*store.File{second, shard("×3  ×1\nA  A\nB", "×2\nA\nB"), shard("×4  ×10\nA  C\nB", "×1  ×5\nA  C\nB")} {
+		l.putAs(store.Add, again)
+		l.putAs(store.Refuse, again)
 	}
-	return hashes
+	l.check()
+	l.same("sums after the same parts again", l.profiles(store.Query{}), before)
+	part := shard("×3  ×1\nA  A\nB", "×2\nA\nB")
+	l.putAs(store.Replace, part)
+	l.check()
+	l.putAs(store.Add, second, part, second) // in one Put
+	l.check()
 }
 
 // testAddRefused adds what does not add.

@@ -19,8 +19,7 @@
 //	R2   What a File says of its run and its metrics are taken in even when all
 //	     its profiles are there already (else S5 would not hold).
 //	R3   A File without records may come before the profiles of its benchmark
-//	     and run; the metrics wait for them. Whether a Delete of other profiles
-//	     takes such waiting metrics along is not tested.
+//	     and run; the metrics wait for them, whatever else is deleted.
 //	R4   Metrics are listed primary first, then by name.
 //	R5   Of two different attributes of a function the one stays that
 //	     calltree.Merge keeps, in every order of Puts.
@@ -30,8 +29,10 @@
 //	     the counts of functions and paths in Info may include what deleted,
 //	     replaced and refused profiles had, until Compact.
 //	R7   The rows of Functions are those of calltree.Tree.FunctionRows.
-//	R8   After Add, values, Sum, Nodes, Samples and modes are those of the sum;
-//	     Hash, File, Duration and the source are the engine's choice. Values of
+//	R8   After Add, values, Sum, Nodes, Samples and modes are those of the sum,
+//	     Hash and Parts those of Profile.AddContent; File, Duration and the
+//	     source are the engine's choice. What is a part of a sum already
+//	     changes nothing, but with Replace it takes the sum's place. Values of
 //	     types with different keys do not add, nor do sums that leave the int64
 //	     range: the File fails and nothing changes.
 //	R9   Replace may give a profile a new Seq or keep the old one.
