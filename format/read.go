@@ -38,7 +38,7 @@ func NewReader(l profile.Limits) *Reader {
 func (r *Reader) Symbols() *profile.Symbols { return r.symbols }
 
 // Reset begins new Symbols, for when the old ones became too large. Profiles
-// read before keep theirs.
+// read before keep theirs. It may be called between two profiles of one Read.
 func (r *Reader) Reset() {
 	r.symbols = profile.NewSymbols()
 	r.decoders = map[string]Decoder{}

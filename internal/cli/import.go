@@ -127,6 +127,7 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 			return err
 		}
 	}
+	defer spendMemory(importMemory)()
 	st, err := e.open(ctx, engines.Write)
 	if err != nil {
 		return err

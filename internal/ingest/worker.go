@@ -15,10 +15,14 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// maxWarmStacks bounds the raw stacks that a worker keeps warm. Names that
-// change in every run make new ones in every file; the forest behind them, of
-// normalised names, stays.
-const maxWarmStacks = 1 << 20
+// maxWarmStacks and maxWarmFunctions bound what a worker keeps warm of raw
+// names: about 50 bytes a stack and 800 a function. Names that change in every
+// run make new ones in every file; the forest behind them, of normalised names,
+// stays.
+const (
+	maxWarmStacks    = 1 << 20
+	maxWarmFunctions = 1 << 16
+)
 
 // worker reads sources. Everything in it stays warm from one to the next.
 type worker struct {
@@ -67,7 +71,12 @@ func (w *worker) read(j job, send func(*batch) bool) {
 	}
 	b.last, b.bytes = true, j.source.Size
 	send(b)
-	if w.reader.Symbols().Stacks.Len() > maxWarmStacks {
+}
+
+// cool forgets the raw names when there are too many of them. No profile over
+// them is in use any more.
+func (w *worker) cool() {
+	if s := w.reader.Symbols(); s.Stacks.Len() > maxWarmStacks || len(s.Functions) > maxWarmFunctions {
 		w.reader.Reset()
 		clear(w.projections)
 	}
@@ -90,6 +99,7 @@ func (w *worker) decode(j job, src io.Reader, b *batch, send func(*batch) bool) 
 			b = &batch{index: j.index, more: true}
 		}
 		b.items = append(b.items, w.item(j.source, d, err))
+		w.cool()
 	}
 	if original != nil {
 		original.attach(b)

@@ -75,10 +75,10 @@ func (s *Store) rewrite(ctx context.Context, c *conn, next string) error {
 	if err := r.number(); err != nil {
 		return err
 	}
-	if err := c.exec("ATTACH " + quoted(next) + " AS fresh"); err != nil {
+	if err := c.exec("ATTACH " + quoted(next) + " AS " + freshSQL); err != nil {
 		return err
 	}
-	if err := createTables(c, "fresh."); err != nil {
+	if err := createTables(c, freshSQL+"."); err != nil {
 		return err
 	}
 	for _, step := range []func() error{r.copyTables, r.writeFunctions, r.writePaths, r.copyByFunction, r.writeTrees} {
@@ -87,13 +87,20 @@ func (s *Store) rewrite(ctx context.Context, c *conn, next string) error {
 		}
 	}
 	c.dropAppenders() // they hold on to the attached database
-	if err := c.exec("CHECKPOINT fresh"); err != nil {
+	if err := c.exec("CHECKPOINT " + freshSQL); err != nil {
 		return err
 	}
-	return c.exec("DETACH fresh")
+	return c.exec("DETACH " + freshSQL)
 }
 
-// rewriter copies a store into the attached database fresh.
+// fresh is the name under which the new file is attached. DuckDB calls the store
+// itself by its file's name up to the first dot, so the two are never the same.
+const (
+	fresh    = "fresh.copy"
+	freshSQL = `"` + fresh + `"`
+)
+
+// rewriter copies a store into the attached database.
 type rewriter struct {
 	ctx      context.Context
 	c        *conn
@@ -165,12 +172,12 @@ func renumber(used []bool) (newID, old []int32) {
 }
 
 func (r *rewriter) copyTables() error {
-	return r.c.exec(`DELETE FROM fresh.meta; INSERT INTO fresh.meta SELECT * FROM meta;
+	return r.c.exec(strings.ReplaceAll(`DELETE FROM fresh.meta; INSERT INTO fresh.meta SELECT * FROM meta;
 		INSERT INTO fresh.benchmark SELECT * FROM benchmark ORDER BY id;
 		INSERT INTO fresh.run SELECT * FROM run ORDER BY id;
 		INSERT INTO fresh.metric SELECT * FROM metric ORDER BY bench, run, name;
 		INSERT INTO fresh.profile SELECT * FROM profile ORDER BY id;
-		INSERT INTO fresh.source SELECT * FROM source ORDER BY id;`)
+		INSERT INTO fresh.source SELECT * FROM source ORDER BY id;`, "fresh", freshSQL))
 }
 
 func (r *rewriter) writeFunctions() error {
@@ -178,7 +185,7 @@ func (r *rewriter) writeFunctions() error {
 	for i := range ids {
 		ids[i] = int32(i)
 	}
-	return appendFunctions(r.c, "fresh", r.oldFuncs, func(id int32) *profile.Function { return &r.v.functions[id] }, ids)
+	return appendFunctions(r.c, fresh, r.oldFuncs, func(id int32) *profile.Function { return &r.v.functions[id] }, ids)
 }
 
 func (r *rewriter) writePaths() error {
@@ -204,7 +211,7 @@ func (r *rewriter) writePaths() error {
 			recd[i] = depth[i] - depth[rec[i]]
 		}
 	}
-	return r.c.appendTo("fresh", "call_path", n, id, parent, fn, depth, rec, recd)
+	return r.c.appendTo(fresh, "call_path", n, id, parent, fn, depth, rec, recd)
 }
 
 // copyByFunction copies what refers to functions, with their new ids.
@@ -220,8 +227,8 @@ func (r *rewriter) copyByFunction() error {
 		return err
 	}
 	for _, sql := range []string{
-		`INSERT INTO fresh.fn_sample SELECT bench, profile, new AS fn, self, total FROM fn_sample JOIN renumbered ON old = fn ORDER BY bench, new, profile`,
-		`INSERT INTO fresh.raw_name SELECT grp, new, name FROM raw_name JOIN renumbered ON old = fn ORDER BY grp, new`,
+		`INSERT INTO ` + freshSQL + `.fn_sample SELECT bench, profile, new AS fn, self, total FROM fn_sample JOIN renumbered ON old = fn ORDER BY bench, new, profile`,
+		`INSERT INTO ` + freshSQL + `.raw_name SELECT grp, new, name FROM raw_name JOIN renumbered ON old = fn ORDER BY grp, new`,
 	} {
 		if err := r.c.query(r.ctx, sql, nil, nil); err != nil {
 			return err
@@ -253,7 +260,7 @@ func (r *rewriter) writeTrees() error {
 		if err := fill(ch); err != nil {
 			return err
 		}
-		return r.c.appendTo("fresh", "tree", len(ids), ids, list)
+		return r.c.appendTo(fresh, "tree", len(ids), ids, list)
 	})
 	if err != nil {
 		return err
@@ -262,6 +269,6 @@ func (r *rewriter) writeTrees() error {
 		if err := fill(ch); err != nil {
 			return err
 		}
-		return r.c.appendTo("fresh", "tree_mode", len(ids), ids, slices.Clone(column[uint8](ch, 2)), list)
+		return r.c.appendTo(fresh, "tree_mode", len(ids), ids, slices.Clone(column[uint8](ch, 2)), list)
 	})
 }

@@ -282,6 +282,29 @@ func TestNewer(t *testing.T) {
 	mustOpen(t, path, Options{})
 }
 
+// TestFileNames opens, fills, asks and compacts stores whose names mean
+// something to DuckDB.
+func TestFileNames(t *testing.T) {
+	for _, name := range []string{"fresh", "fresh.copy", "temp.duckdb", "system.db", "main", "memory.duckdb", "selected", "a b'\"c;.x.duckdb", "ä", "fn.duckdb", "1"} {
+		t.Run(name, func(t *testing.T) {
+			s := mustOpen(t, filepath.Join(t.TempDir(), name), Options{})
+			f := storetest.File("g", "b", "r", profile.CPUSamples, "A\nB")
+			if out, err := s.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: storetest.Rules}); err != nil || out[0].Err != nil {
+				t.Fatal(err, out)
+			}
+			if err := s.Compact(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if sums, err := s.SumFunctions(t.Context(), store.Query{}); err != nil || len(sums.Rows) != 2 {
+				t.Error(sums, err)
+			}
+			if n, err := s.Delete(t.Context(), []store.ProfileID{store.IDOf(f.Benchmark, "r", profile.CPUSamples)}); n != 1 || err != nil {
+				t.Error(n, err)
+			}
+		})
+	}
+}
+
 // TestMigrate opens a file of a made-up older version.
 func TestMigrate(t *testing.T) {
 	if len(migrations) != schemaVersion-1 {

@@ -76,9 +76,10 @@ type Store struct {
 	// SQL begins under it, because its decoder must know every path it meets.
 	publish sync.RWMutex
 
-	cat  catalog
-	dict dictionary
-	self cgo.Handle // of the Store, for the decoders
+	cat      catalog
+	dict     dictionary
+	resident resident
+	self     cgo.Handle // of the Store, for the decoders
 
 	sessions sessions // of SQL
 }
@@ -193,6 +194,7 @@ func (s *Store) load() error {
 		return err
 	}
 	s.dict.reset()
+	s.resident.reset(defaultResident)
 	return s.cat.load(c)
 }
 

@@ -31,13 +31,26 @@ type selection struct {
 	benches  []int32         // their benchmarks; nil: too many to list
 	inRange  int             // stored profiles in the range
 	inBench  int             // those of them that are of the benchmarks
+
+	// place is where the profiles stand in the selection that this is a part
+	// of; nil when it is all of it.
+	place []int32
 }
 
 // selectProfiles answers the query from the catalog.
 func (s *Store) selectProfiles(q store.Query) *selection {
+	sel := s.selectionOf(q.Filter(s.cat.all()))
+	for i := range sel.profiles {
+		sel.profiles[i] = detached(sel.profiles[i])
+	}
+	return sel
+}
+
+// selectionOf returns the selection of some profiles of the catalog.
+func (s *Store) selectionOf(profiles []store.Profile) *selection {
 	const maxBenches = 8
 	all := s.cat.all()
-	sel := &selection{profiles: q.Filter(all)}
+	sel := &selection{profiles: profiles}
 	if len(sel.profiles) == 0 {
 		return sel
 	}
@@ -49,7 +62,6 @@ func (s *Store) selectProfiles(q store.Query) *selection {
 		if len(benches) <= maxBenches {
 			benches[p.Benchmark] = true
 		}
-		*p = detached(*p)
 	}
 	few := len(benches) <= maxBenches
 	for i := range all {
@@ -99,8 +111,22 @@ func (sel *selection) ids() []int32 {
 	return ids
 }
 
-// positions returns for each id of the range, less lo, its place in profiles, or
-// -1.
+// part returns the selection of those profiles that stand at the given places.
+func (s *Store) part(sel *selection, places []int32) *selection {
+	if len(places) == len(sel.profiles) {
+		return sel
+	}
+	profiles := make([]store.Profile, len(places))
+	for i, at := range places {
+		profiles[i] = sel.profiles[at]
+	}
+	part := s.selectionOf(profiles)
+	part.place = places
+	return part
+}
+
+// positions returns for each id of the range, less lo, its place in the whole
+// selection, or -1.
 func (sel *selection) positions() []int32 {
 	if len(sel.profiles) == 0 {
 		return nil
@@ -110,7 +136,11 @@ func (sel *selection) positions() []int32 {
 		pos[i] = -1
 	}
 	for i := range sel.profiles {
-		pos[int32(sel.profiles[i].Seq)-sel.lo] = int32(i)
+		at := int32(i)
+		if sel.place != nil {
+			at = sel.place[i]
+		}
+		pos[int32(sel.profiles[i].Seq)-sel.lo] = at
 	}
 	return pos
 }
@@ -187,6 +217,10 @@ type columns struct {
 	self, total []int64
 }
 
+func (r columns) clone() columns {
+	return columns{slices.Clone(r.profile), slices.Clone(r.fn), slices.Clone(r.self), slices.Clone(r.total)}
+}
+
 // Functions implements store.Reader. The rows are read during the call, 24
 // bytes each, so that the stream needs nothing of the store.
 func (s *Store) Functions(ctx context.Context, q store.Query, wanted []string) (*store.FunctionSet, error) {
@@ -196,8 +230,8 @@ func (s *Store) Functions(ctx context.Context, q store.Query, wanted []string) (
 		if n, err = s.dict.functionNames(c); err != nil {
 			return err
 		}
-		return sel.eachSample(ctx, c, n, wanted, func(w int, r columns) {
-			chunks[w] = append(chunks[w], columns{slices.Clone(r.profile), slices.Clone(r.fn), slices.Clone(r.self), slices.Clone(r.total)})
+		return s.eachSample(ctx, c, sel, n, wanted, func(w int, r columns) {
+			chunks[w] = append(chunks[w], r.clone())
 		})
 	})
 	if err != nil {
@@ -244,8 +278,90 @@ func (n *names) place(used []bool, list *[]profile.Function) []int32 {
 }
 
 // eachSample calls f on several processors with the selected rows: those of all
-// functions, or of the wanted ones. F owns what it gets during the call.
-func (sel *selection) eachSample(ctx context.Context, c *conn, n *names, wanted []string, f func(worker int, rows columns)) error {
+// functions, or of the wanted ones. They are f's during the call, to be read.
+func (s *Store) eachSample(ctx context.Context, c *conn, sel *selection, n *names, wanted []string, f func(worker int, rows columns)) error {
+	if wanted != nil {
+		return sel.scan(ctx, c, n, wanted, f)
+	}
+	var missing []int32
+	have := make([]functionRows, len(sel.profiles))
+	nodes := 0
+	for i := range sel.profiles {
+		var ok bool
+		if have[i], ok = s.resident.functions(int32(sel.profiles[i].Seq)); !ok {
+			missing = append(missing, int32(i))
+			nodes += sel.profiles[i].Nodes
+		}
+	}
+	if len(missing) < len(sel.profiles) {
+		places := make([][]int32, runtime.GOMAXPROCS(0))
+		if err := spread(len(have), perWorker, func(w, i int) error {
+			if n := len(have[i].fn); n > 0 {
+				places[w] = grown(places[w], n)
+				for k := range places[w] {
+					places[w][k] = int32(i)
+				}
+				f(w, columns{places[w], have[i].fn, have[i].self, have[i].total})
+			}
+			return ctx.Err()
+		}); err != nil || len(missing) == 0 {
+			return err
+		}
+	}
+	epoch, pays := s.resident.ask(bytesPerNode * nodes)
+	if !pays {
+		return s.part(sel, missing).scan(ctx, c, n, nil, f)
+	}
+	read := make([][]columns, runtime.GOMAXPROCS(0))
+	err := s.part(sel, missing).scan(ctx, c, n, nil, func(w int, rows columns) {
+		f(w, rows)
+		read[w] = append(read[w], rows.clone())
+	})
+	if err != nil {
+		return err
+	}
+	for i, rows := range byProfile(slices.Concat(read...), len(sel.profiles), missing) {
+		s.resident.addFunctions(epoch, int32(sel.profiles[missing[i]].Seq), rows)
+	}
+	return nil
+}
+
+// bytesPerNode is what the rows or the vector of a profile take in memory per
+// call node, about: there are fewer functions, and fewer nodes with a self value.
+const bytesPerNode = 6
+
+// byProfile sorts rows by profile. It returns those of each of the given places.
+func byProfile(list []columns, places int, of []int32) []functionRows {
+	begin := make([]int, places+1)
+	for _, rows := range list {
+		for _, p := range rows.profile {
+			begin[p+1]++
+		}
+	}
+	for p := range places {
+		begin[p+1] += begin[p]
+	}
+	n := begin[places]
+	all := functionRows{make([]int32, n), make([]int64, n), make([]int64, n)}
+	next := slices.Clone(begin)
+	for _, rows := range list {
+		for i, p := range rows.profile {
+			k := next[p]
+			all.fn[k], all.self[k], all.total[k] = rows.fn[i], rows.self[i], rows.total[i]
+			next[p]++
+		}
+	}
+	parts := make([]functionRows, len(of))
+	for i, p := range of {
+		from, to := begin[p], begin[p+1]
+		parts[i] = functionRows{all.fn[from:to:to], all.self[from:to:to], all.total[from:to:to]}
+	}
+	return parts
+}
+
+// scan calls f on several processors with the selected rows of the file: those
+// of all functions, or of the wanted ones.
+func (sel *selection) scan(ctx context.Context, c *conn, n *names, wanted []string, f func(worker int, rows columns)) error {
 	where, join := sel.condition(true, true)
 	var fns []int32
 	if wanted != nil {

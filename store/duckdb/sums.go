@@ -23,7 +23,7 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 			return err
 		}
 		inverse := inverseSums(sel.profiles)
-		return sel.eachSample(ctx, c, n, nil, func(w int, rows columns) {
+		return s.eachSample(ctx, c, sel, n, nil, func(w int, rows columns) {
 			if parts[w] == nil {
 				parts[w] = make([]store.FunctionSum, len(n.functions))
 			}
@@ -92,7 +92,7 @@ func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Meas
 			return err
 		}
 		series := newSeries(sel.profiles, m, &out.Benchmarks)
-		return sel.eachSample(ctx, c, n, nil, func(w int, rows columns) {
+		return s.eachSample(ctx, c, sel, n, nil, func(w int, rows columns) {
 			p := &parts[w]
 			if p.index == nil {
 				p.index = make([][]int32, len(out.Benchmarks))

@@ -13,10 +13,16 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// blobs are the encoded vectors of the selected profiles, by their place.
-type blobs struct {
-	self  [][]byte
+// vectors are those of the selected profiles, by their place: resident, or
+// encoded and to be decoded when they are asked for.
+type vectors struct {
+	ids   []int32
+	limit int // size of the forest
+	blob  [][]byte
+	ready []calltree.Vector // where blob is nil; nobody writes to them
 	modes [][]modeBlob
+	keep  *resident // what is decoded stays there, if it is still of that epoch; nil: it does not
+	epoch int
 }
 
 type modeBlob struct {
@@ -24,45 +30,87 @@ type modeBlob struct {
 	blob []byte
 }
 
-// readBlobs copies the encoded trees of a selection out of DuckDB.
-func readBlobs(ctx context.Context, c *conn, sel *selection, modes bool) (*blobs, error) {
-	b := &blobs{self: make([][]byte, len(sel.profiles)), modes: make([][]modeBlob, len(sel.profiles))}
-	pos := sel.positions()
-	where, join := sel.condition(false, false)
-	read := func() error {
-		if err := c.query(ctx, "SELECT profile, paths FROM tree WHERE "+where, nil, func(ch chunk) error {
-			list := copyBlobs(column[text](ch, 1))
-			for i, id := range column[int32](ch, 0) {
-				b.self[pos[id-sel.lo]] = list[i]
-			}
-			return nil
-		}); err != nil || !modes {
-			return err
+// readVectors takes the trees of a selection out of DuckDB, if they are not
+// resident.
+func (s *Store) readVectors(ctx context.Context, c *conn, sel *selection, modes bool) (*vectors, error) {
+	n := len(sel.profiles)
+	vs := &vectors{ids: sel.ids(), blob: make([][]byte, n), ready: make([]calltree.Vector, n), modes: make([][]modeBlob, n)}
+	var missing []int32
+	nodes := 0
+	for i, id := range vs.ids {
+		var ok bool
+		if vs.ready[i], ok = s.resident.vector(id); !ok {
+			missing = append(missing, int32(i))
+			nodes += sel.profiles[i].Nodes
 		}
-		return c.query(ctx, "SELECT profile, mode, paths FROM tree_mode WHERE "+where+" ORDER BY profile, mode", nil, func(ch chunk) error {
-			mode, list := column[uint8](ch, 1), copyBlobs(column[text](ch, 2))
-			for i, id := range column[int32](ch, 0) {
-				k := pos[id-sel.lo]
-				b.modes[k] = append(b.modes[k], modeBlob{profile.FrameType(mode[i]), list[i]})
-			}
-			return nil
-		})
 	}
-	var err error
-	if join {
-		err = c.joined(func() error { return selectIDs(c, sel.ids(), false) }, read)
-	} else {
-		err = read()
+	if len(missing) > 0 {
+		if epoch, pays := s.resident.ask(bytesPerNode * nodes); pays {
+			vs.keep, vs.epoch = &s.resident, epoch
+		}
+		if err := s.part(sel, missing).readRows(ctx, c, "SELECT profile, paths FROM tree", "", vs.setBlobs); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	for i, blob := range b.self {
-		if blob == nil {
+	for _, i := range missing {
+		if vs.blob[i] == nil {
 			return nil, corruptf("the call tree of profile %s is missing", sel.profiles[i].ID)
 		}
 	}
-	return b, nil
+	if !modes {
+		return vs, nil
+	}
+	return vs, sel.readRows(ctx, c, "SELECT profile, paths, mode FROM tree_mode", " ORDER BY profile, mode", vs.setModes)
+}
+
+// readRows hands the selected profiles' rows to f: chunks whose first columns are
+// the profile, of which at gives the place, and a blob.
+func (sel *selection) readRows(ctx context.Context, c *conn, sql, order string, f func(ch chunk, at func(id int32) int32)) error {
+	pos := sel.positions()
+	where, join := sel.condition(false, false)
+	read := func() error {
+		return c.query(ctx, sql+" WHERE "+where+order, nil, func(ch chunk) error {
+			f(ch, func(id int32) int32 { return pos[id-sel.lo] })
+			return nil
+		})
+	}
+	if !join {
+		return read()
+	}
+	return c.joined(func() error { return selectIDs(c, sel.ids(), false) }, read)
+}
+
+func (vs *vectors) setBlobs(ch chunk, at func(id int32) int32) {
+	list := copyBlobs(column[text](ch, 1))
+	for i, id := range column[int32](ch, 0) {
+		vs.blob[at(id)] = list[i]
+	}
+}
+
+func (vs *vectors) setModes(ch chunk, at func(id int32) int32) {
+	list, mode := copyBlobs(column[text](ch, 1)), column[uint8](ch, 2)
+	for i, id := range column[int32](ch, 0) {
+		vs.modes[at(id)] = append(vs.modes[at(id)], modeBlob{profile.FrameType(mode[i]), list[i]})
+	}
+}
+
+// at returns the vector of the profile at a place, to be read until buf is used
+// again. Different places may be asked for at the same time.
+func (vs *vectors) at(i int, buf *calltree.Vector) (calltree.Vector, error) {
+	if vs.blob[i] == nil {
+		return vs.ready[i], nil
+	}
+	var err error
+	if *buf, err = decodeVector(vs.blob[i], vs.limit, *buf); err != nil {
+		return calltree.Vector{}, fmt.Errorf("call tree %d: %w", i, err)
+	}
+	if vs.keep == nil {
+		return *buf, nil
+	}
+	v := calltree.Vector{Nodes: slices.Clone(buf.Nodes), Self: slices.Clone(buf.Self)}
+	vs.ready[i], vs.blob[i] = v, nil
+	vs.keep.addVector(vs.epoch, vs.ids[i], v)
+	return v, nil
 }
 
 // copyBlobs copies a column of blobs into one piece of memory.
@@ -114,13 +162,15 @@ const perWorker = 16
 // Trees implements store.Reader. The encoded vectors are fetched during the
 // call and decoded when they are asked for.
 func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions) (*store.TreeSet, error) {
-	var b *blobs
+	var b *vectors
 	var v *view
 	sel, err := s.ask(ctx, q, func(c *conn, sel *selection) (err error) {
-		if b, err = readBlobs(ctx, c, sel, opts.Modes); err != nil {
+		if b, err = s.readVectors(ctx, c, sel, opts.Modes); err != nil {
 			return err
 		}
-		v, err = s.dict.reader(c)
+		if v, err = s.dict.reader(c); err == nil {
+			b.limit = len(v.rec)
+		}
 		return err
 	})
 	if err != nil {
@@ -129,7 +179,7 @@ func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions
 	if v == nil {
 		return &store.TreeSet{Profiles: sel.profiles, Table: &calltree.Table{}, Vectors: func(func(store.TreeVector, error) bool) {}}, nil
 	}
-	if len(b.self) == 1 && !opts.Modes {
+	if len(b.ids) == 1 && !opts.Modes {
 		return oneTree(ctx, v, b, sel)
 	}
 	paths, err := v.union(b)
@@ -141,8 +191,9 @@ func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions
 }
 
 // oneTree decodes the vector once, for the table and for the stream.
-func oneTree(ctx context.Context, v *view, b *blobs, sel *selection) (*store.TreeSet, error) {
-	self, err := decodeVector(b.self[0], len(v.rec), calltree.Vector{})
+func oneTree(ctx context.Context, v *view, b *vectors, sel *selection) (*store.TreeSet, error) {
+	var buf calltree.Vector
+	self, err := b.at(0, &buf)
 	if err != nil {
 		return nil, err
 	}
@@ -159,29 +210,28 @@ func oneTree(ctx context.Context, v *view, b *blobs, sel *selection) (*store.Tre
 }
 
 // union returns the distinct paths of all vectors, ascending.
-func (v *view) union(b *blobs) ([]int32, error) {
+func (v *view) union(b *vectors) ([]int32, error) {
 	parts := make([]struct {
 		seen []bool
 		buf  calltree.Vector
 	}, runtime.GOMAXPROCS(0))
-	err := spread(len(b.self), perWorker, func(w, i int) (err error) {
+	err := spread(len(b.ids), perWorker, func(w, i int) error {
 		p := &parts[w]
 		if p.seen == nil {
 			p.seen = make([]bool, len(v.rec))
 		}
-		mark := func(blob []byte) {
-			if err != nil {
-				return
-			}
-			if p.buf, err = decodeVector(blob, len(v.rec), p.buf); err == nil {
-				for _, n := range p.buf.Nodes {
-					p.seen[n] = true
-				}
+		mark := func(vector calltree.Vector) {
+			for _, n := range vector.Nodes {
+				p.seen[n] = true
 			}
 		}
-		mark(b.self[i])
+		self, err := b.at(i, &p.buf)
+		mark(self)
 		for _, m := range b.modes[i] {
-			mark(m.blob)
+			if err == nil {
+				p.buf, err = decodeVector(m.blob, b.limit, p.buf)
+				mark(p.buf)
+			}
 		}
 		return err
 	})
@@ -200,16 +250,20 @@ func (v *view) union(b *blobs) ([]int32, error) {
 	return paths, nil
 }
 
-func streamVectors(ctx context.Context, v *view, b *blobs, cut *calltree.Cut) iter.Seq2[store.TreeVector, error] {
+func streamVectors(ctx context.Context, v *view, b *vectors, cut *calltree.Cut) iter.Seq2[store.TreeVector, error] {
 	return func(yield func(store.TreeVector, error) bool) {
 		var buf calltree.Vector
-		for i := range b.self {
+		var values []int64 // the consumer's: it may change them
+		for i := range b.ids {
 			out, err := store.TreeVector{Profile: i}, ctx.Err()
+			var self calltree.Vector
 			if err == nil {
-				buf, err = decodeVector(b.self[i], len(v.rec), buf)
+				self, err = b.at(i, &buf)
 			}
 			if err == nil {
-				out.Vector = cut.Vector(buf)
+				out.Vector = cut.Vector(self)
+				values = append(values[:0], self.Self...)
+				out.Vector.Self = values
 				out.Modes, err = decodeModes(v, b.modes[i], cut)
 			}
 			if err != nil {
@@ -238,7 +292,7 @@ func decodeModes(v *view, list []modeBlob, cut *calltree.Cut) ([]store.ModeVecto
 // MergeTrees implements store.TreeMerger: the vectors are decoded and added on
 // all processors over the whole forest, of which the result is cut out.
 func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, []store.Profile, error) {
-	var b *blobs
+	var b *vectors
 	var v *view
 	sel, err := s.ask(ctx, q, func(c *conn, sel *selection) (err error) {
 		if err := store.OneType(sel.profiles, q); err != nil {
@@ -247,10 +301,12 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 		if err := store.CheckSum(sel.profiles); err != nil {
 			return err
 		}
-		if b, err = readBlobs(ctx, c, sel, false); err != nil {
+		if b, err = s.readVectors(ctx, c, sel, false); err != nil {
 			return err
 		}
-		v, err = s.dict.reader(c)
+		if v, err = s.dict.reader(c); err == nil {
+			b.limit = len(v.rec)
+		}
 		return err
 	})
 	if err != nil {
@@ -259,8 +315,9 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 	if err := store.OneType(sel.profiles, q); err != nil {
 		return nil, nil, err
 	}
-	if len(b.self) == 1 { // nothing to add: no array over the forest
-		vector, err := decodeVector(b.self[0], len(v.rec), calltree.Vector{})
+	if len(b.ids) == 1 { // nothing to add: no array over the forest
+		var buf calltree.Vector
+		vector, err := b.at(0, &buf)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -281,14 +338,14 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 
 // sum adds up all vectors. Paths lists, ascending, the paths that any of them
 // has, be their sum zero.
-func (v *view) sum(ctx context.Context, b *blobs) (self []int64, paths []int32, err error) {
+func (v *view) sum(ctx context.Context, b *vectors) (self []int64, paths []int32, err error) {
 	type part struct {
 		self []int64
 		zero []int32 // paths whose sum was zero in between
 		buf  calltree.Vector
 	}
 	parts := make([]part, runtime.GOMAXPROCS(0))
-	err = spread(len(b.self), perWorker, func(w, i int) (err error) {
+	err = spread(len(b.ids), perWorker, func(w, i int) (err error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -296,11 +353,12 @@ func (v *view) sum(ctx context.Context, b *blobs) (self []int64, paths []int32, 
 		if p.self == nil {
 			p.self = make([]int64, len(v.rec))
 		}
-		if p.buf, err = decodeVector(b.self[i], len(v.rec), p.buf); err != nil {
-			return fmt.Errorf("call tree %d: %w", i, err)
+		vector, err := b.at(i, &p.buf)
+		if err != nil {
+			return err
 		}
-		for k, n := range p.buf.Nodes {
-			sum := p.self[n] + p.buf.Self[k]
+		for k, n := range vector.Nodes {
+			sum := p.self[n] + vector.Self[k]
 			if sum == 0 {
 				p.zero = append(p.zero, n)
 			}

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// importMemory is what the heap of an import may come to before the garbage
+// collector works harder. DuckDB's memory comes on top.
+const importMemory = 420 << 20
+
+// spendMemory lets the garbage collector of this process rest as long as the
+// heap stays below a budget of bytes, until the returned function is called: an
+// import makes much garbage, and half of a small heap's collections are not worth
+// their time. A heap that lives beyond the budget is collected often, never
+// endlessly, which a memory limit of the runtime would do. Who sets GOGC or
+// GOMEMLIMIT decides alone.
+func spendMemory(budget uint64) (restore func()) {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	before := debug.SetGCPercent(maxGCPercent)
+	done := make(chan struct{})
+	go func() {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for percent := maxGCPercent; ; {
+			select {
+			case <-done:
+				debug.SetGCPercent(before)
+				done <- struct{}{}
+				return
+			case <-tick.C:
+			}
+			metrics.Read(live)
+			if p := gcPercent(live[0].Value.Uint64(), budget); p != percent {
+				debug.SetGCPercent(p)
+				percent = p
+			}
+		}
+	}()
+	return func() {
+		done <- struct{}{}
+		<-done
+	}
+}
+
+// The bounds of what gcPercent returns.
+const (
+	minGCPercent = 40
+	maxGCPercent = 400
+)
+
+// gcPercent returns by how many percent a heap of so many live bytes may grow to
+// stay within the budget, in steps of ten.
+func gcPercent(live, budget uint64) int {
+	room := int64(budget) - int64(live)
+	return int(min(max(room*100/max(int64(live), 1)/10*10, minGCPercent), maxGCPercent))
+}
