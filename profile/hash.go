@@ -19,8 +19,8 @@ func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 // same hash in every engine and from every reader.
 //
 // Definition: each sample with a value other than 0 is written as 64-bit
-// little-endian words: the 128-bit xxh3 of its stack (of the parent's hash and
-// the frame's content; zero without a stack), value, time, address, and the
+// little-endian words: the 128-bit xxh3 of its stack (of the hash of its parent
+// and that of the frame's content; zero without a stack), value, time, address, and the
 // xxh3-64 of thread, labels and state, then hashed with xxh3-128. The hashes
 // are added modulo 2^128, and the sum is hashed once more behind the value
 // type's key and the number of such samples.

@@ -32,8 +32,9 @@ type Symbols struct {
 	modules    map[Module]ModuleID
 	categories map[Category]CategoryID
 
-	hashing sync.Mutex     // Hash fills hashes, though it only reads the profile
-	hashes  []xxh3.Uint128 // of the content of each stack; a prefix of Stacks
+	hashing     sync.Mutex     // Hash fills the hashes, though it only reads the profile
+	frameHashes []xxh3.Uint128 // of the content of each frame; a prefix of Frames
+	hashes      []xxh3.Uint128 // of the content of each stack; a prefix of Stacks
 }
 
 // Function is one function of a program.
@@ -177,15 +178,23 @@ func (s *Symbols) stackHashes() []xxh3.Uint128 {
 	s.hashing.Lock()
 	defer s.hashing.Unlock()
 	var buf []byte
+	for i := len(s.frameHashes); i < len(s.Frames); i++ {
+		buf = s.appendFrame(buf[:0], FrameID(i))
+		s.frameHashes = append(s.frameHashes, xxh3.Hash128(buf))
+	}
+	var row [32]byte
+	le := binary.LittleEndian
 	for i := len(s.hashes); i < s.Stacks.Len(); i++ {
 		var parent xxh3.Uint128
 		if p := s.Stacks.Parent[i]; p >= 0 {
 			parent = s.hashes[p]
 		}
-		buf = binary.LittleEndian.AppendUint64(buf[:0], parent.Lo)
-		buf = binary.LittleEndian.AppendUint64(buf, parent.Hi)
-		buf = s.appendFrame(buf, FrameID(s.Stacks.Item[i]))
-		s.hashes = append(s.hashes, xxh3.Hash128(buf))
+		frame := s.frameHashes[s.Stacks.Item[i]]
+		le.PutUint64(row[0:], parent.Lo)
+		le.PutUint64(row[8:], parent.Hi)
+		le.PutUint64(row[16:], frame.Lo)
+		le.PutUint64(row[24:], frame.Hi)
+		s.hashes = append(s.hashes, xxh3.Hash128(row[:]))
 	}
 	return s.hashes
 }

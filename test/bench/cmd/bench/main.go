@@ -87,7 +87,7 @@ func parse(args []string, errw io.Writer) (flags, error) {
 	set.IntVar(&f.repeats, "repeats", 5, "times that a question is asked after the first")
 	set.IntVar(&f.alone, "alone", 50, "profiles to import one by one in the end")
 	set.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "goroutines that an engine may use to import")
-	set.IntVar(&f.batchMiB, "batch", 1440, "text rendered ahead, in MiB")
+	set.IntVar(&f.batchMiB, "batch", 4096, "text rendered ahead, in MiB")
 	set.Float64Var(&f.scale, "scale", 1, "size of a profile")
 	set.Uint64Var(&f.seed, "seed", 0, "another number is another suite")
 	set.DurationVar(&f.limit, "limit", 10*time.Second, "time for the repetitions of one question")
