@@ -23,7 +23,6 @@ import (
 	"errors"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/dendroprof/dendro/normalize"
@@ -94,7 +93,6 @@ const (
 	batchFiles = 128
 	batchRows  = 100_000 // values of call paths
 	batchWait  = 150 * time.Millisecond
-	turnWait   = 5 * time.Millisecond // between two looks whether it is a source's turn
 )
 
 // Importer imports into one store. Its workers stay warm from call to call, so
@@ -137,7 +135,7 @@ func (im *Importer) Import(ctx context.Context, sources []Source, report func(Re
 	tokens := make(chan struct{}, 2*batchFiles+im.o.Workers)
 	w := im.writer
 	w.report, w.sum = report, Summary{}
-	w.turn.Store(0)
+	w.turn.set(0)
 	done := work(ctx, im.workers[:n], im.deal(ctx, sources, n, tokens), &w.turn)
 	err := w.run(ctx, done, func(n int) {
 		for range n {
@@ -207,19 +205,15 @@ func (im *Importer) choose(s *Source, queues []chan job) int {
 // work lets each worker read the jobs of its queue. The result is closed when
 // all are read. Parts of a large archive are sent when it is the archive's turn,
 // or they would pile up behind a slow source before it.
-func work(ctx context.Context, workers []*worker, queues []chan job, turn *atomic.Int64) <-chan *batch {
+func work(ctx context.Context, workers []*worker, queues []chan job, turn *turn) <-chan *batch {
 	done := make(chan *batch, len(workers))
 	var wg sync.WaitGroup
 	for i, wk := range workers {
 		wg.Go(func() {
 			for j := range queues[i] {
 				wk.read(j, func(b *batch) bool {
-					for !b.last && turn.Load() != int64(b.index) {
-						select {
-						case <-time.After(turnWait):
-						case <-ctx.Done():
-							return false
-						}
+					if !b.last && !turn.wait(ctx, b.index) {
+						return false
 					}
 					select {
 					case done <- b:
@@ -286,7 +280,7 @@ type writer struct {
 	report func(Result)
 	sum    Summary
 	dates  map[string]time.Time // of the runs known so far
-	turn   atomic.Int64         // the source whose results are reported now
+	turn   turn                 // of the source whose results are reported now
 }
 
 func newWriter(ctx context.Context, st store.Store, o Options) (*writer, error) {
@@ -335,7 +329,7 @@ func (w *writer) run(ctx context.Context, done <-chan *batch, release func(int))
 			if b.last {
 				delete(waiting, next)
 				next++
-				w.turn.Store(int64(next))
+				w.turn.set(next)
 			}
 		}
 	}
