@@ -14,6 +14,11 @@
 //     keeps warm; a Table is cut out of it for an answer.
 //   - Vector is a sparse set of self values over a Table or a Forest: what one
 //     profile says.
+//   - Viewer shows a profile in views: a View says which samples and frames are
+//     wanted (threads, ranges, transforms, kinds, search, weights), Shown is the
+//     Tree that this makes, with the samples behind it for pictures over time.
+//   - Inverted is a Tree upside down, made as far as it is looked at. Callers,
+//     Callees, FunctionRows and Flame are other sights of a Tree.
 //   - Pattern finds call paths (`A;**;B`).
 //
 // Everything here is a pure value: no context, no I/O, no logging, and no
@@ -34,7 +39,7 @@ import (
 // NoNode is the parent of a root.
 const NoNode = int32(-1)
 
-// Table is the shape of call trees: 16 bytes per call node.
+// Table is the shape of call trees: 16 bytes per call node, 18 with categories.
 //
 // Invariants, verified by Check:
 //
@@ -51,6 +56,11 @@ type Table struct {
 	Func   []int32
 	Depth  []int32
 	End    []int32
+
+	// Categories is indexed by Category, the category of each node. Both are nil
+	// when the samples have no categories.
+	Categories []profile.Category
+	Category   []profile.CategoryID
 }
 
 // Len returns the number of call nodes.
@@ -109,15 +119,62 @@ func NewTree(t *Table, typ profile.ValueType, self []int64) *Tree {
 	return &Tree{Table: t, Type: typ, Self: self, Total: totals(t, self)}
 }
 
-// totals sums self values towards the roots: one backward pass.
+// totals sums self values over subtrees, as differences of running sums: those
+// of a part of the nodes are enough for every node whose subtree ends there. The
+// others are the callers of where the next part begins.
 func totals(t *Table, self []int64) []int64 {
-	total := slices.Clone(self)
-	for n := len(total) - 1; n >= 0; n-- {
-		if p := t.Parent[n]; p != NoNode {
-			total[p] += total[n]
+	total := make([]int64, len(self)) // first the sum of the part's self values before each node
+	list := parts(len(self))
+	sums := make([]int64, len(list)) // of the parts
+	each(list, func(i int, p part) {
+		var sum int64
+		for n := p.lo; n < p.hi; n++ {
+			total[n] = sum
+			sum += self[n]
 		}
+		sums[i] = sum
+	})
+	crossing := t.crossing(list, total, sums)
+	each(list, func(i int, p part) {
+		for n := p.lo; n < p.hi; n++ {
+			if end := int(t.End[n]); end < p.hi {
+				total[n] = total[end] - total[n] // end lies ahead, still unchanged
+			} else {
+				total[n] = sums[i] - total[n] // wrong if it crosses
+			}
+		}
+	})
+	for n, v := range crossing {
+		total[n] = v
 	}
 	return total
+}
+
+// crossing returns the totals of the nodes whose subtree ends behind their part.
+func (t *Table) crossing(list []part, before, sums []int64) map[int32]int64 {
+	if len(list) == 1 {
+		return nil
+	}
+	start := make([]int64, len(list)+1) // the sum of all self values before each part
+	for i, sum := range sums {
+		start[i+1] = start[i] + sum
+	}
+	at := func(n int32) int64 { // the sum of all self values before n
+		i := len(list)
+		for ; i > 0 && int(n) < list[i-1].hi; i-- {
+		}
+		if i == len(list) {
+			return start[i]
+		}
+		return start[i] + before[n]
+	}
+	totals := map[int32]int64{}
+	for _, p := range list[1:] {
+		for _, n := range t.ancestors(int32(p.lo)) {
+			totals[n] = at(t.End[n]) - at(n)
+		}
+	}
+	return totals
 }
 
 // RootTotal returns the sum over all nodes of the absolute self value, the 100 %
@@ -161,6 +218,22 @@ func (t *Tree) Children(n int32, buf []int32) []int32 {
 	}
 	slices.SortStableFunc(buf[from:], func(a, b int32) int { return cmp.Compare(abs(t.Total[b]), abs(t.Total[a])) })
 	return buf
+}
+
+// Row is one line of a view of a tree, upright or inverted.
+type Row struct {
+	Node, Depth, Func int32
+	Self, Total       int64
+	Category          profile.CategoryID // -1 when there are none
+}
+
+// Row returns the line of node n.
+func (t *Tree) Row(n int32) Row {
+	r := Row{Node: n, Depth: t.Depth[n], Func: t.Func[n], Self: t.Self[n], Total: t.Total[n], Category: -1}
+	if t.Category != nil {
+		r.Category = t.Category[n]
+	}
+	return r
 }
 
 // Walk visits the shown nodes in display order, depth first. Visit returns

@@ -18,31 +18,68 @@ type FunctionRow struct {
 // function. Nodes whose total is zero are skipped, so a function whose nodes
 // all cancel is not listed.
 func (t *Tree) FunctionRows() []FunctionRow {
-	rows := make([]FunctionRow, len(t.Functions))
-	listed := make([]bool, len(t.Functions))
-	outermost := newOutermost(len(t.Functions))
-	for n, fn := range t.Func {
-		out := outermost.enter(int32(n), fn, t.End[n])
-		if t.Total[n] == 0 {
-			continue
+	list := parts(t.Len())
+	sums := make([]functionSums, len(list))
+	each(list, func(i int, p part) { sums[i] = t.sumFunctions(int32(p.lo), int32(p.hi)) })
+	var rows []FunctionRow
+	for fn := range t.Functions {
+		row := FunctionRow{Func: int32(fn)}
+		listed := false
+		for _, s := range sums {
+			row.Self += s.rows[fn].Self
+			row.Total += s.rows[fn].Total
+			listed = listed || s.listed[fn]
 		}
-		listed[fn] = true
-		rows[fn].Self += t.Self[n]
-		if out {
-			rows[fn].Total += t.Total[n]
-		}
-	}
-	list := rows[:0]
-	for fn := range listed {
-		if listed[fn] {
-			r := rows[fn]
-			r.Func = int32(fn)
-			list = append(list, r)
+		if listed {
+			rows = append(rows, row)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b FunctionRow) int {
+	slices.SortFunc(rows, func(a, b FunctionRow) int {
 		return cmp.Or(cmp.Compare(abs(b.Total), abs(a.Total)), cmp.Compare(a.Func, b.Func))
 	})
+	return rows
+}
+
+// functionSums are the sums per function over some nodes.
+type functionSums struct {
+	rows   []FunctionRow
+	listed []bool
+}
+
+// sumFunctions adds up the nodes from lo up to hi.
+func (t *Tree) sumFunctions(lo, hi int32) functionSums {
+	s := functionSums{make([]FunctionRow, len(t.Functions)), make([]bool, len(t.Functions))}
+	if lo == hi {
+		return s
+	}
+	outermost := newOutermost(len(t.Functions))
+	above := t.ancestors(lo)
+	for _, n := range above {
+		outermost.enter(n, t.Func[n], t.End[n])
+	}
+	for n := lo; n < hi; n++ {
+		fn := t.Func[n]
+		out := outermost.enter(n, fn, t.End[n])
+		total := t.Total[n]
+		if total == 0 {
+			continue
+		}
+		s.listed[fn] = true
+		row := &s.rows[fn]
+		row.Self += t.Self[n]
+		if out {
+			row.Total += total
+		}
+	}
+	return s
+}
+
+// ancestors returns the nodes above n, the root first.
+func (t *Table) ancestors(n int32) []int32 {
+	list := make([]int32, t.Depth[n])
+	for p := t.Parent[n]; p != NoNode; p = t.Parent[p] {
+		list[t.Depth[p]] = p
+	}
 	return list
 }
 

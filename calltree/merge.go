@@ -67,18 +67,20 @@ func mergeAll(trees []*Tree) *Tree {
 			typ = t.Type
 		}
 		typ = mergeTypes(typ, t.Type)
-		fn := make([]int32, len(t.Functions))
-		for i := range fn {
-			fn[i] = f.Function(t.Functions[i])
-			f.Functions[fn[i]] = MergeAttributes(f.Functions[fn[i]], t.Functions[i])
-		}
+		fn := make([]int32, len(t.Functions)) // of the forest, plus one; 0 is not yet known
 		path := make([]int32, t.Len())
 		for n, p := range t.Parent {
 			up := NoNode
 			if p != NoNode {
 				up = path[p]
 			}
-			path[n] = f.Path(up, fn[t.Func[n]])
+			id := t.Func[n]
+			if fn[id] == 0 {
+				at := f.Function(t.Functions[id])
+				f.Functions[at] = MergeAttributes(f.Functions[at], t.Functions[id])
+				fn[id] = at + 1
+			}
+			path[n] = f.Path(up, fn[id]-1)
 			if int(path[n]) == len(self) {
 				self = append(self, 0)
 			}

@@ -3,53 +3,54 @@ package calltree
 import (
 	"slices"
 
-	"github.com/dendroprof/dendro/internal/prefixtree"
 	"github.com/dendroprof/dendro/profile"
 )
 
 // FromProfile returns the call tree of table i of a profile. Functions are told
 // apart by their full identity and keep the order of the profile's function
-// table, as a viewer of one file shows them.
+// table, as a viewer of one file shows them; those without a node are left out.
 func FromProfile(p *profile.Profile, i int) *Tree {
-	s, sym := &p.Tables[i], p.Symbols
-	var nodes prefixtree.Tree
-	nodeOf := make([]int32, sym.Stacks.Len()) // plus one; 0 is not yet known
-	var self []int64
-	var path []profile.StackID
-	for k, st := range s.Stack {
-		if st == profile.NoStack {
-			continue
+	samples, sym := &p.Tables[i], p.Symbols
+	s := &stacks{parent: sampled(samples, sym), frame: sym.Stacks.Item, function: make([]int32, len(sym.Frames))}
+	used := make([]bool, len(sym.Functions))
+	for st, up := range s.parent {
+		if up != gone {
+			used[sym.Frames[s.frame[st]].Function] = true
 		}
-		path = path[:0]
-		for x := st; x != profile.NoStack && nodeOf[x] == 0; x = sym.Parent(x) {
-			path = append(path, x)
+	}
+	newID := make([]int32, len(sym.Functions))
+	for fn, ok := range used {
+		if ok {
+			newID[fn] = int32(len(s.functions))
+			s.functions = append(s.functions, sym.Functions[fn])
 		}
-		for _, x := range slices.Backward(path) {
-			parent := NoNode
-			if up := sym.Parent(x); up != profile.NoStack {
-				parent = nodeOf[up] - 1
-			}
-			nodeOf[x] = nodes.Child(parent, int32(sym.Frames[sym.Leaf(x)].Function)) + 1
+	}
+	for fr := range s.function {
+		s.function[fr] = newID[sym.Frames[fr].Function]
+	}
+	t, node := s.layout()
+	self := make([]int64, t.Len())
+	for k, st := range samples.Stack {
+		if st != profile.NoStack {
+			self[node[st]] += samples.Value[k]
 		}
-		for len(self) < nodes.Len() {
-			self = append(self, 0)
+	}
+	return NewTree(t, samples.Type, self)
+}
+
+// sampled returns the parents of the stacks that samples have, and of all their
+// callers; of the others it says that they are gone.
+func sampled(samples *profile.Samples, sym *profile.Symbols) []int32 {
+	parent := make([]int32, sym.Stacks.Len())
+	for st := range parent {
+		parent[st] = gone
+	}
+	for _, st := range samples.Stack {
+		for ; st != profile.NoStack && parent[st] == gone; st = sym.Parent(st) {
+			parent[st] = sym.Stacks.Parent[st]
 		}
-		self[nodeOf[st]-1] += s.Value[k]
 	}
-	use := make([]int32, nodes.Len())
-	for n := range use {
-		use[n] = int32(n)
-	}
-	rank := make([]int32, len(sym.Functions))
-	for fn := range rank {
-		rank[fn] = int32(fn)
-	}
-	t, order := build(nodes.Parent, nodes.Item, use, use, sym.Functions, rank)
-	ordered := make([]int64, len(order))
-	for n, u := range order {
-		ordered[n] = self[u]
-	}
-	return NewTree(t, s.Type, ordered)
+	return parent
 }
 
 // Projection maps the stacks of a Symbols onto the paths of a Forest, once per
@@ -194,21 +195,35 @@ func (t *Tree) Rename(rename func(profile.Function) profile.Function) *Tree {
 }
 
 // Profile returns the tree as a profile with one sample per node that has a
-// self value, to be written in any format.
+// self value, to be written in any format or viewed with transforms. It has the
+// functions that have a node, in the order of the tree.
 func (t *Tree) Profile() *profile.Profile {
 	p := profile.New(nil)
 	p.Tables = []profile.Samples{{Type: t.Type}}
-	frames := make([]profile.FrameID, len(t.Functions))
-	for fn := range frames {
-		frames[fn] = p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(t.Functions[fn])})
+	used := make([]bool, len(t.Functions))
+	for _, fn := range t.Func {
+		used[fn] = true
+	}
+	function := make([]profile.FunctionID, len(t.Functions))
+	for fn, ok := range used {
+		if ok {
+			function[fn] = p.Symbols.Function(t.Functions[fn])
+		}
+	}
+	for _, c := range t.Categories {
+		p.Symbols.Category(c)
 	}
 	stacks := make([]profile.StackID, t.Len())
 	for n, up := range t.Parent {
+		frame := profile.Frame{Function: function[t.Func[n]]}
+		if t.Category != nil {
+			frame.Category = t.Category[n]
+		}
 		parent := profile.NoStack
 		if up != NoNode {
 			parent = stacks[up]
 		}
-		stacks[n] = p.Symbols.Stack(parent, frames[t.Func[n]])
+		stacks[n] = p.Symbols.Stack(parent, p.Symbols.Frame(frame))
 		if t.Self[n] != 0 {
 			p.Tables[0].Add(stacks[n], t.Self[n])
 		}

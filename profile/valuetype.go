@@ -58,6 +58,7 @@ const (
 	LockSamples  = "lock-samples"
 	Malloc       = "malloc"
 	Goroutines   = "goroutines"
+	Threads      = "threads" // of a thread dump
 	Trace        = "trace"
 	Base         = "base" // the first column of a differential folded file
 	NewValue     = "new"  // the second column of a differential folded file

@@ -1,0 +1,309 @@
+package calltree
+
+// effect is what a transform does to stacks: their new arrangement, and where
+// the samples of each go.
+type effect struct {
+	*stacks
+	to []int32 // of each stack before: the stack of its samples now, or NoNode; nil: its own
+}
+
+// A functionSet holds for every function whether it is meant.
+type functionSet []bool
+
+// A functionPath holds for every place of a path which functions are meant.
+type functionPath []functionSet
+
+// keep takes out the frames of stacks that keep refuses: their samples go to the
+// nearest caller that stays, if any.
+func (s *stacks) keep(keep func(st int) bool) effect {
+	parent, to := make([]int32, s.len()), make([]int32, s.len())
+	for st, p := range s.parent {
+		switch {
+		case p == gone:
+			parent[st], to[st] = gone, NoNode
+			continue
+		case p >= 0:
+			p = to[p]
+		}
+		if keep(st) {
+			parent[st], to[st] = p, int32(st)
+		} else {
+			parent[st], to[st] = gone, p
+		}
+	}
+	return effect{s.withParent(parent), to}
+}
+
+// mergeFunction takes out every frame of the functions.
+func (s *stacks) mergeFunction(f functionSet) effect {
+	return s.keep(func(st int) bool { return !f[s.fn(st)] })
+}
+
+// restrict takes out every frame of the functions that are not ok.
+func (s *stacks) restrict(ok []bool) effect {
+	return s.keep(func(st int) bool { return ok[s.fn(st)] })
+}
+
+// elsewhere is the state of a stack that has left a path.
+const elsewhere = int32(-1)
+
+// walk returns how many places of the path every stack has matched, from the
+// root: elsewhere once an ok frame is not the one that the path has next. What
+// is below the end of the path gets below.
+func (s *stacks) walk(path functionPath, ok []bool, below int32) []int32 {
+	at := make([]int32, s.len())
+	for st, p := range s.parent {
+		state := int32(0)
+		if p >= 0 {
+			state = at[p]
+		}
+		if p == gone || state == elsewhere {
+			at[st] = elsewhere
+			continue
+		}
+		switch fn := s.fn(st); {
+		case int(state) == len(path):
+			state = below
+		case path[state][fn]:
+			state++
+		case ok == nil || ok[fn]:
+			state = elsewhere
+		}
+		at[st] = state
+	}
+	return at
+}
+
+// mergeNode takes out the frame that completes the path. The stacks taken out
+// stay in the table, without samples and callees: their category counts.
+func (s *stacks) mergeNode(path functionPath, ok []bool) effect {
+	at := s.walk(path, ok, elsewhere)
+	parent, to := make([]int32, s.len()), make([]int32, s.len())
+	for st, p := range s.parent {
+		if p >= 0 {
+			if int(at[p]) == len(path) {
+				p = parent[p]
+			}
+		}
+		parent[st], to[st] = p, int32(st)
+		if int(at[st]) == len(path) {
+			to[st] = p
+		}
+	}
+	return effect{s.withParent(parent), to}
+}
+
+// only keeps the samples of some stacks.
+func (s *stacks) only(keep func(st int) bool) effect {
+	to := make([]int32, s.len())
+	for st := range to {
+		to[st] = NoNode
+		if s.parent[st] != gone && keep(st) {
+			to[st] = int32(st)
+		}
+	}
+	return effect{s, to}
+}
+
+// dropFunction drops the samples with one of the functions.
+func (s *stacks) dropFunction(f functionSet) effect {
+	has := s.containing(f)
+	return s.only(func(st int) bool { return !has[st] })
+}
+
+// functionInclude keeps the samples with one of the functions.
+func (s *stacks) functionInclude(f functionSet) effect {
+	has := s.containing(f)
+	return s.only(func(st int) bool { return has[st] })
+}
+
+// stackPrefix keeps the samples whose stack begins with the path.
+func (s *stacks) stackPrefix(path functionPath) effect {
+	at := s.walk(path, nil, int32(len(path)))
+	return s.only(func(st int) bool { return int(at[st]) == len(path) })
+}
+
+// stackSuffix keeps the samples whose stack ends in one of the functions.
+func (s *stacks) stackSuffix(f functionSet) effect {
+	return s.only(func(st int) bool { return f[s.fn(st)] })
+}
+
+// focusFunction keeps what is below the outermost of the functions.
+func (s *stacks) focusFunction(f functionSet) effect {
+	return s.focus(func(st int, inside bool) inFocus {
+		switch {
+		case inside:
+			return below
+		case f[s.fn(st)]:
+			return top
+		}
+		return outside
+	})
+}
+
+// focusSubtree keeps what is below the end of the path.
+func (s *stacks) focusSubtree(path functionPath, ok []bool) effect {
+	at := s.walk(path, ok, int32(len(path)))
+	return s.focus(func(st int, inside bool) inFocus {
+		switch {
+		case int(at[st]) != len(path):
+			return outside
+		case inside:
+			return below
+		}
+		return top
+	})
+}
+
+// focusSelf keeps what is below the innermost of the functions, as long as it is
+// not ok.
+func (s *stacks) focusSelf(f functionSet, ok []bool) effect {
+	return s.focus(func(st int, inside bool) inFocus {
+		switch fn := s.fn(st); {
+		case f[fn]:
+			return top
+		case inside && ok != nil && !ok[fn]:
+			return below
+		}
+		return outside
+	})
+}
+
+// inFocus says where a stack is in the parts of the table that a focus keeps.
+type inFocus int
+
+const (
+	outside inFocus = iota
+	top             // becomes a root
+	below           // stays under its caller
+)
+
+// focus keeps parts of the table. Where says the place of a stack, knowing
+// whether its caller is kept.
+func (s *stacks) focus(where func(st int, inside bool) inFocus) effect {
+	parent, to := make([]int32, s.len()), make([]int32, s.len())
+	for st, p := range s.parent {
+		parent[st], to[st] = gone, NoNode
+		if p == gone {
+			continue
+		}
+		switch where(st, p >= 0 && to[p] != NoNode) {
+		case top:
+			parent[st], to[st] = NoNode, int32(st)
+		case below:
+			parent[st], to[st] = p, int32(st)
+		}
+	}
+	return effect{s.withParent(parent), to}
+}
+
+// focusSubtreeInverted cuts the stacks that end in the path, leaf first, behind
+// the frame that completes it, and drops the samples of the others. Frames that
+// are neither ok nor in the path are jumped over, so that a stack costs the
+// length of the path, not its depth.
+func (s *stacks) focusSubtreeInverted(path functionPath, ok []bool) effect {
+	up := s.parent
+	var stops functionSet
+	if ok != nil {
+		stops = make(functionSet, len(ok))
+		for fn := range stops {
+			stops[fn] = ok[fn]
+			for _, piece := range path {
+				stops[fn] = stops[fn] || piece[fn]
+			}
+		}
+		up = make([]int32, s.len())
+		for st, p := range s.parent {
+			up[st] = p
+			if p >= 0 && !stops[s.fn(int(p))] {
+				up[st] = up[p]
+			}
+		}
+	}
+	to := make([]int32, s.len())
+	for st, p := range s.parent {
+		to[st] = NoNode
+		if p == gone {
+			continue
+		}
+		matched := 0
+		for x := int32(st); x >= 0; x = up[x] {
+			fn := s.fn(int(x))
+			if path[matched][fn] {
+				if matched++; matched == len(path) {
+					to[st] = x
+					break
+				}
+			} else if ok == nil || ok[fn] {
+				break
+			}
+		}
+	}
+	return effect{s, to}
+}
+
+// collapseFunction cuts off what the outermost of the functions called.
+func (s *stacks) collapseFunction(f functionSet) effect {
+	to := make([]int32, s.len())
+	inside := make([]bool, s.len())
+	for st, p := range s.parent {
+		switch {
+		case p == gone:
+			to[st] = NoNode
+		case p >= 0 && inside[p]:
+			to[st], inside[st] = to[p], true
+		default:
+			to[st], inside[st] = int32(st), f[s.fn(st)]
+		}
+	}
+	return effect{s, to}
+}
+
+// collapseRecursion moves every recursive call of the functions to where the
+// first one was called from. In a run of direct recursion an ok frame of another
+// function ends the run, and so only ok frames are recursive calls of it.
+func (s *stacks) collapseRecursion(f functionSet, direct bool, ok []bool) effect {
+	const none = int32(-2)
+	parent := make([]int32, s.len())
+	caller := make([]int32, s.len()) // of the first call of the run that a stack is in
+	for st, p := range s.parent {
+		parent[st] = p
+		if p == gone {
+			caller[st] = none
+			continue
+		}
+		run := none
+		if p >= 0 {
+			run = caller[p]
+		}
+		fn := s.fn(st)
+		passes := !direct || ok == nil || ok[fn]
+		switch {
+		case run == none && f[fn]:
+			run = p
+		case run != none && f[fn] && passes:
+			parent[st] = run
+		case direct && passes:
+			run = none
+		}
+		caller[st] = run
+	}
+	return effect{s.withParent(parent), nil}
+}
+
+// collapseResource gives the frames of the module one function and collapses
+// their runs.
+func (s *stacks) collapseResource(module string, one int32, ok []bool) effect {
+	renamed := *s
+	renamed.table, renamed.node = nil, nil
+	renamed.function = make([]int32, len(s.function))
+	for fr, fn := range s.function {
+		renamed.function[fr] = fn
+		if s.functions[fn].Module == module {
+			renamed.function[fr] = one
+		}
+	}
+	set := make(functionSet, len(s.functions))
+	set[one] = true
+	return renamed.collapseRecursion(set, true, ok)
+}

@@ -1,0 +1,92 @@
+package calltree
+
+import "github.com/dendroprof/dendro/profile"
+
+// categories knows the categories of a Symbols: which of them are divisions of
+// the same group, and which one stands for "unknown or mixed".
+type categories struct {
+	list     []profile.Category
+	group    []profile.CategoryID // of each category: the category of its group
+	fallback profile.CategoryID   // the first grey group; 0 when none is grey
+}
+
+// newCategories returns nil when the symbols have no categories.
+func newCategories(list []profile.Category) *categories {
+	if len(list) <= 1 {
+		return nil
+	}
+	c := &categories{list: list, group: make([]profile.CategoryID, len(list))}
+	first := map[profile.Category]profile.CategoryID{}
+	for i, cat := range list {
+		key := profile.Category{Name: cat.Name, Color: cat.Color}
+		if _, ok := first[key]; !ok || cat.Subcategory == "" {
+			first[key] = profile.CategoryID(i)
+		}
+	}
+	for i, cat := range list {
+		c.group[i] = first[profile.Category{Name: cat.Name, Color: cat.Color}]
+		if c.fallback == 0 && cat.Color == "grey" {
+			c.fallback = c.group[i]
+		}
+	}
+	return c
+}
+
+// resolve returns the category of every stack: its frame's own, else its
+// caller's, else the fallback. It is done once, before any transform, so that a
+// frame that is taken out leaves its category to those it called.
+func (c *categories) resolve(sym *profile.Symbols) []profile.CategoryID {
+	of := make([]profile.CategoryID, sym.Stacks.Len())
+	for st := range of {
+		own := sym.Frames[sym.Stacks.Item[st]].Category
+		switch p := sym.Stacks.Parent[st]; {
+		case own != 0:
+			of[st] = own
+		case p >= 0:
+			of[st] = of[p]
+		default:
+			of[st] = c.fallback
+		}
+	}
+	return of
+}
+
+// unite returns the category of a node some of whose stacks have category a and
+// others b.
+func (c *categories) unite(a, b profile.CategoryID) profile.CategoryID {
+	switch {
+	case a == b:
+		return a
+	case c.group[a] == c.group[b]:
+		return c.group[a]
+	}
+	return c.fallback
+}
+
+// nodeCategories returns the category of every call node. All stacks count,
+// sampled or not.
+func (s *stacks) nodeCategories() []profile.CategoryID {
+	of := make([]profile.CategoryID, s.table.Len())
+	for n := range of {
+		of[n] = -1
+	}
+	for st, n := range s.node {
+		switch {
+		case n == NoNode:
+		case of[n] < 0:
+			of[n] = s.category[st]
+		default:
+			of[n] = s.kinds.unite(of[n], s.category[st])
+		}
+	}
+	return of
+}
+
+// CategoryName returns the name of the category of node n, without its
+// subcategory; empty when the profile has none.
+func (t *Table) CategoryName(n int32) string {
+	if t.Category == nil {
+		return ""
+	}
+	return t.Categories[t.Category[n]].Name
+}

@@ -1,0 +1,93 @@
+package calltree
+
+import "errors"
+
+// openBox is a box of a stack chart whose end is not known yet.
+type openBox struct {
+	node  int32
+	start int64 // nanoseconds, or stacks
+	self  int64
+}
+
+// StackChart returns the boxes of the samples of the committed range over time.
+// Samples that follow each other share a box as long as its call node is among
+// the callers of all of them; it ends at the time of the first sample outside, the
+// last one an interval after the last sample. With sameWidth the axis counts the
+// changes of stacks instead of time. Search leaves out samples; see Matches.
+func (s *Shown) StackChart(sameWidth bool) ([]Box, error) {
+	if w := s.View.Weights; w != AsRecorded && w != Traced {
+		return nil, errors.New("allocations have no stack chart")
+	}
+	if !s.rows.timed() {
+		return nil, errNoTimes
+	}
+	c := chart{table: s.Table, unit: 1e6}
+	if sameWidth {
+		c.unit = 1
+	}
+	last, tick := NoNode, int64(0)
+	for i, node := range s.nodes {
+		if node == last {
+			continue
+		}
+		at := tick
+		if !sameWidth {
+			at = s.rows.time(i)
+		}
+		c.enter(node, at)
+		last = node
+		tick++
+	}
+	if len(s.nodes) > 0 {
+		end := tick
+		if !sameWidth {
+			end = s.rows.time(len(s.nodes)-1) + int64(s.viewer.profile.Interval)
+		}
+		c.enter(NoNode, end)
+	}
+	return byDepth(c.boxes), nil
+}
+
+// Matches reports whether a word of the view's search matches the function: such
+// boxes stand out. Without a search none does.
+func (s *Shown) Matches(fn int32) bool { return s.matched != nil && s.matched[fn] }
+
+// chart makes boxes of the nodes that are entered one after the other.
+type chart struct {
+	table *Table
+	unit  float64 // of a box, in units of time
+	open  []openBox
+	since int64 // when the innermost open node was entered
+	boxes []Box
+}
+
+// enter closes the boxes that node is not below, and opens those of its callers
+// and its own. NoNode closes all.
+func (c *chart) enter(node int32, at int64) {
+	if n := len(c.open); n > 0 {
+		c.open[n-1].self += at - c.since
+	}
+	c.since = at
+	for n := len(c.open); n > 0; n-- {
+		b := c.open[n-1]
+		if b.node <= node && node < c.table.End[b.node] {
+			break
+		}
+		c.boxes = append(c.boxes, Box{Node: b.node, Func: c.table.Func[b.node], Depth: int32(n - 1),
+			Start: float64(b.start) / c.unit, End: float64(at) / c.unit, Self: float64(b.self) / c.unit})
+		c.open = c.open[:n-1]
+	}
+	if node == NoNode {
+		return
+	}
+	from := len(c.open)
+	for n := node; int(c.table.Depth[n]) >= from; n = c.table.Parent[n] {
+		c.open = append(c.open, openBox{node: n, start: at})
+		if c.table.Parent[n] == NoNode {
+			break
+		}
+	}
+	for i, j := from, len(c.open)-1; i < j; i, j = i+1, j-1 {
+		c.open[i], c.open[j] = c.open[j], c.open[i]
+	}
+}

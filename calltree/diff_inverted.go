@@ -1,0 +1,156 @@
+package calltree
+
+import (
+	"cmp"
+	"slices"
+)
+
+// InvertedDiff is a diff upside down: roots are the functions in which samples of
+// either side end, children are their callers. It is three inverted trees over
+// the one table of the diff: of the base, of new, and of the larger of the two,
+// which has a row wherever one of them has. Like Inverted it expands what is asked
+// for, its nodes are handles, and it is not safe for concurrent use.
+type InvertedDiff struct {
+	d     *Diff
+	tree  [3]*Inverted // base, new, larger
+	nodes []invertedPair
+	roots []int32
+	at    map[int32]int32 // of each row of larger that is expanded: its node here
+}
+
+type invertedPair struct {
+	row      [3]int32 // in each tree, NoNode where it has none
+	expanded bool
+	children []int32 // in display order
+}
+
+// Invert returns the diff upside down.
+func (d *Diff) Invert() *InvertedDiff {
+	side := func(s *Side) *Inverted { return (&Tree{d.Table, d.Type, s.Self, s.Total}).Invert() }
+	return d.invertedDiff(side(&d.Base), side(&d.New), d.Widths().Invert())
+}
+
+// Callers returns who calls the functions on both sides, see Tree.Callers.
+func (d *Diff) Callers(functions []int32) *InvertedDiff {
+	side := func(s *Side) *Inverted { return (&Tree{d.Table, d.Type, s.Self, s.Total}).Callers(functions) }
+	return d.invertedDiff(side(&d.Base), side(&d.New), d.Widths().Callers(functions))
+}
+
+func (d *Diff) invertedDiff(base, new, larger *Inverted) *InvertedDiff {
+	v := &InvertedDiff{d: d, tree: [3]*Inverted{base, new, larger}, at: map[int32]int32{}}
+	v.roots = v.pairs([3]int32{NoNode, NoNode, NoNode}, true)
+	return v
+}
+
+// pairs unites the children of a row of each tree by function.
+func (v *InvertedDiff) pairs(parent [3]int32, roots bool) []int32 {
+	byFunc := map[int32]*[3]int32{}
+	for i, t := range v.tree {
+		if parent[i] == NoNode && !roots {
+			continue
+		}
+		for _, c := range t.Children(parent[i], nil) {
+			p := byFunc[t.Func(c)]
+			if p == nil {
+				p = &[3]int32{NoNode, NoNode, NoNode}
+				byFunc[t.Func(c)] = p
+			}
+			p[i] = c
+		}
+	}
+	var children []int32
+	for _, row := range byFunc {
+		n := int32(len(v.nodes))
+		v.nodes = append(v.nodes, invertedPair{row: *row})
+		if row[2] != NoNode {
+			v.at[row[2]] = n
+		}
+		children = append(children, n)
+	}
+	slices.SortFunc(children, func(a, b int32) int {
+		x, y := v.Row(a), v.Row(b)
+		return cmp.Or(v.d.Order(x.Total, y.Total), cmp.Compare(x.Func, y.Func))
+	})
+	return children
+}
+
+// Children appends the children of a node (NoNode: the roots) to buf in display
+// order: Diff.Order of their totals, ties by function.
+func (v *InvertedDiff) Children(n int32, buf []int32) []int32 {
+	if n == NoNode {
+		return append(buf, v.roots...)
+	}
+	if !v.nodes[n].expanded {
+		children := v.pairs(v.nodes[n].row, false)
+		v.nodes[n].children, v.nodes[n].expanded = children, true
+	}
+	return append(buf, v.nodes[n].children...)
+}
+
+// Row returns the line of a node.
+func (v *InvertedDiff) Row(n int32) DiffRow {
+	r := DiffRow{Node: n}
+	value := func(i int) (self, total int64) {
+		h := v.nodes[n].row[i]
+		if h == NoNode {
+			return 0, 0
+		}
+		t := v.tree[i]
+		r.Depth, r.Func = t.Depth(h), t.Func(h)
+		return t.Self(h), t.Total(h)
+	}
+	value(2)
+	r.Self.Base, r.Total.Base = value(0)
+	r.Self.New, r.Total.New = value(1)
+	return r
+}
+
+// CategoryName returns the name of the node's category.
+func (v *InvertedDiff) CategoryName(n int32) string {
+	for i := len(v.tree) - 1; i >= 0; i-- {
+		if h := v.nodes[n].row[i]; h != NoNode {
+			return v.tree[i].CategoryName(h)
+		}
+	}
+	return ""
+}
+
+// RootTotal returns the 100 % of each side.
+func (v *InvertedDiff) RootTotal() Pair { return Pair{v.tree[0].RootTotal(), v.tree[1].RootTotal()} }
+
+// Walk visits the nodes in display order, depth first, expanding them on the way.
+// Visit returns false to leave out what is below the node.
+func (v *InvertedDiff) Walk(visit func(n int32) bool) {
+	walk(v.Children, visit)
+}
+
+// Flame returns the boxes of the flame graph, by the rules of Diff.Flame.
+func (v *InvertedDiff) Flame(minWidth float64) []Box {
+	boxes := v.tree[2].Flame(minWidth)
+	for i := range boxes { // callees before callers, so the parent's node is known
+		h := boxes[i].Node
+		if _, ok := v.at[h]; !ok {
+			v.Children(v.at[v.tree[2].Parent(h)], nil)
+		}
+		boxes[i].Node = v.at[h]
+	}
+	return boxes
+}
+
+// walk visits nodes depth first, the first child first; visit returns false to
+// leave out what is below a node.
+func walk(children func(n int32, buf []int32) []int32, visit func(n int32) bool) {
+	var pending []int32
+	push := func(n int32) {
+		from := len(pending)
+		pending = children(n, pending)
+		slices.Reverse(pending[from:])
+	}
+	for push(NoNode); len(pending) > 0; {
+		n := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if visit(n) {
+			push(n)
+		}
+	}
+}

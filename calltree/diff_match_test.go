@@ -1,0 +1,127 @@
+package calltree_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// ofFunctions is a tree with one root and one sample per function.
+func ofFunctions(functions []profile.Function) *calltree.Tree {
+	p := profile.New(nil)
+	p.Tables = []profile.Samples{{Type: profile.NamedType(profile.CPUSamples)}}
+	for _, f := range functions {
+		p.Tables[0].Add(p.Symbols.Stack(profile.NoStack, p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(f)})), 1)
+	}
+	return calltree.FromProfile(p, 0)
+}
+
+// parseFunction reads `name module!file:line`; all but the name may be missing.
+func parseFunction(text string) (f profile.Function) {
+	name, place, _ := strings.Cut(text, " ")
+	f.Name = name
+	if module, rest, ok := strings.Cut(place, "!"); ok {
+		f.Module, place = module, rest
+	}
+	if i := strings.LastIndexByte(place, ':'); i >= 0 {
+		fmt.Sscan(place[i+1:], &f.StartLine)
+		place = place[:i]
+	}
+	f.File = place
+	return f
+}
+
+func parseFunctions(list string) (functions []profile.Function) {
+	for text := range strings.SplitSeq(list, ", ") {
+		functions = append(functions, parseFunction(text))
+	}
+	return functions
+}
+
+// drawMatch lists the functions of a diff: `=` on both sides, `-` on the base
+// only, `+` on the new side only.
+func drawMatch(d *calltree.Diff) string {
+	var lines []string
+	for n := range int32(d.Len()) {
+		f := d.Functions[d.Func[n]]
+		mark := map[calltree.Presence]string{calltree.OnBoth: "=", calltree.Vanished: "-", calltree.OnlyNew: "+"}[d.Total(n).Presence()]
+		line := fmt.Sprintf("%s%s %s", mark, f.Name, f.File)
+		if f.StartLine != 0 {
+			line += fmt.Sprintf(":%d", f.StartLine)
+		}
+		lines = append(lines, strings.TrimSuffix(line, " "))
+	}
+	return strings.Join(lines, ", ")
+}
+
+func TestMatching(t *testing.T) {
+	for _, x := range []struct{ why, base, new, want string }{
+		{"a function that moved within its file is one", "f a.c:10", "f a.c:14", "=f a.c:14"},
+		{"one name in two files is two", "f a.c:10", "f b.c:10", "-f a.c:10, +f b.c:10"},
+		{"one name in two modules is two", "f liba.so!x.c", "f libb.so!x.c", "-f x.c, +f x.c"},
+		{"two in one file keep their order when both moved",
+			"(anonymous) a.js:10, (anonymous) a.js:20", "(anonymous) a.js:12, (anonymous) a.js:22", "=(anonymous) a.js:12, =(anonymous) a.js:22"},
+		{"one that stayed is not taken for one that moved",
+			"g a.js:10, g a.js:20", "g a.js:20, g a.js:30", "=g a.js:20, =g a.js:30"},
+		{"one more in the file", "g a.js:10", "g a.js:10, g a.js:20", "=g a.js:10, +g a.js:20"},
+		{"another checkout", "f /home/x/src/a.c:1", "f /build/7/src/a.c:2", "=f /build/7/src/a.c:2"},
+		{"another version of a module", "f /m/bar@v1.2.3/a.go:1", "f /m/bar@v1.3.0/a.go:1", "=f /m/bar@v1.3.0/a.go:1"},
+		{"of two candidates none is taken", "f /x/src/a.c:1, f /y/src/a.c:1", "f /z/src/a.c:1", "-f /x/src/a.c:1, -f /y/src/a.c:1, +f /z/src/a.c:1"},
+		{"another version of a library", "f /lib/libc.so.6!", "f /lib64/libc.so.7!", "=f"},
+		{"a temporary directory", "f /tmp/build1/x.test!/src/x/a.go:3", "f /tmp/build2/x.test!/src/x/a.go:3", "=f /src/x/a.go:3"},
+		{"one side does not know files", "f a.c:10", "f", "=f a.c:10"},
+		{"one side does not know files, and there are two", "f a.c:10, f b.c:10", "f", "+f, -f a.c:10, -f b.c:10"},
+		{"two names", "f a.c:10", "g a.c:10", "-f a.c:10, +g a.c:10"},
+	} {
+		t.Run(x.why, func(t *testing.T) {
+			base, new := ofFunctions(parseFunctions(x.base)), ofFunctions(parseFunctions(x.new))
+			if got := drawMatch(compare(t, trees{base}, trees{new})); got != x.want {
+				t.Errorf("got  %s\nwant %s", got, x.want)
+			}
+		})
+	}
+}
+
+// The net view follows Firefox Profiler: a line is identity there.
+func TestNetTakesAMovedFunctionForTwo(t *testing.T) {
+	net, err := calltree.Net(ofFunctions(parseFunctions("f a.c:10")), ofFunctions(parseFunctions("f a.c:14")))
+	if err != nil || net.Len() != 2 {
+		t.Errorf("%d nodes, %v", net.Len(), err)
+	}
+}
+
+func TestMatchingIsSymmetricAndOneToOne(t *testing.T) {
+	one := rapid.Custom(func(t *rapid.T) profile.Function {
+		return profile.Function{
+			Name:      rapid.SampledFrom([]string{"f", "g"}).Draw(t, "name"),
+			Module:    rapid.SampledFrom([]string{"", "", "/a/m.so.1", "/b/m.so.2", "n"}).Draw(t, "module"),
+			File:      rapid.SampledFrom([]string{"", "/a/s/x.c", "/b/s/x.c", "y.c"}).Draw(t, "file"),
+			StartLine: rapid.Int32Range(0, 3).Draw(t, "line"),
+		}
+	})
+	functions := rapid.SliceOfNDistinct(one, 1, 10, func(f profile.Function) profile.Function { return f })
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := ofFunctions(functions.Draw(t, "a")), ofFunctions(functions.Draw(t, "b"))
+		ab, ba := compare(t, trees{a}, trees{b}), compare(t, trees{b}, trees{a})
+		count := func(d *calltree.Diff) map[calltree.Presence]int {
+			c := map[calltree.Presence]int{}
+			for n := range int32(d.Len()) {
+				p := d.Total(n)
+				if p.Base > 1 || p.New > 1 {
+					t.Fatalf("two functions of one side became one: %s", drawMatch(d))
+				}
+				c[p.Presence()]++
+			}
+			return c
+		}
+		x, y := count(ab), count(ba)
+		if x[calltree.OnBoth] != y[calltree.OnBoth] || x[calltree.OnlyNew] != y[calltree.Vanished] || x[calltree.Vanished] != y[calltree.OnlyNew] {
+			t.Fatalf("%s and the other way %s", drawMatch(ab), drawMatch(ba))
+		}
+	})
+}

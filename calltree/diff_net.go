@@ -1,0 +1,61 @@
+package calltree
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Net returns the difference as one tree, the way Firefox Profiler compares two
+// profiles: functions are one function only if all of them agrees, line included;
+// samples of the base count negative, and those of the side with the longer
+// sampling period count so many times the other's. Functions keep the order of
+// the base's table, with those of new behind them. Ratios of periods that are no
+// whole number are kept to as many decimals as the values have room for.
+//
+// A zero total in the result means equal sums, not absence; Compare shows more.
+func Net(base, new *Tree) (*Tree, error) {
+	var d Diff
+	d.Type = new.Type
+	if err := d.commensurable(base, new); err != nil {
+		return nil, err
+	}
+	wb, wn, digits, err := netWeights(d.common, sumAbs(base), sumAbs(new))
+	if err != nil {
+		return nil, err
+	}
+	d.Type.Scale += digits
+	functions, fb, fn := identicalFunctions(base.Functions, new.Functions)
+	table, rb, rn := overlay(base.Table, new.Table, fb, fn, functions)
+	self := gather(new.Self, rn)
+	for i, n := range rb {
+		self[i] *= wn
+		if n != NoNode {
+			self[i] -= base.Self[n] * wb
+		}
+	}
+	return NewTree(table, d.Type, self), nil
+}
+
+// netWeights returns two factors as whole numbers times 10^-digits.
+func netWeights(factor [2]float64, base, new uint64) (wb, wn int64, digits int, err error) {
+	fits := func(digits int) bool {
+		p := math.Pow10(digits)
+		return (float64(base)*factor[0]+float64(new)*factor[1])*p < math.MaxInt64/2
+	}
+	whole := func(f float64) bool { return math.Abs(f-math.Round(f)) < 1e-9*f }
+	for digits = 0; ; digits++ {
+		if !fits(digits) {
+			if digits--; digits < 0 {
+				return 0, 0, 0, fmt.Errorf("%w: the difference exceeds 63 bits", profile.ErrMalformed)
+			}
+			break
+		}
+		if p := math.Pow10(digits); whole(factor[0]*p) && whole(factor[1]*p) || digits == 9 {
+			break
+		}
+	}
+	p := math.Pow10(digits)
+	return int64(math.Round(factor[0] * p)), int64(math.Round(factor[1] * p)), digits, nil
+}

@@ -1,0 +1,445 @@
+package calltree_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/proftest"
+	"github.com/dendroprof/dendro/profile"
+)
+
+type trees = []*calltree.Tree
+
+func compare(t interface{ Fatalf(string, ...any) }, base, new trees) *calltree.Diff {
+	d, err := calltree.Compare(base, new)
+	if err != nil {
+		t.Fatalf("Compare: %v", err)
+	}
+	if err := d.Check(); err != nil {
+		t.Fatalf("Compare: %v", err)
+	}
+	return d
+}
+
+// drawDiff draws the shown nodes of a diff in display order, total and self as
+// base→new.
+func drawDiff(d *calltree.Diff) string {
+	var b strings.Builder
+	d.Walk(func(n int32) bool {
+		total, self := d.Total(n), d.Self(n)
+		fmt.Fprintf(&b, "%s- %s (total: %d→%d, self: %d→%d)", strings.Repeat("  ", int(d.Depth[n])), d.Name(n), total.Base, total.New, self.Base, self.New)
+		if p := total.Presence(); p != calltree.OnBoth {
+			fmt.Fprintf(&b, " %s", p)
+		}
+		b.WriteByte('\n')
+		return true
+	})
+	return b.String()
+}
+
+// The two profiles of weak point 5: in both, R takes four samples in A's place
+// and one elsewhere, and A cancels.
+var (
+	weakBase = `
+		×2 ×1
+		R  R
+		A  B
+		x`
+	weakNew = `
+		×2 ×2
+		R  R
+		A  C
+		y`
+)
+
+// Each of the seven ways in which a diff of net values misleads is one test.
+
+func TestWeak1BaseNewDeltaAndRelative(t *testing.T) {
+	d := compare(t, trees{proftest.Tree(weakBase)}, trees{proftest.Tree(weakNew)})
+	want := proftest.Trim(`
+		- R (total: 3→4, self: 0→0)
+		  - C (total: 0→2, self: 0→2) new
+		  - B (total: 1→0, self: 1→0) vanished
+		  - A (total: 2→2, self: 0→0)
+		    - x (total: 2→0, self: 2→0) vanished
+		    - y (total: 0→2, self: 0→2) new`)
+	if got := drawDiff(d); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	r := d.Total(0)
+	rel, ok := d.Relative(r)
+	if d.Delta(r) != 1 || !ok || math.Abs(rel-1.0/3) > 1e-12 {
+		t.Errorf("R: delta %v, relative %v %v", d.Delta(r), rel, ok)
+	}
+	if _, ok := d.Relative(calltree.Pair{New: 2}); ok {
+		t.Error("something new has a relative change")
+	}
+}
+
+func TestWeak2HundredPercentIsTheSideItself(t *testing.T) {
+	base, other := proftest.Tree(weakBase), proftest.Tree(weakNew)
+	for _, new := range []*calltree.Tree{other, base} {
+		if got := compare(t, trees{base}, trees{new}).RootTotal(); got.Base != 3 || got.New != new.RootTotal() {
+			t.Errorf("root total %v", got)
+		}
+	}
+}
+
+func TestWeak3SharesAndUnitsOfWork(t *testing.T) {
+	d := compare(t, trees{proftest.Tree("×3 ×1\nA  B")}, trees{proftest.Tree("×6 ×2\nA  B")})
+	a := d.Total(0)
+	if d.Delta(a) != 3 || !d.Exact() {
+		t.Errorf("by value: %v", d.Delta(a))
+	}
+	d.ByShare()
+	if d.Delta(a) != 0 || d.Exact() {
+		t.Errorf("by share: %v", d.Delta(a))
+	}
+	d.PerUnit(10, 20)
+	if b, n := d.Values(a); math.Abs(b-0.3) > 1e-12 || math.Abs(n-0.3) > 1e-12 {
+		t.Errorf("per unit: %v, %v", b, n)
+	}
+}
+
+func TestWeak4MoreAndLessApart(t *testing.T) {
+	d := compare(t, trees{proftest.Tree("×9 ×1 ×5 ×2\nA  B  C  D")}, trees{proftest.Tree("×1 ×5 ×5 ×5\nA  B  C  D")})
+	names := func(rows []calltree.FunctionChange) (s string) {
+		for _, r := range rows {
+			s += d.Functions[r.Func].Name
+		}
+		return s
+	}
+	more, less, same := d.MoreAndLess(d.FunctionRows(), func(r calltree.FunctionChange) calltree.Pair { return r.Total })
+	if names(more) != "BD" || names(less) != "A" || names(same) != "C" {
+		t.Errorf("more %s, less %s, same %s", names(more), names(less), names(same))
+	}
+}
+
+func TestWeak5WhatCancelsHasItsPlaceInTheFlameGraph(t *testing.T) {
+	d := compare(t, trees{proftest.Tree(weakBase)}, trees{proftest.Tree(weakNew)})
+	width := d.Widths().Total
+	got := map[string]int64{}
+	for n := range int32(d.Len()) {
+		got[strings.Join(d.Path(n), ";")] = width[n]
+	}
+	for path, want := range map[string]int64{"R": 7, "R;A": 4, "R;A;x": 2, "R;A;y": 2, "R;B": 1, "R;C": 2} {
+		if got[path] != want {
+			t.Errorf("%s is %v wide, want %v", path, got[path], want)
+		}
+	}
+}
+
+func TestWeak6FunctionsThatCancelAreListed(t *testing.T) {
+	d := compare(t, trees{proftest.Tree(weakBase)}, trees{proftest.Tree(weakNew)})
+	for _, r := range d.FunctionRows() {
+		if d.Functions[r.Func].Name == "A" {
+			if r.Total != (calltree.Pair{Base: 2, New: 2}) {
+				t.Errorf("A: %v", r.Total)
+			}
+			return
+		}
+	}
+	t.Error("A is not listed")
+}
+
+func TestWeak7AnyValueTypeIsCompared(t *testing.T) {
+	heap := func(drawing string) *calltree.Tree {
+		p := proftest.Columns(drawing)
+		p.Tables[0].Type = profile.NamedType(profile.Live)
+		return calltree.FromProfile(p, 0)
+	}
+	base, new := heap("×4096 ×-1024\nA     B"), heap("×8192 ×-2048\nA     B")
+	d := compare(t, trees{base}, trees{new})
+	if d.Type.Unit != "bytes" || d.Delta(d.Total(0)) != 4096 || d.Delta(d.Total(1)) != -1024 {
+		t.Errorf("%s: %v, %v", d.Type, d.Delta(d.Total(0)), d.Delta(d.Total(1)))
+	}
+	if rel, _ := d.Relative(d.Total(1)); rel != -1 {
+		t.Errorf("twice as much freed is %v", rel)
+	}
+	if _, err := calltree.Compare(trees{base}, trees{proftest.Tree("A")}); err == nil {
+		t.Error("bytes were compared with samples")
+	}
+}
+
+func TestCompareFollowsItsDefinition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		// One, two or three profiles on each side.
+		side := func(name string) (trees, numbers) {
+			var ts trees
+			var all []sample
+			for range rapid.IntRange(1, 3).Draw(t, name) {
+				list := samples(-3).Draw(t, "samples")
+				ts = append(ts, toTree("", list))
+				all = append(all, list...)
+			}
+			return ts, naive(all...)
+		}
+		base, wantBase := side("base")
+		new, wantNew := side("new")
+		d := compare(t, base, new)
+		seen := map[string]bool{}
+		for n := range int32(d.Len()) {
+			path := strings.Join(d.Path(n), ";")
+			if seen[path] {
+				t.Fatalf("%s is there twice", path)
+			}
+			seen[path] = true
+			b, w := wantBase[path], wantNew[path]
+			if self, total := d.Self(n), d.Total(n); self != (calltree.Pair{Base: b[0], New: w[0]}) || total != (calltree.Pair{Base: b[1], New: w[1]}) {
+				t.Fatalf("%s: self %v, total %v; want %v and %v", path, self, total, b, w)
+			}
+		}
+		for _, want := range []numbers{wantBase, wantNew} {
+			for path := range want {
+				if !seen[path] {
+					t.Fatalf("%s is missing", path)
+				}
+			}
+		}
+	})
+}
+
+func TestCompareIsAntisymmetric(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := toTree("", samples(-3).Draw(t, "a")), toTree("", samples(-3).Draw(t, "b"))
+		ab, ba := compare(t, trees{a}, trees{b}), compare(t, trees{b}, trees{a})
+		for _, choose := range []func(d *calltree.Diff, x, y float64){
+			func(d *calltree.Diff, _, _ float64) { d.ByValue() },
+			func(d *calltree.Diff, _, _ float64) { d.ByShare() },
+			func(d *calltree.Diff, x, y float64) { d.PerUnit(x, y) },
+		} {
+			choose(ab, 3, 7)
+			choose(ba, 7, 3)
+			if drawn, mirrored := drawDiff(ab), mirror(drawDiff(ba)); drawn != mirrored {
+				t.Fatalf("a→b\n%s\nmirror of b→a\n%s", drawn, mirrored)
+			}
+			for n := range int32(ab.Len()) {
+				if ab.Delta(ab.Total(n)) != -ba.Delta(ba.Total(n)) {
+					t.Fatalf("node %d: %v and %v", n, ab.Delta(ab.Total(n)), ba.Delta(ba.Total(n)))
+				}
+			}
+		}
+	})
+}
+
+// mirror swaps the sides of a drawing.
+func mirror(drawing string) string {
+	lines := strings.Split(drawing, "\n")
+	for i, line := range lines {
+		name, numbers, ok := strings.Cut(line, " (")
+		if !ok {
+			continue
+		}
+		var x [4]int64
+		fmt.Sscanf(numbers, "total: %d→%d, self: %d→%d)", &x[0], &x[1], &x[2], &x[3])
+		lines[i] = fmt.Sprintf("%s (total: %d→%d, self: %d→%d)", name, x[1], x[0], x[3], x[2])
+		switch {
+		case strings.HasSuffix(line, " new"):
+			lines[i] += " vanished"
+		case strings.HasSuffix(line, " vanished"):
+			lines[i] += " new"
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestDiffWithItselfIsZero(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := toTree("a.js", samples(-3).Draw(t, "a"))
+		d := compare(t, trees{a}, trees{a})
+		if d.Len() != a.Len() || len(d.Functions) > len(a.Functions) {
+			t.Fatalf("%d nodes and %d functions became %d and %d", a.Len(), len(a.Functions), d.Len(), len(d.Functions))
+		}
+		for _, r := range d.FunctionRows() {
+			if d.Delta(r.Self) != 0 || d.Delta(r.Total) != 0 {
+				t.Fatalf("%s: %v, %v", d.Functions[r.Func].Name, r.Self, r.Total)
+			}
+		}
+		net, err := calltree.Net(a, a)
+		if err != nil || net.RootTotal() != 0 || slices.Contains(net.Shown(), true) {
+			t.Fatalf("net of a profile and itself: %d, %v", net.RootTotal(), err)
+		}
+	})
+}
+
+func TestFlameGraphOfADiff(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := compare(t, trees{toTree("", samples(1).Draw(t, "a"))}, trees{toTree("", samples(1).Draw(t, "b"))})
+		if rapid.Bool().Draw(t, "share") {
+			d.ByShare()
+		}
+		widths, seen := d.Widths(), map[int32]calltree.Box{}
+		for _, b := range d.Flame(0) {
+			if up := d.Parent[b.Node]; up != calltree.NoNode {
+				if p := seen[up]; b.Start < p.Start-1e-9 || b.End > p.End+1e-9 {
+					t.Fatalf("box %v is not over its parent's %v", b, p)
+				}
+			}
+			for _, other := range seen {
+				if other.Depth == b.Depth && other.Start < b.End-1e-9 && b.Start < other.End-1e-9 {
+					t.Fatalf("boxes %v and %v overlap", b, other)
+				}
+			}
+			seen[b.Node] = b
+		}
+		for n := range int32(d.Len()) {
+			if _, ok := seen[n]; ok != (d.Total(n) != calltree.Pair{}) {
+				t.Fatalf("node %d with total %v: box %v", n, d.Total(n), ok)
+			}
+			if d.Exact() && float64(widths.Total[n]) < d.Larger(d.Total(n)) {
+				t.Fatalf("node %d is %d wide, its total %v", n, widths.Total[n], d.Total(n))
+			}
+		}
+	})
+}
+
+func TestInvertedDiff(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		base, new := samples(-3).Draw(t, "base"), samples(-3).Draw(t, "new")
+		d := compare(t, trees{toTree("", base)}, trees{toTree("", new)})
+		reversed := func(list []sample) []sample {
+			out := slices.Clone(list)
+			for i := range out {
+				out[i].stack = slices.Clone(out[i].stack)
+				slices.Reverse(out[i].stack)
+			}
+			return out
+		}
+		// Self values that cancel within a call node are gone before the tree is
+		// turned, so the reference is made of what the tree says.
+		want := [2]numbers{naive(reversed(selfSamples(base))...), naive(reversed(selfSamples(new))...)}
+		v := d.Invert()
+		var path []string
+		v.Walk(func(n int32) bool {
+			r := v.Row(n)
+			path = append(path[:r.Depth], d.Functions[r.Func].Name)
+			key := strings.Join(path, ";")
+			if r.Total != (calltree.Pair{Base: want[0][key][1], New: want[1][key][1]}) {
+				t.Fatalf("%s: %v, want %d→%d", key, r.Total, want[0][key][1], want[1][key][1])
+			}
+			delete(want[0], key)
+			delete(want[1], key)
+			return true
+		})
+		for _, side := range want {
+			for key, left := range side {
+				t.Fatalf("%s: %d is missing", key, left[1])
+			}
+		}
+		for _, b := range v.Flame(0) {
+			if r := v.Row(b.Node); r.Func != b.Func || r.Depth != b.Depth {
+				t.Fatalf("box %v stands for row %v", b, r)
+			}
+		}
+	})
+}
+
+// selfSamples returns one sample per call node with a self value.
+func selfSamples(list []sample) (out []sample) {
+	for path, v := range naive(list...) {
+		if v[0] != 0 {
+			out = append(out, sample{strings.Split(path, ";"), v[0]})
+		}
+	}
+	return out
+}
+
+func TestCallersInADiff(t *testing.T) {
+	d := compare(t, trees{proftest.Tree("×2 ×1\nA  B\nF  F\nF")}, trees{proftest.Tree("×5 ×1\nA  C\nF  F")})
+	v := d.Callers(d.FunctionsNamed("F"))
+	got := ""
+	v.Walk(func(n int32) bool {
+		r := v.Row(n)
+		got += fmt.Sprintf("%s%s %d→%d\n", strings.Repeat(" ", int(r.Depth)), d.Functions[r.Func].Name, r.Total.Base, r.Total.New)
+		return true
+	})
+	if want := "F 3→6\n A 2→5\n B 1→0\n C 0→1\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+func TestDiffOfDeepStacks(t *testing.T) {
+	a := calltree.FromProfile(deep(1_000_000), 0)
+	b := calltree.FromProfile(deep(999_999), 0)
+	d := compare(t, trees{a}, trees{b})
+	if d.Len() != 1_000_000 || d.Delta(d.Total(0)) != 0 || d.Delta(d.Total(999_999)) != -1 {
+		t.Errorf("%d nodes, delta %v at the end", d.Len(), d.Delta(d.Total(999_999)))
+	}
+	d.Walk(func(int32) bool { return true })
+}
+
+func TestPeriods(t *testing.T) {
+	at := func(period int64, drawing string) *calltree.Tree {
+		p := proftest.Columns(drawing)
+		p.Tables[0].Type.Period, p.Tables[0].Type.PeriodUnit = period, "nanoseconds"
+		return calltree.FromProfile(p, 0)
+	}
+	slow, fast := at(10_000_000, "×5\nA"), at(4_000_000, "×20\nA")
+	d := compare(t, trees{slow}, trees{fast})
+	if b, n := d.Values(d.Total(0)); b != 12.5 || n != 20 || len(d.Notes) != 1 {
+		t.Errorf("5 samples of 10 ms and 20 of 4 ms: %v and %v, notes %q", b, n, d.Notes)
+	}
+	d.ByShare()
+	if d.Delta(d.Total(0)) != 0 {
+		t.Errorf("shares depend on the period: %v", d.Delta(d.Total(0)))
+	}
+	if d := compare(t, trees{slow}, trees{at(0, "A")}); len(d.Notes) != 1 || !d.Exact() {
+		t.Errorf("one period unknown: %q", d.Notes)
+	}
+	net, err := calltree.Net(slow, fast)
+	if err != nil || net.Type.Scale != 1 || net.Self[0] != 75 {
+		t.Errorf("net: %v, scale %d, %v", net.Self, net.Type.Scale, err)
+	}
+	third, err := calltree.Net(at(3, "A"), at(10, "A"))
+	if err != nil || third.Type.Scale != 9 || third.Self[0] != 2_333_333_333 {
+		t.Errorf("a third: %v, scale %d, %v", third.Self, third.Type.Scale, err)
+	}
+}
+
+func TestNet(t *testing.T) {
+	net, err := calltree.Net(proftest.Tree(weakBase), proftest.Tree(weakNew))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := proftest.Trim(`
+		- R (total: 1, self: —)
+		  - C (total: 2, self: 2)
+		  - B (total: -1, self: -1)
+		  - A (total: —, self: —)
+		    - x (total: -2, self: -2)
+		    - y (total: 2, self: 2)`)
+	if got := proftest.Draw(net); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestNoise(t *testing.T) {
+	d := compare(t, trees{proftest.Tree("×100\nA")}, trees{proftest.Tree("×125\nA")})
+	if got, want := d.Noise(d.Total(0)), 1.96*15; math.Abs(got-want) > 1e-9 {
+		t.Errorf("noise of 100 and 125 samples: %v, want %v", got, want)
+	}
+	d.PerUnit(10, 10)
+	if got, want := d.Noise(d.Total(0)), 1.96*1.5; math.Abs(got-want) > 1e-9 {
+		t.Errorf("per unit: %v, want %v", got, want)
+	}
+}
+
+func TestCompareErrors(t *testing.T) {
+	a := proftest.Tree("A")
+	if _, err := calltree.Compare(nil, trees{a}); err == nil {
+		t.Error("a diff without a base")
+	}
+	big := proftest.Tree("×9000000000000000000\nA")
+	if _, err := calltree.Compare(trees{big}, trees{big}); err == nil {
+		t.Error("a delta may not fit")
+	}
+	if _, err := calltree.Net(big, big); err == nil {
+		t.Error("a net value may not fit")
+	}
+}

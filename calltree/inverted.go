@@ -1,0 +1,343 @@
+package calltree
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Inverted is a call tree upside down: roots are the functions in which samples
+// end, children are their callers. A node stands for all call nodes of the tree
+// whose path ends in the node's path; its total is the sum of their self values,
+// and self is that of a root, where it equals the total, and zero elsewhere.
+//
+// Nothing is laid out up front but the call nodes in groups of one function: one
+// counting sort. A group is divided further when its inverted node is expanded,
+// which costs time in proportion to the group. Nodes are handles that stay valid.
+//
+// An Inverted is not safe for concurrent use.
+type Inverted struct {
+	tree  *Tree
+	order []int32 // call nodes, so that those of an inverted node are together
+	nodes []invertedNode
+	roots []int32
+
+	count   []int32     // scratch of expand: call nodes per function, zero between calls
+	kinds   *categories // nil without categories
+	uniform []bool      // functions all of whose call nodes have one category
+}
+
+// invertedNode is one row of the inverted tree.
+type invertedNode struct {
+	parent, fn, depth int32
+	from, to          int32 // its call nodes are order[from:to]
+	total             int64
+	category          profile.CategoryID
+	deeper            bool    // a call node with a self value has callers behind it
+	expanded          bool    //
+	deep              []int32 // of each call node its ancestor that the row stands for; nil at roots and once expanded
+	children          []int32 // in display order, those that are shown
+}
+
+// Invert returns the tree upside down.
+func (t *Tree) Invert() *Inverted {
+	v := &Inverted{tree: t, count: make([]int32, len(t.Functions)), kinds: newCategories(t.Categories)}
+	starts := v.group()
+	first := make([]int32, 0, 64) // of each root its first call node with a self value
+	for fn := range t.Functions {
+		from, to := starts[fn], starts[fn+1]
+		if from == to {
+			continue
+		}
+		if seen := v.add(NoNode, int32(fn), 0, from, to, v.order[from:to]); seen != NoNode {
+			v.roots = append(v.roots, int32(len(v.nodes)-1))
+			first = append(first, seen)
+		} else {
+			v.nodes = v.nodes[:len(v.nodes)-1]
+		}
+	}
+	slices.SortFunc(v.roots, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(abs(v.nodes[b].total), abs(v.nodes[a].total)), cmp.Compare(first[a], first[b]))
+	})
+	return v
+}
+
+// group sorts the call nodes by function, keeping their order, and returns where
+// each function's begin. Of nodes without a self value only those are needed that
+// may change a category.
+func (v *Inverted) group() []int32 {
+	t := v.tree
+	mixed := v.mixedAbove()
+	var needed []int32
+	for n, self := range t.Self {
+		if self != 0 || mixed != nil && mixed[n] {
+			needed = append(needed, int32(n))
+		}
+	}
+	starts := make([]int32, len(t.Functions)+1)
+	for _, n := range needed {
+		starts[t.Func[n]+1]++
+	}
+	for fn := range t.Functions {
+		starts[fn+1] += starts[fn]
+	}
+	v.order = make([]int32, len(needed))
+	next := slices.Clone(starts)
+	for _, n := range needed {
+		fn := t.Func[n]
+		v.order[next[fn]] = n
+		next[fn]++
+	}
+	return starts
+}
+
+// mixedAbove returns which call nodes have, in their path, a function whose call
+// nodes differ in category. Nil: none has.
+func (v *Inverted) mixedAbove() []bool {
+	t := v.tree
+	if t.Category == nil {
+		return nil
+	}
+	v.uniform = make([]bool, len(t.Functions))
+	of := make([]profile.CategoryID, len(t.Functions))
+	for fn := range of {
+		of[fn], v.uniform[fn] = -1, true
+	}
+	any := false
+	for n, fn := range t.Func {
+		if c := t.Category[n]; of[fn] < 0 {
+			of[fn] = c
+		} else if of[fn] != c {
+			v.uniform[fn], any = false, true
+		}
+	}
+	if !any {
+		return nil
+	}
+	mixed := make([]bool, t.Len())
+	for n, fn := range t.Func {
+		p := t.Parent[n]
+		mixed[n] = !v.uniform[fn] || p != NoNode && mixed[p]
+	}
+	return mixed
+}
+
+// add appends a row and returns its first call node with a self value. Deep holds
+// the ancestor of each call node that the row stands for.
+func (v *Inverted) add(parent, fn, depth, from, to int32, deep []int32) int32 {
+	t := v.tree
+	node := invertedNode{parent: parent, fn: fn, depth: depth, from: from, to: to, category: -1}
+	if parent != NoNode {
+		node.deep = deep
+	}
+	first := NoNode
+	for _, n := range v.order[from:to] {
+		self := t.Self[n]
+		node.total += self
+		if self != 0 {
+			node.deeper = node.deeper || t.Depth[n] > depth
+			if first == NoNode || n < first {
+				first = n
+			}
+		}
+	}
+	if t.Category != nil {
+		node.category = t.Category[deep[0]]
+		if !v.uniform[fn] {
+			for _, d := range deep[1:] {
+				node.category = v.kinds.unite(node.category, t.Category[d])
+			}
+		}
+	}
+	v.nodes = append(v.nodes, node)
+	return first
+}
+
+// expand divides the call nodes of a row by the functions of their next callers.
+func (v *Inverted) expand(h int32) {
+	t := v.tree
+	row := v.nodes[h]
+	deep := row.deep
+	if deep == nil {
+		deep = v.order[row.from:row.to]
+	}
+	// Count per function. Paths that end here belong to no child and go first.
+	ended := int32(0)
+	var functions []int32
+	for _, d := range deep {
+		p := t.Parent[d]
+		if p == NoNode {
+			ended++
+			continue
+		}
+		fn := t.Func[p]
+		if v.count[fn] == 0 {
+			functions = append(functions, fn)
+		}
+		v.count[fn]++
+	}
+	slices.Sort(functions)
+	place := ended
+	for _, fn := range functions {
+		n := v.count[fn]
+		v.count[fn] = place
+		place += n
+	}
+	order, callers := make([]int32, len(deep)), make([]int32, len(deep))
+	ended = 0
+	for i, d := range deep {
+		n, p := v.order[row.from+int32(i)], t.Parent[d]
+		if p == NoNode {
+			order[ended] = n
+			ended++
+			continue
+		}
+		at := &v.count[t.Func[p]]
+		order[*at], callers[*at] = n, p
+		*at++
+	}
+	copy(v.order[row.from:row.to], order)
+	from := ended
+	var children []int32
+	for _, fn := range functions {
+		to := v.count[fn]
+		v.count[fn] = 0
+		v.add(h, fn, row.depth+1, row.from+from, row.from+to, callers[from:to:to])
+		from = to
+		if c := &v.nodes[len(v.nodes)-1]; c.total != 0 || c.deeper {
+			children = append(children, int32(len(v.nodes)-1))
+		} else {
+			v.nodes = v.nodes[:len(v.nodes)-1]
+		}
+	}
+	slices.SortStableFunc(children, func(a, b int32) int {
+		return cmp.Compare(abs(v.nodes[b].total), abs(v.nodes[a].total))
+	})
+	n := &v.nodes[h]
+	n.children, n.expanded, n.deep = children, true, nil
+}
+
+// shown returns the children of a row, or the roots, in display order.
+func (v *Inverted) shown(h int32) []int32 {
+	if h == NoNode {
+		return v.roots
+	}
+	if !v.nodes[h].expanded {
+		v.expand(h)
+	}
+	return v.nodes[h].children
+}
+
+// Children appends the children of a node (NoNode: the roots) to buf in display
+// order: by absolute total descending, ties by function; roots of equal size by
+// where the first call node of the function with a self value is in the tree.
+func (v *Inverted) Children(h int32, buf []int32) []int32 { return append(buf, v.shown(h)...) }
+
+// HasChildren reports whether Children is not empty, without expanding the node.
+func (v *Inverted) HasChildren(h int32) bool { return v.nodes[h].deeper }
+
+// Walk visits the nodes in display order, depth first, expanding them on the way.
+// Visit returns false to leave out what is below the node.
+func (v *Inverted) Walk(visit func(h int32) bool) {
+	var pending []int32
+	push := func(h int32) {
+		children := v.shown(h)
+		for _, c := range slices.Backward(children) {
+			pending = append(pending, c)
+		}
+	}
+	for push(NoNode); len(pending) > 0; {
+		h := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if visit(h) {
+			push(h)
+		}
+	}
+}
+
+// Row returns the line of a node.
+func (v *Inverted) Row(h int32) Row {
+	n := &v.nodes[h]
+	return Row{Node: h, Depth: n.depth, Func: n.fn, Self: v.Self(h), Total: n.total, Category: n.category}
+}
+
+// Tree returns the tree that was inverted.
+func (v *Inverted) Tree() *Tree { return v.tree }
+
+// Parent returns the node's callee, NoNode for a root.
+func (v *Inverted) Parent(h int32) int32 { return v.nodes[h].parent }
+
+// Func returns the node's function, an index of the tree's Functions.
+func (v *Inverted) Func(h int32) int32 { return v.nodes[h].fn }
+
+// Name returns the name of the node's function.
+func (v *Inverted) Name(h int32) string { return v.tree.Functions[v.nodes[h].fn].Name }
+
+// Depth returns the number of nodes between the node and its root, 0 for a root.
+func (v *Inverted) Depth(h int32) int32 { return v.nodes[h].depth }
+
+// Total returns the sum of the self values of the call nodes whose paths end in
+// the node's.
+func (v *Inverted) Total(h int32) int64 { return v.nodes[h].total }
+
+// Self returns the total of a root, else 0.
+func (v *Inverted) Self(h int32) int64 {
+	if v.nodes[h].parent == NoNode {
+		return v.nodes[h].total
+	}
+	return 0
+}
+
+// RootTotal returns the 100 % of every share: that of the tree.
+func (v *Inverted) RootTotal() int64 { return v.tree.RootTotal() }
+
+// Category returns the node's category, -1 when there are none.
+func (v *Inverted) Category(h int32) profile.CategoryID { return v.nodes[h].category }
+
+// CategoryName returns the name of the node's category, without its subcategory.
+func (v *Inverted) CategoryName(h int32) string {
+	if v.tree.Category == nil {
+		return ""
+	}
+	return v.tree.Categories[v.nodes[h].category].Name
+}
+
+// FunctionPath returns the functions from the root, which is the leaf of the
+// samples, to the node.
+func (v *Inverted) FunctionPath(h int32) []int32 {
+	path := make([]int32, v.nodes[h].depth+1)
+	for ; h != NoNode; h = v.nodes[h].parent {
+		path[v.nodes[h].depth] = v.nodes[h].fn
+	}
+	return path
+}
+
+// Node returns the node of a path of functions, leaf first. Only shown nodes are
+// found.
+func (v *Inverted) Node(path []int32) (int32, bool) {
+	h := NoNode
+	for _, fn := range path {
+		i := slices.IndexFunc(v.shown(h), func(c int32) bool { return v.nodes[c].fn == fn })
+		if i < 0 {
+			return NoNode, false
+		}
+		h = v.shown(h)[i]
+	}
+	return h, h != NoNode
+}
+
+// FindPath returns the node of a path of names, leaf first; of several functions
+// of a name the first in display order.
+func (v *Inverted) FindPath(names []string) (int32, bool) {
+	h := NoNode
+	for _, name := range names {
+		set, _ := setNamed(v.tree.Functions, name)
+		i := slices.IndexFunc(v.shown(h), func(c int32) bool { return set[v.nodes[c].fn] })
+		if i < 0 {
+			return NoNode, false
+		}
+		h = v.shown(h)[i]
+	}
+	return h, h != NoNode
+}

@@ -1,0 +1,211 @@
+package calltree
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// rows selects samples of a table, in order of time where there are times.
+type rows struct {
+	*profile.Samples
+	table   int
+	threads []profile.ThreadID
+	order   []int32 // row of each sample; nil: as in the table
+	first   int     // of the samples in the range, when order is nil
+	n       int
+}
+
+// row returns the row of the i-th sample selected.
+func (r *rows) row(i int) int {
+	if r.order != nil {
+		return int(r.order[i])
+	}
+	return r.first + i
+}
+
+// timed reports whether the samples have times. No samples need none.
+func (r *rows) timed() bool { return r.Time != nil || r.Samples.Len() == 0 }
+
+// time returns the time of the i-th sample selected.
+func (r *rows) time(i int) int64 { return r.Time[r.row(i)] }
+
+// rowsOf selects the samples of threads, merged by time; samples of one time stay
+// in the order of the table. The last selection is remembered.
+func (v *Viewer) rowsOf(table int, threads []profile.ThreadID) (rows, error) {
+	s := &v.profile.Tables[table]
+	if have := v.rows; have.Samples == s && (have.threads == nil) == (threads == nil) && slices.Equal(have.threads, threads) {
+		return have, nil
+	}
+	r := rows{Samples: s, table: table, threads: slices.Clone(threads), n: s.Len()}
+	if threads != nil {
+		if s.Thread == nil && r.n > 0 {
+			return r, fmt.Errorf("the samples of %s have no threads", s.Type.Name)
+		}
+		r.order = []int32{}
+		for row, t := range s.Thread {
+			if slices.Contains(threads, t) {
+				r.order = append(r.order, int32(row))
+			}
+		}
+		r.n = len(r.order)
+	}
+	r.sortByTime()
+	v.rows = r
+	return r, nil
+}
+
+// sortByTime puts the samples in order of time, if they have one.
+func (r *rows) sortByTime() {
+	if r.Time == nil {
+		return
+	}
+	for i := 1; i < r.n; i++ {
+		if r.time(i) >= r.time(i-1) {
+			continue
+		}
+		if r.order == nil {
+			r.order = make([]int32, r.n)
+			for i := range r.order {
+				r.order[i] = int32(i)
+			}
+		}
+		slices.SortFunc(r.order, func(a, b int32) int { return cmp.Or(cmp.Compare(r.Time[a], r.Time[b]), cmp.Compare(a, b)) })
+		return
+	}
+}
+
+// errNoTimes is what a table without times answers to a question about time.
+var errNoTimes = errors.New("the samples have no times, which this view needs")
+
+// span returns the samples inside a range of time: those from lo up to hi.
+func (r *rows) span(in Range) (lo, hi int, err error) {
+	if in.All() {
+		return 0, r.n, nil
+	}
+	if !r.timed() {
+		return 0, 0, fmt.Errorf("range: %w", errNoTimes)
+	}
+	lo = sort.Search(r.n, func(i int) bool { return r.time(i) >= in.Start })
+	hi = sort.Search(r.n, func(i int) bool { return r.time(i) >= in.End })
+	return lo, max(lo, hi), nil
+}
+
+// during selects the samples inside a range of time.
+func (r rows) during(in Range) (rows, error) {
+	lo, hi, err := r.span(in)
+	if r.order != nil {
+		r.order = r.order[lo:hi]
+	} else {
+		r.first = lo
+	}
+	r.n = hi - lo
+	return r, err
+}
+
+// nodesOf returns the call node of every sample of the committed range. Node is
+// the node of each stack that at has.
+func (s *Shown) nodesOf(at *step, node []int32) ([]int32, error) {
+	var found []bool
+	s.matched, found = at.search(searchWords(s.View.Search))
+	idle := s.idle()
+	nodes := make([]int32, s.rows.n)
+	each(parts(s.rows.n), func(_ int, p part) {
+		for i := p.lo; i < p.hi; i++ {
+			nodes[i] = NoNode
+			st := int32(s.rows.Stack[s.rows.row(i)])
+			if st < 0 || idle != nil && idle[s.viewer.first.category[st]] {
+				continue
+			}
+			if at.at != nil {
+				if st = at.at[st]; st == NoNode {
+					continue
+				}
+			}
+			if found == nil || found[st] {
+				nodes[i] = node[st]
+			}
+		}
+	})
+	return nodes, s.dropByMarkers(nodes)
+}
+
+// idle returns which categories are left out; nil: none.
+func (s *Shown) idle() []bool {
+	c := s.viewer.categories
+	if !s.View.NoIdle || c == nil {
+		return nil
+	}
+	idle := make([]bool, len(c.list))
+	for i := range idle {
+		idle[i] = c.list[i].Name == "Idle"
+	}
+	return idle
+}
+
+// dropByMarkers applies the transforms that select samples by markers. They ask
+// for the time of a sample only, so their place among the transforms does not
+// matter.
+func (s *Shown) dropByMarkers(nodes []int32) error {
+	for _, t := range s.View.Transforms {
+		if !t.Kind.takesText() {
+			continue
+		}
+		if !s.rows.timed() {
+			return fmt.Errorf("transform %s: %w", t, errNoTimes)
+		}
+		spans := s.viewer.markerSpans(t.Args, s.rows.threads)
+		k := 0
+		for i := range nodes {
+			at := s.rows.time(i)
+			for k < len(spans) && spans[k].End <= at {
+				k++
+			}
+			inside := k < len(spans) && spans[k].Start <= at
+			if inside != (t.Kind == MarkerSearch) {
+				nodes[i] = NoNode
+			}
+		}
+	}
+	return nil
+}
+
+// markerSpans returns the times of the interval markers that a search finds on
+// the threads, in order, those that touch united.
+func (v *Viewer) markerSpans(search []string, threads []profile.ThreadID) []Range {
+	q := parseMarkerSearch(strings.Join(search, ","))
+	var spans []Range
+	for i := range v.profile.Markers {
+		m := &v.profile.Markers[i]
+		if m.Start >= m.End || threads != nil && m.Thread != 0 && !slices.Contains(threads, m.Thread) || !q.finds(v.profile, m) {
+			continue
+		}
+		spans = append(spans, Range{m.Start, m.End})
+	}
+	slices.SortFunc(spans, func(a, b Range) int { return cmp.Compare(a.Start, b.Start) })
+	united := spans[:0]
+	for _, r := range spans {
+		if n := len(united); n > 0 && r.Start <= united[n-1].End {
+			united[n-1].End = max(united[n-1].End, r.End)
+			continue
+		}
+		united = append(united, r)
+	}
+	return united
+}
+
+// FindThreads returns the threads whose id or name is the given text.
+func (v *Viewer) FindThreads(nameOrID string) []profile.ThreadID {
+	var ids []profile.ThreadID
+	for i, t := range v.profile.Threads {
+		if i > 0 && (t.Name == nameOrID || t.ID == nameOrID) {
+			ids = append(ids, profile.ThreadID(i))
+		}
+	}
+	return ids
+}

@@ -1,0 +1,192 @@
+package calltree
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Sidebar is what a view tells about one selected node.
+type Sidebar struct {
+	Self, Total Amount
+
+	// RootTotal is the 100 % of the tree's rows: the absolute self values of all
+	// nodes. SampleTotal adds up the absolute values of samples before they cancel
+	// inside a node; it is the 100 % of the sidebar.
+	RootTotal, SampleTotal int64
+
+	// Traced is nil when the samples have no times or have weights.
+	Traced *TracedTime
+}
+
+// TracedTime is how long a node was seen, in nanoseconds. Root is the time of all
+// samples with a stack.
+type TracedTime struct{ Self, Total, Root int64 }
+
+// Amount is a value and its parts by the category of the samples' innermost
+// frames before any filter or transform.
+type Amount struct {
+	Value      int64
+	Categories []CategoryAmount // by value descending; nil when there are none
+}
+
+// CategoryAmount is the part of a category, or of a subcategory.
+type CategoryAmount struct {
+	Name  string
+	Value int64
+	Share float64 // of the sum of the absolute values of all parts
+	Sub   []CategoryAmount
+}
+
+// Sidebar sums up the samples of the preview range for node n.
+func (s *Shown) Sidebar(n int32) Sidebar {
+	return s.sidebar(func(node int32) (self, total bool) {
+		return node == n, n <= node && node < s.End[n]
+	}, true)
+}
+
+// InvertedSidebar is Sidebar for node h of the inverted tree of this view. Only
+// the total has parts there.
+func (s *Shown) InvertedSidebar(v *Inverted, h int32) Sidebar {
+	member := make([]bool, s.Len())
+	for _, n := range v.order[v.nodes[h].from:v.nodes[h].to] {
+		member[n] = true
+	}
+	root := v.nodes[h].parent == NoNode
+	return s.sidebar(func(node int32) (self, total bool) {
+		return root && member[node], member[node]
+	}, false)
+}
+
+// sidebar sums up samples. Counts says whether a sample of a call node counts for
+// self and for total.
+func (s *Shown) sidebar(counts func(node int32) (self, total bool), selfParts bool) Sidebar {
+	b := Sidebar{RootTotal: s.RootTotal()}
+	self, total := s.byCategory(), s.byCategory()
+	add := func(i int, node int32, value int64) {
+		b.SampleTotal += abs(value)
+		category := s.category(i)
+		ofSelf, ofTotal := counts(node)
+		if ofSelf {
+			b.Self.Value += value
+			self.add(category, value)
+		}
+		if ofTotal {
+			b.Total.Value += value
+			total.add(category, value)
+		}
+	}
+	if s.View.Weights == Traced {
+		s.trace(add)
+	} else {
+		for i := s.lo; i < s.hi; i++ {
+			if node := s.nodes[i]; node != NoNode {
+				add(i, node, s.rows.Value[s.rows.row(i)])
+			}
+		}
+	}
+	if selfParts {
+		b.Self.Categories = self.amounts()
+	}
+	b.Total.Categories = total.amounts()
+	if s.traceable() {
+		t := &TracedTime{}
+		s.trace(func(_ int, node int32, time int64) {
+			ofSelf, ofTotal := counts(node)
+			t.Root += time
+			if ofSelf {
+				t.Self += time
+			}
+			if ofTotal {
+				t.Total += time
+			}
+		})
+		b.Traced = t
+	}
+	return b
+}
+
+// category returns the category of the i-th sample as it was recorded.
+func (s *Shown) category(i int) profile.CategoryID {
+	st := s.rows.Stack[s.rows.row(i)]
+	switch {
+	case s.viewer.categories == nil:
+		return 0
+	case st == profile.NoStack:
+		return s.viewer.categories.fallback
+	}
+	return s.viewer.first.category[st]
+}
+
+// byCategory adds up values by category.
+type byCategory struct {
+	kinds *categories // nil: there are none
+	sum   []int64
+	seen  []bool
+}
+
+func (s *Shown) byCategory() *byCategory {
+	p := &byCategory{kinds: s.viewer.categories}
+	if p.kinds != nil {
+		p.sum, p.seen = make([]int64, len(p.kinds.list)), make([]bool, len(p.kinds.list))
+	}
+	return p
+}
+
+func (p *byCategory) add(c profile.CategoryID, value int64) {
+	if p.kinds != nil {
+		p.sum[c] += value
+		p.seen[c] = true
+	}
+}
+
+// amounts returns the groups that samples were in, each with its subcategories if
+// it is divided; the largest first, equal ones in the order of the profile.
+func (p *byCategory) amounts() []CategoryAmount {
+	if p.kinds == nil {
+		return nil
+	}
+	var groups []CategoryAmount
+	at := map[profile.CategoryID]int{}
+	for c, seen := range p.seen {
+		if !seen {
+			continue
+		}
+		group := p.kinds.group[c]
+		i, ok := at[group]
+		if !ok {
+			i = len(groups)
+			at[group] = i
+			groups = append(groups, CategoryAmount{Name: p.kinds.list[group].Name})
+		}
+		groups[i].Value += p.sum[c]
+		sub := p.kinds.list[c].Subcategory
+		if sub == "" {
+			sub = "Other"
+		}
+		groups[i].Sub = append(groups[i].Sub, CategoryAmount{Name: sub, Value: p.sum[c]})
+	}
+	var all int64
+	for i := range groups {
+		all += abs(groups[i].Value)
+	}
+	for i := range groups {
+		if g := &groups[i]; len(g.Sub) == 1 && g.Sub[0].Name == "Other" {
+			g.Sub = nil
+		}
+		share(groups[i].Sub, all)
+	}
+	share(groups, all)
+	return groups
+}
+
+// share fills in the shares of all and sorts by value.
+func share(list []CategoryAmount, all int64) {
+	for i := range list {
+		if all != 0 {
+			list[i].Share = float64(list[i].Value) / float64(all)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b CategoryAmount) int { return cmp.Compare(b.Value, a.Value) })
+}

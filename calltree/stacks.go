@@ -1,0 +1,187 @@
+package calltree
+
+import (
+	"slices"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// stacks is the prefix table that transforms work on and call trees are made of:
+// one row per stack, callers before callees. A transform changes the parents and
+// leaves the rows where they are, so that a stack keeps its number through a
+// whole list of transforms and the other columns are shared.
+//
+// A stacks is immutable once made; what it caches makes it unsafe for concurrent use.
+type stacks struct {
+	parent   []int32              // of each stack: its caller, NoNode, or gone
+	frame    []int32              // of each stack
+	function []int32              // of each frame
+	category []profile.CategoryID // of each stack; nil without categories
+	kinds    *categories          // what the categories mean; nil without
+
+	functions []profile.Function
+
+	table *Table  // a cache, see layout
+	node  []int32 // of each stack its node in table, NoNode when gone
+}
+
+// gone is the parent of a stack that a transform took out. Its callees are gone
+// or have another parent.
+const gone = int32(-2)
+
+func (s *stacks) len() int { return len(s.parent) }
+
+// fn returns the function of a stack's innermost frame.
+func (s *stacks) fn(st int) int32 { return s.function[s.frame[st]] }
+
+// withParent returns the stacks in another arrangement.
+func (s *stacks) withParent(parent []int32) *stacks {
+	c := *s
+	c.parent, c.table, c.node = parent, nil, nil
+	return &c
+}
+
+// layout returns the call node table of the stacks and the node of every stack.
+// It is made at the first call.
+func (s *stacks) layout() (*Table, []int32) {
+	if s.table == nil {
+		s.table, s.node = s.build()
+		if s.category != nil {
+			s.table.Categories = s.kinds.list
+			s.table.Category = s.nodeCategories()
+		}
+	}
+	return s.table, s.node
+}
+
+// child is a stack in the list of its caller's callees. Zero ends a list: stack
+// 0 is nobody's callee.
+type child struct{ first, next, fn int32 }
+
+// opened is a node whose children are being laid out: those from cur to end of
+// the pending ones.
+type opened struct{ row, from, cur, end int32 }
+
+// build groups the stacks into call nodes, depth first. A node is a set of stacks
+// with one function whose callers are one node; the callees of all of them,
+// sorted by function, are its children's stacks. No table of (parent, function)
+// is needed, and every stack is looked at twice: time and memory are linear, but
+// for the sorting of siblings.
+func (s *stacks) build() (*Table, []int32) {
+	n := s.len()
+	children, roots, live := s.callees()
+	t := newTable(live)
+	t.Functions = s.functions
+	node := make([]int32, n)
+	row := int32(0)
+	pending := make([]uint64, 0, 1024) // function and stack
+	for r := roots; r >= 0; {
+		pending = append(pending, uint64(children[r].fn)<<32|uint64(r))
+		if r = children[r].next; r == 0 {
+			break
+		}
+	}
+	sortSiblings(pending)
+	open := append(make([]opened, 0, 256), opened{row: NoNode, end: int32(len(pending))})
+	for len(open) > 0 {
+		top := &open[len(open)-1]
+		if top.cur == top.end {
+			if top.row != NoNode {
+				t.End[top.row] = row
+			}
+			pending, open = pending[:top.from], open[:len(open)-1]
+			continue
+		}
+		group := pending[top.cur:top.end]
+		fn := group[0] >> 32
+		from := int32(len(pending))
+		members := int32(0)
+		for _, key := range group {
+			if key>>32 != fn {
+				break
+			}
+			members++
+			st := int32(key)
+			node[st] = row
+			for c := children[st].first; c != 0; c = children[c].next {
+				pending = append(pending, uint64(children[c].fn)<<32|uint64(c))
+			}
+		}
+		top.cur += members
+		t.Parent[row], t.Func[row], t.Depth[row] = top.row, int32(fn), int32(len(open)-1)
+		if end := int32(len(pending)); end > from {
+			sortSiblings(pending[from:])
+			open = append(open, opened{row: row, from: from, cur: from, end: end})
+		} else {
+			t.End[row] = row + 1
+		}
+		row++
+	}
+	if live < n {
+		for st, p := range s.parent {
+			if p == gone {
+				node[st] = NoNode
+			}
+		}
+	}
+	t.truncate(int(row))
+	return t, node
+}
+
+// callees lists the callees of every stack in ascending order, and returns the
+// first root (or NoNode) and the number of stacks that are not gone.
+func (s *stacks) callees() (lists []child, roots int32, live int) {
+	lists = make([]child, s.len())
+	roots = NoNode
+	for st := len(lists) - 1; st >= 0; st-- {
+		p := s.parent[st]
+		if p == gone {
+			continue
+		}
+		live++
+		c := &lists[st]
+		c.fn = s.fn(st)
+		if p == NoNode {
+			c.next = max(roots, 0)
+			roots = int32(st)
+			continue
+		}
+		c.next = lists[p].first
+		lists[p].first = int32(st)
+	}
+	return lists, roots, live
+}
+
+// sortSiblings sorts by function, then by stack. Nearly all lists are short.
+func sortSiblings(list []uint64) {
+	if len(list) > 12 {
+		slices.Sort(list)
+		return
+	}
+	for i := 1; i < len(list); i++ {
+		v := list[i]
+		j := i
+		for ; j > 0 && list[j-1] > v; j-- {
+			list[j] = list[j-1]
+		}
+		list[j] = v
+	}
+}
+
+// newTable returns a table with room for n nodes.
+func newTable(n int) *Table {
+	cols := make([]int32, 4*n)
+	return &Table{Parent: cols[:n:n], Func: cols[n : 2*n : 2*n], Depth: cols[2*n : 3*n : 3*n], End: cols[3*n:]}
+}
+
+// truncate keeps the first n rows, in columns of their own when the old ones
+// would waste memory.
+func (t *Table) truncate(n int) {
+	for _, col := range []*[]int32{&t.Parent, &t.Func, &t.Depth, &t.End} {
+		if c := *col; n < len(c)*7/8 {
+			*col = slices.Clone(c[:n])
+		} else {
+			*col = c[:n:n]
+		}
+	}
+}

@@ -1,0 +1,333 @@
+package calltree
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// View says what is to be seen of a profile. It is plain data; the zero value is
+// everything of the first sample table. Whatever the order of its fields, the
+// steps are: threads, committed range, transforms, idle, kind, search, preview
+// range, weights. So a transform sees all frames, and a search what the kind
+// filter has left.
+type View struct {
+	Table      int                // index in Profile.Tables
+	Weights    Weights            // what a sample counts
+	Threads    []profile.ThreadID // whose samples, merged by time; nil: all
+	Range      Range              // the committed range
+	Transforms []Transform        // in this order
+	NoIdle     bool               // without the samples whose innermost frame, before any transform, is of category Idle
+	Kind       KindFilter         // only frames of functions that pass
+	Search     string             // only samples that every word, between commas, matches in some frame
+	Preview    Range              // a range in the committed one
+}
+
+// Range is a span of time in nanoseconds since Profile.Start. A sample at Start is
+// inside, one at End is not. The zero value is all of the time.
+type Range struct{ Start, End int64 }
+
+// All reports whether the range is the zero value.
+func (r Range) All() bool { return r == Range{} }
+
+// ParseRange parses `START..END` in milliseconds, with fractions down to the
+// nanosecond. What is missing on either side is unlimited.
+func ParseRange(text string) (Range, error) {
+	from, to, ok := strings.Cut(text, "..")
+	if !ok {
+		return Range{}, fmt.Errorf("range %q: want START..END in milliseconds", text)
+	}
+	r := Range{Start: math.MinInt64, End: math.MaxInt64}
+	for _, side := range []struct {
+		text string
+		to   *int64
+	}{{from, &r.Start}, {to, &r.End}} {
+		if side.text == "" {
+			continue
+		}
+		ms, err := strconv.ParseFloat(side.text, 64)
+		if err != nil || math.IsNaN(ms) || math.Abs(ms) > math.MaxInt64/2e6 {
+			return Range{}, fmt.Errorf("range %q: %q is not a number of milliseconds", text, side.text)
+		}
+		*side.to = int64(math.Round(ms * 1e6))
+	}
+	if r.Start >= r.End {
+		return Range{}, fmt.Errorf("range %q is empty", text)
+	}
+	return r, nil
+}
+
+// Viewer shows a profile in views. It keeps the steps of the last view: the next
+// one begins where it differs. A change of range, search, preview, weights or
+// value type costs a pass over the samples and one over the call nodes; the table
+// of call nodes is laid out again only for other transforms or another kind.
+//
+// A Viewer reads all stacks of the profile's Symbols, so a file to be viewed is
+// best decoded into Symbols of its own. It is not safe for concurrent use, and the
+// profile must not change.
+type Viewer struct {
+	profile    *profile.Profile
+	categories *categories
+	modules    []string // in order of their first function; functions behind the profile's stand for them
+	first      *step
+	rows       rows // of the last table and threads
+}
+
+// step is a state of the stacks after some transforms.
+type step struct {
+	*stacks
+	at   []int32 // of each stack of the profile: where its samples are, or NoNode; nil: where they were
+	next *step   // the step that was last made from here
+	text string  // what was done to come here
+}
+
+// Shown is a computed view: a call tree and the samples behind it.
+type Shown struct {
+	*Tree
+	View View
+
+	// Unknown lists the names in transforms that no function, category or module
+	// of the profile has. They match nothing.
+	Unknown []string
+
+	viewer  *Viewer
+	rows    rows
+	nodes   []int32     // of the samples of the committed range; NoNode: counted nowhere
+	lo, hi  int         // the samples of the preview range among them
+	matched functionSet // functions that the search finds; nil without a search
+}
+
+// NewViewer returns a viewer of p.
+func NewViewer(p *profile.Profile) *Viewer {
+	v := &Viewer{profile: p, categories: newCategories(p.Symbols.Categories)}
+	s := &stacks{
+		parent:    p.Symbols.Stacks.Parent,
+		frame:     p.Symbols.Stacks.Item,
+		function:  make([]int32, len(p.Symbols.Frames)),
+		kinds:     v.categories,
+		functions: v.withModules(p.Symbols.Functions),
+	}
+	for fr := range s.function {
+		s.function[fr] = int32(p.Symbols.Frames[fr].Function)
+	}
+	if v.categories != nil {
+		s.category = v.categories.resolve(p.Symbols)
+	}
+	v.first = &step{stacks: s}
+	return v
+}
+
+// withModules adds one function per module, of the module's name, for
+// CollapseResource. They are behind all others in display ties. One is JavaScript
+// if a function of its module is, and otherwise of the kind of the first.
+func (v *Viewer) withModules(functions []profile.Function) []profile.Function {
+	seen := map[string]int{}
+	all := functions[:len(functions):len(functions)]
+	for i := range functions {
+		f := &functions[i]
+		if f.Module == "" {
+			continue
+		}
+		at, ok := seen[f.Module]
+		if !ok {
+			at = len(all)
+			seen[f.Module] = at
+			v.modules = append(v.modules, f.Module)
+			all = append(all, profile.Function{Name: f.Module, Module: f.Module, Kind: f.Kind})
+		}
+		if f.Kind == profile.KindJS {
+			all[at].Kind = f.Kind
+		}
+	}
+	return all
+}
+
+// Show computes a view. An error says what the profile lacks for it.
+func (v *Viewer) Show(view View) (*Shown, error) {
+	p := v.profile
+	if view.Table < 0 || view.Table >= len(p.Tables) {
+		return nil, fmt.Errorf("value type %d of %d", view.Table, len(p.Tables))
+	}
+	s := &Shown{View: view, viewer: v}
+	var err error
+	if s.rows, err = v.rowsOf(view.Table, view.Threads); err != nil {
+		return nil, err
+	}
+	if s.rows, err = s.rows.during(view.Range); err != nil {
+		return nil, err
+	}
+	at, err := s.transform()
+	if err != nil {
+		return nil, err
+	}
+	table, node := at.layout()
+	if s.nodes, err = s.nodesOf(at, node); err != nil {
+		return nil, err
+	}
+	if s.lo, s.hi, err = s.rows.span(view.Preview); err != nil {
+		return nil, err
+	}
+	typ, self, err := s.weigh(table.Len())
+	if err != nil {
+		return nil, err
+	}
+	s.Tree = NewTree(table, typ, self)
+	return s, nil
+}
+
+// transform goes through the transforms and the kind filter, from the steps of
+// the last view where they are the same.
+func (s *Shown) transform() (*step, error) {
+	at := s.viewer.first
+	for _, t := range s.View.Transforms {
+		if t.Kind.takesText() {
+			continue // it selects samples, see rows.go
+		}
+		e, err := s.apply(at, t)
+		if err != nil {
+			return nil, err
+		}
+		at = e
+	}
+	if ok := s.View.Kind.selected(at.functions); ok != nil {
+		at = at.then("kind:"+string(s.View.Kind), func() effect { return at.restrict(ok) })
+	}
+	return at, nil
+}
+
+// then returns the step that do leads to, doing it only if text is not what was
+// done from here the last time.
+func (at *step) then(text string, do func() effect) *step {
+	if at.next != nil && at.next.text == text {
+		return at.next
+	}
+	e := do()
+	at.next = &step{stacks: e.stacks, text: text, at: compose(at.at, e.to)}
+	return at.next
+}
+
+// compose returns where samples are that went first by a, then by b. Nil stands
+// for samples that stay.
+func compose(a, b []int32) []int32 {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	c := make([]int32, len(a))
+	for i, x := range a {
+		if x != NoNode {
+			x = b[x]
+		}
+		c[i] = x
+	}
+	return c
+}
+
+// apply does one transform and notes names that nothing has.
+func (s *Shown) apply(at *step, t Transform) (*step, error) {
+	if len(t.Args) == 0 {
+		return nil, fmt.Errorf("transform %s has no argument", t.Kind)
+	}
+	ok := t.Only.selected(at.functions)
+	var do func(path functionPath) effect
+	switch t.Kind {
+	case FocusCategory:
+		return s.focusCategory(at, t)
+	case CollapseResource:
+		return s.collapseResource(at, t, ok)
+	case MergeFunction:
+		do = func(p functionPath) effect { return at.mergeFunction(p[0]) }
+	case MergeNode:
+		do = func(p functionPath) effect { return at.mergeNode(p, ok) }
+	case DropFunction:
+		do = func(p functionPath) effect { return at.dropFunction(p[0]) }
+	case FocusFunction:
+		do = func(p functionPath) effect { return at.focusFunction(p[0]) }
+	case FocusSubtree:
+		do = func(p functionPath) effect { return at.focusSubtree(p, ok) }
+	case FocusSubtreeInverted:
+		do = func(p functionPath) effect { return at.focusSubtreeInverted(p, ok) }
+	case FocusSelf:
+		do = func(p functionPath) effect { return at.focusSelf(p[0], ok) }
+	case CollapseFunction:
+		do = func(p functionPath) effect { return at.collapseFunction(p[0]) }
+	case CollapseDirectRecursion:
+		do = func(p functionPath) effect { return at.collapseRecursion(p[0], true, ok) }
+	case CollapseRecursion:
+		do = func(p functionPath) effect { return at.collapseRecursion(p[0], false, nil) }
+	case StackPrefix:
+		do = func(p functionPath) effect { return at.stackPrefix(p) }
+	case StackSuffix:
+		do = func(p functionPath) effect { return at.stackSuffix(p[0]) }
+	case FunctionInclude:
+		do = func(p functionPath) effect { return at.functionInclude(union(p)) }
+	default:
+		return nil, fmt.Errorf("unknown transform %q", t.Kind)
+	}
+	path := s.functionPath(at.functions, t.Args)
+	return at.then(t.String(), func() effect { return do(path) }), nil
+}
+
+// functionPath looks up the functions of every name.
+func (s *Shown) functionPath(functions []profile.Function, names []string) functionPath {
+	path := make(functionPath, len(names))
+	for i, name := range names {
+		var ok bool
+		if path[i], ok = setNamed(functions, name); !ok {
+			s.unknown(name)
+		}
+	}
+	return path
+}
+
+func (s *Shown) unknown(name string) {
+	if !slices.Contains(s.Unknown, name) {
+		s.Unknown = append(s.Unknown, name)
+	}
+}
+
+// union returns the functions in any place of a path.
+func union(path functionPath) functionSet {
+	all := slices.Clone(path[0])
+	for _, set := range path[1:] {
+		for fn, in := range set {
+			all[fn] = all[fn] || in
+		}
+	}
+	return all
+}
+
+func (s *Shown) focusCategory(at *step, t Transform) (*step, error) {
+	if at.category == nil {
+		return nil, errors.New("transform " + t.String() + ": this profile has no categories")
+	}
+	wanted := make([]bool, len(at.kinds.list))
+	found := false
+	for c, cat := range at.kinds.list {
+		wanted[c] = c != 0 && cat.Name == t.Args[0]
+		found = found || wanted[c]
+	}
+	if !found {
+		s.unknown(t.Args[0])
+	}
+	return at.then(t.String(), func() effect {
+		return at.keep(func(st int) bool { return wanted[at.category[st]] })
+	}), nil
+}
+
+func (s *Shown) collapseResource(at *step, t Transform, ok []bool) (*step, error) {
+	i := slices.Index(s.viewer.modules, t.Args[0])
+	if i < 0 {
+		s.unknown(t.Args[0])
+		return at, nil
+	}
+	one := int32(len(s.viewer.profile.Symbols.Functions) + i)
+	return at.then(t.String(), func() effect { return at.collapseResource(t.Args[0], one, ok) }), nil
+}

@@ -1,0 +1,666 @@
+package calltree_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/proftest"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// picture is a drawing of samples, a view of it, and the drawing of what it shows.
+// The view is a line of words: a transform, `kind=`, `search=`, `range=`,
+// `preview=`, `type=`, `thread=` or `no-idle`; blanks in a word are written `_`.
+type picture struct{ name, samples, view, want string }
+
+func (c picture) check(t *testing.T, draw func(s *calltree.Shown) string) {
+	t.Run(c.name, func(t *testing.T) {
+		p := proftest.Columns(c.samples)
+		p.Interval = 1_000_000
+		v := calltree.NewViewer(p)
+		s, err := v.Show(viewOf(t, v, c.view))
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, s.Tree)
+		if s.Unknown != nil {
+			t.Errorf("unknown: %q", s.Unknown)
+		}
+		if diff := cmp.Diff(trim(c.want), draw(s)); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
+func viewOf(t testing.TB, v *calltree.Viewer, text string) calltree.View {
+	var view calltree.View
+	must := func(err error) {
+		if err != nil {
+			t.Helper()
+			t.Fatal(err)
+		}
+	}
+	for _, w := range strings.Fields(text) {
+		var err error
+		key, value, _ := strings.Cut(strings.ReplaceAll(w, "_", " "), "=")
+		switch key {
+		case "kind":
+			view.Kind, err = calltree.ParseKindFilter(value)
+		case "search":
+			view.Search = value
+		case "range":
+			view.Range, err = calltree.ParseRange(value)
+		case "preview":
+			view.Preview, err = calltree.ParseRange(value)
+		case "type":
+			view.Table, view.Weights, err = v.ParseType(value)
+		case "thread":
+			view.Threads = append(view.Threads, v.FindThreads(value)...)
+		case "no-idle":
+			view.NoIdle = true
+		default:
+			view.Transforms = append(view.Transforms, transforms(strings.ReplaceAll(w, "_", " "))...)
+		}
+		must(err)
+	}
+	return view
+}
+
+func drawTree(s *calltree.Shown) string { return proftest.Draw(s.Tree) }
+
+// TestTransforms has a picture per rule. The expected trees were derived by hand
+// from the rules at TransformKind.
+func TestTransforms(t *testing.T) {
+	for _, c := range []picture{
+		{"merge-function takes out every frame, samples go to the caller", `
+			A  A  B  B
+			B  B  B  A
+			C  B  D
+		`, "merge-function:B", `
+			- A (total: 3, self: 2)
+			  - C (total: 1, self: 1)
+			- D (total: 1, self: 1)
+		`},
+		{"merge-function of all frames leaves no stack", `
+			A  B
+			A
+		`, "merge-function:A", `
+			- B (total: 1, self: 1)
+		`},
+		{"merge-node takes out one node only", `
+			A  A  B
+			B  B  B
+			C  B  C
+		`, "merge-node:A;B", `
+			- A (total: 2, self: —)
+			  - B (total: 1, self: 1)
+			  - C (total: 1, self: 1)
+			- B (total: 1, self: —)
+			  - B (total: 1, self: —)
+			    - C (total: 1, self: 1)
+		`},
+		{"merge-node stops at a frame that is not on the path", `
+			A  A
+			X  B
+			B  C
+		`, "merge-node:A;B", `
+			- A (total: 2, self: —)
+			  - X (total: 1, self: —)
+			    - B (total: 1, self: 1)
+			  - C (total: 1, self: 1)
+		`},
+		{"merge-node jumps over frames of other kinds", `
+			A[kind:js]  A[kind:js]
+			x           B[kind:js]
+			B[kind:js]  C[kind:js]
+			y
+		`, "merge-node@js:A;B", `
+			- A (total: 2, self: —)
+			  - x (total: 1, self: —)
+			    - y (total: 1, self: 1)
+			  - C (total: 1, self: 1)
+		`},
+		{"merge-node of a root leaves samples in it without a stack", `
+			A  A
+			   B
+		`, "merge-node:A", `
+			- B (total: 1, self: 1)
+		`},
+		{"drop-function", `
+			A  A  B
+			B  C
+			C
+		`, "drop-function:B", `
+			- A (total: 1, self: —)
+			  - C (total: 1, self: 1)
+		`},
+		{"focus-function keeps from the outermost", `
+			A  B  C
+			B  A
+			C  B
+			B
+		`, "focus-function:B", `
+			- B (total: 2, self: —)
+			  - A (total: 1, self: —)
+			    - B (total: 1, self: 1)
+			  - C (total: 1, self: —)
+			    - B (total: 1, self: 1)
+		`},
+		{"focus-subtree", `
+			A  A  A  B
+			B  B  C  B
+			C     B
+		`, "focus-subtree:A;B", `
+			- B (total: 2, self: 1)
+			  - C (total: 1, self: 1)
+		`},
+		{"focus-subtree jumps over frames of other kinds, which stay below the focus", `
+			A[kind:js]  A[kind:js]  A[kind:js]
+			x           B[kind:js]  D[kind:js]
+			B[kind:js]  y           B[kind:js]
+		`, "focus-subtree@js:A;B", `
+			- B (total: 2, self: 1)
+			  - y (total: 1, self: 1)
+		`},
+		{"focus-subtree-inverted goes up from the leaf and cuts what was called", `
+			A  A  B  C
+			B  X  C
+			C  C
+		`, "focus-subtree-inverted:C;B", `
+			- A (total: 1, self: —)
+			  - B (total: 1, self: 1)
+			- B (total: 1, self: 1)
+		`},
+		{"focus-subtree-inverted jumps over frames of other kinds", `
+			A           A           A
+			B[kind:js]  B[kind:js]  B[kind:js]
+			x           C[kind:js]  D[kind:js]
+			C[kind:js]  y           C[kind:js]
+			z
+		`, "focus-subtree-inverted@js:C;B", `
+			- A (total: 2, self: —)
+			  - B (total: 2, self: 2)
+		`},
+		{"focus-self is the leaf", `
+			A  A  A
+			B  B  B
+			B  C
+		`, "focus-self:B", `
+			- B (total: 2, self: 2)
+		`},
+		{"focus-self keeps callees of other kinds", `
+			A[kind:js]  A[kind:js]  A[kind:js]
+			B[kind:js]  B[kind:js]  B[kind:js]
+			x           x
+			y           C[kind:js]
+		`, "focus-self@js:B", `
+			- B (total: 2, self: 1)
+			  - x (total: 1, self: —)
+			    - y (total: 1, self: 1)
+		`},
+		{"focus-category keeps frames, inherited categories too", `
+			A[cat:Other]  A[cat:Other]  A[cat:Other]
+			B[cat:DOM]    B[cat:DOM]    D[cat:JS]
+			C             E[cat:JS]
+			              F[cat:DOM/Style]
+		`, "focus-category:DOM", `
+			- B (total: 2, self: —)
+			  - C (total: 1, self: 1)
+			  - F (total: 1, self: 1)
+		`},
+		{"categories are inherited before a transform takes frames out", `
+			A[cat:Other]  A[cat:Other]
+			B[cat:DOM]    B[cat:DOM]
+			C
+		`, "merge-function:B focus-category:DOM", `
+			- C (total: 1, self: 1)
+		`},
+		{"collapse-function", `
+			A  A  A
+			B  B  D
+			C  B
+			   C
+		`, "collapse-function:B", `
+			- A (total: 3, self: —)
+			  - B (total: 2, self: 2)
+			  - D (total: 1, self: 1)
+		`},
+		{"collapse-direct-recursion", `
+			A  A  A  A
+			B  B  B  B
+			B  B  C  B
+			B  C  B  C
+			D     B
+		`, "collapse-direct-recursion:B", `
+			- A (total: 4, self: —)
+			  - B (total: 4, self: —)
+			    - C (total: 3, self: 2)
+			      - B (total: 1, self: 1)
+			    - D (total: 1, self: 1)
+		`},
+		{"collapse-direct-recursion sees through frames of other kinds", `
+			A[kind:js]  A[kind:js]
+			x           B[kind:js]
+			B[kind:js]  y
+			y
+			B[kind:js]
+			z
+			B[kind:js]
+			w
+		`, "collapse-direct-recursion@js:B", `
+			- A (total: 2, self: —)
+			  - x (total: 1, self: —)
+			    - B (total: 1, self: —)
+			      - w (total: 1, self: 1)
+			  - B (total: 1, self: —)
+			    - y (total: 1, self: 1)
+		`},
+		{"collapse-direct-recursion counts all frames when all are ok", `
+			A
+			B
+			x
+			B
+		`, "collapse-direct-recursion:B", `
+			- A (total: 1, self: —)
+			  - B (total: 1, self: —)
+			    - x (total: 1, self: —)
+			      - B (total: 1, self: 1)
+		`},
+		{"collapse-recursion", `
+			A  A  A
+			B  B  B
+			C  C  D
+			B  E
+			D
+			B
+			F
+		`, "collapse-recursion:B", `
+			- A (total: 3, self: —)
+			  - B (total: 3, self: —)
+			    - C (total: 1, self: —)
+			      - E (total: 1, self: 1)
+			    - D (total: 1, self: 1)
+			    - F (total: 1, self: 1)
+		`},
+		{"collapse-resource", `
+			A          A          A
+			B[lib:xu]  B[lib:xu]  C[lib:xu]
+			C[lib:xu]  D          E[lib:li]
+			D          B[lib:xu]
+		`, "collapse-resource:xu", `
+			- A (total: 3, self: —)
+			  - xu (total: 3, self: —)
+			    - D (total: 2, self: 1)
+			      - xu (total: 1, self: 1)
+			    - E (total: 1, self: 1)
+		`},
+		{"the function of a resource is behind all others in ties", `
+			A          A
+			B[lib:xu]  Z
+		`, "collapse-resource:xu", `
+			- A (total: 2, self: —)
+			  - Z (total: 1, self: 1)
+			  - xu (total: 1, self: 1)
+		`},
+		{"a collapsed resource is a function for what follows", `
+			A          A
+			B[lib:xu]  B[lib:xu]
+			C          D[lib:xu]
+		`, "collapse-resource:xu merge-function:xu", `
+			- A (total: 2, self: 1)
+			  - C (total: 1, self: 1)
+		`},
+		{"filter:stack-prefix", `
+			A  A  B  A
+			B  C  A  B
+			C     B
+		`, "filter:stack-prefix:A;B", `
+			- A (total: 2, self: —)
+			  - B (total: 2, self: 1)
+			    - C (total: 1, self: 1)
+		`},
+		{"filter:stack-suffix", `
+			A  A  B
+			B  C  A
+			   B  C
+		`, "filter:stack-suffix:B", `
+			- A (total: 2, self: —)
+			  - B (total: 1, self: 1)
+			  - C (total: 1, self: —)
+			    - B (total: 1, self: 1)
+		`},
+		{"filter:function-include takes any of several", `
+			A  A  B  D
+			B  C  C
+		`, "filter:function-include:B;D", `
+			- A (total: 1, self: —)
+			  - B (total: 1, self: 1)
+			- B (total: 1, self: —)
+			  - C (total: 1, self: 1)
+			- D (total: 1, self: 1)
+		`},
+		{"order of transforms matters: focus, then drop", `
+			A  A
+			B  B
+			C  D
+		`, "focus-function:B drop-function:A", `
+			- B (total: 2, self: —)
+			  - C (total: 1, self: 1)
+			  - D (total: 1, self: 1)
+		`},
+		{"drop, then focus", `
+			A  A  E
+			B  B  B
+			C  D
+		`, "drop-function:A focus-function:B", `
+			- B (total: 1, self: 1)
+		`},
+		{"transforms of a path that an earlier one made", `
+			A  A
+			X  X
+			B  C
+		`, "merge-function:X focus-subtree:A;B", `
+			- B (total: 1, self: 1)
+		`},
+		{"names with separators", `
+			a;b  a;b
+			c\d  e
+		`, `drop-function:c\\d focus-subtree:a\;b;e`, `
+			- e (total: 1, self: 1)
+		`},
+		{"of several functions of a name all are meant", `
+			A  A           A
+			f  f[file:b.c]  g
+		`, "drop-function:f", `
+			- A (total: 1, self: —)
+			  - g (total: 1, self: 1)
+		`},
+		{"or one, with its file", `
+			A  A            A
+			f  f[file:b.c]  g
+		`, "drop-function:f_(b.c)", `
+			- A (total: 2, self: —)
+			  - f (total: 1, self: 1)
+			  - g (total: 1, self: 1)
+		`},
+	} {
+		c.check(t, drawTree)
+	}
+}
+
+// TestFilters has a picture per step of a view, and for their order.
+func TestFilters(t *testing.T) {
+	for _, c := range []picture{
+		{"kind js keeps JavaScript and its labels", `
+			A[kind:js]  A[kind:js]         x
+			x           dom[kind:js-label]  y
+			B[kind:js]  y
+		`, "kind=js", `
+			- A (total: 2, self: —)
+			  - B (total: 1, self: 1)
+			  - dom (total: 1, self: 1)
+		`},
+		{"kind cpp drops JavaScript and nameless code", `
+			A[kind:js]  A[kind:js]         x              J[kind:java]
+			x           dom[kind:js-label]  0x12
+			B[kind:js]  y                  0x34[lib:xu]
+		`, "kind=cpp", `
+			- x (total: 2, self: 1)
+			  - 0x34 (total: 1, self: 1)
+			- dom (total: 1, self: —)
+			  - y (total: 1, self: 1)
+		`},
+		{"any other kind", `
+			A[kind:java]  A[kind:java]
+			x             B[kind:java]
+		`, "kind=java", `
+			- A (total: 2, self: 1)
+			  - B (total: 1, self: 1)
+		`},
+		{"search keeps matching samples whole; every word must match", `
+			main  main  main
+			foo   FooB  bar
+			bar         x
+		`, "search=foo,_bar", `
+			- main (total: 1, self: —)
+			  - foo (total: 1, self: —)
+			    - bar (total: 1, self: 1)
+		`},
+		{"search looks at files and modules", `
+			main           main            main
+			f[file:ABC.c]  g[lib:libAB]  h
+		`, "search=ab", `
+			- main (total: 2, self: —)
+			  - f (total: 1, self: 1)
+			  - g (total: 1, self: 1)
+		`},
+		{"search sees what the kind filter left", `
+			A[kind:js]  A[kind:js]
+			needle      B[kind:js]
+		`, "kind=js search=needle", ``},
+		{"transforms see what the kind filter takes out", `
+			A[kind:js]  A[kind:js]
+			x           B[kind:js]
+			C[kind:js]
+		`, "kind=js drop-function:x", `
+			- A (total: 1, self: —)
+			  - B (total: 1, self: 1)
+		`},
+		{"search sees what transforms left", `
+			A  A
+			B  C
+		`, "merge-function:B search=B", ``},
+		{"a range is half open", `
+			@0  @1  @2  @3
+			A   B   C   D
+		`, "range=1..3", `
+			- B (total: 1, self: 1)
+			- C (total: 1, self: 1)
+		`},
+		{"a range without an end", `
+			@0  @1  @2.5
+			A   B   C
+		`, "range=1..", `
+			- B (total: 1, self: 1)
+			- C (total: 1, self: 1)
+		`},
+		{"a preview is inside the range", `
+			@0  @1  @2  @3
+			A   B   C   D
+		`, "range=1..4 preview=0..2", `
+			- B (total: 1, self: 1)
+		`},
+		{"threads", `
+			#main  #w  #main  #w2
+			A      B   C      D
+		`, "thread=main thread=w2", `
+			- A (total: 1, self: 1)
+			- C (total: 1, self: 1)
+			- D (total: 1, self: 1)
+		`},
+		{"idle is told by the innermost frame as recorded", `
+			A[cat:Other]  A[cat:Other]  A[cat:Other]
+			B[cat:Idle]   C             B[cat:Idle]
+			                            D[cat:JS]
+		`, "no-idle merge-function:D", `
+			- A (total: 2, self: —)
+			  - B (total: 1, self: 1)
+			  - C (total: 1, self: 1)
+		`},
+		{"weights negative and null stacks", `
+			×5  ×-2  ×100
+			A   A    ·
+			B   C
+		`, "merge-function:B", `
+			- A (total: 3, self: 5)
+			  - C (total: -2, self: -2)
+		`},
+	} {
+		c.check(t, drawTree)
+	}
+}
+
+// TestMarkers selects samples by what happened meanwhile.
+func TestMarkers(t *testing.T) {
+	p := proftest.Columns(`
+		#main  #main  #w  #main  #main  #main
+		@0     @1     @2  @3     @4     @5
+		A      B      C   D      E      F
+	`)
+	dom := p.Symbols.Category(profile.Category{Name: "DOM", Color: "blue"})
+	p.Markers = []profile.Marker{
+		{Name: "GC", Start: 1e6, End: 3e6, Thread: 1},
+		{Name: "load", Category: dom, Start: 2e6, End: 4e6, Thread: 1, Fields: []profile.Label{{Key: "url", Text: "http://x"}}},
+		{Name: "GC on another thread", Start: 0, End: 1e6, Thread: 2},
+		{Name: "GC instant", Start: 5e6, End: 5e6, Thread: 1},
+	}
+	v := calltree.NewViewer(p)
+	for _, c := range []struct{ view, want string }{
+		{"filter:marker-search:gc", "A B C"},
+		{"thread=main filter:marker-search:gc", "B"},
+		{"thread=main filter:outside-marker:gc", "A D E F"},
+		{"thread=main filter:marker-search:gc,load", "B D"},
+		{"filter:marker-search:cat:dom", "C D"},
+		{"filter:marker-search:url:X", "C D"},
+		{"filter:marker-search:name:load", "C D"},
+		{"filter:marker-search:-name:GC", "C D"},
+		{"filter:marker-search:nothing", ""},
+		{"filter:outside-marker:nothing", "A B C D E F"},
+		{"range=2.. filter:marker-search:load drop-function:C", "D"},
+	} {
+		s, err := v.Show(viewOf(t, v, c.view))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		s.Walk(func(n int32) bool { got = append(got, s.Name(n)); return true })
+		if g := strings.Join(got, " "); g != c.want {
+			t.Errorf("%s: %s, want %s", c.view, g, c.want)
+		}
+	}
+}
+
+// TestAllocations has a picture per strategy.
+func TestAllocations(t *testing.T) {
+	const samples = `
+		×10  ×20  ×-10  ×7  ×5  ×-5  ×-3  ×4
+		&1   &2   &1    &3  &3  &3   &9   &1
+		@0   @1   @2    @3  @4  @5   @6   @7
+		A    A    F     C   D   F    F    E
+		B
+	`
+	for _, c := range []picture{
+		{"as recorded", samples, "", `
+			- A (total: 30, self: 20)
+			  - B (total: 10, self: 10)
+			- F (total: -18, self: -18)
+			- C (total: 7, self: 7)
+			- D (total: 5, self: 5)
+			- E (total: 4, self: 4)
+		`},
+		{"allocations", samples, "type=cpu-samples:allocations", `
+			- A (total: 30, self: 20)
+			  - B (total: 10, self: 10)
+			- C (total: 7, self: 7)
+			- D (total: 5, self: 5)
+			- E (total: 4, self: 4)
+		`},
+		{"sites of deallocations", samples, "type=cpu-samples:deallocations-sites", `
+			- F (total: -18, self: -18)
+		`},
+		{"deallocated memory counts where it was allocated, unmatched releases nowhere", samples, "type=cpu-samples:deallocations-memory", `
+			- A (total: -10, self: —)
+			  - B (total: -10, self: -10)
+			- D (total: -5, self: -5)
+		`},
+		{"retained: an address used again keeps what it held before", samples, "type=cpu-samples:retained-allocations", `
+			- A (total: 20, self: 20)
+			- C (total: 7, self: 7)
+			- E (total: 4, self: 4)
+		`},
+		{"retained within the range only", samples, "type=cpu-samples:retained-allocations range=0..2", `
+			- A (total: 30, self: 20)
+			  - B (total: 10, self: 10)
+		`},
+		{"a release of what was allocated before the range", samples, "type=cpu-samples:deallocations-memory range=1..", `
+			- D (total: -5, self: -5)
+		`},
+		{"the preview range comes before the matching too", samples, "type=cpu-samples:retained-allocations preview=3..5", `
+			- C (total: 7, self: 7)
+			- D (total: 5, self: 5)
+		`},
+		{"a transform moves an allocation, the release follows", samples, "type=cpu-samples:deallocations-memory merge-function:B", `
+			- A (total: -10, self: -10)
+			- D (total: -5, self: -5)
+		`},
+	} {
+		c.check(t, drawTree)
+	}
+}
+
+func TestTraced(t *testing.T) {
+	for _, c := range []picture{
+		{"time until the next sample, the last one lasts an interval", `
+			@0  @1  @4  @6
+			A   A   ·   A
+			B   C       B
+		`, "type=traced", `
+			- A (total: 5000000, self: —)
+			  - C (total: 3000000, self: 3000000)
+			  - B (total: 2000000, self: 2000000)
+		`},
+		{"in a preview range", `
+			@0  @1  @4  @6
+			A   A   ·   A
+			B   C       B
+		`, "type=traced preview=0..2", `
+			- A (total: 2000000, self: —)
+			  - B (total: 1000000, self: 1000000)
+			  - C (total: 1000000, self: 1000000)
+		`},
+		{"threads are one line of time", `
+			@0  @4  @1  @2
+			#m  #m  #w  #w
+			A   A   B   C
+		`, "type=traced", `
+			- A (total: 2000000, self: 2000000)
+			- C (total: 2000000, self: 2000000)
+			- B (total: 1000000, self: 1000000)
+		`},
+	} {
+		c.check(t, drawTree)
+	}
+}
+
+func TestViewErrors(t *testing.T) {
+	p := proftest.Columns("×1  ×2\nA  B")
+	v := calltree.NewViewer(p)
+	for _, c := range []struct {
+		view calltree.View
+		want string
+	}{
+		{calltree.View{Range: calltree.Range{End: 1}}, "no times"},
+		{calltree.View{Preview: calltree.Range{End: 1}}, "no times"},
+		{calltree.View{Weights: calltree.Traced}, "no times, or weights"},
+		{calltree.View{Weights: calltree.Retained}, "no addresses"},
+		{calltree.View{Threads: []profile.ThreadID{1}}, "no threads"},
+		{calltree.View{Table: 1}, "value type 1 of 1"},
+		{calltree.View{Transforms: transforms("filter:marker-search:x")}, "no times"},
+		{calltree.View{Transforms: transforms("focus-category:x")}, "no categories"},
+	} {
+		if _, err := v.Show(c.view); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.view, err, c.want)
+		}
+	}
+	s, err := v.Show(calltree.View{Transforms: transforms("drop-function:nobody", "collapse-resource:nothing")})
+	if err != nil || fmt.Sprint(s.Unknown) != "[nobody nothing]" || s.RootTotal() != 3 {
+		t.Errorf("names that nothing has: %v, %v", err, s.Unknown)
+	}
+	if _, err := s.StackChart(false); err == nil {
+		t.Error("a stack chart without times")
+	}
+}
