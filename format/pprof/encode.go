@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -54,7 +55,7 @@ type encoder struct {
 	out    *bufio.Writer
 	p      *profile.Profile
 	tables []*profile.Samples
-	scales []scaling
+	scales []profile.Scaling
 
 	stringIDs map[string]uint64
 	strings   []string
@@ -81,31 +82,9 @@ func (e *encoder) string(s string) uint64 {
 	return id
 }
 
-// appendInt appends an integer field unless it is zero.
-func appendInt(b []byte, num int, v uint64) []byte {
-	if v == 0 {
-		return b
-	}
-	return binary.AppendUvarint(binary.AppendUvarint(b, uint64(num)<<3|wireVarint), v)
-}
-
-func appendBool(b []byte, num int, v bool) []byte {
-	if v {
-		return appendInt(b, num, 1)
-	}
-	return b
-}
-
-// appendBytes appends a field of bytes, be they none.
-func appendBytes(b []byte, num int, data []byte) []byte {
-	b = binary.AppendUvarint(b, uint64(num)<<3|wireBytes)
-	return append(binary.AppendUvarint(b, uint64(len(data))), data...)
-}
-
 // flush writes msg as a field of the outermost message and empties it.
 func (e *encoder) flush(num int) {
-	e.part = binary.AppendUvarint(e.part[:0], uint64(num)<<3|wireBytes)
-	e.part = binary.AppendUvarint(e.part, uint64(len(e.msg)))
+	e.part = wire.AppendHead(e.part[:0], num, len(e.msg))
 	e.out.Write(e.part)
 	e.out.Write(e.msg)
 	e.msg = e.msg[:0]
@@ -113,12 +92,12 @@ func (e *encoder) flush(num int) {
 
 // writeInt writes an integer field of the outermost message.
 func (e *encoder) writeInt(num int, v uint64) {
-	e.out.Write(appendInt(e.part[:0], num, v))
+	e.out.Write(wire.AppendInt(e.part[:0], num, v))
 }
 
 func (e *encoder) writeType(num int, t rawType) {
-	e.msg = appendInt(e.msg[:0], 1, e.string(t.name))
-	e.msg = appendInt(e.msg, 2, e.string(t.unit))
+	e.msg = wire.AppendInt(e.msg[:0], 1, e.string(t.name))
+	e.msg = wire.AppendInt(e.msg, 2, e.string(t.unit))
 	e.flush(num)
 }
 
@@ -162,7 +141,7 @@ func (e *encoder) periodTable(table int) *profile.Samples {
 func (e *encoder) rawTypes(period rawType) []rawType {
 	types := make([]rawType, len(e.tables))
 	for i, t := range e.tables {
-		types[i] = rawType{t.Type.Original, e.scales[i].unit}
+		types[i] = rawType{t.Type.Original, e.scales[i].Unit}
 		if e.p.Format != Name || t.Type.Original == "" {
 			types[i].name = fileName(t.Type.Name)
 		}
@@ -208,7 +187,7 @@ func (e *encoder) writeHead() {
 		comments = binary.AppendUvarint(comments, e.string(producedBy+p.Profiler))
 	}
 	if len(comments) > 0 {
-		e.out.Write(appendBytes(nil, fieldComment, comments))
+		e.out.Write(wire.AppendBytes(nil, fieldComment, comments))
 	}
 	e.writeInt(fieldDocURL, e.string(url))
 }

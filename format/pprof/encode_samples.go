@@ -2,10 +2,9 @@ package pprof
 
 import (
 	"encoding/binary"
-	"fmt"
-	"math"
 	"slices"
 
+	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -54,13 +53,13 @@ func (e *encoder) writeSamples() {
 			e.part = binary.AppendUvarint(e.part, id)
 		}
 		if len(e.part) > 0 {
-			e.msg = appendBytes(e.msg, 1, e.part)
+			e.msg = wire.AppendBytes(e.msg, 1, e.part)
 		}
 		e.part = e.part[:0]
 		for _, v := range row {
 			e.part = binary.AppendUvarint(e.part, uint64(v))
 		}
-		e.msg = appendBytes(e.msg, 2, e.part)
+		e.msg = wire.AppendBytes(e.msg, 2, e.part)
 		e.msg = append(e.msg, e.labels.fields(e, k.tagKey)...)
 		e.flush(fieldSample)
 	}
@@ -77,7 +76,7 @@ func (e *encoder) rows() ([]rowKey, []int64) {
 		for i := range keys {
 			keys[i] = keyOf(first, i)
 			for k, t := range e.tables {
-				values[i*n+k] = e.scales[k].apply(t.Value[i])
+				values[i*n+k] = e.scales[k].Apply(t.Value[i])
 			}
 		}
 		return keys, values
@@ -109,7 +108,7 @@ func (e *encoder) rows() ([]rowKey, []int64) {
 		}
 	}
 	for i := range sums {
-		sums[i] = e.scales[i%n].apply(sums[i])
+		sums[i] = e.scales[i%n].Apply(sums[i])
 	}
 	return keys, sums
 }
@@ -127,78 +126,14 @@ func (e *encoder) aligned() bool {
 	return true
 }
 
-// scaling brings the scaled values of a table back to integers of a unit.
-type scaling struct {
-	unit             string
-	multiply, divide int64
-}
-
-func (s scaling) apply(v int64) int64 {
-	if v *= s.multiply; s.divide == 1 {
-		return v
-	}
-	q, r := v/s.divide, v%s.divide
-	switch {
-	case r >= s.divide-s.divide/2:
-		q++
-	case -r >= s.divide-s.divide/2:
-		q--
-	}
-	return q
-}
-
-// secondExponents are the units of time as negative powers of ten of a second.
-var secondExponents = []struct {
-	unit     string
-	exponent int
-}{{"seconds", 0}, {"milliseconds", 3}, {"microseconds", 6}, {"nanoseconds", 9}}
-
 // scaleTables chooses units in which the tables have no fractions, if there are.
 func (e *encoder) scaleTables() error {
 	for _, t := range e.tables {
-		s := scaling{t.Type.Unit, 1, 1}
-		if t.Type.Scale != 0 {
-			var err error
-			if s, err = newScaling(t); err != nil {
-				return err
-			}
+		s, err := t.Unscale()
+		if err != nil {
+			return err
 		}
 		e.scales = append(e.scales, s)
-	}
-	return nil
-}
-
-func newScaling(t *profile.Samples) (s scaling, err error) {
-	s = scaling{t.Type.Unit, 1, 1}
-	for _, from := range secondExponents {
-		if from.unit != t.Type.Unit {
-			continue
-		}
-		for _, to := range secondExponents {
-			if need := from.exponent + t.Type.Scale; to.exponent >= need {
-				s.unit = to.unit
-				s.multiply, err = profile.Pow10(to.exponent - need)
-				if err == nil {
-					err = checkProduct(t, s.multiply)
-				}
-				return s, err
-			}
-		}
-	}
-	s.divide, err = profile.Pow10(t.Type.Scale)
-	return s, err
-}
-
-// checkProduct checks that the sum of the values times factor fits an int64.
-func checkProduct(t *profile.Samples, factor int64) error {
-	left := math.MaxInt64 / factor
-	for _, v := range t.Value {
-		if v < 0 {
-			v = -v
-		}
-		if left -= v; left < 0 {
-			return fmt.Errorf("value type %s: the sum of the values times %d exceeds 63 bits", t.Type.Name, factor)
-		}
 	}
 	return nil
 }
@@ -253,12 +188,12 @@ func hasText(labels []profile.Label, key string) bool {
 }
 
 func (e *encoder) appendLabel(b []byte, l profile.Label) []byte {
-	e.part = appendInt(e.part[:0], 1, e.string(l.Key))
+	e.part = wire.AppendInt(e.part[:0], 1, e.string(l.Key))
 	if l.Text != "" {
-		e.part = appendInt(e.part, 2, e.string(l.Text))
+		e.part = wire.AppendInt(e.part, 2, e.string(l.Text))
 	} else {
-		e.part = appendInt(e.part, 3, uint64(l.Num))
-		e.part = appendInt(e.part, 4, e.string(l.Unit))
+		e.part = wire.AppendInt(e.part, 3, uint64(l.Num))
+		e.part = wire.AppendInt(e.part, 4, e.string(l.Unit))
 	}
-	return appendBytes(b, 3, e.part)
+	return wire.AppendBytes(b, 3, e.part)
 }

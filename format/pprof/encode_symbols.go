@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/internal/prefixtree"
+	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -96,9 +97,9 @@ func (e *encoder) writeSymbols() {
 			lines = append(lines, profile.FrameID(e.location.groups.Item[n]))
 		}
 		fr := &e.p.Symbols.Frames[lines[0]]
-		e.msg = appendInt(e.msg[:0], 1, uint64(i+1))
-		e.msg = appendInt(e.msg, 2, mappings[e.moduleOf(fr)])
-		e.msg = appendInt(e.msg, 3, fr.Address)
+		e.msg = wire.AppendInt(e.msg[:0], 1, uint64(i+1))
+		e.msg = wire.AppendInt(e.msg, 2, mappings[e.moduleOf(fr)])
+		e.msg = wire.AppendInt(e.msg, 3, fr.Address)
 		if len(lines) == 1 && e.unresolved(fr) {
 			lines = nil
 		}
@@ -108,10 +109,10 @@ func (e *encoder) writeSymbols() {
 				functions = append(functions, fr.Function)
 				ids[fr.Function] = uint64(len(functions))
 			}
-			e.part = appendInt(e.part[:0], 1, ids[fr.Function])
-			e.part = appendInt(e.part, 2, uint64(fr.Line))
-			e.part = appendInt(e.part, 3, uint64(fr.Column))
-			e.msg = appendBytes(e.msg, 4, e.part)
+			e.part = wire.AppendInt(e.part[:0], 1, ids[fr.Function])
+			e.part = wire.AppendInt(e.part, 2, uint64(fr.Line))
+			e.part = wire.AppendInt(e.part, 3, uint64(fr.Column))
+			e.msg = wire.AppendBytes(e.msg, 4, e.part)
 		}
 		e.flush(fieldLocation)
 	}
@@ -154,16 +155,16 @@ func (e *encoder) writeMappings() map[moduleKey]uint64 {
 			// A name has nothing to be looked up in; say so to go tool pprof.
 			m = profile.Module{Path: k.name, HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
 		}
-		e.msg = appendInt(e.msg[:0], 1, ids[k])
-		e.msg = appendInt(e.msg, 2, m.Start)
-		e.msg = appendInt(e.msg, 3, m.Limit)
-		e.msg = appendInt(e.msg, 4, m.Offset)
-		e.msg = appendInt(e.msg, 5, e.string(m.Path))
-		e.msg = appendInt(e.msg, 6, e.string(m.BuildID))
-		e.msg = appendBool(e.msg, 7, m.HasFunctions)
-		e.msg = appendBool(e.msg, 8, m.HasFilenames)
-		e.msg = appendBool(e.msg, 9, m.HasLineNumbers)
-		e.msg = appendBool(e.msg, 10, m.HasInlineFrames)
+		e.msg = wire.AppendInt(e.msg[:0], 1, ids[k])
+		e.msg = wire.AppendInt(e.msg, 2, m.Start)
+		e.msg = wire.AppendInt(e.msg, 3, m.Limit)
+		e.msg = wire.AppendInt(e.msg, 4, m.Offset)
+		e.msg = wire.AppendInt(e.msg, 5, e.string(m.Path))
+		e.msg = wire.AppendInt(e.msg, 6, e.string(m.BuildID))
+		e.msg = wire.AppendBool(e.msg, 7, m.HasFunctions)
+		e.msg = wire.AppendBool(e.msg, 8, m.HasFilenames)
+		e.msg = wire.AppendBool(e.msg, 9, m.HasLineNumbers)
+		e.msg = wire.AppendBool(e.msg, 10, m.HasInlineFrames)
 		e.flush(fieldMapping)
 	}
 	return ids
@@ -174,11 +175,11 @@ func (e *encoder) writeFunction(id uint64, fn *profile.Function) {
 	if system == "" && !demangled(fn.Name) {
 		system = fn.Name
 	}
-	e.msg = appendInt(e.msg[:0], 1, id)
-	e.msg = appendInt(e.msg, 2, e.string(fn.Name))
-	e.msg = appendInt(e.msg, 3, e.string(system))
-	e.msg = appendInt(e.msg, 4, e.string(fn.File))
-	e.msg = appendInt(e.msg, 5, uint64(fn.StartLine))
+	e.msg = wire.AppendInt(e.msg[:0], 1, id)
+	e.msg = wire.AppendInt(e.msg, 2, e.string(fn.Name))
+	e.msg = wire.AppendInt(e.msg, 3, e.string(system))
+	e.msg = wire.AppendInt(e.msg, 4, e.string(fn.File))
+	e.msg = wire.AppendInt(e.msg, 5, uint64(fn.StartLine))
 	e.flush(fieldFunction)
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -30,7 +31,7 @@ func (m *builder) int(num int, v uint64) *builder {
 }
 
 func (m *builder) bytes(num int, data []byte) *builder {
-	m.b = binary.AppendUvarint(m.b, uint64(num)<<3|wireBytes)
+	m.b = binary.AppendUvarint(m.b, uint64(num)<<3|wire.Bytes)
 	m.b = append(binary.AppendUvarint(m.b, uint64(len(data))), data...)
 	return m
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -86,7 +87,7 @@ func (ls *labelSets) add(fields []byte, at int) (ref labelRef, err error) {
 	var own, foreign profile.Thread
 	ls.rest = ls.rest[:0]
 	for pos := 0; pos < len(fields); {
-		f, err := sampleShape.next(fields, pos, len(fields))
+		f, err := sampleShape.Next(fields, pos, len(fields))
 		if err != nil {
 			return ref, malformed(at, "a damaged label")
 		}
@@ -97,9 +98,9 @@ func (ls *labelSets) add(fields []byte, at int) (ref labelRef, err error) {
 		if !liftOwn(&own, label) {
 			liftForeign(&foreign, label)
 			labels = append(labels, label)
-			ls.rest = append(ls.rest, fields[pos:f.hi]...)
+			ls.rest = append(ls.rest, fields[pos:f.Hi]...)
 		}
-		pos = f.hi
+		pos = f.Hi
 	}
 	id, ok := ls.sets[string(ls.rest)]
 	if !ok {
@@ -122,8 +123,8 @@ func (ls *labelSets) thread(t profile.Thread) profile.ThreadID {
 
 // label parses one label. A label with a string is a string, whatever else it
 // says; any other is a number, be it zero.
-func (ls *labelSets) label(fields []byte, f field, at int) (l profile.Label, err error) {
-	v, err := labelShape.ints(fields, f.lo, f.hi)
+func (ls *labelSets) label(fields []byte, f wire.Field, at int) (l profile.Label, err error) {
+	v, err := labelShape.Ints(fields, f.Lo, f.Hi)
 	if err != nil {
 		return l, malformed(at, "a damaged label")
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -44,18 +45,18 @@ func (s *samples) read() error {
 	}
 	// The fields were checked by the first pass.
 	for pos := s.firstSample; pos < s.samplesEnd; {
-		if s.msg[pos] != fieldSample<<3|wireBytes {
-			f, err := profileShape.next(s.msg, pos, s.samplesEnd)
-			if err == nil && f.num == fieldSample {
-				err = s.sample(f.at, f.lo, f.hi)
+		if s.msg[pos] != fieldSample<<3|wire.Bytes {
+			f, err := profileShape.Next(s.msg, pos, s.samplesEnd)
+			if err == nil && f.Num == fieldSample {
+				err = s.sample(f.At, f.Lo, f.Hi)
 			}
 			if err != nil {
 				return place(err)
 			}
-			pos = f.hi
+			pos = f.Hi
 			continue
 		}
-		lo, hi, err := payload(s.msg, pos+1, s.samplesEnd)
+		lo, hi, err := wire.Payload(s.msg, pos+1, s.samplesEnd)
 		if err == nil {
 			err = s.sample(pos, lo, hi)
 		}
@@ -69,10 +70,10 @@ func (s *samples) read() error {
 
 // Tags of the fields of a sample, as all writers put them.
 const (
-	tagLocations = 1<<3 | wireBytes
-	tagValues    = 2<<3 | wireBytes
-	tagValue     = 2<<3 | wireVarint
-	tagLabel     = 3<<3 | wireBytes
+	tagLocations = 1<<3 | wire.Bytes
+	tagValues    = 2<<3 | wire.Bytes
+	tagValue     = 2<<3 | wire.Varint
+	tagLabel     = 3<<3 | wire.Bytes
 )
 
 // sample reads the sample whose tag is at and whose message is [pos, end).
@@ -85,7 +86,7 @@ func (s *samples) sample(at, pos, end int) (err error) {
 		var lo, hi int
 		switch tag := s.msg[pos]; tag {
 		case tagLocations, tagValues, tagLabel:
-			if lo, hi, err = payload(s.msg, pos+1, end); err != nil {
+			if lo, hi, err = wire.Payload(s.msg, pos+1, end); err != nil {
 				return err
 			}
 			switch tag {
@@ -103,23 +104,23 @@ func (s *samples) sample(at, pos, end int) (err error) {
 			}
 		case tagValue:
 			var v uint64
-			if v, hi, err = uvarint(s.msg, pos+1, end); err != nil {
+			if v, hi, err = wire.Uvarint(s.msg, pos+1, end); err != nil {
 				return err
 			}
 			s.values = append(s.values, int64(v))
 		default:
-			var f field
-			if f, err = sampleShape.next(s.msg, pos, end); err != nil {
+			var f wire.Field
+			if f, err = sampleShape.Next(s.msg, pos, end); err != nil {
 				return err
 			}
-			hi = f.hi
+			hi = f.Hi
 			switch {
-			case f.num == 1 && f.wire == wireVarint:
+			case f.Num == 1 && f.Type == wire.Varint:
 				if err = s.packedLocations(packed); err == nil {
 					packed = span{}
-					err = s.location(f.value, f.at)
+					err = s.location(f.Value, f.At)
 				}
-			case known(&sampleShape, f.num):
+			case sampleShape.Known(f.Num):
 				err = malformed(pos, "a tag of several bytes")
 			}
 		}
@@ -195,7 +196,7 @@ func (s *samples) packedLocations(sp span) error {
 			pos += 2
 		} else {
 			var err error
-			if id, pos, err = uvarint(msg, pos, sp.hi); err != nil {
+			if id, pos, err = wire.Uvarint(msg, pos, sp.hi); err != nil {
 				return err
 			}
 		}
@@ -228,7 +229,7 @@ func noLocation(id uint64, at int) error {
 
 func (s *samples) packedValues(pos, end int) error {
 	for pos < end {
-		v, next, err := uvarint(s.msg, pos, end)
+		v, next, err := wire.Uvarint(s.msg, pos, end)
 		if err != nil {
 			return err
 		}

@@ -1,5 +1,7 @@
 package pprof
 
+import "github.com/dendroprof/dendro/internal/wire"
+
 // sniffLen is the length from which a prefix is taken as cut: a shorter one is
 // the whole file.
 const sniffLen = 64 << 10
@@ -14,13 +16,13 @@ func Sniff(prefix []byte) bool {
 	for pos := 0; pos < len(prefix); {
 		f, err := sniffed(prefix, pos)
 		if err != nil {
-			_, cut := err.(*cutError)
-			return cut && len(prefix) >= sniffLen && (f.num == 0 || known(&profileShape, f.num)) && s.evident()
+			broken, _ := err.(*wire.Error)
+			return broken != nil && broken.Cut && len(prefix) >= sniffLen && (f.Num == 0 || profileShape.Known(f.Num)) && s.evident()
 		}
-		if !known(&profileShape, f.num) || !s.take(prefix, f) {
+		if !profileShape.Known(f.Num) || !s.take(prefix, f) {
 			return false
 		}
-		pos = f.hi
+		pos = f.Hi
 	}
 	if len(prefix) >= sniffLen {
 		return s.evident()
@@ -29,13 +31,13 @@ func Sniff(prefix []byte) bool {
 }
 
 // sniffed is profileShape.next for the usual field, of bytes.
-func sniffed(prefix []byte, pos int) (f field, err error) {
-	if tag := prefix[pos]; tag&0x87 == wireBytes && profileShape[tag>>3]&asBytes != 0 {
-		f = field{num: int(tag >> 3), wire: wireBytes, at: pos}
-		f.lo, f.hi, err = payload(prefix, pos+1, len(prefix))
+func sniffed(prefix []byte, pos int) (f wire.Field, err error) {
+	if tag := prefix[pos]; tag&0x87 == wire.Bytes && profileShape[tag>>3]&wire.AsBytes != 0 {
+		f = wire.Field{Num: int(tag >> 3), Type: wire.Bytes, At: pos}
+		f.Lo, f.Hi, err = wire.Payload(prefix, pos+1, len(prefix))
 		return f, err
 	}
-	return profileShape.next(prefix, pos, len(prefix))
+	return profileShape.Next(prefix, pos, len(prefix))
 }
 
 // sniffer counts what speaks for pprof.
@@ -52,38 +54,36 @@ func (s *sniffer) evident() bool { return s.types > 0 || s.messages >= 3 }
 // are the decoder's to judge.
 const looked = 64
 
-var messageShapes = [16]*shape{
+var messageShapes = [16]*wire.Shape{
 	fieldSample: &sampleShape, fieldMapping: &mappingShape, fieldLocation: &locationShape, fieldFunction: &functionShape,
 }
 
-func (s *sniffer) take(msg []byte, f field) bool {
-	switch f.num {
+func (s *sniffer) take(msg []byte, f wire.Field) bool {
+	switch f.Num {
 	case fieldString:
 		s.strings++
-		return s.strings > 1 || f.lo == f.hi
+		return s.strings > 1 || f.Lo == f.Hi
 	case fieldSampleType:
 		s.types++
 		return fits(&valueTypeShape, msg, f)
 	case fieldPeriodType:
 		return fits(&valueTypeShape, msg, f)
 	}
-	if shape := messageShapes[f.num]; shape != nil {
+	if shape := messageShapes[f.Num]; shape != nil {
 		s.messages++
 		return s.messages > looked || fits(shape, msg, f)
 	}
 	return true
 }
 
-func known(s *shape, num int) bool { return num < len(s) && s[num] != 0 }
-
 // fits reports whether the payload of f is a message of the given shape.
-func fits(s *shape, msg []byte, f field) bool {
-	for pos := f.lo; pos < f.hi; {
-		g, err := s.next(msg, pos, f.hi)
-		if err != nil || !known(s, g.num) {
+func fits(s *wire.Shape, msg []byte, f wire.Field) bool {
+	for pos := f.Lo; pos < f.Hi; {
+		g, err := s.Next(msg, pos, f.Hi)
+		if err != nil || !s.Known(g.Num) {
 			return false
 		}
-		pos = g.hi
+		pos = g.Hi
 	}
 	return true
 }

@@ -3,6 +3,7 @@ package pprof
 import (
 	"math"
 
+	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -91,25 +92,25 @@ func (t *tables) reset() {
 func (t *tables) read(msg []byte, warn *findings) (err error) {
 	t.reset()
 	for pos := 0; pos < len(msg); {
-		var f field
-		if tag := msg[pos]; tag&0x87 == wireBytes {
-			f.num, f.wire, f.at = int(tag>>3), wireBytes, pos
-			f.lo, f.hi, err = payload(msg, pos+1, len(msg))
+		var f wire.Field
+		if tag := msg[pos]; tag&0x87 == wire.Bytes {
+			f.Num, f.Type, f.At = int(tag>>3), wire.Bytes, pos
+			f.Lo, f.Hi, err = wire.Payload(msg, pos+1, len(msg))
 		} else {
-			f, err = profileShape.next(msg, pos, len(msg))
+			f, err = profileShape.Next(msg, pos, len(msg))
 		}
 		if err != nil {
 			return place(err)
 		}
-		switch pos = f.hi; f.num {
+		switch pos = f.Hi; f.Num {
 		case fieldSample:
 			if t.firstSample < 0 {
-				t.firstSample = f.at
+				t.firstSample = f.At
 			}
 			t.samples++
-			t.samplesEnd = f.hi
+			t.samplesEnd = f.Hi
 		case fieldString:
-			t.strings = append(t.strings, span{f.lo, f.hi})
+			t.strings = append(t.strings, span{f.Lo, f.Hi})
 		case fieldLocation:
 			err = t.readLocation(msg, f, warn)
 		case fieldFunction:
@@ -126,12 +127,12 @@ func (t *tables) read(msg []byte, warn *findings) (err error) {
 	return nil
 }
 
-func (t *tables) readHead(msg []byte, f field) (err error) {
+func (t *tables) readHead(msg []byte, f wire.Field) (err error) {
 	h := &t.head
-	if known(&profileShape, f.num) && profileShape[f.num]>>f.wire&1 == 0 {
-		return malformed(f.at, "field %d has wire type %d", f.num, f.wire)
+	if profileShape.Known(f.Num) && profileShape[f.Num]>>f.Type&1 == 0 {
+		return malformed(f.At, "field %d has wire type %d", f.Num, f.Type)
 	}
-	switch f.num {
+	switch f.Num {
 	case fieldSampleType:
 		var ref typeRef
 		ref, err = readType(msg, f)
@@ -139,36 +140,36 @@ func (t *tables) readHead(msg []byte, f field) (err error) {
 	case fieldPeriodType:
 		h.periodType, err = readType(msg, f)
 	case fieldPeriod:
-		h.period = int64(f.value)
+		h.period = int64(f.Value)
 	case fieldTime:
-		if h.time != 0 && f.value != 0 {
-			return malformed(f.at, "a second time: are these several profiles in one file?")
+		if h.time != 0 && f.Value != 0 {
+			return malformed(f.At, "a second time: are these several profiles in one file?")
 		}
-		h.time = int64(f.value)
+		h.time = int64(f.Value)
 	case fieldDuration:
-		h.duration = int64(f.value)
+		h.duration = int64(f.Value)
 	case fieldDropFrames:
-		h.dropFrames = textRef{f.value, f.at}
+		h.dropFrames = textRef{f.Value, f.At}
 	case fieldKeepFrames:
-		h.keepFrames = textRef{f.value, f.at}
+		h.keepFrames = textRef{f.Value, f.At}
 	case fieldDefaultType:
-		h.defaultType = textRef{f.value, f.at}
+		h.defaultType = textRef{f.Value, f.At}
 	case fieldDocURL:
-		h.docURL = textRef{f.value, f.at}
+		h.docURL = textRef{f.Value, f.At}
 	case fieldComment:
 		return t.readComments(msg, f)
 	}
 	return err
 }
 
-func (t *tables) readComments(msg []byte, f field) error {
-	if f.wire == wireVarint {
-		t.comments = append(t.comments, textRef{f.value, f.at})
+func (t *tables) readComments(msg []byte, f wire.Field) error {
+	if f.Type == wire.Varint {
+		t.comments = append(t.comments, textRef{f.Value, f.At})
 		return nil
 	}
-	for pos := f.lo; pos < f.hi; {
+	for pos := f.Lo; pos < f.Hi; {
 		at := pos
-		index, next, err := uvarint(msg, pos, f.hi)
+		index, next, err := wire.Uvarint(msg, pos, f.Hi)
 		if err != nil {
 			return err
 		}
@@ -178,16 +179,16 @@ func (t *tables) readComments(msg []byte, f field) error {
 	return nil
 }
 
-func readType(msg []byte, f field) (typeRef, error) {
-	v, err := valueTypeShape.ints(msg, f.lo, f.hi)
-	return typeRef{name: textRef{v[1], f.at}, unit: textRef{v[2], f.at}}, err
+func readType(msg []byte, f wire.Field) (typeRef, error) {
+	v, err := valueTypeShape.Ints(msg, f.Lo, f.Hi)
+	return typeRef{name: textRef{v[1], f.At}, unit: textRef{v[2], f.At}}, err
 }
 
-func (t *tables) readMapping(msg []byte, f field) error {
-	v, err := mappingShape.ints(msg, f.lo, f.hi)
+func (t *tables) readMapping(msg []byte, f wire.Field) error {
+	v, err := mappingShape.Ints(msg, f.Lo, f.Hi)
 	m := mapping{
 		id: v[1], start: v[2], limit: v[3], offset: v[4],
-		file: textRef{v[5], f.at}, buildID: textRef{v[6], f.at}, at: f.at,
+		file: textRef{v[5], f.At}, buildID: textRef{v[6], f.At}, at: f.At,
 	}
 	for i, has := range v[7:11] {
 		if has != 0 {
@@ -198,30 +199,30 @@ func (t *tables) readMapping(msg []byte, f field) error {
 	return err
 }
 
-func (t *tables) readLocation(msg []byte, f field, warn *findings) error {
-	l := location{at: f.at, lines: int32(len(t.lines))}
-	var v numbers
-	for pos := f.lo; ; {
+func (t *tables) readLocation(msg []byte, f wire.Field, warn *findings) error {
+	l := location{at: f.At, lines: int32(len(t.lines))}
+	var v wire.Numbers
+	for pos := f.Lo; ; {
 		var err error
-		if pos, err = locationShape.read(msg, pos, f.hi, &v); err != nil {
+		if pos, err = locationShape.Read(msg, pos, f.Hi, &v); err != nil {
 			return err
 		}
-		if pos == f.hi {
+		if pos == f.Hi {
 			break
 		}
-		g, err := locationShape.next(msg, pos, f.hi)
+		g, err := locationShape.Next(msg, pos, f.Hi)
 		if err != nil {
 			return err
 		}
-		if g.num == 4 {
-			ln, err := lineShape.ints(msg, g.lo, g.hi)
+		if g.Num == 4 {
+			ln, err := lineShape.Ints(msg, g.Lo, g.Hi)
 			if err != nil {
 				return err
 			}
-			t.lines = append(t.lines, line{function: ln[1], line: warn.number(ln[2]), column: warn.number(ln[3]), at: g.at})
+			t.lines = append(t.lines, line{function: ln[1], line: warn.number(ln[2]), column: warn.number(ln[3]), at: g.At})
 		}
-		v.set(g)
-		pos = g.hi
+		v.Set(g)
+		pos = g.Hi
 	}
 	l.id, l.mapping, l.address = v[1], v[2], v[3]
 	l.linesEnd = int32(len(t.lines))
@@ -230,11 +231,11 @@ func (t *tables) readLocation(msg []byte, f field, warn *findings) error {
 	return nil
 }
 
-func (t *tables) readFunction(msg []byte, f field, warn *findings) error {
-	v, err := functionShape.ints(msg, f.lo, f.hi)
+func (t *tables) readFunction(msg []byte, f wire.Field, warn *findings) error {
+	v, err := functionShape.Ints(msg, f.Lo, f.Hi)
 	t.functions = append(t.functions, function{
 		id: v[1], name: v[2], systemName: v[3], file: v[4], startLine: warn.number(v[5]),
-		at: f.at, linkedModule: -1,
+		at: f.At, linkedModule: -1,
 	})
 	return err
 }

@@ -1,0 +1,261 @@
+package jsonscan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"unsafe"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+var (
+	errEscape   = fmt.Errorf("%w: an escape sequence that does not exist", profile.ErrMalformed)
+	errOverflow = fmt.Errorf("%w: the number does not fit 63 bits", profile.ErrMalformed)
+)
+
+// MaxDecimals is how many decimals of a number Decimal keeps.
+const MaxDecimals = 9
+
+// Decimal is a number as it is spelled: Digits · 10^-Decimals.
+type Decimal struct {
+	Digits   int64
+	Decimals int // 0 to MaxDecimals, as few as it takes
+}
+
+// Fixed returns the number times 10^decimals, halves rounded away from zero; an
+// error if that does not fit 63 bits.
+func (d Decimal) Fixed(decimals int) (int64, error) {
+	v, _, err := parts{magnitude(d.Digits), -d.Decimals, d.Digits < 0}.times10(decimals)
+	return v, err
+}
+
+// number reads the number at hand and returns its spelling, which is valid up to
+// the next call of any method.
+func (s *Scanner) number() []byte {
+	for p := s.pos; ; {
+		for numeric[s.buf[p]] {
+			p++
+		}
+		if p < s.end || s.eof {
+			token := s.buf[s.pos:p]
+			if !isNumber(token) {
+				s.unexpected("a value")
+				return nil
+			}
+			s.pos = p
+			return token
+		}
+		read := p - s.pos
+		if read > maxDigits {
+			s.fail(s.offset(s.pos), fmt.Errorf("%w: a number of more than %d digits", profile.ErrMalformed, maxDigits))
+			return nil
+		}
+		s.more(s.pos)
+		p = s.pos + read
+	}
+}
+
+const maxDigits = 10_000
+
+var numeric = [256]bool{
+	'0': true, '1': true, '2': true, '3': true, '4': true, '5': true, '6': true, '7': true, '8': true, '9': true,
+	'-': true, '+': true, '.': true, 'e': true, 'E': true,
+}
+
+// isNumber reports whether b is a number by the grammar.
+func isNumber(b []byte) bool {
+	if len(b) > 0 && b[0] == '-' {
+		b = b[1:]
+	}
+	n := digits(b)
+	if n == 0 || n > 1 && b[0] == '0' {
+		return false
+	}
+	if b = b[n:]; len(b) > 0 && b[0] == '.' {
+		if n = digits(b[1:]); n == 0 {
+			return false
+		}
+		b = b[1+n:]
+	}
+	if len(b) > 0 && b[0]|0x20 == 'e' {
+		if b = b[1:]; len(b) > 0 && (b[0] == '+' || b[0] == '-') {
+			b = b[1:]
+		}
+		if n = digits(b); n == 0 {
+			return false
+		}
+		b = b[n:]
+	}
+	return len(b) == 0
+}
+
+// digits returns how many digits b begins with.
+func digits(b []byte) int {
+	n := 0
+	for n < len(b) && b[n]-'0' <= 9 {
+		n++
+	}
+	return n
+}
+
+// parts is a number taken apart: ± mantissa · 10^exponent. It is exact for
+// numbers of up to 19 digits; of others the first 19 are kept.
+type parts struct {
+	mantissa uint64
+	exponent int
+	negative bool
+}
+
+// split takes a number apart that is one by the grammar.
+func split(token []byte) (n parts) {
+	if token[0] == '-' {
+		n.negative = true
+		token = token[1:]
+	}
+	point := 0 // 1 behind the decimal point
+	for i, c := range token {
+		switch {
+		case c-'0' <= 9 && n.mantissa < 1e18:
+			n.mantissa = n.mantissa*10 + uint64(c-'0')
+			n.exponent -= point
+		case c-'0' <= 9:
+			n.exponent += 1 - point
+		case c == '.':
+			point = 1
+		default: // the exponent
+			e, err := strconv.Atoi(string(token[i+1:]))
+			if err != nil {
+				e = math.MaxInt32 // or as small; both are beyond everything
+				if token[i+1] == '-' {
+					e = -e
+				}
+			}
+			n.exponent += max(-math.MaxInt32, min(math.MaxInt32, e))
+			return n
+		}
+	}
+	return n
+}
+
+// times10 returns the number times 10^decimals, halves rounded away from zero, and
+// whether it was rounded.
+func (n parts) times10(decimals int) (v int64, rounded bool, err error) {
+	m, e := n.mantissa, n.exponent+decimals
+	for ; e > 0 && m != 0; e-- {
+		hi, lo := bits.Mul64(m, 10)
+		if hi != 0 {
+			return 0, false, errOverflow
+		}
+		m = lo
+	}
+	if e < 0 && m != 0 {
+		if e < -19 {
+			m, rounded = 0, true
+		} else {
+			unit := pow10[-e]
+			rest := m % unit
+			m /= unit
+			rounded = rest != 0
+			if rest >= unit-rest {
+				m++
+			}
+		}
+	}
+	if m > math.MaxInt64 {
+		return 0, false, errOverflow
+	}
+	if n.negative {
+		return -int64(m), rounded, nil
+	}
+	return int64(m), rounded, nil
+}
+
+// pow10 are the powers of ten that fit 64 bits.
+var pow10 = func() (p [20]uint64) {
+	p[0] = 1
+	for i := 1; i < len(p); i++ {
+		p[i] = p[i-1] * 10
+	}
+	return p
+}()
+
+// beginNumber reads a number; null is none and no error.
+func (s *Scanner) beginNumber() ([]byte, bool) {
+	c, ok := s.begin("a number")
+	if !ok {
+		return nil, false
+	}
+	if c != '-' && c-'0' > 9 {
+		s.unexpected("a number")
+		return nil, false
+	}
+	token := s.number()
+	return token, token != nil
+}
+
+// Int reads a whole number, in whatever spelling: 3, 3.0, 3e0.
+func (s *Scanner) Int() int64 {
+	token, ok := s.beginNumber()
+	if !ok {
+		return 0
+	}
+	v, rounded, err := split(token).times10(0)
+	switch {
+	case err != nil:
+		s.fail(s.at, err)
+	case rounded:
+		s.Errorf("%s is no whole number", token)
+	}
+	return v
+}
+
+// Fixed reads a number and returns it times 10^decimals, halves rounded away from
+// zero: with 6 decimals it is milliseconds in nanoseconds.
+func (s *Scanner) Fixed(decimals int) int64 {
+	token, ok := s.beginNumber()
+	if !ok {
+		return 0
+	}
+	v, _, err := split(token).times10(decimals)
+	if err != nil {
+		s.fail(s.at, err)
+	}
+	return v
+}
+
+// Decimal reads a number as it is spelled. Decimals beyond MaxDecimals are
+// rounded, halves away from zero.
+func (s *Scanner) Decimal() Decimal {
+	token, ok := s.beginNumber()
+	if !ok {
+		return Decimal{}
+	}
+	n := split(token)
+	decimals := max(0, min(MaxDecimals, -n.exponent))
+	v, _, err := n.times10(decimals)
+	if err != nil {
+		s.fail(s.at, err)
+		return Decimal{}
+	}
+	for ; decimals > 0 && v%10 == 0; decimals-- {
+		v /= 10
+	}
+	return Decimal{v, decimals}
+}
+
+// Float reads a number; one that is too large is infinite.
+func (s *Scanner) Float() float64 {
+	token, ok := s.beginNumber()
+	if !ok {
+		return 0
+	}
+	// ParseFloat keeps nothing of its argument, and the conversion saves copying it.
+	f, err := strconv.ParseFloat(unsafe.String(&token[0], len(token)), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		s.fail(s.at, fmt.Errorf("%w: %v", profile.ErrMalformed, err))
+	}
+	return f
+}
