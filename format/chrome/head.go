@@ -1,0 +1,88 @@
+package chrome
+
+import "github.com/dendroprof/dendro/profile"
+
+// readHead reads a tree whose nodes lie inside each other: that of a sampling heap
+// profile, or of a CPU profile of an old version.
+func (f *file) readHead() {
+	s, v := f.scanner, &f.profile
+	v.at = s.Offset()
+	// A node is added when it begins, so that parents come before children; its
+	// fields may come behind these.
+	// Functions are interned in the order in which nodes begin.
+	h := head{file: f, index: map[profile.Function]int32{}}
+	var path []openNode
+	enter := func(parent int32) {
+		v.nodes = append(v.nodes, node{id: none, parent: parent})
+		path = append(path, openNode{fields: nodeFields{line: -1, column: -1, id: none}, index: int32(len(v.nodes) - 1)})
+	}
+	if s.BeginObject() {
+		enter(none)
+	}
+	for len(path) > 0 && s.Err() == nil {
+		top := &path[len(path)-1]
+		if top.inList {
+			if !s.More() {
+				top.inList = false
+			} else if s.BeginObject() {
+				enter(top.index)
+			}
+			continue
+		}
+		key, ok := s.Key()
+		switch {
+		case !ok:
+			h.close(&top.fields, top.index)
+			path = path[:len(path)-1]
+		case string(key) == "children":
+			top.inList = s.BeginArray()
+		default:
+			top.fields.field(s, string(key))
+		}
+	}
+	h.intern()
+}
+
+// openNode is a node that is being read.
+type openNode struct {
+	fields nodeFields
+	index  int32
+	inList bool // at its children
+}
+
+// head keeps the functions of the nodes of a tree, each once, until all are read.
+type head struct {
+	*file
+	functions []profile.Function
+	index     map[profile.Function]int32
+}
+
+// close fills in a node that was read to its end. Its function is a number of
+// h.functions for now.
+func (h *head) close(n *nodeFields, index int32) {
+	v := &h.profile
+	nd := &v.nodes[index]
+	nd.id, nd.value = n.id, n.value
+	v.setIndex(h.scanner, n.id, index)
+	h.heap = h.heap || n.size
+	if nd.root = n.name == "(root)" && n.url == ""; nd.root {
+		return
+	}
+	fn := n.function()
+	i, ok := h.index[fn]
+	if !ok {
+		i = int32(len(h.functions))
+		h.functions = append(h.functions, fn)
+		h.index[fn] = i
+	}
+	nd.function = profile.FunctionID(i)
+}
+
+// intern interns the functions of all nodes.
+func (h *head) intern() {
+	for i := range h.profile.nodes {
+		if nd := &h.profile.nodes[i]; !nd.root && int(nd.function) < len(h.functions) {
+			nd.function = h.p.Symbols.Function(h.functions[nd.function])
+		}
+	}
+}

@@ -1,0 +1,407 @@
+package chrome
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// trace is what is kept of trace events until all are read.
+type trace struct {
+	*file
+	bare bool // the file is nothing but a list of events
+
+	names   map[string]int32 // of events
+	texts   []string
+	threads map[threadKey]*thread
+	order   []*thread // in order of appearance
+	last    *thread   // of the event before
+	process map[string]string
+
+	recordings map[recordingKey]*v8Profile
+	recorded   []*v8Profile       // in order of appearance
+	async      map[asyncKey][]int // open markers
+	earliest   int64
+	latest     int64
+
+	e event // the one in work
+	mended
+}
+
+// mended counts what was repaired.
+type mended struct {
+	unopened, unclosed, crossed, unnamed int
+}
+
+type threadKey struct{ process, id string }
+
+// thread is one thread of the trace.
+type thread struct {
+	threadKey
+	name   string
+	id     profile.ThreadID
+	events []duration
+}
+
+// duration is the begin or end of a duration event, or a complete one.
+type duration struct {
+	at, length int64 // nanoseconds
+	name       int32 // of texts; none if an end has no name
+	phase      byte  // 'B', 'E' or 'X'
+}
+
+type recordingKey struct{ process, id string }
+
+type asyncKey struct{ category, id, name string }
+
+// event is one event as it is read. Its fields may come in any order.
+type event struct {
+	name, category, phase []byte
+	pid, tid, id          []byte
+	at, length            int64
+
+	label string       // args.name
+	chunk v8Profile    // without its nodes
+	nodes []nodeFields //
+	data  bool         // chunk was read
+}
+
+// readTrace reads a list of events.
+func (f *file) readTrace(bare bool) {
+	t := &trace{
+		file: f, bare: bare, names: map[string]int32{}, threads: map[threadKey]*thread{}, process: map[string]string{},
+		recordings: map[recordingKey]*v8Profile{}, async: map[asyncKey][]int{}, earliest: math.MaxInt64, latest: math.MinInt64,
+	}
+	f.trace = t
+	s := f.scanner
+	for range s.Array() {
+		if s.Kind() != jsonscan.Object {
+			s.Skip()
+			continue
+		}
+		t.e.read(t)
+		if s.Err() != nil {
+			return
+		}
+		t.add()
+	}
+}
+
+// read reads one event.
+func (e *event) read(t *trace) {
+	s := t.scanner
+	*e = event{
+		name: e.name[:0], category: e.category[:0], phase: e.phase[:0], pid: e.pid[:0], tid: e.tid[:0], id: e.id[:0], nodes: e.nodes[:0],
+	}
+	for key := range s.Object() {
+		switch string(key) {
+		case "name":
+			e.name = append(e.name, s.ScalarBytes()...)
+		case "cat":
+			e.category = append(e.category, s.ScalarBytes()...)
+		case "ph":
+			e.phase = append(e.phase, s.ScalarBytes()...)
+		case "pid":
+			e.pid = append(e.pid, s.ScalarBytes()...)
+		case "tid":
+			e.tid = append(e.tid, s.ScalarBytes()...)
+		case "id":
+			e.id = append(e.id, s.ScalarBytes()...)
+		case "id2":
+			for range s.Object() {
+				e.id = append(e.id, s.ScalarBytes()...)
+			}
+		case "ts":
+			e.at = s.Fixed(3)
+		case "dur":
+			e.length = s.Fixed(3)
+		case "args":
+			if s.Kind() == jsonscan.Object {
+				e.readArgs(t)
+			}
+		}
+	}
+}
+
+// readArgs reads the arguments that mean something: the name of a thread or
+// process, and what V8's profiler recorded.
+func (e *event) readArgs(t *trace) {
+	s := t.scanner
+	for key := range s.Object() {
+		switch string(key) {
+		case "name":
+			e.label = s.Scalar()
+		case "data":
+			if s.Kind() == jsonscan.Object {
+				for key := range s.Object() {
+					e.readData(t, string(key))
+				}
+			}
+		}
+	}
+}
+
+func (e *event) readData(t *trace, key string) {
+	s := t.scanner
+	switch key {
+	case "startTime", "endTime", "timeDeltas":
+		if k := s.Kind(); k == jsonscan.Number || k == jsonscan.Array {
+			e.chunk.readField(s, t.p.Symbols, key)
+		}
+	case "cpuProfile":
+		e.data = true
+		for key := range s.Object() {
+			if string(key) == "nodes" {
+				t.readNodes()
+				continue
+			}
+			e.chunk.readField(s, t.p.Symbols, string(key))
+		}
+	}
+}
+
+// readNodes reads the nodes of a chunk. They may refer to those of chunks before,
+// so they are kept apart until the recording is known.
+func (t *trace) readNodes() {
+	s := t.scanner
+	t.e.chunk.at = s.Offset()
+	for range s.Array() {
+		n := nodeFields{}
+		n.read(s)
+		t.e.nodes = append(t.e.nodes, n)
+	}
+}
+
+// add files the event that was read.
+func (t *trace) add() {
+	e := &t.e
+	if len(e.phase) != 1 {
+		return
+	}
+	switch e.phase[0] {
+	case 'B', 'E', 'X':
+		t.addDuration()
+	case 'b', 'e', 'n', 'S', 'F', 'i', 'I', 'R':
+		if e.data {
+			t.addChunk() // an event CpuProfile is an instant
+			return
+		}
+		t.addMarker()
+	case 'P':
+		t.addChunk()
+	case 'M':
+		switch string(e.name) {
+		case "thread_name":
+			t.thread().name = e.label
+		case "process_name":
+			t.process[string(e.pid)] = e.label
+		}
+	}
+}
+
+// thread returns the thread of the event.
+func (t *trace) thread() *thread {
+	e := &t.e
+	if l := t.last; l != nil && l.threadKey.id == string(e.tid) && l.process == string(e.pid) {
+		return l
+	}
+	key := threadKey{string(e.pid), string(e.tid)}
+	th, ok := t.threads[key]
+	if !ok {
+		th = &thread{threadKey: key, id: profile.ThreadID(len(t.order) + 1)}
+		t.threads[key] = th
+		t.order = append(t.order, th)
+	}
+	t.last = th
+	return th
+}
+
+// text returns the number of a name.
+func (t *trace) text(name []byte) int32 {
+	id, ok := t.names[string(name)]
+	if !ok {
+		id = int32(len(t.texts))
+		t.texts = append(t.texts, string(name))
+		t.names[t.texts[id]] = id
+	}
+	return id
+}
+
+func (t *trace) addDuration() {
+	e := &t.e
+	d := duration{at: e.at, length: max(0, e.length), phase: e.phase[0], name: none}
+	if len(e.name) > 0 {
+		d.name = t.text(e.name)
+	} else if d.phase != 'E' {
+		t.unnamed++
+		return
+	}
+	if d.at > math.MaxInt64-d.length {
+		t.scanner.Errorf("event %q ends at a time that does not fit 63 bits of nanoseconds", e.name)
+	}
+	th := t.thread()
+	th.events = append(th.events, d)
+	t.spans(d.at, d.at+d.length)
+}
+
+// spans notes that something happened between two times.
+func (t *trace) spans(from, to int64) {
+	t.earliest, t.latest = min(t.earliest, from), max(t.latest, to)
+}
+
+// addMarker adds an instant, or the begin or end of an asynchronous event. Ends
+// belong to the last begin of the same category, id and name that is open.
+func (t *trace) addMarker() {
+	e := &t.e
+	key := asyncKey{string(e.category), string(e.id), string(e.name)}
+	open := t.async[key]
+	t.spans(e.at, e.at)
+	switch e.phase[0] {
+	case 'b', 'S':
+		t.async[key] = append(open, len(t.p.Markers))
+	case 'e', 'F':
+		if len(open) == 0 {
+			t.unopened++
+			return
+		}
+		m := &t.p.Markers[open[len(open)-1]]
+		m.End = max(m.Start, e.at)
+		t.async[key] = open[:len(open)-1]
+		return
+	}
+	m := profile.Marker{Name: t.texts[t.text(e.name)], Start: e.at, End: e.at, Thread: t.thread().id}
+	if len(e.category) > 0 {
+		m.Fields = []profile.Label{{Key: "category", Text: t.texts[t.text(e.category)]}}
+	}
+	t.p.Markers = append(t.p.Markers, m)
+}
+
+// addChunk adds what an event of V8's profiler holds to its recording.
+func (t *trace) addChunk() {
+	e, s := &t.e, t.scanner
+	key := recordingKey{string(e.pid), string(e.id)}
+	v, ok := t.recordings[key]
+	if !ok {
+		v = &v8Profile{thread: t.thread().id, start: e.at, at: e.chunk.at}
+		t.recordings[key] = v
+		t.recorded = append(t.recorded, v)
+	}
+	if e.chunk.start != 0 {
+		v.start = e.chunk.start
+	}
+	for i := range e.nodes {
+		v.add(s, t.p.Symbols, &e.nodes[i])
+	}
+	if e.chunk.samples != nil {
+		v.samples = append(v.samples, e.chunk.samples...)
+		v.deltas = append(v.deltas, e.chunk.deltas...)
+		for len(v.deltas) < len(v.samples) {
+			v.deltas = append(v.deltas, 0)
+		}
+		v.deltas = v.deltas[:len(v.samples)]
+	}
+}
+
+// link makes the profile of the events.
+func (t *trace) link() error {
+	p := t.p
+	for _, v := range t.recorded {
+		t.spans(v.start, v.start)
+	}
+	if t.earliest > t.latest {
+		t.spans(0, 0)
+	}
+	p.Duration = time.Duration(max(0, t.latest-t.earliest))
+	for _, th := range t.order {
+		process := th.process
+		if name := t.process[th.process]; name != "" {
+			process = name + " (" + th.process + ")"
+		}
+		p.Threads = append(p.Threads, profile.Thread{Name: th.name, ID: th.threadKey.id, Process: process})
+	}
+	if err := t.linkRecordings(); err != nil {
+		return err
+	}
+	if err := t.linkEvents(); err != nil {
+		return err
+	}
+	if len(p.Tables) == 0 {
+		p.Tables = []profile.Samples{{Type: profile.ValueType{Name: typeEvents, Unit: "nanoseconds"}}}
+		p.Warnf("the trace holds no duration events and no samples")
+	}
+	for i := range p.Markers {
+		p.Markers[i].Start -= t.earliest
+		p.Markers[i].End -= t.earliest
+	}
+	slices.SortStableFunc(p.Markers, func(a, b profile.Marker) int { return cmp.Compare(a.Start, b.Start) })
+	t.warn()
+	return nil
+}
+
+func (t *trace) linkRecordings() error {
+	tables := newV8Tables()
+	some := false
+	for _, v := range t.recorded {
+		if len(v.nodes) == 0 {
+			continue
+		}
+		some = true
+		if err := tables.add(v, t.p, t.limits, t.earliest); err != nil {
+			return err
+		}
+	}
+	if some {
+		t.p.Tables = append(t.p.Tables, tables.tables()...)
+	}
+	return nil
+}
+
+func (t *trace) linkEvents() error {
+	table := profile.Samples{Type: profile.ValueType{Name: typeEvents, Unit: "nanoseconds"}}
+	some := false
+	frames := make([]profile.FrameID, len(t.texts))
+	for i := range frames {
+		frames[i] = none
+	}
+	for _, th := range t.order {
+		if len(th.events) == 0 {
+			continue
+		}
+		some = true
+		n := nesting{trace: t, thread: th.id, table: &table, frames: frames}
+		if err := n.run(th.events); err != nil {
+			return err
+		}
+		th.events = nil
+	}
+	if some {
+		t.p.Tables = append(t.p.Tables, table)
+	}
+	return nil
+}
+
+func (t *trace) warn() {
+	for _, w := range []struct {
+		n    int
+		what string
+	}{
+		{t.unopened, "ends of events that were not open were left out"},
+		{t.unclosed, "events never end and were ended with the last event of their thread"},
+		{t.crossed, "events end behind the event around them and were ended with it"},
+		{t.unnamed, "events without a name were left out"},
+	} {
+		if w.n > 0 {
+			t.p.Warnf("%d %s", w.n, w.what)
+		}
+	}
+	for _, v := range t.p.Threads {
+		if strings.Contains(v.Process, "node") {
+			t.p.Profiler = "node"
+		}
+	}
+}

@@ -1,0 +1,117 @@
+// Package firefox reads profiles of Firefox Profiler, in the processed format of
+// versions 44 to 70 and in the raw format that Gecko writes, and writes the
+// processed format in version 57.
+//
+// Specification: the type definitions and docs-developer/CHANGELOG-formats.md of
+// https://github.com/firefox-devtools/profiler. What a version changed is found by
+// the columns that are there, not by the version: strings per thread or shared,
+// prefix or prefixOffset, fileName or source, categories on stacks or frames.
+// docs/format/firefox.md says field by field what becomes of them. Dropped are
+// counters, CPU use, screenshots, pages, native symbols and source maps.
+//
+// Tables are kept as columns of integers until the whole file is read, because
+// names, categories and version may come behind what refers to them. The texts of
+// the file's string table and of markers are kept once; no other text is. Time is
+// linear in the file. Call trees are built elsewhere (package calltree); what they
+// show in the order of the file depends on this package interning functions in the
+// order of the function tables, sampled or not, and categories as the file lists
+// them.
+package firefox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Name is the name of the format in Profile.Format.
+const Name = "firefox"
+
+// The versions of the processed format that are read, and the one that is written.
+const (
+	oldest  = 44
+	newest  = 70
+	written = 57
+
+	oldestRaw = 20 // of the raw format; before, markers had no phases
+	newestRaw = 36
+)
+
+// Decoder reads files one after the other and keeps its buffers. It belongs to one
+// goroutine.
+type Decoder struct {
+	scanner jsonscan.Scanner
+}
+
+// NewDecoder returns a Decoder.
+func NewDecoder() *Decoder { return &Decoder{} }
+
+// Decode reads one profile from r up to its end. Functions, frames, stacks and
+// categories are added to s; nil means Symbols of its own. Errors are of type
+// *profile.ParseError; Offset is the place of the value or of the column in which
+// it is.
+func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
+	d.scanner.Reset(r, l)
+	f := file{scanner: &d.scanner}
+	f.read(0)
+	if err := d.scanner.End(); err != nil {
+		if old := f.checkVersion(); errors.Is(old, profile.ErrUnsupported) && f.version+f.gecko > 0 {
+			err = old // which explains it
+		}
+		return nil, err
+	}
+	p := profile.New(s)
+	p.Format = Name
+	k := linker{file: &f, p: p, limits: l.WithDefaults()}
+	if err := k.link(); err != nil {
+		return nil, err
+	}
+	if err := p.Check(); err != nil {
+		return nil, &profile.ParseError{Offset: -1, Err: err}
+	}
+	return p, nil
+}
+
+// Sniff reports whether content that begins with prefix is of this format. The
+// version may come late, so other keys that only this format has are as good.
+func Sniff(prefix []byte) bool {
+	o := jsonscan.NewOutline(prefix)
+	return o.Has(
+		"meta.preprocessedProfileVersion", "meta.stackwalk", "meta.markerSchema", "meta.processType",
+		"shared.stringArray", "shared.stackTable", "shared.frameTable", "shared.funcTable",
+		"libs[].debugName", "libs[].breakpadId",
+		"threads[].stackTable", "threads[].frameTable", "threads[].funcTable", "threads[].stringTable",
+		"threads[].stringArray", "threads[].processStartupTime",
+	)
+}
+
+// checkVersion refuses what cannot be read right.
+func (f *file) checkVersion() error {
+	unsupported := func(hint, format string, args ...any) error {
+		return &profile.ParseError{
+			Offset: f.versionAt, Hint: hint,
+			Err: fmt.Errorf("a Firefox profile %s: %w", fmt.Sprintf(format, args...), profile.ErrUnsupported),
+		}
+	}
+	const update = "open it in https://profiler.firefox.com and save it again, which brings it up to date"
+	switch v := f.version; {
+	case v == 0 && f.gecko > 0 && f.gecko < oldestRaw:
+		return unsupported(update, "of raw version %d, and %d is the oldest that is read", f.gecko, oldestRaw)
+	case f.isRaw() && f.gecko > newestRaw:
+		return unsupported("a newer dendro may read it", "of raw version %d, and %d is the newest that is known", f.gecko, newestRaw)
+	case f.isRaw():
+		return nil
+	case v == 0 && len(f.threads) == 0 && !f.shared.seen():
+		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: neither meta.preprocessedProfileVersion nor threads", profile.ErrMalformed)}
+	case v == 0:
+		return unsupported("is it cut out of a larger file?", "without meta.preprocessedProfileVersion")
+	case v < oldest:
+		return unsupported(update, "of version %d, and %d is the oldest that is read", v, oldest)
+	case v > newest:
+		return unsupported("a newer dendro may read it", "of version %d, and %d is the newest that is known", v, newest)
+	}
+	return nil
+}

@@ -1,0 +1,359 @@
+package firefox
+
+import (
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// linker makes a profile of a file.
+type linker struct {
+	file   *file
+	p      *profile.Profile
+	limits profile.Limits
+
+	stringFields map[fieldKey]bool
+	categoryIDs  [][]profile.CategoryID // of the file at hand, by category and subcategory
+	tables       []*sampleTable         // by value type, in order of appearance
+	cpuThreads   int
+	counters     int
+}
+
+func (k *linker) link() error {
+	f, p := k.file, k.p
+	if err := f.checkVersion(); err != nil {
+		return err
+	}
+	if p.Profiler = f.imported; p.Profiler == "" {
+		p.Profiler = f.product
+	}
+	p.ProfilerVersion = strings.TrimPrefix(f.misc, "rv:")
+	if f.startSet && f.start != 0 {
+		p.Start = time.Unix(0, f.start).UTC()
+	}
+	p.Interval = time.Duration(f.interval)
+	if f.duration > 0 {
+		p.Duration = time.Duration(f.duration)
+	}
+	if err := k.process(f, 0); err != nil {
+		return err
+	}
+	if err := k.finishTables(); err != nil {
+		return err
+	}
+	k.sortMarkers()
+	k.warn()
+	return nil
+}
+
+// warn says what was left out.
+func (k *linker) warn() {
+	if k.counters > 0 {
+		k.p.Warnf("%d counters were left out", k.counters)
+	}
+	if k.cpuThreads > 0 {
+		k.p.Warnf("the CPU use of samples of %d threads was left out", k.cpuThreads)
+	}
+	switch unit := k.file.timeUnit; unit {
+	case "", "ms":
+	default:
+		k.p.Warnf("the time axis is in %s; it was read as milliseconds", unit)
+	}
+}
+
+// process adds the threads of a file, or of a process of a raw one, whose times
+// are later by shift.
+func (k *linker) process(f *file, shift int64) error {
+	k.setCategories(f)
+	k.stringFields = f.stringFields
+	k.counters += f.counters
+	var shared *linked
+	if !f.isRaw() && f.shared.seen() {
+		var err error
+		if shared, err = k.symbols(f, &f.shared, &f.shared.strings); err != nil {
+			return err
+		}
+	}
+	for _, t := range f.threads {
+		if err := k.thread(f, t, shared, shift); err != nil {
+			return err
+		}
+	}
+	for _, sub := range f.processes {
+		if err := k.process(sub, shift+sub.start-f.start); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setCategories interns the categories of a file: all groups first, so that the
+// first of a colour is the first of the file, then what they are divided into.
+// Subcategory 0 is the group itself.
+func (k *linker) setCategories(f *file) {
+	k.categoryIDs = make([][]profile.CategoryID, len(f.categories))
+	for i, c := range f.categories {
+		id := k.p.Symbols.Category(profile.Category{Name: c.name, Color: c.color})
+		k.categoryIDs[i] = append(make([]profile.CategoryID, 0, max(1, len(c.subcategories))), id)
+	}
+	for i, c := range f.categories {
+		for _, sub := range c.subcategories[min(1, len(c.subcategories)):] {
+			id := k.p.Symbols.Category(profile.Category{Name: c.name, Color: c.color, Subcategory: sub})
+			k.categoryIDs[i] = append(k.categoryIDs[i], id)
+		}
+	}
+}
+
+// category returns the category of a group and a subcategory; 0, which is the
+// caller's, when the file has no such group, and the group when it has no such
+// subcategory.
+func (k *linker) category(group, sub int32) profile.CategoryID {
+	if group < 0 || int(group) >= len(k.categoryIDs) {
+		return 0
+	}
+	list := k.categoryIDs[group]
+	if sub < 0 || int(sub) >= len(list) {
+		sub = 0
+	}
+	return list[sub]
+}
+
+// linked is what the rows of symbol tables became.
+type linked struct {
+	strings *texts
+	stacks  []profile.StackID
+}
+
+// symbols interns the functions, frames and stacks of tables of the processed
+// format.
+func (k *linker) symbols(f *file, t *symbolTables, strings *texts) (*linked, error) {
+	functions, libs, err := k.functions(f, t, strings)
+	if err != nil {
+		return nil, err
+	}
+	t.inferCategories()
+	frames, err := k.frames(f, t, functions, libs)
+	if err != nil {
+		return nil, err
+	}
+	return k.stacks(t, frames, strings)
+}
+
+// functions interns the functions of a table in its order and returns with each
+// the library that it is in by its resource, or absent.
+func (k *linker) functions(f *file, t *symbolTables, strings *texts) (functions []profile.FunctionID, libs []int32, err error) {
+	resources, libOf, err := t.resourceNames(strings)
+	if err != nil {
+		return nil, nil, err
+	}
+	funcs := &t.funcs
+	names, resource, fileName, source := funcs.col("name"), funcs.col("resource"), funcs.col("fileName"), funcs.col("source")
+	isJS, relevant, line, column := funcs.col("isJS"), funcs.col("relevantForJS"), funcs.col("lineNumber"), funcs.col("columnNumber")
+	sources := f.shared.sources.col("filename")
+	functions = make([]profile.FunctionID, funcs.rows())
+	libs = make([]int32, len(functions))
+	for row := range functions {
+		name, err := funcs.reference(names, row, strings.len(), "string")
+		if err != nil {
+			return nil, nil, err
+		}
+		fn := profile.Function{Name: strings.text(name), StartLine: line.number(row), Column: column.number(row)}
+		libs[row] = absent
+		if r := resource.id(row); r != absent {
+			if r, err = funcs.reference(resource, row, len(resources), "resource"); err != nil {
+				return nil, nil, err
+			}
+			fn.Module, libs[row] = resources[r], libOf[r]
+		}
+		file := fileName.id(row)
+		if src := source.id(row); src != absent {
+			if src, err = funcs.reference(source, row, len(sources.ids), "source"); err != nil {
+				return nil, nil, err
+			}
+			file = sources.id(int(src))
+		}
+		fn.File = strings.optional(file)
+		fn.Kind = kindOf(&fn, isJS.is(row), relevant.is(row))
+		functions[row] = k.p.Symbols.Function(fn)
+	}
+	return functions, libs, nil
+}
+
+// resourceNames returns the names of the resources and the library of each.
+func (t *symbolTables) resourceNames(strings *texts) (names []string, libs []int32, err error) {
+	names = make([]string, t.resources.rows())
+	libs = make([]int32, len(names))
+	column, lib := t.resources.col("name"), t.resources.col("lib")
+	for row := range names {
+		id, err := t.resources.reference(column, row, strings.len(), "string")
+		if err != nil {
+			return nil, nil, err
+		}
+		names[row], libs[row] = strings.text(id), lib.id(row)
+	}
+	return names, libs, nil
+}
+
+// kindOf returns the kind of a function. What the format calls native is only
+// known of functions that are in some resource; others may be labels, or functions
+// of an importer that has no resources.
+func kindOf(fn *profile.Function, isJS, relevantForJS bool) profile.Kind {
+	switch {
+	case isJS:
+		return profile.KindJS
+	case relevantForJS:
+		return profile.KindJSLabel
+	case fn.Module == "":
+		return profile.KindUnknown
+	case strings.Contains(fn.Name, "::"):
+		return profile.KindCPP
+	}
+	return profile.KindNative
+}
+
+// inferCategories gives frames without a column of categories those of their
+// stacks, which files up to version 52 may have instead. The last stack of a frame
+// decides.
+func (t *symbolTables) inferCategories() {
+	category, sub := t.frames.col("category"), t.frames.col("subcategory")
+	of, ofSub := t.stacks.col("category"), t.stacks.col("subcategory")
+	if category.seen || !of.seen {
+		return
+	}
+	category.pad(t.frames.rows())
+	sub.ids = nil
+	sub.pad(t.frames.rows())
+	for row, frame := range t.stacks.col("frame").ids {
+		if frame >= 0 && int(frame) < len(category.ids) {
+			category.ids[frame], sub.ids[frame] = of.id(row), ofSub.id(row)
+		}
+	}
+}
+
+// frames interns the frames of a table. Their library is their own or their
+// function's.
+func (k *linker) frames(f *file, t *symbolTables, functions []profile.FunctionID, libs []int32) ([]profile.FrameID, error) {
+	table := &t.frames
+	function, line, column, address := table.col("func"), table.col("line"), table.col("column"), table.col("address")
+	inline, category, sub, lib := table.col("inlineDepth"), table.col("category"), table.col("subcategory"), table.col("lib")
+	frames := make([]profile.FrameID, table.rows())
+	for row := range frames {
+		fn, err := table.reference(function, row, len(functions), "function")
+		if err != nil {
+			return nil, err
+		}
+		fr := profile.Frame{
+			Function: functions[fn], Line: line.number(row), Column: column.number(row),
+			InlineDepth: uint16(min(inline.number(row), 1<<16-1)), Category: k.category(category.id(row), sub.id(row)),
+		}
+		if row < len(address.wide) {
+			fr.Address = uint64(max(0, address.wide[row]))
+		}
+		l := libs[fn]
+		if lib.seen {
+			l = lib.id(row)
+		}
+		if l >= 0 && int(l) < len(f.libs) {
+			fr.Module = k.p.Symbols.Module(f.libs[l].module)
+		}
+		frames[row] = k.p.Symbols.Frame(fr)
+	}
+	return frames, nil
+}
+
+// stacks interns the stacks of a table, sampled or not.
+func (k *linker) stacks(t *symbolTables, frames []profile.FrameID, strings *texts) (*linked, error) {
+	table := &t.stacks
+	frame := table.col("frame")
+	stacks := make([]profile.StackID, table.rows())
+	depth := make([]int32, len(stacks))
+	for row := range stacks {
+		fr, err := table.reference(frame, row, len(frames), "frame")
+		if err != nil {
+			return nil, err
+		}
+		above := profile.NoStack
+		parent, err := table.prefix(row)
+		if err != nil {
+			return nil, err
+		}
+		if parent != absent {
+			above, depth[row] = stacks[parent], depth[parent]
+		}
+		if depth[row]++; int(depth[row]) > k.limits.Depth {
+			return nil, &profile.ParseError{Offset: frame.at, Err: profile.TooLarge("stack deeper", int64(k.limits.Depth), "--max-depth")}
+		}
+		stacks[row] = k.p.Symbols.Stack(above, frames[fr])
+	}
+	return &linked{strings: strings, stacks: stacks}, nil
+}
+
+// prefix returns the row of the stack that calls the stack of a row, or absent. It
+// comes before it in the table.
+func (t *table) prefix(row int) (int32, error) {
+	c := t.col("prefixOffset")
+	if !c.seen {
+		c = t.col("prefix")
+	}
+	v := c.id(row)
+	parent := v
+	switch {
+	case c.name == "prefix" && v == absent, c.name == "prefixOffset" && v == 0:
+		return absent, nil
+	case c.name == "prefixOffset":
+		parent = int32(row) - v
+	}
+	if parent < 0 || int(parent) >= row {
+		return 0, t.errorf(c, row, "is %d: a stack must come behind its prefix", v)
+	}
+	return parent, nil
+}
+
+// thread adds one thread.
+func (k *linker) thread(f *file, t *thread, shared *linked, shift int64) error {
+	k.p.Threads = append(k.p.Threads, profile.Thread{Name: t.name, ID: t.tid, Process: processOf(t)})
+	id := profile.ThreadID(len(k.p.Threads) - 1)
+	l, err := k.threadSymbols(f, t, shared)
+	if err != nil {
+		return err
+	}
+	if t.cpu {
+		k.cpuThreads++
+	}
+	if err := k.samples(t, id, l.stacks, shift); err != nil {
+		return err
+	}
+	if err := k.markers(t, l.strings, id, shift); err != nil {
+		return err
+	}
+	*t = thread{} // its columns are not needed any more
+	return nil
+}
+
+// threadSymbols returns the symbols of a thread: its own, or the shared ones.
+func (k *linker) threadSymbols(f *file, t *thread, shared *linked) (*linked, error) {
+	strings := &t.tables.strings
+	if !strings.seen {
+		strings = &f.shared.strings
+	}
+	own := &t.tables
+	switch {
+	case f.isRaw() || t.tables.stacks.schema != nil:
+		return k.rawSymbols(f, own, strings)
+	case own.stacks.col("frame").seen || shared == nil:
+		return k.symbols(f, own, strings)
+	}
+	return &linked{strings: strings, stacks: shared.stacks}, nil
+}
+
+// processOf names the process of a thread: by name and id, or by what there is.
+func processOf(t *thread) string {
+	switch {
+	case t.processName == "":
+		return t.pid
+	case t.pid == "":
+		return t.processName
+	}
+	return t.processName + " (" + t.pid + ")"
+}

@@ -1,0 +1,250 @@
+// Package pyinstrument reads the JSON that pyinstrument writes with its option
+// `-r json`: one tree of frames with the time spent in each.
+//
+// The format has no specification and no version; files of pyinstrument 4 and 5
+// were seen. A frame has the time of itself and all that it calls. Its own time is
+// what its children leave of that; the frames that pyinstrument adds for it
+// (`[self]`, `[await]`, `[out-of-context]` and so on) are states of the frame that
+// they are in. Times are seconds and become nanoseconds. docs/format/pyinstrument.md
+// says what is lost.
+//
+// Nodes are kept as numbers until the whole file is read, because the fields of a
+// frame may come in any order; memory and time are in proportion to the tree.
+package pyinstrument
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Name is the name of the format in Profile.Format.
+const Name = "pyinstrument"
+
+// Decoder reads files one after the other and keeps its buffers. It belongs to one
+// goroutine.
+type Decoder struct {
+	scanner jsonscan.Scanner
+}
+
+// NewDecoder returns a Decoder.
+func NewDecoder() *Decoder { return &Decoder{} }
+
+// Decode reads one file from r up to its end. Functions, frames and stacks are
+// added to s; nil means Symbols of its own. Errors are of type *profile.ParseError
+// with an offset.
+func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
+	d.scanner.Reset(r, l)
+	p := profile.New(s)
+	p.Format, p.Profiler = Name, Name
+	f := file{scanner: &d.scanner, p: p, depth: l.WithDefaults().Depth, states: map[string]profile.StateID{}, index: map[profile.Function]int32{}}
+	f.read()
+	if err := d.scanner.End(); err != nil {
+		return nil, err
+	}
+	if f.nodes == nil {
+		return nil, &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: no root_frame", profile.ErrMalformed)}
+	}
+	f.link()
+	if err := p.Check(); err != nil {
+		return nil, &profile.ParseError{Offset: -1, Err: err}
+	}
+	return p, nil
+}
+
+// Sniff reports whether content that begins with prefix is of this format.
+func Sniff(prefix []byte) bool {
+	o := jsonscan.NewOutline(prefix)
+	return o.Has("root_frame") && o.Has("root_frame.function", "sample_count", "target_description", "cpu_time")
+}
+
+// file is one file.
+type file struct {
+	scanner *jsonscan.Scanner
+	p       *profile.Profile
+	depth   int // limit
+	nodes   []node
+	states  map[string]profile.StateID
+	short   int // frames with less time than their children
+
+	functions []profile.Function // of the nodes, each once
+	index     map[profile.Function]int32
+}
+
+// node is one frame of the tree. Parents come before their children.
+type node struct {
+	parent   int32           // index; -1 for the root
+	function int32           // index; noFunction if it is part of its parent's own time
+	state    profile.StateID // which it then is in
+	total    int64           // nanoseconds
+	children int64           // the totals of the children
+}
+
+func (f *file) read() {
+	s := f.scanner
+	for key := range s.Object() {
+		switch string(key) {
+		case "start_time":
+			if at := s.Fixed(9); at > 0 {
+				f.p.Start = time.Unix(0, at).UTC()
+			}
+		case "duration":
+			f.p.Duration = time.Duration(s.Fixed(9))
+		case "target_description", "program":
+			if text := s.Scalar(); text != "" {
+				f.p.Comments = append(f.p.Comments, text)
+			}
+		case "root_frame":
+			f.nodes = nil
+			f.readTree()
+		}
+	}
+}
+
+// openFrame is a frame that is being read.
+type openFrame struct {
+	index    int32
+	inList   bool // at its children
+	function profile.Function
+}
+
+// readTree reads the tree without recursion.
+func (f *file) readTree() {
+	s := f.scanner
+	var path []openFrame
+	enter := func(parent int32) {
+		f.nodes = append(f.nodes, node{parent: parent})
+		path = append(path, openFrame{index: int32(len(f.nodes) - 1)})
+		if len(path) > f.depth {
+			s.Fail(&profile.ParseError{Offset: s.Offset(), Err: profile.TooLarge("stack deeper", int64(f.depth), "--max-depth")})
+		}
+	}
+	if s.BeginObject() {
+		enter(-1)
+	}
+	for len(path) > 0 && s.Err() == nil {
+		top := &path[len(path)-1]
+		if top.inList {
+			if !s.More() {
+				top.inList = false
+			} else if s.BeginObject() {
+				enter(top.index)
+			}
+			continue
+		}
+		key, ok := s.Key()
+		switch {
+		case !ok:
+			f.close(top)
+			path = path[:len(path)-1]
+		case string(key) == "children":
+			top.inList = s.BeginArray()
+		default:
+			f.readField(top, string(key))
+		}
+	}
+}
+
+func (f *file) readField(o *openFrame, key string) {
+	s := f.scanner
+	switch key {
+	case "function":
+		o.function.Name = s.Scalar()
+	case "file_path":
+		o.function.File = s.Scalar()
+	case "line_no":
+		if line := s.Fixed(0); line > 0 && line < 1<<31 {
+			o.function.StartLine = int32(line)
+		}
+	case "time":
+		f.nodes[o.index].total = s.Fixed(9)
+	}
+}
+
+// synthetic reports whether a frame is one that pyinstrument adds: [self], [await],
+// [out-of-context], [root], [X frames hidden].
+func (o *openFrame) synthetic() bool {
+	return o.function.File == "" && strings.HasPrefix(o.function.Name, "[") && strings.HasSuffix(o.function.Name, "]")
+}
+
+// close finishes a frame that was read to its end.
+func (f *file) close(o *openFrame) {
+	n := &f.nodes[o.index]
+	if n.parent >= 0 {
+		sum := &f.nodes[n.parent].children
+		if *sum > 1<<62-max(0, n.total) {
+			f.scanner.Errorf("the times add up to more than 62 bits of nanoseconds")
+			return
+		}
+		*sum += max(0, n.total)
+	}
+	if o.synthetic() && n.parent >= 0 {
+		n.function, n.state = noFunction, f.state(o.function.Name)
+		return
+	}
+	o.function.Kind = profile.KindPython
+	if o.function.File == "<built-in>" {
+		o.function.Kind = profile.KindNative
+	}
+	id, ok := f.index[o.function]
+	if !ok {
+		id = int32(len(f.functions))
+		f.functions = append(f.functions, o.function)
+		f.index[o.function] = id
+	}
+	n.function = id
+}
+
+const noFunction = -1
+
+// state returns the state that a synthetic frame stands for; none for [self].
+func (f *file) state(name string) profile.StateID {
+	if name == "[self]" {
+		return 0
+	}
+	id, ok := f.states[name]
+	if !ok {
+		id = profile.StateID(len(f.p.States))
+		f.p.States = append(f.p.States, name)
+		f.states[name] = id
+	}
+	return id
+}
+
+// link makes a sample of the own time of each node.
+func (f *file) link() {
+	t := profile.Samples{Type: profile.NamedType(profile.Wall)}
+	stacks := make([]profile.StackID, len(f.nodes))
+	for i, n := range f.nodes {
+		stacks[i] = profile.NoStack
+		if n.parent >= 0 {
+			stacks[i] = stacks[n.parent]
+		}
+		if n.function != noFunction {
+			fn := f.p.Symbols.Function(f.functions[n.function])
+			stacks[i] = f.p.Symbols.Stack(stacks[i], f.p.Symbols.Frame(profile.Frame{Function: fn}))
+		}
+		self := n.total - n.children
+		if self < 0 {
+			if self < -int64(time.Millisecond) {
+				f.short++
+			}
+			continue // by rounding
+		}
+		if self > 0 {
+			t.Add(stacks[i], self)
+			t.State = append(t.State, n.state)
+		}
+	}
+	if len(f.p.States) == 1 {
+		t.State = nil
+	}
+	f.p.Tables = []profile.Samples{t}
+	if f.short > 0 {
+		f.p.Warnf("%d frames have less time than their children", f.short)
+	}
+}

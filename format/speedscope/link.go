@@ -1,0 +1,343 @@
+package speedscope
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/internal/prefixtree"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// units are the value types of the units, and how many decimals a unit of time has
+// in nanoseconds.
+var units = map[string]struct {
+	valueType profile.ValueType
+	decimals  int
+}{
+	"none":         {profile.ValueType{Name: "samples", Unit: "count"}, notTime},
+	"bytes":        {profile.ValueType{Name: "bytes", Unit: "bytes"}, notTime},
+	"nanoseconds":  {timeType, 0},
+	"microseconds": {timeType, 3},
+	"milliseconds": {timeType, 6},
+	"seconds":      {timeType, 9},
+}
+
+const notTime = -1
+
+// timeType is the type of weights in a unit of time. The format does not say
+// whether that is CPU or wall time.
+var timeType = profile.ValueType{Name: "time", Unit: "nanoseconds"}
+
+// linker makes a profile of a file.
+type linker struct {
+	file   *file
+	p      *profile.Profile
+	kind   profile.Kind // of all functions
+	dotNet bool
+	root   *regexp.Regexp // outermost frames that are no functions; or nil
+
+	stacks []profile.StackID // of the nodes of file.tree
+	states []profile.StateID // of the nodes
+	tables []*sampleTable
+	origin int64 // the earliest start, in nanoseconds
+
+	closed, ignored, left, backward int // repairs
+}
+
+// sampleTable is the table of one value type.
+type sampleTable struct {
+	profile.Samples
+	values jsonscan.Decimals
+}
+
+func (k *linker) link() error {
+	f, p := k.file, k.p
+	p.Profiler, p.ProfilerVersion, _ = strings.Cut(f.exporter, "@")
+	if len(f.frames) <= int(f.largest) && f.usesFrames() {
+		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: a stack in frame %d of %d", profile.ErrMalformed, f.largest, len(f.frames))}
+	}
+	if err := k.span(); err != nil {
+		return err
+	}
+	k.dotNet = f.dotNet()
+	k.kind, k.root = kindOf(p.Profiler, k.dotNet), f.pseudoRoot(p.Profiler)
+	frames := k.frames()
+	for _, pr := range f.profiles {
+		if pr.kind == "evented" {
+			if err := k.nest(pr); err != nil {
+				return err
+			}
+		}
+	}
+	k.linkStacks(frames)
+	for _, pr := range f.profiles {
+		if err := k.profile(pr); err != nil {
+			return err
+		}
+	}
+	k.finish()
+	return nil
+}
+
+func (f *file) usesFrames() bool {
+	for _, p := range f.profiles {
+		if len(p.events) > 0 {
+			return true
+		}
+	}
+	return f.tree.Len() > 0
+}
+
+// kindOf returns the kind of all functions of a file.
+func kindOf(profiler string, dotNet bool) profile.Kind {
+	switch {
+	case dotNet:
+		return profile.KindDotNet
+	case profiler == "py-spy":
+		return profile.KindPython
+	case profiler == "rbspy":
+		return profile.KindRuby
+	}
+	return profile.KindUnknown
+}
+
+// notYet is a frame that was not interned.
+const notYet = profile.FrameID(-1)
+
+// frames interns the frames of the file in its order, but for those that may be no
+// functions.
+func (k *linker) frames() []profile.FrameID {
+	frames := make([]profile.FrameID, len(k.file.frames))
+	for i, fr := range k.file.frames {
+		if frames[i] = notYet; !k.isState(fr.name) && !k.isRoot(fr.name) {
+			frames[i] = k.frame(fr)
+		}
+	}
+	return frames
+}
+
+// frame interns a frame. One function may be several frames, as py-spy puts the
+// line of the sample into each.
+func (k *linker) frame(fr frame) profile.FrameID {
+	fn := k.p.Symbols.Function(profile.Function{Name: fr.name, File: fr.file, Kind: k.kind})
+	return k.p.Symbols.Frame(profile.Frame{Function: fn, Line: fr.line, Column: fr.column})
+}
+
+func (k *linker) isState(name string) bool {
+	return k.dotNet && (name == cpuTime || name == unmanagedTime)
+}
+
+func (k *linker) isRoot(name string) bool { return k.root != nil && k.root.MatchString(name) }
+
+// Frames of .NET's exporters that are no functions: the leaf says whether managed
+// code ran, the outermost frames name process and thread.
+const (
+	cpuTime       = "CPU_TIME"
+	unmanagedTime = "UNMANAGED_CODE_TIME"
+)
+
+var dotNetRoot = regexp.MustCompile(`^(?:\(Non-Activities\)|Threads|Thread \([0-9]+\)|Process(?:32|64)? .*)$`)
+
+// pySpyRoot are the outermost frames that py-spy adds for what the profile is of.
+var pySpyRoot = regexp.MustCompile(`^(?:thread \(|process [0-9]+:)`)
+
+// pseudoRoot returns which outermost frames of a file are no functions, or nil.
+func (f *file) pseudoRoot(profiler string) *regexp.Regexp {
+	switch {
+	case f.dotNet():
+		return dotNetRoot
+	case profiler == "py-spy":
+		return pySpyRoot
+	}
+	return nil
+}
+
+// dotNet reports whether the file has the pseudo frames of .NET.
+func (f *file) dotNet() bool {
+	for _, fr := range f.frames {
+		if fr.name == cpuTime || fr.name == unmanagedTime {
+			return true
+		}
+	}
+	return false
+}
+
+// linkStacks interns the stacks of all nodes. Outermost frames that are no
+// functions are left out; a leaf that is a state is put aside.
+func (k *linker) linkStacks(frames []profile.FrameID) {
+	tree := &k.file.tree
+	k.stacks = make([]profile.StackID, tree.Len())
+	k.states = make([]profile.StateID, tree.Len())
+	states := map[string]profile.StateID{}
+	for n := range k.stacks {
+		parent := k.stackOf(tree.Parent[n])
+		name := k.file.frames[tree.Item[n]].name
+		switch {
+		case k.isState(name):
+			id, ok := states[name]
+			if !ok {
+				id = profile.StateID(len(k.p.States))
+				k.p.States = append(k.p.States, name)
+				states[name] = id
+			}
+			k.stacks[n], k.states[n] = parent, id
+		case parent == profile.NoStack && k.isRoot(name):
+			k.stacks[n] = profile.NoStack
+		default:
+			fr := &frames[tree.Item[n]]
+			if *fr == notYet {
+				*fr = k.frame(k.file.frames[tree.Item[n]])
+			}
+			k.stacks[n] = k.p.Symbols.Stack(parent, *fr)
+		}
+	}
+}
+
+func (k *linker) stackOf(node int32) profile.StackID {
+	if node == prefixtree.Root {
+		return profile.NoStack
+	}
+	return k.stacks[node]
+}
+
+// span finds the earliest start and the duration of the profiles in time.
+func (k *linker) span() error {
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, p := range k.file.profiles {
+		u, ok := units[p.unit]
+		if !ok || u.decimals == notTime {
+			continue
+		}
+		start, err := p.start.Fixed(u.decimals)
+		end, err2 := p.end.Fixed(u.decimals)
+		if err != nil || err2 != nil {
+			return p.malformed("a start or end that does not fit 63 bits of nanoseconds")
+		}
+		first, last = min(first, start), max(last, end)
+	}
+	if first > last || last-first < 0 {
+		first, last = 0, 0
+	}
+	k.origin, k.p.Duration = first, time.Duration(last-first)
+	return nil
+}
+
+func (p *oneProfile) malformed(format string, args ...any) error {
+	return &profile.ParseError{Offset: p.at, Err: fmt.Errorf("%w: %s", profile.ErrMalformed, fmt.Sprintf(format, args...))}
+}
+
+// profile adds the samples of one profile.
+func (k *linker) profile(p *oneProfile) error {
+	unit, ok := units[p.unit]
+	if !ok {
+		return p.malformed("a profile in unit %.40q", p.unit)
+	}
+	switch {
+	case p.kind != "sampled" && p.kind != "evented":
+		return p.malformed("a profile of type %.40q", p.kind)
+	case p.weighed && len(p.weights) != len(p.nodes):
+		return p.malformed("%d samples with %d weights", len(p.nodes), len(p.weights))
+	}
+	t := k.table(unit.valueType)
+	thread := k.thread(p)
+	at, err := p.start.Fixed(max(0, unit.decimals))
+	if err != nil {
+		return p.malformed("start: %v", err)
+	}
+	for i, n := range p.nodes {
+		w := jsonscan.Decimal{Digits: 1}
+		if p.weighed {
+			w = p.weights[i]
+		}
+		if unit.decimals != notTime {
+			v, err := w.Fixed(unit.decimals)
+			if err != nil {
+				return p.malformed("weight %d does not fit 63 bits of nanoseconds", i)
+			}
+			w = jsonscan.Decimal{Digits: v}
+			t.Time = append(t.Time, at-k.origin)
+			if before := at; v > 0 { // time does not go back where weights are negative
+				at += v
+				if at < before {
+					return p.malformed("the time of sample %d does not fit 63 bits of nanoseconds", i)
+				}
+			}
+		}
+		if err := t.values.Add(w); err != nil {
+			return p.malformed("%v", err)
+		}
+		t.Stack = append(t.Stack, k.stackOf(n))
+		t.Thread = append(t.Thread, thread)
+		if k.dotNet {
+			state := profile.StateID(0)
+			if n != prefixtree.Root {
+				state = k.states[n]
+			}
+			t.State = append(t.State, state)
+		}
+	}
+	p.nodes, p.weights = nil, nil
+	return nil
+}
+
+func (k *linker) table(vt profile.ValueType) *sampleTable {
+	for _, t := range k.tables {
+		if t.Type.Name == vt.Name {
+			return t
+		}
+	}
+	k.tables = append(k.tables, &sampleTable{Samples: profile.Samples{Type: vt}})
+	return k.tables[len(k.tables)-1]
+}
+
+// threadName is how py-spy and .NET name a profile: by process, thread and the
+// thread's name.
+var threadName = regexp.MustCompile(`^(?:Process (.*?) )?Thread (\S+)(?: "(.*)")?$`)
+
+// thread adds the thread of a profile; a profile without a name has none.
+func (k *linker) thread(p *oneProfile) profile.ThreadID {
+	if p.name == "" {
+		return 0
+	}
+	t := profile.Thread{Name: p.name}
+	if m := threadName.FindStringSubmatch(p.name); m != nil {
+		t = profile.Thread{Name: m[3], ID: strings.Trim(m[2], "()"), Process: m[1]}
+		if !strings.HasSuffix(p.name, `"`) {
+			t.Name = p.name
+		}
+	}
+	k.p.Threads = append(k.p.Threads, t)
+	return profile.ThreadID(len(k.p.Threads) - 1)
+}
+
+// finish moves the tables into the profile and says what was mended.
+func (k *linker) finish() {
+	if len(k.tables) == 0 {
+		k.table(units["none"].valueType)
+		k.p.Warnf("the file holds no profiles")
+	}
+	for _, t := range k.tables {
+		t.Value, t.Type.Scale = t.values.Values, t.values.Scale
+		k.p.Tables = append(k.p.Tables, t.Samples)
+	}
+	for _, w := range []struct {
+		n    int
+		what string
+	}{
+		{k.closed, "frames were closed by a close of a frame outside of them"},
+		{k.ignored, "closes of frames that were not open were left out"},
+		{k.left, "frames were still open at the end and were closed there"},
+		{k.backward, "events are earlier than the one before and were moved to its time"},
+	} {
+		if w.n > 0 {
+			k.p.Warnf("%d %s", w.n, w.what)
+		}
+	}
+	if k.p.Profiler == "py-spy" && len(k.file.profiles) > 1 {
+		k.p.Warnf("py-spy begins each thread at time 0 and leaves out when it was idle, so times of threads do not compare")
+	}
+}

@@ -1,0 +1,249 @@
+// Package speedscope reads and writes the file format of speedscope, which py-spy,
+// rbspy, dotnet-trace and many others write too.
+//
+// Specification: https://www.speedscope.app/file-format-schema.json. Each profile
+// in a file is a thread; it is sampled (stacks with weights) or evented (frames
+// opened and closed at times). Evented profiles become samples: one for each
+// stretch of time in which the stack stays the same, and one without a stack where
+// nothing is open between two such stretches.
+//
+// The tree of stacks is kept as numbers of frames until the whole file is read,
+// because the frames may come behind the profiles; so memory is in proportion to
+// the tree and the samples, and time to the file. What an exporter got wrong
+// (closes that do not match, times that go back) is mended and reported.
+// docs/format/speedscope.md says what the units become and what is lost.
+package speedscope
+
+import (
+	"io"
+	"strings"
+
+	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/internal/prefixtree"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Name is the name of the format in Profile.Format.
+const Name = "speedscope"
+
+// Decoder reads files one after the other and keeps its buffers. It belongs to one
+// goroutine.
+type Decoder struct {
+	scanner jsonscan.Scanner
+}
+
+// NewDecoder returns a Decoder.
+func NewDecoder() *Decoder { return &Decoder{} }
+
+// Decode reads one file from r up to its end. Functions, frames and stacks are
+// added to s; nil means Symbols of its own. Errors are of type *profile.ParseError
+// with the offset of the value, or of the profile in which it is.
+func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
+	l = l.WithDefaults()
+	d.scanner.Reset(r, l)
+	f := file{scanner: &d.scanner, depth: l.Depth}
+	f.read()
+	if err := d.scanner.End(); err != nil {
+		return nil, err
+	}
+	p := profile.New(s)
+	p.Format = Name
+	k := linker{file: &f, p: p}
+	if err := k.link(); err != nil {
+		return nil, err
+	}
+	if err := p.Check(); err != nil {
+		return nil, &profile.ParseError{Offset: -1, Err: err}
+	}
+	return p, nil
+}
+
+// Sniff reports whether content that begins with prefix is of this format. The
+// schema and the frames may come late, so the shape of a profile is as good.
+func Sniff(prefix []byte) bool {
+	o := jsonscan.NewOutline(prefix)
+	switch o["profiles[].type"] {
+	case "sampled", "evented":
+		return true
+	}
+	return strings.Contains(o["$schema"], "speedscope") || strings.HasPrefix(o["exporter"], "speedscope@") && o.Has("profiles")
+}
+
+// file is what is kept of a file until all of it is read.
+type file struct {
+	scanner *jsonscan.Scanner
+	depth   int // limit
+
+	exporter string
+	name     string
+	frames   []frame
+	tree     prefixtree.Tree // of indexes of frames
+	profiles []*oneProfile
+	largest  int32 // index of a frame
+}
+
+// frame is one entry of shared.frames.
+type frame struct {
+	name, file   string
+	line, column int32
+}
+
+// oneProfile is one entry of profiles.
+type oneProfile struct {
+	at               int64 // offset
+	kind, name, unit string
+	start, end       jsonscan.Decimal
+
+	nodes   []int32 // of tree, one per sample
+	weights []jsonscan.Decimal
+	weighed bool
+	events  []event
+}
+
+// event opens or closes a frame.
+type event struct {
+	at    jsonscan.Decimal
+	frame int32
+	open  bool
+}
+
+func (f *file) read() {
+	s := f.scanner
+	for key := range s.Object() {
+		switch string(key) {
+		case "exporter":
+			f.exporter = s.Scalar()
+		case "name":
+			f.name = s.Scalar()
+		case "shared":
+			for key := range s.Object() {
+				if string(key) == "frames" {
+					f.readFrames()
+				}
+			}
+		case "profiles":
+			for range s.Array() {
+				p := &oneProfile{}
+				f.readProfile(p)
+				f.profiles = append(f.profiles, p)
+			}
+		}
+	}
+}
+
+func (f *file) readFrames() {
+	s := f.scanner
+	for range s.Array() {
+		var fr frame
+		for key := range s.Object() {
+			switch string(key) {
+			case "name":
+				fr.name = s.Scalar()
+			case "file":
+				fr.file = s.Scalar()
+			case "line":
+				fr.line = place(s)
+			case "col":
+				fr.column = place(s)
+			}
+		}
+		f.frames = append(f.frames, fr)
+	}
+}
+
+// place reads a line or column number; 0 for one that cannot be.
+func place(s *jsonscan.Scanner) int32 {
+	if v := s.Fixed(0); v > 0 && v < 1<<31 {
+		return int32(v)
+	}
+	return 0
+}
+
+func (f *file) readProfile(p *oneProfile) {
+	s := f.scanner
+	for key := range s.Object() {
+		if p.at == 0 {
+			p.at = s.Offset()
+		}
+		switch string(key) {
+		case "type":
+			p.kind = s.Text()
+		case "name":
+			p.name = s.Scalar()
+		case "unit":
+			p.unit = s.Text()
+		case "startValue":
+			p.start = s.Decimal()
+		case "endValue":
+			p.end = s.Decimal()
+		case "samples":
+			for range s.Array() {
+				p.nodes = append(p.nodes, f.readStack())
+			}
+		case "weights":
+			p.weighed = s.Kind() == jsonscan.Array
+			for range s.Array() {
+				p.weights = append(p.weights, s.Decimal())
+			}
+		case "events":
+			for range s.Array() {
+				p.events = append(p.events, f.readEvent())
+			}
+		}
+	}
+}
+
+// readStack reads one sample and returns its node.
+func (f *file) readStack() int32 {
+	node, depth := prefixtree.Root, 0
+	for range f.scanner.Array() {
+		if depth++; depth > f.depth {
+			f.tooDeep()
+			break
+		}
+		if i := f.readIndex(); i >= 0 {
+			node = f.tree.Child(node, i)
+		}
+	}
+	return node
+}
+
+func (f *file) tooDeep() {
+	f.scanner.Fail(&profile.ParseError{
+		Offset: f.scanner.Offset(), Err: profile.TooLarge("stack deeper", int64(f.depth), "--max-depth"),
+	})
+}
+
+// readIndex reads the index of a frame; the largest is compared with the number of
+// frames when that is known.
+func (f *file) readIndex() int32 {
+	i := f.scanner.Int()
+	if i < 0 || i >= 1<<31-1 {
+		f.scanner.Errorf("frame %d", i)
+		return -1
+	}
+	f.largest = max(f.largest, int32(i))
+	return int32(i)
+}
+
+func (f *file) readEvent() (e event) {
+	s := f.scanner
+	for key := range s.Object() {
+		switch string(key) {
+		case "type":
+			switch kind := s.Text(); kind {
+			case "O":
+				e.open = true
+			case "C":
+				e.open = false
+			default:
+				s.Errorf("an event of type %.20q", kind)
+			}
+		case "frame":
+			e.frame = f.readIndex()
+		case "at":
+			e.at = s.Decimal()
+		}
+	}
+	return e
+}
