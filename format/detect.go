@@ -1,7 +1,6 @@
 package format
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -23,10 +22,8 @@ func detect(formats []Format, prefix []byte) (*Format, error) {
 	if len(prefix) == 0 {
 		return nil, &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: it is empty", profile.ErrUnrecognized)}
 	}
-	for _, r := range refused {
-		if bytes.HasPrefix(prefix, []byte(r.magic)) {
-			return nil, &profile.ParseError{Offset: -1, Err: fmt.Errorf("%s: %w", r.what, profile.ErrUnsupported), Hint: r.hint}
-		}
+	if err := refuse(prefix); err != nil {
+		return nil, err
 	}
 	for i := range formats {
 		if formats[i].Sniff != nil && formats[i].Sniff(prefix) {
@@ -36,22 +33,16 @@ func detect(formats []Format, prefix []byte) (*Format, error) {
 	return nil, &profile.ParseError{Offset: -1, Err: profile.ErrUnrecognized}
 }
 
-// refused is content that is recognised and not read, with what to do about it.
-var refused = []struct{ magic, what, hint string }{
-	{"PERFILE2", "a perf.data file", "convert it: perf script -i FILE > FILE.txt"},
-	{"SIMPLEPERF", "a simpleperf file", "convert it: simpleperf report-sample --protobuf"},
-}
-
 // claimed returns the format that a file's name claims beyond doubt. Names
 // decide nothing when the content does, but whoever calls a file x.folded wants
 // to hear what is wrong with its lines, not that nobody knows them.
 func claimed(formats []Format, name string) *Format {
-	format, _ := extensionOf(formats, name)
-	if format == nil || format.NewDecoder == nil || slices.Contains(vague, extension(name)) {
+	format, ext := extensionOf(formats, name)
+	if format == nil || format.NewDecoder == nil || slices.Contains(vague, ext) {
 		return nil
 	}
 	return format
 }
 
 // vague are extensions that many files have that are no profiles.
-var vague = []string{".txt"}
+var vague = []string{".txt", ".json", ".html", ".svg"}

@@ -2,7 +2,7 @@
 // content what a file is, takes off compression, archives and byte order marks,
 // and calls the decoder of the format.
 //
-//	file ─▶ gzip zstd zip tar, nested ─▶ UTF-16, BOM ─▶ Detect ─▶ Decoder ─▶ profile.Profile
+//	file ─▶ gzip zstd lz4 zip tar, nested ─▶ UTF-16, BOM ─▶ Detect ─▶ Decoder ─▶ profile.Profile
 //
 // A format is a package below this one and one entry of the list in this file;
 // nothing else knows which formats there are. A Reader belongs to one goroutine
@@ -24,8 +24,21 @@ import (
 	"io"
 	"strings"
 
+	"github.com/dendroprof/dendro/format/callgrind"
+	"github.com/dendroprof/dendro/format/chrome"
+	"github.com/dendroprof/dendro/format/firefox"
+	"github.com/dendroprof/dendro/format/flamebearer"
+	"github.com/dendroprof/dendro/format/flamehtml"
 	"github.com/dendroprof/dendro/format/folded"
+	"github.com/dendroprof/dendro/format/goroutine"
+	"github.com/dendroprof/dendro/format/jfr"
+	"github.com/dendroprof/dendro/format/otlp"
+	"github.com/dendroprof/dendro/format/perfscript"
 	"github.com/dendroprof/dendro/format/pprof"
+	"github.com/dendroprof/dendro/format/pyinstrument"
+	"github.com/dendroprof/dendro/format/pyspy"
+	"github.com/dendroprof/dendro/format/speedscope"
+	"github.com/dendroprof/dendro/format/threaddump"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -48,6 +61,9 @@ type Format struct {
 	// Encode writes one sample table, or with table -1 all that the format holds
 	// in one file, uncompressed; nil for a format that is only read.
 	Encode func(w io.Writer, p *profile.Profile, table int) error
+	// Single says that a file holds one value type: Encode with table -1 writes
+	// the default one, or both sides of a difference where that has a form.
+	Single bool
 
 	gzipped []string // Extensions that are gzip by custom though they do not say so
 	whole   bool     // the decoder holds the content in memory whole
@@ -66,14 +82,88 @@ type Decoder interface {
 func All() []Format {
 	return []Format{
 		{
+			Name: jfr.Name, Title: "JFR (JDK Flight Recorder, async-profiler)",
+			Extensions: []string{".jfr"}, whole: true,
+			Sniff: jfr.Sniff, NewDecoder: func() Decoder { return jfr.NewDecoder() },
+		},
+		{
+			Name: flamehtml.Name, Title: "flame graph pages (async-profiler HTML, FlameGraph SVG)",
+			Extensions: []string{".html", ".svg"}, whole: true,
+			Sniff: flamehtml.Sniff, NewDecoder: func() Decoder { return flamehtml.NewDecoder() },
+		},
+		{
 			Name: pprof.Name, Title: "pprof (profile.proto)",
 			Extensions: []string{".pb.gz", ".pb", ".pprof", ".prof"}, gzipped: []string{".pprof", ".prof"}, whole: true,
 			Sniff: pprof.Sniff, NewDecoder: func() Decoder { return pprof.NewDecoder() }, Encode: pprof.Encode,
 		},
 		{
+			Name: otlp.Name, Title: "OpenTelemetry profiles (OTLP, protocol buffers and JSON)",
+			Extensions: []string{".otlp", ".otlp.json"}, whole: true,
+			Sniff: otlp.Sniff, NewDecoder: func() Decoder { return otlp.NewDecoder() }, Encode: otlp.Encode,
+		},
+		{
+			Name: firefox.Name, Title: "Firefox Profiler (processed and Gecko profiles)",
+			Extensions: []string{".firefox.json", ".json"},
+			Sniff:      firefox.Sniff, NewDecoder: func() Decoder { return firefox.NewDecoder() }, Encode: firefox.Encode, Single: true,
+		},
+		{
+			Name: speedscope.Name, Title: "speedscope",
+			Extensions: []string{".speedscope.json"},
+			Sniff:      speedscope.Sniff, NewDecoder: func() Decoder { return speedscope.NewDecoder() }, Encode: speedscope.Encode, Single: true,
+		},
+		{
+			Name: chrome.Name, Title: "Chrome trace events and V8 profiles",
+			Extensions: []string{".cpuprofile", ".heapprofile", ".trace.json"},
+			Sniff:      chrome.Sniff, NewDecoder: func() Decoder { return chrome.NewDecoder() },
+		},
+		{
+			Name: flamebearer.Name, Title: "Pyroscope flame graphs (flamebearer)",
+			Extensions: []string{".flamebearer.json"},
+			Sniff:      flamebearer.Sniff, NewDecoder: func() Decoder { return flamebearer.NewDecoder() },
+		},
+		{
+			Name: pyinstrument.Name, Title: "pyinstrument",
+			Extensions: []string{".pyinstrument.json"},
+			Sniff:      pyinstrument.Sniff, NewDecoder: func() Decoder { return pyinstrument.NewDecoder() },
+		},
+		{
+			Name: threaddump.Name, Title: "Java thread dumps (jstack, kill -3, jcmd)",
+			Extensions: []string{".tdump", ".jstack"},
+			Sniff:      threaddump.Sniff, NewDecoder: func() Decoder { return threaddump.NewDecoder() },
+		},
+		{
+			Name: threaddump.JavacoreName, Title: "javacore (thread dumps of J9)",
+			Extensions: []string{".javacore"},
+			Sniff:      threaddump.SniffJavacore, NewDecoder: func() Decoder { return threaddump.NewJavacoreDecoder() },
+		},
+		{
+			Name: goroutine.Name, Title: "Go text profiles and tracebacks (debug=1, debug=2)",
+			Extensions: []string{".goroutines"},
+			Sniff:      goroutine.Sniff, NewDecoder: func() Decoder { return goroutine.NewDecoder() },
+		},
+		{
+			Name: pyspy.Name, Title: "py-spy dump",
+			Extensions: []string{".pyspy"},
+			Sniff:      pyspy.Sniff, NewDecoder: func() Decoder { return pyspy.NewDecoder() },
+		},
+		{
+			Name: perfscript.Name, Title: "perf script (Linux perf as text)",
+			Extensions: []string{".perf", ".perfscript"},
+			Sniff:      perfscript.Sniff, NewDecoder: func() Decoder { return perfscript.NewDecoder() },
+		},
+		{
+			Name: callgrind.Name, Title: "callgrind (Valgrind, KCachegrind, Xdebug)",
+			Extensions: []string{".callgrind", ".cachegrind"},
+			Sniff:      callgrind.Sniff, NewDecoder: func() Decoder { return callgrind.NewDecoder() }, Encode: callgrind.Encode,
+		},
+		{
 			Name: "folded", Title: "folded (collapsed) stacks",
 			Extensions: []string{".folded", ".collapsed", ".txt"},
-			Sniff:      folded.Sniff, NewDecoder: func() Decoder { return folded.NewDecoder() }, Encode: folded.Encode,
+			Sniff:      folded.Sniff, NewDecoder: func() Decoder { return folded.NewDecoder() }, Encode: folded.Encode, Single: true,
+		},
+		{
+			Name: "folded-diff", Title: "differential folded stacks (two counts a line: base and new)",
+			Extensions: []string{".diff.folded"}, Encode: folded.EncodeDifferential,
 		},
 	}
 }

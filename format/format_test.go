@@ -45,6 +45,8 @@ func TestTrimExtensions(t *testing.T) {
 		{"dir.v1/cpu.PB.GZ", "dir.v1/cpu", "PB.GZ"},
 		{"cpu.prof.zst", "cpu", "prof.zst"},
 		{"all.tar.gz", "all", "tar.gz"},
+		{"orders.speedscope.json.lz4", "orders", "speedscope.json.lz4"},
+		{"v1.json.orders.diff.folded", "v1.json.orders", "diff.folded"},
 		{"cpu", "cpu", ""},
 		{"v1.2", "v1.2", ""},
 		{".collapsed", ".collapsed", ""},
@@ -68,6 +70,13 @@ func TestTarget(t *testing.T) {
 		{"x.collapsed", "", "folded", None},
 		{"x.folded.zst", "", "folded", Zstd},
 		{"X.FOLDED.GZ", "", "folded", Gzip},
+		{"x.folded.lz4", "", "folded", LZ4},
+		{"x.diff.folded.gz", "", "folded-diff", Gzip},
+		{"x.speedscope.json", "", "speedscope", None},
+		{"x.firefox.json.gz", "", "firefox", Gzip},
+		{"a.callgrind", "", "callgrind", None},
+		{"callgrind.out.12", "callgrind", "callgrind", None},
+		{"x.otlp.zst", "", "otlp", Zstd},
 		{"x.pb", "", "pprof", None},
 		{"x.pb.gz", "", "pprof", Gzip},
 		{"x.pb.zst", "", "pprof", Zstd},
@@ -121,8 +130,8 @@ func TestDetect(t *testing.T) {
 }
 
 func TestWrite(t *testing.T) {
-	for _, name := range []string{"pprof", "folded"} {
-		for _, c := range []Compression{None, Gzip, Zstd} {
+	for _, name := range []string{"pprof", "folded", "otlp", "callgrind"} {
+		for _, c := range []Compression{None, Gzip, Zstd, LZ4} {
 			b := encoded(t, name, c)
 			for d, err := range NewReader(profile.Limits{}).Read("x", bytes.NewReader(b)) {
 				if err != nil || d.Format.Name != name || d.Profile.Tables[0].Total() != 12 {
@@ -135,8 +144,8 @@ func TestWrite(t *testing.T) {
 	if err := Write(nil, sampleProfile(), -1, f, None); err == nil {
 		t.Error("a format that is not written is written")
 	}
-	for _, c := range []Compression{None, Gzip, Zstd} {
-		f := All()[0]
+	for _, c := range []Compression{None, Gzip, Zstd, LZ4} {
+		f := *mustLookup(t, "pprof")
 		if err := Write(&bytes.Buffer{}, sampleProfile(), 7, &f, c); err == nil {
 			t.Errorf("%q: an error of the encoder is lost", c)
 		}
@@ -182,4 +191,13 @@ func utf16Of(text string, big bool) string {
 		}
 	}
 	return string(b)
+}
+
+func mustLookup(t testing.TB, name string) *Format {
+	t.Helper()
+	f, err := Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }

@@ -16,11 +16,12 @@ const (
 	None Compression = ""
 	Gzip Compression = "gzip"
 	Zstd Compression = "zstd"
+	LZ4  Compression = "lz4"
 )
 
 // Suffixes of file names behind the extension of a format.
 var (
-	compressions = map[string]Compression{".gz": Gzip, ".zst": Zstd}
+	compressions = map[string]Compression{".gz": Gzip, ".zst": Zstd, ".lz4": LZ4}
 	archives     = []string{".zip", ".tar", ".tgz"}
 )
 
@@ -63,19 +64,19 @@ func written() (list []string) {
 }
 
 // extensionOf returns the format that the extension of a name is known for, and
-// that extension, without compression and in lower case; or nil.
-func extensionOf(formats []Format, name string) (*Format, string) {
-	ext := extension(name)
+// that extension, without compression and in lower case; or nil. Of several the
+// longest counts: .firefox.json before .json.
+func extensionOf(formats []Format, name string) (format *Format, ext string) {
+	base := path.Base(bare(strings.ToLower(name)))
 	for i := range formats {
-		if ext != "" && slices.ContainsFunc(formats[i].Extensions, func(e string) bool { return bare(e) == ext }) {
-			return &formats[i], ext
+		for _, e := range formats[i].Extensions {
+			if e = bare(e); len(e) > len(ext) && strings.HasSuffix(base, e) {
+				format, ext = &formats[i], e
+			}
 		}
 	}
-	return nil, ""
+	return format, ext
 }
-
-// extension returns the last extension of a name in front of its compression.
-func extension(name string) string { return path.Ext(bare(strings.ToLower(name))) }
 
 // bare returns a name or extension without the suffix of a compression.
 func bare(name string) string {
@@ -105,12 +106,16 @@ func KnownExtensions() []string {
 // "collapsed.gz". The stem is never empty.
 func TrimExtensions(name string) (stem, ext string) {
 	known := KnownExtensions()
+	slices.SortStableFunc(known, func(a, b string) int { return len(b) - len(a) })
 	for stem = name; ; {
-		e := path.Ext(stem)
-		rest := strings.TrimSuffix(stem, e)
-		if e == "" || rest == "" || strings.HasSuffix(rest, "/") || !slices.Contains(known, strings.ToLower(e)) {
+		lower := strings.ToLower(stem)
+		i := slices.IndexFunc(known, func(e string) bool {
+			rest, ok := strings.CutSuffix(lower, e)
+			return ok && rest != "" && !strings.HasSuffix(rest, "/")
+		})
+		if i < 0 {
 			return stem, strings.TrimPrefix(name[len(stem):], ".")
 		}
-		stem = rest
+		stem = stem[:len(stem)-len(known[i])]
 	}
 }

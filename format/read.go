@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 
 	"github.com/dendroprof/dendro/profile"
 )
@@ -25,6 +27,7 @@ type Reader struct {
 	buffers []*bufio.Reader
 	gzips   []*gzip.Reader
 	zstds   []*zstd.Decoder
+	lz4s    []*lz4.Reader
 }
 
 // NewReader returns a Reader with new Symbols. Zero fields of l are defaults.
@@ -49,6 +52,7 @@ type Decoded struct {
 	// Name is the file's, with the members' of archives behind it:
 	// "all.zip: shop/orders.pb.gz".
 	Name    string
+	Packing []string         // what it was packed in, outermost first: "tar", "gzip"
 	Format  *Format          // nil when it was not recognised
 	Profile *profile.Profile // nil with an error
 }
@@ -76,6 +80,8 @@ type walk struct {
 	yield func(Decoded, error) bool
 	ended bool // nobody wants more, or the limit was reached
 
+	packing []string // what surrounds the content in work
+
 	left   int64 // bytes that may still be read, compressed and inflated together
 	raw    int64 // bytes read of the file itself
 	rawErr error // what reading the file itself ended with, if not its end
@@ -91,20 +97,22 @@ func (w *walk) content(name string, src io.Reader, at *access, level int) {
 		w.fail(Decoded{Name: name}, err, 0)
 		return
 	}
-	unpack := packing(prefix)
+	kind, unpack := packing(prefix)
 	switch {
 	case unpack == nil:
 		w.decode(name, br, prefix, level > 0)
 	case level == maxNesting:
 		w.fail(Decoded{Name: name}, errNesting, 0)
 	default:
+		w.packing = append(w.packing, kind)
 		unpack(w, packed{name, br, at, level})
+		w.packing = w.packing[:level]
 	}
 }
 
 // decode calls the decoder of what begins with prefix.
 func (w *walk) decode(name string, br *bufio.Reader, prefix []byte, compressed bool) {
-	d := Decoded{Name: name}
+	d := Decoded{Name: name, Packing: slices.Clone(w.packing)}
 	f, err := detect(w.formats, prefix)
 	if errors.Is(err, profile.ErrUnrecognized) && len(prefix) > 0 {
 		if f = claimed(w.formats, name); f != nil {

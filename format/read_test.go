@@ -15,6 +15,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 
 	"github.com/dendroprof/dendro/format/pprof"
 	"github.com/dendroprof/dendro/profile"
@@ -35,6 +36,14 @@ func gz(parts ...string) string {
 func zst(text string) string {
 	w, _ := zstd.NewWriter(nil)
 	return string(w.EncodeAll([]byte(text), nil))
+}
+
+func lz4ed(text string) string {
+	var b bytes.Buffer
+	w := lz4.NewWriter(&b)
+	io.WriteString(w, text)
+	w.Close()
+	return b.String()
 }
 
 // zipped returns a zip of names and contents in turn; a method of 0 stores.
@@ -100,6 +109,9 @@ func TestRead(t *testing.T) {
 		{"gzip, several members", gz(long, foldedText, foldedText), []string{"x folded 100008"}},
 		{"zstd", zst(long), []string{"x folded 100000"}},
 		{"zstd behind a skippable frame", "\x50\x2a\x4d\x18\x03\x00\x00\x00abc" + zst(pb), []string{"x pprof 12"}},
+		{"lz4", lz4ed(long), []string{"x folded 100000"}},
+		{"lz4 in gzip", gz(lz4ed(pb)), []string{"x pprof 12"}},
+		{"bad lz4", lz4ed(long)[:len(lz4ed(long))/2], []string{"x! x: malformed: lz4"}},
 		{"mark", "\xef\xbb\xbf" + foldedText, []string{"x folded 4"}},
 		{"gzip with mark", gz("\xef\xbb\xbf" + foldedText), []string{"x folded 4"}},
 		{"UTF-16", utf16Of(long+"größe;𝔘 5\r\n", false), []string{"x folded 100005"}},

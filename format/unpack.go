@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 
 	"github.com/dendroprof/dendro/profile"
 )
@@ -32,20 +33,23 @@ type packed struct {
 	level int
 }
 
-// packing returns how to unpack content that begins with prefix, or nil.
-func packing(prefix []byte) func(*walk, packed) {
+// packing returns what content that begins with prefix is packed in and how to
+// unpack it, or nil.
+func packing(prefix []byte) (kind string, unpack func(*walk, packed)) {
 	begins := func(magic string) bool { return bytes.HasPrefix(prefix, []byte(magic)) }
 	switch {
 	case begins("\x1f\x8b"):
-		return (*walk).gzip
+		return "gzip", (*walk).gzip
 	case begins("\x28\xb5\x2f\xfd") || len(prefix) > 4 && prefix[0]>>4 == 5 && string(prefix[1:4]) == "\x2a\x4d\x18": // or a skippable frame
-		return (*walk).zstd
+		return "zstd", (*walk).zstd
+	case begins("\x04\x22\x4d\x18"):
+		return "lz4", (*walk).lz4
 	case begins("PK\x03\x04") || begins("PK\x05\x06"):
-		return (*walk).zip
+		return "zip", (*walk).zip
 	case len(prefix) >= 512 && string(prefix[257:262]) == "ustar":
-		return (*walk).tar
+		return "tar", (*walk).tar
 	}
-	return nil
+	return "", nil
 }
 
 func (w *walk) gzip(p packed) {
@@ -82,6 +86,21 @@ func (w *walk) zstd(p packed) {
 		return
 	}
 	w.content(p.name, &meter{zr, w, "zstd"}, nil, p.level+1)
+}
+
+func (w *walk) lz4(p packed) {
+	var zr *lz4.Reader
+	if n := len(w.lz4s); n > 0 {
+		zr, w.lz4s = w.lz4s[n-1], w.lz4s[:n-1]
+	} else {
+		zr = lz4.NewReader(nil)
+	}
+	defer func() {
+		zr.Reset(nil)
+		w.lz4s = append(w.lz4s, zr)
+	}()
+	zr.Reset(p.r)
+	w.content(p.name, &meter{zr, w, "lz4"}, nil, p.level+1)
 }
 
 func (w *walk) tar(p packed) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 
 	"github.com/dendroprof/dendro/profile"
 )
@@ -25,6 +26,9 @@ func Write(w io.Writer, p *profile.Profile, table int, f *Format, c Compression)
 		if err != nil {
 			return err
 		}
+		return errors.Join(f.Encode(zw, p, table), zw.Close())
+	case LZ4:
+		zw := lz4.NewWriter(w)
 		return errors.Join(f.Encode(zw, p, table), zw.Close())
 	}
 	return f.Encode(w, p, table)

@@ -43,6 +43,16 @@ func Encode(w io.Writer, p *profile.Profile, table int) error {
 	return nil
 }
 
+// EncodeDifferential writes the tables `base` and `new` of p as differential
+// text: two counts a line, base first. Table must be -1: a difference has two
+// sides.
+func EncodeDifferential(w io.Writer, p *profile.Profile, table int) error {
+	if table != -1 || !p.Difference() {
+		return fmt.Errorf("writing differential folded text: it takes the value types %q and %q, and this profile is no difference", profile.Base, profile.NewValue)
+	}
+	return Encode(w, p, -1)
+}
+
 // encodedTables returns the tables that become the columns of counts.
 func encodedTables(p *profile.Profile, table int) ([]int, error) {
 	if table >= len(p.Tables) || table < -1 || len(p.Tables) == 0 {
@@ -51,13 +61,11 @@ func encodedTables(p *profile.Profile, table int) ([]int, error) {
 	if table >= 0 {
 		return []int{table}, nil
 	}
-	if len(p.Tables) == 2 {
-		switch [2]string{p.Tables[0].Type.Name, p.Tables[1].Type.Name} {
-		case [2]string{profile.Base, profile.NewValue}:
+	if p.Difference() {
+		if p.Tables[0].Type.Name == profile.Base {
 			return []int{0, 1}, nil
-		case [2]string{profile.NewValue, profile.Base}:
-			return []int{1, 0}, nil
 		}
+		return []int{1, 0}, nil
 	}
 	return []int{p.Default}, nil
 }

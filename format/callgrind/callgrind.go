@@ -1,0 +1,63 @@
+// Package callgrind reads and writes the profile format of Valgrind's callgrind,
+// which KCachegrind and callgrind_annotate show and Xdebug and others write too.
+//
+// Specification: https://valgrind.org/docs/manual/cl-format.html, version 1. Read
+// are all its lines: name and position compression, objects, inlined files, calls,
+// jumps (which cost nothing), several parts and threads in a file. Files of
+// callgrind 3.19 were seen. docs/format/callgrind.md says what is lost.
+//
+// The format knows no stacks. It has the own cost of each function by line, and
+// for each pair of caller and callee what all calls together cost, callees
+// included: a call graph. Which callers of the caller that was for is not
+// recorded. The reader makes stacks as a viewer of call graphs estimates them:
+// the cost of a function is spread over its callers in proportion to what they
+// spent in it, and that over theirs. So
+//
+//   - own costs of functions and lines are exact,
+//   - totals of functions are right where no recursion is, up to rounding and to
+//     contexts that are too light to be followed (contexts.go has the bounds),
+//   - call paths are estimates. The profile says so in a warning.
+//
+// The writer goes the other way, which loses the paths and nothing else: own
+// costs and totals of the file are those of the profile's function list.
+package callgrind
+
+import (
+	"io"
+
+	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Name is the name of the format in Profile.Format.
+const Name = "callgrind"
+
+// Decoder reads files one after the other and keeps a buffer. It belongs to one
+// goroutine; the profiles that it returns do not refer to it.
+type Decoder struct {
+	in stacktext.Lines
+}
+
+// NewDecoder returns a Decoder.
+func NewDecoder() *Decoder { return &Decoder{} }
+
+// Decode reads the whole of r into a new profile over s; with s nil it gets
+// Symbols of its own. A line that fits nowhere is an error with its number
+// around profile.ErrMalformed.
+func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
+	l = l.WithDefaults()
+	d.in.Reset(r, l.Line)
+	p := profile.New(s)
+	p.Format = Name
+	f := newFile(&d.in, p)
+	if err := f.read(); err != nil {
+		return nil, err
+	}
+	if err := f.fill(l); err != nil {
+		return nil, err
+	}
+	if err := p.Check(); err != nil {
+		return nil, &profile.ParseError{Offset: -1, Err: err}
+	}
+	return p, nil
+}

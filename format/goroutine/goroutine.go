@@ -1,0 +1,183 @@
+// Package goroutine reads the texts in which Go programs show their stacks:
+//
+//   - tracebacks (`/debug/pprof/goroutine?debug=2`, SIGQUIT, a panic): one
+//     goroutine after the other with its state;
+//   - the profiles of `/debug/pprof/…?debug=1`, which are the oldest format of
+//     pprof with the names of the functions as comments: goroutine, threadcreate,
+//     goroutineleak and a program's own profiles, which count stacks; heap and
+//     allocs; block and mutex.
+//
+// A traceback looks like this:
+//
+//	goroutine 24 [sync.Mutex.Lock, 5 minutes]:
+//	sync.(*Mutex).Lock(...)
+//		sync/mutex.go:46
+//	main.cart(0xc000012345)
+//		shop/main.go:54 +0x13
+//
+// A traceback becomes one sample a goroutine, with state, waiting time and creator;
+// the others become what their protocol buffer form (package format/pprof) would
+// be, with the same value types, so that the two add. What the text hides, the
+// innermost functions of the runtime, is missing. docs/format/goroutine.md has the
+// grammar.
+//
+// The package does not read binary profiles and does not symbolise addresses. Time
+// is linear in the text; memory is bounded by what is different in it and 32 bytes
+// a sample.
+package goroutine
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Name is the name of the format, as in Profile.Format.
+const Name = "goroutine"
+
+// Decoder reads Go's texts. It keeps what it learned about the spelling of frames
+// for the next file into the same Symbols. Use NewDecoder. A Decoder belongs to
+// one goroutine at a time.
+type Decoder struct {
+	lines  stacktext.Lines
+	frames stacktext.Frames
+}
+
+// NewDecoder returns a Decoder that knows nothing yet.
+func NewDecoder() *Decoder { return &Decoder{} }
+
+// Decode reads the whole of r into a new profile over s. With s nil the profile
+// gets Symbols of its own.
+//
+// What lies around tracebacks is passed over, since they are found in logs. A
+// profile of debug=1 is strict: a count that cannot be read is an error
+// (*profile.ParseError), and so is a text of which neither is found.
+func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
+	p := profile.New(s)
+	p.Format, p.Profiler = Name, "Go"
+	d.frames.Use(p.Symbols)
+	t := &reader{Recorder: stacktext.NewRecorder(p), in: &d.lines, known: &d.frames, limits: l.WithDefaults()}
+	if err := t.read(r); err != nil {
+		return nil, err
+	}
+	p.Warnings = t.notes.Warnings(p.Warnings)
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// reader is the reading of one text.
+type reader struct {
+	*stacktext.Recorder
+	in     *stacktext.Lines
+	known  *stacktext.Frames
+	limits profile.Limits
+	notes  stacktext.Notes
+
+	frames []profile.FrameID // of the stack in work, innermost first
+	labels stacktext.LabelSet
+	key    []byte
+}
+
+// read finds out which kind of text it is by its first line that is of one.
+func (t *reader) read(r io.Reader) error {
+	t.in.Reset(r, t.limits.Line)
+	for t.in.Next() {
+		text := t.in.Text()
+		if _, _, ok := header(text); ok {
+			return t.tracebacks()
+		}
+		if kind, ok := kindOf(text); ok {
+			return t.counts(kind)
+		}
+	}
+	if err := t.in.Err(); err != nil {
+		return err
+	}
+	return t.in.At(fmt.Errorf("%w: neither a traceback nor a profile of Go is in it", profile.ErrMalformed))
+}
+
+// place returns err at the line in work.
+func (t *reader) place(err error) error { return t.in.At(err) }
+
+// errSum is the error of values that do not fit.
+var errSum = fmt.Errorf("%w: the values up to here add up to more than 63 bits", profile.ErrMalformed)
+
+// addFrame adds the next frame, going outwards, of the stack in work: a function
+// at a `file:line`.
+func (t *reader) addFrame(function, place []byte, mode profile.FrameType) error {
+	if len(t.frames) >= t.limits.Depth {
+		return t.place(profile.TooLarge("stack deeper", int64(t.limits.Depth), "--max-depth"))
+	}
+	t.key = append(append(t.key[:0], byte(mode)), function...)
+	t.key = append(append(t.key, 0), place...)
+	frame, ok := t.known.Find(t.key)
+	if !ok {
+		file, line := splitPlace(place)
+		fn := profile.Function{Name: stacktext.Clean(function), File: stacktext.Clean(file)}
+		fn.Kind = kindOfFunction(&fn)
+		s := t.Profile.Symbols
+		frame = s.Frame(profile.Frame{Function: s.Function(fn), Line: line, Type: mode})
+		t.known.Add(t.key, frame)
+	}
+	t.frames = append(t.frames, frame)
+	return nil
+}
+
+// splitPlace splits `shop/main.go:54`.
+func splitPlace(place []byte) (file []byte, line int32) {
+	if i := bytes.LastIndexByte(place, ':'); i >= 0 {
+		if n, ok := stacktext.Uint(place[i+1:]); ok && n <= 1<<31-1 {
+			return place[:i], int32(n)
+		}
+	}
+	return place, 0
+}
+
+// kindOfFunction tells the runtime from the rest, and C from Go.
+func kindOfFunction(fn *profile.Function) profile.Kind {
+	switch {
+	case fn.Name == elided:
+		return profile.KindLabel
+	case strings.HasPrefix(fn.Name, "runtime."), strings.HasPrefix(fn.Name, "runtime/internal/"), strings.HasPrefix(fn.Name, "internal/runtime/"):
+		return profile.KindGoRuntime
+	case fn.File == "":
+		return profile.KindUnknown
+	}
+	switch path.Ext(fn.File) {
+	case ".go", ".s", "":
+		return profile.KindGo
+	case ".cc", ".cpp", ".cxx":
+		return profile.KindCPP
+	}
+	return profile.KindNative
+}
+
+// Sniff reports whether a text that begins with prefix is one of Go's. A profile
+// says so in its first line; a traceback may come behind a log, so its header
+// must be followed by what looks like a function.
+func Sniff(prefix []byte) bool {
+	first, _, _ := bytes.Cut(bytes.TrimLeft(prefix, "\r\n"), []byte("\n"))
+	if _, ok := kindOf(bytes.TrimRight(first, "\r")); ok {
+		return true
+	}
+	for rest := prefix; len(rest) > 0; {
+		var line []byte
+		line, rest, _ = bytes.Cut(rest, []byte("\n"))
+		if _, _, ok := header(bytes.TrimRight(line, "\r")); !ok {
+			continue
+		}
+		function, _, whole := bytes.Cut(rest, []byte("\n"))
+		function = bytes.TrimRight(function, "\r")
+		if isCall(function) || bytes.HasSuffix(function, unavailable) || !whole && len(function) == 0 {
+			return true
+		}
+	}
+	return false
+}

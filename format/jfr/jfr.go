@@ -1,0 +1,93 @@
+// Package jfr reads JFR recordings: those of the JDK's Flight Recorder (8 to
+// 25) and those that async-profiler 2 to 4 writes in the same format.
+//
+// A recording is a sequence of chunks that stand alone. Each has a header, one
+// or more descriptions of its classes (the metadata), pools of constants that
+// events point at by number (stack traces, methods, threads), and events. There
+// is no specification; the JDK's own reader, package jdk.jfr.internal.consumer,
+// is what the format is. Nothing here relies on the order of fields: a class
+// description is compiled into a program that reads the fields that matter and
+// skips the rest (program.go), so that an event of another version reads as
+// well as the one that was seen.
+//
+// Each kind of event is a value type of its own (series.go): execution samples,
+// wall-clock samples, allocations, locks, waits. Nothing is ever added that
+// counts the same thing twice. The allocated or locked class is the innermost
+// frame of its stack, of kind class, as in async-profiler's collapsed text.
+// docs/format/jfr.md has the table of events, and what is dropped.
+//
+// A recording that was cut off, or whose program was killed, is read as far as
+// it goes; warnings say what is missing. An error is what gives no profile at
+// all.
+//
+// Memory: one chunk at a time is held, at most Limits.Message bytes of it.
+// Beside the chunk there are 32 bytes for a constant and 40 for a sample at
+// most, both of which are at least two bytes of the chunk. Time is linear in
+// the chunk and in the frames of its stack traces.
+//
+// The package does not take off compression (package format), does not change
+// names that differ from run to run (package normalize), and does not read the
+// text of thread dumps that a recording may hold.
+package jfr
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Name is the name of the format in Profile.Format.
+const Name = "jfr"
+
+// magic begins every chunk.
+const magic = "FLR\x00"
+
+// Sniff reports whether content begins with a chunk.
+func Sniff(prefix []byte) bool { return bytes.HasPrefix(prefix, []byte(magic)) }
+
+// Decoder reads recordings one after the other. It keeps its buffers and, for
+// the Symbols of the last call, an index of their functions and frames. It is
+// not safe for concurrent use. The profiles that it returns do not refer to it.
+type Decoder struct {
+	buf    []byte
+	names  names
+	meta   metadata // of the last chunk; most chunks repeat it
+	pools  pools
+	frames frameTable // of the chunk
+	path   stackPath
+}
+
+// NewDecoder returns a Decoder.
+func NewDecoder() *Decoder { return &Decoder{} }
+
+// keepBytes is the chunk size above which buffers are not kept.
+const keepBytes = 64 << 20
+
+// Decode reads one recording from r up to its end. Functions, frames and stacks
+// are added to s; nil means Symbols of its own. Errors are of type
+// *profile.ParseError; Offset is the place in the recording. After an error s
+// may hold more than before, which does no harm.
+func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
+	if s == nil {
+		s = profile.NewSymbols()
+	}
+	d.names.over(s)
+	p := profile.New(s)
+	p.Format = Name
+	rec := newRecording(d, p, l.WithDefaults())
+	in := &input{r: r, mem: d.buf[:0], buf: d.buf[:0], limit: rec.limits.Message}
+	err := rec.readChunks(in)
+	d.buf = in.mem[:0]
+	if cap(d.buf) > keepBytes {
+		*d = Decoder{names: d.names}
+	}
+	if err != nil {
+		return nil, err
+	}
+	rec.finish()
+	if err := p.Check(); err != nil {
+		return nil, &profile.ParseError{Offset: -1, Err: err}
+	}
+	return p, nil
+}

@@ -1,0 +1,182 @@
+package jfr
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// recording is one file being read.
+type recording struct {
+	*Decoder
+	p      *profile.Profile
+	limits profile.Limits
+
+	series       [seriesCount]series
+	nativeEvents []nativeEvent // malloc and free, until they are matched
+	threads      map[profile.Thread]profile.ThreadID
+	states       map[string]profile.StateID
+	made         settings // of the first chunk that has any
+	start        int64    // of the first chunk, in nanoseconds since 1970
+	end          int64    // of the last chunk
+	chunks       int
+	found        findings
+}
+
+func newRecording(d *Decoder, p *profile.Profile, l profile.Limits) *recording {
+	return &recording{
+		Decoder: d, p: p, limits: l,
+		threads: map[profile.Thread]profile.ThreadID{{}: 0},
+		states:  map[string]profile.StateID{"": 0},
+	}
+}
+
+// readChunks reads all chunks. Those that cannot be read are warnings as long as
+// another one can.
+func (r *recording) readChunks(in *input) error {
+	var first error
+	for {
+		if err := in.fill(headerSize); err != nil {
+			return err
+		}
+		if len(in.buf) == 0 && in.off > 0 {
+			break
+		}
+		size, damage, err := r.readChunk(in)
+		if err != nil {
+			return err
+		}
+		if damage != nil {
+			if first == nil {
+				first = &profile.ParseError{Offset: in.off, Err: damage}
+			}
+			r.found.warn(in.off, "%d bytes are not read: %v", size, damage)
+		}
+		if size == 0 {
+			break
+		}
+		in.drop(size)
+	}
+	if r.chunks == 0 {
+		return first
+	}
+	return nil
+}
+
+// readChunk reads the chunk at the beginning of in. It returns how many bytes
+// that were, and why they could not be read.
+func (r *recording) readChunk(in *input) (size int, damage, err error) {
+	if !bytes.HasPrefix(in.buf, []byte(magic)) {
+		size, err = in.fillToMagic(1)
+		return size, fmt.Errorf("%w: no chunk begins here", profile.ErrMalformed), err
+	}
+	if len(in.buf) < headerSize {
+		return len(in.buf), fmt.Errorf("%w: the file ends in the header of a chunk", profile.ErrMalformed), nil
+	}
+	h := parseHeader(in.buf)
+	if damage = h.check(); damage != nil {
+		size, err = in.fillToMagic(len(magic)) // its size may be as wrong
+		return size, damage, err
+	}
+	complete := h.size >= headerSize
+	if complete {
+		err = in.fill(h.size)
+		if size = int(h.size); len(in.buf) < size {
+			size, complete = len(in.buf), false
+			r.found.warn(in.off+int64(size), "the file ends in a chunk, %d bytes early", h.size-int64(size))
+		}
+	} else {
+		size, err = in.fillToMagic(headerSize)
+		r.found.warn(in.off, "the chunk was not finished; it is read as far as it goes")
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	return r.decodeChunk(h, in, size, complete)
+}
+
+func (r *recording) decodeChunk(h header, in *input, size int, complete bool) (int, error, error) {
+	if r.chunks == 0 {
+		r.p.Start = time.Unix(0, h.startNanos).UTC()
+		r.start, r.end = h.startNanos, h.startNanos
+	}
+	r.pools.clear()
+	r.frames.clear()
+	ch := &chunk{
+		recording: r, header: h, b: in.buf[:size], at: in.off, base: h.startNanos - r.start,
+	}
+	for i := range r.series {
+		ch.from[i] = len(r.series[i].stack)
+	}
+	damage := ch.read(complete)
+	if ch.err != nil {
+		return 0, nil, ch.err
+	}
+	if damage == nil {
+		r.chunks++
+		r.end = max(r.end, h.startNanos+max(h.durationNanos, 0))
+	}
+	return size, damage, nil
+}
+
+// finish makes the profile of what was read.
+func (r *recording) finish() {
+	p := r.p
+	p.Duration = time.Duration(r.end - r.start)
+	p.Profiler, p.ProfilerVersion = r.made.profiler, r.made.version
+	r.matchFrees()
+	r.makeTables()
+	slices.SortStableFunc(p.Markers, func(a, b profile.Marker) int { return cmp.Compare(a.Start, b.Start) })
+	r.found.report(p)
+}
+
+// findings are what was mended or left out, counted.
+type findings struct {
+	warnings []profile.Warning
+	more     int // that have no place in warnings
+
+	lostStacks, cutStacks, lostMethods, badEvents   int
+	failedSamples, lostSamples, unknownFrees, dumps int
+	twiceAllocated                                  int
+}
+
+// maxWarnings is how many warnings with a place there are.
+const maxWarnings = 8
+
+func (f *findings) warn(offset int64, format string, args ...any) {
+	if len(f.warnings) == maxWarnings {
+		f.more++
+		return
+	}
+	f.warnings = append(f.warnings, profile.Warning{
+		Offset: offset, Message: fmt.Sprintf("byte %d: ", offset) + fmt.Sprintf(format, args...),
+	})
+}
+
+// report adds the findings to the warnings of p.
+func (f *findings) report(p *profile.Profile) {
+	p.Warnings = append(p.Warnings, f.warnings...)
+	for _, w := range []struct {
+		n      int
+		format string
+	}{
+		{f.more, "%d more warnings of this kind"},
+		{f.badEvents, "%d events are damaged and left out"},
+		{f.lostStacks, "%d samples have a stack trace that is not in the file"},
+		{f.lostMethods, "%d methods are not in the file; their frames are called " + unknownName},
+		{f.cutStacks, "%d stack traces were cut at the depth that the recorder was set to"},
+		{f.failedSamples, "%d CPU time samples failed and have no stack; they are left out"},
+		{f.lostSamples, "%d CPU time samples were lost while recording"},
+		{f.unknownFrees, "%d calls of free are of memory whose allocation is not in the file; they are left out"},
+		{f.twiceAllocated, "%d ObjectAllocationSample events are left out: the same allocations are recorded as ObjectAllocationInNewTLAB and ObjectAllocationOutsideTLAB"},
+		{f.dumps, "%d thread dumps in the recording are not read (extract them with jfr print --events jdk.ThreadDump)"},
+	} {
+		if w.n > 0 {
+			p.Warnf(w.format, w.n)
+		}
+	}
+}

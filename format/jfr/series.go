@@ -1,0 +1,241 @@
+package jfr
+
+import (
+	"slices"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// seriesID is a kind of sample. In a profile each is one value type, or two: how
+// much, and how often.
+type seriesID uint8
+
+const (
+	cpuTime seriesID = iota // jdk.CPUTimeSample
+	execution
+	wall
+	native
+	alloc
+	allocSampled // jdk.ObjectAllocationSample
+	live
+	malloc
+	lock
+	monitorWait
+	sleep
+	socketRead
+	socketWrite
+	fileRead
+	fileWrite
+	methodTrace
+	oldObjects
+	seriesCount
+)
+
+// Names of value types that only JFR has.
+const (
+	NativeSamples = "native-samples" // threads found in native code
+	MonitorWait   = "monitor-wait"   // nanoseconds in Object.wait
+	Sleep         = "sleep"          // nanoseconds in Thread.sleep
+	SocketRead    = "socket-read"    // nanoseconds, as the following
+	SocketWrite   = "socket-write"
+	FileRead      = "file-read"
+	FileWrite     = "file-write"
+	MethodTrace   = "method-trace" // nanoseconds in the traced methods
+	OldObjects    = "old-objects"  // sampled objects that were alive long after
+)
+
+const (
+	nanoseconds = "nanoseconds"
+	byteUnit    = "bytes"
+	countUnit   = "count"
+)
+
+// seriesTypes are the value types of each series: of the value, and of the
+// number of samples. An empty name is no table.
+var seriesTypes = [seriesCount]struct {
+	value, unit string
+	samples     string
+	original    string
+}{
+	cpuTime:      {profile.CPU, nanoseconds, "", "jdk.CPUTimeSample"},
+	execution:    {profile.CPU, nanoseconds, profile.CPUSamples, "jdk.ExecutionSample"},
+	wall:         {profile.Wall, nanoseconds, profile.WallSamples, "profiler.WallClockSample"},
+	native:       {"", "", NativeSamples, "jdk.NativeMethodSample"},
+	alloc:        {profile.Alloc, byteUnit, profile.AllocSamples, "jdk.ObjectAllocationInNewTLAB"},
+	allocSampled: {profile.Alloc, byteUnit, profile.AllocSamples, "jdk.ObjectAllocationSample"},
+	live:         {profile.Live, byteUnit, profile.LiveSamples, "profiler.LiveObject"},
+	malloc:       {profile.Malloc, byteUnit, "", "profiler.Malloc"},
+	lock:         {profile.Lock, nanoseconds, profile.LockSamples, "jdk.JavaMonitorEnter"},
+	monitorWait:  {MonitorWait, nanoseconds, "", "jdk.JavaMonitorWait"},
+	sleep:        {Sleep, nanoseconds, "", "jdk.ThreadSleep"},
+	socketRead:   {SocketRead, nanoseconds, "", "jdk.SocketRead"},
+	socketWrite:  {SocketWrite, nanoseconds, "", "jdk.SocketWrite"},
+	fileRead:     {FileRead, nanoseconds, "", "jdk.FileRead"},
+	fileWrite:    {FileWrite, nanoseconds, "", "jdk.FileWrite"},
+	methodTrace:  {MethodTrace, nanoseconds, "", "jdk.MethodTrace"},
+	oldObjects:   {"", "", OldObjects, "jdk.OldObjectSample"},
+}
+
+// series collects samples of one kind, column by column.
+type series struct {
+	stack   []profile.StackID
+	time    []int64
+	thread  []profile.ThreadID
+	state   []profile.StateID
+	value   []int64
+	count   []int64  // nil: each sample is one
+	address []uint64 // of native memory
+
+	hasThreads, hasStates bool
+	period                period
+}
+
+// sample is one row of a series.
+type sample struct {
+	stack  profile.StackID
+	time   int64
+	thread profile.ThreadID
+	state  profile.StateID
+	value  int64
+}
+
+func (s *series) add(r sample) {
+	s.stack = append(s.stack, r.stack)
+	s.time = append(s.time, r.time)
+	s.thread = append(s.thread, r.thread)
+	s.state = append(s.state, r.state)
+	s.value = append(s.value, r.value)
+	s.hasThreads = s.hasThreads || r.thread != 0
+	s.hasStates = s.hasStates || r.state != 0
+}
+
+// row returns row i.
+func (s *series) row(i int) sample {
+	return sample{s.stack[i], s.time[i], s.thread[i], s.state[i], s.value[i]}
+}
+
+// set replaces row i.
+func (s *series) set(i int, r sample) {
+	s.stack[i], s.time[i], s.thread[i], s.state[i], s.value[i] = r.stack, r.time, r.thread, r.state, r.value
+}
+
+// truncate keeps the first n rows.
+func (s *series) truncate(n int) {
+	s.stack, s.time, s.thread = s.stack[:n], s.time[:n], s.thread[:n]
+	s.state, s.value = s.state[:n], s.value[:n]
+}
+
+// period is what one sample stands for, if all samples of a series agree.
+type period struct {
+	value      int64 // 0: unknown
+	unit, name string
+	mixed      bool
+}
+
+// merge adds the period of the samples of another chunk.
+func (p *period) merge(q period) {
+	switch {
+	case *p == period{}:
+		*p = q
+	case *p != q:
+		*p = period{mixed: true}
+	}
+}
+
+// makeTables makes the value types of all series that have samples.
+func (r *recording) makeTables() {
+	if sampled := &r.series[allocSampled]; len(r.series[alloc].stack) > 0 {
+		r.found.twiceAllocated = len(sampled.stack)
+		*sampled = series{}
+	}
+	hasCPUTime := len(r.series[cpuTime].stack) > 0
+	for i := range r.series {
+		s := &r.series[i]
+		if len(s.stack) == 0 {
+			continue
+		}
+		t := &seriesTypes[i]
+		if t.samples != "" {
+			r.addTable(s, profile.ValueType{Name: t.samples, Unit: countUnit, Original: t.original}, s.counts())
+		}
+		if t.value != "" && !(seriesID(i) == execution && hasCPUTime) {
+			r.addTable(s, profile.ValueType{Name: t.value, Unit: t.unit, Original: t.original}, s.value)
+		}
+	}
+	if len(r.p.Tables) == 0 {
+		r.p.Tables = []profile.Samples{{Type: profile.NamedType(profile.CPUSamples)}}
+		r.p.Warnf("the recording has no samples")
+	}
+	r.chooseDefault()
+}
+
+// counts returns how many samples each row stands for.
+func (s *series) counts() []int64 {
+	if s.count != nil {
+		return s.count
+	}
+	return slices.Repeat([]int64{1}, len(s.stack))
+}
+
+// addTable adds a table of the samples of s whose value is not 0, if there are
+// any. Columns are shared by the tables of a series where all values count.
+func (r *recording) addTable(s *series, t profile.ValueType, values []int64) {
+	zeros := 0
+	for _, v := range values {
+		if v == 0 {
+			zeros++
+		}
+	}
+	if zeros == len(values) {
+		return
+	}
+	if p := s.period; p.value > 0 && (t.Unit == p.unit || t.Name == profile.CPUSamples || t.Name == profile.WallSamples) {
+		t.Period, t.PeriodUnit, t.PeriodName = p.value, p.unit, p.name
+	}
+	table := profile.Samples{
+		Type: t, Value: nonZero(values, values, zeros),
+		Stack: nonZero(s.stack, values, zeros), Time: nonZero(s.time, values, zeros),
+	}
+	if s.hasThreads {
+		table.Thread = nonZero(s.thread, values, zeros)
+	}
+	if s.hasStates {
+		table.State = nonZero(s.state, values, zeros)
+	}
+	if s.address != nil {
+		table.Address = nonZero(s.address, values, zeros)
+	}
+	r.p.Tables = append(r.p.Tables, table)
+}
+
+// nonZero returns the rows of a column where values is not 0.
+func nonZero[T any](column []T, values []int64, zeros int) []T {
+	if zeros == 0 {
+		return slices.Clip(column)
+	}
+	out := make([]T, 0, len(column)-zeros)
+	for i, v := range values {
+		if v != 0 {
+			out = append(out, column[i])
+		}
+	}
+	return out
+}
+
+// chooseDefault chooses the value type that the recording was made for: what the
+// profiler was asked for or, if that is not known, the first there is.
+func (r *recording) chooseDefault() {
+	order := []string{
+		r.made.purpose(), profile.CPU, profile.CPUSamples, profile.Wall, profile.WallSamples,
+		profile.Alloc, profile.Live, profile.Malloc, profile.Lock, MethodTrace,
+	}
+	for _, name := range order {
+		for i := range r.p.Tables {
+			if name != "" && r.p.Tables[i].Type.Name == name {
+				r.p.Default = i
+				r.p.Interval = interval(r.p.Tables[i].Type, r.made)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package jfr
+
+import (
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// settings are what a chunk says about how it was recorded.
+type settings struct {
+	profiler, version string
+	async             bool   // async-profiler says so
+	event             string // async-profiler's: "cpu", "wall", "cycles", …
+	interval          int64  // of event: nanoseconds or events; 0: the profiler's own
+	hasWall           bool   // wall-clock samples were taken beside event
+	wall              int64  // nanoseconds between them; 0: the profiler's own
+	alloc, lock       bool
+	period            time.Duration // of jdk.ExecutionSample
+	throttle          time.Duration // of jdk.CPUTimeSample
+}
+
+// The profilers.
+const (
+	asyncProfiler  = "async-profiler"
+	flightRecorder = "JDK Flight Recorder"
+)
+
+// async-profiler's intervals when it is not told any.
+const (
+	asyncInterval     = 10 * time.Millisecond
+	asyncWallInterval = 50 * time.Millisecond
+)
+
+// setting reads a jdk.ActiveSetting: a name and a value of the class with the
+// given id.
+func (ch *chunk) setting(_ *eventType, r *record) {
+	s := &ch.settings
+	name := string(ch.text(nil, r[slotName]))
+	value := string(ch.text(nil, r[slotValue]))
+	class := ""
+	if c := ch.meta.classes[r[slotID]]; c != nil {
+		class = c.name
+	}
+	n, _ := strconv.ParseInt(value, 10, 64)
+	switch class + "#" + name {
+	case "jdk.ExecutionSample#interval":
+		s.interval = max(n, 0)
+	case "jdk.ExecutionSample#wall":
+		s.hasWall, s.wall = true, n
+	case "jdk.ExecutionSample#period":
+		s.period = parsePeriod(value)
+	case "jdk.CPUTimeSample#throttle":
+		s.throttle = parsePeriod(value)
+	case "jdk.ObjectAllocationInNewTLAB#alloc":
+		s.alloc = true
+	case "jdk.JavaMonitorEnter#lock":
+		s.lock = true
+	case "jdk.ActiveRecording#event":
+		s.event = value
+	case "jdk.ActiveRecording#version":
+		s.version = value
+	case "jdk.ActiveRecording#jstackdepth", "jdk.ActiveRecording#cstack", "jdk.ActiveRecording#engine":
+		s.async = true
+	}
+}
+
+// jvm reads jdk.JVMInformation.
+func (ch *chunk) jvm(_ *eventType, r *record) {
+	if v := string(ch.text(nil, r[slotValue])); v != "" && ch.settings.profiler == "" {
+		ch.settings.profiler = v // settings.complete makes the version of it
+	}
+}
+
+// periodUnits are the units of a setting such as "20 ms" or "10ms".
+var periodUnits = map[string]time.Duration{
+	"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second,
+	"m": time.Minute, "h": time.Hour, "d": 24 * time.Hour,
+}
+
+// parsePeriod returns 0 for what is no period ("everyChunk", "500/s").
+func parsePeriod(text string) time.Duration {
+	digits := strings.TrimLeft(text, "0123456789")
+	unit := periodUnits[strings.TrimSpace(digits)]
+	n, err := strconv.ParseInt(text[:len(text)-len(digits)], 10, 32)
+	if err != nil || n <= 0 || unit == 0 {
+		return 0
+	}
+	return time.Duration(n) * unit
+}
+
+// async reports whether async-profiler wrote the chunk: native frames are those
+// of native code then, in JDK recordings Java methods that are native.
+func (ch *chunk) async() bool { return ch.meta.async || ch.settings.async }
+
+// asyncClasses are classes that only async-profiler describes.
+var asyncClasses = []string{"profiler.Log", "profiler.LiveObject", "profiler.Window", "profiler.WallClockSample"}
+
+// The states that tell CPU from wall-clock samples where both are
+// jdk.ExecutionSample.
+const (
+	stateDefault  = "STATE_DEFAULT"
+	stateSleeping = "STATE_SLEEPING"
+)
+
+// close gives the samples of the chunk what only all of its settings tell: which
+// execution samples are of wall-clock time, and what time each stands for.
+// Settings may come anywhere in a chunk.
+func (ch *chunk) close() {
+	s := &ch.settings
+	s.complete(ch.async())
+	if ch.async() {
+		ch.moveWallSamples()
+	}
+	ch.weigh(execution, s.cpuPeriod())
+	ch.weigh(wall, s.wallPeriod())
+	if ch.made.profiler == "" {
+		ch.made = *s
+	}
+}
+
+func (s *settings) complete(async bool) {
+	jvm := s.profiler
+	s.profiler = flightRecorder
+	if async {
+		s.profiler = asyncProfiler
+		return
+	}
+	if _, version, ok := strings.Cut(jvm, "("); ok { // "OpenJDK 64-Bit Server VM (25.0.3+9) for …"
+		jvm, _, _ = strings.Cut(version, ")")
+	}
+	s.version = jvm
+}
+
+// moveWallSamples moves the execution samples of the chunk that are of
+// wall-clock time. async-profiler 2 marks CPU samples as runnable, 3 and later
+// as default; so the state tells only if both were recorded.
+func (ch *chunk) moveWallSamples() {
+	from, to := &ch.series[execution], &ch.series[wall]
+	keep := ch.from[execution]
+	for i := keep; i < len(from.stack); i++ {
+		row := from.row(i)
+		state := ch.p.States[row.state]
+		if ch.settings.event == "wall" || ch.settings.hasWall && state != stateDefault || state == stateSleeping {
+			to.add(row)
+			to.count = append(to.count, 1)
+			continue
+		}
+		from.set(keep, row)
+		keep++
+	}
+	from.truncate(keep)
+}
+
+// cpuPeriod returns what an execution sample stands for.
+func (s *settings) cpuPeriod() period {
+	switch {
+	case s.profiler != asyncProfiler:
+		return period{value: int64(s.period), unit: nanoseconds, name: profile.CPU}
+	case s.event == "cpu" || s.event == "itimer" || s.event == "ctimer":
+		p := period{value: int64(asyncInterval), unit: nanoseconds, name: profile.CPU}
+		if s.interval > 0 {
+			p.value = s.interval
+		}
+		return p
+	case s.event != "" && s.event != "wall":
+		return period{value: s.interval, unit: "events", name: s.event}
+	}
+	return period{}
+}
+
+// wallPeriod returns what a wall-clock sample stands for.
+func (s *settings) wallPeriod() period {
+	p := period{value: int64(asyncWallInterval), unit: nanoseconds, name: profile.Wall}
+	switch {
+	case s.event == "wall" && s.interval > 0:
+		p.value = s.interval
+	case s.wall > 0:
+		p.value = s.wall
+	}
+	return p
+}
+
+// weigh sets the values of the chunk's samples of a series.
+func (ch *chunk) weigh(id seriesID, p period) {
+	s := &ch.series[id]
+	from := ch.from[id]
+	if from == len(s.stack) {
+		return
+	}
+	s.period.merge(p)
+	if p.unit != nanoseconds {
+		return
+	}
+	for i := from; i < len(s.value); i++ {
+		s.value[i] = p.value
+		if s.count != nil {
+			s.value[i] = times(s.count[i], p.value)
+		}
+	}
+}
+
+// times multiplies numbers that are not negative. What does not fit is the
+// largest number, which the check of the profile's sums then refuses.
+func times(a, b int64) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi != 0 || lo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(lo)
+}
+
+// purpose returns the value type that the recording was made for, if it says so.
+func (s *settings) purpose() string {
+	switch {
+	case s.event == profile.Wall || s.event == profile.Alloc || s.event == profile.Lock:
+		return s.event
+	case s.event == "" && s.alloc:
+		return profile.Alloc
+	case s.event == "" && s.lock:
+		return profile.Lock
+	}
+	return ""
+}
+
+// interval returns the time between two samples of a type.
+func interval(t profile.ValueType, s settings) time.Duration {
+	switch {
+	case t.Original == seriesTypes[cpuTime].original:
+		return s.throttle
+	case t.PeriodUnit == nanoseconds:
+		return time.Duration(t.Period)
+	}
+	return 0
+}

@@ -1,0 +1,268 @@
+package otlp
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/dendroprof/dendro/internal/wire"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Encode writes a table of p, or with table -1 all of them, as one ProfilesData
+// in protocol buffers: a Profile message per table, the default first. What
+// Decode returned reads back equal, up to the order of samples: each table has
+// the same profile.Hash.
+//
+// Of profiles from other formats the file cannot hold addresses of objects,
+// languages and columns of functions. A state becomes the attribute thread.state.
+// Values that are scaled go to a smaller unit of time where there is one and are
+// rounded otherwise. Times of a profile without a date count from 1970.
+func Encode(w io.Writer, p *profile.Profile, table int) error {
+	e := &encoder{p: p, dictionary: newDictionary(p.Symbols)}
+	var tables []int
+	switch {
+	case len(p.Tables) == 0 || table < -1 || table >= len(p.Tables):
+		return fmt.Errorf("write otlp: no sample table %d of %d", table, len(p.Tables))
+	case table >= 0:
+		tables = []int{table}
+	default:
+		tables = append(tables, p.Default)
+		for i := range p.Tables {
+			if i != p.Default {
+				tables = append(tables, i)
+			}
+		}
+	}
+	var scope []byte
+	scope = wire.AppendBytes(scope, 1, e.scope())
+	for n, i := range tables {
+		msg, err := e.profile(&p.Tables[i], n == 0)
+		if err != nil {
+			return fmt.Errorf("write otlp: %w", err)
+		}
+		scope = wire.AppendBytes(scope, 2, msg)
+	}
+	resource := wire.AppendBytes(nil, 2, scope)
+	out := bufio.NewWriterSize(w, 64<<10)
+	out.Write(wire.AppendHead(nil, 1, len(resource)))
+	out.Write(resource)
+	e.write(out)
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write otlp: %w", err)
+	}
+	return nil
+}
+
+// encoder holds the state of one Encode.
+type encoder struct {
+	p *profile.Profile
+	*dictionary
+	tags map[tagKey]tags
+	msg  []byte
+	part []byte
+}
+
+// tagKey is what becomes attributes and a link of a sample.
+type tagKey struct {
+	thread profile.ThreadID
+	labels profile.LabelsID
+	state  profile.StateID
+}
+
+type tags struct {
+	attributes []byte // the packed indices
+	link       int32
+}
+
+// begin returns when the profile began, in Unix nanoseconds. Without a date that
+// is 1, since a time of 0 is none.
+func (e *encoder) begin() int64 {
+	if e.p.Start.IsZero() {
+		return 1
+	}
+	return e.p.Start.UnixNano()
+}
+
+func (e *encoder) scope() []byte {
+	var b []byte
+	for num, text := range []string{1: e.p.Profiler, 2: e.p.ProfilerVersion} {
+		if text != "" {
+			b = wire.AppendBytes(b, num, valid([]byte(text)))
+		}
+	}
+	return b
+}
+
+// profile returns the Profile message of a table; the first one of a file also
+// says what belongs to all.
+func (e *encoder) profile(t *profile.Samples, first bool) ([]byte, error) {
+	scale, err := t.Unscale()
+	if err != nil {
+		return nil, err
+	}
+	unscaled := t.Type
+	unscaled.Unit = scale.Unit
+	b := wire.AppendBytes(nil, 1, e.typeRef(e.fileName(&unscaled), scale.Unit))
+	for i, v := range t.Value {
+		if v = scale.Apply(v); v != 0 {
+			b = wire.AppendBytes(b, 2, e.sample(t, i, v))
+		}
+	}
+	b = wire.AppendFixed64(b, 3, uint64(e.begin()))
+	b = wire.AppendInt(b, 4, uint64(max(0, e.p.Duration)))
+	if t.Type.Period > 0 {
+		b = wire.AppendBytes(b, 5, e.typeRef(t.Type.PeriodName, t.Type.PeriodUnit))
+		b = wire.AppendInt(b, 6, uint64(t.Type.Period))
+	}
+	if first {
+		b = e.appendHead(b)
+	}
+	return b, nil
+}
+
+// appendHead appends the attributes that stand for fields of Profile.
+func (e *encoder) appendHead(b []byte) []byte {
+	var list []byte
+	if len(e.p.Comments) > 0 {
+		var values []byte
+		for _, c := range e.p.Comments {
+			values = wire.AppendBytes(values, 1, wire.AppendBytes(nil, 1, valid([]byte(c))))
+		}
+		list = binary.AppendUvarint(list, e.attribute(keyComment, wire.AppendBytes(nil, 5, values), ""))
+	}
+	for _, a := range [][2]string{{keyDropFrames, e.p.DropFrames}, {keyKeepFrames, e.p.KeepFrames}} {
+		if a[1] != "" {
+			list = binary.AppendUvarint(list, e.attribute(a[0], textValue(a[1]), ""))
+		}
+	}
+	if len(list) > 0 {
+		b = wire.AppendBytes(b, 11, list)
+	}
+	return b
+}
+
+// fileName returns what a type is called in the file: under the name it was read
+// with, or the usual one, if that means the same type again.
+func (e *encoder) fileName(t *profile.ValueType) string {
+	for _, name := range []string{t.Original, fileNames[t.Name]} {
+		if name == "" || e.p.Format != Name && name == t.Original {
+			continue
+		}
+		if typeNames[[2]string{name, t.Unit}] == t.Name {
+			return name
+		}
+	}
+	return t.Name
+}
+
+func (e *encoder) typeRef(name, unit string) []byte {
+	return wire.AppendInt(wire.AppendInt(nil, 1, e.string(name)), 2, e.string(unit))
+}
+
+// sample returns the message of one row. It is valid until the next call.
+func (e *encoder) sample(t *profile.Samples, i int, v int64) []byte {
+	var k tagKey
+	if t.Thread != nil {
+		k.thread = t.Thread[i]
+	}
+	if t.Labels != nil {
+		k.labels = t.Labels[i]
+	}
+	if t.State != nil {
+		k.state = t.State[i]
+	}
+	tags := e.tagsOf(k)
+	b := wire.AppendInt(e.msg[:0], 1, e.stack(t.Stack[i]))
+	if len(tags.attributes) > 0 {
+		b = wire.AppendBytes(b, 2, tags.attributes)
+	}
+	b = wire.AppendInt(b, 3, uint64(tags.link))
+	e.part = binary.AppendUvarint(e.part[:0], uint64(v))
+	b = wire.AppendBytes(b, 4, e.part)
+	if t.Time != nil {
+		e.part = binary.LittleEndian.AppendUint64(e.part[:0], uint64(max(e.begin()+t.Time[i], 1)))
+		b = wire.AppendBytes(b, 5, e.part)
+	}
+	e.msg = b
+	return b
+}
+
+// tagsOf returns attributes and link of a sample.
+func (e *encoder) tagsOf(k tagKey) tags {
+	if t, ok := e.tags[k]; ok {
+		return t
+	}
+	var t tags
+	add := func(key string, value []byte, unit string) {
+		t.attributes = binary.AppendUvarint(t.attributes, e.attribute(key, value, unit))
+	}
+	th := e.p.Threads[k.thread]
+	if th.Name != "" {
+		add(keyThreadName, textValue(th.Name), "")
+	}
+	if th.ID != "" {
+		add(keyThreadID, numberOrText(th.ID), "")
+	}
+	if th.Process != "" {
+		key, value := keyProcess, textValue(th.Process)
+		if _, err := strconv.ParseInt(th.Process, 10, 64); err == nil {
+			key, value = keyPid, numberOrText(th.Process)
+		}
+		add(key, value, "")
+	}
+	labels := e.p.LabelSets[k.labels]
+	if trace, span, n := linkOf(labels); n > 0 {
+		t.link = e.link(trace, span)
+		labels = labels[:len(labels)-n]
+	}
+	for _, l := range labels {
+		if l.Text != "" {
+			add(l.Key, textValue(l.Text), "")
+		} else {
+			add(l.Key, numberValue(l.Num), l.Unit)
+		}
+	}
+	if k.state != 0 {
+		add(keyState, textValue(e.p.States[k.state]), "")
+	}
+	if e.tags == nil {
+		e.tags = map[tagKey]tags{}
+	}
+	e.tags[k] = t
+	return t
+}
+
+// linkOf returns the ids of the link that the last n labels are.
+func linkOf(labels []profile.Label) (trace, span []byte, n int) {
+	id := func(key string, size int) []byte {
+		if i := len(labels) - 1 - n; i >= 0 && labels[i].Key == key {
+			if b, err := hex.DecodeString(labels[i].Text); err == nil && len(b) == size && hexID(b) == labels[i].Text {
+				n++
+				return b
+			}
+		}
+		return nil
+	}
+	span = id(keySpan, 8)
+	trace = id(keyTrace, 16)
+	return trace, span, n
+}
+
+// Values as messages AnyValue.
+func textValue(text string) []byte { return wire.AppendBytes(nil, 1, valid([]byte(text))) }
+
+func numberValue(n int64) []byte {
+	return binary.AppendUvarint([]byte{3<<3 | wire.Varint}, uint64(n)) // also if it is 0
+}
+
+// numberOrText returns the value of an id: a number if it is spelled like one.
+func numberOrText(text string) []byte {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n != 0 && strconv.FormatInt(n, 10) == text {
+		return numberValue(n)
+	}
+	return textValue(text)
+}

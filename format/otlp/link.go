@@ -1,0 +1,407 @@
+package otlp
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// linker turns the messages of a content, one after the other, into a profile.
+type linker struct {
+	p       *profile.Profile
+	symbols *profile.Symbols
+	limits  profile.Limits
+	tables  []*table
+	begin   int64 // of the first sample, Unix nanoseconds; math.MaxInt64 not known
+	end     int64
+	first   bool // whether the first message is still to come
+	notes   notes
+
+	threads   map[profile.Thread]profile.ThreadID
+	labelSets map[string]profile.LabelsID // by what they say
+
+	maxStacks, work int // bounds, see spend
+
+	m *message // in work
+	// Of each entry of its tables, what it became.
+	modules  []module
+	frames   []part // of each location, in frameIDs
+	frameIDs []profile.FrameID
+	stackIDs []profile.StackID // plus one; 0: not yet known
+	whom     map[string]who
+	common   []profile.Label // of the resource in work
+	key      []byte
+}
+
+// module is a mapping as Symbols know it.
+type module struct {
+	id     profile.ModuleID
+	name   string // Function.Module of its functions
+	kernel bool
+}
+
+// who is what the attributes and the link of a sample become.
+type who struct {
+	thread profile.ThreadID
+	labels profile.LabelsID
+}
+
+// Bounds of what a content may expand to, see spend.
+const (
+	leastFrames   = 1 << 16 // whatever the size
+	framesPerByte = 2       // new stacks in Symbols
+	workPerByte   = 64      // frames and labels looked up
+)
+
+func newLinker(p *profile.Profile, l profile.Limits, size int) *linker {
+	p.Format = Name
+	return &linker{
+		p: p, symbols: p.Symbols, limits: l, begin: math.MaxInt64, end: math.MinInt64, first: true,
+		threads:   map[profile.Thread]profile.ThreadID{{}: 0},
+		labelSets: map[string]profile.LabelsID{"": 0},
+		maxStacks: min(p.Symbols.Stacks.Len()+leastFrames+framesPerByte*size, math.MaxInt32-math.MaxUint16),
+		work:      leastFrames + workPerByte*size,
+	}
+}
+
+// spend accounts for work that is not proportional to the content: a location
+// that many functions were inlined into is many frames for each byte that refers
+// to it.
+func (k *linker) spend(work, at int) error {
+	if k.work -= work; k.work >= 0 && k.symbols.Stacks.Len() <= k.maxStacks {
+		return nil
+	}
+	return &profile.ParseError{Offset: int64(at), Err: fmt.Errorf("inlined calls or attributes expand the message far too much: %w", profile.ErrTooLarge)}
+}
+
+// notes counts what was mended or left out; each kind becomes one warning.
+type notes struct{ references, payloads, shapes, numbers int }
+
+func (n *notes) report(p *profile.Profile) {
+	for _, w := range []struct {
+		count int
+		what  string
+	}{
+		{n.references, "references to entries that the dictionary does not have were left out"},
+		{n.numbers, "line or column numbers are negative or too large and were left out"},
+		{n.shapes, "samples have another number of values than of timestamps; each became one sample of their sum"},
+		{n.payloads, "profiles come with an original payload in another format, which was not read"},
+	} {
+		if w.count > 0 {
+			p.Warnf("%d %s", w.count, w.what)
+		}
+	}
+}
+
+// add links one message.
+func (k *linker) add(m *message) error {
+	k.m = m
+	k.frameIDs, k.frames = nil, make([]part, len(m.locations))
+	k.stackIDs = make([]profile.StackID, len(m.stacks))
+	k.linkMappings()
+	// One resource describes the profile; several tell samples apart.
+	several := len(m.resources) > 1 || !k.first
+	for i := range m.resources {
+		r := &m.resources[i]
+		k.whom = map[string]who{}
+		k.describe(r, several)
+		for j := r.profiles.lo; j < r.profiles.hi; j++ {
+			if err := k.profile(&m.profiles[j]); err != nil {
+				return err
+			}
+		}
+	}
+	k.first = false
+	return nil
+}
+
+// describe takes over what a resource says of itself.
+func (k *linker) describe(r *resource, several bool) {
+	k.common = k.common[:0]
+	if k.p.Profiler == "" {
+		k.p.Profiler, k.p.ProfilerVersion = r.scopeName, r.scopeVersion
+	}
+	for i := range r.attributes {
+		kv := &r.attributes[i]
+		key := kv.key
+		if kv.keyAt != 0 {
+			key = k.m.text(kv.keyAt)
+		}
+		l := k.label(key, "", &kv.value)
+		if several {
+			k.common = append(k.common, l)
+			continue
+		}
+		text := l.Text
+		if text == "" {
+			text = strconv.FormatInt(l.Num, 10)
+		}
+		k.p.Comments = append(k.p.Comments, key+"="+text)
+	}
+}
+
+func (k *linker) label(key, unit string, v *value) profile.Label {
+	if v.isNumber {
+		return profile.Label{Key: key, Num: v.number, Unit: unit}
+	}
+	text := k.m.textOf(v)
+	if len(v.list) > 0 {
+		text = strings.Join(v.list, ", ")
+	}
+	return profile.Label{Key: key, Text: text}
+}
+
+// attribute returns an attribute by its index, or false.
+func (k *linker) attribute(i int32) (*attribute, bool) {
+	if i <= 0 || int(i) >= len(k.m.attributes) {
+		if i != 0 {
+			k.notes.references++
+		}
+		return nil, false
+	}
+	return &k.m.attributes[i], true
+}
+
+// linkMappings interns the modules.
+func (k *linker) linkMappings() {
+	k.modules = make([]module, max(1, len(k.m.mappings)))
+	for i := range k.m.mappings {
+		x := &k.m.mappings[i]
+		mod := profile.Module{Path: k.m.text(x.file), Start: x.start, Limit: x.limit, Offset: x.offset}
+		for _, a := range k.m.indices[x.attributes.lo:x.attributes.hi] {
+			if at, ok := k.attribute(a); ok && mod.BuildID == "" && strings.HasPrefix(k.m.text(at.key), keyBuildID) {
+				mod.BuildID = k.m.textOf(&at.value)
+			}
+		}
+		name := mod.Path[strings.LastIndexAny(mod.Path, `/\`)+1:]
+		k.modules[i] = module{name: name, kernel: kernelModule(name)}
+		if mod != (profile.Module{Path: name}) {
+			k.modules[i].id = k.symbols.Module(mod)
+		}
+	}
+}
+
+// keyBuildID begins the keys by which a mapping tells its build: .gnu, .go,
+// .htlhash.
+const keyBuildID = "process.executable.build_id"
+
+func kernelModule(name string) bool {
+	return strings.HasPrefix(name, "[kernel") || strings.HasPrefix(name, "[guest.kernel") ||
+		strings.HasPrefix(name, "vmlinux") || strings.HasSuffix(name, ".ko")
+}
+
+// stack returns the stack of an index; 0 is none.
+func (k *linker) stack(i int32, at int) (profile.StackID, error) {
+	if i <= 0 || int(i) >= len(k.m.stacks) {
+		if i != 0 {
+			return 0, malformed(at, "stack %d of %d", i, len(k.m.stacks))
+		}
+		return profile.NoStack, nil
+	}
+	if k.stackIDs[i] != 0 {
+		return k.stackIDs[i] - 2, nil
+	}
+	st, depth := profile.NoStack, 0
+	locations := k.m.indices[k.m.stacks[i].lo:k.m.stacks[i].hi]
+	for n := len(locations) - 1; n >= 0; n-- {
+		loc := locations[n]
+		if loc < 0 || int(loc) >= len(k.m.locations) {
+			return 0, malformed(at, "location %d of %d in stack %d", loc, len(k.m.locations), i)
+		}
+		frames := k.location(loc)
+		if err := k.spend(len(frames)+1, at); err != nil {
+			return 0, err
+		}
+		if depth += len(frames); depth > k.limits.Depth {
+			return 0, &profile.ParseError{Offset: int64(at), Err: profile.TooLarge("stack deeper", int64(k.limits.Depth), "--max-depth")}
+		}
+		for _, fr := range frames {
+			st = k.symbols.Stack(st, fr)
+		}
+	}
+	k.stackIDs[i] = st + 2 // NoStack is -1
+	return st, nil
+}
+
+// location returns the frames of a location, outermost first.
+func (k *linker) location(i int32) []profile.FrameID {
+	if f := k.frames[i]; f.hi > f.lo {
+		return k.frameIDs[f.lo:f.hi]
+	}
+	loc := &k.m.locations[i]
+	var mod module
+	if loc.mapping > 0 && int(loc.mapping) < len(k.modules) {
+		mod = k.modules[loc.mapping]
+	} else if loc.mapping != 0 {
+		k.notes.references++
+	}
+	kind, typ := k.frameType(loc, mod)
+	fr := profile.Frame{Address: loc.address, Module: mod.id, Type: typ}
+	from := len(k.frameIDs)
+	lines := k.m.lines[loc.lines.lo:loc.lines.hi]
+	if len(lines) > math.MaxUint16 {
+		lines = lines[len(lines)-math.MaxUint16:]
+	}
+	if len(lines) == 0 {
+		fr.Function = k.symbols.Function(profile.Function{Name: "0x" + strconv.FormatUint(loc.address, 16), Module: mod.name, Kind: kind})
+		k.frameIDs = append(k.frameIDs, k.symbols.Frame(fr))
+	}
+	for n := len(lines) - 1; n >= 0; n-- {
+		ln := &lines[n]
+		fr.Type = typ
+		var suffix profile.FrameType
+		if fr.Function, suffix = k.function(ln.function, mod, kind); suffix != profile.FrameUnknown {
+			fr.Type = suffix
+		}
+		fr.Line, fr.Column = k.number(ln.line), k.number(ln.column)
+		if fr.InlineDepth = uint16(len(lines) - 1 - n); fr.InlineDepth > 0 {
+			fr.Type = profile.FrameInlined
+		}
+		k.frameIDs = append(k.frameIDs, k.symbols.Frame(fr))
+	}
+	k.frames[i] = next(from, len(k.frameIDs))
+	return k.frameIDs[from:]
+}
+
+// noName is the name of a function that has none.
+const noName = "[unknown]"
+
+// function returns a function, and the type that its name gives its frames.
+func (k *linker) function(i int32, mod module, kind profile.Kind) (profile.FunctionID, profile.FrameType) {
+	fn := profile.Function{Name: noName, Module: mod.name, Kind: kind}
+	if i < 0 || int(i) >= len(k.m.functions) {
+		k.notes.references++
+		return k.symbols.Function(fn), profile.FrameUnknown
+	}
+	x := &k.m.functions[i]
+	fn.SystemName, fn.File, fn.StartLine = k.m.text(x.systemName), k.m.text(x.file), k.number(x.startLine)
+	name, suffix := cutSuffix(k.m.text(x.name))
+	if name != "" {
+		fn.Name = name
+	} else if fn.SystemName != "" {
+		fn.Name = fn.SystemName
+	}
+	if fn.SystemName == fn.Name {
+		fn.SystemName = ""
+	}
+	return k.symbols.Function(fn), suffix
+}
+
+// cutSuffix splits the suffix off a name by which async-profiler's converter
+// tells, at the class that was allocated, in which way.
+func cutSuffix(name string) (string, profile.FrameType) {
+	n := len(name) - len("_[i]")
+	switch {
+	case n > 0 && name[n:] == "_[i]":
+		return name[:n], profile.FrameInlined
+	case n > 0 && name[n:] == "_[k]":
+		return name[:n], profile.FrameKernel
+	}
+	return name, profile.FrameUnknown
+}
+
+// number returns a line or column number, or 0 for one that cannot be.
+func (k *linker) number(n int64) int32 {
+	if n >= 0 && n <= math.MaxInt32 {
+		return int32(n)
+	}
+	k.notes.numbers++
+	return 0
+}
+
+// frameType returns kind and type of the frames of a location by its attributes,
+// or else by its library.
+func (k *linker) frameType(loc *location, mod module) (profile.Kind, profile.FrameType) {
+	kind, typ, typed := profile.KindUnknown, profile.FrameUnknown, false
+	for _, i := range k.m.indices[loc.attributes.lo:loc.attributes.hi] {
+		a, ok := k.attribute(i)
+		if !ok {
+			continue
+		}
+		switch k.m.text(a.key) {
+		case keyFrameType:
+			kind = kindOf(k.m.textOf(&a.value))
+		case keyMode:
+			typ, typed = modeOf(k.m.textOf(&a.value)), true
+		}
+	}
+	if kind == profile.KindUnknown && mod.kernel {
+		kind = profile.KindKernel
+	}
+	if !typed && kind == profile.KindKernel {
+		typ = profile.FrameKernel
+	}
+	return kind, typ
+}
+
+// who returns thread and labels of a sample.
+func (k *linker) who(s *sample) (who, error) {
+	if s.attributes.lo == s.attributes.hi && s.link == 0 && len(k.common) == 0 {
+		return who{}, nil
+	}
+	indices := k.m.indices[s.attributes.lo:s.attributes.hi]
+	k.key = binary.AppendUvarint(k.key[:0], uint64(uint32(s.link)))
+	for _, i := range indices {
+		k.key = binary.AppendUvarint(k.key, uint64(uint32(i)))
+	}
+	if w, ok := k.whom[string(k.key)]; ok {
+		return w, nil
+	}
+	key := string(k.key)
+	var th profile.Thread
+	labels := make([]profile.Label, 0, len(indices)+2)
+	for _, i := range indices {
+		a, ok := k.attribute(i)
+		if !ok {
+			continue
+		}
+		l := k.label(k.m.text(a.key), k.m.text(a.unit), &a.value)
+		if !lift(&th, l) {
+			labels = append(labels, l)
+		}
+	}
+	labels = append(labels, k.common...)
+	if s.link > 0 && int(s.link) < len(k.m.links) {
+		for _, id := range []struct{ key, text string }{{keyTrace, k.m.links[s.link].trace}, {keySpan, k.m.links[s.link].span}} {
+			if id.text != "" {
+				labels = append(labels, profile.Label{Key: id.key, Text: id.text})
+			}
+		}
+	} else if s.link != 0 {
+		k.notes.references++
+	}
+	w := who{k.thread(th), k.labelSet(labels)}
+	k.whom[key] = w
+	return w, k.spend(len(labels)+len(indices), s.at)
+}
+
+func (k *linker) thread(th profile.Thread) profile.ThreadID {
+	id, ok := k.threads[th]
+	if !ok {
+		id = profile.ThreadID(len(k.p.Threads))
+		k.p.Threads = append(k.p.Threads, th)
+		k.threads[th] = id
+	}
+	return id
+}
+
+func (k *linker) labelSet(labels []profile.Label) profile.LabelsID {
+	k.key = k.key[:0]
+	for _, l := range labels {
+		for _, text := range []string{l.Key, l.Text, l.Unit} {
+			k.key = append(binary.AppendUvarint(k.key, uint64(len(text))), text...)
+		}
+		k.key = binary.AppendVarint(k.key, l.Num)
+	}
+	id, ok := k.labelSets[string(k.key)]
+	if !ok {
+		id = profile.LabelsID(len(k.p.LabelSets))
+		k.p.LabelSets = append(k.p.LabelSets, labels)
+		k.labelSets[string(k.key)] = id
+	}
+	return id
+}

@@ -1,0 +1,156 @@
+// Package otlp reads and writes profiles of OpenTelemetry: the messages
+// ProfilesData and ExportProfilesServiceRequest of the signal "profiles", status
+// v1development, as protocol buffers and as JSON.
+//
+// Specification: opentelemetry/proto/profiles/v1development/profiles.proto as of
+// the Go types go.opentelemetry.io/proto/otlp/profiles/v1development v0.4.0, of
+// which tests use recordings. The field numbers of earlier drafts mean other
+// things; their files are mostly refused, never guessed at.
+//
+// What samples refer to lies in one dictionary per message. A content may be
+// several messages: JSON values behind each other (a line each, as the file
+// exporter of the collector writes them) or protocol buffers with a length of
+// four bytes in front. All become one profile.Profile: each sample type is a
+// sample table, and those of equal value types are one. docs/format/otlp.md says
+// field by field what becomes of them.
+//
+// A message is read whole, at most Limits.Message bytes, first into tables
+// (message.go; protobuf.go and json.go fill them) and from there into Symbols
+// (link.go, samples.go). Memory is at most 512 bytes per byte of the content and
+// 32 MiB, and time is proportional to it, because what inlined calls expand to is
+// bounded.
+//
+// The package does not receive anything: no gRPC, no HTTP.
+package otlp
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/internal/wire"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Name is the name of the format in Profile.Format.
+const Name = "otlp"
+
+// Decoder reads contents one after the other and keeps its buffer. It belongs to
+// one goroutine; the profiles that it returns do not refer to it.
+type Decoder struct {
+	buf []byte
+}
+
+// NewDecoder returns a Decoder.
+func NewDecoder() *Decoder { return &Decoder{} }
+
+// keepBytes is the size of a content above which the buffer is not kept.
+const keepBytes = 64 << 20
+
+// Decode reads all of r into one profile over s; with s nil it gets Symbols of
+// its own. Errors are of type *profile.ParseError; Offset is the place in r.
+func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
+	l = l.WithDefaults()
+	if err := d.readAll(r, min(l.Message, math.MaxInt32)); err != nil {
+		return nil, err
+	}
+	k := newLinker(profile.New(s), l, len(d.buf))
+	err := decodeAll(d.buf, l, k)
+	if len(d.buf) > keepBytes {
+		d.buf = nil
+	}
+	if err != nil {
+		return nil, place(err)
+	}
+	p := k.finish()
+	if err := p.Check(); err != nil {
+		return nil, &profile.ParseError{Offset: -1, Err: err}
+	}
+	return p, nil
+}
+
+// decodeAll reads the messages of a content and gives them to k.
+func decodeAll(content []byte, l profile.Limits, k *linker) error {
+	if looksJSON(content) {
+		return decodeJSON(content, l, k)
+	}
+	if size, ok := framed(content); ok {
+		for at := 0; at < len(content); at += size {
+			if at += 4; at > len(content) {
+				return malformed(at-4, "the length of a message is cut")
+			}
+			size = int(binary.BigEndian.Uint32(content[at-4:]))
+			if size > len(content)-at {
+				return malformed(at-4, "a message of %d bytes in the last %d", size, len(content)-at)
+			}
+			if err := k.protobuf(content, at, at+size); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return k.protobuf(content, 0, len(content))
+}
+
+func (k *linker) protobuf(content []byte, pos, end int) error {
+	m := &message{}
+	if err := m.read(content, pos, end); err != nil {
+		return err
+	}
+	return k.add(m)
+}
+
+// framed reports whether a content begins with the length of a message, and how
+// long that is. A length below 16 MiB begins with a byte that no message has.
+func framed(content []byte) (int, bool) {
+	if len(content) < 5 || content[0] != 0 {
+		return 0, false
+	}
+	size := int(binary.BigEndian.Uint32(content))
+	return size, size > 0
+}
+
+func looksJSON(content []byte) bool {
+	content = bytes.TrimLeft(content, " \t\r\n")
+	return len(content) > 0 && content[0] == '{'
+}
+
+// readAll reads the content into d.buf.
+func (d *Decoder) readAll(r io.Reader, limit int64) error {
+	buf := d.buf[:0]
+	for {
+		if len(buf) == cap(buf) {
+			buf = slices.Grow(buf, max(len(buf), 64<<10))
+		}
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		d.buf = buf
+		switch {
+		case int64(len(buf)) > limit:
+			return &profile.ParseError{Offset: limit, Err: profile.TooLarge("message longer", limit, "--max-message")}
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return &profile.ParseError{Offset: int64(len(buf)), Err: err}
+		}
+	}
+}
+
+// place turns an error of package wire into one for callers.
+func place(err error) error {
+	if broken, ok := err.(*wire.Error); ok {
+		return malformed(broken.At, "%s", broken.Error())
+	}
+	return err
+}
+
+// malformed returns an error at a place of the content.
+func malformed(at int, format string, args ...any) error {
+	return &profile.ParseError{
+		Offset: int64(at),
+		Err:    fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...),
+	}
+}

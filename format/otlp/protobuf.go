@@ -1,0 +1,414 @@
+package otlp
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dendroprof/dendro/internal/wire"
+)
+
+// The messages, field by field.
+var (
+	dataShape       = wire.Shape{1: wire.AsBytes, 2: wire.AsBytes}
+	resourcesShape  = wire.Shape{1: wire.AsBytes, 2: wire.AsBytes, 3: wire.AsBytes}
+	resourceShape   = wire.Shape{1: wire.AsBytes, 2: wire.AsVarint, 3: wire.AsBytes}
+	scopesShape     = wire.Shape{1: wire.AsBytes, 2: wire.AsBytes, 3: wire.AsBytes}
+	scopeShape      = wire.Shape{1: wire.AsBytes, 2: wire.AsBytes, 3: wire.AsBytes, 4: wire.AsVarint}
+	dictionaryShape = wire.Shape{1: wire.AsBytes, 2: wire.AsBytes, 3: wire.AsBytes, 4: wire.AsBytes, 5: wire.AsBytes, 6: wire.AsBytes, 7: wire.AsBytes}
+	profileShape    = wire.Shape{
+		1: wire.AsBytes, 2: wire.AsBytes, 3: wire.AsFixed64, 4: wire.AsVarint, 5: wire.AsBytes, 6: wire.AsVarint,
+		7: wire.AsBytes, 8: wire.AsVarint, 9: wire.AsBytes, 10: wire.AsBytes, 11: wire.AsEither,
+	}
+	sampleShape = wire.Shape{
+		1: wire.AsVarint, 2: wire.AsEither, 3: wire.AsVarint, 4: wire.AsEither, 5: wire.AsFixed64 | wire.AsBytes,
+	}
+	mappingShape   = wire.Shape{1: wire.AsVarint, 2: wire.AsVarint, 3: wire.AsVarint, 4: wire.AsVarint, 5: wire.AsEither}
+	locationShape  = wire.Shape{1: wire.AsVarint, 2: wire.AsVarint, 3: wire.AsBytes, 4: wire.AsEither}
+	lineShape      = wire.Shape{1: wire.AsVarint, 2: wire.AsVarint, 3: wire.AsVarint}
+	functionShape  = wire.Shape{1: wire.AsVarint, 2: wire.AsVarint, 3: wire.AsVarint, 4: wire.AsVarint}
+	linkShape      = wire.Shape{1: wire.AsBytes, 2: wire.AsBytes}
+	attributeShape = wire.Shape{1: wire.AsVarint, 2: wire.AsBytes, 3: wire.AsVarint}
+	stackShape     = wire.Shape{1: wire.AsEither}
+	typeShape      = wire.Shape{1: wire.AsVarint, 2: wire.AsVarint}
+	keyValueShape  = wire.Shape{1: wire.AsBytes, 2: wire.AsBytes, 3: wire.AsVarint}
+	valueShape     = wire.Shape{
+		1: wire.AsBytes, 2: wire.AsVarint, 3: wire.AsVarint, 4: wire.AsFixed64, 5: wire.AsBytes, 6: wire.AsBytes, 7: wire.AsBytes, 8: wire.AsVarint,
+	}
+	arrayShape = wire.Shape{1: wire.AsBytes}
+)
+
+// each calls use with the fields of the message [pos, end) that the shape knows.
+func each(s *wire.Shape, msg []byte, pos, end int, use func(f wire.Field) error) error {
+	for pos < end {
+		f, err := s.Next(msg, pos, end)
+		if err != nil {
+			return err
+		}
+		if s.Known(f.Num) {
+			if err := use(f); err != nil {
+				return err
+			}
+		}
+		pos = f.Hi
+	}
+	return nil
+}
+
+// read reads the message [pos, end).
+func (m *message) read(msg []byte, pos, end int) error {
+	dictionaries := 0
+	return each(&dataShape, msg, pos, end, func(f wire.Field) error {
+		if f.Num == 1 {
+			return m.readResources(msg, f)
+		}
+		if dictionaries++; dictionaries > 1 {
+			return malformed(f.At, "a second dictionary: are these several messages without lengths in front?")
+		}
+		return m.readDictionary(msg, f)
+	})
+}
+
+func (m *message) readResources(msg []byte, f wire.Field) error {
+	var from resource
+	first := len(m.profiles)
+	err := each(&resourcesShape, msg, f.Lo, f.Hi, func(f wire.Field) error {
+		switch f.Num {
+		case 1:
+			return each(&resourceShape, msg, f.Lo, f.Hi, func(f wire.Field) error {
+				if f.Num != 1 {
+					return nil
+				}
+				kv, err := readKeyValue(msg, f)
+				from.attributes = append(from.attributes, kv)
+				return err
+			})
+		case 2:
+			return each(&scopesShape, msg, f.Lo, f.Hi, func(f wire.Field) error {
+				switch f.Num {
+				case 1:
+					return from.readScope(msg, f)
+				case 2:
+					return m.readProfile(msg, f)
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+	from.profiles = next(first, len(m.profiles))
+	m.resources = append(m.resources, from)
+	return err
+}
+
+func (from *resource) readScope(msg []byte, f wire.Field) error {
+	return each(&scopeShape, msg, f.Lo, f.Hi, func(f wire.Field) error {
+		switch f.Num {
+		case 1:
+			from.scopeName = valid(msg[f.Lo:f.Hi])
+		case 2:
+			from.scopeVersion = valid(msg[f.Lo:f.Hi])
+		}
+		return nil
+	})
+}
+
+func (m *message) readProfile(msg []byte, f wire.Field) error {
+	p := profileMessage{at: f.At}
+	firstSample := len(m.samples)
+	var attributes []int32 // behind those of the samples
+	err := each(&profileShape, msg, f.Lo, f.Hi, func(f wire.Field) (err error) {
+		switch f.Num {
+		case 1:
+			p.sampleType, err = readType(msg, f)
+		case 2:
+			return m.readSample(msg, f)
+		case 3:
+			p.time = f.Value
+		case 4:
+			p.duration = f.Value
+		case 5:
+			p.periodType, err = readType(msg, f)
+		case 6:
+			p.period = int64(f.Value)
+		case 9:
+			p.originalFormat = valid(msg[f.Lo:f.Hi])
+		case 11:
+			attributes, err = appendIndices(attributes, msg, f)
+		}
+		return err
+	})
+	p.attributes = m.addIndices(attributes)
+	p.samples = next(firstSample, len(m.samples))
+	m.profiles = append(m.profiles, p)
+	return err
+}
+
+func (m *message) addIndices(list []int32) part {
+	from := len(m.indices)
+	m.indices = append(m.indices, list...)
+	return next(from, len(m.indices))
+}
+
+func readType(msg []byte, f wire.Field) (typeRef, error) {
+	v, err := typeShape.Ints(msg, f.Lo, f.Hi)
+	return typeRef{index(v[1]), index(v[2])}, err
+}
+
+// index returns an index as it is, or one that exists nowhere.
+func index(v uint64) int32 {
+	if v > math.MaxInt32 {
+		return -1
+	}
+	return int32(v)
+}
+
+// appendIndices appends a repeated field of indices, packed or not.
+func appendIndices(list []int32, msg []byte, f wire.Field) ([]int32, error) {
+	if f.Type == wire.Varint {
+		return append(list, index(f.Value)), nil
+	}
+	for pos := f.Lo; pos < f.Hi; {
+		v, after, err := wire.Uvarint(msg, pos, f.Hi)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, index(v))
+		pos = after
+	}
+	return list, nil
+}
+
+func (m *message) readSample(msg []byte, f wire.Field) error {
+	s := sample{at: f.At}
+	attributes, values, times := len(m.indices), len(m.values), len(m.times)
+	for pos := f.Lo; pos < f.Hi; {
+		g, err := sampleShape.Next(msg, pos, f.Hi)
+		if err != nil {
+			return err
+		}
+		switch g.Num {
+		case 1:
+			s.stack = index(g.Value)
+		case 2:
+			m.indices, err = appendIndices(m.indices, msg, g)
+		case 3:
+			s.link = index(g.Value)
+		case 4:
+			err = m.readValues(msg, g)
+		case 5:
+			err = m.readTimes(msg, g)
+		}
+		if err != nil {
+			return err
+		}
+		pos = g.Hi
+	}
+	s.attributes, s.values, s.times = next(attributes, len(m.indices)), next(values, len(m.values)), next(times, len(m.times))
+	m.samples = append(m.samples, s)
+	return nil
+}
+
+func (m *message) readValues(msg []byte, f wire.Field) error {
+	if f.Type == wire.Varint {
+		m.values = append(m.values, int64(f.Value))
+		return nil
+	}
+	for pos := f.Lo; pos < f.Hi; {
+		v, after, err := wire.Uvarint(msg, pos, f.Hi)
+		if err != nil {
+			return err
+		}
+		m.values = append(m.values, int64(v))
+		pos = after
+	}
+	return nil
+}
+
+func (m *message) readTimes(msg []byte, f wire.Field) error {
+	if f.Type == wire.Fixed64 {
+		m.times = append(m.times, f.Value)
+		return nil
+	}
+	if (f.Hi-f.Lo)%8 != 0 {
+		return malformed(f.At, "times in %d bytes", f.Hi-f.Lo)
+	}
+	for pos := f.Lo; pos < f.Hi; pos += 8 {
+		m.times = append(m.times, binary.LittleEndian.Uint64(msg[pos:]))
+	}
+	return nil
+}
+
+func (m *message) readDictionary(msg []byte, f wire.Field) error {
+	return each(&dictionaryShape, msg, f.Lo, f.Hi, func(f wire.Field) (err error) {
+		switch f.Num {
+		case 1:
+			var x mapping
+			var v wire.Numbers
+			x.attributes, err = m.entry(&mappingShape, msg, f, 5, &v)
+			x.start, x.limit, x.offset, x.file = v[1], v[2], v[3], index(v[4])
+			m.mappings = append(m.mappings, x)
+		case 2:
+			err = m.readLocation(msg, f)
+		case 3:
+			var v wire.Numbers
+			v, err = functionShape.Ints(msg, f.Lo, f.Hi)
+			m.functions = append(m.functions, function{index(v[1]), index(v[2]), index(v[3]), int64(v[4])})
+		case 4:
+			err = m.readLink(msg, f)
+		case 5:
+			m.strings = append(m.strings, valid(msg[f.Lo:f.Hi]))
+		case 6:
+			err = m.readAttribute(msg, f)
+		case 7:
+			var s part
+			s, err = m.entry(&stackShape, msg, f, 1, &wire.Numbers{})
+			m.stacks = append(m.stacks, s)
+		}
+		return err
+	})
+}
+
+// entry reads a message of integers and of one field of indices.
+func (m *message) entry(s *wire.Shape, msg []byte, f wire.Field, indices int, v *wire.Numbers) (part, error) {
+	from := len(m.indices)
+	for pos := f.Lo; pos < f.Hi; {
+		g, err := s.Next(msg, pos, f.Hi)
+		if err != nil {
+			return part{}, err
+		}
+		if g.Num == indices {
+			if m.indices, err = appendIndices(m.indices, msg, g); err != nil {
+				return part{}, err
+			}
+		}
+		v.Set(g)
+		pos = g.Hi
+	}
+	return next(from, len(m.indices)), nil
+}
+
+func (m *message) readLocation(msg []byte, f wire.Field) error {
+	x := location{at: f.At}
+	firstLine, firstIndex := len(m.lines), len(m.indices)
+	for pos := f.Lo; pos < f.Hi; {
+		g, err := locationShape.Next(msg, pos, f.Hi)
+		if err != nil {
+			return err
+		}
+		switch g.Num {
+		case 1:
+			x.mapping = index(g.Value)
+		case 2:
+			x.address = g.Value
+		case 3:
+			var v wire.Numbers
+			v, err = lineShape.Ints(msg, g.Lo, g.Hi)
+			m.lines = append(m.lines, line{index(v[1]), int64(v[2]), int64(v[3])})
+		case 4:
+			m.indices, err = appendIndices(m.indices, msg, g)
+		}
+		if err != nil {
+			return err
+		}
+		pos = g.Hi
+	}
+	x.lines, x.attributes = next(firstLine, len(m.lines)), next(firstIndex, len(m.indices))
+	m.locations = append(m.locations, x)
+	return nil
+}
+
+func (m *message) readLink(msg []byte, f wire.Field) error {
+	var x link
+	err := each(&linkShape, msg, f.Lo, f.Hi, func(f wire.Field) error {
+		id := hexID(msg[f.Lo:f.Hi])
+		if f.Num == 1 {
+			x.trace = id
+		} else {
+			x.span = id
+		}
+		return nil
+	})
+	m.links = append(m.links, x)
+	return err
+}
+
+// hexID returns an id of a trace or span in hexadecimal; one of zeros is none.
+func hexID(id []byte) string {
+	for _, b := range id {
+		if b != 0 {
+			return hex.EncodeToString(id)
+		}
+	}
+	return ""
+}
+
+func (m *message) readAttribute(msg []byte, f wire.Field) error {
+	var x attribute
+	err := each(&attributeShape, msg, f.Lo, f.Hi, func(f wire.Field) (err error) {
+		switch f.Num {
+		case 1:
+			x.key = index(f.Value)
+		case 2:
+			x.value, err = readValue(msg, f)
+		case 3:
+			x.unit = index(f.Value)
+		}
+		return err
+	})
+	m.attributes = append(m.attributes, x)
+	return err
+}
+
+func readKeyValue(msg []byte, f wire.Field) (kv keyValue, err error) {
+	err = each(&keyValueShape, msg, f.Lo, f.Hi, func(f wire.Field) (err error) {
+		switch f.Num {
+		case 1:
+			kv.key = valid(msg[f.Lo:f.Hi])
+		case 2:
+			kv.value, err = readValue(msg, f)
+		case 3:
+			kv.keyAt = index(f.Value)
+		}
+		return err
+	})
+	return kv, err
+}
+
+// readValue reads an AnyValue. Of lists the texts are kept, of maps nothing.
+func readValue(msg []byte, f wire.Field) (v value, err error) {
+	err = each(&valueShape, msg, f.Lo, f.Hi, func(f wire.Field) error {
+		switch f.Num {
+		case 1:
+			v = value{text: valid(msg[f.Lo:f.Hi])}
+		case 2:
+			v = value{text: strconv.FormatBool(f.Value != 0)}
+		case 3:
+			v = value{isNumber: true, number: int64(f.Value)}
+		case 4:
+			v = value{text: strconv.FormatFloat(math.Float64frombits(f.Value), 'g', -1, 64)}
+		case 5:
+			v = value{text: "[…]"}
+			return each(&arrayShape, msg, f.Lo, f.Hi, func(f wire.Field) error {
+				return each(&valueShape, msg, f.Lo, f.Hi, func(f wire.Field) error {
+					if f.Num == 1 {
+						v.list = append(v.list, valid(msg[f.Lo:f.Hi]))
+					}
+					return nil
+				})
+			})
+		case 6:
+			v = value{text: "{…}"}
+		case 7:
+			v = value{text: hex.EncodeToString(msg[f.Lo:f.Hi])}
+		case 8:
+			v = value{stringAt: index(f.Value)}
+		}
+		return nil
+	})
+	return v, err
+}
+
+func valid(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }

@@ -1,0 +1,216 @@
+package perfscript
+
+import (
+	"bytes"
+	"math"
+	"regexp"
+	"strings"
+
+	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// frameText is the line of a frame taken apart:
+//
+//	address symbol+0xoffset (library)
+//	  file:line
+type frameText struct {
+	address         string
+	symbol, library string
+	file            string
+	line            int32
+}
+
+func parseFrame(text []byte) (f frameText) {
+	line, source, _ := bytes.Cut(bytes.TrimLeft(text, " \t"), []byte("\n"))
+	address, rest, _ := bytes.Cut(line, []byte(" "))
+	f.address = string(address)
+	symbol, library := cutLibrary(bytes.TrimSpace(rest))
+	if at := offset.FindIndex(symbol); at != nil {
+		symbol = symbol[:at[0]]
+	}
+	f.symbol, f.library = stacktext.Clean(symbol), stacktext.Clean(library)
+	// Without debug information perf prints `symbol+offset` or `library[address]`.
+	if i := bytes.LastIndexByte(source, ':'); i > 0 {
+		if n, ok := stacktext.Uint(source[i+1:]); ok && n <= math.MaxInt32 && n > 0 {
+			f.file, f.line = stacktext.Clean(source[:i]), int32(n)
+		}
+	}
+	return f
+}
+
+var offset = regexp.MustCompile(`\+0x[0-9a-f]+$`)
+
+// cutLibrary splits `symbol (library)`. Symbols and paths may hold brackets
+// (`(/tmp/x.so (deleted))`), so the last ones are matched from their end.
+func cutLibrary(text []byte) (symbol, library []byte) {
+	n := len(text)
+	if n == 0 || text[n-1] != ')' {
+		return text, nil
+	}
+	depth := 0
+	for i := n - 1; i >= 0; i-- {
+		switch text[i] {
+		case ')':
+			depth++
+		case '(':
+			if depth--; depth > 0 {
+				continue
+			}
+			if i > 0 && text[i-1] != ' ' {
+				return text, nil // the arguments of a function
+			}
+			return bytes.TrimSpace(text[:i]), text[i+1 : n-1]
+		}
+	}
+	return text, nil
+}
+
+// newFrame interns the frames of a line that was not seen before: one, or for a
+// chain of inlined calls the name -k-1 of chain k. Outer is the frame that an
+// inlined one is inlined into, or noFrame.
+func (r *run) newFrame(text []byte, inlined bool, outer profile.FrameID) profile.FrameID {
+	f := parseFrame(text)
+	s := r.symbols
+	var fr profile.Frame
+	fr.Line = f.line
+	fr.Address, _ = stacktext.Hex([]byte(f.address))
+	names := []string{f.symbol}
+	var fn profile.Function
+	switch {
+	case inlined && outer != noFrame:
+		in := &s.Frames[outer]
+		fr.Module = in.Module
+		fn.Module = s.Functions[in.Function].Module
+		fr.InlineDepth = 1
+		if in.Address == fr.Address && in.InlineDepth < math.MaxUint16 {
+			fr.InlineDepth = in.InlineDepth + 1
+		}
+		fr.Type = profile.FrameInlined
+		fn.Kind = s.Functions[in.Function].Kind
+	case inlined:
+		fr.Type = profile.FrameInlined
+	default:
+		fr.Module, fn.Module = r.module(f.library)
+		fn.Kind, fr.Type = kindOf(f.symbol, f.library)
+		if compiled(f.library) {
+			names = splitChain(f.symbol)
+		}
+	}
+	fn.File = f.file
+	ids := make([]profile.FrameID, len(names))
+	for i, name := range names {
+		if fn.Name = name; name == "" {
+			fn.Name = "0x" + f.address
+		}
+		if i > 0 {
+			fr.Type = profile.FrameInlined
+			fr.InlineDepth = uint16(min(i, math.MaxUint16))
+		}
+		fr.Function = s.Function(fn)
+		ids[i] = s.Frame(fr)
+	}
+	if len(ids) == 1 {
+		return ids[0]
+	}
+	r.chains = append(r.chains, ids)
+	return profile.FrameID(-len(r.chains))
+}
+
+// module returns what a library is to frames and to functions. What is no path
+// is only a name.
+func (r *run) module(library string) (profile.ModuleID, string) {
+	if library == "" || library == "[unknown]" {
+		return 0, ""
+	}
+	if !strings.Contains(library, "/") {
+		return 0, library
+	}
+	path := strings.TrimSuffix(library, " (deleted)")
+	return r.symbols.Module(profile.Module{Path: path}), base(path)
+}
+
+func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+// splitChain splits the `a->b->c` by which JIT compilers' maps name what was
+// inlined into a and into b: outermost first.
+func splitChain(symbol string) []string {
+	if !strings.Contains(symbol, "->") {
+		return []string{symbol}
+	}
+	names := strings.Split(symbol, "->")
+	for _, n := range names {
+		if n == "" || n[0] == ' ' || n[len(n)-1] == ' ' || strings.HasSuffix(n, "operator") {
+			return []string{symbol}
+		}
+	}
+	return names
+}
+
+// compiled reports whether a library is the map or the image by which a JIT
+// compiler tells perf of its code.
+func compiled(library string) bool {
+	name := base(library)
+	return strings.HasPrefix(name, "perf-") && strings.HasSuffix(name, ".map") ||
+		strings.HasPrefix(name, "jitted-") || strings.HasPrefix(library, "[JIT]")
+}
+
+// kindOf tells the kind of a function by its library, and by its name where that
+// says no more than that the code is a compiler's.
+func kindOf(symbol, library string) (profile.Kind, profile.FrameType) {
+	switch {
+	case kernel(library):
+		return profile.KindKernel, profile.FrameKernel
+	case compiled(library):
+		return compiledKind(symbol)
+	case strings.HasPrefix(base(library), "libjvm.so"):
+		return profile.KindVM, profile.FrameCPP
+	case strings.Contains(symbol, "::"):
+		return profile.KindCPP, profile.FrameCPP
+	case library == "" || symbol == "[unknown]":
+		return profile.KindUnknown, profile.FrameUnknown
+	}
+	return profile.KindNative, profile.FrameNative
+}
+
+// kernel reports whether a library is the kernel or a module of it: a name in
+// brackets that is none of the areas of a process.
+func kernel(library string) bool {
+	if strings.HasPrefix(library, "[") {
+		for _, area := range []string{"[vdso", "[vsyscall", "[heap", "[stack", "[anon", "[unknown", "[JIT]", "[uprobes"} {
+			if strings.HasPrefix(library, area) {
+				return false
+			}
+		}
+		return true
+	}
+	name := base(library)
+	for _, packed := range []string{".xz", ".zst", ".gz"} {
+		name = strings.TrimSuffix(name, packed)
+	}
+	return strings.HasPrefix(name, "vmlinux") || strings.HasSuffix(name, ".ko") || strings.HasPrefix(name, "bpf_prog_")
+}
+
+// compiledKind tells languages by how their compilers spell names.
+func compiledKind(symbol string) (profile.Kind, profile.FrameType) {
+	for _, c := range []struct {
+		prefix string
+		kind   profile.Kind
+		typ    profile.FrameType
+	}{
+		{"JS:", profile.KindJS, profile.FrameJIT}, {"LazyCompile:", profile.KindJS, profile.FrameJIT},
+		{"Function:", profile.KindJS, profile.FrameJIT}, {"Script:", profile.KindJS, profile.FrameJIT},
+		{"Builtin:", profile.KindVM, profile.FrameNative}, {"BytecodeHandler:", profile.KindVM, profile.FrameNative},
+		{"Stub:", profile.KindStub, profile.FrameNative}, {"py::", profile.KindPython, profile.FrameInterpreted},
+		{"Interpreter", profile.KindJava, profile.FrameInterpreted}, {"StubRoutines", profile.KindStub, profile.FrameNative},
+		{"call_stub", profile.KindStub, profile.FrameNative},
+	} {
+		if strings.HasPrefix(symbol, c.prefix) {
+			return c.kind, c.typ
+		}
+	}
+	if strings.HasPrefix(symbol, "L") && strings.Contains(symbol, ";::") {
+		return profile.KindJava, profile.FrameJIT
+	}
+	return profile.KindUnknown, profile.FrameJIT
+}

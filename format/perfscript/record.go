@@ -1,0 +1,325 @@
+package perfscript
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// run is the reading of one text.
+type run struct {
+	*Decoder
+	p      *profile.Profile
+	limits profile.Limits
+	rec    *stacktext.Recorder
+	notes  stacktext.Notes
+	whom   map[string]who // by the text in front of the time
+	events events
+
+	strong bool // a header with a time or an event was seen: others are no headers
+
+	// The record in work.
+	open   bool
+	head   header
+	inHead bool // its only frame stands in the header line, as it does without call chains
+	text   []byte
+	pieces []piece
+	marks  []mark
+
+	// The stack above.
+	above  stackText
+	key    []byte // scratch
+	labels stacktext.LabelSet
+}
+
+// who is what the first part of a header says.
+type who struct {
+	thread profile.ThreadID
+	labels profile.LabelsID
+}
+
+// stackText is the text of a stack: a piece per line, innermost first, and what
+// the pieces are, outermost first.
+type stackText struct {
+	text   []byte
+	pieces []piece
+	marks  []mark
+}
+
+// piece is the place of a frame's line, with its source line behind a line feed.
+type piece struct {
+	from, to int
+	inlined  bool
+}
+
+// mark is what the lines up to here, counted from the outermost, come to.
+type mark struct {
+	stack profile.StackID
+	frame profile.FrameID // the innermost
+	depth int
+}
+
+func newRun(d *Decoder, p *profile.Profile, l profile.Limits) *run {
+	return &run{
+		Decoder: d, p: p, limits: l,
+		rec:    stacktext.NewRecorder(p),
+		whom:   map[string]who{},
+		events: events{byText: map[string]*event{}},
+	}
+}
+
+// read reads all lines.
+func (r *run) read() error {
+	for r.in.Next() {
+		if err := r.line(r.in.Text()); err != nil {
+			return err
+		}
+		if r.open && r.in.Cut() {
+			r.notes.Add("the text ends within a line: its last sample may be cut", "", r.in.Number())
+		}
+	}
+	if err := r.in.Err(); err != nil {
+		return err
+	}
+	return r.close()
+}
+
+// line reads one line. What it can be depends on whether a record is open: a
+// process may be called `dd`, which looks like an address.
+func (r *run) line(line []byte) error {
+	switch {
+	case indent(line) == len(line):
+		return r.close()
+	case r.open && startsBlank(line):
+		if r.inHead {
+			if h := parseHeader(line); h.strong() {
+				return r.begin(h)
+			}
+		}
+		return r.frameLine(line)
+	}
+	h := parseHeader(line)
+	switch {
+	case line[0] == '#' && !h.strong():
+		r.comment(string(line))
+		return nil
+	case h.strong() || !r.strong && !startsBlank(line):
+		return r.begin(h)
+	case startsBlank(line) && frameShaped(line) && !r.strong:
+		// No field was asked for but those of the frames.
+		if err := r.begin(header{}); err != nil {
+			return err
+		}
+		return r.frameLine(line)
+	}
+	return r.malformed("neither the head of a sample nor a frame: %s", excerpt(line))
+}
+
+// begin begins a record.
+func (r *run) begin(h header) error {
+	if err := r.close(); err != nil {
+		return err
+	}
+	if bytes.HasPrefix(h.rest, []byte("PERF_RECORD_")) || bytes.HasPrefix(h.event, []byte("PERF_RECORD_")) {
+		r.notes.Add("an event that is no sample was left out", "events that are no samples were left out", r.in.Number())
+		return nil
+	}
+	r.open = true
+	r.strong = r.strong || h.strong()
+	if h.period > 1<<63-1 {
+		return r.malformed("a period of more than 63 bits")
+	}
+	r.head = h
+	r.head.who = r.who(h.front)
+	if r.head.of = r.events.find(h.event, h.hasPeriod); r.head.of == nil {
+		return r.malformed("more than %d different events", maxEvents)
+	}
+	if frameShaped(h.rest) {
+		r.inHead = true
+		r.add(h.rest)
+	}
+	return nil
+}
+
+// who returns thread and labels of the front part of a header.
+func (r *run) who(front []byte) who {
+	w, ok := r.whom[string(front)]
+	if !ok {
+		name, pid, tid, cpu := parseFront(front)
+		if len(name)+len(pid)+len(tid) > 0 {
+			w.thread = r.rec.Thread(pid, name, tid)
+		}
+		if n, ok := stacktext.Uint(cpu); ok {
+			r.labels.Reset()
+			r.labels.Num("cpu", n, "")
+			w.labels = r.rec.Labels(&r.labels)
+		}
+		r.whom[string(front)] = w
+	}
+	return w
+}
+
+// frameLine reads an indented line of the record in work.
+func (r *run) frameLine(line []byte) error {
+	switch {
+	case frameShaped(line):
+		if r.inHead {
+			// It was an address that belongs to the event, not the stack.
+			r.inHead = false
+			r.text, r.pieces = r.text[:0], r.pieces[:0]
+		}
+		r.add(line)
+	case len(r.pieces) > 0:
+		last := &r.pieces[len(r.pieces)-1]
+		if bytes.IndexByte(r.text[last.from:last.to], '\n') < 0 {
+			r.text = append(append(r.text, '\n'), bytes.TrimSpace(line)...)
+			last.to = len(r.text)
+		}
+	default:
+		return r.malformed("a frame without an address: %s", excerpt(line))
+	}
+	return nil
+}
+
+// inlinedMark stands in the place of the library of a frame that was inlined
+// into the one below.
+var inlinedMark = []byte("(inlined)")
+
+func (r *run) add(line []byte) {
+	from := len(r.text)
+	r.text = append(r.text, line...)
+	r.pieces = append(r.pieces, piece{from, len(r.text), bytes.HasSuffix(line, inlinedMark)})
+}
+
+// close ends the record in work, if there is one.
+func (r *run) close() error {
+	if !r.open {
+		return nil
+	}
+	stack, err := r.stack()
+	if err != nil {
+		return err
+	}
+	h := &r.head
+	if !h.strong() && !h.hasThread && len(r.pieces) == 0 {
+		return r.malformed("a sample without time, event, thread or stack")
+	}
+	value := int64(1)
+	if h.hasPeriod {
+		value = int64(h.period)
+	}
+	if value != 0 && !h.of.add(stacktext.Row{Stack: stack, Value: value, Time: h.time, Thread: h.who.thread, Labels: h.who.labels}, h) {
+		return r.malformed("the periods of %s add up to more than 63 bits", h.event)
+	}
+	r.text, r.above.text = r.above.text[:0], r.text
+	r.pieces, r.above.pieces = r.above.pieces[:0], r.pieces
+	r.marks, r.above.marks = r.above.marks[:0], r.marks
+	r.open, r.inHead = false, false
+	return nil
+}
+
+// stack returns the stack of the pieces of the record in work.
+func (r *run) stack() (profile.StackID, error) {
+	at := mark{stack: profile.NoStack, frame: noFrame}
+	n, old, shared := len(r.pieces), &r.above, true
+	for k := range n {
+		p := r.pieces[n-1-k]
+		text := r.text[p.from:p.to]
+		if shared && k < len(old.pieces) {
+			q := old.pieces[len(old.pieces)-1-k]
+			shared = bytes.Equal(text, old.text[q.from:q.to])
+		} else {
+			shared = false
+		}
+		if shared {
+			at = old.marks[k]
+		} else if err := r.extend(&at, text, p.inlined); err != nil {
+			return 0, err
+		}
+		r.marks = append(r.marks, at)
+	}
+	return at.stack, nil
+}
+
+// noFrame is outside of the outermost frame.
+const noFrame = profile.FrameID(-1)
+
+// extend calls the frames of a line from at.
+func (r *run) extend(at *mark, text []byte, inlined bool) error {
+	key := text
+	if inlined { // what it is inlined into belongs to what it is
+		r.key = binary.LittleEndian.AppendUint32(append(append(r.key[:0], text...), 0), uint32(at.frame))
+		key = r.key
+	}
+	frame, ok := r.frames.Find(key)
+	if !ok {
+		frame = r.newFrame(text, inlined, at.frame)
+		r.frames.Add(key, frame)
+	}
+	if frame >= 0 {
+		r.push(at, frame)
+	} else {
+		for _, f := range r.chains[-frame-1] {
+			r.push(at, f)
+		}
+	}
+	if at.depth > r.limits.Depth {
+		return r.in.At(profile.TooLarge("stack deeper", int64(r.limits.Depth), "--max-depth"))
+	}
+	return nil
+}
+
+func (r *run) push(at *mark, frame profile.FrameID) {
+	at.stack = r.symbols.Stack(at.stack, frame)
+	at.frame = frame
+	at.depth++
+}
+
+func (r *run) malformed(format string, args ...any) error {
+	return r.in.At(fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...))
+}
+
+func excerpt(line []byte) string {
+	const most = 60
+	if len(line) > most {
+		return fmt.Sprintf("%q…", line[:most])
+	}
+	return fmt.Sprintf("%q", line)
+}
+
+// comment reads a line of the header that `perf script --header` prints.
+func (r *run) comment(line string) {
+	key, value, ok := strings.Cut(strings.TrimLeft(line, "# "), ":")
+	value = stacktext.Clean([]byte(strings.TrimSpace(value)))
+	if !ok || value == "" {
+		return
+	}
+	switch strings.TrimSpace(key) {
+	case "perf version":
+		r.p.ProfilerVersion = value
+	case "captured on":
+		// In the recording machine's time zone, which is not said.
+		if t, err := time.Parse(time.ANSIC, value); err == nil {
+			r.p.Start = t
+		}
+	case "cmdline":
+		if len(r.p.Comments) == 0 {
+			r.p.Comments = append(r.p.Comments, value)
+		}
+	}
+}
+
+// finish fills in what is known at the end only.
+func (r *run) finish() {
+	r.events.fill(r.p)
+	if len(r.p.Tables) == 0 {
+		r.p.Tables = []profile.Samples{{Type: profile.NamedType(profile.CPUSamples)}}
+		r.p.Warnf("the file holds no samples")
+	}
+	r.p.Warnings = r.notes.Warnings(r.p.Warnings)
+}

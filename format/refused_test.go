@@ -1,0 +1,66 @@
+package format
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dendroprof/dendro/internal/proftest"
+	"github.com/dendroprof/dendro/profile"
+)
+
+func TestRefused(t *testing.T) {
+	etl := make([]byte, 1<<16)
+	etl[2], etl[74], etl[75] = 1, 2, 0xc0 // a buffer of 64 KiB, and the header of the trace
+	for _, tt := range []struct{ content, what string }{
+		{"PERFILE2\x00\x00", "a perf.data file"},
+		{"SIMPLEPERF\x01\x00", "a simpleperf report"},
+		{"bplist00\xd4", "an Instruments trace"},
+		{`{"dhatFileVersion":2,"mode":"heap"}`, "a heap profile of Valgrind's DHAT"},
+		{` {"snapshot":{"meta":{"node_fields":["type","name"]}},"nodes":[]}`, "a heap snapshot of V8"},
+		{`{"version":1,"recording":{"displayName":"x","sampleStackTraces":[]}}`, "a timeline of Safari's Web Inspector"},
+		{"Statistical profiling result from isolate-0x1-v8.log, (1 ticks).\n", "the report of node --prof-process"},
+		{"v8-version,11,3\n", "a log of node --prof"},
+		{"gmon\x01\x00\x00\x00", "a profile of gprof"},
+		{"JAVA PROFILE 1.0.2\x00", "a heap dump of hprof"},
+		{string(etl), "a Windows event trace"},
+	} {
+		f, err := Detect([]byte(tt.content))
+		var pe *profile.ParseError
+		if f != nil || !errors.Is(err, profile.ErrUnsupported) || !errors.As(err, &pe) || pe.Hint == "" || !strings.HasPrefix(err.Error(), tt.what) {
+			t.Errorf("%.30q: %v", tt.content, err)
+		}
+	}
+	for _, content := range []string{"gmon;a 1\n", "PERF;a 1\n", string(make([]byte, 200))} {
+		if _, err := Detect([]byte(content)); errors.Is(err, profile.ErrUnsupported) {
+			t.Errorf("%.30q: %v", content, err)
+		}
+	}
+}
+
+func TestPacking(t *testing.T) {
+	for d, err := range NewReader(profile.Limits{}).Read("x", strings.NewReader(gz(tarred("a.lz4", lz4ed(foldedText), "b", foldedText)))) {
+		want := map[string][]string{"x: a.lz4": {"gzip", "tar", "lz4"}, "x: b": {"gzip", "tar"}}[d.Name]
+		if err != nil || !cmp.Equal(d.Packing, want) {
+			t.Errorf("%s: %q, %v", d.Name, d.Packing, err)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	p := proftest.Columns("×3  ×4  ×5  ×1\nA   A   A   ·\nB   B   C\nC")
+	p.States = append(p.States, "idle")
+	p.LabelSets = append(p.LabelSets, []profile.Label{{Key: "z"}, {Key: "a"}}, []profile.Label{{Key: "a"}})
+	p.Threads = append(p.Threads, profile.Thread{Name: "x"})
+	p.Tables[0].Time = []int64{30, 10, 20, 15}
+	got := Describe(p)
+	want := Description{
+		Types:     []TypeDescription{{Type: p.Tables[0].Type, Default: true, Samples: 4, NoStack: 1, Total: 12}},
+		Functions: 3, Stacks: 3, Depth: 3, Threads: 1, Duration: 20, States: []string{"idle"}, LabelKeys: []string{"a", "z"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

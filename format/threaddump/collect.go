@@ -1,0 +1,353 @@
+package threaddump
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// noTime is the time of dumps that do not tell it.
+const noTime = math.MinInt64
+
+// Collector adds thread dumps to a profile: Add for each text, then Finish.
+type Collector struct {
+	*stacktext.Recorder
+	limits profile.Limits
+	frames *stacktext.Frames
+	parse  func(text []byte) (frame, bool) // a frame
+	lines  stacktext.Lines                 // of Add
+	notes  stacktext.Notes
+	at     time.Time // of all dumps, if not zero
+
+	threads stacktext.Table
+	cpu     stacktext.Table
+	cpuSeen map[profile.ThreadID]int64 // processor time in the last dump with the thread
+	deltas  bool                       // two dumps told the processor time of a thread
+
+	time    int64  // of the dump in work, nanoseconds since 1970, or noTime
+	process []byte // that the dump in work is of
+	dump    dump
+	thread  thread
+}
+
+func newCollector(p *profile.Profile, l profile.Limits, frames *stacktext.Frames) *Collector {
+	return &Collector{
+		Recorder: stacktext.NewRecorder(p),
+		limits:   l.WithDefaults(),
+		frames:   frames,
+		parse:    parseFrame,
+		cpuSeen:  map[profile.ThreadID]int64{},
+		time:     noTime,
+		dump:     dump{locks: map[string]int32{}, dead: map[deadlocked]int{}},
+	}
+}
+
+// dump is the threads of one dump. They wait here for its end, where it is known
+// who holds a lock and who is in a deadlock.
+type dump struct {
+	rows   []row
+	labels stacktext.LabelSet // of all rows, one behind the other
+
+	locks  map[string]int32 // number of a lock by its address
+	holder []profile.ThreadID
+	dead   map[deadlocked]int // number of the deadlock that a thread is in
+}
+
+type row struct {
+	stacktext.Row
+	from, to int   // its labels
+	waits    int32 // number of the lock that the thread waits for; noLock
+	owned    bool  // its holder is among the labels
+	cpu      int64 // nanoseconds since the thread cpuOf began; noCPU
+	cpuOf    profile.ThreadID
+}
+
+const (
+	noLock = -1
+	noCPU  = -1
+)
+
+// deadlocked is a thread that the dump lists in a deadlock. Names are not unique,
+// so the lock that it waits for belongs to it, if the dump tells.
+type deadlocked struct {
+	name string
+	lock int32
+}
+
+// begin begins a dump. The time is that of the text; zero: unknown.
+func (c *Collector) begin(at time.Time) {
+	c.end()
+	if !c.at.IsZero() {
+		at = c.at
+	}
+	if !at.IsZero() {
+		c.time = at.UnixNano()
+	}
+}
+
+// thread is the thread in work. Its memory is reused.
+type thread struct {
+	open   bool
+	name   []byte
+	id     []byte // the operating system's, or the VM's behind a `#`
+	state  []byte
+	frames []profile.FrameID // innermost first
+	labels stacktext.LabelSet
+	waits  []byte // address of the lock that it waits for
+	owned  bool   // the dump says who holds that
+	holds  []int32
+	cpu    int64
+	cpuOf  profile.ThreadID // whose cpu is, if not its own: that of its carrier
+	muted  bool             // what looks like frames belongs to something else
+}
+
+// open begins a thread.
+func (c *Collector) open() *thread {
+	c.close()
+	t := &c.thread
+	*t = thread{
+		open: true, cpu: noCPU,
+		name: t.name[:0], id: t.id[:0], state: t.state[:0], frames: t.frames[:0], waits: t.waits[:0], holds: t.holds[:0],
+		labels: t.labels,
+	}
+	t.labels.Reset()
+	return t
+}
+
+// close adds the thread in work to its dump.
+func (c *Collector) close() {
+	t := &c.thread
+	if !t.open {
+		return
+	}
+	t.open = false
+	stack := c.Stack(t.frames)
+	state := t.state
+	if string(state) == "RUNNABLE" && c.waitsInNative(stack) {
+		state = inNativeWait
+	}
+	d := &c.dump
+	r := row{
+		Row: stacktext.Row{
+			Stack: stack, Value: 1, Time: c.time,
+			Thread: c.Thread(c.process, t.name, t.id), State: c.State(state),
+		},
+		from: d.labels.Mark(), waits: noLock, owned: t.owned, cpu: t.cpu, cpuOf: t.cpuOf,
+	}
+	if r.cpuOf == 0 {
+		r.cpuOf = r.Thread
+	}
+	d.labels.Append(t.labels)
+	r.to = d.labels.Mark()
+	if len(t.waits) > 0 {
+		r.waits = d.lock(t.waits)
+	}
+	for _, lock := range t.holds {
+		if lock != r.waits {
+			d.holder[lock] = r.Thread
+		}
+	}
+	d.rows = append(d.rows, r)
+}
+
+// lock returns the number of the lock at an address.
+func (d *dump) lock(address []byte) int32 {
+	n, ok := d.locks[string(address)]
+	if !ok {
+		n = int32(len(d.holder))
+		d.holder = append(d.holder, 0)
+		d.locks[string(address)] = n
+	}
+	return n
+}
+
+// end adds the samples of the dump in work.
+func (c *Collector) end() {
+	c.close()
+	d := &c.dump
+	var set stacktext.LabelSet
+	for i := range d.rows {
+		r := &d.rows[i]
+		own := d.labels.Part(r.from, r.to)
+		labels := &own
+		var holder profile.ThreadID
+		if r.waits != noLock && !r.owned {
+			holder = d.holder[r.waits]
+		}
+		group := c.deadlock(r)
+		if holder != 0 || group > 0 {
+			set.Reset()
+			set.Append(own)
+			if holder != 0 {
+				set.Text("owner", []byte(c.Profile.Threads[holder].Name))
+			}
+			if group > 0 {
+				set.Num("deadlock", int64(group), "")
+			}
+			labels = &set
+		}
+		r.Labels = c.Labels(labels)
+		c.threads.Add(r.Row)
+		c.addCPU(r)
+	}
+	d.rows, d.holder = d.rows[:0], d.holder[:0]
+	d.labels.Reset()
+	clear(d.locks)
+	clear(d.dead)
+}
+
+// deadlock returns the number of the deadlock that a thread is in, or 0.
+func (c *Collector) deadlock(r *row) int {
+	if len(c.dump.dead) == 0 {
+		return 0
+	}
+	name := c.Profile.Threads[r.Thread].Name
+	if n := c.dump.dead[deadlocked{name, r.waits}]; n > 0 {
+		return n
+	}
+	return c.dump.dead[deadlocked{name, noLock}]
+}
+
+// addCPU adds what a thread has used since the dump before. A thread that has
+// used less than before is another one of the same name and id.
+func (c *Collector) addCPU(r *row) {
+	if r.cpu == noCPU {
+		return
+	}
+	before, ok := c.cpuSeen[r.cpuOf]
+	c.cpuSeen[r.cpuOf] = r.cpu
+	if !ok || r.cpu < before {
+		return
+	}
+	c.deltas = true
+	if r.cpu == before {
+		return
+	}
+	used := r.Row
+	used.Value, used.Thread = r.cpu-before, r.cpuOf
+	if !c.cpu.Add(used) {
+		c.notes.Add("processor times that add up to more than 63 bits were left out", "processor times were left out", 0)
+	}
+}
+
+// addFrame adds the next frame, going outwards, of the thread in work.
+func (c *Collector) addFrame(text []byte) error {
+	t := &c.thread
+	if len(t.frames) >= c.limits.Depth {
+		return profile.TooLarge("stack deeper", int64(c.limits.Depth), "--max-depth")
+	}
+	frame, ok := c.frames.Find(text)
+	if !ok {
+		parsed, good := c.parse(text)
+		if !good {
+			return errNoFrame
+		}
+		fn := c.Profile.Symbols.Function(parsed.function)
+		frame = c.Profile.Symbols.Frame(profile.Frame{Function: fn, Line: parsed.line, Type: parsed.mode})
+		c.frames.Add(text, frame)
+	}
+	t.frames = append(t.frames, frame)
+	return nil
+}
+
+// addWait says that the thread in work waits for a lock.
+func (c *Collector) addWait(address, class []byte) {
+	t := &c.thread
+	if len(t.waits) > 0 {
+		return
+	}
+	t.waits = append(t.waits, address...)
+	t.labels.Text("lock", lockName(address, class)...)
+}
+
+// addHold says that the thread in work holds a lock. A thread that waits for a
+// lock does not hold it, though HotSpot says so of Object.wait, which gives it
+// back while it waits.
+func (c *Collector) addHold(address, class []byte) {
+	t := &c.thread
+	if string(t.waits) == string(address) {
+		return
+	}
+	lock := c.dump.lock(address)
+	for _, held := range t.holds {
+		if held == lock {
+			return
+		}
+	}
+	if len(t.holds) == mostHeld {
+		c.notes.Add("a thread holds more than 64 locks; the others are left out", "locks beyond the 64th of a thread are left out", 0)
+		return
+	}
+	t.holds = append(t.holds, lock)
+	t.labels.Text("holds", lockName(address, class)...)
+}
+
+// mostHeld is how many locks of a thread become labels.
+const mostHeld = 64
+
+// lockName returns the parts of `class@address`. Without a class the address is
+// all there is, and mostly of that form already.
+func lockName(address, class []byte) [][]byte {
+	if len(class) == 0 {
+		return [][]byte{address}
+	}
+	return [][]byte{class, []byte("@"), address}
+}
+
+// Finish adds the tables to the profile, `threads` and, if two dumps told the
+// processor time of a thread, `cpu`. If the profile has no Start, it is the time of the
+// first dump. Afterwards the Collector must not be used.
+func (c *Collector) Finish() {
+	c.end()
+	p := c.Profile
+	timed := c.setTimes()
+	p.Tables = append(p.Tables, c.threads.Samples(profile.NamedType(profile.Threads), timed))
+	if c.deltas {
+		p.Tables = append(p.Tables, c.cpu.Samples(profile.NamedType(profile.CPU), timed))
+	}
+	p.Warnings = c.notes.Warnings(p.Warnings)
+}
+
+// setTimes makes the times of the samples count from the profile's start. It
+// reports false if no dump told its time.
+func (c *Collector) setTimes() bool {
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, t := range c.threads.Times() {
+		if t != noTime {
+			first, last = min(first, t), max(last, t)
+		}
+	}
+	if first > last {
+		return false
+	}
+	p := c.Profile
+	start := first
+	if !p.Start.IsZero() {
+		start = p.Start.UnixNano()
+	} else {
+		p.Start = time.Unix(0, first).UTC()
+		p.Duration = time.Duration(last - first)
+	}
+	for _, times := range [][]int64{c.threads.Times(), c.cpu.Times()} {
+		for i, t := range times {
+			if t == noTime { // before the first dump that told its time
+				t = first
+			}
+			times[i] = t - start
+		}
+	}
+	return true
+}
+
+// vm names the program that wrote the dumps: `OpenJDK 64-Bit Server VM` and what
+// is in parentheses.
+func (c *Collector) vm(name, version string) {
+	if p := c.Profile; p.Profiler == "" && name != "" {
+		p.Profiler, p.ProfilerVersion = name, version
+	}
+}
+
+var errNoFrame = fmt.Errorf("%w: not a frame", profile.ErrMalformed)

@@ -1,0 +1,132 @@
+// Package threaddump reads thread dumps of Java virtual machines: what every
+// thread was doing at one moment, and several such moments one after the other.
+//
+//	2026-11-20 23:24:18
+//	Full thread dump OpenJDK 64-Bit Server VM (25.0.3+9-LTS mixed mode, sharing):
+//
+//	"blocked-1" #22 [11738] daemon prio=5 os_prio=0 cpu=0.08ms … nid=11738 waiting for monitor entry
+//	   java.lang.Thread.State: BLOCKED (on object monitor)
+//		at shop.demo.Stuck.enter(Stuck.java:15)
+//		- waiting to lock <0x000000069ec1f888> (a java.lang.Object)
+//
+// Four spellings are read: HotSpot's (jstack, kill -3, jcmd Thread.print; JDK 6 to
+// 25), the text and the JSON of jcmd Thread.dump_to_file (JDK 21 and later), and
+// the javacore of IBM's and Eclipse's J9. docs/format/threaddump.md and
+// docs/format/javacore.md have their grammars and what is lost.
+//
+// Every thread of every dump is one sample of the value type `threads`, at the
+// time of its dump, with thread, state and, as labels, the locks it waits for and
+// holds. Threads without frames of Java (the VM's own) are samples without a
+// stack. Where two dumps tell the processor time of a thread, what it used between
+// them is a sample of the value type `cpu`, on the stack of the later dump.
+//
+// Dumps lie in the middle of logs: whatever is not part of one is passed over.
+// A Decoder reads files; a Collector adds dumps that lie inside another format to
+// that format's profile. The package does not change names (package normalize)
+// and does not look for what is wrong with the threads.
+//
+// Time is linear in the text. Memory is bounded by what is different in it, the
+// threads of the largest dump and 32 bytes a sample.
+package threaddump
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Names of the formats, as in Profile.Format.
+const (
+	Name         = "threaddump"
+	JavacoreName = "javacore"
+)
+
+// Decoder reads files of thread dumps. It keeps what it learned about the
+// spelling of frames for the next file into the same Symbols. Use NewDecoder or
+// NewJavacoreDecoder. A Decoder belongs to one goroutine at a time.
+type Decoder struct {
+	javacore bool
+	lines    stacktext.Lines
+	frames   stacktext.Frames
+}
+
+// NewDecoder returns a decoder of the dumps of HotSpot, text or JSON.
+func NewDecoder() *Decoder { return &Decoder{} }
+
+// NewJavacoreDecoder returns a decoder of javacore files.
+func NewJavacoreDecoder() *Decoder { return &Decoder{javacore: true} }
+
+// Decode reads the whole of r into a new profile over s. With s nil the profile
+// gets Symbols of its own.
+//
+// Text around dumps and lines within them that nobody knows are passed over, the
+// latter with a warning; a text without any dump, a line or stack beyond the
+// limits, and broken JSON are errors (*profile.ParseError).
+func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
+	p := profile.New(s)
+	p.Format = Name
+	if d.javacore {
+		p.Format = JavacoreName
+	}
+	d.frames.Use(p.Symbols)
+	c := newCollector(p, l, &d.frames)
+	if err := d.read(c, r); err != nil {
+		return nil, err
+	}
+	c.Finish()
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// read reads a text of any of the spellings.
+func (d *Decoder) read(c *Collector, r io.Reader) error {
+	if d.javacore {
+		return readJavacore(c, &d.lines, r)
+	}
+	start, r, err := peekText(r)
+	if err != nil {
+		return err
+	}
+	if start == '{' {
+		return readJSON(c, r)
+	}
+	return readText(c, &d.lines, r)
+}
+
+// peekText returns the first character of r that is not white space, if it is
+// among its first bytes, and a reader of all of r.
+func peekText(r io.Reader) (byte, io.Reader, error) {
+	head := make([]byte, 64)
+	n, err := io.ReadFull(r, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return 0, nil, err
+	}
+	text := string(head[:n])
+	r = io.MultiReader(strings.NewReader(text), r)
+	if text = strings.TrimLeft(text, " \t\r\n"); text == "" {
+		return 0, r, nil
+	}
+	return text[0], r, nil
+}
+
+// NewCollector returns a Collector that adds the dumps that lie inside another
+// format to its profile p. It belongs to one goroutine.
+func NewCollector(p *profile.Profile, l profile.Limits) *Collector {
+	frames := &stacktext.Frames{}
+	frames.Use(p.Symbols)
+	return newCollector(p, l, frames)
+}
+
+// Add reads the dumps of HotSpot in text. With at not zero that is the time of
+// all of them, whatever the text says. Errors are those of Decoder.Decode, with
+// the place in text.
+func (c *Collector) Add(text string, at time.Time) error {
+	c.at = at
+	c.process = c.process[:0]
+	return readText(c, &c.lines, strings.NewReader(text))
+}

@@ -1,0 +1,163 @@
+package stacktext
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Recorder collects samples into a profile that may have threads, labels and
+// states already.
+type Recorder struct {
+	Profile *profile.Profile
+
+	threads map[string]profile.ThreadID
+	states  map[string]profile.StateID
+	sets    map[string]profile.LabelsID
+	texts   map[string]string // of labels
+	key     []byte
+}
+
+// NewRecorder returns a Recorder that adds to p.
+func NewRecorder(p *profile.Profile) *Recorder {
+	return &Recorder{
+		Profile: p,
+		threads: map[string]profile.ThreadID{},
+		states:  map[string]profile.StateID{"": 0},
+		sets:    map[string]profile.LabelsID{"": 0},
+		texts:   map[string]string{},
+	}
+}
+
+// Thread interns the thread of a process that has this name and id.
+func (r *Recorder) Thread(process, name, id []byte) profile.ThreadID {
+	r.key = append(binary.AppendUvarint(r.key[:0], uint64(len(process))), process...)
+	r.key = append(binary.AppendUvarint(r.key, uint64(len(name))), name...)
+	r.key = append(r.key, id...)
+	t, ok := r.threads[string(r.key)]
+	if !ok {
+		t = profile.ThreadID(len(r.Profile.Threads))
+		r.Profile.Threads = append(r.Profile.Threads, profile.Thread{Name: Clean(name), ID: Clean(id), Process: Clean(process)})
+		r.threads[string(r.key)] = t
+	}
+	return t
+}
+
+// State interns the state of that name.
+func (r *Recorder) State(name []byte) profile.StateID {
+	s, ok := r.states[string(name)]
+	if !ok {
+		s = profile.StateID(len(r.Profile.States))
+		r.Profile.States = append(r.Profile.States, Clean(name))
+		r.states[string(name)] = s
+	}
+	return s
+}
+
+// Labels interns a set of labels.
+func (r *Recorder) Labels(set *LabelSet) profile.LabelsID {
+	id, ok := r.sets[string(set.key)]
+	if !ok {
+		id = profile.LabelsID(len(r.Profile.LabelSets))
+		r.Profile.LabelSets = append(r.Profile.LabelSets, set.labels(r.text))
+		r.sets[string(set.key)] = id
+	}
+	return id
+}
+
+// text returns text as a string that is shared by all labels.
+func (r *Recorder) text(text []byte) string {
+	s, ok := r.texts[string(text)]
+	if !ok {
+		s = Clean(text)
+		r.texts[string(text)] = s
+	}
+	return s
+}
+
+// Stack returns the stack of frames that are given innermost first.
+//
+// Stacks have numbers in the order in which some earlier dump had them, so the
+// next one is likely to be the successor of the last: to see that takes no hash.
+func (r *Recorder) Stack(frames []profile.FrameID) profile.StackID {
+	tree := &r.Profile.Symbols.Stacks
+	stack := int32(profile.NoStack)
+	for i := len(frames) - 1; i >= 0; i-- {
+		frame := int32(frames[i])
+		next := stack + 1
+		if stack < 0 || int(next) >= len(tree.Parent) || tree.Parent[next] != stack || tree.Item[next] != frame {
+			next = tree.Child(stack, frame)
+		}
+		stack = next
+	}
+	return profile.StackID(stack)
+}
+
+// Row is one sample. Time counts from whatever the reader decides to.
+type Row struct {
+	Stack  profile.StackID
+	Value  int64
+	Time   int64
+	Thread profile.ThreadID
+	Labels profile.LabelsID
+	State  profile.StateID
+}
+
+// Table collects the samples of one value type. The zero value is empty.
+type Table struct {
+	samples profile.Samples
+	sum     uint64
+	columns struct{ thread, labels, state bool }
+}
+
+// Add appends a sample. It returns false, and adds nothing, if the values would
+// no longer add up to 63 bits.
+func (t *Table) Add(r Row) bool {
+	size := uint64(r.Value)
+	if r.Value < 0 {
+		size = -size
+	}
+	if size > math.MaxInt64-t.sum {
+		return false
+	}
+	t.sum += size
+	s := &t.samples
+	s.Add(r.Stack, r.Value)
+	s.Time = append(s.Time, r.Time)
+	s.Thread = append(s.Thread, r.Thread)
+	s.Labels = append(s.Labels, r.Labels)
+	s.State = append(s.State, r.State)
+	c := &t.columns
+	c.thread = c.thread || r.Thread != 0
+	c.labels = c.labels || r.Labels != 0
+	c.state = c.state || r.State != 0
+	return true
+}
+
+// Len returns the number of samples.
+func (t *Table) Len() int { return len(t.samples.Stack) }
+
+// Times returns the times of the samples, which the caller may change.
+func (t *Table) Times() []int64 { return t.samples.Time }
+
+// Samples returns the table under its type; columns in which nothing was ever
+// said are nil, and so are the times unless they are known, be they all 0. The
+// Table must not be used afterwards.
+func (t *Table) Samples(typ profile.ValueType, timed bool) profile.Samples {
+	s := t.samples
+	s.Type = typ
+	if !timed {
+		s.Time = nil
+	}
+	if !t.columns.thread {
+		s.Thread = nil
+	}
+	if !t.columns.labels {
+		s.Labels = nil
+	}
+	if !t.columns.state {
+		s.State = nil
+	}
+	return s
+}
