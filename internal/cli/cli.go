@@ -49,18 +49,23 @@ type env struct {
 	out, err io.Writer
 	store    string // --store
 	noColor  bool
+	kept     *keptFiles // decoded files of earlier commands; nil outside of batch
 }
 
 // Main runs the command line and returns the exit status.
 func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	e := &env{in: in, out: out, err: errOut}
+	return (&env{in: in, out: out, err: errOut}).run(ctx, args)
+}
+
+// run runs one command line and returns the exit status.
+func (e *env) run(ctx context.Context, args []string) int {
 	root := newRoot(e)
 	root.SetArgs(args)
-	root.SetIn(in)
-	root.SetOut(out)
-	root.SetErr(errOut)
+	root.SetIn(e.in)
+	root.SetOut(e.out)
+	root.SetErr(e.err)
 	err := root.ExecuteContext(ctx)
 	var several *store.SeveralTypesError
 	switch {
@@ -71,10 +76,10 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	case errors.Is(err, syscall.EPIPE): // the reader of a pipe had enough
 		return exitFine
 	case ctx.Err() != nil:
-		fmt.Fprintln(errOut, "dendro: interrupted; what was reported as stored is stored")
+		fmt.Fprintln(e.err, "dendro: interrupted; what was reported as stored is stored")
 		return exitError
 	}
-	fmt.Fprintln(errOut, "dendro: "+escapeLines(err.Error()))
+	fmt.Fprintln(e.err, "dendro: "+escapeLines(err.Error()))
 	var usage usageError
 	if errors.As(err, &usage) || errors.As(err, &several) || cobraUsage(err) {
 		return exitUsage
@@ -108,11 +113,11 @@ the time and which take more of it than before.`,
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.PersistentFlags().StringVar(&e.store, "store", "", "`where` profiles are kept: a file (dendro.duckdb), mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
-	root.PersistentFlags().BoolVar(&e.noColor, "no-color", false, "no colours, as with NO_COLOR set")
+	root.PersistentFlags().StringVar(&e.store, "store", e.store, "`where` profiles are kept: a file (dendro.duckdb), mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
+	root.PersistentFlags().BoolVar(&e.noColor, "no-color", e.noColor, "no colours, as with NO_COLOR set")
 	root.AddCommand(
-		newImport(e), newRuns(e), newTop(e), newTree(e), newFind(e), newExport(e), newSQL(e),
-		newPrune(e), newCompact(e), newMerge(e), newDemo(e), newVersion(e),
+		newImport(e), newRuns(e), newTop(e), newTree(e), newDiff(e), newFind(e), newRegressions(e), newExport(e), newSQL(e),
+		newPrune(e), newCompact(e), newMerge(e), newConvert(e), newDetect(e), newBatch(e), newDemo(e), newVersion(e),
 	)
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true

@@ -64,7 +64,7 @@ func (o *exportOptions) run(ctx context.Context, e *env) error {
 	case o.source:
 		return o.original(ctx, e)
 	}
-	t, err := o.tree(ctx, e, nil)
+	t, err := o.tree(ctx, e)
 	if err != nil {
 		return err
 	}

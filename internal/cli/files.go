@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,10 +18,11 @@ import (
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
 )
 
-// input is what `tree`, `top` and `export` take: files, or else a selection
-// from the store.
+// input is what `tree`, `top`, `diff` and `export` take: files, or else a
+// selection from the store.
 type input struct {
 	selection
 	normalize, rawNames bool
@@ -32,32 +36,169 @@ func (in *input) addFlags(c *cobra.Command) {
 	addLimits(c, &in.limits)
 }
 
-// tree returns the merged call tree of files or of the selection, and says on
-// stderr what it was made of.
-func (in *input) tree(ctx context.Context, e *env, files []string) (*calltree.Tree, error) {
-	if len(files) > 0 {
-		return in.treeOfFiles(e, files)
+// typ returns the value of --type for one view.
+func (in *input) typ() string {
+	if len(in.query.Types) == 1 {
+		return in.query.Types[0]
 	}
+	return ""
+}
+
+// recording is a profile to look at, or the sum of several.
+type recording struct {
+	name     string           // of the file; empty for what comes from the store
+	viewer   *calltree.Viewer // of its samples; nil for a sum
+	tree     *calltree.Tree   // of a sum
+	profiles int              // 1, or how many are in the sum
+	interval time.Duration    // between samples, if the file says so
+	duration time.Duration    // of all profiles; 0 when not known of each
+	metrics  map[string]float64
+	warnings []profile.Warning // of the reader
+}
+
+// prefix begins a message about the recording.
+func (r *recording) prefix() string {
+	if r.name == "" {
+		return ""
+	}
+	return escape(r.name) + ": "
+}
+
+// tree returns the merged call tree of the selection, and says on stderr what it
+// was made of.
+func (in *input) tree(ctx context.Context, e *env) (*calltree.Tree, error) {
 	q, err := in.resolve()
 	if err != nil {
 		return nil, err
 	}
-	st, err := e.open(ctx, engines.Read)
-	if err != nil {
+	var t *calltree.Tree
+	err = in.ask(ctx, e, engines.Read, func(st store.Store, _ store.Query) error {
+		r, err := in.sum(ctx, e, st, q)
+		if err == nil {
+			t = r.tree
+		}
+		return err
+	})
+	return t, err
+}
+
+// recordings returns what the command was asked to look at: every profile in the
+// files, or the sum of the selection. Where the view needs single samples, the
+// originals of the selected profiles are decoded again.
+func (in *input) recordings(ctx context.Context, e *env, files []string, v *viewOptions) ([]recording, error) {
+	if err := v.parse(); err != nil {
 		return nil, err
 	}
-	defer st.Close()
+	if len(in.query.Types) > 1 && len(files) > 0 {
+		return nil, usagef("of files one --type can be shown at a time")
+	}
+	if len(files) > 0 {
+		return in.ofFiles(e, files)
+	}
+	var list []recording
+	err := in.ask(ctx, e, engines.Read, func(st store.Store, q store.Query) (err error) {
+		list, err = in.ofStore(ctx, e, st, q, v)
+		return err
+	})
+	return list, err
+}
+
+// ofStore returns the sum of a selection, or the profiles in its originals.
+func (in *input) ofStore(ctx context.Context, e *env, st store.Store, q store.Query, v *viewOptions) ([]recording, error) {
+	if flag, needed := v.needsSamples(in.typ()); needed {
+		list, err := in.originals(ctx, e, st, q)
+		if errors.Is(err, store.ErrNoSource) {
+			err = fmt.Errorf("%s needs single samples: %w, or give the file", flag, err)
+		}
+		return list, err
+	}
+	r, err := in.sum(ctx, e, st, q)
+	return []recording{r}, err
+}
+
+// sum returns the sum of the selected profiles.
+func (in *input) sum(ctx context.Context, e *env, st store.Store, q store.Query) (recording, error) {
 	t, profiles, err := store.MergeTrees(ctx, st, q)
 	if err != nil {
-		return nil, err
+		return recording{}, err
 	}
 	if len(profiles) > 1 {
 		fmt.Fprintf(e.err, "%d profiles, %s\n", len(profiles), t.Type)
 	}
 	if in.rawNames {
-		return withRawNames(ctx, st, t, q)
+		if t, err = withRawNames(ctx, st, t, q); err != nil {
+			return recording{}, err
+		}
 	}
-	return t, nil
+	r := recording{tree: t, profiles: len(profiles)}
+	r.measure(profiles)
+	return r, nil
+}
+
+// measure adds up how long the profiles took and what was measured beside them.
+// What is missing of one is missing of all.
+func (r *recording) measure(profiles []store.Profile) {
+	r.metrics = map[string]float64{}
+	of := map[string]int{}
+	timed := 0
+	for i := range profiles {
+		p := &profiles[i]
+		if p.Duration > 0 {
+			timed++
+			r.duration += p.Duration
+		}
+		for _, m := range p.Metrics {
+			r.metrics[m.Name] += m.Mean
+			of[m.Name]++
+		}
+	}
+	if timed < len(profiles) {
+		r.duration = 0
+	}
+	for name, n := range of {
+		if n < len(profiles) {
+			delete(r.metrics, name)
+		}
+	}
+}
+
+// originals decodes the source files of the selected profiles, each once, with
+// the names that the store gives their functions.
+func (in *input) originals(ctx context.Context, e *env, st store.Store, q store.Query) ([]recording, error) {
+	if isStrategy(in.typ()) {
+		q.Types = nil // it is a way to weigh samples, not a type that profiles have
+	}
+	profiles, err := st.Profiles(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(profiles) == 0 {
+		return nil, store.OneType(nil, q)
+	}
+	type file struct {
+		benchmark testrun.Benchmark
+		run       string
+	}
+	seen := map[file]bool{}
+	var list []recording
+	for i := range profiles {
+		p := &profiles[i]
+		key := file{p.Benchmark, p.Run.Key}
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		data, err := st.Source(ctx, p.ID)
+		if err != nil {
+			return nil, err
+		}
+		part, err := decodeAlone(p.File, bytes.NewReader(data), in.limits, normalize.New(nil))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, part...)
+	}
+	return list, nil
 }
 
 // withRawNames replaces the names of a tree's functions by raw examples.
@@ -86,68 +227,110 @@ func withRawNames(ctx context.Context, st store.Store, t *calltree.Tree, q store
 	return &named, nil
 }
 
-// decodeFiles reads files and hands every profile in them to use. A file that
-// cannot be read is an error, after all others were used.
+// decodeFiles reads files into one Symbols and hands every profile in them to
+// use. A file that cannot be read is an error, after all others were used.
 func decodeFiles(e *env, files []string, limits profile.Limits, use func(name string, p *profile.Profile) error) error {
 	sources, err := ingest.Expand(files, e.in)
 	errs := []error{err}
 	reader := format.NewReader(limits)
 	for i := range sources {
-		src, err := sources[i].Open()
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		for d, err := range reader.Read(sources[i].Name, src) {
-			if err == nil {
-				for _, w := range d.Profile.Warnings {
-					fmt.Fprintf(e.err, "dendro: warning: %s: %s\n", escape(d.Name), escape(w.String()))
-				}
-				err = use(d.Name, d.Profile)
-			} else if errors.Is(err, profile.ErrUnrecognized) && !sources[i].Named {
-				continue
-			}
-			errs = append(errs, err)
-		}
-		errs = append(errs, src.Close())
+		errs = append(errs, decodeSource(&sources[i], reader, func(name string, p *profile.Profile) error {
+			warn(e, name, p.Warnings)
+			return use(name, p)
+		}))
 	}
 	return errors.Join(errs...)
 }
 
-// treeOfFiles merges the call trees of all profiles in the files.
-func (in *input) treeOfFiles(e *env, files []string) (*calltree.Tree, error) {
-	want := ""
-	switch n := len(in.query.Types); {
-	case n == 1:
-		want = in.query.Types[0]
-	case n > 1:
-		return nil, usagef("of files one --type can be shown at a time")
+// decodeSource hands every profile of a source to use.
+func decodeSource(source *ingest.Source, reader *format.Reader, use func(name string, p *profile.Profile) error) error {
+	src, err := source.Open()
+	if err != nil {
+		return err
 	}
+	var errs []error
+	for d, err := range reader.Read(source.Name, src) {
+		if err == nil {
+			err = use(d.Name, d.Profile)
+		} else if errors.Is(err, profile.ErrUnrecognized) && !source.Named {
+			continue
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, src.Close())...)
+}
+
+func warn(e *env, name string, list []profile.Warning) {
+	for _, w := range list {
+		fmt.Fprintf(e.err, "dendro: warning: %s: %s\n", escape(name), escape(w.String()))
+	}
+}
+
+// ofFiles returns the profiles in the files, each file in Symbols of its own, as
+// views want it: ties go by the order of a file's own tables.
+func (in *input) ofFiles(e *env, files []string) ([]recording, error) {
+	sources, err := ingest.Expand(files, e.in)
+	errs := []error{err}
 	var names *normalize.Normalizer
 	if in.normalize {
 		names = normalize.New(nil)
 	}
-	var trees []*calltree.Tree
-	err := decodeFiles(e, files, in.limits, func(name string, p *profile.Profile) error {
-		i, err := p.Table(want)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+	var list []recording
+	for i := range sources {
+		part, err := e.decoded(&sources[i], in, names)
+		for i := range part {
+			warn(e, part[i].name, part[i].warnings)
 		}
-		t := calltree.FromProfile(p, i)
-		if names != nil {
-			t = t.Rename(names.Function)
-		}
-		trees = append(trees, t)
+		list = append(list, part...)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("no profile in %q", files)
+	}
+	if len(list) > 1 {
+		fmt.Fprintf(e.err, "%d profiles\n", len(list))
+	}
+	return list, nil
+}
+
+// decoded returns the profiles in a source, from those kept of an earlier command
+// if there are any.
+func (e *env) decoded(source *ingest.Source, in *input, names *normalize.Normalizer) ([]recording, error) {
+	key, cacheable := e.kept.key(source, in)
+	if list, ok := e.kept.get(key); ok {
+		return list, nil
+	}
+	var list []recording
+	var size int64
+	err := decodeSource(source, format.NewReader(in.limits), func(name string, p *profile.Profile) error {
+		list = append(list, recordingOf(name, p, names))
+		size += sizeOf(p)
 		return nil
 	})
-	switch {
-	case err != nil:
-		return nil, err
-	case len(trees) == 0:
-		return nil, fmt.Errorf("no profile in %q", files)
-	case len(trees) == 1:
-		return trees[0], nil
+	if err == nil && cacheable {
+		e.kept.put(key, list, size)
 	}
-	fmt.Fprintf(e.err, "%d profiles, %s\n", len(trees), trees[0].Type)
-	return calltree.Merge(trees...)
+	return list, err
+}
+
+// decodeAlone decodes one file into Symbols of its own.
+func decodeAlone(name string, r io.Reader, limits profile.Limits, names *normalize.Normalizer) ([]recording, error) {
+	var list []recording
+	for d, err := range format.NewReader(limits).Read(name, r) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, recordingOf(d.Name, d.Profile, names))
+	}
+	return list, nil
+}
+
+func recordingOf(name string, p *profile.Profile, names *normalize.Normalizer) recording {
+	if names != nil {
+		p = p.Rename(names.Function)
+	}
+	return recording{name: name, viewer: calltree.NewViewer(p), profiles: 1, interval: p.Interval, duration: p.Duration, warnings: p.Warnings}
 }

@@ -2,8 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -94,21 +93,5 @@ func writeProfile(e *env, p *profile.Profile, i int, out, name string) error {
 	if out == "" || out == "-" {
 		return format.Write(e.out, p, i, f, compression)
 	}
-	// Beside the target and renamed, so that a failure leaves no half file.
-	tmp, err := os.CreateTemp(filepath.Dir(out), ".dendro-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	err = format.Write(tmp, p, i, f, compression)
-	if err == nil {
-		err = tmp.Chmod(0o644)
-	}
-	if closeErr := tmp.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), out)
+	return writeFile(out, func(w io.Writer) error { return format.Write(w, p, i, f, compression) })
 }

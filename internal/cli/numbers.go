@@ -51,23 +51,32 @@ func decimal(v int64, scale int) string {
 
 // amount writes a value with a unit that people read: 1.28 s, 3.4 MiB, 5 120 samples.
 func amount(v int64, unit string, scale int) string {
-	f := float64(v) / math.Pow10(scale)
-	switch unit {
-	case "nanoseconds":
-		return steps(f, 1000, "ns", "µs", "ms", "s")
-	case "microseconds":
-		return steps(f, 1000, "µs", "ms", "s")
-	case "milliseconds":
-		return steps(f, 1000, "ms", "s")
-	case "bytes":
-		return steps(f, 1024, "B", "KiB", "MiB", "GiB", "TiB")
-	case "count":
+	if text, ok := measured(float64(v)/math.Pow10(scale), unit); ok {
+		return text
+	}
+	if unit == "count" {
 		unit = "samples"
 	}
 	if scale == 0 {
 		return grouped(v) + " " + unit
 	}
 	return decimal(v, scale) + " " + unit
+}
+
+// measured writes a time or a size in the step of its unit that fits; false for
+// other units.
+func measured(v float64, unit string) (string, bool) {
+	switch unit {
+	case "nanoseconds":
+		return steps(v, 1000, "ns", "µs", "ms", "s"), true
+	case "microseconds":
+		return steps(v, 1000, "µs", "ms", "s"), true
+	case "milliseconds":
+		return steps(v, 1000, "ms", "s"), true
+	case "bytes":
+		return steps(v, 1024, "B", "KiB", "MiB", "GiB", "TiB"), true
+	}
+	return "", false
 }
 
 func steps(v, by float64, units ...string) string {

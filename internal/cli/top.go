@@ -13,75 +13,59 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// topOptions are the flags of `dendro top`.
-type topOptions struct {
-	input
-	rows   int
-	sort   string
-	output outputFormat
-}
+// topOptions are the flags of `dendro top`: those of `dendro tree`, with other
+// defaults.
+type topOptions struct{ showOptions }
 
 func newTop(e *env) *cobra.Command {
-	o := topOptions{sort: "total"}
+	o := topOptions{showOptions{viewOptions: viewOptions{view: "functions"}, sort: "total", cutOptions: cutOptions{rows: 25}}}
 	c := &cobra.Command{
 		Use:   "top [flags] [FILE...]",
 		Short: "List the functions that take the most",
 		Long: `Top lists functions by what they took: self (samples in the function alone) and
-total (samples in it and below; recursion counts once).
+total (samples in it and below; recursion counts once). It takes the flags of
+` + "`dendro tree`" + `, so that a list can be of a range, a thread or a subtree.
 
 With --last n it compares: the share of the newest n runs of each benchmark now,
 the mean share of all runs before them, and the difference in percentage points;
 each benchmark weighs the same. Sort by it with --sort diff.`,
 		Example: `  dendro top --benchmark checkout
   dendro top --last 1 --sort diff
-  dendro top cpu.pb.gz --sort self --rows 10`,
-		RunE: func(c *cobra.Command, args []string) error {
-			if o.output == "json" && !c.Flags().Changed("rows") {
-				o.rows = 0
-			}
-			return o.run(c.Context(), e, args)
-		},
+  dendro top cpu.pb.gz --sort self --rows 10
+  dendro top profile.json --range 1200..1900 --kind js`,
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c, e, args) },
 	}
 	o.addFlags(c)
-	c.Flags().IntVar(&o.rows, "rows", 25, "print `n` functions at most (0: all)")
-	c.Flags().Var(&choice{&o.sort, []string{"total", "self", "diff"}}, "sort", "`by`: total, self, or with --last diff")
-	o.output.addFlag(c, "text", "json", "md", "tsv", "csv")
+	c.Flags().Lookup("min-percent").DefValue = "0"
+	o.minPercent = 0
 	return c
 }
 
-func (o *topOptions) run(ctx context.Context, e *env, files []string) error {
-	if o.rows < 0 {
-		return usagef("--rows must not be negative")
+func (o *topOptions) run(c *cobra.Command, e *env, files []string) error {
+	if len(files) == 0 && o.query.Last > 0 && o.view == "functions" {
+		if err := o.settle(c, o.output.format); err != nil {
+			return err
+		}
+		return o.output.write(e, func(e *env) error { return o.compare(c.Context(), e) })
 	}
-	if len(files) == 0 && o.query.Last > 0 {
-		return o.compare(ctx, e)
-	}
-	if o.sort == "diff" {
-		return usagef("--sort diff needs --last n: the runs to compare with those before")
-	}
-	t, err := o.tree(ctx, e, files)
-	if err != nil {
-		return err
-	}
-	return o.print(e, t, t.FunctionRows())
+	return o.showOptions.run(c, e, files)
 }
 
-// print prints the function list of a tree.
-func (o *topOptions) print(e *env, t *calltree.Tree, rows []calltree.FunctionRow) error {
+// printFunctions prints the function list of a tree.
+func (o *showOptions) printFunctions(e *env, t *calltree.Tree) error {
+	rows := t.FunctionRows()
 	if o.sort == "self" {
 		slices.SortStableFunc(rows, func(a, b calltree.FunctionRow) int { return cmp.Compare(abs(b.Self), abs(a.Self)) })
 	}
-	all := len(rows)
+	all, root := len(rows), t.RootTotal()
+	rows = slices.DeleteFunc(rows, func(r calltree.FunctionRow) bool { return float64(abs(r.Total))*100 < o.minPercent*float64(root) })
 	rows = limit(rows, o.rows)
-	root := t.RootTotal()
-	if o.output == "json" {
-		list := make([]treeRow, len(rows))
-		for i, r := range rows {
-			f := &t.Functions[r.Func]
-			list[i] = treeRow{Function: f.Name, File: f.File, Module: f.Module,
-				Total: scaled(r.Total, t.Type.Scale), Self: scaled(r.Self, t.Type.Scale)}
-		}
-		return e.writeJSON(treeAnswer{RootTotal: scaled(root, t.Type.Scale), Unit: t.Type.Unit, Rows: list})
+	if o.output.format == "json" {
+		head := treeAnswer{RootTotal: scaled(root, t.Type.Scale), Unit: t.Type.Unit}
+		return writeRows(e.out, head, len(rows), func(i int) any {
+			r := &rows[i]
+			return rowOf(&t.Functions[r.Func], 0, scaled(r.Total, t.Type.Scale), scaled(r.Self, t.Type.Scale), "")
+		})
 	}
 	tb := &table{columns: []column{{name: "total", right: true}, {name: "total%", right: true, text: percent},
 		{name: "self", right: true}, {name: "self%", right: true, text: percent}, {name: "function"}}}
@@ -89,22 +73,22 @@ func (o *topOptions) print(e *env, t *calltree.Tree, rows []calltree.FunctionRow
 		f := &t.Functions[r.Func]
 		tb.add(o.cell(r.Total, t), share(r.Total, root), o.cell(r.Self, t), share(r.Self, root), f.Name)
 	}
-	if o.output == "text" {
+	if o.output.format == "text" {
 		fmt.Fprintf(e.out, "%s in total\n", amount(root, t.Type.Unit, t.Type.Scale))
 	}
-	if err := tb.print(e, o.output); err != nil {
+	if err := tb.print(e, o.output.format); err != nil {
 		return err
 	}
-	leftOut(e, o.output, all-len(rows), "function")
+	leftOut(e, o.output.format, all-len(rows), "function")
 	return nil
 }
 
 // cell writes a value for people, or exactly for programs.
-func (o *topOptions) cell(v int64, t *calltree.Tree) any {
-	if o.output == "text" || o.output == "md" {
-		return amount(v, t.Type.Unit, t.Type.Scale)
+func (o *showOptions) cell(v int64, t *calltree.Tree) any {
+	if o.output.format.complete() {
+		return scaled(v, t.Type.Scale)
 	}
-	return scaled(v, t.Type.Scale)
+	return amount(v, t.Type.Unit, t.Type.Scale)
 }
 
 func limit[T any](list []T, n int) []T {
@@ -161,13 +145,13 @@ func (o *topOptions) printGrowth(e *env, rows []growth, now, before []store.Prof
 	for _, r := range rows {
 		tb.add(r.now, r.before, r.now-r.before, r.selfNow, r.selfWas, r.function)
 	}
-	if o.output == "text" {
+	if o.output.format == "text" {
 		fmt.Fprintf(e.out, "share of total now (%s) against the mean before (%s); diff in percentage points\n", runsText(now), runsText(before))
 	}
-	if err := tb.print(e, o.output); err != nil {
+	if err := tb.print(e, o.output.format); err != nil {
 		return err
 	}
-	leftOut(e, o.output, all-len(rows), "function")
+	leftOut(e, o.output.format, all-len(rows), "function")
 	return nil
 }
 

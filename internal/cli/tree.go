@@ -4,133 +4,199 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
 )
 
-// treeOptions are the flags of `dendro tree`.
-type treeOptions struct {
+// showOptions are the flags of `dendro tree` and `dendro top`, which differ in
+// what they show unless told.
+type showOptions struct {
 	input
-	depth      int
-	minPercent float64
-	rows       int
-	under      string
-	output     outputFormat
+	viewOptions
+	cutOptions
+	sort   string
+	under  string
+	output destination
 }
 
+// viewFlags names the views of one tree.
+var viewNames = []string{"tree", "flame", "stack-chart", "functions"}
+
 func newTree(e *env) *cobra.Command {
-	var o treeOptions
+	o := showOptions{viewOptions: viewOptions{view: "tree"}, sort: "total"}
 	c := &cobra.Command{
 		Use:   "tree [flags] [FILE...]",
 		Short: "Show the call tree of a selection, of one profile, or of files",
 		Long: `Tree prints the merged call tree of the selected profiles, or of the files named:
 every call node with its total (samples in it and below) and self (samples in it
 alone), callees below callers, the largest first. What is left out is said at
-the end; -o json leaves nothing out unless asked to.`,
+the end; -o json leaves nothing out unless asked to.
+
+Filters apply in the order: --thread, --range, --transform, --no-idle, --kind,
+--search, --preview. What needs single samples (--range, --thread, --no-idle, the
+stack chart, weights such as --type traced) works on files, and on profiles that
+were imported with --keep-source.`,
 		Example: `  dendro tree --benchmark checkout --last 1
   dendro tree --profile 9f1c2ab04d5e6677 --depth 6
-  dendro tree cpu.pb.gz other.folded --min-percent 2 -o json`,
-		RunE: func(c *cobra.Command, args []string) error {
-			if o.output == "json" && !c.Flags().Changed("min-percent") {
-				o.minPercent = 0
-			}
-			return o.run(c.Context(), e, args)
-		},
+  dendro tree cpu.pb.gz other.folded --min-percent 2 -o json
+  dendro tree profile.json --invert --kind js --range 1200..1900
+  dendro tree profile.json --transform 'drop-function:poll' --callers malloc
+  dendro tree cpu.pb.gz -o flame.html`,
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c, e, args) },
 	}
 	o.addFlags(c)
-	c.Flags().IntVar(&o.depth, "depth", 0, "show `n` levels (0: all)")
-	c.Flags().Float64Var(&o.minPercent, "min-percent", 0.5, "leave out nodes with a total below this `share` of the root")
-	c.Flags().IntVar(&o.rows, "rows", 0, "print `n` rows at most (0: all)")
-	c.Flags().StringVar(&o.under, "under", "", "only what matches this call path `pattern`, and what is below it (A;**;B)")
-	o.output.addFlag(c, "text", "json", "md", "tsv")
 	return c
 }
 
-func (o *treeOptions) run(ctx context.Context, e *env, files []string) error {
-	if o.depth < 0 || o.rows < 0 || o.minPercent < 0 {
-		return usagef("--depth, --rows and --min-percent must not be negative")
+func (o *showOptions) addFlags(c *cobra.Command) {
+	o.input.addFlags(c)
+	o.viewOptions.addFlags(c, viewNames...)
+	c.Flags().BoolVar(&o.sameWidth, "same-width", false, "stack chart: every change of the stack takes the same width, whatever its time")
+	o.cutOptions.addFlags(c)
+	c.Flags().Var(&choice{&o.sort, []string{"total", "self", "diff"}}, "sort", "functions by `what`: total, self, or in top --last diff")
+	c.Flags().StringVar(&o.under, "under", "", "only what matches this call path `pattern`, and what is below it (A;**;B)")
+	o.output.addFlag(c, "text", "json", "md", "tsv", "csv", "html", "svg")
+}
+
+func (o *showOptions) run(c *cobra.Command, e *env, files []string) error {
+	if err := o.settle(c, o.output.format); err != nil {
+		return err
 	}
-	t, err := o.tree(ctx, e, files)
+	if o.sort == "diff" {
+		return usagef("--sort diff needs top --last n: the runs to compare with those before")
+	}
+	s, err := o.scene(c.Context(), e, files)
 	if err != nil {
 		return err
+	}
+	return o.output.write(e, func(e *env) error { return o.print(e, s) })
+}
+
+// scene is what is to be printed: a tree, and the samples behind it if they are
+// of one profile.
+type scene struct {
+	*calltree.Tree
+	shown *calltree.Shown // nil when there are none, or several
+	title string
+}
+
+func (o *showOptions) scene(ctx context.Context, e *env, files []string) (*scene, error) {
+	list, err := o.recordings(ctx, e, files, &o.viewOptions)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := o.show(e, o.typ(), list)
+	if err != nil {
+		return nil, err
+	}
+	trees := make([]*calltree.Tree, len(shown))
+	for i := range shown {
+		trees[i] = shown[i].Tree
+	}
+	s := &scene{title: titleOf(list, shown[0].Type)}
+	if len(trees) == 1 && list[0].viewer != nil {
+		s.shown = shown[0]
+	}
+	trees = o.below(e, trees)
+	s.Tree = trees[0]
+	if len(trees) > 1 {
+		if s.Tree, err = calltree.Merge(trees...); err != nil {
+			return nil, err
+		}
 	}
 	if o.under != "" {
 		p, err := calltree.ParsePattern(o.under)
 		if err != nil {
-			return usageError{err}
+			return nil, usageError{err}
 		}
-		if t = p.Under(t); t.Len() == 0 {
+		if s.Tree = p.Under(s.Tree); s.Tree.Len() == 0 {
 			fmt.Fprintf(e.err, "dendro: no call path matches %s\n", escape(o.under))
 		}
 	}
-	return o.print(e, t)
+	return s, nil
 }
 
-// cut is what a tree view leaves out.
-type cut struct {
-	nodes int
-	self  int64 // their self values, absolute
+// titleOf names what is shown: the file, or how many profiles.
+func titleOf(list []recording, typ profile.ValueType) string {
+	if len(list) == 1 && list[0].name != "" {
+		return filepath.Base(list[0].name) + ", " + typ.Name
+	}
+	n := 0
+	for i := range list {
+		n += list[i].profiles
+	}
+	return fmt.Sprintf("%d %s, %s", n, plural(n, "profile"), typ.Name)
 }
 
-// visible returns the nodes to print, in display order, and what is left out.
-func (o *treeOptions) visible(t *calltree.Tree) ([]int32, cut) {
-	root := t.RootTotal()
-	var list []int32
-	var left cut
-	t.Walk(func(n int32) bool {
-		small := float64(abs(t.Total[n]))*100 < o.minPercent*float64(root)
-		if small || o.depth > 0 && int(t.Depth[n]) >= o.depth || o.rows > 0 && len(list) >= o.rows {
-			for x := n; x < t.End[n]; x++ {
-				left.nodes++
-				left.self += abs(t.Self[x])
-			}
-			return false
-		}
-		list = append(list, n)
-		return true
-	})
-	return list, left
+func (o *showOptions) print(e *env, s *scene) error {
+	switch {
+	case o.selected != "":
+		return o.printSelected(e, s)
+	case o.output.format == "html" || o.output.format == "svg":
+		return o.document(e, s)
+	case o.view == "functions":
+		return o.printFunctions(e, s.Tree)
+	case o.view == "flame" || o.view == "stack-chart":
+		return o.printBoxes(e, s)
+	case o.inverted():
+		return o.printTree(e, s.Tree, o.turned(e, s.Tree))
+	}
+	return o.printTree(e, s.Tree, s.Tree)
 }
 
-func (o *treeOptions) print(e *env, t *calltree.Tree) error {
-	list, left := o.visible(t)
-	switch o.output {
+// inverted reports whether the view is bottom-up.
+func (o *viewOptions) inverted() bool { return o.invert || o.callers != "" }
+
+// turned returns the tree bottom-up.
+func (o *viewOptions) turned(e *env, t *calltree.Tree) *calltree.Inverted {
+	if o.callers != "" {
+		return t.Callers(functionsNamed(e, t.Table, o.callers))
+	}
+	return t.Invert()
+}
+
+// printTree prints the tree t as the outline v shows it.
+func (o *showOptions) printTree(e *env, t *calltree.Tree, v outline) error {
+	root := v.RootTotal()
+	list, left := o.visible(v)
+	switch o.output.format {
 	case "json":
-		rows := make([]treeRow, len(list))
-		for i, n := range list {
-			rows[i] = newTreeRow(t, n)
-		}
-		return e.writeJSON(treeAnswer{RootTotal: scaled(t.RootTotal(), t.Type.Scale), Unit: t.Type.Unit, Rows: rows})
-	case "md", "tsv":
-		return o.table(t, list).print(e, o.output)
+		head := treeAnswer{RootTotal: scaled(root, t.Type.Scale), Unit: t.Type.Unit}
+		return writeRows(e.out, head, len(list), func(i int) any {
+			r := &list[i]
+			return rowOf(&t.Functions[r.Func], r.Depth, scaled(r.Total, t.Type.Scale), scaled(r.Self, t.Type.Scale), v.CategoryName(r.Node))
+		})
+	case "md", "tsv", "csv":
+		return o.treeTable(t, root, list).print(e, o.output.format)
 	}
 	w := bufio.NewWriter(e.out)
-	o.text(w, t, list, e.colour())
-	if left.nodes > 0 {
-		fmt.Fprintf(w, "not shown: %s call %s, in which %s of the samples end (--min-percent, --depth, --rows)\n",
-			grouped(left.nodes), plural(left.nodes, "node"), percent(share(left.self, t.RootTotal())))
+	o.text(w, t, root, list, e.colour())
+	if left.n > 0 {
+		fmt.Fprintln(w, left.text(float64(root)))
 	}
 	return w.Flush()
 }
 
 // text prints one node a line; the numbers stand in front, so that names may be
 // as long as they are.
-func (o *treeOptions) text(w *bufio.Writer, t *calltree.Tree, list []int32, colour bool) {
-	root := t.RootTotal()
+func (o *showOptions) text(w *bufio.Writer, t *calltree.Tree, root int64, list []calltree.Row, colour bool) {
 	fmt.Fprintf(w, "%s in total\n", amount(root, t.Type.Unit, t.Type.Scale))
 	fmt.Fprintf(w, "%8s %8s  %s\n", "total", "self", "function")
-	for _, n := range list {
+	for i := range list {
+		r := &list[i]
 		self := ""
-		if t.Self[n] != 0 {
-			self = percent(share(t.Self[n], root))
+		if r.Self != 0 {
+			self = percent(share(r.Self, root))
 		}
-		line := fmt.Sprintf("%8s %8s  %s%s", percent(share(t.Total[n], root)), self, indent(int(t.Depth[n])), escape(t.Name(n)))
+		line := fmt.Sprintf("%8s %8s  %s%s", percent(share(r.Total, root)), self, indent(int(r.Depth)), escape(t.Functions[r.Func].Name))
 		if colour {
-			line = heavy(share(abs(t.Total[n]), root)).paint(line)
+			line = heavy(share(abs(r.Total), root)).paint(line)
 		}
 		fmt.Fprintln(w, line)
 	}
@@ -145,21 +211,22 @@ func indent(depth int) string {
 	return strings.Repeat("· ", wide) + "[" + strconv.Itoa(depth) + "] "
 }
 
-func (o *treeOptions) table(t *calltree.Tree, list []int32) *table {
+func (o *showOptions) treeTable(t *calltree.Tree, root int64, list []calltree.Row) *table {
 	tb := &table{columns: []column{{name: "depth", right: true}, {name: "total", right: true}, {name: "self", right: true},
 		{name: "share", right: true, text: percent}, {name: "function"}, {name: "module"}, {name: "file"}}}
-	for _, n := range list {
-		f := &t.Functions[t.Func[n]]
-		tb.add(t.Depth[n], scaled(t.Total[n], t.Type.Scale), scaled(t.Self[n], t.Type.Scale), share(t.Total[n], t.RootTotal()), f.Name, f.Module, f.File)
+	for i := range list {
+		r := &list[i]
+		f := &t.Functions[r.Func]
+		tb.add(r.Depth, scaled(r.Total, t.Type.Scale), scaled(r.Self, t.Type.Scale), share(r.Total, root), f.Name, f.Module, f.File)
 	}
 	return tb
 }
 
-// treeAnswer is the JSON of trees and function lists (docs/format/json.md).
+// treeAnswer is the JSON of trees, function lists and boxes (docs/schema/json.md),
+// but for its rows.
 type treeAnswer struct {
-	RootTotal any       `json:"root_total"`
-	Unit      string    `json:"unit"`
-	Rows      []treeRow `json:"rows"`
+	RootTotal any    `json:"root_total"`
+	Unit      string `json:"unit"`
 }
 
 type treeRow struct {
@@ -170,12 +237,6 @@ type treeRow struct {
 	Total    any    `json:"total"`
 	Self     any    `json:"self"`
 	Category string `json:"category"`
-}
-
-func newTreeRow(t *calltree.Tree, n int32) treeRow {
-	f := &t.Functions[t.Func[n]]
-	return treeRow{Depth: t.Depth[n], Function: f.Name, File: f.File, Module: f.Module,
-		Total: scaled(t.Total[n], t.Type.Scale), Self: scaled(t.Self[n], t.Type.Scale)}
 }
 
 // patternHelp explains patterns in the help of commands that take them.

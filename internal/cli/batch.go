@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/profile"
+)
+
+func newBatch(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "batch [flags]",
+		Short: "Answer many commands in one process, as JSON lines",
+		Long: `Batch reads one command a line from stdin, as a JSON array of its arguments, and
+answers each with one JSON object a line, in order: its exit status and what it
+wrote. Files that were read stay decoded for the next commands, so that a tool
+can ask many questions about the same profiles; a file that changed on disk is
+read again. A line that is no such array is answered with status 2.`,
+		Example: `  printf '%s\n' '["tree","cpu.pb.gz","-o","json"]' '["top","cpu.pb.gz"]' | dendro batch`,
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if e.kept != nil {
+				return usagef("batch inside batch")
+			}
+			return runBatch(c.Context(), e)
+		},
+	}
+}
+
+// batchAnswer is what one line is answered with.
+type batchAnswer struct {
+	Status int    `json:"status"`
+	Stdout string `json:"stdout"`
+	Stderr string `json:"stderr"`
+}
+
+// batchLine is the longest line that batch reads, in bytes.
+const batchLine = 16 << 20
+
+func runBatch(ctx context.Context, e *env) error {
+	kept := &keptFiles{room: keptRoom}
+	enc := json.NewEncoder(e.out)
+	enc.SetEscapeHTML(false)
+	in := bufio.NewReader(e.in)
+	for ctx.Err() == nil {
+		line, err := readLine(in)
+		if err == io.EOF {
+			return nil
+		}
+		answer := batchAnswer{Status: exitUsage, Stderr: "dendro: a line of more than 16 MiB\n"}
+		switch {
+		case errors.Is(err, bufio.ErrTooLong):
+		case err != nil:
+			return err
+		case len(line) == 0:
+			continue
+		default:
+			answer = answerLine(ctx, e, kept, line)
+		}
+		if err := enc.Encode(answer); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// readLine returns the next line without the white space around it, io.EOF behind
+// the last one, or bufio.ErrTooLong when it skipped one that is too long.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		part, err := in.ReadSlice('\n')
+		if long = long || len(line)+len(part) > batchLine; !long {
+			line = append(line, part...)
+		}
+		switch {
+		case err == bufio.ErrBufferFull:
+			continue
+		case err == io.EOF && (long || len(line) > 0):
+		case err != nil:
+			return nil, err
+		}
+		if long {
+			return nil, bufio.ErrTooLong
+		}
+		return bytes.TrimSpace(line), nil
+	}
+}
+
+// answerLine runs the command of one line.
+func answerLine(ctx context.Context, e *env, kept *keptFiles, line []byte) batchAnswer {
+	var args []string
+	if err := json.Unmarshal(line, &args); err != nil {
+		return batchAnswer{Status: exitUsage, Stderr: "dendro: not a JSON array of strings: " + escapeLines(err.Error()) + "\n"}
+	}
+	var out, errOut bytes.Buffer
+	sub := &env{in: strings.NewReader(""), out: &out, err: &errOut, store: e.store, noColor: e.noColor, kept: kept}
+	status := sub.run(ctx, args)
+	return batchAnswer{Status: status, Stdout: out.String(), Stderr: errOut.String()}
+}
+
+// keptFiles holds decoded files between the commands of a batch, up to an
+// estimated size; the one used longest ago goes first. A nil *keptFiles keeps
+// nothing. It is not safe for concurrent use.
+type keptFiles struct {
+	room  int64
+	files []keptFile // the last used at the end
+}
+
+// keptRoom bounds the memory of decoded files, as estimated by sizeOf.
+const keptRoom = 2 << 30
+
+type keptFile struct {
+	key  keptKey
+	list []recording
+	size int64
+}
+
+// keptKey says when a decoded file may be used again: same content, as far as the
+// file system tells, read in the same way.
+type keptKey struct {
+	name      string
+	mtime     time.Time
+	size      int64
+	normalize bool
+	limits    profile.Limits
+}
+
+// key returns the key of a source; false for streams and when nothing is kept.
+func (k *keptFiles) key(source *ingest.Source, in *input) (keptKey, bool) {
+	if k == nil || source.Mtime.IsZero() {
+		return keptKey{}, false
+	}
+	name, err := filepath.Abs(source.Name)
+	info, statErr := os.Stat(source.Name)
+	if err != nil || statErr != nil {
+		return keptKey{}, false
+	}
+	return keptKey{name, info.ModTime(), info.Size(), in.normalize, in.limits}, true
+}
+
+func (k *keptFiles) get(key keptKey) ([]recording, bool) {
+	if k == nil || key.name == "" {
+		return nil, false
+	}
+	i := slices.IndexFunc(k.files, func(f keptFile) bool { return f.key == key })
+	if i < 0 {
+		return nil, false
+	}
+	f := k.files[i]
+	k.files = append(slices.Delete(k.files, i, i+1), f)
+	return f.list, true
+}
+
+func (k *keptFiles) put(key keptKey, list []recording, size int64) {
+	k.files = slices.DeleteFunc(k.files, func(f keptFile) bool { return f.key.name == key.name })
+	if size > k.room {
+		return
+	}
+	k.files = append(k.files, keptFile{key, list, size})
+	for sum := k.size(); sum > k.room; sum = k.size() {
+		k.files = slices.Delete(k.files, 0, 1)
+	}
+}
+
+func (k *keptFiles) size() (sum int64) {
+	for i := range k.files {
+		sum += k.files[i].size
+	}
+	return sum
+}
+
+// sizeOf estimates the bytes of a decoded profile and of the views on it, which
+// have a few words per stack and per sample.
+func sizeOf(p *profile.Profile) int64 {
+	size := int64(64*p.Symbols.Stacks.Len() + 48*len(p.Symbols.Frames))
+	for i := range p.Symbols.Functions {
+		f := &p.Symbols.Functions[i]
+		size += int64(128 + len(f.Name) + len(f.File) + len(f.SystemName))
+	}
+	for i := range p.Tables {
+		size += int64(64 * p.Tables[i].Len())
+	}
+	return size + int64(64*len(p.Markers))
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/normalize"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// convertOptions are the flags of `dendro convert`.
+type convertOptions struct {
+	typ       string
+	format    string
+	out       string
+	normalize bool
+	limits    profile.Limits
+}
+
+func newConvert(e *env) *cobra.Command {
+	var o convertOptions
+	c := &cobra.Command{
+		Use:   "convert [flags] [FILE|-]",
+		Short: "Write a profile in another format",
+		Long: `Convert reads one profile of any format and writes it in another one, as far as
+that can hold it: samples stay apart, and times, threads, labels and all value
+types are kept where the format has a place for them.
+
+A format that holds one value type (folded) gets the one that the file calls
+default, unless --type names another. A difference of two profiles (value types
+base and new) becomes folded text with two counts a line.`,
+		Example: `  dendro convert recording.jfr -o recording.pb.gz
+  perf script | dendro convert -o cpu.speedscope.json
+  dendro convert heap.pb.gz --type live > live.folded
+  dendro convert app.otlp --format callgrind -o callgrind.out.1`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return o.run(e, args) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.typ, "type", "", "value `type` to write (default: all that the format holds)")
+	f.StringVar(&o.format, "format", "", "`name`: "+formatNames()+" (default: by the extension of -o, else folded)")
+	f.StringVarP(&o.out, "output", "o", "", "`file`; .gz, .zst and .lz4 compress (default: stdout)")
+	f.BoolVar(&o.normalize, "normalize", false, "make names that change from run to run stable")
+	addLimits(c, &o.limits)
+	return c
+}
+
+func (o *convertOptions) run(e *env, args []string) error {
+	target, _, err := format.Target(o.out, o.format)
+	if err != nil {
+		return usageError{err}
+	}
+	if len(args) == 0 {
+		args = []string{"-"}
+	}
+	var p *profile.Profile
+	var names []string
+	err = decodeFiles(e, args, o.limits, func(name string, found *profile.Profile) error {
+		p = found
+		names = append(names, name)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(names) == 0:
+		return fmt.Errorf("no profile in %q", args)
+	case len(names) > 1:
+		return usagef("%s holds %d profiles (%s, …): convert writes one; extract it, or add them up with dendro merge", args[0], len(names), names[0])
+	}
+	table, err := o.table(e, p, target)
+	if err != nil {
+		return usageError{fmt.Errorf("%s: %w", names[0], err)}
+	}
+	if o.normalize {
+		p = p.Rename(normalize.New(nil).Function)
+	}
+	return writeProfile(e, p, table, o.out, o.format)
+}
+
+// table returns the table to write, -1 for all that the format holds, and says on
+// stderr what is left out.
+func (o *convertOptions) table(e *env, p *profile.Profile, target *format.Format) (int, error) {
+	if o.typ != "" {
+		return p.Table(o.typ)
+	}
+	if !target.Single || len(p.Tables) < 2 || p.Difference() {
+		return -1, nil
+	}
+	var others []string
+	for i := range p.Tables {
+		if i != p.Default {
+			others = append(others, p.Tables[i].Type.Name)
+		}
+	}
+	fmt.Fprintf(e.err, "writing %s; %s holds one value type and the profile also has %s (--type)\n",
+		escape(p.Tables[p.Default].Type.Name), target.Name, escape(strings.Join(others, ", ")))
+	return -1, nil
+}

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// destination is the value of -o where a document may be wanted: a format, or
+// the name of a file whose extension is one.
+type destination struct {
+	format  outputFormat
+	file    string // empty: stdout
+	formats []string
+}
+
+func (d *destination) addFlag(c *cobra.Command, formats ...string) {
+	d.format, d.formats = outputFormat(formats[0]), formats
+	c.Flags().VarP(d, "output", "o", "`format`, or FILE.format: "+strings.Join(formats, ", "))
+}
+
+func (d *destination) String() string { return string(d.format) }
+
+// Type names the flag's value for help.
+func (d *destination) Type() string { return "name" }
+
+// Set parses a format or the name of a file.
+func (d *destination) Set(v string) error {
+	if slices.Contains(d.formats, v) {
+		d.format, d.file = outputFormat(v), ""
+		return nil
+	}
+	ext := strings.TrimPrefix(filepath.Ext(v), ".")
+	if ext == "txt" {
+		ext = "text"
+	}
+	if !slices.Contains(d.formats, ext) {
+		return fmt.Errorf("must be one of %s, or a file that ends in one of them", strings.Join(d.formats, ", "))
+	}
+	d.format, d.file = outputFormat(ext), v
+	return nil
+}
+
+// write calls f with an env that writes to the destination.
+func (d *destination) write(e *env, f func(e *env) error) error {
+	if d.file == "" {
+		return f(e)
+	}
+	return writeFile(d.file, func(w io.Writer) error {
+		to := *e
+		to.out = w
+		return f(&to)
+	})
+}
+
+// writeFile writes a file beside its name and renames it, so that a failure
+// leaves no half file.
+func writeFile(name string, write func(w io.Writer) error) error {
+	tmp, err := os.CreateTemp(filepath.Dir(name), ".dendro-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	err = write(tmp)
+	if err == nil {
+		err = tmp.Chmod(0o644)
+	}
+	if closeErr := tmp.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), name)
+}
+
+// complete reports whether the format gets all rows unless less is asked for:
+// documents, and what programs read.
+func (o outputFormat) complete() bool { return o != "text" && o != "md" }
+
+// writeRows prints one JSON document: the fields of head, an object, and n rows,
+// which need not be in memory at once.
+func writeRows(out io.Writer, head any, n int, row func(i int) any) error {
+	w := bufio.NewWriter(out)
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	put := func(v any, cut int) error {
+		buf.Reset()
+		if err := enc.Encode(v); err != nil {
+			return err
+		}
+		_, err := w.Write(buf.Bytes()[:buf.Len()-cut])
+		return err
+	}
+	if err := put(head, len("}\n")); err != nil {
+		return err
+	}
+	w.WriteString(`,"rows":[`)
+	for i := range n {
+		if i > 0 {
+			w.WriteByte(',')
+		}
+		if err := put(row(i), len("\n")); err != nil {
+			return err
+		}
+	}
+	w.WriteString("]}\n")
+	return w.Flush()
+}

@@ -1,0 +1,160 @@
+// Package flame writes flame graphs as documents: one HTML file that needs
+// nothing else, or one SVG.
+//
+// A Graph is what is drawn: boxes with a place, a function and their numbers, of
+// one call tree, of a stack chart over time, or of a diff. Its boxes come from
+// package calltree, which decides where they are; this package decides how they
+// look. It computes no profile, reads no file and opens no network connection,
+// and neither do its documents.
+//
+// The HTML page draws on a canvas what is visible, so that its cost depends on
+// the window and not on the profile; it has search, zoom, a table of functions,
+// and light and dark colours. The SVG is a still picture with a title on every
+// box. Names come from the programs that were profiled and are treated as
+// hostile: they are data in the page, never markup.
+package flame
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Graph is a flame graph: an icicle, roots on top.
+type Graph struct {
+	Title string // a line of text
+	// Unit is that of the values: profile.ValueType.Unit, or "share" for
+	// fractions. Scale is the power of ten that values are divided by.
+	Unit  string
+	Scale int
+	// Per names what values are divided by ("per profile"); may be empty.
+	Per string
+
+	Functions []profile.Function
+	Boxes     []Box // a parent before its children
+	Rows      []Row // the function list; nil: no table
+	// Root is 100 %.
+	Root Value
+
+	Diff bool // values have a base
+	Time bool // Start and End are milliseconds, not fractions of the width
+	// Notes say what is not shown, and how numbers are to be read.
+	Notes []string
+}
+
+// Value is a number on both sides of a diff; of a tree it is New.
+type Value struct{ Base, New float64 }
+
+// Box is one rectangle.
+type Box struct {
+	Func, Depth int32 // Func is an index in Graph.Functions
+	Start, End  float64
+	Self, Total Value
+	// Noise is the difference that chance alone makes; smaller ones are drawn
+	// without colour.
+	Noise float64
+}
+
+// Row is a line of the function list.
+type Row struct {
+	Func        int32
+	Self, Total Value
+	// Noise and SelfNoise are the differences that chance alone makes of Total
+	// and Self.
+	Noise, SelfNoise float64
+}
+
+// Limit keeps the n widest boxes, of equal ones those nearer to the root, and
+// returns how many it left out. So no box is kept without its parent.
+func (g *Graph) Limit(n int) int {
+	if len(g.Boxes) <= n {
+		return 0
+	}
+	order := make([]int, len(g.Boxes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		a, b := &g.Boxes[i], &g.Boxes[j]
+		return cmp.Or(cmp.Compare(b.End-b.Start, a.End-a.Start), cmp.Compare(a.Depth, b.Depth), cmp.Compare(i, j))
+	})
+	order = order[:n]
+	slices.Sort(order)
+	kept := make([]Box, n)
+	for k, i := range order {
+		kept[k] = g.Boxes[i]
+	}
+	left := len(g.Boxes) - n
+	g.Boxes = kept
+	return left
+}
+
+// extent returns the range of x and the number of rows.
+func (g *Graph) extent() (start, end float64, rows int32) {
+	end = 1
+	if g.Time && len(g.Boxes) > 0 {
+		start, end = g.Boxes[0].Start, g.Boxes[0].End
+	}
+	for _, b := range g.Boxes {
+		if g.Time {
+			start, end = min(start, b.Start), max(end, b.End)
+		}
+		rows = max(rows, b.Depth+1)
+	}
+	return start, end, rows
+}
+
+// change says how much more a box is than it was, from -1 (vanished) to 1 (new);
+// 0 within the noise.
+func change(v Value, noise float64) float64 {
+	delta, larger := v.New-v.Base, max(v.New, -v.New, v.Base, -v.Base)
+	if larger == 0 || max(delta, -delta) <= noise {
+		return 0
+	}
+	return max(-1, min(1, delta/larger))
+}
+
+// packageOf returns the beginning of a function's name that names its package,
+// class or namespace: what is drawn dim and decides the colour.
+func packageOf(f *profile.Function) string {
+	name := f.Name
+	if i := strings.IndexAny(name, "(<"); i > 0 && !strings.HasPrefix(name[i:], "(*") {
+		name = name[:i]
+	}
+	from := strings.LastIndexByte(name, '/') + 1
+	if i := strings.LastIndex(name, "::"); i >= from {
+		return name[:i+2]
+	}
+	dot := strings.LastIndexByte(name[from:], '.')
+	if f.Kind == profile.KindGo || f.Kind == profile.KindGoRuntime || strings.Contains(name, "(*") {
+		dot = strings.IndexByte(name[from:], '.')
+	}
+	if dot < 0 {
+		return name[:from]
+	}
+	return name[:from+dot+1]
+}
+
+// hue returns a colour for a function, as degrees: one for all of a package or,
+// without one, of a module.
+func hue(f *profile.Function) int {
+	key := cmp.Or(packageOf(f), f.Module, f.File, f.Name)
+	h := uint32(2166136261)
+	for i := range len(key) {
+		h = (h ^ uint32(key[i])) * 16777619
+	}
+	return int(h>>8) % 24 * 15
+}
+
+// visible replaces what has no glyph, reverses text or is not allowed in XML.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp) || r == 0xFFFE || r == 0xFFFF {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
