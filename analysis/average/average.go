@@ -1,0 +1,302 @@
+// Package average is the typical call tree of many runs, how far single runs
+// scatter around it, and how one run differs from it.
+//
+//   - A Band has, for every call node path of a selection, the mean of its self
+//     and total, their standard deviations, the median and the 10 % and 90 %
+//     quantiles: the range that four runs in five stay in. A run without the path
+//     counts as 0.
+//   - Band.Tree makes one of these numbers a call tree, to be shown, compared and
+//     written in any format as if it were a profile.
+//   - Band.Compare lays a run that is not part of the band over it, with a score
+//     per call node that says what scatter explains (compare.go).
+//
+// Means add up over a tree, quantiles do not: what is called from time to time has
+// the median 0, and so has all that it calls. A quantile tree therefore takes the
+// quantiles of totals, and self is what is left (Band.Tree).
+//
+// The package does not decide which runs compare; that is the selection's. Loading
+// costs time and memory in proportion to the call nodes of all profiles: 12 bytes
+// for each.
+package average
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/stat"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// Statistic names a number of a Spread.
+type Statistic string
+
+// The statistics that can be a tree.
+const (
+	Mean   Statistic = "mean"
+	Median Statistic = "median"
+	P10    Statistic = "p10"
+	P90    Statistic = "p90"
+)
+
+// Statistics returns the names of all, for help and completion.
+func Statistics() []string {
+	return []string{string(Mean), string(Median), string(P10), string(P90)}
+}
+
+// Spread describes the values that runs have at one place, in the value type's
+// unit. P10 ≤ Median ≤ P90; Deviation is the sample standard deviation, 0 for one
+// run.
+type Spread struct {
+	Mean      float64 `json:"mean"`
+	Deviation float64 `json:"deviation"`
+	P10       float64 `json:"p10"`
+	Median    float64 `json:"median"`
+	P90       float64 `json:"p90"`
+	Runs      int     `json:"runs"` // that have the place
+}
+
+// of returns a number of the spread.
+func (s *Spread) of(what Statistic) float64 {
+	switch what {
+	case Median:
+		return s.Median
+	case P10:
+		return s.P10
+	case P90:
+		return s.P90
+	}
+	return s.Mean
+}
+
+// Band is the average of a selection. It does not change once made.
+type Band struct {
+	*calltree.Table
+	Type     profile.ValueType
+	Profiles []store.Profile
+	Self     []Spread // of each node
+	Total    []Spread
+	Warnings []string // what a reader of the numbers has to know
+
+	weight store.Weight
+	whole  float64 // what every profile is scaled to, by share: the mean sum
+	unit   float64 // of one sample
+}
+
+// leastRuns is the number of runs below which quantiles and scores mean nothing.
+const leastRuns = 3
+
+// Of averages the selected profiles, which must have one value type. By samples
+// (the default) values count as they are; by share every profile is scaled to the
+// mean sum first, so that long runs and short ones are alike.
+func Of(ctx context.Context, st store.Reader, q store.Query, weight store.Weight) (*Band, error) {
+	set, err := st.Trees(ctx, q, store.TreeOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Addable(set.Profiles, q); err != nil {
+		return nil, err
+	}
+	if weight == "" {
+		weight = store.BySamples
+	}
+	b := &Band{Table: set.Table, Type: set.Profiles[0].Type, Profiles: set.Profiles, weight: weight}
+	b.measure()
+	l := &loading{band: b, self: newColumns(b.Len()), total: newColumns(b.Len())}
+	for v, err := range set.Vectors {
+		if err != nil {
+			return nil, err
+		}
+		l.add(v.Profile, v.Vector)
+	}
+	n := len(b.Profiles)
+	b.Self, b.Total = l.self.spreads(n), l.total.spreads(n)
+	b.unit = l.sampleUnit()
+	if n < leastRuns {
+		b.warn("%d of at least %d runs: medians and quantiles say nothing", n, leastRuns)
+	}
+	return b, nil
+}
+
+func (b *Band) warn(format string, args ...any) {
+	b.Warnings = append(b.Warnings, fmt.Sprintf(format, args...))
+}
+
+// measure finds what profiles are scaled to.
+func (b *Band) measure() {
+	empty := 0
+	for i := range b.Profiles {
+		b.whole += float64(b.Profiles[i].Sum) / float64(len(b.Profiles))
+		if b.Profiles[i].Sum == 0 {
+			empty++
+		}
+	}
+	if empty > 0 {
+		b.warn("%d of %d profiles have no samples; they count as runs in which nothing was seen", empty, len(b.Profiles))
+	}
+}
+
+// factor returns what the values of a profile are multiplied by.
+func (b *Band) factor(p *store.Profile) float64 {
+	if b.weight != store.ByShare || p.Sum == 0 {
+		return 1
+	}
+	return b.whole / float64(p.Sum)
+}
+
+// loading takes in one profile after the other.
+type loading struct {
+	band        *Band
+	self, total columns
+	dense       []int64 // scratch
+	common      int64   // greatest common divisor of all values
+}
+
+func (l *loading) add(i int, v calltree.Vector) {
+	f := l.band.factor(&l.band.Profiles[i])
+	if l.dense == nil {
+		l.dense = make([]int64, l.band.Len())
+	}
+	clear(l.dense)
+	for k, n := range v.Nodes {
+		l.dense[n] = v.Self[k]
+		l.self.add(n, float64(v.Self[k])*f)
+		l.common = gcd(l.common, v.Self[k])
+	}
+	for n, total := range calltree.NewTree(l.band.Table, l.band.Type, l.dense).Total {
+		if total != 0 {
+			l.total.add(int32(n), float64(total)*f)
+		}
+	}
+}
+
+// sampleUnit returns the value of one sample: 1 of counts, the period where the
+// type has one in its own unit, else what all values are multiples of.
+func (l *loading) sampleUnit() float64 {
+	t := l.band.Type
+	switch {
+	case t.Unit == "count" && t.Scale == 0:
+		return 1
+	case t.Period > 0 && (t.PeriodUnit == t.Unit || t.PeriodUnit == ""):
+		return float64(t.Period) * math.Pow10(t.Scale)
+	}
+	return float64(max(l.common, 1))
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	if a < 0 {
+		return -a
+	}
+	return a
+}
+
+// columns collects the values of nodes in the order of profiles, without zeros.
+type columns struct {
+	node  []int32
+	value []float64
+	count []int32 // per node
+}
+
+func newColumns(nodes int) columns { return columns{count: make([]int32, nodes)} }
+
+func (c *columns) add(n int32, v float64) {
+	c.node = append(c.node, n)
+	c.value = append(c.value, v)
+	c.count[n]++
+}
+
+// spreads describes every node over n runs.
+func (c *columns) spreads(n int) []Spread {
+	start := make([]int, len(c.count)+1)
+	for i, k := range c.count {
+		start[i+1] = start[i] + int(k)
+	}
+	sorted := make([]float64, len(c.value))
+	at := slices.Clone(start[:len(c.count)])
+	for i, node := range c.node {
+		sorted[at[node]] = c.value[i]
+		at[node]++
+	}
+	out := make([]Spread, len(c.count))
+	values := make([]float64, n)
+	for i := range out {
+		if c.count[i] == 0 {
+			continue
+		}
+		clear(values)
+		copy(values, sorted[start[i]:start[i+1]])
+		out[i] = spread(values, int(c.count[i]))
+	}
+	return out
+}
+
+// spread sorts values.
+func spread(values []float64, present int) Spread {
+	slices.Sort(values)
+	return Spread{Mean: stat.Mean(values), Deviation: math.Sqrt(stat.Variance(values)), Runs: present,
+		P10: stat.Quantile(values, .1), Median: stat.Quantile(values, .5), P90: stat.Quantile(values, .9)}
+}
+
+// scaleBy is how many decimals a tree keeps of the averages of a type.
+const scaleBy = 3
+
+// Tree returns the call tree of a statistic. Its values keep three decimals, in
+// the scale of its type, where they have room.
+//
+// The tree of means is exact. In a quantile tree the root has the quantile of its
+// total, and so has every node unless the callees of its caller, by their own
+// quantiles, take more than the caller has: then they share what it has in
+// proportion. Self is what no callee takes. So the tree adds up, a caller is right
+// before its callees are, and Band.Total has the quantile of every node itself.
+func (b *Band) Tree(what Statistic) *calltree.Tree {
+	self := make([]float64, b.Len())
+	if what == Mean {
+		for n := range self {
+			self[n] = b.Self[n].Mean
+		}
+	} else {
+		total := make([]float64, b.Len()) // what the node is given
+		for n := range self {
+			if b.Parent[n] == calltree.NoNode {
+				total[n] = math.Max(0, b.Total[n].of(what))
+			}
+			sum := 0.0
+			for c := int32(n) + 1; c < b.End[n]; c = b.End[c] {
+				sum += math.Max(0, b.Total[c].of(what))
+			}
+			share := 1.0
+			if sum > total[n] {
+				share = total[n] / sum
+			}
+			self[n] = math.Max(0, total[n]-sum*share)
+			for c := int32(n) + 1; c < b.End[n]; c = b.End[c] {
+				total[c] = math.Max(0, b.Total[c].of(what)) * share
+			}
+		}
+	}
+	typ, by := b.scale()
+	values := make([]int64, len(self))
+	for n, v := range self {
+		values[n] = int64(math.Round(v * by))
+	}
+	return calltree.NewTree(b.Table, typ, values)
+}
+
+// scale returns the type of average trees, and what their values are multiplied
+// by: as many decimals as the sum of a profile has room for.
+func (b *Band) scale() (typ profile.ValueType, by float64) {
+	typ, by = b.Type, 1
+	for range scaleBy {
+		if b.whole*by*10 < 1<<53 {
+			typ.Scale++
+			by *= 10
+		}
+	}
+	return typ, by
+}

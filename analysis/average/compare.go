@@ -1,0 +1,226 @@
+package average
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/stat"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// Comparison is one run over the band of others.
+type Comparison struct {
+	Band    *Band
+	Run     store.Profile
+	Changes []Change // of every node of Band.Table, which has the paths of the run too
+	// Significant counts the changes that are.
+	Significant int
+	Warnings    []string // of the band too
+}
+
+// Change is what one call node has in the run, against the band.
+type Change struct {
+	Self, Total float64 // of the run, scaled as the band is
+	// Score says how far the total is from what the band lets expect, in standard
+	// deviations of a normal distribution; 0 where nothing can be said.
+	Score float64
+	// Significant: among all that are, one in twenty is expected to be chance.
+	Significant bool
+}
+
+// falseDiscoveries is the share of chance among significant changes.
+const falseDiscoveries = 0.05
+
+// leastSamples is the level below which a node is not tested.
+const leastSamples = 5
+
+// Compare averages the history and lays the one run that the query selects over
+// it. By share is the default: a longer run is no change. A run of the history
+// that is selected as the run too is left out of the history.
+func Compare(ctx context.Context, st store.Reader, run, hist store.Query, weight store.Weight) (*Comparison, error) {
+	one, err := store.Select(ctx, st, run)
+	if err != nil {
+		return nil, fmt.Errorf("the run to compare: %w", err)
+	}
+	if len(one) != 1 {
+		return nil, fmt.Errorf("the run to compare: %d profiles are selected, and it must be one", len(one))
+	}
+	before, err := store.Select(ctx, st, hist)
+	if err != nil {
+		return nil, fmt.Errorf("the history: %w", err)
+	}
+	var q store.Query
+	for i := range before {
+		if before[i].ID != one[0].ID {
+			q.Profiles = append(q.Profiles, before[i].ID)
+		}
+	}
+	if len(q.Profiles) == 0 {
+		return nil, fmt.Errorf("the history: %w but the run itself", store.ErrNothing)
+	}
+	if weight == "" {
+		weight = store.ByShare
+	}
+	return compare(ctx, st, one[0], q, weight)
+}
+
+func compare(ctx context.Context, st store.Reader, run store.Profile, hist store.Query, weight store.Weight) (*Comparison, error) {
+	both := store.Query{Profiles: append(slices.Clone(hist.Profiles), run.ID)}
+	set, err := st.Trees(ctx, both, store.TreeOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Addable(set.Profiles, both); err != nil {
+		return nil, err
+	}
+	b := &Band{Table: set.Table, Type: set.Profiles[0].Type, weight: weight}
+	place := make([]int, len(set.Profiles)) // in the band; -1: the run
+	for i := range set.Profiles {
+		if place[i] = len(b.Profiles); set.Profiles[i].ID == run.ID {
+			place[i] = -1
+			continue
+		}
+		b.Profiles = append(b.Profiles, set.Profiles[i])
+	}
+	if len(b.Profiles) == len(set.Profiles) || len(b.Profiles) == 0 {
+		return nil, fmt.Errorf("%w: profiles were deleted meanwhile", store.ErrNothing)
+	}
+	b.measure()
+	c := &Comparison{Band: b, Run: run, Changes: make([]Change, b.Len())}
+	l := &loading{band: b, self: newColumns(b.Len()), total: newColumns(b.Len())}
+	for v, err := range set.Vectors {
+		if err != nil {
+			return nil, err
+		}
+		if place[v.Profile] < 0 {
+			c.take(v.Vector)
+			continue
+		}
+		l.add(place[v.Profile], v.Vector)
+	}
+	n := len(b.Profiles)
+	b.Self, b.Total = l.self.spreads(n), l.total.spreads(n)
+	b.unit = l.sampleUnit()
+	c.Warnings = b.Warnings
+	switch {
+	case n < leastRuns:
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of at least %d runs in the history: no change can be told from scatter", n, leastRuns))
+	case run.Sum == 0:
+		c.Warnings = append(c.Warnings, "the run has no samples")
+	default:
+		c.judge()
+	}
+	return c, nil
+}
+
+// take fills in the run.
+func (c *Comparison) take(v calltree.Vector) {
+	self := make([]int64, c.Band.Len())
+	for i, n := range v.Nodes {
+		self[n] = v.Self[i]
+	}
+	t := calltree.NewTree(c.Band.Table, c.Band.Type, self)
+	f := c.Band.factor(&c.Run)
+	for n := range self {
+		c.Changes[n].Self, c.Changes[n].Total = float64(t.Self[n])*f, float64(t.Total[n])*f
+	}
+}
+
+// judge scores the totals: a t-test of one new observation, in samples, with the
+// variances of all nodes pulled towards their common trend (Smyth 2004), because
+// few runs say little about the scatter of one node. Rises of few samples must pass
+// as counts as well. What is significant is chosen by Benjamini and Hochberg (1995).
+func (c *Comparison) judge() {
+	b := c.Band
+	n := float64(len(b.Profiles))
+	dof := n - 1
+	spreads := make([]stat.Spread, 0, b.Len())
+	for i := range b.Total {
+		if s := &b.Total[i]; s.Mean > 0 {
+			spreads = append(spreads, stat.Spread{Mean: s.Mean / b.unit, Variance: s.Deviation * s.Deviation / b.unit / b.unit})
+		}
+	}
+	trend := stat.FitTrend(spreads, dof)
+	var ratios []float64
+	for _, s := range spreads {
+		if s.Mean >= 8 && s.Variance > 0 {
+			ratios = append(ratios, s.Variance/trend.Variance(s.Mean))
+		}
+	}
+	prior := stat.PriorStrength(ratios, dof)
+	var tested []int
+	for i := range c.Changes {
+		mean, now := b.Total[i].Mean/b.unit, c.Changes[i].Total/b.unit
+		if mean < leastSamples && now < leastSamples || mean < 0 || now < 0 {
+			continue
+		}
+		expected := (mean*n + .5) / n // a node that was never seen may still be there
+		deviation := b.Total[i].Deviation / b.unit
+		variance := (prior*trend.Variance(expected) + dof*deviation*deviation) / (prior + dof)
+		score := stat.StudentScore((now-mean)/math.Sqrt(variance*(1+1/n)), prior+dof)
+		if now > mean && expected < 200 {
+			over := math.Max(0, variance-expected) / expected / expected
+			score = math.Min(score, math.Max(0, stat.NegativeBinomialScore(now, expected, 1/(over+1/(mean*n+.5)))))
+		}
+		c.Changes[i].Score = math.Max(-stat.MaxScore, math.Min(stat.MaxScore, score))
+		tested = append(tested, i)
+	}
+	slices.SortStableFunc(tested, func(x, y int) int {
+		return -cmp.Compare(math.Abs(c.Changes[x].Score), math.Abs(c.Changes[y].Score))
+	})
+	for rank := len(tested); rank > 0; rank-- {
+		p := 2 * stat.NormalTail(math.Abs(c.Changes[tested[rank-1]].Score))
+		if p <= falseDiscoveries*float64(rank)/float64(len(tested)) {
+			for _, i := range tested[:rank] {
+				c.Changes[i].Significant = true
+			}
+			c.Significant = rank
+			return
+		}
+	}
+}
+
+// Trees returns the band as the tree of a statistic, and the run, scaled as the
+// band is, over the same table: the two sides of a diff.
+func (c *Comparison) Trees(what Statistic) (band, run *calltree.Tree) {
+	band = c.Band.Tree(what)
+	_, by := c.Band.scale()
+	self := make([]int64, c.Band.Len())
+	for n := range self {
+		self[n] = int64(math.Round(c.Changes[n].Self * by))
+	}
+	return band, calltree.NewTree(c.Band.Table, band.Type, self)
+}
+
+// Profile returns both sides as one profile with the value types base and new,
+// which writers of differential formats take.
+func (c *Comparison) Profile(what Statistic) *profile.Profile {
+	base, run := c.Trees(what)
+	p := profile.New(nil)
+	for _, name := range []string{profile.Base, profile.NewValue} {
+		p.Tables = append(p.Tables, profile.Samples{Type: profile.ValueType{Name: name, Unit: base.Type.Unit, Scale: base.Type.Scale}})
+	}
+	functions := make([]profile.FunctionID, len(base.Functions))
+	for i := range functions {
+		functions[i] = p.Symbols.Function(base.Functions[i])
+	}
+	stacks := make([]profile.StackID, base.Len())
+	for n, up := range base.Parent {
+		parent := profile.NoStack
+		if up != calltree.NoNode {
+			parent = stacks[up]
+		}
+		stacks[n] = p.Symbols.Stack(parent, p.Symbols.Frame(profile.Frame{Function: functions[base.Func[n]]}))
+		for i, t := range []*calltree.Tree{base, run} {
+			if t.Self[n] != 0 {
+				p.Tables[i].Add(stacks[n], t.Self[n])
+			}
+		}
+	}
+	return p
+}

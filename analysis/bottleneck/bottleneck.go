@@ -1,0 +1,264 @@
+// Package bottleneck ranks the functions of a selection by what could be gained
+// from them.
+//
+// Three rankings, after Lundberg and Rettig, "Modeling Profiling Data in a Graph
+// Database for Performance Analysis" (LU-CS-EX 2024-47, chapter 5):
+//
+//   - Self, their code path potential: the share of the program that would go
+//     away if the function itself took no time (potential.go).
+//   - Subtree, their subtree potential of degree n: the same if the function and
+//     what it calls, up to n calls below, took no time; recursion counts once.
+//   - Correlation: how far a function's share of the program goes with the time of
+//     the benchmark, over many runs (correlation.go). It needs metrics.
+//
+// A potential is an upper bound, not a promise, and says nothing about change:
+// package regression does. A correlation is not a cause. Every row says how much
+// data is behind it, and can say which call paths carry most of it (contexts.go).
+//
+// Work is one pass over the values of the selection, or over the sums that an
+// engine makes of them, and n steps per call node for a subtree of degree n.
+package bottleneck
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Ranking says what functions are ranked by.
+type Ranking string
+
+// The rankings.
+const (
+	Self        Ranking = "self"
+	Subtree     Ranking = "subtree"
+	Correlation Ranking = "correlation"
+)
+
+// Degrees of a subtree: how many calls it reaches down.
+const (
+	// MaxDegree is the largest number that can be asked for. Small degrees are
+	// what people read; the limit bounds the work per call node.
+	MaxDegree = 64
+	// Everything is the degree of a function with all that it calls, however
+	// deep: its total.
+	Everything = -1
+)
+
+// Options say what is asked. The zero value is the code path potential of every
+// function, each profile with the same weight.
+type Options struct {
+	Rank   Ranking      // default Self
+	Degree int          // of Subtree: 0 to MaxDegree, or Everything
+	Weight store.Weight // of potentials; default store.ByShare
+	Correlating
+
+	Rows     int // keep the first n of each list; 0: all
+	Contexts int // heaviest call paths of each row; 0: none
+}
+
+// Result is a ranking of the functions of a selection.
+type Result struct {
+	Rank       Ranking           `json:"rank"`
+	Type       profile.ValueType `json:"type"`
+	Profiles   int               `json:"profiles"`   // selected
+	Benchmarks int               `json:"benchmarks"` // of these profiles
+	Value      int64             `json:"value"`      // sum over all of them, in the type's unit: the whole program
+	Functions  int               `json:"functions"`  // ranked, before Options.Rows cut the list
+	Rows       []Row             `json:"rows"`       // highest score first, ties by name
+	// Negative are the functions whose share falls when the benchmark gets slower,
+	// the strongest first. Of Correlation only.
+	Negative []Row    `json:"negative,omitempty"`
+	Warnings []string `json:"warnings"` // what a reader of the numbers has to know
+}
+
+// Row is one function of a ranking, with what is behind its score.
+type Row struct {
+	Function string `json:"function"`
+	// Score is the potential as a share of the program, 0 to 1, or the
+	// correlation, -1 to 1.
+	Score float64 `json:"score"`
+	// Potential holds the potentials of degree 0 up to the one that was asked
+	// for; nil where there is one only.
+	Potential  []float64 `json:"potential,omitempty"`
+	Self       int64     `json:"self"`       // in the type's unit, over the profiles below
+	Total      int64     `json:"total"`      // recursion counted once
+	Profiles   int       `json:"profiles"`   // that have the function; for Correlation with a metric too
+	Benchmarks int       `json:"benchmarks"` // of these profiles
+	// Contexts are the call paths that carry most of the potential (of Correlation:
+	// of the function's self), the heaviest first.
+	Contexts []Context `json:"contexts,omitempty"`
+}
+
+// Find ranks the functions of the selected profiles, which must have one value
+// type.
+func Find(ctx context.Context, st store.Reader, q store.Query, o Options) (*Result, error) {
+	if o.Rank == "" {
+		o.Rank = Self
+	}
+	if o.Weight == "" {
+		o.Weight = store.ByShare
+	}
+	profiles, err := store.Select(ctx, st, q)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Rank: o.Rank, Type: profiles[0].Type, Profiles: len(profiles), Warnings: []string{}}
+	if err := r.describe(profiles, q); err != nil {
+		return nil, err
+	}
+	// What is not read again must be the same profiles: a store may be written to.
+	q = store.Query{Profiles: make([]store.ProfileID, len(profiles))}
+	for i := range profiles {
+		q.Profiles[i] = profiles[i].ID
+	}
+	a := &analysis{ctx: ctx, st: st, q: q, o: o, r: r, profiles: profiles}
+	switch o.Rank {
+	case Self:
+		err = a.selfPotentials()
+	case Subtree:
+		err = a.subtreePotentials()
+	case Correlation:
+		err = a.correlate()
+	default:
+		err = fmt.Errorf("there is no ranking %q", o.Rank)
+	}
+	if err == nil {
+		err = a.finish()
+	}
+	return r, err
+}
+
+// describe fills in what is said of the whole selection.
+func (r *Result) describe(profiles []store.Profile, q store.Query) error {
+	if err := store.Addable(profiles, q); err != nil {
+		return err
+	}
+	benchmarks := map[testrun.Benchmark]bool{}
+	empty := 0
+	for i := range profiles {
+		benchmarks[profiles[i].Benchmark] = true
+		r.Value += profiles[i].Sum
+		if profiles[i].Sum == 0 {
+			empty++
+		}
+	}
+	r.Benchmarks = len(benchmarks)
+	if empty > 0 {
+		r.warn("%d of %d profiles have no samples and count nowhere", empty, len(profiles))
+	}
+	return nil
+}
+
+func (r *Result) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}
+
+// analysis is one call of Find under way.
+type analysis struct {
+	ctx      context.Context
+	st       store.Reader
+	q        store.Query // exactly profiles
+	o        Options
+	r        *Result
+	profiles []store.Profile
+	tree     *weighted // once it was needed
+}
+
+// finish puts the rows in order, cuts them, and adds what is behind them.
+func (a *analysis) finish() error {
+	sign := func(s float64) func(x, y Row) int {
+		return func(x, y Row) int {
+			return cmp.Or(-cmp.Compare(s*x.Score, s*y.Score), cmp.Compare(x.Function, y.Function))
+		}
+	}
+	slices.SortFunc(a.r.Rows, sign(1))
+	slices.SortFunc(a.r.Negative, sign(-1))
+	a.r.Functions = len(a.r.Rows) + len(a.r.Negative)
+	if n := a.o.Rows; n > 0 {
+		a.r.Rows = a.r.Rows[:min(n, len(a.r.Rows))]
+		a.r.Negative = a.r.Negative[:min(n, len(a.r.Negative))]
+	}
+	if a.r.Rows == nil {
+		a.r.Rows = []Row{}
+	}
+	rows := make([]*Row, 0, len(a.r.Rows)+len(a.r.Negative))
+	for _, list := range [][]Row{a.r.Rows, a.r.Negative} {
+		for i := range list {
+			rows = append(rows, &list[i])
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := a.count(rows); err != nil {
+		return err
+	}
+	return a.contexts(rows)
+}
+
+// evidence is how much data is behind a function.
+type evidence struct {
+	self, total int64
+	profiles    int
+	benchmarks  map[int32]bool
+}
+
+// count fills in how much data is behind the rows, which are all that the store
+// is asked for.
+func (a *analysis) count(rows []*Row) error {
+	behind := make(map[string]*evidence, len(rows))
+	names := make([]string, 0, len(rows))
+	for _, r := range rows {
+		if behind[r.Function] == nil {
+			behind[r.Function] = &evidence{benchmarks: map[int32]bool{}}
+			names = append(names, r.Function)
+		}
+	}
+	if len(rows) == a.r.Functions {
+		names = nil // all, which engines do without a filter
+	}
+	set, err := a.st.Functions(a.ctx, a.q, names)
+	if err != nil {
+		return err
+	}
+	of := make([]*evidence, len(set.Functions))
+	for f := range set.Functions {
+		of[f] = behind[set.Functions[f].Name]
+	}
+	var benchmarks []string
+	benchmark := store.BenchmarkIndex(set.Profiles, &benchmarks)
+	metric := Metrics(set.Profiles, a.o.Raw)
+	for chunk, err := range set.Rows {
+		if err != nil {
+			return err
+		}
+		for i, f := range chunk.Function {
+			p := chunk.Profile[i]
+			if e := of[f]; e != nil && !(a.o.Rank == Correlation && math.IsNaN(metric[p])) {
+				e.profiles++
+				e.self += chunk.Self[i]
+				e.total += chunk.Total[i]
+				e.benchmarks[benchmark[p]] = true
+			}
+		}
+	}
+	for _, r := range rows {
+		e := behind[r.Function]
+		r.Self, r.Total, r.Profiles, r.Benchmarks = e.self, e.total, e.profiles, len(e.benchmarks)
+	}
+	return nil
+}
+
+// round takes off what the order of adding leaves in the last bits of a sum, so
+// that the same selection gives the same digits on every engine and machine.
+func round(x float64) float64 {
+	const digits = 1e12
+	return math.Round(x*digits) / digits
+}

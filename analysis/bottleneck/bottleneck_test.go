@@ -1,0 +1,296 @@
+package bottleneck_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/dendroprof/dendro/analysis/bottleneck"
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// find asks a store twice, with its fast paths and without, and demands the same
+// answer.
+func find(t *testing.T, st store.Reader, o bottleneck.Options) *bottleneck.Result {
+	t.Helper()
+	r, err := bottleneck.Find(context.Background(), st, store.Query{}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := bottleneck.Find(context.Background(), slow{st}, store.Query{}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(r, again); diff != "" {
+		t.Errorf("the fast paths answer differently (-fast +slow):\n%s", diff)
+	}
+	return r
+}
+
+// lines prints rows as "A 0.5000 [0.1 0.5] self 1 total 2, 1 profiles of 1".
+func lines(rows []bottleneck.Row) []string {
+	list := []string{}
+	for _, r := range rows {
+		s := fmt.Sprintf("%s %.4f", r.Function, r.Score)
+		if r.Potential != nil {
+			s += fmt.Sprintf(" %.3v", r.Potential)
+		}
+		s += fmt.Sprintf(" self %d total %d, %d of %d", r.Self, r.Total, r.Profiles, r.Benchmarks)
+		for _, c := range r.Contexts {
+			s += fmt.Sprintf(" | %s %.3f", strings.Join(c.Path, ";"), c.Share)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func same(t *testing.T, got, want []string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSelfPotential(t *testing.T) {
+	st := filled(t,
+		run{benchmark: "a", stacks: "A;B 6, A;C 2, A;B;A;C 2"},
+		run{benchmark: "b", stacks: "A;C 90, D;C 10"})
+	r := find(t, st, bottleneck.Options{Contexts: 2})
+	same(t, lines(r.Rows), []string{
+		"C 0.7000 self 104 total 104, 2 of 2 | A;C 0.550 | A;B;A;C 0.100",
+		"B 0.3000 self 6 total 8, 1 of 1 | A;B 0.300",
+	})
+	r = find(t, st, bottleneck.Options{Weight: store.BySamples, Rows: 1, Contexts: 1})
+	same(t, lines(r.Rows), []string{"C 0.9455 self 104 total 104, 2 of 2 | A;C 0.836"})
+	if r.Functions != 2 || r.Value != 110 || r.Profiles != 2 || r.Benchmarks != 2 {
+		t.Errorf("%d functions, value %d of %d profiles of %d benchmarks", r.Functions, r.Value, r.Profiles, r.Benchmarks)
+	}
+}
+
+// TestSubtreePaper is the paper's example of a recursion: 150 % if A2 counted twice.
+func TestSubtreePaper(t *testing.T) {
+	st := filled(t, run{benchmark: "a", stacks: "root;A;A 1, root;A;B 1"})
+	r := find(t, st, bottleneck.Options{Rank: bottleneck.Subtree, Degree: 1, Contexts: 3})
+	same(t, lines(r.Rows), []string{
+		"A 1.0000 [0.5 1] self 1 total 2, 1 of 1 | root;A 1.000",
+		"B 0.5000 [0.5 0.5] self 1 total 1, 1 of 1 | root;A;B 0.500",
+	})
+	r = find(t, st, bottleneck.Options{Rank: bottleneck.Subtree, Degree: bottleneck.Everything, Contexts: 3})
+	same(t, lines(r.Rows), []string{
+		"A 1.0000 self 1 total 2, 1 of 1 | root;A 1.000",
+		"root 1.0000 self 0 total 2, 1 of 1 | root 1.000",
+		"B 0.5000 self 1 total 1, 1 of 1 | root;A;B 0.500",
+	})
+}
+
+// recursive is the paper's definition, word for word: p over nodes, less c over
+// recursion edges.
+func recursive(t *calltree.Table, self []float64, n int) []float64 {
+	var p func(u int32, n int) float64
+	p = func(u int32, n int) float64 {
+		sum := self[u]
+		if n == 0 {
+			return sum
+		}
+		for v := u + 1; v < t.End[u]; v = t.End[v] {
+			sum += p(v, n-1)
+		}
+		return sum
+	}
+	out := make([]float64, len(t.Functions))
+	for u := range int32(t.Len()) {
+		out[t.Func[u]] += p(u, n)
+		// The recursion edge that enters u, from its nearest ancestor of the function.
+		for a, d := t.Parent[u], 1; a != calltree.NoNode; a, d = t.Parent[a], d+1 {
+			if t.Func[a] == t.Func[u] {
+				if d <= n {
+					out[t.Func[u]] -= p(u, n-d)
+				}
+				break
+			}
+		}
+	}
+	return out
+}
+
+func TestPotentialsProperty(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var f calltree.Forest
+		paths := []int32{calltree.NoNode}
+		functions := rapid.IntRange(1, 5).Draw(rt, "functions")
+		for range rapid.IntRange(1, 60).Draw(rt, "nodes") {
+			up := paths[rapid.IntRange(0, len(paths)-1).Draw(rt, "parent")]
+			fn := f.Function(profile.Function{Name: string(rune('A' + rapid.IntRange(0, functions-1).Draw(rt, "function")))})
+			paths = append(paths, f.Path(up, fn))
+		}
+		self := make([]int64, f.Paths.Len())
+		for i := range self {
+			self[i] = rapid.Int64Range(0, 9).Draw(rt, "self")
+		}
+		tree := f.Tree(profile.NamedType(profile.CPUSamples), self)
+		values := make([]float64, tree.Len())
+		for i, v := range tree.Self {
+			values[i] = float64(v)
+		}
+		const degree = 6
+		got := bottleneck.Potentials(tree.Table, values, degree)
+		for n := range degree + 1 {
+			for fn, want := range recursive(tree.Table, values, n) {
+				if v := got[fn*(degree+1)+n]; math.Abs(v-want) > 1e-9 {
+					rt.Fatalf("P%d(%s) is %g, by recursion %g", n, tree.Functions[fn].Name, v, want)
+				}
+			}
+		}
+		// Far enough down, it is the total of the function list.
+		deep := bottleneck.Potentials(tree.Table, values, 64)
+		for _, row := range tree.FunctionRows() {
+			if v := deep[int(row.Func)*65+64]; v != float64(row.Total) {
+				rt.Fatalf("P64(%s) is %g, total %d", tree.Functions[row.Func].Name, v, row.Total)
+			}
+		}
+	})
+}
+
+// TestContextsAddUp: the contexts of a function carry all of its potential, each
+// sample once.
+func TestContextsAddUp(t *testing.T) {
+	st := filled(t, run{benchmark: "a", stacks: "A;B;A;B;C 3, A;C 2, B;A 4, C;A;A;A;B 5, A;B;B;C 1"})
+	for degree := bottleneck.Everything; degree < 5; degree++ {
+		r := find(t, st, bottleneck.Options{Rank: bottleneck.Subtree, Degree: degree, Contexts: 100})
+		for _, row := range r.Rows {
+			sum := 0.0
+			for _, c := range row.Contexts {
+				sum += c.Share
+			}
+			if math.Abs(sum-row.Score) > 1e-9 {
+				t.Errorf("degree %d: contexts of %s add up to %g of %g", degree, row.Function, sum, row.Score)
+			}
+		}
+	}
+}
+
+func TestCorrelation(t *testing.T) {
+	st := filled(t,
+		run{benchmark: "a", metric: 10, stacks: "A 10, B 80, C 10"},
+		run{benchmark: "a", metric: 20, stacks: "A 20, B 70, C 10"},
+		run{benchmark: "a", metric: 30, stacks: "A 30, B 60, C 10"},
+		run{benchmark: "b", metric: 5, stacks: "A 50, C 50"},
+		run{benchmark: "b", metric: 4, stacks: "A 60, C 40"},
+		run{benchmark: "b", metric: 9, stacks: "A 10, C 90"},
+		run{benchmark: "b", stacks: "A 1, C 1"})
+	r := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation})
+	// A goes with time in a and as much against it in b; C does not vary in a.
+	same(t, lines(r.Rows), []string{"C 0.5000 self 210 total 210, 6 of 2"})
+	if len(r.Negative) != 1 || r.Negative[0].Function != "B" || r.Negative[0].Score != -1 {
+		t.Errorf("negative: %v", lines(r.Negative))
+	}
+	want := []string{"1 of 7 profiles have no metric that can be taken as a time and count nowhere", "1 of 5 series of a function in a benchmark do not vary and correlate with nothing"}
+	same(t, r.Warnings, want)
+	r = find(t, st, bottleneck.Options{Rank: bottleneck.Correlation, Correlating: bottleneck.Correlating{Max: true, Ranks: true}})
+	same(t, lines(r.Rows), []string{"A 1.0000 self 180 total 180, 6 of 2", "C 1.0000 self 210 total 210, 6 of 2"})
+	same(t, lines(r.Negative), []string{"A -1.0000 self 180 total 180, 6 of 2", "B -1.0000 self 210 total 210, 3 of 1"})
+}
+
+// TestSpearman: a curve is a straight line of ranks.
+func TestSpearman(t *testing.T) {
+	st := filled(t,
+		run{benchmark: "a", metric: 1, stacks: "A 1, B 99"}, run{benchmark: "a", metric: 2, stacks: "A 4, B 96"},
+		run{benchmark: "a", metric: 3, stacks: "A 9, B 91"}, run{benchmark: "a", metric: 4, stacks: "A 80, B 20"})
+	pearson := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation}).Rows[0].Score
+	spearman := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation, Correlating: bottleneck.Correlating{Ranks: true}}).Rows[0].Score
+	// Python: statistics.correlation([1, 4, 9, 80], [1, 2, 3, 4])
+	if math.Abs(pearson-0.8263) > 5e-4 || spearman != 1 {
+		t.Errorf("Pearson %.4f, Spearman %g", pearson, spearman)
+	}
+}
+
+// TestThroughput: a rate is turned into a time, or taken as it is.
+func TestThroughput(t *testing.T) {
+	var runs []run
+	for i, rate := range []float64{100, 50, 20, 10} {
+		runs = append(runs, run{benchmark: "a", metric: rate, unit: "ops/s", stacks: fmt.Sprintf("A %d, B %d", 10+i*7, 90-i*7)})
+	}
+	st := filled(t, runs...)
+	if r := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation}); len(r.Rows) != 1 || r.Rows[0].Function != "A" {
+		t.Errorf("as a time: %v", lines(r.Rows))
+	}
+	o := bottleneck.Options{Rank: bottleneck.Correlation, Correlating: bottleneck.Correlating{Raw: true, Samples: true}}
+	if r := find(t, st, o); len(r.Rows) != 1 || r.Rows[0].Function != "B" {
+		t.Errorf("raw: %v", lines(r.Rows))
+	}
+}
+
+// TestUnitDoesNotCount: seconds and nanoseconds correlate alike.
+func TestUnitDoesNotCount(t *testing.T) {
+	for _, scale := range []float64{1e-12, 1, 1e9} {
+		st := filled(t,
+			run{benchmark: "a", metric: 1 * scale, stacks: "A 10, B 90"}, run{benchmark: "a", metric: 1.1 * scale, stacks: "A 12, B 88"},
+			run{benchmark: "a", metric: 1.2 * scale, stacks: "A 14, B 86"})
+		if r := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation}); len(r.Rows) != 1 || r.Rows[0].Score != 1 {
+			t.Errorf("scale %g: %v", scale, lines(r.Rows))
+		}
+	}
+}
+
+func TestLittleData(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		runs []run
+		o    bottleneck.Options
+		want string // a warning
+		rows int
+	}{
+		{"no metric", []run{{benchmark: "a", stacks: "A 1"}, {benchmark: "a", stacks: "A 2"}}, bottleneck.Options{Rank: bottleneck.Correlation},
+			"2 of 2 profiles have no metric", 0},
+		{"one run", []run{{benchmark: "a", metric: 1, stacks: "A 1"}}, bottleneck.Options{Rank: bottleneck.Correlation}, "fewer than 2 runs with a metric", 0},
+		{"same metric", []run{{benchmark: "a", metric: 3, stacks: "A 1, B 1"}, {benchmark: "a", metric: 3, stacks: "A 2, B 1"}},
+			bottleneck.Options{Rank: bottleneck.Correlation}, "the same metric in every run", 0},
+		{"two runs", []run{{benchmark: "a", metric: 3, stacks: "A 1, B 1"}, {benchmark: "a", metric: 4, stacks: "A 2, B 1"}},
+			bottleneck.Options{Rank: bottleneck.Correlation}, "2 of 2 functions rest on series of 2 runs", 1},
+		{"one giant function", []run{{benchmark: "a", metric: 3, stacks: "A 1"}, {benchmark: "a", metric: 4, stacks: "A 2"}, {benchmark: "a", metric: 5, stacks: "A 9"}},
+			bottleneck.Options{Rank: bottleneck.Correlation}, "1 of 1 series of a function in a benchmark do not vary", 0},
+		{"no samples", []run{{benchmark: "a"}}, bottleneck.Options{Contexts: 3}, "1 of 1 profiles have no samples", 0},
+		{"no samples below", []run{{benchmark: "a"}}, bottleneck.Options{Rank: bottleneck.Subtree, Degree: 3, Contexts: 3}, "1 of 1 profiles have no samples", 0},
+		{"no samples, by samples", []run{{benchmark: "a"}}, bottleneck.Options{Rank: bottleneck.Subtree, Weight: store.BySamples, Contexts: 3}, "no samples", 0},
+		{"some without samples", []run{{benchmark: "a"}, {benchmark: "a", stacks: "A 3, B 1"}}, bottleneck.Options{}, "1 of 2 profiles have no samples", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := find(t, filled(t, c.runs...), c.o)
+			if !strings.Contains(strings.Join(r.Warnings, "\n"), c.want) {
+				t.Errorf("warnings %q say nothing of %q", r.Warnings, c.want)
+			}
+			if len(r.Rows) != c.rows {
+				t.Errorf("rows: %v", lines(r.Rows))
+			}
+			for _, row := range append(r.Rows, r.Negative...) {
+				if math.IsNaN(row.Score) || math.IsInf(row.Score, 0) {
+					t.Errorf("%s: score %g", row.Function, row.Score)
+				}
+			}
+		})
+	}
+	if r := find(t, filled(t, run{benchmark: "a"}, run{benchmark: "a", stacks: "A 3, B 1"}), bottleneck.Options{}); r.Rows[0].Score != .75 {
+		t.Errorf("an empty profile has weight: %v", lines(r.Rows))
+	}
+}
+
+func TestErrors(t *testing.T) {
+	st := filled(t, run{benchmark: "a", stacks: "A 1"})
+	ctx := context.Background()
+	if _, err := bottleneck.Find(ctx, st, store.Query{Groups: []string{"no"}}, bottleneck.Options{}); !errors.Is(err, store.ErrNothing) {
+		t.Errorf("of nothing: %v", err)
+	}
+	for _, o := range []bottleneck.Options{{Rank: "size"}, {Rank: bottleneck.Subtree, Degree: 65}, {Rank: bottleneck.Subtree, Degree: -2}} {
+		if _, err := bottleneck.Find(ctx, st, store.Query{}, o); err == nil {
+			t.Errorf("no error for %+v", o)
+		}
+	}
+}

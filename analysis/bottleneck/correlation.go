@@ -1,0 +1,314 @@
+package bottleneck
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/internal/stat"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Correlating says which series are correlated and how. The zero value is the
+// default: Pearson's r of a function's share of the program with the time of the
+// benchmark, the mean over benchmarks.
+type Correlating struct {
+	// Samples takes a function's self as it is instead of its share of the profile:
+	// with Raw, the paper's appendix A.2.
+	Samples bool
+	// Raw takes the metric as it is stored instead of as a time: of a rate, which
+	// is better higher, the time is 1/M.
+	Raw   bool
+	Ranks bool // Spearman: Pearson's r of ranks, ties with their mean rank
+	Max   bool // the largest r of a benchmark (of Negative: the smallest) instead of the mean
+	Least int  // occurrences of a function with a metric in a benchmark; below: left out. Default 2
+}
+
+// R returns the correlation of two series: Pearson's r, of the ranks if Ranks says
+// so.
+func (c *Correlating) R(x, y []float64) float64 {
+	if c.Ranks {
+		x, y = stat.Ranks(x), stat.Ranks(y)
+	}
+	return math.Max(-1, math.Min(1, stat.Pearson(x, y)))
+}
+
+// leastRuns is the paper's floor of occurrences; with two runs every r is ±1 or 0.
+const leastRuns = 2
+
+// leastProduct is the product of deviations at or below which a correlation is 0,
+// the paper's guard against dividing by nothing.
+const leastProduct = 1e-8
+
+// Metrics returns the primary metric of every profile, NaN where it has none. Raw
+// is as the store holds it; else it is a time (1/M of what is better higher), and
+// only positive ones are. A time is relative to the largest of its benchmark, so
+// that the unit does not decide which series are too still to correlate.
+func Metrics(profiles []store.Profile, raw bool) []float64 {
+	y := make([]float64, len(profiles))
+	largest := map[testrun.Benchmark]float64{}
+	for i := range profiles {
+		m, ok := profiles[i].Metric()
+		v := m.Mean
+		if !raw && m.Better == testrun.Higher {
+			v = 1 / v
+		}
+		if !ok || math.IsInf(v, 0) || !raw && !(v > 0) {
+			v = math.NaN()
+		}
+		y[i] = v
+		if v > largest[profiles[i].Benchmark] {
+			largest[profiles[i].Benchmark] = v
+		}
+	}
+	if !raw {
+		for i := range y {
+			y[i] /= largest[profiles[i].Benchmark] // NaN stays
+		}
+	}
+	return y
+}
+
+// correlate ranks functions by their correlations.
+func (a *analysis) correlate() error {
+	if a.o.Least <= 0 {
+		a.o.Least = leastRuns
+	}
+	y := Metrics(a.profiles, a.o.Raw)
+	if !a.warnOfMetrics(y) {
+		return nil
+	}
+	c := &correlations{of: map[string]*correlation{}}
+	// Moments are enough for Pearson's r, which does not change with the scale of
+	// y; a rate's inverse is another series.
+	var err error
+	if a.o.Ranks || !a.stored(y) {
+		err = a.fromSeries(c, y)
+	} else {
+		err = a.fromMoments(c)
+	}
+	if err != nil {
+		return err
+	}
+	for name, f := range c.of {
+		low, high := f.scores(a.o.Max)
+		if high > 0 {
+			a.r.Rows = append(a.r.Rows, Row{Function: name, Score: high})
+		}
+		if low < 0 {
+			a.r.Negative = append(a.r.Negative, Row{Function: name, Score: low})
+		}
+	}
+	a.warnOfSeries(c)
+	return nil
+}
+
+// warnOfMetrics says how many profiles count; false: too few to go on.
+func (a *analysis) warnOfMetrics(y []float64) bool {
+	with := map[testrun.Benchmark]int{}
+	constant := map[testrun.Benchmark]bool{}
+	first := map[testrun.Benchmark]float64{}
+	n := 0
+	for i, v := range y {
+		if math.IsNaN(v) {
+			continue
+		}
+		n++
+		b := a.profiles[i].Benchmark
+		if with[b]++; with[b] == 1 {
+			first[b], constant[b] = v, true
+		}
+		constant[b] = constant[b] && v == first[b]
+	}
+	if n < len(y) {
+		a.r.warn("%d of %d profiles have no metric that can be taken as a time and count nowhere", len(y)-n, len(y))
+	}
+	usable, flat := 0, 0
+	for b, k := range with {
+		switch {
+		case k < a.o.Least:
+		case constant[b]:
+			flat++
+		default:
+			usable++
+		}
+	}
+	if few := len(with) - usable - flat; few > 0 {
+		a.r.warn("%d of %d benchmarks have fewer than %d runs with a metric", few, len(with), a.o.Least)
+	}
+	if flat > 0 {
+		a.r.warn("%d of %d benchmarks have the same metric in every run: nothing goes with it", flat, len(with))
+	}
+	if usable == 0 {
+		a.r.warn("no benchmark has runs to correlate: at least %d with metrics that differ are needed", a.o.Least)
+	}
+	return usable > 0
+}
+
+func (a *analysis) warnOfSeries(c *correlations) {
+	if c.short > 0 {
+		a.r.warn("%d of %d functions rest on series of 2 runs, in which every correlation is 1, -1 or 0 (--least-occurrences)", c.short, len(c.of))
+	}
+	if c.still > 0 {
+		a.r.warn("%d of %d series of a function in a benchmark do not vary and correlate with nothing", c.still, c.series)
+	}
+}
+
+// stored reports whether the metrics in the store are the times themselves, but
+// for their unit.
+func (a *analysis) stored(y []float64) bool {
+	if a.o.Raw {
+		return true
+	}
+	for i := range a.profiles {
+		if m, ok := a.profiles[i].Metric(); ok && (m.Better == testrun.Higher || math.IsNaN(y[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// correlations collects r per function over benchmarks.
+type correlations struct {
+	of            map[string]*correlation
+	series, still int // of a function in a benchmark; those that do not vary
+	short         int // functions that have only series of two
+}
+
+// correlation is what is known of one function.
+type correlation struct {
+	r    []float64 // of each benchmark
+	long bool      // one of more than two runs
+}
+
+// add takes in the correlation of a function in one benchmark.
+func (c *correlations) add(function string, n int, r float64, varies bool) {
+	c.series++
+	if !varies {
+		c.still++
+	}
+	f := c.of[function]
+	if f == nil {
+		f = &correlation{}
+		c.of[function] = f
+		c.short++
+	}
+	f.r = append(f.r, r)
+	if n > 2 && !f.long {
+		f.long = true
+		c.short--
+	}
+}
+
+// scores returns the mean over benchmarks twice, or the smallest and the largest.
+func (f *correlation) scores(extremes bool) (low, high float64) {
+	slices.Sort(f.r) // one order of adding
+	if extremes {
+		return round(f.r[0]), round(f.r[len(f.r)-1])
+	}
+	mean := round(stat.Mean(f.r))
+	return mean, mean
+}
+
+// fromMoments is Pearson's r out of what the engine computes where the data is.
+func (a *analysis) fromMoments(c *correlations) error {
+	set, err := store.FunctionMoments(a.ctx, a.st, a.q, store.Measure{Self: true, Share: !a.o.Samples})
+	if err != nil {
+		return err
+	}
+	largest := make([]float64, len(set.Benchmarks))
+	var names []string
+	for i, b := range store.BenchmarkIndex(set.Profiles, &names) {
+		if m, ok := set.Profiles[i].Metric(); ok && !a.o.Raw {
+			largest[b] = math.Max(largest[b], m.Mean)
+		}
+	}
+	for i := range set.Rows {
+		m := &set.Rows[i]
+		if m.NY < int64(a.o.Least) {
+			continue
+		}
+		product, scale := math.Sqrt(m.M2X)*math.Sqrt(m.M2Y), 1.0
+		if !a.o.Raw {
+			scale = largest[m.Benchmark]
+		}
+		r, varies := 0.0, product/scale > leastProduct
+		if varies {
+			r = math.Max(-1, math.Min(1, m.CovC/product))
+		}
+		c.add(set.Functions[m.Function].Name, int(m.NY), r, varies)
+	}
+	return nil
+}
+
+// fromSeries correlates series of a function's values, benchmark by benchmark, so
+// that one benchmark at a time is in memory.
+func (a *analysis) fromSeries(c *correlations, y []float64) error {
+	var names []string
+	members := map[int32][]int{}
+	for i, b := range store.BenchmarkIndex(a.profiles, &names) {
+		if !math.IsNaN(y[i]) {
+			members[b] = append(members[b], i)
+		}
+	}
+	for b := range int32(len(names)) {
+		if len(members[b]) < a.o.Least {
+			continue
+		}
+		if err := a.benchmarkSeries(c, members[b], y); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// point is one run of a series.
+type point struct {
+	function, profile int32
+	x                 float64
+}
+
+func (a *analysis) benchmarkSeries(c *correlations, members []int, y []float64) error {
+	var q store.Query
+	metric := map[store.ProfileID]float64{}
+	for _, i := range members {
+		q.Profiles = append(q.Profiles, a.profiles[i].ID)
+		metric[a.profiles[i].ID] = y[i]
+	}
+	set, err := a.st.Functions(a.ctx, q, nil)
+	if err != nil {
+		return err
+	}
+	var points []point
+	for chunk, err := range set.Rows {
+		if err != nil {
+			return err
+		}
+		for i, f := range chunk.Function {
+			x := float64(chunk.Self[i])
+			if !a.o.Samples {
+				x /= math.Max(1, float64(set.Profiles[chunk.Profile[i]].Sum))
+			}
+			points = append(points, point{f, chunk.Profile[i], x})
+		}
+	}
+	slices.SortFunc(points, func(p, q point) int {
+		return cmp.Or(cmp.Compare(p.function, q.function), cmp.Compare(p.profile, q.profile))
+	})
+	var xs, ys []float64
+	for from := 0; from < len(points); {
+		f := points[from].function
+		xs, ys = xs[:0], ys[:0]
+		for ; from < len(points) && points[from].function == f; from++ {
+			xs = append(xs, points[from].x)
+			ys = append(ys, metric[set.Profiles[points[from].profile].ID])
+		}
+		if len(xs) < a.o.Least {
+			continue
+		}
+		varies := stat.Variance(xs) > 0 && stat.Variance(ys) > 0
+		c.add(set.Functions[f].Name, len(xs), a.o.R(xs, ys), varies)
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package bottleneck
+
+import (
+	"fmt"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/store"
+)
+
+// weighted is the sum of the selected profiles over one table, every node's self
+// as a share of the program: all of them add up to 1 unless some are negative.
+type weighted struct {
+	*calltree.Table
+	self []float64
+}
+
+// sum returns the weighted sum of the selection; it is made once.
+func (a *analysis) sum() (*weighted, error) {
+	if a.tree != nil {
+		return a.tree, nil
+	}
+	var err error
+	if a.o.Weight == store.BySamples {
+		a.tree, err = a.sumOfSamples()
+	} else {
+		a.tree, err = a.sumOfShares()
+	}
+	return a.tree, err
+}
+
+func (a *analysis) sumOfSamples() (*weighted, error) {
+	t, _, err := store.MergeTrees(a.ctx, a.st, a.q)
+	if err != nil {
+		return nil, err
+	}
+	w := &weighted{t.Table, make([]float64, t.Len())}
+	for n, v := range t.Self {
+		if v != 0 {
+			w.self[n] = float64(v) / float64(a.r.Value)
+		}
+	}
+	return w, nil
+}
+
+// sumOfShares gives every profile that has samples the same weight.
+func (a *analysis) sumOfShares() (*weighted, error) {
+	set, err := a.st.Trees(a.ctx, a.q, store.TreeOptions{})
+	if err != nil {
+		return nil, err
+	}
+	w := &weighted{set.Table, make([]float64, set.Table.Len())}
+	n := 0
+	for v, err := range set.Vectors {
+		if err != nil {
+			return nil, err
+		}
+		whole := float64(set.Profiles[v.Profile].Sum)
+		if whole == 0 {
+			continue
+		}
+		n++
+		for i, node := range v.Nodes {
+			w.self[node] += float64(v.Self[i]) / whole
+		}
+	}
+	for node := range w.self {
+		w.self[node] /= float64(max(n, 1))
+	}
+	return w, nil
+}
+
+// filled returns how many of the profiles have samples.
+func (a *analysis) filled() int {
+	n := 0
+	for i := range a.profiles {
+		if a.profiles[i].Sum > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// selfPotentials ranks by the code path potential: Σ self of the function's nodes ÷
+// Σ self of all. Engines add it up without looking at trees.
+func (a *analysis) selfPotentials() error {
+	return a.fromSums(func(r *store.FunctionSum) (float64, int64) { return r.SelfShare, r.Self })
+}
+
+// totalPotentials ranks by the subtree potential of every degree at once: the total.
+func (a *analysis) totalPotentials() error {
+	return a.fromSums(func(r *store.FunctionSum) (float64, int64) { return r.TotalShare, r.Total })
+}
+
+func (a *analysis) fromSums(pick func(r *store.FunctionSum) (share float64, value int64)) error {
+	if a.r.Value == 0 {
+		return nil
+	}
+	sums, err := store.SumFunctions(a.ctx, a.st, a.q)
+	if err != nil {
+		return err
+	}
+	n := float64(a.filled())
+	for i := range sums.Rows {
+		share, value := pick(&sums.Rows[i])
+		if a.o.Weight == store.BySamples {
+			share = float64(value) / float64(a.r.Value)
+		} else {
+			share /= n
+		}
+		if share = round(share); share != 0 {
+			a.r.Rows = append(a.r.Rows, Row{Function: sums.Functions[sums.Rows[i].Function].Name, Score: share})
+		}
+	}
+	return nil
+}
+
+func (a *analysis) subtreePotentials() error {
+	switch {
+	case a.o.Degree == Everything:
+		return a.totalPotentials()
+	case a.o.Degree < 0 || a.o.Degree > MaxDegree:
+		return fmt.Errorf("degree %d of a subtree is not 0 to %d", a.o.Degree, MaxDegree)
+	}
+	w, err := a.sum()
+	if err != nil {
+		return err
+	}
+	degrees := a.o.Degree + 1
+	all := Potentials(w.Table, w.self, a.o.Degree)
+	for f := range w.Functions {
+		p := all[f*degrees : (f+1)*degrees]
+		for d := range p {
+			p[d] = round(p[d])
+		}
+		if score := p[a.o.Degree]; score != 0 {
+			a.r.Rows = append(a.r.Rows, Row{Function: w.Functions[f].Name, Score: score, Potential: p})
+		}
+	}
+	return nil
+}
+
+// Potentials returns the subtree potentials of degree 0 to n of every function of
+// a table whose nodes have the given self values: that of function f and degree
+// d is at f·(n+1)+d.
+//
+// The paper defines it by recursion over nodes, p₀(u) = self(u), pₙ(u) = self(u) +
+// Σ pₙ₋₁(children), less what a recursion would count twice, cₙ(u) = Σ pₙ₋d(v)
+// over the recursion edges u→v of distance d ≤ n. Equal to that on every tree is
+//
+//	Pₙ(F) = Σ self(x) over the nodes x that have F among themselves and their
+//	        n nearest ancestors
+//
+// which takes one walk up of at most n steps per node, crediting every function at
+// the first distance it appears at, and running sums over n. Time is nodes·n,
+// memory functions·n.
+func Potentials(t *calltree.Table, self []float64, n int) []float64 {
+	degrees := n + 1
+	p := make([]float64, len(t.Functions)*degrees)
+	credited := make([]int32, len(t.Functions)) // 1 + the last node whose self was
+	for x, v := range self {
+		if v == 0 {
+			continue
+		}
+		at := int32(x)
+		for d := 0; d < degrees && at != calltree.NoNode; d++ {
+			if f := t.Func[at]; credited[f] != int32(x)+1 {
+				credited[f] = int32(x) + 1
+				p[int(f)*degrees+d] += v
+			}
+			at = t.Parent[at]
+		}
+	}
+	for i := range p {
+		if i%degrees > 0 {
+			p[i] += p[i-1]
+		}
+	}
+	return p
+}

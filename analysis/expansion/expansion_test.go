@@ -1,0 +1,243 @@
+package expansion_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dendroprof/dendro/analysis/bottleneck"
+	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// load loads everything in a store; the newest run of each benchmark is tested.
+func load(t testing.TB, st store.Reader) *expansion.Data {
+	t.Helper()
+	list, err := store.Select(context.Background(), st, store.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := expansion.Load(context.Background(), st, history.Choose(list, history.Options{Any: true, Window: 1000}), 1, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// draw prints an expansion: "v u <- caller <- caller", "^ u -> callee", with the
+// candidate's score at each step.
+func draw(list []expansion.Expansion) []string {
+	out := []string{}
+	for _, e := range list {
+		out = append(out, fmt.Sprintf("%s %.2f", e.Function, e.Prospect))
+		for _, part := range []struct {
+			arrow  string
+			traces []expansion.Trace
+		}{{" -> ", e.Children}, {" <- ", e.Parents}} {
+			for _, trace := range part.traces {
+				var steps []string
+				for _, s := range trace {
+					steps = append(steps, fmt.Sprintf("%s%s(%+g %+g %.2f)", s.Function, s.Status, s.Diff, s.CandidateDiff, s.CandidateScore))
+				}
+				out = append(out, strings.Join(steps, part.arrow))
+			}
+		}
+	}
+	return out
+}
+
+func expand(t *testing.T, d *expansion.Data, function string, sel expansion.Selection, o expansion.Options, want ...string) []expansion.Expansion {
+	t.Helper()
+	list := expansion.Expand(d, []expansion.Candidate{{Function: function}}, sel, o)
+	if diff := cmp.Diff(want, draw(list)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", function, diff)
+	}
+	return list
+}
+
+// history of u: called by P and Q; only the calls from P;main grow.
+var fromP = []run{
+	{benchmark: "a", stacks: "main;P;u;v 10, main;Q;u;v 10, main;Q;x 5"},
+	{benchmark: "a", stacks: "main;P;u;v 12, main;Q;u;v 11, main;Q;x 5"},
+	{benchmark: "a", stacks: "main;P;u;v 11, main;Q;u;v 9, main;Q;x 5"},
+	{benchmark: "a", stacks: "main;P;u;v 31, main;P;u;w 4, main;Q;u;v 9, main;Q;x 5"},
+}
+
+func TestGreedyParents(t *testing.T) {
+	d := load(t, filled(t, fromP...))
+	// u: 20, 23, 20 and now 44. Under P: 10, 12, 11 and 35. Under Q: 10, 11, 9 and 9.
+	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{NoChildren: true},
+		"u 13.28",
+		"u(+23 +23 13.28) <- P(+24 +24 24.00) <- main(+23 +24 24.00)")
+	// Q's score is negative, so a second extension is not taken even if there is room.
+	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{NoChildren: true, MaxBreadth: 9, MaxDepth: 2},
+		"u 13.28",
+		"u(+23 +23 13.28) <- P(+24 +24 24.00)")
+	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{NoChildren: true, Threshold: 20}, "u 13.28")
+	expand(t, d, "nowhere", expansion.Greedy(expansion.Deviation), expansion.Options{}, "nowhere 0.00")
+}
+
+func TestGreedyChildren(t *testing.T) {
+	d := load(t, filled(t, fromP...))
+	// All nodes of u call v in all runs; w is called for the first time, and what never
+	// was has no deviation.
+	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{NoParents: true},
+		"u 13.28",
+		"u(+23 +23 13.28) -> v(+19 +23 13.28)")
+	// Counted, the new call is the more surprising one: u where it calls w.
+	expand(t, d, "u", expansion.Greedy(expansion.Counting(1)), expansion.Options{NoParents: true},
+		"u 5.02",
+		"u(+23 +23 5.02) -> w+(+4 +35 35.00)",
+		"u(+23 +23 5.02) -> v(+19 +23 5.02)")
+}
+
+// TestChildrenByNode: "u where it calls v" is whole nodes of u, and a node without
+// samples below v in a run does not count in that run.
+func TestChildrenByNode(t *testing.T) {
+	d := load(t, filled(t,
+		run{benchmark: "a", stacks: "P;u;v 1, P;u;w 9, Q;u;w 5"},
+		run{benchmark: "a", stacks: "P;u;w 11, Q;u;w 5"},
+		run{benchmark: "a", stacks: "P;u;v 2, P;u;w 19, Q;u;w 5"}))
+	// u given v: 10, 0 (no v below), 21; std √50.
+	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{NoParents: true},
+		"u 14.85",
+		"u(+10.5 +10.5 14.85) -> w(+9 +10.5 14.85)",
+		"u(+10.5 +10.5 14.85) -> v(+1.5 +16 2.26)")
+}
+
+// TestRecursion: nested nodes of u count once, in the candidate and in the path.
+func TestRecursion(t *testing.T) {
+	d := load(t, filled(t,
+		run{benchmark: "a", stacks: "main;u;u 4, main;u;u;u 2"},
+		run{benchmark: "a", stacks: "main;u;u 5, main;u;u;u 3"},
+		run{benchmark: "a", stacks: "main;u;u 9, main;u;u;u 7"}))
+	// u: 6, 8, 16. u below u: the outer of the two nodes that have u above them.
+	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{NoChildren: true, MaxDepth: 3},
+		"u 6.36",
+		"u(+9 +9 6.36) <- main(+9 +9 6.36)",
+		"u(+9 +9 6.36) <- u(+9 +9 6.36) <- main(+9 +9 6.36)",
+		"u(+9 +9 6.36) <- u(+9 +9 6.36) <- u(+9 +4.5 6.36)")
+	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{NoParents: true, MaxDepth: 2},
+		"u 6.36",
+		"u(+9 +9 6.36) -> u(+9 +9 6.36)")
+}
+
+func TestInformed(t *testing.T) {
+	runs := []run{
+		{benchmark: "a", stacks: "P;u 10, Q;u 10, R;u 10, S;x;u 10"},
+		{benchmark: "a", stacks: "P;u 12, Q;u 12, R;u 12, S;x;u 12"},
+		{benchmark: "a", stacks: "P;u 20, Q;u 19, R;u 17, S;x;u 21"},
+	}
+	d := load(t, filled(t, runs...))
+	order := func(sel expansion.Selection) string {
+		list := expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoChildren: true, MaxBreadth: 9, MaxDepth: 2})
+		names := ""
+		for _, trace := range list[0].Parents {
+			names += trace[len(trace)-1].Function
+		}
+		return names
+	}
+	if got := order(expansion.Greedy(expansion.Deviation)); got != "xPQR" {
+		t.Errorf("greedy: %s", got)
+	}
+	// R changed today, Q long ago.
+	recency := func(f *profile.Function) (time.Duration, bool) {
+		return map[string]time.Duration{"R": 0, "Q": 1000 * expansion.HalfLife}[f.Name], f.Name == "R" || f.Name == "Q"
+	}
+	if got := order(expansion.Informed(expansion.Deviation, recency)); got != "RxPQ" {
+		t.Errorf("with recency: %s", got)
+	}
+}
+
+func TestRecencyWeight(t *testing.T) {
+	r := expansion.Recency(func(f *profile.Function) (time.Duration, bool) { return 2 * expansion.HalfLife, f.Name == "f" })
+	if w := r.Weight(&profile.Function{Name: "f"}); w < .2499 || w > .2501 {
+		t.Errorf("two half lives: %g", w)
+	}
+	if w := r.Weight(&profile.Function{Name: "g"}); w != 0 {
+		t.Errorf("unknown: %g", w)
+	}
+	if w := expansion.Recency(nil).Weight(&profile.Function{Name: "f"}); w != 0 {
+		t.Errorf("no repository: %g", w)
+	}
+}
+
+// TestInformedDepth: u one call deeper than it ever was below P, a recursion more.
+func TestInformedDepth(t *testing.T) {
+	d := load(t, filled(t,
+		run{benchmark: "a", stacks: "main;P;u 10, main;Q;u 10"},
+		run{benchmark: "a", stacks: "main;P;u 12, main;Q;u 12"},
+		run{benchmark: "a", stacks: "main;P;u 10, main;main;P;u 6, main;Q;u 17"}))
+	first := func(sel expansion.Selection) string {
+		return expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoChildren: true, MaxBreadth: 1})[0].Parents[0][1].Function
+	}
+	if got := first(expansion.Greedy(expansion.Deviation)); got != "Q" {
+		t.Errorf("greedy: %s", got)
+	}
+	if got := first(expansion.Informed(expansion.Deviation, nil)); got != "P" {
+		t.Errorf("informed: %s", got)
+	}
+}
+
+func TestCorrelated(t *testing.T) {
+	var runs []run
+	for i := range 6 {
+		metric := float64(10 + i)
+		runs = append(runs, run{benchmark: "a", metric: metric, stacks: fmt.Sprintf("P;u %d, Q;u %d, z %d", 10+5*i, 40-5*i+i%2, 50)})
+	}
+	d := load(t, filled(t, runs...))
+	sel := expansion.Correlated(d, bottleneck.Correlating{Samples: true}, false)
+	list := expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoChildren: true})
+	if p := list[0].Parents; len(p) != 1 || p[0][1].Function != "P" || p[0][1].CandidateScore != 1 {
+		t.Errorf("parents: %v", draw(list))
+	}
+	// Turned round, u as a whole goes with time, so there is nothing to follow.
+	sel = expansion.Correlated(d, bottleneck.Correlating{Samples: true}, true)
+	if list = expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoChildren: true}); len(list[0].Parents) != 0 {
+		t.Errorf("reverse: %v", draw(list))
+	}
+	list = expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoChildren: true, Threshold: -1})
+	if p := list[0].Parents; len(p) == 0 || p[0][1].Function != "Q" || p[0][1].CandidateScore < .9 {
+		t.Errorf("reverse with a threshold: %v", draw(list))
+	}
+}
+
+// TestBounds: breadth to the power of depth is cut, and that is said.
+func TestBounds(t *testing.T) {
+	path := func(seed int) string {
+		names := []string{}
+		for i := range 12 {
+			names = append(names, fmt.Sprintf("f%d_%d", i, seed>>i&1))
+		}
+		return strings.Join(names, ";")
+	}
+	stacks := func(value int) string {
+		var list []string
+		for seed := range 1 << 10 {
+			list = append(list, fmt.Sprintf("%s;u %d", path(seed), value+seed%2))
+		}
+		return strings.Join(list, ",")
+	}
+	d := load(t, filled(t, run{benchmark: "a", stacks: stacks(1)}, run{benchmark: "a", stacks: stacks(2)}, run{benchmark: "a", stacks: stacks(9)}))
+	e := expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, expansion.Greedy(expansion.Deviation), expansion.Options{MaxDepth: 100})[0]
+	if len(e.Parents) != expansion.DefaultMaxTraces || !e.Truncated {
+		t.Errorf("%d traces, truncated %v", len(e.Parents), e.Truncated)
+	}
+}
+
+func TestLittleHistory(t *testing.T) {
+	d := load(t, filled(t, run{benchmark: "a", stacks: "P;u 1"}, run{benchmark: "a", stacks: "P;u 5"}))
+	if w := d.Warnings(); len(w) != 1 || !strings.Contains(w[0], "1 of 1 benchmarks have fewer than 2 runs before") {
+		t.Errorf("warnings: %q", w)
+	}
+	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{}, "u 0.00")
+	// All equal: nothing deviates.
+	d = load(t, filled(t, run{benchmark: "a", stacks: "P;u 5"}, run{benchmark: "a", stacks: "P;u 5"}, run{benchmark: "a", stacks: "P;u 5, P 1"}))
+	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{}, "u 0.00")
+}

@@ -1,0 +1,175 @@
+package history
+
+import (
+	"strings"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Language is the kind of program that a history is of: it decides which frames
+// are the program's own.
+type Language string
+
+// The languages that are told apart.
+const (
+	JVM    Language = "jvm"    // compiled while it runs: jumps between compile modes
+	Go     Language = "go"     // compiled ahead, with a collector of its own
+	Native Language = "native" // everything else
+)
+
+// Where a sample goes that belongs to no call node.
+const (
+	environment = int32(-2) // no frame of the program
+	idle        = int32(-3) // a waiting thread of a wall clock profile
+)
+
+// folded maps the nodes of a table to paths of the folded forest.
+type folded struct {
+	forest *calltree.Forest
+	// own is the path that the samples ending in a node belong to, or
+	// environment, or idle.
+	own []int32
+}
+
+// fold maps every node of a table to the call path of the program it belongs to:
+//
+//   - JVM: a stack ends with its last Java frame; kernel, VM and C frames below
+//     are self of that. Stubs and java.lang.invoke, which the compiler puts in
+//     and takes out, fold into their caller.
+//   - Go: a stack ends with its last frame that is not the runtime's and one
+//     runtime frame, so that runtime.mallocgc stays visible as a callee.
+//     Preemption and write barriers fold into their caller with all below.
+//   - else: a stack ends before its kernel frames.
+//
+// A stack without a frame of the program is environment. One pass; parents come
+// before children.
+func fold(t *calltree.Table, lang Language, wall bool) *folded {
+	f := &folded{forest: &calltree.Forest{}, own: make([]int32, t.Len())}
+	roles := make([]role, len(t.Functions))
+	ids := make([]int32, len(t.Functions))
+	for i := range t.Functions {
+		roles[i] = roleOf(&t.Functions[i], lang, wall)
+		ids[i] = f.forest.Function(t.Functions[i])
+	}
+	// full is the path of a node with the frames that a deeper frame of the
+	// program still needs as its callers.
+	full := make([]int32, t.Len())
+	closed := make([]bool, t.Len()) // nothing below adds a frame any more
+	for n := range t.Len() {
+		fn := t.Func[n]
+		up, caller, shut := calltree.NoNode, environment, false
+		above := program // of a root: nothing hides what it calls
+		if p := t.Parent[n]; p != calltree.NoNode {
+			up, caller, shut, above = full[p], f.own[p], closed[p], roles[t.Func[p]]
+		}
+		full[n], f.own[n], closed[n] = up, caller, shut
+		switch r := roles[fn]; {
+		case shut || r == glue:
+		case r == absorbing:
+			closed[n] = true
+		case r == parked:
+			f.own[n] = idle
+		case r == program:
+			full[n] = f.forest.Path(up, ids[fn])
+			f.own[n] = full[n]
+		case r == runtime:
+			full[n] = f.forest.Path(up, ids[fn])
+			if caller >= 0 && above == program {
+				f.own[n] = full[n]
+			}
+		default: // foreign
+			full[n] = f.forest.Path(up, ids[fn])
+		}
+	}
+	return f
+}
+
+// role is what a frame means for the stack it is in.
+type role uint8
+
+const (
+	program   role = iota // code of the program and its libraries
+	foreign               // kernel, VM, C: kept above the program, cut below it
+	runtime               // Go's runtime: one frame of it is kept below the program
+	glue                  // folds into its caller
+	absorbing             // folds into its caller with all that is below
+	parked                // waits; idle in a wall clock profile
+)
+
+// roleOf tells the role of a function from its kind and, because text formats
+// only guess kinds, its name.
+func roleOf(fn *profile.Function, lang Language, wall bool) role {
+	switch {
+	case wall && waits(fn.Name):
+		return parked
+	case fn.Name == "[unknown]":
+		return glue
+	case fn.Kind == profile.KindKernel:
+		return foreign
+	}
+	switch lang {
+	case JVM:
+		return jvmRole(fn)
+	case Go:
+		return goRole(fn.Name)
+	}
+	return program
+}
+
+func jvmRole(fn *profile.Function) role {
+	switch fn.Kind {
+	case profile.KindJava:
+		if strings.HasPrefix(fn.Name, "java.lang.invoke.") {
+			return glue
+		}
+		return program
+	case profile.KindClass:
+		return program
+	case profile.KindStub:
+		return glue
+	}
+	return foreign
+}
+
+func goRole(name string) role {
+	switch {
+	case !isGoRuntime(name):
+		return program
+	case strings.HasPrefix(name, "runtime.asyncPreempt"), strings.HasPrefix(name, "runtime.gcWriteBarrier"), strings.HasPrefix(name, "runtime.wbBufFlush"):
+		return absorbing
+	}
+	return runtime
+}
+
+func isGoRuntime(name string) bool {
+	return strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "internal/runtime/") || strings.HasPrefix(name, "runtime/internal/")
+}
+
+// waits reports whether a function is one in which threads do nothing.
+func waits(name string) bool {
+	switch name {
+	case "jdk.internal.misc.Unsafe.park", "sun.misc.Unsafe.park", "java.lang.Object.wait", "java.lang.Object.wait0",
+		"java.lang.Thread.sleep", "java.lang.Thread.sleep0", "java.lang.Thread.sleepNanos0", "sun.nio.ch.EPoll.wait", "sun.nio.ch.Net.accept", "sun.nio.ch.Net.poll",
+		"java.lang.ProcessHandleImpl.waitForProcessExit0", "java.lang.ref.Reference.waitForReferencePendingList",
+		"runtime.gopark", "runtime.notesleep", "runtime.notetsleepg", "runtime.usleep",
+		"epoll_wait", "__epoll_wait", "poll", "__poll", "select", "nanosleep", "pthread_cond_wait", "pthread_cond_timedwait":
+		return true
+	}
+	return false
+}
+
+// languageOf tells what program the functions of a table belong to. Go first:
+// text formats take any slash in a name for Java.
+func languageOf(t *calltree.Table) Language {
+	lang := Native
+	for i := range t.Functions {
+		switch fn := &t.Functions[i]; {
+		case fn.Kind == profile.KindGoRuntime, fn.Name == "runtime.mcall", fn.Name == "runtime.mallocgc", fn.Name == "runtime.gcBgMarkWorker", fn.Name == "runtime.main":
+			return Go
+		case fn.Kind == profile.KindJava:
+			lang = JVM
+		}
+	}
+	return lang
+}

@@ -1,0 +1,190 @@
+package regression
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/internal/stat"
+)
+
+// Rows is a history prepared for any number of comparisons: all sums of samples
+// that may change as one. It does not change and is safe for concurrent use.
+type Rows struct {
+	sp     *space
+	series *history.Series
+}
+
+// Prepare sums the rows of a matrix of the series.
+func Prepare(s *history.Series, m *history.Matrix) *Rows {
+	sp := newSpace(m)
+	if m.Weighted {
+		sp.rescale()
+	}
+	return &Rows{sp, s}
+}
+
+// rescale divides weighted counts by the Fano factor that they have at low
+// levels, so that their noise is that of counts.
+func (s *space) rescale() {
+	if len(s.m.Runs) < leastHistory {
+		return
+	}
+	mean := 0.0
+	for i := range s.m.Runs {
+		mean += s.m.Runs[i].Total / float64(len(s.m.Runs))
+	}
+	var series []stat.Spread
+	for slot := range s.functionSelfs() {
+		y := slices.Clone(s.values(int32(slot)))
+		for t := range y {
+			if n := s.m.Runs[t].Total; n > 0 {
+				y[t] *= mean / n
+			}
+		}
+		if m := stat.Mean(y); m >= leastMeanTrend {
+			series = append(series, stat.Spread{Mean: m, Variance: stat.Variance(y)})
+		}
+	}
+	f0 := stat.FitTrend(series, float64(len(s.m.Runs)-1)).F0
+	for i := range s.x {
+		s.x[i] /= f0
+	}
+	runs := slices.Clone(s.m.Runs)
+	for i := range runs {
+		r := &runs[i]
+		r.Count = slices.Clone(r.Count)
+		for j := range r.Count {
+			r.Count[j] /= f0
+		}
+		r.Total /= f0
+		r.Environment /= f0
+	}
+	m := *s.m
+	m.Runs, m.Weighted = runs, false
+	s.m = &m
+}
+
+// Analysis is what one comparison says about one benchmark.
+type Analysis struct {
+	Findings []Finding `json:"-"` // by kind, then score
+	// Unstable are rises below what this benchmark's own history gives, and, of
+	// several tested runs, those that not every run has.
+	Unstable []Finding `json:"unstable"`
+	// Ranked lists functions by score, found or not, 50 at most: what to look at
+	// when nothing is certain.
+	Ranked []Candidate `json:"-"`
+
+	History    []string   `json:"history"` // keys of the runs, oldest first
+	Tested     []string   `json:"tested"`
+	Threshold  float64    `json:"threshold"` // score from which on a rise is a finding
+	Blocks     int        `json:"blocks"`    // tests of the history against itself
+	Noisy      int        `json:"noisy"`     // those of them with findings
+	Detectable Detectable `json:"detectable"`
+	// Common is how many times as long unchanged code takes; 0 without a metric.
+	Common float64 `json:"common,omitempty"`
+}
+
+// Candidate is a line of the ranked list.
+type Candidate struct {
+	Function string  `json:"function"`
+	Delta    float64 `json:"delta"` // samples per run, self
+	Share    float64 `json:"share"` // of the program
+	Score    float64 `json:"score"`
+}
+
+// mostRanked bounds Analysis.Ranked.
+const mostRanked = 50
+
+// Compare judges the tested runs against the history runs, both given as indexes
+// of Matrix.Runs in ascending order. It needs three history runs and one tested
+// run, all with samples; see Usable.
+func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
+	if len(hist) < leastHistory || len(tested) == 0 {
+		return nil, fmt.Errorf("%d history runs and %d tested ones: at least %d and 1 are needed", len(hist), len(tested), leastHistory)
+	}
+	for _, t := range slices.Concat(hist, tested) {
+		if !r.Usable(t) {
+			return nil, fmt.Errorf("run %s has no samples of the program", r.sp.m.Runs[t].Profile.Run.Key)
+		}
+	}
+	o = o.withDefaults()
+	v := judge(r.sp, &o, hist, tested)
+	rep := newReporter(v, r.series)
+	a := &Analysis{Unstable: []Finding{}, Findings: rep.findings(), Threshold: v.threshold, Blocks: v.blocks, Noisy: v.noisy, Ranked: v.ranked(), Detectable: v.detectable()}
+	for _, p := range slices.Concat(v.unstable, v.passing) {
+		a.Unstable = append(a.Unstable, rep.place(Regression, p))
+	}
+	for _, t := range hist {
+		a.History = append(a.History, v.run(t).Profile.Run.Key)
+	}
+	for _, t := range tested {
+		a.Tested = append(a.Tested, v.run(t).Profile.Run.Key)
+	}
+	if g, _, ok := v.commonFactor(); ok {
+		a.Common = g
+	}
+	return a, nil
+}
+
+// Usable reports whether a run has samples of the program.
+func (r *Rows) Usable(t int) bool { return r.sp.m.Runs[t].Total > 0 }
+
+// ranked lists the function selfs by score.
+func (f *fit) ranked() []Candidate {
+	var list []Candidate
+	for _, slot := range f.tested {
+		if f.sp.kind[slot] == functionSelf && f.d[slot] > 0 {
+			list = append(list, Candidate{f.sp.t.Functions[f.sp.item[slot]].Name, f.d[slot], f.d[slot] / math.Max(1, f.program), f.z[slot]})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Candidate) int {
+		return cmp.Or(-cmp.Compare(a.Score, b.Score), -cmp.Compare(a.Delta, b.Delta))
+	})
+	return list[:min(len(list), mostRanked)]
+}
+
+// Detectable is the smallest change that a comparison like this one finds in four
+// of five cases, as shares of the program.
+type Detectable struct {
+	Changes []DetectableChange `json:"changes"` // by share of the function
+	// What the change at a function of 5 % would become.
+	FourTimesTheSamples float64 `json:"fourTimesTheSamples"`
+	OneMoreRun          float64 `json:"oneMoreRun"` // tested together with the newest
+	ThreeRuns           float64 `json:"threeRuns"`
+}
+
+// DetectableChange is the smallest change of a function of some share.
+type DetectableChange struct {
+	Share  float64 `json:"share"`
+	Change float64 `json:"change"`
+}
+
+// powerScore is the score by which a statistic must exceed its threshold on
+// average to do so in 80 % of cases.
+const powerScore = 0.84
+
+// smallestChange is I80 of a function that takes a share s of the program:
+// max((z* + 0.84)·√((F0·s/N + φ·s²)(1/n + 1/k)), impact gate).
+func (f *fit) smallestChange(s, samples, k float64) float64 {
+	if !(samples > 0) {
+		return 1
+	}
+	trend := f.noise[0].trend
+	z := stat.ScoreOfTail(f.o.alpha(int(k)) / math.Max(leastTests, float64(f.perKind[functionSelf])))
+	gate := math.Max(f.o.MinShare, f.o.Impact/math.Sqrt(samples)) / math.Sqrt(k)
+	return math.Max((z+powerScore)*math.Sqrt((trend.F0*s/samples+trend.F1*s*s)*(1/f.n+1/k)), gate)
+}
+
+func (f *fit) detectable() Detectable {
+	var d Detectable
+	for _, s := range []float64{0.01, 0.05, 0.2} {
+		d.Changes = append(d.Changes, DetectableChange{s, f.smallestChange(s, f.program, f.k)})
+	}
+	d.FourTimesTheSamples = f.smallestChange(0.05, 4*f.program, f.k)
+	d.OneMoreRun = f.smallestChange(0.05, f.program, f.k+1)
+	d.ThreeRuns = f.smallestChange(0.05, f.program, 3)
+	return d
+}

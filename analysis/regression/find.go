@@ -1,0 +1,370 @@
+package regression
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Request says which runs are tested and against what.
+type Request struct {
+	Options // of the method
+
+	// K runs, the newest of the selection, are tested as one. 0: the newest alone,
+	// and the newest two together, so that a finding is a suspect or confirmed.
+	K int
+	// Scan looks for changes of any age instead: the newest 1, 2, 3, 5, 8 and 13
+	// runs against what was before.
+	Scan bool
+	// Window is the number of history runs at most; 0: history.Window.
+	Window int
+	// History selects the runs that count as history, of the same benchmark and
+	// value type. nil: those of the same machine, profiler and branch.
+	History *store.Query
+	// Acknowledged marks findings, and starts the history of a benchmark anew where
+	// an accepted change began.
+	Acknowledged []Acknowledgement
+	Now          time.Time // for Acknowledged; zero: all of them hold
+}
+
+// Result is the answer to a Request.
+type Result struct {
+	Benchmarks []Benchmark // in order of group, name and value type
+	// Findings are those of all benchmarks: what costs first, then by score.
+	Findings []Finding
+}
+
+// Benchmark is what is said about one benchmark.
+type Benchmark struct {
+	Benchmark testrun.Benchmark
+	Type      profile.ValueType
+	LeftOut   []history.LeftOut
+	Warnings  []string
+
+	// Analyses are the comparisons made, the newest run alone first. Empty: no
+	// verdict, and Reason says why.
+	Analyses []*Analysis
+	Reason   string
+	Findings []Finding
+	// Ranked lists functions by score, or, without a verdict, by how unlikely the
+	// difference of their shares is.
+	Ranked []Candidate
+}
+
+// Find compares, for every benchmark of a selection, its newest selected runs
+// with the runs before them. The selection must not be empty; several value types
+// are several analyses. Benchmarks are loaded and judged in parallel; the answer
+// does not depend on it.
+func Find(ctx context.Context, st store.Reader, q store.Query, req Request) (*Result, error) {
+	list, err := chosen(ctx, st, q, &req)
+	if err != nil {
+		return nil, err
+	}
+	res := &Result{Benchmarks: make([]Benchmark, len(list))}
+	err = parallel(ctx, len(list), func(i int) error {
+		b, err := one(ctx, st, &list[i], &req)
+		if err == nil {
+			res.Benchmarks[i] = *b
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range res.Benchmarks {
+		Acknowledge(res.Benchmarks[i].Findings, req.Acknowledged, req.Now)
+		res.Findings = append(res.Findings, res.Benchmarks[i].Findings...)
+	}
+	sortFindings(res.Findings)
+	return res, nil
+}
+
+// parallel calls f for 0 … n-1 on all cores and returns the first error by index.
+func parallel(ctx context.Context, n int, f func(i int) error) error {
+	errs := make([]error, n)
+	var wait sync.WaitGroup
+	next := make(chan int)
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			for i := range next {
+				errs[i] = f(i)
+			}
+		})
+	}
+	for i := range n {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- i
+	}
+	close(next)
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// chosen lists the series of the selection: the selected runs of each benchmark
+// up to the newest, and before them the history, selected or not.
+func chosen(ctx context.Context, st store.Reader, q store.Query, req *Request) ([]history.Series, error) {
+	q.Last = 0
+	selected, err := st.Profiles(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(selected) == 0 {
+		return nil, store.ErrNothing
+	}
+	all, err := st.Profiles(ctx, store.Query{Groups: q.Groups, Benchmarks: q.Benchmarks, Params: q.Params, Types: q.Types})
+	if err != nil {
+		return nil, err
+	}
+	extra := max(2, req.K)
+	if req.Scan {
+		extra = 0
+	}
+	o := history.Options{Window: req.Window, Extra: extra, Any: req.History != nil}
+	if o.Window <= 0 {
+		o.Window = history.Window
+	}
+	if req.Scan {
+		o.Window += scanAges[len(scanAges)-1]
+	}
+	return history.Choose(upToNewest(all, selected, req), o), nil
+}
+
+// upToNewest keeps, of every benchmark and value type, the newest K selected runs
+// and the runs before the oldest of them that may be its history.
+func upToNewest(all, selected []store.Profile, req *Request) []store.Profile {
+	type key struct {
+		benchmark testrun.Benchmark
+		typ       string
+	}
+	of := func(p *store.Profile) key { return key{p.Benchmark, p.Type.Name} }
+	tested := map[key][]store.ProfileID{} // newest first
+	for i := len(selected) - 1; i >= 0; i-- {
+		if p := &selected[i]; len(tested[of(p)]) < max(req.K, 1) {
+			tested[of(p)] = append(tested[of(p)], p.ID)
+		}
+	}
+	allowed := map[store.ProfileID]bool{}
+	if req.History != nil {
+		for _, p := range req.History.Filter(slices.Clone(all)) {
+			allowed[p.ID] = true
+		}
+	}
+	before := map[key]bool{} // all tested runs were met: what comes now is history
+	ended := map[key]bool{}
+	var keep []store.Profile
+	for i := len(all) - 1; i >= 0; i-- {
+		p := &all[i]
+		at, ids := of(p), tested[of(p)]
+		isTested := slices.Contains(ids, p.ID)
+		isHistory := before[at] && (req.History == nil || allowed[p.ID])
+		if ended[at] || !isTested && !isHistory {
+			continue
+		}
+		keep = append(keep, *p)
+		before[at] = before[at] || p.ID == ids[len(ids)-1]
+		ended[at] = req.startsAt(p)
+	}
+	slices.Reverse(keep)
+	return keep
+}
+
+// startsAt reports whether an accepted change made this run the first of the
+// benchmark's history.
+func (req *Request) startsAt(p *store.Profile) bool {
+	for i := range req.Acknowledged {
+		a := &req.Acknowledged[i]
+		if a.Since != "" && a.Since == p.Run.Key && a.covers(p.Benchmark) {
+			return true
+		}
+	}
+	return false
+}
+
+// one judges one benchmark.
+func one(ctx context.Context, st store.Reader, s *history.Series, req *Request) (*Benchmark, error) {
+	b := &Benchmark{Benchmark: s.Benchmark, Type: s.Type, LeftOut: s.LeftOut, Warnings: s.Warnings()}
+	m, err := history.Load(ctx, st, s)
+	if err != nil {
+		return nil, err
+	}
+	rows := Prepare(s, m)
+	var usable []int
+	for t := range m.Runs {
+		if rows.Usable(t) {
+			usable = append(usable, t)
+		}
+	}
+	if n := len(m.Runs) - len(usable); n > 0 {
+		b.Warnings = append(b.Warnings, fmt.Sprintf("%d of %d runs have no samples of the program and are left out", n, len(m.Runs)))
+	}
+	if len(m.Runs) > 0 && !rows.Usable(len(m.Runs)-1) {
+		b.Reason = fmt.Sprintf("the newest run, %s, has no samples of the program", m.Runs[len(m.Runs)-1].Profile.Run.Key)
+		return b, nil
+	}
+	if err := b.judge(rows, usable, req); err != nil {
+		return nil, err
+	}
+	sortFindings(b.Findings)
+	return b, nil
+}
+
+// judge makes the comparisons that were asked for.
+func (b *Benchmark) judge(rows *Rows, runs []int, req *Request) error {
+	k := max(req.K, 1)
+	if len(runs)-k < leastHistory {
+		b.Reason = fmt.Sprintf("too few runs: %d before the tested one, at least %d are needed", max(0, len(runs)-k), leastHistory)
+		if len(runs) > k {
+			b.Ranked = rows.rankFew(runs[:len(runs)-k], runs[len(runs)-k:])
+		}
+		return nil
+	}
+	if req.Scan {
+		return b.scan(rows, runs, req)
+	}
+	window := req.Window
+	if window <= 0 {
+		window = history.Window
+	}
+	compare := func(end, k int) (*Analysis, error) {
+		return rows.Compare(runs[max(0, end-k-window):end-k], runs[end-k:end], req.Options)
+	}
+	newest, err := compare(len(runs), k)
+	if err != nil {
+		return err
+	}
+	b.Analyses = []*Analysis{newest}
+	b.Ranked = newest.Ranked
+	if req.K > 0 || len(runs)-2 < leastHistory {
+		b.Findings = newest.Findings
+		return nil
+	}
+	two, err := compare(len(runs), 2)
+	if err != nil {
+		return err
+	}
+	before, err := compare(len(runs)-1, 1)
+	if err != nil {
+		return err
+	}
+	b.Analyses = append(b.Analyses, two, before)
+	b.Findings = combine(two.Findings, newest.Findings, before.Findings)
+	return nil
+}
+
+// combine unites what the newest two runs say together, the newest says alone,
+// and the one before it said. The first is confirmed; what only the newest shows
+// is a suspect; a cost that only the run before showed went away.
+func combine(two, newest, before []Finding) []Finding {
+	list := slices.Clone(two)
+	for _, f := range newest {
+		if !slices.ContainsFunc(list, f.sameAs) {
+			list = append(list, f)
+		}
+	}
+	for _, f := range before {
+		if f.Kind.Costs() && !slices.ContainsFunc(list, f.sameAs) {
+			f.Status = WentAway
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// sameFrames is how far apart two places on one call path may be to be taken for
+// one.
+const sameFrames = 6
+
+// sameAs reports whether two findings are one change: the same kind, and the same
+// function, a caller and its callee, or places close to each other on one path.
+func (f Finding) sameAs(g Finding) bool {
+	switch {
+	case f.Kind != g.Kind && !(f.Kind.Costs() && g.Kind.Costs()):
+		return false
+	case f.ID == g.ID, f.Function == g.Function:
+		return true
+	case f.Caller != "" && f.Caller == g.Function, g.Caller != "" && g.Caller == f.Function:
+		return true
+	}
+	short, long := f.Path, g.Path
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	return len(short) > 1 && len(long)-len(short) <= sameFrames && slices.Equal(short, long[:len(short)])
+}
+
+var kindOrder = []Kind{Regression, Widespread, Slowdown, Improvement, Moved, Environment}
+
+// sortFindings orders findings: what costs and is confirmed, what costs and is a
+// suspect, the other kinds, and last what went away; each by score.
+func sortFindings(list []Finding) {
+	rank := func(f *Finding) int {
+		switch {
+		case f.Status == WentAway:
+			return 100
+		case f.Kind.Costs() && f.Status == Confirmed:
+			return 0
+		case f.Kind.Costs():
+			return 1
+		}
+		return 2 + slices.Index(kindOrder, f.Kind)
+	}
+	slices.SortStableFunc(list, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), -cmp.Compare(math.Abs(a.Score), math.Abs(b.Score)),
+			-cmp.Compare(math.Abs(a.Delta.Samples), math.Abs(b.Delta.Samples)), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function))
+	})
+}
+
+// rankFew lists functions by how unlikely the difference of their shares of self
+// samples is if there were no noise but that of counting: a list to look at when
+// there are too few runs for a verdict.
+func (r *Rows) rankFew(hist, tested []int) []Candidate {
+	var na, nb float64
+	for _, t := range hist {
+		na += r.sp.m.Runs[t].Total
+	}
+	for _, t := range tested {
+		nb += r.sp.m.Runs[t].Total
+	}
+	if na == 0 || nb == 0 {
+		return nil
+	}
+	var list []Candidate
+	for slot := range r.sp.functionSelfs() {
+		x := r.sp.values(int32(slot))
+		var xa, xb float64
+		for _, t := range hist {
+			xa += x[t]
+		}
+		for _, t := range tested {
+			xb += x[t]
+		}
+		share := xb/nb - xa/na
+		if share <= 0 {
+			continue
+		}
+		p := (xa + xb + 1) / (na + nb)
+		name := r.sp.t.Functions[r.sp.item[slot]].Name
+		list = append(list, Candidate{name, share * nb / float64(len(tested)), share, share / math.Sqrt(p*(1/na+1/nb))})
+	}
+	slices.SortStableFunc(list, func(a, b Candidate) int {
+		return cmp.Or(-cmp.Compare(a.Score, b.Score), cmp.Compare(a.Function, b.Function))
+	})
+	return list[:min(len(list), mostRanked)]
+}

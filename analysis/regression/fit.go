@@ -1,0 +1,296 @@
+package regression
+
+import (
+	"math"
+
+	"github.com/dendroprof/dendro/internal/stat"
+)
+
+// leastLevel is the expected or observed samples per run from which a row is
+// tested.
+const leastLevel = 5
+
+// noise is what the rows of one group, self or total, have in common.
+type noise struct {
+	trend stat.Trend
+	prior float64 // strength d₀
+}
+
+// fit is one question: do the runs b differ from the runs a? It holds the
+// statistics of every tested row, by slot of the space. Statistics of rows that
+// are not tested are zero.
+type fit struct {
+	sp   *space
+	o    *Options
+	a, b []int // history and tested runs
+	n, k float64
+
+	hasMetric bool
+	meanTotal float64   // samples of a mean history run
+	s         []float64 // size factor, by run
+	sumA      float64   // Σ_A s
+	sumB      float64
+	invA      float64 // mean_A 1/s
+	va        float64 // Poisson part of the variance of D, per unit of level
+	dof       float64
+
+	tested    []int32 // slots, ascending
+	isTested  []bool
+	perKind   [rowKinds]int
+	noise     [2]noise // of self rows, of total rows
+	mu        []float64
+	d         []float64 // difference of the tested runs' mean to mu
+	se        []float64
+	vb        []float64 // overdispersion part of the variance, relative to the level squared
+	z         []float64
+	zh        []float64 // z before the test of small counts
+	nodeD     []float64 // D and μ of the self samples of every node
+	nodeMu    []float64
+	program   float64 // ΣM: μ of all tested function selfs
+	threshold float64 // z*
+	gate      float64 // least impact, a share
+}
+
+// newFit computes the statistics of all rows. It needs three history runs and
+// one tested run, all with samples.
+func newFit(sp *space, o *Options, a, b []int) *fit {
+	f := &fit{sp: sp, o: o, a: a, b: b, n: float64(len(a)), k: float64(len(b))}
+	f.s = make([]float64, len(sp.m.Runs))
+	f.hasMetric = true
+	for _, list := range [][]int{a, b} {
+		for _, t := range list {
+			f.hasMetric = f.hasMetric && sp.m.Runs[t].Metric > 0
+		}
+	}
+	f.historyFactors()
+	f.testedFactors()
+	for _, t := range a {
+		f.sumA += f.s[t]
+		f.invA += 1 / f.s[t] / f.n
+	}
+	invB := 0.0
+	for _, t := range b {
+		f.sumB += f.s[t]
+		invB += 1 / f.s[t] / f.k
+	}
+	f.va = f.invA/f.n + invB/f.k
+	f.dof = f.n - 1
+	if f.k > 2 {
+		f.dof += f.k - 1
+	}
+	f.levels()
+	f.estimateNoise()
+	for _, slot := range f.tested {
+		f.score(slot)
+	}
+	f.nodeSums()
+	f.limits()
+	return f
+}
+
+// levels finds the tested rows, their means and their differences. The sample
+// variance is left in vb for estimateNoise.
+func (f *fit) levels() {
+	rows := len(f.sp.kind)
+	all := make([]float64, 6*rows)
+	take := func() (v []float64) { v, all = all[:rows:rows], all[rows:]; return v }
+	f.mu, f.d, f.se, f.vb, f.z, f.zh = take(), take(), take(), take(), take(), take()
+	f.isTested = make([]bool, rows)
+	for slot := range int32(rows) {
+		x := f.sp.values(slot)
+		sumA, sumB, mu, mb := 0.0, 0.0, 0.0, 0.0
+		for _, t := range f.a {
+			sumA += x[t]
+			mu += x[t] / f.s[t]
+		}
+		for _, t := range f.b {
+			sumB += x[t]
+			mb += x[t] / f.s[t]
+		}
+		if !(sumA/f.sumA >= leastLevel || sumB/f.sumB >= leastLevel) {
+			continue
+		}
+		mu, mb = mu/f.n, mb/f.k
+		f.tested = append(f.tested, slot)
+		f.isTested[slot] = true
+		f.perKind[f.sp.kind[slot]]++
+		f.mu[slot], f.d[slot] = mu, mb-mu
+		f.vb[slot] = f.variance(x, mu, mb)
+		if f.sp.kind[slot] == functionSelf {
+			f.program += mu
+		}
+	}
+}
+
+// variance returns the sample variance of a row, over the history and, from three
+// tested runs on, over these scaled down to the level of the history.
+func (f *fit) variance(x []float64, mu, mb float64) float64 {
+	ss := 0.0
+	for _, t := range f.a {
+		d := x[t]/f.s[t] - mu
+		ss += d * d
+	}
+	if f.k > 2 {
+		c := 1.0
+		if mb > mu {
+			c = mu / mb
+		}
+		for _, t := range f.b {
+			d := (x[t]/f.s[t] - mb) * c
+			ss += d * d
+		}
+	}
+	return ss / f.dof
+}
+
+// The least means of rows that the trend and the prior strength are taken from.
+const (
+	leastMeanTrend = 3
+	leastMeanPrior = 8
+)
+
+// estimateNoise fits trend and prior strength, from function selfs for all self
+// rows and from function totals for all total rows.
+func (f *fit) estimateNoise() {
+	for group, kind := range []rowKind{functionSelf, functionTotal} {
+		var series []stat.Spread
+		for _, slot := range f.tested {
+			if f.sp.kind[slot] == kind && f.mu[slot] >= leastMeanTrend {
+				series = append(series, stat.Spread{Mean: f.mu[slot], Variance: f.vb[slot]})
+			}
+		}
+		trend := stat.FitTrend(series, f.dof)
+		var ratios []float64
+		for _, s := range series {
+			if s.Mean >= leastMeanPrior && s.Variance > 0 {
+				ratios = append(ratios, s.Variance/trend.Variance(s.Mean))
+			}
+		}
+		f.noise[group] = noise{trend, stat.PriorStrength(ratios, f.dof)}
+	}
+}
+
+// group returns the noise of a row's group.
+func (f *fit) group(slot int32) *noise {
+	if f.sp.kind[slot].total() {
+		return &f.noise[1]
+	}
+	return &f.noise[0]
+}
+
+// The limits of the negative binomial test.
+const (
+	smallCount   = 200.0 // expected in the tested runs; above, the normal score is good
+	nothingCount = 5.0   // in the whole history; below, the normal score is not
+	scoreOfNote  = 2.0   // below, nothing is decided and the test is left out
+	sizeLimit    = 1e7   // of the negative binomial: Poisson
+)
+
+// score computes the z of a row's difference, on a scale on which the variance
+// does not depend on the level. The sample variance in vb is replaced by the
+// overdispersion.
+func (f *fit) score(slot int32) {
+	g := f.group(slot)
+	sumA, sumB := f.sums(slot)
+	level := (sumA + 0.5) / f.sumA // μ′: never zero
+	shrunk := (g.prior*g.trend.Variance(level) + f.dof*f.vb[slot]) / (g.prior + f.dof)
+	over := math.Max(0, shrunk-level*f.invA)
+	ways := 1/f.n + 1/f.k
+	f.vb[slot] = over * ways / (level * level)
+	f.se[slot] = math.Sqrt(f.va*level + over*ways)
+	zh := f.scaled(slot, f.d[slot])
+	f.zh[slot], f.z[slot] = zh, zh
+	expect := level * f.sumB
+	if f.d[slot] <= 0 || expect >= smallCount || zh < scoreOfNote && sumA >= nothingCount {
+		return
+	}
+	size := math.Min(sizeLimit, 1/(over/(level*level*f.k)+1/(sumA+0.5)))
+	z := stat.NegativeBinomialScore(sumB, expect, size)
+	if sumA < nothingCount || z < zh {
+		f.z[slot] = z
+	}
+}
+
+func (f *fit) sums(slot int32) (sumA, sumB float64) {
+	x := f.sp.values(slot)
+	for _, t := range f.a {
+		sumA += x[t]
+	}
+	for _, t := range f.b {
+		sumB += x[t]
+	}
+	return sumA, sumB
+}
+
+// scaled returns the score of a difference d of a row: Student's t on the
+// variance stabilising scale of an overdispersed count.
+func (f *fit) scaled(slot int32, d float64) float64 {
+	vb := f.vb[slot]
+	h := func(y float64) float64 {
+		y = math.Max(0, y)
+		if vb < 1e-9 {
+			return 2 * math.Sqrt(y/f.va)
+		}
+		return 2 / math.Sqrt(vb) * math.Asinh(math.Sqrt(vb*y/f.va))
+	}
+	return stat.StudentScore(h(f.mu[slot]+d)-h(f.mu[slot]), f.group(slot).prior+f.dof)
+}
+
+// rest returns the score of the part d of a row's difference that is not
+// explained yet.
+func (f *fit) rest(slot int32, d float64) float64 {
+	whole := f.d[slot]
+	if d == whole {
+		return f.z[slot]
+	}
+	z := f.scaled(slot, d)
+	if whole > 0 && d > 0 && f.z[slot] != f.zh[slot] && f.zh[slot] != 0 {
+		z *= f.z[slot] / f.zh[slot]
+	}
+	return z
+}
+
+// nodeSums computes D and μ of the self samples of every node.
+func (f *fit) nodeSums() {
+	f.nodeD = make([]float64, f.sp.t.Len())
+	f.nodeMu = make([]float64, f.sp.t.Len())
+	for _, t := range f.a {
+		r := &f.sp.m.Runs[t]
+		for i, n := range r.Nodes {
+			f.nodeMu[n] += r.Count[i] / f.s[t] / f.n
+		}
+	}
+	for n, mu := range f.nodeMu {
+		f.nodeD[n] = -mu
+	}
+	for _, t := range f.b {
+		r := &f.sp.m.Runs[t]
+		for i, n := range r.Nodes {
+			f.nodeD[n] += r.Count[i] / f.s[t] / f.k
+		}
+	}
+}
+
+// leastTests is the number of function selfs that the error probability is
+// divided by at least.
+const leastTests = 20
+
+// limits sets the threshold and the impact gate.
+func (f *fit) limits() {
+	tests := math.Max(leastTests, float64(f.perKind[functionSelf]))
+	f.threshold = stat.ScoreOfTail(f.o.alpha(len(f.b)) / tests)
+	f.gate = f.o.MinShare
+	if f.program > 0 {
+		f.gate = math.Max(f.gate, f.o.Impact/math.Sqrt(f.program))
+	}
+	f.gate /= math.Sqrt(f.k)
+}
+
+// passes reports whether a difference d of a row is large enough to matter.
+func (f *fit) passes(slot int32, d float64) bool {
+	d = math.Abs(d)
+	return d >= f.gate*f.program && d >= f.o.MinGrowth*f.mu[slot]
+}
+
+// whole reports whether a row is nearly all of the program and so no place.
+func (f *fit) whole(slot int32) bool { return f.mu[slot] > f.o.MaxShare*f.program }

@@ -1,0 +1,174 @@
+package regression
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+)
+
+// The constants of merging places into changes.
+const (
+	mergeUp      = 6   // levels from the first place up to the common one
+	mergeDown    = 8   // levels from there to the other place
+	mergeShare   = 0.7 // of the parts that the common place must have risen by
+	mergeLevel   = 3   // the common place's level is at most so many times the rise
+	wideLeast    = 4   // changes from which on they may be one wide one
+	wideLargest  = 0.5 // share of the largest below which no one is the culprit
+	raiseShare   = 0.7 // of the change that a new caller must have
+	raiseLevel   = 0.1 // mean, relative to its rise, below which a caller counts as new
+	blocksLeast  = 2   // of the own history that must have findings to set a limit
+	historyLeast = 5   // runs from which on the own history is asked
+)
+
+// change is one finding in the making: places that one cause explains.
+type change struct {
+	places []*place // the largest first
+	node   int32    // where it is: the place's node, or what several have in common
+	merged bool     // node is above the first place's
+	wide   bool     // so many changes that none is the cause
+	d, z   float64
+}
+
+// merge unites rises that have one cause, largest first: callers with callees,
+// and places close together below a common one that rose as much as they did.
+func (f *fit) merge(places []*place) []*change {
+	free := slices.Clone(places)
+	slices.SortStableFunc(free, func(a, b *place) int { return cmp.Or(-cmp.Compare(a.d, b.d), -cmp.Compare(a.z, b.z)) })
+	var changes []*change
+	for len(free) > 0 {
+		c := &change{places: free[:1:1], node: free[0].node, d: free[0].d, z: free[0].z}
+		free = free[1:]
+		for joined := true; joined; {
+			joined = false
+			var left []*place
+			for _, p := range free {
+				if f.join(c, p) {
+					joined = true
+				} else {
+					left = append(left, p)
+				}
+			}
+			free = left
+		}
+		changes = append(changes, c)
+	}
+	slices.SortStableFunc(changes, func(a, b *change) int { return cmp.Or(-cmp.Compare(a.z, b.z), -cmp.Compare(a.d, b.d)) })
+	for _, c := range changes {
+		f.raise(c)
+	}
+	return f.widespread(changes)
+}
+
+// raise moves a change up a path that hardly existed before: of a chain of new
+// functions the outermost is what somebody wrote into the existing code. Pursuit
+// went to the deepest one that explains the change, because each of them does.
+func (f *fit) raise(c *change) {
+	t := f.sp.t
+	for {
+		up := t.Parent[c.node]
+		if up == calltree.NoNode {
+			return
+		}
+		slot := f.sp.at(nodeTotal, up)
+		if slot == noRow || !f.isTested[slot] || f.mu[slot] >= raiseLevel*f.d[slot] || f.d[slot] < raiseShare*c.d {
+			return
+		}
+		c.node, c.merged = up, true
+	}
+}
+
+// join adds a place to a change if both have one cause.
+func (f *fit) join(c *change, p *place) bool {
+	node, ok := c.node, f.related(c.places[0], p)
+	if !ok {
+		if node, ok = f.common(c, p); !ok {
+			return false
+		}
+		c.merged = c.merged || node != c.node
+	}
+	c.node = node
+	c.places = append(c.places, p)
+	c.d += p.d
+	c.z = math.Max(c.z, p.z)
+	return true
+}
+
+// caller returns the function that calls at a place, or noRow where the place is
+// a function in all contexts or a root.
+func (f *fit) caller(p *place) int32 {
+	t := f.sp.t
+	n := noRow
+	switch kind, item := f.sp.kind[p.slot], f.sp.item[p.slot]; kind {
+	case nodeSelf, nodeTotal:
+		n = item
+	case edgeSelf, edgeTotal:
+		n = f.sp.edgeNode[item]
+	default:
+		return noRow
+	}
+	if t.Parent[n] == calltree.NoNode {
+		return noRow
+	}
+	return t.Func[t.Parent[n]]
+}
+
+func (f *fit) related(g, p *place) bool {
+	fg, fp := f.sp.function(g.slot), f.sp.function(p.slot)
+	return fg == fp || f.caller(p) == fg || f.caller(g) == fp
+}
+
+// common returns the lowest call node above a change and a place, if it is near
+// and what rose there is them.
+func (f *fit) common(c *change, p *place) (int32, bool) {
+	t, sp := f.sp.t, f.sp
+	a := lowestCommon(t, c.node, p.node)
+	if a == calltree.NoNode || t.Depth[c.places[0].node]-t.Depth[a] > mergeUp || t.Depth[p.node]-t.Depth[a] > mergeDown {
+		return a, false
+	}
+	slot := sp.at(nodeTotal, a)
+	if slot == noRow || !f.isTested[slot] || f.whole(slot) {
+		return a, false
+	}
+	sum, rise := c.d+p.d, f.d[slot]
+	if fn := sp.at(functionTotal, t.Func[a]); fn != noRow {
+		rise = math.Max(rise, f.d[fn])
+	}
+	return a, f.mu[slot] <= mergeLevel*sum && rise >= mergeShare*sum
+}
+
+func lowestCommon(t *calltree.Table, a, b int32) int32 {
+	for a != b {
+		switch {
+		case a == calltree.NoNode || b == calltree.NoNode:
+			return calltree.NoNode
+		case t.Depth[a] >= t.Depth[b]:
+			a = t.Parent[a]
+		default:
+			b = t.Parent[b]
+		}
+	}
+	return a
+}
+
+// widespread turns many changes of which none is the main one into a single one
+// that names no culprit.
+func (f *fit) widespread(changes []*change) []*change {
+	if len(changes) < wideLeast {
+		return changes
+	}
+	sum, largest := 0.0, 0.0
+	for _, c := range changes {
+		sum += c.d
+		largest = math.Max(largest, c.d)
+	}
+	if largest >= wideLargest*sum {
+		return changes
+	}
+	w := &change{wide: true, node: calltree.NoNode, d: sum, z: changes[0].z}
+	for _, c := range changes {
+		w.places = append(w.places, c.places...)
+	}
+	return []*change{w}
+}

@@ -1,0 +1,341 @@
+package regression
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+)
+
+// Work that only changed its place is no regression: a function was renamed,
+// split, inlined, or the profiler attributes its samples to its caller now. Such
+// a rise has a fall nearby, or an enclosing place whose cost did not rise.
+
+// The constants of the tests for moved work.
+const (
+	domainLimit    = -2.0 // log likelihood ratio of "the domain rose as well"
+	domainLimitNew = -1.5 // for a path that hardly existed before
+	neighbourLimit = 3.0  // log likelihood ratio of "a neighbour fell as much"
+	neighbourNew   = 1.0
+	newPath        = 0.1 // mean, relative to the rise, below which a path counts as new
+	nearRoots      = 20  // of a row whose neighbours are looked at
+	domainRoots    = 40  // of a row that a domain must contain
+	domainLevels   = 4   // ancestors that are domains
+	chainLevels    = 5   // ancestors that a chain is followed to
+	attributionUp  = 3   // ancestors whose noise may swallow a new path
+)
+
+func byDelta(nodes []int32, delta map[int32]float64) {
+	slices.SortStableFunc(nodes, func(a, b int32) int { return cmp.Or(-cmp.Compare(delta[a], delta[b]), cmp.Compare(a, b)) })
+}
+
+// markMoved marks the places that are moved work. The places are in the order of
+// discovery.
+func (f *fit) markMoved(places []*place) {
+	f.pairFalls(places)
+	for _, p := range places {
+		if p.d > 0 && !p.moved {
+			p.moved = f.insideFlatDomain(p) || f.neighbourFell(p)
+		}
+	}
+}
+
+func (p *place) isNew() bool { return p.mu < newPath*p.d }
+
+// pairFalls matches rises with falls of the same size close by; each fall once.
+func (f *fit) pairFalls(places []*place) {
+	for _, rise := range places {
+		if rise.d <= 0 {
+			continue
+		}
+		var best *place
+		gap := math.Inf(1)
+		for _, fall := range places {
+			if fall.d >= 0 || fall.moved || math.Abs(fall.d) <= rise.d/2 || !f.closeBy(rise, fall) {
+				continue
+			}
+			g := math.Abs(rise.d + fall.d)
+			if limit := math.Max(0.3*rise.d, 2.5*math.Hypot(f.se[rise.slot], f.se[fall.slot])); g <= limit && g < gap {
+				best, gap = fall, g
+			}
+		}
+		if best != nil {
+			rise.moved, best.moved = true, true
+		}
+	}
+}
+
+// function returns the function that a row is about: of an edge the callee.
+func (s *space) function(slot int32) int32 {
+	switch kind, item := s.kind[slot], s.item[slot]; kind {
+	case functionSelf, functionTotal:
+		return item
+	case nodeSelf, nodeTotal:
+		return s.t.Func[item]
+	default:
+		return s.t.Func[s.edgeNode[item]]
+	}
+}
+
+// closeBy reports whether the function of the fall is that of the rise, or its
+// parent, grandparent, child or sibling somewhere.
+func (f *fit) closeBy(rise, fall *place) bool {
+	t := f.sp.t
+	fn := f.sp.function(fall.slot)
+	if fn == f.sp.function(rise.slot) {
+		return true
+	}
+	for _, root := range rise.roots {
+		p := t.Parent[root]
+		if f.hasChild(root, fn) {
+			return true
+		}
+		if p == calltree.NoNode {
+			continue
+		}
+		if t.Func[p] == fn || f.hasChild(p, fn) {
+			return true
+		}
+		if g := t.Parent[p]; g != calltree.NoNode && t.Func[g] == fn {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *fit) hasChild(n, fn int32) bool {
+	found := false
+	f.children(n, func(c int32) { found = found || f.sp.t.Func[c] == fn })
+	return found
+}
+
+// children visits the children of a node in order.
+func (f *fit) children(n int32, visit func(c int32)) {
+	t := f.sp.t
+	for c := n + 1; c < t.End[n]; c = t.End[c] {
+		visit(c)
+	}
+}
+
+// flat reports whether a row rose so much less than d that "it rose by d too" is
+// this unlikely.
+func (f *fit) flat(slot int32, d, limit float64) bool {
+	if slot == noRow || !f.isTested[slot] || !(f.se[slot] > 0) {
+		return false
+	}
+	return (f.d[slot]*d-d*d/2)/(f.se[slot]*f.se[slot]) < limit
+}
+
+// insideFlatDomain reports whether a place that encloses the rise did not rise:
+// its function, its callers, or the chain of callers of its largest node.
+func (f *fit) insideFlatDomain(p *place) bool {
+	limit := domainLimit
+	if p.isNew() {
+		limit = domainLimitNew
+	}
+	for _, q := range f.domains(p) {
+		if q != p.slot && f.flat(q, p.d, limit) {
+			return true
+		}
+	}
+	return p.isNew() && f.attributed(p) || f.chainIsFlat(p, limit)
+}
+
+func (f *fit) domains(p *place) []int32 {
+	sp, t := f.sp, f.sp.t
+	kind, top := sp.kind[p.slot], p.roots[0]
+	var list []int32
+	if kind == nodeSelf || kind == edgeSelf {
+		list = append(list, sp.at(functionSelf, t.Func[top]))
+	}
+	if kind != functionTotal {
+		list = append(list, sp.at(functionTotal, t.Func[top]))
+	}
+	roots := p.roots[:min(len(p.roots), domainRoots)]
+	q := t.Parent[top]
+	for range domainLevels {
+		if q == calltree.NoNode {
+			break
+		}
+		for _, slot := range [2]int32{sp.at(nodeTotal, q), sp.at(functionTotal, t.Func[q])} {
+			if slot != noRow && f.containsAll(slot, roots) {
+				list = append(list, slot)
+			}
+		}
+		q = t.Parent[q]
+	}
+	return list
+}
+
+// containsAll reports whether all nodes lie in a total row.
+func (f *fit) containsAll(slot int32, nodes []int32) bool {
+	for _, n := range nodes {
+		if !f.contains(slot, n) {
+			return false
+		}
+	}
+	return true
+}
+
+// contains reports whether a node belongs to a row.
+func (f *fit) contains(slot, n int32) bool {
+	sp, t := f.sp, f.sp.t
+	item := sp.item[slot]
+	switch sp.kind[slot] {
+	case nodeSelf:
+		return n == item
+	case functionSelf:
+		return t.Func[n] == item
+	case edgeSelf:
+		return sp.edgeOf[n] == item
+	}
+	for q := n; q != calltree.NoNode; q = t.Parent[q] {
+		switch sp.kind[slot] {
+		case nodeTotal:
+			if q == item {
+				return true
+			}
+		case functionTotal:
+			if t.Func[q] == item {
+				return true
+			}
+		default:
+			if sp.edgeOf[q] == item {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// attributed reports whether a new path of self time is small against the jitter
+// of a caller: the samples were the caller's before.
+func (f *fit) attributed(p *place) bool {
+	if f.sp.kind[p.slot].total() && p.rootSelf <= 0.7*p.d {
+		return false
+	}
+	q := f.sp.t.Parent[p.roots[0]]
+	for range attributionUp {
+		if q == calltree.NoNode {
+			break
+		}
+		if slot := f.sp.at(nodeTotal, q); slot != noRow && f.isTested[slot] && p.d < f.mu[slot]*math.Sqrt(f.vb[slot]) {
+			return true
+		}
+		q = f.sp.t.Parent[q]
+	}
+	return false
+}
+
+// chainIsFlat follows the callers of the place's largest node and asks at each
+// whether it rose as much as what is below it did at least.
+func (f *fit) chainIsFlat(p *place, limit float64) bool {
+	sp, t := f.sp, f.sp.t
+	top := p.roots[0]
+	total := sp.at(nodeTotal, top)
+	start := total
+	if !sp.kind[p.slot].total() {
+		start = sp.at(nodeSelf, top)
+	}
+	of := func(slot int32) float64 {
+		if slot == noRow {
+			return 0
+		}
+		return f.d[slot]
+	}
+	lower := func(slot int32) float64 {
+		if slot == noRow {
+			return 0
+		}
+		return f.d[slot] - f.se[slot]
+	}
+	d := math.Min(p.d, of(start))
+	if d < p.d/2 {
+		return false
+	}
+	d = math.Max(d, lower(total))
+	q := t.Parent[top]
+	for range chainLevels {
+		if q == calltree.NoNode {
+			break
+		}
+		node := sp.at(nodeTotal, q)
+		if f.flat(node, d, limit) || f.flat(sp.at(functionTotal, t.Func[q]), d, limit) {
+			return true
+		}
+		d = math.Max(d, lower(node))
+		q = t.Parent[q]
+	}
+	return false
+}
+
+// neighbourFell reports whether some neighbour of the place fell by about what it
+// rose: the work of one went to the other.
+func (f *fit) neighbourFell(p *place) bool {
+	d := p.d
+	limit := neighbourLimit
+	if p.isNew() {
+		limit = neighbourNew
+	}
+	best, kept := math.Inf(-1), 0
+	for _, q := range f.neighbours(p) {
+		if !f.isTested[q] || !(f.se[q] > 0) || f.mu[q] < 0.4*d || q == p.slot || f.contains(q, p.roots[0]) {
+			continue
+		}
+		kept++
+		if f.d[q] < 0 && (p.isNew() || f.d[q] >= -2*d) {
+			best = math.Max(best, (-f.d[q]*d-d*d/2)/(f.se[q]*f.se[q]))
+		}
+	}
+	return kept > 0 && best-math.Log(float64(kept)) > limit
+}
+
+// neighbours lists the rows beside a place that may have given it their work, in
+// ascending order.
+func (f *fit) neighbours(p *place) []int32 {
+	sp, t := f.sp, f.sp.t
+	var list []int32
+	add := func(slots ...int32) {
+		for _, s := range slots {
+			if s != noRow {
+				list = append(list, s)
+			}
+		}
+	}
+	node := func(n int32) { add(sp.at(nodeSelf, n), sp.at(nodeTotal, n)) }
+	for _, root := range p.roots[:min(len(p.roots), nearRoots)] {
+		fn := t.Func[root]
+		f.children(root, func(c int32) { add(sp.at(functionSelf, t.Func[c]), sp.at(edgeTotal, sp.edgeOf[c])) })
+		g := t.Parent[root]
+		if g == calltree.NoNode {
+			continue
+		}
+		add(sp.at(functionSelf, t.Func[g]), sp.at(nodeSelf, g))
+		f.children(g, func(c int32) {
+			if c == root {
+				return
+			}
+			if t.Func[c] != fn {
+				add(sp.at(functionSelf, t.Func[c]))
+			}
+			node(c)
+			add(sp.at(edgeTotal, sp.edgeOf[c]))
+			f.children(c, func(cc int32) {
+				if t.Func[cc] == fn {
+					node(cc)
+					add(sp.at(edgeTotal, sp.edgeOf[cc]))
+				}
+			})
+		})
+		if gg := t.Parent[g]; gg != calltree.NoNode {
+			f.children(gg, func(c int32) {
+				if c != g && (t.Func[c] == fn || t.Func[c] == t.Func[g]) {
+					node(c)
+				}
+			})
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}

@@ -1,0 +1,50 @@
+package regression
+
+// Options are the parameters of the default method. The zero value of a field
+// means its default.
+type Options struct {
+	Alpha     float64 // probability of a false finding; 0: 0.005 for one tested run, 0.01 for more
+	MinShare  float64 // least impact as a share of the program; default 0.001
+	Impact    float64 // c_min: least impact in standard deviations of a Poisson count of the program; default 0.75
+	MinGrowth float64 // least growth of the place itself; default 0.03
+	MaxShare  float64 // a place with more of the program is no place; default 0.9
+
+	SkipOwnHistory bool // do not test the history's own runs
+}
+
+// Defaults of Options.
+const (
+	defaultAlphaOne  = 0.0025
+	defaultAlphaMore = 0.02
+	defaultMinShare  = 0.001
+	defaultImpact    = 0.75
+	defaultMinGrowth = 0.03
+	defaultMaxShare  = 0.9
+)
+
+// leastHistory is the number of history runs below which there is no verdict.
+const leastHistory = 3
+
+func (o Options) withDefaults() Options {
+	set := func(v *float64, d float64) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	set(&o.MinShare, defaultMinShare)
+	set(&o.Impact, defaultImpact)
+	set(&o.MinGrowth, defaultMinGrowth)
+	set(&o.MaxShare, defaultMaxShare)
+	return o
+}
+
+// alpha returns the error probability for k tested runs.
+func (o *Options) alpha(k int) float64 {
+	switch {
+	case o.Alpha > 0:
+		return o.Alpha
+	case k == 1:
+		return defaultAlphaOne
+	}
+	return defaultAlphaMore
+}

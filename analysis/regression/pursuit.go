@@ -1,0 +1,345 @@
+package regression
+
+import (
+	"math"
+
+	"github.com/dendroprof/dendro/calltree"
+)
+
+// The constants of the pursuit.
+const (
+	mostPlaces   = 60
+	mostMoves    = 40
+	fallLimit    = 3.5  // z of a fall that takes part
+	insideShare  = 0.6  // of its difference that a row must hold to be gone down to
+	outsideShare = 0.85 // of the difference that a row must hold to be gone up to
+	insideScore  = 0.6  // of the score
+	scaledAlike  = 2.0  // evidence below which the rest did not scale along
+	scaledSurely = 3.0  // evidence above which it did
+)
+
+// place is a row that explains a difference, as the pursuit found it.
+type place struct {
+	slot     int32
+	d, mu    float64 // unexplained when found
+	z        float64
+	node     int32   // the root of the row with the node that changed most below it
+	roots    []int32 // roots of the row by falling difference below them
+	rootSelf float64 // Σ of the roots' own self differences
+	part     []float64
+	moved    bool
+	unstable bool // below what the benchmark's own history gives
+}
+
+// pursuit explains the differences of a fit by as few places as possible: take
+// the best row, go down to the finest one that holds the change or up to one
+// that changed as a whole, take its samples out of all rows, and again. A caller
+// of the culprit is left with nothing to explain, so it never appears.
+//
+// The idea is matching pursuit (Mallat and Zhang 1993) over the rows of a call
+// tree; the evidence for going up or down is a likelihood ratio.
+type pursuit struct {
+	*fit
+	d, mu         []float64 // unexplained, by slot
+	nodeD, nodeMu []float64 // unexplained, by node
+	mark          []int32
+	stamp         int32
+	inD, inMu     []float64 // scratch of shared, by slot
+	touched       []int32
+}
+
+func newPursuit(f *fit) *pursuit {
+	clone := func(v []float64) []float64 { return append([]float64(nil), v...) }
+	rows := len(f.sp.kind)
+	return &pursuit{fit: f, d: clone(f.d), mu: clone(f.mu), nodeD: clone(f.nodeD), nodeMu: clone(f.nodeMu),
+		mark: make([]int32, rows), inD: make([]float64, rows), inMu: make([]float64, rows)}
+}
+
+// run returns the places in the order of discovery.
+func (p *pursuit) run() []*place {
+	var found []*place
+	for len(found) < mostPlaces {
+		slot := p.choose()
+		if slot == noRow {
+			break
+		}
+		slot = p.down(slot)
+		slot = p.up(slot)
+		found = append(found, p.report(slot))
+		p.takeOut(slot)
+	}
+	return found
+}
+
+// value is what choosing a row with score z is worth: evidence minus the price of
+// having looked at all rows of its kind.
+func (p *pursuit) value(slot int32, z float64) float64 {
+	k := p.sp.kind[slot]
+	return z*z/2 - math.Log(1+float64(p.perKind[k])) + k.prior()
+}
+
+func sameSign(a, b float64) bool { return a > 0 && b > 0 || a < 0 && b < 0 }
+
+// choose returns the row that explains most, or noRow.
+func (p *pursuit) choose() int32 {
+	best, at := math.Inf(-1), noRow
+	for _, slot := range p.tested {
+		d := p.d[slot]
+		if !sameSign(d, p.fit.d[slot]) || math.Abs(p.fit.d[slot]) < math.Abs(d)/2 || p.whole(slot) || !p.passes(slot, d) {
+			continue
+		}
+		z := p.rest(slot, d)
+		if d > 0 && z < p.threshold || d < 0 && z > -fallLimit {
+			continue
+		}
+		if v := p.value(slot, z); v > best {
+			best, at = v, slot
+		}
+	}
+	return at
+}
+
+// alike is the evidence that the part (inD, inMu) of a row changed because the
+// whole row did, by one factor: the log likelihood ratio of the rest having grown
+// along against having stayed.
+func (p *pursuit) alike(whole int32, inD, inMu, partSE float64) float64 {
+	mu := p.mu[whole] - inMu
+	if inMu < 0.2*math.Abs(inD) || mu <= 0 {
+		return 0
+	}
+	d := p.d[whole] - inD
+	expect := inD * mu / inMu
+	trend := p.group(whole).trend
+	variance := math.Max(trend.Variance(mu)*(1/p.n+1/p.k), p.se[whole]*p.se[whole]-partSE*partSE)
+	return (d*expect - expect*expect/2) / variance
+}
+
+// down goes from a row to the finest row inside that holds most of its change.
+// A row that was visited is not visited again: self of a function and of its
+// only hot node would lead to each other for ever.
+func (p *pursuit) down(slot int32) int32 {
+	visited := map[int32]bool{slot: true}
+	for range mostMoves {
+		next := p.finer(slot, visited)
+		if next == noRow {
+			break
+		}
+		slot = next
+		visited[slot] = true
+	}
+	return slot
+}
+
+func (p *pursuit) finer(from int32, visited map[int32]bool) int32 {
+	d, z := p.d[from], p.rest(from, p.d[from])
+	class := p.sp.kind[from].class()
+	least := math.Max(p.threshold, insideScore*math.Abs(z))
+	p.shared(from)
+	best, at := math.Inf(-1), noRow
+	for _, r := range p.touched {
+		in, inMu := p.inD[r], p.inMu[r]
+		c := p.sp.kind[r].class()
+		if visited[r] || !p.isTested[r] || c > class ||
+			!sameSign(in, d) || !sameSign(p.fit.d[r], d) || math.Abs(in) < insideShare*math.Abs(d) {
+			continue
+		}
+		if c == class && inMu > 0.999*p.mu[from] && p.sp.depth(r) <= p.sp.depth(from) {
+			continue
+		}
+		rz := p.rest(r, p.d[r])
+		if !sameSign(rz, z) || math.Abs(rz) < least || p.alike(from, in, inMu, p.se[r]) > scaledAlike {
+			continue
+		}
+		v := p.value(r, rz) + 0.001*float64(p.sp.depth(r))
+		if v > best || v == best && r < at {
+			best, at = v, r
+		}
+	}
+	return at
+}
+
+// shared sums, for every row that shares nodes with a row, the unexplained
+// differences and means of the shared nodes, into inD, inMu and touched.
+func (p *pursuit) shared(slot int32) {
+	for _, r := range p.touched {
+		p.inD[r], p.inMu[r] = 0, 0
+	}
+	p.touched = p.touched[:0]
+	roots := p.rootsOver(slot)
+	totals := p.sp.kind[slot].total()
+	i := -1
+	p.sp.nodesOf(slot, func(n int32) {
+		top := n
+		if totals {
+			for i+1 < len(roots) && roots[i+1] <= n {
+				i++
+			}
+			top = roots[i]
+		}
+		d, mu := p.nodeD[n], p.nodeMu[n]
+		if d == 0 && mu == 0 {
+			return
+		}
+		p.sp.above(n, top, p.mark, p.next(), func(r int32) {
+			if r == slot {
+				return
+			}
+			if p.inD[r] == 0 && p.inMu[r] == 0 {
+				p.touched = append(p.touched, r)
+			}
+			p.inD[r] += d
+			p.inMu[r] += mu
+		})
+	})
+}
+
+// rootsOver returns the outermost roots of a row, ascending.
+func (p *pursuit) rootsOver(slot int32) []int32 {
+	var outer []int32
+	end := int32(-1)
+	for _, n := range p.sp.roots(slot) {
+		if p.sp.kind[slot].total() {
+			if n < end {
+				continue
+			}
+			end = p.sp.t.End[n]
+		}
+		outer = append(outer, n)
+	}
+	return outer
+}
+
+func (p *pursuit) next() int32 { p.stamp++; return p.stamp }
+
+// up goes from a row to one above it that changed as a whole.
+func (p *pursuit) up(slot int32) int32 {
+	for range mostMoves {
+		next := p.coarser(slot)
+		if next == noRow {
+			break
+		}
+		slot = next
+	}
+	return slot
+}
+
+func (p *pursuit) coarser(from int32) int32 {
+	d, mu, z := p.d[from], p.mu[from], p.rest(from, p.d[from])
+	// The node of the row that changed most, and the row's nodes.
+	top, most, sum := calltree.NoNode, 0.0, 0.0
+	p.sp.nodesOf(from, func(n int32) {
+		v := p.nodeD[n]
+		sum += v
+		if d < 0 {
+			v = -v
+		}
+		if top == calltree.NoNode || v > most {
+			top, most = n, v
+		}
+	})
+	best, at := scaledSurely, noRow
+	p.sp.above(top, calltree.NoNode, p.mark, p.next(), func(r int32) {
+		if r == from || !p.isTested[r] || p.whole(r) || p.mu[r] <= 1.02*mu || !sameSign(p.d[r], d) {
+			return
+		}
+		rz := p.rest(r, p.d[r])
+		if math.Abs(rz) < math.Abs(z) {
+			return
+		}
+		in, inMu := p.inside(from, r)
+		if math.Abs(in) < outsideShare*math.Abs(sum) {
+			return
+		}
+		if l := p.alike(r, in, inMu, p.se[from]); l > best {
+			best, at = l, r
+		}
+	})
+	return at
+}
+
+// inside sums the unexplained differences and means of the nodes of a row that
+// lie in another.
+func (p *pursuit) inside(part, whole int32) (d, mu float64) {
+	member := p.members(whole)
+	p.sp.nodesOf(part, func(n int32) {
+		if member(n) {
+			d += p.nodeD[n]
+			mu += p.nodeMu[n]
+		}
+	})
+	return d, mu
+}
+
+// members returns the test whether a node belongs to a row.
+func (p *pursuit) members(slot int32) func(n int32) bool {
+	t, item := p.sp.t, p.sp.item[slot]
+	switch p.sp.kind[slot] {
+	case nodeSelf:
+		return func(n int32) bool { return n == item }
+	case functionSelf:
+		return func(n int32) bool { return t.Func[n] == item }
+	case edgeSelf:
+		return func(n int32) bool { return p.sp.edgeOf[n] == item }
+	case nodeTotal:
+		return func(n int32) bool { return item <= n && n < t.End[item] }
+	}
+	roots := p.rootsOver(slot)
+	return func(n int32) bool {
+		lo, hi := 0, len(roots) // the last root at or before n
+		for lo < hi {
+			if mid := (lo + hi) / 2; roots[mid] <= n {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		return lo > 0 && n < t.End[roots[lo-1]]
+	}
+}
+
+// report describes a row as it is now.
+func (p *pursuit) report(slot int32) *place {
+	pl := &place{slot: slot, d: p.d[slot], mu: p.mu[slot], z: p.rest(slot, p.d[slot])}
+	pl.roots = p.rootsOver(slot)
+	totals := p.sp.kind[slot].total()
+	parts := map[int32]float64{}
+	most := math.Inf(-1)
+	for _, root := range pl.roots {
+		end := root + 1
+		if totals {
+			end = p.sp.t.End[root]
+		}
+		for n := root; n < end; n++ {
+			v := p.nodeD[n]
+			parts[root] += v
+			if pl.d < 0 {
+				v = -v
+			}
+			if v > most {
+				most, pl.node = v, root
+			}
+		}
+		pl.rootSelf += p.fit.nodeD[root]
+	}
+	byDelta(pl.roots, parts)
+	for _, r := range pl.roots {
+		pl.part = append(pl.part, parts[r])
+	}
+	return pl
+}
+
+// takeOut takes the nodes of a row out of all rows.
+func (p *pursuit) takeOut(slot int32) {
+	p.sp.nodesOf(slot, func(n int32) {
+		d, mu := p.nodeD[n], p.nodeMu[n]
+		if d == 0 && mu == 0 {
+			return
+		}
+		p.nodeD[n], p.nodeMu[n] = 0, 0
+		p.sp.above(n, calltree.NoNode, p.mark, p.next(), func(r int32) {
+			p.d[r] -= d
+			p.mu[r] -= mu
+		})
+	})
+	p.d[slot] = 0
+}

@@ -1,0 +1,331 @@
+package regression
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/stat"
+)
+
+// mostPaths bounds Finding.Paths.
+const mostPaths = 10
+
+// reporter turns the places of a verdict into findings.
+type reporter struct {
+	*verdict
+	series *history.Series
+	all    float64 // samples of the whole program in a mean history run
+	time   float64 // mean metric of the history; 0 when unknown
+	unit   string
+	ruled  []RuledOut
+}
+
+func newReporter(v *verdict, s *history.Series) *reporter {
+	r := &reporter{verdict: v, series: s}
+	for _, mu := range v.nodeMu {
+		r.all += mu
+	}
+	if v.hasMetric {
+		for _, t := range v.a {
+			r.time += v.sp.m.Runs[t].Metric / v.n
+		}
+		m, _ := v.run(v.b[0]).Profile.Metric()
+		r.unit = history.MetricUnit(m)
+	}
+	r.ruled = r.ruleOut()
+	return r
+}
+
+func (f *fit) run(t int) *history.Run { return &f.sp.m.Runs[t] }
+
+// finding returns a finding with the fields that all kinds have.
+func (r *reporter) finding(k Kind) Finding {
+	f := Finding{Kind: k, Group: r.series.Benchmark.Group, Benchmark: r.series.Benchmark.Name, Type: r.series.Type.Name,
+		Path: []string{}, Paths: []Path{}, Parts: []Part{}, RuledOut: []RuledOut{}, Status: Suspect}
+	if len(r.b) > 1 {
+		f.Status = Confirmed
+	}
+	first := r.run(r.b[0]).Profile.Run
+	f.Since = Since{Run: first.Key, Commit: first.Commit, LastGood: r.run(r.a[len(r.a)-1]).Profile.Run.Key}
+	return f
+}
+
+// delta describes a difference d of a place of level mu with a standard error.
+func (r *reporter) delta(d, mu, se float64) Delta {
+	out := Delta{Samples: d}
+	if r.all > 0 {
+		out.Share = d / r.all
+		out.Before = mu / r.all
+	}
+	if r.time > 0 && r.all > 0 {
+		per := r.time / r.all
+		out.Time = &Estimate{Value: d * per, Low: (d - stat.Interval95*se) * per, High: (d + stat.Interval95*se) * per, Unit: r.unit}
+	}
+	return out
+}
+
+// spread is the variance of the difference at a place as an estimate: unlike in the
+// score, the tested runs have the noise of the level that they reached, so that a
+// new function has an interval too.
+func (r *reporter) spread(p *place) float64 {
+	invB := (r.va - r.invA/r.n) * r.k
+	jitter := r.group(p.slot).trend.F1
+	if p.mu >= leastMeanPrior {
+		jitter = r.vb[p.slot] / (1/r.n + 1/r.k)
+	}
+	now := math.Max(0, p.mu+p.d)
+	mu := math.Max(0, p.mu)
+	return r.invA*mu/r.n + invB*now/r.k + jitter*(mu*mu/r.n+now*now/r.k)
+}
+
+// place fills in what a single place says.
+func (r *reporter) place(k Kind, p *place) Finding {
+	f := r.finding(k)
+	f.Function = r.sp.t.Functions[r.sp.function(p.slot)].Name
+	if c := r.caller(p); c != noRow {
+		f.Caller = r.sp.t.Functions[c].Name
+	}
+	f.Path = r.sp.t.Path(p.node)
+	f.Paths = r.paths(p)
+	f.Score = p.z
+	f.Delta = r.delta(p.d, p.mu, math.Sqrt(r.spread(p)))
+	switch sumA, sumB := r.sums(p.slot); {
+	case sumA == 0:
+		f.Presence = New
+	case sumB == 0:
+		f.Presence = Vanished
+	}
+	f.setID()
+	return f
+}
+
+func (r *reporter) paths(p *place) []Path {
+	list := []Path{}
+	for i, root := range p.roots {
+		if len(list) == mostPaths {
+			break
+		}
+		if sameSign(p.part[i], p.d) {
+			list = append(list, Path{r.sp.t.Path(root), p.part[i]})
+		}
+	}
+	if p.d < 0 {
+		slices.SortStableFunc(list, func(a, b Path) int { return cmp.Compare(a.Delta, b.Delta) })
+	}
+	return list
+}
+
+func (r *reporter) part(p *place) Part {
+	f := r.place(Regression, p)
+	return Part{f.Function, f.Caller, f.Path, p.d, p.z}
+}
+
+// change turns a group of places into a finding.
+func (r *reporter) change(c *change) Finding {
+	if !c.wide && !c.merged && len(c.places) == 1 {
+		f := r.place(Regression, c.places[0])
+		f.RuledOut = r.ruled
+		return f
+	}
+	var variance float64
+	var paths []Path
+	for _, p := range c.places {
+		variance += r.spread(p)
+		paths = append(paths, r.paths(p)...)
+	}
+	var f Finding
+	switch {
+	case c.wide:
+		f = r.finding(Widespread)
+		f.Note = "many functions changed at once (compiler, flags, run time?)"
+	case c.merged:
+		f = r.finding(Regression)
+		f.Path = r.sp.t.Path(c.node)
+		f.Function = f.Path[len(f.Path)-1]
+		if len(f.Path) > 1 {
+			f.Caller = f.Path[len(f.Path)-2]
+		}
+		if slot := r.sp.at(nodeTotal, c.node); slot != noRow {
+			if sumA, _ := r.sums(slot); sumA == 0 {
+				f.Presence = New
+			}
+		}
+	default:
+		f = r.place(Regression, c.places[0])
+	}
+	slices.SortStableFunc(paths, func(a, b Path) int { return -cmp.Compare(a.Delta, b.Delta) })
+	f.Paths = paths[:min(len(paths), mostPaths)]
+	for _, p := range c.places {
+		f.Parts = append(f.Parts, r.part(p))
+	}
+	mu := 0.0
+	for _, p := range c.places {
+		mu += p.mu
+	}
+	f.Delta = r.delta(c.d, mu, math.Sqrt(variance))
+	f.Score = c.z
+	f.RuledOut = r.ruled
+	f.setID()
+	return f
+}
+
+// findings returns everything a verdict says, in the order of kinds.
+func (r *reporter) findings() []Finding {
+	var list []Finding
+	for _, c := range r.changes {
+		list = append(list, r.change(c))
+	}
+	list = append(list, r.slowdown()...)
+	for _, p := range r.falls {
+		list = append(list, r.place(Improvement, p))
+	}
+	for _, p := range r.moved {
+		if p.d > 0 {
+			list = append(list, r.place(Moved, p))
+		}
+	}
+	return append(list, r.environment()...)
+}
+
+// slowdown is the finding that everything, or the one function that there is, got
+// slower. It comes from the metric's own history.
+func (r *reporter) slowdown() []Finding {
+	if hot := r.hotFunction(); hot != noRow {
+		return r.hotSlowdown(hot)
+	}
+	g, z, ok := r.commonFactor()
+	if !ok || z < r.fit.threshold || g < 1+r.o.MinGrowth {
+		return nil
+	}
+	f := r.finding(Slowdown)
+	f.Score = z
+	f.Delta = Delta{Share: g - 1, Before: 1}
+	if r.time > 0 {
+		f.Delta.Time = &Estimate{Value: (g - 1) * r.time, Low: (g*math.Exp(-stat.Interval95*math.Log(g)/z) - 1) * r.time,
+			High: (g*math.Exp(stat.Interval95*math.Log(g)/z) - 1) * r.time, Unit: r.unit}
+	}
+	f.Note = fmt.Sprintf("everything takes %.2f times as long as before: machine or environment, no single function", g)
+	f.setID()
+	return []Finding{f}
+}
+
+// hotFunction returns the function self that is nearly all of the program.
+func (r *reporter) hotFunction() int32 {
+	for slot := range int32(len(r.sp.functionSelfs())) {
+		if r.isTested[slot] && r.whole(slot) {
+			return slot
+		}
+	}
+	return noRow
+}
+
+func (r *reporter) hotSlowdown(slot int32) []Finding {
+	if !r.hasMetric {
+		return nil
+	}
+	ratio, z := r.outside(func(t int) float64 { return math.Log(r.run(t).Metric) }, metricFloor)
+	if z < r.fit.threshold || math.Exp(ratio) < 1+r.o.MinGrowth {
+		return nil
+	}
+	f := r.finding(Slowdown)
+	f.Function = r.sp.t.Functions[r.sp.item[slot]].Name
+	node := r.sp.functions[r.sp.item[slot]][0]
+	for _, n := range r.sp.functions[r.sp.item[slot]] {
+		if r.nodeMu[n] > r.nodeMu[node] {
+			node = n
+		}
+	}
+	f.Path = r.sp.t.Path(node)
+	f.Paths = []Path{{f.Path, (math.Exp(ratio) - 1) * r.mu[slot]}}
+	f.Score = z
+	se := ratio / z
+	f.Delta = Delta{Samples: (math.Exp(ratio) - 1) * r.mu[slot], Share: math.Exp(ratio) - 1, Before: r.mu[slot] / r.all}
+	f.Delta.Time = &Estimate{Value: math.Expm1(ratio) * r.time, Low: math.Expm1(ratio-stat.Interval95*se) * r.time, High: math.Expm1(ratio+stat.Interval95*se) * r.time, Unit: r.unit}
+	f.Note = "nearly all of the program is this function, so its cost is the benchmark's own"
+	f.setID()
+	return []Finding{f}
+}
+
+// outside compares a logarithm of the tested runs with the history: the
+// difference to the median, and its score by the median deviation.
+func (f *fit) outside(value func(t int) float64, floor float64) (diff, z float64) {
+	var of []float64
+	for _, t := range f.a {
+		of = append(of, value(t))
+	}
+	median, mad := stat.MedianDeviation(of)
+	for _, t := range f.b {
+		diff += (value(t) - median) / f.k
+	}
+	sd := math.Max(floor, stat.NormalDeviation*mad) * math.Sqrt(1/f.n+1/f.k)
+	return diff, stat.StudentScore(diff/sd, f.dof)
+}
+
+// commonFactor returns G, how many times as long everything takes, and its score.
+func (f *fit) commonFactor() (g, z float64, ok bool) {
+	if !f.hasMetric {
+		return 1, 0, false
+	}
+	diff, z := f.outside(func(t int) float64 {
+		r := f.run(t)
+		return math.Log(r.Metric * f.s[t] / r.Total)
+	}, metricFloor)
+	return math.Exp(diff), z, true
+}
+
+// environmentFloor is the relative deviation of the environment's share that
+// every runtime has.
+const environmentFloor = 0.25
+
+// environment is the note that collector, compiler or scheduler took another
+// share of the samples: at most one, never a cost.
+func (r *reporter) environment() []Finding {
+	share := func(t int) float64 {
+		run := r.run(t)
+		return run.Environment / (run.Environment + run.Total)
+	}
+	before, now := 0.0, 0.0
+	for _, t := range r.a {
+		before += share(t) / r.n
+	}
+	for _, t := range r.b {
+		now += share(t) / r.k
+	}
+	_, z := r.outside(func(t int) float64 { return math.Log(share(t) + 0.01) }, environmentFloor)
+	if math.Abs(z) < r.fit.threshold || math.Abs(now-before) < 0.02 {
+		return nil
+	}
+	f := r.finding(Environment)
+	f.Score = z
+	f.Delta = Delta{Share: now - before, Before: before}
+	f.Note = fmt.Sprintf("samples outside of the program (collector, compiler, kernel threads) %.0f %% → %.0f %%", 100*before, 100*now)
+	f.setID()
+	return []Finding{f}
+}
+
+// ruleOut says which other explanations of a regression were tested.
+func (r *reporter) ruleOut() []RuledOut {
+	list := []RuledOut{{"moved work", "no place nearby fell by as much, and every enclosing place rose too"}}
+	if g, z, ok := r.commonFactor(); ok && z < r.fit.threshold {
+		list = append(list, RuledOut{"machine", fmt.Sprintf("unchanged code takes %.2f times as long as in the history, within its noise (score %.1f)", g, z)})
+	}
+	if len(r.environment()) == 0 {
+		list = append(list, RuledOut{"environment", "collector, compiler and kernel threads took the share they had"})
+	}
+	if r.blocks > 0 && r.noisy < blocksLeast {
+		list = append(list, RuledOut{"noise of the benchmark", fmt.Sprintf("%d of %d tests of the history against itself give findings", r.noisy, r.blocks)})
+	}
+	return list
+}
+
+// pathOf returns the names from the root to a node; empty for none.
+func pathOf(t *calltree.Table, n int32) []string {
+	if n == calltree.NoNode {
+		return []string{}
+	}
+	return t.Path(n)
+}

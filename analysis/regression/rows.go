@@ -1,0 +1,356 @@
+package regression
+
+import (
+	"math"
+
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/calltree"
+)
+
+// rowKind is one of the six ways to add up self samples. In the order of row
+// indexes, which decides ties.
+type rowKind uint8
+
+const (
+	functionSelf  rowKind = iota // a function, wherever it is called
+	functionTotal                // and everything below it; recursion counts once
+	nodeSelf                     // a call node: a function in one context
+	nodeTotal                    //
+	edgeTotal                    // one function called by another, and below
+	edgeSelf                     //
+	rowKinds
+)
+
+// class orders kinds from fine to coarse: a pursuit goes down to a finer class,
+// or within one.
+func (k rowKind) class() int {
+	switch k {
+	case functionTotal:
+		return 2
+	case nodeTotal, edgeTotal:
+		return 1
+	}
+	return 0
+}
+
+// total reports whether the row holds whole subtrees.
+func (k rowKind) total() bool { return k.class() > 0 }
+
+// prior is what the kind of a row is worth in the choice of the next place, in
+// units of z²/2.
+func (k rowKind) prior() float64 {
+	switch k {
+	case functionSelf:
+		return 1.5
+	case functionTotal, edgeTotal, edgeSelf:
+		return 0.3
+	case nodeTotal:
+		return -0.5
+	}
+	return 0
+}
+
+// noRow says that a row is too small in every run to be kept.
+const noRow = int32(-1)
+
+// space is all rows of a matrix: sums of self samples that may change as one. A
+// row is a number (slot) in the order of the row index of the method: function
+// selfs, function totals, node selfs, node totals, then total and self of every
+// pair of caller and callee. Rows that are too small in every run to be tested
+// have no slot. A space does not change and serves every choice of tested runs.
+type space struct {
+	m *history.Matrix
+	t *calltree.Table
+
+	edgeOf    []int32 // of a node: the pair (function of the parent, function); noRow for a root
+	edgeNode  []int32 // of a pair: its first node
+	functions [][]int32
+	edges     [][]int32 // nodes of a pair, ascending
+
+	slot []int32 // of a row by index; noRow if it is not kept
+	kind []rowKind
+	item []int32   // of a slot: function, node or pair
+	x    []float64 // by slot, then run
+}
+
+// leastPeak is the least count that a row must reach in some run, in samples of
+// a run of mean length, to be kept. Rows are tested from 5 per unit of size
+// factor on, so a smaller one could matter only in a run whose size factor is
+// below 0.3 of its share of the samples.
+const leastPeak = 1.5
+
+// newSpace sums the rows of a matrix: two passes over (nodes × runs).
+func newSpace(m *history.Matrix) *space {
+	s := &space{m: m, t: m.Table}
+	s.pairs()
+	rows := s.rowCount()
+	scale := s.lengths()
+	peak := make([]float64, rows)
+	sums := make([]float64, rows)
+	for t := range m.Runs {
+		s.sum(t, sums)
+		for r, v := range sums {
+			if v *= scale[t]; v > peak[r] {
+				peak[r] = v
+			}
+		}
+	}
+	s.slot = make([]int32, rows)
+	for r := range rows {
+		s.slot[r] = noRow
+		if peak[r] >= leastPeak {
+			kind, item := s.rowOf(r)
+			s.slot[r] = int32(len(s.kind))
+			s.kind = append(s.kind, kind)
+			s.item = append(s.item, item)
+		}
+	}
+	n := len(m.Runs)
+	s.x = make([]float64, len(s.kind)*n)
+	for t := range m.Runs {
+		s.sum(t, sums)
+		for r, at := range s.slot {
+			if at != noRow {
+				s.x[int(at)*n+t] = sums[r]
+			}
+		}
+	}
+	return s
+}
+
+// pairs numbers the pairs of caller and callee by their first node, and lists
+// the nodes of functions and pairs.
+func (s *space) pairs() {
+	t := s.t
+	s.edgeOf = make([]int32, t.Len())
+	s.functions = make([][]int32, len(t.Functions))
+	ids := map[[2]int32]int32{}
+	for n := range int32(t.Len()) {
+		s.functions[t.Func[n]] = append(s.functions[t.Func[n]], n)
+		p := t.Parent[n]
+		if p == calltree.NoNode {
+			s.edgeOf[n] = noRow
+			continue
+		}
+		key := [2]int32{t.Func[p], t.Func[n]}
+		e, ok := ids[key]
+		if !ok {
+			e = int32(len(s.edgeNode))
+			ids[key] = e
+			s.edgeNode = append(s.edgeNode, n)
+			s.edges = append(s.edges, nil)
+		}
+		s.edgeOf[n] = e
+		s.edges[e] = append(s.edges[e], n)
+	}
+}
+
+// lengths returns for each run the factor to a run of mean length.
+func (s *space) lengths() []float64 {
+	mean := 0.0
+	for i := range s.m.Runs {
+		mean += s.m.Runs[i].Total
+	}
+	mean /= math.Max(1, float64(len(s.m.Runs)))
+	scale := make([]float64, len(s.m.Runs))
+	for i := range scale {
+		if n := s.m.Runs[i].Total; n > 0 {
+			scale[i] = mean / n
+		}
+	}
+	return scale
+}
+
+// Row indexes.
+
+func (s *space) rowCount() int { return 2*len(s.functions) + 2*s.t.Len() + 2*len(s.edgeNode) }
+
+func (s *space) row(k rowKind, item int32) int {
+	f, n := len(s.functions), s.t.Len()
+	switch k {
+	case functionSelf:
+		return int(item)
+	case functionTotal:
+		return f + int(item)
+	case nodeSelf:
+		return 2*f + int(item)
+	case nodeTotal:
+		return 2*f + n + int(item)
+	case edgeTotal:
+		return 2*f + 2*n + 2*int(item)
+	}
+	return 2*f + 2*n + 2*int(item) + 1
+}
+
+func (s *space) rowOf(r int) (rowKind, int32) {
+	f, n := len(s.functions), s.t.Len()
+	switch {
+	case r < f:
+		return functionSelf, int32(r)
+	case r < 2*f:
+		return functionTotal, int32(r - f)
+	case r < 2*f+n:
+		return nodeSelf, int32(r - 2*f)
+	case r < 2*f+2*n:
+		return nodeTotal, int32(r - 2*f - n)
+	}
+	r -= 2*f + 2*n
+	if r%2 == 0 {
+		return edgeTotal, int32(r / 2)
+	}
+	return edgeSelf, int32(r / 2)
+}
+
+// at returns the slot of a row, or noRow.
+func (s *space) at(k rowKind, item int32) int32 {
+	if item < 0 {
+		return noRow
+	}
+	return s.slot[s.row(k, item)]
+}
+
+// sum fills sums with every row of one run.
+func (s *space) sum(run int, sums []float64) {
+	clear(sums)
+	t, nodes := s.t, s.t.Len()
+	self := sums[s.row(nodeSelf, 0):][:nodes]
+	total := sums[s.row(nodeTotal, 0):][:nodes]
+	r := &s.m.Runs[run]
+	for i, n := range r.Nodes {
+		self[n] = r.Count[i]
+		total[n] = r.Count[i]
+		sums[t.Func[n]] += r.Count[i]
+		if e := s.edgeOf[n]; e != noRow {
+			sums[s.row(edgeSelf, e)] += r.Count[i]
+		}
+	}
+	for n := nodes - 1; n >= 0; n-- {
+		if p := t.Parent[n]; p != calltree.NoNode {
+			total[p] += total[n]
+		}
+	}
+	s.outermost(func(n int32, functionOuter, edgeOuter bool) {
+		if functionOuter {
+			sums[s.row(functionTotal, t.Func[n])] += total[n]
+		}
+		if edgeOuter {
+			sums[s.row(edgeTotal, s.edgeOf[n])] += total[n]
+		}
+	})
+}
+
+// outermost visits every node and says whether it has no ancestor of its
+// function, and none of its pair of caller and callee.
+func (s *space) outermost(visit func(n int32, functionOuter, edgeOuter bool)) {
+	t := s.t
+	open := make([]int32, len(s.functions)) // nodes of the function on the path
+	openE := make([]int32, len(s.edgeNode)) // nodes of the pair on the path
+	path := make([]int32, 0, 64)
+	for n := range int32(t.Len()) {
+		for len(path) > 0 && path[len(path)-1] != t.Parent[n] {
+			last := path[len(path)-1]
+			path = path[:len(path)-1]
+			open[t.Func[last]]--
+			if e := s.edgeOf[last]; e != noRow {
+				openE[e]--
+			}
+		}
+		e := s.edgeOf[n]
+		visit(n, open[t.Func[n]] == 0, e != noRow && openE[e] == 0)
+		path = append(path, n)
+		open[t.Func[n]]++
+		if e != noRow {
+			openE[e]++
+		}
+	}
+}
+
+// values returns the samples of a slot in every run.
+func (s *space) values(slot int32) []float64 {
+	n := len(s.m.Runs)
+	return s.x[int(slot)*n:][:n]
+}
+
+// nodesOf visits the nodes whose self samples make up a row, in ascending order.
+func (s *space) nodesOf(slot int32, visit func(n int32)) {
+	kind, item := s.kind[slot], s.item[slot]
+	switch kind {
+	case nodeSelf:
+		visit(item)
+	case nodeTotal:
+		for n := item; n < s.t.End[item]; n++ {
+			visit(n)
+		}
+	case functionSelf, edgeSelf:
+		for _, n := range s.roots(slot) {
+			visit(n)
+		}
+	default:
+		end := int32(-1) // of the subtree visited last: what is inside is not outermost
+		for _, n := range s.roots(slot) {
+			if n < end {
+				continue
+			}
+			end = s.t.End[n]
+			for q := n; q < end; q++ {
+				visit(q)
+			}
+		}
+	}
+}
+
+// roots lists the nodes that a row is about, ascending: the node, or the nodes
+// of the function or pair. Those of a total may lie inside each other.
+func (s *space) roots(slot int32) []int32 {
+	switch kind, item := s.kind[slot], s.item[slot]; kind {
+	case functionSelf, functionTotal:
+		return s.functions[item]
+	case edgeSelf, edgeTotal:
+		return s.edges[item]
+	default:
+		return []int32{item}
+	}
+}
+
+// above visits the slots of the rows that hold the self samples of node p: its
+// self rows, then the totals along its path up to and with node top (NoNode: to
+// the root). A row is visited once; mark is scratch of one entry per slot that
+// no other call has used with the same stamp.
+func (s *space) above(p, top int32, mark []int32, stamp int32, visit func(slot int32)) {
+	once := func(slot int32) {
+		if slot != noRow && mark[slot] != stamp {
+			mark[slot] = stamp
+			visit(slot)
+		}
+	}
+	t := s.t
+	once(s.at(functionSelf, t.Func[p]))
+	once(s.at(nodeSelf, p))
+	once(s.at(edgeSelf, s.edgeOf[p]))
+	for q := p; q != calltree.NoNode; q = t.Parent[q] {
+		once(s.at(nodeTotal, q))
+		once(s.at(edgeTotal, s.edgeOf[q]))
+		once(s.at(functionTotal, t.Func[q]))
+		if q == top {
+			break
+		}
+	}
+}
+
+// depth of a row: of its deepest root.
+func (s *space) depth(slot int32) int32 {
+	d := int32(0)
+	for _, n := range s.roots(slot) {
+		d = max(d, s.t.Depth[n])
+	}
+	return d
+}
+
+// functionSelfs yields the slots of function selfs, which come first.
+func (s *space) functionSelfs() []rowKind {
+	n := 0
+	for n < len(s.kind) && s.kind[n] == functionSelf {
+		n++
+	}
+	return s.kind[:n]
+}

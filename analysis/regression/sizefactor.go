@@ -1,0 +1,215 @@
+package regression
+
+import (
+	"math"
+
+	"github.com/dendroprof/dendro/internal/stat"
+)
+
+// Size factors say how many samples one unit of unchanged work got in a run.
+// They take out three things at once: different lengths of runs, composition
+// (one function grows, the shares of all others shrink) and machine speed.
+
+// The constants of the size factors of the history.
+const (
+	leastRows     = 5    // rows that a size factor is taken from; fewer: the sample totals
+	leastFactor   = 0.05 // a run with less has hardly any sample
+	leastMean     = 8    // samples of a row that votes
+	leastJitter   = 0.03 // relative; no row votes as if it were surer
+	outlierLimit  = 1.5  // standard deviations from the median
+	leastMeanTest = 4    // the same of tested runs, where rows are weighed by likelihood
+)
+
+// historyFactors returns s_t of every history run, with mean about 1: the
+// weighted mean, without outliers, of the ratios of function selfs to their
+// means. Two rounds.
+func (f *fit) historyFactors() {
+	f.totalFactors()
+	for range 2 {
+		if !f.ratioFactors() {
+			break
+		}
+	}
+	for _, t := range f.a {
+		if !(f.s[t] > leastFactor) {
+			f.s[t] = leastFactor
+		}
+	}
+}
+
+// totalFactors sets the factors of all runs to their sample totals.
+func (f *fit) totalFactors() {
+	mean := 0.0
+	for _, t := range f.a {
+		mean += f.sp.m.Runs[t].Total / float64(len(f.a))
+	}
+	f.meanTotal = math.Max(mean, 1)
+	for _, list := range [][]int{f.a, f.b} {
+		for _, t := range list {
+			f.s[t] = math.Max(leastFactor, f.sp.m.Runs[t].Total/f.meanTotal)
+		}
+	}
+}
+
+// vote is a function self that says how large runs are.
+type vote struct {
+	x        []float64 // by run
+	mean     float64
+	relative float64 // variance ÷ mean²
+}
+
+// votes returns the function selfs whose mean over the history is at least least.
+func (f *fit) votes(least float64) []vote {
+	var list []vote
+	for slot := range f.sp.functionSelfs() {
+		x := f.sp.values(int32(slot))
+		mean, ss := 0.0, 0.0
+		for _, t := range f.a {
+			mean += x[t] / f.s[t]
+		}
+		if mean /= f.n; mean < least {
+			continue
+		}
+		for _, t := range f.a {
+			d := x[t]/f.s[t] - mean
+			ss += d * d
+		}
+		list = append(list, vote{x, mean, ss / ((f.n - 1) * mean * mean)})
+	}
+	return list
+}
+
+// ratioFactors sets the factors of the history from the ratios of function selfs
+// to their means under the present factors. False: too few to do that.
+func (f *fit) ratioFactors() bool {
+	votes := f.votes(leastMean)
+	if len(votes) < leastRows {
+		return false
+	}
+	weights := make([]float64, len(votes))
+	for i, v := range votes {
+		weights[i] = 1 / math.Max(1/v.mean, v.relative+leastJitter*leastJitter)
+	}
+	next := make([]float64, len(f.a))
+	items := make([]stat.Weighted, len(votes))
+	sum := 0.0
+	for j, t := range f.a {
+		for i, v := range votes {
+			items[i] = stat.Weighted{Value: v.x[t] / v.mean, Weight: weights[i]}
+		}
+		c := stat.WeightedMedian(items)
+		next[j] = trimmedMean(items, c)
+		sum += next[j]
+	}
+	if !(sum > 0) {
+		return false
+	}
+	for j, t := range f.a {
+		f.s[t] = next[j] * f.n / sum
+	}
+	return true
+}
+
+// trimmedMean is the weighted mean of the ratios that are close to c.
+func trimmedMean(items []stat.Weighted, c float64) float64 {
+	if c <= 0 {
+		return c
+	}
+	var sum, weight float64
+	for _, it := range items {
+		if math.Abs(it.Value/c-1)*math.Sqrt(it.Weight) < outlierLimit {
+			sum += it.Value * it.Weight
+			weight += it.Weight
+		}
+	}
+	if weight == 0 {
+		return c
+	}
+	return sum / weight
+}
+
+// The constants of the size factor of a tested run.
+const (
+	searchBelow  = 1.6  // log range searched around the sample total
+	searchAbove  = 0.9  //
+	searchStep   = 0.02 //
+	jitterFloor  = 0.05 // relative standard deviation of any function
+	outlierShare = 0.25 // of functions that changed by any factor
+	metricFloor  = 0.04 // relative standard deviation of any metric
+)
+
+// testedFactors sets s_t of the tested runs by maximum likelihood: every function
+// self is either as before at this size, or an outlier anywhere. A change of
+// 40 % moves a mean, but not the place where most functions agree. The metric is
+// a weak prior with heavy tails.
+func (f *fit) testedFactors() {
+	votes := f.votes(leastMeanTest)
+	if len(votes) < leastRows {
+		return
+	}
+	prior := f.metricPrior()
+	for _, t := range f.b {
+		total := f.sp.m.Runs[t].Total
+		if !(total > 0) {
+			f.s[t] = leastFactor
+			continue
+		}
+		like := func(g float64) float64 { return likelihood(votes, t, g) + prior(t, g) }
+		c := math.Log(total / f.meanTotal)
+		best, at := math.Inf(-1), c
+		for i := 0; float64(i)*searchStep <= searchBelow+searchAbove; i++ {
+			g := c - searchBelow + searchStep*float64(i)
+			if l := like(g); l > best {
+				best, at = l, g
+			}
+		}
+		for h := searchStep / 2; h > 0.001; h /= 2 {
+			from := at
+			for _, g := range [2]float64{from - h, from + h} {
+				if l := like(g); l > best {
+					best, at = l, g
+				}
+			}
+		}
+		f.s[t] = math.Exp(at)
+	}
+}
+
+// likelihood of the log size factor g of run t.
+func likelihood(votes []vote, t int, g float64) float64 {
+	e, sum := math.Exp(g), 0.0
+	for i := range votes {
+		v := &votes[i]
+		m := v.mean * e
+		jitter := math.Max(v.relative-1/v.mean, 0) + jitterFloor*jitterFloor
+		variance := m + jitter*m*m
+		d := v.x[t] - m
+		normal := math.Exp(-d*d/(2*variance)) / math.Sqrt(2*math.Pi*variance)
+		sum += math.Log((1-outlierShare)*normal + outlierShare/(3*(v.mean+5)))
+	}
+	return sum
+}
+
+// metricPrior returns the logarithm of the prior of the size factor g of run t by
+// the metric: samples per unit of work are as before. Nothing where a run lacks
+// the metric.
+func (f *fit) metricPrior() func(t int, g float64) float64 {
+	none := func(int, float64) float64 { return 0 }
+	if !f.hasMetric {
+		return none
+	}
+	runs := f.sp.m.Runs
+	diffs := make([]float64, 0, len(f.a))
+	for _, t := range f.a {
+		if !(runs[t].Total > 0) {
+			return none
+		}
+		diffs = append(diffs, math.Log(runs[t].Total/runs[t].Metric)-math.Log(f.s[t]))
+	}
+	median, mad := stat.MedianDeviation(diffs)
+	sd := math.Max(metricFloor, stat.NormalDeviation*mad*math.Sqrt(1+1/f.n))
+	return func(t int, g float64) float64 {
+		u := (g - (math.Log(runs[t].Total/runs[t].Metric) - median)) / sd
+		return -3 * math.Log1p(u*u/3)
+	}
+}

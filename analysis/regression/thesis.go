@@ -1,0 +1,213 @@
+package regression
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/stat"
+	"github.com/dendroprof/dendro/store"
+)
+
+// Measure is what the thesis's method counts of a function: its total, its self,
+// or its subtree potential of some degree, in which a sample counts if the
+// function is its own or one of the n nearest ancestors.
+type Measure struct {
+	potential bool
+	degree    int // of a potential; -1: total
+}
+
+// The measures that have a name.
+var (
+	Total = Measure{degree: -1}
+	Self  = Measure{}
+)
+
+// ParseMeasure reads "total", "self" or "potential:n".
+func ParseMeasure(text string) (Measure, error) {
+	switch text {
+	case "total", "":
+		return Total, nil
+	case "self":
+		return Self, nil
+	}
+	if digits, ok := strings.CutPrefix(text, "potential:"); ok {
+		if n, err := strconv.Atoi(digits); err == nil && n >= 0 {
+			return Measure{potential: true, degree: n}, nil
+		}
+	}
+	return Measure{}, fmt.Errorf("measure %q is not total, self or potential:n", text)
+}
+
+// thesisRuns is the thesis's window.
+const thesisRuns = 10
+
+// ThesisRow is one function in the thesis's ranking.
+type ThesisRow struct {
+	Group     string  `json:"group,omitempty"`
+	Benchmark string  `json:"benchmark"`
+	Type      string  `json:"type"`
+	Run       string  `json:"run"` // under test
+	Function  string  `json:"function"`
+	Score     float64 `json:"score"`
+	Expected  float64 `json:"expected"` // mean of the history, in the type's stored unit
+	Actual    float64 `json:"actual"`
+	Diff      float64 `json:"diff"`
+	Status    string  `json:"status"` // "+" first seen now, "-" seen before and not now
+}
+
+// ThesisResult is the answer of Thesis.
+type ThesisResult struct {
+	Rows     []ThesisRow // by score, then benchmark and function
+	Warnings []string    // benchmarks with fewer runs before than two
+}
+
+// Thesis ranks functions by the time series score of the thesis that Dendro
+// started from: (x₀ - mean)/std over the runs before the newest selected one
+// (n, default 10, 2 at least), with the sample standard deviation, in which a run
+// without the function counts as 0, and 0 when std is 0. So a function that was
+// never seen before scores 0, and ancestors score with the function they call;
+// docs/method/regression.md says what that costs.
+//
+// Runs of every machine and branch count, as in the thesis.
+func Thesis(ctx context.Context, st store.Reader, q store.Query, m Measure, n int) (*ThesisResult, error) {
+	if n == 0 {
+		n = thesisRuns
+	}
+	if n < 2 {
+		return nil, fmt.Errorf("the score needs 2 runs before the tested one, not %d", n)
+	}
+	list, err := chosen(ctx, st, q, &Request{K: 1, Window: n, History: &store.Query{}})
+	if err != nil {
+		return nil, err
+	}
+	res := &ThesisResult{}
+	for i := range list {
+		s := &list[i]
+		if len(s.Profiles) < 3 {
+			res.Warnings = append(res.Warnings, fmt.Sprintf("%s: %d runs before the tested one, at least 2 are needed", s.Benchmark, len(s.Profiles)-1))
+			continue
+		}
+		rows, err := thesisRows(ctx, st, s, m, n)
+		if err != nil {
+			return nil, err
+		}
+		res.Rows = append(res.Rows, rows...)
+	}
+	slices.SortStableFunc(res.Rows, func(a, b ThesisRow) int {
+		return cmp.Or(-cmp.Compare(a.Score, b.Score), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function))
+	})
+	return res, nil
+}
+
+func thesisRows(ctx context.Context, st store.Reader, s *history.Series, m Measure, n int) ([]ThesisRow, error) {
+	profiles := s.Profiles[max(0, len(s.Profiles)-n-1):]
+	values, err := measure(ctx, st, profiles, m)
+	if err != nil {
+		return nil, fmt.Errorf("history of %s: %w", s.Benchmark, err)
+	}
+	last := len(profiles) - 1
+	rows := make([]ThesisRow, 0, len(values))
+	for name, x := range values {
+		r := ThesisRow{Group: s.Benchmark.Group, Benchmark: s.Benchmark.Name, Type: s.Type.Name, Run: profiles[last].Run.Key, Function: name, Actual: x[last]}
+		r.Score, r.Expected = ThesisScore(x[last], x[:last])
+		r.Diff = r.Actual - r.Expected
+		switch {
+		case r.Expected == 0 && r.Actual != 0:
+			r.Status = "+"
+		case r.Expected != 0 && r.Actual == 0:
+			r.Status = "-"
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// ThesisScore returns the score of x against a history, runs without the function
+// as zeros, and the history's mean.
+func ThesisScore(x float64, hist []float64) (score, mean float64) {
+	mean = stat.Mean(hist)
+	std := math.Sqrt(stat.Variance(hist))
+	if std == 0 {
+		return 0, mean
+	}
+	return (x - mean) / std, mean
+}
+
+// measure returns the values of every function, one per profile.
+func measure(ctx context.Context, st store.Reader, profiles []store.Profile, m Measure) (map[string][]float64, error) {
+	q := store.Query{}
+	place := map[store.ProfileID]int{}
+	for i, p := range profiles {
+		q.Profiles = append(q.Profiles, p.ID)
+		place[p.ID] = i
+	}
+	values := map[string][]float64{}
+	add := func(name string, profile int, v int64) {
+		if values[name] == nil {
+			values[name] = make([]float64, len(profiles))
+		}
+		values[name][profile] += float64(v)
+	}
+	if m.potential {
+		return values, potentials(ctx, st, q, place, m.degree, add)
+	}
+	set, err := st.Functions(ctx, q, nil)
+	if err != nil {
+		return nil, err
+	}
+	for rows, err := range set.Rows {
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows.Profile {
+			v := rows.Total[i]
+			if m == Self {
+				v = rows.Self[i]
+			}
+			add(set.Functions[rows.Function[i]].Name, place[set.Profiles[rows.Profile[i]].ID], v)
+		}
+	}
+	return values, nil
+}
+
+// potentials adds the subtree potentials of a degree: every sample once for each
+// function among its own and its n nearest ancestors.
+func potentials(ctx context.Context, st store.Reader, q store.Query, place map[store.ProfileID]int, degree int, add func(string, int, int64)) error {
+	set, err := st.Trees(ctx, q, store.TreeOptions{})
+	if err != nil {
+		return err
+	}
+	t := set.Table
+	sums := make([]int64, len(t.Functions))
+	credited := make([]int, len(t.Functions)) // the last node whose samples were
+	stamp := 0
+	for v, err := range set.Vectors {
+		if err != nil {
+			return err
+		}
+		clear(sums)
+		for i, n := range v.Nodes {
+			stamp++
+			for d := 0; d <= degree && n != calltree.NoNode; d++ {
+				if f := t.Func[n]; credited[f] != stamp {
+					credited[f] = stamp
+					sums[f] += v.Self[i]
+				}
+				n = t.Parent[n]
+			}
+		}
+		for f, sum := range sums {
+			if sum != 0 {
+				add(t.Functions[f].Name, place[set.Profiles[v.Profile].ID], sum)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package regression
+
+import (
+	"math"
+	"slices"
+)
+
+// verdict is what one choice of tested runs says.
+type verdict struct {
+	*fit
+	changes   []*change // regressions, the surest first
+	unstable  []*place  // rises that the benchmark's own history gives as well
+	passing   []*place  // rises that not every tested run has
+	moved     []*place
+	falls     []*place // not moved
+	blocks    int      // of the own history that were tested; 0: not asked
+	noisy     int      // of these with findings
+	threshold float64  // that held at last
+}
+
+// judge runs the whole method for the tested runs b against the history a.
+func judge(sp *space, o *Options, a, b []int) *verdict {
+	f := newFit(sp, o, a, b)
+	v := &verdict{fit: f, threshold: f.threshold}
+	places := newPursuit(f).run()
+	f.markMoved(places)
+	var rises []*place
+	for _, p := range places {
+		switch {
+		case p.moved:
+			v.moved = append(v.moved, p)
+		case p.d > 0 && !f.lasts(p):
+			v.passing = append(v.passing, p)
+		case p.d > 0:
+			rises = append(rises, p)
+		case p.z <= -f.threshold:
+			v.falls = append(v.falls, p)
+		}
+	}
+	if len(rises) > 0 && !o.SkipOwnHistory {
+		v.ownHistory()
+	}
+	kept := rises[:0:0]
+	for _, p := range rises {
+		if p.z >= v.threshold {
+			kept = append(kept, p)
+		} else {
+			p.unstable = true
+			v.unstable = append(v.unstable, p)
+		}
+	}
+	v.changes = f.merge(kept)
+	return v
+}
+
+// ownHistory tests every block of the history, as long as the tested one, against
+// the rest of it. Where three or more have findings although nothing is known to
+// have changed, the third largest score is the threshold: this benchmark's noise
+// has forms that the model does not know.
+func (v *verdict) ownHistory() {
+	if len(v.a) < historyLeast {
+		return
+	}
+	var peaks []float64
+	k := len(v.b)
+	for at := 0; at+k <= len(v.a); at += k {
+		block := v.a[at : at+k]
+		rest := slices.Concat(v.a[:at], v.a[at+k:])
+		if len(rest) < leastHistory {
+			break
+		}
+		v.blocks++
+		if z := peak(v.sp, v.o, rest, block); z > 0 {
+			peaks = append(peaks, z)
+		}
+	}
+	v.noisy = len(peaks)
+	if len(peaks) < blocksLeast {
+		return
+	}
+	slices.Sort(peaks)
+	v.threshold = math.Max(v.threshold, peaks[len(peaks)-blocksLeast])
+}
+
+// peak returns the largest score of a regression of b against a, 0 without one.
+func peak(sp *space, o *Options, a, b []int) float64 {
+	f := newFit(sp, o, a, b)
+	places := newPursuit(f).run()
+	f.markMoved(places)
+	z := 0.0
+	for _, p := range places {
+		if p.d > 0 && !p.moved && f.lasts(p) {
+			z = math.Max(z, p.z)
+		}
+	}
+	return z
+}
+
+// lastingShare is the part of a rise that the first and the last of several
+// tested runs must have each.
+const lastingShare = 1.0 / 3
+
+// lasts reports whether a rise is there at both ends of the tested runs: what only
+// one of two runs has is not confirmed by the other, and what the newest do not
+// have any more went away. From four runs on an end is two runs.
+func (f *fit) lasts(p *place) bool {
+	k := len(f.b)
+	if k == 1 {
+		return true
+	}
+	end := 1
+	if k > 3 {
+		end = 2
+	}
+	x := f.sp.values(p.slot)
+	rise := func(runs []int) float64 {
+		sum := 0.0
+		for _, t := range runs {
+			sum += x[t] / f.s[t]
+		}
+		return sum/float64(len(runs)) - f.mu[p.slot]
+	}
+	least := lastingShare * f.d[p.slot]
+	return rise(f.b[:end]) >= least && rise(f.b[k-end:]) >= least
+}

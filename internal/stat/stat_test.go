@@ -1,0 +1,192 @@
+package stat
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if math.IsNaN(got) || math.Abs(got-want) > tolerance*math.Max(1, math.Abs(want)) {
+		t.Errorf("%s = %.12g, want %.12g", what, got, want)
+	}
+}
+
+// Values of tables: Abramowitz and Stegun 26.1, 26.10, and R's qnorm.
+func TestNormal(t *testing.T) {
+	near(t, "NormalTail(0)", NormalTail(0), 0.5, 1e-15)
+	near(t, "NormalTail(1.96)", NormalTail(Interval95), 0.025, 1e-12)
+	near(t, "ScoreOfTail(0.001)", ScoreOfTail(0.001), 3.090232306167813, 1e-12)
+	near(t, "ScoreOfTail(1e-20)", ScoreOfTail(1e-20), 9.262340089798408, 1e-12)
+	near(t, "ScoreOfTail(0.9)", ScoreOfTail(0.9), -1.2815515655446004, 1e-12)
+	if ScoreOfTail(0) != MaxScore || ScoreOfTail(1) != -MaxScore || ScoreOfLogTail(-1e9) != MaxScore {
+		t.Error("scores are not held within their bounds")
+	}
+}
+
+func TestScoreInvertsTail(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		z := rapid.Float64Range(-8, 36).Draw(t, "z")
+		p := NormalTail(z)
+		tolerance := 1e-9
+		if z < -5 { // 1-p keeps few digits there
+			tolerance = 1e-2
+		}
+		if got := ScoreOfTail(p); math.Abs(got-z) > tolerance*math.Max(1, math.Abs(z)) {
+			t.Errorf("ScoreOfTail(NormalTail(%v)) = %v", z, got)
+		}
+	})
+}
+
+// The naive reference: a binomial tail is an incomplete beta function.
+func TestLogBetaIncIsBinomialTail(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 60).Draw(t, "n")
+		k := rapid.IntRange(1, n).Draw(t, "k")
+		p := rapid.Float64Range(0.001, 0.999).Draw(t, "p")
+		sum := 0.0
+		for i := k; i <= n; i++ {
+			sum += math.Exp(logChoose(n, i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+		}
+		got := math.Exp(LogBetaInc(float64(k), float64(n-k+1), p))
+		if math.Abs(got-sum) > 1e-10*math.Max(sum, 1e-3) {
+			t.Errorf("I_%v(%d, %d) = %v, want %v", p, k, n-k+1, got, sum)
+		}
+	})
+}
+
+func logChoose(n, k int) float64 {
+	a, _ := math.Lgamma(float64(n + 1))
+	b, _ := math.Lgamma(float64(k + 1))
+	c, _ := math.Lgamma(float64(n - k + 1))
+	return a - b - c
+}
+
+// The naive reference: the sum of the probabilities.
+func TestNegativeBinomialScore(t *testing.T) {
+	for _, c := range []struct{ x, mean, size float64 }{{5, 2, 3}, {30, 10, 8}, {12, 1, 0.5}, {40, 20, 1e6}, {3, 0.2, 1e7}} {
+		below := 0.0
+		for i := range int(c.x) {
+			k := float64(i)
+			a, _ := math.Lgamma(k + c.size)
+			b, _ := math.Lgamma(k + 1)
+			d, _ := math.Lgamma(c.size)
+			below += math.Exp(a - b - d + c.size*math.Log(c.size/(c.size+c.mean)) + k*math.Log(c.mean/(c.size+c.mean)))
+		}
+		near(t, "NegativeBinomialScore", NegativeBinomialScore(c.x, c.mean, c.size), ScoreOfTail(1-below), 1e-5)
+	}
+	if NegativeBinomialScore(0, 1, 1) != -MaxScore || NegativeBinomialScore(1, 0, 1) != MaxScore {
+		t.Error("certain and impossible counts are not at the bounds")
+	}
+}
+
+func TestStudent(t *testing.T) {
+	near(t, "StudentTail(2.262, 9)", StudentTail(2.2621571628540993, 9), 0.025, 1e-9)
+	near(t, "StudentTail(-1, 5)", StudentTail(-1, 5), 1-StudentTail(1, 5), 1e-12)
+	for _, nu := range []float64{3, 9, 29, 200} {
+		for _, x := range []float64{0.5, 2, 5, 12} {
+			near(t, "StudentScore", StudentScore(x, nu), ScoreOfTail(StudentTail(x, nu)), 0.02)
+			near(t, "StudentScore of -t", StudentScore(-x, nu), -StudentScore(x, nu), 1e-12)
+		}
+	}
+	if StudentScore(1e300, 5) > MaxScore || StudentScore(3, 1e6) != 3 {
+		t.Error("StudentScore at its ends")
+	}
+}
+
+func TestTrigamma(t *testing.T) {
+	near(t, "Trigamma(1)", Trigamma(1), math.Pi*math.Pi/6, 1e-12)
+	near(t, "Trigamma(0.5)", Trigamma(0.5), math.Pi*math.Pi/2, 1e-12)
+	rapid.Check(t, func(t *rapid.T) {
+		x := math.Exp(rapid.Float64Range(-12, 12).Draw(t, "log x"))
+		if got := TrigammaInverse(Trigamma(x)); math.Abs(got-x) > 1e-5*x {
+			t.Errorf("TrigammaInverse(Trigamma(%v)) = %v", x, got)
+		}
+	})
+}
+
+func TestRobust(t *testing.T) {
+	near(t, "Median of four", Median([]float64{4, 1, 3, 2}), 2.5, 0)
+	near(t, "Median of nothing", Median(nil), 0, 0)
+	m, d := MedianDeviation([]float64{1, 2, 3, 4, 100})
+	near(t, "median", m, 3, 0)
+	near(t, "deviation", d, 1, 0)
+	near(t, "WeightedMedian", WeightedMedian([]Weighted{{3, 1}, {1, 1}, {2, 5}}), 2, 0)
+	near(t, "WeightedMedian at half", WeightedMedian([]Weighted{{1, 2}, {2, 2}}), 1, 0)
+	near(t, "Variance", Variance([]float64{2, 4, 4, 4, 5, 5, 7, 9}), 32.0/7, 1e-12)
+	near(t, "Variance of one", Variance([]float64{2}), 0, 0)
+}
+
+// Series drawn from a known trend give it back.
+func TestFitTrend(t *testing.T) {
+	var series []Spread
+	for i := range 400 {
+		m := math.Exp(1.2 + 6*float64(i)/400)
+		// Median of variance/mean under a chi-squared with 29 degrees of freedom.
+		series = append(series, Spread{m, m * (1.5 + 0.004*m) * math.Pow(1-2.0/(9*29), 3)})
+	}
+	got := FitTrend(series, 29)
+	near(t, "F0", got.F0, 1.5, 0.05)
+	near(t, "F1", got.F1, 0.004, 0.05)
+	if got := FitTrend(nil, 29); got != (Trend{1, 0.0025}) {
+		t.Errorf("trend of nothing is %v", got)
+	}
+	for i := range series {
+		series[i].Variance = 0
+	}
+	if got := FitTrend(series, 29); got.F0 != 1 || got.F1 != leastF1 {
+		t.Errorf("trend of series that never change is %v", got)
+	}
+}
+
+func TestPriorStrength(t *testing.T) {
+	if got := PriorStrength(make([]float64, 3), 20); got != 4 {
+		t.Errorf("of three ratios: %v", got)
+	}
+	equal := make([]float64, 50)
+	for i := range equal {
+		equal[i] = 1
+	}
+	if got := PriorStrength(equal, 20); got != 20 {
+		t.Errorf("of equal ratios: %v, want the series' own degrees of freedom", got)
+	}
+	for i := range equal {
+		equal[i] = math.Exp(float64(i%7) * 2)
+	}
+	if got := PriorStrength(equal, 20); got != 2 {
+		t.Errorf("of wild ratios: %v, want the least", got)
+	}
+}
+
+func TestPearson(t *testing.T) {
+	near(t, "of a line", Pearson([]float64{1, 2, 3}, []float64{2, 4, 6}), 1, 1e-12)
+	near(t, "of a falling line", Pearson([]float64{1, 2, 3}, []float64{3, 2, 1}), -1, 1e-12)
+	near(t, "of a constant", Pearson([]float64{1, 2, 3}, []float64{5, 5, 5}), 0, 0)
+}
+
+// The example of Welch's test in R's documentation style: sleep data, groups as
+// independent: t = 1.8608, df = 17.776, one-sided p = 0.0397.
+func TestWelchScore(t *testing.T) {
+	a := []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2}
+	b := []float64{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4}
+	near(t, "score", WelchScore(a, b), ScoreOfTail(0.07939/2), 0.01)
+	if WelchScore([]float64{1}, b) != 0 || WelchScore([]float64{1, 1}, []float64{2}) != 0 {
+		t.Error("no variation has no score")
+	}
+}
+
+func TestNothingIsNaN(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := rapid.Float64Range(0, 1e9).Draw(t, "x")
+		mean := rapid.Float64Range(0, 1e9).Draw(t, "mean")
+		size := rapid.Float64Range(1e-9, 1e7).Draw(t, "size")
+		if z := NegativeBinomialScore(x, mean, size); math.IsNaN(z) || math.Abs(z) > MaxScore {
+			t.Errorf("score %v", z)
+		}
+		if z := StudentScore(x-mean, size+1e-9); math.IsNaN(z) || math.Abs(z) > MaxScore {
+			t.Errorf("score %v", z)
+		}
+	})
+}
