@@ -123,8 +123,9 @@ func NewViewer(p *profile.Profile) *Viewer {
 }
 
 // withModules adds one function per module, of the module's name, for
-// CollapseResource. They are behind all others in display ties. One is JavaScript
-// if a function of its module is, and otherwise of the kind of the first.
+// CollapseResource. They are behind all others in display ties. One has the kind
+// of the module's first function that is not JavaScript, if there is any: a page's
+// functions are all JavaScript, a library's are not.
 func (v *Viewer) withModules(functions []profile.Function) []profile.Function {
 	seen := map[string]int{}
 	all := functions[:len(functions):len(functions)]
@@ -140,7 +141,7 @@ func (v *Viewer) withModules(functions []profile.Function) []profile.Function {
 			v.modules = append(v.modules, f.Module)
 			all = append(all, profile.Function{Name: f.Module, Module: f.Module, Kind: f.Kind})
 		}
-		if f.Kind == profile.KindJS {
+		if all[at].Kind == profile.KindJS {
 			all[at].Kind = f.Kind
 		}
 	}

@@ -132,7 +132,12 @@ func describe(d format.Decoded, err error) detected {
 		row.Format, row.Title = d.Format.Name, d.Format.Title
 	}
 	if err != nil {
-		row.Error = strings.TrimPrefix(strings.TrimPrefix(err.Error(), d.Name), ": ")
+		row.Error = err.Error()
+		if placed := (*profile.ParseError)(nil); errors.As(err, &placed) {
+			here := *placed
+			here.Source = "" // the row has the name
+			row.Error = here.Error()
+		}
 		return row
 	}
 	p := d.Profile
@@ -148,7 +153,7 @@ func describe(d format.Decoded, err error) detected {
 		row.Types = append(row.Types, detectedType{
 			Name: t.Type.Name, Unit: t.Type.Unit, Original: t.Type.Original, Period: t.Type.Period, PeriodUnit: t.Type.PeriodUnit,
 			Default: t.Default, Samples: t.Samples, NoStack: t.NoStack, Total: scaled(t.Total, t.Type.Scale),
-			amount: amount(t.Total, t.Type.Unit, t.Type.Scale),
+			amount: strings.TrimSuffix(amount(t.Total, t.Type.Unit, t.Type.Scale), " samples"),
 		})
 	}
 	for _, w := range p.Warnings {
