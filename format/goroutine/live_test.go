@@ -74,7 +74,7 @@ func contend() {
 }
 
 // typeArguments are those of a function in a list of functions.
-var typeArguments = regexp.MustCompile(`\[[^ ]*\]`)
+var typeArguments = regexp.MustCompile(`\b\[[^ ]*\]`)
 
 // compare compares the tables, which are in the same order in both forms.
 func compare(t *testing.T, p *profile.Profile, want *binary.Profile, name string) {
