@@ -98,8 +98,12 @@ func All() []Format {
 		},
 		{
 			Name: otlp.Name, Title: "OpenTelemetry profiles (OTLP, protocol buffers and JSON)",
-			Extensions: []string{".otlp", ".otlp.json"}, whole: true,
+			Extensions: []string{".otlp"}, whole: true,
 			Sniff: otlp.Sniff, NewDecoder: func() Decoder { return otlp.NewDecoder() }, Encode: otlp.Encode,
+		},
+		{
+			Name: "otlp-json", Title: "OpenTelemetry profiles (OTLP) as JSON",
+			Extensions: []string{".otlp.json"}, Encode: otlp.EncodeJSON,
 		},
 		{
 			Name: firefox.Name, Title: "Firefox Profiler (processed and Gecko profiles)",

@@ -16,7 +16,6 @@ import (
 type file struct {
 	in     *stacktext.Lines
 	p      *profile.Profile
-	notes  stacktext.Notes
 	names  [3]map[int]string // by number: objects, files, functions
 	graphs []*graph
 	graph  *graph // of the part in work
@@ -28,12 +27,12 @@ type file struct {
 	last      [2]int64 // positions of the line above
 
 	// Where the line in work is.
-	object, file, ownFile           string
-	function                        int32
-	calledObject, calledFile        string
-	called                          int32
-	hasObject, hasFile, hasFunction bool // for the next call
-	isCall, isJump                  bool // what the next line of costs is
+	object, file, ownFile    string
+	function                 int32
+	calledObject, calledFile string
+	called                   int32
+	hasObject, hasFile       bool // for the next call
+	isCall, isJump           bool // what the next line of costs is
 
 	costs []int64 // of the line in work
 }

@@ -44,7 +44,6 @@ func (f *file) fill(l profile.Limits) error {
 	if calls > 0 {
 		f.p.Warnf("the file is a call graph: own costs of functions are exact, call paths are estimated from %d pairs of caller and callee", calls)
 	}
-	f.p.Warnings = f.notes.Warnings(f.p.Warnings)
 	return nil
 }
 

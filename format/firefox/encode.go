@@ -45,6 +45,7 @@ type encoder struct {
 	libs       map[profile.ModuleID]int32
 	libList    []profile.ModuleID
 	moduleOf   map[profile.FunctionID]profile.ModuleID // of the first frame of a function that has one
+	marks      marks
 	categories categoryList
 	usesJS     bool
 }
@@ -75,6 +76,7 @@ func newEncoder(w io.Writer, p *profile.Profile, table int) (*encoder, error) {
 
 func (e *encoder) write() {
 	e.survey()
+	e.marks = newMarks(e.p.Symbols)
 	e.str(`{"meta":`)
 	e.meta()
 	e.str(`,"threads":[`)

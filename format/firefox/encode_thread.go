@@ -14,19 +14,40 @@ import (
 // their own, in their order.
 type local[T ~int32] struct {
 	list []T
-	of   map[T]int32
+	of   []int32 // by id in the Symbols; shared by all threads, valid for those in list
 }
 
-// newLocal returns the entries that are marked.
-func newLocal[T ~int32](used []bool) local[T] {
-	l := local[T]{of: map[T]int32{}}
-	for id, u := range used {
-		if u {
-			l.of[T(id)] = int32(len(l.list))
-			l.list = append(l.list, T(id))
-		}
+// use adds an entry and reports whether it is new. mark is of this thread only.
+func (l *local[T]) use(id T, marks []int32, mark int32) bool {
+	if marks[id] == mark {
+		return false
 	}
-	return l
+	marks[id] = mark
+	l.list = append(l.list, id)
+	return true
+}
+
+// number gives the entries their numbers.
+func (l *local[T]) number() {
+	slices.Sort(l.list)
+	for i, id := range l.list {
+		l.of[id] = int32(i)
+	}
+}
+
+// marks tell which thread used an entry of the Symbols last, and numbers hold the
+// columns of local: one allocation for all threads.
+type marks struct {
+	stacks, frames, functions    []int32
+	stackOf, frameOf, functionOf []int32
+}
+
+func newMarks(s *profile.Symbols) marks {
+	column := func(n int) []int32 { return make([]int32, n) }
+	return marks{
+		column(s.Stacks.Len()), column(len(s.Frames)), column(len(s.Functions)),
+		column(s.Stacks.Len()), column(len(s.Frames)), column(len(s.Functions)),
+	}
 }
 
 // threadSymbols are the symbols of one thread.
@@ -40,25 +61,24 @@ type threadSymbols struct {
 
 func (e *encoder) symbolsOf(t *threadRows) *threadSymbols {
 	s := e.p.Symbols
-	stacks := make([]bool, s.Stacks.Len())
-	frames := make([]bool, len(s.Frames))
-	functions := make([]bool, len(s.Functions))
+	mark := int32(t.id) + 1
+	l := &threadSymbols{resource: map[string]int32{}}
+	l.stacks.of, l.frames.of, l.functions.of = e.marks.stackOf, e.marks.frameOf, e.marks.functionOf
 	for _, part := range []struct {
 		t    *profile.Samples
 		rows []int
 	}{{e.samples, t.samples}, {e.native, t.native}, {e.js, t.js}} {
 		for _, row := range part.rows {
-			for st := part.t.Stack[row]; st != profile.NoStack && !stacks[st]; st = s.Parent(st) {
-				stacks[st] = true
-				frames[s.Leaf(st)] = true
-				functions[s.Frames[s.Leaf(st)].Function] = true
+			for st := part.t.Stack[row]; st != profile.NoStack && l.stacks.use(st, e.marks.stacks, mark); st = s.Parent(st) {
+				if fr := s.Leaf(st); l.frames.use(fr, e.marks.frames, mark) {
+					l.functions.use(s.Frames[fr].Function, e.marks.functions, mark)
+				}
 			}
 		}
 	}
-	l := &threadSymbols{
-		stacks: newLocal[profile.StackID](stacks), frames: newLocal[profile.FrameID](frames),
-		functions: newLocal[profile.FunctionID](functions), resource: map[string]int32{},
-	}
+	l.stacks.number()
+	l.frames.number()
+	l.functions.number()
 	for _, fn := range l.functions.list {
 		if m := s.Functions[fn].Module; m != "" {
 			if _, ok := l.resource[m]; !ok {

@@ -60,16 +60,29 @@ type symbolTables struct {
 	funcs, frames, stacks, resources, sources table
 }
 
-func newSymbolTables() symbolTables {
-	return symbolTables{
-		funcs: newTable("funcTable", ids("name"), ids("isJS"), ids("relevantForJS"), ids("resource"),
-			ids("fileName"), ids("source"), ids("lineNumber"), ids("columnNumber")),
-		frames: newTable("frameTable", ids("func"), ids("line"), ids("column"), wide("address"), ids("inlineDepth"),
-			ids("category"), ids("subcategory"), ids("lib"), ids("location"), ids("relevantForJS")),
-		stacks:    newTable("stackTable", ids("frame"), ids("prefix"), ids("prefixOffset"), ids("category"), ids("subcategory")),
-		resources: newTable("resourceTable", ids("name"), ids("lib"), ids("type")),
-		sources:   newTable("sources", ids("filename")),
-	}
+// The tables of the format are made when they are read, since a file may have many
+// threads without any.
+
+func newFuncs() table {
+	return newTable("funcTable", ids("name"), ids("isJS"), ids("relevantForJS"), ids("resource"),
+		ids("fileName"), ids("source"), ids("lineNumber"), ids("columnNumber"))
+}
+
+func newFrames() table {
+	return newTable("frameTable", ids("func"), ids("line"), ids("column"), wide("address"), ids("inlineDepth"),
+		ids("category"), ids("subcategory"), ids("lib"), ids("location"), ids("relevantForJS"))
+}
+
+func newStacks() table {
+	return newTable("stackTable", ids("frame"), ids("prefix"), ids("prefixOffset"), ids("category"), ids("subcategory"))
+}
+
+func newSamples(name string) table {
+	return newTable(name, ids("stack"), times("time"), deltas("timeDeltas"), values("weight"), wide("memoryAddress"))
+}
+
+func (f *file) newMarkers() table {
+	return newTable("markers", ids("name"), times("startTime"), times("endTime"), ids("phase"), ids("category"), payloads(f.interned))
 }
 
 // seen reports whether any of the tables was in the file.
@@ -83,14 +96,19 @@ func (t *symbolTables) read(s *jsonscan.Scanner, key string) bool {
 	case "stringArray", "stringTable":
 		t.strings.read(s)
 	case "funcTable":
+		t.funcs = newFuncs()
 		t.funcs.read(s, nil)
 	case "frameTable":
+		t.frames = newFrames()
 		t.frames.read(s, nil)
 	case "stackTable":
+		t.stacks = newStacks()
 		t.stacks.read(s, nil)
 	case "resourceTable":
+		t.resources = newTable("resourceTable", ids("name"), ids("lib"), ids("type"))
 		t.resources.read(s, nil)
 	case "sources":
+		t.sources = newTable("sources", ids("filename"))
 		t.sources.read(s, nil)
 	default:
 		return false
@@ -109,16 +127,6 @@ type thread struct {
 	cpu                             bool // samples have CPU use
 }
 
-func (f *file) newThread() *thread {
-	return &thread{
-		tables:       newSymbolTables(),
-		samples:      newTable("samples", ids("stack"), times("time"), deltas("timeDeltas"), values("weight")),
-		nativeAllocs: newTable("nativeAllocations", ids("stack"), times("time"), deltas("timeDeltas"), values("weight"), wide("memoryAddress")),
-		jsAllocs:     newTable("jsAllocations", ids("stack"), times("time"), deltas("timeDeltas"), values("weight")),
-		markers:      newTable("markers", ids("name"), times("startTime"), times("endTime"), ids("phase"), ids("category"), payloads(f.interned)),
-	}
-}
-
 // maxProcesses bounds how deep processes nest in a raw profile: one level occurs.
 const maxProcesses = 4
 
@@ -134,7 +142,6 @@ func (f *file) isRaw() bool {
 // read reads a file, or the process of a raw one that is level deep.
 func (f *file) read(level int) {
 	s := f.scanner
-	f.shared = newSymbolTables()
 	if f.interned == nil {
 		f.interned = interned{}
 	}
@@ -149,14 +156,14 @@ func (f *file) read(level int) {
 				f.shared.read(s, string(key))
 			}
 		case "sources": // of a raw profile
-			f.shared.sources.read(s, nil)
+			f.shared.read(s, "sources")
 		case "threads":
 			for range s.Array() {
 				if s.Kind() != jsonscan.Object {
 					s.Skip() // processes inside processes were strings once
 					continue
 				}
-				t := f.newThread()
+				t := &thread{}
 				f.readThread(t)
 				f.threads = append(f.threads, t)
 			}
@@ -182,8 +189,9 @@ func (f *file) readProcesses(level int) {
 			return
 		}
 		sub := &file{scanner: s, interned: f.interned}
-		sub.read(level + 1)
-		f.processes = append(f.processes, sub)
+		if sub.read(level + 1); len(sub.threads)+len(sub.processes) > 0 {
+			f.processes = append(f.processes, sub)
+		}
 	}
 }
 
@@ -318,6 +326,7 @@ func (f *file) readThread(t *thread) {
 		case "tid":
 			t.tid = s.Scalar()
 		case "samples":
+			t.samples = newSamples("samples")
 			t.samples.read(s, func(key string) {
 				switch key {
 				case "weightType":
@@ -327,14 +336,20 @@ func (f *file) readThread(t *thread) {
 				}
 			})
 		case "nativeAllocations":
+			t.nativeAllocs = newSamples("nativeAllocations")
 			t.nativeAllocs.read(s, nil)
 		case "jsAllocations":
+			t.jsAllocs = newSamples("jsAllocations")
 			t.jsAllocs.read(s, nil)
 		case "markers":
+			t.markers = f.newMarkers()
 			t.markers.read(s, nil)
 		default:
 			t.tables.read(s, string(key))
 		}
 	}
-	f.raw = f.raw || t.tables.stacks.schema != nil || t.tables.frames.schema != nil
+	f.raw = f.raw || t.tables.raw()
 }
+
+// raw reports whether the tables are of a raw profile.
+func (t *symbolTables) raw() bool { return t.stacks.schema != nil || t.frames.schema != nil }

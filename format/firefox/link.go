@@ -218,7 +218,7 @@ func kindOf(fn *profile.Function, isJS, relevantForJS bool) profile.Kind {
 func (t *symbolTables) inferCategories() {
 	category, sub := t.frames.col("category"), t.frames.col("subcategory")
 	of, ofSub := t.stacks.col("category"), t.stacks.col("subcategory")
-	if category.seen || !of.seen {
+	if category.seen || !of.seen || t.frames.rows() == 0 {
 		return
 	}
 	category.pad(t.frames.rows())
@@ -304,7 +304,7 @@ func (t *table) prefix(row int) (int32, error) {
 	case c.name == "prefixOffset":
 		parent = int32(row) - v
 	}
-	if parent < 0 || int(parent) >= row {
+	if parent < 0 || int(parent) > row {
 		return 0, t.errorf(c, row, "is %d: a stack must come behind its prefix", v)
 	}
 	return parent, nil
@@ -333,18 +333,19 @@ func (k *linker) thread(f *file, t *thread, shared *linked, shift int64) error {
 
 // threadSymbols returns the symbols of a thread: its own, or the shared ones.
 func (k *linker) threadSymbols(f *file, t *thread, shared *linked) (*linked, error) {
-	strings := &t.tables.strings
-	if !strings.seen {
-		strings = &f.shared.strings
+	own, strings := &t.tables, &f.shared.strings
+	if own.strings.seen {
+		strings = &own.strings
 	}
-	own := &t.tables
 	switch {
-	case f.isRaw() || t.tables.stacks.schema != nil:
+	case own.raw():
 		return k.rawSymbols(f, own, strings)
-	case own.stacks.col("frame").seen || shared == nil:
+	case own.stacks.col("frame").seen:
 		return k.symbols(f, own, strings)
+	case shared != nil:
+		return &linked{strings: strings, stacks: shared.stacks}, nil
 	}
-	return &linked{strings: strings, stacks: shared.stacks}, nil
+	return &linked{strings: strings}, nil
 }
 
 // processOf names the process of a thread: by name and id, or by what there is.

@@ -96,6 +96,9 @@ const (
 // other side reaches to the end of the thread's samples, or from their beginning.
 func (k *linker) markers(t *thread, strings *texts, id profile.ThreadID, shift int64) error {
 	m := &t.markers
+	if m.rows() == 0 {
+		return nil
+	}
 	names, starts, ends, phases, payload := m.col("name"), m.col("startTime"), m.col("endTime"), m.col("phase"), m.col("data")
 	at := func(c *column, row int) int64 {
 		if row < len(c.wide) {
@@ -154,7 +157,10 @@ func mergeFields(start, end []profile.Label) []profile.Label {
 
 // span returns the times of the first and of the last sample of a thread.
 func (k *linker) span(t *thread, shift int64) (first, last int64) {
-	times := k.times(&t.samples, shift)
+	var times []int64
+	if t.samples.rows() > 0 {
+		times = k.times(&t.samples, shift)
+	}
 	if len(times) == 0 {
 		return shift, shift
 	}

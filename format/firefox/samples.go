@@ -2,6 +2,7 @@ package firefox
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dendroprof/dendro/internal/jsonscan"
 	"github.com/dendroprof/dendro/profile"
@@ -76,6 +77,7 @@ func (k *linker) addRows(to *sampleTable, from *table, id profile.ThreadID, stac
 	column := from.col("stack")
 	n := len(column.ids)
 	start := len(to.Stack)
+	to.Stack, to.Thread = slices.Grow(to.Stack, n), slices.Grow(to.Thread, n)
 	for row, stack := range column.ids {
 		if stack == absent {
 			to.Stack = append(to.Stack, profile.NoStack)
@@ -94,7 +96,7 @@ func (k *linker) addRows(to *sampleTable, from *table, id profile.ThreadID, stac
 	} else if to.Time != nil {
 		to.Time = append(to.Time, make([]int64, n)...)
 	}
-	if address := from.col("memoryAddress"); address != nil && address.seen {
+	if address := from.col("memoryAddress"); address.seen {
 		to.Address = append(to.Address, make([]uint64, start-len(to.Address))...)
 		for row := range n {
 			a := uint64(0)
@@ -116,6 +118,7 @@ func addWeights(to *sampleTable, from *table, n int) error {
 		err := fmt.Errorf("%w: %d samples with %d weights in %s", profile.ErrMalformed, n, weight.len(), from.name)
 		return &profile.ParseError{Offset: weight.at, Err: err}
 	}
+	to.values.Values = slices.Grow(to.values.Values, n)
 	var err error
 	for row := 0; row < n && err == nil; row++ {
 		d := jsonscan.Decimal{Digits: 1}

@@ -2,6 +2,7 @@ package firefox
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dendroprof/dendro/internal/jsonscan"
 	"github.com/dendroprof/dendro/profile"
@@ -65,7 +66,7 @@ func (c *column) len() int {
 func (c *column) read(s *jsonscan.Scanner) {
 	c.seen = s.Kind() == jsonscan.Array
 	if c.seen {
-		c.ids, c.wide, c.values = c.ids[:0], c.wide[:0], jsonscan.Decimals{}
+		c.ids, c.wide, c.values = c.ids[:0], c.wide[:0], jsonscan.Decimals{Values: c.values.Values[:0]}
 	}
 	start := s.Offset()
 	switch c.kind {
@@ -126,6 +127,19 @@ func (c *column) readOne(s *jsonscan.Scanner) {
 	}
 }
 
+// grow makes room for n entries: columns of a table are equally long, so the first
+// says how long the others will be.
+func (c *column) grow(n int) {
+	switch c.kind {
+	case idColumn:
+		c.ids = slices.Grow(c.ids[:0], n)
+	case wideColumn, timeColumn, deltaColumn:
+		c.wide = slices.Grow(c.wide[:0], n)
+	case valueColumn:
+		c.values.Values = slices.Grow(c.values.Values[:0], n)
+	}
+}
+
 // pad appends null up to a length.
 func (c *column) pad(n int) {
 	for c.len() < n {
@@ -163,11 +177,32 @@ func times(name string) column  { return column{name: name, kind: timeColumn} }
 func deltas(name string) column { return column{name: name, kind: deltaColumn} }
 func values(name string) column { return column{name: name, kind: valueColumn} }
 
-// rows returns the number of rows.
-func (t *table) rows() int { return t.columns[0].len() }
+// longest returns the length of the longest column.
+func (t *table) longest() (n int) {
+	for i := range t.columns {
+		n = max(n, t.columns[i].len())
+	}
+	return n
+}
 
-// col returns the column of a name.
+// rows returns the number of rows.
+func (t *table) rows() int {
+	if len(t.columns) == 0 {
+		return 0 // it is not in the file
+	}
+	return t.columns[0].len()
+}
+
+// col returns the column of a name, an empty one if the table is not in the file.
 func (t *table) col(name string) *column {
+	if c := t.find(name); c != nil {
+		return c
+	}
+	return &column{name: name}
+}
+
+// find returns the column of a name, or nil.
+func (t *table) find(name string) *column {
 	for i := range t.columns {
 		if t.columns[i].name == name {
 			return &t.columns[i]
@@ -180,7 +215,7 @@ func (t *table) col(name string) *column {
 // their values unread.
 func (t *table) read(s *jsonscan.Scanner, other func(key string)) {
 	for key := range s.Object() {
-		switch c := t.col(string(key)); {
+		switch c := t.find(string(key)); {
 		case string(key) == "schema" && s.Kind() == jsonscan.Object:
 			t.readSchema(s)
 		case string(key) == "data" && t.schema != nil:
@@ -191,6 +226,7 @@ func (t *table) read(s *jsonscan.Scanner, other func(key string)) {
 				Hint: "open it in https://profiler.firefox.com and save it again",
 			})
 		case c != nil:
+			c.grow(t.longest())
 			c.read(s)
 		case other != nil:
 			other(string(key))
@@ -205,7 +241,7 @@ const maxSchema = 100
 func (t *table) readSchema(s *jsonscan.Scanner) {
 	t.schema = make([]*column, maxSchema)
 	for key := range s.Object() {
-		c := t.col(string(key))
+		c := t.find(string(key))
 		if c == nil || s.Kind() != jsonscan.Number {
 			continue
 		}

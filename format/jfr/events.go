@@ -4,7 +4,9 @@ import (
 	"maps"
 	"math"
 	"strconv"
+	"time"
 
+	"github.com/dendroprof/dendro/format/threaddump"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -74,7 +76,7 @@ var eventKinds = map[string]*eventKind{
 	"profiler.Span":      {fields: map[string]slot{"tag": slotName}, read: (*chunk).span},
 	"jdk.ActiveSetting":  {fields: map[string]slot{"id": slotID, "name": slotName, "value": slotValue}, read: (*chunk).setting},
 	"jdk.JVMInformation": {fields: map[string]slot{"jvmVersion": slotValue}, read: (*chunk).jvm},
-	"jdk.ThreadDump":     {read: (*chunk).threadDump},
+	"jdk.ThreadDump":     {fields: map[string]slot{"result": slotValue}, read: (*chunk).threadDump},
 }
 
 // compileEvents makes the programs of the events that are read.
@@ -189,7 +191,18 @@ func (ch *chunk) span(_ *eventType, r *record) {
 	})
 }
 
-func (ch *chunk) threadDump(*eventType, *record) { ch.found.dumps++ }
+// threadDump adds the threads of a dump, which a recording has as the text that
+// jstack prints.
+func (ch *chunk) threadDump(_ *eventType, r *record) {
+	if ch.dumps == nil {
+		ch.dumps = threaddump.NewCollector(ch.p, ch.limits)
+	}
+	ch.scratch = ch.text(ch.scratch[:0], r[slotValue])
+	at := ch.p.Start.Add(time.Duration(ch.time(r[slotStart])))
+	if err := ch.dumps.Add(string(ch.scratch), at); err != nil {
+		ch.found.badDumps++
+	}
+}
 
 // state returns the state of a number.
 func (ch *chunk) state(id uint64) profile.StateID {

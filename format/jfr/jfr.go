@@ -20,14 +20,15 @@
 // it goes; warnings say what is missing. An error is what gives no profile at
 // all.
 //
-// Memory: one chunk at a time is held, at most Limits.Message bytes of it.
-// Beside the chunk there are 32 bytes for a constant and 40 for a sample at
-// most, both of which are at least two bytes of the chunk. Time is linear in
-// the chunk and in the frames of its stack traces.
+// Memory: one chunk at a time is held, at most Limits.Message bytes of it. All
+// that is allocated, Symbols included, is at most 128 bytes for a byte of the
+// file, and two or three in real recordings. Time is linear in the file.
 //
-// The package does not take off compression (package format), does not change
-// names that differ from run to run (package normalize), and does not read the
-// text of thread dumps that a recording may hold.
+// Thread dumps that a recording holds are texts of another format, which package
+// threaddump reads into a table of the same profile.
+//
+// The package does not take off compression (package format) and does not change
+// names that differ from run to run (package normalize).
 package jfr
 
 import (

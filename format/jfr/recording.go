@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dendroprof/dendro/format/threaddump"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -25,6 +26,7 @@ type recording struct {
 	end          int64    // of the last chunk
 	chunks       int
 	found        findings
+	dumps        *threaddump.Collector // nil: there are none
 }
 
 func newRecording(d *Decoder, p *profile.Profile, l profile.Limits) *recording {
@@ -129,9 +131,20 @@ func (r *recording) finish() {
 	p.Duration = time.Duration(r.end - r.start)
 	p.Profiler, p.ProfilerVersion = r.made.profiler, r.made.version
 	r.matchFrees()
+	r.finishDumps()
 	r.makeTables()
 	slices.SortStableFunc(p.Markers, func(a, b profile.Marker) int { return cmp.Compare(a.Start, b.Start) })
 	r.found.report(p)
+}
+
+// finishDumps adds the threads of thread dumps. What they say of processor time
+// is left out: the recording's own samples are of the same time.
+func (r *recording) finishDumps() {
+	if r.dumps == nil {
+		return
+	}
+	r.dumps.Finish()
+	r.p.Tables = slices.DeleteFunc(r.p.Tables, func(t profile.Samples) bool { return t.Type.Name == profile.CPU })
 }
 
 // findings are what was mended or left out, counted.
@@ -139,9 +152,9 @@ type findings struct {
 	warnings []profile.Warning
 	more     int // that have no place in warnings
 
-	lostStacks, cutStacks, lostMethods, badEvents   int
-	failedSamples, lostSamples, unknownFrees, dumps int
-	twiceAllocated                                  int
+	lostStacks, cutStacks, lostMethods, badEvents      int
+	failedSamples, lostSamples, unknownFrees, badDumps int
+	twiceAllocated                                     int
 }
 
 // maxWarnings is how many warnings with a place there are.
@@ -173,7 +186,7 @@ func (f *findings) report(p *profile.Profile) {
 		{f.lostSamples, "%d CPU time samples were lost while recording"},
 		{f.unknownFrees, "%d calls of free are of memory whose allocation is not in the file; they are left out"},
 		{f.twiceAllocated, "%d ObjectAllocationSample events are left out: the same allocations are recorded as ObjectAllocationInNewTLAB and ObjectAllocationOutsideTLAB"},
-		{f.dumps, "%d thread dumps in the recording are not read (extract them with jfr print --events jdk.ThreadDump)"},
+		{f.badDumps, "%d thread dumps in the recording cannot be read"},
 	} {
 		if w.n > 0 {
 			p.Warnf(w.format, w.n)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -304,19 +305,26 @@ sleep nanoseconds
 old-objects count
   1 a/A.run_[0]:10;a/A.work_[j]:20;java.lang.String[]_[i] t=800000 main/70
 `},
-	{"spans are markers, thread dumps are counted", func() *writer {
+	{"spans are markers, thread dumps are read", func() *writer {
 		w := withNames(newWriter(spanClass, dumpClass))
 		for _, start := range []uint64{1900, 1500} {
 			w.event(classSpan, func(b *buffer) { b.varint(start); b.varint(50); b.varint(7); b.text("request") })
 		}
-		w.event(classDump, func(b *buffer) { b.varint(1); b.text("Full thread dump") })
+		for _, start := range []uint64{1500, 2500} {
+			w.event(classDump, func(b *buffer) {
+				b.varint(start)
+				b.text("2026-11-20 23:24:18\nFull thread dump OpenJDK 64-Bit Server VM (25 mixed mode):\n\n" +
+					"\"worker\" #9 [12] daemon prio=5 os_prio=0 cpu=" + strconv.FormatUint(start, 10) + ".5ms elapsed=3s tid=0x7 nid=12 runnable  [0x1]\n" +
+					"   java.lang.Thread.State: RUNNABLE\n\tat a.A.work(A.java:7)\n\tat a.A.run(A.java:3)\n\n")
+			})
+		}
 		return w
 	}, `
-cpu-samples count default
+threads count default
+  1 a.A.run:3;a.A.work:7 t=500 worker/12 RUNNABLE
+  1 a.A.run:3;a.A.work:7 t=1500 worker/12 RUNNABLE
 marker request 500-550 main
 marker request 900-950 main
-warning the recording has no samples
-warning 1 thread dumps in the recording are not read (extract them with jfr print --events jdk.ThreadDump)
 `},
 	{"the JDK's method traces have the caller's stack", func() *writer {
 		w := withNames(newWriter(traceClass))

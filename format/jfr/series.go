@@ -100,6 +100,9 @@ type sample struct {
 }
 
 func (s *series) add(r sample) {
+	if len(s.stack) == cap(s.stack) {
+		s.grow()
+	}
 	s.stack = append(s.stack, r.stack)
 	s.time = append(s.time, r.time)
 	s.thread = append(s.thread, r.thread)
@@ -107,6 +110,17 @@ func (s *series) add(r sample) {
 	s.value = append(s.value, r.value)
 	s.hasThreads = s.hasThreads || r.thread != 0
 	s.hasStates = s.hasStates || r.state != 0
+}
+
+// grow makes room for as many rows again. Append alone grows long columns by a
+// quarter, which copies them several times as often.
+func (s *series) grow() {
+	n := max(len(s.stack), 64)
+	s.stack = slices.Grow(s.stack, n)
+	s.time = slices.Grow(s.time, n)
+	s.thread = slices.Grow(s.thread, n)
+	s.state = slices.Grow(s.state, n)
+	s.value = slices.Grow(s.value, n)
 }
 
 // row returns row i.
@@ -227,7 +241,7 @@ func nonZero[T any](column []T, values []int64, zeros int) []T {
 func (r *recording) chooseDefault() {
 	order := []string{
 		r.made.purpose(), profile.CPU, profile.CPUSamples, profile.Wall, profile.WallSamples,
-		profile.Alloc, profile.Live, profile.Malloc, profile.Lock, MethodTrace,
+		profile.Alloc, profile.Live, profile.Malloc, profile.Lock, MethodTrace, profile.Threads,
 	}
 	for _, name := range order {
 		for i := range r.p.Tables {

@@ -3,6 +3,7 @@ package jfr
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,16 +36,22 @@ const (
 	asyncWallInterval = 50 * time.Millisecond
 )
 
+// settingClasses are the classes of which settings are read.
+var settingClasses = []string{
+	"jdk.ExecutionSample", "jdk.CPUTimeSample", "jdk.ObjectAllocationInNewTLAB", "jdk.JavaMonitorEnter", "jdk.ActiveRecording",
+}
+
 // setting reads a jdk.ActiveSetting: a name and a value of the class with the
 // given id.
 func (ch *chunk) setting(_ *eventType, r *record) {
 	s := &ch.settings
+	about := ch.meta.classes[r[slotID]]
+	if about == nil || !slices.Contains(settingClasses, about.name) {
+		return // the JDK writes hundreds
+	}
+	class := about.name
 	name := string(ch.text(nil, r[slotName]))
 	value := string(ch.text(nil, r[slotValue]))
-	class := ""
-	if c := ch.meta.classes[r[slotID]]; c != nil {
-		class = c.name
-	}
 	n, _ := strconv.ParseInt(value, 10, 64)
 	switch class + "#" + name {
 	case "jdk.ExecutionSample#interval":

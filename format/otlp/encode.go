@@ -148,10 +148,11 @@ func (e *encoder) appendHead(b []byte) []byte {
 // fileName returns what a type is called in the file: under the name it was read
 // with, or the usual one, if that means the same type again.
 func (e *encoder) fileName(t *profile.ValueType) string {
-	for _, name := range []string{t.Original, fileNames[t.Name]} {
-		if name == "" || e.p.Format != Name && name == t.Original {
-			continue
-		}
+	names := []string{fileNames[t.Name]}
+	if e.p.Format == Name {
+		names = append([]string{t.Original}, names...)
+	}
+	for _, name := range names {
 		if typeNames[[2]string{name, t.Unit}] == t.Name {
 			return name
 		}

@@ -77,22 +77,23 @@ func decodeAll(content []byte, l profile.Limits, k *linker) error {
 	if looksJSON(content) {
 		return decodeJSON(content, l, k)
 	}
-	if size, ok := framed(content); ok {
-		for at := 0; at < len(content); at += size {
-			if at += 4; at > len(content) {
-				return malformed(at-4, "the length of a message is cut")
-			}
-			size = int(binary.BigEndian.Uint32(content[at-4:]))
-			if size > len(content)-at {
-				return malformed(at-4, "a message of %d bytes in the last %d", size, len(content)-at)
-			}
-			if err := k.protobuf(content, at, at+size); err != nil {
-				return err
-			}
-		}
-		return nil
+	if _, ok := framed(content); !ok {
+		return k.protobuf(content, 0, len(content))
 	}
-	return k.protobuf(content, 0, len(content))
+	for at := 0; at < len(content); {
+		if at += 4; at > len(content) {
+			return malformed(at-4, "the length of a message is cut")
+		}
+		end := at + int(binary.BigEndian.Uint32(content[at-4:]))
+		if end > len(content) {
+			return malformed(at-4, "a message of %d bytes in the last %d", end-at, len(content)-at)
+		}
+		if err := k.protobuf(content, at, end); err != nil {
+			return err
+		}
+		at = end
+	}
+	return nil
 }
 
 func (k *linker) protobuf(content []byte, pos, end int) error {

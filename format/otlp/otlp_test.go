@@ -197,7 +197,14 @@ func TestJSON(t *testing.T) {
 			t.Errorf("table %d changes:\n%s", i, cmp.Diff(rows(p), rows(again)))
 		}
 	}
-	if !Sniff([]byte(full)) {
+	var text bytes.Buffer
+	if err := EncodeJSON(&text, p, -1); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(rows(p), rows(mustDecode(t, text.Bytes()))); diff != "" {
+		t.Errorf("written as JSON: %s", diff)
+	}
+	if !Sniff([]byte(full)) || !Sniff(text.Bytes()) {
 		t.Error("not recognised")
 	}
 	// Several messages: the resources tell samples apart.
@@ -319,9 +326,16 @@ func TestRoundTrip(t *testing.T) {
 		if err := Encode(&out, p, -1); err != nil {
 			t.Fatal(err)
 		}
+		var text bytes.Buffer
+		if err := EncodeJSON(&text, p, -1); err != nil {
+			t.Fatal(err)
+		}
 		again, err := decode(out.Bytes())
 		if err != nil {
 			t.Fatal(err)
+		}
+		if fromText, err := decode(text.Bytes()); err != nil || !cmp.Equal(rows(again), rows(fromText)) {
+			t.Fatalf("as JSON: %v", err)
 		}
 		for i := range p.Tables {
 			j, err := again.Table(p.Tables[i].Type.Name)
@@ -348,8 +362,10 @@ func TestEncode(t *testing.T) {
 		}
 	}
 	broken := errors.New("disk full")
-	if err := Encode(failing{broken}, p, 0); !errors.Is(err, broken) {
-		t.Error(err)
+	for _, encode := range []func(io.Writer, *profile.Profile, int) error{Encode, EncodeJSON} {
+		if err := encode(failing{broken}, p, 0); !errors.Is(err, broken) {
+			t.Error(err)
+		}
 	}
 }
 

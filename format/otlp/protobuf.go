@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -118,8 +119,13 @@ func (from *resource) readScope(msg []byte, f wire.Field) error {
 func (m *message) readProfile(msg []byte, f wire.Field) error {
 	p := profileMessage{at: f.At}
 	firstSample := len(m.samples)
+	n, err := countSamples(msg, f)
+	if err != nil {
+		return err
+	}
+	m.samples, m.values, m.times = slices.Grow(m.samples, n), slices.Grow(m.values, n), slices.Grow(m.times, n)
 	var attributes []int32 // behind those of the samples
-	err := each(&profileShape, msg, f.Lo, f.Hi, func(f wire.Field) (err error) {
+	err = each(&profileShape, msg, f.Lo, f.Hi, func(f wire.Field) (err error) {
 		switch f.Num {
 		case 1:
 			p.sampleType, err = readType(msg, f)
@@ -144,6 +150,21 @@ func (m *message) readProfile(msg []byte, f wire.Field) error {
 	p.samples = next(firstSample, len(m.samples))
 	m.profiles = append(m.profiles, p)
 	return err
+}
+
+// countSamples returns how many samples a Profile message has.
+func countSamples(msg []byte, f wire.Field) (n int, err error) {
+	for pos := f.Lo; pos < f.Hi; {
+		g, err := profileShape.Next(msg, pos, f.Hi)
+		if err != nil {
+			return 0, err
+		}
+		if g.Num == 2 {
+			n++
+		}
+		pos = g.Hi
+	}
+	return n, nil
 }
 
 func (m *message) addIndices(list []int32) part {

@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/dendroprof/dendro/profile"
@@ -34,6 +35,7 @@ func (k *linker) profile(x *profileMessage) error {
 		k.p.Duration = max(k.p.Duration, time.Duration(x.duration))
 	}
 	k.head(x)
+	t.grow(int(x.samples.hi - x.samples.lo))
 	for i := x.samples.lo; i < x.samples.hi; i++ {
 		if err := k.sample(t, &k.m.samples[i]); err != nil {
 			return err
@@ -86,6 +88,12 @@ func (k *linker) table(typ profile.ValueType) *table {
 	t := &table{Samples: profile.Samples{Type: typ}}
 	k.tables = append(k.tables, t)
 	return t
+}
+
+// grow makes room for n more rows.
+func (t *table) grow(n int) {
+	t.Stack, t.Value, t.Time = slices.Grow(t.Stack, n), slices.Grow(t.Value, n), slices.Grow(t.Time, n)
+	t.Thread, t.Labels = slices.Grow(t.Thread, n), slices.Grow(t.Labels, n)
 }
 
 // sample adds one sample: a row per timestamp, or one without.

@@ -44,9 +44,8 @@ type encoder struct {
 	w   *bufio.Writer
 	buf []byte
 
-	frames []profile.FrameID         // in the order of the file
-	index  map[profile.FrameID]int32 // of each in frames
-	path   []profile.FrameID
+	index map[profile.FrameID]int32 // of each frame in the file
+	path  []profile.FrameID
 }
 
 func (e *encoder) write() {

@@ -16,6 +16,7 @@ package speedscope
 
 import (
 	"io"
+	"math"
 	"strings"
 
 	"github.com/dendroprof/dendro/internal/jsonscan"
@@ -80,6 +81,9 @@ type file struct {
 	tree     prefixtree.Tree // of indexes of frames
 	profiles []*oneProfile
 	largest  int32 // index of a frame
+
+	// The sample before: indexes of frames, and the node up to each.
+	last, nodes, scratch []int32
 }
 
 // frame is one entry of shared.frames.
@@ -193,18 +197,32 @@ func (f *file) readProfile(p *oneProfile) {
 	}
 }
 
-// readStack reads one sample and returns its node.
+// readStack reads one sample and returns its node. What it shares with the sample
+// before at its outermost end is not looked up again.
 func (f *file) readStack() int32 {
-	node, depth := prefixtree.Root, 0
-	for range f.scanner.Array() {
-		if depth++; depth > f.depth {
-			f.tooDeep()
-			break
-		}
-		if i := f.readIndex(); i >= 0 {
-			node = f.tree.Child(node, i)
-		}
+	s := f.scanner
+	stack := jsonscan.Ints(s, f.scratch[:0], -1)
+	f.scratch = f.last
+	if len(stack) > f.depth {
+		f.tooDeep()
+		return prefixtree.Root
 	}
+	node, same := prefixtree.Root, 0
+	for same < len(stack) && same < len(f.last) && stack[same] == f.last[same] {
+		node = f.nodes[same]
+		same++
+	}
+	f.nodes = f.nodes[:same]
+	for _, i := range stack[same:] {
+		if i < 0 || i == math.MaxInt32 {
+			s.Errorf("frame %d", i)
+			return prefixtree.Root
+		}
+		f.largest = max(f.largest, i)
+		node = f.tree.Child(node, i)
+		f.nodes = append(f.nodes, node)
+	}
+	f.last = stack
 	return node
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dendroprof/dendro/format/jfr"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/bench"
 )
 
 // recordingSize is the least size of the recordings that are read.
@@ -50,6 +51,7 @@ func BenchmarkReaders(b *testing.B) {
 			b.Run("reader=dendro", func(b *testing.B) {
 				b.SetBytes(int64(len(content)))
 				b.ReportAllocs()
+				defer reportCPU(b, bench.CPUTime())
 				for b.Loop() {
 					p, err := jfr.NewDecoder().Decode(bytes.NewReader(content), nil, profile.Limits{})
 					if err != nil || len(p.Tables) == 0 {
@@ -60,6 +62,7 @@ func BenchmarkReaders(b *testing.B) {
 			b.Run("reader=jfr-parser", func(b *testing.B) {
 				b.SetBytes(int64(len(content)))
 				b.ReportAllocs()
+				defer reportCPU(b, bench.CPUTime())
 				for b.Loop() {
 					input := &grafana.ParseInput{StartTime: time.Unix(1, 0), EndTime: time.Unix(2, 0), SampleRate: 100}
 					p, err := grafana.ParseJFR(content, input, nil)
@@ -82,10 +85,22 @@ func benchmarkConverter(b *testing.B, jar string, content []byte) {
 		b.Fatal(err)
 	}
 	b.SetBytes(int64(len(content)))
+	var cpu time.Duration
 	for b.Loop() {
-		out, err := exec.Command("java", "-jar", jar, "--cpu", "-o", "pprof", file, file+".pprof").CombinedOutput()
+		command := exec.Command("java", "-jar", jar, "--cpu", "-o", "pprof", file, file+".pprof")
+		out, err := command.CombinedOutput()
 		if err != nil {
 			b.Fatalf("%v\n%s", err, out)
 		}
+		cpu += command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 	}
+	b.ReportMetric(float64(cpu.Milliseconds())/float64(b.N), cpuUnit)
+}
+
+// cpuUnit is processor time, which says more than the clock on a machine that
+// others use.
+const cpuUnit = "cpu-ms/op"
+
+func reportCPU(b *testing.B, start time.Duration) {
+	b.ReportMetric(float64((bench.CPUTime()-start).Milliseconds())/float64(b.N), cpuUnit)
 }

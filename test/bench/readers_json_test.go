@@ -32,7 +32,7 @@ func jsonProfile(nodes, rows int) *profile.Profile {
 			Name: fmt.Sprintf("com.example.shop.service%d.Handler.handle%d", r.IntN(50), r.IntN(200)), File: "Handler.java", Kind: profile.KindJava,
 		})
 		f := p.Symbols.Frame(profile.Frame{Function: fn, Line: r.Int32N(300)})
-		stacks = append(stacks, p.Symbols.Stack(stacks[max(0, len(stacks)-1-r.IntN(30))], f))
+		stacks = append(stacks, p.Symbols.Stack(stacks[max(0, (len(stacks)-1)-r.IntN(1+len(stacks)/4))], f))
 	}
 	t := profile.Samples{Type: profile.NamedType(profile.Wall)}
 	for i := range rows {
@@ -121,13 +121,13 @@ func traceText() []byte {
 // BenchmarkReadersJSON/<format> compares the readers of JSON formats, up to a whole
 // profile, with encoding/json into structs, which is not yet one.
 func BenchmarkReadersJSON(b *testing.B) {
-	p := jsonProfile(200_000, 1_600_000)
+	p := jsonProfile(60_000, 2_200_000)
 	var ff bytes.Buffer
 	if err := firefox.Encode(&ff, p, -1); err != nil {
 		b.Fatal(err)
 	}
 	var sp bytes.Buffer
-	if err := speedscope.Encode(&sp, jsonProfile(20_000, 150_000), -1); err != nil {
+	if err := speedscope.Encode(&sp, jsonProfile(20_000, 700_000), -1); err != nil {
 		b.Fatal(err)
 	}
 	type decoder interface {
