@@ -5,7 +5,7 @@ GO        ?= go
 FUZZTIME  ?= 10s
 BENCHARGS ?=
 
-.PHONY: help build demo test race test-real lint fuzz bench bench-full golden clean
+.PHONY: help build demo test race test-real lint fuzz bench bench-detection bench-full golden clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 
 bench: ## the benchmarks of docs/benchmarks.md, at most 10 minutes
 	cd test/bench && $(GO) run ./cmd/bench $(BENCHARGS)
+
+bench-detection: ## how well regressions are detected; fails below the required figures
+	$(GO) run ./test/detection/bench $(BENCHARGS)
 
 bench-full: ## the 114 M node table too (hours of text, tens of minutes)
 	cd test/bench && $(GO) run ./cmd/bench -full $(BENCHARGS)

@@ -240,11 +240,16 @@ func TestFunctionRows(t *testing.T) {
 			A  A  B
 			A     A
 		`, []row{{"R", 0, 3}, {"A", 3, 3}, {"B", 0, 1}}},
-		{"an ancestor whose total cancels hides the total of what is below", `
+		{"a function whose outermost node cancels is missing, though it has self values", `
 			×3  ×-3
 			f   f
 			f   g
-		`, []row{{"g", -3, -3}, {"f", 3, 0}}},
+		`, []row{{"g", -3, -3}}},
+		{"self is the sum over all nodes, those that cancel too", `
+			×3  ×-3  ×1
+			A   A    C
+			    B    A
+		`, []row{{"B", -3, -3}, {"A", 4, 1}, {"C", 0, 1}}},
 		{"a function whose nodes all cancel is missing", `
 			×3  ×-3  ×1
 			A   A    B

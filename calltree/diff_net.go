@@ -35,6 +35,7 @@ func Net(base, new *Tree) (*Tree, error) {
 			self[i] -= base.Self[n] * wb
 		}
 	}
+	table = withCategories(table, [2]*Table{base.Table, new.Table}, [2][]int32{rb, rn})
 	return NewTree(table, d.Type, self), nil
 }
 

@@ -186,33 +186,41 @@ func subtreeEnds(t *Table) {
 	}
 }
 
-// withCategories gives the nodes of an overlay the categories of the sides, of
-// the second one where both have the node.
+// withCategories gives the nodes of an overlay the categories of the sides. Where
+// these disagree on a node it gets what a node gets whose stacks disagree.
 func withCategories(t *Table, side [2]*Table, row [2][]int32) *Table {
 	if side[0].Category == nil && side[1].Category == nil {
 		return t
 	}
 	ids := map[profile.Category]profile.CategoryID{{}: 0}
 	t.Categories = []profile.Category{{}}
-	t.Category = make([]profile.CategoryID, t.Len())
+	var own [2][]profile.CategoryID // of each category of a side: the one of the overlay
 	for s := range side {
-		if side[s].Category == nil {
-			continue
-		}
-		own := make([]profile.CategoryID, len(side[s].Categories))
-		for i, c := range side[s].Categories {
+		for _, c := range side[s].Categories {
 			id, ok := ids[c]
 			if !ok {
 				id = profile.CategoryID(len(t.Categories))
 				ids[c] = id
 				t.Categories = append(t.Categories, c)
 			}
-			own[i] = id
+			own[s] = append(own[s], id)
+		}
+	}
+	kinds := newCategories(t.Categories)
+	t.Category = make([]profile.CategoryID, t.Len())
+	for s := range side {
+		if side[s].Category == nil {
+			continue
 		}
 		for n, at := range row[s] {
-			if at != NoNode {
-				t.Category[n] = own[side[s].Category[at]]
+			if at == NoNode {
+				continue
 			}
+			c := own[s][side[s].Category[at]]
+			if s == 1 && row[0][n] != NoNode && side[0].Category != nil && kinds != nil {
+				c = kinds.unite(t.Category[n], c)
+			}
+			t.Category[n] = c
 		}
 	}
 	return t

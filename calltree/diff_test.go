@@ -167,6 +167,43 @@ func TestWeak7AnyValueTypeIsCompared(t *testing.T) {
 	}
 }
 
+func TestOfEqualDeltasTheLargerIsFirst(t *testing.T) {
+	d := compare(t, trees{proftest.Tree("×1 ×5 ×7\nA  B  C")}, trees{proftest.Tree("×2 ×6 ×9\nA  B  C")})
+	want := "- C (total: 7→9, self: 7→9)\n- B (total: 5→6, self: 5→6)\n- A (total: 1→2, self: 1→2)\n"
+	if got := drawDiff(d); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+func TestNodesKeepTheirCategories(t *testing.T) {
+	with := func(name, category string) *calltree.Tree {
+		p := profile.New(nil)
+		p.Tables = []profile.Samples{{Type: profile.NamedType(profile.CPUSamples)}}
+		c := p.Symbols.Category(profile.Category{Name: category, Color: "blue"})
+		f := profile.Frame{Function: p.Symbols.Function(profile.Function{Name: name}), Category: c}
+		p.Tables[0].Add(p.Symbols.Stack(profile.NoStack, p.Symbols.Frame(f)), 1)
+		shown, err := calltree.NewViewer(p).Show(calltree.View{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return shown.Tree
+	}
+	d := compare(t, trees{with("A", "Layout")}, trees{with("B", "Graphics")})
+	if a, b := d.CategoryName(0), d.CategoryName(1); a != "Layout" || b != "Graphics" {
+		t.Errorf("categories %q and %q", a, b)
+	}
+	if c := compare(t, trees{with("A", "Layout")}, trees{with("A", "Layout")}).CategoryName(0); c != "Layout" {
+		t.Errorf("of both sides %q", c)
+	}
+	net, err := calltree.Net(with("A", "Layout"), with("B", "Graphics"))
+	if err != nil || net.CategoryName(0) != "Layout" || net.CategoryName(1) != "Graphics" {
+		t.Errorf("net: %q and %q, %v", net.CategoryName(0), net.CategoryName(1), err)
+	}
+	if c := d.Invert().CategoryName(0); c != "Layout" && c != "Graphics" {
+		t.Errorf("upside down %q", c)
+	}
+}
+
 func TestCompareFollowsItsDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// One, two or three profiles on each side.
@@ -442,4 +479,30 @@ func TestCompareErrors(t *testing.T) {
 	if _, err := calltree.Net(big, big); err == nil {
 		t.Error("a net value may not fit")
 	}
+}
+
+func ExampleCompare() {
+	before := proftest.Tree(`
+		×6     ×4
+		main   main
+		parse  render`)
+	after := proftest.Tree(`
+		×6     ×7
+		main   main
+		parse  render`)
+	d, err := calltree.Compare(trees{before}, trees{after})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	d.Walk(func(n int32) bool {
+		total := d.Total(n)
+		relative, _ := d.Relative(total)
+		fmt.Printf("%s: %d → %d, %+.0f%%\n", d.Name(n), total.Base, total.New, relative*100)
+		return true
+	})
+	// Output:
+	// main: 10 → 13, +30%
+	// render: 4 → 7, +75%
+	// parse: 6 → 6, +0%
 }

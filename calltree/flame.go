@@ -44,13 +44,17 @@ func (t *Tree) Flame(minWidth float64) []Box {
 }
 
 // Flame returns the boxes of the flame graph of the inverted tree, by the rules of
-// Tree.Flame. All of it is expanded but what is narrower than minWidth.
+// Tree.Flame, but for a node whose total cancels: nothing is drawn below it. All
+// of the tree is expanded but what is narrower than minWidth.
 func (v *Inverted) Flame(minWidth float64) []Box {
 	rank := nameRank(v.tree.Functions)
 	f := flame{root: v.RootTotal(), minWidth: minWidth}
 	f.draw(func(h int32, buf []flameNode) []flameNode {
 		for _, c := range v.shown(h) {
 			n := &v.nodes[c]
+			if n.total == 0 {
+				continue
+			}
 			buf = append(buf, flameNode{node: c, fn: n.fn, rank: rank[n.fn], depth: n.depth, total: n.total, self: v.Self(c)})
 		}
 		return buf

@@ -13,10 +13,10 @@ type FunctionRow struct {
 }
 
 // FunctionRows returns the function list of the tree: by absolute total
-// descending, ties by function. Self is the sum over the function's nodes;
-// total the sum over its outermost nodes, those without an ancestor of the same
-// function. Nodes whose total is zero are skipped, so a function whose nodes
-// all cancel is not listed.
+// descending, ties by function. Self is the sum over the function's nodes; total
+// the sum over its outermost nodes, those without an ancestor of the same
+// function. A function is listed if one of these has a total: when they all
+// cancel it is missing, whatever its self values.
 func (t *Tree) FunctionRows() []FunctionRow {
 	list := parts(t.Len())
 	sums := make([]functionSums, len(list))
@@ -59,16 +59,11 @@ func (t *Tree) sumFunctions(lo, hi int32) functionSums {
 	}
 	for n := lo; n < hi; n++ {
 		fn := t.Func[n]
-		out := outermost.enter(n, fn, t.End[n])
-		total := t.Total[n]
-		if total == 0 {
-			continue
-		}
-		s.listed[fn] = true
 		row := &s.rows[fn]
 		row.Self += t.Self[n]
-		if out {
-			row.Total += total
+		if outermost.enter(n, fn, t.End[n]) && t.Total[n] != 0 {
+			row.Total += t.Total[n]
+			s.listed[fn] = true
 		}
 	}
 	return s

@@ -23,9 +23,11 @@ type Inverted struct {
 	nodes []invertedNode
 	roots []int32
 
-	count   []int32     // scratch of expand: call nodes per function, zero between calls
-	kinds   *categories // nil without categories
-	uniform []bool      // functions all of whose call nodes have one category
+	count []int32 // scratch of expand: call nodes per function, zero between calls
+
+	kinds    *categories          // nil without categories, like the columns of functions
+	category []profile.CategoryID // what a root has
+	uniform  []bool               // all call nodes of the function have one category
 }
 
 // invertedNode is one row of the inverted tree.
@@ -43,72 +45,80 @@ type invertedNode struct {
 // Invert returns the tree upside down.
 func (t *Tree) Invert() *Inverted {
 	v := &Inverted{tree: t, count: make([]int32, len(t.Functions)), kinds: newCategories(t.Categories)}
-	starts := v.group()
-	first := make([]int32, 0, 64) // of each root its first call node with a self value
-	for fn := range t.Functions {
-		from, to := starts[fn], starts[fn+1]
-		if from == to {
+	mixed := v.categorize()
+	rows := make([]invertedNode, len(t.Functions)) // of each function its root
+	isRoot := make([]bool, len(t.Functions))
+	var roots []int32 // functions, by their first call node with a self value
+	var needed []int32
+	for n, self := range t.Self {
+		if self == 0 && (mixed == nil || !mixed[n]) {
 			continue
 		}
-		if seen := v.add(NoNode, int32(fn), 0, from, to, v.order[from:to]); seen != NoNode {
-			v.roots = append(v.roots, int32(len(v.nodes)-1))
-			first = append(first, seen)
-		} else {
-			v.nodes = v.nodes[:len(v.nodes)-1]
+		needed = append(needed, int32(n))
+		fn := t.Func[n]
+		row := &rows[fn]
+		row.to++
+		if self == 0 {
+			continue
+		}
+		row.total += self
+		row.deeper = row.deeper || t.Depth[n] > 0
+		if !isRoot[fn] {
+			isRoot[fn] = true
+			roots = append(roots, fn)
 		}
 	}
-	slices.SortFunc(v.roots, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(abs(v.nodes[b].total), abs(v.nodes[a].total)), cmp.Compare(first[a], first[b]))
-	})
+	v.group(needed, rows)
+	for _, fn := range roots {
+		row := rows[fn]
+		row.parent, row.fn, row.category = NoNode, fn, -1
+		if v.category != nil {
+			row.category = v.category[fn]
+		}
+		v.roots = append(v.roots, int32(len(v.nodes)))
+		v.nodes = append(v.nodes, row)
+	}
+	slices.SortStableFunc(v.roots, func(a, b int32) int { return cmp.Compare(abs(v.nodes[b].total), abs(v.nodes[a].total)) })
 	return v
 }
 
-// group sorts the call nodes by function, keeping their order, and returns where
-// each function's begin. Of nodes without a self value only those are needed that
-// may change a category.
-func (v *Inverted) group() []int32 {
-	t := v.tree
-	mixed := v.mixedAbove()
-	var needed []int32
-	for n, self := range t.Self {
-		if self != 0 || mixed != nil && mixed[n] {
-			needed = append(needed, int32(n))
-		}
+// group puts call nodes in order of their functions, keeping their own order, and
+// gives each row its range, of which it has the length.
+func (v *Inverted) group(nodes []int32, rows []invertedNode) {
+	var sum int32
+	next := make([]int32, len(rows))
+	for fn := range rows {
+		next[fn] = sum
+		rows[fn].from, rows[fn].to = sum, sum+rows[fn].to
+		sum = rows[fn].to
 	}
-	starts := make([]int32, len(t.Functions)+1)
-	for _, n := range needed {
-		starts[t.Func[n]+1]++
-	}
-	for fn := range t.Functions {
-		starts[fn+1] += starts[fn]
-	}
-	v.order = make([]int32, len(needed))
-	next := slices.Clone(starts)
-	for _, n := range needed {
-		fn := t.Func[n]
+	v.order = make([]int32, sum)
+	for _, n := range nodes {
+		fn := v.tree.Func[n]
 		v.order[next[fn]] = n
 		next[fn]++
 	}
-	return starts
 }
 
-// mixedAbove returns which call nodes have, in their path, a function whose call
-// nodes differ in category. Nil: none has.
-func (v *Inverted) mixedAbove() []bool {
+// categorize finds the category of every function's root, and which call nodes
+// have, in their path, a function whose call nodes differ in category: only these
+// can change the category of a row without having a self value. Nil: none has.
+func (v *Inverted) categorize() []bool {
 	t := v.tree
 	if t.Category == nil {
 		return nil
 	}
-	v.uniform = make([]bool, len(t.Functions))
-	of := make([]profile.CategoryID, len(t.Functions))
-	for fn := range of {
-		of[fn], v.uniform[fn] = -1, true
+	v.uniform, v.category = make([]bool, len(t.Functions)), make([]profile.CategoryID, len(t.Functions))
+	for fn := range v.category {
+		v.category[fn], v.uniform[fn] = -1, true
 	}
 	any := false
 	for n, fn := range t.Func {
-		if c := t.Category[n]; of[fn] < 0 {
-			of[fn] = c
-		} else if of[fn] != c {
+		switch c := t.Category[n]; {
+		case v.category[fn] < 0:
+			v.category[fn] = c
+		case v.category[fn] != c:
+			v.category[fn] = v.kinds.unite(v.category[fn], c)
 			v.uniform[fn], any = false, true
 		}
 	}
@@ -123,24 +133,15 @@ func (v *Inverted) mixedAbove() []bool {
 	return mixed
 }
 
-// add appends a row and returns its first call node with a self value. Deep holds
-// the ancestor of each call node that the row stands for.
-func (v *Inverted) add(parent, fn, depth, from, to int32, deep []int32) int32 {
+// add appends a row below another one. Deep holds the ancestor of each call node
+// that the row stands for.
+func (v *Inverted) add(parent, fn, depth, from, to int32, deep []int32) {
 	t := v.tree
-	node := invertedNode{parent: parent, fn: fn, depth: depth, from: from, to: to, category: -1}
-	if parent != NoNode {
-		node.deep = deep
-	}
-	first := NoNode
+	node := invertedNode{parent: parent, fn: fn, depth: depth, from: from, to: to, category: -1, deep: deep}
 	for _, n := range v.order[from:to] {
 		self := t.Self[n]
 		node.total += self
-		if self != 0 {
-			node.deeper = node.deeper || t.Depth[n] > depth
-			if first == NoNode || n < first {
-				first = n
-			}
-		}
+		node.deeper = node.deeper || self != 0 && t.Depth[n] > depth
 	}
 	if t.Category != nil {
 		node.category = t.Category[deep[0]]
@@ -151,7 +152,6 @@ func (v *Inverted) add(parent, fn, depth, from, to int32, deep []int32) int32 {
 		}
 	}
 	v.nodes = append(v.nodes, node)
-	return first
 }
 
 // expand divides the call nodes of a row by the functions of their next callers.

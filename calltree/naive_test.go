@@ -46,7 +46,7 @@ func drawProfile(t *rapid.T) *naiveProfile {
 			Kind: []profile.Kind{profile.KindJS, profile.KindNative, profile.KindJS, profile.KindNative, profile.KindJSLabel}[i]})
 	}
 	n := &naiveProfile{Profile: p, functions: append(slices.Clone(sym.Functions),
-		profile.Function{Name: "xu", Module: "xu", Kind: profile.KindJS}, profile.Function{Name: "li", Module: "li", Kind: profile.KindNative})}
+		profile.Function{Name: "xu", Module: "xu", Kind: profile.KindNative}, profile.Function{Name: "li", Module: "li", Kind: profile.KindNative})}
 	for range rapid.IntRange(0, 12).Draw(t, "samples") {
 		st := profile.NoStack
 		var s naiveSample
@@ -321,22 +321,23 @@ func (n *naiveNode) invertedRows() []naiveRow {
 // functionRows is the function list.
 func (n *naiveNode) functionRows() []calltree.FunctionRow {
 	sum := map[int32]calltree.FunctionRow{}
+	listed := map[int32]bool{}
 	n.nodes(nil, func(path []int32, m *naiveNode) {
-		if m.total == 0 {
-			return
-		}
 		fn := path[len(path)-1]
 		r := sum[fn]
 		r.Func = fn
 		r.Self += m.self
-		if !slices.Contains(path[:len(path)-1], fn) {
+		if !slices.Contains(path[:len(path)-1], fn) && m.total != 0 {
 			r.Total += m.total
+			listed[fn] = true
 		}
 		sum[fn] = r
 	})
 	var rows []calltree.FunctionRow
-	for _, r := range sum {
-		rows = append(rows, r)
+	for fn, r := range sum {
+		if listed[fn] {
+			rows = append(rows, r)
+		}
 	}
 	slices.SortFunc(rows, func(a, b calltree.FunctionRow) int {
 		return cmp.Or(cmp.Compare(magnitude(b.Total), magnitude(a.Total)), cmp.Compare(a.Func, b.Func))

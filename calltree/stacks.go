@@ -58,9 +58,10 @@ func (s *stacks) layout() (*Table, []int32) {
 // 0 is nobody's callee.
 type child struct{ first, next, fn int32 }
 
-// opened is a node whose children are being laid out: those from cur to end of
-// the pending ones.
-type opened struct{ row, from, cur, end int32 }
+// opened is a node whose children are being laid out, those from cur to end of
+// the pending ones, with the callers above it that have no other child: the rows
+// from top to row.
+type opened struct{ top, row, depth, from, cur, end int32 }
 
 // build groups the stacks into call nodes, depth first. A node is a set of stacks
 // with one function whose callers are one node; the callees of all of them,
@@ -82,40 +83,41 @@ func (s *stacks) build() (*Table, []int32) {
 		}
 	}
 	sortSiblings(pending)
-	open := append(make([]opened, 0, 256), opened{row: NoNode, end: int32(len(pending))})
+	open := append(make([]opened, 0, 256), opened{row: NoNode, depth: -1, end: int32(len(pending))})
 	for len(open) > 0 {
-		top := &open[len(open)-1]
-		if top.cur == top.end {
-			if top.row != NoNode {
-				t.End[top.row] = row
-			}
-			pending, open = pending[:top.from], open[:len(open)-1]
+		above := &open[len(open)-1]
+		if above.cur == above.end {
+			t.close(above.top, above.row, row)
+			pending, open = pending[:above.from], open[:len(open)-1]
 			continue
 		}
-		group := pending[top.cur:top.end]
+		o := opened{top: row, row: row, depth: above.depth + 1, from: int32(len(pending))}
+		group := pending[above.cur:above.end]
 		fn := group[0] >> 32
-		from := int32(len(pending))
-		members := int32(0)
 		for _, key := range group {
 			if key>>32 != fn {
 				break
 			}
-			members++
-			st := int32(key)
-			node[st] = row
-			for c := children[st].first; c != 0; c = children[c].next {
-				pending = append(pending, uint64(children[c].fn)<<32|uint64(c))
-			}
+			above.cur++
+			node[int32(key)] = row
+			pending = appendCallees(pending, children, int32(key))
 		}
-		top.cur += members
-		t.Parent[row], t.Func[row], t.Depth[row] = top.row, int32(fn), int32(len(open)-1)
-		if end := int32(len(pending)); end > from {
-			sortSiblings(pending[from:])
-			open = append(open, opened{row: row, from: from, cur: from, end: end})
+		t.Parent[row], t.Func[row], t.Depth[row] = above.row, int32(fn), o.depth
+		for int32(len(pending)) == o.from+1 {
+			key := pending[o.from]
+			pending = appendCallees(pending[:o.from], children, int32(key))
+			o.row++
+			o.depth++
+			node[int32(key)] = o.row
+			t.Parent[o.row], t.Func[o.row], t.Depth[o.row] = o.row-1, int32(key>>32), o.depth
+		}
+		row = o.row + 1
+		if o.cur, o.end = o.from, int32(len(pending)); o.end > o.from {
+			sortSiblings(pending[o.from:])
+			open = append(open, o)
 		} else {
-			t.End[row] = row + 1
+			t.close(o.top, o.row, row)
 		}
-		row++
 	}
 	if live < n {
 		for st, p := range s.parent {
@@ -126,6 +128,21 @@ func (s *stacks) build() (*Table, []int32) {
 	}
 	t.truncate(int(row))
 	return t, node
+}
+
+// close says of the rows from top to last that their subtrees end at end.
+func (t *Table) close(top, last, end int32) {
+	for row := top; row <= last; row++ {
+		t.End[row] = end
+	}
+}
+
+// appendCallees appends the callees of a stack.
+func appendCallees(list []uint64, children []child, st int32) []uint64 {
+	for c := children[st].first; c != 0; c = children[c].next {
+		list = append(list, uint64(children[c].fn)<<32|uint64(c))
+	}
+	return list
 }
 
 // callees lists the callees of every stack in ascending order, and returns the

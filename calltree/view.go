@@ -123,9 +123,9 @@ func NewViewer(p *profile.Profile) *Viewer {
 }
 
 // withModules adds one function per module, of the module's name, for
-// CollapseResource. They are behind all others in display ties. One has the kind
-// of the module's first function that is not JavaScript, if there is any: a page's
-// functions are all JavaScript, a library's are not.
+// CollapseResource. They are behind all others in display ties. One is JavaScript
+// if all functions of the module are, as those of a page; a library's is of the
+// kind of the first one that is not, and no label.
 func (v *Viewer) withModules(functions []profile.Function) []profile.Function {
 	seen := map[string]int{}
 	all := functions[:len(functions):len(functions)]
@@ -143,6 +143,9 @@ func (v *Viewer) withModules(functions []profile.Function) []profile.Function {
 		}
 		if all[at].Kind == profile.KindJS {
 			all[at].Kind = f.Kind
+		}
+		if all[at].Kind == profile.KindJSLabel {
+			all[at].Kind = profile.KindUnknown
 		}
 	}
 	return all

@@ -199,3 +199,38 @@ func BenchmarkLists(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkThreadDumps merges 12,000 dumps of a stack of 200 frames, given as
+// frames from the root, as a trace analysis has them.
+func BenchmarkThreadDumps(b *testing.B) {
+	const dumps, depth = 12_000, 200
+	r := rand.New(rand.NewPCG(3, 4))
+	functions := make([]profile.Function, 500)
+	for i := range functions {
+		functions[i].Name = fmt.Sprintf("com.acme.shop.Class%d.method:%d", i%80, i)
+	}
+	list := make([][]profile.FrameID, dumps)
+	path := make([]profile.FrameID, depth)
+	for i := range list {
+		for d := depth - int(min(r.ExpFloat64()*20, depth)); d < depth; d++ {
+			path[d] = profile.FrameID(r.IntN(4) + 2*d)
+		}
+		list[i] = append([]profile.FrameID(nil), path...)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		p := profile.New(nil)
+		p.Tables = []profile.Samples{{}}
+		for _, f := range functions {
+			p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(f)})
+		}
+		for _, frames := range list {
+			st := profile.NoStack
+			for _, fr := range frames {
+				st = p.Symbols.Stack(st, fr)
+			}
+			p.Tables[0].Add(st, 1)
+		}
+		calltree.FromProfile(p, 0)
+	}
+}

@@ -25,6 +25,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/stat"
 	"github.com/dendroprof/dendro/profile"
@@ -114,7 +115,7 @@ func Of(ctx context.Context, st store.Reader, q store.Query, weight store.Weight
 	}
 	n := len(b.Profiles)
 	b.Self, b.Total = l.self.spreads(n), l.total.spreads(n)
-	b.unit = l.sampleUnit()
+	b.unit = history.SampleUnit(b.Type, l.common)
 	if n < leastRuns {
 		b.warn("%d of at least %d runs: medians and quantiles say nothing", n, leastRuns)
 	}
@@ -164,36 +165,13 @@ func (l *loading) add(i int, v calltree.Vector) {
 	for k, n := range v.Nodes {
 		l.dense[n] = v.Self[k]
 		l.self.add(n, float64(v.Self[k])*f)
-		l.common = gcd(l.common, v.Self[k])
 	}
+	l.common = history.CommonDivisor(l.common, v.Self)
 	for n, total := range calltree.NewTree(l.band.Table, l.band.Type, l.dense).Total {
 		if total != 0 {
 			l.total.add(int32(n), float64(total)*f)
 		}
 	}
-}
-
-// sampleUnit returns the value of one sample: 1 of counts, the period where the
-// type has one in its own unit, else what all values are multiples of.
-func (l *loading) sampleUnit() float64 {
-	t := l.band.Type
-	switch {
-	case t.Unit == "count" && t.Scale == 0:
-		return 1
-	case t.Period > 0 && (t.PeriodUnit == t.Unit || t.PeriodUnit == ""):
-		return float64(t.Period) * math.Pow10(t.Scale)
-	}
-	return float64(max(l.common, 1))
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	if a < 0 {
-		return -a
-	}
-	return a
 }
 
 // columns collects the values of nodes in the order of profiles, without zeros.

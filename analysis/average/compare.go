@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/stat"
 	"github.com/dendroprof/dendro/profile"
@@ -105,7 +106,7 @@ func compare(ctx context.Context, st store.Reader, run store.Profile, hist store
 	}
 	n := len(b.Profiles)
 	b.Self, b.Total = l.self.spreads(n), l.total.spreads(n)
-	b.unit = l.sampleUnit()
+	b.unit = history.SampleUnit(b.Type, l.common)
 	c.Warnings = b.Warnings
 	switch {
 	case n < leastRuns:

@@ -26,6 +26,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
@@ -89,6 +90,7 @@ type Row struct {
 	Potential  []float64 `json:"potential,omitempty"`
 	Self       int64     `json:"self"`       // in the type's unit, over the profiles below
 	Total      int64     `json:"total"`      // recursion counted once
+	Samples    int64     `json:"samples"`    // with the function in the stack; 0 where the type does not say what a sample is
 	Profiles   int       `json:"profiles"`   // that have the function; for Correlation with a metric too
 	Benchmarks int       `json:"benchmarks"` // of these profiles
 	// Contexts are the call paths that carry most of the potential (of Correlation:
@@ -249,8 +251,10 @@ func (a *analysis) count(rows []*Row) error {
 			}
 		}
 	}
+	unit := history.SampleUnit(a.r.Type, math.MaxInt64)
 	for _, r := range rows {
 		e := behind[r.Function]
+		r.Samples = int64(math.Round(float64(e.total) / unit))
 		r.Self, r.Total, r.Profiles, r.Benchmarks = e.self, e.total, e.profiles, len(e.benchmarks)
 	}
 	return nil

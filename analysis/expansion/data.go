@@ -20,6 +20,7 @@ type Data struct {
 	nodes   [][]int32 // of each function, ascending
 	columns []column
 	series  []series
+	unit    float64 // of one sample
 }
 
 // column is one profile.
@@ -74,18 +75,21 @@ func Load(ctx context.Context, st store.Reader, benchmarks []history.Series, tes
 		at[set.Profiles[i].ID] = i
 		d.columns[i].profile = &set.Profiles[i]
 	}
+	var common int64
 	for v, err := range set.Vectors {
 		if err != nil {
 			return nil, fmt.Errorf("contexts: %w", err)
 		}
 		c := &d.columns[v.Profile]
 		c.fill(v.Vector)
+		common = history.CommonDivisor(common, v.Self)
 		for _, m := range v.Modes {
 			mc := modeColumn{mode: m.Mode}
 			mc.fill(m.Vector)
 			c.modes = append(c.modes, mc)
 		}
 	}
+	d.unit = history.SampleUnit(set.Profiles[0].Type, common)
 	for i := range benchmarks {
 		s := series{}
 		for k := range benchmarks[i].Profiles {
@@ -102,6 +106,9 @@ func Load(ctx context.Context, st store.Reader, benchmarks []history.Series, tes
 	}
 	return d, nil
 }
+
+// SampleUnit returns what one sample is, in the unit of the values.
+func (d *Data) SampleUnit() float64 { return d.unit }
 
 // Warnings says what the data is too little for.
 func (d *Data) Warnings() []string {

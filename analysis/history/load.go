@@ -100,31 +100,22 @@ func isWall(profiles []store.Profile) bool {
 	return len(profiles) > 0 && strings.HasPrefix(profiles[0].Type.Name, profile.Wall)
 }
 
-// unitOf returns the value that one sample stands for: 1 for counts, the period
-// where the type has one, else the greatest common divisor of all values, which
-// is the interval where values are multiples of one and a small number where
-// every sample has a weight of its own.
+// unitOf returns the value that one sample of the profiles stands for, and whether
+// that is only the divisor of all values: the interval where values are multiples of
+// one, a small number where every sample has a weight of its own.
 func unitOf(profiles []store.Profile, vectors []calltree.Vector) (unit float64, weighted bool) {
 	if len(profiles) == 0 {
 		return 1, false
 	}
-	switch t := profiles[0].Type; {
-	case t.Unit == "count" && t.Scale == 0:
-		return 1, false
-	case t.Period > 0 && (t.PeriodUnit == t.Unit || t.PeriodUnit == ""):
-		scale, err := profile.Pow10(t.Scale)
-		if err != nil {
-			scale = 1
-		}
-		return float64(t.Period) * float64(scale), false
+	t := profiles[0].Type
+	if weighted = SampleUnit(t, 1) != SampleUnit(t, 2); !weighted {
+		return SampleUnit(t, 1), false
 	}
-	var g int64
+	var common int64
 	for _, v := range vectors {
-		for _, x := range v.Self {
-			g = gcd(g, x)
-		}
+		common = CommonDivisor(common, v.Self)
 	}
-	return float64(max(g, 1)), true
+	return SampleUnit(t, common), true
 }
 
 func gcd(a, b int64) int64 {

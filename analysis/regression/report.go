@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/history"
-	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/stat"
 )
 
@@ -320,12 +319,4 @@ func (r *reporter) ruleOut() []RuledOut {
 		list = append(list, RuledOut{"noise of the benchmark", fmt.Sprintf("%d of %d tests of the history against itself give findings", r.noisy, r.blocks)})
 	}
 	return list
-}
-
-// pathOf returns the names from the root to a node; empty for none.
-func pathOf(t *calltree.Table, n int32) []string {
-	if n == calltree.NoNode {
-		return []string{}
-	}
-	return t.Path(n)
 }

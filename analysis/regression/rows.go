@@ -62,10 +62,12 @@ type space struct {
 	m *history.Matrix
 	t *calltree.Table
 
-	edgeOf    []int32 // of a node: the pair (function of the parent, function); noRow for a root
-	edgeNode  []int32 // of a pair: its first node
-	functions [][]int32
-	edges     [][]int32 // nodes of a pair, ascending
+	edgeOf   []int32 // of a node: the pair (function of the parent, function); noRow for a root
+	edgeNode []int32 // of a pair: its first node
+	// Whether a node has no ancestor of its function, and none of its pair.
+	outerFunction, outerEdge []bool
+	functions                [][]int32
+	edges                    [][]int32 // nodes of a pair, ascending
 
 	slot []int32 // of a row by index; noRow if it is not kept
 	kind []rowKind
@@ -83,6 +85,7 @@ const leastPeak = 1.5
 func newSpace(m *history.Matrix) *space {
 	s := &space{m: m, t: m.Table}
 	s.pairs()
+	s.outermost()
 	rows := s.rowCount()
 	scale := s.lengths()
 	peak := make([]float64, rows)
@@ -229,20 +232,24 @@ func (s *space) sum(run int, sums []float64) {
 			total[p] += total[n]
 		}
 	}
-	s.outermost(func(n int32, functionOuter, edgeOuter bool) {
-		if functionOuter {
-			sums[s.row(functionTotal, t.Func[n])] += total[n]
+	for n, v := range total {
+		if v == 0 {
+			continue
 		}
-		if edgeOuter {
-			sums[s.row(edgeTotal, s.edgeOf[n])] += total[n]
+		if s.outerFunction[n] {
+			sums[s.row(functionTotal, t.Func[n])] += v
 		}
-	})
+		if s.outerEdge[n] {
+			sums[s.row(edgeTotal, s.edgeOf[n])] += v
+		}
+	}
 }
 
-// outermost visits every node and says whether it has no ancestor of its
-// function, and none of its pair of caller and callee.
-func (s *space) outermost(visit func(n int32, functionOuter, edgeOuter bool)) {
+// outermost finds the nodes that have no ancestor of their function, and none of
+// their pair of caller and callee.
+func (s *space) outermost() {
 	t := s.t
+	s.outerFunction, s.outerEdge = make([]bool, t.Len()), make([]bool, t.Len())
 	open := make([]int32, len(s.functions)) // nodes of the function on the path
 	openE := make([]int32, len(s.edgeNode)) // nodes of the pair on the path
 	path := make([]int32, 0, 64)
@@ -256,7 +263,8 @@ func (s *space) outermost(visit func(n int32, functionOuter, edgeOuter bool)) {
 			}
 		}
 		e := s.edgeOf[n]
-		visit(n, open[t.Func[n]] == 0, e != noRow && openE[e] == 0)
+		s.outerFunction[n] = open[t.Func[n]] == 0
+		s.outerEdge[n] = e != noRow && openE[e] == 0
 		path = append(path, n)
 		open[t.Func[n]]++
 		if e != noRow {

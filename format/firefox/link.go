@@ -304,7 +304,7 @@ func (t *table) prefix(row int) (int32, error) {
 	case c.name == "prefixOffset":
 		parent = int32(row) - v
 	}
-	if parent < 0 || int(parent) > row {
+	if parent < 0 || int(parent) >= row {
 		return 0, t.errorf(c, row, "is %d: a stack must come behind its prefix", v)
 	}
 	return parent, nil

@@ -1,7 +1,6 @@
 package otlp
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
@@ -336,72 +335,4 @@ func (k *linker) frameType(loc *location, mod module) (profile.Kind, profile.Fra
 		typ = profile.FrameKernel
 	}
 	return kind, typ
-}
-
-// who returns thread and labels of a sample.
-func (k *linker) who(s *sample) (who, error) {
-	if s.attributes.lo == s.attributes.hi && s.link == 0 && len(k.common) == 0 {
-		return who{}, nil
-	}
-	indices := k.m.indices[s.attributes.lo:s.attributes.hi]
-	k.key = binary.AppendUvarint(k.key[:0], uint64(uint32(s.link)))
-	for _, i := range indices {
-		k.key = binary.AppendUvarint(k.key, uint64(uint32(i)))
-	}
-	if w, ok := k.whom[string(k.key)]; ok {
-		return w, nil
-	}
-	key := string(k.key)
-	var th profile.Thread
-	labels := make([]profile.Label, 0, len(indices)+2)
-	for _, i := range indices {
-		a, ok := k.attribute(i)
-		if !ok {
-			continue
-		}
-		l := k.label(k.m.text(a.key), k.m.text(a.unit), &a.value)
-		if !lift(&th, l) {
-			labels = append(labels, l)
-		}
-	}
-	labels = append(labels, k.common...)
-	if s.link > 0 && int(s.link) < len(k.m.links) {
-		for _, id := range []struct{ key, text string }{{keyTrace, k.m.links[s.link].trace}, {keySpan, k.m.links[s.link].span}} {
-			if id.text != "" {
-				labels = append(labels, profile.Label{Key: id.key, Text: id.text})
-			}
-		}
-	} else if s.link != 0 {
-		k.notes.references++
-	}
-	w := who{k.thread(th), k.labelSet(labels)}
-	k.whom[key] = w
-	return w, k.spend(len(labels)+len(indices), s.at)
-}
-
-func (k *linker) thread(th profile.Thread) profile.ThreadID {
-	id, ok := k.threads[th]
-	if !ok {
-		id = profile.ThreadID(len(k.p.Threads))
-		k.p.Threads = append(k.p.Threads, th)
-		k.threads[th] = id
-	}
-	return id
-}
-
-func (k *linker) labelSet(labels []profile.Label) profile.LabelsID {
-	k.key = k.key[:0]
-	for _, l := range labels {
-		for _, text := range []string{l.Key, l.Text, l.Unit} {
-			k.key = append(binary.AppendUvarint(k.key, uint64(len(text))), text...)
-		}
-		k.key = binary.AppendVarint(k.key, l.Num)
-	}
-	id, ok := k.labelSets[string(k.key)]
-	if !ok {
-		id = profile.LabelsID(len(k.p.LabelSets))
-		k.p.LabelSets = append(k.p.LabelSets, labels)
-		k.labelSets[string(k.key)] = id
-	}
-	return id
 }

@@ -3,8 +3,9 @@
 // A command is an options struct, its flags, and a thin call into the packages
 // that do the work; if logic appears here, it belongs one level deeper. What is
 // shared by commands: the store to open (store.go), the selection flags
-// (selection.go), the ways to print (output.go), and files in place of a
-// selection (files.go).
+// (selection.go), the flags that say what to see of profiles (view.go), the ways
+// to print (output.go, destination.go), and files in place of a selection
+// (files.go).
 //
 // Data goes to stdout, talk to stderr. Exit status: 0 fine, 1 error, 2 usage,
 // 3 regression found (only for the gate).
@@ -116,7 +117,7 @@ the time and which take more of it than before.`,
 	root.PersistentFlags().StringVar(&e.store, "store", e.store, "`where` profiles are kept: a file (dendro.duckdb), mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
 	root.PersistentFlags().BoolVar(&e.noColor, "no-color", e.noColor, "no colours, as with NO_COLOR set")
 	root.AddCommand(
-		newImport(e), newRuns(e), newTop(e), newTree(e), newDiff(e), newFind(e), newRegressions(e), newExport(e), newSQL(e),
+		newImport(e), newRuns(e), newTop(e), newTree(e), newDiff(e), newFind(e), newRegressions(e), newBottlenecks(e), newExport(e), newSQL(e),
 		newPrune(e), newCompact(e), newMerge(e), newConvert(e), newDetect(e), newBatch(e), newDemo(e), newVersion(e),
 	)
 	for _, c := range root.Commands() {

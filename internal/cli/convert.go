@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,7 +46,26 @@ base and new) becomes folded text with two counts a line.`,
 	f.StringVarP(&o.out, "output", "o", "", "`file`; .gz, .zst and .lz4 compress (default: stdout)")
 	f.BoolVar(&o.normalize, "normalize", false, "make names that change from run to run stable")
 	addLimits(c, &o.limits)
+	c.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return strings.Split(formatNames(), ", "), cobra.ShellCompDirectiveNoFileComp
+	})
+	c.RegisterFlagCompletionFunc("type", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return o.typesOf(e, args), cobra.ShellCompDirectiveNoFileComp
+	})
 	return c
+}
+
+// typesOf returns the value types in files, for a shell that completes --type.
+func (o *convertOptions) typesOf(e *env, files []string) (names []string) {
+	quiet := *e
+	quiet.err = io.Discard
+	decodeFiles(&quiet, files, o.limits, func(_ string, p *profile.Profile) error {
+		for i := range p.Tables {
+			names = append(names, p.Tables[i].Type.Name)
+		}
+		return nil
+	})
+	return names
 }
 
 func (o *convertOptions) run(e *env, args []string) error {

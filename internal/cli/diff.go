@@ -56,7 +56,7 @@ func (s *sideOptions) narrow(q store.Query) store.Query {
 }
 
 func newDiff(e *env) *cobra.Command {
-	o := diffOptions{viewOptions: viewOptions{view: "tree"}, by: "profile", sort: "total"}
+	o := diffOptions{viewOptions: viewOptions{view: "tree"}, cutOptions: page, by: "profile", sort: "total"}
 	c := &cobra.Command{
 		Use:   "diff [flags] [BASE NEW]",
 		Short: "Compare two profiles, or two sets: what takes more, what less",

@@ -84,7 +84,7 @@ func steps(v, by float64, units ...string) string {
 	for ; math.Abs(v) >= by && i+1 < len(units); i++ {
 		v /= by
 	}
-	if i == 0 || v == math.Trunc(v) {
+	if v == math.Trunc(v) {
 		return fmt.Sprintf("%.0f %s", v, units[i])
 	}
 	return fmt.Sprintf("%.*f %s", max(0, 2-int(math.Log10(math.Max(1, math.Abs(v))))), v, units[i])

@@ -36,8 +36,6 @@ each benchmark weighs the same. Sort by it with --sort diff.`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, e, args) },
 	}
 	o.addFlags(c)
-	c.Flags().Lookup("min-percent").DefValue = "0"
-	o.minPercent = 0
 	return c
 }
 

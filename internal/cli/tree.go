@@ -25,11 +25,11 @@ type showOptions struct {
 	output destination
 }
 
-// viewFlags names the views of one tree.
+// viewNames lists the views of one tree.
 var viewNames = []string{"tree", "flame", "stack-chart", "functions"}
 
 func newTree(e *env) *cobra.Command {
-	o := showOptions{viewOptions: viewOptions{view: "tree"}, sort: "total"}
+	o := showOptions{viewOptions: viewOptions{view: "tree"}, cutOptions: page, sort: "total"}
 	c := &cobra.Command{
 		Use:   "tree [flags] [FILE...]",
 		Short: "Show the call tree of a selection, of one profile, or of files",

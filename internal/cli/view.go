@@ -47,7 +47,6 @@ func (v *viewOptions) addFlags(c *cobra.Command, views ...string) {
 	f.StringArrayVar(&v.threads, "thread", nil, "only this thread, by `name` or id; repeatable")
 	f.BoolVar(&v.noIdle, "no-idle", false, "without samples of a thread that waits")
 	c.MarkFlagsMutuallyExclusive("callers", "callees")
-	c.MarkFlagsMutuallyExclusive("invert", "callees")
 }
 
 // strategies are the values of --type that are no value type but a way to weigh
@@ -208,11 +207,12 @@ type cutOptions struct {
 	rows       int
 }
 
-const defaultMinPercent = 0.5
+// page is what fits on some screens of text.
+var page = cutOptions{minPercent: 0.5}
 
 func (c *cutOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&c.depth, "depth", 0, "show `n` levels (0: all)")
-	cmd.Flags().Float64Var(&c.minPercent, "min-percent", defaultMinPercent, "leave out nodes with a total below this `share` of the root (default 0 unless the output is text or md)")
+	cmd.Flags().Float64Var(&c.minPercent, "min-percent", c.minPercent, "leave out nodes with a total below this `share` of the root; other outputs than text and md have all unless it is given")
 	cmd.Flags().IntVar(&c.rows, "rows", c.rows, "print `n` rows at most (0: all)")
 }
 

@@ -94,6 +94,18 @@ func Fixeds(s *Scanner, dst []int64, decimals int) []int64 {
 		return dst
 	}
 	for s.More() {
+		for s.end-s.pos > longestPlain {
+			n, length := plain(s.buf[s.pos : s.pos+longestPlain+1])
+			if length == 0 || s.buf[s.pos+length] != ',' {
+				break
+			}
+			v, _, err := n.times10(decimals)
+			if err != nil {
+				break // the slow way makes an error of it
+			}
+			dst = append(dst, v)
+			s.pos += length + 1
+		}
 		dst = append(dst, s.Fixed(decimals))
 	}
 	return dst

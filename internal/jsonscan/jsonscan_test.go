@@ -140,12 +140,19 @@ func TestNumbers(t *testing.T) {
 		{"1e999999999999", 0, 0, true}, {"1e-999999999999", 0, 0, false}, {"0e999999999999", 0, 0, false},
 		{"92233720368.54775807", 8, math.MaxInt64, false}, {"123456789012345678901234567890e-20", 0, 1234567890, false},
 		{"0.00000000000000000000000000000000001", 9, 0, false}, {"null", 3, 0, false},
+		{"99999999999999999999", 0, 0, true}, {"99999999999999999999", -11, 1_000_000_000, false}, {"1.", 0, 0, true}, {"-", 0, 0, true},
 		{`"1"`, 0, 0, true}, {"tru", 0, 0, true}, {"01", 0, 0, true}, {strings.Repeat("1", 200_000), 0, 0, true},
 	} {
 		s := New(strings.NewReader(tt.text), profile.Limits{})
 		got := s.Fixed(tt.decimals)
 		if err := s.End(); (err != nil) != tt.bad || err == nil && got != tt.want {
 			t.Errorf("Fixed(%.40s, %d) = %d, %v, want %d", tt.text, tt.decimals, got, err, tt.want)
+		}
+		// In the middle of a column, where nothing has to be read for it.
+		s = New(strings.NewReader("["+tt.text+","+tt.text+",0"+strings.Repeat(" ", 100)+"]"), profile.Limits{})
+		column := Fixeds(s, nil, tt.decimals)
+		if err := s.End(); (err != nil) != tt.bad || err == nil && (column[0] != tt.want || column[1] != tt.want) {
+			t.Errorf("Fixeds(%.40s, %d) = %v, %v, want %d", tt.text, tt.decimals, column, err, tt.want)
 		}
 	}
 	s := New(strings.NewReader("[3, 3.0, 30e-1, 3.5]"), profile.Limits{})

@@ -144,8 +144,11 @@ func split(token []byte) (n parts) {
 // whether it was rounded.
 func (n parts) times10(decimals int) (v int64, rounded bool, err error) {
 	m, e := n.mantissa, n.exponent+decimals
-	for ; e > 0 && m != 0; e-- {
-		hi, lo := bits.Mul64(m, 10)
+	if e > 0 && m != 0 {
+		if e >= len(pow10) {
+			return 0, false, errOverflow
+		}
+		hi, lo := bits.Mul64(m, pow10[e])
 		if hi != 0 {
 			return 0, false, errOverflow
 		}
@@ -182,7 +185,7 @@ var pow10 = func() (p [20]uint64) {
 	return p
 }()
 
-// beginNumber reads a number; null is none and no error.
+// beginNumber reads a number and returns its spelling; null is none and no error.
 func (s *Scanner) beginNumber() ([]byte, bool) {
 	c, ok := s.begin("a number")
 	if !ok {
@@ -196,18 +199,89 @@ func (s *Scanner) beginNumber() ([]byte, bool) {
 	return token, token != nil
 }
 
+// parts reads a number and takes it apart; null is 0.
+func (s *Scanner) parts() (n parts, ok bool) {
+	c, ok := s.begin("a number")
+	if !ok {
+		return parts{}, false
+	}
+	if c != '-' && c-'0' > 9 {
+		s.unexpected("a number")
+		return parts{}, false
+	}
+	if s.need(longestPlain + 1); s.end-s.pos > longestPlain {
+		if n, length := plain(s.buf[s.pos : s.pos+longestPlain+1]); length > 0 {
+			s.pos += length
+			return n, true
+		}
+	}
+	token := s.number()
+	if token == nil {
+		return parts{}, false
+	}
+	return split(token), true
+}
+
+// longestPlain is how long a number may be that plain reads: a sign, 19 digits and
+// a point.
+const longestPlain = 21
+
+// plain takes the number at the start of b apart, in one pass, if it has no exponent
+// and no more than 19 digits, which is nearly every number. The length is 0 if it is
+// another one, or none. b is longer than longestPlain.
+func plain(b []byte) (n parts, length int) {
+	i := 0
+	if b[0] == '-' {
+		n.negative = true
+		i = 1
+	}
+	first := i
+	for ; b[i]-'0' <= 9 && i < longestPlain; i++ {
+		n.mantissa = n.mantissa*10 + uint64(b[i]-'0')
+	}
+	digits := i - first
+	if digits == 0 || digits > 1 && b[first] == '0' {
+		return n, 0
+	}
+	if b[i] == '.' {
+		i++
+		point := i
+		for ; i < longestPlain && b[i]-'0' <= 9; i++ {
+			n.mantissa = n.mantissa*10 + uint64(b[i]-'0')
+		}
+		if i == point {
+			return n, 0
+		}
+		n.exponent = point - i
+		digits += i - point
+	}
+	if digits > 19 || !ends[b[i]] {
+		return n, 0
+	}
+	return n, i
+}
+
+// ends are the bytes that may follow a number.
+var ends = [256]bool{',': true, ']': true, '}': true, ' ': true, '\n': true, '\r': true, '\t': true}
+
 // Int reads a whole number, in whatever spelling: 3, 3.0, 3e0.
 func (s *Scanner) Int() int64 {
-	token, ok := s.beginNumber()
+	n, ok := s.parts()
 	if !ok {
 		return 0
 	}
-	v, rounded, err := split(token).times10(0)
+	if n.exponent == 0 && n.mantissa <= math.MaxInt64 {
+		if n.negative {
+			return -int64(n.mantissa)
+		}
+		return int64(n.mantissa)
+	}
+	v, rounded, err := n.times10(0)
 	switch {
 	case err != nil:
 		s.fail(s.at, err)
 	case rounded:
-		s.Errorf("%s is no whole number", token)
+		s.Errorf("a fraction where a whole number is expected")
 	}
 	return v
 }
@@ -215,11 +289,11 @@ func (s *Scanner) Int() int64 {
 // Fixed reads a number and returns it times 10^decimals, halves rounded away from
 // zero: with 6 decimals it is milliseconds in nanoseconds.
 func (s *Scanner) Fixed(decimals int) int64 {
-	token, ok := s.beginNumber()
+	n, ok := s.parts()
 	if !ok {
 		return 0
 	}
-	v, _, err := split(token).times10(decimals)
+	v, _, err := n.times10(decimals)
 	if err != nil {
 		s.fail(s.at, err)
 	}
@@ -229,11 +303,10 @@ func (s *Scanner) Fixed(decimals int) int64 {
 // Decimal reads a number as it is spelled. Decimals beyond MaxDecimals are
 // rounded, halves away from zero.
 func (s *Scanner) Decimal() Decimal {
-	token, ok := s.beginNumber()
+	n, ok := s.parts()
 	if !ok {
 		return Decimal{}
 	}
-	n := split(token)
 	decimals := max(0, min(MaxDecimals, -n.exponent))
 	v, _, err := n.times10(decimals)
 	if err != nil {

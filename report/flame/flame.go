@@ -67,29 +67,38 @@ type Row struct {
 	Noise, SelfNoise float64
 }
 
-// Limit keeps the n widest boxes, of equal ones those nearer to the root, and
-// returns how many it left out. So no box is kept without its parent.
+// Limit keeps the n widest boxes, of equal ones the first, and returns how many it
+// left out. As parents come before their children, none is kept without its parent.
 func (g *Graph) Limit(n int) int {
-	if len(g.Boxes) <= n {
+	all := len(g.Boxes)
+	if all <= n {
 		return 0
 	}
-	order := make([]int, len(g.Boxes))
-	for i := range order {
-		order[i] = i
+	widths := make([]float64, all)
+	for i := range g.Boxes {
+		widths[i] = g.Boxes[i].End - g.Boxes[i].Start
 	}
-	slices.SortFunc(order, func(i, j int) int {
-		a, b := &g.Boxes[i], &g.Boxes[j]
-		return cmp.Or(cmp.Compare(b.End-b.Start, a.End-a.Start), cmp.Compare(a.Depth, b.Depth), cmp.Compare(i, j))
+	slices.Sort(widths)
+	least := widths[all-n]
+	wider, _ := slices.BinarySearchFunc(widths, least, func(w, least float64) int {
+		if w > least {
+			return 1
+		}
+		return -1
 	})
-	order = order[:n]
-	slices.Sort(order)
-	kept := make([]Box, n)
-	for k, i := range order {
-		kept[k] = g.Boxes[i]
+	room := n - (all - wider) // for boxes of exactly the least width
+	kept := make([]Box, 0, n)
+	for _, b := range g.Boxes {
+		switch w := b.End - b.Start; {
+		case w > least:
+			kept = append(kept, b)
+		case w == least && room > 0:
+			kept = append(kept, b)
+			room--
+		}
 	}
-	left := len(g.Boxes) - n
 	g.Boxes = kept
-	return left
+	return all - n
 }
 
 // extent returns the range of x and the number of rows.

@@ -18,9 +18,10 @@ type sweeper struct {
 	touched     []int32  // paths with a value and all their ancestors, ascending
 	isTouched   []uint64 // the same as a set of bits, which sorts them
 
-	fn              []int32 // functions with a row
+	fn              []int32 // functions with a node
 	fnSelf, fnTotal []int64 // of each function
 	isFn            []bool
+	isListed        []bool // functions with a row
 
 	nodes  []int32 // the vector
 	values []int64
@@ -35,6 +36,7 @@ func (s *sweeper) grow(paths, functions int) {
 	s.fnSelf = extended(s.fnSelf, functions)
 	s.fnTotal = extended(s.fnTotal, functions)
 	s.isFn = extended(s.isFn, functions)
+	s.isListed = extended(s.isListed, functions)
 }
 
 // extended lengthens s by zeroes, in larger and larger steps.
@@ -92,17 +94,15 @@ func (s *sweeper) functions(paths *prefixtree.Tree, rec []int32) {
 		if up := parent[p]; up != calltree.NoNode {
 			s.total[up] += total
 		}
-		if total == 0 {
-			continue
-		}
 		fn := item[p]
 		if !s.isFn[fn] {
 			s.isFn[fn] = true
 			s.fn = append(s.fn, fn)
 		}
 		s.fnSelf[fn] += self
-		if rec[p] == calltree.NoNode {
+		if rec[p] == calltree.NoNode && total != 0 {
 			s.fnTotal[fn] += total
+			s.isListed[fn] = true
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (s *sweeper) reset() {
 	}
 	clear(s.isTouched)
 	for _, fn := range s.fn {
-		s.fnSelf[fn], s.fnTotal[fn], s.isFn[fn] = 0, 0, false
+		s.fnSelf[fn], s.fnTotal[fn], s.isFn[fn], s.isListed[fn] = 0, 0, false, false
 	}
 	s.hits, s.touched, s.fn = s.hits[:0], s.touched[:0], s.fn[:0]
 }

@@ -138,6 +138,9 @@ func (s *Store) encode(ctx context.Context, c *conn, w *writer, p *pending) erro
 	r.tree.profile = append(r.tree.profile, id)
 	r.tree.blob = append(r.tree.blob, appendVector(nil, sw.nodes, sw.values))
 	for _, fn := range sw.fn {
+		if !sw.isListed[fn] {
+			continue
+		}
 		d := &r.sample
 		d.bench, d.profile, d.fn = append(d.bench, p.bench), append(d.profile, id), append(d.fn, fn)
 		d.self, d.total = append(d.self, sw.fnSelf[fn]), append(d.total, sw.fnTotal[fn])

@@ -202,23 +202,24 @@ func totals(self map[string]int64) map[string]int64 {
 // numbers are what a function took in one profile.
 type numbers struct{ Self, Total int64 }
 
-// functions returns the function list: nodes whose total is zero do not count,
-// and a node below another one of its function adds nothing to the total.
+// functions returns the function list: a node below another one of its function
+// adds nothing to the total, and a function is listed if a node that adds to it
+// does not cancel.
 func (p *modelProfile) functions() map[string]numbers {
 	list := map[string]numbers{}
+	listed := map[string]bool{}
 	for path, total := range totals(p.self) {
-		if total == 0 {
-			continue
-		}
 		names := strings.Split(path, sep)
 		fn := names[len(names)-1]
 		n := list[fn]
 		n.Self += p.self[path]
-		if !slices.Contains(names[:len(names)-1], fn) {
+		if !slices.Contains(names[:len(names)-1], fn) && total != 0 {
 			n.Total += total
+			listed[fn] = true
 		}
 		list[fn] = n
 	}
+	maps.DeleteFunc(list, func(fn string, _ numbers) bool { return !listed[fn] })
 	return list
 }
 

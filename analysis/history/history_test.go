@@ -1,0 +1,169 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// matrix makes a matrix of one run from lines "stack count"; a frame is a name,
+// with its kind behind a `!`: k kernel, v VM, n native, s stub, j Java.
+func matrix(typ string, lines string) *Matrix {
+	kinds := map[string]profile.Kind{"k": profile.KindKernel, "v": profile.KindVM, "n": profile.KindNative, "s": profile.KindStub, "j": profile.KindJava}
+	forest := &calltree.Forest{}
+	sums := map[int32]int64{}
+	for line := range strings.Lines(lines) {
+		var stack string
+		var n int64
+		if _, err := fmt.Sscanf(strings.TrimSpace(line), "%s %d", &stack, &n); err != nil {
+			continue
+		}
+		at := calltree.NoNode
+		for frame := range strings.SplitSeq(stack, ";") {
+			name, kind, _ := strings.Cut(frame, "!")
+			at = forest.Path(at, forest.Function(profile.Function{Name: name, Kind: kinds[kind]}))
+		}
+		sums[at] += n
+	}
+	var paths []int32
+	for p := range sums {
+		paths = append(paths, p)
+	}
+	slices.Sort(paths)
+	cut := forest.Cut(paths)
+	var v calltree.Vector
+	for _, p := range paths {
+		n, _ := cut.Node(p)
+		v.Nodes, v.Self = append(v.Nodes, n), append(v.Self, sums[p])
+	}
+	return NewMatrix(cut.Table, []store.Profile{{Type: profile.NamedType(typ)}}, []calltree.Vector{v})
+}
+
+// text writes a matrix back as sorted lines, and the environment.
+func text(m *Matrix) string {
+	var lines []string
+	r := &m.Runs[0]
+	for i, n := range r.Nodes {
+		lines = append(lines, fmt.Sprintf("%s %g", strings.Join(m.Table.Path(n), ";"), r.Count[i]))
+	}
+	slices.Sort(lines)
+	return strings.Join(append(lines, fmt.Sprintf("environment %g", r.Environment)), "\n")
+}
+
+func TestFold(t *testing.T) {
+	for _, c := range []struct{ name, typ, in, want string }{
+		{"jvm", profile.CPUSamples, `
+			start_thread!n;A.run!j;B.do!j 10
+			start_thread!n;A.run!j;B.do!j;page_fault!k 2
+			start_thread!n;A.run!j;B.do!j;vtable!s;C.get!j 3
+			start_thread!n;A.run!j;memmove!n 4
+			start_thread!n;A.run!j;JVM_Call!v;D.back!j 5
+			start_thread!n;GC::work!v 6
+			A.run!j;java.lang.invoke.MethodHandle.invoke!j;C.get!j 7
+			[unknown];C.get!j 8`,
+			`A.run;C.get 7
+C.get 8
+start_thread;A.run 4
+start_thread;A.run;B.do 12
+start_thread;A.run;B.do;C.get 3
+start_thread;A.run;JVM_Call;D.back 5
+environment 6`},
+		{"go", profile.CPUSamples, `
+			runtime.main;main.main;main.work 10
+			runtime.main;main.main;main.work;runtime.mallocgc 1
+			runtime.main;main.main;main.work;runtime.mallocgc;runtime.nextFree 2
+			runtime.main;main.main;main.work;runtime.asyncPreempt;runtime.asyncPreempt2 3
+			runtime.main;main.main;main.work;runtime.gcWriteBarrier1;runtime.wbBufFlush;runtime.systemstack 4
+			runtime.main;main.main;main.work;runtime.asyncPreempt;main.handler 1
+			runtime.gcBgMarkWorker;runtime.gcDrain 5
+			encoding/json.Marshal!j;main.(*T).MarshalJSON 6`,
+			`encoding/json.Marshal;main.(*T).MarshalJSON 6
+runtime.main;main.main;main.work 18
+runtime.main;main.main;main.work;runtime.mallocgc 3
+environment 5`},
+		{"native", profile.CPUSamples, `
+			main;work 10
+			main;work;sys_read!k;vfs_read!k 2
+			swapper!k 3`,
+			`main;work 12
+environment 3`},
+		{"wall", profile.WallSamples, `
+			A.run!j;B.do!j 10
+			A.run!j;jdk.internal.misc.Unsafe.park!j 90
+			A.run!j;jdk.internal.misc.Unsafe.park!j;futex!k 80`,
+			`A.run;B.do 10
+environment 0`},
+	} {
+		if got := text(matrix(c.typ, c.in)); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestUnits(t *testing.T) {
+	vectors := []calltree.Vector{{Nodes: []int32{0, 1}, Self: []int64{30_000_000, 50_000_000}}}
+	for _, c := range []struct {
+		typ      profile.ValueType
+		unit     float64
+		weighted bool
+	}{
+		{profile.ValueType{Name: "cpu-samples", Unit: "count"}, 1, false},
+		{profile.ValueType{Name: "cpu", Unit: "nanoseconds", Period: 2_000_000, PeriodUnit: "nanoseconds"}, 2_000_000, false},
+		{profile.ValueType{Name: "cpu", Unit: "nanoseconds"}, 10_000_000, true},
+		{profile.ValueType{Name: "alloc", Unit: "bytes", Period: 524_288, PeriodUnit: "bytes", Scale: 1}, 5_242_880, false},
+	} {
+		if unit, weighted := unitOf([]store.Profile{{Type: c.typ}}, vectors); unit != c.unit || weighted != c.weighted {
+			t.Errorf("%v: %v %t, want %v %t", c.typ, unit, weighted, c.unit, c.weighted)
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	run := func(key, machine, branch string, flagged bool) store.Profile {
+		p := store.Profile{Benchmark: testrun.Benchmark{Name: "b"}, Type: profile.NamedType(profile.CPUSamples), Run: testrun.Run{Key: key, Machine: machine, Branch: branch, Date: time.Unix(1, 0)}}
+		if flagged {
+			p.Run.Attributes = map[string]string{FlaggedAttribute: "true"}
+		}
+		return p
+	}
+	list := []store.Profile{run("1", "m", "main", false), run("2", "x", "main", false), run("3", "m", "side", false), run("4", "m", "main", true), run("5", "m", "main", false), run("6", "m", "main", false)}
+	keys := func(s Series) string {
+		var k []string
+		for _, p := range s.Profiles {
+			k = append(k, p.Run.Key)
+		}
+		return strings.Join(k, " ")
+	}
+	got := Choose(list, Options{})
+	if len(got) != 1 || keys(got[0]) != "1 5 6" || fmt.Sprint(got[0].LeftOut) != "[{another branch 1} {another machine 1} {flagged 1}]" {
+		t.Errorf("%+v", got)
+	}
+	if got := Choose(list, Options{Any: true}); keys(got[0]) != "1 2 3 5 6" {
+		t.Errorf("any: %s", keys(got[0]))
+	}
+	if got := Choose(list, Options{Window: 1, Extra: 1}); keys(got[0]) != "5 6" {
+		t.Errorf("window: %s", keys(got[0]))
+	}
+}
+
+func TestMetricUnit(t *testing.T) {
+	for _, c := range []struct {
+		m    testrun.Metric
+		want string
+	}{
+		{testrun.Metric{Unit: "ms/op", Better: testrun.Lower}, "ms/op"},
+		{testrun.Metric{Unit: "ops/s", Better: testrun.Higher}, "s/op"},
+		{testrun.Metric{Unit: "points", Better: testrun.Higher}, "1/(points)"},
+	} {
+		if got := MetricUnit(c.m); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.m, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package history
+
+import (
+	"math"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// SampleUnit returns the value that one sample of a type stands for: 1 of counts,
+// the period where the type has one in its own unit, else common, the greatest
+// common divisor of all values at hand (CommonDivisor), and 1 if there is none.
+func SampleUnit(t profile.ValueType, common int64) float64 {
+	switch {
+	case t.Unit == "count" && t.Scale == 0:
+		return 1
+	case t.Period > 0 && (t.PeriodUnit == t.Unit || t.PeriodUnit == ""):
+		return float64(t.Period) * math.Pow10(t.Scale)
+	}
+	return float64(max(common, 1))
+}
+
+// CommonDivisor returns the greatest common divisor of common and all values; 0 is
+// what everything divides.
+func CommonDivisor(common int64, values []int64) int64 {
+	for _, v := range values {
+		if common == 1 {
+			break
+		}
+		common = gcd(common, v)
+	}
+	return common
+}

@@ -1,0 +1,335 @@
+// Package gitlog answers when the code of a function was changed last, from a
+// local git repository.
+//
+// Read walks the history of a commit once and keeps, for every file that the
+// commit has, the date of the last commit that touched it. Log.LastChange maps the
+// name of a function to files (names.go) and takes the newest of them.
+//
+// The git program does the walking: for the names of files changed in tens of
+// thousands of commits it is an order of magnitude faster than the libraries that
+// read repositories, because it compares trees without reading the blobs. Merge commits
+// themselves touch nothing; renames touch the new name. Files that were not touched
+// within Horizon are unknown, and so are those that were not touched since a shallow
+// clone begins.
+//
+// What was read is cached in a directory of the caller's, one file per repository
+// and commit, so that a second question costs milliseconds. The package knows no
+// profiles but for the names in them, and does not weigh what it finds.
+package gitlog
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// ErrNoGit: the git program is not installed.
+var ErrNoGit = errors.New("the program git is needed to read a repository, and was not found")
+
+// Log is the last change of every file of one commit. It is safe for concurrent
+// use.
+type Log struct {
+	Commit string    // full hash
+	Date   time.Time // of the commit
+
+	kept  kept
+	once  sync.Once
+	index *index
+}
+
+// kept is what the cache holds.
+type kept struct {
+	Version int               `json:"version"`
+	Commit  string            `json:"commit"`
+	Date    int64             `json:"date"`    // Unix seconds
+	Files   map[string]int64  `json:"files"`   // path → last change in Unix seconds; 0: not known
+	Modules map[string]string `json:"modules"` // Go module path → its directory
+}
+
+// Horizon is how far before the commit the walk goes: beyond a year the age of a
+// change tells nothing about a regression, and histories are long.
+const Horizon = 366 * 24 * time.Hour
+
+// cacheVersion changes when kept does.
+const cacheVersion = 1
+
+// maxModules is how many go.mod files are read at most.
+const maxModules = 256
+
+// Read reads the history of a revision (empty: HEAD) of the repository at dir, which
+// may be any directory in it. Cache is a directory that is made when it is needed;
+// empty: nothing is cached. A cache that cannot be written costs time and is no error.
+func Read(ctx context.Context, dir, revision, cache string) (*Log, error) {
+	if revision == "" {
+		revision = "HEAD"
+	}
+	r := repository{ctx, dir}
+	commit, err := r.text("rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	if err != nil {
+		if _, err := r.text("rev-parse", "--git-dir"); err != nil {
+			return nil, fmt.Errorf("repository %s: %w", dir, err)
+		}
+		return nil, fmt.Errorf("repository %s has no commit %q", dir, revision)
+	}
+	name := ""
+	if cache != "" {
+		where, err := r.text("rev-parse", "--absolute-git-dir")
+		if err != nil {
+			return nil, fmt.Errorf("repository %s: %w", dir, err)
+		}
+		key := sha256.Sum256([]byte(where))
+		name = filepath.Join(cache, hex.EncodeToString(key[:8])+"-"+commit+".json")
+		if k, ok := load(name, commit); ok {
+			return newLog(k), nil
+		}
+	}
+	k, err := r.walk(commit)
+	if err != nil {
+		return nil, fmt.Errorf("repository %s: %w", dir, err)
+	}
+	if name != "" {
+		save(name, k)
+	}
+	return newLog(*k), nil
+}
+
+func newLog(k kept) *Log {
+	return &Log{Commit: k.Commit, Date: time.Unix(k.Date, 0).UTC(), kept: k}
+}
+
+// Files returns the number of files of the commit.
+func (l *Log) Files() int { return len(l.kept.Files) }
+
+// LastChange returns when the code of a function was changed last, and in which
+// file; false when no file of the repository is known to hold it. Of several files
+// that could, it is the newest change: an upper bound.
+func (l *Log) LastChange(fn *profile.Function) (when time.Time, file string, known bool) {
+	l.once.Do(func() { l.index = newIndex(l.kept.Files, l.kept.Modules) })
+	newest := int64(0)
+	for _, f := range l.index.files(fn) {
+		if t := l.kept.Files[f]; t > newest || t == newest && t > 0 && f < file {
+			newest, file = t, f
+		}
+	}
+	if newest == 0 {
+		return time.Time{}, "", false
+	}
+	return time.Unix(newest, 0).UTC(), file, true
+}
+
+// repository runs git in a directory.
+type repository struct {
+	ctx context.Context
+	dir string
+}
+
+// command returns a git command that asks for nothing, runs nothing that the
+// repository's configuration names, and does not change the repository.
+func (r repository) command(args ...string) *exec.Cmd {
+	fixed := []string{"-C", r.dir, "--no-pager", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-c", "core.quotePath=false"}
+	c := exec.CommandContext(r.ctx, "git", append(fixed, args...)...)
+	c.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	return c
+}
+
+// stream hands the output of a command to read.
+func (r repository) stream(read func(out *bufio.Reader) error, args ...string) error {
+	c := r.command(args...)
+	var stderr bytes.Buffer
+	c.Stderr = &limited{&stderr}
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return ErrNoGit
+	}
+	if err != nil {
+		return err
+	}
+	readErr := read(bufio.NewReaderSize(out, 1<<16))
+	if readErr != nil {
+		_, _ = io.Copy(io.Discard, out) // or git waits for a reader
+	}
+	if err := c.Wait(); err != nil {
+		if text := strings.TrimSpace(stderr.String()); text != "" {
+			err = errors.New(strings.TrimPrefix(text, "fatal: "))
+		}
+		return fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return readErr
+}
+
+// limited keeps the beginning of what a command complains.
+type limited struct{ *bytes.Buffer }
+
+func (l *limited) Write(p []byte) (int, error) {
+	if room := 4096 - l.Len(); room > 0 {
+		l.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+// text returns the output of a command that prints one line.
+func (r repository) text(args ...string) (string, error) {
+	var text string
+	err := r.stream(func(out *bufio.Reader) error {
+		all, err := io.ReadAll(io.LimitReader(out, 1<<16))
+		text = strings.TrimSpace(string(all))
+		return err
+	}, args...)
+	return text, err
+}
+
+// walk reads the files of a commit and when each was touched last.
+func (r repository) walk(commit string) (*kept, error) {
+	k := &kept{Version: cacheVersion, Commit: commit, Files: map[string]int64{}, Modules: map[string]string{}}
+	err := r.stream(fields(func(name string) error {
+		k.Files[name] = 0
+		return nil
+	}), "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
+	if err != nil {
+		return nil, err
+	}
+	shallow, err := r.text("rev-parse", "--is-shallow-repository")
+	if err != nil {
+		return nil, err
+	}
+	// The first commit of a cut history would touch every file.
+	roots := strconv.FormatBool(shallow != "true")
+	// With -z a commit is a line of the format, and a NUL behind it and each name.
+	text, err := r.text("log", "-1", "--format=%ct", commit, "--")
+	if err == nil {
+		k.Date, err = strconv.ParseInt(text, 10, 64)
+	}
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"-c", "log.showRoot=" + roots, "log", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-notes", "--format=" + commitMark + "%ct"}
+	since := k.Date - int64(Horizon/time.Second)
+	if since > 0 {
+		args = append(args, "--since=@"+strconv.FormatInt(since, 10))
+	}
+	date := int64(0)
+	err = r.stream(fields(func(field string) error {
+		field = strings.TrimPrefix(field, "\n")
+		if text, ok := strings.CutPrefix(field, commitMark); ok {
+			date, err = strconv.ParseInt(text, 10, 64)
+			return err
+		}
+		if known, ok := k.Files[field]; ok && date > known {
+			k.Files[field] = date
+		}
+		return nil
+	}), append(args, commit, "--")...)
+	if err != nil {
+		return nil, err
+	}
+	return k, r.modules(k)
+}
+
+// commitMark begins the field of a commit; no path begins like that.
+const commitMark = "//"
+
+// modules reads which Go modules the commit has.
+func (r repository) modules(k *kept) error {
+	n := 0
+	for name := range k.Files {
+		if name != "go.mod" && !strings.HasSuffix(name, "/go.mod") {
+			continue
+		}
+		if n++; n > maxModules {
+			return nil
+		}
+		text, err := r.text("cat-file", "blob", k.Commit+":"+name)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(text) {
+			if module, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
+				k.Modules[strings.Trim(strings.TrimSpace(module), `"`)] = strings.TrimSuffix(strings.TrimSuffix(name, "go.mod"), "/")
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// maxField bounds a path or a line of git's.
+const maxField = 1 << 16
+
+// fields returns a reader of fields that end in NUL.
+func fields(use func(field string) error) func(out *bufio.Reader) error {
+	return func(out *bufio.Reader) error {
+		s := bufio.NewScanner(out)
+		s.Buffer(make([]byte, 0, 4096), maxField)
+		s.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+			if i := bytes.IndexByte(data, 0); i >= 0 {
+				return i + 1, data[:i], nil
+			}
+			if atEOF && len(data) > 0 {
+				return len(data), data, nil
+			}
+			return 0, nil, nil
+		})
+		for s.Scan() {
+			if err := use(s.Text()); err != nil {
+				return err
+			}
+		}
+		return s.Err()
+	}
+}
+
+// load reads a cache file; false when there is none that fits.
+func load(name, commit string) (k kept, ok bool) {
+	data, err := os.ReadFile(name)
+	if err != nil || json.Unmarshal(data, &k) != nil || k.Version != cacheVersion || k.Commit != commit {
+		return kept{}, false
+	}
+	return k, true
+}
+
+// cacheAge is how long a commit that is no longer asked for stays in the cache.
+const cacheAge = 30 * 24 * time.Hour
+
+// save writes a cache file beside its name and renames it, and removes old ones.
+func save(name string, k *kept) {
+	dir := filepath.Dir(name)
+	data, err := json.Marshal(k)
+	if err != nil || os.MkdirAll(dir, 0o755) != nil {
+		return
+	}
+	tmp, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return
+	}
+	_, err = tmp.Write(data)
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), name)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+	}
+	old, _ := filepath.Glob(filepath.Join(dir, "*-*.json"))
+	for _, file := range old {
+		if info, err := os.Stat(file); err == nil && time.Since(info.ModTime()) > cacheAge {
+			os.Remove(file)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+// Command bench measures how well regressions are detected, prints tables and
+// fails when a required figure is missed: `make bench-detection`.
+//
+// The real part runs over the histories in testdata, or over a folder of more of
+// the same layout (-real, or DENDRO_HISTORIES); the required figures hold for the
+// whole set of seven benchmarks and are then checked. The simulated part makes its
+// histories itself, of fixed seeds.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/dendroprof/dendro/test/detection"
+)
+
+func main() {
+	real := flag.String("real", os.Getenv("DENDRO_HISTORIES"), "folder of real histories (default: those in testdata)")
+	size := flag.Float64("size", 1, "of the simulated part: 1 is all of it, 0 none")
+	seed := flag.Uint64("seed", 1, "of the simulated part")
+	trace := flag.Bool("v", false, "print every run with an unexpected answer")
+	flag.Parse()
+	if err := run(*real, *size, *seed, *trace); err != nil {
+		fmt.Fprintln(os.Stderr, "bench-detection: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(real string, size float64, seed uint64, trace bool) error {
+	whole := real != ""
+	if !whole {
+		real = filepath.Join("test", "detection", "testdata", "real")
+	}
+	start := time.Now()
+	subjects, err := detection.LoadReal(context.Background(), os.DirFS(real))
+	if err != nil {
+		return err
+	}
+	if len(subjects) == 0 {
+		return fmt.Errorf("there are no histories in %s", real)
+	}
+	var w io.Writer
+	if trace {
+		w = os.Stdout
+	}
+	fmt.Printf("real histories: %d benchmarks and states of their machine\n", len(subjects))
+	checks := detection.RealFigures(os.Stdout, subjects, w)
+	ok := detection.PrintChecks(os.Stdout, checks) || !whole
+	if !whole {
+		fmt.Println("(a part of the set; the figures are required of the whole)")
+	}
+	if size > 0 {
+		fmt.Println("\nsimulated histories")
+		ok = detection.PrintChecks(os.Stdout, detection.RunSimulated(os.Stdout, size, seed)) && ok
+	}
+	fmt.Printf("%.0f s\n", time.Since(start).Seconds())
+	if !ok {
+		return fmt.Errorf("a required figure is missed")
+	}
+	return nil
+}

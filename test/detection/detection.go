@@ -1,0 +1,82 @@
+// Package detection measures how good the detection of regressions is: on real
+// benchmark histories with planted changes, and on simulated ones. It is the
+// acceptance bench of package analysis/regression; `make bench-detection` runs
+// it, prints tables and fails below the required figures, and a short version of
+// it is a test.
+//
+//   - real.go, realbench.go: real benchmarks, each run against the history of the
+//     same state of its machine (docs/method/regression.md has the figures);
+//   - simulate.go, program.go, plant.go: a generator of histories of a made-up
+//     program with a change of known place and size, or none;
+//   - others.go: what the default method is compared with: the thesis's score,
+//     Welch's test, and an E-divisive change point detector.
+//
+// The bench knows the truth and the detectors do not: they are given histories
+// through the package's public functions and answer with findings.
+package detection
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/analysis/regression"
+)
+
+// Answer is one item of what a detector reports, the first being the surest.
+type Answer struct {
+	Function, Caller string
+	Path             []string // root to the place; nil for a detector without places
+	// Part is the largest of several places united in this item, nil if there is
+	// only one.
+	Part *Answer
+	Wide bool // names no culprit
+}
+
+// nearFrames is how far above a place an accepted function may be.
+const nearFrames = 6
+
+// strict reports whether the answer's function is an accepted one.
+func (a *Answer) strict(accepted []string) bool {
+	return !a.Wide && (accepts(accepted, a.Function) || a.Part != nil && a.Part.strict(accepted))
+}
+
+// located reports whether the answer leads to an accepted function: it is the
+// place, its caller, or one of the six frames above.
+func (a *Answer) located(accepted []string) bool {
+	if a.Wide {
+		return false
+	}
+	if a.strict(accepted) || accepts(accepted, a.Caller) {
+		return true
+	}
+	for i := len(a.Path) - 1; i >= 0 && i >= len(a.Path)-1-nearFrames; i-- {
+		if accepts(accepted, a.Path[i]) {
+			return true
+		}
+	}
+	return a.Part != nil && a.Part.located(accepted)
+}
+
+// accepts reports whether a function is accepted, or a closure of one that is.
+func accepts(accepted []string, function string) bool {
+	return function != "" && slices.ContainsFunc(accepted, func(f string) bool {
+		return function == f || strings.HasPrefix(function, f+".func")
+	})
+}
+
+// answers turns findings that say that something got slower into answers.
+func answers(findings []regression.Finding) []Answer {
+	var list []Answer
+	for _, f := range findings {
+		if !f.Kind.Costs() {
+			continue
+		}
+		a := Answer{Function: f.Function, Caller: f.Caller, Path: f.Path, Wide: f.Kind != regression.Regression}
+		if len(f.Parts) > 0 {
+			p := f.Parts[0]
+			a.Part = &Answer{Function: p.Function, Caller: p.Caller, Path: p.Path}
+		}
+		list = append(list, a)
+	}
+	return list
+}
