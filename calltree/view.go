@@ -124,8 +124,9 @@ func NewViewer(p *profile.Profile) *Viewer {
 
 // withModules adds one function per module, of the module's name, for
 // CollapseResource. They are behind all others in display ties. One is JavaScript
-// if all functions of the module are, as those of a page; a library's is of the
-// kind of the first one that is not, and no label.
+// if the module is known to be a source of scripts or, when nothing is known of it,
+// if all its functions are; a library's is of the kind of the first one that is
+// not, and no label.
 func (v *Viewer) withModules(functions []profile.Function) []profile.Function {
 	seen := map[string]int{}
 	all := functions[:len(functions):len(functions)]
@@ -146,6 +147,14 @@ func (v *Viewer) withModules(functions []profile.Function) []profile.Function {
 		}
 		if all[at].Kind == profile.KindJSLabel {
 			all[at].Kind = profile.KindUnknown
+		}
+	}
+	for i := range all[len(functions):] {
+		f := &all[len(functions)+i]
+		if script, known := v.profile.Symbols.Scripts[f.Module]; known && script {
+			f.Kind = profile.KindJS
+		} else if known && f.Kind == profile.KindJS {
+			f.Kind = profile.KindUnknown
 		}
 	}
 	return all

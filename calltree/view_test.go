@@ -344,3 +344,43 @@ func TestViewErrors(t *testing.T) {
 		t.Error("a stack chart without times")
 	}
 }
+
+// TestCollapsedModuleKind asks whether the function that stands for a module is
+// JavaScript: what the format says of the module decides before its functions do.
+func TestCollapsedModuleKind(t *testing.T) {
+	for _, c := range []struct {
+		scripts map[string]bool
+		kinds   [2]profile.Kind
+		js      bool
+	}{
+		{nil, [2]profile.Kind{profile.KindJS, profile.KindJS}, true},
+		{nil, [2]profile.Kind{profile.KindJS, profile.KindNative}, false},
+		{map[string]bool{"m": true}, [2]profile.Kind{profile.KindJS, profile.KindNative}, true},
+		{map[string]bool{"m": true}, [2]profile.Kind{profile.KindNative, profile.KindNative}, true},
+		{map[string]bool{"m": false}, [2]profile.Kind{profile.KindJS, profile.KindJS}, false},
+		{map[string]bool{"n": true}, [2]profile.Kind{profile.KindJS, profile.KindNative}, false},
+	} {
+		p := profile.New(nil)
+		for name, script := range c.scripts {
+			p.Symbols.Scripts[name] = script
+		}
+		p.Tables = []profile.Samples{{Type: profile.NamedType(profile.CPUSamples)}}
+		st := profile.NoStack
+		for i, kind := range c.kinds {
+			st = p.Symbols.Stack(st, p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(
+				profile.Function{Name: string(rune('A' + i)), Module: "m", Kind: kind})}))
+		}
+		p.Tables[0].Add(st, 1)
+		tr, err := calltree.ParseTransform("collapse-resource:m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, err := calltree.NewViewer(p).Show(calltree.View{Transforms: []calltree.Transform{tr}, Kind: calltree.JS})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := shown.RootTotal() == 1; got != c.js {
+			t.Errorf("%v, %v: in the view of JavaScript %v, want %v", c.scripts, c.kinds, got, c.js)
+		}
+	}
+}

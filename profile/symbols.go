@@ -19,6 +19,10 @@ type Symbols struct {
 	Functions []Function
 	Frames    []Frame
 	Modules   []Module // index 0 is the zero Module: none
+	// Scripts says of a Function.Module whether it is a source of scripts (a web
+	// page, an add-on) or a library, where the format says so.
+	Scripts map[string]bool
+
 	// Categories are in the order of the file that named them first; index 0 is
 	// the zero Category: as the caller's.
 	Categories []Category
@@ -94,6 +98,7 @@ func NewSymbols() *Symbols {
 		modules:    map[Module]ModuleID{{}: 0},
 		Categories: make([]Category, 1),
 		categories: map[Category]CategoryID{{}: 0},
+		Scripts:    map[string]bool{},
 	}
 }
 

@@ -147,6 +147,7 @@ func (k *linker) functions(f *file, t *symbolTables, strings *texts) (functions 
 	if err != nil {
 		return nil, nil, err
 	}
+	k.resourceTypes(t, resources)
 	funcs := &t.funcs
 	names, resource, fileName, source := funcs.col("name"), funcs.col("resource"), funcs.col("fileName"), funcs.col("source")
 	isJS, relevant, line, column := funcs.col("isJS"), funcs.col("relevantForJS"), funcs.col("lineNumber"), funcs.col("columnNumber")
@@ -193,6 +194,20 @@ func (t *symbolTables) resourceNames(strings *texts) (names []string, libs []int
 		names[row], libs[row] = strings.text(id), lib.id(row)
 	}
 	return names, libs, nil
+}
+
+// resourceTypes says which of the resources are libraries, and which are sources
+// of scripts: add-ons (2), hosts (3, 4) and addresses (5).
+func (k *linker) resourceTypes(t *symbolTables, names []string) {
+	types := t.resources.col("type")
+	for row, name := range names {
+		switch typ := types.number(row); typ {
+		case 1:
+			k.p.Symbols.Scripts[name] = false
+		case 2, 3, 4, 5:
+			k.p.Symbols.Scripts[name] = true
+		}
+	}
 }
 
 // kindOf returns the kind of a function. What the format calls native is only

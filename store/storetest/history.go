@@ -71,9 +71,6 @@ func (h *history) each(do func(*lab)) {
 	}
 }
 
-// model returns that of any lab: they are all the same.
-func (h *history) model() *model { return h.labs[0].m }
-
 // step does one thing and says what.
 func (h *history) step() string {
 	h.t.Helper()
