@@ -141,6 +141,36 @@ func TestCompareNoise(t *testing.T) {
 	t.Logf("%d of 60 clean runs have significant changes", wrong)
 }
 
+// TestCompareSmallCounts: counts of a few samples are skewed, and rises of chance
+// would pass a test that takes them for normal.
+func TestCompareSmallCounts(t *testing.T) {
+	wrong := 0
+	for seed := range uint64(40) {
+		rnd := rand.New(rand.NewPCG(seed, 7))
+		var runs []run
+		for range 20 {
+			var b strings.Builder
+			for fn := range 400 {
+				v := 0 // Poisson with mean 5, by the waits between events
+				for t := rnd.ExpFloat64(); t < 5; t += rnd.ExpFloat64() {
+					v++
+				}
+				if v > 0 {
+					fmt.Fprintf(&b, "f%d %d,", fn, v)
+				}
+			}
+			runs = append(runs, run{benchmark: "a", stacks: b.String()})
+		}
+		if compareLast(t, runs).Significant > 0 {
+			wrong++
+		}
+	}
+	if wrong > 4 { // 2 are asked for; without the test of counts it is 6
+		t.Errorf("%d of 40 clean runs have significant changes", wrong)
+	}
+	t.Logf("%d of 40 clean runs have significant changes", wrong)
+}
+
 func TestCompareChange(t *testing.T) {
 	found := 0
 	for seed := range uint64(30) {

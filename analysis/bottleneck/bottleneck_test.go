@@ -237,6 +237,13 @@ func TestUnitDoesNotCount(t *testing.T) {
 		if r := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation}); len(r.Rows) != 1 || r.Rows[0].Score != 1 {
 			t.Errorf("scale %g: %v", scale, lines(r.Rows))
 		}
+		// A rate goes another way, over its inverse.
+		st = filled(t,
+			run{benchmark: "a", metric: scale, unit: "ops/s", stacks: "A 10, B 90"}, run{benchmark: "a", metric: scale / 1.1, unit: "ops/s", stacks: "A 12, B 88"},
+			run{benchmark: "a", metric: scale / 1.2, unit: "ops/s", stacks: "A 14, B 86"})
+		if r := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation}); len(r.Rows) != 1 || r.Rows[0].Score != 1 {
+			t.Errorf("rate, scale %g: %v", scale, lines(r.Rows))
+		}
 	}
 }
 

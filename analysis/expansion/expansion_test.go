@@ -43,7 +43,7 @@ func draw(list []expansion.Expansion) []string {
 			for _, trace := range part.traces {
 				var steps []string
 				for _, s := range trace {
-					steps = append(steps, fmt.Sprintf("%s%s(%+g %+g %.2f)", s.Function, s.Status, s.Diff, s.CandidateDiff, s.CandidateScore))
+					steps = append(steps, fmt.Sprintf("%s%s(%+.6g %+.6g %.2f)", s.Function, s.Status, s.Diff, s.CandidateDiff, s.CandidateScore))
 				}
 				out = append(out, strings.Join(steps, part.arrow))
 			}
@@ -185,6 +185,36 @@ func TestInformedDepth(t *testing.T) {
 	}
 }
 
+// TestInformedModes: what v does below u is interpreted now and never was.
+func TestInformedModes(t *testing.T) {
+	d := load(t, filled(t,
+		run{benchmark: "a", stacks: "u;v 10, u;w 10", interpreted: "u;w 5"},
+		run{benchmark: "a", stacks: "u;v 12, u;w 12", interpreted: "u;w 6"},
+		run{benchmark: "a", stacks: "u;v 14, u;w 20", interpreted: "u;v 7, u;w 10"}))
+	first := func(sel expansion.Selection) string {
+		return expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoParents: true, MaxBreadth: 1})[0].Children[0][1].Function
+	}
+	if got := first(expansion.Greedy(expansion.Deviation)); got != "w" {
+		t.Errorf("greedy: %s", got)
+	}
+	if got := first(expansion.Informed(expansion.Deviation, nil)); got != "v" {
+		t.Errorf("informed: %s", got)
+	}
+}
+
+// TestBenchmarks: scores are means over the benchmarks that have the context.
+func TestBenchmarks(t *testing.T) {
+	var runs []run
+	for i, v := range []int{10, 12, 14, 30} {
+		runs = append(runs, run{benchmark: "a", stacks: fmt.Sprintf("P;u %d", v)}, run{benchmark: "b", stacks: fmt.Sprintf("Q;u %d", 10+i%2)}, run{benchmark: "c", stacks: "x 1"})
+	}
+	// a: (30-12)/2 = 9; b: (11-10.33)/.577 = 1.15.
+	expand(t, load(t, filled(t, runs...)), "u", expansion.Greedy(expansion.Deviation), expansion.Options{NoChildren: true},
+		"u 5.08",
+		"u(+18.6667 +18.6667 5.08) <- P(+18 +18 9.00)",
+		"u(+18.6667 +18.6667 5.08) <- Q(+0.666667 +0.666667 1.15)")
+}
+
 func TestCorrelated(t *testing.T) {
 	var runs []run
 	for i := range 6 {
@@ -205,6 +235,24 @@ func TestCorrelated(t *testing.T) {
 	list = expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoChildren: true, Threshold: -1})
 	if p := list[0].Parents; len(p) == 0 || p[0][1].Function != "Q" || p[0][1].CandidateScore < .9 {
 		t.Errorf("reverse with a threshold: %v", draw(list))
+	}
+}
+
+// TestCorrelatedPresence: runs without the context are no points of its series.
+func TestCorrelatedPresence(t *testing.T) {
+	var runs []run
+	for i := range 6 {
+		stacks := fmt.Sprintf("P;u %d, z 50", 10+5*i)
+		if i == 4 {
+			stacks = "R;u 30, z 50" // where 0 for P would spoil the line
+		}
+		runs = append(runs, run{benchmark: "a", metric: float64(10 + i), stacks: stacks})
+	}
+	d := load(t, filled(t, runs...))
+	sel := expansion.Correlated(d, bottleneck.Correlating{Samples: true}, false)
+	list := expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoChildren: true})
+	if p := list[0].Parents; len(p) != 1 || p[0][1].Function != "P" || p[0][1].CandidateScore != 1 {
+		t.Errorf("parents: %v", draw(list))
 	}
 }
 

@@ -20,6 +20,8 @@ type run struct {
 	metric    float64 // 0: none
 	unit      string  // default ms
 	stacks    string  // "A;B 6" separated by line ends or commas
+	// interpreted is the part of stacks that ran so; the rest is compiled.
+	interpreted string
 }
 
 // filled returns a store with runs 01, 02, … in that order.
@@ -29,9 +31,18 @@ func filled(t testing.TB, runs ...run) *mem.Store {
 	var files []*store.File
 	for i, r := range runs {
 		key := fmt.Sprintf("%02d", i+1)
-		forest, self := paths(t, r.stacks)
+		forest := &calltree.Forest{}
+		self := paths(t, forest, r.stacks)
 		f := &store.File{Name: key, Benchmark: testrun.Benchmark{Group: "g", Name: r.benchmark}, Run: testrun.Run{Key: key},
 			Records: []*store.Record{{Type: profile.NamedType(profile.CPUSamples), Hash: profile.Hash{byte(i + 1), byte(len(r.stacks))}, Forest: forest, Self: self}}}
+		if r.interpreted != "" {
+			part := paths(t, forest, r.interpreted)
+			rest := calltree.Vector{Nodes: part.Nodes}
+			for _, v := range part.Self {
+				rest.Self = append(rest.Self, -v)
+			}
+			f.Records[0].Modes = []store.ModeVector{{Mode: profile.FrameInterpreted, Vector: part}, {Mode: profile.FrameJIT, Vector: calltree.AddVectors(self, rest)}}
+		}
 		if r.metric != 0 {
 			unit := r.unit
 			if unit == "" {
@@ -54,9 +65,8 @@ func filled(t testing.TB, runs ...run) *mem.Store {
 }
 
 // paths reads stacks with their values.
-func paths(t testing.TB, text string) (*calltree.Forest, calltree.Vector) {
+func paths(t testing.TB, f *calltree.Forest, text string) calltree.Vector {
 	t.Helper()
-	f := &calltree.Forest{}
 	values := map[int32]int64{}
 	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == ',' }) {
 		line = strings.TrimSpace(line)
@@ -78,5 +88,5 @@ func paths(t testing.TB, text string) (*calltree.Forest, calltree.Vector) {
 			self.Self = append(self.Self, v)
 		}
 	}
-	return f, self
+	return self
 }

@@ -46,13 +46,16 @@ type pursuit struct {
 	stamp         int32
 	inD, inMu     []float64 // scratch of shared, by slot
 	touched       []int32
+	outD, outMu   []float64 // scratch of takeOut, by node
+	subD, subMu   []float64 // scratch of sumBelow, by node
 }
 
 func newPursuit(f *fit) *pursuit {
 	clone := func(v []float64) []float64 { return append([]float64(nil), v...) }
-	rows := len(f.sp.kind)
+	rows, nodes := len(f.sp.kind), f.sp.t.Len()
 	return &pursuit{fit: f, d: clone(f.d), mu: clone(f.mu), nodeD: clone(f.nodeD), nodeMu: clone(f.nodeMu),
-		mark: make([]int32, rows), inD: make([]float64, rows), inMu: make([]float64, rows)}
+		mark: make([]int32, rows), inD: make([]float64, rows), inMu: make([]float64, rows),
+		outD: make([]float64, nodes), outMu: make([]float64, nodes), subD: make([]float64, nodes), subMu: make([]float64, nodes)}
 }
 
 // run returns the places in the order of discovery.
@@ -158,39 +161,62 @@ func (p *pursuit) finer(from int32, visited map[int32]bool) int32 {
 	return at
 }
 
-// shared sums, for every row that shares nodes with a row, the unexplained
-// differences and means of the shared nodes, into inD, inMu and touched.
+// shared sums, for every row that shares nodes with a row and is not coarser, the
+// unexplained differences and means of the shared nodes, into inD, inMu and
+// touched. One pass over the nodes of the row.
 func (p *pursuit) shared(slot int32) {
 	for _, r := range p.touched {
 		p.inD[r], p.inMu[r] = 0, 0
 	}
 	p.touched = p.touched[:0]
-	roots := p.rootsOver(slot)
-	totals := p.sp.kind[slot].total()
-	i := -1
-	p.sp.nodesOf(slot, func(n int32) {
-		top := n
-		if totals {
-			for i+1 < len(roots) && roots[i+1] <= n {
-				i++
-			}
-			top = roots[i]
-		}
-		d, mu := p.nodeD[n], p.nodeMu[n]
-		if d == 0 && mu == 0 {
+	stamp := p.next()
+	add := func(r int32, d, mu float64) {
+		if r == noRow || r == slot || d == 0 && mu == 0 {
 			return
 		}
-		p.sp.above(n, top, p.mark, p.next(), func(r int32) {
-			if r == slot {
-				return
-			}
-			if p.inD[r] == 0 && p.inMu[r] == 0 {
-				p.touched = append(p.touched, r)
-			}
-			p.inD[r] += d
-			p.inMu[r] += mu
-		})
+		if p.mark[r] != stamp {
+			p.mark[r] = stamp
+			p.touched = append(p.touched, r)
+		}
+		p.inD[r] += d
+		p.inMu[r] += mu
+	}
+	sp, t := p.sp, p.sp.t
+	p.sp.nodesOf(slot, func(n int32) {
+		d, mu := p.nodeD[n], p.nodeMu[n]
+		add(sp.at(functionSelf, t.Func[n]), d, mu)
+		add(sp.at(nodeSelf, n), d, mu)
+		add(sp.at(edgeSelf, sp.edgeOf[n]), d, mu)
 	})
+	if !sp.kind[slot].total() {
+		return
+	}
+	for _, root := range p.rootsOver(slot) {
+		p.sumBelow(root, t.End[root], p.nodeD, p.nodeMu)
+		sp.walk(root, func(n int32, outerFunction, outerEdge bool) {
+			d, mu := p.subD[n], p.subMu[n]
+			add(sp.at(nodeTotal, n), d, mu)
+			if outerFunction {
+				add(sp.at(functionTotal, t.Func[n]), d, mu)
+			}
+			if outerEdge {
+				add(sp.at(edgeTotal, sp.edgeOf[n]), d, mu)
+			}
+		})
+	}
+}
+
+// sumBelow sums values of nodes over their subtrees, for the nodes from root up to
+// end, into subD and subMu.
+func (p *pursuit) sumBelow(root, end int32, d, mu []float64) {
+	copy(p.subD[root:end], d[root:end])
+	copy(p.subMu[root:end], mu[root:end])
+	for n := end - 1; n > root; n-- {
+		if up := p.sp.t.Parent[n]; up >= root {
+			p.subD[up] += p.subD[n]
+			p.subMu[up] += p.subMu[n]
+		}
+	}
 }
 
 // rootsOver returns the outermost roots of a row, ascending.
@@ -328,18 +354,38 @@ func (p *pursuit) report(slot int32) *place {
 	return pl
 }
 
-// takeOut takes the nodes of a row out of all rows.
+// takeOut takes the nodes of a row out of all rows: one pass over the table.
 func (p *pursuit) takeOut(slot int32) {
-	p.sp.nodesOf(slot, func(n int32) {
-		d, mu := p.nodeD[n], p.nodeMu[n]
-		if d == 0 && mu == 0 {
-			return
-		}
-		p.nodeD[n], p.nodeMu[n] = 0, 0
-		p.sp.above(n, calltree.NoNode, p.mark, p.next(), func(r int32) {
+	sp, t := p.sp, p.sp.t
+	take := func(r int32, d, mu float64) {
+		if r != noRow {
 			p.d[r] -= d
 			p.mu[r] -= mu
-		})
+		}
+	}
+	clear(p.outD)
+	clear(p.outMu)
+	sp.nodesOf(slot, func(n int32) {
+		d, mu := p.nodeD[n], p.nodeMu[n]
+		p.outD[n], p.outMu[n] = d, mu
+		p.nodeD[n], p.nodeMu[n] = 0, 0
+		take(sp.at(functionSelf, t.Func[n]), d, mu)
+		take(sp.at(nodeSelf, n), d, mu)
+		take(sp.at(edgeSelf, sp.edgeOf[n]), d, mu)
 	})
+	p.sumBelow(0, int32(t.Len()), p.outD, p.outMu)
+	for n := range int32(t.Len()) {
+		d, mu := p.subD[n], p.subMu[n]
+		if d == 0 && mu == 0 {
+			continue
+		}
+		take(sp.at(nodeTotal, n), d, mu)
+		if sp.outerFunction[n] {
+			take(sp.at(functionTotal, t.Func[n]), d, mu)
+		}
+		if sp.outerEdge[n] {
+			take(sp.at(edgeTotal, sp.edgeOf[n]), d, mu)
+		}
+	}
 	p.d[slot] = 0
 }

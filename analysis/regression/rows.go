@@ -248,27 +248,36 @@ func (s *space) sum(run int, sums []float64) {
 // outermost finds the nodes that have no ancestor of their function, and none of
 // their pair of caller and callee.
 func (s *space) outermost() {
+	s.outerFunction, s.outerEdge = make([]bool, s.t.Len()), make([]bool, s.t.Len())
+	for root := int32(0); int(root) < s.t.Len(); root = s.t.End[root] {
+		s.walk(root, func(n int32, outerFunction, outerEdge bool) {
+			s.outerFunction[n], s.outerEdge[n] = outerFunction, outerEdge
+		})
+	}
+}
+
+// walk visits the nodes below and with root in order and says of each whether no
+// node above it, up to root, has its function, or its pair of caller and callee.
+func (s *space) walk(root int32, visit func(n int32, outerFunction, outerEdge bool)) {
 	t := s.t
-	s.outerFunction, s.outerEdge = make([]bool, t.Len()), make([]bool, t.Len())
-	open := make([]int32, len(s.functions)) // nodes of the function on the path
-	openE := make([]int32, len(s.edgeNode)) // nodes of the pair on the path
-	path := make([]int32, 0, 64)
-	for n := range int32(t.Len()) {
+	// How often a function or a pair is on the path to the node.
+	functions, edges := map[int32]int{}, map[int32]int{}
+	var path []int32
+	for n := root; n < t.End[root]; n++ {
 		for len(path) > 0 && path[len(path)-1] != t.Parent[n] {
 			last := path[len(path)-1]
 			path = path[:len(path)-1]
-			open[t.Func[last]]--
+			functions[t.Func[last]]--
 			if e := s.edgeOf[last]; e != noRow {
-				openE[e]--
+				edges[e]--
 			}
 		}
 		e := s.edgeOf[n]
-		s.outerFunction[n] = open[t.Func[n]] == 0
-		s.outerEdge[n] = e != noRow && openE[e] == 0
+		visit(n, functions[t.Func[n]] == 0, e != noRow && edges[e] == 0)
 		path = append(path, n)
-		open[t.Func[n]]++
+		functions[t.Func[n]]++
 		if e != noRow {
-			openE[e]++
+			edges[e]++
 		}
 	}
 }

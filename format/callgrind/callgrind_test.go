@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -296,6 +297,37 @@ func TestErrors(t *testing.T) {
 		if p != nil || !errors.As(err, &pe) || !errors.Is(err, tt.is) || pe.Line != tt.line {
 			t.Errorf("%s: %v", tt.name, err)
 		}
+	}
+}
+
+// TestMemory reads small files made to be expensive: functions with as many
+// contexts as there are ways through a ladder, and lines in all of them.
+func TestMemory(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("events: Ir\n")
+	for i := range 40 {
+		for _, side := range []string{"a", "b"} {
+			fmt.Fprintf(&b, "fn=%s%d\n1 1000000000\n", side, i)
+			for _, callee := range []string{"a", "b"} {
+				fmt.Fprintf(&b, "cfn=%s%d\ncalls=1 0\n2 %d000000000\n", callee, i+1, 40-i)
+			}
+		}
+	}
+	for _, name := range []string{"a40", "b40"} {
+		b.WriteString("fn=" + name + "\n")
+		for line := range 5000 {
+			fmt.Fprintf(&b, "%d 1000000\n", line)
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p := mustDecode(t, b.String())
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 512*uint64(b.Len())+64<<20 {
+		t.Errorf("%d bytes for a text of %d", used, b.Len())
+	}
+	if got := p.Tables[0].Total(); got != 80*1000000000+2*5000*1000000 {
+		t.Errorf("total %d", got)
 	}
 }
 

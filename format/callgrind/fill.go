@@ -68,31 +68,55 @@ func (f *file) samples(t *profile.Samples, g *graph, event, maxDepth int) {
 		sums[c.node] += c.share
 	}
 	for i := range g.nodes {
-		for _, self := range g.nodes[i].selfs {
-			cost := int64(0)
-			if costs := g.rows[self.row]; event < len(costs) {
-				cost = costs[event]
-			}
+		for _, own := range g.ownCosts(int32(i), event, len(of[i])) {
 			fr := fns[i]
-			fr.Line = self.line
+			fr.Line = own.line
 			leaf := s.Frame(fr)
 			given, share := int64(0), 0.0
-			for _, c := range of[i] {
+			for n, c := range of[i] {
 				share += list[c].share
-				v := min(int64(math.Round(float64(cost)*(share/sums[i]))), cost) - given
-				if c == of[i][len(of[i])-1] {
-					v = cost - given
+				v := min(int64(math.Round(float64(own.cost)*(share/sums[i]))), own.cost) - given
+				if n == len(of[i])-1 {
+					v = own.cost - given
 				}
 				if v > 0 {
 					given += v
 					t.Add(s.Stack(stacks[c], leaf), v)
 				}
 			}
-			if given < cost {
-				t.Add(s.Stack(profile.NoStack, leaf), cost-given) // in no context
+			if given < own.cost {
+				t.Add(s.Stack(profile.NoStack, leaf), own.cost-given) // in no context
 			}
 		}
 	}
+}
+
+// ownCost is what a function costs in a line; line 0 is not known.
+type ownCost struct {
+	line int32
+	cost int64
+}
+
+// mostRows bounds the samples of one function. Where its lines, each in each
+// context, would be more, it has no lines.
+const mostRows = 1 << 14
+
+// ownCosts returns the own costs of a function that has a number of contexts.
+func (g *graph) ownCosts(n int32, event, contexts int) []ownCost {
+	var list []ownCost
+	sum := int64(0)
+	for _, self := range g.nodes[n].selfs {
+		if costs := g.rows[self.row]; event < len(costs) && costs[event] > 0 {
+			list = append(list, ownCost{self.line, costs[event]})
+			if sum += costs[event]; sum < 0 {
+				return []ownCost{{0, math.MaxInt64}, {0, math.MaxInt64}} // too large; fill finds that
+			}
+		}
+	}
+	if len(list)*contexts <= mostRows {
+		return list
+	}
+	return []ownCost{{0, sum}}
 }
 
 // unknown is what callgrind calls files and functions that it cannot name.

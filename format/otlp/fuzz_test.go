@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
+	"runtime"
+	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -79,5 +82,52 @@ func TestMutations(t *testing.T) {
 			}
 			checkDecode(t, m)
 		}
+	}
+}
+
+// TestMemory checks the bound of the package comment on messages made to be
+// expensive.
+func TestMemory(t *testing.T) {
+	const size = 1 << 18
+	fill := func(b []byte, num int, part []byte) []byte {
+		for len(b) < size {
+			b = wire.AppendBytes(b, num, part)
+		}
+		return b
+	}
+	first := func(p []byte) []byte { // samples of the first Profile message
+		return wire.AppendBytes(nil, 1, wire.AppendBytes(nil, 2, wire.AppendBytes(nil, 2, p)))
+	}
+	dictionary := func(b []byte) []byte { return wire.AppendBytes(nil, 2, b) }
+	line := wire.AppendBytes(nil, 3, "")
+	inlined := wire.AppendBytes(nil, 2, bytes.Repeat(line, 5000))
+	deep := wire.AppendBytes(nil, 7, wire.AppendBytes(nil, 1, make([]byte, 60_000)))
+	for _, tt := range []struct {
+		name string
+		msg  []byte
+	}{
+		{"samples", first(fill(nil, 2, nil))},
+		{"values", first(fill(nil, 2, []byte{4<<3 | wire.Varint, 1}))},
+		{"attributes", first(fill(nil, 2, append([]byte{4<<3 | wire.Varint, 1, 2<<3 | wire.Bytes, 100}, make([]byte, 100)...)))},
+		{"profiles", wire.AppendBytes(nil, 1, wire.AppendBytes(nil, 2, fill(nil, 2, nil)))},
+		{"comments", append(wire.AppendBytes(nil, 1, wire.AppendBytes(nil, 2, wire.AppendBytes(nil, 2, wire.AppendBytes(nil, 11, bytes.Repeat([]byte{1}, size))))),
+			dictionary(append(wire.AppendBytes(nil, 6, ""), wire.AppendBytes(nil, 6, wire.AppendBytes(nil, 2, textValue(strings.Repeat("x", size))))...))...)},
+		{"stacks", dictionary(fill(nil, 7, nil))},
+		{"strings", dictionary(fill(nil, 5, nil))},
+		{"locations", dictionary(fill(nil, 2, nil))},
+		{"attribute table", dictionary(fill(nil, 6, nil))},
+		{"inlined", append(first(fill(nil, 2, []byte{1 << 3, 0, 4 << 3, 1})), dictionary(append(inlined, deep...))...)},
+		{"JSON", []byte(`{"dictionary": {"stackTable": [` + strings.Repeat("{},", size/3) + `{}]}}`)},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		p, err := decode(tt.msg)
+		runtime.ReadMemStats(&after)
+		used := after.TotalAlloc - before.TotalAlloc
+		t.Logf("%-16s %4d bytes per byte of %d; %v", tt.name, used/uint64(len(tt.msg)), len(tt.msg), err)
+		if used > 512*uint64(len(tt.msg))+32<<20 {
+			t.Errorf("%s: %d bytes for a message of %d", tt.name, used, len(tt.msg))
+		}
+		runtime.KeepAlive(p)
 	}
 }

@@ -282,6 +282,7 @@ func (r reader) value() (v value) {
 			v = value{stringAt: r.index()}
 		}
 	})
+	v.join()
 	return v
 }
 

@@ -11,14 +11,16 @@ import (
 
 // linker turns the messages of a content, one after the other, into a profile.
 type linker struct {
-	p       *profile.Profile
-	symbols *profile.Symbols
-	limits  profile.Limits
-	tables  []*table
-	begin   int64 // of the first sample, Unix nanoseconds; math.MaxInt64 not known
-	end     int64
-	first   bool // whether the first message is still to come
-	notes   notes
+	p        *profile.Profile
+	symbols  *profile.Symbols
+	limits   profile.Limits
+	tables   []*table
+	byKey    map[string]*table
+	comments map[string]bool // that the profile has
+	begin    int64           // of the first sample, Unix nanoseconds; math.MaxInt64 not known
+	end      int64
+	first    bool // whether the first message is still to come
+	notes    notes
 
 	threads   map[profile.Thread]profile.ThreadID
 	labelSets map[string]profile.LabelsID // by what they say
@@ -60,6 +62,8 @@ func newLinker(p *profile.Profile, l profile.Limits, size int) *linker {
 	p.Format = Name
 	return &linker{
 		p: p, symbols: p.Symbols, limits: l, begin: math.MaxInt64, end: math.MinInt64, first: true,
+		byKey:     map[string]*table{},
+		comments:  map[string]bool{},
 		threads:   map[profile.Thread]profile.ThreadID{{}: 0},
 		labelSets: map[string]profile.LabelsID{"": 0},
 		maxStacks: min(p.Symbols.Stacks.Len()+leastFrames+framesPerByte*size, math.MaxInt32-math.MaxUint16),
@@ -107,7 +111,9 @@ func (k *linker) add(m *message) error {
 	for i := range m.resources {
 		r := &m.resources[i]
 		k.whom = map[string]who{}
-		k.describe(r, several)
+		if err := k.describe(r, several); err != nil {
+			return err
+		}
 		for j := r.profiles.lo; j < r.profiles.hi; j++ {
 			if err := k.profile(&m.profiles[j]); err != nil {
 				return err
@@ -119,7 +125,7 @@ func (k *linker) add(m *message) error {
 }
 
 // describe takes over what a resource says of itself.
-func (k *linker) describe(r *resource, several bool) {
+func (k *linker) describe(r *resource, several bool) error {
 	k.common = k.common[:0]
 	if k.p.Profiler == "" {
 		k.p.Profiler, k.p.ProfilerVersion = r.scopeName, r.scopeVersion
@@ -139,19 +145,18 @@ func (k *linker) describe(r *resource, several bool) {
 		if text == "" {
 			text = strconv.FormatInt(l.Num, 10)
 		}
-		k.p.Comments = append(k.p.Comments, key+"="+text)
+		if err := k.comment(key+"=", text, 0); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 func (k *linker) label(key, unit string, v *value) profile.Label {
 	if v.isNumber {
 		return profile.Label{Key: key, Num: v.number, Unit: unit}
 	}
-	text := k.m.textOf(v)
-	if len(v.list) > 0 {
-		text = strings.Join(v.list, ", ")
-	}
-	return profile.Label{Key: key, Text: text}
+	return profile.Label{Key: key, Text: k.m.textOf(v)}
 }
 
 // attribute returns an attribute by its index, or false.

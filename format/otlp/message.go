@@ -1,5 +1,7 @@
 package otlp
 
+import "strings"
+
 // message is what one ProfilesData says, as tables of numbers. Repeated fields of
 // all entries of a table lie in one slice, of which each entry has a part.
 type message struct {
@@ -103,6 +105,13 @@ func (m *message) text(i int32) string {
 		return ""
 	}
 	return m.strings[i]
+}
+
+// join makes a list of texts one text.
+func (v *value) join() {
+	if len(v.list) > 0 {
+		v.text = strings.Join(v.list, ", ")
+	}
 }
 
 // textOf returns what a value says.

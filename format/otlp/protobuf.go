@@ -399,6 +399,7 @@ func readValue(msg []byte, f wire.Field) (v value, err error) {
 		}
 		return nil
 	})
+	v.join()
 	return v, err
 }
 

@@ -22,7 +22,10 @@ func (k *linker) profile(x *profileMessage) error {
 	if x.originalFormat != "" {
 		k.notes.payloads++
 	}
-	t := k.table(k.valueType(x))
+	t, err := k.table(k.valueType(x), x.at)
+	if err != nil {
+		return err
+	}
 	if x.period > 0 && x.samples.lo < x.samples.hi && k.p.Interval == 0 && t.Type.PeriodUnit == "nanoseconds" {
 		k.p.Interval = time.Duration(x.period)
 	}
@@ -34,7 +37,9 @@ func (k *linker) profile(x *profileMessage) error {
 	} else if x.duration <= math.MaxInt64 {
 		k.p.Duration = max(k.p.Duration, time.Duration(x.duration))
 	}
-	k.head(x)
+	if err := k.head(x); err != nil {
+		return err
+	}
 	t.grow(int(x.samples.hi - x.samples.lo))
 	for i := x.samples.lo; i < x.samples.hi; i++ {
 		if err := k.sample(t, &k.m.samples[i]); err != nil {
@@ -46,48 +51,69 @@ func (k *linker) profile(x *profileMessage) error {
 
 // head takes over attributes of a profile that Profile has places for, as the
 // conventions for pprof name them; the others become comments.
-func (k *linker) head(x *profileMessage) {
+func (k *linker) head(x *profileMessage) error {
 	for _, i := range k.m.indices[x.attributes.lo:x.attributes.hi] {
 		a, ok := k.attribute(i)
 		if !ok {
 			continue
 		}
-		key, text := k.m.text(a.key), k.m.textOf(&a.value)
-		switch key {
-		case keyComment:
-			k.p.Comments = append(k.p.Comments, a.value.list...)
-		case keyDropFrames:
+		switch key, text := k.m.text(a.key), k.m.textOf(&a.value); {
+		case key == keyDropFrames:
 			k.p.DropFrames = text
-		case keyKeepFrames:
+		case key == keyKeepFrames:
 			k.p.KeepFrames = text
-		default:
-			l := k.label(key, "", &a.value)
-			if l.Text != "" {
-				k.p.Comments = append(k.p.Comments, key+"="+l.Text)
+		case key == keyComment:
+			for _, c := range a.value.list {
+				if err := k.comment("", c, x.at); err != nil {
+					return err
+				}
+			}
+		case text != "":
+			if err := k.comment(key+"=", text, x.at); err != nil {
+				return err
 			}
 		}
 	}
+	return nil
 }
+
+// comment adds a comment unless it is there.
+func (k *linker) comment(key, text string, at int) error {
+	if err := k.spend(1+len(key)+len(text), at); err != nil {
+		return err
+	}
+	if text = key + text; !k.comments[text] {
+		k.comments[text] = true
+		k.p.Comments = append(k.p.Comments, text)
+	}
+	return nil
+}
+
+// maxTypes bounds the value types; the most that a profiler writes is 20 or so.
+const maxTypes = 1000
 
 // table returns the table of a value type. Types are asked for by name, so the
 // second that would get a name keeps its own.
-func (k *linker) table(typ profile.ValueType) *table {
-	for range 2 {
-		taken := false
-		for _, t := range k.tables {
-			if t.Type.Key() == typ.Key() {
-				return t
-			}
-			taken = taken || t.Type.Name == typ.Name
-		}
-		if !taken {
+func (k *linker) table(typ profile.ValueType, at int) (*table, error) {
+	if t := k.byKey[typ.Key()]; t != nil {
+		return t, nil
+	}
+	for _, t := range k.tables {
+		if t.Type.Name == typ.Name {
+			typ.Name = typ.Original
 			break
 		}
-		typ.Name = typ.Original
+	}
+	if t := k.byKey[typ.Key()]; t != nil {
+		return t, nil
+	}
+	if len(k.tables) == maxTypes {
+		return nil, malformed(at, "more than %d value types", maxTypes)
 	}
 	t := &table{Samples: profile.Samples{Type: typ}}
 	k.tables = append(k.tables, t)
-	return t
+	k.byKey[typ.Key()] = t
+	return t, nil
 }
 
 // grow makes room for n more rows.

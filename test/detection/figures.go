@@ -6,7 +6,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 )
 
@@ -55,6 +57,25 @@ func RealFigures(w io.Writer, subjects []*Subject, trace io.Writer) []Check {
 	return append(checks,
 		atMost("RR11 findings per clean pair, history and clean", perRun(two, "history", "clean"), 0.07),
 		atMost("RR12 clean suites of 100 benchmarks that fail", cleanSuites(subjects, 100, 100), 0.05))
+}
+
+// PrintSpeed prints Q10: how long one analysis of 54,000 call nodes and 60 runs takes,
+// rows included, without scan, own history and loading. It requires nothing: it
+// depends on the machine.
+func PrintSpeed(w io.Writer) error {
+	s, ok := Simulate(Plan{Seed: 5, Nodes: 54_000, Runs: 59, K: 1, Samples: 100_000, Kind: "none"})
+	if !ok {
+		return fmt.Errorf("no program of 54,000 call nodes")
+	}
+	series := &history.Series{Benchmark: s.Profiles[0].Benchmark, Type: s.Profiles[0].Type, Profiles: s.Profiles}
+	m := history.NewMatrix(s.Table, s.Profiles, s.Vectors)
+	hist, tested := s.Split(1)
+	start := time.Now()
+	if _, err := regression.Prepare(series, m).Compare(hist, tested, regression.Options{SkipOwnHistory: true}); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "Q10  %d call nodes × %d runs: %.3f s (asked for: 0.5 s)\n", m.Table.Len(), len(m.Runs), time.Since(start).Seconds())
+	return nil
 }
 
 // scoring makes a detector of a scorer of function totals, with the threshold at

@@ -57,6 +57,9 @@ func run(real string, size float64, seed uint64, trace bool) error {
 	if size > 0 {
 		fmt.Println("\nsimulated histories")
 		ok = detection.PrintChecks(os.Stdout, detection.RunSimulated(os.Stdout, size, seed)) && ok
+		if err := detection.PrintSpeed(os.Stdout); err != nil {
+			return err
+		}
 	}
 	fmt.Printf("%.0f s\n", time.Since(start).Seconds())
 	if !ok {
