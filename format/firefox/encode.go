@@ -12,6 +12,9 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
+// product is this program, in files that it writes.
+const product = "dendro"
+
 // Encode writes table i of p as a processed profile of version 57, which every
 // Firefox Profiler since 2025 loads. With table -1 it writes the default table, and
 // beside it those of allocations that Firefox Profiler knows as such.
@@ -149,7 +152,7 @@ func (e *encoder) meta() {
 		e.str(`,"profilingStartTime":0,"profilingEndTime":`)
 		e.millis(int64(p.Duration))
 	}
-	e.str(`,"processType":0,"product":"dendro","importedFrom":`)
+	e.str(`,"processType":0,"product":"` + product + `","importedFrom":`)
 	if from := p.Profiler; from != "" {
 		e.text(from)
 	} else {

@@ -320,3 +320,16 @@ func TestGolden(t *testing.T) {
 	}
 	n.samples(t)
 }
+
+func TestNoThreadRoundtrip(t *testing.T) {
+	p := profile.New(nil)
+	p.Tables = []profile.Samples{{Type: profile.ValueType{Name: typeSamples, Unit: "count", Original: "samples"}}}
+	p.Tables[0].Add(p.Symbols.Stack(profile.NoStack, p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(profile.Function{Name: "A"})})), 3)
+	q, err := decode(encode(t, p, -1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(q.Threads) != 1 || q.Tables[0].Total() != 3 {
+		t.Errorf("threads %+v, total %d", q.Threads, q.Tables[0].Total())
+	}
+}

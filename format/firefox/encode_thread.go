@@ -90,6 +90,10 @@ func (e *encoder) symbolsOf(t *threadRows) *threadSymbols {
 	return l
 }
 
+// noThread is what the thread is called that samples of no thread are written in,
+// for the format wants one. Read back, they are of none again.
+const noThread = "all threads"
+
 // thread writes one thread. mains holds the processes that have a main thread: the
 // first of each is it.
 func (e *encoder) thread(t *threadRows, mains map[string]bool) {
@@ -97,7 +101,7 @@ func (e *encoder) thread(t *threadRows, mains map[string]bool) {
 	process, pid := splitProcess(who.Process)
 	name := who.Name
 	if t.id == 0 {
-		name = "all threads"
+		name = noThread
 	}
 	if pid == "" {
 		pid = "0"

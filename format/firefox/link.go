@@ -327,8 +327,11 @@ func (t *table) prefix(row int) (int32, error) {
 
 // thread adds one thread.
 func (k *linker) thread(f *file, t *thread, shared *linked, shift int64) error {
-	k.p.Threads = append(k.p.Threads, profile.Thread{Name: t.name, ID: t.tid, Process: processOf(t)})
-	id := profile.ThreadID(len(k.p.Threads) - 1)
+	id := profile.ThreadID(0)
+	if f.product != product || t.name != noThread || t.tid != "0" {
+		id = profile.ThreadID(len(k.p.Threads))
+		k.p.Threads = append(k.p.Threads, profile.Thread{Name: t.name, ID: t.tid, Process: processOf(t)})
+	}
 	l, err := k.threadSymbols(f, t, shared)
 	if err != nil {
 		return err

@@ -192,13 +192,17 @@ func number(v float64) string { return fmt.Sprintf("%.2f", v) }
 
 // difference writes a change of a value with its sign.
 func difference(v float64, typ profile.ValueType) string {
-	sign := "+"
 	if v < 0 {
-		sign = "-"
+		return "-" + amountOf(-v, typ)
 	}
-	v = math.Abs(v) / math.Pow10(typ.Scale)
+	return "+" + amountOf(v, typ)
+}
+
+// amountOf writes a stored value that need not be whole.
+func amountOf(v float64, typ profile.ValueType) string {
+	v /= math.Pow10(typ.Scale)
 	if text, ok := measured(v, typ.Unit); ok {
-		return sign + text
+		return text
 	}
-	return sign + fmt.Sprintf("%.4g", v)
+	return fmt.Sprintf("%.4g", v)
 }

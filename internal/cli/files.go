@@ -25,12 +25,14 @@ import (
 // selection from the store.
 type input struct {
 	selection
+	averaging
 	normalize, rawNames bool
 	limits              profile.Limits
 }
 
 func (in *input) addFlags(c *cobra.Command) {
 	in.selection.addFlags(c)
+	in.averaging.addFlags(c)
 	c.Flags().BoolVar(&in.normalize, "normalize", false, "of files: make names that change from run to run stable (the store's always are)")
 	c.Flags().BoolVar(&in.rawNames, "raw-names", false, "from the store: show an example of the name before it was normalised")
 	addLimits(c, &in.limits)
@@ -93,6 +95,9 @@ func (in *input) recordings(ctx context.Context, e *env, files []string, v *view
 		return nil, usagef("of files one --type can be shown at a time")
 	}
 	if len(files) > 0 {
+		if in.average != "" {
+			return nil, usagef("--average is of a selection from the store, not of files")
+		}
 		return in.ofFiles(e, files)
 	}
 	var list []recording
@@ -118,6 +123,9 @@ func (in *input) ofStore(ctx context.Context, e *env, st store.Store, q store.Qu
 
 // sum returns the sum of the selected profiles.
 func (in *input) sum(ctx context.Context, e *env, st store.Store, q store.Query) (recording, error) {
+	if in.average != "" {
+		return in.averaging.recording(ctx, e, st, q)
+	}
 	t, profiles, err := store.MergeTrees(ctx, st, q)
 	if err != nil {
 		return recording{}, err

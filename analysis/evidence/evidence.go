@@ -1,0 +1,364 @@
+// Package evidence gathers what a reader wants to see before believing a finding:
+// the benchmark's metric over its runs, and for each candidate its share of the
+// program over the runs, what was expected, what is there now, and in which
+// contexts it changed.
+//
+//	regression.Result ──Gather──▶ one Benchmark per benchmark of the result
+//
+// Words: a candidate is a function to look at, whether it is in a finding or only
+// high in a ranking; its level is its total (recursion counted once) as a share of
+// all samples of a run; expected is the mean level of the history, in which a run
+// without the function counts as 0; the band is the moving mean of the runs before,
+// and their standard deviation, which is what a plot is drawn with.
+//
+// The package judges nothing: scores come from the ranking, verdicts from package
+// regression. Benchmarks without a verdict get no evidence. It asks the store once
+// for the runs, and per benchmark once for the functions and once for the trees in
+// which contexts are searched.
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/stat"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Options says how much is gathered. The zero value means the defaults.
+type Options struct {
+	Candidates int // per benchmark; default 5, negative: none
+	Window     int // runs of a moving mean; default 10
+	// RankingOnly takes candidates in the order of the ranking, not the functions of
+	// findings first.
+	RankingOnly bool
+	// Contexts bounds the search for contexts of candidates of benchmarks with
+	// findings. MaxDepth < 0: no search.
+	Contexts expansion.Options
+}
+
+const (
+	defaultCandidates = 5
+	defaultWindow     = 10
+)
+
+// Benchmark is the evidence of one benchmark.
+type Benchmark struct {
+	Runs       []Run       `json:"runs"` // oldest first; empty without a verdict
+	Metric     *Metric     `json:"metric,omitempty"`
+	Candidates []Candidate `json:"candidates"`
+}
+
+// Run is one run that was compared.
+type Run struct {
+	Key    string    `json:"run"`
+	Commit string    `json:"commit,omitempty"`
+	Date   time.Time `json:"date,omitzero"`
+	Tested bool      `json:"tested,omitempty"` // not history
+}
+
+// Metric is the benchmark's own result over its runs.
+type Metric struct {
+	Name   string         `json:"name"`
+	Unit   string         `json:"unit"`
+	Better testrun.Better `json:"better,omitempty"`
+	Values []float64      `json:"values"` // by run; 0 where a run has none
+	Band   []Level        `json:"band"`   // by run
+}
+
+// Level is what the runs before a run let expect of it.
+type Level struct {
+	Mean      float64 `json:"mean"`
+	Deviation float64 `json:"deviation"` // sample standard deviation; 0 of fewer than two runs
+}
+
+// Candidate is a function to look at. Levels are shares of all samples of a run.
+type Candidate struct {
+	Function string    `json:"function"`
+	Path     []string  `json:"path,omitempty"`    // of the finding, root to place
+	Finding  string    `json:"finding,omitempty"` // its id
+	Expected float64   `json:"expected"`          // mean level of the history
+	Actual   float64   `json:"actual"`            // mean level of the tested runs
+	Diff     float64   `json:"diff"`
+	Score    float64   `json:"score"`  // of the finding, else of the ranking
+	Status   string    `json:"status"` // "+" first seen now, "-" seen before and not now
+	Levels   []float64 `json:"levels"` // by run
+	Band     []Level   `json:"band"`   // by run
+	// Contexts is what a greedy search around the function found; nil if there was
+	// none.
+	Contexts *expansion.Expansion `json:"contexts,omitempty"`
+}
+
+// Gather returns the evidence for every benchmark of a result, in its order.
+func Gather(ctx context.Context, st store.Reader, res *regression.Result, o Options) ([]Benchmark, error) {
+	if o.Candidates == 0 {
+		o.Candidates = defaultCandidates
+	}
+	if o.Window <= 0 {
+		o.Window = defaultWindow
+	}
+	var types []string
+	for i := range res.Benchmarks {
+		if name := res.Benchmarks[i].Type.Name; !slices.Contains(types, name) {
+			types = append(types, name)
+		}
+	}
+	all, err := st.Profiles(ctx, store.Query{Types: types})
+	if err != nil {
+		return nil, err
+	}
+	byKey := map[key][]store.Profile{}
+	for _, p := range all {
+		k := key{p.Benchmark, p.Type.Name}
+		byKey[k] = append(byKey[k], p)
+	}
+	list := make([]Benchmark, len(res.Benchmarks))
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		g := gatherer{o: o, b: b}
+		g.choose(byKey[key{b.Benchmark, b.Type.Name}])
+		if list[i], err = g.gather(ctx, st); err != nil {
+			return nil, fmt.Errorf("evidence for %s: %w", b.Benchmark, err)
+		}
+	}
+	return list, nil
+}
+
+type key struct {
+	benchmark testrun.Benchmark
+	typ       string
+}
+
+// gatherer collects the evidence of one benchmark.
+type gatherer struct {
+	o        Options
+	b        *regression.Benchmark
+	profiles []store.Profile // the runs that were compared, oldest first
+	tested   int             // the last of them
+}
+
+// choose keeps the profiles of the runs that the analyses compared.
+func (g *gatherer) choose(profiles []store.Profile) {
+	compared := map[string]bool{}
+	for _, a := range g.b.Analyses {
+		for _, run := range slices.Concat(a.History, a.Tested) {
+			compared[run] = true
+		}
+	}
+	for _, p := range profiles {
+		if compared[p.Run.Key] && p.Type.Key() == g.b.Type.Key() {
+			g.profiles = append(g.profiles, p)
+		}
+	}
+	tested := testedRuns(g.b)
+	for i := range g.profiles {
+		if slices.Contains(tested, g.profiles[i].Run.Key) {
+			g.tested = len(g.profiles) - i
+			break
+		}
+	}
+}
+
+// testedRuns returns the runs under test: of several comparisons those of the one
+// that found something, and of those the one with most runs.
+func testedRuns(b *regression.Benchmark) []string {
+	if len(b.Analyses) == 0 {
+		return nil
+	}
+	best := b.Analyses[0].Tested
+	for _, a := range b.Analyses {
+		if len(a.Findings) > 0 && len(a.Tested) > len(best) && slices.Contains(a.Tested, best[len(best)-1]) {
+			best = a.Tested
+		}
+	}
+	return best
+}
+
+func (g *gatherer) gather(ctx context.Context, st store.Reader) (Benchmark, error) {
+	out := Benchmark{Runs: []Run{}, Candidates: g.candidates()}
+	for i := range g.profiles {
+		r := &g.profiles[i].Run
+		out.Runs = append(out.Runs, Run{r.Key, r.Commit, r.Date, i >= len(g.profiles)-g.tested})
+	}
+	out.Metric = g.metric()
+	if len(g.profiles) == 0 || len(out.Candidates) == 0 {
+		return out, nil
+	}
+	if err := g.levels(ctx, st, out.Candidates); err != nil {
+		return out, err
+	}
+	return out, g.contexts(ctx, st, out.Candidates)
+}
+
+// metric returns the primary metric over the runs.
+func (g *gatherer) metric() *Metric {
+	if len(g.profiles) == 0 {
+		return nil
+	}
+	newest, ok := g.profiles[len(g.profiles)-1].Metric()
+	if !ok {
+		return nil
+	}
+	m := &Metric{Name: newest.Name, Unit: newest.Unit, Better: newest.Better, Values: make([]float64, len(g.profiles))}
+	for i := range g.profiles {
+		if v, ok := g.profiles[i].Metric(); ok && v.Unit == newest.Unit {
+			m.Values[i] = v.Mean
+		}
+	}
+	m.Band = Band(m.Values, g.o.Window, func(v float64) bool { return v != 0 })
+	return m
+}
+
+// candidates lists the functions of findings, then those of the ranking.
+func (g *gatherer) candidates() []Candidate {
+	list := []Candidate{}
+	have := func(name string) bool {
+		return slices.ContainsFunc(list, func(c Candidate) bool { return c.Function == name })
+	}
+	if !g.o.RankingOnly {
+		for i := range g.b.Findings {
+			f := &g.b.Findings[i]
+			if len(list) < g.o.Candidates && f.Function != "" && f.Status != regression.WentAway && f.Kind != regression.Moved && !have(f.Function) {
+				list = append(list, Candidate{Function: f.Function, Path: f.Path, Finding: f.ID, Score: f.Score})
+			}
+		}
+	}
+	for _, r := range g.b.Ranked {
+		if len(list) < g.o.Candidates && !have(r.Function) {
+			list = append(list, Candidate{Function: r.Function, Score: r.Score})
+		}
+	}
+	return list
+}
+
+// levels fills in the shares of the candidates over the runs.
+func (g *gatherer) levels(ctx context.Context, st store.Reader, list []Candidate) error {
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Function
+		list[i].Levels = make([]float64, len(g.profiles))
+	}
+	ids := make([]store.ProfileID, len(g.profiles))
+	for i := range ids {
+		ids[i] = g.profiles[i].ID
+	}
+	set, err := st.Functions(ctx, store.Query{Profiles: ids}, names)
+	if err != nil {
+		return err
+	}
+	column := make([]int, len(set.Profiles)) // of a profile of the answer
+	for i := range set.Profiles {
+		column[i] = slices.Index(ids, set.Profiles[i].ID)
+	}
+	row := make([]int, len(set.Functions))
+	for i := range set.Functions {
+		row[i] = slices.Index(names, set.Functions[i].Name)
+	}
+	for rows, err := range set.Rows {
+		if err != nil {
+			return err
+		}
+		for i, p := range rows.Profile {
+			r, c := row[rows.Function[i]], column[p]
+			if r >= 0 && c >= 0 && g.profiles[c].Sum > 0 {
+				list[r].Levels[c] += float64(rows.Total[i]) / float64(g.profiles[c].Sum)
+			}
+		}
+	}
+	for i := range list {
+		list[i].describe(g.tested, g.o.Window)
+	}
+	return nil
+}
+
+// describe computes what the levels say.
+func (c *Candidate) describe(tested, window int) {
+	before, now := c.Levels[:len(c.Levels)-tested], c.Levels[len(c.Levels)-tested:]
+	c.Expected, c.Actual = stat.Mean(before), stat.Mean(now)
+	c.Diff = c.Actual - c.Expected
+	switch {
+	case c.Expected == 0 && c.Actual > 0:
+		c.Status = "+"
+	case c.Expected > 0 && c.Actual == 0:
+		c.Status = "-"
+	}
+	c.Band = Band(c.Levels, window, func(float64) bool { return true })
+}
+
+// Band returns for every value what the window values before it, of those that
+// count, let expect; of the first value itself.
+func Band(values []float64, window int, counts func(float64) bool) []Level {
+	out := make([]Level, len(values))
+	var recent []float64
+	for i, v := range values {
+		if len(recent) == 0 && counts(v) {
+			recent = append(recent, v)
+			out[i] = Level{Mean: v}
+			continue
+		}
+		if len(recent) > 0 {
+			out[i].Mean = stat.Mean(recent)
+		}
+		if len(recent) > 1 {
+			out[i].Deviation = stat.Deviation(recent)
+		}
+		if counts(v) {
+			recent = append(recent, v)
+			recent = recent[max(0, len(recent)-window):]
+		}
+	}
+	return out
+}
+
+// contexts searches the contexts of the candidates in which they changed.
+func (g *gatherer) contexts(ctx context.Context, st store.Reader, list []Candidate) error {
+	if len(g.b.Findings) == 0 || g.o.Contexts.MaxDepth < 0 || g.tested == 0 || g.tested == len(g.profiles) {
+		return nil
+	}
+	series := history.Series{Benchmark: g.b.Benchmark, Type: g.b.Type, Profiles: g.profiles}
+	d, err := expansion.Load(ctx, st, []history.Series{series}, g.tested, false)
+	if err != nil {
+		return err
+	}
+	candidates := make([]expansion.Candidate, len(list))
+	for i := range list {
+		candidates[i] = expansion.Candidate{Function: list[i].Function, Score: list[i].Score}
+	}
+	found := expansion.Expand(d, candidates, expansion.Greedy(expansion.Counting(d.SampleUnit())), g.o.Contexts)
+	for i := range found {
+		if len(found[i].Children)+len(found[i].Parents) > 0 {
+			list[i].Contexts = &found[i]
+		}
+	}
+	return nil
+}
+
+// Places returns where functions are defined, as far as the profiles say it: of
+// each name the file and the line, in which 0 is not known.
+func Places(ctx context.Context, st store.Reader, names []string) (map[string]profile.Function, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	wanted := map[string]bool{}
+	for _, n := range names {
+		wanted[n] = true
+	}
+	all, err := st.FunctionNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]profile.Function{}
+	for _, fn := range all {
+		if wanted[fn.Name] {
+			found[fn.Name] = fn
+		}
+	}
+	return found, nil
+}
