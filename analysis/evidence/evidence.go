@@ -20,6 +20,7 @@ package evidence
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -307,7 +308,7 @@ func Band(values []float64, window int, counts func(float64) bool) []Level {
 			out[i].Mean = stat.Mean(recent)
 		}
 		if len(recent) > 1 {
-			out[i].Deviation = stat.Deviation(recent)
+			out[i].Deviation = math.Sqrt(stat.Variance(recent))
 		}
 		if counts(v) {
 			recent = append(recent, v)

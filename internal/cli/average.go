@@ -99,6 +99,28 @@ type againstNode struct {
 	Significant bool           `json:"significant"`
 }
 
+// checkAgainst demands what --against can do.
+func (o *diffOptions) checkAgainst() error {
+	for i := range o.side {
+		if len(o.side[i].files) > 0 || o.side[i].chosen() {
+			return usagef("--against history chooses the sides itself: leave out files, --base… and --new…")
+		}
+	}
+	if o.query.Last > 0 {
+		return usagef("--against history takes the newest run and those before: leave out --last; --until chooses an earlier one")
+	}
+	if o.net || o.by != "profile" {
+		return usagef("--against history scales the run as the history is: leave out --net and --by")
+	}
+	return nil
+}
+
+// listsBand reports whether the answer is the list of what is out of its band,
+// and not a diff of two trees.
+func (o *diffOptions) listsBand() bool {
+	return o.view == "tree" && !o.inverted() && o.callees == "" && o.selected == "" && o.output.format != "html" && o.output.format != "svg"
+}
+
 // printAgainst prints the call nodes of the newest run that are out of their band,
 // or with -o json all of them.
 func (o *diffOptions) printAgainst(ctx context.Context, e *env) error {

@@ -23,6 +23,7 @@ type diffOptions struct {
 	by     string
 	sort   string
 	net    bool
+	before string // --against
 	output destination
 }
 
@@ -75,10 +76,17 @@ Values are compared per profile unless told otherwise (--by):
 Functions are matched by name, module and file, not by line. In a tree, siblings
 are ordered by the size of their delta; the list of functions (--view functions)
 has what takes more first, then what takes less. "~" marks changes that chance
-alone explains, given the number of samples.`,
+alone explains, given the number of samples.
+
+--against history holds the newest run of one benchmark against the average of the
+runs before it on the same machine and branch, and lists the call nodes that are
+out of their band, with the score of the difference; --view functions, --view
+flame, html and svg show the diff of the run and the average (--average, the mean
+by default) as any other.`,
 		Example: `  dendro diff before.pb.gz after.pb.gz
   dendro diff --base 'main/*.jfr' --new 'branch/*.jfr' --view functions
   dendro diff --benchmark checkout --last 1
+  dendro diff --benchmark checkout --against history
   dendro diff --benchmark checkout --base-run r17 --new-run r18 -o diff.html`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, e, args) },
@@ -89,6 +97,7 @@ alone explains, given the number of samples.`,
 	f := c.Flags()
 	f.StringVar(&o.by, "by", o.by, "compare by `what`: value, share, profile, second, work, or the name of a metric")
 	f.Var(&choice{&o.sort, []string{"total", "self"}}, "sort", "functions by the change of `what`: total, self")
+	f.Var(&choice{&o.before, []string{"history"}}, "against", "the newest run of a benchmark against the band of the runs before: `history`")
 	f.BoolVar(&o.net, "net", false, "one tree of the differences, as Firefox Profiler shows it; a line is identity")
 	o.viewOptions.addFlags(c, "tree", "flame", "functions")
 	o.cutOptions.addFlags(c)
@@ -109,6 +118,14 @@ func (o *diffOptions) run(c *cobra.Command, e *env, files []string) error {
 				return usagef("the sides are named twice: BASE NEW or --base and --new")
 			}
 			o.side[i].files = files[i : i+1]
+		}
+	}
+	if o.before != "" {
+		if err := o.checkAgainst(); err != nil {
+			return err
+		}
+		if o.listsBand() {
+			return o.printAgainst(c.Context(), e)
 		}
 	}
 	sides, err := o.sides(c.Context(), e)
@@ -169,7 +186,11 @@ func (o *diffOptions) sides(ctx context.Context, e *env) (sides [2][]recording, 
 	if err := o.parse(); err != nil {
 		return sides, err
 	}
-	return sides, o.ask(ctx, e, engines.Read, func(st store.Store, q store.Query) error {
+	return sides, o.ask(ctx, e, engines.Read, func(st store.Store, q store.Query) (err error) {
+		if o.before != "" {
+			sides, err = o.againstSides(ctx, e, st, q)
+			return err
+		}
 		queries, err := o.queries(ctx, e, st, q)
 		for i := 0; i < len(sides) && err == nil; i++ {
 			if sides[i], err = o.ofStore(ctx, e, st, queries[i], &o.viewOptions); err != nil {

@@ -18,6 +18,7 @@ type exportOptions struct {
 	format string
 	out    string
 	source bool
+	before string // --against
 }
 
 func newExport(e *env) *cobra.Command {
@@ -32,6 +33,8 @@ reads Parquet can query and ` + "`dendro import --parquet`" + ` reads back.
 With --source it writes the original file of one profile, if it was kept.`,
 		Example: `  dendro export --benchmark checkout --last 5 -o checkout.pb.gz
   dendro export --run run-018 --benchmark search --format folded | head
+  dendro export --benchmark checkout --average median -o typical.pb.gz
+  dendro export --benchmark checkout --against history -o checkout.diff.folded
   dendro export --format parquet -o everything/`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
@@ -39,6 +42,7 @@ With --source it writes the original file of one profile, if it was kept.`,
 	o.addFlags(c)
 	c.Flags().StringVar(&o.format, "format", "", "`name`: "+formatNames()+", parquet (default: by the extension, else folded)")
 	c.Flags().StringVarP(&o.out, "output", "o", "", "`file` (.gz and .zst compress), or directory for parquet (default: stdout)")
+	c.Flags().Var(&choice{&o.before, []string{"history"}}, "against", "write two sides, base and new: the average of the runs before the newest of a benchmark, and that: `history` (differential formats)")
 	c.Flags().BoolVar(&o.source, "source", false, "the original file of the one profile selected")
 	return c
 }
@@ -63,12 +67,30 @@ func (o *exportOptions) run(ctx context.Context, e *env) error {
 		return o.parquet(ctx, e)
 	case o.source:
 		return o.original(ctx, e)
+	case o.before != "":
+		return o.difference(ctx, e)
 	}
 	t, err := o.tree(ctx, e)
 	if err != nil {
 		return err
 	}
 	return writeProfile(e, t.Profile(), 0, o.out, o.format)
+}
+
+// difference writes the newest run and the average of those before as the two sides
+// of a differential file.
+func (o *exportOptions) difference(ctx context.Context, e *env) error {
+	if o.format == "" && (o.out == "" || o.out == "-") {
+		o.format = "folded-diff"
+	}
+	return o.ask(ctx, e, engines.Read, func(st store.Store, q store.Query) error {
+		c, err := o.input.against(ctx, st, q)
+		if err != nil {
+			return err
+		}
+		e.notes(c.Warnings)
+		return writeProfile(e, c.Profile(o.statistic()), -1, o.out, o.format)
+	})
 }
 
 // original writes the source file of the one selected profile.

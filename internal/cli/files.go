@@ -111,6 +111,9 @@ func (in *input) recordings(ctx context.Context, e *env, files []string, v *view
 // ofStore returns the sum of a selection, or the profiles in its originals.
 func (in *input) ofStore(ctx context.Context, e *env, st store.Store, q store.Query, v *viewOptions) ([]recording, error) {
 	if flag, needed := v.needsSamples(in.typ()); needed {
+		if in.average != "" {
+			return nil, usagef("%s needs single samples, which an average has none of", flag)
+		}
 		list, err := in.originals(ctx, e, st, q)
 		if errors.Is(err, store.ErrNoSource) {
 			err = fmt.Errorf("%s needs single samples: %w, or give the file", flag, err)
@@ -124,7 +127,11 @@ func (in *input) ofStore(ctx context.Context, e *env, st store.Store, q store.Qu
 // sum returns the sum of the selected profiles.
 func (in *input) sum(ctx context.Context, e *env, st store.Store, q store.Query) (recording, error) {
 	if in.average != "" {
-		return in.averaging.recording(ctx, e, st, q)
+		r, err := in.averaging.recording(ctx, e, st, q)
+		if err == nil && in.rawNames {
+			r.tree, err = withRawNames(ctx, st, r.tree, q)
+		}
+		return r, err
 	}
 	t, profiles, err := store.MergeTrees(ctx, st, q)
 	if err != nil {
