@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -14,10 +15,10 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// Comparison is one run over the band of others.
+// Comparison is a run, or the mean of some, over the band of others.
 type Comparison struct {
 	Band    *Band
-	Run     store.Profile
+	Runs    []store.Profile
 	Changes []Change // of every node of Band.Table, which has the paths of the run too
 	// Significant counts the changes that are.
 	Significant int
@@ -26,7 +27,7 @@ type Comparison struct {
 
 // Change is what one call node has in the run, against the band.
 type Change struct {
-	Self, Total float64 // of the run, scaled as the band is
+	Self, Total float64 // of the run, or the mean of the runs, scaled as the band is
 	// Score says how far the total is from what the band lets expect, in standard
 	// deviations of a normal distribution; 0 where nothing can be said.
 	Score float64
@@ -40,16 +41,18 @@ const falseDiscoveries = 0.05
 // leastSamples is the level below which a node is not tested.
 const leastSamples = 5
 
-// Compare averages the history and lays the one run that the query selects over
-// it. By share is the default: a longer run is no change. A run of the history
-// that is selected as the run too is left out of the history.
+// Compare averages the history and lays the run that the query selects over it;
+// several are taken as one, by their mean, which tells smaller changes from scatter
+// and is not fooled by one bad run. By share is the default: a longer run is no change.
+// What is selected as the run is left out of the history.
 func Compare(ctx context.Context, st store.Reader, run, hist store.Query, weight store.Weight) (*Comparison, error) {
-	one, err := store.Select(ctx, st, run)
+	runs, err := store.Select(ctx, st, run)
 	if err != nil {
 		return nil, fmt.Errorf("the run to compare: %w", err)
 	}
-	if len(one) != 1 {
-		return nil, fmt.Errorf("the run to compare: %d profiles are selected, and it must be one", len(one))
+	isRun := map[store.ProfileID]bool{}
+	for i := range runs {
+		isRun[runs[i].ID] = true
 	}
 	before, err := store.Select(ctx, st, hist)
 	if err != nil {
@@ -57,7 +60,7 @@ func Compare(ctx context.Context, st store.Reader, run, hist store.Query, weight
 	}
 	var q store.Query
 	for i := range before {
-		if before[i].ID != one[0].ID {
+		if !isRun[before[i].ID] {
 			q.Profiles = append(q.Profiles, before[i].ID)
 		}
 	}
@@ -67,11 +70,11 @@ func Compare(ctx context.Context, st store.Reader, run, hist store.Query, weight
 	if weight == "" {
 		weight = store.ByShare
 	}
-	return compare(ctx, st, one[0], q, weight)
+	return compare(ctx, st, isRun, q, weight)
 }
 
-func compare(ctx context.Context, st store.Reader, run store.Profile, hist store.Query, weight store.Weight) (*Comparison, error) {
-	both := store.Query{Profiles: append(slices.Clone(hist.Profiles), run.ID)}
+func compare(ctx context.Context, st store.Reader, isRun map[store.ProfileID]bool, hist store.Query, weight store.Weight) (*Comparison, error) {
+	both := store.Query{Profiles: slices.AppendSeq(slices.Clone(hist.Profiles), maps.Keys(isRun))}
 	set, err := st.Trees(ctx, both, store.TreeOptions{})
 	if err != nil {
 		return nil, err
@@ -80,26 +83,31 @@ func compare(ctx context.Context, st store.Reader, run store.Profile, hist store
 		return nil, err
 	}
 	b := &Band{Table: set.Table, Type: set.Profiles[0].Type, weight: weight}
-	place := make([]int, len(set.Profiles)) // in the band; -1: the run
+	c := &Comparison{Band: b, Changes: make([]Change, b.Len())}
+	place := make([]int, len(set.Profiles)) // in the band; -1: a run
+	samples := false
 	for i := range set.Profiles {
-		if place[i] = len(b.Profiles); set.Profiles[i].ID == run.ID {
+		p := &set.Profiles[i]
+		if isRun[p.ID] {
 			place[i] = -1
+			c.Runs = append(c.Runs, *p)
+			samples = samples || p.Sum > 0
 			continue
 		}
-		b.Profiles = append(b.Profiles, set.Profiles[i])
+		place[i] = len(b.Profiles)
+		b.Profiles = append(b.Profiles, *p)
 	}
-	if len(b.Profiles) == len(set.Profiles) || len(b.Profiles) == 0 {
+	if len(c.Runs) == 0 || len(b.Profiles) == 0 {
 		return nil, fmt.Errorf("%w: profiles were deleted meanwhile", store.ErrNothing)
 	}
 	b.measure()
-	c := &Comparison{Band: b, Run: run, Changes: make([]Change, b.Len())}
 	l := &loading{band: b, self: newColumns(b.Len()), total: newColumns(b.Len())}
 	for v, err := range set.Vectors {
 		if err != nil {
 			return nil, err
 		}
 		if place[v.Profile] < 0 {
-			c.take(v.Vector)
+			c.take(&set.Profiles[v.Profile], v.Vector)
 			continue
 		}
 		l.add(place[v.Profile], v.Vector)
@@ -111,7 +119,7 @@ func compare(ctx context.Context, st store.Reader, run store.Profile, hist store
 	switch {
 	case n < leastRuns:
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of at least %d runs in the history: no change can be told from scatter", n, leastRuns))
-	case run.Sum == 0:
+	case !samples:
 		c.Warnings = append(c.Warnings, "the run has no samples")
 	default:
 		c.judge()
@@ -119,26 +127,27 @@ func compare(ctx context.Context, st store.Reader, run store.Profile, hist store
 	return c, nil
 }
 
-// take fills in the run.
-func (c *Comparison) take(v calltree.Vector) {
+// take adds a run to the mean.
+func (c *Comparison) take(p *store.Profile, v calltree.Vector) {
 	self := make([]int64, c.Band.Len())
 	for i, n := range v.Nodes {
 		self[n] = v.Self[i]
 	}
 	t := calltree.NewTree(c.Band.Table, c.Band.Type, self)
-	f := c.Band.factor(&c.Run)
+	f := c.Band.factor(p) / float64(len(c.Runs))
 	for n := range self {
-		c.Changes[n].Self, c.Changes[n].Total = float64(t.Self[n])*f, float64(t.Total[n])*f
+		c.Changes[n].Self += float64(t.Self[n]) * f
+		c.Changes[n].Total += float64(t.Total[n]) * f
 	}
 }
 
-// judge scores the totals: a t-test of one new observation, in samples, with the
+// judge scores the totals: a t-test of new observations, in samples, with the
 // variances of all nodes pulled towards their common trend (Smyth 2004), because
 // few runs say little about the scatter of one node. Rises of few samples must pass
 // as counts as well. What is significant is chosen by Benjamini and Hochberg (1995).
 func (c *Comparison) judge() {
 	b := c.Band
-	n := float64(len(b.Profiles))
+	n, k := float64(len(b.Profiles)), float64(len(c.Runs))
 	dof := n - 1
 	spreads := make([]stat.Spread, 0, b.Len())
 	for i := range b.Total {
@@ -163,10 +172,10 @@ func (c *Comparison) judge() {
 		expected := (mean*n + .5) / n // a node that was never seen may still be there
 		deviation := b.Total[i].Deviation / b.unit
 		variance := (prior*trend.Variance(expected) + dof*deviation*deviation) / (prior + dof)
-		score := stat.StudentScore((now-mean)/math.Sqrt(variance*(1+1/n)), prior+dof)
-		if now > mean && expected < 200 {
+		score := stat.StudentScore((now-mean)/math.Sqrt(variance*(1/k+1/n)), prior+dof)
+		if now > mean && expected*k < 200 {
 			over := math.Max(0, variance-expected) / expected / expected
-			score = math.Min(score, math.Max(0, stat.NegativeBinomialScore(now, expected, 1/(over+1/(mean*n+.5)))))
+			score = math.Min(score, math.Max(0, stat.NegativeBinomialScore(now*k, expected*k, 1/(over/k+1/(mean*n+.5)))))
 		}
 		c.Changes[i].Score = math.Max(-stat.MaxScore, math.Min(stat.MaxScore, score))
 		tested = append(tested, i)

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/dendroprof/dendro/internal/framename"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -255,7 +256,7 @@ func (r *refReader) frame(piece string) profile.FrameID {
 	fn := profile.Function{Name: name}
 	if function, file, line, ok := refPythonPlace(name); ok {
 		fn.Name, fn.File, f.Line = function, file, line
-	} else if m := refCode.FindStringSubmatch(name); m != nil && refInt32(m[2]) > 0 && guessKind(m[1], f.Type) == profile.KindJava {
+	} else if m := refCode.FindStringSubmatch(name); m != nil && refInt32(m[2]) > 0 && framename.Kind(m[1], f.Type) == profile.KindJava {
 		fn.Name, f.Line = m[1], refInt32(m[2])
 	}
 	f.Function = r.p.Symbols.Function(fn)

@@ -46,23 +46,25 @@ func (e *env) notes(list []string) {
 	}
 }
 
-// against compares the newest run of the one selected benchmark with the runs
-// before that compare with it.
+// against compares the newest run of the one selected benchmark, or with --last the
+// newest n as one, with the runs before that compare with it.
 func (in *input) against(ctx context.Context, st store.Store, q store.Query) (*average.Comparison, error) {
+	tested := max(q.Last, 1)
+	q.Last = 0
 	list, err := store.Select(ctx, st, q)
 	if err != nil {
 		return nil, err
 	}
-	benchmarks := history.Choose(list, history.Options{Extra: 1})
+	benchmarks := history.Choose(list, history.Options{Extra: tested})
 	if len(benchmarks) != 1 {
 		return nil, usagef("--against history compares a run of one benchmark, and %d are selected", len(benchmarks))
 	}
 	profiles := benchmarks[0].Profiles
-	last := len(profiles) - 1
-	if last == 0 {
-		return nil, fmt.Errorf("there is no run of %s before %s to compare with", benchmarks[0].Benchmark, profiles[0].Run.Key)
+	first := len(profiles) - tested
+	if first <= 0 {
+		return nil, fmt.Errorf("%s has %d %s on this machine and branch: none before the newest %d to compare with", benchmarks[0].Benchmark, len(profiles), plural(len(profiles), "run"), tested)
 	}
-	return average.Compare(ctx, st, store.Query{Profiles: ids(profiles[last:])}, store.Query{Profiles: ids(profiles[:last])}, store.Weight(in.weight))
+	return average.Compare(ctx, st, store.Query{Profiles: ids(profiles[first:])}, store.Query{Profiles: ids(profiles[:first])}, store.Weight(in.weight))
 }
 
 // againstSides returns the band and the run as the sides of a diff.
@@ -106,9 +108,6 @@ func (o *diffOptions) checkAgainst() error {
 			return usagef("--against history chooses the sides itself: leave out files, --base… and --new…")
 		}
 	}
-	if o.query.Last > 0 {
-		return usagef("--against history takes the newest run and those before: leave out --last; --until chooses an earlier one")
-	}
 	if o.net || o.by != "profile" {
 		return usagef("--against history scales the run as the history is: leave out --net and --by")
 	}
@@ -133,16 +132,24 @@ func (o *diffOptions) printAgainst(ctx context.Context, e *env) error {
 		return o.output.write(e, func(e *env) error {
 			if o.output.format == "json" {
 				head := struct {
-					Run         string `json:"run"`
-					Runs        int    `json:"runs"`
-					Unit        string `json:"unit"`
-					Significant int    `json:"significant"`
-				}{c.Run.Run.Key, len(c.Band.Profiles), c.Band.Type.Unit, c.Significant}
+					Runs        []string `json:"runs"`
+					History     int      `json:"history"`
+					Unit        string   `json:"unit"`
+					Significant int      `json:"significant"`
+				}{runKeys(c.Runs), len(c.Band.Profiles), c.Band.Type.Unit, c.Significant}
 				return writeRows(e.out, head, c.Band.Len(), func(i int) any { return nodeOf(c, int32(i)) })
 			}
 			return o.printBand(e, c)
 		})
 	})
+}
+
+func runKeys(profiles []store.Profile) []string {
+	keys := make([]string, len(profiles))
+	for i := range profiles {
+		keys[i] = profiles[i].Run.Key
+	}
+	return keys
 }
 
 func nodeOf(c *average.Comparison, n int32) againstNode {
@@ -186,7 +193,7 @@ func (o *diffOptions) printBand(e *env, c *average.Comparison) error {
 		tb.add(change, cell(c.Changes[n].Total), cell(s.Mean), cell(s.P10), cell(s.P90), number(c.Changes[n].Score), path)
 	}
 	if o.output.format == "text" {
-		fmt.Fprintf(e.out, "run %s against %d %s before: %d call %s out of the band\n", escape(c.Run.Run.Key), len(c.Band.Profiles), plural(len(c.Band.Profiles), "run"), all, plural(all, "node"))
+		fmt.Fprintf(e.out, "%s against %d %s before: %d call %s out of the band\n", runsText(c.Runs), len(c.Band.Profiles), plural(len(c.Band.Profiles), "run"), all, plural(all, "node"))
 	}
 	if err := tb.print(e, o.output.format); err != nil {
 		return err

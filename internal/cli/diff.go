@@ -78,8 +78,8 @@ are ordered by the size of their delta; the list of functions (--view functions)
 has what takes more first, then what takes less. "~" marks changes that chance
 alone explains, given the number of samples.
 
---against history holds the newest run of one benchmark against the average of the
-runs before it on the same machine and branch, and lists the call nodes that are
+--against history holds the newest run of one benchmark (with --last n the newest n
+as one) against the average of the runs before on the same machine and branch, and lists the call nodes that are
 out of their band, with the score of the difference; --view functions, --view
 flame, html and svg show the diff of the run and the average (--average, the mean
 by default) as any other.`,

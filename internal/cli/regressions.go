@@ -37,6 +37,7 @@ type regressionsOptions struct {
 	share   string
 	alpha   float64
 	impact  float64
+	least   int
 	rows    int
 	all     bool
 	output  outputFormat
@@ -82,6 +83,7 @@ go with the time of many benchmarks, to find a slower library that they share.`,
 	f.StringVar(&o.measure, "measure", "total", "of --method thesis: total, self, potential:`n`")
 	f.Var(&choice{&o.x, []string{"share", "samples"}}, "x", "of --method correlation: `what` of a function, share or samples")
 	f.Var(&choice{&o.y, []string{"time", "raw"}}, "y", "of --method correlation: `what` of the metric, time or raw")
+	f.IntVar(&o.least, "least-occurrences", 2, "of --method correlation: least `n` profiles of a benchmark with the function and a metric")
 	f.IntVar(&o.rows, "rows", 25, "print `n` findings at most (0: all)")
 	f.BoolVar(&o.all, "all", false, "print benchmarks without findings too, with what was moved and what went away")
 	o.output.addFlag(c, "text", "json", "md")
@@ -89,6 +91,9 @@ go with the time of many benchmarks, to find a slower library that they share.`,
 }
 
 func (o *regressionsOptions) run(ctx context.Context, e *env) error {
+	if o.least < 2 {
+		return usagef("--least-occurrences is %d; a correlation needs 2", o.least)
+	}
 	if o.rows < 0 || o.window < 0 || o.alpha < 0 || o.alpha >= 1 || o.impact < 0 {
 		return usagef("--rows, --window and --min-impact must not be negative, --alpha is below 1")
 	}
@@ -498,7 +503,7 @@ func (o *regressionsOptions) thesis(ctx context.Context, e *env, st store.Store,
 func tenth(v any) string { return fmt.Sprintf("%.1f", v) }
 
 func (o *regressionsOptions) correlation(ctx context.Context, e *env, st store.Store, q store.Query) error {
-	list, without, err := regression.Correlate(ctx, st, q, regression.Correlation{Samples: o.x == "samples", Raw: o.y == "raw"})
+	list, without, err := regression.Correlate(ctx, st, q, regression.Correlation{Samples: o.x == "samples", Raw: o.y == "raw", Least: o.least})
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func scoring(subjects []*Subject, score Scorer, share bool, perRun float64) Dete
 		var list []Answer
 		for _, f := range rank(s, hist, tested) {
 			if f.Score > limit {
-				list = append(list, Answer{Function: f.Function})
+				list = append(list, Answer{Function: f.Function, Path: s.Totals.Paths[f.Function]})
 			}
 		}
 		return list

@@ -37,6 +37,9 @@ type Totals struct {
 	Functions []string
 	Values    [][]float64 // by function, then run
 	Runs      []float64   // samples
+	// Paths are the heaviest call paths of functions, so that a function is located
+	// as a place would be.
+	Paths map[string][]string
 }
 
 // Scored is a function with its score.

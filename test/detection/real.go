@@ -12,6 +12,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/ingest"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -167,6 +168,7 @@ func loadState(ctx context.Context, st store.Reader, profiles []store.Profile, n
 	if s.Totals, err = functionTotals(ctx, st, series.Profiles); err != nil {
 		return nil, err
 	}
+	s.Totals.Paths = heaviestPaths(m)
 	for _, kind := range sortedKeys(tr.Tests) {
 		t := tr.Tests[kind]
 		test := Test{Kind: strings.TrimPrefix(kind, "test-"), Size: t.Size}
@@ -183,6 +185,34 @@ func loadState(ctx context.Context, st store.Reader, profiles []store.Profile, n
 		}
 	}
 	return s, nil
+}
+
+// heaviestPaths returns the path to the node of every function that has most samples
+// below it in all runs together.
+func heaviestPaths(m *history.Matrix) map[string][]string {
+	t := m.Table
+	total := make([]float64, t.Len())
+	for _, r := range m.Runs {
+		for i, n := range r.Nodes {
+			total[n] += r.Count[i]
+		}
+	}
+	for n := t.Len() - 1; n >= 0; n-- {
+		if p := t.Parent[n]; p != calltree.NoNode {
+			total[p] += total[n]
+		}
+	}
+	heaviest := map[int32]int32{}
+	for n := range int32(t.Len()) {
+		if at, ok := heaviest[t.Func[n]]; !ok || total[n] > total[at] {
+			heaviest[t.Func[n]] = n
+		}
+	}
+	paths := map[string][]string{}
+	for f, n := range heaviest {
+		paths[t.Functions[f].Name] = t.Path(n)
+	}
+	return paths
 }
 
 // functionTotals asks the store for the function lists of profiles.

@@ -1,0 +1,248 @@
+// Package gate decides whether a change may go in: from findings to yes or no.
+//
+//	regression.Result ──Group──▶ Changes ──Judge──▶ Verdict
+//
+// Three rules make a gate that people leave switched on:
+//
+//   - The error probability is that of the whole suite (Policy.Alpha): each of m
+//     benchmarks gets an m-th of it.
+//   - One culprit in many benchmarks is one Change with the list of them.
+//   - What is not known does not fail: a suspect (seen in one run only), a machine
+//     on which everything is slower, a history that is too short. They are said.
+//
+// An acknowledged finding never fails; package regression marks them. Compare
+// holds the runs of a head against those of a base, which is what a pull request
+// needs (compare.go). The package reads no files, and does not know where it runs.
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dendroprof/dendro/analysis/regression"
+)
+
+// Policy says what fails. The zero value fails on every confirmed regression.
+type Policy struct {
+	Share     float64 // least share of the program that fails
+	Suspects  bool    // what only the newest run shows fails too
+	Slowdowns bool    // everything being slower, which names no place, fails too
+}
+
+// ParsePolicy reads `regression[:share][,suspect][,slowdown]`; a share is 5% or
+// 0.05.
+func ParsePolicy(text string) (Policy, error) {
+	var p Policy
+	for i, word := range strings.Split(text, ",") {
+		name, share, has := strings.Cut(strings.TrimSpace(word), ":")
+		switch {
+		case i == 0 && name == "regression":
+			if has {
+				v, err := parseShare(share)
+				if err != nil {
+					return p, fmt.Errorf("fail on %q: %w", text, err)
+				}
+				p.Share = v
+			}
+		case i > 0 && name == "suspect" && !has:
+			p.Suspects = true
+		case i > 0 && name == "slowdown" && !has:
+			p.Slowdowns = true
+		default:
+			return p, fmt.Errorf("fail on %q: want regression[:share][,suspect][,slowdown]", text)
+		}
+	}
+	return p, nil
+}
+
+func parseShare(text string) (float64, error) {
+	number, percent := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v >= 0 && v <= 1) {
+		return 0, fmt.Errorf("%q is not a share (5%% or 0.05)", text)
+	}
+	return v, nil
+}
+
+// String writes the policy as ParsePolicy reads it.
+func (p Policy) String() string {
+	s := "regression:" + strconv.FormatFloat(p.Share, 'g', -1, 64)
+	if p.Suspects {
+		s += ",suspect"
+	}
+	if p.Slowdowns {
+		s += ",slowdown"
+	}
+	return s
+}
+
+// Error probabilities of a suite. Of one tested run it is lower: a run in which the
+// compiler decided otherwise is an outlier of its own kind, and there is no second
+// run to say so.
+const (
+	suiteAlpha        = 0.02
+	suiteAlphaSuspect = 0.0025
+)
+
+// Alpha returns the error probability of each of a number of benchmarks that are
+// judged together.
+func (p Policy) Alpha(benchmarks int) float64 {
+	alpha := suiteAlpha
+	if p.Suspects {
+		alpha = suiteAlphaSuspect
+	}
+	return alpha / float64(max(1, benchmarks))
+}
+
+// Change is one finding, or one culprit that several benchmarks show.
+type Change struct {
+	regression.Finding // the one with the highest score
+
+	Also  []regression.Finding // the same in other places, by benchmark
+	Fails bool                 // by the policy; set by Judge
+}
+
+// Group unites the findings that have one culprit: the same function at the same
+// stage (acknowledged or not, gone or not), of the kinds that cost. The other kinds
+// stay as they are. Order: what costs and is confirmed, suspects, what is
+// acknowledged, the other kinds, what went away; each by score.
+func Group(findings []regression.Finding) []Change {
+	type culprit struct {
+		function     string
+		kind         regression.Kind // of those without a function
+		acknowledged bool
+		gone         bool
+	}
+	var list []Change
+	at := map[culprit]int{}
+	for _, f := range findings {
+		if !f.Kind.Costs() {
+			list = append(list, Change{Finding: f})
+			continue
+		}
+		c := culprit{f.Function, "", f.Acknowledged != nil, f.Status == regression.WentAway}
+		if f.Function == "" {
+			c.kind = f.Kind
+		}
+		i, ok := at[c]
+		if !ok {
+			at[c] = len(list)
+			list = append(list, Change{Finding: f})
+			continue
+		}
+		list[i].add(f)
+	}
+	for i := range list {
+		slices.SortStableFunc(list[i].Also, func(a, b regression.Finding) int {
+			return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Type, b.Type), cmp.Compare(a.ID, b.ID))
+		})
+	}
+	slices.SortStableFunc(list, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), -cmp.Compare(math.Abs(a.Score), math.Abs(b.Score)), cmp.Compare(a.Group, b.Group),
+			cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function), cmp.Compare(a.ID, b.ID))
+	})
+	return list
+}
+
+// add takes in another finding of the culprit; a confirmed one leads, then the one
+// with the highest score.
+func (c *Change) add(f regression.Finding) {
+	confirmed := func(f *regression.Finding) int {
+		if f.Status == regression.Confirmed {
+			return 0
+		}
+		return 1
+	}
+	if cmp.Or(cmp.Compare(confirmed(&f), confirmed(&c.Finding)), -cmp.Compare(f.Score, c.Score)) < 0 {
+		f, c.Finding = c.Finding, f
+	}
+	c.Also = append(c.Also, f)
+}
+
+// All returns the change's findings, the leading one first.
+func (c *Change) All() []regression.Finding {
+	return append([]regression.Finding{c.Finding}, c.Also...)
+}
+
+func (c *Change) rank() int {
+	switch {
+	case c.Status == regression.WentAway:
+		return 5
+	case !c.Kind.Costs():
+		return 3 + slices.Index([]regression.Kind{regression.Moved, regression.Environment}, c.Kind)
+	case c.Acknowledged != nil:
+		return 2
+	case c.Status == regression.Suspect:
+		return 1
+	}
+	return 0
+}
+
+// Verdict is what a gate says.
+type Verdict struct {
+	Policy string `json:"policy"` // as ParsePolicy reads it
+	Failed bool   `json:"failed"`
+	// Changes that cost, by what became of them.
+	Failing      int `json:"failing"`
+	Warning      int `json:"warning"` // suspects, slow machines, and what is below the policy's share
+	Acknowledged int `json:"acknowledged"`
+
+	Judged   int        `json:"judged"` // benchmarks with a verdict
+	Unjudged []Unjudged `json:"unjudged"`
+}
+
+// Unjudged is a benchmark that there is no verdict about.
+type Unjudged struct {
+	Group     string `json:"group,omitempty"`
+	Benchmark string `json:"benchmark"`
+	Type      string `json:"type"`
+	Reason    string `json:"reason"` // what is missing
+}
+
+// Judge applies the policy: it marks the changes that fail and counts.
+func Judge(res *regression.Result, changes []Change, p Policy) *Verdict {
+	v := &Verdict{Policy: p.String(), Unjudged: []Unjudged{}}
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		if b.Reason == "" {
+			v.Judged++
+			continue
+		}
+		v.Unjudged = append(v.Unjudged, Unjudged{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, b.Reason})
+	}
+	for i := range changes {
+		c := &changes[i]
+		switch {
+		case !c.Kind.Costs() || c.Status == regression.WentAway:
+		case c.Acknowledged != nil:
+			v.Acknowledged++
+		default:
+			c.Fails = slices.ContainsFunc(c.All(), p.fails)
+			if c.Fails {
+				v.Failing++
+			} else {
+				v.Warning++
+			}
+		}
+	}
+	v.Failed = v.Failing > 0
+	return v
+}
+
+// fails reports whether one finding fails.
+func (p Policy) fails(f regression.Finding) bool {
+	switch {
+	case f.Delta.Share < p.Share:
+		return false
+	case f.Status != regression.Confirmed && !(p.Suspects && f.Status == regression.Suspect):
+		return false
+	}
+	return f.Kind != regression.Slowdown || f.Function != "" || p.Slowdowns
+}

@@ -1,0 +1,246 @@
+// Package report turns findings into documents: text for a terminal, Markdown that
+// fits a pull-request comment, JSON (docs/schema/report.md), SARIF 2.1.0 and JUnit
+// XML.
+//
+//	regression.Result, gate.Changes ─┐
+//	evidence.Benchmarks             ─┴─▶ Report ──▶ Text, Markdown, JSON, SARIF, JUnit
+//
+// A Report is plain data, most important first: what costs, what may cost, what got
+// better; then each benchmark with its metric over the runs and the candidates that
+// speak for or against; then the parameters, and what the columns mean. Every format
+// has the same content as far as it has a place for it: JSON is complete, text and
+// Markdown leave out and say so, SARIF has the changes that cost, JUnit the
+// benchmarks.
+//
+// The same Report gives the same bytes. There is no date and no machine in it but
+// those of the runs. Names come from the programs that were profiled and are treated
+// as hostile in every format. The package sees no store, opens no file, and sends
+// nothing anywhere.
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dendroprof/dendro/analysis/evidence"
+	"github.com/dendroprof/dendro/analysis/gate"
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Report is everything that is said.
+type Report struct {
+	Parameters []Parameter
+	Verdict    *gate.Verdict // nil: nobody asked for one
+	Changes    []Change      // in the order of gate.Group
+	Benchmarks []Benchmark   // in the order of the result
+	Notes      []string      // about the comparison as a whole
+	Version    string        // of the program, for SARIF; may be empty
+}
+
+// Parameter is a line about what was compared and how.
+type Parameter struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Change is a change and where its code is.
+type Change struct {
+	gate.Change
+	Place
+}
+
+// Place is where a function is defined, and who owns it. All of it may be unknown.
+type Place struct {
+	File   string   `json:"file,omitempty"` // relative to the repository where that is known
+	Line   int      `json:"line,omitempty"` // 1 is the first; 0: unknown
+	Owners []string `json:"owners,omitempty"`
+}
+
+// Benchmark is what is said about one benchmark.
+type Benchmark struct {
+	*regression.Benchmark
+	Evidence evidence.Benchmark
+}
+
+// New makes a report. The evidence is that of the result's benchmarks, in their
+// order; nil: there is none.
+func New(res *regression.Result, ev []evidence.Benchmark, changes []gate.Change, v *gate.Verdict) *Report {
+	r := &Report{Verdict: v}
+	for _, c := range changes {
+		r.Changes = append(r.Changes, Change{Change: c})
+	}
+	for i := range res.Benchmarks {
+		b := Benchmark{Benchmark: &res.Benchmarks[i]}
+		if i < len(ev) {
+			b.Evidence = ev[i]
+		}
+		r.Benchmarks = append(r.Benchmarks, b)
+	}
+	return r
+}
+
+// Locate asks for the place of every function of a change that costs.
+func (r *Report) Locate(place func(function string) Place) {
+	for i := range r.Changes {
+		if c := &r.Changes[i]; c.Kind.Costs() && c.Function != "" {
+			c.Place = place(c.Function)
+		}
+	}
+}
+
+// Functions lists the functions that Locate asks for.
+func (r *Report) Functions() []string {
+	var list []string
+	for i := range r.Changes {
+		if c := &r.Changes[i]; c.Kind.Costs() && c.Function != "" {
+			list = append(list, c.Function)
+		}
+	}
+	return list
+}
+
+// shown reports whether a change is in the documents for people: what only moved
+// and what went away is for programs.
+func (c *Change) shown() bool {
+	return c.Status != regression.WentAway && c.Kind != regression.Moved
+}
+
+// counts are the changes by what they mean.
+type counts struct{ confirmed, suspects, acknowledged, improved int }
+
+func (r *Report) count() counts {
+	var n counts
+	for i := range r.Changes {
+		switch c := &r.Changes[i]; {
+		case !c.shown():
+		case c.Kind == regression.Improvement:
+			n.improved++
+		case !c.Kind.Costs():
+		case c.Acknowledged != nil:
+			n.acknowledged++
+		case c.Status == regression.Confirmed:
+			n.confirmed++
+		default:
+			n.suspects++
+		}
+	}
+	return n
+}
+
+// Headline says it in one line.
+func (r *Report) Headline() string {
+	n := r.count()
+	var parts []string
+	add := func(count int, one, many string) {
+		switch {
+		case count == 1:
+			parts = append(parts, "1 "+one)
+		case count > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", count, many))
+		}
+	}
+	add(n.confirmed, "regression", "regressions")
+	add(n.suspects, "suspect", "suspects")
+	add(n.acknowledged, "acknowledged", "acknowledged")
+	add(n.improved, "improvement", "improvements")
+	judged := 0
+	for i := range r.Benchmarks {
+		if r.Benchmarks[i].Reason == "" {
+			judged++
+		}
+	}
+	text := "no change found"
+	if len(parts) > 0 {
+		text = strings.Join(parts, ", ")
+	}
+	text += fmt.Sprintf(" in %d %s", judged, plural(judged, "benchmark"))
+	if judged == 0 {
+		text = "no verdict"
+	}
+	if left := len(r.Benchmarks) - judged; left > 0 {
+		text += fmt.Sprintf("; %d without enough history", left)
+	}
+	switch {
+	case r.Verdict == nil:
+		return text
+	case r.Verdict.Failed:
+		return "failed: " + text
+	}
+	return "passed: " + text
+}
+
+// what says how sure a change is and of which kind: "confirmed regression".
+func (c *Change) what() string {
+	switch {
+	case c.Acknowledged != nil:
+		return "acknowledged " + string(c.Kind)
+	case c.Kind.Costs() || c.Kind == regression.Improvement:
+		return string(c.Status) + " " + string(c.Kind)
+	}
+	return string(c.Kind)
+}
+
+// label names a change: its function, else its note.
+func (c *Change) label() string {
+	name := clean(c.Function)
+	if name == "" {
+		name = clean(c.Note)
+	}
+	if c.Presence != "" {
+		name += " (" + string(c.Presence) + ")"
+	}
+	return name
+}
+
+// benchmarks lists where a change shows, the leading place first.
+func (c *Change) benchmarks() []string {
+	var list []string
+	for _, f := range c.All() {
+		list = append(list, clean(testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String()))
+	}
+	return list
+}
+
+// since says when the change came.
+func (c *Change) since() string {
+	s := clean(c.Since.Run)
+	if c.Since.Commit != "" {
+		s += " (" + short(clean(c.Since.Commit)) + ")"
+	}
+	return s
+}
+
+// place says where the code is: file:line.
+func (p *Place) place() string {
+	switch {
+	case p.File == "":
+		return ""
+	case p.Line > 0:
+		return fmt.Sprintf("%s:%d", clean(p.File), p.Line)
+	}
+	return clean(p.File)
+}
+
+// name returns group/name of the benchmark, and its value type if the report has
+// several.
+func (r *Report) name(b *Benchmark) string {
+	name := clean(b.Benchmark.Benchmark.String())
+	for i := range r.Benchmarks {
+		if r.Benchmarks[i].Type.Name != b.Type.Name {
+			return name + " " + clean(b.Type.Name)
+		}
+	}
+	return name
+}
+
+// tested returns how many runs at the end are under test.
+func (b *Benchmark) tested() int {
+	n := 0
+	for i := range b.Evidence.Runs {
+		if b.Evidence.Runs[i].Tested {
+			n++
+		}
+	}
+	return n
+}

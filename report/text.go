@@ -1,0 +1,342 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dendroprof/dendro/analysis/evidence"
+	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Detail says how much a document for people shows.
+type Detail struct {
+	Changes int  // 0: all
+	Traces  int  // call paths of a candidate and direction; 0: all
+	All     bool // candidates of benchmarks without findings too
+}
+
+// Text writes the report for a terminal.
+func (r *Report) Text(w io.Writer, d Detail) error {
+	t := &text{bufio.NewWriter(w)}
+	t.line("", "%s", r.Headline())
+	for _, n := range r.Notes {
+		t.line("", "note: %s", clean(n))
+	}
+	shown, left := 0, 0
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		switch {
+		case !c.shown():
+		case d.Changes > 0 && shown == d.Changes:
+			left++
+		default:
+			t.change(c)
+			shown++
+		}
+	}
+	if left > 0 {
+		t.line("", "\n%d more %s not shown", left, plural(left, "change"))
+	}
+	for i := range r.Benchmarks {
+		t.benchmark(r, &r.Benchmarks[i], d)
+	}
+	t.line("", "\nparameters")
+	for _, p := range r.Parameters {
+		t.line("  ", "%-12s %s", p.Name, clean(p.Value))
+	}
+	return t.Flush()
+}
+
+// text writes lines; errors come at Flush.
+type text struct{ *bufio.Writer }
+
+func (t *text) line(indent, format string, args ...any) {
+	fmt.Fprintf(t, indent+format+"\n", args...)
+}
+
+func (t *text) change(c *Change) {
+	fails := ""
+	if c.Fails {
+		fails = "FAIL "
+	}
+	t.line("", "\n%s%s  %s  %s", fails, c.what(), signed(c.Delta.Share), c.label())
+	field := func(name, format string, args ...any) {
+		t.line("    ", "%-10s %s", name, fmt.Sprintf(format, args...))
+	}
+	if list := c.benchmarks(); len(list) > 1 {
+		field("in", "%d benchmarks: %s", len(list), strings.Join(cut(list, 8), ", "))
+	} else {
+		field("in", "%s", list[0])
+	}
+	if c.Caller != "" {
+		field("called by", "%s", clean(c.Caller))
+	}
+	if p := c.place(); p != "" {
+		field("code", "%s", p)
+	}
+	if len(c.Owners) > 0 {
+		field("owners", "%s", strings.Join(cleanAll(c.Owners), " "))
+	}
+	if len(c.Path) > 0 {
+		field("path", "%s", strings.Join(cleanAll(c.Path), ";"))
+	}
+	for _, p := range cut(c.Parts, 5) {
+		field("part", "%+.1f samples  %s", p.Delta, strings.Join(cleanAll(below(p.Path, c.Path)), ";"))
+	}
+	for _, line := range c.amounts() {
+		field("cost", "%s", line)
+	}
+	field("since", "%s, last good %s; score %s", c.since(), clean(c.Since.LastGood), score(c.Score))
+	if c.Function != "" && c.Note != "" {
+		field("note", "%s", clean(c.Note))
+	}
+	for _, x := range c.RuledOut {
+		field("not", "%s: %s", clean(x.Cause), clean(x.Evidence))
+	}
+	if c.Acknowledged != nil {
+		field("accepted", "%s", clean(c.acceptance()))
+	}
+}
+
+// amounts says what a change costs, in the units there are.
+func (c *Change) amounts() []string {
+	var parts []string
+	if s := cost(&c.Finding); s != "" {
+		parts = append(parts, s)
+	}
+	if c.Delta.Samples != 0 {
+		parts = append(parts, fmt.Sprintf("%+.1f samples per run, %s of the program before", c.Delta.Samples, percent(c.Delta.Before)))
+	}
+	if parts == nil {
+		return nil
+	}
+	return []string{strings.Join(parts, ", ")}
+}
+
+// acceptance says why a change is acknowledged, and how long.
+func (c *Change) acceptance() string {
+	s := c.Acknowledged.Reason
+	if u := c.Acknowledged.Until; !u.IsZero() {
+		s = strings.TrimPrefix(s+", until "+u.UTC().Format("2006-01-02"), ", ")
+	}
+	return s
+}
+
+// cut returns the first n of a list; 0: all.
+func cut[T any](list []T, n int) []T {
+	if n > 0 && len(list) > n {
+		return list[:n]
+	}
+	return list
+}
+
+func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
+	t.line("", "\n%s: %s", r.name(b), b.summary())
+	for _, w := range b.remarks() {
+		t.line("    ", "%s", w)
+	}
+	if len(b.Findings) == 0 && !d.All {
+		return
+	}
+	if m := b.Evidence.Metric; m != nil {
+		t.line("    ", "%s", clean(m.Name))
+		t.lines("    ", b.metricPlot())
+	}
+	candidates := b.Evidence.Candidates
+	if len(candidates) == 0 {
+		return
+	}
+	tb := grid{heads: candidateHeads, right: 4}
+	for i := range candidates {
+		tb.add(candidateCells(&candidates[i])...)
+	}
+	t.lines("    ", tb.aligned())
+	for i := range candidates {
+		t.candidate(b, &candidates[i], d)
+	}
+}
+
+// candidate draws a candidate's level and its contexts, if it is in a finding.
+func (t *text) candidate(b *Benchmark, c *evidence.Candidate, d Detail) {
+	if c.Finding == "" && !d.All {
+		return
+	}
+	t.line("    ", "\n    %s", clean(c.Function))
+	t.lines("    ", b.candidatePlot(c))
+	if c.Contexts == nil {
+		return
+	}
+	for _, side := range []struct {
+		title  string
+		traces []expansion.Trace
+		down   bool
+	}{{"child trace", c.Contexts.Children, true}, {"parent trace", c.Contexts.Parents, false}} {
+		for _, trace := range cut(side.traces, d.Traces) {
+			tb := grid{heads: append([]string{side.title}, traceHeads...), right: -1}
+			for _, row := range traceRows(trace, side.down, b.Type) {
+				tb.add(row...)
+			}
+			t.lines("    ", tb.aligned())
+		}
+		if left := len(side.traces) - len(cut(side.traces, d.Traces)); left > 0 {
+			t.line("    ", "%d more %s", left, plural(left, side.title))
+		}
+	}
+}
+
+func (t *text) lines(indent string, lines []string) {
+	for _, l := range lines {
+		t.line("", "%s", strings.TrimRight(indent+l, " "))
+	}
+}
+
+var (
+	candidateHeads = []string{"expected", "actual", "diff", "score", "", "code path"}
+	traceHeads     = []string{"diff", "candidate diff", "candidate score", ""}
+)
+
+func candidateCells(c *evidence.Candidate) []string {
+	return []string{percent(c.Expected), percent(c.Actual), signed(c.Diff), score(c.Score), c.Status, clean(c.Function)}
+}
+
+// traceRows lists a trace as it is read: of callees the candidate comes last, each
+// row above it one call further down; of callers it comes first.
+func traceRows(trace expansion.Trace, down bool, typ profile.ValueType) [][]string {
+	rows := make([][]string, len(trace))
+	for i, s := range trace {
+		at := i
+		if down {
+			at = len(trace) - 1 - i
+		}
+		rows[at] = []string{clean(s.Function), difference(s.Diff, typ), difference(s.CandidateDiff, typ), score(s.CandidateScore), s.Status}
+	}
+	return rows
+}
+
+// summary says in a line what became of a benchmark.
+func (b *Benchmark) summary() string {
+	if b.Reason != "" {
+		return "no verdict: " + clean(b.Reason)
+	}
+	parts := []string{}
+	if was, now, ok := b.metric(); ok {
+		parts = append(parts, b.metricChange(was, now))
+	}
+	n := 0
+	for i := range b.Findings {
+		c := Change{}
+		c.Finding = b.Findings[i]
+		if c.shown() && c.Acknowledged == nil {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		parts = append(parts, "nothing found")
+	default:
+		parts = append(parts, fmt.Sprintf("%d %s", n, plural(n, "finding")))
+	}
+	if d := b.detectable(); d != "" {
+		parts = append(parts, d)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// metric returns the mean metric of the history and of the tested runs.
+func (b *Benchmark) metric() (was, now float64, ok bool) {
+	m := b.Evidence.Metric
+	if m == nil {
+		return 0, 0, false
+	}
+	mean := func(values []float64) float64 {
+		sum, n := 0.0, 0.0
+		for _, v := range values {
+			if v != 0 {
+				sum, n = sum+v, n+1
+			}
+		}
+		if n == 0 {
+			return 0
+		}
+		return sum / n
+	}
+	at := len(m.Values) - b.tested()
+	was, now = mean(m.Values[:at]), mean(m.Values[at:])
+	return was, now, was != 0 && now != 0
+}
+
+func (b *Benchmark) metricChange(was, now float64) string {
+	unit := b.Evidence.Metric.Unit
+	return fmt.Sprintf("%s → %s (%+.1f %%)", measured(was, unit), measured(now, unit), 100*(now/was-1))
+}
+
+// detectable says how small a change would have been found.
+func (b *Benchmark) detectable() string {
+	if len(b.Analyses) == 0 {
+		return ""
+	}
+	a := b.Analyses[0]
+	for _, x := range b.Analyses {
+		if len(x.Tested) == b.tested() {
+			a = x
+			break
+		}
+	}
+	for _, d := range a.Detectable.Changes {
+		if d.Share == 0.05 {
+			return fmt.Sprintf("%d against %d runs finds changes from %s on", len(a.Tested), len(a.History), percent(d.Change))
+		}
+	}
+	return ""
+}
+
+// remarks are what a reader has to know of the comparison.
+func (b *Benchmark) remarks() []string {
+	list := cleanAll(b.Warnings)
+	for _, l := range b.LeftOut {
+		list = append(list, fmt.Sprintf("%d %s left out: %s", l.Runs, plural(l.Runs, "run"), clean(l.Reason)))
+	}
+	if len(b.Analyses) > 0 && b.Analyses[0].Noisy > 1 {
+		a := b.Analyses[0]
+		list = append(list, fmt.Sprintf("its own history gives findings in %d of %d tests: the threshold is a score of %s", a.Noisy, a.Blocks, score(a.Threshold)))
+	}
+	return list
+}
+
+// grid is a table of aligned columns.
+type grid struct {
+	heads []string
+	right int // the first n columns are numbers; -1: all but the first
+	rows  [][]string
+}
+
+func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
+
+// isRight reports whether a column is aligned to the right.
+func (g *grid) isRight(c int) bool { return c < g.right || g.right < 0 && c > 0 }
+
+func (g *grid) aligned() []string {
+	width := make([]int, len(g.heads))
+	all := append([][]string{g.heads}, g.rows...)
+	for _, row := range all {
+		for c, s := range row {
+			width[c] = max(width[c], utf8.RuneCountInString(s))
+		}
+	}
+	lines := make([]string, 0, len(all))
+	for _, row := range all {
+		cells := make([]string, len(row))
+		for c, s := range row {
+			pad := strings.Repeat(" ", width[c]-utf8.RuneCountInString(s))
+			if cells[c] = s + pad; g.isRight(c) {
+				cells[c] = pad + s
+			}
+		}
+		lines = append(lines, strings.TrimRight(strings.Join(cells, "  "), " "))
+	}
+	return lines
+}
