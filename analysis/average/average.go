@@ -15,8 +15,8 @@
 // quantiles of totals, and self is what is left (Band.Tree).
 //
 // The package does not decide which runs compare; that is the selection's. Loading
-// costs time and memory in proportion to the call nodes of all profiles: 12 bytes
-// for each.
+// costs time and memory in proportion to the call nodes of all profiles: about 30
+// bytes for each.
 package average
 
 import (
@@ -106,7 +106,7 @@ func Of(ctx context.Context, st store.Reader, q store.Query, weight store.Weight
 	}
 	b := &Band{Table: set.Table, Type: set.Profiles[0].Type, Profiles: set.Profiles, weight: weight}
 	b.measure()
-	l := &loading{band: b, self: newColumns(b.Len()), total: newColumns(b.Len())}
+	l := newLoading(b)
 	for v, err := range set.Vectors {
 		if err != nil {
 			return nil, err
@@ -156,6 +156,14 @@ type loading struct {
 	common      int64   // greatest common divisor of all values
 }
 
+func newLoading(b *Band) *loading {
+	nodes := 0
+	for i := range b.Profiles {
+		nodes += min(b.Profiles[i].Nodes, b.Len())
+	}
+	return &loading{band: b, self: newColumns(b.Len(), 0), total: newColumns(b.Len(), nodes)}
+}
+
 func (l *loading) add(i int, v calltree.Vector) {
 	f := l.band.factor(&l.band.Profiles[i])
 	if l.dense == nil {
@@ -181,7 +189,9 @@ type columns struct {
 	count []int32 // per node
 }
 
-func newColumns(nodes int) columns { return columns{count: make([]int32, nodes)} }
+func newColumns(nodes, room int) columns {
+	return columns{node: make([]int32, 0, room), value: make([]float64, 0, room), count: make([]int32, nodes)}
+}
 
 func (c *columns) add(n int32, v float64) {
 	c.node = append(c.node, n)

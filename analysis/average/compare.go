@@ -101,7 +101,7 @@ func compare(ctx context.Context, st store.Reader, isRun map[store.ProfileID]boo
 		return nil, fmt.Errorf("%w: profiles were deleted meanwhile", store.ErrNothing)
 	}
 	b.measure()
-	l := &loading{band: b, self: newColumns(b.Len()), total: newColumns(b.Len())}
+	l := newLoading(b)
 	for v, err := range set.Vectors {
 		if err != nil {
 			return nil, err

@@ -115,7 +115,7 @@ func Find(ctx context.Context, st store.Reader, q store.Query, o Options) (*Resu
 	if err := r.describe(profiles, q); err != nil {
 		return nil, err
 	}
-	// What is not read again must be the same profiles: a store may be written to.
+	// All that follows is about these profiles, whatever is written meanwhile.
 	q = store.Query{Profiles: make([]store.ProfileID, len(profiles))}
 	for i := range profiles {
 		q.Profiles[i] = profiles[i].ID

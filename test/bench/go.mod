@@ -7,6 +7,7 @@ replace github.com/dendroprof/dendro => ../..
 require (
 	github.com/dendroprof/dendro v0.0.0-00010101000000-000000000000
 	github.com/duckdb/duckdb-go-bindings v0.10505.0
+	github.com/grafana/jfr-parser/pprof v0.0.4
 	modernc.org/sqlite v1.61.1
 )
 
@@ -22,7 +23,6 @@ require (
 	github.com/google/flatbuffers v25.2.10+incompatible // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/grafana/jfr-parser v0.9.3 // indirect
-	github.com/grafana/jfr-parser/pprof v0.0.4 // indirect
 	github.com/grafana/pyroscope/api v0.4.0 // indirect
 	github.com/klauspost/compress v1.18.7 // indirect
 	github.com/klauspost/cpuid/v2 v2.3.0 // indirect

@@ -1,0 +1,135 @@
+package report
+
+import (
+	"encoding/xml"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// The elements of JUnit's XML that its readers have in common.
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Skipped  int          `xml:"skipped,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string       `xml:"classname,attr"`
+	Name    string       `xml:"name,attr"`
+	Failure *junitText   `xml:"failure,omitempty"`
+	Skipped *junitReason `xml:"skipped,omitempty"`
+	Out     string       `xml:"system-out,omitempty"`
+}
+
+type junitText struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	Text    string `xml:",chardata"`
+}
+
+type junitReason struct {
+	Message string `xml:"message,attr"`
+}
+
+// JUnit writes the benchmarks as test cases, a suite per group: failed by a change
+// that fails the gate (without a gate: by one that costs and is confirmed), skipped
+// without a verdict. Suspects and the like are in system-out.
+func (r *Report) JUnit(w io.Writer) error {
+	doc := junitSuites{Name: "dendro"}
+	at := map[string]int{}
+	for i := range r.Benchmarks {
+		b := &r.Benchmarks[i]
+		group := b.Benchmark.Benchmark.Group
+		n, ok := at[group]
+		if !ok {
+			n = len(doc.Suites)
+			at[group] = n
+			doc.Suites = append(doc.Suites, junitSuite{Name: xmlText(group)})
+		}
+		s := &doc.Suites[n]
+		c := r.junit(b)
+		s.Cases = append(s.Cases, c)
+		s.Tests++
+		doc.Tests++
+		switch {
+		case c.Failure != nil:
+			s.Failures++
+			doc.Failures++
+		case c.Skipped != nil:
+			s.Skipped++
+			doc.Skipped++
+		}
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	if err := enc.Encode(doc); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func (r *Report) junit(b *Benchmark) junitCase {
+	c := junitCase{Class: xmlText(b.Benchmark.Benchmark.Group), Name: xmlText(b.Benchmark.Benchmark.Name + " " + b.Type.Name)}
+	if b.Reason != "" {
+		c.Skipped = &junitReason{xmlText(b.Reason)}
+		return c
+	}
+	var failures, rest []string
+	for i := range r.Changes {
+		ch := &r.Changes[i]
+		if !ch.shown() || !ch.in(b) {
+			continue
+		}
+		if ch.Fails || r.Verdict == nil && ch.confirmedCost() {
+			failures = append(failures, xmlText(ch.Sentence()))
+		} else {
+			rest = append(rest, xmlText(ch.Sentence()))
+		}
+	}
+	if failures != nil {
+		c.Failure = &junitText{failures[0], "regression", strings.Join(failures, "\n")}
+	}
+	c.Out = strings.Join(rest, "\n")
+	return c
+}
+
+// in reports whether a change shows in a benchmark.
+func (c *Change) in(b *Benchmark) bool {
+	for _, f := range c.All() {
+		if f.Group == b.Benchmark.Benchmark.Group && f.Benchmark == b.Benchmark.Benchmark.Name && f.Type == b.Type.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// confirmedCost reports whether a change costs, is confirmed and not acknowledged.
+func (c *Change) confirmedCost() bool {
+	return c.Kind.Costs() && c.Status == "confirmed" && c.Acknowledged == nil
+}
+
+// xmlText keeps what XML can hold.
+func xmlText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError {
+			return '?'
+		}
+		return r
+	}, clean(s))
+}

@@ -1,0 +1,412 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dendroprof/dendro/analysis/evidence"
+	"github.com/dendroprof/dendro/analysis/expansion"
+)
+
+// CommentLimit is how many bytes a document for a pull request may have: the
+// largest body that GitHub takes is 65,536 characters.
+const CommentLimit = 60_000
+
+// mostRows bounds a table of a Markdown document.
+const mostRows = 100
+
+// Markdown writes the report as GitHub's Markdown: a table of the changes, each with
+// its details folded, then the benchmarks. It writes limit bytes at most (0: any
+// number); what does not fit is left out from the end, and counted.
+func (r *Report) Markdown(w io.Writer, d Detail, limit int) error {
+	m := &markdown{limit: limit}
+	m.block("### Dendro: " + escapeText(r.Headline()) + "\n")
+	for _, n := range r.Notes {
+		m.block("> " + escapeText(clean(n)) + "\n")
+	}
+	m.block(r.changeTable(d))
+	shown := 0
+	for i := range r.Changes {
+		if c := &r.Changes[i]; c.shown() && (d.Changes == 0 || shown < d.Changes) {
+			m.block(c.markdown())
+			shown++
+		}
+	}
+	m.block(r.benchmarkTable())
+	for i := range r.Benchmarks {
+		if b := &r.Benchmarks[i]; len(b.Evidence.Candidates) > 0 && (d.All || len(b.Findings) > 0) {
+			m.block(r.benchmarkMarkdown(b, d))
+		}
+	}
+	m.block(r.parametersMarkdown())
+	_, err := io.WriteString(w, m.document())
+	return err
+}
+
+// markdown collects blocks as long as they fit.
+type markdown struct {
+	b     strings.Builder
+	limit int
+	left  int // blocks left out
+}
+
+// leftOutRoom is kept free for the line that says what was left out.
+const leftOutRoom = 200
+
+func (m *markdown) block(text string) {
+	switch {
+	case text == "":
+	case m.limit > 0 && m.b.Len()+len(text)+1 > m.limit-leftOutRoom:
+		m.left++
+	default:
+		if m.b.Len() > 0 {
+			m.b.WriteByte('\n')
+		}
+		m.b.WriteString(text)
+	}
+}
+
+func (m *markdown) document() string {
+	if m.left > 0 {
+		fmt.Fprintf(&m.b, "\n%d more %s left out: too long for one comment. `dendro report -o text` or `-o json` has everything.\n", m.left, plural(m.left, "section"))
+	}
+	return m.b.String()
+}
+
+// changeTable lists the changes, one line each.
+func (r *Report) changeTable(d Detail) string {
+	var rows [][]string
+	left := 0
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		switch {
+		case !c.shown():
+		case d.Changes > 0 && len(rows) == d.Changes, len(rows) == mostRows:
+			left++
+		default:
+			rows = append(rows, c.cells())
+		}
+	}
+	if rows == nil {
+		return ""
+	}
+	text := markdownTable([]string{"", "share", "cost", "function", "benchmark", "since"}, []bool{false, true, true, false, false, false}, rows)
+	if left > 0 {
+		text += fmt.Sprintf("\n%d more %s.\n", left, plural(left, "change"))
+	}
+	return text
+}
+
+func (c *Change) cells() []string {
+	what := escapeText(c.what())
+	if c.Fails {
+		what = "**" + what + "**"
+	}
+	name := escapeText(c.label())
+	if c.Function != "" {
+		name = code(shorten(clean(c.Function)))
+		if c.Presence != "" {
+			name += " (" + string(c.Presence) + ")"
+		}
+	}
+	where := c.benchmarks()
+	in := code(where[0])
+	if len(where) > 1 {
+		in += fmt.Sprintf(" and %d more", len(where)-1)
+	}
+	return []string{what, signed(c.Delta.Share), cost(&c.Finding), name, in, escapeText(c.since())}
+}
+
+// markdown writes the details of a change that costs, folded.
+func (c *Change) markdown() string {
+	if !c.Kind.Costs() {
+		return ""
+	}
+	var b strings.Builder
+	title := c.label()
+	if c.Function != "" {
+		title = "<code>" + html.EscapeString(shorten(clean(c.Function))) + "</code>"
+	} else {
+		title = html.EscapeString(title)
+	}
+	fmt.Fprintf(&b, "<details><summary>%s: %s, where and why</summary>\n\n", title, html.EscapeString(c.what()))
+	item := func(name, text string) { fmt.Fprintf(&b, "- %s: %s\n", name, text) }
+	if where := c.benchmarks(); len(where) > 1 {
+		var list []string
+		for _, s := range cut(where, 20) {
+			list = append(list, code(s))
+		}
+		text := strings.Join(list, ", ")
+		if n := len(where) - len(list); n > 0 {
+			text += fmt.Sprintf(" and %d more", n)
+		}
+		item("benchmarks", text)
+	}
+	if c.Caller != "" {
+		item("only when called by", code(clean(c.Caller)))
+	}
+	if p := c.place(); p != "" {
+		item("code", code(p))
+	}
+	if len(c.Owners) > 0 {
+		item("owners", escapeOwners(c.Owners))
+	}
+	for _, line := range c.amounts() {
+		item("cost", escapeText(line))
+	}
+	item("since", escapeText(fmt.Sprintf("%s, last good %s; score %s", c.since(), clean(c.Since.LastGood), score(c.Score))))
+	if c.Function != "" && c.Note != "" {
+		item("note", escapeText(clean(c.Note)))
+	}
+	for _, x := range c.RuledOut {
+		item("not "+escapeText(clean(x.Cause)), escapeText(clean(x.Evidence)))
+	}
+	if c.Acknowledged != nil {
+		item("accepted", escapeText(clean(c.acceptance())))
+	}
+	item("id", "`"+c.ID+"` (for `.dendro/acknowledged.json`)")
+	if len(c.Path) > 0 {
+		b.WriteString("\n" + fence(pathLines(c)))
+	}
+	b.WriteString("\n</details>\n")
+	return b.String()
+}
+
+// pathLines draws the heaviest path and the parts of a change as an indented tree.
+func pathLines(c *Change) []string {
+	var lines []string
+	for depth, name := range c.Path {
+		lines = append(lines, indented(depth, clean(name)))
+	}
+	for _, p := range cut(c.Parts, 5) {
+		lines = append(lines, fmt.Sprintf("%s … %s  %+.1f samples", indented(len(c.Path), ""), strings.Join(cleanAll(below(p.Path, c.Path)), ";"), p.Delta))
+	}
+	return lines
+}
+
+// deepest is the indentation from which on paths are not indented further.
+const deepest = 40
+
+func indented(depth int, text string) string {
+	return strings.Repeat(" ", min(depth, deepest)) + text
+}
+
+// benchmarkTable lists the benchmarks with their metric over the runs.
+func (r *Report) benchmarkTable() string {
+	var rows [][]string
+	for i := range cut(r.Benchmarks, mostRows) {
+		b := &r.Benchmarks[i]
+		metric, line := "", ""
+		if was, now, ok := b.metric(); ok {
+			metric = b.metricChange(was, now)
+			line = "`" + spark(b.Evidence.Metric.Values, func(v float64) bool { return v == 0 }) + "`"
+		}
+		verdict := "nothing found"
+		switch {
+		case b.Reason != "":
+			verdict = "no verdict: " + escapeText(clean(b.Reason))
+		case len(b.Findings) > 0:
+			verdict = fmt.Sprintf("%d %s", len(b.Findings), plural(len(b.Findings), "finding"))
+		}
+		rows = append(rows, []string{code(r.name(b)), metric, line, verdict, escapeText(b.detectable())})
+	}
+	if rows == nil {
+		return ""
+	}
+	text := markdownTable([]string{"benchmark", "metric", "runs", "verdict", "power"}, make([]bool, 5), rows)
+	if left := len(r.Benchmarks) - len(rows); left > 0 {
+		text += fmt.Sprintf("\n%d more benchmarks.\n", left)
+	}
+	return text
+}
+
+// benchmarkMarkdown writes metric, candidates and contexts of a benchmark, folded.
+func (r *Report) benchmarkMarkdown(b *Benchmark, d Detail) string {
+	var t strings.Builder
+	fmt.Fprintf(&t, "<details><summary>%s: metric, candidates and contexts</summary>\n\n", html.EscapeString(r.name(b)))
+	for _, w := range b.remarks() {
+		t.WriteString("- " + escapeText(w) + "\n")
+	}
+	if lines := b.metricPlot(); lines != nil {
+		t.WriteString("\n" + escapeText(clean(b.Evidence.Metric.Name)) + "\n" + fence(lines) + "\n")
+	}
+	var rows [][]string
+	for i := range b.Evidence.Candidates {
+		cells := candidateCells(&b.Evidence.Candidates[i])
+		cells[len(cells)-1] = code(shorten(clean(b.Evidence.Candidates[i].Function)))
+		rows = append(rows, cells)
+	}
+	t.WriteString(markdownTable(candidateHeads, []bool{true, true, true, true, false, false}, rows))
+	for i := range b.Evidence.Candidates {
+		t.WriteString(candidateMarkdown(b, &b.Evidence.Candidates[i], d))
+	}
+	t.WriteString("\n</details>\n")
+	return t.String()
+}
+
+func candidateMarkdown(b *Benchmark, c *evidence.Candidate, d Detail) string {
+	if c.Finding == "" && !d.All {
+		return ""
+	}
+	lines := b.candidatePlot(c)
+	if c.Contexts != nil {
+		for _, side := range []struct {
+			title  string
+			traces []expansion.Trace
+			down   bool
+		}{{"child trace", c.Contexts.Children, true}, {"parent trace", c.Contexts.Parents, false}} {
+			for _, trace := range cut(side.traces, d.Traces) {
+				tb := grid{heads: append([]string{side.title}, traceHeads...), right: -1}
+				for _, row := range traceRows(trace, side.down, b.Type) {
+					row[0] = shorten(row[0])
+					tb.add(row...)
+				}
+				lines = append(append(lines, ""), tb.aligned()...)
+			}
+			if left := len(side.traces) - len(cut(side.traces, d.Traces)); left > 0 {
+				lines = append(lines, fmt.Sprintf("%d more %s", left, plural(left, side.title)))
+			}
+		}
+	}
+	if lines == nil {
+		return ""
+	}
+	return "\n" + code(shorten(clean(c.Function))) + "\n" + fence(lines)
+}
+
+// help explains the columns; it is folded at the end of a document.
+const help = `- **share**: of the samples of the program before the change; **cost**: in the metric's unit, with its 95 % interval.
+- **confirmed**: the newest two runs (or all tested ones) show it; **suspect**: only one run was tested; **acknowledged**: accepted in ` + "`.dendro/acknowledged.json`" + `.
+- **power**: the smallest change that would have been found in 4 of 5 cases, at a function of 5 %.
+- **expected**, **actual**: mean share of the function with all it calls, in the history and in the tested runs; **status**: ` + "`+`" + ` first seen now, ` + "`-`" + ` seen before and not now.
+- In plots ● is a run, ◆ one under test, ─ the moving mean of the runs before, ░ two standard deviations around it.
+- **child trace**: the candidate is the last row, each row above is one call further down; **parent trace**: it is the first row, each row below is one caller further up. Diffs are per run, in that context.
+`
+
+func (r *Report) parametersMarkdown() string {
+	var b strings.Builder
+	b.WriteString("<details><summary>Parameters, and how to read this</summary>\n\n")
+	for _, p := range r.Parameters {
+		fmt.Fprintf(&b, "- %s: %s\n", p.Name, code(clean(p.Value)))
+	}
+	b.WriteString("\n" + help + "\n</details>\n")
+	return b.String()
+}
+
+// markdownTable writes a table whose cells are Markdown already.
+func markdownTable(heads []string, right []bool, rows [][]string) string {
+	var b strings.Builder
+	line := func(cells []string) {
+		b.WriteString("|")
+		for _, c := range cells {
+			b.WriteString(" " + strings.ReplaceAll(c, "|", `\|`) + " |")
+		}
+		b.WriteString("\n")
+	}
+	line(heads)
+	b.WriteString("|")
+	for _, r := range right {
+		if r {
+			b.WriteString("---:|")
+		} else {
+			b.WriteString("---|")
+		}
+	}
+	b.WriteString("\n")
+	for _, row := range rows {
+		line(row)
+	}
+	return b.String()
+}
+
+// code writes text as a code span, in which nothing has a meaning: neither markup
+// nor @mentions.
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	ticks := strings.Repeat("`", longest(s, '`')+1)
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") || strings.HasPrefix(s, " ") && strings.HasSuffix(s, " ") {
+		s = " " + s + " "
+	}
+	return ticks + s + ticks
+}
+
+// fence writes lines as a code block.
+func fence(lines []string) string {
+	text := strings.Join(lines, "\n")
+	ticks := strings.Repeat("`", max(3, longest(text, '`')+1))
+	return ticks + "\n" + text + "\n" + ticks + "\n"
+}
+
+// longest returns the length of the longest run of a rune.
+func longest(s string, of rune) int {
+	most, n := 0, 0
+	for _, r := range s {
+		if r != of {
+			n = 0
+			continue
+		}
+		n++
+		most = max(most, n)
+	}
+	return most
+}
+
+// escapeText writes text in which nothing is markup.
+func escapeText(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case strings.ContainsRune("\\`*_{}[]#~!", r):
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '<':
+			b.WriteString("&lt;")
+		case r == '>':
+			b.WriteString("&gt;")
+		case r == '&':
+			b.WriteString("&amp;")
+		case r == '@':
+			b.WriteString("&#64;") // no mention
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// escapeOwners writes owners so that they are mentioned, as CODEOWNERS does.
+func escapeOwners(owners []string) string {
+	list := make([]string, len(owners))
+	for i, o := range owners {
+		if list[i] = code(clean(o)); isMention(o) {
+			list[i] = o
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// isMention reports whether an owner is @user or @organisation/team and nothing
+// else.
+func isMention(owner string) bool {
+	name, ok := strings.CutPrefix(owner, "@")
+	return ok && name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '-' && r != '/' && r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+}
+
+// widest is the length of names in tables; what matters of a longer one is its end.
+const widest = 90
+
+func shorten(name string) string {
+	n := utf8.RuneCountInString(name)
+	if n <= widest {
+		return name
+	}
+	r := []rune(name)
+	return "…" + string(r[n-widest+1:])
+}

@@ -1,0 +1,180 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/dendroprof/dendro/analysis/regression"
+)
+
+// The parts of SARIF 2.1.0 (OASIS, 2020) that a list of changes needs.
+type sarifLog struct {
+	Schema  string     `json:"$schema"`
+	Version string     `json:"version"`
+	Runs    []sarifRun `json:"runs"`
+}
+
+type sarifRun struct {
+	Tool              sarifTool                `json:"tool"`
+	AutomationDetails map[string]string        `json:"automationDetails"`
+	URIBases          map[string]sarifArtifact `json:"originalUriBaseIds,omitempty"`
+	Results           []sarifResult            `json:"results"`
+	ColumnKind        string                   `json:"columnKind"`
+}
+
+type sarifTool struct {
+	Driver sarifDriver `json:"driver"`
+}
+
+type sarifDriver struct {
+	Name           string      `json:"name"`
+	Version        string      `json:"version,omitempty"`
+	InformationURI string      `json:"informationUri"`
+	Rules          []sarifRule `json:"rules"`
+}
+
+type sarifRule struct {
+	ID               string            `json:"id"`
+	Name             string            `json:"name"`
+	ShortDescription sarifText         `json:"shortDescription"`
+	FullDescription  sarifText         `json:"fullDescription"`
+	Configuration    map[string]string `json:"defaultConfiguration"`
+	Properties       map[string]any    `json:"properties"`
+}
+
+type sarifText struct {
+	Text string `json:"text"`
+}
+
+type sarifResult struct {
+	RuleID        string             `json:"ruleId"`
+	RuleIndex     int                `json:"ruleIndex"`
+	Level         string             `json:"level"`
+	Message       sarifText          `json:"message"`
+	Locations     []sarifLocation    `json:"locations,omitempty"`
+	Fingerprints  map[string]string  `json:"partialFingerprints"`
+	BaselineState string             `json:"baselineState"`
+	Suppressions  []sarifSuppression `json:"suppressions,omitempty"`
+	Properties    map[string]any     `json:"properties"`
+}
+
+type sarifLocation struct {
+	Physical *sarifPhysical `json:"physicalLocation,omitempty"`
+	Logical  []sarifLogical `json:"logicalLocations,omitempty"`
+}
+
+type sarifPhysical struct {
+	Artifact sarifArtifact `json:"artifactLocation"`
+	Region   *sarifRegion  `json:"region,omitempty"`
+}
+
+type sarifArtifact struct {
+	URI  string `json:"uri,omitempty"`
+	Base string `json:"uriBaseId,omitempty"`
+}
+
+type sarifRegion struct {
+	StartLine int `json:"startLine"`
+}
+
+type sarifLogical struct {
+	Name          string `json:"name"`
+	QualifiedName string `json:"fullyQualifiedName"`
+	Kind          string `json:"kind"`
+}
+
+type sarifSuppression struct {
+	Kind          string `json:"kind"`
+	Justification string `json:"justification,omitempty"`
+}
+
+// sarifRules are the kinds that cost.
+var sarifRules = []sarifRule{
+	newRule(regression.Regression, "PerformanceRegression", "A function costs more than in the runs before.", "error"),
+	newRule(regression.Widespread, "WidespreadSlowdown", "Many functions cost more than before and none of them alone.", "warning"),
+	newRule(regression.Slowdown, "Slowdown", "The whole benchmark takes longer than before.", "warning"),
+}
+
+func newRule(kind regression.Kind, name, text, level string) sarifRule {
+	return sarifRule{string(kind), name, sarifText{text}, sarifText{text + " Found by comparing sampled profiles with the history of the benchmark."},
+		map[string]string{"level": level}, map[string]any{"tags": []string{"performance"}}}
+}
+
+// SARIF writes the changes that cost as a SARIF 2.1.0 log: one result each, at the
+// function's file and line where they are known. An acknowledged change is
+// suppressed, one that went away absent.
+func (r *Report) SARIF(w io.Writer) error {
+	run := sarifRun{Tool: sarifTool{sarifDriver{"dendro", r.Version, "https://github.com/dendroprof/dendro", sarifRules}},
+		AutomationDetails: map[string]string{"id": "dendro/"}, Results: []sarifResult{}, ColumnKind: "unicodeCodePoints"}
+	for i := range r.Changes {
+		if c := &r.Changes[i]; c.Kind.Costs() {
+			run.Results = append(run.Results, c.sarif())
+		}
+	}
+	return encode(w, sarifLog{"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", "2.1.0", []sarifRun{run}})
+}
+
+func (c *Change) sarif() sarifResult {
+	s := sarifResult{RuleID: string(c.Kind), Level: "warning", Message: sarifText{c.Sentence()}, BaselineState: "new",
+		Fingerprints: map[string]string{"dendroFinding/v1": c.ID},
+		Properties:   map[string]any{"share": c.Delta.Share, "score": c.Score, "status": c.Status, "benchmarks": c.benchmarks()}}
+	for i := range sarifRules {
+		if sarifRules[i].ID == s.RuleID {
+			s.RuleIndex = i
+		}
+	}
+	switch {
+	case c.Status == regression.WentAway:
+		s.BaselineState, s.Level = "absent", "note"
+	case c.Fails:
+		s.Level = "error"
+	}
+	if c.Acknowledged != nil {
+		s.Suppressions = []sarifSuppression{{"external", clean(c.acceptance())}}
+	}
+	var l sarifLocation
+	if c.Function != "" {
+		l.Logical = []sarifLogical{{clean(c.Function[strings.LastIndexAny(c.Function, "./:")+1:]), clean(c.Function), "function"}}
+	}
+	if c.File != "" {
+		l.Physical = &sarifPhysical{Artifact: artifact(c.File)}
+		if c.Line > 0 {
+			l.Physical.Region = &sarifRegion{c.Line}
+		}
+	}
+	if l.Logical != nil || l.Physical != nil {
+		s.Locations = []sarifLocation{l}
+	}
+	return s
+}
+
+// artifact writes a path as a reference: relative to the source root, or of a file.
+func artifact(file string) sarifArtifact {
+	file = strings.ReplaceAll(file, `\`, "/")
+	if path.IsAbs(file) {
+		return sarifArtifact{URI: (&url.URL{Scheme: "file", Path: file}).String()}
+	}
+	return sarifArtifact{URI: (&url.URL{Path: file}).EscapedPath(), Base: "%SRCROOT%"}
+}
+
+// Sentence says a change in one line of text: for annotations and logs.
+func (c *Change) Sentence() string {
+	var b strings.Builder
+	where := c.benchmarks()
+	fmt.Fprintf(&b, "%s of %s in %s", c.what(), signed(c.Delta.Share), where[0])
+	if len(where) > 1 {
+		fmt.Fprintf(&b, " and %d more benchmarks", len(where)-1)
+	}
+	fmt.Fprintf(&b, ": %s", c.label())
+	if c.Caller != "" {
+		fmt.Fprintf(&b, ", called by %s", clean(c.Caller))
+	}
+	if s := cost(&c.Finding); s != "" {
+		fmt.Fprintf(&b, "; %s", s)
+	}
+	fmt.Fprintf(&b, "; since %s", c.since())
+	return b.String()
+}
