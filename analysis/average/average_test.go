@@ -197,6 +197,28 @@ func TestLongerRun(t *testing.T) {
 	}
 }
 
+// TestAlign: where one function takes twice the program, the others are as they were.
+func TestAlign(t *testing.T) {
+	runs := noisy(6, 14, 1)
+	runs[len(runs)-1].stacks += "main;new 2500"
+	st := filled(t, runs...)
+	for weight, wrong := range map[store.Weight]bool{"": false, store.ByShare: true} {
+		c, err := average.Compare(context.Background(), st, store.Query{Runs: []string{"14"}}, store.Query{}, weight)
+		if err != nil {
+			t.Fatal(err)
+		}
+		falls := 0
+		for n := range c.Changes {
+			if c.Changes[n].Significant && c.Changes[n].Score < 0 {
+				falls++
+			}
+		}
+		if falls > 0 != wrong {
+			t.Errorf("weight %q: %d falls", weight, falls)
+		}
+	}
+}
+
 // TestTwoRuns: a change that was there once before hides in the band, and shows when
 // both runs are taken as one.
 func TestTwoRuns(t *testing.T) {

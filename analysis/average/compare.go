@@ -43,8 +43,12 @@ const leastSamples = 5
 
 // Compare averages the history and lays the run that the query selects over it;
 // several are taken as one, by their mean, which tells smaller changes from scatter
-// and is not fooled by one bad run. By share is the default: a longer run is no change.
-// What is selected as the run is left out of the history.
+// and is not fooled by one bad run. What is selected as the run is left out of the
+// history.
+//
+// By share every run is scaled to the same sum: a longer run is no change, but where
+// one function takes more, all others seem to take less. Without a weight the run is
+// scaled once more, so that most of its functions are as they were (align).
 func Compare(ctx context.Context, st store.Reader, run, hist store.Query, weight store.Weight) (*Comparison, error) {
 	runs, err := store.Select(ctx, st, run)
 	if err != nil {
@@ -67,13 +71,14 @@ func Compare(ctx context.Context, st store.Reader, run, hist store.Query, weight
 	if len(q.Profiles) == 0 {
 		return nil, fmt.Errorf("the history: %w but the run itself", store.ErrNothing)
 	}
-	if weight == "" {
-		weight = store.ByShare
-	}
 	return compare(ctx, st, isRun, q, weight)
 }
 
 func compare(ctx context.Context, st store.Reader, isRun map[store.ProfileID]bool, hist store.Query, weight store.Weight) (*Comparison, error) {
+	unchanged := weight == ""
+	if unchanged {
+		weight = store.ByShare
+	}
 	both := store.Query{Profiles: slices.AppendSeq(slices.Clone(hist.Profiles), maps.Keys(isRun))}
 	set, err := st.Trees(ctx, both, store.TreeOptions{})
 	if err != nil {
@@ -115,6 +120,9 @@ func compare(ctx context.Context, st store.Reader, isRun map[store.ProfileID]boo
 	n := len(b.Profiles)
 	b.Self, b.Total = l.self.spreads(n), l.total.spreads(n)
 	b.unit = history.SampleUnit(b.Type, l.common)
+	if unchanged {
+		c.align()
+	}
 	c.Warnings = b.Warnings
 	switch {
 	case n < leastRuns:
@@ -138,6 +146,39 @@ func (c *Comparison) take(p *store.Profile, v calltree.Vector) {
 	for n := range self {
 		c.Changes[n].Self += float64(t.Self[n]) * f
 		c.Changes[n].Total += float64(t.Total[n]) * f
+	}
+}
+
+// What align needs: functions with so many samples, and so many of them.
+const (
+	alignSamples   = 8
+	alignFunctions = 5
+)
+
+// align scales the run so that half of the program, by its weight in the history, takes
+// more than before and half less: by the weighted median of the ratios of functions' self
+// values. What a growing function takes from the shares of the others is given back.
+func (c *Comparison) align() {
+	b := c.Band
+	now, mean := make([]float64, len(b.Functions)), make([]float64, len(b.Functions))
+	for n, f := range b.Func {
+		now[f] += c.Changes[n].Self
+		mean[f] += b.Self[n].Mean
+	}
+	var ratios []stat.Weighted
+	for f := range now {
+		if mean[f] >= alignSamples*b.unit {
+			ratios = append(ratios, stat.Weighted{Value: now[f] / mean[f], Weight: mean[f]})
+		}
+	}
+	if len(ratios) < alignFunctions {
+		return
+	}
+	if by := stat.WeightedMedian(ratios); by > 0 {
+		for n := range c.Changes {
+			c.Changes[n].Self /= by
+			c.Changes[n].Total /= by
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 // decodeJSON reads the values of a content, one message each.
 func decodeJSON(content []byte, l profile.Limits, k *linker) error {
 	var s jsonscan.Scanner
+	keys := map[string]string{}
 	for at := 0; ; {
 		at += len(content[at:]) - len(bytes.TrimLeft(content[at:], " \t\r\n"))
 		if at == len(content) {
@@ -22,7 +23,7 @@ func decodeJSON(content []byte, l profile.Limits, k *linker) error {
 		end := at + valueEnd(content[at:])
 		s.Reset(bytes.NewReader(content[at:end]), l)
 		m := &message{}
-		r := reader{&s, m}
+		r := reader{&s, m, keys}
 		r.data()
 		if err := s.End(); err != nil {
 			if pe, ok := err.(*profile.ParseError); ok && pe.Offset >= 0 {
@@ -63,9 +64,13 @@ func valueEnd(text []byte) int {
 // reader reads the JSON form of a message: names in lower camel case, 64-bit
 // integers as numbers or texts, ids in hexadecimal.
 type reader struct {
-	s *jsonscan.Scanner
-	m *message
+	s    *jsonscan.Scanner
+	m    *message
+	keys map[string]string // those met, so that each is one text in memory
 }
+
+// maxKeys is how many keys are kept: the format has 50.
+const maxKeys = 256
 
 // list calls use for the elements of an array.
 func (r reader) list(use func()) {
@@ -76,8 +81,15 @@ func (r reader) list(use func()) {
 
 // fields calls use with the keys of an object.
 func (r reader) fields(use func(key string)) {
-	for key := range r.s.Object() {
-		use(string(key))
+	for spelled := range r.s.Object() {
+		key, ok := r.keys[string(spelled)]
+		if !ok {
+			key = string(spelled)
+			if len(r.keys) < maxKeys {
+				r.keys[key] = key
+			}
+		}
+		use(key)
 	}
 }
 

@@ -25,7 +25,7 @@ type averaging struct {
 
 func (a *averaging) addFlags(c *cobra.Command) {
 	c.Flags().Var(&choice{&a.average, average.Statistics()}, "average", "from the store: the `mean`, median, p10 or p90 of the runs in place of their sum")
-	c.Flags().Var(&choice{&a.weight, []string{"samples", "share"}}, "weight", "of averages: runs count by their `samples` (default of --average), or each the same: share (of --against)")
+	c.Flags().Var(&choice{&a.weight, []string{"samples", "share"}}, "weight", "of averages: runs count by their `samples` (default of --average), or each the same: share")
 }
 
 // recording returns the average of the selected profiles.
