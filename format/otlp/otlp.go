@@ -24,11 +24,11 @@
 package otlp
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 
 	"github.com/dendroprof/dendro/internal/wire"
@@ -114,10 +114,14 @@ func framed(content []byte) (int, bool) {
 	return size, size > 0
 }
 
+// looksJSON reports whether content begins with a JSON object. A message of
+// protocol buffers may begin with the same two characters, a line feed and a brace
+// (field 1 of 123 bytes), so the first key is looked at too.
 func looksJSON(content []byte) bool {
-	content = bytes.TrimLeft(content, " \t\r\n")
-	return len(content) > 0 && content[0] == '{'
+	return jsonStart.Match(content[:min(len(content), 1<<10)])
 }
+
+var jsonStart = regexp.MustCompile(`^(?:\xEF\xBB\xBF)?[ \t\r\n]*\{[ \t\r\n]*(?:\}|"[A-Za-z0-9_$.@ -]*"[ \t\r\n]*:)`)
 
 // readAll reads the content into d.buf.
 func (d *Decoder) readAll(r io.Reader, limit int64) error {

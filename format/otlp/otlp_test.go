@@ -371,3 +371,14 @@ func TestEncode(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestLooksJSON(t *testing.T) {
+	for text, want := range map[string]bool{
+		"{}": true, " \n{ \"resourceProfiles\" : []}": true, `{"a":1}`: true,
+		"\n{\x12\x00": false, "\n{\n\"\x0a\x20\x0a\x0c": false, "": false, "{": false, "[{}]": false,
+	} {
+		if got := looksJSON([]byte(text)); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
