@@ -5,7 +5,7 @@ GO        ?= go
 FUZZTIME  ?= 10s
 BENCHARGS ?=
 
-.PHONY: help build demo test race test-real lint fuzz bench bench-detection bench-full golden clean
+.PHONY: help build demo test race test-real lint fuzz bench bench-readers bench-views bench-detection bench-full golden clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,13 @@ fuzz: ## every fuzz target for FUZZTIME (10s)
 
 bench: ## the benchmarks of docs/benchmarks.md, at most 10 minutes
 	cd test/bench && $(GO) run ./cmd/bench $(BENCHARGS)
+
+bench-readers: ## every reader against a named alternative (JFRCONV=jfr-converter.jar adds jfrconv)
+	cd test/bench && $(GO) test -run '^$$' -bench Readers -benchtime 3x -benchmem .
+	$(GO) test ./format/... -run '^$$' -bench Decode -benchtime 3x -benchmem
+
+bench-views: ## views, transforms and diffs of a million samples
+	$(GO) test ./calltree -run '^$$' -bench 'View|Transform|Invert|Lists|ThreadDumps|Compare' -benchtime 3x -benchmem
 
 bench-detection: ## how well regressions are detected; fails below the required figures
 	$(GO) run ./test/detection/bench $(BENCHARGS)

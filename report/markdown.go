@@ -148,8 +148,10 @@ func (c *Change) markdown() string {
 	if c.Caller != "" {
 		item("only when called by", code(clean(c.Caller)))
 	}
-	if p := c.place(); p != "" {
-		item("code", code(p))
+	if place, of := c.code(); of != "" {
+		item("code", code(place)+" in "+code(of))
+	} else if place != "" {
+		item("code", code(place))
 	}
 	if len(c.Owners) > 0 {
 		item("owners", escapeOwners(c.Owners))
@@ -236,7 +238,7 @@ func (r *Report) benchmarkMarkdown(b *Benchmark, d Detail) string {
 	var rows [][]string
 	for i := range b.Evidence.Candidates {
 		cells := candidateCells(&b.Evidence.Candidates[i])
-		cells[len(cells)-1] = code(shorten(clean(b.Evidence.Candidates[i].Function)))
+		cells[len(cells)-1] = code(shorten(candidateName(&b.Evidence.Candidates[i])))
 		rows = append(rows, cells)
 	}
 	t.WriteString(markdownTable(candidateHeads, []bool{true, true, true, true, false, false}, rows))
@@ -274,14 +276,14 @@ func candidateMarkdown(b *Benchmark, c *evidence.Candidate, d Detail) string {
 	if lines == nil {
 		return ""
 	}
-	return "\n" + code(shorten(clean(c.Function))) + "\n" + fence(lines)
+	return "\n" + code(shorten(candidateName(c))) + "\n" + fence(lines)
 }
 
 // help explains the columns; it is folded at the end of a document.
 const help = `- **share**: of the samples of the program before the change; **cost**: in the metric's unit, with its 95 % interval.
 - **confirmed**: the newest two runs (or all tested ones) show it; **suspect**: only one run was tested; **acknowledged**: accepted in ` + "`.dendro/acknowledged.json`" + `.
-- **power**: the smallest change that would have been found in 4 of 5 cases, at a function of 5 %.
-- **expected**, **actual**: mean share of the function with all it calls, in the history and in the tested runs; **status**: ` + "`+`" + ` first seen now, ` + "`-`" + ` seen before and not now.
+- **power**: the smallest change that would have been found in 4 of 5 cases, at a function of 5 % of the program.
+- **expected**, **actual**: mean share of the function with all it calls, in the history and in the tested runs (without, where it says self); then: ` + "`+`" + ` first seen now, ` + "`-`" + ` seen before and not now.
 - In plots ● is a run, ◆ one under test, ─ the moving mean of the runs before, ░ two standard deviations around it.
 - **child trace**: the candidate is the last row, each row above is one call further down; **parent trace**: it is the first row, each row below is one caller further up. Diffs are per run, in that context.
 `

@@ -20,6 +20,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/evidence"
@@ -50,8 +51,11 @@ type Change struct {
 	Place
 }
 
-// Place is where a function is defined, and who owns it. All of it may be unknown.
+// Place is where the code of a change is, and who owns it. All of it may be unknown.
 type Place struct {
+	// At is the function whose code it is: that of the change, or the nearest caller
+	// that is in the repository.
+	At     string   `json:"at,omitempty"`
 	File   string   `json:"file,omitempty"` // relative to the repository where that is known
 	Line   int      `json:"line,omitempty"` // 1 is the first; 0: unknown
 	Owners []string `json:"owners,omitempty"`
@@ -80,11 +84,12 @@ func New(res *regression.Result, ev []evidence.Benchmark, changes []gate.Change,
 	return r
 }
 
-// Locate asks for the place of every function of a change that costs.
-func (r *Report) Locate(place func(function string) Place) {
+// Locate asks for the place of every change that costs and names a function: by its
+// heaviest path, from the function to the root.
+func (r *Report) Locate(place func(path []string) Place) {
 	for i := range r.Changes {
 		if c := &r.Changes[i]; c.Kind.Costs() && c.Function != "" {
-			c.Place = place(c.Function)
+			c.Place = place(c.callers())
 		}
 	}
 }
@@ -94,7 +99,29 @@ func (r *Report) Functions() []string {
 	var list []string
 	for i := range r.Changes {
 		if c := &r.Changes[i]; c.Kind.Costs() && c.Function != "" {
-			list = append(list, c.Function)
+			list = append(list, c.callers()...)
+		}
+	}
+	return list
+}
+
+// callers is the change's function and those above it.
+func (c *Change) callers() []string {
+	list := slices.Clone(c.Path)
+	slices.Reverse(list)
+	if len(list) == 0 || list[0] != c.Function {
+		list = append([]string{c.Function}, list...)
+	}
+	return list
+}
+
+// Costs lists the changes that cost and are still there, without those that are
+// acknowledged.
+func (r *Report) Costs() []*Change {
+	var list []*Change
+	for i := range r.Changes {
+		if c := &r.Changes[i]; c.Kind.Costs() && c.Acknowledged == nil && c.Status != regression.WentAway {
+			list = append(list, c)
 		}
 	}
 	return list
@@ -211,15 +238,20 @@ func (c *Change) since() string {
 	return s
 }
 
-// place says where the code is: file:line.
-func (p *Place) place() string {
-	switch {
-	case p.File == "":
-		return ""
-	case p.Line > 0:
-		return fmt.Sprintf("%s:%d", clean(p.File), p.Line)
+// code says where the code of a change is: file:line, and of what if it is a
+// caller's.
+func (c *Change) code() (place, of string) {
+	if c.File == "" {
+		return "", ""
 	}
-	return clean(p.File)
+	place = clean(c.File)
+	if c.Line > 0 {
+		place = fmt.Sprintf("%s:%d", place, c.Line)
+	}
+	if c.At != c.Function {
+		of = clean(c.At)
+	}
+	return place, of
 }
 
 // name returns group/name of the benchmark, and its value type if the report has

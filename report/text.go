@@ -75,8 +75,10 @@ func (t *text) change(c *Change) {
 	if c.Caller != "" {
 		field("called by", "%s", clean(c.Caller))
 	}
-	if p := c.place(); p != "" {
-		field("code", "%s", p)
+	if place, of := c.code(); of != "" {
+		field("code", "%s, %s", place, of)
+	} else if place != "" {
+		field("code", "%s", place)
 	}
 	if len(c.Owners) > 0 {
 		field("owners", "%s", strings.Join(cleanAll(c.Owners), " "))
@@ -165,7 +167,7 @@ func (t *text) candidate(b *Benchmark, c *evidence.Candidate, d Detail) {
 	if c.Finding == "" && !d.All {
 		return
 	}
-	t.line("    ", "\n    %s", clean(c.Function))
+	t.line("", "\n    candidate %s", candidateName(c))
 	t.lines("    ", b.candidatePlot(c))
 	if c.Contexts == nil {
 		return
@@ -180,7 +182,7 @@ func (t *text) candidate(b *Benchmark, c *evidence.Candidate, d Detail) {
 			for _, row := range traceRows(trace, side.down, b.Type) {
 				tb.add(row...)
 			}
-			t.lines("    ", tb.aligned())
+			t.lines("    │ ", tb.aligned())
 		}
 		if left := len(side.traces) - len(cut(side.traces, d.Traces)); left > 0 {
 			t.line("    ", "%d more %s", left, plural(left, side.title))
@@ -200,7 +202,15 @@ var (
 )
 
 func candidateCells(c *evidence.Candidate) []string {
-	return []string{percent(c.Expected), percent(c.Actual), signed(c.Diff), score(c.Score), c.Status, clean(c.Function)}
+	return []string{percent(c.Expected), percent(c.Actual), signed(c.Diff), score(c.Score), c.Status, candidateName(c)}
+}
+
+// candidateName names a candidate, and says when its levels are of self.
+func candidateName(c *evidence.Candidate) string {
+	if c.Self {
+		return clean(c.Function) + " (self)"
+	}
+	return clean(c.Function)
 }
 
 // traceRows lists a trace as it is read: of callees the candidate comes last, each
@@ -288,7 +298,7 @@ func (b *Benchmark) detectable() string {
 	}
 	for _, d := range a.Detectable.Changes {
 		if d.Share == 0.05 {
-			return fmt.Sprintf("%d against %d runs finds changes from %s on", len(a.Tested), len(a.History), percent(d.Change))
+			return fmt.Sprintf("%d %s against %d: changes from %s on are found", len(a.Tested), plural(len(a.Tested), "run"), len(a.History), percent(d.Change))
 		}
 	}
 	return ""

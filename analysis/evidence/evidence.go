@@ -6,8 +6,8 @@
 //	regression.Result ──Gather──▶ one Benchmark per benchmark of the result
 //
 // Words: a candidate is a function to look at, whether it is in a finding or only
-// high in a ranking; its level is its total (recursion counted once) as a share of
-// all samples of a run; expected is the mean level of the history, in which a run
+// high in a ranking; its level is what a finding or the ranking looks at, its total
+// (recursion counted once) or its self, as a share of all samples of a run; expected is the mean level of the history, in which a run
 // without the function counts as 0; the band is the moving mean of the runs before,
 // and their standard deviation, which is what a plot is drawn with.
 //
@@ -37,9 +37,10 @@ import (
 type Options struct {
 	Candidates int // per benchmark; default 5, negative: none
 	Window     int // runs of a moving mean; default 10
-	// RankingOnly takes candidates in the order of the ranking, not the functions of
-	// findings first.
-	RankingOnly bool
+	// RankingByTotal says that the ranking in the result is one of totals, whose order
+	// is kept; else the functions of findings come first, and after them those of the
+	// ranking by self.
+	RankingByTotal bool
 	// Contexts bounds the search for contexts of candidates of benchmarks with
 	// findings. MaxDepth < 0: no search.
 	Contexts expansion.Options
@@ -85,6 +86,7 @@ type Candidate struct {
 	Function string    `json:"function"`
 	Path     []string  `json:"path,omitempty"`    // of the finding, root to place
 	Finding  string    `json:"finding,omitempty"` // its id
+	Self     bool      `json:"self,omitempty"`    // levels are of the function's self
 	Expected float64   `json:"expected"`          // mean level of the history
 	Actual   float64   `json:"actual"`            // mean level of the tested runs
 	Diff     float64   `json:"diff"`
@@ -223,7 +225,7 @@ func (g *gatherer) candidates() []Candidate {
 	have := func(name string) bool {
 		return slices.ContainsFunc(list, func(c Candidate) bool { return c.Function == name })
 	}
-	if !g.o.RankingOnly {
+	if !g.o.RankingByTotal {
 		for i := range g.b.Findings {
 			f := &g.b.Findings[i]
 			if len(list) < g.o.Candidates && f.Function != "" && f.Status != regression.WentAway && f.Kind != regression.Moved && !have(f.Function) {
@@ -233,7 +235,7 @@ func (g *gatherer) candidates() []Candidate {
 	}
 	for _, r := range g.b.Ranked {
 		if len(list) < g.o.Candidates && !have(r.Function) {
-			list = append(list, Candidate{Function: r.Function, Score: r.Score})
+			list = append(list, Candidate{Function: r.Function, Self: !g.o.RankingByTotal, Score: r.Score})
 		}
 	}
 	return list
@@ -269,7 +271,11 @@ func (g *gatherer) levels(ctx context.Context, st store.Reader, list []Candidate
 		for i, p := range rows.Profile {
 			r, c := row[rows.Function[i]], column[p]
 			if r >= 0 && c >= 0 && g.profiles[c].Sum > 0 {
-				list[r].Levels[c] += float64(rows.Total[i]) / float64(g.profiles[c].Sum)
+				v := rows.Total[i]
+				if list[r].Self {
+					v = rows.Self[i]
+				}
+				list[r].Levels[c] += float64(v) / float64(g.profiles[c].Sum)
 			}
 		}
 	}
@@ -341,9 +347,9 @@ func (g *gatherer) contexts(ctx context.Context, st store.Reader, list []Candida
 	return nil
 }
 
-// Places returns where functions are defined, as far as the profiles say it: of
-// each name the file and the line, in which 0 is not known.
-func Places(ctx context.Context, st store.Reader, names []string) (map[string]profile.Function, error) {
+// Definitions returns what the profiles say of functions by name: file, line, kind.
+// Names that no profile has are not in the answer.
+func Definitions(ctx context.Context, st store.Reader, names []string) (map[string]profile.Function, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}

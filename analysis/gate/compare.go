@@ -23,6 +23,9 @@ type Sides struct {
 // Comparison is the answer of Compare.
 type Comparison struct {
 	*regression.Result
+	// OnBase are costs of the head that the base's newest runs have already: not the
+	// head's doing, and not among the findings.
+	OnBase []regression.Finding
 	// Runs shows the store as it was compared: the runs of both sides that compare,
 	// those of the head after those of the base, whatever their dates are.
 	Runs store.Reader
@@ -36,7 +39,7 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 	if len(sides.Head) == 0 {
 		return nil, fmt.Errorf("the head: %w", store.ErrNothing)
 	}
-	head, base, left := comparable(sides)
+	head, base, left := alike(sides)
 	view := &ordered{Reader: st, profiles: inOrder(base, head)}
 	out := &Comparison{Result: &regression.Result{}, Runs: view}
 	req.Scan, req.History = false, &store.Query{}
@@ -52,6 +55,9 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 		out.Benchmarks = append(out.Benchmarks, res.Benchmarks...)
 		out.Findings = append(out.Findings, res.Findings...)
 	}
+	if err := out.takeOutKnown(ctx, st, base, req); err != nil {
+		return nil, err
+	}
 	slices.SortFunc(out.Benchmarks, func(a, b regression.Benchmark) int {
 		return cmp.Or(cmp.Compare(a.Benchmark.Group, b.Benchmark.Group), cmp.Compare(a.Benchmark.Name, b.Benchmark.Name), cmp.Compare(a.Type.Name, b.Type.Name))
 	})
@@ -60,6 +66,53 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 		b.LeftOut = append(b.LeftOut, left[key{b.Benchmark, b.Type.Name}]...)
 	}
 	return out, nil
+}
+
+// takeOutKnown looks for changes in the base's own runs, where the head has costs,
+// and takes those out of the findings that are there too. A history of which the
+// newest runs are slower would blame the head for them.
+func (c *Comparison) takeOutKnown(ctx context.Context, st store.Reader, base []store.Profile, req regression.Request) error {
+	affected := map[key]bool{}
+	for i := range c.Benchmarks {
+		b := &c.Benchmarks[i]
+		if slices.ContainsFunc(b.Findings, func(f regression.Finding) bool { return f.Kind.Costs() }) {
+			affected[key{b.Benchmark, b.Type.Name}] = true
+		}
+	}
+	own := slices.DeleteFunc(slices.Clone(base), func(p store.Profile) bool { return !affected[keyOf(&p)] })
+	if len(own) == 0 {
+		return nil
+	}
+	req.K, req.Scan, req.Acknowledged = 0, true, nil
+	before, err := regression.Find(ctx, &ordered{Reader: st, profiles: own}, store.Query{}, req)
+	if err != nil {
+		return err
+	}
+	known := func(f regression.Finding) bool {
+		return slices.ContainsFunc(before.Findings, func(g regression.Finding) bool { return same(&f, &g) })
+	}
+	for _, f := range c.Findings {
+		if known(f) {
+			c.OnBase = append(c.OnBase, f)
+		}
+	}
+	c.Findings = slices.DeleteFunc(c.Findings, known)
+	for i := range c.Benchmarks {
+		c.Benchmarks[i].Findings = slices.DeleteFunc(c.Benchmarks[i].Findings, known)
+	}
+	return nil
+}
+
+// grown is how many times as large as on the base a change must be to count as the
+// head's own.
+const grown = 1.5
+
+// same reports whether the base's finding g is the head's finding f.
+func same(f, g *regression.Finding) bool {
+	if !f.Kind.Costs() || !g.Kind.Costs() || f.Benchmark != g.Benchmark || f.Group != g.Group || f.Type != g.Type || f.Delta.Share > grown*g.Delta.Share {
+		return false
+	}
+	return f.Function == g.Function || f.Caller != "" && f.Caller == g.Function || g.Caller != "" && g.Caller == f.Function
 }
 
 // mostHeadRuns bounds the runs of the head that are tested as one; older ones are
@@ -73,9 +126,9 @@ type key struct {
 
 func keyOf(p *store.Profile) key { return key{p.Benchmark, p.Type.Name} }
 
-// comparable keeps of both sides what compares with the newest run of the head,
+// alike keeps of both sides what compares with the newest run of the head,
 // and counts the rest of the base by reason.
-func comparable(sides Sides) (head, base []store.Profile, left map[key][]history.LeftOut) {
+func alike(sides Sides) (head, base []store.Profile, left map[key][]history.LeftOut) {
 	newest := map[key]*store.Profile{}
 	isHead := map[store.ProfileID]bool{}
 	for i := range sides.Head {

@@ -100,7 +100,7 @@ func (o *bottlenecksOptions) request() (bottleneck.Options, error) {
 		}
 		req.Degree = n
 	}
-	return req, o.expand.check()
+	return req, o.expand.check(o.output.format)
 }
 
 func (o *bottlenecksOptions) run(ctx context.Context, e *env) error {
@@ -125,7 +125,11 @@ func (o *bottlenecksOptions) run(ctx context.Context, e *env) error {
 			for i := range r.Rows {
 				candidates[i] = expansion.Candidate{Function: r.Rows[i].Function, Score: r.Rows[i].Score}
 			}
-			if x, err = o.expand.expand(ctx, st, q, candidates, req.Correlating); err != nil {
+			list, err := store.Select(ctx, st, q)
+			if err != nil {
+				return err
+			}
+			if x, err = o.expand.expand(ctx, st, list, candidates, req.Correlating); err != nil {
 				return err
 			}
 		}
@@ -166,7 +170,7 @@ func (o *bottlenecksOptions) print(e *env, r *bottleneck.Result, x *expanded) er
 			leftOut(e, o.output.format, r.Functions-shown, "function")
 		}
 		if x != nil {
-			x.print(e.out, r.Type)
+			x.print(e.out)
 		}
 	}
 	return nil

@@ -31,6 +31,7 @@ const (
 	exitFine  = 0
 	exitError = 1
 	exitUsage = 2
+	exitFound = 3 // a regression: `dendro check` only
 )
 
 // usageError is a mistake in the call, not in the data.
@@ -74,6 +75,8 @@ func (e *env) run(ctx context.Context, args []string) int {
 		return exitFine
 	case errors.Is(err, errReported):
 		return exitError
+	case errors.Is(err, errRegression):
+		return exitFound
 	case errors.Is(err, syscall.EPIPE): // the reader of a pipe had enough
 		return exitFine
 	case ctx.Err() != nil:
@@ -117,7 +120,7 @@ the time and which take more of it than before.`,
 	root.PersistentFlags().StringVar(&e.store, "store", e.store, "`where` profiles are kept: a file (dendro.duckdb), mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
 	root.PersistentFlags().BoolVar(&e.noColor, "no-color", e.noColor, "no colours, as with NO_COLOR set")
 	root.AddCommand(
-		newImport(e), newRuns(e), newTop(e), newTree(e), newDiff(e), newFind(e), newRegressions(e), newBottlenecks(e), newExport(e), newSQL(e),
+		newImport(e), newRuns(e), newTop(e), newTree(e), newDiff(e), newFind(e), newRegressions(e), newBottlenecks(e), newReport(e), newCheck(e), newExport(e), newSQL(e),
 		newPrune(e), newCompact(e), newMerge(e), newConvert(e), newDetect(e), newBatch(e), newDemo(e), newVersion(e),
 	)
 	for _, c := range root.Commands() {
@@ -152,5 +155,5 @@ Examples:
 {{.Example}}
 {{- end}}
 
-Exit status: 0 fine, 1 error, 2 usage.
+Exit status: 0 fine, 1 error, 2 usage{{if eq .Name "check"}}, 3 regression found{{end}}.
 `

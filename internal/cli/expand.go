@@ -50,12 +50,14 @@ func (o *expandOptions) addFlags(c *cobra.Command) {
 }
 
 // check demands sensible values.
-func (o *expandOptions) check() error {
+func (o *expandOptions) check(format outputFormat) error {
 	switch {
 	case o.MaxDepth < 1 || o.MaxBreadth < 1 || o.top < 0:
 		return usagef("--max-depth and --max-breadth are 1 or more, --expand-top is not negative")
 	case math.IsNaN(o.Threshold):
 		return usagef("--threshold is not a number")
+	case o.selection != "" && format != "text" && format != "json":
+		return usagef("--expand is printed as text or json")
 	case o.repo != "" && o.selection != "informed":
 		return usagef("--repo is for --expand informed")
 	}
@@ -64,18 +66,17 @@ func (o *expandOptions) check() error {
 
 // expanded is the JSON of expansions (docs/schema/bottlenecks.md).
 type expanded struct {
+	Benchmark  string                `json:"benchmark,omitempty"` // of regressions: whose runs are looked at
 	Selection  string                `json:"selection"`
 	Expansions []expansion.Expansion `json:"expansions"`
 	Warnings   []string              `json:"warnings"`
+
+	typ profile.ValueType // of the diffs
 }
 
-// expand searches the contexts of candidates in the selected profiles: of each
+// expand searches the contexts of candidates in profiles, oldest first: of each
 // benchmark the newest run is held against those before, or all are correlated.
-func (o *expandOptions) expand(ctx context.Context, st store.Store, q store.Query, candidates []expansion.Candidate, c bottleneck.Correlating) (*expanded, error) {
-	list, err := store.Select(ctx, st, q)
-	if err != nil {
-		return nil, err
-	}
+func (o *expandOptions) expand(ctx context.Context, st store.Store, list []store.Profile, candidates []expansion.Candidate, c bottleneck.Correlating) (*expanded, error) {
 	choose := history.Options{Extra: 1}
 	if o.selection == "correlation" {
 		choose = history.Options{Any: true, Window: len(list)}
@@ -85,7 +86,7 @@ func (o *expandOptions) expand(ctx context.Context, st store.Store, q store.Quer
 	if err != nil {
 		return nil, err
 	}
-	out := &expanded{Selection: o.selection, Warnings: []string{}}
+	out := &expanded{Selection: o.selection, Warnings: []string{}, typ: list[0].Type}
 	score := expansion.Score(expansion.Deviation)
 	if o.score == "counts" {
 		score = expansion.Counting(d.SampleUnit())
@@ -154,7 +155,10 @@ func newestRun(list []store.Profile) testrun.Run {
 }
 
 // print writes expansions for people.
-func (x *expanded) print(w io.Writer, typ profile.ValueType) {
+func (x *expanded) print(w io.Writer) {
+	if x.Benchmark != "" {
+		fmt.Fprintf(w, "\n%s\n", escape(x.Benchmark))
+	}
 	for _, text := range x.Warnings {
 		fmt.Fprintf(w, "note: %s\n", text)
 	}
@@ -164,18 +168,21 @@ func (x *expanded) print(w io.Writer, typ profile.ValueType) {
 		if len(e.Children)+len(e.Parents) == 0 {
 			fmt.Fprintln(w, "  no context to follow")
 		}
-		printTraces(w, "called by", e.Parents, typ)
-		printTraces(w, "calls", e.Children, typ)
+		printTraces(w, "called by", e.Parents, x.typ)
+		printTraces(w, "calls", e.Children, x.typ)
 		if e.Truncated {
 			fmt.Fprintf(w, "  more than %d paths; only these were followed (--max-breadth, --max-depth)\n", expansion.DefaultMaxTraces)
 		}
 	}
 }
 
+// shownTraces is how many paths of a direction people get; -o json has all.
+const shownTraces = 4
+
 // printTraces writes paths, the candidate first: what each function changed by in
 // this context, and what that says of the candidate.
 func printTraces(w io.Writer, title string, traces []expansion.Trace, typ profile.ValueType) {
-	for i, trace := range traces {
+	for i, trace := range limit(traces, shownTraces) {
 		tb := &table{columns: []column{{name: "  score", right: true}, {name: "candidate", right: true}, {name: "diff", right: true}, {name: title}}}
 		for depth, s := range trace {
 			tb.add(number(s.CandidateScore), difference(s.CandidateDiff, typ), difference(s.Diff, typ), strings.TrimRight(indent(depth)+s.Function+" "+s.Status, " "))
@@ -184,6 +191,9 @@ func printTraces(w io.Writer, title string, traces []expansion.Trace, typ profil
 			fmt.Fprintln(w)
 		}
 		_ = tb.aligned(w, false)
+	}
+	if more := len(traces) - shownTraces; more > 0 {
+		fmt.Fprintf(w, "  %d more %s (-o json)\n", more, plural(more, "path"))
 	}
 }
 

@@ -40,6 +40,7 @@ type regressionsOptions struct {
 	least   int
 	rows    int
 	all     bool
+	expand  expandOptions
 	output  outputFormat
 }
 
@@ -67,6 +68,9 @@ go with the time of many benchmarks, to find a slower library that they share.`,
 			if o.output == "json" && !c.Flags().Changed("rows") {
 				o.rows = 0
 			}
+			if o.method == "thesis" && !c.Flags().Changed("expand-score") {
+				o.expand.score = "thesis"
+			}
 			return o.run(c.Context(), e)
 		},
 	}
@@ -86,6 +90,7 @@ go with the time of many benchmarks, to find a slower library that they share.`,
 	f.IntVar(&o.least, "least-occurrences", 2, "of --method correlation: least `n` profiles of a benchmark with the function and a metric")
 	f.IntVar(&o.rows, "rows", 25, "print `n` findings at most (0: all)")
 	f.BoolVar(&o.all, "all", false, "print benchmarks without findings too, with what was moved and what went away")
+	o.expand.addFlags(c)
 	o.output.addFlag(c, "text", "json", "md")
 	return c
 }
@@ -99,6 +104,9 @@ func (o *regressionsOptions) run(ctx context.Context, e *env) error {
 	}
 	if o.scan && o.query.Last > 0 {
 		return usagef("--scan chooses the tested runs itself: leave out --last")
+	}
+	if err := o.expand.check(o.output); err != nil {
+		return err
 	}
 	return o.ask(ctx, e, engines.Read, func(st store.Store, q store.Query) error {
 		list, err := st.Profiles(ctx, q)
@@ -218,6 +226,7 @@ func readAcknowledged(name string) ([]regression.Acknowledgement, error) {
 type findingsAnswer struct {
 	Findings   []regression.Finding `json:"findings"`
 	Benchmarks []benchmarkAnswer    `json:"benchmarks"`
+	Expanded   []*expanded          `json:"expanded,omitempty"`
 }
 
 type benchmarkAnswer struct {
@@ -242,13 +251,22 @@ func (o *regressionsOptions) find(ctx context.Context, e *env, st store.Store, q
 	if err != nil {
 		return err
 	}
+	x, err := o.expandRanked(ctx, st, q, ofFindings(limit(res.Findings, o.rows)))
+	if err != nil {
+		return err
+	}
 	switch o.output {
 	case "json":
-		return e.writeJSON(findingsJSON(res, o.rows))
+		a := findingsJSON(res, o.rows)
+		a.Expanded = x
+		return e.writeJSON(a)
 	case "md":
 		return o.printTable(e, res)
 	}
 	o.printText(e, res)
+	for _, x := range x {
+		x.print(e.out)
+	}
 	return nil
 }
 
@@ -493,11 +511,11 @@ func (o *regressionsOptions) thesis(ctx context.Context, e *env, st store.Store,
 	for _, r := range limit(res.Rows, o.rows) {
 		tb.add(r.Score, r.Expected, r.Actual, r.Diff, r.Status, r.Function, testrun.Benchmark{Group: r.Group, Name: r.Benchmark}.String(), r.Run)
 	}
-	if err := tb.print(e, o.output); err != nil {
+	x, err := o.expandRanked(ctx, st, q, ofThesis(limit(res.Rows, o.rows)))
+	if err != nil {
 		return err
 	}
-	leftOut(e, o.output, len(res.Rows)-len(tb.rows), "function")
-	return nil
+	return o.printRanked(e, tb, len(res.Rows), x)
 }
 
 func tenth(v any) string { return fmt.Sprintf("%.1f", v) }
@@ -514,9 +532,9 @@ func (o *regressionsOptions) correlation(ctx context.Context, e *env, st store.S
 	for _, r := range limit(list, o.rows) {
 		tb.add(r.Score, r.Benchmarks, r.Profiles, r.Function)
 	}
-	if err := tb.print(e, o.output); err != nil {
+	x, err := o.expandCorrelated(ctx, st, q, limit(list, o.rows))
+	if err != nil {
 		return err
 	}
-	leftOut(e, o.output, len(list)-len(tb.rows), "function")
-	return nil
+	return o.printRanked(e, tb, len(list), x)
 }

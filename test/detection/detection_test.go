@@ -143,7 +143,7 @@ func (s *Simulated) put(t testing.TB, st store.Writer) error {
 }
 
 // BenchmarkCompare is one analysis without scan and own history, of 60 runs of a
-// program of 54,000 call nodes: rows and all.
+// program of some 40,000 call nodes after folding: rows and all.
 func BenchmarkCompare(b *testing.B) {
 	s, ok := Simulate(Plan{Seed: 5, Nodes: 54000, Runs: 59, K: 1, Samples: 100000, Kind: "none"})
 	if !ok {

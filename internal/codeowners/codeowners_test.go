@@ -1,0 +1,84 @@
+package codeowners
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// rules has a line for each kind of pattern that GitHub's page shows.
+const rules = `
+# Everything else.
+*       @all @org/every-one
+
+*.js    @js-owner #inline
+*.go docs@example.com
+/build/logs/ @logs
+docs/*  @docs-flat
+apps/ @apps
+/scripts/ @scripts @org/tools
+**/cache @cache
+/apps/github
+lib/**/gen.txt @gen
+with\ blank/ @blank
+[Section] @gitlab
+!negated.txt @nobody
+a?c.txt @one
+`
+
+func TestOf(t *testing.T) {
+	o := Parse(rules)
+	for _, c := range []struct{ file, want string }{
+		{"README", "@all @org/every-one"},
+		{"deep/er/README", "@all @org/every-one"},
+		{"web/app.js", "@js-owner"},
+		{"a/b.go", "docs@example.com"},
+		{"build/logs/x/y", "@logs"},
+		{"x/build/logs/y", "@all @org/every-one"}, // anchored by its slash
+		{"docs/start.md", "@docs-flat"},
+		{"docs/build/start.md", "@all @org/every-one"}, // not nested
+		{"x/docs/start.md", "@all @org/every-one"},
+		{"x/apps/y", "@apps"},
+		{"apps", "@all @org/every-one"}, // a file, not a folder
+		{"scripts/run", "@scripts @org/tools"},
+		{"x/scripts/run", "@all @org/every-one"},
+		{"x/y/cache/z", "@cache"},
+		{"cache", "@cache"},
+		{"apps/github/x", ""}, // owners taken away
+		{"lib/gen.txt", "@gen"},
+		{"lib/a/b/gen.txt", "@gen"},
+		{"with blank/x", "@blank"},
+		{"negated.txt", "@all @org/every-one"},
+		{"abc.txt", "@one"},
+		{"a/c.txt", "@all @org/every-one"},
+		{"/README", "@all @org/every-one"},
+	} {
+		if got := strings.Join(o.Of(c.file), " "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.file, got, c.want)
+		}
+	}
+}
+
+func TestRead(t *testing.T) {
+	fsys := fstest.MapFS{"CODEOWNERS": {Data: []byte("* @root")}, "docs/CODEOWNERS": {Data: []byte("* @docs")}}
+	o, err := Read(fsys)
+	if err != nil || !slices.Equal(o.Of("x"), []string{"@root"}) {
+		t.Fatal(o.Of("x"), err)
+	}
+	fsys[".github/CODEOWNERS"] = &fstest.MapFile{Data: []byte("* @github")}
+	if o, _ = Read(fsys); !slices.Equal(o.Of("x"), []string{"@github"}) {
+		t.Error(o.Of("x"))
+	}
+	if o, err = Read(fstest.MapFS{}); err != nil || o.Of("x") != nil {
+		t.Error(o.Of("x"), err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(rules, "a/b.go")
+	f.Add("/** @x\n**/a/** @y\n// @z", "a//b")
+	f.Fuzz(func(t *testing.T, text, file string) {
+		Parse(text).Of(file) // never panics
+	})
+}

@@ -1,0 +1,84 @@
+package gitlog
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// mostAncestors bounds how far back Ancestors looks.
+const mostAncestors = 200_000
+
+// Ancestors is a commit with all commits that it is made of, the newest 200,000.
+// Of another branch they are the commits up to the merge-base.
+type Ancestors struct {
+	Commit string // full hash
+	// Shallow says that the clone does not have all of them.
+	Shallow bool
+	commits map[string]bool
+}
+
+// ReadAncestors lists the ancestors of a revision of the repository at dir.
+func ReadAncestors(ctx context.Context, dir, revision string) (*Ancestors, error) {
+	r := repository{ctx, dir}
+	commit, err := r.text("rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	if err != nil {
+		return nil, fmt.Errorf("repository %s has no commit %q: %w", dir, revision, err)
+	}
+	a := &Ancestors{Commit: commit, commits: map[string]bool{}}
+	shallow, err := r.text("rev-parse", "--is-shallow-repository")
+	if err != nil {
+		return nil, fmt.Errorf("repository %s: %w", dir, err)
+	}
+	a.Shallow = shallow == "true"
+	err = r.stream(func(out *bufio.Reader) error {
+		for {
+			line, err := out.ReadString('\n')
+			if line = strings.TrimSpace(line); line != "" {
+				a.commits[line] = true
+			}
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}, "rev-list", fmt.Sprintf("--max-count=%d", mostAncestors), commit)
+	if err != nil {
+		return nil, fmt.Errorf("repository %s: %w", dir, err)
+	}
+	return a, nil
+}
+
+// leastDigits is the number of digits from which on a short commit is looked up.
+const leastDigits = 7
+
+// Has reports whether a commit, whole or its first 7 digits or more, is the commit
+// or an ancestor of it.
+func (a *Ancestors) Has(commit string) bool {
+	if a.commits[commit] {
+		return true
+	}
+	if len(commit) < leastDigits || len(commit) >= len(a.Commit) {
+		return false
+	}
+	for c := range a.commits {
+		if strings.HasPrefix(c, commit) {
+			return true
+		}
+	}
+	return false
+}
+
+// Root returns the top directory of the repository that dir is in.
+func Root(ctx context.Context, dir string) (string, error) {
+	root, err := repository{ctx, dir}.text("rev-parse", "--show-toplevel")
+	if err != nil {
+		return "", fmt.Errorf("repository %s: %w", dir, err)
+	}
+	return root, nil
+}
