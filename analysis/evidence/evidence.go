@@ -7,14 +7,13 @@
 //
 // Words: a candidate is a function to look at, whether it is in a finding or only
 // high in a ranking; its level is what a finding or the ranking looks at, its total
-// (recursion counted once) or its self, as a share of all samples of a run; expected is the mean level of the history, in which a run
+// (recursion counted once) or its self, as a share of the program's samples in a run; expected is the mean level of the history, in which a run
 // without the function counts as 0; the band is the moving mean of the runs before,
 // and their standard deviation, which is what a plot is drawn with.
 //
 // The package judges nothing: scores come from the ranking, verdicts from package
 // regression. Benchmarks without a verdict get no evidence. It asks the store once
-// for the runs, and per benchmark once for the functions and once for the trees in
-// which contexts are searched.
+// for the runs, and per benchmark once or twice for trees.
 package evidence
 
 import (
@@ -27,6 +26,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/stat"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
@@ -81,7 +81,8 @@ type Level struct {
 	Deviation float64 `json:"deviation"` // sample standard deviation; 0 of fewer than two runs
 }
 
-// Candidate is a function to look at. Levels are shares of all samples of a run.
+// Candidate is a function to look at. Levels are shares of the program
+// (of all samples, for a ranking by total).
 type Candidate struct {
 	Function string    `json:"function"`
 	Path     []string  `json:"path,omitempty"`    // of the finding, root to place
@@ -241,12 +242,67 @@ func (g *gatherer) candidates() []Candidate {
 	return list
 }
 
+// series is the history that was compared.
+func (g *gatherer) series() *history.Series {
+	return &history.Series{Benchmark: g.b.Benchmark, Type: g.b.Type, Profiles: g.profiles}
+}
+
 // levels fills in the shares of the candidates over the runs.
 func (g *gatherer) levels(ctx context.Context, st store.Reader, list []Candidate) error {
+	fill := g.programLevels
+	if g.o.RankingByTotal {
+		fill = g.rawLevels
+	}
+	for i := range list {
+		list[i].Levels = make([]float64, len(g.profiles))
+	}
+	if err := fill(ctx, st, list); err != nil {
+		return err
+	}
+	for i := range list {
+		list[i].describe(g.tested, g.o.Window)
+	}
+	return nil
+}
+
+// programLevels takes levels from the call tree that findings come from: that of the
+// program's own code (package history).
+func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []Candidate) error {
+	m, err := history.Load(ctx, st, g.series())
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		inside := occurrences(m.Table, &list[i])
+		for t := range m.Runs {
+			r := &m.Runs[t]
+			for j, n := range r.Nodes {
+				if inside[n] {
+					list[i].Levels[t] += r.Count[j] / r.Total
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// occurrences marks the nodes whose samples are the candidate's: those of the
+// function, and for its total all below them.
+func occurrences(t *calltree.Table, c *Candidate) []bool {
+	inside := make([]bool, t.Len())
+	for n := range inside {
+		up := t.Parent[n]
+		inside[n] = t.Functions[t.Func[n]].Name == c.Function || !c.Self && up != calltree.NoNode && inside[up]
+	}
+	return inside
+}
+
+// rawLevels takes levels from functions as they are stored, which the thesis's
+// ranking looks at.
+func (g *gatherer) rawLevels(ctx context.Context, st store.Reader, list []Candidate) error {
 	names := make([]string, len(list))
 	for i := range list {
 		names[i] = list[i].Function
-		list[i].Levels = make([]float64, len(g.profiles))
 	}
 	ids := make([]store.ProfileID, len(g.profiles))
 	for i := range ids {
@@ -271,16 +327,9 @@ func (g *gatherer) levels(ctx context.Context, st store.Reader, list []Candidate
 		for i, p := range rows.Profile {
 			r, c := row[rows.Function[i]], column[p]
 			if r >= 0 && c >= 0 && g.profiles[c].Sum > 0 {
-				v := rows.Total[i]
-				if list[r].Self {
-					v = rows.Self[i]
-				}
-				list[r].Levels[c] += float64(v) / float64(g.profiles[c].Sum)
+				list[r].Levels[c] += float64(rows.Total[i]) / float64(g.profiles[c].Sum)
 			}
 		}
-	}
-	for i := range list {
-		list[i].describe(g.tested, g.o.Window)
 	}
 	return nil
 }
@@ -329,8 +378,7 @@ func (g *gatherer) contexts(ctx context.Context, st store.Reader, list []Candida
 	if len(g.b.Findings) == 0 || g.o.Contexts.MaxDepth < 0 || g.tested == 0 || g.tested == len(g.profiles) {
 		return nil
 	}
-	series := history.Series{Benchmark: g.b.Benchmark, Type: g.b.Type, Profiles: g.profiles}
-	d, err := expansion.Load(ctx, st, []history.Series{series}, g.tested, false)
+	d, err := expansion.Load(ctx, st, []history.Series{*g.series()}, g.tested, false)
 	if err != nil {
 		return err
 	}
