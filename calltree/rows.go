@@ -109,10 +109,10 @@ func (r rows) during(in Range) (rows, error) {
 }
 
 // nodesOf returns the call node of every sample of the committed range. Node is
-// the node of each stack that at has.
-func (s *Shown) nodesOf(at *step, node []int32) ([]int32, error) {
+// the node in the table of each stack that at has.
+func (s *Shown) nodesOf(at *step, table *Table, node []int32) ([]int32, error) {
 	var found []bool
-	s.matched, found = at.search(searchWords(s.View.Search))
+	s.matched, found = table.search(searchWords(s.View.Search))
 	idle := s.idle()
 	nodes := make([]int32, s.rows.n)
 	each(parts(s.rows.n), func(_ int, p part) {
@@ -127,8 +127,8 @@ func (s *Shown) nodesOf(at *step, node []int32) ([]int32, error) {
 					continue
 				}
 			}
-			if found == nil || found[st] {
-				nodes[i] = node[st]
+			if n := node[st]; n != NoNode && (found == nil || found[n]) {
+				nodes[i] = n
 			}
 		}
 	})

@@ -31,55 +31,68 @@ func matching(functions []profile.Function, word string) []bool {
 
 func contains(text, word string) bool { return strings.Contains(strings.ToLower(text), word) }
 
-// search finds words in functions and stacks. The first result says which
-// functions any word matches, the second which stacks every word matches in some
-// frame. Both are nil when there are no words.
-func (s *stacks) search(words []string) (functions functionSet, found []bool) {
+// search finds words in functions and call nodes. The first result says which
+// functions any word matches, the second which nodes every word matches in some
+// frame from the root on. Both are nil when there are no words.
+//
+// Names are all that a search asks for, so it asks nodes, of which there are fewer
+// than stacks and which lie in the order that makes this fast.
+func (t *Table) search(words []string) (functions functionSet, found []bool) {
 	for ; len(words) > 0; words = words[min(8, len(words)):] {
 		some := words[:min(8, len(words))]
 		if functions == nil {
-			functions = make(functionSet, len(s.functions))
+			functions = make(functionSet, len(t.Functions))
 		}
-		mask := make([]uint8, len(s.functions)) // a bit per word
+		mask := make([]uint8, len(t.Functions)) // a bit per word
 		for w, word := range some {
-			for fn, ok := range matching(s.functions, word) {
+			for fn, ok := range matching(t.Functions, word) {
 				if ok {
 					mask[fn] |= 1 << w
 					functions[fn] = true
 				}
 			}
 		}
-		found = s.withAll(mask, 1<<len(some)-1, found)
+		found = t.withAll(mask, 1<<len(some)-1, found)
 	}
 	return functions, found
 }
 
-// withAll returns which stacks have, all frames together, every bit of all. Of
-// stacks that among leaves out nothing is said.
-func (s *stacks) withAll(mask []uint8, all uint8, among []bool) []bool {
-	has := make([]uint8, s.len())
-	found := make([]bool, s.len())
-	for st, p := range s.parent {
-		if p == gone {
-			continue
+// withAll returns which nodes have, from the root on, every bit of all. Of nodes
+// that among leaves out nothing is said.
+func (t *Table) withAll(mask []uint8, all uint8, among []bool) []bool {
+	has := make([]uint8, t.Len())
+	found := make([]bool, t.Len())
+	each(parts(t.Len()), func(_ int, p part) {
+		if p.lo == p.hi {
+			return
 		}
-		bits := mask[s.fn(st)]
-		if p >= 0 {
-			bits |= has[p]
+		lo := int32(p.lo)
+		above := t.ancestors(lo) // of all nodes of the part whose parent is before it
+		bits := make([]uint8, len(above)+1)
+		for d, n := range above {
+			bits[d+1] = bits[d] | mask[t.Func[n]]
 		}
-		has[st] = bits
-		found[st] = bits == all && (among == nil || among[st])
-	}
+		for n := lo; n < int32(p.hi); n++ {
+			b := mask[t.Func[n]]
+			if up := t.Parent[n]; up >= lo {
+				b |= has[up]
+			} else {
+				b |= bits[t.Depth[n]]
+			}
+			has[n] = b
+			found[n] = b == all && (among == nil || among[n])
+		}
+	})
 	return found
 }
 
 // containing returns which stacks have one of the functions in some frame.
 func (s *stacks) containing(functions functionSet) []bool {
-	mask := make([]uint8, len(functions))
-	for fn, in := range functions {
-		if in {
-			mask[fn] = 1
+	found := make([]bool, s.len())
+	for st, p := range s.parent {
+		if p != gone {
+			found[st] = functions[s.fn(st)] || p >= 0 && found[p]
 		}
 	}
-	return s.withAll(mask, 1, nil)
+	return found
 }

@@ -179,7 +179,7 @@ func (v *Viewer) Show(view View) (*Shown, error) {
 		return nil, err
 	}
 	table, node := at.layout()
-	if s.nodes, err = s.nodesOf(at, node); err != nil {
+	if s.nodes, err = s.nodesOf(at, table, node); err != nil {
 		return nil, err
 	}
 	if s.lo, s.hi, err = s.rows.span(view.Preview); err != nil {
