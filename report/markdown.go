@@ -181,19 +181,19 @@ func (c *Change) markdown() string {
 func pathLines(c *Change) []string {
 	var lines []string
 	for depth, name := range c.Path {
-		lines = append(lines, indented(depth, clean(name)))
+		lines = append(lines, indented(depth, "↳ "+clean(name)))
 	}
 	for _, p := range cut(c.Parts, 5) {
-		lines = append(lines, fmt.Sprintf("%s … %s  %+.1f samples", indented(len(c.Path), ""), strings.Join(cleanAll(below(p.Path, c.Path)), ";"), p.Delta))
+		lines = append(lines, indented(len(c.Path), fmt.Sprintf("… %s  %+.1f samples", strings.Join(cleanAll(below(p.Path, c.Path)), ";"), p.Delta)))
 	}
 	return lines
 }
 
 // deepest is the indentation from which on paths are not indented further.
-const deepest = 40
+const deepest = 20
 
 func indented(depth int, text string) string {
-	return strings.Repeat(" ", min(depth, deepest)) + text
+	return strings.Repeat("  ", min(depth, deepest)) + text
 }
 
 // benchmarkTable lists the benchmarks with their metric over the runs.
@@ -250,7 +250,7 @@ func (r *Report) benchmarkMarkdown(b *Benchmark, d Detail) string {
 }
 
 func candidateMarkdown(b *Benchmark, c *evidence.Candidate, d Detail) string {
-	if c.Finding == "" && !d.All {
+	if c.Self && !d.All {
 		return ""
 	}
 	lines := b.candidatePlot(c)
@@ -266,7 +266,10 @@ func candidateMarkdown(b *Benchmark, c *evidence.Candidate, d Detail) string {
 					row[0] = shorten(row[0])
 					tb.add(row...)
 				}
-				lines = append(append(lines, ""), tb.aligned()...)
+				lines = append(lines, "")
+				for _, l := range tb.aligned() {
+					lines = append(lines, "│ "+l)
+				}
 			}
 			if left := len(side.traces) - len(cut(side.traces, d.Traces)); left > 0 {
 				lines = append(lines, fmt.Sprintf("%d more %s", left, plural(left, side.title)))

@@ -134,7 +134,7 @@ func (c *Change) shown() bool {
 }
 
 // counts are the changes by what they mean.
-type counts struct{ confirmed, suspects, acknowledged, improved int }
+type counts struct{ confirmed, suspects, slowdowns, acknowledged, improved int }
 
 func (r *Report) count() counts {
 	var n counts
@@ -146,6 +146,8 @@ func (r *Report) count() counts {
 		case !c.Kind.Costs():
 		case c.Acknowledged != nil:
 			n.acknowledged++
+		case c.Kind == regression.Slowdown && c.Function == "":
+			n.slowdowns++
 		case c.Status == regression.Confirmed:
 			n.confirmed++
 		default:
@@ -169,6 +171,7 @@ func (r *Report) Headline() string {
 	}
 	add(n.confirmed, "regression", "regressions")
 	add(n.suspects, "suspect", "suspects")
+	add(n.slowdowns, "slowdown of everything", "slowdowns of everything")
 	add(n.acknowledged, "acknowledged", "acknowledged")
 	add(n.improved, "improvement", "improvements")
 	judged := 0

@@ -139,7 +139,7 @@ func cut[T any](list []T, n int) []T {
 func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
 	t.line("", "\n%s: %s", r.name(b), b.summary())
 	for _, w := range b.remarks() {
-		t.line("    ", "%s", w)
+		t.line("    - ", "%s", w)
 	}
 	if len(b.Findings) == 0 && !d.All {
 		return
@@ -162,9 +162,10 @@ func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
 	}
 }
 
-// candidate draws a candidate's level and its contexts, if it is in a finding.
+// candidate draws a candidate's level and its contexts, unless it is only high in
+// the ranking by self.
 func (t *text) candidate(b *Benchmark, c *evidence.Candidate, d Detail) {
-	if c.Finding == "" && !d.All {
+	if c.Self && !d.All {
 		return
 	}
 	t.line("", "\n    candidate %s", candidateName(c))

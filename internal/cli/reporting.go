@@ -280,7 +280,10 @@ func (o *reporting) parameters(q store.Query, list []store.Profile) []report.Par
 		}
 		params = append(params, report.Parameter{Name: "commits", Value: value})
 	}
-	return slices.DeleteFunc(params, func(p report.Parameter) bool { return p.Value == "" })
+	return slices.DeleteFunc(params, func(p report.Parameter) bool {
+		ofLabels := o.base != "" && isPath(o.base) && (p.Name == "group" || p.Name == "branch") // of files they are ours
+		return p.Value == "" || ofLabels
+	})
 }
 
 // distinct lists the values of a field that are not empty, in order of appearance.
