@@ -118,7 +118,7 @@ func compare(t *testing.T, name string) (differ string) {
 			}
 		}
 		if name == "threadcreate" { // the race detector's threads have names in the text only
-			got, wanted = whole(got), whole(wanted)
+			got, wanted = allStacks(got), allStacks(wanted)
 		}
 		if len(wanted) == 0 {
 			t.Errorf("nothing of %s", typ.Type)
@@ -130,8 +130,8 @@ func compare(t *testing.T, name string) (differ string) {
 	return differ
 }
 
-// whole sums all stacks.
-func whole(m map[string]int64) map[string]int64 {
+// allStacks sums all stacks.
+func allStacks(m map[string]int64) map[string]int64 {
 	sum := int64(0)
 	for _, v := range m {
 		sum += v
