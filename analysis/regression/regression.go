@@ -16,8 +16,8 @@
 // merge.go (one change, one finding) and report.go (findings). Find asks a store;
 // Rows.Compare judges any two sets of runs.
 //
-// Two older methods stay beside it: Thesis, the time series score, and Correlate,
-// Pearson's correlation over many benchmarks. They rank and do not judge.
+// An older method stays beside it: Thesis, the time series score. It ranks and does
+// not judge. Correlation over many benchmarks is in package bottleneck.
 //
 // Formulas, parameters, limits and sources are in docs/method/regression.md. The
 // same input gives the same bytes. Nothing here prints, gates or reads files; a

@@ -86,31 +86,3 @@ func TestParseMeasure(t *testing.T) {
 	}
 }
 
-func TestCorrelation(t *testing.T) {
-	var benches []*bench
-	for i := range 3 {
-		b := shop(uint64(i), 12, 0, nil)
-		b.name = string(rune('a' + i))
-		for j := range b.runs { // a library that all use gets slower from run to run
-			b.runs[j]["main;query;lib"] = int64(50 + 20*j)
-			b.metrics[j] = float64(30 + j)
-		}
-		benches = append(benches, b)
-	}
-	list, without, err := Correlate(t.Context(), put(t, benches...), store.Query{}, Correlation{})
-	if err != nil || without != 0 {
-		t.Fatal(err, without)
-	}
-	if list[0].Function != "lib" || list[0].Score < 0.99 || list[0].Benchmarks != 3 || list[0].Profiles != 36 {
-		t.Errorf("%+v", list[0])
-	}
-	for _, c := range list {
-		if math.IsNaN(c.Score) || math.Abs(c.Score) > 1 {
-			t.Errorf("%+v", c)
-		}
-	}
-	benches[0].metrics = nil
-	if _, without, _ = Correlate(t.Context(), put(t, benches...), store.Query{}, Correlation{Samples: true, Raw: true, Max: true}); without != 12 {
-		t.Errorf("%d without a metric", without)
-	}
-}

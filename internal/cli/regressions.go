@@ -9,11 +9,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/engines"
@@ -521,12 +523,16 @@ func (o *regressionsOptions) thesis(ctx context.Context, e *env, st store.Store,
 func tenth(v any) string { return fmt.Sprintf("%.1f", v) }
 
 func (o *regressionsOptions) correlation(ctx context.Context, e *env, st store.Store, q store.Query) error {
-	list, without, err := regression.Correlate(ctx, st, q, regression.Correlation{Samples: o.x == "samples", Raw: o.y == "raw", Least: o.least})
+	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Rank: bottleneck.Correlation, Correlating: o.correlating()})
 	if err != nil {
 		return err
 	}
-	if without > 0 {
-		fmt.Fprintf(e.err, "%d %s without a metric left out\n", without, plural(without, "profile"))
+	for _, w := range res.Warnings {
+		fmt.Fprintln(e.err, escape(w))
+	}
+	list := res.Rows
+	for _, r := range slices.Backward(res.Negative) {
+		list = append(list, r)
 	}
 	tb := &table{columns: []column{{name: "score", right: true, text: func(v any) string { return fmt.Sprintf("%.3f", v) }}, {name: "benchmarks", right: true}, {name: "profiles", right: true}, {name: "function"}}}
 	for _, r := range limit(list, o.rows) {

@@ -64,7 +64,7 @@ func (o *regressionsOptions) correlating() bottleneck.Correlating {
 
 // expandCorrelated searches the contexts of functions that were ranked over all
 // benchmarks of the selection; nil without --expand.
-func (o *regressionsOptions) expandCorrelated(ctx context.Context, st store.Store, q store.Query, list []regression.Correlated) ([]*expanded, error) {
+func (o *regressionsOptions) expandCorrelated(ctx context.Context, st store.Store, q store.Query, list []bottleneck.Row) ([]*expanded, error) {
 	if o.expand.selection == "" {
 		return nil, nil
 	}
