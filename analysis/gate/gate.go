@@ -174,9 +174,9 @@ func (c *Change) All() []regression.Finding {
 func (c *Change) rank() int {
 	switch {
 	case c.Status == regression.WentAway:
-		return 5
+		return 6
 	case !c.Kind.Costs():
-		return 3 + slices.Index([]regression.Kind{regression.Moved, regression.Environment}, c.Kind)
+		return 3 + slices.Index([]regression.Kind{regression.Improvement, regression.Moved, regression.Environment}, c.Kind)
 	case c.Acknowledged != nil:
 		return 2
 	case c.Status == regression.Suspect:

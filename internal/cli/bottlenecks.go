@@ -64,6 +64,7 @@ contexts in which they changed.`,
 	o.addFlags(c)
 	f := c.Flags()
 	f.Var(&choice{&o.by, []string{"self", "subtree", "correlation"}}, "by", "rank by `what`: self, subtree, correlation")
+	f.BoolFunc("correlation", "the same as --by correlation", func(string) error { o.by = "correlation"; return nil })
 	f.StringVar(&o.degree, "degree", "5", "of subtree: `n` calls deep, 0 to "+strconv.Itoa(bottleneck.MaxDegree)+", or all")
 	f.Var(&choice{&o.weight, []string{"share", "samples"}}, "weight", "of potentials: every profile counts the same (share), or by its samples")
 	f.Var(&choice{&o.x, []string{"share", "samples"}}, "x", "of correlation: `what` of a function, share or samples")

@@ -1,0 +1,142 @@
+package evidence
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/stat"
+	"github.com/dendroprof/dendro/store"
+)
+
+// levels fills in the shares of the candidates over the runs.
+func (g *gatherer) levels(ctx context.Context, st store.Reader, list []Candidate) error {
+	fill := g.programLevels
+	if g.o.RankingByTotal {
+		fill = g.rawLevels
+	}
+	for i := range list {
+		list[i].Levels = make([]float64, len(g.profiles))
+	}
+	if err := fill(ctx, st, list); err != nil {
+		return err
+	}
+	for i := range list {
+		list[i].describe(g.tested, g.o.Window)
+	}
+	return nil
+}
+
+// programLevels takes levels from the call tree that findings come from: that of the
+// program's own code (package history).
+func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []Candidate) error {
+	m, err := history.Load(ctx, st, g.series())
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		inside := occurrences(m.Table, &list[i])
+		for t := range m.Runs {
+			r := &m.Runs[t]
+			samples := 0.0
+			for j, n := range r.Nodes {
+				if inside[n] {
+					samples += r.Count[j]
+				}
+			}
+			if r.Total > 0 {
+				list[i].Levels[t] = samples / r.Total
+			}
+		}
+	}
+	return nil
+}
+
+// occurrences marks the nodes whose samples are the candidate's: those of the
+// function, and for its total all below them.
+func occurrences(t *calltree.Table, c *Candidate) []bool {
+	inside := make([]bool, t.Len())
+	for n := range inside {
+		up := t.Parent[n]
+		inside[n] = t.Functions[t.Func[n]].Name == c.Function || !c.Self && up != calltree.NoNode && inside[up]
+	}
+	return inside
+}
+
+// rawLevels takes levels from functions as they are stored, which the thesis's
+// ranking looks at.
+func (g *gatherer) rawLevels(ctx context.Context, st store.Reader, list []Candidate) error {
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Function
+	}
+	ids := make([]store.ProfileID, len(g.profiles))
+	for i := range ids {
+		ids[i] = g.profiles[i].ID
+	}
+	set, err := st.Functions(ctx, store.Query{Profiles: ids}, names)
+	if err != nil {
+		return err
+	}
+	column := make([]int, len(set.Profiles)) // of a profile of the answer
+	for i := range set.Profiles {
+		column[i] = slices.Index(ids, set.Profiles[i].ID)
+	}
+	row := make([]int, len(set.Functions))
+	for i := range set.Functions {
+		row[i] = slices.Index(names, set.Functions[i].Name)
+	}
+	for rows, err := range set.Rows {
+		if err != nil {
+			return err
+		}
+		for i, p := range rows.Profile {
+			r, c := row[rows.Function[i]], column[p]
+			if r >= 0 && c >= 0 && g.profiles[c].Sum > 0 {
+				list[r].Levels[c] += float64(rows.Total[i]) / float64(g.profiles[c].Sum)
+			}
+		}
+	}
+	return nil
+}
+
+// describe computes what the levels say.
+func (c *Candidate) describe(tested, window int) {
+	before, now := c.Levels[:len(c.Levels)-tested], c.Levels[len(c.Levels)-tested:]
+	c.Expected, c.Actual = stat.Mean(before), stat.Mean(now)
+	c.Diff = c.Actual - c.Expected
+	switch {
+	case c.Expected == 0 && c.Actual > 0:
+		c.Status = "+"
+	case c.Expected > 0 && c.Actual == 0:
+		c.Status = "-"
+	}
+	c.Band = Band(c.Levels, window, func(float64) bool { return true })
+}
+
+// Band returns for every value what the window values before it, of those that
+// count, let expect; of the first value itself.
+func Band(values []float64, window int, counts func(float64) bool) []Level {
+	out := make([]Level, len(values))
+	var recent []float64
+	for i, v := range values {
+		if len(recent) == 0 && counts(v) {
+			recent = append(recent, v)
+			out[i] = Level{Mean: v}
+			continue
+		}
+		if len(recent) > 0 {
+			out[i].Mean = stat.Mean(recent)
+		}
+		if len(recent) > 1 {
+			out[i].Deviation = math.Sqrt(stat.Variance(recent))
+		}
+		if counts(v) {
+			recent = append(recent, v)
+			recent = recent[max(0, len(recent)-window):]
+		}
+	}
+	return out
+}

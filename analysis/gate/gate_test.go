@@ -1,0 +1,220 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+func TestParsePolicy(t *testing.T) {
+	for text, want := range map[string]Policy{
+		"regression":                       {},
+		"regression:0":                     {},
+		"regression:5%":                    {Share: 0.05},
+		"regression:0.25,suspect":          {Share: 0.25, Suspects: true},
+		"regression, slowdown,suspect":     {Suspects: true, Slowdowns: true},
+		"regression:1 %,suspect, slowdown": {Share: 0.01, Suspects: true, Slowdowns: true},
+	} {
+		got, err := ParsePolicy(text)
+		if err != nil || got != want {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+		if again, err := ParsePolicy(got.String()); err != nil || again != got {
+			t.Errorf("%q is written as %q, which reads as %+v, %v", text, got, again, err)
+		}
+	}
+	for _, text := range []string{"", "suspect", "regression:", "regression:2", "regression:-1%", "regression:NaN", "regression,regression", "regression,suspect:1", "all"} {
+		if p, err := ParsePolicy(text); err == nil {
+			t.Errorf("%q: %+v, want an error", text, p)
+		}
+	}
+}
+
+func TestAlphaIsDivided(t *testing.T) {
+	if a, b := (Policy{}).Alpha(1), (Policy{}).Alpha(100); a != 100*b || b <= 0 {
+		t.Error(a, b)
+	}
+	if (Policy{Suspects: true}).Alpha(4) >= (Policy{}).Alpha(4) {
+		t.Error("one run alone needs the lower error probability")
+	}
+}
+
+// finding makes one from "benchmark kind status function score share", with - for
+// nothing.
+func finding(text string) regression.Finding {
+	var f regression.Finding
+	var kind, status string
+	if _, err := fmt.Sscan(text, &f.Benchmark, &kind, &status, &f.Function, &f.Score, &f.Delta.Share); err != nil {
+		panic(err)
+	}
+	f.Kind, f.ID = regression.Kind(kind), text
+	if f.Function == "-" {
+		f.Function = ""
+	}
+	if status == "acknowledged" {
+		f.Acknowledged, status = &regression.Excuse{}, "confirmed"
+	}
+	f.Status = regression.Status(status)
+	return f
+}
+
+func TestGroupAndJudge(t *testing.T) {
+	list := []regression.Finding{
+		finding("a regression suspect parse 9 0.3"),
+		finding("b regression confirmed parse 5 0.02"),
+		finding("c widespread confirmed parse 6 0.1"),
+		finding("a regression acknowledged parse 4 0.1"),
+		finding("a regression suspect lex 4 0.1"),
+		finding("a slowdown confirmed - 7 0.2"),
+		finding("b slowdown confirmed - 8 0.2"),
+		finding("a improvement confirmed parse -9 -0.3"),
+		finding("a moved confirmed parse 9 0.3"),
+		finding("d regression went-away lex 9 0.3"),
+	}
+	for _, c := range []struct{ policy, want string }{
+		{"regression", "-:b+a  parse:c+a+b!  lex:a  parse:a?  parse:a-  parse:a~  lex:d"},
+		{"regression:20%", "-:b+a  parse:c+a+b  lex:a  parse:a?  parse:a-  parse:a~  lex:d"},
+		{"regression:20%,suspect", "-:b+a  parse:c+a+b!  lex:a  parse:a?  parse:a-  parse:a~  lex:d"},
+		{"regression,suspect,slowdown", "-:b+a!  parse:c+a+b!  lex:a!  parse:a?  parse:a-  parse:a~  lex:d"},
+	} {
+		changes := Group(list)
+		p, _ := ParsePolicy(c.policy)
+		v := Judge(&regression.Result{Benchmarks: []regression.Benchmark{{}, {Reason: "too few runs"}}}, changes, p)
+		var got []string
+		failing := 0
+		for _, x := range changes {
+			var in []string
+			for _, f := range x.All() {
+				in = append(in, f.Benchmark)
+			}
+			name := x.Function
+			if name == "" {
+				name = "-"
+			}
+			s := name + ":" + strings.Join(in, "+")
+			switch {
+			case x.Acknowledged != nil:
+				s += "?"
+			case x.Kind == regression.Improvement:
+				s += "-"
+			case x.Kind == regression.Moved:
+				s += "~"
+			}
+			if x.Fails {
+				failing++
+				s += "!"
+			}
+			got = append(got, s)
+		}
+		if s := strings.Join(got, "  "); s != c.want {
+			t.Errorf("%s:\n%s, want\n%s", c.policy, s, c.want)
+		}
+		if v.Failed != (failing > 0) || v.Failing != failing || v.Warning != 3-failing || v.Acknowledged != 1 || v.Judged != 1 || len(v.Unjudged) != 1 {
+			t.Errorf("%s: %+v", c.policy, v)
+		}
+	}
+}
+
+// TestGroupKeepsAll: grouping loses no finding, and its answer does not depend on
+// the order of what costs.
+func TestGroupKeepsAll(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var list []regression.Finding
+		for i := range rapid.IntRange(0, 12).Draw(t, "n") {
+			list = append(list, finding(fmt.Sprintf("%s %s %s %s %d %d.%d", rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "benchmark"),
+				rapid.SampledFrom([]string{"regression", "slowdown", "improvement", "widespread"}).Draw(t, "kind"),
+				rapid.SampledFrom([]string{"suspect", "confirmed", "went-away", "acknowledged"}).Draw(t, "status"),
+				rapid.SampledFrom([]string{"f", "g", "-"}).Draw(t, "function"), rapid.IntRange(1, 9).Draw(t, "score"), 0, i)))
+		}
+		count := func(changes []Change) (ids []string) {
+			for _, c := range changes {
+				for _, f := range c.All() {
+					ids = append(ids, f.ID)
+				}
+			}
+			slices.Sort(ids)
+			return ids
+		}
+		var want []string
+		for _, f := range list {
+			want = append(want, f.ID)
+		}
+		slices.Sort(want)
+		if got := count(Group(list)); !slices.Equal(got, want) {
+			t.Fatalf("%q, want %q", got, want)
+		}
+	})
+}
+
+// put stores a run of benchmark b.
+func put(t *testing.T, st store.Store, run testrun.Run, values ...int64) {
+	t.Helper()
+	f := &calltree.Forest{}
+	root := f.Path(calltree.NoNode, f.Function(profile.Function{Name: "main"}))
+	var v calltree.Vector
+	for i, x := range values {
+		v.Nodes = append(v.Nodes, f.Path(root, f.Function(profile.Function{Name: string(rune('a' + i))})))
+		v.Self = append(v.Self, x)
+	}
+	rec := &store.Record{Type: profile.ValueType{Name: "cpu-samples", Unit: "count"}, Samples: 1, Forest: f, Self: v}
+	rec.Hash[0] = byte(len(run.Key)) + run.Key[len(run.Key)-1]
+	out, err := st.Put(context.Background(), []*store.File{{Name: run.Key, Benchmark: testrun.Benchmark{Group: "g", Name: "b"}, Run: run, Records: []*store.Record{rec}}}, store.PutOptions{})
+	if err != nil || out[0].Err != nil {
+		t.Fatal(err, out)
+	}
+}
+
+// TestCompare: a head that was measured before its base, on two machines.
+func TestCompare(t *testing.T) {
+	st := mem.New()
+	noise := []int64{3, -7, 11, -2, 5, -9, 1, 8}
+	for i, x := range noise {
+		day := time.Date(2026, 3, 10+i, 0, 0, 0, 0, time.UTC)
+		put(t, st, testrun.Run{Key: fmt.Sprintf("base-%d", i), Date: day, Branch: "main", Machine: "m"}, 800+x, 900-x, 1000+2*x, 1100, 1200-x, 700+x)
+	}
+	put(t, st, testrun.Run{Key: "base-x", Date: time.Date(2026, 3, 9, 0, 0, 0, 0, time.UTC), Branch: "main", Machine: "other"}, 10, 10, 10, 10, 10, 10)
+	put(t, st, testrun.Run{Key: "head-0", Date: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Branch: "topic", Machine: "m"}, 1600, 900, 1000, 1100, 1200, 700)
+	put(t, st, testrun.Run{Key: "head-1", Branch: "topic", Machine: "m"}, 1580, 905, 1003, 1090, 1190, 702)
+	ctx := context.Background()
+	side := func(branch string) []store.Profile {
+		list, err := st.Profiles(ctx, store.Query{Branches: []string{branch}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	c, err := Compare(ctx, st, Sides{Base: side("main"), Head: side("topic")}, regression.Request{Options: regression.Options{Alpha: 0.02}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Benchmarks) != 1 || len(c.Benchmarks[0].Analyses) != 1 {
+		t.Fatalf("%+v", c.Result)
+	}
+	a := c.Benchmarks[0].Analyses[0]
+	if len(a.History) != len(noise) || len(a.Tested) != 2 || a.History[len(noise)-1] != "base-7" {
+		t.Errorf("history %q, tested %q", a.History, a.Tested)
+	}
+	if want := []history.LeftOut{{Reason: "another machine", Runs: 1}}; !slices.Equal(c.Benchmarks[0].LeftOut, want) {
+		t.Errorf("left out %+v", c.Benchmarks[0].LeftOut)
+	}
+	found := slices.DeleteFunc(slices.Clone(c.Findings), func(f regression.Finding) bool { return !f.Kind.Costs() })
+	if len(found) != 1 || found[0].Function != "a" || found[0].Status != regression.Confirmed {
+		t.Errorf("findings %+v", found)
+	}
+	if _, err := Compare(ctx, st, Sides{Base: side("main")}, regression.Request{}); err == nil {
+		t.Error("no head, and no error")
+	}
+}

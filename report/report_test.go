@@ -1,0 +1,224 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dendroprof/dendro/analysis/evidence"
+	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/analysis/gate"
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+// hostile is a name that means something in every format: a workflow command, an
+// element, a table cell, a mention, a link, a terminal escape.
+const hostile = "::error::x\n<b>|`code`|@team [l](http://x) \x1b[31m\u202e%0A]]>&amp;"
+
+// sample is a report with everything in it.
+func sample() *Report {
+	cpu := profile.ValueType{Name: "cpu", Unit: "nanoseconds"}
+	find := func(benchmark string, kind regression.Kind, status regression.Status, function string, share, score float64) regression.Finding {
+		return regression.Finding{ID: fmt.Sprintf("%016x", len(benchmark)+1000*len(function)+int(100*score)), Kind: kind, Status: status, Group: "shop", Benchmark: benchmark, Type: "cpu", Function: function,
+			Path: []string{"main.main", "pricing.rule", function}, Paths: []regression.Path{}, Parts: []regression.Part{}, RuledOut: []regression.RuledOut{},
+			Delta: regression.Delta{Samples: 300 * share, Share: share, Before: 0.02}, Score: score, Since: regression.Since{Run: "run-9", Commit: "579d7113d2aa", LastGood: "run-8"}}
+	}
+	big := find("checkout", regression.Regression, regression.Confirmed, "regexp.MustCompile", 0.265, 19.5)
+	big.Presence, big.Caller = regression.New, "pricing.rule"
+	big.Delta.Time = &regression.Estimate{Value: 1.94e6, Low: 1.49e6, High: 2.39e6, Unit: "ns/op"}
+	big.Parts = []regression.Part{{Function: "regexp.parse", Path: []string{"main.main", "pricing.rule", "regexp.MustCompile", "regexp.parse"}, Delta: 48, Score: 9}}
+	big.RuledOut = []regression.RuledOut{{Cause: "moved work", Evidence: "no place nearby fell by as much"}}
+	accepted := find("checkout", regression.Regression, regression.Confirmed, "lex", 0.05, 8)
+	accepted.Acknowledged = &regression.Excuse{Reason: "the new grammar", Until: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
+	slow := find("search", regression.Slowdown, regression.Confirmed, "", 0.2, 6)
+	slow.Path, slow.Note = nil, "everything takes 1.20 times as long as before: machine or environment, no single function"
+	findings := []regression.Finding{big, find("search", regression.Regression, regression.Suspect, "regexp.MustCompile", 0.1, 5), accepted, slow,
+		find("search", regression.Regression, regression.Suspect, hostile, 0.01, 4), find("search", regression.Improvement, regression.Confirmed, "sort.Sort", -0.1, -7),
+		find("search", regression.Regression, regression.WentAway, "gone", 0.1, 5), find("search", regression.Moved, regression.Confirmed, "moved", 0.1, 5)}
+	analysis := &regression.Analysis{History: []string{"run-1", "run-2", "run-8"}, Tested: []string{"run-9"}, Threshold: 3.6, Blocks: 8, Noisy: 2, Unstable: []regression.Finding{},
+		Detectable: regression.Detectable{Changes: []regression.DetectableChange{{Share: 0.05, Change: 0.085}}}}
+	res := &regression.Result{Findings: findings, Benchmarks: []regression.Benchmark{
+		{Benchmark: testrun.Benchmark{Group: "shop", Name: "checkout"}, Type: cpu, Findings: findings[:1], Analyses: []*regression.Analysis{analysis},
+			LeftOut: []history.LeftOut{{Reason: "another machine", Runs: 3}}, Warnings: []string{hostile}, Ranked: []regression.Candidate{{Function: "regexp.MustCompile", Score: 19.5}}},
+		{Benchmark: testrun.Benchmark{Group: "shop", Name: "new <&|\x00"}, Type: cpu, Reason: "too few runs: 1 before the tested one, at least 3 are needed"},
+		{Benchmark: testrun.Benchmark{Group: "shop", Name: "search"}, Type: cpu, Findings: findings[4:6], Analyses: []*regression.Analysis{analysis}},
+	}}
+	step := func(name, status string, diff float64) expansion.Step {
+		return expansion.Step{Function: name, Diff: diff, CandidateDiff: 5.55e8, CandidateScore: 55.5, Status: status}
+	}
+	levels := []float64{0, 0, 0, 0.196}
+	ev := []evidence.Benchmark{{
+		Runs:   []evidence.Run{{Key: "run-1"}, {Key: "run-2"}, {Key: "run-8"}, {Key: "run-9", Tested: true}},
+		Metric: &evidence.Metric{Name: "time/op", Unit: "ns/op", Values: []float64{6.6e6, 0, 7.1e6, 8.9e6}, Band: []evidence.Level{{Mean: 6.6e6}, {Mean: 6.6e6}, {Mean: 6.6e6}, {Mean: 6.85e6, Deviation: 0.2e6}}},
+		Candidates: []evidence.Candidate{
+			{Function: "regexp.MustCompile", Finding: big.ID, Actual: 0.196, Diff: 0.196, Score: 19.5, Status: "+", Levels: levels, Band: make([]evidence.Level, 4),
+				Contexts: &expansion.Expansion{Function: "regexp.MustCompile", Children: []expansion.Trace{{step("regexp.MustCompile", "+", 5.55e8), step("regexp.parse", "+", 1.6e8)}, {step("regexp.MustCompile", "", 1)}},
+					Parents: []expansion.Trace{{step("regexp.MustCompile", "+", 5.55e8), step(hostile, "", 6.5e8)}}}},
+			{Function: hostile, Self: true, Expected: 0.04, Actual: 0.05, Diff: 0.01, Score: 2.5, Levels: levels, Band: make([]evidence.Level, 4)},
+		}}, {}, {}}
+	changes := gate.Group(findings)
+	r := New(res, ev, changes, gate.Judge(res, changes, gate.Policy{}))
+	r.Notes = []string{"the clone is shallow"}
+	r.Parameters = []Parameter{{"selection", "type cpu"}, {"base", "main`s"}}
+	r.Version = "1.2.3"
+	r.Locate(func(path []string) Place {
+		if path[0] == "regexp.MustCompile" {
+			return Place{At: "pricing.rule", File: "pricing/rule 1.go", Line: 29, Owners: []string{"@acme/pricing", "p@example.com", "@<b>"}}
+		}
+		return Place{At: path[0]}
+	})
+	return r
+}
+
+// formats are the documents by the name of their golden file.
+func formats(r *Report) map[string]func(w *bytes.Buffer) error {
+	return map[string]func(w *bytes.Buffer) error{
+		"report.txt":   func(w *bytes.Buffer) error { return r.Text(w, Detail{Traces: 1}) },
+		"report.md":    func(w *bytes.Buffer) error { return r.Markdown(w, Detail{Traces: 1}, CommentLimit) },
+		"report.json":  func(w *bytes.Buffer) error { return r.JSON(w) },
+		"report.sarif": func(w *bytes.Buffer) error { return r.SARIF(w) },
+		"report.xml":   func(w *bytes.Buffer) error { return r.JUnit(w) },
+	}
+}
+
+func TestGolden(t *testing.T) {
+	for name, write := range formats(sample()) {
+		var b, again bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(name, err)
+		}
+		if err := formats(sample())[name](&again); err != nil || !bytes.Equal(b.Bytes(), again.Bytes()) {
+			t.Errorf("%s: the same report gives other bytes", name)
+		}
+		golden := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(b.Bytes(), want) {
+			t.Errorf("%s differs (-update rewrites it):\n%s", name, b.String())
+		}
+	}
+}
+
+// TestHostileNames: names of functions are never commands, markup or escapes.
+func TestHostileNames(t *testing.T) {
+	for name, write := range formats(sample()) {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if !utf8.Valid(b.Bytes()) || bytes.ContainsAny(b.Bytes(), "\x1b\x00") || name != "report.json" && bytes.ContainsRune(b.Bytes(), '\u202e') {
+			t.Errorf("%s holds characters that a terminal obeys", name)
+		}
+		for line := range strings.Lines(b.String()) {
+			if strings.HasPrefix(strings.TrimSpace(line), "::") {
+				t.Errorf("%s: a line is a workflow command: %q", name, line)
+			}
+			if name == "report.md" && strings.Contains(line, "<b>") && !inCode(line, "<b>") {
+				t.Errorf("%s: a line holds an element: %q", name, line)
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := sample().JUnit(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := xml.Unmarshal(b.Bytes(), &junitSuites{}); err != nil {
+		t.Error(err)
+	}
+	b.Reset()
+	if err := sample().SARIF(&b); err != nil || !json.Valid(b.Bytes()) {
+		t.Error(err)
+	}
+}
+
+// inCode reports whether text stands between backticks in a line, or in a line of a
+// code block, which has a frame or is indented.
+func inCode(line, text string) bool {
+	before, _, _ := strings.Cut(line, text)
+	return strings.Contains(before, "`") || strings.HasPrefix(line, " ") || !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "-") && !strings.HasPrefix(line, "<")
+}
+
+// TestMarkdownFits: whatever there is to say, the document fits a comment, is whole,
+// and says that something is missing.
+func TestMarkdownFits(t *testing.T) {
+	r := sample()
+	for i := range 400 {
+		c := r.Changes[0]
+		c.Function = fmt.Sprintf("pkg.function%d%s", i, strings.Repeat("x", i))
+		r.Changes = append(r.Changes, c)
+		b := r.Benchmarks[0]
+		r.Benchmarks = append(r.Benchmarks, b)
+	}
+	for _, limit := range []int{2_000, 10_000, CommentLimit} {
+		var b bytes.Buffer
+		if err := r.Markdown(&b, Detail{}, limit); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		if len(text) > limit || !strings.Contains(text, "left out: too long") {
+			t.Errorf("%d bytes of %d, or no word about what is left out", len(text), limit)
+		}
+		if strings.Count(text, "<details>") != strings.Count(text, "</details>") {
+			t.Errorf("limit %d: details are not closed", limit)
+		}
+	}
+}
+
+func TestHeadline(t *testing.T) {
+	res := &regression.Result{Benchmarks: []regression.Benchmark{{Reason: "too few runs"}}}
+	if got := New(res, nil, nil, nil).Headline(); got != "no verdict; 1 without enough history" {
+		t.Error(got)
+	}
+	res.Benchmarks[0].Reason = ""
+	if got := New(res, nil, nil, &gate.Verdict{}).Headline(); got != "passed: no change found in 1 benchmark" {
+		t.Error(got)
+	}
+	if got := sample().Headline(); got != "failed: 1 regression, 1 suspect, 1 slowdown of everything, 1 acknowledged, 1 improvement in 2 benchmarks; 1 without enough history" {
+		t.Error(got)
+	}
+}
+
+func TestPlotBounds(t *testing.T) {
+	for _, values := range [][]float64{{}, {1}, {1, 1}, {0, 0, 0}, {-1, 5, 1e300}, make([]float64, 500)} {
+		p := plot{values: values, band: evidence.Band(values, 10, func(float64) bool { return true }), tested: 1, label: percent}
+		for _, l := range p.lines() {
+			if utf8.RuneCountInString(l) > 400 {
+				t.Errorf("a line of %d characters", utf8.RuneCountInString(l))
+			}
+		}
+		spark(values, func(v float64) bool { return v == 0 })
+	}
+}
+
+func TestStep(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		unit string
+		want string
+	}{{6.6e6, "ns/op", "6.6 ms/op"}, {0.0123, "s", "12.3 ms"}, {1500, "us/op", "1.5 ms/op"}, {5000, "ops/s", "5e+03 ops/s"}, {0, "ns", "0 ns"}} {
+		if got := measured(c.v, c.unit); got != c.want {
+			t.Errorf("%v %s: %q, want %q", c.v, c.unit, got, c.want)
+		}
+	}
+}
