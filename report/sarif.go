@@ -166,7 +166,7 @@ func (c *Change) Sentence() string {
 	where := c.benchmarks()
 	fmt.Fprintf(&b, "%s of %s in %s", c.what(), signed(c.Delta.Share), where[0])
 	if len(where) > 1 {
-		fmt.Fprintf(&b, " and %d more benchmarks", len(where)-1)
+		fmt.Fprintf(&b, " and %d more %s", len(where)-1, plural(len(where)-1, "benchmark"))
 	}
 	fmt.Fprintf(&b, ": %s", c.label())
 	if c.Caller != "" {

@@ -19,6 +19,9 @@ type Detail struct {
 	All     bool // candidates of benchmarks without findings too
 }
 
+// fewBenchmarks are listed all; of more only those with something to say.
+const fewBenchmarks = 8
+
 // Text writes the report for a terminal.
 func (r *Report) Text(w io.Writer, d Detail) error {
 	t := &text{bufio.NewWriter(w)}
@@ -41,8 +44,17 @@ func (r *Report) Text(w io.Writer, d Detail) error {
 	if left > 0 {
 		t.line("", "\n%d more %s not shown", left, plural(left, "change"))
 	}
+	quiet := 0
 	for i := range r.Benchmarks {
-		t.benchmark(r, &r.Benchmarks[i], d)
+		b := &r.Benchmarks[i]
+		if len(r.Benchmarks) > fewBenchmarks && !d.All && len(b.Findings) == 0 && b.Reason == "" && len(b.remarks()) == 0 {
+			quiet++
+			continue
+		}
+		t.benchmark(r, b, d)
+	}
+	if quiet > 0 {
+		t.line("", "\n%d more %s: nothing found", quiet, plural(quiet, "benchmark"))
 	}
 	t.line("", "\nparameters")
 	for _, p := range r.Parameters {

@@ -19,7 +19,9 @@ package evidence
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/expansion"
@@ -97,7 +99,8 @@ type Candidate struct {
 	Contexts *expansion.Expansion `json:"contexts,omitempty"`
 }
 
-// Gather returns the evidence for every benchmark of a result, in its order.
+// Gather returns the evidence for every benchmark of a result, in its order. It
+// works on benchmarks in parallel; the answer does not depend on it.
 func Gather(ctx context.Context, st store.Reader, res *regression.Result, o Options) ([]Benchmark, error) {
 	if o.Candidates == 0 {
 		o.Candidates = defaultCandidates
@@ -121,12 +124,25 @@ func Gather(ctx context.Context, st store.Reader, res *regression.Result, o Opti
 		byKey[k] = append(byKey[k], p)
 	}
 	list := make([]Benchmark, len(res.Benchmarks))
+	errs := make([]error, len(list))
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i := range res.Benchmarks {
-		b := &res.Benchmarks[i]
-		g := gatherer{o: o, b: b}
-		g.choose(byKey[key{b.Benchmark, b.Type.Name}])
-		if list[i], err = g.gather(ctx, st); err != nil {
-			return nil, fmt.Errorf("evidence for %s: %w", b.Benchmark, err)
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			b := &res.Benchmarks[i]
+			g := gatherer{o: o, b: b}
+			g.choose(byKey[key{b.Benchmark, b.Type.Name}])
+			if list[i], errs[i] = g.gather(ctx, st); errs[i] != nil {
+				errs[i] = fmt.Errorf("evidence for %s: %w", b.Benchmark, errs[i])
+			}
+		})
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
 		}
 	}
 	return list, nil

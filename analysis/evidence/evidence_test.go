@@ -78,7 +78,8 @@ func TestGather(t *testing.T) {
 	// A recursive function counts once, its self without what it calls.
 	g := gatherer{b: &res.Benchmarks[0]}
 	g.choose(profiles(t, st))
-	levels := []Candidate{{Function: "a", Levels: make([]float64, 12)}, {Function: "a", Self: true, Levels: make([]float64, 12)}, {Function: "main", Levels: make([]float64, 12)}}
+	levels := []Candidate{{Function: "a", Levels: make([]float64, 12)}, {Function: "a", Self: true, Levels: make([]float64, 12)}, {Function: "main", Levels: make([]float64, 12)},
+		{Function: "main", Self: true, Levels: make([]float64, 12)}}
 	if err := g.programLevels(ctx, st, levels); err != nil {
 		t.Fatal(err)
 	}
@@ -90,6 +91,9 @@ func TestGather(t *testing.T) {
 	}
 	if got := levels[2].Levels[0]; got != 1 {
 		t.Errorf("level of main %v, want 1", got)
+	}
+	if got := levels[3].Levels[0]; got != 100.0/2200 {
+		t.Errorf("self level of main %v, want 100/2200", got)
 	}
 	// As they are stored it is the same here, where nothing is folded.
 	raw := []Candidate{{Function: "a", Levels: make([]float64, 12)}, {Function: "main", Levels: make([]float64, 12)}}

@@ -84,6 +84,7 @@ func (c *Comparison) takeOutKnown(ctx context.Context, st store.Reader, base []s
 		return nil
 	}
 	req.K, req.Scan, req.Acknowledged = 0, true, nil
+	req.Alpha = 0 // the analysis's own: what is looked for here fails nothing
 	before, err := regression.Find(ctx, &ordered{Reader: st, profiles: own}, store.Query{}, req)
 	if err != nil {
 		return err
@@ -112,8 +113,18 @@ func same(f, g *regression.Finding) bool {
 	if !f.Kind.Costs() || !g.Kind.Costs() || f.Benchmark != g.Benchmark || f.Group != g.Group || f.Type != g.Type || f.Delta.Share > grown*g.Delta.Share {
 		return false
 	}
-	return f.Function == g.Function || f.Caller != "" && f.Caller == g.Function || g.Caller != "" && g.Caller == f.Function
+	if f.Function == g.Function || f.Caller != "" && f.Caller == g.Function || g.Caller != "" && g.Caller == f.Function {
+		return true
+	}
+	short, long := f.Path, g.Path
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	return len(short) > 1 && len(long)-len(short) <= nearFrames && slices.Equal(short, long[:len(short)])
 }
+
+// nearFrames is how far apart two places on one path may be to be one change.
+const nearFrames = 6
 
 // mostHeadRuns bounds the runs of the head that are tested as one; older ones are
 // left out.

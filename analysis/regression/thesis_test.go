@@ -85,4 +85,3 @@ func TestParseMeasure(t *testing.T) {
 		t.Errorf("%+v %v", m, err)
 	}
 }
-

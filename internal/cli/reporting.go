@@ -51,7 +51,7 @@ func (o *reporting) addFlags(c *cobra.Command) {
 	o.selection.addFlags(c)
 	f := c.Flags()
 	f.Lookup("last").Usage = "test the newest `n` runs of each benchmark as one (default: 1, and 2 together; of --head all)"
-	f.StringVar(&o.base, "base", "", "compare with `what`: a branch, commit or run of the store, key=value, or a file or directory of profiles")
+	f.StringVar(&o.base, "base", "", "compare with `what`: a branch, commit or run of the store, key=value, or a file or directory of profiles (if --head is one, too)")
 	f.StringVar(&o.head, "head", "", "test `what`, named like --base (default: the commit checked out in --repo, else the newest run that is not the base's)")
 	f.StringVar(&o.layout, "layout", "", "of files: `pattern` of paths, as in import (default: folders are runs, then groups)")
 	f.StringVar(&o.repo, "repo", "", "`directory` in the git repository of the code: merge-base, files, owners (default: the working directory, if it is one)")
@@ -109,7 +109,7 @@ func (o *reporting) make(ctx context.Context, e *env) (*report.Report, error) {
 		r, err = o.in(ctx, st, q, req, git)
 		return err
 	}
-	if o.base != "" && isPath(o.base) {
+	if o.ofPaths() {
 		return r, o.ofFiles(ctx, e, do)
 	}
 	return r, o.ask(ctx, e, engines.Read, do)
@@ -281,7 +281,7 @@ func (o *reporting) parameters(q store.Query, list []store.Profile) []report.Par
 		params = append(params, report.Parameter{Name: "commits", Value: value})
 	}
 	return slices.DeleteFunc(params, func(p report.Parameter) bool {
-		ofLabels := o.base != "" && isPath(o.base) && (p.Name == "group" || p.Name == "branch") // of files they are ours
+		ofLabels := o.ofPaths() && (p.Name == "group" || p.Name == "branch") // of files they are ours
 		return p.Value == "" || ofLabels
 	})
 }

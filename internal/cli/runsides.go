@@ -24,10 +24,15 @@ type runSides struct {
 	notes              []string
 }
 
-// isPath reports whether a side is a file or a directory.
-func isPath(text string) bool {
-	_, err := os.Stat(text)
-	return err == nil
+// ofPaths reports whether the sides are files or directories. One alone is a name
+// in the store: a folder may be called like a branch.
+func (o *reporting) ofPaths() bool {
+	for _, text := range []string{o.base, o.head} {
+		if _, err := os.Stat(text); text == "" || err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // naming is how a side was named.
@@ -74,13 +79,13 @@ func named(ctx context.Context, flag, text string, list []store.Profile, git str
 			}
 		}
 	}
-	return nil, 0, fmt.Errorf("%s %q is no branch, run or commit of the selected profiles, and no file", flag, text)
+	return nil, 0, fmt.Errorf("%s %q is no branch, run or commit of the selected profiles, and not both sides are files", flag, text)
 }
 
 // sides resolves both flags in a list of profiles in the order of time. Of the head
 // the newest last runs of each benchmark are kept; 0: all.
 func (o *reporting) sides(ctx context.Context, list []store.Profile, last int, git string) (*runSides, error) {
-	if isPath(o.base) {
+	if o.ofPaths() {
 		return fileSides(list, o.base, o.head, last), nil
 	}
 	base, by, err := named(ctx, "--base", o.base, list, git)
@@ -265,9 +270,6 @@ func (o *reporting) ofFiles(ctx context.Context, e *env, f func(store.Store, sto
 	q, err := o.resolve()
 	if err != nil {
 		return err
-	}
-	if o.head == "" || !isPath(o.head) {
-		return usagef("--base %s is a file or directory, so --head must be one too; it is %q", o.base, o.head)
 	}
 	st, err := engines.Open(ctx, "mem:", engines.Write)
 	if err != nil {

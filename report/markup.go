@@ -1,0 +1,121 @@
+package report
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// markdownTable writes a table whose cells are Markdown already.
+func markdownTable(heads []string, right []bool, rows [][]string) string {
+	var b strings.Builder
+	line := func(cells []string) {
+		b.WriteString("|")
+		for _, c := range cells {
+			b.WriteString(" " + strings.ReplaceAll(c, "|", `\|`) + " |")
+		}
+		b.WriteString("\n")
+	}
+	line(heads)
+	b.WriteString("|")
+	for _, r := range right {
+		if r {
+			b.WriteString("---:|")
+		} else {
+			b.WriteString("---|")
+		}
+	}
+	b.WriteString("\n")
+	for _, row := range rows {
+		line(row)
+	}
+	return b.String()
+}
+
+// code writes text as a code span, in which nothing has a meaning: neither markup
+// nor @mentions.
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	ticks := strings.Repeat("`", longest(s, '`')+1)
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") || strings.HasPrefix(s, " ") && strings.HasSuffix(s, " ") {
+		s = " " + s + " "
+	}
+	return ticks + s + ticks
+}
+
+// fence writes lines as a code block.
+func fence(lines []string) string {
+	text := strings.Join(lines, "\n")
+	ticks := strings.Repeat("`", max(3, longest(text, '`')+1))
+	return ticks + "\n" + text + "\n" + ticks + "\n"
+}
+
+// longest returns the length of the longest run of a rune.
+func longest(s string, of rune) int {
+	most, n := 0, 0
+	for _, r := range s {
+		if r != of {
+			n = 0
+			continue
+		}
+		n++
+		most = max(most, n)
+	}
+	return most
+}
+
+// escapeText writes text in which nothing is markup.
+func escapeText(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case strings.ContainsRune("\\`*_{}[]#~!", r):
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '<':
+			b.WriteString("&lt;")
+		case r == '>':
+			b.WriteString("&gt;")
+		case r == '&':
+			b.WriteString("&amp;")
+		case r == '@':
+			b.WriteString("&#64;") // no mention
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// escapeOwners writes owners so that they are mentioned, as CODEOWNERS does.
+func escapeOwners(owners []string) string {
+	list := make([]string, len(owners))
+	for i, o := range owners {
+		if list[i] = code(clean(o)); isMention(o) {
+			list[i] = o
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// isMention reports whether an owner is @user or @organisation/team and nothing
+// else.
+func isMention(owner string) bool {
+	name, ok := strings.CutPrefix(owner, "@")
+	return ok && name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '-' && r != '/' && r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+}
+
+// widest is the length of names in tables; what matters of a longer one is its end.
+const widest = 90
+
+func shorten(name string) string {
+	n := utf8.RuneCountInString(name)
+	if n <= widest {
+		return name
+	}
+	r := []rune(name)
+	return "…" + string(r[n-widest+1:])
+}
