@@ -93,6 +93,9 @@ const (
 	batchFiles = 128
 	batchRows  = 100_000 // values of call paths
 	batchWait  = 150 * time.Millisecond
+
+	// aheadBatches is how many a worker may have read while the writer commits.
+	aheadBatches = 16
 )
 
 // Importer imports into one store. Its workers stay warm from call to call, so
@@ -206,7 +209,7 @@ func (im *Importer) choose(s *Source, queues []chan job) int {
 // all are read. Parts of a large archive are sent when it is the archive's turn,
 // or they would pile up behind a slow source before it.
 func work(ctx context.Context, workers []*worker, queues []chan job, turn *turn) <-chan *batch {
-	done := make(chan *batch, len(workers))
+	done := make(chan *batch, aheadBatches*len(workers))
 	var wg sync.WaitGroup
 	for i, wk := range workers {
 		wg.Go(func() {
