@@ -3,7 +3,7 @@ package regression
 // Options are the parameters of the default method. The zero value of a field
 // means its default.
 type Options struct {
-	Alpha     float64 // probability of a false finding; 0: 0.005 for one tested run, 0.01 for more
+	Alpha     float64 // probability of a false finding; 0: 0.0025 for one tested run, 0.02 for more
 	MinShare  float64 // least impact as a share of the program; default 0.001
 	Impact    float64 // c_min: least impact in standard deviations of a Poisson count of the program; default 0.75
 	MinGrowth float64 // least growth of the place itself; default 0.03
