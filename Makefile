@@ -57,7 +57,7 @@ bench-full: ## the 114 M node table too (hours of text, tens of minutes)
 	cd test/bench && $(GO) run ./cmd/bench -full $(BENCHARGS)
 
 golden: ## rewrite the golden files; read the difference before you commit it
-	$(GO) test ./internal/cli ./normalize ./report -update
+	$(GO) test $$(grep -rl 'flag.Bool("update"' --include='*_test.go' . | xargs -n1 dirname | sort -u) -update
 
 clean: ## remove what was built
 	rm -rf bin dendro-demo.duckdb dendro-demo.duckdb.wal

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/dendroprof/dendro/internal/jsonscan"
@@ -98,7 +99,11 @@ func (r reader) int() int64 {
 	if r.s.Kind() != jsonscan.String {
 		return r.s.Int()
 	}
-	text := r.s.Text()
+	digits := r.s.Bytes()
+	if v, ok := plainNumber(digits); ok {
+		return v
+	}
+	text := string(digits)
 	v, err := strconv.ParseInt(text, 10, 64)
 	if err != nil && text != "" {
 		u, err := strconv.ParseUint(text, 10, 64)
@@ -108,6 +113,31 @@ func (r reader) int() int64 {
 		v = int64(u)
 	}
 	return v
+}
+
+// plainNumber reads the decimal digits of a number that is not negative and fits,
+// without making a text.
+func plainNumber(digits []byte) (v int64, ok bool) {
+	if len(digits) == 0 {
+		return 0, false
+	}
+	for _, c := range digits {
+		d := int64(c) - '0'
+		if d < 0 || d > 9 || v > (math.MaxInt64-d)/10 {
+			return 0, false
+		}
+		v = v*10 + d
+	}
+	return v, true
+}
+
+// push is append with twice the room each time: append alone grows long slices by
+// a quarter, which copies them several times as often.
+func push[T any](list []T, v T) []T {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, max(len(list), 64))
+	}
+	return append(list, v)
 }
 
 func (r reader) index() int32 {
@@ -121,7 +151,7 @@ func (r reader) index() int32 {
 // indices reads an array of indices.
 func (r reader) indices() part {
 	from := len(r.m.indices)
-	r.list(func() { r.m.indices = append(r.m.indices, r.index()) })
+	r.list(func() { r.m.indices = push(r.m.indices, r.index()) })
 	return next(from, len(r.m.indices))
 }
 
@@ -224,15 +254,15 @@ func (r reader) sample() {
 			x.attributes = r.indices()
 		case "values":
 			from := len(r.m.values)
-			r.list(func() { r.m.values = append(r.m.values, r.int()) })
+			r.list(func() { r.m.values = push(r.m.values, r.int()) })
 			x.values = next(from, len(r.m.values))
 		case "timestampsUnixNano":
 			from := len(r.m.times)
-			r.list(func() { r.m.times = append(r.m.times, uint64(r.int())) })
+			r.list(func() { r.m.times = push(r.m.times, uint64(r.int())) })
 			x.times = next(from, len(r.m.times))
 		}
 	})
-	r.m.samples = append(r.m.samples, x)
+	r.m.samples = push(r.m.samples, x)
 }
 
 func (r reader) attribute() {

@@ -28,7 +28,7 @@ func (r reader) dictionary() {
 						x = r.indices()
 					}
 				})
-				r.m.stacks = append(r.m.stacks, x)
+				r.m.stacks = push(r.m.stacks, x)
 			})
 		}
 	})
@@ -63,13 +63,13 @@ func (r reader) location() {
 			x.address = uint64(r.int())
 		case "lines":
 			from := len(r.m.lines)
-			r.list(func() { r.m.lines = append(r.m.lines, r.line()) })
+			r.list(func() { r.m.lines = push(r.m.lines, r.line()) })
 			x.lines = next(from, len(r.m.lines))
 		case "attributeIndices":
 			x.attributes = r.indices()
 		}
 	})
-	r.m.locations = append(r.m.locations, x)
+	r.m.locations = push(r.m.locations, x)
 }
 
 func (r reader) line() (x line) {
@@ -100,7 +100,7 @@ func (r reader) function() {
 			x.startLine = r.int()
 		}
 	})
-	r.m.functions = append(r.m.functions, x)
+	r.m.functions = push(r.m.functions, x)
 }
 
 func (r reader) link() {
