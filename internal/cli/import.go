@@ -249,7 +249,7 @@ func (o *importOptions) sources(e *env, args []string) ([]ingest.Source, error) 
 	sources, err := ingest.Expand(args, e.in)
 	for _, name := range o.manifests {
 		more, manifestErr := ingest.ReadManifest(name)
-		sources = append(sources, more...)
+		sources = ingest.Unite(sources, more)
 		err = errors.Join(err, manifestErr)
 	}
 	return sources, err

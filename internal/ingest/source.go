@@ -45,6 +45,24 @@ func ReaderSource(name string, r io.Reader) Source {
 	return Source{Name: name, Named: true, Open: func() (io.ReadCloser, error) { return io.NopCloser(r), nil }}
 }
 
+// Unite returns sources with those of a manifest: a file in both is one source,
+// at its place in sources, of which the manifest's label is the stronger.
+func Unite(sources, manifest []Source) []Source {
+	at := map[string]int{}
+	for i := range sources {
+		at[filepath.Clean(sources[i].Name)] = i
+	}
+	for _, m := range manifest {
+		if i, ok := at[filepath.Clean(m.Name)]; ok {
+			s := &sources[i]
+			s.Label, s.Named = m.Label.Or(s.Label), true
+			continue
+		}
+		sources = append(sources, m)
+	}
+	return sources
+}
+
 // Expand turns arguments into sources: files, directories (walked, sorted),
 // globs, and "-" for stdin. A sidecar (`FILE.json` beside FILE) is not a source
 // of its own; it labels its file. Errors of single arguments are joined; the
