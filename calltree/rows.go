@@ -135,10 +135,11 @@ func (s *Shown) nodesOf(at *step, table *Table, node []int32) ([]int32, error) {
 	return nodes, s.dropByMarkers(nodes)
 }
 
-// idle returns which categories are left out; nil: none.
+// idle returns which categories are left out; nil: none. Only samples over time
+// are idle: an allocation is work whatever the thread did when it was sampled.
 func (s *Shown) idle() []bool {
 	c := s.viewer.categories
-	if !s.View.NoIdle || c == nil {
+	if !s.View.NoIdle || c == nil || s.allocations() {
 		return nil
 	}
 	idle := make([]bool, len(c.list))

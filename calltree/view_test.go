@@ -384,3 +384,28 @@ func TestCollapsedModuleKind(t *testing.T) {
 		}
 	}
 }
+
+// TestAllocationsAreNotIdle leaves out idle samples, but not the allocations that
+// were sampled in the same place.
+func TestAllocationsAreNotIdle(t *testing.T) {
+	p := profile.New(nil)
+	fn := p.Symbols.Function(profile.Function{Name: "A"})
+	st := p.Symbols.Stack(profile.NoStack, p.Symbols.Frame(profile.Frame{Function: fn, Category: p.Symbols.Category(profile.Category{Name: "Idle", Color: "grey"})}))
+	for _, name := range []string{"samples", "native-allocations", "js-allocations"} {
+		p.Tables = append(p.Tables, profile.Samples{Type: profile.ValueType{Name: name, Unit: "bytes"}})
+		p.Tables[len(p.Tables)-1].Add(st, 8)
+	}
+	v := calltree.NewViewer(p)
+	for _, c := range []struct {
+		typ  string
+		want int64
+	}{{"samples", 0}, {"native-allocations", 8}, {"js-allocations", 8}, {"samples:allocations", 8}} {
+		table, weights, err := v.ParseType(c.typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := mustShow(t, v, calltree.View{Table: table, Weights: weights, NoIdle: true}).RootTotal(); got != c.want {
+			t.Errorf("%s: %d, want %d", c.typ, got, c.want)
+		}
+	}
+}

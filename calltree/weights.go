@@ -37,6 +37,19 @@ var weightNames = map[string]Weights{
 // Firefox Profiler: `native-retained-allocations`.
 const nativeAllocations = "native-allocations"
 
+// jsAllocations is the table of allocations that were made by scripts.
+const jsAllocations = "js-allocations"
+
+// allocations reports whether a view is of allocations and releases of memory, not
+// of samples over time.
+func (s *Shown) allocations() bool {
+	switch s.View.Weights {
+	case Allocations, DeallocationSites, DeallocatedMemory, Retained:
+		return true
+	}
+	return s.rows.Type.Name == nativeAllocations || s.rows.Type.Name == jsAllocations
+}
+
 // ParseType returns the table and the weights of a name: the name of a value type
 // (none: the default type), `traced` for the default type by time, or
 // `TYPE:STRATEGY` with one of allocations, deallocations-sites,

@@ -186,7 +186,7 @@ func (w *worker) tables(p *profile.Profile, labelled string) ([]int, error) {
 			tables = append(tables, i)
 		}
 	}
-	if len(want) == 0 && slices.Contains(have, profile.Base) && slices.Contains(have, profile.NewValue) {
+	if len(want) == 0 && p.Difference() {
 		return nil, errors.New("a differential file has two columns: choose one with --type base or --type new")
 	}
 	if len(tables) == 0 {

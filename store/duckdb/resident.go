@@ -26,15 +26,29 @@ type resident struct {
 	young, old generation
 }
 
-// generation is a part of what is resident, by dense profile id.
+// generation is a part of what is resident.
 type generation struct {
 	bytes   int
-	rows    map[int32]functionRows
-	vectors map[int32]calltree.Vector
+	entries map[residentKey]residentEntry
 }
 
-// functionRows are the rows of fn_sample of one profile, as equally long columns
-// that nobody writes to.
+// residentKey names what is kept of the profile with a dense id.
+type residentKey struct {
+	id   int32
+	kind residentKind
+}
+
+type residentKind uint8
+
+const (
+	rowsOf residentKind = iota
+	vectorOf
+)
+
+// residentEntry is what is kept; nobody writes to it.
+type residentEntry interface{ bytes() int }
+
+// functionRows are the rows of fn_sample of one profile, as equally long columns.
 type functionRows struct {
 	fn          []int32
 	self, total []int64
@@ -42,7 +56,10 @@ type functionRows struct {
 
 func (r functionRows) bytes() int { return 20*len(r.fn) + 100 }
 
-func vectorBytes(v calltree.Vector) int { return 12*len(v.Nodes) + 100 }
+// residentVector is the vector of one profile over the store's forest.
+type residentVector calltree.Vector
+
+func (v residentVector) bytes() int { return 12*len(v.Nodes) + 100 }
 
 // reset forgets everything: ids mean something else from now on.
 func (r *resident) reset(limit int) {
@@ -65,76 +82,60 @@ func (r *resident) ask(bytes int) (epoch int, pays bool) {
 
 // functions returns the rows of a profile, or false.
 func (r *resident) functions(id int32) (functionRows, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	rows, ok := r.young.rows[id]
-	if !ok {
-		if rows, ok = r.old.rows[id]; ok {
-			r.keepRows(id, rows)
-		}
-	}
+	rows, ok := r.get(residentKey{id, rowsOf}).(functionRows)
 	return rows, ok
 }
 
-// vector returns the vector of a profile over the store's forest, or false.
+// vector returns the vector of a profile, or false.
 func (r *resident) vector(id int32) (calltree.Vector, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	v, ok := r.young.vectors[id]
-	if !ok {
-		if v, ok = r.old.vectors[id]; ok {
-			r.keepVector(id, v)
-		}
-	}
-	return v, ok
+	v, ok := r.get(residentKey{id, vectorOf}).(residentVector)
+	return calltree.Vector(v), ok
 }
 
 // addFunctions and addVector keep what they are given, which must not change any
-// more.
+// more, if the epoch is still the one that it is of.
 func (r *resident) addFunctions(epoch int, id int32, rows functionRows) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if epoch == r.epoch {
-		r.keepRows(id, rows)
-	}
+	r.add(epoch, residentKey{id, rowsOf}, rows)
 }
 
 func (r *resident) addVector(epoch int, id int32, v calltree.Vector) {
+	r.add(epoch, residentKey{id, vectorOf}, residentVector(v))
+}
+
+// get returns an entry, which is young from now on, or nil.
+func (r *resident) get(k residentKey) residentEntry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if epoch == r.epoch {
-		r.keepVector(id, v)
+	if e := r.young.entries[k]; e != nil {
+		return e
+	}
+	e := r.old.entries[k]
+	if e != nil {
+		r.keep(k, e)
+	}
+	return e
+}
+
+func (r *resident) add(epoch int, k residentKey, e residentEntry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if epoch == r.epoch && r.young.entries[k] == nil {
+		r.keep(k, e)
 	}
 }
 
-func (r *resident) keepRows(id int32, rows functionRows) {
-	if _, ok := r.young.rows[id]; ok || !r.room(rows.bytes()) {
+// keep makes an entry young, if there is room for one of its size at all.
+func (r *resident) keep(k residentKey, e residentEntry) {
+	n := e.bytes()
+	if n > r.limit/2 {
 		return
 	}
-	if r.young.rows == nil {
-		r.young.rows = map[int32]functionRows{}
-	}
-	r.young.rows[id] = rows
-}
-
-func (r *resident) keepVector(id int32, v calltree.Vector) {
-	if _, ok := r.young.vectors[id]; ok || !r.room(vectorBytes(v)) {
-		return
-	}
-	if r.young.vectors == nil {
-		r.young.vectors = map[int32]calltree.Vector{}
-	}
-	r.young.vectors[id] = v
-}
-
-// room makes room for so many bytes in the young generation, if there is any.
-func (r *resident) room(bytes int) bool {
-	if bytes > r.limit/2 {
-		return false
-	}
-	if r.young.bytes+bytes > r.limit/2 {
+	if r.young.bytes+n > r.limit/2 {
 		r.young, r.old = generation{}, r.young
 	}
-	r.young.bytes += bytes
-	return true
+	if r.young.entries == nil {
+		r.young.entries = map[residentKey]residentEntry{}
+	}
+	r.young.bytes += n
+	r.young.entries[k] = e
 }

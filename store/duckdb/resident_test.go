@@ -15,7 +15,7 @@ import (
 func TestResidentGenerations(t *testing.T) {
 	vector := func(n int) calltree.Vector { return calltree.Vector{Nodes: make([]int32, n), Self: make([]int64, n)} }
 	var r resident
-	r.reset(2 * 3 * vectorBytes(vector(10))) // three vectors a generation
+	r.reset(2 * 3 * residentVector(vector(10)).bytes()) // three vectors a generation
 	if _, pays := r.ask(10); pays {
 		t.Error("the first question of a process keeps what it reads")
 	}
@@ -29,8 +29,8 @@ func TestResidentGenerations(t *testing.T) {
 	has := func(want ...int32) {
 		t.Helper()
 		for id := range int32(20) {
-			_, young := r.young.vectors[id]
-			_, old := r.old.vectors[id]
+			_, young := r.young.entries[residentKey{id, vectorOf}]
+			_, old := r.old.entries[residentKey{id, vectorOf}]
 			is := false
 			for _, w := range want {
 				is = is || w == id
