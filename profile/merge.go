@@ -3,6 +3,7 @@ package profile
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -230,6 +231,10 @@ func (p *Profile) Rename(rename func(Function) Function) *Profile {
 	for i := range modules {
 		modules[i] = to.Module(from.Modules[i])
 	}
+	for _, c := range from.Categories[1:] {
+		to.Category(c) // in the same order: ids stay
+	}
+	maps.Copy(to.Scripts, from.Scripts)
 	frames := make([]FrameID, len(from.Frames))
 	for i, f := range from.Frames {
 		f.Function, f.Module = functions[f.Function], modules[f.Module]

@@ -224,6 +224,29 @@ func TestRename(t *testing.T) {
 	}
 }
 
+// TestRenameKeepsCategories wants the categories of frames and markers to mean the
+// same afterwards, and what is known of modules to stay.
+func TestRenameKeepsCategories(t *testing.T) {
+	p := profile.New(nil)
+	p.Symbols.Category(profile.Category{Name: "Other", Color: "grey"})
+	idle := profile.Category{Name: "Idle", Color: "transparent", Subcategory: "poll"}
+	frame := profile.Frame{Function: p.Symbols.Function(profile.Function{Name: "A", Module: "m"}), Category: p.Symbols.Category(idle)}
+	p.Tables = []profile.Samples{{Type: profile.NamedType(profile.CPUSamples)}}
+	p.Tables[0].Add(p.Symbols.Stack(profile.NoStack, p.Symbols.Frame(frame)), 1)
+	p.Markers = []profile.Marker{{Name: "GC", Category: frame.Category}}
+	p.Symbols.Scripts["m"] = true
+	q := p.Rename(func(f profile.Function) profile.Function { f.Name = "B"; return f })
+	s := q.Symbols
+	for _, id := range []profile.CategoryID{s.Frames[s.Leaf(q.Tables[0].Stack[0])].Category, q.Markers[0].Category} {
+		if int(id) >= len(s.Categories) || s.Categories[id] != idle {
+			t.Errorf("category %d of %+v, want %+v", id, s.Categories, idle)
+		}
+	}
+	if !s.Scripts["m"] {
+		t.Error("what the module is was forgotten")
+	}
+}
+
 func TestNamedType(t *testing.T) {
 	for name, unit := range map[string]string{
 		"cpu": "nanoseconds", "wall": "nanoseconds", "lock": "nanoseconds", "alloc": "bytes", "live": "bytes", "malloc": "bytes",
