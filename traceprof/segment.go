@@ -1,0 +1,112 @@
+package traceprof
+
+import (
+	"github.com/dendroprof/dendro/calltree"
+)
+
+// Segment is the part of a trace that ran in one thread of one instance.
+type Segment struct {
+	ID        string `json:"id"`
+	Trace     string `json:"trace"`
+	Service   string `json:"service"`
+	Instance  string `json:"instance"`
+	Endpoint  string `json:"endpoint"`  // of the last entry span, else of the first span
+	Operation string `json:"operation"` // of the first span: what agents compare with a task's endpoint
+	Start     int64  `json:"start"`     // ms; of the earliest span
+	End       int64  `json:"end"`       // ms; of the latest span
+	Error     bool   `json:"error,omitempty"`
+
+	// Raw is the segment with all its spans as it was received, opaque here.
+	Raw []byte `json:"raw,omitempty"`
+}
+
+// Latency returns how long the segment took, in ms.
+func (s *Segment) Latency() int64 { return s.End - s.Start }
+
+// Language says what made the snapshots of a segment.
+type Language uint8
+
+// The languages, which differ in what a snapshot is.
+const (
+	Dumps      Language = iota // dumps of a thread, at most one a period
+	GoProfiles                 // samples of a CPU profile that carry the segment as a label
+)
+
+// Snapshots holds snapshots of one segment as columns of equal length.
+//
+// From a Store they come in ascending order of Sequence, without repeats, whole.
+// To a Store they go as they arrived: in any order, with repeats, in parts.
+type Snapshots struct {
+	Task     string
+	Segment  string
+	Language Language
+
+	// Stacks is the dictionary of the stacks: a function is a code signature as
+	// the agent wrote it, a path is a stack from its outermost frame. It may grow
+	// on elsewhere; what Path refers to does not change.
+	Stacks *calltree.Forest
+
+	Sequence []int32 // number of the dump; of a Go profile the number of the sample
+	Time     []int64 // ms
+	Path     []int32 // in Stacks; calltree.NoNode: a dump without frames
+
+	// Of GoProfiles, nil for dumps: how many samples a row stands for, and how
+	// much time.
+	Count []int64
+	Nanos []int64
+}
+
+// Len returns the number of snapshots.
+func (s *Snapshots) Len() int { return len(s.Sequence) }
+
+// Instance is one process of a service that reported.
+type Instance struct {
+	Service    string     `json:"service"`
+	Name       string     `json:"name"`
+	Layer      string     `json:"layer,omitempty"` // empty: GENERAL
+	Language   string     `json:"language,omitempty"`
+	Properties []Property `json:"properties,omitempty"` // in the order they came; keys may repeat
+	FirstSeen  int64      `json:"firstSeen"`            // ms, by the server's clock
+	LastSeen   int64      `json:"lastSeen"`
+	Polled     int64      `json:"polled,omitempty"` // last time it asked for tasks; 0: never
+	// Skew is how far the instance's clock was ahead of the server's when last
+	// it could be seen, in ms.
+	Skew int64 `json:"skew,omitempty"`
+}
+
+// Property is one fact that an instance reported about itself.
+type Property struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// Merge takes in what a later report says of the same instance: what it leaves
+// empty stays.
+func (i *Instance) Merge(later *Instance) {
+	if later.Layer != "" {
+		i.Layer = later.Layer
+	}
+	if later.Language != "" {
+		i.Language = later.Language
+	}
+	if len(later.Properties) > 0 {
+		i.Properties = later.Properties
+	}
+	if i.FirstSeen == 0 || later.FirstSeen != 0 && later.FirstSeen < i.FirstSeen {
+		i.FirstSeen = later.FirstSeen
+	}
+	if later.LastSeen >= i.LastSeen && later.Skew != 0 {
+		i.Skew = later.Skew
+	}
+	i.LastSeen = max(i.LastSeen, later.LastSeen)
+	i.Polled = max(i.Polled, later.Polled)
+}
+
+// Endpoint is an operation that segments of a service were seen with.
+type Endpoint struct {
+	Service  string `json:"service"`
+	Name     string `json:"name"`
+	Segments int64  `json:"segments"` // that are kept
+	Slowest  int64  `json:"slowest"`  // latency in ms
+	LastSeen int64  `json:"lastSeen"` // ms, start of the newest segment
+}
