@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -58,23 +59,16 @@ func plain(text string) int {
 	return len(selfs)
 }
 
+// BenchmarkDecode compares with a plain parser that has no call graph.
 func BenchmarkDecode(b *testing.B) {
 	text := largeText()
-	b.Run("dendro", func(b *testing.B) {
-		b.SetBytes(int64(len(text)))
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := NewDecoder().Decode(strings.NewReader(text), nil, profile.Limits{}); err != nil {
-				b.Fatal(err)
-			}
-		}
+	readtest.Measure(b, "dendro", len(text), func() error {
+		_, err := NewDecoder().Decode(strings.NewReader(text), nil, profile.Limits{})
+		return err
 	})
-	b.Run("plain", func(b *testing.B) {
-		b.SetBytes(int64(len(text)))
-		b.ReportAllocs()
-		for b.Loop() {
-			plain(text)
-		}
+	readtest.Measure(b, "plain", len(text), func() error {
+		plain(text)
+		return nil
 	})
 }
 

@@ -2,7 +2,6 @@ package callgrind
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/proftest"
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -28,20 +28,7 @@ var recorded = []string{"tree.callgrind.gz", "tree-instr-cache.callgrind.gz"}
 
 func text(tb testing.TB, name string) string {
 	tb.Helper()
-	f, err := os.Open(filepath.Join("testdata", name))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	zr, err := gzip.NewReader(f)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	b, err := io.ReadAll(zr)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return string(b)
+	return string(readtest.File(tb, name))
 }
 
 func decode(text string) (*profile.Profile, error) {

@@ -51,17 +51,11 @@ func NewDecoder() *Decoder { return &Decoder{} }
 // added to s; nil means Symbols of its own. Errors are of type *profile.ParseError
 // with an offset.
 func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	d.scanner.Reset(r, l)
-	p := profile.New(s)
-	p.Format = Name
-	f := file{scanner: &d.scanner, p: p, limits: l.WithDefaults()}
-	if err := f.read(); err != nil {
-		return nil, err
-	}
-	if err := p.Check(); err != nil {
-		return nil, &profile.ParseError{Offset: -1, Err: err}
-	}
-	return p, nil
+	return d.scanner.Decode(r, s, l, func(p *profile.Profile) error {
+		p.Format = Name
+		f := file{scanner: &d.scanner, p: p, limits: l.WithDefaults()}
+		return f.read()
+	})
 }
 
 // Sniff reports whether content that begins with prefix is of one of these formats.

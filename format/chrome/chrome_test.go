@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -16,14 +14,6 @@ import (
 
 func decode(text string) (*profile.Profile, error) {
 	return NewDecoder().Decode(strings.NewReader(text), nil, profile.Limits{})
-}
-
-func readSample(t testing.TB, name string) string {
-	b, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }
 
 // ev returns an event of thread 1 of process 2 at a time in microseconds.
@@ -92,7 +82,7 @@ func self(p *profile.Profile, table int, name string) (sum int64) {
 
 // TestRecordings compares with what is known of the recordings.
 func TestRecordings(t *testing.T) {
-	p, err := decode(readSample(t, "cpu.cpuprofile"))
+	p, err := decode(string(readtest.File(t, "cpu.cpuprofile")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +98,7 @@ func TestRecordings(t *testing.T) {
 			t.Errorf("function %+v", fn)
 		}
 	}
-	if p, err = decode(readSample(t, "trace.json")); err != nil {
+	if p, err = decode(string(readtest.File(t, "trace.json"))); err != nil {
 		t.Fatal(err)
 	}
 	// 20 complete events and 19 pairs; 6 instants and one pair are markers.
@@ -177,28 +167,24 @@ func TestErrors(t *testing.T) {
 
 func TestDamage(t *testing.T) {
 	d := NewDecoder()
-	texts := []string{readSample(t, "cpu.cpuprofile"), readSample(t, "trace.json")}
-	for _, text := range texts {
-		readtest.Damage(t, []byte(text), 2000, func(b []byte) (*profile.Profile, error) {
+	for _, name := range []string{"cpu.cpuprofile", "trace.json"} {
+		readtest.Damage(t, readtest.File(t, name), 2000, func(b []byte) (*profile.Profile, error) {
 			return d.Decode(bytes.NewReader(b), nil, profile.Limits{})
 		})
 	}
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add(readSample(f, "cpu.cpuprofile")[:1500])
-	f.Add(readSample(f, "trace.json")[:1500])
+	f.Add(string(readtest.File(f, "cpu.cpuprofile")[:1500]))
+	f.Add(string(readtest.File(f, "trace.json")[:1500]))
 	f.Add(`{"head":{"callFrame":{"functionName":"f"},"selfSize":8,"id":3,"children":[{"id":4,"selfSize":2}]}}`)
 	f.Add(`{"nodes":[{"id":1,"callFrame":{"functionName":"f"},"children":[2]},{"id":2}],"samples":[2,1],"timeDeltas":[5,-2],"startTime":100,"endTime":110}`)
 	f.Add(list(ev("P", "ProfileChunk", "20", `,"id":"0x1","args":{"data":{"timeDeltas":[5,7],"cpuProfile":{"nodes":[{"id":1},{"id":2,"parent":1}],"samples":[2,1]}}}`)))
 	f.Add(list(ev("B", "a", "1"), ev("X", "b", "2", dur("3")), ev("E", "", "4"), ev("b", "c", "5"), ev("e", "c", "6")))
 	d := NewDecoder()
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, err := d.Decode(iotest.HalfReader(strings.NewReader(text)), nil, profile.Limits{}); err != nil {
-			if what := readtest.WrongError(err, int64(len(text))); what != "" {
-				t.Fatalf("%s: %v", what, err)
-			}
-		}
+		p, err := d.Decode(iotest.HalfReader(strings.NewReader(text)), nil, profile.Limits{})
+		readtest.Sound(t, len(text), p, err)
 		Sniff([]byte(text))
 	})
 }

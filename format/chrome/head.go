@@ -1,6 +1,9 @@
 package chrome
 
-import "github.com/dendroprof/dendro/profile"
+import (
+	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/profile"
+)
 
 // readHead reads a tree whose nodes lie inside each other: that of a sampling heap
 // profile, or of a CPU profile of an old version.
@@ -11,35 +14,18 @@ func (f *file) readHead() {
 	// fields may come behind these.
 	// Functions are interned in the order in which nodes begin.
 	h := head{file: f, index: map[profile.Function]int32{}}
-	var path []openNode
-	enter := func(parent int32) {
-		v.nodes = append(v.nodes, node{id: none, parent: parent})
-		path = append(path, openNode{fields: nodeFields{line: -1, column: -1, id: none}, index: int32(len(v.nodes) - 1)})
-	}
-	if s.BeginObject() {
-		enter(none)
-	}
-	for len(path) > 0 && s.Err() == nil {
-		top := &path[len(path)-1]
-		if top.inList {
-			if !s.More() {
-				top.inList = false
-			} else if s.BeginObject() {
-				enter(top.index)
-			}
-			continue
+	jsonscan.Tree(s, func(parent *openNode) openNode {
+		n := node{id: none, parent: none}
+		if parent != nil {
+			n.parent = parent.index
 		}
-		key, ok := s.Key()
-		switch {
-		case !ok:
-			h.close(&top.fields, top.index)
-			path = path[:len(path)-1]
-		case string(key) == "children":
-			top.inList = s.BeginArray()
-		default:
-			top.fields.field(s, string(key))
-		}
-	}
+		v.nodes = append(v.nodes, n)
+		return openNode{fields: nodeFields{line: -1, column: -1, id: none}, index: int32(len(v.nodes) - 1)}
+	}, func(n *openNode, key string) {
+		n.fields.field(s, key)
+	}, func(n *openNode) {
+		h.close(&n.fields, n.index)
+	})
 	h.intern()
 }
 
@@ -47,7 +33,6 @@ func (f *file) readHead() {
 type openNode struct {
 	fields nodeFields
 	index  int32
-	inList bool // at its children
 }
 
 // head keeps the functions of the nodes of a tree, each once, until all are read.

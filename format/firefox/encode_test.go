@@ -3,10 +3,8 @@ package firefox
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +15,6 @@ import (
 	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func encode(t interface{ Fatalf(string, ...any) }, p *profile.Profile, table int) string {
 	var b bytes.Buffer
@@ -297,20 +293,8 @@ func kindsProfile() *profile.Profile {
 }
 
 func TestGolden(t *testing.T) {
-	const file = "testdata/written-v57.json"
 	text := encode(t, kindsProfile(), -1)
-	if *update {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text != string(want) {
-		t.Errorf("other text than %s:\n%s", file, text)
-	}
+	readtest.Golden(t, "written-v57.json", text)
 	if _, err := decode(text); err != nil {
 		t.Error(err)
 	}

@@ -54,25 +54,19 @@ func NewDecoder() *Decoder { return &Decoder{} }
 // *profile.ParseError; Offset is the place of the value or of the column in which
 // it is.
 func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	d.scanner.Reset(r, l)
-	f := file{scanner: &d.scanner}
-	f.read(0)
-	if err := d.scanner.End(); err != nil {
-		if old := f.checkVersion(); errors.Is(old, profile.ErrUnsupported) && f.version+f.gecko > 0 {
-			err = old // which explains it
+	return d.scanner.Decode(r, s, l, func(p *profile.Profile) error {
+		p.Format = Name
+		f := file{scanner: &d.scanner}
+		f.read(0)
+		if err := d.scanner.End(); err != nil {
+			if old := f.checkVersion(); errors.Is(old, profile.ErrUnsupported) && f.version+f.gecko > 0 {
+				return old // which explains it
+			}
+			return err
 		}
-		return nil, err
-	}
-	p := profile.New(s)
-	p.Format = Name
-	k := linker{file: &f, p: p, limits: l.WithDefaults()}
-	if err := k.link(); err != nil {
-		return nil, err
-	}
-	if err := p.Check(); err != nil {
-		return nil, &profile.ParseError{Offset: -1, Err: err}
-	}
-	return p, nil
+		k := linker{file: &f, p: p, limits: l.WithDefaults()}
+		return k.link()
+	})
 }
 
 // Sniff reports whether content that begins with prefix is of this format. The

@@ -16,6 +16,7 @@ type linker struct {
 	stringFields map[fieldKey]bool
 	categoryIDs  [][]profile.CategoryID // of the file at hand, by category and subcategory
 	tables       []*sampleTable         // by value type, in order of appearance
+	firstType    profile.ValueType      // of the samples of the first thread
 	cpuThreads   int
 	counters     int
 }
@@ -39,9 +40,7 @@ func (k *linker) link() error {
 	if err := k.process(f, 0); err != nil {
 		return err
 	}
-	if err := k.finishTables(); err != nil {
-		return err
-	}
+	k.finishTables()
 	k.sortMarkers()
 	k.warn()
 	return nil

@@ -43,7 +43,8 @@ func (k *linker) table(t profile.ValueType, allocation bool) *sampleTable {
 	return k.tables[len(k.tables)-1]
 }
 
-// samples adds the samples and allocations of a thread.
+// samples adds the samples and allocations of a thread. The value type of the first
+// thread is that of the samples table if no thread has any.
 func (k *linker) samples(t *thread, id profile.ThreadID, stacks []profile.StackID, shift int64) error {
 	kind := t.weightType
 	if kind == "" {
@@ -52,6 +53,9 @@ func (k *linker) samples(t *thread, id profile.ThreadID, stacks []profile.StackI
 	valueType, ok := weightTypes[kind]
 	if !ok {
 		valueType = profile.ValueType{Name: kind, Unit: "count", Original: kind}
+	}
+	if k.firstType.Name == "" {
+		k.firstType = valueType
 	}
 	for _, part := range []struct {
 		from       *table
@@ -168,10 +172,14 @@ func roundThousandth(v int64) int64 {
 	return v/1000 + (v%1000+500)/1000
 }
 
-// finishTables moves the tables into the profile: samples first.
-func (k *linker) finishTables() error {
-	if len(k.tables) == 0 {
-		k.table(weightTypes["samples"], false)
+// finishTables moves the tables into the profile: samples first, which are the
+// default even where there are none and the file only has allocations.
+func (k *linker) finishTables() {
+	if !slices.ContainsFunc(k.tables, func(t *sampleTable) bool { return !t.allocation }) {
+		if k.firstType.Name == "" {
+			k.firstType = weightTypes["samples"]
+		}
+		k.table(k.firstType, false)
 		k.p.Warnf("the file holds no samples")
 	}
 	for _, allocation := range []bool{false, true} {
@@ -182,5 +190,4 @@ func (k *linker) finishTables() error {
 			}
 		}
 	}
-	return nil
 }

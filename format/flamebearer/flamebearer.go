@@ -42,21 +42,15 @@ func NewDecoder() *Decoder { return &Decoder{} }
 // added to s; nil means Symbols of its own. Errors are of type *profile.ParseError
 // with an offset, of the level in which the fault is.
 func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	d.scanner.Reset(r, l)
-	f := file{scanner: &d.scanner, depth: l.WithDefaults().Depth}
-	f.read()
-	if err := d.scanner.End(); err != nil {
-		return nil, err
-	}
-	p := profile.New(s)
-	p.Format = Name
-	if err := f.link(p); err != nil {
-		return nil, err
-	}
-	if err := p.Check(); err != nil {
-		return nil, &profile.ParseError{Offset: -1, Err: err}
-	}
-	return p, nil
+	return d.scanner.Decode(r, s, l, func(p *profile.Profile) error {
+		p.Format = Name
+		f := file{scanner: &d.scanner, depth: l.WithDefaults().Depth}
+		f.read()
+		if err := d.scanner.End(); err != nil {
+			return err
+		}
+		return f.link(p)
+	})
 }
 
 // Sniff reports whether content that begins with prefix is of this format.

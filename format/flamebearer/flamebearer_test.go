@@ -90,11 +90,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add(single)
 	f.Add(double)
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, err := decode(text); err != nil {
-			if what := readtest.WrongError(err, int64(len(text))); what != "" {
-				t.Fatalf("%s: %v", what, err)
-			}
-		}
+		p, err := decode(text)
+		readtest.Sound(t, len(text), p, err)
 		Sniff([]byte(text))
 	})
 }

@@ -2,36 +2,15 @@ package flamehtml
 
 import (
 	"bytes"
-	"compress/gzip"
-	"io"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
-
-func readSample(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasSuffix(name, ".gz") {
-		return b
-	}
-	z, err := gzip.NewReader(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b, err = io.ReadAll(z); err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 func decode(b []byte) (*profile.Profile, error) {
 	return NewDecoder().Decode(bytes.NewReader(b), nil, profile.Limits{})
@@ -65,7 +44,7 @@ func TestPages(t *testing.T) {
 		{"pyspy.svg.gz", 0, 139, profile.CPUSamples, "", 0, nil},
 	} {
 		t.Run(want.file, func(t *testing.T) {
-			b := readSample(t, want.file)
+			b := readtest.File(t, want.file)
 			if !Sniff(b[:min(len(b), 64<<10)]) {
 				t.Error("not recognised")
 			}
@@ -144,12 +123,12 @@ func lines(t *testing.T, text []byte) map[string]int64 {
 // TestConverter compares the page that the converter made of a recording with
 // the text that it made of it.
 func TestConverter(t *testing.T) {
-	p := mustDecode(t, readSample(t, "ap46-cpu.conv.html.gz"))
+	p := mustDecode(t, readtest.File(t, "ap46-cpu.conv.html.gz"))
 	got := collapsed(p, 0, map[profile.FrameType]string{
 		profile.FrameInterpreted: "_[0]", profile.FrameC1: "_[1]", profile.FrameJIT: "_[j]",
 		profile.FrameInlined: "_[i]", profile.FrameKernel: "_[k]",
 	})
-	if diff := cmp.Diff(lines(t, readSample(t, "ap46-cpu.expect-cpu.collapsed.gz")), got); diff != "" {
+	if diff := cmp.Diff(lines(t, readtest.File(t, "ap46-cpu.expect-cpu.collapsed.gz")), got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -157,15 +136,15 @@ func TestConverter(t *testing.T) {
 // TestDifferential compares a page that the converter made of two recordings
 // with the text of both. The page lacks what only the base has.
 func TestDifferential(t *testing.T) {
-	p := mustDecode(t, readSample(t, "differential.html.gz"))
+	p := mustDecode(t, readtest.File(t, "differential.html.gz"))
 	if len(p.Tables) != 2 || p.Tables[0].Type.Name != profile.Base || p.Tables[1].Type.Name != profile.NewValue || p.Default != 1 {
 		t.Fatalf("%+v", p.Tables)
 	}
 	base, updated := collapsed(p, 0, nil), collapsed(p, 1, nil)
-	if diff := cmp.Diff(lines(t, readSample(t, "differential.new.collapsed.gz")), updated); diff != "" {
+	if diff := cmp.Diff(lines(t, readtest.File(t, "differential.new.collapsed.gz")), updated); diff != "" {
 		t.Errorf("new (-want +got):\n%s", diff)
 	}
-	want := lines(t, readSample(t, "differential.base.collapsed.gz"))
+	want := lines(t, readtest.File(t, "differential.base.collapsed.gz"))
 	shown := map[string]bool{}
 	for stack := range updated {
 		for i := range stack {

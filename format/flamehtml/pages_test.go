@@ -3,17 +3,14 @@ package flamehtml
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
-	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -95,7 +92,7 @@ func TestErrors(t *testing.T) {
 		text       string
 	}{
 		{"other HTML", "<!DOCTYPE html>\n<p>f(0,0,1)</p>\n", profile.ErrMalformed, 0, "no flame graph"},
-		{"heatmap", string(readSample(t, "ap46-cpu.conv-heatmap.html.gz")), profile.ErrUnsupported, 0, "read the JFR recording"},
+		{"heatmap", string(readtest.File(t, "ap46-cpu.conv-heatmap.html.gz")), profile.ErrUnsupported, 0, "read the JFR recording"},
 		{"no frames", pool, profile.ErrMalformed, 9, "no frames"},
 		{"name not there", pool + "n(3,5)\nu(99)\n", profile.ErrMalformed, 10, "no such name"},
 		{"number", pool + "n(3,5)\nu(99999999999999999999)\n", profile.ErrMalformed, 10, "not a number"},
@@ -135,30 +132,17 @@ var recorded = []string{"ap46-cpu", "ap29-cpu", "ap46-cpu.conv", "ap29-cpu-tree"
 
 func readPage(t testing.TB, name string) []byte {
 	if name == "pyspy" {
-		return readSample(t, name+".svg.gz")
+		return readtest.File(t, name+".svg.gz")
 	}
-	return readSample(t, name+".html.gz")
+	return readtest.File(t, name+".html.gz")
 }
 
 // checkDecode checks what must hold for whatever bytes.
 func checkDecode(t *testing.T, b []byte) *profile.Profile {
 	t.Helper()
 	p, err := NewDecoder().Decode(bytes.NewReader(b), nil, profile.Limits{Message: 1 << 20})
-	if err != nil {
-		kinds := 0
-		for _, kind := range []error{profile.ErrMalformed, profile.ErrUnsupported, profile.ErrTooLarge} {
-			if errors.Is(err, kind) {
-				kinds++
-			}
-		}
-		var pe *profile.ParseError
-		if !errors.As(err, &pe) || pe.Offset > int64(len(b)) || kinds != 1 {
-			t.Fatalf("error %#v", err)
-		}
+	if !readtest.Sound(t, len(b), p, err) {
 		return nil
-	}
-	if err := p.Check(); err != nil {
-		t.Fatal(err)
 	}
 	return p
 }
@@ -174,7 +158,6 @@ func FuzzDecode(f *testing.F) {
 }
 
 func TestMutations(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
 	rounds := 200
 	if testing.Short() {
 		rounds = 20
@@ -182,22 +165,7 @@ func TestMutations(t *testing.T) {
 	for _, name := range recorded {
 		b := readPage(t, name)
 		read := 0
-		for range rounds {
-			m := bytes.Clone(b)
-			for range 1 + r.IntN(3) {
-				i := r.IntN(len(m))
-				j := min(len(m), i+1+r.IntN(100))
-				switch r.IntN(4) {
-				case 0:
-					m[i] = byte(r.Uint32())
-				case 1:
-					m = slices.Delete(m, i, j)
-				case 2:
-					m = slices.Insert(m, j, m[i:j]...)
-				case 3:
-					m = m[:max(i, len(m)*9/10)]
-				}
-			}
+		for m := range readtest.Damaged(b, rounds) {
 			if checkDecode(t, m) != nil {
 				read++
 			}
@@ -207,8 +175,6 @@ func TestMutations(t *testing.T) {
 		}
 	}
 }
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestGolden draws a summary of each page.
 func TestGolden(t *testing.T) {
@@ -231,18 +197,6 @@ func TestGolden(t *testing.T) {
 		for i := 0; i < len(rows); i += len(rows)/10 + 1 {
 			fmt.Fprintf(&b, "%s\n", rows[i])
 		}
-		file := filepath.Join("testdata", name+".golden")
-		if *update {
-			if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), b.String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		readtest.Golden(t, name+".golden", b.String())
 	}
 }

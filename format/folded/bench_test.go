@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -251,19 +252,17 @@ func benchmarkWarm(b *testing.B, newReader func() reader, learned, texts [][]byt
 			next = 0
 			b.StartTimer()
 		}
-		start := cpuTime()
+		start := readtest.CPUTime()
 		if err := r.decode(texts[next]); err != nil {
 			b.Fatal(err)
 		}
-		cpu = cpuTime() - start
+		cpu = readtest.CPUTime() - start
 		if best == 0 || cpu < best {
 			best = cpu
 		}
 		next++
 	}
-	if best > 0 {
-		b.ReportMetric(float64(size)/1e6/best.Seconds(), "best-MB/cpu-s")
-	}
+	readtest.ReportBest(b, size, best)
 }
 
 // BenchmarkEncode writes a run.

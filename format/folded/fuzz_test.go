@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -30,7 +31,7 @@ func addSeeds(f *testing.F) {
 		f.Add(s, uint8(1))
 	}
 	for _, name := range sampleNames(f) {
-		text := string(readSample(f, name))
+		text := string(readtest.File(f, name))
 		f.Add(text[:min(len(text), 1500)], uint8(0))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -228,7 +229,7 @@ func TestMutations(t *testing.T) {
 		rounds = 3
 	}
 	for _, name := range sampleNames(t) {
-		text := string(readSample(t, name))
+		text := string(readtest.File(t, name))
 		lines := strings.SplitAfter(text, "\n")
 		r := rand.New(rand.NewPCG(uint64(len(text)), 7))
 		for range rounds {
@@ -267,6 +268,6 @@ func mutate(r *rand.Rand, text string) string {
 // TestSamplesAgree holds the reference against the recordings themselves.
 func TestSamplesAgree(t *testing.T) {
 	for _, name := range sampleNames(t) {
-		agree(t, string(readSample(t, name)), profile.Limits{})
+		agree(t, string(readtest.File(t, name)), profile.Limits{})
 	}
 }

@@ -2,10 +2,7 @@ package folded
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -56,7 +54,7 @@ func TestRecordings(t *testing.T) {
 	symbols := profile.NewSymbols()
 	for _, want := range truths {
 		t.Run(want.file, func(t *testing.T) {
-			text := readSample(t, want.file+".collapsed.gz")
+			text := readtest.File(t, want.file+".collapsed.gz")
 			if !Sniff(text) {
 				t.Error("not recognised")
 			}
@@ -121,7 +119,7 @@ func checkTruth(t *testing.T, p *profile.Profile, want truth) {
 // TestRecordedModes checks that compile modes, kinds and lines of a recording
 // arrive.
 func TestRecordedModes(t *testing.T) {
-	p := decode(t, string(readSample(t, "ap46-cpu.expect-cpu-lines.collapsed.gz")))
+	p := decode(t, string(readtest.File(t, "ap46-cpu.expect-cpu-lines.collapsed.gz")))
 	modes := map[profile.FrameType]int{}
 	kinds := map[profile.Kind]int{}
 	lines := 0
@@ -149,7 +147,7 @@ func TestRecordedModes(t *testing.T) {
 	if lines < 100 {
 		t.Errorf("%d frames with lines", lines)
 	}
-	p = decode(t, string(readSample(t, "ap46-alloc-total.collapsed.gz")))
+	p = decode(t, string(readtest.File(t, "ap46-alloc-total.collapsed.gz")))
 	for _, st := range p.Tables[0].Stack {
 		if fn := p.Symbols.Functions[p.Symbols.Frames[p.Symbols.Leaf(st)].Function]; fn.Kind != profile.KindClass {
 			t.Errorf("%s is of kind %s", fn.Name, fn.Kind)
@@ -158,7 +156,7 @@ func TestRecordedModes(t *testing.T) {
 }
 
 func TestPythonRecording(t *testing.T) {
-	text := string(readSample(t, "pyspy-raw.collapsed"))
+	text := string(readtest.File(t, "pyspy-raw.collapsed"))
 	p := decode(t, text)
 	if p.Tables[0].Len() != 11 || p.Tables[0].Total() != 250 {
 		t.Errorf("%d lines, total %d", p.Tables[0].Len(), p.Tables[0].Total())
@@ -185,29 +183,10 @@ func TestPythonRecording(t *testing.T) {
 }
 
 func TestSmallRecording(t *testing.T) {
-	checkDecode(t, string(readSample(t, "folded-async-profiler.txt")), `
+	checkDecode(t, string(readtest.File(t, "folded-async-profiler.txt")), `
 			cpu-samples/count
 				{main|1|} <Foo.main java jit> > <Foo.bar java inlined> > <malloc> > 3
 				{worker|7|} <java/lang/Thread.run java interpreted> > <Foo.baz java c1> > <entry_SYSCALL_64 kernel kernel> > 2`)
-}
-
-// readSample returns a file of testdata without its compression.
-func readSample(t testing.TB, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.HasSuffix(name, ".gz") {
-		r, err := gzip.NewReader(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if data, err = io.ReadAll(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return data
 }
 
 // sampleNames returns all recordings in testdata.

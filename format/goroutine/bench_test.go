@@ -9,8 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -57,62 +57,22 @@ func server(r *rand.Rand, n int, debug int) []byte {
 	return b.Bytes()
 }
 
-// repeat repeats a text until it is at least so long.
-type repeat struct {
-	text, rest []byte
-	left       int
-}
-
-func (s *repeat) Read(b []byte) (int, error) {
-	if len(s.rest) == 0 {
-		if s.left <= 0 {
-			return 0, io.EOF
-		}
-		s.rest = s.text
-		s.left -= len(s.text)
-	}
-	n := copy(b, s.rest)
-	s.rest = s.rest[n:]
-	return n, nil
-}
-
 const benchSize = 64 << 20
 
 // BenchmarkDecode reads 64 MiB of text of 5,000 goroutines, again and again.
 func BenchmarkDecode(b *testing.B) {
 	for _, debug := range []int{1, 2} {
 		text := server(rand.New(rand.NewPCG(1, 1)), 5000, debug)
-		for _, reading := range []struct {
-			name string
-			read func(io.Reader) error
-		}{
-			{"decoder", func(r io.Reader) error {
-				_, err := NewDecoder().Decode(r, nil, profile.Limits{})
+		b.Run(fmt.Sprintf("debug=%d", debug), func(b *testing.B) {
+			readtest.Measure(b, "reader=decoder", benchSize, func() error {
+				_, err := NewDecoder().Decode(readtest.Repeat(benchSize, text), nil, profile.Limits{})
 				return err
-			}},
-			{"regexp", func(r io.Reader) error {
-				_, err := regexpRead(r)
-				return err
-			}},
-		} {
-			b.Run(fmt.Sprintf("debug=%d/reader=%s", debug, reading.name), func(b *testing.B) {
-				b.SetBytes(benchSize)
-				b.ReportAllocs()
-				var best time.Duration
-				for b.Loop() {
-					start := cpuTime()
-					if err := reading.read(&repeat{text: text, left: benchSize}); err != nil {
-						b.Fatal(err)
-					}
-					if cpu := cpuTime() - start; best == 0 || cpu < best {
-						best = cpu
-					}
-				}
-				if best > 0 {
-					b.ReportMetric(benchSize/1e6/best.Seconds(), "best-MB/cpu-s")
-				}
 			})
-		}
+			readtest.Measure(b, "reader=regexp", benchSize, func() error {
+				_, err := regexpRead(readtest.Repeat(benchSize, text))
+				return err
+			})
+		})
 	}
 }
 

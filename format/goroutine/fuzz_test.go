@@ -2,15 +2,13 @@ package goroutine
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -19,24 +17,8 @@ import (
 func robust(t *testing.T, d *Decoder, text []byte, l profile.Limits) {
 	t.Helper()
 	p, err := d.Decode(bytes.NewReader(text), nil, l)
-	if err != nil {
-		var pe *profile.ParseError
-		if !errors.As(err, &pe) {
-			t.Fatalf("an error without a place: %v", err)
-		}
-		n := 0
-		for _, e := range []error{profile.ErrMalformed, profile.ErrTooLarge, profile.ErrUnsupported, profile.ErrUnrecognized} {
-			if errors.Is(err, e) {
-				n++
-			}
-		}
-		if n != 1 {
-			t.Fatalf("%v is %d of the four errors", err, n)
-		}
+	if !readtest.Sound(t, len(text), p, err) {
 		return
-	}
-	if err := p.Check(); err != nil {
-		t.Fatal(err)
 	}
 	most := bytes.Count(text, []byte("\n")) + 1
 	for i := range p.Tables {
@@ -55,27 +37,10 @@ func robust(t *testing.T, d *Decoder, text []byte, l profile.Limits) {
 // TestMutations reads every sample with bytes changed, cut out, repeated and cut
 // off.
 func TestMutations(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
 	d := NewDecoder()
 	for _, name := range samples(t) {
-		text := readSample(t, name)
-		for range 150 {
-			m := bytes.Clone(text)
-			for n := 1 + r.IntN(4); n > 0 && len(m) > 0; n-- {
-				i := r.IntN(len(m))
-				j := min(len(m), i+r.IntN(200))
-				switch r.IntN(4) {
-				case 0:
-					m[i] = byte(r.IntN(256))
-				case 1:
-					m = append(m[:i:i], m[j:]...)
-				case 2:
-					m = append(m[:j:j], m[i:]...)
-				case 3:
-					m = m[:max(1, j)]
-				}
-			}
-			robust(t, d, m, profile.Limits{})
+		for text := range readtest.Damaged(readtest.File(t, name), 150) {
+			robust(t, d, text, profile.Limits{})
 		}
 	}
 }
@@ -103,13 +68,7 @@ func TestAgainstReference(t *testing.T) {
 			if table.State != nil {
 				state = p.States[table.State[i]]
 			}
-			var frames []string
-			for ; st != profile.NoStack; st = p.Symbols.Parent(st) {
-				f := p.Symbols.Frames[p.Symbols.Leaf(st)]
-				fn := p.Symbols.Functions[f.Function]
-				frames = append(frames, fmt.Sprintf("%s %s:%d", fn.Name, fn.File, f.Line))
-			}
-			got[state+"|"+strings.Join(frames, ";")] += int(table.Value[i])
+			got[state+"|"+readtest.Callers(p.Symbols, st)] += int(table.Value[i])
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatal(diff)
@@ -120,7 +79,7 @@ func TestAgainstReference(t *testing.T) {
 // FuzzDecode demands that nothing panics, whatever the text.
 func FuzzDecode(f *testing.F) {
 	for _, name := range samples(f) {
-		text := readSample(f, name)
+		text := readtest.File(f, name)
 		f.Add(text[:min(len(text), 2000)], uint8(0))
 		f.Add(text[:min(len(text), 1000)], uint8(20))
 	}

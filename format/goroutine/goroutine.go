@@ -43,10 +43,7 @@ const Name = "goroutine"
 // Decoder reads Go's texts. It keeps what it learned about the spelling of frames
 // for the next file into the same Symbols. Use NewDecoder. A Decoder belongs to
 // one goroutine at a time.
-type Decoder struct {
-	lines  stacktext.Lines
-	frames stacktext.Frames
-}
+type Decoder struct{ memory stacktext.Memory }
 
 // NewDecoder returns a Decoder that knows nothing yet.
 func NewDecoder() *Decoder { return &Decoder{} }
@@ -58,18 +55,13 @@ func NewDecoder() *Decoder { return &Decoder{} }
 // profile of debug=1 is strict: a count that cannot be read is an error
 // (*profile.ParseError), and so is a text of which neither is found.
 func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	p := profile.New(s)
-	p.Format, p.Profiler = Name, "Go"
-	d.frames.Use(p.Symbols)
-	t := &reader{Recorder: stacktext.NewRecorder(p), in: &d.lines, known: &d.frames, limits: l.WithDefaults()}
-	if err := t.read(r); err != nil {
-		return nil, err
-	}
-	p.Warnings = t.notes.Warnings(p.Warnings)
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return d.memory.Decode(s, func(p *profile.Profile) error {
+		p.Format, p.Profiler = Name, "Go"
+		t := &reader{Recorder: stacktext.NewRecorder(p), in: &d.memory.Lines, known: &d.memory.Frames, limits: l.WithDefaults()}
+		err := t.read(r)
+		p.Warnings = t.notes.Warnings(p.Warnings)
+		return err
+	})
 }
 
 // reader is the reading of one text.

@@ -2,59 +2,18 @@ package goroutine
 
 import (
 	"bytes"
-	"compress/gzip"
-	"errors"
-	"flag"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // samples are the texts of testdata; see the README there.
 func samples(t testing.TB) []string {
 	t.Helper()
-	var names []string
-	for _, pattern := range []string{"*.txt", "*.gz"} {
-		found, err := filepath.Glob(filepath.Join("testdata", pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range found {
-			names = append(names, filepath.Base(name))
-		}
-	}
-	if len(names) < 11 {
-		t.Fatalf("%d samples", len(names))
-	}
-	return names
-}
-
-// readSample returns a file of testdata without its compression.
-func readSample(t testing.TB, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.HasSuffix(name, ".gz") {
-		r, err := gzip.NewReader(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if data, err = io.ReadAll(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return data
+	return readtest.Names(t, 11, "*.txt", "*.gz")
 }
 
 func decode(t testing.TB, text string) *profile.Profile {
@@ -116,22 +75,9 @@ func TestGolden(t *testing.T) {
 	warm, symbols := NewDecoder(), profile.NewSymbols()
 	for _, name := range samples(t) {
 		t.Run(name, func(t *testing.T) {
-			text := readSample(t, name)
+			text := readtest.File(t, name)
 			p := decode(t, string(text))
-			got := picture(p)
-			golden := filepath.Join("testdata", strings.TrimSuffix(name, ".gz")+".golden")
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			readtest.Golden(t, strings.TrimSuffix(name, ".gz")+".golden", picture(p))
 			if !Sniff(text) {
 				t.Error("not recognised")
 			}
@@ -139,11 +85,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range p.Tables {
-				if p.Hash(i) != again.Hash(i) {
-					t.Errorf("table %d: a warm decoder reads something else", i)
-				}
-			}
+			readtest.Same(t, p, again)
 		})
 	}
 }
@@ -151,7 +93,7 @@ func TestGolden(t *testing.T) {
 // TestTruths checks figures of the recordings that go tool pprof printed of the
 // binary profiles taken at the same moments.
 func TestTruths(t *testing.T) {
-	p := decode(t, string(readSample(t, "heap-debug1.txt.gz")))
+	p := decode(t, string(readtest.File(t, "heap-debug1.txt.gz")))
 	live, err := p.Table(profile.Live)
 	if err != nil || live != p.Default {
 		t.Fatalf("table %d, default %d, %v", live, p.Default, err)
@@ -165,7 +107,7 @@ func TestTruths(t *testing.T) {
 		t.Errorf("total %s", got)
 	}
 	for _, name := range []string{"goroutine-debug1.txt.gz", "goroutine-debug2.txt.gz"} {
-		p := decode(t, string(readSample(t, name)))
+		p := decode(t, string(readtest.File(t, name)))
 		if p.Tables[0].Total() != 27 || p.Tables[0].Type.Name != profile.Goroutines {
 			t.Errorf("%s: %d %s", name, p.Tables[0].Total(), p.Tables[0].Type)
 		}
@@ -211,10 +153,7 @@ func TestErrors(t *testing.T) {
 		{"long", deep, profile.Limits{Line: 12}, profile.ErrTooLarge, "line 1: line longer"},
 	} {
 		_, err := NewDecoder().Decode(strings.NewReader(c.text), nil, c.limits)
-		var pe *profile.ParseError
-		if !errors.As(err, &pe) || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.message) {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		readtest.Refused(t, c.name, err, c.want, c.message)
 	}
 	if _, err := NewDecoder().Decode(strings.NewReader(deep), nil, profile.Limits{Depth: 11}); err != nil {
 		t.Error(err)

@@ -2,18 +2,15 @@ package jfr
 
 import (
 	"bytes"
-	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -25,21 +22,8 @@ var recordings = []string{"ap29-multi", "ap46-cpu", "ap46-wall", "ap46-multi", "
 func checkDecode(t *testing.T, b []byte) *profile.Profile {
 	t.Helper()
 	p, err := NewDecoder().Decode(bytes.NewReader(b), nil, profile.Limits{Message: 1 << 20})
-	if err != nil {
-		kinds := 0
-		for _, kind := range []error{profile.ErrMalformed, profile.ErrUnsupported, profile.ErrTooLarge, profile.ErrUnrecognized} {
-			if errors.Is(err, kind) {
-				kinds++
-			}
-		}
-		var pe *profile.ParseError
-		if !errors.As(err, &pe) || pe.Offset > int64(len(b)) || kinds != 1 {
-			t.Fatalf("error %#v", err)
-		}
+	if !readtest.Sound(t, len(b), p, err) {
 		return nil
-	}
-	if err := p.Check(); err != nil {
-		t.Fatal(err)
 	}
 	if len(p.Warnings) > maxWarnings+12 {
 		t.Fatalf("%d warnings", len(p.Warnings))
@@ -58,17 +42,16 @@ func FuzzDecode(f *testing.F) {
 
 // TestMutations damages recordings: bytes flipped, cut out, repeated, ends cut.
 func TestMutations(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 6))
 	rounds := 300
 	if testing.Short() {
 		rounds = 30
 	}
 	for _, name := range recordings {
-		b := readSample(t, name+".jfr.gz")
+		b := readtest.File(t, name+".jfr.gz")
 		whole := samples(mustDecode(t, b))
 		read := 0
-		for range rounds {
-			p := checkDecode(t, mutate(r, b))
+		for m := range readtest.Damaged(b, rounds) {
+			p := checkDecode(t, m)
 			if p == nil {
 				continue
 			}
@@ -90,31 +73,9 @@ func samples(p *profile.Profile) (n int) {
 	return n
 }
 
-// mutate returns a damaged copy of b.
-func mutate(r *rand.Rand, b []byte) []byte {
-	m := bytes.Clone(b)
-	for range 1 + r.IntN(3) {
-		i := r.IntN(len(m))
-		j := min(len(m), i+1+r.IntN(100))
-		switch r.IntN(5) {
-		case 0:
-			m[i] ^= 1 << r.IntN(8)
-		case 1:
-			m[i] = byte(r.Uint32())
-		case 2:
-			m = slices.Delete(m, i, j)
-		case 3:
-			m = slices.Insert(m, j, m[i:j]...)
-		case 4:
-			m = m[:max(i, len(m)/2)]
-		}
-	}
-	return m
-}
-
 // TestMemoryOfDamage decodes files whose numbers promise more than there is.
 func TestMemoryOfDamage(t *testing.T) {
-	b := readSample(t, "ap46-multi.jfr.gz")
+	b := readtest.File(t, "ap46-multi.jfr.gz")
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 100 {
 		m := bytes.Clone(b)
@@ -180,7 +141,7 @@ func TestWarmDecoder(t *testing.T) {
 	s := profile.NewSymbols()
 	for range 2 {
 		for _, name := range recordings {
-			b := readSample(t, name+".jfr.gz")
+			b := readtest.File(t, name+".jfr.gz")
 			cold := mustDecode(t, b)
 			warm, err := d.Decode(bytes.NewReader(b), s, profile.Limits{})
 			if err != nil {
@@ -189,11 +150,7 @@ func TestWarmDecoder(t *testing.T) {
 			if c, w := picture(cold), picture(warm); c != w {
 				t.Errorf("%s: a warm decoder reads something else", name)
 			}
-			for i := range cold.Tables {
-				if cold.Hash(i) != warm.Hash(i) {
-					t.Errorf("%s: hash of table %d differs", name, i)
-				}
-			}
+			readtest.Same(t, cold, warm)
 		}
 	}
 }
@@ -203,7 +160,7 @@ func TestConcatenated(t *testing.T) {
 	var all []byte
 	sum := map[string]int64{}
 	for _, name := range recordings[:4] {
-		b := readSample(t, name+".jfr.gz")
+		b := readtest.File(t, name+".jfr.gz")
 		all = append(all, b...)
 		p := mustDecode(t, b)
 		for i := range p.Tables {
@@ -221,25 +178,11 @@ func TestConcatenated(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
 // TestGolden draws a summary of each recording.
 func TestGolden(t *testing.T) {
 	for _, name := range recordings {
-		got := summary(mustDecode(t, readSample(t, name+".jfr.gz")))
-		file := filepath.Join("testdata", name+".golden")
-		if *update {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != string(want) {
-			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
-		}
+		got := summary(mustDecode(t, readtest.File(t, name+".jfr.gz")))
+		readtest.Golden(t, name+".golden", got)
 	}
 }
 

@@ -2,10 +2,8 @@ package jfr
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -14,27 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
-
-// readSample returns the content of a file of testdata, unpacked.
-func readSample(t testing.TB, name string) []byte {
-	t.Helper()
-	f, err := os.Open("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 func mustDecode(t testing.TB, b []byte) *profile.Profile {
 	t.Helper()
@@ -69,8 +49,8 @@ var expected = []struct {
 func TestConverter(t *testing.T) {
 	for _, e := range expected {
 		t.Run(e.recording+"."+e.text, func(t *testing.T) {
-			p := mustDecode(t, readSample(t, e.recording+".jfr.gz"))
-			want := addedLines(t, string(readSample(t, e.recording+"."+e.text+".collapsed.gz")))
+			p := mustDecode(t, readtest.File(t, e.recording+".jfr.gz"))
+			want := addedLines(t, string(readtest.File(t, e.recording+"."+e.text+".collapsed.gz")))
 			i, err := p.Table(e.table)
 			if err != nil {
 				t.Fatal(err)
@@ -190,7 +170,7 @@ func (n *node) lines(path string, out map[string]int64) {
 // TestDigest compares with counts that the JDK's own tool gives of a recording of
 // the JDK.
 func TestDigest(t *testing.T) {
-	p := mustDecode(t, readSample(t, "jdk25-profile.jfr.gz"))
+	p := mustDecode(t, readtest.File(t, "jdk25-profile.jfr.gz"))
 	for _, e := range []struct{ event, table string }{
 		{"jdk.ExecutionSample", profile.CPUSamples},
 		{"jdk.CPUTimeSample", profile.CPU},

@@ -9,13 +9,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
 // largeProfile is in the shape of the recorded profile, as a day of a service
 // would give: its stacks called from 2,000 handlers, with times and threads.
 var largeProfile = sync.OnceValue(func() *profile.Profile {
-	p := mustDecode(new(testing.B), content(new(testing.B), recorded[0]))
+	p := mustDecode(new(testing.B), readtest.File(new(testing.B), recorded[0]))
 	s := p.Symbols
 	r := rand.New(rand.NewPCG(1, 2))
 	var stacks []profile.StackID
@@ -54,45 +55,33 @@ func BenchmarkDecode(b *testing.B) {
 	if err := Encode(&msg, largeProfile(), -1); err != nil {
 		b.Fatal(err)
 	}
-	b.Run("form=protobuf/dendro", func(b *testing.B) {
-		b.SetBytes(int64(msg.Len()))
-		b.ReportAllocs()
-		for b.Loop() {
-			mustDecode(b, msg.Bytes())
-		}
+	readtest.Measure(b, "form=protobuf/dendro", msg.Len(), func() error {
+		_, err := decode(msg.Bytes())
+		return err
 	})
 	text := []byte(largeJSON())
-	b.Run("form=json/dendro", func(b *testing.B) {
-		b.SetBytes(int64(len(text)))
-		b.ReportAllocs()
-		for b.Loop() {
-			mustDecode(b, text)
-		}
+	readtest.Measure(b, "form=json/dendro", len(text), func() error {
+		_, err := decode(text)
+		return err
 	})
 	// encoding/json reads into structs and links nothing.
-	b.Run("form=json/encoding-json", func(b *testing.B) {
-		b.SetBytes(int64(len(text)))
-		b.ReportAllocs()
-		for b.Loop() {
-			var data struct {
-				ResourceProfiles []struct {
-					ScopeProfiles []struct {
-						Profiles []struct {
-							Samples []struct {
-								StackIndex         int32
-								AttributeIndices   []int32
-								Values             []string
-								TimestampsUnixNano []string
-							}
+	readtest.Measure(b, "form=json/encoding-json", len(text), func() error {
+		var data struct {
+			ResourceProfiles []struct {
+				ScopeProfiles []struct {
+					Profiles []struct {
+						Samples []struct {
+							StackIndex         int32
+							AttributeIndices   []int32
+							Values             []string
+							TimestampsUnixNano []string
 						}
 					}
 				}
-				Dictionary struct{ StringTable []string }
 			}
-			if err := json.Unmarshal(text, &data); err != nil {
-				b.Fatal(err)
-			}
+			Dictionary struct{ StringTable []string }
 		}
+		return json.Unmarshal(text, &data)
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -20,7 +21,7 @@ func EncodeJSON(w io.Writer, p *profile.Profile, table int) error {
 	}
 	m := &message{}
 	if err := m.read(buf.Bytes(), 0, buf.Len()); err != nil {
-		return fmt.Errorf("write otlp: %w", place(err))
+		return fmt.Errorf("write otlp: %w", wire.Place(err))
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	enc := json.NewEncoder(out)

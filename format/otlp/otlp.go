@@ -25,11 +25,9 @@ package otlp
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
 	"math"
 	"regexp"
-	"slices"
 
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
@@ -54,16 +52,17 @@ const keepBytes = 64 << 20
 // its own. Errors are of type *profile.ParseError; Offset is the place in r.
 func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
 	l = l.WithDefaults()
-	if err := d.readAll(r, min(l.Message, math.MaxInt32)); err != nil {
+	var err error
+	if d.buf, err = wire.ReadAll(r, d.buf, min(l.Message, math.MaxInt32)); err != nil {
 		return nil, err
 	}
 	k := newLinker(profile.New(s), l, len(d.buf))
-	err := decodeAll(d.buf, l, k)
+	err = decodeAll(d.buf, l, k)
 	if len(d.buf) > keepBytes {
 		d.buf = nil
 	}
 	if err != nil {
-		return nil, place(err)
+		return nil, wire.Place(err)
 	}
 	p := k.finish()
 	if err := p.Check(); err != nil {
@@ -82,11 +81,11 @@ func decodeAll(content []byte, l profile.Limits, k *linker) error {
 	}
 	for at := 0; at < len(content); {
 		if at += 4; at > len(content) {
-			return malformed(at-4, "the length of a message is cut")
+			return wire.Malformed(at-4, "the length of a message is cut")
 		}
 		end := at + int(binary.BigEndian.Uint32(content[at-4:]))
 		if end > len(content) {
-			return malformed(at-4, "a message of %d bytes in the last %d", end-at, len(content)-at)
+			return wire.Malformed(at-4, "a message of %d bytes in the last %d", end-at, len(content)-at)
 		}
 		if err := k.protobuf(content, at, end); err != nil {
 			return err
@@ -122,40 +121,3 @@ func looksJSON(content []byte) bool {
 }
 
 var jsonStart = regexp.MustCompile(`^(?:\xEF\xBB\xBF)?[ \t\r\n]*\{[ \t\r\n]*(?:\}|"[A-Za-z0-9_$.@ -]*"[ \t\r\n]*:)`)
-
-// readAll reads the content into d.buf.
-func (d *Decoder) readAll(r io.Reader, limit int64) error {
-	buf := d.buf[:0]
-	for {
-		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, max(len(buf), 64<<10))
-		}
-		n, err := r.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		d.buf = buf
-		switch {
-		case int64(len(buf)) > limit:
-			return &profile.ParseError{Offset: limit, Err: profile.TooLarge("message longer", limit, "--max-message")}
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return &profile.ParseError{Offset: int64(len(buf)), Err: err}
-		}
-	}
-}
-
-// place turns an error of package wire into one for callers.
-func place(err error) error {
-	if broken, ok := err.(*wire.Error); ok {
-		return malformed(broken.At, "%s", broken.Error())
-	}
-	return err
-}
-
-// malformed returns an error at a place of the content.
-func malformed(at int, format string, args ...any) error {
-	return &profile.ParseError{
-		Offset: int64(at),
-		Err:    fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...),
-	}
-}

@@ -2,14 +2,11 @@ package otlp
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,30 +17,13 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/proftest"
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
 
 // recorded are the real contents in testdata.
 var recorded = []string{"ap46-cpu.otlp.gz", "ap46-alloc.otlp.gz", "ap46-alloc.otlp.json.gz"}
-
-func content(tb testing.TB, name string) []byte {
-	tb.Helper()
-	f, err := os.Open(filepath.Join("testdata", name))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	zr, err := gzip.NewReader(f)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	b, err := io.ReadAll(zr)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return b
-}
 
 func decode(content []byte) (*profile.Profile, error) {
 	return NewDecoder().Decode(bytes.NewReader(content), nil, profile.Limits{})
@@ -117,7 +97,7 @@ func TestRecorded(t *testing.T) {
 		{"ap46-alloc.otlp.gz", "alloc-samples/count@262144bytes", 71, 1233, "2026-11-20T23:20:46.1179Z", 2743399000, 1, "byte[]", 0, 0, "", 0, 0},
 		{"ap46-alloc.otlp.json.gz", "alloc-samples/count@262144bytes", 71, 1233, "2026-11-20T23:20:46.1179Z", 2743399000, 1, "byte[]", 0, 0, "", 0, 0},
 	} {
-		b := content(t, tt.file)
+		b := readtest.File(t, tt.file)
 		p := mustDecode(t, b)
 		s := &p.Tables[0]
 		if len(p.Tables) != 1 || s.Type.Key() != tt.key || s.Len() != tt.samples || s.Total() != tt.total || p.Interval != tt.interval ||
@@ -142,7 +122,7 @@ func TestRecorded(t *testing.T) {
 			t.Errorf("%s changes when it is written", tt.file)
 		}
 	}
-	if a, b := mustDecode(t, content(t, recorded[1])), mustDecode(t, content(t, recorded[2])); a.Hash(0) != b.Hash(0) {
+	if a, b := mustDecode(t, readtest.File(t, recorded[1])), mustDecode(t, readtest.File(t, recorded[2])); a.Hash(0) != b.Hash(0) {
 		t.Error("JSON and protocol buffers read differently")
 	}
 }
@@ -216,7 +196,7 @@ func TestJSON(t *testing.T) {
 
 // TestFramed reads messages with their lengths in front.
 func TestFramed(t *testing.T) {
-	a, b := content(t, recorded[0]), content(t, recorded[1])
+	a, b := readtest.File(t, recorded[0]), readtest.File(t, recorded[1])
 	var both []byte
 	for _, msg := range [][]byte{a, b, a} {
 		both = append(binary.BigEndian.AppendUint32(both, uint32(len(msg))), msg...)
@@ -236,7 +216,7 @@ func TestFramed(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	good := content(t, recorded[1])
+	good := readtest.File(t, recorded[1])
 	sample := func(fields ...byte) []byte { // in the first Profile message
 		p := wire.AppendBytes(nil, 2, fields)
 		return wire.AppendBytes(nil, 1, wire.AppendBytes(nil, 2, wire.AppendBytes(nil, 2, p)))

@@ -36,7 +36,7 @@ func (m *message) read(msg []byte, pos, end int) error {
 			return m.readResources(msg, f)
 		}
 		if dictionaries++; dictionaries > 1 {
-			return malformed(f.At, "a second dictionary: are these several messages without lengths in front?")
+			return wire.Malformed(f.At, "a second dictionary: are these several messages without lengths in front?")
 		}
 		return m.readDictionary(msg, f)
 	})
@@ -224,7 +224,7 @@ func (m *message) readTimes(msg []byte, f wire.Field) error {
 		return nil
 	}
 	if (f.Hi-f.Lo)%8 != 0 {
-		return malformed(f.At, "times in %d bytes", f.Hi-f.Lo)
+		return wire.Malformed(f.At, "times in %d bytes", f.Hi-f.Lo)
 	}
 	for pos := f.Lo; pos < f.Hi; pos += 8 {
 		m.times = append(m.times, binary.LittleEndian.Uint64(msg[pos:]))

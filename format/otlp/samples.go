@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -108,7 +109,7 @@ func (k *linker) table(typ profile.ValueType, at int) (*table, error) {
 		return t, nil
 	}
 	if len(k.tables) == maxTypes {
-		return nil, malformed(at, "more than %d value types", maxTypes)
+		return nil, wire.Malformed(at, "more than %d value types", maxTypes)
 	}
 	t := &table{Samples: profile.Samples{Type: typ}}
 	k.tables = append(k.tables, t)
@@ -175,10 +176,10 @@ func (k *linker) row(t *table, stack profile.StackID, w who, v int64, at uint64,
 		size = -size
 	}
 	if t.sum += size; t.sum > math.MaxInt64 {
-		return malformed(place, "the values of %s add up to more than 63 bits", t.Type.Name)
+		return wire.Malformed(place, "the values of %s add up to more than 63 bits", t.Type.Name)
 	}
 	if at > math.MaxInt64 {
-		return malformed(place, "a timestamp of more than 63 bits")
+		return wire.Malformed(place, "a timestamp of more than 63 bits")
 	}
 	t.Add(stack, v)
 	t.Time = append(t.Time, int64(at))

@@ -1,12 +1,10 @@
 package perfscript
 
 import (
-	"bytes"
-	"errors"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -14,15 +12,8 @@ import (
 func checkDecode(t *testing.T, text string) {
 	t.Helper()
 	p, err := NewDecoder().Decode(strings.NewReader(text), nil, profile.Limits{Depth: 1000})
-	if err != nil {
-		var pe *profile.ParseError
-		if !errors.As(err, &pe) || pe.Offset > int64(len(text)) || !errors.Is(err, profile.ErrMalformed) && !errors.Is(err, profile.ErrTooLarge) {
-			t.Fatalf("error %#v", err)
-		}
+	if !readtest.Sound(t, len(text), p, err) {
 		return
-	}
-	if err := p.Check(); err != nil {
-		t.Fatal(err)
 	}
 	if len(p.Warnings) > 10 || len(p.Tables) == 0 {
 		t.Fatalf("%d warnings, %d tables", len(p.Warnings), len(p.Tables))
@@ -44,32 +35,15 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestMutations damages recorded texts: bytes changed, cut out, repeated.
+// TestMutations damages parts of recorded texts.
 func TestMutations(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
+	const parts, size = 15, 5000
 	for _, name := range recorded {
 		whole := []byte(text(t, name))
-		for range 300 {
-			from := r.IntN(len(whole))
-			m := bytes.Clone(whole[from:min(len(whole), from+5000)])
-			for range 1 + r.IntN(3) {
-				i := r.IntN(len(m))
-				j := min(len(m), i+1+r.IntN(100))
-				switch r.IntN(4) {
-				case 0:
-					m[i] = byte(r.Uint32())
-				case 1:
-					m = append(m[:i:i], m[j:]...)
-				case 2:
-					m = append(m[:j:j], m[i:]...)
-				case 3:
-					m = m[:i+1]
-				}
-				if len(m) == 0 {
-					break
-				}
+		for from := 0; from < len(whole); from += len(whole)/parts + 1 {
+			for m := range readtest.Damaged(whole[from:min(len(whole), from+size)], 20) {
+				checkDecode(t, string(m))
 			}
-			checkDecode(t, string(m))
 		}
 	}
 }

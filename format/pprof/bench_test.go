@@ -9,6 +9,7 @@ import (
 
 	oracle "github.com/google/pprof/profile"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -17,7 +18,7 @@ import (
 // the file with another of its stacks called from somewhere inside, through 40
 // generations of handlers; few stacks are hot; most samples have labels.
 func largeProfile(tb testing.TB, n int) *profile.Profile {
-	p := mustDecode(tb, message(tb, "go-cpu.pb.gz"))
+	p := mustDecode(tb, readtest.File(tb, "go-cpu.pb.gz"))
 	s := p.Symbols
 	r := rand.New(rand.NewPCG(1, 2))
 	var paths [][]profile.FrameID
@@ -96,44 +97,25 @@ func BenchmarkDecode(b *testing.B) {
 		msg  func() []byte
 	}{
 		{"large", largeMessage},
-		{"small", func() []byte { return message(b, "go-cpu.pb.gz") }},
+		{"small", func() []byte { return readtest.File(b, "go-cpu.pb.gz") }},
 	} {
 		b.Run("size="+size.name, func(b *testing.B) {
 			msg := size.msg()
-			measure(b, "dendro", len(msg), func() error {
+			readtest.Measure(b, "dendro", len(msg), func() error {
 				_, err := NewDecoder().Decode(bytes.NewReader(msg), nil, profile.Limits{})
 				return err
 			})
 			d, s := NewDecoder(), profile.NewSymbols()
-			measure(b, "dendro-warm", len(msg), func() error {
+			readtest.Measure(b, "dendro-warm", len(msg), func() error {
 				_, err := d.Decode(bytes.NewReader(msg), s, profile.Limits{})
 				return err
 			})
-			measure(b, "google", len(msg), func() error {
+			readtest.Measure(b, "google", len(msg), func() error {
 				_, err := oracle.ParseUncompressed(msg)
 				return err
 			})
 		})
 	}
-}
-
-// measure runs a benchmark and also reports the throughput per second of
-// processor time, in which collecting the garbage counts.
-func measure(b *testing.B, name string, size int, decode func() error) {
-	b.Run(name, func(b *testing.B) {
-		b.SetBytes(int64(size))
-		b.ReportAllocs()
-		begin, n := cpuTime(), 0
-		for b.Loop() {
-			if err := decode(); err != nil {
-				b.Fatal(err)
-			}
-			n++
-		}
-		if used := cpuTime() - begin; used > 0 {
-			b.ReportMetric(float64(size)*float64(n)/used.Seconds()/1e6, "cpu-MB/s")
-		}
-	})
 }
 
 func BenchmarkEncode(b *testing.B) {

@@ -2,12 +2,11 @@ package pprof
 
 import (
 	"bytes"
-	"errors"
 	"math/rand/v2"
 	"runtime"
 	"testing"
 
-	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/internal/readtest"
 )
 
 // checkDecode decodes msg, be it a profile or not, and checks what must hold for
@@ -16,15 +15,8 @@ import (
 func checkDecode(t *testing.T, msg []byte) {
 	t.Helper()
 	p, err := decode(msg)
-	if err != nil {
-		var pe *profile.ParseError
-		if !errors.As(err, &pe) || pe.Offset > int64(len(msg)) || !errors.Is(err, profile.ErrMalformed) && !errors.Is(err, profile.ErrTooLarge) {
-			t.Fatalf("error %#v", err)
-		}
+	if !readtest.Sound(t, len(msg), p, err) {
 		return
-	}
-	if err := p.Check(); err != nil {
-		t.Fatal(err)
 	}
 	var out bytes.Buffer
 	if err := Encode(&out, p, -1); err != nil {
@@ -34,16 +26,12 @@ func checkDecode(t *testing.T, msg []byte) {
 	if err != nil {
 		t.Fatalf("what was written does not read: %v", err)
 	}
-	for i := range p.Tables {
-		if p.Hash(i) != again.Hash(i) {
-			t.Fatalf("table %d changes\n%v %q\n%v %q", i, p.Tables[i].Type, rowsOf(p, i), again.Tables[i].Type, rowsOf(again, i))
-		}
-	}
+	readtest.Same(t, p, again)
 }
 
 func FuzzDecode(f *testing.F) {
 	for _, name := range recorded {
-		if msg := message(f, name); len(msg) < 5000 {
+		if msg := readtest.File(f, name); len(msg) < 5000 {
 			f.Add(msg)
 		}
 	}
@@ -56,36 +44,15 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestMutations damages recorded profiles: bytes changed, cut out, repeated.
+// TestMutations damages recorded profiles.
 func TestMutations(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
 	rounds := 3000
 	if testing.Short() {
 		rounds = 300
 	}
 	for _, name := range recorded {
-		msg := message(t, name)
-		for range rounds * 1000 / (1000 + len(msg)/2) {
-			m := bytes.Clone(msg)
-			for range 1 + r.IntN(3) {
-				if len(m) == 0 {
-					break
-				}
-				i := r.IntN(len(m))
-				j := min(len(m), i+1+r.IntN(100))
-				switch r.IntN(5) {
-				case 0:
-					m[i] ^= 1 << r.IntN(8)
-				case 1:
-					m[i] = byte(r.Uint32())
-				case 2:
-					m = append(m[:i:i], m[j:]...)
-				case 3:
-					m = append(m[:j:j], m[i:]...)
-				case 4:
-					m = m[:i+1]
-				}
-			}
+		msg := readtest.File(t, name)
+		for m := range readtest.Damaged(msg, rounds*1000/(1000+len(msg)/2)) {
 			checkDecode(t, m)
 		}
 	}

@@ -89,7 +89,7 @@ func (ls *labelSets) add(fields []byte, at int) (ref labelRef, err error) {
 	for pos := 0; pos < len(fields); {
 		f, err := sampleShape.Next(fields, pos, len(fields))
 		if err != nil {
-			return ref, malformed(at, "a damaged label")
+			return ref, wire.Malformed(at, "a damaged label")
 		}
 		label, err := ls.label(fields, f, at)
 		if err != nil {
@@ -126,7 +126,7 @@ func (ls *labelSets) thread(t profile.Thread) profile.ThreadID {
 func (ls *labelSets) label(fields []byte, f wire.Field, at int) (l profile.Label, err error) {
 	v, err := labelShape.Ints(fields, f.Lo, f.Hi)
 	if err != nil {
-		return l, malformed(at, "a damaged label")
+		return l, wire.Malformed(at, "a damaged label")
 	}
 	if l.Key, err = ls.string(textRef{v[1], at}); err != nil {
 		return l, err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -223,7 +224,7 @@ func (l *links) resolve(x *extension, i int32) (err error) {
 		l.frames = append(l.frames, l.symbols.Frame(fr))
 	}
 	if len(lines) > math.MaxUint16 {
-		return malformed(loc.at, "a location with %d lines", len(lines))
+		return wire.Malformed(loc.at, "a location with %d lines", len(lines))
 	}
 	for k := len(lines) - 1; k >= 0; k-- {
 		ln := &lines[k]

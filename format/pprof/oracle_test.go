@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	oracle "github.com/google/pprof/profile"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
 // TestOracle compares with the package that defines the format.
 func TestOracle(t *testing.T) {
 	for _, name := range recorded {
-		msg := message(t, name)
+		msg := readtest.File(t, name)
 		compareWithOracle(t, name, msg, mustDecode(t, msg))
 	}
 }
@@ -24,7 +25,7 @@ func TestOracle(t *testing.T) {
 // TestOracleReadsWhatIsWritten does the same for our own output.
 func TestOracleReadsWhatIsWritten(t *testing.T) {
 	for _, name := range recorded {
-		p := mustDecode(t, message(t, name))
+		p := mustDecode(t, readtest.File(t, name))
 		var out bytes.Buffer
 		if err := Encode(&out, p, -1); err != nil {
 			t.Fatal(err)

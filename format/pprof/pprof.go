@@ -26,10 +26,10 @@ package pprof
 
 import (
 	"io"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -63,8 +63,8 @@ func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*pr
 		d.links.warm = newWarm(s)
 	}
 	d.links.limits = l.WithDefaults()
-	err := d.readAll(r)
-	if err != nil {
+	var err error
+	if d.buf, err = wire.ReadAll(r, d.buf, d.links.limits.Message); err != nil {
 		return nil, err
 	}
 	d.links.msg = d.buf
@@ -145,30 +145,4 @@ func (d *Decoder) head(p *profile.Profile) (err error) {
 		p.Comments = append(p.Comments, docURL+url)
 	}
 	return err
-}
-
-// readAll reads the message into d.buf.
-func (d *Decoder) readAll(r io.Reader) error {
-	limit := d.links.limits.Message
-	buf := d.buf[:0]
-	if known, ok := r.(interface{ Len() int }); ok {
-		buf = slices.Grow(buf, int(min(int64(known.Len()), limit))+1)
-	}
-	for {
-		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, max(len(buf), 64<<10))
-		}
-		n, err := r.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		d.buf = buf
-		switch {
-		case int64(len(buf)) > limit:
-			err = profile.TooLarge("message longer", limit, "--max-message")
-			return &profile.ParseError{Offset: limit, Err: err}
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return &profile.ParseError{Offset: int64(len(buf)), Err: err}
-		}
-	}
 }

@@ -3,9 +3,7 @@ package pprof
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -24,25 +23,6 @@ import (
 var recorded = []string{
 	"go-cpu.pb.gz", "go-cpu-small.pb.gz", "go-heap.pb.gz", "go-goroutine.pb.gz", "go-threadcreate.pb.gz",
 	"async-profiler-cpu.pprof.gz",
-}
-
-// message returns the message in a file of testdata.
-func message(tb testing.TB, name string) []byte {
-	tb.Helper()
-	f, err := os.Open(filepath.Join("testdata", name))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	zr, err := gzip.NewReader(f)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	msg, err := io.ReadAll(zr)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return msg
 }
 
 func decode(msg []byte) (*profile.Profile, error) {
@@ -75,7 +55,7 @@ func TestRecordedProfiles(t *testing.T) {
 		{"async-profiler-cpu.pprof.gz", "cpu-samples/count", "cpu-samples", []int64{483}, nil},
 	}
 	for _, tt := range tests {
-		p := mustDecode(t, message(t, tt.file))
+		p := mustDecode(t, readtest.File(t, tt.file))
 		var keys []string
 		var totals []int64
 		var samples []int
@@ -106,7 +86,7 @@ func TestRecordedProfiles(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
-	p := mustDecode(t, message(t, "go-cpu.pb.gz"))
+	p := mustDecode(t, readtest.File(t, "go-cpu.pb.gz"))
 	if got := p.Start.Format(time.RFC3339Nano); got != "2026-11-20T23:25:08.895933931Z" {
 		t.Errorf("start %s", got)
 	}
@@ -117,7 +97,7 @@ func TestHead(t *testing.T) {
 	if got := p.Symbols.Modules[1]; got != want {
 		t.Errorf("module %+v, want %+v", got, want)
 	}
-	p = mustDecode(t, message(t, "async-profiler-cpu.pprof.gz"))
+	p = mustDecode(t, readtest.File(t, "async-profiler-cpu.pprof.gz"))
 	if p.Profiler != "async-profiler" {
 		t.Errorf("profiler %q", p.Profiler)
 	}
@@ -141,7 +121,7 @@ func TestKinds(t *testing.T) {
 		"clone3":                                    profile.KindNative,
 	}
 	for _, file := range []string{"go-cpu.pb.gz", "async-profiler-cpu.pprof.gz"} {
-		for _, fn := range mustDecode(t, message(t, file)).Symbols.Functions {
+		for _, fn := range mustDecode(t, readtest.File(t, file)).Symbols.Functions {
 			if k, ok := want[fn.Name]; ok && k != fn.Kind {
 				t.Errorf("%s: kind %v, want %v", fn.Name, fn.Kind, k)
 			}
@@ -155,7 +135,7 @@ func TestKinds(t *testing.T) {
 // TestTop compares function lists with what go tool pprof printed.
 func TestTop(t *testing.T) {
 	for _, name := range []string{"go-cpu", "go-heap", "go-goroutine"} {
-		p := mustDecode(t, message(t, name+".pb.gz"))
+		p := mustDecode(t, readtest.File(t, name+".pb.gz"))
 		tree, err := calltree.Merge(calltree.FromProfile(p, p.Default))
 		if err != nil {
 			t.Fatal(err)
@@ -187,7 +167,7 @@ func TestTop(t *testing.T) {
 
 // TestTags compares sums per label with what go tool pprof printed.
 func TestTags(t *testing.T) {
-	p := mustDecode(t, message(t, "go-cpu.pb.gz"))
+	p := mustDecode(t, readtest.File(t, "go-cpu.pb.gz"))
 	sums := map[string]int64{}
 	s := &p.Tables[p.Default]
 	for i, v := range s.Value {
@@ -238,7 +218,7 @@ func same(v int64, text string) bool {
 
 func TestSniff(t *testing.T) {
 	for _, name := range recorded {
-		msg := message(t, name)
+		msg := readtest.File(t, name)
 		if !Sniff(msg) {
 			t.Errorf("%s is not recognised", name)
 		}
@@ -281,7 +261,7 @@ func TestWarm(t *testing.T) {
 	var functions, frames, stacks int
 	for round := range 3 {
 		for _, name := range recorded {
-			p, err := d.Decode(bytes.NewReader(message(t, name)), s, profile.Limits{})
+			p, err := d.Decode(bytes.NewReader(readtest.File(t, name)), s, profile.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -291,7 +271,7 @@ func TestWarm(t *testing.T) {
 					t.Errorf("%s table %d: another hash in round %d", name, i, round)
 				}
 				hashes[key] = h
-				if fresh := mustDecode(t, message(t, name)).Hash(i); fresh != h {
+				if fresh := mustDecode(t, readtest.File(t, name)).Hash(i); fresh != h {
 					t.Errorf("%s table %d: another hash with fresh symbols", name, i)
 				}
 			}
@@ -302,7 +282,7 @@ func TestWarm(t *testing.T) {
 		functions, frames, stacks = len(s.Functions), len(s.Frames), s.Stacks.Len()
 	}
 	other := profile.NewSymbols()
-	p, err := d.Decode(bytes.NewReader(message(t, recorded[0])), other, profile.Limits{})
+	p, err := d.Decode(bytes.NewReader(readtest.File(t, recorded[0])), other, profile.Limits{})
 	if err != nil || p.Symbols != other || len(other.Functions) == 0 {
 		t.Errorf("other symbols are not used: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/internal/proftest"
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -50,7 +51,7 @@ func checkRoundTrip(t interface {
 
 func TestRoundTripOfRecordedProfiles(t *testing.T) {
 	for _, name := range recorded {
-		checkRoundTrip(t, mustDecode(t, message(t, name)))
+		checkRoundTrip(t, mustDecode(t, readtest.File(t, name)))
 	}
 }
 

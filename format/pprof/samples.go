@@ -51,7 +51,7 @@ func (s *samples) read() error {
 				err = s.sample(f.At, f.Lo, f.Hi)
 			}
 			if err != nil {
-				return place(err)
+				return wire.Place(err)
 			}
 			pos = f.Hi
 			continue
@@ -61,7 +61,7 @@ func (s *samples) read() error {
 			err = s.sample(pos, lo, hi)
 		}
 		if err != nil {
-			return place(err)
+			return wire.Place(err)
 		}
 		pos = hi
 	}
@@ -121,7 +121,7 @@ func (s *samples) sample(at, pos, end int) (err error) {
 					err = s.location(f.Value, f.At)
 				}
 			case sampleShape.Known(f.Num):
-				err = malformed(pos, "a tag of several bytes")
+				err = wire.Malformed(pos, "a tag of several bytes")
 			}
 		}
 		if err != nil {
@@ -224,7 +224,7 @@ func (s *samples) location(id uint64, at int) error {
 }
 
 func noLocation(id uint64, at int) error {
-	return malformed(at, "a sample in location %d, which does not exist", id)
+	return wire.Malformed(at, "a sample in location %d, which does not exist", id)
 }
 
 func (s *samples) packedValues(pos, end int) error {
@@ -243,14 +243,14 @@ func (s *samples) packedValues(pos, end int) error {
 // up to here can overflow.
 func (s *samples) checkValues(values []int64, at int) error {
 	if len(values) != len(s.types) {
-		return malformed(at, "a sample with %d values for %d types", len(values), len(s.types))
+		return wire.Malformed(at, "a sample with %d values for %d types", len(values), len(s.types))
 	}
 	for i, v := range values {
 		if v < 0 {
 			v = -v // the smallest int64 stays negative and is far over the limit below
 		}
 		if s.sums[i] += uint64(v); s.sums[i] > math.MaxInt64 {
-			return malformed(at, "the sum of the values exceeds 63 bits")
+			return wire.Malformed(at, "the sum of the values exceeds 63 bits")
 		}
 	}
 	return nil

@@ -1,11 +1,6 @@
 package pprof
 
-import (
-	"fmt"
-
-	"github.com/dendroprof/dendro/internal/wire"
-	"github.com/dendroprof/dendro/profile"
-)
+import "github.com/dendroprof/dendro/internal/wire"
 
 // The messages of the format.
 var (
@@ -45,19 +40,3 @@ const (
 	fieldDefaultType = 14
 	fieldDocURL      = 15
 )
-
-// place turns an error of package wire into one for callers.
-func place(err error) error {
-	if broken, ok := err.(*wire.Error); ok {
-		return malformed(broken.At, "%s", broken.Error())
-	}
-	return err
-}
-
-// malformed returns an error at a place of the message.
-func malformed(at int, format string, args ...any) error {
-	return &profile.ParseError{
-		Offset: int64(at),
-		Err:    fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...),
-	}
-}

@@ -38,22 +38,19 @@ func NewDecoder() *Decoder { return &Decoder{} }
 // added to s; nil means Symbols of its own. Errors are of type *profile.ParseError
 // with an offset.
 func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	d.scanner.Reset(r, l)
-	p := profile.New(s)
-	p.Format, p.Profiler = Name, Name
-	f := file{scanner: &d.scanner, p: p, depth: l.WithDefaults().Depth, states: map[string]profile.StateID{}, index: map[profile.Function]int32{}}
-	f.read()
-	if err := d.scanner.End(); err != nil {
-		return nil, err
-	}
-	if f.nodes == nil {
-		return nil, &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: no root_frame", profile.ErrMalformed)}
-	}
-	f.link()
-	if err := p.Check(); err != nil {
-		return nil, &profile.ParseError{Offset: -1, Err: err}
-	}
-	return p, nil
+	return d.scanner.Decode(r, s, l, func(p *profile.Profile) error {
+		p.Format, p.Profiler = Name, Name
+		f := file{scanner: &d.scanner, p: p, depth: l.WithDefaults().Depth, states: map[string]profile.StateID{}, index: map[profile.Function]int32{}}
+		f.read()
+		if err := d.scanner.End(); err != nil {
+			return err
+		}
+		if f.nodes == nil {
+			return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: no root_frame", profile.ErrMalformed)}
+		}
+		f.link()
+		return nil
+	})
 }
 
 // Sniff reports whether content that begins with prefix is of this format.
@@ -108,45 +105,23 @@ func (f *file) read() {
 // openFrame is a frame that is being read.
 type openFrame struct {
 	index    int32
-	inList   bool // at its children
+	depth    int // frames from the root to it
 	function profile.Function
 }
 
-// readTree reads the tree without recursion.
 func (f *file) readTree() {
 	s := f.scanner
-	var path []openFrame
-	enter := func(parent int32) {
-		f.nodes = append(f.nodes, node{parent: parent})
-		path = append(path, openFrame{index: int32(len(f.nodes) - 1)})
-		if len(path) > f.depth {
+	jsonscan.Tree(s, func(parent *openFrame) openFrame {
+		n, o := node{parent: -1}, openFrame{index: int32(len(f.nodes)), depth: 1}
+		if parent != nil {
+			n.parent, o.depth = parent.index, parent.depth+1
+		}
+		f.nodes = append(f.nodes, n)
+		if o.depth > f.depth {
 			s.Fail(&profile.ParseError{Offset: s.Offset(), Err: profile.TooLarge("stack deeper", int64(f.depth), "--max-depth")})
 		}
-	}
-	if s.BeginObject() {
-		enter(-1)
-	}
-	for len(path) > 0 && s.Err() == nil {
-		top := &path[len(path)-1]
-		if top.inList {
-			if !s.More() {
-				top.inList = false
-			} else if s.BeginObject() {
-				enter(top.index)
-			}
-			continue
-		}
-		key, ok := s.Key()
-		switch {
-		case !ok:
-			f.close(top)
-			path = path[:len(path)-1]
-		case string(key) == "children":
-			top.inList = s.BeginArray()
-		default:
-			f.readField(top, string(key))
-		}
-	}
+		return o
+	}, f.readField, f.close)
 }
 
 func (f *file) readField(o *openFrame, key string) {

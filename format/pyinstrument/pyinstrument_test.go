@@ -3,7 +3,6 @@ package pyinstrument
 import (
 	"bytes"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
@@ -15,16 +14,11 @@ func decode(text string) (*profile.Profile, error) {
 	return NewDecoder().Decode(strings.NewReader(text), nil, profile.Limits{})
 }
 
-func readSample(t testing.TB) string {
-	b, err := os.ReadFile("testdata/pyinstrument-own.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
+// sample is a recording of the program itself.
+const sample = "pyinstrument-own.json"
 
 func TestRecording(t *testing.T) {
-	text := readSample(t)
+	text := string(readtest.File(t, sample))
 	p, err := decode(text)
 	if err != nil {
 		t.Fatal(err)
@@ -89,20 +83,17 @@ func TestErrors(t *testing.T) {
 }
 
 func TestDamage(t *testing.T) {
-	readtest.Damage(t, []byte(readSample(t)), 5000, func(b []byte) (*profile.Profile, error) {
+	readtest.Damage(t, readtest.File(t, sample), 5000, func(b []byte) (*profile.Profile, error) {
 		return NewDecoder().Decode(bytes.NewReader(b), nil, profile.Limits{})
 	})
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add(readSample(f))
+	f.Add(string(readtest.File(f, sample)))
 	f.Add(`{"root_frame":{"function":"a","time":1,"children":[{"function":"[self]","time":1}]}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, err := decode(text); err != nil {
-			if what := readtest.WrongError(err, int64(len(text))); what != "" {
-				t.Fatalf("%s: %v", what, err)
-			}
-		}
+		p, err := decode(text)
+		readtest.Sound(t, len(text), p, err)
 		Sniff([]byte(text))
 	})
 }

@@ -9,10 +9,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -77,14 +77,8 @@ func TestAgainstReference(t *testing.T) {
 		got := map[string]int{}
 		s := &p.Tables[0]
 		for i, st := range s.Stack {
-			var frames []string
-			for ; st != profile.NoStack; st = p.Symbols.Parent(st) {
-				f := p.Symbols.Frames[p.Symbols.Leaf(st)]
-				fn := p.Symbols.Functions[f.Function]
-				frames = append(frames, fmt.Sprintf("%s %s:%d", fn.Name, fn.File, f.Line))
-			}
 			thread := p.Threads[s.Thread[i]]
-			got[thread.Name+" "+thread.ID+" "+p.States[s.State[i]]+"|"+strings.Join(frames, ";")]++
+			got[thread.Name+" "+thread.ID+" "+p.States[s.State[i]]+"|"+readtest.Callers(p.Symbols, st)]++
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("seed %d: %s", seed, diff)
@@ -92,47 +86,17 @@ func TestAgainstReference(t *testing.T) {
 	}
 }
 
+const benchSize = 64 << 20
+
 // BenchmarkDecode reads 64 MiB of dumps of 500 threads.
 func BenchmarkDecode(b *testing.B) {
 	text := program(rand.New(rand.NewPCG(1, 1)), 500)
-	times := 64<<20/len(text) + 1
-	size := times * len(text)
-	all := func() io.Reader {
-		parts := make([]io.Reader, times)
-		for i := range parts {
-			parts[i] = bytes.NewReader(text)
-		}
-		return io.MultiReader(parts...)
-	}
-	for _, reading := range []struct {
-		name string
-		read func(io.Reader) error
-	}{
-		{"decoder", func(r io.Reader) error {
-			_, err := NewDecoder().Decode(r, nil, profile.Limits{})
-			return err
-		}},
-		{"regexp", func(r io.Reader) error {
-			_, err := regexpRead(r)
-			return err
-		}},
-	} {
-		b.Run("reader="+reading.name, func(b *testing.B) {
-			b.SetBytes(int64(size))
-			b.ReportAllocs()
-			var best time.Duration
-			for b.Loop() {
-				start := cpuTime()
-				if err := reading.read(all()); err != nil {
-					b.Fatal(err)
-				}
-				if cpu := cpuTime() - start; best == 0 || cpu < best {
-					best = cpu
-				}
-			}
-			if best > 0 {
-				b.ReportMetric(float64(size)/1e6/best.Seconds(), "best-MB/cpu-s")
-			}
-		})
-	}
+	readtest.Measure(b, "reader=decoder", benchSize, func() error {
+		_, err := NewDecoder().Decode(readtest.Repeat(benchSize, text), nil, profile.Limits{})
+		return err
+	})
+	readtest.Measure(b, "reader=regexp", benchSize, func() error {
+		_, err := regexpRead(readtest.Repeat(benchSize, text))
+		return err
+	})
 }

@@ -36,10 +36,7 @@ const Name = "pyspy"
 // Decoder reads dumps. It keeps what it learned about the spelling of frames for
 // the next file into the same Symbols. Use NewDecoder. A Decoder belongs to one
 // goroutine at a time.
-type Decoder struct {
-	lines  stacktext.Lines
-	frames stacktext.Frames
-}
+type Decoder struct{ memory stacktext.Memory }
 
 // NewDecoder returns a Decoder that knows nothing yet.
 func NewDecoder() *Decoder { return &Decoder{} }
@@ -51,19 +48,14 @@ func NewDecoder() *Decoder { return &Decoder{} }
 // a warning; a text without any thread, a line or stack beyond the limits, and
 // broken JSON are errors (*profile.ParseError).
 func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	p := profile.New(s)
-	p.Format, p.Profiler = Name, "py-spy"
-	d.frames.Use(p.Symbols)
-	t := &reader{Recorder: stacktext.NewRecorder(p), known: &d.frames, limits: l.WithDefaults()}
-	if err := t.read(&d.lines, r); err != nil {
-		return nil, err
-	}
-	p.Tables = []profile.Samples{t.table.Samples(profile.NamedType(profile.Threads), false)}
-	p.Warnings = t.notes.Warnings(p.Warnings)
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return d.memory.Decode(s, func(p *profile.Profile) error {
+		p.Format, p.Profiler = Name, "py-spy"
+		t := &reader{Recorder: stacktext.NewRecorder(p), known: &d.memory.Frames, limits: l.WithDefaults()}
+		err := t.read(&d.memory.Lines, r)
+		p.Tables = []profile.Samples{t.table.Samples(profile.NamedType(profile.Threads), false)}
+		p.Warnings = t.notes.Warnings(p.Warnings)
+		return err
+	})
 }
 
 // reader is the reading of one text.
@@ -83,13 +75,11 @@ type reader struct {
 }
 
 func (t *reader) read(lines *stacktext.Lines, r io.Reader) error {
-	var head [64]byte
-	n, err := io.ReadFull(r, head[:])
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	start, r, err := stacktext.Peek(r)
+	if err != nil {
 		return err
 	}
-	r = io.MultiReader(bytes.NewReader(head[:n]), r)
-	if text := bytes.TrimLeft(head[:n], " \t\r\n"); len(text) > 0 && text[0] == '[' {
+	if start == '[' {
 		return t.readJSON(r)
 	}
 	return t.readText(lines, r)

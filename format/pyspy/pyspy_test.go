@@ -2,44 +2,15 @@ package pyspy
 
 import (
 	"bytes"
-	"compress/gzip"
-	"errors"
-	"flag"
 	"fmt"
-	"io"
-	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
 var samples = []string{"dump.txt", "dump.json.gz", "variants.txt"}
-
-// readSample returns a file of testdata without its compression.
-func readSample(t testing.TB, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.HasSuffix(name, ".gz") {
-		r, err := gzip.NewReader(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if data, err = io.ReadAll(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return data
-}
 
 // picture shows all that a profile says.
 func picture(p *profile.Profile) string {
@@ -67,32 +38,20 @@ func picture(p *profile.Profile) string {
 func TestGolden(t *testing.T) {
 	warm, symbols := NewDecoder(), profile.NewSymbols()
 	for _, name := range samples {
-		text := readSample(t, name)
+		text := readtest.File(t, name)
 		p, err := NewDecoder().Decode(bytes.NewReader(text), nil, profile.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := picture(p)
-		golden := filepath.Join("testdata", strings.TrimSuffix(name, ".gz")+".golden")
-		if *update {
-			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", name, diff)
-		}
+		readtest.Golden(t, strings.TrimSuffix(name, ".gz")+".golden", picture(p))
 		if !Sniff(text) || !Sniff(text[:len(text)/2]) {
 			t.Errorf("%s is not recognised", name)
 		}
 		again, err := warm.Decode(bytes.NewReader(text), symbols, profile.Limits{})
-		if err != nil || p.Hash(0) != again.Hash(0) {
-			t.Errorf("%s: a warm decoder reads something else, %v", name, err)
+		if err != nil {
+			t.Fatal(err)
 		}
+		readtest.Same(t, p, again)
 	}
 }
 
@@ -100,7 +59,7 @@ func TestGolden(t *testing.T) {
 // They were taken at different moments, so only what rests can be equal.
 func TestTextAndJSONAgree(t *testing.T) {
 	read := func(name string) map[string]string {
-		p, err := NewDecoder().Decode(bytes.NewReader(readSample(t, name)), nil, profile.Limits{})
+		p, err := NewDecoder().Decode(bytes.NewReader(readtest.File(t, name)), nil, profile.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,10 +97,7 @@ func TestErrors(t *testing.T) {
 		{`[{"frames": [{"name": "a"}, {"name": "b"}]}]`, profile.Limits{Depth: 1}, profile.ErrTooLarge, "stack deeper than 1"},
 	} {
 		_, err := NewDecoder().Decode(strings.NewReader(c.text), nil, c.limits)
-		var pe *profile.ParseError
-		if !errors.As(err, &pe) || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.message) {
-			t.Errorf("%.40q: %v", c.text, err)
-		}
+		readtest.Refused(t, c.text, err, c.want, c.message)
 	}
 	if _, err := NewDecoder().Decode(strings.NewReader(deep), nil, profile.Limits{Depth: 11}); err != nil {
 		t.Error(err)
@@ -161,20 +117,7 @@ func TestSniff(t *testing.T) {
 func robust(t *testing.T, d *Decoder, text []byte, l profile.Limits) {
 	t.Helper()
 	p, err := d.Decode(bytes.NewReader(text), nil, l)
-	if err != nil {
-		var pe *profile.ParseError
-		if !errors.As(err, &pe) {
-			t.Fatalf("an error without a place: %v", err)
-		}
-		n := 0
-		for _, e := range []error{profile.ErrMalformed, profile.ErrTooLarge, profile.ErrUnsupported, profile.ErrUnrecognized} {
-			if errors.Is(err, e) {
-				n++
-			}
-		}
-		if n != 1 {
-			t.Fatalf("%v is %d of the four errors", err, n)
-		}
+	if !readtest.Sound(t, len(text), p, err) {
 		return
 	}
 	most := bytes.Count(text, []byte("\n")) + bytes.Count(text, []byte("{")) + bytes.Count(text, []byte(",")) + 1
@@ -189,27 +132,10 @@ func robust(t *testing.T, d *Decoder, text []byte, l profile.Limits) {
 // TestMutations reads every sample with bytes changed, cut out, repeated and cut
 // off.
 func TestMutations(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
 	d := NewDecoder()
 	for _, name := range samples {
-		text := readSample(t, name)
-		for range 500 {
-			m := bytes.Clone(text)
-			for n := 1 + r.IntN(4); n > 0 && len(m) > 0; n-- {
-				i := r.IntN(len(m))
-				j := min(len(m), i+r.IntN(100))
-				switch r.IntN(4) {
-				case 0:
-					m[i] = byte(r.IntN(256))
-				case 1:
-					m = append(m[:i:i], m[j:]...)
-				case 2:
-					m = append(m[:j:j], m[i:]...)
-				case 3:
-					m = m[:j]
-				}
-			}
-			robust(t, d, m, profile.Limits{})
+		for text := range readtest.Damaged(readtest.File(t, name), 500) {
+			robust(t, d, text, profile.Limits{})
 		}
 	}
 }
@@ -217,7 +143,7 @@ func TestMutations(t *testing.T) {
 // FuzzDecode demands that nothing panics, whatever the text.
 func FuzzDecode(f *testing.F) {
 	for _, name := range samples {
-		text := readSample(f, name)
+		text := readtest.File(f, name)
 		f.Add(text[:min(len(text), 1500)], uint8(0))
 		f.Add(text[:min(len(text), 500)], uint8(9))
 	}

@@ -40,23 +40,16 @@ func NewDecoder() *Decoder { return &Decoder{} }
 // added to s; nil means Symbols of its own. Errors are of type *profile.ParseError
 // with the offset of the value, or of the profile in which it is.
 func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	l = l.WithDefaults()
-	d.scanner.Reset(r, l)
-	f := file{scanner: &d.scanner, depth: l.Depth}
-	f.read()
-	if err := d.scanner.End(); err != nil {
-		return nil, err
-	}
-	p := profile.New(s)
-	p.Format = Name
-	k := linker{file: &f, p: p}
-	if err := k.link(); err != nil {
-		return nil, err
-	}
-	if err := p.Check(); err != nil {
-		return nil, &profile.ParseError{Offset: -1, Err: err}
-	}
-	return p, nil
+	return d.scanner.Decode(r, s, l, func(p *profile.Profile) error {
+		p.Format = Name
+		f := file{scanner: &d.scanner, depth: l.WithDefaults().Depth}
+		f.read()
+		if err := d.scanner.End(); err != nil {
+			return err
+		}
+		k := linker{file: &f, p: p}
+		return k.link()
+	})
 }
 
 // Sniff reports whether content that begins with prefix is of this format. The

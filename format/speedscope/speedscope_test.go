@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -67,17 +65,9 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-func readSample(t testing.TB, name string) string {
-	b, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
 // TestPySpy compares with what is known of the recording.
 func TestPySpy(t *testing.T) {
-	p, err := decode(readSample(t, "pyspy.speedscope.json"))
+	p, err := decode(string(readtest.File(t, "pyspy.speedscope.json")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,23 +180,20 @@ func TestRoundtrip(t *testing.T) {
 func TestDamage(t *testing.T) {
 	d := NewDecoder()
 	for _, name := range []string{"pyspy.speedscope.json", "speedscope-minimal-evented.speedscope.json", "speedscope-minimal-sampled.speedscope.json"} {
-		readtest.Damage(t, []byte(readSample(t, name)), 3000, func(b []byte) (*profile.Profile, error) {
+		readtest.Damage(t, readtest.File(t, name), 3000, func(b []byte) (*profile.Profile, error) {
 			return d.Decode(bytes.NewReader(b), nil, profile.Limits{})
 		})
 	}
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add(readSample(f, "speedscope-minimal-evented.speedscope.json"))
-	f.Add(readSample(f, "speedscope-minimal-sampled.speedscope.json"))
+	f.Add(string(readtest.File(f, "speedscope-minimal-evented.speedscope.json")))
+	f.Add(string(readtest.File(f, "speedscope-minimal-sampled.speedscope.json")))
 	f.Add(evented("0", "9", `{"type":"O","frame":0,"at":1.5},{"type":"O","frame":1,"at":2},{"type":"C","frame":0,"at":3}`))
 	d := NewDecoder()
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := d.Decode(iotest.HalfReader(strings.NewReader(text)), nil, profile.Limits{})
-		if err != nil {
-			if what := readtest.WrongError(err, int64(len(text))); what != "" {
-				t.Fatalf("%s: %v", what, err)
-			}
+		if !readtest.Sound(t, len(text), p, err) {
 			return
 		}
 		for i := range p.Tables {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -97,28 +98,6 @@ func (s *service) dump() []byte {
 	return b.Bytes()
 }
 
-// stream repeats texts up to a size, ending with a whole one.
-type stream struct {
-	texts [][]byte
-	next  int
-	rest  []byte
-	left  int
-}
-
-func (s *stream) Read(b []byte) (int, error) {
-	if len(s.rest) == 0 {
-		if s.left <= 0 {
-			return 0, io.EOF
-		}
-		s.rest = s.texts[s.next%len(s.texts)]
-		s.left -= len(s.rest)
-		s.next++
-	}
-	n := copy(b, s.rest)
-	s.rest = s.rest[n:]
-	return n, nil
-}
-
 const benchSize = 64 << 20
 
 // BenchmarkDecode reads 64 MiB of dumps of 400 threads, one a second.
@@ -128,37 +107,14 @@ func BenchmarkDecode(b *testing.B) {
 	for range 16 {
 		texts = append(texts, s.dump())
 	}
-	for _, reading := range []struct {
-		name string
-		read func(io.Reader) error
-	}{
-		{"decoder", func(r io.Reader) error {
-			_, err := NewDecoder().Decode(r, nil, profile.Limits{})
-			return err
-		}},
-		{"regexp", func(r io.Reader) error {
-			_, err := regexpRead(r)
-			return err
-		}},
-	} {
-		b.Run("reader="+reading.name, func(b *testing.B) {
-			b.SetBytes(benchSize)
-			b.ReportAllocs()
-			var best time.Duration
-			for b.Loop() {
-				start := cpuTime()
-				if err := reading.read(&stream{texts: texts, left: benchSize}); err != nil {
-					b.Fatal(err)
-				}
-				if cpu := cpuTime() - start; best == 0 || cpu < best {
-					best = cpu
-				}
-			}
-			if best > 0 {
-				b.ReportMetric(benchSize/1e6/best.Seconds(), "best-MB/cpu-s")
-			}
-		})
-	}
+	readtest.Measure(b, "reader=decoder", benchSize, func() error {
+		_, err := NewDecoder().Decode(readtest.Repeat(benchSize, texts...), nil, profile.Limits{})
+		return err
+	})
+	readtest.Measure(b, "reader=regexp", benchSize, func() error {
+		_, err := regexpRead(readtest.Repeat(benchSize, texts...))
+		return err
+	})
 }
 
 var (

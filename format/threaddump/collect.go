@@ -1,6 +1,7 @@
 package threaddump
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -251,6 +252,17 @@ func (c *Collector) addFrame(text []byte) error {
 	}
 	t.frames = append(t.frames, frame)
 	return nil
+}
+
+// addFrameLine is addFrame for the rest of line number line of a text, which begins
+// as a frame does; if it is none, that is noted.
+func (c *Collector) addFrameLine(text []byte, line int) error {
+	err := c.addFrame(text)
+	if errors.Is(err, errNoFrame) {
+		c.notes.Add("a line that begins as a frame is none", "lines that begin as frames are none", line)
+		return nil
+	}
+	return err
 }
 
 // addWait says that the thread in work waits for a lock.

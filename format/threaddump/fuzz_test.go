@@ -2,15 +2,13 @@ package threaddump
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -20,24 +18,8 @@ import (
 func robust(t *testing.T, d *Decoder, text []byte, l profile.Limits) {
 	t.Helper()
 	p, err := d.Decode(bytes.NewReader(text), nil, l)
-	if err != nil {
-		var pe *profile.ParseError
-		if !errors.As(err, &pe) {
-			t.Fatalf("an error without a place: %v", err)
-		}
-		n := 0
-		for _, e := range []error{profile.ErrMalformed, profile.ErrTooLarge, profile.ErrUnsupported, profile.ErrUnrecognized} {
-			if errors.Is(err, e) {
-				n++
-			}
-		}
-		if n != 1 {
-			t.Fatalf("%v is %d of the four errors", err, n)
-		}
+	if !readtest.Sound(t, len(text), p, err) {
 		return
-	}
-	if err := p.Check(); err != nil {
-		t.Fatal(err)
 	}
 	// A frame of JSON takes a comma and two quotes, a thread two brackets.
 	most := bytes.Count(text, []byte("\n")) + bytes.Count(text, []byte{'"'}) + bytes.Count(text, []byte("{")) + 1
@@ -55,27 +37,10 @@ func robust(t *testing.T, d *Decoder, text []byte, l profile.Limits) {
 // TestMutations reads every sample with bytes changed, cut out, repeated and cut
 // off.
 func TestMutations(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
 	for _, name := range samples(t) {
-		text := readSample(t, name)
 		d := decoderOf(name)
-		for range 150 {
-			m := bytes.Clone(text)
-			for n := 1 + r.IntN(4); n > 0 && len(m) > 0; n-- {
-				i := r.IntN(len(m))
-				j := min(len(m), i+r.IntN(200))
-				switch r.IntN(4) {
-				case 0:
-					m[i] = byte(r.IntN(256))
-				case 1:
-					m = append(m[:i:i], m[j:]...)
-				case 2:
-					m = append(m[:j:j], m[i:]...)
-				case 3:
-					m = m[:max(1, j)]
-				}
-			}
-			robust(t, d, m, profile.Limits{})
+		for text := range readtest.Damaged(readtest.File(t, name), 150) {
+			robust(t, d, text, profile.Limits{})
 		}
 	}
 }
@@ -83,7 +48,7 @@ func TestMutations(t *testing.T) {
 // TestCutOff cuts a dump at every byte: there are never more samples than threads
 // begun, and those before the last are whole.
 func TestCutOff(t *testing.T) {
-	text := string(readSample(t, "log-jdk8.txt"))
+	text := string(readtest.File(t, "log-jdk8.txt"))
 	whole := decode(t, text)
 	for end := len(text) - 1; end > 0; end -= 7 {
 		p, err := NewDecoder().Decode(strings.NewReader(text[:end]), nil, profile.Limits{})
@@ -93,21 +58,11 @@ func TestCutOff(t *testing.T) {
 		n := p.Tables[0].Len()
 		for i := range n - 1 {
 			st, full := p.Tables[0].Stack[i], whole.Tables[0].Stack[i]
-			if got, want := names(p, st), names(whole, full); got != want {
+			if got, want := readtest.Callers(p.Symbols, st), readtest.Callers(whole.Symbols, full); got != want {
 				t.Fatalf("cut at %d: sample %d is %s, want %s", end, i, got, want)
 			}
 		}
 	}
-}
-
-func names(p *profile.Profile, st profile.StackID) string {
-	var names []string
-	for _, id := range p.Symbols.Path(st, nil) {
-		f := p.Symbols.Frames[id]
-		fn := p.Symbols.Functions[f.Function]
-		names = append([]string{fmt.Sprintf("%s %s:%d", fn.Name, fn.File, f.Line)}, names...)
-	}
-	return strings.Join(names, ";")
 }
 
 // TestAgainstReference holds random dumps against the reader of regular
@@ -137,7 +92,7 @@ func TestAgainstReference(t *testing.T) {
 				if st == profile.NoStack {
 					state = "" // words of the VM, which the reference does not read
 				}
-				got[p.Threads[table.Thread[i]].Name+"|"+state+"|"+names(p, st)]++
+				got[p.Threads[table.Thread[i]].Name+"|"+state+"|"+readtest.Callers(p.Symbols, st)]++
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatal(diff)
@@ -149,7 +104,7 @@ func TestAgainstReference(t *testing.T) {
 // FuzzDecode demands that nothing panics, whatever the text.
 func FuzzDecode(f *testing.F) {
 	for _, name := range samples(f) {
-		text := readSample(f, name)
+		text := readtest.File(f, name)
 		f.Add(text[:min(len(text), 3000)], strings.HasPrefix(name, "javacore"), uint8(0))
 		f.Add(text[max(0, len(text)-2000):], strings.HasPrefix(name, "javacore"), uint8(9))
 	}

@@ -2,58 +2,18 @@ package threaddump
 
 import (
 	"bytes"
-	"compress/gzip"
-	"flag"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // samples are the dumps of testdata; see the README there.
 func samples(t testing.TB) []string {
 	t.Helper()
-	var names []string
-	for _, pattern := range []string{"*.txt", "*.gz"} {
-		found, err := filepath.Glob(filepath.Join("testdata", pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range found {
-			names = append(names, filepath.Base(name))
-		}
-	}
-	if len(names) < 12 {
-		t.Fatalf("%d samples", len(names))
-	}
-	return names
-}
-
-// readSample returns a file of testdata without its compression.
-func readSample(t testing.TB, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.HasSuffix(name, ".gz") {
-		r, err := gzip.NewReader(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if data, err = io.ReadAll(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return data
+	return readtest.Names(t, 12, "*.txt", "*.gz")
 }
 
 // decoderOf returns the decoder for a sample.
@@ -141,26 +101,13 @@ func TestGolden(t *testing.T) {
 	warm := map[bool]*Decoder{false: NewDecoder(), true: NewJavacoreDecoder()}
 	for _, name := range samples(t) {
 		t.Run(name, func(t *testing.T) {
-			text := readSample(t, name)
+			text := readtest.File(t, name)
 			d := decoderOf(name)
 			p, err := d.Decode(bytes.NewReader(text), nil, profile.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := picture(p)
-			golden := filepath.Join("testdata", strings.TrimSuffix(name, ".gz")+".golden")
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			readtest.Golden(t, strings.TrimSuffix(name, ".gz")+".golden", picture(p))
 			if Sniff(text) == d.javacore || SniffJavacore(text) != d.javacore {
 				t.Errorf("recognised: %v, as javacore: %v", Sniff(text), SniffJavacore(text))
 			}
@@ -168,11 +115,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range p.Tables {
-				if p.Hash(i) != again.Hash(i) {
-					t.Errorf("table %d: a warm decoder reads something else", i)
-				}
-			}
+			readtest.Same(t, p, again)
 		})
 	}
 }

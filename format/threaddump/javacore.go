@@ -2,7 +2,6 @@ package threaddump
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -252,10 +251,5 @@ func (t *coreReader) stackFrame(text []byte) error {
 	if !t.thread.open || !ok {
 		return nil
 	}
-	err := t.addFrame(text)
-	if errors.Is(err, errNoFrame) {
-		t.notes.Add("a line that begins as a frame is none", "lines that begin as frames are none", t.in.Number())
-		return nil
-	}
-	return err
+	return t.addFrameLine(text, t.in.Number())
 }

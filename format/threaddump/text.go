@@ -2,7 +2,6 @@ package threaddump
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -95,12 +94,7 @@ func (t *textReader) frame(text []byte) error {
 	if !t.thread.open || t.blank || t.thread.muted {
 		return nil
 	}
-	err := t.addFrame(text)
-	if errors.Is(err, errNoFrame) {
-		t.notes.Add("a line that begins as a frame is none", "lines that begin as frames are none", t.in.Number())
-		return nil
-	}
-	return err
+	return t.addFrameLine(text, t.in.Number())
 }
 
 // words reads a line that begins with a letter or anything else.

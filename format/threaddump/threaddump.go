@@ -49,8 +49,7 @@ const (
 // NewJavacoreDecoder. A Decoder belongs to one goroutine at a time.
 type Decoder struct {
 	javacore bool
-	lines    stacktext.Lines
-	frames   stacktext.Frames
+	memory   stacktext.Memory
 }
 
 // NewDecoder returns a decoder of the dumps of HotSpot, text or JSON.
@@ -66,52 +65,33 @@ func NewJavacoreDecoder() *Decoder { return &Decoder{javacore: true} }
 // latter with a warning; a text without any dump, a line or stack beyond the
 // limits, and broken JSON are errors (*profile.ParseError).
 func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	p := profile.New(s)
-	p.Format = Name
-	if d.javacore {
-		p.Format = JavacoreName
-	}
-	d.frames.Use(p.Symbols)
-	c := newCollector(p, l, &d.frames)
-	if err := d.read(c, r); err != nil {
-		return nil, err
-	}
-	c.Finish()
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return d.memory.Decode(s, func(p *profile.Profile) error {
+		p.Format = Name
+		if d.javacore {
+			p.Format = JavacoreName
+		}
+		c := newCollector(p, l, &d.memory.Frames)
+		if err := d.read(c, r); err != nil {
+			return err
+		}
+		c.Finish()
+		return nil
+	})
 }
 
 // read reads a text of any of the spellings.
 func (d *Decoder) read(c *Collector, r io.Reader) error {
 	if d.javacore {
-		return readJavacore(c, &d.lines, r)
+		return readJavacore(c, &d.memory.Lines, r)
 	}
-	start, r, err := peekText(r)
+	start, r, err := stacktext.Peek(r)
 	if err != nil {
 		return err
 	}
 	if start == '{' {
 		return readJSON(c, r)
 	}
-	return readText(c, &d.lines, r)
-}
-
-// peekText returns the first character of r that is not white space, if it is
-// among its first bytes, and a reader of all of r.
-func peekText(r io.Reader) (byte, io.Reader, error) {
-	head := make([]byte, 64)
-	n, err := io.ReadFull(r, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return 0, nil, err
-	}
-	text := string(head[:n])
-	r = io.MultiReader(strings.NewReader(text), r)
-	if text = strings.TrimLeft(text, " \t\r\n"); text == "" {
-		return 0, r, nil
-	}
-	return text[0], r, nil
+	return readText(c, &d.memory.Lines, r)
 }
 
 // NewCollector returns a Collector that adds the dumps that lie inside another

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -29,7 +30,7 @@ func TestStatesAreWhatGrepCounts(t *testing.T) {
 	line := regexp.MustCompile(`(?m)^ +java\.lang\.Thread\.State: (\w+)`)
 	header := regexp.MustCompile(`(?m)^.*tid=0x.*nid=|^ +Mounted|(?m)^.*tid=0x.* {2}\[0x`)
 	for _, name := range samples(t) {
-		text := readSample(t, name)
+		text := readtest.File(t, name)
 		want := map[string]int{}
 		for _, m := range line.FindAllSubmatch(text, -1) {
 			want[string(m[1])]++
@@ -57,7 +58,7 @@ func TestStatesAreWhatGrepCounts(t *testing.T) {
 func TestTruths(t *testing.T) {
 	for _, name := range []string{"jstack-jdk17.txt.gz", "jstack-jdk25.txt.gz", "jstack-l-e-jdk25.txt.gz", "dump_to_file-jdk25.json.gz"} {
 		t.Run(name, func(t *testing.T) {
-			text := readSample(t, name)
+			text := readtest.File(t, name)
 			p, err := NewDecoder().Decode(bytes.NewReader(text), nil, profile.Limits{})
 			if err != nil {
 				t.Fatal(err)
@@ -83,7 +84,7 @@ func TestTruths(t *testing.T) {
 			}
 		})
 	}
-	x4 := decode(t, string(readSample(t, "threadprint-x4-jdk17.txt.gz")))
+	x4 := decode(t, string(readtest.File(t, "threadprint-x4-jdk17.txt.gz")))
 	perDump := map[int64]int{}
 	for _, at := range x4.Tables[0].Time {
 		perDump[at/1e9]++
@@ -197,10 +198,7 @@ func TestErrors(t *testing.T) {
 		{"other JSON", `{"a": 1}`, profile.Limits{}, profile.ErrMalformed, "there is no thread dump"},
 	} {
 		_, err := NewDecoder().Decode(strings.NewReader(c.text), nil, c.limits)
-		var pe *profile.ParseError
-		if !errors.As(err, &pe) || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.message) {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		readtest.Refused(t, c.name, err, c.want, c.message)
 	}
 	if _, err := NewDecoder().Decode(strings.NewReader(deep), nil, profile.Limits{Depth: 11}); err != nil {
 		t.Error(err)
@@ -302,7 +300,7 @@ func TestLayout(t *testing.T) {
 		if !strings.Contains(name, ".txt") || strings.HasPrefix(name, "javacore") {
 			continue
 		}
-		text := string(readSample(t, name))
+		text := string(readtest.File(t, name))
 		want := picture(decode(t, text))
 		if got := picture(decode(t, strings.ReplaceAll(text, "\n", "\r\n"))); got != want {
 			t.Errorf("%s with CRLF: %s", name, cmp.Diff(want, got))

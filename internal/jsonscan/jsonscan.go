@@ -82,6 +82,20 @@ func (s *Scanner) Reset(r io.Reader, l profile.Limits) {
 	s.nesting, s.depth, s.fresh, s.pending, s.at = s.nesting[:0], 0, false, true, 0
 }
 
+// Decode reads r with read, which fills a profile over symbols (nil: Symbols of its
+// own) and calls End. It returns the profile when it is sound, and keeps the buffers.
+func (s *Scanner) Decode(r io.Reader, symbols *profile.Symbols, l profile.Limits, read func(*profile.Profile) error) (*profile.Profile, error) {
+	s.Reset(r, l)
+	p := profile.New(symbols)
+	if err := read(p); err != nil {
+		return nil, err
+	}
+	if err := p.Check(); err != nil {
+		return nil, &profile.ParseError{Offset: -1, Err: err}
+	}
+	return p, nil
+}
+
 // Err returns the first error.
 func (s *Scanner) Err() error { return s.err }
 

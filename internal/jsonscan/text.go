@@ -2,6 +2,7 @@ package jsonscan
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -246,16 +247,7 @@ func hex4(b []byte) (r rune, ok bool) {
 	if len(b) < 4 {
 		return 0, false
 	}
-	for _, c := range b[:4] {
-		switch {
-		case c-'0' <= 9:
-			c -= '0'
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
+	var v [2]byte
+	_, err := hex.Decode(v[:], b[:4])
+	return rune(v[0])<<8 | rune(v[1]), err == nil
 }

@@ -1,6 +1,7 @@
-// Package readtest is what the tests of readers and writers of profiles share: a
-// profile as text that shows all that a reader found, random profiles, and files
-// that are damaged in every way that a disk or a network knows.
+// Package readtest is what the tests of readers and writers of profiles share: the
+// files of testdata, a profile as text that shows all that a reader found, random
+// profiles, files that are damaged in every way that a disk or a network knows, and
+// the measure of benchmarks.
 //
 // The text of a sample is one line, outermost frame first:
 //
@@ -11,12 +12,8 @@
 package readtest
 
 import (
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/dendroprof/dendro/profile"
@@ -109,6 +106,18 @@ func DescribeStack(s *profile.Symbols, id profile.StackID) string {
 	return strings.Join(frames, " > ")
 }
 
+// Callers returns a stack as the functions and places of its frames, innermost first,
+// without all that plain programs do not read: "f a.go:3;main a.go:9".
+func Callers(s *profile.Symbols, id profile.StackID) string {
+	var frames []string
+	for ; id != profile.NoStack; id = s.Parent(id) {
+		f := &s.Frames[s.Leaf(id)]
+		fn := &s.Functions[f.Function]
+		frames = append(frames, fmt.Sprintf("%s %s:%d", fn.Name, fn.File, f.Line))
+	}
+	return strings.Join(frames, ";")
+}
+
 func frame(s *profile.Symbols, f *profile.Frame) string {
 	fn := &s.Functions[f.Function]
 	text := fn.Name
@@ -134,67 +143,4 @@ func frame(s *profile.Symbols, f *profile.Frame) string {
 		text += " {" + strings.TrimSuffix(c.Name+"/"+c.Subcategory, "/") + "}"
 	}
 	return text
-}
-
-// Damage decodes a file that is damaged in n ways: bytes changed, cut out, repeated,
-// the end cut off. Each must give a profile that passes Check, or an error of type
-// *profile.ParseError that wraps exactly one of the four errors of package profile
-// and whose place, if it has one, is in the file. The damage is the same each time.
-func Damage(t testing.TB, content []byte, n int, decode func([]byte) (*profile.Profile, error)) {
-	t.Helper()
-	r := rand.New(rand.NewPCG(uint64(len(content)), 1))
-	for i := range n {
-		bad := damaged(r, content, i)
-		p, err := decode(bad)
-		if err == nil {
-			if err := p.Check(); err != nil {
-				t.Fatalf("damage %d: a profile that fails its check: %v", i, err)
-			}
-			continue
-		}
-		if what := WrongError(err, int64(len(bad))); what != "" {
-			t.Fatalf("damage %d: %s: %v", i, what, err)
-		}
-	}
-}
-
-func damaged(r *rand.Rand, content []byte, i int) []byte {
-	bad := slices.Clone(content)
-	from := r.IntN(len(bad))
-	to := min(len(bad), from+1+r.IntN(40))
-	switch i % 5 {
-	case 0:
-		bad[from] ^= byte(1 << r.IntN(8))
-	case 1:
-		bad = slices.Delete(bad, from, to)
-	case 2:
-		bad = slices.Insert(bad, from, bad[from:to]...)
-	case 3:
-		bad = bad[:from]
-	case 4:
-		other := r.IntN(len(bad))
-		copy(bad[other:], content[from:to])
-	}
-	return bad
-}
-
-// WrongError says what is wrong with an error of a reader of size bytes, or "".
-func WrongError(err error, size int64) string {
-	var pe *profile.ParseError
-	if !errors.As(err, &pe) {
-		return "an error that is no ParseError"
-	}
-	if pe.Offset < -1 || pe.Offset > size {
-		return fmt.Sprintf("offset %d in a file of %d bytes", pe.Offset, size)
-	}
-	kinds := 0
-	for _, kind := range []error{profile.ErrUnrecognized, profile.ErrMalformed, profile.ErrUnsupported, profile.ErrTooLarge} {
-		if errors.Is(err, kind) {
-			kinds++
-		}
-	}
-	if kinds != 1 {
-		return fmt.Sprintf("an error of %d kinds", kinds)
-	}
-	return ""
 }

@@ -4,6 +4,7 @@
 //
 //   - Lines shows a text of any size one line at a time and knows where it is.
 //   - Frames remembers what the text of a frame stands for.
+//   - Memory is both, as decoders keep them from one text for the next.
 //   - Recorder collects samples: it interns threads, states, label sets and
 //     stacks that are written innermost frame first, as all dumps write them.
 //   - LabelSet is the labels of one sample while they are being collected.

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package folded
-
-import "time"
-
-// cpuTime is not known here; 0 leaves the figure out.
-func cpuTime() time.Duration { return 0 }
