@@ -46,24 +46,28 @@ func addTrees(a, b *Tree) *Tree {
 // It costs one visit per row and a sort of each list of siblings that the new
 // order of functions puts out of order. Where one side is alone and its functions
 // keep their order, whole subtrees are copied.
+//
+// Large tables are laid on several cores: the rows are divided into stretches, whose
+// rows are laid with gaps between the cores and then moved together.
 func overlay(a, b *Table, fa, fb []int32, functions []profile.Function) (t *Table, ra, rb []int32) {
-	l := &overlayer{
-		side: [2]overlaySide{{Table: a, fn: fa, sorted: slices.IsSorted(fa)}, {Table: b, fn: fb, sorted: slices.IsSorted(fb)}},
-	}
 	room := a.Len() + b.Len()
 	cols := make([]int32, 6*room)
-	col := func(i int) []int32 { return cols[i*room : i*room : (i+1)*room] }
-	l.t = &Table{Functions: functions, Parent: col(0), Func: col(1), Depth: col(2)}
-	l.row = [2][]int32{col(3), col(4)}
-	l.pushChildren(NoNode, NoNode, NoNode, 0)
-	for len(l.open) > 0 {
-		p := l.open[len(l.open)-1]
-		l.open = l.open[:len(l.open)-1]
-		l.visit(p)
+	col := func(i int) []int32 { return cols[i*room : (i+1)*room : (i+1)*room] }
+	l := overlayer{
+		side: [2]overlaySide{{Table: a, fn: fa, sorted: slices.IsSorted(fa)}, {Table: b, fn: fb, sorted: slices.IsSorted(fb)}},
+		t:    &Table{Functions: functions, Parent: col(0), Func: col(1), Depth: col(2), End: col(3)},
+		row:  [2][]int32{col(4), col(5)},
 	}
-	l.t.End = col(5)[:len(l.t.Parent)]
-	subtreeEnds(l.t)
-	return l.t, l.row[0], l.row[1]
+	cores := len(parts(room))
+	list := l.stretches(cores)
+	shares := deal(list, cores)
+	each(shares, func(_ int, p part) {
+		core := overlayer{side: l.side, t: l.t, row: l.row}
+		core.layAll(list[p.lo:p.hi])
+	})
+	n := l.join(list, shares)
+	t = &Table{Functions: functions, Parent: l.t.Parent[:n], Func: l.t.Func[:n], Depth: l.t.Depth[:n], End: l.t.End[:n]}
+	return t, l.row[0][:n], l.row[1][:n]
 }
 
 // overlaySide is one of the two tables.
@@ -81,10 +85,13 @@ type overlaid struct {
 	depth  int32
 }
 
+// overlayer fills the columns of the result, which have room for all rows of both
+// sides.
 type overlayer struct {
 	side [2]overlaySide
 	t    *Table
 	row  [2][]int32
+	n    int32 // rows filled
 	open []overlaid
 
 	children [2][]sibling // of the node being visited; reused
@@ -92,24 +99,68 @@ type overlayer struct {
 
 type sibling struct{ fn, node int32 }
 
-// visit gives p its row and queues its children.
+// visit gives p its row, and so on down to where a path branches: the children
+// there are queued. Most nodes have one child, and need no queue for it.
 func (l *overlayer) visit(p overlaid) {
-	if p.node[1] == NoNode && l.side[0].sorted {
-		l.copySubtree(0, p)
-		return
+	for {
+		if p.node[1] == NoNode && l.side[0].sorted {
+			l.copySubtree(0, p)
+			return
+		}
+		if p.node[0] == NoNode && l.side[1].sorted {
+			l.copySubtree(1, p)
+			return
+		}
+		row := l.put(p)
+		a, b := l.side[0].onlyChild(p.node[0]), l.side[1].onlyChild(p.node[1])
+		if a == NoNode && b == NoNode {
+			return
+		}
+		next := overlaid{node: [2]int32{a, b}, parent: row, depth: p.depth + 1}
+		switch {
+		case a == several || b == several:
+			l.pushChildren(p.node[0], p.node[1], row, p.depth+1)
+			return
+		case a == NoNode:
+			next.fn = l.side[1].function(b)
+		case b == NoNode:
+			next.fn = l.side[0].function(a)
+		default:
+			if next.fn = l.side[0].function(a); next.fn != l.side[1].function(b) {
+				l.pushChildren(p.node[0], p.node[1], row, p.depth+1)
+				return
+			}
+		}
+		p = next
 	}
-	if p.node[0] == NoNode && l.side[1].sorted {
-		l.copySubtree(1, p)
-		return
-	}
-	row := int32(len(l.t.Parent))
-	l.t.Parent = append(l.t.Parent, p.parent)
-	l.t.Func = append(l.t.Func, p.fn)
-	l.t.Depth = append(l.t.Depth, p.depth)
-	l.row[0] = append(l.row[0], p.node[0])
-	l.row[1] = append(l.row[1], p.node[1])
-	l.pushChildren(p.node[0], p.node[1], row, p.depth+1)
 }
+
+// put writes the next row.
+func (l *overlayer) put(p overlaid) int32 {
+	row := l.n
+	l.n++
+	l.t.Parent[row], l.t.Func[row], l.t.Depth[row] = p.parent, p.fn, p.depth
+	l.row[0][row], l.row[1][row] = p.node[0], p.node[1]
+	return row
+}
+
+// several stands for more than one node.
+const several = int32(-2)
+
+// onlyChild returns the only child of node n, NoNode if it has none (or is
+// NoNode itself), or several.
+func (s *overlaySide) onlyChild(n int32) int32 {
+	if n == NoNode || s.End[n] == n+1 {
+		return NoNode
+	}
+	if s.End[n+1] != s.End[n] {
+		return several
+	}
+	return n + 1
+}
+
+// function returns the function of a node in the result.
+func (s *overlaySide) function(n int32) int32 { return s.fn[s.Func[n]] }
 
 // pushChildren queues the children of two nodes of one path, united by function,
 // so that the first comes off first. With parent NoNode they are the roots.
@@ -149,7 +200,7 @@ func (l *overlayer) collect(s int, n int32, roots bool) {
 	}
 	sorted := true
 	for ; c < end; c = side.End[c] {
-		fn := side.fn[side.Func[c]]
+		fn := side.function(c)
 		sorted = sorted && (len(list) == 0 || list[len(list)-1].fn < fn)
 		list = append(list, sibling{fn, c})
 	}
@@ -162,26 +213,31 @@ func (l *overlayer) collect(s int, n int32, roots bool) {
 // copySubtree appends the subtree of p, which only side s has and whose order
 // the result keeps.
 func (l *overlayer) copySubtree(s int, p overlaid) {
-	side, first := &l.side[s], p.node[s]
-	row := int32(len(l.t.Parent))
-	for n := first; n < side.End[first]; n++ {
-		l.t.Parent = append(l.t.Parent, side.Parent[n]-first+row)
-		l.t.Func = append(l.t.Func, side.fn[side.Func[n]])
-		l.t.Depth = append(l.t.Depth, side.Depth[n])
-		l.row[s] = append(l.row[s], n)
-		l.row[1-s] = append(l.row[1-s], NoNode)
+	side, first, row := &l.side[s], p.node[s], l.n
+	size := side.End[first] - first
+	l.n += size
+	parent, fn, depth := l.t.Parent[row:l.n], l.t.Func[row:l.n], l.t.Depth[row:l.n]
+	own, other := l.row[s][row:l.n], l.row[1-s][row:l.n]
+	for i := range size {
+		n := first + i
+		parent[i] = side.Parent[n] - first + row
+		fn[i] = side.function(n)
+		depth[i] = side.Depth[n]
+		own[i], other[i] = n, NoNode
 	}
-	l.t.Parent[row] = p.parent
+	parent[0] = p.parent
 }
 
-// subtreeEnds fills the End column, which must be zero, from the others.
-func subtreeEnds(t *Table) {
-	for n := t.Len() - 1; n >= 0; n-- {
-		if t.End[n] == 0 {
-			t.End[n] = int32(n) + 1
+// ends fills the End column of the rows from first on, whose subtrees lie among
+// them.
+func (l *overlayer) ends(first int32) {
+	parent, end := l.t.Parent, l.t.End
+	for n := l.n - 1; n >= first; n-- {
+		if end[n] == 0 {
+			end[n] = n + 1
 		}
-		if up := t.Parent[n]; up != NoNode && t.End[up] == 0 {
-			t.End[up] = t.End[n] // the last child ends where its parent does
+		if up := parent[n]; up != NoNode && end[up] == 0 {
+			end[up] = end[n] // the last child ends where its parent does
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
 )
 
 // TestParallel compares what one core computes with what several do, and the
@@ -71,5 +72,42 @@ func TestStepsAreKept(t *testing.T) {
 	again := mustShow(t, calltree.NewViewer(wide(5000, 3)), calltree.View{Transforms: transforms(a, b)})
 	if !same(again.Tree, mustShow(t, v, calltree.View{Transforms: transforms(a, b)}).Tree) {
 		t.Error("a viewer with a past shows something else")
+	}
+}
+
+// TestParallelCompare diffs large trees, and two of which one is a single deep
+// stack for the most part, on several cores.
+func TestParallelCompare(t *testing.T) {
+	deep := func(seed uint64) *calltree.Tree {
+		p := wide(100_000, seed)
+		st := profile.NoStack
+		for i := range 150_000 {
+			st = p.Symbols.Stack(st, profile.FrameID(i%50))
+		}
+		p.Tables[0].Add(st, 5)
+		return calltree.FromProfile(p, 0)
+	}
+	one, two := calltree.FromProfile(wide(200_000, 1), 0), calltree.FromProfile(wide(200_000, 2), 0)
+	empty := calltree.NewTree(&calltree.Table{}, one.Type, nil)
+	for i, sides := range [][2]*calltree.Tree{{one, two}, {one, one}, {deep(3), deep(4)}, {deep(3), one}, {empty, one}, {one, empty}} {
+		var want *calltree.Diff
+		for _, cores := range []int{1, 2, 3, 7} {
+			before := runtime.GOMAXPROCS(cores)
+			d, err := calltree.Compare(sides[:1], sides[1:])
+			runtime.GOMAXPROCS(before)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cores == 1 {
+				want = d
+			}
+			for s, side := range []calltree.Side{d.Base, d.New} {
+				tree := &calltree.Tree{Table: d.Table, Type: d.Type, Self: side.Self, Total: side.Total}
+				check(t, tree)
+				if w := []calltree.Side{want.Base, want.New}[s]; !same(tree, &calltree.Tree{Table: want.Table, Type: want.Type, Self: w.Self, Total: w.Total}) {
+					t.Errorf("case %d, side %d: %d cores disagree with one", i, s, cores)
+				}
+			}
+		}
 	}
 }
