@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/dendroprof/dendro/report/words"
 )
 
 // The elements of JUnit's XML that its readers have in common.
@@ -131,5 +133,5 @@ func xmlText(s string) string {
 			return '?'
 		}
 		return r
-	}, clean(s))
+	}, words.Clean(s))
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/evidence"
-	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/report/words"
 )
 
 // CommentLimit is how many bytes a document for a pull request may have: the
@@ -24,15 +24,12 @@ func (r *Report) Markdown(w io.Writer, d Detail, limit int) error {
 	m := &markdown{limit: limit}
 	m.block("### Dendro: " + escapeText(r.Headline()) + "\n")
 	for _, n := range r.Notes {
-		m.block("> " + escapeText(clean(n)) + "\n")
+		m.block("> " + escapeText(words.Clean(n)) + "\n")
 	}
 	m.block(r.changeTable(d))
-	shown := 0
-	for i := range r.Changes {
-		if c := &r.Changes[i]; c.shown() && (d.Changes == 0 || shown < d.Changes) {
-			m.block(c.markdown())
-			shown++
-		}
+	details, _ := r.shown(d.Changes)
+	for _, c := range details {
+		m.block(c.markdown())
 	}
 	m.block(r.benchmarkTable())
 	for i := range r.Benchmarks {
@@ -70,31 +67,28 @@ func (m *markdown) block(text string) {
 
 func (m *markdown) document() string {
 	if m.left > 0 {
-		fmt.Fprintf(&m.b, "\n%d more %s left out: too long for one comment. `dendro report -o text` or `-o json` has everything.\n", m.left, plural(m.left, "section"))
+		fmt.Fprintf(&m.b, "\n%d more %s left out: too long for one comment. `dendro report -o text` or `-o json` has everything.\n", m.left, words.Plural(m.left, "section"))
 	}
 	return m.b.String()
 }
 
 // changeTable lists the changes, one line each.
 func (r *Report) changeTable(d Detail) string {
-	var rows [][]string
-	left := 0
-	for i := range r.Changes {
-		c := &r.Changes[i]
-		switch {
-		case !c.shown():
-		case d.Changes > 0 && len(rows) == d.Changes, len(rows) == mostRows:
-			left++
-		default:
-			rows = append(rows, c.cells())
-		}
+	most := mostRows
+	if d.Changes > 0 {
+		most = min(most, d.Changes)
 	}
-	if rows == nil {
+	shown, left := r.shown(most)
+	if len(shown) == 0 {
 		return ""
+	}
+	var rows [][]string
+	for _, c := range shown {
+		rows = append(rows, c.cells())
 	}
 	text := markdownTable([]string{"", "share", "cost", "function", "benchmark", "since"}, []bool{false, true, true, false, false, false}, rows)
 	if left > 0 {
-		text += fmt.Sprintf("\n%d more %s.\n", left, plural(left, "change"))
+		text += fmt.Sprintf("\n%d more %s.\n", left, words.Plural(left, "change"))
 	}
 	return text
 }
@@ -106,17 +100,17 @@ func (c *Change) cells() []string {
 	}
 	name := escapeText(c.label())
 	if c.Function != "" {
-		name = code(shorten(clean(c.Function)))
+		name = code(shorten(words.Clean(c.Function)))
 		if c.Presence != "" {
 			name += " (" + string(c.Presence) + ")"
 		}
 	}
-	where := c.benchmarks()
-	in := code(where[0])
-	if len(where) > 1 {
-		in += fmt.Sprintf(" and %d more", len(where)-1)
+	where, more := c.where()
+	in := code(where)
+	if more > 0 {
+		in += fmt.Sprintf(" and %d more", more)
 	}
-	return []string{what, signed(c.Delta.Share), cost(&c.Finding), name, in, escapeText(c.since())}
+	return []string{what, words.SignedPercent(c.Delta.Share), Cost(&c.Finding), name, in, escapeText(c.since())}
 }
 
 // markdown writes the details of a change that costs, folded.
@@ -127,7 +121,7 @@ func (c *Change) markdown() string {
 	var b strings.Builder
 	title := c.label()
 	if c.Function != "" {
-		title = "<code>" + html.EscapeString(shorten(clean(c.Function))) + "</code>"
+		title = "<code>" + html.EscapeString(shorten(words.Clean(c.Function))) + "</code>"
 	} else {
 		title = html.EscapeString(title)
 	}
@@ -135,7 +129,7 @@ func (c *Change) markdown() string {
 	item := func(name, text string) { fmt.Fprintf(&b, "- %s: %s\n", name, text) }
 	if where := c.benchmarks(); len(where) > 1 {
 		var list []string
-		for _, s := range cut(where, 20) {
+		for _, s := range words.First(where, 20) {
 			list = append(list, code(s))
 		}
 		text := strings.Join(list, ", ")
@@ -145,7 +139,7 @@ func (c *Change) markdown() string {
 		item("benchmarks", text)
 	}
 	if c.Caller != "" {
-		item("only when called by", code(clean(c.Caller)))
+		item("only when called by", code(words.Clean(c.Caller)))
 	}
 	if place, of := c.code(); of != "" {
 		item("code", code(place)+" in "+code(of))
@@ -155,18 +149,18 @@ func (c *Change) markdown() string {
 	if len(c.Owners) > 0 {
 		item("owners", escapeOwners(c.Owners))
 	}
-	for _, line := range c.amounts() {
-		item("cost", escapeText(line))
+	if s := c.amounts(); s != "" {
+		item("cost", escapeText(s))
 	}
-	item("since", escapeText(fmt.Sprintf("%s, last good %s; score %s", c.since(), clean(c.Since.LastGood), score(c.Score))))
+	item("since", escapeText(fmt.Sprintf("%s, last good %s; score %s", c.since(), words.Clean(c.Since.LastGood), score(c.Score))))
 	if c.Function != "" && c.Note != "" {
-		item("note", escapeText(clean(c.Note)))
+		item("note", escapeText(words.Clean(c.Note)))
 	}
 	for _, x := range c.RuledOut {
-		item("not "+escapeText(clean(x.Cause)), escapeText(clean(x.Evidence)))
+		item("not "+escapeText(words.Clean(x.Cause)), escapeText(words.Clean(x.Evidence)))
 	}
 	if c.Acknowledged != nil {
-		item("accepted", escapeText(clean(c.acceptance())))
+		item("accepted", escapeText(words.Clean(c.acceptance())))
 	}
 	item("id", "`"+c.ID+"` (for `.dendro/acknowledged.json`)")
 	if len(c.Path) > 0 {
@@ -180,10 +174,10 @@ func (c *Change) markdown() string {
 func pathLines(c *Change) []string {
 	var lines []string
 	for depth, name := range c.Path {
-		lines = append(lines, indented(depth, "↳ "+clean(name)))
+		lines = append(lines, indented(depth, "↳ "+words.Clean(name)))
 	}
-	for _, p := range cut(c.Parts, 5) {
-		lines = append(lines, indented(len(c.Path), fmt.Sprintf("… %s  %+.1f samples", strings.Join(cleanAll(below(p.Path, c.Path)), ";"), p.Delta)))
+	for _, p := range words.First(c.Parts, 5) {
+		lines = append(lines, indented(len(c.Path), fmt.Sprintf("… %s  %+.1f samples", strings.Join(words.CleanAll(below(p.Path, c.Path)), ";"), p.Delta)))
 	}
 	return lines
 }
@@ -198,7 +192,7 @@ func indented(depth int, text string) string {
 // benchmarkTable lists the benchmarks with their metric over the runs.
 func (r *Report) benchmarkTable() string {
 	var rows [][]string
-	for i := range cut(r.Benchmarks, mostRows) {
+	for i := range words.First(r.Benchmarks, mostRows) {
 		b := &r.Benchmarks[i]
 		metric, line := "", ""
 		if was, now, ok := b.metric(); ok {
@@ -208,9 +202,9 @@ func (r *Report) benchmarkTable() string {
 		verdict := "nothing found"
 		switch {
 		case b.Reason != "":
-			verdict = "no verdict: " + escapeText(clean(b.Reason))
+			verdict = "no verdict: " + escapeText(words.Clean(b.Reason))
 		case len(b.Findings) > 0:
-			verdict = fmt.Sprintf("%d %s", len(b.Findings), plural(len(b.Findings), "finding"))
+			verdict = fmt.Sprintf("%d %s", len(b.Findings), words.Plural(len(b.Findings), "finding"))
 		}
 		rows = append(rows, []string{code(r.name(b)), metric, line, verdict, escapeText(b.detectable())})
 	}
@@ -228,11 +222,11 @@ func (r *Report) benchmarkTable() string {
 func (r *Report) benchmarkMarkdown(b *Benchmark, d Detail) string {
 	var t strings.Builder
 	fmt.Fprintf(&t, "<details><summary>%s: metric, candidates and contexts</summary>\n\n", html.EscapeString(r.name(b)))
-	for _, w := range b.remarks() {
+	for _, w := range Remarks(b.Benchmark) {
 		t.WriteString("- " + escapeText(w) + "\n")
 	}
 	if lines := b.metricPlot(); lines != nil {
-		t.WriteString("\n" + escapeText(clean(b.Evidence.Metric.Name)) + "\n" + fence(lines) + "\n")
+		t.WriteString("\n" + escapeText(words.Clean(b.Evidence.Metric.Name)) + "\n" + fence(lines) + "\n")
 	}
 	var rows [][]string
 	for i := range b.Evidence.Candidates {
@@ -253,27 +247,8 @@ func candidateMarkdown(b *Benchmark, c *evidence.Candidate, d Detail) string {
 		return ""
 	}
 	lines := b.candidatePlot(c)
-	if c.Contexts != nil {
-		for _, side := range []struct {
-			title  string
-			traces []expansion.Trace
-			down   bool
-		}{{"child trace", c.Contexts.Children, true}, {"parent trace", c.Contexts.Parents, false}} {
-			for _, trace := range cut(side.traces, d.Traces) {
-				tb := grid{heads: append([]string{side.title}, traceHeads...), right: -1}
-				for _, row := range traceRows(trace, side.down, b.Type) {
-					row[0] = shorten(row[0])
-					tb.add(row...)
-				}
-				lines = append(lines, "")
-				for _, l := range tb.aligned() {
-					lines = append(lines, "│ "+l)
-				}
-			}
-			if left := len(side.traces) - len(cut(side.traces, d.Traces)); left > 0 {
-				lines = append(lines, fmt.Sprintf("%d more %s", left, plural(left, side.title)))
-			}
-		}
+	for _, table := range b.contexts(c, d, shorten) {
+		lines = append(append(lines, ""), table...)
 	}
 	if lines == nil {
 		return ""
@@ -294,7 +269,7 @@ func (r *Report) parametersMarkdown() string {
 	var b strings.Builder
 	b.WriteString("<details><summary>Parameters, and how to read this</summary>\n\n")
 	for _, p := range r.Parameters {
-		fmt.Fprintf(&b, "- %s: %s\n", p.Name, code(clean(p.Value)))
+		fmt.Fprintf(&b, "- %s: %s\n", p.Name, code(words.Clean(p.Value)))
 	}
 	b.WriteString("\n" + help + "\n</details>\n")
 	return b.String()

@@ -3,6 +3,8 @@ package report
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/dendroprof/dendro/report/words"
 )
 
 // markdownTable writes a table whose cells are Markdown already.
@@ -92,7 +94,7 @@ func escapeText(s string) string {
 func escapeOwners(owners []string) string {
 	list := make([]string, len(owners))
 	for i, o := range owners {
-		if list[i] = code(clean(o)); isMention(o) {
+		if list[i] = code(words.Clean(o)); isMention(o) {
 			list[i] = o
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dendroprof/dendro/analysis/evidence"
+	"github.com/dendroprof/dendro/report/words"
 )
 
 // plot is a small picture of values over runs, in characters:
@@ -115,12 +116,12 @@ func (b *Benchmark) metricPlot() []string {
 	if m == nil {
 		return nil
 	}
-	return b.plot(m.Values, m.Band, func(v float64) string { return measured(v, m.Unit) }, func(v float64) bool { return v == 0 })
+	return b.plot(m.Values, m.Band, func(v float64) string { return words.Metric(v, m.Unit) }, func(v float64) bool { return v == 0 })
 }
 
 // candidatePlot draws the level of a candidate.
 func (b *Benchmark) candidatePlot(c *evidence.Candidate) []string {
-	return b.plot(c.Levels, c.Band, percent, nil)
+	return b.plot(c.Levels, c.Band, words.Percent, nil)
 }
 
 func (b *Benchmark) plot(values []float64, band []evidence.Level, label func(float64) string, left func(float64) bool) []string {
@@ -128,7 +129,7 @@ func (b *Benchmark) plot(values []float64, band []evidence.Level, label func(flo
 	if len(runs) < 2 || len(values) != len(runs) || len(band) != len(runs) {
 		return nil
 	}
-	p := plot{values: values, band: band, tested: b.tested(), label: label, left: left, first: clean(runs[max(0, len(runs)-plotWidth)].Key), last: clean(runs[len(runs)-1].Key)}
+	p := plot{values: values, band: band, tested: b.tested(), label: label, left: left, first: words.Clean(runs[max(0, len(runs)-plotWidth)].Key), last: words.Clean(runs[len(runs)-1].Key)}
 	return p.lines()
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -127,11 +128,13 @@ func (r *Report) Costs() []*Change {
 	return list
 }
 
-// shown reports whether a change is in the documents for people: what only moved
+// Shown reports whether a finding is in the documents for people: what only moved
 // and what went away is for programs.
-func (c *Change) shown() bool {
-	return c.Status != regression.WentAway && c.Kind != regression.Moved
+func Shown(f *regression.Finding) bool {
+	return f.Status != regression.WentAway && f.Kind != regression.Moved
 }
+
+func (c *Change) shown() bool { return Shown(&c.Finding) }
 
 // counts are the changes by what they mean.
 type counts struct{ confirmed, suspects, slowdowns, acknowledged, improved int }
@@ -184,7 +187,7 @@ func (r *Report) Headline() string {
 	if len(parts) > 0 {
 		text = strings.Join(parts, ", ")
 	}
-	text += fmt.Sprintf(" in %d %s", judged, plural(judged, "benchmark"))
+	text += fmt.Sprintf(" in %d %s", judged, words.Plural(judged, "benchmark"))
 	if judged == 0 {
 		text = "no verdict"
 	}
@@ -213,9 +216,9 @@ func (c *Change) what() string {
 
 // label names a change: its function, else its note.
 func (c *Change) label() string {
-	name := clean(c.Function)
+	name := words.Clean(c.Function)
 	if name == "" {
-		name = clean(c.Note)
+		name = words.Clean(c.Note)
 	}
 	if c.Presence != "" {
 		name += " (" + string(c.Presence) + ")"
@@ -227,16 +230,22 @@ func (c *Change) label() string {
 func (c *Change) benchmarks() []string {
 	var list []string
 	for _, f := range c.All() {
-		list = append(list, clean(testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String()))
+		list = append(list, words.Clean(testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String()))
 	}
 	return list
 }
 
+// where names the leading place of a change, and counts the others.
+func (c *Change) where() (benchmark string, more int) {
+	list := c.benchmarks()
+	return list[0], len(list) - 1
+}
+
 // since says when the change came.
 func (c *Change) since() string {
-	s := clean(c.Since.Run)
+	s := words.Clean(c.Since.Run)
 	if c.Since.Commit != "" {
-		s += " (" + short(clean(c.Since.Commit)) + ")"
+		s += " (" + words.Commit(words.Clean(c.Since.Commit)) + ")"
 	}
 	return s
 }
@@ -247,12 +256,12 @@ func (c *Change) code() (place, of string) {
 	if c.File == "" {
 		return "", ""
 	}
-	place = clean(c.File)
+	place = words.Clean(c.File)
 	if c.Line > 0 {
 		place = fmt.Sprintf("%s:%d", place, c.Line)
 	}
 	if c.At != c.Function {
-		of = clean(c.At)
+		of = words.Clean(c.At)
 	}
 	return place, of
 }
@@ -260,10 +269,10 @@ func (c *Change) code() (place, of string) {
 // name returns group/name of the benchmark, and its value type if the report has
 // several.
 func (r *Report) name(b *Benchmark) string {
-	name := clean(b.Benchmark.Benchmark.String())
+	name := words.Clean(b.Benchmark.Benchmark.String())
 	for i := range r.Benchmarks {
 		if r.Benchmarks[i].Type.Name != b.Type.Name {
-			return name + " " + clean(b.Type.Name)
+			return name + " " + words.Clean(b.Type.Name)
 		}
 	}
 	return name

@@ -19,6 +19,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -87,6 +88,7 @@ func sample() *Report {
 func formats(r *Report) map[string]func(w *bytes.Buffer) error {
 	return map[string]func(w *bytes.Buffer) error{
 		"report.txt":   func(w *bytes.Buffer) error { return r.Text(w, Detail{Traces: 1}) },
+		"brief.txt":    func(w *bytes.Buffer) error { return r.Brief(w, Detail{Changes: 5}) },
 		"report.md":    func(w *bytes.Buffer) error { return r.Markdown(w, Detail{Traces: 1}, CommentLimit) },
 		"report.json":  func(w *bytes.Buffer) error { return r.JSON(w) },
 		"report.sarif": func(w *bytes.Buffer) error { return r.SARIF(w) },
@@ -201,24 +203,12 @@ func TestHeadline(t *testing.T) {
 
 func TestPlotBounds(t *testing.T) {
 	for _, values := range [][]float64{{}, {1}, {1, 1}, {0, 0, 0}, {-1, 5, 1e300}, make([]float64, 500)} {
-		p := plot{values: values, band: evidence.Band(values, 10, func(float64) bool { return true }), tested: 1, label: percent}
+		p := plot{values: values, band: evidence.Band(values, 10, func(float64) bool { return true }), tested: 1, label: words.Percent}
 		for _, l := range p.lines() {
 			if utf8.RuneCountInString(l) > 400 {
 				t.Errorf("a line of %d characters", utf8.RuneCountInString(l))
 			}
 		}
 		spark(values, func(v float64) bool { return v == 0 })
-	}
-}
-
-func TestStep(t *testing.T) {
-	for _, c := range []struct {
-		v    float64
-		unit string
-		want string
-	}{{6.6e6, "ns/op", "6.6 ms/op"}, {0.0123, "s", "12.3 ms"}, {1500, "us/op", "1.5 ms/op"}, {5000, "ops/s", "5e+03 ops/s"}, {0, "ns", "0 ns"}} {
-		if got := measured(c.v, c.unit); got != c.want {
-			t.Errorf("%v %s: %q, want %q", c.v, c.unit, got, c.want)
-		}
 	}
 }

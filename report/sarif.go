@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/report/words"
 )
 
 // The parts of SARIF 2.1.0 (OASIS, 2020) that a list of changes needs.
@@ -133,11 +134,11 @@ func (c *Change) sarif() sarifResult {
 		s.Level = "error"
 	}
 	if c.Acknowledged != nil {
-		s.Suppressions = []sarifSuppression{{"external", clean(c.acceptance())}}
+		s.Suppressions = []sarifSuppression{{"external", words.Clean(c.acceptance())}}
 	}
 	var l sarifLocation
 	if c.Function != "" {
-		l.Logical = []sarifLogical{{clean(c.Function[strings.LastIndexAny(c.Function, "./:")+1:]), clean(c.Function), "function"}}
+		l.Logical = []sarifLogical{{words.Clean(c.Function[strings.LastIndexAny(c.Function, "./:")+1:]), words.Clean(c.Function), "function"}}
 	}
 	if c.File != "" {
 		l.Physical = &sarifPhysical{Artifact: artifact(c.File)}
@@ -163,16 +164,16 @@ func artifact(file string) sarifArtifact {
 // Sentence says a change in one line of text: for annotations and logs.
 func (c *Change) Sentence() string {
 	var b strings.Builder
-	where := c.benchmarks()
-	fmt.Fprintf(&b, "%s of %s in %s", c.what(), signed(c.Delta.Share), where[0])
-	if len(where) > 1 {
-		fmt.Fprintf(&b, " and %d more %s", len(where)-1, plural(len(where)-1, "benchmark"))
+	where, more := c.where()
+	fmt.Fprintf(&b, "%s of %s in %s", c.what(), words.SignedPercent(c.Delta.Share), where)
+	if more > 0 {
+		fmt.Fprintf(&b, " and %d more %s", more, words.Plural(more, "benchmark"))
 	}
 	fmt.Fprintf(&b, ": %s", c.label())
 	if c.Caller != "" {
-		fmt.Fprintf(&b, ", called by %s", clean(c.Caller))
+		fmt.Fprintf(&b, ", called by %s", words.Clean(c.Caller))
 	}
-	if s := cost(&c.Finding); s != "" {
+	if s := Cost(&c.Finding); s != "" {
 		fmt.Fprintf(&b, "; %s", s)
 	}
 	fmt.Fprintf(&b, "; since %s", c.since())

@@ -9,7 +9,9 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/report/words"
 )
 
 // Detail says how much a document for people shows.
@@ -25,40 +27,27 @@ const fewBenchmarks = 8
 // Text writes the report for a terminal.
 func (r *Report) Text(w io.Writer, d Detail) error {
 	t := &text{bufio.NewWriter(w)}
-	t.line("", "%s", r.Headline())
-	for _, n := range r.Notes {
-		t.line("", "note: %s", clean(n))
+	t.head(r)
+	shown, left := r.shown(d.Changes)
+	for _, c := range shown {
+		t.change(c)
 	}
-	shown, left := 0, 0
-	for i := range r.Changes {
-		c := &r.Changes[i]
-		switch {
-		case !c.shown():
-		case d.Changes > 0 && shown == d.Changes:
-			left++
-		default:
-			t.change(c)
-			shown++
-		}
-	}
-	if left > 0 {
-		t.line("", "\n%d more %s not shown", left, plural(left, "change"))
-	}
+	t.left(left)
 	quiet := 0
 	for i := range r.Benchmarks {
 		b := &r.Benchmarks[i]
-		if len(r.Benchmarks) > fewBenchmarks && !d.All && len(b.Findings) == 0 && b.Reason == "" && len(b.remarks()) == 0 {
+		if len(r.Benchmarks) > fewBenchmarks && !d.All && len(b.Findings) == 0 && b.Reason == "" && len(Remarks(b.Benchmark)) == 0 {
 			quiet++
 			continue
 		}
 		t.benchmark(r, b, d)
 	}
 	if quiet > 0 {
-		t.line("", "\n%d more %s: nothing found", quiet, plural(quiet, "benchmark"))
+		t.line("", "\n%d more %s: nothing found", quiet, words.Plural(quiet, "benchmark"))
 	}
 	t.line("", "\nparameters")
 	for _, p := range r.Parameters {
-		t.line("  ", "%-12s %s", p.Name, clean(p.Value))
+		t.line("  ", "%-12s %s", p.Name, words.Clean(p.Value))
 	}
 	return t.Flush()
 }
@@ -70,94 +59,16 @@ func (t *text) line(indent, format string, args ...any) {
 	fmt.Fprintf(t, indent+format+"\n", args...)
 }
 
-func (t *text) change(c *Change) {
-	fails := ""
-	if c.Fails {
-		fails = "FAIL "
-	}
-	t.line("", "\n%s%s  %s  %s", fails, c.what(), signed(c.Delta.Share), c.label())
-	field := func(name, format string, args ...any) {
-		t.line("    ", "%-10s %s", name, fmt.Sprintf(format, args...))
-	}
-	if list := c.benchmarks(); len(list) > 1 {
-		field("in", "%d benchmarks: %s", len(list), strings.Join(cut(list, 8), ", "))
-	} else {
-		field("in", "%s", list[0])
-	}
-	if c.Caller != "" {
-		field("called by", "%s", clean(c.Caller))
-	}
-	if place, of := c.code(); of != "" {
-		field("code", "%s, %s", place, of)
-	} else if place != "" {
-		field("code", "%s", place)
-	}
-	if len(c.Owners) > 0 {
-		field("owners", "%s", strings.Join(cleanAll(c.Owners), " "))
-	}
-	if len(c.Path) > 0 {
-		field("path", "%s", strings.Join(cleanAll(c.Path), ";"))
-	}
-	for _, p := range cut(c.Parts, 5) {
-		field("part", "%+.1f samples  %s", p.Delta, strings.Join(cleanAll(below(p.Path, c.Path)), ";"))
-	}
-	for _, line := range c.amounts() {
-		field("cost", "%s", line)
-	}
-	field("since", "%s, last good %s; score %s", c.since(), clean(c.Since.LastGood), score(c.Score))
-	if c.Function != "" && c.Note != "" {
-		field("note", "%s", clean(c.Note))
-	}
-	for _, x := range c.RuledOut {
-		field("not", "%s: %s", clean(x.Cause), clean(x.Evidence))
-	}
-	if c.Acknowledged != nil {
-		field("accepted", "%s", clean(c.acceptance()))
-	}
-}
-
-// amounts says what a change costs, in the units there are.
-func (c *Change) amounts() []string {
-	var parts []string
-	if s := cost(&c.Finding); s != "" {
-		parts = append(parts, s)
-	}
-	if c.Delta.Samples != 0 {
-		parts = append(parts, fmt.Sprintf("%+.1f samples per run, %s of the program before", c.Delta.Samples, percent(c.Delta.Before)))
-	}
-	if parts == nil {
-		return nil
-	}
-	return []string{strings.Join(parts, ", ")}
-}
-
-// acceptance says why a change is acknowledged, and how long.
-func (c *Change) acceptance() string {
-	s := c.Acknowledged.Reason
-	if u := c.Acknowledged.Until; !u.IsZero() {
-		s = strings.TrimPrefix(s+", until "+u.UTC().Format("2006-01-02"), ", ")
-	}
-	return s
-}
-
-// cut returns the first n of a list; 0: all.
-func cut[T any](list []T, n int) []T {
-	if n > 0 && len(list) > n {
-		return list[:n]
-	}
-	return list
-}
-
 func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
 	t.line("", "\n%s: %s", r.name(b), b.summary())
-	for _, w := range b.remarks() {
+	for _, w := range Remarks(b.Benchmark) {
 		t.line("    - ", "%s", w)
 	}
 	if len(b.Findings) == 0 && !d.All {
 		return
 	}
 	if m := b.Evidence.Metric; m != nil {
-		t.line("    ", "%s", clean(m.Name))
+		t.line("    ", "%s", words.Clean(m.Name))
 		t.lines("    ", b.metricPlot())
 	}
 	candidates := b.Evidence.Candidates
@@ -182,25 +93,41 @@ func (t *text) candidate(b *Benchmark, c *evidence.Candidate, d Detail) {
 	}
 	t.line("", "\n    candidate %s", candidateName(c))
 	t.lines("    ", b.candidatePlot(c))
+	for _, table := range b.contexts(c, d, func(name string) string { return name }) {
+		t.lines("    ", table)
+	}
+}
+
+// contexts draws the traces of a candidate, a table of lines each; what is left out
+// of a direction is counted below its last one. The names of functions are written
+// as name says.
+func (b *Benchmark) contexts(c *evidence.Candidate, d Detail, name func(string) string) (tables [][]string) {
 	if c.Contexts == nil {
-		return
+		return nil
 	}
 	for _, side := range []struct {
 		title  string
 		traces []expansion.Trace
 		down   bool
 	}{{"child trace", c.Contexts.Children, true}, {"parent trace", c.Contexts.Parents, false}} {
-		for _, trace := range cut(side.traces, d.Traces) {
-			tb := grid{heads: append([]string{side.title}, traceHeads...), right: -1}
+		shown := words.First(side.traces, d.Traces)
+		for i, trace := range shown {
+			g := grid{heads: append([]string{side.title}, traceHeads...), right: -1}
 			for _, row := range traceRows(trace, side.down, b.Type) {
-				tb.add(row...)
+				row[0] = name(row[0])
+				g.add(row...)
 			}
-			t.lines("    │ ", tb.aligned())
-		}
-		if left := len(side.traces) - len(cut(side.traces, d.Traces)); left > 0 {
-			t.line("    ", "%d more %s", left, plural(left, side.title))
+			var lines []string
+			for _, l := range g.aligned() {
+				lines = append(lines, "│ "+l)
+			}
+			if left := len(side.traces) - len(shown); left > 0 && i == len(shown)-1 {
+				lines = append(lines, fmt.Sprintf("%d more %s", left, words.Plural(left, side.title)))
+			}
+			tables = append(tables, lines)
 		}
 	}
+	return tables
 }
 
 func (t *text) lines(indent string, lines []string) {
@@ -215,15 +142,15 @@ var (
 )
 
 func candidateCells(c *evidence.Candidate) []string {
-	return []string{percent(c.Expected), percent(c.Actual), signed(c.Diff), score(c.Score), c.Status, candidateName(c)}
+	return []string{words.Percent(c.Expected), words.Percent(c.Actual), words.SignedPercent(c.Diff), score(c.Score), c.Status, candidateName(c)}
 }
 
 // candidateName names a candidate, and says when its levels are of self.
 func candidateName(c *evidence.Candidate) string {
 	if c.Self {
-		return clean(c.Function) + " (self)"
+		return words.Clean(c.Function) + " (self)"
 	}
-	return clean(c.Function)
+	return words.Clean(c.Function)
 }
 
 // traceRows lists a trace as it is read: of callees the candidate comes last, each
@@ -235,7 +162,7 @@ func traceRows(trace expansion.Trace, down bool, typ profile.ValueType) [][]stri
 		if down {
 			at = len(trace) - 1 - i
 		}
-		rows[at] = []string{clean(s.Function), difference(s.Diff, typ), difference(s.CandidateDiff, typ), score(s.CandidateScore), s.Status}
+		rows[at] = []string{words.Clean(s.Function), words.Difference(s.Diff, typ), words.Difference(s.CandidateDiff, typ), score(s.CandidateScore), s.Status}
 	}
 	return rows
 }
@@ -243,7 +170,7 @@ func traceRows(trace expansion.Trace, down bool, typ profile.ValueType) [][]stri
 // summary says in a line what became of a benchmark.
 func (b *Benchmark) summary() string {
 	if b.Reason != "" {
-		return "no verdict: " + clean(b.Reason)
+		return "no verdict: " + words.Clean(b.Reason)
 	}
 	parts := []string{}
 	if was, now, ok := b.metric(); ok {
@@ -251,9 +178,7 @@ func (b *Benchmark) summary() string {
 	}
 	n := 0
 	for i := range b.Findings {
-		c := Change{}
-		c.Finding = b.Findings[i]
-		if c.shown() && c.Acknowledged == nil {
+		if f := &b.Findings[i]; Shown(f) && f.Acknowledged == nil {
 			n++
 		}
 	}
@@ -261,7 +186,7 @@ func (b *Benchmark) summary() string {
 	case 0:
 		parts = append(parts, "nothing found")
 	default:
-		parts = append(parts, fmt.Sprintf("%d %s", n, plural(n, "finding")))
+		parts = append(parts, fmt.Sprintf("%d %s", n, words.Plural(n, "finding")))
 	}
 	if d := b.detectable(); d != "" {
 		parts = append(parts, d)
@@ -294,7 +219,7 @@ func (b *Benchmark) metric() (was, now float64, ok bool) {
 
 func (b *Benchmark) metricChange(was, now float64) string {
 	unit := b.Evidence.Metric.Unit
-	return fmt.Sprintf("%s → %s (%+.1f %%)", measured(was, unit), measured(now, unit), 100*(now/was-1))
+	return fmt.Sprintf("%s → %s (%+.1f %%)", words.Metric(was, unit), words.Metric(now, unit), 100*(now/was-1))
 }
 
 // detectable says how small a change would have been found.
@@ -311,17 +236,17 @@ func (b *Benchmark) detectable() string {
 	}
 	for _, d := range a.Detectable.Changes {
 		if d.Share == 0.05 {
-			return fmt.Sprintf("%d %s against %d: changes from %s on are found", len(a.Tested), plural(len(a.Tested), "run"), len(a.History), percent(d.Change))
+			return fmt.Sprintf("%d %s against %d: changes from %s on are found", len(a.Tested), words.Plural(len(a.Tested), "run"), len(a.History), words.Percent(d.Change))
 		}
 	}
 	return ""
 }
 
-// remarks are what a reader has to know of the comparison.
-func (b *Benchmark) remarks() []string {
-	list := cleanAll(b.Warnings)
+// Remarks are what a reader has to know of the comparison of a benchmark.
+func Remarks(b *regression.Benchmark) []string {
+	list := words.CleanAll(b.Warnings)
 	for _, l := range b.LeftOut {
-		list = append(list, fmt.Sprintf("%d %s left out: %s", l.Runs, plural(l.Runs, "run"), clean(l.Reason)))
+		list = append(list, fmt.Sprintf("%d %s left out: %s", l.Runs, words.Plural(l.Runs, "run"), words.Clean(l.Reason)))
 	}
 	if len(b.Analyses) > 0 && b.Analyses[0].Noisy > 1 {
 		a := b.Analyses[0]

@@ -14,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/average"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/format/folded"
+	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -27,9 +28,9 @@ func draw(t *calltree.Tree) string {
 	return b.String()
 }
 
-func of(t *testing.T, weight store.Weight, runs ...run) *average.Band {
+func of(t *testing.T, weight store.Weight, runs ...runtest.Run) *average.Band {
 	t.Helper()
-	b, err := average.Of(context.Background(), filled(t, runs...), store.Query{}, weight)
+	b, err := average.Of(context.Background(), runtest.Store(t, runs...), store.Query{}, weight)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,10 +38,10 @@ func of(t *testing.T, weight store.Weight, runs ...run) *average.Band {
 }
 
 func TestTrees(t *testing.T) {
-	runs := []run{
-		{benchmark: "a", stacks: "A 1, A;B 10, A;C 1"},
-		{benchmark: "a", stacks: "A 2, A;B 20"},
-		{benchmark: "a", stacks: "A 3, A;B 60"},
+	runs := []runtest.Run{
+		{Benchmark: "a", Stacks: "A 1, A;B 10, A;C 1"},
+		{Benchmark: "a", Stacks: "A 2, A;B 20"},
+		{Benchmark: "a", Stacks: "A 3, A;B 60"},
 	}
 	b := of(t, store.BySamples, runs...)
 	if len(b.Warnings) != 0 {
@@ -69,7 +70,7 @@ func TestTrees(t *testing.T) {
 // their caller ever had; they share what it has.
 func TestQuantilesAddUp(t *testing.T) {
 	b := of(t, store.BySamples,
-		run{benchmark: "a", stacks: "A;B 100"}, run{benchmark: "a", stacks: "A;C 100"}, run{benchmark: "a", stacks: "A;D 100"})
+		runtest.Run{Benchmark: "a", Stacks: "A;B 100"}, runtest.Run{Benchmark: "a", Stacks: "A;C 100"}, runtest.Run{Benchmark: "a", Stacks: "A;D 100"})
 	if got := draw(b.Tree(average.P90)); got != "A 100 0\n  B 33.333 33.333\n  C 33.333 33.333\n  D 33.333 33.333\n" &&
 		got != "A 99.999 0\n  B 33.333 33.333\n  C 33.333 33.333\n  D 33.333 33.333\n" {
 		t.Errorf("p90:\n%s", got)
@@ -80,7 +81,7 @@ func TestQuantilesAddUp(t *testing.T) {
 }
 
 func TestFewRuns(t *testing.T) {
-	b := of(t, "", run{benchmark: "a", stacks: "A 3"})
+	b := of(t, "", runtest.Run{Benchmark: "a", Stacks: "A 3"})
 	if len(b.Warnings) != 1 || !strings.Contains(b.Warnings[0], "1 of at least 3 runs") {
 		t.Errorf("warnings: %q", b.Warnings)
 	}
@@ -89,7 +90,7 @@ func TestFewRuns(t *testing.T) {
 			t.Errorf("%s: %s", what, got)
 		}
 	}
-	b = of(t, store.ByShare, run{benchmark: "a"}, run{benchmark: "a"}, run{benchmark: "a"})
+	b = of(t, store.ByShare, runtest.Run{Benchmark: "a"}, runtest.Run{Benchmark: "a"}, runtest.Run{Benchmark: "a"})
 	if len(b.Warnings) != 1 || b.Tree(average.Median).Len() != 0 {
 		t.Errorf("without samples: %q", b.Warnings)
 	}
@@ -97,9 +98,9 @@ func TestFewRuns(t *testing.T) {
 
 // noisy returns runs of some functions with Poisson noise and jitter; the last one
 // has f times of function 7.
-func noisy(seed uint64, n int, f float64) []run {
+func noisy(seed uint64, n int, f float64) []runtest.Run {
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	var runs []run
+	var runs []runtest.Run
 	for i := range n {
 		var b strings.Builder
 		for fn := range 40 {
@@ -112,14 +113,14 @@ func noisy(seed uint64, n int, f float64) []run {
 				fmt.Fprintf(&b, "main;p%d;f%d %g,", fn%5, fn, v)
 			}
 		}
-		runs = append(runs, run{benchmark: "a", stacks: b.String()})
+		runs = append(runs, runtest.Run{Benchmark: "a", Stacks: b.String()})
 	}
 	return runs
 }
 
-func compareLast(t *testing.T, runs []run) *average.Comparison {
+func compareLast(t *testing.T, runs []runtest.Run) *average.Comparison {
 	t.Helper()
-	st := filled(t, runs...)
+	st := runtest.Store(t, runs...)
 	c, err := average.Compare(context.Background(), st, store.Query{Runs: []string{fmt.Sprintf("%02d", len(runs))}}, store.Query{}, "")
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +148,7 @@ func TestCompareSmallCounts(t *testing.T) {
 	wrong := 0
 	for seed := range uint64(40) {
 		rnd := rand.New(rand.NewPCG(seed, 7))
-		var runs []run
+		var runs []runtest.Run
 		for range 20 {
 			var b strings.Builder
 			for fn := range 400 {
@@ -159,7 +160,7 @@ func TestCompareSmallCounts(t *testing.T) {
 					fmt.Fprintf(&b, "f%d %d,", fn, v)
 				}
 			}
-			runs = append(runs, run{benchmark: "a", stacks: b.String()})
+			runs = append(runs, runtest.Run{Benchmark: "a", Stacks: b.String()})
 		}
 		if compareLast(t, runs).Significant > 0 {
 			wrong++
@@ -191,7 +192,7 @@ func TestCompareChange(t *testing.T) {
 func TestLongerRun(t *testing.T) {
 	runs := noisy(3, 10, 1)
 	last := &runs[len(runs)-1]
-	last.stacks += last.stacks
+	last.Stacks += last.Stacks
 	if c := compareLast(t, runs); c.Significant != 0 {
 		t.Errorf("%d significant changes", c.Significant)
 	}
@@ -200,8 +201,8 @@ func TestLongerRun(t *testing.T) {
 // TestAlign: where one function takes twice the program, the others are as they were.
 func TestAlign(t *testing.T) {
 	runs := noisy(6, 14, 1)
-	runs[len(runs)-1].stacks += "main;new 2500"
-	st := filled(t, runs...)
+	runs[len(runs)-1].Stacks += "main;new 2500"
+	st := runtest.Store(t, runs...)
 	for weight, wrong := range map[store.Weight]bool{"": false, store.ByShare: true} {
 		c, err := average.Compare(context.Background(), st, store.Query{Runs: []string{"14"}}, store.Query{}, weight)
 		if err != nil {
@@ -224,9 +225,9 @@ func TestAlign(t *testing.T) {
 func TestTwoRuns(t *testing.T) {
 	runs := noisy(5, 14, 1)
 	for i := range 2 {
-		runs[len(runs)-1-i].stacks += "main;new 60"
+		runs[len(runs)-1-i].Stacks += "main;new 60"
 	}
-	st := filled(t, runs...)
+	st := runtest.Store(t, runs...)
 	for _, c := range []struct {
 		runs []string
 		want bool
@@ -248,7 +249,7 @@ func TestTwoRuns(t *testing.T) {
 
 func TestNewFunction(t *testing.T) {
 	runs := noisy(4, 10, 1)
-	runs[len(runs)-1].stacks += "main;new 60"
+	runs[len(runs)-1].Stacks += "main;new 60"
 	c := compareLast(t, runs)
 	for n := range int32(c.Band.Len()) {
 		if c.Band.Name(n) == "new" && (!c.Changes[n].Significant || c.Changes[n].Score < 5) {
@@ -258,12 +259,12 @@ func TestNewFunction(t *testing.T) {
 }
 
 func TestCompareLittle(t *testing.T) {
-	c := compareLast(t, []run{{benchmark: "a", stacks: "A 5"}, {benchmark: "a", stacks: "A 50, B 50"}})
+	c := compareLast(t, []runtest.Run{{Benchmark: "a", Stacks: "A 5"}, {Benchmark: "a", Stacks: "A 50, B 50"}})
 	if len(c.Warnings) != 1 || c.Significant != 0 || !strings.Contains(c.Warnings[0], "1 of at least 3 runs in the history") {
 		t.Errorf("%d significant, warnings %q", c.Significant, c.Warnings)
 	}
-	same := run{benchmark: "a", stacks: "A;B 50, A;C 7"}
-	c = compareLast(t, []run{same, same, same, same})
+	same := runtest.Run{Benchmark: "a", Stacks: "A;B 50, A;C 7"}
+	c = compareLast(t, []runtest.Run{same, same, same, same})
 	if c.Significant != 0 {
 		t.Errorf("equal runs: %d significant", c.Significant)
 	}
@@ -272,11 +273,11 @@ func TestCompareLittle(t *testing.T) {
 			t.Errorf("equal runs: %s %+v", c.Band.Name(int32(n)), ch)
 		}
 	}
-	c = compareLast(t, []run{same, same, same, {benchmark: "a"}})
+	c = compareLast(t, []runtest.Run{same, same, same, {Benchmark: "a"}})
 	if len(c.Warnings) != 1 || c.Warnings[0] != "the run has no samples" {
 		t.Errorf("without samples: %q", c.Warnings)
 	}
-	st := filled(t, same)
+	st := runtest.Store(t, same)
 	if _, err := average.Compare(context.Background(), st, store.Query{}, store.Query{}, ""); err == nil || !strings.Contains(err.Error(), "history") {
 		t.Errorf("a run against itself: %v", err)
 	}
@@ -284,7 +285,7 @@ func TestCompareLittle(t *testing.T) {
 
 // TestDifferential: both sides go through the writer of differential text.
 func TestDifferential(t *testing.T) {
-	c := compareLast(t, []run{{benchmark: "a", stacks: "A 10"}, {benchmark: "a", stacks: "A 9, A;B 1"}, {benchmark: "a", stacks: "A 10"}, {benchmark: "a", stacks: "A 6, A;B 4"}})
+	c := compareLast(t, []runtest.Run{{Benchmark: "a", Stacks: "A 10"}, {Benchmark: "a", Stacks: "A 9, A;B 1"}, {Benchmark: "a", Stacks: "A 10"}, {Benchmark: "a", Stacks: "A 6, A;B 4"}})
 	var b bytes.Buffer
 	if err := folded.EncodeDifferential(&b, c.Profile(average.Mean), -1); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/average"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -34,9 +35,7 @@ func BenchmarkOf(b *testing.B) {
 			}
 			f := &store.File{Name: fmt.Sprint(run), Benchmark: testrun.Benchmark{Name: "b"}, Run: testrun.Run{Key: fmt.Sprintf("%03d", run)},
 				Records: []*store.Record{{Type: profile.NamedType(profile.CPUSamples), Hash: profile.Hash{byte(run), byte(run >> 8)}, Forest: forest, Self: self}}}
-			if _, err := st.Put(context.Background(), []*store.File{f}, store.PutOptions{Rules: "test"}); err != nil {
-				b.Fatal(err)
-			}
+			runtest.Put(b, st, f)
 		}
 		b.Run(fmt.Sprintf("average/runs=%d", runs), func(b *testing.B) {
 			b.ReportAllocs()

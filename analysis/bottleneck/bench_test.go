@@ -9,6 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb"
@@ -46,15 +47,7 @@ func suite(b *testing.B, st store.Store, benchmarks, runs, nodes int) {
 				Metrics: []testrun.Metric{{Name: "m", Mean: 1 + rnd.Float64(), Unit: "ms", Better: testrun.Lower, Primary: true}},
 				Records: []*store.Record{{Type: profile.NamedType(profile.CPUSamples), Hash: profile.Hash{byte(bench), byte(run), byte(run >> 8)}, Forest: forest, Self: self}}})
 		}
-		outcomes, err := st.Put(context.Background(), files, store.PutOptions{Rules: "test"})
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, o := range outcomes {
-			if o.Err != nil {
-				b.Fatal(o.Err)
-			}
-		}
+		runtest.Put(b, st, files...)
 	}
 }
 

@@ -251,10 +251,12 @@ func (a *analysis) count(rows []*Row) error {
 			}
 		}
 	}
-	unit := history.SampleUnit(a.r.Type, math.MaxInt64)
+	unit, known := history.OneSample(a.r.Type)
 	for _, r := range rows {
 		e := behind[r.Function]
-		r.Samples = int64(math.Round(float64(e.total) / unit))
+		if known {
+			r.Samples = int64(math.Round(float64(e.total) / unit))
+		}
 		r.Self, r.Total, r.Profiles, r.Benchmarks = e.self, e.total, e.profiles, len(e.benchmarks)
 	}
 	return nil

@@ -13,9 +13,13 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
+
+// slow is a store without fast paths.
+type slow struct{ store.Reader }
 
 // find asks a store twice, with its fast paths and without, and demands the same
 // answer.
@@ -60,9 +64,9 @@ func same(t *testing.T, got, want []string) {
 }
 
 func TestSelfPotential(t *testing.T) {
-	st := filled(t,
-		run{benchmark: "a", stacks: "A;B 6, A;C 2, A;B;A;C 2"},
-		run{benchmark: "b", stacks: "A;C 90, D;C 10"})
+	st := runtest.Store(t,
+		runtest.Run{Benchmark: "a", Stacks: "A;B 6, A;C 2, A;B;A;C 2"},
+		runtest.Run{Benchmark: "b", Stacks: "A;C 90, D;C 10"})
 	r := find(t, st, bottleneck.Options{Contexts: 2})
 	same(t, lines(r.Rows), []string{
 		"C 0.7000 self 104 total 104, 2 of 2 | A;C 0.550 | A;B;A;C 0.100",
@@ -77,7 +81,7 @@ func TestSelfPotential(t *testing.T) {
 
 // TestSubtreePaper is the paper's example of a recursion: 150 % if A2 counted twice.
 func TestSubtreePaper(t *testing.T) {
-	st := filled(t, run{benchmark: "a", stacks: "root;A;A 1, root;A;B 1"})
+	st := runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: "root;A;A 1, root;A;B 1"})
 	r := find(t, st, bottleneck.Options{Rank: bottleneck.Subtree, Degree: 1, Contexts: 3})
 	same(t, lines(r.Rows), []string{
 		"A 1.0000 [0.5 1] self 1 total 2, 1 of 1 | root;A 1.000",
@@ -162,7 +166,7 @@ func TestPotentialsProperty(t *testing.T) {
 // TestContextsAddUp: the contexts of a function carry all of its potential, each
 // sample once.
 func TestContextsAddUp(t *testing.T) {
-	st := filled(t, run{benchmark: "a", stacks: "A;B;A;B;C 3, A;C 2, B;A 4, C;A;A;A;B 5, A;B;B;C 1"})
+	st := runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: "A;B;A;B;C 3, A;C 2, B;A 4, C;A;A;A;B 5, A;B;B;C 1"})
 	for degree := bottleneck.Everything; degree < 5; degree++ {
 		r := find(t, st, bottleneck.Options{Rank: bottleneck.Subtree, Degree: degree, Contexts: 100})
 		for _, row := range r.Rows {
@@ -178,14 +182,14 @@ func TestContextsAddUp(t *testing.T) {
 }
 
 func TestCorrelation(t *testing.T) {
-	st := filled(t,
-		run{benchmark: "a", metric: 10, stacks: "A 10, B 80, C 10"},
-		run{benchmark: "a", metric: 20, stacks: "A 20, B 70, C 10"},
-		run{benchmark: "a", metric: 30, stacks: "A 30, B 60, C 10"},
-		run{benchmark: "b", metric: 5, stacks: "A 50, C 50"},
-		run{benchmark: "b", metric: 4, stacks: "A 60, C 40"},
-		run{benchmark: "b", metric: 9, stacks: "A 10, C 90"},
-		run{benchmark: "b", stacks: "A 1, C 1"})
+	st := runtest.Store(t,
+		runtest.Run{Benchmark: "a", Metric: 10, Stacks: "A 10, B 80, C 10"},
+		runtest.Run{Benchmark: "a", Metric: 20, Stacks: "A 20, B 70, C 10"},
+		runtest.Run{Benchmark: "a", Metric: 30, Stacks: "A 30, B 60, C 10"},
+		runtest.Run{Benchmark: "b", Metric: 5, Stacks: "A 50, C 50"},
+		runtest.Run{Benchmark: "b", Metric: 4, Stacks: "A 60, C 40"},
+		runtest.Run{Benchmark: "b", Metric: 9, Stacks: "A 10, C 90"},
+		runtest.Run{Benchmark: "b", Stacks: "A 1, C 1"})
 	r := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation})
 	// A goes with time in a and as much against it in b; C does not vary in a.
 	same(t, lines(r.Rows), []string{"C 0.5000 self 210 total 210, 6 of 2"})
@@ -201,9 +205,9 @@ func TestCorrelation(t *testing.T) {
 
 // TestSpearman: a curve is a straight line of ranks.
 func TestSpearman(t *testing.T) {
-	st := filled(t,
-		run{benchmark: "a", metric: 1, stacks: "A 1, B 99"}, run{benchmark: "a", metric: 2, stacks: "A 4, B 96"},
-		run{benchmark: "a", metric: 3, stacks: "A 9, B 91"}, run{benchmark: "a", metric: 4, stacks: "A 80, B 20"})
+	st := runtest.Store(t,
+		runtest.Run{Benchmark: "a", Metric: 1, Stacks: "A 1, B 99"}, runtest.Run{Benchmark: "a", Metric: 2, Stacks: "A 4, B 96"},
+		runtest.Run{Benchmark: "a", Metric: 3, Stacks: "A 9, B 91"}, runtest.Run{Benchmark: "a", Metric: 4, Stacks: "A 80, B 20"})
 	pearson := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation}).Rows[0].Score
 	spearman := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation, Correlating: bottleneck.Correlating{Ranks: true}}).Rows[0].Score
 	// Python: statistics.correlation([1, 4, 9, 80], [1, 2, 3, 4])
@@ -214,11 +218,11 @@ func TestSpearman(t *testing.T) {
 
 // TestThroughput: a rate is turned into a time, or taken as it is.
 func TestThroughput(t *testing.T) {
-	var runs []run
+	var runs []runtest.Run
 	for i, rate := range []float64{100, 50, 20, 10} {
-		runs = append(runs, run{benchmark: "a", metric: rate, unit: "ops/s", stacks: fmt.Sprintf("A %d, B %d", 10+i*7, 90-i*7)})
+		runs = append(runs, runtest.Run{Benchmark: "a", Metric: rate, Unit: "ops/s", Stacks: fmt.Sprintf("A %d, B %d", 10+i*7, 90-i*7)})
 	}
-	st := filled(t, runs...)
+	st := runtest.Store(t, runs...)
 	if r := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation}); len(r.Rows) != 1 || r.Rows[0].Function != "A" {
 		t.Errorf("as a time: %v", lines(r.Rows))
 	}
@@ -231,16 +235,16 @@ func TestThroughput(t *testing.T) {
 // TestUnitDoesNotCount: seconds and nanoseconds correlate alike.
 func TestUnitDoesNotCount(t *testing.T) {
 	for _, scale := range []float64{1e-12, 1, 1e9} {
-		st := filled(t,
-			run{benchmark: "a", metric: 1 * scale, stacks: "A 10, B 90"}, run{benchmark: "a", metric: 1.1 * scale, stacks: "A 12, B 88"},
-			run{benchmark: "a", metric: 1.2 * scale, stacks: "A 14, B 86"})
+		st := runtest.Store(t,
+			runtest.Run{Benchmark: "a", Metric: 1 * scale, Stacks: "A 10, B 90"}, runtest.Run{Benchmark: "a", Metric: 1.1 * scale, Stacks: "A 12, B 88"},
+			runtest.Run{Benchmark: "a", Metric: 1.2 * scale, Stacks: "A 14, B 86"})
 		if r := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation}); len(r.Rows) != 1 || r.Rows[0].Score != 1 {
 			t.Errorf("scale %g: %v", scale, lines(r.Rows))
 		}
 		// A rate goes another way, over its inverse.
-		st = filled(t,
-			run{benchmark: "a", metric: scale, unit: "ops/s", stacks: "A 10, B 90"}, run{benchmark: "a", metric: scale / 1.1, unit: "ops/s", stacks: "A 12, B 88"},
-			run{benchmark: "a", metric: scale / 1.2, unit: "ops/s", stacks: "A 14, B 86"})
+		st = runtest.Store(t,
+			runtest.Run{Benchmark: "a", Metric: scale, Unit: "ops/s", Stacks: "A 10, B 90"}, runtest.Run{Benchmark: "a", Metric: scale / 1.1, Unit: "ops/s", Stacks: "A 12, B 88"},
+			runtest.Run{Benchmark: "a", Metric: scale / 1.2, Unit: "ops/s", Stacks: "A 14, B 86"})
 		if r := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation}); len(r.Rows) != 1 || r.Rows[0].Score != 1 {
 			t.Errorf("rate, scale %g: %v", scale, lines(r.Rows))
 		}
@@ -250,27 +254,27 @@ func TestUnitDoesNotCount(t *testing.T) {
 func TestLittleData(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		runs []run
+		runs []runtest.Run
 		o    bottleneck.Options
 		want string // a warning
 		rows int
 	}{
-		{"no metric", []run{{benchmark: "a", stacks: "A 1"}, {benchmark: "a", stacks: "A 2"}}, bottleneck.Options{Rank: bottleneck.Correlation},
+		{"no metric", []runtest.Run{{Benchmark: "a", Stacks: "A 1"}, {Benchmark: "a", Stacks: "A 2"}}, bottleneck.Options{Rank: bottleneck.Correlation},
 			"2 of 2 profiles have no metric", 0},
-		{"one run", []run{{benchmark: "a", metric: 1, stacks: "A 1"}}, bottleneck.Options{Rank: bottleneck.Correlation}, "fewer than 2 runs with a metric", 0},
-		{"same metric", []run{{benchmark: "a", metric: 3, stacks: "A 1, B 1"}, {benchmark: "a", metric: 3, stacks: "A 2, B 1"}},
+		{"one run", []runtest.Run{{Benchmark: "a", Metric: 1, Stacks: "A 1"}}, bottleneck.Options{Rank: bottleneck.Correlation}, "fewer than 2 runs with a metric", 0},
+		{"same metric", []runtest.Run{{Benchmark: "a", Metric: 3, Stacks: "A 1, B 1"}, {Benchmark: "a", Metric: 3, Stacks: "A 2, B 1"}},
 			bottleneck.Options{Rank: bottleneck.Correlation}, "the same metric in every run", 0},
-		{"two runs", []run{{benchmark: "a", metric: 3, stacks: "A 1, B 1"}, {benchmark: "a", metric: 4, stacks: "A 2, B 1"}},
+		{"two runs", []runtest.Run{{Benchmark: "a", Metric: 3, Stacks: "A 1, B 1"}, {Benchmark: "a", Metric: 4, Stacks: "A 2, B 1"}},
 			bottleneck.Options{Rank: bottleneck.Correlation}, "2 of 2 functions rest on series of 2 runs", 1},
-		{"one giant function", []run{{benchmark: "a", metric: 3, stacks: "A 1"}, {benchmark: "a", metric: 4, stacks: "A 2"}, {benchmark: "a", metric: 5, stacks: "A 9"}},
+		{"one giant function", []runtest.Run{{Benchmark: "a", Metric: 3, Stacks: "A 1"}, {Benchmark: "a", Metric: 4, Stacks: "A 2"}, {Benchmark: "a", Metric: 5, Stacks: "A 9"}},
 			bottleneck.Options{Rank: bottleneck.Correlation}, "1 of 1 series of a function in a benchmark do not vary", 0},
-		{"no samples", []run{{benchmark: "a"}}, bottleneck.Options{Contexts: 3}, "1 of 1 profiles have no samples", 0},
-		{"no samples below", []run{{benchmark: "a"}}, bottleneck.Options{Rank: bottleneck.Subtree, Degree: 3, Contexts: 3}, "1 of 1 profiles have no samples", 0},
-		{"no samples, by samples", []run{{benchmark: "a"}}, bottleneck.Options{Rank: bottleneck.Subtree, Weight: store.BySamples, Contexts: 3}, "no samples", 0},
-		{"some without samples", []run{{benchmark: "a"}, {benchmark: "a", stacks: "A 3, B 1"}}, bottleneck.Options{}, "1 of 2 profiles have no samples", 2},
+		{"no samples", []runtest.Run{{Benchmark: "a"}}, bottleneck.Options{Contexts: 3}, "1 of 1 profiles have no samples", 0},
+		{"no samples below", []runtest.Run{{Benchmark: "a"}}, bottleneck.Options{Rank: bottleneck.Subtree, Degree: 3, Contexts: 3}, "1 of 1 profiles have no samples", 0},
+		{"no samples, by samples", []runtest.Run{{Benchmark: "a"}}, bottleneck.Options{Rank: bottleneck.Subtree, Weight: store.BySamples, Contexts: 3}, "no samples", 0},
+		{"some without samples", []runtest.Run{{Benchmark: "a"}, {Benchmark: "a", Stacks: "A 3, B 1"}}, bottleneck.Options{}, "1 of 2 profiles have no samples", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := find(t, filled(t, c.runs...), c.o)
+			r := find(t, runtest.Store(t, c.runs...), c.o)
 			if !strings.Contains(strings.Join(r.Warnings, "\n"), c.want) {
 				t.Errorf("warnings %q say nothing of %q", r.Warnings, c.want)
 			}
@@ -284,13 +288,13 @@ func TestLittleData(t *testing.T) {
 			}
 		})
 	}
-	if r := find(t, filled(t, run{benchmark: "a"}, run{benchmark: "a", stacks: "A 3, B 1"}), bottleneck.Options{}); r.Rows[0].Score != .75 {
+	if r := find(t, runtest.Store(t, runtest.Run{Benchmark: "a"}, runtest.Run{Benchmark: "a", Stacks: "A 3, B 1"}), bottleneck.Options{}); r.Rows[0].Score != .75 {
 		t.Errorf("an empty profile has weight: %v", lines(r.Rows))
 	}
 }
 
 func TestErrors(t *testing.T) {
-	st := filled(t, run{benchmark: "a", stacks: "A 1"})
+	st := runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: "A 1"})
 	ctx := context.Background()
 	if _, err := bottleneck.Find(ctx, st, store.Query{Groups: []string{"no"}}, bottleneck.Options{}); !errors.Is(err, store.ErrNothing) {
 		t.Errorf("of nothing: %v", err)

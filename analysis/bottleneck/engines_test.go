@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
-	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb"
 )
@@ -20,7 +20,7 @@ import (
 // answers digit by digit what the engine in memory does.
 func TestEngines(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
-	var runs []run
+	var runs []runtest.Run
 	for i := range 60 {
 		var b strings.Builder
 		for range 40 {
@@ -34,15 +34,15 @@ func TestEngines(t *testing.T) {
 		if i%11 == 0 {
 			metric = 0
 		}
-		runs = append(runs, run{benchmark: fmt.Sprintf("b%d", i%5), metric: metric, unit: []string{"ms", "ms", "ops/s"}[i%5%3], stacks: b.String()})
+		runs = append(runs, runtest.Run{Benchmark: fmt.Sprintf("b%d", i%5), Metric: metric, Unit: []string{"ms", "ms", "ops/s"}[i%5%3], Stacks: b.String()})
 	}
-	st := filled(t, runs...)
+	st := runtest.Store(t, runs...)
 	duck, err := duckdb.Open(filepath.Join(t.TempDir(), "d.duckdb"), duckdb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer duck.Close()
-	if err := store.Copy(context.Background(), duck, st, func(f profile.Function) profile.Function { return f }, "test"); err != nil {
+	if err := store.Copy(context.Background(), duck, st, store.CopyOptions{Rules: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range []bottleneck.Options{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -25,27 +26,19 @@ func putHistory(t *testing.T, runs int) store.Store {
 	st := mem.New()
 	for i := range runs {
 		f := &calltree.Forest{}
-		fn := func(name string) int32 { return f.Function(profile.Function{Name: name}) }
-		root := f.Path(calltree.NoNode, fn("main"))
-		a := f.Path(root, fn("a"))
-		aa := f.Path(a, fn("a"))
-		b := f.Path(root, fn("b"))
-		v := calltree.Vector{Nodes: []int32{root, a, aa, b}, Self: []int64{100, 200 + int64(i%3), 300, 400 - int64(i%2)}}
+		counts := map[string]int64{"main": 100, "main;a": 200 + int64(i%3), "main;a;a": 300, "main;b": 400 - int64(i%2)}
 		for _, name := range []string{"c", "d", "e", "f", "g", "h"} {
-			v.Nodes, v.Self = append(v.Nodes, f.Path(root, fn(name))), append(v.Self, 200)
+			counts["main;"+name] = 200
 		}
 		if i >= runs-2 {
-			v.Nodes, v.Self = append(v.Nodes, f.Path(b, fn("new"))), append(v.Self, 100)
+			counts["main;b;new"] = 100
 		}
-		rec := &store.Record{Type: profile.ValueType{Name: "cpu-samples", Unit: "count"}, Samples: 1, Forest: f, Self: v}
+		rec := &store.Record{Type: profile.ValueType{Name: "cpu-samples", Unit: "count"}, Samples: 1, Forest: f, Self: runtest.Vector(f, counts)}
 		rec.Hash[0] = byte(i)
 		run := testrun.Run{Key: fmt.Sprintf("r%02d", i), Commit: "c", Date: time.Date(2026, 3, 1+i, 0, 0, 0, 0, time.UTC)}
 		file := &store.File{Name: run.Key, Benchmark: testrun.Benchmark{Name: "bench"}, Run: run, Records: []*store.Record{rec},
 			Metrics: []testrun.Metric{{Name: "time", Mean: 5 + float64(i), Unit: "ms", Primary: true}}}
-		out, err := st.Put(context.Background(), []*store.File{file}, store.PutOptions{})
-		if err != nil || out[0].Err != nil {
-			t.Fatal(err, out)
-		}
+		runtest.Put(t, st, file)
 	}
 	return st
 }

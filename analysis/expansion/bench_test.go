@@ -1,7 +1,6 @@
 package expansion_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -40,9 +40,7 @@ func suite(b *testing.B, benchmarks, runs int) store.Reader {
 			f := &store.File{Name: fmt.Sprint(bench, run), Benchmark: testrun.Benchmark{Group: "g", Name: fmt.Sprint("b", bench)}, Run: testrun.Run{Key: fmt.Sprintf("%03d", run)},
 				Metrics: []testrun.Metric{{Name: "m", Mean: 1 + rnd.Float64(), Unit: "ms", Better: testrun.Lower, Primary: true}},
 				Records: []*store.Record{{Type: profile.NamedType(profile.CPUSamples), Hash: profile.Hash{byte(bench), byte(run)}, Forest: forest, Self: self}}}
-			if _, err := st.Put(context.Background(), []*store.File{f}, store.PutOptions{Rules: "test"}); err != nil {
-				b.Fatal(err)
-			}
+			runtest.Put(b, st, f)
 		}
 	}
 	return st

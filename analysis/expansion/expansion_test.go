@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
@@ -23,7 +24,7 @@ func load(t testing.TB, st store.Reader) *expansion.Data {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := expansion.Load(context.Background(), st, history.Choose(list, history.Options{Any: true, Window: 1000}), 1, true)
+	d, err := expansion.Load(context.Background(), st, history.Choose(list, history.Options{AnyMachine: true, AnyProfiler: true, AnyBranch: true, Window: 1000}), 1, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,15 +63,15 @@ func expand(t *testing.T, d *expansion.Data, function string, sel expansion.Sele
 }
 
 // history of u: called by P and Q; only the calls from P;main grow.
-var fromP = []run{
-	{benchmark: "a", stacks: "main;P;u;v 10, main;Q;u;v 10, main;Q;x 5"},
-	{benchmark: "a", stacks: "main;P;u;v 12, main;Q;u;v 11, main;Q;x 5"},
-	{benchmark: "a", stacks: "main;P;u;v 11, main;Q;u;v 9, main;Q;x 5"},
-	{benchmark: "a", stacks: "main;P;u;v 31, main;P;u;w 4, main;Q;u;v 9, main;Q;x 5"},
+var fromP = []runtest.Run{
+	{Benchmark: "a", Stacks: "main;P;u;v 10, main;Q;u;v 10, main;Q;x 5"},
+	{Benchmark: "a", Stacks: "main;P;u;v 12, main;Q;u;v 11, main;Q;x 5"},
+	{Benchmark: "a", Stacks: "main;P;u;v 11, main;Q;u;v 9, main;Q;x 5"},
+	{Benchmark: "a", Stacks: "main;P;u;v 31, main;P;u;w 4, main;Q;u;v 9, main;Q;x 5"},
 }
 
 func TestGreedyParents(t *testing.T) {
-	d := load(t, filled(t, fromP...))
+	d := load(t, runtest.Store(t, fromP...))
 	// u: 20, 23, 20 and now 44. Under P: 10, 12, 11 and 35. Under Q: 10, 11, 9 and 9.
 	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{NoChildren: true},
 		"u 13.28",
@@ -84,7 +85,7 @@ func TestGreedyParents(t *testing.T) {
 }
 
 func TestGreedyChildren(t *testing.T) {
-	d := load(t, filled(t, fromP...))
+	d := load(t, runtest.Store(t, fromP...))
 	// All nodes of u call v in all runs; w is called for the first time, and what never
 	// was has no deviation.
 	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{NoParents: true},
@@ -100,10 +101,10 @@ func TestGreedyChildren(t *testing.T) {
 // TestChildrenByNode: "u where it calls v" is whole nodes of u, and a node without
 // samples below v in a run does not count in that run.
 func TestChildrenByNode(t *testing.T) {
-	d := load(t, filled(t,
-		run{benchmark: "a", stacks: "P;u;v 1, P;u;w 9, Q;u;w 5"},
-		run{benchmark: "a", stacks: "P;u;w 11, Q;u;w 5"},
-		run{benchmark: "a", stacks: "P;u;v 2, P;u;w 19, Q;u;w 5"}))
+	d := load(t, runtest.Store(t,
+		runtest.Run{Benchmark: "a", Stacks: "P;u;v 1, P;u;w 9, Q;u;w 5"},
+		runtest.Run{Benchmark: "a", Stacks: "P;u;w 11, Q;u;w 5"},
+		runtest.Run{Benchmark: "a", Stacks: "P;u;v 2, P;u;w 19, Q;u;w 5"}))
 	// u given v: 10, 0 (no v below), 21; std √50.
 	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{NoParents: true},
 		"u 14.85",
@@ -113,10 +114,10 @@ func TestChildrenByNode(t *testing.T) {
 
 // TestRecursion: nested nodes of u count once, in the candidate and in the path.
 func TestRecursion(t *testing.T) {
-	d := load(t, filled(t,
-		run{benchmark: "a", stacks: "main;u;u 4, main;u;u;u 2"},
-		run{benchmark: "a", stacks: "main;u;u 5, main;u;u;u 3"},
-		run{benchmark: "a", stacks: "main;u;u 9, main;u;u;u 7"}))
+	d := load(t, runtest.Store(t,
+		runtest.Run{Benchmark: "a", Stacks: "main;u;u 4, main;u;u;u 2"},
+		runtest.Run{Benchmark: "a", Stacks: "main;u;u 5, main;u;u;u 3"},
+		runtest.Run{Benchmark: "a", Stacks: "main;u;u 9, main;u;u;u 7"}))
 	// u: 6, 8, 16. u below u: the outer of the two nodes that have u above them.
 	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{NoChildren: true, MaxDepth: 3},
 		"u 6.36",
@@ -129,12 +130,12 @@ func TestRecursion(t *testing.T) {
 }
 
 func TestInformed(t *testing.T) {
-	runs := []run{
-		{benchmark: "a", stacks: "P;u 10, Q;u 10, R;u 10, S;x;u 10"},
-		{benchmark: "a", stacks: "P;u 12, Q;u 12, R;u 12, S;x;u 12"},
-		{benchmark: "a", stacks: "P;u 20, Q;u 19, R;u 17, S;x;u 21"},
+	runs := []runtest.Run{
+		{Benchmark: "a", Stacks: "P;u 10, Q;u 10, R;u 10, S;x;u 10"},
+		{Benchmark: "a", Stacks: "P;u 12, Q;u 12, R;u 12, S;x;u 12"},
+		{Benchmark: "a", Stacks: "P;u 20, Q;u 19, R;u 17, S;x;u 21"},
 	}
-	d := load(t, filled(t, runs...))
+	d := load(t, runtest.Store(t, runs...))
 	order := func(sel expansion.Selection) string {
 		list := expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoChildren: true, MaxBreadth: 9, MaxDepth: 2})
 		names := ""
@@ -170,10 +171,10 @@ func TestRecencyWeight(t *testing.T) {
 
 // TestInformedDepth: u one call deeper than it ever was below P, a recursion more.
 func TestInformedDepth(t *testing.T) {
-	d := load(t, filled(t,
-		run{benchmark: "a", stacks: "main;P;u 10, main;Q;u 10"},
-		run{benchmark: "a", stacks: "main;P;u 12, main;Q;u 12"},
-		run{benchmark: "a", stacks: "main;P;u 10, main;main;P;u 6, main;Q;u 17"}))
+	d := load(t, runtest.Store(t,
+		runtest.Run{Benchmark: "a", Stacks: "main;P;u 10, main;Q;u 10"},
+		runtest.Run{Benchmark: "a", Stacks: "main;P;u 12, main;Q;u 12"},
+		runtest.Run{Benchmark: "a", Stacks: "main;P;u 10, main;main;P;u 6, main;Q;u 17"}))
 	first := func(sel expansion.Selection) string {
 		return expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoChildren: true, MaxBreadth: 1})[0].Parents[0][1].Function
 	}
@@ -187,10 +188,10 @@ func TestInformedDepth(t *testing.T) {
 
 // TestInformedModes: what v does below u is interpreted now and never was.
 func TestInformedModes(t *testing.T) {
-	d := load(t, filled(t,
-		run{benchmark: "a", stacks: "u;v 10, u;w 10", interpreted: "u;w 5"},
-		run{benchmark: "a", stacks: "u;v 12, u;w 12", interpreted: "u;w 6"},
-		run{benchmark: "a", stacks: "u;v 14, u;w 20", interpreted: "u;v 7, u;w 10"}))
+	d := load(t, runtest.Store(t,
+		runtest.Run{Benchmark: "a", Stacks: "u;v 10, u;w 10", Interpreted: "u;w 5"},
+		runtest.Run{Benchmark: "a", Stacks: "u;v 12, u;w 12", Interpreted: "u;w 6"},
+		runtest.Run{Benchmark: "a", Stacks: "u;v 14, u;w 20", Interpreted: "u;v 7, u;w 10"}))
 	first := func(sel expansion.Selection) string {
 		return expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoParents: true, MaxBreadth: 1})[0].Children[0][1].Function
 	}
@@ -204,24 +205,24 @@ func TestInformedModes(t *testing.T) {
 
 // TestBenchmarks: scores are means over the benchmarks that have the context.
 func TestBenchmarks(t *testing.T) {
-	var runs []run
+	var runs []runtest.Run
 	for i, v := range []int{10, 12, 14, 30} {
-		runs = append(runs, run{benchmark: "a", stacks: fmt.Sprintf("P;u %d", v)}, run{benchmark: "b", stacks: fmt.Sprintf("Q;u %d", 10+i%2)}, run{benchmark: "c", stacks: "x 1"})
+		runs = append(runs, runtest.Run{Benchmark: "a", Stacks: fmt.Sprintf("P;u %d", v)}, runtest.Run{Benchmark: "b", Stacks: fmt.Sprintf("Q;u %d", 10+i%2)}, runtest.Run{Benchmark: "c", Stacks: "x 1"})
 	}
 	// a: (30-12)/2 = 9; b: (11-10.33)/.577 = 1.15.
-	expand(t, load(t, filled(t, runs...)), "u", expansion.Greedy(expansion.Deviation), expansion.Options{NoChildren: true},
+	expand(t, load(t, runtest.Store(t, runs...)), "u", expansion.Greedy(expansion.Deviation), expansion.Options{NoChildren: true},
 		"u 5.08",
 		"u(+18.6667 +18.6667 5.08) <- P(+18 +18 9.00)",
 		"u(+18.6667 +18.6667 5.08) <- Q(+0.666667 +0.666667 1.15)")
 }
 
 func TestCorrelated(t *testing.T) {
-	var runs []run
+	var runs []runtest.Run
 	for i := range 6 {
 		metric := float64(10 + i)
-		runs = append(runs, run{benchmark: "a", metric: metric, stacks: fmt.Sprintf("P;u %d, Q;u %d, z %d", 10+5*i, 40-5*i+i%2, 50)})
+		runs = append(runs, runtest.Run{Benchmark: "a", Metric: metric, Stacks: fmt.Sprintf("P;u %d, Q;u %d, z %d", 10+5*i, 40-5*i+i%2, 50)})
 	}
-	d := load(t, filled(t, runs...))
+	d := load(t, runtest.Store(t, runs...))
 	sel := expansion.Correlated(d, bottleneck.Correlating{Samples: true}, false)
 	list := expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoChildren: true})
 	if p := list[0].Parents; len(p) != 1 || p[0][1].Function != "P" || p[0][1].CandidateScore != 1 {
@@ -240,15 +241,15 @@ func TestCorrelated(t *testing.T) {
 
 // TestCorrelatedPresence: runs without the context are no points of its series.
 func TestCorrelatedPresence(t *testing.T) {
-	var runs []run
+	var runs []runtest.Run
 	for i := range 6 {
 		stacks := fmt.Sprintf("P;u %d, z 50", 10+5*i)
 		if i == 4 {
 			stacks = "R;u 30, z 50" // where 0 for P would spoil the line
 		}
-		runs = append(runs, run{benchmark: "a", metric: float64(10 + i), stacks: stacks})
+		runs = append(runs, runtest.Run{Benchmark: "a", Metric: float64(10 + i), Stacks: stacks})
 	}
-	d := load(t, filled(t, runs...))
+	d := load(t, runtest.Store(t, runs...))
 	sel := expansion.Correlated(d, bottleneck.Correlating{Samples: true}, false)
 	list := expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, sel, expansion.Options{NoChildren: true})
 	if p := list[0].Parents; len(p) != 1 || p[0][1].Function != "P" || p[0][1].CandidateScore != 1 {
@@ -272,7 +273,7 @@ func TestBounds(t *testing.T) {
 		}
 		return strings.Join(list, ",")
 	}
-	d := load(t, filled(t, run{benchmark: "a", stacks: stacks(1)}, run{benchmark: "a", stacks: stacks(2)}, run{benchmark: "a", stacks: stacks(9)}))
+	d := load(t, runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: stacks(1)}, runtest.Run{Benchmark: "a", Stacks: stacks(2)}, runtest.Run{Benchmark: "a", Stacks: stacks(9)}))
 	e := expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, expansion.Greedy(expansion.Deviation), expansion.Options{MaxDepth: 100})[0]
 	if len(e.Parents) != expansion.DefaultMaxTraces || !e.Truncated {
 		t.Errorf("%d traces, truncated %v", len(e.Parents), e.Truncated)
@@ -280,12 +281,12 @@ func TestBounds(t *testing.T) {
 }
 
 func TestLittleHistory(t *testing.T) {
-	d := load(t, filled(t, run{benchmark: "a", stacks: "P;u 1"}, run{benchmark: "a", stacks: "P;u 5"}))
+	d := load(t, runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: "P;u 1"}, runtest.Run{Benchmark: "a", Stacks: "P;u 5"}))
 	if w := d.Warnings(); len(w) != 1 || !strings.Contains(w[0], "1 of 1 benchmarks have fewer than 2 runs before") {
 		t.Errorf("warnings: %q", w)
 	}
 	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{}, "u 0.00")
 	// All equal: nothing deviates.
-	d = load(t, filled(t, run{benchmark: "a", stacks: "P;u 5"}, run{benchmark: "a", stacks: "P;u 5"}, run{benchmark: "a", stacks: "P;u 5, P 1"}))
+	d = load(t, runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: "P;u 5"}, runtest.Run{Benchmark: "a", Stacks: "P;u 5"}, runtest.Run{Benchmark: "a", Stacks: "P;u 5, P 1"}))
 	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{}, "u 0.00")
 }

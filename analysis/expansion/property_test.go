@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/internal/runtest"
 )
 
 // stack is one folded line.
@@ -53,7 +54,7 @@ func restricted(stacks []stack, path []string, above bool) float64 {
 func TestContextsProperty(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		const columns = 3
-		var runs []run
+		var runs []runtest.Run
 		var all [columns][]stack
 		for i := range columns {
 			var text []string
@@ -71,9 +72,9 @@ func TestContextsProperty(t *testing.T) {
 				all[i] = append(all[i], s)
 				text = append(text, fmt.Sprintf("%s %d", name, s.value))
 			}
-			runs = append(runs, run{benchmark: "a", stacks: strings.Join(text, ",")})
+			runs = append(runs, runtest.Run{Benchmark: "a", Stacks: strings.Join(text, ",")})
 		}
-		d := load(t, filled(t, runs...))
+		d := load(t, runtest.Store(t, runs...))
 		e := expansion.Expand(d, []expansion.Candidate{{Function: "u"}}, expansion.Greedy(expansion.Counting(1)),
 			expansion.Options{MaxBreadth: 99, MaxDepth: 99, MaxTraces: 9999, Threshold: -1e9})[0]
 		for above, traces := range map[bool][]expansion.Trace{false: e.Children, true: e.Parents} {

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/testrun"
 )
 
 // Sides are the runs that are compared: profiles of the same store, in the order
@@ -39,31 +37,24 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 	if len(sides.Head) == 0 {
 		return nil, fmt.Errorf("the head: %w", store.ErrNothing)
 	}
-	head, base, left := alike(sides)
-	view := &ordered{Reader: st, profiles: inOrder(base, head)}
-	out := &Comparison{Result: &regression.Result{}, Runs: view}
-	req.Scan, req.History = false, &store.Query{}
-	for k, ids := range byRuns(head) {
-		if len(ids) == 0 {
-			continue
-		}
-		req.K = k
-		res, err := regression.Find(ctx, view, store.Query{Profiles: ids}, req)
-		if err != nil {
-			return nil, err
-		}
-		out.Benchmarks = append(out.Benchmarks, res.Benchmarks...)
-		out.Findings = append(out.Findings, res.Findings...)
+	s := choose(sides)
+	view := &ordered{Reader: st, profiles: slices.Concat(s.base, s.head)}
+	var head store.Query
+	for i := range s.head {
+		head.Profiles = append(head.Profiles, s.head[i].ID)
 	}
-	if err := out.takeOutKnown(ctx, st, base, req); err != nil {
+	req.Scan, req.History, req.K = false, &store.Query{}, mostHeadRuns
+	res, err := regression.Find(ctx, view, head, req)
+	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(out.Benchmarks, func(a, b regression.Benchmark) int {
-		return cmp.Or(cmp.Compare(a.Benchmark.Group, b.Benchmark.Group), cmp.Compare(a.Benchmark.Name, b.Benchmark.Name), cmp.Compare(a.Type.Name, b.Type.Name))
-	})
+	out := &Comparison{Result: res, Runs: view}
+	if err := out.takeOutKnown(ctx, st, s.base, req); err != nil {
+		return nil, err
+	}
 	for i := range out.Benchmarks {
 		b := &out.Benchmarks[i]
-		b.LeftOut = append(b.LeftOut, left[key{b.Benchmark, b.Type.Name}]...)
+		b.LeftOut = append(b.LeftOut, s.left[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}]...)
 	}
 	return out, nil
 }
@@ -72,14 +63,14 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 // and takes those out of the findings that are there too. A history of which the
 // newest runs are slower would blame the head for them.
 func (c *Comparison) takeOutKnown(ctx context.Context, st store.Reader, base []store.Profile, req regression.Request) error {
-	affected := map[key]bool{}
+	affected := map[history.Key]bool{}
 	for i := range c.Benchmarks {
 		b := &c.Benchmarks[i]
 		if slices.ContainsFunc(b.Findings, func(f regression.Finding) bool { return f.Kind.Costs() }) {
-			affected[key{b.Benchmark, b.Type.Name}] = true
+			affected[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = true
 		}
 	}
-	own := slices.DeleteFunc(slices.Clone(base), func(p store.Profile) bool { return !affected[keyOf(&p)] })
+	own := slices.DeleteFunc(slices.Clone(base), func(p store.Profile) bool { return !affected[history.KeyOf(&p)] })
 	if len(own) == 0 {
 		return nil
 	}
@@ -110,92 +101,42 @@ const grown = 1.5
 
 // same reports whether the base's finding g is the head's finding f.
 func same(f, g *regression.Finding) bool {
-	if !f.Kind.Costs() || !g.Kind.Costs() || f.Benchmark != g.Benchmark || f.Group != g.Group || f.Type != g.Type || f.Delta.Share > grown*g.Delta.Share {
-		return false
-	}
-	if f.Function == g.Function || f.Caller != "" && f.Caller == g.Function || g.Caller != "" && g.Caller == f.Function {
-		return true
-	}
-	short, long := f.Path, g.Path
-	if len(short) > len(long) {
-		short, long = long, short
-	}
-	return len(short) > 1 && len(long)-len(short) <= nearFrames && slices.Equal(short, long[:len(short)])
+	return f.Kind.Costs() && g.Kind.Costs() && f.Benchmark == g.Benchmark && f.Group == g.Group && f.Type == g.Type && f.Delta.Share <= grown*g.Delta.Share && f.SameAs(*g)
 }
-
-// nearFrames is how far apart two places on one path may be to be one change.
-const nearFrames = 6
 
 // mostHeadRuns bounds the runs of the head that are tested as one; older ones are
 // left out.
 const mostHeadRuns = 16
 
-type key struct {
-	benchmark testrun.Benchmark
-	typ       string
+// chosen is what compares of both sides.
+type chosen struct {
+	base, head []store.Profile
+	left       map[history.Key][]history.LeftOut
 }
 
-func keyOf(p *store.Profile) key { return key{p.Benchmark, p.Type.Name} }
-
-// alike keeps of both sides what compares with the newest run of the head,
-// and counts the rest of the base by reason.
-func alike(sides Sides) (head, base []store.Profile, left map[key][]history.LeftOut) {
-	newest := map[key]*store.Profile{}
-	isHead := map[store.ProfileID]bool{}
+// choose keeps the benchmarks of the head, and of both sides what compares with the
+// newest run of the head.
+func choose(sides Sides) *chosen {
+	last := store.Query{Last: mostHeadRuns}
+	head := last.Filter(slices.Clone(sides.Head))
+	isHead, tested := map[store.ProfileID]bool{}, map[history.Key]bool{}
 	for i := range sides.Head {
-		newest[keyOf(&sides.Head[i])] = &sides.Head[i]
 		isHead[sides.Head[i].ID] = true
+		tested[history.KeyOf(&sides.Head[i])] = true
 	}
-	tested := map[key]int{}
-	for i := range slices.Backward(sides.Head) {
-		p := &sides.Head[i]
-		if n := newest[keyOf(p)]; sameConditions(p, n) == "" && tested[keyOf(p)] < mostHeadRuns {
-			tested[keyOf(p)]++
-			head = append(head, *p)
-		}
-	}
-	slices.Reverse(head)
-	count := map[key]map[string]int{}
-	for i := range sides.Base {
-		p := &sides.Base[i]
-		n := newest[keyOf(p)]
-		if n == nil || isHead[p.ID] {
-			continue
-		}
-		if r := sameConditions(p, n); r != "" {
-			if count[keyOf(p)] == nil {
-				count[keyOf(p)] = map[string]int{}
-			}
-			count[keyOf(p)][r]++
-			continue
-		}
-		base = append(base, *p)
-	}
-	left = map[key][]history.LeftOut{}
-	for k, reasons := range count {
-		for _, r := range []string{anotherMachine, anotherProfiler} {
-			if n := reasons[r]; n > 0 {
-				left[k] = append(left[k], history.LeftOut{Reason: r, Runs: n})
+	base := slices.DeleteFunc(slices.Clone(sides.Base), func(p store.Profile) bool { return isHead[p.ID] || !tested[history.KeyOf(&p)] })
+	out := &chosen{left: map[history.Key][]history.LeftOut{}}
+	for _, s := range history.Choose(inOrder(base, head), history.Options{Window: len(base) + len(head), AnyBranch: true}) {
+		out.left[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}] = s.LeftOut
+		for _, p := range s.Profiles {
+			if isHead[p.ID] {
+				out.head = append(out.head, p)
+			} else {
+				out.base = append(out.base, p)
 			}
 		}
 	}
-	return head, base, left
-}
-
-const (
-	anotherMachine  = "another machine"
-	anotherProfiler = "another profiler"
-)
-
-// sameConditions says why two runs of a benchmark do not compare; empty: they do.
-func sameConditions(a, b *store.Profile) string {
-	switch {
-	case a.Run.Machine != b.Run.Machine:
-		return anotherMachine
-	case a.Profiler != b.Profiler:
-		return anotherProfiler
-	}
-	return ""
+	return out
 }
 
 // inOrder puts the runs of the head after those of the base: a base may have been
@@ -223,21 +164,6 @@ func inOrder(base, head []store.Profile) []store.Profile {
 		all = append(all, p)
 	}
 	return all
-}
-
-// byRuns groups the profiles of the head by how many runs of their benchmark there
-// are.
-func byRuns(head []store.Profile) [][]store.ProfileID {
-	runs := map[key]int{}
-	for i := range head {
-		runs[keyOf(&head[i])]++
-	}
-	list := make([][]store.ProfileID, mostHeadRuns+1)
-	for i := range head {
-		k := runs[keyOf(&head[i])]
-		list[k] = append(list[k], head[i].ID)
-	}
-	return list
 }
 
 // ordered is a store that shows some profiles only, in another order of time.

@@ -84,10 +84,11 @@ func (p Policy) String() string {
 }
 
 // Error probabilities of a suite. The noise of profiles has heavier tails than the
-// model, so that a tenth of the probability is a third of the false findings only:
-// 0.02 divided by 100 lets more than 5 of 100 clean suites fail (docs/method/gate.md).
-// Of one tested run it is lower still: a run in which the compiler decided otherwise
-// is an outlier of its own kind, and there is no second run to say so.
+// model, so that a hundredth of the probability is a sixth of the false failures
+// (measured: docs/method/gate.md); a suite begins lower than a benchmark that is
+// looked at alone, which has 0.02. Of one tested run it is lower still: a run in which
+// the compiler decided otherwise is an outlier of its own kind, and there is no second
+// run to say so.
 const (
 	suiteAlpha        = 0.005
 	suiteAlphaSuspect = 0.0025

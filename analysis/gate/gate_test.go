@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -159,22 +160,16 @@ func TestGroupKeepsAll(t *testing.T) {
 	})
 }
 
-// put stores a run of benchmark b.
-func put(t *testing.T, st store.Store, run testrun.Run, values ...int64) {
+// put stores a run of a benchmark in which main calls a, b, … with these values.
+func put(t *testing.T, st store.Store, benchmark string, run testrun.Run, values ...int64) {
 	t.Helper()
-	f := &calltree.Forest{}
-	root := f.Path(calltree.NoNode, f.Function(profile.Function{Name: "main"}))
-	var v calltree.Vector
+	counts := map[string]int64{}
 	for i, x := range values {
-		v.Nodes = append(v.Nodes, f.Path(root, f.Function(profile.Function{Name: string(rune('a' + i))})))
-		v.Self = append(v.Self, x)
+		counts["main;"+string(rune('a'+i))] = x
 	}
-	rec := &store.Record{Type: profile.ValueType{Name: "cpu-samples", Unit: "count"}, Samples: 1, Forest: f, Self: v}
-	rec.Hash[0] = byte(len(run.Key)) + run.Key[len(run.Key)-1]
-	out, err := st.Put(context.Background(), []*store.File{{Name: run.Key, Benchmark: testrun.Benchmark{Group: "g", Name: "b"}, Run: run, Records: []*store.Record{rec}}}, store.PutOptions{})
-	if err != nil || out[0].Err != nil {
-		t.Fatal(err, out)
-	}
+	f := &calltree.Forest{}
+	rec := &store.Record{Type: profile.NamedType(profile.CPUSamples), Samples: 1, Forest: f, Self: runtest.Vector(f, counts), Hash: profile.Hash{byte(len(run.Key)) + run.Key[len(run.Key)-1], benchmark[0]}}
+	runtest.Put(t, st, &store.File{Name: run.Key, Benchmark: testrun.Benchmark{Group: "g", Name: benchmark}, Run: run, Records: []*store.Record{rec}})
 }
 
 // TestCompare: a head that was measured before its base, on two machines.
@@ -183,11 +178,11 @@ func TestCompare(t *testing.T) {
 	noise := []int64{3, -7, 11, -2, 5, -9, 1, 8}
 	for i, x := range noise {
 		day := time.Date(2026, 3, 10+i, 0, 0, 0, 0, time.UTC)
-		put(t, st, testrun.Run{Key: fmt.Sprintf("base-%d", i), Date: day, Branch: "main", Machine: "m"}, 800+x, 900-x, 1000+2*x, 1100, 1200-x, 700+x)
+		put(t, st, "b", testrun.Run{Key: fmt.Sprintf("base-%d", i), Date: day, Branch: "main", Machine: "m"}, 800+x, 900-x, 1000+2*x, 1100, 1200-x, 700+x)
 	}
-	put(t, st, testrun.Run{Key: "base-x", Date: time.Date(2026, 3, 9, 0, 0, 0, 0, time.UTC), Branch: "main", Machine: "other"}, 10, 10, 10, 10, 10, 10)
-	put(t, st, testrun.Run{Key: "head-0", Date: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Branch: "topic", Machine: "m"}, 1600, 900, 1000, 1100, 1200, 700)
-	put(t, st, testrun.Run{Key: "head-1", Branch: "topic", Machine: "m"}, 1580, 905, 1003, 1090, 1190, 702)
+	put(t, st, "b", testrun.Run{Key: "base-x", Date: time.Date(2026, 3, 9, 0, 0, 0, 0, time.UTC), Branch: "main", Machine: "other"}, 10, 10, 10, 10, 10, 10)
+	put(t, st, "b", testrun.Run{Key: "head-0", Date: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Branch: "topic", Machine: "m"}, 1600, 900, 1000, 1100, 1200, 700)
+	put(t, st, "b", testrun.Run{Key: "head-1", Branch: "topic", Machine: "m"}, 1580, 905, 1003, 1090, 1190, 702)
 	ctx := context.Background()
 	side := func(branch string) []store.Profile {
 		list, err := st.Profiles(ctx, store.Query{Branches: []string{branch}})
@@ -216,5 +211,46 @@ func TestCompare(t *testing.T) {
 	}
 	if _, err := Compare(ctx, st, Sides{Base: side("main")}, regression.Request{}); err == nil {
 		t.Error("no head, and no error")
+	}
+}
+
+// TestCompareSuites: of each benchmark the runs are tested that its head has, and none
+// of its base; a flagged run is on no side.
+func TestCompareSuites(t *testing.T) {
+	st := mem.New()
+	day := func(n int) time.Time { return time.Date(2026, 3, 1+n, 0, 0, 0, 0, time.UTC) }
+	for i, x := range []int64{3, -7, 11, -2, 5, -9, 1, 8} {
+		for _, b := range []string{"two", "one"} {
+			put(t, st, b, testrun.Run{Key: fmt.Sprintf("base-%d", i), Date: day(i), Branch: "main"}, 800+x, 900-x, 1000+2*x, 1100)
+		}
+	}
+	put(t, st, "two", testrun.Run{Key: "head-0", Date: day(20), Branch: "topic"}, 800, 900, 1000, 1100)
+	put(t, st, "two", testrun.Run{Key: "head-1", Date: day(21), Branch: "topic"}, 801, 900, 1000, 1100)
+	put(t, st, "two", testrun.Run{Key: "head-2", Date: day(19), Branch: "topic", Attributes: map[string]string{history.FlaggedAttribute: "true"}}, 1, 900, 1, 1)
+	put(t, st, "one", testrun.Run{Key: "head-1", Date: day(21), Branch: "topic"}, 801, 900, 1000, 1100)
+	list, err := st.Profiles(t.Context(), store.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sides Sides
+	for _, p := range list {
+		if p.Run.Branch == "main" {
+			sides.Base = append(sides.Base, p)
+		} else {
+			sides.Head = append(sides.Head, p)
+		}
+	}
+	c, err := Compare(t.Context(), st, sides, regression.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, b := range c.Benchmarks {
+		for _, a := range b.Analyses {
+			got = append(got, fmt.Sprintf("%s: %s against %d %v", b.Benchmark.Name, strings.Join(a.Tested, " "), len(a.History), b.LeftOut))
+		}
+	}
+	if want := []string{"one: head-1 against 8 []", "two: head-0 head-1 against 8 [{flagged 1}]"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -45,6 +45,15 @@ type Series struct {
 	LeftOut   []LeftOut       // runs of the benchmark that do not compare, by reason
 }
 
+// Key names a Series: what is judged as one.
+type Key struct {
+	Benchmark testrun.Benchmark
+	Type      string // name of the value type
+}
+
+// KeyOf returns the key of the series that a profile is of.
+func KeyOf(p *store.Profile) Key { return Key{p.Benchmark, p.Type.Name} }
+
 // LeftOut counts runs that are not part of a Series.
 type LeftOut struct {
 	Reason string `json:"reason"` // "another machine", "newer than the tested runs"
@@ -55,9 +64,8 @@ type LeftOut struct {
 type Options struct {
 	Window int // runs before the newest that are kept at most; 0: Window plus what Extra asks
 	Extra  int // newest runs that are under test and do not count against Window
-	// Any lets runs of every machine, profiler and branch in: the caller has
-	// chosen them.
-	Any bool
+	// What need not be as in the newest run: the caller has chosen the runs.
+	AnyMachine, AnyProfiler, AnyBranch bool
 }
 
 // Choose groups the profiles of a selection, in the order of store.Query.Filter,
@@ -68,10 +76,10 @@ func Choose(profiles []store.Profile, o Options) []Series {
 	if o.Window <= 0 {
 		o.Window = Window
 	}
-	byKey := map[string][]store.Profile{}
-	for _, p := range profiles {
-		k := fmt.Sprintf("%q %q %q", p.Benchmark.Group, p.Benchmark.Name, p.Type.Name)
-		byKey[k] = append(byKey[k], p)
+	byKey := map[Key][]store.Profile{}
+	for i := range profiles {
+		k := KeyOf(&profiles[i])
+		byKey[k] = append(byKey[k], profiles[i])
 	}
 	all := make([]Series, 0, len(byKey))
 	for _, list := range byKey {
@@ -88,7 +96,7 @@ func newSeries(list []store.Profile, o Options) Series {
 	s := Series{Benchmark: newest.Benchmark, Type: newest.Type}
 	reasons := map[string]int{}
 	for i := range list {
-		if r := differs(&list[i], &newest, o.Any); r != "" {
+		if r := differs(&list[i], &newest, o); r != "" {
 			reasons[r]++
 			continue
 		}
@@ -119,8 +127,11 @@ func (s *Series) Warnings() []string {
 	return list
 }
 
+// Compares reports whether a run may be in one series with a newest one.
+func (o Options) Compares(p, newest *store.Profile) bool { return differs(p, newest, o) == "" }
+
 // differs says why a run does not compare with the newest one; empty: it does.
-func differs(p, newest *store.Profile, any bool) string {
+func differs(p, newest *store.Profile, o Options) string {
 	switch {
 	case p.Run.Key == newest.Run.Key:
 		return ""
@@ -128,13 +139,11 @@ func differs(p, newest *store.Profile, any bool) string {
 		return "flagged"
 	case p.Type.Key() != newest.Type.Key():
 		return "another sample rate or unit"
-	case any:
-		return ""
-	case p.Run.Machine != newest.Run.Machine:
+	case p.Run.Machine != newest.Run.Machine && !o.AnyMachine:
 		return "another machine"
-	case p.Profiler != newest.Profiler:
+	case p.Profiler != newest.Profiler && !o.AnyProfiler:
 		return "another profiler"
-	case p.Run.Branch != newest.Run.Branch:
+	case p.Run.Branch != newest.Run.Branch && !o.AnyBranch:
 		return "another branch"
 	}
 	return ""

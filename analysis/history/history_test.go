@@ -145,8 +145,11 @@ func TestChoose(t *testing.T) {
 	if len(got) != 1 || keys(got[0]) != "1 5 6" || fmt.Sprint(got[0].LeftOut) != "[{another branch 1} {another machine 1} {flagged 1}]" {
 		t.Errorf("%+v", got)
 	}
-	if got := Choose(list, Options{Any: true}); keys(got[0]) != "1 2 3 5 6" {
+	if got := Choose(list, Options{AnyMachine: true, AnyProfiler: true, AnyBranch: true}); keys(got[0]) != "1 2 3 5 6" {
 		t.Errorf("any: %s", keys(got[0]))
+	}
+	if got := Choose(list, Options{AnyBranch: true}); keys(got[0]) != "1 3 5 6" {
+		t.Errorf("any branch: %s", keys(got[0]))
 	}
 	if got := Choose(list, Options{Window: 1, Extra: 1}); keys(got[0]) != "5 6" {
 		t.Errorf("window: %s", keys(got[0]))

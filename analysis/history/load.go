@@ -108,22 +108,10 @@ func unitOf(profiles []store.Profile, vectors []calltree.Vector) (unit float64, 
 		return 1, false
 	}
 	t := profiles[0].Type
-	if weighted = SampleUnit(t, 1) != SampleUnit(t, 2); !weighted {
-		return SampleUnit(t, 1), false
-	}
 	var common int64
-	for _, v := range vectors {
-		common = CommonDivisor(common, v.Self)
+	_, known := OneSample(t)
+	for i := 0; !known && i < len(vectors); i++ {
+		common = CommonDivisor(common, vectors[i].Self)
 	}
-	return SampleUnit(t, common), true
-}
-
-func gcd(a, b int64) int64 {
-	if b < 0 {
-		b = -b
-	}
-	for b > 0 {
-		a, b = b, a%b
-	}
-	return a
+	return SampleUnit(t, common), !known
 }

@@ -6,15 +6,25 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// SampleUnit returns the value that one sample of a type stands for: 1 of counts,
-// the period where the type has one in its own unit, else common, the greatest
-// common divisor of all values at hand (CommonDivisor), and 1 if there is none.
-func SampleUnit(t profile.ValueType, common int64) float64 {
+// OneSample returns the value that one sample of a type stands for, as the type says
+// it: 1 of counts, the period where the type has one in its own unit. false: it does
+// not say.
+func OneSample(t profile.ValueType) (value float64, known bool) {
 	switch {
 	case t.Unit == "count" && t.Scale == 0:
-		return 1
+		return 1, true
 	case t.Period > 0 && (t.PeriodUnit == t.Unit || t.PeriodUnit == ""):
-		return float64(t.Period) * math.Pow10(t.Scale)
+		return float64(t.Period) * math.Pow10(t.Scale), true
+	}
+	return 0, false
+}
+
+// SampleUnit returns the value that one sample of a type stands for: OneSample, else
+// common, the greatest common divisor of all values at hand (CommonDivisor), and 1 if
+// there is none.
+func SampleUnit(t profile.ValueType, common int64) float64 {
+	if value, known := OneSample(t); known {
+		return value
 	}
 	return float64(max(common, 1))
 }
@@ -29,4 +39,14 @@ func CommonDivisor(common int64, values []int64) int64 {
 		common = gcd(common, v)
 	}
 	return common
+}
+
+func gcd(a, b int64) int64 {
+	if b < 0 {
+		b = -b
+	}
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
 }

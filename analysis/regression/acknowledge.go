@@ -1,7 +1,9 @@
 package regression
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -19,6 +21,7 @@ type Acknowledgement struct {
 	UpTo      float64   `json:"upTo,omitempty"`      // share of the program; 0: any size
 	Reason    string    `json:"reason,omitempty"`
 	// Since is the key of the first run with the change: histories begin there.
+	// Without it they begin where a scan finds the change.
 	Since string `json:"since,omitempty"`
 }
 
@@ -56,6 +59,45 @@ func (a *Acknowledgement) holds(f *Finding, now time.Time) bool {
 		return a.ID == f.ID
 	}
 	return a.Function != "" && f.Function != "" && matches(a.Function, f.Function)
+}
+
+// acceptedSince returns the index of runs at which the history begins: the first run
+// of the newest step before the tested runs, the last of runs, that is confirmed and
+// accepted. 0: there is none, or the runs since are too few for a history; until they
+// are enough the step is a finding that is accepted.
+//
+// A scan sees as far back as its oldest age, so that older steps are looked for from
+// further back.
+func (b *Benchmark) acceptedSince(rows *Rows, runs []int, tested int, req *Request) (int, error) {
+	accepted := slices.DeleteFunc(slices.Clone(req.Acknowledged), func(a Acknowledgement) bool { return a.Since != "" || !a.covers(b.Benchmark) })
+	if len(accepted) == 0 {
+		return 0, nil
+	}
+	o := Request{Options: req.Options}
+	o.Alpha = 0 // the analysis's own, not that of a gate: what is looked for here fails nothing
+	for end := len(runs) - tested; end > leastBefore; end -= oldestAge {
+		before := &Benchmark{}
+		if err := before.scan(rows, runs[:end], &o); err != nil {
+			return 0, err
+		}
+		Acknowledge(before.Findings, accepted, req.Now)
+		from := 0
+		for i := range before.Findings {
+			f := &before.Findings[i]
+			if f.Acknowledged == nil || f.Status != Confirmed || !f.Kind.Costs() {
+				continue
+			}
+			at := slices.IndexFunc(runs, func(t int) bool { return rows.sp.m.Runs[t].Profile.Run.Key == f.Since.Run })
+			if len(runs)-tested-at >= leastHistory {
+				from = max(from, at)
+			}
+		}
+		if from > 0 {
+			b.Warnings = append(b.Warnings, fmt.Sprintf("the history begins at %s, with an accepted change", rows.sp.m.Runs[runs[from]].Profile.Run.Key))
+			return from, nil
+		}
+	}
+	return 0, nil
 }
 
 func (a *Acknowledgement) covers(b testrun.Benchmark) bool {

@@ -8,34 +8,12 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
-
-// Request says which runs are tested and against what.
-type Request struct {
-	Options // of the method
-
-	// K runs, the newest of the selection, are tested as one. 0: the newest alone,
-	// and the newest two together, so that a finding is a suspect or confirmed.
-	K int
-	// Scan looks for changes of any age instead: the newest 1, 2, 3, 5, 8 and 13
-	// runs against what was before.
-	Scan bool
-	// Window is the number of history runs at most; 0: history.Window.
-	Window int
-	// History selects the runs that count as history, of the same benchmark and
-	// value type. nil: those of the same machine, profiler and branch.
-	History *store.Query
-	// Acknowledged marks findings, and starts the history of a benchmark anew where
-	// an accepted change began.
-	Acknowledged []Acknowledgement
-	Now          time.Time // for Acknowledged; zero: all of them hold
-}
 
 // Result is the answer to a Request.
 type Result struct {
@@ -66,13 +44,13 @@ type Benchmark struct {
 // are several analyses. Benchmarks are loaded and judged in parallel; the answer
 // does not depend on it.
 func Find(ctx context.Context, st store.Reader, q store.Query, req Request) (*Result, error) {
-	list, err := chosen(ctx, st, q, &req)
+	list, tested, err := chosen(ctx, st, q, &req, req.runs())
 	if err != nil {
 		return nil, err
 	}
 	res := &Result{Benchmarks: make([]Benchmark, len(list))}
 	err = parallel(ctx, len(list), func(i int) error {
-		b, err := one(ctx, st, &list[i], &req)
+		b, err := one(ctx, st, &list[i], tested, &req)
 		if err == nil {
 			res.Benchmarks[i] = *b
 		}
@@ -117,88 +95,8 @@ func parallel(ctx context.Context, n int, f func(i int) error) error {
 	return ctx.Err()
 }
 
-// chosen lists the series of the selection: the selected runs of each benchmark
-// up to the newest, and before them the history, selected or not.
-func chosen(ctx context.Context, st store.Reader, q store.Query, req *Request) ([]history.Series, error) {
-	q.Last = 0
-	selected, err := st.Profiles(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	if len(selected) == 0 {
-		return nil, store.ErrNothing
-	}
-	all, err := st.Profiles(ctx, store.Query{Groups: q.Groups, Benchmarks: q.Benchmarks, Params: q.Params, Types: q.Types})
-	if err != nil {
-		return nil, err
-	}
-	extra := max(2, req.K)
-	if req.Scan {
-		extra = 0
-	}
-	o := history.Options{Window: req.Window, Extra: extra, Any: req.History != nil}
-	if o.Window <= 0 {
-		o.Window = history.Window
-	}
-	if req.Scan {
-		o.Window += scanAges[len(scanAges)-1]
-	}
-	return history.Choose(upToNewest(all, selected, req), o), nil
-}
-
-// upToNewest keeps, of every benchmark and value type, the newest K selected runs
-// and the runs before the oldest of them that may be its history.
-func upToNewest(all, selected []store.Profile, req *Request) []store.Profile {
-	type key struct {
-		benchmark testrun.Benchmark
-		typ       string
-	}
-	of := func(p *store.Profile) key { return key{p.Benchmark, p.Type.Name} }
-	tested := map[key][]store.ProfileID{} // newest first
-	for i := len(selected) - 1; i >= 0; i-- {
-		if p := &selected[i]; len(tested[of(p)]) < max(req.K, 1) {
-			tested[of(p)] = append(tested[of(p)], p.ID)
-		}
-	}
-	allowed := map[store.ProfileID]bool{}
-	if req.History != nil {
-		for _, p := range req.History.Filter(slices.Clone(all)) {
-			allowed[p.ID] = true
-		}
-	}
-	before := map[key]bool{} // all tested runs were met: what comes now is history
-	ended := map[key]bool{}
-	var keep []store.Profile
-	for i := len(all) - 1; i >= 0; i-- {
-		p := &all[i]
-		at, ids := of(p), tested[of(p)]
-		isTested := slices.Contains(ids, p.ID)
-		isHistory := before[at] && (req.History == nil || allowed[p.ID])
-		if ended[at] || !isTested && !isHistory {
-			continue
-		}
-		keep = append(keep, *p)
-		before[at] = before[at] || p.ID == ids[len(ids)-1]
-		ended[at] = req.startsAt(p)
-	}
-	slices.Reverse(keep)
-	return keep
-}
-
-// startsAt reports whether an accepted change made this run the first of the
-// benchmark's history.
-func (req *Request) startsAt(p *store.Profile) bool {
-	for i := range req.Acknowledged {
-		a := &req.Acknowledged[i]
-		if a.Since != "" && a.Since == p.Run.Key && a.covers(p.Benchmark) {
-			return true
-		}
-	}
-	return false
-}
-
 // one judges one benchmark.
-func one(ctx context.Context, st store.Reader, s *history.Series, req *Request) (*Benchmark, error) {
+func one(ctx context.Context, st store.Reader, s *history.Series, tested map[store.ProfileID]bool, req *Request) (*Benchmark, error) {
 	b := &Benchmark{Benchmark: s.Benchmark, Type: s.Type, LeftOut: s.LeftOut, Warnings: s.Warnings()}
 	m, err := history.Load(ctx, st, s)
 	if err != nil {
@@ -218,53 +116,67 @@ func one(ctx context.Context, st store.Reader, s *history.Series, req *Request) 
 		b.Reason = fmt.Sprintf("the newest run, %s, has no samples of the program", m.Runs[len(m.Runs)-1].Profile.Run.Key)
 		return b, nil
 	}
-	if err := b.judge(rows, usable, req); err != nil {
+	most := 0 // runs at the end that may be tested
+	for most < len(usable) && tested[m.Runs[usable[len(usable)-1-most]].Profile.ID] {
+		most++
+	}
+	if err := b.judge(rows, usable, most, req); err != nil {
 		return nil, err
 	}
 	sortFindings(b.Findings)
 	return b, nil
 }
 
-// judge makes the comparisons that were asked for.
-func (b *Benchmark) judge(rows *Rows, runs []int, req *Request) error {
-	k := max(req.K, 1)
-	if len(runs)-k < leastHistory {
-		b.Reason = fmt.Sprintf("too few runs: %d before the tested one, at least %d are needed", max(0, len(runs)-k), leastHistory)
-		if len(runs) > k {
-			b.Ranked = rows.rankFew(runs[:len(runs)-k], runs[len(runs)-k:])
+// judge makes the comparisons that were asked for; the last runs, most at most, are
+// tested.
+func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error {
+	k := 1
+	if req.K > 0 {
+		k = most
+	}
+	before := len(runs) - k // runs before the newest tested ones
+	if req.History != nil {
+		before = len(runs) - most // what may be tested is history only if it is chosen as such
+	}
+	if before < leastHistory {
+		b.Reason = fmt.Sprintf("too few runs: %d before the tested one, at least %d are needed", before, leastHistory)
+		if before > 0 {
+			b.Ranked = rows.rankFew(runs[:before], runs[len(runs)-k:])
 		}
 		return nil
 	}
 	if req.Scan {
 		return b.scan(rows, runs, req)
 	}
-	window := req.Window
-	if window <= 0 {
-		window = history.Window
+	from, err := b.acceptedSince(rows, runs, most, req)
+	if err != nil {
+		return err
 	}
-	compare := func(end, k int) (*Analysis, error) {
-		return rows.Compare(runs[max(0, end-k-window):end-k], runs[end-k:end], req.Options)
+	runs, before = runs[from:], before-from
+	n := len(runs)
+	compare := func(before, from, to int) (*Analysis, error) {
+		return rows.Compare(runs[max(0, before-req.window()):before], runs[from:to], req.Options)
 	}
-	newest, err := compare(len(runs), k)
+	newest, err := compare(before, n-k, n)
 	if err != nil {
 		return err
 	}
 	b.Analyses = []*Analysis{newest}
 	b.Ranked = newest.Ranked
-	if req.K > 0 || len(runs)-2 < leastHistory {
+	if k == most || n-most < leastHistory {
 		b.Findings = newest.Findings
 		return nil
 	}
-	two, err := compare(len(runs), 2)
+	two, err := compare(n-2, n-2, n)
 	if err != nil {
 		return err
 	}
-	before, err := compare(len(runs)-1, 1)
+	one, err := compare(n-2, n-2, n-1)
 	if err != nil {
 		return err
 	}
-	b.Analyses = append(b.Analyses, two, before)
-	b.Findings = combine(two.Findings, newest.Findings, before.Findings)
+	b.Analyses = append(b.Analyses, two, one)
+	b.Findings = combine(two.Findings, newest.Findings, one.Findings)
 	return nil
 }
 
@@ -274,12 +186,12 @@ func (b *Benchmark) judge(rows *Rows, runs []int, req *Request) error {
 func combine(two, newest, before []Finding) []Finding {
 	list := slices.Clone(two)
 	for _, f := range newest {
-		if !slices.ContainsFunc(list, f.sameAs) {
+		if !slices.ContainsFunc(list, f.SameAs) {
 			list = append(list, f)
 		}
 	}
 	for _, f := range before {
-		if f.Kind.Costs() && !slices.ContainsFunc(list, f.sameAs) {
+		if f.Kind.Costs() && !slices.ContainsFunc(list, f.SameAs) {
 			f.Status = WentAway
 			list = append(list, f)
 		}
@@ -291,9 +203,9 @@ func combine(two, newest, before []Finding) []Finding {
 // one.
 const sameFrames = 6
 
-// sameAs reports whether two findings are one change: the same kind, and the same
+// SameAs reports whether two findings are one change: the same kind, and the same
 // function, a caller and its callee, or places close to each other on one path.
-func (f Finding) sameAs(g Finding) bool {
+func (f Finding) SameAs(g Finding) bool {
 	switch {
 	case f.Kind != g.Kind && !(f.Kind.Costs() && g.Kind.Costs()):
 		return false

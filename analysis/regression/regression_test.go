@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -43,29 +45,11 @@ func put(t testing.TB, benches ...*bench) store.Store {
 			b.typ = samples
 		}
 		for i, run := range b.runs {
-			var v calltree.Vector
-			for _, path := range sorted(run) {
-				at := calltree.NoNode
-				for name := range strings.SplitSeq(path, ";") {
-					at = forest.Path(at, forest.Function(profile.Function{Name: name}))
-				}
-				if run[path] != 0 {
-					v.Nodes, v.Self = append(v.Nodes, at), append(v.Self, run[path])
-				}
-			}
-			order := make([]int, v.Len())
-			for j := range order {
-				order[j] = j
-			}
-			slices.SortFunc(order, func(x, y int) int { return int(v.Nodes[x] - v.Nodes[y]) })
-			var w calltree.Vector
-			for _, j := range order {
-				w.Nodes, w.Self = append(w.Nodes, v.Nodes[j]), append(w.Self, v.Self[j])
-			}
+			self := runtest.Vector(forest, run)
 			key := fmt.Sprintf("r%03d", i)
 			f := &store.File{Name: key, Benchmark: testrun.Benchmark{Group: b.group, Name: b.name},
 				Run:     testrun.Run{Key: key, Date: time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC), Commit: fmt.Sprintf("%040x", i)},
-				Records: []*store.Record{{Type: b.typ, Forest: forest, Self: w, Samples: w.Sum(), Hash: profile.Hash{byte(i), byte(len(files)), byte(len(files) >> 8)}}}}
+				Records: []*store.Record{{Type: b.typ, Forest: forest, Self: self, Samples: self.Sum(), Hash: profile.Hash{byte(i), byte(len(files)), byte(len(files) >> 8)}}}}
 			if i < len(b.metrics) && b.metrics[i] != 0 {
 				f.Metrics = []testrun.Metric{{Name: "time", Mean: b.metrics[i], Unit: "ms/op", Better: testrun.Lower, Primary: true}}
 			}
@@ -75,25 +59,8 @@ func put(t testing.TB, benches ...*bench) store.Store {
 			files = append(files, f)
 		}
 	}
-	outcomes, err := st.Put(t.Context(), files, store.PutOptions{Rules: "1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range outcomes {
-		if o.Err != nil {
-			t.Fatal(o.Err)
-		}
-	}
+	runtest.Put(t, st, files...)
 	return st
-}
-
-func sorted(m map[string]int64) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // shop is a program of some functions; grown multiplies the expected samples of a
@@ -107,7 +74,7 @@ func shop(seed uint64, runs, k int, grown map[string]float64) *bench {
 	for i := range runs {
 		run := map[string]int64{}
 		sum := 0.0
-		for _, path := range sortedKeys(expect) {
+		for _, path := range slices.Sorted(maps.Keys(expect)) {
 			m := expect[path] * math.Exp(0.03*r.NormFloat64())
 			if f, ok := grown[path]; ok && i >= runs-k {
 				m *= f
@@ -123,15 +90,6 @@ func shop(seed uint64, runs, k int, grown map[string]float64) *bench {
 		b.metrics = append(b.metrics, sum/100*math.Exp(0.01*r.NormFloat64()))
 	}
 	return b
-}
-
-func sortedKeys(m map[string]float64) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 func find(t testing.TB, st store.Reader, req Request) *Result {

@@ -6,7 +6,9 @@ import (
 )
 
 // scanAges are the numbers of newest runs that a scan tests as one.
-var scanAges = []int{1, 2, 3, 5, 8, 13}
+var scanAges = []int{1, 2, 3, 5, 8, oldestAge}
+
+const oldestAge = 13
 
 // leastBefore is the number of runs before the tested ones that a scan needs.
 const leastBefore = 4
@@ -55,7 +57,7 @@ func (b *Benchmark) scan(rows *Rows, runs []int, req *Request) error {
 // caller or a part of it.
 func (b *Benchmark) reported(f *Finding) bool {
 	return slices.ContainsFunc(b.Findings, func(g Finding) bool {
-		if f.sameAs(g) {
+		if f.SameAs(g) {
 			return true
 		}
 		return f.Kind == g.Kind && slices.ContainsFunc(g.Parts, func(p Part) bool { return p.Function == f.Function || f.Caller != "" && p.Function == f.Caller })

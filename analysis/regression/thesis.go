@@ -83,7 +83,7 @@ func Thesis(ctx context.Context, st store.Reader, q store.Query, m Measure, n in
 	if n < 2 {
 		return nil, fmt.Errorf("the score needs 2 runs before the tested one, not %d", n)
 	}
-	list, err := chosen(ctx, st, q, &Request{K: 1, Window: n, History: &store.Query{}})
+	list, _, err := chosen(ctx, st, q, &Request{K: 1, History: &store.Query{}}, history.Options{Window: n, Extra: 2, AnyMachine: true, AnyProfiler: true, AnyBranch: true})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -36,13 +37,13 @@ func (a *averaging) recording(ctx context.Context, e *env, st store.Store, q sto
 	}
 	e.notes(b.Warnings)
 	n := len(b.Profiles)
-	return recording{name: fmt.Sprintf("%s of %d %s", a.average, n, plural(n, "profile")), tree: b.Tree(average.Statistic(a.average)), profiles: 1}, nil
+	return recording{name: fmt.Sprintf("%s of %d %s", a.average, n, words.Plural(n, "profile")), tree: b.Tree(average.Statistic(a.average)), profiles: 1}, nil
 }
 
 // notes says on stderr what a reader of the numbers has to know.
 func (e *env) notes(list []string) {
 	for _, w := range list {
-		fmt.Fprintf(e.err, "dendro: note: %s\n", escape(w))
+		fmt.Fprintf(e.err, "dendro: note: %s\n", words.Clean(w))
 	}
 }
 
@@ -62,7 +63,7 @@ func (in *input) against(ctx context.Context, st store.Store, q store.Query) (*a
 	profiles := benchmarks[0].Profiles
 	first := len(profiles) - tested
 	if first <= 0 {
-		return nil, fmt.Errorf("%s has %d %s on this machine and branch: none before the newest %d to compare with", benchmarks[0].Benchmark, len(profiles), plural(len(profiles), "run"), tested)
+		return nil, fmt.Errorf("%s has %d %s on this machine and branch: none before the newest %d to compare with", benchmarks[0].Benchmark, len(profiles), words.Plural(len(profiles), "run"), tested)
 	}
 	return average.Compare(ctx, st, store.Query{Profiles: ids(profiles[first:])}, store.Query{Profiles: ids(profiles[:first])}, store.Weight(in.weight))
 }
@@ -173,27 +174,27 @@ func (o *diffOptions) printBand(e *env, c *average.Comparison) error {
 	delta := func(n int32) float64 { return c.Changes[n].Total - c.Band.Total[n].Mean }
 	slices.SortStableFunc(nodes, func(a, b int32) int { return cmp.Compare(math.Abs(delta(b)), math.Abs(delta(a))) })
 	all := len(nodes)
-	nodes = limit(nodes, o.rows)
+	nodes = words.First(nodes, o.rows)
 	typ := c.Band.Type
 	programs := o.output.format.complete()
 	cell := func(v float64) any {
 		if programs {
 			return v / math.Pow10(typ.Scale)
 		}
-		return amountOf(v, typ)
+		return words.Value(v, typ)
 	}
 	tb := &table{columns: []column{{name: "diff", right: true}, {name: "now", right: true}, {name: "mean", right: true}, {name: "p10", right: true}, {name: "p90", right: true},
 		{name: "score", right: true}, {name: "path"}}}
 	for _, n := range nodes {
 		s := &c.Band.Total[n]
-		change, path := any(difference(delta(n), typ)), ends(c.Band.Path(n))
+		change, path := any(words.Difference(delta(n), typ)), ends(c.Band.Path(n))
 		if programs {
 			change, path = cell(delta(n)), calltree.FormatPath(c.Band.Path(n))
 		}
 		tb.add(change, cell(c.Changes[n].Total), cell(s.Mean), cell(s.P10), cell(s.P90), number(c.Changes[n].Score), path)
 	}
 	if o.output.format == "text" {
-		fmt.Fprintf(e.out, "%s against %d %s before: %d call %s out of the band\n", runsText(c.Runs), len(c.Band.Profiles), plural(len(c.Band.Profiles), "run"), all, plural(all, "node"))
+		fmt.Fprintf(e.out, "%s against %d %s before: %d call %s out of the band\n", runsText(c.Runs), len(c.Band.Profiles), words.Plural(len(c.Band.Profiles), "run"), all, words.Plural(all, "node"))
 	}
 	if err := tb.print(e, o.output.format); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -152,7 +153,7 @@ func (o *bottlenecksOptions) print(e *env, r *bottleneck.Result, x *expanded) er
 		fmt.Fprintf(e.err, "dendro: note: %s\n", w)
 	}
 	if o.output.format == "text" {
-		fmt.Fprintf(e.out, "%s; %d %s of %d %s, %s\n", o.title(), r.Profiles, plural(r.Profiles, "profile"), r.Benchmarks, plural(r.Benchmarks, "benchmark"),
+		fmt.Fprintf(e.out, "%s; %d %s of %d %s, %s\n", o.title(), r.Profiles, words.Plural(r.Profiles, "profile"), r.Benchmarks, words.Plural(r.Benchmarks, "benchmark"),
 			amount(r.Value, r.Type.Unit, r.Type.Scale))
 	}
 	if err := o.table(r, r.Rows).print(e, o.output.format); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/internal/github"
 	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/report/words"
 )
 
 // errRegression ends `dendro check` with status 3 after it has said why.
@@ -22,6 +23,7 @@ var errRegression = errors.New("regression found")
 // checkOptions are the flags of `dendro check`.
 type checkOptions struct {
 	reporting
+	full       bool
 	failOn     string
 	comment    string
 	commentKey string
@@ -43,6 +45,9 @@ A suspect, which only one run shows, warns; so does everything being slower, whi
 is the machine more often than not; add ",suspect" or ",slowdown" to fail on them.
 Too little history is said and does not fail.
 
+It prints a line for each change, and where the report is: --full prints all of it, as
+any -o does.
+
 In a GitHub workflow it writes annotations at the functions and the summary of the
 step; on a pull request, with GITHUB_TOKEN in the environment, one comment that is
 updated in place (--github off: none of it).`,
@@ -51,10 +56,14 @@ updated in place (--github off: none of it).`,
   dendro check --base main --head HEAD --write dendro.sarif --write junit.xml
   dendro check --base before/ --head after/ --fail-on regression,suspect`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.brief = !o.full && !c.Flags().Changed("output")
+			return o.run(c.Context(), e)
+		},
 	}
 	o.reporting.addFlags(c)
 	f := c.Flags()
+	f.BoolVar(&o.full, "full", false, "print the report, with details, plots and contexts, and not only a line for each change")
 	f.StringVar(&o.failOn, "fail-on", "regression:0", "fail on `what`: regression[:share][,suspect][,slowdown]")
 	f.StringVar(&o.comment, "comment", "", "write the comment of a pull request to `file`, too")
 	f.StringVar(&o.commentKey, "comment-key", "check", "`name` of the comment: checks of other names have comments of their own")
@@ -122,7 +131,7 @@ func (o *checkOptions) publish(ctx context.Context, e *env, flow *github.Workflo
 	}
 	if flow.CanComment() {
 		if _, err := flow.Comment(ctx, http.DefaultClient, o.commentKey, body.String()); err != nil {
-			fmt.Fprintf(e.err, "dendro: note: %s\n", escape(err.Error()))
+			fmt.Fprintf(e.err, "dendro: note: %s\n", words.Clean(err.Error()))
 		}
 	}
 	return nil

@@ -67,10 +67,22 @@ func TestCheckStatuses(t *testing.T) {
 	few := writeRuns(t, "few", 2, 1, 5, "a", "b")
 
 	out, _ := check(t, 3, "--base", base, "--head", slow)
-	for _, want := range []string{"failed: 1 regression in 2 benchmarks", "FAIL confirmed regression", "in         2 benchmarks: b, a", "parse"} {
+	for _, want := range []string{"failed: 1 regression in 2 benchmarks\n", "FAIL confirmed regression  b and 1 more  head/r01  parse\n", "the full report: --full, or --write report.md\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
+	}
+	if lines := strings.Count(out, "\n"); lines != 4 { // headline, heads, the change, where the rest is
+		t.Errorf("%d lines for one change:\n%s", lines, out)
+	}
+	out, _ = check(t, 3, "--base", base, "--head", slow, "--full")
+	for _, want := range []string{"failed: 1 regression in 2 benchmarks\n", "FAIL confirmed regression", "in         2 benchmarks: b, a", "candidate parse", "parameters"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if again, _ := check(t, 3, "--base", base, "--head", slow, "-o", "text"); again != out {
+		t.Errorf("-o text is not --full:\n%s", again)
 	}
 	out, _ = check(t, 0, "--base", base, "--head", same)
 	if !strings.Contains(out, "passed: no change found in 2 benchmarks") {
@@ -142,6 +154,10 @@ func TestCheckFormats(t *testing.T) {
 	base := writeRuns(t, "base", 8, 1, 1, "a", "b")
 	slow := writeRuns(t, "slow", 2, 2, 2, "a", "b")
 	args := []string{"--base", base, "--head", slow, "--write", "r.txt", "--write", "r.md", "--write", "r.json", "--write", "r.sarif", "--write", "r.xml", "--comment", "comment.md"}
+	if brief, _ := check(t, 3, args...); !strings.HasSuffix(brief, "the full report: --full, or see r.txt, r.md, r.json, r.sarif, r.xml\n") {
+		t.Error(brief)
+	}
+	args = append(args, "--full")
 	first, _ := check(t, 3, args...)
 	files := []string{"r.txt", "r.md", "r.json", "r.sarif", "r.xml", "comment.md"}
 	before := map[string]string{}

@@ -52,6 +52,9 @@ type env struct {
 	store    string // --store
 	noColor  bool
 	kept     *keptFiles // decoded files of earlier commands; nil outside of batch
+
+	passwords map[string]string // that were asked for, by user and server
+	tokenFile string            // --token-file
 }
 
 // Main runs the command line and returns the exit status.
@@ -117,14 +120,18 @@ the time and which take more of it than before.`,
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.PersistentFlags().StringVar(&e.store, "store", e.store, "`where` profiles are kept: a file (dendro.duckdb), mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
+	root.PersistentFlags().StringVar(&e.store, "store", e.store, "`where` profiles are kept: a file (dendro.duckdb), http://host:12800, mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
+	root.PersistentFlags().StringVar(&e.tokenFile, "token-file", e.tokenFile, "`file` with the token of a --store that is a server (default: $DENDRO_TOKEN)")
 	root.PersistentFlags().BoolVar(&e.noColor, "no-color", e.noColor, "no colours, as with NO_COLOR set")
 	root.AddCommand(
-		newImport(e), newRuns(e), newTop(e), newTree(e), newDiff(e), newFind(e), newRegressions(e), newBottlenecks(e), newReport(e), newCheck(e), newExport(e), newSQL(e),
-		newPrune(e), newCompact(e), newMerge(e), newConvert(e), newDetect(e), newBatch(e), newDemo(e), newVersion(e),
+		newImport(e), newRuns(e), newTop(e), newTree(e), newDiff(e), newFind(e), newRegressions(e), newBottlenecks(e), newReport(e), newCheck(e), newExport(e), newSQL(e), newCypher(e), newCopy(e), newStore(e),
+		newPrune(e), newCompact(e), newMerge(e), newConvert(e), newDetect(e), newBatch(e), newServe(e), newDemo(e), newVersion(e),
 	)
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
+		if c.Flags().Lookup("type") != nil {
+			c.RegisterFlagCompletionFunc("type", e.completeTypes)
+		}
 	}
 	root.SetUsageTemplate(usageTemplate)
 	return root

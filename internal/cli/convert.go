@@ -2,23 +2,19 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/format"
-	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/report/words"
 )
 
 // convertOptions are the flags of `dendro convert`.
 type convertOptions struct {
-	typ       string
-	format    string
-	out       string
-	normalize bool
-	limits    profile.Limits
+	typ string
+	written
 }
 
 func newConvert(e *env) *cobra.Command {
@@ -40,32 +36,9 @@ base and new) becomes folded text with two counts a line.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(e, args) },
 	}
-	f := c.Flags()
-	f.StringVar(&o.typ, "type", "", "value `type` to write (default: all that the format holds)")
-	f.StringVar(&o.format, "format", "", "`name`: "+formatNames()+" (default: by the extension of -o, else folded)")
-	f.StringVarP(&o.out, "output", "o", "", "`file`; .gz, .zst and .lz4 compress (default: stdout)")
-	f.BoolVar(&o.normalize, "normalize", false, "make names that change from run to run stable")
-	addLimits(c, &o.limits)
-	c.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return strings.Split(formatNames(), ", "), cobra.ShellCompDirectiveNoFileComp
-	})
-	c.RegisterFlagCompletionFunc("type", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return o.typesOf(e, args), cobra.ShellCompDirectiveNoFileComp
-	})
+	c.Flags().StringVar(&o.typ, "type", "", "value `type` to write (default: all that the format holds)")
+	o.addFlags(c)
 	return c
-}
-
-// typesOf returns the value types in files, for a shell that completes --type.
-func (o *convertOptions) typesOf(e *env, files []string) (names []string) {
-	quiet := *e
-	quiet.err = io.Discard
-	decodeFiles(&quiet, files, o.limits, func(_ string, p *profile.Profile) error {
-		for i := range p.Tables {
-			names = append(names, p.Tables[i].Type.Name)
-		}
-		return nil
-	})
-	return names
 }
 
 func (o *convertOptions) run(e *env, args []string) error {
@@ -95,10 +68,7 @@ func (o *convertOptions) run(e *env, args []string) error {
 	if err != nil {
 		return usageError{fmt.Errorf("%s: %w", names[0], err)}
 	}
-	if o.normalize {
-		p = p.Rename(normalize.New(nil).Function)
-	}
-	return writeProfile(e, p, table, o.out, o.format)
+	return o.write(e, p, table)
 }
 
 // table returns the table to write, -1 for all that the format holds, and says on
@@ -117,6 +87,6 @@ func (o *convertOptions) table(e *env, p *profile.Profile, target *format.Format
 		}
 	}
 	fmt.Fprintf(e.err, "writing %s; %s holds one value type and the profile also has %s (--type)\n",
-		escape(p.Tables[p.Default].Type.Name), target.Name, escape(strings.Join(others, ", ")))
+		words.Clean(p.Tables[p.Default].Type.Name), target.Name, words.Clean(strings.Join(others, ", ")))
 	return -1, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/internal/ingest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/report/words"
 )
 
 // detectOptions are the flags of `dendro detect`.
@@ -174,14 +175,14 @@ func (d *detected) print(e *env) error {
 		if title != "" {
 			title += ": "
 		}
-		fmt.Fprintf(&b, "%s: %s%s\n", escape(d.Name), title, escape(d.Error))
+		fmt.Fprintf(&b, "%s: %s%s\n", words.Clean(d.Name), title, words.Clean(d.Error))
 		_, err := e.out.Write([]byte(b.String()))
 		return err
 	}
-	fmt.Fprintf(&b, "%s: %s\n", escape(d.Name), title)
+	fmt.Fprintf(&b, "%s: %s\n", words.Clean(d.Name), title)
 	field := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "  %-12s %s\n", name, escape(text))
+			fmt.Fprintf(&b, "  %-12s %s\n", name, words.Clean(text))
 		}
 	}
 	field("recorded by", strings.TrimSpace(d.Profiler+" "+d.Version))
@@ -218,9 +219,9 @@ func (d *detected) printTypes(field func(name, text string)) {
 	for _, t := range d.Types {
 		width = max(width, len(t.Name))
 	}
-	name := plural(len(d.Types), "value type")
+	name := words.Plural(len(d.Types), "value type")
 	for _, t := range d.Types {
-		text := fmt.Sprintf("%-*s  %s in %s %s", width, t.Name, t.amount, grouped(int64(t.Samples)), plural(t.Samples, "row"))
+		text := fmt.Sprintf("%-*s  %s in %s %s", width, t.Name, t.amount, grouped(int64(t.Samples)), words.Plural(t.Samples, "row"))
 		if t.NoStack > 0 {
 			text += fmt.Sprintf(", %s without a stack", grouped(int64(t.NoStack)))
 		}
@@ -242,7 +243,7 @@ func (d *detected) content() string {
 		word string
 	}{{d.Functions, "function"}, {d.Stacks, "stack"}, {d.Threads, "thread"}, {d.Markers, "marker"}} {
 		if c.n > 0 {
-			parts = append(parts, grouped(int64(c.n))+" "+plural(c.n, c.word))
+			parts = append(parts, grouped(int64(c.n))+" "+words.Plural(c.n, c.word))
 		}
 	}
 	if d.Depth > 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/report/words"
 )
 
 // diffOutline is a diff as it is printed: upright or inverted.
@@ -127,7 +128,7 @@ func (c *comparison) text(v float64) string {
 		return percent(v)
 	}
 	v /= math.Pow10(c.scale)
-	if text, ok := measured(v, c.unit); ok {
+	if text, ok := words.Amount(v, c.unit); ok {
 		return text
 	}
 	return strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64)
@@ -224,7 +225,7 @@ func (o *diffOptions) printTree(e *env, c *comparison, v diffOutline) error {
 	some := false
 	for i := range list {
 		r := &list[i]
-		some = c.line(w, r.Total, r.Self, indent(int(r.Depth))+escape(c.Functions[r.Func].Name), e.colour()) || some
+		some = c.line(w, r.Total, r.Self, indent(int(r.Depth))+words.Clean(c.Functions[r.Func].Name), e.colour()) || some
 	}
 	if some {
 		fmt.Fprintln(w, noiseKey)
@@ -314,18 +315,18 @@ func (o *diffOptions) printChanges(e *env, c *comparison) error {
 		rows []calltree.FunctionChange
 		left int
 	}{{"more", more, moreLeft}, {"less", less, lessLeft}} {
-		fmt.Fprintf(w, "\n%s: %s %s\n", part.word, grouped(len(part.rows)+part.left), plural(len(part.rows)+part.left, "function"))
+		fmt.Fprintf(w, "\n%s: %s %s\n", part.word, grouped(len(part.rows)+part.left), words.Plural(len(part.rows)+part.left, "function"))
 		if len(part.rows) > 0 {
 			fmt.Fprintf(w, diffHead, "base", "new", "delta", "relative", "self", "function")
 		}
 		for _, r := range part.rows {
-			some = c.line(w, r.Total, r.Self, escape(c.Functions[r.Func].Name), e.colour()) || some
+			some = c.line(w, r.Total, r.Self, words.Clean(c.Functions[r.Func].Name), e.colour()) || some
 		}
 		if part.left > 0 {
-			fmt.Fprintf(w, "not shown: %s %s (--min-percent, --rows)\n", grouped(part.left), plural(part.left, "function"))
+			fmt.Fprintf(w, "not shown: %s %s (--min-percent, --rows)\n", grouped(part.left), words.Plural(part.left, "function"))
 		}
 	}
-	fmt.Fprintf(w, "\nthe same: %s %s\n", grouped(len(same)), plural(len(same), "function"))
+	fmt.Fprintf(w, "\nthe same: %s %s\n", grouped(len(same)), words.Plural(len(same), "function"))
 	if some {
 		fmt.Fprintln(w, noiseKey)
 	}
@@ -356,7 +357,7 @@ func (o *diffOptions) printSelectedChange(e *env, c *comparison) error {
 	}
 	n, ok := c.FindPath(path)
 	if !ok {
-		return fmt.Errorf("no call node has the path %s", escape(o.selected))
+		return fmt.Errorf("no call node has the path %s", words.Clean(o.selected))
 	}
 	r := c.Row(n)
 	if o.output.format == "json" {
@@ -369,6 +370,6 @@ func (o *diffOptions) printSelectedChange(e *env, c *comparison) error {
 	w := bufio.NewWriter(e.out)
 	c.summary(w, c.RootTotal())
 	fmt.Fprintf(w, diffHead, "base", "new", "delta", "relative", "self", "function")
-	c.line(w, r.Total, r.Self, escape(c.Functions[r.Func].Name), e.colour())
+	c.line(w, r.Total, r.Self, words.Clean(c.Functions[r.Func].Name), e.colour())
 	return w.Flush()
 }

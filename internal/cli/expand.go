@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,8 +13,8 @@ import (
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/history"
-	"github.com/dendroprof/dendro/internal/gitlog"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -79,7 +77,7 @@ type expanded struct {
 func (o *expandOptions) expand(ctx context.Context, st store.Store, list []store.Profile, candidates []expansion.Candidate, c bottleneck.Correlating) (*expanded, error) {
 	choose := history.Options{Extra: 1}
 	if o.selection == "correlation" {
-		choose = history.Options{Any: true, Window: len(list)}
+		choose = history.Options{AnyMachine: true, AnyProfiler: true, AnyBranch: true, Window: len(list)}
 	}
 	benchmarks := history.Choose(list, choose)
 	d, err := expansion.Load(ctx, st, benchmarks, 1, o.selection == "informed")
@@ -108,7 +106,7 @@ func (o *expandOptions) expand(ctx context.Context, st store.Store, list []store
 	}
 	opts := o.Options
 	opts.NoChildren, opts.NoParents = o.direction == "callers", o.direction == "callees"
-	out.Expansions = expansion.Expand(d, limit(candidates, o.top), sel, opts)
+	out.Expansions = expansion.Expand(d, words.First(candidates, o.top), sel, opts)
 	return out, nil
 }
 
@@ -117,18 +115,14 @@ func (o *expandOptions) recency(ctx context.Context, list []store.Profile) (expa
 	if o.repo == "" {
 		return nil, nil
 	}
-	cache := ""
-	if dir, err := os.UserCacheDir(); err == nil {
-		cache = filepath.Join(dir, "dendro", "git")
-	}
 	newest := newestRun(list)
 	revision := o.revision
 	if revision == "" {
 		revision = newest.Commit
 	}
-	log, err := gitlog.Read(ctx, o.repo, revision, cache)
+	log, err := readLog(ctx, o.repo, revision)
 	if err != nil && o.revision == "" && revision != "" {
-		log, err = gitlog.Read(ctx, o.repo, "", cache)
+		log, err = readLog(ctx, o.repo, "")
 	}
 	if err != nil {
 		return nil, err
@@ -157,14 +151,14 @@ func newestRun(list []store.Profile) testrun.Run {
 // print writes expansions for people.
 func (x *expanded) print(w io.Writer) {
 	if x.Benchmark != "" {
-		fmt.Fprintf(w, "\n%s\n", escape(x.Benchmark))
+		fmt.Fprintf(w, "\n%s\n", words.Clean(x.Benchmark))
 	}
 	for _, text := range x.Warnings {
 		fmt.Fprintf(w, "note: %s\n", text)
 	}
 	for i := range x.Expansions {
 		e := &x.Expansions[i]
-		fmt.Fprintf(w, "\n%s: %s score %s\n", escape(e.Function), x.Selection, number(e.Prospect))
+		fmt.Fprintf(w, "\n%s: %s score %s\n", words.Clean(e.Function), x.Selection, number(e.Prospect))
 		if len(e.Children)+len(e.Parents) == 0 {
 			fmt.Fprintln(w, "  no context to follow")
 		}
@@ -182,10 +176,10 @@ const shownTraces = 4
 // printTraces writes paths, the candidate first: what each function changed by in
 // this context, and what that says of the candidate.
 func printTraces(w io.Writer, title string, traces []expansion.Trace, typ profile.ValueType) {
-	for i, trace := range limit(traces, shownTraces) {
+	for i, trace := range words.First(traces, shownTraces) {
 		tb := &table{columns: []column{{name: "  score", right: true}, {name: "candidate", right: true}, {name: "diff", right: true}, {name: title}}}
 		for depth, s := range trace {
-			tb.add(number(s.CandidateScore), difference(s.CandidateDiff, typ), difference(s.Diff, typ), strings.TrimRight(indent(depth)+s.Function+" "+s.Status, " "))
+			tb.add(number(s.CandidateScore), words.Difference(s.CandidateDiff, typ), words.Difference(s.Diff, typ), strings.TrimRight(indent(depth)+s.Function+" "+s.Status, " "))
 		}
 		if i > 0 {
 			fmt.Fprintln(w)
@@ -193,26 +187,9 @@ func printTraces(w io.Writer, title string, traces []expansion.Trace, typ profil
 		_ = tb.aligned(w, false)
 	}
 	if more := len(traces) - shownTraces; more > 0 {
-		fmt.Fprintf(w, "  %d more %s (-o json)\n", more, plural(more, "path"))
+		fmt.Fprintf(w, "  %d more %s (-o json)\n", more, words.Plural(more, "path"))
 	}
 }
 
 // number writes a score for people.
 func number(v float64) string { return fmt.Sprintf("%.2f", v) }
-
-// difference writes a change of a value with its sign.
-func difference(v float64, typ profile.ValueType) string {
-	if v < 0 {
-		return "-" + amountOf(-v, typ)
-	}
-	return "+" + amountOf(v, typ)
-}
-
-// amountOf writes a stored value that need not be whole.
-func amountOf(v float64, typ profile.ValueType) string {
-	v /= math.Pow10(typ.Scale)
-	if text, ok := measured(v, typ.Unit); ok {
-		return text
-	}
-	return fmt.Sprintf("%.4g", v)
-}

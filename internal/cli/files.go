@@ -17,6 +17,7 @@ import (
 	"github.com/dendroprof/dendro/internal/ingest"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -63,7 +64,7 @@ func (r *recording) prefix() string {
 	if r.name == "" {
 		return ""
 	}
-	return escape(r.name) + ": "
+	return words.Clean(r.name) + ": "
 }
 
 // tree returns the merged call tree of the selection, and says on stderr what it
@@ -98,7 +99,11 @@ func (in *input) recordings(ctx context.Context, e *env, files []string, v *view
 		if in.average != "" {
 			return nil, usagef("--average is of a selection from the store, not of files")
 		}
-		return in.ofFiles(e, files)
+		list, err := in.ofFiles(e, files)
+		if err != nil {
+			return nil, err
+		}
+		return v.ofThreads(e, list)
 	}
 	var list []recording
 	err := in.ask(ctx, e, engines.Read, func(st store.Store, q store.Query) (err error) {
@@ -118,7 +123,10 @@ func (in *input) ofStore(ctx context.Context, e *env, st store.Store, q store.Qu
 		if errors.Is(err, store.ErrNoSource) {
 			err = fmt.Errorf("%s needs single samples: %w, or give the file", flag, err)
 		}
-		return list, err
+		if err != nil {
+			return nil, err
+		}
+		return v.ofThreads(e, list)
 	}
 	r, err := in.sum(ctx, e, st, q)
 	return []recording{r}, err
@@ -277,7 +285,7 @@ func decodeSource(source *ingest.Source, reader *format.Reader, use func(name st
 
 func warn(e *env, name string, list []profile.Warning) {
 	for _, w := range list {
-		fmt.Fprintf(e.err, "dendro: warning: %s: %s\n", escape(name), escape(w.String()))
+		fmt.Fprintf(e.err, "dendro: warning: %s: %s\n", words.Clean(name), words.Clean(w.String()))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -72,7 +73,7 @@ func (o *findOptions) run(ctx context.Context, e *env, pattern string) error {
 func (o *findOptions) print(e *env, finds *store.Finds, pattern string, min float64) error {
 	finds.Rows = slices.DeleteFunc(finds.Rows, func(r store.FindRow) bool { return o.share(finds, r) < min || r.Self == 0 && r.Total == 0 })
 	if len(finds.Rows) == 0 {
-		fmt.Fprintf(e.err, "dendro: %s takes no samples, or less than asked for, in the %d profiles selected\n", escape(pattern), len(finds.Profiles))
+		fmt.Fprintf(e.err, "dendro: %s takes no samples, or less than asked for, in the %d profiles selected\n", words.Clean(pattern), len(finds.Profiles))
 	}
 	list := o.grouped
 	if o.by == "profile" {
@@ -80,7 +81,7 @@ func (o *findOptions) print(e *env, finds *store.Finds, pattern string, min floa
 	}
 	answer := list(finds)
 	all := len(answer.rows)
-	answer.rows = limit(answer.rows, o.rows)
+	answer.rows = words.First(answer.rows, o.rows)
 	if err := answer.print(e, o.output); err != nil {
 		return err
 	}

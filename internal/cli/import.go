@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/internal/ingest"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -154,8 +155,8 @@ func (e *env) renormalize(ctx context.Context, n *normalize.Normalizer) error {
 		return err
 	}
 	fmt.Fprintf(e.err, "renormalizing %d profiles: rules %q → %q\n", info.Profiles, info.Rules, n.Version())
-	return engines.Rewrite(ctx, where, func(from store.Reader, to store.Writer) error {
-		return store.Copy(ctx, to, from, n.Function, n.Version())
+	return engines.Rewrite(ctx, where, func(from store.Reader, to store.Destination) error {
+		return store.Copy(ctx, to, from, store.CopyOptions{Rename: n.Function, Rules: n.Version()})
 	})
 }
 
@@ -273,7 +274,7 @@ func (o *importOptions) importInto(ctx context.Context, e *env, st store.Store, 
 			verb = "read"
 		}
 		fmt.Fprintf(e.out, "%d %s of %d %s %s (%d unchanged, %d skipped, %d failed) in %s\n", sum.Profiles,
-			plural(sum.Profiles, "profile"), sum.Files, plural(sum.Files, "file"), verb, sum.Unchanged, sum.Skipped, sum.Failed, rounded(sum.Elapsed))
+			words.Plural(sum.Profiles, "profile"), sum.Files, words.Plural(sum.Files, "file"), verb, sum.Unchanged, sum.Skipped, sum.Failed, rounded(sum.Elapsed))
 	}
 	if sum.Failed > 0 || failed {
 		return errReported

@@ -2,22 +2,16 @@ package cli
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/dendroprof/dendro/format"
-	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
 )
 
 // mergeOptions are the flags of `dendro merge`.
 type mergeOptions struct {
-	types     []string
-	format    string
-	out       string
-	normalize bool
-	limits    profile.Limits
+	types []string
+	written
 }
 
 func newMerge(e *env) *cobra.Command {
@@ -34,12 +28,8 @@ are not. Without -o the result goes to stdout as folded stacks.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(e, args) },
 	}
-	f := c.Flags()
-	f.StringArrayVar(&o.types, "type", nil, "value `type` to keep; repeatable (default: all; folded text holds one)")
-	f.StringVar(&o.format, "format", "", "`name`: "+formatNames()+" (default: by the extension of -o, else folded)")
-	f.StringVarP(&o.out, "output", "o", "", "`file`; .gz and .zst compress (default: stdout)")
-	f.BoolVar(&o.normalize, "normalize", false, "make names that change from run to run stable")
-	addLimits(c, &o.limits)
+	c.Flags().StringArrayVar(&o.types, "type", nil, "value `type` to keep; repeatable (default: all; folded text holds one)")
+	o.addFlags(c)
 	return c
 }
 
@@ -67,31 +57,15 @@ func (o *mergeOptions) run(e *env, files []string) error {
 	if err != nil {
 		return err
 	}
-	if o.normalize {
-		p = p.Rename(normalize.New(nil).Function)
-	}
 	table := -1
 	if len(p.Tables) == 1 {
 		table = 0
 	}
-	if err := writeProfile(e, p, table, o.out, o.format); err != nil {
+	if err := o.write(e, p, table); err != nil {
 		return err
 	}
 	if failed != nil {
 		return errReported
 	}
 	return nil
-}
-
-// writeProfile writes table i of a profile (-1: all that the format holds) to a
-// file or stdout.
-func writeProfile(e *env, p *profile.Profile, i int, out, name string) error {
-	f, compression, err := format.Target(out, name)
-	if err != nil {
-		return usageError{err}
-	}
-	if out == "" || out == "-" {
-		return format.Write(e.out, p, i, f, compression)
-	}
-	return writeFile(out, func(w io.Writer) error { return format.Write(w, p, i, f, compression) })
 }

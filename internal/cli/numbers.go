@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"fmt"
+	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
 
-	"encoding/json"
+	"github.com/dendroprof/dendro/report/words"
 )
 
 func abs(v int64) int64 {
@@ -51,7 +51,7 @@ func decimal(v int64, scale int) string {
 
 // amount writes a value with a unit that people read: 1.28 s, 3.4 MiB, 5 120 samples.
 func amount(v int64, unit string, scale int) string {
-	if text, ok := measured(float64(v)/math.Pow10(scale), unit); ok {
+	if text, ok := words.Amount(float64(v)/math.Pow10(scale), unit); ok {
 		return text
 	}
 	if unit == "count" {
@@ -61,31 +61,4 @@ func amount(v int64, unit string, scale int) string {
 		return grouped(v) + " " + unit
 	}
 	return decimal(v, scale) + " " + unit
-}
-
-// measured writes a time or a size in the step of its unit that fits; false for
-// other units.
-func measured(v float64, unit string) (string, bool) {
-	switch unit {
-	case "nanoseconds":
-		return steps(v, 1000, "ns", "µs", "ms", "s"), true
-	case "microseconds":
-		return steps(v, 1000, "µs", "ms", "s"), true
-	case "milliseconds":
-		return steps(v, 1000, "ms", "s"), true
-	case "bytes":
-		return steps(v, 1024, "B", "KiB", "MiB", "GiB", "TiB"), true
-	}
-	return "", false
-}
-
-func steps(v, by float64, units ...string) string {
-	i := 0
-	for ; math.Abs(v) >= by && i+1 < len(units); i++ {
-		v /= by
-	}
-	if v == math.Trunc(v) {
-		return fmt.Sprintf("%.0f %s", v, units[i])
-	}
-	return fmt.Sprintf("%.*f %s", max(0, 2-int(math.Log10(math.Max(1, math.Abs(v))))), v, units[i])
 }

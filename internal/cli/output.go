@@ -9,11 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/dendroprof/dendro/report/words"
 )
 
 // outputFormat is the value of -o.
@@ -52,32 +53,11 @@ func (e *env) writeJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// escape makes a name harmless in a terminal and in a table: control and
-// invisible formatting characters are shown as Go writes them.
-func escape(s string) string {
-	bad := func(r rune) bool {
-		return r == utf8.RuneError || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp)
-	}
-	if !strings.ContainsFunc(s, bad) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if bad(r) {
-			q := strconv.QuoteRuneToASCII(r)
-			b.WriteString(q[1 : len(q)-1])
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-// escapeLines is escape for messages of several lines.
+// escapeLines cleans messages of several lines.
 func escapeLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
-		lines[i] = escape(lines[i])
+		lines[i] = words.Clean(lines[i])
 	}
 	return strings.Join(lines, "\n")
 }
@@ -86,6 +66,11 @@ func escapeLines(s string) string {
 type table struct {
 	columns []column
 	rows    [][]any
+
+	// Of a table that is printed in pieces (stream.go): the widths of columns so
+	// far, and whether the heading is out.
+	width  []int
+	headed bool
 }
 
 type column struct {
@@ -147,7 +132,7 @@ func (t *table) print(e *env, format outputFormat) error {
 	case "md":
 		return t.markdown(e.out)
 	case "tsv":
-		return t.separated(e.out, "\t", func(s string) string { return escape(s) })
+		return t.separated(e.out, "\t", words.Clean)
 	case "csv":
 		return t.separated(e.out, ",", csvQuote)
 	}
@@ -167,15 +152,18 @@ func (t *table) objects() []map[string]any {
 
 func (t *table) text(row []any, c int) string {
 	if t.columns[c].text != nil {
-		return escape(t.columns[c].text(row[c]))
+		return words.Clean(t.columns[c].text(row[c]))
 	}
-	return escape(exact(row[c]))
+	return words.Clean(exact(row[c]))
 }
 
 func (t *table) aligned(w io.Writer, colour bool) error {
-	width := make([]int, len(t.columns))
+	if t.width == nil {
+		t.width = make([]int, len(t.columns))
+	}
+	width := t.width
 	for c := range t.columns {
-		width[c] = utf8.RuneCountInString(t.columns[c].name)
+		width[c] = max(width[c], utf8.RuneCountInString(t.columns[c].name))
 		for _, r := range t.rows {
 			width[c] = max(width[c], utf8.RuneCountInString(t.text(r, c)))
 		}
@@ -198,8 +186,10 @@ func (t *table) aligned(w io.Writer, colour bool) error {
 		_, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 		return err
 	}
-	if err := line(func(c int) string { return t.columns[c].name }, func(int) tint { return plain }); err != nil {
-		return err
+	if !t.headed {
+		if err := line(func(c int) string { return t.columns[c].name }, func(int) tint { return plain }); err != nil {
+			return err
+		}
 	}
 	for _, r := range t.rows {
 		tints := func(c int) tint {
@@ -220,18 +210,20 @@ func (t *table) markdown(w io.Writer) error {
 		return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'", "&", "&amp;").Replace(s)
 	}
 	var b strings.Builder
-	for _, c := range t.columns {
-		b.WriteString("| " + c.name + " ")
-	}
-	b.WriteString("|\n")
-	for _, c := range t.columns {
-		if c.right {
-			b.WriteString("|---:")
-		} else {
-			b.WriteString("|---")
+	if !t.headed {
+		for _, c := range t.columns {
+			b.WriteString("| " + c.name + " ")
 		}
+		b.WriteString("|\n")
+		for _, c := range t.columns {
+			if c.right {
+				b.WriteString("|---:")
+			} else {
+				b.WriteString("|---")
+			}
+		}
+		b.WriteString("|\n")
 	}
-	b.WriteString("|\n")
 	for _, r := range t.rows {
 		for c := range t.columns {
 			b.WriteString("| " + cell(t.text(r, c)) + " ")
@@ -251,8 +243,10 @@ func (t *table) separated(w io.Writer, sep string, quote func(string) string) er
 		_, err := fmt.Fprintln(w, strings.Join(cells, sep))
 		return err
 	}
-	if err := line(func(c int) string { return t.columns[c].name }); err != nil {
-		return err
+	if !t.headed {
+		if err := line(func(c int) string { return t.columns[c].name }); err != nil {
+			return err
+		}
 	}
 	for _, r := range t.rows {
 		if err := line(func(c int) string { return exact(r[c]) }); err != nil {
@@ -276,6 +270,12 @@ func exact(v any) string {
 		return strings.Join(v, " ")
 	case []byte:
 		return fmt.Sprintf("%x", v)
+	case []any, map[string]any:
+		text, err := json.Marshal(finite(v))
+		if err != nil {
+			break
+		}
+		return string(text)
 	}
 	return fmt.Sprint(v)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/report/words"
 )
 
 // progress shows how an import goes: a bar on a terminal, a JSON line per file,
@@ -14,6 +15,7 @@ type progress struct {
 	e        *env
 	json     bool
 	bar      bool
+	unit     string // of files and allFiles, for people
 	began    time.Time
 	drawn    time.Time
 	files    int
@@ -24,7 +26,7 @@ type progress struct {
 }
 
 func newProgress(e *env, how string, sources []ingest.Source) *progress {
-	p := &progress{e: e, began: time.Now(), allFiles: len(sources), failures: []ingest.Result{}}
+	p := &progress{e: e, unit: "files", began: time.Now(), allFiles: len(sources), failures: []ingest.Result{}}
 	p.json = how == "json"
 	p.bar = how == "bar" || how == "auto" && terminal(e.err) && len(sources) > 1
 	for i := range sources {
@@ -45,7 +47,7 @@ func (p *progress) report(r ingest.Result) {
 	for _, w := range r.Warnings {
 		if !p.json {
 			p.clear()
-			fmt.Fprintf(p.e.err, "dendro: warning: %s: %s\n", escape(r.File), escape(w))
+			fmt.Fprintf(p.e.err, "dendro: warning: %s: %s\n", words.Clean(r.File), words.Clean(w))
 		}
 	}
 	if r.Last {
@@ -82,8 +84,8 @@ func (p *progress) draw(last bool) {
 		left = rounded(time.Duration(float64(elapsed) * (1 - done) / done))
 	}
 	fill := int(done * barWidth)
-	fmt.Fprintf(p.e.err, "\r\x1b[K%s%s %3.0f%%  %d/%d files  %.0f/s  %s left", strings.Repeat("█", fill), strings.Repeat("░", barWidth-fill),
-		done*100, p.files, p.allFiles, float64(p.files)/max(0.001, elapsed.Seconds()), left)
+	fmt.Fprintf(p.e.err, "\r\x1b[K%s%s %3.0f%%  %d/%d %s  %.0f/s  %s left", strings.Repeat("█", fill), strings.Repeat("░", barWidth-fill),
+		done*100, p.files, p.allFiles, p.unit, float64(p.files)/max(0.001, elapsed.Seconds()), left)
 }
 
 func (p *progress) clear() {
@@ -105,11 +107,4 @@ func rounded(d time.Duration) string {
 		}
 	}
 	return d.String()
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -75,7 +76,7 @@ func (o *pruneOptions) run(ctx context.Context, e *env, keep bool) error {
 		if o.dryRun {
 			verb = "would remove"
 		}
-		_, err = fmt.Fprintf(e.out, "%s %d of %d %s\n", verb, removed, len(list), plural(len(list), "profile"))
+		_, err = fmt.Fprintf(e.out, "%s %d of %d %s\n", verb, removed, len(list), words.Plural(len(list), "profile"))
 		return err
 	})
 }

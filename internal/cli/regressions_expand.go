@@ -7,7 +7,6 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
-	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -116,22 +115,7 @@ func upToTested(ctx context.Context, st store.Store, q store.Query, b testrun.Be
 	return slices.DeleteFunc(all[:at+1], func(p store.Profile) bool { return p.Type.Key() != tested.Type.Key() }), nil
 }
 
-// ofFindings returns the functions of findings.
-func ofFindings(list []regression.Finding) []ranked {
-	var out []ranked
-	for i := range list {
-		f := &list[i]
-		out = append(out, ranked{testrun.Benchmark{Group: f.Group, Name: f.Benchmark}, expansion.Candidate{Function: f.Function, Score: f.Score}})
-	}
-	return out
-}
-
-// ofThesis returns the functions of the thesis's ranking.
-func ofThesis(list []regression.ThesisRow) []ranked {
-	var out []ranked
-	for i := range list {
-		r := &list[i]
-		out = append(out, ranked{testrun.Benchmark{Group: r.Group, Name: r.Benchmark}, expansion.Candidate{Function: r.Function, Score: r.Score}})
-	}
-	return out
+// ofBenchmark is a function that was ranked in a benchmark.
+func ofBenchmark(group, benchmark, function string, score float64) ranked {
+	return ranked{testrun.Benchmark{Group: group, Name: benchmark}, expansion.Candidate{Function: function, Score: score}}
 }

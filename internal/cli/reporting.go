@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,10 +15,10 @@ import (
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/internal/codeowners"
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/gitlog"
 	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -29,13 +26,11 @@ import (
 // compared, and how much is said about it.
 type reporting struct {
 	selection
+	judging
 	base, head   string
 	layout       string
 	repo         string
 	acknowledged string
-	window       int
-	share        string
-	impact       float64
 	method       string // of the candidates' ranking
 	candidates   int
 	detail       report.Detail
@@ -43,6 +38,7 @@ type reporting struct {
 	also         []string
 	output       outputFormat
 
+	brief  bool         // print a line for each change, and where the rest is
 	policy *gate.Policy // of check; nil: no verdict
 	tested string       // commit that the workflow says is tested; empty: it says nothing
 }
@@ -56,9 +52,7 @@ func (o *reporting) addFlags(c *cobra.Command) {
 	f.StringVar(&o.layout, "layout", "", "of files: `pattern` of paths, as in import (default: folders are runs, then groups)")
 	f.StringVar(&o.repo, "repo", "", "`directory` in the git repository of the code: merge-base, files, owners (default: the working directory, if it is one)")
 	f.StringVar(&o.acknowledged, "acknowledged", acknowledgedFile, "`file` of changes that are known and accepted")
-	f.IntVar(&o.window, "window", 0, "history runs at most (default 30)")
-	f.StringVar(&o.share, "min-share", "0.1%", "least `share` of the program that matters")
-	f.Float64Var(&o.impact, "min-impact", 0, "least impact in standard deviations of a sample count of the program (default 0.75; stable native programs 0.25)")
+	o.judging.addFlags(c)
 	f.Var(&choice{&o.method, []string{"default", "thesis"}}, "method", "rank candidates by `what`: default, thesis")
 	f.IntVar(&o.candidates, "candidates", 5, "show `n` candidates of each benchmark (0: none)")
 	f.IntVar(&o.contexts.MaxDepth, "max-depth", expansion.DefaultMaxDepth, "contexts of `n` functions at most (0: none)")
@@ -96,7 +90,7 @@ func (o *reporting) make(ctx context.Context, e *env) (*report.Report, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	req, err := o.request()
+	req, err := o.judging.request(o.acknowledged)
 	if err != nil {
 		return nil, err
 	}
@@ -113,18 +107,6 @@ func (o *reporting) make(ctx context.Context, e *env) (*report.Report, error) {
 		return r, o.ofFiles(ctx, e, do)
 	}
 	return r, o.ask(ctx, e, engines.Read, do)
-}
-
-// request turns the flags into what is asked of the analysis.
-func (o *reporting) request() (regression.Request, error) {
-	req := regression.Request{Window: o.window, Now: time.Now()}
-	share, err := parseShare(o.share)
-	if err != nil {
-		return req, err
-	}
-	req.Options = regression.Options{MinShare: share, Impact: o.impact}
-	req.Acknowledged, err = readAcknowledged(o.acknowledged)
-	return req, err
 }
 
 // repository returns the top directory of the repository of the code; empty: there
@@ -188,10 +170,10 @@ func (o *reporting) in(ctx context.Context, st store.Store, q store.Query, req r
 func onBase(list []regression.Finding) []string {
 	const most = 5
 	var notes []string
-	for i := range limit(list, most) {
+	for i := range words.First(list, most) {
 		f := &list[i]
 		name := cmp.Or(f.Function, f.Note)
-		notes = append(notes, fmt.Sprintf("not the head's: %s in %s (%+.1f %%) is in the newest runs of the base, too", name, benchmarkOf(f), 100*f.Delta.Share))
+		notes = append(notes, fmt.Sprintf("not the head's: %s in %s (%s) is in the newest runs of the base, too", name, benchmarkOf(f), words.SignedPercent(f.Delta.Share)))
 	}
 	if n := len(list) - most; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d more that the base has already", n))
@@ -255,118 +237,6 @@ func rankByThesis(ctx context.Context, st store.Store, q store.Query, res *regre
 	return nil
 }
 
-// parameters say what was selected.
-func (o *reporting) parameters(q store.Query, list []store.Profile) []report.Parameter {
-	commits := distinct(list, func(p *store.Profile) string { return p.Run.Commit })
-	shown := func(values []string) string {
-		const most = 6
-		if n := len(values); n > most {
-			return fmt.Sprintf("%s, … (%d)", strings.Join(values[:most], ", "), n)
-		}
-		return strings.Join(values, ", ")
-	}
-	params := []report.Parameter{
-		{Name: "selection", Value: q.String()},
-		{Name: "group", Value: shown(distinct(list, func(p *store.Profile) string { return p.Benchmark.Group }))},
-		{Name: "benchmark", Value: shown(distinct(list, func(p *store.Profile) string { return p.Benchmark.Name }))},
-		{Name: "branch", Value: shown(distinct(list, func(p *store.Profile) string { return p.Run.Branch }))},
-		{Name: "type", Value: list[0].Type.Name},
-	}
-	if n := len(commits); n > 0 {
-		first, last := commits[0], commits[n-1]
-		value := first[:min(10, len(first))] + " … " + last[:min(10, len(last))]
-		if n == 1 {
-			value = first[:min(10, len(first))]
-		}
-		params = append(params, report.Parameter{Name: "commits", Value: value})
-	}
-	return slices.DeleteFunc(params, func(p report.Parameter) bool {
-		ofLabels := o.ofPaths() && (p.Name == "group" || p.Name == "branch") // of files they are ours
-		return p.Value == "" || ofLabels
-	})
-}
-
-// distinct lists the values of a field that are not empty, in order of appearance.
-func distinct(list []store.Profile, field func(*store.Profile) string) []string {
-	seen := map[string]bool{}
-	var out []string
-	for i := range list {
-		if v := field(&list[i]); v != "" && !seen[v] {
-			seen[v] = true
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
-// methodParameters say how it was compared.
-func (o *reporting) methodParameters(req regression.Request, res *regression.Result) []report.Parameter {
-	method := "default"
-	if o.method == "thesis" {
-		method = "findings by the default, candidates by the thesis's score"
-	}
-	longest := 0
-	for i := range res.Benchmarks {
-		for _, a := range res.Benchmarks[i].Analyses {
-			longest = max(longest, len(a.History))
-		}
-	}
-	params := []report.Parameter{{Name: "method", Value: method}, {Name: "history", Value: fmt.Sprintf("%d runs at most", longest)},
-		{Name: "candidates", Value: fmt.Sprintf("%d of each benchmark", o.candidates)}}
-	if req.Alpha > 0 {
-		params = append(params, report.Parameter{Name: "alpha", Value: fmt.Sprintf("%.2g for each benchmark", req.Alpha)})
-	}
-	if o.policy != nil {
-		params = append(params, report.Parameter{Name: "fail on", Value: o.policy.String()})
-	}
-	return params
-}
-
-// locate finds the files of the functions that cost more, and their owners.
-func (o *reporting) locate(ctx context.Context, runs store.Reader, r *report.Report, git string) error {
-	functions, err := evidence.Definitions(ctx, runs, r.Functions())
-	if err != nil || len(functions) == 0 {
-		return err
-	}
-	owners := &codeowners.Owners{}
-	var log *gitlog.Log
-	if git != "" {
-		if owners, err = codeowners.Read(os.DirFS(git)); err != nil {
-			return fmt.Errorf("owners: %w", err)
-		}
-		if log, err = readLog(ctx, git); err != nil {
-			r.Notes = append(r.Notes, "files are named as the profiles name them: "+err.Error())
-		}
-	}
-	r.Locate(func(path []string) report.Place {
-		for _, name := range path {
-			fn := functions[name]
-			if log == nil || fn.Name == "" {
-				continue
-			}
-			if _, file, known := log.LastChange(&fn); known {
-				p := report.Place{At: name, File: file, Owners: owners.Of(file)}
-				if filepath.Base(file) == filepath.Base(filepath.ToSlash(fn.File)) {
-					p.Line = int(fn.StartLine)
-				}
-				return p
-			}
-		}
-		fn := functions[path[0]] // not the repository's, or there is none
-		return report.Place{At: path[0], File: fn.File, Line: int(fn.StartLine)}
-	})
-	return nil
-}
-
-// readLog reads the repository that is checked out.
-func readLog(ctx context.Context, dir string) (*gitlog.Log, error) {
-	cache := ""
-	if dir, err := os.UserCacheDir(); err == nil {
-		cache = filepath.Join(dir, "dendro", "git")
-	}
-	return gitlog.Read(ctx, dir, "", cache)
-}
-
 // formatOf returns the format that a file's name asks for.
 func formatOf(name string) (outputFormat, bool) {
 	f, ok := map[string]outputFormat{".txt": "text", ".md": "md", ".json": "json", ".sarif": "sarif", ".xml": "junit"}[filepath.Ext(name)]
@@ -375,11 +245,26 @@ func formatOf(name string) (outputFormat, bool) {
 
 // print writes the report to stdout and to the files of --write.
 func (o *reporting) print(e *env, r *report.Report) error {
-	err := o.format(e.out, r, o.output)
+	err := o.printMain(e, r)
 	for _, name := range o.also {
 		format, _ := formatOf(name)
 		err = errors.Join(err, writeFile(name, func(w io.Writer) error { return o.format(w, r, format) }))
 	}
+	return err
+}
+
+func (o *reporting) printMain(e *env, r *report.Report) error {
+	if !o.brief {
+		return o.format(e.out, r, o.output)
+	}
+	if err := r.Brief(e.out, o.detail); err != nil {
+		return err
+	}
+	where := "--full, or --write report.md"
+	if len(o.also) > 0 {
+		where = "--full, or see " + strings.Join(o.also, ", ")
+	}
+	_, err := fmt.Fprintf(e.out, "the full report: %s\n", where)
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/internal/gitlog"
 	"github.com/dendroprof/dendro/internal/ingest"
 	"github.com/dendroprof/dendro/normalize"
+	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -314,7 +315,7 @@ func (o *reporting) importSide(ctx context.Context, e *env, st store.Store, side
 	_, err = ingest.Run(ctx, st, sources, opts, func(r ingest.Result) {
 		if r.Status == ingest.Failed {
 			failed++
-			fmt.Fprintf(e.err, "dendro: %s: %s\n", escape(r.File), escape(r.Error))
+			fmt.Fprintf(e.err, "dendro: %s: %s\n", words.Clean(r.File), words.Clean(r.Error))
 		}
 	})
 	if err == nil && failed > 0 {

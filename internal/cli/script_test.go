@@ -18,8 +18,10 @@ func TestMain(m *testing.M) {
 
 // TestScript runs testdata/script/*.txtar: each is a session at a command line,
 // with its files, its commands, and what they must print.
-func TestScript(t *testing.T) {
-	testscript.Run(t, testscript.Params{
+func TestScript(t *testing.T) { testscript.Run(t, scriptParams()) }
+
+func scriptParams() testscript.Params {
+	return testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
@@ -35,5 +37,5 @@ func TestScript(t *testing.T) {
 			}
 			return false, nil
 		},
-	})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/report/words"
 )
 
 // sidebarAnswer is the JSON of --select: what is known of one call node.
@@ -58,13 +59,13 @@ func (o *showOptions) printSelected(e *env, s *scene) error {
 		v := o.turned(e, s.Tree)
 		n, ok := v.FindPath(path)
 		if !ok {
-			return fmt.Errorf("no call node has the path %s (inverted: from the leaf)", escape(o.selected))
+			return fmt.Errorf("no call node has the path %s (inverted: from the leaf)", words.Clean(o.selected))
 		}
 		bar = s.shown.InvertedSidebar(v, n)
 	} else {
 		n, ok := s.FindPath(path)
 		if !ok {
-			return fmt.Errorf("no call node has the path %s", escape(o.selected))
+			return fmt.Errorf("no call node has the path %s", words.Clean(o.selected))
 		}
 		bar = s.shown.Sidebar(n)
 	}
@@ -103,16 +104,16 @@ func sidebarCategories(list []calltree.CategoryAmount, number func(int64) any) [
 // text prints the sidebar for people; md, tsv and csv are tables of the same.
 func (a *sidebarAnswer) text(e *env, bar calltree.Sidebar, t *calltree.Tree) error {
 	w := bufio.NewWriter(e.out)
-	fmt.Fprintln(w, escape(a.Path[len(a.Path)-1]))
+	fmt.Fprintln(w, words.Clean(a.Path[len(a.Path)-1]))
 	for _, part := range []struct {
 		name string
 		of   calltree.Amount
 	}{{"total", bar.Total}, {"self", bar.Self}} {
 		fmt.Fprintf(w, "%-8s %14s  %8s\n", part.name, amount(part.of.Value, t.Type.Unit, t.Type.Scale), percent(share(part.of.Value, bar.SampleTotal)))
 		for _, c := range part.of.Categories {
-			fmt.Fprintf(w, "  %-20s %8s\n", escape(c.Name), percent(c.Share))
+			fmt.Fprintf(w, "  %-20s %8s\n", words.Clean(c.Name), percent(c.Share))
 			for _, sub := range c.Sub {
-				fmt.Fprintf(w, "    %-18s %8s\n", escape(sub.Name), percent(sub.Share))
+				fmt.Fprintf(w, "    %-18s %8s\n", words.Clean(sub.Name), percent(sub.Share))
 			}
 		}
 	}

@@ -63,15 +63,5 @@ func (o *sqlOptions) run(ctx context.Context, e *env, query string) error {
 		number := strings.Contains("TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE DECIMAL", answer.Types[i])
 		t.columns = append(t.columns, column{name: name, right: number})
 	}
-	for row, err := range answer.Rows {
-		if err != nil {
-			return err
-		}
-		if o.rows > 0 && len(t.rows) == o.rows {
-			fmt.Fprintf(e.err, "dendro: stopped after %d rows (--rows)\n", o.rows)
-			break
-		}
-		t.rows = append(t.rows, row)
-	}
-	return t.print(e, o.output)
+	return t.stream(e, answer.Rows, o.output, o.rows)
 }

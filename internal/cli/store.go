@@ -74,11 +74,26 @@ func (e *env) open(ctx context.Context, access engines.Access) (store.Store, err
 	if err != nil {
 		return nil, err
 	}
-	st, err := engines.Open(ctx, where, access)
+	return e.openAt(ctx, where, access)
+}
+
+// openAt opens the store at a place, as open does.
+func (e *env) openAt(ctx context.Context, where string, access engines.Access) (store.Store, error) {
+	if e.tokenFile != "" && engines.IsServer(where) {
+		token, err := readToken(e.tokenFile)
+		if err != nil {
+			return nil, err
+		}
+		return engines.OpenServer(ctx, where, token)
+	}
+	st, err := engines.OpenAsking(ctx, where, access, e.password())
 	// Another command that only asks is done in a moment.
 	for until := time.Now().Add(lockPatience); errors.Is(err, store.ErrLocked) && time.Now().Before(until) && ctx.Err() == nil; {
+		if owned := ownedBy(where, err); owned != err { //nolint:errorlint // it is the same or another
+			return nil, owned // a server is not done in a moment
+		}
 		time.Sleep(50 * time.Millisecond)
-		st, err = engines.Open(ctx, where, access)
+		st, err = engines.OpenAsking(ctx, where, access, e.password())
 	}
 	if access == engines.Read && errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no store at %s yet: `dendro import` makes it, --store names another", where)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -57,7 +58,7 @@ func (o *showOptions) printFunctions(e *env, t *calltree.Tree) error {
 	}
 	all, root := len(rows), t.RootTotal()
 	rows = slices.DeleteFunc(rows, func(r calltree.FunctionRow) bool { return float64(abs(r.Total))*100 < o.minPercent*float64(root) })
-	rows = limit(rows, o.rows)
+	rows = words.First(rows, o.rows)
 	if o.output.format == "json" {
 		head := treeAnswer{RootTotal: scaled(root, t.Type.Scale), Unit: t.Type.Unit}
 		return writeRows(e.out, head, len(rows), func(i int) any {
@@ -89,17 +90,10 @@ func (o *showOptions) cell(v int64, t *calltree.Tree) any {
 	return amount(v, t.Type.Unit, t.Type.Scale)
 }
 
-func limit[T any](list []T, n int) []T {
-	if n > 0 && len(list) > n {
-		return list[:n]
-	}
-	return list
-}
-
 // leftOut says on stderr what a table does not show.
 func leftOut(e *env, format outputFormat, n int, word string) {
 	if n > 0 && format == "text" {
-		fmt.Fprintf(e.err, "%s more %s (--rows)\n", grouped(n), plural(n, word))
+		fmt.Fprintf(e.err, "%s more %s (--rows)\n", grouped(n), words.Plural(n, word))
 	}
 }
 
@@ -137,7 +131,7 @@ func (o *topOptions) printGrowth(e *env, rows []growth, now, before []store.Prof
 		"diff":  func(a, b growth) int { return cmp.Or(cmp.Compare(b.now-b.before, a.now-a.before), byTotal(a, b)) },
 	}[o.sort])
 	all := len(rows)
-	rows = limit(rows, o.rows)
+	rows = words.First(rows, o.rows)
 	tb := &table{columns: []column{{name: "now", right: true, text: percent}, {name: "before", right: true, text: percent},
 		{name: "diff", right: true, text: signedPercent, tint: worse}, {name: "selfNow", right: true, text: percent}, {name: "selfBefore", right: true, text: percent}, {name: "function"}}}
 	for _, r := range rows {
@@ -189,7 +183,7 @@ func runsText(list []store.Profile) string {
 		}
 	}
 	if len(runs) == 1 {
-		return "run " + escape(runs[0])
+		return "run " + words.Clean(runs[0])
 	}
 	return fmt.Sprintf("%d runs", len(runs))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/report/words"
 )
 
 // showOptions are the flags of `dendro tree` and `dendro top`, which differ in
@@ -116,7 +117,7 @@ func (o *showOptions) scene(ctx context.Context, e *env, files []string) (*scene
 			return nil, usageError{err}
 		}
 		if s.Tree = p.Under(s.Tree); s.Tree.Len() == 0 {
-			fmt.Fprintf(e.err, "dendro: no call path matches %s\n", escape(o.under))
+			fmt.Fprintf(e.err, "dendro: no call path matches %s\n", words.Clean(o.under))
 		}
 	}
 	return s, nil
@@ -131,7 +132,7 @@ func titleOf(list []recording, typ profile.ValueType) string {
 	for i := range list {
 		n += list[i].profiles
 	}
-	return fmt.Sprintf("%d %s, %s", n, plural(n, "profile"), typ.Name)
+	return fmt.Sprintf("%d %s, %s", n, words.Plural(n, "profile"), typ.Name)
 }
 
 func (o *showOptions) print(e *env, s *scene) error {
@@ -194,7 +195,7 @@ func (o *showOptions) text(w *bufio.Writer, t *calltree.Tree, root int64, list [
 		if r.Self != 0 {
 			self = percent(share(r.Self, root))
 		}
-		line := fmt.Sprintf("%8s %8s  %s%s", percent(share(r.Total, root)), self, indent(int(r.Depth)), escape(t.Functions[r.Func].Name))
+		line := fmt.Sprintf("%8s %8s  %s%s", percent(share(r.Total, root)), self, indent(int(r.Depth)), words.Clean(t.Functions[r.Func].Name))
 		if colour {
 			line = heavy(share(abs(r.Total), root)).paint(line)
 		}

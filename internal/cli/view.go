@@ -9,6 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/report/words"
 )
 
 // viewOptions are the flags that say what is to be seen of profiles; `tree`,
@@ -124,15 +125,44 @@ func (v *viewOptions) of(viewer *calltree.Viewer, typ string) (calltree.View, er
 		return view, usageError{err}
 	}
 	for _, name := range v.threads {
-		ids := viewer.FindThreads(name)
-		if len(ids) == 0 {
-			return view, fmt.Errorf("there is no thread %q", name)
-		}
-		view.Threads = append(view.Threads, ids...)
+		view.Threads = append(view.Threads, viewer.FindThreads(name)...)
 	}
 	slices.Sort(view.Threads)
 	view.Threads = slices.Compact(view.Threads)
 	return view, nil
+}
+
+// ofThreads leaves out the recordings without any of the threads that are asked for,
+// and says so. A thread that none of them has is an error.
+func (v *viewOptions) ofThreads(e *env, list []recording) ([]recording, error) {
+	if len(v.threads) == 0 {
+		return list, nil
+	}
+	has := make([]bool, len(list))
+	for _, name := range v.threads {
+		found := false
+		for i := range list {
+			if list[i].viewer != nil && len(list[i].viewer.FindThreads(name)) > 0 {
+				has[i], found = true, true
+			}
+		}
+		switch {
+		case !found && len(list) == 1:
+			return nil, fmt.Errorf("%sthere is no thread %q", list[0].prefix(), name)
+		case !found:
+			return nil, fmt.Errorf("there is no thread %q in any of %d profiles", name, len(list))
+		}
+	}
+	var with []recording
+	for i := range list {
+		if has[i] {
+			with = append(with, list[i])
+		}
+	}
+	if n := len(list) - len(with); n > 0 {
+		fmt.Fprintf(e.err, "%d %s without such a thread left out\n", n, words.Plural(n, "profile"))
+	}
+	return with, nil
 }
 
 // show makes the view of every recording, and says on stderr which names in
@@ -163,7 +193,7 @@ func (v *viewOptions) show(e *env, typ string, list []recording) ([]*calltree.Sh
 	}
 	for name, n := range unknown {
 		if n == len(list) {
-			fmt.Fprintf(e.err, "dendro: warning: nothing is named %s\n", escape(name))
+			fmt.Fprintf(e.err, "dendro: warning: nothing is named %s\n", words.Clean(name))
 		}
 	}
 	return shown, nil
@@ -188,7 +218,7 @@ func (v *viewOptions) below(e *env, trees []*calltree.Tree) []*calltree.Tree {
 }
 
 func warnNoFunction(e *env, name string) {
-	fmt.Fprintf(e.err, "dendro: warning: no function is named %s\n", escape(name))
+	fmt.Fprintf(e.err, "dendro: warning: no function is named %s\n", words.Clean(name))
 }
 
 // functionsNamed looks up a function for --callers.
@@ -249,7 +279,7 @@ func (b branches) text(root float64) string {
 	if root > 0 {
 		share = b.total / root
 	}
-	return fmt.Sprintf("not shown: %s %s with %s of the total (--min-percent, --depth, --rows)", grouped(b.n), plural(b.n, "subtree"), percent(share))
+	return fmt.Sprintf("not shown: %s %s with %s of the total (--min-percent, --depth, --rows)", grouped(b.n), words.Plural(b.n, "subtree"), percent(share))
 }
 
 // outline is a tree as it is printed: upright or inverted.

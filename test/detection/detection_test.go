@@ -1,9 +1,12 @@
 package detection
 
 import (
+	"bytes"
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/dendroprof/dendro/analysis/history"
@@ -183,5 +186,34 @@ func BenchmarkSuite(b *testing.B) {
 		if len(res.Benchmarks) != 100 {
 			b.Fatalf("%d benchmarks", len(res.Benchmarks))
 		}
+	}
+}
+
+// TestMeasureGate: of clean benchmarks few fail, and none of those that a suite of more
+// benchmarks lets fail is missing in a smaller one.
+func TestMeasureGate(t *testing.T) {
+	var b bytes.Buffer
+	MeasureGate(&b, 12, 1)
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	if len(lines) != 1+len(gates) || !strings.HasPrefix(lines[0], "of 12 clean benchmarks fail") {
+		t.Fatal(b.String())
+	}
+	for _, l := range lines[1:] {
+		f := strings.Fields(l)
+		var of [3]int
+		for i := range of {
+			n, err := strconv.Atoi(f[len(f)-len(of)+i])
+			if err != nil {
+				t.Fatal(l)
+			}
+			of[i] = n
+		}
+		if of[0] > 3 || of[1] > of[0] || of[2] > of[1] {
+			t.Error(l)
+		}
+	}
+	var again bytes.Buffer
+	if MeasureGate(&again, 12, 1); again.String() != b.String() {
+		t.Errorf("the same seed gives\n%s", again.String())
 	}
 }

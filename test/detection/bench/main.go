@@ -23,8 +23,13 @@ func main() {
 	real := flag.String("real", os.Getenv("DENDRO_HISTORIES"), "folder of real histories (default: those in testdata)")
 	size := flag.Float64("size", 1, "of the simulated part: 1 is all of it, 0 none")
 	seed := flag.Uint64("seed", 1, "of the simulated part")
+	gate := flag.Int("gate", 0, "measure the gate on so many clean simulated benchmarks, and nothing else")
 	trace := flag.Bool("v", false, "print every run with an unexpected answer")
 	flag.Parse()
+	if *gate > 0 {
+		detection.MeasureGate(os.Stdout, *gate, *seed)
+		return
+	}
 	if err := run(*real, *size, *seed, *trace); err != nil {
 		fmt.Fprintln(os.Stderr, "bench-detection: "+err.Error())
 		os.Exit(1)

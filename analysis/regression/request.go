@@ -1,0 +1,151 @@
+package regression
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/store"
+)
+
+// Request says which runs are tested and against what.
+type Request struct {
+	Options // of the method
+
+	// K runs, the newest of the selection, are tested as one; of a benchmark with
+	// fewer selected runs these. 0: the newest alone and, if the run before it that
+	// compares with it is selected too, both together, so that a finding is a suspect
+	// or confirmed.
+	K int
+	// Scan looks for changes of any age instead: the newest 1, 2, 3, 5, 8 and 13
+	// runs against what was before.
+	Scan bool
+	// Window is the number of history runs at most; 0: history.Window.
+	Window int
+	// History selects the runs that count as history instead of those of the same
+	// branch. Machine and profiler stay the same, but for machines that it names.
+	History *store.Query
+	// Acknowledged marks findings, and starts the history of a benchmark anew where
+	// an accepted change began: at Acknowledgement.Since, else where a scan of the
+	// history finds the change confirmed.
+	Acknowledged []Acknowledgement
+	Now          time.Time // for Acknowledged; zero: all of them hold
+}
+
+// window is the number of history runs at most.
+func (req *Request) window() int {
+	if req.Window <= 0 {
+		return history.Window
+	}
+	return req.Window
+}
+
+// runs says which runs of a benchmark compare, and how many are needed.
+func (req *Request) runs() history.Options {
+	o := history.Options{Window: req.window(), Extra: max(2, req.K), AnyBranch: req.History != nil, AnyMachine: req.History != nil && len(req.History.Machines) > 0}
+	if req.Scan {
+		o.Extra = oldestAge
+	}
+	return o
+}
+
+// chosen lists the series of the selection, which are the tested runs of each
+// benchmark and before them the history, selected or not; and says what is tested.
+func chosen(ctx context.Context, st store.Reader, q store.Query, req *Request, o history.Options) ([]history.Series, map[store.ProfileID]bool, error) {
+	q.Last = 0
+	selected, err := st.Profiles(ctx, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(selected) == 0 {
+		return nil, nil, store.ErrNothing
+	}
+	all, err := st.Profiles(ctx, store.Query{Groups: q.Groups, Benchmarks: q.Benchmarks, Params: q.Params, Types: q.Types})
+	if err != nil {
+		return nil, nil, err
+	}
+	tested := req.tested(all, selected)
+	is := map[store.ProfileID]bool{}
+	for _, ids := range tested {
+		for _, id := range ids {
+			is[id] = true
+		}
+	}
+	return history.Choose(req.upToTested(all, tested), o), is, nil
+}
+
+// tested lists what may be tested, as Request.K says, the newest first.
+func (req *Request) tested(all, selected []store.Profile) map[history.Key][]store.ProfileID {
+	tested, newest := map[history.Key][]store.ProfileID{}, map[history.Key]*store.Profile{}
+	is := make(map[store.ProfileID]bool, len(selected))
+	for i := range slices.Backward(selected) {
+		p := &selected[i]
+		is[p.ID] = true
+		if at := history.KeyOf(p); len(tested[at]) < max(req.K, 1) {
+			tested[at] = append(tested[at], p.ID)
+			newest[at] = cmp.Or(newest[at], p)
+		}
+	}
+	if req.K > 0 {
+		return tested
+	}
+	met, done := map[history.Key]bool{}, map[history.Key]bool{}
+	for i := range slices.Backward(all) {
+		p := &all[i]
+		at := history.KeyOf(p)
+		switch n := newest[at]; {
+		case n == nil || done[at]:
+		case p.ID == n.ID:
+			met[at] = true
+		case met[at] && history.Options{}.Compares(p, n):
+			done[at] = true
+			if is[p.ID] {
+				tested[at] = append(tested[at], p.ID)
+			}
+		}
+	}
+	return tested
+}
+
+// upToTested keeps, of every benchmark and value type, the tested runs and the runs
+// before the oldest of them that may be its history.
+func (req *Request) upToTested(all []store.Profile, tested map[history.Key][]store.ProfileID) []store.Profile {
+	allowed := map[store.ProfileID]bool{}
+	if req.History != nil {
+		for _, p := range req.History.Filter(slices.Clone(all)) {
+			allowed[p.ID] = true
+		}
+	}
+	before := map[history.Key]bool{} // all tested runs were met: what comes now is history
+	ended := map[history.Key]bool{}
+	var keep []store.Profile
+	for i := range slices.Backward(all) {
+		p := &all[i]
+		at := history.KeyOf(p)
+		ids := tested[at]
+		isTested := slices.Contains(ids, p.ID)
+		isHistory := before[at] && (req.History == nil || allowed[p.ID])
+		if ended[at] || !isTested && !isHistory {
+			continue
+		}
+		keep = append(keep, *p)
+		before[at] = before[at] || p.ID == ids[len(ids)-1]
+		ended[at] = req.startsAt(p)
+	}
+	slices.Reverse(keep)
+	return keep
+}
+
+// startsAt reports whether an accepted change made this run the first of the
+// benchmark's history.
+func (req *Request) startsAt(p *store.Profile) bool {
+	for i := range req.Acknowledged {
+		a := &req.Acknowledged[i]
+		if a.Since != "" && a.Since == p.Run.Key && a.covers(p.Benchmark) {
+			return true
+		}
+	}
+	return false
+}

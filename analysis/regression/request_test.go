@@ -1,0 +1,124 @@
+package regression
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dendroprof/dendro/store"
+)
+
+// compared prints what each analysis of a benchmark tested against how many runs.
+func compared(b *Benchmark) string {
+	var parts []string
+	for _, a := range b.Analyses {
+		parts = append(parts, fmt.Sprintf("%s/%d", strings.Join(a.Tested, "+"), len(a.History)))
+	}
+	return strings.Join(parts, " ")
+}
+
+// A run that nobody selected is history and is never tested, whatever the number of
+// tested runs asked for.
+func TestOnlySelectedRunsAreTested(t *testing.T) {
+	topic := func(n int) *bench { // the newest n runs are of a branch
+		b := shop(1, 12, 0, nil)
+		b.edit = func(i int, f *store.File) {
+			if f.Run.Branch = "main"; i >= 12-n {
+				f.Run.Branch = "topic"
+			}
+		}
+		return b
+	}
+	machines := topic(2) // in turns
+	machines.edit = func(i int, f *store.File) { f.Run.Machine = fmt.Sprint(i % 2) }
+	history := &store.Query{Branches: []string{"main"}}
+	for _, c := range []struct {
+		name string
+		b    *bench
+		q    store.Query
+		req  Request
+		want string
+	}{
+		{"all selected", topic(0), store.Query{}, Request{}, "r011/11 r010+r011/10 r010/10"},
+		{"three of them", topic(0), store.Query{}, Request{K: 3}, "r009+r010+r011/9"},
+		{"one selected", topic(0), store.Query{Runs: []string{"r011"}}, Request{}, "r011/11"},
+		{"one selected, three asked for", topic(0), store.Query{Runs: []string{"r011"}}, Request{K: 3}, "r011/11"},
+		{"two selected, not neighbours", topic(0), store.Query{Runs: []string{"r011", "r008"}}, Request{}, "r011/11"},
+		{"two selected, three asked for", topic(0), store.Query{Runs: []string{"r011", "r008"}}, Request{K: 3}, "r008+r011/8"},
+		{"a history of another branch", topic(2), store.Query{}, Request{History: history}, "r011/10 r010+r011/10 r010/10"},
+		{"one run against another branch", topic(1), store.Query{}, Request{History: history}, "r011/11"},
+		{"three asked for against another branch", topic(1), store.Query{Branches: []string{"topic"}}, Request{History: history, K: 3}, "r011/11"},
+		{"two machines in turns", machines, store.Query{}, Request{}, "r011/5 r009+r011/4 r009/4"},
+	} {
+		res, err := Find(t.Context(), put(t, c.b), c.q, c.req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := compared(&res.Benchmarks[0]); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// A history that somebody chose is of the same machine and profiler all the same, but
+// for the machines that are named.
+func TestChosenHistoryIsComparable(t *testing.T) {
+	b := shop(1, 14, 0, nil)
+	b.edit = func(i int, f *store.File) {
+		switch f.Run.Branch, f.Run.Machine = "main", "m"; {
+		case i == 13:
+			f.Run.Branch = "topic"
+		case i < 3:
+			f.Run.Machine = "old"
+		case i < 5:
+			f.Records[0].Profiler = "another"
+		}
+	}
+	st := put(t, b)
+	for _, c := range []struct {
+		history store.Query
+		want    string
+	}{
+		{store.Query{Branches: []string{"main"}}, "r013/8 [{another machine 3} {another profiler 2}]"},
+		{store.Query{Branches: []string{"main"}, Machines: []string{"m", "old"}}, "r013/11 [{another profiler 2}]"},
+	} {
+		b := find(t, st, Request{K: 1, History: &c.history}).Benchmarks[0]
+		if got := compared(&b) + " " + fmt.Sprint(b.LeftOut); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.history, got, c.want)
+		}
+	}
+}
+
+// An accepted step starts a history anew, as soon as there are enough runs since and
+// however far back it is, at the nearest age that a scan looks at; what comes after it
+// is found against these.
+func TestAcceptedStepStartsAHistory(t *testing.T) {
+	accepted := []Acknowledgement{{Function: "parse", Reason: "checked input"}}
+	for _, c := range []struct {
+		since int // runs with the accepted step
+		from  string
+	}{{3, "r000"}, {7, "r017"}, {8, "r017"}, {13, "r014"}, {18, "r006"}} {
+		b := shop(1, 24, c.since, map[string]float64{"main;load;parse": 1.8})
+		for i := 22; i < 24; i++ {
+			b.runs[i]["main;query;join"] += 200
+		}
+		st := put(t, b)
+		got := find(t, st, Request{Acknowledged: accepted}).Benchmarks[0]
+		if a := got.Analyses[0]; a.History[0] != c.from {
+			t.Errorf("%d runs since: the history begins at %s, want %s", c.since, a.History[0], c.from)
+		}
+		if said := slices.Contains(got.Warnings, "the history begins at "+c.from+", with an accepted change"); said != (c.from != "r000") {
+			t.Errorf("%d runs since: %q", c.since, got.Warnings)
+		}
+		list := slices.DeleteFunc(costs(got.Findings), func(f Finding) bool { return f.Acknowledged != nil })
+		if len(list) != 1 || list[0].Function != "join" || list[0].Status != Confirmed {
+			t.Errorf("%d runs since: %+v", c.since, list)
+		}
+		for _, no := range []Acknowledgement{{Function: "token"}, {Function: "parse", Benchmark: "other"}, {Function: "parse", UpTo: 0.01}} {
+			if b := find(t, st, Request{Acknowledged: []Acknowledgement{no}}).Benchmarks[0]; b.Analyses[0].History[0] != "r000" {
+				t.Errorf("%d runs since: %+v starts a history at %s", c.since, no, b.Analyses[0].History[0])
+			}
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/report/words"
+	"github.com/dendroprof/dendro/store"
+)
+
+// copyOptions are the flags of `dendro copy`.
+type copyOptions struct {
+	selection
+	from, to    string
+	replace     bool
+	renormalize bool
+	rules       string
+	progress    string
+	output      outputFormat
+}
+
+func newCopy(e *env) *cobra.Command {
+	o := copyOptions{progress: "auto"}
+	c := &cobra.Command{
+		Use:   "copy --from STORE --to STORE [flags]",
+		Short: "Copy profiles from one store into another, of any engine",
+		Long: `Copy puts the selected profiles of one store into another, in their import order,
+with everything that is known of them. The other store is made if it is not there.
+The place that is not given is --store's.
+
+Profiles that are there with the same content are left as they are: a copy that
+was interrupted is continued by the same command, and repeated later it brings
+what is new. A profile that is there with other content is reported and left out
+unless --replace says otherwise.`,
+		Example: `  dendro copy --from dendro.duckdb --to neo4j://neo4j@graph.example:7687
+  dendro copy --to archive.duckdb --until 90d
+  dendro copy --from neo4j://neo4j@localhost:7687 --to local.duckdb --benchmark checkout --last 20
+  dendro copy --from old.duckdb --to new.duckdb --renormalize`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
+	}
+	o.addFlags(c)
+	f := c.Flags()
+	f.StringVar(&o.from, "from", "", "`store` to read (default: --store)")
+	f.StringVar(&o.to, "to", "", "`store` to fill (default: --store)")
+	f.BoolVar(&o.replace, "replace", false, "a profile that is there with other content is replaced")
+	f.BoolVar(&o.renormalize, "renormalize", false, "bring the names under this program's rules (and --rules) on the way")
+	f.StringVar(&o.rules, "rules", "", "`file` of further rules for names that change from run to run, with --renormalize")
+	f.Var(&choice{&o.progress, []string{"auto", "bar", "json", "none"}}, "progress", "`how`: auto (a bar on a terminal), bar, json (a line per file once it is committed), none")
+	o.output.addFlag(c, "text", "json")
+	return c
+}
+
+// ends returns the two places, of which one may be the default store.
+func (o *copyOptions) ends(e *env) (from, to string, err error) {
+	from, to = o.from, o.to
+	if from == "" && to == "" {
+		return "", "", usagef("copy from where to where? Give --from, --to or both")
+	}
+	for _, end := range []*string{&from, &to} {
+		if *end == "" {
+			if *end, err = e.location(); err != nil {
+				return "", "", err
+			}
+		}
+	}
+	if from == to {
+		return "", "", usagef("--from and --to are the same store, %s", from)
+	}
+	return from, to, nil
+}
+
+func (o *copyOptions) run(ctx context.Context, e *env) (err error) {
+	from, to, err := o.ends(e)
+	if err != nil {
+		return err
+	}
+	opts := store.CopyOptions{}
+	if opts.Query, err = o.resolve(); err != nil {
+		return err
+	}
+	if o.rules != "" && !o.renormalize {
+		return usagef("--rules changes names, which --renormalize asks for")
+	}
+	if o.renormalize {
+		n, err := readRules(o.rules)
+		if err != nil {
+			return err
+		}
+		opts.Rename, opts.Rules = n.Function, n.Version()
+	}
+	if o.replace {
+		opts.Conflict = store.Replace
+	}
+	src, err := e.openAt(ctx, from, engines.Read)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	dst, err := e.openAt(ctx, to, engines.Write)
+	if err != nil {
+		return err
+	}
+	return errors.Join(o.copy(ctx, e, dst, src, opts), dst.Close())
+}
+
+// copy copies and reports; it returns errReported when conflicts were all that
+// went wrong.
+func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, src store.Reader, opts store.CopyOptions) error {
+	began := time.Now()
+	p := newProgress(e, o.progress, nil)
+	p.bar = o.progress == "bar" || o.progress == "auto" && terminal(e.err)
+	p.unit = "profiles"
+	stored, unchanged, failed := 0, 0, 0
+	opts.Report = func(c store.Copied) {
+		stored, unchanged = stored+c.Stored, unchanged+c.Unchanged
+		r := ingest.Result{File: c.File, Profiles: c.Profiles, Run: c.Run, Group: c.Benchmark.Group, Bench: c.Benchmark.Name, Status: ingest.Stored}
+		switch {
+		case c.Err != nil:
+			failed += len(c.Profiles)
+			r.Status, r.Err, r.Error = ingest.Failed, c.Err, c.Err.Error()
+		case c.Stored == 0:
+			r.Status = ingest.Unchanged
+		}
+		p.files, p.allFiles = c.Done, c.All
+		p.report(r)
+		p.draw(false)
+	}
+	err := store.Copy(ctx, dst, src, opts)
+	p.end()
+	if err != nil && (failed == 0 || !errors.Is(err, store.ErrConflict)) {
+		return err
+	}
+	elapsed := time.Since(began)
+	switch {
+	case o.output == "json":
+		summary := map[string]any{"profiles": stored, "unchanged": unchanged, "failed": failed, "elapsedNanos": elapsed}
+		if err := e.writeJSON(map[string]any{"summary": summary, "failures": p.failures}); err != nil {
+			return err
+		}
+	case o.progress != "json":
+		fmt.Fprintf(e.out, "%d %s copied (%d unchanged, %d failed) in %s\n", stored, words.Plural(stored, "profile"), unchanged, failed, rounded(elapsed))
+	}
+	if failed > 0 {
+		return errReported
+	}
+	return nil
+}

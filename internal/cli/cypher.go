@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/store"
+)
+
+// cypherOptions are the flags of `dendro cypher`.
+type cypherOptions struct {
+	file   string
+	params []string
+	rows   int
+	output outputFormat
+}
+
+func newCypher(e *env) *cobra.Command {
+	var o cypherOptions
+	c := &cobra.Command{
+		Use:   "cypher [flags] QUERY|-",
+		Short: "Ask a graph database in Cypher, read-only",
+		Long: `Cypher runs one read-only query on a store in Neo4j and prints the rows as they
+arrive. docs/graph.md shows queries for both models of the graph, docs/schema/neo4j.md
+lists nodes, relationships and properties. The server refuses what would change
+something; LOAD CSV is refused too.
+
+A parameter is $name in the query and --param name=value here; values are JSON,
+and what is not JSON is a text.`,
+		Example: `  dendro cypher "MATCH (b:Benchmark)-[:HAS_PROFILE]->(p) RETURN b.name AS benchmark, count(p) AS profiles"
+  dendro cypher --param 'f=java/util/HashMap.get' "MATCH (f:Function {name: \$f})<-[r:RAN]-(p) RETURN p.key, r.total" -o csv
+  dendro cypher -f series.cypher --param 'profile_keys=["4f1c…", "90ab…"]' --param window_size=10
+  dendro cypher - < question.cypher`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			query, err := o.query(e, args)
+			if err != nil {
+				return err
+			}
+			return o.run(c.Context(), e, query)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&o.file, "file", "f", "", "read the query from this `file`")
+	f.StringArrayVar(&o.params, "param", nil, "parameter of the query, `name=value`; repeatable")
+	f.IntVar(&o.rows, "rows", 100_000, "stop after `n` rows (0: never)")
+	o.output.addFlag(c, "text", "json", "md", "tsv", "csv")
+	return c
+}
+
+// queryLimit is how many bytes a query may have.
+const queryLimit = 16 << 20
+
+// query returns the text of the query: of the argument, a file or stdin.
+func (o *cypherOptions) query(e *env, args []string) (string, error) {
+	switch {
+	case o.file != "" && len(args) > 0:
+		return "", usagef("a query and --file %s: which?", o.file)
+	case o.file == "" && len(args) == 0:
+		return "", usagef("which query? give it as an argument, with --file, or - for stdin")
+	case o.file == "" && args[0] != "-":
+		return args[0], nil
+	}
+	in := e.in
+	if o.file != "" && o.file != "-" {
+		f, err := os.Open(o.file)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, queryLimit+1))
+	if err == nil && len(data) > queryLimit {
+		err = fmt.Errorf("the query is longer than %d bytes", queryLimit)
+	}
+	return string(data), err
+}
+
+func (o *cypherOptions) run(ctx context.Context, e *env, query string) (err error) {
+	params, err := cypherParams(o.params)
+	if err != nil {
+		return err
+	}
+	st, err := e.open(ctx, engines.Read)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	speaker, ok := st.(store.CypherSpeaker)
+	if !ok {
+		return fmt.Errorf("this store does not speak Cypher: it must be in Neo4j (--store neo4j://user@host:7687)")
+	}
+	answer, err := speaker.Cypher(ctx, query, params)
+	if err != nil {
+		return err
+	}
+	t := &table{}
+	for _, name := range answer.Columns {
+		t.columns = append(t.columns, column{name: name})
+	}
+	return t.stream(e, answer.Rows, o.output, o.rows)
+}
+
+// cypherParams parses name=value; a value that is not JSON is a text.
+func cypherParams(texts []string) (map[string]any, error) {
+	list, err := pairs("--param", texts)
+	if err != nil {
+		return nil, err
+	}
+	params := map[string]any{}
+	for name, text := range list {
+		dec := json.NewDecoder(strings.NewReader(text))
+		dec.UseNumber()
+		var v any
+		if err := dec.Decode(&v); err != nil || len(bytes.TrimSpace([]byte(text)[dec.InputOffset():])) > 0 {
+			params[strings.TrimPrefix(name, "$")] = text
+			continue
+		}
+		if params[strings.TrimPrefix(name, "$")], err = cypherValue(v); err != nil {
+			return nil, usagef("--param %s: %w", name, err)
+		}
+	}
+	return params, nil
+}
+
+// cypherValue makes JSON's numbers integers where they are written as such.
+func cypherValue(v any) (_ any, err error) {
+	switch v := v.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i, nil
+		}
+		if !strings.ContainsAny(v.String(), ".eE") {
+			return nil, fmt.Errorf("%s has more than 63 bits", v)
+		}
+		return v.Float64()
+	case []any:
+		for i := range v {
+			if v[i], err = cypherValue(v[i]); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for k := range v {
+			if v[k], err = cypherValue(v[k]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/server"
+	"github.com/dendroprof/dendro/internal/server/api"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// serveOptions are the flags of `dendro serve`.
+type serveOptions struct {
+	server.Options
+	tokenFiles [3]string // of the agents', the HTTP and the reading token
+	sql        bool
+	rules      string
+	workers    int
+	limits     profile.Limits
+	logFormat  string
+	logLevel   string
+}
+
+func newServe(e *env) *cobra.Command {
+	o := serveOptions{logFormat: "text", logLevel: "info"}
+	c := &cobra.Command{
+		Use:   "serve [flags]",
+		Short: "Own a store and answer over the network",
+		Long: `Serve opens the store for itself alone and answers until it is told to end
+(SIGTERM, SIGINT): /api/v1 over HTTP, agents and health over gRPC, metrics for
+Prometheus. Every command works on a running server as on a file:
+
+  dendro top --store http://localhost:12800
+
+It listens on this machine only, unless told otherwise; give tokens when it does
+not. Tokens are best given in files or the environment, where other users of the
+machine do not see them. Every flag can be given as an environment variable:
+--http-listen as DENDRO_HTTP_LISTEN, --agent-token as DENDRO_AGENT_TOKEN.
+
+On the first signal what has begun may finish, for --drain at most; the second
+one ends it at once. What was acknowledged is stored, whatever happens.`,
+		Example: `  dendro serve --store profiles.duckdb
+  dendro serve --http-listen 0.0.0.0:12800 --http-token-file /etc/dendro/token --tls-cert cert.pem --tls-key key.pem
+  DENDRO_AGENT_TOKEN=s3cret dendro serve --grpc-listen :11800 --log-format json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := fromEnvironment(c.LocalNonPersistentFlags(), os.LookupEnv); err != nil {
+				return err
+			}
+			return o.run(c.Context(), e)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.GRPCListen, "grpc-listen", "127.0.0.1:11800", "`address` for agents (gRPC); empty: none")
+	f.StringVar(&o.HTTPListen, "http-listen", "127.0.0.1:12800", "`address` for HTTP; empty: none")
+	f.StringVar(&o.TLSCert, "tls-cert", "", "`file` with the certificate, for both listeners; read again when it changes")
+	f.StringVar(&o.TLSKey, "tls-key", "", "`file` with its key")
+	for i, t := range []struct {
+		name, of string
+		to       *string
+	}{
+		{"agent-token", "that agents must send (SkyWalking's authentication)", &o.AgentToken},
+		{"http-token", "that HTTP clients must send (Authorization: Bearer)", &o.HTTPToken},
+		{"read-token", "that is enough for HTTP clients that only ask", &o.ReadToken},
+	} {
+		f.StringVar(t.to, t.name, "", "`token` "+t.of)
+		f.StringVar(&o.tokenFiles[i], t.name+"-file", "", "`file` with the token "+t.of)
+	}
+	f.BoolVar(&o.OpenMetrics, "open-metrics", false, "/metrics needs no token")
+	f.StringArrayVar(&o.Hosts, "allow-host", nil, "without a token: a further `name` by which clients may call the server; repeatable")
+	f.BoolVar(&o.sql, "sql", true, "answer users' own SQL, read-only")
+	f.StringVar(&o.rules, "rules", "", "`file` with further rules that normalise names, for uploads")
+	f.IntVar(&o.workers, "workers", 0, "decode files of an upload in `n` goroutines (0: one per core)")
+	o.addLimits(c)
+	f.Var(&choice{&o.logFormat, []string{"text", "json"}}, "log-format", "`format` of the log on stderr: text, json")
+	f.Var(&choice{&o.logLevel, []string{"info", "debug", "warn", "error"}}, "log-level", "least `level` that is logged: debug, info, warn, error")
+	return c
+}
+
+func (o *serveOptions) addLimits(c *cobra.Command) {
+	f, l := c.Flags(), &o.Options.Limits
+	f.Int64Var(&l.Body, "max-body", 0, "`bytes` of a request at most (default 16 MiB)")
+	f.Int64Var(&l.Upload, "max-upload", 0, "`bytes` of an upload of profiles at most (default 4 GiB)")
+	f.Int64Var(&l.Inflated, "max-inflated", 0, "`bytes` of a request after decompression at most (default 8 times --max-body; uploads 16 GiB)")
+	f.IntVar(&l.Requests, "max-requests", 0, "`n` HTTP requests at a time (default 256)")
+	f.Uint32Var(&l.Streams, "max-streams", 0, "`n` gRPC calls at a time on one connection (default 1000)")
+	f.IntVar(&l.Message, "max-grpc-message", 0, "`bytes` of one gRPC message at most (default 50 MiB)")
+	f.DurationVar(&l.Headers, "header-timeout", 0, "`time` for the headers of a request (default 10s)")
+	f.DurationVar(&l.Stall, "stall-timeout", 0, "`time` in which no byte of a body moves, after which it is broken off (default 1m)")
+	f.DurationVar(&l.Drain, "drain", 0, "`time` for what has begun when the server ends (default 30s)")
+	addLimits(c, &o.limits)
+}
+
+// fromEnvironment sets the flags that were not given from the environment.
+func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
+	var errs []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := "DENDRO_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value, ok := lookup(name)
+		if f.Changed || !ok || f.Name == "help" {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			errs = append(errs, usagef("%s: %w", name, err))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// tokens reads the tokens that are given as files.
+func (o *serveOptions) tokens() error {
+	for i, t := range []struct {
+		name string
+		to   *string
+	}{{"agent-token", &o.AgentToken}, {"http-token", &o.HTTPToken}, {"read-token", &o.ReadToken}} {
+		file := o.tokenFiles[i]
+		if file == "" {
+			continue
+		}
+		if *t.to != "" {
+			return usagef("--%s and --%s-file: give one of them", t.name, t.name)
+		}
+		token, err := readToken(file)
+		if err != nil {
+			return err
+		}
+		*t.to = token
+	}
+	return nil
+}
+
+// readToken reads a token from a file: its first line.
+func readToken(name string) (string, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("token: %w", err)
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	if line = strings.TrimSpace(line); line == "" {
+		return "", fmt.Errorf("token: %s is empty", name)
+	}
+	return line, nil
+}
+
+// logger makes the server's log.
+func (o *serveOptions) logger(w io.Writer) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(o.logLevel)) // the flag takes nothing else
+	opts := &slog.HandlerOptions{Level: level}
+	if o.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, opts))
+	}
+	return slog.New(slog.NewTextHandler(w, opts))
+}
+
+func (o *serveOptions) run(ctx context.Context, e *env) error {
+	where, err := e.location()
+	switch {
+	case err != nil:
+		return err
+	case engines.IsServer(where):
+		return usagef("--store %s is a server itself: give the file or database that is to be served", where)
+	case o.GRPCListen == "" && o.HTTPListen == "":
+		return usagef("--grpc-listen and --http-listen are both empty: nobody could ask")
+	}
+	if err := o.tokens(); err != nil {
+		return err
+	}
+	st, err := e.open(ctx, engines.Write)
+	if err != nil {
+		return err
+	}
+	err = o.serve(ctx, e, where, st)
+	return errors.Join(err, st.Close())
+}
+
+// serve answers from an open store until the context ends.
+func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store.Store) error {
+	o.Log = o.logger(e.err)
+	o.Version, _ = versionOf()
+	parts, err := o.parts(st)
+	if err != nil {
+		return err
+	}
+	s, err := server.New(o.Options, parts...)
+	if err != nil {
+		return err
+	}
+	if err := s.Listen(); err != nil {
+		return err
+	}
+	defer claimStore(where, s)()
+	if a := s.HTTPAddr(); a != "" {
+		fmt.Fprintf(e.out, "http  %s\n", address(s))
+	}
+	if a := s.GRPCAddr(); a != "" {
+		fmt.Fprintf(e.out, "grpc  %s\n", a)
+	}
+	// A second signal ends the process: by default, signals do.
+	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
+	return s.Serve(ctx)
+}
+
+// parts lists what the server answers.
+func (o *serveOptions) parts(st store.Store) ([]server.Part, error) {
+	names, err := readRules(o.rules)
+	if err != nil {
+		return nil, err
+	}
+	return []server.Part{
+		api.Part(api.Options{Store: st, Version: o.Version, SQL: o.sql, Limits: o.limits, Workers: o.workers, Normalizer: names}),
+	}, nil
+}

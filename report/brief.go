@@ -1,0 +1,69 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/dendroprof/dendro/report/words"
+)
+
+// Brief writes the report in a few lines: the headline, a row for each change and a
+// line for each benchmark without a verdict. Where the rest is, is for the caller to
+// say.
+func (r *Report) Brief(w io.Writer, d Detail) error {
+	t := &text{bufio.NewWriter(w)}
+	t.head(r)
+	if shown, left := r.shown(d.Changes); len(shown) > 0 {
+		g := grid{heads: []string{"share", "cost", "change", "benchmark", "since", "function"}, right: 2}
+		for _, c := range shown {
+			in, more := c.where()
+			if more > 0 {
+				in = fmt.Sprintf("%s and %d more", in, more)
+			}
+			g.add(words.SignedPercent(c.Delta.Share), Cost(&c.Finding), c.fail()+c.what(), in, c.since(), shorten(c.label()))
+		}
+		t.lines("", g.aligned())
+		t.left(left)
+	}
+	var silent []*Benchmark
+	for i := range r.Benchmarks {
+		if b := &r.Benchmarks[i]; b.Reason != "" {
+			silent = append(silent, b)
+		}
+	}
+	for _, b := range words.First(silent, fewBenchmarks) {
+		t.line("", "%s: %s", r.name(b), b.summary())
+	}
+	if n := len(silent) - fewBenchmarks; n > 0 {
+		t.line("", "%d more %s without a verdict", n, words.Plural(n, "benchmark"))
+	}
+	return t.Flush()
+}
+
+// head writes what is said of the whole.
+func (t *text) head(r *Report) {
+	t.line("", "%s", r.Headline())
+	for _, n := range r.Notes {
+		t.line("", "note: %s", words.Clean(n))
+	}
+}
+
+// left says how many changes are left out.
+func (t *text) left(n int) {
+	if n > 0 {
+		t.line("", "\n%d more %s not shown", n, words.Plural(n, "change"))
+	}
+}
+
+// shown returns the first changes that are for people, most at most (0: all), and how
+// many more there are.
+func (r *Report) shown(most int) (list []*Change, left int) {
+	for i := range r.Changes {
+		if c := &r.Changes[i]; c.shown() {
+			list = append(list, c)
+		}
+	}
+	first := words.First(list, most)
+	return first, len(list) - len(first)
+}

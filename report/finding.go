@@ -1,0 +1,123 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/dendroprof/dendro/analysis/gate"
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/report/words"
+)
+
+// Finding writes one finding for a terminal, as the text of a report has it, without
+// the place of its code.
+func Finding(w io.Writer, f *regression.Finding) error {
+	t := &text{bufio.NewWriter(w)}
+	c := &Change{Change: gate.Change{Finding: *f}}
+	where, _ := c.where()
+	t.line("", "%s  %s  %s  %s", c.what(), where, words.SignedPercent(c.Delta.Share), c.label())
+	t.details(c)
+	return t.Flush()
+}
+
+func (t *text) change(c *Change) {
+	t.line("", "\n%s%s  %s  %s", c.fail(), c.what(), words.SignedPercent(c.Delta.Share), c.label())
+	if list := c.benchmarks(); len(list) > 1 {
+		t.field("in", "%d benchmarks: %s", len(list), strings.Join(words.First(list, 8), ", "))
+	} else {
+		t.field("in", "%s", list[0])
+	}
+	t.details(c)
+}
+
+// fail marks what fails a gate.
+func (c *Change) fail() string {
+	if c.Fails {
+		return "FAIL "
+	}
+	return ""
+}
+
+// field writes a named line below a change.
+func (t *text) field(name, format string, args ...any) {
+	t.line("    ", "%-10s %s", name, fmt.Sprintf(format, args...))
+}
+
+// details writes where, how much and why.
+func (t *text) details(c *Change) {
+	if c.Caller != "" {
+		t.field("called by", "%s", words.Clean(c.Caller))
+	}
+	if place, of := c.code(); of != "" {
+		t.field("code", "%s, %s", place, of)
+	} else if place != "" {
+		t.field("code", "%s", place)
+	}
+	if len(c.Owners) > 0 {
+		t.field("owners", "%s", strings.Join(words.CleanAll(c.Owners), " "))
+	}
+	if len(c.Path) > 0 {
+		t.field("path", "%s", strings.Join(words.CleanAll(c.Path), ";"))
+	}
+	for _, p := range words.First(c.Parts, 5) {
+		t.field("part", "%+.1f samples  %s", p.Delta, strings.Join(words.CleanAll(below(p.Path, c.Path)), ";"))
+	}
+	if s := c.amounts(); s != "" {
+		t.field("cost", "%s", s)
+	}
+	t.field("since", "%s, last good %s; score %s", c.since(), words.Clean(c.Since.LastGood), score(c.Score))
+	if c.Function != "" && c.Note != "" {
+		t.field("note", "%s", words.Clean(c.Note))
+	}
+	for _, x := range c.RuledOut {
+		t.field("not", "%s: %s", words.Clean(x.Cause), words.Clean(x.Evidence))
+	}
+	if c.Acknowledged != nil {
+		t.field("accepted", "%s", words.Clean(c.acceptance()))
+	}
+}
+
+// amounts says what a change costs, in the units there are.
+func (c *Change) amounts() string {
+	var parts []string
+	if s := Cost(&c.Finding); s != "" {
+		parts = append(parts, s)
+	}
+	if c.Delta.Samples != 0 {
+		parts = append(parts, fmt.Sprintf("%+.1f samples per run, %s of the program before", c.Delta.Samples, words.Percent(c.Delta.Before)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Cost writes a finding's time with its interval, "+1.94 ms/op (1.49 … 2.39)"; empty
+// if it has none.
+func Cost(f *regression.Finding) string {
+	if t := f.Delta.Time; t != nil {
+		return words.Interval(t.Value, t.Low, t.High, t.Unit)
+	}
+	return ""
+}
+
+// acceptance says why a change is acknowledged, and how long.
+func (c *Change) acceptance() string {
+	s := c.Acknowledged.Reason
+	if u := c.Acknowledged.Until; !u.IsZero() {
+		s = strings.TrimPrefix(s+", until "+u.UTC().Format("2006-01-02"), ", ")
+	}
+	return s
+}
+
+// score writes a score.
+func score(v float64) string { return fmt.Sprintf("%.1f", v) }
+
+// below returns the part of a path that is not the path above; its last frame at
+// least.
+func below(path, above []string) []string {
+	n := 0
+	for n < len(path)-1 && n < len(above) && path[n] == above[n] {
+		n++
+	}
+	return path[n:]
+}

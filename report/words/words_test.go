@@ -1,0 +1,92 @@
+package words
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+func TestMetric(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		unit string
+		want string
+	}{{6.6e6, "ns/op", "6.6 ms/op"}, {0.0123, "s", "12.3 ms"}, {1500, "us/op", "1.5 ms/op"}, {5000, "ops/s", "5e+03 ops/s"}, {0, "ns", "0 ns"}, {-2e9, "ns", "-2 s"}, {3, "a\x1bb", `3 a\x1bb`}} {
+		if got := Metric(c.v, c.unit); got != c.want {
+			t.Errorf("%v %s: %q, want %q", c.v, c.unit, got, c.want)
+		}
+	}
+	if got := Interval(1.94e6, 1.49e6, 2.39e6, "ns/op"); got != "+1.94 ms/op (1.49 … 2.39)" {
+		t.Error(got)
+	}
+}
+
+func TestValue(t *testing.T) {
+	for _, c := range []struct {
+		v     float64
+		unit  string
+		scale int
+		want  string
+		diff  string
+	}{
+		{1_284_000_000, "nanoseconds", 0, "1.28 s", "+1.28 s"},
+		{12_840, "microseconds", 1, "1.28 ms", "+1.28 ms"},
+		{999, "nanoseconds", 0, "999 ns", "+999 ns"},
+		{-3_565_158, "bytes", 0, "-3.40 MiB", "-3.40 MiB"},
+		{5120, "count", 0, "5120", "+5120"},
+		{2.5, "count", 0, "2.5", "+2.5"},
+		{0, "count", 0, "0", "+0"},
+		{123_456, "cycles", 2, "1235 cycles", "+1235 cycles"},
+	} {
+		typ := profile.ValueType{Unit: c.unit, Scale: c.scale}
+		if got := Value(c.v, typ); got != c.want {
+			t.Errorf("%v %s: %q, want %q", c.v, c.unit, got, c.want)
+		}
+		if got := Difference(c.v, typ); got != c.diff {
+			t.Errorf("%v %s: %q, want %q", c.v, c.unit, got, c.diff)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for got, want := range map[string]string{
+		Percent(0.0234): "2.3 %", SignedPercent(0.0234): "+2.3 %", SignedPercent(-0.1): "-10.0 %",
+		Plural(1, "run"): "run", Plural(0, "run"): "runs", Commit("579d7113d2aa"): "579d7113d2", Commit("579d"): "579d",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for n, want := range []int{3, 1, 2, 3, 3} {
+		if got := First([]int{1, 2, 3}, n); len(got) != want {
+			t.Errorf("the first %d of three: %v", n, got)
+		}
+	}
+	if got := CleanAll([]string{"a", "b\n"}); !slices.Equal(got, []string{"a", `b\n`}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestClean: whatever a program calls its functions, what is printed has no character
+// that a terminal obeys or that nobody sees, and printing it again changes nothing.
+func TestClean(t *testing.T) {
+	if got := Clean("Größe<é>|日本"); got != "Größe<é>|日本" {
+		t.Errorf("a harmless name became %q", got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "name")
+		got := Clean(s)
+		if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError }) {
+			t.Fatalf("%q became %q", s, got)
+		}
+		if again := Clean(got); again != got {
+			t.Fatalf("%q became %q", got, again)
+		}
+	})
+}

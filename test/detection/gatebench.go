@@ -1,0 +1,97 @@
+package detection
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"text/tabwriter"
+
+	"github.com/dendroprof/dendro/analysis/gate"
+	"github.com/dendroprof/dendro/analysis/regression"
+)
+
+// suites are the numbers of benchmarks that a gate is asked about together.
+var suites = []int{1, 10, 100}
+
+// gates are what MeasureGate asks of every clean benchmark.
+var gates = []struct {
+	name    string
+	policy  gate.Policy
+	tested  []int // numbers of newest runs; each is a comparison, and one that fails is enough
+	options regression.Options
+}{
+	{"two runs", gate.Policy{}, []int{2}, regression.Options{}},
+	{"two runs, --min-impact 0.25", gate.Policy{}, []int{2}, Native},
+	{"one run, suspects fail", gate.Policy{Suspects: true}, []int{1}, regression.Options{}},
+	{"one run, suspects fail, --min-impact 0.25", gate.Policy{Suspects: true}, []int{1}, Native},
+	{"one run and two, suspects fail", gate.Policy{Suspects: true}, []int{1, 2}, regression.Options{}},
+}
+
+// MeasureGate prints how many of n clean simulated benchmarks fail a gate with the
+// error probability that it gives to one of 1, 10 and 100 benchmarks: the figures of
+// docs/method/gate.md.
+func MeasureGate(w io.Writer, n int, seed uint64) {
+	failed := make([][]int, len(gates))
+	for i := range failed {
+		failed[i] = make([]int, len(suites))
+	}
+	var lock sync.Mutex
+	next := make(chan uint64)
+	var wait sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wait.Go(func() {
+			for s := range next {
+				counts := failures(s)
+				lock.Lock()
+				for i := range counts {
+					for j, fails := range counts[i] {
+						if fails {
+							failed[i][j]++
+						}
+					}
+				}
+				lock.Unlock()
+			}
+		})
+	}
+	for i := range n {
+		next <- (seed + uint64(i)) * 1_000_003
+	}
+	close(next)
+	wait.Wait()
+	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(tw, "of %d clean benchmarks fail\t1\t10\t100\n", n)
+	for i := range gates {
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%d\n", gates[i].name, failed[i][0], failed[i][1], failed[i][2])
+	}
+	tw.Flush()
+}
+
+// failures simulates one clean benchmark and says by gate and size of the suite
+// whether it fails.
+func failures(seed uint64) [][]bool {
+	s, ok := Simulate(Plan{Seed: seed, Nodes: 2000, Runs: 20, K: 2, Samples: 10000, Kind: "none"})
+	if !ok {
+		panic("no place is needed for no change")
+	}
+	rows := s.Rows()
+	list := make([][]bool, len(gates))
+	for i, g := range gates {
+		for _, m := range suites {
+			o := g.options
+			o.Alpha = g.policy.Alpha(m)
+			failed := false
+			for _, k := range g.tested {
+				hist, tested := s.Split(k)
+				a, err := rows.Compare(hist, tested, o)
+				if err != nil {
+					panic(err) // the plan has enough runs
+				}
+				failed = failed || gate.Judge(&regression.Result{}, gate.Group(a.Findings), g.policy).Failed
+			}
+			list[i] = append(list[i], failed)
+		}
+	}
+	return list
+}
