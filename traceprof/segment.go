@@ -1,6 +1,8 @@
 package traceprof
 
 import (
+	"fmt"
+
 	"github.com/dendroprof/dendro/calltree"
 )
 
@@ -58,6 +60,28 @@ type Snapshots struct {
 
 // Len returns the number of snapshots.
 func (s *Snapshots) Len() int { return len(s.Sequence) }
+
+// Check returns an error if the columns contradict each other.
+func (s *Snapshots) Check() error {
+	n, paths := s.Len(), int32(0)
+	if s.Stacks != nil {
+		paths = int32(s.Stacks.Paths.Len())
+	}
+	weighted := 0
+	if s.Language == GoProfiles {
+		weighted = n
+	}
+	if len(s.Time) != n || len(s.Path) != n || len(s.Count) != weighted || len(s.Nanos) != weighted {
+		return fmt.Errorf("snapshots of segment %q: columns of %d, %d, %d, %d and %d rows do not belong together",
+			s.Segment, n, len(s.Time), len(s.Path), len(s.Count), len(s.Nanos))
+	}
+	for i, p := range s.Path {
+		if p < calltree.NoNode || p >= paths {
+			return fmt.Errorf("snapshot %d of segment %q: path %d of %d", s.Sequence[i], s.Segment, p, paths)
+		}
+	}
+	return nil
+}
 
 // Instance is one process of a service that reported.
 type Instance struct {

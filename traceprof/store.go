@@ -1,9 +1,12 @@
 package traceprof
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
+	"slices"
+	"strings"
 )
 
 // ErrNoTask: there is no task of that id.
@@ -15,9 +18,11 @@ var ErrNoTask = errors.New("there is no such task")
 // As there: no transaction spans two calls; when a call returns without an
 // error, what it wrote survives the death of the process; methods are safe for
 // concurrent use, also from several processes where the engine allows them.
+// Nothing handed over is kept and nothing handed out is shared, but for
+// Snapshots.Stacks. Texts are UTF-8; whoever takes them in sees to that.
 type Store interface {
 	// CreateTask adds a task in one atomic step: Admit is given the service's
-	// tasks of the kind, and what it returns is stored and returned.
+	// tasks of all kinds, and what it returns is stored and returned.
 	CreateTask(ctx context.Context, t Task) (Task, error)
 
 	// Task returns a task, or ErrNoTask.
@@ -56,8 +61,10 @@ type Store interface {
 	Endpoints(ctx context.Context, service, keyword string, limit int) ([]Endpoint, error)
 
 	// PutSnapshots stores snapshots. Task, segment and sequence identify one: of
-	// repeats the one that was stored first counts. Nothing is demanded of the
-	// task or the segment: both may be unknown, or become known later.
+	// repeats the one that was stored first counts, in the order of the list.
+	// Snapshots of another language than the first of their task and segment are
+	// dropped. Nothing is demanded of the task or the segment: both may be
+	// unknown, or become known later.
 	PutSnapshots(ctx context.Context, list ...Snapshots) error
 
 	// Snapshots streams what is stored, one value for each task and segment, in
@@ -88,6 +95,29 @@ func (q *TaskQuery) Matches(t *Task) bool {
 		(q.From == 0 || t.End() >= q.From) && (q.To == 0 || t.Start <= q.To)
 }
 
+// Filter returns the tasks that are selected, in the order of Store.Tasks.
+func (q *TaskQuery) Filter(all []Task) []Task {
+	var list []Task
+	for i := range all {
+		if q.Matches(&all[i]) {
+			list = append(list, all[i])
+		}
+	}
+	slices.SortFunc(list, func(a, b Task) int {
+		return cmp.Or(cmp.Compare(b.Start, a.Start), cmp.Compare(b.Created, a.Created), cmp.Compare(a.ID, b.ID))
+	})
+	return page(list, 0, q.Limit)
+}
+
+// page cuts a part out of a list. Limit 0: all from offset on.
+func page[T any](list []T, offset, limit int) []T {
+	list = list[min(max(offset, 0), len(list)):]
+	if limit > 0 && limit < len(list) {
+		list = list[:limit]
+	}
+	return list
+}
+
 // SegmentQuery selects segments. Zero fields select everything; several lists
 // must all hold.
 type SegmentQuery struct {
@@ -108,7 +138,48 @@ type SegmentQuery struct {
 	Limit     int      `json:"limit,omitempty"`
 }
 
-// SnapshotQuery selects snapshots by task, segment or both.
+// Matches reports whether a segment is selected, but for Offset and Limit.
+func (q *SegmentQuery) Matches(s *Segment) bool {
+	among := func(list []string, v string) bool { return len(list) == 0 || slices.Contains(list, v) }
+	is := func(want, v string) bool { return want == "" || want == v }
+	return among(q.IDs, s.ID) && among(q.Traces, s.Trace) && is(q.Service, s.Service) && is(q.Instance, s.Instance) &&
+		is(q.Endpoint, s.Endpoint) && is(q.Operation, s.Operation) &&
+		(q.From == 0 || s.Start >= q.From) && (q.To == 0 || s.Start <= q.To) &&
+		(q.Shortest == 0 || s.Latency() >= q.Shortest) && (q.Longest == 0 || s.Latency() <= q.Longest) &&
+		(q.Failed == nil || *q.Failed == s.Error)
+}
+
+// Filter returns the segments that are selected, in the order of Store.Segments.
+func (q *SegmentQuery) Filter(all []Segment) []Segment {
+	var list []Segment
+	for i := range all {
+		if q.Matches(&all[i]) {
+			list = append(list, all[i])
+		}
+	}
+	slices.SortFunc(list, func(a, b Segment) int {
+		order := cmp.Or(cmp.Compare(b.Start, a.Start), cmp.Compare(a.ID, b.ID))
+		if q.BySlowest {
+			return cmp.Or(cmp.Compare(b.Latency(), a.Latency()), order)
+		}
+		return order
+	})
+	list = page(list, q.Offset, q.Limit)
+	for i := range list {
+		if q.NoRaw {
+			list[i].Raw = nil
+		}
+	}
+	return list
+}
+
+// HasKeyword reports whether a name contains a keyword in any case.
+func HasKeyword(name, keyword string) bool {
+	return strings.Contains(strings.ToLower(name), strings.ToLower(keyword))
+}
+
+// SnapshotQuery selects snapshots by task, segment or both. Zero fields select
+// everything.
 type SnapshotQuery struct {
 	Tasks    []string `json:"tasks,omitempty"`
 	Segments []string `json:"segments,omitempty"`
@@ -116,21 +187,24 @@ type SnapshotQuery struct {
 
 // Expiry says what goes. A task goes with its logs and snapshots and with the
 // segments of its traces, never before them: what of a trace was profiled stays
-// together. Tasks that have not ended stay.
+// together. Tasks that have not ended stay. Snapshots of an unknown task count as
+// a task that ended with the newest of them, lines of its log go by their time.
 type Expiry struct {
+	// Now decides which tasks have ended when MaxBytes wants them to go, in ms.
+	Now int64 `json:"now,omitempty"`
 	// Before removes tasks that ended, segments of no kept task that started,
-	// and instances last seen before a time, in ms. 0: by size only. Snapshots of
-	// unknown tasks go when their newest is older.
+	// and instances last seen before a time, in ms. 0: by size only.
 	Before int64 `json:"before"`
 	// MaxBytes, if it is not 0, then removes the oldest segments of no kept task,
-	// and after those the oldest tasks, until at most that many bytes of segments
-	// and snapshots are held, by the engine's own count.
+	// and after those the oldest tasks by their ends, until at most that many
+	// bytes of segments and snapshots are held, by the engine's own count.
+	// Segments that started in the same ms may go together.
 	MaxBytes int64 `json:"maxBytes,omitempty"`
 }
 
 // Expired says what Expire removed.
 type Expired struct {
-	Tasks     int `json:"tasks"`
+	Tasks     int `json:"tasks"` // known ones
 	Segments  int `json:"segments"`
 	Instances int `json:"instances"`
 }

@@ -21,7 +21,7 @@ type Task struct {
 	Kind      Kind   `json:"kind"`
 	Service   string `json:"service"`           // name, at most MaxServiceName characters
 	ServiceID string `json:"serviceId"`         // as clients spell the service; opaque here
-	Created   int64  `json:"created"`           // ms; strictly rising within a service and kind
+	Created   int64  `json:"created"`           // ms; strictly rising within a service
 	Start     int64  `json:"start"`             // ms
 	Duration  int64  `json:"duration"`          // ms
 	Stopped   int64  `json:"stopped,omitempty"` // ms; 0: was not stopped early
@@ -53,18 +53,41 @@ func (t *Task) End() int64 {
 func (t *Task) Minutes() int64 { return max(1, t.Duration/Minute) }
 
 // RefusedError says why a task was not made, in the words that clients know.
-type RefusedError struct{ Reason string }
+type RefusedError struct {
+	Reason string
+	Code   RefusalCode
+}
 
 // Error returns the reason.
 func (e *RefusedError) Error() string { return e.Reason }
 
-// ErrOverlap refuses a task while the service has another one at that time.
-var ErrOverlap = &RefusedError{"current service already has monitor task execute at this time"}
+// RefusalCode tells kinds of refusal apart where clients do.
+type RefusalCode string
 
-// Admit decides whether a new task may stand beside those that its service has
-// of the same kind, and gives it its time of creation, later than all of theirs,
-// and its id. It is the body of Store.CreateTask: engines call it where nothing
-// else can change the service's tasks.
+// The codes.
+const (
+	BadArgument      RefusalCode = "ARGUMENT_ERROR"
+	AlreadyProfiling RefusalCode = "ALREADY_PROFILING_ERROR"
+)
+
+// ErrOverlap refuses a task while the service has another one at that time.
+var ErrOverlap = &RefusedError{"current service already has monitor task execute at this time", AlreadyProfiling}
+
+// Stop ends the task at a time and reports whether that changed it: a task that
+// is stopped or has ended by then stays as it is. It is the body of
+// Store.StopTask.
+func (t *Task) Stop(at int64) bool {
+	if t.Stopped != 0 || t.End() <= at {
+		return false
+	}
+	t.Stopped = at
+	return true
+}
+
+// Admit decides whether a new task may stand beside those of the same kind that
+// its service has, and gives it its time of creation, later than that of all of
+// the service's tasks, and its id. It is the body of Store.CreateTask: engines
+// call it where nothing else can change the service's tasks.
 //
 // Tasks overlap when one begins before the other's end has passed; an end that
 // equals a start overlaps. Start and end count as given, not rounded to minutes
@@ -73,10 +96,7 @@ var ErrOverlap = &RefusedError{"current service already has monitor task execute
 func Admit(existing []Task, t Task) (Task, error) {
 	for i := range existing {
 		e := &existing[i]
-		if e.Kind != t.Kind {
-			continue
-		}
-		if e.Start <= t.End() && t.Start <= e.End() && (t.Kind != PprofKind || common(e.Events, t.Events)) {
+		if e.Kind == t.Kind && e.Start <= t.End() && t.Start <= e.End() && (t.Kind != PprofKind || common(e.Events, t.Events)) {
 			return Task{}, ErrOverlap
 		}
 		t.Created = max(t.Created, e.Created+1)

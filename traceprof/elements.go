@@ -1,0 +1,256 @@
+package traceprof
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+)
+
+// elements are the nodes of all trees of an analysis while it is made: the paths
+// that the selected snapshots touch, numbered from 0 in the order in which they
+// appear, which is from the root down within one snapshot. So a parent has a
+// lower number than its children, and siblings ascend as they appeared.
+type elements struct {
+	stacks *calltree.Forest
+	number numbering // of each path: its element plus one
+	path   []int32   // of each element
+	list   []element // once linked
+
+	rows    int   // snapshots that are not empty
+	counted int64 // the sum of their counts
+}
+
+// element is one node. All of it lies together because breadth first is at
+// random here.
+type element struct {
+	parent      int32 // element, or NoNode
+	first, next int32 // first child and next sibling, plus one; 0: none
+	fork        int32 // nearest caller that has several children or that snapshots end in, or NoNode
+	function    int32
+	count       int32 // snapshots that end here; at last those that pass through too
+	self        int64 // time that no child has a part in, in ms; of samples first in ns
+	total       int64 // at last: and all times of the children
+}
+
+func newElements(stacks *calltree.Forest) *elements {
+	n := stacks.Paths.Len()
+	return &elements{stacks: stacks, number: newNumbering(n), path: make([]int32, 0, min(n, 1<<12))}
+}
+
+// add adds the paths of the rows that are taken of a source.
+func (e *elements) add(s *source) {
+	up := e.stacks.Paths.Parent
+	for _, part := range s.taken {
+		for _, p := range s.Path[part.from:part.to] {
+			if p == calltree.NoNode {
+				continue
+			}
+			e.rows++
+			n := 0
+			for q := p; q != calltree.NoNode && e.number.get(q) == 0; q = up[q] {
+				n++
+			}
+			end := len(e.path) + n
+			if end > cap(e.path) {
+				e.path = slices.Grow(e.path, max(n, len(e.path))) // append grows by a quarter only
+			}
+			e.path = e.path[:end]
+			for i := end - 1; i >= end-n; i-- {
+				e.path[i] = p
+				e.number.set(p, int32(i)+1)
+				p = up[p]
+			}
+		}
+	}
+}
+
+// link connects the elements when all are there, and counts what ends in them.
+func (e *elements) link(sources []*source) error {
+	paths := &e.stacks.Paths
+	e.list = make([]element, len(e.path))
+	for i, p := range e.path {
+		el := &e.list[i]
+		el.parent, el.function = calltree.NoNode, paths.Item[p]
+		if up := paths.Parent[p]; up != calltree.NoNode {
+			el.parent = e.number.get(up) - 1
+		}
+	}
+	for i := len(e.list) - 1; i >= 0; i-- {
+		if el := &e.list[i]; el.parent != calltree.NoNode {
+			parent := &e.list[el.parent]
+			el.next, parent.first = parent.first, int32(i)+1
+		}
+	}
+	for _, s := range sources {
+		if err := e.addCounts(s); err != nil {
+			return err
+		}
+	}
+	for i := range e.list {
+		el := &e.list[i]
+		el.fork = el.parent
+		if el.parent == calltree.NoNode {
+			continue
+		}
+		if parent := &e.list[el.parent]; parent.count == 0 && e.list[parent.first-1].next == 0 {
+			el.fork = parent.fork
+		}
+	}
+	return nil
+}
+
+// maxStep is the longest time of one row that is added up: sums of as many rows
+// as there are cannot overflow.
+const maxStep = 1 << 47
+
+// addCounts adds the counts of a source, and the time of samples. That of dumps
+// lies between them, see addTimes.
+func (e *elements) addCounts(s *source) error {
+	for _, part := range s.taken {
+		for i := part.from; i < part.to; i++ {
+			if s.Path[i] == calltree.NoNode {
+				continue
+			}
+			leaf, count := &e.list[e.number.get(s.Path[i])-1], int64(1)
+			if s.Language == GoProfiles {
+				if count = s.Count[i]; count < 0 || count > math.MaxInt32 || s.Nanos[i] < 0 || s.Nanos[i] > maxStep {
+					return fmt.Errorf("segment %s: sample %d: %w", s.Segment, s.Sequence[i], ErrDuration)
+				}
+				leaf.self += s.Nanos[i]
+			}
+			if e.counted += count; e.counted > math.MaxInt32 {
+				return fmt.Errorf("segment %s: %w", s.Segment, errCount)
+			}
+			leaf.count += int32(count)
+		}
+	}
+	return nil
+}
+
+var errCount = errors.New("there are more samples than 32 bits can count")
+
+// addTimes adds the times between neighbouring dumps of a source, each to the
+// innermost element that both have.
+func (e *elements) addTimes(s *source) error {
+	if s.Language != Dumps {
+		return nil
+	}
+	last, leaf := -1, calltree.NoNode // the last dump that is not empty
+	for _, part := range s.taken {
+		for i := part.from; i < part.to; i++ {
+			if s.Path[i] == calltree.NoNode {
+				continue
+			}
+			n := e.number.get(s.Path[i]) - 1
+			if last >= 0 && int64(s.Sequence[i]) == int64(s.Sequence[last])+1 {
+				step := s.Time[i] - s.Time[last]
+				if step > maxStep || step < -maxStep || (step < 0) != (s.Time[i] < s.Time[last]) {
+					return fmt.Errorf("segment %s: from snapshot %d at %d to the next at %d: %w", s.Segment, s.Sequence[last], s.Time[last], s.Time[i], ErrDuration)
+				}
+				if c := e.common(leaf, n); c != calltree.NoNode {
+					e.list[c].self += step
+				}
+			}
+			last, leaf = i, n
+		}
+	}
+	return nil
+}
+
+// common returns the innermost element that the paths of two leaves have in
+// common, or NoNode. It is one of the two, or a fork.
+func (e *elements) common(a, b int32) int32 {
+	for a != b {
+		if a > b {
+			a = e.list[a].fork
+		} else {
+			b = e.list[b].fork
+		}
+	}
+	return a
+}
+
+// trees adds up and lays out. Unit is that of the times, in a ms.
+func (e *elements) trees(unit int64) ([]StackTree, error) {
+	for i := len(e.list) - 1; i >= 0; i-- {
+		el := &e.list[i]
+		if unit != 1 {
+			el.self /= unit
+		}
+		el.total += el.self
+		if el.parent != calltree.NoNode {
+			e.list[el.parent].total += el.total
+			e.list[el.parent].count += el.count
+		}
+	}
+	n := len(e.list)
+	cols := make([]int32, 5*n)
+	all := StackTree{cols[:n:n], cols[n : 2*n : 2*n], cols[2*n : 3*n : 3*n], cols[3*n : 4*n : 4*n], cols[4*n:]}
+	order := make([]int32, 0, n)
+	var trees []StackTree
+	for root := range e.list {
+		if e.list[root].parent != calltree.NoNode {
+			continue
+		}
+		from := len(order)
+		order = append(order, int32(root))
+		for at := from; at < len(order); at++ {
+			el := &e.list[order[at]]
+			for c := el.first; c != 0; c = e.list[c-1].next {
+				all.Parent[len(order)] = int32(at-from) + 1
+				order = append(order, c-1)
+			}
+			if !fits(el.total) || !fits(el.self) {
+				return nil, fmt.Errorf("%s: %w", e.stacks.Functions[el.function].Name, ErrDuration)
+			}
+			all.Function[at], all.Duration[at], all.Self[at], all.Count[at] = el.function, int32(el.total), int32(el.self), el.count
+		}
+		trees = append(trees, all.part(from, len(order)))
+	}
+	return trees, nil
+}
+
+func fits(v int64) bool { return math.MinInt32 <= v && v <= math.MaxInt32 }
+
+// part returns some rows as a tree.
+func (t *StackTree) part(from, to int) StackTree {
+	return StackTree{
+		t.Parent[from:to:to], t.Function[from:to:to], t.Duration[from:to:to], t.Self[from:to:to], t.Count[from:to:to],
+	}
+}
+
+// numbering gives some paths of a large forest numbers other than 0, in pages
+// that are made when they are needed: an analysis touches a small part of what a
+// store has, mostly paths that came at the same time.
+type numbering struct {
+	page []int32 // of each run of paths: where its numbers begin, 0: nowhere
+	slab []int32 // the first page stays zero
+}
+
+const (
+	pageBits = 6
+	pageSize = 1 << pageBits
+)
+
+func newNumbering(paths int) numbering {
+	return numbering{page: make([]int32, paths>>pageBits+1), slab: make([]int32, pageSize, min(paths/pageSize+2, 1<<6)*pageSize)}
+}
+
+func (n *numbering) get(p int32) int32 {
+	return n.slab[n.page[p>>pageBits]+p&(pageSize-1)]
+}
+
+func (n *numbering) set(p, v int32) {
+	at := &n.page[p>>pageBits]
+	if *at == 0 {
+		*at = int32(len(n.slab))
+		if len(n.slab) == cap(n.slab) {
+			n.slab = slices.Grow(n.slab, len(n.slab)) // append grows by a quarter only
+		}
+		n.slab = n.slab[:len(n.slab)+pageSize]
+	}
+	n.slab[*at+p&(pageSize-1)] = v
+}

@@ -1,0 +1,256 @@
+package traceprof
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// IntakeOptions says how an Intake gathers. Zero fields mean the defaults.
+type IntakeOptions struct {
+	MaxDelay  time.Duration // that something waits for others before its commit begins; 50 ms
+	MaxBytes  int64         // that wait for a commit, about; 64 MiB
+	MaxStacks int64         // bytes of dictionaries of stacks that are kept, about; 128 MiB
+}
+
+// ErrClosed says that an Intake takes in nothing any more.
+var ErrClosed = errors.New("the intake of snapshots is closed")
+
+// Intake takes in what agents send, over any number of streams at once, and
+// stores it in batches: a commit takes the same few milliseconds for one
+// snapshot as for thousands.
+//
+// Stacks are interned as they arrive: a stack that is known costs a hash of its
+// bytes and a look-up, and is never decoded. Memory is bounded whatever is sent:
+// what waits for a commit by MaxBytes, beyond which streams block, and what is
+// remembered of stacks by MaxStacks, beyond which it is learnt anew.
+//
+// When the store fails, all streams that have something in the batch get its
+// error and nothing of theirs is acknowledged; the next batch is tried like any
+// other.
+type Intake struct {
+	st   Store
+	opts IntakeOptions
+
+	mu      sync.Mutex
+	open    *batch // is filled; nil: nothing has come
+	stacks  intakeStacks
+	pending int64         // bytes of the batches that are not committed
+	room    chan struct{} // closed when pending falls; nil: nobody waits
+	closed  bool
+	next    time.Time // when the next commit may begin that somebody waits for
+	metrics IntakeMetrics
+
+	wake chan struct{} // tells the writer to look when the next commit is due
+	done chan struct{} // closed when the writer has ended
+	stop context.CancelFunc
+}
+
+// IntakeMetrics counts what an Intake did since it was made. Snapshots that the
+// store had already count as stored: it finds out when it reads them.
+type IntakeMetrics struct {
+	Snapshots, Segments, Instances int64         // stored
+	Failed                         int64         // snapshots, segments and instances that the store refused
+	Batches, FailedBatches         int64         // commits, and those of them that failed
+	CommitTime                     time.Duration // of all commits
+	PendingBytes                   int64         // now
+	Stacks, StackBytes             int64         // distinct stacks that are remembered now, and what they take
+	NewStacks                      int64         // stacks that had to be decoded
+}
+
+// NewIntake returns an Intake over a store, which must be closed after it.
+func NewIntake(st Store, o IntakeOptions) *Intake {
+	if o.MaxDelay <= 0 {
+		o.MaxDelay = 50 * time.Millisecond
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = 64 << 20
+	}
+	if o.MaxStacks <= 0 {
+		o.MaxStacks = 128 << 20
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	in := &Intake{st: st, opts: o, stacks: newIntakeStacks(o.MaxStacks), wake: make(chan struct{}, 1), done: make(chan struct{}), stop: stop}
+	go in.write(ctx)
+	return in
+}
+
+// Metrics returns the counts.
+func (in *Intake) Metrics() IntakeMetrics {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	m := in.metrics
+	m.PendingBytes = in.pending
+	m.Stacks, m.StackBytes = in.stacks.known, in.stacks.bytes
+	return m
+}
+
+// Close takes in nothing more, stores what has come and ends. When the context
+// ends before, what is not stored by then fails, and so does Close.
+func (in *Intake) Close(ctx context.Context) error {
+	in.mu.Lock()
+	in.closed = true
+	in.makeRoom()
+	in.mu.Unlock()
+	in.nudge()
+	select {
+	case <-in.done:
+		in.stop()
+		return nil
+	case <-ctx.Done():
+		in.stop()
+		<-in.done
+		return ctx.Err()
+	}
+}
+
+// nudge makes the writer look again.
+func (in *Intake) nudge() {
+	select {
+	case in.wake <- struct{}{}:
+	default:
+	}
+}
+
+// makeRoom wakes the streams that wait for room. The caller holds the lock.
+func (in *Intake) makeRoom() {
+	if in.room != nil {
+		close(in.room)
+		in.room = nil
+	}
+}
+
+// batch is what is committed together.
+type batch struct {
+	first  time.Time // when the first of it came
+	wanted bool      // somebody waits for it
+	bytes  int64
+	count  int64 // of snapshots
+
+	parts     map[partKey]*Snapshots
+	order     []*Snapshots
+	instances map[instanceKey]*Instance
+	segments  []Segment
+
+	done chan struct{} // closed when err is final
+	err  error
+}
+
+type partKey struct {
+	task, segment string
+	language      Language
+	stacks        *dictionary
+}
+
+type instanceKey struct{ service, name string }
+
+// current returns the batch that is being filled. The caller holds the lock.
+func (in *Intake) current() *batch {
+	if in.open == nil {
+		in.open = &batch{first: time.Now(), parts: map[partKey]*Snapshots{}, instances: map[instanceKey]*Instance{}, done: make(chan struct{})}
+		in.nudge()
+	}
+	return in.open
+}
+
+// take returns a batch whose time has come, or how long to wait for one; less
+// than 0 is until something happens. What somebody waits for goes as soon as
+// commits would not take more than a quarter of the time, everything else after
+// MaxDelay. The caller holds the lock.
+func (in *Intake) take(now time.Time) (*batch, time.Duration) {
+	b := in.open
+	if b == nil {
+		return nil, -1
+	}
+	due := b.first.Add(in.opts.MaxDelay)
+	if b.wanted && in.next.Before(due) {
+		due = in.next
+	}
+	if wait := due.Sub(now); wait > 0 && !in.closed && b.bytes < in.opts.MaxBytes/2 {
+		return nil, wait
+	}
+	in.open = nil
+	return b, 0
+}
+
+// write commits batches until the Intake is closed and nothing is left.
+func (in *Intake) write(ctx context.Context) {
+	defer close(in.done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		in.mu.Lock()
+		b, wait := in.take(time.Now())
+		closed := in.closed
+		in.mu.Unlock()
+		switch {
+		case b != nil:
+			in.commit(ctx, b)
+			continue
+		case closed:
+			return
+		case wait < 0:
+			<-in.wake
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-in.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// commit stores a batch and tells who waits for it.
+func (in *Intake) commit(ctx context.Context, b *batch) {
+	start := time.Now()
+	err := b.store(ctx, in.st)
+	took := time.Since(start)
+
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.next = start.Add(4 * took)
+	m := &in.metrics
+	m.Batches++
+	m.CommitTime += took
+	if err != nil {
+		m.FailedBatches++
+		m.Failed += b.count + int64(len(b.segments)+len(b.instances))
+	} else {
+		m.Snapshots += b.count
+		m.Segments += int64(len(b.segments))
+		m.Instances += int64(len(b.instances))
+	}
+	in.pending -= b.bytes
+	in.makeRoom()
+	b.parts, b.order, b.instances, b.segments = nil, nil, nil, nil // idle streams may remember the batch
+	b.err = err
+	close(b.done)
+}
+
+// store writes the batch, what explains first: instances, segments, snapshots.
+func (b *batch) store(ctx context.Context, st Store) error {
+	if len(b.instances) > 0 {
+		list := make([]Instance, 0, len(b.instances))
+		for _, i := range b.instances {
+			list = append(list, *i)
+		}
+		if err := st.PutInstances(ctx, list...); err != nil {
+			return err
+		}
+	}
+	if len(b.segments) > 0 {
+		if err := st.PutSegments(ctx, b.segments...); err != nil {
+			return err
+		}
+	}
+	if len(b.order) == 0 {
+		return nil
+	}
+	list := make([]Snapshots, len(b.order))
+	for i, s := range b.order {
+		list[i] = *s
+	}
+	return st.PutSnapshots(ctx, list...)
+}

@@ -1,0 +1,260 @@
+package traceprof
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/calltree"
+)
+
+// Stream is where one client's snapshots, segments and reports go in, in their
+// order. It serves one goroutine. A stream needs no end: it is forgotten when
+// nobody has it.
+type Stream struct {
+	in    *Intake
+	waits []*batch // that have something of the stream and may not be done
+	err   error    // of a batch that had something of the stream
+
+	// Where the last snapshot went: most go to the same place.
+	task, segment []byte
+	part          *Snapshots
+	batch         *batch
+	stacks        *dictionary
+}
+
+// Snapshot is one dump of a thread as it was received.
+type Snapshot struct {
+	Task, Segment []byte // ids
+	Sequence      int32  // number of the dump within the segment
+	Time          int64  // ms
+
+	// Stack is the stack as the protocol wrote it: of equal bytes the stacks are
+	// equal. Empty: a dump without frames.
+	Stack []byte
+	// Frames yields the code signatures of a stack, outermost first. It is called
+	// only for a stack that is not known, and must not use the Intake. An error
+	// drops the snapshot.
+	Frames func(stack []byte, yield func(signature []byte) bool) error
+}
+
+// Stream returns a new stream.
+func (in *Intake) Stream() *Stream { return &Stream{in: in} }
+
+// enter begins a call that adds about so many bytes to a batch: it waits until
+// there is room, which a failure of what was given before, the end of the
+// context or of the Intake end. On success the caller holds the Intake's lock.
+func (s *Stream) enter(ctx context.Context, size int64) error {
+	in := s.in
+	in.mu.Lock()
+	for {
+		err := ctx.Err()
+		if s.settle(); s.err != nil {
+			err = s.err
+		}
+		if err == nil && in.closed {
+			err = ErrClosed
+		}
+		if err != nil {
+			in.mu.Unlock()
+			return err
+		}
+		// What is larger than all the room there is goes alone.
+		if in.pending == 0 || in.pending+size <= in.opts.MaxBytes {
+			return nil
+		}
+		if in.room == nil {
+			in.room = make(chan struct{})
+		}
+		room := in.room
+		in.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+		}
+		in.mu.Lock()
+	}
+}
+
+// settle forgets the batches that are done, keeping their error.
+func (s *Stream) settle() {
+	for len(s.waits) > 0 {
+		select {
+		case <-s.waits[0].done:
+			if s.err == nil {
+				s.err = s.waits[0].err
+			}
+			s.waits = s.waits[1:]
+		default:
+			return
+		}
+	}
+}
+
+// gave notes that something of so many bytes went into a batch. The caller
+// holds the Intake's lock.
+func (s *Stream) gave(b *batch, size int64) {
+	if n := len(s.waits); n == 0 || s.waits[n-1] != b {
+		s.waits = append(s.waits, b)
+	}
+	b.bytes += size
+	s.in.pending += size
+	if b.bytes >= s.in.opts.MaxBytes/2 {
+		s.in.nudge()
+	}
+}
+
+// Sizes of things that wait, beside their texts and bytes.
+const (
+	snapshotSize = 16
+	segmentSize  = 300
+)
+
+// Snapshot takes in a snapshot and keeps nothing of it. It blocks while too much
+// waits for a commit.
+func (s *Stream) Snapshot(ctx context.Context, d *Snapshot) error {
+	key := s.in.stacks.key(d.Stack)
+	if err := s.enter(ctx, snapshotSize); err != nil {
+		return err
+	}
+	in := s.in
+	defer in.mu.Unlock()
+	b := in.current()
+	if s.batch != b || !bytes.Equal(s.task, d.Task) || !bytes.Equal(s.segment, d.Segment) || s.stacks.retired || s.stacks.full {
+		s.task, s.segment = append(s.task[:0], d.Task...), append(s.segment[:0], d.Segment...)
+		s.batch, s.stacks = b, in.stacks.of(sanitized(d.Task))
+		s.part = nil
+	}
+	size := int64(snapshotSize)
+	path := calltree.NoNode
+	if len(d.Stack) > 0 {
+		known := false
+		if path, known = s.stacks.paths[key]; !known {
+			grown, err := int64(0), error(nil)
+			if path, grown, err = in.stacks.learn(s.stacks, key, d); err != nil {
+				return err
+			}
+			in.metrics.NewStacks++
+			size += grown
+		}
+	}
+	if s.part == nil {
+		s.part = b.part(s.stacks.task, sanitized(d.Segment), Dumps, s.stacks)
+		size += int64(len(s.task) + len(s.segment))
+	}
+	p := s.part
+	p.Sequence, p.Time, p.Path = append(p.Sequence, d.Sequence), append(p.Time, d.Time), append(p.Path, path)
+	p.Stacks = s.stacks.snapshot()
+	b.count++
+	s.gave(b, size)
+	return nil
+}
+
+// part returns the columns for snapshots of a task and segment over one
+// dictionary.
+func (b *batch) part(task, segment string, language Language, stacks *dictionary) *Snapshots {
+	key := partKey{task, segment, language, stacks}
+	p := b.parts[key]
+	if p == nil {
+		p = &Snapshots{Task: task, Segment: segment, Language: language}
+		b.parts[key] = p
+		b.order = append(b.order, p)
+	}
+	return p
+}
+
+// sanitized copies a text; bytes that are no UTF-8 become the replacement
+// character.
+func sanitized(text []byte) string { return strings.ToValidUTF8(string(text), "\uFFFD") }
+
+// Snapshots takes in snapshots that were decoded elsewhere, as those of a Go
+// profile, and keeps nothing of them.
+func (s *Stream) Snapshots(ctx context.Context, d Snapshots) error {
+	if err := d.Check(); err != nil {
+		return err
+	}
+	size := int64(4 * snapshotSize * d.Len())
+	if err := s.enter(ctx, size); err != nil {
+		return err
+	}
+	in := s.in
+	defer in.mu.Unlock()
+	b := in.current()
+	stacks := in.stacks.of(strings.ToValidUTF8(d.Task, "\uFFFD"))
+	paths, grown := in.stacks.translate(stacks, &d)
+	p := b.part(stacks.task, strings.ToValidUTF8(d.Segment, "\uFFFD"), d.Language, stacks)
+	p.Sequence, p.Time, p.Path = append(p.Sequence, d.Sequence...), append(p.Time, d.Time...), append(p.Path, paths...)
+	p.Count, p.Nanos = append(p.Count, d.Count...), append(p.Nanos, d.Nanos...)
+	p.Stacks = stacks.snapshot()
+	b.count += int64(d.Len())
+	s.gave(b, size+grown)
+	return nil
+}
+
+// Segment takes in a segment. Raw is copied.
+func (s *Stream) Segment(ctx context.Context, seg Segment) error {
+	size := segmentSize + int64(len(seg.Raw))
+	for _, text := range []*string{&seg.ID, &seg.Trace, &seg.Service, &seg.Instance, &seg.Endpoint, &seg.Operation} {
+		*text = strings.ToValidUTF8(*text, "\uFFFD")
+		size += int64(len(*text))
+	}
+	if err := s.enter(ctx, size); err != nil {
+		return err
+	}
+	defer s.in.mu.Unlock()
+	seg.Raw = slices.Clone(seg.Raw)
+	b := s.in.current()
+	b.segments = append(b.segments, seg)
+	s.gave(b, size)
+	return nil
+}
+
+// Instance takes in a report of an instance.
+func (s *Stream) Instance(ctx context.Context, i Instance) error {
+	i.Properties = slices.Clone(i.Properties)
+	size := int64(segmentSize)
+	texts := []*string{&i.Service, &i.Name, &i.Layer, &i.Language}
+	for k := range i.Properties {
+		texts = append(texts, &i.Properties[k].Key, &i.Properties[k].Value)
+	}
+	for _, text := range texts {
+		*text = strings.ToValidUTF8(*text, "\uFFFD")
+		size += int64(len(*text))
+	}
+	if err := s.enter(ctx, size); err != nil {
+		return err
+	}
+	defer s.in.mu.Unlock()
+	b := s.in.current()
+	key := instanceKey{i.Service, i.Name}
+	if have := b.instances[key]; have != nil {
+		have.Merge(&i)
+	} else {
+		b.instances[key] = &i
+	}
+	s.gave(b, size)
+	return nil
+}
+
+// Wait returns when everything that was given to the stream is stored, or the
+// error for which some of it is not. After an error the stream takes in nothing
+// more: whoever feeds it tells the client, or begins again with another stream.
+func (s *Stream) Wait(ctx context.Context) error {
+	for {
+		s.settle()
+		if s.err != nil || len(s.waits) == 0 {
+			return s.err
+		}
+		b := s.waits[0]
+		s.in.mu.Lock()
+		b.wanted = true
+		s.in.mu.Unlock()
+		s.in.nudge()
+		select {
+		case <-b.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

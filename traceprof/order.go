@@ -1,0 +1,154 @@
+package traceprof
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Order is a task as a client asks for it. Times are in ms.
+type Order struct {
+	Kind      Kind
+	ServiceID string // as the client spells the service
+	Service   string // its name
+	Endpoint  string
+	Start     int64 // 0 or less: now
+
+	Duration    int64
+	MinDuration int64
+	Period      int64
+	MaxSegments int
+
+	Instances []string // names
+	Events    []string
+	Arguments string
+}
+
+// Limits of orders. Agents check those of TraceKind once more and drop what is
+// outside without a word, so they cannot be widened here.
+const (
+	maxDuration    = 15 * Minute
+	minPeriod      = 10
+	maxMaxSegments = 9
+
+	// latestStart is the last ms of the year 9999: sums of times beyond could
+	// overflow.
+	latestStart = 253_402_300_799_999
+	// longest bounds the durations that have no limit of their own, a year.
+	longest = 366 * 24 * 60 * Minute
+)
+
+// check is one condition of an order and what is said when it does not hold.
+type check struct {
+	ok     bool
+	reason string
+}
+
+// Task returns the task that an order asks for, to be given to
+// Store.CreateTask, or a *RefusedError with the text of SkyWalking's OAP for the
+// first condition that does not hold. Now is in ms.
+func (o Order) Task(now int64) (Task, error) {
+	o.Endpoint = strings.TrimSpace(o.Endpoint)
+	if o.Start <= 0 {
+		o.Start = now
+	}
+	checks := o.traceChecks()
+	switch o.Kind {
+	case TraceKind:
+	case AsyncKind:
+		checks = o.asyncChecks()
+	case PprofKind:
+		checks = o.pprofChecks()
+	default:
+		checks = []check{{false, "unknown kind of task " + string(o.Kind)}}
+	}
+	checks = append(checks,
+		check{o.Start <= latestStart, "start time must be before the year 10000"},
+		check{0 <= o.Duration && o.Duration <= longest, "duration cannot be greater than a year"},
+		check{utf8.RuneCountInString(o.Endpoint) <= MaxTaskEndpoint, "endpoint name cannot be longer than 512 characters"})
+	for _, c := range checks {
+		if !c.ok {
+			return Task{}, &RefusedError{c.reason, BadArgument}
+		}
+	}
+	return o.task(now), nil
+}
+
+// traceChecks are the conditions of trace profiling in the order of the OAP.
+func (o *Order) traceChecks() []check {
+	return []check{
+		{o.ServiceID != "", "service cannot be null"},
+		{o.Endpoint != "", "endpoint name cannot be empty"},
+		{o.Duration >= Minute, "monitor duration must greater than 1 minutes"},
+		{o.MinDuration >= 0, "min duration threshold must greater than or equals zero"},
+		{o.MaxSegments > 0, "max sampling count must greater than zero"},
+		{o.Duration <= maxDuration, "The duration of the monitoring task cannot be greater than 15 minutes"},
+		{o.Period >= minPeriod, "dump period must be greater than or equals 10 milliseconds"},
+		{o.MaxSegments <= maxMaxSegments, "max sampling count must less than 10"},
+	}
+}
+
+func (o *Order) asyncChecks() []check {
+	return []check{
+		{o.ServiceID != "", "service cannot be null"},
+		{o.Duration > 0, "duration cannot be negative"},
+		{len(o.Events) > 0, "events cannot be empty"},
+		{len(o.Instances) > 0, "serviceInstanceIds cannot be empty"},
+	}
+}
+
+func (o *Order) pprofChecks() []check {
+	timed, rated := false, false
+	for _, e := range o.Events {
+		switch strings.ToUpper(e) {
+		case "BLOCK", "MUTEX":
+			timed, rated = true, true
+		case "CPU":
+			timed = true
+		}
+	}
+	return []check{
+		{o.ServiceID != "", "service cannot be null"},
+		{len(o.Events) > 0, "events cannot be empty"},
+		{!timed || o.Duration > 0, "duration cannot be negative"},
+		{!timed || o.Duration <= maxDuration, "duration cannot be greater than 15 minutes"},
+		{!rated || o.Period > 0, "dumpPeriod cannot be negative"},
+		{len(o.Instances) > 0, "serviceInstanceIds cannot be empty"},
+	}
+}
+
+// task makes a task of an order whose conditions hold, with the fields of its
+// kind only.
+func (o *Order) task(now int64) Task {
+	t := Task{
+		Kind: o.Kind, Service: CutName(o.Service, MaxServiceName), ServiceID: o.ServiceID,
+		Created: now, Start: o.Start, Duration: o.Duration,
+	}
+	if o.Kind == TraceKind {
+		t.Endpoint = strings.ToValidUTF8(o.Endpoint, "\uFFFD")
+		t.MinDuration, t.Period, t.MaxSegments = o.MinDuration, o.Period, o.MaxSegments
+		return t
+	}
+	t.Arguments = o.Arguments
+	for _, name := range o.Instances {
+		t.Instances = append(t.Instances, CutName(name, MaxInstanceName))
+	}
+	for _, e := range o.Events {
+		t.Events = append(t.Events, strings.ToUpper(e))
+	}
+	if o.Kind == PprofKind {
+		t.Period = o.Period
+	}
+	return t
+}
+
+// overlap returns the refusal of a task because of another, in the words of its
+// kind.
+func (k Kind) overlap() *RefusedError {
+	switch k {
+	case AsyncKind:
+		return &RefusedError{"current service already has monitor async profiler task execute at this time", AlreadyProfiling}
+	case PprofKind:
+		return &RefusedError{"current service already has monitor pprof task execute at this time", AlreadyProfiling}
+	}
+	return ErrOverlap
+}

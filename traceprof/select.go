@@ -1,0 +1,123 @@
+package traceprof
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sort"
+)
+
+// source is what is stored of one segment for one task, and what of it is taken.
+// Two tasks number their snapshots of a segment apart, so they are two sources.
+type source struct {
+	Snapshots
+	windows []window // as chosen, in order of the ranges
+	taken   []rows   // ascending, apart
+}
+
+// window is a half-open range of sequence numbers, and rows one of indices.
+type window struct{ from, to int64 }
+
+type rows struct{ from, to int }
+
+// sourcesOf returns the sources of the ranges' segments, in the order in which
+// the ranges name them, then of tasks.
+func sourcesOf(ctx context.Context, st Store, items []Range) ([]*source, error) {
+	place := map[string]int{}
+	var segments []string
+	for _, r := range items {
+		if _, ok := place[r.Segment]; !ok {
+			place[r.Segment] = len(segments)
+			segments = append(segments, r.Segment)
+		}
+	}
+	if len(segments) == 0 {
+		return nil, nil
+	}
+	var list []*source
+	for s, err := range st.Snapshots(ctx, SnapshotQuery{Segments: segments}) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, &source{Snapshots: s})
+	}
+	slices.SortStableFunc(list, func(a, b *source) int { return cmp.Compare(place[a.Segment], place[b.Segment]) })
+	return list, nil
+}
+
+// selectBySequence takes from the sources what the ranges select and returns how
+// many sequence numbers that are, also beyond the limit.
+func selectBySequence(sources []*source, items []Range, limit int) (found int64) {
+	left := int64(limit)
+	for _, r := range items {
+		for _, s := range sources {
+			if s.Segment != r.Segment {
+				continue
+			}
+			w, ok := s.window(r.Start, r.End)
+			if !ok {
+				continue
+			}
+			found += w.to - w.from
+			if left > 0 {
+				w.to = min(w.to, w.from+left)
+				left -= w.to - w.from
+				s.windows = append(s.windows, w)
+			}
+		}
+	}
+	for _, s := range sources {
+		s.take()
+	}
+	return found
+}
+
+// window returns the sequence numbers from the first snapshot in a range of time
+// to the last.
+func (s *source) window(start, end int64) (window, bool) {
+	first, last := -1, -1
+	for i, t := range s.Time {
+		if start <= t && t <= end {
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	if first < 0 {
+		return window{}, false
+	}
+	return window{int64(s.Sequence[first]), int64(s.Sequence[last]) + 1}, true
+}
+
+// take turns the windows into rows.
+func (s *source) take() {
+	slices.SortFunc(s.windows, func(a, b window) int { return cmp.Compare(a.from, b.from) })
+	at := func(sequence int64) int {
+		return sort.Search(s.Len(), func(i int) bool { return int64(s.Sequence[i]) >= sequence })
+	}
+	for _, w := range s.windows {
+		r := rows{at(w.from), at(w.to)}
+		if n := len(s.taken); n > 0 {
+			r.from = max(r.from, s.taken[n-1].to)
+		}
+		if r.from < r.to {
+			s.taken = append(s.taken, r)
+		}
+	}
+}
+
+// selectByTime takes the samples whose times lie in a range. If all samples of a
+// source have one time, which is then that of the profile, every range takes all.
+func selectByTime(sources []*source, items []Range) {
+	for _, s := range sources {
+		timed := s.Len() > 0 && slices.Min(s.Time) != slices.Max(s.Time)
+		for i, t := range s.Time {
+			if slices.ContainsFunc(items, func(r Range) bool {
+				return r.Segment == s.Segment && (!timed || r.Start <= t && t <= r.End)
+			}) {
+				s.taken = append(s.taken, rows{i, i + 1})
+			}
+		}
+	}
+}
