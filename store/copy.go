@@ -1,10 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -12,58 +15,240 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// copyBatch is how many profiles Copy holds in memory at a time.
-const copyBatch = 64
+// CopyOptions says what Copy takes and what it changes on the way. The zero value
+// is everything, unchanged.
+type CopyOptions struct {
+	Query Query // which profiles
 
-// Copy puts everything that src holds into dst, an empty store of any engine:
-// profiles in their import order, with metrics, compile modes, raw names and
-// sources. Rename, if not nil, gives functions other names on the way; call
-// nodes that become equal are united. Rules is recorded in dst. Content hashes
-// stay those of the original files.
-func Copy(ctx context.Context, dst Writer, src Reader, rename func(profile.Function) profile.Function, rules string) error {
-	all, err := src.Profiles(ctx, Query{})
+	// Rename gives functions other names; call nodes that become equal are
+	// united. Nil keeps the names.
+	Rename func(profile.Function) profile.Function
+	// Rules is the version of the rules that the names follow then; empty: the
+	// source's.
+	Rules string
+
+	Conflict Conflict // what to do where the destination has other content
+
+	// Report, if not nil, is called for each file after its commit.
+	Report func(Copied)
+}
+
+// Copied says what Copy did with the profiles of one source file.
+type Copied struct {
+	File      string
+	Benchmark testrun.Benchmark
+	Run       string
+	Profiles  []ProfileID
+	Outcome
+	Done, All int // profiles so far, and in the selection
+}
+
+// Destination is the part of a store that Copy needs to fill it.
+type Destination interface {
+	Info(ctx context.Context) (Info, error)
+	Profiles(ctx context.Context, q Query) ([]Profile, error)
+	Put(ctx context.Context, files []*File, opts PutOptions) ([]Outcome, error)
+}
+
+// A batch of Copy is what it holds in memory at a time and puts together.
+const (
+	copyProfiles = 64
+	copyNodes    = 4 << 20 // call nodes; a larger profile is a batch of its own
+)
+
+// Copy puts the selected profiles of src into dst, a store of any engine, in
+// their import order, with metrics, compile modes, raw names and sources. Metrics
+// that wait for their profile stay behind. Content hashes stay those of the
+// original files.
+//
+// What dst has already with the same content is left as it is, and its trees are
+// not read: a copy that was interrupted is continued by copying again. What
+// conflicts with dst is left out; the error that joins all conflicts comes when
+// everything else is copied.
+func Copy(ctx context.Context, dst Destination, src Reader, opts CopyOptions) error {
+	if opts.Rules == "" {
+		info, err := src.Info(ctx)
+		if err != nil {
+			return err
+		}
+		opts.Rules = info.Rules
+	}
+	// Content is compared by the hash before names were normalised, which says
+	// nothing about the names after it.
+	if info, err := dst.Info(ctx); err != nil {
+		return err
+	} else if info.Rules != "" && info.Rules != opts.Rules {
+		return fmt.Errorf("%w: %q in %s, %q in what is copied (see --renormalize)", ErrOtherRules, info.Rules, info.Location, opts.Rules)
+	}
+	selected, err := src.Profiles(ctx, opts.Query)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(all, func(a, b Profile) int { return int(a.Seq - b.Seq) })
-	c := &copier{src: src, rename: rename}
-	for part := range slices.Chunk(all, copyBatch) {
-		files, err := c.files(ctx, part)
-		if err != nil {
-			return err
+	there, err := dst.Profiles(ctx, Query{})
+	if err != nil {
+		return err
+	}
+	c := &copier{dst: dst, src: src, opts: opts, all: len(selected), there: map[ProfileID]*Profile{}}
+	for i := range there {
+		c.there[there[i].ID] = &there[i]
+	}
+	slices.SortStableFunc(selected, func(a, b Profile) int { return cmp.Compare(a.Seq, b.Seq) })
+	var batch []copyFile
+	profiles, nodes := 0, 0
+	for f := range c.files(selected) {
+		if len(batch) > 0 && (profiles+len(f.profiles) > copyProfiles || nodes+f.nodes > copyNodes) {
+			if err := c.put(ctx, batch); err != nil {
+				return err
+			}
+			batch, profiles, nodes = batch[:0], 0, 0
 		}
-		outcomes, err := dst.Put(ctx, files, PutOptions{Rules: rules})
-		if err != nil {
-			return err
+		batch, profiles, nodes = append(batch, f), profiles+len(f.profiles), nodes+f.nodes
+	}
+	if err := c.put(ctx, batch); err != nil {
+		return err
+	}
+	return errors.Join(c.conflicts...)
+}
+
+type copier struct {
+	dst       Destination
+	src       Reader
+	opts      CopyOptions
+	forest    calltree.Forest
+	there     map[ProfileID]*Profile // of the destination
+	conflicts []error
+	done, all int
+}
+
+// copyFile is the profiles of one source file that follow each other in the
+// import order.
+type copyFile struct {
+	profiles []Profile
+	there    bool // the destination has all of them
+	nodes    int  // to be read
+}
+
+// files cuts a list into the files that the profiles came from.
+func (c *copier) files(list []Profile) iter.Seq[copyFile] {
+	return func(yield func(copyFile) bool) {
+		for len(list) > 0 {
+			first, n := &list[0], 1
+			for n < len(list) && list[n].Benchmark == first.Benchmark && list[n].Run.Key == first.Run.Key && list[n].File == first.File {
+				n++
+			}
+			f := copyFile{profiles: list[:n], there: true}
+			for i := range f.profiles {
+				f.there = f.there && c.has(&f.profiles[i])
+				f.nodes += f.profiles[i].Nodes
+			}
+			if f.there {
+				f.nodes = 0
+			}
+			if !yield(f) {
+				return
+			}
+			list = list[n:]
 		}
-		for _, o := range outcomes {
-			if o.Err != nil {
-				return o.Err
+	}
+}
+
+// has reports whether the destination has the content of a profile.
+func (c *copier) has(p *Profile) bool {
+	q := c.there[p.ID]
+	return q != nil && q.Hash == p.Hash && (q.HasSource || !p.HasSource)
+}
+
+// knows reports whether the destination knows what is known of a profile's run
+// and what was measured in it.
+func (c *copier) knows(p *Profile) bool {
+	q := c.there[p.ID]
+	merged, err := q.Run.Merge(p.Run)
+	if err != nil || !sameRun(merged, q.Run) {
+		return false
+	}
+	return !slices.ContainsFunc(p.Metrics, func(m testrun.Metric) bool { return !slices.Contains(q.Metrics, m) })
+}
+
+func sameRun(a, b testrun.Run) bool {
+	return a.Key == b.Key && a.Date.Equal(b.Date) && a.Commit == b.Commit && a.Branch == b.Branch && a.Repository == b.Repository &&
+		a.Machine == b.Machine && maps.Equal(a.Attributes, b.Attributes)
+}
+
+// put copies a batch of files in one Put, without those that are there.
+func (c *copier) put(ctx context.Context, batch []copyFile) error {
+	var ids []ProfileID
+	for _, f := range batch {
+		for i := range f.profiles {
+			if !f.there {
+				ids = append(ids, f.profiles[i].ID)
 			}
 		}
+	}
+	records, err := c.records(ctx, ids)
+	if err != nil {
+		return err
+	}
+	var files []*File
+	var at []int // in batch, of each file
+	outcomes := make([]Outcome, len(batch))
+	for i, f := range batch {
+		outcomes[i].Unchanged = len(f.profiles)
+		if f.there && c.knows(&f.profiles[0]) {
+			continue
+		}
+		file, err := c.file(ctx, f, records)
+		if err != nil {
+			return err
+		}
+		files, at = append(files, file), append(at, i)
+	}
+	if len(files) > 0 {
+		list, err := c.dst.Put(ctx, files, PutOptions{Rules: c.opts.Rules, Conflict: c.opts.Conflict})
+		if err != nil {
+			return err
+		}
+		for k, o := range list {
+			if batch[at[k]].there {
+				o.Unchanged = len(batch[at[k]].profiles) // of which the file brought only facts
+			}
+			outcomes[at[k]] = o
+		}
+	}
+	for i, f := range batch {
+		c.report(f.profiles, outcomes[i])
 	}
 	return nil
 }
 
-type copier struct {
-	src    Reader
-	rename func(profile.Function) profile.Function
-	forest calltree.Forest
+// report tells what became of a file.
+func (c *copier) report(profiles []Profile, o Outcome) {
+	c.done += len(profiles)
+	if o.Err != nil {
+		c.conflicts = append(c.conflicts, o.Err)
+	}
+	if c.opts.Report == nil {
+		return
+	}
+	p := &profiles[0]
+	r := Copied{File: p.File, Benchmark: p.Benchmark, Run: p.Run.Key, Outcome: o, Done: c.done, All: c.all}
+	for i := range profiles {
+		r.Profiles = append(r.Profiles, profiles[i].ID)
+	}
+	c.opts.Report(r)
 }
 
-// files reads a part of the profiles as they were put: those of one source file
-// together.
-func (c *copier) files(ctx context.Context, part []Profile) ([]*File, error) {
-	ids := make([]ProfileID, len(part))
-	for i := range part {
-		ids[i] = part[i].ID
+// records reads profiles as they are put.
+func (c *copier) records(ctx context.Context, ids []ProfileID) (map[ProfileID]*Record, error) {
+	records := map[ProfileID]*Record{}
+	if len(ids) == 0 {
+		return records, nil
 	}
 	set, err := c.src.Trees(ctx, Query{Profiles: ids}, TreeOptions{Modes: true})
 	if err != nil {
 		return nil, err
 	}
 	paths, rawOf := c.take(set.Table)
-	records := map[ProfileID]*Record{}
+	rawNames := map[string]map[int32]string{} // by group
 	for v, err := range set.Vectors {
 		if err != nil {
 			return nil, err
@@ -77,23 +262,33 @@ func (c *copier) files(ctx context.Context, part []Profile) ([]*File, error) {
 		for _, m := range v.Modes {
 			r.Modes = append(r.Modes, ModeVector{Mode: m.Mode, Vector: mapped(m.Vector, paths)})
 		}
-		if r.RawNames, err = c.rawNames(ctx, p.Benchmark.Group, rawOf); err != nil {
-			return nil, err
-		}
 		records[p.ID] = r
 	}
-	return c.group(ctx, part, records)
+	forest := c.forest.Snapshot()
+	for i := range set.Profiles {
+		p := &set.Profiles[i]
+		group := p.Benchmark.Group
+		if rawNames[group] == nil {
+			if rawNames[group], err = c.rawNames(ctx, group, rawOf); err != nil {
+				return nil, err
+			}
+		}
+		if r := records[p.ID]; r != nil {
+			r.Forest, r.RawNames = forest, rawNames[group]
+		}
+	}
+	return records, nil
 }
 
 // take adds a table to the forest and returns the path of each node, and for
-// each function the names it had.
+// each name that a function had the function.
 func (c *copier) take(t *calltree.Table) (paths []int32, rawOf map[string]int32) {
 	fn := make([]int32, len(t.Functions))
 	rawOf = map[string]int32{}
 	for i, f := range t.Functions {
 		name := f.Name
-		if c.rename != nil {
-			f = c.rename(f)
+		if c.opts.Rename != nil {
+			f = c.opts.Rename(f)
 		}
 		fn[i] = c.forest.Function(f)
 		rawOf[name] = fn[i]
@@ -112,11 +307,7 @@ func (c *copier) take(t *calltree.Table) (paths []int32, rawOf map[string]int32)
 // rawNames returns the examples of the group for the forest's functions. A
 // function that only now changes its name gives its old one.
 func (c *copier) rawNames(ctx context.Context, group string, rawOf map[string]int32) (map[int32]string, error) {
-	names := make([]string, 0, len(rawOf))
-	for name := range rawOf {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(rawOf))
 	known, err := c.src.RawNames(ctx, group, names)
 	if err != nil {
 		return nil, err
@@ -143,36 +334,27 @@ func mapped(v calltree.Vector, paths []int32) calltree.Vector {
 	return calltree.AddVectors(w)
 }
 
-// group puts the records into files, in import order.
-func (c *copier) group(ctx context.Context, part []Profile, records map[ProfileID]*Record) ([]*File, error) {
-	type key struct {
-		benchmark testrun.Benchmark
-		run, file string
+// file returns what a file brings: everything, or the facts alone where the
+// destination has its profiles.
+func (c *copier) file(ctx context.Context, from copyFile, records map[ProfileID]*Record) (*File, error) {
+	first := &from.profiles[0]
+	f := &File{Name: first.File, Benchmark: first.Benchmark, Run: first.Run, Metrics: first.Metrics}
+	if from.there {
+		return f, nil
 	}
-	byKey := map[key]*File{}
-	var files []*File
-	forest := c.forest.Snapshot()
-	for i := range part {
-		p := &part[i]
-		k := key{p.Benchmark, p.Run.Key, p.File}
-		f := byKey[k]
-		if f == nil {
-			f = &File{Name: p.File, Benchmark: p.Benchmark, Run: p.Run, Metrics: p.Metrics}
-			if p.HasSource {
-				var err error
-				if f.Source, err = c.src.Source(ctx, p.ID); err != nil && !errors.Is(err, ErrNoSource) {
-					return nil, err
-				}
+	for i := range from.profiles {
+		p := &from.profiles[i]
+		if p.HasSource && f.Source == nil {
+			var err error
+			if f.Source, err = c.src.Source(ctx, p.ID); err != nil && !errors.Is(err, ErrNoSource) {
+				return nil, err
 			}
-			byKey[k] = f
-			files = append(files, f)
 		}
 		r := records[p.ID]
 		if r == nil {
 			return nil, fmt.Errorf("%w: profile %s has no tree", ErrCorrupt, p.ID)
 		}
-		r.Forest = forest
 		f.Records = append(f.Records, r)
 	}
-	return files, nil
+	return f, nil
 }

@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/store/storetest"
+	"github.com/dendroprof/dendro/testrun"
 )
 
 func TestCopy(t *testing.T) {
@@ -30,10 +33,10 @@ func TestCopy(t *testing.T) {
 		f.Name = strings.TrimRight(f.Name, "12")
 		return f
 	}
-	if err := store.Copy(ctx, same, src, nil, "1"); err != nil {
+	if err := store.Copy(ctx, same, src, store.CopyOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Copy(ctx, renamed, src, drop, "2"); err != nil {
+	if err := store.Copy(ctx, renamed, src, store.CopyOptions{Rename: drop, Rules: "2"}); err != nil {
 		t.Fatal(err)
 	}
 	want, _ := src.Profiles(ctx, store.Query{})
@@ -72,5 +75,163 @@ func TestCopy(t *testing.T) {
 	}
 	if info, _ := renamed.Info(ctx); info.Rules != "2" {
 		t.Errorf("rules %q", info.Rules)
+	}
+}
+
+// copied makes a source of files profiles, two of them from one file, and returns
+// it with its profiles in import order.
+func copied(t *testing.T, files int) (*mem.Store, []store.Profile) {
+	t.Helper()
+	src := mem.New()
+	im := storetest.NewImporter()
+	for i := range files {
+		run := string(rune('z' - i)) // against the order of import
+		f := im.File("g", "b", run, profile.CPUSamples, "A  A\nB  C")
+		if i == 0 {
+			im.Add(f, "alloc", "A\nC")
+		}
+		f.Metrics = []testrun.Metric{storetest.Metric("time", float64(i))}
+		if _, err := src.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: "1"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return src, inOrder(t, src)
+}
+
+// inOrder returns the profiles of a store in import order, without what engines
+// number themselves.
+func inOrder(t *testing.T, s store.Reader) []store.Profile {
+	t.Helper()
+	list, err := s.Profiles(t.Context(), store.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(list, func(a, b store.Profile) int { return int(a.Seq - b.Seq) })
+	for i := range list {
+		list[i].Seq = 0
+	}
+	return list
+}
+
+// dying is a store that breaks down at its nth Put.
+type dying struct {
+	store.Store
+	puts int
+}
+
+var errDied = errors.New("died")
+
+func (d *dying) Put(ctx context.Context, files []*store.File, opts store.PutOptions) ([]store.Outcome, error) {
+	if d.puts--; d.puts < 0 {
+		return nil, errDied
+	}
+	return d.Store.Put(ctx, files, opts)
+}
+
+// reading counts the profiles whose trees were read.
+type reading struct {
+	store.Reader
+	trees int
+}
+
+func (r *reading) Trees(ctx context.Context, q store.Query, opts store.TreeOptions) (*store.TreeSet, error) {
+	r.trees += len(q.Profiles)
+	return r.Reader.Trees(ctx, q, opts)
+}
+
+func TestCopyContinues(t *testing.T) {
+	const files = 150 // three batches
+	src, want := copied(t, files)
+	dst := mem.New()
+	if err := store.Copy(t.Context(), &dying{dst, 1}, src, store.CopyOptions{}); !errors.Is(err, errDied) {
+		t.Fatalf("%v", err)
+	}
+	half := len(inOrder(t, dst))
+	if half == 0 || half == len(want) {
+		t.Fatalf("%d of %d profiles were copied before the end: nothing to continue", half, len(want))
+	}
+	from := &reading{Reader: src}
+	var unchanged, stored, last int
+	report := func(c store.Copied) {
+		unchanged, stored, last = unchanged+c.Unchanged, stored+c.Stored, c.Done
+		if c.All != len(want) || len(c.Profiles) != c.Stored+c.Unchanged {
+			t.Errorf("report %+v", c)
+		}
+	}
+	if err := store.Copy(t.Context(), dst, from, store.CopyOptions{Report: report}); err != nil {
+		t.Fatal(err)
+	}
+	if unchanged != half || stored != len(want)-half || last != len(want) || from.trees != stored {
+		t.Errorf("%d unchanged, %d stored, %d done, %d trees read; %d of %d were there", unchanged, stored, last, from.trees, half, len(want))
+	}
+	if d := cmp.Diff(want, inOrder(t, dst)); d != "" {
+		t.Errorf("the copy (-source +copy):\n%s", d)
+	}
+}
+
+// TestCopyFacts wants what became known after a copy to arrive with the next one.
+func TestCopyFacts(t *testing.T) {
+	src, _ := copied(t, 3)
+	dst := mem.New()
+	if err := store.Copy(t.Context(), dst, src, store.CopyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	more := storetest.MetricsFile("g", "b", "z", storetest.Metric("bytes", 5))
+	more.Run.Commit = "abc"
+	if _, err := src.Put(t.Context(), []*store.File{more}, store.PutOptions{Rules: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	from := &reading{Reader: src}
+	if err := store.Copy(t.Context(), dst, from, store.CopyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(inOrder(t, src), inOrder(t, dst)); d != "" || from.trees != 0 {
+		t.Errorf("%d trees read; (-source +copy):\n%s", from.trees, d)
+	}
+}
+
+func TestCopyConflicts(t *testing.T) {
+	src, want := copied(t, 3)
+	other := func() *mem.Store {
+		dst := mem.New()
+		f := storetest.File("g", "b", "y", profile.CPUSamples, "Other")
+		if _, err := dst.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: "1"}); err != nil {
+			t.Fatal(err)
+		}
+		return dst
+	}
+	dst := other()
+	var conflict *store.ConflictError
+	if err := store.Copy(t.Context(), dst, src, store.CopyOptions{}); !errors.As(err, &conflict) {
+		t.Errorf("%v", err)
+	}
+	if n := len(inOrder(t, dst)); n != len(want) {
+		t.Errorf("%d profiles beside the conflict, want %d", n, len(want))
+	}
+	dst = other()
+	if err := store.Copy(t.Context(), dst, src, store.CopyOptions{Conflict: store.Replace}); err != nil {
+		t.Error(err)
+	}
+	sortByID := cmpopts.SortSlices(func(a, b store.Profile) bool { return a.ID < b.ID })
+	if d := cmp.Diff(want, inOrder(t, dst), sortByID); d != "" {
+		t.Errorf("replaced (-source +copy):\n%s", d)
+	}
+	if err := store.Copy(t.Context(), dst, src, store.CopyOptions{Rules: "2"}); !errors.Is(err, store.ErrOtherRules) {
+		t.Errorf("under other rules: %v", err)
+	}
+}
+
+func TestCopySelection(t *testing.T) {
+	src, _ := copied(t, 5)
+	dst := mem.New()
+	if err := store.Copy(t.Context(), dst, src, store.CopyOptions{Query: store.Query{Runs: []string{"z", "w"}}}); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range inOrder(t, dst) {
+		got = append(got, p.Run.Key+" "+p.Type.Name)
+	}
+	if d := cmp.Diff([]string{"z " + profile.CPUSamples, "z alloc", "w " + profile.CPUSamples}, got); d != "" {
+		t.Error(d)
 	}
 }

@@ -3,10 +3,12 @@
 //
 //	dendro.duckdb, ./x/y.db     a DuckDB file
 //	mem:                        in memory, gone when the process ends
+//	http://host:12800           what a dendro serve keeps; https:// too
+//	neo4j://user@host:7687/db   a graph database; bolt:// and TLS too
 //
-// Further engines (a graph database, another Dendro over HTTP) are told apart
-// by the scheme of a URL and get one case here. The package knows how to open
-// and nothing else: what can be asked is package store.
+// Further engines are told apart by the scheme of a URL and get one case here.
+// The package knows how to open, make and rewrite a store and nothing else: what
+// can be asked is package store.
 package engines
 
 import (
@@ -21,6 +23,8 @@ import (
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/store/neo4j"
+	"github.com/dendroprof/dendro/store/remote"
 )
 
 // Access says what a store is opened for.
@@ -32,15 +36,28 @@ const (
 	Write               // changes; the store is made if it is not there
 )
 
+// Password asks a user for the password at a server.
+type Password func(ctx context.Context, user, server string) (string, error)
+
 // Open opens the store at the given place. Without Write access a store that
 // does not exist is an error that wraps fs.ErrNotExist.
-func Open(_ context.Context, where string, access Access) (store.Store, error) {
+func Open(ctx context.Context, where string, access Access) (store.Store, error) {
+	return OpenAsking(ctx, where, access, nil)
+}
+
+// OpenAsking is Open for programs that can ask for what the environment does not
+// say; ask may be nil.
+func OpenAsking(ctx context.Context, where string, access Access, ask Password) (store.Store, error) {
 	scheme, _, isURL := strings.Cut(where, ":")
 	switch {
 	case where == "mem:" || where == "mem":
 		return mem.New(), nil
+	case IsServer(where):
+		return OpenServer(ctx, where, os.Getenv(tokenVariable))
+	case neo4j.IsURL(where):
+		return neo4j.Open(ctx, where, neo4j.Options{ReadOnly: access != Write, Password: ask})
 	case isURL && len(scheme) > 1 && strings.Contains(where, "://"):
-		return nil, fmt.Errorf("no engine opens %q; a store is a DuckDB file or mem: so far", where)
+		return nil, fmt.Errorf("no engine opens %q; a store is a DuckDB file, a database (neo4j://…), a Dendro server (https://…) or mem:", where)
 	}
 	if access != Write {
 		if _, err := os.Stat(where); err != nil {
@@ -50,12 +67,33 @@ func Open(_ context.Context, where string, access Access) (store.Store, error) {
 	return duckdb.Open(where, duckdb.Options{ReadOnly: access != Write})
 }
 
+// tokenVariable is the environment variable with the token of a server.
+const tokenVariable = "DENDRO_TOKEN"
+
+// IsServer reports whether a place is the address of another Dendro.
+func IsServer(where string) bool {
+	return strings.HasPrefix(where, "http://") || strings.HasPrefix(where, "https://")
+}
+
+// OpenServer opens the store of another Dendro; token is its bearer token, empty
+// if it asks for none.
+func OpenServer(ctx context.Context, where, token string) (store.Store, error) {
+	st, err := remote.Open(ctx, where, remote.Options{Token: token})
+	if err != nil {
+		return nil, err // and no store, not one that is a nil pointer
+	}
+	return st, nil
+}
+
 // Rewrite replaces the store at a place by what copy makes of it: copy reads the
 // old one and fills a new one, which takes the old one's place when copy
 // succeeds. If anything fails, or the process dies, the old one stays as it was.
-func Rewrite(ctx context.Context, where string, copy func(from store.Reader, to store.Writer) error) (err error) {
+func Rewrite(ctx context.Context, where string, copy func(from store.Reader, to store.Destination) error) (err error) {
 	if where == "mem:" || where == "mem" {
 		return fmt.Errorf("a store in memory is not rewritten")
+	}
+	if IsServer(where) {
+		return fmt.Errorf("a store is rewritten where it lies: end the server at %s and give the file as --store", where)
 	}
 	if real, err := filepath.EvalSymlinks(where); err == nil {
 		where = real

@@ -77,8 +77,8 @@ func TestRewrite(t *testing.T) {
 	if err := os.WriteFile(where+".rewrite", []byte("left by a process that died"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	copyAll := func(from store.Reader, to store.Writer) error {
-		return store.Copy(context.Background(), to, from, nil, "new")
+	copyAll := func(from store.Reader, to store.Destination) error {
+		return store.Copy(context.Background(), to, from, store.CopyOptions{Rules: "new"})
 	}
 	if err := Rewrite(t.Context(), where, copyAll); err != nil {
 		t.Fatal(err)
@@ -89,8 +89,8 @@ func TestRewrite(t *testing.T) {
 
 	// What fails leaves the old store, and nothing beside it.
 	broken := errors.New("broken")
-	err := Rewrite(t.Context(), where, func(from store.Reader, to store.Writer) error {
-		return errors.Join(store.Copy(context.Background(), to, from, nil, "newest"), broken)
+	err := Rewrite(t.Context(), where, func(from store.Reader, to store.Destination) error {
+		return errors.Join(store.Copy(context.Background(), to, from, store.CopyOptions{Rules: "newest"}), broken)
 	})
 	if !errors.Is(err, broken) {
 		t.Errorf("%v", err)
@@ -114,8 +114,8 @@ func TestRewriteThroughLink(t *testing.T) {
 	if err := os.Symlink(where, link); err != nil {
 		t.Skip(err)
 	}
-	err := Rewrite(t.Context(), link, func(from store.Reader, to store.Writer) error {
-		return store.Copy(context.Background(), to, from, nil, "new")
+	err := Rewrite(t.Context(), link, func(from store.Reader, to store.Destination) error {
+		return store.Copy(context.Background(), to, from, store.CopyOptions{Rules: "new"})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/traceprof"
 )
 
 // Compact implements store.Writer. It writes everything that a profile needs to
@@ -67,7 +68,7 @@ func (s *Store) rewrite(ctx context.Context, c *conn, next string) error {
 	if err != nil {
 		return err
 	}
-	r := &rewriter{ctx: ctx, c: c, v: v}
+	r := &rewriter{ctx: ctx, c: c, v: v, stacks: &s.traces.stacks}
 	for _, p := range s.cat.all() {
 		r.profiles = append(r.profiles, int32(p.Seq))
 	}
@@ -81,7 +82,7 @@ func (s *Store) rewrite(ctx context.Context, c *conn, next string) error {
 	if err := createTables(c, freshSQL+"."); err != nil {
 		return err
 	}
-	for _, step := range []func() error{r.copyTables, r.writeFunctions, r.writePaths, r.copyByFunction, r.writeTrees} {
+	for _, step := range []func() error{r.copyTables, r.writeFunctions, r.writePaths, r.copyByFunction, r.writeTrees, r.writeSnapshots} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -105,6 +106,7 @@ type rewriter struct {
 	ctx      context.Context
 	c        *conn
 	v        *view
+	stacks   *stackCache
 	profiles []int32 // ids, ascending
 
 	path, fn           []int32 // new ids; -1: not used
@@ -177,7 +179,14 @@ func (r *rewriter) copyTables() error {
 		INSERT INTO fresh.run SELECT * FROM run ORDER BY id;
 		INSERT INTO fresh.metric SELECT * FROM metric ORDER BY bench, run, name;
 		INSERT INTO fresh.profile SELECT * FROM profile ORDER BY id;
-		INSERT INTO fresh.source SELECT * FROM source ORDER BY id;`, "fresh", freshSQL))
+		INSERT INTO fresh.source SELECT * FROM source ORDER BY id;
+		INSERT INTO fresh.task SELECT * FROM task ORDER BY created, id;
+		INSERT INTO fresh.task_log SELECT * FROM task_log ORDER BY task, time;
+		INSERT INTO fresh.instance SELECT * FROM instance ORDER BY service, name;
+		INSERT INTO fresh.segment SELECT * FROM segment;
+		INSERT INTO fresh.sampled_task SELECT * FROM sampled_task ORDER BY id;
+		INSERT INTO fresh.stack_signature SELECT * FROM stack_signature ORDER BY task, id;
+		INSERT INTO fresh.stack_path SELECT * FROM stack_path ORDER BY task, id;`, "fresh", freshSQL))
 }
 
 func (r *rewriter) writeFunctions() error {
@@ -271,4 +280,30 @@ func (r *rewriter) writeTrees() error {
 		}
 		return r.c.appendTo(fresh, "tree_mode", len(ids), ids, slices.Clone(column[uint8](ch, 2)), list)
 	})
+}
+
+// writeSnapshots writes one row for each segment that was sampled, in place of
+// the many in which it came.
+func (r *rewriter) writeSnapshots() error {
+	list, err := r.c.sampledSegments(r.ctx, traceprof.SnapshotQuery{})
+	if err != nil {
+		return err
+	}
+	next := int64(0)
+	for len(list) > 0 {
+		n := readTogether(list)
+		values, err := r.c.readSegments(r.ctx, r.stacks, list[:n])
+		if err != nil {
+			return err
+		}
+		rows := snapshotRows{next: next}
+		for i := range values {
+			rows.add(list[0].task, &values[i])
+		}
+		if err := rows.append(r.c, fresh); err != nil {
+			return err
+		}
+		next, list = rows.next, list[n:]
+	}
+	return nil
 }

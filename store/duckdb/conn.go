@@ -103,7 +103,7 @@ func (in *instance) connect() (*conn, error) {
 	if bind.Connect(in.db, &c.c) != bind.StateSuccess {
 		return nil, fmt.Errorf("duckdb: cannot connect")
 	}
-	return c, c.exec(selectedTable)
+	return c, c.exec(selectedTable + "; " + wantedTable)
 }
 
 func (in *instance) put(c *conn) {

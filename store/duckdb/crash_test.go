@@ -16,6 +16,7 @@ import (
 	"time"
 
 	bind "github.com/duckdb/duckdb-go-bindings"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
@@ -334,8 +335,17 @@ func TestMigrate(t *testing.T) {
 	s.Close()
 
 	// The real ones: from the first schema to this one.
-	edit(t, path, "ALTER TABLE profile DROP COLUMN parts; UPDATE meta SET value = '1' WHERE key = 'schema'")
+	edit(t, path, `ALTER TABLE profile DROP COLUMN parts; DROP TABLE task; DROP TABLE task_log; DROP TABLE instance; DROP TABLE segment;
+		DROP TABLE sampled_task; DROP TABLE stack_signature; DROP TABLE stack_path; DROP TABLE snapshot; UPDATE meta SET value = '1' WHERE key = 'schema'`)
 	s = mustOpen(t, path, Options{})
+	const columns = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal AND database_name <> 'temp' ORDER BY ALL"
+	fresh, err := ask(t, mustOpen(t, filepath.Join(t.TempDir(), "fresh"), Options{}), columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if migrated, err := ask(t, s, columns); err != nil || migrated != fresh {
+		t.Errorf("the migrated tables are others than those of a new store: %v\n%s", err, cmp.Diff(fresh, migrated))
+	}
 	if list, err := s.Profiles(t.Context(), store.Query{}); err != nil || len(list) == 0 || list[0].Parts != nil {
 		t.Errorf("profiles after the migration: %+v, %v", list, err)
 	}

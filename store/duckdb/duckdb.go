@@ -82,6 +82,7 @@ type Store struct {
 	self     cgo.Handle // of the Store, for the decoders
 
 	sessions sessions // of SQL
+	traces   traces
 }
 
 var (
@@ -195,6 +196,9 @@ func (s *Store) load() error {
 	}
 	s.dict.reset()
 	s.resident.reset(defaultResident)
+	if err := s.traces.load(c); err != nil {
+		return err
+	}
 	return s.cat.load(c)
 }
 

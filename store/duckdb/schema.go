@@ -13,7 +13,7 @@ import (
 
 // schemaVersion is the version of the tables and blobs that this program
 // writes. docs/schema/duckdb.md has a paragraph per version.
-const schemaVersion = 2
+const schemaVersion = 3
 
 // migrations[v-1] turns a store of version v into one of version v+1 by SQL.
 // They run in a copy of the file.
@@ -21,6 +21,15 @@ var migrations = []string{
 	// 2: a sum of profiles remembers the parts it was made of. Those of sums
 	// made before are not known.
 	"ALTER TABLE profile ADD COLUMN parts VARCHAR DEFAULT ''",
+	// 3: trace profiling.
+	`CREATE TABLE task(id VARCHAR, kind VARCHAR, service VARCHAR, service_id VARCHAR, created BIGINT, start BIGINT, duration BIGINT, stopped BIGINT, endpoint VARCHAR, min_duration BIGINT, period BIGINT, max_segments BIGINT, instances VARCHAR, events VARCHAR, arguments VARCHAR);
+	CREATE TABLE task_log(task VARCHAR, instance VARCHAR, event VARCHAR, time BIGINT, text VARCHAR);
+	CREATE TABLE instance(service VARCHAR, name VARCHAR, layer VARCHAR, language VARCHAR, properties VARCHAR, first_seen BIGINT, last_seen BIGINT, polled BIGINT, skew BIGINT);
+	CREATE TABLE segment(seq BIGINT, key BIGINT, id VARCHAR, trace_key BIGINT, trace VARCHAR, service VARCHAR, instance VARCHAR, endpoint VARCHAR, operation VARCHAR, start BIGINT, latency BIGINT, failed BOOLEAN, size BIGINT, raw BLOB);
+	CREATE TABLE sampled_task(id INTEGER, key BIGINT, name VARCHAR);
+	CREATE TABLE stack_signature(task INTEGER, id INTEGER, name VARCHAR);
+	CREATE TABLE stack_path(task INTEGER, id INTEGER, parent INTEGER, signature INTEGER);
+	CREATE TABLE snapshot(task INTEGER, seq BIGINT, key BIGINT, segment VARCHAR, language UTINYINT, n INTEGER, newest BIGINT, size BIGINT, data BLOB)`,
 }
 
 // The keys of table meta.
@@ -49,6 +58,17 @@ var tables = []struct{ name, columns string }{
 	{"fn_sample", `bench INTEGER, profile INTEGER, fn INTEGER, self BIGINT, total BIGINT`},
 	{"raw_name", `grp VARCHAR, fn INTEGER, name VARCHAR`},
 	{"source", `id INTEGER, data BLOB`},
+	{"task", `id VARCHAR, kind VARCHAR, service VARCHAR, service_id VARCHAR, created BIGINT, start BIGINT, duration BIGINT,
+		stopped BIGINT, endpoint VARCHAR, min_duration BIGINT, period BIGINT, max_segments BIGINT, instances VARCHAR, events VARCHAR, arguments VARCHAR`},
+	{"task_log", `task VARCHAR, instance VARCHAR, event VARCHAR, time BIGINT, text VARCHAR`},
+	{"instance", `service VARCHAR, name VARCHAR, layer VARCHAR, language VARCHAR, properties VARCHAR,
+		first_seen BIGINT, last_seen BIGINT, polled BIGINT, skew BIGINT`},
+	{"segment", `seq BIGINT, key BIGINT, id VARCHAR, trace_key BIGINT, trace VARCHAR, service VARCHAR, instance VARCHAR, endpoint VARCHAR,
+		operation VARCHAR, start BIGINT, latency BIGINT, failed BOOLEAN, size BIGINT, raw BLOB`},
+	{"sampled_task", `id INTEGER, key BIGINT, name VARCHAR`},
+	{"stack_signature", `task INTEGER, id INTEGER, name VARCHAR`},
+	{"stack_path", `task INTEGER, id INTEGER, parent INTEGER, signature INTEGER`},
+	{"snapshot", `task INTEGER, seq BIGINT, key BIGINT, segment VARCHAR, language UTINYINT, n INTEGER, newest BIGINT, size BIGINT, data BLOB`},
 }
 
 // prepareSchema checks that the database is a store of this version, and makes

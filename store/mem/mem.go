@@ -22,6 +22,12 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+var (
+	_ store.Store     = (*Store)(nil)
+	_ traceprof.Store = (*Store)(nil)
 )
 
 // schema is the version that Info says. There is no stored format.
@@ -29,6 +35,8 @@ const schema = 1
 
 // Store is the engine. It is safe for concurrent use.
 type Store struct {
+	traces
+
 	mu sync.RWMutex
 
 	rules    string
@@ -55,6 +63,7 @@ type pair struct {
 // New returns an empty store.
 func New() *Store {
 	s := &Store{
+		traces:   newTraces(),
 		profiles: map[store.ProfileID]*entry{},
 		runs:     map[string]testrun.Run{},
 		metrics:  map[pair]map[string]testrun.Metric{},

@@ -21,8 +21,7 @@ func newTranslation(to *calltree.Forest) *translation { return &translation{to: 
 
 // vector translates a vector over from. The result ascends.
 func (tr *translation) vector(from *calltree.Forest, v calltree.Vector) calltree.Vector {
-	tr.paths = extend(tr.paths, from.Paths.Len())
-	tr.functions = extend(tr.functions, len(from.Functions))
+	tr.grow(from)
 	order := make([]int, len(v.Nodes))
 	nodes := make([]int32, len(v.Nodes))
 	for i, p := range v.Nodes {
@@ -34,6 +33,12 @@ func (tr *translation) vector(from *calltree.Forest, v calltree.Vector) calltree
 		w.Nodes, w.Self = append(w.Nodes, nodes[i]), append(w.Self, v.Self[i])
 	}
 	return w
+}
+
+// grow makes room for what from has by now.
+func (tr *translation) grow(from *calltree.Forest) {
+	tr.paths = extend(tr.paths, from.Paths.Len())
+	tr.functions = extend(tr.functions, len(from.Functions))
 }
 
 func extend(column []int32, n int) []int32 {

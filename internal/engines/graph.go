@@ -1,0 +1,58 @@
+package engines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j"
+)
+
+// InitOptions says how a store is made ready.
+type InitOptions struct {
+	Model    string   // of a graph database: shared or thesis; empty: shared, or what it has
+	Force    bool     // let a store live in a graph database beside what that holds
+	Password Password // may be nil
+}
+
+// Models are the names that InitOptions.Model may have.
+var Models = []string{string(neo4j.Shared), string(neo4j.Thesis)}
+
+// Init makes the place ready to be a store, with nothing in it. A store that is
+// there already and fits the options is left as it is.
+func Init(ctx context.Context, where string, opts InitOptions) error {
+	if neo4j.IsURL(where) {
+		return neo4j.Init(ctx, where, neo4j.InitOptions{Model: neo4j.Model(opts.Model), Consent: opts.Force, Options: neo4j.Options{Password: opts.Password}})
+	}
+	if opts.Model != "" || opts.Force {
+		return fmt.Errorf("%s is no graph database: it has no model to choose, and nothing beside the store", where)
+	}
+	if strings.Contains(where, "://") {
+		return fmt.Errorf("%s is not made ready from here", where)
+	}
+	st, err := Open(ctx, where, Write)
+	if err != nil {
+		return err
+	}
+	return st.Close()
+}
+
+// ModelOf returns the model of a store in a graph database, empty for others.
+func ModelOf(st store.Store) string {
+	if s, ok := st.(*neo4j.Store); ok {
+		return string(s.Model())
+	}
+	return ""
+}
+
+// ExportGraph writes what opts selects of a store into a new directory, as CSV
+// files that Neo4j's own tool makes a database of.
+func ExportGraph(ctx context.Context, src store.Reader, dir, model string, opts store.CopyOptions) error {
+	bulk, err := neo4j.NewBulk(dir, neo4j.Model(model))
+	if err != nil {
+		return err
+	}
+	return errors.Join(store.Copy(ctx, bulk, src, opts), bulk.Close())
+}

@@ -1,0 +1,25 @@
+package store
+
+import (
+	"context"
+	"iter"
+)
+
+// CypherSpeaker is implemented by engines that answer users' own Cypher. The
+// query can read the documented graph and nothing else: it changes nothing and
+// reaches no file and no network.
+type CypherSpeaker interface {
+	// Cypher runs a query with its parameters, which are of the types that
+	// answers have. The stream of rows ends the query when it is left.
+	Cypher(ctx context.Context, query string, params map[string]any) (*CypherAnswer, error)
+}
+
+// CypherAnswer is the answer to a query: its columns and a stream of rows, each
+// valid on its own. Values are nil, bool, int64, float64, string, []byte,
+// time.Time, []any and map[string]any; what is none of these comes as its text.
+// A node is a map of labels and properties, a relationship one of type and
+// properties, a path the list of its nodes and relationships.
+type CypherAnswer struct {
+	Columns []string
+	Rows    iter.Seq2[[]any, error]
+}

@@ -1,0 +1,200 @@
+package duckdb
+
+import (
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dendroprof/dendro/traceprof"
+	"github.com/dendroprof/dendro/traceprof/tracetest"
+)
+
+// processTime is the CPU time of the process, all threads.
+func processTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// wireStacks returns the stacks of snapshots as a protocol writes them: each
+// signature behind its length.
+func wireStacks(s traceprof.Snapshots) [][]byte {
+	var list [][]byte
+	known := map[int32][]byte{}
+	for _, p := range s.Path {
+		if known[p] == nil {
+			var stack []byte
+			for _, name := range s.Stacks.Names(p) {
+				stack = append(binary.AppendUvarint(stack, uint64(len(name))), name...)
+			}
+			known[p] = stack
+		}
+		list = append(list, known[p])
+	}
+	return list
+}
+
+func wireFrames(stack []byte, yield func([]byte) bool) error {
+	for len(stack) > 0 {
+		n, size := binary.Uvarint(stack)
+		if !yield(stack[size : size+int(n)]) {
+			return nil
+		}
+		stack = stack[size+int(n):]
+	}
+	return nil
+}
+
+// BenchmarkIntake stores snapshots of 60 frames in streams of 30 that end with
+// Wait: 20 tasks, 500 distinct stacks each.
+func BenchmarkIntake(b *testing.B) {
+	const tasks, streams, each = 20, 128, 30
+	s := mustOpen(b, filepath.Join(b.TempDir(), "store.duckdb"), Options{})
+	var stacks [tasks][][]byte
+	for i := range stacks {
+		stacks[i] = wireStacks(tracetest.Distinct(12_000, 60, 500))
+	}
+	in := traceprof.NewIntake(s, traceprof.IntakeOptions{})
+	var next atomic.Int64
+	cpu := processTime(b)
+	var wg sync.WaitGroup
+	b.ResetTimer()
+	for who := range streams {
+		wg.Go(func() {
+			task, segment := fmt.Appendf(nil, "1700000000000_%d", who%tasks), fmt.Appendf(nil, "6f1d8b7e4a9c4b0f9a3e%d.%d.17000000000000001", who, who)
+			list := stacks[who%tasks]
+			sequence := int32(0)
+			for next.Add(each) <= int64(b.N)+each-1 {
+				st := in.Stream()
+				for range each {
+					d := traceprof.Snapshot{Task: task, Segment: segment, Sequence: sequence, Time: 1_700_000_000_000 + 10*int64(sequence),
+						Stack: list[(int(sequence)*7+who)%len(list)], Frames: wireFrames}
+					sequence++
+					if err := st.Snapshot(b.Context(), &d); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+				if err := st.Wait(b.Context()); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+	m := in.Metrics()
+	if err := in.Close(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	n := float64(m.Snapshots)
+	b.ReportMetric(n/b.Elapsed().Seconds(), "snapshots/s")
+	b.ReportMetric(float64((processTime(b)-cpu).Nanoseconds())/n, "cpu-ns/snapshot")
+	b.ReportMetric(float64(m.CommitTime.Milliseconds())/float64(m.Batches), "ms/commit")
+	b.ReportMetric(n/float64(m.Batches), "snapshots/commit")
+}
+
+// BenchmarkReadSnapshots reads a segment of each shape with its dictionary in
+// memory (warm) and without (cold).
+func BenchmarkReadSnapshots(b *testing.B) {
+	s := mustOpen(b, filepath.Join(b.TempDir(), "store.duckdb"), Options{})
+	inputs := tracetest.Inputs()
+	for _, input := range inputs {
+		v := input.Snapshots
+		v.Task, v.Segment = "task of "+input.Name, "segment of "+input.Name
+		const part = 50 // an agent sends every half second
+		for from := 0; from < v.Len(); from += part {
+			to := min(from+part, v.Len())
+			some := v
+			some.Sequence, some.Time, some.Path = v.Sequence[from:to], v.Time[from:to], v.Path[from:to]
+			if err := s.PutSnapshots(b.Context(), some); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for _, input := range inputs {
+		for _, how := range []string{"warm", "cold"} {
+			b.Run(input.Name+"/"+how, func(b *testing.B) {
+				cpu := processTime(b)
+				for b.Loop() {
+					if how == "cold" {
+						s.traces.stacks.reset(defaultStacks)
+					}
+					n := 0
+					for v, err := range s.Snapshots(b.Context(), traceprof.SnapshotQuery{Segments: []string{"segment of " + input.Name}}) {
+						if err != nil {
+							b.Fatal(err)
+						}
+						n += v.Len()
+					}
+					if n != input.Len() {
+						b.Fatalf("%d snapshots of %d", n, input.Len())
+					}
+				}
+				b.ReportMetric(float64((processTime(b)-cpu).Nanoseconds())/float64(b.N), "cpu-ns/op")
+			})
+		}
+	}
+}
+
+// BenchmarkSegments stores segments of a kilobyte, 50 a commit, and asks for one
+// of them by id.
+func BenchmarkSegments(b *testing.B) {
+	s := mustOpen(b, filepath.Join(b.TempDir(), "store.duckdb"), Options{})
+	raw := []byte(strings.Repeat("0123456789", 100))
+	n := 0
+	put := func(b *testing.B, calls, each int) {
+		for range calls {
+			var list []traceprof.Segment
+			for range each {
+				list = append(list, traceprof.Segment{ID: fmt.Sprintf("6f1d8b7e4a9c4b0f9a3e.%d.1700", n), Trace: fmt.Sprintf("trace-of-%d", n/3),
+					Service: fmt.Sprint("service", n%10), Instance: fmt.Sprint("instance", n%100), Endpoint: fmt.Sprint("/", n%37), Operation: fmt.Sprint("GET:/", n%37),
+					Start: 1_700_000_000_000 + int64(n), End: 1_700_000_000_000 + int64(n+n%1000), Raw: raw})
+				n++
+			}
+			if err := s.PutSegments(b.Context(), list...); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for _, size := range []int{10_000, 200_000, 1_000_000} {
+		b.Run(fmt.Sprint("put/", size), func(b *testing.B) {
+			const large = 2000
+			put(b, (size-n)/large, large)
+			cpu, from := processTime(b), n
+			longest := time.Duration(0)
+			for b.Loop() {
+				start := time.Now()
+				put(b, 1, 50)
+				longest = max(longest, time.Since(start))
+			}
+			b.ReportMetric(float64((processTime(b)-cpu).Nanoseconds())/float64(n-from), "cpu-ns/segment")
+			b.ReportMetric(float64(longest.Milliseconds()), "ms-longest-commit")
+		})
+		for name, q := range map[string]traceprof.SegmentQuery{
+			"id":      {IDs: []string{"6f1d8b7e4a9c4b0f9a3e.4711.1700"}},
+			"trace":   {Traces: []string{"trace-of-1570"}},
+			"slowest": {Service: "service3", BySlowest: true, Limit: 20},
+			"newest":  {Service: "service3", Endpoint: "/5", Limit: 20},
+		} {
+			b.Run(fmt.Sprint(name, "/", size), func(b *testing.B) {
+				cpu := processTime(b)
+				for b.Loop() {
+					if list, err := s.Segments(b.Context(), q); err != nil || len(list) == 0 || len(list[0].Raw) != 1000 {
+						b.Fatal(len(list), err)
+					}
+				}
+				b.ReportMetric(float64((processTime(b)-cpu).Nanoseconds())/float64(b.N), "cpu-ns/op")
+			})
+		}
+	}
+}

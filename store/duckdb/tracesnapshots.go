@@ -1,0 +1,208 @@
+package duckdb
+
+import (
+	"context"
+	"math"
+
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// PutSnapshots implements traceprof.Store. Snapshots are appended as they come:
+// which of two of one sequence counts is found when they are read.
+func (s *Store) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) error {
+	rows := 0
+	for i := range list {
+		if err := list[i].Check(); err != nil {
+			return err
+		}
+		rows += list[i].Len()
+	}
+	if rows == 0 {
+		return ctx.Err()
+	}
+	t := &s.traces
+	w := snapshotWriter{t: t, tasks: map[string]*taskStacks{}, parts: map[partKey]*traceprof.Snapshots{}}
+	committed := false
+	err := s.changeTraces(ctx, func(c *conn) error {
+		return w.write(ctx, c, list)
+	}, func() {
+		committed = true
+		w.finish()
+	})
+	if !committed {
+		t.stacks.drop(w.stacks) // they may be ahead of the file
+	}
+	return err
+}
+
+// snapshotWriter is one call of PutSnapshots.
+type snapshotWriter struct {
+	t      *traces
+	tasks  map[string]*taskStacks
+	stacks []*taskStacks // the same
+	next   int32         // id of the next new task
+
+	parts map[partKey]*traceprof.Snapshots // over the tasks' dictionaries
+	order []partKey
+}
+
+// partKey is what the snapshots of one row have in common.
+type partKey struct {
+	task     string
+	segment  string
+	language traceprof.Language
+}
+
+func (w *snapshotWriter) write(ctx context.Context, c *conn, list []traceprof.Snapshots) error {
+	w.next = w.t.nextTask
+	if err := w.open(ctx, c, list); err != nil {
+		return err
+	}
+	var fresh newStacks
+	for i := range list {
+		if list[i].Len() > 0 {
+			if err := w.add(ctx, c, &list[i]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range w.stacks {
+		s.write(&fresh)
+	}
+	if err := fresh.append(c); err != nil {
+		return err
+	}
+	return w.append(c)
+}
+
+// open finds the dictionaries of the tasks. A task that nothing is known of
+// gets one.
+func (w *snapshotWriter) open(ctx context.Context, c *conn, list []traceprof.Snapshots) error {
+	var missing []string
+	for i := range list {
+		task := list[i].Task
+		if _, ok := w.tasks[task]; ok || list[i].Len() == 0 {
+			continue
+		}
+		s := w.t.stacks.hold(task)
+		if w.tasks[task] = s; s == nil {
+			missing = append(missing, task)
+		} else {
+			w.stacks = append(w.stacks, s)
+		}
+	}
+	ids, err := sampledTasks(ctx, c, missing)
+	if err != nil {
+		return err
+	}
+	for _, task := range missing {
+		id, ok := ids[task]
+		if !ok {
+			id = w.next
+			w.next++
+		}
+		s := w.t.stacks.open(id, task, true)
+		s.fresh = !ok
+		w.tasks[task], w.stacks = s, append(w.stacks, s)
+	}
+	return nil
+}
+
+// sampledTasks returns the ids of those tasks that have snapshots.
+func sampledTasks(ctx context.Context, c *conn, tasks []string) (map[string]int32, error) {
+	if len(tasks) == 0 {
+		return nil, nil
+	}
+	if err := c.want(0, tasks); err != nil {
+		return nil, err
+	}
+	ids := map[string]int32{}
+	err := c.query(ctx, "SELECT id, name FROM sampled_task WHERE "+isWanted(0, "key", "name"), nil, func(ch chunk) error {
+		names := ch.texts(1)
+		for i, id := range column[int32](ch, 0) {
+			ids[names[i]] = id
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ids, c.exec("DELETE FROM wanted WHERE grp = 0")
+}
+
+// add takes in one value.
+func (w *snapshotWriter) add(ctx context.Context, c *conn, part *traceprof.Snapshots) error {
+	s := w.tasks[part.Task]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.grow(ctx, c); err != nil {
+		return err
+	}
+	key := partKey{part.Task, part.Segment, part.Language}
+	sum := w.parts[key]
+	if sum == nil {
+		sum = &traceprof.Snapshots{Task: part.Task, Segment: part.Segment, Language: part.Language}
+		w.parts[key], w.order = sum, append(w.order, key)
+	}
+	sum.Path = append(sum.Path, s.translate(part)...)
+	sum.Sequence, sum.Time = append(sum.Sequence, part.Sequence...), append(sum.Time, part.Time...)
+	sum.Count, sum.Nanos = append(sum.Count, part.Count...), append(sum.Nanos, part.Nanos...)
+	return nil
+}
+
+// append writes the rows of table snapshot.
+func (w *snapshotWriter) append(c *conn) error {
+	r := snapshotRows{next: w.t.nextChunk}
+	for _, key := range w.order {
+		r.add(w.tasks[key.task].id, w.parts[key])
+	}
+	return r.append(c, "")
+}
+
+// finish brings memory to what was committed.
+func (w *snapshotWriter) finish() {
+	w.t.nextTask, w.t.nextChunk = w.next, w.t.nextChunk+int64(len(w.order))
+	w.t.stacks.release(w.stacks)
+	for _, s := range w.stacks {
+		s.mu.Lock()
+		s.committed()
+		bytes := s.size()
+		s.mu.Unlock()
+		w.t.stacks.weigh(s, bytes)
+	}
+}
+
+// snapshotRows are rows of table snapshot, as columns.
+type snapshotRows struct {
+	next                   int64
+	task, n                []int32
+	seq, key, newest, size []int64
+	segment                []string
+	language               []uint8
+	data                   [][]byte
+}
+
+// snapshotOverhead is what a row counts beside its segment and its data.
+const snapshotOverhead = 40
+
+func (r *snapshotRows) add(task int32, s *traceprof.Snapshots) {
+	data := appendSnapshots(make([]byte, 0, 8*s.Len()), s)
+	newest := int64(math.MinInt64)
+	for _, t := range s.Time {
+		newest = max(newest, t)
+	}
+	r.task, r.n = append(r.task, task), append(r.n, int32(s.Len()))
+	r.seq, r.key = append(r.seq, r.next), append(r.key, textKey(s.Segment))
+	r.newest, r.size = append(r.newest, newest), append(r.size, int64(len(data)+len(s.Segment)+snapshotOverhead))
+	r.segment, r.language, r.data = append(r.segment, s.Segment), append(r.language, uint8(s.Language)), append(r.data, data)
+	r.next++
+}
+
+// append writes the rows to the table of a catalog.
+func (r *snapshotRows) append(c *conn, catalog string) error {
+	columns := []any{r.task, r.seq, r.key, r.segment, r.language, r.n, r.newest, r.size, r.data}
+	if catalog == "" {
+		return c.append("snapshot", len(r.task), columns...)
+	}
+	return c.appendTo(catalog, "snapshot", len(r.task), columns...)
+}

@@ -1,0 +1,370 @@
+package duckdb
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"weak"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/prefixtree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// defaultStacks is how many bytes of dictionaries of stacks stay in memory.
+const defaultStacks = 256 << 20
+
+// taskStacks is the dictionary of the stacks of one sampled task: signatures and
+// paths by their ids in the file, which are dense within the task. Readers get
+// snapshots of it; the one writer adds behind the end of all of them.
+type taskStacks struct {
+	id   int32
+	task string
+
+	mu       sync.Mutex
+	forest   *calltree.Forest // nil: not loaded
+	growable bool             // forest has its hash tables
+
+	// What follows belongs to the holder of traces.write.
+	fresh             bool  // the task is not in the file yet
+	signatures, paths int   // that are in the file
+	names             int64 // bytes of these signatures
+	translations      map[weak.Pointer[calltree.Forest]]*translation
+
+	// What follows is guarded by stackCache.mu.
+	bytes int64
+	used  int64
+	busy  bool // the writer has it: what it adds may not be in the file yet
+}
+
+// stackCache holds the dictionaries that were used last. Of each task there is
+// one at most, so that whoever adds to it and whoever reads it agree.
+type stackCache struct {
+	mu     sync.Mutex
+	limit  int64
+	bytes  int64
+	clock  int64
+	byID   map[int32]*taskStacks
+	byTask map[string]*taskStacks
+}
+
+// reset forgets everything.
+func (sc *stackCache) reset(limit int64) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	sc.limit, sc.bytes, sc.byID, sc.byTask = limit, 0, map[int32]*taskStacks{}, map[string]*taskStacks{}
+}
+
+// hold returns the dictionary of a task for the writer if it is there. It stays
+// until release.
+func (sc *stackCache) hold(task string) *taskStacks {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	s := sc.byTask[task]
+	if s != nil {
+		sc.clock++
+		s.used, s.busy = sc.clock, true
+	}
+	return s
+}
+
+// release ends hold and holdNew.
+func (sc *stackCache) release(list []*taskStacks) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	for _, s := range list {
+		s.busy = false
+	}
+}
+
+// open returns the dictionary of a task, an empty one that must be loaded if it
+// is not there. With busy, it stays until release.
+func (sc *stackCache) open(id int32, task string, busy bool) *taskStacks {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	s := sc.byID[id]
+	if s == nil {
+		s = &taskStacks{id: id, task: task}
+		sc.byID[id], sc.byTask[task] = s, s
+	}
+	sc.clock++
+	s.used, s.busy = sc.clock, s.busy || busy
+	return s
+}
+
+// drop forgets dictionaries.
+func (sc *stackCache) drop(list []*taskStacks) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	for _, s := range list {
+		sc.remove(s)
+	}
+}
+
+// dropIDs is drop by ids.
+func (sc *stackCache) dropIDs(ids []int32) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	for _, id := range ids {
+		if s := sc.byID[id]; s != nil {
+			sc.remove(s)
+		}
+	}
+}
+
+func (sc *stackCache) remove(s *taskStacks) {
+	if sc.byID[s.id] == s {
+		sc.bytes -= s.bytes
+		delete(sc.byID, s.id)
+		delete(sc.byTask, s.task)
+	}
+}
+
+// weigh takes in how large a dictionary is by now. Beyond the limit, those that
+// were not used for longest go until half of it is free.
+func (sc *stackCache) weigh(s *taskStacks, bytes int64) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	if sc.byID[s.id] != s {
+		return
+	}
+	sc.bytes += bytes - s.bytes
+	s.bytes = bytes
+	if sc.bytes <= sc.limit {
+		return
+	}
+	list := make([]*taskStacks, 0, len(sc.byID))
+	for _, s := range sc.byID {
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b *taskStacks) int { return cmp.Compare(a.used, b.used) })
+	for _, old := range list {
+		if sc.bytes <= sc.limit/2 {
+			return
+		}
+		if old != s && !old.busy {
+			sc.remove(old)
+		}
+	}
+}
+
+// size estimates what a dictionary takes, hash tables and translations included.
+// The caller holds its lock.
+func (s *taskStacks) size() int64 {
+	perPath, perSignature := int64(8), int64(120)
+	if s.growable {
+		perPath, perSignature = 80, 220
+	}
+	return 1000 + s.names + perPath*int64(s.paths) + perSignature*int64(s.signatures)
+}
+
+// read returns the dictionary to be read, with everything that is in the file.
+func (sc *stackCache) read(ctx context.Context, c *conn, id int32, task string) (*calltree.Forest, error) {
+	s := sc.open(id, task, false)
+	s.mu.Lock()
+	loaded, err := s.load(ctx, c)
+	if err != nil {
+		s.mu.Unlock()
+		return nil, err
+	}
+	f, bytes := s.forest.Snapshot(), s.size()
+	s.mu.Unlock()
+	if loaded {
+		sc.weigh(s, bytes)
+	}
+	return f, nil
+}
+
+// load reads the dictionary from the file if it has not been read. The caller
+// holds its lock.
+func (s *taskStacks) load(ctx context.Context, c *conn) (bool, error) {
+	if s.forest != nil {
+		return false, nil
+	}
+	var functions []profile.Function
+	var ids []int32
+	err := c.query(ctx, fmt.Sprint("SELECT id, name FROM stack_signature WHERE task = ", s.id), nil, func(ch chunk) error {
+		ids = append(ids, column[int32](ch, 0)...)
+		for _, name := range ch.texts(1) {
+			functions = append(functions, profile.Function{Name: name})
+		}
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	if err := s.inOrder(ids, func(i int, id int32) { functions[i], functions[id] = functions[id], functions[i] }); err != nil {
+		return false, err
+	}
+	var tree prefixtree.Tree
+	ids = ids[:0]
+	err = c.query(ctx, fmt.Sprint("SELECT id, parent, signature FROM stack_path WHERE task = ", s.id), nil, func(ch chunk) error {
+		ids = append(ids, column[int32](ch, 0)...)
+		tree.Parent, tree.Item = append(tree.Parent, column[int32](ch, 1)...), append(tree.Item, column[int32](ch, 2)...)
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	err = s.inOrder(ids, func(i int, id int32) {
+		tree.Parent[i], tree.Parent[id] = tree.Parent[id], tree.Parent[i]
+		tree.Item[i], tree.Item[id] = tree.Item[id], tree.Item[i]
+	})
+	if err != nil {
+		return false, err
+	}
+	names := int64(0)
+	for i := range functions {
+		names += int64(len(functions[i].Name))
+	}
+	for p, up := range tree.Parent {
+		if up < calltree.NoNode || up >= int32(p) || tree.Item[p] < 0 || int(tree.Item[p]) >= len(functions) {
+			return false, corruptf("stack path %d of task %s: parent %d, signature %d", p, s.task, up, tree.Item[p])
+		}
+	}
+	s.forest = &calltree.Forest{Functions: functions, Paths: tree}
+	s.signatures, s.paths, s.names = len(functions), tree.Len(), names
+	return true, nil
+}
+
+// inOrder brings rows into the order of their ids, which must be 0, 1, 2, …, by
+// exchanging two of them at a time.
+func (s *taskStacks) inOrder(ids []int32, exchange func(i int, id int32)) error {
+	for i := range ids {
+		for int(ids[i]) != i {
+			id := ids[i]
+			if id < 0 || int(id) >= len(ids) || ids[id] == id {
+				return corruptf("the stacks of task %s have the id %d of %d", s.task, id, len(ids))
+			}
+			exchange(i, id)
+			ids[i], ids[id] = ids[id], ids[i]
+		}
+	}
+	return nil
+}
+
+// grow readies the dictionary for being added to. The caller holds its lock.
+func (s *taskStacks) grow(ctx context.Context, c *conn) error {
+	if s.growable {
+		return nil
+	}
+	if s.fresh {
+		s.forest = new(calltree.Forest)
+	} else if _, err := s.load(ctx, c); err != nil {
+		return err
+	}
+	// Snapshots of the old forest go on to share its columns.
+	old := s.forest
+	s.forest = new(calltree.Forest)
+	s.forest.Load(slices.Clip(old.Functions), slices.Clip(old.Paths.Parent), slices.Clip(old.Paths.Item))
+	s.growable, s.translations = true, map[weak.Pointer[calltree.Forest]]*translation{}
+	return nil
+}
+
+// translate returns the paths of snapshots over the dictionary, which takes in
+// those that are new. The caller holds its lock.
+func (s *taskStacks) translate(part *traceprof.Snapshots) []int32 {
+	paths := make([]int32, len(part.Path))
+	var t *translation
+	for i, p := range part.Path {
+		if p == calltree.NoNode {
+			paths[i] = p
+			continue
+		}
+		if t == nil {
+			t = s.translation(part.Stacks)
+		}
+		if t.path[p] == 0 {
+			s.intern(t, part.Stacks, p)
+		}
+		paths[i] = t.path[p] - 1
+	}
+	return paths
+}
+
+// translation returns the memory of a forest; see writer.translation.
+func (s *taskStacks) translation(f *calltree.Forest) *translation {
+	key := weak.Make(f.Origin())
+	t := s.translations[key]
+	if t == nil {
+		for k := range s.translations {
+			if k.Value() == nil {
+				delete(s.translations, k)
+			}
+		}
+		t = &translation{}
+		s.translations[key] = t
+	}
+	t.path, t.fn = extended(t.path, f.Paths.Len()), extended(t.fn, len(f.Functions))
+	return t
+}
+
+func (s *taskStacks) intern(t *translation, f *calltree.Forest, p int32) {
+	var pending []int32
+	for ; p != calltree.NoNode && t.path[p] == 0; p = f.Paths.Parent[p] {
+		pending = append(pending, p)
+	}
+	here := calltree.NoNode
+	if p != calltree.NoNode {
+		here = t.path[p] - 1
+	}
+	for _, p := range slices.Backward(pending) {
+		fn := f.Paths.Item[p]
+		if t.fn[fn] == 0 {
+			t.fn[fn] = s.forest.Function(profile.Function{Name: strings.Clone(f.Functions[fn].Name)}) + 1
+		}
+		here = s.forest.Path(here, t.fn[fn]-1)
+		t.path[p] = here + 1
+	}
+}
+
+// write appends what is not in the file yet.
+func (s *taskStacks) write(d *newStacks) {
+	if s.fresh {
+		d.task.id, d.task.key, d.task.name = append(d.task.id, s.id), append(d.task.key, textKey(s.task)), append(d.task.name, s.task)
+	}
+	for id := s.signatures; id < len(s.forest.Functions); id++ {
+		d.signature.task, d.signature.id = append(d.signature.task, s.id), append(d.signature.id, int32(id))
+		name := s.forest.Functions[id].Name
+		d.signature.name = append(d.signature.name, name)
+		s.names += int64(len(name))
+	}
+	for id := s.paths; id < s.forest.Paths.Len(); id++ {
+		d.path.task, d.path.id = append(d.path.task, s.id), append(d.path.id, int32(id))
+	}
+	d.path.parent = append(d.path.parent, s.forest.Paths.Parent[s.paths:]...)
+	d.path.signature = append(d.path.signature, s.forest.Paths.Item[s.paths:]...)
+}
+
+// committed takes in that everything is in the file.
+func (s *taskStacks) committed() {
+	s.fresh, s.signatures, s.paths = false, len(s.forest.Functions), s.forest.Paths.Len()
+}
+
+// newStacks are rows of the tables of dictionaries, as columns.
+type newStacks struct {
+	task struct {
+		id   []int32
+		key  []int64
+		name []string
+	}
+	signature struct {
+		task, id []int32
+		name     []string
+	}
+	path struct{ task, id, parent, signature []int32 }
+}
+
+func (d *newStacks) append(c *conn) error {
+	if err := c.append("sampled_task", len(d.task.id), d.task.id, d.task.key, d.task.name); err != nil {
+		return err
+	}
+	if err := c.append("stack_signature", len(d.signature.id), d.signature.task, d.signature.id, d.signature.name); err != nil {
+		return err
+	}
+	return c.append("stack_path", len(d.path.id), d.path.task, d.path.id, d.path.parent, d.path.signature)
+}

@@ -1,0 +1,169 @@
+package mem
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// taskSnapshots are the snapshots of one task over its dictionary of stacks,
+// which goes with the task.
+type taskSnapshots struct {
+	stacks       *calltree.Forest
+	translations translations
+	segments     map[string]*segmentSnapshots
+}
+
+// segmentSnapshots are those of one segment, by sequence.
+type segmentSnapshots struct {
+	language traceprof.Language
+	rows     map[int32]snapshot
+}
+
+type snapshot struct {
+	time         int64
+	path         int32
+	count, nanos int64
+}
+
+// PutSnapshots implements traceprof.Store.
+func (t *traces) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) error {
+	for i := range list {
+		if err := list[i].Check(); err != nil {
+			return err
+		}
+	}
+	return t.change(ctx, func() error {
+		for i := range list {
+			if list[i].Len() > 0 {
+				t.taskSnapshots(list[i].Task).put(&list[i])
+			}
+		}
+		return nil
+	})
+}
+
+// taskSnapshots returns the snapshots of a task, none at first.
+func (t *traces) taskSnapshots(task string) *taskSnapshots {
+	s := t.snapshots[task]
+	if s == nil {
+		s = &taskSnapshots{stacks: new(calltree.Forest), segments: map[string]*segmentSnapshots{}}
+		t.snapshots[task] = s
+	}
+	return s
+}
+
+func (s *taskSnapshots) put(part *traceprof.Snapshots) {
+	seg := s.segments[part.Segment]
+	if seg == nil {
+		seg = &segmentSnapshots{language: part.Language, rows: map[int32]snapshot{}}
+		s.segments[part.Segment] = seg
+	}
+	if seg.language != part.Language {
+		return
+	}
+	var tr *translation
+	for i, sequence := range part.Sequence {
+		if _, ok := seg.rows[sequence]; ok {
+			continue
+		}
+		row := snapshot{time: part.Time[i], path: calltree.NoNode}
+		if p := part.Path[i]; p != calltree.NoNode {
+			if tr == nil {
+				tr = s.translations.of(part.Stacks, s.stacks)
+				tr.grow(part.Stacks)
+			}
+			row.path = tr.path(part.Stacks, p)
+		}
+		if part.Language == traceprof.GoProfiles {
+			row.count, row.nanos = part.Count[i], part.Nanos[i]
+		}
+		seg.rows[sequence] = row
+	}
+}
+
+// Snapshots implements traceprof.Store. It holds the lock for one value at a time.
+func (t *traces) Snapshots(ctx context.Context, q traceprof.SnapshotQuery) iter.Seq2[traceprof.Snapshots, error] {
+	return func(yield func(traceprof.Snapshots, error) bool) {
+		type place struct{ task, segment string }
+		var places []place
+		err := t.look(ctx, func() {
+			for task, s := range t.snapshots {
+				if len(q.Tasks) > 0 && !slices.Contains(q.Tasks, task) {
+					continue
+				}
+				for segment := range s.segments {
+					if len(q.Segments) == 0 || slices.Contains(q.Segments, segment) {
+						places = append(places, place{task, segment})
+					}
+				}
+			}
+		})
+		slices.SortFunc(places, func(a, b place) int {
+			return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.segment, b.segment))
+		})
+		for _, p := range places {
+			var value *traceprof.Snapshots
+			if err == nil {
+				err = t.look(ctx, func() { value = t.segmentSnapshots(p.task, p.segment) })
+			}
+			if err != nil {
+				break
+			}
+			if value != nil && !yield(*value, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(traceprof.Snapshots{}, err)
+		}
+	}
+}
+
+// segmentSnapshots returns what is stored of a segment, or nil if it is gone.
+func (t *traces) segmentSnapshots(task, segment string) *traceprof.Snapshots {
+	s := t.snapshots[task]
+	if s == nil || s.segments[segment] == nil {
+		return nil
+	}
+	seg := s.segments[segment]
+	v := &traceprof.Snapshots{Task: task, Segment: segment, Language: seg.language, Stacks: s.stacks.Snapshot()}
+	for _, sequence := range slices.Sorted(maps.Keys(seg.rows)) {
+		row := seg.rows[sequence]
+		v.Sequence, v.Time, v.Path = append(v.Sequence, sequence), append(v.Time, row.time), append(v.Path, row.path)
+		if seg.language == traceprof.GoProfiles {
+			v.Count, v.Nanos = append(v.Count, row.count), append(v.Nanos, row.nanos)
+		}
+	}
+	return v
+}
+
+// newest returns the time of the newest snapshot; there is one.
+func (s *taskSnapshots) newest() int64 {
+	newest, first := int64(0), true
+	for _, seg := range s.segments {
+		for _, row := range seg.rows {
+			if first || row.time > newest {
+				newest, first = row.time, false
+			}
+		}
+	}
+	return newest
+}
+
+// bytes counts what the snapshots and their stacks take.
+func (s *taskSnapshots) bytes() int64 {
+	n := int64(8 * s.stacks.Paths.Len())
+	for i := range s.stacks.Functions {
+		n += int64(len(s.stacks.Functions[i].Name))
+	}
+	for segment, seg := range s.segments {
+		n += int64(len(segment) + 16*len(seg.rows))
+	}
+	return n
+}

@@ -1,0 +1,97 @@
+package neo4j
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Schemes are the schemes of URLs that Open takes: neo4j routes to the members
+// of a cluster, bolt speaks to one server; +s encrypts, +ssc also without
+// checking the certificate.
+var Schemes = []string{"neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc"}
+
+// The environment variables that say the password.
+const (
+	PasswordEnv     = "DENDRO_NEO4J_PASSWORD"
+	PasswordFileEnv = "DENDRO_NEO4J_PASSWORD_FILE"
+)
+
+// IsURL reports whether a place is one of this engine's.
+func IsURL(where string) bool {
+	scheme, _, ok := strings.Cut(where, "://")
+	return ok && slices.Contains(Schemes, scheme)
+}
+
+// address is a URL taken apart.
+type address struct {
+	server   string // scheme and host, for the driver
+	user     string
+	database string // empty: the user's home database
+}
+
+// parseAddress reads `neo4j://user@host:7687/database`. It never repeats its
+// argument in an error: there may be a password in it.
+func parseAddress(where string) (address, error) {
+	u, err := url.Parse(where)
+	if err != nil || u.Host == "" || !slices.Contains(Schemes, u.Scheme) {
+		return address{}, fmt.Errorf("not the address of a Neo4j server; write neo4j://user@host:7687/database")
+	}
+	a := address{user: "neo4j"}
+	if u.User != nil {
+		if _, ok := u.User.Password(); ok {
+			return address{}, fmt.Errorf("the address of %s holds a password, which others can read there: take it out and set %s, or name a file with %s",
+				u.Host, PasswordEnv, PasswordFileEnv)
+		}
+		a.user = u.User.Username()
+	}
+	a.database = strings.Trim(u.Path, "/")
+	if strings.Contains(a.database, "/") || u.Fragment != "" {
+		return address{}, fmt.Errorf("%q is not the name of a database; write neo4j://user@host:7687/database", u.Path)
+	}
+	server := url.URL{Scheme: u.Scheme, Host: u.Host, RawQuery: u.RawQuery}
+	a.server = server.String()
+	return a, nil
+}
+
+// String returns the address without the user.
+func (a address) String() string {
+	if a.database == "" {
+		return a.server
+	}
+	server, query, ok := strings.Cut(a.server, "?")
+	if ok {
+		query = "?" + query
+	}
+	return server + "/" + a.database + query
+}
+
+// password returns what the environment, a file or the caller knows; false when
+// nobody says any.
+func (a address) password(ctx context.Context, opts Options) (string, bool, error) {
+	if text, ok := os.LookupEnv(PasswordEnv); ok && opts.PasswordFile == "" {
+		return text, true, nil
+	}
+	file := opts.PasswordFile
+	if file == "" {
+		file = os.Getenv(PasswordFileEnv)
+	}
+	if file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", false, fmt.Errorf("the password of %s: %w", a, err)
+		}
+		return strings.TrimRight(string(text), "\r\n"), true, nil
+	}
+	if opts.Password != nil {
+		text, err := opts.Password(ctx, a.user, a.String())
+		if err != nil {
+			return "", false, fmt.Errorf("the password of %s: %w", a, err)
+		}
+		return text, true, nil
+	}
+	return "", false, nil
+}

@@ -1,0 +1,208 @@
+package neo4j
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/storetest"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// BenchmarkStore is what all engines are measured by.
+func BenchmarkStore(b *testing.B) {
+	for _, m := range bothModels {
+		b.Run(string(m), func(b *testing.B) { storetest.Benchmark(b, engine(m)) })
+	}
+}
+
+// history makes profiles of a suite of benchmarks over many runs: each has about
+// nodes call nodes, nearly all of them known from the runs before.
+type history struct {
+	r          *rand.Rand
+	benchmarks []*calltree.Forest
+	nodes      int
+	made       int
+}
+
+func newHistory(benchmarks, nodes int) *history {
+	h := &history{r: rand.New(rand.NewPCG(7, 11)), nodes: nodes}
+	for range benchmarks {
+		h.benchmarks = append(h.benchmarks, new(calltree.Forest))
+		h.grow(len(h.benchmarks)-1, nodes+nodes/5)
+	}
+	return h
+}
+
+// grow adds paths to a benchmark. Functions of a program are called from few
+// places, and benchmarks share half of them.
+func (h *history) grow(b, n int) {
+	f := h.benchmarks[b]
+	for range n {
+		parent := calltree.NoNode
+		if have := f.Paths.Len(); have > 0 {
+			parent = int32(have - 1 - h.r.IntN(min(have, 500)))
+		}
+		fn := h.r.IntN(h.nodes / 5)
+		suite := "common"
+		if fn%2 == 0 {
+			suite = fmt.Sprint("benchmark", b)
+		}
+		f.Path(parent, f.Function(profile.Function{
+			Name: fmt.Sprintf("org.example.%s.pkg%d.SomeClass%d.someMethod%d", suite, fn/100, fn/10, fn), Kind: profile.KindJava}))
+	}
+}
+
+// next returns the next profile: of each benchmark in turn.
+func (h *history) next() *store.File {
+	b, run := h.made%len(h.benchmarks), h.made/len(h.benchmarks)
+	h.made++
+	h.grow(b, h.nodes/25)
+	f := h.benchmarks[b]
+	v := calltree.Vector{}
+	paths := f.Paths.Len()
+	for p := range paths {
+		if h.r.IntN(paths) < h.nodes/2 {
+			v.Nodes, v.Self = append(v.Nodes, int32(p)), append(v.Self, 1+int64(100*h.r.ExpFloat64()))
+		}
+	}
+	r := &store.Record{Type: storetest.TypeOf(profile.CPUSamples), Profiler: "bench", Samples: int64(len(v.Nodes)), Forest: f.Snapshot(), Self: v}
+	binary.BigEndian.PutUint64(r.Hash[:], uint64(h.made))
+	return &store.File{
+		Name:      fmt.Sprintf("%d.collapsed", h.made),
+		Benchmark: testrun.Benchmark{Group: "group", Name: fmt.Sprint("benchmark", b)},
+		Run:       testrun.Run{Key: fmt.Sprint("run", run), Date: time.Unix(int64(run)*86400, 0).UTC(), Branch: "main"},
+		Metrics:   []testrun.Metric{{Name: "time", Mean: 100 + h.r.NormFloat64(), Unit: "ms", Primary: true}},
+		Records:   []*store.Record{r},
+	}
+}
+
+// serverCPU returns the processor time that the server has taken so far, if
+// DENDRO_TEST_NEO4J_PID says which process it is: on a machine with other work
+// it says more than the time that went by.
+func serverCPU() time.Duration {
+	text, err := os.ReadFile("/proc/" + os.Getenv("DENDRO_TEST_NEO4J_PID") + "/stat")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	var ticks int64
+	for _, i := range []int{11, 12} {
+		n, _ := strconv.ParseInt(fields[i], 10, 64)
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// effort is what a way to import has cost.
+type effort struct {
+	name  string
+	put   func(f *store.File) (nodes int)
+	nodes int
+	took  time.Duration
+	cpu   time.Duration
+}
+
+// measure imports files in interleaved rounds and reports for each way nodes per
+// second, microseconds of the server's processors per node, and both against the
+// first way.
+func measure(b *testing.B, h *history, rounds int, ways ...*effort) {
+	for round := range rounds {
+		for _, w := range ways {
+			for range len(h.benchmarks) {
+				f := h.next()
+				start, cpu := time.Now(), serverCPU()
+				n := w.put(f)
+				if round > 0 {
+					w.nodes, w.took, w.cpu = w.nodes+n, w.took+time.Since(start), w.cpu+serverCPU()-cpu
+				}
+			}
+		}
+	}
+	rate := func(w *effort) float64 { return float64(w.nodes) / w.took.Seconds() }
+	for _, w := range ways {
+		b.ReportMetric(rate(w), w.name+"_nodes/s")
+		if w.cpu > 0 {
+			b.ReportMetric(float64(w.cpu.Microseconds())/float64(w.nodes), w.name+"_µs-cpu/node")
+		}
+		b.ReportMetric(rate(w)/rate(ways[len(ways)-1]), w.name+"_times_"+ways[len(ways)-1].name)
+	}
+}
+
+// BenchmarkImport measures both models against the paper's own way to import,
+// written down straightforwardly, in one run.
+func BenchmarkImport(b *testing.B) {
+	ctx := context.Background()
+	for _, m := range bothModels {
+		b.Run(string(m), func(b *testing.B) {
+			where := fresh(b, m)
+			s := opened(b, where)
+			g := dialed(b, where)
+			for _, statement := range []string{
+				constraint("Paper", "key"), index("Paper", "codePath"), index("Paper", "profileKey"), constraint("Single", "key"),
+			} {
+				if err := g.schema(ctx, statement); err != nil {
+					b.Fatal(err)
+				}
+			}
+			ours := &effort{name: "model-" + string(m), put: func(f *store.File) int {
+				out, err := s.Put(ctx, []*store.File{f}, store.PutOptions{Rules: "bench"})
+				if err != nil || out[0].Err != nil {
+					b.Fatal(err, out)
+				}
+				return len(f.Records[0].Forest.Cut(f.Records[0].Self.Nodes).Paths)
+			}}
+			paper := &effort{name: "paper", put: func(f *store.File) int { return importAsPaper(b, g, f) }}
+			for b.Loop() {
+				measure(b, newHistory(5, 10_000), 6, ours, paper)
+			}
+		})
+	}
+}
+
+// importAsPaper imports a profile the way of chapter 4.2: nodes by UNWIND and
+// CREATE, then relationships by UNWIND, two MATCH and CREATE, in one transaction.
+func importAsPaper(b *testing.B, g *graph, f *store.File) int {
+	c := newContent(store.IDOf(f.Benchmark, f.Run.Key, "paper"), f.Records[0])
+	var functions, invocations, recursions []map[string]any
+	recursion := c.recursion()
+	for n := range c.paths {
+		functions = append(functions, map[string]any{
+			"key": nodeKey(c.key, n), "codePath": c.names[c.cut.Func[n]], "depth": int64(c.cut.Depth[n]),
+			"baseSamples": c.tree.Self[n], "totalSamples": c.tree.Total[n],
+			"base": float64(c.tree.Self[n]) / float64(c.sum), "total": float64(c.tree.Total[n]) / float64(c.sum),
+		})
+		if up := c.cut.Parent[n]; up != calltree.NoNode {
+			invocations = append(invocations, map[string]any{"from": nodeKey(c.key, int(up)), "to": nodeKey(c.key, n)})
+		}
+		if up := recursion[n]; up != calltree.NoNode {
+			recursions = append(recursions, map[string]any{"from": nodeKey(c.key, int(up)), "to": nodeKey(c.key, n), "distance": int64(c.cut.Depth[n] - c.cut.Depth[up])})
+		}
+	}
+	err := g.write(context.Background(), "the paper's import", func(t *tx) error {
+		if err := t.do(`UNWIND $functions AS f CREATE (fn:Paper {key: f.key, profileKey: $profile, codePath: f.codePath, depth: f.depth,
+			baseSamples: f.baseSamples, totalSamples: f.totalSamples, base: f.base, total: f.total})`,
+			map[string]any{"functions": functions, "profile": c.key}); err != nil {
+			return err
+		}
+		if err := t.do("UNWIND $list AS i MATCH (a:Paper {key: i.from}) MATCH (b:Paper {key: i.to}) CREATE (a)-[:INVOKES]->(b)",
+			map[string]any{"list": invocations}); err != nil {
+			return err
+		}
+		return t.do("UNWIND $list AS i MATCH (a:Paper {key: i.from}) MATCH (b:Paper {key: i.to}) CREATE (a)-[:RECURS {distance: i.distance}]->(b)",
+			map[string]any{"list": recursions})
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return len(c.paths)
+}

@@ -1,0 +1,329 @@
+package neo4j
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Bulk is a store on its way into a database by CSV files, which the server's own
+// tool makes a database of: `neo4j-admin database import full`. It takes what
+// store.Copy brings, once, and holds no profile; Close writes what is known at
+// the end only. It is not safe for concurrent use.
+//
+// The files hold the graph that Put would have made, but for constraints and
+// indexes: the mark of the database says that it is not ready, and Init makes
+// them when the server runs.
+type Bulk struct {
+	model model
+	dir   string
+	rules string
+	files map[string]*csvFile
+
+	// What further files may add to, until Close.
+	benchmarks   map[string]testrun.Benchmark
+	runs         map[string]testrun.Run
+	measurements map[int64]*measured
+	functions    map[int64]profile.Function
+	rawNames     map[int64]rawExample
+
+	paths    map[int64]int64 // of the model shared: the function of each that is written
+	profiles map[store.ProfileID]bool
+	nodes    int64 // numbers handed out to nodes without a key
+}
+
+// measured is what a run measured of a benchmark.
+type measured struct {
+	benchmark, run string
+	metrics        []testrun.Metric
+}
+
+type rawExample struct {
+	function    int64
+	group, name string
+}
+
+// NewBulk makes a directory for the files of a database of a model. It must not
+// have any yet.
+func NewBulk(dir string, m Model) (*Bulk, error) {
+	if m == "" {
+		m = Shared
+	}
+	if _, err := ParseModel(string(m)); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
+		return nil, errors.Join(err, fmt.Errorf("%s is not empty; give a new directory", dir))
+	}
+	return &Bulk{model: models[m], dir: dir, files: map[string]*csvFile{}, benchmarks: map[string]testrun.Benchmark{}, runs: map[string]testrun.Run{},
+		measurements: map[int64]*measured{}, functions: map[int64]profile.Function{}, rawNames: map[int64]rawExample{},
+		paths: map[int64]int64{}, profiles: map[store.ProfileID]bool{}}, nil
+}
+
+var _ store.Destination = (*Bulk)(nil)
+
+// Info implements store.Destination.
+func (b *Bulk) Info(context.Context) (store.Info, error) {
+	return store.Info{Engine: "neo4j-admin", Location: b.dir, Schema: schema, Rules: b.rules, Profiles: int64(len(b.profiles))}, nil
+}
+
+// Profiles implements store.Destination: there is nothing that a copy could
+// continue.
+func (b *Bulk) Profiles(context.Context, store.Query) ([]store.Profile, error) { return nil, nil }
+
+// Put implements store.Destination.
+func (b *Bulk) Put(ctx context.Context, files []*store.File, opts store.PutOptions) ([]store.Outcome, error) {
+	if b.rules != "" && b.rules != opts.Rules {
+		return nil, fmt.Errorf("%w: %q and %q", store.ErrOtherRules, b.rules, opts.Rules)
+	}
+	b.rules = opts.Rules
+	outcomes := make([]store.Outcome, len(files))
+	for i, f := range files {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		if outcomes[i].Err = checkFile(f); outcomes[i].Err != nil {
+			continue
+		}
+		if err := b.put(f); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		outcomes[i].Stored = len(f.Records)
+	}
+	return outcomes, nil
+}
+
+func (b *Bulk) put(f *store.File) error {
+	benchmark := benchmarkKey(f.Benchmark)
+	b.benchmarks[benchmark] = f.Benchmark
+	run, ok := b.runs[f.Run.Key]
+	if !ok {
+		run = testrun.Run{Key: f.Run.Key}
+	}
+	run, err := run.Merge(f.Run)
+	if err != nil {
+		return fmt.Errorf("%w: %w", store.ErrConflict, err)
+	}
+	b.runs[f.Run.Key] = run
+	id := measurementID(f.Benchmark, f.Run.Key)
+	m := b.measurements[id]
+	if m == nil {
+		m = &measured{benchmark: benchmark, run: f.Run.Key}
+		b.measurements[id] = m
+	}
+	if m.benchmark != benchmark || m.run != f.Run.Key {
+		return collision(id, m.benchmark+", "+m.run, benchmark+", "+f.Run.Key)
+	}
+	m.metrics = addMetrics(m.metrics, f.Metrics)
+	var source int64
+	if f.Source != nil {
+		if source, err = b.putSource(f.Source); err != nil {
+			return err
+		}
+	}
+	for _, r := range f.Records {
+		p := store.Profile{
+			ID: store.IDOf(f.Benchmark, f.Run.Key, r.Type.Name), Seq: int64(len(b.profiles)) + 1, Benchmark: f.Benchmark, Run: run, Metrics: m.metrics,
+			Type: r.Type, Profiler: r.Profiler, ProfilerVersion: r.ProfilerVersion, Duration: r.Duration, Samples: r.Samples,
+			Hash: r.Hash.String(), Parts: r.Parts, File: f.Name, HasSource: f.Source != nil,
+		}
+		if b.profiles[p.ID] {
+			return fmt.Errorf("%w: profile %s comes twice", store.ErrConflict, p.ID)
+		}
+		b.profiles[p.ID] = true
+		if err := b.putProfile(&p, r, source); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// profileTypes are the columns of profiles, as profileFacts and the models'
+// properties name them.
+var profileTypes = columns{
+	{"key", "ID(Profile)"}, {"seq", "long"}, {"valueType", "string"}, {"unit", "string"}, {"samples", "long"}, {"rows", "long"}, {"nodes", "long"},
+	{"functions", "long"}, {"modes", "long"}, {"hash", "string"}, {"file", "string"}, {"scale", "long"}, {"period", "long"}, {"periodUnit", "string"},
+	{"periodName", "string"}, {"original", "string"}, {"profiler", "string"}, {"profilerVersion", "string"}, {"duration", "long"},
+	{"hasSource", "boolean"}, {"parts", "string[]"}, {"date", "datetime"}, {"metricMean", "double"}, {"metricUnit", "string"},
+	{"paths", "long[]"}, {"selfs", "long[]"}, {"totals", "long[]"},
+}
+
+// putProfile writes a profile with its tree.
+func (b *Bulk) putProfile(p *store.Profile, r *store.Record, source int64) error {
+	c := newContent(p.ID, r)
+	p.Sum, p.Nodes = c.sum, c.nodes
+	if err := b.putFunctions(c, p.Benchmark.Group, r.RawNames); err != nil {
+		return err
+	}
+	n := profileFacts(p)
+	n["functions"] = int64(len(c.rows))
+	maps.Copy(n, b.model.properties(c))
+	modes := int64(0)
+	for _, m := range c.modes {
+		if m.Len() > 0 {
+			modes++
+			if err := b.putMode(c, m); err != nil {
+				return err
+			}
+		}
+	}
+	n["modes"] = modes
+	w := b.nodesOf("Profile", profileTypes)
+	w.facts(profileTypes, n)
+	b.link("HAS_PROFILE", "Benchmark", "Profile", benchmarkKey(p.Benchmark), c.key)
+	b.link("HAS_PROFILE", "TestRun", "Profile", p.Run.Key, c.key)
+	if source != 0 {
+		b.link("HAS_SOURCE", "Profile", "Source", c.key, source)
+	}
+	return b.model.bulk(b, c)
+}
+
+// putFunctions takes in the functions of a tree.
+func (b *Bulk) putFunctions(c *content, group string, raw map[int32]string) error {
+	of := c.forestFunctions()
+	for i, id := range c.functions {
+		f := c.cut.Functions[i]
+		f.Name = c.names[i]
+		have, ok := b.functions[id]
+		switch {
+		case ok && have.Name != f.Name:
+			return collision(id, have.Name, f.Name)
+		case ok:
+			f = calltree.MergeAttributes(have, f)
+		}
+		b.functions[id] = f
+		name, ok := raw[of[i]]
+		if !ok {
+			continue
+		}
+		if len(name) > maxRawName {
+			name = storedName(name)
+		}
+		key := textsID(group, f.Name)
+		if old, ok := b.rawNames[key]; !ok || name < old.name {
+			b.rawNames[key] = rawExample{id, group, name}
+		}
+	}
+	return nil
+}
+
+// number hands out what tells a node without a key from others in the files; it
+// is not stored.
+func (b *Bulk) number() int64 {
+	b.nodes++
+	return b.nodes
+}
+
+var modeTypes = columns{{"", "ID(ModeVector){id-type:long}"}, {"id", "long"}, {"mode", "string"}, {"paths", "long[]"}, {"selfs", "long[]"}}
+
+func (b *Bulk) putMode(c *content, m store.ModeVector) error {
+	paths, selfs := c.modeIDs(m.Vector)
+	number := b.number()
+	b.nodesOf("ModeVector", modeTypes).row(number, int64(m.Mode), m.Mode.String(), paths, selfs)
+	b.link("HAS_MODE", "Profile", "ModeVector", c.key, number)
+	return nil
+}
+
+var sourceTypes = columns{{"", "ID(Source){id-type:long}"}, {"data", "byte[]"}}
+
+func (b *Bulk) putSource(data []byte) (int64, error) {
+	number := b.number()
+	b.nodesOf("Source", sourceTypes).row(number, data)
+	return number, nil
+}
+
+// Close writes what further files could have added to, and how to import all of
+// it. It must be called, also after an error.
+func (b *Bulk) Close() error {
+	b.writeNames()
+	b.writeRuns()
+	mark := columns{{"id", "ID(Dendro)"}, {"model", "string"}, {"schema", "long"}, {"rules", "string"}, {"epoch", "long"}, {"attributes", "long"}, {"ready", "boolean"}}
+	b.nodesOf("Dendro", mark).row("dendro", string(b.model.name()), int64(schema), b.rules, int64(1), int64(0), false)
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(b.files)) {
+		errs = append(errs, b.files[name].close())
+	}
+	return errors.Join(append(errs, b.writeCommand())...)
+}
+
+// writeNames writes the distinct functions and examples of their raw names.
+func (b *Bulk) writeNames() {
+	label := b.model.functions()
+	types := columns{{"id", "ID(" + label + "){id-type:long}"}, {"name", "string"}, {"systemName", "string"}, {"module", "string"}, {"file", "string"},
+		{"startLine", "long"}, {"column", "long"}, {"language", "string"}, {"kind", "string"}}
+	w := b.nodesOf(label, types)
+	for _, id := range slices.Sorted(maps.Keys(b.functions)) {
+		w.facts(types, functionFacts(id, b.functions[id].Name, b.functions[id]))
+	}
+	w = b.nodesOf("RawName", columns{{"id", "ID(RawName){id-type:long}"}, {"group", "string"}, {"name", "string"}})
+	for _, id := range slices.Sorted(maps.Keys(b.rawNames)) {
+		n := b.rawNames[id]
+		w.row(id, n.group, n.name)
+		b.link("WAS", label, "RawName", n.function, id)
+	}
+}
+
+// writeRuns writes groups, benchmarks, runs and measurements.
+func (b *Bulk) writeRuns() {
+	var benchmarks, runs []facts
+	groups := map[string]bool{}
+	for _, key := range slices.Sorted(maps.Keys(b.benchmarks)) {
+		benchmarks = append(benchmarks, benchmarkFacts(b.benchmarks[key]))
+		groups[b.benchmarks[key].Group] = true
+		b.link("HAS_BENCHMARK", "BenchmarkGroup", "Benchmark", b.benchmarks[key].Group, key)
+	}
+	w := b.nodesOf("BenchmarkGroup", columns{{"name", "ID(BenchmarkGroup)"}})
+	for _, g := range slices.Sorted(maps.Keys(groups)) {
+		w.row(g)
+	}
+	for _, key := range slices.Sorted(maps.Keys(b.runs)) {
+		runs = append(runs, runFacts(b.runs[key]))
+	}
+	b.writeAll("Benchmark", benchmarks)
+	b.writeAll("TestRun", runs)
+	w = b.nodesOf("Measurement", columns{{"id", "ID(Measurement){id-type:long}"}, {"writes", "long"}, {"names", "string[]"}, {"means", "double[]"},
+		{"units", "string[]"}, {"better", "string[]"}, {"counts", "long[]"}, {"primary", "boolean[]"}})
+	for _, id := range slices.Sorted(maps.Keys(b.measurements)) {
+		m := b.measurements[id]
+		n := measurementFacts(m.metrics)
+		w.row(id, int64(1), n["names"], n["means"], n["units"], n["better"], n["counts"], n["primary"])
+		b.link("MEASURED", "Benchmark", "Measurement", m.benchmark, id)
+		b.link("MEASURED", "TestRun", "Measurement", m.run, id)
+	}
+}
+
+// writeAll writes nodes with a key whose other properties differ: texts, and
+// dates.
+func (b *Bulk) writeAll(label string, list []facts) {
+	names := map[string]string{}
+	for _, n := range list {
+		for k, v := range n {
+			names[k] = "string"
+			if _, ok := v.(time.Time); ok {
+				names[k] = "datetime"
+			}
+		}
+	}
+	types := columns{{"key", "ID(" + label + ")"}}
+	for _, k := range slices.Sorted(maps.Keys(names)) {
+		if k != "key" {
+			types = append(types, csvColumn{k, names[k]})
+		}
+	}
+	w := b.nodesOf(label, types)
+	for _, n := range list {
+		w.facts(types, n)
+	}
+}

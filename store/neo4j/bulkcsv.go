@@ -1,0 +1,214 @@
+package neo4j
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// listSeparator is between the elements of a list: no name should have it.
+const listSeparator = '\x1f'
+
+// csvColumn is a property and its type in the words of neo4j-admin; an empty name
+// is of a column that is not stored.
+type csvColumn struct{ name, kind string }
+
+type columns []csvColumn
+
+func (list columns) header() string {
+	texts := make([]string, len(list))
+	for i, c := range list {
+		texts[i] = c.name + ":" + c.kind
+	}
+	return strings.Join(texts, ",") + "\n"
+}
+
+// csvFile is a file of nodes or relationships. Its first error stays and comes
+// with close.
+type csvFile struct {
+	option string // of neo4j-admin
+	name   string
+	file   *os.File
+	w      *bufio.Writer
+	line   []byte
+	widest int
+	err    error
+}
+
+// nodesOf returns the file of the nodes with a label.
+func (b *Bulk) nodesOf(label string, types columns) *csvFile {
+	if f, ok := b.files[label]; ok {
+		return f
+	}
+	return b.create("--nodes="+label, label, types)
+}
+
+// linksOf returns the file of the relationships of a type between nodes of two
+// labels.
+func (b *Bulk) linksOf(kind, from, to string, types ...csvColumn) *csvFile {
+	name := from + "-" + kind + "-" + to
+	if f, ok := b.files[name]; ok {
+		return f
+	}
+	return b.create("--relationships="+kind, name, slices.Concat(columns{{"", "START_ID(" + from + ")"}, {"", "END_ID(" + to + ")"}}, types))
+}
+
+// link writes a relationship without properties.
+func (b *Bulk) link(kind, from, to string, start, end any) { b.linksOf(kind, from, to).row(start, end) }
+
+func (b *Bulk) create(option, name string, types columns) *csvFile {
+	f := &csvFile{option: option, name: name + ".csv"}
+	b.files[name] = f
+	if f.file, f.err = os.OpenFile(filepath.Join(b.dir, f.name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); f.err == nil {
+		f.w = bufio.NewWriterSize(f.file, 256<<10)
+		_, f.err = f.w.WriteString(types.header())
+	}
+	return f
+}
+
+// facts writes the properties of a node. One that has no column is an error.
+func (f *csvFile) facts(types columns, n facts) {
+	values := make([]any, len(types))
+	left := len(n)
+	for i, c := range types {
+		if v, ok := n[c.name]; ok {
+			values[i] = v
+			left--
+		}
+	}
+	if left > 0 && f.err == nil {
+		f.err = fmt.Errorf("%s has no column for %d of the properties %v", f.name, left, n)
+	}
+	f.row(values...)
+}
+
+// row writes a line. Nil is a property that is not there.
+func (f *csvFile) row(values ...any) {
+	if f.err != nil {
+		return
+	}
+	f.line = f.line[:0]
+	for i, v := range values {
+		if i > 0 {
+			f.line = append(f.line, ',')
+		}
+		start := len(f.line)
+		f.line, f.err = appendCSV(f.line, v)
+		f.widest = max(f.widest, len(f.line)-start)
+		if f.err != nil {
+			f.err = fmt.Errorf("%s: %w", f.name, f.err)
+			return
+		}
+	}
+	f.line = append(f.line, '\n')
+	_, f.err = f.w.Write(f.line)
+}
+
+// appendCSV writes a value. Texts are always quoted: an empty field is none.
+func appendCSV(b []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case nil:
+		return b, nil
+	case bool:
+		return strconv.AppendBool(b, v), nil
+	case int64:
+		return strconv.AppendInt(b, v, 10), nil
+	case float64:
+		return strconv.AppendFloat(b, v, 'g', -1, 64), nil
+	case time.Time:
+		return v.UTC().AppendFormat(b, time.RFC3339Nano), nil
+	case string:
+		return appendQuoted(b, v), nil
+	case []string:
+		for _, s := range v {
+			if strings.ContainsRune(s, listSeparator) {
+				return b, fmt.Errorf("%q has the character U+%04X, which separates the elements of lists: rename it", s, listSeparator)
+			}
+		}
+		if len(v) == 0 {
+			return b, nil
+		}
+		return appendQuoted(b, strings.Join(v, string(listSeparator))), nil
+	case []int64:
+		return appendList(b, v, func(b []byte, x int64) []byte { return strconv.AppendInt(b, x, 10) }), nil
+	case []float64:
+		return appendList(b, v, func(b []byte, x float64) []byte { return strconv.AppendFloat(b, x, 'g', -1, 64) }), nil
+	case []bool:
+		return appendList(b, v, strconv.AppendBool), nil
+	case []byte: // Java's bytes have a sign
+		return appendList(b, v, func(b []byte, x byte) []byte { return strconv.AppendInt(b, int64(int8(x)), 10) }), nil
+	}
+	return b, fmt.Errorf("a value of type %T", v)
+}
+
+func appendQuoted(b []byte, s string) []byte {
+	b = append(b, '"')
+	b = append(b, strings.ReplaceAll(s, `"`, `""`)...)
+	return append(b, '"')
+}
+
+func appendList[T any](b []byte, list []T, element func([]byte, T) []byte) []byte {
+	for i, x := range list {
+		if i > 0 {
+			b = append(b, listSeparator)
+		}
+		b = element(b, x)
+	}
+	return b
+}
+
+func (f *csvFile) close() error {
+	if f.file == nil {
+		return f.err
+	}
+	if f.err == nil {
+		f.err = f.w.Flush()
+	}
+	return errors.Join(f.err, f.file.Close())
+}
+
+// The files that say how to import the others.
+const (
+	bulkOptions = "import.args"
+	bulkScript  = "import.sh"
+)
+
+// writeCommand writes the options of the import, and a script that calls it.
+func (b *Bulk) writeCommand() error {
+	var nodes, links []string
+	widest := 0
+	for _, f := range b.files {
+		option := f.option + "=" + f.name
+		if strings.HasPrefix(f.option, "--nodes") {
+			nodes = append(nodes, option)
+		} else {
+			links = append(links, option)
+		}
+		widest = max(widest, f.widest)
+	}
+	slices.Sort(nodes)
+	slices.Sort(links)
+	// The tool holds a field in half of its buffer, and two megabytes are the least
+	// that is worth while.
+	buffer := 4
+	for buffer<<20 < 3*widest {
+		buffer *= 2
+	}
+	options := slices.Concat([]string{"--multiline-fields=true", fmt.Sprintf("--array-delimiter=U+%04X", listSeparator), fmt.Sprintf("--read-buffer-size=%dm", buffer)}, nodes, links)
+	script := `#!/bin/sh
+# Makes a database of these files. The server must be stopped; the database is
+# called neo4j unless DATABASE says otherwise. A database that is there already is
+# replaced only with --overwrite-destination. Then start the server and run
+#     dendro store init --store neo4j://user@host:7687/database
+set -e
+cd "$(dirname "$0")"
+exec "${NEO4J_ADMIN:-neo4j-admin}" database import full "${DATABASE:-neo4j}" "$@" @` + bulkOptions + "\n"
+	return errors.Join(os.WriteFile(filepath.Join(b.dir, bulkOptions), []byte(strings.Join(options, "\n")+"\n"), 0o666),
+		os.WriteFile(filepath.Join(b.dir, bulkScript), []byte(script), 0o777))
+}

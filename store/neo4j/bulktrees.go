@@ -1,0 +1,62 @@
+package neo4j
+
+import "github.com/dendroprof/dendro/calltree"
+
+// How the models lay trees out in CSV files.
+
+var (
+	pathTypes = columns{{"id", "ID(CallPath){id-type:long}"}, {"depth", "long"}}
+	treeTypes = columns{{"", "ID(Function){id-type:long}"}, {"key", "string"}, {"profileKey", "string"}, {"codePath", "string"}, {"depth", "long"},
+		{"baseSamples", "long"}, {"totalSamples", "long"}, {"base", "double"}, {"total", "double"}, {"path", "long"}}
+	distance = csvColumn{"distance", "long"}
+)
+
+func (shared) bulk(b *Bulk, c *content) error {
+	recursion := c.recursion()
+	for n, id := range c.paths {
+		fn := c.functions[c.cut.Func[n]]
+		if have, ok := b.paths[id]; ok {
+			if have != fn {
+				return collision(id, c.spell(int32(n)), "a path to "+b.functions[have].Name)
+			}
+			continue
+		}
+		b.paths[id] = fn
+		b.nodesOf("CallPath", pathTypes).row(id, int64(c.cut.Depth[n]))
+		b.link("OF", "CallPath", "Function", id, fn)
+		if c.cut.Parent[n] != calltree.NoNode {
+			b.link("CALLS", "CallPath", "CallPath", c.parent(n), id)
+		}
+		if up := recursion[n]; up != calltree.NoNode {
+			b.linksOf("RECURS", "CallPath", "CallPath", distance).row(c.paths[up], id, int64(c.cut.Depth[n]-c.cut.Depth[up]))
+		}
+	}
+	for _, r := range c.rows {
+		b.linksOf("RAN", "Profile", "Function", csvColumn{"self", "long"}, csvColumn{"total", "long"}).row(c.key, c.functions[r.Func], r.Self, r.Total)
+	}
+	return nil
+}
+
+func (thesis) bulk(b *Bulk, c *content) error {
+	recursion := c.recursion()
+	number := make([]int64, c.cut.Len())
+	root := b.number()
+	w := b.nodesOf("Function", treeTypes)
+	whole := c.whole()
+	w.row(root, nodeKey(c.key, -1), c.key, rootName, int64(0), int64(0), whole, 0.0, c.share(whole), int64(0))
+	b.link("ROOT", "Profile", "Function", c.key, root)
+	for n := range number {
+		number[n] = b.number()
+		self, total := c.tree.Self[n], c.tree.Total[n]
+		w.row(number[n], nodeKey(c.key, n), c.key, c.names[c.cut.Func[n]], int64(c.cut.Depth[n])+1, self, total, c.share(self), c.share(total), c.paths[n])
+		caller := root
+		if up := c.cut.Parent[n]; up != calltree.NoNode {
+			caller = number[up]
+		}
+		b.link("INVOKES", "Function", "Function", caller, number[n])
+		if up := recursion[n]; up != calltree.NoNode {
+			b.linksOf("RECURS", "Function", "Function", distance).row(number[up], number[n], int64(c.cut.Depth[n]-c.cut.Depth[up]))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package neo4j
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/dendroprof/dendro/store"
+)
+
+// deleteNodes is how many call nodes, or relationships to functions, go in one
+// transaction.
+const deleteNodes = 50_000
+
+// Delete implements store.Writer: some profiles per transaction, each with the
+// facts that only it referred to.
+func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) {
+	if err := s.writable(); err != nil {
+		return 0, err
+	}
+	sel, err := s.ask(ctx, store.Query{Profiles: append([]store.ProfileID{""}, ids...)}, func(*tx, *selection) error { return nil })
+	if err != nil {
+		return 0, err
+	}
+	removed, nodes := 0, 0
+	var batch []store.Profile
+	flush := func() error {
+		n, err := s.deleteBatch(ctx, batch)
+		removed += n
+		batch, nodes = batch[:0], 0
+		return err
+	}
+	for _, p := range sel.profiles {
+		if nodes += p.Nodes; len(batch) > 0 && nodes > deleteNodes {
+			if err := flush(); err != nil {
+				return removed, err
+			}
+			nodes = p.Nodes
+		}
+		batch = append(batch, p)
+	}
+	return removed, flush()
+}
+
+// deleteBatch removes profiles in one transaction and returns how many were
+// still there.
+func (s *Store) deleteBatch(ctx context.Context, batch []store.Profile) (removed int, err error) {
+	if len(batch) == 0 {
+		return 0, nil
+	}
+	large := false
+	err = s.graph.write(ctx, "deleting profiles", func(t *tx) error {
+		removed = 0
+		if err := t.alone(); err != nil {
+			return err
+		}
+		for i := range batch {
+			n, err := t.remove(s.model, &batch[i])
+			if err != nil {
+				return err
+			}
+			removed += n
+			large = large || batch[i].Nodes > deleteNodes
+		}
+		return t.forget(batch)
+	})
+	if err == nil && large {
+		err = s.sweep(ctx)
+	}
+	return removed, s.graph.explain(err)
+}
+
+// remove takes a profile out, if it is there. The nodes of a large one stay for
+// sweep, marked as doomed: no question finds them any more.
+func (t *tx) remove(m model, p *store.Profile) (int, error) {
+	r, err := t.one("OPTIONAL MATCH (p:Profile {key: $key}) RETURN p "+profileColumns, map[string]any{"key": string(p.ID)})
+	if err != nil || !r.has(0) {
+		return 0, err
+	}
+	old := readProfile(r.facts(0))
+	if old.Nodes > deleteNodes && m.name() == Thesis {
+		if err := t.do("CREATE (:Doomed {key: $key})", map[string]any{"key": string(p.ID)}); err != nil {
+			return 0, err
+		}
+		m = shared{} // whose profiles have no nodes to erase
+	}
+	return 1, t.erase(m, &old)
+}
+
+// forget removes measurements, runs, benchmarks and groups that only these
+// profiles, which are gone, referred to.
+func (t *tx) forget(gone []store.Profile) error {
+	var benchmarks, runs []string
+	var ids []int64
+	for i := range gone {
+		p := &gone[i]
+		benchmarks, runs = append(benchmarks, benchmarkKey(p.Benchmark)), append(runs, p.Run.Key)
+		ids = append(ids, measurementID(p.Benchmark, p.Run.Key))
+	}
+	if err := t.do(`UNWIND range(0, size($ids)-1) AS i
+		MATCH (m:Measurement {id: $ids[i]})
+		WHERE NOT EXISTS { (:TestRun {key: $runs[i]})-[:HAS_PROFILE]->(:Profile)<-[:HAS_PROFILE]-(:Benchmark {key: $benchmarks[i]}) }
+		WITH DISTINCT m DETACH DELETE m`, map[string]any{"ids": ids, "runs": runs, "benchmarks": benchmarks}); err != nil {
+		return err
+	}
+	if err := t.do(`MATCH (r:TestRun) WHERE r.key IN $runs AND NOT EXISTS { (r)-[:HAS_PROFILE]->() } AND NOT EXISTS { (r)-[:MEASURED]->() }
+		DETACH DELETE r`, map[string]any{"runs": distinct(runs)}); err != nil {
+		return err
+	}
+	return t.do(`MATCH (g:BenchmarkGroup)-[:HAS_BENCHMARK]->(b:Benchmark)
+		WHERE b.key IN $benchmarks AND NOT EXISTS { (b)-[:HAS_PROFILE]->() } AND NOT EXISTS { (b)-[:MEASURED]->() }
+		DETACH DELETE b
+		WITH DISTINCT g WHERE NOT EXISTS { (g)-[:HAS_BENCHMARK]->() } DELETE g`, map[string]any{"benchmarks": distinct(benchmarks)})
+}
+
+func distinct(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// sweep deletes the nodes of doomed profiles, those included that an earlier
+// process left.
+func (s *Store) sweep(ctx context.Context) error {
+	for {
+		left := false
+		err := s.graph.write(ctx, "deleting the nodes of a profile", func(t *tx) error {
+			left = false
+			if err := t.alone(); err != nil {
+				return err
+			}
+			r, err := t.one(`OPTIONAL MATCH (d:Doomed) WITH d LIMIT 1
+				OPTIONAL MATCH (f:Function {profileKey: d.key})
+				WITH d, f LIMIT $limit
+				WITH d, collect(f) AS nodes
+				FOREACH (f IN nodes | DETACH DELETE f)
+				FOREACH (_ IN CASE WHEN size(nodes) < $limit AND d IS NOT NULL THEN [1] ELSE [] END | DELETE d)
+				RETURN d IS NOT NULL`, map[string]any{"limit": deleteNodes})
+			if err == nil {
+				left, _ = r[0].(bool)
+			}
+			return err
+		})
+		if err != nil || !left {
+			return err
+		}
+	}
+}
+
+// Compact implements store.Writer: it removes the paths and functions that no
+// profile has any more, and what deletions that were broken off left. Imports
+// wait meanwhile.
+func (s *Store) Compact(ctx context.Context) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
+	if err := s.sweep(ctx); err != nil {
+		return s.graph.explain(err)
+	}
+	// The gate is kept by a transaction that does nothing else, so that the work
+	// can be done in many.
+	err := s.graph.write(ctx, "compacting", func(gate *tx) error {
+		if err := gate.alone(); err != nil {
+			return err
+		}
+		return s.compact(ctx, func() error { return gate.do("RETURN 1", nil) })
+	})
+	return s.graph.explain(err)
+}
+
+// compact does the work while imports are kept out, which guard confirms.
+func (s *Store) compact(ctx context.Context, guard func() error) error {
+	// Importers that come later must ask anew which paths there are.
+	err := s.graph.write(ctx, "compacting", func(t *tx) error {
+		return t.do("MATCH (d:Dendro {id: 'dendro'}) SET d.epoch = d.epoch + 1, d.attributes = d.attributes + 1", nil)
+	})
+	if err != nil {
+		return err
+	}
+	for _, kind := range s.model.garbage() {
+		var ids []int64
+		if err := s.graph.read(ctx, func(t *tx) (err error) { ids, err = kind.unused(t); return err }); err != nil {
+			return err
+		}
+		for part := range slices.Chunk(ids, compactNodes) {
+			if err := guard(); err != nil {
+				return fmt.Errorf("keeping imports out: %w", err)
+			}
+			if err := s.graph.write(ctx, "compacting", func(t *tx) error {
+				return t.do("UNWIND $ids AS id MATCH (n:"+kind.label+" {id: id}) DETACH DELETE n", map[string]any{"ids": part})
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// compactNodes is how many nodes Compact removes in one transaction.
+const compactNodes = 20_000
+
+// garbage finds the ids of nodes of a label that nobody uses.
+type garbage struct {
+	label  string
+	unused func(t *tx) ([]int64, error)
+}
+
+// without finds those of which a condition holds.
+func without(label, condition string) garbage {
+	return garbage{label, func(t *tx) ([]int64, error) {
+		r, err := t.one("MATCH (n:"+label+") WHERE "+condition+" RETURN collect(n.id)", nil)
+		if err != nil {
+			return nil, err
+		}
+		return r.ints(0), nil
+	}}
+}

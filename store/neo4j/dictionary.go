@@ -1,0 +1,202 @@
+package neo4j
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// dictionary holds the functions and paths that were read, as one forest that
+// only grows. What a path is follows from its id, so an entry is right for good;
+// attributes of functions can change, and are read anew when the database counts
+// such a change.
+type dictionary struct {
+	mu         sync.Mutex
+	forest     *calltree.Forest
+	functions  map[int64]int32 // by id: the forest's
+	paths      map[int64]int32
+	attributes int64 // the database's count of changes to attributes, as of the forest's
+	view       *calltree.Forest
+}
+
+func (d *dictionary) reset() {
+	d.forest, d.functions, d.paths = new(calltree.Forest), map[int64]int32{}, map[int64]int32{}
+}
+
+// snapshot returns the forest as it is now, for readers without the lock: the
+// same one as before if nothing was added, for what it lays out once.
+func (d *dictionary) snapshot() *calltree.Forest {
+	if d.view == nil || d.view.Paths.Len() != d.forest.Paths.Len() || len(d.view.Functions) != len(d.forest.Functions) {
+		d.view = d.forest.Snapshot()
+	}
+	return d.view
+}
+
+// learn sees to it that d has paths, and functions as they are now. The caller
+// has the lock.
+func (d *dictionary) learn(t *tx, m model, paths, functions []int64, keys []string) error {
+	if err := d.refresh(t, m); err != nil {
+		return err
+	}
+	want := missing(paths, d.paths)
+	type link struct{ parent, function int64 }
+	links := map[int64]link{}
+	for len(want) > 0 {
+		before := len(links)
+		if err := m.structure(t, want, keys, func(ids, parents, fns []int64) {
+			for i, id := range ids {
+				links[id] = link{parents[i], fns[i]}
+			}
+		}); err != nil {
+			return err
+		}
+		var up []int64
+		for _, id := range want {
+			l, ok := links[id]
+			if !ok {
+				return &changedError{"a path is gone"}
+			}
+			if _, known := links[l.parent]; l.parent != rootPath && !known {
+				up = append(up, l.parent)
+			}
+		}
+		want = missing(up, d.paths)
+		if len(links) == before && len(want) > 0 {
+			return &changedError{"a caller is gone"}
+		}
+	}
+	for _, l := range links {
+		functions = append(functions, l.function)
+	}
+	if err := d.learnFunctions(t, m, functions); err != nil {
+		return err
+	}
+	var stack []int64
+	for id := range links {
+		stack = append(stack[:0], id)
+		for len(stack) > 0 {
+			id := stack[len(stack)-1]
+			if _, done := d.paths[id]; done {
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			l := links[id]
+			parent, ok := calltree.NoNode, true
+			if l.parent != rootPath {
+				parent, ok = d.paths[l.parent]
+			}
+			if !ok {
+				if len(stack) > len(links) {
+					return fmt.Errorf("%w: path %d calls itself", store.ErrCorrupt, id)
+				}
+				stack = append(stack, l.parent)
+				continue
+			}
+			d.paths[id] = d.forest.Path(parent, d.functions[l.function])
+			stack = stack[:len(stack)-1]
+		}
+	}
+	return nil
+}
+
+// missing returns the distinct ids that m does not have.
+func missing(ids []int64, m map[int64]int32) []int64 {
+	var list []int64
+	for _, id := range ids {
+		if _, ok := m[id]; !ok {
+			list = append(list, id)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// learnFunctions reads functions that d does not have.
+func (d *dictionary) learnFunctions(t *tx, m model, ids []int64) error {
+	want := missing(ids, d.functions)
+	for part := range slices.Chunk(want, 20_000) {
+		n := 0
+		if err := t.readFunctions(m, part, func(id int64, f profile.Function) {
+			d.functions[id] = d.forest.Function(f)
+			n++
+		}); err != nil {
+			return err
+		}
+		if n < len(part) {
+			return &changedError{"a function is gone"}
+		}
+	}
+	return nil
+}
+
+// readFunctions calls f with functions: those of the ids, or (nil) all.
+func (t *tx) readFunctions(m model, ids []int64, f func(id int64, fn profile.Function)) error {
+	statement := "MATCH (f:" + m.functions() + ") RETURN collect(f {.*})"
+	if ids != nil {
+		statement = "UNWIND $ids AS id MATCH (f:" + m.functions() + " {id: id}) RETURN collect(f {.*})"
+	}
+	r, err := t.one(statement, map[string]any{"ids": ids})
+	if err != nil {
+		return err
+	}
+	for _, n := range r.factList(0) {
+		f(n.int("id"), readFunction(n))
+	}
+	return nil
+}
+
+// refresh reads the attributes of the known functions again if any have changed.
+// It writes to a copy: snapshots of the forest are being read.
+func (d *dictionary) refresh(t *tx, m model) error {
+	r, err := t.one("MATCH (d:Dendro {id: 'dendro'}) RETURN d.attributes", nil)
+	if err != nil || r.int(0) == d.attributes {
+		return err
+	}
+	fresh := slices.Clone(d.forest.Functions)
+	if err := t.readFunctions(m, nil, func(id int64, f profile.Function) {
+		if at, ok := d.functions[id]; ok {
+			fresh[at] = f
+		}
+	}); err != nil {
+		return err
+	}
+	d.forest.Functions, d.attributes, d.view = fresh, r.int(0), nil
+	return nil
+}
+
+// vector translates self values by path ids into a vector over the forest.
+// Every id must be known.
+func (d *dictionary) vector(paths, selfs []int64) calltree.Vector {
+	var v calltree.Vector
+	for i, id := range paths {
+		if selfs[i] != 0 {
+			v.Nodes, v.Self = append(v.Nodes, d.paths[id]), append(v.Self, selfs[i])
+		}
+	}
+	return calltree.AddVectors(v)
+}
+
+// FunctionNames implements store.Reader.
+func (s *Store) FunctionNames(ctx context.Context) (list []profile.Function, err error) {
+	err = s.graph.read(ctx, func(t *tx) error {
+		list = nil
+		return t.readFunctions(s.model, nil, func(_ int64, f profile.Function) { list = append(list, f) })
+	})
+	slices.SortFunc(list, byName)
+	return list, err
+}
+
+func byName(a, b profile.Function) int {
+	switch {
+	case a.Name < b.Name:
+		return -1
+	case a.Name > b.Name:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,260 @@
+package neo4j
+
+import (
+	"context"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// atOnce is how many rows or values of an answer are in memory at once. One that
+// is not larger is read before the call returns; of a larger one the stream reads
+// a part after the other, and ends with an error if a profile has changed since.
+const atOnce = 4_000_000
+
+// parts splits the selection into ranges of profiles of at most atOnce rows
+// together, but at least one profile.
+func parts(n int, size func(i int) int) [][2]int {
+	var list [][2]int
+	for i, sum := 0, 0; i < n; i++ {
+		if sum += size(i); len(list) == 0 || sum > atOnce {
+			list, sum = append(list, [2]int{i, i}), size(i)
+		}
+		list[len(list)-1][1] = i + 1
+	}
+	return list
+}
+
+// functionRows are the function rows of one profile, by the dictionary's
+// functions.
+type functionRows struct {
+	functions     []int32
+	selfs, totals []int64
+}
+
+// readRows reads the function rows of a part of the selection.
+func (s *Store) readRows(t *tx, sel *selection, part [2]int, wanted []int64) ([]functionRows, error) {
+	list := make([]functionRows, part[1]-part[0])
+	byID := make([][]int64, len(list))
+	var ids []int64
+	if err := s.model.rows(t, sel.keys()[part[0]:part[1]], wanted, func(key string, functions, selfs, totals []int64) error {
+		i, ok := sel.place[key]
+		if !ok || byID[i-part[0]] != nil {
+			return &changedError{"a profile is being replaced"}
+		}
+		byID[i-part[0]], list[i-part[0]] = functions, functionRows{selfs: selfs, totals: totals}
+		ids = append(ids, functions...)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	s.known.mu.Lock()
+	defer s.known.mu.Unlock()
+	if err := s.known.learn(t, s.model, nil, ids, nil); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if wanted == nil && int64(len(byID[i])) != sel.functions[part[0]+i] {
+			return nil, &changedError{"a profile does not have all of its functions"}
+		}
+		for _, id := range byID[i] {
+			list[i].functions = append(list[i].functions, s.known.functions[id])
+		}
+	}
+	return list, nil
+}
+
+// functionIDs returns the distinct ids of names; nil for all functions.
+func functionIDs(names []string) []int64 {
+	if names == nil {
+		return nil
+	}
+	ids := []int64{}
+	for _, name := range names {
+		ids = append(ids, functionID(storedName(name)))
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// Functions implements store.Reader.
+func (s *Store) Functions(ctx context.Context, q store.Query, names []string) (*store.FunctionSet, error) {
+	wanted := functionIDs(names)
+	var (
+		first  []functionRows
+		ranges [][2]int
+		used   []int32
+	)
+	sel, err := s.ask(ctx, q, func(t *tx, sel *selection) (err error) {
+		ranges = parts(len(sel.profiles), func(i int) int {
+			if n := int(sel.functions[i]); wanted == nil || n < len(wanted) {
+				return n
+			}
+			return len(wanted)
+		})
+		switch len(ranges) {
+		case 0:
+			return nil
+		case 1:
+			first, err = s.readRows(t, sel, ranges[0], wanted)
+			used = usedFunctions(first)
+			return err
+		}
+		return s.learnAll(t)
+	})
+	if err != nil {
+		return nil, err
+	}
+	forest := s.view()
+	if len(ranges) > 1 {
+		for fn := range forest.Functions {
+			used = append(used, int32(fn))
+		}
+	}
+	set := &store.FunctionSet{Profiles: sel.profiles}
+	var index []int32
+	set.Functions, index = orderFunctions(forest, used)
+	set.Rows = func(yield func(store.FunctionRows, error) bool) {
+		for i, r := range ranges {
+			list := first
+			if len(ranges) > 1 {
+				if err := s.graph.read(ctx, func(t *tx) (err error) { list, err = s.readRows(t, sel, r, wanted); return err }); err != nil {
+					yield(store.FunctionRows{}, err)
+					return
+				}
+			}
+			if !streamRows(ctx, list, ranges[i][0], index, yield) {
+				return
+			}
+		}
+	}
+	return set, nil
+}
+
+// view returns the dictionary's forest as it is now.
+func (s *Store) view() *calltree.Forest {
+	s.known.mu.Lock()
+	defer s.known.mu.Unlock()
+	return s.known.snapshot()
+}
+
+// learnAll reads all functions.
+func (s *Store) learnAll(t *tx) error {
+	s.known.mu.Lock()
+	defer s.known.mu.Unlock()
+	if err := s.known.refresh(t, s.model); err != nil {
+		return err
+	}
+	return t.readFunctions(s.model, nil, func(id int64, f profile.Function) {
+		s.known.functions[id] = s.known.forest.Function(f)
+	})
+}
+
+// streamRows hands out rows, a profile a chunk, as copies. It reports whether to
+// go on.
+func streamRows(ctx context.Context, list []functionRows, start int, index []int32, yield func(store.FunctionRows, error) bool) bool {
+	for i, rows := range list {
+		if err := ctx.Err(); err != nil {
+			yield(store.FunctionRows{}, context.Cause(ctx))
+			return false
+		}
+		out := store.FunctionRows{
+			Profile: make([]int32, len(rows.functions)), Function: make([]int32, len(rows.functions)),
+			Self: slices.Clone(rows.selfs), Total: slices.Clone(rows.totals),
+		}
+		for k, fn := range rows.functions {
+			out.Profile[k], out.Function[k] = int32(start+i), index[fn]
+		}
+		if len(rows.functions) > 0 && !yield(out, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// usedFunctions returns the distinct functions of rows.
+func usedFunctions(list []functionRows) []int32 {
+	var used []int32
+	seen := map[int32]bool{}
+	for _, rows := range list {
+		for _, fn := range rows.functions {
+			if !seen[fn] {
+				seen[fn] = true
+				used = append(used, fn)
+			}
+		}
+	}
+	return used
+}
+
+// orderFunctions returns functions of a forest in byte order of names, and the
+// place there of each of the forest's.
+func orderFunctions(f *calltree.Forest, used []int32) (list []profile.Function, index []int32) {
+	used = slices.Clone(used)
+	slices.SortFunc(used, func(a, b int32) int { return byName(f.Functions[a], f.Functions[b]) })
+	index = make([]int32, len(f.Functions))
+	for place, fn := range used {
+		index[fn] = int32(place)
+		list = append(list, f.Functions[fn])
+	}
+	return list, index
+}
+
+// SumFunctions implements store.FunctionSummer: the database adds up.
+func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
+	var sums []store.FunctionSum // by the dictionary's functions
+	var used []int32
+	sel, err := s.ask(ctx, q, func(t *tx, sel *selection) error {
+		sums, used = nil, nil
+		if store.Addable(sel.profiles, q) != nil {
+			return nil // for package store to say
+		}
+		samples := map[string]int64{}
+		var rows int64
+		for i := range sel.profiles {
+			samples[string(sel.profiles[i].ID)] = sel.profiles[i].Sum
+			rows += sel.functions[i]
+		}
+		r, err := s.model.sums(t, sel.keys(), samples)
+		if err != nil {
+			return err
+		}
+		ids, profiles, selfs, totals := r.ints(0), r.ints(1), r.ints(2), r.ints(3)
+		selfShares, totalShares := r.floats(4), r.floats(5)
+		s.known.mu.Lock()
+		defer s.known.mu.Unlock()
+		if err := s.known.learn(t, s.model, nil, ids, nil); err != nil {
+			return err
+		}
+		sums = make([]store.FunctionSum, len(s.known.forest.Functions))
+		for i, id := range ids {
+			fn := s.known.functions[id]
+			used = append(used, fn)
+			sums[fn] = store.FunctionSum{Profiles: profiles[i], Self: selfs[i], Total: totals[i], SelfShare: selfShares[i], TotalShare: totalShares[i]}
+			rows -= profiles[i]
+		}
+		if rows != 0 {
+			return &changedError{"profiles do not have all of their functions"}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &store.FunctionSums{Profiles: sel.profiles}
+	forest := s.view()
+	out.Functions, _ = orderFunctions(forest, used)
+	slices.SortFunc(used, func(a, b int32) int { return byName(forest.Functions[a], forest.Functions[b]) })
+	for i, fn := range used {
+		row := sums[fn]
+		row.Function = int32(i)
+		out.Rows = append(out.Rows, row)
+	}
+	return out, nil
+}
+
+var (
+	_ store.FunctionSummer = (*Store)(nil)
+)

@@ -1,0 +1,243 @@
+package neo4j
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/store"
+)
+
+// schema is the version of what this engine writes into a database.
+const schema = 1
+
+// Model is one of the two ways in which trees lie in the graph.
+type Model string
+
+// The models.
+const (
+	Shared Model = "shared" // one forest of paths for all profiles
+	Thesis Model = "thesis" // one tree of nodes per profile
+)
+
+// ParseModel returns the model of a name.
+func ParseModel(name string) (Model, error) {
+	switch m := Model(name); m {
+	case Shared, Thesis:
+		return m, nil
+	}
+	return "", fmt.Errorf("there is no model %q: choose shared or thesis", name)
+}
+
+// InitOptions says how a database is made ready.
+type InitOptions struct {
+	Model Model // empty: Shared
+	// Consent lets a database be used that holds something else. Nothing of it
+	// is changed; labels that Dendro needs must still be free.
+	Consent bool
+	Options // of the connection; its Model is not looked at
+}
+
+// Init makes a database ready for a store: its constraints, its indexes and the
+// node that says which model it has. Doing so again changes nothing, also from
+// several processes at once. A database that has another model, is of another
+// version, or holds something else without consent is left alone and the error
+// says so.
+func Init(ctx context.Context, where string, opts InitOptions) error {
+	if opts.ReadOnly {
+		return fmt.Errorf("%w: a store that is only read is not made ready", store.ErrReadOnly)
+	}
+	g, err := dial(ctx, where, opts.Options)
+	if err != nil {
+		return err
+	}
+	_, err = g.prepare(ctx, opts)
+	return errors.Join(err, g.close())
+}
+
+// mark is what the node (:Dendro) says of the database.
+type mark struct {
+	model  Model
+	schema int64
+	rules  string
+	ready  bool // the schema is complete
+}
+
+// readMark returns the mark, zero when there is none.
+func (g *graph) readMark(ctx context.Context) (m mark, err error) {
+	err = g.read(ctx, func(t *tx) error {
+		m = mark{}
+		return t.each("MATCH (d:Dendro {id: 'dendro'}) RETURN d {.model, .schema, .rules, .ready}", nil, func(r row) error {
+			d := r.facts(0)
+			ready, _ := d["ready"].(bool)
+			m = mark{Model(d.text("model")), d.int("schema"), d.text("rules"), ready}
+			return nil
+		})
+	})
+	return m, err
+}
+
+// check reports why this program cannot use what is marked so.
+func (m mark) check(a address, want Model) error {
+	switch {
+	case m.schema > schema:
+		return fmt.Errorf("%w: %s has schema %d, this version of Dendro knows %d: use a newer one", store.ErrNewer, a, m.schema, schema)
+	case m.schema < schema:
+		return fmt.Errorf("%w: %s has schema %d, which no version of Dendro wrote", store.ErrCorrupt, a, m.schema)
+	case models[m.model] == nil:
+		return fmt.Errorf("%w: %s has the model %q, which this version of Dendro does not know", store.ErrNewer, a, m.model)
+	case want != "" && want != m.model:
+		return fmt.Errorf("%s has the model %s, not %s: open it without a model, or choose another database (`dendro copy` takes the content over)", a, m.model, want)
+	}
+	return nil
+}
+
+// prepare is Init on an open connection.
+func (g *graph) prepare(ctx context.Context, opts InitOptions) (mark, error) {
+	want := opts.Model
+	if opts.Model == "" {
+		opts.Model = Shared
+	}
+	if _, err := ParseModel(string(opts.Model)); err != nil {
+		return mark{}, err
+	}
+	m, err := g.readMark(ctx)
+	if err != nil {
+		return mark{}, err
+	}
+	if m.ready {
+		return m, m.check(g.address, want)
+	}
+	if m.model == "" {
+		if err := g.checkForeign(ctx, opts); err != nil {
+			return mark{}, err
+		}
+	}
+	// The mark comes first: of several processes that make the database ready
+	// with different models, one wins and the others notice.
+	if err := g.schema(ctx, constraint("Dendro", "id")); err != nil {
+		return mark{}, err
+	}
+	err = g.write(ctx, "the mark of the database", func(t *tx) error {
+		return t.do(`MERGE (d:Dendro {id: 'dendro'})
+			ON CREATE SET d.model = $model, d.schema = $schema, d.rules = '', d.epoch = 1, d.attributes = 0, d.ready = false`,
+			map[string]any{"model": string(opts.Model), "schema": schema})
+	})
+	if err != nil {
+		return mark{}, g.explain(err)
+	}
+	if m, err = g.readMark(ctx); err != nil {
+		return mark{}, err
+	}
+	if err := m.check(g.address, want); err != nil {
+		return mark{}, err
+	}
+	for _, statement := range slices.Concat(commonSchema, models[m.model].schema()) {
+		if err := g.schema(ctx, statement); err != nil {
+			return mark{}, err
+		}
+	}
+	err = g.write(ctx, "the mark of the database", func(t *tx) error {
+		if err := t.do("CALL db.awaitIndexes(300)", nil); err != nil {
+			return err
+		}
+		if err := t.do("UNWIND range(0, $last) AS id MERGE (g:DendroGate {id: id}) ON CREATE SET g.passed = 0",
+			map[string]any{"last": slots - 1}); err != nil {
+			return err
+		}
+		return t.do("MATCH (d:Dendro {id: 'dendro'}) SET d.ready = true", nil)
+	})
+	if err != nil {
+		return mark{}, g.explain(err)
+	}
+	m.ready = true
+	return m, nil
+}
+
+// commonSchema is what both models have.
+var commonSchema = []string{
+	constraint("DendroGate", "id"),
+	constraint("BenchmarkGroup", "name"),
+	constraint("Benchmark", "key"),
+	constraint("TestRun", "key"),
+	constraint("Measurement", "id"),
+	constraint("Profile", "key"),
+	constraint("Profile", "seq"),
+	constraint("RawName", "id"),
+}
+
+// constraint returns the statement that makes a property the key of a label.
+func constraint(label, property string) string {
+	return fmt.Sprintf("CREATE CONSTRAINT dendro_%s_%s IF NOT EXISTS FOR (n:%s) REQUIRE n.%s IS UNIQUE",
+		strings.ToLower(label), strings.ToLower(property), label, property)
+}
+
+// index returns the statement that makes a property findable.
+func index(label, property string) string {
+	return fmt.Sprintf("CREATE INDEX dendro_%s_%s IF NOT EXISTS FOR (n:%s) ON (n.%s)",
+		strings.ToLower(label), strings.ToLower(property), label, property)
+}
+
+// labels are those that a store uses, in either model.
+var labels = []string{"Dendro", "DendroGate", "BenchmarkGroup", "Benchmark", "TestRun", "Measurement", "Profile",
+	"Function", "CallPath", "CodePath", "RawName", "ModeVector", "Source", "Doomed"}
+
+// found describes what a database without a mark holds, and whether some of it
+// has labels that a store needs.
+func (g *graph) found(ctx context.Context) (what string, clash []string, err error) {
+	err = g.read(ctx, func(t *tx) error {
+		what, clash = "", nil
+		r, err := t.one("MATCH (n) RETURN count(n)", nil)
+		if err != nil {
+			return err
+		}
+		nodes := r.int(0)
+		r, err = t.one("CALL db.labels() YIELD label WITH label ORDER BY label RETURN collect(label)", nil)
+		if err != nil || nodes == 0 {
+			return err
+		}
+		inUse := r.texts(0)
+		for _, label := range labels {
+			n, err := t.one("MATCH (n:"+label+") RETURN count(n)", nil)
+			if err != nil {
+				return err
+			}
+			if n.int(0) > 0 {
+				clash = append(clash, label)
+			}
+		}
+		if more := len(inUse) - 8; more > 0 {
+			inUse = append(inUse[:8], fmt.Sprintf("and %d more", more))
+		}
+		what = fmt.Sprintf("%d nodes with the labels %s", nodes, strings.Join(inUse, ", "))
+		return nil
+	})
+	return what, clash, err
+}
+
+// checkEmpty reports what a database without a mark holds.
+func (g *graph) checkEmpty(ctx context.Context) error {
+	what, _, err := g.found(ctx)
+	if err != nil || what == "" {
+		return err
+	}
+	return fmt.Errorf("%w: the database %s holds %s", store.ErrNotStore, g.address, what)
+}
+
+// checkForeign reports why a database without a mark is not to be used.
+func (g *graph) checkForeign(ctx context.Context, opts InitOptions) error {
+	what, clash, err := g.found(ctx)
+	switch {
+	case err != nil || what == "":
+		return err
+	case len(clash) > 0:
+		return fmt.Errorf("%w: the database %s holds %s: a store needs the labels %s for itself; choose another database",
+			store.ErrNotStore, g.address, what, strings.Join(clash, ", "))
+	case !opts.Consent:
+		return fmt.Errorf("%w: the database %s holds %s: choose an empty one, or let the store live beside it with `dendro store init --force`",
+			store.ErrNotStore, g.address, what)
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package neo4j
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// affordable reports that a profile is too large for the server's memory, before
+// the server is brought to its limits.
+func (s *Store) affordable(t *tx, c *content, file string) error {
+	need := s.model.memory(c.cut.Len())
+	if need < smallTransaction {
+		return nil
+	}
+	limit, err := t.memoryLimit()
+	if err != nil || limit == 0 || need <= limit {
+		return err
+	}
+	return &exhausted{
+		fmt.Sprintf("%q", file),
+		fmt.Sprintf("%d nodes in the model %s take about %d MB, and transactions may take %d MB; a heap of %d MB would do",
+			c.cut.Len(), s.model.name(), need>>20, limit>>20, need*10/7>>20),
+	}
+}
+
+// smallTransaction is what every server has memory for.
+const smallTransaction = 64 << 20
+
+// memoryLimit returns how many bytes one transaction may take, 0 when that is
+// not known.
+func (t *tx) memoryLimit() (limit int64, err error) {
+	err = t.each(`SHOW SETTINGS 'dbms.memory.transaction.total.max', 'db.memory.transaction.total.max', 'db.memory.transaction.max' YIELD value
+		RETURN value`, nil, func(r row) error {
+		if n := parseBytes(r.text(0)); n > 0 && (limit == 0 || n < limit) {
+			limit = n
+		}
+		return nil
+	})
+	return limit, err
+}
+
+// parseBytes reads a size as the server writes it ("716.80MiB", "0B"), 0 for
+// what it does not understand.
+func parseBytes(text string) int64 {
+	number := strings.TrimRight(text, "KMGTiBkmgtb")
+	factor := 1.0
+	switch unit := strings.ToLower(text[len(number):]); {
+	case strings.HasPrefix(unit, "k"):
+		factor = 1 << 10
+	case strings.HasPrefix(unit, "m"):
+		factor = 1 << 20
+	case strings.HasPrefix(unit, "g"):
+		factor = 1 << 30
+	case strings.HasPrefix(unit, "t"):
+		factor = 1 << 40
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return int64(n * factor)
+}

@@ -1,0 +1,56 @@
+package neo4j
+
+// model is how trees lie in the graph. All else is the same in both models.
+type model interface {
+	name() Model
+
+	// schema lists the statements that make the model's constraints and indexes.
+	schema() []string
+
+	// functions is the label of the distinct functions.
+	functions() string
+
+	// memory is about how many bytes of the server's memory one transaction takes
+	// that writes a profile of so many nodes.
+	memory(nodes int) int64
+
+	// properties is what the node of the profile says of its tree.
+	properties(c *content) facts
+
+	// write stores the tree of a profile whose node and functions are there. What
+	// the database then has besides goes into l.
+	write(t *tx, c *content, l *learned) error
+
+	// bulk writes what write does into CSV files.
+	bulk(b *Bulk, c *content) error
+
+	// erase removes what write made for a profile of so many nodes. The profile's
+	// node and its relationships are removed afterwards.
+	erase(t *tx, key string, nodes int64) error
+
+	// vectors calls f for each of the profiles with its hash and the self values of
+	// its paths. Ancestors are among them; their values may be zero.
+	vectors(t *tx, keys []string, f func(key, hash string, paths, selfs []int64) error) error
+
+	// structure calls f with what paths are: those of the ids, or all that the
+	// profiles have. A path comes with the ids of its parent (rootPath for a root)
+	// and of its function.
+	structure(t *tx, ids []int64, keys []string, f func(ids, parents, functions []int64)) error
+
+	// rows calls f for each of the profiles with its function rows, if it has any:
+	// of all functions (nil), or of those with the ids.
+	rows(t *tx, keys []string, wanted []int64, f func(key string, functions, selfs, totals []int64) error) error
+
+	// sums returns lists: the ids of the functions that the profiles have, in how
+	// many of them, the sums of self and total, and of their shares of samples.
+	sums(t *tx, keys []string, samples map[string]int64) (row, error)
+
+	// garbage lists what Compact removes, in order: first of all what unused raw
+	// names and functions are told by.
+	garbage() []garbage
+
+	// paths counts the distinct paths.
+	paths(t *tx) (int64, error)
+}
+
+var models = map[Model]model{Shared: shared{}, Thesis: thesis{}}

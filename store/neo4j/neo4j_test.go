@@ -1,0 +1,141 @@
+package neo4j
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/storetest"
+)
+
+// server returns the address of the test server: DENDRO_TEST_NEO4J, a URL with a
+// user, whose database these tests own; the password comes as for every user.
+func server(t testing.TB) string {
+	t.Helper()
+	where := os.Getenv("DENDRO_TEST_NEO4J")
+	switch {
+	case where != "":
+	case os.Getenv("DENDRO_TEST_REAL") != "":
+		t.Fatal("DENDRO_TEST_REAL is set, but DENDRO_TEST_NEO4J names no server")
+	default:
+		t.Skip("needs a Neo4j server: set DENDRO_TEST_NEO4J (make test-real starts one)")
+	}
+	return where
+}
+
+// fresh empties the database of the test server and makes it ready.
+func fresh(t testing.TB, m Model) string {
+	t.Helper()
+	where := server(t)
+	g := dialed(t, where)
+	wipe(t, g, m)
+	if err := Init(context.Background(), where, InitOptions{Model: m}); err != nil {
+		t.Fatal(err)
+	}
+	change(t, g, "MATCH (d:Dendro) SET d:"+testMark)
+	return where
+}
+
+// dialed opens the bare database.
+func dialed(t testing.TB, where string) *graph {
+	t.Helper()
+	g, err := dial(context.Background(), where, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.close() })
+	return g
+}
+
+// change runs a statement past the engine.
+func change(t testing.TB, g *graph, statement string) {
+	t.Helper()
+	if err := g.write(context.Background(), "a test", func(tx *tx) error { return tx.do(statement, nil) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testMark is the label by which these tests know a database again as theirs.
+const testMark = "DendroTest"
+
+// wipe empties a database that was empty or marked. The schema goes too unless
+// the model stays: each brings its own.
+func wipe(t testing.TB, g *graph, next Model) {
+	t.Helper()
+	ctx := context.Background()
+	var statements []string
+	err := g.read(ctx, func(tx *tx) error {
+		statements = nil
+		r, err := tx.one("MATCH (n) RETURN count(n), count(CASE WHEN n:"+testMark+" THEN 1 END)", nil)
+		if err != nil {
+			return err
+		}
+		if r.int(0) > 0 && r.int(1) == 0 {
+			t.Fatalf("the database %s holds something that these tests did not put there", g.address)
+		}
+		if err := tx.each("SHOW CONSTRAINTS YIELD name RETURN name", nil, func(r row) error {
+			statements = append(statements, "DROP CONSTRAINT "+r.text(0))
+			return nil
+		}); err != nil {
+			return err
+		}
+		if r, err = tx.one("OPTIONAL MATCH (d:Dendro) RETURN d.model", nil); err != nil || Model(r.text(0)) == next {
+			statements = nil
+			return err
+		}
+		return tx.each("SHOW INDEXES YIELD name, type, owningConstraint WHERE type <> 'LOOKUP' AND owningConstraint IS NULL RETURN name", nil, func(r row) error {
+			statements = append(statements, "DROP INDEX "+r.text(0))
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for left := int64(1); left > 0; {
+		if err := g.write(ctx, "wiping", func(tx *tx) error {
+			r, err := tx.one("MATCH (n) WITH n LIMIT 20000 DETACH DELETE n RETURN count(*)", nil)
+			if err == nil {
+				left = r.int(0)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, statement := range statements {
+		if err := g.schema(ctx, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func opened(t testing.TB, where string) *Store {
+	t.Helper()
+	s, err := Open(context.Background(), where, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func engine(m Model) storetest.Engine {
+	return storetest.Engine{
+		Open: func(t testing.TB) store.Store { return opened(t, fresh(t, m)) },
+		Reopen: func(t testing.TB, s store.Store) store.Store {
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return opened(t, server(t))
+		},
+	}
+}
+
+var bothModels = []Model{Shared, Thesis}
+
+func TestStore(t *testing.T) {
+	for _, m := range bothModels {
+		t.Run(string(m), func(t *testing.T) { storetest.Run(t, engine(m)) })
+	}
+}

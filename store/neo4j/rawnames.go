@@ -1,0 +1,33 @@
+package neo4j
+
+import (
+	"context"
+
+	"github.com/dendroprof/dendro/store"
+)
+
+// RawNames implements store.Reader.
+func (s *Store) RawNames(ctx context.Context, group string, names []string) (found map[string]string, err error) {
+	asked := map[string]string{} // by stored name
+	stored := make([]string, len(names))
+	for i, name := range names {
+		stored[i] = storedName(name)
+		asked[stored[i]] = name
+	}
+	err = s.graph.read(ctx, func(t *tx) error {
+		found = map[string]string{}
+		return t.each(`UNWIND $names AS name MATCH (f:`+s.model.functions()+` {name: name})-[:WAS]->(n:RawName)
+			WITH name, n ORDER BY n.group <> $group, n.name
+			WITH name, collect(n.name)[0] AS raw
+			RETURN collect(name), collect(raw)`, map[string]any{"names": stored, "group": group}, func(r row) error {
+			raw := r.texts(1)
+			for i, name := range r.texts(0) {
+				found[asked[name]] = raw[i]
+			}
+			return nil
+		})
+	})
+	return found, err
+}
+
+var _ store.Reader = (*Store)(nil)

@@ -1,0 +1,295 @@
+package neo4j
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+)
+
+// shared is the model with one forest of paths:
+//
+//	(:CallPath {id, depth})-[:OF]->(:Function {id, name, …})
+//	(:CallPath)-[:CALLS]->(:CallPath)
+//	(:CallPath)-[:RECURS {distance}]->(:CallPath)
+//	(:Profile {paths, selfs, totals, …})-[:RAN {self, total}]->(:Function)
+//
+// A path and its relationships are made in one transaction, so that a path that
+// is there is complete.
+type shared struct{}
+
+func (shared) name() Model       { return Shared }
+func (shared) functions() string { return "Function" }
+
+func (shared) schema() []string {
+	return []string{constraint("Function", "id"), constraint("Function", "name"), constraint("CallPath", "id")}
+}
+
+// memory is about what a transaction takes on the server.
+func (shared) memory(nodes int) int64 { return int64(nodes) * 420 }
+
+func (shared) properties(c *content) facts {
+	return facts{"paths": c.paths, "selfs": c.tree.Self, "totals": c.tree.Total}
+}
+
+func (shared) write(t *tx, c *content, l *learned) error {
+	fresh := c.unknownPaths()
+	if len(fresh) > pathsAhead {
+		return &tooManyPaths{c, fresh}
+	}
+	if err := t.writePaths(c, fresh, l); err != nil {
+		return err
+	}
+	rows := slices.Clone(c.rows)
+	slices.SortFunc(rows, func(a, b calltree.FunctionRow) int { return cmp.Compare(c.functions[a.Func], c.functions[b.Func]) })
+	var functions, selfs, totals []int64
+	for _, r := range rows {
+		functions, selfs, totals = append(functions, c.functions[r.Func]), append(selfs, r.Self), append(totals, r.Total)
+	}
+	r, err := t.one(`MATCH (p:Profile {key: $key})
+		UNWIND range(0, size($functions)-1) AS i
+		MATCH (f:Function {id: $functions[i]})
+		CREATE (p)-[:RAN {self: $selfs[i], total: $totals[i]}]->(f)
+		RETURN count(*)`, map[string]any{"key": c.key, "functions": functions, "selfs": selfs, "totals": totals})
+	if err != nil {
+		return err
+	}
+	return wrote("functions of the profile", r.int(0), len(functions))
+}
+
+// wrote demands that a statement did all that it was given: MATCH drops silently
+// what it does not find.
+func wrote(what string, n int64, want int) error {
+	if n != int64(want) {
+		return &changedError{fmt.Sprintf("%d of %d %s were written", n, want, what)}
+	}
+	return nil
+}
+
+// pathsAhead is how many new paths go into one transaction. A profile that has
+// more of them gets its paths ahead, in transactions of so many: nobody sees
+// them until a profile refers to them.
+const pathsAhead = 20_000
+
+// tooManyPaths says that a profile needs its paths ahead.
+type tooManyPaths struct {
+	*content
+	nodes []int32 // without the paths that are there already
+}
+
+func (e *tooManyPaths) Error() string { return fmt.Sprintf("%d paths are new", len(e.nodes)) }
+
+// unknownPaths returns the nodes whose paths the database is not known to have.
+func (c *content) unknownPaths() []int32 {
+	var nodes []int32
+	for n, p := range c.cut.Paths {
+		if !c.origin.paths[p] {
+			nodes = append(nodes, int32(n))
+		}
+	}
+	return nodes
+}
+
+// writePaths sees to it that the database has the paths of some nodes, given with
+// parents before children; parents that are not among them it has.
+func (t *tx) writePaths(c *content, nodes []int32, l *learned) error {
+	for _, n := range nodes {
+		l.paths = append(l.paths, c.cut.Paths[n])
+	}
+	missing, err := t.missingPaths(c, nodes)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	recursion := c.recursion()
+	p := c.pathColumns(missing)
+	if err := t.do(`UNWIND range(0, size($ids)-1) AS i
+		MERGE (c:CallPath {id: $ids[i]}) ON CREATE SET c.depth = $depths[i]`, p); err != nil {
+		return err
+	}
+	// Of those that another importer has made since, all is there.
+	r, err := t.one(`UNWIND range(0, size($ids)-1) AS i
+		MATCH (c:CallPath {id: $ids[i]}) WHERE NOT EXISTS { (c)-[:OF]->() }
+		MATCH (f:Function {id: $functions[i]})
+		CREATE (c)-[:OF]->(f)
+		RETURN collect(i)`, p)
+	if err != nil {
+		return err
+	}
+	made := make([]int32, 0, len(missing))
+	for _, i := range r.ints(0) {
+		made = append(made, missing[i])
+	}
+	if len(made) < len(missing) {
+		if still, err := t.missingPaths(c, missing); err != nil || len(still) > 0 {
+			return cmp.Or(err, wrote("paths", int64(len(made)), len(missing)))
+		}
+	}
+	var called, callers, again, ancestors, distances []int64
+	for _, n := range made {
+		if c.cut.Parent[n] != calltree.NoNode {
+			called, callers = append(called, c.paths[n]), append(callers, c.parent(int(n)))
+		}
+		if up := recursion[n]; up != calltree.NoNode {
+			again, ancestors = append(again, c.paths[n]), append(ancestors, c.paths[up])
+			distances = append(distances, int64(c.cut.Depth[n]-c.cut.Depth[up]))
+		}
+	}
+	r, err = t.one(`UNWIND range(0, size($called)-1) AS i
+		MATCH (c:CallPath {id: $called[i]}) MATCH (p:CallPath {id: $callers[i]})
+		CREATE (p)-[:CALLS]->(c)
+		RETURN count(*)`, map[string]any{"called": called, "callers": callers})
+	if err != nil {
+		return err
+	}
+	if err := wrote("calls", r.int(0), len(called)); err != nil || len(again) == 0 {
+		return err
+	}
+	r, err = t.one(`UNWIND range(0, size($again)-1) AS i
+		MATCH (c:CallPath {id: $again[i]}) MATCH (a:CallPath {id: $ancestors[i]})
+		CREATE (a)-[:RECURS {distance: $distances[i]}]->(c)
+		RETURN count(*)`, map[string]any{"again": again, "ancestors": ancestors, "distances": distances})
+	if err != nil {
+		return err
+	}
+	return wrote("recursions", r.int(0), len(again))
+}
+
+// pathColumns returns what nodes are as parameters, and sorts the nodes by id:
+// importers that lock in one order do not wait for each other in a circle.
+func (c *content) pathColumns(nodes []int32) map[string]any {
+	slices.SortFunc(nodes, func(a, b int32) int { return cmp.Compare(c.paths[a], c.paths[b]) })
+	var ids, parents, functions, depths []int64
+	for _, n := range nodes {
+		ids = append(ids, c.paths[n])
+		parents = append(parents, c.parent(int(n)))
+		functions = append(functions, c.functions[c.cut.Func[n]])
+		depths = append(depths, int64(c.cut.Depth[n]))
+	}
+	return map[string]any{"ids": ids, "parents": parents, "functions": functions, "depths": depths}
+}
+
+// missingPaths returns those of the nodes, parents first, whose paths the database
+// does not have. An id that stands for something else there is an error.
+func (t *tx) missingPaths(c *content, nodes []int32) ([]int32, error) {
+	if len(nodes) == 0 {
+		return nil, nil
+	}
+	sorted := slices.Clone(nodes)
+	p := c.pathColumns(sorted)
+	for i := 1; i < len(sorted); i++ {
+		if c.paths[sorted[i-1]] == c.paths[sorted[i]] {
+			return nil, collision(c.paths[sorted[i]], c.spell(sorted[i-1]), c.spell(sorted[i]))
+		}
+	}
+	r, err := t.one(`UNWIND range(0, size($ids)-1) AS i
+		OPTIONAL MATCH (c:CallPath {id: $ids[i]})-[:OF]->(f:Function)
+		OPTIONAL MATCH (p:CallPath)-[:CALLS]->(c)
+		WITH i, f, coalesce(p.id, 0) AS parent
+		WHERE f IS NULL OR f.id <> $functions[i] OR parent <> $parents[i]
+		RETURN collect(i), collect(CASE WHEN f IS NULL THEN 0 WHEN parent = 0 THEN 1 ELSE 2 END), collect(f.name)`, p)
+	if err != nil {
+		return nil, err
+	}
+	var missing []int32
+	for k, i := range r.ints(0) {
+		switch r.ints(1)[k] {
+		case 1: // another importer's commit is being carried out
+			if c.cut.Parent[sorted[i]] != calltree.NoNode {
+				return nil, &changedError{"a path is there without its caller"}
+			}
+			fallthrough
+		case 2:
+			return nil, collision(c.paths[sorted[i]], c.spell(sorted[i]), "a path to "+r.texts(2)[0])
+		}
+		missing = append(missing, sorted[i])
+	}
+	slices.Sort(missing)
+	return missing, nil
+}
+
+// spell returns the path of a node.
+func (c *content) spell(n int32) string { return calltree.FormatPath(c.cut.Path(n)) }
+
+func (shared) erase(t *tx, key string, _ int64) error { return nil }
+
+func (shared) vectors(t *tx, keys []string, f func(key, hash string, paths, selfs []int64) error) error {
+	return t.each("MATCH (p:Profile) WHERE p.key IN $keys RETURN p.key, p.hash, p.paths, p.selfs",
+		map[string]any{"keys": keys}, func(r row) error { return f(r.text(0), r.text(1), r.ints(2), r.ints(3)) })
+}
+
+func (shared) structure(t *tx, ids []int64, _ []string, f func(ids, parents, functions []int64)) error {
+	for part := range slices.Chunk(ids, pathsAhead) {
+		r, err := t.one(`UNWIND $ids AS id
+			MATCH (c:CallPath {id: id})-[:OF]->(f:Function)
+			OPTIONAL MATCH (p:CallPath)-[:CALLS]->(c)
+			RETURN collect(id), collect(coalesce(p.id, 0)), collect(f.id)`, map[string]any{"ids": part})
+		if err != nil {
+			return err
+		}
+		f(r.ints(0), r.ints(1), r.ints(2))
+	}
+	return nil
+}
+
+func (shared) rows(t *tx, keys []string, wanted []int64, f func(key string, functions, selfs, totals []int64) error) error {
+	statement := `MATCH (p:Profile) WHERE p.key IN $keys MATCH (p)-[r:RAN]->(f:Function)
+		RETURN p.key, collect(f.id), collect(r.self), collect(r.total)`
+	if wanted != nil {
+		statement = `UNWIND $wanted AS id MATCH (f:Function {id: id})<-[r:RAN]-(p:Profile) WHERE p.key IN $keys
+			RETURN p.key, collect(f.id), collect(r.self), collect(r.total)`
+	}
+	return t.each(statement, map[string]any{"keys": keys, "wanted": wanted}, func(r row) error {
+		return f(r.text(0), r.ints(1), r.ints(2), r.ints(3))
+	})
+}
+
+func (shared) sums(t *tx, keys []string, _ map[string]int64) (row, error) {
+	return t.one(`MATCH (p:Profile) WHERE p.key IN $keys
+		WITH p, toFloat(p.samples) AS samples
+		MATCH (p)-[r:RAN]->(f:Function)
+		WITH f, count(*) AS n, sum(r.self) AS self, sum(r.total) AS total, sum(r.self / samples) AS selfShare, sum(r.total / samples) AS totalShare
+		RETURN collect(f.id), collect(n), collect(self), collect(total), collect(selfShare), collect(totalShare)`, map[string]any{"keys": keys})
+}
+
+func (shared) paths(t *tx) (int64, error) {
+	r, err := t.one("MATCH (c:CallPath) RETURN count(c)", nil)
+	if err != nil {
+		return 0, err
+	}
+	return r.int(0), nil
+}
+
+func (shared) garbage() []garbage {
+	return []garbage{
+		{"CallPath", unusedPaths},
+		without("RawName", "NOT EXISTS { (n)<-[:WAS]-(:Function)<-[:OF]-() }"),
+		without("Function", "NOT EXISTS { (n)<-[:OF]-() }"),
+	}
+}
+
+// unusedPaths compares the lists of all profiles with the paths that there are,
+// here and not in the database: its memory for a question is small.
+func unusedPaths(t *tx) ([]int64, error) {
+	used := map[int64]struct{}{}
+	take := func(r row) error {
+		for _, id := range r.list(0) {
+			used[id.(int64)] = struct{}{}
+		}
+		return nil
+	}
+	if err := t.each("MATCH (p:Profile) RETURN p.paths", nil, take); err != nil {
+		return nil, err
+	}
+	if err := t.each("MATCH (m:ModeVector) RETURN m.paths", nil, take); err != nil {
+		return nil, err
+	}
+	var unused []int64
+	err := t.each("MATCH (c:CallPath) RETURN c.id", nil, func(r row) error {
+		if _, ok := used[r.int(0)]; !ok {
+			unused = append(unused, r.int(0))
+		}
+		return nil
+	})
+	return unused, err
+}

@@ -1,0 +1,104 @@
+package neo4j
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// sum returns a record with the values of a stored profile and those of r added,
+// over a forest of its own.
+func (s *Store) sum(t *tx, old *store.Profile, r *store.Record) (*store.Record, error) {
+	sel := &selection{profiles: []store.Profile{*old}, place: map[string]int{string(old.ID): 0}}
+	n, err := t.one("MATCH (p:Profile {key: $key}) RETURN p.modes", map[string]any{"key": string(old.ID)})
+	if err != nil {
+		return nil, err
+	}
+	sel.modes = []int64{n.int(0)}
+	list, err := s.readVectors(t, sel, [2]int{0, 1}, true)
+	if err != nil {
+		return nil, err
+	}
+	var into merger
+	into.modes = map[profile.FrameType][]calltree.Vector{}
+	into.take(s.view(), list[0].self, list[0].modes)
+	if r.Forest != nil {
+		into.take(r.Forest, r.Self, r.Modes)
+	}
+	sum := &store.Record{Type: r.Type, Forest: &into.forest, Self: calltree.AddVectors(into.self...)}
+	for _, mode := range slices.Sorted(maps.Keys(into.modes)) {
+		if v := calltree.AddVectors(into.modes[mode]...); v.Len() > 0 {
+			sum.Modes = append(sum.Modes, store.ModeVector{Mode: mode, Vector: v})
+		}
+	}
+	return sum, nil
+}
+
+// merger collects values over several forests in one.
+type merger struct {
+	forest calltree.Forest
+	self   []calltree.Vector
+	modes  map[profile.FrameType][]calltree.Vector
+}
+
+// take adds the values of one profile.
+func (m *merger) take(from *calltree.Forest, self calltree.Vector, modes []store.ModeVector) {
+	m.self = append(m.self, m.over(from, self))
+	for _, v := range modes {
+		m.modes[v.Mode] = append(m.modes[v.Mode], m.over(from, v.Vector))
+	}
+}
+
+// over translates a vector.
+func (m *merger) over(from *calltree.Forest, v calltree.Vector) calltree.Vector {
+	cut := from.Cut(v.Nodes)
+	functions := make([]int32, len(cut.Functions))
+	for i, f := range cut.Functions {
+		functions[i] = m.forest.Function(f)
+	}
+	paths := make([]int32, cut.Len())
+	for n, up := range cut.Parent {
+		parent := calltree.NoNode
+		if up != calltree.NoNode {
+			parent = paths[up]
+		}
+		paths[n] = m.forest.Path(parent, functions[cut.Func[n]])
+	}
+	w := cut.Vector(v)
+	out := calltree.Vector{Nodes: make([]int32, len(w.Nodes)), Self: w.Self}
+	for i, n := range w.Nodes {
+		out.Nodes[i] = paths[n]
+	}
+	return calltree.AddVectors(out)
+}
+
+// writeAhead stores the paths of a profile before the profile itself, a part in
+// each transaction. If the importer dies in between, they wait for the next one.
+func (s *Store) writeAhead(ctx context.Context, a *tooManyPaths) error {
+	for nodes := range slices.Chunk(a.nodes, pathsAhead) {
+		l := &learned{origin: a.origin}
+		err := s.graph.write(ctx, "the paths of a profile", func(t *tx) error {
+			*l = learned{origin: a.origin}
+			mark, err := t.enter(s.slot)
+			if err != nil {
+				return err
+			}
+			if mark.int("epoch") != s.sources.epoch {
+				return &changedError{"the store was compacted"}
+			}
+			if err := t.writeFunctions(s.model.functions(), a.content, l); err != nil {
+				return err
+			}
+			return t.writePaths(a.content, nodes, l)
+		})
+		if err != nil {
+			return err
+		}
+		l.commit()
+	}
+	return nil
+}

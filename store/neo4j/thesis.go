@@ -1,0 +1,251 @@
+package neo4j
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// thesis is the model of Lundberg and Rettig, "Modeling Profiling Data in a Graph
+// Database for Performance Analysis" (2024), with one tree of nodes per profile:
+//
+//	(:Profile)-[:ROOT]->(:Function {key, profileKey, codePath, depth, baseSamples, totalSamples, base, total, path})
+//	(:Function)-[:INVOKES]->(:Function)
+//	(:Function)-[:RECURS {distance}]->(:Function)
+//
+// Each tree has one node more than the profile: the root, above all others. The
+// key of a node is that of its profile and its number in depth-first order. Path
+// is the id that the other model gives the call node path: it says which nodes of
+// several trees are the same. Distinct functions, which there are none of in the
+// paper's model, are nodes (:CodePath {id, name, …}) beside the trees.
+type thesis struct{}
+
+func (thesis) name() Model       { return Thesis }
+func (thesis) functions() string { return "CodePath" }
+
+func (thesis) schema() []string {
+	return []string{
+		constraint("Function", "key"), index("Function", "codePath"), index("Function", "profileKey"),
+		constraint("CodePath", "id"), constraint("CodePath", "name"),
+	}
+}
+
+// memory is about what a transaction takes on the server.
+func (thesis) memory(nodes int) int64 { return int64(nodes) * 6100 }
+
+func (thesis) properties(*content) facts { return facts{} }
+
+// rootName is the code path of the node above a profile's own roots.
+const rootName = "root"
+
+// thesisChunk is how many nodes one statement makes.
+const thesisChunk = 5000
+
+// write makes the nodes in depth-first order, a chunk of them in each statement,
+// and the relationships between nodes by their places in the list of what was
+// made: no node has to be looked up but the ancestors that earlier chunks hold.
+func (thesis) write(t *tx, c *content, _ *learned) error {
+	share, whole := c.share, c.whole()
+	r, err := t.one(`MATCH (p:Profile {key: $key})
+		CREATE (p)-[:ROOT]->(f:Function {key: $key + ':0', profileKey: $key, codePath: $name, depth: 0,
+			baseSamples: 0, totalSamples: $total, base: 0.0, total: $share, path: 0})
+		RETURN count(*)`, map[string]any{"key": c.key, "name": rootName, "total": whole, "share": share(whole)})
+	if err != nil || r.int(0) != 1 {
+		return cmp.Or(err, wrote("roots", r.int(0), 1))
+	}
+	recursion := c.recursion()
+	for start := 0; start < c.cut.Len(); start += thesisChunk {
+		if err := t.writeChunk(c, recursion, share, start, min(start+thesisChunk, c.cut.Len())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeChunk makes the nodes [start, end).
+func (t *tx) writeChunk(c *content, recursion []int32, share func(int64) float64, start, end int) error {
+	ch := newThesisChunk(c, recursion, share, start, end)
+	r, err := t.one(`OPTIONAL MATCH (a:Function) WHERE a.key IN $ancestors
+		WITH a ORDER BY toInteger(substring(a.key, $prefix))
+		WITH collect(a) AS before
+		UNWIND range(0, size($path)-1) AS i
+		CREATE (f:Function {key: $key + ':' + toString($first + i), profileKey: $key, codePath: $names[$name[i]], depth: $depth[i],
+			baseSamples: $self[i], totalSamples: $sum[i], base: $base[i], total: $total[i], path: $path[i]})
+		WITH before, collect(f) AS made
+		WITH before + made AS nodes, size(before) AS n
+		CALL (nodes, n) {
+			UNWIND range(0, size($parent)-1) AS i
+			WITH nodes[$parent[i]] AS p, nodes[n + i] AS f
+			CREATE (p)-[:INVOKES]->(f)
+			RETURN count(*) AS invoked
+		}
+		CALL (nodes, n) {
+			UNWIND range(0, size($again)-1) AS i
+			WITH nodes[$from[i]] AS a, nodes[n + $again[i]] AS f, $distance[i] AS distance
+			CREATE (a)-[:RECURS {distance: distance}]->(f)
+			RETURN count(*) AS recurred
+		}
+		RETURN n, invoked, recurred`, ch.params)
+	if err != nil {
+		return err
+	}
+	return cmp.Or(wrote("ancestors", r.int(0), ch.ancestors), wrote("calls", r.int(1), end-start), wrote("recursions", r.int(2), ch.recursions))
+}
+
+// thesisColumns are the parameters of one chunk.
+type thesisColumns struct {
+	params                map[string]any
+	ancestors, recursions int
+}
+
+// newThesisChunk lays out the nodes [start, end). Places count from the first of
+// the ancestors outside of the chunk that it refers to; those of them that the
+// chunk's nodes have are ancestors of its first node.
+func newThesisChunk(c *content, recursion []int32, share func(int64) float64, start, end int) thesisColumns {
+	const root = -1 // as a node of the table
+	needed := map[int]bool{}
+	for n := start; n < end; n++ {
+		if up := int(c.cut.Parent[n]); up < start {
+			needed[up] = true // NoNode is root
+		}
+		if up := int(recursion[n]); up != root && up < start {
+			needed[up] = true
+		}
+	}
+	var before []int
+	for n := range needed {
+		before = append(before, n)
+	}
+	slices.Sort(before)
+	place := func(n int) int64 {
+		if n >= start {
+			return int64(len(before) + n - start)
+		}
+		i, _ := slices.BinarySearch(before, n)
+		return int64(i)
+	}
+	ancestors := make([]string, len(before))
+	for i, n := range before {
+		ancestors[i] = nodeKey(c.key, n)
+	}
+	var names []string
+	nameOf := map[int32]int64{}
+	size := end - start
+	var (
+		name, depth, self, sum, path, parent = make([]int64, size), make([]int64, size), make([]int64, size), make([]int64, size), make([]int64, size), make([]int64, size)
+		base, total                          = make([]float64, size), make([]float64, size)
+		from, again, distance                []int64
+	)
+	for i := range size {
+		n := start + i
+		fn := c.cut.Func[n]
+		at, ok := nameOf[fn]
+		if !ok {
+			at = int64(len(names))
+			names, nameOf[fn] = append(names, c.names[fn]), at
+		}
+		name[i], depth[i], path[i], parent[i] = at, int64(c.cut.Depth[n])+1, c.paths[n], place(int(c.cut.Parent[n]))
+		self[i], sum[i] = c.tree.Self[n], c.tree.Total[n]
+		base[i], total[i] = share(self[i]), share(sum[i])
+		if up := int(recursion[n]); up != root {
+			from, again, distance = append(from, place(up)), append(again, int64(i)), append(distance, int64(c.cut.Depth[n])-int64(c.cut.Depth[up]))
+		}
+	}
+	return thesisColumns{map[string]any{
+		"key": c.key, "prefix": len(c.key) + 1, "first": start + 1, "ancestors": ancestors, "names": names, "name": name,
+		"depth": depth, "self": self, "sum": sum, "base": base, "total": total, "path": path, "parent": parent,
+		"from": from, "again": again, "distance": distance,
+	}, len(before), len(from)}
+}
+
+// nodeKey returns the key of a node of the table; -1 is the root above it.
+func nodeKey(profile string, n int) string { return fmt.Sprintf("%s:%d", profile, n+1) }
+
+func (thesis) erase(t *tx, key string, _ int64) error {
+	return t.do("MATCH (f:Function {profileKey: $key}) DETACH DELETE f", map[string]any{"key": key})
+}
+
+func (thesis) vectors(t *tx, keys []string, f func(key, hash string, paths, selfs []int64) error) error {
+	return t.each(`MATCH (p:Profile) WHERE p.key IN $keys
+		OPTIONAL MATCH (f:Function {profileKey: p.key}) WHERE f.depth > 0
+		WITH p, collect(f.path) AS paths, collect(f.baseSamples) AS selfs
+		RETURN p.key, p.hash, paths, selfs`,
+		map[string]any{"keys": keys}, func(r row) error { return f(r.text(0), r.text(1), r.ints(2), r.ints(3)) })
+}
+
+// structure reads the trees: a path is only in those that have it.
+func (thesis) structure(t *tx, _ []int64, keys []string, f func(ids, parents, functions []int64)) error {
+	return t.each(`MATCH (p:Profile) WHERE p.key IN $keys
+		MATCH (f:Function {profileKey: p.key})<-[:INVOKES]-(up:Function)
+		RETURN collect(f.path), collect(up.path), collect(f.codePath)`, map[string]any{"keys": keys}, func(r row) error {
+		f(r.ints(0), r.ints(1), namedIDs(r.texts(2)))
+		return nil
+	})
+}
+
+// functionRowsOf begins a statement that has a row for each profile of $keys and
+// function: key, name, self, total. Of functions it takes all or those named.
+func functionRowsOf(condition string) string {
+	return `MATCH (f:Function) WHERE f.profileKey IN $keys AND f.depth > 0 ` + condition + `
+		WITH f, NOT EXISTS { ()-[:RECURS]->(f) } AS outermost
+		WITH f.profileKey AS key, f.codePath AS name, sum(f.baseSamples) AS self,
+			sum(CASE WHEN outermost THEN f.totalSamples ELSE 0 END) AS total,
+			max(CASE WHEN outermost AND f.totalSamples <> 0 THEN 1 ELSE 0 END) AS listed
+		WHERE listed = 1 `
+}
+
+func (thesis) rows(t *tx, keys []string, wanted []int64, f func(key string, functions, selfs, totals []int64) error) error {
+	params := map[string]any{"keys": keys}
+	condition := ""
+	if wanted != nil {
+		r, err := t.one("MATCH (c:CodePath) WHERE c.id IN $ids RETURN collect(c.name)", map[string]any{"ids": wanted})
+		if err != nil {
+			return err
+		}
+		condition, params["names"] = "AND f.codePath IN $names", r.list(0)
+	}
+	return t.each(functionRowsOf(condition)+"RETURN key, collect(name), collect(self), collect(total)", params, func(r row) error {
+		return f(r.text(0), namedIDs(r.texts(1)), r.ints(2), r.ints(3))
+	})
+}
+
+// namedIDs returns the ids of stored names.
+func namedIDs(names []string) []int64 {
+	ids := make([]int64, len(names))
+	for i, name := range names {
+		ids[i] = functionID(name)
+	}
+	return ids
+}
+
+func (thesis) sums(t *tx, keys []string, samples map[string]int64) (row, error) {
+	r, err := t.one(functionRowsOf("")+`
+		WITH name, count(*) AS n, sum(self) AS self, sum(total) AS total,
+			sum(toFloat(self) / $samples[key]) AS selfShare, sum(toFloat(total) / $samples[key]) AS totalShare
+		RETURN collect(name), collect(n), collect(self), collect(total), collect(selfShare), collect(totalShare)`,
+		map[string]any{"keys": keys, "samples": samples})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]any, 0, len(r.list(0)))
+	for _, id := range namedIDs(r.texts(0)) {
+		ids = append(ids, id)
+	}
+	r[0] = ids
+	return r, nil
+}
+
+func (thesis) paths(t *tx) (int64, error) {
+	r, err := t.one("MATCH (f:Function) WHERE f.depth > 0 RETURN count(DISTINCT f.path)", nil)
+	if err != nil {
+		return 0, err
+	}
+	return r.int(0), nil
+}
+
+func (thesis) garbage() []garbage {
+	return []garbage{
+		without("RawName", "NOT EXISTS { MATCH (n)<-[:WAS]-(c:CodePath) MATCH (:Function {codePath: c.name}) }"),
+		without("CodePath", "NOT EXISTS { MATCH (:Function {codePath: n.name}) }"),
+	}
+}

@@ -1,0 +1,111 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/remote/transfer"
+)
+
+// passingError is an error that may be gone in a moment, of a request that the
+// server has not begun to answer.
+type passingError struct{ error }
+
+func (passingError) passing() bool   { return true }
+func (e passingError) Unwrap() error { return e.error }
+
+// unreached explains why a request got no answer.
+func (s *Store) unreached(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return transfer.Ended(ctx, err)
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	switch text := err.Error(); {
+	case strings.Contains(text, "server gave HTTP response to HTTPS client"):
+		return fmt.Errorf("the server at %s does not speak TLS: use http://", s.base)
+	case strings.Contains(text, "x509:") || strings.Contains(text, "tls:"):
+		return fmt.Errorf("the certificate of %s is not trusted here: %w (SSL_CERT_FILE names a file of further authorities)", s.base, err)
+	case strings.Contains(text, "malformed HTTP"):
+		return s.stranger()
+	}
+	return passingError{fmt.Errorf("no server answers at %s: %w (start one with `dendro serve`, or give another --store)", s.base, err)}
+}
+
+// broken explains why an answer could not be read.
+func (s *Store) broken(ctx context.Context, err error) error {
+	err = transfer.Ended(ctx, err)
+	if errors.Is(err, transfer.ErrMalformed) {
+		return fmt.Errorf("the answer of %s: %w", s.base, err)
+	}
+	return err
+}
+
+// problem is an error as the server writes it: RFC 9457 and members of its own.
+type problem struct {
+	Type     string `json:"type"`
+	Title    string `json:"title"`
+	Detail   string `json:"detail"`
+	Conflict *struct {
+		ID       store.ProfileID `json:"id"`
+		Identity string          `json:"identity"`
+		Old      string          `json:"old"`
+		New      string          `json:"new"`
+	} `json:"conflict"`
+	Types []string `json:"types"`
+}
+
+// problem returns the error that an answer says.
+func (s *Store) problem(resp *http.Response) error {
+	var p problem
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return fmt.Errorf("%s answers %s and breaks off: %w", s.base, resp.Status, err)
+	}
+	if resp.Header.Get("Content-Type") != "application/problem+json" || json.Unmarshal(data, &p) != nil {
+		return s.stranger()
+	}
+	switch resp.StatusCode {
+	case http.StatusUnauthorized:
+		if s.opts.Token == "" {
+			return fmt.Errorf("the server at %s wants a token: set DENDRO_TOKEN, or name a file with --token-file", s.base)
+		}
+		return fmt.Errorf("the server at %s does not accept the token of DENDRO_TOKEN or --token-file", s.base)
+	case http.StatusForbidden:
+		return fmt.Errorf("the server at %s refuses: %s: %s", s.base, lower(p.Title), p.Detail)
+	case http.StatusNotFound:
+		if p.Type == transfer.ProblemPrefix+"not-found" {
+			return fmt.Errorf("the server at %s does not know this request: it is another version of dendro", s.base)
+		}
+	}
+	f := transfer.Failure{Message: p.Detail, Types: p.Types}
+	if kind, ok := strings.CutPrefix(p.Type, transfer.ProblemPrefix); ok {
+		f.Kind = kind
+	}
+	if p.Conflict != nil {
+		f.Conflict = &store.ConflictError{ID: p.Conflict.ID, Identity: p.Conflict.Identity, Old: p.Conflict.Old, New: p.Conflict.New}
+	}
+	if f.Message == "" {
+		f.Message = p.Title
+	}
+	if resp.StatusCode == http.StatusServiceUnavailable && f.Kind == "busy" {
+		return passingError{f.Err()}
+	}
+	return f.Err()
+}
+
+func lower(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}

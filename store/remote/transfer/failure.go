@@ -1,0 +1,137 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dendroprof/dendro/store"
+)
+
+// ProblemPrefix stands before the name of an error in the type of a problem over
+// HTTP.
+const ProblemPrefix = "urn:dendro:problem:"
+
+// kinds are the errors that callers branch on, with their stable names: of
+// problems over HTTP, and of failures in messages.
+var kinds = []struct {
+	name string
+	err  error
+}{
+	{"locked", store.ErrLocked},
+	{"newer", store.ErrNewer},
+	{"not-a-store", store.ErrNotStore},
+	{"corrupt", store.ErrCorrupt},
+	{"read-only", store.ErrReadOnly},
+	{"no-space", store.ErrNoSpace},
+	{"other-rules", store.ErrOtherRules},
+	{"conflict", store.ErrConflict},
+	{"no-source", store.ErrNoSource},
+	{"nothing-selected", store.ErrNothing},
+	{"malformed", ErrMalformed},
+	{"version", ErrVersion},
+}
+
+// SeveralTypes is the name of a store.SeveralTypesError.
+const SeveralTypes = "several-types"
+
+// KindOf returns the name of the error that callers branch on, or empty when it
+// is none of them.
+func KindOf(err error) string {
+	var several *store.SeveralTypesError
+	if errors.As(err, &several) {
+		return SeveralTypes
+	}
+	for _, k := range kinds {
+		if errors.Is(err, k.err) {
+			return k.name
+		}
+	}
+	return ""
+}
+
+// Failure is an error as it travels: its text, and what callers branch on.
+type Failure struct {
+	Kind     string               // of KindOf; empty: none
+	Message  string               //
+	Conflict *store.ConflictError // of a conflict between contents; else nil
+	Types    []string             // of several types
+}
+
+// NewFailure returns what travels of an error.
+func NewFailure(err error) *Failure {
+	f := &Failure{Kind: KindOf(err), Message: err.Error()}
+	var conflict *store.ConflictError
+	if errors.As(err, &conflict) {
+		f.Conflict = conflict
+	}
+	var several *store.SeveralTypesError
+	if errors.As(err, &several) {
+		f.Types = several.Keys
+	}
+	return f
+}
+
+// Err returns an error with the text of the original, for which errors.Is and
+// errors.As find what they found in it.
+func (f *Failure) Err() error {
+	e := &remoteError{message: f.Message}
+	switch {
+	case f.Conflict != nil:
+		e.is = f.Conflict
+	case f.Kind == SeveralTypes:
+		e.is = &store.SeveralTypesError{Keys: f.Types}
+	default:
+		for _, k := range kinds {
+			if k.name == f.Kind {
+				e.is = k.err
+			}
+		}
+	}
+	return e
+}
+
+type remoteError struct {
+	message string
+	is      error
+}
+
+func (e *remoteError) Error() string { return e.message }
+func (e *remoteError) Unwrap() error { return e.is }
+
+// failure codes an error, or that there is none.
+func (c *coder) failure(v *error) {
+	there := *v != nil
+	if c.bool(&there); !there || c.err != nil {
+		return
+	}
+	f := &Failure{}
+	if !c.reading {
+		f = NewFailure(*v)
+	}
+	text(c, &f.Kind)
+	text(c, &f.Message)
+	texts(c, &f.Types)
+	conflict := f.Conflict != nil
+	if c.bool(&conflict); conflict {
+		if c.reading {
+			f.Conflict = &store.ConflictError{}
+		}
+		text(c, &f.Conflict.ID)
+		text(c, &f.Conflict.Identity)
+		text(c, &f.Conflict.Old)
+		text(c, &f.Conflict.New)
+	}
+	if c.reading && c.err == nil {
+		*v = f.Err()
+	}
+}
+
+// Ended reports whether an error is the end of a context, which is not the other
+// side's affair.
+func Ended(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w", context.Cause(ctx))
+	}
+	return err
+}

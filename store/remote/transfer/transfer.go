@@ -1,0 +1,213 @@
+// Package transfer is the form in which questions, answers and files travel
+// between two Dendros: what package store's contract speaks of, as bytes.
+//
+// A message is
+//
+//	"DNDR" version frame… end
+//	frame = kind (1 byte) length (uvarint) content
+//
+// The last frame is either end or failure, so that an answer that broke off is
+// never taken for a short one, and a stream that fails in the middle says why.
+// Inside a frame stand numbers as varints, texts behind their length (any bytes:
+// names need not be UTF-8), columns as differences. Every value is described once,
+// by a function that both writes and reads it (values.go).
+//
+// Reading trusts nothing: what is allocated grows with the bytes that came, every
+// index is checked against its table, and what does not fit is ErrMalformed.
+//
+// The package knows neither HTTP nor engines. Version history:
+//
+//	1  the first
+package transfer
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Version is the version of the form that this package writes and reads.
+const Version = 1
+
+// ContentType is the media type of messages.
+const ContentType = "application/vnd.dendro.transfer"
+
+// Errors of reading, beside those that the message itself carries.
+var (
+	// ErrMalformed: the bytes are not a message, or contradict themselves.
+	ErrMalformed = errors.New("malformed transfer")
+	// ErrVersion: the message is of another version.
+	ErrVersion = errors.New("the other side speaks another version of the protocol: use the same version of dendro on both")
+)
+
+const magic = "DNDR"
+
+// Kinds of frames.
+const (
+	frameEnd      byte = iota
+	frameFailure       // an error that ended the message
+	frameQuestion      // what is asked
+	frameHead          // all of an answer, or what comes before its stream
+	frameChunk         // a part of a stream
+	frameForest        // of files: functions and call paths
+	frameFile          // of files: one
+)
+
+// maxFrame bounds one frame: the largest are tables of many million call nodes.
+const maxFrame = 1 << 30
+
+// Writer writes one message.
+type Writer struct {
+	w     *bufio.Writer
+	c     coder
+	begun bool
+}
+
+// NewWriter returns a writer of one message to w.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: bufio.NewWriterSize(w, 64<<10)} }
+
+// frame writes one frame with what fill says.
+func (w *Writer) frame(kind byte, fill func(*coder)) error {
+	if !w.begun {
+		w.begun = true
+		w.w.WriteString(magic)
+		w.w.WriteByte(Version)
+	}
+	w.c.b = w.c.b[:0]
+	if fill != nil {
+		fill(&w.c)
+	}
+	if w.c.err != nil {
+		return w.c.err
+	}
+	if len(w.c.b) > maxFrame {
+		return fmt.Errorf("a part of the answer has %d bytes, more than fit a frame: ask for less at a time", len(w.c.b))
+	}
+	var head [1 + binary.MaxVarintLen64]byte
+	head[0] = kind
+	n := binary.PutUvarint(head[1:], uint64(len(w.c.b)))
+	w.w.Write(head[:1+n])
+	_, err := w.w.Write(w.c.b) // errors of bufio stay
+	return err
+}
+
+// end ends the message, with the error that ended it if there is one.
+func (w *Writer) end(err error) error {
+	if err == nil {
+		err = w.frame(frameEnd, nil)
+	} else {
+		err = w.frame(frameFailure, func(c *coder) { c.failure(&err) })
+	}
+	return errors.Join(err, w.w.Flush())
+}
+
+// Reader reads one message.
+type Reader struct {
+	r     *bufio.Reader
+	buf   bytes.Buffer
+	begun bool
+	done  bool
+}
+
+// NewReader returns a reader of one message from r.
+func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReaderSize(r, 64<<10)} }
+
+// next returns the next frame; frameEnd at the end. The coder is valid until the
+// call after. A failure is returned as the error it carries.
+func (r *Reader) next() (kind byte, c *coder, err error) {
+	if r.done {
+		return frameEnd, &coder{reading: true}, nil
+	}
+	if !r.begun {
+		if err := r.begin(); err != nil {
+			return 0, nil, err
+		}
+	}
+	if kind, err = r.r.ReadByte(); err != nil {
+		return 0, nil, brokenOff(err)
+	}
+	n, err := binary.ReadUvarint(r.r)
+	if err != nil {
+		return 0, nil, brokenOff(err)
+	}
+	if n > maxFrame {
+		return 0, nil, fmt.Errorf("%w: a frame of %d bytes", ErrMalformed, n)
+	}
+	r.buf.Reset()
+	if _, err := io.CopyN(&r.buf, r.r, int64(n)); err != nil { // grows with what comes
+		return 0, nil, brokenOff(err)
+	}
+	c = &coder{reading: true, b: r.buf.Bytes()}
+	switch kind {
+	case frameEnd:
+		r.done = true
+	case frameFailure:
+		r.done = true
+		var failure error
+		if c.failure(&failure); c.err == nil && failure == nil {
+			c.fail("a failure without an error")
+		}
+		return 0, nil, errors.Join(c.err, failure)
+	}
+	return kind, c, nil
+}
+
+func (r *Reader) begin() error {
+	var head [len(magic) + 1]byte
+	if _, err := io.ReadFull(r.r, head[:]); err != nil {
+		return brokenOff(err)
+	}
+	if string(head[:len(magic)]) != magic {
+		return fmt.Errorf("%w: it does not begin as one", ErrMalformed)
+	}
+	if v := head[len(magic)]; v != Version {
+		return fmt.Errorf("%w (here %d, there %d)", ErrVersion, Version, v)
+	}
+	r.begun = true
+	return nil
+}
+
+// brokenOff makes the end of the bytes an error: a message has an end of its own.
+func brokenOff(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("the message broke off: %w", io.ErrUnexpectedEOF)
+	}
+	return err
+}
+
+// expect reads a frame that must be of a kind, and all of it.
+func (r *Reader) expect(want byte, fill func(*coder)) error {
+	kind, c, err := r.next()
+	if err != nil {
+		return err
+	}
+	if kind != want {
+		return fmt.Errorf("%w: frame of kind %d instead of %d", ErrMalformed, kind, want)
+	}
+	fill(c)
+	return c.finish()
+}
+
+// finish reads the end.
+func (r *Reader) finish() error { return r.expect(frameEnd, func(*coder) {}) }
+
+// writeOne writes a message of one frame.
+func writeOne(w io.Writer, kind byte, fill func(*coder)) error {
+	m := NewWriter(w)
+	if err := m.frame(kind, fill); err != nil {
+		return err
+	}
+	return m.end(nil)
+}
+
+// readOne reads a message of one frame.
+func readOne(r io.Reader, kind byte, fill func(*coder)) error {
+	m := NewReader(r)
+	if err := m.expect(kind, fill); err != nil {
+		return err
+	}
+	return m.finish()
+}
