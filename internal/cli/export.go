@@ -19,30 +19,35 @@ type exportOptions struct {
 	out    string
 	source bool
 	before string // --against
+	model  string // of neo4j-admin
 }
 
 func newExport(e *env) *cobra.Command {
 	var o exportOptions
 	c := &cobra.Command{
 		Use:   "export [flags]",
-		Short: "Write a selection as one profile, or the whole store as Parquet",
+		Short: "Write a selection as one profile, or the whole store as Parquet or for a graph database",
 		Long: `Export writes the merged call tree of the selected profiles in a format that other
 tools read; the format is told by -o's extension or by --format. With --format
 parquet it writes everything in the store into a directory, which any tool that
-reads Parquet can query and ` + "`dendro import --parquet`" + ` reads back.
+reads Parquet can query and ` + "`dendro import --parquet`" + ` reads back. With --format
+neo4j-admin it writes the selected profiles as CSV files into a new directory, beside
+the script that makes a Neo4j database of them: the fastest way to fill a new one.
 With --source it writes the original file of one profile, if it was kept.`,
 		Example: `  dendro export --benchmark checkout --last 5 -o checkout.pb.gz
   dendro export --run run-018 --benchmark search --format folded | head
   dendro export --benchmark checkout --average median -o typical.pb.gz
   dendro export --benchmark checkout --against history -o checkout.diff.folded
-  dendro export --format parquet -o everything/`,
+  dendro export --format parquet -o everything/
+  dendro export --format neo4j-admin -o bulk/`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
 	}
 	o.addFlags(c)
-	c.Flags().StringVar(&o.format, "format", "", "`name`: "+formatNames()+", parquet (default: by the extension, else folded)")
-	c.Flags().StringVarP(&o.out, "output", "o", "", "`file` (.gz and .zst compress), or directory for parquet (default: stdout)")
+	c.Flags().StringVar(&o.format, "format", "", "`name`: "+formatNames()+", parquet, neo4j-admin (default: by the extension, else folded)")
+	c.Flags().StringVarP(&o.out, "output", "o", "", "`file` (.gz and .zst compress), or directory for parquet and neo4j-admin (default: stdout)")
 	c.Flags().Var(&choice{&o.before, []string{"history"}}, "against", "write two sides, base and new: the average of the runs before the newest of a benchmark, and that: `history` (differential formats)")
+	c.Flags().Var(&choice{&o.model, engines.Models}, "model", "`model` of the database, with --format neo4j-admin: shared, thesis (default shared)")
 	c.Flags().BoolVar(&o.source, "source", false, "the original file of the one profile selected")
 	return c
 }
@@ -63,6 +68,10 @@ func formatNames() string {
 
 func (o *exportOptions) run(ctx context.Context, e *env) error {
 	switch {
+	case o.model != "" && o.format != neo4jAdmin:
+		return usagef("--model is of --format %s", neo4jAdmin)
+	case o.format == neo4jAdmin:
+		return o.graph(ctx, e)
 	case o.format == "parquet":
 		return o.parquet(ctx, e)
 	case o.source:

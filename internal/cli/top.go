@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -228,6 +229,10 @@ func growths(ctx context.Context, st store.Reader, now, before []store.Profile) 
 	}
 	rows := make([]growth, 0, len(byName))
 	for _, g := range byName {
+		// The last bits are of the order of adding, which differs between engines.
+		for _, share := range []*float64{&g.now, &g.before, &g.selfNow, &g.selfWas} {
+			*share = math.Round(*share*1e12) / 1e12
+		}
 		rows = append(rows, *g)
 	}
 	return rows, nil

@@ -166,3 +166,13 @@ func fromPath(name string) Label {
 func slashed(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(name, "\\", "/"), ": ", "/")
 }
+
+// ParseLabel reads a label as a sidecar has it: one JSON object. Name is for
+// messages.
+func ParseLabel(name string, data []byte) (Label, error) {
+	var e entry
+	if err := decodeJSON(name, data, &e); err != nil {
+		return Label{}, err
+	}
+	return e.label()
+}

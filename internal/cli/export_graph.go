@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/report/words"
+	"github.com/dendroprof/dendro/store"
+)
+
+// neo4jAdmin is the format of a whole graph database.
+const neo4jAdmin = "neo4j-admin"
+
+// graph writes the selection as the files of a graph database.
+func (o *exportOptions) graph(ctx context.Context, e *env) error {
+	if o.out == "" || o.out == "-" {
+		return usagef("%s goes into a new directory: -o DIRECTORY", neo4jAdmin)
+	}
+	return o.ask(ctx, e, engines.Read, func(st store.Store, q store.Query) error {
+		profiles := 0
+		p := newProgress(e, "auto", nil)
+		p.bar, p.unit = terminal(e.err), "profiles"
+		err := engines.ExportGraph(ctx, st, o.out, o.model, store.CopyOptions{Query: q, Report: func(c store.Copied) {
+			profiles, p.files, p.allFiles = profiles+c.Stored, c.Done, c.All
+			p.draw(false)
+		}})
+		p.end()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(e.err, "wrote %d %s into %s; with the server stopped, run %s\n", profiles, words.Plural(profiles, "profile"),
+			words.Clean(o.out), words.Clean(filepath.Join(o.out, "import.sh")))
+		return err
+	})
+}

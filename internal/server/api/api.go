@@ -1,0 +1,193 @@
+// Package api answers over HTTP what the commands answer: the part of the server
+// below /api/v1.
+//
+// There are two kinds of addresses. Questions for people and programs are asked
+// with the selection flags of the commands as query parameters and answered as
+// JSON; openapi.json describes each of them, and the tests hold the handlers to
+// it. The addresses below /api/v1/store are the contract of package store, method
+// by method, in the binary form of package transfer: what another Dendro asks
+// that was given this server as its --store.
+//
+// A handler reads its parameters, makes one call into a public package and writes
+// the answer; what a number means is decided there. Errors are problem details
+// whose type is stable for every error of package store. Large answers are
+// written as they are made.
+//
+// The package does not listen, authenticate or limit: the core in package server
+// does, for every route.
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/dendroprof/dendro/internal/server"
+	"github.com/dendroprof/dendro/normalize"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/remote/transfer"
+)
+
+// Version is the version of the API. A change that a client could notice, other
+// than a new address, parameter or member, makes a new one.
+const Version = 1
+
+// Options say what the API answers from.
+type Options struct {
+	Store   store.Store
+	Version string // of the program
+
+	SQL        bool // users' own SQL is allowed
+	Limits     profile.Limits
+	Workers    int                   // of an import; 0: one per core
+	Normalizer *normalize.Normalizer // nil: the built-in rules
+	PutBytes   int64                 // of one upload by another Dendro, which is held in memory; 0: 1 GiB
+}
+
+// api is the state of the handlers.
+type api struct {
+	Options
+	imported *prometheus.CounterVec // status
+	imports  prometheus.Gauge
+	ready    readiness
+}
+
+// Part returns the API as a part of a server.
+func Part(o Options) server.Part {
+	a := newAPI(o)
+	return server.Part{Name: "api", Routes: a.routes(), Ready: a.isReady, Metrics: []prometheus.Collector{a.imported, a.imports, a.storeMetrics()}}
+}
+
+func newAPI(o Options) *api {
+	if o.PutBytes == 0 {
+		o.PutBytes = 1 << 30
+	}
+	if o.Normalizer == nil {
+		o.Normalizer = normalize.New(nil)
+	}
+	return &api{Options: o,
+		imported: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_import_files_total",
+			Help: "Files of imports by upload, by what became of them: stored, unchanged, skipped, failed."}, []string{"status"}),
+		imports: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dendro_imports_in_flight", Help: "Imports by upload under way."}),
+	}
+}
+
+// routes lists everything that is answered. openapi.json describes the same list.
+func (a *api) routes() []server.Route {
+	ask := func(pattern string, h func(http.ResponseWriter, *http.Request) error) server.Route {
+		return server.Route{Pattern: pattern, Needs: server.Reading, Handler: handler(h)}
+	}
+	change := func(pattern string, h func(http.ResponseWriter, *http.Request) error) server.Route {
+		return server.Route{Pattern: pattern, Needs: server.All, Handler: handler(h)}
+	}
+	upload := func(pattern string, h func(http.ResponseWriter, *http.Request) error) server.Route {
+		return server.Route{Pattern: pattern, Needs: server.All, Handler: handler(h), Upload: true}
+	}
+	routes := []server.Route{
+		ask("GET /api/v1/info", a.info),
+		ask("GET /api/v1/openapi.json", a.document),
+		ask("GET /api/v1/runs", a.runs),
+		ask("GET /api/v1/profiles", a.profiles),
+		ask("GET /api/v1/profiles/{id}", a.profile),
+		ask("GET /api/v1/profiles/{id}/source", a.source),
+		change("DELETE /api/v1/profiles/{id}", a.deleteProfile),
+		ask("GET /api/v1/function-names", a.functionNames),
+		ask("GET /api/v1/functions", a.functions),
+		ask("GET /api/v1/tree", a.tree),
+		ask("GET /api/v1/flame", a.flame),
+		ask("GET /api/v1/find", a.find),
+		ask("GET /api/v1/diff", a.diff),
+		ask("GET /api/v1/bottlenecks", a.bottlenecks),
+		ask("GET /api/v1/regressions", a.regressions),
+		ask("GET /api/v1/report", a.report),
+		ask("GET /api/v1/export", a.export),
+		upload("POST /api/v1/import", a.importUpload),
+		change("POST /api/v1/prune", a.prune),
+		change("POST /api/v1/compact", a.compact),
+		ask("POST /api/v1/sql", a.sql),
+		upload("POST /api/v1/store/put", a.storePut),
+		change("POST /api/v1/store/delete", a.storeDelete),
+		change("POST /api/v1/store/compact", a.storeCompact),
+	}
+	for name, answer := range a.questions() {
+		routes = append(routes, ask("POST /api/v1/store/"+name, func(w http.ResponseWriter, r *http.Request) error {
+			q, err := transfer.ReadQuestion(r.Body)
+			if err != nil {
+				return err
+			}
+			return answer(w, r, q)
+		}))
+	}
+	return routes
+}
+
+// handler makes a handler of a function that returns its error before it writes
+// anything, or panics with http.ErrAbortHandler when it is too late for one.
+func handler(h func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			fail(w, r, err)
+		}
+	})
+}
+
+// infoAnswer is the JSON of info.
+type infoAnswer struct {
+	Product  string     `json:"product"`
+	Version  string     `json:"version"`
+	API      int        `json:"api"`
+	Transfer int        `json:"transfer"` // version of the form below /api/v1/store
+	SQL      bool       `json:"sql"`      // users' SQL is answered
+	Store    store.Info `json:"store"`
+}
+
+func (a *api) info(w http.ResponseWriter, r *http.Request) error {
+	info, err := a.Store.Info(r.Context())
+	if err != nil {
+		return err
+	}
+	_, speaks := a.Store.(store.SQLSpeaker)
+	return writeJSON(w, infoAnswer{"dendro", a.Version, Version, transfer.Version, speaks && a.SQL, info})
+}
+
+// infoNow asks the store what it holds, not for long.
+func (a *api) infoNow(ctx context.Context) (store.Info, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return a.Store.Info(ctx)
+}
+
+// writeJSON answers with a value.
+func writeJSON(w http.ResponseWriter, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(data, '\n')) // the client may have gone: the log says so
+	return nil
+}
+
+// readiness remembers for a moment whether the store answers.
+type readiness struct {
+	at  atomic.Int64 // of the last look, Unix nanoseconds
+	err atomic.Pointer[error]
+}
+
+// isReady asks the store for the least it can say, at most once a second.
+func (a *api) isReady(ctx context.Context) error {
+	now, last := time.Now().UnixNano(), a.ready.at.Load()
+	if now-last > int64(time.Second) && a.ready.at.CompareAndSwap(last, now) {
+		_, err := a.infoNow(ctx)
+		a.ready.err.Store(&err)
+	}
+	if err := a.ready.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}

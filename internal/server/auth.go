@@ -1,0 +1,59 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// same compares secrets in a time that tells neither content nor length.
+func same(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}
+
+// authorize returns the problem that keeps a request from a route, or nil.
+func (o *Options) authorize(r *http.Request, needs Needs) *Problem {
+	if needs == Nothing || o.HTTPToken == "" && (o.ReadToken == "" || needs == Reading) {
+		return nil
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	token = strings.TrimSpace(token)
+	switch {
+	case token == "" || !strings.EqualFold(scheme, "Bearer"):
+		return &Problem{Type: TypeUnauthorized, Title: "A token is needed", Status: http.StatusUnauthorized,
+			Detail: "send the header `Authorization: Bearer TOKEN`"}
+	case o.HTTPToken != "" && same(token, o.HTTPToken):
+		return nil
+	case o.ReadToken != "" && same(token, o.ReadToken):
+		if needs == Reading {
+			return nil
+		}
+		return &Problem{Type: TypeForbidden, Title: "The token is for reading only", Status: http.StatusForbidden,
+			Detail: "this request changes something and needs the server's full token"}
+	}
+	return &Problem{Type: TypeUnauthorized, Title: "The token is not this server's", Status: http.StatusUnauthorized}
+}
+
+// healthService is what load balancers ask without a token.
+const healthService = "/grpc.health.v1.Health/"
+
+// authenticate refuses calls without the agents' token.
+func (o *Options) authenticate(ctx context.Context, method string) error {
+	if o.AgentToken == "" || strings.HasPrefix(method, healthService) {
+		return nil
+	}
+	md, _ := metadata.FromIncomingContext(ctx)
+	for _, token := range md.Get("authentication") {
+		if same(token, o.AgentToken) {
+			return nil
+		}
+	}
+	return status.Error(codes.PermissionDenied, "the metadata authentication is not this server's token")
+}

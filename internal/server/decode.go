@@ -1,0 +1,75 @@
+package server
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // the codec that is wrapped
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+)
+
+// gRPC answers INTERNAL when the bytes of a call are no message, as if the server
+// were at fault, and does so before any interceptor sees the error. So the codec
+// here never fails: it is given a received to decode into, which keeps the error
+// until the call comes to where an answer can be chosen.
+
+// received is a message to be decoded, and why it could not be.
+type received struct {
+	into any
+	err  error
+}
+
+// status returns the error as the caller's.
+func (r *received) status() error {
+	if r.err == nil {
+		return nil
+	}
+	return status.Error(codes.InvalidArgument, "the message cannot be decoded: "+r.err.Error())
+}
+
+// codec is protobuf's, but for errors of messages that are received.
+type codec struct{ encoding.CodecV2 }
+
+func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
+
+// Unmarshal decodes a message.
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	if r, ok := v.(*received); ok {
+		r.err = c.CodecV2.Unmarshal(data, r.into)
+		return nil
+	}
+	return c.CodecV2.Unmarshal(data, v)
+}
+
+// registrar registers services whose calls keep errors of decoding.
+type registrar struct{ server *grpc.Server }
+
+// RegisterService registers a copy of a service's description.
+func (r registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
+	d := *desc
+	d.Methods = make([]grpc.MethodDesc, len(desc.Methods))
+	for i, m := range desc.Methods {
+		d.Methods[i] = grpc.MethodDesc{MethodName: m.MethodName,
+			Handler: func(srv any, ctx context.Context, dec func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+				return m.Handler(srv, ctx, func(into any) error { return decode(into, dec) }, interceptor)
+			}}
+	}
+	r.server.RegisterService(&d, impl)
+}
+
+// decodingStream is a stream whose messages keep errors of decoding.
+type decodingStream struct{ grpc.ServerStream }
+
+// RecvMsg receives a message.
+func (s decodingStream) RecvMsg(into any) error { return decode(into, s.ServerStream.RecvMsg) }
+
+func decode(into any, receive func(any) error) error {
+	r := &received{into: into}
+	if err := receive(r); err != nil {
+		return err
+	}
+	return r.status()
+}

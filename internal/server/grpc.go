@@ -1,0 +1,106 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
+)
+
+// newGRPC returns a gRPC server with the services of all parts.
+func (s *Server) newGRPC(tls *tls.Config) *grpc.Server {
+	l := s.opts.Limits
+	options := []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(l.Message),
+		grpc.ForceServerCodecV2(newCodec()),
+		grpc.MaxConcurrentStreams(l.Streams),
+		grpc.ConnectionTimeout(l.Headers),
+		grpc.MaxHeaderListSize(64 << 10),
+		// Agents keep idle connections alive more eagerly than gRPC's default allows.
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+		grpc.ChainUnaryInterceptor(s.unary),
+		grpc.ChainStreamInterceptor(s.stream),
+	}
+	if tls != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(tls)))
+	}
+	g := grpc.NewServer(options...)
+	healthpb.RegisterHealthServer(g, s.health)
+	for _, p := range s.parts {
+		if p.GRPC != nil {
+			p.GRPC(registrar{g})
+		}
+	}
+	s.grpc = g
+	s.setServing()
+	return g
+}
+
+// unary is around every call with one request.
+func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (reply any, err error) {
+	defer s.observe(ctx, info.FullMethod, time.Now(), &err)
+	if err := s.opts.authenticate(ctx, info.FullMethod); err != nil {
+		return nil, err
+	}
+	return handle(ctx, req)
+}
+
+// stream is around every call with a stream.
+func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+	defer s.observe(ss.Context(), info.FullMethod, time.Now(), &err)
+	if err := s.opts.authenticate(ss.Context(), info.FullMethod); err != nil {
+		return err
+	}
+	return handle(srv, decodingStream{ss})
+}
+
+// observe ends a call: a panic becomes an error, an error a status, and both are
+// counted and logged.
+func (s *Server) observe(ctx context.Context, method string, began time.Time, err *error) {
+	if p := recover(); p != nil {
+		s.metrics.panics.Inc()
+		s.log.Error("panic", "method", method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		*err = status.Error(codes.Internal, "internal error; the server's log has the details")
+	}
+	*err = StatusOf(*err)
+	code := status.Code(*err)
+	s.metrics.grpcCalls.WithLabelValues(method, code.String()).Inc()
+	s.metrics.grpcSeconds.WithLabelValues(method).Observe(time.Since(began).Seconds())
+	switch code {
+	case codes.OK, codes.Canceled:
+		s.log.DebugContext(ctx, "call", "method", method, "code", code.String(), "duration", time.Since(began).String())
+	case codes.Internal, codes.DataLoss, codes.ResourceExhausted:
+		s.log.ErrorContext(ctx, "call failed", "method", method, "code", code.String(), "error", (*err).Error())
+	default:
+		s.log.InfoContext(ctx, "call refused", "method", method, "code", code.String(), "error", (*err).Error())
+	}
+}
+
+// StatusOf returns an error as a gRPC status that is never UNKNOWN, because
+// agents take that for a broken connection and try for ever: what is no status
+// is CANCELLED or DEADLINE_EXCEEDED when the call's context ended, else INTERNAL.
+func StatusOf(err error) error {
+	if err == nil {
+		return nil
+	}
+	if st, ok := status.FromError(err); ok && st.Code() != codes.Unknown {
+		return st.Err()
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return status.Error(codes.Canceled, err.Error())
+	case errors.Is(err, context.DeadlineExceeded):
+		return status.Error(codes.DeadlineExceeded, err.Error())
+	}
+	return status.Error(codes.Internal, err.Error())
+}

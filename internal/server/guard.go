@@ -1,0 +1,64 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// guard refuses what only a web page of somebody else sends. Browsers let every
+// page send requests to this machine: the page's origin, or the name by which it
+// reached a server that it has no business with, gives it away.
+func (o *Options) guard(r *http.Request) *Problem {
+	if o.HTTPToken == "" && !o.knownHost(r.Host) {
+		return &Problem{Type: TypeForbidden, Title: "This server does not go by that name", Status: http.StatusForbidden,
+			Detail: "call it by its address or localhost, allow the name with --allow-host, or set a token"}
+	}
+	if !sameOrigin(r) {
+		return &Problem{Type: TypeForbidden, Title: "Requests of other sites' pages are not answered", Status: http.StatusForbidden}
+	}
+	return nil
+}
+
+// knownHost reports whether a name of the server cannot be an attacker's own
+// name that resolves to this machine (DNS rebinding): an address has no name to
+// rebind, localhost belongs to the machine.
+func (o *Options) knownHost(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	return net.ParseIP(host) != nil || host == "localhost" || strings.HasSuffix(host, ".localhost") ||
+		slices.ContainsFunc(o.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
+}
+
+// sameOrigin reports whether a request is of no page at all, of one of this
+// server, or a user's step to an address (as by a link, which can only read).
+func sameOrigin(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin", "none":
+		return true
+	case "": // not a browser, or an old one
+	default:
+		return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate"
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && strings.EqualFold(u.Host, r.Host)
+}
+
+// secure sets the headers that keep browsers from using an answer otherwise than
+// it is meant. A part that serves pages sets its own policy.
+func secure(h http.Header) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Cache-Control", "no-store")
+}

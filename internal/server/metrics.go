@@ -1,0 +1,58 @@
+package server
+
+import (
+	"net/http"
+	"runtime"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics are the server's own numbers, in a registry that nothing else writes to.
+type metrics struct {
+	registry *prometheus.Registry
+
+	httpRequests *prometheus.CounterVec   // route, method, code
+	httpSeconds  *prometheus.HistogramVec // route
+	httpNow      prometheus.Gauge
+	refused      *prometheus.CounterVec // reason
+	grpcCalls    *prometheus.CounterVec // method, code
+	grpcSeconds  *prometheus.HistogramVec
+	panics       prometheus.Counter
+}
+
+func newMetrics(version string, parts []Part) *metrics {
+	seconds := []float64{.001, .005, .025, .1, .5, 2.5, 10, 60, 600}
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		httpRequests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_http_requests_total",
+			Help: "HTTP requests answered, by route, method and status."}, []string{"route", "method", "code"}),
+		httpSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dendro_http_request_duration_seconds",
+			Help: "Time from a request's headers to the end of its answer.", Buckets: seconds}, []string{"route"}),
+		httpNow: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dendro_http_requests_in_flight",
+			Help: "HTTP requests being answered."}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_refused_total",
+			Help: "HTTP requests refused before a route saw them, by reason: guard, token, busy, encoding."}, []string{"reason"}),
+		grpcCalls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_grpc_calls_total",
+			Help: "gRPC calls answered, by method and status."}, []string{"method", "code"}),
+		grpcSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dendro_grpc_call_duration_seconds",
+			Help: "Time of gRPC calls.", Buckets: seconds}, []string{"method"}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{Name: "dendro_panics_total",
+			Help: "Calls that ended in a panic: each is a defect of Dendro."}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "dendro_build_info", Help: "Always 1; the labels say what runs.",
+		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()}})
+	build.Set(1)
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.httpRequests, m.httpSeconds, m.httpNow, m.refused, m.grpcCalls, m.grpcSeconds, m.panics, build)
+	for _, p := range parts {
+		m.registry.MustRegister(p.Metrics...)
+	}
+	return m
+}
+
+// handler answers with the numbers in Prometheus's text format.
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, DisableCompression: true})
+}

@@ -1,0 +1,71 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// Problem is an error as RFC 9457 writes it. Type is stable: programs branch on
+// it. The other texts are for people.
+type Problem struct {
+	Type     string `json:"type"`
+	Title    string `json:"title"`
+	Status   int    `json:"status"`
+	Detail   string `json:"detail,omitempty"`
+	Instance string `json:"instance,omitempty"` // the request's id, which the log has too
+
+	// More are further members.
+	More map[string]any `json:"-"`
+}
+
+// Types of the problems that are not a part's own.
+const (
+	TypeNotFound     = "urn:dendro:problem:not-found"
+	TypeMethod       = "urn:dendro:problem:method-not-allowed"
+	TypeUnauthorized = "urn:dendro:problem:unauthorized"
+	TypeForbidden    = "urn:dendro:problem:forbidden"
+	TypeTooLarge     = "urn:dendro:problem:too-large"
+	TypeEncoding     = "urn:dendro:problem:unsupported-encoding"
+	TypeBusy         = "urn:dendro:problem:busy"
+	TypeInternal     = "urn:dendro:problem:internal"
+)
+
+// MarshalJSON writes the members of RFC 9457 and More in one object.
+func (p *Problem) MarshalJSON() ([]byte, error) {
+	members := map[string]any{}
+	for k, v := range p.More {
+		members[k] = v
+	}
+	members["type"], members["title"], members["status"] = p.Type, p.Title, p.Status
+	if p.Detail != "" {
+		members["detail"] = p.Detail
+	}
+	if p.Instance != "" {
+		members["instance"] = p.Instance
+	}
+	return json.Marshal(members)
+}
+
+// WriteProblem answers a request with a problem. Nothing may have been written
+// before.
+func WriteProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
+	q := *p
+	if id := RequestID(r.Context()); id != "" {
+		q.Instance = "/requests/" + id
+	}
+	body, err := q.MarshalJSON()
+	if err != nil {
+		body = []byte(`{"type":"` + TypeInternal + `","title":"Internal error","status":500}`)
+		q.Status = http.StatusInternalServerError
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	switch q.Status {
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", `Bearer realm="dendro"`)
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		h.Set("Retry-After", "1")
+	}
+	w.WriteHeader(q.Status)
+	w.Write(append(body, '\n'))
+}

@@ -1,0 +1,153 @@
+package skywalking
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	configurationv3 "skywalking.apache.org/repo/goapi/collect/agent/configuration/v3"
+	commonv3 "skywalking.apache.org/repo/goapi/collect/common/v3"
+	asyncv10 "skywalking.apache.org/repo/goapi/collect/language/asyncprofiler/v10"
+	profilev3 "skywalking.apache.org/repo/goapi/collect/language/profile/v3"
+	pprofv10 "skywalking.apache.org/repo/goapi/collect/pprof/v10"
+
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// commandsOf writes tasks as an agent is told of them. Every command has a serial
+// number of its own: agents skip one that they have executed.
+func commandsOf(tasks []traceprof.Task) *commonv3.Commands {
+	if len(tasks) == 0 {
+		return nothing
+	}
+	c := &commonv3.Commands{}
+	for i := range tasks {
+		c.Commands = append(c.Commands, commandOf(&tasks[i]))
+	}
+	return c
+}
+
+// commandOf writes one task. All values are texts; agents read them by key, and
+// the Java agent drops a command whose numbers are none.
+func commandOf(t *traceprof.Task) *commonv3.Command {
+	switch t.Kind {
+	case traceprof.AsyncKind:
+		return command("AsyncProfilerTaskQuery",
+			"TaskId", t.ID, "Duration", number(max(1, t.Duration/1000)), "ExecArgs", execArgs(t), "CreateTime", number(t.Created))
+	case traceprof.PprofKind:
+		return command("PprofTaskQuery",
+			"TaskId", t.ID, "Events", strings.ToLower(strings.Join(t.Events, ",")), "Duration", number(t.Minutes()),
+			"CreateTime", number(t.Created), "DumpPeriod", number(t.Period))
+	default:
+		return command("ProfileTaskQuery",
+			"TaskId", t.ID, "EndpointName", t.Endpoint, "Duration", number(t.Minutes()),
+			"MinDurationThreshold", number(t.MinDuration), "DumpPeriod", number(t.Period),
+			"MaxSamplingCount", strconv.Itoa(t.MaxSegments), "StartTime", number(t.Start), "CreateTime", number(t.Created))
+	}
+}
+
+// execArgs returns the arguments of async-profiler: its events, then what was
+// given.
+func execArgs(t *traceprof.Task) string {
+	args := "event=" + strings.ToLower(strings.Join(t.Events, ","))
+	if t.Arguments != "" {
+		args += "," + t.Arguments
+	}
+	return args
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// command returns a command with a fresh serial number and the arguments, which
+// are keys and values by turns.
+func command(name string, args ...string) *commonv3.Command {
+	c := &commonv3.Command{Command: name, Args: []*commonv3.KeyStringValuePair{{Key: "SerialNumber", Value: serial()}}}
+	for i := 0; i < len(args); i += 2 {
+		c.Args = append(c.Args, &commonv3.KeyStringValuePair{Key: args[i], Value: args[i+1]})
+	}
+	return c
+}
+
+// serial returns a random UUID.
+func serial() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails, see its documentation
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	h := hex.EncodeToString(b[:])
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
+
+// question is what all polls look like.
+type question interface {
+	proto.Message
+	GetService() string
+	GetServiceInstance() string
+	GetLastCommandTime() int64
+}
+
+// poll answers an agent that asks for tasks of a kind.
+func (a *Agents) poll(ctx context.Context, kind traceprof.Kind, msg []byte, q question) (proto.Message, error) {
+	if _, err := decode(msg, q); err != nil {
+		return nil, err
+	}
+	p := process(q)
+	tasks, err := a.dispatcher.Poll(ctx, kind, p.Service, p.Instance, q.GetLastCommandTime())
+	if err != nil {
+		return nil, err
+	}
+	a.counts.commands.WithLabelValues("poll").Add(float64(len(tasks)))
+	return commandsOf(tasks), nil
+}
+
+func (a *Agents) pollTrace(ctx context.Context, msg []byte) (proto.Message, error) {
+	return a.poll(ctx, traceprof.TraceKind, msg, new(profilev3.ProfileTaskCommandQuery))
+}
+
+func (a *Agents) pollAsync(ctx context.Context, msg []byte) (proto.Message, error) {
+	return a.poll(ctx, traceprof.AsyncKind, msg, new(asyncv10.AsyncProfilerTaskCommandQuery))
+}
+
+func (a *Agents) pollPprof(ctx context.Context, msg []byte) (proto.Message, error) {
+	return a.poll(ctx, traceprof.PprofKind, msg, new(pprofv10.PprofTaskCommandQuery))
+}
+
+// push answers a report that did not ask for tasks with those that the instance
+// was not told of yet, so that a task reaches the Java agent within a second. A
+// failure is no reason to refuse the report: the next poll brings the task.
+func (a *Agents) push(ctx context.Context, p Process) (proto.Message, error) {
+	tasks, err := a.dispatcher.Push(ctx, p.Service, p.Instance)
+	if err != nil {
+		a.log.WarnContext(ctx, "tasks could not be told in a reply", "service", p.Service, "instance", p.Instance, "error", err)
+		return nothing, nil
+	}
+	a.counts.commands.WithLabelValues("push").Add(float64(len(tasks)))
+	return commandsOf(tasks), nil
+}
+
+// reportFinish notes that an agent has executed a task. A task that nobody knows
+// is no error.
+func (a *Agents) reportFinish(ctx context.Context, msg []byte) (proto.Message, error) {
+	m := new(profilev3.ProfileTaskFinishReport)
+	if _, err := decode(msg, m); err != nil {
+		return nil, err
+	}
+	p := process(m)
+	return nothing, a.dispatcher.Report(ctx, p.Service, p.Instance, m.GetTaskId(), traceprof.Finished, "")
+}
+
+// noConfiguration names the configuration that has nothing in it. Agents apply
+// one again only when its name changes. It is SkyWalking's own name for it, the
+// SHA-512 of "EMPTY", so that agents notice no change of servers.
+const noConfiguration = "410bb567794fe14362a2fb5912af7331eba74877614b82f36f3861fe86201c61" +
+	"4f53423e896e5036509c0a815c7f444f20aefbc2bbe66545b382200299aced16"
+
+// fetchConfigurations answers that nothing is configured here.
+func (a *Agents) fetchConfigurations(_ context.Context, msg []byte) (proto.Message, error) {
+	if _, err := decode(msg, new(configurationv3.ConfigurationSyncRequest)); err != nil {
+		return nil, err
+	}
+	return &commonv3.Commands{Commands: []*commonv3.Command{command("ConfigurationDiscoveryCommand", "UUID", noConfiguration)}}, nil
+}

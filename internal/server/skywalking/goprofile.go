@@ -1,0 +1,225 @@
+package skywalking
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	profilev3 "skywalking.apache.org/repo/goapi/collect/language/profile/v3"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// Bounds of a Go profile, which is one of a whole process for some minutes.
+const (
+	maxGoProfile   = 30 << 20 // bytes as sent
+	maxGoInflated  = 512 << 20
+	defaultGoDelay = 10 * time.Millisecond // between samples, if the profile does not say
+)
+
+// collectGoProfiles takes the profiles that a Go agent sends, for as long as it
+// lives, over one stream. A profile is whole with the chunk that says so. What is
+// wrong with one is no reason to end the stream: the agent would not open another,
+// and all its later profiles would be lost. That the store failed is said at the
+// end.
+func (a *Agents) collectGoProfiles(c *call) error {
+	in := goUpload{budget: a.budget}
+	defer func() { in.release() }()
+	var failed error
+	err := c.each(func(msg []byte) error {
+		whole, err := in.take(msg)
+		if err == nil && whole {
+			err = a.NewSession(true).GoProfile(c.Context(), in.task, in.data)
+			in.release()
+		}
+		switch {
+		case errors.Is(err, ErrMalformed):
+			a.counts.malformed.WithLabelValues(c.method).Inc()
+			a.log.WarnContext(c.Context(), "a Go profile is dropped", "task", in.task, "error", err)
+		case err != nil:
+			failed = err
+			a.log.ErrorContext(c.Context(), "a Go profile could not be stored", "task", in.task, "error", err)
+		}
+		return nil
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return err
+	}
+	return c.SendMsg(nothing)
+}
+
+// goUpload is a Go profile of which not all has come.
+type goUpload struct {
+	budget *budget
+	task   string
+	data   []byte
+	held   int64 // of the budget
+	broken bool  // what follows of it is of no use
+}
+
+// take takes a chunk and reports whether the profile is whole. A profile that
+// becomes too large is an error once.
+func (u *goUpload) take(msg []byte) (whole bool, err error) {
+	m := new(profilev3.GoProfileData)
+	if _, err := decode(msg, m); err != nil {
+		return false, err
+	}
+	if m.GetTaskId() == "" || len(m.GetTaskId()) > maxID {
+		return false, fmt.Errorf("%w: GoProfileData: no task, or an id that is too long", ErrMalformed)
+	}
+	if m.GetTaskId() != u.task {
+		u.release()
+		u.task, u.broken = m.GetTaskId(), false
+	}
+	broken := u.broken
+	u.broken = broken && !m.GetIsLast()
+	if broken {
+		return false, nil
+	}
+	n := int64(len(m.GetPayload()))
+	switch {
+	case u.held+n > maxGoProfile:
+		err = fmt.Errorf("%w: a Go profile of more than %d bytes", ErrMalformed, maxGoProfile)
+	case !u.budget.try(n):
+		err = fmt.Errorf("%w: too many Go profiles arrive at once", ErrMalformed)
+	default:
+		u.data, u.held = append(u.data, m.GetPayload()...), u.held+n
+		return m.GetIsLast(), nil
+	}
+	u.release()
+	u.broken = !m.GetIsLast()
+	return false, err
+}
+
+// release gives up what has come.
+func (u *goUpload) release() {
+	u.budget.give(u.held)
+	u.data, u.held = nil, 0
+}
+
+// GoProfile takes a profile of Go's profiler whose samples carry the segment as a
+// label, and returns when it is durable. Samples without one belong to no request.
+func (s *Session) GoProfile(ctx context.Context, task string, data []byte) error {
+	reader := format.NewReader(profile.Limits{Inflated: maxGoInflated, Message: maxGoInflated})
+	for d, err := range reader.Read("profile", bytes.NewReader(data)) {
+		if err != nil {
+			return fmt.Errorf("%w: Go profile: %w", ErrMalformed, err)
+		}
+		for _, snapshots := range splitGo(d.Profile, task, s.agents.now()) {
+			if err := s.stream.Snapshots(ctx, snapshots); err != nil {
+				return err
+			}
+		}
+	}
+	return s.Wait(ctx)
+}
+
+// segmentLabels are the labels under which agents put the id of the segment.
+var segmentLabels = map[string]bool{
+	"segment_id": true, "trace_segment_id": true, "segmentId": true, "traceSegmentId": true, "traceSegmentID": true,
+}
+
+// splitGo returns the samples of each segment of a profile: a row is a row of the
+// profile, its time that of the profile, for rows have none.
+func splitGo(p *profile.Profile, task string, now int64) []traceprof.Snapshots {
+	samples := samplesOf(p)
+	if samples == nil || samples.Labels == nil {
+		return nil
+	}
+	at := now
+	if !p.Start.IsZero() {
+		at = p.Start.UnixMilli()
+	}
+	delay := p.Interval.Nanoseconds()
+	if delay <= 0 {
+		delay = defaultGoDelay.Nanoseconds()
+	}
+	segment := make([]string, len(p.LabelSets))
+	for i, set := range p.LabelSets {
+		for _, l := range set {
+			if segmentLabels[l.Key] && len(l.Text) <= maxID {
+				segment[i] = l.Text
+			}
+		}
+	}
+	paths := newGoPaths(p.Symbols)
+	index := map[string]int{}
+	var list []traceprof.Snapshots
+	for i, st := range samples.Stack {
+		id := segment[samples.Labels[i]]
+		if id == "" || samples.Value[i] <= 0 || len(list) == math.MaxInt32 {
+			continue
+		}
+		at0, ok := index[id]
+		if !ok {
+			at0 = len(list)
+			index[id] = at0
+			list = append(list, traceprof.Snapshots{Task: task, Segment: id, Language: traceprof.GoProfiles, Stacks: &paths.forest})
+		}
+		s := &list[at0]
+		count := samples.Value[i]
+		nanos := int64(math.MaxInt64)
+		if count <= math.MaxInt64/delay {
+			nanos = count * delay
+		}
+		s.Sequence = append(s.Sequence, int32(s.Len()))
+		s.Time = append(s.Time, at)
+		s.Path = append(s.Path, paths.of(st))
+		s.Count = append(s.Count, count)
+		s.Nanos = append(s.Nanos, nanos)
+	}
+	return list
+}
+
+// samplesOf returns the table that counts samples, else the first one.
+func samplesOf(p *profile.Profile) *profile.Samples {
+	for i := range p.Tables {
+		if p.Tables[i].Type.Name == profile.CPUSamples {
+			return &p.Tables[i]
+		}
+	}
+	if len(p.Tables) == 0 {
+		return nil
+	}
+	return &p.Tables[0]
+}
+
+// goPaths interns the stacks of a profile as paths of code signatures,
+// "function:line", outermost first.
+type goPaths struct {
+	symbols *profile.Symbols
+	forest  calltree.Forest
+	path    []int32 // of each stack, which come parents first
+}
+
+func newGoPaths(s *profile.Symbols) *goPaths {
+	g := &goPaths{symbols: s, path: make([]int32, s.Stacks.Len())}
+	for st := range g.path {
+		up := calltree.NoNode
+		if parent := s.Stacks.Parent[st]; parent >= 0 {
+			up = g.path[parent]
+		}
+		frame := s.Frames[s.Leaf(profile.StackID(st))]
+		signature := s.Functions[frame.Function].Name + ":" + strconv.Itoa(int(frame.Line))
+		g.path[st] = g.forest.Path(up, g.forest.Function(profile.Function{Name: signature}))
+	}
+	return g
+}
+
+// of returns the path of a stack.
+func (g *goPaths) of(st profile.StackID) int32 {
+	if st == profile.NoStack {
+		return calltree.NoNode
+	}
+	return g.path[st]
+}

@@ -1,0 +1,125 @@
+package graphql
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// Limits of documents.
+const (
+	maxTokens = 15_000
+	maxFields = 3000 // fields and fragments, each as often as it is reached
+	maxDepth  = 100  // selections within each other
+	maxTypes  = 20   // __schema and __type
+	maxErrors = 20   // reported of one document
+)
+
+// lists are the fields of types that lead to other types, from which they lead
+// on: within each other they multiply.
+var lists = map[string]bool{"fields": true, "inputFields": true, "interfaces": true, "possibleTypes": true}
+
+// checkLimits returns an error for a document that asks for too much at once. It
+// comes before all other checks, whose time may grow with the square of what it
+// bounds.
+func checkLimits(doc *ast.QueryDocument) error {
+	c := &counter{doc: doc, known: map[place]size{}}
+	var all size
+	for _, op := range doc.Operations {
+		all = all.beside(c.count(op.SelectionSet, outside))
+	}
+	for _, f := range doc.Fragments {
+		all = all.beside(c.fragment(f.Name, outside))
+	}
+	switch {
+	case all.fields > maxFields:
+		return fmt.Errorf("maximum query complexity exceeded %d > %d", all.fields, maxFields)
+	case all.depth > maxDepth:
+		return fmt.Errorf("maximum query depth exceeded %d > %d", all.depth, maxDepth)
+	case all.types > maxTypes:
+		return fmt.Errorf("maximum number of __schema and __type exceeded %d > %d", all.types, maxTypes)
+	case all.nested:
+		return errors.New("introspection may not ask for the fields of fields' types")
+	}
+	return nil
+}
+
+// size is how much a selection asks for.
+type size struct {
+	fields, depth, types int
+	nested               bool // lists within lists
+}
+
+// beside returns the size of two selections side by side.
+func (s size) beside(o size) size {
+	const most = 1 << 30 // fragments within fragments overflow anything
+	return size{min(s.fields+o.fields, most), max(s.depth, o.depth), min(s.types+o.types, most), s.nested || o.nested}
+}
+
+// within says how far a selection is inside of introspection.
+type within int
+
+const (
+	outside within = iota
+	inside         // of __schema or __type
+	listed         // and of one of the lists
+)
+
+// place is a fragment where it is used.
+type place struct {
+	fragment string
+	within   within
+}
+
+// counter sizes selections, each fragment once for each depth of introspection.
+type counter struct {
+	doc   *ast.QueryDocument
+	known map[place]size
+}
+
+func (c *counter) fragment(name string, in within) size {
+	at := place{name, in}
+	if s, ok := c.known[at]; ok {
+		return s
+	}
+	c.known[at] = size{} // of a cycle, which is found elsewhere
+	f := c.doc.Fragments.ForName(name)
+	if f == nil {
+		return size{}
+	}
+	s := c.count(f.SelectionSet, in)
+	c.known[at] = s
+	return s
+}
+
+func (c *counter) count(set ast.SelectionSet, in within) size {
+	var all size
+	for _, selection := range set {
+		var s size
+		switch selection := selection.(type) {
+		case *ast.Field:
+			types := selection.Name == "__schema" || selection.Name == "__type"
+			list := in != outside && lists[selection.Name]
+			next := in
+			switch {
+			case list:
+				next = listed
+			case types:
+				next = max(in, inside)
+			}
+			s = c.count(selection.SelectionSet, next)
+			s.nested = s.nested || list && in == listed
+			if types {
+				s.types++
+			}
+		case *ast.InlineFragment:
+			s = c.count(selection.SelectionSet, in)
+		case *ast.FragmentSpread:
+			s = c.fragment(selection.Name, in)
+		}
+		s.fields, s.depth = s.fields+1, s.depth+1
+		all = all.beside(s)
+	}
+	return all
+}

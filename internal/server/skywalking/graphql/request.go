@@ -1,0 +1,147 @@
+package graphql
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/dendroprof/dendro/internal/server"
+)
+
+// maxBody is how many bytes a request may have. The longest that clients send
+// list some hundred ranges of time.
+const maxBody = 1 << 20
+
+// request is what a client asks, before anything of it is understood.
+type request struct {
+	query     string
+	operation string // name; empty: there is one only
+	variables map[string]any
+}
+
+// refusal is a body that is no request.
+type refusal struct {
+	status int
+	reason string
+}
+
+// Error returns the reason.
+func (r *refusal) Error() string { return r.reason }
+
+// ServeHTTP answers a request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q, err := readRequest(w, r)
+	if err != nil {
+		refuse(w, r, err)
+		return
+	}
+	a, status := h.answer(r.Context(), q)
+	contentType := "application/json"
+	if strings.Contains(strings.ToLower(r.Header.Get("Accept")), "charset=utf-8") {
+		contentType += "; charset=utf-8"
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	if err := a.write(r.Context(), w); err != nil {
+		// The client is gone, or has not taken its answer for too long.
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// refuse answers what is no request.
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
+	var no *refusal
+	if !errors.As(err, &no) {
+		if p := server.BodyProblem(err); p != nil {
+			server.WriteProblem(w, r, p)
+			return
+		}
+		no = &refusal{http.StatusBadRequest, err.Error()}
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(no.status)
+	fmt.Fprintln(w, no.reason)
+}
+
+// readRequest reads a request in any of its forms.
+func readRequest(w http.ResponseWriter, r *http.Request) (*request, error) {
+	contentType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	raw := contentType == "application/graphql"
+	if err != nil || !raw && contentType != "application/json" && !strings.HasSuffix(contentType, "+json") {
+		return nil, &refusal{http.StatusUnsupportedMediaType, "the content type must be application/json or application/graphql"}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return nil, err
+	}
+	q := &request{query: string(body)}
+	if !raw {
+		if q, err = parseRequest(body); err != nil {
+			return nil, &refusal{http.StatusBadRequest, "the body is no request: " + err.Error()}
+		}
+	}
+	if strings.TrimSpace(q.query) == "" {
+		return nil, &refusal{http.StatusBadRequest, "the request has no query"}
+	}
+	return q, nil
+}
+
+// parseRequest reads a request in JSON.
+func parseRequest(body []byte) (*request, error) {
+	var in struct {
+		Query         string          `json:"query"`
+		OperationName string          `json:"operationName"`
+		Variables     map[string]any  `json:"variables"`
+		Extensions    json.RawMessage `json:"extensions"` // known to nobody
+	}
+	d := json.NewDecoder(strings.NewReader(string(body)))
+	d.UseNumber()
+	if err := d.Decode(&in); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // Token returns io.EOF itself
+		return nil, errors.New("something follows it")
+	}
+	for name, v := range in.Variables {
+		in.Variables[name] = plain(v)
+	}
+	return &request{in.Query, in.OperationName, in.Variables}, nil
+}
+
+// plain replaces numbers of JSON, which look like texts to who checks types, by
+// such of Go: whole ones, which may need 64 bits, and others.
+func plain(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		f, _ := strconv.ParseFloat(v.String(), 64) // beyond its range it is infinite, which is no argument
+		return f
+	case []any:
+		for i := range v {
+			v[i] = plain(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = plain(v[name])
+		}
+	}
+	return v
+}
+
+// failure is an answer without data.
+func failure(class string, errs ...*gqlerror.Error) *answer {
+	for _, e := range errs {
+		e.Path = nil // of variables it is none that clients know
+		e.Extensions = map[string]any{"classification": class}
+	}
+	return &answer{errors: errs}
+}

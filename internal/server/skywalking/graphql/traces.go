@@ -1,0 +1,212 @@
+package graphql
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	"skywalking.apache.org/repo/goapi/query"
+
+	"github.com/dendroprof/dendro/internal/server/skywalking/ids"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// Limits of what one question about traces reads.
+const (
+	maxPage    = 1000   // segments of a page
+	maxTraces  = 100    // traces of a page, with all their spans
+	maxScanned = 20_000 // segments whose tags are looked at
+	maxSegment = 2000   // segments of one trace
+	batch      = 500    // segments read at a time
+)
+
+// condition is what a TraceQueryCondition means.
+type condition struct {
+	segments traceprof.SegmentQuery // without a page
+	tags     []*query.SpanTag
+	offset   int
+	limit    int
+	during   span
+}
+
+// conditionOf reads a condition with pages of at most so many entries.
+func conditionOf(in *query.TraceQueryCondition, most int) (c condition, err error) {
+	if in == nil || in.Paging == nil {
+		return c, errors.New("condition cannot be null")
+	}
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	q := &c.segments
+	if id := text(in.ServiceID); id != "" {
+		if q.Service, err = ids.ParseService(id); err != nil {
+			return c, err
+		}
+	}
+	if id := text(in.ServiceInstanceID); id != "" {
+		if q.Service, q.Instance, err = ids.ParseInstance(id); err != nil {
+			return c, err
+		}
+	}
+	if id := text(in.EndpointID); id != "" {
+		if q.Service, q.Endpoint, err = ids.ParseEndpoint(id); err != nil {
+			return c, err
+		}
+	}
+	if id := text(in.TraceID); id != "" {
+		q.Traces = []string{id}
+	}
+	if c.during, err = spanOf(in.QueryDuration); err != nil {
+		return c, err
+	}
+	q.From, q.To = c.during.from, c.during.to
+	if in.MinTraceDuration != nil {
+		q.Shortest = int64(*in.MinTraceDuration)
+	}
+	if in.MaxTraceDuration != nil {
+		q.Longest = int64(*in.MaxTraceDuration)
+	}
+	if in.TraceState != query.TraceStateAll {
+		failed := in.TraceState == query.TraceStateError
+		q.Failed = &failed
+	}
+	q.BySlowest = in.QueryOrder == query.QueryOrderByDuration
+	c.tags = in.Tags
+	c.limit = min(max(in.Paging.PageSize, 1), most)
+	if in.Paging.PageNum != nil {
+		c.offset = min(max(*in.Paging.PageNum-1, 0), maxScanned) * c.limit
+	}
+	return c, nil
+}
+
+// each calls f with the segments that meet a condition, in order, until it
+// returns false.
+func (r *resolver) each(ctx context.Context, c condition, f func(*traceprof.Segment) bool) error {
+	q := c.segments
+	q.NoRaw = len(c.tags) == 0
+	q.Limit = batch
+	for q.Offset < maxScanned {
+		list, err := r.store.Segments(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if tagged(&list[i], c.tags) && !f(&list[i]) {
+				return nil
+			}
+		}
+		if len(list) < q.Limit {
+			return nil
+		}
+		q.Offset += q.Limit
+	}
+	return nil
+}
+
+// tagged reports whether all tags are on spans of a segment.
+func tagged(s *traceprof.Segment, tags []*query.SpanTag) bool {
+	if len(tags) == 0 {
+		return true
+	}
+	spans := spansOf(s)
+	for _, tag := range tags {
+		if !slices.ContainsFunc(spans, func(s *query.Span) bool {
+			return slices.ContainsFunc(s.Tags, func(kv *query.KeyValue) bool {
+				return kv.Key == tag.Key && (tag.Value == nil || *tag.Value == *kv.Value)
+			})
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// QueryBasicTraces answers Query.queryBasicTraces.
+func (r *resolver) QueryBasicTraces(ctx context.Context, in *query.TraceQueryCondition) (*query.TraceBrief, error) {
+	c, err := conditionOf(in, maxPage)
+	if err != nil {
+		return nil, err
+	}
+	brief := &query.TraceBrief{Traces: []*query.BasicTrace{}}
+	if len(c.tags) == 0 { // the store can turn the pages
+		q := c.segments
+		q.NoRaw, q.Offset, q.Limit = true, c.offset, c.limit
+		list, err := r.store.Segments(ctx, q)
+		for i := range list {
+			brief.Traces = append(brief.Traces, basicTrace(&list[i]))
+		}
+		return brief, err
+	}
+	skipped := 0
+	err = r.each(ctx, c, func(s *traceprof.Segment) bool {
+		if skipped < c.offset {
+			skipped++
+			return true
+		}
+		brief.Traces = append(brief.Traces, basicTrace(s))
+		return len(brief.Traces) < c.limit
+	})
+	return brief, err
+}
+
+// basicTrace returns a segment as lists show it.
+func basicTrace(s *traceprof.Segment) *query.BasicTrace {
+	failed := s.Error
+	return &query.BasicTrace{SegmentID: s.ID, EndpointNames: []string{s.Endpoint}, Duration: latency(s),
+		Start: strconv.FormatInt(s.Start, 10), IsError: &failed, TraceIds: []string{s.Trace}}
+}
+
+// latency returns how long a segment took in the 32 bits that clients have.
+func latency(s *traceprof.Segment) int {
+	const most = 1<<31 - 1
+	return int(min(max(s.Latency(), -most), most))
+}
+
+// QueryTrace answers Query.queryTrace.
+func (r *resolver) QueryTrace(ctx context.Context, id string, _ *query.Duration) (*query.Trace, error) {
+	segments, err := r.store.Segments(ctx, traceprof.SegmentQuery{Traces: []string{id}, Limit: maxSegment})
+	if err != nil {
+		return nil, err
+	}
+	spans := []*query.Span{}
+	for i := range segments {
+		spans = append(spans, spansOf(&segments[i])...)
+	}
+	return &query.Trace{Spans: inOrder(spans)}, nil
+}
+
+// QueryTraces answers Query.queryTraces.
+func (r *resolver) QueryTraces(ctx context.Context, in *query.TraceQueryCondition) (*query.TraceList, error) {
+	c, err := conditionOf(in, maxTraces)
+	if err != nil {
+		return nil, err
+	}
+	var page []string
+	seen := map[string]bool{}
+	err = r.each(ctx, c, func(s *traceprof.Segment) bool {
+		if seen[s.Trace] {
+			return true
+		}
+		seen[s.Trace] = true
+		if len(seen) > c.offset {
+			page = append(page, s.Trace)
+		}
+		return len(page) < c.limit
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &query.TraceList{Traces: []*query.TraceV2{}, RetrievedTimeRange: &query.RetrievedTimeRange{StartTime: c.during.from, EndTime: c.during.to}}
+	for _, id := range page {
+		trace, err := r.QueryTrace(ctx, id, nil)
+		if err != nil {
+			return nil, err
+		}
+		out.Traces = append(out.Traces, &query.TraceV2{Spans: trace.Spans})
+	}
+	return out, nil
+}

@@ -1,0 +1,121 @@
+package skywalking
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
+	managementv3 "skywalking.apache.org/repo/goapi/collect/management/v3"
+
+	"github.com/dendroprof/dendro/internal/server"
+)
+
+// TypeMalformed is the type of the problem with a body that is not what the route
+// takes.
+const TypeMalformed = "/problems/malformed"
+
+// routes are what agents without gRPC call: the messages as protobuf's JSON.
+// There is no profiling over HTTP. They need the full token, as they write.
+func (a *Agents) routes() []server.Route {
+	return []server.Route{
+		a.route("/v3/management/reportProperties", func(ctx context.Context, s *Session, body io.Reader) error {
+			return one(body, new(managementv3.InstanceProperties), func(msg []byte) error { return s.Properties(ctx, msg) })
+		}),
+		a.route("/v3/management/keepAlive", func(_ context.Context, s *Session, body io.Reader) error {
+			return one(body, new(managementv3.InstancePingPkg), s.Ping)
+		}),
+		a.route("/v3/segment", func(ctx context.Context, s *Session, body io.Reader) error {
+			return one(body, new(agentv3.SegmentObject), func(msg []byte) error { return s.Segment(ctx, msg) })
+		}),
+		a.route("/v3/segments", func(ctx context.Context, s *Session, body io.Reader) error {
+			return many(body, func() proto.Message { return new(agentv3.SegmentObject) }, func(msg []byte) error { return s.Segment(ctx, msg) })
+		}),
+	}
+}
+
+// route returns a route that answers once what its body brought is durable.
+func (a *Agents) route(path string, take func(context.Context, *Session, io.Reader) error) server.Route {
+	return server.Route{Pattern: "POST " + path, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := a.NewSession(true)
+		err := take(r.Context(), s, r.Body)
+		if err == nil {
+			err = s.Wait(r.Context())
+		}
+		var large *http.MaxBytesError
+		switch {
+		case err == nil:
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, "{}\n")
+		case errors.As(err, &large):
+			server.WriteProblem(w, r, &server.Problem{Type: server.TypeTooLarge, Title: "The body is too large",
+				Status: http.StatusRequestEntityTooLarge, Detail: err.Error()})
+		case errors.Is(err, ErrMalformed):
+			a.counts.malformed.WithLabelValues(path).Inc()
+			server.WriteProblem(w, r, &server.Problem{Type: TypeMalformed, Title: "The body is not what this route takes",
+				Status: http.StatusBadRequest, Detail: err.Error()})
+		default:
+			a.log.ErrorContext(r.Context(), "a report over HTTP could not be stored", "route", path, "error", err)
+			server.WriteProblem(w, r, &server.Problem{Type: server.TypeInternal, Title: "The report could not be stored",
+				Status: http.StatusInternalServerError, Detail: "the server's log has the details"})
+		}
+	})}
+}
+
+// one reads one message.
+func one(body io.Reader, m proto.Message, take func(msg []byte) error) error {
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	return fromJSON(text, m, take)
+}
+
+// many reads an array of messages, one at a time.
+func many(body io.Reader, m func() proto.Message, take func(msg []byte) error) error {
+	d := json.NewDecoder(body)
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return notJSON("an array is expected", err)
+	}
+	for d.More() {
+		var text json.RawMessage
+		if err := d.Decode(&text); err != nil {
+			return notJSON("element of the array", err)
+		}
+		if err := fromJSON(text, m(), take); err != nil {
+			return err
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return notJSON("end of the array", err)
+	}
+	return nil
+}
+
+// notJSON returns the error for JSON that cannot be read, unless it is one of the
+// connection.
+func notJSON(what string, err error) error {
+	var syntax *json.SyntaxError
+	if err == nil || errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: %s: %v", ErrMalformed, what, err)
+	}
+	return err
+}
+
+// fromJSON hands on a message that came as JSON as it would have come over gRPC.
+func fromJSON(text []byte, m proto.Message, take func(msg []byte) error) error {
+	lenient := protojson.UnmarshalOptions{DiscardUnknown: true}
+	if err := lenient.Unmarshal(text, m); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrMalformed, m.ProtoReflect().Descriptor().Name(), err)
+	}
+	msg, err := proto.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrMalformed, m.ProtoReflect().Descriptor().Name(), err)
+	}
+	return take(msg)
+}

@@ -1,0 +1,138 @@
+package skywalking
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/dendroprof/dendro/internal/wire"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// ErrMalformed is wrapped by the errors about messages that cannot be
+// understood, whatever they came by: they are their sender's fault.
+var ErrMalformed = errors.New("malformed message")
+
+// maxID is the longest id of a task, a trace or a segment in bytes. Agents write
+// at most about a hundred.
+const maxID = 1024
+
+// decode reads a message. Strings that are no UTF-8, which protobuf refuses, get
+// the replacement character instead: a name with a broken character must not cost
+// a whole report. It returns the bytes that were read in the end.
+func decode(data []byte, into proto.Message) ([]byte, error) {
+	lenient := proto.UnmarshalOptions{DiscardUnknown: true}
+	err := lenient.Unmarshal(data, into)
+	if err == nil {
+		return data, nil
+	}
+	desc := into.ProtoReflect().Descriptor()
+	if mended, ok := mend(nil, data, desc, 0); ok {
+		if err = lenient.Unmarshal(mended, into); err == nil {
+			return mended, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, desc.Name(), err)
+}
+
+// maxNesting is the deepest message that is mended; agents nest five deep.
+const maxNesting = 16
+
+// mend appends a message to b with strings made UTF-8. It reports false for what
+// is no message at all.
+func mend(b, data []byte, desc protoreflect.MessageDescriptor, depth int) ([]byte, bool) {
+	for len(data) > 0 {
+		num, typ, tag := protowire.ConsumeTag(data)
+		if tag < 0 || depth > maxNesting {
+			return nil, false
+		}
+		n := protowire.ConsumeFieldValue(num, typ, data[tag:])
+		if n < 0 {
+			return nil, false
+		}
+		field := desc.Fields().ByNumber(num)
+		value := data[tag : tag+n]
+		switch {
+		case typ == protowire.BytesType && field != nil && field.Kind() == protoreflect.StringKind:
+			text, _ := protowire.ConsumeBytes(value)
+			b = protowire.AppendBytes(append(b, data[:tag]...), valid(text))
+		case typ == protowire.BytesType && field != nil && field.Kind() == protoreflect.MessageKind:
+			inner, _ := protowire.ConsumeBytes(value)
+			mended, ok := mend(nil, inner, field.Message(), depth+1)
+			if !ok {
+				return nil, false
+			}
+			b = protowire.AppendBytes(append(b, data[:tag]...), mended)
+		default:
+			b = append(b, data[:tag+n]...)
+		}
+		data = data[tag+n:]
+	}
+	return b, true
+}
+
+// valid returns text with the replacement character for bytes that are no UTF-8;
+// text itself if there are none.
+func valid(text []byte) []byte {
+	if utf8.Valid(text) {
+		return text
+	}
+	return bytes.ToValidUTF8(text, []byte("\uFFFD"))
+}
+
+// Fields of ThreadSnapshot and ThreadStack, which come a hundred thousand times a
+// second and are read in place.
+var (
+	snapshotShape = wire.Shape{1: wire.AsBytes, 2: wire.AsBytes, 3: wire.AsVarint, 4: wire.AsVarint, 5: wire.AsBytes}
+	stackShape    = wire.Shape{1: wire.AsBytes}
+)
+
+// readSnapshot reads a ThreadSnapshot without copying: what is set in s refers to
+// msg. A stack in several parts, which no encoder writes, is its last part.
+func readSnapshot(msg []byte, s *traceprof.Snapshot) error {
+	s.Task, s.Segment, s.Time, s.Sequence, s.Stack = nil, nil, 0, 0, nil
+	for pos := 0; pos < len(msg); {
+		f, err := snapshotShape.Next(msg, pos, len(msg))
+		if err != nil {
+			return fmt.Errorf("%w: ThreadSnapshot: %w", ErrMalformed, err)
+		}
+		switch f.Num {
+		case 1:
+			s.Task = valid(msg[f.Lo:f.Hi])
+		case 2:
+			s.Segment = valid(msg[f.Lo:f.Hi])
+		case 3:
+			s.Time = int64(f.Value)
+		case 4:
+			s.Sequence = int32(f.Value)
+		case 5:
+			s.Stack = msg[f.Lo:f.Hi]
+		}
+		pos = f.Hi
+	}
+	if len(s.Task) > maxID || len(s.Segment) > maxID {
+		return fmt.Errorf("%w: ThreadSnapshot: an id of more than %d bytes", ErrMalformed, maxID)
+	}
+	return nil
+}
+
+// readFrames yields the code signatures of a ThreadStack, outermost first. It is
+// how package traceprof reads a stack that it has not seen before.
+func readFrames(stack []byte, yield func(signature []byte) bool) error {
+	for pos := 0; pos < len(stack); {
+		f, err := stackShape.Next(stack, pos, len(stack))
+		if err != nil {
+			return fmt.Errorf("%w: ThreadStack: %w", ErrMalformed, err)
+		}
+		if f.Num == 1 && !yield(valid(stack[f.Lo:f.Hi])) {
+			return nil
+		}
+		pos = f.Hi
+	}
+	return nil
+}

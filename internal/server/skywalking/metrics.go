@@ -1,0 +1,67 @@
+package skywalking
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// counts are the numbers of the protocols.
+type counts struct {
+	malformed *prometheus.CounterVec // method
+	commands  *prometheus.CounterVec // way
+	ignored   *prometheus.CounterVec // method
+	uploads   *prometheus.CounterVec // outcome
+}
+
+func newCounts() counts {
+	vec := func(name, help, label string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_skywalking_" + name, Help: help}, []string{label})
+	}
+	return counts{
+		malformed: vec("malformed_total", "Messages of agents that could not be understood, by method.", "method"),
+		commands:  vec("commands_total", "Tasks told to agents, by way: poll, push.", "way"),
+		ignored:   vec("ignored_total", "Messages of agents that were accepted and dropped (meters, logs, events), by method.", "method"),
+		uploads:   vec("uploads_total", "Recordings of async-profiler and pprof tasks, by outcome: stored, refused, failed, broken.", "outcome"),
+	}
+}
+
+// intakeNumber is one number of the intake.
+type intakeNumber struct {
+	name, help string
+	value      func(*traceprof.IntakeMetrics) float64
+}
+
+var intakeCounters = []intakeNumber{
+	{"snapshots_total", "Snapshots stored; repeats count.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Snapshots) }},
+	{"segments_total", "Segments stored; repeats count.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Segments) }},
+	{"new_stacks_total", "Stacks that were decoded because they were not known.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.NewStacks) }},
+	{"refused_total", "Snapshots, segments and reports of instances that the store refused.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Failed) }},
+	{"commits_total", "Commits of what streams brought.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Batches) }},
+	{"commit_failures_total", "Commits of what streams brought that failed.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.FailedBatches) }},
+	{"commit_seconds_total", "Time in commits of what streams brought.", func(m *traceprof.IntakeMetrics) float64 { return m.CommitTime.Seconds() }},
+}
+
+var intakeGauges = []intakeNumber{
+	{"pending_bytes", "What waits for a commit.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.PendingBytes) }},
+	{"stacks", "Distinct stacks that are remembered.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Stacks) }},
+	{"stack_bytes", "What the remembered stacks take.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.StackBytes) }},
+}
+
+// metrics returns the numbers of the protocols and of the intake behind them.
+func (a *Agents) metrics() []prometheus.Collector {
+	list := []prometheus.Collector{a.counts.malformed, a.counts.commands, a.counts.ignored, a.counts.uploads}
+	read := func(n intakeNumber) func() float64 {
+		return func() float64 {
+			m := a.intake.Metrics()
+			return n.value(&m)
+		}
+	}
+	for _, n := range intakeCounters {
+		list = append(list, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "dendro_intake_" + n.name, Help: n.help}, read(n)))
+	}
+	for _, n := range intakeGauges {
+		list = append(list, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "dendro_intake_" + n.name, Help: n.help}, read(n)))
+	}
+	return list
+}

@@ -1,0 +1,81 @@
+package skywalking
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// service is one service of the protocol. Methods are given as their handlers, so
+// that a service is one entry of a table whatever names it is called by.
+type service struct {
+	name    string // with the package
+	old     bool   // also without the package
+	methods []method
+}
+
+// method is one method of a service: one of unary and stream is set.
+type method struct {
+	name  string
+	today bool // not in the service without a package
+
+	unary  func(a *Agents, ctx context.Context, msg []byte) (proto.Message, error)
+	stream func(a *Agents, c *call) error
+	both   bool // the server streams too
+}
+
+// services are all that agents call. What no handler is interested in is
+// answered all the same.
+var services = []service{
+	{name: "skywalking.v3.ManagementService", old: true, methods: []method{
+		{name: "reportInstanceProperties", unary: (*Agents).reportProperties},
+		{name: "keepAlive", unary: (*Agents).keepAlive},
+	}},
+	{name: "skywalking.v3.TraceSegmentReportService", old: true, methods: []method{
+		{name: "collect", stream: (*Agents).collectSegments},
+		{name: "collectInSync", unary: (*Agents).collectSegmentsInSync},
+	}},
+	{name: "skywalking.v3.ProfileTask", old: true, methods: []method{
+		{name: "getProfileTaskCommands", unary: (*Agents).pollTrace},
+		{name: "collectSnapshot", stream: (*Agents).collectSnapshots},
+		{name: "goProfileReport", today: true, stream: (*Agents).collectGoProfiles},
+		{name: "reportTaskFinish", unary: (*Agents).reportFinish},
+	}},
+	{name: "skywalking.v10.AsyncProfilerTask", methods: []method{
+		{name: "getAsyncProfilerTaskCommands", unary: (*Agents).pollAsync},
+		{name: "collect", stream: (*Agents).collectAsync, both: true},
+	}},
+	{name: "skywalking.v10.PprofTask", methods: []method{
+		{name: "getPprofTaskCommands", unary: (*Agents).pollPprof},
+		{name: "collect", stream: (*Agents).collectPprof, both: true},
+	}},
+	{name: "skywalking.v3.ConfigurationDiscoveryService", methods: []method{
+		{name: "fetchConfigurations", unary: (*Agents).fetchConfigurations},
+	}},
+	{name: "skywalking.v3.JVMMetricReportService", old: true, methods: []method{
+		{name: "collect", unary: (*Agents).collectJVM},
+	}},
+	{name: "skywalking.v3.CLRMetricReportService", old: true, methods: []method{
+		{name: "collect", unary: (*Agents).ignore},
+	}},
+	{name: "skywalking.v3.MeterReportService", old: true, methods: []method{
+		{name: "collect", stream: (*Agents).ignoreStream},
+		{name: "collectBatch", today: true, stream: (*Agents).ignoreStream},
+	}},
+	{name: "skywalking.v3.SpanAttachedEventReportService", methods: []method{
+		{name: "collect", stream: (*Agents).ignoreStream},
+	}},
+	{name: "skywalking.v3.LogReportService", methods: []method{
+		{name: "collect", stream: (*Agents).ignoreStream},
+	}},
+	{name: "skywalking.v3.EventService", methods: []method{
+		{name: "collect", stream: (*Agents).ignoreStream},
+	}},
+	{name: "skywalking.v3.BrowserPerfService", old: true, methods: []method{
+		{name: "collectPerfData", unary: (*Agents).ignore},
+		{name: "collectErrorLogs", stream: (*Agents).ignoreStream},
+		{name: "collectWebVitalsPerfData", today: true, unary: (*Agents).ignore},
+		{name: "collectResourcePerfData", today: true, unary: (*Agents).ignore},
+		{name: "collectWebInteractionsPerfData", today: true, unary: (*Agents).ignore},
+	}},
+}

@@ -1,0 +1,168 @@
+package skywalking
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
+	managementv3 "skywalking.apache.org/repo/goapi/collect/management/v3"
+
+	"github.com/dendroprof/dendro/internal/server/skywalking/ids"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// Session takes in what one stream, request or batch of records brings, as the
+// encoded messages that are the same over gRPC, HTTP and Kafka. What it was given
+// is on its way when a method returns and durable when Wait does. Errors that
+// wrap ErrMalformed are about the message, all others about the store. It is not
+// for concurrent use and keeps nothing of the messages.
+type Session struct {
+	agents   *Agents
+	stream   *traceprof.Stream
+	snapshot traceprof.Snapshot
+	live     bool // what comes was just sent: clocks can be compared
+}
+
+// NewSession returns a session. Live says that messages come as they are sent,
+// not from a queue.
+func (a *Agents) NewSession(live bool) *Session {
+	s := &Session{agents: a, stream: a.intake.Stream(), live: live}
+	s.snapshot.Frames = readFrames
+	return s
+}
+
+// Wait returns when everything that the session was given is durable, or with
+// the error that kept some of it from that.
+func (s *Session) Wait(ctx context.Context) error { return s.stream.Wait(ctx) }
+
+// Snapshot takes a ThreadSnapshot. It blocks while the store is behind.
+func (s *Session) Snapshot(ctx context.Context, msg []byte) error {
+	if err := readSnapshot(msg, &s.snapshot); err != nil {
+		return err
+	}
+	return s.stream.Snapshot(ctx, &s.snapshot)
+}
+
+// Segment takes a SegmentObject.
+func (s *Session) Segment(ctx context.Context, msg []byte) error {
+	m := new(agentv3.SegmentObject)
+	raw, err := decode(msg, m)
+	if err != nil {
+		return err
+	}
+	segment, some, err := segmentOf(m, raw)
+	if err != nil || !some {
+		return err
+	}
+	var clock int64
+	if s.live {
+		clock = segment.End
+	}
+	s.agents.presence.note(Process{segment.Service, segment.Instance}, clock)
+	return s.stream.Segment(ctx, segment)
+}
+
+// Segments takes a SegmentCollection.
+func (s *Session) Segments(ctx context.Context, msg []byte) error {
+	for len(msg) > 0 {
+		num, typ, tag := protowire.ConsumeTag(msg)
+		if tag < 0 {
+			return fmt.Errorf("%w: SegmentCollection: %w", ErrMalformed, protowire.ParseError(tag))
+		}
+		n := protowire.ConsumeFieldValue(num, typ, msg[tag:])
+		if n < 0 {
+			return fmt.Errorf("%w: SegmentCollection: %w", ErrMalformed, protowire.ParseError(n))
+		}
+		if num == 1 && typ == protowire.BytesType {
+			inner, _ := protowire.ConsumeBytes(msg[tag : tag+n])
+			if err := s.Segment(ctx, inner); err != nil {
+				return err
+			}
+		}
+		msg = msg[tag+n:]
+	}
+	return nil
+}
+
+// Process names an instance of a service, by the names under which they are kept.
+type Process struct{ Service, Instance string }
+
+func process(m interface {
+	GetService() string
+	GetServiceInstance() string
+}) Process {
+	return Process{ids.ServiceName(m.GetService()), ids.InstanceName(m.GetServiceInstance())}
+}
+
+// Properties takes InstanceProperties, what an instance says of itself.
+func (s *Session) Properties(ctx context.Context, msg []byte) error {
+	m := new(managementv3.InstanceProperties)
+	if _, err := decode(msg, m); err != nil {
+		return err
+	}
+	p := process(m)
+	now := s.agents.now()
+	i := traceprof.Instance{Service: p.Service, Name: p.Instance, Layer: m.GetLayer(), FirstSeen: now, LastSeen: now}
+	for _, property := range m.GetProperties()[:min(len(m.GetProperties()), maxProperties)] {
+		key, value := traceprof.CutName(property.GetKey(), maxProperty), traceprof.CutName(property.GetValue(), maxProperty)
+		if key == "language" {
+			i.Language = value
+		}
+		i.Properties = append(i.Properties, traceprof.Property{Key: key, Value: value})
+	}
+	s.agents.presence.note(p, 0)
+	if strings.EqualFold(i.Language, "java") {
+		s.agents.presence.listens(p)
+	}
+	return s.stream.Instance(ctx, i)
+}
+
+// Limits of what an instance may say of itself. JVM arguments are the longest.
+const (
+	maxProperties = 256
+	maxProperty   = 16 << 10 // characters
+)
+
+// Ping takes an InstancePingPkg.
+func (s *Session) Ping(msg []byte) error {
+	_, err := s.agents.ping(msg)
+	return err
+}
+
+// ping takes an InstancePingPkg and returns whose it is.
+func (a *Agents) ping(msg []byte) (Process, error) {
+	m := new(managementv3.InstancePingPkg)
+	if _, err := decode(msg, m); err != nil {
+		return Process{}, err
+	}
+	p := process(m)
+	a.presence.note(p, 0)
+	return p, nil
+}
+
+// JVMMetrics takes a JVMMetricCollection.
+func (s *Session) JVMMetrics(msg []byte) error {
+	_, err := s.agents.jvmMetrics(msg, s.live)
+	return err
+}
+
+// jvmMetrics takes a JVMMetricCollection and returns whose it is. Of the numbers
+// only their time is of use: it shows the instance's clock, if they are live.
+func (a *Agents) jvmMetrics(msg []byte, live bool) (Process, error) {
+	m := new(agentv3.JVMMetricCollection)
+	if _, err := decode(msg, m); err != nil {
+		return Process{}, err
+	}
+	p := process(m)
+	var newest int64
+	if live {
+		for _, metric := range m.GetMetrics() {
+			newest = max(newest, metric.GetTime())
+		}
+	}
+	a.presence.note(p, newest)
+	a.presence.listens(p) // only the Java agent has a JVM
+	return p, nil
+}
