@@ -1,0 +1,379 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dendroprof/dendro/test/neo4j/server"
+)
+
+// with returns a call whose environment has further variables.
+func with(c *exec.Cmd, env ...string) *exec.Cmd {
+	c.Env = append(c.Env, env...)
+	return c
+}
+
+func TestMistakesWithAddresses(t *testing.T) {
+	needServer(t)
+	dir := t.TempDir()
+	where := place(t, "shared")
+	refused(t, with(command(dir, "runs", "--store", where), "DENDRO_NEO4J_PASSWORD=not-"+server.Password+"!"), "password is wrong", "DENDRO_NEO4J_PASSWORD")
+	refused(t, with(command(dir, "runs", "--store", strings.Replace(where, "neo4j@", "nobody@", 1))), `"nobody"`, "password is wrong")
+	refused(t, command(dir, "runs", "--store", strings.Replace(where, "neo4j@", "neo4j:"+server.Password+"@", 1)), "holds a password", "DENDRO_NEO4J_PASSWORD")
+	refused(t, command(dir, "runs", "--store", where+"/nowhere"), "no database", "nowhere")
+	refused(t, command(dir, "runs", "--store", "neo4j://neo4j@127.0.0.1:1"), "no Neo4j server answers", "127.0.0.1:1")
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	refused(t, command(dir, "runs", "--store", "bolt://"+web.Listener.Addr().String()), "HTTP port")
+	writeFile(t, dir, "password", server.Password+"\n")
+	c := command(dir, "store", "info", "--store", where)
+	c.Env = slices.DeleteFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, "DENDRO_NEO4J_PASSWORD=") })
+	refused(t, exec.Command("env", append([]string{"-u", "DENDRO_NEO4J_PASSWORD"}, c.Args...)...), "wants a password", "DENDRO_NEO4J_PASSWORD_FILE")
+	if out, errOut, status := finish(t, with(c, "DENDRO_NEO4J_PASSWORD_FILE=password")); status != 0 || !strings.Contains(out, "model shared") {
+		t.Errorf("with a password file: status %d\n%s%s", status, out, errOut)
+	}
+}
+
+// TestPrompt gives the program a terminal and wants it to ask for the password,
+// without showing it.
+func TestPrompt(t *testing.T) {
+	needServer(t)
+	terminal, err := exec.LookPath("script")
+	if err != nil {
+		t.Skip("needs script(1), which makes a terminal")
+	}
+	where := place(t, "shared")
+	c := command(t.TempDir())
+	c.Path, c.Args = terminal, []string{"script", "-qec", fmt.Sprintf("env -u DENDRO_NEO4J_PASSWORD %s store info --store %s", binary, where), "/dev/null"}
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		time.Sleep(time.Second) // what comes before the question is shown
+		fmt.Fprintln(in, server.Password)
+	}()
+	out, _, status := finish(t, c)
+	if status != 0 || !strings.Contains(out, "Password of neo4j at neo4j://127.0.0.1") || !strings.Contains(out, "model shared") || strings.Contains(out, server.Password) {
+		t.Errorf("status %d\n%s", status, out)
+	}
+}
+
+// TestForeign wants a database that holds something else left as it is.
+func TestForeign(t *testing.T) {
+	needServer(t)
+	dir := filepath.Dir(history(t, 1, 1, 1))
+	where := place(t, "")
+	cypher(t, graph, "CREATE (:Person {name: 'Ada'})-[:KNOWS]->(:Person {name: 'Grace'})")
+	describe := func() string {
+		return fmt.Sprint(cypher(t, graph, "MATCH (n) OPTIONAL MATCH (n)-[r]->() RETURN labels(n) AS l, properties(n) AS p, type(r) AS t ORDER BY n.name"),
+			cypher(t, graph, "SHOW CONSTRAINTS YIELD name"), cypher(t, graph, "SHOW INDEXES YIELD name WHERE name STARTS WITH 'dendro'"))
+	}
+	before := describe()
+	for _, args := range [][]string{{"import", "--manifest", "manifest.json"}, {"runs"}, {"store", "init"}, {"store", "init", "--model", "thesis"}, {"prune", "--keep", "1"}, {"compact"}} {
+		refused(t, command(dir, append(args, "--store", where)...), "2 nodes with the labels Person")
+	}
+	if after := describe(); after != before {
+		t.Errorf("the database was\n%s\nand is\n%s", before, after)
+	}
+	must(t, dir, "store", "init", "--force", "--store", where)
+	must(t, dir, "import", "--manifest", "manifest.json", "--store", where)
+	if got := cypher(t, graph, "MATCH (:Person {name: 'Ada'})-[:KNOWS]->(p:Person) RETURN p.name AS name"); len(got) != 1 || got[0]["name"] != "Grace" {
+		t.Errorf("beside the store: %v", got)
+	}
+
+	place(t, "")
+	cypher(t, graph, "CREATE (:Function {name: 'sin'})")
+	refused(t, command(dir, "store", "init", "--force", "--store", where), "needs the labels Function")
+}
+
+func TestOtherModelsAndVersions(t *testing.T) {
+	needServer(t)
+	dir := t.TempDir()
+	where := place(t, "shared")
+	must(t, dir, "store", "init", "--store", where, "--model", "shared")
+	must(t, dir, "store", "init", "--store", where)
+	refused(t, command(dir, "store", "init", "--store", where, "--model", "thesis"), "has the model shared, not thesis")
+	cypher(t, graph, "MATCH (d:Dendro) SET d.schema = 99")
+	refused(t, command(dir, "runs", "--store", where), "newer version", "99")
+	refused(t, command(dir, "store", "init", "--store", where), "newer version", "99")
+}
+
+// TestReadOnly wants `dendro cypher` to change nothing and to reach no file.
+func TestReadOnly(t *testing.T) {
+	needServer(t)
+	dir := filepath.Dir(history(t, 1, 1, 2))
+	where := place(t, "shared")
+	must(t, dir, "import", "--manifest", "manifest.json", "--store", where)
+	for query, words := range map[string]string{
+		"MATCH (n) DETACH DELETE n":                                   "cannot be written",
+		"CREATE (n:X) RETURN n":                                       "cannot be written",
+		"load /**/ csv FROM 'file:///etc/passwd' AS line RETURN line": "LOAD CSV",
+		"MATCH (n RETURN n":                                           "Invalid input",
+		"RETURN $nothing":                                             "nothing",
+		"UNWIND [1, 0] AS i RETURN 1 / i":                             "/ by zero",
+	} {
+		refused(t, command(dir, "cypher", query, "--store", where), words)
+	}
+	if n := cypher(t, graph, "MATCH (p:Profile) RETURN count(p) AS n")[0]["n"]; n != int64(2) {
+		t.Errorf("%v profiles are left", n)
+	}
+	out, errOut, _ := dendro(t, dir, "cypher", "UNWIND range(1, 2000000000) AS n RETURN n", "--rows", "3", "-o", "tsv", "--store", where)
+	if out != "n\n1\n2\n3\n" || !strings.Contains(errOut, "stopped after 3 rows (--rows)") {
+		t.Errorf("%q, %q", out, errOut)
+	}
+	out = must(t, dir, "cypher", "MATCH (:BenchmarkGroup)-[r:HAS_BENCHMARK]->(b:Benchmark) RETURN b, type(r) AS r, date('2026-01-02') AS d, [1.5, null] AS l", "-o", "json", "--store", where)
+	row := rows(t, out)[0]
+	if b, _ := row["b"].(map[string]any); fmt.Sprint(b["labels"]) != "[Benchmark]" || row["d"] != "2026-01-02" || fmt.Sprint(row["l"]) != "[1.5 <nil>]" {
+		t.Errorf("%s", out)
+	}
+}
+
+// hostile are names that are dangerous where a query is put together from texts.
+var hostile = []string{"it's", `say "hi"`, "two\nlines", "`back`", `'}) MATCH (n) DETACH DELETE n //`, `\`, `\u0027`, "$param", "{}", "λ → ∀", "tab\there", " spaces ", strings.Repeat("long", 1200)}
+
+func TestHostileNames(t *testing.T) {
+	needServer(t)
+	dir := t.TempDir()
+	type frame struct {
+		Name string `json:"name"`
+	}
+	var frames []frame
+	var stacks [][]int
+	var weights []int
+	for i, name := range hostile {
+		frames, stacks, weights = append(frames, frame{name}), append(stacks, []int{0, i}), append(weights, i+1)
+	}
+	text, err := json.Marshal(map[string]any{"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": map[string]any{"frames": frames},
+		"profiles": []any{map[string]any{"type": "sampled", "name": "p", "unit": "none", "startValue": 0, "endValue": 100, "samples": stacks, "weights": weights}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, dir, "p.speedscope.json", string(text))
+	for _, model := range models {
+		where := place(t, model)
+		for _, st := range []string{"embedded.duckdb", where} {
+			for i, name := range hostile[:len(hostile)-1] {
+				must(t, dir, "import", "--store", st, "--run", fmt.Sprint(i, name), "--date", fmt.Sprintf("2026-01-%02d", i+1), "--group", name, "--benchmark", "b"+name,
+					"--branch", name, "--commit", name, "--machine", name, "--attr", "k="+name, "--metric", name+"=1ms", "p.speedscope.json")
+			}
+		}
+		for _, q := range [][]string{{"runs", "--profiles", "-o", "json"}, {"runs", "-o", "json"}, {"tree", "-o", "json", "--group", hostile[4]}, {"find", "*back*", "-o", "json"}, {"top", "-o", "json", "--branch", hostile[0]}} {
+			want := must(t, dir, append(slices.Clone(q), "--store", "embedded.duckdb")...)
+			got := must(t, dir, append(slices.Clone(q), "--store", where)...)
+			// The longest name is cut in a graph: indexes have no room for it.
+			if cut := strings.ReplaceAll(want, hostile[len(hostile)-1], ""); cut != cutLong(got) {
+				t.Errorf("%s: dendro %q\n%s\nwant\n%s", model, q, cutLong(got), cut)
+			}
+		}
+	}
+}
+
+// cutLong removes a name that was cut, with its hash.
+func cutLong(text string) string {
+	for {
+		i := strings.Index(text, strings.Repeat("long", 200))
+		if i < 0 {
+			return text
+		}
+		end := i + strings.IndexByte(text[i:], '"')
+		text = text[:i] + text[end:]
+	}
+}
+
+// acknowledged starts an import and calls f after n files were reported as
+// stored, then waits for its end. It returns the files that were reported, and
+// the exit status.
+func acknowledged(t *testing.T, c *exec.Cmd, n int, f func()) (files []string, status int) {
+	t.Helper()
+	c.Args = append(c.Args, "--progress", "json")
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errOut strings.Builder
+	c.Stderr = &errOut
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		var line struct{ File, Status string }
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Status == "stored" {
+			if files = append(files, line.File); len(files) == n {
+				f()
+			}
+		}
+	}
+	err = c.Wait()
+	t.Logf("%d files were reported; %v %s", len(files), err, &errOut)
+	return files, c.ProcessState.ExitCode()
+}
+
+// whole compares a store with an embedded one that has the same history, and
+// looks for what must not be in a graph: anything twice, anything torn.
+func whole(t *testing.T, dir, where string, s *server.Server) {
+	t.Helper()
+	for _, q := range [][]string{{"runs", "--profiles", "-o", "json"}, {"runs", "-o", "json"}, {"tree", "-o", "json"}, {"find", "*", "-o", "json"},
+		{"bottlenecks", "--by", "subtree", "-o", "json"}, {"regressions", "--method", "thesis", "--rows", "0", "-o", "json"}} {
+		want := rowsInOrder(t, must(t, dir, append(slices.Clone(q), "--store", "embedded.duckdb")...))
+		got := rowsInOrder(t, must(t, dir, append(slices.Clone(q), "--store", where)...))
+		if !slices.Equal(want, got) {
+			t.Errorf("dendro %s: %d rows, want %d", strings.Join(q, " "), len(got), len(want))
+		}
+	}
+	for what, query := range map[string]string{
+		"nodes with one key":          "MATCH (n) UNWIND [k IN ['id', 'key'] WHERE n[k] IS NOT NULL] AS k WITH labels(n) AS l, n[k] AS id, count(*) AS n WHERE n > 1 RETURN l, id",
+		"paths without a function":    "MATCH (c:CallPath) WHERE COUNT { (c)-[:OF]->() } <> 1 RETURN c.id",
+		"paths without their caller":  "MATCH (c:CallPath) WHERE COUNT { ()-[:CALLS]->(c) } <> CASE c.depth WHEN 0 THEN 0 ELSE 1 END RETURN c.id",
+		"profiles of no benchmark":    "MATCH (p:Profile) WHERE COUNT { (:Benchmark)-[:HAS_PROFILE]->(p) } <> 1 OR COUNT { (:TestRun)-[:HAS_PROFILE]->(p) } <> 1 RETURN p.key",
+		"paths that profiles lack":    "MATCH (p:Profile) WHERE p.paths IS NOT NULL UNWIND p.paths AS id WITH DISTINCT id WHERE NOT EXISTS { MATCH (c:CallPath) WHERE c.id = id } RETURN id",
+		"tree nodes without a parent": "MATCH (f:Function) WHERE f.profileKey IS NOT NULL AND COUNT { (f)<-[:INVOKES|ROOT]-() } <> 1 RETURN f.key",
+	} {
+		if bad := cypher(t, s, query+" LIMIT 5"); len(bad) > 0 {
+			t.Errorf("%s: %v", what, bad)
+		}
+	}
+}
+
+// rowsInOrder returns the rows of an answer without what depends on the order of
+// import, sorted.
+func rowsInOrder(t *testing.T, text string) []string {
+	t.Helper()
+	var out []string
+	for _, r := range rows(t, text) {
+		for k, v := range r {
+			if f, ok := v.(float64); ok {
+				r[k] = rounded(f)
+			}
+		}
+		line, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, string(line))
+	}
+	if len(out) == 0 {
+		t.Errorf("no rows in %s", text)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestImporterKilled kills an importer in the middle, and wants what it reported
+// to be there and the rest to come with the next import.
+func TestImporterKilled(t *testing.T) {
+	needServer(t)
+	manifest := history(t, 3, 4, 25)
+	dir := filepath.Dir(manifest)
+	must(t, dir, "import", "--manifest", manifest, "--store", "embedded.duckdb")
+	for _, model := range models {
+		t.Run(model, func(t *testing.T) {
+			where := place(t, model)
+			c := command(dir, "import", "--manifest", manifest, "--store", where)
+			files, _ := acknowledged(t, c, 10, func() { c.Process.Kill() })
+			var stored []string
+			if len(files) < 100 {
+				for _, r := range rows(t, must(t, dir, "runs", "--profiles", "--store", where, "-o", "json")) {
+					stored = append(stored, fmt.Sprint(r["file"]))
+				}
+			} else {
+				t.Error("the import ended before it was killed")
+			}
+			for _, f := range files {
+				if !slices.Contains(stored, f) {
+					t.Errorf("%s was reported as stored and is not there", f)
+				}
+			}
+			must(t, dir, "import", "--manifest", manifest, "--store", where)
+			whole(t, dir, where, graph)
+		})
+	}
+}
+
+// TestServerKilled kills the server in the middle of an import and starts it
+// again: the import goes on, or its next try does.
+func TestServerKilled(t *testing.T) {
+	needServer(t)
+	s, err := server.Start(t.Context(), server.Options{Release: graph.Release()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	manifest := history(t, 4, 4, 25)
+	dir := filepath.Dir(manifest)
+	must(t, dir, "import", "--manifest", manifest, "--store", "embedded.duckdb")
+	for _, model := range models {
+		t.Run(model, func(t *testing.T) {
+			empty(t, s)
+			must(t, dir, "store", "init", "--store", s.URL(), "--model", model)
+			c := command(dir, "import", "--manifest", manifest, "--store", s.URL())
+			restarted := make(chan error, 1)
+			files, status := acknowledged(t, c, 10, func() {
+				if err := s.Kill(); err != nil {
+					t.Error(err)
+				}
+				go func() { restarted <- s.Restart(t.Context()) }()
+			})
+			if len(files) < 10 {
+				t.Fatalf("%d files before the server was killed", len(files))
+			}
+			if err := <-restarted; err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d files stored by the interrupted import, status %d", len(files), status)
+			must(t, dir, "import", "--manifest", manifest, "--store", s.URL())
+			whole(t, dir, s.URL(), s)
+		})
+	}
+}
+
+// TestTwoImporters lets processes import the same and different files at once.
+func TestTwoImporters(t *testing.T) {
+	needServer(t)
+	manifest := history(t, 5, 4, 25)
+	dir := filepath.Dir(manifest)
+	must(t, dir, "import", "--manifest", manifest, "--store", "embedded.duckdb")
+	for _, model := range models {
+		t.Run(model, func(t *testing.T) {
+			where := place(t, "")
+			must(t, dir, "store", "init", "--store", where, "--model", model)
+			var wg sync.WaitGroup
+			for range 2 {
+				wg.Go(func() {
+					if out, err := command(dir, "import", "--manifest", manifest, "--store", where).CombinedOutput(); err != nil {
+						t.Errorf("%v: %s", err, out)
+					}
+				})
+			}
+			wg.Wait()
+			whole(t, dir, where, graph)
+		})
+	}
+}
+
+// TestCopyKilled kills a copy in the middle and continues it.
+func TestCopyKilled(t *testing.T) {
+	needServer(t)
+	manifest := history(t, 6, 4, 50)
+	dir := filepath.Dir(manifest)
+	must(t, dir, "import", "--manifest", manifest, "--store", "embedded.duckdb")
+	where := place(t, "shared")
+	c := command(dir, "copy", "--from", "embedded.duckdb", "--to", where)
+	files, _ := acknowledged(t, c, 64, func() { c.Process.Kill() })
+	if len(files) < 64 || len(files) == 200 {
+		t.Fatalf("%d of 200 files were copied before the end", len(files))
+	}
+	must(t, dir, "copy", "--from", "embedded.duckdb", "--to", where)
+	whole(t, dir, where, graph)
+}

@@ -1,0 +1,62 @@
+package server
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestReleaseNamed(t *testing.T) {
+	for name, want := range map[string]string{"lts": LTS.Version, "newest": Newest.Version, LTS.Version: LTS.Version} {
+		if r, err := ReleaseNamed(name); err != nil || r.Version != want {
+			t.Errorf("%s: %s, %v", name, r.Version, err)
+		}
+	}
+	if _, err := ReleaseNamed("4.4"); err == nil || !strings.Contains(err.Error(), LTS.Version) {
+		t.Errorf("an unknown release: %v", err)
+	}
+}
+
+// TestMissing wants the errors on a machine without Java or Maven to say what to
+// install, before anything is made.
+func TestMissing(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("DENDRO_CACHE", cache)
+	bin := t.TempDir()
+	t.Setenv("PATH", bin)
+	t.Setenv("JAVA_HOME", "")
+	t.Setenv("DENDRO_TEST_JAVA", filepath.Join(bin, "java"))
+
+	future := Release{Version: "9999", Java: 9999}
+	if _, err := Start(t.Context(), Options{Release: future}); !errors.Is(err, ErrNoJava) || !strings.Contains(err.Error(), "needs Java 9999 or newer") {
+		t.Errorf("without Java: %v", err)
+	}
+	for text, want := range map[string]string{
+		`openjdk version "17.0.15" 2025-04-15`: "is 17", `openjdk version "1.8.0_412"`: "is 1", "gcj": "does not say its version",
+	} {
+		script := "#!/bin/sh\necho '" + text + "' >&2\n"
+		if err := os.WriteFile(filepath.Join(bin, "java"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := future.java(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	if _, err := LTS.Install(t.Context()); err == nil || !strings.Contains(err.Error(), "Maven (mvn)") {
+		t.Errorf("without Maven: %v", err)
+	}
+	if left, _ := os.ReadDir(cache); len(left) > 0 {
+		t.Errorf("left in the cache: %v", left)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "mvn"), []byte("#!/bin/sh\necho no such artifact\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LTS.Install(t.Context()); err == nil || !strings.Contains(err.Error(), "no such artifact") {
+		t.Errorf("Maven fails: %v", err)
+	}
+	if left, _ := os.ReadDir(cache); len(left) > 0 {
+		t.Errorf("left in the cache: %v", left)
+	}
+}
