@@ -45,7 +45,7 @@ func TestParsePolicy(t *testing.T) {
 }
 
 func TestAlphaIsDivided(t *testing.T) {
-	if a, b := (Policy{}).Alpha(1), (Policy{}).Alpha(100); a != 100*b || b <= 0 {
+	if a, b := (Policy{}).Alpha(1), (Policy{}).Alpha(100); a <= 100*b || b <= 0 {
 		t.Error(a, b)
 	}
 	if (Policy{Suspects: true}).Alpha(4) >= (Policy{}).Alpha(4) {
