@@ -6,29 +6,44 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/internal/readtest"
+	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/tracetest"
 )
 
-// BenchmarkAnalyze measures analyses of snapshots whose dictionary is in memory,
-// beside the definition written down over texts. The processor time of a run
+// BenchmarkAnalyze measures analyses of snapshots whose dictionary is in memory:
+// held ready, and read from the engine in memory. The processor time of a run
 // contains what collecting its garbage costs.
 func BenchmarkAnalyze(b *testing.B) {
 	for _, in := range tracetest.Inputs() {
-		st := &tracetest.Held{List: []traceprof.Snapshots{in.Snapshots}}
-		items := []traceprof.Range{tracetest.All(in.Segment)}
-		measure(b, in.Name, func(b *testing.B) int {
-			a, err := traceprof.Analyze(b.Context(), st, items, traceprof.AnalyzeOptions{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			elements := 0
-			for _, t := range a.Trees {
-				elements += t.Len()
-			}
-			return elements
-		})
-		measure(b, in.Name+"/naive", func(*testing.B) int { return naiveElements(in.Snapshots) })
+		stored := mem.New()
+		if err := stored.PutSnapshots(b.Context(), in.Snapshots); err != nil {
+			b.Fatal(err)
+		}
+		for _, st := range []struct {
+			name string
+			traceprof.Store
+		}{{"held", &tracetest.Held{List: []traceprof.Snapshots{in.Snapshots}}}, {"mem", stored}} {
+			measure(b, in.Name+"/"+st.name, func(b *testing.B) int {
+				items := []traceprof.Range{tracetest.All(in.Segment)}
+				a, err := traceprof.Analyze(b.Context(), st, items, traceprof.AnalyzeOptions{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				elements := 0
+				for _, t := range a.Trees {
+					elements += t.Len()
+				}
+				return elements
+			})
+		}
+	}
+}
+
+// BenchmarkNaive measures the definition, written down over texts, on the same.
+func BenchmarkNaive(b *testing.B) {
+	for _, in := range tracetest.Inputs() {
+		measure(b, in.Name, func(*testing.B) int { return naiveElements(in.Snapshots) })
 	}
 }
 

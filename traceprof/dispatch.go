@@ -191,9 +191,14 @@ func (d *Dispatcher) Flush(ctx context.Context) error {
 	return d.visits.write(ctx, d.store, d.now(), true)
 }
 
+// wants reports whether the task is for an instance.
+func (t *Task) wants(instance string) bool {
+	return len(t.Instances) == 0 || slices.Contains(t.Instances, instance)
+}
+
 // deliverable reports whether an instance may be told of the task now.
 func (t *Task) deliverable(instance string, now int64) bool {
-	if len(t.Instances) > 0 && !slices.Contains(t.Instances, instance) {
+	if !t.wants(instance) {
 		return false
 	}
 	if t.Kind != TraceKind {

@@ -64,6 +64,8 @@ func (o Order) Task(now int64) (Task, error) {
 	checks = append(checks,
 		check{o.Start <= latestStart, "start time must be before the year 10000"},
 		check{0 <= o.Duration && o.Duration <= longest, "duration cannot be greater than a year"},
+		check{o.MinDuration <= longest, "min duration threshold cannot be greater than a year"},
+		check{0 <= o.Period && o.Period <= longest, "dump period cannot be greater than a year"},
 		check{utf8.RuneCountInString(o.Endpoint) <= MaxTaskEndpoint, "endpoint name cannot be longer than 512 characters"})
 	for _, c := range checks {
 		if !c.ok {

@@ -48,12 +48,13 @@ func sourcesOf(ctx context.Context, st Store, items []Range) ([]*source, error) 
 // selectBySequence takes from the sources what the ranges select and returns how
 // many sequence numbers that are, also beyond the limit.
 func selectBySequence(sources []*source, items []Range, limit int) (found int64) {
+	bySegment := map[string][]*source{}
+	for _, s := range sources {
+		bySegment[s.Segment] = append(bySegment[s.Segment], s)
+	}
 	left := int64(limit)
 	for _, r := range items {
-		for _, s := range sources {
-			if s.Segment != r.Segment {
-				continue
-			}
+		for _, s := range bySegment[r.Segment] {
 			w, ok := s.window(r.Start, r.End)
 			if !ok {
 				continue

@@ -16,8 +16,9 @@ var ErrNoTask = errors.New("there is no such task")
 // implement it beside their own; package storetest tests it.
 //
 // As there: no transaction spans two calls; when a call returns without an
-// error, what it wrote survives the death of the process; methods are safe for
-// concurrent use, also from several processes where the engine allows them.
+// error, what it wrote survives the death of the process, and of one that fails
+// nothing is there; methods are safe for concurrent use, also from several
+// processes where the engine allows them.
 // Nothing handed over is kept and nothing handed out is shared, but for
 // Snapshots.Stacks. Texts are UTF-8; whoever takes them in sees to that.
 type Store interface {

@@ -44,6 +44,10 @@ type Options struct {
 	KeepSource bool                  // keep the originals
 	Conflict   store.Conflict
 	DryRun     bool // read and label, store nothing
+
+	// Dates is shared by importers that import into one store at the same time;
+	// nil: the importer is the only one.
+	Dates *Dates
 }
 
 // Status says what became of a source or of a member of an archive.
@@ -282,18 +286,21 @@ type writer struct {
 	o      Options
 	report func(Result)
 	sum    Summary
-	dates  map[string]time.Time // of the runs known so far
-	turn   turn                 // of the source whose results are reported now
+	dates  *Dates // of the runs known so far
+	turn   turn   // of the source whose results are reported now
 }
 
 func newWriter(ctx context.Context, st store.Store, o Options) (*writer, error) {
-	w := &writer{st: st, o: o, dates: map[string]time.Time{}}
+	w := &writer{st: st, o: o, dates: o.Dates}
+	if w.dates == nil {
+		w.dates = &Dates{}
+	}
 	profiles, err := st.Profiles(ctx, store.Query{})
 	if err != nil {
 		return nil, err
 	}
 	for i := range profiles {
-		w.dates[profiles[i].Run.Key] = profiles[i].Run.Date
+		w.dates.settle(profiles[i].Run.Key, profiles[i].Run.Date, false)
 	}
 	return w, nil
 }
@@ -404,13 +411,7 @@ func (w *writer) put(ctx context.Context, batches []*batch) error {
 // one run with different modification times do not contradict each other.
 func (w *writer) settleDate(it *item) {
 	for _, f := range it.files {
-		known, ok := w.dates[f.Run.Key]
-		switch {
-		case it.weak && ok && !known.IsZero():
-			f.Run.Date = time.Time{}
-		case !ok || known.IsZero():
-			w.dates[f.Run.Key] = f.Run.Date
-		}
+		f.Run.Date = w.dates.settle(f.Run.Key, f.Run.Date, it.weak)
 	}
 }
 

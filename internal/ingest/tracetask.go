@@ -1,0 +1,234 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dendroprof/dendro/normalize"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// Rules of tasks that become profiles.
+const (
+	// settled is how long after its end a task may wait for agents that do not say
+	// that they are done: a request may be sampled that long.
+	settled = 10 * time.Minute
+	// lookEvery is how often it is seen what is due.
+	lookEvery = 10 * time.Second
+)
+
+// TraceTasks brings tasks of trace profiling into the forest once they are over:
+// the service is the group, the endpoint the benchmark and the task the test run,
+// so that two tasks of an endpoint can be compared. The metric of the run is the
+// mean latency of its sampled requests.
+//
+// A task is over when every instance that was told of it has said that it is done,
+// or ten minutes after its end. Snapshots that come still later replace the
+// profile: tasks are looked at again in growing intervals for as long as they are
+// kept. What is due is read from the stores, and the same snapshots make the same
+// profile, so a restart forgets nothing and several servers over one store do not
+// get into each other's way.
+type TraceTasks struct {
+	traces traceprof.Store
+	store  store.Store
+	o      TraceOptions
+
+	looked map[string]time.Time // when each task was looked at last
+}
+
+// TraceOptions say how tasks become profiles.
+type TraceOptions struct {
+	Normalizer *normalize.Normalizer // nil: the built-in rules
+	Now        func() time.Time      // nil: the system's clock
+	// Report is called for each profile that was stored or replaced, and for each
+	// task that failed; nil: nobody is told. Run goes on after failures.
+	Report func(Result)
+}
+
+// NewTraceTasks returns what brings the tasks in traces into st. It is for one
+// goroutine.
+func NewTraceTasks(traces traceprof.Store, st store.Store, o TraceOptions) *TraceTasks {
+	if o.Normalizer == nil {
+		o.Normalizer = normalize.New(nil)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Report == nil {
+		o.Report = func(Result) {}
+	}
+	return &TraceTasks{traces: traces, store: st, o: o, looked: map[string]time.Time{}}
+}
+
+// Run brings in tasks until the context ends, whose error it returns.
+func (t *TraceTasks) Run(ctx context.Context) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		if err := t.Turn(ctx); err != nil && ctx.Err() == nil {
+			t.o.Report(Result{File: "trace tasks", Status: Failed, Err: err, Error: err.Error()})
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Turn brings in what is due now. The error is one of the stores that stopped it;
+// a task that failed alone is reported.
+func (t *TraceTasks) Turn(ctx context.Context) error {
+	now := t.o.Now()
+	tasks, err := t.traces.Tasks(ctx, traceprof.TaskQuery{Kind: traceprof.TraceKind, To: now.UnixMilli()})
+	if err != nil {
+		return fmt.Errorf("which tasks are over: %w", err)
+	}
+	kept := map[string]time.Time{}
+	for i := range tasks {
+		task := &tasks[i]
+		if last, ok := t.looked[task.ID]; ok {
+			kept[task.ID] = last
+		}
+	}
+	t.looked = kept // tasks that expired are forgotten
+	for i := range tasks {
+		task := &tasks[i]
+		if !t.lookAgain(task, now) {
+			continue
+		}
+		over, err := t.over(ctx, task, now)
+		if err != nil {
+			return fmt.Errorf("whether task %s is over: %w", task.ID, err)
+		}
+		if !over {
+			continue
+		}
+		if r, changed := t.bring(ctx, task); changed {
+			t.o.Report(r)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		t.looked[task.ID] = now
+	}
+	return nil
+}
+
+// lookAgain reports whether it is time to look at a task: each time when it is a
+// quarter older than the last time.
+func (t *TraceTasks) lookAgain(task *traceprof.Task, now time.Time) bool {
+	last, ok := t.looked[task.ID]
+	return !ok || now.Sub(last) >= max(lookEvery, last.Sub(time.UnixMilli(task.End()))/4)
+}
+
+// over reports whether no more snapshots of a task are to be expected.
+func (t *TraceTasks) over(ctx context.Context, task *traceprof.Task, now time.Time) (bool, error) {
+	end := time.UnixMilli(task.End())
+	if now.Before(end) {
+		return false, nil
+	}
+	if now.Sub(end) >= settled {
+		return true, nil
+	}
+	logs, err := t.traces.Logs(ctx, task.ID)
+	if err != nil {
+		return false, err
+	}
+	told, done := map[string]int64{}, map[string]int64{}
+	for _, l := range logs {
+		switch l.Event {
+		case traceprof.Notified:
+			told[l.Instance] = max(told[l.Instance], l.Time)
+		case traceprof.Finished, traceprof.Failed:
+			done[l.Instance] = max(done[l.Instance], l.Time)
+		}
+	}
+	for instance, at := range told {
+		if done[instance] < at {
+			return false, nil
+		}
+	}
+	return len(told) > 0, nil
+}
+
+// bring puts the profile of a task into the store, unless there is none. It
+// reports whether that changed anything, or failed.
+func (t *TraceTasks) bring(ctx context.Context, task *traceprof.Task) (Result, bool) {
+	r := Result{File: "task " + task.ID, Run: task.ID, Group: task.Service, Bench: task.Endpoint}
+	file, err := t.file(ctx, task)
+	if err == nil && file == nil {
+		return r, false
+	}
+	if err == nil {
+		var outcomes []store.Outcome
+		outcomes, err = t.store.Put(ctx, []*store.File{file}, store.PutOptions{Conflict: store.Replace, Rules: t.o.Normalizer.Version()})
+		if err == nil {
+			err = outcomes[0].Err
+		}
+		if err == nil && outcomes[0].Stored == 0 {
+			return r, false
+		}
+	}
+	if err != nil {
+		r.Status, r.Err, r.Error = Failed, err, err.Error()
+		return r, true
+	}
+	r.Status = Stored
+	for _, rec := range file.Records {
+		r.Samples += rec.Samples
+		r.Profiles = append(r.Profiles, store.IDOf(file.Benchmark, file.Run.Key, rec.Type.Name))
+	}
+	return r, true
+}
+
+// file returns what a task brings into the store, or nil if it has no snapshots.
+func (t *TraceTasks) file(ctx context.Context, task *traceprof.Task) (*store.File, error) {
+	p, segments, err := traceprof.ReadProfile(ctx, t.traces, task)
+	if err != nil || len(p.Tables) == 0 {
+		return nil, err
+	}
+	f := &store.File{
+		Name:      "task " + task.ID,
+		Benchmark: testrun.Benchmark{Group: task.Service, Name: task.Endpoint},
+		Run:       testrun.Run{Key: task.ID, Date: time.UnixMilli(task.Start).UTC()},
+		Metrics:   latency(task, segments),
+	}
+	// Symbols are those of this profile only, so nothing is warm.
+	w := newWorker(Options{Normalizer: t.o.Normalizer})
+	for i := range p.Tables {
+		rec, err := w.record(p, i, f.Benchmark.Group)
+		if err != nil {
+			return nil, err
+		}
+		f.Records = append(f.Records, rec)
+	}
+	return f, nil
+}
+
+// latency returns the mean latency of the sampled requests as a metric. Segments
+// of other threads that a request started are no requests, unless there are no
+// others.
+func latency(task *traceprof.Task, segments map[string]*traceprof.Segment) []testrun.Metric {
+	var sum [2]float64
+	var n [2]int
+	for _, s := range segments {
+		kind := 0
+		if s.Operation == traceprof.CutName(task.Endpoint, traceprof.MaxEndpointName) {
+			kind = 1
+		}
+		sum[kind] += float64(s.Latency())
+		n[kind]++
+	}
+	for kind := 1; kind >= 0; kind-- {
+		if n[kind] > 0 {
+			return []testrun.Metric{{
+				Name: "latency", Mean: sum[kind] / float64(n[kind]), Unit: "ms", Better: testrun.Lower, N: n[kind], Primary: true,
+			}}
+		}
+	}
+	return nil
+}

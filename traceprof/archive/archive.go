@@ -1,0 +1,104 @@
+// Package archive reads and writes the file into which SkyWalking's tool
+// profile_exporter puts a profiled trace, so that it can be analyzed elsewhere.
+//
+// The file, TRACE.tar.gz, has two members:
+//
+//	work/basic.yml      which task and trace it is, the segments with their times,
+//	                    and their spans
+//	work/snapshot.data  the snapshots: messages ThreadSnapshot of the agents'
+//	                    protocol, each behind its length as a varint
+//
+// SkyWalking's exporter leaves the task and the segment out of the snapshots, and
+// the last snapshot of every segment altogether. What is written here has them
+// all; SkyWalking's analyzer reads it, as it ignores what it does not need. In a
+// file of SkyWalking's a snapshot belongs to the first segment, in their order,
+// from that of the snapshot before it, which it fits: see assign.
+//
+// Only thread dumps have such a file. Of a Go profile nothing is lost in pprof.
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dendroprof/dendro/traceprof"
+	"github.com/dendroprof/dendro/traceprof/spans"
+)
+
+// Archive is a trace with what was sampled of it for a task.
+type Archive struct {
+	Task     string
+	Trace    string
+	Segments []Segment
+}
+
+// Segment is a segment of the trace with its spans and snapshots. Raw is empty.
+type Segment struct {
+	traceprof.Segment
+	Spans     []spans.Span
+	Snapshots traceprof.Snapshots
+}
+
+// ErrNotProfiled: there are no thread dumps of a trace for a task.
+var ErrNotProfiled = errors.New("no snapshots")
+
+// Collect gathers what a store has of a trace for a task. It wraps
+// traceprof.ErrNoTask or ErrNotProfiled when there is nothing.
+func Collect(ctx context.Context, st traceprof.Store, task, trace string) (*Archive, error) {
+	if _, err := st.Task(ctx, task); err != nil {
+		return nil, fmt.Errorf("task %s: %w", task, err)
+	}
+	segments, err := st.Segments(ctx, traceprof.SegmentQuery{Traces: []string{trace}})
+	if err != nil {
+		return nil, err
+	}
+	q := traceprof.SnapshotQuery{Tasks: []string{task}}
+	at := map[string]int{}
+	for i := range segments {
+		q.Segments = append(q.Segments, segments[i].ID)
+		at[segments[i].ID] = i
+	}
+	a := &Archive{Task: task, Trace: trace}
+	if len(q.Segments) == 0 {
+		return nil, fmt.Errorf("trace %s of task %s: %w: no segment of it is kept", trace, task, ErrNotProfiled)
+	}
+	samples := false
+	for s, err := range st.Snapshots(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		if s.Language != traceprof.Dumps {
+			samples = true
+			continue
+		}
+		segment := segments[at[s.Segment]]
+		list, err := spans.Of(segment.Raw)
+		if err != nil {
+			return nil, fmt.Errorf("segment %s: %w", segment.ID, err)
+		}
+		segment.Raw = nil
+		a.Segments = append(a.Segments, Segment{segment, list, s})
+	}
+	switch {
+	case len(a.Segments) > 0:
+		slices.SortStableFunc(a.Segments, func(a, b Segment) int { return int(min(max(a.Start-b.Start, -1), 1)) })
+		return a, nil
+	case samples:
+		return nil, fmt.Errorf("trace %s of task %s: %w: it has samples of a Go profile, which this file cannot hold (pprof can)", trace, task, ErrNotProfiled)
+	}
+	return nil, fmt.Errorf("trace %s of task %s: %w", trace, task, ErrNotProfiled)
+}
+
+// Put stores the segments and the snapshots of the archive, to be analyzed.
+func (a *Archive) Put(ctx context.Context, st traceprof.Store) error {
+	segments, snapshots := make([]traceprof.Segment, len(a.Segments)), make([]traceprof.Snapshots, len(a.Segments))
+	for i := range a.Segments {
+		segments[i], snapshots[i] = a.Segments[i].Segment, a.Segments[i].Snapshots
+	}
+	if err := st.PutSegments(ctx, segments...); err != nil {
+		return err
+	}
+	return st.PutSnapshots(ctx, snapshots...)
+}

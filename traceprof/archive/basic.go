@@ -1,0 +1,125 @@
+package archive
+
+import (
+	"fmt"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/traceprof"
+	"github.com/dendroprof/dendro/traceprof/spans"
+)
+
+// tag names the Java class that the file is a dump of. Its reader refuses keys
+// that the class has not, and lists that it cannot set (refs, tags, logs).
+const tag = "!!org.apache.skywalking.oap.server.tool.profile.exporter.ProfiledBasicInfo\n"
+
+// basic is what basic.yml says.
+type basic struct {
+	Config struct {
+		Task  string `yaml:"taskId"`
+		Trace string `yaml:"traceId"`
+		Dir   string `yaml:"analyzeResultDist"`
+	} `yaml:"config"`
+	Segments []basicSegment `yaml:"segments"`
+	Spans    []basicSpan    `yaml:"profiledSegmentSpans"`
+}
+
+// basicSegment is one segment. Before SkyWalking 9.5 a file had one, and its keys
+// stood beside config.
+type basicSegment struct {
+	ID       string `yaml:"segmentId"`
+	Start    int64  `yaml:"segmentStartTime"`
+	End      int64  `yaml:"segmentEndTime"`
+	Duration int64  `yaml:"duration"`
+	First    int32  `yaml:"minSequence"`
+	Last     int32  `yaml:"maxSequence"`
+}
+
+// basicSpan is one span.
+type basicSpan struct {
+	Trace     string `yaml:"traceId"`
+	Segment   string `yaml:"segmentId"`
+	ID        int32  `yaml:"spanId"`
+	Parent    int32  `yaml:"parentSpanId"`
+	Service   string `yaml:"serviceCode"`
+	Instance  string `yaml:"serviceInstanceName"`
+	Start     int64  `yaml:"startTime"`
+	End       int64  `yaml:"endTime"`
+	Operation string `yaml:"endpointName"`
+	Kind      string `yaml:"type"`
+	Peer      string `yaml:"peer"`
+	Layer     string `yaml:"layer"`
+	Error     bool   `yaml:"error,omitempty"` // of a method isError
+}
+
+// basicOf returns what basic.yml says of an archive.
+func basicOf(a *Archive) *basic {
+	b := &basic{Segments: []basicSegment{}, Spans: []basicSpan{}}
+	b.Config.Task, b.Config.Trace = a.Task, a.Trace
+	for i := range a.Segments {
+		s := &a.Segments[i]
+		out := basicSegment{ID: s.ID, Start: s.Start, End: s.End, Duration: s.Latency()}
+		if n := s.Snapshots.Len(); n > 0 {
+			out.First, out.Last = s.Snapshots.Sequence[0], s.Snapshots.Sequence[n-1]
+		}
+		b.Segments = append(b.Segments, out)
+		for _, p := range s.Spans {
+			b.Spans = append(b.Spans, basicSpan{a.Trace, s.ID, p.ID, p.Parent, s.Service, s.Instance, p.Start, p.End, p.Operation, p.Kind, p.Peer, p.Layer, p.Error})
+		}
+	}
+	return b
+}
+
+// encode returns basic.yml.
+func (b *basic) encode() ([]byte, error) {
+	text, err := yaml.Marshal(b)
+	return append([]byte(tag), text...), err
+}
+
+// decodeBasic reads basic.yml.
+func decodeBasic(text []byte) (*basic, error) {
+	var b struct {
+		basic        `yaml:",inline"`
+		basicSegment `yaml:",inline"`
+	}
+	if err := yaml.Unmarshal(text, &b); err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", basicName, profile.ErrMalformed, err)
+	}
+	if len(b.Segments) == 0 && b.basicSegment.ID != "" {
+		b.Segments = []basicSegment{b.basicSegment}
+	}
+	if b.Config.Trace == "" && len(b.Segments) == 0 {
+		return nil, fmt.Errorf("%s: %w: it names neither a trace nor a segment", basicName, profile.ErrMalformed)
+	}
+	return &b.basic, nil
+}
+
+// archive returns the archive that basic.yml describes, without snapshots.
+func (b *basic) archive() *Archive {
+	a := &Archive{Task: b.Config.Task, Trace: b.Config.Trace}
+	for _, in := range b.Segments {
+		s := Segment{Segment: traceprof.Segment{ID: in.ID, Trace: a.Trace, Start: in.Start, End: in.End}}
+		var first *spans.Span
+		for _, p := range b.Spans {
+			if p.Segment != in.ID {
+				continue
+			}
+			s.Service, s.Instance = p.Service, p.Instance
+			s.Spans = append(s.Spans, spans.Span{ID: p.ID, Parent: p.Parent, Operation: p.Operation, Kind: p.Kind, Layer: p.Layer, Peer: p.Peer, Start: p.Start, End: p.End, Error: p.Error})
+			s.Error = s.Error || p.Error
+		}
+		slices.SortStableFunc(s.Spans, func(a, b spans.Span) int { return int(a.ID) - int(b.ID) })
+		for i := range s.Spans {
+			if p := &s.Spans[i]; first == nil || p.Kind == "Entry" {
+				first = p
+			}
+		}
+		if first != nil {
+			s.Operation, s.Endpoint = s.Spans[0].Operation, traceprof.CutName(first.Operation, traceprof.MaxEndpointName)
+		}
+		a.Segments = append(a.Segments, s)
+	}
+	return a
+}

@@ -1,0 +1,235 @@
+package traceprof
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Thresholds of causes, in ms but for the last.
+const (
+	skewed   = 10_000             // clocks differ by more than messages take
+	lateDump = 10*Minute + Minute // after the end: a request may be sampled for ten minutes
+	silent   = 2 * Minute         // without a sign of life after the end
+	lossy    = 20                 // one snapshot of so many lost is worth a word
+)
+
+func (f *facts) notBegun() (Cause, bool) {
+	return Cause{Code: NotBegun, Text: fmt.Sprintf("The task starts in %s.", span(f.task.Start-f.now))}, true
+}
+
+func (f *facts) serviceNeverSeen() (Cause, bool) {
+	if len(f.instances) > 0 {
+		return Cause{}, false
+	}
+	c := Cause{Code: ServiceNeverSeen, Names: nearest(f.task.Service, f.services)}
+	c.Text = fmt.Sprintf("No instance of the service %q has ever reported%s.", f.task.Service, meant(c.Names))
+	return c, true
+}
+
+func (f *facts) endpointTooLong() (Cause, bool) {
+	n := utf8.RuneCountInString(f.task.Endpoint)
+	return Cause{Code: EndpointTooLong, Text: fmt.Sprintf(
+		"The endpoint's name has %d characters. Agents cut names of operations at %d before they compare them, so nothing is equal to it.", n, MaxEndpointName,
+	)}, n > MaxEndpointName
+}
+
+func (f *facts) endpointNeverSeen() (Cause, bool) {
+	if f.seen || len(f.other) > 0 {
+		return Cause{}, false
+	}
+	var names []string
+	for _, e := range f.endpoints {
+		names = append(names, e.Name)
+	}
+	c := Cause{Code: EndpointNeverSeen, Names: nearest(f.task.Endpoint, names)}
+	c.Text = fmt.Sprintf("No request with the name %q was ever seen, and agents compare it letter by letter%s.", f.task.Endpoint, meant(c.Names))
+	return c, true
+}
+
+func (f *facts) endpointNotFirst() (Cause, bool) {
+	c := Cause{Code: EndpointNotFirst, Names: f.other}
+	c.Text = fmt.Sprintf("Requests have the endpoint %q, but their first span has another name, and agents compare that one%s.", f.task.Endpoint, meant(c.Names))
+	return c, !f.seen && len(f.other) > 0
+}
+
+// clockSkew finds instances whose clock is known to be wrong, and dumps that
+// cannot have been taken when their times say.
+func (f *facts) clockSkew() (Cause, bool) {
+	c := Cause{Code: ClockSkew}
+	var worst int64
+	for _, i := range f.instances {
+		if abs(i.Skew) > skewed && f.alive(&i) {
+			c.Instances = append(c.Instances, i.Name)
+			if abs(i.Skew) > abs(worst) {
+				worst = i.Skew
+			}
+		}
+	}
+	if worst != 0 {
+		way := "ahead of"
+		if worst < 0 {
+			way = "behind"
+		}
+		c.Text = fmt.Sprintf("The clock of %s is %s %s the server's. Agents begin and end a task by their own clocks.", some(c.Instances), span(abs(worst)), way)
+		return c, true
+	}
+	for _, s := range f.snapshots {
+		for _, t := range s.Time {
+			if t < f.task.Start-skewed || t > f.task.End()+lateDump {
+				c.Text = fmt.Sprintf("Snapshots of segment %s are dated %s, outside the task's time: the clock of their instance and the server's differ.", s.Segment, date(t))
+				return c, true
+			}
+		}
+	}
+	return c, false
+}
+
+func (f *facts) neverPolled() (Cause, bool) {
+	var last int64
+	c := Cause{Code: NeverPolled, Instances: f.which(func(i *Instance) bool {
+		silent := !f.told(i) && f.alive(i) && i.Polled < f.task.Created && f.task.wants(i.Name)
+		if silent {
+			last = max(last, i.Polled)
+		}
+		return silent
+	})}
+	if len(c.Instances) == 0 {
+		return c, false
+	}
+	when := "ever"
+	if last > 0 {
+		when = "since " + date(last)
+	}
+	c.Text = fmt.Sprintf("%s did not ask for tasks %s. Profiling may be switched off in the agent, or its version has none.", capital(some(c.Instances)), when)
+	return c, true
+}
+
+func (f *facts) neverNotified() (Cause, bool) {
+	c := Cause{Code: NeverNotified, Instances: f.which(func(i *Instance) bool {
+		return !f.told(i) && i.Polled >= f.task.Created && f.task.wants(i.Name)
+	})}
+	if len(c.Instances) == 0 {
+		return c, false
+	}
+	c.Text = fmt.Sprintf("%s asked for tasks and was not told of this one: it asked when the task was over, or long before its start, or it says that it knows a later one.", capital(some(c.Instances)))
+	return c, true
+}
+
+func (f *facts) agentFailed() (Cause, bool) {
+	c := Cause{Code: AgentFailed}
+	text := ""
+	for _, l := range f.logs {
+		if l.Event == Failed || l.Event == TooLarge {
+			c.Instances = appendNew(c.Instances, l.Instance)
+			text = string(l.Event)
+			if l.Text != "" {
+				text = l.Text
+			}
+		}
+	}
+	c.Text = fmt.Sprintf("%s could not carry out the task: %s.", capital(some(c.Instances)), text)
+	return c, len(c.Instances) > 0
+}
+
+func (f *facts) instanceVanished() (Cause, bool) {
+	c := Cause{Code: InstanceVanished, Instances: f.which(func(i *Instance) bool {
+		return f.told(i) && i.LastSeen < f.task.End() && !f.finished(i.Name)
+	})}
+	if f.now < f.task.End()+silent || len(c.Instances) == 0 {
+		return c, false
+	}
+	c.Text = fmt.Sprintf("%s was told of the task and has not been heard of since before its end.", capital(some(c.Instances)))
+	return c, true
+}
+
+func (f *facts) segmentsMissing() (Cause, bool) {
+	missing := 0
+	for _, c := range f.coverage.Segments {
+		if !c.Known {
+			missing++
+		}
+	}
+	return Cause{Code: SegmentsMissing, Text: fmt.Sprintf(
+		"%d of %d sampled segments never arrived: the traces they belong to were probably sampled away by the agent, or were still running when it stopped.", missing, len(f.coverage.Segments),
+	)}, missing > 0
+}
+
+func (f *facts) snapshotsLost() (Cause, bool) {
+	c := &f.coverage.Coverage
+	return Cause{Code: SnapshotsLost, Text: fmt.Sprintf(
+		"%d snapshots were made and did not arrive, %d did. The agent drops them when its queue is full (profile.snapshot_transport_buffer_size).", c.Lost, c.Received,
+	)}, c.Lost*lossy > c.Received+c.Lost
+}
+
+func (f *facts) agentSlow() (Cause, bool) {
+	c := Cause{Code: AgentSlow}
+	worst := int64(0)
+	for _, s := range f.coverage.Segments {
+		if s.Slow {
+			c.Instances = appendNew(c.Instances, s.Instance)
+			worst = max(worst, s.Period)
+		}
+	}
+	if worst == 0 {
+		return c, false
+	}
+	c.Text = fmt.Sprintf("The agent took a snapshot every %d ms where the task asked for every %d ms: it did not get to run more often. Durations are right all the same.", worst, f.task.Period)
+	return c, true
+}
+
+// which returns the names of the instances of which something is true.
+func (f *facts) which(is func(*Instance) bool) (names []string) {
+	for k := range f.instances {
+		if is(&f.instances[k]) {
+			names = append(names, f.instances[k].Name)
+		}
+	}
+	return names
+}
+
+// told reports whether the log says that an instance was told of the task.
+func (f *facts) told(i *Instance) bool {
+	_, told := f.notified[i.Name]
+	return told
+}
+
+// alive reports whether an instance was there while the task ran.
+func (f *facts) alive(i *Instance) bool {
+	return i.LastSeen >= f.task.Start && i.FirstSeen <= f.task.End()
+}
+
+func (f *facts) finished(instance string) bool {
+	return slices.ContainsFunc(f.logs, func(l Log) bool { return l.Event == Finished && l.Instance == instance })
+}
+
+// meant ends a sentence with names that were probably meant.
+func meant(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; what was seen is %q", names)
+}
+
+// some names instances, not too many.
+func some(instances []string) string {
+	const most = 3
+	if len(instances) == 1 {
+		return fmt.Sprintf("instance %q", instances[0])
+	}
+	if len(instances) <= most {
+		return "instances " + strings.Join(instances, ", ")
+	}
+	return fmt.Sprintf("instances %s and %d more", strings.Join(instances[:most], ", "), len(instances)-most)
+}
+
+// capital begins a sentence.
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+func abs(v int64) int64 { return max(v, -v) }
+
+func span(ms int64) string { return (time.Duration(ms) * time.Millisecond).String() }
+
+func date(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -1,0 +1,90 @@
+package traceprof
+
+import "fmt"
+
+// usable returns the requests that began where an instance knew of the task, while
+// it ran by the instance's clock, and the slowest latency.
+func (f *facts) usable() (list []Segment, slowest int64) {
+	for _, s := range f.requests {
+		if told, ok := f.notified[s.Instance]; ok && s.Start >= max(told, f.task.Start) {
+			list = append(list, s)
+			slowest = max(slowest, s.Latency())
+		}
+	}
+	return list, slowest
+}
+
+// early returns the requests that were running when the task began or their
+// instance was told, and the slowest latency. Agents do not take them.
+func (f *facts) early() (count int, slowest int64) {
+	for _, s := range f.requests {
+		at := f.task.Start
+		if told, ok := f.notified[s.Instance]; ok {
+			at = max(at, told)
+		}
+		if s.Start < at && at < s.End {
+			count++
+			slowest = max(slowest, s.Latency())
+		}
+	}
+	return count, slowest
+}
+
+// during counts the requests that began while the task ran.
+func (f *facts) during() (count int) {
+	for _, s := range f.requests {
+		if s.Start >= f.task.Start {
+			count++
+		}
+	}
+	return count
+}
+
+func (f *facts) noRequest() (Cause, bool) {
+	c := Cause{Code: NoRequest, Text: fmt.Sprintf("No request of %q began while the task ran; there were some before or after.", f.task.Endpoint)}
+	return c, f.seen && f.during() == 0
+}
+
+func (f *facts) noRequestSince() (Cause, bool) {
+	list, _ := f.usable()
+	c := Cause{Code: NoRequestSince, Requests: f.during(), Text: fmt.Sprintf(
+		"%d requests of %q began while the task ran, all of them before their instance was told of it, or at others.", f.during(), f.task.Endpoint)}
+	return c, len(f.notified) > 0 && len(list) == 0 && f.during() > 0
+}
+
+func (f *facts) requestInProgress() (Cause, bool) {
+	n, slowest := f.early()
+	return Cause{Code: RequestInProgress, Requests: n, Slowest: slowest, Text: fmt.Sprintf(
+		"%d requests of %q, the longest of %d ms, were running when the agent learned of the task. Agents sample requests that begin later only.", n, f.task.Endpoint, slowest,
+	)}, n > 0
+}
+
+func (f *facts) allFaster() (Cause, bool) {
+	list, slowest := f.usable()
+	return Cause{Code: AllFaster, Requests: len(list), Slowest: slowest, Text: fmt.Sprintf(
+		"%d requests came and the slowest took %d ms. Sampling begins once a request is older than the threshold of %d ms.", len(list), slowest, f.task.MinDuration,
+	)}, len(list) > 0 && f.task.MinDuration > 0 && slowest <= f.task.MinDuration
+}
+
+func (f *facts) tooFast() (Cause, bool) {
+	list, slowest := f.usable()
+	return Cause{Code: TooFast, Requests: len(list), Slowest: slowest, Text: fmt.Sprintf(
+		"%d requests came and the slowest took %d ms. The first dump is made up to two periods of %d ms after the threshold of %d ms.", len(list), slowest, f.task.Period, f.task.MinDuration,
+	)}, len(list) > 0 && (f.task.MinDuration == 0 || slowest > f.task.MinDuration) && slowest <= f.task.MinDuration+2*f.task.Period
+}
+
+func (f *facts) finishedEmpty() (Cause, bool) {
+	list, slowest := f.usable()
+	c := Cause{Code: FinishedEmpty, Requests: len(list), Slowest: slowest}
+	for _, l := range f.logs {
+		if l.Event == Finished {
+			c.Instances = appendNew(c.Instances, l.Instance)
+		}
+	}
+	if len(c.Instances) == 0 || len(list) == 0 || slowest <= f.task.MinDuration+2*f.task.Period {
+		return c, false
+	}
+	c.Text = fmt.Sprintf("%s says that the task is done, %d requests were slow enough to be sampled, and no snapshot arrived: "+
+		"the agent's queue may have dropped them, or their traces were not sampled.", capital(some(c.Instances)), len(list))
+	return c, true
+}

@@ -1,0 +1,168 @@
+package traceprof
+
+import (
+	"context"
+	"slices"
+)
+
+// Coverage says how much of what a task was to sample was sampled: of one
+// segment, or in sum. What an analysis shows is true of the time that is covered;
+// the rest of a request's time it cannot show.
+type Coverage struct {
+	Segment  string `json:"segment,omitempty"`
+	Instance string `json:"instance,omitempty"`
+
+	// Known says that the segments themselves arrived; without, nothing can be
+	// expected of them.
+	Known    bool  `json:"known"`
+	Expected int64 `json:"expected"` // dumps, one a period of the task
+	Received int64 `json:"received"`
+	// Lost counts the sequence numbers that are missing up to the last one that
+	// arrived: dumps that were made and dropped, mostly in the agent's queue.
+	Lost int64 `json:"lost"`
+	// Late counts the dumps after the segment's end: some agents go on sampling
+	// the thread. They are received, but tell of other requests.
+	Late int64 `json:"late,omitempty"`
+
+	Span    int64 `json:"span"`    // ms in which dumps are expected
+	Covered int64 `json:"covered"` // ms of Span that lie between dumps with nothing lost between
+
+	// Period is the time between two dumps in truth, in ms, the median; 0: fewer
+	// than two. Slow says that it is more than half as long again as the task's:
+	// fewer dumps than expected then are no loss.
+	Period int64 `json:"period,omitempty"`
+	Slow   bool  `json:"slow,omitempty"`
+}
+
+// Share returns the covered part of the span, from 0 to 1; 0 without a span.
+func (c *Coverage) Share() float64 {
+	if c.Span <= 0 {
+		return 0
+	}
+	return float64(c.Covered) / float64(c.Span)
+}
+
+// Cover returns the coverage of a segment by a task. The segment is nil if it did
+// not arrive. Samples of Go profiles are no dumps: of them none are expected, and
+// what they stand for is covered.
+func Cover(task *Task, seg *Segment, s *Snapshots) Coverage {
+	c := Coverage{Segment: s.Segment, Known: seg != nil}
+	from, to := int64(0), int64(0)
+	if seg != nil {
+		c.Instance = seg.Instance
+		from, to = max(seg.Start+task.MinDuration, task.Start), seg.End
+		c.Span = max(0, to-from)
+	}
+	if s.Language == GoProfiles {
+		var nanos int64
+		for i := range s.Count {
+			c.Received += s.Count[i]
+			nanos += s.Nanos[i]
+		}
+		c.Covered = min(nanos/nanosPerMilli, c.Span)
+		return c
+	}
+	c.Received = int64(s.Len())
+	if task.Period > 0 {
+		c.Expected = c.Span / task.Period
+	}
+	if n := s.Len(); n > 0 && s.Sequence[n-1] >= 0 {
+		first, _ := slices.BinarySearch(s.Sequence, 0)
+		c.Lost = int64(s.Sequence[n-1]) + 1 - int64(n-first)
+	}
+	steps := c.addTimes(s, from, to)
+	if len(steps) > 0 {
+		slices.Sort(steps)
+		c.Period = steps[len(steps)/2]
+		c.Slow = task.Period > 0 && 2*c.Period > 3*task.Period
+	}
+	return c
+}
+
+// addTimes adds what lies between neighbouring dumps, as far as it lies from one
+// time to another if the segment is known, and returns the steps.
+func (c *Coverage) addTimes(s *Snapshots, from, to int64) []int64 {
+	var steps []int64
+	for i, t := range s.Time {
+		if c.Known && t > to {
+			c.Late++
+		}
+		if i == 0 || int64(s.Sequence[i]) != int64(s.Sequence[i-1])+1 {
+			continue
+		}
+		steps = append(steps, t-s.Time[i-1])
+		if a, b := s.Time[i-1], t; !c.Known {
+			c.Covered += max(0, b-a)
+		} else {
+			c.Covered += max(0, min(b, to)-max(a, from))
+		}
+	}
+	return steps
+}
+
+// TaskCoverage is the coverage of a task: in sum, and of each segment that has
+// snapshots, in byte order of ids. In the sum Period is the median of the
+// segments and Slow says that one is.
+type TaskCoverage struct {
+	Coverage
+	Segments []Coverage `json:"segments"`
+}
+
+// CoverTask returns the coverage of a task.
+func CoverTask(ctx context.Context, st Store, task *Task) (*TaskCoverage, error) {
+	list, segments, err := snapshotsOf(ctx, st, task.ID)
+	if err != nil {
+		return nil, err
+	}
+	return coverTask(task, list, segments), nil
+}
+
+func coverTask(task *Task, list []Snapshots, segments map[string]*Segment) *TaskCoverage {
+	sum := &TaskCoverage{Segments: []Coverage{}}
+	sum.Known = len(list) > 0
+	var periods []int64
+	for i := range list {
+		c := Cover(task, segments[list[i].Segment], &list[i])
+		sum.Segments = append(sum.Segments, c)
+		sum.Known = sum.Known && c.Known
+		sum.Expected, sum.Received, sum.Lost, sum.Late = sum.Expected+c.Expected, sum.Received+c.Received, sum.Lost+c.Lost, sum.Late+c.Late
+		sum.Span += c.Span
+		if c.Known {
+			sum.Covered += c.Covered
+		}
+		if c.Period > 0 {
+			periods = append(periods, c.Period)
+		}
+		sum.Slow = sum.Slow || c.Slow
+	}
+	if len(periods) > 0 {
+		slices.Sort(periods)
+		sum.Period = periods[len(periods)/2]
+	}
+	return sum
+}
+
+// snapshotsOf returns the snapshots of a task, and the segments that they belong
+// to, by id, as far as those are there.
+func snapshotsOf(ctx context.Context, st Store, task string) ([]Snapshots, map[string]*Segment, error) {
+	var list []Snapshots
+	var ids []string
+	for s, err := range st.Snapshots(ctx, SnapshotQuery{Tasks: []string{task}}) {
+		if err != nil {
+			return nil, nil, err
+		}
+		list, ids = append(list, s), append(ids, s.Segment)
+	}
+	if len(list) == 0 {
+		return nil, nil, nil
+	}
+	segments, err := st.Segments(ctx, SegmentQuery{IDs: ids, NoRaw: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	byID := map[string]*Segment{}
+	for i := range segments {
+		byID[segments[i].ID] = &segments[i]
+	}
+	return list, byID, nil
+}

@@ -1,0 +1,421 @@
+package traceprof_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// began is when the clocks of the tests start.
+const began = int64(1_700_000_000_000)
+
+// dispatching is a dispatcher with a clock that stands still.
+type dispatching struct {
+	*traceprof.Dispatcher
+	t     *testing.T
+	store traceprof.Store
+	now   int64
+}
+
+func dispatcher(t *testing.T, st traceprof.Store) *dispatching {
+	d := &dispatching{t: t, store: st, now: began}
+	d.Dispatcher = traceprof.NewDispatcher(st, traceprof.DispatcherOptions{Now: func() int64 { return d.now }})
+	return d
+}
+
+// create makes a task.
+func (d *dispatching) create(change func(*traceprof.Order)) traceprof.Task {
+	d.t.Helper()
+	task, err := d.Create(d.t.Context(), order(change))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return task
+}
+
+// told returns "id:minutes" of what an instance is told, which is checked.
+func (d *dispatching) told(tasks []traceprof.Task, err error) string {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var list []string
+	for _, t := range tasks {
+		list = append(list, fmt.Sprintf("%s:%d", t.ID, t.Duration/traceprof.Minute))
+	}
+	return strings.Join(list, " ")
+}
+
+func (d *dispatching) poll(instance string, last int64) string {
+	d.t.Helper()
+	return d.told(d.Poll(d.t.Context(), traceprof.TraceKind, "shop", instance, last))
+}
+
+func (d *dispatching) push(instance string) string {
+	d.t.Helper()
+	return d.told(d.Push(d.t.Context(), "shop", instance))
+}
+
+// log returns "instance event" of a task's log, oldest first.
+func (d *dispatching) log(task string) string {
+	d.t.Helper()
+	logs, err := d.store.Logs(d.t.Context(), task)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var list []string
+	for i := range logs {
+		l := logs[len(logs)-1-i]
+		list = append(list, l.Instance+" "+string(l.Event))
+	}
+	return strings.Join(list, ", ")
+}
+
+func TestDeliveryInTime(t *testing.T) {
+	const minute = traceprof.Minute
+	for _, c := range []struct {
+		name            string
+		start, duration int64 // of the task, from now
+		at              int64 // of the poll
+		minutes         int64 // told; 0: not told
+	}{
+		{"at once", 0, 5 * minute, 0, 5},
+		{"with the next poll", 0, 5 * minute, 20_000, 5},
+		{"half a minute late", 0, 5 * minute, 30_000, 5},
+		{"later", 0, 5 * minute, 30_001, 4},
+		{"at ten minutes of fifteen", 0, 15 * minute, 10 * minute, 5},
+		{"an instance that boots in the middle", 0, 15 * minute, 7*minute + 1, 7},
+		{"in the last minute", 0, 5 * minute, 5*minute - 1, 1},
+		{"at the end", 0, 5 * minute, 5 * minute, 0},
+		{"after the end", 0, 5 * minute, 6 * minute, 0},
+		{"long before the start", 10 * minute, 5 * minute, 5*minute - 1, 0},
+		{"five minutes before the start", 10 * minute, 5 * minute, 5 * minute, 5},
+	} {
+		d := dispatcher(t, mem.New())
+		task := d.create(func(o *traceprof.Order) { o.Start, o.Duration = began+c.start, c.duration })
+		d.now += c.at
+		want := ""
+		if c.minutes > 0 {
+			want = fmt.Sprintf("%s:%d", task.ID, c.minutes)
+		}
+		if got := d.poll("i", -1); got != want {
+			t.Errorf("%s: told %q, want %q", c.name, got, want)
+		}
+	}
+}
+
+func TestPollTellsWhatIsNew(t *testing.T) {
+	d := dispatcher(t, mem.New())
+	first := d.create(nil)
+	d.now += 6 * traceprof.Minute
+	second := d.create(nil)
+	if got := d.poll("i", first.Created); got != second.ID+":5" {
+		t.Errorf("after the first one: %q", got)
+	}
+	if got := d.poll("i", second.Created); got != "" {
+		t.Errorf("it knows both: %q", got)
+	}
+	d.now++
+	if got := d.poll("i", -1); got != second.ID+":5" {
+		t.Errorf("after a restart: %q", got)
+	}
+	if got := d.told(d.Poll(t.Context(), traceprof.TraceKind, "other", "i", -1)); got != "" {
+		t.Errorf("of another service: %q", got)
+	}
+	if got := d.log(second.ID); got != "i NOTIFIED, i NOTIFIED" {
+		t.Errorf("log: %s", got)
+	}
+}
+
+func TestPushTellsOnce(t *testing.T) {
+	st := mem.New()
+	d := dispatcher(t, st)
+	if got := d.push("i"); got != "" {
+		t.Errorf("no task: %q", got)
+	}
+	task := d.create(nil)
+	told := task.ID + ":5"
+	if got := d.push("i"); got != told {
+		t.Errorf("first report: %q", got)
+	}
+	if got := d.push("i"); got != "" {
+		t.Errorf("second report: %q", got)
+	}
+	if got := d.poll("j", -1); got != told {
+		t.Errorf("poll of another: %q", got)
+	}
+	if got := d.push("j"); got != "" {
+		t.Errorf("report after the poll: %q", got)
+	}
+	again := dispatcher(t, st)
+	if got := again.push("i") + again.push("j"); got != "" {
+		t.Errorf("after a restart of the server: %q", got)
+	}
+	if got := again.push("k"); got != told {
+		t.Errorf("a new instance after the restart: %q", got)
+	}
+	if got := d.log(task.ID); got != "k NOTIFIED, j NOTIFIED, i NOTIFIED" {
+		t.Errorf("log: %s", got)
+	}
+}
+
+func TestServersShareAStore(t *testing.T) {
+	st := mem.New()
+	a, b := dispatcher(t, st), dispatcher(t, st)
+	if got := b.poll("i", -1); got != "" {
+		t.Fatal(got)
+	}
+	task := a.create(nil)
+	b.now += 999
+	if got := b.poll("i", -1); got != "" {
+		t.Errorf("before it looked again: %q", got)
+	}
+	b.now++
+	if got := b.poll("i", -1); got != task.ID+":5" {
+		t.Errorf("a second later: %q", got)
+	}
+	a.now += 2000
+	if got := a.push("i"); got != "" {
+		t.Errorf("the other server told it: %q", got)
+	}
+}
+
+func TestStopEndsDelivery(t *testing.T) {
+	d := dispatcher(t, mem.New())
+	task := d.create(nil)
+	d.now += 1000
+	stopped, err := d.Stop(t.Context(), task.ID)
+	if err != nil || stopped.End() != began+1000 {
+		t.Fatalf("%+v, %v", stopped, err)
+	}
+	if got := d.poll("i", -1) + d.push("i"); got != "" {
+		t.Errorf("told %q", got)
+	}
+	d.now++
+	if next := d.create(nil); next.Created <= task.Created {
+		t.Errorf("next one created at %d", next.Created)
+	}
+	if _, err := d.Stop(t.Context(), "none"); !errors.Is(err, traceprof.ErrNoTask) {
+		t.Errorf("unknown task: %v", err)
+	}
+}
+
+func TestOverlapIsRefused(t *testing.T) {
+	d := dispatcher(t, mem.New())
+	other := func(kind traceprof.Kind, events ...string) func(*traceprof.Order) {
+		return func(o *traceprof.Order) {
+			*o = traceprof.Order{Kind: kind, ServiceID: "s", Service: "shop", Duration: traceprof.Minute, Instances: []string{"i"}, Events: events}
+		}
+	}
+	for _, c := range []struct {
+		change func(*traceprof.Order)
+		want   string
+	}{
+		{nil, ""},
+		{func(o *traceprof.Order) { o.Endpoint = "/other" }, "current service already has monitor task execute at this time"},
+		{other(traceprof.AsyncKind, "CPU"), ""},
+		{other(traceprof.AsyncKind, "WALL"), "current service already has monitor async profiler task execute at this time"},
+		{other(traceprof.PprofKind, "CPU"), ""},
+		{other(traceprof.PprofKind, "HEAP"), ""},
+		{other(traceprof.PprofKind, "CPU"), "current service already has monitor pprof task execute at this time"},
+	} {
+		_, err := d.Create(t.Context(), order(c.change))
+		var refused *traceprof.RefusedError
+		switch {
+		case c.want == "" && err == nil:
+		case c.want == "", !errors.As(err, &refused), refused.Reason != c.want, refused.Code != traceprof.AlreadyProfiling:
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+	}
+}
+
+func TestOtherKindsAreForSomeInstances(t *testing.T) {
+	d := dispatcher(t, mem.New())
+	var tasks []traceprof.Task
+	for _, kind := range []traceprof.Kind{traceprof.AsyncKind, traceprof.PprofKind} {
+		for range 2 { // the second when the first is over
+			tasks = append(tasks, d.create(func(o *traceprof.Order) {
+				*o = traceprof.Order{Kind: kind, ServiceID: "s", Service: "shop", Duration: 10_000, Instances: []string{"i", "j"}, Events: []string{"CPU"}}
+			}))
+			d.now += 10_001
+		}
+	}
+	ids := func(kind traceprof.Kind, instance string, last int64) (list string) {
+		got, err := d.Poll(t.Context(), kind, "shop", instance, last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, task := range got {
+			if task.Duration != 10_000 {
+				t.Errorf("duration %d", task.Duration)
+			}
+			list += task.ID
+		}
+		return list
+	}
+	if got := ids(traceprof.AsyncKind, "i", -1); got != tasks[1].ID {
+		t.Errorf("of async-profiler the newest: %s", got)
+	}
+	if got := ids(traceprof.PprofKind, "i", -1); got != tasks[2].ID {
+		t.Errorf("of pprof the oldest: %s", got)
+	}
+	if got := ids(traceprof.PprofKind, "i", tasks[2].Created); got != tasks[3].ID {
+		t.Errorf("then the next: %s", got)
+	}
+	if got := ids(traceprof.AsyncKind, "k", -1) + ids(traceprof.TraceKind, "i", -1) + d.push("i"); got != "" {
+		t.Errorf("for others: %s", got)
+	}
+	d.now = tasks[3].Created + 5*traceprof.Minute
+	if got := ids(traceprof.PprofKind, "j", -1); got != "" {
+		t.Errorf("long after: %s", got)
+	}
+}
+
+func TestReport(t *testing.T) {
+	d := dispatcher(t, mem.New())
+	task := d.create(nil)
+	for range 2 { // a repeat at one time is one line
+		if err := d.Report(t.Context(), "shop", "i", task.ID, traceprof.Finished, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Report(t.Context(), "shop", "i", "unknown", traceprof.Finished, ""); err != nil {
+		t.Fatal(err)
+	}
+	d.now += 60 * traceprof.Minute // it is not among the known ones any more
+	if err := d.Report(t.Context(), "shop", "i", task.ID, traceprof.Failed, "no perf events"); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.log(task.ID) + d.log("unknown"); got != "i EXECUTION_FINISHED, i EXECUTION_TASK_ERROR" {
+		t.Errorf("log: %s", got)
+	}
+}
+
+func TestNamesAreCutAlike(t *testing.T) {
+	d := dispatcher(t, mem.New())
+	long := strings.Repeat("é", 100)
+	task := d.create(func(o *traceprof.Order) { o.Service = long })
+	if got := d.told(d.Poll(t.Context(), traceprof.TraceKind, long, long, -1)); got != task.ID+":5" {
+		t.Errorf("told %q", got)
+	}
+	cut := strings.Repeat("é", traceprof.MaxInstanceName)
+	if got := d.log(task.ID); got != cut+" NOTIFIED" {
+		t.Errorf("log: %s", got)
+	}
+}
+
+func TestPollsAreNoted(t *testing.T) {
+	st := mem.New()
+	d := dispatcher(t, st)
+	polled := func(instance string) int64 {
+		list, err := st.Instances(t.Context(), "shop", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range list {
+			if i.Name == instance {
+				return i.Polled
+			}
+		}
+		return 0
+	}
+	d.poll("i", -1)
+	if got := polled("i"); got != began {
+		t.Errorf("the first poll: %d", got)
+	}
+	d.now += 5
+	d.poll("j", -1)
+	if got := polled("j"); got != 0 {
+		t.Errorf("written at %d at once, not with others", got)
+	}
+	d.now += 1000
+	d.poll("i", -1)
+	if got := polled("j"); got != began+5 {
+		t.Errorf("a second later: %d", got)
+	}
+	if err := d.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := polled("i"); got != began+1005 {
+		t.Errorf("flushed: %d", got)
+	}
+}
+
+// failing is a store whose logs cannot be written while it fails.
+type failing struct {
+	traceprof.Store
+	err error
+}
+
+func (f *failing) AppendLog(ctx context.Context, lines ...traceprof.Log) error {
+	if f.err != nil {
+		return f.err
+	}
+	return f.Store.AppendLog(ctx, lines...)
+}
+
+// TestWhatIsNotLoggedIsNotTold tells an instance again when the log of the first
+// time was lost.
+func TestWhatIsNotLoggedIsNotTold(t *testing.T) {
+	st := &failing{Store: mem.New()}
+	d := dispatcher(t, st)
+	task := d.create(nil)
+	st.err = errors.New("disk full")
+	if tasks, err := d.Push(t.Context(), "shop", "i"); !errors.Is(err, st.err) || tasks != nil {
+		t.Errorf("told %v, %v", tasks, err)
+	}
+	st.err = nil
+	if got := d.push("i"); got != task.ID+":5" {
+		t.Errorf("told %q", got)
+	}
+}
+
+// TestManyInstances tells many at once; each is told once and has its line.
+func TestManyInstances(t *testing.T) {
+	d := dispatcher(t, mem.New())
+	task := d.create(nil)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	told := 0
+	for i := range 200 {
+		wg.Go(func() {
+			for range 3 {
+				tasks, err := d.Push(t.Context(), "shop", fmt.Sprint("i", i%100))
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				told += len(tasks)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	logs, err := d.store.Logs(t.Context(), task.ID)
+	if err != nil || told != 100 || len(logs) != 100 {
+		t.Errorf("%d told, %d lines, %v", told, len(logs), err)
+	}
+}
+
+// BenchmarkPoll measures what an agent costs that polls while there is a task for
+// another service.
+func BenchmarkPoll(b *testing.B) {
+	d := traceprof.NewDispatcher(mem.New(), traceprof.DispatcherOptions{})
+	if _, err := d.Create(b.Context(), order(nil)); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		n++
+		if _, err := d.Poll(b.Context(), traceprof.TraceKind, "other", fmt.Sprint("instance", n%1000), -1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package traceprof
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// nativeLine is what the Java agent writes as the line of a native method; -1 is
+// one that is not known.
+const nativeLine = -2
+
+// code is what a code signature says: a frame of a program, or of the agent.
+type code struct {
+	fn     profile.Function
+	line   int32
+	native bool
+	role   role
+}
+
+// role is what a frame is to a program that an agent has changed. The Java agent
+// makes of a method m one that calls its interceptor, which calls the original
+// through generated classes:
+//
+//	shop.Cart.total:-1                                        stub
+//	org.apache.skywalking.….enhance.InstMethodsInter.intercept:95   glue
+//	shop.Cart$$sw$auxiliary$815cqm1.call:-1                   glue
+//	shop.Cart.$sw$original$total$eq1kks1$accessor$$sw$kspurn1:-1    glue
+//	shop.Cart.$sw$original$total$eq1kks1:105                  original
+//
+// The names of the glue differ in every run. The program has one frame there,
+// shop.Cart.total:105.
+type role uint8
+
+const (
+	ordinary role = iota
+	glue
+	original // a method under a name that the agent gave it
+)
+
+// parseSignature reads a code signature: `class.method:line` of Java,
+// `file.function: line` of Python, `function:line` of Go.
+func parseSignature(signature string, language Language) code {
+	if i := strings.LastIndex(signature, ": "); i > 0 {
+		if line, ok := lineNumber(signature[i+2:]); ok {
+			return pythonCode(signature[:i], line)
+		}
+	}
+	c := code{fn: profile.Function{Name: signature}}
+	if i := strings.LastIndexByte(signature, ':'); i > 0 {
+		if line, ok := lineNumber(signature[i+1:]); ok {
+			c.fn.Name, c.line = signature[:i], max(0, line)
+			c.native = line == nativeLine
+		}
+	}
+	if language == GoProfiles {
+		c.fn.Kind = profile.KindGo
+		return c
+	}
+	if strings.IndexByte(c.fn.Name, '.') > 0 {
+		c.fn.Kind = profile.KindJava
+		c.role, c.fn.Name = agentRole(c.fn.Name)
+	}
+	return c
+}
+
+func lineNumber(text string) (int32, bool) {
+	n, err := strconv.ParseInt(text, 10, 32)
+	return int32(n), err == nil
+}
+
+// pythonCode splits a file and a function, whose name has no dot.
+func pythonCode(place string, line int32) code {
+	c := code{fn: profile.Function{Name: place, Kind: profile.KindPython}, line: max(0, line)}
+	if i := strings.LastIndexByte(place, '.'); i > 0 && i+1 < len(place) {
+		c.fn.File, c.fn.Name = place[:i], place[i+1:]
+	}
+	return c
+}
+
+// interceptors is where the Java agent's interceptors are.
+const interceptors = "org.apache.skywalking.apm.agent.core.plugin.interceptor.enhance."
+
+// originalMarks begin the name that the agent gives a method, in newer and older
+// versions; what follows the method's own name is a hash.
+var originalMarks = []string{".$sw$original$", "$original$"}
+
+// agentRole returns what a Java frame is, and the name that the program knows.
+func agentRole(name string) (role, string) {
+	switch {
+	case strings.HasPrefix(name, interceptors) && strings.HasSuffix(name, ".intercept"),
+		strings.Contains(name, "$auxiliary$"), strings.Contains(name, "$accessor$"):
+		return glue, name
+	}
+	for i, mark := range originalMarks {
+		at := strings.Index(name, mark)
+		if at <= 0 {
+			continue
+		}
+		if i > 0 { // class.method$original$hash
+			return original, name[:at]
+		}
+		method := name[at+len(mark):]
+		if end := strings.LastIndexByte(method, '$'); end > 0 {
+			method = method[:end]
+		}
+		return original, name[:at] + "." + method
+	}
+	return ordinary, name
+}

@@ -1,0 +1,132 @@
+// Package spans reads what a segment says of its spans: the steps of a request
+// that agents time, such as the request itself and the calls that it makes. A
+// span says when something ran; the snapshots in that time say where it was.
+//
+// Segments are stored as agents of Apache SkyWalking sent them, as the message
+// SegmentObject of their data-collect protocol. Only what a choice among spans
+// needs is read; tags, logs and references are skipped.
+package spans
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/internal/wire"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// Span is one span of a segment.
+type Span struct {
+	ID        int32  `json:"id"`     // from 0 within the segment
+	Parent    int32  `json:"parent"` // the span around it in the segment; -1: none
+	Operation string `json:"operation"`
+	Kind      string `json:"kind"` // Entry, Exit or Local
+	Layer     string `json:"layer,omitempty"`
+	Peer      string `json:"peer,omitempty"` // who is called
+	Start     int64  `json:"start"`          // ms
+	End       int64  `json:"end"`            // ms
+	Error     bool   `json:"error,omitempty"`
+}
+
+// Names of the numbers that agents send.
+var (
+	kinds  = []string{"Entry", "Exit", "Local"}
+	layers = []string{"Unknown", "Database", "RPCFramework", "Http", "MQ", "Cache", "FAAS"}
+)
+
+func nameOf(names []string, number uint64) string {
+	if number < uint64(len(names)) {
+		return names[number]
+	}
+	return ""
+}
+
+// Fields of SegmentObject and SpanObject.
+var (
+	segmentShape = wire.Shape{3: wire.AsBytes}
+	spanShape    = wire.Shape{1: wire.AsVarint, 2: wire.AsVarint, 3: wire.AsVarint, 4: wire.AsVarint,
+		6: wire.AsBytes, 7: wire.AsBytes, 8: wire.AsVarint, 9: wire.AsVarint, 11: wire.AsVarint}
+)
+
+// Of returns the spans of a segment in the order of their ids. Raw is
+// traceprof.Segment.Raw; without it there are none.
+func Of(raw []byte) ([]Span, error) {
+	var list []Span
+	for pos := 0; pos < len(raw); {
+		f, err := segmentShape.Next(raw, pos, len(raw))
+		if err != nil {
+			return nil, fmt.Errorf("the spans of a segment: %w", err)
+		}
+		if f.Num == 3 {
+			s, err := read(raw, f.Lo, f.Hi)
+			if err != nil {
+				return nil, fmt.Errorf("span %d of a segment: %w", len(list), err)
+			}
+			list = append(list, s)
+		}
+		pos = f.Hi
+	}
+	slices.SortStableFunc(list, func(a, b Span) int { return cmp.Compare(a.ID, b.ID) })
+	return list, nil
+}
+
+// read reads one SpanObject.
+func read(raw []byte, pos, end int) (Span, error) {
+	var s Span
+	var v wire.Numbers
+	for pos < end {
+		f, err := spanShape.Next(raw, pos, end)
+		if err != nil {
+			return s, err
+		}
+		switch text := strings.ToValidUTF8(string(raw[f.Lo:f.Hi]), "\uFFFD"); f.Num {
+		case 6:
+			s.Operation = text
+		case 7:
+			s.Peer = text
+		default:
+			v.Set(f)
+		}
+		pos = f.Hi
+	}
+	s.ID, s.Parent, s.Start, s.End = int32(v[1]), int32(v[2]), int64(v[3]), int64(v[4])
+	s.Kind, s.Layer, s.Error = nameOf(kinds, v[8]), nameOf(layers, v[9]), v[11] != 0
+	return s, nil
+}
+
+// Ranges returns the time of a span for an analysis. With own it leaves out the
+// time of the spans directly in it: what is left begins where such a span ends
+// and ends a ms before the next one begins.
+func Ranges(segment string, list []Span, s Span, own bool) []traceprof.Range {
+	if !own {
+		return []traceprof.Range{{Segment: segment, Start: s.Start, End: s.End}}
+	}
+	var inner []Span
+	for _, c := range list {
+		if c.Parent == s.ID && c.ID != s.ID {
+			inner = append(inner, c)
+		}
+	}
+	slices.SortStableFunc(inner, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
+	var ranges []traceprof.Range
+	at := s.Start
+	for _, c := range inner {
+		if c.Start > at {
+			ranges = append(ranges, traceprof.Range{Segment: segment, Start: at, End: c.Start - 1})
+		}
+		at = max(at, c.End)
+	}
+	if at < s.End || len(inner) == 0 {
+		ranges = append(ranges, traceprof.Range{Segment: segment, Start: at, End: s.End})
+	}
+	return ranges
+}
+
+// Whole returns the time of a whole segment for an analysis, with the dumps whose
+// times lie outside of it: two clocks made them, or a request that was over.
+func Whole(segment string) traceprof.Range {
+	return traceprof.Range{Segment: segment, Start: math.MinInt64, End: math.MaxInt64}
+}

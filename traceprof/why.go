@@ -1,0 +1,202 @@
+package traceprof
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Cause is one reason why a task has no data, or less than it should.
+type Cause struct {
+	Code CauseCode `json:"code"`
+	Text string    `json:"text"` // a sentence for people, with the evidence
+
+	Names     []string `json:"names,omitempty"`     // endpoints or services that were probably meant, nearest first
+	Instances []string `json:"instances,omitempty"` // that it is true of; nil: of all or of none in particular
+	Requests  int      `json:"requests,omitempty"`  // segments of the endpoint that say so
+	Slowest   int64    `json:"slowest,omitempty"`   // the longest of them, ms
+}
+
+// CauseCode tells causes apart for programs.
+type CauseCode string
+
+// The causes, in the order in which they are told.
+const (
+	NotBegun          CauseCode = "not-begun"
+	ServiceNeverSeen  CauseCode = "service-never-seen"
+	EndpointTooLong   CauseCode = "endpoint-too-long"         // agents cut names before they compare
+	EndpointNeverSeen CauseCode = "endpoint-never-seen"       // no segment began with it
+	EndpointNotFirst  CauseCode = "endpoint-not-first"        // segments have it, but begin with another operation
+	ClockSkew         CauseCode = "clock-skew"                // the clocks of agents and server differ
+	NeverPolled       CauseCode = "instance-never-polled"     // it is there and does not ask for tasks
+	NeverNotified     CauseCode = "never-notified"            // it asked and was not told
+	AgentFailed       CauseCode = "agent-failed"              // it said so
+	InstanceVanished  CauseCode = "instance-vanished"         // it was told and never heard of again
+	NoRequest         CauseCode = "no-request"                // none came while the task ran
+	NoRequestSince    CauseCode = "no-request-since-notified" // none came after the agent knew
+	RequestInProgress CauseCode = "request-in-progress"       // it began before the agent knew
+	AllFaster         CauseCode = "all-requests-faster"       // than the threshold
+	TooFast           CauseCode = "ended-before-first-dump"   // slower than the threshold, by less than two periods
+	FinishedEmpty     CauseCode = "finished-without-samples"
+	SegmentsMissing   CauseCode = "segments-missing" // there are snapshots, the traces were sampled away
+	SnapshotsLost     CauseCode = "snapshots-lost"   // in the agent's queue
+	AgentSlow         CauseCode = "agent-slower-than-period"
+	StillRunning      CauseCode = "still-running"
+	Unknown           CauseCode = "unknown"
+)
+
+// maxRequests bounds how many requests are looked at.
+const maxRequests = 10_000
+
+// Why returns why a task has no data, or what its data lacks, from what is
+// stored; the most telling cause first. Now is in ms. A task whose data lacks
+// nothing has no causes. Of tasks of the other kinds, whose results are no
+// snapshots, it says what keeps agents from them.
+func Why(ctx context.Context, st Store, task Task, now int64) ([]Cause, error) {
+	f, err := factsOf(ctx, st, task, now)
+	if err != nil {
+		return nil, err
+	}
+	causes := []Cause{}
+	for _, look := range f.questions() {
+		if c, ok := look(f); ok {
+			causes = append(causes, c)
+		}
+	}
+	if len(causes) == 0 && !f.hasData() && task.Kind == TraceKind {
+		causes = append(causes, f.nothingFound())
+	}
+	return causes, nil
+}
+
+// facts is what the store says about a task.
+type facts struct {
+	task      Task
+	now       int64
+	logs      []Log      // newest first
+	instances []Instance // of the service
+	services  []string   // all; nil if the service has instances
+	snapshots []Snapshots
+	coverage  *TaskCoverage
+
+	endpoints []Endpoint // of the service; nil if the endpoint was seen
+	seen      bool       // some segment, at any time, began with the endpoint
+	requests  []Segment  // that began with it and lie in part in the task's time, newest first
+	other     []string   // how segments begin that have the endpoint, but not first
+
+	notified map[string]int64 // of each instance: when it was told first, by its clock
+}
+
+// questions returns what to look for: all, or of a task with data what it may
+// lack.
+func (f *facts) questions() []func(*facts) (Cause, bool) {
+	delivery := []func(*facts) (Cause, bool){
+		(*facts).clockSkew, (*facts).neverPolled, (*facts).neverNotified, (*facts).agentFailed, (*facts).instanceVanished,
+	}
+	quality := []func(*facts) (Cause, bool){(*facts).segmentsMissing, (*facts).snapshotsLost, (*facts).agentSlow}
+	switch {
+	case f.hasData():
+		return append([]func(*facts) (Cause, bool){(*facts).clockSkew, (*facts).agentFailed}, quality...)
+	case f.now < f.task.Start:
+		return []func(*facts) (Cause, bool){(*facts).notBegun}
+	case f.task.Kind != TraceKind:
+		return append([]func(*facts) (Cause, bool){(*facts).serviceNeverSeen}, delivery...)
+	case len(f.instances) == 0 && !f.seen && len(f.endpoints) == 0:
+		return []func(*facts) (Cause, bool){(*facts).serviceNeverSeen}
+	}
+	list := append([]func(*facts) (Cause, bool){(*facts).endpointTooLong, (*facts).endpointNeverSeen, (*facts).endpointNotFirst}, delivery...)
+	return append(list, (*facts).noRequest, (*facts).noRequestSince, (*facts).requestInProgress, (*facts).allFaster, (*facts).tooFast, (*facts).finishedEmpty)
+}
+
+func (f *facts) hasData() bool { return f.coverage.Received > 0 }
+
+// factsOf reads what there is.
+func factsOf(ctx context.Context, st Store, task Task, now int64) (*facts, error) {
+	f := &facts{task: task, now: now, notified: map[string]int64{}}
+	var err error
+	if f.logs, err = st.Logs(ctx, task.ID); err != nil {
+		return nil, err
+	}
+	if f.instances, err = st.Instances(ctx, task.Service, 0); err != nil {
+		return nil, err
+	}
+	skew := map[string]int64{}
+	for _, i := range f.instances {
+		skew[i.Name] = i.Skew
+	}
+	for _, l := range f.logs {
+		if l.Event == Notified {
+			f.notified[l.Instance] = l.Time + skew[l.Instance] // the oldest comes last
+		}
+	}
+	if err := f.readSnapshots(ctx, st); err != nil {
+		return nil, err
+	}
+	if task.Kind == TraceKind {
+		err = f.readRequests(ctx, st)
+	}
+	if err == nil && len(f.instances) == 0 {
+		err = f.readServices(ctx, st)
+	}
+	return f, err
+}
+
+func (f *facts) readSnapshots(ctx context.Context, st Store) error {
+	list, segments, err := snapshotsOf(ctx, st, f.task.ID)
+	if err == nil {
+		f.snapshots, f.coverage = list, coverTask(&f.task, list, segments)
+	}
+	return err
+}
+
+// readRequests reads the segments that agents would have compared with the
+// endpoint, and if there are none at all what there is instead.
+func (f *facts) readRequests(ctx context.Context, st Store) error {
+	q := SegmentQuery{Service: f.task.Service, Operation: CutName(f.task.Endpoint, MaxEndpointName), NoRaw: true, Limit: 1}
+	last, err := st.Segments(ctx, q)
+	if err != nil {
+		return err
+	}
+	if f.seen = len(last) > 0; f.seen {
+		q.Limit, q.From, q.To = maxRequests, f.task.Start-maxDuration, f.task.End()
+		f.requests, err = st.Segments(ctx, q)
+		return err
+	}
+	if f.endpoints, err = st.Endpoints(ctx, f.task.Service, "", 0); err != nil {
+		return err
+	}
+	others, err := st.Segments(ctx, SegmentQuery{Service: f.task.Service, Endpoint: q.Operation, NoRaw: true, Limit: 100})
+	if err != nil {
+		return err
+	}
+	for _, s := range others {
+		f.other = appendNew(f.other, s.Operation)
+	}
+	return nil
+}
+
+func (f *facts) readServices(ctx context.Context, st Store) error {
+	all, err := st.Instances(ctx, "", 0)
+	for _, i := range all {
+		f.services = appendNew(f.services, i.Service)
+	}
+	return err
+}
+
+// nothingFound is told when there is no other cause.
+func (f *facts) nothingFound() Cause {
+	if f.now < f.task.End()+Minute {
+		return Cause{Code: StillRunning, Text: "The task is running, or just over: snapshots arrive while requests of the endpoint run, and up to a minute later."}
+	}
+	return Cause{Code: Unknown, Requests: len(f.requests), Text: fmt.Sprintf(
+		"%d requests of the endpoint began while the task ran, and nothing that is stored says why none was sampled. "+
+			"The logs of the agents may: they refuse a task that overlaps with one they know, and sample five requests at a time.", len(f.requests))}
+}
+
+// appendNew appends a name that is not there yet.
+func appendNew(list []string, name string) []string {
+	if slices.Contains(list, name) {
+		return list
+	}
+	return append(list, name)
+}
