@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	graphqlexec "github.com/99designs/gqlgen/graphql"
@@ -16,8 +17,9 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
 
+	"github.com/dendroprof/dendro/internal/server"
 	"github.com/dendroprof/dendro/internal/server/skywalking/graphql/values"
-	"github.com/dendroprof/dendro/traceprof"
+	"github.com/dendroprof/dendro/internal/server/skywalking/ids"
 )
 
 // Classes of errors, by which clients tell them apart.
@@ -88,6 +90,9 @@ func (h *Handler) answer(ctx context.Context, q *request) (a *answer, status int
 	if err != nil {
 		return failure(invalid, gqlerror.Wrap(err)), http.StatusOK
 	}
+	if op.Operation == ast.Mutation && !server.MayChange(ctx) {
+		return failure(aborted, &gqlerror.Error{Message: "the token is for reading only"}), http.StatusForbidden
+	}
 	variables, err := validator.VariableValues(h.schema.Schema(), op, q.variables)
 	if err != nil {
 		return failure(invalid, variableError(op, err)), http.StatusOK
@@ -121,13 +126,14 @@ func (h *Handler) execute(ctx context.Context, op *graphqlexec.OperationContext)
 	op.RootResolverMiddleware = func(ctx context.Context, next graphqlexec.RootResolver) graphqlexec.Marshaler { return next(ctx) }
 	ctx = graphqlexec.WithOperationContext(ctx, op)
 	ctx = graphqlexec.WithResponseContext(ctx, h.present, h.panicked)
+	ctx = h.resolver.withRoster(ctx)
 	ctx, gaps := values.NewAnswer(ctx)
 	response := h.schema.Exec(ctx)(ctx)
 	a := &answer{errors: append(graphqlexec.GetErrors(ctx), response.Errors...), data: response.Data, gaps: gaps}
-	for _, e := range a.errors {
-		if e.Extensions["classification"] == invalid {
-			a.data = nil // nothing was asked of anybody
-		}
+	if wrong := slices.DeleteFunc(slices.Clone(a.errors), func(e *gqlerror.Error) bool {
+		return e.Extensions["classification"] != invalid
+	}); len(wrong) > 0 {
+		return failure(invalid, wrong...)
 	}
 	return a
 }
@@ -147,8 +153,7 @@ func (h *Handler) present(ctx context.Context, err error) *gqlerror.Error {
 		e.Extensions = map[string]any{"classification": invalid}
 		return e
 	}
-	var refused *traceprof.RefusedError
-	if !errors.As(err, &refused) && !errors.Is(err, context.Canceled) {
+	if !errors.Is(err, ids.ErrForm) && !errors.Is(err, context.Canceled) {
 		h.log.WarnContext(ctx, "a GraphQL field failed", "field", e.Path.String(), "error", err)
 	}
 	e.Message = "Exception while fetching data (/" + slashed(e.Path) + ") : " + e.Message

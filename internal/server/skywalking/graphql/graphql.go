@@ -22,6 +22,7 @@
 //	syntax                                200, errors with InvalidSyntax, no data
 //	too much at once                      200, errors with ExecutionAborted, no data
 //	a store that fails, an id that is none  200, errors with DataFetchingException, data null
+//	an order with the token for reading   403, errors with ExecutionAborted, no data
 //
 // The package holds no rule of trace profiling.
 package graphql
@@ -57,8 +58,9 @@ type Options struct {
 
 // Handler answers GraphQL requests. It is safe for concurrent use.
 type Handler struct {
-	schema graphqlexec.ExecutableSchema
-	log    *slog.Logger
+	schema   graphqlexec.ExecutableSchema
+	resolver *resolver
+	log      *slog.Logger
 }
 
 // New returns what answers GraphQL requests.
@@ -71,15 +73,16 @@ func New(o Options) *Handler {
 	}
 	r := &resolver{store: o.Store, dispatcher: o.Dispatcher, uploads: o.Uploads, version: o.Version, ttl: o.TTL, now: o.Now}
 	return &Handler{
-		schema: exec.NewExecutableSchema(exec.Config{Schema: exec.Schema(), Resolvers: r}),
-		log:    o.Log,
+		schema:   exec.NewExecutableSchema(exec.Config{Schema: exec.Schema(), Resolvers: r}),
+		resolver: r,
+		log:      o.Log,
 	}
 }
 
-// Part returns the protocol as a part of a server. Documents can order tasks, so
-// they need the full token.
+// Part returns the protocol as a part of a server. The token for reading is enough
+// for what orders nothing.
 func (h *Handler) Part() server.Part {
-	return server.Part{Name: "graphql", Routes: []server.Route{{Pattern: "POST /graphql", Handler: h, Needs: server.All}}}
+	return server.Part{Name: "graphql", Routes: []server.Route{{Pattern: "POST /graphql", Handler: h, Needs: server.Reading}}}
 }
 
 // resolver answers the fields of Query and Mutation, each in a method of its

@@ -13,6 +13,7 @@ const (
 	maxFields = 3000 // fields and fragments, each as often as it is reached
 	maxDepth  = 100  // selections within each other
 	maxTypes  = 20   // __schema and __type
+	maxSame   = 50   // fields of one name, or fragments, in one place
 	maxErrors = 20   // reported of one document
 )
 
@@ -41,6 +42,18 @@ func checkLimits(doc *ast.QueryDocument) error {
 		return fmt.Errorf("maximum number of __schema and __type exceeded %d > %d", all.types, maxTypes)
 	case all.nested:
 		return errors.New("introspection may not ask for the fields of fields' types")
+	}
+	c.left = maxFields * len(doc.Operations)
+	for _, op := range doc.Operations {
+		if err := c.checkSame([]ast.SelectionSet{op.SelectionSet}); err != nil {
+			return err
+		}
+	}
+	c.left = maxFields * len(doc.Fragments)
+	for _, f := range doc.Fragments {
+		if err := c.checkSame([]ast.SelectionSet{f.SelectionSet}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -76,6 +89,7 @@ type place struct {
 type counter struct {
 	doc   *ast.QueryDocument
 	known map[place]size
+	left  int // selections that checkSame may still look at: fragments can form circles
 }
 
 func (c *counter) fragment(name string, in within) size {
@@ -122,4 +136,43 @@ func (c *counter) count(set ast.SelectionSet, in within) size {
 		all = all.beside(s)
 	}
 	return all
+}
+
+// checkSame returns an error if selections that are merged into one ask for a
+// field many times: validation compares each with each, and what is below them.
+func (c *counter) checkSame(sets []ast.SelectionSet) error {
+	below := map[string][]ast.SelectionSet{}
+	spread := map[string]bool{}
+	for len(sets) > 0 {
+		set := sets[len(sets)-1]
+		sets = sets[:len(sets)-1]
+		for _, selection := range set {
+			if c.left--; c.left < 0 {
+				return nil
+			}
+			switch selection := selection.(type) {
+			case *ast.Field:
+				below[selection.Alias] = append(below[selection.Alias], selection.SelectionSet)
+			case *ast.InlineFragment:
+				sets = append(sets, selection.SelectionSet)
+			case *ast.FragmentSpread:
+				if f := c.doc.Fragments.ForName(selection.Name); f != nil && !spread[selection.Name] {
+					spread[selection.Name] = true
+					sets = append(sets, f.SelectionSet)
+				}
+			}
+		}
+	}
+	if len(spread) > maxSame {
+		return fmt.Errorf("maximum number of fragments in one place exceeded %d > %d", len(spread), maxSame)
+	}
+	for name, list := range below {
+		if len(list) > maxSame {
+			return fmt.Errorf("%.100s: maximum number of times in one place exceeded %d > %d", name, len(list), maxSame)
+		}
+		if err := c.checkSame(list); err != nil {
+			return err
+		}
+	}
+	return nil
 }

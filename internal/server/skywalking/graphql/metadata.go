@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"skywalking.apache.org/repo/goapi/query"
 
@@ -24,9 +25,26 @@ const late = traceprof.Minute
 // layer returns the layer of an instance.
 func layer(i *traceprof.Instance) string { return cmp.Or(i.Layer, general) }
 
+type rosterKey struct{}
+
+// withRoster returns a context in which all instances are read once at most, for
+// the fields of one document: pages ask for the services of each layer they know,
+// some forty, in one.
+func (r *resolver) withRoster(ctx context.Context) context.Context {
+	return context.WithValue(ctx, rosterKey{}, sync.OnceValues(func() ([]traceprof.Instance, error) {
+		return r.store.Instances(ctx, "", 0)
+	}))
+}
+
+// roster returns all instances, to be read only. The context comes from
+// withRoster.
+func roster(ctx context.Context) ([]traceprof.Instance, error) {
+	return ctx.Value(rosterKey{}).(func() ([]traceprof.Instance, error))()
+}
+
 // services returns all services that a condition selects, by name.
 func (r *resolver) services(ctx context.Context, selects func(*query.Service) bool) ([]*query.Service, error) {
-	instances, err := r.store.Instances(ctx, "", 0)
+	instances, err := roster(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -76,29 +76,28 @@ func inOrder(spans []*query.Span) []*query.Span {
 		}
 	}
 	out := make([]*query.Span, 0, len(spans))
-	done := make(map[spanKey]bool, len(spans))
+	done := make(map[*query.Span]bool, len(spans))
 	visit := func(first *query.Span) {
 		for stack := []*query.Span{first}; len(stack) > 0; {
 			s := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
-			key := spanKey{s.SegmentID, s.SpanID}
-			out = append(out, s)
-			if done[key] {
-				continue // two spans of one id: the callees are the first one's
+			if done[s] {
+				continue // of a circle
 			}
-			done[key] = true
+			done[s] = true
+			out = append(out, s)
+			key := spanKey{s.SegmentID, s.SpanID}
 			for _, c := range slices.Backward(callees[key]) {
 				stack = append(stack, c)
 			}
+			delete(callees, key) // of two spans with one id the first has them
 		}
 	}
 	for _, s := range roots {
 		visit(s)
 	}
 	for _, s := range spans { // that call each other in a circle
-		if key := (spanKey{s.SegmentID, s.SpanID}); !done[key] {
-			visit(s)
-		}
+		visit(s)
 	}
 	return out
 }
