@@ -17,6 +17,7 @@ import (
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/server"
 	"github.com/dendroprof/dendro/internal/server/api"
+	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
@@ -29,6 +30,7 @@ type serveOptions struct {
 	rules      string
 	workers    int
 	limits     profile.Limits
+	traces     traceOptions
 	logFormat  string
 	logLevel   string
 }
@@ -39,8 +41,9 @@ func newServe(e *env) *cobra.Command {
 		Use:   "serve [flags]",
 		Short: "Own a store and answer over the network",
 		Long: `Serve opens the store for itself alone and answers until it is told to end
-(SIGTERM, SIGINT): /api/v1 over HTTP, agents and health over gRPC, metrics for
-Prometheus. Every command works on a running server as on a file:
+(SIGTERM, SIGINT): /api/v1 and SkyWalking's GraphQL over HTTP, agents and health
+over gRPC, metrics for Prometheus. Every command works on a running server as on a
+file:
 
   dendro top --store http://localhost:12800
 
@@ -84,6 +87,7 @@ one ends it at once. What was acknowledged is stored, whatever happens.`,
 	f.StringVar(&o.rules, "rules", "", "`file` with further rules that normalise names, for uploads")
 	f.IntVar(&o.workers, "workers", 0, "decode files of an upload in `n` goroutines (0: one per core)")
 	o.addLimits(c)
+	o.traces.addFlags(c)
 	f.Var(&choice{&o.logFormat, []string{"text", "json"}}, "log-format", "`format` of the log on stderr: text, json")
 	f.Var(&choice{&o.logLevel, []string{"info", "debug", "warn", "error"}}, "log-level", "least `level` that is logged: debug, info, warn, error")
 	return c
@@ -187,14 +191,19 @@ func (o *serveOptions) run(ctx context.Context, e *env) error {
 }
 
 // serve answers from an open store until the context ends.
-func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store.Store) error {
+func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store.Store) (err error) {
 	o.Log = o.logger(e.err)
 	o.Version, _ = versionOf()
-	parts, err := o.parts(st)
+	names, err := readRules(o.rules)
 	if err != nil {
 		return err
 	}
-	s, err := server.New(o.Options, parts...)
+	traces, err := o.newTracing(st, names)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, traces.close()) }()
+	s, err := server.New(o.Options, o.parts(st, names, traces)...)
 	if err != nil {
 		return err
 	}
@@ -214,12 +223,11 @@ func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store
 }
 
 // parts lists what the server answers.
-func (o *serveOptions) parts(st store.Store) ([]server.Part, error) {
-	names, err := readRules(o.rules)
-	if err != nil {
-		return nil, err
+func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces *tracing) []server.Part {
+	questions := api.Options{Store: st, Version: o.Version, SQL: o.sql, Limits: o.limits, Workers: o.workers, Normalizer: names}
+	if traces == nil {
+		return []server.Part{api.Part(questions)}
 	}
-	return []server.Part{
-		api.Part(api.Options{Store: st, Version: o.Version, SQL: o.sql, Limits: o.limits, Workers: o.workers, Normalizer: names}),
-	}, nil
+	questions.Dispatcher = traces.dispatcher
+	return append([]server.Part{api.Part(questions)}, traces.parts...)
 }

@@ -18,9 +18,12 @@ func same(a, b string) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
+// openHTTP reports whether HTTP clients are asked for nothing.
+func (o *Options) openHTTP() bool { return o.HTTPToken == "" && o.ReadToken == "" }
+
 // authorize returns the problem that keeps a request from a route, or nil.
 func (o *Options) authorize(r *http.Request, needs Needs) *Problem {
-	if needs == Nothing || o.HTTPToken == "" && (o.ReadToken == "" || needs == Reading) {
+	if needs == Nothing || o.openHTTP() {
 		return nil
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -40,6 +43,12 @@ func (o *Options) authorize(r *http.Request, needs Needs) *Problem {
 	}
 	return &Problem{Type: TypeUnauthorized, Title: "The token is not this server's", Status: http.StatusUnauthorized}
 }
+
+type readingKey struct{}
+
+// MayChange reports whether the request that a context belongs to may use a route
+// with the needs All. It is for routes with others that can be asked for changes.
+func MayChange(ctx context.Context) bool { return ctx.Value(readingKey{}) == nil }
 
 // healthService is what load balancers ask without a token.
 const healthService = "/grpc.health.v1.Health/"

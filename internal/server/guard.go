@@ -12,7 +12,7 @@ import (
 // page send requests to this machine: the page's origin, or the name by which it
 // reached a server that it has no business with, gives it away.
 func (o *Options) guard(r *http.Request) *Problem {
-	if o.HTTPToken == "" && !o.knownHost(r.Host) {
+	if o.openHTTP() && !o.knownHost(r.Host) {
 		return &Problem{Type: TypeForbidden, Title: "This server does not go by that name", Status: http.StatusForbidden,
 			Detail: "call it by its address or localhost, allow the name with --allow-host, or set a token"}
 	}

@@ -206,6 +206,9 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		WriteProblem(w, r, p)
 		return
 	}
+	if s.opts.authorize(r, All) != nil {
+		r = r.WithContext(context.WithValue(r.Context(), readingKey{}, true))
+	}
 	if e.Needs != Nothing { // health is asked of a busy server too
 		select {
 		case e.router.slots <- struct{}{}:

@@ -132,7 +132,8 @@ func TestTokens(t *testing.T) {
 		{Options{HTTPToken: "full", ReadToken: "read"}, request("POST", "/change", nil, full), 200},
 		{Options{ReadToken: "read"}, request("POST", "/change", nil), 401}, // a reader alone changes nothing
 		{Options{ReadToken: "read"}, request("POST", "/change", nil, read), 403},
-		{Options{ReadToken: "read"}, request("GET", "/read", nil), 200}, // reading asks for nothing
+		{Options{ReadToken: "read"}, request("GET", "/read", nil), 401},
+		{Options{ReadToken: "read"}, request("GET", "/read", nil, read), 200},
 		{Options{HTTPToken: "full"}, request("GET", "/healthz", nil), 200},
 		{Options{HTTPToken: "full"}, request("GET", "/readyz", nil), 200},
 		{Options{HTTPToken: "full"}, request("GET", "/metrics", nil), 401},

@@ -45,11 +45,11 @@ type Options struct {
 
 	AgentToken  string // what gRPC calls carry as `authentication`; empty: nothing is asked
 	HTTPToken   string // bearer token for everything; empty: nothing is asked
-	ReadToken   string // bearer token for questions; empty: there is none
+	ReadToken   string // bearer token for questions; alone, nobody may change anything
 	OpenMetrics bool   // /metrics needs no token
 
-	// Hosts are further names by which clients may call a server without an HTTP
-	// token. Addresses and localhost are always allowed.
+	// Hosts are further names by which clients may call a server without HTTP
+	// tokens. Addresses and localhost are always allowed.
 	Hosts []string
 
 	Limits  Limits
@@ -152,8 +152,8 @@ func (s *Server) Listen() (err error) {
 		}
 		return err
 	}
-	s.warnOpen(s.grpcListener, s.opts.AgentToken, "--agent-token")
-	s.warnOpen(s.httpListener, s.opts.HTTPToken, "--http-token")
+	s.warnOpen(s.grpcListener, s.opts.AgentToken == "", "--agent-token")
+	s.warnOpen(s.httpListener, s.opts.openHTTP(), "--http-token")
 	return nil
 }
 
@@ -170,8 +170,8 @@ func listen(address, flag string) (net.Listener, error) {
 
 // warnOpen warns of a listener that others than this machine reach and that
 // asks for nothing.
-func (s *Server) warnOpen(l net.Listener, token, flag string) {
-	if l == nil || token != "" {
+func (s *Server) warnOpen(l net.Listener, open bool, flag string) {
+	if l == nil || !open {
 		return
 	}
 	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {

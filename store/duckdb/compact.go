@@ -183,10 +183,7 @@ func (r *rewriter) copyTables() error {
 		INSERT INTO fresh.task SELECT * FROM task ORDER BY created, id;
 		INSERT INTO fresh.task_log SELECT * FROM task_log ORDER BY task, time;
 		INSERT INTO fresh.instance SELECT * FROM instance ORDER BY service, name;
-		INSERT INTO fresh.segment SELECT * FROM segment;
-		INSERT INTO fresh.sampled_task SELECT * FROM sampled_task ORDER BY id;
-		INSERT INTO fresh.stack_signature SELECT * FROM stack_signature ORDER BY task, id;
-		INSERT INTO fresh.stack_path SELECT * FROM stack_path ORDER BY task, id;`, "fresh", freshSQL))
+		INSERT INTO fresh.segment SELECT * FROM segment;`, "fresh", freshSQL))
 }
 
 func (r *rewriter) writeFunctions() error {
@@ -283,14 +280,19 @@ func (r *rewriter) writeTrees() error {
 }
 
 // writeSnapshots writes one row for each segment that was sampled, in place of
-// the many in which it came.
+// the many in which it came, and one dictionary for each task.
 func (r *rewriter) writeSnapshots() error {
 	list, err := r.c.sampledSegments(r.ctx, traceprof.SnapshotQuery{})
 	if err != nil {
 		return err
 	}
-	next := int64(0)
+	task, next := int32(-1), int64(0)
+	var stacks *taskStacks
 	for len(list) > 0 {
+		if stacks == nil || stacks.task != list[0].task {
+			task++
+			stacks = newTaskStacks(task, list[0].task)
+		}
 		n := readTogether(list)
 		values, err := r.c.readSegments(r.ctx, r.stacks, list[:n])
 		if err != nil {
@@ -298,7 +300,14 @@ func (r *rewriter) writeSnapshots() error {
 		}
 		rows := snapshotRows{next: next}
 		for i := range values {
-			rows.add(list[0].task, &values[i])
+			values[i].Path = stacks.translate(&values[i])
+			rows.add(task, &values[i])
+		}
+		var added newStacks
+		stacks.write(&added)
+		stacks.committed()
+		if err := added.append(r.c, fresh); err != nil {
+			return err
 		}
 		if err := rows.append(r.c, fresh); err != nil {
 			return err

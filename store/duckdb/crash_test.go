@@ -47,6 +47,12 @@ func child(role, path string) error {
 		return err
 	}
 	fmt.Println("open")
+	switch role {
+	case "intake":
+		return intakeChild(s)
+	case "intake on a full disk":
+		return fullIntakeChild(s)
+	}
 	im := storetest.NewImporter()
 	for i := 0; role != "hold"; i++ {
 		if role == "compact" && i%3 == 2 {

@@ -2,8 +2,11 @@ package duckdb
 
 import (
 	"encoding/binary"
+	"flag"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -103,8 +106,8 @@ func BenchmarkIntake(b *testing.B) {
 	b.ReportMetric(n/float64(m.Batches), "snapshots/commit")
 }
 
-// BenchmarkReadSnapshots reads a segment of each shape with its dictionary in
-// memory (warm) and without (cold).
+// BenchmarkReadSnapshots reads a segment of each shape, and analyses it, with its
+// dictionary in memory (warm) and without (cold).
 func BenchmarkReadSnapshots(b *testing.B) {
 	s := mustOpen(b, filepath.Join(b.TempDir(), "store.duckdb"), Options{})
 	inputs := tracetest.Inputs()
@@ -122,12 +125,19 @@ func BenchmarkReadSnapshots(b *testing.B) {
 		}
 	}
 	for _, input := range inputs {
-		for _, how := range []string{"warm", "cold"} {
+		for _, how := range []string{"warm", "cold", "analyze-warm", "analyze-cold"} {
 			b.Run(input.Name+"/"+how, func(b *testing.B) {
 				cpu := processTime(b)
 				for b.Loop() {
-					if how == "cold" {
+					if strings.HasSuffix(how, "cold") {
 						s.traces.stacks.reset(defaultStacks)
+					}
+					if strings.HasPrefix(how, "analyze") {
+						all := traceprof.Range{Segment: "segment of " + input.Name, End: 1 << 60}
+						if a, err := traceprof.Analyze(b.Context(), s, []traceprof.Range{all}, traceprof.AnalyzeOptions{}); err != nil || len(a.Trees) == 0 {
+							b.Fatal(err)
+						}
+						continue
 					}
 					n := 0
 					for v, err := range s.Snapshots(b.Context(), traceprof.SnapshotQuery{Segments: []string{"segment of " + input.Name}}) {
@@ -142,6 +152,43 @@ func BenchmarkReadSnapshots(b *testing.B) {
 				}
 				b.ReportMetric(float64((processTime(b)-cpu).Nanoseconds())/float64(b.N), "cpu-ns/op")
 			})
+		}
+	}
+}
+
+// BenchmarkReadScattered reads a segment of 12,000 snapshots whose 240 parts came
+// among those of 1,000 other segments each.
+func BenchmarkReadScattered(b *testing.B) {
+	s := mustOpen(b, filepath.Join(b.TempDir(), "store.duckdb"), Options{})
+	v := tracetest.Distinct(12_000, 60, 500)
+	v.Task = "task"
+	const part, others = 50, 1000
+	for from := 0; from < v.Len(); from += part {
+		var list []traceprof.Snapshots
+		for i := range others {
+			some := v
+			some.Segment = fmt.Sprint("segment", i)
+			some.Sequence, some.Time, some.Path = v.Sequence[from:from+part], v.Time[from:from+part], v.Path[from:from+part]
+			list = append(list, some)
+		}
+		if err := s.PutSnapshots(b.Context(), list...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, how := range []string{"parts", "compacted"} {
+		b.Run(how, func(b *testing.B) {
+			cpu := processTime(b)
+			for b.Loop() {
+				for v, err := range s.Snapshots(b.Context(), traceprof.SnapshotQuery{Segments: []string{"segment500"}}) {
+					if err != nil || v.Len() != 12_000 {
+						b.Fatal(v.Len(), err)
+					}
+				}
+			}
+			b.ReportMetric(float64((processTime(b)-cpu).Nanoseconds())/float64(b.N), "cpu-ns/op")
+		})
+		if err := s.Compact(b.Context()); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
@@ -189,12 +236,56 @@ func BenchmarkSegments(b *testing.B) {
 			b.Run(fmt.Sprint(name, "/", size), func(b *testing.B) {
 				cpu := processTime(b)
 				for b.Loop() {
-					if list, err := s.Segments(b.Context(), q); err != nil || len(list) == 0 || len(list[0].Raw) != 1000 {
+					if list, err := s.Segments(b.Context(), q); err != nil || len(list) == 0 || len(list[0].Raw) != len(raw) {
 						b.Fatal(len(list), err)
 					}
 				}
 				b.ReportMetric(float64((processTime(b)-cpu).Nanoseconds())/float64(b.N), "cpu-ns/op")
 			})
 		}
+	}
+}
+
+var benchSegments = flag.Int("bench-segments", 20_000, "segments that BenchmarkSegmentStream stores; 3,600,000 are an hour of 1,000 a second")
+
+// BenchmarkSegmentStream stores segments as a busy server does, 50 a commit, and
+// says how long commits take in the first and in the last tenth.
+func BenchmarkSegmentStream(b *testing.B) {
+	for b.Loop() {
+		s := mustOpen(b, filepath.Join(b.TempDir(), "store.duckdb"), Options{})
+		r := rand.New(rand.NewPCG(1, 2))
+		var took, used []time.Duration
+		for n := 0; n < *benchSegments; n += 50 {
+			used = append(used, processTime(b))
+			var list []traceprof.Segment
+			for i := range 50 {
+				id := fmt.Sprintf("%016x.%d.1700", r.Uint64(), i)
+				raw := fmt.Appendf(nil, "%s%s%x", id, strings.Repeat("http://shop/cart GET Tomcat ", 15), []uint64{r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64()})
+				list = append(list, traceprof.Segment{ID: id, Trace: id, Service: fmt.Sprint("service", i%10), Instance: fmt.Sprint("instance", i), Endpoint: fmt.Sprint("/", r.IntN(40)),
+					Operation: "GET:/x", Start: 1_700_000_000_000 + int64(n), End: 1_700_000_000_000 + int64(n) + r.Int64N(1000), Raw: raw})
+			}
+			start := time.Now()
+			if err := s.PutSegments(b.Context(), list...); err != nil {
+				b.Fatal(err)
+			}
+			took = append(took, time.Since(start))
+		}
+		tenth := len(took) / 10
+		for _, part := range []struct {
+			name string
+			list []time.Duration
+			cpu  time.Duration
+		}{{"first", took[:tenth], used[tenth] - used[0]}, {"last", took[len(took)-tenth:], used[len(took)-1] - used[len(took)-1-tenth]}} {
+			slices.Sort(part.list)
+			b.ReportMetric(float64(part.cpu.Microseconds())/float64(50*tenth), "cpu-µs/segment-"+part.name)
+			for _, q := range []int{50, 99, 100} {
+				b.ReportMetric(float64(part.list[(len(part.list)-1)*q/100].Microseconds())/1000, fmt.Sprintf("ms-%s-p%d", part.name, q))
+			}
+		}
+		info, err := s.Info(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(info.Bytes)/float64(*benchSegments), "bytes/segment")
 	}
 }

@@ -49,7 +49,10 @@ func appendSnapshots(dst []byte, s *traceprof.Snapshots) []byte {
 }
 
 // snapshotDecoder decodes columns behind those of a value. It keeps its memory.
-type snapshotDecoder struct{ numbers []int64 }
+type snapshotDecoder struct {
+	stacks  *stackCache
+	numbers []int64
+}
 
 // appendTo decodes n snapshots and appends them to s. Paths must be below limit.
 func (d *snapshotDecoder) appendTo(s *traceprof.Snapshots, blob []byte, n int, limit int) error {

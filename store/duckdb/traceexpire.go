@@ -49,11 +49,11 @@ type expirer struct {
 
 // expiringTask is a task that is known or has snapshots.
 type expiringTask struct {
-	name  string
-	id    int32 // in sampled_task; -1: no snapshots
-	known bool
-	end   int64
-	bytes int64 // of its snapshots and their stacks
+	name   string
+	stacks []int32 // ids of its dictionaries
+	known  bool
+	end    int64
+	bytes  int64 // of its snapshots and their stacks
 }
 
 func (x *expirer) run(e traceprof.Expiry) error {
@@ -100,14 +100,20 @@ func (x *expirer) list() error {
 	err := x.c.query(x.ctx, sql, nil, func(ch chunk) error {
 		names, newest, bytes := ch.texts(1), column[int64](ch, 2), column[int64](ch, 3)
 		for i, id := range column[int32](ch, 0) {
-			found[names[i]] = &expiringTask{name: names[i], id: id, end: newest[i], bytes: bytes[i]}
+			have := found[names[i]]
+			if have == nil {
+				have = &expiringTask{name: names[i], end: newest[i]}
+				found[names[i]] = have
+			}
+			have.stacks = append(have.stacks, id)
+			have.end, have.bytes = max(have.end, newest[i]), have.bytes+bytes[i]
 		}
 		return nil
 	})
 	for _, task := range x.t.all() {
 		have := found[task.ID]
 		if have == nil {
-			have = &expiringTask{name: task.ID, id: -1}
+			have = &expiringTask{name: task.ID}
 			found[task.ID] = have
 		}
 		have.known, have.end = true, task.End()
@@ -167,8 +173,8 @@ func (x *expirer) removeTasks(going []expiringTask) error {
 		if task.known {
 			x.out.Tasks++
 		}
-		if task.id >= 0 {
-			ids, x.stacks = append(ids, int64(task.id)), append(x.stacks, task.id)
+		for _, id := range task.stacks {
+			ids, x.stacks = append(ids, int64(id)), append(x.stacks, id)
 		}
 	}
 	if err := x.c.exec("DELETE FROM wanted"); err != nil {
@@ -227,7 +233,8 @@ func (x *expirer) bySize(e traceprof.Expiry) error {
 		if x.gone[task.name] || task.known && task.end > e.Now {
 			continue
 		}
-		own, err := x.sum(fmt.Sprintf("SELECT sum(size) FROM profiled WHERE task = %d AND seq NOT IN (SELECT seq FROM profiled WHERE task <> %d)", task.id, task.id))
+		ids := numbers(append(task.stacks, -1))
+		own, err := x.sum("SELECT sum(size) FROM (SELECT DISTINCT seq, size FROM profiled WHERE task IN (" + ids + ") AND seq NOT IN (SELECT seq FROM profiled WHERE task NOT IN (" + ids + ")))")
 		if err != nil {
 			return err
 		}

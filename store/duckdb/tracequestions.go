@@ -8,32 +8,35 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
 // readAtOnce is about how many bytes of snapshots one statement reads.
 const readAtOnce = 4 << 20
 
-// sampledSegment is a segment with snapshots.
-type sampledSegment struct {
-	task    int32
-	name    string // of the task
-	segment string
-	bytes   int64
+// sampledSegment is a segment with snapshots of a task.
+type sampledSegment struct{ task, segment string }
+
+// sampledSize is a sampledSegment and how many bytes its snapshots take.
+type sampledSize struct {
+	sampledSegment
+	bytes int64
 }
 
-// fewSegments is up to how many segments are found and read by one statement,
-// which takes less time than decoding a large one.
-const fewSegments = 8
+func compareSegments(a, b sampledSegment) int {
+	return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.segment, b.segment))
+}
 
-// Snapshots implements traceprof.Store. Many segments are listed first; then some
-// are read at a time. What is removed meanwhile is left out.
+// Snapshots implements traceprof.Store. A few segments are found and read by one
+// statement. Many are listed first; then some are read at a time, and what is
+// removed meanwhile is left out.
 func (s *Store) Snapshots(ctx context.Context, q traceprof.SnapshotQuery) iter.Seq2[traceprof.Snapshots, error] {
 	return func(yield func(traceprof.Snapshots, error) bool) {
-		var list []sampledSegment
+		var list []sampledSize
 		var values []traceprof.Snapshots
 		err := s.look(ctx, func(c *conn) (err error) {
-			if n := len(q.Segments); n > 0 && n <= fewSegments {
+			if n := len(q.Segments); n > 0 && n <= few {
 				values, err = s.readFew(ctx, c, q)
 			} else {
 				list, err = c.sampledSegments(ctx, q)
@@ -68,69 +71,67 @@ func (s *Store) readFew(ctx context.Context, c *conn, q traceprof.SnapshotQuery)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	var list []sampledSegment
-	for at := range found {
-		list = append(list, sampledSegment{task: at.task, segment: at.segment})
-	}
-	if err := s.traces.stacks.nameTasks(ctx, c, list); err != nil {
+	tasks, err := s.traces.stacks.tasksOf(ctx, c, found)
+	if err != nil {
 		return nil, err
 	}
-	if len(q.Tasks) > 0 {
-		list = slices.DeleteFunc(list, func(at sampledSegment) bool { return !slices.Contains(q.Tasks, at.name) })
+	parts := map[sampledSegment][]snapshotPart{}
+	var list []sampledSegment
+	for _, p := range found {
+		at := sampledSegment{tasks[p.stacks], p.segment}
+		if len(q.Tasks) > 0 && !slices.Contains(q.Tasks, at.task) {
+			continue
+		}
+		if parts[at] == nil {
+			list = append(list, at)
+		}
+		parts[at] = append(parts[at], p)
 	}
-	sortSegments(list)
+	slices.SortFunc(list, compareSegments)
 	var values []traceprof.Snapshots
-	for len(list) > 0 {
-		n := readTogether(list)
-		some, err := s.traces.stacks.decode(ctx, c, list[:n], found)
+	d := snapshotDecoder{stacks: &s.traces.stacks}
+	for _, at := range list {
+		v, err := d.join(ctx, c, at, parts[at])
 		if err != nil {
 			return nil, err
 		}
-		values, list = append(values, some...), list[n:]
+		values = append(values, v)
 	}
 	return values, nil
 }
 
-// nameTasks fills in the names of tasks.
-func (sc *stackCache) nameTasks(ctx context.Context, c *conn, list []sampledSegment) error {
+// tasksOf returns the tasks of the dictionaries of some rows.
+func (sc *stackCache) tasksOf(ctx context.Context, c *conn, found []snapshotPart) (map[int32]string, error) {
+	tasks := map[int32]string{}
 	var missing []string
 	sc.mu.Lock()
-	for i := range list {
-		if s := sc.byID[list[i].task]; s != nil {
-			list[i].name = s.task
+	for _, p := range found {
+		if _, ok := tasks[p.stacks]; ok {
+			continue
+		}
+		tasks[p.stacks] = ""
+		if s := sc.byID[p.stacks]; s != nil {
+			tasks[p.stacks] = s.task
 		} else {
-			missing = append(missing, fmt.Sprint(list[i].task))
+			missing = append(missing, fmt.Sprint(p.stacks))
 		}
 	}
 	sc.mu.Unlock()
 	if len(missing) == 0 {
-		return nil
+		return tasks, nil
 	}
-	names := map[int32]string{}
-	err := c.query(ctx, "SELECT id, name FROM sampled_task WHERE id IN ("+strings.Join(missing, ", ")+")", nil, func(ch chunk) error {
-		texts := ch.texts(1)
+	return tasks, c.query(ctx, "SELECT id, name FROM sampled_task WHERE id IN ("+strings.Join(missing, ", ")+")", nil, func(ch chunk) error {
+		names := ch.texts(1)
 		for i, id := range column[int32](ch, 0) {
-			names[id] = texts[i]
+			tasks[id] = names[i]
 		}
 		return nil
-	})
-	for i := range list {
-		if name, ok := names[list[i].task]; ok {
-			list[i].name = name
-		}
-	}
-	return err
-}
-
-func sortSegments(list []sampledSegment) {
-	slices.SortFunc(list, func(a, b sampledSegment) int {
-		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.segment, b.segment))
 	})
 }
 
 // readTogether returns how many segments at the beginning of a list are read by
 // one statement: they are of one task.
-func readTogether(list []sampledSegment) int {
+func readTogether(list []sampledSize) int {
 	n, bytes := 0, int64(0)
 	for n < len(list) && list[n].task == list[0].task && (n == 0 || bytes+list[n].bytes <= readAtOnce) {
 		bytes += list[n].bytes
@@ -140,44 +141,27 @@ func readTogether(list []sampledSegment) int {
 }
 
 // sampledSegments lists what a query selects, in the order of its answer.
-func (c *conn) sampledSegments(ctx context.Context, q traceprof.SnapshotQuery) (list []sampledSegment, err error) {
+func (c *conn) sampledSegments(ctx context.Context, q traceprof.SnapshotQuery) (list []sampledSize, err error) {
 	err = c.joined(ctx.Err, func() error {
-		where := "true"
-		if len(q.Segments) > 0 {
-			if err := c.want(1, q.Segments); err != nil {
-				return err
-			}
-			where += " AND " + isWanted(1, "s.key", "s.segment")
+		where, args, err := c.among(textsOf{"s.key", "s.segment", q.Segments}, textsOf{"t.key", "t.name", q.Tasks})
+		if err != nil {
+			return err
 		}
-		if len(q.Tasks) > 0 {
-			ids, err := sampledTasks(ctx, c, q.Tasks)
-			if err != nil {
-				return err
-			}
-			numbers := make([]int64, 0, len(ids))
-			for _, id := range ids {
-				numbers = append(numbers, int64(id))
-			}
-			if err := c.wantKeys(2, numbers); err != nil {
-				return err
-			}
-			where += " AND s.task IN (SELECT key FROM wanted WHERE grp = 2)"
-		}
-		const from = "SELECT s.task, t.name, s.segment, sum(s.size)::BIGINT FROM snapshot s JOIN sampled_task t ON t.id = s.task WHERE "
-		return c.query(ctx, from+where+" GROUP BY ALL", nil, func(ch chunk) error {
-			names, segments, bytes := ch.texts(1), ch.texts(2), column[int64](ch, 3)
-			for i, task := range column[int32](ch, 0) {
-				list = append(list, sampledSegment{task, names[i], segments[i], bytes[i]})
+		const from = "SELECT t.name, s.segment, sum(s.size)::BIGINT FROM snapshot s JOIN sampled_task t ON t.id = s.task WHERE "
+		return c.query(ctx, from+where+" GROUP BY ALL", args, func(ch chunk) error {
+			segments, bytes := ch.texts(1), column[int64](ch, 2)
+			for i, task := range ch.texts(0) {
+				list = append(list, sampledSize{sampledSegment{task, segments[i]}, bytes[i]})
 			}
 			return nil
 		})
 	})
-	sortSegments(list)
+	slices.SortFunc(list, func(a, b sampledSize) int { return compareSegments(a.sampledSegment, b.sampledSegment) })
 	return list, err
 }
 
 // readSnapshots reads segments of one task, in the order of the list.
-func (s *Store) readSnapshots(ctx context.Context, list []sampledSegment) (values []traceprof.Snapshots, err error) {
+func (s *Store) readSnapshots(ctx context.Context, list []sampledSize) (values []traceprof.Snapshots, err error) {
 	err = s.look(ctx, func(c *conn) error {
 		s.traces.removal.RLock()
 		defer s.traces.removal.RUnlock()
@@ -188,26 +172,52 @@ func (s *Store) readSnapshots(ctx context.Context, list []sampledSegment) (value
 }
 
 // readSegments is readSnapshots while nothing is removed.
-func (c *conn) readSegments(ctx context.Context, stacks *stackCache, list []sampledSegment) ([]traceprof.Snapshots, error) {
+func (c *conn) readSegments(ctx context.Context, stacks *stackCache, list []sampledSize) ([]traceprof.Snapshots, error) {
+	var ids map[string][]int32
+	task := list[0].task
+	err := c.joined(ctx.Err, func() (err error) {
+		ids, err = c.dictionaries(ctx, []string{task})
+		return err
+	})
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
 	segments := make([]string, len(list))
 	for i := range list {
 		segments[i] = list[i].segment
 	}
-	found, err := c.snapshotParts(ctx, fmt.Sprintf("task = %d AND ", list[0].task), segments)
-	if err != nil || len(found) == 0 {
+	found, err := c.snapshotParts(ctx, "task IN ("+numbers(ids[task])+") AND ", segments)
+	if err != nil {
 		return nil, err
 	}
-	return stacks.decode(ctx, c, list, found)
+	parts := map[string][]snapshotPart{}
+	for _, p := range found {
+		parts[p.segment] = append(parts[p.segment], p)
+	}
+	var values []traceprof.Snapshots
+	d := snapshotDecoder{stacks: stacks}
+	for _, at := range list {
+		if len(parts[at.segment]) == 0 {
+			continue // removed meanwhile
+		}
+		v, err := d.join(ctx, c, at.sampledSegment, parts[at.segment])
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, nil
 }
 
-// placeOf is what identifies the snapshots of a segment in the file.
-type placeOf struct {
-	task    int32
-	segment string
+// numbers writes ids as SQL has them.
+func numbers(ids []int32) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]")
 }
 
 // snapshotPart is a row of table snapshot.
 type snapshotPart struct {
+	stacks   int32 // id of the dictionary
+	segment  string
 	seq      int64
 	n        int32
 	language traceprof.Language
@@ -216,71 +226,81 @@ type snapshotPart struct {
 
 // snapshotParts reads the rows of segments that meet a condition, which is empty
 // or ends in AND.
-func (c *conn) snapshotParts(ctx context.Context, condition string, segments []string) (map[placeOf][]snapshotPart, error) {
-	found := map[placeOf][]snapshotPart{}
-	wanted, keys := make(map[string]bool, len(segments)), make([]string, len(segments))
+func (c *conn) snapshotParts(ctx context.Context, condition string, segments []string) (found []snapshotPart, err error) {
+	wanted, keys := make(map[string]string, len(segments)), make([]string, len(segments))
 	for i, segment := range segments {
-		keys[i], wanted[segment] = fmt.Sprint(textKey(segment)), true
+		keys[i], wanted[segment] = fmt.Sprint(textKey(segment)), segment
 	}
 	read := func(keys string) error {
 		sql := "SELECT task, segment, seq, n, language, data FROM snapshot WHERE " + condition + "key IN (" + keys + ")"
 		return c.query(ctx, sql, nil, func(ch chunk) error {
-			tasks, names, seq := column[int32](ch, 0), column[text](ch, 1), column[int64](ch, 2)
+			stacks, names, seq := column[int32](ch, 0), column[text](ch, 1), column[int64](ch, 2)
 			n, languages, data := column[int32](ch, 3), column[uint8](ch, 4), column[text](ch, 5)
 			for i := range names {
-				if name := names[i].bytes(); wanted[string(name)] {
-					at := placeOf{tasks[i], string(name)}
-					found[at] = append(found[at], snapshotPart{seq[i], n[i], traceprof.Language(languages[i]), slices.Clone(data[i].bytes())})
+				if segment, ok := wanted[string(names[i].bytes())]; ok {
+					found = append(found, snapshotPart{stacks[i], segment, seq[i], n[i], traceprof.Language(languages[i]), slices.Clone(data[i].bytes())})
 				}
 			}
 			return nil
 		})
 	}
-	if len(segments) <= fewSegments {
+	if len(segments) <= few {
 		return found, read(strings.Join(keys, ", "))
 	}
-	return found, c.joined(func() error { return c.want(0, segments) }, func() error { return read("SELECT key FROM wanted") })
+	err = c.joined(func() error { return c.want(0, segments) }, func() error { return read("SELECT key FROM wanted") })
+	return found, err
 }
 
-// decode puts the parts of each segment together. The segments are of one task.
-func (sc *stackCache) decode(ctx context.Context, c *conn, list []sampledSegment, found map[placeOf][]snapshotPart) ([]traceprof.Snapshots, error) {
-	stacks, err := sc.read(ctx, c, list[0].task, list[0].name)
-	if err != nil {
-		return nil, err
-	}
-	var values []traceprof.Snapshots
-	var d snapshotDecoder
-	for i := range list {
-		parts := found[placeOf{list[i].task, list[i].segment}]
-		if len(parts) == 0 {
-			continue // removed meanwhile
-		}
-		v := traceprof.Snapshots{Task: list[i].name, Segment: list[i].segment, Stacks: stacks}
-		if err := d.join(&v, parts); err != nil {
-			return nil, err
-		}
-		values = append(values, v)
-	}
-	return values, nil
-}
-
-// join decodes the parts of a segment.
-func (d *snapshotDecoder) join(v *traceprof.Snapshots, parts []snapshotPart) error {
+// join puts the parts of a segment together.
+func (d *snapshotDecoder) join(ctx context.Context, c *conn, at sampledSegment, parts []snapshotPart) (traceprof.Snapshots, error) {
 	slices.SortFunc(parts, func(a, b snapshotPart) int { return cmp.Compare(a.seq, b.seq) })
-	v.Language = parts[0].language
-	n := 0
+	v := traceprof.Snapshots{Task: at.task, Segment: at.segment, Language: parts[0].language}
+	n, together := 0, true
 	for _, p := range parts {
 		n += int(p.n)
+		together = together && p.stacks == parts[0].stacks
 	}
 	v.Sequence, v.Time, v.Path = make([]int32, 0, n), make([]int64, 0, n), make([]int32, 0, n)
+	united := new(calltree.Forest)
 	for _, p := range parts {
 		if p.language != v.Language {
 			continue // another language than the first
 		}
-		if err := d.appendTo(v, p.data, int(p.n), v.Stacks.Paths.Len()); err != nil {
-			return err
+		stacks, err := d.stacks.read(ctx, c, p.stacks, at.task)
+		if err != nil {
+			return v, err
+		}
+		from := v.Len()
+		if err := d.appendTo(&v, p.data, int(p.n), stacks.Paths.Len()); err != nil {
+			return v, err
+		}
+		if together {
+			v.Stacks = stacks
+		} else {
+			unite(united, stacks, v.Path[from:])
+			v.Stacks = united
 		}
 	}
-	settle(v)
-	return nil
+	settle(&v)
+	return v, nil
+}
+
+// unite replaces paths over one dictionary by those over another, which takes
+// them in.
+func unite(to, from *calltree.Forest, paths []int32) {
+	known := map[int32]int32{calltree.NoNode: calltree.NoNode}
+	var pending []int32
+	for i, p := range paths {
+		pending = pending[:0]
+		here, ok := known[p]
+		for ; !ok; here, ok = known[p] {
+			pending = append(pending, p)
+			p = from.Paths.Parent[p]
+		}
+		for _, p := range slices.Backward(pending) {
+			here = to.Path(here, to.Function(from.Functions[from.Paths.Item[p]]))
+			known[p] = here
+		}
+		paths[i] = here
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/zeebo/xxh3"
@@ -139,4 +140,39 @@ func (c *conn) wantKeys(group uint8, keys []int64) error {
 // decides between texts of one key.
 func isWanted(group uint8, key, text string) string {
 	return fmt.Sprintf("%s IN (SELECT key FROM wanted WHERE grp = %d) AND %s IN (SELECT name FROM wanted WHERE grp = %d)", key, group, text, group)
+}
+
+// few is up to how many texts are looked for without table wanted.
+const few = 8
+
+// textsOf is a list that a text column must be in one of, with its column of keys.
+// An empty list demands nothing.
+type textsOf struct {
+	key, text string
+	list      []string
+}
+
+// among returns the condition that texts are in their lists and that their keys
+// say so, with its parameters. Long lists go to table wanted, in groups by their
+// places.
+func (c *conn) among(lists ...textsOf) (condition string, args []any, err error) {
+	condition = "true"
+	for group, l := range lists {
+		if len(l.list) > few {
+			if err := c.want(uint8(group), l.list); err != nil {
+				return "", nil, err
+			}
+			condition += " AND " + isWanted(uint8(group), l.key, l.text)
+			continue
+		}
+		if len(l.list) == 0 {
+			continue
+		}
+		keys := make([]string, len(l.list))
+		for i, t := range l.list {
+			keys[i], args = fmt.Sprint(textKey(t)), append(args, t)
+		}
+		condition += fmt.Sprintf(" AND %s IN (%s) AND %s IN (?%s)", l.key, strings.Join(keys, ", "), l.text, strings.Repeat(", ?", len(keys)-1))
+	}
+	return condition, args, nil
 }

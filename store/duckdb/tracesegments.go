@@ -102,7 +102,6 @@ const segmentOverhead = 60
 
 // Segments implements traceprof.Store.
 func (s *Store) Segments(ctx context.Context, q traceprof.SegmentQuery) ([]traceprof.Segment, error) {
-	where, args := segmentCondition(&q)
 	order := "start DESC, id"
 	if q.BySlowest {
 		order = "latency DESC, " + order
@@ -116,14 +115,13 @@ func (s *Store) Segments(ctx context.Context, q traceprof.SegmentQuery) ([]trace
 	}
 	var list []traceprof.Segment
 	err := s.lookTraces(ctx, func(c *conn) error {
-		for group, texts := range [][]string{q.IDs, q.Traces} {
-			if err := c.want(uint8(group), texts); err != nil {
-				return err
-			}
+		where, args, err := c.segmentCondition(&q)
+		if err != nil {
+			return err
 		}
 		var numbers []int64
 		const sql = "SELECT seq, id, trace, service, instance, endpoint, operation, start, latency, failed FROM segment WHERE "
-		err := c.query(ctx, sql+where+" ORDER BY "+order+page, args, func(ch chunk) error {
+		err = c.query(ctx, sql+where+" ORDER BY "+order+page, args, func(ch chunk) error {
 			numbers = append(numbers, column[int64](ch, 0)...)
 			list = appendSegments(list, ch)
 			return nil
@@ -136,16 +134,14 @@ func (s *Store) Segments(ctx context.Context, q traceprof.SegmentQuery) ([]trace
 	return list, err
 }
 
-// segmentCondition returns the SQL of a query's conditions; its lists are the
-// groups 0 and 1 of table wanted.
-func segmentCondition(q *traceprof.SegmentQuery) (where string, args []any) {
-	conditions := []string{"true"}
-	if len(q.IDs) > 0 {
-		conditions = append(conditions, isWanted(0, "key", "id"))
+// segmentCondition returns the SQL of a query's conditions, with table wanted
+// filled.
+func (c *conn) segmentCondition(q *traceprof.SegmentQuery) (where string, args []any, err error) {
+	where, args, err = c.among(textsOf{"key", "id", q.IDs}, textsOf{"trace_key", "trace", q.Traces})
+	if err != nil {
+		return "", nil, err
 	}
-	if len(q.Traces) > 0 {
-		conditions = append(conditions, isWanted(1, "trace_key", "trace"))
-	}
+	conditions := []string{where}
 	for _, c := range [][2]string{{"service", q.Service}, {"instance", q.Instance}, {"endpoint", q.Endpoint}, {"operation", q.Operation}} {
 		if c[1] != "" {
 			conditions, args = append(conditions, c[0]+" = ?"), append(args, c[1])
@@ -162,7 +158,7 @@ func segmentCondition(q *traceprof.SegmentQuery) (where string, args []any) {
 	if q.Failed != nil {
 		conditions = append(conditions, fmt.Sprint("failed = ", *q.Failed))
 	}
-	return strings.Join(conditions, " AND "), args
+	return strings.Join(conditions, " AND "), args, nil
 }
 
 // appendSegments takes in rows of the columns that Segments selects.

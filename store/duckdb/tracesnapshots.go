@@ -3,6 +3,7 @@ package duckdb
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -69,7 +70,7 @@ func (w *snapshotWriter) write(ctx context.Context, c *conn, list []traceprof.Sn
 	for _, s := range w.stacks {
 		s.write(&fresh)
 	}
-	if err := fresh.append(c); err != nil {
+	if err := fresh.append(c, ""); err != nil {
 		return err
 	}
 	return w.append(c)
@@ -78,54 +79,74 @@ func (w *snapshotWriter) write(ctx context.Context, c *conn, list []traceprof.Sn
 // open finds the dictionaries of the tasks. A task that nothing is known of
 // gets one.
 func (w *snapshotWriter) open(ctx context.Context, c *conn, list []traceprof.Snapshots) error {
-	var missing []string
+	var missing, full []string
 	for i := range list {
 		task := list[i].Task
 		if _, ok := w.tasks[task]; ok || list[i].Len() == 0 {
 			continue
 		}
-		s := w.t.stacks.hold(task)
-		if w.tasks[task] = s; s == nil {
+		s, tooLarge := w.t.stacks.hold(task)
+		w.tasks[task] = s
+		switch {
+		case tooLarge:
+			full = append(full, task)
+		case s == nil:
 			missing = append(missing, task)
-		} else {
+		default:
 			w.stacks = append(w.stacks, s)
 		}
 	}
-	ids, err := sampledTasks(ctx, c, missing)
+	ids, err := c.dictionaries(ctx, missing)
 	if err != nil {
 		return err
 	}
-	for _, task := range missing {
-		id, ok := ids[task]
-		if !ok {
-			id = w.next
+	for _, task := range append(missing, full...) {
+		id, known := w.next, len(ids[task]) > 0
+		if known {
+			id = slices.Max(ids[task])
+		} else {
 			w.next++
 		}
-		s := w.t.stacks.open(id, task, true)
-		s.fresh = !ok
+		s := w.t.stacks.openToAdd(id, task)
+		s.fresh = !known
 		w.tasks[task], w.stacks = s, append(w.stacks, s)
+		if !known {
+			continue
+		}
+		large, err := s.isLarge(ctx, c, w.t.stacks.limit/2)
+		if err != nil {
+			return err
+		}
+		if large {
+			s := w.t.stacks.openToAdd(w.next, task)
+			s.fresh = true
+			w.tasks[task], w.stacks = s, append(w.stacks, s)
+			w.next++
+		}
 	}
 	return nil
 }
 
-// sampledTasks returns the ids of those tasks that have snapshots.
-func sampledTasks(ctx context.Context, c *conn, tasks []string) (map[string]int32, error) {
+// dictionaries returns the ids of the tasks' dictionaries. The transaction is the
+// caller's.
+func (c *conn) dictionaries(ctx context.Context, tasks []string) (map[string][]int32, error) {
 	if len(tasks) == 0 {
 		return nil, nil
 	}
-	if err := c.want(0, tasks); err != nil {
+	where, args, err := c.among(textsOf{"key", "name", tasks})
+	if err != nil {
 		return nil, err
 	}
-	ids := map[string]int32{}
-	err := c.query(ctx, "SELECT id, name FROM sampled_task WHERE "+isWanted(0, "key", "name"), nil, func(ch chunk) error {
+	ids := map[string][]int32{}
+	err = c.query(ctx, "SELECT id, name FROM sampled_task WHERE "+where, args, func(ch chunk) error {
 		names := ch.texts(1)
 		for i, id := range column[int32](ch, 0) {
-			ids[names[i]] = id
+			ids[names[i]] = append(ids[names[i]], id)
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
+	if err != nil || len(tasks) <= few {
+		return ids, err
 	}
 	return ids, c.exec("DELETE FROM wanted WHERE grp = 0")
 }
@@ -198,11 +219,7 @@ func (r *snapshotRows) add(task int32, s *traceprof.Snapshots) {
 	r.next++
 }
 
-// append writes the rows to the table of a catalog.
+// append writes the rows to the table of a catalog; empty: the store's.
 func (r *snapshotRows) append(c *conn, catalog string) error {
-	columns := []any{r.task, r.seq, r.key, r.segment, r.language, r.n, r.newest, r.size, r.data}
-	if catalog == "" {
-		return c.append("snapshot", len(r.task), columns...)
-	}
-	return c.appendTo(catalog, "snapshot", len(r.task), columns...)
+	return c.appendIn(catalog, "snapshot", len(r.task), r.task, r.seq, r.key, r.segment, r.language, r.n, r.newest, r.size, r.data)
 }

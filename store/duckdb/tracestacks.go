@@ -1,7 +1,6 @@
 package duckdb
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,12 +14,10 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// defaultStacks is how many bytes of dictionaries of stacks stay in memory.
-const defaultStacks = 256 << 20
-
-// taskStacks is the dictionary of the stacks of one sampled task: signatures and
-// paths by their ids in the file, which are dense within the task. Readers get
-// snapshots of it; the one writer adds behind the end of all of them.
+// taskStacks is a dictionary of the stacks of one sampled task: signatures and
+// paths by their ids in the file, which are dense within it. Readers get
+// snapshots of it; the one writer adds behind the end of all of them. When it has
+// become too large to be kept in memory with others, the task gets another one.
 type taskStacks struct {
 	id   int32
 	task string
@@ -41,117 +38,6 @@ type taskStacks struct {
 	busy  bool // the writer has it: what it adds may not be in the file yet
 }
 
-// stackCache holds the dictionaries that were used last. Of each task there is
-// one at most, so that whoever adds to it and whoever reads it agree.
-type stackCache struct {
-	mu     sync.Mutex
-	limit  int64
-	bytes  int64
-	clock  int64
-	byID   map[int32]*taskStacks
-	byTask map[string]*taskStacks
-}
-
-// reset forgets everything.
-func (sc *stackCache) reset(limit int64) {
-	sc.mu.Lock()
-	defer sc.mu.Unlock()
-	sc.limit, sc.bytes, sc.byID, sc.byTask = limit, 0, map[int32]*taskStacks{}, map[string]*taskStacks{}
-}
-
-// hold returns the dictionary of a task for the writer if it is there. It stays
-// until release.
-func (sc *stackCache) hold(task string) *taskStacks {
-	sc.mu.Lock()
-	defer sc.mu.Unlock()
-	s := sc.byTask[task]
-	if s != nil {
-		sc.clock++
-		s.used, s.busy = sc.clock, true
-	}
-	return s
-}
-
-// release ends hold and holdNew.
-func (sc *stackCache) release(list []*taskStacks) {
-	sc.mu.Lock()
-	defer sc.mu.Unlock()
-	for _, s := range list {
-		s.busy = false
-	}
-}
-
-// open returns the dictionary of a task, an empty one that must be loaded if it
-// is not there. With busy, it stays until release.
-func (sc *stackCache) open(id int32, task string, busy bool) *taskStacks {
-	sc.mu.Lock()
-	defer sc.mu.Unlock()
-	s := sc.byID[id]
-	if s == nil {
-		s = &taskStacks{id: id, task: task}
-		sc.byID[id], sc.byTask[task] = s, s
-	}
-	sc.clock++
-	s.used, s.busy = sc.clock, s.busy || busy
-	return s
-}
-
-// drop forgets dictionaries.
-func (sc *stackCache) drop(list []*taskStacks) {
-	sc.mu.Lock()
-	defer sc.mu.Unlock()
-	for _, s := range list {
-		sc.remove(s)
-	}
-}
-
-// dropIDs is drop by ids.
-func (sc *stackCache) dropIDs(ids []int32) {
-	sc.mu.Lock()
-	defer sc.mu.Unlock()
-	for _, id := range ids {
-		if s := sc.byID[id]; s != nil {
-			sc.remove(s)
-		}
-	}
-}
-
-func (sc *stackCache) remove(s *taskStacks) {
-	if sc.byID[s.id] == s {
-		sc.bytes -= s.bytes
-		delete(sc.byID, s.id)
-		delete(sc.byTask, s.task)
-	}
-}
-
-// weigh takes in how large a dictionary is by now. Beyond the limit, those that
-// were not used for longest go until half of it is free.
-func (sc *stackCache) weigh(s *taskStacks, bytes int64) {
-	sc.mu.Lock()
-	defer sc.mu.Unlock()
-	if sc.byID[s.id] != s {
-		return
-	}
-	sc.bytes += bytes - s.bytes
-	s.bytes = bytes
-	if sc.bytes <= sc.limit {
-		return
-	}
-	list := make([]*taskStacks, 0, len(sc.byID))
-	for _, s := range sc.byID {
-		list = append(list, s)
-	}
-	slices.SortFunc(list, func(a, b *taskStacks) int { return cmp.Compare(a.used, b.used) })
-	for _, old := range list {
-		if sc.bytes <= sc.limit/2 {
-			return
-		}
-		if old != s && !old.busy {
-			sc.remove(old)
-		}
-	}
-}
-
 // size estimates what a dictionary takes, hash tables and translations included.
 // The caller holds its lock.
 func (s *taskStacks) size() int64 {
@@ -162,21 +48,12 @@ func (s *taskStacks) size() int64 {
 	return 1000 + s.names + perPath*int64(s.paths) + perSignature*int64(s.signatures)
 }
 
-// read returns the dictionary to be read, with everything that is in the file.
-func (sc *stackCache) read(ctx context.Context, c *conn, id int32, task string) (*calltree.Forest, error) {
-	s := sc.open(id, task, false)
+// isLarge loads the dictionary and reports whether it takes more than a limit.
+func (s *taskStacks) isLarge(ctx context.Context, c *conn, limit int64) (bool, error) {
 	s.mu.Lock()
-	loaded, err := s.load(ctx, c)
-	if err != nil {
-		s.mu.Unlock()
-		return nil, err
-	}
-	f, bytes := s.forest.Snapshot(), s.size()
-	s.mu.Unlock()
-	if loaded {
-		sc.weigh(s, bytes)
-	}
-	return f, nil
+	defer s.mu.Unlock()
+	_, err := s.load(ctx, c)
+	return s.size() > limit, err
 }
 
 // load reads the dictionary from the file if it has not been read. The caller
@@ -245,6 +122,12 @@ func (s *taskStacks) inOrder(ids []int32, exchange func(i int, id int32)) error 
 		}
 	}
 	return nil
+}
+
+// newTaskStacks returns an empty dictionary to be added to.
+func newTaskStacks(id int32, task string) *taskStacks {
+	return &taskStacks{id: id, task: task, fresh: true, growable: true, forest: new(calltree.Forest),
+		translations: map[weak.Pointer[calltree.Forest]]*translation{}}
 }
 
 // grow readies the dictionary for being added to. The caller holds its lock.
@@ -324,6 +207,9 @@ func (s *taskStacks) intern(t *translation, f *calltree.Forest, p int32) {
 
 // write appends what is not in the file yet.
 func (s *taskStacks) write(d *newStacks) {
+	if s.forest == nil {
+		return // only looked at
+	}
 	if s.fresh {
 		d.task.id, d.task.key, d.task.name = append(d.task.id, s.id), append(d.task.key, textKey(s.task)), append(d.task.name, s.task)
 	}
@@ -342,6 +228,9 @@ func (s *taskStacks) write(d *newStacks) {
 
 // committed takes in that everything is in the file.
 func (s *taskStacks) committed() {
+	if s.forest == nil {
+		return
+	}
 	s.fresh, s.signatures, s.paths = false, len(s.forest.Functions), s.forest.Paths.Len()
 }
 
@@ -359,12 +248,21 @@ type newStacks struct {
 	path struct{ task, id, parent, signature []int32 }
 }
 
-func (d *newStacks) append(c *conn) error {
-	if err := c.append("sampled_task", len(d.task.id), d.task.id, d.task.key, d.task.name); err != nil {
+// append writes the rows to the tables of a catalog; empty: the store's.
+func (d *newStacks) append(c *conn, catalog string) error {
+	if err := c.appendIn(catalog, "sampled_task", len(d.task.id), d.task.id, d.task.key, d.task.name); err != nil {
 		return err
 	}
-	if err := c.append("stack_signature", len(d.signature.id), d.signature.task, d.signature.id, d.signature.name); err != nil {
+	if err := c.appendIn(catalog, "stack_signature", len(d.signature.id), d.signature.task, d.signature.id, d.signature.name); err != nil {
 		return err
 	}
-	return c.append("stack_path", len(d.path.id), d.path.task, d.path.id, d.path.parent, d.path.signature)
+	return c.appendIn(catalog, "stack_path", len(d.path.id), d.path.task, d.path.id, d.path.parent, d.path.signature)
+}
+
+// appendIn is append to a table of a catalog; empty: the store's.
+func (c *conn) appendIn(catalog, table string, n int, columns ...any) error {
+	if catalog == "" {
+		return c.append(table, n, columns...)
+	}
+	return c.appendTo(catalog, table, n, columns...)
 }

@@ -6,6 +6,7 @@ package duckdb
 
 void dendroSelf(void *info, void *input, void *output);
 void dendroNodes(void *info, void *input, void *output);
+void dendroSnapshots(void *info, void *input, void *output);
 */
 import "C"
 
@@ -19,42 +20,69 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 )
 
-// Two functions make blobs rows inside of DuckDB:
+// Three functions make blobs rows inside of DuckDB:
 //
 //	dendro_self(blob)   STRUCT(path INTEGER, self BIGINT)[]
 //	dendro_nodes(blob)  STRUCT(path INTEGER, self BIGINT, total BIGINT)[], ancestors included
+//	dendro_snapshots(blob, n, language)
+//	                    STRUCT(place INTEGER, sequence INTEGER, time BIGINT, path INTEGER, count BIGINT, nanos BIGINT)[]
 //
 // They exist in this process only; the file does not mention them.
 
 // registerDecoders makes the functions known to the instance. The handle is
 // that of the Store, whose forest they walk over.
 func registerDecoders(c *conn, self cgo.Handle) error {
-	if err := registerDecoder(c, "dendro_self", unsafe.Pointer(C.dendroSelf), self, false); err != nil {
-		return err
+	blob, nodes := []bind.Type{bind.TypeBlob}, []field{{"path", bind.TypeInteger}, {"self", bind.TypeBigInt}, {"total", bind.TypeBigInt}}
+	for _, d := range []struct {
+		name       string
+		callback   unsafe.Pointer
+		parameters []bind.Type
+		fields     []field
+	}{
+		{"dendro_self", C.dendroSelf, blob, nodes[:2]},
+		{"dendro_nodes", C.dendroNodes, blob, nodes},
+		{"dendro_snapshots", C.dendroSnapshots, []bind.Type{bind.TypeBlob, bind.TypeInteger, bind.TypeUTinyInt}, snapshotFields},
+	} {
+		if err := registerDecoder(c, d.name, d.callback, self, d.parameters, d.fields); err != nil {
+			return err
+		}
 	}
-	return registerDecoder(c, "dendro_nodes", unsafe.Pointer(C.dendroNodes), self, true)
+	return nil
 }
 
-func registerDecoder(c *conn, name string, callback unsafe.Pointer, self cgo.Handle, nodes bool) error {
-	blob, integer, bigint := bind.CreateLogicalType(bind.TypeBlob), bind.CreateLogicalType(bind.TypeInteger), bind.CreateLogicalType(bind.TypeBigInt)
-	types, fields := []bind.LogicalType{integer, bigint}, []string{"path", "self"}
-	if nodes {
-		types, fields = append(types, bigint), append(fields, "total")
+// field is one of the structs that a decoder returns a list of.
+type field struct {
+	name string
+	typ  bind.Type
+}
+
+func registerDecoder(c *conn, name string, callback unsafe.Pointer, self cgo.Handle, parameters []bind.Type, fields []field) error {
+	var types []bind.LogicalType
+	logical := func(t bind.Type) bind.LogicalType {
+		types = append(types, bind.CreateLogicalType(t))
+		return types[len(types)-1]
 	}
-	row := bind.CreateStructType(types, fields)
+	var names []string
+	for _, f := range fields {
+		logical(f.typ)
+		names = append(names, f.name)
+	}
+	row := bind.CreateStructType(types, names)
 	list := bind.CreateListType(row)
 	f := bind.CreateScalarFunction()
+	for _, p := range parameters {
+		bind.ScalarFunctionAddParameter(f, logical(p))
+	}
 	defer func() {
 		bind.DestroyScalarFunction(&f)
-		for _, t := range []*bind.LogicalType{&list, &row, &blob, &integer, &bigint} {
-			bind.DestroyLogicalType(t)
+		for _, t := range append(types, list, row) {
+			bind.DestroyLogicalType(&t)
 		}
 	}()
 	// DuckDB keeps the pointer, so it points into C's memory.
 	extra := C.malloc(C.size_t(unsafe.Sizeof(self)))
 	*(*cgo.Handle)(extra) = self
 	bind.ScalarFunctionSetName(f, name)
-	bind.ScalarFunctionAddParameter(f, blob)
 	bind.ScalarFunctionSetReturnType(f, list)
 	bind.ScalarFunctionSetExtraInfo(f, extra, unsafe.Pointer(C.free))
 	bind.ScalarFunctionSetFunction(f, callback)

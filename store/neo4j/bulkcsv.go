@@ -22,11 +22,14 @@ type csvColumn struct{ name, kind string }
 type columns []csvColumn
 
 func (list columns) header() string {
-	texts := make([]string, len(list))
+	var b []byte
 	for i, c := range list {
-		texts[i] = c.name + ":" + c.kind
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendQuoted(b, c.name+":"+c.kind)
 	}
-	return strings.Join(texts, ",") + "\n"
+	return string(b) + "\n"
 }
 
 // csvFile is a file of nodes or relationships. Its first error stays and comes

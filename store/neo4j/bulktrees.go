@@ -7,7 +7,7 @@ import "github.com/dendroprof/dendro/calltree"
 var (
 	pathTypes = columns{{"id", "ID(CallPath){id-type:long}"}, {"depth", "long"}}
 	treeTypes = columns{{"", "ID(Function){id-type:long}"}, {"key", "string"}, {"profileKey", "string"}, {"codePath", "string"}, {"depth", "long"},
-		{"baseSamples", "long"}, {"totalSamples", "long"}, {"base", "double"}, {"total", "double"}, {"path", "long"}}
+		{"baseSamples", "long"}, {"totalSamples", "long"}, {"base", "double"}, {"total", "double"}}
 	distance = csvColumn{"distance", "long"}
 )
 
@@ -43,12 +43,12 @@ func (thesis) bulk(b *Bulk, c *content) error {
 	root := b.number()
 	w := b.nodesOf("Function", treeTypes)
 	whole := c.whole()
-	w.row(root, nodeKey(c.key, -1), c.key, rootName, int64(0), int64(0), whole, 0.0, c.share(whole), int64(0))
+	w.row(root, nodeKey(c.key, -1), c.key, rootName, int64(0), int64(0), whole, 0.0, c.share(whole))
 	b.link("ROOT", "Profile", "Function", c.key, root)
 	for n := range number {
 		number[n] = b.number()
 		self, total := c.tree.Self[n], c.tree.Total[n]
-		w.row(number[n], nodeKey(c.key, n), c.key, c.names[c.cut.Func[n]], int64(c.cut.Depth[n])+1, self, total, c.share(self), c.share(total), c.paths[n])
+		w.row(number[n], nodeKey(c.key, n), c.key, c.names[c.cut.Func[n]], int64(c.cut.Depth[n])+1, self, total, c.share(self), c.share(total))
 		caller := root
 		if up := c.cut.Parent[n]; up != calltree.NoNode {
 			caller = number[up]

@@ -37,38 +37,23 @@ func (d *dictionary) snapshot() *calltree.Forest {
 	return d.view
 }
 
-// learn sees to it that d has paths, and functions as they are now. The caller
-// has the lock.
-func (d *dictionary) learn(t *tx, m model, paths, functions []int64, keys []string) error {
+// learn sees to it that d has the paths of values, and functions as they are now.
+// The caller has the lock.
+func (d *dictionary) learn(t *tx, m model, values []sparse, functions []int64) error {
 	if err := d.refresh(t, m); err != nil {
 		return err
 	}
-	want := missing(paths, d.paths)
 	type link struct{ parent, function int64 }
 	links := map[int64]link{}
-	for len(want) > 0 {
-		before := len(links)
-		if err := m.structure(t, want, keys, func(ids, parents, fns []int64) {
-			for i, id := range ids {
+	need := func(id int64) bool { _, known := d.paths[id]; return !known }
+	if err := m.structure(t, values, need, func(ids, parents, fns []int64) {
+		for i, id := range ids {
+			if need(id) {
 				links[id] = link{parents[i], fns[i]}
 			}
-		}); err != nil {
-			return err
 		}
-		var up []int64
-		for _, id := range want {
-			l, ok := links[id]
-			if !ok {
-				return &changedError{"a path is gone"}
-			}
-			if _, known := links[l.parent]; l.parent != rootPath && !known {
-				up = append(up, l.parent)
-			}
-		}
-		want = missing(up, d.paths)
-		if len(links) == before && len(want) > 0 {
-			return &changedError{"a caller is gone"}
-		}
+	}); err != nil {
+		return err
 	}
 	for _, l := range links {
 		functions = append(functions, l.function)
@@ -85,20 +70,26 @@ func (d *dictionary) learn(t *tx, m model, paths, functions []int64, keys []stri
 				stack = stack[:len(stack)-1]
 				continue
 			}
-			l := links[id]
-			parent, ok := calltree.NoNode, true
-			if l.parent != rootPath {
-				parent, ok = d.paths[l.parent]
-			}
+			l, ok := links[id]
 			if !ok {
-				if len(stack) > len(links) {
-					return fmt.Errorf("%w: path %d calls itself", store.ErrCorrupt, id)
+				return &changedError{"a path is gone"}
+			}
+			parent := calltree.NoNode
+			if l.parent != rootPath {
+				if parent, ok = d.paths[l.parent]; !ok {
+					if stack = append(stack, l.parent); len(stack) > len(links)+1 {
+						return fmt.Errorf("%w: path %d calls itself", store.ErrCorrupt, id)
+					}
+					continue
 				}
-				stack = append(stack, l.parent)
-				continue
 			}
 			d.paths[id] = d.forest.Path(parent, d.functions[l.function])
 			stack = stack[:len(stack)-1]
+		}
+	}
+	for _, v := range values {
+		if slices.ContainsFunc(v.paths, need) {
+			return &changedError{"a path is gone"}
 		}
 	}
 	return nil
@@ -169,13 +160,13 @@ func (d *dictionary) refresh(t *tx, m model) error {
 	return nil
 }
 
-// vector translates self values by path ids into a vector over the forest.
-// Every id must be known.
-func (d *dictionary) vector(paths, selfs []int64) calltree.Vector {
+// vector translates values into a vector over the forest. Every path must be
+// known; ancestors are with an own value of zero, and left out.
+func (d *dictionary) vector(of sparse) calltree.Vector {
 	var v calltree.Vector
-	for i, id := range paths {
-		if selfs[i] != 0 {
-			v.Nodes, v.Self = append(v.Nodes, d.paths[id]), append(v.Self, selfs[i])
+	for i, id := range of.paths {
+		if of.selfs[i] != 0 {
+			v.Nodes, v.Self = append(v.Nodes, d.paths[id]), append(v.Self, of.selfs[i])
 		}
 	}
 	return calltree.AddVectors(v)

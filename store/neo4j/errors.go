@@ -58,7 +58,7 @@ type exhausted struct{ what, detail string }
 
 func (e *exhausted) Error() string {
 	return fmt.Sprintf("%s needs more memory than the server gives to transactions: raise server.memory.heap.max_size "+
-		"(transactions may take 70 %% of it) or dbms.memory.transaction.total.max, and db.memory.transaction.max if it is set, then import again. The server says: %s", e.what, e.detail)
+		"(transactions may take 70 %% of it) or dbms.memory.transaction.total.max, and db.memory.transaction.max if it is set, then try again. The server says: %s", e.what, e.detail)
 }
 
 // final turns errors that the driver would try again in vain into ones that it

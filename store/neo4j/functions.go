@@ -52,7 +52,7 @@ func (s *Store) readRows(t *tx, sel *selection, part [2]int, wanted []int64) ([]
 	}
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
-	if err := s.known.learn(t, s.model, nil, ids, nil); err != nil {
+	if err := s.known.learn(t, s.model, nil, ids); err != nil {
 		return nil, err
 	}
 	for i := range list {
@@ -225,7 +225,7 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 		selfShares, totalShares := r.floats(4), r.floats(5)
 		s.known.mu.Lock()
 		defer s.known.mu.Unlock()
-		if err := s.known.learn(t, s.model, nil, ids, nil); err != nil {
+		if err := s.known.learn(t, s.model, nil, ids); err != nil {
 			return err
 		}
 		sums = make([]store.FunctionSum, len(s.known.forest.Functions))

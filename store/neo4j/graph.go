@@ -132,7 +132,6 @@ type tx struct {
 
 // each calls f with every row of the answer.
 func (t *tx) each(statement string, params map[string]any, f func(r row) error) error {
-	if Hook != nil { defer Hook(statement)() }
 	result, err := t.tx.Run(t.ctx, statement, params)
 	if err != nil {
 		return err
@@ -214,5 +213,3 @@ func set[T comparable](f facts, key string, value T) {
 		f[key] = value
 	}
 }
-
-var Hook func(string) func()

@@ -14,7 +14,8 @@ type model interface {
 	// that writes a profile of so many nodes.
 	memory(nodes int) int64
 
-	// properties is what the node of the profile says of its tree.
+	// properties are the lists on the node of a profile: paths and selfs, of all
+	// touched paths depth first, and what else the model has there.
 	properties(c *content) facts
 
 	// write stores the tree of a profile whose node and functions are there. What
@@ -28,14 +29,10 @@ type model interface {
 	// node and its relationships are removed afterwards.
 	erase(t *tx, key string, nodes int64) error
 
-	// vectors calls f for each of the profiles with its hash and the self values of
-	// its paths. Ancestors are among them; their values may be zero.
-	vectors(t *tx, keys []string, f func(key, hash string, paths, selfs []int64) error) error
-
-	// structure calls f with what paths are: those of the ids, or all that the
-	// profiles have. A path comes with the ids of its parent (rootPath for a root)
-	// and of its function.
-	structure(t *tx, ids []int64, keys []string, f func(ids, parents, functions []int64)) error
+	// structure calls f with what the paths of values are, as far as need says that
+	// it is not known, and perhaps with more: ids, with those of the paths' parents
+	// (rootPath for a root) and functions.
+	structure(t *tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error
 
 	// rows calls f for each of the profiles with its function rows, if it has any:
 	// of all functions (nil), or of those with the ids.

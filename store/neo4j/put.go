@@ -356,14 +356,13 @@ func (p *placing) writeFacts(t *tx, have *present, run *testrun.Run, metrics []t
 	}
 	id := measurementID(f.Benchmark, f.Run.Key)
 	if !have.linked {
-		if err := t.do(`MERGE (g:BenchmarkGroup {name: $benchmark.group})
+		return t.do(`MERGE (g:BenchmarkGroup {name: $benchmark.group})
 			MERGE (b:Benchmark {key: $benchmark.key})
 			FOREACH (_ IN CASE WHEN b.name IS NULL THEN [1] ELSE [] END | SET b += $benchmark CREATE (g)-[:HAS_BENCHMARK]->(b))
 			WITH b MATCH (r:TestRun {key: $run}), (m:Measurement {id: $id})
-			CREATE (b)-[:MEASURED]->(m)<-[:MEASURED]-(r)`,
-			map[string]any{"benchmark": map[string]any(benchmarkFacts(f.Benchmark)), "run": f.Run.Key, "id": id}); err != nil {
-			return err
-		}
+			CREATE (b)-[:MEASURED]->(m)<-[:MEASURED]-(r)
+			SET m += $metrics`, map[string]any{"benchmark": map[string]any(benchmarkFacts(f.Benchmark)), "run": f.Run.Key, "id": id,
+			"metrics": map[string]any(measurementFacts(metrics))})
 	}
 	if slices.Equal(have.metrics, metrics) {
 		return nil
@@ -395,8 +394,8 @@ func (t *tx) writeRun(run testrun.Run, merged *testrun.Run) error {
 	if err := t.do("MATCH (r:TestRun {key: $key}) SET r += $run", map[string]any{"key": run.Key, "run": map[string]any(runFacts(*merged))}); err != nil {
 		return err
 	}
-	if have.Date.Equal(merged.Date) {
-		return nil
+	if r.facts(0).int("changes") == 1 || have.Date.Equal(merged.Date) {
+		return nil // a new run has no profiles
 	}
 	return t.do("MATCH (:TestRun {key: $key})-[:HAS_PROFILE]->(p:Profile) SET p.date = $date", map[string]any{"key": run.Key, "date": merged.Date})
 }
@@ -425,7 +424,7 @@ func (p *placing) carryOut(t *tx, i int, r *store.Record, st step, run testrun.R
 		d.AddContent(st.old) // the order does not matter
 		d.Samples, d.Duration, d.File, d.Seq = d.Samples+st.old.Samples, d.Duration+st.old.Duration, st.old.File, st.old.Seq
 		d.Profiler, d.ProfilerVersion = st.old.Profiler, st.old.ProfilerVersion
-		c = newContent(st.id, sum)
+		r, c = sum, newContent(st.id, sum)
 	} else {
 		if p.contents[i] == nil {
 			p.contents[i] = newContent(st.id, r)

@@ -13,7 +13,7 @@ import (
 //	(:CallPath {id, depth})-[:OF]->(:Function {id, name, …})
 //	(:CallPath)-[:CALLS]->(:CallPath)
 //	(:CallPath)-[:RECURS {distance}]->(:CallPath)
-//	(:Profile {paths, selfs, totals, …})-[:RAN {self, total}]->(:Function)
+//	(:Profile)-[:RAN {self, total}]->(:Function)
 //
 // A path and its relationships are made in one transaction, so that a path that
 // is there is complete.
@@ -213,13 +213,17 @@ func (c *content) spell(n int32) string { return calltree.FormatPath(c.cut.Path(
 
 func (shared) erase(t *tx, key string, _ int64) error { return nil }
 
-func (shared) vectors(t *tx, keys []string, f func(key, hash string, paths, selfs []int64) error) error {
-	return t.each("MATCH (p:Profile) WHERE p.key IN $keys RETURN p.key, p.hash, p.paths, p.selfs",
-		map[string]any{"keys": keys}, func(r row) error { return f(r.text(0), r.text(1), r.ints(2), r.ints(3)) })
-}
-
-func (shared) structure(t *tx, ids []int64, _ []string, f func(ids, parents, functions []int64)) error {
-	for part := range slices.Chunk(ids, pathsAhead) {
+func (shared) structure(t *tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error {
+	var ids []int64
+	for _, v := range values {
+		for _, id := range v.paths {
+			if need(id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	for part := range slices.Chunk(slices.Compact(ids), pathsAhead) {
 		r, err := t.one(`UNWIND $ids AS id
 			MATCH (c:CallPath {id: id})-[:OF]->(f:Function)
 			OPTIONAL MATCH (p:CallPath)-[:CALLS]->(c)

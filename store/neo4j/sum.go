@@ -29,7 +29,10 @@ func (s *Store) sum(t *tx, old *store.Profile, r *store.Record) (*store.Record, 
 	if r.Forest != nil {
 		into.take(r.Forest, r.Self, r.Modes)
 	}
-	sum := &store.Record{Type: r.Type, Forest: &into.forest, Self: calltree.AddVectors(into.self...)}
+	sum := &store.Record{Type: r.Type, Forest: &into.forest, Self: calltree.AddVectors(into.self...), RawNames: map[int32]string{}}
+	for fn, raw := range r.RawNames {
+		sum.RawNames[into.forest.Function(r.Forest.Functions[fn])] = raw
+	}
 	for _, mode := range slices.Sorted(maps.Keys(into.modes)) {
 		if v := calltree.AddVectors(into.modes[mode]...); v.Len() > 0 {
 			sum.Modes = append(sum.Modes, store.ModeVector{Mode: mode, Vector: v})

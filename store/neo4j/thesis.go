@@ -4,20 +4,21 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/dendroprof/dendro/store"
 )
 
 // thesis is the model of Lundberg and Rettig, "Modeling Profiling Data in a Graph
 // Database for Performance Analysis" (2024), with one tree of nodes per profile:
 //
-//	(:Profile)-[:ROOT]->(:Function {key, profileKey, codePath, depth, baseSamples, totalSamples, base, total, path})
+//	(:Profile)-[:ROOT]->(:Function {key, profileKey, codePath, depth, baseSamples, totalSamples, base, total})
 //	(:Function)-[:INVOKES]->(:Function)
 //	(:Function)-[:RECURS {distance}]->(:Function)
 //
 // Each tree has one node more than the profile: the root, above all others. The
-// key of a node is that of its profile and its number in depth-first order. Path
-// is the id that the other model gives the call node path: it says which nodes of
-// several trees are the same. Distinct functions, which there are none of in the
-// paper's model, are nodes (:CodePath {id, name, …}) beside the trees.
+// key of a node is that of its profile and its number in depth-first order, so
+// that keys ascend as nodes are made: indexes like that. Distinct functions, which
+// the paper's model has no nodes for, are (:CodePath {id, name, …}) beside the trees.
 type thesis struct{}
 
 func (thesis) name() Model       { return Thesis }
@@ -33,7 +34,10 @@ func (thesis) schema() []string {
 // memory is about what a transaction takes on the server.
 func (thesis) memory(nodes int) int64 { return int64(nodes) * 6100 }
 
-func (thesis) properties(*content) facts { return facts{} }
+// properties are not in the paper. Dendro reads trees of all profiles by them.
+func (thesis) properties(c *content) facts {
+	return facts{"paths": c.paths, "selfs": c.tree.Self}
+}
 
 // rootName is the code path of the node above a profile's own roots.
 const rootName = "root"
@@ -45,17 +49,17 @@ const thesisChunk = 5000
 // and the relationships between nodes by their places in the list of what was
 // made: no node has to be looked up but the ancestors that earlier chunks hold.
 func (thesis) write(t *tx, c *content, _ *learned) error {
-	share, whole := c.share, c.whole()
+	whole := c.whole()
 	r, err := t.one(`MATCH (p:Profile {key: $key})
-		CREATE (p)-[:ROOT]->(f:Function {key: $key + ':0', profileKey: $key, codePath: $name, depth: 0,
-			baseSamples: 0, totalSamples: $total, base: 0.0, total: $share, path: 0})
-		RETURN count(*)`, map[string]any{"key": c.key, "name": rootName, "total": whole, "share": share(whole)})
+		CREATE (p)-[:ROOT]->(f:Function {key: $node, profileKey: $key, codePath: $name, depth: 0,
+			baseSamples: 0, totalSamples: $total, base: 0.0, total: $share})
+		RETURN count(*)`, map[string]any{"key": c.key, "node": nodeKey(c.key, -1), "name": rootName, "total": whole, "share": c.share(whole)})
 	if err != nil || r.int(0) != 1 {
 		return cmp.Or(err, wrote("roots", r.int(0), 1))
 	}
 	recursion := c.recursion()
 	for start := 0; start < c.cut.Len(); start += thesisChunk {
-		if err := t.writeChunk(c, recursion, share, start, min(start+thesisChunk, c.cut.Len())); err != nil {
+		if err := t.writeChunk(c, recursion, start, min(start+thesisChunk, c.cut.Len())); err != nil {
 			return err
 		}
 	}
@@ -63,14 +67,14 @@ func (thesis) write(t *tx, c *content, _ *learned) error {
 }
 
 // writeChunk makes the nodes [start, end).
-func (t *tx) writeChunk(c *content, recursion []int32, share func(int64) float64, start, end int) error {
-	ch := newThesisChunk(c, recursion, share, start, end)
+func (t *tx) writeChunk(c *content, recursion []int32, start, end int) error {
+	ch := newThesisChunk(c, recursion, start, end)
 	r, err := t.one(`OPTIONAL MATCH (a:Function) WHERE a.key IN $ancestors
-		WITH a ORDER BY toInteger(substring(a.key, $prefix))
+		WITH a ORDER BY a.key
 		WITH collect(a) AS before
-		UNWIND range(0, size($path)-1) AS i
-		CREATE (f:Function {key: $key + ':' + toString($first + i), profileKey: $key, codePath: $names[$name[i]], depth: $depth[i],
-			baseSamples: $self[i], totalSamples: $sum[i], base: $base[i], total: $total[i], path: $path[i]})
+		UNWIND range(0, size($keys)-1) AS i
+		CREATE (f:Function {key: $keys[i], profileKey: $key, depth: $depth[i], baseSamples: $self[i], totalSamples: $sum[i],
+			codePath: $names[$name[i]], base: $base[i], total: $total[i]})
 		WITH before, collect(f) AS made
 		WITH before + made AS nodes, size(before) AS n
 		CALL (nodes, n) {
@@ -101,7 +105,7 @@ type thesisColumns struct {
 // newThesisChunk lays out the nodes [start, end). Places count from the first of
 // the ancestors outside of the chunk that it refers to; those of them that the
 // chunk's nodes have are ancestors of its first node.
-func newThesisChunk(c *content, recursion []int32, share func(int64) float64, start, end int) thesisColumns {
+func newThesisChunk(c *content, recursion []int32, start, end int) thesisColumns {
 	const root = -1 // as a node of the table
 	needed := map[int]bool{}
 	for n := start; n < end; n++ {
@@ -132,9 +136,10 @@ func newThesisChunk(c *content, recursion []int32, share func(int64) float64, st
 	nameOf := map[int32]int64{}
 	size := end - start
 	var (
-		name, depth, self, sum, path, parent = make([]int64, size), make([]int64, size), make([]int64, size), make([]int64, size), make([]int64, size), make([]int64, size)
-		base, total                          = make([]float64, size), make([]float64, size)
-		from, again, distance                []int64
+		keys                           = make([]string, size)
+		name, depth, self, sum, parent = make([]int64, size), make([]int64, size), make([]int64, size), make([]int64, size), make([]int64, size)
+		base, total                    = make([]float64, size), make([]float64, size)
+		from, again, distance          []int64
 	)
 	for i := range size {
 		n := start + i
@@ -144,43 +149,62 @@ func newThesisChunk(c *content, recursion []int32, share func(int64) float64, st
 			at = int64(len(names))
 			names, nameOf[fn] = append(names, c.names[fn]), at
 		}
-		name[i], depth[i], path[i], parent[i] = at, int64(c.cut.Depth[n])+1, c.paths[n], place(int(c.cut.Parent[n]))
+		keys[i], name[i], depth[i], parent[i] = nodeKey(c.key, n), at, int64(c.cut.Depth[n])+1, place(int(c.cut.Parent[n]))
 		self[i], sum[i] = c.tree.Self[n], c.tree.Total[n]
-		base[i], total[i] = share(self[i]), share(sum[i])
+		base[i], total[i] = c.share(self[i]), c.share(sum[i])
 		if up := int(recursion[n]); up != root {
 			from, again, distance = append(from, place(up)), append(again, int64(i)), append(distance, int64(c.cut.Depth[n])-int64(c.cut.Depth[up]))
 		}
 	}
 	return thesisColumns{map[string]any{
-		"key": c.key, "prefix": len(c.key) + 1, "first": start + 1, "ancestors": ancestors, "names": names, "name": name,
-		"depth": depth, "self": self, "sum": sum, "base": base, "total": total, "path": path, "parent": parent,
+		"key": c.key, "keys": keys, "ancestors": ancestors, "names": names, "name": name,
+		"depth": depth, "self": self, "sum": sum, "base": base, "total": total, "parent": parent,
 		"from": from, "again": again, "distance": distance,
 	}, len(before), len(from)}
 }
 
 // nodeKey returns the key of a node of the table; -1 is the root above it.
-func nodeKey(profile string, n int) string { return fmt.Sprintf("%s:%d", profile, n+1) }
+// The server stores hexadecimal digits in half a byte each.
+func nodeKey(profile string, n int) string { return fmt.Sprintf("%s%06x", profile, n+1) }
 
 func (thesis) erase(t *tx, key string, _ int64) error {
 	return t.do("MATCH (f:Function {profileKey: $key}) DETACH DELETE f", map[string]any{"key": key})
 }
 
-func (thesis) vectors(t *tx, keys []string, f func(key, hash string, paths, selfs []int64) error) error {
-	return t.each(`MATCH (p:Profile) WHERE p.key IN $keys
-		OPTIONAL MATCH (f:Function {profileKey: p.key}) WHERE f.depth > 0
-		WITH p, collect(f.path) AS paths, collect(f.baseSamples) AS selfs
-		RETURN p.key, p.hash, paths, selfs`,
-		map[string]any{"keys": keys}, func(r row) error { return f(r.text(0), r.text(1), r.ints(2), r.ints(3)) })
-}
-
-// structure reads the trees: a path is only in those that have it.
-func (thesis) structure(t *tx, _ []int64, keys []string, f func(ids, parents, functions []int64)) error {
-	return t.each(`MATCH (p:Profile) WHERE p.key IN $keys
-		MATCH (f:Function {profileKey: p.key})<-[:INVOKES]-(up:Function)
-		RETURN collect(f.path), collect(up.path), collect(f.codePath)`, map[string]any{"keys": keys}, func(r row) error {
-		f(r.ints(0), r.ints(1), namedIDs(r.texts(2)))
-		return nil
-	})
+// structure reads the trees of profiles until nothing is missing: profiles of one
+// benchmark have most of their paths in common.
+func (thesis) structure(t *tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error {
+	seen := map[int64]bool{}
+	for _, v := range values {
+		if !slices.ContainsFunc(v.paths, func(id int64) bool { return !seen[id] && need(id) }) {
+			continue
+		}
+		r, err := t.one(`MATCH (p:Profile {key: $key})
+			OPTIONAL MATCH (f:Function {profileKey: $key}) WHERE f.depth > 0
+			WITH p, f ORDER BY f.key
+			WITH p, collect(f.depth) AS depths, collect(f.codePath) AS names
+			RETURN p.paths, depths, names`, map[string]any{"key": v.key})
+		if err != nil {
+			return err
+		}
+		ids, depths, functions := r.ints(0), r.ints(1), namedIDs(r.texts(2))
+		if len(ids) != len(depths) {
+			return &changedError{"a profile does not have all of its nodes"}
+		}
+		parents := make([]int64, len(ids))
+		at := []int64{rootPath} // the path at each depth
+		for i, id := range ids {
+			seen[id] = true
+			depth := int(depths[i])
+			if depth < 1 || depth > len(at) {
+				return fmt.Errorf("%w: a node of profile %s has no parent", store.ErrCorrupt, v.key)
+			}
+			parents[i] = at[depth-1]
+			at = append(at[:depth], id)
+		}
+		f(ids, parents, functions)
+	}
+	return nil
 }
 
 // functionRowsOf begins a statement that has a row for each profile of $keys and
@@ -236,7 +260,7 @@ func (thesis) sums(t *tx, keys []string, samples map[string]int64) (row, error) 
 }
 
 func (thesis) paths(t *tx) (int64, error) {
-	r, err := t.one("MATCH (f:Function) WHERE f.depth > 0 RETURN count(DISTINCT f.path)", nil)
+	r, err := t.one("MATCH (p:Profile) UNWIND p.paths AS id RETURN count(DISTINCT id)", nil)
 	if err != nil {
 		return 0, err
 	}

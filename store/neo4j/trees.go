@@ -13,11 +13,12 @@ import (
 type vectors struct {
 	self  calltree.Vector
 	modes []store.ModeVector
-	read  bool
 }
 
-// sparse is what the database says of one profile or mode.
+// sparse is what the database has of a profile or of one of its compile modes:
+// paths by id, and their self values.
 type sparse struct {
+	key          string // of the profile
 	mode         profile.FrameType
 	paths, selfs []int64
 }
@@ -25,68 +26,63 @@ type sparse struct {
 // readVectors reads the values of a part of the selection.
 func (s *Store) readVectors(t *tx, sel *selection, part [2]int, modes bool) ([]vectors, error) {
 	list := make([]vectors, part[1]-part[0])
-	values, ofMode := make([]sparse, len(list)), make([][]sparse, len(list))
 	keys := sel.keys()[part[0]:part[1]]
-	var ids []int64
-	if err := s.model.vectors(t, keys, func(key, hash string, paths, selfs []int64) error {
-		i, ok := sel.place[key]
-		if !ok || list[i-part[0]].read {
-			return &changedError{"a profile is being replaced"}
-		}
-		var sum int64
-		for _, v := range selfs {
-			sum += max(v, -v)
-		}
-		if p := &sel.profiles[i]; len(paths) != len(selfs) || p.Hash != hash || p.Sum != sum {
-			return &changedError{"a profile was replaced"}
-		}
-		list[i-part[0]].read = true
-		values[i-part[0]] = sparse{paths: paths, selfs: selfs}
-		ids = append(ids, paths...)
-		return nil
-	}); err != nil {
+	values, err := t.readSelf(sel, keys)
+	if err != nil {
 		return nil, err
 	}
-	for i := range list {
-		if !list[i].read {
-			return nil, &changedError{"a profile was deleted"}
-		}
-	}
+	var byMode []sparse
 	if modes {
-		if err := t.readModes(keys, func(key string, m sparse) error {
-			i := sel.place[key] - part[0]
-			ofMode[i] = append(ofMode[i], m)
-			ids = append(ids, m.paths...)
-			return nil
-		}); err != nil {
+		if byMode, err = t.readModes(keys); err != nil {
 			return nil, err
-		}
-		for i := range list {
-			if int64(len(ofMode[i])) != sel.modes[part[0]+i] {
-				return nil, &changedError{"a profile does not have all of its compile modes"}
-			}
 		}
 	}
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
-	if err := s.known.learn(t, s.model, ids, nil, keys); err != nil {
+	if err := s.known.learn(t, s.model, slices.Concat(values, byMode), nil); err != nil {
 		return nil, err
 	}
+	for _, v := range values {
+		list[sel.place[v.key]-part[0]].self = s.known.vector(v)
+	}
+	for _, m := range byMode {
+		v := &list[sel.place[m.key]-part[0]]
+		v.modes = append(v.modes, store.ModeVector{Mode: m.mode, Vector: s.known.vector(m)})
+	}
 	for i := range list {
-		list[i].self = s.known.vector(values[i].paths, values[i].selfs)
-		for _, m := range ofMode[i] {
-			list[i].modes = append(list[i].modes, store.ModeVector{Mode: m.mode, Vector: s.known.vector(m.paths, m.selfs)})
+		if modes && int64(len(list[i].modes)) != sel.modes[part[0]+i] {
+			return nil, &changedError{"a profile does not have all of its compile modes"}
 		}
 	}
 	return list, nil
 }
 
-// readModes calls f for each vector of a compile mode, by profile and mode.
-func (t *tx) readModes(keys []string, f func(key string, m sparse) error) error {
-	return t.each(`MATCH (p:Profile)-[:HAS_MODE]->(m:ModeVector) WHERE p.key IN $keys
-		RETURN p.key, m.id, m.paths, m.selfs ORDER BY p.key, m.id`, map[string]any{"keys": keys}, func(r row) error {
-		return f(r.text(0), sparse{profile.FrameType(r.int(1)), r.ints(2), r.ints(3)})
+// readSelf reads the values of profiles and demands that they are those that the
+// selection describes.
+func (t *tx) readSelf(sel *selection, keys []string) (values []sparse, err error) {
+	err = t.each("MATCH (p:Profile) WHERE p.key IN $keys RETURN p.key, p.hash, p.paths, p.selfs", map[string]any{"keys": keys}, func(r row) error {
+		v := sparse{key: r.text(0), paths: r.ints(2), selfs: r.ints(3)}
+		p := &sel.profiles[sel.place[v.key]]
+		if sum, _ := addAbsolute(0, v.selfs); len(v.paths) != len(v.selfs) || p.Hash != r.text(1) || p.Sum != sum {
+			return &changedError{"a profile was replaced"}
+		}
+		values = append(values, v)
+		return nil
 	})
+	if err == nil && len(values) != len(keys) {
+		err = &changedError{"a profile was deleted"}
+	}
+	return values, err
+}
+
+// readModes reads the values of compile modes, by profile and mode.
+func (t *tx) readModes(keys []string) (values []sparse, err error) {
+	err = t.each(`MATCH (p:Profile)-[:HAS_MODE]->(m:ModeVector) WHERE p.key IN $keys
+		RETURN p.key, m.id, m.paths, m.selfs ORDER BY p.key, m.id`, map[string]any{"keys": keys}, func(r row) error {
+		values = append(values, sparse{r.text(0), profile.FrameType(r.int(1)), r.ints(2), r.ints(3)})
+		return nil
+	})
+	return values, err
 }
 
 // pathSet collects distinct paths of the dictionary's forest.

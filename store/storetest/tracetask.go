@@ -37,7 +37,7 @@ func testCreateTask(l *traceLab) {
 	want := whole
 	want.ID = "1700000000123_c2hvcA==.1"
 	l.same("created", got, want)
-	got.Instances[0] = "changed"
+	clear(got.Instances)
 	for range 2 {
 		kept, err := l.s.Task(l.ctx, want.ID)
 		l.ok(err)

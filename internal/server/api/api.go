@@ -31,6 +31,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/remote/transfer"
+	"github.com/dendroprof/dendro/traceprof"
 )
 
 // Version is the version of the API. A change that a client could notice, other
@@ -42,6 +43,10 @@ type Options struct {
 	Store   store.Store
 	Version string // of the program
 
+	// Dispatcher makes and stops tasks of trace profiling; nil: one of the store's
+	// own, if it keeps traces.
+	Dispatcher *traceprof.Dispatcher
+
 	SQL        bool // users' own SQL is allowed
 	Limits     profile.Limits
 	Workers    int                   // of an import; 0: one per core
@@ -52,9 +57,10 @@ type Options struct {
 // api is the state of the handlers.
 type api struct {
 	Options
-	imported *prometheus.CounterVec // status
-	imports  prometheus.Gauge
-	ready    readiness
+	imported  *prometheus.CounterVec // status
+	imports   prometheus.Gauge
+	importing importing
+	ready     readiness
 }
 
 // Part returns the API as a part of a server.
@@ -69,6 +75,9 @@ func newAPI(o Options) *api {
 	}
 	if o.Normalizer == nil {
 		o.Normalizer = normalize.New(nil)
+	}
+	if traces, ok := o.Store.(traceprof.Store); ok && o.Dispatcher == nil {
+		o.Dispatcher = traceprof.NewDispatcher(traces, traceprof.DispatcherOptions{})
 	}
 	return &api{Options: o,
 		imported: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_import_files_total",
@@ -114,6 +123,7 @@ func (a *api) routes() []server.Route {
 		change("POST /api/v1/store/delete", a.storeDelete),
 		change("POST /api/v1/store/compact", a.storeCompact),
 	}
+	routes = append(routes, a.traceRoutes(ask, change, upload)...)
 	for name, answer := range a.questions() {
 		routes = append(routes, ask("POST /api/v1/store/"+name, func(w http.ResponseWriter, r *http.Request) error {
 			q, err := transfer.ReadQuestion(r.Body)

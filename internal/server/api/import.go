@@ -8,6 +8,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"sync"
 
 	"github.com/dendroprof/dendro/internal/ingest"
 	"github.com/dendroprof/dendro/internal/server"
@@ -29,6 +30,9 @@ func (a *api) importUpload(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	o.Limits, o.Normalizer, o.Workers = a.Limits, a.Normalizer, a.Workers
+	dates, done := a.importing.begin()
+	defer done()
+	o.Dates = dates
 	im, err := ingest.New(r.Context(), a.Store, o)
 	if err != nil {
 		return err
@@ -43,6 +47,27 @@ func (a *api) importUpload(w http.ResponseWriter, r *http.Request) error {
 		err = up.file(name, r.Body, ingest.Label{})
 	}
 	return up.lines.end(r, up.sum, err)
+}
+
+// importing is what imports under way share.
+type importing struct {
+	mu    sync.Mutex
+	n     int
+	dates *ingest.Dates
+}
+
+// begin counts an import; done ends it.
+func (i *importing) begin() (dates *ingest.Dates, done func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.n++; i.n == 1 {
+		i.dates = &ingest.Dates{}
+	}
+	return i.dates, func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.n--
+	}
 }
 
 // importOptions reads what holds for all files of an upload.
@@ -107,9 +132,12 @@ func (up *upload) form() error {
 		return mistake{err}
 	}
 	var label ingest.Label
-	for {
+	for files := 0; ; {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
+			if files == 0 {
+				return mistakef("there is no file in the form")
+			}
 			return nil
 		}
 		if err != nil {
@@ -128,6 +156,7 @@ func (up *upload) form() error {
 		if name == "" {
 			return mistakef("the part %q of the form is no file: it has no file name", part.FormName())
 		}
+		files++
 		if err := up.file(name, part, label); err != nil {
 			return err
 		}

@@ -25,7 +25,8 @@ type params struct {
 }
 
 func paramsOf(r *http.Request) *params {
-	values, err := url.ParseQuery(r.URL.RawQuery)
+	// Call paths are full of semicolons, and no client means to separate by them.
+	values, err := url.ParseQuery(strings.ReplaceAll(r.URL.RawQuery, ";", "%3B"))
 	p := &params{values: values, read: map[string]bool{}}
 	if err != nil {
 		p.fail("the query of the address: %w", err)

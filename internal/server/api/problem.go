@@ -10,6 +10,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/remote/transfer"
+	"github.com/dendroprof/dendro/traceprof"
 )
 
 // mistake is an error of the caller's: a parameter that means nothing.
@@ -46,6 +47,8 @@ var statuses = map[string]struct {
 	"conflict":            {http.StatusConflict, "Other content is stored"},
 	"no-source":           {http.StatusNotFound, "The original was not kept"},
 	"nothing-selected":    {http.StatusNotFound, "Nothing is selected"},
+	"no-such-task":        {http.StatusNotFound, "There is no such task"},
+	"overlap":             {http.StatusConflict, "Another task runs at that time"},
 	transfer.SeveralTypes: {http.StatusUnprocessableEntity, "Several value types are selected"},
 	"malformed":           {http.StatusBadRequest, "The body is not what it should be"},
 	"version":             {http.StatusBadRequest, "The body is of another version"},
@@ -74,7 +77,15 @@ func problemOf(err error) *server.Problem {
 	is := func(kind, title string, status int) *server.Problem {
 		return &server.Problem{Type: transfer.ProblemPrefix + kind, Title: title, Status: status, Detail: err.Error()}
 	}
+	var refused *traceprof.RefusedError
 	switch {
+	case errors.As(err, &refused):
+		p := is("refused", "The task is refused", http.StatusUnprocessableEntity)
+		if refused.Code == traceprof.AlreadyProfiling {
+			p.Status = http.StatusConflict
+		}
+		p.More = map[string]any{"code": string(refused.Code)}
+		return p
 	case errors.As(err, &wrong):
 		return is("bad-request", "A parameter is wrong", http.StatusBadRequest)
 	case errors.As(err, &unknown):

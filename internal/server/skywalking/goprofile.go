@@ -6,22 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
 	profilev3 "skywalking.apache.org/repo/goapi/collect/language/profile/v3"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/internal/server/skywalking/signatures"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
 // Bounds of a Go profile, which is one of a whole process for some minutes.
 const (
-	maxGoProfile   = 30 << 20 // bytes as sent
-	maxGoInflated  = 512 << 20
-	defaultGoDelay = 10 * time.Millisecond // between samples, if the profile does not say
+	maxGoProfile      = 30 << 20 // bytes as sent
+	maxGoInflated     = 512 << 20
+	defaultGoInterval = 10 * time.Millisecond // between samples, if the profile does not say
 )
 
 // collectGoProfiles takes the profiles that a Go agent sends, for as long as it
@@ -136,13 +136,13 @@ func splitGo(p *profile.Profile, task string, now int64) []traceprof.Snapshots {
 	if samples == nil || samples.Labels == nil {
 		return nil
 	}
-	at := now
+	start := now
 	if !p.Start.IsZero() {
-		at = p.Start.UnixMilli()
+		start = p.Start.UnixMilli()
 	}
-	delay := p.Interval.Nanoseconds()
-	if delay <= 0 {
-		delay = defaultGoDelay.Nanoseconds()
+	interval := p.Interval.Nanoseconds()
+	if interval <= 0 {
+		interval = defaultGoInterval.Nanoseconds()
 	}
 	segment := make([]string, len(p.LabelSets))
 	for i, set := range p.LabelSets {
@@ -152,29 +152,34 @@ func splitGo(p *profile.Profile, task string, now int64) []traceprof.Snapshots {
 			}
 		}
 	}
-	paths := newGoPaths(p.Symbols)
+	forest := new(calltree.Forest)
+	paths := signatures.Paths(forest, calltree.NoNode, p.Symbols, true)
 	index := map[string]int{}
 	var list []traceprof.Snapshots
 	for i, st := range samples.Stack {
 		id := segment[samples.Labels[i]]
-		if id == "" || samples.Value[i] <= 0 || len(list) == math.MaxInt32 {
+		if id == "" || samples.Value[i] <= 0 {
 			continue
 		}
-		at0, ok := index[id]
+		at, ok := index[id]
 		if !ok {
-			at0 = len(list)
-			index[id] = at0
-			list = append(list, traceprof.Snapshots{Task: task, Segment: id, Language: traceprof.GoProfiles, Stacks: &paths.forest})
+			at = len(list)
+			index[id] = at
+			list = append(list, traceprof.Snapshots{Task: task, Segment: id, Language: traceprof.GoProfiles, Stacks: forest})
 		}
-		s := &list[at0]
+		s := &list[at]
 		count := samples.Value[i]
+		path := calltree.NoNode
+		if st != profile.NoStack {
+			path = paths[st]
+		}
 		nanos := int64(math.MaxInt64)
-		if count <= math.MaxInt64/delay {
-			nanos = count * delay
+		if count <= math.MaxInt64/interval {
+			nanos = count * interval
 		}
 		s.Sequence = append(s.Sequence, int32(s.Len()))
-		s.Time = append(s.Time, at)
-		s.Path = append(s.Path, paths.of(st))
+		s.Time = append(s.Time, start)
+		s.Path = append(s.Path, path)
 		s.Count = append(s.Count, count)
 		s.Nanos = append(s.Nanos, nanos)
 	}
@@ -192,34 +197,4 @@ func samplesOf(p *profile.Profile) *profile.Samples {
 		return nil
 	}
 	return &p.Tables[0]
-}
-
-// goPaths interns the stacks of a profile as paths of code signatures,
-// "function:line", outermost first.
-type goPaths struct {
-	symbols *profile.Symbols
-	forest  calltree.Forest
-	path    []int32 // of each stack, which come parents first
-}
-
-func newGoPaths(s *profile.Symbols) *goPaths {
-	g := &goPaths{symbols: s, path: make([]int32, s.Stacks.Len())}
-	for st := range g.path {
-		up := calltree.NoNode
-		if parent := s.Stacks.Parent[st]; parent >= 0 {
-			up = g.path[parent]
-		}
-		frame := s.Frames[s.Leaf(profile.StackID(st))]
-		signature := s.Functions[frame.Function].Name + ":" + strconv.Itoa(int(frame.Line))
-		g.path[st] = g.forest.Path(up, g.forest.Function(profile.Function{Name: signature}))
-	}
-	return g
-}
-
-// of returns the path of a stack.
-func (g *goPaths) of(st profile.StackID) int32 {
-	if st == profile.NoStack {
-		return calltree.NoNode
-	}
-	return g.path[st]
 }

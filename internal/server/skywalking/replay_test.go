@@ -46,36 +46,44 @@ type recordCommand struct {
 	Args    [][2]string `json:"args"`
 }
 
-// recording reads a recording. Every id of the recorder's task becomes that of
-// task, which is as long.
-func recording(t *testing.T, name, recorded, task string) (list []event) {
-	t.Helper()
+// readRecording reads a recording.
+func readRecording(name string) (list []event, err error) {
 	f, err := os.Open(filepath.Join("testdata", name+".jsonl.gz"))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	lines := bufio.NewScanner(z)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var e event
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
-		e.Raw = bytes.ReplaceAll(e.Raw, []byte(recorded), []byte(task))
-		for _, c := range e.Commands {
+		list = append(list, e)
+	}
+	return list, lines.Err()
+}
+
+// recording reads a recording with another id of the recorder's task, which is as
+// long.
+func recording(t *testing.T, name, recorded, task string) []event {
+	t.Helper()
+	list, err := readRecording(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		list[i].Raw = bytes.ReplaceAll(list[i].Raw, []byte(recorded), []byte(task))
+		for _, c := range list[i].Commands {
 			for i := range c.Args {
 				c.Args[i][1] = strings.ReplaceAll(c.Args[i][1], recorded, task)
 			}
 		}
-		list = append(list, e)
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
 	}
 	return list
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	pprofile "github.com/google/pprof/profile"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	asyncv10 "skywalking.apache.org/repo/goapi/collect/language/asyncprofiler/v10"
@@ -195,59 +194,5 @@ func TestUploadsWaitForRoom(t *testing.T) {
 	vanish()
 	if err := <-answered; err != nil {
 		t.Errorf("after the others vanished: %v", err)
-	}
-}
-
-// TestPprofTree: the tree that clients ask for has the names of the file and the
-// number of samples.
-func TestPprofTree(t *testing.T) {
-	fn := func(id uint64, name string) *pprofile.Location {
-		return &pprofile.Location{ID: id, Line: []pprofile.Line{{Line: int64(10 * id), Function: &pprofile.Function{ID: id, Name: name}}}}
-	}
-	main, work, sleep := fn(1, "main.main"), fn(2, "main.work"), fn(3, "time.Sleep")
-	p := &pprofile.Profile{
-		SampleType: []*pprofile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
-		PeriodType: &pprofile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 10_000_000,
-		Sample: []*pprofile.Sample{
-			{Location: []*pprofile.Location{work, main}, Value: []int64{7, 70_000_000}},
-			{Location: []*pprofile.Location{sleep, work, main}, Value: []int64{2, 20_000_000}},
-			{Location: []*pprofile.Location{main}, Value: []int64{1, 10_000_000}},
-		},
-	}
-	for _, l := range []*pprofile.Location{main, work, sleep} {
-		p.Location, p.Function = append(p.Location, l), append(p.Function, l.Line[0].Function)
-	}
-	var file bytes.Buffer
-	if err := p.Write(&file); err != nil {
-		t.Fatal(err)
-	}
-	b := newBench(t)
-	task := b.pprofTask()
-	up := uploads.New(b.mem, uploads.Options{})
-	for _, instance := range []string{"shop-1", "shop-2"} {
-		if err := up.Put(b.ctx, &task, instance, file.Bytes()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, tt := range []struct {
-		instances []string
-		times     int64
-	}{{[]string{"shop-1"}, 1}, {[]string{"shop-1", "shop-2", "shop-3"}, 2}, {nil, 0}} {
-		got, err := up.Tree(b.ctx, &task, tt.instances, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := &uploads.Tree{}
-		if tt.times > 0 {
-			want = &uploads.Tree{
-				Parent:    []int32{-1, 0, 1, 2},
-				Signature: []string{"root", "main.main:10", "main.work:20", "time.Sleep:30"},
-				Total:     []int64{10 * tt.times, 10 * tt.times, 9 * tt.times, 2 * tt.times},
-				Self:      []int64{0, 1 * tt.times, 7 * tt.times, 2 * tt.times},
-			}
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%v: %s", tt.instances, diff)
-		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/traceprof"
 )
 
 // ProblemPrefix stands before the name of an error in the type of a problem over
@@ -28,12 +29,23 @@ var kinds = []struct {
 	{"conflict", store.ErrConflict},
 	{"no-source", store.ErrNoSource},
 	{"nothing-selected", store.ErrNothing},
+	{"no-such-task", traceprof.ErrNoTask},
+	{"overlap", traceprof.ErrOverlap},
 	{"malformed", ErrMalformed},
 	{"version", ErrVersion},
 }
 
 // SeveralTypes is the name of a store.SeveralTypesError.
 const SeveralTypes = "several-types"
+
+// Kinds lists the names of all errors that callers branch on.
+func Kinds() []string {
+	names := []string{SeveralTypes}
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}
 
 // KindOf returns the name of the error that callers branch on, or empty when it
 // is none of them.

@@ -113,7 +113,7 @@ type Reader struct {
 }
 
 // NewReader returns a reader of one message from r.
-func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReaderSize(r, 64<<10)} }
+func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReader(r)} }
 
 // next returns the next frame; frameEnd at the end. The coder is valid until the
 // call after. A failure is returned as the error it carries.

@@ -142,9 +142,9 @@ func TestReadOnly(t *testing.T) {
 // hostile are names that are dangerous where a query is put together from texts.
 var hostile = []string{"it's", `say "hi"`, "two\nlines", "`back`", `'}) MATCH (n) DETACH DELETE n //`, `\`, `\u0027`, "$param", "{}", "λ → ∀", "tab\there", " spaces ", strings.Repeat("long", 1200)}
 
-func TestHostileNames(t *testing.T) {
-	needServer(t)
-	dir := t.TempDir()
+// hostileFile writes p.speedscope.json, whose functions have the hostile names.
+func hostileFile(t *testing.T, dir string) {
+	t.Helper()
 	type frame struct {
 		Name string `json:"name"`
 	}
@@ -160,6 +160,12 @@ func TestHostileNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeFile(t, dir, "p.speedscope.json", string(text))
+}
+
+func TestHostileNames(t *testing.T) {
+	needServer(t)
+	dir := t.TempDir()
+	hostileFile(t, dir)
 	for _, model := range models {
 		where := place(t, model)
 		for _, st := range []string{"embedded.duckdb", where} {

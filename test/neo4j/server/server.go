@@ -117,7 +117,7 @@ internal.dbms.bolt.netty_server_shutdown_quiet_period=0
 	if err := os.WriteFile(filepath.Join(s.home, "conf", "neo4j.conf"), []byte(conf), 0o644); err != nil {
 		return err
 	}
-	return s.Admin(ctx, "dbms", "set-initial-password", Password)
+	return s.Admin(ctx, s.home, "dbms", "set-initial-password", Password)
 }
 
 // freePort returns a port that nothing listens on just now.
@@ -257,11 +257,11 @@ func (s *Server) end(signal syscall.Signal) error {
 	return err
 }
 
-// Admin runs the server's administration tool, as `neo4j-admin` does. Most of
-// its commands want the server stopped.
-func (s *Server) Admin(ctx context.Context, args ...string) error {
+// Admin runs the server's administration tool in a folder, as `neo4j-admin` does.
+// Most of its commands want the server stopped.
+func (s *Server) Admin(ctx context.Context, dir string, args ...string) error {
 	c := exec.CommandContext(ctx, s.java, append([]string{"-Xmx512m", "-cp", filepath.Join(s.lib, "*"), "org.neo4j.cli.AdminTool"}, args...)...)
-	c.Dir = s.home
+	c.Dir = dir
 	c.Env = append(os.Environ(), "NEO4J_HOME="+s.home, "NEO4J_CONF="+filepath.Join(s.home, "conf"))
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("neo4j-admin %s: %w\n%s", strings.Join(args[:min(2, len(args))], " "), err, tail(string(out)))

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/internal/server/skywalking/signatures"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/traceprof"
@@ -90,30 +90,13 @@ func (b *builder) add(p *profile.Profile, event Event) {
 		return
 	}
 	top := b.forest.Path(calltree.NoNode, b.forest.Function(profile.Function{Name: b.root}))
-	path := make([]int32, p.Symbols.Stacks.Len())
-	for st := range path { // parents come first
-		up := top
-		if parent := p.Symbols.Stacks.Parent[st]; parent >= 0 {
-			up = path[parent]
-		}
-		path[st] = b.forest.Path(up, b.forest.Function(profile.Function{Name: b.signature(p.Symbols, profile.StackID(st))}))
-	}
+	path := signatures.Paths(&b.forest, top, p.Symbols, b.lines)
 	b.self = append(b.self, make([]int64, b.forest.Paths.Len()-len(b.self))...)
 	for i, st := range samples.Stack {
 		if st != profile.NoStack && (keep == profile.FrameUnknown || p.Symbols.Frames[p.Symbols.Leaf(st)].Type == keep) {
 			b.self[path[st]] += samples.Value[i]
 		}
 	}
-}
-
-// signature returns the name of a stack's innermost frame.
-func (b *builder) signature(s *profile.Symbols, st profile.StackID) string {
-	frame := s.Frames[s.Leaf(st)]
-	name := s.Functions[frame.Function].Name
-	if b.lines {
-		name += ":" + strconv.Itoa(int(frame.Line))
-	}
-	return name
 }
 
 // tableOf returns the samples that an event means and, unless it is all of them,

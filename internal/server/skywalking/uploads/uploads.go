@@ -26,6 +26,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/internal/ingest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
@@ -82,6 +83,9 @@ func Benchmark(t *traceprof.Task, instance string) testrun.Benchmark {
 // recording is durable. Errors that wrap ErrUnreadable are about the recording,
 // all others about the store.
 func (u *Uploads) Put(ctx context.Context, t *traceprof.Task, instance string, recording []byte) error {
+	if err := u.check(t, recording); err != nil {
+		return err
+	}
 	b := Benchmark(t, instance)
 	source := ingest.Source{
 		Name: t.ID + "/" + instance, Named: true, Size: int64(len(recording)),
@@ -112,6 +116,24 @@ func (u *Uploads) Put(ctx context.Context, t *traceprof.Task, instance string, r
 		return fmt.Errorf("%w: %w", ErrUnreadable, failed)
 	}
 	return failed
+}
+
+// check refuses what is no recording of the kind that was ordered: the importer
+// would take any profile.
+func (u *Uploads) check(t *traceprof.Task, recording []byte) error {
+	want := "jfr"
+	if t.Kind == traceprof.PprofKind {
+		want = "pprof"
+	}
+	for d, err := range format.NewReader(u.opts.Ingest.Limits).Read("recording", bytes.NewReader(recording)) {
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrUnreadable, err)
+		}
+		if d.Format.Name != want {
+			return fmt.Errorf("%w: it is %s, not %s", ErrUnreadable, d.Format.Name, want)
+		}
+	}
+	return nil
 }
 
 // unreadable reports whether an error of an import is about the file.

@@ -1,0 +1,101 @@
+package api
+
+import (
+	"bytes"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/dendroprof/dendro/internal/server"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/store/remote/transfer"
+	"github.com/dendroprof/dendro/store/storetest"
+)
+
+// TestEngineBodies sends what is no question, and too much. What the addresses
+// answer is tested where both ends are, in package remote.
+func TestEngineBodies(t *testing.T) {
+	l := labOf(t, speaking{Store: mem.New()}, server.Options{}, Options{SQL: true, PutBytes: 2000})
+	for _, r := range newAPI(Options{Store: l.st}).routes() {
+		method, path, _ := strings.Cut(r.Pattern, " ")
+		if !strings.HasPrefix(path, "/api/v1/store/") || path == "/api/v1/store/compact" {
+			continue
+		}
+		for name, body := range map[string]string{"nothing": "", "garbage": "\xff\xfe\xfd", "a page": "<html></html>"} {
+			w := l.serve(httptest.NewRequest(method, path, strings.NewReader(body)))
+			if w.Code != 400 {
+				t.Errorf("%s with %s: %d %s", path, name, w.Code, w.Body)
+			}
+		}
+		l.problem(l.serve(httptest.NewRequest(method, path, strings.NewReader("DNDR\x09"))), 400, "version")
+	}
+	source, err := (&transfer.Question{}).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.problem(l.post("/api/v1/store/source", transfer.ContentType, bytes.NewReader(source)), 400, "bad-request")
+
+	large := storetest.File("g", "b", "r", profile.CPUSamples, "A")
+	large.Source = make([]byte, 3000)
+	var message bytes.Buffer
+	if err := transfer.WriteFiles(&message, []*store.File{large}, store.PutOptions{Rules: "r"}); err != nil {
+		t.Fatal(err)
+	}
+	l.problem(l.post("/api/v1/store/put", transfer.ContentType, &message), 413, "too-large")
+}
+
+// TestBrokenStream wants an error in the midst of rows to arrive.
+func TestBrokenStream(t *testing.T) {
+	l := labOf(t, speaking{Store: mem.New(), fault: store.ErrCorrupt}, server.Options{}, Options{SQL: true})
+	q, err := (&transfer.Question{SQL: "good"}).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := l.post("/api/v1/store/sql", transfer.ContentType, bytes.NewReader(q))
+	if w.Code != 200 || !strings.Contains(w.Body.String(), store.ErrCorrupt.Error()) {
+		t.Errorf("%d %q", w.Code, w.Body)
+	}
+	// JSON has no way to say it: the answer breaks off.
+	ts := httptest.NewServer(l.http)
+	defer ts.Close()
+	resp, err := ts.Client().Post(ts.URL+"/api/v1/sql", "text/plain", strings.NewReader("good"))
+	if err == nil {
+		var b bytes.Buffer
+		_, err = b.ReadFrom(resp.Body)
+		resp.Body.Close()
+	}
+	if err == nil {
+		t.Error("an answer whose rows failed looks whole")
+	}
+}
+
+// TestProblems wants a status for every error that callers branch on, and every
+// type of problem in the documentation.
+func TestProblems(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"bad-request", "no-such-profile", "not-here", "unreadable-profile", "ended", "failed"}
+	for _, p := range []string{server.TypeNotFound, server.TypeMethod, server.TypeUnauthorized, server.TypeForbidden, server.TypeTooLarge, server.TypeEncoding, server.TypeBusy, server.TypeInternal, server.TypeTimeout} {
+		name, ok := strings.CutPrefix(p, transfer.ProblemPrefix)
+		if !ok {
+			t.Errorf("%s is no type of ours", p)
+		}
+		names = append(names, name)
+	}
+	for _, kind := range transfer.Kinds() {
+		names = append(names, kind)
+		if s := statuses[kind]; s.status < 400 || s.title == "" {
+			t.Errorf("%s is answered %d %q", kind, s.status, s.title)
+		}
+	}
+	for _, name := range names {
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/api.md does not explain %s", name)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package neo4j
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dendroprof/dendro/store"
+)
+
+// Expand gives chosen profiles of the model Shared a relationship (:Profile)
+// -[:SAMPLED {self, total}]->(:CallPath) to each of their paths, so that plain
+// patterns of Cypher find them. It takes about as much space again as a tree of
+// the profile's own would; Put, Delete and all answers are as before. Expanding
+// again changes nothing. It returns how many profiles were expanded anew.
+func (s *Store) Expand(ctx context.Context, q store.Query) (int, error) {
+	if err := s.writable(); err != nil {
+		return 0, err
+	}
+	if s.Model() != Shared {
+		return 0, fmt.Errorf("profiles of the model %s have nodes of their own: there is nothing to expand", s.Model())
+	}
+	list, err := s.Profiles(ctx, q)
+	if err != nil {
+		return 0, err
+	}
+	expanded := 0
+	for i := range list {
+		done, err := s.expand(ctx, &list[i])
+		if err != nil {
+			return expanded, s.graph.explain(err)
+		}
+		if done {
+			expanded++
+		}
+	}
+	return expanded, nil
+}
+
+// expandPaths is how many relationships one transaction makes.
+const expandPaths = 20_000
+
+// expand makes the relationships of one profile. One of an earlier try that was
+// broken off begins anew: `expanded` counts how far it has come, so every part is
+// made once.
+func (s *Store) expand(ctx context.Context, p *store.Profile) (done bool, err error) {
+	for {
+		var left bool
+		err := s.graph.write(ctx, "expanding a profile", func(t *tx) error {
+			if _, err := t.enter(s.slot); err != nil {
+				return err
+			}
+			left = false
+			// Two that expand the same profile wait for each other at its node.
+			r, err := t.one(`OPTIONAL MATCH (p:Profile {key: $key}) WHERE p.hash = $hash
+				SET p.expanding = true REMOVE p.expanding
+				RETURN coalesce(p.expanded, 0), size(p.paths)`, map[string]any{"key": string(p.ID), "hash": p.Hash})
+			if err != nil || !r.has(1) || r.int(0) >= r.int(1) {
+				return err // gone, or complete
+			}
+			from, to := r.int(0), min(r.int(0)+expandPaths, r.int(1))
+			r, err = t.one(`MATCH (p:Profile {key: $key})
+				WITH p, p.paths[$from..$to] AS paths, p.selfs[$from..$to] AS selfs, p.totals[$from..$to] AS totals
+				UNWIND range(0, size(paths)-1) AS i
+				MATCH (c:CallPath {id: paths[i]})
+				CREATE (p)-[:SAMPLED {self: selfs[i], total: totals[i]}]->(c)
+				WITH p, count(*) AS made
+				SET p.expanded = $to
+				RETURN made`, map[string]any{"key": string(p.ID), "from": from, "to": to})
+			if err != nil {
+				return err
+			}
+			left = true
+			return wrote("paths of the profile", r.int(0), int(to-from))
+		})
+		if err != nil || !left {
+			return done, err
+		}
+		done = true
+	}
+}

@@ -1,0 +1,193 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+
+	"github.com/dendroprof/dendro/store/remote/transfer"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+var _ traceprof.Store = (*Store)(nil)
+
+// Addresses of trace profiling.
+const (
+	traceQuestion  = "/api/v1/store/trace-question"
+	traceChange    = "/api/v1/store/trace-change"
+	traceSnapshots = "/api/v1/store/trace-snapshots"
+	tracePut       = "/api/v1/store/trace-put"
+)
+
+// traceAsk asks a question of trace profiling.
+func traceAsk[T any](ctx context.Context, s *Store, q transfer.TraceQuestion) (T, error) {
+	var v transfer.TraceFacts[T]
+	message, err := q.Encode()
+	if err != nil {
+		return v.Value, err
+	}
+	resp, err := s.ask(ctx, http.MethodPost, traceQuestion, message)
+	if err == nil {
+		err = s.traceAnswer(ctx, resp, &v)
+	}
+	return v.Value, err
+}
+
+// traceTell asks for a change, once.
+func traceTell[T any](ctx context.Context, s *Store, q transfer.TraceQuestion) (T, error) {
+	var v transfer.TraceFacts[T]
+	message, err := q.Encode()
+	if err != nil {
+		return v.Value, err
+	}
+	resp, err := s.do(ctx, http.MethodPost, traceChange, bytes.NewReader(message))
+	if err == nil {
+		err = s.traceAnswer(ctx, resp, &v)
+	}
+	return v.Value, err
+}
+
+func (s *Store) traceAnswer(ctx context.Context, resp *http.Response, into transfer.Answer) error {
+	defer resp.Body.Close()
+	if err := transfer.ReadAnswer(resp.Body, into); err != nil {
+		return s.broken(ctx, err)
+	}
+	return nil
+}
+
+// done is the answer to a change that has nothing to say.
+type done struct{}
+
+// CreateTask adds a task.
+func (s *Store) CreateTask(ctx context.Context, t traceprof.Task) (traceprof.Task, error) {
+	return traceTell[traceprof.Task](ctx, s, transfer.TraceQuestion{Method: "CreateTask", Task: &t})
+}
+
+// Task returns a task.
+func (s *Store) Task(ctx context.Context, id string) (traceprof.Task, error) {
+	return traceAsk[traceprof.Task](ctx, s, transfer.TraceQuestion{Method: "Task", IDs: []string{id}})
+}
+
+// Tasks lists tasks.
+func (s *Store) Tasks(ctx context.Context, q traceprof.TaskQuery) ([]traceprof.Task, error) {
+	return traceAsk[[]traceprof.Task](ctx, s, transfer.TraceQuestion{Method: "Tasks", Tasks: q})
+}
+
+// StopTask ends a task.
+func (s *Store) StopTask(ctx context.Context, id string, at int64) error {
+	_, err := traceTell[done](ctx, s, transfer.TraceQuestion{Method: "StopTask", IDs: []string{id}, At: at})
+	return err
+}
+
+// AppendLog adds lines to logs.
+func (s *Store) AppendLog(ctx context.Context, lines ...traceprof.Log) error {
+	_, err := traceTell[done](ctx, s, transfer.TraceQuestion{Method: "AppendLog", Log: lines})
+	return err
+}
+
+// Logs returns logs.
+func (s *Store) Logs(ctx context.Context, tasks ...string) ([]traceprof.Log, error) {
+	return traceAsk[[]traceprof.Log](ctx, s, transfer.TraceQuestion{Method: "Logs", IDs: tasks})
+}
+
+// PutInstances takes in reports of instances.
+func (s *Store) PutInstances(ctx context.Context, list ...traceprof.Instance) error {
+	_, err := traceTell[done](ctx, s, transfer.TraceQuestion{Method: "PutInstances", Instances: list})
+	return err
+}
+
+// Instances lists instances.
+func (s *Store) Instances(ctx context.Context, service string, since int64) ([]traceprof.Instance, error) {
+	return traceAsk[[]traceprof.Instance](ctx, s, transfer.TraceQuestion{Method: "Instances", Service: service, At: since})
+}
+
+// PutSegments stores segments.
+func (s *Store) PutSegments(ctx context.Context, list ...traceprof.Segment) error {
+	_, err := traceTell[done](ctx, s, transfer.TraceQuestion{Method: "PutSegments", Put: list})
+	return err
+}
+
+// Segments lists segments.
+func (s *Store) Segments(ctx context.Context, q traceprof.SegmentQuery) ([]traceprof.Segment, error) {
+	return traceAsk[[]traceprof.Segment](ctx, s, transfer.TraceQuestion{Method: "Segments", Segments: q})
+}
+
+// Endpoints lists endpoints.
+func (s *Store) Endpoints(ctx context.Context, service, keyword string, limit int) ([]traceprof.Endpoint, error) {
+	return traceAsk[[]traceprof.Endpoint](ctx, s, transfer.TraceQuestion{Method: "Endpoints", Service: service, Keyword: keyword, Limit: limit})
+}
+
+// Expire removes what is too old or too much.
+func (s *Store) Expire(ctx context.Context, e traceprof.Expiry) (traceprof.Expired, error) {
+	return traceTell[traceprof.Expired](ctx, s, transfer.TraceQuestion{Method: "Expire", Expiry: e})
+}
+
+// PutSnapshots uploads snapshots. When the answer is lost on the way back the same
+// may be put again: what is there already stays.
+func (s *Store) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) error {
+	for i := range list {
+		if err := list[i].Check(); err != nil {
+			return err
+		}
+	}
+	in, out := io.Pipe()
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		out.CloseWithError(transfer.WriteSnapshots(out, func() error { return nil }, func(yield func(traceprof.Snapshots, error) bool) {
+			for i := range list {
+				if !yield(list[i], nil) {
+					return
+				}
+			}
+		}))
+	}()
+	resp, err := s.do(ctx, http.MethodPost, tracePut, in)
+	in.CloseWithError(errors.New("the server has answered"))
+	<-written // the snapshots are the caller's again
+	if err == nil {
+		err = s.traceAnswer(ctx, resp, &transfer.TraceFacts[done]{})
+	}
+	return err
+}
+
+// Snapshots streams snapshots.
+func (s *Store) Snapshots(ctx context.Context, q traceprof.SnapshotQuery) iter.Seq2[traceprof.Snapshots, error] {
+	return func(yield func(traceprof.Snapshots, error) bool) {
+		rows, err := s.snapshots(ctx, q)
+		if err != nil {
+			yield(traceprof.Snapshots{}, err)
+			return
+		}
+		for v, err := range rows {
+			if err != nil {
+				err = fmt.Errorf("snapshots: %w", s.broken(ctx, err))
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) snapshots(ctx context.Context, q traceprof.SnapshotQuery) (iter.Seq2[traceprof.Snapshots, error], error) {
+	question := transfer.TraceQuestion{Method: "Snapshots", Snapshots: q}
+	message, err := question.Encode()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := s.ask(ctx, http.MethodPost, traceSnapshots, message)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := transfer.ReadSnapshots(resp.Body)
+	if err != nil {
+		resp.Body.Close()
+		return nil, s.broken(ctx, err)
+	}
+	return rows, nil
+}

@@ -1,0 +1,222 @@
+package transfer
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"iter"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// TraceQuestion is what is asked of a traceprof.Store, or told it: the name of a
+// method and its arguments.
+type TraceQuestion struct {
+	Method    string                  `json:"method"`
+	Task      *traceprof.Task         `json:"task,omitempty"`
+	IDs       []string                `json:"ids,omitempty"` // of tasks
+	Tasks     traceprof.TaskQuery     `json:"tasks,omitzero"`
+	At        int64                   `json:"at,omitempty"` // ms; StopTask's at, Instances' since
+	Service   string                  `json:"service,omitempty"`
+	Keyword   string                  `json:"keyword,omitempty"`
+	Limit     int                     `json:"limit,omitempty"`
+	Segments  traceprof.SegmentQuery  `json:"segments,omitzero"`
+	Snapshots traceprof.SnapshotQuery `json:"snapshots,omitzero"`
+	Expiry    traceprof.Expiry        `json:"expiry,omitzero"`
+	Log       []traceprof.Log         `json:"log,omitempty"`
+	Instances []traceprof.Instance    `json:"instances,omitempty"`
+	Put       []traceprof.Segment     `json:"put,omitempty"`
+}
+
+// Encode returns the question as a message.
+func (q *TraceQuestion) Encode() ([]byte, error) {
+	var b bytes.Buffer
+	err := writeOne(&b, frameQuestion, func(c *coder) { asJSON(c, q) })
+	return b.Bytes(), err
+}
+
+// ReadTraceQuestion reads a question.
+func ReadTraceQuestion(r io.Reader) (q TraceQuestion, err error) {
+	err = readOne(r, frameQuestion, func(c *coder) { asJSON(c, &q) })
+	return q, err
+}
+
+// TraceFacts are values of trace profiling on their way: tasks, logs, segments,
+// instances. Their texts are UTF-8 and they are made to travel as JSON.
+type TraceFacts[T any] struct{ Value T }
+
+func (v *TraceFacts[T]) code(c *coder) { asJSON(c, &v.Value) }
+
+// asJSON codes a value as JSON.
+func asJSON[T any](c *coder, v *T) {
+	var data []byte
+	if !c.reading {
+		var err error
+		if data, err = json.Marshal(v); err != nil && c.err == nil {
+			c.err = err
+		}
+	}
+	c.bytes(&data)
+	if c.reading && c.err == nil {
+		if err := json.Unmarshal(data, v); err != nil {
+			c.fail("%v", err)
+		}
+	}
+}
+
+// WriteSnapshots writes snapshots as they come.
+func WriteSnapshots(w io.Writer, flush Flusher, rows iter.Seq2[traceprof.Snapshots, error]) error {
+	m := NewWriter(w)
+	if err := m.frame(frameHead, nil); err != nil {
+		return err
+	}
+	var d dictionaries
+	return stream(m, flush, rows, d.snapshots)
+}
+
+// ReadSnapshots reads snapshots as they come; it reads on from r and closes it.
+func ReadSnapshots(r io.ReadCloser) (iter.Seq2[traceprof.Snapshots, error], error) {
+	m := NewReader(r)
+	if err := m.expect(frameHead, func(*coder) {}); err != nil {
+		return nil, err
+	}
+	var d dictionaries
+	return chunks(m, r, d.snapshots), nil
+}
+
+// dictionaries are the dictionaries of stacks of a message, each as far as it has
+// travelled: a function and a path travel once, before what first needs them.
+type dictionaries struct {
+	list []*dictionary
+	of   map[*calltree.Forest]int // written: by origin
+}
+
+type dictionary struct {
+	funcs, paths map[int32]int32  // written: number here → number on the way
+	forest       *calltree.Forest // read: what has come
+}
+
+// snapshots codes the snapshots of a segment with what is new in their dictionary.
+func (ds *dictionaries) snapshots(c *coder, v *traceprof.Snapshots) {
+	text(c, &v.Task)
+	text(c, &v.Segment)
+	number(c, &v.Language)
+	at := len(ds.list)
+	if !c.reading {
+		at = ds.written(v.Stacks)
+	}
+	number(c, &at)
+	if c.reading && at == len(ds.list) {
+		ds.list = append(ds.list, &dictionary{forest: new(calltree.Forest)})
+	}
+	if c.err != nil || at < 0 || at >= len(ds.list) {
+		c.fail("dictionary %d of %d", at, len(ds.list))
+		return
+	}
+	d := ds.list[at]
+	var path []int32
+	if c.reading {
+		d.read(c)
+	} else {
+		path = d.write(c, v)
+	}
+	column(c, &path)
+	column(c, &v.Sequence)
+	column(c, &v.Time)
+	if v.Language == traceprof.GoProfiles {
+		column(c, &v.Count)
+		column(c, &v.Nanos)
+	}
+	if c.reading && c.err == nil {
+		v.Path, v.Stacks = path, d.forest.Snapshot()
+		if err := v.Check(); err != nil {
+			c.fail("%v", err)
+		}
+	}
+}
+
+// written returns the number of a dictionary that is written.
+func (ds *dictionaries) written(stacks *calltree.Forest) int {
+	var origin *calltree.Forest
+	if stacks != nil {
+		origin = stacks.Origin()
+	}
+	at, ok := ds.of[origin]
+	if !ok {
+		if ds.of == nil {
+			ds.of = map[*calltree.Forest]int{}
+		}
+		at = len(ds.list)
+		ds.of[origin] = at
+		ds.list = append(ds.list, &dictionary{funcs: map[int32]int32{}, paths: map[int32]int32{}})
+	}
+	return at
+}
+
+// write writes what the snapshots need and has not travelled, and returns their
+// paths by the numbers on the way.
+func (d *dictionary) write(c *coder, v *traceprof.Snapshots) []int32 {
+	var names []string
+	var parents, funcs, climbed []int32
+	path := make([]int32, len(v.Path))
+	for i, p := range v.Path {
+		at := calltree.NoNode
+		for climbed = climbed[:0]; p != calltree.NoNode; p = v.Stacks.Paths.Parent[p] {
+			if known, ok := d.paths[p]; ok {
+				at = known
+				break
+			}
+			climbed = append(climbed, p)
+		}
+		for j := len(climbed) - 1; j >= 0; j-- {
+			fn := v.Stacks.Paths.Item[climbed[j]]
+			number, ok := d.funcs[fn]
+			if !ok {
+				number = int32(len(d.funcs))
+				d.funcs[fn] = number
+				names = append(names, v.Stacks.Functions[fn].Name)
+			}
+			parents, funcs = append(parents, at), append(funcs, number)
+			at = int32(len(d.paths))
+			d.paths[climbed[j]] = at
+		}
+		path[i] = at
+	}
+	texts(c, &names)
+	column(c, &parents)
+	column(c, &funcs)
+	return path
+}
+
+// read reads what is new.
+func (d *dictionary) read(c *coder) {
+	var names []string
+	var parents, funcs []int32
+	texts(c, &names)
+	for _, name := range names {
+		if n := len(d.forest.Functions); int(d.forest.Function(profile.Function{Name: name})) != n {
+			c.fail("function %q occurs twice", name)
+			return
+		}
+	}
+	column(c, &parents)
+	if c.funcs(&funcs, len(d.forest.Functions)); len(funcs) != len(parents) {
+		c.fail("%d functions of %d paths", len(funcs), len(parents))
+	}
+	if c.err != nil {
+		return
+	}
+	for i, parent := range parents {
+		n := d.forest.Paths.Len()
+		if parent < calltree.NoNode || int(parent) >= n {
+			c.fail("path %d is called by path %d", n, parent)
+			return
+		}
+		if int(d.forest.Path(parent, funcs[i])) != n {
+			c.fail("path %d occurs twice", n)
+			return
+		}
+	}
+}

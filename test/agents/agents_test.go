@@ -1,0 +1,344 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// binary is the program under test; empty without DENDRO_TEST_REAL.
+var binary string
+
+// What tasks ask for: ms between two dumps, and requests per instance.
+const (
+	period      = 20
+	maxSegments = 6
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("DENDRO_TEST_REAL") == "" {
+		os.Exit(m.Run())
+	}
+	dir, err := os.MkdirTemp("", "dendro-agents-")
+	if err != nil {
+		panic(err)
+	}
+	binary = filepath.Join(dir, "dendro")
+	build := exec.Command("go", "build", "-o", binary, "../../cmd/dendro")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n%s", build, err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// needAgents skips tests where no real agents were asked for, and lets the others
+// run side by side: most of their time is that of a task.
+func needAgents(t *testing.T) {
+	t.Helper()
+	if binary == "" {
+		t.Skip("needs real agents: make test-real")
+	}
+	t.Parallel()
+}
+
+// makers start a shop with an agent that reports to a gRPC address.
+var makers = map[string]func(ctx context.Context, dir, server, service string) (*Shop, error){"python": Python, "java": Java}
+
+// begin starts a server and a shop whose agent reports to it.
+func begin(t *testing.T, language, service string) (client, *Shop) {
+	t.Helper()
+	server, err := Serve(t.Context(), binary, filepath.Join(t.TempDir(), "store.duckdb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("the server said\n%s", server.Output())
+		}
+	})
+	shop, err := makers[language](t.Context(), t.TempDir(), server.GRPC, service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := shop.Kill(); err != nil { // the agents take their time to end
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("the shop said\n%s", shop.Output())
+		}
+	})
+	return client{t, server}, shop
+}
+
+// warm lets requests through before a task: the first ones load classes.
+func warm(t *testing.T, c client, shop *Shop) {
+	t.Helper()
+	for range 3 {
+		if _, err := shop.Request(t.Context(), "/checkout"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var list struct{ Rows []struct{ Name string } }
+	until(t, 40*time.Second, "the endpoint is known", func() bool {
+		c.get(&list, "endpoints", url.Values{"service": {shop.Service}})
+		return len(list.Rows) > 0
+	})
+	if list.Rows[0].Name != shop.Endpoint {
+		t.Errorf("the endpoint is %q", list.Rows[0].Name)
+	}
+}
+
+// sample makes requests until a task has all the segments that it may have, and
+// returns how long they took.
+func sample(t *testing.T, c client, shop *Shop, task string) []Took {
+	t.Helper()
+	until(t, 30*time.Second, "the task is delivered", func() bool { return strings.Contains(c.logs(task), "NOTIFIED") })
+	var took []Took
+	until(t, 45*time.Second, "all segments are sampled", func() bool {
+		one, err := shop.Request(t.Context(), "/checkout")
+		if err != nil {
+			t.Fatal(err)
+		}
+		took = append(took, one)
+		return len(c.segments(task)) >= maxSegments-1 // the agents count in what their threads began
+	})
+	return took
+}
+
+// finish waits for the agent's report.
+func finish(t *testing.T, c client, shop *Shop, task string) {
+	t.Helper()
+	until(t, 80*time.Second, "the agent has finished", func() bool { return strings.Contains(c.logs(task), "EXECUTION_FINISHED") })
+	for line := range strings.Lines(c.logs(task)) {
+		if !strings.HasPrefix(line, shop.Instance+" ") {
+			t.Errorf("the log has the line %q", line)
+		}
+	}
+}
+
+func TestPython(t *testing.T) {
+	needAgents(t)
+	c, shop := begin(t, "python", "shop-py")
+	round(t, c, shop)
+}
+
+func TestJava(t *testing.T) {
+	needAgents(t)
+	c, shop := begin(t, "java", "shop-java")
+	round(t, c, shop)
+	recording(t, c, shop)
+}
+
+// round goes with a task from its order to the profile in the forest.
+func round(t *testing.T, c client, shop *Shop) {
+	t.Helper()
+	warm(t, c, shop)
+	task := c.create(shop)
+	took := sample(t, c, shop, task)
+	finish(t, c, shop, task)
+	answers(t, c, shop, task, took)
+}
+
+// answers holds everything that is answered about a task against what the shop
+// measured, and against each other.
+func answers(t *testing.T, c client, shop *Shop, task string, took []Took) {
+	t.Helper()
+	list := c.segments(task)
+	var slow, rest, truth []float64
+	for _, one := range took {
+		truth = append(truth, one.Slow)
+	}
+	for i := range list {
+		elements := c.analyze(&list[i])
+		s, r := duration(elements, shop.Slow), duration(elements, strings.Replace(strings.Replace(shop.Slow, "load_prices", "render", 1), "loadPrices", "render", 1))
+		slow, rest = append(slow, s), append(rest, r)
+		t.Logf("segment of %d ms: slow %v, rest %v", list[i].Duration, s, r)
+		sameElsewhere(t, c, &list[i], shop.Slow, s)
+	}
+	if got, want := median(slow), median(truth); got > want+period || got < want-4*period {
+		t.Errorf("the slow function took %v ms in the median and the analysis says %v", want, got)
+	}
+	if got := median(rest); got > 100+period || got < 100-4*period {
+		t.Errorf("the other function took 100 ms and the analysis says %v", got)
+	}
+	covered(t, c, task, len(list))
+	inForest(t, c, shop, task)
+	archived(t, c, shop, task, list[0].TraceID)
+}
+
+// duration returns how long an element whose signature contains a text took.
+func duration(elements []element, part string) float64 {
+	var sum int64
+	for _, e := range elements {
+		if strings.Contains(e.CodeSignature, part) {
+			sum += e.Duration
+		}
+	}
+	return float64(sum)
+}
+
+func median(list []float64) float64 {
+	list = slices.Sorted(slices.Values(list))
+	if len(list) == 0 {
+		return 0
+	}
+	return list[len(list)/2]
+}
+
+// sameElsewhere wants the command and /api/v1 to say the same of a segment as
+// GraphQL.
+func sameElsewhere(t *testing.T, c client, s *segment, slow string, want float64) {
+	t.Helper()
+	span := s.Spans[len(s.Spans)-1]
+	var columns struct {
+		Signatures []string
+		Trees      []struct{ Signature, Duration []int64 }
+	}
+	c.get(&columns, "analysis", url.Values{"segment": {span.SegmentID}, "span": {fmt.Sprint(span.SpanID)}})
+	var got int64
+	for _, tree := range columns.Trees {
+		for i, d := range tree.Duration {
+			if strings.Contains(columns.Signatures[tree.Signature[i]], slow) {
+				got += d
+			}
+		}
+	}
+	if float64(got) != want {
+		t.Errorf("segment %s: /api/v1 says %d ms, GraphQL %v", span.SegmentID, got, want)
+	}
+	var rows analyzed
+	out := c.dendro("task", "analyze", "--segment", span.SegmentID, "--span", fmt.Sprint(span.SpanID), "-o", "json")
+	if err := json.Unmarshal(out, &rows); err != nil {
+		t.Fatal(err)
+	}
+	if got := rows.total(slow); got != want {
+		t.Errorf("segment %s: task analyze says %v ms, GraphQL %v", span.SegmentID, got, want)
+	}
+}
+
+// analyzed is the JSON of `dendro task analyze`.
+type analyzed struct {
+	Trees []struct {
+		Rows []struct {
+			Function string
+			Total    int64
+		}
+	}
+}
+
+func (a *analyzed) total(part string) float64 {
+	var sum int64
+	for _, tree := range a.Trees {
+		for _, r := range tree.Rows {
+			if strings.Contains(r.Function, part) {
+				sum += r.Total
+			}
+		}
+	}
+	return float64(sum)
+}
+
+// covered wants nearly all of the requests' time sampled, and nothing to explain.
+func covered(t *testing.T, c client, task string, segments int) {
+	t.Helper()
+	var sum struct {
+		Received, Lost, Span, Covered int64
+		Segments                      []struct{ Segment string }
+	}
+	c.get(&sum, "tasks/"+url.PathEscape(task)+"/coverage", nil)
+	if share := float64(sum.Covered) / float64(max(1, sum.Span)); share < 0.8 || sum.Lost > 0 || len(sum.Segments) != segments {
+		t.Errorf("of %d ms %d are covered by %d snapshots in %d of %d segments, %d were lost", sum.Span, sum.Covered, sum.Received, len(sum.Segments), segments, sum.Lost)
+	}
+	t.Logf("of %d ms %d are covered by %d snapshots", sum.Span, sum.Covered, sum.Received)
+	var why struct{ Rows []struct{ Code, Text string } }
+	c.get(&why, "tasks/"+url.PathEscape(task)+"/why", nil)
+	if len(why.Rows) > 0 {
+		t.Errorf("of a task that went well it is said: %+v", why.Rows)
+	}
+}
+
+// inForest wants the task as a profile that commands select like any other.
+func inForest(t *testing.T, c client, shop *Shop, task string) {
+	t.Helper()
+	var list struct {
+		Rows []struct{ Function string }
+	}
+	until(t, 40*time.Second, "the task is a profile", func() bool {
+		var runs struct{ Rows []struct{ Run string } }
+		c.get(&runs, "runs", url.Values{"group": {shop.Service}})
+		return slices.ContainsFunc(runs.Rows, func(r struct{ Run string }) bool { return r.Run == task })
+	})
+	out := c.dendro("top", "--group", shop.Service, "--benchmark", shop.Endpoint, "--run", task, "--type", "trace", "-o", "json")
+	if err := json.Unmarshal(out, &list); err != nil {
+		t.Fatal(err)
+	}
+	name := strings.TrimSuffix(strings.TrimPrefix(shop.Slow, "shop.py."), ":")
+	if !slices.ContainsFunc(list.Rows, func(r struct{ Function string }) bool { return r.Function == name }) {
+		t.Errorf("%s is not in the forest: %s", name, out)
+	}
+}
+
+// archived wants the archive of a trace to say what the server says.
+func archived(t *testing.T, c client, shop *Shop, task, trace string) {
+	t.Helper()
+	dir := t.TempDir()
+	c.dendro("task", "export", task, "--trace", trace, "-d", dir)
+	files, err := filepath.Glob(filepath.Join(dir, "*.tar.gz"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("the export made %q, %v", files, err)
+	}
+	var of [2]analyzed
+	for i, args := range [][]string{{"task", "analyze", files[0], "-o", "json"}, {"task", "analyze", task, "--trace", trace, "-o", "json"}} {
+		if err := json.Unmarshal(c.dendro(args...), &of[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a, b := of[0].total(shop.Slow), of[1].total(shop.Slow); a != b || a == 0 {
+		t.Errorf("the archive says %v ms, the server %v", a, b)
+	}
+}
+
+// TestKilled kills the server in mid-task, twice.
+func TestKilled(t *testing.T) {
+	needAgents(t)
+	c, shop := begin(t, "python", "shop-killed")
+	warm(t, c, shop)
+	task := c.create(shop)
+	restart := func() {
+		t.Helper()
+		if err := c.s.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.s.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, 30*time.Second, "the task is delivered", func() bool { return strings.Contains(c.logs(task), "NOTIFIED") })
+	restart()
+	took := sample(t, c, shop, task)
+	before := fmt.Sprintf("%+v", c.segments(task))
+	restart()
+	if after := fmt.Sprintf("%+v", c.segments(task)); after != before {
+		t.Errorf("before the kill\n%s\nand after it\n%s", before, after)
+	}
+	finish(t, c, shop, task)
+	if n := strings.Count(c.logs(task), "NOTIFIED"); n != 1 {
+		t.Errorf("the instance was told %d times:\n%s", n, c.logs(task))
+	}
+	answers(t, c, shop, task, took)
+}

@@ -1,0 +1,208 @@
+package kafka_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/dendroprof/dendro/test/cache"
+)
+
+// release is the Kafka that is run, from Maven Central. The second artifact is
+// what makes it write a log.
+const (
+	release = "4.1.2"
+	pom     = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>dendro.test</groupId><artifactId>kafka</artifactId><version>1</version><packaging>pom</packaging>
+  <dependencies>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>` + release + `</version></dependency>
+    <dependency><groupId>org.apache.logging.log4j</groupId><artifactId>log4j-slf4j-impl</artifactId><version>2.25.3</version></dependency>
+  </dependencies>
+</project>
+`
+	properties = `process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:%[2]d
+listeners=PLAINTEXT://127.0.0.1:%[1]d,CONTROLLER://127.0.0.1:%[2]d
+advertised.listeners=PLAINTEXT://127.0.0.1:%[1]d
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+inter.broker.listener.name=PLAINTEXT
+log.dirs=data
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+auto.create.topics.enable=false
+`
+	logging = `Configuration:
+  Appenders:
+    Console:
+      name: STDOUT
+      PatternLayout:
+        Pattern: "%d %p %m (%c)%n"
+  Loggers:
+    Root:
+      level: INFO
+      AppenderRef:
+        - ref: STDOUT
+`
+)
+
+// startPatience is how long a download and a start may take on a busy machine.
+const startPatience = 3 * time.Minute
+
+// install returns the folder with Kafka's jars.
+func install(ctx context.Context) (string, error) {
+	all, err := cache.Dir()
+	if err != nil {
+		return "", err
+	}
+	dir, err := cache.Folder("kafka-"+release, func(dir string) error {
+		if err := os.WriteFile(filepath.Join(dir, "pom.xml"), []byte(pom), 0o644); err != nil {
+			return err
+		}
+		c := exec.CommandContext(ctx, "mvn", "-B", "-ntp", "-q", "-Dmaven.repo.local="+filepath.Join(all, "maven"),
+			"org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=lib")
+		c.Dir = dir
+		if out, err := c.CombinedOutput(); err != nil {
+			return fmt.Errorf("downloading with Maven: %w\n%s", err, out)
+		}
+		return nil
+	})
+	return filepath.Join(dir, "lib"), err
+}
+
+// broker is a Kafka of one node on a free port of the loopback interface.
+type broker struct {
+	home, lib string
+	address   string
+	process   *exec.Cmd
+	ended     chan error
+}
+
+func newBroker(t *testing.T) *broker {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), startPatience)
+	defer stop()
+	lib, err := install(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &broker{home: t.TempDir(), lib: lib}
+	port, controller := freePort(t), freePort(t)
+	b.address = fmt.Sprintf("127.0.0.1:%d", port)
+	for name, text := range map[string]string{"server.properties": fmt.Sprintf(properties, port, controller), "log4j2.yaml": logging} {
+		if err := os.WriteFile(filepath.Join(b.home, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id, err := b.java(ctx, "kafka.tools.StorageTool", "random-uuid").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Fields(string(id))
+	if out, err := b.java(ctx, "kafka.tools.StorageTool", "format", "-t", lines[len(lines)-1], "-c", "server.properties").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Cleanup(func() { b.end(t, syscall.SIGTERM) })
+	b.start(t)
+	return b
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// java returns a command of Kafka.
+func (b *broker) java(ctx context.Context, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, "java", append([]string{"-Xms256m", "-Xmx256m", "-XX:+UseSerialGC",
+		"-Dlog4j2.configurationFile=log4j2.yaml", "-cp", filepath.Join(b.lib, "*")}, args...)...)
+	c.Dir = b.home
+	return c
+}
+
+// start starts the broker, on the data that it has, and waits until it answers.
+func (b *broker) start(t *testing.T) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), startPatience)
+	defer stop()
+	console, err := os.Create(filepath.Join(b.home, "console.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer console.Close()
+	b.process = b.java(context.Background(), "kafka.Kafka", "server.properties")
+	b.process.Stdout, b.process.Stderr = console, console
+	if err := b.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b.ended = make(chan error, 1)
+	go func(p *exec.Cmd, ended chan error) { ended <- p.Wait() }(b.process, b.ended)
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for {
+		ping, stop := context.WithTimeout(ctx, time.Second)
+		err := client.Ping(ping)
+		stop()
+		if err == nil {
+			return
+		}
+		select {
+		case err := <-b.ended:
+			b.process = nil
+			t.Fatalf("Kafka ended at its start: %v\n%s", err, b.log())
+		case <-ctx.Done():
+			t.Fatalf("Kafka does not answer: %v\n%s", err, b.log())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// end ends the broker with a signal and waits for it.
+func (b *broker) end(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	if b.process == nil {
+		return
+	}
+	if err := b.process.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Error(err)
+	}
+	select {
+	case <-b.ended:
+	case <-time.After(time.Minute):
+		t.Error("Kafka did not stop within a minute")
+		if err := b.process.Process.Kill(); err == nil {
+			<-b.ended
+		}
+	}
+	b.process = nil
+}
+
+func (b *broker) log() string {
+	text, _ := os.ReadFile(filepath.Join(b.home, "console.log"))
+	return string(text[max(0, len(text)-4000):])
+}

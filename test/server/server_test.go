@@ -1,0 +1,412 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "dendro-server-")
+	if err != nil {
+		panic(err)
+	}
+	binary = filepath.Join(dir, "dendro")
+	build := exec.Command("go", "build", "-o", binary, "../../cmd/dendro")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n%s", build, err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// process is a server under test.
+type process struct {
+	*exec.Cmd
+	http, grpc string // addresses
+	log        *bytes.Buffer
+}
+
+// serve starts a server in dir on free ports and waits until it listens.
+func serve(t *testing.T, dir string, args ...string) *process {
+	t.Helper()
+	c := exec.Command(binary, append([]string{"serve", "--store", "s.duckdb", "--http-listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"}, args...)...)
+	c.Dir = dir
+	p := &process{Cmd: c, log: &bytes.Buffer{}}
+	c.Stderr = p.log
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if c.ProcessState == nil {
+			c.Process.Kill()
+			c.Wait()
+		}
+	})
+	lines := bufio.NewScanner(out)
+	for _, to := range []*string{&p.http, &p.grpc} {
+		if !lines.Scan() {
+			c.Wait()
+			t.Fatalf("the server does not listen: %s", p.log)
+		}
+		*to = strings.Fields(lines.Text())[1]
+	}
+	return p
+}
+
+// end sends a signal and returns the exit status.
+func (p *process) end(t *testing.T, signal os.Signal) int {
+	t.Helper()
+	if err := p.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan bool)
+	go func() { p.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(60 * time.Second):
+		p.Process.Kill()
+		t.Fatalf("the server does not end: %s", p.log)
+	}
+	return p.ProcessState.ExitCode()
+}
+
+// dendro runs a command in dir.
+func dendro(t *testing.T, dir string, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	c := exec.Command(binary, args...)
+	c.Dir = dir
+	var out, errOut bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errOut
+	if err := c.Run(); err != nil {
+		if c.ProcessState == nil {
+			t.Fatal(err)
+		}
+		status = c.ProcessState.ExitCode()
+	}
+	return out.String(), errOut.String(), status
+}
+
+// must is dendro for calls that have to succeed.
+func must(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	out, errOut, status := dendro(t, dir, args...)
+	if status != 0 {
+		t.Fatalf("dendro %s: status %d\n%s%s", strings.Join(args, " "), status, out, errOut)
+	}
+	return out
+}
+
+// TestOwner asks for the file that a server owns: the error names the server, and
+// what to do works. After a kill nobody owns it.
+func TestOwner(t *testing.T) {
+	dir := t.TempDir()
+	p := serve(t, dir)
+	_, errOut, status := dendro(t, dir, "runs", "--store", "s.duckdb")
+	if status != 1 || !strings.Contains(errOut, fmt.Sprintf("`dendro serve` (process %d)", p.Process.Pid)) || !strings.Contains(errOut, "--store "+p.http) {
+		t.Errorf("status %d: %s", status, errOut)
+	}
+	must(t, dir, "runs", "--store", p.http)
+	p.Process.Kill()
+	p.Wait()
+	must(t, dir, "runs", "--store", "s.duckdb")
+
+	// The note of the killed server does not blame whoever has the file now.
+	c := exec.Command(binary, "import", "--store", "s.duckdb", "--run", "r", "-")
+	c.Dir = dir
+	stdin, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Wait()
+	defer stdin.Close()
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		_, errOut, status := dendro(t, dir, "runs", "--store", "s.duckdb")
+		if status == 1 && strings.Contains(errOut, fmt.Sprint(c.Process.Pid)) {
+			if strings.Contains(errOut, p.http) {
+				t.Errorf("a server that is gone is named: %s", errOut)
+			}
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("status %d: %s", status, errOut)
+		}
+	}
+}
+
+// TestSignals ends the server while an upload is under way: it is finished first.
+func TestSignals(t *testing.T) {
+	for name, signal := range map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT} {
+		dir := t.TempDir()
+		p := serve(t, dir)
+		in, out := io.Pipe()
+		answer := make(chan string)
+		go func() {
+			resp, err := http.Post(p.http+"/api/v1/import?run=r&benchmark=b", "application/octet-stream", in)
+			if err != nil {
+				answer <- err.Error()
+				return
+			}
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			answer <- fmt.Sprint(string(text), err)
+		}()
+		io.WriteString(out, "main;a 1\n")
+		time.AfterFunc(500*time.Millisecond, func() {
+			io.WriteString(out, "main;b 2\n")
+			out.Close()
+		})
+		if status := p.end(t, signal); status != 0 {
+			t.Errorf("%s: status %d: %s", name, status, p.log)
+		}
+		if got := <-answer; !strings.Contains(got, `"status":"stored"`) || !strings.HasSuffix(got, "<nil>") {
+			t.Errorf("%s: the upload that had begun: %s", name, got)
+		}
+		if out := must(t, dir, "top", "--store", "s.duckdb", "-o", "tsv"); !strings.Contains(out, "main") {
+			t.Errorf("%s: afterwards: %s", name, out)
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, "*.serve")); len(left) > 0 {
+			t.Errorf("%s: left behind: %v", name, left)
+		}
+	}
+}
+
+// TestSecondSignal ends a server at once that waits for an upload that never ends.
+func TestSecondSignal(t *testing.T) {
+	p := serve(t, t.TempDir())
+	in, out := io.Pipe()
+	defer out.Close()
+	go http.Post(p.http+"/api/v1/import?run=r&benchmark=b", "application/octet-stream", in)
+	io.WriteString(out, "main;a 1\n")
+	time.Sleep(300 * time.Millisecond)
+	p.Process.Signal(syscall.SIGTERM)
+	time.Sleep(300 * time.Millisecond)
+	if status := p.end(t, syscall.SIGTERM); status == 0 {
+		t.Error("it ended in order before the drain was over")
+	}
+}
+
+// upload sends files in one form and returns those that were acknowledged.
+func upload(address string, files map[string]string) (acked []string, err error) {
+	in, out := io.Pipe()
+	form := multipart.NewWriter(out)
+	go func() {
+		for name, content := range files {
+			w, err := form.CreateFormFile("file", name)
+			if err == nil {
+				_, err = io.WriteString(w, content)
+			}
+			if err != nil {
+				break // the server is gone
+			}
+		}
+		form.Close()
+		out.Close()
+	}()
+	defer in.Close()
+	resp, err := http.Post(address+"/api/v1/import?run=r&date=2026-01-01", form.FormDataContentType(), in)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		var line struct{ File, Status string }
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			return acked, err // cut by the kill
+		}
+		if line.Status == "stored" || line.Status == "unchanged" {
+			acked = append(acked, line.File)
+		}
+		if line.File == "" {
+			return acked, nil
+		}
+	}
+	return acked, errors.New("the answer broke off")
+}
+
+// TestKill kills the server with SIGKILL during an upload of many files. What was
+// acknowledged is there, whole; what was not can be sent again.
+func TestKill(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{}
+	sums := map[string]int64{}
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 150 {
+		var b strings.Builder
+		name := fmt.Sprintf("bench-%03d.folded", i)
+		for l := range 100 {
+			v := 1 + r.Int64N(9)
+			sums[name] += v
+			fmt.Fprintf(&b, "main;f%d;g%d;own%d_%d %d\n", l%7, l%31, i, l, v)
+		}
+		files[name] = b.String()
+	}
+	tries := 6
+	if testing.Short() {
+		tries = 2
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r = rand.New(rand.NewPCG(seed, 0))
+	interrupted := 0
+	for range tries {
+		os.Remove(filepath.Join(dir, "s.duckdb"))
+		os.Remove(filepath.Join(dir, "s.duckdb.wal"))
+		p := serve(t, dir, "--log-level", "error")
+		time.AfterFunc(time.Duration(r.IntN(400))*time.Millisecond, func() { p.Process.Kill() })
+		acked, err := upload(p.http, files)
+		p.Wait()
+		if err != nil {
+			interrupted++
+		}
+		p = serve(t, dir, "--log-level", "error")
+		stored := storedSums(t, p.http)
+		for _, name := range acked {
+			if stored[name] == 0 {
+				t.Fatalf("%s was acknowledged and is lost", name)
+			}
+		}
+		for name, sum := range stored {
+			if sum != sums[name] {
+				t.Fatalf("%s: %d of %d samples", name, sum, sums[name])
+			}
+		}
+		if again, err := upload(p.http, files); err != nil || len(again) != len(files) {
+			t.Fatalf("sent again: %d of %d acknowledged, %v", len(again), len(files), err)
+		}
+		if stored := storedSums(t, p.http); len(stored) != len(files) {
+			t.Fatalf("sent again: %d of %d stored", len(stored), len(files))
+		}
+		p.end(t, syscall.SIGTERM)
+	}
+	if interrupted < tries/3 {
+		t.Errorf("only %d of %d uploads were interrupted: the test does not test", interrupted, tries)
+	}
+}
+
+// storedSums returns the sum of every stored profile by its file.
+func storedSums(t *testing.T, address string) map[string]int64 {
+	t.Helper()
+	resp, err := http.Get(address + "/api/v1/profiles")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var doc struct {
+		Rows []struct {
+			File string
+			Sum  int64
+		}
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	stored := map[string]int64{}
+	for _, row := range doc.Rows {
+		stored[row.File] = row.Sum
+	}
+	return stored
+}
+
+// TestGarbage writes what means nothing to both ports, from many connections, and
+// demands that others are answered meanwhile and afterwards.
+func TestGarbage(t *testing.T) {
+	dir := t.TempDir()
+	p := serve(t, dir, "--header-timeout", "1s", "--stall-timeout", "1s")
+	r := rand.New(rand.NewPCG(7, 7))
+	for _, address := range []string{strings.TrimPrefix(p.http, "http://"), p.grpc} {
+		for i := range 50 {
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			garbage := make([]byte, r.IntN(4096))
+			for j := range garbage {
+				garbage[j] = byte(r.IntN(256))
+			}
+			prefix := []string{"", "GET ", "POST /api/v1/import HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"}[i%4]
+			c.Write(append([]byte(prefix), garbage...))
+		}
+	}
+	writeOne(t, dir, "a.folded", "main;a 1\n")
+	must(t, dir, "import", "--store", p.http, "--run", "r", "a.folded")
+	if out := must(t, dir, "top", "--store", p.http); !strings.Contains(out, "main") {
+		t.Errorf("after the garbage: %s", out)
+	}
+	resp, err := http.Post(p.http+"/api/v1/store/put", "application/octet-stream", strings.NewReader("DNDR\x01\xff\xff\xff\xff\xff\xff\xff\xff"))
+	if err != nil || resp.StatusCode != http.StatusBadRequest {
+		t.Errorf("garbage to put: %v, %v", resp, err)
+	}
+	if status := p.end(t, syscall.SIGTERM); status != 0 || strings.Contains(p.log.String(), "panic") {
+		t.Errorf("status %d: %s", status, p.log)
+	}
+}
+
+func writeOne(t *testing.T, dir, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMemory uploads a file whose text is much larger than its tree: memory follows
+// the tree.
+func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sends 300 MB")
+	}
+	p := serve(t, t.TempDir())
+	var block bytes.Buffer
+	for i := range 2000 {
+		fmt.Fprintf(&block, "main;%s;leaf%d 1\n", strings.Repeat("frame;", 80), i)
+	}
+	in, out := io.Pipe()
+	go func() {
+		for range 300 {
+			if _, err := out.Write(block.Bytes()); err != nil {
+				break
+			}
+		}
+		out.Close()
+	}()
+	resp, err := http.Post(p.http+"/api/v1/import?run=r&benchmark=b", "application/octet-stream", in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(text), `"status":"stored"`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	p.end(t, syscall.SIGTERM)
+	peak := p.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	t.Logf("%d MB of text, peak memory %d MB", 300*block.Len()>>20, peak>>20)
+	if peak > 400<<20 {
+		t.Errorf("peak memory %d MB for a tree of 2,000 leaves", peak>>20)
+	}
+}
