@@ -1,11 +1,13 @@
 package graphql
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,8 +17,11 @@ import (
 	commonv3 "skywalking.apache.org/repo/goapi/collect/common/v3"
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 
+	"github.com/dendroprof/dendro/format/folded"
+	"github.com/dendroprof/dendro/format/pprof"
 	"github.com/dendroprof/dendro/internal/server/skywalking/ids"
 	"github.com/dendroprof/dendro/internal/server/skywalking/uploads"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/tracetest"
@@ -104,7 +109,7 @@ func (b *bench) seed() {
 			traceprof.Log{Task: o.ID, Instance: "shop-1", Event: traceprof.Finished, Time: start + 3},
 			traceprof.Log{Task: o.ID, Instance: "shop-2", Event: traceprof.TooLarge, Time: start + 2}))
 		if o.Kind != traceprof.TraceKind {
-			b.must(b.uploads.Put(ctx, &o, "shop-1", []byte("main;work 5\nmain;rest \"quoted\" <init> 2\n")))
+			b.must(b.uploads.Put(ctx, &o, "shop-1", recording(b.T, o.Kind)))
 			continue
 		}
 		for _, s := range []traceprof.Snapshots{
@@ -187,4 +192,25 @@ func (b *bench) ask(document, variables string) reply {
 	body, err := json.Marshal(map[string]any{"query": document, "variables": json.RawMessage(variables)})
 	b.must(err)
 	return b.post("application/json", string(body))
+}
+
+// recording is what an agent uploads for a task of a kind.
+func recording(t testing.TB, kind traceprof.Kind) []byte {
+	t.Helper()
+	if kind == traceprof.AsyncKind {
+		data, err := os.ReadFile("../../../../format/jfr/testdata/jdk25-profile.jfr.gz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	p, err := folded.NewDecoder().Decode(strings.NewReader("main;work 5\nmain;rest \"quoted\" <init> 2\n"), profile.NewSymbols(), profile.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := pprof.Encode(&file, p, 0); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
 }
