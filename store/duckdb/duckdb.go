@@ -20,6 +20,14 @@
 // first question that needs it, the forest (12 bytes a path; 76 once something
 // is written). A Put costs time in proportion to the call nodes it brings.
 //
+// Trace profiling (traceprof.Store) lies in tables, locks and transactions of its
+// own, because its commits come every few milliseconds. A task has a dictionary of
+// stacks; the snapshots of a segment that come in one commit are one row of packed
+// columns over it. Nothing is looked up when they are stored: of repeats the first
+// is found when they are read. In memory are the tasks, the dictionaries that were
+// used last (256 MiB at most) and two bytes for each segment, which say whether an
+// id is surely new.
+//
 // DuckDB runs without access to anything but its file, so that users' SQL can
 // run on the same instance (Store.SQL). Compact and the Parquet methods reopen
 // the file with that access and have the store to themselves.
@@ -51,7 +59,8 @@ type Options struct {
 }
 
 // Store is a store in a DuckDB file. It is safe for concurrent use: one Put,
-// Delete or Compact at a time, any number of questions beside them.
+// Delete or Compact at a time, one change of traces beside it, any number of
+// questions beside both.
 type Store struct {
 	path string
 	opts Options

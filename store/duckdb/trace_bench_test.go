@@ -10,22 +10,12 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/tracetest"
 )
-
-// processTime is the CPU time of the process, all threads.
-func processTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // wireStacks returns the stacks of snapshots as a protocol writes them: each
 // signature behind its length.
@@ -67,7 +57,7 @@ func BenchmarkIntake(b *testing.B) {
 	}
 	in := traceprof.NewIntake(s, traceprof.IntakeOptions{})
 	var next atomic.Int64
-	cpu := processTime(b)
+	before := cpu()
 	var wg sync.WaitGroup
 	b.ResetTimer()
 	for who := range streams {
@@ -101,7 +91,7 @@ func BenchmarkIntake(b *testing.B) {
 	}
 	n := float64(m.Snapshots)
 	b.ReportMetric(n/b.Elapsed().Seconds(), "snapshots/s")
-	b.ReportMetric(float64((processTime(b)-cpu).Nanoseconds())/n, "cpu-ns/snapshot")
+	b.ReportMetric(float64((cpu()-before).Nanoseconds())/n, "cpu-ns/snapshot")
 	b.ReportMetric(float64(m.CommitTime.Milliseconds())/float64(m.Batches), "ms/commit")
 	b.ReportMetric(n/float64(m.Batches), "snapshots/commit")
 }
@@ -127,7 +117,7 @@ func BenchmarkReadSnapshots(b *testing.B) {
 	for _, input := range inputs {
 		for _, how := range []string{"warm", "cold", "analyze-warm", "analyze-cold"} {
 			b.Run(input.Name+"/"+how, func(b *testing.B) {
-				cpu := processTime(b)
+				before := cpu()
 				for b.Loop() {
 					if strings.HasSuffix(how, "cold") {
 						s.traces.stacks.reset(defaultStacks)
@@ -150,7 +140,7 @@ func BenchmarkReadSnapshots(b *testing.B) {
 						b.Fatalf("%d snapshots of %d", n, input.Len())
 					}
 				}
-				b.ReportMetric(float64((processTime(b)-cpu).Nanoseconds())/float64(b.N), "cpu-ns/op")
+				b.ReportMetric(float64((cpu()-before).Nanoseconds())/float64(b.N), "cpu-ns/op")
 			})
 		}
 	}
@@ -177,7 +167,7 @@ func BenchmarkReadScattered(b *testing.B) {
 	}
 	for _, how := range []string{"parts", "compacted"} {
 		b.Run(how, func(b *testing.B) {
-			cpu := processTime(b)
+			before := cpu()
 			for b.Loop() {
 				for v, err := range s.Snapshots(b.Context(), traceprof.SnapshotQuery{Segments: []string{"segment500"}}) {
 					if err != nil || v.Len() != 12_000 {
@@ -185,7 +175,7 @@ func BenchmarkReadScattered(b *testing.B) {
 					}
 				}
 			}
-			b.ReportMetric(float64((processTime(b)-cpu).Nanoseconds())/float64(b.N), "cpu-ns/op")
+			b.ReportMetric(float64((cpu()-before).Nanoseconds())/float64(b.N), "cpu-ns/op")
 		})
 		if err := s.Compact(b.Context()); err != nil {
 			b.Fatal(err)
@@ -217,14 +207,14 @@ func BenchmarkSegments(b *testing.B) {
 		b.Run(fmt.Sprint("put/", size), func(b *testing.B) {
 			const large = 2000
 			put(b, (size-n)/large, large)
-			cpu, from := processTime(b), n
+			before, from := cpu(), n
 			longest := time.Duration(0)
 			for b.Loop() {
 				start := time.Now()
 				put(b, 1, 50)
 				longest = max(longest, time.Since(start))
 			}
-			b.ReportMetric(float64((processTime(b)-cpu).Nanoseconds())/float64(n-from), "cpu-ns/segment")
+			b.ReportMetric(float64((cpu()-before).Nanoseconds())/float64(n-from), "cpu-ns/segment")
 			b.ReportMetric(float64(longest.Milliseconds()), "ms-longest-commit")
 		})
 		for name, q := range map[string]traceprof.SegmentQuery{
@@ -234,15 +224,59 @@ func BenchmarkSegments(b *testing.B) {
 			"newest":  {Service: "service3", Endpoint: "/5", Limit: 20},
 		} {
 			b.Run(fmt.Sprint(name, "/", size), func(b *testing.B) {
-				cpu := processTime(b)
+				before := cpu()
 				for b.Loop() {
 					if list, err := s.Segments(b.Context(), q); err != nil || len(list) == 0 || len(list[0].Raw) != len(raw) {
 						b.Fatal(len(list), err)
 					}
 				}
-				b.ReportMetric(float64((processTime(b)-cpu).Nanoseconds())/float64(b.N), "cpu-ns/op")
+				b.ReportMetric(float64((cpu()-before).Nanoseconds())/float64(b.N), "cpu-ns/op")
 			})
 		}
+	}
+}
+
+// BenchmarkExpire removes the oldest thousand of 500,000 segments, by time and by
+// size, beside a task with 1,000 profiled segments.
+func BenchmarkExpire(b *testing.B) {
+	const segments = 500_000
+	s := mustOpen(b, filepath.Join(b.TempDir(), "store.duckdb"), Options{})
+	for n := 0; n < segments; n += 5000 {
+		var list []traceprof.Segment
+		for i := n; i < n+5000; i++ {
+			list = append(list, traceprof.Segment{ID: fmt.Sprint("segment", i), Trace: fmt.Sprint("trace", i/2), Start: int64(i), End: int64(i), Raw: []byte("0123456789")})
+		}
+		if err := s.PutSegments(b.Context(), list...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i := range 1000 {
+		v := tracetest.Picture("task", fmt.Sprint("segment", i*400), "A-B A-C")
+		v.Time[0] = 1 << 40
+		if err := s.PutSnapshots(b.Context(), v); err != nil {
+			b.Fatal(err)
+		}
+	}
+	held := int64(0)
+	if text, err := ask(b, s, "SELECT sum(size)::BIGINT FROM segment"); err != nil {
+		b.Fatal(err)
+	} else if _, err := fmt.Sscan(text, &held); err != nil {
+		b.Fatal(err)
+	}
+	for _, how := range []string{"time", "size"} {
+		b.Run(how, func(b *testing.B) {
+			start := cpu()
+			for n := int64(1); b.Loop(); n++ {
+				e := traceprof.Expiry{Before: 1000 * n}
+				if how == "size" {
+					e = traceprof.Expiry{MaxBytes: held * (segments - 50_000 - 1000*n) / segments}
+				}
+				if _, err := s.Expire(b.Context(), e); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64((cpu()-start).Milliseconds())/float64(b.N), "cpu-ms/op")
+		})
 	}
 }
 
@@ -256,7 +290,7 @@ func BenchmarkSegmentStream(b *testing.B) {
 		r := rand.New(rand.NewPCG(1, 2))
 		var took, used []time.Duration
 		for n := 0; n < *benchSegments; n += 50 {
-			used = append(used, processTime(b))
+			used = append(used, cpu())
 			var list []traceprof.Segment
 			for i := range 50 {
 				id := fmt.Sprintf("%016x.%d.1700", r.Uint64(), i)

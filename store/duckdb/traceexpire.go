@@ -110,6 +110,9 @@ func (x *expirer) list() error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
 	for _, task := range x.t.all() {
 		have := found[task.ID]
 		if have == nil {
@@ -122,7 +125,7 @@ func (x *expirer) list() error {
 		x.tasks = append(x.tasks, *found[name])
 	}
 	slices.SortStableFunc(x.tasks, func(a, b expiringTask) int { return cmp.Compare(a.end, b.end) })
-	return err
+	return nil
 }
 
 // count runs a statement that changes rows and returns how many.

@@ -9,6 +9,8 @@
 // forest, so streams read without any lock and see the store as it was when
 // they were asked for.
 //
+// Trace profiling is kept apart, in plain maps behind a lock of its own.
+//
 // Put costs time in proportion to the paths that the store has not met and the
 // values; a question to the profiles that it selects, and one pass over the
 // dictionary. Nothing is kept when the store is closed.

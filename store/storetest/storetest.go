@@ -44,6 +44,9 @@
 //	     calls, Put included.
 //	R13  Source of an unknown profile is ErrNoSource.
 //
+// RunTraces and TraceHistory are the same for traceprof.Store; there the answers of
+// several engines are compared with each other.
+//
 // The package does not test speed, crashes or damaged files; engines have tests
 // of their own for these.
 package storetest

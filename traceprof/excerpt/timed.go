@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
+	"github.com/dendroprof/dendro/traceprof/spans"
 )
 
 // Timed returns the snapshots of a choice as a profile with times: see
@@ -18,10 +19,15 @@ func (c *Choice) Timed(ctx context.Context, st traceprof.Store) (*profile.Profil
 	if err != nil {
 		return nil, err
 	}
-	ranges, err := c.Ranges(ctx, st)
+	ranges, err := c.RangesOf(segments, func(s *Segment) ([]spans.Span, error) { return spans.Of(s.Raw) })
 	if err != nil {
 		return nil, err
 	}
+	return c.TimedOf(ctx, st, segments, ranges)
+}
+
+// TimedOf is Timed of segments that were found and ranges in them.
+func (c *Choice) TimedOf(ctx context.Context, st traceprof.Store, segments []Segment, ranges []traceprof.Range) (*profile.Profile, error) {
 	q := traceprof.SnapshotQuery{}
 	if c.Task != "" {
 		q.Tasks = []string{c.Task}

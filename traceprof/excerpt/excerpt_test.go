@@ -1,0 +1,149 @@
+package excerpt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/traceprof"
+	"github.com/dendroprof/dendro/traceprof/tracetest"
+)
+
+// lab makes a store with two tasks: the first sampled the segments b and a of one
+// trace and x, which did not arrive, the second sampled a again. Segment a has a
+// span 1 from 20 to 50 ms after its start.
+func lab(t *testing.T) (*mem.Store, [2]string) {
+	t.Helper()
+	ctx, st := t.Context(), mem.New()
+	var ids [2]string
+	for i := range ids {
+		start := int64(1000 + i*100_000)
+		task, err := st.CreateTask(ctx, traceprof.Task{Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Endpoint: "/", Created: start, Start: start, Duration: traceprof.Minute, Period: 7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[i] = task.ID
+	}
+	raw, err := proto.Marshal(&agentv3.SegmentObject{Spans: []*agentv3.SpanObject{
+		{SpanId: 0, ParentSpanId: -1, StartTime: 2000, EndTime: 2060}, {SpanId: 1, ParentSpanId: 0, StartTime: 2020, EndTime: 2050}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(s traceprof.Snapshots, start int64) traceprof.Snapshots {
+		for i := range s.Time {
+			s.Time[i] += start
+		}
+		return s
+	}
+	err = errors.Join(
+		st.PutSegments(ctx, traceprof.Segment{ID: "a", Trace: "t", Start: 2000, End: 2060, Raw: raw}, traceprof.Segment{ID: "b", Trace: "t", Start: 1500, End: 1600},
+			traceprof.Segment{ID: "quiet", Trace: "t", Start: 1, End: 2}),
+		st.PutSnapshots(ctx, at(tracetest.Picture(ids[0], "a", "A A A-B A-B A-B A @12 A"), 2000), at(tracetest.Picture(ids[0], "b", "M M"), 1500),
+			tracetest.Picture(ids[0], "x", "X X X"), at(tracetest.Picture(ids[1], "a", "A A"), 2000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st, ids
+}
+
+func TestRanges(t *testing.T) {
+	st, ids := lab(t)
+	one, gone := int32(1), int32(9)
+	whole := func(ids ...string) string {
+		return strings.Join(ids, "[-9223372036854775808 9223372036854775807] ") + "[-9223372036854775808 9223372036854775807]"
+	}
+	for _, tt := range []struct {
+		name   string
+		choice Choice
+		want   string
+		err    error
+	}{
+		{"a task, by start, what did not arrive last", Choice{Task: ids[0]}, whole("b", "a", "x"), nil},
+		{"the other task", Choice{Task: ids[1]}, whole("a"), nil},
+		{"a trace, whoever sampled it", Choice{Trace: "t"}, whole("b", "a"), nil},
+		{"a trace of a task", Choice{Trace: "t", Task: ids[1]}, whole("a"), nil},
+		{"segments", Choice{Segments: []string{"x", "b"}}, whole("b", "x"), nil},
+		{"a segment of a trace", Choice{Trace: "t", Segments: []string{"b", "x"}}, whole("b"), nil},
+		{"a span", Choice{Segments: []string{"a"}, Span: &one}, "a[2020 2050]", nil},
+		{"the first span's own time", Choice{Segments: []string{"a"}, Own: true}, "a[2000 2019] a[2050 2060]", nil},
+		{"a part", Choice{Segments: []string{"a"}, Part: &Part{10, 30}}, "a[2010 2030]", nil},
+		{"a part of the own time", Choice{Segments: []string{"a"}, Own: true, Part: &Part{10, 55}}, "a[2010 2019] a[2050 2055]", nil},
+		{"nothing", Choice{}, "", ErrChoice},
+		{"no such segment", Choice{Segments: []string{"none"}}, "", ErrNothing},
+		{"no such trace", Choice{Trace: "none"}, "", ErrNothing},
+		{"a segment without snapshots", Choice{Segments: []string{"quiet"}}, "", ErrNothing},
+		{"a span of several", Choice{Task: ids[0], Span: &one}, "", ErrChoice},
+		{"no such span", Choice{Segments: []string{"a"}, Span: &gone}, "", ErrChoice},
+		{"a span of what did not arrive", Choice{Segments: []string{"x"}, Span: &one}, "", ErrChoice},
+		{"a part that is none", Choice{Segments: []string{"a"}, Span: &one, Part: &Part{0, 10}}, "", ErrNothing},
+	} {
+		ranges, err := tt.choice.Ranges(t.Context(), st)
+		var got []string
+		for _, r := range ranges {
+			got = append(got, fmt.Sprintf("%s[%d %d]", r.Segment, r.Start, r.End))
+		}
+		if strings.Join(got, " ") != tt.want || !errors.Is(err, tt.err) {
+			t.Errorf("%s: %s, %v", tt.name, strings.Join(got, " "), err)
+		}
+	}
+}
+
+// total returns the sum of a profile's first table and how many threads it has.
+func total(t *testing.T, p *profile.Profile) (int64, int) {
+	t.Helper()
+	var sum int64
+	for _, v := range p.Tables[0].Value {
+		sum += v
+	}
+	return sum, len(p.Threads)
+}
+
+func TestTimed(t *testing.T) {
+	st, ids := lab(t)
+	for _, tt := range []struct {
+		name    string
+		choice  Choice
+		sum     int64 // ms: the tasks' period is 7
+		threads int   // and that of all else
+	}{
+		{"a task", Choice{Task: ids[0]}, 12 * 7, 4},
+		{"of two tasks the first", Choice{Segments: []string{"a"}}, 7 * 7, 2},
+		{"of the second", Choice{Task: ids[1], Segments: []string{"a"}}, 2 * 7, 2},
+		{"a part, by its time", Choice{Segments: []string{"a"}, Part: &Part{10, 30}}, 3 * 7, 2},
+	} {
+		p, err := tt.choice.Timed(t.Context(), st)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if sum, threads := total(t, p); sum != tt.sum || threads != tt.threads {
+			t.Errorf("%s: %d ms in %d threads", tt.name, sum, threads)
+		}
+	}
+	if _, err := (&Choice{Segments: []string{"a"}, Part: &Part{70, 80}}).Timed(t.Context(), st); !errors.Is(err, ErrNothing) {
+		t.Errorf("a part without snapshots: %v", err)
+	}
+}
+
+// TestTimedOfUnknownTask wants the period from the snapshots when the task is not
+// there.
+func TestTimedOfUnknownTask(t *testing.T) {
+	st := mem.New()
+	if err := st.PutSnapshots(context.Background(), tracetest.Picture("gone", "s", "A A @5:90 A A A")); err != nil {
+		t.Fatal(err)
+	}
+	p, err := (&Choice{Segments: []string{"s"}}).Timed(t.Context(), st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum, _ := total(t, p); sum != 5*tracetest.Period {
+		t.Errorf("5 snapshots are %d ms", sum)
+	}
+}
