@@ -5,7 +5,7 @@ GO        ?= go
 FUZZTIME  ?= 10s
 BENCHARGS ?=
 
-.PHONY: help build demo test race test-real lint fuzz bench bench-readers bench-views bench-detection bench-full golden clean
+.PHONY: help build demo test race test-real lint fuzz bench bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,10 +22,12 @@ test: ## all tests that need only Go and a C compiler
 	cd test/bench && $(GO) test ./...
 
 race: ## the concurrent packages under the race detector
-	$(GO) test -race ./internal/ingest/... ./store/mem/... ./calltree/... ./format/...
+	$(GO) test -race ./internal/ingest/... ./store/mem/... ./store/remote/... ./calltree/... ./format/... ./traceprof/... ./internal/server/...
 
-test-real: build ## tests against real foreign software (needs python3 with venv)
+test-real: build ## tests against real servers, agents and readers (needs python3 with venv, Java 17, Maven)
 	test/real/run
+	$(GO) run ./test/neo4j -- $(GO) test -count=1 -timeout 30m ./store/neo4j/...
+	DENDRO_TEST_REAL=1 $(GO) test -count=1 -timeout 30m ./test/neo4j/... ./test/kafka ./test/agents
 
 lint: ## gofmt, vet, staticcheck, import and documentation rules
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$bad" || { echo "not gofmt-ed:"; echo "$$bad"; exit 1; }
@@ -49,6 +51,16 @@ bench-readers: ## every reader against a named alternative (JFRCONV=jfr-converte
 
 bench-views: ## views, transforms and diffs of a million samples
 	$(GO) test ./calltree -run '^$$' -bench 'View|Transform|Invert|Lists|ThreadDumps|Compare' -benchtime 3x -benchmem
+
+bench-traces: ## trace profiling: analysis, intake, agents, GraphQL
+	$(GO) test ./traceprof -run '^$$' -bench . -benchtime 20x
+	$(GO) test ./store/duckdb -run '^$$' -bench 'Intake|ReadSnapshots' -benchtime 20x
+	$(GO) test ./internal/server/skywalking -run '^$$' -bench Snapshots -benchtime 600000x
+	$(GO) test ./internal/server/skywalking -run '^$$' -bench Agents -benchtime 1x
+	$(GO) test ./internal/server/skywalking/graphql -run '^$$' -bench Analyze -benchtime 5x
+
+bench-neo4j: ## the graph engine against the thesis's import, and its questions (needs Java 17, Maven)
+	$(GO) run ./test/neo4j -heap 2g -- $(GO) test ./store/neo4j -run '^$$' -bench 'Import|Ask' -benchtime 1x -timeout 60m
 
 bench-detection: ## how well regressions are detected; fails below the required figures
 	$(GO) run ./test/detection/bench $(BENCHARGS)
