@@ -99,7 +99,7 @@ func (in *input) recordings(ctx context.Context, e *env, files []string, v *view
 		if in.average != "" {
 			return nil, usagef("--average is of a selection from the store, not of files")
 		}
-		list, err := in.ofFiles(e, files)
+		list, err := in.ofNames(ctx, e, files)
 		if err != nil {
 			return nil, err
 		}

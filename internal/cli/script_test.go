@@ -31,6 +31,7 @@ func scriptParams() testscript.Params {
 			return nil
 		},
 		RequireExplicitExec: true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"sampled": sampled},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
 				return os.Geteuid() == 0, nil

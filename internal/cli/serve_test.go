@@ -47,9 +47,13 @@ func TestTokenFiles(t *testing.T) {
 		t.Errorf("%q, %v", o.HTTPToken, err)
 	}
 	for want, o := range map[string]*serveOptions{
-		"is empty":         {tokenFiles: [3]string{file("empty", "\n")}},
-		"no such file":     {tokenFiles: [3]string{filepath.Join(dir, "none")}},
-		"give one of them": func() *serveOptions { o := &serveOptions{tokenFiles: [3]string{file("agent", "a")}}; o.AgentToken = "b"; return o }(),
+		"is empty":     {tokenFiles: [3]string{file("empty", "\n")}},
+		"no such file": {tokenFiles: [3]string{filepath.Join(dir, "none")}},
+		"give one of them": func() *serveOptions {
+			o := &serveOptions{tokenFiles: [3]string{file("agent", "a")}}
+			o.AgentToken = "b"
+			return o
+		}(),
 	} {
 		if err := o.tokens(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -77,4 +81,21 @@ func TestOwnedBy(t *testing.T) {
 			t.Errorf("note %s: %v", test.note, err)
 		}
 	}
+}
+
+// TestServeIsDocumented wants every flag in the documentation.
+func TestServeIsDocumented(t *testing.T) {
+	var pages []byte
+	for _, name := range []string{"server.md", "skywalking.md"} {
+		page, err := os.ReadFile("../../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, page...)
+	}
+	newServe(&env{}).LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if !strings.Contains(string(pages), "`--"+f.Name+"`") && f.Name != "help" {
+			t.Errorf("no page explains --%s", f.Name)
+		}
+	})
 }

@@ -89,7 +89,7 @@ func (e *env) openAt(ctx context.Context, where string, access engines.Access) (
 	st, err := engines.OpenAsking(ctx, where, access, e.password())
 	// Another command that only asks is done in a moment.
 	for until := time.Now().Add(lockPatience); errors.Is(err, store.ErrLocked) && time.Now().Before(until) && ctx.Err() == nil; {
-		if owned := ownedBy(where, err); owned != err { //nolint:errorlint // it is the same or another
+		if owned := ownedBy(where, err); owned != err { // it is the same or another
 			return nil, owned // a server is not done in a moment
 		}
 		time.Sleep(50 * time.Millisecond)

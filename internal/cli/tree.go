@@ -92,6 +92,11 @@ func (o *showOptions) scene(ctx context.Context, e *env, files []string) (*scene
 	if err != nil {
 		return nil, err
 	}
+	return o.sceneOf(e, list)
+}
+
+// sceneOf is scene of what was read.
+func (o *showOptions) sceneOf(e *env, list []recording) (*scene, error) {
 	shown, err := o.show(e, o.typ(), list)
 	if err != nil {
 		return nil, err

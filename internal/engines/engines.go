@@ -55,7 +55,11 @@ func OpenAsking(ctx context.Context, where string, access Access, ask Password) 
 	case IsServer(where):
 		return OpenServer(ctx, where, os.Getenv(tokenVariable))
 	case neo4j.IsURL(where):
-		return neo4j.Open(ctx, where, neo4j.Options{ReadOnly: access != Write, Password: ask})
+		st, err := neo4j.Open(ctx, where, neo4j.Options{ReadOnly: access != Write, Password: ask})
+		if err != nil {
+			return nil, err // and no store, not one that is a nil pointer
+		}
+		return st, nil
 	case isURL && len(scheme) > 1 && strings.Contains(where, "://"):
 		return nil, fmt.Errorf("no engine opens %q; a store is a DuckDB file, a database (neo4j://…), a Dendro server (https://…) or mem:", where)
 	}

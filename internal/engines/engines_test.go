@@ -40,6 +40,20 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// TestOpenGraph takes every scheme of a graph database to its engine, which finds
+// nobody there.
+func TestOpenGraph(t *testing.T) {
+	for _, scheme := range []string{"neo4j", "bolt", "neo4j+s", "neo4j+ssc", "bolt+s", "bolt+ssc"} {
+		st, err := Open(t.Context(), scheme+"://user@127.0.0.1:1/db", Write)
+		if st != nil || err == nil || !strings.Contains(err.Error(), "no Neo4j server answers") {
+			t.Errorf("%s: %v, %v", scheme, st, err)
+		}
+	}
+	if _, err := Open(t.Context(), "neo4j://user:secret@127.0.0.1:1", Write); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a password in the address: %v", err)
+	}
+}
+
 // fill makes a store of two profiles.
 func fill(t *testing.T, where string) {
 	t.Helper()

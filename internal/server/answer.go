@@ -11,9 +11,10 @@ import (
 )
 
 // recorder remembers what was answered, and gives up on clients that do not take
-// it: the deadline moves with every write.
+// it: there is a deadline while something is written, and only then.
 type recorder struct {
 	http.ResponseWriter
+	conn    *http.ResponseController
 	stall   time.Duration
 	status  int
 	written int64
@@ -30,10 +31,28 @@ func (w *recorder) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.stall))
+	w.patience(w.stall)
 	n, err := w.ResponseWriter.Write(b)
+	w.patience(0)
 	w.written += int64(n)
 	return n, err
+}
+
+// FlushError sends what was written so far; http.ResponseController calls it.
+func (w *recorder) FlushError() error {
+	w.patience(w.stall)
+	defer w.patience(0)
+	return w.conn.Flush()
+}
+
+// patience sets how long from now the client may take; 0: for ever. Servers of
+// tests have no deadlines.
+func (w *recorder) patience(d time.Duration) {
+	deadline := time.Time{}
+	if d > 0 {
+		deadline = time.Now().Add(d)
+	}
+	_ = w.conn.SetWriteDeadline(deadline)
 }
 
 // Unwrap lets http.ResponseController through.

@@ -18,11 +18,13 @@ const TypeTimeout = "urn:dendro:problem:timeout"
 
 var (
 	errStalled  = errors.New("no byte of the body came for too long")
+	errBroken   = errors.New("the body broke off")
 	errEncoding = errors.New("the body cannot be decompressed")
 )
 
-// body is a request's body that must keep coming. The deadline moves with every
-// read, so that a large upload may take its time and a stuck one may not.
+// body is a request's body that must keep coming. There is a deadline while it is
+// read and only then, so that a large upload may take its time, its handler too,
+// and a stuck one may not.
 type body struct {
 	io.ReadCloser
 	conn  *http.ResponseController
@@ -32,8 +34,14 @@ type body struct {
 func (b *body) Read(p []byte) (int, error) {
 	b.conn.SetReadDeadline(time.Now().Add(b.stall)) // not supported by servers of tests: no harm
 	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	b.conn.SetReadDeadline(time.Time{}) // over HTTP/2 it would pass while the handler works
+	var large *http.MaxBytesError
+	switch {
+	case err == nil || err == io.EOF || errors.As(err, &large): // readers return io.EOF itself
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = fmt.Errorf("%w (%s)", errStalled, b.stall)
+	default:
+		err = fmt.Errorf("%w: %w", errBroken, err)
 	}
 	return n, err
 }
@@ -98,7 +106,7 @@ func (b *inflated) Read(p []byte) (int, error) {
 // wrap tells errors of the encoding from those of the body underneath.
 func (b *inflated) wrap(err error) error {
 	var large *http.MaxBytesError
-	if err == nil || err == io.EOF || errors.As(err, &large) || errors.Is(err, errStalled) { //nolint:errorlint // readers return io.EOF itself
+	if err == nil || err == io.EOF || errors.As(err, &large) || errors.Is(err, errStalled) || errors.Is(err, errBroken) { // readers return io.EOF itself
 		return err
 	}
 	return fmt.Errorf("%w: %w", errEncoding, err)

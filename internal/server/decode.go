@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -45,7 +46,10 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 }
 
 // registrar registers services whose calls keep errors of decoding.
-type registrar struct{ server *grpc.Server }
+type registrar struct {
+	core   *Server
+	server *grpc.Server
+}
 
 // RegisterService registers a copy of a service's description.
 func (r registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
@@ -54,7 +58,16 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	for i, m := range desc.Methods {
 		d.Methods[i] = grpc.MethodDesc{MethodName: m.MethodName,
 			Handler: func(srv any, ctx context.Context, dec func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
-				return m.Handler(srv, ctx, func(into any) error { return decode(into, dec) }, interceptor)
+				began := time.Now()
+				var undecoded error
+				reply, err := m.Handler(srv, ctx, func(into any) error {
+					undecoded = decode(into, dec)
+					return undecoded
+				}, interceptor)
+				if undecoded != nil { // no interceptor has seen the call
+					r.core.answered(ctx, "/"+desc.ServiceName+"/"+m.MethodName, began, undecoded)
+				}
+				return reply, err
 			}}
 	}
 	r.server.RegisterService(&d, impl)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -38,7 +39,7 @@ func (s *Server) newGRPC(tls *tls.Config) *grpc.Server {
 	healthpb.RegisterHealthServer(g, s.health)
 	for _, p := range s.parts {
 		if p.GRPC != nil {
-			p.GRPC(registrar{g})
+			p.GRPC(registrar{s, g})
 		}
 	}
 	s.grpc = g
@@ -61,8 +62,29 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	if err := s.opts.authenticate(ss.Context(), info.FullMethod); err != nil {
 		return err
 	}
+	if strings.HasPrefix(info.FullMethod, healthService) {
+		watch, release := s.untilEnding(ss)
+		defer release()
+		return handle(srv, watch)
+	}
 	return handle(srv, decodingStream{ss})
 }
+
+// untilEnding ends a stream when the server ends: who watches its health has been
+// told, and would hold it up for ever.
+func (s *Server) untilEnding(ss grpc.ServerStream) (watch grpc.ServerStream, release func()) {
+	ctx, cancel := context.WithCancel(ss.Context())
+	stop := context.AfterFunc(s.serving, cancel)
+	return watchingStream{ss, ctx}, func() { stop(); cancel() }
+}
+
+type watchingStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+// Context ends with the call, or with the server.
+func (s watchingStream) Context() context.Context { return s.ctx }
 
 // observe ends a call: a panic becomes an error, an error a status, and both are
 // counted and logged.
@@ -73,16 +95,21 @@ func (s *Server) observe(ctx context.Context, method string, began time.Time, er
 		*err = status.Error(codes.Internal, "internal error; the server's log has the details")
 	}
 	*err = StatusOf(*err)
-	code := status.Code(*err)
+	s.answered(ctx, method, began, *err)
+}
+
+// answered counts and logs a call.
+func (s *Server) answered(ctx context.Context, method string, began time.Time, err error) {
+	code := status.Code(err)
 	s.metrics.grpcCalls.WithLabelValues(method, code.String()).Inc()
 	s.metrics.grpcSeconds.WithLabelValues(method).Observe(time.Since(began).Seconds())
 	switch code {
 	case codes.OK, codes.Canceled:
 		s.log.DebugContext(ctx, "call", "method", method, "code", code.String(), "duration", time.Since(began).String())
 	case codes.Internal, codes.DataLoss, codes.ResourceExhausted:
-		s.log.ErrorContext(ctx, "call failed", "method", method, "code", code.String(), "error", (*err).Error())
+		s.log.ErrorContext(ctx, "call failed", "method", method, "code", code.String(), "error", err.Error())
 	default:
-		s.log.InfoContext(ctx, "call refused", "method", method, "code", code.String(), "error", (*err).Error())
+		s.log.InfoContext(ctx, "call refused", "method", method, "code", code.String(), "error", err.Error())
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -102,7 +101,8 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	id := rand.Text()[:12]
 	r = r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id))
-	rec := &recorder{ResponseWriter: w, stall: s.opts.Limits.Stall}
+	rec := &recorder{ResponseWriter: w, conn: http.NewResponseController(w), stall: s.opts.Limits.Stall}
+	rec.patience(0) // of the request before on this connection
 	secure(w.Header())
 	w.Header().Set("X-Request-Id", id)
 	s.metrics.httpNow.Inc()
@@ -110,7 +110,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	route := "none"
 	defer func() {
 		p := recover()
-		if p != nil && p != http.ErrAbortHandler { //nolint:errorlint // it is compared as package net/http does
+		if p != nil && p != http.ErrAbortHandler { // it is compared as package net/http does
 			s.metrics.panics.Inc()
 			s.log.ErrorContext(r.Context(), "panic", "id", id, "route", route, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			if rec.status == 0 {
@@ -119,6 +119,9 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				p = nil
 			}
 		}
+		// For what is still to be sent, and for the rest of a body that nobody read.
+		rec.patience(2 * s.opts.Limits.Stall)
+		_ = rec.conn.SetReadDeadline(time.Now().Add(s.opts.Limits.Stall))
 		s.finished(r, rec, route, id, time.Since(began))
 		if p != nil {
 			panic(http.ErrAbortHandler) // the client sees a broken answer, not a short one
@@ -265,7 +268,7 @@ func BodyProblem(err error) *Problem {
 		return &Problem{Type: TypeTimeout, Title: "The body did not come", Status: http.StatusRequestTimeout, Detail: err.Error()}
 	case errors.Is(err, errEncoding):
 		return &Problem{Type: TypeEncoding, Title: "The body is not compressed as Content-Encoding says", Status: http.StatusBadRequest, Detail: err.Error()}
-	case err != nil && strings.Contains(err.Error(), "unexpected EOF"):
+	case errors.Is(err, errBroken):
 		return &Problem{Type: TypeTimeout, Title: "The body broke off", Status: http.StatusBadRequest, Detail: err.Error()}
 	}
 	return nil

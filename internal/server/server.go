@@ -107,6 +107,9 @@ type Server struct {
 	health  *health.Server
 	ending  atomic.Bool
 
+	serving     context.Context // ends when the server begins to end
+	stopServing context.CancelFunc
+
 	httpListener, grpcListener net.Listener
 }
 
@@ -118,6 +121,7 @@ func New(opts Options, parts ...Part) (*Server, error) {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{opts: opts, parts: parts, log: opts.Log, metrics: newMetrics(opts.Version, parts), health: health.NewServer()}
+	s.serving, s.stopServing = context.WithCancel(context.Background())
 	tls, err := loadTLS(opts.TLSCert, opts.TLSKey, opts.Log)
 	if err != nil {
 		return nil, err
@@ -207,13 +211,10 @@ func (s *Server) Serve(ctx context.Context) error {
 	s.http.BaseContext = func(net.Listener) context.Context { return calls }
 
 	failed := make(chan error, len(s.parts)+2)
-	listening := 0
 	if s.httpListener != nil {
-		listening++
 		go func() { failed <- s.serveHTTP() }()
 	}
 	if s.grpcListener != nil {
-		listening++
 		go func() { failed <- wrap("gRPC listener", s.grpc.Serve(s.grpcListener)) }()
 	}
 	running := 0
@@ -239,6 +240,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	s.ending.Store(true)
 	s.health.Shutdown()
+	s.stopServing()
 	s.log.Info("ending", "drain", s.opts.Limits.Drain.String())
 	deadline, stop := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Limits.Drain)
 	defer stop()

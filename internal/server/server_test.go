@@ -26,6 +26,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
@@ -93,6 +94,34 @@ func TestEnd(t *testing.T) {
 	}
 	if _, err := net.Dial("tcp", s.HTTPAddr()); err == nil {
 		t.Error("it still listens")
+	}
+}
+
+// TestWatchers wants those who watch the health to be told of the end, and not to
+// hold it up.
+func TestWatchers(t *testing.T) {
+	s, end := start(t, Options{})
+	conn, err := grpc.NewClient(s.GRPCAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	watch, err := healthpb.NewHealthClient(conn).Watch(t.Context(), &healthpb.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := watch.Recv(); err != nil || answer.Status != healthpb.HealthCheckResponse_SERVING {
+		t.Fatalf("%v, %v", answer, err)
+	}
+	done := make(chan error)
+	go func() { done <- end() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second): // less than the drain
+		t.Fatal("a watcher holds up the end")
 	}
 }
 
@@ -196,6 +225,12 @@ func TestSlowClients(t *testing.T) {
 			t.Errorf("%s: %v, %.60q", name, err, answer)
 		}
 	}
+	// Half a body and no more to come.
+	c := dial("POST /change HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf")
+	c.(*net.TCPConn).CloseWrite()
+	if answer, _ := io.ReadAll(c); !strings.Contains(string(answer), "400") || !strings.Contains(string(answer), "broke off") {
+		t.Errorf("half a body: %.300q", answer)
+	}
 	// Nobody reads this answer: the handler must come back all the same.
 	dial("GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	eventually(t, "the end of an answer that nobody reads", func() bool {
@@ -203,6 +238,65 @@ func TestSlowClients(t *testing.T) {
 		s.metrics.handler().ServeHTTP(w, request("GET", "/metrics", nil))
 		return strings.Contains(w.Body.String(), "dendro_http_requests_in_flight 0") && strings.Contains(w.Body.String(), `route="GET /endless"`)
 	})
+}
+
+// TestSlowHandlers takes longer than clients may stall: in the midst of a body,
+// between two lines of an answer, and between two requests of one connection.
+func TestSlowHandlers(t *testing.T) {
+	const stall = 300 * time.Millisecond
+	dir := t.TempDir()
+	cert, key := certificate(t, dir, 1)
+	slow := func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.ReadFull(r.Body, make([]byte, 2)); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(2 * stall)
+		if rest, err := io.ReadAll(r.Body); err != nil || string(rest) != "dy" {
+			t.Errorf("the rest of the body: %q, %v", rest, err)
+		}
+		for range 2 {
+			time.Sleep(2 * stall)
+			fmt.Fprintln(w, "line", r.Context().Err())
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	part := Part{Name: "slow", Routes: []Route{
+		{Pattern: "POST /slow", Handler: http.HandlerFunc(slow)},
+		{Pattern: "DELETE /nothing", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })},
+	}}
+	for name, o := range map[string]Options{"HTTP/1.1": {}, "HTTP/2.0": {TLSCert: cert, TLSKey: key}} {
+		o.Limits.Stall = stall
+		s, _ := start(t, o, part)
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
+		base := map[string]string{"HTTP/1.1": "http://", "HTTP/2.0": "https://"}[name] + s.HTTPAddr()
+		in, out := io.Pipe()
+		go func() {
+			io.WriteString(out, "bo")
+			time.Sleep(stall * 3 / 2)
+			io.WriteString(out, "dy")
+			out.Close()
+		}()
+		resp, err := client.Post(base+"/slow", "text/plain", in)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		answer, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || string(answer) != "line <nil>\nline <nil>\n" || resp.Proto != name {
+			t.Errorf("%s: %s, %q, %v", name, resp.Proto, answer, err)
+		}
+		time.Sleep(2 * stall)
+		r, err := http.NewRequest("DELETE", base+"/nothing", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp, err := client.Do(r); err != nil || resp.StatusCode != http.StatusNoContent {
+			t.Errorf("%s: the next request: %v, %v", name, resp, err)
+		}
+	}
 }
 
 // certificate writes a self-signed certificate of a serial number.

@@ -106,40 +106,46 @@ func serverCPU() time.Duration {
 // effort is what a way to import has cost.
 type effort struct {
 	name  string
+	from  *history
 	put   func(f *store.File) (nodes int)
 	nodes int
 	took  time.Duration
 	cpu   time.Duration
 }
 
-// measure imports files in interleaved rounds and reports for each way nodes per
-// second, microseconds of the server's processors per node, and both against the
-// first way.
-func measure(b *testing.B, h *history, rounds int, ways ...*effort) {
-	for round := range rounds {
+// warmRounds are not counted: the server compiles, and most paths are new.
+const warmRounds = 4
+
+// measure imports in interleaved rounds and reports for each way nodes per
+// second, microseconds of the server's processors per node, and how many times
+// better that is than the last way.
+func measure(b *testing.B, rounds int, ways ...*effort) {
+	for round := range warmRounds + rounds {
 		for _, w := range ways {
-			for range len(h.benchmarks) {
-				f := h.next()
+			for range len(w.from.benchmarks) {
+				f := w.from.next()
 				start, cpu := time.Now(), serverCPU()
 				n := w.put(f)
-				if round > 0 {
+				if round >= warmRounds {
 					w.nodes, w.took, w.cpu = w.nodes+n, w.took+time.Since(start), w.cpu+serverCPU()-cpu
 				}
 			}
 		}
 	}
-	rate := func(w *effort) float64 { return float64(w.nodes) / w.took.Seconds() }
+	perNode := func(d time.Duration, w *effort) float64 { return float64(d.Nanoseconds()) / 1000 / float64(w.nodes) }
+	last := ways[len(ways)-1]
 	for _, w := range ways {
-		b.ReportMetric(rate(w), w.name+"_nodes/s")
+		b.ReportMetric(1e6/perNode(w.took, w), w.name+"-nodes/s")
+		b.ReportMetric(perNode(last.took, last)/perNode(w.took, w), w.name+"-times-"+last.name)
 		if w.cpu > 0 {
-			b.ReportMetric(float64(w.cpu.Microseconds())/float64(w.nodes), w.name+"_µs-cpu/node")
+			b.ReportMetric(perNode(w.cpu, w), w.name+"-cpu-µs/node")
+			b.ReportMetric(perNode(last.cpu, last)/perNode(w.cpu, w), w.name+"-cpu-times-"+last.name)
 		}
-		b.ReportMetric(rate(w)/rate(ways[len(ways)-1]), w.name+"_times_"+ways[len(ways)-1].name)
 	}
 }
 
-// BenchmarkImport measures both models against the paper's own way to import,
-// written down straightforwardly, in one run.
+// BenchmarkImport measures both models against the paper's own way to import
+// and against MERGE per node, both written down straightforwardly, in one run.
 func BenchmarkImport(b *testing.B) {
 	ctx := context.Background()
 	for _, m := range bothModels {
@@ -149,21 +155,94 @@ func BenchmarkImport(b *testing.B) {
 			g := dialed(b, where)
 			for _, statement := range []string{
 				constraint("Paper", "key"), index("Paper", "codePath"), index("Paper", "profileKey"), constraint("Single", "key"),
+				constraint("PaperBenchmark", "key"), constraint("PaperRun", "key"), constraint("PaperProfile", "key"),
 			} {
 				if err := g.schema(ctx, statement); err != nil {
 					b.Fatal(err)
 				}
 			}
-			ours := &effort{name: "model-" + string(m), put: func(f *store.File) int {
-				out, err := s.Put(ctx, []*store.File{f}, store.PutOptions{Rules: "bench"})
-				if err != nil || out[0].Err != nil {
-					b.Fatal(err, out)
-				}
-				return len(f.Records[0].Forest.Cut(f.Records[0].Self.Nodes).Paths)
+			ours := &effort{name: string(m), from: newHistory(2, 10_000), put: func(f *store.File) int {
+				mustPut(b, s, store.Refuse, f)
+				return f.Records[0].Forest.Cut(f.Records[0].Self.Nodes).Len()
 			}}
-			paper := &effort{name: "paper", put: func(f *store.File) int { return importAsPaper(b, g, f) }}
+			single := &effort{name: "merge", from: newHistory(1, 250), put: func(f *store.File) int { return importByMerge(b, g, f) }}
+			paper := &effort{name: "paper", from: newHistory(2, 10_000), put: func(f *store.File) int { return importAsPaper(b, g, f) }}
 			for b.Loop() {
-				measure(b, newHistory(5, 10_000), 6, ours, paper)
+				measure(b, 16, ours, single, paper)
+			}
+		})
+	}
+}
+
+// importByMerge makes each node with a transaction of its own, as chapter 4.2
+// begins.
+func importByMerge(b *testing.B, g *graph, f *store.File) int {
+	c := newContent(store.IDOf(f.Benchmark, f.Run.Key, "single"), f.Records[0])
+	for n := range c.paths {
+		if err := g.write(context.Background(), "a node", func(t *tx) error {
+			return t.do(`MERGE (f:Single {key: $key}) SET f.codePath = $codePath
+				WITH f MATCH (p:Single {key: $parent}) MERGE (p)-[:INVOKES]->(f)`, map[string]any{
+				"key": nodeKey(c.key, n), "codePath": c.names[c.cut.Func[n]], "parent": nodeKey(c.key, int(c.cut.Parent[n]))})
+		}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return len(c.paths)
+}
+
+// benchProfiles is how many profiles of 10,000 call nodes BenchmarkAsk asks, in
+// ten benchmarks; DENDRO_BENCH_PROFILES says another number.
+const benchProfiles = 200
+
+// BenchmarkAsk measures questions to the model shared. How much space the nodes
+// that it logs take shows in the server's store files once it has been stopped.
+func BenchmarkAsk(b *testing.B) {
+	ctx := context.Background()
+	profiles := benchProfiles
+	if n, err := strconv.Atoi(os.Getenv("DENDRO_BENCH_PROFILES")); err == nil {
+		profiles = n
+	}
+	where := fresh(b, Shared)
+	s := opened(b, where)
+	h := newHistory(10, 10_000)
+	nodes, start := 0, time.Now()
+	for range profiles {
+		f := h.next()
+		mustPut(b, s, store.Refuse, f)
+		nodes += f.Records[0].Forest.Cut(f.Records[0].Self.Nodes).Len()
+	}
+	b.Logf("%d nodes in %s", nodes, time.Since(start))
+	name := h.benchmarks[0].Functions[11].Name
+	run := store.Query{Benchmarks: []string{"benchmark0"}, Runs: []string{"run5"}}
+	one, all := store.Query{Benchmarks: []string{"benchmark0"}}, store.Query{}
+	hundred, err := s.Profiles(ctx, all)
+	if err != nil {
+		b.Fatal(err)
+	}
+	first := store.Query{}
+	for i := range min(100, len(hundred)) {
+		first.Profiles = append(first.Profiles, hundred[i].ID)
+	}
+	for _, q := range []struct {
+		name string
+		ask  func() error
+	}{
+		{"function by name, everything", func() error { _, err := store.FindFunctions(ctx, s, all, name); return err }},
+		{"function by pattern, everything", func() error { _, err := store.FindFunctions(ctx, s, all, "org.example.common.pkg1.*"); return err }},
+		{"series of a function", func() error { _, err := store.FindFunctions(ctx, s, one, name); return err }},
+		{"tree of one profile", func() error { _, _, err := store.MergeTrees(ctx, s, run); return err }},
+		{"potential of one benchmark", func() error { _, err := store.SumFunctions(ctx, s, one); return err }},
+		{"potential of everything", func() error { _, err := store.SumFunctions(ctx, s, all); return err }},
+		{"merged tree of 100 profiles", func() error { _, _, err := store.MergeTrees(ctx, s, first); return err }},
+	} {
+		b.Run(strings.ReplaceAll(q.name, " ", "_"), func(b *testing.B) {
+			if err := q.ask(); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if err := q.ask(); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}
@@ -189,6 +268,11 @@ func importAsPaper(b *testing.B, g *graph, f *store.File) int {
 		}
 	}
 	err := g.write(context.Background(), "the paper's import", func(t *tx) error {
+		if err := t.do(`MERGE (b:PaperBenchmark {key: $benchmark}) MERGE (r:PaperRun {key: $run})
+			CREATE (b)-[:HAS_PROFILE]->(p:PaperProfile {key: $profile})<-[:HAS_PROFILE]-(r)`,
+			map[string]any{"benchmark": benchmarkKey(f.Benchmark), "run": f.Run.Key, "profile": c.key}); err != nil {
+			return err
+		}
 		if err := t.do(`UNWIND $functions AS f CREATE (fn:Paper {key: f.key, profileKey: $profile, codePath: f.codePath, depth: f.depth,
 			baseSamples: f.baseSamples, totalSamples: f.totalSamples, base: f.base, total: f.total})`,
 			map[string]any{"functions": functions, "profile": c.key}); err != nil {

@@ -28,11 +28,16 @@ type Answer struct {
 // here. Rows stream: the server does not compute more than is asked for, as far
 // as the query allows.
 func (s *Store) Query(ctx context.Context, cypher string, params map[string]any) (*Answer, error) {
+	ctx, cancel := interruptible(ctx)
 	session := s.graph.session(ctx, driver.AccessModeRead)
-	close := func() error { return session.Close(context.WithoutCancel(ctx)) }
+	close := func() error {
+		defer cancel()
+		return session.Close(context.WithoutCancel(ctx))
+	}
 	fail := func(err error) (*Answer, error) {
+		err = s.refused(ended(ctx, err)) // before close ends the context
 		close()
-		return nil, s.refused(ended(ctx, err))
+		return nil, err
 	}
 	switch loads, err := loadsCSV(ctx, session, cypher, params); {
 	case err != nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -182,12 +183,4 @@ func (s *Store) FunctionNames(ctx context.Context) (list []profile.Function, err
 	return list, err
 }
 
-func byName(a, b profile.Function) int {
-	switch {
-	case a.Name < b.Name:
-		return -1
-	case a.Name > b.Name:
-		return 1
-	}
-	return 0
-}
+func byName(a, b profile.Function) int { return strings.Compare(a.Name, b.Name) }

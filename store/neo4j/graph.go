@@ -58,12 +58,21 @@ func dial(ctx context.Context, where string, opts Options) (*graph, error) {
 	return g, nil
 }
 
+// answerTime is how long a server may take for its first answer.
+const answerTime = 10 * time.Second
+
 // verify demands that the server answers and knows user and database. It comes
 // before the first transaction: that would be tried again for long where nobody
 // listens.
 func (g *graph) verify(ctx context.Context) error {
-	if err := g.driver.VerifyConnectivity(ctx); err != nil {
-		return g.explain(err)
+	// What is not a Neo4j server may wait for us to say more.
+	short, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if err := g.driver.VerifyConnectivity(short); err != nil {
+		if short.Err() != nil && ctx.Err() == nil {
+			return fmt.Errorf("%s: what listens there does not answer as a Neo4j server within %s: is this its Bolt port (7687 unless changed)?", g.address, answerTime)
+		}
+		return g.explain(ended(ctx, err))
 	}
 	session := g.session(ctx, driver.AccessModeRead)
 	defer session.Close(context.WithoutCancel(ctx))
@@ -82,11 +91,19 @@ func (g *graph) session(ctx context.Context, mode driver.AccessMode) driver.Sess
 	})
 }
 
+// interruptible returns a context with a deadline that is never met: without one
+// the driver does not notice while it waits for the server that a context ends.
+func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, 365*24*time.Hour)
+}
+
 // read runs f in a transaction that only reads, perhaps several times.
 func (g *graph) read(ctx context.Context, f func(t *tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	ctx, cancel := interruptible(ctx)
+	defer cancel()
 	session := g.session(ctx, driver.AccessModeRead)
 	defer session.Close(context.WithoutCancel(ctx))
 	_, err := session.ExecuteRead(ctx, func(m driver.ManagedTransaction) (any, error) {
@@ -101,6 +118,8 @@ func (g *graph) write(ctx context.Context, what string, f func(t *tx) error) err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	ctx, cancel := interruptible(ctx)
+	defer cancel()
 	session := g.session(ctx, driver.AccessModeWrite)
 	defer session.Close(context.WithoutCancel(ctx))
 	_, err := session.ExecuteWrite(ctx, func(m driver.ManagedTransaction) (any, error) {

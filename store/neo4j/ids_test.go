@@ -14,33 +14,30 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-
 // TestVectors holds the ids to those that the documentation of the schema shows.
 func TestVectors(t *testing.T) {
 	page, err := os.ReadFile("../../docs/schema/neo4j.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (\\d+) \\|$").FindAllStringSubmatch(string(page), -1)
-	if len(rows) < 4 {
+	rows := regexp.MustCompile("(?m)^\\| (function|path) \\| `([^`]+)` \\| (\\d+) \\|$").FindAllStringSubmatch(string(page), -1)
+	if len(rows) < 6 {
 		t.Fatalf("the page shows %d vectors", len(rows))
 	}
 	for _, row := range rows {
-		names, err := calltree.ParsePath(row[1])
+		names, err := calltree.ParsePath(row[2])
 		if err != nil {
 			t.Fatal(err)
 		}
-		id, want := functionID(names[0]), row[2]
-		if len(names) > 1 || strings.HasPrefix(row[1], ";") {
+		id := functionID(row[2])
+		if row[1] == "path" {
 			id = rootPath
 			for _, name := range names {
-				if name != "" {
-					id = pathID(id, functionID(name))
-				}
+				id = pathID(id, functionID(name))
 			}
 		}
-		if got := strconv.FormatInt(id, 10); got != want {
-			t.Errorf("the id of %s is %s, the page says %s", row[1], got, want)
+		if got := strconv.FormatInt(id, 10); got != row[3] {
+			t.Errorf("the id of the %s %s is %s, the page says %s", row[1], row[2], got, row[3])
 		}
 	}
 }

@@ -182,7 +182,9 @@ func index(label, property string) string {
 
 // labels are those that a store uses, in either model.
 var labels = []string{"Dendro", "DendroGate", "BenchmarkGroup", "Benchmark", "TestRun", "Measurement", "Profile",
-	"Function", "CallPath", "CodePath", "RawName", "ModeVector", "Source", "Doomed"}
+	"Function", "CallPath", "CodePath", "RawName", "ModeVector", "Source", "Doomed",
+	"TraceService", "TraceTask", "TraceLog", "TraceInstance", "TraceSegment",
+	"SampledTask", "SampledSegment", "SnapshotChunk", "StackPart", "DoomedTask"}
 
 // found describes what a database without a mark holds, and whether some of it
 // has labels that a store needs.

@@ -58,6 +58,7 @@ type Store struct {
 	sources origins       // what importers' forests are called in the database; for who has the token
 	known   dictionary    // paths and functions that were read
 
+	traces traces
 }
 
 // Open opens the store in a database. One that is empty is made ready first,
@@ -93,7 +94,7 @@ func open(ctx context.Context, g *graph, opts Options) (*Store, error) {
 	if err := mark.check(g.address, opts.Model); err != nil {
 		return nil, err
 	}
-	s := &Store{graph: g, model: models[mark.model], readOnly: opts.ReadOnly, slot: anySlot(), putting: make(chan struct{}, 1)}
+	s := &Store{graph: g, model: models[mark.model], readOnly: opts.ReadOnly, slot: anySlot(), putting: make(chan struct{}, 1), traces: newTraces()}
 	s.putting <- struct{}{}
 	s.known.reset()
 	return s, nil

@@ -92,15 +92,21 @@ func wipe(t testing.TB, g *graph, next Model) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for left := int64(1); left > 0; {
-		if err := g.write(ctx, "wiping", func(tx *tx) error {
-			r, err := tx.one("MATCH (n) WITH n LIMIT 20000 DETACH DELETE n RETURN count(*)", nil)
-			if err == nil {
-				left = r.int(0)
+	// Relationships first: a node may have more of them than fit into one transaction.
+	for _, statement := range []string{
+		"MATCH ()-[r]->() WITH r LIMIT 20000 DELETE r RETURN count(*)",
+		"MATCH (n) WITH n LIMIT 20000 DELETE n RETURN count(*)",
+	} {
+		for left := int64(1); left > 0; {
+			if err := g.write(ctx, "wiping", func(tx *tx) error {
+				r, err := tx.one(statement, nil)
+				if err == nil {
+					left = r.int(0)
+				}
+				return err
+			}); err != nil {
+				t.Fatal(err)
 			}
-			return err
-		}); err != nil {
-			t.Fatal(err)
 		}
 	}
 	for _, statement := range statements {

@@ -19,6 +19,7 @@ type breaker struct {
 	afterAnswer bool
 	armed       atomic.Bool
 	broke       atomic.Int32
+	broken      chan struct{} // closed at the break
 }
 
 // newBreaker returns the address of the test server as it is behind a breaker.
@@ -34,7 +35,7 @@ func newBreaker(t *testing.T, where string, afterAnswer bool) (*breaker, string)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	b := &breaker{address: host, afterAnswer: afterAnswer}
+	b := &breaker{address: host, afterAnswer: afterAnswer, broken: make(chan struct{})}
 	go func() {
 		for {
 			client, err := l.Accept()
@@ -70,7 +71,9 @@ func (b *breaker) serve(client net.Conn) {
 	for {
 		n, err := client.Read(buf)
 		if err == nil && bytes.Contains(buf[:n], commitMessage) && b.armed.CompareAndSwap(true, false) {
-			b.broke.Add(1)
+			if b.broke.Add(1) == 1 {
+				close(b.broken)
+			}
 			if !b.afterAnswer {
 				return
 			}

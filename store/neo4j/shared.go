@@ -23,7 +23,7 @@ func (shared) name() Model       { return Shared }
 func (shared) functions() string { return "Function" }
 
 func (shared) schema() []string {
-	return []string{constraint("Function", "id"), constraint("Function", "name"), constraint("CallPath", "id")}
+	return append(traceSchema(), constraint("Function", "id"), constraint("Function", "name"), constraint("CallPath", "id"))
 }
 
 // memory is about what a transaction takes on the server.

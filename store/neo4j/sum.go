@@ -61,7 +61,9 @@ func (m *merger) over(from *calltree.Forest, v calltree.Vector) calltree.Vector 
 	cut := from.Cut(v.Nodes)
 	functions := make([]int32, len(cut.Functions))
 	for i, f := range cut.Functions {
-		functions[i] = m.forest.Function(f)
+		fn := m.forest.Function(f)
+		m.forest.Functions[fn] = calltree.MergeAttributes(m.forest.Functions[fn], f)
+		functions[i] = fn
 	}
 	paths := make([]int32, cut.Len())
 	for n, up := range cut.Parent {

@@ -3,8 +3,9 @@
 //
 // Nothing is computed here. Every question travels as it is, the sums and merged
 // trees of the optional fast paths too, and answers stream: what a caller does
-// not read does not arrive. Files are put by upload, in the form of package
-// transfer, and are stored when the server says so.
+// not read does not arrive, and what it leaves unread for longer than the server
+// bears (a minute, unless told otherwise) breaks off. Files are put by upload, in
+// the form of package transfer, and are stored when the server says so.
 //
 // Errors are those of the server's engine: errors.Is finds the errors of package
 // store in them, and their texts are the engine's own. What can go wrong on the
@@ -198,7 +199,7 @@ type answer struct {
 
 func (a *answer) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
-	if err != nil && err != io.EOF { //nolint:errorlint // readers return io.EOF itself
+	if err != nil && err != io.EOF { // readers return io.EOF itself
 		err = transfer.Ended(a.ctx, err)
 	}
 	return n, err

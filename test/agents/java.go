@@ -62,8 +62,12 @@ func buildJava(ctx context.Context, dir, jar string) (agent string, err error) {
 			return "", err
 		}
 	}
-	agent = filepath.Join(dir, "agent", "skywalking-agent.jar")
-	if err := os.Symlink(jar, agent); err != nil {
+	agent = filepath.Join(dir, "agent", "skywalking-agent.jar") // a link would be followed, to where the plugin is not
+	data, err := os.ReadFile(jar)
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(agent, data, 0o644); err != nil {
 		return "", err
 	}
 	for _, command := range [][]string{

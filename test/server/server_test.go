@@ -159,6 +159,23 @@ func TestOwner(t *testing.T) {
 	}
 }
 
+// importing waits until the server has begun an import.
+func (p *process) importing(t *testing.T) {
+	t.Helper()
+	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+		resp, err := http.Get(p.http + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err == nil && strings.Contains(string(text), "dendro_imports_in_flight 1") {
+			return
+		}
+	}
+	t.Fatal("no import begins")
+}
+
 // TestSignals ends the server while an upload is under way: it is finished first.
 func TestSignals(t *testing.T) {
 	for name, signal := range map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT} {
@@ -177,6 +194,7 @@ func TestSignals(t *testing.T) {
 			answer <- fmt.Sprint(string(text), err)
 		}()
 		io.WriteString(out, "main;a 1\n")
+		p.importing(t)
 		time.AfterFunc(500*time.Millisecond, func() {
 			io.WriteString(out, "main;b 2\n")
 			out.Close()
@@ -203,9 +221,9 @@ func TestSecondSignal(t *testing.T) {
 	defer out.Close()
 	go http.Post(p.http+"/api/v1/import?run=r&benchmark=b", "application/octet-stream", in)
 	io.WriteString(out, "main;a 1\n")
-	time.Sleep(300 * time.Millisecond)
+	p.importing(t)
 	p.Process.Signal(syscall.SIGTERM)
-	time.Sleep(300 * time.Millisecond)
+	time.Sleep(300 * time.Millisecond) // it sees the first signal
 	if status := p.end(t, syscall.SIGTERM); status == 0 {
 		t.Error("it ended in order before the drain was over")
 	}

@@ -2,8 +2,10 @@ package api
 
 import (
 	"bytes"
+	"maps"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,18 +21,16 @@ import (
 // answer is tested where both ends are, in package remote.
 func TestEngineBodies(t *testing.T) {
 	l := labOf(t, speaking{Store: mem.New()}, server.Options{}, Options{SQL: true, PutBytes: 2000})
-	for _, r := range newAPI(Options{Store: l.st}).routes() {
-		method, path, _ := strings.Cut(r.Pattern, " ")
-		if !strings.HasPrefix(path, "/api/v1/store/") || path == "/api/v1/store/compact" {
-			continue
-		}
+	methods := slices.Collect(maps.Keys(newAPI(Options{Store: l.st}).questions()))
+	for _, method := range append(methods, "put", "delete") {
+		path := "/api/v1/store/" + method
 		for name, body := range map[string]string{"nothing": "", "garbage": "\xff\xfe\xfd", "a page": "<html></html>"} {
-			w := l.serve(httptest.NewRequest(method, path, strings.NewReader(body)))
+			w := l.serve(httptest.NewRequest("POST", path, strings.NewReader(body)))
 			if w.Code != 400 {
 				t.Errorf("%s with %s: %d %s", path, name, w.Code, w.Body)
 			}
 		}
-		l.problem(l.serve(httptest.NewRequest(method, path, strings.NewReader("DNDR\x09"))), 400, "version")
+		l.problem(l.serve(httptest.NewRequest("POST", path, strings.NewReader("DNDR\x09"))), 400, "version")
 	}
 	source, err := (&transfer.Question{}).Encode()
 	if err != nil {
@@ -97,5 +97,34 @@ func TestProblems(t *testing.T) {
 		if !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("docs/api.md does not explain %s", name)
 		}
+	}
+}
+
+// TestMetricsAreDocumented wants every metric in the documentation.
+func TestMetricsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/server.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLab(t)
+	l.post("/api/v1/import?run=r", "application/octet-stream", strings.NewReader("a;b 1\n"))
+	foreign := httptest.NewRequest("GET", "/api/v1/info", nil)
+	foreign.Header.Set("Origin", "http://evil.example")
+	l.serve(foreign)
+	w := httptest.NewRecorder()
+	l.http.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/metrics", nil))
+	n := 0
+	for line := range strings.Lines(w.Body.String()) {
+		name, ok := strings.CutPrefix(line, "# HELP dendro_")
+		if !ok {
+			continue
+		}
+		n++
+		if name = "dendro_" + strings.Fields(name)[0]; !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/server.md does not explain %s", name)
+		}
+	}
+	if n < 12 {
+		t.Errorf("only %d metrics", n)
 	}
 }

@@ -57,7 +57,7 @@ func drawn(list []importLine) string {
 	return b.String()
 }
 
-func archive(files ...[2]string) []byte {
+func zipOf(files ...[2]string) []byte {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	for _, f := range files {
@@ -91,7 +91,7 @@ func TestImport(t *testing.T) {
 		{name: "the name says the benchmark", query: "?run=r1&name=shop/cart.folded", body: good, want: "shop/cart.folded stored shop/cart r1\n{Files:1 Profiles:1 Unchanged:0 Skipped:0 Failed:0}\n"},
 		{name: "layout", query: "?name=r7/g/b.folded&layout=%7Brun%7D/%7Bgroup%7D/%7Bbenchmark%7D.%7Bext%7D", body: good, want: "r7/g/b.folded stored g/b r7\n{Files:1 Profiles:1 Unchanged:0 Skipped:0 Failed:0}\n"},
 		{name: "compressed file", query: "?run=r1&name=a.folded.gz", body: zipped(good), want: "a.folded.gz stored /a r1\n{Files:1 Profiles:1 Unchanged:0 Skipped:0 Failed:0}\n"},
-		{name: "archive", query: "?run=r1&name=all.zip", body: string(archive([2]string{"a.folded", good}, [2]string{"README.md", "# words"}, [2]string{"b.folded", "main;x y z\n"})),
+		{name: "archive", query: "?run=r1&name=all.zip", body: string(zipOf([2]string{"a.folded", good}, [2]string{"README.md", "# words"}, [2]string{"b.folded", "main;x y z\n"})),
 			want: "all.zip: a.folded stored all.zip/a r1\nall.zip: README.md skipped / \nall.zip: b.folded failed /  unreadable-profile\n{Files:1 Profiles:1 Unchanged:0 Skipped:1 Failed:1}\n"},
 		{name: "dry run", query: "?run=r1&dry-run", body: good, want: "upload stored /upload r1\n{Files:1 Profiles:1 Unchanged:0 Skipped:0 Failed:0}\n"},
 		{name: "no profile", query: "?run=r1", body: "# just words\n", want: "upload failed /  unreadable-profile\n{Files:0 Profiles:0 Unchanged:0 Skipped:0 Failed:1}\n"},
@@ -133,6 +133,13 @@ func TestImportForm(t *testing.T) {
 	list, err := l.st.Profiles(t.Context(), store.Query{Runs: []string{"r1"}})
 	if err != nil || len(list) != 1 || len(list[0].Metrics) != 1 {
 		t.Errorf("%+v, %v", list, err)
+	}
+	// A file that is damaged is no upload that broke off: the next one is taken.
+	damaged := zipped(strings.Repeat("main;a 1\n", 100))
+	body, contentType = form([3]string{"file", "d.folded.gz", damaged[:len(damaged)-12]}, [3]string{"file", "e.folded", "main;e 1\n"})
+	want = "d.folded.gz failed /  unreadable-profile\ne.folded stored /e r9\n{Files:1 Profiles:1 Unchanged:0 Skipped:0 Failed:1}\n"
+	if got := drawn(importLines(t, l.post("/api/v1/import?run=r9", contentType, body))); got != want {
+		t.Errorf("lines:\n%s\nwant:\n%s", got, want)
 	}
 	for _, part := range [][3]string{{"labels", "", `{"run":`}, {"labels", "", `[]`}, {"what", "", "no file"}} {
 		body, contentType := form(part)

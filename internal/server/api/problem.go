@@ -73,19 +73,17 @@ func problemOf(err error) *server.Problem {
 	var wrong mistake
 	var unknown unknownError
 	var gone notFoundError
+	var notSampled notSampledError
 	var notHere notHereError
 	is := func(kind, title string, status int) *server.Problem {
 		return &server.Problem{Type: transfer.ProblemPrefix + kind, Title: title, Status: status, Detail: err.Error()}
 	}
 	var refused *traceprof.RefusedError
 	switch {
+	case errors.As(err, &refused) && refused.Code == traceprof.AlreadyProfiling:
+		return is("overlap", statuses["overlap"].title, statuses["overlap"].status) // of other kinds than trace
 	case errors.As(err, &refused):
-		p := is("refused", "The task is refused", http.StatusUnprocessableEntity)
-		if refused.Code == traceprof.AlreadyProfiling {
-			p.Status = http.StatusConflict
-		}
-		p.More = map[string]any{"code": string(refused.Code)}
-		return p
+		return is("refused", "The task is refused", http.StatusUnprocessableEntity)
 	case errors.As(err, &wrong):
 		return is("bad-request", "A parameter is wrong", http.StatusBadRequest)
 	case errors.As(err, &unknown):
@@ -94,6 +92,8 @@ func problemOf(err error) *server.Problem {
 		return p
 	case errors.As(err, &gone):
 		return is("no-such-profile", "There is no such profile", http.StatusNotFound)
+	case errors.As(err, &notSampled):
+		return is("nothing-sampled", "Nothing was sampled there", http.StatusNotFound)
 	case errors.As(err, &notHere):
 		return is("not-here", "This server does not do that", http.StatusNotImplemented)
 	case errors.Is(err, profile.ErrMalformed), errors.Is(err, profile.ErrUnrecognized), errors.Is(err, profile.ErrUnsupported), errors.Is(err, profile.ErrTooLarge):

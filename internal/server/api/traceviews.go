@@ -163,7 +163,7 @@ func (a *api) segment(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(list) == 0 {
-		return notFoundError{"there is no segment " + strconv.Quote(r.PathValue("segment"))}
+		return notSampledError{"there is no segment " + strconv.Quote(r.PathValue("segment"))}
 	}
 	answer := segmentOf(list[0])
 	if answer.Spans, err = spans.Of(list[0].Raw); err != nil {
@@ -204,13 +204,18 @@ func (p *params) excerpt() *excerpt.Choice {
 	return c
 }
 
+// notSampledError is a part of the sampled time that is not there.
+type notSampledError struct{ what string }
+
+func (e notSampledError) Error() string { return e.what }
+
 // choiceMistake makes a choice that cannot be the caller's mistake.
 func choiceMistake(err error) error {
 	if errors.Is(err, excerpt.ErrChoice) {
 		return mistake{err}
 	}
 	if errors.Is(err, excerpt.ErrNothing) || errors.Is(err, tracearchive.ErrNotProfiled) {
-		return notFoundError{err.Error()}
+		return notSampledError{err.Error()}
 	}
 	return err
 }

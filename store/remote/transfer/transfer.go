@@ -172,8 +172,8 @@ func (r *Reader) begin() error {
 
 // brokenOff makes the end of the bytes an error: a message has an end of its own.
 func brokenOff(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("the message broke off: %w", io.ErrUnexpectedEOF)
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // readers return these themselves; what wraps them says more
+		return fmt.Errorf("%w: the message broke off: %w", ErrMalformed, io.ErrUnexpectedEOF)
 	}
 	return err
 }

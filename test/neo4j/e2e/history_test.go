@@ -20,9 +20,9 @@ func history(t *testing.T, seed uint64, benchmarks, runs int) string {
 		for run := range runs {
 			name := fmt.Sprintf("b%d-%d.folded", b, run)
 			writeFile(t, dir, name, stacks(r, 60))
-			manifest = append(manifest, fmt.Sprintf(`{"file": %q, "group": "suite", "benchmark": "b%d", "run": "night-%03d", "date": "2026-03-%02dT00:00:00Z",
+			manifest = append(manifest, fmt.Sprintf(`{"file": %q, "group": "suite", "benchmark": "b%d", "run": "night-%03d", "date": "2026-03-01T%02d:%02d:00Z",
 				"branch": "main", "machine": "m", "metric": {"name": "time", "mean": %d, "unit": "ms"}}`,
-				name, b, run, 1+run, 1000*(b+1)+run+50*r.IntN(20)))
+				name, b, run, run/60, run%60, 1000*(b+1)+run+50*r.IntN(20)))
 		}
 	}
 	writeFile(t, dir, "manifest.json", "["+strings.Join(manifest, ",\n")+"]")

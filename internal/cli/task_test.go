@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+	"google.golang.org/protobuf/proto"
+	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
+
+	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/traceprof"
+	"github.com/dendroprof/dendro/traceprof/spans"
+	"github.com/dendroprof/dendro/traceprof/tracetest"
+)
+
+// traceStart is when the tasks of the scripts begin, in ms.
+const traceStart = 1_700_000_000_000
+
+// sampledStore makes the store of the scripts: service shop with two tasks of its
+// checkout, of which the second sampled two requests of one trace well and one of
+// another with losses, and the first nothing.
+func sampledStore(ctx context.Context, where string) (err error) {
+	st, err := engines.Open(ctx, where, engines.Write)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	traces := st.(traceprof.Store)
+	order := traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "c2hvcA==.1", Endpoint: "/chekout", Created: traceStart, Start: traceStart,
+		Duration: traceprof.Minute, Period: tracetest.Period, MaxSegments: 5}
+	if _, err := traces.CreateTask(ctx, order); err != nil {
+		return err
+	}
+	order.Endpoint, order.Created, order.Start = "/checkout", traceStart+100_000, traceStart+100_000
+	task, err := traces.CreateTask(ctx, order)
+	if err != nil {
+		return err
+	}
+	at := order.Start
+	segments := []traceprof.Segment{requestSegment("s1", "t1", at+1000, 100), requestSegment("s2", "t1", at+1010, 50), requestSegment("s3", "t2", at+2000, 60)}
+	pictures := map[string]string{
+		"s1": "@0 main-handle-load-wait main-handle-load-wait main-handle-load-wait main-handle-load-wait main-handle-render main-handle-render main-handle-render.write main-handle-render.write main-handle main-handle",
+		"s2": "@0 run-job run-job run-job-step run-job-step run-job",
+		"s3": "@0 main-handle-load main-handle-load @4 main-handle-render main-handle-render",
+	}
+	var list []traceprof.Snapshots
+	for i := range segments {
+		s := tracetest.Picture(task.ID, segments[i].ID, pictures[segments[i].ID])
+		for j := range s.Time {
+			s.Time[j] += segments[i].Start
+		}
+		list = append(list, s)
+	}
+	return errors.Join(
+		traces.PutInstances(ctx, traceprof.Instance{Service: "shop", Name: "one@test", Language: "java", FirstSeen: at, LastSeen: at + 70_000, Polled: at + 60_000}),
+		traces.PutSegments(ctx, segments...),
+		traces.PutSnapshots(ctx, list...),
+		traces.AppendLog(ctx, traceprof.Log{Task: task.ID, Instance: "one@test", Event: traceprof.Notified, Time: at + 500},
+			traceprof.Log{Task: task.ID, Instance: "one@test", Event: traceprof.Finished, Time: at + 60_500}))
+}
+
+// requestSegment makes a segment of two spans, the second in the middle of the
+// first.
+func requestSegment(id, trace string, start, latency int64) traceprof.Segment {
+	raw, err := proto.Marshal(&agentv3.SegmentObject{Spans: []*agentv3.SpanObject{
+		{SpanId: 1, ParentSpanId: 0, StartTime: start + latency/2, EndTime: start + latency*3/4, OperationName: "render", SpanType: agentv3.SpanType_Local},
+		{SpanId: 0, ParentSpanId: -1, StartTime: start, EndTime: start + latency, OperationName: "/checkout", SpanType: agentv3.SpanType_Entry},
+	}})
+	if err != nil {
+		panic(err) // of a message that is written here
+	}
+	return traceprof.Segment{ID: id, Trace: trace, Service: "shop", Instance: "one@test", Endpoint: "/checkout", Operation: "/checkout", Start: start, End: start + latency, Raw: raw}
+}
+
+// sampled is a command of scripts: it fills the store of the script.
+func sampled(ts *testscript.TestScript, neg bool, args []string) {
+	where := ts.Getenv("DENDRO_STORE")
+	if neg || len(args) > 0 || where == "" {
+		ts.Fatalf("usage: sampled, with DENDRO_STORE set")
+	}
+	if !engines.IsServer(where) {
+		where = ts.MkAbs(where)
+	}
+	ts.Check(sampledStore(context.Background(), where))
+}
+
+func TestFindTask(t *testing.T) {
+	where := t.TempDir() + "/s.duckdb"
+	if err := sampledStore(t.Context(), where); err != nil {
+		t.Fatal(err)
+	}
+	st, err := engines.Open(t.Context(), where, engines.Read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	for _, tt := range []struct{ name, want, fails string }{
+		{"1700000000000_c2hvcA==.1", "1700000000000_c2hvcA==.1", ""},
+		{"17000001", "1700000100000_c2hvcA==.1", ""},
+		{"last", "1700000100000_c2hvcA==.1", ""},
+		{"17", "", "the ids of 2 tasks begin with 17"},
+		{"x", "", "there is no such task (dendro task list lists 2)"},
+		{"", "", "there is no such task"},
+	} {
+		got, err := findTask(t.Context(), st.(traceprof.Store), tt.name)
+		if tt.fails == "" && (err != nil || got.ID != tt.want) || tt.fails != "" && (err == nil || !strings.Contains(err.Error(), tt.fails)) {
+			t.Errorf("%q: %q, %v", tt.name, got.ID, err)
+		}
+	}
+}
+
+func TestStackRows(t *testing.T) {
+	a := &traceprof.Analysis{Functions: []profile.Function{{Name: "A"}, {Name: "B"}, {Name: "C"}, {Name: "D"}}}
+	tree := &traceprof.StackTree{
+		Parent: []int32{0, 1, 1, 2, 4}, Function: []int32{0, 1, 2, 3, 1},
+		Duration: []int32{100, 10, 80, 10, 5}, Self: []int32{10, 0, 80, 5, 5}, Count: []int32{9, 2, 7, 2, 1},
+	}
+	var got []string
+	for _, r := range stackRows(a, tree) {
+		got = append(got, strings.Repeat(" ", int(r.Depth))+r.Function+strings.Repeat("·", int(r.indent)))
+	}
+	want := []string{"A", " C·", " B·", "  D·", "   B·"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	deep := &traceprof.StackTree{}
+	for i := range int32(100_000) {
+		deep.Parent, deep.Function = append(deep.Parent, i), append(deep.Function, 0)
+		deep.Duration, deep.Self, deep.Count = append(deep.Duration, 1), append(deep.Self, 0), append(deep.Count, 1)
+	}
+	if rows := stackRows(a, deep); len(rows) != 100_000 || rows[99_999].Depth != 99_999 || rows[99_999].indent != 0 {
+		t.Errorf("%d rows of a deep tree", len(rows))
+	}
+}
+
+func TestTailOf(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		width int
+		want  string
+	}{{"a.b.C.d:1", 20, "a.b.C.d:1"}, {"/very/long/path/shop.py.load: 12", 20, "…/shop.py.load: 12"}, {"äöüäöüäöüäöü", 9, "…öüäöüäöü"}, {"abcdefghijklmnop", 2, "…ijklmnop"}} {
+		got := tailOf(tt.text, tt.width)
+		if utf8.RuneCountInString(got) > max(tt.width, 9) || !strings.HasSuffix(tt.text, strings.TrimPrefix(got, "…")) || tt.text == tt.want && got != tt.want {
+			t.Errorf("%q in %d: %q", tt.text, tt.width, got)
+		}
+	}
+}
+
+func TestNested(t *testing.T) {
+	s := func(id, parent int32, start int64) spans.Span {
+		return spans.Span{ID: id, Parent: parent, Start: start}
+	}
+	for _, tt := range []struct {
+		name string
+		all  []spans.Span
+		want []int32
+	}{
+		{"by start", []spans.Span{s(0, -1, 0), s(1, 0, 9), s(2, 0, 5), s(3, 2, 6)}, []int32{0, 2, 3, 1}},
+		{"parents that are not there, and a circle", []spans.Span{s(1, 7, 2), s(2, 3, 0), s(3, 2, 1)}, []int32{2, 3, 1}},
+		{"an id twice", []spans.Span{s(0, -1, 0), s(0, -1, 1), s(1, 0, 2)}, []int32{0, 1, 0}},
+		{"none", nil, nil},
+	} {
+		var got []int32
+		for _, n := range nested(tt.all) {
+			got = append(got, n.ID)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package neo4j
+
+import (
+	"encoding/csv"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/store/storetest"
+)
+
+func TestAppendCSV(t *testing.T) {
+	for _, c := range []struct {
+		value any
+		want  string
+	}{
+		{nil, ""}, {"", `""`}, {`say "hi", \`, `"say ""hi"", \"`}, {"two\nlines", "\"two\nlines\""}, {int64(-7), "-7"}, {0.1, "0.1"}, {true, "true"},
+		{time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("", 3600)), "2026-01-02T02:04:05.000006Z"},
+		{[]string{"a;b", ""}, "\"a;b\x1f\""}, {[]int64{1, -2}, "1\x1f-2"}, {[]float64{1.5, 2}, "1.5\x1f2"}, {[]bool{true, false}, "true\x1ffalse"},
+		{[]byte{0, 127, 128, 255}, "0\x1f127\x1f-128\x1f-1"}, {[]int64{}, ""}, {[]string{}, ""},
+	} {
+		got, err := appendCSV([]byte("x,"), c.value)
+		if err != nil || string(got) != "x,"+c.want {
+			t.Errorf("%#v: %q, %v, want %q", c.value, got, err, c.want)
+		}
+	}
+	for _, bad := range []any{[]string{"a\x1fb"}, 7, struct{}{}} {
+		if got, err := appendCSV(nil, bad); err == nil {
+			t.Errorf("%#v: %q", bad, got)
+		}
+	}
+}
+
+// bulk copies a small store into files of a model and returns their rows.
+func bulk(t *testing.T, m Model) (dir string, rows map[string][][]string) {
+	t.Helper()
+	src := mem.New()
+	im := storetest.NewImporter()
+	for _, run := range []string{"r1", "r2"} {
+		f := im.File("g", "b", run, profile.CPUSamples, "A  A\nB  B\nA  C")
+		f.Metrics = append(f.Metrics, storetest.Metric("time", 3))
+		f.Source = []byte("original")
+		if _, err := src.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: "1"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir = filepath.Join(t.TempDir(), "bulk")
+	b, err := NewBulk(dir, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(store.Copy(t.Context(), b, src, store.CopyOptions{}), b.Close()); err != nil {
+		t.Fatal(err)
+	}
+	rows = map[string][][]string{}
+	names, _ := filepath.Glob(filepath.Join(dir, "*.csv"))
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		list, err := csv.NewReader(f).ReadAll() // demands equally long lines
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		rows[strings.TrimSuffix(filepath.Base(name), ".csv")] = list[1:]
+	}
+	return dir, rows
+}
+
+// TestBulk counts nodes and relationships; that a server takes them is for the
+// tests with a real one.
+func TestBulk(t *testing.T) {
+	common := map[string]int{"Profile": 2, "Benchmark": 1, "BenchmarkGroup": 1, "TestRun": 2, "Measurement": 2, "Source": 2, "Dendro": 1, "RawName": 0,
+		"BenchmarkGroup-HAS_BENCHMARK-Benchmark": 1, "Benchmark-HAS_PROFILE-Profile": 2, "TestRun-HAS_PROFILE-Profile": 2, "Profile-HAS_SOURCE-Source": 2,
+		"Benchmark-MEASURED-Measurement": 2, "TestRun-MEASURED-Measurement": 2}
+	for m, own := range map[Model]map[string]int{
+		Shared: {"Function": 3, "CallPath": 4, "CallPath-OF-Function": 4, "CallPath-CALLS-CallPath": 3, "CallPath-RECURS-CallPath": 1, "Profile-RAN-Function": 6},
+		Thesis: {"CodePath": 3, "Function": 10, "Profile-ROOT-Function": 2, "Function-INVOKES-Function": 8, "Function-RECURS-Function": 2},
+	} {
+		dir, rows := bulk(t, m)
+		want := len(common) + len(own)
+		for name, n := range own {
+			if len(rows[name]) != n {
+				t.Errorf("%s: %d rows of %s, want %d", m, len(rows[name]), name, n)
+			}
+		}
+		for name, n := range common {
+			if len(rows[name]) != n {
+				t.Errorf("%s: %d rows of %s, want %d", m, len(rows[name]), name, n)
+			}
+		}
+		if len(rows) != want {
+			t.Errorf("%s: %d files, want %d", m, len(rows), want)
+		}
+		options, err := os.ReadFile(filepath.Join(dir, bulkOptions))
+		if err != nil || strings.Count(string(options), ".csv\n") != len(rows) {
+			t.Errorf("%s: not every file is imported: %v\n%s", m, err, options)
+		}
+	}
+}
+
+func TestNewBulk(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mine"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewBulk(dir, Shared); err == nil || !strings.Contains(err.Error(), "is not empty") {
+		t.Errorf("a directory with something in it: %v", err)
+	}
+	if _, err := NewBulk(filepath.Join(dir, "new"), "tree"); err == nil {
+		t.Error("an unknown model")
+	}
+}

@@ -1,0 +1,244 @@
+package neo4j
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// placing is one file on its way into the database; place may run several times.
+type placing struct {
+	s        *Store
+	file     *store.File
+	opts     store.PutOptions
+	contents []*content // of the records, made when first needed
+	unknown  bool       // an earlier try may have been committed
+
+	out     store.Outcome
+	learned learnings
+	epoch   int64
+	seq     int64
+}
+
+// learnings are those of all records of a file.
+type learnings []*learned
+
+func (list learnings) commit() {
+	for _, l := range list {
+		l.commit()
+	}
+}
+
+// errDoomed says that the remains of a deleted profile are in the way.
+var errDoomed = errors.New("a profile of that identity is still being deleted")
+
+// place stores the file in a transaction. All decisions come before the first
+// change, but what locks.
+func (p *placing) place(t *tx) error {
+	p.out, p.learned = store.Outcome{}, nil
+	mark, err := t.enter(p.s.slot)
+	if err != nil {
+		return err
+	}
+	p.epoch, p.seq = mark.int("epoch"), mark.int("now")
+	if err := t.agreeOnRules(mark.text("rules"), p.opts.Rules); err != nil {
+		return err
+	}
+	have, err := p.lock(t)
+	if err != nil {
+		return err
+	}
+	run, err := have.run.Merge(p.file.Run)
+	if err != nil {
+		return refusal{fmt.Errorf("%w: %w", store.ErrConflict, err)}
+	}
+	steps := make([]step, len(p.file.Records))
+	for i, r := range p.file.Records {
+		if steps[i], err = p.decide(have, r); err != nil {
+			return refusal{err}
+		}
+	}
+	metrics := addMetrics(have.metrics, p.file.Metrics)
+	if err := p.writeFacts(t, have, &run, metrics); err != nil {
+		return err
+	}
+	var sourced []string
+	for i, r := range p.file.Records {
+		if err := p.carryOut(t, i, r, steps[i], run, metrics); err != nil {
+			return err
+		}
+		if steps[i].action != add {
+			sourced = append(sourced, string(steps[i].id))
+		}
+	}
+	return t.writeSource(sourced, p.file.Source)
+}
+
+// agreeOnRules records the rules of the first import and refuses others.
+func (t *tx) agreeOnRules(have, want string) error {
+	if have == want {
+		return nil
+	}
+	if have == "" {
+		r, err := t.one(`MATCH (d:Dendro {id: 'dendro'}) SET d.attributes = d.attributes + 1
+			WITH d WHERE d.rules = '' OR d.rules = $rules SET d.rules = $rules RETURN count(*)`, map[string]any{"rules": want})
+		if err != nil || r.int(0) == 1 {
+			return err
+		}
+		have = "others"
+	}
+	return fmt.Errorf("%w: the store has %q, the import %q", store.ErrOtherRules, have, want)
+}
+
+// present is what the database has of a file's benchmark and run.
+type present struct {
+	run      testrun.Run
+	hasRun   bool
+	linked   bool // benchmark, run and measurement are there and connected
+	metrics  []testrun.Metric
+	profiles map[store.ProfileID]*store.Profile
+	newest   int64 // seq of any profile
+}
+
+// lock keeps other imports of the same benchmark and run waiting, and returns
+// what there is.
+func (p *placing) lock(t *tx) (*present, error) {
+	f := p.file
+	id := measurementID(f.Benchmark, f.Run.Key)
+	r, err := t.one(`MERGE (m:Measurement {id: $id}) ON CREATE SET m.names = [], m.writes = 1 ON MATCH SET m.writes = m.writes + 1
+		RETURN m {.*}, EXISTS { (:Benchmark)-[:MEASURED]->(m) }`, map[string]any{"id": id})
+	if err != nil {
+		return nil, err
+	}
+	have := &present{metrics: readMeasurement(r.facts(0)), profiles: map[store.ProfileID]*store.Profile{}}
+	have.linked, _ = r[1].(bool)
+	keys := make([]string, len(f.Records))
+	for i, rec := range f.Records {
+		keys[i] = string(store.IDOf(f.Benchmark, f.Run.Key, rec.Type.Name))
+	}
+	r, err = t.one(`OPTIONAL MATCH (r:TestRun {key: $run})
+		RETURN r {.*},
+			COLLECT { MATCH (p:Profile) WHERE p.key IN $keys RETURN p `+profileColumns+` },
+			COLLECT { MATCH (p:Profile) WHERE p.seq > 0 RETURN p.seq ORDER BY p.seq DESC LIMIT 1 },
+			EXISTS { MATCH (d:Doomed) WHERE d.key IN $keys }`, map[string]any{"run": f.Run.Key, "keys": keys})
+	if err != nil {
+		return nil, err
+	}
+	if doomed, _ := r[3].(bool); doomed {
+		return nil, errDoomed
+	}
+	have.hasRun, have.run = r.has(0), testrun.Run{Key: f.Run.Key}
+	if have.hasRun {
+		have.run = readRun(r.facts(0))
+	}
+	for _, n := range r.factList(1) {
+		old := readProfile(n)
+		have.profiles[old.ID] = &old
+	}
+	if newest := r.ints(2); len(newest) > 0 {
+		p.seq = max(p.seq, newest[0]+1)
+	}
+	return have, nil
+}
+
+// step is what is to be done with one record.
+type step struct {
+	id     store.ProfileID
+	action action
+	old    *store.Profile
+}
+
+type action int
+
+const (
+	keep  action = iota // it is there already
+	place               // it is new, or takes the place of the old one
+	add                 // its values are added
+)
+
+// decide says what happens to a record.
+func (p *placing) decide(have *present, r *store.Record) (step, error) {
+	f := p.file
+	st := step{id: store.IDOf(f.Benchmark, f.Run.Key, r.Type.Name), action: place}
+	if st.old = have.profiles[st.id]; st.old == nil {
+		return st, nil
+	}
+	switch c := p.opts.Conflict; {
+	case st.old.Hash == r.Hash.String(), c != store.Replace && st.old.Contains(r.Hash):
+		st.action = keep
+		return st, nil
+	case c == store.Replace:
+		return st, nil
+	case c == store.Add:
+		st.action = add
+		if old, now := st.old.Type.Key(), r.Type.Key(); old != now {
+			return st, fmt.Errorf("%w: %q: values of type %s do not add to those of %s", store.ErrConflict, f.Name, now, old)
+		}
+		if _, ok := addAbsolute(st.old.Sum, r.Self.Self); !ok {
+			return st, fmt.Errorf("%w: the sum of %q and %q exceeds 63 bits", store.ErrConflict, st.old.File, f.Name)
+		}
+		return st, nil
+	}
+	return st, &store.ConflictError{
+		ID: st.id, Identity: fmt.Sprintf("%s, %s, %s", f.Benchmark, f.Run.Key, r.Type.Name), Old: st.old.File, New: f.Name,
+	}
+}
+
+// writeFacts stores what the file says of its run and benchmark. Run becomes
+// what the database then knows of it.
+func (p *placing) writeFacts(t *tx, have *present, run *testrun.Run, metrics []testrun.Metric) error {
+	f := p.file
+	if !have.hasRun || !sameRun(have.run, *run) {
+		if err := t.writeRun(f.Run, run); err != nil {
+			return err
+		}
+	}
+	id := measurementID(f.Benchmark, f.Run.Key)
+	if !have.linked {
+		return t.do(`MERGE (g:BenchmarkGroup {name: $benchmark.group})
+			MERGE (b:Benchmark {key: $benchmark.key})
+			FOREACH (_ IN CASE WHEN b.name IS NULL THEN [1] ELSE [] END | SET b += $benchmark CREATE (g)-[:HAS_BENCHMARK]->(b))
+			WITH b MATCH (r:TestRun {key: $run}), (m:Measurement {id: $id})
+			CREATE (b)-[:MEASURED]->(m)<-[:MEASURED]-(r)
+			SET m += $metrics`, map[string]any{"benchmark": map[string]any(benchmarkFacts(f.Benchmark)), "run": f.Run.Key, "id": id,
+			"metrics": map[string]any(measurementFacts(metrics))})
+	}
+	if slices.Equal(have.metrics, metrics) {
+		return nil
+	}
+	return t.do(`MATCH (m:Measurement {id: $id}) SET m += $metrics
+		WITH m MATCH (r:TestRun {key: $run})-[:HAS_PROFILE]->(p:Profile)<-[:HAS_PROFILE]-(:Benchmark {key: $benchmark})
+		SET p += $metric`, map[string]any{"id": id, "run": f.Run.Key, "benchmark": benchmarkKey(f.Benchmark),
+		"metrics": map[string]any(measurementFacts(metrics)), "metric": map[string]any(metricFacts(metrics))})
+}
+
+func sameRun(a, b testrun.Run) bool {
+	return a.Date.Equal(b.Date) && a.Commit == b.Commit && a.Branch == b.Branch && a.Repository == b.Repository &&
+		a.Machine == b.Machine && maps.Equal(a.Attributes, b.Attributes)
+}
+
+// writeRun makes a run or adds to what is known of it, under a lock: others may
+// be doing so. Merged becomes what the database then has.
+func (t *tx) writeRun(run testrun.Run, merged *testrun.Run) error {
+	r, err := t.one(`MERGE (r:TestRun {key: $key}) ON CREATE SET r.changes = 1 ON MATCH SET r.changes = coalesce(r.changes, 0) + 1
+		RETURN r {.*}`, map[string]any{"key": run.Key})
+	if err != nil {
+		return err
+	}
+	have := readRun(r.facts(0))
+	if *merged, err = have.Merge(run); err != nil {
+		return refusal{fmt.Errorf("%w: %w", store.ErrConflict, err)}
+	}
+	merged.Date = merged.Date.UTC()
+	if err := t.do("MATCH (r:TestRun {key: $key}) SET r += $run", map[string]any{"key": run.Key, "run": map[string]any(runFacts(*merged))}); err != nil {
+		return err
+	}
+	if r.facts(0).int("changes") == 1 || have.Date.Equal(merged.Date) {
+		return nil // a new run has no profiles
+	}
+	return t.do("MATCH (:TestRun {key: $key})-[:HAS_PROFILE]->(p:Profile) SET p.date = $date", map[string]any{"key": run.Key, "date": merged.Date})
+}

@@ -1,0 +1,283 @@
+package neo4j
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/store/storetest"
+)
+
+// TestSeveralImporters lets Stores of their own, as processes have them, import
+// into the same benchmarks and runs at once, while one deletes and compacts. What
+// is there afterwards is what an engine has that got it in turn.
+func TestSeveralImporters(t *testing.T) {
+	const importers, rounds = 4, 8
+	for _, m := range bothModels {
+		t.Run(string(m), func(t *testing.T) {
+			where := fresh(t, m)
+			var lock sync.Mutex
+			want := mem.New()
+			opts := store.PutOptions{Conflict: store.Add, Rules: storetest.Rules}
+			var wg sync.WaitGroup
+			for who := range importers {
+				s := opened(t, where)
+				im := storetest.NewImporter()
+				im.Rename = func(fn profile.Function) profile.Function { fn.Module = fmt.Sprint("lib", who); return fn }
+				wg.Go(func() {
+					for round := range rounds {
+						files := []*store.File{
+							im.File("own", fmt.Sprint("b", who), fmt.Sprint("r", round), profile.CPUSamples, fmt.Sprintf("×%d  ×2\nmain  main\nf%d  g%d", who+1, round, who)),
+							im.File("all", "add up", fmt.Sprint("r", round), profile.CPUSamples, fmt.Sprintf("×%d  ×1  ×2\nmain  main  main\nx  p%d  x\n·   ·   x", 100+who, who)),
+							storetest.MetricsFile("all", "add up", fmt.Sprint("r", round), storetest.Metric(fmt.Sprint("of ", who), float64(round))),
+						}
+						files[2].Run.Attributes = map[string]string{fmt.Sprint("of ", who): "yes"}
+						out, err := s.Put(context.Background(), files, opts)
+						if err != nil || out[0].Err != nil || out[1].Err != nil || out[2].Err != nil || out[0].Stored+out[1].Stored != 2 {
+							t.Errorf("%+v, %v", out, err)
+							return
+						}
+						lock.Lock()
+						_, err = want.Put(context.Background(), files, opts)
+						lock.Unlock()
+						if err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			wg.Go(func() { deleteAndCompact(t, opened(t, where), rounds) })
+			wg.Wait()
+			equalStores(t, opened(t, where), want)
+			if n := count(t, where, "MATCH (g:BenchmarkGroup {name: 'all'}) RETURN count(g)"); n != 1 {
+				t.Errorf("the group is there %d times", n)
+			}
+		})
+	}
+}
+
+// deleteAndCompact puts profiles of its own and removes them again.
+func deleteAndCompact(t *testing.T, s *Store, rounds int) {
+	ctx := context.Background()
+	im := storetest.NewImporter()
+	for round := range rounds {
+		f := im.File("doomed", "b", fmt.Sprint("r", round), profile.CPUSamples, fmt.Sprintf("main\nx\nv%d", round))
+		out, err := s.Put(ctx, []*store.File{f}, store.PutOptions{Rules: storetest.Rules})
+		if err != nil || out[0].Err != nil {
+			t.Errorf("%+v, %v", out, err)
+			return
+		}
+		if n, err := s.Delete(ctx, []store.ProfileID{store.IDOf(f.Benchmark, f.Run.Key, profile.CPUSamples)}); n != 1 || err != nil {
+			t.Errorf("Delete: %d, %v", n, err)
+		}
+		if err := s.Compact(ctx); err != nil {
+			t.Errorf("Compact: %v", err)
+		}
+	}
+}
+
+// equalStores compares trees, function rows, facts and attributes.
+func equalStores(t *testing.T, got, want store.Store) {
+	t.Helper()
+	a, b := spell(t, got), spell(t, want)
+	for k, v := range b {
+		if a[k] != v {
+			t.Errorf("%s is\n%s, want\n%s", k, a[k], v)
+		}
+	}
+	if len(a) != len(b) {
+		t.Errorf("%d facts, want %d", len(a), len(b))
+	}
+}
+
+// spell writes down what a store answers, by what it is about.
+func spell(t *testing.T, s store.Store) map[string]string {
+	t.Helper()
+	ctx := context.Background()
+	out := map[string]string{}
+	trees, err := s.Trees(ctx, store.Query{}, store.TreeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v, err := range trees.Vectors {
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := trees.Profiles[v.Profile]
+		name := p.Benchmark.String() + ", " + p.Run.Key
+		out[name] = fmt.Sprint(p.Sum, p.Nodes, p.Hash, p.Parts, p.Run, p.Metrics)
+		for i, n := range v.Nodes {
+			out[name+": "+strings.Join(trees.Table.Path(n), ";")] = fmt.Sprint(v.Self[i])
+		}
+	}
+	sums, err := s.Functions(ctx, store.Query{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows, err := range sums.Rows {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, fn := range rows.Function {
+			p := sums.Profiles[rows.Profile[i]]
+			out[fmt.Sprint(p.Benchmark, p.Run.Key, sums.Functions[fn])] = fmt.Sprint(rows.Self[i], rows.Total[i])
+		}
+	}
+	return out
+}
+
+// TestWarmImporter goes on importing what another process has deleted and
+// compacted away: what it remembers of the database holds no longer.
+func TestWarmImporter(t *testing.T) {
+	where := fresh(t, Shared)
+	warm, other := opened(t, where), opened(t, where)
+	im := storetest.NewImporter()
+	first := im.File("g", "b", "r1", profile.CPUSamples, "A  A\nB  C")
+	mustPut(t, warm, store.Refuse, first)
+	if n, err := other.Delete(t.Context(), []store.ProfileID{store.IDOf(first.Benchmark, "r1", profile.CPUSamples)}); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if err := other.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, where, "MATCH (c:CallPath) RETURN count(c)"); n != 0 {
+		t.Fatalf("%d paths are left", n)
+	}
+	want := mem.New()
+	files := []*store.File{im.File("g", "b", "r2", profile.CPUSamples, "A  A\nB  D")}
+	mustPut(t, warm, store.Refuse, files...)
+	if _, err := want.Put(t.Context(), files, store.PutOptions{Rules: storetest.Rules}); err != nil {
+		t.Fatal(err)
+	}
+	equalStores(t, other, want)
+}
+
+// TestRolledBack wants nothing remembered of an import that failed.
+func TestRolledBack(t *testing.T) {
+	where := fresh(t, Shared)
+	s := opened(t, where)
+	im := storetest.NewImporter()
+	bad := im.File("g", "b", "r1", profile.CPUSamples, "A\nB")
+	ctx, cancel := context.WithCancel(t.Context())
+	b, through := newBreaker(t, where, false)
+	broken := opened(t, through)
+	b.armed.Store(true)
+	go func() {
+		<-b.broken
+		cancel()
+	}()
+	if _, err := broken.Put(ctx, []*store.File{bad}, store.PutOptions{Rules: storetest.Rules}); err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	good := im.File("g", "b", "r2", profile.CPUSamples, "A\nB")
+	mustPut(t, broken, store.Refuse, good)
+	tree, _, err := store.MergeTrees(t.Context(), s, store.Query{Runs: []string{"r2"}})
+	if err != nil || tree.Len() != 2 {
+		t.Errorf("%v, %v", tree, err)
+	}
+}
+
+// TestExpand asks by plain patterns, and expands what is there already.
+func TestExpand(t *testing.T) {
+	where := fresh(t, Shared)
+	s := opened(t, where)
+	im := storetest.NewImporter()
+	mustPut(t, s, store.Refuse, im.File("g", "b", "r1", profile.CPUSamples, "×3  ×4\nA  A\nB  C"), im.File("g", "b", "r2", profile.CPUSamples, "×5\nA\nB"),
+		wideFile("r3", expandPaths+10))
+	for _, want := range []int{1, 0} {
+		if n, err := s.Expand(t.Context(), store.Query{Runs: []string{"r1"}}); n != want || err != nil {
+			t.Errorf("%d profiles were expanded, %v", n, err)
+		}
+	}
+	if n, err := s.Expand(t.Context(), store.Query{}); n != 2 || err != nil {
+		t.Errorf("%d profiles were expanded, %v", n, err)
+	}
+	if n := count(t, where, "MATCH (:Profile)-[s:SAMPLED]->(:CallPath)-[:OF]->(:Function {name: 'B'}) RETURN sum(s.self)"); n != 8 {
+		t.Errorf("B took %d", n)
+	}
+	list, err := s.Profiles(t.Context(), store.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, where, "MATCH ()-[s:SAMPLED]->() RETURN count(s)"); n != int64(list[0].Nodes+list[1].Nodes+list[2].Nodes) {
+		t.Errorf("%d relationships for %d, %d and %d nodes", n, list[0].Nodes, list[1].Nodes, list[2].Nodes)
+	}
+	if n, err := s.Delete(t.Context(), []store.ProfileID{list[0].ID, list[1].ID, list[2].ID}); n != 3 || err != nil {
+		t.Error(n, err)
+	}
+	if _, err := opened(t, fresh(t, Thesis)).Expand(t.Context(), store.Query{}); err == nil {
+		t.Error("a tree of nodes can be expanded")
+	}
+}
+
+// TestQuery runs users' own Cypher.
+func TestQuery(t *testing.T) {
+	where := fresh(t, Shared)
+	s := opened(t, where)
+	mustPut(t, s, store.Refuse, storetest.File("g", "b", "r1", profile.CPUSamples, "A  A\nB  C"))
+	read := func(cypher string, params map[string]any) (list []string, err error) {
+		answer, err := s.Query(t.Context(), cypher, params)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, strings.Join(answer.Columns, " "))
+		for row, err := range answer.Rows {
+			if err != nil {
+				return list, err
+			}
+			list = append(list, fmt.Sprint(row...))
+		}
+		return list, nil
+	}
+	for _, c := range []struct {
+		cypher string
+		params map[string]any
+		want   string
+	}{
+		{"MATCH (f:Function) RETURN f.name AS name ORDER BY name", nil, "name A B C"},
+		{"MATCH (f:Function {name: $name}) RETURN 1 AS a, 2 AS b", map[string]any{"name": "B"}, "a b 1 2"},
+		{"RETURN 'LOAD CSV' AS csv // LOAD CSV", nil, "csv LOAD CSV"},
+		{"RETURN $list[1] AS x", map[string]any{"list": []any{"a", "b'`\n"}}, "x b'`\n"},
+		{"UNWIND range(1, 0) AS none RETURN none", nil, "none"},
+	} {
+		if got, err := read(c.cypher, c.params); err != nil || strings.Join(got, " ") != c.want {
+			t.Errorf("%s answers %q, %v", c.cypher, got, err)
+		}
+	}
+	for _, c := range []struct{ cypher, want string }{
+		{"CREATE (:X)", "cannot be written"},
+		{"MATCH (p:Profile) SET p.samples = 0 RETURN p", "cannot be written"},
+		{"MATCH (n) DETACH DELETE n", "cannot be written"},
+		{"DROP CONSTRAINT dendro_profile_key", "cannot be written"},
+		{"LOAD CSV FROM 'file:///etc/passwd' AS line RETURN line", "LOAD CSV is refused"},
+		{"load /* x */ csv WITH HEADERS FROM 'http://127.0.0.1/' AS line RETURN line", "LOAD CSV is refused"},
+		{`L\u004fAD C\u0053V FROM 'file:///etc/passwd' AS line RETURN line`, "LOAD CSV is refused"},
+		{"CALL { LOAD CSV FROM 'file:///x' AS line RETURN line } RETURN line", "LOAD CSV is refused"},
+		{"RETRUN 1", "Invalid input 'RETRUN'"},
+		{"RETURN $nothing", "nothing"},
+		{"RETURN 1/0", "zero"},
+	} {
+		if got, err := read(c.cypher, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s answers %q, %v; want an error with %q", c.cypher, got, err, c.want)
+		}
+	}
+	if n := count(t, where, "MATCH (p:Profile) RETURN sum(p.samples)"); n != 2 {
+		t.Errorf("the profile has %d samples", n)
+	}
+	answer, err := s.Query(t.Context(), "UNWIND range(1, 1000000) AS i RETURN i", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range answer.Rows {
+		break
+	}
+	if err := answer.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,198 @@
+package neo4j
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// snapshotsTogether is about how many bytes of snapshots are read at a time.
+const snapshotsTogether = 4 << 20
+
+// sampledSegment is a segment with snapshots of a task.
+type sampledSegment struct {
+	task, segment string
+	key           string // of its node
+	size          int64
+}
+
+// Snapshots implements traceprof.Store. What is selected is listed first; then
+// some segments are read at a time, and what is removed meanwhile is left out.
+func (s *Store) Snapshots(ctx context.Context, q traceprof.SnapshotQuery) iter.Seq2[traceprof.Snapshots, error] {
+	return func(yield func(traceprof.Snapshots, error) bool) {
+		list, err := s.sampledSegments(ctx, q)
+		for err == nil && len(list) > 0 {
+			n, bytes := 1, list[0].size
+			for n < len(list) && bytes+list[n].size <= snapshotsTogether {
+				bytes += list[n].size
+				n++
+			}
+			var values []traceprof.Snapshots
+			values, err = s.readSnapshots(ctx, list[:n])
+			list = list[n:]
+			for _, v := range values {
+				if !yield(v, nil) {
+					return
+				}
+			}
+		}
+		if err != nil {
+			yield(traceprof.Snapshots{}, err)
+		}
+	}
+}
+
+// sampledSegments lists what a query selects, in the order of its answer.
+func (s *Store) sampledSegments(ctx context.Context, q traceprof.SnapshotQuery) (list []sampledSegment, err error) {
+	match := "MATCH (t:SampledTask)-[:HAS_SEGMENT]->(g:SampledSegment)"
+	switch {
+	case len(q.Segments) > 0:
+		match = "MATCH (g:SampledSegment) WHERE g.segment IN $segments MATCH (t:SampledTask)-[:HAS_SEGMENT]->(g)"
+		if len(q.Tasks) > 0 {
+			match += " WHERE t.task IN $tasks"
+		}
+	case len(q.Tasks) > 0:
+		match = "MATCH (t:SampledTask) WHERE t.task IN $tasks MATCH (t)-[:HAS_SEGMENT]->(g:SampledSegment)"
+	}
+	params := map[string]any{"segments": storedNames(q.Segments), "tasks": storedNames(q.Tasks)}
+	err = s.askTraces(ctx, func(t *tx) error {
+		list = nil
+		return t.each(match+" RETURN t {.task, .taskWhole}, g {.segment, .segmentWhole}, g.key, g.size", params, func(r row) error {
+			list = append(list, sampledSegment{r.facts(0).wholeText("task"), r.facts(1).wholeText("segment"), r.text(2), r.int(3)})
+			return nil
+		})
+	})
+	slices.SortFunc(list, func(a, b sampledSegment) int {
+		return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.segment, b.segment))
+	})
+	return list, err
+}
+
+// storedChunk is a node (:SnapshotChunk).
+type storedChunk struct {
+	n, dictionary int64
+	traceprof.Snapshots
+}
+
+// readSnapshots reads segments, in the order of the list.
+func (s *Store) readSnapshots(ctx context.Context, list []sampledSegment) (values []traceprof.Snapshots, err error) {
+	keys := make([]string, len(list))
+	for i := range list {
+		keys[i] = list[i].key
+	}
+	err = s.askTraces(ctx, func(t *tx) error {
+		values = nil
+		chunks, least := map[string][]storedChunk{}, map[string]int64{}
+		err := t.each(`UNWIND $keys AS key
+			MATCH (:SampledTask)-[:HAS_SEGMENT]->(g:SampledSegment {key: key})
+			WITH g, key, g.chunks AS chunks
+			MATCH (g)-[:HAS_CHUNK]->(c:SnapshotChunk)
+			RETURN key, chunks, g.language, c.n, c.dictionary, c.sequences, c.times, c.paths, c.counts, c.nanos`,
+			map[string]any{"keys": keys}, func(r row) error {
+				c, err := readChunk(r)
+				key := r.text(0)
+				chunks[key], least[key] = append(chunks[key], c), r.int(1)
+				return err
+			})
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			at := &list[i]
+			found := chunks[at.key]
+			if len(found) == 0 {
+				continue // removed meanwhile
+			}
+			slices.SortFunc(found, func(a, b storedChunk) int { return cmp.Compare(a.n, b.n) })
+			if n := int64(len(found)); n < least[at.key] || found[n-1].n != n-1 {
+				return &changedError{fmt.Sprintf("%d of %d chunks of segment %q are there", n, least[at.key], at.segment)}
+			}
+			v, err := s.traces.join(t, found)
+			if err != nil {
+				return fmt.Errorf("segment %q of task %s: %w", at.segment, at.task, err)
+			}
+			v.Task, v.Segment = at.task, at.segment
+			values = append(values, v)
+		}
+		return nil
+	})
+	return values, err
+}
+
+// readChunk reads a chunk of readSnapshots; its paths are checked by join.
+func readChunk(r row) (storedChunk, error) {
+	c := storedChunk{n: r.int(3), dictionary: r.int(4)}
+	c.Language = traceprof.Language(r.int(2))
+	var sequences, paths bool
+	c.Sequence, sequences = narrowed(r.list(5))
+	c.Time = r.ints(6)
+	c.Path, paths = narrowed(r.list(7))
+	if c.Language == traceprof.GoProfiles {
+		c.Count, c.Nanos = r.ints(8), r.ints(9)
+	}
+	if !sequences || !paths {
+		return c, fmt.Errorf("%w: a chunk of snapshots has sequences or paths outside of 32 bits", store.ErrCorrupt)
+	}
+	n := c.Len()
+	if n == 0 || len(c.Time) != n || len(c.Path) != n || len(c.Count) != len(c.Nanos) || c.Language == traceprof.GoProfiles && len(c.Count) != n {
+		return c, &changedError{"a chunk of snapshots has columns of different lengths"}
+	}
+	return c, nil
+}
+
+// narrowed returns a list of numbers, and whether all fit into 32 bits.
+func narrowed(list []any) ([]int32, bool) {
+	out := make([]int32, len(list))
+	for i, x := range list {
+		v, ok := x.(int64)
+		if !ok || v < math.MinInt32 || v > math.MaxInt32 {
+			return nil, false
+		}
+		out[i] = int32(v)
+	}
+	return out, true
+}
+
+// join puts the chunks of a segment together, which come in their order.
+func (tr *traces) join(t *tx, chunks []storedChunk) (traceprof.Snapshots, error) {
+	paths := map[int64]int{} // that are needed of each dictionary
+	for i := range chunks {
+		c := &chunks[i]
+		if slices.Min(c.Path) < calltree.NoNode {
+			return traceprof.Snapshots{}, fmt.Errorf("%w: a snapshot has the path %d", store.ErrCorrupt, slices.Min(c.Path))
+		}
+		paths[c.dictionary] = max(paths[c.dictionary], int(slices.Max(c.Path))+1)
+	}
+	stacks := map[int64]*calltree.Forest{}
+	for id, n := range paths {
+		f, err := tr.stacks.read(t, id, n)
+		if err != nil {
+			return traceprof.Snapshots{}, err
+		}
+		if f.Paths.Len() < n {
+			return traceprof.Snapshots{}, &changedError{fmt.Sprintf("%d of %d stacks are there", f.Paths.Len(), n)}
+		}
+		stacks[id] = f
+	}
+	v := traceprof.Snapshots{Language: chunks[0].Language, Stacks: stacks[chunks[0].dictionary]}
+	if len(stacks) > 1 {
+		v.Stacks = new(calltree.Forest)
+	}
+	for i := range chunks {
+		c := &chunks[i]
+		if len(stacks) > 1 {
+			c.Path = intern(v.Stacks, stacks[c.dictionary], c.Path)
+		}
+		v.Sequence, v.Time, v.Path = append(v.Sequence, c.Sequence...), append(v.Time, c.Time...), append(v.Path, c.Path...)
+		v.Count, v.Nanos = append(v.Count, c.Count...), append(v.Nanos, c.Nanos...)
+	}
+	v.Settle()
+	return v, nil
+}

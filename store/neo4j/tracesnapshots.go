@@ -1,0 +1,270 @@
+package neo4j
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// PutSnapshots implements traceprof.Store: one transaction, with one chunk for
+// each task and segment. Chunks of a segment are numbered in the order of their
+// commits, because each transaction holds the nodes of its tasks: of two
+// snapshots of one sequence, that of the lower number is the first. It is found
+// when they are read.
+func (s *Store) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) error {
+	p := snapshotPut{s: s, tasks: map[string]*sampledTask{}, byKey: map[chunkKey]*snapshotChunk{}}
+	for i := range list {
+		if err := list[i].Check(); err != nil {
+			return err
+		}
+		p.gather(&list[i])
+	}
+	if len(p.chunks) == 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-s.traces.putting:
+		defer func() { s.traces.putting <- struct{}{} }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	err := s.changeTraces(ctx, "snapshots", p.write)
+	for _, task := range p.tasks {
+		task.finish(s.traces.stacks, err == nil)
+	}
+	return err
+}
+
+// snapshotPut is one call of PutSnapshots.
+type snapshotPut struct {
+	s      *Store
+	tasks  map[string]*sampledTask
+	chunks []*snapshotChunk // in order of first appearance
+	byKey  map[chunkKey]*snapshotChunk
+}
+
+// chunkKey is what the snapshots of a chunk have in common.
+type chunkKey struct {
+	task, segment string
+	language      traceprof.Language
+}
+
+// snapshotChunk is what one call has of a task, segment and language.
+type snapshotChunk struct {
+	task     *sampledTask
+	segment  string
+	language traceprof.Language
+	values   []*traceprof.Snapshots
+}
+
+// sampledTask is a task whose node a transaction holds.
+type sampledTask struct {
+	id     string
+	sample int64       // number of this task as long as its snapshots are kept
+	stacks *taskStacks // nil: the transaction has not come to it
+	added  stackPart
+}
+
+func (p *snapshotPut) gather(v *traceprof.Snapshots) {
+	if v.Len() == 0 {
+		return
+	}
+	task := p.tasks[v.Task]
+	if task == nil {
+		task = &sampledTask{id: v.Task}
+		p.tasks[v.Task] = task
+	}
+	key := chunkKey{v.Task, v.Segment, v.Language}
+	c := p.byKey[key]
+	if c == nil {
+		c = &snapshotChunk{task: task, segment: v.Segment, language: v.Language}
+		p.byKey[key], p.chunks = c, append(p.chunks, c)
+	}
+	c.values = append(c.values, v)
+}
+
+// write is the transaction.
+func (p *snapshotPut) write(t *tx) error {
+	for _, task := range p.tasks {
+		task.finish(p.s.traces.stacks, false) // of the try before
+	}
+	if err := p.lock(t); err != nil {
+		return err
+	}
+	var rows []map[string]any
+	for _, c := range p.chunks {
+		rows = append(rows, c.row())
+	}
+	if err := p.writeStacks(t); err != nil {
+		return err
+	}
+	r, err := t.one(`UNWIND $rows AS r
+		MATCH (t:SampledTask {task: r.task})
+		MERGE (g:SampledSegment {key: r.segment.key}) ON CREATE SET g = r.segment
+		MERGE (t)-[:HAS_SEGMENT]->(g)
+		WITH t, g, r, CASE WHEN g.language = r.language THEN [r.chunk] ELSE [] END AS chunks
+		FOREACH (c IN chunks |
+			CREATE (g)-[:HAS_CHUNK]->(n:SnapshotChunk) SET n = c, n.n = g.chunks
+			SET g.chunks = g.chunks + 1, g.size = g.size + r.size, t.size = t.size + r.size,
+				t.newest = CASE WHEN r.newest > t.newest THEN r.newest ELSE t.newest END)
+		RETURN count(*)`, map[string]any{"rows": rows})
+	if err != nil {
+		return err
+	}
+	return wrote("chunks of snapshots", r.int(0), len(rows))
+}
+
+// lock holds the nodes of the tasks and brings what is known of their stacks to
+// what the database has.
+func (p *snapshotPut) lock(t *tx) error {
+	var rows []map[string]any
+	for _, id := range slices.Sorted(maps.Keys(p.tasks)) {
+		n := facts{"sample": rand.Int64(), "dictionary": rand.Int64(), "parts": 0, "size": 0, "newest": int64(math.MinInt64)}
+		n.setText("task", id)
+		rows = append(rows, n)
+	}
+	held := 0
+	type place struct{ dictionary, parts int64 }
+	places := map[string]place{}
+	err := t.each(`UNWIND $rows AS r
+		MERGE (t:SampledTask {task: r.task}) ON CREATE SET t = r
+		SET t.puts = coalesce(t.puts, 0) + 1
+		WITH t WHERE t:SampledTask
+		RETURN t {.task, .taskWhole}, t.sample, t.dictionary, t.parts`, map[string]any{"rows": rows}, func(r row) error {
+		held++
+		task := p.tasks[r.facts(0).wholeText("task")]
+		if task == nil {
+			return &changedError{"a task is another one"}
+		}
+		task.sample = r.int(1)
+		places[task.id] = place{r.int(2), r.int(3)}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := wrote("tasks", int64(held), len(rows)); err != nil {
+		return err // removed while it was waited for
+	}
+	for id, at := range places {
+		task := p.tasks[id]
+		if err := task.open(t, p.s.traces.stacks, at.dictionary, at.parts); err != nil {
+			return err
+		}
+		if task.stacks.size() > p.s.traces.stacks.limit/2 {
+			task.finish(p.s.traces.stacks, true)
+			if err := task.open(t, p.s.traces.stacks, rand.Int64(), 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// open finds the dictionary of the task, which finish gives back, and catches up
+// with so many parts.
+func (task *sampledTask) open(t *tx, stacks *stackCache, id, parts int64) error {
+	for {
+		d := stacks.open(id)
+		d.mu.Lock()
+		var err error
+		if d.parts < parts {
+			err = d.catchUp(t)
+		}
+		if err == nil && d.parts != parts {
+			err = &changedError{fmt.Sprintf("%d parts of the stacks of a task instead of %d", d.parts, parts)}
+		}
+		if err == nil && (d.forest.Paths.Len() > d.paths || len(d.forest.Functions) > d.functions) {
+			err = errOtherStacks // what a transaction left that was not committed
+		}
+		d.mu.Unlock()
+		if err == nil {
+			task.stacks, task.added = d, stackPart{}
+			return nil
+		}
+		if stacks.drop(d); !errors.Is(err, errOtherStacks) {
+			return err
+		}
+	}
+}
+
+// finish gives the dictionary back and takes in whether what was added to it is
+// in the database. If it is not, readers may still use the forest as it is, and
+// everybody else begins with another one.
+func (task *sampledTask) finish(stacks *stackCache, committed bool) {
+	d := task.stacks
+	if d == nil {
+		return
+	}
+	task.stacks = nil
+	if !committed {
+		stacks.drop(d)
+		return
+	}
+	d.mu.Lock()
+	d.settle(task.added)
+	d.mu.Unlock()
+	stacks.weigh(d)
+}
+
+// row returns the chunk as the parameters of its statement. It interns its stacks.
+func (c *snapshotChunk) row() map[string]any {
+	d := c.task.stacks
+	var sequences, times, paths, counts, nanos []int64
+	newest := int64(math.MinInt64)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, v := range c.values {
+		paths = append(paths, widened(intern(d.forest, v.Stacks, v.Path))...)
+		sequences, times = append(sequences, widened(v.Sequence)...), append(times, v.Time...)
+		counts, nanos = append(counts, v.Count...), append(nanos, v.Nanos...)
+		newest = max(newest, slices.Max(v.Time))
+	}
+	chunk := map[string]any{"dictionary": d.id, "sequences": sequences, "times": times, "paths": paths}
+	if c.language == traceprof.GoProfiles {
+		chunk["counts"], chunk["nanos"] = counts, nanos
+	}
+	segment := facts{"key": fmt.Sprintf("%x %s", c.task.sample, storedName(c.segment)), "language": int64(c.language), "chunks": 0, "size": 0}
+	segment.setText("segment", c.segment)
+	return map[string]any{"task": storedName(c.task.id), "segment": map[string]any(segment), "language": int64(c.language), "chunk": chunk,
+		"newest": newest, "size": int64(chunkOverhead + len(c.segment) + 8*(len(paths)+len(counts)))}
+}
+
+// chunkOverhead is what a chunk counts beside its segment and its snapshots.
+const chunkOverhead = 100
+
+func widened(column []int32) []int64 {
+	out := make([]int64, len(column))
+	for i, v := range column {
+		out[i] = int64(v)
+	}
+	return out
+}
+
+// writeStacks adds the stacks that the chunks brought.
+func (p *snapshotPut) writeStacks(t *tx) error {
+	var rows []map[string]any
+	for _, task := range p.tasks {
+		d := task.stacks
+		d.mu.Lock()
+		task.added = d.fresh()
+		d.mu.Unlock()
+		if a := task.added; !a.empty() {
+			rows = append(rows, map[string]any{"task": storedName(task.id), "size": a.bytes, "part": map[string]any{
+				"dictionary": d.id, "n": a.n, "signatures": a.signatures, "parents": a.parents, "functions": a.functions}})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return t.do(`UNWIND $rows AS r
+		MATCH (t:SampledTask {task: r.task})
+		SET t.dictionary = r.part.dictionary, t.parts = r.part.n + 1, t.size = t.size + r.size
+		CREATE (t)-[:HAS_STACKS]->(p:StackPart) SET p = r.part`, map[string]any{"rows": rows})
+}

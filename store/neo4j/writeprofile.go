@@ -1,0 +1,122 @@
+package neo4j
+
+import (
+	"maps"
+
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// carryOut does with a record what was decided.
+func (p *placing) carryOut(t *tx, i int, r *store.Record, st step, run testrun.Run, metrics []testrun.Metric) error {
+	if st.action == keep {
+		if p.unknown {
+			p.out.Stored++
+		} else {
+			p.out.Unchanged++
+		}
+		return nil
+	}
+	d := store.Profile{
+		ID: st.id, Seq: p.seq + int64(i), Benchmark: p.file.Benchmark, Run: run, Metrics: metrics, Type: r.Type,
+		Profiler: r.Profiler, ProfilerVersion: r.ProfilerVersion, Duration: r.Duration, Samples: r.Samples,
+		Hash: r.Hash.String(), Parts: r.Parts, File: p.file.Name,
+	}
+	var c *content
+	if st.action == add {
+		sum, err := p.s.sum(t, st.old, r)
+		if err != nil {
+			return err
+		}
+		d.AddContent(st.old) // the order does not matter
+		d.Samples, d.Duration, d.File, d.Seq = d.Samples+st.old.Samples, d.Duration+st.old.Duration, st.old.File, st.old.Seq
+		d.Profiler, d.ProfilerVersion = st.old.Profiler, st.old.ProfilerVersion
+		r, c = sum, newContent(st.id, sum)
+	} else {
+		if p.contents[i] == nil {
+			p.contents[i] = newContent(st.id, r)
+		}
+		c = p.contents[i]
+	}
+	d.Sum, d.Nodes = c.sum, c.nodes
+	if err := p.s.affordable(t, c, p.file.Name); err != nil {
+		return err
+	}
+	if st.old != nil {
+		if err := t.erase(p.s.model, st.old); err != nil {
+			return err
+		}
+	}
+	p.out.Stored++
+	return p.write(t, c, &d, r)
+}
+
+// write stores the profile with its tree.
+func (p *placing) write(t *tx, c *content, d *store.Profile, r *store.Record) error {
+	c.origin = p.s.sources.of(c.forest, p.epoch)
+	l := &learned{origin: c.origin, raw: map[rawKey]string{}}
+	p.learned = append(p.learned, l)
+	label := p.s.model.functions()
+	if err := t.writeFunctions(label, c, l); err != nil {
+		return err
+	}
+	if err := t.writeRawNames(label, p.file.Benchmark.Group, c, r.RawNames, l); err != nil {
+		return err
+	}
+	n := profileFacts(d)
+	n["functions"] = int64(len(c.rows))
+	maps.Copy(n, p.s.model.properties(c))
+	var modes []map[string]any
+	for _, m := range c.modes {
+		if m.Len() > 0 {
+			paths, selfs := c.modeIDs(m.Vector)
+			modes = append(modes, map[string]any{"id": int64(m.Mode), "mode": m.Mode.String(), "paths": paths, "selfs": selfs})
+		}
+	}
+	n["modes"] = int64(len(modes))
+	made, err := t.one(`MATCH (b:Benchmark {key: $benchmark}), (r:TestRun {key: $run})
+		CREATE (b)-[:HAS_PROFILE]->(p:Profile)<-[:HAS_PROFILE]-(r) SET p = $profile
+		FOREACH (m IN $modes | CREATE (p)-[:HAS_MODE]->(:ModeVector {id: m.id, mode: m.mode, paths: m.paths, selfs: m.selfs}))
+		RETURN count(*)`,
+		map[string]any{"benchmark": benchmarkKey(d.Benchmark), "run": d.Run.Key, "profile": map[string]any(n), "modes": modes})
+	if err != nil {
+		return err
+	}
+	if err := wrote("profiles", made.int(0), 1); err != nil {
+		return err
+	}
+	return p.s.model.write(t, c, l)
+}
+
+// writeSource keeps the original of profiles, once for all of them, in place of
+// one that they had.
+func (t *tx) writeSource(keys []string, data []byte) error {
+	if data == nil || len(keys) == 0 {
+		return nil
+	}
+	if err := t.do(`MATCH (p:Profile)-[h:HAS_SOURCE]->(s:Source) WHERE p.key IN $keys DELETE h
+		WITH DISTINCT s WHERE NOT EXISTS { ()-[:HAS_SOURCE]->(s) } DELETE s`, map[string]any{"keys": keys}); err != nil {
+		return err
+	}
+	return t.do(`CREATE (s:Source {data: $data})
+		WITH s MATCH (p:Profile) WHERE p.key IN $keys CREATE (p)-[:HAS_SOURCE]->(s) SET p.hasSource = true`, map[string]any{"keys": keys, "data": data})
+}
+
+// erase removes a profile that a transaction has found, with all that belongs to
+// it alone. That another one did so first is a changedError.
+func (t *tx) erase(m model, old *store.Profile) error {
+	if err := m.erase(t, string(old.ID), int64(old.Nodes)); err != nil {
+		return err
+	}
+	r, err := t.one(`MATCH (p:Profile {key: $key}) WHERE p.hash = $hash
+		OPTIONAL MATCH (p)-[:HAS_MODE]->(m:ModeVector)
+		OPTIONAL MATCH (p)-[:HAS_SOURCE]->(s:Source) WHERE COUNT { ()-[:HAS_SOURCE]->(s) } = 1
+		WITH p, collect(m) AS modes, s
+		FOREACH (m IN modes | DETACH DELETE m)
+		DETACH DELETE s, p
+		RETURN count(*)`, map[string]any{"key": string(old.ID), "hash": old.Hash})
+	if err != nil {
+		return err
+	}
+	return wrote("profiles", r.int(0), 1)
+}
