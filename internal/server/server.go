@@ -73,6 +73,9 @@ type Limits struct {
 	Message int    // bytes of one gRPC message; default 50 MiB
 
 	Drain time.Duration // for what has begun when the server ends; default 30 s
+	// Streams of agents may go on for that long then. Most take a second or two;
+	// some agents keep one open for as long as they live. Default 5 s.
+	OpenStreams time.Duration
 }
 
 // withDefaults fills in the defaults.
@@ -86,6 +89,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Streams, 1000)
 	set(&l.Message, 50<<20)
 	set(&l.Drain, 30*time.Second)
+	set(&l.OpenStreams, 5*time.Second)
 	return l
 }
 
@@ -200,7 +204,8 @@ func addr(l net.Listener) string {
 func (s *Server) TLS() bool { return s.http.TLSConfig != nil }
 
 // Serve answers until the context ends or something fails, then lets what has
-// begun finish, for Limits.Drain at most, and ends the parts. Listen comes first.
+// begun finish, for Limits.Drain at most, and ends the parts, which have as much
+// time again. Listen comes first.
 func (s *Server) Serve(ctx context.Context) error {
 	// The parts outlive the listeners, so that what was accepted is still done.
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
@@ -246,10 +251,13 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer stop()
 	s.drain(deadline, stopCalls)
 	stopWork()
+	// The parts store what the calls brought: they have time of their own.
+	partsEnd, stopParts := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Limits.Drain)
+	defer stopParts()
 	for range running {
 		select {
 		case <-ended:
-		case <-deadline.Done():
+		case <-partsEnd.Done():
 			errs = append(errs, errors.New("background work did not end in time"))
 			return errors.Join(errs...)
 		}
@@ -274,22 +282,30 @@ func (s *Server) serveHTTP() error {
 }
 
 // drain closes the listeners and waits for what has begun; at the deadline it
-// breaks off the rest.
+// breaks off the rest, and calls of agents after
+// Limits.OpenStreams.
 func (s *Server) drain(deadline context.Context, stopCalls func()) {
+	callsEnd, stop := context.WithTimeout(deadline, s.opts.Limits.OpenStreams)
+	defer stop()
 	graceful := make(chan struct{})
-	go func() { s.grpc.GracefulStop(); close(graceful) }()
+	go func() {
+		s.grpc.GracefulStop()
+		close(graceful)
+	}()
+	go func() {
+		select {
+		case <-graceful:
+		case <-callsEnd.Done():
+			s.log.Info("open streams of agents were broken off")
+			s.grpc.Stop()
+		}
+	}()
 	if s.http.Shutdown(deadline) != nil {
 		s.log.Warn("requests were broken off: they did not end in time")
 		stopCalls()
 		s.http.Close()
 	}
-	select {
-	case <-graceful:
-	case <-deadline.Done():
-		s.log.Warn("calls were broken off: they did not end in time")
-		s.grpc.Stop()
-		<-graceful
-	}
+	<-graceful
 }
 
 // setServing says over gRPC that every service of the parts is there.

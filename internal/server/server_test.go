@@ -146,6 +146,43 @@ func TestDrainDeadline(t *testing.T) {
 	}
 }
 
+// TestOpenStreams wants a stream that an agent keeps open for life to be broken
+// off early, and the parts to end in order after it.
+func TestOpenStreams(t *testing.T) {
+	open, ended := make(chan bool), false
+	s, end := start(t, Options{Limits: Limits{OpenStreams: 50 * time.Millisecond}}, Part{
+		Name: "agents",
+		GRPC: func(r grpc.ServiceRegistrar) {
+			r.RegisterService(&grpc.ServiceDesc{ServiceName: "agents", HandlerType: (*any)(nil), Streams: []grpc.StreamDesc{{
+				StreamName: "forever", ClientStreams: true, Handler: func(_ any, stream grpc.ServerStream) error {
+					close(open)
+					<-stream.Context().Done()
+					return stream.Context().Err()
+				}}}}, nil)
+		},
+		Run: func(ctx context.Context) error { <-ctx.Done(); ended = true; return nil },
+	})
+	conn, err := grpc.NewClient(s.GRPCAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, "/agents/forever"); err != nil {
+		t.Fatal(err)
+	}
+	<-open
+	done := make(chan error)
+	go func() { done <- end() }()
+	select {
+	case err := <-done:
+		if err != nil || !ended {
+			t.Errorf("%v; the part ended: %v", err, ended)
+		}
+	case <-time.After(20 * time.Second): // less than the drain
+		t.Fatal("an open stream holds up the end")
+	}
+}
+
 func TestPartFails(t *testing.T) {
 	broken := errors.New("broken")
 	s, err := New(Options{HTTPListen: "127.0.0.1:0"}, Part{Name: "weak", Run: func(context.Context) error { return broken }},
