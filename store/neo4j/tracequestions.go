@@ -182,13 +182,14 @@ func (tr *traces) join(t *tx, chunks []storedChunk) (traceprof.Snapshots, error)
 		stacks[id] = f
 	}
 	v := traceprof.Snapshots{Language: chunks[0].Language, Stacks: stacks[chunks[0].dictionary]}
+	var several translation
 	if len(stacks) > 1 {
 		v.Stacks = new(calltree.Forest)
 	}
 	for i := range chunks {
 		c := &chunks[i]
 		if len(stacks) > 1 {
-			c.Path = intern(v.Stacks, stacks[c.dictionary], c.Path)
+			c.Path = several.paths(v.Stacks, stacks[c.dictionary], c.Path)
 		}
 		v.Sequence, v.Time, v.Path = append(v.Sequence, c.Sequence...), append(v.Time, c.Time...), append(v.Path, c.Path...)
 		v.Count, v.Nanos = append(v.Count, c.Count...), append(v.Nanos, c.Nanos...)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"weak"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
@@ -25,6 +26,7 @@ type taskStacks struct {
 
 	mu     sync.Mutex
 	forest *calltree.Forest
+	coming translation // of the forest that snapshots came over last
 
 	// What is known to be in the database.
 	parts            int64
@@ -75,8 +77,8 @@ func (sc *stackCache) drop(d *taskStacks) {
 	}
 }
 
-// weigh takes in how large a dictionary is by now. Beyond the limit, those that
-// were not used for longest go until half of it is free.
+// weigh takes in how large a dictionary is by now. Beyond the limit, the others
+// go, those first that were not used for longest.
 func (sc *stackCache) weigh(d *taskStacks) {
 	d.mu.Lock()
 	bytes := d.size()
@@ -104,7 +106,9 @@ func (sc *stackCache) weigh(d *taskStacks) {
 
 // size is about how many bytes the dictionary takes, hash tables included. The
 // caller holds its lock.
-func (d *taskStacks) size() int64 { return 1000 + d.names + 220*int64(d.functions) + 80*int64(d.paths) }
+func (d *taskStacks) size() int64 {
+	return 1000 + d.names + 220*int64(d.functions) + 80*int64(d.paths) + 4*int64(len(d.coming.path)+len(d.coming.function))
+}
 
 // errOtherStacks says that the database has other stacks than are known here:
 // those of a transaction that was not committed.
@@ -211,38 +215,48 @@ func (sc *stackCache) read(t *tx, id int64, paths int) (*calltree.Forest, error)
 	}
 }
 
-// intern returns the paths of another forest in f, which takes in those that are
-// new.
-func intern(f, from *calltree.Forest, paths []int32) []int32 {
-	out := make([]int32, len(paths))
-	var path, function []int32 // of each of from's, plus one; 0: not known yet
+// translation remembers what the paths and functions of one forest are in
+// another: snapshots come over the same few forests again and again.
+type translation struct {
+	of             weak.Pointer[calltree.Forest] // the origin of the one
+	path, function []int32                       // plus one; 0: not known yet
+}
+
+// paths returns paths over from as paths over to, which takes in those that are
+// new. From may be nil if all of them are calltree.NoNode.
+func (tr *translation) paths(to, from *calltree.Forest, list []int32) []int32 {
+	out := make([]int32, len(list))
+	if from != nil {
+		tr.turn(from)
+	}
 	var pending []int32
-	for i, p := range paths {
-		if p == calltree.NoNode {
-			out[i] = p
-			continue
-		}
-		if path == nil {
-			path, function = make([]int32, from.Paths.Len()), make([]int32, len(from.Functions))
-		}
+	for i, p := range list {
 		pending = pending[:0]
-		for p != calltree.NoNode && path[p] == 0 {
+		for ; p != calltree.NoNode && tr.path[p] == 0; p = from.Paths.Parent[p] {
 			pending = append(pending, p)
-			p = from.Paths.Parent[p]
 		}
 		here := calltree.NoNode
 		if p != calltree.NoNode {
-			here = path[p] - 1
+			here = tr.path[p] - 1
 		}
 		for _, p := range slices.Backward(pending) {
 			fn := from.Paths.Item[p]
-			if function[fn] == 0 {
-				function[fn] = f.Function(profile.Function{Name: strings.Clone(from.Functions[fn].Name)}) + 1
+			if tr.function[fn] == 0 {
+				tr.function[fn] = to.Function(profile.Function{Name: strings.Clone(from.Functions[fn].Name)}) + 1
 			}
-			here = f.Path(here, function[fn]-1)
-			path[p] = here + 1
+			here = to.Path(here, tr.function[fn]-1)
+			tr.path[p] = here + 1
 		}
 		out[i] = here
 	}
 	return out
+}
+
+// turn makes room for what a forest has by now, and forgets any other one.
+func (tr *translation) turn(from *calltree.Forest) {
+	if of := weak.Make(from.Origin()); of != tr.of {
+		*tr = translation{of: of}
+	}
+	room := func(column []int32, n int) []int32 { return append(column, make([]int32, max(0, n-len(column)))...) }
+	tr.path, tr.function = room(tr.path, from.Paths.Len()), room(tr.function, len(from.Functions))
 }
