@@ -333,13 +333,21 @@ func TestKilled(t *testing.T) {
 		if err := c.s.Kill(); err != nil {
 			t.Fatal(err)
 		}
+		at := time.Now().UnixMilli()
 		if err := c.s.Restart(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		// What an agent sends while nobody answers is lost: it does not try again.
+		var list struct{ Rows []struct{ Polled int64 } }
+		until(t, 30*time.Second, "the agent asks for tasks again", func() bool {
+			c.get(&list, "instances", url.Values{"service": {shop.Service}})
+			return len(list.Rows) == 1 && list.Rows[0].Polled > at
+		})
 	}
 	until(t, 30*time.Second, "the task is delivered", func() bool { return strings.Contains(c.logs(task), "NOTIFIED") })
 	restart()
 	took := sample(t, c, shop, task)
+	time.Sleep(5 * time.Second) // what the agent holds it sends within two
 	before := fmt.Sprintf("%+v", c.segments(task))
 	restart()
 	if after := fmt.Sprintf("%+v", c.segments(task)); after != before {
