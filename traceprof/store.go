@@ -9,8 +9,14 @@ import (
 	"strings"
 )
 
-// ErrNoTask: there is no task of that id.
-var ErrNoTask = errors.New("there is no such task")
+// Errors that callers branch on.
+var (
+	// ErrNoTask: there is no task of that id.
+	ErrNoTask = errors.New("there is no such task")
+	// ErrNotKept: the store is of a kind that keeps no trace profiling. Every
+	// method says so.
+	ErrNotKept = errors.New("trace profiling is not kept here")
+)
 
 // Store is the contract of what trace profiling keeps. Engines of package store
 // implement it beside their own; package storetest tests it.

@@ -198,7 +198,7 @@ func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store
 	if err != nil {
 		return err
 	}
-	traces, err := o.newTracing(st, names)
+	traces, err := o.newTracing(ctx, st, names)
 	if err != nil {
 		return err
 	}

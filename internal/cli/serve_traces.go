@@ -57,10 +57,17 @@ type tracing struct {
 
 // newTracing puts together what agents and clients of Apache SkyWalking talk to.
 // It must be closed after the server has ended. Nil: the store keeps no traces.
-func (o *serveOptions) newTracing(st store.Store, names *normalize.Normalizer) (*tracing, error) {
+func (o *serveOptions) newTracing(ctx context.Context, st store.Store, names *normalize.Normalizer) (*tracing, error) {
 	traces, ok := st.(traceprof.Store)
 	if !ok {
 		return nil, nil
+	}
+	switch _, err := traces.Tasks(ctx, traceprof.TaskQuery{Limit: 1}); {
+	case errors.Is(err, traceprof.ErrNotKept):
+		o.Log.Warn("agents of SkyWalking are not answered", "reason", err)
+		return nil, nil
+	case err != nil:
+		return nil, err
 	}
 	t := &tracing{store: traces, dispatcher: traceprof.NewDispatcher(traces, traceprof.DispatcherOptions{}), intake: traceprof.NewIntake(traces, traceprof.IntakeOptions{})}
 	recordings := uploads.New(st, uploads.Options{Ingest: ingest.Options{Limits: o.limits, Normalizer: names}})

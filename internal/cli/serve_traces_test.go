@@ -11,19 +11,29 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
+// notKept is an engine that could keep traces, in a mode in which it does not.
+type notKept struct{ *mem.Store }
+
+func (notKept) Tasks(context.Context, traceprof.TaskQuery) ([]traceprof.Task, error) {
+	return nil, traceprof.ErrNotKept
+}
+
 func TestTracingParts(t *testing.T) {
 	var o serveOptions
 	o.Log = slog.New(slog.DiscardHandler)
-	if none, err := o.newTracing(struct{ store.Store }{mem.New()}, nil); none != nil || err != nil || none.close() != nil {
+	if none, err := o.newTracing(t.Context(), struct{ store.Store }{mem.New()}, nil); none != nil || err != nil || none.close() != nil {
 		t.Errorf("a store without traces: %v, %v", none, err)
+	}
+	if none, err := o.newTracing(t.Context(), notKept{mem.New()}, nil); none != nil || err != nil {
+		t.Errorf("a store whose kind keeps no traces: %v, %v", none, err)
 	}
 	o.traces.brokers = "127.0.0.1:1"
 	o.traces.kafkaPassword = "none"
-	if _, err := o.newTracing(mem.New(), nil); err == nil {
+	if _, err := o.newTracing(t.Context(), mem.New(), nil); err == nil {
 		t.Error("a password file that is not there was taken")
 	}
 	o.traces.kafkaPassword = ""
-	traces, err := o.newTracing(mem.New(), nil)
+	traces, err := o.newTracing(t.Context(), mem.New(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,11 +44,11 @@ func traceSchema() []string {
 	}
 }
 
-// traceable reports why the database keeps no trace profiling.
+// traceable reports why the database keeps no trace profiling, with ErrNotKept.
 func (s *Store) traceable() error {
 	if m := s.Model(); m != Shared {
-		return fmt.Errorf("%s: trace profiling needs a database of the model %s, this one has the model %s: make another one ready with `dendro store init --model %s`",
-			s.graph.address, Shared, m, Shared)
+		return fmt.Errorf("%s: %w: that needs a database of the model %s, this one has the model %s: make another one ready with `dendro store init --model %s`",
+			s.graph.address, traceprof.ErrNotKept, Shared, m, Shared)
 	}
 	return nil
 }
