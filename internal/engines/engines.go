@@ -61,7 +61,7 @@ func OpenAsking(ctx context.Context, where string, access Access, ask Password) 
 		}
 		return st, nil
 	case isURL && len(scheme) > 1 && strings.Contains(where, "://"):
-		return nil, fmt.Errorf("no engine opens %q; a store is a DuckDB file, a database (neo4j://…), a Dendro server (https://…) or mem:", where)
+		return nil, fmt.Errorf("no engine opens %q; a store is a DuckDB file, a database (neo4j://…), mem: or a Dendro server (https://…)", where)
 	}
 	if access != Write {
 		if _, err := os.Stat(where); err != nil {

@@ -179,14 +179,6 @@ func (s *selection) keys() []string {
 	return keys
 }
 
-// nodes returns the number of call nodes of all profiles together.
-func (s *selection) nodes() (n int) {
-	for i := range s.profiles {
-		n += s.profiles[i].Nodes
-	}
-	return n
-}
-
 // choose lists the selected profiles.
 func (t *tx) choose(q store.Query) (*selection, error) {
 	runs, benchmarks, metrics := map[string]testrun.Run{}, map[string]testrun.Benchmark{}, map[int64][]testrun.Metric{}

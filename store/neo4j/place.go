@@ -101,7 +101,6 @@ type present struct {
 	linked   bool // benchmark, run and measurement are there and connected
 	metrics  []testrun.Metric
 	profiles map[store.ProfileID]*store.Profile
-	newest   int64 // seq of any profile
 }
 
 // lock keeps other imports of the same benchmark and run waiting, and returns

@@ -46,7 +46,7 @@ func main() {
 // run returns the exit status of the command, or 1 and what went wrong around it.
 func run(ctx context.Context, release string, opts server.Options, command []string) (status int, err error) {
 	if len(command) == 0 {
-		return 2, errors.New("which command? neo4j [flags] -- COMMAND ARGUMENT...")
+		return 2, errors.New("no command to run: neo4j [flags] -- COMMAND [ARGUMENT]")
 	}
 	if opts.Release, err = server.ReleaseNamed(release); err != nil {
 		return 2, err

@@ -14,7 +14,7 @@ func TestMistakes(t *testing.T) {
 		command []string
 		want    string
 	}{
-		{"lts", nil, "which command?"},
+		{"lts", nil, "no command to run"},
 		{"3.5", []string{"true"}, `"3.5"`},
 	} {
 		if status, err := run(t.Context(), c.release, server.Options{}, c.command); status != 2 || err == nil || !strings.Contains(err.Error(), c.want) {
