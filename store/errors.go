@@ -50,7 +50,7 @@ type ConflictError struct {
 
 // Error names the identity, both files and the options that resolve it.
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("%s is stored already with other content: %q before, %q now (use --replace or --add)", e.Identity, e.Old, e.New)
+	return fmt.Sprintf("%s is stored already with other content: %q before, %q now (use --replace, or import --add for shards of one run)", e.Identity, e.Old, e.New)
 }
 
 // Unwrap makes it an ErrConflict.
