@@ -124,6 +124,28 @@ type Samples struct {
 // Len returns the number of samples.
 func (s *Samples) Len() int { return len(s.Stack) }
 
+// Tags are what a sample says beside its stack, its value and its time.
+type Tags struct {
+	Thread ThreadID
+	Labels LabelsID
+	State  StateID
+}
+
+// Tags returns those of row i: the zero ids for columns that the table does not have.
+func (s *Samples) Tags(i int) Tags {
+	var t Tags
+	if s.Thread != nil {
+		t.Thread = s.Thread[i]
+	}
+	if s.Labels != nil {
+		t.Labels = s.Labels[i]
+	}
+	if s.State != nil {
+		t.State = s.State[i]
+	}
+	return t
+}
+
 // Add appends a sample that has only a stack and a value.
 // A table with further columns is filled column by column instead.
 func (s *Samples) Add(stack StackID, value int64) {

@@ -33,40 +33,50 @@ type changeDocument struct {
 }
 
 type benchmarkDocument struct {
-	Group    string                 `json:"group,omitempty"`
-	Name     string                 `json:"benchmark"`
-	Type     string                 `json:"type"`
-	Verdict  bool                   `json:"verdict"`
-	Reason   string                 `json:"reason,omitempty"`
+	Group   string `json:"group,omitempty"`
+	Name    string `json:"benchmark"`
+	Type    string `json:"type"`
+	Verdict bool   `json:"verdict"`
+	Reason  string `json:"reason,omitempty"`
+	Compared
+	Ranked []regression.Candidate `json:"ranked"`
+	evidence.Benchmark
+}
+
+// Compared is what was compared of a benchmark, as every document has it. No list
+// is nil.
+type Compared struct {
 	Findings int                    `json:"findings"`
 	LeftOut  []history.LeftOut      `json:"leftOut"`
 	Warnings []string               `json:"warnings"`
 	Analyses []*regression.Analysis `json:"analyses"`
-	Ranked   []regression.Candidate `json:"ranked"`
-	evidence.Benchmark
+}
+
+// NewCompared returns what was compared of b.
+func NewCompared(b *regression.Benchmark) Compared {
+	return Compared{len(b.Findings), Filled(b.LeftOut), Filled(b.Warnings), Filled(b.Analyses)}
 }
 
 // JSON writes the report as one document.
 func (r *Report) JSON(w io.Writer) error {
-	d := document{Schema: Schema, Headline: r.Headline(), Parameters: filled(r.Parameters), Verdict: r.Verdict, Notes: filled(r.Notes),
+	d := document{Schema: Schema, Headline: r.Headline(), Parameters: Filled(r.Parameters), Verdict: r.Verdict, Notes: Filled(r.Notes),
 		Changes: []changeDocument{}, Benchmarks: []benchmarkDocument{}}
 	for i := range r.Changes {
 		c := &r.Changes[i]
-		d.Changes = append(d.Changes, changeDocument{c.Finding, c.Place, c.Fails, filled(c.Also)})
+		d.Changes = append(d.Changes, changeDocument{c.Finding, c.Place, c.Fails, Filled(c.Also)})
 	}
 	for i := range r.Benchmarks {
 		b := &r.Benchmarks[i]
 		e := b.Evidence
-		e.Runs, e.Candidates = filled(e.Runs), filled(e.Candidates)
+		e.Runs, e.Candidates = Filled(e.Runs), Filled(e.Candidates)
 		d.Benchmarks = append(d.Benchmarks, benchmarkDocument{Group: b.Benchmark.Benchmark.Group, Name: b.Benchmark.Benchmark.Name, Type: b.Type.Name,
-			Verdict: b.Reason == "", Reason: b.Reason, Findings: len(b.Findings), LeftOut: filled(b.LeftOut), Warnings: filled(b.Warnings),
-			Analyses: filled(b.Analyses), Ranked: filled(b.Ranked), Benchmark: e})
+			Verdict: b.Reason == "", Reason: b.Reason, Compared: NewCompared(b.Benchmark), Ranked: Filled(b.Ranked), Benchmark: e})
 	}
 	return encode(w, d)
 }
 
-// filled makes a nil list an empty one, which is what readers of JSON expect.
-func filled[T any](list []T) []T {
+// Filled makes a nil list an empty one, which is what readers of JSON expect.
+func Filled[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}

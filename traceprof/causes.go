@@ -2,6 +2,7 @@ package traceprof
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -230,6 +231,9 @@ func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 func abs(v int64) int64 { return max(v, -v) }
 
-func span(ms int64) string { return (time.Duration(ms) * time.Millisecond).String() }
+// span writes a time of ms. A duration has at most 292 years.
+func span(ms int64) string {
+	return (time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond).String()
+}
 
 func date(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -112,6 +112,28 @@ func (d *Dispatcher) Stop(ctx context.Context, id string) (Task, error) {
 	return d.store.Task(ctx, id)
 }
 
+// Store returns the dispatcher's store for those who make and stop tasks in it
+// themselves: the dispatcher learns of it at once.
+func (d *Dispatcher) Store() Store { return &heard{d.store, d} }
+
+// heard is a store whose tasks a dispatcher knows.
+type heard struct {
+	Store
+	d *Dispatcher
+}
+
+// CreateTask creates the task.
+func (h *heard) CreateTask(ctx context.Context, t Task) (Task, error) {
+	defer h.d.forget()
+	return h.Store.CreateTask(ctx, t)
+}
+
+// StopTask stops the task.
+func (h *heard) StopTask(ctx context.Context, id string, at int64) error {
+	defer h.d.forget()
+	return h.Store.StopTask(ctx, id, at)
+}
+
 // Poll returns the tasks of a kind to tell an instance that asks: those created
 // after last, the time of creation of the newest one it has heard of (-1: of
 // none). Of the kinds that run one task at a time it is one.

@@ -206,6 +206,26 @@ func TestStopEndsDelivery(t *testing.T) {
 	}
 }
 
+// TestChangesBesideTheDispatcher makes and stops tasks in the dispatcher's store, as
+// another Dendro does through this server.
+func TestChangesBesideTheDispatcher(t *testing.T) {
+	d := dispatcher(t, mem.New())
+	if got := d.push("a"); got != "" {
+		t.Fatal(got)
+	}
+	other := dispatcher(t, d.Dispatcher.Store())
+	task := other.create(nil)
+	if got := d.push("a"); got != task.ID+":5" {
+		t.Errorf("a new task: %q", got)
+	}
+	if _, err := other.Stop(t.Context(), task.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.poll("b", -1); got != "" {
+		t.Errorf("a stopped task: %q", got)
+	}
+}
+
 func TestOverlapIsRefused(t *testing.T) {
 	d := dispatcher(t, mem.New())
 	other := func(kind traceprof.Kind, events ...string) func(*traceprof.Order) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"sync"
@@ -195,6 +196,30 @@ func TestIntakeFrames(t *testing.T) {
 	}
 	if got := stored(t, st); strings.Contains(got, "99 990") || !strings.Contains(got, "100 1000 A !x") {
 		t.Error(got)
+	}
+}
+
+// TestIntakeTimes gives times that no clock shows and computes with what is stored.
+func TestIntakeTimes(t *testing.T) {
+	st := mem.New()
+	s := intake(t, st, traceprof.IntakeOptions{}).Stream()
+	first, last := snapshot("task", "segment", 0, "a"), snapshot("task", "segment", 1, "a")
+	first.Time, last.Time = math.MinInt64, math.MaxInt64
+	give(t, s, first, last)
+	if err := s.Segment(t.Context(), traceprof.Segment{ID: "segment", Trace: "trace", Start: math.MinInt64, End: math.MaxInt64}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const most = 2 * 253_402_300_799_999 // from the year 9999 back to 1970 and as far again
+	list, err := st.Segments(t.Context(), traceprof.SegmentQuery{})
+	if err != nil || len(list) != 1 || list[0].Latency() != most {
+		t.Errorf("%v, %+v", err, list)
+	}
+	_, err = traceprof.Analyze(t.Context(), st, []traceprof.Range{{Segment: "segment", Start: math.MinInt64, End: math.MaxInt64}}, traceprof.AnalyzeOptions{})
+	if !errors.Is(err, traceprof.ErrDuration) {
+		t.Errorf("a duration of all time: %v", err)
 	}
 }
 

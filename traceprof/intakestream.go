@@ -144,7 +144,7 @@ func (s *Stream) Snapshot(ctx context.Context, d *Snapshot) error {
 		size += int64(len(s.task) + len(s.segment))
 	}
 	p := s.part
-	p.Sequence, p.Time, p.Path = append(p.Sequence, d.Sequence), append(p.Time, d.Time), append(p.Path, path)
+	p.Sequence, p.Time, p.Path = append(p.Sequence, d.Sequence), append(p.Time, sane(d.Time)), append(p.Path, path)
 	p.Stacks = s.stacks.snapshot()
 	b.count++
 	s.gave(b, size)
@@ -192,6 +192,11 @@ func (s *Stream) Snapshots(ctx context.Context, d Snapshots) error {
 	return nil
 }
 
+// sane returns a time of an agent as one that can be computed with: differences of
+// times that are further from 1970 than the year 9999, which no clock shows, may
+// overflow.
+func sane(ms int64) int64 { return min(max(ms, -latest), latest) }
+
 // Segment takes in a segment. Raw is copied.
 func (s *Stream) Segment(ctx context.Context, seg Segment) error {
 	size := segmentSize + int64(len(seg.Raw))
@@ -203,6 +208,7 @@ func (s *Stream) Segment(ctx context.Context, seg Segment) error {
 		return err
 	}
 	defer s.in.mu.Unlock()
+	seg.Start, seg.End = sane(seg.Start), sane(seg.End)
 	seg.Raw = slices.Clone(seg.Raw)
 	b := s.in.current()
 	b.segments = append(b.segments, seg)

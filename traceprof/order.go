@@ -30,9 +30,8 @@ const (
 	minPeriod      = 10
 	maxMaxSegments = 9
 
-	// latestStart is the last ms of the year 9999: sums of times beyond could
-	// overflow.
-	latestStart = 253_402_300_799_999
+	// latest is the last ms of the year 9999: sums of times beyond could overflow.
+	latest = 253_402_300_799_999
 	// longest bounds the durations that have no limit of their own, a year.
 	longest = 366 * 24 * 60 * Minute
 )
@@ -62,7 +61,7 @@ func (o Order) Task(now int64) (Task, error) {
 		checks = []check{{false, "unknown kind of task " + string(o.Kind)}}
 	}
 	checks = append(checks,
-		check{o.Start <= latestStart, "start time must be before the year 10000"},
+		check{o.Start <= latest, "start time must be before the year 10000"},
 		check{0 <= o.Duration && o.Duration <= longest, "duration cannot be greater than a year"},
 		check{o.MinDuration <= longest, "min duration threshold cannot be greater than a year"},
 		check{0 <= o.Period && o.Period <= longest, "dump period cannot be greater than a year"},

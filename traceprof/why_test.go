@@ -2,6 +2,7 @@ package traceprof_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -74,6 +75,10 @@ func TestWhy(t *testing.T) {
 			s.instance.Skew = -3_600_000
 			s.segments = []traceprof.Segment{request("a", -60*minute, 500)}
 		}, "clock-skew no-request", `instance "i" is 1h0m0s behind`, ""},
+		{"clock beyond all durations", func(s *situation) {
+			s.instance.Skew = math.MaxInt64 / 2
+			s.segments = []traceprof.Segment{request("a", -60*minute, 500)}
+		}, "clock-skew no-request", `instance "i" is 2562047h47m16.854s ahead`, ""},
 		{"never polled", func(s *situation) { s.instance.Polled, s.logs = 0, nil }, "instance-never-polled", `Instance "i" did not ask for tasks ever`, ""},
 		{"polls no more", func(s *situation) { s.instance.Polled, s.logs = began-minute, nil }, "instance-never-polled", "since 2023-11-14 22:12:20 UTC", ""},
 		{"polled, not told", func(s *situation) { s.logs = nil }, "never-notified", "was not told", ""},

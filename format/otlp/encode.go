@@ -61,18 +61,12 @@ func Encode(w io.Writer, p *profile.Profile, table int) error {
 type encoder struct {
 	p *profile.Profile
 	*dictionary
-	tags map[tagKey]tags
+	tags map[profile.Tags]tags
 	msg  []byte
 	part []byte
 }
 
-// tagKey is what becomes attributes and a link of a sample.
-type tagKey struct {
-	thread profile.ThreadID
-	labels profile.LabelsID
-	state  profile.StateID
-}
-
+// tags are what profile.Tags become in the file.
 type tags struct {
 	attributes []byte // the packed indices
 	link       int32
@@ -166,17 +160,7 @@ func (e *encoder) typeRef(name, unit string) []byte {
 
 // sample returns the message of one row. It is valid until the next call.
 func (e *encoder) sample(t *profile.Samples, i int, v int64) []byte {
-	var k tagKey
-	if t.Thread != nil {
-		k.thread = t.Thread[i]
-	}
-	if t.Labels != nil {
-		k.labels = t.Labels[i]
-	}
-	if t.State != nil {
-		k.state = t.State[i]
-	}
-	tags := e.tagsOf(k)
+	tags := e.tagsOf(t.Tags(i))
 	b := wire.AppendInt(e.msg[:0], 1, e.stack(t.Stack[i]))
 	if len(tags.attributes) > 0 {
 		b = wire.AppendBytes(b, 2, tags.attributes)
@@ -193,7 +177,7 @@ func (e *encoder) sample(t *profile.Samples, i int, v int64) []byte {
 }
 
 // tagsOf returns attributes and link of a sample.
-func (e *encoder) tagsOf(k tagKey) tags {
+func (e *encoder) tagsOf(k profile.Tags) tags {
 	if t, ok := e.tags[k]; ok {
 		return t
 	}
@@ -201,7 +185,7 @@ func (e *encoder) tagsOf(k tagKey) tags {
 	add := func(key string, value []byte, unit string) {
 		t.attributes = binary.AppendUvarint(t.attributes, e.attribute(key, value, unit))
 	}
-	th := e.p.Threads[k.thread]
+	th := e.p.Threads[k.Thread]
 	if th.Name != "" {
 		add(keyThreadName, textValue(th.Name), "")
 	}
@@ -215,7 +199,7 @@ func (e *encoder) tagsOf(k tagKey) tags {
 		}
 		add(key, value, "")
 	}
-	labels := e.p.LabelSets[k.labels]
+	labels := e.p.LabelSets[k.Labels]
 	if trace, span, n := linkOf(labels); n > 0 {
 		t.link = e.link(trace, span)
 		labels = labels[:len(labels)-n]
@@ -227,11 +211,11 @@ func (e *encoder) tagsOf(k tagKey) tags {
 			add(l.Key, numberValue(l.Num), l.Unit)
 		}
 	}
-	if k.state != 0 {
-		add(keyState, textValue(e.p.States[k.state]), "")
+	if k.State != 0 {
+		add(keyState, textValue(e.p.States[k.State]), "")
 	}
 	if e.tags == nil {
-		e.tags = map[tagKey]tags{}
+		e.tags = map[profile.Tags]tags{}
 	}
 	e.tags[k] = t
 	return t

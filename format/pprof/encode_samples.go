@@ -8,32 +8,13 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// rowKey is what makes two samples one in the file.
+// rowKey is what makes two samples one in the file. Tags become labels.
 type rowKey struct {
 	stack profile.StackID
-	tagKey
+	profile.Tags
 }
 
-// tagKey is what becomes labels.
-type tagKey struct {
-	thread profile.ThreadID
-	labels profile.LabelsID
-	state  profile.StateID
-}
-
-func keyOf(t *profile.Samples, i int) rowKey {
-	k := rowKey{stack: t.Stack[i]}
-	if t.Thread != nil {
-		k.thread = t.Thread[i]
-	}
-	if t.Labels != nil {
-		k.labels = t.Labels[i]
-	}
-	if t.State != nil {
-		k.state = t.State[i]
-	}
-	return k
-}
+func keyOf(t *profile.Samples, i int) rowKey { return rowKey{t.Stack[i], t.Tags(i)} }
 
 // writeSamples writes the rows of all tables.
 func (e *encoder) writeSamples() {
@@ -60,7 +41,7 @@ func (e *encoder) writeSamples() {
 			e.part = binary.AppendUvarint(e.part, uint64(v))
 		}
 		e.msg = wire.AppendBytes(e.msg, 2, e.part)
-		e.msg = append(e.msg, e.labels.fields(e, k.tagKey)...)
+		e.msg = append(e.msg, e.labels.fields(e, k.Tags)...)
 		e.flush(fieldSample)
 	}
 }
@@ -140,13 +121,13 @@ func (e *encoder) scaleTables() error {
 
 // labelWriter remembers the label fields of what it wrote before.
 type labelWriter struct {
-	known map[tagKey][]byte
-	last  tagKey
+	known map[profile.Tags][]byte
+	last  profile.Tags
 	bytes []byte // of last
 }
 
 // fields returns the label fields of a sample.
-func (w *labelWriter) fields(e *encoder, k tagKey) []byte {
+func (w *labelWriter) fields(e *encoder, k profile.Tags) []byte {
 	if k == w.last {
 		return w.bytes
 	}
@@ -154,7 +135,7 @@ func (w *labelWriter) fields(e *encoder, k tagKey) []byte {
 	if !ok {
 		b = e.appendTags(nil, k)
 		if w.known == nil {
-			w.known = map[tagKey][]byte{}
+			w.known = map[profile.Tags][]byte{}
 		}
 		w.known[k] = b
 	}
@@ -162,9 +143,9 @@ func (w *labelWriter) fields(e *encoder, k tagKey) []byte {
 	return b
 }
 
-func (e *encoder) appendTags(b []byte, k tagKey) []byte {
-	labels := e.p.LabelSets[k.labels]
-	want, have := e.p.Threads[k.thread], foreignThread(labels)
+func (e *encoder) appendTags(b []byte, k profile.Tags) []byte {
+	labels := e.p.LabelSets[k.Labels]
+	want, have := e.p.Threads[k.Thread], foreignThread(labels)
 	for _, l := range []struct{ key, want, have string }{
 		{keyThread, want.Name, have.Name}, {keyThreadID, want.ID, have.ID}, {keyProcess, want.Process, have.Process},
 	} {
@@ -172,8 +153,8 @@ func (e *encoder) appendTags(b []byte, k tagKey) []byte {
 			b = e.appendLabel(b, profile.Label{Key: l.key, Text: l.want})
 		}
 	}
-	if k.state != 0 {
-		b = e.appendLabel(b, profile.Label{Key: "state", Text: e.p.States[k.state]})
+	if k.State != 0 {
+		b = e.appendLabel(b, profile.Label{Key: "state", Text: e.p.States[k.State]})
 	}
 	for _, l := range labels {
 		b = e.appendLabel(b, l)

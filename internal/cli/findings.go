@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/report/words"
@@ -21,15 +20,12 @@ type findingsAnswer struct {
 }
 
 type benchmarkAnswer struct {
-	Group      string                 `json:"group,omitempty"`
-	Benchmark  string                 `json:"benchmark"`
-	Type       string                 `json:"type"`
-	Verdict    bool                   `json:"verdict"`
-	Reason     string                 `json:"reason,omitempty"` // why there is none
-	Findings   int                    `json:"findings"`
-	LeftOut    []history.LeftOut      `json:"leftOut"`
-	Warnings   []string               `json:"warnings"`
-	Analyses   []*regression.Analysis `json:"analyses"`
+	Group     string `json:"group,omitempty"`
+	Benchmark string `json:"benchmark"`
+	Type      string `json:"type"`
+	Verdict   bool   `json:"verdict"`
+	Reason    string `json:"reason,omitempty"` // why there is none
+	report.Compared
 	Candidates []regression.Candidate `json:"candidates"`
 }
 
@@ -66,26 +62,10 @@ func (o *regressionsOptions) find(ctx context.Context, e *env, st store.Store, q
 }
 
 func findingsJSON(res *regression.Result, rows int) findingsAnswer {
-	a := findingsAnswer{Findings: words.First(res.Findings, rows), Benchmarks: []benchmarkAnswer{}}
-	if a.Findings == nil {
-		a.Findings = []regression.Finding{}
-	}
-	for _, b := range res.Benchmarks {
-		ba := benchmarkAnswer{Group: b.Benchmark.Group, Benchmark: b.Benchmark.Name, Type: b.Type.Name, Verdict: len(b.Analyses) > 0, Reason: b.Reason, Findings: len(b.Findings),
-			LeftOut: b.LeftOut, Warnings: b.Warnings, Analyses: b.Analyses, Candidates: b.Ranked}
-		if ba.LeftOut == nil {
-			ba.LeftOut = []history.LeftOut{}
-		}
-		if ba.Warnings == nil {
-			ba.Warnings = []string{}
-		}
-		if ba.Analyses == nil {
-			ba.Analyses = []*regression.Analysis{}
-		}
-		if ba.Candidates == nil {
-			ba.Candidates = []regression.Candidate{}
-		}
-		a.Benchmarks = append(a.Benchmarks, ba)
+	a := findingsAnswer{Findings: report.Filled(words.First(res.Findings, rows)), Benchmarks: []benchmarkAnswer{}}
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		a.Benchmarks = append(a.Benchmarks, benchmarkAnswer{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, len(b.Analyses) > 0, b.Reason, report.NewCompared(b), report.Filled(b.Ranked)})
 	}
 	return a
 }

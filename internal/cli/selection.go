@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -103,29 +102,11 @@ func dateFlag(flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if age, err := parseAge(text); err == nil {
-		return time.Now().UTC().Add(-age), nil
-	}
-	t, err := ingest.ParseDate(text)
+	t, err := ingest.ParseInstant(text, time.Now())
 	if err != nil {
 		return t, usagef("%s: %w", flag, err)
 	}
 	return t, nil
-}
-
-// parseAge parses 12h, 30d, 8w and everything that Go calls a duration.
-func parseAge(text string) (time.Duration, error) {
-	if n := len(text); n > 1 {
-		day := map[byte]time.Duration{'d': 24 * time.Hour, 'w': 7 * 24 * time.Hour, 'y': 365 * 24 * time.Hour}[text[n-1]]
-		if v, err := strconv.ParseFloat(text[:n-1], 64); err == nil && day > 0 && v >= 0 && v < 10_000 {
-			return time.Duration(v * float64(day)), nil
-		}
-	}
-	d, err := time.ParseDuration(text)
-	if err == nil && d < 0 {
-		err = fmt.Errorf("age %q is negative", text)
-	}
-	return d, err
 }
 
 // parseShare parses 5%, 5 % or 0.05 into a fraction.

@@ -76,7 +76,7 @@ func (o *serveOptions) newTracing(ctx context.Context, st store.Store, names *no
 	finished := ingest.NewTraceTasks(traces, st, ingest.TraceOptions{Normalizer: names, Report: func(r ingest.Result) { reportTask(o.Log, r) }})
 	t.parts = []server.Part{agents.Part(), clients.Part(),
 		{Name: "tasks", Run: untilEnd(finished.Run)},
-		{Name: "expiry", Run: func(ctx context.Context) error { return o.traces.expire(ctx, traces, o.Log) }},
+		{Name: "expiry", Run: func(ctx context.Context) error { return o.traces.expire(ctx, traces, expireEvery, o.Log) }},
 		{Name: "presence", Run: func(ctx context.Context) error {
 			<-ctx.Done()
 			return t.dispatcher.Flush(context.WithoutCancel(ctx))
@@ -136,14 +136,20 @@ func reportTask(log *slog.Logger, r ingest.Result) {
 const expireEvery = 5 * time.Minute
 
 // expire removes what is too old or too much until the context ends.
-func (o *traceOptions) expire(ctx context.Context, st traceprof.Store, log *slog.Logger) error {
+func (o *traceOptions) expire(ctx context.Context, st traceprof.Store, every time.Duration, log *slog.Logger) error {
 	if o.ttl <= 0 && o.maxSize <= 0 {
 		<-ctx.Done()
 		return nil
 	}
-	tick := time.NewTicker(expireEvery)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
+		// Not at once: what ended while no server ran becomes a profile first.
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
 		e := traceprof.Expiry{Now: time.Now().UnixMilli(), MaxBytes: o.maxSize}
 		if o.ttl > 0 {
 			e.Before = e.Now - o.ttl.Milliseconds()
@@ -154,11 +160,6 @@ func (o *traceOptions) expire(ctx context.Context, st traceprof.Store, log *slog
 			log.Error("old traces could not be removed; it is tried again", "error", err)
 		case gone != traceprof.Expired{}:
 			log.Info("old traces were removed", "tasks", gone.Tasks, "segments", gone.Segments, "instances", gone.Instances)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestExpire(t *testing.T) {
 	o := traceOptions{ttl: time.Hour}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- o.expire(ctx, st, slog.New(slog.DiscardHandler)) }()
+	go func() { ended <- o.expire(ctx, st, time.Millisecond, slog.New(slog.DiscardHandler)) }()
 	for {
 		list, err := st.Tasks(t.Context(), traceprof.TaskQuery{})
 		if err != nil {
@@ -85,7 +85,7 @@ func TestExpire(t *testing.T) {
 		t.Error(err)
 	}
 	forever := traceOptions{}
-	if err := forever.expire(ctx, st, nil); err != nil {
+	if err := forever.expire(ctx, st, time.Millisecond, nil); err != nil {
 		t.Error(err)
 	}
 }

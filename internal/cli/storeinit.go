@@ -26,8 +26,9 @@ for choosing the model of a graph database, and for using one that holds other t
 
 // storeInitOptions are the flags of `dendro store init`.
 type storeInitOptions struct {
-	model string
-	force bool
+	model      string
+	force      bool
+	potentials int
 }
 
 func newStoreInit(e *env) *cobra.Command {
@@ -44,14 +45,19 @@ every profile, so that the Cypher of Lundberg and Rettig's thesis runs on it.
 Through Dendro both answer the same. The model cannot be changed later, but copy
 takes the content into another database.
 
+With --potentials each node of the model thesis gets the arrays p and c of the
+thesis's chapter 5.2: its subtree potentials of degree 0 up to the one named, and
+what recursion would count twice of them, as shares of the profile.
+
 A database that holds something else is left alone unless --force lets the store
 live beside it; nothing of the rest is changed even then.`,
 		Example: `  dendro store init --store neo4j://neo4j@localhost:7687
-  dendro store init --store neo4j://neo4j@localhost:7687 --model thesis`,
+  dendro store init --store neo4j://neo4j@localhost:7687 --model thesis --potentials 5`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
 	}
 	c.Flags().Var(&choice{&o.model, engines.Models}, "model", "`model` of a graph database: shared, thesis (default: shared, or what it has)")
+	c.Flags().IntVar(&o.potentials, "potentials", 0, "highest `degree` of the potentials on each node, model thesis only (default: none, or what it has)")
 	c.Flags().BoolVar(&o.force, "force", false, "let the store live in a graph database that holds something else")
 	return c
 }
@@ -61,7 +67,7 @@ func (o *storeInitOptions) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := engines.Init(ctx, where, engines.InitOptions{Model: o.model, Force: o.force, Password: e.password()}); err != nil {
+	if err := engines.Init(ctx, where, engines.InitOptions{Model: o.model, Potentials: o.potentials, Force: o.force, Password: e.password()}); err != nil {
 		return err
 	}
 	return e.describeStore(ctx, "text")

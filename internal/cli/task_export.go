@@ -125,19 +125,9 @@ func (in *input) ofNames(ctx context.Context, e *env, names []string) ([]recordi
 // ofTrace returns the snapshots of a task, a trace or a segment.
 func (in *input) ofTrace(ctx context.Context, e *env, id string) (r recording, err error) {
 	err = e.withTraces(ctx, engines.Read, func(st traceprof.Store) error {
-		var c excerpt.Choice
-		switch list, err := st.Segments(ctx, traceprof.SegmentQuery{IDs: []string{id}, NoRaw: true}); {
-		case err != nil:
+		c, err := chosenBy(ctx, st, id)
+		if err != nil {
 			return err
-		case len(list) > 0:
-			c.Segments = []string{id}
-		default:
-			t, err := findTask(ctx, st, id)
-			if c.Task = t.ID; errors.Is(err, traceprof.ErrNoTask) {
-				c.Trace = id
-			} else if err != nil {
-				return err
-			}
 		}
 		p, err := c.Timed(ctx, st)
 		if err != nil {
@@ -147,4 +137,33 @@ func (in *input) ofTrace(ctx context.Context, e *env, id string) (r recording, e
 		return nil
 	})
 	return r, err
+}
+
+// chosenBy finds out what an id is of: a segment, also one of which only
+// snapshots came, a task or a trace.
+func chosenBy(ctx context.Context, st traceprof.Store, id string) (c excerpt.Choice, err error) {
+	list, err := st.Segments(ctx, traceprof.SegmentQuery{IDs: []string{id}, NoRaw: true})
+	if err != nil {
+		return c, err
+	}
+	sampled := len(list) > 0
+	for _, err := range st.Snapshots(ctx, traceprof.SnapshotQuery{Segments: []string{id}}) {
+		if err != nil {
+			return c, err
+		}
+		sampled = true
+		break
+	}
+	if sampled {
+		c.Segments = []string{id}
+		return c, nil
+	}
+	t, err := findTask(ctx, st, id)
+	switch {
+	case err == nil:
+		c.Task = t.ID
+	case errors.Is(err, traceprof.ErrNoTask):
+		c.Trace, err = id, nil
+	}
+	return c, err
 }

@@ -58,6 +58,8 @@ func sampledStore(ctx context.Context, where string) (err error) {
 		}
 		list = append(list, s)
 	}
+	// Of a request of a task that is gone only snapshots are left.
+	list = append(list, tracetest.Picture("gone", "s4", "@0 main-handle main-handle"))
 	return errors.Join(
 		traces.PutInstances(ctx, traceprof.Instance{Service: "shop", Name: "one@test", Language: "java", FirstSeen: at, LastSeen: at + 70_000, Polled: at + 60_000}),
 		traces.PutSegments(ctx, segments...),

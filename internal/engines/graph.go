@@ -15,6 +15,10 @@ type InitOptions struct {
 	Model    string   // of a graph database: shared or thesis; empty: shared, or what it has
 	Force    bool     // let a store live in a graph database beside what that holds
 	Password Password // may be nil
+
+	// Potentials is the highest degree of the subtree potentials that nodes of the
+	// model thesis get as arrays; 0: none, or what the database has.
+	Potentials int
 }
 
 // Models are the names that InitOptions.Model may have.
@@ -24,9 +28,11 @@ var Models = []string{string(neo4j.Shared), string(neo4j.Thesis)}
 // there already and fits the options is left as it is.
 func Init(ctx context.Context, where string, opts InitOptions) error {
 	if neo4j.IsURL(where) {
-		return neo4j.Init(ctx, where, neo4j.InitOptions{Model: neo4j.Model(opts.Model), Consent: opts.Force, Options: neo4j.Options{Password: opts.Password}})
+		return neo4j.Init(ctx, where, neo4j.InitOptions{
+			Model: neo4j.Model(opts.Model), Potentials: opts.Potentials, Consent: opts.Force, Options: neo4j.Options{Password: opts.Password},
+		})
 	}
-	if opts.Model != "" || opts.Force {
+	if opts.Model != "" || opts.Force || opts.Potentials != 0 {
 		return fmt.Errorf("%s is no graph database: it has no model to choose, and nothing beside the store", where)
 	}
 	if strings.Contains(where, "://") {

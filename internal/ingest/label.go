@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -147,6 +149,27 @@ func ParseDate(text string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, fmt.Errorf("%q is not a date (RFC 3339, like 2026-11-21T10:00:00Z, or 2026-11-21)", text)
+}
+
+// ParseInstant reads a date as ParseDate does, or an age before now: 12h, 30d, 1.5w,
+// 1y (of 365 days) and everything that Go calls a duration.
+func ParseInstant(text string, now time.Time) (time.Time, error) {
+	if age, ok := parseAge(text); ok {
+		return now.UTC().Add(-age), nil
+	}
+	return ParseDate(text)
+}
+
+func parseAge(text string) (time.Duration, bool) {
+	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour, "y": 365 * 24 * time.Hour} {
+		if number, ok := strings.CutSuffix(text, unit); ok {
+			n, err := strconv.ParseFloat(number, 64)
+			age := n * float64(length)
+			return time.Duration(age), err == nil && age >= 0 && age < math.MaxInt64
+		}
+	}
+	age, err := time.ParseDuration(text)
+	return age, err == nil && age >= 0
 }
 
 // fromPath labels a source by where it lies: the parent folder is the group,

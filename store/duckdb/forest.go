@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"weak"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/prefixtree"
@@ -178,14 +177,7 @@ type writer struct {
 
 	raw map[string]map[int32]bool // group: functions with an example of a raw name
 
-	translations map[weak.Pointer[calltree.Forest]]*translation
-}
-
-// translation remembers for each path and function of an importer's forest the
-// one of the store, plus one; 0 is not known yet. Forest ids never change their
-// meaning, so each path is looked up once in the life of a forest.
-type translation struct {
-	path, fn []int32
+	translations calltree.Translations // of importers' forests
 }
 
 // writer returns the writer's face, made of the committed columns at first.
@@ -202,7 +194,7 @@ func (d *dictionary) writer(c *conn) (*writer, error) {
 	v.index()
 	w := &writer{functions: slices.Clip(v.functions), ids: make(map[string]int32, len(v.ids)), rec: slices.Clip(v.rec),
 		committed: len(d.item), committedFns: len(v.functions), shared: true,
-		changedFns: map[int32]bool{}, translations: map[weak.Pointer[calltree.Forest]]*translation{}}
+		changedFns: map[int32]bool{}}
 	for name, id := range v.ids {
 		w.ids[name] = id
 	}
@@ -234,62 +226,14 @@ func (d *dictionary) rollback() {
 	d.w = nil
 }
 
-// translation returns the memory of a forest. Forests that are gone are
-// forgotten when a new one comes.
-func (w *writer) translation(f *calltree.Forest) *translation {
-	key := weak.Make(f.Origin())
-	t := w.translations[key]
-	if t == nil {
-		for k := range w.translations {
-			if k.Value() == nil {
-				delete(w.translations, k)
-			}
-		}
-		t = &translation{}
-		w.translations[key] = t
+// Path implements calltree.Interner.
+func (w *writer) Path(parent, fn int32) int32 {
+	n := w.paths.Len()
+	id := w.paths.Child(parent, fn)
+	if int(id) == n {
+		w.rec = append(w.rec, w.recursion(parent, fn))
 	}
-	t.path, t.fn = extended(t.path, f.Paths.Len()), extended(t.fn, len(f.Functions))
-	return t
-}
-
-// translate replaces the paths of v, which are f's, by the store's, and interns
-// those that are new. The result is in the memory of buf.
-func (w *writer) translate(t *translation, f *calltree.Forest, nodes, buf []int32) []int32 {
-	buf = grown(buf, len(nodes))
-	for i, p := range nodes {
-		id := t.path[p]
-		if id == 0 {
-			id = w.intern(t, f, p)
-		}
-		buf[i] = id - 1
-	}
-	return buf
-}
-
-// intern takes in a path and those of its ancestors that are not known yet. It
-// returns its id plus one.
-func (w *writer) intern(t *translation, f *calltree.Forest, p int32) int32 {
-	var pending [64]int32
-	stack := pending[:0]
-	x := p
-	for ; x != calltree.NoNode && t.path[x] == 0; x = f.Paths.Parent[x] {
-		stack = append(stack, x)
-	}
-	parent := calltree.NoNode
-	if x != calltree.NoNode {
-		parent = t.path[x] - 1
-	}
-	for _, x := range slices.Backward(stack) {
-		fn := w.function(t, f, f.Paths.Item[x])
-		n := w.paths.Len()
-		id := w.paths.Child(parent, fn)
-		if int(id) == n {
-			w.rec = append(w.rec, w.recursion(parent, fn))
-		}
-		t.path[x] = id + 1
-		parent = id
-	}
-	return parent + 1
+	return id
 }
 
 // recursion returns the nearest path at or above p with the function.
@@ -307,24 +251,21 @@ func (w *writer) depth(p int32) int32 {
 	return d
 }
 
-func (w *writer) function(t *translation, f *calltree.Forest, fn int32) int32 {
-	if id := t.fn[fn]; id != 0 {
-		return id - 1
-	}
-	have := f.Functions[fn]
-	id, ok := w.ids[have.Name]
+// Function implements calltree.Interner. Attributes that are new are united with
+// those that are known.
+func (w *writer) Function(fn profile.Function) int32 {
+	id, ok := w.ids[fn.Name]
 	if !ok {
 		id = int32(len(w.functions))
-		have.Name = strings.Clone(have.Name)
-		w.functions = append(w.functions, have)
-		w.ids[have.Name] = id
-	} else if merged := calltree.MergeAttributes(w.functions[id], have); merged != w.functions[id] {
+		fn.Name = strings.Clone(fn.Name)
+		w.functions = append(w.functions, fn)
+		w.ids[fn.Name] = id
+	} else if merged := calltree.MergeAttributes(w.functions[id], fn); merged != w.functions[id] {
 		if w.shared {
 			w.functions, w.shared = slices.Clone(w.functions), false
 		}
 		w.functions[id] = merged
 		w.changedFns[id] = true
 	}
-	t.fn[fn] = id + 1
 	return id
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"weak"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/prefixtree"
@@ -30,7 +29,7 @@ type taskStacks struct {
 	fresh             bool  // the task is not in the file yet
 	signatures, paths int   // that are in the file
 	names             int64 // bytes of these signatures
-	translations      map[weak.Pointer[calltree.Forest]]*translation
+	translations      calltree.Translations
 
 	// What follows is guarded by stackCache.mu.
 	bytes int64
@@ -126,8 +125,7 @@ func (s *taskStacks) inOrder(ids []int32, exchange func(i int, id int32)) error 
 
 // newTaskStacks returns an empty dictionary to be added to.
 func newTaskStacks(id int32, task string) *taskStacks {
-	return &taskStacks{id: id, task: task, fresh: true, growable: true, forest: new(calltree.Forest),
-		translations: map[weak.Pointer[calltree.Forest]]*translation{}}
+	return &taskStacks{id: id, task: task, fresh: true, growable: true, forest: new(calltree.Forest)}
 }
 
 // grow readies the dictionary for being added to. The caller holds its lock.
@@ -144,66 +142,27 @@ func (s *taskStacks) grow(ctx context.Context, c *conn) error {
 	old := s.forest
 	s.forest = new(calltree.Forest)
 	s.forest.Load(slices.Clip(old.Functions), slices.Clip(old.Paths.Parent), slices.Clip(old.Paths.Item))
-	s.growable, s.translations = true, map[weak.Pointer[calltree.Forest]]*translation{}
+	s.growable, s.translations = true, calltree.Translations{}
 	return nil
 }
 
 // translate returns the paths of snapshots over the dictionary, which takes in
 // those that are new. The caller holds its lock.
 func (s *taskStacks) translate(part *traceprof.Snapshots) []int32 {
-	paths := make([]int32, len(part.Path))
-	var t *translation
-	for i, p := range part.Path {
-		if p == calltree.NoNode {
-			paths[i] = p
-			continue
-		}
-		if t == nil {
-			t = s.translation(part.Stacks)
-		}
-		if t.path[p] == 0 {
-			s.intern(t, part.Stacks, p)
-		}
-		paths[i] = t.path[p] - 1
+	if part.Stacks == nil {
+		return slices.Clone(part.Path) // none has a stack
 	}
-	return paths
+	return s.translations.Of(part.Stacks, s).Paths(part.Stacks, part.Path, nil)
 }
 
-// translation returns the memory of a forest; see writer.translation.
-func (s *taskStacks) translation(f *calltree.Forest) *translation {
-	key := weak.Make(f.Origin())
-	t := s.translations[key]
-	if t == nil {
-		for k := range s.translations {
-			if k.Value() == nil {
-				delete(s.translations, k)
-			}
-		}
-		t = &translation{}
-		s.translations[key] = t
-	}
-	t.path, t.fn = extended(t.path, f.Paths.Len()), extended(t.fn, len(f.Functions))
-	return t
+// Function implements calltree.Interner. The name is copied: it may be a part of a
+// much larger text.
+func (s *taskStacks) Function(fn profile.Function) int32 {
+	return s.forest.Function(profile.Function{Name: strings.Clone(fn.Name)})
 }
 
-func (s *taskStacks) intern(t *translation, f *calltree.Forest, p int32) {
-	var pending []int32
-	for ; p != calltree.NoNode && t.path[p] == 0; p = f.Paths.Parent[p] {
-		pending = append(pending, p)
-	}
-	here := calltree.NoNode
-	if p != calltree.NoNode {
-		here = t.path[p] - 1
-	}
-	for _, p := range slices.Backward(pending) {
-		fn := f.Paths.Item[p]
-		if t.fn[fn] == 0 {
-			t.fn[fn] = s.forest.Function(profile.Function{Name: strings.Clone(f.Functions[fn].Name)}) + 1
-		}
-		here = s.forest.Path(here, t.fn[fn]-1)
-		t.path[p] = here + 1
-	}
-}
+// Path implements calltree.Interner.
+func (s *taskStacks) Path(parent, fn int32) int32 { return s.forest.Path(parent, fn) }
 
 // write appends what is not in the file yet.
 func (s *taskStacks) write(d *newStacks) {

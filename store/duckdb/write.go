@@ -175,7 +175,7 @@ func (s *Store) sum(w *writer, old calltree.Vector, records []*store.Record, pic
 			if v.Len() == 0 {
 				continue
 			}
-			s.rows.paths = w.translate(w.translation(rec.Forest), rec.Forest, v.Nodes, s.rows.paths)
+			s.rows.paths = w.translations.Of(rec.Forest, w).Paths(rec.Forest, v.Nodes, s.rows.paths)
 			s.sweeper.grow(w.paths.Len(), len(w.functions))
 			s.sweeper.add(calltree.Vector{Nodes: s.rows.paths, Self: v.Self})
 		}
@@ -412,18 +412,19 @@ func (w *writer) writeRawNames(ctx context.Context, c *conn, records []stored) e
 		if len(r.record.Self.Nodes) == 0 || len(r.record.RawNames) == 0 && !r.idle {
 			continue
 		}
-		t := w.translation(r.record.Forest)
-		w.translate(t, r.record.Forest, r.record.Self.Nodes, nil)
+		t := w.translations.Of(r.record.Forest, w)
+		t.Paths(r.record.Forest, r.record.Self.Nodes, nil)
 		have, err := w.rawNames(ctx, c, r.group)
 		if err != nil {
 			return err
 		}
 		for fn, name := range r.record.RawNames {
-			if int(fn) >= len(t.fn) || t.fn[fn] == 0 || name == "" || have[t.fn[fn]-1] {
+			id, ok := t.Function(fn)
+			if !ok || name == "" || have[id] {
 				continue
 			}
-			have[t.fn[fn]-1] = true
-			groups, fns, names = append(groups, r.group), append(fns, t.fn[fn]-1), append(names, cut(name, maxRawName))
+			have[id] = true
+			groups, fns, names = append(groups, r.group), append(fns, id), append(names, cut(name, maxRawName))
 		}
 	}
 	return c.append("raw_name", len(fns), groups, fns, names)

@@ -53,7 +53,7 @@ type Store struct {
 	// Questions read view, the snapshot of it after the last change: it has the
 	// order of the names, which so is found once.
 	forest, view *calltree.Forest
-	translations translations
+	translations calltree.Translations
 }
 
 // pair is what metrics belong to.
@@ -163,12 +163,12 @@ func (s *Store) Compact(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fresh := new(calltree.Forest)
-	tr := newTranslation(fresh)
+	tr := calltree.NewTranslation(interner{fresh})
 	profiles := make(map[store.ProfileID]*entry, len(s.profiles))
 	for id, e := range s.profiles {
 		profiles[id] = e.over(tr, s.forest)
 	}
-	s.profiles, s.forest, s.translations = profiles, fresh, translations{}
+	s.profiles, s.forest, s.translations = profiles, fresh, calltree.Translations{}
 	s.publish()
 	maps.DeleteFunc(s.raw, func(name string, _ map[string]string) bool {
 		_, ok := fresh.FindFunction(name)

@@ -203,11 +203,11 @@ func (s *Store) newEntry(id store.ProfileID, f *store.File, r *store.Record) *en
 	if r.Self.Len() == 0 {
 		return e // and there may be no Forest
 	}
-	tr := s.translations.of(r.Forest, s.forest)
-	e.self = tr.vector(r.Forest, r.Self)
+	tr := s.translations.Of(r.Forest, interner{s.forest})
+	e.self = translated(tr, r.Forest, r.Self)
 	for _, m := range r.Modes {
 		if m.Len() > 0 {
-			e.modes = append(e.modes, store.ModeVector{Mode: m.Mode, Vector: tr.vector(r.Forest, m.Vector)})
+			e.modes = append(e.modes, store.ModeVector{Mode: m.Mode, Vector: translated(tr, r.Forest, m.Vector)})
 		}
 	}
 	e.measure(s.forest)

@@ -15,7 +15,7 @@ import (
 // which goes with the task.
 type taskSnapshots struct {
 	stacks       *calltree.Forest
-	translations translations
+	translations calltree.Translations
 	segments     map[string]*segmentSnapshots
 }
 
@@ -67,7 +67,7 @@ func (s *taskSnapshots) put(part *traceprof.Snapshots) {
 	if seg.language != part.Language {
 		return
 	}
-	var tr *translation
+	var tr *calltree.Translation
 	for i, sequence := range part.Sequence {
 		if _, ok := seg.rows[sequence]; ok {
 			continue
@@ -75,10 +75,9 @@ func (s *taskSnapshots) put(part *traceprof.Snapshots) {
 		row := snapshot{time: part.Time[i], path: calltree.NoNode}
 		if p := part.Path[i]; p != calltree.NoNode {
 			if tr == nil {
-				tr = s.translations.of(part.Stacks, s.stacks)
-				tr.grow(part.Stacks)
+				tr = s.translations.Of(part.Stacks, s.stacks)
 			}
-			row.path = tr.path(part.Stacks, p)
+			row.path = tr.Path(part.Stacks, p)
 		}
 		if part.Language == traceprof.GoProfiles {
 			row.count, row.nanos = part.Count[i], part.Nanos[i]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -105,12 +106,13 @@ func serverCPU() time.Duration {
 
 // effort is what a way to import has cost.
 type effort struct {
-	name  string
-	from  *history
-	put   func(f *store.File) (nodes int)
-	nodes int
-	took  time.Duration
-	cpu   time.Duration
+	name     string
+	embedded bool // the server has no part in it
+	from     *history
+	put      func(f *store.File) (nodes int)
+	nodes    int
+	took     time.Duration
+	cpu      time.Duration
 }
 
 // warmRounds are not counted: the server compiles, and most paths are new.
@@ -137,15 +139,21 @@ func measure(b *testing.B, rounds int, ways ...*effort) {
 	for _, w := range ways {
 		b.ReportMetric(1e6/perNode(w.took, w), w.name+"-nodes/s")
 		b.ReportMetric(perNode(last.took, last)/perNode(w.took, w), w.name+"-times-"+last.name)
-		if w.cpu > 0 {
+		if w.cpu > 0 && !w.embedded {
 			b.ReportMetric(perNode(w.cpu, w), w.name+"-cpu-µs/node")
 			b.ReportMetric(perNode(last.cpu, last)/perNode(w.cpu, w), w.name+"-cpu-times-"+last.name)
 		}
 	}
 }
 
+// nodesOf counts the call nodes of a file.
+func nodesOf(f *store.File) int {
+	return f.Records[0].Forest.Cut(f.Records[0].Self.Nodes).Len()
+}
+
 // BenchmarkImport measures both models against the paper's own way to import
-// and against MERGE per node, both written down straightforwardly, in one run.
+// and against MERGE per node, both written down straightforwardly, and against
+// the embedded engine, in one run.
 func BenchmarkImport(b *testing.B) {
 	ctx := context.Background()
 	for _, m := range bothModels {
@@ -161,14 +169,16 @@ func BenchmarkImport(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			ours := &effort{name: string(m), from: newHistory(2, 10_000), put: func(f *store.File) int {
-				mustPut(b, s, store.Refuse, f)
-				return f.Records[0].Forest.Cut(f.Records[0].Self.Nodes).Len()
-			}}
+			duck := openDuckDB(b, filepath.Join(b.TempDir(), "store.duckdb"))
+			putInto := func(s store.Store) func(f *store.File) int {
+				return func(f *store.File) int { mustPut(b, s, store.Refuse, f); return nodesOf(f) }
+			}
+			ours := &effort{name: string(m), from: newHistory(2, 10_000), put: putInto(s)}
+			embedded := &effort{name: "duckdb", embedded: true, from: newHistory(2, 10_000), put: putInto(duck)}
 			single := &effort{name: "merge", from: newHistory(1, 250), put: func(f *store.File) int { return importByMerge(b, g, f) }}
 			paper := &effort{name: "paper", from: newHistory(2, 10_000), put: func(f *store.File) int { return importAsPaper(b, g, f) }}
 			for b.Loop() {
-				measure(b, 16, ours, single, paper)
+				measure(b, 16, ours, embedded, single, paper)
 			}
 		})
 	}
@@ -188,64 +198,6 @@ func importByMerge(b *testing.B, g *graph, f *store.File) int {
 		}
 	}
 	return len(c.paths)
-}
-
-// benchProfiles is how many profiles of 10,000 call nodes BenchmarkAsk asks, in
-// ten benchmarks; DENDRO_BENCH_PROFILES says another number.
-const benchProfiles = 200
-
-// BenchmarkAsk measures questions to the model shared. How much space the nodes
-// that it logs take shows in the server's store files once it has been stopped.
-func BenchmarkAsk(b *testing.B) {
-	ctx := context.Background()
-	profiles := benchProfiles
-	if n, err := strconv.Atoi(os.Getenv("DENDRO_BENCH_PROFILES")); err == nil {
-		profiles = n
-	}
-	where := fresh(b, Shared)
-	s := opened(b, where)
-	h := newHistory(10, 10_000)
-	nodes, start := 0, time.Now()
-	for range profiles {
-		f := h.next()
-		mustPut(b, s, store.Refuse, f)
-		nodes += f.Records[0].Forest.Cut(f.Records[0].Self.Nodes).Len()
-	}
-	b.Logf("%d nodes in %s", nodes, time.Since(start))
-	name := h.benchmarks[0].Functions[11].Name
-	run := store.Query{Benchmarks: []string{"benchmark0"}, Runs: []string{"run5"}}
-	one, all := store.Query{Benchmarks: []string{"benchmark0"}}, store.Query{}
-	hundred, err := s.Profiles(ctx, all)
-	if err != nil {
-		b.Fatal(err)
-	}
-	first := store.Query{}
-	for i := range min(100, len(hundred)) {
-		first.Profiles = append(first.Profiles, hundred[i].ID)
-	}
-	for _, q := range []struct {
-		name string
-		ask  func() error
-	}{
-		{"function by name, everything", func() error { _, err := store.FindFunctions(ctx, s, all, name); return err }},
-		{"function by pattern, everything", func() error { _, err := store.FindFunctions(ctx, s, all, "org.example.common.pkg1.*"); return err }},
-		{"series of a function", func() error { _, err := store.FindFunctions(ctx, s, one, name); return err }},
-		{"tree of one profile", func() error { _, _, err := store.MergeTrees(ctx, s, run); return err }},
-		{"potential of one benchmark", func() error { _, err := store.SumFunctions(ctx, s, one); return err }},
-		{"potential of everything", func() error { _, err := store.SumFunctions(ctx, s, all); return err }},
-		{"merged tree of 100 profiles", func() error { _, _, err := store.MergeTrees(ctx, s, first); return err }},
-	} {
-		b.Run(strings.ReplaceAll(q.name, " ", "_"), func(b *testing.B) {
-			if err := q.ask(); err != nil {
-				b.Fatal(err)
-			}
-			for b.Loop() {
-				if err := q.ask(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }
 
 // importAsPaper imports a profile the way of chapter 4.2: nodes by UNWIND and

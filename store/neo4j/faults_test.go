@@ -33,7 +33,7 @@ func drawnContent(t *rapid.T) *content {
 	return newContent("0123456789abcdef", r)
 }
 
-func put(t testing.TB, s *Store, c store.Conflict, files ...*store.File) []store.Outcome {
+func put(t testing.TB, s store.Store, c store.Conflict, files ...*store.File) []store.Outcome {
 	t.Helper()
 	out, err := s.Put(context.Background(), files, store.PutOptions{Conflict: c, Rules: storetest.Rules})
 	if err != nil {
@@ -43,7 +43,7 @@ func put(t testing.TB, s *Store, c store.Conflict, files ...*store.File) []store
 }
 
 // mustPut puts files of which none may fail.
-func mustPut(t testing.TB, s *Store, c store.Conflict, files ...*store.File) {
+func mustPut(t testing.TB, s store.Store, c store.Conflict, files ...*store.File) {
 	t.Helper()
 	for i, out := range put(t, s, c, files...) {
 		if out.Err != nil {

@@ -34,6 +34,9 @@ func ParseModel(name string) (Model, error) {
 // InitOptions says how a database is made ready.
 type InitOptions struct {
 	Model Model // empty: Shared
+	// Potentials is the highest degree of the subtree potentials that each node of
+	// the model Thesis gets as arrays, at most MaxPotentials; 0: none.
+	Potentials int
 	// Consent lets a database be used that holds something else. Nothing of it
 	// is changed; labels that Dendro needs must still be free.
 	Consent bool
@@ -63,20 +66,42 @@ type mark struct {
 	schema int64
 	rules  string
 	ready  bool // the schema is complete
+
+	potentials int // as in InitOptions
+}
+
+// trees returns the model of a mark that has been checked.
+func (m mark) trees() model {
+	if m.model == Thesis {
+		return thesis{m.potentials}
+	}
+	return models[m.model]
 }
 
 // readMark returns the mark, zero when there is none.
 func (g *graph) readMark(ctx context.Context) (m mark, err error) {
 	err = g.read(ctx, func(t *tx) error {
 		m = mark{}
-		return t.each("MATCH (d:Dendro {id: 'dendro'}) RETURN d {.model, .schema, .rules, .ready}", nil, func(r row) error {
+		return t.each("MATCH (d:Dendro {id: 'dendro'}) RETURN d {.model, .schema, .rules, .ready, .potentials}", nil, func(r row) error {
 			d := r.facts(0)
 			ready, _ := d["ready"].(bool)
-			m = mark{Model(d.text("model")), d.int("schema"), d.text("rules"), ready}
+			m = mark{Model(d.text("model")), d.int("schema"), d.text("rules"), ready, int(d.int("potentials"))}
 			return nil
 		})
 	})
 	return m, err
+}
+
+// fits reports why a database that is marked so is not what was asked for.
+func (m mark) fits(a address, want InitOptions) error {
+	if err := m.check(a, want.Model); err != nil {
+		return err
+	}
+	if want.Potentials > 0 && want.Potentials != m.potentials {
+		return fmt.Errorf("%s has potentials up to degree %d, not %d: they are chosen when a database is made ready; take another one (`dendro copy` takes the content over)",
+			a, m.potentials, want.Potentials)
+	}
+	return nil
 }
 
 // check reports why this program cannot use what is marked so.
@@ -96,11 +121,14 @@ func (m mark) check(a address, want Model) error {
 
 // prepare is Init on an open connection.
 func (g *graph) prepare(ctx context.Context, opts InitOptions) (mark, error) {
-	want := opts.Model
+	want := opts
 	if opts.Model == "" {
 		opts.Model = Shared
 	}
 	if _, err := ParseModel(string(opts.Model)); err != nil {
+		return mark{}, err
+	}
+	if err := checkPotentials(opts.Model, opts.Potentials); err != nil {
 		return mark{}, err
 	}
 	m, err := g.readMark(ctx)
@@ -108,7 +136,7 @@ func (g *graph) prepare(ctx context.Context, opts InitOptions) (mark, error) {
 		return mark{}, err
 	}
 	if m.ready {
-		return m, m.check(g.address, want)
+		return m, m.fits(g.address, want)
 	}
 	if m.model == "" {
 		if err := g.checkForeign(ctx, opts); err != nil {
@@ -120,10 +148,14 @@ func (g *graph) prepare(ctx context.Context, opts InitOptions) (mark, error) {
 	if err := g.schema(ctx, constraint("Dendro", "id")); err != nil {
 		return mark{}, err
 	}
+	var potentials any // null is no property
+	if opts.Potentials > 0 {
+		potentials = opts.Potentials
+	}
 	err = g.write(ctx, "the mark of the database", func(t *tx) error {
 		return t.do(`MERGE (d:Dendro {id: 'dendro'})
-			ON CREATE SET d.model = $model, d.schema = $schema, d.rules = '', d.epoch = 1, d.attributes = 0, d.ready = false`,
-			map[string]any{"model": string(opts.Model), "schema": schema})
+			ON CREATE SET d.model = $model, d.schema = $schema, d.rules = '', d.epoch = 1, d.attributes = 0, d.ready = false, d.potentials = $potentials`,
+			map[string]any{"model": string(opts.Model), "schema": schema, "potentials": potentials})
 	})
 	if err != nil {
 		return mark{}, g.explain(err)
@@ -131,7 +163,7 @@ func (g *graph) prepare(ctx context.Context, opts InitOptions) (mark, error) {
 	if m, err = g.readMark(ctx); err != nil {
 		return mark{}, err
 	}
-	if err := m.check(g.address, want); err != nil {
+	if err := m.fits(g.address, want); err != nil {
 		return mark{}, err
 	}
 	for _, statement := range slices.Concat(commonSchema, models[m.model].schema()) {

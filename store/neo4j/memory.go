@@ -20,19 +20,38 @@ func (s *Store) affordable(t *tx, c *content, file string) error {
 	return &exhausted{
 		fmt.Sprintf("%q", file),
 		fmt.Sprintf("%d nodes in the model %s take about %d MB, and transactions may take %d MB; a heap of %d MB would do",
-			c.cut.Len(), s.model.name(), need>>20, limit>>20, need*10/7>>20),
+			c.cut.Len(), s.model.name(), need>>20, limit>>20, heapFor(need)>>20),
 	}
 }
 
 // smallTransaction is what every server has memory for.
 const smallTransaction = 64 << 20
 
+// serverShare is what of the heap the server needs for itself. It lets transactions
+// take 70 % of any heap, but of a small one the rest is too little: then it does
+// not refuse a transaction, it collects garbage and answers nobody.
+const serverShare = 256 << 20
+
+// heapFor returns the heap in which a transaction may take so many bytes.
+func heapFor(need int64) int64 { return max(need*10/7, need+serverShare) }
+
+// heapLimit is the reverse for a server whose limit is 70 % of its heap; at least
+// what every server has memory for.
+func heapLimit(limit int64) int64 {
+	return max(min(limit, limit*10/7-serverShare), smallTransaction)
+}
+
 // memoryLimit returns how many bytes one transaction may take, 0 when that is
 // not known.
 func (t *tx) memoryLimit() (limit int64, err error) {
-	err = t.each(`SHOW SETTINGS 'dbms.memory.transaction.total.max', 'db.memory.transaction.total.max', 'db.memory.transaction.max' YIELD value
-		RETURN value`, nil, func(r row) error {
-		if n := parseBytes(r.text(0)); n > 0 && (limit == 0 || n < limit) {
+	err = t.each(`SHOW SETTINGS 'dbms.memory.transaction.total.max', 'db.memory.transaction.total.max', 'db.memory.transaction.max'
+		YIELD name, value, isExplicitlySet
+		RETURN value, name STARTS WITH 'dbms.' AND NOT isExplicitlySet`, nil, func(r row) error {
+		n := parseBytes(r.text(0))
+		if ofHeap, _ := r[1].(bool); ofHeap && n > 0 {
+			n = heapLimit(n)
+		}
+		if n > 0 && (limit == 0 || n < limit) {
 			limit = n
 		}
 		return nil

@@ -94,7 +94,7 @@ func open(ctx context.Context, g *graph, opts Options) (*Store, error) {
 	if err := mark.check(g.address, opts.Model); err != nil {
 		return nil, err
 	}
-	s := &Store{graph: g, model: models[mark.model], readOnly: opts.ReadOnly, slot: anySlot(), putting: make(chan struct{}, 1), traces: newTraces()}
+	s := &Store{graph: g, model: mark.trees(), readOnly: opts.ReadOnly, slot: anySlot(), putting: make(chan struct{}, 1), traces: newTraces()}
 	s.putting <- struct{}{}
 	s.known.reset()
 	return s, nil

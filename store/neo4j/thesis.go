@@ -19,7 +19,9 @@ import (
 // key of a node is that of its profile and its number in depth-first order, so
 // that keys ascend as nodes are made: indexes like that. Distinct functions, which
 // the paper's model has no nodes for, are (:CodePath {id, name, …}) beside the trees.
-type thesis struct{}
+type thesis struct {
+	potentials int // highest degree in the arrays p and c of each node; 0: there are none
+}
 
 func (thesis) name() Model       { return Thesis }
 func (thesis) functions() string { return "CodePath" }
@@ -32,7 +34,13 @@ func (thesis) schema() []string {
 }
 
 // memory is about what a transaction takes on the server.
-func (thesis) memory(nodes int) int64 { return int64(nodes) * 6100 }
+func (m thesis) memory(nodes int) int64 {
+	perNode := 6100
+	if m.potentials > 0 {
+		perNode += 2 * 48 * (m.potentials + 1)
+	}
+	return int64(nodes) * int64(perNode)
+}
 
 // properties are not in the paper. Dendro reads trees of all profiles by them.
 func (thesis) properties(c *content) facts {
@@ -48,33 +56,43 @@ const thesisChunk = 5000
 // write makes the nodes in depth-first order, a chunk of them in each statement,
 // and the relationships between nodes by their places in the list of what was
 // made: no node has to be looked up but the ancestors that earlier chunks hold.
-func (thesis) write(t *tx, c *content, _ *learned) error {
-	whole := c.whole()
+func (m thesis) write(t *tx, c *content, _ *learned) error {
+	whole, recursion := c.whole(), c.recursion()
+	root := map[string]any{"key": c.key, "node": nodeKey(c.key, -1), "name": rootName, "total": whole, "share": c.share(whole),
+		"p": nil, "c": nil} // null is no property
+	var p, corrections [][]float64
+	if m.potentials > 0 {
+		p, corrections = c.potentials(recursion, m.potentials)
+		root["p"], root["c"] = p[0], corrections[0]
+	}
 	r, err := t.one(`MATCH (p:Profile {key: $key})
 		CREATE (p)-[:ROOT]->(f:Function {key: $node, profileKey: $key, codePath: $name, depth: 0,
-			baseSamples: 0, totalSamples: $total, base: 0.0, total: $share})
-		RETURN count(*)`, map[string]any{"key": c.key, "node": nodeKey(c.key, -1), "name": rootName, "total": whole, "share": c.share(whole)})
+			baseSamples: 0, totalSamples: $total, base: 0.0, total: $share, p: $p, c: $c})
+		RETURN count(*)`, root)
 	if err != nil || r.int(0) != 1 {
 		return cmp.Or(err, wrote("roots", r.int(0), 1))
 	}
-	recursion := c.recursion()
 	for start := 0; start < c.cut.Len(); start += thesisChunk {
-		if err := t.writeChunk(c, recursion, start, min(start+thesisChunk, c.cut.Len())); err != nil {
+		end := min(start+thesisChunk, c.cut.Len())
+		ch := newThesisChunk(c, recursion, start, end)
+		if m.potentials > 0 {
+			ch.params["p"], ch.params["c"] = p[start+1:end+1], corrections[start+1:end+1]
+		}
+		if err := t.writeChunk(ch, end-start); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeChunk makes the nodes [start, end).
-func (t *tx) writeChunk(c *content, recursion []int32, start, end int) error {
-	ch := newThesisChunk(c, recursion, start, end)
+// writeChunk makes so many nodes.
+func (t *tx) writeChunk(ch thesisColumns, nodes int) error {
 	r, err := t.one(`OPTIONAL MATCH (a:Function) WHERE a.key IN $ancestors
 		WITH a ORDER BY a.key
 		WITH collect(a) AS before
 		UNWIND range(0, size($keys)-1) AS i
 		CREATE (f:Function {key: $keys[i], profileKey: $key, depth: $depth[i], baseSamples: $self[i], totalSamples: $sum[i],
-			codePath: $names[$name[i]], base: $base[i], total: $total[i]})
+			codePath: $names[$name[i]], base: $base[i], total: $total[i], p: $p[i], c: $c[i]})
 		WITH before, collect(f) AS made
 		WITH before + made AS nodes, size(before) AS n
 		CALL (nodes, n) {
@@ -93,7 +111,7 @@ func (t *tx) writeChunk(c *content, recursion []int32, start, end int) error {
 	if err != nil {
 		return err
 	}
-	return cmp.Or(wrote("ancestors", r.int(0), ch.ancestors), wrote("calls", r.int(1), end-start), wrote("recursions", r.int(2), ch.recursions))
+	return cmp.Or(wrote("ancestors", r.int(0), ch.ancestors), wrote("calls", r.int(1), nodes), wrote("recursions", r.int(2), ch.recursions))
 }
 
 // thesisColumns are the parameters of one chunk.
@@ -160,6 +178,7 @@ func newThesisChunk(c *content, recursion []int32, start, end int) thesisColumns
 		"key": c.key, "keys": keys, "ancestors": ancestors, "names": names, "name": name,
 		"depth": depth, "self": self, "sum": sum, "base": base, "total": total, "parent": parent,
 		"from": from, "again": again, "distance": distance,
+		"p": nil, "c": nil,
 	}, len(before), len(from)}
 }
 

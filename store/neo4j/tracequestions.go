@@ -182,14 +182,15 @@ func (tr *traces) join(t *tx, chunks []storedChunk) (traceprof.Snapshots, error)
 		stacks[id] = f
 	}
 	v := traceprof.Snapshots{Language: chunks[0].Language, Stacks: stacks[chunks[0].dictionary]}
-	var several translation
+	var several calltree.Translations
 	if len(stacks) > 1 {
 		v.Stacks = new(calltree.Forest)
 	}
 	for i := range chunks {
 		c := &chunks[i]
 		if len(stacks) > 1 {
-			c.Path = several.paths(v.Stacks, stacks[c.dictionary], c.Path)
+			from := stacks[c.dictionary]
+			c.Path = several.Of(from, v.Stacks).Paths(from, c.Path, nil)
 		}
 		v.Sequence, v.Time, v.Path = append(v.Sequence, c.Sequence...), append(v.Time, c.Time...), append(v.Path, c.Path...)
 		v.Count, v.Nanos = append(v.Count, c.Count...), append(v.Nanos, c.Nanos...)

@@ -221,7 +221,7 @@ func (c *snapshotChunk) row() map[string]any {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, v := range c.values {
-		paths = append(paths, widened(d.coming.paths(d.forest, v.Stacks, v.Path))...)
+		paths = append(paths, widened(d.translate(v))...)
 		sequences, times = append(sequences, widened(v.Sequence)...), append(times, v.Time...)
 		counts, nanos = append(counts, v.Count...), append(nanos, v.Nanos...)
 		newest = max(newest, slices.Max(v.Time))

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"weak"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/traceprof"
 )
 
 // taskStacks is a dictionary of the stacks of a sampled task as this process
@@ -26,7 +26,7 @@ type taskStacks struct {
 
 	mu     sync.Mutex
 	forest *calltree.Forest
-	coming translation // of the forest that snapshots came over last
+	coming calltree.Translations // of the forests that snapshots come over
 
 	// What is known to be in the database.
 	parts            int64
@@ -107,7 +107,7 @@ func (sc *stackCache) weigh(d *taskStacks) {
 // size is about how many bytes the dictionary takes, hash tables included. The
 // caller holds its lock.
 func (d *taskStacks) size() int64 {
-	return 1000 + d.names + 220*int64(d.functions) + 80*int64(d.paths) + 4*int64(len(d.coming.path)+len(d.coming.function))
+	return 1000 + d.names + 220*int64(d.functions) + 80*int64(d.paths) + 4*int64(d.coming.Size())
 }
 
 // errOtherStacks says that the database has other stacks than are known here:
@@ -215,48 +215,20 @@ func (sc *stackCache) read(t *tx, id int64, paths int) (*calltree.Forest, error)
 	}
 }
 
-// translation remembers what the paths and functions of one forest are in
-// another: snapshots come over the same few forests again and again.
-type translation struct {
-	of             weak.Pointer[calltree.Forest] // the origin of the one
-	path, function []int32                       // plus one; 0: not known yet
+// Function implements calltree.Interner. The name is copied: it may be a part of a
+// much larger text.
+func (d *taskStacks) Function(fn profile.Function) int32 {
+	return d.forest.Function(profile.Function{Name: strings.Clone(fn.Name)})
 }
 
-// paths returns paths over from as paths over to, which takes in those that are
-// new. From may be nil if all of them are calltree.NoNode.
-func (tr *translation) paths(to, from *calltree.Forest, list []int32) []int32 {
-	out := make([]int32, len(list))
-	if from != nil {
-		tr.turn(from)
-	}
-	var pending []int32
-	for i, p := range list {
-		pending = pending[:0]
-		for ; p != calltree.NoNode && tr.path[p] == 0; p = from.Paths.Parent[p] {
-			pending = append(pending, p)
-		}
-		here := calltree.NoNode
-		if p != calltree.NoNode {
-			here = tr.path[p] - 1
-		}
-		for _, p := range slices.Backward(pending) {
-			fn := from.Paths.Item[p]
-			if tr.function[fn] == 0 {
-				tr.function[fn] = to.Function(profile.Function{Name: strings.Clone(from.Functions[fn].Name)}) + 1
-			}
-			here = to.Path(here, tr.function[fn]-1)
-			tr.path[p] = here + 1
-		}
-		out[i] = here
-	}
-	return out
-}
+// Path implements calltree.Interner.
+func (d *taskStacks) Path(parent, fn int32) int32 { return d.forest.Path(parent, fn) }
 
-// turn makes room for what a forest has by now, and forgets any other one.
-func (tr *translation) turn(from *calltree.Forest) {
-	if of := weak.Make(from.Origin()); of != tr.of {
-		*tr = translation{of: of}
+// translate returns the paths of snapshots over the dictionary, which takes in
+// those that are new. The caller holds its lock.
+func (d *taskStacks) translate(part *traceprof.Snapshots) []int32 {
+	if part.Stacks == nil {
+		return slices.Clone(part.Path) // none has a stack
 	}
-	room := func(column []int32, n int) []int32 { return append(column, make([]int32, max(0, n-len(column)))...) }
-	tr.path, tr.function = room(tr.path, from.Paths.Len()), room(tr.function, len(from.Functions))
+	return d.coming.Of(part.Stacks, d).Paths(part.Stacks, part.Path, nil)
 }

@@ -102,7 +102,8 @@ func (t *tx) mergeAttributes(label string, ids []int64, want map[int64]profile.F
 		id := n.int("id")
 		props = append(props, functionFacts(id, n.text("name"), calltree.MergeAttributes(readFunction(n), want[id])))
 	}
-	if err := t.do("UNWIND $props AS p MATCH (f:"+label+" {id: p.id}) SET f += p", map[string]any{"props": props}); err != nil {
+	// The place that is kept may have no line or column.
+	if err := t.do("UNWIND $props AS p MATCH (f:"+label+" {id: p.id}) SET f.startLine = null, f.column = null, f += p", map[string]any{"props": props}); err != nil {
 		return err
 	}
 	return t.do("MATCH (d:Dendro {id: 'dendro'}) SET d.attributes = d.attributes + 1", nil)

@@ -20,46 +20,88 @@ func testNamed(l *lab) {
 	}
 }
 
+// fullFunction has every attribute.
+var fullFunction = profile.Function{
+	Name: "full", SystemName: "_Zfull", Module: "libfull.so", File: "src/full.c", StartLine: 7, Column: 3, Language: "C", Kind: profile.KindNative,
+}
+
+// accounts are what three profiles say of functions, in part contradicting each
+// other.
+var accounts = map[string][]profile.Function{
+	"first": {
+		fullFunction, {Name: "late"}, {Name: "kinds", Kind: profile.KindJava}, {Name: "files", File: "b.go", StartLine: 1}, {Name: "bare"},
+		{Name: "lines", File: "b.go", StartLine: 5, Column: 2},
+	},
+	"second": {
+		{Name: "full"}, {Name: "late", Module: "m", Kind: profile.KindClass}, {Name: "kinds", Kind: profile.KindKernel}, {Name: "files", File: "a.go", StartLine: 9},
+		{Name: "lines", File: "a.go"}, // the place of the smaller name has no line
+	},
+	"third": {{Name: "kinds", Kind: profile.KindGo, Language: "Go"}, {Name: "files", File: "a.go", StartLine: 8}, {Name: "late", Module: "k"}},
+}
+
+// accountFile returns a file whose only stack has the functions of an account.
+func accountFile(im *Importer, benchmark, name string) *store.File {
+	p := profile.New(nil)
+	p.Tables = []profile.Samples{{Type: TypeOf(profile.CPUSamples)}}
+	stack := profile.NoStack
+	for _, fn := range accounts[name] {
+		stack = p.Symbols.Stack(stack, p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(fn)}))
+		p.Tables[0].Add(stack, 1)
+	}
+	f := newFile("g", benchmark, "r1")
+	f.Name = name
+	im.AddProfile(f, p)
+	return f
+}
+
 // testAttributes puts functions with attributes, in part contradicting ones.
 func testAttributes(l *lab) {
-	full := profile.Function{
-		Name: "full", SystemName: "_Zfull", Module: "libfull.so", File: "src/full.c", StartLine: 7, Column: 3, Language: "C", Kind: profile.KindNative,
-	}
-	about := map[string][]profile.Function{ // by file
-		"first":  {full, {Name: "late"}, {Name: "kinds", Kind: profile.KindJava}, {Name: "files", File: "b.go", StartLine: 1}, {Name: "bare"}},
-		"second": {{Name: "full"}, {Name: "late", Module: "m", Kind: profile.KindClass}, {Name: "kinds", Kind: profile.KindKernel}, {Name: "files", File: "a.go", StartLine: 9}},
-		"third":  {{Name: "kinds", Kind: profile.KindGo, Language: "Go"}, {Name: "files", File: "a.go", StartLine: 8}, {Name: "late", Module: "k"}},
-	}
 	put := func(l *lab, order ...string) {
 		for _, name := range order {
-			p := profile.New(nil)
-			p.Tables = []profile.Samples{{Type: TypeOf(profile.CPUSamples)}}
-			stack := profile.NoStack
-			for _, fn := range about[name] {
-				stack = p.Symbols.Stack(stack, p.Symbols.Frame(profile.Frame{Function: p.Symbols.Function(fn)}))
-				p.Tables[0].Add(stack, 1)
-			}
-			f := newFile("g", name, "r1")
-			NewImporter().AddProfile(f, p)
-			l.put(f)
+			l.put(accountFile(NewImporter(), name, name))
 			l.check()
 		}
 	}
 	put(l, "first", "second", "third")
 	other := newLab(l.t, l.engine)
 	put(other, "third", "second", "first")
-	for _, name := range []string{"full", "late", "kinds", "files", "bare"} {
+	for _, name := range []string{"full", "late", "kinds", "files", "bare", "lines"} {
 		if a, b := l.m.attributes[name], other.m.attributes[name]; a != b {
 			l.t.Fatalf("the model depends on the order: %+v, %+v", a, b)
 		}
 	}
-	if l.m.attributes["full"] != full {
+	if l.m.attributes["full"] != fullFunction {
 		l.t.Fatalf("the model has %+v", l.m.attributes["full"])
 	}
 	l.reopen()
 	l.check()
 	l.compact()
 	l.check()
+}
+
+// testAddAttributes adds shards that say different things of their functions:
+// what was said of them by the parts of a sum is united as if each were a profile
+// of its own, by importers that know the others' functions and by such that do not.
+func testAddAttributes(l *lab) {
+	for i, order := range [][]string{{"first", "second", "third"}, {"third", "second", "first"}, {"second", "third", "first"}} {
+		one := NewImporter()
+		sum := newLab(l.t, l.engine)
+		for k, name := range order {
+			im := one
+			if i > 0 {
+				im = NewImporter()
+			}
+			sum.putAs(store.Add, accountFile(im, "sum", name))
+			sum.check()
+			if k == 1 && i == 2 {
+				sum.reopen()
+			}
+		}
+		sum.reopen()
+		sum.check()
+		sum.compact()
+		sum.check()
+	}
 }
 
 // testModes asks for the vectors of compile modes.

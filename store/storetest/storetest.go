@@ -106,6 +106,7 @@ var tests = []struct {
 	{"Order", testOrder},
 	{"Named", testNamed},
 	{"Attributes", testAttributes},
+	{"AddAttributes", testAddAttributes},
 	{"Modes", testModes},
 	{"RawNames", testRawNames},
 	{"Sources", testSources},

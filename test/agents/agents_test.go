@@ -7,17 +7,14 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-)
 
-// binary is the program under test: $DENDRO_TEST_BINARY, or what is built of the
-// sources here. It is empty without DENDRO_TEST_REAL.
-var binary string
+	"github.com/dendroprof/dendro/test/program"
+)
 
 // What tasks ask for: ms between two dumps, and requests per instance.
 const (
@@ -33,29 +30,14 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "3"); err != nil { // they wait, and compute nothing
 		panic(err)
 	}
-	if binary = os.Getenv("DENDRO_TEST_BINARY"); binary != "" {
-		os.Exit(m.Run())
-	}
-	dir, err := os.MkdirTemp("", "dendro-agents-")
-	if err != nil {
-		panic(err)
-	}
-	binary = filepath.Join(dir, "dendro")
-	build := exec.Command("go", "build", "-o", binary, "../../cmd/dendro")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n%s", build, err, out)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	os.Exit(program.Main(m.Run))
 }
 
 // needAgents skips tests where no real agents were asked for, and lets the others
 // run side by side: most of their time is that of a task.
 func needAgents(t *testing.T) {
 	t.Helper()
-	if binary == "" {
+	if os.Getenv("DENDRO_TEST_REAL") == "" {
 		t.Skip("needs real agents: make test-real")
 	}
 	t.Parallel()
@@ -67,7 +49,7 @@ var makers = map[string]func(ctx context.Context, dir, server, service string) (
 // begin starts a server and a shop whose agent reports to it.
 func begin(t *testing.T, language, service string) (client, *Shop) {
 	t.Helper()
-	server, err := Serve(t.Context(), binary, filepath.Join(t.TempDir(), "store.duckdb"))
+	server, err := Serve(t.Context(), program.Path(), filepath.Join(t.TempDir(), "store.duckdb"))
 	if err != nil {
 		t.Fatal(err)
 	}

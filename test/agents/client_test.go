@@ -7,12 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/dendroprof/dendro/internal/server/skywalking/ids"
+	"github.com/dendroprof/dendro/test/program"
 )
 
 // client asks a server as SkyWalking's clients do, and as Dendro's own.
@@ -68,14 +68,7 @@ func (c client) get(into any, path string, parameters url.Values) {
 // dendro runs a command against the server and returns what it prints.
 func (c client) dendro(args ...string) []byte {
 	c.t.Helper()
-	cmd := exec.Command(binary, append(args, "--store", c.s.HTTP)...)
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	if err != nil {
-		c.t.Fatalf("dendro %s: %v\n%s%s", strings.Join(args, " "), err, out, errs.String())
-	}
-	return out
+	return []byte(program.Must(c.t, "", append(args, "--store", c.s.HTTP)...))
 }
 
 // create orders a task and returns its id.

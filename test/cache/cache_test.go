@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -69,5 +70,32 @@ func TestDownload(t *testing.T) {
 	}
 	if err := Download(t.Context(), s.URL+"/gone", sum, file); err == nil {
 		t.Error("404 was taken for the file")
+	}
+}
+
+// TestJars gives Maven a project with the artifacts, and keeps what it answers.
+func TestJars(t *testing.T) {
+	t.Setenv("DENDRO_CACHE", t.TempDir())
+	bin := t.TempDir()
+	t.Setenv("PATH", bin)
+	if _, err := Jars(t.Context(), "jars-1", "a:b:1"); err == nil || !strings.Contains(err.Error(), "Maven (mvn)") {
+		t.Errorf("without Maven: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "mvn"), []byte("#!/bin/sh\necho no such artifact\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Jars(t.Context(), "jars-1", "a:b:1"); err == nil || !strings.Contains(err.Error(), "no such artifact") {
+		t.Errorf("Maven fails: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "mvn"), []byte("#!/bin/sh\nexit 0\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := Jars(t.Context(), "jars-1", "a:b:1", "c.d:e:2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, err := os.ReadFile(filepath.Join(dir, "pom.xml"))
+	if err != nil || !strings.Contains(string(project), "<groupId>c.d</groupId><artifactId>e</artifactId><version>2</version>") {
+		t.Errorf("Maven was asked for %s, %v", project, err)
 	}
 }

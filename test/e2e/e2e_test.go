@@ -12,61 +12,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dendroprof/dendro/test/program"
 )
 
-var binary string
-
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "dendro-e2e-")
-	if err != nil {
-		panic(err)
-	}
-	binary = filepath.Join(dir, "dendro")
-	build := exec.Command("go", "build", "-o", binary, "../../cmd/dendro")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n%s", build, err, out)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
-
-// dendro runs the binary in dir and returns stdout, stderr and exit status.
-func dendro(t *testing.T, dir string, args ...string) (stdout, stderr string, status int) {
-	t.Helper()
-	c := exec.Command(binary, args...)
-	c.Dir = dir
-	var out, errOut bytes.Buffer
-	c.Stdout, c.Stderr = &out, &errOut
-	if err := c.Run(); err != nil {
-		if c.ProcessState == nil {
-			t.Fatal(err)
-		}
-		status = c.ProcessState.ExitCode()
-	}
-	return out.String(), errOut.String(), status
-}
-
-// must is dendro for calls that have to succeed.
-func must(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	out, errOut, status := dendro(t, dir, args...)
-	if status != 0 {
-		t.Fatalf("dendro %s: status %d\n%s%s", strings.Join(args, " "), status, out, errOut)
-	}
-	return out
-}
-
-// rows parses `{"rows": [...]}`.
-func rows(t *testing.T, text string) []map[string]any {
-	t.Helper()
-	var doc struct{ Rows []map[string]any }
-	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return doc.Rows
-}
+func TestMain(m *testing.M) { os.Exit(program.Main(m.Run)) }
 
 // writeProfiles writes n folded files of some size and returns the total of
 // each by name.
@@ -114,9 +64,9 @@ func TestKill(t *testing.T) {
 			interrupted++
 		}
 		checkStore(t, dir, db, acked, totals)
-		must(t, dir, "import", "--store", db, "--run", "r", "in")
+		program.Must(t, dir, "import", "--store", db, "--run", "r", "in")
 		checkStore(t, dir, db, totals, totals)
-		if got := len(rows(t, must(t, dir, "runs", "--profiles", "--store", db, "-o", "json"))); got != len(totals) {
+		if got := len(program.Rows(t, program.Must(t, dir, "runs", "--profiles", "--store", db, "-o", "json"))); got != len(totals) {
 			t.Fatalf("after the repeated import: %d profiles of %d", got, len(totals))
 		}
 	}
@@ -129,8 +79,7 @@ func TestKill(t *testing.T) {
 // returns the files that it acknowledged.
 func killedImport(t *testing.T, dir, db string, after time.Duration) (acked map[string]int64, killed bool) {
 	t.Helper()
-	c := exec.Command(binary, "import", "--store", db, "--run", "r", "--progress", "json", "in")
-	c.Dir = dir
+	c := program.Command(dir, "import", "--store", db, "--run", "r", "--progress", "json", "in")
 	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -163,7 +112,7 @@ func checkStore(t *testing.T, dir, db string, acked, totals map[string]int64) {
 		}
 		return
 	}
-	out, errOut, status := dendro(t, dir, "runs", "--profiles", "--store", db, "-o", "json")
+	out, errOut, status := program.Run(t, dir, "runs", "--profiles", "--store", db, "-o", "json")
 	if status != 0 {
 		if len(acked) == 0 && strings.Contains(errOut, "not a Dendro store") {
 			return // killed before the schema was made
@@ -171,7 +120,7 @@ func checkStore(t *testing.T, dir, db string, acked, totals map[string]int64) {
 		t.Fatalf("the store does not open after the kill: %s", errOut)
 	}
 	stored := map[string]int64{}
-	for _, r := range rows(t, out) {
+	for _, r := range program.Rows(t, out) {
 		stored[filepath.Base(r["file"].(string))] = int64(r["sum"].(float64))
 	}
 	for name := range acked {
@@ -189,7 +138,7 @@ func checkStore(t *testing.T, dir, db string, acked, totals map[string]int64) {
 		var doc struct {
 			RootTotal int64 `json:"root_total"`
 		}
-		if err := json.Unmarshal([]byte(must(t, dir, "tree", "--store", db, "-o", "json", "--depth", "1")), &doc); err != nil {
+		if err := json.Unmarshal([]byte(program.Must(t, dir, "tree", "--store", db, "-o", "json", "--depth", "1")), &doc); err != nil {
 			t.Fatal(err)
 		}
 		var want int64
@@ -205,24 +154,14 @@ func checkStore(t *testing.T, dir, db string, acked, totals map[string]int64) {
 // TestLocked asks a store that an import holds: the error names the process.
 func TestLocked(t *testing.T) {
 	dir := t.TempDir()
-	must(t, dir, "import", "--store", "s.duckdb", "--run", "r", writeOne(t, dir, "a.folded", "a;b 1\n"))
+	program.Must(t, dir, "import", "--store", "s.duckdb", "--run", "r", writeOne(t, dir, "a.folded", "a;b 1\n"))
 	// An import that waits for its stdin holds the store.
-	c := exec.Command(binary, "import", "--store", "s.duckdb", "--run", "r2", "-")
-	c.Dir = dir
-	stdin, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer c.Wait()
-	defer stdin.Close()
+	pid := program.Waiting(t, dir, "import", "--store", "s.duckdb", "--run", "r2", "-")
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		time.Sleep(300 * time.Millisecond) // let the import in
-		_, errOut, status := dendro(t, dir, "runs", "--store", "s.duckdb")
-		if status == 1 && strings.Contains(errOut, "in use by another process") && strings.Contains(errOut, fmt.Sprint(c.Process.Pid)) {
+		_, errOut, status := program.Run(t, dir, "runs", "--store", "s.duckdb")
+		if status == 1 && strings.Contains(errOut, "in use by another process") && strings.Contains(errOut, fmt.Sprint(pid)) {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -247,19 +186,19 @@ func TestPipes(t *testing.T) {
 	sh := func(script string) string {
 		c := exec.Command("sh", "-c", script)
 		c.Dir = dir
-		c.Env = append(os.Environ(), "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
+		c.Env = append(os.Environ(), "DENDRO="+program.Path())
 		out, err := c.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", script, err, out)
 		}
 		return string(out)
 	}
-	if out := sh("dendro merge *.folded | dendro top - -o tsv | wc -l"); strings.TrimSpace(out) == "1" {
+	if out := sh(`"$DENDRO" merge *.folded | "$DENDRO" top - -o tsv | wc -l`); strings.TrimSpace(out) == "1" {
 		t.Errorf("nothing came through the pipe: %s", out)
 	}
-	sh("dendro merge *.folded | head -n 1")
-	sh("gzip -c bench-000.folded | dendro import --run r --benchmark b -")
-	if out := must(t, dir, "runs", "--profiles", "-o", "tsv"); !strings.Contains(out, "\tb\t") {
+	sh(`"$DENDRO" merge *.folded | head -n 1`)
+	sh(`gzip -c bench-000.folded | "$DENDRO" import --run r --benchmark b -`)
+	if out := program.Must(t, dir, "runs", "--profiles", "-o", "tsv"); !strings.Contains(out, "\tb\t") {
 		t.Errorf("stdin was not imported: %s", out)
 	}
 }
@@ -271,8 +210,7 @@ func TestMemory(t *testing.T) {
 		t.Skip("writes 300 MB through a pipe")
 	}
 	dir := t.TempDir()
-	c := exec.Command(binary, "merge", "-", "-o", "out.folded")
-	c.Dir = dir
+	c := program.Command(dir, "merge", "-", "-o", "out.folded")
 	stdin, err := c.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -293,7 +231,7 @@ func TestMemory(t *testing.T) {
 	if err := c.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	peak := peakMemory(c.ProcessState)
+	peak := program.PeakMemory(c.ProcessState)
 	t.Logf("%d MB of text, peak memory %d MB", 300*block.Len()>>20, peak>>20)
 	if peak > 400<<20 {
 		t.Errorf("peak memory %d MB for a tree of 2,000 leaves", peak>>20)

@@ -18,19 +18,12 @@ import (
 	"github.com/dendroprof/dendro/test/cache"
 )
 
-// release is the Kafka that is run, from Maven Central. The second artifact is
-// what makes it write a log.
+// release is the Kafka that is run, from Maven Central, and log4j what makes it
+// write a log.
 const (
 	release = "4.1.2"
-	pom     = `<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>dendro.test</groupId><artifactId>kafka</artifactId><version>1</version><packaging>pom</packaging>
-  <dependencies>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>` + release + `</version></dependency>
-    <dependency><groupId>org.apache.logging.log4j</groupId><artifactId>log4j-slf4j-impl</artifactId><version>2.25.3</version></dependency>
-  </dependencies>
-</project>
-`
+	log4j   = "2.25.3"
+
 	properties = `process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:%[2]d
@@ -68,23 +61,7 @@ const startPatience = 3 * time.Minute
 
 // install returns the folder with Kafka's jars.
 func install(ctx context.Context) (string, error) {
-	all, err := cache.Dir()
-	if err != nil {
-		return "", err
-	}
-	dir, err := cache.Folder("kafka-"+release, func(dir string) error {
-		if err := os.WriteFile(filepath.Join(dir, "pom.xml"), []byte(pom), 0o644); err != nil {
-			return err
-		}
-		c := exec.CommandContext(ctx, "mvn", "-B", "-ntp", "-q", "-Dmaven.repo.local="+filepath.Join(all, "maven"),
-			"org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=lib")
-		c.Dir = dir
-		if out, err := c.CombinedOutput(); err != nil {
-			return fmt.Errorf("downloading with Maven: %w\n%s", err, out)
-		}
-		return nil
-	})
-	return filepath.Join(dir, "lib"), err
+	return cache.Jars(ctx, "kafka-"+release+"-log4j-"+log4j, "org.apache.kafka:kafka_2.13:"+release, "org.apache.logging.log4j:log4j-slf4j-impl:"+log4j)
 }
 
 // broker is a Kafka of one node on a free port of the loopback interface.

@@ -18,25 +18,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/dendroprof/dendro/test/program"
 )
 
-var binary string
-
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "dendro-server-")
-	if err != nil {
-		panic(err)
-	}
-	binary = filepath.Join(dir, "dendro")
-	build := exec.Command("go", "build", "-o", binary, "../../cmd/dendro")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n%s", build, err, out)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(program.Main(m.Run)) }
 
 // process is a server under test.
 type process struct {
@@ -48,8 +34,7 @@ type process struct {
 // serve starts a server in dir on free ports and waits until it listens.
 func serve(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
-	c := exec.Command(binary, append([]string{"serve", "--store", "s.duckdb", "--http-listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"}, args...)...)
-	c.Dir = dir
+	c := program.Command(dir, append([]string{"serve", "--store", "s.duckdb", "--http-listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"}, args...)...)
 	p := &process{Cmd: c, log: &bytes.Buffer{}}
 	c.Stderr = p.log
 	out, err := c.StdoutPipe()
@@ -93,61 +78,25 @@ func (p *process) end(t *testing.T, signal os.Signal) int {
 	return p.ProcessState.ExitCode()
 }
 
-// dendro runs a command in dir.
-func dendro(t *testing.T, dir string, args ...string) (stdout, stderr string, status int) {
-	t.Helper()
-	c := exec.Command(binary, args...)
-	c.Dir = dir
-	var out, errOut bytes.Buffer
-	c.Stdout, c.Stderr = &out, &errOut
-	if err := c.Run(); err != nil {
-		if c.ProcessState == nil {
-			t.Fatal(err)
-		}
-		status = c.ProcessState.ExitCode()
-	}
-	return out.String(), errOut.String(), status
-}
-
-// must is dendro for calls that have to succeed.
-func must(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	out, errOut, status := dendro(t, dir, args...)
-	if status != 0 {
-		t.Fatalf("dendro %s: status %d\n%s%s", strings.Join(args, " "), status, out, errOut)
-	}
-	return out
-}
-
 // TestOwner asks for the file that a server owns: the error names the server, and
 // what to do works. After a kill nobody owns it.
 func TestOwner(t *testing.T) {
 	dir := t.TempDir()
 	p := serve(t, dir)
-	_, errOut, status := dendro(t, dir, "runs", "--store", "s.duckdb")
+	_, errOut, status := program.Run(t, dir, "runs", "--store", "s.duckdb")
 	if status != 1 || !strings.Contains(errOut, fmt.Sprintf("`dendro serve` (process %d)", p.Process.Pid)) || !strings.Contains(errOut, "--store "+p.http) {
 		t.Errorf("status %d: %s", status, errOut)
 	}
-	must(t, dir, "runs", "--store", p.http)
+	program.Must(t, dir, "runs", "--store", p.http)
 	p.Process.Kill()
 	p.Wait()
-	must(t, dir, "runs", "--store", "s.duckdb")
+	program.Must(t, dir, "runs", "--store", "s.duckdb")
 
 	// The note of the killed server does not blame whoever has the file now.
-	c := exec.Command(binary, "import", "--store", "s.duckdb", "--run", "r", "-")
-	c.Dir = dir
-	stdin, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer c.Wait()
-	defer stdin.Close()
+	pid := program.Waiting(t, dir, "import", "--store", "s.duckdb", "--run", "r", "-")
 	for until := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		_, errOut, status := dendro(t, dir, "runs", "--store", "s.duckdb")
-		if status == 1 && strings.Contains(errOut, fmt.Sprint(c.Process.Pid)) {
+		_, errOut, status := program.Run(t, dir, "runs", "--store", "s.duckdb")
+		if status == 1 && strings.Contains(errOut, fmt.Sprint(pid)) {
 			if strings.Contains(errOut, p.http) {
 				t.Errorf("a server that is gone is named: %s", errOut)
 			}
@@ -205,7 +154,7 @@ func TestSignals(t *testing.T) {
 		if got := <-answer; !strings.Contains(got, `"status":"stored"`) || !strings.HasSuffix(got, "<nil>") {
 			t.Errorf("%s: the upload that had begun: %s", name, got)
 		}
-		if out := must(t, dir, "top", "--store", "s.duckdb", "-o", "tsv"); !strings.Contains(out, "main") {
+		if out := program.Must(t, dir, "top", "--store", "s.duckdb", "-o", "tsv"); !strings.Contains(out, "main") {
 			t.Errorf("%s: afterwards: %s", name, out)
 		}
 		if left, _ := filepath.Glob(filepath.Join(dir, "*.serve")); len(left) > 0 {
@@ -373,8 +322,8 @@ func TestGarbage(t *testing.T) {
 		}
 	}
 	writeOne(t, dir, "a.folded", "main;a 1\n")
-	must(t, dir, "import", "--store", p.http, "--run", "r", "a.folded")
-	if out := must(t, dir, "top", "--store", p.http); !strings.Contains(out, "main") {
+	program.Must(t, dir, "import", "--store", p.http, "--run", "r", "a.folded")
+	if out := program.Must(t, dir, "top", "--store", p.http); !strings.Contains(out, "main") {
 		t.Errorf("after the garbage: %s", out)
 	}
 	resp, err := http.Post(p.http+"/api/v1/store/put", "application/octet-stream", strings.NewReader("DNDR\x01\xff\xff\xff\xff\xff\xff\xff\xff"))
@@ -422,7 +371,7 @@ func TestMemory(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 	p.end(t, syscall.SIGTERM)
-	peak := p.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	peak := program.PeakMemory(p.ProcessState)
 	t.Logf("%d MB of text, peak memory %d MB", 300*block.Len()>>20, peak>>20)
 	if peak > 400<<20 {
 		t.Errorf("peak memory %d MB for a tree of 2,000 leaves", peak>>20)

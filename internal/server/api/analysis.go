@@ -9,10 +9,10 @@ import (
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/gate"
-	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -66,9 +66,7 @@ func (a *api) find(w http.ResponseWriter, r *http.Request) error {
 		list = append(list, findAnswer{at.ID, at.Benchmark.Group, at.Benchmark.Name, at.Run.Key, at.Run.Date, at.Run.Commit, f.Function, f.Self, f.Total, share})
 	}
 	all := len(list)
-	if rows > 0 && rows < all {
-		list = list[:rows]
-	}
+	list = words.First(list, rows)
 	d := newDocument(w)
 	d.member("profiles", len(finds.Profiles))
 	if len(finds.Profiles) > 0 {
@@ -105,9 +103,7 @@ func (a *api) bottlenecks(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if result.Rows == nil {
-		result.Rows = []bottleneck.Row{}
-	}
+	result.Rows = report.Filled(result.Rows)
 	return writeJSON(w, result)
 }
 
@@ -142,15 +138,12 @@ func (a *api) judge(r *http.Request, q store.Query, req regression.Request) (*re
 
 // judgedAnswer is what was compared of one benchmark.
 type judgedAnswer struct {
-	Group      string                 `json:"group"`
-	Benchmark  string                 `json:"benchmark"`
-	Type       string                 `json:"type"`
-	Verdict    bool                   `json:"verdict"`
-	Reason     string                 `json:"reason"` // why there is none
-	Findings   int                    `json:"findings"`
-	LeftOut    []history.LeftOut      `json:"leftOut"`
-	Warnings   []string               `json:"warnings"`
-	Analyses   []*regression.Analysis `json:"analyses"`
+	Group     string `json:"group"`
+	Benchmark string `json:"benchmark"`
+	Type      string `json:"type"`
+	Verdict   bool   `json:"verdict"`
+	Reason    string `json:"reason"` // why there is none
+	report.Compared
 	Candidates []regression.Candidate `json:"candidates"`
 }
 
@@ -172,19 +165,10 @@ func (a *api) regressions(w http.ResponseWriter, r *http.Request) error {
 	d.list("findings", len(result.Findings), func(i int) any { return &result.Findings[i] })
 	d.list("benchmarks", len(result.Benchmarks), func(i int) any {
 		b := &result.Benchmarks[i]
-		return judgedAnswer{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, len(b.Analyses) > 0, b.Reason, len(b.Findings),
-			listed(b.LeftOut), listed(b.Warnings), listed(b.Analyses), listed(b.Ranked)}
+		return judgedAnswer{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, len(b.Analyses) > 0, b.Reason, report.NewCompared(b), report.Filled(b.Ranked)}
 	})
 	d.close()
 	return nil
-}
-
-// listed makes an empty list of none.
-func listed[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }
 
 // report writes what changed, and the evidence for it, as a document; with

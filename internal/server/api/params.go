@@ -150,26 +150,11 @@ func (p *params) date(name string) time.Time {
 	if text == "" {
 		return time.Time{}
 	}
-	if age, ok := parseAge(text); ok {
-		return time.Now().UTC().Add(-age)
-	}
-	t, err := ingest.ParseDate(text)
+	t, err := ingest.ParseInstant(text, time.Now())
 	if err != nil {
 		p.fail("%s: %w", name, err)
 	}
 	return t
-}
-
-// parseAge reads whole days and weeks besides what Go calls a duration.
-func parseAge(text string) (time.Duration, bool) {
-	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
-		if number, ok := strings.CutSuffix(text, unit); ok {
-			n, err := strconv.ParseUint(number, 10, 16)
-			return time.Duration(n) * length, err == nil
-		}
-	}
-	d, err := time.ParseDuration(text)
-	return d, err == nil && d >= 0
 }
 
 // selection returns what the selection parameters select; they have the names of

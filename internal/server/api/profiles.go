@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -19,14 +20,19 @@ type runAnswer struct {
 	Types      []string `json:"types"` // sorted
 }
 
-// runs lists the runs of the selected profiles, oldest first.
-func (a *api) runs(w http.ResponseWriter, r *http.Request) error {
+// selected returns the profiles that a request selects, which says nothing else.
+func (a *api) selected(r *http.Request) ([]store.Profile, error) {
 	p := paramsOf(r)
 	q := p.selection()
 	if err := p.finish(); err != nil {
-		return err
+		return nil, err
 	}
-	list, err := a.Store.Profiles(r.Context(), q)
+	return a.Store.Profiles(r.Context(), q)
+}
+
+// runs lists the runs of the selected profiles, oldest first.
+func (a *api) runs(w http.ResponseWriter, r *http.Request) error {
+	list, err := a.selected(r)
 	if err != nil {
 		return err
 	}
@@ -58,12 +64,7 @@ func (a *api) runs(w http.ResponseWriter, r *http.Request) error {
 
 // profiles lists the selected profiles.
 func (a *api) profiles(w http.ResponseWriter, r *http.Request) error {
-	p := paramsOf(r)
-	q := p.selection()
-	if err := p.finish(); err != nil {
-		return err
-	}
-	list, err := a.Store.Profiles(r.Context(), q)
+	list, err := a.selected(r)
 	if err != nil {
 		return err
 	}
@@ -236,9 +237,7 @@ func (a *api) functionNames(w http.ResponseWriter, r *http.Request) error {
 		list = kept
 	}
 	all := len(list)
-	if rows > 0 && rows < all {
-		list = list[:rows]
-	}
+	list = words.First(list, rows)
 	d := newDocument(w)
 	d.member("functions", all)
 	d.list("rows", len(list), func(i int) any { return describe(&list[i]) })

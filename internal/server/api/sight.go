@@ -176,6 +176,18 @@ func (a *api) merged(r *http.Request, q store.Query, s *sight) (*calltree.Tree, 
 	return t, len(profiles), err
 }
 
+// seen returns the sum of the profiles that a request selects, as it wants to see
+// it, and how many they are.
+func (a *api) seen(r *http.Request) (t *calltree.Tree, profiles int, s *sight, err error) {
+	p := paramsOf(r)
+	q, s := p.selection(), p.sight()
+	if err := p.finish(); err != nil {
+		return nil, 0, nil, err
+	}
+	t, profiles, err = a.merged(r, q, s)
+	return t, profiles, s, err
+}
+
 // head begins the document of a tree.
 func head(d *document, t *calltree.Tree, profiles int, s *sight) {
 	d.member("profiles", profiles)
@@ -188,12 +200,7 @@ func head(d *document, t *calltree.Tree, profiles int, s *sight) {
 
 // tree answers with the merged call tree of a selection in columns.
 func (a *api) tree(w http.ResponseWriter, r *http.Request) error {
-	p := paramsOf(r)
-	q, s := p.selection(), p.sight()
-	if err := p.finish(); err != nil {
-		return err
-	}
-	t, profiles, err := a.merged(r, q, s)
+	t, profiles, s, err := a.seen(r)
 	if err != nil {
 		return err
 	}
@@ -222,12 +229,7 @@ func (a *api) tree(w http.ResponseWriter, r *http.Request) error {
 
 // flame answers with the boxes of a flame graph in columns.
 func (a *api) flame(w http.ResponseWriter, r *http.Request) error {
-	p := paramsOf(r)
-	q, s := p.selection(), p.sight()
-	if err := p.finish(); err != nil {
-		return err
-	}
-	t, profiles, err := a.merged(r, q, s)
+	t, profiles, s, err := a.seen(r)
 	if err != nil {
 		return err
 	}
@@ -283,9 +285,7 @@ func (a *api) functions(w http.ResponseWriter, r *http.Request) error {
 	}
 	list := rankSums(sums, sort)
 	all := len(list)
-	if rows > 0 && rows < all {
-		list = list[:rows]
-	}
+	list = words.First(list, rows)
 	n := float64(len(sums.Profiles))
 	typ := sums.Profiles[0].Type
 	var root int64

@@ -10,11 +10,10 @@ import (
 
 // traces returns the part of the store that keeps trace profiling.
 func (a *api) traces() (traceprof.Store, error) {
-	st, ok := a.Store.(traceprof.Store)
-	if !ok {
+	if a.Dispatcher == nil {
 		return nil, notHereError{"this store keeps no trace profiling"}
 	}
-	return st, nil
+	return a.Dispatcher.Store(), nil
 }
 
 // traceMethods answers methods of traceprof.Store by their names.
@@ -81,14 +80,20 @@ func traceFacts[T any](v T, err error) (transfer.Answer, error) {
 // traceDone makes one of a method that returns nothing.
 func traceDone(err error) (transfer.Answer, error) { return traceFacts(struct{}{}, err) }
 
+// traceQuestion returns what a request asks, and whom.
+func (a *api) traceQuestion(r *http.Request) (traceprof.Store, transfer.TraceQuestion, error) {
+	st, err := a.traces()
+	if err != nil {
+		return nil, transfer.TraceQuestion{}, err
+	}
+	q, err := transfer.ReadTraceQuestion(r.Body)
+	return st, q, err
+}
+
 // handler answers the methods.
 func (m traceMethods) handler(a *api) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		st, err := a.traces()
-		if err != nil {
-			return err
-		}
-		q, err := transfer.ReadTraceQuestion(r.Body)
+		st, q, err := a.traceQuestion(r)
 		if err != nil {
 			return err
 		}
@@ -108,11 +113,7 @@ func (m traceMethods) handler(a *api) func(http.ResponseWriter, *http.Request) e
 
 // traceSnapshots streams the snapshots of a query.
 func (a *api) traceSnapshots(w http.ResponseWriter, r *http.Request) error {
-	st, err := a.traces()
-	if err != nil {
-		return err
-	}
-	q, err := transfer.ReadTraceQuestion(r.Body)
+	st, q, err := a.traceQuestion(r)
 	if err != nil {
 		return err
 	}

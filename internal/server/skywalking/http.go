@@ -18,7 +18,11 @@ import (
 
 // TypeMalformed is the type of the problem with a body that is not what the route
 // takes.
-const TypeMalformed = "/problems/malformed"
+const TypeMalformed = "urn:dendro:problem:malformed"
+
+// maxBody is how many bytes a body may have once it is decompressed: unlike an
+// upload it is held in memory.
+const maxBody = 16 << 20
 
 // routes are what agents without gRPC call: the messages as protobuf's JSON.
 // There is no profiling over HTTP. They need the full token, as they write.
@@ -43,18 +47,16 @@ func (a *Agents) routes() []server.Route {
 func (a *Agents) route(path string, take func(context.Context, *Session, io.Reader) error) server.Route {
 	return server.Route{Pattern: "POST " + path, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s := a.NewSession(true)
-		err := take(r.Context(), s, r.Body)
+		err := take(r.Context(), s, http.MaxBytesReader(w, r.Body, maxBody))
 		if err == nil {
 			err = s.Wait(r.Context())
 		}
-		var large *http.MaxBytesError
-		switch {
+		switch problem := server.BodyProblem(err); {
 		case err == nil:
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, "{}\n")
-		case errors.As(err, &large):
-			server.WriteProblem(w, r, &server.Problem{Type: server.TypeTooLarge, Title: "The body is too large",
-				Status: http.StatusRequestEntityTooLarge, Detail: err.Error()})
+		case problem != nil:
+			server.WriteProblem(w, r, problem)
 		case errors.Is(err, ErrMalformed):
 			a.counts.malformed.WithLabelValues(path).Inc()
 			server.WriteProblem(w, r, &server.Problem{Type: TypeMalformed, Title: "The body is not what this route takes",
@@ -78,7 +80,7 @@ func one(body io.Reader, m proto.Message, take func(msg []byte) error) error {
 
 // many reads an array of messages, one at a time.
 func many(body io.Reader, m func() proto.Message, take func(msg []byte) error) error {
-	d := json.NewDecoder(body)
+	d := json.NewDecoder(filling{body})
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
 		return notJSON("an array is expected", err)
 	}
@@ -97,12 +99,29 @@ func many(body io.Reader, m func() proto.Message, take func(msg []byte) error) e
 	return nil
 }
 
-// notJSON returns the error for JSON that cannot be read, unless it is one of the
-// connection.
+// filling is a reader that fills what it is given, whatever the size of the pieces
+// that arrive. A json.Decoder between two values looks at all the blanks it holds
+// with every read: with small ones they would cost the square of their number.
+type filling struct{ io.Reader }
+
+// Read reads as much as fits, less at the end only.
+func (f filling) Read(p []byte) (int, error) {
+	n, err := io.ReadFull(f.Reader, p)
+	if err == io.ErrUnexpectedEOF { //nolint:errorlint // ReadFull's own, those of bodies are wrapped
+		err = nil // the next read finds the end
+	}
+	return n, err
+}
+
+// notJSON returns the error for JSON that cannot be read, or that is not what was
+// expected (nil), unless it is one of the connection.
 func notJSON(what string, err error) error {
 	var syntax *json.SyntaxError
-	if err == nil || errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("%w: %s: %v", ErrMalformed, what, err)
+	switch {
+	case err == nil:
+		return fmt.Errorf("%w: %s", ErrMalformed, what)
+	case server.BodyProblem(err) == nil && (errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
+		return fmt.Errorf("%w: %s: %w", ErrMalformed, what, err)
 	}
 	return err
 }

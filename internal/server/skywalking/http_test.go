@@ -1,6 +1,8 @@
 package skywalking_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -9,12 +11,27 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dendroprof/dendro/internal/server"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
 func (b *bench) post(path, body string) (int, string) {
 	b.Helper()
-	r, err := http.Post("http://"+b.server.HTTPAddr()+path, "application/json", strings.NewReader(body))
+	return b.send(path, body, "")
+}
+
+// send posts a body with a Content-Encoding, whether it is true or not.
+func (b *bench) send(path, body, encoding string) (int, string) {
+	b.Helper()
+	q, err := http.NewRequestWithContext(b.ctx, http.MethodPost, "http://"+b.server.HTTPAddr()+path, strings.NewReader(body))
+	if err != nil {
+		b.Fatal(err)
+	}
+	q.Header.Set("Content-Type", "application/json")
+	if encoding != "" {
+		q.Header.Set("Content-Encoding", encoding)
+	}
+	r, err := http.DefaultClient.Do(q)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -74,6 +91,27 @@ func TestHTTPFaults(t *testing.T) {
 		}
 		if problem := map[string]any{}; code >= 400 && (json.Unmarshal([]byte(text), &problem) != nil || problem["type"] == nil) {
 			t.Errorf("%s %.30q: no problem but %s", tt.path, tt.body, text)
+		}
+	}
+	for path, whole := range map[string]string{"/v3/segment": one, "/v3/segments": "[" + one + "]"} {
+		var cut bytes.Buffer
+		z := gzip.NewWriter(&cut)
+		io.WriteString(z, whole)
+		z.Close()
+		cut.Truncate(cut.Len() / 2)
+		for _, body := range []string{"this is no gzip", cut.String()} {
+			if code, text := b.send(path, body, "gzip"); code != 400 || !strings.Contains(text, server.TypeEncoding) {
+				t.Errorf("%s %.20q as gzip: %d %s", path, body, code, text)
+			}
+		}
+	}
+	var large bytes.Buffer
+	z := gzip.NewWriter(&large)
+	io.WriteString(z, "["+strings.Repeat(" ", 17<<20)+"]")
+	z.Close()
+	for _, path := range []string{"/v3/segment", "/v3/segments"} {
+		if code, text := b.send(path, large.String(), "gzip"); code != 413 {
+			t.Errorf("%s with a small body that becomes large: %d %s", path, code, text)
 		}
 	}
 	b.store.broken.Store(true)

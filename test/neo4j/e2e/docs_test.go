@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/dendroprof/dendro/test/program"
 )
 
 // question is a section of the user guide with a query for each model.
@@ -75,7 +77,7 @@ var (
 // answersTo returns the rows of a command's JSON on the embedded store.
 func answersTo(t *testing.T, dir string, args ...string) []map[string]any {
 	t.Helper()
-	return rows(t, must(t, dir, append(args, "--store", "embedded.duckdb", "-o", "json")...))
+	return program.Rows(t, must(t, dir, append(args, "--store", "embedded.duckdb", "-o", "json")...))
 }
 
 // pick keeps some columns of rows, some under another name: "new=old".
@@ -202,7 +204,7 @@ func TestGuide(t *testing.T) {
 					"--param", "profile=" + fmt.Sprintf("%q", keys[len(keys)-1]["id"])}, common...)
 				c := command(dir, args...)
 				c.Stdin = strings.NewReader(q.queries[model])
-				out, errOut, status := finish(t, c)
+				out, errOut, status := program.Finish(t, c)
 				if status != 0 {
 					t.Fatalf("status %d: %s", status, errOut)
 				}
@@ -213,7 +215,7 @@ func TestGuide(t *testing.T) {
 				if something := lines(want, want[0], true); len(something) < 3 {
 					t.Fatalf("Dendro gives too little to compare: %v", want)
 				}
-				if d := gocmp.Diff(lines(want, want[0], g.sparse), lines(rows(t, out), want[0], g.sparse)); d != "" {
+				if d := gocmp.Diff(lines(want, want[0], g.sparse), lines(program.Rows(t, out), want[0], g.sparse)); d != "" {
 					t.Errorf("(-dendro +cypher)\n%s", d)
 				}
 			})

@@ -1,52 +1,38 @@
 package e2e
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	driver "github.com/neo4j/neo4j-go-driver/v5/neo4j"
 
 	"github.com/dendroprof/dendro/test/neo4j/server"
+	"github.com/dendroprof/dendro/test/program"
 )
 
-// binary is the program under test and graph the server that tests share; both
-// are empty without DENDRO_TEST_REAL.
-var (
-	binary string
-	graph  *server.Server
-)
+// graph is the server that tests share; nil without DENDRO_TEST_REAL.
+var graph *server.Server
 
 func TestMain(m *testing.M) {
 	if os.Getenv("DENDRO_TEST_REAL") == "" {
 		os.Exit(m.Run())
 	}
-	status, err := besideServer(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	os.Exit(status)
+	os.Exit(program.Main(func() int {
+		status, err := besideServer(m)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		return status
+	}))
 }
 
-// besideServer builds the program, starts the server and runs the tests.
+// besideServer starts the server and runs the tests.
 func besideServer(m *testing.M) (status int, err error) {
-	dir, err := os.MkdirTemp("", "dendro-neo4j-")
-	if err != nil {
-		return 1, err
-	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "dendro")
-	build := exec.Command("go", "build", "-o", binary, "../../../cmd/dendro")
-	if out, err := build.CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("%s: %w\n%s", build, err, out)
-	}
 	release, err := server.ReleaseNamed(cmp.Or(os.Getenv("DENDRO_TEST_NEO4J_RELEASE"), "lts"))
 	if err != nil {
 		return 1, err
@@ -123,8 +109,7 @@ func cypher(t *testing.T, s *server.Server, statement string) []map[string]any {
 
 // command returns the program's call in dir, with the server's password.
 func command(dir string, args ...string) *exec.Cmd {
-	c := exec.Command(binary, args...)
-	c.Dir = dir
+	c := program.Command(dir, args...)
 	c.Env = append(os.Environ(), "DENDRO_NEO4J_PASSWORD="+server.Password, "DENDRO_STORE=", "NO_COLOR=1", "XDG_CONFIG_HOME="+dir)
 	return c
 }
@@ -132,36 +117,19 @@ func command(dir string, args ...string) *exec.Cmd {
 // dendro runs the program and returns stdout, stderr and exit status.
 func dendro(t *testing.T, dir string, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
-	return finish(t, command(dir, args...))
-}
-
-func finish(t *testing.T, c *exec.Cmd) (stdout, stderr string, status int) {
-	t.Helper()
-	var out, errOut bytes.Buffer
-	c.Stdout, c.Stderr = &out, &errOut
-	if err := c.Run(); err != nil {
-		if c.ProcessState == nil {
-			t.Fatal(err)
-		}
-		status = c.ProcessState.ExitCode()
-	}
-	return out.String(), errOut.String(), status
+	return program.Finish(t, command(dir, args...))
 }
 
 // must is dendro for calls that have to succeed.
 func must(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	out, errOut, status := dendro(t, dir, args...)
-	if status != 0 {
-		t.Fatalf("dendro %s: status %d\n%s%s", strings.Join(args, " "), status, out, errOut)
-	}
-	return out
+	return program.Succeed(t, command(dir, args...))
 }
 
 // refused demands that a call fails, with status 1 and words on stderr.
 func refused(t *testing.T, c *exec.Cmd, words ...string) {
 	t.Helper()
-	out, errOut, status := finish(t, c)
+	out, errOut, status := program.Finish(t, c)
 	if status != 1 {
 		t.Errorf("%s: status %d, want 1\n%s%s", c, status, out, errOut)
 	}
@@ -173,14 +141,4 @@ func refused(t *testing.T, c *exec.Cmd, words ...string) {
 	if strings.Contains(out+errOut, server.Password) {
 		t.Errorf("%s shows the password:\n%s%s", c, out, errOut)
 	}
-}
-
-// rows parses `{"rows": [...]}`.
-func rows(t *testing.T, text string) []map[string]any {
-	t.Helper()
-	var doc struct{ Rows []map[string]any }
-	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return doc.Rows
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/test/neo4j/server"
+	"github.com/dendroprof/dendro/test/program"
 )
 
 // with returns a call whose environment has further variables.
@@ -40,7 +41,7 @@ func TestMistakesWithAddresses(t *testing.T) {
 	c := command(dir, "store", "info", "--store", where)
 	c.Env = slices.DeleteFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, "DENDRO_NEO4J_PASSWORD=") })
 	refused(t, exec.Command("env", append([]string{"-u", "DENDRO_NEO4J_PASSWORD"}, c.Args...)...), "wants a password", "DENDRO_NEO4J_PASSWORD_FILE")
-	if out, errOut, status := finish(t, with(c, "DENDRO_NEO4J_PASSWORD_FILE=password")); status != 0 || !strings.Contains(out, "model shared") {
+	if out, errOut, status := program.Finish(t, with(c, "DENDRO_NEO4J_PASSWORD_FILE=password")); status != 0 || !strings.Contains(out, "model shared") {
 		t.Errorf("with a password file: status %d\n%s%s", status, out, errOut)
 	}
 }
@@ -55,7 +56,7 @@ func TestPrompt(t *testing.T) {
 	}
 	where := place(t, "shared")
 	c := command(t.TempDir())
-	c.Path, c.Args = terminal, []string{"script", "-qec", fmt.Sprintf("env -u DENDRO_NEO4J_PASSWORD %s store info --store %s", binary, where), "/dev/null"}
+	c.Path, c.Args = terminal, []string{"script", "-qec", fmt.Sprintf("env -u DENDRO_NEO4J_PASSWORD %s store info --store %s", program.Path(), where), "/dev/null"}
 	in, err := c.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +65,7 @@ func TestPrompt(t *testing.T) {
 		time.Sleep(time.Second) // what comes before the question is shown
 		fmt.Fprintln(in, server.Password)
 	}()
-	out, _, status := finish(t, c)
+	out, _, status := program.Finish(t, c)
 	if status != 0 || !strings.Contains(out, "Password of neo4j at neo4j://127.0.0.1") || !strings.Contains(out, "model shared") || strings.Contains(out, server.Password) {
 		t.Errorf("status %d\n%s", status, out)
 	}
@@ -134,7 +135,7 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("%q, %q", out, errOut)
 	}
 	out = must(t, dir, "cypher", "MATCH (:BenchmarkGroup)-[r:HAS_BENCHMARK]->(b:Benchmark) RETURN b, type(r) AS r, date('2026-01-02') AS d, [1.5, null] AS l", "-o", "json", "--store", where)
-	row := rows(t, out)[0]
+	row := program.Rows(t, out)[0]
 	if b, _ := row["b"].(map[string]any); fmt.Sprint(b["labels"]) != "[Benchmark]" || row["d"] != "2026-01-02" || fmt.Sprint(row["l"]) != "[1.5 <nil>]" {
 		t.Errorf("%s", out)
 	}
@@ -219,7 +220,7 @@ func interrupted(t *testing.T, c *exec.Cmd, s *server.Server, n int64, f func())
 // storedFiles returns the files whose profiles a store has.
 func storedFiles(t *testing.T, dir, where string) (files []string) {
 	t.Helper()
-	for _, r := range rows(t, must(t, dir, "runs", "--profiles", "--store", where, "-o", "json")) {
+	for _, r := range program.Rows(t, must(t, dir, "runs", "--profiles", "--store", where, "-o", "json")) {
 		files = append(files, fmt.Sprint(r["file"]))
 	}
 	return files
@@ -269,7 +270,7 @@ func whole(t *testing.T, dir, where string, s *server.Server) {
 func rowsInOrder(t *testing.T, text string) []string {
 	t.Helper()
 	var out []string
-	for _, r := range rows(t, text) {
+	for _, r := range program.Rows(t, text) {
 		for k, v := range r {
 			if f, ok := v.(float64); ok {
 				r[k] = rounded(f)

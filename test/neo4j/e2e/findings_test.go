@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/dendroprof/dendro/test/program"
 )
 
 // questionsToAll are asked of the same content in every kind of store.
@@ -142,15 +144,15 @@ func TestGolden(t *testing.T) {
 	for _, model := range models {
 		where := place(t, model)
 		must(t, dir, "import", "--manifest", filepath.Join(dir, "manifest.json"), "--store", where)
-		keys := keyList(t, rows(t, must(t, dir, "runs", "--profiles", "--store", where, "-o", "json")))
+		keys := keyList(t, program.Rows(t, must(t, dir, "runs", "--profiles", "--store", where, "-o", "json")))
 		c := command(dir, "cypher", "--store", where, "-o", "json", "-f", "-", "--param", "profile_keys="+keys, "--param", "window_size=10")
 		c.Stdin = strings.NewReader(query.queries[model])
-		out, errOut, status := finish(t, c)
+		out, errOut, status := program.Finish(t, c)
 		if status != 0 {
 			t.Fatalf("%s: %s", model, errOut)
 		}
-		ofDendro := rows(t, must(t, dir, "regressions", "--method", "thesis", "--rows", "0", "--store", where, "-o", "json"))
-		for name, list := range map[string][]map[string]any{"cypher": pick(rows(t, out), "function=code_path", "score"), "regressions": ofDendro} {
+		ofDendro := program.Rows(t, must(t, dir, "regressions", "--method", "thesis", "--rows", "0", "--store", where, "-o", "json"))
+		for name, list := range map[string][]map[string]any{"cypher": pick(program.Rows(t, out), "function=code_path", "score"), "regressions": ofDendro} {
 			for function, want := range map[string]float64{"rare": 21.8197, "twice": 18.4993} {
 				i := slices.IndexFunc(list, func(r map[string]any) bool { return r["function"] == function })
 				if i < 0 || list[i]["score"].(float64) < want-1e-4 || list[i]["score"].(float64) > want+1e-4 {

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/dendroprof/dendro/test/cache"
 )
 
 // Release is a published version of Neo4j Community and what it takes to run it.
@@ -39,67 +41,10 @@ func ReleaseNamed(name string) (Release, error) {
 	return Release{}, fmt.Errorf("no release is called %q: lts (%s) or newest (%s)", name, LTS.Version, Newest.Version)
 }
 
-// cacheDir is the folder that downloads are kept in, shared by all tests that
-// download: $DENDRO_CACHE, else .cache/dendro-test of the home directory.
-func cacheDir() (string, error) {
-	if dir := os.Getenv("DENDRO_CACHE"); dir != "" {
-		return filepath.Abs(dir)
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", fmt.Errorf("no folder for downloads: %w (set DENDRO_CACHE)", err)
-	}
-	return filepath.Join(home, ".cache", "dendro-test"), nil
-}
-
-const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>dendro.test</groupId><artifactId>neo4j</artifactId><version>1</version><packaging>pom</packaging>
-  <dependencies>
-    <dependency><groupId>org.neo4j</groupId><artifactId>neo4j</artifactId><version>%s</version></dependency>
-  </dependencies>
-</project>
-`
-
-// Install returns the folder with the release's jars and downloads them with
-// Maven if they are not there yet. It is safe to call from several processes at
-// once.
+// Install returns the folder with the release's jars, which are downloaded if they
+// are not there yet. It is safe to call from several processes at once.
 func (r Release) Install(ctx context.Context) (lib string, err error) {
-	cache, err := cacheDir()
-	if err != nil {
-		return "", err
-	}
-	lib = filepath.Join(cache, "neo4j-"+r.Version)
-	if _, err := os.Stat(lib); err == nil {
-		return lib, nil
-	}
-	maven, err := exec.LookPath("mvn")
-	if err != nil {
-		return "", fmt.Errorf("Neo4j %s is not in %s and Maven (mvn), which downloads it, is not on the PATH", r.Version, cache)
-	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", err
-	}
-	// Downloaded beside its place and renamed: what is there is whole.
-	work, err := os.MkdirTemp(cache, "neo4j-"+r.Version+"-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(work)
-	if err := os.WriteFile(filepath.Join(work, "pom.xml"), fmt.Appendf(nil, pom, r.Version), 0o644); err != nil {
-		return "", err
-	}
-	c := exec.CommandContext(ctx, maven, "-B", "-ntp", "-q", "-Dmaven.repo.local="+filepath.Join(cache, "maven"),
-		"org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=lib")
-	c.Dir = work
-	if out, err := c.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("downloading Neo4j %s with Maven: %w\n%s", r.Version, err, tail(string(out)))
-	}
-	err = os.Rename(filepath.Join(work, "lib"), lib)
-	if _, there := os.Stat(lib); there == nil {
-		return lib, nil // another process was faster
-	}
-	return lib, err
+	return cache.Jars(ctx, "neo4j-"+r.Version, "org.neo4j:neo4j:"+r.Version)
 }
 
 // ErrNoJava says that no Java here is new enough for a release.

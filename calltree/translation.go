@@ -1,0 +1,128 @@
+package calltree
+
+import (
+	"slices"
+	"weak"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Interner is a dictionary of functions and call node paths that takes in what is
+// new to it, as a Forest does.
+type Interner interface {
+	// Function returns the id of the function of that name.
+	Function(fn profile.Function) int32
+	// Path returns the id of the path that calls function fn from parent (NoNode: a
+	// root).
+	Path(parent, fn int32) int32
+}
+
+// Translation says what the functions and paths of a forest are in another
+// dictionary, which takes in those that are asked for and the ancestors of these.
+// Ids of a forest never change their meaning, so each is looked up once in the life
+// of a Translation. It belongs to one goroutine.
+type Translation struct {
+	to               Interner
+	functions, paths []int32 // plus one; 0 is not yet known
+	pending          []int32
+}
+
+// NewTranslation returns the translation of a forest into to; it knows nothing yet.
+func NewTranslation(to Interner) *Translation { return &Translation{to: to} }
+
+// Paths translates paths of from, which is the same forest at every call, or a
+// snapshot of it. NoNode stays. The result is in the memory of buf, if it is large
+// enough.
+func (t *Translation) Paths(from *Forest, paths, buf []int32) []int32 {
+	t.fit(from)
+	buf = slices.Grow(buf[:0], len(paths))[:len(paths)]
+	for i, p := range paths {
+		buf[i] = t.of(from, p)
+	}
+	return buf
+}
+
+// Path is Paths for one.
+func (t *Translation) Path(from *Forest, p int32) int32 {
+	t.fit(from)
+	return t.of(from, p)
+}
+
+func (t *Translation) of(from *Forest, p int32) int32 {
+	if p == NoNode {
+		return p
+	}
+	if t.paths[p] == 0 {
+		t.learn(from, p)
+	}
+	return t.paths[p] - 1
+}
+
+// Function returns what function fn has become, if a path with it was translated.
+func (t *Translation) Function(fn int32) (id int32, ok bool) {
+	if int(fn) >= len(t.functions) {
+		return 0, false
+	}
+	return t.functions[fn] - 1, t.functions[fn] != 0
+}
+
+// fit makes room for what a forest has by now.
+func (t *Translation) fit(from *Forest) {
+	t.paths = append(t.paths, make([]int32, max(0, from.Paths.Len()-len(t.paths)))...)
+	t.functions = append(t.functions, make([]int32, max(0, len(from.Functions)-len(t.functions)))...)
+}
+
+// learn translates a path and those of its ancestors that are not known.
+func (t *Translation) learn(from *Forest, p int32) {
+	t.pending = t.pending[:0]
+	for ; p != NoNode && t.paths[p] == 0; p = from.Paths.Parent[p] {
+		t.pending = append(t.pending, p)
+	}
+	here := NoNode
+	if p != NoNode {
+		here = t.paths[p] - 1
+	}
+	for _, p := range slices.Backward(t.pending) {
+		fn := from.Paths.Item[p]
+		if t.functions[fn] == 0 {
+			t.functions[fn] = t.to.Function(from.Functions[fn]) + 1
+		}
+		here = t.to.Path(here, t.functions[fn]-1)
+		t.paths[p] = here + 1
+	}
+}
+
+// Translations remembers the translations of forests into one dictionary for as
+// long as the forests are there, which it does not keep. The zero value is empty.
+type Translations struct {
+	of map[weak.Pointer[Forest]]*Translation // by origin
+}
+
+// Of returns the translation of a forest into to, which is the same dictionary at
+// every call. Forests that are gone are forgotten when a new one comes.
+func (ts *Translations) Of(from *Forest, to Interner) *Translation {
+	key := weak.Make(from.Origin())
+	t := ts.of[key]
+	if t == nil {
+		for k := range ts.of {
+			if k.Value() == nil {
+				delete(ts.of, k)
+			}
+		}
+		if ts.of == nil {
+			ts.of = map[weak.Pointer[Forest]]*Translation{}
+		}
+		t = NewTranslation(to)
+		ts.of[key] = t
+	}
+	return t
+}
+
+// Size returns how many functions and paths the translations have room for.
+func (ts *Translations) Size() int {
+	n := 0
+	for _, t := range ts.of {
+		n += len(t.functions) + len(t.paths)
+	}
+	return n
+}
