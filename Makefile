@@ -26,7 +26,7 @@ race: ## the concurrent packages under the race detector
 
 test-real: build ## tests against real servers, agents and readers (needs python3 with venv, Java 17, Maven)
 	test/real/run
-	$(GO) run ./test/neo4j -- $(GO) test -count=1 -timeout 30m ./store/neo4j/...
+	$(GO) run ./test/neo4j -heap 1g -- $(GO) test -count=1 -timeout 30m ./store/neo4j/...
 	DENDRO_TEST_REAL=1 $(GO) test -count=1 -timeout 30m ./test/neo4j/... ./test/kafka ./test/agents
 
 lint: ## gofmt, vet, staticcheck, import and documentation rules
