@@ -5,7 +5,7 @@ GO        ?= go
 FUZZTIME  ?= 10s
 BENCHARGS ?=
 
-.PHONY: help build demo test race test-real lint fuzz bench bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden clean
+.PHONY: help build demo test race test-real real-neo4j real-newest real-servers lint fuzz bench bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,12 +22,21 @@ test: ## all tests that need only Go and a C compiler
 	cd test/bench && $(GO) test ./...
 
 race: ## the concurrent packages under the race detector
-	$(GO) test -race ./internal/ingest/... ./store/mem/... ./store/remote/... ./calltree/... ./format/... ./traceprof/... ./internal/server/...
+	$(GO) test -race ./internal/ingest/... ./store/mem/... ./store/remote/... ./calltree/... ./profile ./normalize ./format/... ./traceprof/... ./internal/server/...
 
-test-real: build ## tests against real servers, agents and readers (needs python3 with venv, Java 17, Maven)
+test-real: build ## tests against real servers, agents and readers (needs python3 with venv, Java 17, Maven; of Neo4j's newest release where Java 21 is there)
 	test/real/run
+	$(MAKE) -j2 --output-sync=target real-neo4j real-newest real-servers
+
+real-neo4j: # the graph engine beside its server, which mostly waits for a disk: others run meanwhile
 	$(GO) run ./test/neo4j -heap 1g -- $(GO) test -count=1 -timeout 30m ./store/neo4j/...
-	DENDRO_TEST_REAL=1 $(GO) test -count=1 -timeout 30m ./test/neo4j/... ./test/kafka ./test/agents
+
+real-newest: # the smoke part beside the newest release
+	$(GO) run ./test/neo4j -release newest -heap 1g $(if $(DENDRO_REQUIRE_NEWEST),,-optional) -- $(GO) test -short -count=1 -p 1 -timeout 30m \
+	  -run 'TestStore/shared|TestModels|TestCypher|TestKeys|TestReplaced|TestBulk' ./store/neo4j ./test/neo4j/e2e
+
+real-servers: # the binary with servers and agents
+	DENDRO_TEST_REAL=1 $(GO) test -count=1 -p 1 -timeout 30m ./test/neo4j/... ./test/kafka ./test/agents
 
 lint: ## gofmt, vet, staticcheck, import and documentation rules
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$bad" || { echo "not gofmt-ed:"; echo "$$bad"; exit 1; }

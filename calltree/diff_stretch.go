@@ -13,19 +13,18 @@ type stretch struct {
 	row, end int32 // of its node, once laid
 }
 
+// deepest is the level down to which stretches are split: what is large below it is
+// mostly one stack.
+const deepest = 1000
+
 // stretches divides the overlay into stretches in the order of their rows, small enough
 // to be shared by so many cores.
 func (l *overlayer) stretches(cores int) []*stretch {
-	list := l.under(nil)
-	total := l.side[0].Len() + l.side[1].Len()
-	for range 1000 * (cores - 1) { // each splits a level: more of them mean one stack that deep
-		i := largest(list)
-		if i < 0 || int(list[i].bound) <= total/(4*cores) {
-			break
-		}
-		list[i].split = true
-		list = slices.Insert(list, i+1, l.under(list[i])...)
+	most := l.side[0].Len() + l.side[1].Len()
+	if cores > 1 {
+		most /= 4 * cores
 	}
+	list := l.divide(nil, nil, most)
 	room := int32(0)
 	for _, p := range list {
 		p.room = room
@@ -33,6 +32,20 @@ func (l *overlayer) stretches(cores int) []*stretch {
 			p.bound = 1
 		}
 		room += p.bound
+	}
+	return list
+}
+
+// divide appends the stretches below up, or all of them, and splits those that may
+// have more than so many rows. Each is looked at once: there may be a million beside
+// the one that is split a thousand times.
+func (l *overlayer) divide(list []*stretch, up *stretch, most int) []*stretch {
+	for _, p := range l.under(up) {
+		list = append(list, p)
+		if int(p.bound) > most && p.depth < deepest {
+			p.split = true
+			list = l.divide(list, p, most)
+		}
 	}
 	return list
 }
@@ -57,17 +70,6 @@ func (l *overlayer) under(up *stretch) []*stretch {
 		list = append(list, p)
 	}
 	return list
-}
-
-// largest returns the index of the largest subtree, or -1.
-func largest(list []*stretch) int {
-	at := -1
-	for i, p := range list {
-		if !p.split && (at < 0 || p.bound > list[at].bound) {
-			at = i
-		}
-	}
-	return at
 }
 
 // deal divides the stretches among so many cores, by the rows they may have.

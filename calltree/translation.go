@@ -32,7 +32,7 @@ func NewTranslation(to Interner) *Translation { return &Translation{to: to} }
 
 // Paths translates paths of from, which is the same forest at every call, or a
 // snapshot of it. NoNode stays. The result is in the memory of buf, if it is large
-// enough.
+// enough; buf may be paths.
 func (t *Translation) Paths(from *Forest, paths, buf []int32) []int32 {
 	t.fit(from)
 	buf = slices.Grow(buf[:0], len(paths))[:len(paths)]

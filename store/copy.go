@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -52,14 +53,15 @@ type Destination interface {
 
 // A batch of Copy is what it holds in memory at a time and puts together.
 const (
-	copyProfiles = 64
-	copyNodes    = 4 << 20 // call nodes; a larger profile is a batch of its own
+	copyProfiles     = 64
+	copyNodes        = 4 << 20 // call nodes; a larger profile is a batch of its own
+	copyMeasurements = 1000    // that come without a profile
 )
 
 // Copy puts the selected profiles of src into dst, a store of any engine, in
 // their import order, with metrics, compile modes, raw names and sources. Metrics
-// that wait for their profile stay behind. Content hashes stay those of the
-// original files.
+// that wait for their profile come too when the query is of everything. Content
+// hashes stay those of the original files.
 //
 // What dst has already with the same content is left as it is, and its trees are
 // not read: a copy that was interrupted is continued by copying again. What
@@ -107,7 +109,36 @@ func Copy(ctx context.Context, dst Destination, src Reader, opts CopyOptions) er
 	if err := c.put(ctx, batch); err != nil {
 		return err
 	}
+	if reflect.ValueOf(opts.Query).IsZero() {
+		if err := c.putWaiting(ctx); err != nil {
+			return err
+		}
+	}
 	return errors.Join(c.conflicts...)
+}
+
+// putWaiting copies the metrics that wait for their profile.
+func (c *copier) putWaiting(ctx context.Context) error {
+	list, err := c.src.Waiting(ctx)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(list, copyMeasurements) {
+		var files []*File
+		for _, m := range part {
+			files = append(files, &File{Name: fmt.Sprintf("metrics of %s, run %s", m.Benchmark, m.Run.Key), Benchmark: m.Benchmark, Run: m.Run, Metrics: m.Metrics})
+		}
+		outcomes, err := c.dst.Put(ctx, files, PutOptions{Rules: c.opts.Rules, Conflict: c.opts.Conflict})
+		if err != nil {
+			return err
+		}
+		for _, o := range outcomes {
+			if o.Err != nil {
+				c.conflicts = append(c.conflicts, o.Err)
+			}
+		}
+	}
+	return nil
 }
 
 type copier struct {
@@ -163,15 +194,10 @@ func (c *copier) has(p *Profile) bool {
 func (c *copier) knows(p *Profile) bool {
 	q := c.there[p.ID]
 	merged, err := q.Run.Merge(p.Run)
-	if err != nil || !sameRun(merged, q.Run) {
+	if err != nil || !merged.Same(q.Run) {
 		return false
 	}
 	return !slices.ContainsFunc(p.Metrics, func(m testrun.Metric) bool { return !slices.Contains(q.Metrics, m) })
-}
-
-func sameRun(a, b testrun.Run) bool {
-	return a.Key == b.Key && a.Date.Equal(b.Date) && a.Commit == b.Commit && a.Branch == b.Branch && a.Repository == b.Repository &&
-		a.Machine == b.Machine && maps.Equal(a.Attributes, b.Attributes)
 }
 
 // put copies a batch of files in one Put, without those that are there.
@@ -231,9 +257,7 @@ func (c *copier) report(profiles []Profile, o Outcome) {
 	}
 	p := &profiles[0]
 	r := Copied{File: p.File, Benchmark: p.Benchmark, Run: p.Run.Key, Outcome: o, Done: c.done, All: c.all}
-	for i := range profiles {
-		r.Profiles = append(r.Profiles, profiles[i].ID)
-	}
+	r.Profiles = IDs(profiles)
 	c.opts.Report(r)
 }
 

@@ -169,6 +169,33 @@ func TestCopyContinues(t *testing.T) {
 	}
 }
 
+// TestCopyWaiting wants metrics that wait for their profile to wait in the copy.
+func TestCopyWaiting(t *testing.T) {
+	src, _ := copied(t, 1)
+	more := storetest.MetricsFile("g", "still to come", "z", storetest.Metric("bytes", 5))
+	more.Run.Commit = "abc"
+	if _, err := src.Put(t.Context(), []*store.File{more}, store.PutOptions{Rules: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	dst, part := mem.New(), mem.New()
+	for range 2 {
+		if err := store.Copy(t.Context(), dst, src, store.CopyOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Copy(t.Context(), part, src, store.CopyOptions{Query: store.Query{Types: []string{"cpu"}}}); err != nil {
+		t.Fatal(err)
+	}
+	want, _ := src.Waiting(t.Context())
+	got, err := dst.Waiting(t.Context())
+	if d := cmp.Diff(want, got); err != nil || d != "" || len(want) != 1 {
+		t.Errorf("%v; (-source +copy):\n%s", err, d)
+	}
+	if got, _ := part.Waiting(t.Context()); len(got) != 0 {
+		t.Errorf("a copy of some profiles brought %v", got)
+	}
+}
+
 // TestCopyFacts wants what became known after a copy to arrive with the next one.
 func TestCopyFacts(t *testing.T) {
 	src, _ := copied(t, 3)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -30,6 +31,14 @@ var (
 	// ErrNothing: nothing is selected.
 	ErrNothing = errors.New("nothing is selected")
 )
+
+// Ended returns the reason why a context ended instead of an error that came of it.
+func Ended(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
 
 // SeveralTypesError says that a selection has value types that do not add.
 type SeveralTypesError struct {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"regexp"
@@ -59,16 +60,14 @@ func compareProfiles(a, b Profile) int {
 
 // newest keeps the last n runs of each benchmark.
 func newest(list []Profile, n int) []Profile {
-	type key struct{ group, name string }
-	runs := map[key][]string{}
+	runs := map[testrun.Benchmark][]string{}
 	keep := make([]bool, len(list))
 	for i, p := range slices.Backward(list) {
-		k := key{p.Benchmark.Group, p.Benchmark.Name}
-		if !slices.Contains(runs[k], p.Run.Key) {
-			if len(runs[k]) == n {
+		if have := runs[p.Benchmark]; !slices.Contains(have, p.Run.Key) {
+			if len(have) == n {
 				continue
 			}
-			runs[k] = append(runs[k], p.Run.Key)
+			runs[p.Benchmark] = append(have, p.Run.Key)
 		}
 		keep[i] = true
 	}
@@ -79,6 +78,57 @@ func newest(list []Profile, n int) []Profile {
 		}
 	}
 	return kept
+}
+
+// NewestAndBefore splits a selection with Last into the newest runs of each
+// benchmark and those before them. A benchmark that has none before is in
+// neither: it cannot be compared. Both are empty if that goes for all; the
+// errors are those of Select.
+func NewestAndBefore(ctx context.Context, r Reader, q Query) (now, before []Profile, err error) {
+	all := q
+	all.Last = 0
+	list, err := Select(ctx, r, all)
+	if err != nil {
+		return nil, nil, err
+	}
+	now = q.Filter(slices.Clone(list))
+	before = without(list, now)
+	compared := map[testrun.Benchmark]bool{}
+	for i := range before {
+		compared[before[i].Benchmark] = true
+	}
+	return slices.DeleteFunc(now, func(p Profile) bool { return !compared[p.Benchmark] }), before, nil
+}
+
+// Old returns the profiles that are beyond the newest runs to keep of each
+// benchmark (0 or less: all are) and of a run before the date, if there is one. A
+// run without a date has no age.
+func Old(list []Profile, keep int, before time.Time) []ProfileID {
+	if keep > 0 {
+		list = without(list, (&Query{Last: keep}).Filter(slices.Clone(list)))
+	}
+	if !before.IsZero() {
+		list = slices.DeleteFunc(slices.Clone(list), func(p Profile) bool { return p.Run.Date.IsZero() || !p.Run.Date.Before(before) })
+	}
+	return IDs(list)
+}
+
+// without returns the profiles of a list that are not in another.
+func without(list, other []Profile) []Profile {
+	in := map[ProfileID]bool{}
+	for i := range other {
+		in[other[i].ID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(p Profile) bool { return in[p.ID] })
+}
+
+// IDs returns the identities of profiles.
+func IDs(list []Profile) []ProfileID {
+	ids := make([]ProfileID, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	return ids
 }
 
 // matcher returns the predicate of all fields but Last.

@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -194,5 +196,66 @@ func TestQueryString(t *testing.T) {
 	}
 	if got := new(store.Query).String(); got != "everything" {
 		t.Errorf("the zero query is %q", got)
+	}
+}
+
+// listed is a Reader of nothing but a list of profiles.
+type listed struct {
+	store.Reader
+	list []store.Profile
+}
+
+func (l listed) Profiles(_ context.Context, q store.Query) ([]store.Profile, error) {
+	return q.Filter(l.list), nil
+}
+
+func TestNewestAndBefore(t *testing.T) {
+	of := func(group, name, run string, day int) store.Profile {
+		b := testrun.Benchmark{Group: group, Name: name}
+		return store.Profile{ID: store.IDOf(b, run, "cpu"), Benchmark: b, Type: profile.ValueType{Name: "cpu", Unit: "count"},
+			Run: testrun.Run{Key: run, Date: time.Date(2025, 1, day, 0, 0, 0, 0, time.UTC)}}
+	}
+	// Both benchmarks are called a/b/c when group and name are one text.
+	list := []store.Profile{of("a/b", "c", "r1", 1), of("a/b", "c", "r2", 2), of("a", "b/c", "r2", 2), of("a/b", "c", "r3", 3)}
+	now, before, err := store.NewestAndBefore(t.Context(), listed{list: list}, store.Query{Last: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := func(list []store.Profile) (s string) {
+		for _, p := range list {
+			s += " " + p.Benchmark.Group + ":" + p.Run.Key
+		}
+		return s
+	}
+	if got, want := runs(now)+" after"+runs(before), " a/b:r3 after a/b:r1 a/b:r2"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestOld(t *testing.T) {
+	b := testrun.Benchmark{Name: "b"}
+	var list []store.Profile
+	for i, run := range []string{"undated", "r1", "r2", "r3"} {
+		p := store.Profile{ID: store.ProfileID(run), Benchmark: b, Run: testrun.Run{Key: run}}
+		if i > 0 {
+			p.Run.Date = time.Date(2025, 1, i, 0, 0, 0, 0, time.UTC)
+		}
+		list = append(list, p)
+	}
+	third := time.Date(2025, 1, 3, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		keep   int
+		before time.Time
+		want   string
+	}{
+		{2, time.Time{}, "[undated r1]"},
+		{0, third, "[r1 r2]"},
+		{2, third, "[r1]"},
+		{0, time.Time{}, "[undated r1 r2 r3]"},
+		{9, time.Time{}, "[]"},
+	} {
+		if got := fmt.Sprint(store.Old(list, c.keep, c.before)); got != c.want {
+			t.Errorf("keep %d, before %v: %s, want %s", c.keep, c.before, got, c.want)
+		}
 	}
 }

@@ -75,6 +75,17 @@ type Reader interface {
 	// Source returns the original file of a profile that was put with one, or
 	// ErrNoSource.
 	Source(ctx context.Context, id ProfileID) ([]byte, error)
+
+	// Waiting lists, in no order, what was measured of a benchmark in a run of
+	// which no profile has come yet.
+	Waiting(ctx context.Context) ([]Measurement, error)
+}
+
+// Measurement is what was measured of a benchmark in a run.
+type Measurement struct {
+	Benchmark testrun.Benchmark
+	Run       testrun.Run
+	Metrics   []testrun.Metric // in no order
 }
 
 // Writer changes the store.

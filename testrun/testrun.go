@@ -91,6 +91,13 @@ func disagree(run, field, have, want string) error {
 	return fmt.Errorf("run %q: %s is %q, and now %q", run, field, have, want)
 }
 
+// Same reports whether two runs say the same. It is not called Equal so that tests
+// compare runs field by field, where an empty list of attributes is not none.
+func (r Run) Same(other Run) bool {
+	return r.Key == other.Key && r.Date.Equal(other.Date) && r.Commit == other.Commit && r.Branch == other.Branch &&
+		r.Repository == other.Repository && r.Machine == other.Machine && maps.Equal(r.Attributes, other.Attributes)
+}
+
 // Before orders runs: by date, then by key. Runs without a date come first.
 func (r Run) Before(other Run) bool {
 	if !r.Date.Equal(other.Date) {

@@ -92,6 +92,9 @@ func TestRunMerge(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s:\n%s", c.name, diff)
 		}
+		if !got.Same(c.want) {
+			t.Errorf("%s: not the same", c.name)
+		}
 	}
 }
 
@@ -113,6 +116,9 @@ func TestRunMergeDisagreements(t *testing.T) {
 		c.change(&other)
 		if _, err := full.Merge(other); err == nil || err.Error() != c.want {
 			t.Errorf("%v, want %s", err, c.want)
+		}
+		if full.Same(other) {
+			t.Errorf("the same in spite of: %s", c.want)
 		}
 	}
 }

@@ -159,43 +159,18 @@ func unify(sources []*source) ([]*source, *calltree.Forest) {
 		return list, stacks
 	}
 	stacks = new(calltree.Forest)
-	known := map[*calltree.Forest]*translation{}
+	known := map[*calltree.Forest]*calltree.Translation{} // by origin
 	for _, s := range list {
 		tr := known[s.Stacks.Origin()]
 		if tr == nil {
-			tr = &translation{to: stacks, path: map[int32]int32{}}
+			tr = calltree.NewTranslation(stacks)
 			known[s.Stacks.Origin()] = tr
 		}
 		for _, part := range s.taken {
-			for i := part.from; i < part.to; i++ {
-				s.Path[i] = tr.of(s.Stacks, s.Path[i])
-			}
+			taken := s.Path[part.from:part.to]
+			tr.Paths(s.Stacks, taken, taken)
 		}
 		s.Stacks = stacks
 	}
 	return list, stacks
-}
-
-// translation takes paths of one dictionary into another.
-type translation struct {
-	to   *calltree.Forest
-	path map[int32]int32
-}
-
-// of returns the path in the other dictionary that p is in this one.
-func (t *translation) of(from *calltree.Forest, p int32) int32 {
-	var climbed []int32
-	at := calltree.NoNode
-	for ; p != calltree.NoNode; p = from.Paths.Parent[p] {
-		if known, ok := t.path[p]; ok {
-			at = known
-			break
-		}
-		climbed = append(climbed, p)
-	}
-	for i := len(climbed) - 1; i >= 0; i-- {
-		at = t.to.Path(at, t.to.Function(from.Functions[from.Paths.Item[climbed[i]]]))
-		t.path[climbed[i]] = at
-	}
-	return at
 }

@@ -228,6 +228,22 @@ func TestAnalyzeGoProfiles(t *testing.T) {
 	}
 }
 
+// TestAnalyzeShortSamples: samples that are shorter than a ms add up.
+func TestAnalyzeShortSamples(t *testing.T) {
+	s := goSamples("s", new(calltree.Forest), 0, map[string]int64{"main-work-sort": 3, "main-work": 1, "main-io": 2})
+	for i := range s.Nanos {
+		s.Nanos[i] = s.Count[i] * 400_000
+	}
+	st := &tracetest.Held{List: []traceprof.Snapshots{s}}
+	a, err := traceprof.Analyze(t.Context(), st, []traceprof.Range{tracetest.All("s")}, traceprof.AnalyzeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := drawing(a), lines("- main 2/1 x6", "  - work 1/0 x4", "    - sort 1/1 x3", "  - io 0/0 x2"); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
 func TestAnalyzeRefusesWildSamples(t *testing.T) {
 	for _, c := range []struct{ count, nanos int64 }{{-1, 1}, {1 << 40, 1}, {1, -1}, {1, math.MaxInt64}} {
 		s := goSamples("s", new(calltree.Forest), 0, map[string]int64{"main-io": 1})

@@ -22,6 +22,7 @@ type attendance struct {
 	written int64 // when the last write began, ms
 }
 
+// process names an instance of a service.
 type process struct{ service, instance string }
 
 // visit is when an instance polled last, and of that what the store knows.

@@ -77,9 +77,10 @@ func (f *facts) clockSkew() (Cause, bool) {
 		c.Text = fmt.Sprintf("The clock of %s is %s %s the server's. Agents begin and end a task by their own clocks.", some(c.Instances), span(abs(worst)), way)
 		return c, true
 	}
+	last := f.task.Start + f.task.Duration + lateDump // agents go on when a task is stopped
 	for _, s := range f.snapshots {
 		for _, t := range s.Time {
-			if t < f.task.Start-skewed || t > f.task.End()+lateDump {
+			if t < f.task.Start-skewed || t > last {
 				c.Text = fmt.Sprintf("Snapshots of segment %s are dated %s, outside the task's time: the clock of their instance and the server's differ.", s.Segment, date(t))
 				return c, true
 			}
@@ -115,7 +116,11 @@ func (f *facts) neverNotified() (Cause, bool) {
 	if len(c.Instances) == 0 {
 		return c, false
 	}
-	c.Text = fmt.Sprintf("%s asked for tasks and was not told of this one: it asked when the task was over, or long before its start, or it says that it knows a later one.", capital(some(c.Instances)))
+	later := ""
+	if f.task.Kind != TraceKind {
+		later = ", or it says that it knows a later one"
+	}
+	c.Text = fmt.Sprintf("%s asked for tasks and was not told of this one: it asked when the task was over, or long before its start%s.", capital(some(c.Instances)), later)
 	return c, true
 }
 

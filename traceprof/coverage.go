@@ -70,13 +70,18 @@ func Cover(task *Task, seg *Segment, s *Snapshots) Coverage {
 		first, _ := slices.BinarySearch(s.Sequence, 0)
 		c.Lost = int64(s.Sequence[n-1]) + 1 - int64(n-first)
 	}
-	steps := c.addTimes(s, from, to)
-	if len(steps) > 0 {
-		slices.Sort(steps)
-		c.Period = steps[len(steps)/2]
-		c.Slow = task.Period > 0 && 2*c.Period > 3*task.Period
-	}
+	c.Period = median(c.addTimes(s, from, to))
+	c.Slow = task.Period > 0 && 2*c.Period > 3*task.Period
 	return c
+}
+
+// median returns the middle of a list, the larger one of two; of none 0.
+func median(list []int64) int64 {
+	if len(list) == 0 {
+		return 0
+	}
+	slices.Sort(list)
+	return list[len(list)/2]
 }
 
 // addTimes adds what lies between neighbouring dumps, as far as it lies from one
@@ -135,10 +140,7 @@ func coverTask(task *Task, list []Snapshots, segments map[string]*Segment) *Task
 		}
 		sum.Slow = sum.Slow || c.Slow
 	}
-	if len(periods) > 0 {
-		slices.Sort(periods)
-		sum.Period = periods[len(periods)/2]
-	}
+	sum.Period = median(periods)
 	return sum
 }
 

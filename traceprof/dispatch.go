@@ -15,8 +15,8 @@ import (
 const (
 	// ahead is how long before its start a task is delivered.
 	ahead = 5 * Minute
-	// grace is how long after its creation a task of the other kinds is
-	// delivered: agents count its duration from when they are told.
+	// grace is how long after its start a task of the other kinds is delivered:
+	// agents count its duration from when they are told.
 	grace = 5 * Minute
 	// prompt is how late an agent may hear of a running task and still be given
 	// the whole duration: one interval between polls and a half.
@@ -35,10 +35,11 @@ const maxText = 4096
 // two look-ups in maps.
 //
 // Agents are told in two ways. An agent that polls names the newest task it has
-// heard of and is told of the later ones; one that has restarted has heard of
-// none and is told again. In replies to other reports an instance is told once of
-// each task, unless the log says that it knows. That an instance was told is in
-// the log before it is told.
+// heard of and is told of the later ones, and of those that the log does not say
+// it knows: a task may begin after one that was made later. One that has restarted
+// has heard of none and is told again. In replies to other reports an instance is
+// told once of each task, unless the log says that it knows. That an instance was
+// told is in the log before it is told.
 //
 // A Dispatcher is safe for concurrent use.
 type Dispatcher struct {
@@ -136,12 +137,13 @@ func (h *heard) StopTask(ctx context.Context, id string, at int64) error {
 
 // Poll returns the tasks of a kind to tell an instance that asks: those created
 // after last, the time of creation of the newest one it has heard of (-1: of
-// none). Of the kinds that run one task at a time it is one.
+// none), and those of TraceKind of which no log says that it was told. Of the
+// kinds that run one task at a time it is one.
 //
 // A task of TraceKind is delivered from 5 minutes before its start until its
 // end. Its Duration is then what is left of it in whole minutes, at least one;
 // all of it if it began at most half a minute ago. Tasks of the other kinds are
-// delivered whole until 5 minutes after their creation.
+// delivered whole, from their start until 5 minutes after it.
 func (d *Dispatcher) Poll(ctx context.Context, kind Kind, service, instance string, last int64) ([]Task, error) {
 	service, instance = CutName(service, MaxServiceName), CutName(instance, MaxInstanceName)
 	now := d.now()
@@ -154,7 +156,8 @@ func (d *Dispatcher) Poll(ctx context.Context, kind Kind, service, instance stri
 	}
 	var list []Task
 	for _, t := range known.byFor[audience{kind, service}] {
-		if t.Created > last && t.deliverable(instance, now) {
+		news := t.Created > last || kind == TraceKind && !d.wasTold(t.ID, instance)
+		if news && t.deliverable(instance, now) {
 			list = append(list, t.delivered(now))
 		}
 	}
@@ -187,7 +190,7 @@ func (d *Dispatcher) Push(ctx context.Context, service, instance string) ([]Task
 
 // Report notes what an instance says became of a task. An unknown task is
 // nothing.
-func (d *Dispatcher) Report(ctx context.Context, service, instance, task string, e Event, text string) error {
+func (d *Dispatcher) Report(ctx context.Context, instance, task string, e Event, text string) error {
 	now := d.now()
 	known, err := d.tasks(ctx, now)
 	if err != nil {
@@ -224,7 +227,7 @@ func (t *Task) deliverable(instance string, now int64) bool {
 		return false
 	}
 	if t.Kind != TraceKind {
-		return t.Stopped == 0 && now < t.Created+grace
+		return t.Stopped == 0 && t.Start <= now && now < t.Start+grace
 	}
 	return t.Start <= now+ahead && now < t.End()
 }
@@ -305,6 +308,13 @@ func (d *Dispatcher) load(ctx context.Context, now int64) (*knownTasks, error) {
 	maps.DeleteFunc(d.told, func(task string, _ map[string]bool) bool { return !known.byID[task] })
 	d.known.Store(known)
 	return known, nil
+}
+
+// wasTold reports whether an instance was told of a task.
+func (d *Dispatcher) wasTold(task, instance string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.told[task][instance]
 }
 
 // claim reports whether an instance is yet to be told of a task, and takes it as

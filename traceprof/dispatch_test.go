@@ -133,6 +133,25 @@ func TestPollTellsWhatIsNew(t *testing.T) {
 	}
 }
 
+// TestPollTellsOfEarlierOrders: a task is delivered although the agent has heard of
+// one that was ordered later and began before it, once.
+func TestPollTellsOfEarlierOrders(t *testing.T) {
+	d := dispatcher(t, mem.New())
+	planned := d.create(func(o *traceprof.Order) { o.Start = began + 10*traceprof.Minute })
+	d.now++
+	now := d.create(nil)
+	if got := d.poll("i", -1); got != now.ID+":5" {
+		t.Errorf("at first: %q", got)
+	}
+	d.now += 6 * traceprof.Minute
+	if got := d.poll("i", now.Created); got != planned.ID+":5" {
+		t.Errorf("before the start of the first one: %q", got)
+	}
+	if got := d.poll("i", now.Created); got != "" {
+		t.Errorf("again: %q", got)
+	}
+}
+
 func TestPushTellsOnce(t *testing.T) {
 	st := mem.New()
 	d := dispatcher(t, st)
@@ -297,19 +316,44 @@ func TestOtherKindsAreForSomeInstances(t *testing.T) {
 	}
 }
 
+// TestOtherKindsBeginWhenOrdered: agents begin them when they are told, so they are
+// told at the start, and a start that has passed is now.
+func TestOtherKindsBeginWhenOrdered(t *testing.T) {
+	const minute = traceprof.Minute
+	for _, kind := range []traceprof.Kind{traceprof.AsyncKind, traceprof.PprofKind} {
+		for _, c := range []struct {
+			start, at int64 // of the task and of the poll, from now
+			told      bool
+		}{
+			{-60 * minute, 0, true}, {-60 * minute, 5*minute - 1, true}, {-60 * minute, 5 * minute, false},
+			{20 * minute, 20*minute - 1, false}, {20 * minute, 20 * minute, true}, {20 * minute, 25*minute - 1, true}, {20 * minute, 25 * minute, false},
+		} {
+			d := dispatcher(t, mem.New())
+			task := d.create(func(o *traceprof.Order) {
+				*o = traceprof.Order{Kind: kind, ServiceID: "s", Service: "shop", Start: began + c.start, Duration: minute, Instances: []string{"i"}, Events: []string{"CPU"}}
+			})
+			d.now += c.at
+			got := d.told(d.Poll(t.Context(), kind, "shop", "i", -1))
+			if want := task.ID + ":1"; (got == want) != c.told || !c.told && got != "" {
+				t.Errorf("%s that starts in %d ms, asked after %d: %q", kind, c.start, c.at, got)
+			}
+		}
+	}
+}
+
 func TestReport(t *testing.T) {
 	d := dispatcher(t, mem.New())
 	task := d.create(nil)
 	for range 2 { // a repeat at one time is one line
-		if err := d.Report(t.Context(), "shop", "i", task.ID, traceprof.Finished, ""); err != nil {
+		if err := d.Report(t.Context(), "i", task.ID, traceprof.Finished, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := d.Report(t.Context(), "shop", "i", "unknown", traceprof.Finished, ""); err != nil {
+	if err := d.Report(t.Context(), "i", "unknown", traceprof.Finished, ""); err != nil {
 		t.Fatal(err)
 	}
 	d.now += 60 * traceprof.Minute // it is not among the known ones any more
-	if err := d.Report(t.Context(), "shop", "i", task.ID, traceprof.Failed, "no perf events"); err != nil {
+	if err := d.Report(t.Context(), "i", task.ID, traceprof.Failed, "no perf events"); err != nil {
 		t.Fatal(err)
 	}
 	if got := d.log(task.ID) + d.log("unknown"); got != "i EXECUTION_FINISHED, i EXECUTION_TASK_ERROR" {

@@ -177,14 +177,14 @@ func (e *elements) common(a, b int32) int32 {
 func (e *elements) trees(unit int64) ([]StackTree, error) {
 	for i := len(e.list) - 1; i >= 0; i-- {
 		el := &e.list[i]
-		if unit != 1 {
-			el.self /= unit
-		}
 		el.total += el.self
 		if el.parent != calltree.NoNode {
 			e.list[el.parent].total += el.total
 			e.list[el.parent].count += el.count
 		}
+	}
+	if unit != 1 {
+		e.scale(unit)
 	}
 	n := len(e.list)
 	cols := make([]int32, 5*n)
@@ -211,6 +211,19 @@ func (e *elements) trees(unit int64) ([]StackTree, error) {
 		trees = append(trees, all.part(from, len(order)))
 	}
 	return trees, nil
+}
+
+// scale makes ms of times in parts of a ms: of the totals, so that what is less than
+// a ms is lost once and not with every element.
+func (e *elements) scale(unit int64) {
+	for i := range e.list {
+		el := &e.list[i]
+		el.total /= unit
+		el.self = el.total
+		if el.parent != calltree.NoNode {
+			e.list[el.parent].self -= el.total
+		}
+	}
 }
 
 func fits(v int64) bool { return math.MinInt32 <= v && v <= math.MaxInt32 }

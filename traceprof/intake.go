@@ -130,7 +130,7 @@ type batch struct {
 
 	parts     map[partKey]*Snapshots
 	order     []*Snapshots
-	instances map[instanceKey]*Instance
+	instances map[process]*Instance
 	segments  []Segment
 
 	done chan struct{} // closed when err is final
@@ -143,12 +143,10 @@ type partKey struct {
 	stacks        *dictionary
 }
 
-type instanceKey struct{ service, name string }
-
 // current returns the batch that is being filled. The caller holds the lock.
 func (in *Intake) current() *batch {
 	if in.open == nil {
-		in.open = &batch{first: time.Now(), parts: map[partKey]*Snapshots{}, instances: map[instanceKey]*Instance{}, done: make(chan struct{})}
+		in.open = &batch{first: time.Now(), parts: map[partKey]*Snapshots{}, instances: map[process]*Instance{}, done: make(chan struct{})}
 		in.nudge()
 	}
 	return in.open

@@ -35,6 +35,8 @@ type dictionary struct {
 	full    bool             // begins anew when it is next used
 	retired bool             // it was forgotten, and has nothing any more
 	view    *calltree.Forest // a snapshot of the forest; nil: outdated
+
+	translations calltree.Translations // of what was decoded elsewhere
 }
 
 func newIntakeStacks(limit int64) intakeStacks {
@@ -128,28 +130,19 @@ func (d *dictionary) function(signature []byte) int32 {
 	return d.forest.Function(profile.Function{Name: sanitized(signature)})
 }
 
+// Function is function for the translation of other forests.
+func (d *dictionary) Function(fn profile.Function) int32 { return d.function([]byte(fn.Name)) }
+
+// Path interns a path for the same.
+func (d *dictionary) Path(parent, fn int32) int32 { return d.forest.Path(parent, fn) }
+
 // translate returns the paths of snapshots over another forest.
 func (k *intakeStacks) translate(d *dictionary, s *Snapshots) ([]int32, int64) {
-	paths, functions := d.forest.Paths.Len(), len(d.forest.Functions)
-	known := map[int32]int32{calltree.NoNode: calltree.NoNode}
-	out := make([]int32, len(s.Path))
-	var pending []int32
-	for i, p := range s.Path {
-		pending = pending[:0]
-		at := p
-		for ; ; at = s.Stacks.Paths.Parent[at] {
-			if _, ok := known[at]; ok {
-				break
-			}
-			pending = append(pending, at)
-		}
-		here := known[at]
-		for _, at := range slices.Backward(pending) {
-			here = d.forest.Path(here, d.function([]byte(s.Stacks.Functions[s.Stacks.Paths.Item[at]].Name)))
-			known[at] = here
-		}
-		out[i] = here
+	if s.Stacks == nil {
+		return s.Path, 0 // dumps without frames
 	}
+	paths, functions := d.forest.Paths.Len(), len(d.forest.Functions)
+	out := d.translations.Of(s.Stacks, d).Paths(s.Stacks, s.Path, nil)
 	return out, k.settle(d, paths, functions)
 }
 

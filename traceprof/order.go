@@ -11,7 +11,7 @@ type Order struct {
 	ServiceID string // as the client spells the service
 	Service   string // its name
 	Endpoint  string
-	Start     int64 // 0 or less: now
+	Start     int64 // 0 or less: now; of the other kinds than TraceKind never before now
 
 	Duration    int64
 	MinDuration int64
@@ -47,7 +47,7 @@ type check struct {
 // first condition that does not hold. Now is in ms.
 func (o Order) Task(now int64) (Task, error) {
 	o.Endpoint = strings.TrimSpace(o.Endpoint)
-	if o.Start <= 0 {
+	if o.Start <= 0 || o.Kind != TraceKind && o.Start < now { // agents begin the others when they are told
 		o.Start = now
 	}
 	checks := o.traceChecks()
@@ -129,7 +129,7 @@ func (o *Order) task(now int64) Task {
 		t.MinDuration, t.Period, t.MaxSegments = o.MinDuration, o.Period, o.MaxSegments
 		return t
 	}
-	t.Arguments = o.Arguments
+	t.Arguments = strings.ToValidUTF8(o.Arguments, "\uFFFD")
 	for _, name := range o.Instances {
 		t.Instances = append(t.Instances, CutName(name, MaxInstanceName))
 	}

@@ -95,9 +95,9 @@ func TestOrderBecomesTask(t *testing.T) {
 		t.Errorf("got %+v", task)
 	}
 	task, err = traceprof.Order{
-		Kind: traceprof.AsyncKind, ServiceID: "s", Duration: 5, Instances: []string{strings.Repeat("i", 80)}, Events: []string{"cpu", "Alloc"}, Arguments: "interval=1ms",
+		Kind: traceprof.AsyncKind, ServiceID: "s", Duration: 5, Instances: []string{strings.Repeat("i", 80)}, Events: []string{"cpu", "Alloc"}, Arguments: "interval=1ms\xff",
 	}.Task(7)
-	if err != nil || len(task.Instances[0]) != traceprof.MaxInstanceName || strings.Join(task.Events, " ") != "CPU ALLOC" || task.Arguments != "interval=1ms" {
+	if err != nil || len(task.Instances[0]) != traceprof.MaxInstanceName || strings.Join(task.Events, " ") != "CPU ALLOC" || task.Arguments != "interval=1ms\uFFFD" {
 		t.Errorf("got %+v, %v", task, err)
 	}
 }

@@ -112,11 +112,13 @@ func (s *source) take() {
 // source have one time, which is then that of the profile, every range takes all.
 func selectByTime(sources []*source, items []Range) {
 	for _, s := range sources {
-		timed := s.Len() > 0 && slices.Min(s.Time) != slices.Max(s.Time)
+		if s.Len() == 0 || slices.Min(s.Time) == slices.Max(s.Time) {
+			s.taken = []rows{{0, s.Len()}}
+			continue
+		}
+		mine := slices.DeleteFunc(slices.Clone(items), func(r Range) bool { return r.Segment != s.Segment })
 		for i, t := range s.Time {
-			if slices.ContainsFunc(items, func(r Range) bool {
-				return r.Segment == s.Segment && (!timed || r.Start <= t && t <= r.End)
-			}) {
+			if slices.ContainsFunc(mine, func(r Range) bool { return r.Start <= t && t <= r.End }) {
 				s.taken = append(s.taken, rows{i, i + 1})
 			}
 		}

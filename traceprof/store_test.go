@@ -102,7 +102,9 @@ func TestAdmitAndStop(t *testing.T) {
 	at := func(kind traceprof.Kind, created, start, duration int64, events ...string) traceprof.Task {
 		return traceprof.Task{Kind: kind, Service: "s", ServiceID: "s.1", Created: created, Start: start, Duration: duration, Events: events}
 	}
-	there := []traceprof.Task{at(traceprof.TraceKind, 5, 100, 50), at(traceprof.PprofKind, 9, 100, 50, "CPU", "HEAP")}
+	never := at(traceprof.TraceKind, 6, 300, 50)
+	never.Stopped = 250
+	there := []traceprof.Task{at(traceprof.TraceKind, 5, 100, 50), never, at(traceprof.PprofKind, 9, 100, 50, "CPU", "HEAP")}
 	for _, c := range []struct {
 		task traceprof.Task
 		want string // id, or empty: refused
@@ -112,6 +114,7 @@ func TestAdmitAndStop(t *testing.T) {
 		{at(traceprof.TraceKind, 1, 150, 10), ""},
 		{at(traceprof.TraceKind, 1, 90, 10), ""},
 		{at(traceprof.TraceKind, 1, 90, 9), "10_s.1"},
+		{at(traceprof.TraceKind, 1, 240, 100), "10_s.1"},
 		{at(traceprof.AsyncKind, 1, 100, 50), "10_s.1"},
 		{at(traceprof.PprofKind, 1, 100, 50, "MUTEX"), "10_s.1"},
 		{at(traceprof.PprofKind, 1, 100, 50, "MUTEX", "HEAP"), ""},

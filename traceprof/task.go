@@ -2,6 +2,7 @@ package traceprof
 
 import (
 	"fmt"
+	"slices"
 )
 
 // Kind tells what a task makes agents do.
@@ -90,13 +91,14 @@ func (t *Task) Stop(at int64) bool {
 // call it where nothing else can change the service's tasks.
 //
 // Tasks overlap when one begins before the other's end has passed; an end that
-// equals a start overlaps. Start and end count as given, not rounded to minutes
-// as SkyWalking's OAP does, which refuses tasks that do not overlap. Tasks of
-// PprofKind overlap only if they have an event in common.
+// equals a start overlaps, a task that was stopped before its start never does.
+// Start and end count as given, not rounded to minutes as SkyWalking's OAP does,
+// which refuses tasks that do not overlap. Tasks of PprofKind overlap only if they
+// have an event in common.
 func Admit(existing []Task, t Task) (Task, error) {
 	for i := range existing {
 		e := &existing[i]
-		if e.Kind == t.Kind && e.Start <= t.End() && t.Start <= e.End() && (t.Kind != PprofKind || common(e.Events, t.Events)) {
+		if e.Kind == t.Kind && e.overlaps(&t) && (t.Kind != PprofKind || common(e.Events, t.Events)) {
 			return Task{}, ErrOverlap
 		}
 		t.Created = max(t.Created, e.Created+1)
@@ -105,15 +107,13 @@ func Admit(existing []Task, t Task) (Task, error) {
 	return t, nil
 }
 
+// overlaps reports whether a task that was admitted and a new one overlap in time.
+func (t *Task) overlaps(o *Task) bool {
+	return t.Start <= t.End() && t.Start <= o.End() && o.Start <= t.End()
+}
+
 func common(a, b []string) bool {
-	for _, x := range a {
-		for _, y := range b {
-			if x == y {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
 }
 
 // Event is what happened to a task at an instance.

@@ -17,23 +17,25 @@ func ReadProfile(ctx context.Context, st Store, task *Task) (*profile.Profile, m
 	if err != nil {
 		return nil, nil, err
 	}
-	p := Profile(task, list, segments)
+	p := Profile(map[string]int64{task.ID: task.Period}, list, segments)
 	return p, segments, p.Check()
 }
 
-// Profile returns snapshots of a task as a profile with times, for everything
-// that shows profiles. A segment is a thread and, if it is known (segments may
-// lack any), a marker. A dump counts one period of the task, in ms of type
-// `trace`; samples of Go profiles are of type `cpu`, in ns. The type has no
+// Profile returns snapshots as a profile with times, for everything that shows
+// profiles. A segment is a thread and, if it is known (segments may lack any), a
+// marker. A dump counts one period of its task, in ms of type `trace` (periods has
+// them by task); samples of Go profiles are of type `cpu`, in ns. The type has no
 // period, so that tasks of different periods can be added and compared: the
 // values are times already.
 //
 // Code signatures become functions and lines. What the Java agent puts between a
 // method and its callers is left out, see role.
-func Profile(task *Task, list []Snapshots, segments map[string]*Segment) *profile.Profile {
-	b := profileBuilder{p: profile.New(nil), period: max(1, task.Period), folded: map[*calltree.Forest]*folding{}}
+func Profile(periods map[string]int64, list []Snapshots, segments map[string]*Segment) *profile.Profile {
+	b := profileBuilder{p: profile.New(nil), periods: periods, folded: map[*calltree.Forest]*folding{}}
 	b.p.Format, b.p.Profiler = "skywalking", "SkyWalking agent"
-	b.p.Interval = time.Duration(b.period) * time.Millisecond
+	if len(list) > 0 {
+		b.p.Interval = time.Duration(b.period(&list[0])) * time.Millisecond
+	}
 	b.start(list, segments)
 	dumps := profile.Samples{Type: profile.NamedType(profile.Trace)}
 	samples := profile.Samples{Type: profile.NamedType(profile.CPU)}
@@ -55,11 +57,14 @@ func Profile(task *Task, list []Snapshots, segments map[string]*Segment) *profil
 
 // profileBuilder makes a profile of snapshots.
 type profileBuilder struct {
-	p      *profile.Profile
-	first  int64 // ms: the profile's start
-	period int64 // ms
-	folded map[*calltree.Forest]*folding
+	p       *profile.Profile
+	first   int64            // ms: the profile's start
+	periods map[string]int64 // ms, by task
+	folded  map[*calltree.Forest]*folding
 }
+
+// period returns what a dump counts, in ms.
+func (b *profileBuilder) period(s *Snapshots) int64 { return max(1, b.periods[s.Task]) }
 
 // start finds when the profile begins and how long it is.
 func (b *profileBuilder) start(list []Snapshots, segments map[string]*Segment) {
@@ -113,7 +118,7 @@ func (b *profileBuilder) add(t *profile.Samples, s *Snapshots, seg *Segment) {
 		})
 	}
 	for i, path := range s.Path {
-		stack, value := profile.NoStack, b.period
+		stack, value := profile.NoStack, b.period(s)
 		if path != calltree.NoNode {
 			stack = b.folding(s).stack(b.p.Symbols, s, path)
 		}

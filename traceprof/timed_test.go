@@ -27,7 +27,7 @@ func frames(signatures []string, language traceprof.Language) []string {
 	if language == traceprof.GoProfiles {
 		s.Count, s.Nanos = []int64{1}, []int64{10_000_000}
 	}
-	p := traceprof.Profile(&traceprof.Task{Period: 10}, []traceprof.Snapshots{s}, nil)
+	p := traceprof.Profile(map[string]int64{"t": 10}, []traceprof.Snapshots{s}, nil)
 	if err := p.Check(); err != nil {
 		return []string{err.Error()}
 	}
@@ -137,7 +137,7 @@ func TestProfileOfAnything(t *testing.T) {
 			}
 		}
 		segments := map[string]*traceprof.Segment{"s": {ID: "s", Start: times.Draw(t, "start"), End: times.Draw(t, "end")}}
-		p := traceprof.Profile(&traceprof.Task{Period: 10}, []traceprof.Snapshots{s}, segments)
+		p := traceprof.Profile(map[string]int64{"t": 10}, []traceprof.Snapshots{s}, segments)
 		if err := p.Check(); err != nil {
 			t.Fatal(err)
 		}

@@ -177,9 +177,10 @@ func (f *facts) readRequests(ctx context.Context, st Store) error {
 
 func (f *facts) readServices(ctx context.Context, st Store) error {
 	all, err := st.Instances(ctx, "", 0)
-	for _, i := range all {
-		f.services = appendNew(f.services, i.Service)
+	for _, i := range all { // by service
+		f.services = append(f.services, i.Service)
 	}
+	f.services = slices.Compact(f.services)
 	return err
 }
 

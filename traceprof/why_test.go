@@ -111,6 +111,11 @@ func TestWhy(t *testing.T) {
 		{"dumps at odd times", func(s *situation) {
 			s.snapshots = []traceprof.Snapshots{tracetest.Picture("", "r", fmt.Sprintf("@0:%d A A", began-minute))}
 		}, "clock-skew", "segment r", ""},
+		{"stopped while the agent goes on", func(s *situation) {
+			s.task.Duration, s.task.Stopped, s.now = 15*minute, began+2000, began+30*minute
+			s.segments = []traceprof.Segment{request("r", 14*minute, 100)}
+			s.snapshots = []traceprof.Snapshots{tracetest.Picture("", "r", fmt.Sprintf("@0:%d A A A A", began+14*minute+10))}
+		}, "", "", ""},
 		{"traces sampled away", func(s *situation) {
 			s.sampled("@0:%d A A A A")
 			s.segments = nil

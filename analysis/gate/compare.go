@@ -39,10 +39,7 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 	}
 	s := choose(sides)
 	view := &ordered{Reader: st, profiles: slices.Concat(s.base, s.head)}
-	var head store.Query
-	for i := range s.head {
-		head.Profiles = append(head.Profiles, s.head[i].ID)
-	}
+	head := store.Query{Profiles: store.IDs(s.head)}
 	req.Scan, req.History, req.K = false, &store.Query{}, mostHeadRuns
 	res, err := regression.Find(ctx, view, head, req)
 	if err != nil {

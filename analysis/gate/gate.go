@@ -4,8 +4,8 @@
 //
 // Three rules make a gate that people leave switched on:
 //
-//   - The error probability is that of the whole suite (Policy.Alpha): each of m
-//     benchmarks gets an m-th of it.
+//   - The error probability is that of the whole suite (Policy.Alpha): the more
+//     benchmarks it has, the less each of them gets.
 //   - One culprit in many benchmarks is one Change with the list of them.
 //   - What is not known does not fail: a suspect (seen in one run only), a machine
 //     on which everything is slower, a history that is too short. They are said.
@@ -24,6 +24,8 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
 )
 
 // Policy says what fails. The zero value fails on every confirmed regression.
@@ -103,6 +105,15 @@ func (p Policy) Alpha(benchmarks int) float64 {
 		alpha = suiteAlphaSuspect
 	}
 	return alpha / math.Pow(float64(max(1, benchmarks)), tailExponent)
+}
+
+// AlphaOf is Alpha of the benchmarks that profiles are of.
+func (p Policy) AlphaOf(tested []store.Profile) float64 {
+	benchmarks := map[testrun.Benchmark]bool{}
+	for i := range tested {
+		benchmarks[tested[i].Benchmark] = true
+	}
+	return p.Alpha(len(benchmarks))
 }
 
 // Change is one finding, or one culprit that several benchmarks show.

@@ -48,6 +48,12 @@ func TestAlphaIsDivided(t *testing.T) {
 	if a, b := (Policy{}).Alpha(1), (Policy{}).Alpha(100); a <= 100*b || b <= 0 {
 		t.Error(a, b)
 	}
+	three := make([]store.Profile, 3)
+	three[0].Benchmark.Name, three[1].Benchmark.Group = "b", "g"
+	three[2].Run.Key = "another run"
+	if a, b := (Policy{}).AlphaOf(append(three, three...)), (Policy{}).Alpha(3); a != b {
+		t.Errorf("%v of three benchmarks, want %v", a, b)
+	}
 	if (Policy{Suspects: true}).Alpha(4) >= (Policy{}).Alpha(4) {
 		t.Error("one run alone needs the lower error probability")
 	}

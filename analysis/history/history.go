@@ -54,6 +54,16 @@ type Key struct {
 // KeyOf returns the key of the series that a profile is of.
 func KeyOf(p *store.Profile) Key { return Key{p.Benchmark, p.Type.Name} }
 
+// OneName demands profiles whose value types have one name, else as store.OneType
+// does. Types of one name may differ in their sample rate: Choose leaves out what does
+// not add to the newest run, and says so.
+func OneName(list []store.Profile, q store.Query) error {
+	if len(list) > 0 && !slices.ContainsFunc(list, func(p store.Profile) bool { return p.Type.Name != list[0].Type.Name }) {
+		return nil
+	}
+	return store.OneType(list, q)
+}
+
 // LeftOut counts runs that are not part of a Series.
 type LeftOut struct {
 	Reason string `json:"reason"` // "another machine", "newer than the tested runs"

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -168,5 +169,27 @@ func TestMetricUnit(t *testing.T) {
 		if got := MetricUnit(c.m); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.m, got, c.want)
 		}
+	}
+}
+
+func TestOneName(t *testing.T) {
+	of := func(types ...profile.ValueType) (list []store.Profile) {
+		for _, typ := range types {
+			list = append(list, store.Profile{Type: typ})
+		}
+		return list
+	}
+	cpu := profile.ValueType{Name: "cpu", Unit: "nanoseconds", Period: 1e7}
+	slow := cpu
+	slow.Period = 1e8
+	if err := OneName(of(cpu, slow, cpu), store.Query{}); err != nil {
+		t.Errorf("two sample rates: %v", err)
+	}
+	var several *store.SeveralTypesError
+	if err := OneName(of(cpu, profile.ValueType{Name: "alloc", Unit: "bytes"}), store.Query{}); !errors.As(err, &several) {
+		t.Errorf("two names: %v", err)
+	}
+	if err := OneName(nil, store.Query{}); !errors.Is(err, store.ErrNothing) {
+		t.Errorf("nothing: %v", err)
 	}
 }

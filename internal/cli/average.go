@@ -65,7 +65,7 @@ func (in *input) against(ctx context.Context, st store.Store, q store.Query) (*a
 	if first <= 0 {
 		return nil, fmt.Errorf("%s has %d %s on this machine and branch: none before the newest %d to compare with", benchmarks[0].Benchmark, len(profiles), words.Plural(len(profiles), "run"), tested)
 	}
-	return average.Compare(ctx, st, store.Query{Profiles: ids(profiles[first:])}, store.Query{Profiles: ids(profiles[:first])}, store.Weight(in.weight))
+	return average.Compare(ctx, st, store.Query{Profiles: store.IDs(profiles[first:])}, store.Query{Profiles: store.IDs(profiles[:first])}, store.Weight(in.weight))
 }
 
 // againstSides returns the band and the run as the sides of a diff.

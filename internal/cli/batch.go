@@ -100,7 +100,7 @@ func answerLine(ctx context.Context, e *env, kept *keptFiles, line []byte) batch
 		return batchAnswer{Status: exitUsage, Stderr: "dendro: not a JSON array of strings: " + escapeLines(err.Error()) + "\n"}
 	}
 	var out, errOut bytes.Buffer
-	sub := &env{in: strings.NewReader(""), out: &out, err: &errOut, store: e.store, noColor: e.noColor, kept: kept}
+	sub := &env{in: strings.NewReader(""), out: &out, err: &errOut, store: e.store, tokenFile: e.tokenFile, noColor: e.noColor, kept: kept}
 	status := sub.run(ctx, args)
 	return batchAnswer{Status: status, Stdout: out.String(), Stderr: errOut.String()}
 }

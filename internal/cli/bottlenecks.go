@@ -149,9 +149,7 @@ func (o *bottlenecksOptions) print(e *env, r *bottleneck.Result, x *expanded) er
 	if o.output.format == "json" {
 		return e.writeJSON(bottlenecksAnswer{r, x})
 	}
-	for _, w := range r.Warnings {
-		fmt.Fprintf(e.err, "dendro: note: %s\n", w)
-	}
+	e.notes(r.Warnings)
 	if o.output.format == "text" {
 		fmt.Fprintf(e.out, "%s; %d %s of %d %s, %s\n", o.title(), r.Profiles, words.Plural(r.Profiles, "profile"), r.Benchmarks, words.Plural(r.Benchmarks, "benchmark"),
 			amount(r.Value, r.Type.Unit, r.Type.Scale))

@@ -14,7 +14,6 @@ import (
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/internal/github"
 	"github.com/dendroprof/dendro/report"
-	"github.com/dendroprof/dendro/report/words"
 )
 
 // errRegression ends `dendro check` with status 3 after it has said why.
@@ -38,8 +37,8 @@ func newCheck(e *env) *cobra.Command {
 		Long: `Check compares like report and ends with exit status 3 if a regression is found
 that is confirmed (at least two runs show it), not acknowledged, and as large as
 --fail-on says. Noise is that of the benchmark's own history, and the error
-probability is that of the whole suite: of each benchmark it is divided by their
-number. One culprit in many benchmarks is one regression.
+probability is that of the whole suite: the more benchmarks, the less for each. One
+culprit in many benchmarks is one regression.
 
 A suspect, which only one run shows, warns; so does everything being slower, which
 is the machine more often than not; add ",suspect" or ",slowdown" to fail on them.
@@ -80,7 +79,7 @@ func (o *checkOptions) run(ctx context.Context, e *env) error {
 	flow := github.Workflow{}
 	if o.github == "auto" {
 		if flow, err = github.FromEnvironment(os.Getenv); err != nil {
-			fmt.Fprintf(e.err, "dendro: note: %v\n", err)
+			e.notes([]string{err.Error()})
 		}
 	}
 	o.tested = flow.HeadCommit
@@ -127,11 +126,11 @@ func (o *checkOptions) publish(ctx context.Context, e *env, flow *github.Workflo
 		fmt.Fprintf(e.err, "%d more annotations not shown by GitHub\n", left)
 	}
 	if err := flow.AppendSummary(body.String()); err != nil {
-		fmt.Fprintf(e.err, "dendro: note: %v\n", err)
+		e.notes([]string{err.Error()})
 	}
 	if flow.CanComment() {
 		if _, err := flow.Comment(ctx, http.DefaultClient, o.commentKey, body.String()); err != nil {
-			fmt.Fprintf(e.err, "dendro: note: %s\n", words.Clean(err.Error()))
+			e.notes([]string{err.Error()})
 		}
 	}
 	return nil

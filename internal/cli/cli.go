@@ -137,6 +137,10 @@ the time and which take more of it than before.`,
 	return root
 }
 
+// help is what a command does that has commands of its own and is given none of them.
+// It lets cobra refuse one that is not there, which it explains and takes for fine else.
+func help(c *cobra.Command, _ []string) error { return c.Help() }
+
 // usageTemplate ends with examples and the exit statuses, which is what one
 // looks for.
 const usageTemplate = `Usage:

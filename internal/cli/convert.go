@@ -13,7 +13,8 @@ import (
 
 // convertOptions are the flags of `dendro convert`.
 type convertOptions struct {
-	typ string
+	typ    string
+	limits profile.Limits
 	written
 }
 
@@ -37,6 +38,7 @@ base and new) becomes folded text with two counts a line.`,
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(e, args) },
 	}
 	c.Flags().StringVar(&o.typ, "type", "", "value `type` to write (default: all that the format holds)")
+	addLimits(c, &o.limits)
 	o.addFlags(c)
 	return c
 }

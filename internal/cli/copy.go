@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ type copyOptions struct {
 }
 
 func newCopy(e *env) *cobra.Command {
-	o := copyOptions{progress: "auto"}
+	var o copyOptions
 	c := &cobra.Command{
 		Use:   "copy --from STORE --to STORE [flags]",
 		Short: "Copy profiles from one store into another, of any engine",
@@ -37,7 +38,8 @@ The place that is not given is --store's.
 Profiles that are there with the same content are left as they are: a copy that
 was interrupted is continued by the same command, and repeated later it brings
 what is new. A profile that is there with other content is reported and left out
-unless --replace says otherwise.`,
+unless --replace says otherwise. Without a selection, metrics whose profile has not
+come yet are copied too.`,
 		Example: `  dendro copy --from dendro.duckdb --to neo4j://neo4j@graph.example:7687
   dendro copy --to archive.duckdb --until 90d
   dendro copy --from neo4j://neo4j@localhost:7687 --to local.duckdb --benchmark checkout --last 20
@@ -52,7 +54,7 @@ unless --replace says otherwise.`,
 	f.BoolVar(&o.replace, "replace", false, "a profile that is there with other content is replaced")
 	f.BoolVar(&o.renormalize, "renormalize", false, "bring the names under this program's rules (and --rules) on the way")
 	f.StringVar(&o.rules, "rules", "", "`file` of further rules for names that change from run to run, with --renormalize")
-	f.Var(&choice{&o.progress, []string{"auto", "bar", "json", "none"}}, "progress", "`how`: auto (a bar on a terminal), bar, json (a line per file once it is committed), none")
+	addProgressFlag(c, &o.progress)
 	o.output.addFlag(c, "text", "json")
 	return c
 }
@@ -70,10 +72,23 @@ func (o *copyOptions) ends(e *env) (from, to string, err error) {
 			}
 		}
 	}
-	if from == to {
-		return "", "", usagef("--from and --to are the same store, %s", from)
+	if sameStore(from, to) {
+		return "", "", usagef("--from %s and --to %s are the same store", from, to)
 	}
 	return from, to, nil
+}
+
+// sameStore reports whether two names are of one place.
+func sameStore(a, b string) bool {
+	if a == b {
+		return true
+	}
+	is, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(is, other)
 }
 
 func (o *copyOptions) run(ctx context.Context, e *env) (err error) {
@@ -114,9 +129,7 @@ func (o *copyOptions) run(ctx context.Context, e *env) (err error) {
 // went wrong.
 func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, src store.Reader, opts store.CopyOptions) error {
 	began := time.Now()
-	p := newProgress(e, o.progress, nil)
-	p.bar = o.progress == "bar" || o.progress == "auto" && terminal(e.err)
-	p.unit = "profiles"
+	p := newCopyProgress(e, o.progress)
 	stored, unchanged, failed := 0, 0, 0
 	opts.Report = func(c store.Copied) {
 		stored, unchanged = stored+c.Stored, unchanged+c.Unchanged
@@ -128,9 +141,8 @@ func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, s
 		case c.Stored == 0:
 			r.Status = ingest.Unchanged
 		}
-		p.files, p.allFiles = c.Done, c.All
 		p.report(r)
-		p.draw(false)
+		p.copied(c)
 	}
 	err := store.Copy(ctx, dst, src, opts)
 	p.end()

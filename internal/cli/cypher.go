@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -32,7 +31,8 @@ func newCypher(e *env) *cobra.Command {
 		Long: `Cypher runs one read-only query on a store in Neo4j and prints the rows as they
 arrive. docs/graph.md shows queries for both models of the graph, docs/schema/neo4j.md
 lists nodes, relationships and properties. The server refuses what would change
-something; LOAD CSV is refused too.
+something; LOAD CSV, TERMINATE and procedures that do more than describe or search
+the graph are refused too.
 
 A parameter is $name in the query and --param name=value here; values are JSON,
 and what is not JSON is a text.`,
@@ -57,9 +57,6 @@ and what is not JSON is a text.`,
 	return c
 }
 
-// queryLimit is how many bytes a query may have.
-const queryLimit = 16 << 20
-
 // query returns the text of the query: of the argument, a file or stdin.
 func (o *cypherOptions) query(e *env, args []string) (string, error) {
 	switch {
@@ -70,20 +67,19 @@ func (o *cypherOptions) query(e *env, args []string) (string, error) {
 	case o.file == "" && args[0] != "-":
 		return args[0], nil
 	}
-	in := e.in
-	if o.file != "" && o.file != "-" {
-		f, err := os.Open(o.file)
-		if err != nil {
-			return "", err
-		}
-		defer f.Close()
-		in = f
+	if o.file == "" || o.file == "-" {
+		return readQuery(e.in)
 	}
-	data, err := io.ReadAll(io.LimitReader(in, queryLimit+1))
-	if err == nil && len(data) > queryLimit {
-		err = fmt.Errorf("the query is longer than %d bytes", queryLimit)
+	f, err := os.Open(o.file)
+	if err != nil {
+		return "", err
 	}
-	return string(data), err
+	defer f.Close()
+	query, err := readQuery(f)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", o.file, err)
+	}
+	return query, nil
 }
 
 func (o *cypherOptions) run(ctx context.Context, e *env, query string) (err error) {

@@ -208,7 +208,7 @@ func (o *diffOptions) queries(ctx context.Context, e *env, st store.Store, q sto
 	case o.side[0].chosen() && o.side[1].chosen():
 		return [2]store.Query{o.side[0].narrow(q), o.side[1].narrow(q)}, nil
 	case q.Last > 0 && !o.side[0].chosen() && !o.side[1].chosen():
-		now, before, err := nowAndBefore(ctx, st, q)
+		now, before, err := store.NewestAndBefore(ctx, st, q)
 		if err == nil && len(before) == 0 {
 			err = fmt.Errorf("there is no run before the last %d to compare with", q.Last)
 		}
@@ -216,17 +216,9 @@ func (o *diffOptions) queries(ctx context.Context, e *env, st store.Store, q sto
 			return queries, err
 		}
 		fmt.Fprintf(e.err, "base: %s; new: %s\n", runsText(before), runsText(now))
-		return [2]store.Query{{Profiles: ids(before), Types: q.Types}, {Profiles: ids(now), Types: q.Types}}, nil
+		return [2]store.Query{{Profiles: store.IDs(before), Types: q.Types}, {Profiles: store.IDs(now), Types: q.Types}}, nil
 	}
 	return queries, usagef("say what to compare: BASE NEW files, --base-run R --new-run S (or -commit, -branch), or --last n")
-}
-
-func ids(profiles []store.Profile) []store.ProfileID {
-	list := make([]store.ProfileID, len(profiles))
-	for i := range profiles {
-		list[i] = profiles[i].ID
-	}
-	return list
 }
 
 // comparison is a diff with what its numbers are called.

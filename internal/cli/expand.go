@@ -154,7 +154,7 @@ func (x *expanded) print(w io.Writer) {
 		fmt.Fprintf(w, "\n%s\n", words.Clean(x.Benchmark))
 	}
 	for _, text := range x.Warnings {
-		fmt.Fprintf(w, "note: %s\n", text)
+		fmt.Fprintf(w, "note: %s\n", words.Clean(text))
 	}
 	for i := range x.Expansions {
 		e := &x.Expansions[i]

@@ -20,18 +20,17 @@ func (o *exportOptions) graph(ctx context.Context, e *env) error {
 	}
 	return o.ask(ctx, e, engines.Read, func(st store.Store, q store.Query) error {
 		profiles := 0
-		p := newProgress(e, "auto", nil)
-		p.bar, p.unit = terminal(e.err), "profiles"
+		p := newCopyProgress(e, "auto")
 		err := engines.ExportGraph(ctx, st, o.out, o.model, store.CopyOptions{Query: q, Report: func(c store.Copied) {
-			profiles, p.files, p.allFiles = profiles+c.Stored, c.Done, c.All
-			p.draw(false)
+			profiles += c.Stored
+			p.copied(c)
 		}})
 		p.end()
 		if err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(e.err, "wrote %d %s into %s; with the server stopped, run %s\n", profiles, words.Plural(profiles, "profile"),
-			words.Clean(o.out), words.Clean(filepath.Join(o.out, "import.sh")))
+			words.Clean(o.out), words.Clean(filepath.Join(o.out, engines.GraphScript)))
 		return err
 	})
 }

@@ -146,7 +146,7 @@ func (in *input) sum(ctx context.Context, e *env, st store.Store, q store.Query)
 		return recording{}, err
 	}
 	if len(profiles) > 1 {
-		fmt.Fprintf(e.err, "%d profiles, %s\n", len(profiles), t.Type)
+		fmt.Fprintf(e.err, "%d profiles, %s\n", len(profiles), words.Clean(t.Type.String()))
 	}
 	if in.rawNames {
 		if t, err = withRawNames(ctx, st, t, q); err != nil {

@@ -111,23 +111,37 @@ func (o *findOptions) byProfile(f *store.Finds) *table {
 	return t
 }
 
+// key returns what a row is summed under: by its text two benchmarks may be one.
+func (o *findOptions) key(p *store.Profile, function string) any {
+	switch o.by {
+	case "run":
+		return p.Run.Key
+	case "benchmark":
+		return p.Benchmark
+	case "group":
+		return p.Benchmark.Group
+	default:
+		return function
+	}
+}
+
 // grouped sums the rows per run, benchmark, group or function. The mean share
 // is over the profiles in which it occurs.
 func (o *findOptions) grouped(f *store.Finds) *table {
 	type sum struct {
-		key         string
+		text        string
 		profiles    map[int32]bool
 		self, total int64
 		shares, max float64
 	}
 	var order []*sum
-	byKey := map[string]*sum{}
+	byKey := map[any]*sum{}
 	for _, r := range f.Rows {
 		p := &f.Profiles[r.Profile]
-		key := map[string]string{"run": p.Run.Key, "benchmark": p.Benchmark.String(), "group": p.Benchmark.Group, "function": r.Function}[o.by]
+		key := o.key(p, r.Function)
 		s := byKey[key]
 		if s == nil {
-			s = &sum{key: key, profiles: map[int32]bool{}}
+			s = &sum{text: fmt.Sprint(key), profiles: map[int32]bool{}}
 			byKey[key] = s
 			order = append(order, s)
 		}
@@ -139,14 +153,14 @@ func (o *findOptions) grouped(f *store.Finds) *table {
 	}
 	if o.by != "run" { // runs stay in the order of time
 		slices.SortStableFunc(order, func(a, b *sum) int {
-			return cmp.Or(cmp.Compare(b.shares/float64(len(b.profiles)), a.shares/float64(len(a.profiles))), cmp.Compare(a.key, b.key))
+			return cmp.Or(cmp.Compare(b.shares/float64(len(b.profiles)), a.shares/float64(len(a.profiles))), cmp.Compare(a.text, b.text))
 		})
 	}
 	t := &table{columns: []column{{name: o.by}, {name: "profiles", right: true}, {name: "meanShare", right: true, text: percent}, {name: "maxShare", right: true, text: percent},
 		{name: "self", right: true, text: grouped}, {name: "total", right: true, text: grouped}}}
 	scale := f.Profiles[0].Type.Scale // of all: a selection has one type
 	for _, s := range order {
-		t.add(s.key, len(s.profiles), s.shares/float64(len(s.profiles)), s.max, scaled(s.self, scale), scaled(s.total, scale))
+		t.add(s.text, len(s.profiles), s.shares/float64(len(s.profiles)), s.max, scaled(s.self, scale), scaled(s.total, scale))
 	}
 	return t
 }

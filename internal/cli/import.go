@@ -79,8 +79,7 @@ exit status is 1. What is reported as stored is on disk.`,
 	f.BoolVar(&o.renormalize, "renormalize", false, "bring the names in the store under this program's rules (and --rules) first")
 	f.IntVar(&o.workers, "workers", 0, "parallel `readers` (default: one per core)")
 	addLimits(c, &o.limits)
-	o.progress = "auto"
-	f.Var(&choice{&o.progress, []string{"auto", "bar", "json", "none"}}, "progress", "`how`: auto (a bar on a terminal), bar, json (a line per file once it is committed), none")
+	addProgressFlag(c, &o.progress)
 	o.output.addFlag(c, "text", "json")
 	c.MarkFlagsMutuallyExclusive("replace", "add")
 	return c

@@ -10,7 +10,8 @@ import (
 
 // mergeOptions are the flags of `dendro merge`.
 type mergeOptions struct {
-	types []string
+	types  []string
+	limits profile.Limits
 	written
 }
 
@@ -29,6 +30,7 @@ are not. Without -o the result goes to stdout as folded stacks.`,
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(e, args) },
 	}
 	c.Flags().StringArrayVar(&o.types, "type", nil, "value `type` to keep; repeatable (default: all; folded text holds one)")
+	addLimits(c, &o.limits)
 	o.addFlags(c)
 	return c
 }

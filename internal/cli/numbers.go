@@ -54,7 +54,7 @@ func amount(v int64, unit string, scale int) string {
 	if text, ok := words.Amount(float64(v)/math.Pow10(scale), unit); ok {
 		return text
 	}
-	if unit == "count" {
+	if unit = words.Clean(unit); unit == "count" {
 		unit = "samples"
 	}
 	if scale == 0 {

@@ -5,8 +5,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/dendroprof/dendro/internal/ingest"
 	"github.com/dendroprof/dendro/report/words"
+	"github.com/dendroprof/dendro/store"
 )
 
 // progress shows how an import goes: a bar on a terminal, a JSON line per file,
@@ -33,6 +36,24 @@ func newProgress(e *env, how string, sources []ingest.Source) *progress {
 		p.allBytes += sources[i].Size
 	}
 	return p
+}
+
+// newCopyProgress is newProgress of what store.Copy tells.
+func newCopyProgress(e *env, how string) *progress {
+	p := newProgress(e, how, nil)
+	p.unit, p.bar = "profiles", how == "bar" || how == "auto" && terminal(e.err)
+	return p
+}
+
+func addProgressFlag(c *cobra.Command, how *string) {
+	*how = "auto"
+	c.Flags().Var(&choice{how, []string{"auto", "bar", "json", "none"}}, "progress", "`how`: auto (a bar on a terminal), bar, json (a line per file once it is committed), none")
+}
+
+// copied counts what store.Copy has told.
+func (p *progress) copied(c store.Copied) {
+	p.files, p.allFiles = c.Done, c.All
+	p.draw(false)
 }
 
 // report is called once per result, after its commit.

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,7 +37,7 @@ narrow it to a part of the store. Space is given back by ` + "`dendro compact`" 
 			if !c.Flags().Changed("keep") && o.olderThan == "" {
 				return usagef("say what to remove: --keep n, --older-than age, or both")
 			}
-			return o.run(c.Context(), e, c.Flags().Changed("keep"))
+			return o.run(c.Context(), e)
 		},
 	}
 	o.addFlags(c)
@@ -49,7 +48,7 @@ narrow it to a part of the store. Space is given back by ` + "`dendro compact`" 
 	return c
 }
 
-func (o *pruneOptions) run(ctx context.Context, e *env, keep bool) error {
+func (o *pruneOptions) run(ctx context.Context, e *env) error {
 	if o.keep < 0 {
 		return usagef("--keep is %d; it must not be negative", o.keep)
 	}
@@ -62,7 +61,7 @@ func (o *pruneOptions) run(ctx context.Context, e *env, keep bool) error {
 		if err != nil {
 			return err
 		}
-		ids := o.old(list, keep, before)
+		ids := store.Old(list, o.keep, before)
 		removed := len(ids)
 		if !o.dryRun {
 			if removed, err = st.Delete(ctx, ids); err != nil {
@@ -79,24 +78,6 @@ func (o *pruneOptions) run(ctx context.Context, e *env, keep bool) error {
 		_, err = fmt.Fprintf(e.out, "%s %d of %d %s\n", verb, removed, len(list), words.Plural(len(list), "profile"))
 		return err
 	})
-}
-
-// old returns the profiles to remove: older than before, if that is given, and
-// beyond the newest runs to keep, if that is. A run without a date has no age.
-func (o *pruneOptions) old(list []store.Profile, keep bool, before time.Time) []store.ProfileID {
-	kept := map[store.ProfileID]bool{}
-	if keep && o.keep > 0 {
-		for _, p := range (&store.Query{Last: o.keep}).Filter(slices.Clone(list)) {
-			kept[p.ID] = true
-		}
-	}
-	var ids []store.ProfileID
-	for _, p := range list {
-		if !kept[p.ID] && (before.IsZero() || !p.Run.Date.IsZero() && p.Run.Date.Before(before)) {
-			ids = append(ids, p.ID)
-		}
-	}
-	return ids
 }
 
 func newCompact(e *env) *cobra.Command {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/store"
@@ -96,7 +97,7 @@ func (o *regressionsOptions) run(ctx context.Context, e *env) error {
 		if err != nil {
 			return err
 		}
-		if err := oneName(list, q); err != nil {
+		if err := history.OneName(list, q); err != nil {
 			return err
 		}
 		switch o.method {
@@ -107,20 +108,6 @@ func (o *regressionsOptions) run(ctx context.Context, e *env) error {
 		}
 		return o.find(ctx, e, st, q)
 	})
-}
-
-// oneName demands value types of one name; runs of another sample rate than the
-// newest are left out of a history, and that is said.
-func oneName(list []store.Profile, q store.Query) error {
-	for i := range list {
-		if list[i].Type.Name != list[0].Type.Name {
-			return store.OneType(list, q)
-		}
-	}
-	if len(list) == 0 {
-		return store.OneType(list, q)
-	}
-	return nil
 }
 
 // request turns the flags into what is asked.

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"slices"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
@@ -37,14 +35,19 @@ func (o *regressionsOptions) expandRanked(ctx context.Context, st store.Store, q
 		}
 		candidates[r.benchmark] = append(candidates[r.benchmark], r.Candidate)
 	}
+	selected, err := st.Profiles(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	all, err := st.Profiles(ctx, store.Query{Types: q.Types})
+	if err != nil {
+		return nil, err
+	}
 	out := []*expanded{}
 	for _, b := range benchmarks {
-		profiles, err := upToTested(ctx, st, q, b)
-		if errors.Is(err, store.ErrNothing) {
+		profiles := upToTested(all, selected, b)
+		if len(profiles) == 0 {
 			continue // a finding in several benchmarks has none of its own
-		}
-		if err != nil {
-			return nil, err
 		}
 		x, err := o.expand.expand(ctx, st, profiles, candidates[b], o.correlating())
 		if err != nil {
@@ -95,24 +98,24 @@ func (o *regressionsOptions) printRanked(e *env, tb *table, all int, list []*exp
 }
 
 // upToTested returns the newest selected run of a benchmark and all that came before
-// it, selected or not, oldest first.
-func upToTested(ctx context.Context, st store.Store, q store.Query, b testrun.Benchmark) ([]store.Profile, error) {
-	other := func(p store.Profile) bool { return p.Benchmark != b }
-	selected, err := st.Profiles(ctx, q)
-	if err != nil {
-		return nil, err
+// it, selected or not, oldest first; nil if none is selected.
+func upToTested(all, selected []store.Profile, b testrun.Benchmark) (list []store.Profile) {
+	var tested *store.Profile
+	for i := range selected {
+		if selected[i].Benchmark == b {
+			tested = &selected[i]
+		}
 	}
-	all, err := st.Profiles(ctx, store.Query{Types: q.Types})
-	if err != nil {
-		return nil, err
+	for i := 0; tested != nil && i < len(all); i++ {
+		p := &all[i]
+		if p.Benchmark == b && p.Type.Key() == tested.Type.Key() {
+			list = append(list, *p)
+		}
+		if p.ID == tested.ID {
+			break
+		}
 	}
-	selected, all = slices.DeleteFunc(selected, other), slices.DeleteFunc(all, other)
-	if len(selected) == 0 {
-		return nil, store.ErrNothing
-	}
-	tested := selected[len(selected)-1]
-	at := slices.IndexFunc(all, func(p store.Profile) bool { return p.ID == tested.ID })
-	return slices.DeleteFunc(all[:at+1], func(p store.Profile) bool { return p.Type.Key() != tested.Type.Key() }), nil
+	return list
 }
 
 // ofBenchmark is a function that was ranked in a benchmark.

@@ -14,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/gate"
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/gitlog"
@@ -130,7 +131,7 @@ func (o *reporting) in(ctx context.Context, st store.Store, q store.Query, req r
 	if err != nil {
 		return nil, err
 	}
-	if err := oneName(list, q); err != nil {
+	if err := history.OneName(list, q); err != nil {
 		return nil, err
 	}
 	params := o.parameters(q, list)
@@ -187,11 +188,7 @@ func (o *reporting) alpha(tested []store.Profile) float64 {
 	if o.policy == nil {
 		return 0
 	}
-	benchmarks := map[string]bool{}
-	for i := range tested {
-		benchmarks[fmt.Sprintf("%q %q", tested[i].Benchmark.Group, tested[i].Benchmark.Name)] = true
-	}
-	return o.policy.Alpha(len(benchmarks))
+	return o.policy.AlphaOf(tested)
 }
 
 // report gathers the evidence, and judges if there is a policy.

@@ -70,14 +70,7 @@ one ends it at once. What was acknowledged is stored, whatever happens.`,
 	f.StringVar(&o.HTTPListen, "http-listen", "127.0.0.1:12800", "`address` for HTTP; empty: none")
 	f.StringVar(&o.TLSCert, "tls-cert", "", "`file` with the certificate, for both listeners; read again when it changes")
 	f.StringVar(&o.TLSKey, "tls-key", "", "`file` with its key")
-	for i, t := range []struct {
-		name, of string
-		to       *string
-	}{
-		{"agent-token", "that agents must send (SkyWalking's authentication)", &o.AgentToken},
-		{"http-token", "that HTTP clients must send (Authorization: Bearer)", &o.HTTPToken},
-		{"read-token", "that is enough for HTTP clients that only ask", &o.ReadToken},
-	} {
+	for i, t := range o.tokenFlags() {
 		f.StringVar(t.to, t.name, "", "`token` "+t.of)
 		f.StringVar(&o.tokenFiles[i], t.name+"-file", "", "`file` with the token "+t.of)
 	}
@@ -123,37 +116,47 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 	return errors.Join(errs...)
 }
 
+// tokenFlag is a token as it is given: by itself, or in a file (tokenFiles).
+type tokenFlag struct {
+	name, of string
+	to       *string
+}
+
+func (o *serveOptions) tokenFlags() [3]tokenFlag {
+	return [3]tokenFlag{
+		{"agent-token", "that agents must send (SkyWalking's authentication)", &o.AgentToken},
+		{"http-token", "that HTTP clients must send (Authorization: Bearer)", &o.HTTPToken},
+		{"read-token", "that is enough for HTTP clients that only ask", &o.ReadToken},
+	}
+}
+
 // tokens reads the tokens that are given as files.
 func (o *serveOptions) tokens() error {
-	for i, t := range []struct {
-		name string
-		to   *string
-	}{{"agent-token", &o.AgentToken}, {"http-token", &o.HTTPToken}, {"read-token", &o.ReadToken}} {
+	for i, t := range o.tokenFlags() {
 		file := o.tokenFiles[i]
 		if file == "" {
 			continue
 		}
 		if *t.to != "" {
-			return usagef("--%s and --%s-file: give one of them", t.name, t.name)
+			return usagef("--%s and --%s-file: give one of them, as a flag or in the environment", t.name, t.name)
 		}
-		token, err := readToken(file)
-		if err != nil {
+		var err error
+		if *t.to, err = readSecret("token", file); err != nil {
 			return err
 		}
-		*t.to = token
 	}
 	return nil
 }
 
-// readToken reads a token from a file: its first line.
-func readToken(name string) (string, error) {
+// readSecret reads a token or a password from a file: its first line.
+func readSecret(what, name string) (string, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return "", fmt.Errorf("token: %w", err)
+		return "", fmt.Errorf("%s: %w", what, err)
 	}
 	line, _, _ := strings.Cut(string(data), "\n")
 	if line = strings.TrimSpace(line); line == "" {
-		return "", fmt.Errorf("token: %s is empty", name)
+		return "", fmt.Errorf("%s: %s is empty", what, name)
 	}
 	return line, nil
 }

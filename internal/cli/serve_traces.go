@@ -106,7 +106,7 @@ func (o *traceOptions) fetcher(agents *skywalking.Agents, log *slog.Logger) (*ka
 	k.Brokers, k.Log = strings.Split(o.brokers, ","), log
 	if o.kafkaPassword != "" {
 		var err error
-		if k.Password, err = readToken(o.kafkaPassword); err != nil {
+		if k.Password, err = readSecret("password of the brokers", o.kafkaPassword); err != nil {
 			return nil, err
 		}
 	}

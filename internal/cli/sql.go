@@ -39,11 +39,10 @@ The query can neither change the store nor reach files or the network.`,
 
 func (o *sqlOptions) run(ctx context.Context, e *env, query string) error {
 	if query == "-" {
-		data, err := io.ReadAll(io.LimitReader(e.in, 16<<20))
-		if err != nil {
+		var err error
+		if query, err = readQuery(e.in); err != nil {
 			return err
 		}
-		query = string(data)
 	}
 	st, err := e.open(ctx, engines.Read)
 	if err != nil {
@@ -64,4 +63,16 @@ func (o *sqlOptions) run(ctx context.Context, e *env, query string) error {
 		t.columns = append(t.columns, column{name: name, right: number})
 	}
 	return t.stream(e, answer.Rows, o.output, o.rows)
+}
+
+// queryLimit is how many bytes a query may have.
+const queryLimit = 16 << 20
+
+// readQuery reads the text of a query.
+func readQuery(in io.Reader) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(in, queryLimit+1))
+	if err == nil && len(data) > queryLimit {
+		err = fmt.Errorf("the query is longer than %d bytes", queryLimit)
+	}
+	return string(data), err
 }

@@ -80,7 +80,7 @@ func (e *env) open(ctx context.Context, access engines.Access) (store.Store, err
 // openAt opens the store at a place, as open does.
 func (e *env) openAt(ctx context.Context, where string, access engines.Access) (store.Store, error) {
 	if e.tokenFile != "" && engines.IsServer(where) {
-		token, err := readToken(e.tokenFile)
+		token, err := readSecret("token", e.tokenFile)
 		if err != nil {
 			return nil, err
 		}

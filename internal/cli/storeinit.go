@@ -19,6 +19,7 @@ func newStore(e *env) *cobra.Command {
 store it is and how much it holds. Importing makes a store ready by itself; init is
 for choosing the model of a graph database, and for using one that holds other things.`,
 		Args: cobra.NoArgs,
+		RunE: help,
 	}
 	c.AddCommand(newStoreInit(e), newStoreInfo(e))
 	return c

@@ -38,10 +38,15 @@ the benchmark that the endpoint is, in the group of the service:
   dendro task watch last
   dendro task segments last
   dendro task analyze last`,
+		Args: cobra.NoArgs,
+		RunE: help,
 	}
 	c.AddCommand(newTaskCreate(e), newTaskList(e), newTaskShow(e), newTaskLogs(e), newTaskSegments(e), newTaskAnalyze(e), newTaskWatch(e), newTaskStop(e), newTaskExport(e))
 	return c
 }
+
+// taskKinds are the values of --kind.
+var taskKinds = []string{string(traceprof.TraceKind), string(traceprof.AsyncKind), string(traceprof.PprofKind)}
 
 // withTraces calls f with the open store, if it keeps traces.
 func (e *env) withTraces(ctx context.Context, access engines.Access, f func(st traceprof.Store) error) error {
@@ -96,9 +101,9 @@ func findTask(ctx context.Context, st traceprof.Store, name string) (traceprof.T
 	case len(found) > 1:
 		return t, usagef("the ids of %d tasks begin with %s: %s, %s, …", len(found), name, found[0].ID, found[1].ID)
 	case len(all) == 0:
-		return t, fmt.Errorf("task %s: %w; there are none at all (dendro task create makes one)", words.Clean(name), traceprof.ErrNoTask)
+		return t, fmt.Errorf("task %s: %w; there are none at all (dendro task create makes one)", name, traceprof.ErrNoTask)
 	}
-	return t, fmt.Errorf("task %s: %w (dendro task list lists %d)", words.Clean(name), traceprof.ErrNoTask, len(all))
+	return t, fmt.Errorf("task %s: %w (dendro task list lists %d)", name, traceprof.ErrNoTask, len(all))
 }
 
 // instant writes a time in ms for people.
@@ -134,7 +139,7 @@ func taskText(t *traceprof.Task, now int64) string {
 			fmt.Fprintf(&b, ", of requests older than %s", millis(t.MinDuration))
 		}
 	default:
-		fmt.Fprintf(&b, ", %s of %s (%s), %s from %s", t.Kind, words.Clean(t.Service), strings.Join(t.Events, ", "), millis(t.Duration), instant(t.Start))
+		fmt.Fprintf(&b, ", %s of %s (%s), %s from %s", t.Kind, words.Clean(t.Service), strings.Join(words.CleanAll(t.Events), ", "), millis(t.Duration), instant(t.Start))
 	}
 	if t.Stopped != 0 {
 		fmt.Fprintf(&b, ", stopped %s", instant(t.Stopped))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"strconv"
@@ -111,19 +112,26 @@ func (o *taskAnalyzeOptions) run(c *cobra.Command, e *env, args []string) error 
 	}
 	ctx := c.Context()
 	if len(args) == 1 {
-		if f, err := os.Open(args[0]); err == nil {
+		f, err := os.Open(args[0])
+		switch {
+		case err == nil:
 			return errors.Join(o.file(ctx, e, f), f.Close())
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
 		}
 	}
 	return e.withTraces(ctx, engines.Read, func(st traceprof.Store) error {
 		if len(args) == 1 {
 			t, err := findTask(ctx, st, args[0])
+			if errors.Is(err, traceprof.ErrNoTask) {
+				return fmt.Errorf("there is no such file, and %w", err)
+			}
 			if err != nil {
 				return err
 			}
 			o.choice.Task = t.ID
 		}
-		return o.show(ctx, e, st, func(s *excerpt.Segment) ([]spans.Span, error) { return spans.Of(s.Raw) })
+		return o.show(ctx, e, st, (*excerpt.Segment).Spans)
 	})
 }
 
@@ -139,7 +147,7 @@ func (o *taskAnalyzeOptions) file(ctx context.Context, e *env, f *os.File) error
 	}
 	traces := st.(traceprof.Store) // the engine in memory keeps everything
 	if err := a.Put(ctx, traces); err != nil {
-		return err
+		return errors.Join(err, st.Close())
 	}
 	o.choice.Task = a.Task
 	return errors.Join(o.show(ctx, e, traces, func(s *excerpt.Segment) ([]spans.Span, error) {

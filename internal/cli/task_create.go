@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ group of the service.`,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
 	}
 	f := c.Flags()
-	f.Var(&choice{&o.kind, []string{string(traceprof.TraceKind), string(traceprof.AsyncKind), string(traceprof.PprofKind)}}, "kind", "`kind`: trace, async-profiler, pprof")
+	f.Var(&choice{&o.kind, taskKinds}, "kind", "`kind`: "+strings.Join(taskKinds, ", "))
 	f.StringVar(&o.service, "service", "", "`name` of the service")
 	f.StringVar(&o.endpoint, "endpoint", "", "`name` of the endpoint (kind trace)")
 	f.StringVar(&o.start, "start", "", "`date` when it begins (RFC 3339; default: now)")
@@ -85,51 +86,53 @@ func (o *taskCreateOptions) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if order.Kind == traceprof.AsyncKind || order.Kind == traceprof.PprofKind {
-		if len(order.Instances) == 0 {
-			if order.Instances, err = e.instancesOf(ctx, order.Service); err != nil {
+	return e.withTraces(ctx, engines.Write, func(st traceprof.Store) error {
+		now := time.Now().UnixMilli()
+		if order.Kind != traceprof.TraceKind && len(order.Instances) == 0 {
+			if order.Instances, err = namesOfAlive(ctx, st, order.Service, now); err != nil {
 				return err
 			}
 		}
-	}
-	return e.withTraces(ctx, engines.Write, func(st traceprof.Store) error {
 		t, err := traceprof.NewDispatcher(st, traceprof.DispatcherOptions{}).Create(ctx, order)
 		var refused *traceprof.RefusedError
 		switch {
 		case errors.As(err, &refused):
-			return fmt.Errorf("the task is refused: %w%s", err, others(ctx, st, refused, order.Service))
+			return fmt.Errorf("the task is refused: %w%s", err, inTheWay(ctx, st, refused, &order, now))
 		case err != nil:
 			return err
 		case o.output == "json":
 			return e.writeJSON(t)
 		}
-		fmt.Fprintln(e.err, taskText(&t, time.Now().UnixMilli()))
+		fmt.Fprintln(e.err, taskText(&t, now))
 		_, err = fmt.Fprintln(e.out, t.ID)
 		return err
 	})
 }
 
-// instancesOf returns the instances of a service that are alive.
-func (e *env) instancesOf(ctx context.Context, service string) (names []string, err error) {
-	err = e.withTraces(ctx, engines.Read, func(st traceprof.Store) error {
-		list, err := st.Instances(ctx, service, time.Now().Add(-10*time.Minute).UnixMilli())
-		for _, i := range list {
-			names = append(names, i.Name)
-		}
-		if err == nil && len(names) == 0 {
-			err = fmt.Errorf("no instance of service %s reported in the last 10 minutes; --instance names one", service)
-		}
-		return err
-	})
+// aliveInstances returns the instances of a service that reported lately.
+func aliveInstances(ctx context.Context, st traceprof.Store, service string, now int64) ([]traceprof.Instance, error) {
+	return st.Instances(ctx, service, now-10*traceprof.Minute)
+}
+
+// namesOfAlive names them. That there are none is an error.
+func namesOfAlive(ctx context.Context, st traceprof.Store, service string, now int64) (names []string, err error) {
+	list, err := aliveInstances(ctx, st, service, now)
+	for _, i := range list {
+		names = append(names, i.Name)
+	}
+	if err == nil && len(names) == 0 {
+		err = fmt.Errorf("no instance of service %s reported in the last 10 minutes; --instance names one", service)
+	}
 	return names, err
 }
 
-// others names the tasks that stand in the way of one that was refused.
-func others(ctx context.Context, st traceprof.Store, refused *traceprof.RefusedError, service string) string {
+// inTheWay names the task that an order which was refused overlaps.
+func inTheWay(ctx context.Context, st traceprof.Store, refused *traceprof.RefusedError, order *traceprof.Order, now int64) string {
 	if refused.Code != traceprof.AlreadyProfiling {
 		return ""
 	}
-	list, err := st.Tasks(ctx, traceprof.TaskQuery{Service: service, From: time.Now().UnixMilli()})
+	begin := cmp.Or(order.Start, now)
+	list, err := st.Tasks(ctx, traceprof.TaskQuery{Kind: order.Kind, Service: order.Service, From: begin, To: begin + order.Duration})
 	if err != nil || len(list) == 0 {
 		return ""
 	}

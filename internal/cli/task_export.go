@@ -90,7 +90,7 @@ func (o *taskExportOptions) archive(ctx context.Context, e *env, st traceprof.St
 	for i := range a.Segments {
 		n += a.Segments[i].Snapshots.Len()
 	}
-	_, err = fmt.Fprintf(e.out, "%s: %d %s, %s %s\n", name, len(a.Segments), words.Plural(len(a.Segments), "segment"), grouped(n), words.Plural(n, "snapshot"))
+	_, err = fmt.Fprintf(e.out, "%s: %d %s, %s %s\n", words.Clean(name), len(a.Segments), words.Plural(len(a.Segments), "segment"), grouped(n), words.Plural(n, "snapshot"))
 	return err
 }
 

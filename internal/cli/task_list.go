@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,7 @@ func newTaskList(e *env) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
 	}
 	f := c.Flags()
-	f.Var(&choice{&o.kind, []string{string(traceprof.TraceKind), string(traceprof.AsyncKind), string(traceprof.PprofKind)}}, "kind", "of this `kind`: trace, async-profiler, pprof")
+	f.Var(&choice{&o.kind, taskKinds}, "kind", "of this `kind`: "+strings.Join(taskKinds, ", "))
 	f.StringVar(&o.service, "service", "", "of the service with this `name`")
 	f.StringVar(&o.endpoint, "endpoint", "", "of the endpoint with this `name`")
 	f.StringVar(&o.since, "since", "", "not over before this `date` (RFC 3339, 2026-11-21, or an age: 3d, 12h)")
@@ -125,11 +126,11 @@ func showTask(ctx context.Context, e *env, name string, format outputFormat) err
 
 // coverageText says in a line how much was sampled.
 func coverageText(c *traceprof.TaskCoverage) string {
-	n := len(c.Segments)
-	text := fmt.Sprintf("%d %s, %s snapshots", n, words.Plural(n, "request"), grouped(c.Received))
 	if c.Received == 0 {
 		return "nothing sampled"
 	}
+	n := len(c.Segments)
+	text := fmt.Sprintf("%d %s, %s %s", n, words.Plural(n, "request"), grouped(c.Received), words.Plural(int(c.Received), "snapshot"))
 	if c.Span > 0 {
 		text += fmt.Sprintf(", %s of %s covered", words.Percent(c.Share()), millis(c.Span))
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
-	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/excerpt"
 	"github.com/dendroprof/dendro/traceprof/spans"
@@ -116,7 +115,7 @@ func printSpans(e *env, list []excerpt.Segment, format outputFormat) error {
 			return err
 		}
 		for _, s := range nested(all) {
-			name := words.Clean(s.Operation)
+			name := s.Operation
 			if format == "text" {
 				name = strings.Repeat("  ", s.depth) + name
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
+	"github.com/dendroprof/dendro/traceprof/excerpt"
 	"github.com/dendroprof/dendro/traceprof/spans"
 	"github.com/dendroprof/dendro/traceprof/tracetest"
 )
@@ -175,6 +176,21 @@ func TestNested(t *testing.T) {
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+// TestPrintSpans wants names as they are for programs, and harmless ones for people.
+func TestPrintSpans(t *testing.T) {
+	raw, err := proto.Marshal(&agentv3.SegmentObject{Spans: []*agentv3.SpanObject{{ParentSpanId: -1, EndTime: 1, OperationName: "a\x1bb"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []excerpt.Segment{{Segment: traceprof.Segment{ID: "s", Raw: raw}, Known: true}}
+	for format, want := range map[outputFormat]string{"json": `"operation":"a\u001bb"`, "csv": "a\x1bb", "text": `a\x1bb`, "tsv": `a\x1bb`, "md": `a\x1bb`} {
+		var out strings.Builder
+		if err := printSpans(&env{out: &out}, list, format); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %q, %v", format, &out, err)
 		}
 	}
 }

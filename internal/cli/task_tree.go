@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -59,37 +60,69 @@ func stackRows(a *traceprof.Analysis, t *traceprof.StackTree) []stackRow {
 	return rows
 }
 
+// stackTree is a tree of an analysis as it is listed.
+type stackTree struct {
+	Rows []stackRow `json:"rows"`
+}
+
+// stackTrees lists the elements that are large enough, of all trees together as many as
+// are asked for, and counts those that are left out.
+func (c *cutOptions) stackTrees(a *traceprof.Analysis, sum int64) (trees []stackTree, left int) {
+	trees = []stackTree{}
+	shown := 0
+	for i := range a.Trees {
+		all := stackRows(a, &a.Trees[i])
+		rows := all[:0]
+		under := int32(math.MaxInt32) // depth of an element whose callees are left out
+		for _, r := range all {
+			if r.Depth > under {
+				continue
+			}
+			under = math.MaxInt32
+			if c.out(r.Depth, float64(r.Total), float64(sum), shown) {
+				under = r.Depth
+				continue
+			}
+			rows = append(rows, r)
+			shown++
+		}
+		left += len(all) - len(rows)
+		trees = append(trees, stackTree{rows})
+	}
+	return trees, left
+}
+
 // print prints an analysis.
 func (o *taskAnalyzeOptions) print(e *env, a *traceprof.Analysis, segments int) error {
-	if o.output.format == "json" {
-		type tree struct {
-			Rows []stackRow `json:"rows"`
-		}
-		answer := struct {
-			Tip       string `json:"tip"`
-			Found     int64  `json:"found"`
-			Snapshots int    `json:"snapshots"`
-			Unit      string `json:"unit"`
-			Trees     []tree `json:"trees"`
-		}{a.Tip, a.Found, a.Snapshots, "ms", []tree{}}
-		for i := range a.Trees {
-			answer.Trees = append(answer.Trees, tree{stackRows(a, &a.Trees[i])})
-		}
-		return e.writeJSON(answer)
-	}
-	w := bufio.NewWriter(e.out)
 	var sum int64
 	for i := range a.Trees {
 		sum += int64(a.Trees[i].Duration[0])
 	}
-	fmt.Fprintf(w, "%s snapshots of %d %s, %s between them\n", grouped(a.Snapshots), segments, words.Plural(segments, "segment"), millis(sum))
+	trees, left := o.stackTrees(a, sum)
+	if o.output.format == "json" {
+		return e.writeJSON(struct {
+			Tip       string      `json:"tip"`
+			Found     int64       `json:"found"`
+			Snapshots int         `json:"snapshots"`
+			Unit      string      `json:"unit"`
+			Trees     []stackTree `json:"trees"`
+		}{a.Tip, a.Found, a.Snapshots, "ms", trees})
+	}
+	w, colour := bufio.NewWriter(e.out), e.colour()
+	fmt.Fprintf(w, "%s %s of %d %s, %s between them\n", grouped(a.Snapshots), words.Plural(a.Snapshots, "snapshot"), segments, words.Plural(segments, "segment"), millis(sum))
 	if a.Tip != "" {
 		fmt.Fprintln(w, a.Tip)
 	}
 	fmt.Fprintf(w, "%9s %9s %6s  %s\n", "total ms", "self ms", "dumps", "function")
-	left := 0
-	for i := range a.Trees {
-		left += o.tree(w, e.colour(), stackRows(a, &a.Trees[i]), sum)
+	for i := range trees {
+		for j := range trees[i].Rows {
+			r := &trees[i].Rows[j]
+			line := r.line()
+			if colour && sum > 0 {
+				line = heavy(float64(r.Total) / float64(sum)).paint(line)
+			}
+			fmt.Fprintln(w, line)
+		}
 	}
 	if left > 0 {
 		fmt.Fprintf(w, "… %s more %s (--rows 0, --min-percent 0 and --depth show them)\n", grouped(left), words.Plural(left, "element"))
@@ -100,38 +133,18 @@ func (o *taskAnalyzeOptions) print(e *env, a *traceprof.Analysis, segments int) 
 // lineWidth is what a line of a tree takes at most.
 const lineWidth = 100
 
-// tree prints the rows of a tree that are large enough and returns how many are
-// left out.
-func (o *taskAnalyzeOptions) tree(w *bufio.Writer, colour bool, rows []stackRow, sum int64) (left int) {
-	printed := 0
-	under := int32(-1) // depth of an element whose callees are left out
-	for i := range rows {
-		r := &rows[i]
-		if under >= 0 && r.Depth > under || o.out(r.Depth, float64(r.Total), float64(sum), printed) {
-			if under < 0 || r.Depth <= under {
-				under = r.Depth
-			}
-			left++
-			continue
-		}
-		under = -1
-		printed++
-		self := ""
-		if r.Self != 0 {
-			self = grouped(r.Self)
-		}
-		indent := strings.Repeat("· ", int(min(r.indent, 20)))
-		if r.only {
-			indent += "↳ "
-		}
-		line := fmt.Sprintf("%9s %9s %6s  %s", grouped(r.Total), self, grouped(r.Count), indent)
-		line += tailOf(words.Clean(r.Function), lineWidth-utf8.RuneCountInString(line))
-		if colour && sum > 0 {
-			line = heavy(float64(r.Total) / float64(sum)).paint(line)
-		}
-		fmt.Fprintln(w, line)
+// line writes an element for people.
+func (r *stackRow) line() string {
+	self := ""
+	if r.Self != 0 {
+		self = grouped(r.Self)
 	}
-	return left
+	indent := strings.Repeat("· ", int(min(r.indent, 20)))
+	if r.only {
+		indent += "↳ "
+	}
+	line := fmt.Sprintf("%9s %9s %6s  %s", grouped(r.Total), self, grouped(r.Count), indent)
+	return line + tailOf(words.Clean(r.Function), lineWidth-utf8.RuneCountInString(line))
 }
 
 // tailOf cuts a text to a width from its front: the method and the line of a code

@@ -29,7 +29,10 @@ func newTaskWatch(e *env) *cobra.Command {
 when they ask for tasks, who was told of it, the snapshots that come in and how much of
 the requests' time they cover, and as long as none come, what is known to be the cause.
 It ends when all instances that were told have finished, or some time after the task's
-end. -o json prints a line of JSON for each change.`,
+end. -o json prints a line of JSON for each change: what (task, instance, log,
+snapshots, why, end), the text, and as value the task, the instance, the line of the
+log, the coverage or the cause itself; of the end whether all have finished, and the
+coverage.`,
 		Example: `  dendro task create --service shop --endpoint /checkout && dendro task watch last
   dendro task watch last -o json`,
 		Args: cobra.ExactArgs(1),
@@ -47,7 +50,7 @@ func (o *taskWatchOptions) run(ctx context.Context, e *env, name string) error {
 	}
 	return e.withTask(ctx, engines.Read, name, func(st traceprof.Store, t traceprof.Task) error {
 		w := watcher{e: e, json: o.output == "json", told: map[string]bool{}}
-		w.say("task", taskText(&t, time.Now().UnixMilli()))
+		w.say("task", taskText(&t, time.Now().UnixMilli()), t)
 		tick := time.NewTicker(o.every)
 		defer tick.Stop()
 		for {
@@ -72,30 +75,48 @@ type watcher struct {
 
 	told     map[string]bool // lines that are said once
 	coverage string          // what was said last of it
+	err      error           // the first of printing
 }
 
-// watched is a line of JSON.
+// watched is a line of JSON (docs/tasks.md).
 type watched struct {
-	Time time.Time `json:"time"`
-	What string    `json:"what"` // task, instance, log, snapshots, why, end
-	Text string    `json:"text"`
+	Time  time.Time `json:"time"`
+	What  string    `json:"what"`
+	Text  string    `json:"text"`
+	Value any       `json:"value"` // what the text is about
 }
 
-// say prints a line.
-func (w *watcher) say(what, text string) {
-	now := time.Now().UTC()
-	if w.json {
-		_ = w.e.writeJSON(watched{now, what, text}) // of texts; a pipe that is closed ends the command by its signal
+// ending is the value of the end.
+type ending struct {
+	Finished bool                `json:"finished"`           // all instances that were told have
+	Coverage *traceprof.Coverage `json:"coverage,omitempty"` // of kind trace
+}
+
+// say prints a line: a text for people, and for programs what it is about.
+func (w *watcher) say(what, text string, value any) {
+	if w.err != nil {
 		return
 	}
-	fmt.Fprintf(w.e.out, "%s  %s\n", now.Format("15:04:05"), text)
+	now := time.Now().UTC()
+	if w.json {
+		w.err = w.e.writeJSON(watched{now, what, text, value})
+		return
+	}
+	_, w.err = fmt.Fprintf(w.e.out, "%s  %s\n", now.Format("15:04:05"), text)
 }
 
 // once prints a line unless it was printed before.
-func (w *watcher) once(what, text string) {
+func (w *watcher) once(what, text string, value any) {
 	if key := what + text; !w.told[key] {
 		w.told[key] = true
-		w.say(what, text)
+		w.say(what, text, value)
+	}
+}
+
+// why prints the causes that were not printed before.
+func (w *watcher) why(causes []traceprof.Cause) {
+	for i := range causes {
+		w.once("why", causeText(&causes[i]), causes[i])
 	}
 }
 
@@ -111,21 +132,21 @@ func (w *watcher) look(ctx context.Context, st traceprof.Store, id string, now, 
 		return false, err
 	}
 	if t.Stopped != 0 {
-		w.once("task", "the task was stopped "+instant(t.Stopped))
+		w.once("task", "the task was stopped "+instant(t.Stopped), t)
 	}
-	instances, err := st.Instances(ctx, t.Service, now-10*traceprof.Minute)
+	instances, err := aliveInstances(ctx, st, t.Service, now)
 	if err != nil {
 		return false, err
 	}
 	for _, i := range instances {
+		text := "asks for tasks"
 		switch {
 		case i.Polled == 0:
-			w.once("instance", words.Clean(i.Name)+" reports, and has not asked for tasks yet")
+			text = "reports, and has not asked for tasks yet"
 		case i.Polled < t.Created:
-			w.once("instance", words.Clean(i.Name)+" asked for tasks last "+instant(i.Polled))
-		default:
-			w.once("instance", words.Clean(i.Name)+" asks for tasks")
+			text = "asked for tasks last " + instant(i.Polled)
 		}
+		w.once("instance", words.Clean(i.Name)+" "+text, i)
 	}
 	finished, err := w.logs(ctx, st, &t)
 	if err != nil {
@@ -138,19 +159,17 @@ func (w *watcher) look(ctx context.Context, st traceprof.Store, id string, now, 
 	if r.Coverage != nil && r.Coverage.Received > 0 {
 		if text := coverageText(r.Coverage); text != w.coverage {
 			w.coverage = text
-			w.say("snapshots", text)
+			w.say("snapshots", text, r.Coverage.Coverage)
 		}
 	}
 	over = finished || now > t.End()+grace
 	if w.coverage == "" && (now > t.Start+quiet || over) {
-		for i := range r.Causes {
-			w.once("why", causeText(&r.Causes[i]))
-		}
+		w.why(r.Causes)
 	}
 	if over {
 		w.sum(&r, finished)
 	}
-	return over, nil
+	return over, w.err
 }
 
 // logs prints new lines of the log and reports whether all instances that were
@@ -162,18 +181,17 @@ func (w *watcher) logs(ctx context.Context, st traceprof.Store, t *traceprof.Tas
 	}
 	told, done := map[string]int64{}, map[string]int64{}
 	for _, l := range slices.Backward(list) {
-		instance := words.Clean(l.Instance)
+		instance, at := words.Clean(l.Instance), done
+		text := fmt.Sprintf("%s finished %s", instance, instant(l.Time))
 		switch l.Event {
 		case traceprof.Notified:
-			told[l.Instance] = l.Time
-			w.once("log", fmt.Sprintf("%s was told %s", instance, instant(l.Time)))
+			at, text = told, fmt.Sprintf("%s was told %s", instance, instant(l.Time))
 		case traceprof.Finished:
-			done[l.Instance] = l.Time
-			w.once("log", fmt.Sprintf("%s finished %s", instance, instant(l.Time)))
 		default:
-			done[l.Instance] = l.Time
-			w.once("log", strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", instance, l.Event, words.Clean(l.Text)), ": "))
+			text = strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", instance, l.Event, words.Clean(l.Text)), ": ")
 		}
+		at[l.Instance] = l.Time
+		w.once("log", text, l)
 	}
 	for instance, at := range told {
 		if done[instance] < at {
@@ -189,11 +207,11 @@ func (w *watcher) sum(r *taskReport, finished bool) {
 	if finished {
 		text = "all instances have finished"
 	}
+	e := ending{Finished: finished}
 	if r.Coverage != nil {
 		text += ": " + coverageText(r.Coverage)
+		e.Coverage = &r.Coverage.Coverage
 	}
-	w.say("end", text)
-	for i := range r.Causes {
-		w.once("why", causeText(&r.Causes[i]))
-	}
+	w.say("end", text, e)
+	w.why(r.Causes)
 }

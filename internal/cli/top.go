@@ -108,7 +108,7 @@ type growth struct {
 // compare prints the share of the newest runs against the mean of those before.
 func (o *topOptions) compare(ctx context.Context, e *env) error {
 	return o.ask(ctx, e, engines.Read, func(st store.Store, q store.Query) error {
-		now, before, err := nowAndBefore(ctx, st, q)
+		now, before, err := store.NewestAndBefore(ctx, st, q)
 		if err != nil {
 			return err
 		}
@@ -146,34 +146,6 @@ func (o *topOptions) printGrowth(e *env, rows []growth, now, before []store.Prof
 	}
 	leftOut(e, o.output.format, all-len(rows), "function")
 	return nil
-}
-
-// nowAndBefore splits a selection with Last into the newest runs and the rest.
-func nowAndBefore(ctx context.Context, st store.Reader, q store.Query) (now, before []store.Profile, err error) {
-	all := q
-	all.Last = 0
-	list, err := store.Select(ctx, st, all)
-	if err != nil {
-		return nil, nil, err
-	}
-	now = q.Filter(slices.Clone(list))
-	isNow := map[store.ProfileID]bool{}
-	benchmarks := map[string]bool{}
-	for i := range now {
-		isNow[now[i].ID] = true
-	}
-	for _, p := range list {
-		if !isNow[p.ID] {
-			before = append(before, p)
-			benchmarks[p.Benchmark.String()] = true
-		}
-	}
-	// A benchmark without a run before cannot be compared.
-	compared := slices.DeleteFunc(slices.Clone(now), func(p store.Profile) bool { return !benchmarks[p.Benchmark.String()] })
-	if len(compared) > 0 {
-		now = compared
-	}
-	return now, before, nil
 }
 
 func runsText(list []store.Profile) string {

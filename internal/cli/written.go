@@ -12,12 +12,11 @@ import (
 )
 
 // written holds the flags of commands that write a profile: where to, in which
-// format, and what is done to its names. Limits are those of the files it is made of.
+// format, and what is done to its names.
 type written struct {
 	format    string
 	out       string
 	normalize bool
-	limits    profile.Limits
 }
 
 func (w *written) addFlags(c *cobra.Command) {
@@ -25,7 +24,6 @@ func (w *written) addFlags(c *cobra.Command) {
 	f.StringVar(&w.format, "format", "", "`name`: "+formatNames()+" (default: by the extension of -o, else folded)")
 	f.StringVarP(&w.out, "output", "o", "", "`file`; .gz, .zst and .lz4 compress (default: stdout)")
 	f.BoolVar(&w.normalize, "normalize", false, "make names that change from run to run stable")
-	addLimits(c, &w.limits)
 	c.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return strings.Split(formatNames(), ", "), cobra.ShellCompDirectiveNoFileComp
 	})

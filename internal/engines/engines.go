@@ -99,6 +99,9 @@ func Rewrite(ctx context.Context, where string, copy func(from store.Reader, to 
 	if IsServer(where) {
 		return fmt.Errorf("a store is rewritten where it lies: end the server at %s and give the file as --store", where)
 	}
+	if neo4j.IsURL(where) {
+		return fmt.Errorf("a graph database is not rewritten: copy what it holds into another one (dendro copy --renormalize)")
+	}
 	if real, err := filepath.EvalSymlinks(where); err == nil {
 		where = real
 	}

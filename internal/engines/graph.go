@@ -53,12 +53,24 @@ func ModelOf(st store.Store) string {
 	return ""
 }
 
+// GraphScript is the file in an exported directory that makes the database.
+const GraphScript = neo4j.BulkScript
+
 // ExportGraph writes what opts selects of a store into a new directory, as CSV
-// files that Neo4j's own tool makes a database of.
+// files that Neo4j's own tool makes a database of. If that fails there is no
+// GraphScript: what is there is not the whole.
 func ExportGraph(ctx context.Context, src store.Reader, dir, model string, opts store.CopyOptions) error {
 	bulk, err := neo4j.NewBulk(dir, neo4j.Model(model))
 	if err != nil {
 		return err
 	}
-	return errors.Join(store.Copy(ctx, bulk, src, opts), bulk.Close())
+	if err = store.Copy(ctx, bulk, src, opts); err == nil {
+		err = bulk.Finish()
+	} else {
+		err = errors.Join(err, bulk.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("the files in %s are not whole: %w", dir, err)
+	}
+	return nil
 }

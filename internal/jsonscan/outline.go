@@ -25,10 +25,10 @@ const (
 // does not begin as JSON does.
 func NewOutline(prefix []byte) Outline {
 	o := Outline{}
-	s := New(bytes.NewReader(prefix), profile.Limits{})
-	if k := s.Kind(); k == Object || k == Array {
-		o.read(s, nil)
+	if text := bytes.TrimLeft(prefix, " \t\r\n"); len(text) == 0 || text[0] != '{' && text[0] != '[' {
+		return o // most files are no JSON: they are not to pay for a Scanner
 	}
+	o.read(New(bytes.NewReader(prefix), profile.Limits{}), nil)
 	return o
 }
 

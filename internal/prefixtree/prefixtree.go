@@ -5,7 +5,11 @@
 // functions; both are this tree, and both are asked the same question millions
 // of times a second: which node is (parent, item)? A Tree answers it with one
 // open-addressing table whose slots hold key and node side by side, so that a
-// hit touches one cache line. Go's map costs about 1.5 times as much here.
+// hit touches one cache line. The children of a node go to a line of their own
+// as long as they fit, and consecutive nodes have consecutive lines: whoever adds
+// or follows a path, whose nodes were numbered one after the other, reads memory
+// in order. Only the children of a busy node are spread over the table. Go's map
+// takes about twice as long for it (BenchmarkStacks).
 //
 // Nodes are dense, in order of first appearance, and a parent always has a
 // lower number than its children. Nothing is ever removed. A Tree does not
@@ -44,20 +48,13 @@ func (t *Tree) Child(parent, item int32) int32 {
 		t.grow()
 	}
 	key := key(parent, item)
-	i := mix(key) & t.mask
-	for {
-		s := &t.slots[i]
-		if s.node == 0 {
-			t.Parent = append(t.Parent, parent)
-			t.Item = append(t.Item, item)
-			s.key, s.node = key, int32(len(t.Parent))
-			return s.node - 1
-		}
-		if s.key == key {
-			return s.node - 1
-		}
-		i = (i + 1) & t.mask
+	s := t.slot(key)
+	if s.node == 0 {
+		t.Parent = append(t.Parent, parent)
+		t.Item = append(t.Item, item)
+		s.key, s.node = key, int32(len(t.Parent))
 	}
+	return s.node - 1
 }
 
 // Find returns the node of (parent, item), or false when there is none.
@@ -65,14 +62,26 @@ func (t *Tree) Find(parent, item int32) (int32, bool) {
 	if len(t.slots) == 0 {
 		return 0, false
 	}
-	key := key(parent, item)
-	for i := mix(key) & t.mask; ; i = (i + 1) & t.mask {
-		s := &t.slots[i]
-		if s.node == 0 {
-			return 0, false
+	s := t.slot(key(parent, item))
+	return s.node - 1, s.node != 0
+}
+
+// lineSlots is how many slots a cache line of 64 bytes has.
+const lineSlots = 4
+
+// slot returns the place of a key, or the empty place where it belongs. It is in
+// the line of the parent unless that was full when the key came. Slots are never
+// emptied, so that an empty one in the line says that the key is nowhere else.
+func (t *Tree) slot(key uint64) *slot {
+	line := (*[lineSlots]slot)(t.slots[key>>32*lineSlots&t.mask:])
+	for i := range line {
+		if s := &line[i]; s.node == 0 || s.key == key {
+			return s
 		}
-		if s.key == key {
-			return s.node - 1, true
+	}
+	for i := mix(key); ; i++ {
+		if s := &t.slots[i&t.mask]; s.node == 0 || s.key == key {
+			return s
 		}
 	}
 }
@@ -98,11 +107,7 @@ func (t *Tree) rehash(n int) {
 	t.mask = uint64(size - 1)
 	for n := range t.Parent {
 		k := key(t.Parent[n], t.Item[n])
-		i := mix(k) & t.mask
-		for t.slots[i].node != 0 {
-			i = (i + 1) & t.mask
-		}
-		t.slots[i] = slot{k, int32(n + 1)}
+		*t.slot(k) = slot{k, int32(n + 1)}
 	}
 }
 

@@ -70,3 +70,59 @@ func BenchmarkChildWarm(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(parents)), "ns/lookup")
 }
+
+// BenchmarkStacks adds stacks of 40 frames as files bring them, to a Tree and to a
+// map: half of each run is known, and a stack shares its beginning with the one
+// before.
+func BenchmarkStacks(b *testing.B) {
+	const runs, stacks, frames = 20, 2000, 40
+	r := rand.New(rand.NewPCG(1, 2))
+	var list [runs * stacks][frames]int32
+	for i := range list {
+		if known := i - stacks; known >= 0 && i/200%2 == 0 {
+			list[i] = list[known]
+			continue
+		}
+		shared := 0
+		if i > 0 {
+			shared = r.IntN(frames)
+			list[i] = list[i-1]
+		}
+		for k := shared; k < frames; k++ {
+			list[i][k] = int32(r.IntN(3000))
+		}
+	}
+	for _, way := range []struct {
+		name string
+		make func() (child func(parent, item int32) int32)
+	}{
+		{"tree", func() func(parent, item int32) int32 { return new(Tree).Child }},
+		{"map", func() func(parent, item int32) int32 {
+			nodes := map[[2]int32]int32{}
+			return func(parent, item int32) int32 {
+				n, ok := nodes[[2]int32{parent, item}]
+				if !ok {
+					n = int32(len(nodes))
+					nodes[[2]int32{parent, item}] = n
+				}
+				return n
+			}
+		}},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			b.ReportAllocs()
+			nodes := 0
+			for b.Loop() {
+				child := way.make()
+				for i := range list {
+					node := Root
+					for _, item := range list[i] {
+						node = child(node, item)
+					}
+				}
+				nodes += len(list) * frames
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(nodes), "ns/frame")
+		})
+	}
+}

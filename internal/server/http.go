@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -23,7 +24,7 @@ func (s *Server) newHandler() (h http.Handler, err error) {
 	own := []Route{
 		{Pattern: "GET /healthz", Handler: http.HandlerFunc(s.healthz), Needs: Nothing},
 		{Pattern: "GET /readyz", Handler: http.HandlerFunc(s.readyz), Needs: Nothing},
-		{Pattern: "GET /metrics", Handler: s.metrics.handler(), Needs: metricsNeed},
+		{Pattern: "GET /metrics", Handler: s.metrics.handler(s.log), Needs: metricsNeed},
 	}
 	// ServeMux panics on patterns that are wrong or taken.
 	defer func() {
@@ -85,13 +86,19 @@ type endpoint struct {
 	router *router
 }
 
-type requestIDKey struct{}
+// asked is what the log says of an HTTP request.
+type asked struct {
+	id      string   // every problem has it too
+	problem *Problem // that the request was answered with, or that broke its answer off
+	broken  bool     // the answer had begun
+}
 
-// RequestID returns the id of the HTTP request that a context belongs to, which
-// the log and every problem carry; empty outside of a request.
-func RequestID(ctx context.Context) string {
-	id, _ := ctx.Value(requestIDKey{}).(string)
-	return id
+type askedKey struct{}
+
+// askedOf returns what a handler's context belongs to; nil outside of a request.
+func askedOf(ctx context.Context) *asked {
+	a, _ := ctx.Value(askedKey{}).(*asked)
+	return a
 }
 
 // ServeHTTP answers a request. Here is everything that comes before its route is
@@ -99,31 +106,22 @@ func RequestID(ctx context.Context) string {
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := rt.server
 	began := time.Now()
-	id := rand.Text()[:12]
-	r = r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id))
+	a := &asked{id: rand.Text()[:12]}
+	r = r.WithContext(context.WithValue(r.Context(), askedKey{}, a))
 	rec := &recorder{ResponseWriter: w, conn: http.NewResponseController(w), stall: s.opts.Limits.Stall}
 	rec.patience(0) // of the request before on this connection
 	secure(w.Header())
-	w.Header().Set("X-Request-Id", id)
+	w.Header().Set("X-Request-Id", a.id)
 	s.metrics.httpNow.Inc()
 	defer s.metrics.httpNow.Dec()
 	route := "none"
 	defer func() {
-		p := recover()
-		if p != nil && p != http.ErrAbortHandler { // it is compared as package net/http does
-			s.metrics.panics.Inc()
-			s.log.ErrorContext(r.Context(), "panic", "id", id, "route", route, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			if rec.status == 0 {
-				WriteProblem(rec, r, &Problem{Type: TypeInternal, Title: "Internal error", Status: http.StatusInternalServerError,
-					Detail: "the server's log has the details"})
-				p = nil
-			}
-		}
+		abort := s.recovered(recover(), rec, r, route)
 		// For what is still to be sent, and for the rest of a body that nobody read.
 		rec.patience(2 * s.opts.Limits.Stall)
 		_ = rec.conn.SetReadDeadline(time.Now().Add(s.opts.Limits.Stall))
-		s.finished(r, rec, route, id, time.Since(began))
-		if p != nil {
+		s.finished(r, rec, route, time.Since(began))
+		if abort {
 			panic(http.ErrAbortHandler) // the client sees a broken answer, not a short one
 		}
 	}()
@@ -139,6 +137,41 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	route = pattern
 	rt.mux.ServeHTTP(rec, r)
+}
+
+// brokenOff is what BreakOff panics with.
+type brokenOff struct{ problem *Problem }
+
+// BreakOff ends an answer that cannot be finished; it does not return. While nothing
+// was sent the answer becomes the problem. Else the client sees it break off, and
+// not a short one, and the log has the problem.
+func BreakOff(p *Problem) { panic(brokenOff{p}) }
+
+// recovered ends an answer whose handler panicked, as a problem if nothing of it was
+// sent; else the connection is to be broken off.
+func (s *Server) recovered(p any, rec *recorder, r *http.Request, route string) (abort bool) {
+	var problem *Problem
+	switch p := p.(type) {
+	case nil:
+		return false
+	case brokenOff:
+		problem = p.problem
+	default:
+		if p == http.ErrAbortHandler { // it is compared as package net/http does
+			return true
+		}
+		s.metrics.panics.Inc()
+		s.log.ErrorContext(r.Context(), "panic", "id", askedOf(r.Context()).id, "route", route, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		problem = &Problem{Type: TypeInternal, Title: "Internal error", Status: http.StatusInternalServerError,
+			Detail: "the server's log has the details"}
+	}
+	if rec.status == 0 {
+		WriteProblem(rec, r, problem)
+		return false
+	}
+	a := askedOf(r.Context())
+	a.problem, a.broken = problem, true
+	return true
 }
 
 // unrouted answers what has no route. The mux knows whether only the method is
@@ -173,22 +206,30 @@ func (d *discarded) WriteHeader(status int) { d.status = status }
 func (d *discarded) Write(b []byte) (int, error) { return len(b), nil }
 
 // finished counts and logs an answered request.
-func (s *Server) finished(r *http.Request, rec *recorder, route, id string, took time.Duration) {
+func (s *Server) finished(r *http.Request, rec *recorder, route string, took time.Duration) {
 	status := rec.status
 	if status == 0 {
 		status = http.StatusOK
 	}
 	s.metrics.httpRequests.WithLabelValues(route, method(r.Method), strconv.Itoa(status)).Inc()
 	s.metrics.httpSeconds.WithLabelValues(route).Observe(took.Seconds())
+	a := askedOf(r.Context())
 	level := slog.LevelInfo
 	switch {
-	case status >= 500:
+	case status >= 500, a.broken && r.Context().Err() == nil: // else the client has gone
 		level = slog.LevelError
 	case route == "GET /healthz" || route == "GET /readyz" || route == "GET /metrics":
 		level = slog.LevelDebug
 	}
-	s.log.Log(r.Context(), level, "request", "id", id, "method", method(r.Method), "path", r.URL.Path, "status", status,
-		"bytes", rec.written, "duration", took.Round(time.Microsecond).String(), "remote", r.RemoteAddr)
+	says := []any{"id", a.id, "method", method(r.Method), "path", r.URL.Path, "status", status,
+		"bytes", rec.written, "duration", took.Round(time.Microsecond).String(), "remote", r.RemoteAddr}
+	if p := a.problem; p != nil {
+		says = append(says, "problem", p.Type, "detail", cmp.Or(p.Detail, p.Title))
+	}
+	if a.broken {
+		says = append(says, "broken", true)
+	}
+	s.log.Log(r.Context(), level, "request", says...)
 }
 
 // method bounds what a client can put into logs and labels.

@@ -10,12 +10,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // echo is a part whose routes show what the core does around them.
@@ -41,6 +43,13 @@ func echo() Part {
 		{Pattern: "GET /late-panic", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, strings.Repeat("x", 1<<20))
 			panic("a defect")
+		}), Needs: Reading},
+		{Pattern: "GET /break/{after}", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Disposition", "attachment; filename=rows")
+			w.Header().Set("Content-Length", "2000000")
+			after, _ := strconv.Atoi(r.PathValue("after"))
+			io.WriteString(w, strings.Repeat("x", after))
+			BreakOff(&Problem{Type: "urn:dendro:problem:corrupt", Title: "The store is damaged", Status: 500, Detail: "block 7 is gone"})
 		}), Needs: Reading},
 	}}
 }
@@ -341,6 +350,35 @@ func TestPanics(t *testing.T) {
 	}
 }
 
+// TestBreakOff wants an answer that cannot be finished to be the problem as long as
+// nothing was sent, else to break off; and the log to say why in both cases.
+func TestBreakOff(t *testing.T) {
+	h, log := handlerOf(t, Options{})
+	w, problem := answered(t, h, request("GET", "/break/100", nil))
+	if w.Code != 500 || problem != "corrupt" || w.Header().Get("Content-Disposition")+w.Header().Get("Content-Length") != "" {
+		t.Errorf("nothing was sent: %d %v %s", w.Code, w.Header(), w.Body)
+	}
+	said := func() string {
+		text := log.String()
+		log.Reset()
+		return text
+	}
+	if text := said(); !strings.Contains(text, "block 7 is gone") || !strings.Contains(text, "problem:corrupt") {
+		t.Errorf("the log does not say it: %s", text)
+	}
+	func() {
+		defer func() {
+			if p := recover(); p != http.ErrAbortHandler {
+				t.Errorf("an answer that has begun ends with %v", p)
+			}
+		}()
+		h.ServeHTTP(httptest.NewRecorder(), request("GET", "/break/1000000", nil))
+	}()
+	if text := said(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "block 7 is gone") || !strings.Contains(text, "broken=true") {
+		t.Errorf("the log does not say why an answer broke off: %s", text)
+	}
+}
+
 // TestBusy holds as many requests as are allowed and sends another.
 func TestBusy(t *testing.T) {
 	began, end := make(chan bool), make(chan bool)
@@ -410,5 +448,28 @@ func TestMetrics(t *testing.T) {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("/metrics has no %s", want)
 		}
+	}
+}
+
+// absent is a number that cannot be had.
+type absent struct{ *prometheus.Desc }
+
+func (a absent) Describe(ch chan<- *prometheus.Desc) { ch <- a.Desc }
+func (a absent) Collect(ch chan<- prometheus.Metric) {
+	ch <- prometheus.NewInvalidMetric(a.Desc, errors.New("the store does not answer"))
+}
+
+// TestAbsentMetrics wants the numbers that there are when others cannot be had.
+func TestAbsentMetrics(t *testing.T) {
+	var log bytes.Buffer
+	part := Part{Name: "store", Metrics: []prometheus.Collector{absent{prometheus.NewDesc("dendro_store_bytes", "Size.", nil, nil)}}}
+	s, err := New(Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, request("GET", "/metrics", nil))
+	if w.Code != 200 || !strings.Contains(w.Body.String(), "dendro_build_info") || !strings.Contains(log.String(), "the store does not answer") {
+		t.Errorf("%d %s\nlog: %s", w.Code, w.Body, log.String())
 	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"log/slog"
 	"net/http"
 	"runtime"
 
@@ -52,7 +53,9 @@ func newMetrics(version string, parts []Part) *metrics {
 	return m
 }
 
-// handler answers with the numbers in Prometheus's text format.
-func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, DisableCompression: true})
+// handler answers with the numbers in Prometheus's text format. Numbers that cannot
+// be had, of a store that does not answer, take none of the others with them.
+func (m *metrics) handler(log *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, DisableCompression: true,
+		ErrorHandling: promhttp.ContinueOnError, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)})
 }

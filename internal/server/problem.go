@@ -46,12 +46,13 @@ func (p *Problem) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// WriteProblem answers a request with a problem. Nothing may have been written
-// before.
+// WriteProblem answers a request with a problem, which the log then has too. Nothing
+// may have been sent before; headers of the answer that was to be are taken back.
 func WriteProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	q := *p
-	if id := RequestID(r.Context()); id != "" {
-		q.Instance = "/requests/" + id
+	if a := askedOf(r.Context()); a != nil {
+		q.Instance = "/requests/" + a.id
+		a.problem = &q
 	}
 	body, err := q.MarshalJSON()
 	if err != nil {
@@ -59,6 +60,9 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 		q.Status = http.StatusInternalServerError
 	}
 	h := w.Header()
+	for _, name := range []string{"Content-Length", "Content-Encoding", "Content-Disposition"} {
+		h.Del(name)
+	}
 	h.Set("Content-Type", "application/problem+json")
 	switch q.Status {
 	case http.StatusUnauthorized:

@@ -282,8 +282,7 @@ func (s *Server) serveHTTP() error {
 }
 
 // drain closes the listeners and waits for what has begun; at the deadline it
-// breaks off the rest, and calls of agents after
-// Limits.OpenStreams.
+// breaks off the rest, and calls of agents after Limits.OpenStreams.
 func (s *Server) drain(deadline context.Context, stopCalls func()) {
 	callsEnd, stop := context.WithTimeout(deadline, s.opts.Limits.OpenStreams)
 	defer stop()

@@ -272,7 +272,7 @@ func TestSlowClients(t *testing.T) {
 	dial("GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	eventually(t, "the end of an answer that nobody reads", func() bool {
 		w := httptest.NewRecorder()
-		s.metrics.handler().ServeHTTP(w, request("GET", "/metrics", nil))
+		s.metrics.handler(s.log).ServeHTTP(w, request("GET", "/metrics", nil))
 		return strings.Contains(w.Body.String(), "dendro_http_requests_in_flight 0") && strings.Contains(w.Body.String(), `route="GET /endless"`)
 	})
 }

@@ -56,10 +56,7 @@ func (cat *catalog) all() []store.Profile {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
 	if cat.list == nil {
-		runs := make(map[int32]testrun.Run, len(cat.runs))
-		for _, r := range cat.runs {
-			runs[r.id] = r.run
-		}
+		runs := cat.runsByID()
 		cat.list = make([]store.Profile, 0, len(cat.profiles))
 		for _, e := range cat.profiles {
 			p := e.p
@@ -71,6 +68,37 @@ func (cat *catalog) all() []store.Profile {
 		})
 	}
 	return cat.list
+}
+
+// runsByID returns the runs. The caller holds the lock.
+func (cat *catalog) runsByID() map[int32]testrun.Run {
+	runs := make(map[int32]testrun.Run, len(cat.runs))
+	for _, r := range cat.runs {
+		runs[r.id] = r.run
+	}
+	return runs
+}
+
+// waiting lists the metrics of runs and benchmarks that have no profile together.
+func (cat *catalog) waiting() (list []store.Measurement) {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	has := map[pair]bool{}
+	for _, e := range cat.profiles {
+		has[pair{e.bench, e.run}] = true
+	}
+	benches, runs := map[int32]testrun.Benchmark{}, cat.runsByID()
+	for b, id := range cat.benches {
+		benches[id] = b
+	}
+	for at, metrics := range cat.metrics {
+		if !has[at] {
+			run := runs[at.run]
+			run.Attributes = maps.Clone(run.Attributes)
+			list = append(list, store.Measurement{Benchmark: benches[at.bench], Run: run, Metrics: slices.Clone(metrics)})
+		}
+	}
+	return list
 }
 
 // count fills in what a store holds.

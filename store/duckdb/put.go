@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"strings"
 
-	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -148,10 +145,11 @@ func (b *batch) lookup(id store.ProfileID) *pending {
 }
 
 func newPending(id store.ProfileID, f *store.File, r *store.Record) *pending {
+	sum, _ := store.AddAbsolute(0, r.Self.Self) // checkFile has seen that it fits
 	return &pending{records: []*store.Record{r}, entry: entry{source: noSource, p: store.Profile{
 		ID: id, Benchmark: f.Benchmark, Run: testrun.Run{Key: f.Run.Key}, Type: r.Type,
 		Profiler: r.Profiler, ProfilerVersion: r.ProfilerVersion, Duration: r.Duration,
-		Samples: r.Samples, Sum: int64(absoluteSum(r.Self.Self)), Hash: r.Hash.String(), Parts: r.Parts, File: f.Name,
+		Samples: r.Samples, Sum: sum, Hash: r.Hash.String(), Parts: r.Parts, File: f.Name,
 		HasSource: f.Source != nil,
 	}}}
 }
@@ -275,9 +273,7 @@ func (b *batch) mergeRun(r testrun.Run) (testrun.Run, bool, error) {
 	if err != nil {
 		return r, false, err
 	}
-	changed := !merged.Date.Equal(have.run.Date) || merged.Commit != have.run.Commit || merged.Branch != have.run.Branch ||
-		merged.Repository != have.run.Repository || merged.Machine != have.run.Machine || !maps.Equal(merged.Attributes, have.run.Attributes)
-	return merged, changed, nil
+	return merged, !merged.Same(have.run), nil
 }
 
 func (b *batch) runID(r testrun.Run, changed bool) int32 {
@@ -295,63 +291,11 @@ func (b *batch) runID(r testrun.Run, changed bool) int32 {
 	return e.id
 }
 
-// checkFile finds what cannot be stored whatever the store holds.
+// checkFile finds what cannot be stored whatever the store holds. A column of dates
+// has nanoseconds.
 func checkFile(f *store.File) error {
-	for _, m := range f.Metrics {
-		if err := m.Check(); err != nil {
-			return err
-		}
-	}
 	if y := f.Run.Date.Year(); !f.Run.Date.IsZero() && (y < 1700 || y > 2261) {
 		return fmt.Errorf("run %q: the date %s is outside of the years 1700 to 2261", f.Run.Key, f.Run.Date)
 	}
-	texts := []string{f.Name, f.Benchmark.Group, f.Benchmark.Name, f.Run.Key}
-	for _, r := range f.Records {
-		texts = append(texts, r.Type.Name, r.Type.Unit)
-		if err := checkVector(r.Forest, r.Self); err != nil {
-			return fmt.Errorf("value type %s: %w", r.Type.Name, err)
-		}
-		for _, m := range r.Modes {
-			if err := checkVector(r.Forest, m.Vector); err != nil {
-				return fmt.Errorf("value type %s, mode %s: %w", r.Type.Name, m.Mode, err)
-			}
-		}
-	}
-	for _, t := range texts {
-		if strings.ToValidUTF8(t, "") != t {
-			return fmt.Errorf("%w: %q is not UTF-8", profile.ErrMalformed, t)
-		}
-	}
-	return nil
-}
-
-func checkVector(f *calltree.Forest, v calltree.Vector) error {
-	if len(v.Nodes) != len(v.Self) {
-		return fmt.Errorf("%w: %d paths but %d values", profile.ErrMalformed, len(v.Nodes), len(v.Self))
-	}
-	limit := int32(0)
-	if f != nil {
-		limit = int32(f.Paths.Len())
-	}
-	for _, p := range v.Nodes {
-		if p < 0 || p >= limit {
-			return fmt.Errorf("%w: path %d of %d", profile.ErrMalformed, p, limit)
-		}
-	}
-	if absoluteSum(v.Self) > math.MaxInt64 {
-		return fmt.Errorf("%w: the sum of the values exceeds 63 bits", profile.ErrMalformed)
-	}
-	return nil
-}
-
-// absoluteSum returns the sum of absolute values, or something above the int64
-// range if that is where it leads.
-func absoluteSum(values []int64) uint64 {
-	var sum uint64
-	for _, v := range values {
-		if sum += magnitude(v); sum > math.MaxInt64 {
-			return math.MaxUint64
-		}
-	}
-	return sum
+	return f.Check()
 }

@@ -431,6 +431,15 @@ func streamRows(ctx context.Context, chunks []columns, index []int32) iter.Seq2[
 	}
 }
 
+// Waiting implements store.Reader.
+func (s *Store) Waiting(ctx context.Context) ([]store.Measurement, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	return s.cat.waiting(), nil
+}
+
 // RawNames implements store.Reader.
 func (s *Store) RawNames(ctx context.Context, group string, wanted []string) (map[string]string, error) {
 	if err := s.enter(ctx); err != nil {

@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -449,4 +451,89 @@ func TestTracesBesideProfiles(t *testing.T) {
 		s.Close()
 		s = mustOpen(t, s.path, Options{})
 	}
+}
+
+// endedWith is a context that ends as soon as the store knows a task's dictionary,
+// which from then on is held with all others.
+type endedWith struct {
+	context.Context
+	stacks *stackCache
+	task   string
+	held   chan struct{}
+}
+
+func (c *endedWith) Err() error {
+	select {
+	case <-c.held:
+		return context.Canceled
+	default:
+	}
+	c.stacks.mu.Lock()
+	if c.stacks.byTask[c.task] == nil {
+		c.stacks.mu.Unlock()
+		return nil
+	}
+	close(c.held)
+	return context.Canceled
+}
+
+// TestForgetFirst lets a call fail that has taken in stacks: they are forgotten
+// before the next call can build on them.
+func TestForgetFirst(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
+	ctx := &endedWith{Context: t.Context(), stacks: &s.traces.stacks, task: "t", held: make(chan struct{})}
+	failed := make(chan error)
+	go func() { failed <- s.PutSnapshots(ctx, tracetest.Picture("t", "s", "A-B")) }()
+	<-ctx.held
+	for range 30 { // it would be quick
+		if s.traces.write.TryLock() {
+			s.traces.write.Unlock()
+			t.Error("others may write while stacks are known that are not in the file")
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.traces.stacks.mu.Unlock()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := s.PutSnapshots(t.Context(), tracetest.Picture("u", "s", "C"), tracetest.Picture("t", "s", "D")); err != nil {
+		t.Fatal(err)
+	}
+	want := "t s 0 [] []\n0 0 [D]\nu s 0 [] []\n0 0 [C]\n[]\n[]\n"
+	if d := cmp.Diff(want, drawTraces(t, s)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestReadGrowingStacks reads a dictionary while it is added to. It is for the race
+// detector.
+func TestReadGrowingStacks(t *testing.T) {
+	s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
+	var reader sync.WaitGroup
+	done := make(chan struct{})
+	reader.Go(func() {
+		for {
+			for v, err := range s.Snapshots(t.Context(), traceprof.SnapshotQuery{Segments: []string{"s"}}) {
+				if err == nil {
+					err = v.Check()
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	for i := range 40 {
+		if err := s.PutSnapshots(t.Context(), tracetest.Picture("t", "s", fmt.Sprintf("@%d A-B%d", i, i))); err != nil {
+			t.Error(err)
+		}
+	}
+	close(done)
+	reader.Wait()
 }

@@ -1,7 +1,6 @@
 package duckdb
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -98,36 +97,4 @@ func (d *snapshotDecoder) appendTo(s *traceprof.Snapshots, blob []byte, n int, l
 		s.Count, s.Nanos = append(s.Count, d.numbers[3*n:4*n]...), append(s.Nanos, d.numbers[4*n:]...)
 	}
 	return nil
-}
-
-// settle brings snapshots that lie in the order in which they were stored into
-// ascending order, the first of each sequence only.
-func settle(s *traceprof.Snapshots) {
-	ascending := true
-	for i := 1; i < s.Len() && ascending; i++ {
-		ascending = s.Sequence[i-1] < s.Sequence[i]
-	}
-	if ascending {
-		return
-	}
-	order := make([]int32, s.Len())
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(s.Sequence[a], s.Sequence[b]), cmp.Compare(a, b))
-	})
-	order = slices.CompactFunc(order, func(a, b int32) bool { return s.Sequence[a] == s.Sequence[b] })
-	s.Sequence, s.Time, s.Path = picked(s.Sequence, order), picked(s.Time, order), picked(s.Path, order)
-	if s.Language == traceprof.GoProfiles {
-		s.Count, s.Nanos = picked(s.Count, order), picked(s.Nanos, order)
-	}
-}
-
-func picked[T any](column []T, rows []int32) []T {
-	out := make([]T, len(rows))
-	for i, row := range rows {
-		out[i] = column[row]
-	}
-	return out
 }

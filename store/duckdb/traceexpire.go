@@ -25,10 +25,14 @@ func (s *Store) Expire(ctx context.Context, e traceprof.Expiry) (traceprof.Expir
 			locked = true
 		}
 		return nil
-	}, func() { x.finish() })
-	if locked {
-		t.removal.Unlock()
-	}
+	}, func(committed bool) {
+		if committed {
+			x.finish()
+		}
+		if locked {
+			t.removal.Unlock()
+		}
+	})
 	if err != nil {
 		return traceprof.Expired{}, err
 	}
@@ -228,7 +232,6 @@ func (x *expirer) bySize(e traceprof.Expiry) error {
 		return err
 	}
 	held -= freed
-	var going []expiringTask
 	for _, task := range x.tasks {
 		if held <= e.MaxBytes {
 			break
@@ -242,8 +245,7 @@ func (x *expirer) bySize(e traceprof.Expiry) error {
 			return err
 		}
 		held -= own + task.bytes
-		going = append(going, task)
-		if err := x.removeTasks(going[len(going)-1:]); err != nil {
+		if err := x.removeTasks([]expiringTask{task}); err != nil {
 			return err
 		}
 	}

@@ -245,9 +245,10 @@ func (c *conn) snapshotParts(ctx context.Context, condition string, segments []s
 		})
 	}
 	if len(segments) <= few {
-		return found, read(strings.Join(keys, ", "))
+		err = read(strings.Join(keys, ", "))
+	} else {
+		err = c.joined(func() error { return c.want(0, segments) }, func() error { return read("SELECT key FROM wanted") })
 	}
-	err = c.joined(func() error { return c.want(0, segments) }, func() error { return read("SELECT key FROM wanted") })
 	return found, err
 }
 
@@ -261,7 +262,7 @@ func (d *snapshotDecoder) join(ctx context.Context, c *conn, at sampledSegment, 
 		together = together && p.stacks == parts[0].stacks
 	}
 	v.Sequence, v.Time, v.Path = make([]int32, 0, n), make([]int64, 0, n), make([]int32, 0, n)
-	united := new(calltree.Forest)
+	united, translations := new(calltree.Forest), calltree.Translations{}
 	for _, p := range parts {
 		if p.language != v.Language {
 			continue // another language than the first
@@ -277,30 +278,11 @@ func (d *snapshotDecoder) join(ctx context.Context, c *conn, at sampledSegment, 
 		if together {
 			v.Stacks = stacks
 		} else {
-			unite(united, stacks, v.Path[from:])
+			paths := v.Path[from:]
+			translations.Of(stacks, united).Paths(stacks, paths, paths)
 			v.Stacks = united
 		}
 	}
-	settle(&v)
+	v.Settle()
 	return v, nil
-}
-
-// unite replaces paths over one dictionary by those over another, which takes
-// them in.
-func unite(to, from *calltree.Forest, paths []int32) {
-	known := map[int32]int32{calltree.NoNode: calltree.NoNode}
-	var pending []int32
-	for i, p := range paths {
-		pending = pending[:0]
-		here, ok := known[p]
-		for ; !ok; here, ok = known[p] {
-			pending = append(pending, p)
-			p = from.Paths.Parent[p]
-		}
-		for _, p := range slices.Backward(pending) {
-			here = to.Path(here, to.Function(from.Functions[from.Paths.Item[p]]))
-			known[p] = here
-		}
-		paths[i] = here
-	}
 }

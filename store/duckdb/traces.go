@@ -61,10 +61,10 @@ func (t *traces) load(c *conn) error {
 }
 
 // changeTraces runs f as the one call that changes traces, in one transaction that is
-// committed when f returns nil. Between f and the commit, and after it, nothing
-// else happens to traces; done, which may be nil, brings memory to what was
-// committed.
-func (s *Store) changeTraces(ctx context.Context, f func(c *conn) error, done func()) error {
+// committed when f returns nil. Then end, which may be nil, brings memory to what is
+// in the file: before anything else changes traces, which must not build on what was
+// not committed.
+func (s *Store) changeTraces(ctx context.Context, f func(c *conn) error, end func(committed bool)) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -87,12 +87,11 @@ func (s *Store) changeTraces(ctx context.Context, f func(c *conn) error, done fu
 		}
 		if err != nil {
 			c.exec("ROLLBACK") // the first error says more
-			return err
 		}
-		if done != nil {
-			done()
+		if end != nil {
+			end(err == nil)
 		}
-		return nil
+		return err
 	})
 }
 

@@ -29,7 +29,10 @@ func (s *Store) PutSegments(ctx context.Context, list ...traceprof.Segment) erro
 			}
 		}
 		return writeSegments(c, t.nextSegment, fresh)
-	}, func() {
+	}, func(committed bool) {
+		if !committed {
+			return
+		}
 		t.nextSegment += int64(len(fresh))
 		for _, seg := range fresh {
 			t.seen.add(uint64(textKey(seg.ID)))

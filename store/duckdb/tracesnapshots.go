@@ -23,17 +23,15 @@ func (s *Store) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) e
 	}
 	t := &s.traces
 	w := snapshotWriter{t: t, tasks: map[string]*taskStacks{}, parts: map[partKey]*traceprof.Snapshots{}}
-	committed := false
-	err := s.changeTraces(ctx, func(c *conn) error {
+	return s.changeTraces(ctx, func(c *conn) error {
 		return w.write(ctx, c, list)
-	}, func() {
-		committed = true
+	}, func(committed bool) {
+		if !committed {
+			t.stacks.drop(w.stacks) // they may be ahead of the file
+			return
+		}
 		w.finish()
 	})
-	if !committed {
-		t.stacks.drop(w.stacks) // they may be ahead of the file
-	}
-	return err
 }
 
 // snapshotWriter is one call of PutSnapshots.

@@ -21,15 +21,15 @@ type taskStacks struct {
 	id   int32
 	task string
 
-	mu       sync.Mutex
-	forest   *calltree.Forest // nil: not loaded
-	growable bool             // forest has its hash tables
+	mu                sync.Mutex       // guards what follows
+	forest            *calltree.Forest // nil: not loaded
+	growable          bool             // forest has its hash tables
+	signatures, paths int              // that are in the file
+	names             int64            // bytes of these signatures
 
 	// What follows belongs to the holder of traces.write.
-	fresh             bool  // the task is not in the file yet
-	signatures, paths int   // that are in the file
-	names             int64 // bytes of these signatures
-	translations      calltree.Translations
+	fresh        bool // the task is not in the file yet
+	translations calltree.Translations
 
 	// What follows is guarded by stackCache.mu.
 	bytes int64
@@ -166,9 +166,8 @@ func (s *taskStacks) Path(parent, fn int32) int32 { return s.forest.Path(parent,
 
 // write appends what is not in the file yet.
 func (s *taskStacks) write(d *newStacks) {
-	if s.forest == nil {
-		return // only looked at
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.fresh {
 		d.task.id, d.task.key, d.task.name = append(d.task.id, s.id), append(d.task.key, textKey(s.task)), append(d.task.name, s.task)
 	}
@@ -185,11 +184,9 @@ func (s *taskStacks) write(d *newStacks) {
 	d.path.signature = append(d.path.signature, s.forest.Paths.Item[s.paths:]...)
 }
 
-// committed takes in that everything is in the file.
+// committed takes in that everything is in the file. The caller holds the lock, or
+// is alone.
 func (s *taskStacks) committed() {
-	if s.forest == nil {
-		return
-	}
 	s.fresh, s.signatures, s.paths = false, len(s.forest.Functions), s.forest.Paths.Len()
 }
 

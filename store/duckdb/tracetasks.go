@@ -98,7 +98,11 @@ func (s *Store) CreateTask(ctx context.Context, task traceprof.Task) (traceprof.
 			return fmt.Errorf("task %s: another service has a task of this id", task.ID)
 		}
 		return writeTask(c, &task)
-	}, func() { s.traces.keep(task) })
+	}, func(committed bool) {
+		if committed {
+			s.traces.keep(task)
+		}
+	})
 	if err != nil {
 		return traceprof.Task{}, err
 	}
@@ -143,7 +147,11 @@ func (s *Store) StopTask(ctx context.Context, id string, at int64) error {
 			return nil
 		}
 		return c.query(ctx, "UPDATE task SET stopped = ? WHERE id = ?", []any{task.Stopped, id}, nil)
-	}, func() { s.traces.keep(task) })
+	}, func(committed bool) {
+		if committed {
+			s.traces.keep(task)
+		}
+	})
 }
 
 // logKey is what identifies a line of a log.

@@ -31,7 +31,7 @@ func (e *entry) pair() pair { return pair{e.profile.Benchmark, e.profile.Run.Key
 
 // measure fills in what follows from the values.
 func (e *entry) measure(f *calltree.Forest) {
-	e.profile.Sum = absoluteSum(e.self)
+	e.profile.Sum, _ = store.AddAbsolute(0, e.self.Self) // Put has seen that it fits
 	seen := map[int32]bool{}
 	for _, p := range e.self.Nodes {
 		for ; p != calltree.NoNode && !seen[p]; p = f.Paths.Parent[p] {

@@ -19,6 +19,7 @@ package mem
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -116,6 +117,27 @@ func (s *Store) benchmarks() map[testrun.Benchmark]bool {
 		set[p.benchmark] = true
 	}
 	return set
+}
+
+// Waiting implements store.Reader.
+func (s *Store) Waiting(ctx context.Context) (list []store.Measurement, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	has := map[pair]bool{}
+	for _, e := range s.profiles {
+		has[e.pair()] = true
+	}
+	for p, metrics := range s.metrics {
+		if !has[p] {
+			run := s.runs[p.run]
+			run.Attributes = maps.Clone(run.Attributes)
+			list = append(list, store.Measurement{Benchmark: p.benchmark, Run: run, Metrics: slices.Collect(maps.Values(metrics))})
+		}
+	}
+	return list, nil
 }
 
 // Delete implements store.Writer. Metrics that wait for profiles still to come

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -68,6 +67,9 @@ func (s *Store) putFile(f *store.File, c store.Conflict) store.Outcome {
 // check returns the run of a file with what the store knows of it, or what
 // speaks against the file before its profiles are looked at.
 func (s *Store) check(f *store.File) (testrun.Run, error) {
+	if err := f.Check(); err != nil {
+		return testrun.Run{}, fmt.Errorf("%q: %w", f.Name, err)
+	}
 	have, ok := s.runs[f.Run.Key]
 	if !ok {
 		have = testrun.Run{Key: f.Run.Key}
@@ -77,18 +79,6 @@ func (s *Store) check(f *store.File) (testrun.Run, error) {
 		return run, fmt.Errorf("%w: %w", store.ErrConflict, err)
 	}
 	run.Date = run.Date.UTC()
-	for _, m := range f.Metrics {
-		if err := m.Check(); err != nil {
-			return run, err
-		}
-	}
-	types := map[string]bool{}
-	for _, r := range f.Records {
-		if types[r.Type.Name] {
-			return run, fmt.Errorf("%w: %q has two profiles of type %s", store.ErrConflict, f.Name, r.Type.Name)
-		}
-		types[r.Type.Name] = true
-	}
 	return run, nil
 }
 
@@ -132,19 +122,10 @@ func addable(have *entry, f *store.File, r *store.Record) error {
 	if old, now := have.profile.Type.Key(), r.Type.Key(); old != now {
 		return fmt.Errorf("%w: %q: values of type %s do not add to those of %s", store.ErrConflict, f.Name, now, old)
 	}
-	if have.profile.Sum > math.MaxInt64-absoluteSum(r.Self) {
+	if _, ok := store.AddAbsolute(have.profile.Sum, r.Self.Self); !ok {
 		return fmt.Errorf("%w: the sum of %q and %q exceeds 63 bits", store.ErrConflict, have.profile.File, f.Name)
 	}
 	return nil
-}
-
-// absoluteSum returns what counts as 100 % of a profile.
-func absoluteSum(v calltree.Vector) int64 {
-	var sum int64
-	for _, x := range v.Self {
-		sum += max(x, -x)
-	}
-	return sum
 }
 
 // take carries out a step and reports whether it changed the profile.

@@ -11,7 +11,7 @@ import (
 
 // Expire implements traceprof.Store.
 func (t *traces) Expire(ctx context.Context, e traceprof.Expiry) (out traceprof.Expired, err error) {
-	return out, t.change(ctx, func() error {
+	err = t.change(ctx, func() error {
 		ends := t.ends()
 		if e.Before != 0 {
 			for key, i := range t.instances {
@@ -20,11 +20,13 @@ func (t *traces) Expire(ctx context.Context, e traceprof.Expiry) (out traceprof.
 					out.Instances++
 				}
 			}
+			var over []string
 			for task, end := range ends {
 				if end < e.Before {
-					t.removeTask(task, &out)
+					over = append(over, task)
 				}
 			}
+			t.removeTasks(over, &out)
 			maps.DeleteFunc(t.logs, func(k logKey, _ traceprof.Log) bool {
 				_, known := t.tasks[k.task]
 				return !known && k.time < e.Before
@@ -41,6 +43,7 @@ func (t *traces) Expire(ctx context.Context, e traceprof.Expiry) (out traceprof.
 		}
 		return nil
 	})
+	return out, err
 }
 
 // ends returns when the tasks end that are known or have snapshots.
@@ -74,21 +77,24 @@ func (t *traces) shrink(e traceprof.Expiry, ends map[string]int64, out *tracepro
 			return
 		}
 		if _, known := t.tasks[id]; !known || ends[id] <= e.Now {
-			t.removeTask(id, out)
+			t.removeTasks([]string{id}, out)
 		}
 	}
 }
 
-// removeTask removes a task with its logs, snapshots and the segments of its
+// removeTasks removes tasks with their logs, snapshots and the segments of their
 // traces that no other task has.
-func (t *traces) removeTask(id string, out *traceprof.Expired) {
-	if _, ok := t.tasks[id]; ok {
-		out.Tasks++
+func (t *traces) removeTasks(ids []string, out *traceprof.Expired) {
+	own, gone := t.profiled(ids...), map[string]bool{}
+	for _, id := range ids {
+		if _, ok := t.tasks[id]; ok {
+			out.Tasks++
+		}
+		gone[id] = true
+		delete(t.tasks, id)
+		delete(t.snapshots, id)
 	}
-	own := t.profiled(id)
-	delete(t.tasks, id)
-	delete(t.snapshots, id)
-	maps.DeleteFunc(t.logs, func(k logKey, _ traceprof.Log) bool { return k.task == id })
+	maps.DeleteFunc(t.logs, func(k logKey, _ traceprof.Log) bool { return gone[k.task] })
 	for _, s := range t.loose() {
 		if own.has(&s) {
 			delete(t.segments, s.ID)

@@ -116,7 +116,7 @@ type effort struct {
 }
 
 // warmRounds are not counted: the server compiles, and most paths are new.
-const warmRounds = 4
+const warmRounds = 12
 
 // measure imports in interleaved rounds and reports for each way nodes per
 // second, microseconds of the server's processors per node, and how many times

@@ -17,7 +17,7 @@ import (
 
 // Bulk is a store on its way into a database by CSV files, which the server's own
 // tool makes a database of: `neo4j-admin database import full`. It takes what
-// store.Copy brings, once, and holds no profile; Close writes what is known at
+// store.Copy brings, once, and holds no profile; Finish writes what is known at
 // the end only. It is not safe for concurrent use.
 //
 // The files hold the graph that Put would have made, but for constraints and
@@ -29,7 +29,7 @@ type Bulk struct {
 	rules string
 	files map[string]*csvFile
 
-	// What further files may add to, until Close.
+	// What further files may add to, until Finish.
 	benchmarks   map[string]testrun.Benchmark
 	runs         map[string]testrun.Run
 	measurements map[int64]*measured
@@ -244,18 +244,27 @@ func (b *Bulk) putSource(data []byte) (int64, error) {
 	return number, nil
 }
 
-// Close writes what further files could have added to, and how to import all of
-// it. It must be called, also after an error.
-func (b *Bulk) Close() error {
+// Finish writes what further files could have added to, closes the files and, when
+// all of them are whole, says in BulkScript how to import them.
+func (b *Bulk) Finish() error {
 	b.writeNames()
 	b.writeRuns()
 	mark := columns{{"id", "ID(Dendro)"}, {"model", "string"}, {"schema", "long"}, {"rules", "string"}, {"epoch", "long"}, {"attributes", "long"}, {"ready", "boolean"}}
 	b.nodesOf("Dendro", mark).row("dendro", string(b.model.name()), int64(schema), b.rules, int64(1), int64(0), false)
+	if err := b.Close(); err != nil {
+		return err
+	}
+	return b.writeCommand()
+}
+
+// Close closes the files. Instead of Finish it leaves a part of a database, and no
+// script.
+func (b *Bulk) Close() error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(b.files)) {
 		errs = append(errs, b.files[name].close())
 	}
-	return errors.Join(append(errs, b.writeCommand())...)
+	return errors.Join(errs...)
 }
 
 // writeNames writes the distinct functions and examples of their raw names.

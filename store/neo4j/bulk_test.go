@@ -55,7 +55,7 @@ func bulk(t *testing.T, m Model) (dir string, rows map[string][][]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(store.Copy(t.Context(), b, src, store.CopyOptions{}), b.Close()); err != nil {
+	if err := errors.Join(store.Copy(t.Context(), b, src, store.CopyOptions{}), b.Finish()); err != nil {
 		t.Fatal(err)
 	}
 	rows = map[string][][]string{}
@@ -101,7 +101,7 @@ func TestBulk(t *testing.T) {
 			t.Errorf("%s: %d files, want %d", m, len(rows), want)
 		}
 		options, err := os.ReadFile(filepath.Join(dir, bulkOptions))
-		if err != nil || strings.Count(string(options), ".csv\n") != len(rows) {
+		if err != nil || strings.Count(string(options), "=./") != len(rows) || strings.Count(string(options), ".csv\n") != len(rows) {
 			t.Errorf("%s: not every file is imported: %v\n%s", m, err, options)
 		}
 	}

@@ -179,7 +179,7 @@ func (f *csvFile) close() error {
 // The files that say how to import the others.
 const (
 	bulkOptions = "import.args"
-	bulkScript  = "import.sh"
+	BulkScript  = "import.sh" // which is there when the others are whole
 )
 
 // writeCommand writes the options of the import, and a script that calls it.
@@ -187,7 +187,7 @@ func (b *Bulk) writeCommand() error {
 	var nodes, links []string
 	widest := 0
 	for _, f := range b.files {
-		option := f.option + "=" + f.name
+		option := f.option + "=./" + f.name // releases from 2025 on look for a file's directory in its name
 		if strings.HasPrefix(f.option, "--nodes") {
 			nodes = append(nodes, option)
 		} else {
@@ -212,6 +212,8 @@ func (b *Bulk) writeCommand() error {
 set -e
 cd "$(dirname "$0")"
 exec "${NEO4J_ADMIN:-neo4j-admin}" database import full "${DATABASE:-neo4j}" "$@" @` + bulkOptions + "\n"
-	return errors.Join(os.WriteFile(filepath.Join(b.dir, bulkOptions), []byte(strings.Join(options, "\n")+"\n"), 0o666),
-		os.WriteFile(filepath.Join(b.dir, bulkScript), []byte(script), 0o777))
+	if err := os.WriteFile(filepath.Join(b.dir, bulkOptions), []byte(strings.Join(options, "\n")+"\n"), 0o666); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(b.dir, BulkScript), []byte(script), 0o777)
 }

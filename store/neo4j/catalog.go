@@ -326,6 +326,21 @@ func (s *Store) Info(ctx context.Context) (info store.Info, err error) {
 	return info, nil
 }
 
+// Waiting implements store.Reader.
+func (s *Store) Waiting(ctx context.Context) (list []store.Measurement, err error) {
+	err = s.graph.read(ctx, func(t *tx) error {
+		list = nil
+		return t.each(`MATCH (b:Benchmark)-[:MEASURED]->(m:Measurement)<-[:MEASURED]-(r:TestRun)
+			WHERE m.names <> [] AND NOT EXISTS { (b)-[:HAS_PROFILE]->(:Profile)<-[:HAS_PROFILE]-(r) }
+			RETURN b.group, b.name, r {.*}, m {.*}`, nil, func(r row) error {
+			list = append(list, store.Measurement{Benchmark: testrun.Benchmark{Group: r.text(0), Name: r.text(1)},
+				Run: readRun(r.facts(2)), Metrics: readMeasurement(r.facts(3))})
+			return nil
+		})
+	})
+	return list, err
+}
+
 // Source implements store.Reader.
 func (s *Store) Source(ctx context.Context, id store.ProfileID) (data []byte, err error) {
 	found := false

@@ -4,48 +4,38 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	driver "github.com/neo4j/neo4j-go-driver/v5/neo4j"
+	"github.com/neo4j/neo4j-go-driver/v5/neo4j/dbtype"
 
 	"github.com/dendroprof/dendro/store"
 )
 
-// Answer is the answer to users' own Cypher: columns, and rows that are valid on
-// their own. Values are nil, bool, int64, float64, string, []byte, time.Time,
-// lists and maps of these, and the driver's types for nodes, relationships,
-// paths and other kinds of time.
-type Answer struct {
-	Columns []string
-	Rows    iter.Seq2[[]any, error] // to be read once; ends its transaction
-	Close   func() error            // for an Answer whose rows are not read to their end
-}
+var _ store.CypherSpeaker = (*Store)(nil)
 
-// Query runs users' own Cypher in a read session: the server refuses what
-// writes, and LOAD CSV, by which it would read files and the network, is refused
-// here. Rows stream: the server does not compute more than is asked for, as far
-// as the query allows.
-func (s *Store) Query(ctx context.Context, cypher string, params map[string]any) (*Answer, error) {
+// Cypher implements store.CypherSpeaker in a read session: the server refuses what
+// writes to the graph; what reaches beyond the graph, it does not mind, and is
+// refused here. Rows stream: the server does not compute more than is asked for,
+// as far as the query allows.
+func (s *Store) Cypher(ctx context.Context, query string, params map[string]any) (*store.CypherAnswer, error) {
 	ctx, cancel := interruptible(ctx)
 	session := s.graph.session(ctx, driver.AccessModeRead)
-	close := func() error {
-		defer cancel()
-		return session.Close(context.WithoutCancel(ctx))
+	end := func() {
+		session.Close(context.WithoutCancel(ctx))
+		cancel()
 	}
-	fail := func(err error) (*Answer, error) {
-		err = s.refused(ended(ctx, err)) // before close ends the context
-		close()
+	fail := func(err error) (*store.CypherAnswer, error) {
+		err = s.refused(store.Ended(ctx, err)) // before end ends the context
+		end()
 		return nil, err
 	}
-	switch loads, err := loadsCSV(ctx, session, cypher, params); {
-	case err != nil:
+	if err := checkReach(ctx, session, query, params); err != nil {
 		return fail(err)
-	case loads:
-		return fail(errors.New("LOAD CSV is refused: it reads files and addresses that the server can see"))
 	}
-	result, err := session.Run(ctx, cypher, params)
+	result, err := session.Run(ctx, query, params)
 	if err != nil {
 		return fail(err)
 	}
@@ -54,17 +44,21 @@ func (s *Store) Query(ctx context.Context, cypher string, params map[string]any)
 		return fail(err)
 	}
 	rows := func(yield func([]any, error) bool) {
-		defer close()
+		defer end()
 		for result.Next(ctx) {
-			if !yield(result.Record().Values, nil) {
+			row := result.Record().Values
+			for i := range row {
+				row[i] = plain(row[i])
+			}
+			if !yield(row, nil) {
 				return
 			}
 		}
 		if err := result.Err(); err != nil {
-			yield(nil, s.refused(ended(ctx, err)))
+			yield(nil, s.refused(store.Ended(ctx, err)))
 		}
 	}
-	return &Answer{Columns: columns, Rows: rows, Close: close}, nil
+	return &store.CypherAnswer{Columns: columns, Rows: rows}, nil
 }
 
 // refused says of writes why they fail, and leaves the server's words about a
@@ -80,25 +74,86 @@ func (s *Store) refused(err error) error {
 	return s.graph.explain(err)
 }
 
-// loadsCSV reports whether a query has LOAD CSV in its plan. Only the server can
-// tell the clause from the same words in a text, a comment or a name; it is asked
-// when the query has them at all, perhaps as an escape (\u0063).
-func loadsCSV(ctx context.Context, session driver.SessionWithContext, cypher string, params map[string]any) (bool, error) {
-	if !strings.Contains(strings.ToLower(cypher), "csv") && !strings.Contains(cypher, `\u`) {
-		return false, nil
+// checkReach refuses what reaches beyond the graph: LOAD CSV, which reads files and
+// addresses; procedures, some of which do so too, change settings or end other
+// people's connections; and TERMINATE TRANSACTIONS. Only the server can tell a
+// clause from the same words in a text, a comment or a name; it is asked for its
+// plan when the query has such a word at all, perhaps as an escape (\u0063).
+func checkReach(ctx context.Context, session driver.SessionWithContext, query string, params map[string]any) error {
+	lower := strings.ToLower(query)
+	if !slices.ContainsFunc([]string{"csv", "call", "terminate", `\u`}, func(word string) bool { return strings.Contains(lower, word) }) {
+		return nil
 	}
-	result, err := session.Run(ctx, "EXPLAIN "+cypher, params)
+	result, err := session.Run(ctx, "EXPLAIN "+query, params)
 	if err != nil {
-		return false, err
+		return err
 	}
 	summary, err := result.Consume(ctx)
 	if err != nil || summary.Plan() == nil {
-		return false, err
+		return err
 	}
-	return hasOperator(summary.Plan(), "LoadCSV"), nil
+	return checkPlan(summary.Plan())
 }
 
-func hasOperator(p driver.Plan, name string) bool {
-	return strings.HasPrefix(p.Operator(), name) ||
-		slices.ContainsFunc(p.Children(), func(c driver.Plan) bool { return hasOperator(c, name) })
+// procedures are the beginnings of calls that users may make: of those of the
+// server itself that describe the graph or search in it.
+var procedures = []string{"db.labels(", "db.relationshipTypes(", "db.propertyKeys(", "db.schema.", "db.info(", "db.ping(",
+	"db.index.fulltext.query", "db.index.vector.query", "dbms.components("}
+
+// checkPlan is checkReach for an operator of a plan and those below it. Operators
+// have the name of the database behind theirs.
+func checkPlan(p driver.Plan) error {
+	details, _ := p.Arguments()["Details"].(string)
+	switch operator, _, _ := strings.Cut(p.Operator(), "@"); {
+	case operator == "LoadCSV":
+		return errors.New("LOAD CSV is refused: it reads files and addresses that the server can see")
+	case operator == "TerminateTransactions":
+		return errors.New("TERMINATE TRANSACTIONS is refused: queries only read the graph")
+	case operator == "ProcedureCall" && !slices.ContainsFunc(procedures, func(begin string) bool { return strings.HasPrefix(details, begin) }):
+		name, _, _ := strings.Cut(details, "(")
+		return fmt.Errorf("the procedure %s is refused: queries only read the graph", name)
+	}
+	for _, below := range p.Children() {
+		if err := checkPlan(below); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plain turns a value of the driver's types into one of those of
+// store.CypherAnswer.
+func plain(v any) any {
+	switch v := v.(type) {
+	case nil, bool, int64, float64, string, []byte, time.Time:
+		return v
+	case []any:
+		for i := range v {
+			v[i] = plain(v[i])
+		}
+		return v
+	case map[string]any:
+		for k := range v {
+			v[k] = plain(v[k])
+		}
+		return v
+	case dbtype.Node:
+		labels := make([]any, len(v.Labels))
+		for i, l := range v.Labels {
+			labels[i] = l
+		}
+		return map[string]any{"labels": labels, "properties": plain(v.Props)}
+	case dbtype.Relationship:
+		return map[string]any{"type": v.Type, "properties": plain(v.Props)}
+	case dbtype.Path:
+		var steps []any
+		for i, n := range v.Nodes {
+			if i > 0 {
+				steps = append(steps, plain(v.Relationships[i-1]))
+			}
+			steps = append(steps, plain(n))
+		}
+		return steps
+	}
+	return fmt.Sprint(v)
 }

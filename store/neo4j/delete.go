@@ -39,7 +39,8 @@ func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) 
 		}
 		batch = append(batch, p)
 	}
-	return removed, flush()
+	err = flush()
+	return removed, err
 }
 
 // deleteBatch removes profiles in one transaction and returns how many were
@@ -49,42 +50,47 @@ func (s *Store) deleteBatch(ctx context.Context, batch []store.Profile) (removed
 		return 0, nil
 	}
 	large := false
+	found := map[store.ProfileID]bool{} // by any try: what a lost commit removed, the next one does not find
 	err = s.graph.write(ctx, "deleting profiles", func(t *tx) error {
-		removed = 0
 		if err := t.alone(); err != nil {
 			return err
 		}
 		for i := range batch {
-			n, err := t.remove(s.model, &batch[i])
+			there, err := t.remove(s.model, &batch[i])
 			if err != nil {
 				return err
 			}
-			removed += n
+			if there {
+				found[batch[i].ID] = true
+			}
 			large = large || batch[i].Nodes > deleteNodes
 		}
 		return t.forget(batch)
 	})
-	if err == nil && large {
+	if err != nil {
+		return 0, s.graph.explain(err)
+	}
+	if large {
 		err = s.sweep(ctx)
 	}
-	return removed, s.graph.explain(err)
+	return len(found), s.graph.explain(err)
 }
 
-// remove takes a profile out, if it is there. The nodes of a large one stay for
-// sweep, marked as doomed: no question finds them any more.
-func (t *tx) remove(m model, p *store.Profile) (int, error) {
+// remove takes a profile out and reports whether it was there. The nodes of a
+// large one stay for sweep, marked as doomed: no question finds them any more.
+func (t *tx) remove(m model, p *store.Profile) (there bool, err error) {
 	r, err := t.one("OPTIONAL MATCH (p:Profile {key: $key}) RETURN p "+profileColumns, map[string]any{"key": string(p.ID)})
 	if err != nil || !r.has(0) {
-		return 0, err
+		return false, err
 	}
 	old := readProfile(r.facts(0))
 	if old.Nodes > deleteNodes && m.name() == Thesis {
 		if err := t.do("CREATE (:Doomed {key: $key})", map[string]any{"key": string(p.ID)}); err != nil {
-			return 0, err
+			return false, err
 		}
 		m = shared{} // whose profiles have no nodes to erase
 	}
-	return 1, t.erase(m, &old)
+	return true, t.erase(m, &old)
 }
 
 // forget removes measurements, runs, benchmarks and groups that only these

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -252,6 +253,136 @@ func TestLostCommit(t *testing.T) {
 	}
 }
 
+// TestLostCommitOfOthers is TestLostCommit for all else that is done in
+// transactions: it is done once more.
+func TestLostCommitOfOthers(t *testing.T) {
+	ctx := t.Context()
+	wide := wideFile("wide", pathsAhead+10)
+	for name, after := range map[string]bool{"before": false, "after": true} {
+		t.Run(name, func(t *testing.T) {
+			where := fresh(t, Shared)
+			b, through := newBreaker(t, where, after)
+			s := opened(t, through)
+			broken := int32(0)
+			lose := func(what string, f func() error) {
+				t.Helper()
+				b.armed.Store(true)
+				broken++
+				if err := f(); err != nil || b.broke.Load() != broken {
+					t.Fatalf("%s: %v, after %d broken commits instead of %d", what, err, b.broke.Load(), broken)
+				}
+			}
+			var list []store.Profile
+			lose("paths ahead of a profile", func() error { mustPut(t, s, store.Refuse, wide); return nil })
+			lose("a question", func() (err error) { list, err = s.Profiles(ctx, store.Query{}); return err })
+			lose("expanding", func() error { _, err := s.expand(ctx, &list[0]); return err })
+			if n := count(t, where, "MATCH (p:Profile)-[r:SAMPLED]->() WITH p, count(r) AS n RETURN n - p.nodes"); n != 0 {
+				t.Errorf("%d relationships too many", n)
+			}
+			lose("deleting", func() error {
+				n, err := s.deleteBatch(ctx, list)
+				if n != 1 {
+					t.Errorf("%d profiles were deleted", n)
+				}
+				return err
+			})
+			lose("compacting", func() error { return s.Compact(ctx) })
+			if n := count(t, where, "MATCH (n) WHERE n:Profile OR n:CallPath OR n:Function RETURN count(n)"); n != 0 {
+				t.Errorf("%d nodes are left", n)
+			}
+		})
+	}
+}
+
+// TestOutOfMemory lets the server run out of memory for transactions, which it
+// calls transient: the error is final and says what to do.
+func TestOutOfMemory(t *testing.T) {
+	g := dialed(t, fresh(t, Shared))
+	params := map[string]any{"text": strings.Repeat("x", 100_000)}
+	const statement = "UNWIND range(1, $most) AS i WITH collect(toString(i) + $text) AS l RETURN size(l)"
+	if err := g.read(t.Context(), func(tx *tx) error {
+		limit, err := tx.memoryLimit()
+		params["most"] = max(limit, 1<<30) / 50_000
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	tries := 0
+	err := g.write(t.Context(), "the work", func(tx *tx) error {
+		tries++
+		return tx.do(statement, params)
+	})
+	var final *exhausted
+	if !errors.As(err, &final) || !strings.HasPrefix(err.Error(), "the work needs more memory") || tries != 1 {
+		t.Errorf("%v, after %d tries", err, tries)
+	}
+	if err := g.read(t.Context(), func(tx *tx) error { return tx.do(statement, params) }); !errors.As(err, &final) {
+		t.Errorf("a question: %v", err)
+	}
+}
+
+// TestReplacedMeanwhile reads what a selection describes after somebody has put
+// something else in its place, or removed it.
+func TestReplacedMeanwhile(t *testing.T) {
+	for _, m := range bothModels {
+		s := opened(t, fresh(t, m))
+		im := storetest.NewImporter()
+		mustPut(t, s, store.Refuse, im.File("g", "b", "r", profile.CPUSamples, "A\nB"))
+		sel, err := s.ask(t.Context(), store.Query{}, func(*tx, *selection) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		demand := func(when string, ok bool) {
+			t.Helper()
+			for _, wanted := range [][]int64{nil, {functionID("A")}} {
+				err := s.graph.read(t.Context(), func(t *tx) error { _, err := s.readRows(t, sel, [2]int{0, 1}, wanted); return err })
+				var changed *changedError
+				if ok && err != nil || !ok && !errors.As(err, &changed) {
+					t.Errorf("%s, %s, functions %v: %v", m, when, wanted, err)
+				}
+			}
+		}
+		demand("as it was", true)
+		mustPut(t, s, store.Replace, im.File("g", "b", "r", profile.CPUSamples, "A\nC"))
+		demand("replaced", false)
+		if _, err := s.Delete(t.Context(), []store.ProfileID{sel.profiles[0].ID}); err != nil {
+			t.Fatal(err)
+		}
+		demand("deleted", false)
+		if m == Thesis { // whose profiles have trees of their own
+			err := s.graph.read(t.Context(), func(t *tx) error {
+				values := []sparse{{key: string(sel.profiles[0].ID), paths: []int64{1}}}
+				return s.model.structure(t, values, func(int64) bool { return true }, func(_, _, _ []int64) {})
+			})
+			if changed := (*changedError)(nil); !errors.As(err, &changed) {
+				t.Errorf("the tree of a deleted profile: %v", err)
+			}
+		}
+	}
+}
+
+// TestKeys wants the database itself to refuse a second node of a key.
+func TestKeys(t *testing.T) {
+	for m, own := range map[Model]map[string]string{
+		Shared: {"Function": "id", "Function ": "name", "CallPath": "id", "TraceTask": "id", "TraceLog": "key", "TraceInstance": "key",
+			"TraceSegment": "id", "TraceService": "name", "SampledTask": "task", "SampledSegment": "key"},
+		Thesis: {"Function": "key", "CodePath": "id", "CodePath ": "name"},
+	} {
+		g := dialed(t, fresh(t, m))
+		keys := map[string]string{"Dendro": "id", "DendroGate": "id", "BenchmarkGroup": "name", "Benchmark": "key", "TestRun": "key",
+			"Measurement": "id", "Profile": "key", "Profile ": "seq", "RawName": "id"}
+		maps.Copy(keys, own)
+		for label, key := range keys {
+			err := g.write(t.Context(), "a test", func(tx *tx) error {
+				return tx.do(fmt.Sprintf("UNWIND [1, 1] AS v CREATE (n:%s {%s: v})", strings.TrimSpace(label), key), nil)
+			})
+			if !hasCode(err, codeConstraint) {
+				t.Errorf("%s: two nodes %s of one %s: %v", m, label, key, err)
+			}
+		}
+	}
+}
+
 // TestCollision gives an id to something else and wants the import to notice.
 func TestCollision(t *testing.T) {
 	for _, c := range []struct{ name, damage string }{
@@ -295,6 +426,7 @@ func wideFile(run string, n int) *store.File {
 
 // TestLarge puts and deletes profiles that take several transactions.
 func TestLarge(t *testing.T) {
+	long(t)
 	for _, m := range bothModels {
 		t.Run(string(m), func(t *testing.T) {
 			where := fresh(t, m)

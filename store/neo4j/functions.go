@@ -3,6 +3,7 @@ package neo4j
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
@@ -14,12 +15,12 @@ import (
 // a part after the other, and ends with an error if a profile has changed since.
 const atOnce = 4_000_000
 
-// parts splits the selection into ranges of profiles of at most atOnce rows
+// parts splits the selection into ranges of profiles of at most so many rows
 // together, but at least one profile.
-func parts(n int, size func(i int) int) [][2]int {
+func parts(n, rows int, size func(i int) int) [][2]int {
 	var list [][2]int
 	for i, sum := 0, 0; i < n; i++ {
-		if sum += size(i); len(list) == 0 || sum > atOnce {
+		if sum += size(i); len(list) == 0 || sum > rows {
 			list, sum = append(list, [2]int{i, i}), size(i)
 		}
 		list[len(list)-1][1] = i + 1
@@ -50,6 +51,9 @@ func (s *Store) readRows(t *tx, sel *selection, part [2]int, wanted []int64) ([]
 	}); err != nil {
 		return nil, err
 	}
+	if err := t.unchanged(sel, sel.keys()[part[0]:part[1]]); err != nil {
+		return nil, err
+	}
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
 	if err := s.known.learn(t, s.model, nil, ids); err != nil {
@@ -64,6 +68,22 @@ func (s *Store) readRows(t *tx, sel *selection, part [2]int, wanted []int64) ([]
 		}
 	}
 	return list, nil
+}
+
+// unchanged demands that profiles are still those that the selection describes.
+// What was read of them before is theirs.
+func (t *tx) unchanged(sel *selection, keys []string) error {
+	n := 0
+	err := t.each("MATCH (p:Profile) WHERE p.key IN $keys RETURN p.key, p.hash", map[string]any{"keys": keys}, func(r row) error {
+		if n++; sel.profiles[sel.place[r.text(0)]].Hash != r.text(1) {
+			return &changedError{"a profile was replaced"}
+		}
+		return nil
+	})
+	if err == nil && n != len(keys) {
+		err = &changedError{"a profile was deleted"}
+	}
+	return err
 }
 
 // functionIDs returns the distinct ids of names; nil for all functions.
@@ -88,7 +108,7 @@ func (s *Store) Functions(ctx context.Context, q store.Query, names []string) (*
 		used   []int32
 	)
 	sel, err := s.ask(ctx, q, func(t *tx, sel *selection) (err error) {
-		ranges = parts(len(sel.profiles), func(i int) int {
+		ranges = parts(len(sel.profiles), atOnce, func(i int) int {
 			if n := int(sel.functions[i]); wanted == nil || n < len(wanted) {
 				return n
 			}
@@ -202,6 +222,12 @@ func orderFunctions(f *calltree.Forest, used []int32) (list []profile.Function, 
 	return list, index
 }
 
+// A sum over a large selection is divided among sumParts transactions of about
+// sumRows function rows or more: the server answers each on one core.
+const sumParts = 4
+
+var sumRows = 100_000 // less in tests
+
 // SumFunctions implements store.FunctionSummer: the database adds up.
 func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
 	var sums []store.FunctionSum // by the dictionary's functions
@@ -211,32 +237,32 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 		if store.Addable(sel.profiles, q) != nil {
 			return nil // for package store to say
 		}
-		samples := map[string]int64{}
-		var rows int64
-		for i := range sel.profiles {
-			samples[string(sel.profiles[i].ID)] = sel.profiles[i].Sum
-			rows += sel.functions[i]
-		}
-		r, err := s.model.sums(t, sel.keys(), samples)
+		answers, err := s.sumInParts(t, sel)
 		if err != nil {
 			return err
 		}
-		ids, profiles, selfs, totals := r.ints(0), r.ints(1), r.ints(2), r.ints(3)
-		selfShares, totalShares := r.floats(4), r.floats(5)
 		s.known.mu.Lock()
 		defer s.known.mu.Unlock()
-		if err := s.known.learn(t, s.model, nil, ids); err != nil {
-			return err
+		for _, r := range answers {
+			if err := s.known.learn(t, s.model, nil, r.ints(0)); err != nil {
+				return err
+			}
 		}
 		sums = make([]store.FunctionSum, len(s.known.forest.Functions))
-		for i, id := range ids {
-			fn := s.known.functions[id]
-			used = append(used, fn)
-			sums[fn] = store.FunctionSum{Profiles: profiles[i], Self: selfs[i], Total: totals[i], SelfShare: selfShares[i], TotalShare: totalShares[i]}
-			rows -= profiles[i]
-		}
-		if rows != 0 {
-			return &changedError{"profiles do not have all of their functions"}
+		for _, r := range answers {
+			profiles, selfs, totals, selfShares, totalShares := r.ints(1), r.ints(2), r.ints(3), r.floats(4), r.floats(5)
+			for i, id := range r.ints(0) {
+				fn := s.known.functions[id]
+				sum := &sums[fn]
+				if sum.Profiles == 0 {
+					used = append(used, fn)
+				}
+				sum.Profiles += profiles[i]
+				sum.Self += selfs[i]
+				sum.Total += totals[i]
+				sum.SelfShare += selfShares[i]
+				sum.TotalShare += totalShares[i]
+			}
 		}
 		return nil
 	})
@@ -255,6 +281,61 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 	return out, nil
 }
 
-var (
-	_ store.FunctionSummer = (*Store)(nil)
-)
+// sumInParts returns what the model's sums returns, of parts of the selection. The
+// first part is read in t, the others meanwhile in transactions of their own, each
+// of which finds the profiles as t found them.
+func (s *Store) sumInParts(t *tx, sel *selection) ([]row, error) {
+	rows := 0
+	for _, n := range sel.functions {
+		rows += int(n)
+	}
+	ranges := parts(len(sel.profiles), max(rows/sumParts+1, sumRows), func(i int) int { return int(sel.functions[i]) })
+	answers := make([]row, len(ranges))
+	ctx, fail := context.WithCancelCause(t.ctx)
+	defer fail(nil)
+	var all sync.WaitGroup
+	for i, part := range ranges {
+		sum := func(t *tx) (err error) {
+			answers[i], err = s.sumPart(t, sel, part)
+			return err
+		}
+		all.Go(func() {
+			var err error
+			if i == 0 {
+				err = sum(t)
+			} else {
+				err = s.graph.read(ctx, sum)
+			}
+			if err != nil {
+				fail(err)
+			}
+		})
+	}
+	all.Wait()
+	return answers, context.Cause(ctx)
+}
+
+// sumPart adds up the function rows of a range of profiles.
+func (s *Store) sumPart(t *tx, sel *selection, part [2]int) (row, error) {
+	keys, samples, rows := sel.keys()[part[0]:part[1]], map[string]int64{}, int64(0)
+	for i := part[0]; i < part[1]; i++ {
+		samples[string(sel.profiles[i].ID)] = sel.profiles[i].Sum
+		rows += sel.functions[i]
+	}
+	r, err := s.model.sums(t, keys, samples)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.unchanged(sel, keys); err != nil {
+		return nil, err
+	}
+	for _, n := range r.ints(1) {
+		rows -= n
+	}
+	if rows != 0 {
+		return nil, &changedError{"profiles do not have all of their functions"}
+	}
+	return r, nil
+}
+
+var _ store.FunctionSummer = (*Store)(nil)

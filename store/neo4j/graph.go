@@ -9,6 +9,8 @@ import (
 	driver "github.com/neo4j/neo4j-go-driver/v5/neo4j"
 	"github.com/neo4j/neo4j-go-driver/v5/neo4j/config"
 	"github.com/neo4j/neo4j-go-driver/v5/neo4j/notifications"
+
+	"github.com/dendroprof/dendro/store"
 )
 
 // graph is a database behind Bolt: sessions, transactions and their errors.
@@ -72,15 +74,17 @@ func (g *graph) verify(ctx context.Context) error {
 		if short.Err() != nil && ctx.Err() == nil {
 			return fmt.Errorf("%s: what listens there does not answer as a Neo4j server within %s: is this its Bolt port (7687 unless changed)?", g.address, answerTime)
 		}
-		return g.explain(ended(ctx, err))
+		return g.explain(store.Ended(ctx, err))
 	}
+	ctx, stop := interruptible(ctx)
+	defer stop()
 	session := g.session(ctx, driver.AccessModeRead)
 	defer session.Close(context.WithoutCancel(ctx))
 	result, err := session.Run(ctx, "RETURN 1", nil)
 	if err == nil {
 		_, err = result.Consume(ctx)
 	}
-	return g.explain(err)
+	return g.explain(store.Ended(ctx, err))
 }
 
 func (g *graph) close() error { return g.driver.Close(context.Background()) }
@@ -99,41 +103,49 @@ func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // read runs f in a transaction that only reads, perhaps several times.
 func (g *graph) read(ctx context.Context, f func(t *tx) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	ctx, cancel := interruptible(ctx)
-	defer cancel()
-	session := g.session(ctx, driver.AccessModeRead)
-	defer session.Close(context.WithoutCancel(ctx))
-	_, err := session.ExecuteRead(ctx, func(m driver.ManagedTransaction) (any, error) {
-		return nil, final("the question", f(&tx{ctx, m}))
-	})
-	return g.explain(ended(ctx, err))
+	return g.explain(sure(func() error { return g.transact(ctx, driver.AccessModeRead, "the question", f) }))
 }
 
-// write runs f in a transaction, perhaps several times, and commits it. What
-// names the work in errors. The error is the driver's.
+// write runs f in a transaction, perhaps several times, and commits it: once more,
+// too, if it is not known whether it was committed, which must change nothing
+// further. What names the work in errors. The error is the driver's.
 func (g *graph) write(ctx context.Context, what string, f func(t *tx) error) error {
+	return sure(func() error { return g.writeOnce(ctx, what, f) })
+}
+
+// writeOnce is write for work of which it matters whether it has been done: that
+// this is not known, the error says (unknownCommit).
+func (g *graph) writeOnce(ctx context.Context, what string, f func(t *tx) error) error {
+	return g.transact(ctx, driver.AccessModeWrite, what, f)
+}
+
+// sure runs a transaction until it is known how it ended: the connection may break
+// while it commits.
+func sure(transaction func() error) error {
+	for try := 1; ; try++ {
+		if err := transaction(); !unknownCommit(err) || try == tries {
+			return err
+		}
+	}
+}
+
+// transact runs f in a transaction that the driver begins anew when this helps.
+func (g *graph) transact(ctx context.Context, mode driver.AccessMode, what string, f func(t *tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	ctx, cancel := interruptible(ctx)
 	defer cancel()
-	session := g.session(ctx, driver.AccessModeWrite)
+	session := g.session(ctx, mode)
 	defer session.Close(context.WithoutCancel(ctx))
-	_, err := session.ExecuteWrite(ctx, func(m driver.ManagedTransaction) (any, error) {
+	execute := session.ExecuteWrite
+	if mode == driver.AccessModeRead {
+		execute = session.ExecuteRead
+	}
+	_, err := execute(ctx, func(m driver.ManagedTransaction) (any, error) {
 		return nil, final(what, f(&tx{ctx, m}))
 	})
-	return final(what, ended(ctx, err))
-}
-
-// ended prefers the reason why a context ended to what broke because of it.
-func ended(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
+	return final(what, store.Ended(ctx, err))
 }
 
 // schema runs one statement that changes the schema, which wants a transaction

@@ -15,6 +15,7 @@ import (
 // TestHistory makes one random history on all engines. DENDRO_TEST_SEEDS says
 // how many there are to be.
 func TestHistory(t *testing.T) {
+	long(t)
 	seeds := uint64(2)
 	if n, err := strconv.ParseUint(os.Getenv("DENDRO_TEST_SEEDS"), 10, 32); err == nil {
 		seeds = n

@@ -20,6 +20,7 @@ import (
 // 2 GB is enough for the model shared); any other one refuses it before its
 // memory is touched, and the error says which heap would do.
 func TestMillionNodes(t *testing.T) {
+	long(t)
 	ctx := context.Background()
 	f := millionFile(40_000, 25)
 	nodes := f.Records[0].Self.Len()
@@ -125,6 +126,7 @@ func TestHeap(t *testing.T) {
 // TestNearLimit stores a profile that takes nearly what a transaction may take: a
 // server that has answered other questions before stays alive.
 func TestNearLimit(t *testing.T) {
+	long(t)
 	for _, highest := range []int{0, MaxPotentials} {
 		where := server(t)
 		wipe(t, dialed(t, where), Thesis)

@@ -56,6 +56,16 @@ func change(t testing.TB, g *graph, statement string) {
 	}
 }
 
+// long keeps a test out of `go test -short`, which asks whether a release of the
+// server behaves as the others do: tests of size, of chance and of many processes
+// say more about Dendro, and take their time.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+}
+
 // testMark is the label by which these tests know a database again as theirs.
 const testMark = "DendroTest"
 

@@ -3,7 +3,6 @@ package neo4j
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/dendroprof/dendro/store"
@@ -16,7 +15,7 @@ type placing struct {
 	file     *store.File
 	opts     store.PutOptions
 	contents []*content // of the records, made when first needed
-	unknown  bool       // an earlier try may have been committed
+	unknown  int        // earlier tries that may have been committed
 
 	out     store.Outcome
 	learned learnings
@@ -177,7 +176,7 @@ func (p *placing) decide(have *present, r *store.Record) (step, error) {
 		if old, now := st.old.Type.Key(), r.Type.Key(); old != now {
 			return st, fmt.Errorf("%w: %q: values of type %s do not add to those of %s", store.ErrConflict, f.Name, now, old)
 		}
-		if _, ok := addAbsolute(st.old.Sum, r.Self.Self); !ok {
+		if _, ok := store.AddAbsolute(st.old.Sum, r.Self.Self); !ok {
 			return st, fmt.Errorf("%w: the sum of %q and %q exceeds 63 bits", store.ErrConflict, st.old.File, f.Name)
 		}
 		return st, nil
@@ -191,7 +190,7 @@ func (p *placing) decide(have *present, r *store.Record) (step, error) {
 // what the database then knows of it.
 func (p *placing) writeFacts(t *tx, have *present, run *testrun.Run, metrics []testrun.Metric) error {
 	f := p.file
-	if !have.hasRun || !sameRun(have.run, *run) {
+	if !have.hasRun || !have.run.Same(*run) {
 		if err := t.writeRun(f.Run, run); err != nil {
 			return err
 		}
@@ -213,11 +212,6 @@ func (p *placing) writeFacts(t *tx, have *present, run *testrun.Run, metrics []t
 		WITH m MATCH (r:TestRun {key: $run})-[:HAS_PROFILE]->(p:Profile)<-[:HAS_PROFILE]-(:Benchmark {key: $benchmark})
 		SET p += $metric`, map[string]any{"id": id, "run": f.Run.Key, "benchmark": benchmarkKey(f.Benchmark),
 		"metrics": map[string]any(measurementFacts(metrics)), "metric": map[string]any(metricFacts(metrics))})
-}
-
-func sameRun(a, b testrun.Run) bool {
-	return a.Date.Equal(b.Date) && a.Commit == b.Commit && a.Branch == b.Branch && a.Repository == b.Repository &&
-		a.Machine == b.Machine && maps.Equal(a.Attributes, b.Attributes)
 }
 
 // writeRun makes a run or adds to what is known of it, under a lock: others may

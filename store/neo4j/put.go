@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
-	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -62,7 +58,7 @@ func (s *Store) putFile(ctx context.Context, f *store.File, opts store.PutOption
 	p := &placing{s: s, file: f, opts: opts, contents: make([]*content, len(f.Records))}
 	err := again(ctx, func() error {
 		for {
-			err := s.graph.write(ctx, fmt.Sprintf("the import of %q", f.Name), p.place)
+			err := s.graph.writeOnce(ctx, fmt.Sprintf("the import of %q", f.Name), p.place)
 			var ahead *tooManyPaths
 			switch {
 			case err == nil:
@@ -76,10 +72,10 @@ func (s *Store) putFile(ctx context.Context, f *store.File, opts store.PutOption
 				if err := s.sweep(ctx); err != nil {
 					return err
 				}
-			case unknownCommit(err):
+			case unknownCommit(err) && p.unknown < tries:
 				// What has been stored is found by its content, and then is what this
 				// file stored.
-				p.unknown = true
+				p.unknown++
 			default:
 				return err
 			}
@@ -102,65 +98,13 @@ func (s *Store) putFile(ctx context.Context, f *store.File, opts store.PutOption
 	return store.Outcome{}, s.graph.explain(err)
 }
 
-// checkFile finds what cannot be stored whatever the store holds.
+// checkFile finds what cannot be stored whatever the store holds. An index has no
+// room for long keys.
 func checkFile(f *store.File) error {
-	for _, m := range f.Metrics {
-		if err := m.Check(); err != nil {
-			return err
-		}
-	}
 	for what, key := range map[string]string{"group": f.Benchmark.Group, "benchmark": benchmarkKey(f.Benchmark), "run": f.Run.Key} {
 		if len(key) > maxName {
 			return fmt.Errorf("the name of the %s is longer than %d bytes: %.60q…", what, maxName, key)
 		}
 	}
-	texts := []string{f.Name, f.Benchmark.Group, f.Benchmark.Name, f.Run.Key}
-	types := map[string]bool{}
-	for _, r := range f.Records {
-		if types[r.Type.Name] {
-			return fmt.Errorf("%w: %q has two profiles of type %s", store.ErrConflict, f.Name, r.Type.Name)
-		}
-		types[r.Type.Name] = true
-		texts = append(texts, r.Type.Name, r.Type.Unit)
-		for _, v := range append([]store.ModeVector{{Vector: r.Self}}, r.Modes...) {
-			if err := checkVector(r.Forest, v.Vector); err != nil {
-				return fmt.Errorf("value type %s: %w", r.Type.Name, err)
-			}
-		}
-	}
-	for _, t := range texts {
-		if strings.ToValidUTF8(t, "") != t {
-			return fmt.Errorf("%w: %q is not UTF-8", profile.ErrMalformed, t)
-		}
-	}
-	return nil
-}
-
-// checkVector demands that values lie on paths of the forest and can be added.
-func checkVector(f *calltree.Forest, v calltree.Vector) error {
-	paths := 0
-	if f != nil {
-		paths = f.Paths.Len()
-	}
-	if len(v.Nodes) != len(v.Self) {
-		return fmt.Errorf("%w: %d paths but %d values", profile.ErrMalformed, len(v.Nodes), len(v.Self))
-	}
-	if i := slices.IndexFunc(v.Nodes, func(p int32) bool { return p < 0 || int(p) >= paths }); i >= 0 {
-		return fmt.Errorf("%w: path %d of %d", profile.ErrMalformed, v.Nodes[i], paths)
-	}
-	if _, ok := addAbsolute(0, v.Self); !ok {
-		return fmt.Errorf("%w: the sum of the values exceeds 63 bits", profile.ErrMalformed)
-	}
-	return nil
-}
-
-// addAbsolute adds absolute values to a sum; false when that leaves the int64
-// range.
-func addAbsolute(sum int64, values []int64) (int64, bool) {
-	for _, v := range values {
-		if sum += max(v, -v); sum < 0 { // also for the one value without a positive counterpart
-			return 0, false
-		}
-	}
-	return sum, true
+	return f.Check()
 }

@@ -18,6 +18,7 @@ import (
 // into the same benchmarks and runs at once, while one deletes and compacts. What
 // is there afterwards is what an engine has that got it in turn.
 func TestSeveralImporters(t *testing.T) {
+	long(t)
 	const importers, rounds = 4, 8
 	for _, m := range bothModels {
 		t.Run(string(m), func(t *testing.T) {
@@ -213,71 +214,5 @@ func TestExpand(t *testing.T) {
 	}
 	if _, err := opened(t, fresh(t, Thesis)).Expand(t.Context(), store.Query{}); err == nil {
 		t.Error("a tree of nodes can be expanded")
-	}
-}
-
-// TestQuery runs users' own Cypher.
-func TestQuery(t *testing.T) {
-	where := fresh(t, Shared)
-	s := opened(t, where)
-	mustPut(t, s, store.Refuse, storetest.File("g", "b", "r1", profile.CPUSamples, "A  A\nB  C"))
-	read := func(cypher string, params map[string]any) (list []string, err error) {
-		answer, err := s.Query(t.Context(), cypher, params)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, strings.Join(answer.Columns, " "))
-		for row, err := range answer.Rows {
-			if err != nil {
-				return list, err
-			}
-			list = append(list, fmt.Sprint(row...))
-		}
-		return list, nil
-	}
-	for _, c := range []struct {
-		cypher string
-		params map[string]any
-		want   string
-	}{
-		{"MATCH (f:Function) RETURN f.name AS name ORDER BY name", nil, "name A B C"},
-		{"MATCH (f:Function {name: $name}) RETURN 1 AS a, 2 AS b", map[string]any{"name": "B"}, "a b 1 2"},
-		{"RETURN 'LOAD CSV' AS csv // LOAD CSV", nil, "csv LOAD CSV"},
-		{"RETURN $list[1] AS x", map[string]any{"list": []any{"a", "b'`\n"}}, "x b'`\n"},
-		{"UNWIND range(1, 0) AS none RETURN none", nil, "none"},
-	} {
-		if got, err := read(c.cypher, c.params); err != nil || strings.Join(got, " ") != c.want {
-			t.Errorf("%s answers %q, %v", c.cypher, got, err)
-		}
-	}
-	for _, c := range []struct{ cypher, want string }{
-		{"CREATE (:X)", "cannot be written"},
-		{"MATCH (p:Profile) SET p.samples = 0 RETURN p", "cannot be written"},
-		{"MATCH (n) DETACH DELETE n", "cannot be written"},
-		{"DROP CONSTRAINT dendro_profile_key", "cannot be written"},
-		{"LOAD CSV FROM 'file:///etc/passwd' AS line RETURN line", "LOAD CSV is refused"},
-		{"load /* x */ csv WITH HEADERS FROM 'http://127.0.0.1/' AS line RETURN line", "LOAD CSV is refused"},
-		{`L\u004fAD C\u0053V FROM 'file:///etc/passwd' AS line RETURN line`, "LOAD CSV is refused"},
-		{"CALL { LOAD CSV FROM 'file:///x' AS line RETURN line } RETURN line", "LOAD CSV is refused"},
-		{"RETRUN 1", "Invalid input 'RETRUN'"},
-		{"RETURN $nothing", "nothing"},
-		{"RETURN 1/0", "zero"},
-	} {
-		if got, err := read(c.cypher, nil); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s answers %q, %v; want an error with %q", c.cypher, got, err, c.want)
-		}
-	}
-	if n := count(t, where, "MATCH (p:Profile) RETURN sum(p.samples)"); n != 2 {
-		t.Errorf("the profile has %d samples", n)
-	}
-	answer, err := s.Query(t.Context(), "UNWIND range(1, 1000000) AS i RETURN i", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range answer.Rows {
-		break
-	}
-	if err := answer.Close(); err != nil {
-		t.Error(err)
 	}
 }

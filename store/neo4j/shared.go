@@ -187,7 +187,7 @@ func (t *tx) missingPaths(c *content, nodes []int32) ([]int32, error) {
 		OPTIONAL MATCH (p:CallPath)-[:CALLS]->(c)
 		WITH i, f, coalesce(p.id, 0) AS parent
 		WHERE f IS NULL OR f.id <> $functions[i] OR parent <> $parents[i]
-		RETURN collect(i), collect(CASE WHEN f IS NULL THEN 0 WHEN parent = 0 THEN 1 ELSE 2 END), collect(f.name)`, p)
+		RETURN collect(i), collect(CASE WHEN f IS NULL THEN 0 WHEN parent = 0 THEN 1 ELSE 2 END), collect(coalesce(f.name, ''))`, p)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (t *tx) missingPaths(c *content, nodes []int32) ([]int32, error) {
 			}
 			fallthrough
 		case 2:
-			return nil, collision(c.paths[sorted[i]], c.spell(sorted[i]), "a path to "+r.texts(2)[0])
+			return nil, collision(c.paths[sorted[i]], c.spell(sorted[i]), "a path to "+r.texts(2)[k])
 		}
 		missing = append(missing, sorted[i])
 	}

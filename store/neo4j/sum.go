@@ -41,44 +41,31 @@ func (s *Store) sum(t *tx, old *store.Profile, r *store.Record) (*store.Record, 
 	return sum, nil
 }
 
-// merger collects values over several forests in one.
+// merger collects values over several forests in one, which it is to their
+// translations: it unites the attributes of functions.
 type merger struct {
 	forest calltree.Forest
 	self   []calltree.Vector
 	modes  map[profile.FrameType][]calltree.Vector
 }
 
-// take adds the values of one profile.
-func (m *merger) take(from *calltree.Forest, self calltree.Vector, modes []store.ModeVector) {
-	m.self = append(m.self, m.over(from, self))
-	for _, v := range modes {
-		m.modes[v.Mode] = append(m.modes[v.Mode], m.over(from, v.Vector))
-	}
+// Function implements calltree.Interner.
+func (m *merger) Function(f profile.Function) int32 {
+	fn := m.forest.Function(f)
+	m.forest.Functions[fn] = calltree.MergeAttributes(m.forest.Functions[fn], f)
+	return fn
 }
 
-// over translates a vector.
-func (m *merger) over(from *calltree.Forest, v calltree.Vector) calltree.Vector {
-	cut := from.Cut(v.Nodes)
-	functions := make([]int32, len(cut.Functions))
-	for i, f := range cut.Functions {
-		fn := m.forest.Function(f)
-		m.forest.Functions[fn] = calltree.MergeAttributes(m.forest.Functions[fn], f)
-		functions[i] = fn
+// Path implements calltree.Interner.
+func (m *merger) Path(parent, fn int32) int32 { return m.forest.Path(parent, fn) }
+
+// take adds the values of one profile.
+func (m *merger) take(from *calltree.Forest, self calltree.Vector, modes []store.ModeVector) {
+	into := calltree.NewTranslation(m)
+	m.self = append(m.self, calltree.Vector{Nodes: into.Paths(from, self.Nodes, nil), Self: self.Self})
+	for _, v := range modes {
+		m.modes[v.Mode] = append(m.modes[v.Mode], calltree.Vector{Nodes: into.Paths(from, v.Nodes, nil), Self: v.Self})
 	}
-	paths := make([]int32, cut.Len())
-	for n, up := range cut.Parent {
-		parent := calltree.NoNode
-		if up != calltree.NoNode {
-			parent = paths[up]
-		}
-		paths[n] = m.forest.Path(parent, functions[cut.Func[n]])
-	}
-	w := cut.Vector(v)
-	out := calltree.Vector{Nodes: make([]int32, len(w.Nodes)), Self: w.Self}
-	for i, n := range w.Nodes {
-		out.Nodes[i] = paths[n]
-	}
-	return calltree.AddVectors(out)
 }
 
 // writeAhead stores the paths of a profile before the profile itself, a part in

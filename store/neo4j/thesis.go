@@ -201,13 +201,16 @@ func (thesis) structure(t *tx, values []sparse, need func(path int64) bool, f fu
 		if !slices.ContainsFunc(v.paths, func(id int64) bool { return !seen[id] && need(id) }) {
 			continue
 		}
-		r, err := t.one(`MATCH (p:Profile {key: $key})
+		r, err := t.one(`OPTIONAL MATCH (p:Profile {key: $key})
 			OPTIONAL MATCH (f:Function {profileKey: $key}) WHERE f.depth > 0
 			WITH p, f ORDER BY f.key
 			WITH p, collect(f.depth) AS depths, collect(f.codePath) AS names
 			RETURN p.paths, depths, names`, map[string]any{"key": v.key})
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case !r.has(0):
+			return &changedError{"a profile was deleted"}
 		}
 		ids, depths, functions := r.ints(0), r.ints(1), namedIDs(r.texts(2))
 		if len(ids) != len(depths) {

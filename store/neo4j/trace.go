@@ -53,21 +53,12 @@ func (s *Store) traceable() error {
 	return nil
 }
 
-// changeTraces runs f in a transaction, again if others got in its way, and if it
-// is not known whether it was committed: to do what f does once more changes
-// nothing.
+// changeTraces runs f in a transaction, again if others got in its way.
 func (s *Store) changeTraces(ctx context.Context, what string, f func(t *tx) error) error {
 	if err := cmp.Or(ctx.Err(), s.traceable(), s.writable()); err != nil {
 		return err
 	}
-	err := again(ctx, func() error {
-		for {
-			if err := s.graph.write(ctx, what, f); !unknownCommit(err) || ctx.Err() != nil {
-				return err
-			}
-		}
-	})
-	return s.graph.explain(err)
+	return s.graph.explain(again(ctx, func() error { return s.graph.write(ctx, what, f) }))
 }
 
 // askTraces runs f in a transaction that only reads, again if it met changes

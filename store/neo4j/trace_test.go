@@ -30,9 +30,13 @@ var traceEngine = storetest.TraceEngine{
 
 func TestTraces(t *testing.T) { storetest.RunTraces(t, traceEngine) }
 
-func TestTracesOfTwoServers(t *testing.T) { storetest.RunTraces(t, twoServersEngine) }
+func TestTracesOfTwoServers(t *testing.T) {
+	long(t)
+	storetest.RunTraces(t, twoServersEngine)
+}
 
 func TestTraceHistory(t *testing.T) {
+	long(t)
 	simple := storetest.TraceEngine{Open: func(testing.TB) traceprof.Store { return mem.New() }}
 	for seed := range uint64(6) {
 		storetest.TraceHistory(t, seed, simple, traceEngine)
@@ -68,6 +72,7 @@ func drawSnapshots(t testing.TB, s traceprof.Store) string {
 // TestLargeDictionary gives a task one dictionary after another, and wants the
 // snapshots of a segment over all of them.
 func TestLargeDictionary(t *testing.T) {
+	long(t)
 	where := fresh(t, Shared)
 	s := opened(t, where)
 	other := opened(t, where)
@@ -101,6 +106,7 @@ func TestLargeDictionary(t *testing.T) {
 
 // TestExpireInBatches removes more than fits into one transaction.
 func TestExpireInBatches(t *testing.T) {
+	long(t)
 	where := fresh(t, Shared)
 	s := opened(t, where)
 	task, err := s.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Created: 1, Start: 1, Duration: 1})
@@ -219,7 +225,7 @@ func TestSchemaQuery(t *testing.T) {
 	s := opened(t, fresh(t, Shared))
 	mustPutSnapshots(t, s, tracetest.Picture("t", "s", "A-B . A-B-C"), tracetest.Picture("other", "s", "D"))
 	mustPutSnapshots(t, s, tracetest.Picture("t", "r", "A-B-C X-Y-C A-B-C A"))
-	answer, err := s.Query(t.Context(), query, map[string]any{"task": "t"})
+	answer, err := s.Cypher(t.Context(), query, map[string]any{"task": "t"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,6 +82,7 @@ func (s *twoServers) Expire(ctx context.Context, e traceprof.Expiry) (traceprof.
 // parts that go to one of them or to both, and compares the analysis with that of
 // a store that got all of them once.
 func TestTwoIntakes(t *testing.T) {
+	long(t)
 	where := fresh(t, Shared)
 	stores := [2]*Store{opened(t, where), opened(t, where)}
 	simple := mem.New()

@@ -88,10 +88,11 @@ func readTask(n facts) traceprof.Task {
 
 // tasks returns the tasks that a clause matches as t.
 func (t *tx) tasks(match string, params map[string]any) (list []traceprof.Task, err error) {
-	return list, t.each(match+" RETURN t {.*}", params, func(r row) error {
+	err = t.each(match+" RETURN t {.*}", params, func(r row) error {
 		list = append(list, readTask(r.facts(0)))
 		return nil
 	})
+	return list, err
 }
 
 // Task implements traceprof.Store.

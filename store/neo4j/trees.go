@@ -63,7 +63,7 @@ func (t *tx) readSelf(sel *selection, keys []string) (values []sparse, err error
 	err = t.each("MATCH (p:Profile) WHERE p.key IN $keys RETURN p.key, p.hash, p.paths, p.selfs", map[string]any{"keys": keys}, func(r row) error {
 		v := sparse{key: r.text(0), paths: r.ints(2), selfs: r.ints(3)}
 		p := &sel.profiles[sel.place[v.key]]
-		if sum, _ := addAbsolute(0, v.selfs); len(v.paths) != len(v.selfs) || p.Hash != r.text(1) || p.Sum != sum {
+		if sum, _ := store.AddAbsolute(0, v.selfs); len(v.paths) != len(v.selfs) || p.Hash != r.text(1) || p.Sum != sum {
 			return &changedError{"a profile was replaced"}
 		}
 		values = append(values, v)
@@ -119,7 +119,7 @@ func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions
 		touch  pathSet
 	)
 	sel, err := s.ask(ctx, q, func(t *tx, sel *selection) error {
-		ranges, touch = parts(len(sel.profiles), func(i int) int { return sel.profiles[i].Nodes }), pathSet{}
+		ranges, touch = parts(len(sel.profiles), atOnce, func(i int) int { return sel.profiles[i].Nodes }), pathSet{}
 		for _, r := range ranges {
 			list, err := s.readVectors(t, sel, r, opts.Modes)
 			if err != nil {

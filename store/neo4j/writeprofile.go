@@ -10,7 +10,7 @@ import (
 // carryOut does with a record what was decided.
 func (p *placing) carryOut(t *tx, i int, r *store.Record, st step, run testrun.Run, metrics []testrun.Metric) error {
 	if st.action == keep {
-		if p.unknown {
+		if p.unknown > 0 {
 			p.out.Stored++
 		} else {
 			p.out.Unchanged++

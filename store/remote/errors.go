@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -24,7 +25,7 @@ func (e passingError) Unwrap() error { return e.error }
 // unreached explains why a request got no answer.
 func (s *Store) unreached(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return transfer.Ended(ctx, err)
+		return store.Ended(ctx, err)
 	}
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -38,12 +39,16 @@ func (s *Store) unreached(ctx context.Context, err error) error {
 	case strings.Contains(text, "malformed HTTP"):
 		return s.stranger()
 	}
+	var op *net.OpError
+	if !errors.As(err, &op) || op.Op != "dial" {
+		return passingError{fmt.Errorf("the connection to %s broke before it answered; it may have done what it was asked: %w", s.base, err)}
+	}
 	return passingError{fmt.Errorf("no server answers at %s: %w (start one with `dendro serve`, or give another --store)", s.base, err)}
 }
 
-// broken explains why an answer could not be read.
+// broken explains why an answer could not be read, or not to its end.
 func (s *Store) broken(ctx context.Context, err error) error {
-	err = transfer.Ended(ctx, err)
+	err = store.Ended(ctx, err)
 	if errors.Is(err, transfer.ErrMalformed) {
 		return fmt.Errorf("the answer of %s: %w", s.base, err)
 	}

@@ -167,6 +167,8 @@ func TestRetries(t *testing.T) {
 		f.asked.Store(0)
 		if _, err := st.Delete(t.Context(), []store.ProfileID{"0123456789abcdef"}); err == nil || f.asked.Load() != 1 {
 			t.Errorf("%s: a deletion was asked %d times: %v", name, f.asked.Load(), err)
+		} else if name == "hang up" && !strings.Contains(err.Error(), "may have done") {
+			t.Errorf("a deletion whose answer is lost: %v", err)
 		}
 	}
 	// What the server says is not asked again.
@@ -196,6 +198,30 @@ func TestBrokenAnswers(t *testing.T) {
 		file := storetest.File("g", "b", "r", profile.CPUSamples, "A")
 		if _, err := st.Put(t.Context(), []*store.File{file}, store.PutOptions{Rules: "r"}); err == nil || !strings.Contains(err.Error(), "put the same again") {
 			t.Errorf("%s: Put: %v", name, err)
+		}
+	}
+}
+
+// TestBrokenStreams wants a stream that breaks off behind its head to say whose.
+func TestBrokenStreams(t *testing.T) {
+	const head, chunk = "DNDR\x01\x03\x02\x00\x00", "\x04\x7f"
+	st, f := serveFlaky(t, func(w http.ResponseWriter) { io.WriteString(w, head+chunk) })
+	f.faults.Store(100)
+	set, err := st.Functions(t.Context(), store.Query{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err = range set.Rows {
+	}
+	answer, sqlErr := st.SQL(t.Context(), "SELECT 1")
+	if sqlErr != nil {
+		t.Fatal(sqlErr)
+	}
+	for _, sqlErr = range answer.Rows {
+	}
+	for _, err := range []error{err, sqlErr} {
+		if err == nil || !strings.Contains(err.Error(), "the answer of http://127.0.0.1") || !strings.Contains(err.Error(), "broke off") {
+			t.Errorf("a stream that breaks off: %v", err)
 		}
 	}
 }

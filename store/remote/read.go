@@ -3,7 +3,7 @@ package remote
 import (
 	"context"
 	"io"
-	"net/http"
+	"iter"
 	"runtime"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -21,76 +21,69 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	return h.Store, nil
 }
 
-// body asks a question and returns what answers it.
-func (s *Store) body(ctx context.Context, what string, q transfer.Question) (io.ReadCloser, error) {
-	message, err := q.Encode()
-	if err != nil {
-		return nil, err
-	}
-	resp, err := s.ask(ctx, http.MethodPost, "/api/v1/store/"+what, message)
-	if err != nil {
-		return nil, err
-	}
-	return resp.Body, nil
-}
-
-// whole asks a question that is answered in one piece.
-func (s *Store) whole(ctx context.Context, what string, q transfer.Question, into transfer.Answer) error {
-	body, err := s.body(ctx, what, q)
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	if err := transfer.ReadAnswer(body, into); err != nil {
-		return s.broken(ctx, err)
-	}
-	return nil
-}
-
 // streamed asks a question whose answer streams, and hands it to read.
-func streamed[T any](ctx context.Context, s *Store, what string, q transfer.Question, read func(io.ReadCloser) (*T, error)) (*T, error) {
-	body, err := s.body(ctx, what, q)
+func streamed[T any](ctx context.Context, s *Store, method string, q transfer.Question, read func(io.ReadCloser) (*T, error)) (*T, error) {
+	resp, err := s.question(ctx, method, &q)
 	if err != nil {
 		return nil, err
 	}
-	set, err := read(body)
+	set, err := read(resp.Body)
 	if err != nil {
-		body.Close()
+		resp.Body.Close()
 		return nil, s.broken(ctx, err)
 	}
 	// A stream that nobody reads must not hold its connection for ever.
-	runtime.AddCleanup(set, func(body io.Closer) { body.Close() }, io.Closer(body))
+	runtime.AddCleanup(set, func(body io.Closer) { body.Close() }, io.Closer(resp.Body))
 	return set, nil
+}
+
+// placed returns a stream whose errors say what s.broken says.
+func placed[T any](ctx context.Context, s *Store, rows iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for v, err := range rows {
+			if !yield(v, s.broken(ctx, err)) {
+				return
+			}
+		}
+	}
 }
 
 // Profiles lists the selected profiles.
 func (s *Store) Profiles(ctx context.Context, q store.Query) ([]store.Profile, error) {
 	var list transfer.Profiles
-	err := s.whole(ctx, "profiles", transfer.Question{Query: q}, &list)
+	err := s.whole(ctx, s.question, "profiles", &transfer.Question{Query: q}, &list)
 	return list, err
 }
 
 // Functions streams self and total of functions. The stream can be read once.
 func (s *Store) Functions(ctx context.Context, q store.Query, names []string) (*store.FunctionSet, error) {
-	return streamed(ctx, s, "functions", transfer.Question{Query: q, Names: names, All: names == nil}, transfer.ReadFunctions)
+	set, err := streamed(ctx, s, "functions", transfer.Question{Query: q, Names: names, All: names == nil}, transfer.ReadFunctions)
+	if err == nil {
+		set.Rows = placed(ctx, s, set.Rows)
+	}
+	return set, err
 }
 
 // FunctionNames lists the functions of the store.
 func (s *Store) FunctionNames(ctx context.Context) ([]profile.Function, error) {
 	var list transfer.FunctionNames
-	err := s.whole(ctx, "function-names", transfer.Question{}, &list)
+	err := s.whole(ctx, s.question, "function-names", &transfer.Question{}, &list)
 	return list, err
 }
 
 // Trees streams vectors over one table. The stream can be read once.
 func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions) (*store.TreeSet, error) {
-	return streamed(ctx, s, "trees", transfer.Question{Query: q, Options: opts}, transfer.ReadTrees)
+	set, err := streamed(ctx, s, "trees", transfer.Question{Query: q, Options: opts}, transfer.ReadTrees)
+	if err == nil {
+		set.Vectors = placed(ctx, s, set.Vectors)
+	}
+	return set, err
 }
 
 // RawNames returns examples of names before they were normalised.
 func (s *Store) RawNames(ctx context.Context, group string, names []string) (map[string]string, error) {
 	raw := transfer.RawNames{}
-	err := s.whole(ctx, "raw-names", transfer.Question{Group: group, Names: names}, &raw)
+	err := s.whole(ctx, s.question, "raw-names", &transfer.Question{Group: group, Names: names}, &raw)
 	if raw == nil {
 		raw = transfer.RawNames{}
 	}
@@ -99,22 +92,22 @@ func (s *Store) RawNames(ctx context.Context, group string, names []string) (map
 
 // Source returns the original of a profile.
 func (s *Store) Source(ctx context.Context, id store.ProfileID) ([]byte, error) {
-	body, err := s.body(ctx, "source", transfer.Question{Profiles: []store.ProfileID{id}})
-	if err != nil {
-		return nil, err
-	}
-	defer body.Close()
 	var source transfer.Source
-	if err := transfer.ReadAnswer(body, &source); err != nil {
-		return nil, s.broken(ctx, err)
-	}
-	return source, nil
+	err := s.whole(ctx, s.question, "source", &transfer.Question{Profiles: []store.ProfileID{id}}, &source)
+	return source, err
+}
+
+// Waiting lists the metrics that wait for a profile.
+func (s *Store) Waiting(ctx context.Context) ([]store.Measurement, error) {
+	var list transfer.Measurements
+	err := s.whole(ctx, s.question, "waiting", &transfer.Question{}, &list)
+	return list, err
 }
 
 // SumFunctions lets the server add up functions.
 func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
 	var sums transfer.Sums
-	if err := s.whole(ctx, "function-sums", transfer.Question{Query: q}, &sums); err != nil {
+	if err := s.whole(ctx, s.question, "function-sums", &transfer.Question{Query: q}, &sums); err != nil {
 		return nil, err
 	}
 	return (*store.FunctionSums)(&sums), nil
@@ -123,7 +116,7 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 // FunctionMoments lets the server compute moments.
 func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Measure) (*store.MomentSet, error) {
 	var set transfer.Moments
-	if err := s.whole(ctx, "function-moments", transfer.Question{Query: q, Measure: m}, &set); err != nil {
+	if err := s.whole(ctx, s.question, "function-moments", &transfer.Question{Query: q, Measure: m}, &set); err != nil {
 		return nil, err
 	}
 	return (*store.MomentSet)(&set), nil
@@ -132,7 +125,7 @@ func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Meas
 // MergeTrees lets the server add up trees.
 func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, []store.Profile, error) {
 	var m transfer.Merged
-	if err := s.whole(ctx, "merged-tree", transfer.Question{Query: q}, &m); err != nil {
+	if err := s.whole(ctx, s.question, "merged-tree", &transfer.Question{Query: q}, &m); err != nil {
 		return nil, nil, err
 	}
 	return m.Tree, m.Profiles, nil
@@ -141,5 +134,9 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 // SQL runs a user's query at the server, if its engine speaks SQL and the server
 // lets it.
 func (s *Store) SQL(ctx context.Context, query string) (*store.SQLAnswer, error) {
-	return streamed(ctx, s, "sql", transfer.Question{SQL: query}, transfer.ReadSQL)
+	answer, err := streamed(ctx, s, "sql", transfer.Question{SQL: query}, transfer.ReadSQL)
+	if err == nil {
+		answer.Rows = placed(ctx, s, answer.Rows)
+	}
+	return answer, err
 }

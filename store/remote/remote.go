@@ -141,7 +141,7 @@ func (s *Store) ask(ctx context.Context, method, path string, body []byte) (*htt
 			select {
 			case <-time.After(time.Duration(try*try) * 100 * time.Millisecond):
 			case <-ctx.Done():
-				return nil, transfer.Ended(ctx, err)
+				return nil, store.Ended(ctx, err)
 			}
 		}
 		var resp *http.Response
@@ -154,6 +154,62 @@ func (s *Store) ask(ctx context.Context, method, path string, body []byte) (*htt
 		}
 	}
 	return nil, err
+}
+
+// message is a question or an order, in the form of package transfer.
+type message interface{ Encode() ([]byte, error) }
+
+// methods stands before the name of a method of the contract.
+const methods = "/api/v1/store/"
+
+// question asks a method that only reads.
+func (s *Store) question(ctx context.Context, method string, m message) (*http.Response, error) {
+	data, err := m.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return s.ask(ctx, http.MethodPost, methods+method, data)
+}
+
+// order asks for a change, and never twice.
+func (s *Store) order(ctx context.Context, method string, m message) (*http.Response, error) {
+	data, err := m.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return s.do(ctx, http.MethodPost, methods+method, bytes.NewReader(data))
+}
+
+// upload asks for a change, once, with what write writes.
+func (s *Store) upload(ctx context.Context, method string, write func(io.Writer) error) (*http.Response, error) {
+	in, out := io.Pipe()
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		out.CloseWithError(write(out))
+	}()
+	resp, err := s.do(ctx, http.MethodPost, methods+method, in)
+	in.CloseWithError(errors.New("the server has answered"))
+	<-written // what is written is the caller's again
+	return resp, err
+}
+
+// whole sends a message, as question or order do, and reads an answer in one piece.
+func (s *Store) whole(ctx context.Context, send func(context.Context, string, message) (*http.Response, error), method string, m message, into transfer.Answer) error {
+	resp, err := send(ctx, method, m)
+	if err != nil {
+		return err
+	}
+	return s.read(ctx, resp, into)
+}
+
+// read reads an answer in one piece.
+func (s *Store) read(ctx context.Context, resp *http.Response, into transfer.Answer) error {
+	defer resp.Body.Close()
+	if err := transfer.ReadAnswer(resp.Body, into); err != nil {
+		return s.broken(ctx, err)
+	}
+	return nil
 }
 
 // do does one request. The answer's body ends with the context, and with the
@@ -200,7 +256,7 @@ type answer struct {
 func (a *answer) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	if err != nil && err != io.EOF { // readers return io.EOF itself
-		err = transfer.Ended(a.ctx, err)
+		err = store.Ended(a.ctx, err)
 	}
 	return n, err
 }

@@ -1,13 +1,9 @@
 package remote
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"iter"
-	"net/http"
 
 	"github.com/dendroprof/dendro/store/remote/transfer"
 	"github.com/dendroprof/dendro/traceprof"
@@ -15,48 +11,18 @@ import (
 
 var _ traceprof.Store = (*Store)(nil)
 
-// Addresses of trace profiling.
-const (
-	traceQuestion  = "/api/v1/store/trace-question"
-	traceChange    = "/api/v1/store/trace-change"
-	traceSnapshots = "/api/v1/store/trace-snapshots"
-	tracePut       = "/api/v1/store/trace-put"
-)
-
 // traceAsk asks a question of trace profiling.
 func traceAsk[T any](ctx context.Context, s *Store, q transfer.TraceQuestion) (T, error) {
 	var v transfer.TraceFacts[T]
-	message, err := q.Encode()
-	if err != nil {
-		return v.Value, err
-	}
-	resp, err := s.ask(ctx, http.MethodPost, traceQuestion, message)
-	if err == nil {
-		err = s.traceAnswer(ctx, resp, &v)
-	}
+	err := s.whole(ctx, s.question, "trace-question", &q, &v)
 	return v.Value, err
 }
 
-// traceTell asks for a change, once.
+// traceTell asks for a change.
 func traceTell[T any](ctx context.Context, s *Store, q transfer.TraceQuestion) (T, error) {
 	var v transfer.TraceFacts[T]
-	message, err := q.Encode()
-	if err != nil {
-		return v.Value, err
-	}
-	resp, err := s.do(ctx, http.MethodPost, traceChange, bytes.NewReader(message))
-	if err == nil {
-		err = s.traceAnswer(ctx, resp, &v)
-	}
+	err := s.whole(ctx, s.order, "trace-change", &q, &v)
 	return v.Value, err
-}
-
-func (s *Store) traceAnswer(ctx context.Context, resp *http.Response, into transfer.Answer) error {
-	defer resp.Body.Close()
-	if err := transfer.ReadAnswer(resp.Body, into); err != nil {
-		return s.broken(ctx, err)
-	}
-	return nil
 }
 
 // done is the answer to a change that has nothing to say.
@@ -134,25 +100,19 @@ func (s *Store) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) e
 			return err
 		}
 	}
-	in, out := io.Pipe()
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		out.CloseWithError(transfer.WriteSnapshots(out, func() error { return nil }, func(yield func(traceprof.Snapshots, error) bool) {
+	resp, err := s.upload(ctx, "trace-put", func(w io.Writer) error {
+		return transfer.WriteSnapshots(w, func() error { return nil }, func(yield func(traceprof.Snapshots, error) bool) {
 			for i := range list {
 				if !yield(list[i], nil) {
 					return
 				}
 			}
-		}))
-	}()
-	resp, err := s.do(ctx, http.MethodPost, tracePut, in)
-	in.CloseWithError(errors.New("the server has answered"))
-	<-written // the snapshots are the caller's again
-	if err == nil {
-		err = s.traceAnswer(ctx, resp, &transfer.TraceFacts[done]{})
+		})
+	})
+	if err != nil {
+		return err
 	}
-	return err
+	return s.read(ctx, resp, &transfer.TraceFacts[done]{})
 }
 
 // Snapshots streams snapshots.
@@ -163,24 +123,12 @@ func (s *Store) Snapshots(ctx context.Context, q traceprof.SnapshotQuery) iter.S
 			yield(traceprof.Snapshots{}, err)
 			return
 		}
-		for v, err := range rows {
-			if err != nil {
-				err = fmt.Errorf("snapshots: %w", s.broken(ctx, err))
-			}
-			if !yield(v, err) || err != nil {
-				return
-			}
-		}
+		placed(ctx, s, rows)(yield)
 	}
 }
 
 func (s *Store) snapshots(ctx context.Context, q traceprof.SnapshotQuery) (iter.Seq2[traceprof.Snapshots, error], error) {
-	question := transfer.TraceQuestion{Method: "Snapshots", Snapshots: q}
-	message, err := question.Encode()
-	if err != nil {
-		return nil, err
-	}
-	resp, err := s.ask(ctx, http.MethodPost, traceSnapshots, message)
+	resp, err := s.question(ctx, "trace-snapshots", &transfer.TraceQuestion{Snapshots: q})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -51,5 +52,23 @@ func TestTraceHistory(t *testing.T) {
 	here := storetest.TraceEngine{Open: func(testing.TB) traceprof.Store { return mem.New() }}
 	for seed := range uint64(10) {
 		storetest.TraceHistory(t, seed, here, tracesOfMem())
+	}
+}
+
+// TestLargeChange stores as many segments at once as an intake gathers for one
+// commit.
+func TestLargeChange(t *testing.T) {
+	s := serve(t, mem.New())
+	defer s.Close()
+	list := make([]traceprof.Segment, 64)
+	for i := range list {
+		list[i] = traceprof.Segment{ID: fmt.Sprint("segment ", i), Trace: "trace", Service: "shop", Start: 1, End: 2, Raw: make([]byte, 512<<10)}
+	}
+	if err := s.PutSegments(t.Context(), list...); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Segments(t.Context(), traceprof.SegmentQuery{Service: "shop", NoRaw: true})
+	if err != nil || len(got) != len(list) {
+		t.Errorf("%d segments of %d, %v", len(got), len(list), err)
 	}
 }

@@ -1,12 +1,14 @@
 package storetest
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
 )
 
 // check asks the store everything and compares the answers with the model's.
@@ -18,6 +20,34 @@ func (l *lab) check() {
 	l.checkSelection(store.Query{}, all)
 	l.checkRawNames()
 	l.checkSources(all)
+	l.checkWaiting()
+}
+
+// checkWaiting asks for the metrics of which no profile has come.
+func (l *lab) checkWaiting() {
+	l.t.Helper()
+	list, err := l.s.Waiting(l.ctx)
+	if err != nil {
+		l.t.Fatalf("Waiting: %v", err)
+	}
+	byName := func(a, b testrun.Metric) int { return cmp.Compare(a.Name, b.Name) }
+	got := map[pair]store.Measurement{}
+	for _, m := range list {
+		slices.SortFunc(m.Metrics, byName)
+		got[pair{m.Benchmark, m.Run.Key}] = m
+	}
+	want := map[pair]store.Measurement{}
+	pairs, _ := l.m.used()
+	for at, metrics := range l.m.metrics {
+		if !pairs[at] {
+			want[at] = store.Measurement{Benchmark: at.benchmark, Run: l.m.runs[at.run],
+				Metrics: slices.SortedFunc(maps.Values(metrics), byName)}
+		}
+	}
+	l.same("Waiting", got, want)
+	if len(got) != len(list) {
+		l.t.Errorf("Waiting lists %d, of %d benchmarks and runs", len(list), len(got))
+	}
 }
 
 // checkSelection asks what takes a Query. All is the listing of the whole store.

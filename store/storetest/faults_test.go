@@ -114,6 +114,7 @@ type hooks struct {
 	compact   func(context.Context) error
 	group     func(string) string
 	source    func([]byte, error) ([]byte, error)
+	waiting   func([]store.Measurement) []store.Measurement
 }
 
 func hooked[T any](hook func(T) T, v T, err error) (T, error) {
@@ -168,6 +169,11 @@ func (h hooks) Source(ctx context.Context, id store.ProfileID) ([]byte, error) {
 		return h.source(source, err)
 	}
 	return source, err
+}
+
+func (h hooks) Waiting(ctx context.Context) ([]store.Measurement, error) {
+	list, err := h.Store.Waiting(ctx)
+	return hooked(h.waiting, list, err)
 }
 
 func (h hooks) Put(ctx context.Context, files []*store.File, opts store.PutOptions) ([]store.Outcome, error) {
@@ -258,6 +264,9 @@ var faults = map[string]func(store.Store) store.Store{
 			p.Run.Date = time.Unix(0, 0).UTC()
 		}
 	}),
+	"Metrics: none wait": func(s store.Store) store.Store {
+		return hooks{Store: s, waiting: func([]store.Measurement) []store.Measurement { return nil }}
+	},
 	"Metrics: another order": each(func(p *store.Profile) { slices.Reverse(p.Metrics) }),
 	"Facts: empty attributes are lost": each(func(p *store.Profile) {
 		maps.DeleteFunc(p.Run.Attributes, func(_, v string) bool { return v == "" })

@@ -476,7 +476,7 @@ var traceFaults = map[string]traceFault{
 			return list
 		}}
 	},
-	"ExpireTasks: an hour late":      expiring(func(e traceprof.Expiry) traceprof.Expiry { e.Before--; return e }),
+	"ExpireTasks: a moment late":     expiring(func(e traceprof.Expiry) traceprof.Expiry { e.Before--; return e }),
 	"ExpireTasks: with running ones": expiring(func(e traceprof.Expiry) traceprof.Expiry { e.Before += 10_000; return e }),
 	"ExpireTogether: segments go by their time alone": func(s traceprof.Store) traceprof.Store {
 		return &splitter{Store: s, segments: mem.New()}

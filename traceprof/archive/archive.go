@@ -18,6 +18,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +84,7 @@ func Collect(ctx context.Context, st traceprof.Store, task, trace string) (*Arch
 	}
 	switch {
 	case len(a.Segments) > 0:
-		slices.SortStableFunc(a.Segments, func(a, b Segment) int { return int(min(max(a.Start-b.Start, -1), 1)) })
+		slices.SortStableFunc(a.Segments, func(a, b Segment) int { return cmp.Compare(a.Start, b.Start) })
 		return a, nil
 	case samples:
 		return nil, fmt.Errorf("trace %s of task %s: %w: it has samples of a Go profile, which this file cannot hold (pprof can)", trace, task, ErrNotProfiled)

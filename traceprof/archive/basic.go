@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -99,18 +100,19 @@ func decodeBasic(text []byte) (*basic, error) {
 // archive returns the archive that basic.yml describes, without snapshots.
 func (b *basic) archive() *Archive {
 	a := &Archive{Task: b.Config.Task, Trace: b.Config.Trace}
+	bySegment := map[string][]basicSpan{}
+	for _, p := range b.Spans {
+		bySegment[p.Segment] = append(bySegment[p.Segment], p)
+	}
 	for _, in := range b.Segments {
 		s := Segment{Segment: traceprof.Segment{ID: in.ID, Trace: a.Trace, Start: in.Start, End: in.End}}
 		var first *spans.Span
-		for _, p := range b.Spans {
-			if p.Segment != in.ID {
-				continue
-			}
+		for _, p := range bySegment[in.ID] {
 			s.Service, s.Instance = p.Service, p.Instance
 			s.Spans = append(s.Spans, spans.Span{ID: p.ID, Parent: p.Parent, Operation: p.Operation, Kind: p.Kind, Layer: p.Layer, Peer: p.Peer, Start: p.Start, End: p.End, Error: p.Error})
 			s.Error = s.Error || p.Error
 		}
-		slices.SortStableFunc(s.Spans, func(a, b spans.Span) int { return int(a.ID) - int(b.ID) })
+		slices.SortStableFunc(s.Spans, func(a, b spans.Span) int { return cmp.Compare(a.ID, b.ID) })
 		for i := range s.Spans {
 			if p := &s.Spans[i]; first == nil || p.Kind == "Entry" {
 				first = p

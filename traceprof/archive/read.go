@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"sort"
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -222,26 +221,13 @@ func (all *rows) assign(a *Archive, about *basic) {
 				a.Segments = append(a.Segments, Segment{Segment: traceprof.Segment{ID: a.Trace, Trace: a.Trace}})
 			}
 		}
-		if key := (place{i, all.sequence[row]}); !seen[key] {
-			seen[key] = true
-			s := &a.Segments[i].Snapshots
-			s.Sequence, s.Time, s.Path = append(s.Sequence, all.sequence[row]), append(s.Time, all.time[row]), append(s.Path, all.path[row])
-		}
+		seen[place{i, all.sequence[row]}] = true
+		s := &a.Segments[i].Snapshots
+		s.Sequence, s.Time, s.Path = append(s.Sequence, all.sequence[row]), append(s.Time, all.time[row]), append(s.Path, all.path[row])
 	}
 	for i := range a.Segments {
 		s := &a.Segments[i].Snapshots
 		s.Task, s.Segment, s.Stacks = a.Task, a.Segments[i].ID, &all.stacks
-		sort.Sort((*bySequence)(s))
+		s.Settle()
 	}
-}
-
-// bySequence sorts the dumps of a segment.
-type bySequence traceprof.Snapshots
-
-func (s *bySequence) Len() int           { return len(s.Sequence) }
-func (s *bySequence) Less(i, j int) bool { return s.Sequence[i] < s.Sequence[j] }
-func (s *bySequence) Swap(i, j int) {
-	s.Sequence[i], s.Sequence[j] = s.Sequence[j], s.Sequence[i]
-	s.Time[i], s.Time[j] = s.Time[j], s.Time[i]
-	s.Path[i], s.Path[j] = s.Path[j], s.Path[i]
 }

@@ -47,6 +47,9 @@ type Segment struct {
 	Known bool // false: only its snapshots are there, of the rest the id alone
 }
 
+// Spans returns the spans that were received with the segment.
+func (s *Segment) Spans() ([]spans.Span, error) { return spans.Of(s.Raw) }
+
 // Find returns the segments that a choice selects and that have snapshots, by
 // their start, those that are not known last. It wraps ErrNothing if there are
 // none.
@@ -122,7 +125,7 @@ func (c *Choice) Ranges(ctx context.Context, st traceprof.Store) ([]traceprof.Ra
 	if err != nil {
 		return nil, err
 	}
-	return c.RangesOf(list, func(s *Segment) ([]spans.Span, error) { return spans.Of(s.Raw) })
+	return c.RangesOf(list, (*Segment).Spans)
 }
 
 // RangesOf is Ranges of segments that were found, with spans from elsewhere.

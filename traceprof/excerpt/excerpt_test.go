@@ -132,6 +132,31 @@ func TestTimed(t *testing.T) {
 	}
 }
 
+// TestTimedOfSeveralTasks takes of a trace what the tasks of two services sampled,
+// each dump with the period of its task.
+func TestTimedOfSeveralTasks(t *testing.T) {
+	ctx, st := t.Context(), mem.New()
+	for service, period := range map[string]int64{"cart": 7, "shop": 20} {
+		task, err := st.CreateTask(ctx, traceprof.Task{Kind: traceprof.TraceKind, Service: service, ServiceID: service, Endpoint: "/", Created: 1000, Start: 1000, Duration: traceprof.Minute, Period: period})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = errors.Join(
+			st.PutSegments(ctx, traceprof.Segment{ID: "of " + service, Trace: "t", Service: service, Start: 2000, End: 2100}),
+			st.PutSnapshots(ctx, tracetest.Picture(task.ID, "of "+service, "A A A")))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := (&Choice{Trace: "t"}).Timed(ctx, st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum, threads := total(t, p); sum != 3*7+3*20 || threads != 3 {
+		t.Errorf("%d ms in %d threads", sum, threads)
+	}
+}
+
 // TestTimedOfUnknownTask wants the period from the snapshots when the task is not
 // there.
 func TestTimedOfUnknownTask(t *testing.T) {

@@ -8,18 +8,17 @@ import (
 
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
-	"github.com/dendroprof/dendro/traceprof/spans"
 )
 
 // Timed returns the snapshots of a choice as a profile with times: see
-// traceprof.Profile. Of several tasks that sampled a segment the first counts
+// traceprof.Profile. Of several tasks that sampled one segment the first counts
 // unless the choice names one.
 func (c *Choice) Timed(ctx context.Context, st traceprof.Store) (*profile.Profile, error) {
 	segments, err := c.Find(ctx, st)
 	if err != nil {
 		return nil, err
 	}
-	ranges, err := c.RangesOf(segments, func(s *Segment) ([]spans.Span, error) { return spans.Of(s.Raw) })
+	ranges, err := c.RangesOf(segments, (*Segment).Spans)
 	if err != nil {
 		return nil, err
 	}
@@ -40,38 +39,58 @@ func (c *Choice) TimedOf(ctx context.Context, st traceprof.Store, segments []Seg
 		}
 	}
 	var list []traceprof.Snapshots
-	var task string
+	seen := map[string]bool{}
 	for s, err := range st.Snapshots(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
-		if task == "" {
-			task = s.Task
+		if seen[s.Segment] {
+			continue
 		}
-		if s.Task == task {
-			if s = within(s, ranges); s.Len() > 0 {
-				list = append(list, s)
-			}
+		seen[s.Segment] = true
+		if s = within(s, ranges); s.Len() > 0 {
+			list = append(list, s)
 		}
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s: %w", c, ErrNothing)
 	}
-	t, err := st.Task(ctx, task)
-	if errors.Is(err, traceprof.ErrNoTask) {
-		t, err = traceprof.Task{ID: task, Period: periodOf(list)}, nil // of an archive, or it expired
-	}
+	periods, err := periodsOf(ctx, st, list)
 	if err != nil {
 		return nil, err
 	}
-	p := traceprof.Profile(&t, list, known)
+	p := traceprof.Profile(periods, list, known)
 	return p, p.Check()
+}
+
+// periodsOf returns the periods of the tasks of snapshots, which lie task by task.
+// Of a task that is not there it is the one that its dumps show.
+func periodsOf(ctx context.Context, st traceprof.Store, list []traceprof.Snapshots) (map[string]int64, error) {
+	periods := map[string]int64{}
+	for len(list) > 0 {
+		id, n := list[0].Task, 1
+		for n < len(list) && list[n].Task == id {
+			n++
+		}
+		t, err := st.Task(ctx, id)
+		switch {
+		case errors.Is(err, traceprof.ErrNoTask): // of an archive, or it expired
+			periods[id] = periodOf(list[:n])
+		case err != nil:
+			return nil, err
+		default:
+			periods[id] = t.Period
+		}
+		list = list[n:]
+	}
+	return periods, nil
 }
 
 // within returns the snapshots that lie in the ranges of their segment.
 func within(s traceprof.Snapshots, ranges []traceprof.Range) traceprof.Snapshots {
+	ranges = slices.DeleteFunc(slices.Clone(ranges), func(r traceprof.Range) bool { return r.Segment != s.Segment })
 	keep := func(t int64) bool {
-		return slices.ContainsFunc(ranges, func(r traceprof.Range) bool { return r.Segment == s.Segment && r.Start <= t && t <= r.End })
+		return slices.ContainsFunc(ranges, func(r traceprof.Range) bool { return r.Start <= t && t <= r.End })
 	}
 	out := traceprof.Snapshots{Task: s.Task, Segment: s.Segment, Language: s.Language, Stacks: s.Stacks}
 	for i, t := range s.Time {

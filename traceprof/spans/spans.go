@@ -82,11 +82,11 @@ func read(raw []byte, pos, end int) (Span, error) {
 		if err != nil {
 			return s, err
 		}
-		switch text := strings.ToValidUTF8(string(raw[f.Lo:f.Hi]), "\uFFFD"); f.Num {
+		switch f.Num {
 		case 6:
-			s.Operation = text
+			s.Operation = text(raw[f.Lo:f.Hi])
 		case 7:
-			s.Peer = text
+			s.Peer = text(raw[f.Lo:f.Hi])
 		default:
 			v.Set(f)
 		}
@@ -97,6 +97,8 @@ func read(raw []byte, pos, end int) (Span, error) {
 	return s, nil
 }
 
+func text(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
+
 // Ranges returns the time of a span for an analysis. With own it leaves out the
 // time of the spans directly in it: what is left begins where such a span ends
 // and ends a ms before the next one begins.
@@ -106,7 +108,8 @@ func Ranges(segment string, list []Span, s Span, own bool) []traceprof.Range {
 	}
 	var inner []Span
 	for _, c := range list {
-		if c.Parent == s.ID && c.ID != s.ID {
+		// One that begins later was only ordered here, and ran when this one was over.
+		if c.Parent == s.ID && c.ID != s.ID && c.Start <= s.End {
 			inner = append(inner, c)
 		}
 	}

@@ -58,6 +58,7 @@ func TestRanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	overlapping := []Span{{ID: 0, Parent: -1, Start: 0, End: 100}, {ID: 1, Parent: 0, Start: 10, End: 50}, {ID: 2, Parent: 0, Start: 20, End: 30}, {ID: 3, Parent: 0, Start: 40, End: 100}}
+	outliving := []Span{{ID: 0, Parent: -1, Start: 0, End: 100}, {ID: 1, Parent: 0, Start: 10, End: 50}, {ID: 2, Parent: 0, Start: 150, End: 180}}
 	for _, tt := range []struct {
 		name string
 		list []Span
@@ -68,6 +69,7 @@ func TestRanges(t *testing.T) {
 		{"whole", list, 0, false, [][2]int64{{100, 200}}},
 		{"own", list, 0, true, [][2]int64{{100, 109}, {120, 129}, {190, 200}}},
 		{"own, nothing inside", list, 2, true, [][2]int64{{130, 190}}},
+		{"own, an inner one begins behind the end", outliving, 0, true, [][2]int64{{0, 9}, {50, 100}}},
 		{"own, inner ones overlap and last to the end", overlapping, 0, true, [][2]int64{{0, 9}}},
 	} {
 		var got [][2]int64
@@ -98,7 +100,7 @@ func FuzzOf(f *testing.F) {
 				t.Fatalf("span %d stands behind span %d", list[i].ID, list[i-1].ID)
 			}
 			for _, r := range Ranges("s", list, list[i], true) {
-				if list[i].Start <= list[i].End && r.Start > r.End {
+				if list[i].Start <= list[i].End && (r.Start > r.End || r.Start < list[i].Start || r.End > list[i].End) {
 					t.Fatalf("range %+v of span %+v", r, list[i])
 				}
 			}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"strconv"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/gate"
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/report"
@@ -107,31 +109,35 @@ func (a *api) bottlenecks(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, result)
 }
 
-// judging reads what regressions and reports are judged by.
-func (p *params) judging() regression.Request {
-	return regression.Request{
+// judging reads what regressions and reports are of, and judged by.
+func (p *params) judging() (store.Query, regression.Request) {
+	q := p.selection()
+	req := regression.Request{
 		Options: regression.Options{Alpha: p.number("alpha", 0), MinShare: p.number("min-share", 0.001), Impact: p.number("min-impact", 0)},
-		Scan:    p.flag("scan"), Window: p.whole("window", 0, 0), Now: time.Now(),
+		Scan:    p.flag("scan"), Window: p.whole("window", 0, 0), Now: time.Now(), K: q.Last,
 	}
+	if req.Alpha >= 1 {
+		p.fail("alpha is %g; a probability of error is below 1", req.Alpha)
+	}
+	if req.Scan && q.Last > 0 {
+		p.fail("scan chooses the tested runs itself: leave out last")
+	}
+	return q, req
 }
 
-// judge compares the newest selected runs with those before them.
-func (a *api) judge(r *http.Request, q store.Query, req regression.Request) (*regression.Result, error) {
-	req.K = q.Last
+// judge compares the newest selected runs with those before them; a policy says how
+// often it may be wrong about all the benchmarks together.
+func (a *api) judge(r *http.Request, q store.Query, req regression.Request, policy *gate.Policy) (*regression.Result, error) {
 	q.Last = 0
 	list, err := a.Store.Profiles(r.Context(), q)
 	if err != nil {
 		return nil, err
 	}
-	// Types of one name may differ in their period: what does not add is left out
-	// of a history, and said.
-	for i := range list {
-		if list[i].Type.Name != list[0].Type.Name {
-			return nil, store.OneType(list, q)
-		}
+	if err := history.OneName(list, q); err != nil {
+		return nil, err
 	}
-	if len(list) == 0 {
-		return nil, store.OneType(nil, q)
+	if policy != nil {
+		req.Alpha = policy.AlphaOf(list)
 	}
 	return regression.Find(r.Context(), a.Store, q, req)
 }
@@ -150,14 +156,11 @@ type judgedAnswer struct {
 // regressions finds what got slower.
 func (a *api) regressions(w http.ResponseWriter, r *http.Request) error {
 	p := paramsOf(r)
-	q, req := p.selection(), p.judging()
-	if req.Scan && q.Last > 0 {
-		p.fail("scan chooses the tested runs itself: leave out last")
-	}
+	q, req := p.judging()
 	if err := p.finish(); err != nil {
 		return err
 	}
-	result, err := a.judge(r, q, req)
+	result, err := a.judge(r, q, req, nil)
 	if err != nil {
 		return err
 	}
@@ -175,39 +178,27 @@ func (a *api) regressions(w http.ResponseWriter, r *http.Request) error {
 // fail-on it has the verdict of a gate.
 func (a *api) report(w http.ResponseWriter, r *http.Request) error {
 	p := paramsOf(r)
-	q, req := p.selection(), p.judging()
+	q, req := p.judging()
 	format, candidates := p.choice("format", "json", "md", "text", "sarif", "junit"), p.whole("candidates", 5, 0)
-	failOn := p.text("fail-on", "")
 	var policy *gate.Policy
-	if failOn != "" {
+	if failOn := p.text("fail-on", ""); failOn != "" {
 		parsed, err := gate.ParsePolicy(failOn)
 		if err != nil {
 			p.fail("%w", err)
+		}
+		if req.Alpha > 0 {
+			p.fail("fail-on has an error probability of its own: leave out alpha")
 		}
 		policy = &parsed
 	}
 	if err := p.finish(); err != nil {
 		return err
 	}
-	if policy != nil {
-		benchmarks := map[string]bool{}
-		list, err := a.Store.Profiles(r.Context(), q)
-		if err != nil {
-			return err
-		}
-		for i := range list {
-			benchmarks[list[i].Benchmark.String()] = true
-		}
-		req.Alpha = policy.Alpha(len(benchmarks))
-	}
-	result, err := a.judge(r, q, req)
+	result, err := a.judge(r, q, req, policy)
 	if err != nil {
 		return err
 	}
-	if candidates == 0 {
-		candidates = -1
-	}
-	ev, err := evidence.Gather(r.Context(), a.Store, result, evidence.Options{Candidates: candidates})
+	ev, err := evidence.Gather(r.Context(), a.Store, result, evidence.Options{Candidates: cmp.Or(candidates, -1)})
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -137,7 +136,7 @@ func (a *api) routes() []server.Route {
 }
 
 // handler makes a handler of a function that returns its error before it writes
-// anything, or panics with http.ErrAbortHandler when it is too late for one.
+// anything; brokenOff is for later ones.
 func handler(h func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
@@ -172,28 +171,18 @@ func (a *api) infoNow(ctx context.Context) (store.Info, error) {
 	return a.Store.Info(ctx)
 }
 
-// writeJSON answers with a value.
-func writeJSON(w http.ResponseWriter, v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(data, '\n')) // the client may have gone: the log says so
-	return nil
-}
-
 // readiness remembers for a moment whether the store answers.
 type readiness struct {
 	at  atomic.Int64 // of the last look, Unix nanoseconds
 	err atomic.Pointer[error]
 }
 
-// isReady asks the store for the least it can say, at most once a second.
+// isReady asks the store for the least it can say, at most once a second. Whoever
+// asked first may go: the answer is for the others too.
 func (a *api) isReady(ctx context.Context) error {
 	now, last := time.Now().UnixNano(), a.ready.at.Load()
 	if now-last > int64(time.Second) && a.ready.at.CompareAndSwap(last, now) {
-		_, err := a.infoNow(ctx)
+		_, err := a.infoNow(context.WithoutCancel(ctx))
 		a.ready.err.Store(&err)
 	}
 	if err := a.ready.err.Load(); err != nil {

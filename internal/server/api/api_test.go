@@ -18,6 +18,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/store/storetest"
 )
 
 type rowsOf[T any] struct{ Rows []T }
@@ -202,6 +203,48 @@ func TestDiff(t *testing.T) {
 	l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/diff?group=shop&base-run=r1&new-run=r9", nil)), 404, "nothing-selected")
 }
 
+// TestOneSpelling wants benchmarks of two groups to be two, though they are written
+// alike.
+func TestOneSpelling(t *testing.T) {
+	l := newLab(t)
+	im := storetest.NewImporter()
+	files := []*store.File{
+		im.File("a/b", "c", "r1", profile.CPUSamples, "×3\nmain"),
+		im.File("a/b", "c", "r2", profile.CPUSamples, "×5\nmain"),
+		im.File("a", "b/c", "r2", profile.CPUSamples, "×7\nmain"), // has no run before
+	}
+	if _, err := l.st.Put(t.Context(), files, store.PutOptions{Rules: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	var c columns
+	l.get("/api/v1/diff?last=1", &c)
+	if len(c.Nodes.NewTotal) != 1 || c.Nodes.BaseTotal[0] != 3 || c.Nodes.NewTotal[0] != 5 {
+		t.Errorf("compared with what was before: %+v", c.Nodes)
+	}
+	var runs rowsOf[runAnswer]
+	l.get("/api/v1/runs", &runs)
+	if len(runs.Rows) != 2 || runs.Rows[1].Benchmarks != 2 {
+		t.Errorf("runs: %+v", runs.Rows)
+	}
+}
+
+// hasty is a store that says what it holds unless whoever asked has gone.
+type hasty struct{ store.Store }
+
+func (hasty) Info(ctx context.Context) (store.Info, error) { return store.Info{}, ctx.Err() }
+
+// TestReadyForAll wants a client that goes away not to be what others hear of the
+// store.
+func TestReadyForAll(t *testing.T) {
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	a := newAPI(Options{Store: hasty{mem.New()}})
+	_ = a.isReady(gone)
+	if err := a.isReady(t.Context()); err != nil {
+		t.Errorf("the store is not ready: %v", err)
+	}
+}
+
 func TestAnalyses(t *testing.T) {
 	l := newLab(t)
 	l.put()
@@ -215,7 +258,8 @@ func TestAnalyses(t *testing.T) {
 			t.Errorf("%s: %d %s", target, w.Code, w.Body)
 		}
 	}
-	for _, bad := range []string{"bottlenecks?degree=65", "bottlenecks?least-occurrences=1", "report?fail-on=nothing", "report?format=pdf", "regressions?scan&last=1"} {
+	for _, bad := range []string{"bottlenecks?degree=65", "bottlenecks?least-occurrences=1", "report?fail-on=nothing", "report?format=pdf",
+		"regressions?scan&last=1", "report?scan&last=1", "regressions?alpha=1", "report?alpha=0.1&fail-on=regression"} {
 		l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/"+bad, nil)), 400, "bad-request")
 	}
 	l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/regressions", nil)), 422, "several-types")
@@ -243,6 +287,8 @@ func TestExport(t *testing.T) {
 	}
 	l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/export?format=jfr", nil)), 400, "bad-request")
 	l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/export?invert", nil)), 400, "bad-request")
+	// What a format cannot hold shows only when it is written.
+	l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/export?group=shop&format=folded-diff", nil)), 400, "bad-request")
 }
 
 func TestPruneAndDelete(t *testing.T) {
@@ -286,13 +332,14 @@ type speaking struct {
 }
 
 func (s speaking) SQL(_ context.Context, query string) (*store.SQLAnswer, error) {
-	if query != "good" {
+	times := map[string]int{"good": 1, "long": 5000}[query]
+	if times == 0 {
 		return nil, errors.New("syntax error")
 	}
 	rows := [][]any{{int64(math.MaxInt64), "text", nil, 1.5}, {true, []byte{0xab}, time.Unix(0, 0).UTC(), math.NaN()}}
 	var seq iter.Seq2[[]any, error] = func(yield func([]any, error) bool) {
-		for _, r := range rows {
-			if !yield(r, nil) {
+		for i := range times * len(rows) {
+			if !yield(rows[i%len(rows)], nil) {
 				return
 			}
 		}

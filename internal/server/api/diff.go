@@ -31,41 +31,6 @@ func (p *params) sides() (queries [2]store.Query, chosen bool) {
 	return queries, has[0]
 }
 
-// newestAndBefore splits a selection with Last into its newest runs and the runs
-// before them of the same benchmarks.
-func (a *api) newestAndBefore(r *http.Request, q store.Query) (before, newest store.Query, err error) {
-	all := q
-	all.Last = 0
-	list, err := store.Select(r.Context(), a.Store, all)
-	if err != nil {
-		return before, newest, err
-	}
-	isNew := map[store.ProfileID]bool{}
-	hasOlder := map[string]bool{}
-	now := q.Filter(slices.Clone(list))
-	for i := range now {
-		isNew[now[i].ID] = true
-	}
-	for i := range list {
-		if !isNew[list[i].ID] {
-			before.Profiles = append(before.Profiles, list[i].ID)
-			hasOlder[list[i].Benchmark.String()] = true
-		}
-	}
-	if len(before.Profiles) == 0 {
-		return before, newest, mistakef("there is no run before the last %d to compare with", q.Last)
-	}
-	for i := range now {
-		if hasOlder[now[i].Benchmark.String()] {
-			newest.Profiles = append(newest.Profiles, now[i].ID)
-		}
-	}
-	if newest.Profiles == nil {
-		return before, newest, mistakef("none of the newest runs has one before it of the same benchmark")
-	}
-	return before, newest, nil
-}
-
 // diff answers with the difference of two parts of the store in columns.
 func (a *api) diff(w http.ResponseWriter, r *http.Request) error {
 	p := paramsOf(r)
@@ -75,10 +40,14 @@ func (a *api) diff(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !chosen {
-		var err error
-		if sides[0], sides[1], err = a.newestAndBefore(r, sides[0]); err != nil {
+		now, before, err := store.NewestAndBefore(r.Context(), a.Store, sides[0])
+		if err != nil {
 			return err
 		}
+		if len(before) == 0 {
+			return mistakef("there is no run before the last %d to compare with", sides[0].Last)
+		}
+		sides = [2]store.Query{{Profiles: store.IDs(before)}, {Profiles: store.IDs(now)}}
 	}
 	var trees [2]*calltree.Tree
 	var count [2]int
@@ -90,7 +59,7 @@ func (a *api) diff(w http.ResponseWriter, r *http.Request) error {
 	}
 	c, err := calltree.Compare(trees[:1], trees[1:])
 	if err != nil {
-		return mistake{err}
+		return mistake(err)
 	}
 	switch by {
 	case "share":

@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"strconv"
 )
 
 // document writes one JSON object member by member, so that what is in it need
-// not be in memory at once. Errors are of the connection, and end the answer when
-// the document is closed.
+// not be in memory at once. An error ends the answer when the document is closed.
 type document struct {
 	w   *bufio.Writer
 	buf bytes.Buffer
@@ -28,8 +28,8 @@ func newDocument(w http.ResponseWriter) *document {
 	return d
 }
 
-// value writes a value and returns the document's error.
-func (d *document) value(v any) error {
+// value writes a value.
+func (d *document) value(v any) {
 	d.buf.Reset()
 	if err := d.enc.Encode(v); err != nil && d.err == nil {
 		d.err = err
@@ -37,7 +37,6 @@ func (d *document) value(v any) error {
 	if d.err == nil {
 		_, d.err = d.w.Write(bytes.TrimSuffix(d.buf.Bytes(), []byte("\n")))
 	}
-	return d.err
 }
 
 func (d *document) name(name string) {
@@ -50,19 +49,28 @@ func (d *document) name(name string) {
 // member writes a member.
 func (d *document) member(name string, v any) {
 	d.name(name)
-	_ = d.value(v) // close has it
+	d.value(v)
 }
 
 // list writes a member that is a list of n values.
 func (d *document) list(name string, n int, at func(i int) any) {
+	d.stream(name, func(yield func(any) bool) {
+		for i := 0; i < n && yield(at(i)); i++ {
+		}
+	})
+}
+
+// stream writes a member that is a list of values as they come.
+func (d *document) stream(name string, values iter.Seq[any]) {
 	d.name(name)
 	d.w.WriteByte('[')
-	for i := range n {
-		if i > 0 {
+	n := 0
+	for v := range values {
+		if n++; n > 1 {
 			d.w.WriteByte(',')
 		}
-		if d.value(at(i)) != nil {
-			return
+		if d.value(v); d.err != nil {
+			break // close says why
 		}
 	}
 	d.w.WriteByte(']')
@@ -96,9 +104,30 @@ func (d *document) object(name string, write func()) {
 
 // close ends the document, and with it the answer.
 func (d *document) close() {
+	brokenOff(d.err) // before more is sent
 	d.w.WriteString("}\n")
-	if err := d.w.Flush(); d.err == nil {
-		d.err = err
+	brokenOff(d.w.Flush())
+}
+
+// writeList answers with rows.
+func writeList[T, R any](w http.ResponseWriter, list []T, row func(T) R) error {
+	d := newDocument(w)
+	d.list("rows", len(list), func(i int) any { return row(list[i]) })
+	d.close()
+	return nil
+}
+
+// writeJSON answers with a value.
+func writeJSON(w http.ResponseWriter, v any) error { return writeStatus(w, http.StatusOK, v) }
+
+// writeStatus answers with a value and a status of its own.
+func writeStatus(w http.ResponseWriter, status int, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
 	}
-	brokenOff(d.err)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(data, '\n')) // the client may have gone: the log says so
+	return nil
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -28,6 +27,10 @@ func (a *api) questions() map[string]question {
 		"raw-names": whole(func(ctx context.Context, q transfer.Question) (transfer.Answer, error) {
 			raw, err := st.RawNames(ctx, q.Group, q.Names)
 			return (*transfer.RawNames)(&raw), err
+		}),
+		"waiting": whole(func(ctx context.Context, _ transfer.Question) (transfer.Answer, error) {
+			list, err := st.Waiting(ctx)
+			return (*transfer.Measurements)(&list), err
 		}),
 		"source": whole(func(ctx context.Context, q transfer.Question) (transfer.Answer, error) {
 			if len(q.Profiles) != 1 {
@@ -61,13 +64,22 @@ func whole(answer func(context.Context, transfer.Question) (transfer.Answer, err
 		if err != nil {
 			return err
 		}
-		begin(w)
-		brokenOff(transfer.WriteAnswer(w, v))
-		return nil
+		return send(w, v)
 	}
 }
 
-func begin(w http.ResponseWriter) { w.Header().Set("Content-Type", transfer.ContentType) }
+// send answers in one piece.
+func send(w http.ResponseWriter, v transfer.Answer) error {
+	begin(w)
+	brokenOff(transfer.WriteAnswer(w, v))
+	return nil
+}
+
+// begin begins an answer; what flushes its stream is returned.
+func begin(w http.ResponseWriter) transfer.Flusher {
+	w.Header().Set("Content-Type", transfer.ContentType)
+	return http.NewResponseController(w).Flush
+}
 
 func (a *api) storeFunctions(w http.ResponseWriter, r *http.Request, q transfer.Question) error {
 	names := q.Names
@@ -78,8 +90,7 @@ func (a *api) storeFunctions(w http.ResponseWriter, r *http.Request, q transfer.
 	if err != nil {
 		return err
 	}
-	begin(w)
-	brokenOff(transfer.WriteFunctions(w, http.NewResponseController(w).Flush, set))
+	brokenOff(transfer.WriteFunctions(w, begin(w), set))
 	return nil
 }
 
@@ -91,8 +102,7 @@ func (a *api) storeTrees(w http.ResponseWriter, r *http.Request, q transfer.Ques
 	if set.Table == nil {
 		set.Table = &calltree.Table{}
 	}
-	begin(w)
-	brokenOff(transfer.WriteTrees(w, http.NewResponseController(w).Flush, set))
+	brokenOff(transfer.WriteTrees(w, begin(w), set))
 	return nil
 }
 
@@ -105,17 +115,8 @@ func (a *api) storeSQL(w http.ResponseWriter, r *http.Request, q transfer.Questi
 	if err != nil {
 		return sqlMistake(err)
 	}
-	begin(w)
-	brokenOff(transfer.WriteSQL(w, http.NewResponseController(w).Flush, answer))
+	brokenOff(transfer.WriteSQL(w, begin(w), answer))
 	return nil
-}
-
-// sqlMistake makes an error of a query the caller's, unless the store failed.
-func sqlMistake(err error) error {
-	if transfer.KindOf(err) != "" || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return mistake{err}
 }
 
 func (a *api) storePut(w http.ResponseWriter, r *http.Request) error {
@@ -127,9 +128,7 @@ func (a *api) storePut(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	begin(w)
-	brokenOff(transfer.WriteAnswer(w, (*transfer.Outcomes)(&outcomes)))
-	return nil
+	return send(w, (*transfer.Outcomes)(&outcomes))
 }
 
 func (a *api) storeDelete(w http.ResponseWriter, r *http.Request) error {
@@ -141,16 +140,12 @@ func (a *api) storeDelete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	begin(w)
-	brokenOff(transfer.WriteAnswer(w, (*transfer.Count)(&n)))
-	return nil
+	return send(w, (*transfer.Count)(&n))
 }
 
 func (a *api) storeCompact(w http.ResponseWriter, r *http.Request) error {
 	if err := a.Store.Compact(r.Context()); err != nil {
 		return err
 	}
-	begin(w)
-	brokenOff(transfer.WriteAnswer(w, new(transfer.Count)))
-	return nil
+	return send(w, new(transfer.Count))
 }

@@ -58,10 +58,15 @@ func TestBrokenStream(t *testing.T) {
 	if w.Code != 200 || !strings.Contains(w.Body.String(), store.ErrCorrupt.Error()) {
 		t.Errorf("%d %q", w.Code, w.Body)
 	}
-	// JSON has no way to say it: the answer breaks off.
+	// JSON has a way to say it as long as nothing was sent.
+	p := l.problem(l.post("/api/v1/sql", "text/plain", strings.NewReader("good")), 500, "corrupt")
+	if p["detail"] != store.ErrCorrupt.Error() {
+		t.Errorf("rows that fail at once: %v", p)
+	}
+	// Later the answer breaks off.
 	ts := httptest.NewServer(l.http)
 	defer ts.Close()
-	resp, err := ts.Client().Post(ts.URL+"/api/v1/sql", "text/plain", strings.NewReader("good"))
+	resp, err := ts.Client().Post(ts.URL+"/api/v1/sql", "text/plain", strings.NewReader("long"))
 	if err == nil {
 		var b bytes.Buffer
 		_, err = b.ReadFrom(resp.Body)

@@ -14,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/internal/server"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/remote/transfer"
 )
 
 // labelBytes bounds the part of a form that labels the files behind it.
@@ -129,7 +130,7 @@ func (up *upload) file(name string, content io.Reader, label ingest.Label) error
 func (up *upload) form() error {
 	parts, err := up.r.MultipartReader()
 	if err != nil {
-		return mistake{err}
+		return mistake(err)
 	}
 	var label ingest.Label
 	for files := 0; ; {
@@ -174,7 +175,7 @@ func labels(part *multipart.Part) (ingest.Label, error) {
 	}
 	label, err := ingest.ParseLabel("labels", data)
 	if err != nil {
-		return label, mistake{err}
+		return label, mistake(err)
 	}
 	return label, nil
 }
@@ -207,14 +208,14 @@ func (l *lines) result(res ingest.Result) {
 
 // readable makes an error of a file, whatever it is, one of reading it.
 func readable(err error) error {
-	if p := problemOf(err); p.Status == http.StatusInternalServerError && p.Type != "" {
+	if problemOf(err).Type == transfer.ProblemPrefix+"failed" {
 		return fmt.Errorf("%w: %w", profile.ErrMalformed, err)
 	}
 	return err
 }
 
-// line writes one line. When the client is gone the import goes on: what it sent
-// is stored.
+// line writes one line. A client that is gone hears no more; what was committed
+// stays, and the rest ends with the request's context.
 func (l *lines) line(v any) {
 	if !l.begun {
 		l.begun = true

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -44,20 +43,10 @@ func (p *params) fail(format string, args ...any) {
 func (p *params) finish() error {
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
 		if !p.read[name] {
-			return unknownError{name, slices.Sorted(maps.Keys(p.read))}
+			return unknown(name, slices.Sorted(maps.Keys(p.read)))
 		}
 	}
 	return p.err
-}
-
-// unknownError is a parameter that an address does not have.
-type unknownError struct {
-	name  string
-	known []string // those that it has
-}
-
-func (e unknownError) Error() string {
-	return fmt.Sprintf("this address has no parameter %.60q", e.name)
 }
 
 // texts returns all values of a parameter that may be given again.
@@ -185,12 +174,7 @@ func (p *params) id(text string) store.ProfileID {
 func pathID(r *http.Request) (store.ProfileID, error) {
 	id, err := store.ParseID(r.PathValue("id"))
 	if err != nil {
-		return "", mistake{err}
+		return "", mistake(err)
 	}
 	return id, nil
-}
-
-// gone says that a profile is not there.
-func gone(id store.ProfileID) error {
-	return notFoundError{fmt.Sprintf("there is no profile %s", id)}
 }

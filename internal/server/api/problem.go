@@ -13,23 +13,43 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// mistake is an error of the caller's: a parameter that means nothing.
-type mistake struct{ err error }
+// saidError is an error with what it is answered as.
+type saidError struct {
+	error
+	kind, title string
+	status      int
+	more        map[string]any // further members of the problem
+}
 
-func (m mistake) Error() string { return m.err.Error() }
-func (m mistake) Unwrap() error { return m.err }
+func (e *saidError) Unwrap() error { return e.error }
 
-func mistakef(format string, args ...any) error { return mistake{fmt.Errorf(format, args...)} }
+// mistake makes an error the caller's: a parameter that means nothing.
+func mistake(err error) error {
+	return &saidError{error: err, kind: "bad-request", title: "A parameter is wrong", status: http.StatusBadRequest}
+}
 
-// notFoundError is an address whose thing is not there.
-type notFoundError struct{ what string }
+func mistakef(format string, args ...any) error { return mistake(fmt.Errorf(format, args...)) }
 
-func (e notFoundError) Error() string { return e.what }
+// unknown is a parameter that an address does not have; it has those that are known.
+func unknown(name string, known []string) error {
+	return &saidError{error: fmt.Errorf("this address has no parameter %.60q", name), kind: "bad-request", title: "A parameter is not known",
+		status: http.StatusBadRequest, more: map[string]any{"parameters": known}}
+}
 
-// notHereError is an error of something that this server does not do.
-type notHereError struct{ why string }
+// gone says that a profile is not there.
+func gone(id store.ProfileID) error {
+	return &saidError{error: fmt.Errorf("there is no profile %s", id), kind: "no-such-profile", title: "There is no such profile", status: http.StatusNotFound}
+}
 
-func (e notHereError) Error() string { return e.why }
+// notSampled makes an error one of a part of the sampled time that is not there.
+func notSampled(err error) error {
+	return &saidError{error: err, kind: "nothing-sampled", title: "Nothing was sampled there", status: http.StatusNotFound}
+}
+
+// notHere is an error of something that this server does not do.
+func notHere(why string) error {
+	return &saidError{error: errors.New(why), kind: "not-here", title: "This server does not do that", status: http.StatusNotImplemented}
+}
 
 // statuses are the titles and statuses of the errors that callers branch on, by
 // the names that transfer gives them. They are stable.
@@ -60,6 +80,10 @@ func problemOf(err error) *server.Problem {
 		return p
 	}
 	f := transfer.NewFailure(err)
+	var refused *traceprof.RefusedError
+	if errors.As(err, &refused) && refused.Code == traceprof.AlreadyProfiling {
+		f.Kind = "overlap" // of other kinds of tasks than trace, too
+	}
 	if s, ok := statuses[f.Kind]; ok {
 		p := &server.Problem{Type: transfer.ProblemPrefix + f.Kind, Title: s.title, Status: s.status, Detail: f.Message, More: map[string]any{}}
 		if f.Types != nil {
@@ -70,32 +94,17 @@ func problemOf(err error) *server.Problem {
 		}
 		return p
 	}
-	var wrong mistake
-	var unknown unknownError
-	var gone notFoundError
-	var notSampled notSampledError
-	var notHere notHereError
 	is := func(kind, title string, status int) *server.Problem {
 		return &server.Problem{Type: transfer.ProblemPrefix + kind, Title: title, Status: status, Detail: err.Error()}
 	}
-	var refused *traceprof.RefusedError
+	var said *saidError
 	switch {
-	case errors.As(err, &refused) && refused.Code == traceprof.AlreadyProfiling:
-		return is("overlap", statuses["overlap"].title, statuses["overlap"].status) // of other kinds than trace
-	case errors.As(err, &refused):
-		return is("refused", "The task is refused", http.StatusUnprocessableEntity)
-	case errors.As(err, &wrong):
-		return is("bad-request", "A parameter is wrong", http.StatusBadRequest)
-	case errors.As(err, &unknown):
-		p := is("bad-request", "A parameter is not known", http.StatusBadRequest)
-		p.More = map[string]any{"parameters": unknown.known}
+	case errors.As(err, &said):
+		p := is(said.kind, said.title, said.status)
+		p.More = said.more
 		return p
-	case errors.As(err, &gone):
-		return is("no-such-profile", "There is no such profile", http.StatusNotFound)
-	case errors.As(err, &notSampled):
-		return is("nothing-sampled", "Nothing was sampled there", http.StatusNotFound)
-	case errors.As(err, &notHere):
-		return is("not-here", "This server does not do that", http.StatusNotImplemented)
+	case refused != nil:
+		return is("refused", "The task is refused", http.StatusUnprocessableEntity)
 	case errors.Is(err, profile.ErrMalformed), errors.Is(err, profile.ErrUnrecognized), errors.Is(err, profile.ErrUnsupported), errors.Is(err, profile.ErrTooLarge):
 		return is("unreadable-profile", "A profile cannot be read", http.StatusUnprocessableEntity)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
@@ -109,22 +118,9 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 	server.WriteProblem(w, r, problemOf(err))
 }
 
-// brokenOff ends an answer whose beginning is sent: the client sees it break off
-// and not a short one.
+// brokenOff ends an answer that cannot be finished.
 func brokenOff(err error) {
 	if err != nil {
-		panic(http.ErrAbortHandler)
+		server.BreakOff(problemOf(err))
 	}
-}
-
-// speaker returns the engine's SQL.
-func (a *api) speaker() (store.SQLSpeaker, error) {
-	if !a.SQL {
-		return nil, notHereError{"this server answers no SQL (it was started with --sql=false)"}
-	}
-	s, ok := a.Store.(store.SQLSpeaker)
-	if !ok {
-		return nil, notHereError{"this store does not speak SQL"}
-	}
-	return s, nil
 }

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/report/words"
@@ -38,7 +37,11 @@ func (a *api) runs(w http.ResponseWriter, r *http.Request) error {
 	}
 	rows := []*runAnswer{}
 	at := map[string]*runAnswer{}
-	seen := map[[2]string]bool{}
+	type part struct {
+		run       string
+		benchmark testrun.Benchmark
+	}
+	seen := map[part]bool{}
 	for i := range list {
 		run := &list[i].Run
 		row := at[run.Key]
@@ -48,7 +51,7 @@ func (a *api) runs(w http.ResponseWriter, r *http.Request) error {
 			rows = append(rows, row)
 		}
 		row.Profiles++
-		if key := [2]string{run.Key, list[i].Benchmark.String()}; !seen[key] {
+		if key := (part{run.Key, list[i].Benchmark}); !seen[key] {
 			seen[key] = true
 			row.Benchmarks++
 		}
@@ -148,7 +151,7 @@ func (a *api) prune(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ids := old(list, keep, before)
+	ids := store.Old(list, keep, before)
 	removed := len(ids)
 	if !dry {
 		if removed, err = a.Store.Delete(r.Context(), ids); err != nil {
@@ -156,25 +159,6 @@ func (a *api) prune(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return writeJSON(w, map[string]any{"removed": removed, "kept": len(list) - removed, "dryRun": dry})
-}
-
-// old returns the profiles that are beyond the newest runs to keep (a negative
-// number: all are) and, if there is a date, before it. A run without a date has
-// no age.
-func old(list []store.Profile, keep int, before time.Time) (ids []store.ProfileID) {
-	kept := map[store.ProfileID]bool{}
-	if keep > 0 {
-		for _, p := range (&store.Query{Last: keep}).Filter(slices.Clone(list)) {
-			kept[p.ID] = true
-		}
-	}
-	for i := range list {
-		p := &list[i]
-		if !kept[p.ID] && (before.IsZero() || !p.Run.Date.IsZero() && p.Run.Date.Before(before)) {
-			ids = append(ids, p.ID)
-		}
-	}
-	return ids
 }
 
 // compact gives back space.

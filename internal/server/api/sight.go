@@ -66,7 +66,7 @@ func (s *sight) of(t *calltree.Tree) (*calltree.Tree, error) {
 		}
 		shown, err := viewer.Show(view)
 		if err != nil {
-			return nil, mistake{err}
+			return nil, mistake(err)
 		}
 		for _, name := range shown.Unknown {
 			s.warnings = append(s.warnings, "nothing is named "+words.Clean(name))

@@ -11,7 +11,7 @@ import (
 // traces returns the part of the store that keeps trace profiling.
 func (a *api) traces() (traceprof.Store, error) {
 	if a.Dispatcher == nil {
-		return nil, notHereError{"this store keeps no trace profiling"}
+		return nil, notHere("this store keeps no trace profiling")
 	}
 	return a.Dispatcher.Store(), nil
 }
@@ -80,20 +80,21 @@ func traceFacts[T any](v T, err error) (transfer.Answer, error) {
 // traceDone makes one of a method that returns nothing.
 func traceDone(err error) (transfer.Answer, error) { return traceFacts(struct{}{}, err) }
 
-// traceQuestion returns what a request asks, and whom.
-func (a *api) traceQuestion(r *http.Request) (traceprof.Store, transfer.TraceQuestion, error) {
+// traceQuestion returns what a request asks, and whom. Its body, which a change may
+// fill with segments, is held in memory.
+func (a *api) traceQuestion(w http.ResponseWriter, r *http.Request) (traceprof.Store, transfer.TraceQuestion, error) {
 	st, err := a.traces()
 	if err != nil {
 		return nil, transfer.TraceQuestion{}, err
 	}
-	q, err := transfer.ReadTraceQuestion(r.Body)
+	q, err := transfer.ReadTraceQuestion(http.MaxBytesReader(w, r.Body, a.PutBytes))
 	return st, q, err
 }
 
 // handler answers the methods.
 func (m traceMethods) handler(a *api) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		st, q, err := a.traceQuestion(r)
+		st, q, err := a.traceQuestion(w, r)
 		if err != nil {
 			return err
 		}
@@ -105,20 +106,17 @@ func (m traceMethods) handler(a *api) func(http.ResponseWriter, *http.Request) e
 		if err != nil {
 			return err
 		}
-		begin(w)
-		brokenOff(transfer.WriteAnswer(w, v))
-		return nil
+		return send(w, v)
 	}
 }
 
 // traceSnapshots streams the snapshots of a query.
 func (a *api) traceSnapshots(w http.ResponseWriter, r *http.Request) error {
-	st, q, err := a.traceQuestion(r)
+	st, q, err := a.traceQuestion(w, r)
 	if err != nil {
 		return err
 	}
-	begin(w)
-	brokenOff(transfer.WriteSnapshots(w, http.NewResponseController(w).Flush, st.Snapshots(r.Context(), q.Snapshots)))
+	brokenOff(transfer.WriteSnapshots(w, begin(w), st.Snapshots(r.Context(), q.Snapshots)))
 	return nil
 }
 
@@ -142,7 +140,5 @@ func (a *api) tracePut(w http.ResponseWriter, r *http.Request) error {
 	if err := st.PutSnapshots(r.Context(), list...); err != nil {
 		return err
 	}
-	begin(w)
-	brokenOff(transfer.WriteAnswer(w, &transfer.TraceFacts[struct{}]{}))
-	return nil
+	return send(w, &transfer.TraceFacts[struct{}]{})
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/traceprof"
 	tracearchive "github.com/dendroprof/dendro/traceprof/archive"
 	"github.com/dendroprof/dendro/traceprof/excerpt"
@@ -46,18 +46,13 @@ func (p *params) excerpt() *excerpt.Choice {
 	return c
 }
 
-// notSampledError is a part of the sampled time that is not there.
-type notSampledError struct{ what string }
-
-func (e notSampledError) Error() string { return e.what }
-
 // choiceMistake makes a choice that cannot be the caller's mistake.
 func choiceMistake(err error) error {
 	if errors.Is(err, excerpt.ErrChoice) {
-		return mistake{err}
+		return mistake(err)
 	}
 	if errors.Is(err, excerpt.ErrNothing) || errors.Is(err, tracearchive.ErrNotProfiled) {
-		return notSampledError{err.Error()}
+		return notSampled(err)
 	}
 	return err
 }
@@ -82,42 +77,34 @@ func (a *api) analysis(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// stackTreeAnswer is a tree of snapshots in columns.
+type stackTreeAnswer struct {
+	Parent    []int32 `json:"parent"`
+	Signature []int32 `json:"signature"`
+	Duration  []int32 `json:"duration"`
+	Self      []int32 `json:"self"`
+	Count     []int32 `json:"count"`
+}
+
 func writeAnalysis(w http.ResponseWriter, result *traceprof.Analysis) {
 	var used []int32
-	number := make([]int64, len(result.Functions))
-	columns := func(d *document, t *traceprof.StackTree) {
-		n := t.Len()
-		d.numbers("parent", n, func(i int) int64 { return int64(t.Parent[i]) - 1 })
-		d.numbers("signature", n, func(i int) int64 {
-			fn := t.Function[i]
+	number := make([]int32, len(result.Functions)) // in the answer, plus one
+	tree := func(t *traceprof.StackTree) stackTreeAnswer {
+		a := stackTreeAnswer{make([]int32, t.Len()), make([]int32, t.Len()), report.Filled(t.Duration), report.Filled(t.Self), report.Filled(t.Count)}
+		for i, fn := range t.Function {
 			if number[fn] == 0 {
 				used = append(used, fn)
-				number[fn] = int64(len(used))
+				number[fn] = int32(len(used))
 			}
-			return number[fn] - 1
-		})
-		d.numbers("duration", n, func(i int) int64 { return int64(t.Duration[i]) })
-		d.numbers("self", n, func(i int) int64 { return int64(t.Self[i]) })
-		d.numbers("count", n, func(i int) int64 { return int64(t.Count[i]) })
+			a.Parent[i], a.Signature[i] = t.Parent[i]-1, number[fn]-1
+		}
+		return a
 	}
 	d := newDocument(w)
 	d.member("tip", result.Tip)
 	d.member("found", result.Found)
 	d.member("snapshots", result.Snapshots)
-	d.name("trees")
-	d.w.WriteByte('[')
-	for i := range result.Trees {
-		if i > 0 {
-			d.w.WriteByte(',')
-		}
-		d.w.WriteByte('{')
-		outer := d.n
-		d.n = 0
-		columns(d, &result.Trees[i])
-		d.n = outer
-		d.w.WriteByte('}')
-	}
-	d.w.WriteByte(']')
+	d.list("trees", len(result.Trees), func(i int) any { return tree(&result.Trees[i]) })
 	d.list("signatures", len(used), func(i int) any { return result.Functions[used[i]].Name })
 	d.close()
 }
@@ -125,18 +112,7 @@ func writeAnalysis(w http.ResponseWriter, result *traceprof.Analysis) {
 // traceProfile writes snapshots as a profile with times.
 func (a *api) traceProfile(w http.ResponseWriter, r *http.Request) error {
 	p := paramsOf(r)
-	c, name := p.excerpt(), p.text("format", "firefox")
-	f, err := format.Lookup(name)
-	var packed format.Compression
-	if err == nil {
-		_, packed, err = format.Target("trace"+f.Extensions[0], name)
-	}
-	switch {
-	case err != nil:
-		p.fail("%w", err)
-	case f.Encode == nil:
-		p.fail("%s is read, not written", f.Title)
-	}
+	c, file := p.excerpt(), p.file("trace", "firefox")
 	st, err := a.tracesFor(p)
 	if err != nil {
 		return err
@@ -145,10 +121,7 @@ func (a *api) traceProfile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return choiceMistake(err)
 	}
-	h := w.Header()
-	h.Set("Content-Type", "application/octet-stream")
-	h.Set("Content-Disposition", "attachment; filename="+strconv.Quote("trace"+f.Extensions[0]))
-	brokenOff(format.Write(w, timed, -1, f, packed))
+	file.write(w, timed, -1)
 	return nil
 }
 
@@ -167,9 +140,7 @@ func (a *api) traceArchive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return choiceMistake(err)
 	}
-	h := w.Header()
-	h.Set("Content-Type", "application/gzip")
-	h.Set("Content-Disposition", "attachment; filename="+strconv.Quote(fileName(trace)+".tar.gz"))
+	attach(w, "application/gzip", fileName(trace)+".tar.gz")
 	brokenOff(tracearchive.Write(w, all))
 	return nil
 }
@@ -205,23 +176,20 @@ func (a *api) snapshots(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	d := newDocument(w)
-	d.name("rows")
-	d.w.WriteByte('[')
-	n := 0
-	for s, err := range st.Snapshots(r.Context(), q) {
-		brokenOff(err)
-		for i, path := range s.Path {
-			if n++; n > 1 {
-				d.w.WriteByte(',')
+	d.stream("rows", func(yield func(any) bool) {
+		for s, err := range st.Snapshots(r.Context(), q) {
+			brokenOff(err)
+			for i, path := range s.Path {
+				stack := []string{}
+				if path != calltree.NoNode {
+					stack = s.Stacks.Names(path)
+				}
+				if !yield(snapshotAnswer{s.Task, s.Segment, s.Sequence[i], s.Time[i], stack}) {
+					return
+				}
 			}
-			stack := []string{}
-			if path != calltree.NoNode {
-				stack = s.Stacks.Names(path)
-			}
-			brokenOff(d.value(snapshotAnswer{s.Task, s.Segment, s.Sequence[i], s.Time[i], stack}))
 		}
-	}
-	d.w.WriteByte(']')
+	})
 	d.close()
 	return nil
 }

@@ -27,7 +27,7 @@ func (a *api) traceRoutes(ask, change, upload func(string, func(http.ResponseWri
 		ask("GET /api/v1/trace-profile", a.traceProfile),
 		ask("POST /api/v1/store/trace-question", traceQuestions.handler(a)),
 		ask("POST /api/v1/store/trace-snapshots", a.traceSnapshots),
-		change("POST /api/v1/store/trace-change", traceChanges.handler(a)),
+		upload("POST /api/v1/store/trace-change", traceChanges.handler(a)),
 		upload("POST /api/v1/store/trace-put", a.tracePut),
 	}
 }

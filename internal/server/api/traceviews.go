@@ -1,9 +1,8 @@
 package api
 
 import (
-	"encoding/json"
+	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/spans"
@@ -23,26 +22,6 @@ func (p *params) millis(name string) int64 {
 		return t.UnixMilli()
 	}
 	return 0
-}
-
-// writeStatus answers with a value and a status of its own.
-func writeStatus(w http.ResponseWriter, status int, v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) // the client may have gone: the log says so
-	return nil
-}
-
-// writeList answers with rows.
-func writeList[T, R any](w http.ResponseWriter, list []T, row func(T) R) error {
-	d := newDocument(w)
-	d.list("rows", len(list), func(i int) any { return row(list[i]) })
-	d.close()
-	return nil
 }
 
 // serviceAnswer is a service with how many instances it has.
@@ -156,7 +135,7 @@ func (a *api) segment(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(list) == 0 {
-		return notSampledError{"there is no segment " + strconv.Quote(r.PathValue("segment"))}
+		return notSampled(fmt.Errorf("there is no segment %q", r.PathValue("segment")))
 	}
 	answer := segmentOf(list[0])
 	if answer.Spans, err = spans.Of(list[0].Raw); err != nil {

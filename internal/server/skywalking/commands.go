@@ -134,8 +134,7 @@ func (a *Agents) reportFinish(ctx context.Context, msg []byte) (proto.Message, e
 	if _, err := decode(msg, m); err != nil {
 		return nil, err
 	}
-	p := process(m)
-	return nothing, a.dispatcher.Report(ctx, p.Service, p.Instance, m.GetTaskId(), traceprof.Finished, "")
+	return nothing, a.dispatcher.Report(ctx, process(m).Instance, m.GetTaskId(), traceprof.Finished, "")
 }
 
 // noConfiguration names the configuration that has nothing in it. Agents apply

@@ -188,13 +188,12 @@ func splitGo(p *profile.Profile, task string, now int64) []traceprof.Snapshots {
 
 // samplesOf returns the table that counts samples, else the first one.
 func samplesOf(p *profile.Profile) *profile.Samples {
-	for i := range p.Tables {
-		if p.Tables[i].Type.Name == profile.CPUSamples {
-			return &p.Tables[i]
-		}
-	}
 	if len(p.Tables) == 0 {
 		return nil
 	}
-	return &p.Tables[0]
+	i, err := p.Table(profile.CPUSamples)
+	if err != nil {
+		i = 0
+	}
+	return &p.Tables[i]
 }

@@ -18,9 +18,12 @@ import (
 // understood, whatever they came by: they are their sender's fault.
 var ErrMalformed = errors.New("malformed message")
 
-// maxID is the longest id of a task, a trace or a segment in bytes. Agents write
-// at most about a hundred.
-const maxID = 1024
+// Limits of what agents send, far above what they write: about a hundred bytes and
+// 500 frames.
+const (
+	maxID     = 1024    // bytes of the id of a task, a trace or a segment
+	maxFrames = 1 << 16 // of a stack: one may be two bytes and takes eighty in memory
+)
 
 // decode reads a message. Strings that are no UTF-8, which protobuf refuses, get
 // the replacement character instead: a name with a broken character must not cost
@@ -124,13 +127,19 @@ func readSnapshot(msg []byte, s *traceprof.Snapshot) error {
 // readFrames yields the code signatures of a ThreadStack, outermost first. It is
 // how package traceprof reads a stack that it has not seen before.
 func readFrames(stack []byte, yield func(signature []byte) bool) error {
+	frames := 0
 	for pos := 0; pos < len(stack); {
 		f, err := stackShape.Next(stack, pos, len(stack))
 		if err != nil {
 			return fmt.Errorf("%w: ThreadStack: %w", ErrMalformed, err)
 		}
-		if f.Num == 1 && !yield(valid(stack[f.Lo:f.Hi])) {
-			return nil
+		if f.Num == 1 {
+			if frames++; frames > maxFrames {
+				return fmt.Errorf("%w: ThreadStack: more than %d frames", ErrMalformed, maxFrames)
+			}
+			if !yield(valid(stack[f.Lo:f.Hi])) {
+				return nil
+			}
 		}
 		pos = f.Hi
 	}

@@ -92,6 +92,21 @@ func FuzzSnapshot(f *testing.F) {
 	})
 }
 
+// TestDeepStacks: a stack of more frames than any thread has is refused, before it
+// costs memory for each.
+func TestDeepStacks(t *testing.T) {
+	for _, tt := range []struct {
+		frames int
+		want   error
+	}{{maxFrames, nil}, {maxFrames + 1, ErrMalformed}} {
+		n := 0
+		err := readFrames(bytes.Repeat([]byte("\x0a\x01f"), tt.frames), func([]byte) bool { n++; return true })
+		if !errors.Is(err, tt.want) || n > maxFrames {
+			t.Errorf("%d frames: %d read, %v", tt.frames, n, err)
+		}
+	}
+}
+
 // FuzzSegment: a segment is refused or becomes columns that can be stored, and its
 // raw form is a message that everybody can read.
 func FuzzSegment(f *testing.F) {

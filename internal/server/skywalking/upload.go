@@ -101,7 +101,7 @@ func (u *upload) begin(ctx context.Context, meta *asyncv10.AsyncProfilerMetaData
 			message = "the agent could not profile and did not say why"
 		}
 		return answer(failed), u.report(ctx, traceprof.Failed, message)
-	case a.uploads == nil || meta.GetType() == oversize || u.left > a.uploads.MaxSize():
+	case a.uploads == nil || meta.GetType() == oversize || u.left > uploads.MaxSize:
 		u.ended = true
 		return answer(oversize), u.report(ctx, traceprof.TooLarge, fmt.Sprintf("a recording of %d bytes", u.left))
 	}
@@ -146,11 +146,8 @@ func (u *upload) finish(ctx context.Context) error {
 }
 
 func (u *upload) report(ctx context.Context, e traceprof.Event, text string) error {
-	return u.agents.dispatcher.Report(ctx, u.who.Service, u.who.Instance, u.taskID, e, traceprof.CutName(text, maxReport))
+	return u.agents.dispatcher.Report(ctx, u.who.Instance, u.taskID, e, text)
 }
-
-// maxReport is the longest text in a task's log, in characters.
-const maxReport = 2000
 
 func (u *upload) close() {
 	u.agents.budget.give(u.held)

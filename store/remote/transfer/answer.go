@@ -20,6 +20,9 @@ type FunctionNames []profile.Function
 // RawNames are examples of names on their way.
 type RawNames map[string]string
 
+// Measurements are metrics without a profile on their way.
+type Measurements []store.Measurement
+
 // Outcomes are what Put did, on their way.
 type Outcomes []store.Outcome
 
@@ -42,6 +45,7 @@ type Answer interface{ code(c *coder) }
 func (v *Profiles) code(c *coder)      { list(c, (*[]store.Profile)(v), (*coder).profile) }
 func (v *FunctionNames) code(c *coder) { list(c, (*[]profile.Function)(v), (*coder).function) }
 func (v *RawNames) code(c *coder)      { textMap(c, (*map[string]string)(v)) }
+func (v *Measurements) code(c *coder)  { list(c, (*[]store.Measurement)(v), (*coder).measurement) }
 func (v *Outcomes) code(c *coder)      { list(c, (*[]store.Outcome)(v), (*coder).outcome) }
 func (v *Source) code(c *coder)        { c.bytes((*[]byte)(v)) }
 func (v *Count) code(c *coder)         { number(c, v) }
@@ -114,7 +118,7 @@ func ReadAnswer(r io.Reader, v Answer) error { return readOne(r, frameHead, v.co
 type Flusher func() error
 
 // stream writes the chunks of an answer behind its head.
-func stream[T any](w *Writer, flush Flusher, rows iter.Seq2[T, error], chunk func(*coder, *T)) error {
+func stream[T any](w *writer, flush Flusher, rows iter.Seq2[T, error], chunk func(*coder, *T)) error {
 	if err := w.w.Flush(); err != nil {
 		return err
 	}
@@ -126,7 +130,7 @@ func stream[T any](w *Writer, flush Flusher, rows iter.Seq2[T, error], chunk fun
 			return w.end(err)
 		}
 		if err := w.frame(frameChunk, func(c *coder) { chunk(c, &v) }); err != nil {
-			return err
+			return w.end(err)
 		}
 	}
 	return w.end(nil)
@@ -134,7 +138,7 @@ func stream[T any](w *Writer, flush Flusher, rows iter.Seq2[T, error], chunk fun
 
 // chunks reads the chunks of an answer. It closes in when it is done, and can be
 // gone through once.
-func chunks[T any](m *Reader, in io.Closer, chunk func(*coder, *T)) iter.Seq2[T, error] {
+func chunks[T any](m *reader, in io.Closer, chunk func(*coder, *T)) iter.Seq2[T, error] {
 	read := false
 	return func(yield func(T, error) bool) {
 		var zero T
@@ -170,7 +174,7 @@ func chunks[T any](m *Reader, in io.Closer, chunk func(*coder, *T)) iter.Seq2[T,
 
 // WriteFunctions writes a set with its stream.
 func WriteFunctions(w io.Writer, flush Flusher, set *store.FunctionSet) error {
-	m := NewWriter(w)
+	m := newWriter(w)
 	err := m.frame(frameHead, func(c *coder) {
 		list(c, &set.Profiles, (*coder).profile)
 		list(c, &set.Functions, (*coder).function)
@@ -192,7 +196,7 @@ func (c *coder) rows(v *store.FunctionRows, profiles, functions int) {
 
 // ReadFunctions reads a set; its stream reads on from r and closes it.
 func ReadFunctions(r io.ReadCloser) (*store.FunctionSet, error) {
-	m := NewReader(r)
+	m := newReader(r)
 	set := &store.FunctionSet{}
 	err := m.expect(frameHead, func(c *coder) {
 		list(c, &set.Profiles, (*coder).profile)
@@ -207,7 +211,7 @@ func ReadFunctions(r io.ReadCloser) (*store.FunctionSet, error) {
 
 // WriteTrees writes a set with its stream.
 func WriteTrees(w io.Writer, flush Flusher, set *store.TreeSet) error {
-	m := NewWriter(w)
+	m := newWriter(w)
 	err := m.frame(frameHead, func(c *coder) {
 		list(c, &set.Profiles, (*coder).profile)
 		c.table(set.Table)
@@ -229,7 +233,7 @@ func (c *coder) treeVector(v *store.TreeVector, set *store.TreeSet) {
 
 // ReadTrees reads a set; its stream reads on from r and closes it.
 func ReadTrees(r io.ReadCloser) (*store.TreeSet, error) {
-	m := NewReader(r)
+	m := newReader(r)
 	set := &store.TreeSet{Table: &calltree.Table{}}
 	err := m.expect(frameHead, func(c *coder) {
 		list(c, &set.Profiles, (*coder).profile)
@@ -244,7 +248,7 @@ func ReadTrees(r io.ReadCloser) (*store.TreeSet, error) {
 
 // WriteSQL writes the answer to a user's query.
 func WriteSQL(w io.Writer, flush Flusher, a *store.SQLAnswer) error {
-	m := NewWriter(w)
+	m := newWriter(w)
 	err := m.frame(frameHead, func(c *coder) {
 		texts(c, &a.Columns)
 		texts(c, &a.Types)
@@ -258,7 +262,7 @@ func WriteSQL(w io.Writer, flush Flusher, a *store.SQLAnswer) error {
 // ReadSQL reads the answer to a user's query; its stream reads on from r and
 // closes it.
 func ReadSQL(r io.ReadCloser) (*store.SQLAnswer, error) {
-	m := NewReader(r)
+	m := newReader(r)
 	a := &store.SQLAnswer{}
 	err := m.expect(frameHead, func(c *coder) {
 		if texts(c, &a.Columns); c.err == nil {

@@ -1,9 +1,7 @@
 package transfer
 
 import (
-	"context"
 	"errors"
-	"fmt"
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/traceprof"
@@ -137,13 +135,4 @@ func (c *coder) failure(v *error) {
 	if c.reading && c.err == nil {
 		*v = f.Err()
 	}
-}
-
-// Ended reports whether an error is the end of a context, which is not the other
-// side's affair.
-func Ended(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("%w", context.Cause(ctx))
-	}
-	return err
 }

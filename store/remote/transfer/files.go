@@ -14,7 +14,7 @@ import (
 // WriteFiles writes what is handed to Put. Of every forest travels the part that
 // the files use.
 func WriteFiles(w io.Writer, files []*store.File, opts store.PutOptions) error {
-	m := NewWriter(w)
+	m := newWriter(w)
 	forests := packForests(files)
 	err := m.frame(frameHead, func(c *coder) { c.putOptions(&opts) })
 	for _, f := range forests.list {
@@ -32,7 +32,7 @@ func WriteFiles(w io.Writer, files []*store.File, opts store.PutOptions) error {
 
 // ReadFiles reads what is handed to Put.
 func ReadFiles(r io.Reader) (files []*store.File, opts store.PutOptions, err error) {
-	m := NewReader(r)
+	m := newReader(r)
 	if err := m.expect(frameHead, func(c *coder) { c.putOptions(&opts) }); err != nil {
 		return nil, opts, err
 	}

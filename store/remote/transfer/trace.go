@@ -68,7 +68,7 @@ func asJSON[T any](c *coder, v *T) {
 
 // WriteSnapshots writes snapshots as they come.
 func WriteSnapshots(w io.Writer, flush Flusher, rows iter.Seq2[traceprof.Snapshots, error]) error {
-	m := NewWriter(w)
+	m := newWriter(w)
 	if err := m.frame(frameHead, nil); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func WriteSnapshots(w io.Writer, flush Flusher, rows iter.Seq2[traceprof.Snapsho
 
 // ReadSnapshots reads snapshots as they come; it reads on from r and closes it.
 func ReadSnapshots(r io.ReadCloser) (iter.Seq2[traceprof.Snapshots, error], error) {
-	m := NewReader(r)
+	m := newReader(r)
 	if err := m.expect(frameHead, func(*coder) {}); err != nil {
 		return nil, err
 	}

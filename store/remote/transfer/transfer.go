@@ -59,24 +59,24 @@ const (
 // maxFrame bounds one frame: the largest are tables of many million call nodes.
 const maxFrame = 1 << 30
 
-// Writer writes one message.
-type Writer struct {
+// writer writes one message.
+type writer struct {
 	w     *bufio.Writer
 	c     coder
 	begun bool
 }
 
-// NewWriter returns a writer of one message to w.
-func NewWriter(w io.Writer) *Writer { return &Writer{w: bufio.NewWriterSize(w, 64<<10)} }
+func newWriter(w io.Writer) *writer { return &writer{w: bufio.NewWriterSize(w, 64<<10)} }
 
-// frame writes one frame with what fill says.
-func (w *Writer) frame(kind byte, fill func(*coder)) error {
+// frame writes one frame with what fill says. What cannot be written leaves the
+// message without the frame: it may still end with the failure.
+func (w *writer) frame(kind byte, fill func(*coder)) error {
 	if !w.begun {
 		w.begun = true
 		w.w.WriteString(magic)
 		w.w.WriteByte(Version)
 	}
-	w.c.b = w.c.b[:0]
+	w.c = coder{b: w.c.b[:0]}
 	if fill != nil {
 		fill(&w.c)
 	}
@@ -84,7 +84,7 @@ func (w *Writer) frame(kind byte, fill func(*coder)) error {
 		return w.c.err
 	}
 	if len(w.c.b) > maxFrame {
-		return fmt.Errorf("a part of the answer has %d bytes, more than fit a frame: ask for less at a time", len(w.c.b))
+		return fmt.Errorf("a part of the message has %d bytes, more than fit a frame: send or ask for less at a time", len(w.c.b))
 	}
 	var head [1 + binary.MaxVarintLen64]byte
 	head[0] = kind
@@ -95,7 +95,7 @@ func (w *Writer) frame(kind byte, fill func(*coder)) error {
 }
 
 // end ends the message, with the error that ended it if there is one.
-func (w *Writer) end(err error) error {
+func (w *writer) end(err error) error {
 	if err == nil {
 		err = w.frame(frameEnd, nil)
 	} else {
@@ -104,20 +104,19 @@ func (w *Writer) end(err error) error {
 	return errors.Join(err, w.w.Flush())
 }
 
-// Reader reads one message.
-type Reader struct {
+// reader reads one message.
+type reader struct {
 	r     *bufio.Reader
 	buf   bytes.Buffer
 	begun bool
 	done  bool
 }
 
-// NewReader returns a reader of one message from r.
-func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReader(r)} }
+func newReader(r io.Reader) *reader { return &reader{r: bufio.NewReader(r)} }
 
 // next returns the next frame; frameEnd at the end. The coder is valid until the
 // call after. A failure is returned as the error it carries.
-func (r *Reader) next() (kind byte, c *coder, err error) {
+func (r *reader) next() (kind byte, c *coder, err error) {
 	if r.done {
 		return frameEnd, &coder{reading: true}, nil
 	}
@@ -155,7 +154,7 @@ func (r *Reader) next() (kind byte, c *coder, err error) {
 	return kind, c, nil
 }
 
-func (r *Reader) begin() error {
+func (r *reader) begin() error {
 	var head [len(magic) + 1]byte
 	if _, err := io.ReadFull(r.r, head[:]); err != nil {
 		return brokenOff(err)
@@ -179,7 +178,7 @@ func brokenOff(err error) error {
 }
 
 // expect reads a frame that must be of a kind, and all of it.
-func (r *Reader) expect(want byte, fill func(*coder)) error {
+func (r *reader) expect(want byte, fill func(*coder)) error {
 	kind, c, err := r.next()
 	if err != nil {
 		return err
@@ -192,11 +191,11 @@ func (r *Reader) expect(want byte, fill func(*coder)) error {
 }
 
 // finish reads the end.
-func (r *Reader) finish() error { return r.expect(frameEnd, func(*coder) {}) }
+func (r *reader) finish() error { return r.expect(frameEnd, func(*coder) {}) }
 
 // writeOne writes a message of one frame.
 func writeOne(w io.Writer, kind byte, fill func(*coder)) error {
-	m := NewWriter(w)
+	m := newWriter(w)
 	if err := m.frame(kind, fill); err != nil {
 		return err
 	}
@@ -205,7 +204,7 @@ func writeOne(w io.Writer, kind byte, fill func(*coder)) error {
 
 // readOne reads a message of one frame.
 func readOne(r io.Reader, kind byte, fill func(*coder)) error {
-	m := NewReader(r)
+	m := newReader(r)
 	if err := m.expect(kind, fill); err != nil {
 		return err
 	}

@@ -230,6 +230,27 @@ func TestStreamsFail(t *testing.T) {
 	}
 }
 
+// TestUnwritable wants a row that has no form to be said, and not to look like a
+// message that broke off.
+func TestUnwritable(t *testing.T) {
+	rows := func(yield func([]any, error) bool) { _ = yield([]any{int64(1)}, nil) && yield([]any{struct{}{}}, nil) }
+	var b bytes.Buffer
+	if err := WriteSQL(&b, noFlush, &store.SQLAnswer{Columns: []string{"a"}, Types: []string{"A"}, Rows: rows}); err != nil {
+		t.Fatal(err)
+	}
+	a, err := ReadSQL(io.NopCloser(&b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, err = range a.Rows {
+		n++
+	}
+	if n != 2 || err == nil || !strings.Contains(err.Error(), "a value of type struct {}") {
+		t.Errorf("%d rows, the last %v", n, err)
+	}
+}
+
 func TestVersions(t *testing.T) {
 	message, err := (&Question{}).Encode()
 	if err != nil {
@@ -331,7 +352,7 @@ func FuzzAnswers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, message []byte) {
 		in := func() io.ReadCloser { return io.NopCloser(bytes.NewReader(message)) }
-		for _, v := range []Answer{new(Profiles), new(FunctionNames), new(RawNames), new(Outcomes), new(Source), new(Count), new(Merged), new(Sums), new(Moments)} {
+		for _, v := range []Answer{new(Profiles), new(FunctionNames), new(RawNames), new(Measurements), new(Outcomes), new(Source), new(Count), new(Merged), new(Sums), new(Moments)} {
 			_ = ReadAnswer(in(), v)
 		}
 		if set, err := ReadFunctions(in()); err == nil {

@@ -34,6 +34,12 @@ func (c *coder) metric(v *testrun.Metric) {
 	c.bool(&v.Primary)
 }
 
+func (c *coder) measurement(v *store.Measurement) {
+	c.benchmark(&v.Benchmark)
+	c.run(&v.Run)
+	list(c, &v.Metrics, (*coder).metric)
+}
+
 func (c *coder) valueType(v *profile.ValueType) {
 	text(c, &v.Name)
 	text(c, &v.Unit)

@@ -55,6 +55,15 @@ func needServer(t *testing.T) {
 	}
 }
 
+// long keeps a test out of `go test -short`, which asks whether a release of the
+// server behaves as the others do: what it does the others do as well.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+}
+
 // models are the models of a graph database.
 var models = []string{"shared", "thesis"}
 

@@ -309,6 +309,7 @@ func longHistory(t *testing.T, seed uint64) string {
 // to be there and the rest to come with the next import.
 func TestImporterKilled(t *testing.T) {
 	needServer(t)
+	long(t)
 	dir := longHistory(t, 3)
 	for _, model := range models {
 		t.Run(model, func(t *testing.T) {
@@ -329,6 +330,7 @@ func TestImporterKilled(t *testing.T) {
 // again: the import goes on, or the next one does.
 func TestServerKilled(t *testing.T) {
 	needServer(t)
+	long(t)
 	s, err := server.Start(t.Context(), server.Options{Release: graph.Release()})
 	if err != nil {
 		t.Fatal(err)
@@ -366,6 +368,7 @@ func TestServerKilled(t *testing.T) {
 // TestTwoImporters lets processes import the same and different files at once.
 func TestTwoImporters(t *testing.T) {
 	needServer(t)
+	long(t)
 	dir := longHistory(t, 5)
 	for _, model := range models {
 		t.Run(model, func(t *testing.T) {
@@ -388,6 +391,7 @@ func TestTwoImporters(t *testing.T) {
 // TestCopyKilled kills a copy in the middle and continues it.
 func TestCopyKilled(t *testing.T) {
 	needServer(t)
+	long(t)
 	dir := longHistory(t, 6)
 	where := place(t, "shared")
 	c := command(dir, "copy", "--from", "embedded.duckdb", "--to", where)

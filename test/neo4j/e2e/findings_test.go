@@ -80,6 +80,7 @@ func embeddedDemo(t *testing.T) (dir, manifest string) {
 // embedded store; the planted regression is in them.
 func TestSameFindings(t *testing.T) {
 	needServer(t)
+	long(t)
 	dir, manifest := embeddedDemo(t)
 	if text := must(t, dir, "regressions", "--type", "cpu", "--store", "embedded.duckdb"); !strings.Contains(text, "regexp.MustCompile") {
 		t.Fatalf("the planted regression is not found:\n%s", text)
@@ -97,6 +98,7 @@ func TestSameFindings(t *testing.T) {
 // the order of import kept.
 func TestCopy(t *testing.T) {
 	needServer(t)
+	long(t)
 	dir, _ := embeddedDemo(t)
 	for _, model := range models {
 		t.Run(model, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -157,11 +158,8 @@ func (s *Server) Restart(ctx context.Context) error {
 		return err
 	}
 	defer console.Close()
-	args := []string{"-Xms" + s.opts.Heap, "-Xmx" + s.opts.Heap, "-XX:+UseParallelGC",
-		"--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/java.io=ALL-UNNAMED", "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED"}
-	args = append(args, s.opts.Release.Flags...)
-	args = append(args, "-cp", filepath.Join(s.lib, "*"), s.opts.Release.MainClass, "--home-dir="+s.home, "--config-dir="+filepath.Join(s.home, "conf"))
-	s.process = exec.Command(s.java, args...)
+	s.process = exec.Command(s.java, s.arguments([]string{"-Xms" + s.opts.Heap, "-Xmx" + s.opts.Heap, "-XX:+UseParallelGC"},
+		s.opts.Release.MainClass, "--home-dir="+s.home, "--config-dir="+filepath.Join(s.home, "conf"))...)
 	s.process.Dir = s.home
 	s.process.Stdout, s.process.Stderr = console, console
 	if err := s.process.Start(); err != nil {
@@ -184,6 +182,14 @@ func (s *Server) Restart(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// arguments returns those of a Java machine that runs a class of the release with
+// arguments of its own.
+func (s *Server) arguments(memory []string, class string, args ...string) []string {
+	return slices.Concat(memory,
+		[]string{"--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/java.io=ALL-UNNAMED", "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED"},
+		s.opts.Release.Flags, []string{"-cp", filepath.Join(s.lib, "*"), class}, args)
 }
 
 // answers reports whether the server has started and takes part in a Bolt
@@ -260,7 +266,7 @@ func (s *Server) end(signal syscall.Signal) error {
 // Admin runs the server's administration tool in a folder, as `neo4j-admin` does.
 // Most of its commands want the server stopped.
 func (s *Server) Admin(ctx context.Context, dir string, args ...string) error {
-	c := exec.CommandContext(ctx, s.java, append([]string{"-Xmx512m", "-cp", filepath.Join(s.lib, "*"), "org.neo4j.cli.AdminTool"}, args...)...)
+	c := exec.CommandContext(ctx, s.java, s.arguments([]string{"-Xmx512m"}, "org.neo4j.cli.AdminTool", args...)...)
 	c.Dir = dir
 	c.Env = append(os.Environ(), "NEO4J_HOME="+s.home, "NEO4J_CONF="+filepath.Join(s.home, "conf"))
 	if out, err := c.CombinedOutput(); err != nil {
@@ -276,4 +282,10 @@ func (s *Server) Close() error {
 		err = errors.Join(err, os.RemoveAll(s.home))
 	}
 	return err
+}
+
+// tail returns the last lines of a program's output.
+func tail(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.Join(lines[max(0, len(lines)-20):], "\n")
 }

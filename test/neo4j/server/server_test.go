@@ -60,3 +60,30 @@ func TestMissing(t *testing.T) {
 		t.Errorf("left in the cache: %v", left)
 	}
 }
+
+// TestJava wants the first Java that is new enough, wherever it is.
+func TestJava(t *testing.T) {
+	homes := t.TempDir()
+	install := func(name, version string) string {
+		path := filepath.Join(homes, name, "bin", "java")
+		script := "#!/bin/sh\necho 'openjdk version \"" + version + "\"' >&2\n"
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(script), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	of17, of9001, of9003 := install("17", "17.0.15"), install("9001", "9001.0.1"), install("9003", "9003-ea")
+	t.Setenv("DENDRO_TEST_JAVA", "")
+	t.Setenv("JAVA_HOME", filepath.Join(homes, "17"))
+	t.Setenv("PATH", filepath.Dir(of17))
+	t.Setenv("JAVA_HOME_9001_X64", filepath.Join(homes, "9001"))
+	t.Setenv("JAVA_HOME_9003_X64", filepath.Join(homes, "9003"))
+	for oldest, want := range map[int]string{17: of17, 9000: of9001, 9002: of9003} {
+		if path, err := (Release{Java: oldest}).java(t.Context()); err != nil || path != want {
+			t.Errorf("Java %d or newer is %q, %v; want %s", oldest, path, err, want)
+		}
+	}
+	if _, err := (Release{Java: 9999}).java(t.Context()); err == nil || strings.Count(err.Error(), of17) != 1 {
+		t.Errorf("a Java that is found twice is listed twice: %v", err)
+	}
+}

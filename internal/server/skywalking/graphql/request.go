@@ -1,6 +1,7 @@
 package graphql
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,7 +82,7 @@ func readRequest(w http.ResponseWriter, r *http.Request) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &request{query: string(body)}
+	q := &request{query: strings.ToValidUTF8(string(body), "\uFFFD")} // as JSON is read
 	if !raw {
 		if q, err = parseRequest(body); err != nil {
 			return nil, &refusal{http.StatusBadRequest, "the body is no request: " + err.Error()}
@@ -101,7 +102,7 @@ func parseRequest(body []byte) (*request, error) {
 		Variables     map[string]any  `json:"variables"`
 		Extensions    json.RawMessage `json:"extensions"` // known to nobody
 	}
-	d := json.NewDecoder(strings.NewReader(string(body)))
+	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	if err := d.Decode(&in); err != nil {
 		return nil, err

@@ -55,6 +55,20 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+// TestRawText: bytes that are no UTF-8 mean the same in a raw document as in JSON.
+func TestRawText(t *testing.T) {
+	b := newBench(t)
+	r := b.post("application/graphql", "mutation { createProfileTask(creationRequest: {serviceId: \"c2hvcA==.1\", endpointName: \"/a\xff\","+
+		" duration: 1, minDurationThreshold: 0, dumpPeriod: 10, maxSamplingCount: 1}) { errorReason } }")
+	if want := `{"data":{"createProfileTask":{"errorReason":null}}}`; r.body != want {
+		t.Errorf("create: %s", r.body)
+	}
+	r = b.post("application/graphql", "{ getProfileTaskList(endpointName: \"/a\xff\") { endpointName } }")
+	if want := `{"data":{"getProfileTaskList":[{"endpointName":"/a` + "\uFFFD" + `"}]}}`; r.body != want {
+		t.Errorf("list: %s", r.body)
+	}
+}
+
 // TestErrors: the forms of errors by which clients tell what went wrong.
 func TestErrors(t *testing.T) {
 	b := newBench(t)

@@ -265,7 +265,8 @@ func (f *Fetcher) patiently(ctx context.Context, what string, do func(context.Co
 	}
 }
 
-// createTopics creates the topics that do not exist.
+// createTopics creates the topics that do not exist. It creates nothing if all do:
+// who made them may have left the right to it to nobody else.
 func (f *Fetcher) createTopics(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, 30*time.Second)
 	defer stop()
@@ -274,7 +275,16 @@ func (f *Fetcher) createTopics(ctx context.Context) error {
 		return err
 	}
 	defer client.Close()
-	answers, err := kadm.NewClient(client).CreateTopics(ctx, f.opts.Partitions, f.opts.Replication, nil, f.names()...)
+	admin := kadm.NewClient(client)
+	have, err := admin.ListTopics(ctx, f.names()...)
+	if err != nil {
+		return fmt.Errorf("listing topics: %w", err)
+	}
+	missing := slices.DeleteFunc(f.names(), have.Has)
+	if len(missing) == 0 {
+		return nil
+	}
+	answers, err := admin.CreateTopics(ctx, f.opts.Partitions, f.opts.Replication, nil, missing...)
 	if err != nil {
 		return fmt.Errorf("creating topics: %w", err)
 	}

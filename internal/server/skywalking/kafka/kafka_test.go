@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"google.golang.org/protobuf/proto"
 	commonv3 "skywalking.apache.org/repo/goapi/collect/common/v3"
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
@@ -52,15 +53,18 @@ func (f *faulty) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) 
 	return f.Store.PutSnapshots(ctx, list...)
 }
 
-func newCluster(t *testing.T) *cluster {
+func newCluster(t *testing.T) *cluster { return clusterOf(t, nil, kfake.DefaultNumPartitions(3)) }
+
+// clusterOf starts a cluster to which the agents connect in a way.
+func clusterOf(t *testing.T, connect []kgo.Opt, opts ...kfake.Opt) *cluster {
 	t.Helper()
-	fake, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.DefaultNumPartitions(3))
+	fake, err := kfake.NewCluster(append(opts, kfake.NumBrokers(1))...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(fake.Close)
 	c := &cluster{T: t, ctx: t.Context(), brokers: fake.ListenAddrs(), store: &faulty{Store: mem.New()}}
-	if c.client, err = kgo.NewClient(kgo.SeedBrokers(c.brokers...)); err != nil {
+	if c.client, err = kgo.NewClient(append(connect, kgo.SeedBrokers(c.brokers...))...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.client.Close)
@@ -225,18 +229,23 @@ func label(m *dto.Metric, name string) string {
 	return ""
 }
 
+// allTopics returns the names of the topics, in order.
+func allTopics(prefix string) []string {
+	list := []string{"logging", "logs", "logs-json", "managements", "meters", "metrics", "profilings", "segments"}
+	for i := range list {
+		list[i] = prefix + list[i]
+	}
+	return list
+}
+
 // TestTopics: every topic exists, and what each brings is taken or dropped.
 func TestTopics(t *testing.T) {
 	c := newCluster(t)
 	r := c.start(kafka.Options{Alias: "west", Separator: ".", Namespace: "prod"})
-	want := []string{"logging", "logs", "logs-json", "managements", "meters", "metrics", "profilings", "segments"}
-	for i := range want {
-		want[i] = "west.prod-skywalking-" + want[i]
-	}
-	if diff := cmp.Diff(want, c.topicsExist("west.prod-")); diff != "" {
+	const prefix = "west.prod-skywalking-"
+	if diff := cmp.Diff(allTopics(prefix), c.topicsExist("west.prod-")); diff != "" {
 		t.Fatal(diff)
 	}
-	const prefix = "west.prod-skywalking-"
 	c.produce(prefix+"profilings", c.snapshots("t", "s", 0, 30)...)
 	c.produce(prefix+"segments", record(t, "s", &agentv3.SegmentObject{TraceId: "trace", TraceSegmentId: "s", Service: "shop", ServiceInstance: "shop-1",
 		Spans: []*agentv3.SpanObject{{OperationName: "/buy", StartTime: 1, EndTime: 2}}}))
@@ -267,6 +276,21 @@ func TestTopics(t *testing.T) {
 	if list, err := c.store.Segments(c.ctx, traceprof.SegmentQuery{}); err != nil || len(list) != 1 || list[0].Endpoint != "/buy" {
 		t.Errorf("segments %+v %v", list, err)
 	}
+	if err := r.part.Ready(c.ctx); err != nil {
+		t.Errorf("not ready: %v", err)
+	}
+}
+
+// TestTopicsOfOthers: topics that are there are read by who may not create any.
+func TestTopicsOfOthers(t *testing.T) {
+	const topic, group, literal, read = 2, 3, 3, 3 // Kafka's numbers
+	c := clusterOf(t, []kgo.Opt{kgo.SASL(plain.Auth{User: "root", Pass: "secret"}.AsMechanism())},
+		kfake.EnableSASL(), kfake.EnableACLs(), kfake.Superuser("PLAIN", "root", "secret"), kfake.SeedTopics(1, allTopics("skywalking-")...),
+		kfake.User("PLAIN", "reader", "public", kfake.ACL{Resource: topic, Name: "*", Pattern: literal, Operation: read, Allow: true},
+			kfake.ACL{Resource: group, Name: "*", Pattern: literal, Operation: read, Allow: true}))
+	r := c.start(kafka.Options{User: "reader", Password: "public"})
+	c.produce("skywalking-profilings", c.snapshots("t", "s", 0, 3)...)
+	eventually(t, "the snapshots are stored", func() bool { return len(c.held("t", "s")) == 3 })
 	if err := r.part.Ready(c.ctx); err != nil {
 		t.Errorf("not ready: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -124,10 +125,8 @@ func tableOf(p *profile.Profile, event Event, pprof bool) (*profile.Samples, pro
 // table returns the first table of one of the value types.
 func table(p *profile.Profile, names ...string) *profile.Samples {
 	for _, name := range names {
-		for i := range p.Tables {
-			if p.Tables[i].Type.Name == name {
-				return &p.Tables[i]
-			}
+		if i, err := p.Table(name); err == nil {
+			return &p.Tables[i]
 		}
 	}
 	return nil
@@ -162,7 +161,7 @@ func (b *builder) tree() *Tree {
 	for n, path := range cut.Paths {
 		t.Signature[n], t.Self[n] = cut.Name(int32(n)), b.self[path]
 	}
-	t.Total = append([]int64(nil), t.Self...)
+	t.Total = slices.Clone(t.Self)
 	for n := len(t.Parent) - 1; n > 0; n-- {
 		t.Total[t.Parent[n]] += t.Total[n]
 	}

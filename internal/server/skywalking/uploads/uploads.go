@@ -34,11 +34,11 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// MaxSize is the default of Options.MaxSize, SkyWalking's.
+// MaxSize is how many bytes a recording may have, as SkyWalking's OAP has it.
 const MaxSize = 30 << 20
 
-// inflated is how many times its size a recording may be after decompression.
-const inflated = 32
+// maxInflated is how many bytes it may have after decompression.
+const maxInflated = 32 * MaxSize
 
 // ErrUnreadable is wrapped by the errors about recordings that are not what they
 // should be.
@@ -46,8 +46,7 @@ var ErrUnreadable = errors.New("the recording cannot be read")
 
 // Options say how recordings are kept.
 type Options struct {
-	MaxSize int64          // bytes of a recording; 0: MaxSize
-	Ingest  ingest.Options // Normalizer and Limits are of interest
+	Ingest ingest.Options // Normalizer and Limits are of interest
 }
 
 // Uploads keeps recordings in a store. It is safe for concurrent use.
@@ -58,21 +57,15 @@ type Uploads struct {
 
 // New returns uploads into st.
 func New(st store.Store, o Options) *Uploads {
-	if o.MaxSize == 0 {
-		o.MaxSize = MaxSize
-	}
 	o.Ingest.KeepSource, o.Ingest.Workers, o.Ingest.Conflict = true, 1, store.Replace
 	if o.Ingest.Limits.Inflated == 0 {
-		o.Ingest.Limits.Inflated = inflated * o.MaxSize
+		o.Ingest.Limits.Inflated = maxInflated
 	}
 	if o.Ingest.Limits.Message == 0 {
-		o.Ingest.Limits.Message = inflated * o.MaxSize
+		o.Ingest.Limits.Message = maxInflated
 	}
 	return &Uploads{st, o}
 }
-
-// MaxSize returns how large a recording may be, in bytes.
-func (u *Uploads) MaxSize() int64 { return u.opts.MaxSize }
 
 // Benchmark returns under which benchmark the recordings of an instance are kept.
 func Benchmark(t *traceprof.Task, instance string) testrun.Benchmark {

@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
@@ -61,6 +62,7 @@ func (e differError) Error() string {
 // flags are the command line's values as given.
 type flags struct {
 	shape, parts, engines, names, order, dir  string
+	cpuProfile                                string
 	groups, benchmarks, runs, profiles        int
 	rounds, repeats, alone, workers, batchMiB int
 	scale                                     float64
@@ -92,6 +94,7 @@ func parse(args []string, errw io.Writer) (flags, error) {
 	set.Uint64Var(&f.seed, "seed", 0, "another number is another suite")
 	set.DurationVar(&f.limit, "limit", 10*time.Second, "time for the repetitions of one question")
 	set.DurationVar(&f.budget, "budget", 150*time.Second, "time after which no further round of imports begins, per shape")
+	set.StringVar(&f.cpuProfile, "cpuprofile", "", "file for a profile of the whole run (generating the text is in it)")
 	set.BoolVar(&f.full, "full", false, "10,000 large profiles of 100 benchmarks, one round; takes minutes and 3 GB of disk")
 	set.BoolVar(&f.quiet, "quiet", !isTerminal(os.Stderr), "no progress")
 	set.BoolVar(&f.keep, "keep", false, "leave the stores of the first round in -dir")
@@ -210,6 +213,17 @@ func run(args []string, out, errw io.Writer) error {
 			return err
 		}
 		defer os.RemoveAll(c.Dir)
+	}
+	if f.cpuProfile != "" {
+		file, err := os.Create(f.cpuProfile)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if err := pprof.StartCPUProfile(file); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
 	}
 	fmt.Fprintf(out, "%s\n\n", bench.Machine("DuckDB "+duck.LibraryVersion(),
 		fmt.Sprintf("%d workers", c.Workers), f.names+" names", f.order+" lines"))

@@ -1,0 +1,52 @@
+package neo4j
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/mem"
+)
+
+// TestSumInParts has a sum divided among transactions, as that over a large
+// selection is.
+func TestSumInParts(t *testing.T) {
+	defer func(n int) { sumRows = n }(sumRows)
+	sumRows = 1
+	ctx := context.Background()
+	for _, m := range []Model{Shared, Thesis} {
+		t.Run(string(m), func(t *testing.T) {
+			s, plain := opened(t, fresh(t, m)), mem.New()
+			defer plain.Close()
+			h := newHistory(3, 300)
+			for range 12 {
+				file := h.next()
+				mustPut(t, s, store.Refuse, file)
+				mustPut(t, plain, store.Refuse, file)
+			}
+			if _, err := s.ask(ctx, store.Query{}, func(t2 *tx, sel *selection) error {
+				answers, err := s.sumInParts(t2, sel)
+				if len(answers) < sumParts {
+					t.Errorf("%d parts, want %d", len(answers), sumParts)
+				}
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			got, err := store.SumFunctions(ctx, s, store.Query{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := store.SumFunctions(ctx, plain, store.Query{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want.Rows, got.Rows, cmpopts.EquateApprox(0, 1e-12)); diff != "" || len(want.Rows) == 0 {
+				t.Errorf("%d rows; -want +got:\n%s", len(want.Rows), diff)
+			}
+		})
+	}
+}
