@@ -40,6 +40,11 @@ func parseAddress(where string) (address, error) {
 	if err != nil || u.Host == "" || !slices.Contains(Schemes, u.Scheme) {
 		return address{}, fmt.Errorf("not the address of a Neo4j server; write neo4j://user@host:7687/database")
 	}
+	// A name or a password with a / or a ? ends the host early, and what
+	// follows would be shown as the name of a database or as options.
+	if strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {
+		return address{}, fmt.Errorf("not the address of a Neo4j server: there is an @ after the host; write neo4j://user@host:7687/database, and in the user's name %%2F for / and %%3F for ?")
+	}
 	a := address{user: "neo4j"}
 	if u.User != nil {
 		if _, ok := u.User.Password(); ok {
