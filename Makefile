@@ -5,13 +5,17 @@ GO        ?= go
 FUZZTIME  ?= 10s
 BENCHARGS ?=
 
+# One setting for everything, so that builds, tests and tools share what they
+# have compiled.
+export GOFLAGS := $(GOFLAGS) -trimpath
+
 .PHONY: help build demo test race test-real real-neo4j real-newest real-servers lint fuzz bench bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/dendro
-	$(GO) build -trimpath -o bin/dendro ./cmd/dendro
+	$(GO) build -o bin/dendro ./cmd/dendro
 
 demo: build ## build, import real profiles, show the planted regression
 	@bin/dendro demo
