@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	driver "github.com/neo4j/neo4j-go-driver/v5/neo4j"
-	"github.com/neo4j/neo4j-go-driver/v5/neo4j/dbtype"
+	driver "github.com/neo4j/neo4j-go-driver/v6/neo4j"
+	"github.com/neo4j/neo4j-go-driver/v6/neo4j/dbtype"
 
 	"github.com/dendroprof/dendro/store"
 )
@@ -79,7 +79,7 @@ func (s *Store) refused(err error) error {
 // people's connections; and TERMINATE TRANSACTIONS. Only the server can tell a
 // clause from the same words in a text, a comment or a name; it is asked for its
 // plan when the query has such a word at all, perhaps as an escape (\u0063).
-func checkReach(ctx context.Context, session driver.SessionWithContext, query string, params map[string]any) error {
+func checkReach(ctx context.Context, session driver.Session, query string, params map[string]any) error {
 	lower := strings.ToLower(query)
 	if !slices.ContainsFunc([]string{"csv", "call", "terminate", `\u`}, func(word string) bool { return strings.Contains(lower, word) }) {
 		return nil

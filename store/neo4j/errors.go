@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	driver "github.com/neo4j/neo4j-go-driver/v5/neo4j"
+	driver "github.com/neo4j/neo4j-go-driver/v6/neo4j"
 
 	"github.com/dendroprof/dendro/store"
 )

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	driver "github.com/neo4j/neo4j-go-driver/v5/neo4j"
-	"github.com/neo4j/neo4j-go-driver/v5/neo4j/config"
-	"github.com/neo4j/neo4j-go-driver/v5/neo4j/notifications"
+	driver "github.com/neo4j/neo4j-go-driver/v6/neo4j"
+	"github.com/neo4j/neo4j-go-driver/v6/neo4j/config"
+	"github.com/neo4j/neo4j-go-driver/v6/neo4j/notifications"
 
 	"github.com/dendroprof/dendro/store"
 )
@@ -21,7 +21,7 @@ import (
 type graph struct {
 	address       address
 	authenticated bool
-	driver        driver.DriverWithContext
+	driver        driver.Driver
 	bookmarks     driver.BookmarkManager
 }
 
@@ -42,7 +42,7 @@ func dial(ctx context.Context, where string, opts Options) (*graph, error) {
 	if ok {
 		auth = driver.BasicAuth(a.user, password, "")
 	}
-	d, err := driver.NewDriverWithContext(a.server, auth, func(c *config.Config) {
+	d, err := driver.NewDriver(a.server, auth, func(c *config.Config) {
 		c.MaxTransactionRetryTime = retryTime
 		c.SocketConnectTimeout = 5 * time.Second
 		c.ReadBufferSize = 64 << 10
@@ -89,7 +89,7 @@ func (g *graph) verify(ctx context.Context) error {
 
 func (g *graph) close() error { return g.driver.Close(context.Background()) }
 
-func (g *graph) session(ctx context.Context, mode driver.AccessMode) driver.SessionWithContext {
+func (g *graph) session(ctx context.Context, mode driver.AccessMode) driver.Session {
 	return g.driver.NewSession(ctx, driver.SessionConfig{
 		AccessMode: mode, DatabaseName: g.address.database, BookmarkManager: g.bookmarks,
 	})

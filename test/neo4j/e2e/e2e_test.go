@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	driver "github.com/neo4j/neo4j-go-driver/v5/neo4j"
+	driver "github.com/neo4j/neo4j-go-driver/v6/neo4j"
 
 	"github.com/dendroprof/dendro/test/neo4j/server"
 	"github.com/dendroprof/dendro/test/program"
@@ -94,7 +94,7 @@ func empty(t *testing.T, s *server.Server) {
 // cypher runs a statement past Dendro, also one that writes, and returns its rows.
 func cypher(t *testing.T, s *server.Server, statement string) []map[string]any {
 	t.Helper()
-	d, err := driver.NewDriverWithContext("bolt://"+s.Address(), driver.BasicAuth(server.User, server.Password, ""))
+	d, err := driver.NewDriver("bolt://"+s.Address(), driver.BasicAuth(server.User, server.Password, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
