@@ -22,7 +22,7 @@ import (
 // BenchmarkStore is what all engines are measured by.
 func BenchmarkStore(b *testing.B) {
 	for _, m := range bothModels {
-		b.Run(string(m), func(b *testing.B) { storetest.Benchmark(b, engine(m)) })
+		b.Run(string(m), func(b *testing.B) { storetest.Benchmark(b, engine(m, nil)) })
 	}
 }
 

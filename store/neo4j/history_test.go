@@ -27,7 +27,7 @@ func TestHistory(t *testing.T) {
 	for _, m := range bothModels {
 		for seed := range seeds {
 			t.Run(string(m)+"/"+strconv.FormatUint(seed, 10), func(t *testing.T) {
-				storetest.History(t, seed, append(others, engine(m))...)
+				storetest.History(t, seed, append(others, engine(m, nil))...)
 			})
 		}
 	}

@@ -136,14 +136,16 @@ func opened(t testing.TB, where string) *Store {
 	return s
 }
 
-func engine(m Model) storetest.Engine {
+// engine is a Store of the model that is closed and opened again, and says to sent
+// what it sends to the server.
+func engine(m Model, sent *statements) storetest.Engine {
 	return storetest.Engine{
-		Open: func(t testing.TB) store.Store { return opened(t, fresh(t, m)) },
+		Open: func(t testing.TB) store.Store { return sent.of(opened(t, fresh(t, m))) },
 		Reopen: func(t testing.TB, s store.Store) store.Store {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			return opened(t, server(t))
+			return sent.of(opened(t, server(t)))
 		},
 	}
 }
@@ -152,6 +154,10 @@ var bothModels = []Model{Shared, Thesis}
 
 func TestStore(t *testing.T) {
 	for _, m := range bothModels {
-		t.Run(string(m), func(t *testing.T) { storetest.Run(t, engine(m)) })
+		t.Run(string(m), func(t *testing.T) {
+			sent := newStatements()
+			storetest.Run(t, engine(m, sent))
+			sent.checkPlans(t, m)
+		})
 	}
 }

@@ -183,7 +183,7 @@ func (t *tx) missingPaths(c *content, nodes []int32) ([]int32, error) {
 		}
 	}
 	r, err := t.one(`UNWIND range(0, size($ids)-1) AS i
-		OPTIONAL MATCH (c:CallPath {id: $ids[i]})-[:OF]->(f:Function)
+		OPTIONAL MATCH (c:CallPath {id: $ids[i]})-[:OF]->(f:Function) `+byID+`
 		OPTIONAL MATCH (p:CallPath)-[:CALLS]->(c)
 		WITH i, f, coalesce(p.id, 0) AS parent
 		WHERE f IS NULL OR f.id <> $functions[i] OR parent <> $parents[i]
@@ -213,6 +213,12 @@ func (c *content) spell(n int32) string { return calltree.FormatPath(c.cut.Path(
 
 func (shared) erase(t *tx, key string, _ int64) error { return nil }
 
+// byID demands of the server that it looks paths up. It counts what an index holds
+// in the background, and where it believes that there is next to nothing, because
+// it was asked soon after the first import, it would read the whole index for each
+// path, and go on doing so for seconds.
+const byID = "USING INDEX SEEK c:CallPath(id)"
+
 func (shared) structure(t *tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error {
 	var ids []int64
 	for _, v := range values {
@@ -225,7 +231,7 @@ func (shared) structure(t *tx, values []sparse, need func(path int64) bool, f fu
 	slices.Sort(ids)
 	for part := range slices.Chunk(slices.Compact(ids), pathsAhead) {
 		r, err := t.one(`UNWIND $ids AS id
-			MATCH (c:CallPath {id: id})-[:OF]->(f:Function)
+			MATCH (c:CallPath {id: id})-[:OF]->(f:Function) `+byID+`
 			OPTIONAL MATCH (p:CallPath)-[:CALLS]->(c)
 			RETURN collect(id), collect(coalesce(p.id, 0)), collect(f.id)`, map[string]any{"ids": part})
 		if err != nil {

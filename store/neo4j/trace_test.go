@@ -17,18 +17,25 @@ import (
 	"github.com/dendroprof/dendro/traceprof/tracetest"
 )
 
-// traceEngine is one Store that is closed and opened again.
-var traceEngine = storetest.TraceEngine{
-	Open: func(t testing.TB) traceprof.Store { return opened(t, fresh(t, Shared)) },
-	Reopen: func(t testing.TB, s traceprof.Store) traceprof.Store {
-		if err := s.(*Store).Close(); err != nil {
-			t.Fatal(err)
-		}
-		return opened(t, server(t))
-	},
+// traceEngine is one Store that is closed and opened again, and says to sent what
+// it sends to the server.
+func traceEngine(sent *statements) storetest.TraceEngine {
+	return storetest.TraceEngine{
+		Open: func(t testing.TB) traceprof.Store { return sent.of(opened(t, fresh(t, Shared))) },
+		Reopen: func(t testing.TB, s traceprof.Store) traceprof.Store {
+			if err := s.(*Store).Close(); err != nil {
+				t.Fatal(err)
+			}
+			return sent.of(opened(t, server(t)))
+		},
+	}
 }
 
-func TestTraces(t *testing.T) { storetest.RunTraces(t, traceEngine) }
+func TestTraces(t *testing.T) {
+	sent := newStatements()
+	storetest.RunTraces(t, traceEngine(sent))
+	sent.checkPlans(t, Shared)
+}
 
 func TestTracesOfTwoServers(t *testing.T) {
 	long(t)
@@ -39,7 +46,7 @@ func TestTraceHistory(t *testing.T) {
 	long(t)
 	simple := storetest.TraceEngine{Open: func(testing.TB) traceprof.Store { return mem.New() }}
 	for seed := range uint64(6) {
-		storetest.TraceHistory(t, seed, simple, traceEngine)
+		storetest.TraceHistory(t, seed, simple, traceEngine(nil))
 		storetest.TraceHistory(t, seed+100, simple, twoServersEngine)
 	}
 }
