@@ -81,11 +81,12 @@ func (t tellingTransaction) Run(ctx context.Context, statement string, params ma
 // not again for each row.
 func (s *statements) checkPlans(t *testing.T, m Model) {
 	t.Run("Plans", func(t *testing.T) {
+		where := server(t)
 		if len(s.all) == 0 {
 			t.Fatal("no statement was seen")
 		}
 		for _, stacks := range []int{0, 1, 100} {
-			wipe(t, dialed(t, server(t)), "") // and the schema, with what is known about the indexes
+			wipe(t, dialed(t, where), "") // and the schema, with what is known about the indexes
 			st := opened(t, fresh(t, m))
 			if stacks > 0 {
 				mustPut(t, st, store.Refuse, millionFile(stacks, 2))
