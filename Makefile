@@ -37,7 +37,7 @@ real-neo4j: # the graph engine beside its server, which mostly waits for a disk:
 
 real-newest: # the smoke part beside the newest release
 	$(GO) run ./test/neo4j -release newest -heap 1g $(if $(DENDRO_REQUIRE_NEWEST),,-optional) -- $(GO) test -short -count=1 -p 1 -timeout 30m \
-	  -run 'TestStore/shared|TestModels|TestCypher|TestKeys|TestReplaced|TestBulk' ./store/neo4j ./test/neo4j/e2e
+	  -run 'TestStore/shared|TestModels|TestCypher|TestKeys|TestReplaced|TestBulk/shared' ./store/neo4j ./test/neo4j/e2e
 
 real-servers: # the binary with servers and agents
 	DENDRO_TEST_REAL=1 $(GO) test -count=1 -p 1 -timeout 30m ./test/neo4j/... ./test/kafka ./test/agents
