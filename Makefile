@@ -73,7 +73,7 @@ bench-traces: ## trace profiling: analysis, intake, agents, GraphQL
 	$(GO) test ./internal/server/skywalking/graphql -run '^$$' -bench Analyze -benchtime 5x
 
 bench-neo4j: ## the graph engine against the thesis's import, and its questions (needs Java 17, Maven)
-	$(GO) run ./test/neo4j -heap 2g -- $(GO) test ./store/neo4j -run '^$$' -bench 'Import|Ask' -benchtime 1x -timeout 60m
+	$(GO) run ./test/neo4j -heap 2g -pagecache 1g -- $(GO) test ./store/neo4j -run '^$$' -bench 'Import|Ask' -benchtime 1x -timeout 60m
 
 bench-detection: ## how well regressions are detected; fails below the required figures
 	$(GO) run ./test/detection/bench $(BENCHARGS)

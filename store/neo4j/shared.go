@@ -243,7 +243,7 @@ func (shared) structure(t *tx, values []sparse, need func(path int64) bool, f fu
 }
 
 func (shared) rows(t *tx, keys []string, wanted []int64, f func(key string, functions, selfs, totals []int64) error) error {
-	statement := `MATCH (p:Profile) WHERE p.key IN $keys MATCH (p)-[r:RAN]->(f:Function)
+	statement := `MATCH (p:Profile) WHERE p.key IN $keys MATCH (p)-[r:RAN]->(f)
 		RETURN p.key, collect(f.id), collect(r.self), collect(r.total)`
 	if wanted != nil {
 		statement = `UNWIND $wanted AS id MATCH (f:Function {id: id})<-[r:RAN]-(p:Profile) WHERE p.key IN $keys
@@ -254,10 +254,12 @@ func (shared) rows(t *tx, keys []string, wanted []int64, f func(key string, func
 	})
 }
 
+// sums and rows do not ask whether what a profile RAN is a function: it is, and for
+// millions of rows asking takes a seventh of the time.
 func (shared) sums(t *tx, keys []string, _ map[string]int64) (row, error) {
 	return t.one(`MATCH (p:Profile) WHERE p.key IN $keys
 		WITH p, toFloat(p.samples) AS samples
-		MATCH (p)-[r:RAN]->(f:Function)
+		MATCH (p)-[r:RAN]->(f)
 		WITH f, count(*) AS n, sum(r.self) AS self, sum(r.total) AS total, sum(r.self / samples) AS selfShare, sum(r.total / samples) AS totalShare
 		RETURN collect(f.id), collect(n), collect(self), collect(total), collect(selfShare), collect(totalShare)`, map[string]any{"keys": keys})
 }
