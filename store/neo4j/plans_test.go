@@ -136,8 +136,8 @@ func plan(t *testing.T, g *graph, statement string, params map[string]any) drive
 	return summary.Plan()
 }
 
-// repeatedScans returns the operators that look through everything of a kind and may do so
-// more than once.
+// repeatedScans returns the operators that look through everything of a kind and may
+// do so more than once.
 func repeatedScans(p driver.Plan, repeated bool) (scans []string) {
 	if p == nil {
 		return nil // of a command that has no plan
