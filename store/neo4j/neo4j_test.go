@@ -157,7 +157,7 @@ func TestStore(t *testing.T) {
 		t.Run(string(m), func(t *testing.T) {
 			sent := newStatements()
 			storetest.Run(t, engine(m, sent))
-			sent.checkPlans(t, m)
+			sent.checkPlans(t, m, func(st *Store, stacks int) { mustPut(t, st, store.Refuse, millionFile(stacks, 2)) })
 		})
 	}
 }

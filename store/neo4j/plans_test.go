@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	driver "github.com/neo4j/neo4j-go-driver/v6/neo4j"
-
-	"github.com/dendroprof/dendro/store"
 )
 
 // statements collects what is sent to a server, with the parameters of one time.
@@ -78,8 +76,8 @@ func (t tellingTransaction) Run(ctx context.Context, statement string, params ma
 // checkPlans wants plans that are good whatever the database held when the server
 // made them: it keeps them for a while, and the first profile may be followed by
 // thousands. A plan may look through all nodes or relationships of a kind once, but
-// not again for each row.
-func (s *statements) checkPlans(t *testing.T, m Model) {
+// not again for each row. Fill puts so many stacks into a database.
+func (s *statements) checkPlans(t *testing.T, m Model, fill func(st *Store, stacks int)) {
 	t.Run("Plans", func(t *testing.T) {
 		where := server(t)
 		if len(s.all) == 0 {
@@ -89,7 +87,7 @@ func (s *statements) checkPlans(t *testing.T, m Model) {
 			wipe(t, dialed(t, where), "") // and the schema, with what is known about the indexes
 			st := opened(t, fresh(t, m))
 			if stacks > 0 {
-				mustPut(t, st, store.Refuse, millionFile(stacks, 2))
+				fill(st, stacks)
 			}
 			for _, statement := range slices.Sorted(maps.Keys(s.all)) {
 				if strings.Contains(statement, ":Doomed") {

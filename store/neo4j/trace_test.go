@@ -34,7 +34,13 @@ func traceEngine(sent *statements) storetest.TraceEngine {
 func TestTraces(t *testing.T) {
 	sent := newStatements()
 	storetest.RunTraces(t, traceEngine(sent))
-	sent.checkPlans(t, Shared)
+	sent.checkPlans(t, Shared, func(st *Store, stacks int) {
+		list := make([]traceprof.Snapshots, stacks)
+		for i := range list {
+			list[i] = tracetest.Picture(fmt.Sprint("t", i%10), fmt.Sprint("s", i), fmt.Sprintf("main-f%d main-g%d", i, i))
+		}
+		mustPutSnapshots(t, st, list...)
+	})
 }
 
 func TestTracesOfTwoServers(t *testing.T) {

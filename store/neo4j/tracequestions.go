@@ -91,7 +91,7 @@ func (s *Store) readSnapshots(ctx context.Context, list []sampledSegment) (value
 		values = nil
 		chunks, least := map[string][]storedChunk{}, map[string]int64{}
 		err := t.each(`UNWIND $keys AS key
-			MATCH (:SampledTask)-[:HAS_SEGMENT]->(g:SampledSegment {key: key})
+			MATCH (:SampledTask)-[:HAS_SEGMENT]->(g:SampledSegment {key: key}) USING INDEX SEEK g:SampledSegment(key)
 			WITH g, key, g.chunks AS chunks
 			MATCH (g)-[:HAS_CHUNK]->(c:SnapshotChunk)
 			RETURN key, chunks, g.language, c.n, c.dictionary, c.sequences, c.times, c.paths, c.counts, c.nanos`,
