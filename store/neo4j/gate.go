@@ -18,12 +18,18 @@ const slots = 64
 // anySlot returns the node that the imports of a Store write to.
 func anySlot() int64 { return rand.Int64N(slots) }
 
-// enter lets a transaction in beside other imports and returns what it must
-// know: the mark's epoch, under which remembered paths are valid, and rules.
+// passGate lets a statement in beside other imports, and thereby its transaction:
+// what follows it in the statement, too, is read and written behind the gate. It
+// knows the mark, which imports must know of: the epoch, under which remembered
+// paths are valid, the rules, and the time.
+const passGate = `MATCH (g:DendroGate {id: $slot}) SET g.passed = g.passed + 1
+	WITH datetime.realtime() AS now MATCH (d:Dendro {id: 'dendro'})
+	WITH d {.epoch, .rules, now: now.epochSeconds * 1000000 + now.microsecond} AS mark`
+
+// enter lets a transaction in that has nothing else to do there, and returns the
+// mark.
 func (t *tx) enter(slot int64) (facts, error) {
-	r, err := t.one(`MATCH (g:DendroGate {id: $slot}) SET g.passed = g.passed + 1
-		WITH datetime.realtime() AS now MATCH (d:Dendro {id: 'dendro'})
-		RETURN d {.epoch, .rules, now: now.epochSeconds * 1000000 + now.microsecond}`, map[string]any{"slot": slot})
+	r, err := t.one(passGate+" RETURN mark", map[string]any{"slot": slot})
 	if err != nil {
 		return nil, err
 	}

@@ -18,9 +18,10 @@ type model interface {
 	// touched paths depth first, and what else the model has there.
 	properties(c *content) facts
 
-	// write stores the tree of a profile whose node and functions are there. What
-	// the database then has besides goes into l.
-	write(t *tx, c *content, l *learned) error
+	// write stores a profile whose functions are there, with its tree. The statement
+	// create, which can be gone on with, makes the profile's node as p. What the
+	// database then has besides goes into l.
+	write(t *tx, c *content, create string, params map[string]any, l *learned) error
 
 	// bulk writes what write does into CSV files.
 	bulk(b *Bulk, c *content) error

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
@@ -14,7 +15,7 @@ type placing struct {
 	s        *Store
 	file     *store.File
 	opts     store.PutOptions
-	contents []*content // of the records, made when first needed
+	contents []*content // of the records, once laid out
 	unknown  int        // earlier tries that may have been committed
 
 	out     store.Outcome
@@ -39,16 +40,11 @@ var errDoomed = errors.New("a profile of that identity is still being deleted")
 // change, but what locks.
 func (p *placing) place(t *tx) error {
 	p.out, p.learned = store.Outcome{}, nil
-	mark, err := t.enter(p.s.slot)
+	mark, have, err := p.enter(t)
 	if err != nil {
 		return err
 	}
-	p.epoch, p.seq = mark.int("epoch"), mark.int("now")
 	if err := t.agreeOnRules(mark.text("rules"), p.opts.Rules); err != nil {
-		return err
-	}
-	have, err := p.lock(t)
-	if err != nil {
 		return err
 	}
 	run, err := have.run.Merge(p.file.Run)
@@ -62,7 +58,10 @@ func (p *placing) place(t *tx) error {
 		}
 	}
 	metrics := addMetrics(have.metrics, p.file.Metrics)
-	if err := p.writeFacts(t, have, &run, metrics); err != nil {
+	laid := p.layOut(steps)
+	err = p.writeFacts(t, have, &run, metrics)
+	laid()
+	if err != nil {
 		return err
 	}
 	var sourced []string
@@ -75,6 +74,18 @@ func (p *placing) place(t *tx) error {
 		}
 	}
 	return t.writeSource(sourced, p.file.Source)
+}
+
+// layOut begins to lay out the records to be placed, while the server is at work.
+// What it returns waits for the end of that.
+func (p *placing) layOut(steps []step) (wait func()) {
+	var all sync.WaitGroup
+	for i, st := range steps {
+		if st.action == place && p.contents[i] == nil {
+			all.Go(func() { p.contents[i] = newContent(st.id, p.file.Records[i]) })
+		}
+	}
+	return all.Wait
 }
 
 // agreeOnRules records the rules of the first import and refuses others.
@@ -102,45 +113,44 @@ type present struct {
 	profiles map[store.ProfileID]*store.Profile
 }
 
-// lock keeps other imports of the same benchmark and run waiting, and returns
-// what there is.
-func (p *placing) lock(t *tx) (*present, error) {
+// enter goes through the gate, keeps other imports of the same benchmark and run
+// waiting, and returns the mark and what there is.
+func (p *placing) enter(t *tx) (mark facts, have *present, err error) {
 	f := p.file
-	id := measurementID(f.Benchmark, f.Run.Key)
-	r, err := t.one(`MERGE (m:Measurement {id: $id}) ON CREATE SET m.names = [], m.writes = 1 ON MATCH SET m.writes = m.writes + 1
-		RETURN m {.*}, EXISTS { (:Benchmark)-[:MEASURED]->(m) }`, map[string]any{"id": id})
-	if err != nil {
-		return nil, err
-	}
-	have := &present{metrics: readMeasurement(r.facts(0)), profiles: map[store.ProfileID]*store.Profile{}}
-	have.linked, _ = r[1].(bool)
 	keys := make([]string, len(f.Records))
 	for i, rec := range f.Records {
 		keys[i] = string(store.IDOf(f.Benchmark, f.Run.Key, rec.Type.Name))
 	}
-	r, err = t.one(`OPTIONAL MATCH (r:TestRun {key: $run})
-		RETURN r {.*},
+	r, err := t.one(passGate+`
+		MERGE (m:Measurement {id: $id}) ON CREATE SET m.names = [], m.writes = 1 ON MATCH SET m.writes = m.writes + 1
+		WITH mark, m OPTIONAL MATCH (r:TestRun {key: $run})
+		RETURN mark, m {.*}, EXISTS { (:Benchmark)-[:MEASURED]->(m) }, r {.*},
 			COLLECT { MATCH (p:Profile) WHERE p.key IN $keys RETURN p `+profileColumns+` },
 			COLLECT { MATCH (p:Profile) WHERE p.seq > 0 RETURN p.seq ORDER BY p.seq DESC LIMIT 1 },
-			EXISTS { MATCH (d:Doomed) WHERE d.key IN $keys }`, map[string]any{"run": f.Run.Key, "keys": keys})
+			EXISTS { MATCH (d:Doomed) WHERE d.key IN $keys }`,
+		map[string]any{"slot": p.s.slot, "id": measurementID(f.Benchmark, f.Run.Key), "run": f.Run.Key, "keys": keys})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if doomed, _ := r[3].(bool); doomed {
-		return nil, errDoomed
+	mark = r.facts(0)
+	p.epoch, p.seq = mark.int("epoch"), mark.int("now")
+	have = &present{metrics: readMeasurement(r.facts(1)), profiles: map[store.ProfileID]*store.Profile{}}
+	have.linked, _ = r[2].(bool)
+	if doomed, _ := r[6].(bool); doomed {
+		return nil, nil, errDoomed
 	}
-	have.hasRun, have.run = r.has(0), testrun.Run{Key: f.Run.Key}
+	have.hasRun, have.run = r.has(3), testrun.Run{Key: f.Run.Key}
 	if have.hasRun {
-		have.run = readRun(r.facts(0))
+		have.run = readRun(r.facts(3))
 	}
-	for _, n := range r.factList(1) {
+	for _, n := range r.factList(4) {
 		old := readProfile(n)
 		have.profiles[old.ID] = &old
 	}
-	if newest := r.ints(2); len(newest) > 0 {
+	if newest := r.ints(5); len(newest) > 0 {
 		p.seq = max(p.seq, newest[0]+1)
 	}
-	return have, nil
+	return mark, have, nil
 }
 
 // step is what is to be done with one record.
@@ -217,21 +227,27 @@ func (p *placing) writeFacts(t *tx, have *present, run *testrun.Run, metrics []t
 // writeRun makes a run or adds to what is known of it, under a lock: others may
 // be doing so. Merged becomes what the database then has.
 func (t *tx) writeRun(run testrun.Run, merged *testrun.Run) error {
-	r, err := t.one(`MERGE (r:TestRun {key: $key}) ON CREATE SET r.changes = 1 ON MATCH SET r.changes = coalesce(r.changes, 0) + 1
-		RETURN r {.*}`, map[string]any{"key": run.Key})
+	run.Date = run.Date.UTC()
+	r, err := t.one(`MERGE (r:TestRun {key: $key})
+		ON CREATE SET r += $run, r.changes = 1
+		ON MATCH SET r.changes = coalesce(r.changes, 1) + 1
+		RETURN r {.*}`, map[string]any{"key": run.Key, "run": map[string]any(runFacts(run))})
 	if err != nil {
 		return err
+	}
+	if r.facts(0).int("changes") == 1 {
+		*merged = run // new, and without profiles
+		return nil
 	}
 	have := readRun(r.facts(0))
 	if *merged, err = have.Merge(run); err != nil {
 		return refusal{fmt.Errorf("%w: %w", store.ErrConflict, err)}
 	}
-	merged.Date = merged.Date.UTC()
 	if err := t.do("MATCH (r:TestRun {key: $key}) SET r += $run", map[string]any{"key": run.Key, "run": map[string]any(runFacts(*merged))}); err != nil {
 		return err
 	}
-	if r.facts(0).int("changes") == 1 || have.Date.Equal(merged.Date) {
-		return nil // a new run has no profiles
+	if have.Date.Equal(merged.Date) {
+		return nil
 	}
 	return t.do("MATCH (:TestRun {key: $key})-[:HAS_PROFILE]->(p:Profile) SET p.date = $date", map[string]any{"key": run.Key, "date": merged.Date})
 }

@@ -33,7 +33,7 @@ func (shared) properties(c *content) facts {
 	return facts{"paths": c.paths, "selfs": c.tree.Self, "totals": c.tree.Total}
 }
 
-func (shared) write(t *tx, c *content, l *learned) error {
+func (shared) write(t *tx, c *content, create string, params map[string]any, l *learned) error {
 	fresh := c.unknownPaths()
 	if len(fresh) > pathsAhead {
 		return &tooManyPaths{c, fresh}
@@ -47,15 +47,18 @@ func (shared) write(t *tx, c *content, l *learned) error {
 	for _, r := range rows {
 		functions, selfs, totals = append(functions, c.functions[r.Func]), append(selfs, r.Self), append(totals, r.Total)
 	}
-	r, err := t.one(`MATCH (p:Profile {key: $key})
-		UNWIND range(0, size($functions)-1) AS i
+	if len(rows) > 0 {
+		create += `
+		WITH p UNWIND range(0, size($functions)-1) AS i
 		MATCH (f:Function {id: $functions[i]})
-		CREATE (p)-[:RAN {self: $selfs[i], total: $totals[i]}]->(f)
-		RETURN count(*)`, map[string]any{"key": c.key, "functions": functions, "selfs": selfs, "totals": totals})
+		CREATE (p)-[:RAN {self: $selfs[i], total: $totals[i]}]->(f)`
+		params["functions"], params["selfs"], params["totals"] = functions, selfs, totals
+	}
+	r, err := t.one(create+" RETURN count(*)", params)
 	if err != nil {
 		return err
 	}
-	return wrote("functions of the profile", r.int(0), len(functions))
+	return wrote("functions of the profile", r.int(0), max(len(rows), 1))
 }
 
 // wrote demands that a statement did all that it was given: MATCH drops silently
@@ -97,22 +100,31 @@ func (t *tx) writePaths(c *content, nodes []int32, l *learned) error {
 	for _, n := range nodes {
 		l.paths = append(l.paths, c.cut.Paths[n])
 	}
-	missing, err := t.missingPaths(c, nodes)
-	if err != nil || len(missing) == 0 {
-		return err
+	// Who knows most of a profile's paths finds the others to be new.
+	missing := slices.Clone(nodes)
+	if len(nodes) > c.cut.Len()/2 {
+		var err error
+		if missing, err = t.missingPaths(c, nodes); err != nil {
+			return err
+		}
 	}
-	recursion := c.recursion()
-	p := c.pathColumns(missing)
-	if err := t.do(`UNWIND range(0, size($ids)-1) AS i
-		MERGE (c:CallPath {id: $ids[i]}) ON CREATE SET c.depth = $depths[i]`, p); err != nil {
+	if len(missing) == 0 {
+		return nil
+	}
+	columns, err := c.pathColumns(missing)
+	if err != nil {
 		return err
 	}
 	// Of those that another importer has made since, all is there.
 	r, err := t.one(`UNWIND range(0, size($ids)-1) AS i
-		MATCH (c:CallPath {id: $ids[i]}) WHERE NOT EXISTS { (c)-[:OF]->() }
+		MERGE (c:CallPath {id: $ids[i]}) ON CREATE SET c.depth = $depths[i]
+		WITH c, i WHERE NOT EXISTS { (c)-[:OF]->() }
 		MATCH (f:Function {id: $functions[i]})
 		CREATE (c)-[:OF]->(f)
-		RETURN collect(i)`, p)
+		WITH c, i
+		OPTIONAL MATCH (p:CallPath {id: $parents[i]})
+		FOREACH (_ IN CASE WHEN p IS NULL THEN [] ELSE [1] END | CREATE (p)-[:CALLS]->(c))
+		RETURN collect(i), count(p)`, columns)
 	if err != nil {
 		return err
 	}
@@ -125,24 +137,18 @@ func (t *tx) writePaths(c *content, nodes []int32, l *learned) error {
 			return cmp.Or(err, wrote("paths", int64(len(made)), len(missing)))
 		}
 	}
-	var called, callers, again, ancestors, distances []int64
+	recursion, called := c.recursion(), 0
+	var again, ancestors, distances []int64
 	for _, n := range made {
 		if c.cut.Parent[n] != calltree.NoNode {
-			called, callers = append(called, c.paths[n]), append(callers, c.parent(int(n)))
+			called++
 		}
 		if up := recursion[n]; up != calltree.NoNode {
 			again, ancestors = append(again, c.paths[n]), append(ancestors, c.paths[up])
 			distances = append(distances, int64(c.cut.Depth[n]-c.cut.Depth[up]))
 		}
 	}
-	r, err = t.one(`UNWIND range(0, size($called)-1) AS i
-		MATCH (c:CallPath {id: $called[i]}) MATCH (p:CallPath {id: $callers[i]})
-		CREATE (p)-[:CALLS]->(c)
-		RETURN count(*)`, map[string]any{"called": called, "callers": callers})
-	if err != nil {
-		return err
-	}
-	if err := wrote("calls", r.int(0), len(called)); err != nil || len(again) == 0 {
+	if err := wrote("calls", r.int(1), called); err != nil || len(again) == 0 {
 		return err
 	}
 	r, err = t.one(`UNWIND range(0, size($again)-1) AS i
@@ -156,17 +162,21 @@ func (t *tx) writePaths(c *content, nodes []int32, l *learned) error {
 }
 
 // pathColumns returns what nodes are as parameters, and sorts the nodes by id:
-// importers that lock in one order do not wait for each other in a circle.
-func (c *content) pathColumns(nodes []int32) map[string]any {
+// importers that lock in one order do not wait for each other in a circle. That
+// two have one id is an error.
+func (c *content) pathColumns(nodes []int32) (map[string]any, error) {
 	slices.SortFunc(nodes, func(a, b int32) int { return cmp.Compare(c.paths[a], c.paths[b]) })
 	var ids, parents, functions, depths []int64
-	for _, n := range nodes {
+	for i, n := range nodes {
+		if i > 0 && ids[i-1] == c.paths[n] {
+			return nil, collision(ids[i-1], c.spell(nodes[i-1]), c.spell(n))
+		}
 		ids = append(ids, c.paths[n])
 		parents = append(parents, c.parent(int(n)))
 		functions = append(functions, c.functions[c.cut.Func[n]])
 		depths = append(depths, int64(c.cut.Depth[n]))
 	}
-	return map[string]any{"ids": ids, "parents": parents, "functions": functions, "depths": depths}
+	return map[string]any{"ids": ids, "parents": parents, "functions": functions, "depths": depths}, nil
 }
 
 // missingPaths returns those of the nodes, parents first, whose paths the database
@@ -176,11 +186,9 @@ func (t *tx) missingPaths(c *content, nodes []int32) ([]int32, error) {
 		return nil, nil
 	}
 	sorted := slices.Clone(nodes)
-	p := c.pathColumns(sorted)
-	for i := 1; i < len(sorted); i++ {
-		if c.paths[sorted[i-1]] == c.paths[sorted[i]] {
-			return nil, collision(c.paths[sorted[i]], c.spell(sorted[i-1]), c.spell(sorted[i]))
-		}
+	p, err := c.pathColumns(sorted)
+	if err != nil {
+		return nil, err
 	}
 	r, err := t.one(`UNWIND range(0, size($ids)-1) AS i
 		OPTIONAL MATCH (c:CallPath {id: $ids[i]})-[:OF]->(f:Function) `+byID+`
@@ -192,15 +200,16 @@ func (t *tx) missingPaths(c *content, nodes []int32) ([]int32, error) {
 		return nil, err
 	}
 	var missing []int32
+	why, names := r.ints(1), r.texts(2)
 	for k, i := range r.ints(0) {
-		switch r.ints(1)[k] {
+		switch why[k] {
 		case 1: // another importer's commit is being carried out
 			if c.cut.Parent[sorted[i]] != calltree.NoNode {
 				return nil, &changedError{"a path is there without its caller"}
 			}
 			fallthrough
 		case 2:
-			return nil, collision(c.paths[sorted[i]], c.spell(sorted[i]), "a path to "+r.texts(2)[k])
+			return nil, collision(c.paths[sorted[i]], c.spell(sorted[i]), "a path to "+names[k])
 		}
 		missing = append(missing, sorted[i])
 	}

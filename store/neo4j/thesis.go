@@ -56,7 +56,14 @@ const thesisChunk = 5000
 // write makes the nodes in depth-first order, a chunk of them in each statement,
 // and the relationships between nodes by their places in the list of what was
 // made: no node has to be looked up but the ancestors that earlier chunks hold.
-func (m thesis) write(t *tx, c *content, _ *learned) error {
+func (m thesis) write(t *tx, c *content, create string, params map[string]any, _ *learned) error {
+	r, err := t.one(create+" RETURN count(*)", params)
+	if err != nil {
+		return err
+	}
+	if err := wrote("profiles", r.int(0), 1); err != nil {
+		return err
+	}
 	whole, recursion := c.whole(), c.recursion()
 	root := map[string]any{"key": c.key, "node": nodeKey(c.key, -1), "name": rootName, "total": whole, "share": c.share(whole),
 		"p": nil, "c": nil} // null is no property
@@ -65,7 +72,7 @@ func (m thesis) write(t *tx, c *content, _ *learned) error {
 		p, corrections = c.potentials(recursion, m.potentials)
 		root["p"], root["c"] = p[0], corrections[0]
 	}
-	r, err := t.one(`MATCH (p:Profile {key: $key})
+	r, err = t.one(`MATCH (p:Profile {key: $key})
 		CREATE (p)-[:ROOT]->(f:Function {key: $node, profileKey: $key, codePath: $name, depth: 0,
 			baseSamples: 0, totalSamples: $total, base: 0.0, total: $share, p: $p, c: $c})
 		RETURN count(*)`, root)

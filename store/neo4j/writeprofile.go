@@ -33,9 +33,6 @@ func (p *placing) carryOut(t *tx, i int, r *store.Record, st step, run testrun.R
 		d.Profiler, d.ProfilerVersion = st.old.Profiler, st.old.ProfilerVersion
 		r, c = sum, newContent(st.id, sum)
 	} else {
-		if p.contents[i] == nil {
-			p.contents[i] = newContent(st.id, r)
-		}
 		c = p.contents[i]
 	}
 	d.Sum, d.Nodes = c.sum, c.nodes
@@ -74,18 +71,10 @@ func (p *placing) write(t *tx, c *content, d *store.Profile, r *store.Record) er
 		}
 	}
 	n["modes"] = int64(len(modes))
-	made, err := t.one(`MATCH (b:Benchmark {key: $benchmark}), (r:TestRun {key: $run})
+	return p.s.model.write(t, c, `MATCH (b:Benchmark {key: $benchmark}), (r:TestRun {key: $run})
 		CREATE (b)-[:HAS_PROFILE]->(p:Profile)<-[:HAS_PROFILE]-(r) SET p = $profile
-		FOREACH (m IN $modes | CREATE (p)-[:HAS_MODE]->(:ModeVector {id: m.id, mode: m.mode, paths: m.paths, selfs: m.selfs}))
-		RETURN count(*)`,
-		map[string]any{"benchmark": benchmarkKey(d.Benchmark), "run": d.Run.Key, "profile": map[string]any(n), "modes": modes})
-	if err != nil {
-		return err
-	}
-	if err := wrote("profiles", made.int(0), 1); err != nil {
-		return err
-	}
-	return p.s.model.write(t, c, l)
+		FOREACH (m IN $modes | CREATE (p)-[:HAS_MODE]->(:ModeVector {id: m.id, mode: m.mode, paths: m.paths, selfs: m.selfs}))`,
+		map[string]any{"benchmark": benchmarkKey(d.Benchmark), "run": d.Run.Key, "profile": map[string]any(n), "modes": modes}, l)
 }
 
 // writeSource keeps the original of profiles, once for all of them, in place of
