@@ -442,24 +442,29 @@ func build(parent, item, use, local []int32, functions []profile.Function, rank 
 	}
 }
 
-// AddVectors returns the sum of vectors over one forest or table.
+// AddVectors returns the sum of vectors over one forest or table. Their nodes may be
+// in any order, and repeated.
 func AddVectors(vectors ...Vector) Vector {
-	sum := map[int32]int64{}
+	var all Vector
 	for _, v := range vectors {
-		for i, n := range v.Nodes {
-			sum[n] += v.Self[i]
+		all.Nodes, all.Self = append(all.Nodes, v.Nodes...), append(all.Self, v.Self...)
+	}
+	if all.Len() == 0 {
+		return Vector{}
+	}
+	sortWith(all.Nodes, all.Self, int(slices.Max(all.Nodes))+1)
+	var sum int64
+	n := 0
+	for i, node := range all.Nodes {
+		sum += all.Self[i]
+		if i+1 < len(all.Nodes) && all.Nodes[i+1] == node {
+			continue
 		}
-	}
-	var out Vector
-	for n, v := range sum {
-		if v != 0 {
-			out.Nodes = append(out.Nodes, n)
+		if sum != 0 {
+			all.Nodes[n], all.Self[n] = node, sum
+			n++
 		}
+		sum = 0
 	}
-	slices.Sort(out.Nodes)
-	out.Self = make([]int64, len(out.Nodes))
-	for i, n := range out.Nodes {
-		out.Self[i] = sum[n]
-	}
-	return out
+	return Vector{all.Nodes[:n:n], all.Self[:n:n]}
 }

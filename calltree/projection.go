@@ -152,35 +152,6 @@ func (pr *Projection) Vector(s *profile.Samples, keep func(i int) bool) Vector {
 	return v
 }
 
-// sortNodes sorts ids below limit: by radix where that pays.
-func sortNodes(ids []int32, limit int) {
-	if len(ids) < 256 {
-		slices.Sort(ids)
-		return
-	}
-	const bits = 11
-	src, dst := ids, make([]int32, len(ids))
-	for shift := 0; limit>>shift > 0; shift += bits {
-		var count [1 << bits]int32
-		for _, v := range src {
-			count[v>>shift&(1<<bits-1)]++
-		}
-		var sum int32
-		for i, c := range count {
-			count[i], sum = sum, sum+c
-		}
-		for _, v := range src {
-			k := v >> shift & (1<<bits - 1)
-			dst[count[k]] = v
-			count[k]++
-		}
-		src, dst = dst, src
-	}
-	if &src[0] != &ids[0] {
-		copy(ids, src)
-	}
-}
-
 // Rename returns the tree with its functions under the names that rename gives
 // them; call nodes that become equal are united. Order is as in Merge.
 func (t *Tree) Rename(rename func(profile.Function) profile.Function) *Tree {

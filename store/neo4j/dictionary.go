@@ -149,6 +149,10 @@ func (d *dictionary) refresh(t *tx, m model) error {
 	if err != nil || r.int(0) == d.attributes {
 		return err
 	}
+	if len(d.functions) == 0 {
+		d.attributes = r.int(0)
+		return nil
+	}
 	fresh := slices.Clone(d.forest.Functions)
 	if err := t.readFunctions(m, nil, func(id int64, f profile.Function) {
 		if at, ok := d.functions[id]; ok {

@@ -3,30 +3,11 @@ package neo4j
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
-
-// atOnce is how many rows or values of an answer are in memory at once. One that
-// is not larger is read before the call returns; of a larger one the stream reads
-// a part after the other, and ends with an error if a profile has changed since.
-const atOnce = 4_000_000
-
-// parts splits the selection into ranges of profiles of at most so many rows
-// together, but at least one profile.
-func parts(n, rows int, size func(i int) int) [][2]int {
-	var list [][2]int
-	for i, sum := 0, 0; i < n; i++ {
-		if sum += size(i); len(list) == 0 || sum > rows {
-			list, sum = append(list, [2]int{i, i}), size(i)
-		}
-		list[len(list)-1][1] = i + 1
-	}
-	return list
-}
 
 // functionRows are the function rows of one profile, by the dictionary's
 // functions.
@@ -222,11 +203,8 @@ func orderFunctions(f *calltree.Forest, used []int32) (list []profile.Function, 
 	return list, index
 }
 
-// A sum over a large selection is divided among sumParts transactions of about
-// sumRows function rows or more: the server answers each on one core.
-const sumParts = 4
-
-var sumRows = 100_000 // less in tests
+// sumRows is from how many function rows on a sum is divided; less in tests.
+var sumRows = 100_000
 
 // SumFunctions implements store.FunctionSummer: the database adds up.
 func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
@@ -281,38 +259,24 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 	return out, nil
 }
 
-// sumInParts returns what the model's sums returns, of parts of the selection. The
-// first part is read in t, the others meanwhile in transactions of their own, each
-// of which finds the profiles as t found them.
+// sumInParts returns what the model's sums returns, of parts of the selection.
+// Each part finds its profiles as t found them.
 func (s *Store) sumInParts(t *tx, sel *selection) ([]row, error) {
 	rows := 0
 	for _, n := range sel.functions {
 		rows += int(n)
 	}
-	ranges := parts(len(sel.profiles), max(rows/sumParts+1, sumRows), func(i int) int { return int(sel.functions[i]) })
-	answers := make([]row, len(ranges))
-	ctx, fail := context.WithCancelCause(t.ctx)
-	defer fail(nil)
-	var all sync.WaitGroup
-	for i, part := range ranges {
-		sum := func(t *tx) (err error) {
-			answers[i], err = s.sumPart(t, sel, part)
-			return err
-		}
-		all.Go(func() {
-			var err error
-			if i == 0 {
-				err = sum(t)
-			} else {
-				err = s.graph.read(ctx, sum)
-			}
-			if err != nil {
-				fail(err)
-			}
-		})
+	each := sumRows
+	if rows > sumRows {
+		each = max(sumRows, rows/s.graph.processors(t.ctx)+1)
 	}
-	all.Wait()
-	return answers, context.Cause(ctx)
+	ranges := parts(len(sel.profiles), each, func(i int) int { return int(sel.functions[i]) })
+	answers := make([]row, len(ranges))
+	err := t.sideBySide(len(ranges), func(t *tx, i int) (err error) {
+		answers[i], err = s.sumPart(t, sel, ranges[i])
+		return err
+	})
+	return answers, err
 }
 
 // sumPart adds up the function rows of a range of profiles.

@@ -23,6 +23,7 @@ type graph struct {
 	authenticated bool
 	driver        driver.Driver
 	bookmarks     driver.BookmarkManager
+	divided       *divided
 }
 
 // retryTime is for how long a transaction is tried again.
@@ -53,7 +54,7 @@ func dial(ctx context.Context, where string, opts Options) (*graph, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", a, err)
 	}
-	g := &graph{address: a, authenticated: ok, driver: d, bookmarks: driver.NewBookmarkManager(driver.BookmarkManagerConfig{})}
+	g := &graph{address: a, authenticated: ok, driver: d, divided: newDivided(), bookmarks: driver.NewBookmarkManager(driver.BookmarkManagerConfig{})}
 	if err := g.verify(ctx); err != nil {
 		return nil, errors.Join(err, g.close())
 	}
@@ -143,7 +144,7 @@ func (g *graph) transact(ctx context.Context, mode driver.AccessMode, what strin
 		execute = session.ExecuteRead
 	}
 	_, err := execute(ctx, func(m driver.ManagedTransaction) (any, error) {
-		return nil, final(what, f(&tx{ctx, m}))
+		return nil, final(what, f(&tx{ctx, m, g}))
 	})
 	return final(what, store.Ended(ctx, err))
 }
@@ -157,8 +158,9 @@ func (g *graph) schema(ctx context.Context, statement string) error {
 
 // tx is a transaction. Values reach statements as parameters only.
 type tx struct {
-	ctx context.Context
-	tx  driver.ManagedTransaction
+	ctx   context.Context
+	tx    driver.ManagedTransaction
+	graph *graph
 }
 
 // each calls f with every row of the answer.

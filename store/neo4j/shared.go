@@ -3,6 +3,7 @@ package neo4j
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -229,23 +230,26 @@ func (shared) erase(t *tx, key string, _ int64) error { return nil }
 const byID = "USING INDEX SEEK c:CallPath(id)"
 
 func (shared) structure(t *tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error {
-	var ids []int64
+	ids := map[int64]struct{}{}
 	for _, v := range values {
 		for _, id := range v.paths {
 			if need(id) {
-				ids = append(ids, id)
+				ids[id] = struct{}{}
 			}
 		}
 	}
-	slices.Sort(ids)
-	for part := range slices.Chunk(slices.Compact(ids), pathsAhead) {
-		r, err := t.one(`UNWIND $ids AS id
+	chunks := slices.Collect(slices.Chunk(slices.Sorted(maps.Keys(ids)), pathsAhead))
+	answers := make([]row, len(chunks))
+	if err := t.sideBySide(len(chunks), func(t *tx, i int) (err error) {
+		answers[i], err = t.one(`UNWIND $ids AS id
 			MATCH (c:CallPath {id: id})-[:OF]->(f:Function) `+byID+`
 			OPTIONAL MATCH (p:CallPath)-[:CALLS]->(c)
-			RETURN collect(id), collect(coalesce(p.id, 0)), collect(f.id)`, map[string]any{"ids": part})
-		if err != nil {
-			return err
-		}
+			RETURN collect(id), collect(coalesce(p.id, 0)), collect(f.id)`, map[string]any{"ids": chunks[i]})
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, r := range answers {
 		f(r.ints(0), r.ints(1), r.ints(2))
 	}
 	return nil
