@@ -50,8 +50,8 @@ func (thesis) properties(c *content) facts {
 // rootName is the code path of the node above a profile's own roots.
 const rootName = "root"
 
-// thesisChunk is how many nodes one statement makes.
-const thesisChunk = 5000
+// thesisChunk is how many nodes one statement makes; less in tests.
+var thesisChunk = 20_000
 
 // write makes the nodes in depth-first order, a chunk of them in each statement,
 // and the relationships between nodes by their places in the list of what was
