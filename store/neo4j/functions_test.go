@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/dendroprof/dendro/internal/proftest"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 )
@@ -48,5 +49,33 @@ func TestSumInParts(t *testing.T) {
 				t.Errorf("%d rows; -want +got:\n%s", len(want.Rows), diff)
 			}
 		})
+	}
+}
+
+// TestTreesInParts has the paths of trees asked for in several transactions, as
+// those of large ones are.
+func TestTreesInParts(t *testing.T) {
+	defer func(n int) { structureChunk = n }(structureChunk)
+	structureChunk = 50
+	ctx := context.Background()
+	where, plain := fresh(t, Shared), mem.New()
+	defer plain.Close()
+	s := opened(t, where)
+	h := newHistory(3, 300)
+	for range 6 {
+		file := h.next()
+		mustPut(t, s, store.Refuse, file)
+		mustPut(t, plain, store.Refuse, file)
+	}
+	got, _, err := store.MergeTrees(ctx, opened(t, where), store.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _, err := store.MergeTrees(ctx, plain, store.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(proftest.Draw(want), proftest.Draw(got)); diff != "" || want.Len() < 10*structureChunk {
+		t.Errorf("%d nodes; -want +got:\n%s", want.Len(), diff)
 	}
 }

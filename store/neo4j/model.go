@@ -31,8 +31,8 @@ type model interface {
 	erase(t *tx, key string, nodes int64) error
 
 	// structure calls f with what the paths of values are, as far as need says that
-	// it is not known, and perhaps with more: ids, with those of the paths' parents
-	// (rootPath for a root) and functions.
+	// it is not known, and perhaps with more and again: ids, with those of the paths'
+	// parents (rootPath for a root) and functions.
 	structure(t *tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error
 
 	// rows calls f for each of the profiles with its function rows, if it has any:

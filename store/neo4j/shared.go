@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
 )
@@ -229,6 +230,9 @@ func (shared) erase(t *tx, key string, _ int64) error { return nil }
 // path, and go on doing so for seconds.
 const byID = "USING INDEX SEEK c:CallPath(id)"
 
+// structureChunk is how many paths one statement looks up; less in tests.
+var structureChunk = 20_000
+
 func (shared) structure(t *tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error {
 	ids := map[int64]struct{}{}
 	for _, v := range values {
@@ -238,21 +242,22 @@ func (shared) structure(t *tx, values []sparse, need func(path int64) bool, f fu
 			}
 		}
 	}
-	chunks := slices.Collect(slices.Chunk(slices.Sorted(maps.Keys(ids)), pathsAhead))
-	answers := make([]row, len(chunks))
-	if err := t.sideBySide(len(chunks), func(t *tx, i int) (err error) {
-		answers[i], err = t.one(`UNWIND $ids AS id
+	chunks := slices.Collect(slices.Chunk(slices.Sorted(maps.Keys(ids)), structureChunk))
+	var one sync.Mutex
+	return t.sideBySide(len(chunks), func(t *tx, i int) error {
+		r, err := t.one(`UNWIND $ids AS id
 			MATCH (c:CallPath {id: id})-[:OF]->(f:Function) `+byID+`
 			OPTIONAL MATCH (p:CallPath)-[:CALLS]->(c)
 			RETURN collect(id), collect(coalesce(p.id, 0)), collect(f.id)`, map[string]any{"ids": chunks[i]})
-		return err
-	}); err != nil {
-		return err
-	}
-	for _, r := range answers {
-		f(r.ints(0), r.ints(1), r.ints(2))
-	}
-	return nil
+		if err != nil {
+			return err
+		}
+		found, parents, functions := r.ints(0), r.ints(1), r.ints(2)
+		one.Lock()
+		defer one.Unlock()
+		f(found, parents, functions)
+		return nil
+	})
 }
 
 func (shared) rows(t *tx, keys []string, wanted []int64, f func(key string, functions, selfs, totals []int64) error) error {
