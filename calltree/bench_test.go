@@ -2,6 +2,9 @@ package calltree_test
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -101,6 +104,42 @@ func BenchmarkCut(b *testing.B) {
 				nodes = cut.Len()
 			}
 			perNode(b, nodes)
+		})
+	}
+}
+
+// BenchmarkAddVectors adds the values of a profile in no order, as databases hand
+// them out, beside the same by a map.
+func BenchmarkAddVectors(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var v calltree.Vector
+	for _, n := range r.Perm(160_000)[:12_000] {
+		v.Nodes, v.Self = append(v.Nodes, int32(n)), append(v.Self, 1+r.Int64N(100))
+	}
+	byMap := func(v calltree.Vector) calltree.Vector {
+		sum := map[int32]int64{}
+		for i, n := range v.Nodes {
+			sum[n] += v.Self[i]
+		}
+		out := calltree.Vector{Nodes: slices.Sorted(maps.Keys(sum))}
+		for _, n := range out.Nodes {
+			out.Self = append(out.Self, sum[n])
+		}
+		return out
+	}
+	for _, way := range []struct {
+		name string
+		add  func(calltree.Vector) calltree.Vector
+	}{
+		{"radix", func(v calltree.Vector) calltree.Vector { return calltree.AddVectors(v) }},
+		{"map", byMap},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				way.add(v)
+			}
+			perNode(b, v.Len())
 		})
 	}
 }
