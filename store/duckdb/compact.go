@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -157,7 +158,28 @@ func (r *rewriter) number() error {
 	}
 	r.path, r.oldPaths = renumber(used)
 	r.fn, r.oldFuncs = renumber(usedFn)
-	return nil
+	return r.sortFunctions()
+}
+
+// sortFunctions numbers functions by their largest total, so that values of one
+// magnitude lie together in fn_sample: there they take the bits of the largest one
+// among thousands of neighbours, and most are small.
+func (r *rewriter) sortFunctions() error {
+	largest := make([]int64, len(r.fn)) // by old id
+	err := r.c.query(r.ctx, "SELECT fn, max(abs(total)) FROM fn_sample GROUP BY fn", nil, func(ch chunk) error {
+		totals := column[int64](ch, 1)
+		for i, fn := range column[int32](ch, 0) {
+			if uint(fn) < uint(len(largest)) {
+				largest[fn] = totals[i]
+			}
+		}
+		return nil
+	})
+	slices.SortStableFunc(r.oldFuncs, func(a, b int32) int { return cmp.Compare(largest[b], largest[a]) })
+	for id, old := range r.oldFuncs {
+		r.fn[old] = int32(id)
+	}
+	return err
 }
 
 // renumber counts the things in use.
