@@ -125,8 +125,8 @@ func (r *rewriter) eachBlob(table, columns string, f func(ch chunk) error) error
 	return nil
 }
 
-// number gives new ids to the paths and functions in use. The order stays, so
-// that vectors stay ascending and parents before children.
+// number gives new ids to the paths and functions in use. The order of paths stays,
+// so that vectors stay ascending and parents before children.
 func (r *rewriter) number() error {
 	used := make([]bool, len(r.v.rec))
 	parent, item := r.v.forest.Paths.Parent, r.v.forest.Paths.Item
@@ -175,11 +175,14 @@ func (r *rewriter) sortFunctions() error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
 	slices.SortStableFunc(r.oldFuncs, func(a, b int32) int { return cmp.Compare(largest[b], largest[a]) })
 	for id, old := range r.oldFuncs {
 		r.fn[old] = int32(id)
 	}
-	return err
+	return nil
 }
 
 // renumber counts the things in use.

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -112,7 +111,7 @@ type effort struct {
 	from     *history
 	put      func(f *store.File)
 
-	perNode []float64 // microseconds, of each round
+	perNode []time.Duration // of each round
 	nodes   int
 	cpu     time.Duration
 }
@@ -135,17 +134,16 @@ func measure(b *testing.B, rounds int, ways ...*effort) {
 				nodes += nodesOf(f)
 			}
 			if round >= warmRounds {
-				w.perNode = append(w.perNode, took.Seconds()*1e6/float64(nodes))
+				w.perNode = append(w.perNode, took/time.Duration(nodes))
 				w.nodes, w.cpu = w.nodes+nodes, w.cpu+serverCPU()-cpu
 			}
 		}
 	}
 	last := ways[len(ways)-1]
 	for _, w := range ways {
-		perNode := func(w *effort) float64 { slices.Sort(w.perNode); return w.perNode[len(w.perNode)/2] }
 		cpu := func(w *effort) float64 { return w.cpu.Seconds() * 1e6 / float64(w.nodes) }
-		b.ReportMetric(1e6/perNode(w), w.name+"-nodes/s")
-		b.ReportMetric(perNode(last)/perNode(w), w.name+"-times-"+last.name)
+		b.ReportMetric(1e3/median(w.perNode), w.name+"-nodes/s")
+		b.ReportMetric(median(last.perNode)/median(w.perNode), w.name+"-times-"+last.name)
 		if w.cpu > 0 && !w.embedded {
 			b.ReportMetric(cpu(w), w.name+"-cpu-µs/node")
 			b.ReportMetric(cpu(last)/cpu(w), w.name+"-cpu-times-"+last.name)

@@ -149,7 +149,7 @@ func (d *dictionary) refresh(t *tx, m model) error {
 	if err != nil || r.int(0) == d.attributes {
 		return err
 	}
-	if len(d.functions) == 0 {
+	if len(d.functions) == 0 { // none to read again
 		d.attributes = r.int(0)
 		return nil
 	}

@@ -19,8 +19,8 @@ type model interface {
 	properties(c *content) facts
 
 	// write stores a profile whose functions are there, with its tree. The statement
-	// create, which can be gone on with, makes the profile's node as p. What the
-	// database then has besides goes into l.
+	// create makes the profile's node as p; a model continues it, and adds to its
+	// params. What the database then has besides goes into l.
 	write(t *tx, c *content, create string, params map[string]any, l *learned) error
 
 	// bulk writes what write does into CSV files.

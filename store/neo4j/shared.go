@@ -102,16 +102,13 @@ func (t *tx) writePaths(c *content, nodes []int32, l *learned) error {
 	for _, n := range nodes {
 		l.paths = append(l.paths, c.cut.Paths[n])
 	}
-	// Who knows most of a profile's paths finds the others to be new.
+	var err error
 	missing := slices.Clone(nodes)
-	if len(nodes) > c.cut.Len()/2 {
-		var err error
-		if missing, err = t.missingPaths(c, nodes); err != nil {
-			return err
-		}
+	if len(nodes) > c.cut.Len()/2 { // who knows most of a profile's paths finds the others to be new
+		missing, err = t.missingPaths(c, nodes)
 	}
-	if len(missing) == 0 {
-		return nil
+	if err != nil || len(missing) == 0 {
+		return err
 	}
 	columns, err := c.pathColumns(missing)
 	if err != nil {

@@ -3,6 +3,7 @@ package neo4j
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/dendroprof/dendro/store"
@@ -57,27 +58,20 @@ var thesisChunk = 20_000
 // and the relationships between nodes by their places in the list of what was
 // made: no node has to be looked up but the ancestors that earlier chunks hold.
 func (m thesis) write(t *tx, c *content, create string, params map[string]any, _ *learned) error {
-	r, err := t.one(create+" RETURN count(*)", params)
-	if err != nil {
-		return err
-	}
-	if err := wrote("profiles", r.int(0), 1); err != nil {
-		return err
-	}
 	whole, recursion := c.whole(), c.recursion()
-	root := map[string]any{"key": c.key, "node": nodeKey(c.key, -1), "name": rootName, "total": whole, "share": c.share(whole),
-		"p": nil, "c": nil} // null is no property
+	maps.Copy(params, map[string]any{"key": c.key, "node": nodeKey(c.key, -1), "name": rootName, "total": whole, "share": c.share(whole),
+		"p": nil, "c": nil}) // null is no property
 	var p, corrections [][]float64
 	if m.potentials > 0 {
 		p, corrections = c.potentials(recursion, m.potentials)
-		root["p"], root["c"] = p[0], corrections[0]
+		params["p"], params["c"] = p[0], corrections[0]
 	}
-	r, err = t.one(`MATCH (p:Profile {key: $key})
+	r, err := t.one(create+`
 		CREATE (p)-[:ROOT]->(f:Function {key: $node, profileKey: $key, codePath: $name, depth: 0,
 			baseSamples: 0, totalSamples: $total, base: 0.0, total: $share, p: $p, c: $c})
-		RETURN count(*)`, root)
+		RETURN count(*)`, params)
 	if err != nil || r.int(0) != 1 {
-		return cmp.Or(err, wrote("roots", r.int(0), 1))
+		return cmp.Or(err, wrote("profiles", r.int(0), 1))
 	}
 	for start := 0; start < c.cut.Len(); start += thesisChunk {
 		end := min(start+thesisChunk, c.cut.Len())
