@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/dendroprof/dendro/internal/bitset"
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/internal/prefixtree"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -21,45 +23,52 @@ type Forest struct {
 	// Paths holds call node paths: Parent is a path or NoNode, Item a function.
 	Paths prefixtree.Tree
 
-	names  map[string]int32
-	origin *Forest // of a snapshot: the forest it was taken of
+	index  intern.Index // of Functions, by name
+	origin *Forest      // of a snapshot: the forest it was taken of
 
 	order  sync.Mutex
-	whole  *layout // a cache; nil until a large cut
-	byName []int32 // rank of each function in byte order of names; a cache
+	whole  *layout    // a cache; nil until a large cut
+	byName *nameOrder // a cache; nil until it is asked for
+}
+
+// nameOrder is the order of functions by the bytes of their names.
+type nameOrder struct {
 	sorted []int32 // the functions in that order
+	rank   []int32 // of each function
 }
 
 // Function interns a function by its name. The attributes are those of its
 // first appearance.
 func (f *Forest) Function(fn profile.Function) int32 {
-	if id, ok := f.names[fn.Name]; ok {
+	h := intern.String(fn.Name)
+	if id, ok := f.index.Find(h, f.named(fn.Name)); ok {
 		return id
-	}
-	if f.names == nil {
-		f.names = map[string]int32{}
 	}
 	id := int32(len(f.Functions))
 	f.Functions = append(f.Functions, fn)
-	f.names[fn.Name] = id
+	f.index.Add(h, id)
 	return id
+}
+
+// named returns the question whether a function has that name.
+func (f *Forest) named(name string) func(int32) bool {
+	return func(id int32) bool { return f.Functions[id].Name == name }
 }
 
 // FindFunction returns the id of the function of that name.
 func (f *Forest) FindFunction(name string) (int32, bool) {
 	if f.origin == nil {
-		id, ok := f.names[name]
-		return id, ok
+		return f.index.Find(intern.String(name), f.named(name))
 	}
-	// A snapshot has no map: the forest goes on writing to its own.
-	f.nameRank()
-	i, ok := slices.BinarySearchFunc(f.sorted, name, func(id int32, name string) int {
+	// A snapshot has no index: the forest goes on writing to its own.
+	sorted := f.names().sorted
+	i, ok := slices.BinarySearchFunc(sorted, name, func(id int32, name string) int {
 		return strings.Compare(f.Functions[id].Name, name)
 	})
 	if !ok {
 		return 0, false
 	}
-	return f.sorted[i], true
+	return sorted[i], true
 }
 
 // Path interns the path that calls function fn from parent (NoNode: a root).
@@ -69,12 +78,12 @@ func (f *Forest) Path(parent, fn int32) int32 { return f.Paths.Child(parent, fn)
 // forest afterwards. Names must be distinct and parents come before children.
 func (f *Forest) Load(functions []profile.Function, parent, fn []int32) {
 	f.Functions = functions
-	f.names = make(map[string]int32, len(functions))
+	f.index = intern.Index{}
 	for i := range functions {
-		f.names[functions[i].Name] = int32(i)
+		f.index.Add(intern.String(functions[i].Name), int32(i))
 	}
 	f.Paths.Load(parent, fn)
-	f.byName, f.sorted, f.whole = nil, nil, nil
+	f.byName, f.whole = nil, nil
 }
 
 // Snapshot returns the forest as it is now, to be read by other goroutines while
@@ -153,20 +162,21 @@ func smaller(a, b string) string {
 	return a
 }
 
-// nameRank returns the rank of every function in byte order of names.
-func (f *Forest) nameRank() []int32 {
+// names returns the order of the functions.
+func (f *Forest) names() *nameOrder {
 	f.order.Lock()
 	defer f.order.Unlock()
-	if len(f.byName) != len(f.Functions) {
+	if f.byName == nil || len(f.byName.sorted) != len(f.Functions) {
 		ids := make([]int32, len(f.Functions))
 		for i := range ids {
 			ids[i] = int32(i)
 		}
 		slices.SortFunc(ids, func(a, b int32) int { return strings.Compare(f.Functions[a].Name, f.Functions[b].Name) })
-		f.sorted, f.byName = ids, make([]int32, len(ids))
-		for rank, id := range ids {
-			f.byName[id] = int32(rank)
+		rank := make([]int32, len(ids))
+		for r, id := range ids {
+			rank[id] = int32(r)
 		}
+		f.byName = &nameOrder{ids, rank}
 	}
 	return f.byName
 }
@@ -204,12 +214,15 @@ type Cut struct {
 // the answer, but for one array over the forest. The first large cut of a forest
 // lays out all of it, which makes the following ones several times as fast.
 func (f *Forest) Cut(paths []int32) *Cut {
-	node := make([]int32, f.Paths.Len())
-	use := closure(f.Paths.Parent, paths, node)
-	if l := f.layoutFor(len(use)); l != nil {
-		return f.cutAlong(l, use, node)
+	used := closure(f.Paths.Parent, paths)
+	if l := f.layoutFor(used.Len()); l != nil {
+		return f.cutAlong(l, used)
 	}
-	t, order := build(f.Paths.Parent, f.Paths.Item, use, node, f.Functions, f.nameRank())
+	use, node := used.Members(), make([]int32, f.Paths.Len())
+	for i, p := range use {
+		node[p] = int32(i)
+	}
+	t, order := build(f.Paths.Parent, f.Paths.Item, use, node, f.Functions, f.names())
 	c := &Cut{Table: t, Paths: make([]int32, len(use)), forest: f, node: node}
 	for n, u := range order {
 		c.Paths[n] = use[u]
@@ -246,7 +259,7 @@ func (f *Forest) layoutFor(n int) *layout {
 	for p := range use {
 		use[p] = int32(p)
 	}
-	_, order := build(f.Paths.Parent, f.Paths.Item, use, use, f.Functions, f.nameRank())
+	_, order := build(f.Paths.Parent, f.Paths.Item, use, use, f.Functions, f.names())
 	l = &layout{paths: order, row: make([]int32, all)}
 	for row, p := range order {
 		l.row[p] = int32(row)
@@ -257,37 +270,41 @@ func (f *Forest) layoutFor(n int) *layout {
 	return l
 }
 
-// cutAlong is Cut by a layout: what is left of the whole table when the rows
-// that are not used are taken out. Local holds the position in use of each.
-func (f *Forest) cutAlong(l *layout, use, local []int32) *Cut {
-	rows := make([]int32, 0, len(use))
-	if len(use) >= len(l.paths)/largeCut {
+// cutAlong is Cut by a layout: what is left of the whole table when the rows of paths
+// that are not used are taken out.
+func (f *Forest) cutAlong(l *layout, used bitset.Set) *Cut {
+	n := used.Len()
+	var rows []int32
+	if n >= len(l.paths)/largeCut {
+		rows = make([]int32, 0, n)
 		for row, p := range l.paths {
-			if m := local[p]; int(m) < len(use) && use[m] == p {
+			if used.Has(p) {
 				rows = append(rows, int32(row))
 			}
 		}
 	} else {
-		for _, p := range use {
-			rows = append(rows, l.row[p])
+		set := bitset.New(len(l.paths))
+		for p := range used.All() {
+			set.Add(l.row[p])
 		}
-		sortNodes(rows, len(l.paths))
+		rows = set.Members()
 	}
-	n := len(rows)
 	cols := make([]int32, 5*n)
 	t := &Table{Parent: cols[:n:n], Func: cols[n : 2*n : 2*n], Depth: cols[2*n : 3*n : 3*n], End: cols[3*n : 4*n : 4*n]}
-	c := &Cut{Table: t, Paths: cols[4*n:], forest: f, node: local}
-	var newID []int32
-	t.Functions, newID = functionsInUse(f.Paths.Item, use, f.Functions, f.nameRank())
+	c := &Cut{Table: t, Paths: cols[4*n:], forest: f, node: make([]int32, len(l.paths))}
 	for i, row := range rows {
-		p := l.paths[row]
-		c.Paths[i] = p
-		local[p] = int32(i)
+		c.Paths[i] = l.paths[row]
+	}
+	var newID []int32
+	t.Functions, newID = functionsInUse(f.Paths.Item, c.Paths, f.Functions, f.names())
+	node := c.node
+	for i, p := range c.Paths {
+		node[p] = int32(i)
 		t.Func[i] = newID[f.Paths.Item[p]]
 		t.Parent[i] = NoNode
 		if up := f.Paths.Parent[p]; up != NoNode {
-			t.Parent[i] = local[up]
-			t.Depth[i] = t.Depth[local[up]] + 1
+			t.Parent[i] = node[up]
+			t.Depth[i] = t.Depth[node[up]] + 1
 		}
 	}
 	for i := n - 1; i >= 0; i-- {
@@ -301,22 +318,19 @@ func (f *Forest) cutAlong(l *layout, use, local []int32) *Cut {
 	return c
 }
 
-// functionsInUse returns the functions of the used nodes in the order of their
-// ranks, and the new id of each.
-func functionsInUse(item, use []int32, functions []profile.Function, rank []int32) ([]profile.Function, []int32) {
-	newID := make([]int32, len(functions))
-	var ids []int32
+// functionsInUse returns the functions of the used nodes in byte order of names, and
+// the new id of each.
+func functionsInUse(item, use []int32, functions []profile.Function, by *nameOrder) ([]profile.Function, []int32) {
+	ranks := bitset.New(len(functions))
 	for _, p := range use {
-		if fn := item[p]; newID[fn] == 0 {
-			newID[fn] = 1
-			ids = append(ids, fn)
-		}
+		ranks.Add(by.rank[item[p]])
 	}
-	slices.SortFunc(ids, func(a, b int32) int { return cmp.Compare(rank[a], rank[b]) })
-	used := make([]profile.Function, len(ids))
-	for i, fn := range ids {
-		used[i] = functions[fn]
-		newID[fn] = int32(i)
+	newID := make([]int32, len(functions))
+	used := make([]profile.Function, 0, ranks.Len())
+	for rank := range ranks.All() {
+		fn := by.sorted[rank]
+		newID[fn] = int32(len(used))
+		used = append(used, functions[fn])
 	}
 	return used, newID
 }
@@ -352,30 +366,23 @@ func (c *Cut) Self(v Vector) []int64 {
 	return self
 }
 
-// closure returns the paths and their ancestors, ascending. It leaves in mark,
-// as long as parent, the position of each in the result.
-func closure(parent, paths, mark []int32) []int32 {
-	var use []int32
-	seen := func(p int32) bool { m := mark[p]; return int(m) < len(use) && use[m] == p }
+// closure returns the set of the paths and their ancestors.
+func closure(parent, paths []int32) bitset.Set {
+	set := bitset.New(len(parent))
 	for _, p := range paths {
-		for ; p != NoNode && !seen(p); p = parent[p] {
-			mark[p] = int32(len(use))
-			use = append(use, p)
+		for p != NoNode && set.Add(p) {
+			p = parent[p]
 		}
 	}
-	sortNodes(use, len(parent))
-	for i, p := range use {
-		mark[p] = int32(i)
-	}
-	return use
+	return set
 }
 
 // build lays out the nodes use (ascending, closed under parent; local[p] is the
-// position of p in it) depth first, siblings by rank of function. Functions are
-// renumbered in the order of their ranks; those without a node are left out.
+// position of p in it) depth first, siblings by name of function. Functions are
+// renumbered in the order of their names; those without a node are left out.
 // The second result lists the positions in use in the order of the rows.
-func build(parent, item, use, local []int32, functions []profile.Function, rank []int32) (*Table, []int32) {
-	used, newID := functionsInUse(item, use, functions, rank)
+func build(parent, item, use, local []int32, functions []profile.Function, by *nameOrder) (*Table, []int32) {
+	used, newID := functionsInUse(item, use, functions, by)
 	t := &Table{Functions: used}
 	start := make([]int32, len(used)+1)
 

@@ -40,8 +40,11 @@ func TestCutAlongLayout(t *testing.T) {
 		}
 		plain.whole = nil
 		node := make([]int32, plain.Paths.Len())
-		use := closure(plain.Paths.Parent, paths, node)
-		table, order := build(plain.Paths.Parent, plain.Paths.Item, use, node, plain.Functions, plain.nameRank())
+		use := closure(plain.Paths.Parent, paths).Members()
+		for i, p := range use {
+			node[p] = int32(i)
+		}
+		table, order := build(plain.Paths.Parent, plain.Paths.Item, use, node, plain.Functions, plain.names())
 		if d := cmp.Diff(table, along.Table, cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("%d paths: %s", n, d)
 		}

@@ -105,7 +105,7 @@ func (f *Forest) Tree(typ profile.ValueType, self []int64) *Tree {
 	for p := range use {
 		use[p] = int32(p)
 	}
-	t, order := build(f.Paths.Parent, f.Paths.Item, use, use, f.Functions, f.nameRank())
+	t, order := build(f.Paths.Parent, f.Paths.Item, use, use, f.Functions, f.names())
 	ordered := make([]int64, len(order))
 	for n, p := range order {
 		ordered[n] = self[p]

@@ -55,11 +55,11 @@ func sampled(samples *profile.Samples, sym *profile.Symbols) []int32 {
 
 // Projection maps the stacks of a Symbols onto the paths of a Forest, once per
 // stack, so that the next profile over the same Symbols costs one array look-up
-// per sample. Between profiles a function is its name, as rename gives it.
+// per sample.
 type Projection struct {
 	symbols *profile.Symbols
 	forest  *Forest
-	rename  func(profile.Function) profile.Function
+	intern  func(profile.Function) int32
 
 	root  int32   // the path under which everything hangs, or NoNode
 	fn    []int32 // of each function of symbols: the forest's; -1 not yet known
@@ -70,14 +70,15 @@ type Projection struct {
 	touched []int32
 }
 
-// NewProjection returns a projection onto forest. Rename returns the function
-// under the name that identifies it between profiles; nil keeps names. A root
-// other than NoNode is the path under which all stacks hang (a thread's name).
-func NewProjection(s *profile.Symbols, forest *Forest, root int32, rename func(profile.Function) profile.Function) *Projection {
-	if rename == nil {
-		rename = func(f profile.Function) profile.Function { return f }
+// NewProjection returns a projection onto forest. Intern is called once for each
+// function and returns the forest's function for it, under the name that identifies
+// it between profiles; nil keeps names. A root other than NoNode is the path under
+// which all stacks hang (a thread's name).
+func NewProjection(s *profile.Symbols, forest *Forest, root int32, intern func(profile.Function) int32) *Projection {
+	if intern == nil {
+		intern = forest.Function
 	}
-	return &Projection{symbols: s, forest: forest, rename: rename, root: root}
+	return &Projection{symbols: s, forest: forest, intern: intern, root: root}
 }
 
 // Path returns the forest's path of a stack.
@@ -108,7 +109,7 @@ func (pr *Projection) function(id profile.FunctionID) int32 {
 	if fn := pr.fn[id]; fn >= 0 {
 		return fn
 	}
-	fn := pr.forest.Function(pr.rename(pr.symbols.Functions[id]))
+	fn := pr.intern(pr.symbols.Functions[id])
 	pr.fn[id] = fn
 	return fn
 }

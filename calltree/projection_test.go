@@ -45,9 +45,9 @@ func TestProjectionRenames(t *testing.T) {
 		x    x    x
 	`)
 	var f calltree.Forest
-	pr := calltree.NewProjection(p.Symbols, &f, calltree.NoNode, func(fn profile.Function) profile.Function {
+	pr := calltree.NewProjection(p.Symbols, &f, calltree.NoNode, func(fn profile.Function) int32 {
 		fn.Name, _, _ = strings.Cut(fn.Name, "$")
-		return fn
+		return f.Function(fn)
 	})
 	v := pr.Vector(&p.Tables[0], nil)
 	want := proftest.Trim(`

@@ -2,6 +2,7 @@ package format
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"iter"
@@ -65,11 +66,19 @@ type Decoded struct {
 //
 // If in is an io.ReaderAt at its beginning that tells its size (an *os.File, a
 // *bytes.Reader), a zip archive is read in place; otherwise it is copied to a
-// temporary file. The Reader must not be used for anything else until the
-// sequence has ended.
+// temporary file. What is in a *bytes.Buffer, or in what embeds one, is not copied
+// either, by formats that can do without; its memory is free again when the sequence has ended. The Reader
+// must not be used for anything else until then.
 func (r *Reader) Read(name string, in io.Reader) iter.Seq2[Decoded, error] {
 	return func(yield func(Decoded, error) bool) {
 		w := &walk{Reader: r, yield: yield, left: r.limits.Inflated}
+		if b, ok := in.(buffered); ok {
+			content := b.Next(b.Len())
+			if w.memory(name, content) {
+				return
+			}
+			in = bytes.NewReader(content)
+		}
 		w.content(name, &meter{r: &rawReader{in, w}, walk: w}, w.randomAccess(in), 0)
 	}
 }
@@ -85,6 +94,23 @@ type walk struct {
 	left   int64 // bytes that may still be read, compressed and inflated together
 	raw    int64 // bytes read of the file itself
 	rawErr error // what reading the file itself ended with, if not its end
+}
+
+// buffered is a reader of content in memory: a *bytes.Buffer, or what embeds one.
+type buffered interface {
+	Len() int
+	Next(n int) []byte
+}
+
+// memory reads content that is in memory, if it is neither packed nor to be
+// recoded.
+func (w *walk) memory(name string, content []byte) bool {
+	prefix := content[:min(len(content), PrefixSize)]
+	if _, unpack := packing(prefix); unpack != nil || charsetOf(prefix) != plain || int64(len(content)) > w.left {
+		return false
+	}
+	w.decode(name, bytes.NewBuffer(content), prefix, false)
+	return true
 }
 
 // content reads what begins at src: unpacks it, or decodes it. Level counts how
@@ -110,8 +136,8 @@ func (w *walk) content(name string, src io.Reader, at *access, level int) {
 	}
 }
 
-// decode calls the decoder of what begins with prefix.
-func (w *walk) decode(name string, br *bufio.Reader, prefix []byte, compressed bool) {
+// decode calls the decoder of in, which begins with prefix.
+func (w *walk) decode(name string, in io.Reader, prefix []byte, compressed bool) {
 	d := Decoded{Name: name, Packing: slices.Clone(w.packing)}
 	f, err := detect(w.formats, prefix)
 	if errors.Is(err, profile.ErrUnrecognized) && len(prefix) > 0 {
@@ -125,13 +151,12 @@ func (w *walk) decode(name string, br *bufio.Reader, prefix []byte, compressed b
 	}
 	d.Format = f
 	var shift int64
-	var in io.Reader = br
 	switch c := charsetOf(prefix); c {
 	case utf8BOM:
-		br.Discard(markBytes)
+		io.CopyN(io.Discard, in, markBytes) // they are in prefix
 		shift = markBytes
 	case utf16LE, utf16BE:
-		text := w.buffer(c.reader(br))
+		text := w.buffer(c.reader(in))
 		defer w.release(text)
 		in, shift = text, unknownShift
 	}

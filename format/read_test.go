@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -148,7 +149,7 @@ func TestRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		for kind, in := range map[string]io.Reader{
-			"bytes": bytes.NewReader([]byte(tt.content)), "stream": io.MultiReader(strings.NewReader(tt.content)), "file": f,
+			"bytes": bytes.NewReader([]byte(tt.content)), "memory": bytes.NewBufferString(tt.content), "stream": io.MultiReader(strings.NewReader(tt.content)), "file": f,
 			"slow": iotest.HalfReader(strings.NewReader(tt.content)), "late end": iotest.DataErrReader(strings.NewReader(tt.content)),
 		} {
 			got := read(r, "x", in)
@@ -161,6 +162,19 @@ func TestRead(t *testing.T) {
 			}
 		}
 		f.Close()
+	}
+}
+
+// both chains two sequences.
+func both(a, b iter.Seq2[Decoded, error]) iter.Seq2[Decoded, error] {
+	return func(yield func(Decoded, error) bool) {
+		for _, seq := range []iter.Seq2[Decoded, error]{a, b} {
+			for d, err := range seq {
+				if !yield(d, err) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -182,7 +196,8 @@ func TestErrors(t *testing.T) {
 		{"data", utf16Of("main;work 1\nmain;work 1\nmain y\n", true), profile.ErrMalformed, 3, -1},
 	} {
 		n := 0
-		for d, err := range NewReader(profile.Limits{}).Read(tt.name, strings.NewReader(tt.content)) {
+		r := NewReader(profile.Limits{})
+		for d, err := range both(r.Read(tt.name, strings.NewReader(tt.content)), r.Read(tt.name, bytes.NewBufferString(tt.content))) {
 			n++
 			pe, ok := err.(*profile.ParseError)
 			if !ok || !errors.Is(err, tt.is) || pe.Source != tt.name || d.Name != tt.name || pe.Line != tt.line || tt.offset != -2 && pe.Offset != tt.offset {
@@ -192,7 +207,7 @@ func TestErrors(t *testing.T) {
 				t.Errorf("%.20q: the name is not there once: %v", tt.content, err)
 			}
 		}
-		if n != 1 {
+		if n != 2 {
 			t.Errorf("%.20q: %d errors", tt.content, n)
 		}
 	}
@@ -221,9 +236,11 @@ func TestLimits(t *testing.T) {
 		{"zip in gzip", gz(zipped(zip.Store, "b", long)), []string{"x! x: " + large}},
 		{"fits", gz(foldedText), []string{"x folded 4"}},
 	} {
-		got := read(NewReader(profile.Limits{Inflated: 50_000}), "x", io.MultiReader(strings.NewReader(tt.content)))
-		if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", tt.want) {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		for _, in := range []io.Reader{io.MultiReader(strings.NewReader(tt.content)), bytes.NewBufferString(tt.content)} {
+			got := read(NewReader(profile.Limits{Inflated: 50_000}), "x", in)
+			if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", tt.want) {
+				t.Errorf("%s (%T): %q, want %q", tt.name, in, got, tt.want)
+			}
 		}
 	}
 	for d, err := range NewReader(profile.Limits{Message: 10}).Read("x", bytes.NewReader(encoded(t, "pprof", Gzip))) {

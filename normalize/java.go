@@ -69,8 +69,10 @@ var extension = map[string]bool{
 // packageShape reports whether pkg is a Java package in slashes, of identifiers
 // that begin with a small letter if lower is true.
 func packageShape(pkg string, lower bool) bool {
-	for part := range strings.SplitSeq(pkg, "/") {
-		if !identifier(part, false) || lower && upper(part[0]) {
+	for more := true; more; {
+		var word string
+		word, pkg, more = strings.Cut(pkg, "/")
+		if !identifier(word, false) || lower && upper(word[0]) {
 			return false
 		}
 	}
@@ -105,7 +107,7 @@ func identifier(s string, dash bool) bool {
 		return false
 	}
 	for i := range len(s) {
-		if c := s[i]; c < 0x80 && !letter(c) && !digit(c) && c != '_' && c != '$' && (!dash || c != '-') {
+		if c := s[i]; chars[c]&part == 0 && (!dash || c != '-') {
 			return false
 		}
 	}

@@ -28,21 +28,47 @@ func suspicious(name string, kind profile.Kind) bool {
 		return true
 	}
 	for i := range len(name) {
-		switch name[i] {
-		case '$', '/', '(', '+':
-			return true
-		case '0':
+		switch c := name[i]; {
+		case chars[c]&hint == 0:
+		case c == '0':
 			if i+1 < len(name) && name[i+1] == 'x' {
 				return true
 			}
-		case 'A':
+		case c == 'A':
 			if strings.HasPrefix(name[i:], "Accessor") {
 				return true
 			}
+		default:
+			return true
 		}
 	}
 	return false
 }
+
+// char says what a byte of a name may be.
+type char uint8
+
+const (
+	hint   char = 1 << iota // suspicious looks at it
+	marker                  // what dropGenerated drops may begin here
+	part                    // of a Java identifier
+)
+
+var chars = func() (t [256]char) {
+	for c := range t {
+		b := byte(c)
+		if b >= 0x80 || letter(b) || digit(b) || b == '_' || b == '$' {
+			t[c] |= part
+		}
+		if b < 0x80 && generatedNames[b] != nil || b == '.' || b == '/' || b == '+' {
+			t[c] |= marker
+		}
+	}
+	for _, b := range []byte("$/(+0A") {
+		t[b] |= hint
+	}
+	return t
+}()
 
 // generated is one kind of name that is made up while the program runs: a
 // marker that stays, and behind it a part that another run spells differently.
@@ -92,12 +118,17 @@ var generatedNames = [128][]generated{
 // dropGenerated drops what every run spells differently: one pass from left to
 // right, without a copy when there is nothing.
 func dropGenerated(name string, kind profile.Kind) string {
-	var out []byte
+	var space [128]byte
+	out := space[:0]
 	from := 0 // what of name is not yet in out
 	// Outside of Java, `+` and an address may be an offset into a library. Only
 	// behind a `$` it is taken for that of a hidden class.
 	plus := kind == profile.KindJava || kind == profile.KindClass
 	for i := 0; i < len(name); {
+		if chars[name[i]]&marker == 0 {
+			i++
+			continue
+		}
 		keep, drop := 0, 0
 		switch c := name[i]; c {
 		case '.', '/':
@@ -106,7 +137,7 @@ func dropGenerated(name string, kind profile.Kind) string {
 			if plus {
 				drop = hidden(name[i:])
 			}
-		case '$', 'L', 'G', 'j', '_':
+		default:
 			plus = plus || c == '$'
 			keep, drop = generatedAt(name, i)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/internal/prefixtree"
 )
 
@@ -31,8 +32,8 @@ type Symbols struct {
 	// Item a FrameID.
 	Stacks prefixtree.Tree
 
-	functions  map[functionKey]FunctionID
-	frames     map[Frame]FrameID
+	functions  intern.Index // of Functions, by all but their Kind
+	frames     intern.Index // of Frames
 	modules    map[Module]ModuleID
 	categories map[Category]CategoryID
 
@@ -55,11 +56,21 @@ type Function struct {
 	Kind Kind
 }
 
-// functionKey is the identity of a Function: all but its Kind.
-type functionKey struct {
-	name, systemName, module, file string
-	line, column                   int32
-	language                       string
+// hash returns the hash of what a function is known by: all but its Kind.
+func (f *Function) hash() uint64 {
+	h := intern.String(f.Name)
+	for _, text := range [...]string{f.SystemName, f.Module, f.File, f.Language} {
+		if text != "" {
+			h = intern.With(h, intern.String(text))
+		}
+	}
+	return intern.With(h, uint64(uint32(f.StartLine))<<32|uint64(uint32(f.Column)))
+}
+
+// same reports whether two functions are one, though their Kind may differ.
+func (f *Function) same(g *Function) bool {
+	return f.Name == g.Name && f.SystemName == g.SystemName && f.Module == g.Module && f.File == g.File &&
+		f.StartLine == g.StartLine && f.Column == g.Column && f.Language == g.Language
 }
 
 // Frame is one spot in a function. Every field is part of its identity.
@@ -72,6 +83,13 @@ type Frame struct {
 	InlineDepth uint16 // 0: a real call; n: inlined n calls deep at this address
 	Type        FrameType
 	Category    CategoryID
+}
+
+func (f *Frame) hash() uint64 {
+	h := intern.With(uint64(uint32(f.Function)), uint64(uint32(f.Line))<<32|uint64(uint32(f.Column)))
+	h = intern.With(h, f.Address)
+	h = intern.With(h, uint64(uint32(f.Module))<<32|uint64(f.InlineDepth)<<16|uint64(f.Type))
+	return intern.With(h, uint64(uint32(f.Category)))
 }
 
 // Module is a mapped binary or library, pprof's mapping, Firefox's lib.
@@ -93,8 +111,6 @@ type Category struct {
 func NewSymbols() *Symbols {
 	return &Symbols{
 		Modules:    make([]Module, 1),
-		functions:  map[functionKey]FunctionID{},
-		frames:     map[Frame]FrameID{},
 		modules:    map[Module]ModuleID{{}: 0},
 		Categories: make([]Category, 1),
 		categories: map[Category]CategoryID{{}: 0},
@@ -104,27 +120,29 @@ func NewSymbols() *Symbols {
 
 // Function interns f. A Kind is filled in when the function had none before.
 func (s *Symbols) Function(f Function) FunctionID {
-	k := functionKey{f.Name, f.SystemName, f.Module, f.File, f.StartLine, f.Column, f.Language}
-	if id, ok := s.functions[k]; ok {
-		if s.Functions[id].Kind == KindUnknown {
-			s.Functions[id].Kind = f.Kind
+	h := f.hash()
+	known, ok := s.functions.Find(h, func(id int32) bool { return s.Functions[id].same(&f) })
+	if ok {
+		if fn := &s.Functions[known]; fn.Kind == KindUnknown {
+			fn.Kind = f.Kind
 		}
-		return id
+		return FunctionID(known)
 	}
 	id := FunctionID(len(s.Functions))
 	s.Functions = append(s.Functions, f)
-	s.functions[k] = id
+	s.functions.Add(h, int32(id))
 	return id
 }
 
 // Frame interns f.
 func (s *Symbols) Frame(f Frame) FrameID {
-	if id, ok := s.frames[f]; ok {
-		return id
+	h := f.hash()
+	if known, ok := s.frames.Find(h, func(id int32) bool { return s.Frames[id] == f }); ok {
+		return FrameID(known)
 	}
 	id := FrameID(len(s.Frames))
 	s.Frames = append(s.Frames, f)
-	s.frames[f] = id
+	s.frames.Add(h, int32(id))
 	return id
 }
 

@@ -41,20 +41,27 @@ type Query struct {
 // other fields select. It defines what a Query means.
 func (q *Query) Filter(all []Profile) []Profile {
 	match := q.matcher(all)
-	var list []Profile
+	var picked []*Profile // a Profile is too large to be moved about while sorting
 	for i := range all {
 		if match(&all[i]) {
-			list = append(list, all[i])
+			picked = append(picked, &all[i])
 		}
 	}
-	slices.SortStableFunc(list, compareProfiles)
+	if len(picked) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(picked, compareProfiles)
+	list := make([]Profile, len(picked))
+	for i, p := range picked {
+		list[i] = *p
+	}
 	if q.Last > 0 {
 		list = newest(list, q.Last)
 	}
 	return list
 }
 
-func compareProfiles(a, b Profile) int {
+func compareProfiles(a, b *Profile) int {
 	return cmp.Or(a.Run.Date.Compare(b.Run.Date), cmp.Compare(a.Run.Key, b.Run.Key), cmp.Compare(a.Seq, b.Seq))
 }
 

@@ -1,10 +1,9 @@
 package folded
 
 import (
-	"hash/maphash"
-
 	"github.com/zeebo/xxh3"
 
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -15,44 +14,29 @@ const maxCached = 1 << 20 // entries
 // noFrame is the FrameID of a piece of text that is no frame: only blanks.
 const noFrame profile.FrameID = -1
 
-// frameCache finds the frame of a piece of text, as spelled. It is an
-// open-addressing table like prefixtree.Tree: hash, text and frame side by
-// side, so that a hit costs the line of the slot and the line of the text.
+// frameCache finds the frame of a piece of text, as spelled.
 type frameCache struct {
-	seed  maphash.Seed
-	slots []frameSlot
-	used  int
-	most  int // bound of used
-
-	texts []string // of frames by FrameID; empty for those of other readers
+	index   intern.Index // of spelled
+	spelled []spelling
+	most    int      // bound of spelled
+	texts   []string // of frames by FrameID; empty for those of other readers
 }
 
-type frameSlot struct {
-	hash  uint64 // 0: empty
+// spelling is one way to write a frame.
+type spelling struct {
 	text  string // shares its memory with the function's name when that is equal
 	frame profile.FrameID
 }
 
-func (c *frameCache) clear() { c.slots, c.used, c.texts = nil, 0, nil }
+func (c *frameCache) clear() { c.index, c.spelled, c.texts = intern.Index{}, nil, nil }
 
-// hash returns the hash of a piece, never 0.
-func (c *frameCache) hash(piece []byte) uint64 { return maphash.Bytes(c.seed, piece) | 1<<63 }
-
-// find returns the frame of a piece that was added.
+// find returns the frame of a piece that was added. Hash is that of the piece.
 func (c *frameCache) find(hash uint64, piece []byte) (profile.FrameID, bool) {
-	if len(c.slots) == 0 {
+	i, ok := c.index.Find(hash, func(i int32) bool { return c.spelled[i].text == string(piece) })
+	if !ok {
 		return 0, false
 	}
-	mask := uint64(len(c.slots) - 1)
-	for i := hash & mask; ; i = (i + 1) & mask {
-		s := &c.slots[i]
-		if s.hash == hash && s.text == string(piece) {
-			return s.frame, true
-		}
-		if s.hash == 0 {
-			return 0, false
-		}
-	}
+	return c.spelled[i].frame, true
 }
 
 // match returns the length of the text of a frame if the given text begins with
@@ -70,20 +54,11 @@ func (c *frameCache) match(frame profile.FrameID, text []byte) int {
 
 // add remembers the frame of a text that find does not know.
 func (c *frameCache) add(hash uint64, text string, frame profile.FrameID) {
-	if c.used >= c.most {
+	if len(c.spelled) >= c.most {
 		c.clear()
 	}
-	if c.used*2 >= len(c.slots) {
-		old := c.slots
-		c.slots = make([]frameSlot, max(256, 4*len(old)))
-		for _, s := range old {
-			if s.hash != 0 {
-				c.put(s)
-			}
-		}
-	}
-	c.put(frameSlot{hash, text, frame})
-	c.used++
+	c.index.Add(hash, int32(len(c.spelled)))
+	c.spelled = append(c.spelled, spelling{text, frame})
 	if frame == noFrame {
 		return
 	}
@@ -91,15 +66,6 @@ func (c *frameCache) add(hash uint64, text string, frame profile.FrameID) {
 		c.texts = append(c.texts, "")
 	}
 	c.texts[frame] = text
-}
-
-func (c *frameCache) put(s frameSlot) {
-	mask := uint64(len(c.slots) - 1)
-	i := s.hash & mask
-	for c.slots[i].hash != 0 {
-		i = (i + 1) & mask
-	}
-	c.slots[i] = s
 }
 
 // stackCache finds the stack of a whole line by the 128-bit hash of its text.

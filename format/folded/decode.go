@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -58,7 +59,7 @@ func newRun(d *Decoder, r io.Reader, p *profile.Profile, l profile.Limits) *run 
 		Decoder:  d,
 		p:        p,
 		limits:   l,
-		in:       window{r: r, buf: d.buf},
+		in:       newWindow(r, d.buf),
 		by:       d.strategy,
 		marks:    d.marksBuf[:0],
 		threadTo: noThread,
@@ -69,7 +70,10 @@ func newRun(d *Decoder, r io.Reader, p *profile.Profile, l profile.Limits) *run 
 // made it giant.
 func (r *run) giveBack() {
 	d := r.Decoder
-	d.buf, d.marksBuf = r.in.buf, r.marks
+	d.marksBuf = r.marks
+	if r.in.r != nil {
+		d.buf = r.in.buf
+	}
 	if len(d.buf) > keptSize {
 		d.buf = nil
 	}
@@ -317,7 +321,7 @@ func (r *run) walk(text []byte, pos int, stack profile.StackID) (profile.StackID
 		}
 		end := pieceEnd(text, pos)
 		if piece := text[pos:end]; len(piece) > 0 {
-			hash := r.frames.hash(piece)
+			hash := intern.Bytes(piece)
 			frame, ok := r.frames.find(hash, piece)
 			if !ok {
 				frame = r.newFrame(hash, piece)

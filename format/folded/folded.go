@@ -24,7 +24,6 @@
 package folded
 
 import (
-	"hash/maphash"
 	"io"
 	"math/rand/v2"
 
@@ -64,16 +63,17 @@ type Decoder struct {
 
 // NewDecoder returns a Decoder that knows nothing yet.
 func NewDecoder() *Decoder {
-	// The seeds differ from process to process, so that nobody can prepare
-	// names that collide.
 	return &Decoder{
-		frames: frameCache{seed: maphash.MakeSeed(), most: maxCached},
+		frames: frameCache{most: maxCached},
+		// The seed differs from process to process, so that nobody can prepare
+		// stacks that collide.
 		stacks: stackCache{seed: rand.Uint64(), most: maxCached},
 	}
 }
 
 // Decode reads the whole of r into a new profile over s. With s nil the profile
-// gets Symbols of its own.
+// gets Symbols of its own. What is in a *bytes.Buffer is read in place and not
+// kept.
 //
 // Text that breaks the grammar is an error (*profile.ParseError with line and
 // offset around profile.ErrMalformed or profile.ErrTooLarge); nothing is left

@@ -41,14 +41,21 @@ func agree(t tester, text string, l profile.Limits) {
 			got, err := d.Decode(strings.NewReader(text), s, l)
 			sameResult(t, fmt.Sprintf("strategy %d, %s", by, state), text, got, err, want, wantErr)
 		}
+		got, err := d.Decode(bytes.NewBufferString(text), s, l)
+		sameResult(t, fmt.Sprintf("strategy %d, in memory", by), text, got, err, want, wantErr)
 	}
 	// A window of a few bytes has edges everywhere. It also sees too little to
 	// know a differential file.
 	if strings.Contains(text, " ") && !slices.ContainsFunc(strings.Split(text, "\n"), refPair.MatchString) {
-		d := NewDecoder()
-		d.buf = make([]byte, 7)
-		got, err := d.Decode(iotest.HalfReader(strings.NewReader(text)), nil, l)
-		sameResult(t, "small window", text, got, err, want, wantErr)
+		for how, in := range map[string]io.Reader{
+			"small window":           iotest.HalfReader(strings.NewReader(text)),
+			"small window of memory": bytes.NewBufferString(text),
+		} {
+			d := NewDecoder()
+			d.buf = make([]byte, 7)
+			got, err := d.Decode(in, nil, l)
+			sameResult(t, how, text, got, err, want, wantErr)
+		}
 	}
 }
 
@@ -215,8 +222,8 @@ func TestCachesOverflow(t *testing.T) {
 		if n := s.Stacks.Len(); n != 2*(3*most+10)+1 {
 			t.Errorf("%d stacks", n)
 		}
-		if d.frames.used > most || d.stacks.used > most {
-			t.Errorf("%d frames and %d stacks cached", d.frames.used, d.stacks.used)
+		if len(d.frames.spelled) > most || d.stacks.used > most {
+			t.Errorf("%d frames and %d stacks cached", len(d.frames.spelled), d.stacks.used)
 		}
 	}
 }

@@ -91,15 +91,21 @@ type Summary struct {
 }
 
 // Limits of a transaction. It costs a few milliseconds whatever it holds, so
-// files wait for each other; but never long, and large ones not for many, so
-// that the readers are busy while the writer commits.
+// files wait for each other, and a store may write large ones in a better way; but
+// never long, and large files not for many, so that the readers are busy while the
+// writer commits.
 const (
 	batchFiles = 128
-	batchRows  = 100_000 // values of call paths
+	batchRows  = 500_000 // values of call paths
 	batchWait  = 150 * time.Millisecond
 
-	// aheadBatches is how many a worker may have read while the writer commits.
-	aheadBatches = 16
+	// A large archive comes to the writer in parts.
+	partFiles = 16
+	partRows  = 50_000
+
+	// ahead is how many files or parts a worker may have read while the writer
+	// commits: as many as it takes for a worker not to wait.
+	ahead = 64
 )
 
 // Importer imports into one store. Its workers stay warm from call to call, so
@@ -213,7 +219,7 @@ func (im *Importer) choose(s *Source, queues []chan job) int {
 // all are read. Parts of a large archive are sent when it is the archive's turn,
 // or they would pile up behind a slow source before it.
 func work(ctx context.Context, workers []*worker, queues []chan job, turn *turn) <-chan *batch {
-	done := make(chan *batch, aheadBatches*len(workers))
+	done := make(chan *batch, ahead*len(workers))
 	var wg sync.WaitGroup
 	for i, wk := range workers {
 		wg.Go(func() {

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -44,6 +45,19 @@ func FSSource(fsys fs.FS, name string) Source {
 func ReaderSource(name string, r io.Reader) Source {
 	return Source{Name: name, Named: true, Open: func() (io.ReadCloser, error) { return io.NopCloser(r), nil }}
 }
+
+// MemorySource returns the source of content that is in memory. It is read in
+// place where its format allows that, and must not change until then.
+func MemorySource(name string, content []byte) Source {
+	open := func() (io.ReadCloser, error) { return memory{bytes.NewBuffer(content)}, nil }
+	return Source{Name: name, Named: true, Size: int64(len(content)), Open: open}
+}
+
+// memory is what a MemorySource opens.
+type memory struct{ *bytes.Buffer }
+
+// Close implements io.Closer.
+func (memory) Close() error { return nil }
 
 // Unite returns sources with those of a manifest: a file in both is one source,
 // at its place in sources, of which the manifest's label is the stronger.

@@ -31,14 +31,14 @@ type worker struct {
 	forest calltree.Forest
 
 	projections map[string]*calltree.Projection // by root: a normalised thread name, or none
-	renamed     map[int32]string                // functions met since the last file under another name
-	examples    map[example]bool                // raw names already given
+	renamed     []renaming                      // since the last file
+	examples    map[string]map[int32]bool       // of each group: functions of which a raw name was given
 }
 
-// example says for which function of which group a raw name is known.
-type example struct {
-	group string
-	fn    int32
+// renaming says that a function is stored under another name.
+type renaming struct {
+	fn  int32
+	raw string
 }
 
 func newWorker(o Options) *worker {
@@ -46,8 +46,7 @@ func newWorker(o Options) *worker {
 		o:           o,
 		reader:      format.NewReader(o.Limits),
 		projections: map[string]*calltree.Projection{},
-		renamed:     map[int32]string{},
-		examples:    map[example]bool{},
+		examples:    map[string]map[int32]bool{},
 	}
 }
 
@@ -92,7 +91,7 @@ func (w *worker) decode(j job, src io.Reader, b *batch, send func(*batch) bool) 
 		in = original
 	}
 	for d, err := range w.reader.Read(j.source.Name, in) {
-		if len(b.items) >= batchFiles || b.rows() >= batchRows {
+		if len(b.items) >= partFiles || b.rows() >= partRows {
 			if !send(b) {
 				return nil
 			}
@@ -229,38 +228,57 @@ func (w *worker) projection(sym *profile.Symbols, root string) *calltree.Project
 		if root != "" {
 			at = w.forest.Path(calltree.NoNode, w.forest.Function(profile.Function{Name: root}))
 		}
-		pr = calltree.NewProjection(sym, &w.forest, at, w.rename)
+		pr = calltree.NewProjection(sym, &w.forest, at, w.function)
 		w.projections[root] = pr
 	}
 	return pr
 }
 
-// rename normalises a function and remembers raw names that tell more than the
-// stable one. A Java name that only changed its slashes does not.
-func (w *worker) rename(f profile.Function) profile.Function {
-	g := w.o.Normalizer.Function(f)
-	if g.Name != f.Name && g.Name != strings.ReplaceAll(f.Name, "/", ".") {
-		if fn := w.forest.Function(g); w.renamed[fn] == "" {
-			w.renamed[fn] = f.Name
-		}
+// function returns the forest's function of a raw one, under its stable name, and
+// remembers the raw name if that tells more. A Java name that only changed its
+// slashes does not.
+func (w *worker) function(f profile.Function) int32 {
+	stable := w.o.Normalizer.Function(f)
+	fn := w.forest.Function(stable)
+	if !inDots(f.Name, stable.Name) {
+		w.renamed = append(w.renamed, renaming{fn, f.Name})
 	}
-	return g
+	return fn
 }
 
-// rawNames returns the raw names met since the last call that the group does
-// not have an example of yet.
-func (w *worker) rawNames(group string) map[int32]string {
-	var raw map[int32]string
-	for fn, name := range w.renamed {
-		if e := (example{group, fn}); !w.examples[e] {
-			w.examples[e] = true
-			if raw == nil {
-				raw = map[int32]string{}
-			}
-			raw[fn] = name
+// inDots reports whether a name becomes the other when its slashes become dots.
+func inDots(name, dotted string) bool {
+	if len(name) != len(dotted) {
+		return false
+	}
+	for i := range len(name) {
+		if name[i] != dotted[i] && (name[i] != '/' || dotted[i] != '.') {
+			return false
 		}
 	}
-	clear(w.renamed)
+	return true
+}
+
+// rawNames returns the first raw names met since the last call, of functions that
+// the group does not have an example of yet.
+func (w *worker) rawNames(group string) map[int32]string {
+	given := w.examples[group]
+	if given == nil {
+		given = map[int32]bool{}
+		w.examples[group] = given
+	}
+	var raw map[int32]string
+	for _, r := range w.renamed {
+		if given[r.fn] {
+			continue
+		}
+		given[r.fn] = true
+		if raw == nil {
+			raw = map[int32]string{}
+		}
+		raw[r.fn] = r.raw
+	}
+	w.renamed = w.renamed[:0]
 	return raw
 }
 

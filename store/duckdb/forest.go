@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/internal/prefixtree"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -30,9 +31,8 @@ type dictionary struct {
 type names struct {
 	functions []profile.Function
 
-	once sync.Once
-	ids  map[string]int32
-	rank []int32 // in byte order of names
+	once   sync.Once
+	sorted []int32 // in byte order of names
 }
 
 // view is the committed forest for readers.
@@ -40,23 +40,41 @@ type view struct {
 	*names
 	forest *calltree.Forest // without hash tables: it can be cut, not grown
 	rec    []int32
+	sums   sync.Pool // of *pathSum over this forest
 }
 
-// index makes the look-up tables of names at their first use.
+// index sorts the functions at the first use.
 func (n *names) index() {
 	n.once.Do(func() {
-		n.ids = make(map[string]int32, len(n.functions))
-		order := make([]int32, len(n.functions))
+		n.sorted = make([]int32, len(n.functions))
 		for id := range n.functions {
-			n.ids[n.functions[id].Name] = int32(id)
-			order[id] = int32(id)
+			n.sorted[id] = int32(id)
 		}
-		slices.SortFunc(order, func(a, b int32) int { return strings.Compare(n.functions[a].Name, n.functions[b].Name) })
-		n.rank = make([]int32, len(order))
-		for r, id := range order {
-			n.rank[id] = int32(r)
-		}
+		n.sortByName(n.sorted)
 	})
+}
+
+// find returns the functions of those names that there are, each once.
+func (n *names) find(list []string) []int32 {
+	if len(list) == 0 {
+		return nil
+	}
+	n.index()
+	var fns []int32
+	for _, name := range list {
+		at, ok := slices.BinarySearchFunc(n.sorted, name, func(id int32, name string) int {
+			return strings.Compare(n.functions[id].Name, name)
+		})
+		if ok {
+			fns = append(fns, n.sorted[at])
+		}
+	}
+	slices.Sort(fns)
+	return slices.Compact(fns)
+}
+
+func (n *names) sortByName(ids []int32) {
+	slices.SortFunc(ids, func(a, b int32) int { return strings.Compare(n.functions[a].Name, n.functions[b].Name) })
 }
 
 // reset forgets everything.
@@ -167,7 +185,7 @@ func (d *dictionary) loadPaths(c *conn, functions int) error {
 // belongs to whoever holds Store.write.
 type writer struct {
 	functions []profile.Function
-	ids       map[string]int32
+	ids       intern.Index // of functions, by name
 	paths     prefixtree.Tree
 	rec       []int32
 
@@ -191,12 +209,11 @@ func (d *dictionary) writer(c *conn) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.index()
-	w := &writer{functions: slices.Clip(v.functions), ids: make(map[string]int32, len(v.ids)), rec: slices.Clip(v.rec),
+	w := &writer{functions: slices.Clip(v.functions), rec: slices.Clip(v.rec),
 		committed: len(d.item), committedFns: len(v.functions), shared: true,
 		changedFns: map[int32]bool{}}
-	for name, id := range v.ids {
-		w.ids[name] = id
+	for id := range w.functions {
+		w.ids.Add(intern.String(w.functions[id].Name), int32(id))
 	}
 	w.paths.Load(slices.Clip(d.parent), slices.Clip(d.item))
 	d.w = w
@@ -254,12 +271,13 @@ func (w *writer) depth(p int32) int32 {
 // Function implements calltree.Interner. Attributes that are new are united with
 // those that are known.
 func (w *writer) Function(fn profile.Function) int32 {
-	id, ok := w.ids[fn.Name]
+	h := intern.String(fn.Name)
+	id, ok := w.ids.Find(h, func(id int32) bool { return w.functions[id].Name == fn.Name })
 	if !ok {
 		id = int32(len(w.functions))
 		fn.Name = strings.Clone(fn.Name)
 		w.functions = append(w.functions, fn)
-		w.ids[fn.Name] = id
+		w.ids.Add(h, id)
 	} else if merged := calltree.MergeAttributes(w.functions[id], fn); merged != w.functions[id] {
 		if w.shared {
 			w.functions, w.shared = slices.Clone(w.functions), false

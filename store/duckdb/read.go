@@ -1,7 +1,6 @@
 package duckdb
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/internal/bitset"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
@@ -202,10 +202,7 @@ func (s *Store) FunctionNames(ctx context.Context) ([]profile.Function, error) {
 			return err
 		}
 		n.index()
-		list = make([]profile.Function, len(n.functions))
-		for id, rank := range n.rank {
-			list[rank] = n.functions[id]
-		}
+		list = n.take(n.sorted)
 		return nil
 	})
 	return list, err
@@ -242,47 +239,52 @@ func (s *Store) Functions(ctx context.Context, q store.Query, wanted []string) (
 		set.Rows = func(func(store.FunctionRows, error) bool) {}
 		return set, nil
 	}
-	used := make([]bool, len(n.functions))
+	used := bitset.New(len(n.functions))
 	list := slices.Concat(chunks...)
 	for i := range list {
 		for _, fn := range list[i].fn {
-			used[fn] = true
+			used.Add(fn)
 		}
 	}
-	index := n.place(used, &set.Functions)
+	ids := n.inOrder(used)
+	set.Functions = n.take(ids)
+	index := make([]int32, len(n.functions))
+	for at, id := range ids {
+		index[id] = int32(at)
+	}
 	set.Rows = streamRows(ctx, list, index)
 	return set, nil
 }
 
-// place appends the used functions in byte order of names to list, and returns
-// the place of each.
-func (n *names) place(used []bool, list *[]profile.Function) []int32 {
-	var ids []int32
-	for id, is := range used {
-		if is {
-			ids = append(ids, int32(id))
+// inOrder lists the used functions in byte order of names.
+func (n *names) inOrder(used bitset.Set) []int32 {
+	ids := used.Members()
+	if len(ids) <= 64 { // all names need not be sorted for them
+		n.sortByName(ids)
+		return ids
+	}
+	n.index()
+	ids = ids[:0]
+	for _, id := range n.sorted {
+		if used.Has(id) {
+			ids = append(ids, id)
 		}
 	}
-	if len(ids) > 64 {
-		n.index()
-		slices.SortFunc(ids, func(a, b int32) int { return cmp.Compare(n.rank[a], n.rank[b]) })
-	} else {
-		slices.SortFunc(ids, func(a, b int32) int { return strings.Compare(n.functions[a].Name, n.functions[b].Name) })
-	}
-	index := make([]int32, len(used))
+	return ids
+}
+
+// take returns copies of functions.
+func (n *names) take(ids []int32) []profile.Function {
+	list := make([]profile.Function, len(ids))
 	for i, id := range ids {
-		*list = append(*list, n.functions[id])
-		index[id] = int32(i)
+		list[i] = n.functions[id]
 	}
-	return index
+	return list
 }
 
 // eachSample calls f on several processors with the selected rows: those of all
 // functions, or of the wanted ones. They are f's during the call, to be read.
 func (s *Store) eachSample(ctx context.Context, c *conn, sel *selection, n *names, wanted []string, f func(worker int, rows columns)) error {
-	if wanted != nil {
-		return sel.scan(ctx, c, n, wanted, f)
-	}
 	var missing []int32
 	have := make([]functionRows, len(sel.profiles))
 	nodes := 0
@@ -292,6 +294,16 @@ func (s *Store) eachSample(ctx context.Context, c *conn, sel *selection, n *name
 			missing = append(missing, int32(i))
 			nodes += sel.profiles[i].Nodes
 		}
+	}
+	if wanted != nil {
+		fns := n.find(wanted)
+		switch {
+		case len(fns) == 0:
+			return nil
+		case len(missing) > 0: // DuckDB finds few rows faster than it reads all
+			return sel.scan(ctx, c, fns, f)
+		}
+		return pick(ctx, have, fns, len(n.functions), f)
 	}
 	if len(missing) < len(sel.profiles) {
 		places := make([][]int32, runtime.GOMAXPROCS(0))
@@ -310,10 +322,10 @@ func (s *Store) eachSample(ctx context.Context, c *conn, sel *selection, n *name
 	}
 	epoch, pays := s.resident.ask(bytesPerNode * nodes)
 	if !pays {
-		return s.part(sel, missing).scan(ctx, c, n, nil, f)
+		return s.part(sel, missing).scan(ctx, c, nil, f)
 	}
 	read := make([][]columns, runtime.GOMAXPROCS(0))
-	err := s.part(sel, missing).scan(ctx, c, n, nil, func(w int, rows columns) {
+	err := s.part(sel, missing).scan(ctx, c, nil, func(w int, rows columns) {
 		f(w, rows)
 		read[w] = append(read[w], rows.clone())
 	})
@@ -324,6 +336,31 @@ func (s *Store) eachSample(ctx context.Context, c *conn, sel *selection, n *name
 		s.resident.addFunctions(epoch, int32(sel.profiles[missing[i]].Seq), rows)
 	}
 	return nil
+}
+
+// pick calls f with the rows of some functions out of all that profiles have.
+func pick(ctx context.Context, have []functionRows, fns []int32, functions int, f func(worker int, rows columns)) error {
+	wanted := bitset.New(functions)
+	for _, fn := range fns {
+		wanted.Add(fn)
+	}
+	picked := make([]columns, runtime.GOMAXPROCS(0))
+	err := spread(len(have), perWorker, func(w, i int) error {
+		p, rows := &picked[w], &have[i]
+		for k, fn := range rows.fn {
+			if wanted.Has(fn) {
+				p.profile, p.fn = append(p.profile, int32(i)), append(p.fn, fn)
+				p.self, p.total = append(p.self, rows.self[k]), append(p.total, rows.total[k])
+			}
+		}
+		return ctx.Err()
+	})
+	for w, rows := range picked {
+		if len(rows.fn) > 0 && err == nil {
+			f(w, rows)
+		}
+	}
+	return err
 }
 
 // bytesPerNode is what the rows or the vector of a profile take in memory per
@@ -360,25 +397,15 @@ func byProfile(list []columns, places int, of []int32) []functionRows {
 }
 
 // scan calls f on several processors with the selected rows of the file: those
-// of all functions, or of the wanted ones.
-func (sel *selection) scan(ctx context.Context, c *conn, n *names, wanted []string, f func(worker int, rows columns)) error {
+// of some functions, or of all if fns is empty.
+func (sel *selection) scan(ctx context.Context, c *conn, fns []int32, f func(worker int, rows columns)) error {
 	where, join := sel.condition(true, true)
-	var fns []int32
-	if wanted != nil {
-		n.index()
-		for _, name := range wanted {
-			if id, ok := n.ids[name]; ok && !slices.Contains(fns, id) {
-				fns = append(fns, id)
-			}
-		}
-		switch len(fns) {
-		case 0:
-			return nil
-		case 1:
-			where += fmt.Sprintf(" AND fn = %d", fns[0])
-		default:
-			where += " AND fn IN (SELECT id FROM selected WHERE is_fn)"
-		}
+	switch len(fns) {
+	case 0:
+	case 1:
+		where += fmt.Sprintf(" AND fn = %d", fns[0])
+	default:
+		where += " AND fn IN (SELECT id FROM selected WHERE is_fn)"
 	}
 	pos, lo := sel.positions(), sel.lo
 	scratch := make([]columns, runtime.GOMAXPROCS(0))
@@ -452,13 +479,7 @@ func (s *Store) RawNames(ctx context.Context, group string, wanted []string) (ma
 		if err != nil {
 			return err
 		}
-		n.index()
-		var ids []int32
-		for _, name := range wanted {
-			if id, ok := n.ids[name]; ok {
-				ids = append(ids, id)
-			}
-		}
+		ids := n.find(wanted)
 		if len(ids) == 0 {
 			return nil
 		}

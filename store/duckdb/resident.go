@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -56,10 +57,43 @@ type functionRows struct {
 
 func (r functionRows) bytes() int { return 20*len(r.fn) + 100 }
 
-// residentVector is the vector of one profile over the store's forest.
-type residentVector calltree.Vector
+// residentVector is the vector of one profile over the store's forest, its values in
+// half the memory if they fit: adding up many is as fast as they can be fetched.
+type residentVector struct {
+	nodes  []int32
+	narrow []int32
+	wide   []int64 // if narrow is nil
+}
 
-func (v residentVector) bytes() int { return 12*len(v.Nodes) + 100 }
+// packed returns a copy of v.
+func packed(v calltree.Vector) residentVector {
+	p := residentVector{nodes: slices.Clone(v.Nodes)}
+	for _, x := range v.Self {
+		if x != int64(int32(x)) {
+			p.wide = slices.Clone(v.Self)
+			return p
+		}
+	}
+	p.narrow = make([]int32, len(v.Self))
+	for i, x := range v.Self {
+		p.narrow[i] = int32(x)
+	}
+	return p
+}
+
+// vector returns the vector, to be read until buf is used again.
+func (v *residentVector) vector(buf *calltree.Vector) calltree.Vector {
+	if v.narrow == nil {
+		return calltree.Vector{Nodes: v.nodes, Self: v.wide}
+	}
+	buf.Self = grown(buf.Self, len(v.narrow))
+	for i, x := range v.narrow {
+		buf.Self[i] = int64(x)
+	}
+	return calltree.Vector{Nodes: v.nodes, Self: buf.Self}
+}
+
+func (v residentVector) bytes() int { return 4*len(v.nodes) + 4*len(v.narrow) + 8*len(v.wide) + 100 }
 
 // reset forgets everything: ids mean something else from now on.
 func (r *resident) reset(limit int) {
@@ -87,9 +121,9 @@ func (r *resident) functions(id int32) (functionRows, bool) {
 }
 
 // vector returns the vector of a profile, or false.
-func (r *resident) vector(id int32) (calltree.Vector, bool) {
+func (r *resident) vector(id int32) (residentVector, bool) {
 	v, ok := r.get(residentKey{id, vectorOf}).(residentVector)
-	return calltree.Vector(v), ok
+	return v, ok
 }
 
 // addFunctions and addVector keep what they are given, which must not change any
@@ -98,8 +132,8 @@ func (r *resident) addFunctions(epoch int, id int32, rows functionRows) {
 	r.add(epoch, residentKey{id, rowsOf}, rows)
 }
 
-func (r *resident) addVector(epoch int, id int32, v calltree.Vector) {
-	r.add(epoch, residentKey{id, vectorOf}, residentVector(v))
+func (r *resident) addVector(epoch int, id int32, v residentVector) {
+	r.add(epoch, residentKey{id, vectorOf}, v)
 }
 
 // get returns an entry, which is young from now on, or nil.

@@ -3,6 +3,8 @@ package duckdb
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -13,9 +15,11 @@ import (
 
 // TestResidentGenerations fills both generations and looks at what goes.
 func TestResidentGenerations(t *testing.T) {
-	vector := func(n int) calltree.Vector { return calltree.Vector{Nodes: make([]int32, n), Self: make([]int64, n)} }
+	vector := func(n int) residentVector {
+		return packed(calltree.Vector{Nodes: make([]int32, n), Self: make([]int64, n)})
+	}
 	var r resident
-	r.reset(2 * 3 * residentVector(vector(10)).bytes()) // three vectors a generation
+	r.reset(2 * 3 * vector(10).bytes()) // three vectors a generation
 	if _, pays := r.ask(10); pays {
 		t.Error("the first question of a process keeps what it reads")
 	}
@@ -126,6 +130,8 @@ func TestResidentAnswers(t *testing.T) {
 			compare()
 			put(store.Refuse, "r9", "B\nA\nX")
 			compare()
+			put(store.Refuse, "r10", "×5000000000  ×1\nA  Y\nB  Z") // no 32-bit number
+			compare()
 		})
 	}
 }
@@ -142,6 +148,21 @@ func answers(t *testing.T, s *Store, q store.Query) string {
 	for _, r := range sums.Rows {
 		text += fmt.Sprintln(sums.Functions[r.Function].Name, r.Profiles, r.Self, r.Total)
 	}
+	few, err := s.Functions(t.Context(), q, []string{"A", "f1", "X", "nobody"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string // in no order
+	for rows, err := range few.Rows {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, at := range rows.Profile {
+			lines = append(lines, fmt.Sprintln(few.Profiles[at].Run.Key, few.Functions[rows.Function[i]].Name, rows.Self[i], rows.Total[i]))
+		}
+	}
+	slices.Sort(lines)
+	text += strings.Join(lines, "")
 	set, err := s.Trees(t.Context(), q, store.TreeOptions{})
 	if err != nil {
 		t.Fatal(err)

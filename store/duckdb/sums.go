@@ -1,12 +1,11 @@
 package duckdb
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"runtime"
-	"slices"
 
+	"github.com/dendroprof/dendro/internal/bitset"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -38,24 +37,23 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 		return sums, nil
 	}
 	all := make([]store.FunctionSum, len(n.functions))
-	used := make([]bool, len(n.functions))
+	used := bitset.New(len(n.functions))
 	for _, part := range parts {
 		for fn := range part {
 			if p := &part[fn]; p.Profiles > 0 {
 				a := &all[fn]
 				a.Profiles, a.Self, a.Total = a.Profiles+p.Profiles, a.Self+p.Self, a.Total+p.Total
 				a.SelfShare, a.TotalShare = a.SelfShare+p.SelfShare, a.TotalShare+p.TotalShare
-				used[fn] = true
+				used.Add(int32(fn))
 			}
 		}
 	}
-	index := n.place(used, &sums.Functions)
-	sums.Rows = make([]store.FunctionSum, len(sums.Functions))
-	for fn, is := range used {
-		if is {
-			all[fn].Function = index[fn]
-			sums.Rows[index[fn]] = all[fn]
-		}
+	ids := n.inOrder(used)
+	sums.Functions = n.take(ids)
+	sums.Rows = make([]store.FunctionSum, len(ids))
+	for at, fn := range ids {
+		sums.Rows[at] = all[fn]
+		sums.Rows[at].Function = int32(at)
 	}
 	return sums, nil
 }
@@ -107,45 +105,64 @@ func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Meas
 	if n == nil {
 		return out, nil
 	}
-	rows := mergeMoments(parts, len(n.functions))
-	used := make([]bool, len(n.functions))
-	for i := range rows {
-		used[rows[i].Function] = true
+	all := mergeMoments(parts, len(n.functions))
+	used := bitset.New(len(n.functions))
+	for i := range all.rows {
+		used.Add(all.rows[i].Function)
 	}
-	index := n.place(used, &out.Functions)
-	for i := range rows {
-		rows[i].Function = index[rows[i].Function]
+	ids := n.inOrder(used)
+	out.Functions = n.take(ids)
+	out.Rows = make([]store.Moments, 0, len(all.rows))
+	for _, of := range all.index {
+		if of == nil {
+			continue
+		}
+		for at, fn := range ids {
+			if i := of[fn]; i != 0 {
+				r := all.rows[i-1]
+				r.Function = int32(at)
+				out.Rows = append(out.Rows, r)
+			}
+		}
 	}
-	slices.SortFunc(rows, func(a, b store.Moments) int {
-		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function))
-	})
-	out.Rows = rows
 	return out, nil
 }
 
 // series says of each selected profile what an observation in it is made of.
 type series struct {
-	self    bool
-	bench   []int32
-	factor  []float64 // of x
-	y       []float64
-	hasY    []bool
-	inverse []float64 // 1 ÷ n
+	self     bool
+	profiles []observed
+	inverse  []float64 // 1 ÷ n
+}
+
+// observed is what the observations in one profile have in common.
+type observed struct {
+	bench  int32
+	factor float64 // of x
+	y      float64
+	hasY   bool
+	allY   bool // all profiles of the benchmark have a y
 }
 
 func newSeries(profiles []store.Profile, m store.Measure, benchmarks *[]string) *series {
-	n := len(profiles)
-	s := &series{self: m.Self, bench: store.BenchmarkIndex(profiles, benchmarks),
-		factor: make([]float64, n), y: make([]float64, n), hasY: make([]bool, n), inverse: make([]float64, n+1)}
+	s := &series{self: m.Self, profiles: make([]observed, len(profiles)), inverse: make([]float64, len(profiles)+1)}
+	bench := store.BenchmarkIndex(profiles, benchmarks)
+	lacksY := make([]bool, len(*benchmarks))
 	for i := range profiles {
-		s.factor[i] = 1
+		o := &s.profiles[i]
+		o.bench, o.factor = bench[i], 1
 		if m.Share {
-			s.factor[i] = 1 / math.Max(1, float64(profiles[i].Sum))
+			o.factor = 1 / math.Max(1, float64(profiles[i].Sum))
 		}
 		if metric, ok := profiles[i].Metric(); ok {
-			s.y[i], s.hasY[i] = metric.Mean, true
+			o.y, o.hasY = metric.Mean, true
+		} else {
+			lacksY[o.bench] = true
 		}
 		s.inverse[i+1] = 1 / float64(i+1)
+	}
+	for i := range s.profiles {
+		s.profiles[i].allY = !lacksY[bench[i]]
 	}
 	return s
 }
@@ -178,29 +195,33 @@ func (p *moments) add(s *series, rows columns, functions int) {
 		values = rows.self
 	}
 	for i, fn := range rows.fn {
-		pr := rows.profile[i]
-		r := p.row(s.bench[pr], fn, functions)
-		x := float64(values[i]) * s.factor[pr]
+		o := &s.profiles[rows.profile[i]]
+		r := p.row(o.bench, fn, functions)
+		x := float64(values[i]) * o.factor
 		r.N++
-		d := x - r.Mean
-		r.Mean += d * s.inverse[r.N]
-		r.M2 += d * (x - r.Mean)
-		if !s.hasY[pr] {
+		if !o.allY {
+			d := x - r.Mean
+			r.Mean += d * s.inverse[r.N]
+			r.M2 += d * (x - r.Mean)
+		}
+		if !o.hasY {
 			continue
 		}
-		y := s.y[pr]
 		r.NY++
-		dx, dy := x-r.MeanX, y-r.MeanY
+		dx, dy := x-r.MeanX, o.y-r.MeanY
 		r.MeanX += dx * s.inverse[r.NY]
 		r.MeanY += dy * s.inverse[r.NY]
 		r.M2X += dx * (x - r.MeanX)
-		r.M2Y += dy * (y - r.MeanY)
-		r.CovC += dx * (y - r.MeanY)
+		r.M2Y += dy * (o.y - r.MeanY)
+		r.CovC += dx * (o.y - r.MeanY)
+		if o.allY { // the moments of all are those of the pairs
+			r.Mean, r.M2 = r.MeanX, r.M2X
+		}
 	}
 }
 
 // mergeMoments unites what the workers counted (Chan, Golub and LeVeque 1979).
-func mergeMoments(parts []moments, functions int) []store.Moments {
+func mergeMoments(parts []moments, functions int) moments {
 	var all moments
 	for _, p := range parts {
 		if all.index == nil {
@@ -228,5 +249,5 @@ func mergeMoments(parts []moments, functions int) []store.Moments {
 			r.NY += q.NY
 		}
 	}
-	return all.rows
+	return all
 }

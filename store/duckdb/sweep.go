@@ -1,10 +1,10 @@
 package duckdb
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/bitset"
 	"github.com/dendroprof/dendro/internal/prefixtree"
 )
 
@@ -13,10 +13,10 @@ import (
 // they are cleaned along the lists of what was touched, so that a profile costs
 // time in proportion to its own size.
 type sweeper struct {
-	self, total []int64  // of each path; zero between profiles
-	hits        []int32  // paths that got a value, with repetitions
-	touched     []int32  // paths with a value and all their ancestors, ascending
-	isTouched   []uint64 // the same as a set of bits, which sorts them
+	self, total []int64    // of each path; zero between profiles
+	hits        []int32    // paths that got a value, with repetitions
+	touched     []int32    // paths with a value and all their ancestors, ascending
+	isTouched   bitset.Set // the same, which sorts them
 
 	fn              []int32 // functions with a node
 	fnSelf, fnTotal []int64 // of each function
@@ -32,7 +32,7 @@ type sweeper struct {
 func (s *sweeper) grow(paths, functions int) {
 	s.self = extended(s.self, paths)
 	s.total = extended(s.total, paths)
-	s.isTouched = extended(s.isTouched, (paths+63)/64)
+	s.isTouched = extended(s.isTouched, bitset.Words(paths))
 	s.fnSelf = extended(s.fnSelf, functions)
 	s.fnTotal = extended(s.fnTotal, functions)
 	s.isFn = extended(s.isFn, functions)
@@ -40,7 +40,7 @@ func (s *sweeper) grow(paths, functions int) {
 }
 
 // extended lengthens s by zeroes, in larger and larger steps.
-func extended[T any](s []T, n int) []T {
+func extended[S ~[]T, T any](s S, n int) S {
 	if n <= len(s) {
 		return s
 	}
@@ -63,16 +63,11 @@ func (s *sweeper) finish(parent []int32) {
 		if s.self[p] == 0 {
 			continue
 		}
-		for p != calltree.NoNode && set[p>>6]&(1<<(p&63)) == 0 {
-			set[p>>6] |= 1 << (p & 63)
+		for p != calltree.NoNode && set.Add(p) {
 			p = parent[p]
 		}
 	}
-	for w, word := range set {
-		for ; word != 0; word &= word - 1 {
-			s.touched = append(s.touched, int32(w<<6|bits.TrailingZeros64(word)))
-		}
-	}
+	s.touched = set.Append(s.touched)
 	s.nodes, s.values, s.sum = s.nodes[:0], s.values[:0], 0
 	for _, p := range s.touched {
 		if v := s.self[p]; v != 0 {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/bitset"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
@@ -19,7 +20,7 @@ type vectors struct {
 	ids   []int32
 	limit int // size of the forest
 	blob  [][]byte
-	ready []calltree.Vector // where blob is nil; nobody writes to them
+	ready []residentVector // where blob is nil
 	modes [][]modeBlob
 	keep  *resident // what is decoded stays there, if it is still of that epoch; nil: it does not
 	epoch int
@@ -34,7 +35,7 @@ type modeBlob struct {
 // resident.
 func (s *Store) readVectors(ctx context.Context, c *conn, sel *selection, modes bool) (*vectors, error) {
 	n := len(sel.profiles)
-	vs := &vectors{ids: sel.ids(), blob: make([][]byte, n), ready: make([]calltree.Vector, n), modes: make([][]modeBlob, n)}
+	vs := &vectors{ids: sel.ids(), blob: make([][]byte, n), ready: make([]residentVector, n), modes: make([][]modeBlob, n)}
 	var missing []int32
 	nodes := 0
 	for i, id := range vs.ids {
@@ -98,19 +99,46 @@ func (vs *vectors) setModes(ch chunk, at func(id int32) int32) {
 // again. Different places may be asked for at the same time.
 func (vs *vectors) at(i int, buf *calltree.Vector) (calltree.Vector, error) {
 	if vs.blob[i] == nil {
-		return vs.ready[i], nil
+		return vs.ready[i].vector(buf), nil
 	}
 	var err error
 	if *buf, err = decodeVector(vs.blob[i], vs.limit, *buf); err != nil {
 		return calltree.Vector{}, fmt.Errorf("call tree %d: %w", i, err)
 	}
-	if vs.keep == nil {
-		return *buf, nil
+	if vs.keep != nil {
+		vs.ready[i], vs.blob[i] = packed(*buf), nil
+		vs.keep.addVector(vs.epoch, vs.ids[i], vs.ready[i])
 	}
-	v := calltree.Vector{Nodes: slices.Clone(buf.Nodes), Self: slices.Clone(buf.Self)}
-	vs.ready[i], vs.blob[i] = v, nil
-	vs.keep.addVector(vs.epoch, vs.ids[i], v)
-	return v, nil
+	return *buf, nil
+}
+
+// addTo adds the vector of the profile at a place to a sum over the forest.
+func (vs *vectors) addTo(sum *pathSum, i int) error {
+	if v := &vs.ready[i]; vs.blob[i] == nil && v.narrow != nil {
+		addColumns(sum, v.nodes, v.narrow)
+		return nil
+	}
+	v, err := vs.at(i, &sum.buf)
+	addColumns(sum, v.Nodes, v.Self)
+	return err
+}
+
+// pathSum is a sum of vectors over the forest.
+type pathSum struct {
+	self []int64    // of each path
+	has  bitset.Set // paths that any of the vectors has, be their sum zero
+	buf  calltree.Vector
+}
+
+func addColumns[T int32 | int64](sum *pathSum, nodes []int32, values []T) {
+	values = values[:len(nodes)]
+	for k, n := range nodes {
+		x := sum.self[n]
+		if x == 0 {
+			sum.has.Add(n)
+		}
+		sum.self[n] = x + int64(values[k])
+	}
 }
 
 // copyBlobs copies a column of blobs into one piece of memory.
@@ -211,26 +239,24 @@ func oneTree(ctx context.Context, v *view, b *vectors, sel *selection) (*store.T
 
 // union returns the distinct paths of all vectors, ascending.
 func (v *view) union(b *vectors) ([]int32, error) {
-	parts := make([]struct {
-		seen []bool
-		buf  calltree.Vector
-	}, runtime.GOMAXPROCS(0))
+	seen := make([]bitset.Set, runtime.GOMAXPROCS(0))
+	bufs := make([]calltree.Vector, len(seen))
 	err := spread(len(b.ids), perWorker, func(w, i int) error {
-		p := &parts[w]
-		if p.seen == nil {
-			p.seen = make([]bool, len(v.rec))
+		if seen[w] == nil {
+			seen[w] = bitset.New(len(v.rec))
 		}
 		mark := func(vector calltree.Vector) {
 			for _, n := range vector.Nodes {
-				p.seen[n] = true
+				seen[w].Add(n)
 			}
 		}
-		self, err := b.at(i, &p.buf)
+		buf := &bufs[w]
+		self, err := b.at(i, buf)
 		mark(self)
 		for _, m := range b.modes[i] {
 			if err == nil {
-				p.buf, err = decodeVector(m.blob, b.limit, p.buf)
-				mark(p.buf)
+				*buf, err = decodeVector(m.blob, b.limit, *buf)
+				mark(*buf)
 			}
 		}
 		return err
@@ -238,16 +264,10 @@ func (v *view) union(b *vectors) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	var paths []int32
-	for n := range int32(len(v.rec)) {
-		for w := range parts {
-			if parts[w].seen != nil && parts[w].seen[n] {
-				paths = append(paths, n)
-				break
-			}
-		}
+	for _, s := range seen[1:] {
+		seen[0].Unite(s)
 	}
-	return paths, nil
+	return seen[0].Members(), nil
 }
 
 func streamVectors(ctx context.Context, v *view, b *vectors, cut *calltree.Cut) iter.Seq2[store.TreeVector, error] {
@@ -324,69 +344,59 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 		cut := v.forest.Cut(vector.Nodes)
 		return calltree.NewTree(cut.Table, sel.profiles[0].Type, cut.Self(vector)), sel.profiles, nil
 	}
-	self, paths, err := v.sum(ctx, b)
+	sum, err := v.sum(ctx, b)
 	if err != nil {
 		return nil, nil, err
 	}
-	cut := v.forest.Cut(paths)
+	cut := v.forest.Cut(sum.has.Members())
 	values := make([]int64, cut.Len())
 	for n, p := range cut.Paths {
-		values[n] = self[p]
+		values[n] = sum.self[p]
 	}
+	v.giveBack(sum)
 	return calltree.NewTree(cut.Table, sel.profiles[0].Type, values), sel.profiles, nil
 }
 
-// sum adds up all vectors. Paths lists, ascending, the paths that any of them
-// has, be their sum zero.
-func (v *view) sum(ctx context.Context, b *vectors) (self []int64, paths []int32, err error) {
-	type part struct {
-		self []int64
-		zero []int32 // paths whose sum was zero in between
-		buf  calltree.Vector
-	}
-	parts := make([]part, runtime.GOMAXPROCS(0))
-	err = spread(len(b.ids), perWorker, func(w, i int) (err error) {
+// sum adds up all vectors. The caller gives the sum back.
+func (v *view) sum(ctx context.Context, b *vectors) (*pathSum, error) {
+	parts := make([]*pathSum, runtime.GOMAXPROCS(0))
+	err := spread(len(b.ids), perWorker, func(w, i int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		p := &parts[w]
-		if p.self == nil {
-			p.self = make([]int64, len(v.rec))
+		if parts[w] == nil {
+			parts[w] = v.newSum()
 		}
-		vector, err := b.at(i, &p.buf)
-		if err != nil {
-			return err
-		}
-		for k, n := range vector.Nodes {
-			sum := p.self[n] + vector.Self[k]
-			if sum == 0 {
-				p.zero = append(p.zero, n)
-			}
-			p.self[n] = sum
-		}
-		return nil
+		return b.addTo(parts[w], i)
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	self = make([]int64, len(v.rec))
-	cancelled := make(map[int32]bool)
-	for _, p := range parts {
-		for n, x := range p.self {
-			if x != 0 {
-				if self[n] += x; self[n] == 0 {
-					cancelled[int32(n)] = true
-				}
+	sum := parts[0]
+	for _, p := range parts[1:] {
+		if p != nil {
+			for n := range p.has.All() {
+				sum.self[n] += p.self[n]
 			}
-		}
-		for _, n := range p.zero {
-			cancelled[n] = true
-		}
-	}
-	for n, x := range self {
-		if x != 0 || len(cancelled) > 0 && cancelled[int32(n)] {
-			paths = append(paths, int32(n))
+			sum.has.Unite(p.has)
+			v.giveBack(p)
 		}
 	}
-	return self, paths, nil
+	return sum, nil
+}
+
+// newSum returns a sum of nothing, giveBack takes one for the next question.
+func (v *view) newSum() *pathSum {
+	if p, ok := v.sums.Get().(*pathSum); ok {
+		return p
+	}
+	return &pathSum{self: make([]int64, len(v.rec)), has: bitset.New(len(v.rec))}
+}
+
+func (v *view) giveBack(p *pathSum) {
+	for n := range p.has.All() {
+		p.self[n] = 0
+	}
+	clear(p.has)
+	v.sums.Put(p)
 }

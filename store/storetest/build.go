@@ -126,17 +126,18 @@ func (im *Importer) AddProfile(f *store.File, p *profile.Profile) *store.Record 
 		panic(err)
 	}
 	raw := map[int32]string{}
-	rename := func(fn profile.Function) profile.Function {
+	intern := func(fn profile.Function) int32 {
 		if im.Rename == nil {
-			return fn
+			return im.Forest.Function(fn)
 		}
 		renamed := im.Rename(fn)
+		id := im.Forest.Function(renamed)
 		if renamed.Name != fn.Name {
-			raw[im.Forest.Function(renamed)] = fn.Name
+			raw[id] = fn.Name
 		}
-		return renamed
+		return id
 	}
-	pr := calltree.NewProjection(p.Symbols, im.Forest, calltree.NoNode, rename)
+	pr := calltree.NewProjection(p.Symbols, im.Forest, calltree.NoNode, intern)
 	table := &p.Tables[0]
 	rec := &store.Record{
 		Type:            table.Type,

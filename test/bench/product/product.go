@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -57,12 +56,9 @@ func (e *engine) Import(batch []bench.Profile) error {
 	sources := make([]ingest.Source, len(batch))
 	for i := range batch {
 		p := &batch[i]
-		sources[i] = ingest.Source{
-			Name: fmt.Sprintf("%s/%s/%s", p.Run, p.Group, p.Benchmark), Named: true, Size: int64(len(p.Text)),
-			Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(p.Text)), nil },
-			Label: ingest.Label{Group: p.Group, Benchmark: p.Benchmark, Run: testrun.Run{Key: p.Run, Date: p.Date},
-				Metrics: []testrun.Metric{{Name: "time", Mean: p.MetricMean, Unit: p.MetricUnit, Better: testrun.Lower, Primary: true}}},
-		}
+		sources[i] = ingest.MemorySource(fmt.Sprintf("%s/%s/%s", p.Run, p.Group, p.Benchmark), p.Text)
+		sources[i].Label = ingest.Label{Group: p.Group, Benchmark: p.Benchmark, Run: testrun.Run{Key: p.Run, Date: p.Date},
+			Metrics: []testrun.Metric{{Name: "time", Mean: p.MetricMean, Unit: p.MetricUnit, Better: testrun.Lower, Primary: true}}}
 	}
 	var failed error
 	sum, err := e.importer.Import(context.Background(), sources, func(r ingest.Result) { failed = errors.Join(failed, r.Err) })

@@ -66,7 +66,7 @@ func (u *Uploads) Tree(ctx context.Context, t *traceprof.Task, instances []strin
 		if err != nil {
 			return nil, err
 		}
-		for d, err := range format.NewReader(u.opts.Ingest.Limits).Read(t.ID+"/"+instance, bytes.NewReader(recording)) {
+		for d, err := range format.NewReader(u.opts.Ingest.Limits).Read(t.ID+"/"+instance, bytes.NewBuffer(recording)) {
 			if err != nil {
 				return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 			}

@@ -23,7 +23,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/dendroprof/dendro/format"
@@ -80,12 +79,9 @@ func (u *Uploads) Put(ctx context.Context, t *traceprof.Task, instance string, r
 		return err
 	}
 	b := Benchmark(t, instance)
-	source := ingest.Source{
-		Name: t.ID + "/" + instance, Named: true, Size: int64(len(recording)),
-		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(recording)), nil },
-		Label: ingest.Label{Group: b.Group, Benchmark: b.Name,
-			Run: testrun.Run{Key: t.ID, Date: time.UnixMilli(t.Start).UTC()}},
-	}
+	source := ingest.MemorySource(t.ID+"/"+instance, recording)
+	source.Label = ingest.Label{Group: b.Group, Benchmark: b.Name,
+		Run: testrun.Run{Key: t.ID, Date: time.UnixMilli(t.Start).UTC()}}
 	var failed error
 	stored := 0
 	_, err := ingest.Run(ctx, u.st, []ingest.Source{source}, u.opts.Ingest, func(r ingest.Result) {
@@ -118,7 +114,7 @@ func (u *Uploads) check(t *traceprof.Task, recording []byte) error {
 	if t.Kind == traceprof.PprofKind {
 		want = "pprof"
 	}
-	for d, err := range format.NewReader(u.opts.Ingest.Limits).Read("recording", bytes.NewReader(recording)) {
+	for d, err := range format.NewReader(u.opts.Ingest.Limits).Read("recording", bytes.NewBuffer(recording)) {
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}

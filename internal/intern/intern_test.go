@@ -1,0 +1,140 @@
+package intern
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestIndex compares an Index with a map, also with hashes of which many are equal.
+func TestIndex(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		bits := rapid.SampledFrom([]int{0, 3, 32, 64}).Draw(t, "bits of the hash")
+		hash := func(s string) uint64 {
+			if bits == 0 {
+				return 0
+			}
+			return String(s) >> (64 - bits) << (64 - bits)
+		}
+		var x Index
+		var values []string
+		numbers := map[string]int32{}
+		for range rapid.IntRange(0, 300).Draw(t, "values") {
+			v := fmt.Sprint(rapid.IntRange(0, 200).Draw(t, "value"))
+			got, ok := x.Find(hash(v), func(n int32) bool { return values[n] == v })
+			want, has := numbers[v]
+			if ok != has || got != want {
+				t.Fatalf("%s: %d, %v, want %d, %v", v, got, ok, want, has)
+			}
+			if !ok {
+				numbers[v] = int32(len(values))
+				x.Add(hash(v), int32(len(values)))
+				values = append(values, v)
+			}
+		}
+	})
+}
+
+func TestHash(t *testing.T) {
+	if String("java.lang.Thread.run") != Bytes([]byte("java.lang.Thread.run")) {
+		t.Error("a text and its bytes differ")
+	}
+	seen := map[uint64][2]uint64{}
+	for a := range uint64(300) {
+		for b := range uint64(300) {
+			h := With(With(0, a), b)
+			if other, ok := seen[h]; ok {
+				t.Fatalf("%d, %d and %v have one hash", a, b, other)
+			}
+			seen[h] = [2]uint64{a, b}
+		}
+	}
+}
+
+// TestAllocations: asking allocates nothing, whatever is asked is.
+func TestAllocations(t *testing.T) {
+	var x Index
+	values := []string{"a", "b"}
+	for i, v := range values {
+		x.Add(String(v), int32(i))
+	}
+	v := "b"
+	if n := testing.AllocsPerRun(100, func() {
+		if got, ok := x.Find(String(v), func(n int32) bool { return values[n] == v }); !ok || got != 1 {
+			t.Fatal(got, ok)
+		}
+	}); n != 0 {
+		t.Errorf("%.0f allocations", n)
+	}
+}
+
+// key is what a function of a profile is known by.
+type key struct {
+	name, system, module, file string
+	line, column               int32
+	language                   string
+}
+
+func keys() []key {
+	list := make([]key, 1<<16)
+	for i := range list {
+		list[i] = key{fmt.Sprintf("org.example.service.Handler$$Lambda$%d.handle", i*7), "", "", "", 0, 0, "java"}
+	}
+	return list
+}
+
+func hashOf(k *key) uint64 { return With(String(k.name), uint64(k.line)) }
+
+// BenchmarkNew adds 65,536 values, each asked for before; the time is that of one.
+func BenchmarkNew(b *testing.B) {
+	list := keys()
+	b.Run("index", func(b *testing.B) {
+		for n := 0; n < b.N; n += len(list) {
+			var x Index
+			for i := range list {
+				k := &list[i]
+				h := hashOf(k)
+				if _, ok := x.Find(h, func(n int32) bool { return list[n] == *k }); !ok {
+					x.Add(h, int32(i))
+				}
+			}
+		}
+	})
+	b.Run("map", func(b *testing.B) {
+		for n := 0; n < b.N; n += len(list) {
+			x := map[key]int32{}
+			for i, k := range list {
+				if _, ok := x[k]; !ok {
+					x[k] = int32(i)
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkKnown asks for values that are there.
+func BenchmarkKnown(b *testing.B) {
+	list := keys()
+	var x Index
+	known := map[key]int32{}
+	for i, k := range list {
+		x.Add(hashOf(&k), int32(i))
+		known[k] = int32(i)
+	}
+	b.Run("index", func(b *testing.B) {
+		for i := range b.N {
+			k := &list[i*127%len(list)]
+			if _, ok := x.Find(hashOf(k), func(n int32) bool { return list[n] == *k }); !ok {
+				b.Fatal("lost")
+			}
+		}
+	})
+	b.Run("map", func(b *testing.B) {
+		for i := range b.N {
+			if _, ok := known[list[i*127%len(list)]]; !ok {
+				b.Fatal("lost")
+			}
+		}
+	})
+}
