@@ -165,6 +165,17 @@ func TestModels(t *testing.T) {
 		t.Error("a model that there is not")
 	}
 	g := dialed(t, where)
+	// Another process is at it: what it has put there so far is nothing foreign.
+	change(t, g, "MATCH (d:Dendro) SET d.ready = false")
+	if err := g.checkForeign(t.Context(), InitOptions{Model: Shared}); err != nil {
+		t.Errorf("the nodes of a store in the making: %v", err)
+	}
+	if _, err := Open(t.Context(), where, Options{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("reading a store in the making: %v", err)
+	}
+	if s := opened(t, where); s.Model() != Thesis {
+		t.Errorf("the store that was half made has the model %s", s.Model())
+	}
 	for _, c := range []struct {
 		set  string
 		want error

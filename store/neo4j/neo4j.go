@@ -84,7 +84,7 @@ func open(ctx context.Context, g *graph, opts Options) (*Store, error) {
 		if err := g.checkEmpty(ctx); err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("store %s: the database is empty: %w", g.address, fs.ErrNotExist)
+		return nil, fmt.Errorf("store %s: no store has been made in the database yet: %w", g.address, fs.ErrNotExist)
 	}
 	if !mark.ready {
 		if mark, err = g.prepare(ctx, InitOptions{Model: opts.Model}); err != nil {
