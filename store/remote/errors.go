@@ -22,6 +22,10 @@ type passingError struct{ error }
 func (passingError) passing() bool   { return true }
 func (e passingError) Unwrap() error { return e.error }
 
+// spokeFirst is what net/http says when a server sends something before it was
+// asked, as mail servers do. It may as well take it for a malformed answer.
+const spokeFirst = "readLoopPeekFailLocked: %!w(<nil>)"
+
 // unreached explains why a request got no answer.
 func (s *Store) unreached(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
@@ -36,7 +40,7 @@ func (s *Store) unreached(ctx context.Context, err error) error {
 		return fmt.Errorf("the server at %s does not speak TLS: use http://", s.base)
 	case strings.Contains(text, "x509:") || strings.Contains(text, "tls:"):
 		return fmt.Errorf("the certificate of %s is not trusted here: %w (SSL_CERT_FILE names a file of further authorities)", s.base, err)
-	case strings.Contains(text, "malformed HTTP"):
+	case strings.Contains(text, "malformed HTTP"), strings.Contains(text, spokeFirst):
 		return s.stranger()
 	}
 	var op *net.OpError

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -91,6 +92,17 @@ func TestOpen(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
+		}
+	}
+	// What a server says unasked may be there before the question is sent.
+	early := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		return http.DefaultTransport.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+			GotConn: func(httptrace.GotConnInfo) { time.Sleep(20 * time.Millisecond) },
+		})))
+	})}
+	for range 5 {
+		if _, err := remote.Open(t.Context(), talker, remote.Options{Client: early}); err == nil || !strings.Contains(err.Error(), "is not a Dendro server") {
+			t.Fatalf("a server that speaks first: %v", err)
 		}
 	}
 	if _, err := remote.Open(t.Context(), answer(200, "application/json", `{"product":"dendro","api":2}`), remote.Options{}); !errors.Is(err, store.ErrNewer) {
@@ -300,3 +312,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("a closed store: %v", err)
 	}
 }
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
