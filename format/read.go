@@ -67,8 +67,8 @@ type Decoded struct {
 // If in is an io.ReaderAt at its beginning that tells its size (an *os.File, a
 // *bytes.Reader), a zip archive is read in place; otherwise it is copied to a
 // temporary file. What is in a *bytes.Buffer, or in what embeds one, is not copied
-// either, by formats that can do without; its memory is free again when the sequence has ended. The Reader
-// must not be used for anything else until then.
+// either, by formats that can do without; its memory is free again when the sequence
+// has ended. The Reader must not be used for anything else until then.
 func (r *Reader) Read(name string, in io.Reader) iter.Seq2[Decoded, error] {
 	return func(yield func(Decoded, error) bool) {
 		w := &walk{Reader: r, yield: yield, left: r.limits.Inflated}
@@ -109,7 +109,9 @@ func (w *walk) memory(name string, content []byte) bool {
 	if _, unpack := packing(prefix); unpack != nil || charsetOf(prefix) != plain || int64(len(content)) > w.left {
 		return false
 	}
-	w.decode(name, bytes.NewBuffer(content), prefix, false)
+	in := bytes.NewBuffer(content)
+	defer func() { *in = bytes.Buffer{} }() // decoders keep their reader until the next file
+	w.decode(name, in, prefix, false)
 	return true
 }
 

@@ -340,3 +340,22 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestMemoryIsFree looks at what a decoder holds on to when the sequence has ended.
+func TestMemoryIsFree(t *testing.T) {
+	var kept io.Reader
+	r := NewReader(profile.Limits{})
+	r.formats = []Format{{Name: "keeping", Sniff: func([]byte) bool { return true }, NewDecoder: func() Decoder { return keeping{&kept} }}}
+	for range r.Read("x", bytes.NewBufferString(foldedText)) {
+	}
+	if b, ok := kept.(*bytes.Buffer); !ok || b.Cap() > 0 {
+		t.Errorf("%T holds the content", kept)
+	}
+}
+
+type keeping struct{ in *io.Reader }
+
+func (k keeping) Decode(in io.Reader, _ *profile.Symbols, _ profile.Limits) (*profile.Profile, error) {
+	*k.in = in
+	return nil, profile.ErrUnrecognized
+}

@@ -37,11 +37,7 @@ func (c *capture) Read(p []byte) (int, error) {
 // each of them.
 func (c *capture) attach(b *batch) {
 	if b.more || len(b.items) != 1 || len(b.items[0].files) == 0 {
-		for i := range b.items {
-			if b.items[i].files != nil {
-				b.items[i].result.Warnings = append(b.items[i].result.Warnings, "the original is not kept: it is a member of an archive")
-			}
-		}
+		b.withoutOriginal()
 		return
 	}
 	it := &b.items[0]
@@ -59,6 +55,16 @@ func (c *capture) attach(b *batch) {
 	}
 	for _, f := range it.files {
 		f.Source = data
+	}
+}
+
+// withoutOriginal says that the profiles of a batch, members of an archive, are
+// stored without their originals.
+func (b *batch) withoutOriginal() {
+	for i := range b.items {
+		if b.items[i].files != nil {
+			b.items[i].result.Warnings = append(b.items[i].result.Warnings, "the original is not kept: it is a member of an archive")
+		}
 	}
 }
 

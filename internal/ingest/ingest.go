@@ -5,9 +5,9 @@
 //	sources ──▶ workers: open → detect → decode → normalise → project ──▶ writer: Put ──▶ report
 //
 // Each worker keeps its tables warm from file to file: a path that an earlier
-// file had costs one array look-up. No reader sees the store. What a file
-// brings is committed whole or not at all, and only then reported: the report
-// is the acknowledgement. A bad file is reported with its place and reason and
+// file had costs one array look-up. No reader sees the store. What a file, or a
+// member of an archive, brings is committed whole or not at all, and only then
+// reported: the report is the acknowledgement. A bad file is reported with its place and reason and
 // the others go in.
 //
 // Memory is bounded by the tables of distinct paths, which do not grow with the
@@ -99,9 +99,10 @@ const (
 	batchRows  = 500_000 // values of call paths
 	batchWait  = 150 * time.Millisecond
 
-	// A large archive comes to the writer in parts.
-	partFiles = 16
-	partRows  = 50_000
+	// A large archive comes to the writer in parts: small ones while the writer
+	// waits for it, and one to begin with while others are before it.
+	partFiles, firstFiles = 16, 128
+	partRows, firstRows   = 50_000, 100_000
 
 	// ahead is how many files or parts a worker may have read while the writer
 	// commits: as many as it takes for a worker not to wait.
@@ -216,30 +217,49 @@ func (im *Importer) choose(s *Source, queues []chan job) int {
 }
 
 // work lets each worker read the jobs of its queue. The result is closed when
-// all are read. Parts of a large archive are sent when it is the archive's turn,
-// or they would pile up behind a slow source before it.
+// all are read.
 func work(ctx context.Context, workers []*worker, queues []chan job, turn *turn) <-chan *batch {
 	done := make(chan *batch, ahead*len(workers))
 	var wg sync.WaitGroup
 	for i, wk := range workers {
 		wg.Go(func() {
 			for j := range queues[i] {
-				wk.read(j, func(b *batch) bool {
-					if !b.last && !turn.wait(ctx, b.index) {
-						return false
-					}
-					select {
-					case done <- b:
-						return true
-					case <-ctx.Done():
-						return false
-					}
-				})
+				wk.read(j, outlet{ctx, done, turn})
 			}
 		})
 	}
 	go func() { wg.Wait(); close(done) }()
 	return done
+}
+
+// outlet takes the batches of a worker.
+type outlet struct {
+	ctx  context.Context
+	done chan<- *batch
+	turn *turn
+}
+
+// full reports whether a part of an archive is large enough to be sent. Sending
+// waits for the archive's turn, so there is more in a part before.
+func (o outlet) full(b *batch) bool {
+	if len(b.items) < partFiles && b.rows() < partRows {
+		return false
+	}
+	return len(b.items) >= firstFiles || b.rows() >= firstRows || o.turn.is(b.index)
+}
+
+// send returns false when nobody wants more. Parts of a large archive are sent when
+// it is the archive's turn, or they would pile up behind a slow source before it.
+func (o outlet) send(b *batch) bool {
+	if !b.last && !o.turn.wait(o.ctx, b.index) {
+		return false
+	}
+	select {
+	case o.done <- b:
+		return true
+	case <-o.ctx.Done():
+		return false
+	}
 }
 
 // Run imports sources into st with an importer of its own.

@@ -118,37 +118,91 @@ func TestArchiveMembers(t *testing.T) {
 // TestLargeArchives imports two archives of many members at once, the first
 // slower than the second: all goes in, in order, in parts.
 func TestLargeArchives(t *testing.T) {
-	archive := func(name string) string {
-		var b bytes.Buffer
-		w := tar.NewWriter(&b)
-		for i := range 3*batchFiles + 7 {
-			text := fmt.Sprintf("main;f%d 1\n", i)
-			if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("%s/b%03d.folded", name, i), Mode: 0o600, Size: int64(len(text))}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := w.Write([]byte(text)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
-	}
-	slow := text("a.tar", archive("a"))
+	slow := text("a.tar", archive(t, "a", 3*batchFiles+7))
 	open := slow.Open
 	slow.Open = func() (io.ReadCloser, error) {
 		time.Sleep(50 * time.Millisecond)
 		return open()
 	}
 	st := mem.New()
-	got := run(t, st, Options{Workers: 2, Defaults: Label{Run: testrun.Run{Key: "r"}}}, slow, text("b.tar", archive("b")))
+	got := run(t, st, Options{Workers: 2, Defaults: Label{Run: testrun.Run{Key: "r"}}}, slow, text("b.tar", archive(t, "b", 3*batchFiles+7)))
 	if n := 2 * (3*batchFiles + 7); len(got) != n || len(profiles(t, st)) != n {
 		t.Fatalf("%d results, %d profiles, want %d", len(got), len(profiles(t, st)), n)
 	}
 	for i, line := range got {
 		if want := fmt.Sprintf("%s/b%03d.folded stored", []string{"a.tar: a", "b.tar: b"}[i*2/len(got)], i%(len(got)/2)); line != want {
 			t.Fatalf("result %d is %q, want %q", i, line, want)
+		}
+	}
+}
+
+// archive returns a tar of small profiles.
+func archive(t *testing.T, name string, members int) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for i := range members {
+		text := fmt.Sprintf("main;f%d 1\n", i)
+		if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("%s/b%03d.folded", name, i), Mode: 0o600, Size: int64(len(text))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestArchivesSideBySide reads an archive while the one before it is slow.
+func TestArchivesSideBySide(t *testing.T) {
+	first, second := archive(t, "a", firstFiles-1), archive(t, "b", firstFiles-1)
+	end := len(second) - 1024   // of the last member
+	read := make(chan struct{}) // closed when the second was read to there
+	slow := Source{Name: "a.tar", Named: true, Open: func() (io.ReadCloser, error) {
+		select {
+		case <-read:
+		case <-time.After(time.Minute):
+			t.Error("the second archive waits for the first")
+		}
+		return io.NopCloser(strings.NewReader(first)), nil
+	}}
+	quick := Source{Name: "b.tar", Named: true, Open: func() (io.ReadCloser, error) {
+		return io.NopCloser(io.MultiReader(strings.NewReader(second[:end]), closing{read}, strings.NewReader(second[end:]))), nil
+	}}
+	st := mem.New()
+	run(t, st, Options{Workers: 2, Defaults: Label{Run: testrun.Run{Key: "r"}}}, slow, quick)
+	if n := len(profiles(t, st)); n != 2*(firstFiles-1) {
+		t.Errorf("%d profiles", n)
+	}
+}
+
+// closing is empty and closes a channel when it is read.
+type closing struct{ done chan struct{} }
+
+func (c closing) Read([]byte) (int, error) {
+	select {
+	case <-c.done:
+	default:
+		close(c.done)
+	}
+	return 0, io.EOF
+}
+
+// TestOriginalsOfArchives says of every member that its original is not kept,
+// however many parts the archive comes in.
+func TestOriginalsOfArchives(t *testing.T) {
+	for _, members := range []int{1, partFiles, partFiles + 1, 2*firstFiles + 3} {
+		warned := 0
+		_, err := Run(t.Context(), mem.New(), []Source{text("a.tar", archive(t, "a", members))}, Options{KeepSource: true, Defaults: Label{Run: testrun.Run{Key: "r"}}}, func(r Result) {
+			if len(r.Warnings) == 1 && strings.Contains(r.Warnings[0], "the original is not kept") {
+				warned++
+			}
+		})
+		if want := members; err != nil || warned != want && members > 1 {
+			t.Errorf("%d of %d members say that the original is not kept, %v", warned, want, err)
 		}
 	}
 }

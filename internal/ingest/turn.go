@@ -24,6 +24,13 @@ func (t *turn) set(index int) {
 	}
 }
 
+// is reports whether it is the turn of a source.
+func (t *turn) is(index int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.index == index
+}
+
 // wait returns true when it is the turn of a source, false when the context ends
 // before.
 func (t *turn) wait(ctx context.Context, index int) bool {

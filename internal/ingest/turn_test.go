@@ -11,6 +11,9 @@ func TestTurn(t *testing.T) {
 	if !tu.wait(t.Context(), 0) {
 		t.Error("the first source has to wait")
 	}
+	if !tu.is(0) || tu.is(1) {
+		t.Error("it is not the turn of the first source")
+	}
 	var wg sync.WaitGroup
 	order := make(chan int, 3)
 	for index := 1; index <= 3; index++ {

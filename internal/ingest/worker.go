@@ -50,16 +50,16 @@ func newWorker(o Options) *worker {
 	}
 }
 
-// read turns one source into batches and hands them to send, which returns false
-// when nobody wants more; a large archive makes several, so that it is never in
-// memory as a whole. It never fails: errors are results.
-func (w *worker) read(j job, send func(*batch) bool) {
+// read turns one source into batches and hands them on; a large archive makes
+// several, so that it is never in memory as a whole. It never fails: errors are
+// results.
+func (w *worker) read(j job, out outlet) {
 	b := &batch{index: j.index}
 	src, err := j.source.Open()
 	if err != nil {
 		b.items = append(b.items, item{result: Result{File: j.source.Name, Err: err}})
 	} else {
-		b = w.decode(j, src, b, send)
+		b = w.decode(j, src, b, out)
 		src.Close()
 	}
 	if b == nil {
@@ -69,7 +69,7 @@ func (w *worker) read(j job, send func(*batch) bool) {
 		b.items = append(b.items, item{result: Result{File: j.source.Name, Status: Skipped}})
 	}
 	b.last, b.bytes = true, j.source.Size
-	send(b)
+	out.send(b)
 }
 
 // cool forgets the raw names when there are too many of them. No profile over
@@ -83,7 +83,7 @@ func (w *worker) cool() {
 
 // decode reads what is in src and returns the last batch, or nil when nobody
 // wants more.
-func (w *worker) decode(j job, src io.Reader, b *batch, send func(*batch) bool) *batch {
+func (w *worker) decode(j job, src io.Reader, b *batch, out outlet) *batch {
 	in := src
 	var original *capture
 	if w.o.KeepSource {
@@ -91,8 +91,11 @@ func (w *worker) decode(j job, src io.Reader, b *batch, send func(*batch) bool) 
 		in = original
 	}
 	for d, err := range w.reader.Read(j.source.Name, in) {
-		if len(b.items) >= partFiles || b.rows() >= partRows {
-			if !send(b) {
+		if out.full(b) {
+			if original != nil {
+				b.withoutOriginal()
+			}
+			if !out.send(b) {
 				return nil
 			}
 			b = &batch{index: j.index, more: true}
@@ -278,6 +281,7 @@ func (w *worker) rawNames(group string) map[int32]string {
 		}
 		raw[r.fn] = r.raw
 	}
+	clear(w.renamed) // of names
 	w.renamed = w.renamed[:0]
 	return raw
 }

@@ -9,11 +9,17 @@
 // as long to fill (BenchmarkKnown, BenchmarkNew).
 package intern
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"math/bits"
+)
 
-// seed differs from process to process, so that nobody can prepare names that
-// collide.
-var seed = maphash.MakeSeed()
+// seed and secret differ from process to process, so that nobody can prepare values
+// that collide.
+var (
+	seed   = maphash.MakeSeed()
+	secret = [2]uint64{maphash.String(seed, "so far"), maphash.String(seed, "next")}
+)
 
 // String returns the hash of a text.
 func String(s string) uint64 { return maphash.String(seed, s) }
@@ -22,10 +28,13 @@ func String(s string) uint64 { return maphash.String(seed, s) }
 func Bytes(b []byte) uint64 { return maphash.Bytes(seed, b) }
 
 // With returns the hash of a value of which h is the hash so far and x the next
-// part, a number or the hash of a text.
+// part, a number or the hash of a text; its upper half is the better one. It folds
+// the product of both, as W. Yi's wyhash does, and breaks up what is left of a
+// sequence in x by one more multiplication, by 2^64 ÷ the golden ratio.
 func With(h, x uint64) uint64 {
-	h = (h ^ x) * 0x9E3779B97F4A7C15
-	return h ^ h>>32
+	high, low := bits.Mul64(h^secret[0], x^secret[1])
+	h = high ^ low
+	return (h ^ h>>32) * 0x9E3779B97F4A7C15
 }
 
 // Index maps hashes of values to their numbers. The zero value is empty and ready.

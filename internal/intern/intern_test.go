@@ -138,3 +138,37 @@ func BenchmarkKnown(b *testing.B) {
 		}
 	})
 }
+
+// TestWith spreads numbers that differ in few bits, and those that somebody
+// prepared for a multiplication by a constant that is known, over the table.
+func TestWith(t *testing.T) {
+	const n = 1 << 14
+	inverse := uint64(1)
+	for range 6 {
+		inverse *= 2 - inverse*0x9E3779B97F4A7C15
+	}
+	parts := map[string]func(i uint64) uint64{
+		"prepared": func(i uint64) uint64 {
+			h := i | 0x12345678<<32
+			return (h ^ h>>32) * inverse
+		},
+	}
+	for shift := 0; shift <= 48; shift += 8 {
+		parts[fmt.Sprint("from bit ", shift)] = func(i uint64) uint64 { return i << shift }
+	}
+	for name, part := range parts {
+		for _, hash := range map[string]func(x uint64) uint64{
+			"last":  func(x uint64) uint64 { return With(String("f"), x) },
+			"first": func(x uint64) uint64 { return With(x, 0) },
+		} {
+			places := map[uint64]bool{}
+			for i := range uint64(n) {
+				places[hash(part(i))>>32%n] = true
+			}
+			// Of places chosen at random 1 - 1/e are taken.
+			if len(places) < n*6/10 {
+				t.Errorf("%s: %d numbers come to %d of %d places", name, n, len(places), n)
+			}
+		}
+	}
+}

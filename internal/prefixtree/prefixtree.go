@@ -16,6 +16,8 @@
 // know what its items mean and is not safe for concurrent use while it grows.
 package prefixtree
 
+import "github.com/dendroprof/dendro/internal/intern"
+
 // Root is the parent of the first item of a sequence. It is not a node.
 const Root = int32(-1)
 
@@ -79,7 +81,7 @@ func (t *Tree) slot(key uint64) *slot {
 			return s
 		}
 	}
-	for i := mix(key); ; i++ {
+	for i := intern.With(key, 0) >> 32; ; i++ {
 		if s := &t.slots[i&t.mask]; s.node == 0 || s.key == key {
 			return s
 		}
@@ -113,11 +115,4 @@ func (t *Tree) rehash(n int) {
 
 func key(parent, item int32) uint64 {
 	return uint64(uint32(parent))<<32 | uint64(uint32(item))
-}
-
-// mix spreads the key over the table: one multiplication by a 64-bit odd
-// constant and a fold of the high half, which holds the well-mixed bits.
-func mix(k uint64) uint64 {
-	k *= 0x9E3779B97F4A7C15
-	return k ^ k>>32
 }

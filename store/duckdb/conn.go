@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -219,7 +218,7 @@ var errKept = errors.New("kept")
 // spread is query with chunks handed to f on all processors. F must not write to
 // them.
 func (c *conn) spread(ctx context.Context, sql string, f func(worker int, ch chunk)) error {
-	workers := runtime.GOMAXPROCS(0)
+	workers := processors
 	jobs := make(chan chunk, 2*workers)
 	var wg sync.WaitGroup
 	work := sync.OnceFunc(func() {

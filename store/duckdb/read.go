@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -221,7 +220,7 @@ func (r columns) clone() columns {
 // Functions implements store.Reader. The rows are read during the call, 24
 // bytes each, so that the stream needs nothing of the store.
 func (s *Store) Functions(ctx context.Context, q store.Query, wanted []string) (*store.FunctionSet, error) {
-	chunks := make([][]columns, runtime.GOMAXPROCS(0))
+	chunks := make([][]columns, processors)
 	var n *names
 	sel, err := s.ask(ctx, q, func(c *conn, sel *selection) (err error) {
 		if n, err = s.dict.functionNames(c); err != nil {
@@ -306,7 +305,7 @@ func (s *Store) eachSample(ctx context.Context, c *conn, sel *selection, n *name
 		return pick(ctx, have, fns, len(n.functions), f)
 	}
 	if len(missing) < len(sel.profiles) {
-		places := make([][]int32, runtime.GOMAXPROCS(0))
+		places := make([][]int32, processors)
 		if err := spread(len(have), perWorker, func(w, i int) error {
 			if n := len(have[i].fn); n > 0 {
 				places[w] = grown(places[w], n)
@@ -324,7 +323,7 @@ func (s *Store) eachSample(ctx context.Context, c *conn, sel *selection, n *name
 	if !pays {
 		return s.part(sel, missing).scan(ctx, c, nil, f)
 	}
-	read := make([][]columns, runtime.GOMAXPROCS(0))
+	read := make([][]columns, processors)
 	err := s.part(sel, missing).scan(ctx, c, nil, func(w int, rows columns) {
 		f(w, rows)
 		read[w] = append(read[w], rows.clone())
@@ -344,7 +343,7 @@ func pick(ctx context.Context, have []functionRows, fns []int32, functions int, 
 	for _, fn := range fns {
 		wanted.Add(fn)
 	}
-	picked := make([]columns, runtime.GOMAXPROCS(0))
+	picked := make([]columns, processors)
 	err := spread(len(have), perWorker, func(w, i int) error {
 		p, rows := &picked[w], &have[i]
 		for k, fn := range rows.fn {
@@ -408,7 +407,7 @@ func (sel *selection) scan(ctx context.Context, c *conn, fns []int32, f func(wor
 		where += " AND fn IN (SELECT id FROM selected WHERE is_fn)"
 	}
 	pos, lo := sel.positions(), sel.lo
-	scratch := make([]columns, runtime.GOMAXPROCS(0))
+	scratch := make([]columns, processors)
 	read := func() error {
 		return c.spread(ctx, "SELECT profile, fn, self, total FROM fn_sample WHERE "+where, func(worker int, ch chunk) {
 			rows := &scratch[worker]

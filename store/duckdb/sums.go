@@ -3,7 +3,6 @@ package duckdb
 import (
 	"context"
 	"math"
-	"runtime"
 
 	"github.com/dendroprof/dendro/internal/bitset"
 	"github.com/dendroprof/dendro/store"
@@ -15,7 +14,7 @@ import (
 
 // SumFunctions implements store.FunctionSummer.
 func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
-	parts := make([][]store.FunctionSum, runtime.GOMAXPROCS(0))
+	parts := make([][]store.FunctionSum, processors)
 	var n *names
 	sel, err := s.ask(ctx, q, func(c *conn, sel *selection) (err error) {
 		if n, err = s.dict.functionNames(c); err != nil {
@@ -83,7 +82,7 @@ func sumRows(sums []store.FunctionSum, rows columns, inverse []float64) {
 // FunctionMoments implements store.MomentCounter.
 func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Measure) (*store.MomentSet, error) {
 	out := &store.MomentSet{}
-	parts := make([]moments, runtime.GOMAXPROCS(0))
+	parts := make([]moments, processors)
 	var n *names
 	sel, err := s.ask(ctx, q, func(c *conn, sel *selection) (err error) {
 		if n, err = s.dict.functionNames(c); err != nil {

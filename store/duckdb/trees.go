@@ -160,7 +160,7 @@ func copyBlobs(col []text) [][]byte {
 // spread calls f for each of n things on all processors, in runs of neighbours;
 // worker is less than the number that it returns first.
 func spread(n, perWorker int, f func(worker, i int) error) error {
-	workers := max(1, min(runtime.GOMAXPROCS(0), n/perWorker))
+	workers := max(1, min(processors, n/perWorker))
 	errs := make([]error, workers)
 	var wg sync.WaitGroup
 	for w := range workers {
@@ -183,6 +183,10 @@ func spread(n, perWorker int, f func(worker, i int) error) error {
 	}
 	return nil
 }
+
+// processors is how many goroutines share a question's work. It is asked once,
+// because Go changes it by itself when the machine's share for the process changes.
+var processors = runtime.GOMAXPROCS(0)
 
 // perWorker is how many profiles make another goroutine worth while.
 const perWorker = 16
@@ -239,7 +243,7 @@ func oneTree(ctx context.Context, v *view, b *vectors, sel *selection) (*store.T
 
 // union returns the distinct paths of all vectors, ascending.
 func (v *view) union(b *vectors) ([]int32, error) {
-	seen := make([]bitset.Set, runtime.GOMAXPROCS(0))
+	seen := make([]bitset.Set, processors)
 	bufs := make([]calltree.Vector, len(seen))
 	err := spread(len(b.ids), perWorker, func(w, i int) error {
 		if seen[w] == nil {
@@ -359,7 +363,7 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 
 // sum adds up all vectors. The caller gives the sum back.
 func (v *view) sum(ctx context.Context, b *vectors) (*pathSum, error) {
-	parts := make([]*pathSum, runtime.GOMAXPROCS(0))
+	parts := make([]*pathSum, processors)
 	err := spread(len(b.ids), perWorker, func(w, i int) error {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -212,6 +212,22 @@ func TestInitAtOnce(t *testing.T) {
 	change(t, s.graph, "MATCH (d:Dendro) SET d:"+testMark)
 }
 
+// TestRefusedStatement writes a tree by a statement that the server refuses, as it
+// may at any moment when transactions wait for each other, and by one that finds
+// nothing.
+func TestRefusedStatement(t *testing.T) {
+	g := dialed(t, fresh(t, Thesis))
+	f := storetest.File("g", "b", "r", profile.CPU, "A")
+	for create, want := range map[string]string{"NO STATEMENT": "SyntaxError", "MATCH (p:Profile {key: 'none'})": "were written"} {
+		err := g.write(t.Context(), "the profile", func(t *tx) error {
+			return thesis{}.write(t, newContent("0123456789abcdef", f.Records[0]), create, map[string]any{}, nil)
+		})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", create, err, want)
+		}
+	}
+}
+
 // TestReadOnly refuses to change anything.
 func TestReadOnly(t *testing.T) {
 	where := fresh(t, Shared)

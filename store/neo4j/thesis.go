@@ -70,8 +70,11 @@ func (m thesis) write(t *tx, c *content, create string, params map[string]any, _
 		CREATE (p)-[:ROOT]->(f:Function {key: $node, profileKey: $key, codePath: $name, depth: 0,
 			baseSamples: 0, totalSamples: $total, base: 0.0, total: $share, p: $p, c: $c})
 		RETURN count(*)`, params)
-	if err != nil || r.int(0) != 1 {
-		return cmp.Or(err, wrote("profiles", r.int(0), 1))
+	if err != nil {
+		return err
+	}
+	if err := wrote("profiles", r.int(0), 1); err != nil {
+		return err
 	}
 	for start := 0; start < c.cut.Len(); start += thesisChunk {
 		end := min(start+thesisChunk, c.cut.Len())
