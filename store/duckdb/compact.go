@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/bitset"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -128,36 +129,43 @@ func (r *rewriter) eachBlob(table, columns string, f func(ch chunk) error) error
 // number gives new ids to the paths and functions in use. The order of paths stays,
 // so that vectors stay ascending and parents before children.
 func (r *rewriter) number() error {
-	used := make([]bool, len(r.v.rec))
-	parent, item := r.v.forest.Paths.Parent, r.v.forest.Paths.Item
-	var buf calltree.Vector
+	used := make([]bitset.Set, processors) // by worker
+	bufs := make([]calltree.Vector, processors)
+	for w := range used {
+		used[w] = bitset.New(len(r.v.rec))
+	}
 	for _, table := range []string{"tree", "tree_mode"} {
-		err := r.eachBlob(table, "", func(ch chunk) (err error) {
+		err := r.eachBlob(table, "", func(ch chunk) error {
 			col := column[text](ch, 1)
-			for i := range col {
-				if buf, err = decodeVector(col[i].bytes(), len(used), buf); err != nil {
+			return spread(len(col), perWorker, func(w, i int) (err error) {
+				if bufs[w], err = decodeVector(col[i].bytes(), len(r.v.rec), bufs[w]); err != nil {
 					return err
 				}
-				for _, p := range buf.Nodes {
-					for ; p != calltree.NoNode && !used[p]; p = parent[p] {
-						used[p] = true
-					}
+				for _, p := range bufs[w].Nodes {
+					used[w].Add(p)
 				}
-			}
-			return nil
+				return nil
+			})
 		})
 		if err != nil {
 			return err
 		}
 	}
-	usedFn := make([]bool, len(r.v.functions))
-	for p, is := range used {
-		if is {
-			usedFn[item[p]] = true
+	paths, functions := used[0], bitset.New(len(r.v.functions))
+	for _, more := range used[1:] {
+		paths.Unite(more)
+	}
+	parent, item := r.v.forest.Paths.Parent, r.v.forest.Paths.Item
+	for p := int32(len(parent)) - 1; p >= 0; p-- { // parents are before their children
+		if paths.Has(p) {
+			functions.Add(item[p])
+			if parent[p] != calltree.NoNode {
+				paths.Add(parent[p])
+			}
 		}
 	}
-	r.path, r.oldPaths = renumber(used)
-	r.fn, r.oldFuncs = renumber(usedFn)
+	r.path, r.oldPaths = renumber(paths, len(parent))
+	r.fn, r.oldFuncs = renumber(functions, len(r.v.functions))
 	return r.sortFunctions()
 }
 
@@ -185,15 +193,14 @@ func (r *rewriter) sortFunctions() error {
 	return nil
 }
 
-// renumber counts the things in use.
-func renumber(used []bool) (newID, old []int32) {
-	newID = make([]int32, len(used))
-	for id, is := range used {
+// renumber counts the things in use among n.
+func renumber(used bitset.Set, n int) (newID, old []int32) {
+	newID, old = make([]int32, n), used.Members()
+	for id := range newID {
 		newID[id] = -1
-		if is {
-			newID[id] = int32(len(old))
-			old = append(old, int32(id))
-		}
+	}
+	for id, was := range old {
+		newID[was] = int32(id)
 	}
 	return newID, old
 }
@@ -270,22 +277,23 @@ func (r *rewriter) copyByFunction() error {
 
 // writeTrees writes the vectors over the new numbers.
 func (r *rewriter) writeTrees() error {
-	var buf calltree.Vector
+	bufs := make([]calltree.Vector, processors) // by worker
+	encoders := make([]vectorEncoder, processors)
 	var ids []int32
 	var list [][]byte
-	fill := func(ch chunk) (err error) {
-		ids, list = slices.Clone(column[int32](ch, 0)), list[:0]
+	fill := func(ch chunk) error {
 		col := column[text](ch, 1)
-		for i := range col {
-			if buf, err = decodeVector(col[i].bytes(), len(r.path), buf); err != nil {
+		ids, list = slices.Clone(column[int32](ch, 0)), grown(list, len(col))
+		return spread(len(col), perWorker, func(w, i int) (err error) {
+			if bufs[w], err = decodeVector(col[i].bytes(), len(r.path), bufs[w]); err != nil {
 				return err
 			}
-			for k, p := range buf.Nodes {
-				buf.Nodes[k] = r.path[p]
+			for k, p := range bufs[w].Nodes {
+				bufs[w].Nodes[k] = r.path[p]
 			}
-			list = append(list, appendVector(nil, buf.Nodes, buf.Self))
-		}
-		return nil
+			list[i] = encoders[w].encode(bufs[w].Nodes, bufs[w].Self)
+			return nil
+		})
 	}
 	err := r.eachBlob("tree", "", func(ch chunk) error {
 		if err := fill(ch); err != nil {

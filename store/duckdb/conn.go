@@ -46,6 +46,7 @@ func openInstance(path string, readOnly, external bool, opts Options) (*instance
 		{"autoload_known_extensions", "false"},
 		{"allow_community_extensions", "false"},
 		{"wal_autocheckpoint", "64MiB"}, // a checkpoint rewrites the last row group of every table
+		{"default_block_size", "65536"}, // of new files: a table that has little still takes a block
 		{"lock_configuration", "true"},
 	}
 	if readOnly {

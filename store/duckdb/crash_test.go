@@ -3,9 +3,11 @@ package duckdb
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -18,6 +20,7 @@ import (
 	bind "github.com/duckdb/duckdb-go-bindings"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/storetest"
@@ -319,14 +322,14 @@ func TestMigrate(t *testing.T) {
 	}
 	path := filledFile(t)
 	edit(t, path, "ALTER TABLE fn DROP COLUMN language; UPDATE meta SET value = '0' WHERE key = 'schema'")
-	if err := migrateWith(path, 0, Options{}, []string{"SELECT nonsense"}); err == nil {
+	if err := migrateWith(path, 0, Options{}, []func(*conn) error{statements("SELECT nonsense")}); err == nil {
 		t.Error("a migration that fails passes")
 	}
 	if _, err := os.Stat(path + ".migrate"); err == nil {
 		t.Error("the copy stays after a failure")
 	}
-	const old = `ALTER TABLE fn ADD COLUMN language VARCHAR DEFAULT ''`
-	if err := migrateWith(path, 0, Options{}, []string{old}); err != nil {
+	old := statements(`ALTER TABLE fn ADD COLUMN language VARCHAR DEFAULT ''`)
+	if err := migrateWith(path, 0, Options{}, []func(*conn) error{old}); err != nil {
 		t.Fatal(err)
 	}
 	s := mustOpen(t, path, Options{})
@@ -341,7 +344,22 @@ func TestMigrate(t *testing.T) {
 	s.Close()
 
 	// The real ones: from the first schema to this one.
-	edit(t, path, `ALTER TABLE profile DROP COLUMN parts; DROP TABLE task; DROP TABLE task_log; DROP TABLE instance; DROP TABLE segment;
+	const vectors = "SELECT profile, 99 AS mode, dendro_self(paths) FROM tree UNION ALL SELECT profile, mode, dendro_self(paths) FROM tree_mode ORDER BY ALL"
+	s = mustOpen(t, path, Options{})
+	modes := storetest.NewImporter().File("m", "modes", "r1", profile.CPUSamples, "×7  ×300\nX  X\n·  Y")
+	rec := modes.Records[0]
+	for i := range rec.Self.Nodes {
+		rec.Modes = append(rec.Modes, store.ModeVector{Mode: profile.FrameType(i + 1), Vector: calltree.Vector{Nodes: rec.Self.Nodes[i : i+1], Self: rec.Self.Self[i : i+1]}})
+	}
+	if out, err := s.Put(t.Context(), []*store.File{modes}, store.PutOptions{Rules: "1"}); err != nil || out[0].Err != nil {
+		t.Fatal(err, out)
+	}
+	want, err := ask(t, s, vectors)
+	if n := strings.Count(want, "\n"); err != nil || n != 7 {
+		t.Fatalf("%d vectors, %v:\n%s", n, err, want)
+	}
+	s.Close()
+	edit(t, path, asVarints(t, path)+`ALTER TABLE profile DROP COLUMN parts; DROP TABLE task; DROP TABLE task_log; DROP TABLE instance; DROP TABLE segment;
 		DROP TABLE sampled_task; DROP TABLE stack_signature; DROP TABLE stack_path; DROP TABLE snapshot; UPDATE meta SET value = '1' WHERE key = 'schema'`)
 	s = mustOpen(t, path, Options{})
 	const columns = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal AND database_name <> 'temp' ORDER BY ALL"
@@ -355,9 +373,51 @@ func TestMigrate(t *testing.T) {
 	if list, err := s.Profiles(t.Context(), store.Query{}); err != nil || len(list) == 0 || list[0].Parts != nil {
 		t.Errorf("profiles after the migration: %+v, %v", list, err)
 	}
+	if migrated, err := ask(t, s, vectors); err != nil || migrated != want {
+		t.Errorf("the vectors are others after the migration: %v\n%s", err, cmp.Diff(want, migrated))
+	}
 	if err := migrateWith("x", -1, Options{}, nil); !errors.Is(err, store.ErrNotStore) {
 		t.Errorf("unknown version: %v", err)
 	}
+}
+
+// asVarints returns the statements that write the vectors of a store as schema 3 has
+// them.
+func asVarints(t *testing.T, path string) (sql string) {
+	s := mustOpen(t, path, Options{})
+	defer s.Close()
+	err := s.with(func(c *conn) error {
+		const all = "SELECT 'tree', profile, 0::UTINYINT, paths FROM tree UNION ALL SELECT 'tree_mode', profile, mode, paths FROM tree_mode"
+		return c.query(t.Context(), all, nil, func(ch chunk) error {
+			tables, ids, modes, blobs := ch.texts(0), column[int32](ch, 1), column[uint8](ch, 2), column[text](ch, 3)
+			for i := range blobs {
+				v, err := decodeVector(blobs[i].bytes(), math.MaxInt32, calltree.Vector{})
+				if err != nil {
+					return err
+				}
+				old := binary.AppendUvarint(nil, uint64(len(v.Nodes)))
+				old = binary.AppendUvarint(old, 1)
+				last := int32(-1)
+				for _, p := range v.Nodes {
+					old = binary.AppendUvarint(old, uint64(p-last-1))
+					last = p
+				}
+				for _, x := range v.Self {
+					old = binary.AppendVarint(old, x)
+				}
+				sql += fmt.Sprintf("UPDATE %s SET paths = from_hex('%x') WHERE profile = %d", tables[i], old, ids[i])
+				if tables[i] == "tree_mode" {
+					sql += fmt.Sprintf(" AND mode = %d", modes[i])
+				}
+				sql += ";\n"
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sql
 }
 
 func filledFile(t *testing.T) string {

@@ -74,6 +74,7 @@ type Store struct {
 	// write is held by the one call that changes something.
 	write   sync.Mutex
 	sweeper sweeper
+	vectors vectorEncoder
 	rows    rows
 
 	// removal is held shared while a question reads rows of the profiles that

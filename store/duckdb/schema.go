@@ -3,9 +3,6 @@ package duckdb
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/dendroprof/dendro/store"
@@ -13,24 +10,7 @@ import (
 
 // schemaVersion is the version of the tables and blobs that this program
 // writes. docs/schema/duckdb.md has a paragraph per version.
-const schemaVersion = 3
-
-// migrations[v-1] turns a store of version v into one of version v+1 by SQL.
-// They run in a copy of the file.
-var migrations = []string{
-	// 2: a sum of profiles remembers the parts it was made of. Those of sums
-	// made before are not known.
-	"ALTER TABLE profile ADD COLUMN parts VARCHAR DEFAULT ''",
-	// 3: trace profiling.
-	`CREATE TABLE task(id VARCHAR, kind VARCHAR, service VARCHAR, service_id VARCHAR, created BIGINT, start BIGINT, duration BIGINT, stopped BIGINT, endpoint VARCHAR, min_duration BIGINT, period BIGINT, max_segments BIGINT, instances VARCHAR, events VARCHAR, arguments VARCHAR);
-	CREATE TABLE task_log(task VARCHAR, instance VARCHAR, event VARCHAR, time BIGINT, text VARCHAR);
-	CREATE TABLE instance(service VARCHAR, name VARCHAR, layer VARCHAR, language VARCHAR, properties VARCHAR, first_seen BIGINT, last_seen BIGINT, polled BIGINT, skew BIGINT);
-	CREATE TABLE segment(seq BIGINT, key BIGINT, id VARCHAR, trace_key BIGINT, trace VARCHAR, service VARCHAR, instance VARCHAR, endpoint VARCHAR, operation VARCHAR, start BIGINT, latency BIGINT, failed BOOLEAN, size BIGINT, raw BLOB);
-	CREATE TABLE sampled_task(id INTEGER, key BIGINT, name VARCHAR);
-	CREATE TABLE stack_signature(task INTEGER, id INTEGER, name VARCHAR);
-	CREATE TABLE stack_path(task INTEGER, id INTEGER, parent INTEGER, signature INTEGER);
-	CREATE TABLE snapshot(task INTEGER, seq BIGINT, key BIGINT, segment VARCHAR, language UTINYINT, n INTEGER, newest BIGINT, size BIGINT, data BLOB)`,
-}
+const schemaVersion = 4
 
 // The keys of table meta.
 const (
@@ -128,111 +108,4 @@ func readVersion(c *conn, path string) (int, error) {
 		return 0, fmt.Errorf("%s: %w: its schema is %d, this program knows %d; use a newer dendro", path, store.ErrNewer, version, schemaVersion)
 	}
 	return version, nil
-}
-
-// migrate brings a store of an older version to this one in a copy, which then
-// takes the place of the file. The old file is as it was until then. Nobody has
-// the file open.
-func migrate(path string, from int, opts Options) error {
-	return migrateWith(path, from-1, opts, migrations)
-}
-
-// migrateWith runs the steps from the given one on.
-func migrateWith(path string, from int, opts Options, steps []string) error {
-	if from < 0 || from >= len(steps) {
-		return fmt.Errorf("%s: %w: no way is known from its schema to %d", path, store.ErrNotStore, schemaVersion)
-	}
-	if err := writeBack(path, opts); err != nil {
-		return translate(path, err)
-	}
-	next := path + ".migrate"
-	defer removeDatabase(next)
-	if err := copyFile(path, next); err != nil {
-		return fmt.Errorf("%s: copy for the migration: %w", path, err)
-	}
-	in, err := openInstance(next, false, false, opts)
-	if err != nil {
-		return translate(path, err)
-	}
-	err = runMigrations(in, steps[from:])
-	in.close()
-	if err != nil {
-		return translate(path, fmt.Errorf("migrate to schema %d: %w", schemaVersion, err))
-	}
-	return replaceDatabase(path, next)
-}
-
-// writeBack moves the content of a write-ahead log, if there is one, to the file.
-func writeBack(path string, opts Options) error {
-	if _, err := os.Stat(path + ".wal"); os.IsNotExist(err) {
-		return nil
-	}
-	in, err := openInstance(path, false, false, opts)
-	if err == nil {
-		in.close()
-	}
-	return err
-}
-
-func runMigrations(in *instance, steps []string) error {
-	c, err := in.connect()
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	for _, sql := range steps {
-		if err := c.exec("BEGIN TRANSACTION; " + sql + "; COMMIT"); err != nil {
-			return err
-		}
-	}
-	return c.exec(fmt.Sprintf("UPDATE meta SET value = '%d' WHERE key = '%s'; CHECKPOINT", schemaVersion, metaVersion))
-}
-
-// replaceDatabase puts the closed database next in the place of the closed one
-// at path. Whenever the process dies, path is either the old or the new one: next
-// is complete on disk before it gets the name. The old one must have been closed
-// in order, because its write-ahead log would not fit the new one.
-func replaceDatabase(path, next string) error {
-	if _, err := os.Stat(path + ".wal"); !os.IsNotExist(err) {
-		return fmt.Errorf("%s.wal is in the way", path)
-	}
-	if err := syncFile(next); err != nil {
-		return err
-	}
-	if err := os.Rename(next, path); err != nil {
-		return err
-	}
-	return syncFile(filepath.Dir(path))
-}
-
-// removeDatabase removes a database that was not completed.
-func removeDatabase(path string) {
-	os.Remove(path)
-	os.Remove(path + ".wal")
-}
-
-func copyFile(from, to string) error {
-	src, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	dst, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	defer dst.Close()
-	if _, err := io.Copy(dst, src); err != nil {
-		return err
-	}
-	return dst.Sync()
-}
-
-func syncFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
 }

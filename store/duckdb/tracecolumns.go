@@ -63,7 +63,7 @@ func (d *snapshotDecoder) appendTo(s *traceprof.Snapshots, blob []byte, n int, l
 		return corruptf("%d snapshots of segment %q in %d bytes", n, s.Segment, len(blob))
 	}
 	d.numbers = grown(d.numbers, columns*n)
-	rest, ok := decodeValues(blob, d.numbers, 1)
+	rest, ok := decodeNumbers(blob, d.numbers)
 	if !ok || len(rest) > 0 {
 		return corruptf("%d snapshots of segment %q cannot be read", n, s.Segment)
 	}
@@ -97,4 +97,35 @@ func (d *snapshotDecoder) appendTo(s *traceprof.Snapshots, blob []byte, n int, l
 		s.Count, s.Nanos = append(s.Count, d.numbers[3*n:4*n]...), append(s.Nanos, d.numbers[4*n:]...)
 	}
 	return nil
+}
+
+// oneByte has the high bit of each byte: a word that has none of them is eight
+// varints of one byte.
+const oneByte = 0x8080808080808080
+
+// decodeNumbers decodes as many zigzag varints as there is room for and returns
+// what is behind them.
+func decodeNumbers(b []byte, dst []int64) ([]byte, bool) {
+	i := 0
+	for k := 0; k < len(dst); {
+		if i+8 <= len(b) && k+8 <= len(dst) {
+			if w := binary.LittleEndian.Uint64(b[i:]); w&oneByte == 0 {
+				d := dst[k : k+8 : k+8]
+				for x := range d {
+					u := int64(w & 0x7f)
+					d[x] = u>>1 ^ -(u & 1)
+					w >>= 8
+				}
+				i, k = i+8, k+8
+				continue
+			}
+		}
+		u, size := binary.Uvarint(b[i:])
+		if size <= 0 {
+			return nil, false
+		}
+		dst[k] = int64(u>>1 ^ -(u & 1))
+		i, k = i+size, k+1
+	}
+	return b[i:], true
 }

@@ -136,7 +136,7 @@ func (s *Store) encode(ctx context.Context, c *conn, w *writer, p *pending) erro
 	sw.functions(&w.paths, w.rec)
 	id := p.id()
 	r.tree.profile = append(r.tree.profile, id)
-	r.tree.blob = append(r.tree.blob, appendVector(nil, sw.nodes, sw.values))
+	r.tree.blob = append(r.tree.blob, s.vectors.encode(sw.nodes, sw.values))
 	for _, fn := range sw.fn {
 		if !sw.isListed[fn] {
 			continue
@@ -163,7 +163,7 @@ func (s *Store) encode(ctx context.Context, c *conn, w *writer, p *pending) erro
 			continue
 		}
 		r.mode.profile, r.mode.mode = append(r.mode.profile, id), append(r.mode.mode, uint8(mode))
-		r.mode.blob = append(r.mode.blob, appendVector(nil, sw.nodes, sw.values))
+		r.mode.blob = append(r.mode.blob, s.vectors.encode(sw.nodes, sw.values))
 	}
 	return nil
 }

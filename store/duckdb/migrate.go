@@ -1,0 +1,235 @@
+package duckdb
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/store"
+)
+
+// migrations[v-1] turns a store of version v into one of version v+1. They run in a
+// copy of the file, each in a transaction.
+var migrations = []func(c *conn) error{
+	// 2: a sum of profiles remembers the parts it was made of. Those of sums
+	// made before are not known.
+	statements("ALTER TABLE profile ADD COLUMN parts VARCHAR DEFAULT ''"),
+	// 3: trace profiling.
+	statements(`CREATE TABLE task(id VARCHAR, kind VARCHAR, service VARCHAR, service_id VARCHAR, created BIGINT, start BIGINT, duration BIGINT, stopped BIGINT, endpoint VARCHAR, min_duration BIGINT, period BIGINT, max_segments BIGINT, instances VARCHAR, events VARCHAR, arguments VARCHAR);
+	CREATE TABLE task_log(task VARCHAR, instance VARCHAR, event VARCHAR, time BIGINT, text VARCHAR);
+	CREATE TABLE instance(service VARCHAR, name VARCHAR, layer VARCHAR, language VARCHAR, properties VARCHAR, first_seen BIGINT, last_seen BIGINT, polled BIGINT, skew BIGINT);
+	CREATE TABLE segment(seq BIGINT, key BIGINT, id VARCHAR, trace_key BIGINT, trace VARCHAR, service VARCHAR, instance VARCHAR, endpoint VARCHAR, operation VARCHAR, start BIGINT, latency BIGINT, failed BOOLEAN, size BIGINT, raw BLOB);
+	CREATE TABLE sampled_task(id INTEGER, key BIGINT, name VARCHAR);
+	CREATE TABLE stack_signature(task INTEGER, id INTEGER, name VARCHAR);
+	CREATE TABLE stack_path(task INTEGER, id INTEGER, parent INTEGER, signature INTEGER);
+	CREATE TABLE snapshot(task INTEGER, seq BIGINT, key BIGINT, segment VARCHAR, language UTINYINT, n INTEGER, newest BIGINT, size BIGINT, data BLOB)`),
+	// 4: vectors of Golomb codes in place of varints.
+	recodeVectors,
+}
+
+func statements(sql string) func(*conn) error { return func(c *conn) error { return c.exec(sql) } }
+
+// migrate brings a store of an older version to this one in a copy, which then
+// takes the place of the file. The old file is as it was until then. Nobody has
+// the file open.
+func migrate(path string, from int, opts Options) error {
+	return migrateWith(path, from-1, opts, migrations)
+}
+
+// migrateWith runs the steps from the given one on.
+func migrateWith(path string, from int, opts Options, steps []func(*conn) error) error {
+	if from < 0 || from >= len(steps) {
+		return fmt.Errorf("%s: %w: no way is known from its schema to %d", path, store.ErrNotStore, schemaVersion)
+	}
+	if err := writeBack(path, opts); err != nil {
+		return translate(path, err)
+	}
+	next := path + ".migrate"
+	defer removeDatabase(next)
+	if err := copyFile(path, next); err != nil {
+		return fmt.Errorf("%s: copy for the migration: %w", path, err)
+	}
+	in, err := openInstance(next, false, false, opts)
+	if err != nil {
+		return translate(path, err)
+	}
+	err = runMigrations(in, steps[from:])
+	in.close()
+	if err != nil {
+		return translate(path, fmt.Errorf("migrate to schema %d: %w", schemaVersion, err))
+	}
+	return replaceDatabase(path, next)
+}
+
+// writeBack moves the content of a write-ahead log, if there is one, to the file.
+func writeBack(path string, opts Options) error {
+	if _, err := os.Stat(path + ".wal"); os.IsNotExist(err) {
+		return nil
+	}
+	in, err := openInstance(path, false, false, opts)
+	if err == nil {
+		in.close()
+	}
+	return err
+}
+
+func runMigrations(in *instance, steps []func(*conn) error) error {
+	c, err := in.connect()
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	for _, step := range steps {
+		if err := c.exec("BEGIN TRANSACTION"); err != nil {
+			return err
+		}
+		if err := step(c); err != nil {
+			return err
+		}
+		if err := c.exec("COMMIT"); err != nil {
+			return err
+		}
+	}
+	return c.exec(fmt.Sprintf("UPDATE meta SET value = '%d' WHERE key = '%s'; CHECKPOINT", schemaVersion, metaVersion))
+}
+
+// recodeVectors turns vectors of schema 3 into those of schema 4, 256 profiles at
+// a time.
+func recodeVectors(c *conn) error {
+	var limit int64
+	err := c.query(context.Background(), "SELECT coalesce(max(id), -1) + 1 FROM call_path", nil, func(ch chunk) error {
+		limit = column[int64](ch, 0)[0]
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, table := range []string{"tree", "tree_mode"} {
+		if err := recodeTable(c, table, int(limit)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func recodeTable(c *conn, table string, limit int) error {
+	last := int32(-1)
+	err := c.query(context.Background(), "SELECT coalesce(max(profile), -1)::INTEGER FROM "+table, nil, func(ch chunk) error {
+		last = column[int32](ch, 0)[0]
+		return nil
+	})
+	if err == nil {
+		err = c.exec(fmt.Sprintf("CREATE TABLE recoded AS FROM %s LIMIT 0", table))
+	}
+	var encoder vectorEncoder
+	for from := int32(0); err == nil && from <= last; from += 256 {
+		sql := fmt.Sprintf("SELECT * FROM %s WHERE profile BETWEEN %d AND %d ORDER BY ALL", table, from, from+255)
+		err = c.query(context.Background(), sql, nil, func(ch chunk) error {
+			columns := []any{slices.Clone(column[int32](ch, 0))}
+			if table == "tree_mode" {
+				columns = append(columns, slices.Clone(column[uint8](ch, 1)))
+			}
+			var list [][]byte
+			for _, blob := range column[text](ch, len(columns)) {
+				v, err := decodeVarintVector(blob.bytes(), limit)
+				if err != nil {
+					return err
+				}
+				list = append(list, encoder.encode(v.Nodes, v.Self))
+			}
+			return c.appendTo("", "recoded", len(list), append(columns, list)...)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	c.dropAppenders() // or the table cannot be renamed
+	return c.exec(fmt.Sprintf("DROP TABLE %s; ALTER TABLE recoded RENAME TO %s", table, table))
+}
+
+// decodeVarintVector decodes a vector as schemas 1 to 3 have it: n, g, n path ids
+// less their predecessors and 1, and n zigzag values divided by g, all as varints.
+func decodeVarintVector(blob []byte, limit int) (calltree.Vector, error) {
+	var v calltree.Vector
+	ok := true
+	next := func() uint64 {
+		u, size := binary.Uvarint(blob)
+		if size <= 0 {
+			ok, size = false, 0
+		}
+		blob = blob[size:]
+		return u
+	}
+	n, g := next(), next()
+	path := int64(-1)
+	for range n {
+		u := next()
+		if path += int64(u) + 1; !ok || u > math.MaxInt32 || path >= int64(limit) {
+			return v, corruptf("a call tree of %d entries cannot be read", n)
+		}
+		v.Nodes = append(v.Nodes, int32(path))
+	}
+	for range n {
+		u := next()
+		v.Self = append(v.Self, int64(u>>1^-(u&1))*int64(g))
+	}
+	if !ok || len(blob) > 0 {
+		return v, corruptf("a call tree of %d entries cannot be read", n)
+	}
+	return v, nil
+}
+
+// replaceDatabase puts the closed database next in the place of the closed one
+// at path. Whenever the process dies, path is either the old or the new one: next
+// is complete on disk before it gets the name. The old one must have been closed
+// in order, because its write-ahead log would not fit the new one.
+func replaceDatabase(path, next string) error {
+	if _, err := os.Stat(path + ".wal"); !os.IsNotExist(err) {
+		return fmt.Errorf("%s.wal is in the way", path)
+	}
+	if err := syncFile(next); err != nil {
+		return err
+	}
+	if err := os.Rename(next, path); err != nil {
+		return err
+	}
+	return syncFile(filepath.Dir(path))
+}
+
+// removeDatabase removes a database that was not completed.
+func removeDatabase(path string) {
+	os.Remove(path)
+	os.Remove(path + ".wal")
+}
+
+func copyFile(from, to string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	defer dst.Close()
+	if _, err := io.Copy(dst, src); err != nil {
+		return err
+	}
+	return dst.Sync()
+}
+
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}
