@@ -11,6 +11,9 @@ import (
 var (
 	// ErrLocked: another process owns the store.
 	ErrLocked = errors.New("the store is in use by another process")
+	// ErrOlder: an older Dendro wrote the store, and it was to be read only; opened for
+	// writing it is brought up to date.
+	ErrOlder = errors.New("the store was written by an older version")
 	// ErrNewer: a newer Dendro wrote the store.
 	ErrNewer = errors.New("the store was written by a newer version")
 	// ErrNotStore: the file or database holds something else.

@@ -11,7 +11,8 @@
 // the others go in.
 //
 // Memory is bounded by the tables of distinct paths, which do not grow with the
-// number of files, and by the few hundred files on their way to the writer.
+// number of files, and by the few hundred files, or parts of archives, on their way to
+// the writer.
 //
 // The package knows formats, names and the store's contract. It does not know
 // engines, flags or terminals.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -45,12 +46,17 @@ func child(role, path string) error {
 			return err
 		}
 	}
+	if role == "migrate" { // is killed while it does
+		fmt.Println("open")
+	}
 	s, err := Open(path, Options{})
 	if err != nil {
 		return err
 	}
 	fmt.Println("open")
 	switch role {
+	case "migrate":
+		return s.Close()
 	case "intake":
 		return intakeChild(s)
 	case "intake on a full disk":
@@ -321,16 +327,20 @@ func TestMigrate(t *testing.T) {
 		t.Fatalf("schema %d needs %d migrations, not %d", schemaVersion, schemaVersion-1, len(migrations))
 	}
 	path := filledFile(t)
-	edit(t, path, "ALTER TABLE fn DROP COLUMN language; UPDATE meta SET value = '0' WHERE key = 'schema'")
-	if err := migrateWith(path, 0, Options{}, []func(*conn) error{statements("SELECT nonsense")}); err == nil {
+	edit(t, path, fmt.Sprintf("ALTER TABLE fn DROP COLUMN language; UPDATE meta SET value = '%d' WHERE key = 'schema'", schemaVersion-1))
+	if _, err := Open(path, Options{ReadOnly: true}); !errors.Is(err, store.ErrOlder) || !strings.Contains(err.Error(), "dendro compact") {
+		t.Errorf("reading an older file: %v", err)
+	}
+	steps := make([]func(*conn) error, schemaVersion-1)
+	steps[schemaVersion-2] = statements("ALTER TABLE fn ADD COLUMN nothing VARCHAR; SELECT nonsense")
+	if err := migrate(path, Options{}, steps); err == nil {
 		t.Error("a migration that fails passes")
 	}
-	if _, err := os.Stat(path + ".migrate"); err == nil {
-		t.Error("the copy stays after a failure")
-	}
-	old := statements(`ALTER TABLE fn ADD COLUMN language VARCHAR DEFAULT ''`)
-	if err := migrateWith(path, 0, Options{}, []func(*conn) error{old}); err != nil {
-		t.Fatal(err)
+	steps[schemaVersion-2] = statements(`ALTER TABLE fn ADD COLUMN language VARCHAR DEFAULT ''`)
+	for range 2 { // the second time there is nothing to do
+		if err := migrate(path, Options{}, steps); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s := mustOpen(t, path, Options{})
 	c, err := s.in.get()
@@ -376,8 +386,39 @@ func TestMigrate(t *testing.T) {
 	if migrated, err := ask(t, s, vectors); err != nil || migrated != want {
 		t.Errorf("the vectors are others after the migration: %v\n%s", err, cmp.Diff(want, migrated))
 	}
-	if err := migrateWith("x", -1, Options{}, nil); !errors.Is(err, store.ErrNotStore) {
-		t.Errorf("unknown version: %v", err)
+}
+
+// TestKilledMigration kills processes that migrate a file; whoever opens it next
+// finds all of it. Two that open it at once do not get in each other's way.
+func TestKilledMigration(t *testing.T) {
+	const vectors = "SELECT profile, dendro_self(paths) FROM tree ORDER BY ALL"
+	old := filledFile(t)
+	s := mustOpen(t, old, Options{})
+	want, err := ask(t, s, vectors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	edit(t, old, asVarints(t, old)+"UPDATE meta SET value = '3' WHERE key = 'schema'")
+	for try := range 20 {
+		path := filepath.Join(t.TempDir(), "store.duckdb")
+		if err := copyFile(old, path); err != nil {
+			t.Fatal(err)
+		}
+		first, _ := startChild(t, "migrate", path)
+		if try%4 == 3 {
+			second, _ := startChild(t, "migrate", path)
+			second.Wait()
+		} else {
+			time.Sleep(time.Duration(try) * 2 * time.Millisecond)
+		}
+		first.Process.Kill()
+		first.Wait()
+		s := mustOpen(t, path, Options{})
+		if got, err := ask(t, s, vectors); err != nil || got != want {
+			t.Errorf("try %d: %v\n%s", try, err, cmp.Diff(want, got))
+		}
+		s.Close()
 	}
 }
 
@@ -535,4 +576,21 @@ func TestVersionOfDuckDB(t *testing.T) {
 	if v := bind.LibraryVersion(); !strings.HasPrefix(v, "v1.5.") {
 		t.Errorf("DuckDB %s: run the tests of errors and of SQL, then change this line", v)
 	}
+}
+
+func copyFile(from, to string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	defer dst.Close()
+	if _, err := io.Copy(dst, src); err != nil {
+		return err
+	}
+	return dst.Sync()
 }

@@ -233,7 +233,7 @@ func (s *Store) inspect() error {
 		return translate(s.path, err)
 	}
 	if version > 0 && version < schemaVersion {
-		return migrate(s.path, version, s.opts)
+		return migrate(s.path, s.opts, migrations)
 	}
 	return nil
 }

@@ -4,18 +4,15 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/store"
 )
 
-// migrations[v-1] turns a store of version v into one of version v+1. They run in a
-// copy of the file, each in a transaction.
+// migrations[v-1] turns a store of version v into one of version v+1.
 var migrations = []func(c *conn) error{
 	// 2: a sum of profiles remembers the parts it was made of. Those of sums
 	// made before are not known.
@@ -35,75 +32,52 @@ var migrations = []func(c *conn) error{
 
 func statements(sql string) func(*conn) error { return func(c *conn) error { return c.exec(sql) } }
 
-// migrate brings a store of an older version to this one in a copy, which then
-// takes the place of the file. The old file is as it was until then. Nobody has
-// the file open.
-func migrate(path string, from int, opts Options) error {
-	return migrateWith(path, from-1, opts, migrations)
-}
-
-// migrateWith runs the steps from the given one on.
-func migrateWith(path string, from int, opts Options, steps []func(*conn) error) error {
-	if from < 0 || from >= len(steps) {
-		return fmt.Errorf("%s: %w: no way is known from its schema to %d", path, store.ErrNotStore, schemaVersion)
-	}
-	if err := writeBack(path, opts); err != nil {
-		return translate(path, err)
-	}
-	next := path + ".migrate"
-	defer removeDatabase(next)
-	if err := copyFile(path, next); err != nil {
-		return fmt.Errorf("%s: copy for the migration: %w", path, err)
-	}
-	in, err := openInstance(next, false, false, opts)
-	if err != nil {
-		return translate(path, err)
-	}
-	err = runMigrations(in, steps[from:])
-	in.close()
-	if err != nil {
-		return translate(path, fmt.Errorf("migrate to schema %d: %w", schemaVersion, err))
-	}
-	return replaceDatabase(path, next)
-}
-
-// writeBack moves the content of a write-ahead log, if there is one, to the file.
-func writeBack(path string, opts Options) error {
-	if _, err := os.Stat(path + ".wal"); os.IsNotExist(err) {
-		return nil
-	}
+// migrate brings a store of an older version to this one, in one transaction:
+// whenever the process dies, the file is of one version or the other. DuckDB's lock
+// on the file keeps other processes out meanwhile.
+func migrate(path string, opts Options, steps []func(*conn) error) error {
 	in, err := openInstance(path, false, false, opts)
-	if err == nil {
-		in.close()
+	if err != nil {
+		return translate(path, err)
 	}
-	return err
-}
-
-func runMigrations(in *instance, steps []func(*conn) error) error {
+	defer in.close()
 	c, err := in.connect()
 	if err != nil {
-		return err
+		return translate(path, err)
 	}
 	defer c.close()
-	for _, step := range steps {
-		if err := c.exec("BEGIN TRANSACTION"); err != nil {
-			return err
-		}
+	if err := c.exec("BEGIN TRANSACTION"); err != nil {
+		return translate(path, err)
+	}
+	if err = runMigrations(c, path, steps); err == nil {
+		err = c.exec("COMMIT")
+	}
+	if err != nil {
+		return translate(path, fmt.Errorf("migrate to schema %d: %w", schemaVersion, err)) // closing rolls back
+	}
+	return translate(path, c.exec("CHECKPOINT"))
+}
+
+// runMigrations runs the steps that the version of the file still needs: another
+// process may have migrated it since it was looked at.
+func runMigrations(c *conn, path string, steps []func(*conn) error) error {
+	version, err := readVersion(c, path)
+	if err != nil || version == 0 {
+		return err
+	}
+	for _, step := range steps[version-1:] {
 		if err := step(c); err != nil {
 			return err
 		}
-		if err := c.exec("COMMIT"); err != nil {
-			return err
-		}
 	}
-	return c.exec(fmt.Sprintf("UPDATE meta SET value = '%d' WHERE key = '%s'; CHECKPOINT", schemaVersion, metaVersion))
+	return c.exec(fmt.Sprintf("UPDATE meta SET value = '%d' WHERE key = '%s'", schemaVersion, metaVersion))
 }
 
 // recodeVectors turns vectors of schema 3 into those of schema 4, 256 profiles at
 // a time.
 func recodeVectors(c *conn) error {
 	var limit int64
-	err := c.query(context.Background(), "SELECT coalesce(max(id), -1) + 1 FROM call_path", nil, func(ch chunk) error {
+	err := c.query(context.Background(), "SELECT (coalesce(max(id), -1) + 1)::BIGINT FROM call_path", nil, func(ch chunk) error {
 		limit = column[int64](ch, 0)[0]
 		return nil
 	})
@@ -119,16 +93,16 @@ func recodeVectors(c *conn) error {
 }
 
 func recodeTable(c *conn, table string, limit int) error {
-	last := int32(-1)
-	err := c.query(context.Background(), "SELECT coalesce(max(profile), -1)::INTEGER FROM "+table, nil, func(ch chunk) error {
-		last = column[int32](ch, 0)[0]
+	last := int64(-1)
+	err := c.query(context.Background(), "SELECT coalesce(max(profile), -1)::BIGINT FROM "+table, nil, func(ch chunk) error {
+		last = column[int64](ch, 0)[0]
 		return nil
 	})
 	if err == nil {
 		err = c.exec(fmt.Sprintf("CREATE TABLE recoded AS FROM %s LIMIT 0", table))
 	}
 	var encoder vectorEncoder
-	for from := int32(0); err == nil && from <= last; from += 256 {
+	for from := int64(0); err == nil && from <= last; from += 256 {
 		sql := fmt.Sprintf("SELECT * FROM %s WHERE profile BETWEEN %d AND %d ORDER BY ALL", table, from, from+255)
 		err = c.query(context.Background(), sql, nil, func(ch chunk) error {
 			columns := []any{slices.Clone(column[int32](ch, 0))}
@@ -206,23 +180,6 @@ func replaceDatabase(path, next string) error {
 func removeDatabase(path string) {
 	os.Remove(path)
 	os.Remove(path + ".wal")
-}
-
-func copyFile(from, to string) error {
-	src, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	dst, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	defer dst.Close()
-	if _, err := io.Copy(dst, src); err != nil {
-		return err
-	}
-	return dst.Sync()
 }
 
 func syncFile(path string) error {

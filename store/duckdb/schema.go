@@ -52,11 +52,14 @@ var tables = []struct{ name, columns string }{
 }
 
 // prepareSchema checks that the database is a store of this version, and makes
-// it one if it is empty.
+// it one if it is empty. One that is written was migrated before.
 func prepareSchema(c *conn, path string, readOnly bool) error {
 	version, err := readVersion(c, path)
-	if err != nil || version != 0 {
+	if err != nil || version == schemaVersion {
 		return err
+	}
+	if version > 0 {
+		return fmt.Errorf("%s: %w: its schema is %d, this program's is %d: `dendro compact` brings it up to date", path, store.ErrOlder, version, schemaVersion)
 	}
 	if readOnly {
 		return notStore(path, "it is empty")

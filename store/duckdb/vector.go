@@ -11,7 +11,8 @@ import (
 // A vector is stored as
 //
 //	uvarint n       number of entries; nothing follows when there are none
-//	uvarint 2g + s  g: greatest common divisor of the values; s: 1 if some are negative
+//	uvarint 2g + s  g: greatest common divisor of the values, 1 if that is 2^62 or more;
+//	                s: 1 if some are negative
 //	sequence        of each entry the path id minus its predecessor minus 1
 //	sequence        of each entry the value: divided by g, then zigzag if s, then minus 1
 //
@@ -59,8 +60,15 @@ func (e *vectorEncoder) encode(paths []int32, self []int64) []byte {
 		at += encodeSequence(e.buf[at:], e.gaps)
 		at += encodeSequence(e.buf[at:], e.values)
 	}
-	return append([]byte(nil), e.buf[:at]...)
+	blob := append([]byte(nil), e.buf[:at]...)
+	if n > maxKept {
+		*e = vectorEncoder{}
+	}
+	return blob
 }
+
+// maxKept is how many entries an encoder keeps memory for, 36 bytes each.
+const maxKept = 1 << 18
 
 // divisor returns the greatest common divisor of values other than 0, at least 1,
 // and whether some are negative, as 0 or 1.

@@ -18,6 +18,7 @@ var kinds = []struct {
 	err  error
 }{
 	{"locked", store.ErrLocked},
+	{"older", store.ErrOlder},
 	{"newer", store.ErrNewer},
 	{"not-a-store", store.ErrNotStore},
 	{"corrupt", store.ErrCorrupt},

@@ -101,7 +101,7 @@ func TestQuestions(t *testing.T) {
 func TestErrors(t *testing.T) {
 	conflict := &store.ConflictError{ID: "0123456789abcdef", Identity: "g/b, r, cpu", Old: "a", New: "b"}
 	for _, err := range []error{
-		store.ErrLocked, store.ErrNewer, store.ErrNotStore, store.ErrCorrupt, store.ErrReadOnly, store.ErrNoSpace, store.ErrOtherRules,
+		store.ErrLocked, store.ErrOlder, store.ErrNewer, store.ErrNotStore, store.ErrCorrupt, store.ErrReadOnly, store.ErrNoSpace, store.ErrOtherRules,
 		store.ErrConflict, store.ErrNoSource, store.ErrNothing, conflict, &store.SeveralTypesError{Keys: []string{"a/b", "c/d"}}, errors.New("any other"),
 	} {
 		sent := Outcomes{{Err: fmt.Errorf("there: %w", err)}, {Stored: 1, Unchanged: 2}}
