@@ -58,6 +58,7 @@ var statuses = map[string]struct {
 	title  string
 }{
 	"locked":              {http.StatusServiceUnavailable, "The store is in use by another process"},
+	"older":               {http.StatusInternalServerError, "An older version wrote the store"},
 	"newer":               {http.StatusInternalServerError, "A newer version wrote the store"},
 	"not-a-store":         {http.StatusInternalServerError, "The store is none"},
 	"corrupt":             {http.StatusInternalServerError, "The store is damaged"},
