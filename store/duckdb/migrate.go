@@ -129,32 +129,34 @@ func recodeTable(c *conn, table string, limit int) error {
 
 // decodeVarintVector decodes a vector as schemas 1 to 3 have it: n, g, n path ids
 // less their predecessors and 1, and n zigzag values divided by g, all as varints.
-func decodeVarintVector(blob []byte, limit int) (calltree.Vector, error) {
-	var v calltree.Vector
-	ok := true
+func decodeVarintVector(blob []byte, limit int) (v calltree.Vector, err error) {
+	rest := blob
 	next := func() uint64 {
-		u, size := binary.Uvarint(blob)
+		u, size := binary.Uvarint(rest)
 		if size <= 0 {
-			ok, size = false, 0
+			err, size = corruptf("a call tree of %d bytes cannot be read", len(blob)), 0
 		}
-		blob = blob[size:]
+		rest = rest[size:]
 		return u
 	}
-	n, g := next(), next()
-	path := int64(-1)
-	for range n {
+	n, g := next(), int64(next())
+	for path := int64(-1); n > 0 && err == nil; n-- {
 		u := next()
-		if path += int64(u) + 1; !ok || u > math.MaxInt32 || path >= int64(limit) {
-			return v, corruptf("a call tree of %d entries cannot be read", n)
+		if path += int64(u) + 1; u > math.MaxInt32 || path >= int64(limit) {
+			return v, corruptf("a call tree has a path that the forest has not")
 		}
 		v.Nodes = append(v.Nodes, int32(path))
 	}
-	for range n {
-		u := next()
-		v.Self = append(v.Self, int64(u>>1^-(u&1))*int64(g))
+	if err != nil {
+		return v, err
 	}
-	if !ok || len(blob) > 0 {
-		return v, corruptf("a call tree of %d entries cannot be read", n)
+	v.Self = make([]int64, len(v.Nodes))
+	rest, ok := decodeNumbers(rest, v.Self)
+	if !ok || len(rest) > 0 {
+		return v, corruptf("a call tree of %d bytes cannot be read", len(blob))
+	}
+	for i := range v.Self {
+		v.Self[i] *= g
 	}
 	return v, nil
 }

@@ -23,7 +23,7 @@ import (
 
 // appendSnapshots encodes the columns of s.
 func appendSnapshots(dst []byte, s *traceprof.Snapshots) []byte {
-	put := func(v int64) { dst = binary.AppendUvarint(dst, uint64(v)<<1^uint64(v>>63)) }
+	put := func(v int64) { dst = binary.AppendVarint(dst, v) }
 	before := int64(-1)
 	for _, q := range s.Sequence {
 		put(int64(q) - before - 1)
@@ -120,11 +120,11 @@ func decodeNumbers(b []byte, dst []int64) ([]byte, bool) {
 				continue
 			}
 		}
-		u, size := binary.Uvarint(b[i:])
+		v, size := binary.Varint(b[i:])
 		if size <= 0 {
 			return nil, false
 		}
-		dst[k] = int64(u>>1 ^ -(u & 1))
+		dst[k] = v
 		i, k = i+size, k+1
 	}
 	return b[i:], true
