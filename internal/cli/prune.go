@@ -82,9 +82,11 @@ func (o *pruneOptions) run(ctx context.Context, e *env) error {
 
 func newCompact(e *env) *cobra.Command {
 	return &cobra.Command{
-		Use:     "compact",
-		Short:   "Give back space and put the store into its best order",
-		Long:    `Compact drops the paths and functions that no profile uses any more and rewrites the store in the order that questions like best. It changes no answer.`,
+		Use:   "compact",
+		Short: "Give back space and put the store into its best order",
+		Long: `Compact drops the paths and functions that no profile uses any more and rewrites the store in the order that questions like best. It changes no answer.
+
+A file that an older version of dendro wrote is brought up to date first.`,
 		Example: `  dendro prune --keep 100 && dendro compact`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

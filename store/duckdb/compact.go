@@ -129,32 +129,22 @@ func (r *rewriter) eachBlob(table, columns string, f func(ch chunk) error) error
 // number gives new ids to the paths and functions in use. The order of paths stays,
 // so that vectors stay ascending and parents before children.
 func (r *rewriter) number() error {
-	used := make([]bitset.Set, processors) // by worker
-	bufs := make([]calltree.Vector, processors)
-	for w := range used {
-		used[w] = bitset.New(len(r.v.rec))
-	}
+	used := newMarks(len(r.v.rec))
+	bufs := make([]calltree.Vector, processors) // by worker
 	for _, table := range []string{"tree", "tree_mode"} {
 		err := r.eachBlob(table, "", func(ch chunk) error {
 			col := column[text](ch, 1)
 			return spread(len(col), perWorker, func(w, i int) (err error) {
-				if bufs[w], err = decodeVector(col[i].bytes(), len(r.v.rec), bufs[w]); err != nil {
-					return err
-				}
-				for _, p := range bufs[w].Nodes {
-					used[w].Add(p)
-				}
-				return nil
+				bufs[w], err = decodeVector(col[i].bytes(), len(r.v.rec), bufs[w])
+				used.add(w, bufs[w])
+				return err
 			})
 		})
 		if err != nil {
 			return err
 		}
 	}
-	paths, functions := used[0], bitset.New(len(r.v.functions))
-	for _, more := range used[1:] {
-		paths.Unite(more)
-	}
+	paths, functions := used.all(), bitset.New(len(r.v.functions))
 	parent, item := r.v.forest.Paths.Parent, r.v.forest.Paths.Item
 	for p := int32(len(parent)) - 1; p >= 0; p-- { // parents are before their children
 		if paths.Has(p) {

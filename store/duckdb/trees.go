@@ -243,35 +243,47 @@ func oneTree(ctx context.Context, v *view, b *vectors, sel *selection) (*store.T
 
 // union returns the distinct paths of all vectors, ascending.
 func (v *view) union(b *vectors) ([]int32, error) {
-	seen := make([]bitset.Set, processors)
-	bufs := make([]calltree.Vector, len(seen))
+	seen := newMarks(len(v.rec))
+	bufs := make([]calltree.Vector, processors)
 	err := spread(len(b.ids), perWorker, func(w, i int) error {
-		if seen[w] == nil {
-			seen[w] = bitset.New(len(v.rec))
-		}
-		mark := func(vector calltree.Vector) {
-			for _, n := range vector.Nodes {
-				seen[w].Add(n)
-			}
-		}
 		buf := &bufs[w]
 		self, err := b.at(i, buf)
-		mark(self)
+		seen.add(w, self)
 		for _, m := range b.modes[i] {
 			if err == nil {
 				*buf, err = decodeVector(m.blob, b.limit, *buf)
-				mark(*buf)
+				seen.add(w, *buf)
 			}
 		}
 		return err
 	})
-	if err != nil {
-		return nil, err
+	return seen.all().Members(), err
+}
+
+// marks are the paths that workers, each on its own, meet in vectors.
+type marks struct {
+	paths int          // of the forest
+	by    []bitset.Set // of each worker; nil when it met none
+}
+
+func newMarks(paths int) *marks { return &marks{paths, make([]bitset.Set, processors)} }
+
+func (m *marks) add(worker int, v calltree.Vector) {
+	if m.by[worker] == nil {
+		m.by[worker] = bitset.New(m.paths)
 	}
-	for _, s := range seen[1:] {
-		seen[0].Unite(s)
+	for _, p := range v.Nodes {
+		m.by[worker].Add(p)
 	}
-	return seen[0].Members(), nil
+}
+
+// all returns what any worker met, when all are done.
+func (m *marks) all() bitset.Set {
+	all := bitset.New(m.paths)
+	for _, set := range m.by {
+		all.Unite(set)
+	}
+	return all
 }
 
 func streamVectors(ctx context.Context, v *view, b *vectors, cut *calltree.Cut) iter.Seq2[store.TreeVector, error] {
