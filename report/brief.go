@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/dendroprof/dendro/report/words"
+	"github.com/dendroprof/dendro/internal/words"
 )
 
 // Brief writes the report in a few lines: the headline, a row for each change and a

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/report/words"
+	"github.com/dendroprof/dendro/internal/words"
 )
 
 // Finding writes one finding for a terminal, as the text of a report has it, without

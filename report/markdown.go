@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/dendroprof/dendro/analysis/evidence"
-	"github.com/dendroprof/dendro/report/words"
+	"github.com/dendroprof/dendro/internal/evidence"
+	"github.com/dendroprof/dendro/internal/words"
 )
 
 // CommentLimit is how many bytes a document for a pull request may have: the

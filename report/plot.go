@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dendroprof/dendro/analysis/evidence"
-	"github.com/dendroprof/dendro/report/words"
+	"github.com/dendroprof/dendro/internal/evidence"
+	"github.com/dendroprof/dendro/internal/words"
 )
 
 // plot is a small picture of values over runs, in characters:

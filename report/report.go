@@ -23,10 +23,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/report/words"
+	"github.com/dendroprof/dendro/internal/evidence"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/testrun"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/report/words"
+	"github.com/dendroprof/dendro/internal/words"
 )
 
 // The parts of SARIF 2.1.0 (OASIS, 2020) that a list of changes needs.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/internal/readtest"
+	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/traceprof"
-	"github.com/dendroprof/dendro/traceprof/tracetest"
 )
 
 // BenchmarkAnalyze measures analyses of snapshots whose dictionary is in memory:

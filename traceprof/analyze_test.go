@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/traceprof"
-	"github.com/dendroprof/dendro/traceprof/tracetest"
 )
 
 // drawing prints trees, one element a line: "- name duration/self xcount",

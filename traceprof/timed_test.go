@@ -10,10 +10,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/traceprof"
-	"github.com/dendroprof/dendro/traceprof/tracetest"
 )
 
 // frames returns what a snapshot of one stack becomes in a profile, a frame a

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/traceprof"
-	"github.com/dendroprof/dendro/traceprof/tracetest"
 )
 
 // situation is what is stored around a task of five minutes that begins at

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/report/flame"
+	"github.com/dendroprof/dendro/internal/flame"
 )
 
 // boxRow is the JSON of a box of a flame graph or stack chart.

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/report/words"
 )
 
 // convertOptions are the flags of `dendro convert`.

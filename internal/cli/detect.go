@@ -10,8 +10,8 @@ import (
 
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/report/words"
 )
 
 // detectOptions are the flags of `dendro detect`.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/report/flame"
+	"github.com/dendroprof/dendro/internal/flame"
 )
 
 // diffBox is the JSON of a box in the flame graph of a diff.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/report/words"
+	"github.com/dendroprof/dendro/internal/words"
 )
 
 // diffOutline is a diff as it is printed: upright or inverted.

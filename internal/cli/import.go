@@ -10,9 +10,9 @@ import (
 
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 )
 

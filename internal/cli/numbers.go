@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dendroprof/dendro/report/words"
+	"github.com/dendroprof/dendro/internal/words"
 )
 
 func abs(v int64) int64 {

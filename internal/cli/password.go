@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/dendroprof/dendro/internal/engines"
-	"github.com/dendroprof/dendro/report/words"
+	"github.com/dendroprof/dendro/internal/words"
 )
 
 // password returns what asks for passwords on the terminal, each once, or nil

@@ -11,15 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/evidence"
 	"github.com/dendroprof/dendro/internal/gitlog"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/report"
-	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 )
 

@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/internal/codeowners"
+	"github.com/dendroprof/dendro/internal/evidence"
 	"github.com/dendroprof/dendro/internal/gitlog"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/report"
-	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 )
 

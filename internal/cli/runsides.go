@@ -13,8 +13,8 @@ import (
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/gitlog"
 	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/normalize"
-	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 )
 

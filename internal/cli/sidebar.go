@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/report/words"
+	"github.com/dendroprof/dendro/internal/words"
 )
 
 // sidebarAnswer is the JSON of --select: what is known of one call node.

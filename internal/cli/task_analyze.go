@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/excerpt"
+	"github.com/dendroprof/dendro/internal/spans"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/archive"
-	"github.com/dendroprof/dendro/traceprof/excerpt"
-	"github.com/dendroprof/dendro/traceprof/spans"
 )
 
 // taskAnalyzeOptions are the flags of `dendro task analyze`.

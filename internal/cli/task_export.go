@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
-	"github.com/dendroprof/dendro/report/words"
+	"github.com/dendroprof/dendro/internal/excerpt"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/archive"
-	"github.com/dendroprof/dendro/traceprof/excerpt"
 )
 
 // taskExportOptions are the flags of `dendro task export`.

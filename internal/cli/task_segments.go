@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/excerpt"
+	"github.com/dendroprof/dendro/internal/spans"
 	"github.com/dendroprof/dendro/traceprof"
-	"github.com/dendroprof/dendro/traceprof/excerpt"
-	"github.com/dendroprof/dendro/traceprof/spans"
 )
 
 // taskSegmentsOptions are the flags of `dendro task segments`.

@@ -14,11 +14,11 @@ import (
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/excerpt"
+	"github.com/dendroprof/dendro/internal/spans"
+	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
-	"github.com/dendroprof/dendro/traceprof/excerpt"
-	"github.com/dendroprof/dendro/traceprof/spans"
-	"github.com/dendroprof/dendro/traceprof/tracetest"
 )
 
 // traceStart is when the tasks of the scripts begin, in ms.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dendroprof/dendro/report/words"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/traceprof"
-	"github.com/dendroprof/dendro/traceprof/tracetest"
 )
 
 // wireStacks returns the stacks of snapshots as a protocol writes them: each

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/traceprof"
-	"github.com/dendroprof/dendro/traceprof/tracetest"
 )
 
 // TestLostPut interns stacks that are never committed while others store some of

@@ -13,10 +13,10 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/store/storetest"
 	"github.com/dendroprof/dendro/traceprof"
-	"github.com/dendroprof/dendro/traceprof/tracetest"
 )
 
 // twoServersEngine is two Stores as two processes have them.

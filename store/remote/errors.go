@@ -11,8 +11,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/store/remote/transfer"
 )
 
 // passingError is an error that may be gone in a moment, of a request that the

@@ -7,9 +7,9 @@ import (
 	"runtime"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/store/remote/transfer"
 )
 
 // Info asks the server what it keeps.

@@ -27,8 +27,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/store/remote/transfer"
 )
 
 // apiVersion is the version of the API that this client knows.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"iter"
 
-	"github.com/dendroprof/dendro/store/remote/transfer"
+	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

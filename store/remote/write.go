@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/store/remote/transfer"
 )
 
 // Put uploads files. When the answer is lost on the way back the error says that

@@ -24,8 +24,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dendroprof/dendro/internal/spans"
 	"github.com/dendroprof/dendro/traceprof"
-	"github.com/dendroprof/dendro/traceprof/spans"
 )
 
 // Archive is a trace with what was sampled of it for a task.

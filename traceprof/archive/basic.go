@@ -7,9 +7,9 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/dendroprof/dendro/internal/spans"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
-	"github.com/dendroprof/dendro/traceprof/spans"
 )
 
 // tag names the Java class that the file is a dump of. Its reader refuses keys

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
-	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/evidence"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/report"
-	"github.com/dendroprof/dendro/report/words"
 	"github.com/dendroprof/dendro/store"
 )
 

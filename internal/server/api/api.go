@@ -26,10 +26,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/dendroprof/dendro/internal/server"
+	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/store/remote/transfer"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

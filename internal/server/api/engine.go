@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/store/remote/transfer"
 )
 
 // question answers one method of the contract.

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/internal/server"
+	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
-	"github.com/dendroprof/dendro/store/remote/transfer"
 	"github.com/dendroprof/dendro/store/storetest"
 )
 

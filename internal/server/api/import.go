@@ -12,9 +12,9 @@ import (
 
 	"github.com/dendroprof/dendro/internal/ingest"
 	"github.com/dendroprof/dendro/internal/server"
+	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/store/remote/transfer"
 )
 
 // labelBytes bounds the part of a form that labels the files behind it.

@@ -7,9 +7,9 @@ import (
 	"net/http"
 
 	"github.com/dendroprof/dendro/internal/server"
+	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/store/remote/transfer"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/report/words"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )

@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/store/remote/transfer"
 )
 
 // speaker returns the engine's SQL.

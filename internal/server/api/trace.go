@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/dendroprof/dendro/store/remote/transfer"
+	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

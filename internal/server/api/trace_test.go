@@ -18,11 +18,11 @@ import (
 
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/internal/server"
+	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/traceprof"
 	tracearchive "github.com/dendroprof/dendro/traceprof/archive"
-	"github.com/dendroprof/dendro/traceprof/tracetest"
 )
 
 // sampled puts a task with a request of two spans into the lab's store and returns

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/excerpt"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/traceprof"
 	tracearchive "github.com/dendroprof/dendro/traceprof/archive"
-	"github.com/dendroprof/dendro/traceprof/excerpt"
 )
 
 // excerpt reads which part of the sampled time is meant.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/dendroprof/dendro/internal/spans"
 	"github.com/dendroprof/dendro/traceprof"
-	"github.com/dendroprof/dendro/traceprof/spans"
 )
 
 // tracesFor returns the store of traces once the parameters are known to be right.

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/internal/server"
+	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/store/duckdb"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/traceprof"
-	"github.com/dendroprof/dendro/traceprof/tracetest"
 )
 
 // BenchmarkAnalyze measures whole requests for analyses as swctl sends them: over

@@ -21,10 +21,10 @@ import (
 	"github.com/dendroprof/dendro/format/pprof"
 	"github.com/dendroprof/dendro/internal/server/skywalking/ids"
 	"github.com/dendroprof/dendro/internal/server/skywalking/uploads"
+	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/traceprof"
-	"github.com/dendroprof/dendro/traceprof/tracetest"
 )
 
 // start is what the clock of a bench shows: 2023-11-14 22:13:20 UTC.

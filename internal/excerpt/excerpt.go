@@ -12,8 +12,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dendroprof/dendro/internal/spans"
 	"github.com/dendroprof/dendro/traceprof"
-	"github.com/dendroprof/dendro/traceprof/spans"
 )
 
 // ErrNothing: a choice selects nothing that was sampled.
