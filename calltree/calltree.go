@@ -177,7 +177,7 @@ func (t *Table) crossing(list []part, before, sums []int64) map[int32]int64 {
 	return totals
 }
 
-// RootTotal returns the sum over all nodes of the absolute self value, the 100 %
+// RootTotal returns the sum over all nodes of the absolute self value, the 100%
 // of every share. Without negative values it is the sum of the roots' totals.
 func (t *Tree) RootTotal() int64 {
 	var sum int64

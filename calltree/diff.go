@@ -141,7 +141,7 @@ func (d *Diff) Self(n int32) Pair { return Pair{d.Base.Self[n], d.New.Self[n]} }
 // Total returns the totals of node n.
 func (d *Diff) Total(n int32) Pair { return Pair{d.Base.Total[n], d.New.Total[n]} }
 
-// RootTotal returns the sums of absolute self values: 100 % of each side, which
+// RootTotal returns the sums of absolute self values: 100% of each side, which
 // means the same in every diff of that side.
 func (d *Diff) RootTotal() Pair {
 	var p Pair
@@ -197,7 +197,7 @@ func (p Pair) Presence() Presence {
 	return OnBoth
 }
 
-// Noise returns the half width of the 95 % interval around a delta that counting
+// Noise returns the half width of the 95% interval around a delta that counting
 // samples leaves: the number of samples that hit a function scatters like a
 // Poisson variable, so a value v made of samples of q each has variance q·v. It
 // knows nothing of how runs differ (package regression does); a delta inside

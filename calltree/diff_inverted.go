@@ -115,7 +115,7 @@ func (v *InvertedDiff) CategoryName(n int32) string {
 	return ""
 }
 
-// RootTotal returns the 100 % of each side.
+// RootTotal returns the 100% of each side.
 func (v *InvertedDiff) RootTotal() Pair { return Pair{v.tree[0].RootTotal(), v.tree[1].RootTotal()} }
 
 // Walk visits the nodes in display order, depth first, expanding them on the way.

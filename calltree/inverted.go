@@ -289,7 +289,7 @@ func (v *Inverted) Self(h int32) int64 {
 	return 0
 }
 
-// RootTotal returns the 100 % of every share: that of the tree.
+// RootTotal returns the 100% of every share: that of the tree.
 func (v *Inverted) RootTotal() int64 { return v.tree.RootTotal() }
 
 // Category returns the node's category, -1 when there are none.

@@ -11,9 +11,9 @@ import (
 type Sidebar struct {
 	Self, Total Amount
 
-	// RootTotal is the 100 % of the tree's rows: the absolute self values of all
+	// RootTotal is the 100% of the tree's rows: the absolute self values of all
 	// nodes. SampleTotal adds up the absolute values of samples before they cancel
-	// inside a node; it is the 100 % of the sidebar.
+	// inside a node; it is the 100% of the sidebar.
 	RootTotal, SampleTotal int64
 
 	// Traced is nil when the samples have no times or have weights.

@@ -61,7 +61,7 @@ func TestSidebar(t *testing.T) {
 	}
 }
 
-// TestSidebarDenominators tells the two sums of 100 % apart: +2 and -1 in one
+// TestSidebarDenominators tells the two sums of 100% apart: +2 and -1 in one
 // node are 1 in the tree and 3 in the sidebar.
 func TestSidebarDenominators(t *testing.T) {
 	v := calltree.NewViewer(proftest.Columns(`

@@ -257,9 +257,9 @@ func candidateMarkdown(b *Benchmark, c *evidence.Candidate, d Detail) string {
 }
 
 // help explains the columns; it is folded at the end of a document.
-const help = `- **share**: of the samples of the program before the change; **cost**: in the metric's unit, with its 95 % interval.
+const help = `- **share**: of the samples of the program before the change; **cost**: in the metric's unit, with its 95% interval.
 - **confirmed**: the newest two runs (or all tested ones) show it; **suspect**: only one run was tested; **acknowledged**: accepted in ` + "`.dendro/acknowledged.json`" + `.
-- **power**: the smallest change that would have been found in 4 of 5 cases, at a function of 5 % of the program.
+- **power**: the smallest change that would have been found in 4 of 5 cases, at a function of 5% of the program.
 - **expected**, **actual**: mean share of the function with all it calls, in the history and in the tested runs (without, where it says self); then: ` + "`+`" + ` first seen now, ` + "`-`" + ` seen before and not now.
 - In plots ● is a run, ◆ one under test, ─ the moving mean of the runs before, ░ two standard deviations around it.
 - **child trace**: the candidate is the last row, each row above is one call further down; **parent trace**: it is the first row, each row below is one caller further up. Diffs are per run, in that context.

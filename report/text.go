@@ -219,7 +219,7 @@ func (b *Benchmark) metric() (was, now float64, ok bool) {
 
 func (b *Benchmark) metricChange(was, now float64) string {
 	unit := b.Evidence.Metric.Unit
-	return fmt.Sprintf("%s → %s (%+.1f %%)", words.Metric(was, unit), words.Metric(now, unit), 100*(now/was-1))
+	return fmt.Sprintf("%s → %s (%s)", words.Metric(was, unit), words.Metric(now, unit), words.SignedPercent(now/was-1))
 }
 
 // detectable says how small a change would have been found.

@@ -2,7 +2,7 @@
 // scatter around it, and how one run differs from it.
 //
 //   - A Band has, for every call node path of a selection, the mean of its self
-//     and total, their standard deviations, the median and the 10 % and 90 %
+//     and total, their standard deviations, the median and the 10% and 90%
 //     quantiles: the range that four runs in five stay in. A run without the path
 //     counts as 0.
 //   - Band.Tree makes one of these numbers a call tree, to be shown, compared and

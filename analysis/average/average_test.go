@@ -66,7 +66,7 @@ func TestTrees(t *testing.T) {
 	}
 }
 
-// TestQuantilesAddUp: callees that take turns have more at the 90 % quantile than
+// TestQuantilesAddUp: callees that take turns have more at the 90% quantile than
 // their caller ever had; they share what it has.
 func TestQuantilesAddUp(t *testing.T) {
 	b := of(t, store.BySamples,
@@ -135,7 +135,7 @@ func TestCompareNoise(t *testing.T) {
 			wrong++
 		}
 	}
-	// 5 % is asked for: 3 of 60, and with 8 or more by chance in 1 of 200.
+	// 5% is asked for: 3 of 60, and with 8 or more by chance in 1 of 200.
 	if wrong >= 8 {
 		t.Errorf("%d of 60 clean runs have significant changes", wrong)
 	}

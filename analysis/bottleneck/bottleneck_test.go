@@ -79,7 +79,7 @@ func TestSelfPotential(t *testing.T) {
 	}
 }
 
-// TestSubtreePaper is the paper's example of a recursion: 150 % if A2 counted twice.
+// TestSubtreePaper is the paper's example of a recursion: 150% if A2 counted twice.
 func TestSubtreePaper(t *testing.T) {
 	st := runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: "root;A;A 1, root;A;B 1"})
 	r := find(t, st, bottleneck.Options{Rank: bottleneck.Subtree, Degree: 1, Contexts: 3})

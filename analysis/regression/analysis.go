@@ -150,7 +150,7 @@ func (f *fit) ranked() []Candidate {
 // of five cases, as shares of the program.
 type Detectable struct {
 	Changes []DetectableChange `json:"changes"` // by share of the function
-	// What the change at a function of 5 % would become.
+	// What the change at a function of 5% would become.
 	FourTimesTheSamples float64 `json:"fourTimesTheSamples"`
 	OneMoreRun          float64 `json:"oneMoreRun"` // tested together with the newest
 	ThreeRuns           float64 `json:"threeRuns"`
@@ -163,7 +163,7 @@ type DetectableChange struct {
 }
 
 // powerScore is the score by which a statistic must exceed its threshold on
-// average to do so in 80 % of cases.
+// average to do so in 80% of cases.
 const powerScore = 0.84
 
 // smallestChange is I80 of a function that takes a share s of the program:

@@ -94,7 +94,7 @@ type Delta struct {
 	Time    *Estimate `json:"time,omitempty"`
 }
 
-// Estimate is a value with its 95 % interval, in the unit of the benchmark's
+// Estimate is a value with its 95% interval, in the unit of the benchmark's
 // metric, or of its inverse for a rate.
 type Estimate struct {
 	Value float64 `json:"value"`

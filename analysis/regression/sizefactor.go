@@ -140,7 +140,7 @@ const (
 
 // testedFactors sets s_t of the tested runs by maximum likelihood: every function
 // self is either as before at this size, or an outlier anywhere. A change of
-// 40 % moves a mean, but not the place where most functions agree. The metric is
+// 40% moves a mean, but not the place where most functions agree. The metric is
 // a weak prior with heavy tails.
 func (f *fit) testedFactors() {
 	votes := f.votes(leastMeanTest)

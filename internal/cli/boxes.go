@@ -52,7 +52,7 @@ func (c *cutOptions) cutBoxes(boxes []calltree.Box) []calltree.Box {
 // notes says what the flags leave out of a document.
 func (c *cutOptions) notes(boxes int) (notes []string) {
 	if c.minPercent > 0 {
-		notes = append(notes, fmt.Sprintf("boxes below %g %% are left out (--min-percent)", c.minPercent))
+		notes = append(notes, fmt.Sprintf("boxes below %g%% are left out (--min-percent)", c.minPercent))
 	}
 	if boxes > 0 {
 		notes = append(notes, fmt.Sprintf("%s boxes are left out (--depth, --rows)", grouped(boxes)))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -131,7 +130,7 @@ func (c *comparison) text(v float64) string {
 	if text, ok := words.Amount(v, c.unit); ok {
 		return text
 	}
-	return strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64)
+	return words.Number(v)
 }
 
 func (c *comparison) signed(v float64) string {
@@ -154,7 +153,7 @@ func (c *comparison) relative(p calltree.Pair) string {
 	case math.Abs(r) >= 10:
 		return fmt.Sprintf("×%.1f", r+1)
 	default:
-		return fmt.Sprintf("%+.1f%%", r*100)
+		return words.SignedPercent(r)
 	}
 }
 
@@ -247,7 +246,7 @@ func (c *comparison) both(p calltree.Pair) float64 {
 func (o *diffOptions) visibleChanges(c *comparison, v diffOutline) ([]calltree.DiffRow, branches) {
 	var list []calltree.DiffRow
 	var left branches
-	root := c.Larger(v.RootTotal()) // the larger side's 100 %
+	root := c.Larger(v.RootTotal()) // the larger side's 100%
 	v.Walk(func(n int32) bool {
 		r := v.Row(n)
 		if larger := c.Larger(r.Total); o.out(r.Depth, larger, root, len(list)) {

@@ -139,7 +139,7 @@ func (e *env) printBenchmark(b *regression.Benchmark) {
 	if b.Reason != "" {
 		fmt.Fprintf(e.out, "%s: no verdict: %s\n", name, words.Clean(b.Reason))
 		for _, c := range words.First(b.Ranked, 5) {
-			fmt.Fprintf(e.out, "    %+.2f %%  %s\n", 100*c.Share, words.Clean(c.Function))
+			fmt.Fprintf(e.out, "    %s  %s\n", words.SignedPercent(c.Share), words.Clean(c.Function))
 		}
 	}
 	for _, text := range report.Remarks(b) {
@@ -156,10 +156,10 @@ func (e *env) printPower(name string, a *regression.Analysis) {
 	d := a.Detectable
 	var sizes []string
 	for _, c := range d.Changes {
-		sizes = append(sizes, fmt.Sprintf("%.1f %% (function of %.0f %%)", 100*c.Change, 100*c.Share))
+		sizes = append(sizes, fmt.Sprintf("%s (function of %s)", words.Percent(c.Change), words.Percent(c.Share)))
 	}
 	fmt.Fprintf(e.out, "%s: %s against %d: finds in 4 of 5 cases a change of %s\n", name, words.Clean(strings.Join(a.Tested, " ")), len(a.History), strings.Join(sizes, ", "))
 	if len(a.Tested) == 1 {
-		fmt.Fprintf(e.out, "    at 5 %%: with 4 times the samples %.1f %%, with one more run %.1f %%, with 3 runs %.1f %%\n", 100*d.FourTimesTheSamples, 100*d.OneMoreRun, 100*d.ThreeRuns)
+		fmt.Fprintf(e.out, "    at 5%%: with 4 times the samples %s, with one more run %s, with 3 runs %s\n", words.Percent(d.FourTimesTheSamples), words.Percent(d.OneMoreRun), words.Percent(d.ThreeRuns))
 	}
 }

@@ -49,7 +49,7 @@ func decimal(v int64, scale int) string {
 	return sign + whole + "." + frac
 }
 
-// amount writes a value with a unit that people read: 1.28 s, 3.4 MiB, 5 120 samples.
+// amount formats a value with its unit: 1.28 s, 3.40 MiB, 5,120 samples.
 func amount(v int64, unit string, scale int) string {
 	if text, ok := words.Amount(float64(v)/math.Pow10(scale), unit); ok {
 		return text
@@ -57,8 +57,5 @@ func amount(v int64, unit string, scale int) string {
 	if unit = words.Clean(unit); unit == "count" {
 		unit = "samples"
 	}
-	if scale == 0 {
-		return grouped(v) + " " + unit
-	}
-	return decimal(v, scale) + " " + unit
+	return words.Thousands(decimal(v, scale)) + " " + unit
 }

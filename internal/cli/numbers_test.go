@@ -14,7 +14,7 @@ func TestAmount(t *testing.T) {
 		scale int
 		want  string
 	}{
-		{5120, "count", 0, "5 120 samples"}, {1_280_000_000, "nanoseconds", 0, "1.28 s"}, {-25, "watts", 1, "-2.5 watts"},
+		{5120, "count", 0, "5,120 samples"}, {1_280_000_000, "nanoseconds", 0, "1.28 s"}, {-25, "watts", 1, "-2.5 watts"},
 		{7, "\x1b[31mx", 0, `7 \x1b[31mx`}, // what a profile says must not reach the terminal
 	} {
 		if got := amount(tt.v, tt.unit, tt.scale); got != tt.want {

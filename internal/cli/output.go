@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -287,37 +286,26 @@ func csvQuote(s string) string {
 	return s
 }
 
-// percent formats a fraction.
+// percent formats a cell that holds a share; other cells stay empty.
 func percent(v any) string {
 	f, ok := v.(float64)
 	if !ok {
 		return ""
 	}
-	return strconv.FormatFloat(f*100, 'f', 2, 64) + "%"
+	return words.Percent(f)
 }
 
-// signedPercent formats a difference of fractions as percentage points.
+// signedPercent formats a cell that holds a difference of shares; others stay empty.
 func signedPercent(v any) string {
 	f, ok := v.(float64)
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("%+.2f", f*100)
+	return words.SignedPercent(f)
 }
 
-// grouped formats a whole number with spaces between thousands.
-func grouped(v any) string {
-	s := fmt.Sprint(v)
-	neg := strings.HasPrefix(s, "-")
-	s = strings.TrimPrefix(s, "-")
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + " " + s[i:]
-	}
-	if neg {
-		return "-" + s
-	}
-	return s
-}
+// grouped formats a cell that holds a count.
+func grouped(v any) string { return words.Thousands(fmt.Sprint(v)) }
 
 // terminal reports whether w is one.
 func terminal(w io.Writer) bool {

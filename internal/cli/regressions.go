@@ -37,7 +37,7 @@ func newRegressions(e *env) *cobra.Command {
 		Long: `Regressions compares the newest selected runs of each benchmark with the runs
 before them on the same machine and branch, by the same profiler, and names the
 places that cost more: function and call path, samples, share of the program and
-time per operation with a 95 % interval, since which run, and what else it could
+time per operation with a 95% interval, since which run, and what else it could
 have been and is not. The newest run is tested alone (what is found is a suspect)
 and together with the one before (confirmed). Work that only moved is no regression.
 

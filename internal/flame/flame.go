@@ -36,7 +36,7 @@ type Graph struct {
 	Functions []profile.Function
 	Boxes     []Box // a parent before its children
 	Rows      []Row // the function list; nil: no table
-	// Root is 100 %.
+	// Root is 100%.
 	Root Value
 
 	Diff bool // values have a base

@@ -9,21 +9,25 @@ const canvas = $('canvas'), ctx = canvas.getContext('2d'), scroll = $('scroll'),
 const dark = matchMedia('(prefers-color-scheme: dark)');
 let from = 0, to = WHOLE, zoomed = -1, base = 0, flipped = false, found = null, hover = -1;
 
-// Numbers.
+// Numbers, as package words formats them.
 const units = { nanoseconds: [1000, 'ns', 'µs', 'ms', 's'], microseconds: [1000, 'µs', 'ms', 's'], milliseconds: [1000, 'ms', 's'], bytes: [1024, 'B', 'KiB', 'MiB', 'GiB', 'TiB'] };
-const plain = new Intl.NumberFormat('en', { maximumSignificantDigits: 6 });
+const number = v => Number.isInteger(v) || Math.abs(v) >= 100 ? Math.round(v).toLocaleString('en') : Math.abs(v) >= 1 ? v.toPrecision(3) : String(+v.toPrecision(3));
 function amount(v, sign) {
   v /= 10 ** D.scale;
   const s = sign && v > 0 ? '+' : '';
-  if (D.unit === 'share') return s + (v * 100).toFixed(2) + (sign ? ' pp' : ' %');
+  if (D.unit === 'share') return s + percent(v, 1);
   const u = units[D.unit];
-  if (!u) return s + plain.format(v) + (D.unit === 'count' ? '' : ' ' + D.unit);
+  if (!u) return s + number(v) + (D.unit === 'count' ? '' : ' ' + D.unit);
   let i = 1;
   while (Math.abs(v) >= u[0] && i + 1 < u.length) { v /= u[0]; i++; }
-  return s + plain.format(+v.toPrecision(4)) + ' ' + u[i];
+  return s + number(v) + ' ' + u[i];
 }
-const percent = (v, of) => of ? (v / of * 100).toFixed(2) + ' %' : '';
-const relative = (b, n) => b ? ((n - b) / Math.abs(b) * 100 > 0 ? '+' : '') + ((n - b) / Math.abs(b) * 100).toFixed(1) + ' %' : n ? 'new' : '';
+function percent(v, of) {
+  if (!of) return '';
+  const p = v / of * 100;
+  return p ? p.toFixed(Math.abs(p) < 1 ? 2 : 1) + '%' : '0%';
+}
+const relative = (b, n) => b ? (n > b ? '+' : '') + percent(n - b, Math.abs(b)) : n ? 'new' : '';
 function change(b, n, noise) {
   const larger = Math.max(Math.abs(b), Math.abs(n)), delta = n - b;
   return !larger || Math.abs(delta) <= noise ? 0 : Math.max(-1, Math.min(1, delta / larger));
@@ -160,7 +164,7 @@ function describe(i) {
   }
   if (B.noise[i] && Math.abs(B.total[i] - B.baseTotal[i]) <= B.noise[i]) {
     const s = document.createElement('small');
-    s.textContent = 'within what chance makes of so few samples (± ' + amount(B.noise[i]) + ')';
+    s.textContent = 'within sampling noise (±' + amount(B.noise[i]) + ')';
     tip.append(s);
   }
 }
@@ -187,7 +191,7 @@ function search() {
     for (let i = 0; i < N; i++) if (found.has(B.fn[i])) { boxes++; hit.push([B.start[i], B.end[i]]); }
     for (const [s, e] of hit.sort((a, b) => a[0] - b[0])) { sum += Math.max(0, e - Math.max(s, end)); end = Math.max(end, e); }
   }
-  $('matched').textContent = found ? `${found.size} functions, ${boxes} boxes, ${(sum / WHOLE * 100).toFixed(2)} % of the width` : '';
+  $('matched').textContent = found ? `${found.size} functions, ${boxes} boxes, ${percent(sum, WHOLE)} of the width` : '';
   draw();
 }
 $('search').oninput = search;
@@ -200,7 +204,7 @@ function list() {
   $('side').hidden = false;
   const columns = D.diff
     ? [['self', i => L.self[i], v => amount(v)], ['Δ self', i => L.self[i] - L.baseSelf[i], v => amount(v, true), L.selfNoise], ['Δ total', i => L.total[i] - L.baseTotal[i], v => amount(v, true), L.noise]]
-    : [['total', i => L.total[i], v => amount(v)], ['total %', i => L.total[i], v => percent(v, D.root[0])], ['self %', i => L.self[i], v => percent(v, D.root[0])]];
+    : [['total', i => L.total[i], v => amount(v)], ['total%', i => L.total[i], v => percent(v, D.root[0])], ['self%', i => L.self[i], v => percent(v, D.root[0])]];
   const thead = $('side').querySelector('thead').insertRow(), body = $('side').querySelector('tbody');
   const order = [...Array(m).keys()];
   const fill = () => {

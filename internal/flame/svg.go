@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -113,11 +114,11 @@ func svgLegend(w *bufio.Writer) {
 // describe writes what a box counts, as the titles of flame graphs do.
 func (g *Graph) describe(total, self Value) string {
 	if !g.Diff {
-		return g.amount(total.New) + ", " + percent(total.New, g.Root.New) + ", self " + g.amount(self.New)
+		return g.amount(total.New) + ", " + words.Percent(total.New/cmp.Or(g.Root.New, 1)) + ", self " + g.amount(self.New)
 	}
 	text := g.amount(total.Base) + " → " + g.amount(total.New)
 	if g.Unit == "count" {
-		text = number(total.Base/math.Pow10(g.Scale)) + " → " + g.amount(total.New)
+		text = words.Number(total.Base/math.Pow10(g.Scale)) + " → " + g.amount(total.New)
 	}
 	switch {
 	case total.Base == 0 && total.New != 0:
@@ -125,50 +126,23 @@ func (g *Graph) describe(total, self Value) string {
 	case total.New == 0 && total.Base != 0:
 		return text + ", vanished"
 	case total.Base != 0:
-		return text + fmt.Sprintf(", %+.1f%%", (total.New-total.Base)/math.Abs(total.Base)*100)
+		return text + ", " + words.SignedPercent((total.New-total.Base)/math.Abs(total.Base))
 	}
 	return text
-}
-
-func percent(part, whole float64) string {
-	if whole == 0 {
-		return "0%"
-	}
-	return strconv.FormatFloat(part/whole*100, 'f', 2, 64) + "%"
 }
 
 // amount writes a value with its unit.
 func (g *Graph) amount(v float64) string {
 	v /= math.Pow10(g.Scale)
-	steps := func(by float64, units ...string) string {
-		for len(units) > 1 && math.Abs(v) >= by {
-			v, units = v/by, units[1:]
-		}
-		return strconv.FormatFloat(v, 'g', 4, 64) + " " + units[0]
+	switch {
+	case g.Unit == "share":
+		return words.Percent(v)
+	case g.Unit == "count" && v == 1:
+		return "1 sample"
+	case g.Unit == "count":
+		return words.Number(v) + " samples"
 	}
-	switch g.Unit {
-	case "share":
-		return strconv.FormatFloat(v*100, 'f', 2, 64) + "%"
-	case "nanoseconds":
-		return steps(1000, "ns", "µs", "ms", "s")
-	case "microseconds":
-		return steps(1000, "µs", "ms", "s")
-	case "milliseconds":
-		return steps(1000, "ms", "s")
-	case "bytes":
-		return steps(1024, "B", "KiB", "MiB", "GiB", "TiB")
-	case "count":
-		if v == 1 {
-			return "1 sample"
-		}
-		return number(v) + " samples"
-	}
-	return number(v) + " " + g.Unit
-}
-
-// number writes at most three decimals.
-func number(v float64) string {
-	return strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64)
+	return words.Value(v, profile.ValueType{Unit: g.Unit})
 }
 
 // fit shortens the name of a function to room characters: first the folders of

@@ -2,7 +2,7 @@ package stat
 
 import "math"
 
-// Interval95 is the half width of a 95 % interval in standard errors.
+// Interval95 is the half width of a 95% interval in standard errors.
 const Interval95 = 1.959963984540054
 
 // Pearson returns the correlation of two equally long series. It is 0 when the

@@ -29,7 +29,7 @@ const (
 // 1-2/(9 dof) cubed turns the median of a chi-squared variance into its mean
 // (Wilson and Hilferty 1931). Eight rounds of weighted least squares with the
 // weights count/fit²; both coefficients are held above their floors. Without a
-// bin the result is Poisson noise with 5 % jitter.
+// bin the result is Poisson noise with 5% jitter.
 func FitTrend(series []Spread, dof float64) Trend {
 	bins := trendBins(series, dof)
 	t := Trend{1, 0.0025}

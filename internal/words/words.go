@@ -1,11 +1,14 @@
-// Package words is how names, numbers and units are written for people: the same in
-// every document and every command.
+// Package words formats names, numbers and units for people. Every document and every
+// command uses it, so that a number looks the same everywhere:
 //
-// Names come from programs that nobody checked and are made harmless (Clean). Numbers
-// are written in a step of their unit that reads well: metrics as package testrun
-// names units (Metric, Interval), stored values as package profile does (Value,
-// Difference), shares in per cent. It knows no table and no markup; how a cell or a
-// page is laid out is its writer's business. What programs read is not written here.
+//	12.3%  +26.5%  0.53%      Percent, SignedPercent
+//	570,000,000               Count, Thousands
+//	1.28 s  512 MiB           Amount, Value, Difference
+//	1.94 ms/op                Metric, Interval
+//
+// Names come from programs that nobody checked; Clean makes them safe to print.
+// Tables and markup are the caller's, and machine-readable output does not use this
+// package.
 package words
 
 import (
@@ -20,8 +23,8 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Clean makes a name harmless wherever text is shown: control and invisible
-// formatting characters are written as Go writes them.
+// Clean makes a name safe to print: it writes control characters and invisible
+// formatting characters as Go escapes.
 func Clean(s string) string {
 	bad := func(r rune) bool {
 		return r == utf8.RuneError || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp)
@@ -41,7 +44,7 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// CleanAll cleans every name of a list.
+// CleanAll returns the names cleaned.
 func CleanAll(names []string) []string {
 	out := make([]string, len(names))
 	for i := range names {
@@ -50,7 +53,7 @@ func CleanAll(names []string) []string {
 	return out
 }
 
-// First returns the first n of a list, which it shares; 0: all.
+// First returns the first n elements of list, or all for n 0. The result shares list.
 func First[T any](list []T, n int) []T {
 	if n > 0 && len(list) > n {
 		return list[:n]
@@ -58,7 +61,7 @@ func First[T any](list []T, n int) []T {
 	return list
 }
 
-// Plural returns the word for n things, of which one is called so.
+// Plural returns the noun for n things, given its singular: "run", "runs".
 func Plural(n int, one string) string {
 	if n == 1 {
 		return one
@@ -66,29 +69,79 @@ func Plural(n int, one string) string {
 	return one + "s"
 }
 
-// Commit cuts a commit to what people read.
+// Commit shortens a commit hash to ten characters.
 func Commit(commit string) string { return commit[:min(10, len(commit))] }
 
-// Percent writes a share: 0.023 is "2.3 %".
-func Percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+// Percent formats a share: "12.3%", and below one per cent "0.53%".
+func Percent(share float64) string {
+	switch p := math.Abs(100 * share); {
+	case p == 0:
+		return "0%"
+	case p < 1:
+		return fmt.Sprintf("%.2f%%", 100*share)
+	default:
+		return fmt.Sprintf("%.1f%%", 100*share)
+	}
+}
 
-// SignedPercent writes a difference of shares: 0.023 is "+2.3 %".
-func SignedPercent(share float64) string { return fmt.Sprintf("%+.1f %%", 100*share) }
+// SignedPercent formats a change, of a share or relative to a value: "+26.5%".
+func SignedPercent(change float64) string { return signed(change, Percent) }
 
-// Metric writes a value in a unit of package testrun: 6.6e6 ns/op is "6.6 ms/op".
+// signed formats v and puts a plus before what grew.
+func signed(v float64, format func(v float64) string) string {
+	if v > 0 {
+		return "+" + format(v)
+	}
+	return format(v)
+}
+
+// Count formats a whole number: "570,000,000".
+func Count[T int | int32 | int64 | uint64](n T) string { return Thousands(fmt.Sprint(n)) }
+
+// Thousands puts commas into the whole part of a decimal number.
+func Thousands(number string) string {
+	sign := number[:len(number)-len(strings.TrimLeft(number, "+-"))]
+	whole, fraction, hasFraction := strings.Cut(number[len(sign):], ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if hasFraction {
+		whole += "." + fraction
+	}
+	return sign + whole
+}
+
+// Number formats a number with three significant digits, whole ones completely:
+// "1.28", "12.8", "1,285", "3".
+func Number(v float64) string {
+	switch a := math.Abs(v); {
+	case math.IsInf(v, 0) || math.IsNaN(v):
+		return fmt.Sprint(v)
+	case a >= 100 || math.Abs(v-math.Round(v)) <= 1e-12*a: // 2.0000000000000004 of a division is 2
+		return Thousands(strconv.FormatFloat(v, 'f', 0, 64))
+	case a >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case a >= 1:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	default:
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+}
+
+// Metric formats a value in a unit of package testrun: 6.6e6 ns/op is "6.60 ms/op".
 func Metric(v float64, unit string) string {
 	scale, unit := step(math.Abs(v), unit)
-	return fmt.Sprintf("%.3g %s", v/scale, unit)
+	return Number(v/scale) + " " + unit
 }
 
-// Interval writes a change of a metric between its bounds: "+1.94 ms/op (1.49 … 2.39)".
+// Interval formats a change of a metric and its bounds: "+1.94 ms/op (1.49 … 2.39)".
 func Interval(v, low, high float64, unit string) string {
 	scale, unit := step(math.Abs(v), unit)
-	return fmt.Sprintf("%+.3g %s (%.3g … %.3g)", v/scale, unit, low/scale, high/scale)
+	return fmt.Sprintf("%s %s (%s … %s)", signed(v/scale, Number), unit, Number(low/scale), Number(high/scale))
 }
 
-// step returns the step of a metric's unit in which a value reads well: what to
-// divide by, and its name. Units that are not times stay.
+// step returns the unit in which a metric reads well and the divisor that leads to
+// it. Units other than times stay.
 func step(v float64, unit string) (scale float64, name string) {
 	what, per, isRate := strings.Cut(unit, "/")
 	seconds, ok := testrun.Seconds(what)
@@ -109,8 +162,8 @@ func step(v float64, unit string) (scale float64, name string) {
 	return 1, Clean(unit)
 }
 
-// Amount writes a time or a size, in a unit of value types, in the step of it that
-// fits: "1.28 s", "3.40 MiB". It returns false for other units.
+// Amount formats a time or a size in a unit of value types: "1.28 s", "3.40 MiB". It
+// returns false for other units.
 func Amount(v float64, unit string) (string, bool) {
 	switch unit {
 	case "nanoseconds":
@@ -130,32 +183,22 @@ func steps(v, by float64, units ...string) string {
 	for ; math.Abs(v) >= by && i+1 < len(units); i++ {
 		v /= by
 	}
-	if v == math.Trunc(v) {
-		return fmt.Sprintf("%.0f %s", v, units[i])
-	}
-	return fmt.Sprintf("%.*f %s", max(0, 2-int(math.Log10(math.Max(1, math.Abs(v))))), v, units[i])
+	return Number(v) + " " + units[i]
 }
 
-// Value writes a stored value, which need not be whole.
+// Value formats a stored value or a mean of stored values: "1.28 s", "5,120", "3 lines".
 func Value(v float64, t profile.ValueType) string {
 	v /= math.Pow10(t.Scale)
 	if text, ok := Amount(v, t.Unit); ok {
 		return text
 	}
-	text := fmt.Sprintf("%.4g", v)
-	if math.Abs(v) >= 1000 {
-		text = fmt.Sprintf("%.0f", v)
-	}
 	if t.Unit == "count" {
-		return text
+		return Number(v)
 	}
-	return text + " " + Clean(t.Unit)
+	return Number(v) + " " + Clean(t.Unit)
 }
 
-// Difference writes a change of a stored value with its sign.
+// Difference formats a change of a stored value: "+1.28 s".
 func Difference(v float64, t profile.ValueType) string {
-	if v < 0 {
-		return "-" + Value(-v, t)
-	}
-	return "+" + Value(v, t)
+	return signed(v, func(v float64) string { return Value(v, t) })
 }

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ func TestMetric(t *testing.T) {
 		v    float64
 		unit string
 		want string
-	}{{6.6e6, "ns/op", "6.6 ms/op"}, {0.0123, "s", "12.3 ms"}, {1500, "us/op", "1.5 ms/op"}, {5000, "ops/s", "5e+03 ops/s"}, {0, "ns", "0 ns"}, {-2e9, "ns", "-2 s"}, {3, "a\x1bb", `3 a\x1bb`}} {
+	}{{6.6e6, "ns/op", "6.60 ms/op"}, {0.0123, "s", "12.3 ms"}, {1500, "us/op", "1.50 ms/op"}, {5000, "ops/s", "5,000 ops/s"}, {0, "ns", "0 ns"}, {-2e9, "ns", "-2 s"}, {3, "a\x1bb", `3 a\x1bb`}} {
 		if got := Metric(c.v, c.unit); got != c.want {
 			t.Errorf("%v %s: %q, want %q", c.v, c.unit, got, c.want)
 		}
@@ -39,10 +40,10 @@ func TestValue(t *testing.T) {
 		{12_840, "microseconds", 1, "1.28 ms", "+1.28 ms"},
 		{999, "nanoseconds", 0, "999 ns", "+999 ns"},
 		{-3_565_158, "bytes", 0, "-3.40 MiB", "-3.40 MiB"},
-		{5120, "count", 0, "5120", "+5120"},
-		{2.5, "count", 0, "2.5", "+2.5"},
-		{0, "count", 0, "0", "+0"},
-		{123_456, "cycles", 2, "1235 cycles", "+1235 cycles"},
+		{5120, "count", 0, "5,120", "+5,120"},
+		{2.5, "count", 0, "2.50", "+2.50"},
+		{0, "count", 0, "0", "0"},
+		{123_456, "cycles", 2, "1,235 cycles", "+1,235 cycles"},
 	} {
 		typ := profile.ValueType{Unit: c.unit, Scale: c.scale}
 		if got := Value(c.v, typ); got != c.want {
@@ -56,7 +57,10 @@ func TestValue(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
-		Percent(0.0234): "2.3 %", SignedPercent(0.0234): "+2.3 %", SignedPercent(-0.1): "-10.0 %",
+		Percent(0.0234): "2.3%", Percent(0.00234): "0.23%", Percent(0): "0%", Percent(1): "100.0%",
+		SignedPercent(0.265): "+26.5%", SignedPercent(-0.1): "-10.0%", SignedPercent(-0.002): "-0.20%", SignedPercent(0): "0%",
+		Count(570_000_000): "570,000,000", Count(int64(-999)): "-999", Count(1000): "1,000", Thousands("-1234.5678"): "-1,234.5678", Thousands("+100"): "+100",
+		Number(0.001234): "0.00123", Number(-12.84): "-12.8", Number(1284.6): "1,285", Number(1234567): "1,234,567", Number(math.Inf(1)): "+Inf",
 		Plural(1, "run"): "run", Plural(0, "run"): "runs", Commit("579d7113d2aa"): "579d7113d2", Commit("579d"): "579d",
 	} {
 		if got != want {

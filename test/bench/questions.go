@@ -28,7 +28,7 @@ func Questions(s *suite.Suite) []Question {
 	add("q2 tree of one profile", Tree, one, func(q *Question) { q.Run = newest.Run })
 	add("q3 merged tree, benchmark", Merged, one, nil)
 	add("q3 merged tree, all", Merged, all, nil)
-	add("q4 function above 1 %", Above, all, func(q *Question) { q.Function = s.Function() })
+	add("q4 function above 1%", Above, all, func(q *Question) { q.Function = s.Function() })
 	add("q5 z-scores, 10 before", Scores, one, func(q *Question) { q.Last = min(10, runs-1) })
 	add("q5 z-scores, all before", Scores, one, func(q *Question) { q.Last = runs - 1 })
 	add("q6 Pearson, all", Correlation, all, nil)

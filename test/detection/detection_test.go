@@ -57,7 +57,7 @@ func TestSimulated(t *testing.T) {
 	moved := observeAll(cross(3, []string{"rename", "extract", "inline"}, []float64{0.02}, []int{20000}, []int{20}, []int{1}, 4), 1, Native, false)
 	for _, c := range []Check{
 		atMost("findings per clean run", findingsPerRun(clean), 0.1),
-		atLeast("found, two runs of 5 %", share(large, (*Outcome).Hit), 0.75),
+		atLeast("found, two runs of 5%", share(large, (*Outcome).Hit), 0.75),
 		atMost("findings per run with moved work", placed(moved), 0.2),
 	} {
 		t.Logf("%s: %.3f, %s", c.Name, c.Value, c.Required)

@@ -238,7 +238,7 @@ func RunSimulated(w io.Writer, size float64, seed uint64) []Check {
 	bad := observeAll(cross(seed+1e6, plantedKinds, []float64{0.005, 0.01, 0.02, 0.05}, []int{2000, 5000, 10000, 20000, 50000}, []int{15, 30}, []int{1}, reps(4)), 1, Native, true)
 	found := where(bad, hit)
 	checks = append(checks,
-		atLeast(fmt.Sprintf("Q2  found, one bad run, 0.5-5 %% (%d)", len(bad)), share(bad, hit), 0.57),
+		atLeast(fmt.Sprintf("Q2  found, one bad run, 0.5-5%% (%d)", len(bad)), share(bad, hit), 0.57),
 		atLeast("Q3  first when found", share(found, func(o *Outcome) bool { return o.right() == 0 }), 0.95))
 	checks = append(checks, ranking(where(bad, func(o *Outcome) bool { return o.Plan.Samples == 10000 || o.Plan.Samples == 20000 }))...)
 
@@ -247,7 +247,7 @@ func RunSimulated(w io.Writer, size float64, seed uint64) []Check {
 	checks = append(checks, atLeast(fmt.Sprintf("Q5  new function found (%d)", len(fresh)), share(fresh, hit), 0.9))
 
 	three := observeAll(cross(seed+4e6, plantedKinds, []float64{0.01}, []int{20000}, []int{20}, []int{3}, reps(16)), 3, Native, false)
-	checks = append(checks, atLeast(fmt.Sprintf("Q6  found, three bad runs of 1 %% (%d)", len(three)), share(three, hit), 0.75))
+	checks = append(checks, atLeast(fmt.Sprintf("Q6  found, three bad runs of 1%% (%d)", len(three)), share(three, hit), 0.75))
 
 	for _, kind := range hardKinds {
 		list := observeAll(cross(seed+5e6, []string{kind}, []float64{0.01, 0.02, 0.05}, []int{20000}, []int{20}, []int{1}, reps(20)), 1, Native, false)
@@ -374,7 +374,7 @@ func threshold(scores []float64, n int) float64 {
 // printBySize prints the share found by samples and size of the change.
 func printBySize(w io.Writer, list []*Outcome) {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "found, %\t0.5 %\t1 %\t2 %\t5 %\tself\tcontext\tcalls\tnew")
+	fmt.Fprintln(tw, "found, %\t0.5%\t1%\t2%\t5%\tself\tcontext\tcalls\tnew")
 	for _, n := range []int{2000, 5000, 10000, 20000, 50000} {
 		cells := []string{fmt.Sprintf("%d samples", n)}
 		for _, impact := range []float64{0.005, 0.01, 0.02, 0.05} {

@@ -127,7 +127,7 @@ const (
 	contextNoise = 0.02
 	metricNoise  = 0.007
 	lengthNoise  = 0.03
-	slowRunShare = 0.06 // runs on a machine that is 5 to 30 % slower
+	slowRunShare = 0.06 // runs on a machine that is 5 to 30% slower
 	longGCShare  = 0.1  // runs in which the collector takes half as much again
 	onceLeast    = 5    // stacks of a run that no other run has
 	onceMore     = 20

@@ -66,7 +66,7 @@ func check(t *testing.T, bands []band) {
 }
 
 // The bands are those of the storage study's data set: 11 k nodes, 5.3 k lines,
-// 12.5 MB, depth 50 and 119, 93 % recurrence after one run and 95 to 96 % after
+// 12.5 MB, depth 50 and 119, 93% recurrence after one run and 95 to 96% after
 // five, 88 k distinct paths in 1,000 profiles of which two runs show most.
 func TestLargeShape(t *testing.T) {
 	if testing.Short() {
@@ -105,7 +105,7 @@ func TestLargeShape(t *testing.T) {
 	})
 }
 
-// The bands lie 20 to 40 % around what the recorded histories measure; the
+// The bands lie 20 to 40% around what the recorded histories measure; the
 // package comment of suite has the figures.
 func TestRealShape(t *testing.T) {
 	if testing.Short() {
