@@ -1,5 +1,5 @@
-# `make` alone prints the targets. Go and a C compiler are enough for all of
-# them but test-real, which says what it needs.
+# `make` alone prints the targets. Go and a C compiler are enough for build, demo,
+# lint, test, race, fuzz and bench; smoke and test-real say what they need.
 
 GO        ?= go
 FUZZTIME  ?= 10s
@@ -9,10 +9,13 @@ BENCHARGS ?=
 # have compiled.
 export GOFLAGS := $(GOFLAGS) -trimpath
 
-.PHONY: help build demo test race test-real real-neo4j real-newest real-servers lint fuzz bench bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden clean
+# What `make fuzz-changed` compares with.
+BASE      ?= origin/main
+
+.PHONY: help build demo lint test race smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden pictures clean
 
 help: ## print the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/dendro
 	$(GO) build -o bin/dendro ./cmd/dendro
@@ -20,40 +23,55 @@ build: ## build bin/dendro
 demo: build ## build, import real profiles, show the planted regression
 	@bin/dendro demo
 
-test: ## all tests that need only Go and a C compiler
+lint: ## gofmt, vet, staticcheck
+	@bad=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$bad" || { echo "not gofmt-ed:"; echo "$$bad"; exit 1; }
 	$(GO) vet ./...
-	$(GO) test ./...
-	cd test/bench && $(GO) test ./...
+	cd test/bench && $(GO) vet ./...
+	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+
+test: build ## all tests that need only Go and a C compiler
+	DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro $(GO) test -vet=off ./...
+	cd test/bench && $(GO) test -vet=off ./...
 
 race: ## the concurrent packages under the race detector
-	$(GO) test -race ./internal/ingest/... ./store/mem/... ./store/remote/... ./calltree/... ./profile ./normalize ./format/... ./traceprof/... ./internal/server/...
+	$(GO) test -vet=off -race ./internal/ingest/... ./store/mem/... ./store/remote/... ./calltree/... ./profile ./normalize ./format/... ./traceprof/... ./internal/server/...
 
-test-real: build ## tests against real servers, agents and readers (needs python3 with venv, Java 17, Maven; of Neo4j's newest release where Java 21 is there)
+smoke: build ## one test of each real server, agent and reader (needs what test-real needs; part of every check)
 	test/real/run
-	$(MAKE) -j2 --output-sync=target real-neo4j real-newest real-servers
+	$(MAKE) -j2 --output-sync=target smoke-neo4j smoke-servers
 
-real-neo4j: # the graph engine beside its server, which mostly waits for a disk: others run meanwhile
+smoke-neo4j: # mostly waits for the server's disk: other tests run meanwhile
+	$(GO) run ./test/neo4j -heap 1g -- $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m -run '$(SMOKE)' ./store/neo4j ./test/neo4j/e2e
+
+SMOKE = TestStore/shared|TestModels|TestCypher|TestKeys|TestReplaced|TestBulk/shared|TestGuide|TestStartPage
+
+smoke-servers: # Kafka, and agents in Python and Java
+	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -timeout 20m ./test/kafka ./test/agents
+
+nightly: test-real fuzz bench bench-detection ## everything that is too slow for every change: 1 to 2 hours
+
+test-real: build ## all tests against real servers, agents and readers (python3 with venv, Java 17 and 21, Maven)
+	test/real/run
+	$(MAKE) -j2 --output-sync=target real-neo4j real-servers
+	$(MAKE) real-newest
+
+real-neo4j: # the graph engine, both models
 	$(GO) run ./test/neo4j -heap 1g -- $(GO) test -count=1 -timeout 30m ./store/neo4j/...
 
-real-newest: # the smoke part beside the newest release
-	$(GO) run ./test/neo4j -release newest -heap 1g $(if $(DENDRO_REQUIRE_NEWEST),,-optional) -- $(GO) test -short -count=1 -p 1 -timeout 30m \
-	  -run 'TestStore/shared|TestModels|TestCypher|TestKeys|TestReplaced|TestBulk/shared' ./store/neo4j ./test/neo4j/e2e
+real-newest: # Neo4j's newest release
+	$(GO) run ./test/neo4j -release newest -heap 1g -- $(GO) test -short -count=1 -p 1 -timeout 30m -run '$(SMOKE)' ./store/neo4j ./test/neo4j/e2e
 
 real-servers: # the binary with servers and agents
 	DENDRO_TEST_REAL=1 $(GO) test -count=1 -p 1 -timeout 30m ./test/neo4j/... ./test/kafka ./test/agents
 
-lint: ## gofmt, vet, staticcheck, import and documentation rules
-	@bad=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$bad" || { echo "not gofmt-ed:"; echo "$$bad"; exit 1; }
-	$(GO) vet ./...
-	$(GO) tool -modfile=tools/go.mod staticcheck ./...
-	$(GO) test ./internal/archtest
-
 fuzz: ## every fuzz target for FUZZTIME (10s)
-	@set -e; for pkg in $$($(GO) list ./...); do \
-	  dir=$$($(GO) list -f '{{.Dir}}' $$pkg); \
-	  for f in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go 2>/dev/null | sed 's/func //' | sort -u); do \
-	    echo "== $$pkg $$f"; $(GO) test $$pkg -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x; \
-	  done; done
+	tools/fuzz $(FUZZTIME)
+
+fuzz-changed: ## fuzz targets of packages that differ from BASE (origin/main), 2,000 inputs each
+	tools/fuzz 2000x $(BASE)
+
+bench-smoke: # a small run of the benchmark: engines must agree
+	cd test/bench && $(GO) run ./cmd/bench -runs 4 -rounds 1 -repeats 2 -alone 3
 
 bench: ## the benchmarks of docs/benchmarks.md, at most 10 minutes
 	cd test/bench && $(GO) run ./cmd/bench $(BENCHARGS)
@@ -80,6 +98,9 @@ bench-detection: ## how well regressions are detected; fails below the required 
 
 bench-full: ## the 114 M node table too (hours of text, tens of minutes)
 	cd test/bench && $(GO) run ./cmd/bench -full $(BENCHARGS)
+
+pictures: ## write docs/pictures from the demo
+	$(GO) test ./test/docs -run TestPictures -update
 
 golden: ## rewrite the golden files; read the difference before you commit it
 	$(GO) test $$(grep -rl 'flag.Bool("update"' --include='*_test.go' . | xargs -n1 dirname | sort -u) -update

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"reflect"
@@ -102,10 +103,14 @@ func (l *traceLab) same(what string, got, want any) {
 	if reflect.DeepEqual(got, want) {
 		return
 	}
-	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.EquateEmpty(), wholeBytes); d != "" {
 		l.t.Errorf("%s (-want +got):\n%s", what, d)
 	}
 }
+
+// wholeBytes compares bytes as one value: the edits between two raw segments take
+// quadratic time to find and help nobody.
+var wholeBytes = cmp.FilterValues(func(x, y []byte) bool { return len(x)+len(y) > 0 }, cmp.Comparer(bytes.Equal))
 
 // task creates a trace task.
 func (l *traceLab) task(service string, start, duration int64) traceprof.Task {
