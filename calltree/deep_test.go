@@ -41,9 +41,6 @@ func TestDeepViews(t *testing.T) {
 	if n, ok := s.Node(last); !ok || n != depth-1 {
 		t.Errorf("node %d of the longest path", n)
 	}
-	if got := s.RewritePath(last, transforms("collapse-recursion:A")[0]); len(got) != 1 {
-		t.Errorf("%d functions are left of the path", len(got))
-	}
 	if got := s.Sidebar(0); got.Total.Value != 1 || got.Self.Value != 0 {
 		t.Errorf("%+v", got)
 	}

@@ -117,18 +117,6 @@ func (f *Forest) Names(p int32) []string {
 	return names
 }
 
-// Recursion returns the nearest ancestor of path p with the same function and
-// its distance in edges, or NoNode and 0 when p is outermost.
-func (f *Forest) Recursion(p int32) (ancestor, distance int32) {
-	fn := f.Paths.Item[p]
-	for a, d := f.Paths.Parent[p], int32(1); a != NoNode; a, d = f.Paths.Parent[a], d+1 {
-		if f.Paths.Item[a] == fn {
-			return a, d
-		}
-	}
-	return NoNode, 0
-}
-
 // MergeAttributes returns the attributes of two functions of one name united:
 // what one lacks comes from the other, of two different ones the smaller stays,
 // so that the result does not depend on the order.

@@ -50,18 +50,11 @@ func TestForestInternsFunctionsByName(t *testing.T) {
 	}
 }
 
-func TestForestRecursion(t *testing.T) {
+func TestForestNames(t *testing.T) {
 	var f calltree.Forest
 	path := calltree.NoNode
-	for _, name := range []string{"A", "B", "A", "C", "A", "A"} {
+	for _, name := range []string{"A", "B", "A", "C"} {
 		path = f.Path(path, f.Function(profile.Function{Name: name}))
-	}
-	for _, c := range []struct{ path, ancestor, distance int32 }{
-		{0, calltree.NoNode, 0}, {1, calltree.NoNode, 0}, {2, 0, 2}, {3, calltree.NoNode, 0}, {4, 2, 2}, {5, 4, 1},
-	} {
-		if a, d := f.Recursion(c.path); a != c.ancestor || d != c.distance {
-			t.Errorf("path %d: ancestor %d at %d, want the nearest: %d at %d", c.path, a, d, c.ancestor, c.distance)
-		}
 	}
 	if diff := cmp.Diff([]string{"A", "B", "A"}, f.Names(2)); diff != "" {
 		t.Error(diff)

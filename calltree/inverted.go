@@ -234,9 +234,6 @@ func (v *Inverted) shown(h int32) []int32 {
 // where the first call node of the function with a self value is in the tree.
 func (v *Inverted) Children(h int32, buf []int32) []int32 { return append(buf, v.shown(h)...) }
 
-// HasChildren reports whether Children is not empty, without expanding the node.
-func (v *Inverted) HasChildren(h int32) bool { return v.nodes[h].deeper }
-
 // Walk visits the nodes in display order, depth first, expanding them on the way.
 // Visit returns false to leave out what is below the node.
 func (v *Inverted) Walk(visit func(h int32) bool) {

@@ -293,8 +293,3 @@ func (p *Pattern) Under(t *Tree) *Tree {
 	}
 	return f.Tree(t.Type, self)
 }
-
-// QuoteName returns the piece that names one function literally.
-func QuoteName(name string) string {
-	return strings.NewReplacer(`\`, `\\`, `;`, `\;`).Replace(name)
-}

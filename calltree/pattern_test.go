@@ -357,13 +357,3 @@ func TestUnderKeepsWhatIsBelowAMatch(t *testing.T) {
 		}
 	})
 }
-
-func TestQuoteName(t *testing.T) {
-	for _, name := range []string{"A", "a;b", `a\b`, `a\;b`, `\`, ";", "main.(*T).F", "a*?", "operator/(A)", "f(int) [clone .part.0]"} {
-		tree := proftest.Tree("A\nx")
-		tree.Table.Functions[0].Name = name
-		if self, total := find(t, calltree.QuoteName(name)+";x", tree); self != 1 || total != 1 {
-			t.Errorf("%s, quoted %s: self %d, total %d", name, calltree.QuoteName(name), self, total)
-		}
-	}
-}

@@ -52,6 +52,7 @@ func Check(root string, policy *Policy) ([]Finding, error) {
 	if err := filepath.WalkDir(root, c.directory); err != nil {
 		return nil, fmt.Errorf("checking %s: %w", root, err)
 	}
+	c.checkPolicy()
 	slices.SortFunc(c.findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Message, b.Message))
 	})
@@ -76,6 +77,7 @@ type checker struct {
 	root, module string
 	policy       *Policy
 	nested       []string // directories of nested modules, with a slash behind
+	packages     []string // directories of packages that rules are for, files of tests or not
 	findings     []Finding
 }
 
@@ -172,6 +174,7 @@ func (c *checker) checkPackage(p *pkg) {
 		}
 	}
 	if !p.nested {
+		c.packages = append(c.packages, p.dir)
 		c.checkImports(p)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +21,11 @@ type rule struct {
 	allow   []string // packages of the module by pattern, others by prefix of the path
 	forbid  []string // packages of the standard library that are not for this one
 	reason  string
+	used    bool // a package of the module has this rule
 }
+
+// planned begins the reason of a line for a package that does not exist yet.
+const planned = "planned: "
 
 // ReadPolicy reads lines of three columns,
 //
@@ -31,7 +36,8 @@ type rule struct {
 // all below. What may be imported is a list of the same patterns for packages of
 // the module, and of prefixes of import paths for other modules; `-` alone is
 // nothing. The standard library is always allowed, but for packages with a `!` in
-// front. Every line gives a reason.
+// front. Every line gives a reason. A line or an import that fits no package of the
+// module is a finding, unless the reason of a line for it begins with "planned: ".
 func ReadPolicy(r io.Reader) (*Policy, error) {
 	p := &Policy{}
 	seen := map[string]int{}
@@ -101,6 +107,7 @@ func (c *checker) checkImports(p *pkg) {
 		c.add(p.dir, "no rule for this package: add a line to policy.txt on purpose")
 		return
 	}
+	ru.used = true
 	for _, f := range p.files {
 		for _, spec := range f.syntax.Imports {
 			imported := strings.Trim(spec.Path.Value, "`\"")
@@ -139,4 +146,28 @@ func (c *checker) refuse(ru *rule, imported string) string {
 		}
 	}
 	return "a module it does not have"
+}
+
+// checkPolicy finds lines and imports of the policy for packages that do not exist.
+func (c *checker) checkPolicy() {
+	known := slices.Clone(c.packages)
+	for _, ru := range c.policy.rules {
+		if strings.HasPrefix(ru.reason, planned) {
+			known = append(known, ru.pattern)
+		}
+	}
+	for _, ru := range c.policy.rules {
+		if strings.HasPrefix(ru.reason, planned) {
+			continue
+		}
+		if !ru.used {
+			c.add("policy.txt", "line %d: no package has the rule of %s: delete the line, or begin its reason with %q", ru.line, ru.pattern, planned)
+		}
+		for _, a := range ru.allow {
+			first, _, _ := strings.Cut(a, "/")
+			if !strings.Contains(first, ".") && !slices.ContainsFunc(known, func(dir string) bool { return fits(a, dir) }) {
+				c.add("policy.txt", "line %d: %s may import %s, which fits no package", ru.line, ru.pattern, a)
+			}
+		}
+	}
 }

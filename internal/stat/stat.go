@@ -83,13 +83,3 @@ func StudentScore(t, nu float64) float64 {
 }
 
 func clampScore(z float64) float64 { return math.Max(-MaxScore, math.Min(MaxScore, z)) }
-
-// StudentTail returns P(T > t) of Student's distribution with nu > 0 degrees of
-// freedom.
-func StudentTail(t, nu float64) float64 {
-	p := math.Exp(LogBetaInc(nu/2, 0.5, nu/(nu+t*t))) / 2
-	if t < 0 {
-		return 1 - p
-	}
-	return p
-}

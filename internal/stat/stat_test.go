@@ -82,12 +82,21 @@ func TestNegativeBinomialScore(t *testing.T) {
 	}
 }
 
+// studentTail returns P(T > t) of Student's distribution with nu > 0 degrees of freedom.
+func studentTail(t, nu float64) float64 {
+	p := math.Exp(LogBetaInc(nu/2, 0.5, nu/(nu+t*t))) / 2
+	if t < 0 {
+		return 1 - p
+	}
+	return p
+}
+
 func TestStudent(t *testing.T) {
-	near(t, "StudentTail(2.262, 9)", StudentTail(2.2621571628540993, 9), 0.025, 1e-9)
-	near(t, "StudentTail(-1, 5)", StudentTail(-1, 5), 1-StudentTail(1, 5), 1e-12)
+	near(t, "studentTail(2.262, 9)", studentTail(2.2621571628540993, 9), 0.025, 1e-9)
+	near(t, "studentTail(-1, 5)", studentTail(-1, 5), 1-studentTail(1, 5), 1e-12)
 	for _, nu := range []float64{3, 9, 29, 200} {
 		for _, x := range []float64{0.5, 2, 5, 12} {
-			near(t, "StudentScore", StudentScore(x, nu), ScoreOfTail(StudentTail(x, nu)), 0.02)
+			near(t, "StudentScore", StudentScore(x, nu), ScoreOfTail(studentTail(x, nu)), 0.02)
 			near(t, "StudentScore of -t", StudentScore(-x, nu), -StudentScore(x, nu), 1e-12)
 		}
 	}
@@ -164,17 +173,6 @@ func TestPearson(t *testing.T) {
 	near(t, "of a line", Pearson([]float64{1, 2, 3}, []float64{2, 4, 6}), 1, 1e-12)
 	near(t, "of a falling line", Pearson([]float64{1, 2, 3}, []float64{3, 2, 1}), -1, 1e-12)
 	near(t, "of a constant", Pearson([]float64{1, 2, 3}, []float64{5, 5, 5}), 0, 0)
-}
-
-// The example of Welch's test in R's documentation style: sleep data, groups as
-// independent: t = 1.8608, df = 17.776, one-sided p = 0.0397.
-func TestWelchScore(t *testing.T) {
-	a := []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2}
-	b := []float64{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4}
-	near(t, "score", WelchScore(a, b), ScoreOfTail(0.07939/2), 0.01)
-	if WelchScore([]float64{1}, b) != 0 || WelchScore([]float64{1, 1}, []float64{2}) != 0 {
-		t.Error("no variation has no score")
-	}
 }
 
 func TestNothingIsNaN(t *testing.T) {

@@ -2,6 +2,7 @@ package detection
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"reflect"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/stat"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -215,5 +217,18 @@ func TestMeasureGate(t *testing.T) {
 	var again bytes.Buffer
 	if MeasureGate(&again, 12, 1); again.String() != b.String() {
 		t.Errorf("the same seed gives\n%s", again.String())
+	}
+}
+
+// The sleep data of R's documentation, groups as independent: t = 1.8608,
+// df = 17.776, one-sided p = 0.0397.
+func TestWelchScore(t *testing.T) {
+	a := []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2}
+	b := []float64{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4}
+	if got, want := welchScore(a, b), stat.ScoreOfTail(0.07939/2); math.Abs(got-want) > 0.01 {
+		t.Errorf("score %g, want %g", got, want)
+	}
+	if welchScore([]float64{1}, b) != 0 || welchScore([]float64{1, 1}, []float64{2}) != 0 {
+		t.Error("no variation has no score")
 	}
 }

@@ -24,7 +24,7 @@ var (
 		return score
 	}
 	// WelchScorer is Welch's test.
-	WelchScorer Scorer = func(hist, tested []float64) float64 { return stat.WelchScore(hist, tested) }
+	WelchScorer Scorer = welchScore
 	// EDivisiveScorer looks for the one split of the series that changes it most
 	// (the energy statistic of Matteson and James 2014, which change point
 	// detectors for benchmarks use) and scores it by permutations where the split is
@@ -75,7 +75,7 @@ func (t *Totals) Rank(s Scorer, share bool, hist, tested []int) []Scored {
 const permutations = 199
 
 func eDivisive(hist, tested []float64) float64 {
-	if stat.WelchScore(hist, tested) < 2 {
+	if welchScore(hist, tested) < 2 {
 		return 0 // no test of 200 permutations would tell it from noise
 	}
 	x := slices.Concat(hist, tested)
@@ -131,4 +131,31 @@ func bestSplit(x []float64) (at int, q float64) {
 		}
 	}
 	return at, q
+}
+
+// welchScore returns the score of the difference mean(b) - mean(a) by the test of
+// Welch (1947). A single value in b is a prediction from a: its variance is taken
+// to be a's. Fewer than two values in a, or no variation at all, score 0.
+func welchScore(a, b []float64) float64 {
+	if len(a) < 2 || len(b) == 0 {
+		return 0
+	}
+	na, nb := float64(len(a)), float64(len(b))
+	va := stat.Variance(a)
+	diff := stat.Mean(b) - stat.Mean(a)
+	if len(b) == 1 {
+		se := math.Sqrt(va * (1 + 1/na))
+		if se == 0 {
+			return 0
+		}
+		return stat.StudentScore(diff/se, na-1)
+	}
+	vb := stat.Variance(b)
+	qa, qb := va/na, vb/nb
+	se := math.Sqrt(qa + qb)
+	if se == 0 {
+		return 0
+	}
+	nu := (qa + qb) * (qa + qb) / (qa*qa/(na-1) + qb*qb/(nb-1))
+	return stat.StudentScore(diff/se, nu)
 }

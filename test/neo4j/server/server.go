@@ -140,9 +140,6 @@ func (s *Server) Address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 // Release returns what runs.
 func (s *Server) Release() Release { return s.opts.Release }
 
-// Home returns the folder of the server.
-func (s *Server) Home() string { return s.home }
-
 // DatabaseDir returns the folder with the store files of the default database.
 func (s *Server) DatabaseDir() string { return filepath.Join(s.home, "data", "databases", "neo4j") }
 
