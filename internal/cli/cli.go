@@ -23,6 +23,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/internal/param"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -87,8 +88,9 @@ func (e *env) run(ctx context.Context, args []string) int {
 		return exitError
 	}
 	fmt.Fprintln(e.err, "dendro: "+escapeLines(err.Error()))
-	var usage usageError
-	if errors.As(err, &usage) || errors.As(err, &several) || cobraUsage(err) {
+	var wrongUse usageError
+	var request *param.Error
+	if errors.As(err, &wrongUse) || errors.As(err, &request) || errors.As(err, &several) || cobraUsage(err) {
 		return exitUsage
 	}
 	return exitError
@@ -133,38 +135,10 @@ the time and which take more of it than before.`,
 			c.RegisterFlagCompletionFunc("type", e.completeTypes)
 		}
 	}
-	root.SetUsageTemplate(usageTemplate)
+	root.SetUsageFunc(usage)
 	return root
 }
 
 // help is what a command does that has commands of its own and is given none of them.
 // It lets cobra refuse one that is not there, which it explains and takes for fine else.
 func help(c *cobra.Command, _ []string) error { return c.Help() }
-
-// usageTemplate ends with examples and the exit statuses, which is what one
-// looks for.
-const usageTemplate = `Usage:
-  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND [flags]{{else}}{{.UseLine}}{{end}}
-{{- if .HasAvailableSubCommands}}
-
-Commands:{{range .Commands}}{{if or .IsAvailableCommand (eq .Name "help")}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
-{{- end}}
-{{- if .HasAvailableLocalFlags}}
-
-Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
-{{- end}}
-{{- if .HasAvailableInheritedFlags}}
-
-Global flags:
-{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}
-{{- end}}
-{{- if .HasExample}}
-
-Examples:
-{{.Example}}
-{{- end}}
-
-Exit status: 0 fine, 1 error, 2 usage{{if eq .Name "check"}}, 3 regression found{{end}}.
-`

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 
+	"github.com/dendroprof/dendro/internal/param"
 	"github.com/dendroprof/dendro/internal/server"
 	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/profile"
@@ -99,7 +101,10 @@ func problemOf(err error) *server.Problem {
 		return &server.Problem{Type: transfer.ProblemPrefix + kind, Title: title, Status: status, Detail: err.Error()}
 	}
 	var said *saidError
+	var request *param.Error
 	switch {
+	case errors.As(err, &request):
+		return problemOf(mistake(errors.New(flagName.ReplaceAllString(err.Error(), "$1"))))
 	case errors.As(err, &said):
 		p := is(said.kind, said.title, said.status)
 		p.More = said.more
@@ -113,6 +118,9 @@ func problemOf(err error) *server.Problem {
 	}
 	return is("failed", "The request failed", http.StatusInternalServerError)
 }
+
+// flagName matches a parameter as the command line writes it.
+var flagName = regexp.MustCompile(`--([a-z])`)
 
 // fail answers with an error.
 func fail(w http.ResponseWriter, r *http.Request, err error) {

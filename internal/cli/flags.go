@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/dendroprof/dendro/internal/param"
+)
+
+// group is the annotation of a flag with the heading it is listed under.
+const group = "group"
+
+// requestFlags are the parameters of a request, registered as flags of a command.
+type requestFlags []*param.Parameter
+
+// addRequest registers the parameters of a request, given by pointer, as flags. Those
+// named in args are arguments of the command and get no flag.
+func addRequest(c *cobra.Command, request any, args ...string) requestFlags {
+	list := param.Of(request)
+	for _, p := range list {
+		if slices.Contains(args, p.Name) {
+			continue
+		}
+		f := c.Flags().VarPF(p, p.Name, "", p.Help)
+		if p.Page != "" {
+			f.Usage += fmt.Sprintf(" (default %s for text and md, else none)", p.Page)
+		}
+		if p.IsBool() {
+			f.NoOptDefVal = "true"
+		}
+		f.Annotations = map[string][]string{group: {p.Group}}
+		if len(p.Choices) > 0 {
+			_ = c.RegisterFlagCompletionFunc(p.Name, cobra.FixedCompletions(p.Choices, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+	return list
+}
+
+// use sets the defaults of an output format: text and md are pages for people, other
+// formats get everything unless limits are given.
+func (r requestFlags) use(format outputFormat) {
+	if format.complete() {
+		return
+	}
+	for _, p := range r {
+		p.UsePage()
+	}
+}
+
+// usage prints how a command is called, its flags by group, examples and the exit
+// statuses.
+func usage(c *cobra.Command) error {
+	w := c.OutOrStderr()
+	line := c.UseLine()
+	if c.HasAvailableSubCommands() {
+		line = c.CommandPath() + " COMMAND [flags]"
+	}
+	fmt.Fprintf(w, "Usage:\n  %s\n", line)
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\nCommands:\n")
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() || sub.Name() == "help" {
+				fmt.Fprintf(w, "  %-*s %s\n", sub.NamePadding(), sub.Name(), sub.Short)
+			}
+		}
+	}
+	var order []string
+	sets := map[string]*pflag.FlagSet{}
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		name := "Flags"
+		if g := f.Annotations[group]; len(g) > 0 && g[0] != "" {
+			name = g[0] + " flags"
+		}
+		if sets[name] == nil {
+			order = append(order, name)
+			sets[name] = pflag.NewFlagSet(name, pflag.ContinueOnError)
+		}
+		sets[name].AddFlag(f)
+	})
+	slices.SortStableFunc(order, func(a, b string) int { return groupRank(a) - groupRank(b) })
+	for _, name := range order {
+		if sets[name].HasAvailableFlags() {
+			fmt.Fprintf(w, "\n%s:\n%s\n", name, strings.TrimRight(sets[name].FlagUsages(), " \n"))
+		}
+	}
+	if c.HasAvailableInheritedFlags() {
+		fmt.Fprintf(w, "\nGlobal flags:\n%s\n", strings.TrimRight(c.InheritedFlags().FlagUsages(), " \n"))
+	}
+	if c.HasExample() {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", c.Example)
+	}
+	found := ""
+	if c.Name() == "check" || !c.HasParent() {
+		found = ", 3 regression found (check only)"
+	}
+	fmt.Fprintf(w, "\nExit status: 0 success, 1 error, 2 usage%s.\n", found)
+	return nil
+}
+
+// groupRank orders the headings of help.
+func groupRank(name string) int {
+	return slices.Index([]string{"Selection flags", "Side flags", "View flags", "Method flags", "Limits flags", "Output flags", "Flags"}, name)
+}

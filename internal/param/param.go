@@ -1,0 +1,249 @@
+// Package param describes the parameters of a request once, as fields of a struct,
+// for every surface that reads them from text: flags of a command, parameters of an
+// HTTP address, arguments of a tool.
+//
+//	type Request struct {
+//		Selection                                     // embedded: its fields are parameters too
+//		Rows int `param:"rows" arg:"n" help:"maximum number of rows (0: all)" group:"output"`
+//	}
+//
+//	for _, p := range param.Of(&request) { p.Set(text) }
+//
+// A parameter has a name, a help text, a default, the texts it accepts, and the group
+// it is listed under. Its value is the field: what Set parses is stored there.
+//
+// Field types: string, bool, int, float64, []string, map[string]string (key=value), and
+// pointers to types that implement encoding.TextUnmarshaler, and slices of these.
+// Field tags:
+//
+//	param    name; a field without it is no parameter
+//	help     what the parameter sets, as a phrase
+//	arg      placeholder of the value in help
+//	group    heading in help; embedded structs pass theirs on
+//	default  text of the default; of an embedded struct: "name=text name=text"
+//	page     default where the result is a page of text for people
+//	choices  accepted words, separated by commas; the first is the default
+//	min      smallest accepted number
+//
+// The package does not know flags, HTTP or any request. A Parameter is not safe for
+// concurrent use.
+package param
+
+import (
+	"encoding"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Error is a value or a combination of values that a request does not accept. Its
+// text names parameters as flags ("--last").
+type Error struct{ Err error }
+
+// Error returns the message of the cause.
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf returns an Error.
+func Errorf(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
+
+// Parameter is one field of a request. It implements the Value interface of flag
+// libraries.
+type Parameter struct {
+	Name    string
+	Help    string
+	Group   string
+	Choices []string // accepted words; empty: any
+	Default string   // as text
+	Page    string   // default of pages of text; empty: Default
+
+	arg   string
+	min   float64
+	value reflect.Value
+	set   bool
+}
+
+// Of lists the parameters of the request that a pointer to a struct holds, in the
+// order of its fields, and sets their defaults. It panics if a tag is wrong.
+func Of(request any) []*Parameter {
+	return fields(reflect.ValueOf(request).Elem(), "")
+}
+
+func fields(v reflect.Value, group string) (list []*Parameter) {
+	t := v.Type()
+	for i := range t.NumField() {
+		f := t.Field(i)
+		in := group
+		if g, ok := f.Tag.Lookup("group"); ok {
+			in = g
+		}
+		name, ok := f.Tag.Lookup("param")
+		if !ok {
+			if f.Type.Kind() == reflect.Struct && f.Anonymous {
+				inner := fields(v.Field(i), in)
+				override(inner, f.Tag)
+				list = append(list, inner...)
+			}
+			continue
+		}
+		p := &Parameter{Name: name, Help: f.Tag.Get("help"), Group: in, arg: f.Tag.Get("arg"), Default: f.Tag.Get("default"), Page: f.Tag.Get("page"),
+			min: math.Inf(-1), value: v.Field(i)}
+		if words := f.Tag.Get("choices"); words != "" {
+			p.Choices = strings.Split(words, ",")
+			if _, ok := f.Tag.Lookup("default"); !ok {
+				p.Default = p.Choices[0]
+			}
+		}
+		if text := f.Tag.Get("min"); text != "" {
+			var err error
+			if p.min, err = strconv.ParseFloat(text, 64); err != nil {
+				panic("param: " + name + ": " + err.Error())
+			}
+		}
+		if p.Default != "" {
+			if err := p.parse(p.value, p.Default); err != nil {
+				panic("param: " + name + ": " + err.Error())
+			}
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// override sets the defaults that the tags of an embedded request name: `default:"a=1 b=2"`.
+func override(list []*Parameter, tag reflect.StructTag) {
+	set := func(key string, use func(p *Parameter, text string)) {
+		for _, pair := range strings.Fields(tag.Get(key)) {
+			name, text, _ := strings.Cut(pair, "=")
+			i := slices.IndexFunc(list, func(p *Parameter) bool { return p.Name == name })
+			if i < 0 {
+				panic("param: no parameter " + name + " to override")
+			}
+			use(list[i], text)
+		}
+	}
+	set("default", func(p *Parameter, text string) {
+		p.Default = text
+		if err := p.parse(p.value, text); err != nil {
+			panic("param: " + p.Name + ": " + err.Error())
+		}
+	})
+	set("page", func(p *Parameter, text string) { p.Page = text })
+}
+
+// Repeatable reports whether the parameter takes several values.
+func (p *Parameter) Repeatable() bool {
+	return p.value.Kind() == reflect.Slice || p.value.Kind() == reflect.Map
+}
+
+// IsBool reports whether the parameter is a switch.
+func (p *Parameter) IsBool() bool { return p.value.Kind() == reflect.Bool }
+
+// Changed reports whether the value was set.
+func (p *Parameter) Changed() bool { return p.set }
+
+// Type is the placeholder of the value in help.
+func (p *Parameter) Type() string {
+	switch {
+	case p.IsBool():
+		return "bool"
+	case p.arg != "":
+		return p.arg
+	case p.value.Kind() == reflect.Int:
+		return "n"
+	}
+	return "name"
+}
+
+// String returns the default, which help prints; empty where it is the zero value.
+func (p *Parameter) String() string {
+	if p.set || p.Default == "0" {
+		return ""
+	}
+	return p.Default
+}
+
+// Set parses a value; of a repeatable parameter it adds one.
+func (p *Parameter) Set(text string) error {
+	if !p.set && p.Repeatable() {
+		p.value.SetZero()
+	}
+	if err := p.parse(p.value, text); err != nil {
+		return err
+	}
+	p.set = true
+	return nil
+}
+
+// UsePage sets the default of pages of text, unless the value was set.
+func (p *Parameter) UsePage() {
+	if p.Page == "" || p.set {
+		return
+	}
+	if err := p.parse(p.value, p.Page); err != nil {
+		panic("param: " + p.Name + ": " + err.Error())
+	}
+}
+
+func (p *Parameter) parse(v reflect.Value, text string) error {
+	if len(p.Choices) > 0 && !slices.Contains(p.Choices, text) {
+		return fmt.Errorf("%.60q is not one of %s", text, strings.Join(p.Choices, ", "))
+	}
+	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		return u.UnmarshalText([]byte(text))
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		switch text {
+		case "", "true", "1":
+			v.SetBool(true)
+		case "false", "0":
+			v.SetBool(false)
+		default:
+			return fmt.Errorf("%.60q is not true or false", text)
+		}
+	case reflect.Int:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return fmt.Errorf("%.60q is not a whole number", text)
+		}
+		if float64(n) < p.min {
+			return fmt.Errorf("%d is less than %g", n, p.min)
+		}
+		v.SetInt(int64(n))
+	case reflect.Float64:
+		x, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
+		if err != nil || math.IsNaN(x) || math.Abs(x) > 1e300 {
+			return fmt.Errorf("%.60q is not a number", text)
+		}
+		if x < p.min {
+			return fmt.Errorf("%g is less than %g", x, p.min)
+		}
+		v.SetFloat(x)
+	case reflect.Slice:
+		one := reflect.New(v.Type().Elem()).Elem()
+		if err := p.parse(one, text); err != nil {
+			return err
+		}
+		v.Set(reflect.Append(v, one))
+	case reflect.Map:
+		key, value, ok := strings.Cut(text, "=")
+		if !ok || key == "" {
+			return fmt.Errorf("%.60q is not key=value", text)
+		}
+		if v.IsNil() {
+			v.Set(reflect.ValueOf(map[string]string{}))
+		}
+		v.SetMapIndex(reflect.ValueOf(key), reflect.ValueOf(value))
+	default:
+		panic("param: " + p.Name + ": a field of type " + v.Type().String())
+	}
+	return nil
+}

@@ -1,0 +1,285 @@
+package query
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Rows is a list whose elements are made when they are read, so that a long one need
+// not be in memory. The zero value is empty.
+type Rows[T any] struct {
+	n  int
+	at func(i int) T
+	// columns writes the list in columns; nil: a column per field.
+	columns func(w *objectWriter)
+}
+
+// rowsOf returns n rows that at makes.
+func rowsOf[T any](n int, at func(i int) T) Rows[T] { return Rows[T]{n: n, at: at} }
+
+// Len is the number of rows.
+func (r Rows[T]) Len() int { return r.n }
+
+// All yields the rows in order.
+func (r Rows[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for i := range r.n {
+			if !yield(r.at(i)) {
+				return
+			}
+		}
+	}
+}
+
+func (r Rows[T]) row(i int) any                    { return r.at(i) }
+func (r Rows[T]) inColumns() func(w *objectWriter) { return r.columns }
+
+// list is Rows of any type.
+type list interface {
+	Len() int
+	row(i int) any
+	inColumns() func(w *objectWriter)
+}
+
+// WriteJSON writes a result as one JSON document and a newline. With columns its rows
+// become an object `columns` with an array per field: the form for programs that read
+// a million rows.
+func WriteJSON(out io.Writer, result any, columns bool) error {
+	w := &objectWriter{w: bufio.NewWriterSize(out, 32<<10)}
+	w.enc = json.NewEncoder(&w.buf)
+	w.enc.SetEscapeHTML(false)
+	v := reflect.Indirect(reflect.ValueOf(result))
+	if m, ok := result.(json.Marshaler); ok || v.Kind() != reflect.Struct {
+		if ok {
+			w.value(m)
+		} else {
+			w.value(result)
+		}
+	} else {
+		w.object(func() { w.fields(v, columns) })
+	}
+	w.text("\n")
+	if w.err == nil {
+		w.err = w.w.Flush()
+	}
+	return w.err
+}
+
+// objectWriter writes JSON member by member; it keeps the first error.
+type objectWriter struct {
+	w   *bufio.Writer
+	buf bytes.Buffer
+	enc *json.Encoder
+	n   int // members of the open object
+	err error
+}
+
+func (w *objectWriter) text(s string) {
+	if w.err == nil {
+		_, w.err = w.w.WriteString(s)
+	}
+}
+
+func (w *objectWriter) value(v any) {
+	w.buf.Reset()
+	if err := w.enc.Encode(v); err != nil && w.err == nil {
+		w.err = err
+	}
+	if w.err == nil {
+		_, w.err = w.w.Write(bytes.TrimSuffix(w.buf.Bytes(), []byte("\n")))
+	}
+}
+
+func (w *objectWriter) name(name string) {
+	if w.n++; w.n > 1 {
+		w.text(",")
+	}
+	w.text(strconv.Quote(name) + ":")
+}
+
+func (w *objectWriter) object(write func()) {
+	outer := w.n
+	w.n = 0
+	w.text("{")
+	write()
+	w.text("}")
+	w.n = outer
+}
+
+// array writes a member with n values.
+func (w *objectWriter) array(name string, n int, at func(i int) any) {
+	w.name(name)
+	w.text("[")
+	for i := 0; i < n && w.err == nil; i++ {
+		if i > 0 {
+			w.text(",")
+		}
+		w.value(at(i))
+	}
+	w.text("]")
+}
+
+// numbers writes a member with n numbers.
+func (w *objectWriter) numbers(name string, n int, add func(b []byte, i int) []byte) {
+	w.name(name)
+	w.text("[")
+	var buf [32]byte
+	for i := 0; i < n && w.err == nil; i++ {
+		b := buf[:0]
+		if i > 0 {
+			b = append(b, ',')
+		}
+		_, w.err = w.w.Write(add(b, i))
+	}
+	w.text("]")
+}
+
+// fields writes the members of a struct as encoding/json does, lists one row at a time.
+func (w *objectWriter) fields(v reflect.Value, columns bool) {
+	t := v.Type()
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if field := reflect.Indirect(v.Field(i)); f.Anonymous && name == "" && field.Kind() == reflect.Struct {
+			w.fields(field, columns)
+			continue
+		}
+		if !f.IsExported() || name == "-" || name == "" {
+			continue
+		}
+		empty := v.Field(i).IsZero() || v.Field(i).Kind() == reflect.Slice && v.Field(i).Len() == 0
+		if empty && strings.Contains(options, "omit") {
+			continue
+		}
+		rows, ok := v.Field(i).Interface().(list)
+		switch {
+		case ok && columns && name == "rows":
+			w.columns(rows)
+		case ok:
+			w.array(name, rows.Len(), rows.row)
+		case v.Field(i).Kind() == reflect.Slice && v.Field(i).Type().Elem().Kind() == reflect.Struct:
+			if s := v.Field(i); columns && name == "rows" {
+				w.columns(sliceRows{s})
+			} else {
+				w.array(name, s.Len(), func(i int) any { return s.Index(i).Interface() })
+			}
+		default:
+			w.name(name)
+			w.value(v.Field(i).Interface())
+		}
+	}
+}
+
+// sliceRows is a slice of structs as a list.
+type sliceRows struct{ v reflect.Value }
+
+func (s sliceRows) Len() int                         { return s.v.Len() }
+func (s sliceRows) row(i int) any                    { return s.v.Index(i).Interface() }
+func (s sliceRows) inColumns() func(w *objectWriter) { return nil }
+
+// columns writes a list as an object of arrays, by default one per field of a row.
+func (w *objectWriter) columns(rows list) {
+	w.name("columns")
+	w.object(func() {
+		if write := rows.inColumns(); write != nil {
+			write(w)
+			return
+		}
+		if rows.Len() == 0 {
+			return
+		}
+		for _, c := range columnsOf(reflect.TypeOf(rows.row(0)), nil) {
+			w.array(c.name, rows.Len(), func(i int) any { return reflect.ValueOf(rows.row(i)).FieldByIndex(c.index).Interface() })
+		}
+	})
+}
+
+type structColumn struct {
+	name  string
+	index []int
+}
+
+func columnsOf(t reflect.Type, at []int) (list []structColumn) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		index := append(append([]int{}, at...), i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
+			list = append(list, columnsOf(f.Type, index)...)
+		case f.IsExported() && name != "" && name != "-":
+			list = append(list, structColumn{name, index})
+		}
+	}
+	return list
+}
+
+// Function describes a function in a result in columns.
+type Function struct {
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Module   string `json:"module"`
+	Language string `json:"language"`
+	Kind     string `json:"kind"`
+}
+
+func describe(f *profile.Function) Function {
+	return Function{f.Name, f.File, f.Module, f.Language, f.Kind.String()}
+}
+
+// functionTable numbers the functions that columns refer to, in order of appearance.
+type functionTable struct {
+	all  []profile.Function
+	used []int32 // of all
+	at   []int32 // of each of all: its number plus one
+}
+
+func tableOf(all []profile.Function) *functionTable {
+	return &functionTable{all: all, at: make([]int32, len(all))}
+}
+
+func (f *functionTable) number(fn int32) int64 {
+	if f.at[fn] == 0 {
+		f.used = append(f.used, fn)
+		f.at[fn] = int32(len(f.used))
+	}
+	return int64(f.at[fn] - 1)
+}
+
+// write writes the functions that were numbered.
+func (f *functionTable) write(w *objectWriter) {
+	w.array("functions", len(f.used), func(i int) any { return describe(&f.all[f.used[i]]) })
+}
+
+// first returns at most n elements; 0: all.
+func first[T any](list []T, n int) []T {
+	if n > 0 && len(list) > n {
+		return list[:n]
+	}
+	return list
+}
+
+// filled returns a list that JSON writes as one even if it is empty.
+func filled[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// counted writes "1 run", "2 runs".
+func counted(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

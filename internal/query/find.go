@@ -1,0 +1,176 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/store"
+)
+
+// FindRequest asks where a function or call path occurs.
+type FindRequest struct {
+	Selection `group:"Selection"`
+	Pattern   string `param:"pattern" arg:"pattern" help:"function or call path to find" json:"pattern"`
+	MinShare  Share  `param:"min-share" group:"Limits" arg:"share" help:"minimum share of the profile (5% or 0.05)" json:"minShare,omitempty"`
+	Total     bool   `param:"total" group:"View" help:"measure total: the function and its callees (default)" json:"total,omitempty"`
+	Self      bool   `param:"self" group:"View" help:"measure self: the function alone" json:"self,omitempty"`
+	By        string `param:"by" group:"View" arg:"what" choices:"profile,run,benchmark,group,function" help:"one row per profile, run, benchmark, group or function" json:"by,omitempty"`
+	Rows      int    `param:"rows" group:"Limits" arg:"n" min:"0" help:"maximum number of rows (0: all)" json:"rows,omitempty"`
+}
+
+// FindResult is where the pattern was found: with --by profile in FindRow, else in
+// FindSum.
+type FindResult[R any] struct {
+	Profiles int      `json:"profiles"` // that were searched
+	Type     string   `json:"type"`
+	Unit     string   `json:"unit"`
+	Omitted  Omitted  `json:"omitted"`
+	Notes    []string `json:"notes"`
+	By       string   `json:"by"`
+	Rows     []R      `json:"rows"`
+}
+
+// FindRow is a function in one profile.
+type FindRow struct {
+	Share     float64         `json:"share"` // of the profile: of total, or of self if that is measured
+	Self      Number          `json:"self"`
+	Total     Number          `json:"total"`
+	Unit      string          `json:"unit"`
+	Group     string          `json:"group"`
+	Benchmark string          `json:"benchmark"`
+	Run       string          `json:"run"`
+	Date      time.Time       `json:"date"`
+	Commit    string          `json:"commit"`
+	Profile   store.ProfileID `json:"profile"`
+	Function  string          `json:"function"`
+}
+
+// FindSum is a run, benchmark, group or function with what was found in it. The mean
+// share is over the profiles in which the pattern occurs.
+type FindSum struct {
+	Name      string  `json:"name"`
+	Profiles  int     `json:"profiles"`
+	MeanShare float64 `json:"meanShare"`
+	MaxShare  float64 `json:"maxShare"`
+	Self      Number  `json:"self"`
+	Total     Number  `json:"total"`
+}
+
+// Find answers a FindRequest with *FindResult[FindRow] or *FindResult[FindSum].
+func Find(ctx context.Context, st store.Reader, r *FindRequest) (any, error) {
+	if r.Self && r.Total {
+		return nil, usage("--self and --total exclude each other")
+	}
+	if r.Pattern == "" {
+		return nil, usage("pattern is missing: the function or call path to find")
+	}
+	if _, err := calltree.ParsePattern(r.Pattern); err != nil {
+		return nil, usage("pattern: %w", err)
+	}
+	look := store.Find
+	if r.By == "profile" || r.By == "function" {
+		look = store.FindFunctions
+	}
+	finds, err := look(ctx, st, r.Query(), r.Pattern)
+	if err != nil {
+		return nil, err
+	}
+	finds.Rows = slices.DeleteFunc(finds.Rows, func(row store.FindRow) bool {
+		return r.share(finds, row) < float64(r.MinShare) || row.Self == 0 && row.Total == 0
+	})
+	if r.By == "profile" {
+		return found(r, finds, r.perProfile(finds)), nil
+	}
+	return found(r, finds, r.summed(finds)), nil
+}
+
+// found makes the result.
+func found[R any](r *FindRequest, f *store.Finds, rows []R) *FindResult[R] {
+	out := &FindResult[R]{Profiles: len(f.Profiles), By: r.By, Notes: []string{}, Rows: filled(first(rows, r.Rows))}
+	out.Omitted.Rows = len(rows) - len(out.Rows)
+	if len(f.Profiles) > 0 {
+		out.Type, out.Unit = f.Profiles[0].Type.Name, f.Profiles[0].Type.Unit
+	}
+	if len(rows) == 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%s not found at or above --min-share in %s", r.Pattern, counted(len(f.Profiles), "selected profile")))
+	}
+	return out
+}
+
+// share returns the share of a row in its profile, as measured.
+func (r *FindRequest) share(f *store.Finds, row store.FindRow) float64 {
+	if r.Self {
+		return share(row.Self, f.Profiles[row.Profile].Sum)
+	}
+	return share(row.Total, f.Profiles[row.Profile].Sum)
+}
+
+// perProfile lists a row per function and profile, the largest share first.
+func (r *FindRequest) perProfile(f *store.Finds) []FindRow {
+	slices.SortStableFunc(f.Rows, func(a, b store.FindRow) int { return cmp.Compare(r.share(f, b), r.share(f, a)) })
+	rows := make([]FindRow, len(f.Rows))
+	for i, row := range f.Rows {
+		p := &f.Profiles[row.Profile]
+		rows[i] = FindRow{r.share(f, row), whole(row.Self, p.Type.Scale), whole(row.Total, p.Type.Scale), p.Type.Unit, p.Benchmark.Group, p.Benchmark.Name,
+			p.Run.Key, p.Run.Date, p.Run.Commit, p.ID, row.Function}
+	}
+	return rows
+}
+
+// key returns what a row is summed under: two benchmarks may have one text.
+func (r *FindRequest) key(p *store.Profile, function string) any {
+	switch r.By {
+	case "run":
+		return p.Run.Key
+	case "benchmark":
+		return p.Benchmark
+	case "group":
+		return p.Benchmark.Group
+	default:
+		return function
+	}
+}
+
+// summed sums the rows per run, benchmark, group or function.
+func (r *FindRequest) summed(f *store.Finds) []FindSum {
+	type sum struct {
+		FindSum
+		profiles    map[int32]bool
+		self, total int64
+		shares      float64
+	}
+	var order []*sum
+	byKey := map[any]*sum{}
+	for _, row := range f.Rows {
+		p := &f.Profiles[row.Profile]
+		key := r.key(p, row.Function)
+		s := byKey[key]
+		if s == nil {
+			s = &sum{FindSum: FindSum{Name: fmt.Sprint(key)}, profiles: map[int32]bool{}}
+			byKey[key] = s
+			order = append(order, s)
+		}
+		s.profiles[row.Profile] = true
+		s.self += row.Self
+		s.total += row.Total
+		s.shares += r.share(f, row)
+		s.MaxShare = max(s.MaxShare, r.share(f, row))
+	}
+	rows := make([]FindSum, len(order))
+	for i, s := range order {
+		scale := f.Profiles[0].Type.Scale // of all: a selection has one type
+		s.Profiles, s.MeanShare = len(s.profiles), s.shares/float64(len(s.profiles))
+		s.Self, s.Total = whole(s.self, scale), whole(s.total, scale)
+		rows[i] = s.FindSum
+	}
+	if r.By != "run" { // runs stay in the order of time
+		slices.SortStableFunc(rows, func(a, b FindSum) int {
+			return cmp.Or(cmp.Compare(b.MeanShare, a.MeanShare), cmp.Compare(a.Name, b.Name))
+		})
+	}
+	return rows
+}

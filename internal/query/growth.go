@@ -1,0 +1,120 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/store"
+)
+
+// GrowthResult compares the functions of the newest runs with those before.
+type GrowthResult struct {
+	Now     []string    `json:"now"`    // keys of the newest runs
+	Before  []string    `json:"before"` // keys of the runs they are compared with
+	Type    string      `json:"type"`
+	Omitted Omitted     `json:"omitted"`
+	Notes   []string    `json:"notes"`
+	Rows    []GrowthRow `json:"rows"`
+}
+
+// GrowthRow is a function with its shares of the program: means over the profiles of a
+// benchmark, then over benchmarks.
+type GrowthRow struct {
+	Function   string  `json:"function"`
+	Now        float64 `json:"now"`
+	Before     float64 `json:"before"`
+	Diff       float64 `json:"diff"`
+	SelfNow    float64 `json:"selfNow"`
+	SelfBefore float64 `json:"selfBefore"`
+}
+
+// growth compares the functions of the newest --last runs with those before.
+func growth(ctx context.Context, st store.Reader, r *TreeRequest) (*GrowthResult, error) {
+	now, before, err := newestAndBefore(ctx, st, r.Query())
+	if err != nil {
+		return nil, err
+	}
+	rows, err := shares(ctx, st, now, before)
+	if err != nil {
+		return nil, err
+	}
+	byTotal := func(a, b GrowthRow) int {
+		return cmp.Or(cmp.Compare(b.Now, a.Now), cmp.Compare(a.Function, b.Function))
+	}
+	slices.SortFunc(rows, map[string]func(a, b GrowthRow) int{
+		"total": byTotal,
+		"self":  func(a, b GrowthRow) int { return cmp.Or(cmp.Compare(b.SelfNow, a.SelfNow), byTotal(a, b)) },
+		"diff":  func(a, b GrowthRow) int { return cmp.Or(cmp.Compare(b.Diff, a.Diff), byTotal(a, b)) },
+	}[r.Sort])
+	out := &GrowthResult{Now: runKeys(now), Before: runKeys(before), Type: now[0].Type.Name, Notes: []string{}, Rows: first(rows, r.Rows)}
+	out.Omitted.Rows = len(rows) - len(out.Rows)
+	return out, nil
+}
+
+// runKeys lists the runs of profiles, in their order.
+func runKeys(list []store.Profile) []string {
+	return filled(distinct(list, func(p *store.Profile) string { return p.Run.Key }))
+}
+
+// distinct lists the values of a field that are not empty, in order of appearance.
+func distinct(list []store.Profile, field func(*store.Profile) string) []string {
+	seen := map[string]bool{}
+	var out []string
+	for i := range list {
+		if v := field(&list[i]); v != "" && !seen[v] {
+			seen[v] = true
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// shares returns the shares of every function now and before.
+func shares(ctx context.Context, st store.Reader, now, before []store.Profile) ([]GrowthRow, error) {
+	byName := map[string]*GrowthRow{}
+	for _, part := range []struct {
+		profiles    []store.Profile
+		total, self func(*GrowthRow) *float64
+	}{
+		{now, func(g *GrowthRow) *float64 { return &g.Now }, func(g *GrowthRow) *float64 { return &g.SelfNow }},
+		{before, func(g *GrowthRow) *float64 { return &g.Before }, func(g *GrowthRow) *float64 { return &g.SelfBefore }},
+	} {
+		byBenchmark := map[string][]store.ProfileID{}
+		for i := range part.profiles {
+			b := part.profiles[i].Benchmark.String()
+			byBenchmark[b] = append(byBenchmark[b], part.profiles[i].ID)
+		}
+		for _, ids := range byBenchmark {
+			sums, err := store.SumFunctions(ctx, st, store.Query{Profiles: ids})
+			if err != nil {
+				return nil, err
+			}
+			n := float64(len(ids) * len(byBenchmark))
+			for _, r := range sums.Rows {
+				if r.Profiles == 0 {
+					continue
+				}
+				name := sums.Functions[r.Function].Name
+				g := byName[name]
+				if g == nil {
+					g = &GrowthRow{Function: name}
+					byName[name] = g
+				}
+				*part.total(g) += r.TotalShare / n
+				*part.self(g) += r.SelfShare / n
+			}
+		}
+	}
+	rows := make([]GrowthRow, 0, len(byName))
+	for _, g := range byName {
+		// The last bits depend on the order of adding, which differs between engines.
+		for _, v := range []*float64{&g.Now, &g.Before, &g.SelfNow, &g.SelfBefore} {
+			*v = math.Round(*v*1e12) / 1e12
+		}
+		g.Diff = g.Now - g.Before
+		rows = append(rows, *g)
+	}
+	return rows, nil
+}

@@ -1,0 +1,206 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dendroprof/dendro/analysis/average"
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/normalize"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Input is what a view is made of: the samples of one profile, or the sum of several.
+// It is not safe for concurrent use.
+type Input struct {
+	name     string           // of the file; empty for what comes from a store
+	viewer   *calltree.Viewer // of its samples; nil for a sum
+	tree     *calltree.Tree   // of a sum
+	profiles int              // 1, or how many are in the sum
+	interval time.Duration    // between samples, if the file says so
+	duration time.Duration    // of all profiles; 0 if unknown for one of them
+	metrics  map[string]float64
+	warnings []profile.Warning // of the reader
+}
+
+// NewInput returns a profile as an input. names makes its names stable; nil keeps them.
+func NewInput(name string, p *profile.Profile, names *normalize.Normalizer) Input {
+	if names != nil {
+		p = p.Rename(names.Function)
+	}
+	return Input{name: name, viewer: calltree.NewViewer(p), profiles: 1, interval: p.Interval, duration: p.Duration, warnings: p.Warnings}
+}
+
+// prefix begins a message about the input.
+func (in *Input) prefix() string {
+	if in.name == "" {
+		return ""
+	}
+	return words.Clean(in.name) + ": "
+}
+
+// Average puts the average of a selection in the place of its sum.
+type Average struct {
+	Average string `param:"average" arg:"statistic" choices:",mean,median,p10,p90" default:"" help:"of a selection: mean, median, p10 or p90 of the runs instead of their sum" json:"average,omitempty"`
+	Weight  string `param:"weight" arg:"what" choices:",samples,share" default:"" help:"of averages: weigh runs by their samples (default of --average), or equally: share" json:"weight,omitempty"`
+}
+
+// statistic is the average of a comparison with the history: the mean by default.
+func (a *Average) statistic() average.Statistic {
+	if a.Average == "" {
+		return average.Mean
+	}
+	return average.Statistic(a.Average)
+}
+
+// reading says how the inputs of a selection are made.
+type reading struct {
+	Average
+	rawNames bool
+	limits   profile.Limits
+	*viewer
+}
+
+// ofStore returns the sum of a selection or, where the view needs single samples, the
+// profiles in its original files.
+func (r *reading) ofStore(ctx context.Context, st store.Store, q store.Query, view string) ([]Input, error) {
+	if flag := r.needsSamples(view, r.typ); flag != "" {
+		if r.Average.Average != "" {
+			return nil, usage("%s needs single samples; an average has none", flag)
+		}
+		list, err := r.originals(ctx, st, q)
+		if errors.Is(err, store.ErrNoSource) {
+			err = fmt.Errorf("%s needs single samples: %w, or give the file", flag, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return r.withThreads(list)
+	}
+	in, err := r.sum(ctx, st, q)
+	return []Input{in}, err
+}
+
+// sum returns the sum, or the average, of the selected profiles.
+func (r *reading) sum(ctx context.Context, st store.Store, q store.Query) (Input, error) {
+	var in Input
+	if r.Average.Average != "" {
+		b, err := average.Of(ctx, st, q, store.Weight(r.Weight))
+		if err != nil {
+			return in, err
+		}
+		r.notes = append(r.notes, b.Warnings...)
+		in = Input{name: fmt.Sprintf("%s of %s", r.Average.Average, counted(len(b.Profiles), "profile")), tree: b.Tree(average.Statistic(r.Average.Average)), profiles: 1}
+	} else {
+		t, profiles, err := store.MergeTrees(ctx, st, q)
+		if err != nil {
+			return in, err
+		}
+		in = Input{tree: t, profiles: len(profiles)}
+		in.measure(profiles)
+	}
+	if r.rawNames {
+		var err error
+		in.tree, err = withRawNames(ctx, st, in.tree, q)
+		return in, err
+	}
+	return in, nil
+}
+
+// measure adds up how long profiles took and what was measured beside them. What one
+// of them lacks, the sum lacks.
+func (in *Input) measure(profiles []store.Profile) {
+	in.metrics = map[string]float64{}
+	of := map[string]int{}
+	timed := 0
+	for i := range profiles {
+		p := &profiles[i]
+		if p.Duration > 0 {
+			timed++
+			in.duration += p.Duration
+		}
+		for _, m := range p.Metrics {
+			in.metrics[m.Name] += m.Mean
+			of[m.Name]++
+		}
+	}
+	if timed < len(profiles) {
+		in.duration = 0
+	}
+	for name, n := range of {
+		if n < len(profiles) {
+			delete(in.metrics, name)
+		}
+	}
+}
+
+// originals decodes the original files of the selected profiles, each once, with the
+// names that the store gives their functions.
+func (r *reading) originals(ctx context.Context, st store.Store, q store.Query) ([]Input, error) {
+	if isStrategy(r.typ) {
+		q.Types = nil // it is a way to weigh samples, not a type that profiles have
+	}
+	profiles, err := selected(ctx, st, q)
+	if err != nil {
+		return nil, err
+	}
+	type file struct {
+		benchmark testrun.Benchmark
+		run       string
+	}
+	seen := map[file]bool{}
+	var list []Input
+	for i := range profiles {
+		p := &profiles[i]
+		key := file{p.Benchmark, p.Run.Key}
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		data, err := st.Source(ctx, p.ID)
+		if err != nil {
+			return nil, err
+		}
+		for d, err := range format.NewReader(r.limits).Read(p.File, bytes.NewReader(data)) {
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, NewInput(d.Name, d.Profile, normalize.New(nil)))
+		}
+	}
+	return list, nil
+}
+
+// withRawNames replaces the names of a tree's functions by raw examples.
+func withRawNames(ctx context.Context, st store.Store, t *calltree.Tree, q store.Query) (*calltree.Tree, error) {
+	names := make([]string, len(t.Functions))
+	for i := range names {
+		names[i] = t.Functions[i].Name
+	}
+	group := ""
+	if len(q.Groups) == 1 {
+		group = q.Groups[0]
+	}
+	raw, err := st.RawNames(ctx, group, names)
+	if err != nil {
+		return nil, err
+	}
+	table := *t.Table
+	table.Functions = slices.Clone(t.Functions)
+	for i := range table.Functions {
+		if name, ok := raw[names[i]]; ok {
+			table.Functions[i].Name = name
+		}
+	}
+	named := *t
+	named.Table = &table
+	return &named, nil
+}

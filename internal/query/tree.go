@@ -1,0 +1,347 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/flame"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// TreeRequest asks for a view of the sum of a selection, or of inputs.
+type TreeRequest struct {
+	Selection `group:"Selection"`
+	Average   `group:"Selection"`
+	RawNames  bool   `param:"raw-names" group:"View" help:"from a store: show an example of each name before it was normalised" json:"rawNames,omitempty"`
+	View      string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions" help:"view: tree, flame, stack-chart, functions" json:"view,omitempty"`
+	Filter    `group:"View"`
+	SameWidth bool   `param:"same-width" group:"View" help:"stack chart: give every change of the stack the same width, whatever its time" json:"sameWidth,omitempty"`
+	Sort      string `param:"sort" group:"View" arg:"what" choices:"total,self,diff" help:"order of functions: total, self, or with --last in lists of functions diff" json:"sort,omitempty"`
+	Cut       `group:"Limits"`
+
+	Inputs []Input        `json:"-"` // in place of the store, if there are any
+	Limits profile.Limits `json:"-"` // of original files that are decoded
+}
+
+// TopRequest is a TreeRequest for a list of functions.
+type TopRequest struct {
+	TreeRequest `default:"view=functions" page:"min-percent=0 rows=25"`
+}
+
+// Head begins the documents of trees.
+type Head struct {
+	Profiles  int      `json:"profiles"` // that were summed
+	Type      string   `json:"type"`
+	Unit      string   `json:"unit"`
+	RootTotal Number   `json:"rootTotal"` // 100 % of all shares
+	Notes     []string `json:"notes"`
+	Omitted   Omitted  `json:"omitted"`
+	Title     string   `json:"-"`
+}
+
+// TreeResult is a tree, depth first, or a list of functions (depth 0).
+type TreeResult struct {
+	Head
+	Rows Rows[TreeRow] `json:"rows"`
+}
+
+// TreeRow is a call node or a function.
+type TreeRow struct {
+	Depth    int32  `json:"depth"`
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Module   string `json:"module"`
+	Total    Number `json:"total"`
+	Self     Number `json:"self"`
+	Category string `json:"category"`
+}
+
+// BoxesResult is a flame graph or a stack chart: its boxes by depth, then from left to
+// right.
+type BoxesResult struct {
+	Head
+	Rows Rows[BoxRow] `json:"rows"`
+}
+
+// BoxRow is a box. In a flame graph Start, End and Self are fractions of the root total;
+// in a stack chart milliseconds since the start of the profile, or numbers of stacks.
+type BoxRow struct {
+	Depth    int32   `json:"depth"`
+	Function string  `json:"function"`
+	Start    float64 `json:"start"`
+	End      float64 `json:"end"`
+	Self     float64 `json:"self"`
+}
+
+// Tree answers a TreeRequest: with *TreeResult, *BoxesResult for the views flame and
+// stack-chart, *NodeResult for --select, *GrowthResult for functions with --last.
+func Tree(ctx context.Context, st store.Store, r *TreeRequest) (any, error) {
+	if len(r.Inputs) == 0 && r.Last > 0 && r.View == "functions" {
+		return growth(ctx, st, r)
+	}
+	s, err := newScope(ctx, st, r)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case r.Select != "":
+		return s.node()
+	case r.View == "functions":
+		return s.functions(), nil
+	case r.View == "flame" || r.View == "stack-chart":
+		return s.boxesResult()
+	}
+	return s.rows(), nil
+}
+
+// Graph answers a TreeRequest with the picture of its flame graph or stack chart.
+func Graph(ctx context.Context, st store.Store, r *TreeRequest) (*flame.Graph, error) {
+	s, err := newScope(ctx, st, r)
+	if err != nil {
+		return nil, err
+	}
+	return s.graph()
+}
+
+// Sum returns the tree of a selection as a profile with one table, for export.
+func Sum(ctx context.Context, st store.Store, r *TreeRequest) (*profile.Profile, []string, error) {
+	if r.inverted() {
+		return nil, nil, usage("a file holds stacks: leave out --invert and --callers")
+	}
+	s, err := newScope(ctx, st, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.tree.Profile(), s.notes, nil
+}
+
+// scope is the tree that a request is about, and the samples behind it if they are of
+// one profile.
+type scope struct {
+	*viewer
+	r     *TreeRequest
+	tree  *calltree.Tree
+	shown *calltree.Shown // nil: there are none, or several
+	title string
+	count int
+}
+
+func (r *TreeRequest) check() error {
+	switch {
+	case r.Callers != "" && r.View == "functions":
+		return usage("--callers is a tree: leave out --view functions")
+	case r.Sort == "diff" && (r.View != "functions" || r.Last == 0 || len(r.Inputs) > 0):
+		return usage("--sort diff needs a list of functions of a selection with --last n: the runs to compare with those before")
+	case len(r.Inputs) > 0 && len(r.Types) > 1:
+		return usage("one --type can be shown of files")
+	case len(r.Inputs) > 0 && r.Average.Average != "":
+		return usage("--average is of a selection from a store, not of files")
+	}
+	return nil
+}
+
+func newScope(ctx context.Context, st store.Store, r *TreeRequest) (*scope, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	v, err := newViewer(&r.Filter, r.typ())
+	if err != nil {
+		return nil, err
+	}
+	list := r.Inputs
+	if len(list) > 0 {
+		list, err = v.withThreads(list)
+	} else {
+		read := &reading{r.Average, r.RawNames, r.Limits, v}
+		list, err = read.ofStore(ctx, st, r.Query(), r.View)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v.scope(list, r)
+}
+
+// scope merges the views of inputs.
+func (v *viewer) scope(list []Input, r *TreeRequest) (*scope, error) {
+	shown, err := v.show(list)
+	if err != nil {
+		return nil, err
+	}
+	trees := make([]*calltree.Tree, len(shown))
+	for i := range shown {
+		trees[i] = shown[i].Tree
+	}
+	s := &scope{viewer: v, r: r}
+	for i := range list {
+		s.count += list[i].profiles
+	}
+	s.title = titleOf(list, s.count, shown[0].Type)
+	if len(trees) == 1 && list[0].viewer != nil {
+		s.shown = shown[0]
+	}
+	trees = v.below(trees)
+	s.tree = trees[0]
+	if len(trees) > 1 {
+		if s.tree, err = calltree.Merge(trees...); err != nil {
+			return nil, err
+		}
+	}
+	s.narrow()
+	return s, nil
+}
+
+// narrow keeps what is below the call path of --under.
+func (s *scope) narrow() {
+	if s.under == nil {
+		return
+	}
+	if s.tree = s.under.Under(s.tree); s.tree.Len() == 0 {
+		s.note("no call path matches %s", s.Under)
+	}
+}
+
+// titleOf names what is shown: the file, or how many profiles.
+func titleOf(list []Input, profiles int, typ profile.ValueType) string {
+	if len(list) == 1 && list[0].name != "" {
+		return filepath.Base(list[0].name) + ", " + typ.Name
+	}
+	return fmt.Sprintf("%s, %s", counted(profiles, "profile"), typ.Name)
+}
+
+func (s *scope) head(root int64, omitted Omitted) Head {
+	t := s.tree.Type
+	return Head{Profiles: s.count, Type: t.Name, Unit: t.Unit, RootTotal: whole(root, t.Scale), Notes: s.notes, Omitted: omitted, Title: s.title}
+}
+
+// row returns the JSON of a function with its numbers.
+func (s *scope) row(fn, depth int32, total, self int64, category string) TreeRow {
+	f, scale := &s.tree.Functions[fn], s.tree.Type.Scale
+	return TreeRow{depth, f.Name, f.File, f.Module, whole(total, scale), whole(self, scale), category}
+}
+
+// nodes returns the tree, upright or inverted.
+func (s *scope) nodes() treeNodes {
+	if s.inverted() {
+		return s.invert(s.tree)
+	}
+	return s.tree
+}
+
+// rows returns the nodes of the tree.
+func (s *scope) rows() *TreeResult {
+	v := s.nodes()
+	list := cutTree(&s.r.Cut, v)
+	rows := rowsOf(len(list.rows), func(i int) TreeRow {
+		r := &list.rows[i]
+		return s.row(r.Func, r.Depth, r.Total, r.Self, v.CategoryName(r.Node))
+	})
+	rows.columns = func(w *objectWriter) {
+		n, scale := len(list.rows), s.tree.Type.Scale
+		functions := tableOf(s.tree.Functions)
+		w.numbers("parent", n, func(b []byte, i int) []byte { return whole(int64(list.parent[i]), 0).append(b) })
+		w.numbers("depth", n, func(b []byte, i int) []byte { return whole(int64(list.rows[i].Depth), 0).append(b) })
+		w.numbers("function", n, func(b []byte, i int) []byte { return whole(functions.number(list.rows[i].Func), 0).append(b) })
+		w.numbers("total", n, func(b []byte, i int) []byte { return whole(list.rows[i].Total, scale).append(b) })
+		w.numbers("self", n, func(b []byte, i int) []byte { return whole(list.rows[i].Self, scale).append(b) })
+		functions.write(w)
+	}
+	return &TreeResult{s.head(v.RootTotal(), list.omitted), rows}
+}
+
+// functions returns the list of functions.
+func (s *scope) functions() *TreeResult {
+	rows := s.tree.FunctionRows()
+	if s.r.Sort == "self" {
+		slices.SortStableFunc(rows, func(a, b calltree.FunctionRow) int { return cmp.Compare(abs(b.Self), abs(a.Self)) })
+	}
+	all, root := len(rows), s.tree.RootTotal()
+	rows = slices.DeleteFunc(rows, func(r calltree.FunctionRow) bool { return float64(abs(r.Total))*100 < s.r.MinPercent*float64(root) })
+	rows = first(rows, s.r.Rows)
+	return &TreeResult{s.head(root, Omitted{Rows: all - len(rows)}), rowsOf(len(rows), func(i int) TreeRow {
+		return s.row(rows[i].Func, 0, rows[i].Total, rows[i].Self, "")
+	})}
+}
+
+// boxes returns the boxes of the view, and what they are boxes of.
+func (s *scope) boxes() ([]calltree.Box, treeNodes, error) {
+	least := s.r.MinPercent / 100
+	if s.r.View == "stack-chart" {
+		if s.shown == nil {
+			return nil, nil, usage("a stack chart is of one profile with times: give one file, or select one profile imported with --keep-source")
+		}
+		if s.Callers != "" || s.Callees != "" || s.Under != "" {
+			return nil, nil, usage("a stack chart shows whole stacks: leave out --callers, --callees and --under")
+		}
+		boxes, err := s.shown.StackChart(s.r.SameWidth) // it has no bottom-up form
+		return boxes, s.tree, err
+	}
+	if s.inverted() {
+		v := s.invert(s.tree)
+		return v.Flame(least), v, nil
+	}
+	return s.tree.Flame(least), s.tree, nil
+}
+
+func (s *scope) boxesResult() (*BoxesResult, error) {
+	all, _, err := s.boxes()
+	if err != nil {
+		return nil, err
+	}
+	boxes, omitted := s.r.cutBoxes(all)
+	rows := rowsOf(len(boxes), func(i int) BoxRow {
+		b := &boxes[i]
+		return BoxRow{b.Depth, s.tree.Functions[b.Func].Name, b.Start, b.End, b.Self}
+	})
+	rows.columns = func(w *objectWriter) {
+		n, functions := len(boxes), tableOf(s.tree.Functions)
+		w.numbers("depth", n, func(b []byte, i int) []byte { return whole(int64(boxes[i].Depth), 0).append(b) })
+		w.numbers("function", n, func(b []byte, i int) []byte { return whole(functions.number(boxes[i].Func), 0).append(b) })
+		w.numbers("start", n, func(b []byte, i int) []byte { return fraction(boxes[i].Start, 0).append(b) })
+		w.numbers("end", n, func(b []byte, i int) []byte { return fraction(boxes[i].End, 0).append(b) })
+		w.numbers("self", n, func(b []byte, i int) []byte { return fraction(boxes[i].Self, 0).append(b) })
+		functions.write(w)
+	}
+	return &BoxesResult{s.head(s.tree.RootTotal(), omitted), rows}, nil
+}
+
+// graph returns the picture of the view.
+func (s *scope) graph() (*flame.Graph, error) {
+	all, v, err := s.boxes()
+	if err != nil {
+		return nil, err
+	}
+	chart := s.r.View == "stack-chart"
+	t := s.tree
+	g := &flame.Graph{Title: s.title, Unit: t.Type.Unit, Scale: t.Type.Scale, Functions: t.Functions, Time: chart, Root: flame.Value{New: float64(t.RootTotal())}}
+	boxes, omitted := s.r.cutBoxes(all)
+	for _, b := range boxes {
+		r := v.Row(b.Node)
+		box := flame.Box{Func: b.Func, Depth: b.Depth, Start: b.Start, End: b.End,
+			Self: flame.Value{New: float64(r.Self)}, Total: flame.Value{New: float64(r.Total)}}
+		if chart {
+			box.Self = flame.Value{New: b.Self}
+		}
+		g.Boxes = append(g.Boxes, box)
+	}
+	for _, r := range t.FunctionRows() {
+		g.Rows = append(g.Rows, flame.Row{Func: r.Func, Self: flame.Value{New: float64(r.Self)}, Total: flame.Value{New: float64(r.Total)}})
+	}
+	g.Notes = s.r.graphNotes(omitted.Rows)
+	return g, nil
+}
+
+// graphNotes says what the limits omit from a picture.
+func (c *Cut) graphNotes(boxes int) (notes []string) {
+	if c.MinPercent > 0 {
+		notes = append(notes, fmt.Sprintf("boxes below %g%% omitted (--min-percent)", c.MinPercent))
+	}
+	if boxes > 0 {
+		notes = append(notes, fmt.Sprintf("%d boxes omitted (--depth, --rows)", boxes))
+	}
+	return notes
+}

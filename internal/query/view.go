@@ -1,0 +1,339 @@
+package query
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Filter says which samples and frames a view shows, and from which end. Filters apply
+// in the order: threads, range, transforms, idle, kind, search, preview.
+type Filter struct {
+	Invert     bool     `param:"invert" help:"bottom-up: functions in which samples end, and below them their callers" json:"invert,omitempty"`
+	Callers    string   `param:"callers" arg:"function" help:"callers of this function, as an inverted tree" json:"callers,omitempty"`
+	Callees    string   `param:"callees" arg:"function" help:"callees of this function, merged over all its callers" json:"callees,omitempty"`
+	Under      string   `param:"under" arg:"pattern" help:"subtrees below this call path (A;**;B)" json:"under,omitempty"`
+	Select     string   `param:"select" arg:"path" help:"details of the call node with this path (A;B;C; inverted: from the leaf)" json:"select,omitempty"`
+	Transforms []string `param:"transform" arg:"KIND:ARG" help:"transform, applied in order; repeatable" json:"transform,omitempty"`
+	Kind       string   `param:"kind" arg:"name" help:"frames of this kind only: js, cpp, java, native, kernel, python, go, …" json:"kind,omitempty"`
+	Search     string   `param:"search" arg:"words" help:"stacks in which every comma-separated word matches a function, file or module" json:"search,omitempty"`
+	Range      string   `param:"range" arg:"START..END" help:"samples of this time in milliseconds, END not included" json:"range,omitempty"`
+	Preview    string   `param:"preview" arg:"START..END" help:"a range inside --range" json:"preview,omitempty"`
+	Threads    []string `param:"thread" arg:"name" help:"thread, by name or id; repeatable" json:"thread,omitempty"`
+	NoIdle     bool     `param:"no-idle" help:"drop samples of waiting threads" json:"noIdle,omitempty"`
+}
+
+// Cut drops rows of a tree or a list.
+type Cut struct {
+	Depth      int     `param:"depth" arg:"n" min:"0" help:"maximum depth (0: all)" json:"depth,omitempty"`
+	MinPercent float64 `param:"min-percent" arg:"percent" min:"0" page:"0.5" help:"drop nodes with a total below this percentage of the root" json:"minPercent,omitempty"`
+	Rows       int     `param:"rows" arg:"n" min:"0" help:"maximum number of rows (0: all)" json:"rows,omitempty"`
+}
+
+// Omitted counts what a result does not show because of the limits of its request.
+type Omitted struct {
+	Rows  int     `json:"rows"`            // rows of a list, or subtrees of a tree
+	Share float64 `json:"share,omitempty"` // of the root total, in the subtrees
+}
+
+// strategies are the values of `type` that are no value type but a way to weigh samples.
+var strategies = []string{"native-allocations", "native-deallocations-sites", "native-deallocations-memory",
+	"native-retained-allocations", "js-allocations", "traced"}
+
+func isStrategy(typ string) bool {
+	return slices.Contains(strategies, typ) || strings.Contains(typ, ":")
+}
+
+// needsSamples returns the parameter for which a view needs single samples, with their
+// times and threads; empty: none does.
+func (f *Filter) needsSamples(view, typ string) string {
+	switch {
+	case f.Range != "" || f.Preview != "":
+		return "--range"
+	case len(f.Threads) > 0:
+		return "--thread"
+	case f.NoIdle:
+		return "--no-idle"
+	case view == "stack-chart":
+		return "--view stack-chart"
+	case isStrategy(typ):
+		return "--type " + typ
+	case slices.ContainsFunc(f.Transforms, func(t string) bool { return strings.Contains(t, "marker") }):
+		return "--transform filter:…marker…"
+	}
+	return ""
+}
+
+// changesTree reports whether the filter changes what a tree holds.
+func (f *Filter) changesTree() bool { return len(f.Transforms) > 0 || f.Kind != "" || f.Search != "" }
+
+func (f *Filter) inverted() bool { return f.Invert || f.Callers != "" }
+
+// parse reads the texts of the filter, before anything large is read.
+func (f *Filter) parse() (view calltree.View, under *calltree.Pattern, err error) {
+	view = calltree.View{Search: f.Search, NoIdle: f.NoIdle}
+	if f.Callers != "" && f.Callees != "" {
+		return view, nil, usage("--callers and --callees exclude each other")
+	}
+	for _, text := range f.Transforms {
+		t, err := calltree.ParseTransform(text)
+		if err != nil {
+			return view, nil, usage("--transform: %w", err)
+		}
+		view.Transforms = append(view.Transforms, t)
+	}
+	if view.Kind, err = calltree.ParseKindFilter(f.Kind); err != nil {
+		return view, nil, usage("--kind: %w", err)
+	}
+	for _, r := range []struct {
+		flag, text string
+		to         *calltree.Range
+	}{{"--range", f.Range, &view.Range}, {"--preview", f.Preview, &view.Preview}} {
+		if r.text == "" {
+			continue
+		}
+		if *r.to, err = calltree.ParseRange(r.text); err != nil {
+			return view, nil, usage("%s: %w", r.flag, err)
+		}
+	}
+	if f.Under != "" {
+		if under, err = calltree.ParsePattern(f.Under); err != nil {
+			return view, nil, usage("--under: %w", err)
+		}
+	}
+	return view, under, nil
+}
+
+// viewer applies one filter to inputs and collects notes.
+type viewer struct {
+	*Filter
+	view  calltree.View
+	under *calltree.Pattern
+	typ   string
+	notes []string
+}
+
+func newViewer(f *Filter, typ string) (*viewer, error) {
+	view, under, err := f.parse()
+	return &viewer{Filter: f, view: view, under: under, typ: typ, notes: []string{}}, err
+}
+
+func (v *viewer) note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(v.notes, text) {
+		v.notes = append(v.notes, text)
+	}
+}
+
+// withThreads drops the inputs that have none of the selected threads. A thread that no
+// input has is an error.
+func (v *viewer) withThreads(list []Input) ([]Input, error) {
+	if len(v.Threads) == 0 {
+		return list, nil
+	}
+	has := make([]bool, len(list))
+	for _, name := range v.Threads {
+		found := false
+		for i := range list {
+			if list[i].viewer != nil && len(list[i].viewer.FindThreads(name)) > 0 {
+				has[i], found = true, true
+			}
+		}
+		switch {
+		case !found && len(list) == 1:
+			return nil, fmt.Errorf("%sno thread %q", list[0].prefix(), name)
+		case !found:
+			return nil, fmt.Errorf("no thread %q in any of %d profiles", name, len(list))
+		}
+	}
+	var with []Input
+	for i := range list {
+		if has[i] {
+			with = append(with, list[i])
+		}
+	}
+	if n := len(list) - len(with); n > 0 {
+		v.note("%s without such a thread dropped", counted(n, "profile"))
+	}
+	return with, nil
+}
+
+// show makes the view of every input.
+func (v *viewer) show(list []Input) ([]*calltree.Shown, error) {
+	shown := make([]*calltree.Shown, len(list))
+	unknown := map[string]int{}
+	for i := range list {
+		in := &list[i]
+		typ := v.typ
+		if in.viewer == nil {
+			if !v.changesTree() {
+				shown[i] = &calltree.Shown{Tree: in.tree}
+				continue
+			}
+			in.viewer = calltree.NewViewer(in.tree.Profile())
+			typ = ""
+		}
+		view, err := v.of(in.viewer, typ)
+		if err == nil {
+			shown[i], err = in.viewer.Show(view)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s%w", in.prefix(), err)
+		}
+		for _, name := range shown[i].Unknown {
+			unknown[name]++
+		}
+	}
+	for name, n := range unknown {
+		if n == len(list) {
+			v.note("--transform: no function or module is named %s", name)
+		}
+	}
+	return shown, nil
+}
+
+// of resolves the filter for one profile.
+func (v *viewer) of(viewer *calltree.Viewer, typ string) (calltree.View, error) {
+	view := v.view
+	var err error
+	if view.Table, view.Weights, err = viewer.ParseType(typ); err != nil {
+		return view, usage("--type: %w", err)
+	}
+	for _, name := range v.Threads {
+		view.Threads = append(view.Threads, viewer.FindThreads(name)...)
+	}
+	slices.Sort(view.Threads)
+	view.Threads = slices.Compact(view.Threads)
+	return view, nil
+}
+
+// below replaces trees by the callees of a function, if one is named.
+func (v *viewer) below(trees []*calltree.Tree) []*calltree.Tree {
+	if v.Callees == "" {
+		return trees
+	}
+	found := false
+	below := make([]*calltree.Tree, len(trees))
+	for i, t := range trees {
+		ids := t.FunctionsNamed(v.Callees)
+		found = found || len(ids) > 0
+		below[i] = t.Callees(ids)
+	}
+	if !found {
+		v.note("no function is named %s", v.Callees)
+	}
+	return below
+}
+
+// invert returns the tree bottom-up.
+func (v *viewer) invert(t *calltree.Tree) *calltree.Inverted {
+	if v.Callers != "" {
+		return t.Callers(v.functions(t.Table))
+	}
+	return t.Invert()
+}
+
+// functions looks up the function whose callers are shown.
+func (v *viewer) functions(t *calltree.Table) []int32 {
+	ids := t.FunctionsNamed(v.Callers)
+	if len(ids) == 0 {
+		v.note("no function is named %s", v.Callers)
+	}
+	return ids
+}
+
+// nodes are the call nodes of a tree or a diff in display order.
+type nodes[R any] interface {
+	Walk(visit func(n int32) bool)
+	Row(n int32) R
+}
+
+// visible are the rows of a tree that a cut leaves.
+type visible[R any] struct {
+	rows    []R
+	parent  []int32 // of each row, or calltree.NoNode
+	omitted Omitted
+}
+
+// cut keeps the rows that are deep and large enough; at says how deep a row is, its size,
+// and what it counts for where it is omitted. root is the size of everything, whole what
+// shares are of.
+func cut[R any](c *Cut, v nodes[R], root, whole float64, at func(R) (depth int32, size, counts float64)) *visible[R] {
+	out := &visible[R]{}
+	var open []int32 // the row at each depth
+	left := 0.0
+	v.Walk(func(n int32) bool {
+		r := v.Row(n)
+		depth, size, counts := at(r)
+		if size*100 < c.MinPercent*root || c.Depth > 0 && int(depth) >= c.Depth || c.Rows > 0 && len(out.rows) >= c.Rows {
+			out.omitted.Rows++
+			left += counts
+			return false
+		}
+		parent := calltree.NoNode
+		if depth > 0 {
+			parent = open[depth-1]
+		}
+		open = append(open[:depth], int32(len(out.rows)))
+		out.rows, out.parent = append(out.rows, r), append(out.parent, parent)
+		return true
+	})
+	if whole > 0 {
+		out.omitted.Share = left / whole
+	}
+	return out
+}
+
+// cutTree keeps the rows of a tree. Where values cancel, a node is as large as what is
+// in it.
+func cutTree(c *Cut, v treeNodes) *visible[calltree.Row] {
+	root := float64(v.RootTotal())
+	size := func(r calltree.Row) float64 { return math.Abs(float64(r.Total)) }
+	if t, ok := v.(*calltree.Tree); ok && slices.ContainsFunc(t.Self, func(x int64) bool { return x < 0 }) {
+		absolute := make([]int64, len(t.Self))
+		for i, x := range t.Self {
+			absolute[i] = abs(x)
+		}
+		totals := calltree.NewTree(t.Table, t.Type, absolute).Total
+		size = func(r calltree.Row) float64 { return float64(totals[r.Node]) }
+	}
+	return cut[calltree.Row](c, v, root, root, func(r calltree.Row) (int32, float64, float64) { return r.Depth, size(r), size(r) })
+}
+
+// cutBoxes keeps the boxes that are not too deep or too many.
+func (c *Cut) cutBoxes(boxes []calltree.Box) ([]calltree.Box, Omitted) {
+	var list []calltree.Box
+	for _, b := range boxes {
+		if c.Depth > 0 && int(b.Depth) >= c.Depth || c.Rows > 0 && len(list) >= c.Rows {
+			continue
+		}
+		list = append(list, b)
+	}
+	return list, Omitted{Rows: len(boxes) - len(list)}
+}
+
+// treeNodes is a tree, upright or inverted.
+type treeNodes interface {
+	nodes[calltree.Row]
+	CategoryName(n int32) string
+	RootTotal() int64
+}
+
+// withPeriod gives a count of samples the period that its file says, so that profiles
+// sampled at different rates can be compared.
+func withPeriod(t *calltree.Tree, in *Input) *calltree.Tree {
+	if t.Type.Unit != "count" || t.Type.Period != 0 || in.interval <= 0 {
+		return t
+	}
+	timed := *t
+	timed.Type = withInterval(t.Type, int64(in.interval))
+	return &timed
+}
+
+func withInterval(t profile.ValueType, nanos int64) profile.ValueType {
+	t.Period, t.PeriodUnit = nanos, "nanoseconds"
+	return t
+}
