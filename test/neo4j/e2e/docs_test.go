@@ -95,10 +95,10 @@ func pick(list []map[string]any, columns ...string) []map[string]any {
 }
 
 var guides = map[string]guide{
-	"Where a function takes more than a share": {want: func(t *testing.T, dir string) []map[string]any {
+	"Runs in which a function exceeds a share": {want: func(t *testing.T, dir string) []map[string]any {
 		return pick(answersTo(t, dir, "find", "app.F1.call", "--type", "cpu-samples", "--min-share", "20%"), "benchmark", "run", "share")
 	}},
-	"Where a function appears": {want: func(t *testing.T, dir string) []map[string]any {
+	"Benchmarks and runs that contain a function": {want: func(t *testing.T, dir string) []map[string]any {
 		return pick(answersTo(t, dir, "find", "app.F1.call", "--type", "cpu-samples"), "group", "benchmark", "run", "self", "total")
 	}},
 	"The tree of one profile": {want: func(t *testing.T, dir string) []map[string]any {
@@ -128,7 +128,7 @@ var guides = map[string]guide{
 	"Correlation with the metric": {want: func(t *testing.T, dir string) []map[string]any {
 		return pick(correlations(t, dir), "code_path=function", "avg_pcc=score")
 	}, sparse: true},
-	"The series of a function": {want: func(t *testing.T, dir string) []map[string]any {
+	"Time series of a function": {want: func(t *testing.T, dir string) []map[string]any {
 		return series(t, dir, "app.F1.call", "self", "total")
 	}},
 	"The runs of a benchmark in date order": {want: func(t *testing.T, dir string) []map[string]any {
@@ -137,7 +137,7 @@ var guides = map[string]guide{
 	"Scores of a run against its history": {want: func(t *testing.T, dir string) []map[string]any {
 		return pick(answersTo(t, dir, append([]string{"regressions", "--method", "thesis", "--rows", "0"}, ofOne...)...), "code_path=function", "score")
 	}, sparse: true},
-	"The series of a chain": {want: func(t *testing.T, dir string) []map[string]any {
+	"Time series of a call chain": {want: func(t *testing.T, dir string) []map[string]any {
 		return pick(series(t, dir, "app.F0.call;app.F0.call;app.F0.call", "total"), "run", "samples=total")
 	}},
 }
