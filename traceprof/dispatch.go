@@ -43,10 +43,10 @@ const maxText = 4096
 //
 // A Dispatcher is safe for concurrent use.
 type Dispatcher struct {
-	store  Store
-	now    func() int64
-	log    journal
-	visits attendance
+	store Store
+	now   func() int64
+	log   journal
+	live  *LiveInstances
 
 	loading sync.Mutex // held by who reads the tasks
 	known   atomic.Pointer[knownTasks]
@@ -80,7 +80,7 @@ func NewDispatcher(st Store, o DispatcherOptions) *Dispatcher {
 	}
 	return &Dispatcher{
 		store: st, now: o.Now, told: map[string]map[string]bool{},
-		log: journal{store: st}, visits: attendance{seen: map[process]*visit{}},
+		log: journal{store: st}, live: newLiveInstances(st, o.Now),
 	}
 }
 
@@ -147,9 +147,7 @@ func (h *heard) StopTask(ctx context.Context, id string, at int64) error {
 func (d *Dispatcher) Poll(ctx context.Context, kind Kind, service, instance string, last int64) ([]Task, error) {
 	service, instance = CutName(service, MaxServiceName), CutName(instance, MaxInstanceName)
 	now := d.now()
-	if err := d.visits.note(ctx, d.store, process{service, instance}, now); err != nil {
-		return nil, err
-	}
+	d.live.polled(InstanceKey{service, instance})
 	known, err := d.tasks(ctx, now)
 	if err != nil {
 		return nil, err
@@ -210,11 +208,8 @@ func (d *Dispatcher) Report(ctx context.Context, instance, task string, e Event,
 	})
 }
 
-// Flush writes which instances polled, where that is not written yet. Logs never
-// wait.
-func (d *Dispatcher) Flush(ctx context.Context) error {
-	return d.visits.write(ctx, d.store, d.now(), true)
-}
+// Live returns the tracker of live instances, which Poll updates. Someone must run it.
+func (d *Dispatcher) Live() *LiveInstances { return d.live }
 
 // wants reports whether the task is for an instance.
 func (t *Task) wants(instance string) bool {

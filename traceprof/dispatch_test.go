@@ -374,41 +374,47 @@ func TestNamesAreCutAlike(t *testing.T) {
 	}
 }
 
-func TestPollsAreNoted(t *testing.T) {
+func TestPollsAreStored(t *testing.T) {
 	st := mem.New()
 	d := dispatcher(t, st)
-	polled := func(instance string) int64 {
+	write := func(all bool) {
+		t.Helper()
+		if err := d.Live().Write(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(instance string, want int64) {
+		t.Helper()
 		list, err := st.Instances(t.Context(), "shop", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
+		var got int64
 		for _, i := range list {
 			if i.Name == instance {
-				return i.Polled
+				got = i.Polled
 			}
 		}
-		return 0
+		if got != want {
+			t.Errorf("%s polled at %d, want %d", instance, got, want)
+		}
 	}
 	d.poll("i", -1)
-	if got := polled("i"); got != began {
-		t.Errorf("the first poll: %d", got)
-	}
-	d.now += 5
+	write(false)
+	want("i", began) // a new instance is written at once
+	d.now += 9_999
+	d.poll("i", -1)
 	d.poll("j", -1)
-	if got := polled("j"); got != 0 {
-		t.Errorf("written at %d at once, not with others", got)
-	}
-	d.now += 1000
-	d.poll("i", -1)
-	if got := polled("j"); got != began+5 {
-		t.Errorf("a second later: %d", got)
-	}
-	if err := d.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := polled("i"); got != began+1005 {
-		t.Errorf("flushed: %d", got)
-	}
+	write(false)
+	want("i", began)
+	want("j", began+9_999)
+	d.now++
+	write(false)
+	want("i", began+9_999)
+	d.now++
+	d.poll("j", -1)
+	write(true)
+	want("j", began+10_001)
 }
 
 // failing is a store whose logs cannot be written while it fails.

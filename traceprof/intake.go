@@ -130,7 +130,7 @@ type batch struct {
 
 	parts     map[partKey]*Snapshots
 	order     []*Snapshots
-	instances map[process]*Instance
+	instances map[InstanceKey]*Instance
 	segments  []Segment
 
 	done chan struct{} // closed when err is final
@@ -146,7 +146,7 @@ type partKey struct {
 // current returns the batch that is being filled. The caller holds the lock.
 func (in *Intake) current() *batch {
 	if in.open == nil {
-		in.open = &batch{first: time.Now(), parts: map[partKey]*Snapshots{}, instances: map[process]*Instance{}, done: make(chan struct{})}
+		in.open = &batch{first: time.Now(), parts: map[partKey]*Snapshots{}, instances: map[InstanceKey]*Instance{}, done: make(chan struct{})}
 		in.nudge()
 	}
 	return in.open

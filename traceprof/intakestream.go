@@ -233,7 +233,7 @@ func (s *Stream) Instance(ctx context.Context, i Instance) error {
 	}
 	defer s.in.mu.Unlock()
 	b := s.in.current()
-	key := process{i.Service, i.Name}
+	key := InstanceKey{i.Service, i.Name}
 	if have := b.instances[key]; have != nil {
 		have.Merge(&i)
 	} else {

@@ -77,10 +77,6 @@ func (o *serveOptions) newTracing(ctx context.Context, st store.Store, names *no
 	t.parts = []server.Part{agents.Part(), clients.Part(),
 		{Name: "tasks", Run: untilEnd(finished.Run)},
 		{Name: "expiry", Run: func(ctx context.Context) error { return o.traces.expire(ctx, traces, expireEvery, o.Log) }},
-		{Name: "presence", Run: func(ctx context.Context) error {
-			<-ctx.Done()
-			return t.dispatcher.Flush(context.WithoutCancel(ctx))
-		}},
 	}
 	if o.traces.brokers == "" {
 		return t, nil

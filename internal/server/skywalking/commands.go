@@ -93,8 +93,8 @@ func (a *Agents) poll(ctx context.Context, kind traceprof.Kind, msg []byte, q qu
 	if _, err := decode(msg, q); err != nil {
 		return nil, err
 	}
-	p := process(q)
-	tasks, err := a.dispatcher.Poll(ctx, kind, p.Service, p.Instance, q.GetLastCommandTime())
+	p := instanceOf(q)
+	tasks, err := a.dispatcher.Poll(ctx, kind, p.Service, p.Name, q.GetLastCommandTime())
 	if err != nil {
 		return nil, err
 	}
@@ -117,10 +117,10 @@ func (a *Agents) pollPprof(ctx context.Context, msg []byte) (proto.Message, erro
 // push answers a report that did not ask for tasks with those that the instance
 // was not told of yet, so that a task reaches the Java agent within a second. A
 // failure is no reason to refuse the report: the next poll brings the task.
-func (a *Agents) push(ctx context.Context, p Process) (proto.Message, error) {
-	tasks, err := a.dispatcher.Push(ctx, p.Service, p.Instance)
+func (a *Agents) push(ctx context.Context, p traceprof.InstanceKey) (proto.Message, error) {
+	tasks, err := a.dispatcher.Push(ctx, p.Service, p.Name)
 	if err != nil {
-		a.log.WarnContext(ctx, "tasks could not be told in a reply", "service", p.Service, "instance", p.Instance, "error", err)
+		a.log.WarnContext(ctx, "tasks could not be told in a reply", "service", p.Service, "instance", p.Name, "error", err)
 		return nothing, nil
 	}
 	a.counts.commands.WithLabelValues("push").Add(float64(len(tasks)))
@@ -134,7 +134,7 @@ func (a *Agents) reportFinish(ctx context.Context, msg []byte) (proto.Message, e
 	if _, err := decode(msg, m); err != nil {
 		return nil, err
 	}
-	return nothing, a.dispatcher.Report(ctx, process(m).Instance, m.GetTaskId(), traceprof.Finished, "")
+	return nothing, a.dispatcher.Report(ctx, instanceOf(m).Name, m.GetTaskId(), traceprof.Finished, "")
 }
 
 // noConfiguration names the configuration that has nothing in it. Agents apply

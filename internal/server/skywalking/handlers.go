@@ -19,7 +19,7 @@ func (a *Agents) keepAlive(ctx context.Context, msg []byte) (proto.Message, erro
 	if err != nil {
 		return nil, err
 	}
-	if !a.presence.isListening(p) {
+	if !a.dispatcher.Live().ReadsReplies(p) {
 		return nothing, nil // other agents do not read the reply, and a task in it would count as told
 	}
 	return a.push(ctx, p)

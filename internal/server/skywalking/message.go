@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -25,9 +24,9 @@ const (
 	maxFrames = 1 << 16 // of a stack: one may be two bytes and takes eighty in memory
 )
 
-// decode reads a message. Strings that are no UTF-8, which protobuf refuses, get
-// the replacement character instead: a name with a broken character must not cost
-// a whole report. It returns the bytes that were read in the end.
+// decode decodes a message. Protobuf refuses strings that are not UTF-8; here their
+// invalid bytes become the replacement character, so that one broken character in a
+// name does not lose a whole report. It returns the bytes that were decoded.
 func decode(data []byte, into proto.Message) ([]byte, error) {
 	lenient := proto.UnmarshalOptions{DiscardUnknown: true}
 	err := lenient.Unmarshal(data, into)
@@ -35,46 +34,44 @@ func decode(data []byte, into proto.Message) ([]byte, error) {
 		return data, nil
 	}
 	desc := into.ProtoReflect().Descriptor()
-	if mended, ok := mend(nil, data, desc, 0); ok {
-		if err = lenient.Unmarshal(mended, into); err == nil {
-			return mended, nil
+	if repaired, ok := repair(nil, data, desc, 0); ok {
+		if err = lenient.Unmarshal(repaired, into); err == nil {
+			return repaired, nil
 		}
 	}
 	return nil, fmt.Errorf("%w: %s: %w", ErrMalformed, desc.Name(), err)
 }
 
-// maxNesting is the deepest message that is mended; agents nest five deep.
+// maxNesting limits how deep repaired messages may nest; agents nest five levels.
 const maxNesting = 16
 
-// mend appends a message to b with strings made UTF-8. It reports false for what
-// is no message at all.
-func mend(b, data []byte, desc protoreflect.MessageDescriptor, depth int) ([]byte, bool) {
-	for len(data) > 0 {
-		num, typ, tag := protowire.ConsumeTag(data)
-		if tag < 0 || depth > maxNesting {
+// repair appends a message to b, with the strings made valid UTF-8. It returns false
+// if the bytes are not a message.
+func repair(b, data []byte, desc protoreflect.MessageDescriptor, depth int) ([]byte, bool) {
+	if depth > maxNesting {
+		return nil, false
+	}
+	for pos := 0; pos < len(data); {
+		f, err := anyShape.Next(data, pos, len(data))
+		if err != nil {
 			return nil, false
 		}
-		n := protowire.ConsumeFieldValue(num, typ, data[tag:])
-		if n < 0 {
-			return nil, false
-		}
-		field := desc.Fields().ByNumber(num)
-		value := data[tag : tag+n]
-		switch {
-		case typ == protowire.BytesType && field != nil && field.Kind() == protoreflect.StringKind:
-			text, _ := protowire.ConsumeBytes(value)
-			b = protowire.AppendBytes(append(b, data[:tag]...), valid(text))
-		case typ == protowire.BytesType && field != nil && field.Kind() == protoreflect.MessageKind:
-			inner, _ := protowire.ConsumeBytes(value)
-			mended, ok := mend(nil, inner, field.Message(), depth+1)
+		pos = f.Hi
+		field := desc.Fields().ByNumber(protoreflect.FieldNumber(f.Num))
+		switch payload := data[f.Lo:f.Hi]; {
+		case f.Type != wire.Bytes || field == nil:
+			b = append(b, data[f.At:f.Hi]...)
+		case field.Kind() == protoreflect.StringKind:
+			b = wire.AppendBytes(b, f.Num, valid(payload))
+		case field.Kind() == protoreflect.MessageKind:
+			inner, ok := repair(nil, payload, field.Message(), depth+1)
 			if !ok {
 				return nil, false
 			}
-			b = protowire.AppendBytes(append(b, data[:tag]...), mended)
+			b = wire.AppendBytes(b, f.Num, inner)
 		default:
-			b = append(b, data[:tag+n]...)
+			b = append(b, data[f.At:f.Hi]...)
 		}
-		data = data[tag+n:]
 	}
 	return b, true
 }
@@ -88,11 +85,13 @@ func valid(text []byte) []byte {
 	return bytes.ToValidUTF8(text, []byte("\uFFFD"))
 }
 
-// Fields of ThreadSnapshot and ThreadStack, which come a hundred thousand times a
-// second and are read in place.
+// Messages that are read in place: ThreadSnapshot and ThreadStack arrive a hundred
+// thousand times a second. anyShape accepts any message.
 var (
-	snapshotShape = wire.Shape{1: wire.AsBytes, 2: wire.AsBytes, 3: wire.AsVarint, 4: wire.AsVarint, 5: wire.AsBytes}
-	stackShape    = wire.Shape{1: wire.AsBytes}
+	anyShape        wire.Shape
+	collectionShape = wire.Shape{1: wire.AsBytes}
+	snapshotShape   = wire.Shape{1: wire.AsBytes, 2: wire.AsBytes, 3: wire.AsVarint, 4: wire.AsVarint, 5: wire.AsBytes}
+	stackShape      = wire.Shape{1: wire.AsBytes}
 )
 
 // readSnapshot reads a ThreadSnapshot without copying: what is set in s refers to

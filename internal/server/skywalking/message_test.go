@@ -61,7 +61,7 @@ func TestSnapshotsAreReadAsTheProtocolSays(t *testing.T) {
 }
 
 // FuzzSnapshot: what the generated decoder takes is read the same, but for stacks
-// in parts; what it refuses for its text is mended.
+// in parts; what it refuses for its text is repaired.
 func FuzzSnapshot(f *testing.F) {
 	f.Add([]byte("\x0a\x01t\x12\x01s\x18\x05\x20\x01\x2a\x04\x0a\x02ab"))
 	f.Add([]byte("\x0a\x01\xff\x2a\x03\x0a\x01\xfe"))
@@ -155,16 +155,16 @@ func TestMend(t *testing.T) {
 			return c
 		}
 		broken := encode(spoil(func(s string) string { return s }))
-		mended, ok := mend(nil, broken, desc, 0)
+		repaired, ok := repair(nil, broken, desc, 0)
 		if !ok {
 			t.Fatal("not a message")
 		}
 		got, want := new(agentv3.SegmentObject), spoil(func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") })
-		if err := proto.Unmarshal(mended, got); err != nil || !proto.Equal(got, want) {
+		if err := proto.Unmarshal(repaired, got); err != nil || !proto.Equal(got, want) {
 			t.Fatalf("%v, %v, want %v", err, got, want)
 		}
-		if _, ok := mend(nil, broken[:len(broken)-1], desc, 0); ok {
-			t.Fatal("a cut message was mended")
+		if _, ok := repair(nil, broken[:len(broken)-1], desc, 0); ok {
+			t.Fatal("a cut message was repaired")
 		}
 	})
 }
@@ -188,8 +188,8 @@ func encode(m *agentv3.SegmentObject) []byte {
 	return b
 }
 
-// TestEveryMessageIsMendable: what is mended nests no deeper than is mended.
-func TestEveryMessageIsMendable(t *testing.T) {
+// TestEveryMessageCanBeRepaired: no message of the protocol nests deeper than maxNesting.
+func TestEveryMessageCanBeRepaired(t *testing.T) {
 	var depth func(d protoreflect.MessageDescriptor, level int) int
 	depth = func(d protoreflect.MessageDescriptor, level int) int {
 		deepest := level

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 	managementv3 "skywalking.apache.org/repo/goapi/collect/management/v3"
 
@@ -60,40 +59,33 @@ func (s *Session) Segment(ctx context.Context, msg []byte) error {
 	if s.live {
 		clock = segment.End
 	}
-	s.agents.presence.note(Process{segment.Service, segment.Instance}, clock)
+	s.agents.dispatcher.Live().Seen(traceprof.InstanceKey{Service: segment.Service, Name: segment.Instance}, clock)
 	return s.stream.Segment(ctx, segment)
 }
 
 // Segments takes a SegmentCollection.
 func (s *Session) Segments(ctx context.Context, msg []byte) error {
-	for len(msg) > 0 {
-		num, typ, tag := protowire.ConsumeTag(msg)
-		if tag < 0 {
-			return fmt.Errorf("%w: SegmentCollection: %w", ErrMalformed, protowire.ParseError(tag))
+	for pos := 0; pos < len(msg); {
+		f, err := collectionShape.Next(msg, pos, len(msg))
+		if err != nil {
+			return fmt.Errorf("%w: SegmentCollection: %w", ErrMalformed, err)
 		}
-		n := protowire.ConsumeFieldValue(num, typ, msg[tag:])
-		if n < 0 {
-			return fmt.Errorf("%w: SegmentCollection: %w", ErrMalformed, protowire.ParseError(n))
-		}
-		if num == 1 && typ == protowire.BytesType {
-			inner, _ := protowire.ConsumeBytes(msg[tag : tag+n])
-			if err := s.Segment(ctx, inner); err != nil {
+		if f.Num == 1 {
+			if err := s.Segment(ctx, msg[f.Lo:f.Hi]); err != nil {
 				return err
 			}
 		}
-		msg = msg[tag+n:]
+		pos = f.Hi
 	}
 	return nil
 }
 
-// Process names an instance of a service, by the names under which they are kept.
-type Process struct{ Service, Instance string }
-
-func process(m interface {
+// instanceOf returns the instance that a message names, by the names that are stored.
+func instanceOf(m interface {
 	GetService() string
 	GetServiceInstance() string
-}) Process {
-	return Process{ids.ServiceName(m.GetService()), ids.InstanceName(m.GetServiceInstance())}
+}) traceprof.InstanceKey {
+	return traceprof.InstanceKey{Service: ids.ServiceName(m.GetService()), Name: ids.InstanceName(m.GetServiceInstance())}
 }
 
 // Properties takes InstanceProperties, what an instance says of itself.
@@ -102,9 +94,9 @@ func (s *Session) Properties(ctx context.Context, msg []byte) error {
 	if _, err := decode(msg, m); err != nil {
 		return err
 	}
-	p := process(m)
+	p := instanceOf(m)
 	now := s.agents.now()
-	i := traceprof.Instance{Service: p.Service, Name: p.Instance, Layer: m.GetLayer(), FirstSeen: now, LastSeen: now}
+	i := traceprof.Instance{Service: p.Service, Name: p.Name, Layer: m.GetLayer(), FirstSeen: now, LastSeen: now}
 	for _, property := range m.GetProperties()[:min(len(m.GetProperties()), maxProperties)] {
 		key, value := traceprof.CutName(property.GetKey(), maxProperty), traceprof.CutName(property.GetValue(), maxProperty)
 		if key == "language" {
@@ -112,9 +104,9 @@ func (s *Session) Properties(ctx context.Context, msg []byte) error {
 		}
 		i.Properties = append(i.Properties, traceprof.Property{Key: key, Value: value})
 	}
-	s.agents.presence.note(p, 0)
+	s.agents.dispatcher.Live().Seen(p, 0)
 	if strings.EqualFold(i.Language, "java") {
-		s.agents.presence.listens(p)
+		s.agents.dispatcher.Live().SetReadsReplies(p)
 	}
 	return s.stream.Instance(ctx, i)
 }
@@ -132,13 +124,13 @@ func (s *Session) Ping(msg []byte) error {
 }
 
 // ping takes an InstancePingPkg and returns whose it is.
-func (a *Agents) ping(msg []byte) (Process, error) {
+func (a *Agents) ping(msg []byte) (traceprof.InstanceKey, error) {
 	m := new(managementv3.InstancePingPkg)
 	if _, err := decode(msg, m); err != nil {
-		return Process{}, err
+		return traceprof.InstanceKey{}, err
 	}
-	p := process(m)
-	a.presence.note(p, 0)
+	p := instanceOf(m)
+	a.dispatcher.Live().Seen(p, 0)
 	return p, nil
 }
 
@@ -150,19 +142,19 @@ func (s *Session) JVMMetrics(msg []byte) error {
 
 // jvmMetrics takes a JVMMetricCollection and returns whose it is. Of the numbers
 // only their time is of use: it shows the instance's clock, if they are live.
-func (a *Agents) jvmMetrics(msg []byte, live bool) (Process, error) {
+func (a *Agents) jvmMetrics(msg []byte, live bool) (traceprof.InstanceKey, error) {
 	m := new(agentv3.JVMMetricCollection)
 	if _, err := decode(msg, m); err != nil {
-		return Process{}, err
+		return traceprof.InstanceKey{}, err
 	}
-	p := process(m)
+	p := instanceOf(m)
 	var newest int64
 	if live {
 		for _, metric := range m.GetMetrics() {
 			newest = max(newest, metric.GetTime())
 		}
 	}
-	a.presence.note(p, newest)
-	a.presence.listens(p) // only the Java agent has a JVM
+	a.dispatcher.Live().Seen(p, newest)
+	a.dispatcher.Live().SetReadsReplies(p) // only the Java agent has a JVM
 	return p, nil
 }

@@ -21,7 +21,7 @@
 //     package, which agents before 8.4 use.
 //   - The reply to a stream of segments or snapshots comes when they are durable.
 //   - Messages are acted on as they come. Some agents keep a stream open for life.
-//   - A service or instance that is not UTF-8 or too long is mended, not refused.
+//   - A service or instance that is not UTF-8 or too long is corrected, not refused.
 //
 // The package holds no rule of trace profiling and stores nothing itself. GraphQL
 // is in package graphql, Kafka in package kafka, both beside their use of ids.
@@ -58,7 +58,6 @@ type Agents struct {
 	dispatcher *traceprof.Dispatcher
 	intake     *traceprof.Intake
 	uploads    *uploads.Uploads
-	presence   *presence
 	budget     *budget // of recordings and Go profiles that are not yet whole
 	now        func() int64
 	log        *slog.Logger
@@ -74,7 +73,7 @@ func New(o Options) *Agents {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Agents{store: o.Store, dispatcher: o.Dispatcher, intake: o.Intake, uploads: o.Uploads,
-		presence: newPresence(o.Now), budget: newBudget(maxHeld), now: o.Now, log: o.Log, counts: newCounts()}
+		budget: newBudget(maxHeld), now: o.Now, log: o.Log, counts: newCounts()}
 }
 
 // maxHeld is how many bytes of recordings and Go profiles on their way in are held
@@ -87,14 +86,10 @@ func (a *Agents) Part() server.Part {
 	return server.Part{Name: "skywalking", GRPC: a.Register, Routes: a.routes(), Run: a.Run, Metrics: a.metrics()}
 }
 
-// Run writes in the background when instances were seen, until the context ends.
+// Run stores in the background when instances were seen, until the context ends.
 func (a *Agents) Run(ctx context.Context) error {
-	a.presence.run(ctx, func(ctx context.Context, list []traceprof.Instance) error {
-		err := a.store.PutInstances(ctx, list...)
-		if err != nil {
-			a.log.Error("when instances were seen could not be stored; it is tried again", "error", err)
-		}
-		return err
+	a.dispatcher.Live().Run(ctx, func(err error) {
+		a.log.Error("cannot store when instances were seen; trying again", "error", err)
 	})
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 	agentcompat "skywalking.apache.org/repo/goapi/collect/language/agent/v3/compat"
 	profilev3 "skywalking.apache.org/repo/goapi/collect/language/profile/v3"
+	managementv3 "skywalking.apache.org/repo/goapi/collect/management/v3"
 
 	"github.com/dendroprof/dendro/internal/server/skywalking"
 	"github.com/dendroprof/dendro/traceprof"
@@ -173,7 +174,7 @@ func TestSegments(t *testing.T) {
 	eventually(t, "the instance of the segment was seen", func() bool { _, ok := b.instance("shop", "shop-1"); return ok })
 }
 
-// TestBrokenText: a segment with a string that is no UTF-8 is stored, mended.
+// TestBrokenText: a segment with a string that is no UTF-8 is stored, repaired.
 func TestBrokenText(t *testing.T) {
 	b := newBench(t)
 	good := segment("s", span(0, agentv3.SpanType_Entry, "GET:/@@", 1, 2))
@@ -315,4 +316,21 @@ func TestSlowStore(t *testing.T) {
 	if err := send(b, collectSnapshot, snapshot("t", "patient", 0, 1, "main:1")); err != nil || len(b.snapshots("t")["patient"].Sequence) != 1 {
 		t.Errorf("a patient agent: %v", err)
 	}
+}
+
+// TestInstancesAreStoredOnceSeen: what an instance reported is stored although it
+// never registered, and again after the store has failed.
+func TestInstancesAreStoredOnceSeen(t *testing.T) {
+	b := newBench(t)
+	b.store.broken.Store(true)
+	ping := &managementv3.InstancePingPkg{Service: "shop", ServiceInstance: "shop-9"}
+	if _, err := managementv3.NewManagementServiceClient(b.conn).KeepAlive(b.ctx, ping); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the store failed", func() bool { return b.store.failures.Load() > 0 })
+	b.store.broken.Store(false)
+	eventually(t, "the instance is stored", func() bool {
+		i, ok := b.instance("shop", "shop-9")
+		return ok && i.FirstSeen == start && i.LastSeen == start && i.Polled == 0
+	})
 }

@@ -43,7 +43,7 @@ type upload struct {
 	agents *Agents
 	kind   traceprof.Kind
 
-	who     Process
+	who     traceprof.InstanceKey
 	task    *traceprof.Task // nil: unknown, what comes is dropped
 	taskID  string
 	begun   bool
@@ -88,7 +88,7 @@ func (u *upload) begin(ctx context.Context, meta *asyncv10.AsyncProfilerMetaData
 		return nil, fmt.Errorf("%w: metadata twice", ErrMalformed)
 	}
 	a := u.agents
-	u.begun, u.who, u.taskID, u.left = true, process(meta), meta.GetTaskId(), int64(meta.GetContentSize())
+	u.begun, u.who, u.taskID, u.left = true, instanceOf(meta), meta.GetTaskId(), int64(meta.GetContentSize())
 	answer := func(status asyncv10.AsyncProfilingStatus) proto.Message {
 		return &asyncv10.AsyncProfilerCollectionResponse{Type: status}
 	}
@@ -108,7 +108,7 @@ func (u *upload) begin(ctx context.Context, meta *asyncv10.AsyncProfilerMetaData
 	task, err := a.store.Task(ctx, u.taskID)
 	switch {
 	case errors.Is(err, traceprof.ErrNoTask) || err == nil && task.Kind != u.kind:
-		a.log.WarnContext(ctx, "the recording of a task that is not known is dropped", "task", u.taskID, "service", u.who.Service, "instance", u.who.Instance)
+		a.log.WarnContext(ctx, "the recording of a task that is not known is dropped", "task", u.taskID, "service", u.who.Service, "instance", u.who.Name)
 		return answer(proceed), nil
 	case err != nil:
 		return nil, err
@@ -131,7 +131,7 @@ func (u *upload) finish(ctx context.Context) error {
 	}
 	err := fmt.Errorf("%w: it is empty", uploads.ErrUnreadable)
 	if len(u.content) > 0 {
-		err = a.uploads.Put(ctx, u.task, u.who.Instance, u.content)
+		err = a.uploads.Put(ctx, u.task, u.who.Name, u.content)
 	}
 	switch {
 	case errors.Is(err, uploads.ErrUnreadable):
@@ -146,7 +146,7 @@ func (u *upload) finish(ctx context.Context) error {
 }
 
 func (u *upload) report(ctx context.Context, e traceprof.Event, text string) error {
-	return u.agents.dispatcher.Report(ctx, u.who.Instance, u.taskID, e, text)
+	return u.agents.dispatcher.Report(ctx, u.who.Name, u.taskID, e, text)
 }
 
 func (u *upload) close() {
