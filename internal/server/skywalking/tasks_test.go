@@ -91,8 +91,11 @@ func TestPollTellsATask(t *testing.T) {
 	if name, _ := args(t, old); name != "ProfileTaskQuery" {
 		t.Errorf("the old service answers %s", name)
 	}
-	if i, ok := b.instance("shop", "shop-1"); !ok || i.Polled != start {
-		t.Errorf("the poll was not noted: %+v", i)
+	if err := b.dispatcher.Live().Write(b.ctx, true); err != nil {
+		t.Fatal(err)
+	}
+	if i, ok := b.instance("shop", "shop-1"); !ok || i.Polled != b.clock.Load() {
+		t.Errorf("the poll is not stored: %+v", i)
 	}
 }
 
