@@ -39,7 +39,7 @@ func Describe(p *profile.Profile) Description {
 	first, last, timed := int64(0), int64(0), false
 	for i := range p.Tables {
 		t := &p.Tables[i]
-		td := TypeDescription{Type: t.Type, Default: i == p.Default, Samples: t.Len(), Total: t.Total()}
+		td := TypeDescription{Type: t.Type, Default: i == p.Default, Samples: int(t.Count()), Total: t.Total()}
 		for _, st := range t.Stack {
 			if st == profile.NoStack {
 				td.NoStack++

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -116,9 +117,32 @@ func classified(err error) bool {
 	return false
 }
 
-// Content that is held in memory whole may be larger than this only if it was
-// not compressed to less than one guardRatio-th. Profiles shrink to a fifth or a
-// tenth; what shrinks to less than a two-hundredth was made to do harm.
+// gzipSize returns the size of the content of a gzip file as its last bytes tell it,
+// or 0 if that cannot be.
+func (a *access) gzipSize() int64 {
+	var trailer [4]byte
+	if n, _ := a.r.ReadAt(trailer[:], a.size-int64(len(trailer))); n < len(trailer) {
+		return 0
+	}
+	size := int64(binary.LittleEndian.Uint32(trailer[:]))
+	if size > guardFree+guardRatio*a.size {
+		return 0
+	}
+	return size
+}
+
+// sized is a reader of content whose size is known.
+type sized struct {
+	io.Reader
+	size int
+}
+
+// Len returns the size of the content.
+func (s sized) Len() int { return s.size }
+
+// Compressed content may be larger than this only if it was not compressed to less
+// than one guardRatio-th. Profiles shrink to a fifth or a tenth; what shrinks to less
+// than a two-hundredth was made to do harm.
 const (
 	guardFree  = 64 << 20
 	guardRatio = 200
@@ -137,6 +161,25 @@ func (g *ratioGuard) Read(b []byte) (int, error) {
 	g.out += int64(n)
 	if g.out > guardFree+guardRatio*(g.walk.raw-g.start) {
 		return 0, fmt.Errorf("inflates to more than %d times its size: %w (decompress it first if that is right)", guardRatio, profile.ErrTooLarge)
+	}
+	return n, err
+}
+
+// memoryGuard checks Limits.Memory while the content is read.
+type memoryGuard struct {
+	r      io.Reader
+	limits profile.Limits
+	n      int // bytes read since the last check
+}
+
+func (g *memoryGuard) Read(b []byte) (int, error) {
+	const step = 1 << 20
+	n, err := g.r.Read(b)
+	if g.n += n; g.n >= step {
+		g.n = 0
+		if err := g.limits.CheckMemory(); err != nil {
+			return 0, err
+		}
 	}
 	return n, err
 }

@@ -93,6 +93,7 @@ type walk struct {
 
 	left   int64 // bytes that may still be read, compressed and inflated together
 	raw    int64 // bytes read of the file itself
+	size   int64 // of the content in work, as far as known; a damaged file may lie
 	rawErr error // what reading the file itself ended with, if not its end
 }
 
@@ -108,6 +109,9 @@ func (w *walk) memory(name string, content []byte) bool {
 	prefix := content[:min(len(content), PrefixSize)]
 	if _, unpack := packing(prefix); unpack != nil || charsetOf(prefix) != plain || int64(len(content)) > w.left {
 		return false
+	}
+	if w.limits.Memory > 0 {
+		return false // a bytes.Buffer cannot be guarded
 	}
 	in := bytes.NewBuffer(content)
 	defer func() { *in = bytes.Buffer{} }() // decoders keep their reader until the next file
@@ -128,6 +132,9 @@ func (w *walk) content(name string, src io.Reader, at *access, level int) {
 	kind, unpack := packing(prefix)
 	switch {
 	case unpack == nil:
+		if level == 0 && at != nil {
+			w.size = at.size
+		}
 		w.decode(name, br, prefix, level > 0)
 	case level == maxNesting:
 		w.fail(Decoded{Name: name}, errNesting, 0)
@@ -162,8 +169,14 @@ func (w *walk) decode(name string, in io.Reader, prefix []byte, compressed bool)
 		defer w.release(text)
 		in, shift = text, unknownShift
 	}
-	if f.whole && compressed {
+	if compressed {
 		in = &ratioGuard{r: in, walk: w, start: w.raw}
+	}
+	if w.limits.Memory > 0 {
+		in = &memoryGuard{r: in, limits: w.limits}
+	}
+	if f.whole && w.size > 0 {
+		in = sized{in, int(min(w.size, w.limits.Message))}
 	}
 	decoder, ok := w.decoders[f.Name]
 	if !ok {

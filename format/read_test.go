@@ -3,6 +3,7 @@ package format
 import (
 	"archive/tar"
 	"archive/zip"
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -269,9 +271,54 @@ func TestBomb(t *testing.T) {
 			}
 		}
 	}
-	// The same in a text is only a long line, and uncompressed it is no bomb.
+	// It is no bomb uncompressed, or if it is small.
 	if got := read(NewReader(profile.Limits{}), "x", strings.NewReader(gz(foldedText+string(zeros)))); len(got) != 1 {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestTextBomb inflates 192 MiB of text of each format, none of which is read.
+func TestTextBomb(t *testing.T) {
+	for _, body := range []string{"a;b;c 1\n", "1 @ 0x1\n#\t0x1\tmain.f+0x1\ta.go:1\n\n", "p 1 1.0: c:\n\t1 f (x)\n\n"} {
+		var b bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+		if body[0] == '1' {
+			w.Write([]byte("goroutine profile: total 1\n"))
+		}
+		chunk := []byte(strings.Repeat(body, 1<<20/len(body)))
+		for range 192 {
+			w.Write(chunk)
+		}
+		w.Close()
+		began := time.Now()
+		for d, err := range NewReader(profile.Limits{}).Read("x", &b) {
+			if !errors.Is(err, profile.ErrTooLarge) || !strings.Contains(err.Error(), "decompress it first") {
+				t.Errorf("%s %.10q: %v", d.Name, body, err)
+			}
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%.10q took %s", body, took)
+		}
+	}
+}
+
+// TestMaxMemory reads stacks that are all different.
+func TestMaxMemory(t *testing.T) {
+	pr, pw := io.Pipe()
+	go func() {
+		w := bufio.NewWriter(pw)
+		for i := range 50_000_000 {
+			if _, err := fmt.Fprintf(w, "main;step%d;leaf%d 1\n", i, i); err != nil {
+				return
+			}
+		}
+		pw.Close()
+	}()
+	defer pr.Close()
+	for d, err := range NewReader(profile.Limits{Memory: 100 << 20}).Read("x", pr) {
+		if !errors.Is(err, profile.ErrTooLarge) || !strings.Contains(err.Error(), "raise it with --max-memory") {
+			t.Errorf("%s: %v", d.Name, err)
+		}
 	}
 }
 

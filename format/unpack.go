@@ -64,7 +64,11 @@ func (w *walk) gzip(p packed) {
 		w.fail(Decoded{Name: p.name}, w.damage("gzip", err), 0)
 		return
 	}
+	if p.at != nil {
+		w.size = p.at.gzipSize()
+	}
 	w.content(p.name, &meter{zr, w, "gzip"}, nil, p.level+1)
+	w.size = 0
 }
 
 // maxWindow bounds the memory of a zstd decoder; `zstd --long` uses as much.

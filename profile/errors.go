@@ -3,6 +3,8 @@ package profile
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"runtime/metrics"
 	"strings"
 )
 
@@ -62,6 +64,13 @@ type Limits struct {
 	Line     int   // bytes of one line of text; default 16 MiB; option --max-line
 	Inflated int64 // bytes of one file after decompression; default 16 GiB; option --max-size
 	Message  int64 // bytes of a format that must be held in memory whole (pprof); default 1 GiB; option --max-message
+
+	// Memory is the maximum live heap of the process while reading, in bytes;
+	// default none; option --max-memory.
+	Memory int64
+	// Sums says that the caller needs sums per stack, thread, labels and state only:
+	// readers may drop the times and addresses of tables of SumRows rows and more.
+	Sums bool
 }
 
 // Default limits.
@@ -87,6 +96,27 @@ func (l Limits) WithDefaults() Limits {
 		l.Message = DefaultMessage
 	}
 	return l
+}
+
+// CheckMemory returns an ErrTooLarge if the heap is larger than l.Memory after a
+// garbage collection. It costs microseconds far below the limit; readers call it
+// once per megabyte or so.
+func (l Limits) CheckMemory() error {
+	if l.Memory == 0 || heap() <= l.Memory {
+		return nil
+	}
+	// Below three quarters the next collection is far enough away.
+	if runtime.GC(); heap() <= l.Memory/4*3 {
+		return nil
+	}
+	return TooLarge("the profile needs more bytes of memory", l.Memory, "--max-memory")
+}
+
+// heap returns the size of the objects on the heap, with garbage.
+func heap() int64 {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(s)
+	return int64(s[0].Value.Uint64())
 }
 
 // TooLarge returns an ErrTooLarge that names the limit and the option that

@@ -119,9 +119,15 @@ type Samples struct {
 	Labels  []LabelsID //
 	State   []StateID  //
 	Address []uint64   // of the allocated object; reserved for allocation tables
+
+	// Summed is the number of samples that were added to other rows.
+	Summed int64
+
+	sumAt    int     // number of rows at which Bound sums again
+	sumIndex []int32 // scratch of sum
 }
 
-// Len returns the number of samples.
+// Len returns the number of rows.
 func (s *Samples) Len() int { return len(s.Stack) }
 
 // Tags are what a sample says beside its stack, its value and its time.

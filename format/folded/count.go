@@ -97,7 +97,7 @@ func (r *run) rescale(decimals int) bool {
 		r.sums[i] = lo
 	}
 	for i := range r.p.Tables {
-		values := r.columns[i].value
+		values := r.columns[i].Value
 		for j := range values {
 			values[j] *= factor
 		}

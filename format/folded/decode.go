@@ -34,7 +34,6 @@ type run struct {
 
 	threads    map[string]profile.ThreadID // by text
 	threadText string                      // text of thread
-	threaded   bool                        // the thread column exists
 
 	scale   int       // decimals of all counts so far
 	counts  [2]int64  // of the line in work
@@ -84,16 +83,25 @@ func (r *run) giveBack() {
 		d.aboveBuf = nil
 	}
 	for i := range d.columns {
-		d.columns[i].empty() // they are not after an error
+		c := &d.columns[i]
+		if *c = (profile.Samples{Stack: c.Stack[:0], Value: c.Value[:0]}); cap(c.Stack) > maxCached {
+			*c = profile.Samples{}
+		}
 	}
 }
 
 // finish fills in what is known at the end only.
 func (r *run) finish() {
 	for i := range r.p.Tables {
-		t := &r.p.Tables[i]
-		t.Type.Scale = r.scale
-		r.columns[i].fill(t, r.threaded)
+		c := &r.columns[i]
+		c.Type = r.p.Tables[i].Type
+		c.Type.Scale = r.scale
+		t := *c
+		if !t.Bounded() {
+			t.Stack, t.Value, t.Thread = slices.Clone(t.Stack), slices.Clone(t.Value), slices.Clone(t.Thread)
+		}
+		c.Thread = nil
+		r.p.Tables[i] = t
 	}
 	if r.nRound > 0 {
 		r.rounded.Message = fmt.Sprintf("%d counts have more than %d decimals and were rounded; this is the first", r.nRound, maxDecimals)
@@ -418,54 +426,9 @@ func (r *run) add(stack profile.StackID) error {
 		if r.sums[i] += magnitude(v); r.sums[i] > math.MaxInt64 {
 			return &lineError{what: "the sum of the counts up to here", err: errOverflow}
 		}
-		if r.thread != 0 && !r.threaded {
-			r.startThreads()
-		}
 		c := &r.columns[i]
-		c.stack = append(c.stack, stack)
-		c.value = append(c.value, v)
-		if r.threaded {
-			c.thread = append(c.thread, r.thread)
-		}
+		c.Append(stack, v, 0, profile.Tags{Thread: r.thread})
+		c.Bound(r.limits)
 	}
 	return nil
-}
-
-// startThreads begins the thread column when the first thread comes.
-func (r *run) startThreads() {
-	for i := range r.columns {
-		c := &r.columns[i]
-		c.thread = append(c.thread, make([]profile.ThreadID, len(c.stack))...)
-	}
-	r.threaded = true
-}
-
-// columns collect the samples of one table. They are reused from file to file
-// and copied into the profile when their length is known.
-type columns struct {
-	stack  []profile.StackID
-	value  []int64
-	thread []profile.ThreadID
-}
-
-// fill moves the columns into a table.
-func (c *columns) fill(t *profile.Samples, threaded bool) {
-	if cap(c.stack) > maxCached {
-		// Giant: given away rather than kept.
-		t.Stack, t.Value = c.stack, c.value
-		if threaded {
-			t.Thread = c.thread
-		}
-		*c = columns{}
-		return
-	}
-	t.Stack, t.Value = slices.Clone(c.stack), slices.Clone(c.value)
-	if threaded {
-		t.Thread = slices.Clone(c.thread)
-	}
-	c.empty()
-}
-
-func (c *columns) empty() {
-	c.stack, c.value, c.thread = c.stack[:0], c.value[:0], c.thread[:0]
 }

@@ -56,7 +56,7 @@ type Decoder struct {
 	buf      []byte
 	aboveBuf []byte
 	marksBuf []mark
-	columns  [2]columns
+	columns  [2]profile.Samples
 
 	strategy strategy // choose, but for tests
 }

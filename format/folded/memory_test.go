@@ -74,7 +74,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestManySamples has more samples than a Decoder keeps columns for.
+// TestManySamples has so many samples that they are summed.
 func TestManySamples(t *testing.T) {
 	const n = maxCached + 1000
 	d := NewDecoder()
@@ -82,10 +82,10 @@ func TestManySamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if table := &p.Tables[0]; table.Len() != n || table.Total() != n || table.Thread[n-2] != 1 || table.Thread[n-1] != 0 {
-		t.Errorf("%d samples, total %d", table.Len(), table.Total())
+	if table := &p.Tables[0]; table.Count() != n || table.Total() != n || table.Len() != 2 || table.Thread[0] != 1 || table.Thread[1] != 0 {
+		t.Errorf("%d samples in %d rows, total %d", table.Count(), table.Len(), table.Total())
 	}
-	if cap(d.columns[0].stack) > maxCached {
-		t.Errorf("keeps columns of %d samples", cap(d.columns[0].stack))
+	if cap(d.columns[0].Stack) > maxCached {
+		t.Errorf("keeps columns of %d samples", cap(d.columns[0].Stack))
 	}
 }

@@ -108,7 +108,7 @@ type counter struct {
 	kind      kind
 	gigahertz float64 // cycles a nanosecond
 	period    float64 // contentions that one sample stands for
-	tables    []stacktext.Table
+	tables    []*stacktext.Table
 
 	open      bool
 	values    [4]int64
@@ -118,7 +118,10 @@ type counter struct {
 // counts reads a profile whose first line is the line in work.
 func (t *reader) counts(k kind) error {
 	types, byDefault := k.types()
-	c := &counter{reader: t, kind: k, gigahertz: 1, period: 1, tables: make([]stacktext.Table, len(types))}
+	c := &counter{reader: t, kind: k, gigahertz: 1, period: 1, tables: make([]*stacktext.Table, len(types))}
+	for i := range c.tables {
+		c.tables[i] = stacktext.NewTable(t.limits)
+	}
 	for t.in.Next() {
 		text := t.in.Text()
 		if isMap(text) {
@@ -138,7 +141,7 @@ func (t *reader) counts(k kind) error {
 		return err
 	}
 	for i := range types {
-		t.Profile.Tables = append(t.Profile.Tables, c.tables[i].Samples(types[i], false))
+		t.Profile.Tables = append(t.Profile.Tables, c.tables[i].Samples(types[i], false, 0))
 	}
 	t.Profile.Default = byDefault
 	return nil

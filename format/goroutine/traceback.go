@@ -30,17 +30,17 @@ type traceback struct {
 
 // tracebacks reads goroutines, of which the line in work is the first's header.
 func (t *reader) tracebacks() error {
-	var table stacktext.Table
+	table := stacktext.NewTable(t.limits)
 	var g traceback
 	for more := true; more; more = t.in.Next() {
 		text := t.in.Text()
 		if id, status, ok := header(text); ok {
-			t.endTraceback(&g, &table)
+			t.endTraceback(&g, table)
 			t.beginTraceback(&g, id, status)
 			continue
 		}
 		if len(text) == 0 {
-			t.endTraceback(&g, &table)
+			t.endTraceback(&g, table)
 			continue
 		}
 		if g.open {
@@ -52,8 +52,8 @@ func (t *reader) tracebacks() error {
 	if err := t.in.Err(); err != nil {
 		return err
 	}
-	t.endTraceback(&g, &table)
-	t.Profile.Tables = []profile.Samples{table.Samples(goroutinesType(), false)}
+	t.endTraceback(&g, table)
+	t.Profile.Tables = []profile.Samples{table.Samples(goroutinesType(), false, 0)}
 	return nil
 }
 

@@ -2,7 +2,6 @@ package otlp
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"github.com/dendroprof/dendro/internal/wire"
@@ -12,10 +11,7 @@ import (
 // table is a sample table in the making: times are Unix nanoseconds.
 type table struct {
 	profile.Samples
-	sum     uint64
-	timed   bool
-	threads bool
-	labels  bool
+	sum uint64
 }
 
 // profile adds the samples of one Profile message to the table of its type.
@@ -41,7 +37,6 @@ func (k *linker) profile(x *profileMessage) error {
 	if err := k.head(x); err != nil {
 		return err
 	}
-	t.grow(int(x.samples.hi - x.samples.lo))
 	for i := x.samples.lo; i < x.samples.hi; i++ {
 		if err := k.sample(t, &k.m.samples[i]); err != nil {
 			return err
@@ -117,12 +112,6 @@ func (k *linker) table(typ profile.ValueType, at int) (*table, error) {
 	return t, nil
 }
 
-// grow makes room for n more rows.
-func (t *table) grow(n int) {
-	t.Stack, t.Value, t.Time = slices.Grow(t.Stack, n), slices.Grow(t.Value, n), slices.Grow(t.Time, n)
-	t.Thread, t.Labels = slices.Grow(t.Thread, n), slices.Grow(t.Labels, n)
-}
-
 // sample adds one sample: a row per timestamp, or one without.
 func (k *linker) sample(t *table, s *sample) error {
 	stack, err := k.stack(s.stack, s.at)
@@ -181,14 +170,9 @@ func (k *linker) row(t *table, stack profile.StackID, w who, v int64, at uint64,
 	if at > math.MaxInt64 {
 		return wire.Malformed(place, "a timestamp of more than 63 bits")
 	}
-	t.Add(stack, v)
-	t.Time = append(t.Time, int64(at))
-	t.Thread = append(t.Thread, w.thread)
-	t.Labels = append(t.Labels, w.labels)
-	t.threads = t.threads || w.thread != 0
-	t.labels = t.labels || w.labels != 0
+	t.Append(stack, v, int64(at), profile.Tags{Thread: w.thread, Labels: w.labels})
+	t.Bound(k.limits)
 	if at != 0 {
-		t.timed = true
 		k.begin, k.end = min(k.begin, int64(at)), max(k.end, int64(at))
 	}
 	return nil
@@ -209,19 +193,11 @@ func (k *linker) finish() *profile.Profile {
 		p.Duration = max(p.Duration, time.Duration(k.end-begin))
 	}
 	for _, t := range k.tables {
-		if !t.timed {
-			t.Time = nil
-		}
+		t.Bounded()
 		for i := range t.Time {
 			if t.Time[i] != 0 {
 				t.Time[i] -= begin
 			}
-		}
-		if !t.threads {
-			t.Thread = nil
-		}
-		if !t.labels {
-			t.Labels = nil
 		}
 		p.Tables = append(p.Tables, t.Samples)
 	}

@@ -1,8 +1,8 @@
 package perfscript
 
 import (
+	"math"
 	"strings"
-
 	"time"
 
 	"github.com/dendroprof/dendro/internal/stacktext"
@@ -14,6 +14,7 @@ const maxEvents = 1000
 
 // events are the events of a text in the order of their first samples.
 type events struct {
+	limits profile.Limits
 	list   []*event
 	byText map[string]*event
 	last   *event
@@ -23,7 +24,7 @@ type events struct {
 type event struct {
 	text      string
 	hasPeriod bool
-	table     stacktext.Table
+	table     *stacktext.Table
 	hasTime   bool
 	period    uint64 // of all samples, if it is the same
 	varies    bool
@@ -43,7 +44,7 @@ func (e *events) find(text []byte, hasPeriod bool) *event {
 		if len(e.list) == maxEvents {
 			return nil
 		}
-		ev = &event{text: string(text), hasPeriod: hasPeriod}
+		ev = &event{text: string(text), hasPeriod: hasPeriod, table: stacktext.NewTable(e.limits)}
 		e.list = append(e.list, ev)
 		e.byText[key] = ev
 	}
@@ -62,22 +63,15 @@ func (e *event) add(row stacktext.Row, h *header) bool {
 
 // fill makes the tables of the profile. Times count from the first sample.
 func (e *events) fill(p *profile.Profile) {
-	first, last, any := int64(0), int64(0), false
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, ev := range e.list {
-		for _, t := range ev.table.Times() {
-			if !any {
-				first, last, any = t, t, true
-			}
-			first, last = min(first, t), max(last, t)
-		}
+		first, last = min(first, ev.table.First), max(last, ev.table.Last)
 	}
-	p.Duration = time.Duration(last - first)
+	if first < last {
+		p.Duration = time.Duration(last - first)
+	}
 	names := map[string]bool{}
 	for _, ev := range e.list {
-		times := ev.table.Times()
-		for i := range times {
-			times[i] -= first
-		}
 		typ := ev.valueType()
 		if names[typ.Name] {
 			typ.Name = ev.text // cycles:u beside cycles
@@ -89,7 +83,7 @@ func (e *events) fill(p *profile.Profile) {
 		if typ.PeriodUnit == "nanoseconds" && p.Interval == 0 {
 			p.Interval = time.Duration(typ.Period)
 		}
-		p.Tables = append(p.Tables, ev.table.Samples(typ, ev.hasTime))
+		p.Tables = append(p.Tables, ev.table.Samples(typ, ev.hasTime, first))
 	}
 }
 

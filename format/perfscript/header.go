@@ -28,6 +28,13 @@ type header struct {
 // strong reports whether a line is a header beyond doubt.
 func (h *header) strong() bool { return h.hasTime || len(h.event) > 0 }
 
+// isComment reports whether a line is one of the comments of `perf script --header`.
+// They may end in a colon as an event does; h is the line read as a header. A process
+// may be called `#1`, but perf puts blanks in front of so short a name.
+func isComment(line []byte, h *header) bool {
+	return line[0] == '#' && (len(line) == 1 || line[1] == ' ' || !h.strong() || !h.usual())
+}
+
 // parseHeader takes a line apart as far as it goes. Names of processes may hold
 // anything, so it goes by the time, or without one by the event.
 func parseHeader(line []byte) (h header) {
@@ -184,6 +191,12 @@ func frameShaped(line []byte) bool {
 		n++
 	}
 	return n > from && n <= from+16 && (n == len(line) || line[n] == ' ')
+}
+
+// bareFrame reports whether a line is a frame that lost its indentation, as in files
+// that went through an editor: `ffffffff8103d0ca native_write_msr_safe ([kernel])`.
+func bareFrame(line []byte) bool {
+	return line[len(line)-1] == ')' && frameShaped(line) && bytes.Contains(line, []byte(" ("))
 }
 
 // indent returns how many blanks a line begins with.

@@ -323,3 +323,39 @@ func TestSniffOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestHeader reads what `perf script --header` prints: the comments change nothing in
+// the samples, though some of them end in a colon as events do.
+func TestHeader(t *testing.T) {
+	with := text(t, "perf-script-header.txt.gz")
+	at := strings.LastIndex(with, "\n#") + 3
+	got, want := mustDecode(t, with), mustDecode(t, with[at:])
+	if len(got.Tables) != 1 || got.Tables[0].Len() < 20 || got.ProfilerVersion == "" || got.Start.IsZero() {
+		t.Errorf("%d tables, version %q, start %s", len(got.Tables), got.ProfilerVersion, got.Start)
+	}
+	if diff := cmp.Diff(rows(want), rows(got)); diff != "" {
+		t.Error(diff)
+	}
+	for _, comment := range []string{
+		"# captured on: Thu Aug 17 14:14:43 2017", "# pmu mappings: cpu = 4, software = 1", "# missing features: TRACING_DATA", "#", "# 1 2.5: x:", "#1.5: a:",
+	} {
+		p := mustDecode(t, comment+"\n"+with[at:])
+		if diff := cmp.Diff(rows(want), rows(p)); diff != "" {
+			t.Errorf("%q: %s", comment, diff)
+		}
+	}
+	if p := mustDecode(t, "#1 7 1.5: cycles:\n\t1a f (x)\n"); len(p.Threads) != 2 || p.Tables[0].Len() != 1 {
+		t.Errorf("a process called #1: %v, %d samples", p.Threads, p.Tables[0].Len())
+	}
+}
+
+// TestNoIndent reads frames that lost the blanks in front of them.
+func TestNoIndent(t *testing.T) {
+	const record = "java 19983 cycles:\nffffffff8103d0ca native_write_msr ([kernel.kallsyms])\n7f01 start (/usr/lib/libjvm.so)\n\n"
+	if !Sniff([]byte(record)) {
+		t.Error("not recognised")
+	}
+	if diff := cmp.Diff([]string{"cycles-samples/count 1 java||19983: start(libjvm.so) native_write_msr([kernel.kallsyms])"}, rows(mustDecode(t, record))); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -69,7 +69,7 @@ func newRun(d *Decoder, p *profile.Profile, l profile.Limits) *run {
 		Decoder: d, p: p, limits: l,
 		rec:    stacktext.NewRecorder(p),
 		whom:   map[string]who{},
-		events: events{byText: map[string]*event{}},
+		events: events{limits: l, byText: map[string]*event{}},
 	}
 }
 
@@ -95,7 +95,7 @@ func (r *run) line(line []byte) error {
 	switch {
 	case indent(line) == len(line):
 		return r.close()
-	case r.open && startsBlank(line):
+	case r.open && (startsBlank(line) || bareFrame(line)):
 		if r.inHead {
 			if h := parseHeader(line); h.strong() {
 				return r.begin(h)
@@ -105,7 +105,7 @@ func (r *run) line(line []byte) error {
 	}
 	h := parseHeader(line)
 	switch {
-	case line[0] == '#' && !h.strong():
+	case isComment(line, &h):
 		r.comment(string(line))
 		return nil
 	case h.strong() || !r.strong && !startsBlank(line):

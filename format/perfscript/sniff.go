@@ -23,7 +23,7 @@ func Sniff(prefix []byte) bool {
 				return true
 			}
 			continue
-		case headers > 0 && startsBlank(line) && frameShaped(line) && !inHead:
+		case headers > 0 && (startsBlank(line) && frameShaped(line) || bareFrame(line)) && !inHead:
 			if _, rest, _ := bytes.Cut(bytes.TrimLeft(line, " \t"), []byte(" ")); len(rest) > 0 {
 				frames++
 			}

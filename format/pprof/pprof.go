@@ -96,10 +96,9 @@ func (d *Decoder) decode() (*profile.Profile, error) {
 		return nil, err
 	}
 	d.samples.links = l
-	if err := d.samples.read(); err != nil {
+	if err := d.samples.read(p); err != nil {
 		return nil, err
 	}
-	d.samples.fill(p)
 	p.LabelSets, p.Threads = d.samples.sets.list, d.samples.sets.threads
 	l.found.report(p)
 	if err := p.Check(); err != nil {

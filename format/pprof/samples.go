@@ -9,8 +9,8 @@ import (
 )
 
 // samples reads the samples of a message. Rows are collected for all value
-// types at once in buffers that the next message uses again, and then copied
-// into tables of their exact size, without the zeros.
+// types at once in buffers that the next message uses again. At the end, and each
+// profile.SumRows rows, they are copied into the tables, without the zeros.
 type samples struct {
 	*links
 
@@ -31,39 +31,48 @@ type samples struct {
 	lastAt    []profile.StackID
 }
 
-// read reads all samples, which lie between firstSample and samplesEnd.
-func (s *samples) read() error {
+// read reads all samples, which lie between firstSample and samplesEnd, into the
+// tables of p.
+func (s *samples) read(p *profile.Profile) error {
 	s.stacks, s.threads, s.labels = s.stacks[:0], s.threads[:0], s.labels[:0]
 	s.values, s.last = s.values[:0], s.last[:0]
 	s.sums = append(s.sums[:0], make([]uint64, len(s.types))...)
 	s.sets.reset(s.links)
 	s.seen.reset(s.tables.samples)
-	s.stacks = slices.Grow(s.stacks, s.samples)
-	s.values = slices.Grow(s.values, min(s.samples*len(s.types), len(s.msg)))
+	rows := min(s.samples, profile.SumRows)
+	s.stacks = slices.Grow(s.stacks, rows)
+	s.values = slices.Grow(s.values, min(rows*len(s.types), len(s.msg)))
 	if s.firstSample < 0 {
 		return nil
 	}
 	// The fields were checked by the first pass.
 	for pos := s.firstSample; pos < s.samplesEnd; {
-		if s.msg[pos] != fieldSample<<3|wire.Bytes {
-			f, err := profileShape.Next(s.msg, pos, s.samplesEnd)
-			if err == nil && f.Num == fieldSample {
-				err = s.sample(f.At, f.Lo, f.Hi)
-			}
-			if err != nil {
-				return wire.Place(err)
-			}
-			pos = f.Hi
-			continue
+		at, lo, hi := pos, 0, 0
+		var err error
+		sample := s.msg[pos] == fieldSample<<3|wire.Bytes
+		if sample {
+			lo, hi, err = wire.Payload(s.msg, pos+1, s.samplesEnd)
+		} else {
+			var f wire.Field
+			f, err = profileShape.Next(s.msg, pos, s.samplesEnd)
+			at, lo, hi, sample = f.At, f.Lo, f.Hi, f.Num == fieldSample
 		}
-		lo, hi, err := wire.Payload(s.msg, pos+1, s.samplesEnd)
-		if err == nil {
-			err = s.sample(pos, lo, hi)
+		if err == nil && sample {
+			err = s.sample(at, lo, hi)
 		}
 		if err != nil {
 			return wire.Place(err)
 		}
-		pos = hi
+		if pos = hi; len(s.stacks) == profile.SumRows {
+			if err := s.limits.CheckMemory(); err != nil {
+				return &profile.ParseError{Offset: int64(pos), Err: err}
+			}
+			s.fill(p)
+		}
+	}
+	s.fill(p)
+	for i := range p.Tables {
+		p.Tables[i].Bounded()
 	}
 	return nil
 }
@@ -353,7 +362,7 @@ func (s *samples) extend(x *extension, i int32, parent profile.StackID, at int) 
 	return nil
 }
 
-// fill makes one table per value type of the rows.
+// fill moves the rows into the tables of p, one per value type.
 func (s *samples) fill(p *profile.Profile) {
 	types := len(p.Tables)
 	for i := range p.Tables {
@@ -366,12 +375,13 @@ func (s *samples) fill(p *profile.Profile) {
 			}
 		}
 		t := &p.Tables[i]
-		t.Stack, t.Value = make([]profile.StackID, 0, n), make([]int64, 0, n)
-		if labels {
-			t.Labels = make([]profile.LabelsID, 0, n)
+		before := t.Len()
+		t.Stack, t.Value = slices.Grow(t.Stack, n), slices.Grow(t.Value, n)
+		if t.Labels == nil && labels {
+			t.Labels = make([]profile.LabelsID, before, before+n)
 		}
-		if threads {
-			t.Thread = make([]profile.ThreadID, 0, n)
+		if t.Thread == nil && threads {
+			t.Thread = make([]profile.ThreadID, before, before+n)
 		}
 		for row, st := range s.stacks {
 			v := s.values[row*types+i]
@@ -379,12 +389,18 @@ func (s *samples) fill(p *profile.Profile) {
 				continue
 			}
 			t.Add(st, v)
-			if labels {
-				t.Labels = append(t.Labels, s.labels[row])
+			var ref labelRef
+			if row < len(s.labels) {
+				ref = labelRef{s.labels[row], s.threads[row]}
 			}
-			if threads {
-				t.Thread = append(t.Thread, s.threads[row])
+			if t.Labels != nil {
+				t.Labels = append(t.Labels, ref.labels)
+			}
+			if t.Thread != nil {
+				t.Thread = append(t.Thread, ref.thread)
 			}
 		}
+		t.Bound(s.limits)
 	}
+	s.stacks, s.threads, s.labels, s.values = s.stacks[:0], s.threads[:0], s.labels[:0], s.values[:0]
 }

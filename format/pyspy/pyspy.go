@@ -50,9 +50,9 @@ func NewDecoder() *Decoder { return &Decoder{} }
 func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
 	return d.memory.Decode(s, func(p *profile.Profile) error {
 		p.Format, p.Profiler = Name, "py-spy"
-		t := &reader{Recorder: stacktext.NewRecorder(p), known: &d.memory.Frames, limits: l.WithDefaults()}
+		t := &reader{Recorder: stacktext.NewRecorder(p), known: &d.memory.Frames, limits: l.WithDefaults(), table: stacktext.NewTable(l)}
 		err := t.read(&d.memory.Lines, r)
-		p.Tables = []profile.Samples{t.table.Samples(profile.NamedType(profile.Threads), false)}
+		p.Tables = []profile.Samples{t.table.Samples(profile.NamedType(profile.Threads), false, 0)}
 		p.Warnings = t.notes.Warnings(p.Warnings)
 		return err
 	})
@@ -64,7 +64,7 @@ type reader struct {
 	known  *stacktext.Frames
 	limits profile.Limits
 	notes  stacktext.Notes
-	table  stacktext.Table
+	table  *stacktext.Table
 
 	process []byte
 

@@ -3,15 +3,11 @@ package threaddump
 import (
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/dendroprof/dendro/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
-
-// noTime is the time of dumps that do not tell it.
-const noTime = math.MinInt64
 
 // Collector adds thread dumps to a profile: Add for each text, then Finish.
 type Collector struct {
@@ -23,12 +19,12 @@ type Collector struct {
 	notes  stacktext.Notes
 	at     time.Time // of all dumps, if not zero
 
-	threads stacktext.Table
-	cpu     stacktext.Table
+	threads *stacktext.Table
+	cpu     *stacktext.Table
 	cpuSeen map[profile.ThreadID]int64 // processor time in the last dump with the thread
 	deltas  bool                       // two dumps told the processor time of a thread
 
-	time    int64  // of the dump in work, nanoseconds since 1970, or noTime
+	time    int64  // of the dump in work, nanoseconds since 1970, or NoTime
 	process []byte // that the dump in work is of
 	dump    dump
 	thread  thread
@@ -38,10 +34,12 @@ func newCollector(p *profile.Profile, l profile.Limits, frames *stacktext.Frames
 	return &Collector{
 		Recorder: stacktext.NewRecorder(p),
 		limits:   l.WithDefaults(),
+		threads:  stacktext.NewTable(l),
+		cpu:      stacktext.NewTable(l),
 		frames:   frames,
 		parse:    parseFrame,
 		cpuSeen:  map[profile.ThreadID]int64{},
-		time:     noTime,
+		time:     stacktext.NoTime,
 		dump:     dump{locks: map[string]int32{}, dead: map[deadlocked]int{}},
 	}
 }
@@ -315,43 +313,28 @@ func lockName(address, class []byte) [][]byte {
 func (c *Collector) Finish() {
 	c.end()
 	p := c.Profile
-	timed := c.setTimes()
-	p.Tables = append(p.Tables, c.threads.Samples(profile.NamedType(profile.Threads), timed))
+	timed, start := c.start()
+	p.Tables = append(p.Tables, c.threads.Samples(profile.NamedType(profile.Threads), timed, start))
 	if c.deltas {
-		p.Tables = append(p.Tables, c.cpu.Samples(profile.NamedType(profile.CPU), timed))
+		c.cpu.First = c.threads.First
+		p.Tables = append(p.Tables, c.cpu.Samples(profile.NamedType(profile.CPU), timed, start))
 	}
 	p.Warnings = c.notes.Warnings(p.Warnings)
 }
 
-// setTimes makes the times of the samples count from the profile's start. It
-// reports false if no dump told its time.
-func (c *Collector) setTimes() bool {
-	first, last := int64(math.MaxInt64), int64(math.MinInt64)
-	for _, t := range c.threads.Times() {
-		if t != noTime {
-			first, last = min(first, t), max(last, t)
-		}
+// start returns the time from which the samples count, and sets it in the profile. It
+// reports false if no dump has a time.
+func (c *Collector) start() (timed bool, start int64) {
+	first, last, p := c.threads.First, c.threads.Last, c.Profile
+	switch {
+	case first > last:
+		return false, 0
+	case !p.Start.IsZero():
+		return true, p.Start.UnixNano()
 	}
-	if first > last {
-		return false
-	}
-	p := c.Profile
-	start := first
-	if !p.Start.IsZero() {
-		start = p.Start.UnixNano()
-	} else {
-		p.Start = time.Unix(0, first).UTC()
-		p.Duration = time.Duration(last - first)
-	}
-	for _, times := range [][]int64{c.threads.Times(), c.cpu.Times()} {
-		for i, t := range times {
-			if t == noTime { // before the first dump that told its time
-				t = first
-			}
-			times[i] = t - start
-		}
-	}
-	return true
+	p.Start = time.Unix(0, first).UTC()
+	p.Duration = time.Duration(last - first)
+	return true, first
 }
 
 // vm names the program that wrote the dumps: `OpenJDK 64-Bit Server VM` and what

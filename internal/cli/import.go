@@ -92,6 +92,7 @@ func addLimits(c *cobra.Command, l *profile.Limits) {
 	f.IntVar(&l.Line, "max-line", profile.DefaultLine, "`bytes` of a line of text at most")
 	f.Int64Var(&l.Inflated, "max-size", profile.DefaultInflated, "`bytes` of a file at most, decompressed")
 	f.Int64Var(&l.Message, "max-message", profile.DefaultMessage, "`bytes` of a file that must be held in memory at most (pprof)")
+	f.Int64Var(&l.Memory, "max-memory", 0, "maximum `bytes` of memory while reading (0: no limit)")
 }
 
 func (o *importOptions) run(ctx context.Context, e *env, args []string) error {

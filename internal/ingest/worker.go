@@ -42,6 +42,7 @@ type renaming struct {
 }
 
 func newWorker(o Options) *worker {
+	o.Limits.Sums = true // a store keeps sums; single samples are read from the original
 	return &worker{
 		o:           o,
 		reader:      format.NewReader(o.Limits),
@@ -207,7 +208,7 @@ func (w *worker) record(p *profile.Profile, i int, group string) (*store.Record,
 	s := &p.Tables[i]
 	rec := &store.Record{
 		Type: s.Type, Profiler: p.Profiler, ProfilerVersion: p.ProfilerVersion, Duration: p.Duration,
-		Samples: int64(s.Len()), Hash: p.Hash(i),
+		Samples: s.Count(), Hash: p.Hash(i),
 	}
 	if w.o.ByThread {
 		if err := w.byThread(rec, p, s); err != nil {

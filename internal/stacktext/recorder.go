@@ -104,11 +104,22 @@ type Row struct {
 	State  profile.StateID
 }
 
-// Table collects the samples of one value type. The zero value is empty.
+// NoTime is the time of a sample that has none.
+const NoTime = math.MinInt64
+
+// Table collects the samples of one value type.
 type Table struct {
+	// First and Last are the range of the times; First > Last without any.
+	First, Last int64
+
 	samples profile.Samples
 	sum     uint64
-	columns struct{ thread, labels, state bool }
+	limits  profile.Limits
+}
+
+// NewTable returns an empty table. Large tables are summed as Samples.Bound does.
+func NewTable(l profile.Limits) *Table {
+	return &Table{First: math.MaxInt64, Last: math.MinInt64, limits: l}
 }
 
 // Add appends a sample. It returns false, and adds nothing, if the values would
@@ -122,42 +133,35 @@ func (t *Table) Add(r Row) bool {
 		return false
 	}
 	t.sum += size
-	s := &t.samples
-	s.Add(r.Stack, r.Value)
-	s.Time = append(s.Time, r.Time)
-	s.Thread = append(s.Thread, r.Thread)
-	s.Labels = append(s.Labels, r.Labels)
-	s.State = append(s.State, r.State)
-	c := &t.columns
-	c.thread = c.thread || r.Thread != 0
-	c.labels = c.labels || r.Labels != 0
-	c.state = c.state || r.State != 0
+	if r.Time != NoTime {
+		t.First, t.Last = min(t.First, r.Time), max(t.Last, r.Time)
+	}
+	t.samples.Append(r.Stack, r.Value, r.Time, profile.Tags{Thread: r.Thread, Labels: r.Labels, State: r.State})
+	t.samples.Bound(t.limits)
 	return true
 }
 
-// Len returns the number of samples.
-func (t *Table) Len() int { return len(t.samples.Stack) }
+// Len returns the number of rows.
+func (t *Table) Len() int { return t.samples.Len() }
 
-// Times returns the times of the samples, which the caller may change.
-func (t *Table) Times() []int64 { return t.samples.Time }
-
-// Samples returns the table under its type; columns in which nothing was ever
-// said are nil, and so are the times unless they are known, be they all 0. The
-// Table must not be used afterwards.
-func (t *Table) Samples(typ profile.ValueType, timed bool) profile.Samples {
+// Samples returns the table with its type. Times count from origin, and are nil if
+// timed is false; a row without a time has the time of the first one with a time.
+// The Table must not be used afterwards.
+func (t *Table) Samples(typ profile.ValueType, timed bool, origin int64) profile.Samples {
 	s := t.samples
 	s.Type = typ
-	if !timed {
+	summed := s.Bounded()
+	switch {
+	case !timed:
 		s.Time = nil
+	case s.Time == nil && !summed:
+		s.Time = make([]int64, s.Len())
 	}
-	if !t.columns.thread {
-		s.Thread = nil
-	}
-	if !t.columns.labels {
-		s.Labels = nil
-	}
-	if !t.columns.state {
-		s.State = nil
+	for i, at := range s.Time {
+		if at == NoTime {
+			at = t.First
+		}
+		s.Time[i] = at - origin
 	}
 	return s
 }

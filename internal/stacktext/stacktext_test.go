@@ -193,11 +193,11 @@ func TestThreads(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	var table Table
+	table := NewTable(profile.Limits{})
 	if !table.Add(Row{Value: math.MaxInt64 - 2}) || !table.Add(Row{Value: -2, Thread: 1}) || table.Add(Row{Value: 1}) || table.Add(Row{Value: math.MinInt64}) {
 		t.Error("sums")
 	}
-	s := table.Samples(profile.NamedType("x"), false)
+	s := table.Samples(profile.NamedType("x"), false, 0)
 	if s.Len() != 2 || s.Time != nil || s.Labels != nil || s.State != nil || len(s.Thread) != 2 {
 		t.Errorf("%+v", s)
 	}

@@ -1,0 +1,131 @@
+package format_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// large is content of any size: head, then repeated body, then tail. Each body is
+// one that a profiler writes for some samples of a deep stack.
+type large struct {
+	head, body, tail string
+}
+
+// reader returns size bytes of the content.
+func (l large) reader(size int) io.Reader {
+	n := max(1, (size-len(l.head)-len(l.tail))/len(l.body))
+	body := strings.Repeat(l.body, min(n, 1+1<<20/len(l.body)))
+	return io.MultiReader(strings.NewReader(l.head), &repeated{text: body, left: n / (len(body) / len(l.body)) * len(body)}, strings.NewReader(l.tail))
+}
+
+// repeated repeats a text up to a size.
+type repeated struct {
+	text     string
+	at, left int
+}
+
+func (r *repeated) Read(b []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b[:min(len(b), r.left)], r.text[r.at:])
+	r.at, r.left = (r.at+n)%len(r.text), r.left-n
+	return n, nil
+}
+
+// frames returns n names of functions between separators.
+func frames(n int, spell func(i int) string) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(spell(i))
+	}
+	return b.String()
+}
+
+// largeTexts are formats of text.
+var largeTexts = map[string]large{
+	"folded":       {body: "[worker-1 tid=7];" + frames(30, func(i int) string { return fmt.Sprintf("shop/demo/Ledger.step%d_[j];", i) }) + "leaf 1\n"},
+	"folded short": {body: "a;b;c 1\n"},
+	"perfscript": {body: "java 100/101 [002] 10.000100: 1000 cycles:\n" +
+		frames(10, func(i int) string { return fmt.Sprintf("\t7f00%04x step%d+0x10 (/usr/lib/libshop.so)\n", i, i) }) + "\n"},
+	"threaddump": {body: "2024-05-01 10:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17.0.1):\n\n" +
+		frames(5, func(t int) string {
+			return fmt.Sprintf("\"worker-%d\" #%d prio=5 os_prio=0 cpu=1.20ms elapsed=3.00s tid=0x0001 nid=0x1 runnable [0x1]\n   java.lang.Thread.State: RUNNABLE\n", t, t) +
+				frames(10, func(i int) string { return fmt.Sprintf("\tat shop.Ledger.step%d(Ledger.java:%d)\n", i, i) }) + "\n"
+		})},
+	"goroutine": {body: "goroutine 24 [chan receive]:\n" + frames(10, func(i int) string { return fmt.Sprintf("main.step%d(...)\n\tshop/main.go:%d\n", i, i) }) + "\n"},
+	"goroutine counts": {head: "goroutine profile: total 1\n", body: "1 @ 0x1 0x2\n" +
+		frames(10, func(i int) string { return fmt.Sprintf("#\t0x%x\tmain.step%d+0x1\tshop/main.go:%d\n", i, i, i) }) + "\n"},
+	"pyspy": {head: "Process 1: python shop.py\nPython v3.11.2 (/usr/bin/python3)\n\n", body: "Thread 12 (active): \"pricing\"\n" +
+		frames(10, func(i int) string { return fmt.Sprintf("    step%d (shop.py:%d)\n", i, i) }) + "\n"},
+	"callgrind": {head: "# callgrind format\nevents: Ir\n", body: "fn=(1) main\n1 10\ncfn=(2) step\ncalls=1 1\n2 30\nfn=(2)\n3 30\n"},
+	"speedscope": {head: `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"},{"name":"b"},{"name":"c"}]},` +
+		`"profiles":[{"type":"sampled","name":"t","unit":"none","startValue":0,"endValue":1,"samples":[`, body: "[0,1,2,0,1,2,0,1,2,0,1,2,0,1,2,0,1,2],", tail: `[0]]}]}`},
+}
+
+// heapPeak runs f and returns the largest size of the heap meanwhile, garbage included.
+func heapPeak(f func()) int64 {
+	heap := func() int64 {
+		s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		metrics.Read(s)
+		return int64(s[0].Value.Uint64())
+	}
+	runtime.GC()
+	before, peak := heap(), int64(0)
+	stop, done := make(chan bool), make(chan bool)
+	go func() {
+		defer close(done)
+		for {
+			peak = max(peak, heap())
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}()
+	f()
+	close(stop)
+	<-done
+	return peak - before
+}
+
+// TestMemory reads content of 32 MiB of each text format. DENDRO_TEST_MEMORY_MB sets
+// another size.
+func TestMemory(t *testing.T) {
+	size, most := 32<<20, int64(100<<20)
+	if mb, err := strconv.Atoi(os.Getenv("DENDRO_TEST_MEMORY_MB")); err == nil {
+		size, most = mb<<20, 300<<20
+	}
+	for name, content := range largeTexts {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			var samples int64
+			peak := heapPeak(func() {
+				for d, err := range format.NewReader(profile.Limits{Sums: true}).Read(name, content.reader(size)) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					samples = d.Profile.Tables[0].Count()
+				}
+			})
+			t.Logf("%d MiB heap, %d samples, %.0f MB/s", peak>>20, samples, float64(size)/1e6/time.Since(began).Seconds())
+			if peak > most {
+				t.Errorf("a heap of %d MiB for %d MiB", peak>>20, size>>20)
+			}
+			if samples < 2 && name != "callgrind" {
+				t.Errorf("%d samples", samples)
+			}
+		})
+	}
+}
