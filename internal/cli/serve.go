@@ -15,8 +15,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/ingest"
 	"github.com/dendroprof/dendro/internal/server"
 	"github.com/dendroprof/dendro/internal/server/api"
+	"github.com/dendroprof/dendro/internal/server/tracing"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
@@ -201,11 +203,16 @@ func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store
 	if err != nil {
 		return err
 	}
-	traces, err := o.newTracing(ctx, st, names)
+	if err := o.traces.kafkaOptions(); err != nil {
+		return err
+	}
+	o.traces.Version, o.traces.Log = o.Version, o.Log
+	o.traces.Ingest = ingest.Options{Limits: o.limits, Normalizer: names}
+	traces, err := tracing.New(ctx, st, o.traces.Options)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, traces.close()) }()
+	defer func() { err = errors.Join(err, traces.Close()) }()
 	s, err := server.New(o.Options, o.parts(st, names, traces)...)
 	if err != nil {
 		return err
@@ -226,11 +233,11 @@ func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store
 }
 
 // parts lists what the server answers.
-func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces *tracing) []server.Part {
+func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces *tracing.Tracing) []server.Part {
 	questions := api.Options{Store: st, Version: o.Version, SQL: o.sql, Limits: o.limits, Workers: o.workers, Normalizer: names}
 	if traces == nil {
 		return []server.Part{api.Part(questions)}
 	}
-	questions.Dispatcher = traces.dispatcher
-	return append([]server.Part{api.Part(questions)}, traces.parts...)
+	questions.Dispatcher = traces.Dispatcher
+	return append([]server.Part{api.Part(questions)}, traces.Parts...)
 }

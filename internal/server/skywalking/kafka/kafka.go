@@ -94,8 +94,8 @@ type Fetcher struct {
 // New returns a fetcher. Nothing is connected before it runs; errors are those of
 // the options.
 func New(agents *skywalking.Agents, o Options) (*Fetcher, error) {
-	if len(o.Brokers) == 0 {
-		return nil, errors.New("no Kafka broker is given")
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	if o.Group == "" {
 		o.Group = "dendro"
@@ -128,6 +128,25 @@ func New(agents *skywalking.Agents, o Options) (*Fetcher, error) {
 		return nil, fmt.Errorf("options of Kafka: %w", err)
 	}
 	return f, nil
+}
+
+// check returns an error that names the flag to correct.
+func (o *Options) check() error {
+	if len(o.Brokers) == 0 {
+		return errors.New("kafka: no broker: give --kafka-brokers host:port,…")
+	}
+	for i, b := range o.Brokers {
+		if strings.TrimSpace(b) == "" {
+			return fmt.Errorf("kafka: broker %d is empty: give --kafka-brokers host:port,…", i+1)
+		}
+	}
+	switch {
+	case o.User != "" && o.Password == "":
+		return errors.New("kafka: a user without a password: give --kafka-password-file")
+	case o.User == "" && o.Password != "":
+		return errors.New("kafka: a password without a user: give --kafka-user")
+	}
+	return nil
 }
 
 // prefix returns what stands in front of the names of topics.

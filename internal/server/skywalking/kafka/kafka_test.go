@@ -383,15 +383,18 @@ func TestOptions(t *testing.T) {
 		o    kafka.Options
 		want string
 	}{
-		{kafka.Options{}, "no Kafka broker"},
-		{kafka.Options{Brokers: []string{"x:1"}, User: "u", Mechanism: "magic"}, "no SASL mechanism"},
+		{kafka.Options{}, "no broker"},
+		{kafka.Options{Brokers: []string{"x:1", " "}}, "broker 2 is empty"},
+		{kafka.Options{Brokers: []string{"x:1"}, User: "u"}, "--kafka-password-file"},
+		{kafka.Options{Brokers: []string{"x:1"}, Password: "p"}, "--kafka-user"},
+		{kafka.Options{Brokers: []string{"x:1"}, User: "u", Password: "p", Mechanism: "magic"}, "no SASL mechanism"},
 	} {
 		if _, err := kafka.New(skywalking.New(skywalking.Options{}), tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v", tt.o, err)
 		}
 	}
 	for _, mechanism := range []string{"", "plain", "scram-sha-256", "scram-sha-512"} {
-		if _, err := kafka.New(skywalking.New(skywalking.Options{}), kafka.Options{Brokers: []string{"x:1"}, TLS: true, User: "u", Mechanism: mechanism}); err != nil {
+		if _, err := kafka.New(skywalking.New(skywalking.Options{}), kafka.Options{Brokers: []string{"x:1"}, TLS: true, User: "u", Password: "p", Mechanism: mechanism}); err != nil {
 			t.Errorf("%q: %v", mechanism, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package tracing
 
 import (
 	"context"
@@ -20,27 +20,25 @@ func (notKept) Tasks(context.Context, traceprof.TaskQuery) ([]traceprof.Task, er
 }
 
 func TestTracingParts(t *testing.T) {
-	var o serveOptions
-	o.Log = slog.New(slog.DiscardHandler)
-	if none, err := o.newTracing(t.Context(), struct{ store.Store }{mem.New()}, nil); none != nil || err != nil || none.close() != nil {
+	o := Options{Log: slog.New(slog.DiscardHandler)}
+	if none, err := New(t.Context(), struct{ store.Store }{mem.New()}, o); none != nil || err != nil || none.Close() != nil {
 		t.Errorf("a store without traces: %v, %v", none, err)
 	}
-	if none, err := o.newTracing(t.Context(), notKept{mem.New()}, nil); none != nil || err != nil {
+	if none, err := New(t.Context(), notKept{mem.New()}, o); none != nil || err != nil {
 		t.Errorf("a store whose kind keeps no traces: %v, %v", none, err)
 	}
-	o.traces.brokers = "127.0.0.1:1"
-	o.traces.kafkaPassword = "none"
-	if _, err := o.newTracing(t.Context(), mem.New(), nil); err == nil || !strings.Contains(err.Error(), "password of the brokers: open none") {
-		t.Errorf("a password file that is not there: %v", err)
+	o.Kafka.Brokers = []string{"127.0.0.1:1", ""}
+	if _, err := New(t.Context(), mem.New(), o); err == nil || !strings.Contains(err.Error(), "broker 2 is empty") {
+		t.Errorf("a broker without a name: %v", err)
 	}
-	o.traces.kafkaPassword = ""
-	traces, err := o.newTracing(t.Context(), mem.New(), nil)
+	o.Kafka.Brokers = o.Kafka.Brokers[:1]
+	traces, err := New(t.Context(), mem.New(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var names []string
 	routes := map[string]bool{}
-	for _, p := range traces.parts {
+	for _, p := range traces.Parts {
 		names = append(names, p.Name)
 		for _, r := range p.Routes {
 			routes[r.Pattern] = true
@@ -49,7 +47,7 @@ func TestTracingParts(t *testing.T) {
 	if len(names) != 5 || !routes["POST /graphql"] || !routes["POST /v3/segments"] {
 		t.Errorf("the parts are %v, the routes %v", names, routes)
 	}
-	if err := traces.close(); err != nil {
+	if err := traces.Close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -64,10 +62,10 @@ func TestExpire(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := traceOptions{ttl: time.Hour}
+	o := Options{TTL: time.Hour, Log: slog.New(slog.DiscardHandler)}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- o.expire(ctx, st, time.Millisecond, slog.New(slog.DiscardHandler)) }()
+	go func() { ended <- o.expire(ctx, st, time.Millisecond) }()
 	for {
 		list, err := st.Tasks(t.Context(), traceprof.TaskQuery{})
 		if err != nil {
@@ -85,8 +83,8 @@ func TestExpire(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	forever := traceOptions{}
-	if err := forever.expire(ctx, st, time.Millisecond, nil); err != nil {
+	forever := Options{}
+	if err := forever.expire(ctx, st, time.Millisecond); err != nil {
 		t.Error(err)
 	}
 }
