@@ -35,7 +35,7 @@ type Intake struct {
 
 	mu      sync.Mutex
 	open    *batch // is filled; nil: nothing has come
-	stacks  intakeStacks
+	stacks  *intakeStacks
 	pending int64         // bytes of the batches that are not committed
 	room    chan struct{} // closed when pending falls; nil: nobody waits
 	closed  bool
@@ -82,7 +82,7 @@ func (in *Intake) Metrics() IntakeMetrics {
 	defer in.mu.Unlock()
 	m := in.metrics
 	m.PendingBytes = in.pending
-	m.Stacks, m.StackBytes = in.stacks.known, in.stacks.bytes
+	m.Stacks, m.StackBytes = in.stacks.known, in.stacks.tasks.Bytes()
 	return m
 }
 

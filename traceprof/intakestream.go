@@ -132,7 +132,7 @@ func (s *Stream) Snapshot(ctx context.Context, d *Snapshot) error {
 		known := false
 		if path, known = s.stacks.paths[key]; !known {
 			grown, err := int64(0), error(nil)
-			if path, grown, err = in.stacks.learn(s.stacks, key, d); err != nil {
+			if path, grown, err = in.stacks.decode(s.stacks, key, d); err != nil {
 				return err
 			}
 			in.metrics.NewStacks++
@@ -182,7 +182,7 @@ func (s *Stream) Snapshots(ctx context.Context, d Snapshots) error {
 	defer in.mu.Unlock()
 	b := in.current()
 	stacks := in.stacks.of(strings.ToValidUTF8(d.Task, "\uFFFD"))
-	paths, grown := in.stacks.translate(stacks, &d)
+	paths, grown := in.stacks.add(stacks, &d)
 	p := b.part(stacks.task, strings.ToValidUTF8(d.Segment, "\uFFFD"), d.Language, stacks)
 	p.Sequence, p.Time, p.Path = append(p.Sequence, d.Sequence...), append(p.Time, d.Time...), append(p.Path, paths...)
 	p.Count, p.Nanos = append(p.Count, d.Count...), append(p.Nanos, d.Nanos...)

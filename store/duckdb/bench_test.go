@@ -267,7 +267,7 @@ func BenchmarkQueries(b *testing.B) {
 // BenchmarkOpen measures the start of a process: open, first tree, first put.
 func BenchmarkOpen(b *testing.B) {
 	s, gen := syntheticStore(b, *benchRuns)
-	path, run := s.path, 5000
+	path, run := s.file.Path, 5000
 	s.Close()
 	for b.Loop() {
 		start := time.Now()

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -24,6 +23,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/storetest"
 )
 
@@ -260,17 +260,12 @@ func TestNotStore(t *testing.T) {
 // edit changes a file as another DuckDB program would.
 func edit(t *testing.T, path, sql string) {
 	t.Helper()
-	in, err := openInstance(path, false, false, Options{})
+	db, err := driver.OpenDB(path, driver.Options{}, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.close()
-	c, err := in.connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.close()
-	if err := c.exec(sql); err != nil {
+	defer db.Close()
+	if err := db.Use(func(c *driver.Conn) error { return c.Exec(sql) }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -331,26 +326,28 @@ func TestMigrate(t *testing.T) {
 	if _, err := Open(path, Options{ReadOnly: true}); !errors.Is(err, store.ErrOlder) || !strings.Contains(err.Error(), "dendro compact") {
 		t.Errorf("reading an older file: %v", err)
 	}
-	steps := make([]func(*conn) error, schemaVersion-1)
+	steps := make([]func(*driver.Conn) error, schemaVersion-1)
 	steps[schemaVersion-2] = statements("ALTER TABLE fn ADD COLUMN nothing VARCHAR; SELECT nonsense")
-	if err := migrate(path, Options{}, steps); err == nil {
+	if err := migrate(path, driver.Options{}, steps); err == nil {
 		t.Error("a migration that fails passes")
 	}
 	steps[schemaVersion-2] = statements(`ALTER TABLE fn ADD COLUMN language VARCHAR DEFAULT ''`)
 	for range 2 { // the second time there is nothing to do
-		if err := migrate(path, Options{}, steps); err != nil {
+		if err := migrate(path, driver.Options{}, steps); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s := mustOpen(t, path, Options{})
-	c, err := s.in.get()
+	err := s.file.With(func(c *driver.Conn) error {
+		v, err := readVersion(c, path)
+		if v != schemaVersion {
+			t.Errorf("version %d", v)
+		}
+		return err
+	})
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
-	if v, err := readVersion(c, path); v != schemaVersion || err != nil {
-		t.Errorf("version %d, %v", v, err)
-	}
-	s.in.put(c)
 	s.Close()
 
 	// The real ones: from the first schema to this one.
@@ -427,36 +424,43 @@ func TestKilledMigration(t *testing.T) {
 func asVarints(t *testing.T, path string) (sql string) {
 	s := mustOpen(t, path, Options{})
 	defer s.Close()
-	err := s.with(func(c *conn) error {
-		const all = "SELECT 'tree', profile, 0::UTINYINT, paths FROM tree UNION ALL SELECT 'tree_mode', profile, mode, paths FROM tree_mode"
-		return c.query(t.Context(), all, nil, func(ch chunk) error {
-			tables, ids, modes, blobs := ch.texts(0), column[int32](ch, 1), column[uint8](ch, 2), column[text](ch, 3)
-			for i := range blobs {
-				v, err := decodeVector(blobs[i].bytes(), math.MaxInt32, calltree.Vector{})
-				if err != nil {
-					return err
-				}
-				old := binary.AppendUvarint(nil, uint64(len(v.Nodes)))
-				old = binary.AppendUvarint(old, 1)
-				last := int32(-1)
-				for _, p := range v.Nodes {
-					old = binary.AppendUvarint(old, uint64(p-last-1))
-					last = p
-				}
-				for _, x := range v.Self {
-					old = binary.AppendVarint(old, x)
-				}
-				sql += fmt.Sprintf("UPDATE %s SET paths = from_hex('%x') WHERE profile = %d", tables[i], old, ids[i])
-				if tables[i] == "tree_mode" {
-					sql += fmt.Sprintf(" AND mode = %d", modes[i])
-				}
-				sql += ";\n"
-			}
-			return nil
-		})
-	})
+	rows, err := ask(t, s, `SELECT name, profile, mode, n.path, n.self FROM (
+		SELECT 'tree' AS name, profile, 0 AS mode, unnest(dendro_self(paths)) AS n FROM tree UNION ALL
+		SELECT 'tree_mode', profile, mode, unnest(dendro_self(paths)) FROM tree_mode) ORDER BY ALL`)
 	if err != nil {
 		t.Fatal(err)
+	}
+	type row struct {
+		table         string
+		profile, mode int
+	}
+	vectors := map[row]calltree.Vector{}
+	for line := range strings.Lines(rows) {
+		var r row
+		var path int32
+		var self int64
+		if _, err := fmt.Sscan(line, &r.table, &r.profile, &r.mode, &path, &self); err != nil {
+			t.Fatal(line, err)
+		}
+		v := vectors[r]
+		vectors[r] = calltree.Vector{Nodes: append(v.Nodes, path), Self: append(v.Self, self)}
+	}
+	for r, v := range vectors {
+		old := binary.AppendUvarint(nil, uint64(len(v.Nodes)))
+		old = binary.AppendUvarint(old, 1)
+		last := int32(-1)
+		for _, p := range v.Nodes {
+			old = binary.AppendUvarint(old, uint64(p-last-1))
+			last = p
+		}
+		for _, x := range v.Self {
+			old = binary.AppendVarint(old, x)
+		}
+		sql += fmt.Sprintf("UPDATE %s SET paths = from_hex('%x') WHERE profile = %d", r.table, old, r.profile)
+		if r.table == "tree_mode" {
+			sql += fmt.Sprintf(" AND mode = %d", r.mode)
+		}
+		sql += ";\n"
 	}
 	return sql
 }
@@ -464,7 +468,7 @@ func asVarints(t *testing.T, path string) (sql string) {
 func filledFile(t *testing.T) string {
 	s := filled(t)
 	s.Close()
-	return s.path
+	return s.file.Path
 }
 
 // TestCorrupt damages a store in many places: an error or the old answer, never

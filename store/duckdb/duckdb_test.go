@@ -17,7 +17,7 @@ var engine = storetest.Engine{
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		return mustOpen(t, s.(*Store).path, Options{})
+		return mustOpen(t, s.(*Store).file.Path, Options{})
 	},
 }
 

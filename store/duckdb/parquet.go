@@ -2,12 +2,13 @@ package duckdb
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 )
 
 // exported are the views that an export holds as rows, for engines that cannot
@@ -19,16 +20,16 @@ var exported = []string{"sample", "function_node"}
 // sample.parquet and function_node.parquet with every call node as a row. The
 // store serves nobody else meanwhile.
 func (s *Store) ExportParquet(ctx context.Context, dir string) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.file.Enter(ctx); err != nil {
 		return err
 	}
-	s.leave()
+	s.file.Leave()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
 	var names []string
 	for _, t := range tables {
-		names = append(names, t.name)
+		names = append(names, t.Name)
 	}
 	names = append(names, exported...)
 	for _, name := range names {
@@ -36,20 +37,18 @@ func (s *Store) ExportParquet(ctx context.Context, dir string) error {
 			return fmt.Errorf("export: %s exists already; give a new directory", parquetFile(dir, name))
 		}
 	}
-	return s.external(func(c *conn) error {
-		v, err := s.dict.reader(c)
-		if err != nil {
+	return s.external(func(c *driver.Conn) error {
+		if err := profiles.ShowForest(s.profileStore, c); err != nil {
 			return err
 		}
-		s.sessions.show(v)
 		for _, v := range views {
-			if err := c.exec("CREATE TEMP VIEW " + v.name + " AS " + v.sql); err != nil {
+			if err := c.Exec("CREATE TEMP VIEW " + v.Name + " AS " + v.SQL); err != nil {
 				return err
 			}
 		}
 		for _, name := range names {
-			sql := fmt.Sprintf("COPY (FROM %s) TO %s (FORMAT parquet, COMPRESSION zstd)", name, quoted(parquetFile(dir, name)))
-			if err := c.query(ctx, sql, nil, nil); err != nil {
+			sql := fmt.Sprintf("COPY (FROM %s) TO %s (FORMAT parquet, COMPRESSION zstd)", name, driver.Quote(parquetFile(dir, name)))
+			if err := c.Query(ctx, sql, nil, nil); err != nil {
 				return fmt.Errorf("export %s: %w", name, err)
 			}
 		}
@@ -62,40 +61,27 @@ func parquetFile(dir, table string) string { return filepath.Join(dir, table+".p
 // ImportParquet fills an empty store with what ExportParquet wrote, in one
 // transaction. Answers are those of the exported store.
 func (s *Store) ImportParquet(ctx context.Context, dir string) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.file.Writable(); err != nil {
 		return err
 	}
-	err := s.writable()
-	if len(s.cat.all()) > 0 {
-		err = errors.Join(err, fmt.Errorf("%s: an import needs an empty store", s.path))
-	}
-	s.leave()
-	if err != nil {
+	if list, err := s.Profiles(ctx, store.Query{}); err != nil {
 		return err
+	} else if len(list) > 0 {
+		return fmt.Errorf("%s: an import needs an empty store", s.file.Path)
 	}
-	return s.external(func(c *conn) error {
+	return s.external(func(c *driver.Conn) error {
 		if err := checkExport(ctx, c, dir); err != nil {
 			return err
 		}
-		if err := c.exec("BEGIN TRANSACTION"); err != nil {
-			return err
-		}
-		err := importTables(ctx, c, dir)
-		if err == nil {
-			err = c.exec("COMMIT")
-		}
-		if err != nil {
-			c.exec("ROLLBACK")
-		}
-		return err
+		return c.WriteTx(func() error { return importTables(ctx, c, dir) })
 	}, nil)
 }
 
 // checkExport demands that the directory holds an export of this schema.
-func checkExport(ctx context.Context, c *conn, dir string) error {
+func checkExport(ctx context.Context, c *driver.Conn, dir string) error {
 	version := ""
-	err := c.query(ctx, fmt.Sprintf("SELECT value FROM read_parquet(%s) WHERE key = '%s'", quoted(parquetFile(dir, "meta")), metaVersion), nil, func(ch chunk) error {
-		version = ch.texts(0)[0]
+	err := c.Query(ctx, fmt.Sprintf("SELECT value FROM read_parquet(%s) WHERE key = '%s'", driver.Quote(parquetFile(dir, "meta")), metaVersion), nil, func(ch driver.Chunk) error {
+		version = ch.Texts(0)[0]
 		return nil
 	})
 	if err != nil || version == "" {
@@ -107,14 +93,14 @@ func checkExport(ctx context.Context, c *conn, dir string) error {
 	return nil
 }
 
-func importTables(ctx context.Context, c *conn, dir string) error {
+func importTables(ctx context.Context, c *driver.Conn, dir string) error {
 	for _, t := range tables {
 		for _, sql := range []string{
-			"DELETE FROM " + t.name,
-			fmt.Sprintf("INSERT INTO %s BY NAME FROM read_parquet(%s)", t.name, quoted(parquetFile(dir, t.name))),
+			"DELETE FROM " + t.Name,
+			fmt.Sprintf("INSERT INTO %s BY NAME FROM read_parquet(%s)", t.Name, driver.Quote(parquetFile(dir, t.Name))),
 		} {
-			if err := c.query(ctx, sql, nil, nil); err != nil {
-				return fmt.Errorf("import %s: %w", t.name, err)
+			if err := c.Query(ctx, sql, nil, nil); err != nil {
+				return fmt.Errorf("import %s: %w", t.Name, err)
 			}
 		}
 	}

@@ -12,11 +12,12 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unsafe"
 
 	bind "github.com/duckdb/duckdb-go-bindings"
 
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 )
 
 // ErrNotAllowed says that a statement is not one that users may run: anything
@@ -27,32 +28,15 @@ var ErrNotAllowed = errors.New("not allowed")
 type sessions struct {
 	mu   sync.Mutex
 	open map[*sqlRows]bool
-	view *view // knows every path that a session can meet
 }
 
-func (s *sessions) forest() *view {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.view
-}
-
-func (s *sessions) add(r *sqlRows, v *view) {
+func (s *sessions) add(r *sqlRows) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
 		s.open = map[*sqlRows]bool{}
 	}
 	s.open[r] = true
-	if s.view == nil || len(v.rec) >= len(s.view.rec) {
-		s.view = v
-	}
-}
-
-// show gives the decoders the forest.
-func (s *sessions) show(v *view) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.view = v
 }
 
 func (s *sessions) remove(r *sqlRows) {
@@ -61,14 +45,14 @@ func (s *sessions) remove(r *sqlRows) {
 	delete(s.open, r)
 }
 
-// closeAll ends all sessions. The caller holds Store.life exclusively.
+// closeAll ends all sessions, before the database is closed.
 func (s *sessions) closeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for r := range s.open {
 		r.free()
 	}
-	s.open, s.view = nil, nil
+	s.open = nil
 }
 
 // sqlRows is the result of a statement: typed columns and a stream of rows. It must
@@ -79,7 +63,7 @@ type sqlRows struct {
 
 	s     *Store
 	ctx   context.Context
-	c     *conn // nil: closed
+	c     *driver.Conn // nil: closed
 	stmt  bind.PreparedStatement
 	res   bind.Result
 	begun bool
@@ -104,11 +88,11 @@ func (s *Store) SQL(ctx context.Context, query string) (*store.SQLAnswer, error)
 
 // openSQL returns the readied statement, which must be closed.
 func (s *Store) openSQL(ctx context.Context, query string) (*sqlRows, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.file.Enter(ctx); err != nil {
 		return nil, err
 	}
-	defer s.leave()
-	c, err := s.in.connect()
+	defer s.file.Leave()
+	c, err := s.file.Connect()
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +110,8 @@ func (r *sqlRows) prepare(query string) error {
 		return err
 	}
 	for _, v := range views {
-		if err := r.c.exec("CREATE TEMP VIEW " + v.name + " AS " + v.sql); err != nil {
-			return fmt.Errorf("view %s: %w", v.name, err)
+		if err := r.c.Exec("CREATE TEMP VIEW " + v.Name + " AS " + v.SQL); err != nil {
+			return fmt.Errorf("view %s: %w", v.Name, err)
 		}
 	}
 	if err := r.bind(query); err != nil {
@@ -139,24 +123,19 @@ func (r *sqlRows) prepare(query string) error {
 			return err
 		}
 	}
-	r.s.publish.RLock()
-	defer r.s.publish.RUnlock()
-	if err := r.c.exec("BEGIN TRANSACTION READ ONLY"); err != nil {
+	return profiles.ReadSnapshot(r.s.profileStore, r.c, func() error {
+		if err := r.c.Exec("BEGIN TRANSACTION READ ONLY"); err != nil {
+			return err
+		}
+		return r.c.Query(r.ctx, "SELECT key FROM meta", nil, nil) // takes the snapshot
+	}, func() error {
+		r.s.sessions.add(r)
+		// The plan must be of the snapshot: see driver.Conn.Query.
+		columns, types := r.Columns, r.Types
+		err := r.bind(query)
+		r.Columns, r.Types = columns, types
 		return err
-	}
-	if err := r.c.query(r.ctx, "SELECT key FROM meta", nil, nil); err != nil { // the snapshot is taken now
-		return err
-	}
-	v, err := r.s.dict.reader(r.c)
-	if err != nil {
-		return err
-	}
-	r.s.sessions.add(r, v)
-	// The plan must be of the snapshot: see conn.query.
-	columns, types := r.Columns, r.Types
-	err = r.bind(query)
-	r.Columns, r.Types = columns, types
-	return err
+	})
 }
 
 var summarize = regexp.MustCompile(`(?i)^\s*summarize\s`)
@@ -168,18 +147,18 @@ var explain = regexp.MustCompile(`(?is)^\s*explain(\s+analyze)?(\s*\([^()]*\))?\
 // own file would end this process's lock on it.
 func (r *sqlRows) check(query string) error {
 	var list bind.ExtractedStatements
-	n := bind.ExtractStatements(r.c.c, query, &list)
+	n := bind.ExtractStatements(r.c.Handle, query, &list)
 	message := bind.ExtractStatementsError(list)
 	bind.DestroyExtracted(&list)
 	switch {
 	case message != "":
-		return &dbError{message: message}
+		return driver.NewError(message)
 	case n != 1:
 		return fmt.Errorf("%d statements: %w: give one", n, ErrNotAllowed)
 	}
 	var tree any
-	err := r.c.query(r.ctx, "SELECT json_serialize_sql(?::VARCHAR)::VARCHAR", []any{explain.ReplaceAllString(query, "")}, func(ch chunk) error {
-		return json.Unmarshal(column[text](ch, 0)[0].bytes(), &tree)
+	err := r.c.Query(r.ctx, "SELECT json_serialize_sql(?::VARCHAR)::VARCHAR", []any{explain.ReplaceAllString(query, "")}, func(ch driver.Chunk) error {
+		return json.Unmarshal(driver.Column[driver.Text](ch, 0)[0].Bytes(), &tree)
 	})
 	if err != nil {
 		return err
@@ -229,8 +208,8 @@ func checkTree(tree any) error {
 // bind prepares a statement and learns its columns.
 func (r *sqlRows) bind(query string) error {
 	bind.DestroyPrepare(&r.stmt)
-	if bind.Prepare(r.c.c, query, &r.stmt) != bind.StateSuccess {
-		return &dbError{message: bind.PrepareError(r.stmt)}
+	if bind.Prepare(r.c.Handle, query, &r.stmt) != bind.StateSuccess {
+		return driver.NewError(bind.PrepareError(r.stmt))
 	}
 	if t := bind.PreparedStatementType(r.stmt); t != bind.StatementTypeSelect && t != bind.StatementTypeExplain {
 		return fmt.Errorf("%w: only SELECT, EXPLAIN, DESCRIBE, SHOW and SUMMARIZE are", ErrNotAllowed)
@@ -251,7 +230,7 @@ func (r *sqlRows) cast(query string) (string, error) {
 	if summarize.MatchString(query) { // which may stand in a view only so
 		query = "FROM (" + strings.TrimRight(query, "; \t\n") + ")"
 	}
-	if err := r.c.exec("CREATE TEMP VIEW dendro_result AS " + query); err != nil {
+	if err := r.c.Exec("CREATE TEMP VIEW dendro_result AS " + query); err != nil {
 		return "", err
 	}
 	var names, list []string
@@ -288,18 +267,22 @@ func (r *sqlRows) All() iter.Seq2[[]any, error] {
 	}
 }
 
-// fetch returns the next rows, or nil at the end. The instance is not held
-// between two fetches.
-func (r *sqlRows) fetch() ([][]any, error) {
-	r.s.life.RLock()
-	defer r.s.life.RUnlock()
+// fetch returns the next rows, or nil at the end. The database may be closed between
+// two fetches.
+func (r *sqlRows) fetch() (rows [][]any, err error) {
+	r.s.file.Reading(func() { rows, err = r.next() })
+	return rows, err
+}
+
+// next is fetch while the database stays open.
+func (r *sqlRows) next() ([][]any, error) {
 	if err := r.ctx.Err(); err != nil {
 		return nil, err
 	}
 	if r.c == nil {
-		return nil, fmt.Errorf("%s: the result was closed, or the store was reorganised meanwhile", r.s.path)
+		return nil, fmt.Errorf("%s: the result was closed, or the store was reorganised meanwhile", r.s.file.Path)
 	}
-	release := r.c.interruptible(r.ctx)
+	release := r.c.Interruptible(r.ctx)
 	defer release()
 	if !r.begun {
 		r.begun = true
@@ -307,16 +290,15 @@ func (r *sqlRows) fetch() ([][]any, error) {
 			return nil, r.failure()
 		}
 	}
-	ch := chunk{bind.FetchChunk(r.res)}
-	if ch.c.Ptr == nil || ch.len() == 0 {
-		bind.DestroyDataChunk(&ch.c)
+	ch, ok := driver.Fetch(&r.res)
+	defer ch.Destroy()
+	if !ok || ch.Len() == 0 {
 		if bind.ResultError(&r.res) != "" {
 			return nil, r.failure()
 		}
 		return nil, nil
 	}
-	defer bind.DestroyDataChunk(&ch.c)
-	rows := make([][]any, ch.len())
+	rows := make([][]any, ch.Len())
 	cells := make([]any, len(rows)*len(r.Columns))
 	for i := range rows {
 		rows[i] = cells[i*len(r.Columns) : (i+1)*len(r.Columns) : (i+1)*len(r.Columns)]
@@ -331,15 +313,15 @@ func (r *sqlRows) failure() error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
-	return translate(r.s.path, resultError(&r.res, ""))
+	return driver.Translate(r.s.file.Path, driver.NewError(bind.ResultError(&r.res)))
 }
 
 // Close ends the statement. It may be called more than once.
 func (r *sqlRows) Close() error {
-	r.s.life.RLock()
-	defer r.s.life.RUnlock()
-	r.s.sessions.remove(r)
-	r.free()
+	r.s.file.Reading(func() {
+		r.s.sessions.remove(r)
+		r.free()
+	})
 	return nil
 }
 
@@ -347,7 +329,7 @@ func (r *sqlRows) free() {
 	if r.c != nil {
 		bind.DestroyResult(&r.res)
 		bind.DestroyPrepare(&r.stmt)
-		r.c.close()
+		r.c.Close()
 		r.c = nil
 	}
 }
@@ -376,7 +358,7 @@ func typeName(t bind.Type) string {
 }
 
 // fillCells copies one column of a chunk.
-func fillCells(ch chunk, col int, typ string, rows [][]any) {
+func fillCells(ch driver.Chunk, col int, typ string, rows [][]any) {
 	switch typ {
 	case "BOOLEAN":
 		cells(ch, col, rows, func(v *bool) any { return *v })
@@ -409,21 +391,19 @@ func fillCells(ch chunk, col int, typ string, rows [][]any) {
 	case "DATE":
 		cells(ch, col, rows, func(v *int32) any { return time.Unix(int64(*v)*86400, 0).UTC() })
 	case "BLOB":
-		cells(ch, col, rows, func(v *text) any { return slices.Clone(v.bytes()) })
+		cells(ch, col, rows, func(v *driver.Text) any { return slices.Clone(v.Bytes()) })
 	case "HUGEINT":
 		cells(ch, col, rows, huge)
 	default:
-		cells(ch, col, rows, func(v *text) any { return v.String() })
+		cells(ch, col, rows, func(v *driver.Text) any { return v.String() })
 	}
 }
 
 // cells reads a column in place: a text must not be copied as a struct.
-func cells[T any](ch chunk, col int, rows [][]any, value func(*T) any) {
-	v := bind.DataChunkGetVector(ch.c, bind.IdxT(col))
-	data := unsafe.Slice((*T)(bind.VectorGetData(v)), len(rows))
-	valid := ch.valid(col)
+func cells[T any](ch driver.Chunk, col int, rows [][]any, value func(*T) any) {
+	data, valid := driver.Column[T](ch, col), ch.Valid(col)
 	for i := range rows {
-		if valid.at(i) {
+		if valid.At(i) {
 			rows[i][col] = value(&data[i])
 		}
 	}

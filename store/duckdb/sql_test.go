@@ -123,13 +123,13 @@ func TestSQLIsSafe(t *testing.T) {
 		"CALL pragma_version()", "PREPARE p AS SELECT 1", "EXECUTE p", "SELECT 1; SELECT 2", "SELECT 1; DROP TABLE fn", "",
 		"EXPLAIN ANALYZE DELETE FROM fn", "EXPLAIN DELETE FROM fn", "SELECT ?", "MERGE INTO fn USING fn AS g ON false WHEN NOT MATCHED THEN INSERT",
 		"SELECT * FROM read_csv('" + secret + "')", "SELECT * FROM '" + secret + "'", "SELECT * FROM \"" + secret + "\"", "SELECT * FROM read_text('" + secret + "')",
-		"SELECT * FROM read_blob('" + s.path + "')", "SELECT * FROM '" + s.path + "'", "SELECT * FROM read_parquet('" + s.path + "')",
-		"SELECT * FROM query('SELECT * FROM read_blob(''" + s.path + "'')')", "SELECT * FROM query_table('" + s.path + "')",
-		"SELECT (SELECT content FROM read_blob('" + s.path + "'))", "WITH x AS (SELECT * FROM read_blob('" + s.path + "')) SELECT * FROM x",
+		"SELECT * FROM read_blob('" + s.file.Path + "')", "SELECT * FROM '" + s.file.Path + "'", "SELECT * FROM read_parquet('" + s.file.Path + "')",
+		"SELECT * FROM query('SELECT * FROM read_blob(''" + s.file.Path + "'')')", "SELECT * FROM query_table('" + s.file.Path + "')",
+		"SELECT (SELECT content FROM read_blob('" + s.file.Path + "'))", "WITH x AS (SELECT * FROM read_blob('" + s.file.Path + "')) SELECT * FROM x",
 		"SELECT * FROM glob('/*')", "SELECT * FROM sniff_csv('" + secret + "')", "SELECT * FROM 'https://example.com/x.parquet'", "SELECT * FROM duckdb_secrets()",
-		"EXPLAIN SELECT * FROM read_blob('" + s.path + "')", "SUMMARIZE '" + s.path + "'", "DESCRIBE SELECT * FROM read_csv('" + secret + "')",
-		"SELECT * FROM parquet_metadata('" + s.path + "')", "FROM READ_BLOB('" + s.path + "')",
-		"SHOW TABLES FROM read_blob", "SELECT * FROM (PIVOT read_blob('" + s.path + "') ON filename)", "PIVOT read_blob('" + s.path + "') ON filename",
+		"EXPLAIN SELECT * FROM read_blob('" + s.file.Path + "')", "SUMMARIZE '" + s.file.Path + "'", "DESCRIBE SELECT * FROM read_csv('" + secret + "')",
+		"SELECT * FROM parquet_metadata('" + s.file.Path + "')", "FROM READ_BLOB('" + s.file.Path + "')",
+		"SHOW TABLES FROM read_blob", "SELECT * FROM (PIVOT read_blob('" + s.file.Path + "') ON filename)", "PIVOT read_blob('" + s.file.Path + "') ON filename",
 	} {
 		if got, err := ask(t, s, query); err == nil {
 			t.Errorf("%s: no error, but\n%s", query, got)

@@ -1,23 +1,15 @@
 package duckdb
 
 import (
-	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
-	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
@@ -34,7 +26,7 @@ var traceEngine = storetest.TraceEngine{
 		if err := s.(*Store).Close(); err != nil {
 			t.Fatal(err)
 		}
-		return mustOpen(t, s.(*Store).path, Options{})
+		return mustOpen(t, s.(*Store).file.Path, Options{})
 	},
 }
 
@@ -161,199 +153,12 @@ func TestReadOnlyTraces(t *testing.T) {
 	s := profiledStore(t)
 	want := drawTraces(t, s)
 	s.Close()
-	s = mustOpen(t, s.path, Options{ReadOnly: true})
+	s = mustOpen(t, s.file.Path, Options{ReadOnly: true})
 	if d := cmp.Diff(want, drawTraces(t, s)); d != "" {
 		t.Error(d)
 	}
 	if err := s.PutSnapshots(t.Context(), tracetest.Picture("t", "s", "A")); !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("PutSnapshots: %v", err)
-	}
-}
-
-// TestColdStacks reads and writes with a cache that keeps hardly anything.
-func TestColdStacks(t *testing.T) {
-	s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
-	s.traces.stacks.reset(10_000)
-	simple := mem.New()
-	r := rand.New(rand.NewPCG(1, 1))
-	for i := range int32(240) {
-		task := fmt.Sprint("t", r.IntN(4))
-		v := tracetest.Picture(task, fmt.Sprint("g", r.IntN(2)), fmt.Sprintf("@%d A-B%d-C%d A-%s", i, r.IntN(30), i, strings.Repeat("x", r.IntN(300)+1)))
-		for _, st := range []traceprof.Store{s, simple} {
-			if err := st.PutSnapshots(t.Context(), v); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if sc := &s.traces.stacks; sc.bytes > sc.limit || len(sc.byTask) > len(sc.byID) || int64(len(sc.byID))*1000 > sc.limit {
-			t.Fatalf("%d dictionaries of %d bytes, %d to be added to", len(sc.byID), sc.bytes, len(sc.byTask))
-		}
-		if i%20 != 19 {
-			continue
-		}
-		for want := range simple.Snapshots(t.Context(), traceprof.SnapshotQuery{Tasks: []string{task}}) {
-			for got, err := range s.Snapshots(t.Context(), traceprof.SnapshotQuery{Tasks: []string{task}, Segments: []string{want.Segment}}) {
-				if err != nil || !slices.Equal(got.Sequence, want.Sequence) {
-					t.Fatal(err, got.Sequence, want.Sequence)
-				}
-				for k := range got.Path {
-					if a, b := got.Stacks.Names(got.Path[k]), want.Stacks.Names(want.Path[k]); !slices.Equal(a, b) {
-						t.Fatalf("%v, want %v", a, b)
-					}
-				}
-			}
-		}
-	}
-	got, err := ask(t, s, "SELECT max(paths), count(*) > 8 FROM (SELECT count(*) AS paths FROM stack_path GROUP BY task)")
-	var paths int
-	if fmt.Sscan(got, &paths); err != nil || paths > 70 || !strings.HasSuffix(got, " true\n") {
-		t.Errorf("paths of the largest dictionary, whether there are several for each task: %s, %v", got, err)
-	}
-	if err := s.Compact(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := ask(t, s, "SELECT count(*) FROM sampled_task"); err != nil || got != "4\n" {
-		t.Errorf("dictionaries of four tasks after Compact: %s, %v", got, err)
-	}
-}
-
-// TestSnapshotColumns decodes what was encoded, in parts.
-func TestSnapshotColumns(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n, paths := rapid.IntRange(0, 40).Draw(t, "n"), rapid.Int32Range(0, math.MaxInt32).Draw(t, "paths")
-		s := traceprof.Snapshots{}
-		if rapid.Bool().Draw(t, "go") {
-			s.Language = traceprof.GoProfiles
-		}
-		var blob []byte
-		for part := range 2 {
-			v := traceprof.Snapshots{Language: s.Language}
-			for range n {
-				v.Sequence = append(v.Sequence, rapid.Int32().Draw(t, "sequence"))
-				v.Time = append(v.Time, rapid.Int64().Draw(t, "time"))
-				v.Path = append(v.Path, rapid.Int32Range(-1, max(paths-1, -1)).Draw(t, "path"))
-				if s.Language == traceprof.GoProfiles {
-					v.Count, v.Nanos = append(v.Count, rapid.Int64().Draw(t, "count")), append(v.Nanos, rapid.Int64().Draw(t, "nanos"))
-				}
-			}
-			blob = appendSnapshots(nil, &v)
-			var d snapshotDecoder
-			got := traceprof.Snapshots{Language: s.Language}
-			for range part + 1 {
-				if err := d.appendTo(&got, blob, n, int(paths)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if !slices.Equal(slices.Repeat(v.Sequence, part+1), got.Sequence) || !slices.Equal(slices.Repeat(v.Path, part+1), got.Path) {
-				t.Fatalf("%+v, want %+v", got, v)
-			}
-			for _, c := range [][2][]int64{{v.Time, got.Time}, {v.Count, got.Count}, {v.Nanos, got.Nanos}} {
-				if !slices.Equal(slices.Repeat(c[0], part+1), c[1]) {
-					t.Fatalf("%+v, want %+v", got, v)
-				}
-			}
-		}
-	})
-}
-
-// TestSnapshotBytes holds the example of the schema's page.
-func TestSnapshotBytes(t *testing.T) {
-	s := traceprof.Snapshots{Sequence: []int32{0, 1, 2}, Time: []int64{100, 110, 121}, Path: []int32{4, 4, -1}}
-	if got := fmt.Sprintf("% x", appendSnapshots(nil, &s)); got != "00 00 00 c8 01 b3 01 02 08 00 09" {
-		t.Error(got)
-	}
-}
-
-// FuzzSnapshotColumns decodes anything: columns that make sense, or ErrCorrupt.
-func FuzzSnapshotColumns(f *testing.F) {
-	s := tracetest.Picture("t", "s", "A-B A-B-C . @9 A")
-	f.Add(appendSnapshots(nil, &s), 4, false)
-	f.Add([]byte{0xff, 0xff}, 1, true)
-	f.Add(binary.AppendUvarint(nil, 1<<63), 1<<40, false)
-	f.Fuzz(func(t *testing.T, blob []byte, n int, weighted bool) {
-		v := traceprof.Snapshots{}
-		if weighted {
-			v.Language = traceprof.GoProfiles
-		}
-		var d snapshotDecoder
-		if err := d.appendTo(&v, blob, n, 5); err != nil {
-			if !errors.Is(err, store.ErrCorrupt) {
-				t.Error(err)
-			}
-			return
-		}
-		v.Stacks = new(calltree.Forest)
-		for i := range int32(5) {
-			tracetest.Below(v.Stacks, i-1, "f")
-		}
-		if err := v.Check(); err != nil || v.Len() != n {
-			t.Errorf("%d of %d snapshots, %v", v.Len(), n, err)
-		}
-	})
-}
-
-func TestKeyFilter(t *testing.T) {
-	var f keyFilter
-	r := rand.New(rand.NewPCG(1, 2))
-	if f.mayHave(r.Uint64()) {
-		t.Error("an empty filter has a key")
-	}
-	const n = partKeys + partKeys/4
-	keys := make([]uint64, n)
-	for i := range keys {
-		keys[i] = r.Uint64()
-		f.add(keys[i])
-	}
-	if len(f.parts) != 2 || f.len() != n {
-		t.Errorf("%d parts of %d keys", len(f.parts), f.len())
-	}
-	for _, key := range keys {
-		if !f.mayHave(key) {
-			t.Fatal("a key is lost")
-		}
-	}
-	passed := 0
-	for range 200_000 {
-		if f.mayHave(r.Uint64()) {
-			passed++
-		}
-	}
-	if passed > 400 {
-		t.Errorf("%d of 200,000 unknown keys pass", passed)
-	}
-}
-
-// TestSegmentKeys lets the filter say "perhaps" always, and forget after Expire.
-func TestSegmentKeys(t *testing.T) {
-	s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
-	put := func(ids ...string) {
-		t.Helper()
-		var list []traceprof.Segment
-		for _, id := range ids {
-			list = append(list, traceprof.Segment{ID: id, Start: 10})
-		}
-		if err := s.PutSegments(t.Context(), list...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put("a", "b")
-	for i := range s.traces.seen.parts[0].blocks {
-		for k := range s.traces.seen.parts[0].blocks[i] {
-			s.traces.seen.parts[0].blocks[i][k] = math.MaxUint32
-		}
-	}
-	put("b", "c", "c", "a", "d")
-	if got, err := ask(t, s, "SELECT string_agg(id, ' ' ORDER BY seq) FROM segment"); err != nil || got != "a b c d\n" {
-		t.Errorf("%q, %v", got, err)
-	}
-	if _, err := s.Expire(t.Context(), traceprof.Expiry{Before: 11}); err != nil {
-		t.Fatal(err)
-	}
-	if s.traces.seen.loaded {
-		t.Error("the filter knows the keys of segments that are gone")
-	}
-	put("a", "a")
-	if got, err := ask(t, s, "SELECT count(*) FROM segment"); err != nil || got != "1\n" {
-		t.Errorf("%q, %v", got, err)
 	}
 }
 
@@ -373,8 +178,8 @@ func TestCorruptTraces(t *testing.T) {
 	} {
 		s := profiledStore(t)
 		s.Close()
-		edit(t, s.path, sql)
-		damaged, err := Open(s.path, Options{})
+		edit(t, s.file.Path, sql)
+		damaged, err := Open(s.file.Path, Options{})
 		if err == nil {
 			for _, e := range damaged.Snapshots(t.Context(), traceprof.SnapshotQuery{}) {
 				err = e
@@ -449,60 +254,7 @@ func TestTracesBesideProfiles(t *testing.T) {
 			t.Errorf("%d segments, %v", len(segments), err)
 		}
 		s.Close()
-		s = mustOpen(t, s.path, Options{})
-	}
-}
-
-// endedWith is a context that ends as soon as the store knows a task's dictionary,
-// which from then on is held with all others.
-type endedWith struct {
-	context.Context
-	stacks *stackCache
-	task   string
-	held   chan struct{}
-}
-
-func (c *endedWith) Err() error {
-	select {
-	case <-c.held:
-		return context.Canceled
-	default:
-	}
-	c.stacks.mu.Lock()
-	if c.stacks.byTask[c.task] == nil {
-		c.stacks.mu.Unlock()
-		return nil
-	}
-	close(c.held)
-	return context.Canceled
-}
-
-// TestForgetFirst lets a call fail that has taken in stacks: they are forgotten
-// before the next call can build on them.
-func TestForgetFirst(t *testing.T) {
-	s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
-	ctx := &endedWith{Context: t.Context(), stacks: &s.traces.stacks, task: "t", held: make(chan struct{})}
-	failed := make(chan error)
-	go func() { failed <- s.PutSnapshots(ctx, tracetest.Picture("t", "s", "A-B")) }()
-	<-ctx.held
-	for range 30 { // it would be quick
-		if s.traces.write.TryLock() {
-			s.traces.write.Unlock()
-			t.Error("others may write while stacks are known that are not in the file")
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	s.traces.stacks.mu.Unlock()
-	if err := <-failed; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	if err := s.PutSnapshots(t.Context(), tracetest.Picture("u", "s", "C"), tracetest.Picture("t", "s", "D")); err != nil {
-		t.Fatal(err)
-	}
-	want := "t s 0 [] []\n0 0 [D]\nu s 0 [] []\n0 0 [C]\n[]\n[]\n"
-	if d := cmp.Diff(want, drawTraces(t, s)); d != "" {
-		t.Error(d)
+		s = mustOpen(t, s.file.Path, Options{})
 	}
 }
 

@@ -1,0 +1,262 @@
+package driver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	bind "github.com/duckdb/duckdb-go-bindings"
+)
+
+// Conn is a connection with its prepared statements and appenders. It serves one
+// goroutine at a time.
+type Conn struct {
+	Handle    bind.Connection
+	prepared  map[string]bind.PreparedStatement
+	appenders map[string]*appender
+}
+
+// Close disconnects.
+func (c *Conn) Close() {
+	c.DropAppenders()
+	for _, p := range c.prepared {
+		bind.DestroyPrepare(&p)
+	}
+	bind.Disconnect(&c.Handle)
+}
+
+// DropAppenders destroys the appenders. They keep the database of their table attached.
+func (c *Conn) DropAppenders() {
+	for name, a := range c.appenders {
+		a.destroy()
+		delete(c.appenders, name)
+	}
+}
+
+// Exec runs statements that have no parameters and whose results are not needed.
+func (c *Conn) Exec(sql string) error {
+	var res bind.Result
+	defer bind.DestroyResult(&res)
+	if bind.Query(c.Handle, sql, &res) != bind.StateSuccess {
+		return resultError(&res, sql)
+	}
+	return nil
+}
+
+// Query runs a statement and calls each, which may be nil, with each chunk of its
+// result. A chunk is valid during the call.
+//
+// DuckDB plans a statement with the statistics of that moment: it drops a
+// condition that all rows meet, and takes a number of rows from the plan. A
+// statement is therefore planned and run in one transaction. Only plain INSERTs
+// are kept prepared.
+func (c *Conn) Query(ctx context.Context, sql string, args []any, each func(Chunk) error) error {
+	return c.run(ctx, sql, args, each, func() {})
+}
+
+// run is Query that calls done before it destroys the result, and with it the
+// memory of the chunks that were kept. The result is complete before its first
+// chunk is read: a streaming result has constant vectors, which the C interface
+// cannot tell from flat ones.
+func (c *Conn) run(ctx context.Context, sql string, args []any, each func(Chunk) error, done func()) error {
+	var res bind.Result
+	defer bind.DestroyResult(&res)
+	defer done()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	defer c.Interruptible(ctx)()
+	if err := c.execute(sql, args, &res); err != nil {
+		return cmp.Or(ctx.Err(), err)
+	}
+	for each != nil {
+		ch, ok := Fetch(&res)
+		if !ok {
+			break
+		}
+		err := each(ch)
+		if err != errKept {
+			ch.Destroy()
+			if err != nil {
+				return err
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// execute runs a statement to its end.
+func (c *Conn) execute(sql string, args []any, res *bind.Result) error {
+	if len(args) == 0 {
+		if bind.Query(c.Handle, sql, res) != bind.StateSuccess {
+			return resultError(res, sql)
+		}
+		return nil
+	}
+	stmt, kept := c.prepared[sql]
+	if !kept {
+		if bind.Prepare(c.Handle, sql, &stmt) != bind.StateSuccess {
+			err := &Error{message: bind.PrepareError(stmt), sql: sql}
+			bind.DestroyPrepare(&stmt)
+			return err
+		}
+		if strings.HasPrefix(sql, "INSERT") {
+			c.prepared[sql] = stmt
+		} else {
+			defer bind.DestroyPrepare(&stmt)
+		}
+	}
+	if err := bindAll(stmt, args); err != nil {
+		return fmt.Errorf("%w in %s", err, sql)
+	}
+	if bind.ExecutePrepared(stmt, res) != bind.StateSuccess {
+		return resultError(res, sql)
+	}
+	return nil
+}
+
+// errKept is returned by a function that destroys the chunk itself, later.
+var errKept = errors.New("kept")
+
+// QueryParallel runs a statement and calls f with each chunk of its result on
+// several goroutines, numbered below Workers. F must not write to the chunks.
+func (c *Conn) QueryParallel(ctx context.Context, sql string, f func(worker int, ch Chunk)) error {
+	jobs := make(chan Chunk, 2*Workers)
+	var wg sync.WaitGroup
+	work := sync.OnceFunc(func() {
+		for w := range Workers {
+			wg.Go(func() {
+				for ch := range jobs {
+					f(w, ch)
+					ch.Destroy()
+				}
+			})
+		}
+	})
+	return c.run(ctx, sql, nil, func(ch Chunk) error {
+		work()
+		jobs <- ch
+		return errKept
+	}, func() {
+		close(jobs)
+		wg.Wait()
+	})
+}
+
+// Interruptible interrupts the running statement when ctx ends, until release is
+// called. No interrupt comes after release has returned.
+func (c *Conn) Interruptible(ctx context.Context) (release func()) {
+	if ctx.Done() == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		bind.Interrupt(c.Handle)
+		close(done)
+	})
+	return func() {
+		if !stop() {
+			<-done
+		}
+	}
+}
+
+func bindAll(stmt bind.PreparedStatement, args []any) error {
+	for i, arg := range args {
+		if bindOne(stmt, bind.IdxT(i+1), arg) != bind.StateSuccess {
+			return fmt.Errorf("duckdb: cannot bind parameter %d", i+1)
+		}
+	}
+	return nil
+}
+
+func bindOne(stmt bind.PreparedStatement, n bind.IdxT, arg any) bind.State {
+	switch v := arg.(type) {
+	case int32:
+		return bind.BindInt32(stmt, n, v)
+	case int64:
+		return bind.BindInt64(stmt, n, v)
+	case uint8:
+		return bind.BindUInt8(stmt, n, v)
+	case float64:
+		return bind.BindDouble(stmt, n, v)
+	case bool:
+		return bind.BindBoolean(stmt, n, v)
+	case string:
+		return bind.BindVarchar(stmt, n, v)
+	case []byte:
+		return bind.BindBlob(stmt, n, v)
+	case time.Time:
+		if v.IsZero() {
+			return bind.BindNull(stmt, n)
+		}
+		value := bind.CreateTimestampNS(bind.NewTimestampNS(v.UnixNano()))
+		defer bind.DestroyValue(&value)
+		return bind.BindValue(stmt, n, value)
+	case map[string]string:
+		value := mapValue(v)
+		defer bind.DestroyValue(&value)
+		return bind.BindValue(stmt, n, value)
+	}
+	panic(fmt.Sprintf("duckdb: parameter of type %T", arg))
+}
+
+func mapValue(m map[string]string) bind.Value {
+	varchar := bind.CreateLogicalType(bind.TypeVarchar)
+	defer bind.DestroyLogicalType(&varchar)
+	typ := bind.CreateMapType(varchar, varchar)
+	defer bind.DestroyLogicalType(&typ)
+	var keys, values []bind.Value
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		keys, values = append(keys, bind.CreateVarchar(k)), append(values, bind.CreateVarchar(m[k]))
+	}
+	value := bind.CreateMapValue(typ, keys, values)
+	for i := range keys {
+		bind.DestroyValue(&keys[i])
+		bind.DestroyValue(&values[i])
+	}
+	return value
+}
+
+// ReadTx runs functions one after the other in one transaction that is rolled back,
+// so that the rows they put into temporary tables are gone afterwards.
+func (c *Conn) ReadTx(steps ...func() error) error {
+	if err := c.Exec("BEGIN TRANSACTION"); err != nil {
+		return err
+	}
+	var err error
+	for _, step := range steps {
+		if err = step(); err != nil {
+			break
+		}
+	}
+	if end := c.Exec("ROLLBACK"); err == nil {
+		err = end
+	}
+	return err
+}
+
+// WriteTx runs f in a transaction that it commits if f returns nil, and rolls back
+// otherwise.
+func (c *Conn) WriteTx(f func() error) error {
+	if err := c.Exec("BEGIN TRANSACTION"); err != nil {
+		return err
+	}
+	err := f()
+	if err == nil {
+		err = c.Exec("COMMIT")
+	}
+	if err != nil {
+		c.Exec("ROLLBACK") // the first error says more
+	}
+	return err
+}

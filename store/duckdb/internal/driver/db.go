@@ -1,0 +1,145 @@
+// Package driver runs statements on one DuckDB file: it opens the file, keeps
+// connections with their prepared statements and appenders, reads results as
+// columns in DuckDB's memory, appends columns, registers table decoders, and
+// turns DuckDB's messages into the errors of package store. It knows no table.
+//
+// DuckDB locks the file for the process, and the lock ends as soon as any
+// descriptor of the file is closed. Nothing here opens the file by itself while
+// DuckDB has it open.
+package driver
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+
+	bind "github.com/duckdb/duckdb-go-bindings"
+)
+
+// Workers is the number of goroutines that share the work of one query. It is
+// read once, because Go changes GOMAXPROCS when the process's CPU quota changes.
+var Workers = runtime.GOMAXPROCS(0)
+
+// Options are the settings of a file.
+type Options struct {
+	ReadOnly    bool   // many processes may read one file at once, if none writes
+	MemoryLimit string // of DuckDB, as it writes it: "4GiB"; empty: 80 % of the memory
+	Threads     int    // of DuckDB; 0: all processors
+	TempDir     string // where DuckDB spills what exceeds MemoryLimit; empty: beside the file
+}
+
+// DB is one open DuckDB database and its idle connections. Connections are cheap,
+// but their prepared statements and appenders are not, so both are reused.
+type DB struct {
+	db      bind.Database
+	session string // SQL that every new connection runs
+
+	mu   sync.Mutex
+	idle []*Conn
+}
+
+// OpenDB opens the file at path. Every new connection runs the statements of
+// session first. External allows statements to access other files and the
+// network: a setting of the whole database, because users' SQL runs on it.
+func OpenDB(path string, opts Options, session string, external bool) (*DB, error) {
+	var config bind.Config
+	if bind.CreateConfig(&config) != bind.StateSuccess {
+		return nil, fmt.Errorf("duckdb: no memory for a configuration")
+	}
+	defer bind.DestroyConfig(&config)
+	settings := [][2]string{
+		{"enable_external_access", fmt.Sprint(external)},
+		{"autoinstall_known_extensions", "false"},
+		{"autoload_known_extensions", "false"},
+		{"allow_community_extensions", "false"},
+		{"wal_autocheckpoint", "64MiB"}, // a checkpoint rewrites the last row group of every table
+		{"default_block_size", "65536"}, // of new files: even a small table takes a block
+		{"lock_configuration", "true"},
+	}
+	if opts.ReadOnly {
+		settings = append(settings, [2]string{"access_mode", "READ_ONLY"})
+	}
+	if opts.MemoryLimit != "" {
+		settings = append(settings, [2]string{"memory_limit", opts.MemoryLimit})
+	}
+	if opts.Threads > 0 {
+		settings = append(settings, [2]string{"threads", fmt.Sprint(opts.Threads)})
+	}
+	if opts.TempDir != "" {
+		settings = append(settings, [2]string{"temp_directory", opts.TempDir})
+	}
+	for _, s := range settings {
+		if bind.SetConfig(config, s[0], s[1]) != bind.StateSuccess {
+			return nil, fmt.Errorf("%q is not a value of DuckDB's setting %s", s[1], s[0])
+		}
+	}
+	db := &DB{session: session}
+	var message string
+	if bind.OpenExt(path, &db.db, config, &message) != bind.StateSuccess {
+		return nil, &Error{message: message}
+	}
+	return db, nil
+}
+
+// Close closes the file. All connections must have been put back.
+func (db *DB) Close() {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, c := range db.idle {
+		c.Close()
+	}
+	db.idle = nil
+	bind.Close(&db.db)
+}
+
+// Use runs f with an idle or a new connection. It closes the connection if f
+// returns an error.
+func (db *DB) Use(f func(c *Conn) error) error {
+	c, err := db.get()
+	if err != nil {
+		return err
+	}
+	if err := f(c); err != nil {
+		c.Close()
+		return err
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.idle = append(db.idle, c)
+	return nil
+}
+
+func (db *DB) get() (*Conn, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if n := len(db.idle); n > 0 {
+		c := db.idle[n-1]
+		db.idle = db.idle[:n-1]
+		return c, nil
+	}
+	return db.Connect()
+}
+
+// Connect returns a new connection, which the caller closes.
+func (db *DB) Connect() (*Conn, error) {
+	c := &Conn{prepared: map[string]bind.PreparedStatement{}, appenders: map[string]*appender{}}
+	if bind.Connect(db.db, &c.Handle) != bind.StateSuccess {
+		return nil, fmt.Errorf("duckdb: cannot connect")
+	}
+	return c, c.Exec(db.session)
+}
+
+// Quote returns a text as a literal of SQL.
+func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// List returns numbers as SQL writes a list of them, without parentheses.
+func List(ids []int32) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]")
+}
+
+// Table is a table of the schema: its name and its columns as SQL declares them.
+type Table struct{ Name, Columns string }
+
+// View is a view for users' SQL.
+type View struct{ Name, SQL string }

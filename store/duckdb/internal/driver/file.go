@@ -1,0 +1,267 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/dendroprof/dendro/store"
+)
+
+// Hooks are what the owner of a file does when the file is opened and closed.
+type Hooks struct {
+	Session string            // SQL that every new connection runs
+	Check   func() error      // before an existing file is opened for writing; it may migrate it
+	Load    func(*Conn) error // after the database was opened, also when it was reopened
+	Closing func()            // before the database is closed
+	Prepare func(*Conn) error // before External runs
+}
+
+// File is a database file that the process has open once. It reopens the database
+// when DuckDB has given it up. It is safe for concurrent use.
+type File struct {
+	Path  string // absolute, without links
+	opts  Options
+	hooks Hooks
+
+	// life is held shared while a call uses the database, exclusively while the
+	// database is closed or replaced.
+	life   sync.RWMutex
+	db     *DB         // nil: closed
+	broken atomic.Bool // DuckDB gave up the database; the next call reopens it
+}
+
+// open lists the files that this process has open, by real path. It is global
+// because DuckDB's lock belongs to the process.
+var open = struct {
+	sync.Mutex
+	files map[string]bool
+}{files: map[string]bool{}}
+
+// NewFile returns the closed file at path, which need not exist.
+func NewFile(path string, opts Options) (*File, error) {
+	real, err := realPath(path)
+	return &File{Path: real, opts: opts}, err
+}
+
+// Open opens the file; Close closes it. Without Options.ReadOnly it creates a file
+// that does not exist.
+func (f *File) Open(hooks Hooks) error {
+	open.Lock()
+	claimed := open.files[f.Path]
+	open.files[f.Path] = true
+	open.Unlock()
+	if claimed {
+		return fmt.Errorf("%s: %w: this process (%d) has it open already", f.Path, store.ErrLocked, os.Getpid())
+	}
+	f.hooks = hooks
+	err := f.check()
+	if err == nil {
+		err = f.reopen()
+	}
+	if err != nil {
+		f.release()
+	}
+	return Translate(f.Path, err)
+}
+
+// realPath resolves the links in the path of a file that need not exist.
+func realPath(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		return real, nil
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
+	if err != nil {
+		return "", fmt.Errorf("%s: the directory of the store cannot be opened: %w", path, err)
+	}
+	return filepath.Join(dir, filepath.Base(abs)), nil
+}
+
+func (f *File) check() error {
+	info, err := os.Stat(f.Path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case missing && f.opts.ReadOnly:
+		return fmt.Errorf("%s: there is no store (import a profile first): %w", f.Path, fs.ErrNotExist)
+	case missing:
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: %w", f.Path, err)
+	case !info.Mode().IsRegular():
+		return NotStore(f.Path, "it is not a file")
+	case f.opts.ReadOnly:
+		return nil
+	}
+	return f.hooks.Check()
+}
+
+// reopen opens the database and loads what its owner keeps of it.
+func (f *File) reopen() error {
+	db, err := OpenDB(f.Path, f.opts, f.hooks.Session, false)
+	if err != nil {
+		return err
+	}
+	if err := db.Use(f.hooks.Load); err != nil {
+		db.Close()
+		return err
+	}
+	f.db = db
+	f.broken.Store(false)
+	return nil
+}
+
+// release lets other stores open the file.
+func (f *File) release() {
+	f.db = nil
+	open.Lock()
+	defer open.Unlock()
+	delete(open.files, f.Path)
+}
+
+// Close waits for the running calls and closes the file. It may be called more
+// than once.
+func (f *File) Close() error {
+	f.life.Lock()
+	defer f.life.Unlock()
+	if f.db != nil {
+		f.close()
+		f.release()
+	}
+	return nil
+}
+
+func (f *File) close() {
+	f.hooks.Closing()
+	f.db.Close()
+}
+
+// Writable returns an error that wraps store.ErrReadOnly if the file was opened
+// read-only.
+func (f *File) Writable() error {
+	if f.opts.ReadOnly {
+		return fmt.Errorf("%s: %w: it was opened read-only", f.Path, store.ErrReadOnly)
+	}
+	return nil
+}
+
+// Enter begins a call that uses the database; Leave ends it.
+func (f *File) Enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if f.broken.Load() {
+		if err := f.exclusive(f.repair); err != nil {
+			return err
+		}
+	}
+	f.life.RLock()
+	if f.db == nil {
+		f.life.RUnlock()
+		return fmt.Errorf("%s: %w", f.Path, errClosed)
+	}
+	return nil
+}
+
+// Leave ends a call that began with Enter.
+func (f *File) Leave() { f.life.RUnlock() }
+
+// EnterToWrite is Enter for calls that change the file.
+func (f *File) EnterToWrite(ctx context.Context) error {
+	if err := f.Enter(ctx); err != nil {
+		return err
+	}
+	if err := f.Writable(); err != nil {
+		f.Leave()
+		return err
+	}
+	return nil
+}
+
+// exclusive runs do while no call uses the database.
+func (f *File) exclusive(do func() error) error {
+	f.life.Lock()
+	defer f.life.Unlock()
+	if f.db == nil {
+		return fmt.Errorf("%s: %w", f.Path, errClosed)
+	}
+	return do()
+}
+
+// repair replaces a database that DuckDB has given up, after a disk was full
+// during a commit. The caller holds life exclusively.
+func (f *File) repair() error {
+	if !f.broken.Load() {
+		return nil
+	}
+	f.close()
+	return f.orRelease(f.reopen())
+}
+
+// orRelease leaves the file closed for good if it could not be reopened.
+func (f *File) orRelease(err error) error {
+	if err != nil {
+		f.release()
+	}
+	return Translate(f.Path, err)
+}
+
+// With runs do with a connection, between Enter and Leave.
+func (f *File) With(do func(c *Conn) error) error {
+	err := f.db.Use(do)
+	var e *Error
+	if errors.As(err, &e) && isFatal(e) {
+		f.broken.Store(true)
+	}
+	return Translate(f.Path, err)
+}
+
+// Look is With for a whole call.
+func (f *File) Look(ctx context.Context, do func(c *Conn) error) error {
+	if err := f.Enter(ctx); err != nil {
+		return err
+	}
+	defer f.Leave()
+	return f.With(do)
+}
+
+// Connect returns a new connection, which the caller closes, before the database
+// is closed.
+func (f *File) Connect() (*Conn, error) { return f.db.Connect() }
+
+// Reading runs do while the database stays open, if it is open at all. Close and
+// External do not wait between two calls: do must expect that Hooks.Closing ran.
+func (f *File) Reading(do func()) {
+	f.life.RLock()
+	defer f.life.RUnlock()
+	do()
+}
+
+// External closes the database, runs do on one that may access other files, then
+// done, which may be nil, while the database is closed, and reopens it. No other
+// call uses the file meanwhile.
+func (f *File) External(do func(c *Conn) error, done func() error) error {
+	return f.exclusive(func() error {
+		f.close()
+		db, err := OpenDB(f.Path, f.opts, f.hooks.Session, true)
+		if err == nil {
+			err = db.Use(do)
+			db.Close()
+		}
+		if err == nil && done != nil {
+			err = done()
+		}
+		if again := f.orRelease(f.reopen()); again != nil {
+			return again
+		}
+		return Translate(f.Path, err)
+	})
+}

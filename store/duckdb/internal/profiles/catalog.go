@@ -1,0 +1,303 @@
+package profiles
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// catalog holds in memory what is known of benchmarks, runs, metrics and
+// profiles: everything but values. It mirrors what is committed.
+type catalog struct {
+	mu       sync.Mutex
+	rules    string
+	benches  map[testrun.Benchmark]int32
+	runs     map[string]runEntry
+	metrics  map[pair][]testrun.Metric // primary first, then by name
+	profiles map[store.ProfileID]*entry
+	next     counters
+
+	list []store.Profile // of all profiles by date, run, import; nil: to be made
+}
+
+// counters are the ids to be given next.
+type counters struct{ bench, run, profile, source int32 }
+
+type runEntry struct {
+	id  int32
+	run testrun.Run
+}
+
+// pair is what metrics belong to: ids of a benchmark and a run.
+type pair struct{ bench, run int32 }
+
+// entry is a stored profile. Of p.Run only the key is set, and no metrics: these
+// belong to the run and may change. P.Seq is the dense id of the profile's rows.
+type entry struct {
+	p          store.Profile
+	bench, run int32
+	source     int32 // id in table source, or noSource
+}
+
+const noSource = int32(-1)
+
+func (e *entry) id() int32 { return int32(e.p.Seq) }
+
+// all returns all profiles in the order of store.Query.Filter, to be read only.
+func (cat *catalog) all() []store.Profile {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	if cat.list == nil {
+		runs := cat.runsByID()
+		cat.list = make([]store.Profile, 0, len(cat.profiles))
+		for _, e := range cat.profiles {
+			p := e.p
+			p.Run, p.Metrics = runs[e.run], cat.metrics[pair{e.bench, e.run}]
+			cat.list = append(cat.list, p)
+		}
+		slices.SortFunc(cat.list, func(a, b store.Profile) int {
+			return cmp.Or(a.Run.Date.Compare(b.Run.Date), cmp.Compare(a.Run.Key, b.Run.Key), cmp.Compare(a.Seq, b.Seq))
+		})
+	}
+	return cat.list
+}
+
+// runsByID returns the runs. The caller holds the lock.
+func (cat *catalog) runsByID() map[int32]testrun.Run {
+	runs := make(map[int32]testrun.Run, len(cat.runs))
+	for _, r := range cat.runs {
+		runs[r.id] = r.run
+	}
+	return runs
+}
+
+// waiting lists the metrics of runs and benchmarks that have no profile together.
+func (cat *catalog) waiting() (list []store.Measurement) {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	has := map[pair]bool{}
+	for _, e := range cat.profiles {
+		has[pair{e.bench, e.run}] = true
+	}
+	benches, runs := map[int32]testrun.Benchmark{}, cat.runsByID()
+	for b, id := range cat.benches {
+		benches[id] = b
+	}
+	for at, metrics := range cat.metrics {
+		if !has[at] {
+			run := runs[at.run]
+			run.Attributes = maps.Clone(run.Attributes)
+			list = append(list, store.Measurement{Benchmark: benches[at.bench], Run: run, Metrics: slices.Clone(metrics)})
+		}
+	}
+	return list
+}
+
+// count fills in what a store holds.
+func (cat *catalog) count(info *store.Info) {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	info.Rules = cat.rules
+	info.Benchmarks, info.Runs, info.Profiles = int64(len(cat.benches)), int64(len(cat.runs)), int64(len(cat.profiles))
+}
+
+// benchIDs returns the ids of benchmarks, ascending.
+func (cat *catalog) benchIDs(benches map[testrun.Benchmark]bool) []int32 {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	var ids []int32
+	for b := range benches {
+		ids = append(ids, cat.benches[b])
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// entry returns a stored profile, or nil.
+func (cat *catalog) entry(id store.ProfileID) *entry {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	return cat.profiles[id]
+}
+
+// change applies f, which brings the catalog to what was committed.
+func (cat *catalog) change(f func()) {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	f()
+	cat.list = nil
+}
+
+// remove takes profiles out, and what only they referred to: what removeUnused
+// does in the file. The caller holds the lock.
+func (cat *catalog) remove(gone map[store.ProfileID]*entry) {
+	emptied := map[pair]bool{}
+	for id, e := range gone {
+		delete(cat.profiles, id)
+		emptied[pair{e.bench, e.run}] = true
+	}
+	benches, runs := map[int32]bool{}, map[int32]bool{} // in use
+	for _, e := range cat.profiles {
+		delete(emptied, pair{e.bench, e.run})
+		benches[e.bench], runs[e.run] = true, true
+	}
+	for at := range emptied {
+		delete(cat.metrics, at)
+	}
+	for at := range cat.metrics {
+		benches[at.bench], runs[at.run] = true, true
+	}
+	for _, e := range gone {
+		if b := e.p.Benchmark; !benches[e.bench] {
+			delete(cat.benches, b)
+		}
+		if !runs[e.run] {
+			delete(cat.runs, e.p.Run.Key)
+		}
+	}
+}
+
+// load reads the catalogs from the file.
+func (cat *catalog) load(c *driver.Conn) error {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	cat.rules, cat.list, cat.next = "", nil, counters{}
+	cat.benches, cat.runs = map[testrun.Benchmark]int32{}, map[string]runEntry{}
+	cat.metrics, cat.profiles = map[pair][]testrun.Metric{}, map[store.ProfileID]*entry{}
+	benches, keys := map[int32]testrun.Benchmark{}, map[int32]string{}
+	for _, q := range []struct {
+		sql  string
+		each func(driver.Chunk) error
+	}{
+		{"SELECT key, value FROM meta", cat.loadMeta},
+		{"SELECT id, grp, name FROM benchmark", func(ch driver.Chunk) error { return cat.loadBenchmarks(ch, benches) }},
+		{"SELECT id, key, date, commit_id, branch, repository, machine, attributes FROM run", func(ch driver.Chunk) error { return cat.loadRuns(ch, keys) }},
+		{"SELECT bench, run, name, mean, unit, better, n, is_primary FROM metric", cat.loadMetrics},
+		{"SELECT max(id) FROM source", func(ch driver.Chunk) error {
+			if ch.Valid(0).At(0) {
+				cat.next.source = driver.Column[int32](ch, 0)[0] + 1
+			}
+			return nil
+		}},
+		{`SELECT id, uid, bench, run, type, unit, scale, period, period_unit, period_name, original, profiler, version,
+			duration, samples, sum, nodes, hash, file, source, parts FROM profile`, func(ch driver.Chunk) error { return cat.loadProfiles(ch, benches, keys) }},
+	} {
+		if err := c.Query(context.Background(), q.sql, nil, q.each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (cat *catalog) loadMeta(ch driver.Chunk) error {
+	keys, values := ch.Texts(0), ch.Texts(1)
+	for i, k := range keys {
+		if k == metaRules {
+			cat.rules = values[i]
+		}
+	}
+	return nil
+}
+
+func (cat *catalog) loadBenchmarks(ch driver.Chunk, byID map[int32]testrun.Benchmark) error {
+	groups, names := ch.Texts(1), ch.Texts(2)
+	for i, id := range driver.Column[int32](ch, 0) {
+		b := testrun.Benchmark{Group: groups[i], Name: names[i]}
+		cat.benches[b], byID[id] = id, b
+		cat.next.bench = max(cat.next.bench, id+1)
+	}
+	return nil
+}
+
+func (cat *catalog) loadRuns(ch driver.Chunk, keyOf map[int32]string) error {
+	keys, dates, dated, attributes := ch.Texts(1), driver.Column[int64](ch, 2), ch.Valid(2), ch.TextMaps(7)
+	commits, branches, repositories, machines := ch.Texts(3), ch.Texts(4), ch.Texts(5), ch.Texts(6)
+	for i, id := range driver.Column[int32](ch, 0) {
+		r := testrun.Run{Key: keys[i], Commit: commits[i], Branch: branches[i], Repository: repositories[i], Machine: machines[i], Attributes: attributes[i]}
+		if dated.At(i) {
+			r.Date = time.Unix(0, dates[i]).UTC()
+		}
+		cat.runs[r.Key], keyOf[id] = runEntry{id, r}, r.Key
+		cat.next.run = max(cat.next.run, id+1)
+	}
+	return nil
+}
+
+func (cat *catalog) loadMetrics(ch driver.Chunk) error {
+	benches, runs := driver.Column[int32](ch, 0), driver.Column[int32](ch, 1)
+	names, means, units, better := ch.Texts(2), driver.Column[float64](ch, 3), ch.Texts(4), ch.Texts(5)
+	ns, primary := driver.Column[int64](ch, 6), driver.Column[bool](ch, 7)
+	for i := range names {
+		at := pair{benches[i], runs[i]}
+		cat.metrics[at] = withMetric(cat.metrics[at], testrun.Metric{Name: names[i], Mean: means[i], Unit: units[i],
+			Better: testrun.Better(better[i]), N: int(ns[i]), Primary: primary[i]})
+	}
+	return nil
+}
+
+// withMetric returns a list with m in the place of its namesake.
+func withMetric(list []testrun.Metric, m testrun.Metric) []testrun.Metric {
+	list = slices.DeleteFunc(slices.Clone(list), func(have testrun.Metric) bool { return have.Name == m.Name })
+	list = append(list, m)
+	slices.SortFunc(list, func(a, b testrun.Metric) int {
+		if a.Primary != b.Primary {
+			if a.Primary {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	return list
+}
+
+func (cat *catalog) loadProfiles(ch driver.Chunk, benches map[int32]testrun.Benchmark, runs map[int32]string) error {
+	uids, bench, run := ch.Texts(1), driver.Column[int32](ch, 2), driver.Column[int32](ch, 3)
+	types, units, scales, periods := ch.Texts(4), ch.Texts(5), driver.Column[int32](ch, 6), driver.Column[int64](ch, 7)
+	periodUnits, periodNames, originals := ch.Texts(8), ch.Texts(9), ch.Texts(10)
+	profilers, versions, durations := ch.Texts(11), ch.Texts(12), driver.Column[int64](ch, 13)
+	samples, sums, nodes := driver.Column[int64](ch, 14), driver.Column[int64](ch, 15), driver.Column[int32](ch, 16)
+	hashes, files, sources, parts := ch.Texts(17), ch.Texts(18), driver.Column[int32](ch, 19), ch.Texts(20)
+	for i, id := range driver.Column[int32](ch, 0) {
+		b, ok := benches[bench[i]]
+		key, is := runs[run[i]]
+		if !ok || !is {
+			return driver.Corruptf("profile %s has no benchmark or run", uids[i])
+		}
+		e := &entry{bench: bench[i], run: run[i], source: sources[i], p: store.Profile{
+			ID: store.ProfileID(uids[i]), Benchmark: b, Run: testrun.Run{Key: key},
+			Type: profile.ValueType{Name: types[i], Unit: units[i], Scale: int(scales[i]), Period: periods[i],
+				PeriodUnit: periodUnits[i], PeriodName: periodNames[i], Original: originals[i]},
+			Profiler: profilers[i], ProfilerVersion: versions[i], Duration: time.Duration(durations[i]),
+			Samples: samples[i], Sum: sums[i], Nodes: int(nodes[i]), Hash: hashes[i], Parts: nonEmpty(strings.Fields(parts[i])), File: files[i],
+			HasSource: sources[i] != noSource, Seq: int64(id),
+		}}
+		cat.profiles[e.p.ID] = e
+		cat.next.profile = max(cat.next.profile, id+1)
+	}
+	return nil
+}
+
+// nonEmpty returns nil for a list of nothing.
+func nonEmpty(list []string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// detached returns a profile that shares nothing with the catalog.
+func detached(p store.Profile) store.Profile {
+	p.Run.Attributes = maps.Clone(p.Run.Attributes)
+	p.Metrics = slices.Clone(p.Metrics)
+	return p
+}

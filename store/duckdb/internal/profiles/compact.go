@@ -1,0 +1,230 @@
+package profiles
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/bitset"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+)
+
+// Copy copies all profiles into the tables of an attached, empty catalog: paths and
+// functions numbered densely, and the rows of functions ordered by benchmark,
+// function and profile.
+func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string) error {
+	v, err := s.dict.reader(c)
+	if err != nil {
+		return err
+	}
+	r := &rewriter{ctx: ctx, c: c, v: v, catalog: catalog, catalogSQL: `"` + catalog + `".`}
+	for _, p := range s.catalog.all() {
+		r.profiles = append(r.profiles, int32(p.Seq))
+	}
+	slices.Sort(r.profiles)
+	for _, step := range []func() error{r.number, r.copyTables, r.writeFunctions, r.writePaths, r.copyByFunction, r.writeTrees} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rewriter copies a store into the attached database.
+type rewriter struct {
+	ctx        context.Context
+	c          *driver.Conn
+	v          *view
+	catalog    string // that is attached, and its prefix in SQL
+	catalogSQL string
+	profiles   []int32 // ids, ascending
+
+	path, fn           []int32 // new ids; -1: not used
+	oldPaths, oldFuncs []int32 // by new id
+}
+
+// eachBlob calls f with all rows of a table of blobs, in order.
+func (r *rewriter) eachBlob(table, columns string, f func(ch driver.Chunk) error) error {
+	for part := range slices.Chunk(r.profiles, 256) {
+		sql := fmt.Sprintf("SELECT profile, paths%s FROM %s WHERE profile BETWEEN %d AND %d ORDER BY profile", columns, table, part[0], part[len(part)-1])
+		if err := r.c.Query(r.ctx, sql, nil, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// number gives new ids to the paths and functions in use. The order of paths stays,
+// so that vectors stay ascending and parents before children.
+func (r *rewriter) number() error {
+	used := newMarks(len(r.v.rec))
+	bufs := make([]calltree.Vector, driver.Workers) // by worker
+	for _, table := range []string{"tree", "tree_mode"} {
+		err := r.eachBlob(table, "", func(ch driver.Chunk) error {
+			col := driver.Column[driver.Text](ch, 1)
+			return spread(len(col), perWorker, func(w, i int) (err error) {
+				bufs[w], err = decodeVector(col[i].Bytes(), len(r.v.rec), bufs[w])
+				used.add(w, bufs[w])
+				return err
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	paths, functions := used.all(), bitset.New(len(r.v.functions))
+	parent, item := r.v.forest.Paths.Parent, r.v.forest.Paths.Item
+	for p := int32(len(parent)) - 1; p >= 0; p-- { // parents are before their children
+		if paths.Has(p) {
+			functions.Add(item[p])
+			if parent[p] != calltree.NoNode {
+				paths.Add(parent[p])
+			}
+		}
+	}
+	r.path, r.oldPaths = renumber(paths, len(parent))
+	r.fn, r.oldFuncs = renumber(functions, len(r.v.functions))
+	return r.sortFunctions()
+}
+
+// sortFunctions numbers functions by their largest total, so that values of one
+// magnitude lie together in fn_sample: there they take the bits of the largest one
+// among thousands of neighbours, and most are small.
+func (r *rewriter) sortFunctions() error {
+	largest := make([]int64, len(r.fn)) // by old id
+	err := r.c.Query(r.ctx, "SELECT fn, max(abs(total)) FROM fn_sample GROUP BY fn", nil, func(ch driver.Chunk) error {
+		totals := driver.Column[int64](ch, 1)
+		for i, fn := range driver.Column[int32](ch, 0) {
+			if uint(fn) < uint(len(largest)) {
+				largest[fn] = totals[i]
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(r.oldFuncs, func(a, b int32) int { return cmp.Compare(largest[b], largest[a]) })
+	for id, old := range r.oldFuncs {
+		r.fn[old] = int32(id)
+	}
+	return nil
+}
+
+// renumber counts the things in use among n.
+func renumber(used bitset.Set, n int) (newID, old []int32) {
+	newID, old = make([]int32, n), used.Members()
+	for id := range newID {
+		newID[id] = -1
+	}
+	for id, was := range old {
+		newID[was] = int32(id)
+	}
+	return newID, old
+}
+
+func (r *rewriter) copyTables() error {
+	return r.c.Exec(strings.ReplaceAll(`INSERT INTO fresh.benchmark SELECT * FROM benchmark ORDER BY id;
+		INSERT INTO fresh.run SELECT * FROM run ORDER BY id;
+		INSERT INTO fresh.metric SELECT * FROM metric ORDER BY bench, run, name;
+		INSERT INTO fresh.profile SELECT * FROM profile ORDER BY id;
+		INSERT INTO fresh.source SELECT * FROM source ORDER BY id;`, "fresh.", r.catalogSQL))
+}
+
+func (r *rewriter) writeFunctions() error {
+	ids := make([]int32, len(r.oldFuncs))
+	for i := range ids {
+		ids[i] = int32(i)
+	}
+	return appendFunctions(r.c, r.catalog, r.oldFuncs, func(id int32) *profile.Function { return &r.v.functions[id] }, ids)
+}
+
+func (r *rewriter) writePaths() error {
+	n := len(r.oldPaths)
+	cols := make([][]int32, 6)
+	for i := range cols {
+		cols[i] = make([]int32, n)
+	}
+	id, parent, fn, depth, rec, recd := cols[0], cols[1], cols[2], cols[3], cols[4], cols[5]
+	of := func(old int32) int32 {
+		if old == calltree.NoNode {
+			return old
+		}
+		return r.path[old]
+	}
+	for i, old := range r.oldPaths {
+		id[i], parent[i], rec[i] = int32(i), of(r.v.forest.Paths.Parent[old]), of(r.v.rec[old])
+		fn[i] = r.fn[r.v.forest.Paths.Item[old]]
+		if parent[i] >= 0 {
+			depth[i] = depth[parent[i]] + 1
+		}
+		if rec[i] >= 0 {
+			recd[i] = depth[i] - depth[rec[i]]
+		}
+	}
+	return r.c.Append(r.catalog, "call_path", n, id, parent, fn, depth, rec, recd)
+}
+
+// copyByFunction copies what refers to functions, with their new ids.
+func (r *rewriter) copyByFunction() error {
+	if err := r.c.Exec("CREATE TEMP TABLE renumbered(old INTEGER, new INTEGER)"); err != nil {
+		return err
+	}
+	ids := make([]int32, len(r.oldFuncs))
+	for i := range ids {
+		ids[i] = int32(i)
+	}
+	if err := r.c.Append("temp", "renumbered", len(ids), r.oldFuncs, ids); err != nil {
+		return err
+	}
+	for _, sql := range []string{
+		`INSERT INTO ` + r.catalogSQL + `fn_sample SELECT bench, profile, new AS fn, self, total FROM fn_sample JOIN renumbered ON old = fn ORDER BY bench, new, profile`,
+		`INSERT INTO ` + r.catalogSQL + `raw_name SELECT grp, new, name FROM raw_name JOIN renumbered ON old = fn ORDER BY grp, new`,
+	} {
+		if err := r.c.Query(r.ctx, sql, nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeTrees writes the vectors over the new numbers.
+func (r *rewriter) writeTrees() error {
+	bufs := make([]calltree.Vector, driver.Workers) // by worker
+	encoders := make([]vectorEncoder, driver.Workers)
+	var ids []int32
+	var list [][]byte
+	fill := func(ch driver.Chunk) error {
+		col := driver.Column[driver.Text](ch, 1)
+		ids, list = slices.Clone(driver.Column[int32](ch, 0)), sized(list, len(col))
+		return spread(len(col), perWorker, func(w, i int) (err error) {
+			if bufs[w], err = decodeVector(col[i].Bytes(), len(r.path), bufs[w]); err != nil {
+				return err
+			}
+			for k, p := range bufs[w].Nodes {
+				bufs[w].Nodes[k] = r.path[p]
+			}
+			list[i] = encoders[w].encode(bufs[w].Nodes, bufs[w].Self)
+			return nil
+		})
+	}
+	err := r.eachBlob("tree", "", func(ch driver.Chunk) error {
+		if err := fill(ch); err != nil {
+			return err
+		}
+		return r.c.Append(r.catalog, "tree", len(ids), ids, list)
+	})
+	if err != nil {
+		return err
+	}
+	return r.eachBlob("tree_mode", ", mode", func(ch driver.Chunk) error {
+		if err := fill(ch); err != nil {
+			return err
+		}
+		return r.c.Append(r.catalog, "tree_mode", len(ids), ids, slices.Clone(driver.Column[uint8](ch, 2)), list)
+	})
+}

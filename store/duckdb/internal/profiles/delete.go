@@ -1,0 +1,76 @@
+package profiles
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+)
+
+// Delete implements store.Writer. Paths and functions that no profile has any
+// more stay in the file until Compact.
+func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) {
+	if err := s.file.EnterToWrite(ctx); err != nil {
+		return 0, err
+	}
+	defer s.file.Leave()
+	s.write.Lock()
+	defer s.write.Unlock()
+	gone := map[store.ProfileID]*entry{}
+	for _, id := range ids {
+		if e := s.catalog.profiles[id]; e != nil {
+			gone[id] = e
+		}
+	}
+	if len(gone) == 0 {
+		return 0, nil
+	}
+	return len(gone), s.file.With(func(c *driver.Conn) error { return s.commitDelete(ctx, c, gone) })
+}
+
+func (s *Store) commitDelete(ctx context.Context, c *driver.Conn, gone map[store.ProfileID]*entry) error {
+	list := make([]*entry, 0, len(gone))
+	ids := make([]int32, 0, len(gone))
+	for _, e := range gone {
+		list, ids = append(list, e), append(ids, e.id())
+	}
+	if err := c.Exec("BEGIN TRANSACTION"); err != nil {
+		return err
+	}
+	err := removeUnused(ctx, c, ids)
+	if err == nil {
+		err = removeRows(ctx, c, &s.catalog, list)
+	}
+	if err == nil {
+		s.removal.Lock()
+		defer s.removal.Unlock()
+		err = c.Exec("COMMIT")
+	}
+	if err != nil {
+		c.Exec("ROLLBACK")
+		return fmt.Errorf("delete: %w", err)
+	}
+	s.catalog.change(func() { s.catalog.remove(gone) })
+	return nil
+}
+
+// removeUnused removes the metrics, benchmarks and runs that only the profiles
+// of the given ids refer to; these are still there. Metrics that wait for a
+// profile have none of them.
+func removeUnused(ctx context.Context, c *driver.Conn, ids []int32) error {
+	if err := selectIDs(c, ids, false); err != nil {
+		return err
+	}
+	const going, staying = "FROM profile WHERE id IN (SELECT id FROM selected)", "FROM profile WHERE id NOT IN (SELECT id FROM selected)"
+	for _, sql := range []string{
+		"DELETE FROM metric WHERE (bench, run) IN (SELECT (bench, run) " + going + ") AND (bench, run) NOT IN (SELECT (bench, run) " + staying + ")",
+		"DELETE FROM benchmark WHERE id IN (SELECT bench " + going + ") AND id NOT IN (SELECT bench " + staying + " UNION ALL SELECT bench FROM metric)",
+		"DELETE FROM run WHERE id IN (SELECT run " + going + ") AND id NOT IN (SELECT run " + staying + " UNION ALL SELECT run FROM metric)",
+	} {
+		if err := c.Query(ctx, sql, nil, nil); err != nil {
+			return err
+		}
+	}
+	return c.Exec("DELETE FROM selected")
+}

@@ -1,0 +1,167 @@
+// Package profiles keeps profiles in the tables of a DuckDB file.
+//
+// All profiles share one forest of call paths: a profile is a sparse vector of self
+// values over it, encoded as one blob (table tree). The self and total value of each
+// function in each profile are rows (table fn_sample). There are no indexes and no
+// primary keys: this package keeps identities unique, and scans of columns were
+// faster than look-ups at every size measured. docs/schema/duckdb.md documents every
+// table and every byte.
+//
+// In memory are the catalogs (benchmarks, runs, metrics and the descriptions of
+// profiles; at most some kilobytes per profile) and, from the first query that needs
+// it, the forest (12 bytes a path; 76 once something is written). A Put costs time
+// in proportion to the call nodes of its files.
+package profiles
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	bind "github.com/duckdb/duckdb-go-bindings"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+)
+
+// Store keeps profiles in a file. It is safe for concurrent use: one Put or Delete
+// at a time, and any number of queries.
+type Store struct {
+	file *driver.File
+
+	// write is held by the one call that changes something.
+	write   sync.Mutex
+	sweeper sweeper
+	vectors vectorEncoder
+	rows    rows
+
+	// removal is held shared while a query reads rows of the profiles that it
+	// selected, exclusively while a commit removes rows. Rows of a stored profile
+	// never change otherwise, so that queries need no transaction.
+	removal sync.RWMutex
+
+	// publish is held by a commit until memory has what the file has. Users' SQL
+	// begins under it, because its decoders must know every path in its snapshot.
+	publish sync.RWMutex
+
+	catalog catalog
+	dict    dictionary
+	cache   rowCache
+	decoded atomic.Pointer[view] // the forest of the decoders
+}
+
+var (
+	_ store.FunctionSummer = (*Store)(nil)
+	_ store.MomentCounter  = (*Store)(nil)
+	_ store.TreeMerger     = (*Store)(nil)
+)
+
+// New returns the profiles of a file, to be loaded by Load.
+func New(file *driver.File) *Store { return &Store{file: file} }
+
+// What follows are functions and not methods because package duckdb embeds Store
+// and users must not see them.
+
+// Session is the SQL that a connection needs before this package can use it.
+const Session = selectedTable
+
+// Load reads the catalogs of a database that was just opened.
+func Load(s *Store, c *driver.Conn) error {
+	if err := RegisterDecoders(s, c); err != nil {
+		return err
+	}
+	s.dict.reset()
+	s.cache.reset(defaultCache)
+	return s.catalog.load(c)
+}
+
+// Unload forgets the forest of the decoders, before the database is closed.
+func Unload(s *Store) { s.decoded.Store(nil) }
+
+// Info fills in what the catalogs know.
+func Info(s *Store, info *store.Info) { s.catalog.count(info) }
+
+// ReadSnapshot runs begin, which starts the transaction of users' SQL, and then
+// prepare, with decoders that know every path of the transaction's snapshot.
+func ReadSnapshot(s *Store, c *driver.Conn, begin, prepare func() error) error {
+	s.publish.RLock()
+	defer s.publish.RUnlock()
+	if err := begin(); err != nil {
+		return err
+	}
+	if err := ShowForest(s, c); err != nil {
+		return err
+	}
+	return prepare()
+}
+
+// ShowForest lets the decoders know all committed paths.
+func ShowForest(s *Store, c *driver.Conn) error {
+	v, err := s.dict.reader(c)
+	if err != nil {
+		return err
+	}
+	for { // a concurrent call may have shown more
+		old := s.decoded.Load()
+		if old != nil && len(old.rec) > len(v.rec) || s.decoded.CompareAndSwap(old, v) {
+			return nil
+		}
+	}
+}
+
+// RegisterDecoders makes functions known to a database that turn blobs into rows:
+//
+//	dendro_self(blob)   STRUCT(path INTEGER, self BIGINT)[]
+//	dendro_nodes(blob)  STRUCT(path INTEGER, self BIGINT, total BIGINT)[], ancestors included
+func RegisterDecoders(s *Store, c *driver.Conn) error {
+	fields := []driver.Field{{Name: "path", Type: bind.TypeInteger}, {Name: "self", Type: bind.TypeBigInt}, {Name: "total", Type: bind.TypeBigInt}}
+	blob := []bind.Type{bind.TypeBlob}
+	decode := func(nodes bool) func(driver.Chunk, *driver.Lists) error {
+		return func(in driver.Chunk, out *driver.Lists) error {
+			v := s.decoded.Load()
+			if v == nil {
+				return errors.New("the forest is not loaded")
+			}
+			return v.decode(in, out, nodes)
+		}
+	}
+	if err := c.Register(driver.Decoder{Name: "dendro_self", Parameters: blob, Fields: fields[:2], Decode: decode(false)}); err != nil {
+		return err
+	}
+	return c.Register(driver.Decoder{Name: "dendro_nodes", Parameters: blob, Fields: fields, Decode: decode(true)})
+}
+
+// decode fills lists with the entries of blobs.
+func (v *view) decode(in driver.Chunk, out *driver.Lists, nodes bool) error {
+	blobs, valid := driver.Column[driver.Text](in, 0), in.Valid(0)
+	var vector calltree.Vector
+	var sw sweeper
+	for row := range blobs {
+		if !valid.At(row) {
+			continue
+		}
+		var err error
+		if vector, err = decodeVector(blobs[row].Bytes(), len(v.rec), vector); err != nil {
+			return err
+		}
+		if !nodes {
+			out.Grow(row, len(vector.Nodes))
+			copy(driver.FieldOf[int32](out, 0), vector.Nodes)
+			copy(driver.FieldOf[int64](out, 1), vector.Self)
+			continue
+		}
+		sw.grow(len(v.rec), len(v.functions))
+		sw.add(vector)
+		sw.finish(v.forest.Paths.Parent)
+		sw.functions(&v.forest.Paths, v.rec)
+		out.Grow(row, len(sw.touched))
+		copy(driver.FieldOf[int32](out, 0), sw.touched)
+		selfs, totals := driver.FieldOf[int64](out, 1), driver.FieldOf[int64](out, 2)
+		for i, p := range sw.touched {
+			selfs[i], totals[i] = sw.self[p], sw.total[p]
+		}
+		sw.reset()
+	}
+	return nil
+}

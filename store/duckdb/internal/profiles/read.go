@@ -1,0 +1,512 @@
+package profiles
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/internal/bitset"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// selectedTable holds, per connection, the ids of profiles or functions that a
+// statement joins. It is filled inside a transaction that is rolled back, or
+// emptied after use.
+const selectedTable = `CREATE TEMP TABLE selected(id INTEGER, is_fn BOOLEAN)`
+
+// selectIDs adds to the table of selected things.
+func selectIDs(c *driver.Conn, ids []int32, functions bool) error {
+	return c.Append("temp", "selected", len(ids), ids, slices.Repeat([]bool{functions}, len(ids)))
+}
+
+// selection is the profiles of a question and how SQL finds their rows.
+type selection struct {
+	profiles []store.Profile // detached: the caller of the store may change them
+	lo, hi   int32           // range of their ids
+	benches  []int32         // their benchmarks; nil: too many to list
+	inRange  int             // stored profiles in the range
+	inBench  int             // those of them that are of the benchmarks
+
+	// place is where the profiles stand in the selection that this is a part
+	// of; nil when it is all of it.
+	place []int32
+}
+
+// selectProfiles answers the query from the catalog.
+func (s *Store) selectProfiles(q store.Query) *selection {
+	sel := s.selectionOf(q.Filter(s.catalog.all()))
+	for i := range sel.profiles {
+		sel.profiles[i] = detached(sel.profiles[i])
+	}
+	return sel
+}
+
+// selectionOf returns the selection of some profiles of the catalog.
+func (s *Store) selectionOf(profiles []store.Profile) *selection {
+	const maxBenches = 8
+	all := s.catalog.all()
+	sel := &selection{profiles: profiles}
+	if len(sel.profiles) == 0 {
+		return sel
+	}
+	sel.lo, sel.hi = int32(sel.profiles[0].Seq), int32(sel.profiles[0].Seq)
+	benches := map[testrun.Benchmark]bool{}
+	for i := range sel.profiles {
+		p := &sel.profiles[i]
+		sel.lo, sel.hi = min(sel.lo, int32(p.Seq)), max(sel.hi, int32(p.Seq))
+		if len(benches) <= maxBenches {
+			benches[p.Benchmark] = true
+		}
+	}
+	few := len(benches) <= maxBenches
+	for i := range all {
+		if id := int32(all[i].Seq); id >= sel.lo && id <= sel.hi {
+			sel.inRange++
+			if few && benches[all[i].Benchmark] {
+				sel.inBench++
+			}
+		}
+	}
+	if few {
+		sel.benches = s.catalog.benchIDs(benches)
+	} else {
+		sel.inBench = sel.inRange
+	}
+	return sel
+}
+
+// condition returns the SQL condition on the profiles of a table, which may use
+// table selected, and whether it does. Ranges bring DuckDB's zone maps to bear,
+// large selections are joined, and there is never a long list of literals. A
+// loose condition may let other profiles of the range through, where throwing
+// their rows away costs less than a join.
+func (sel *selection) condition(bench, loose bool) (where string, join bool) {
+	where = fmt.Sprintf("profile BETWEEN %d AND %d", sel.lo, sel.hi)
+	have := sel.inRange
+	if bench && sel.benches != nil {
+		have = sel.inBench
+		list := driver.List(sel.benches)
+		where += " AND bench IN (" + list + ")"
+	}
+	if sel.lo == sel.hi {
+		return strings.Replace(where, fmt.Sprintf("BETWEEN %d AND %d", sel.lo, sel.hi), fmt.Sprint("= ", sel.lo), 1), false
+	}
+	if have == len(sel.profiles) || loose && have < 4*len(sel.profiles) {
+		return where, false
+	}
+	return where + " AND profile IN (SELECT id FROM selected WHERE NOT is_fn)", true
+}
+
+// ids returns the ids of the profiles.
+func (sel *selection) ids() []int32 {
+	ids := make([]int32, len(sel.profiles))
+	for i := range ids {
+		ids[i] = int32(sel.profiles[i].Seq)
+	}
+	return ids
+}
+
+// part returns the selection of those profiles that stand at the given places.
+func (s *Store) part(sel *selection, places []int32) *selection {
+	if len(places) == len(sel.profiles) {
+		return sel
+	}
+	profiles := make([]store.Profile, len(places))
+	for i, at := range places {
+		profiles[i] = sel.profiles[at]
+	}
+	part := s.selectionOf(profiles)
+	part.place = places
+	return part
+}
+
+// positions returns for each id of the range, less lo, its place in the whole
+// selection, or -1.
+func (sel *selection) positions() []int32 {
+	if len(sel.profiles) == 0 {
+		return nil
+	}
+	pos := make([]int32, sel.hi-sel.lo+1)
+	for i := range pos {
+		pos[i] = -1
+	}
+	for i := range sel.profiles {
+		at := int32(i)
+		if sel.place != nil {
+			at = sel.place[i]
+		}
+		pos[int32(sel.profiles[i].Seq)-sel.lo] = at
+	}
+	return pos
+}
+
+// ask selects profiles and runs f, during which no stored row of theirs goes
+// away. Fill says whether f wants the selection in table selected.
+func (s *Store) ask(ctx context.Context, q store.Query, f func(c *driver.Conn, sel *selection) error) (*selection, error) {
+	if err := s.file.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.file.Leave()
+	s.removal.RLock()
+	defer s.removal.RUnlock()
+	sel := s.selectProfiles(q)
+	if len(sel.profiles) == 0 {
+		return sel, nil
+	}
+	return sel, s.file.With(func(c *driver.Conn) error { return f(c, sel) })
+}
+
+// Profiles implements store.Reader. It reads no file.
+func (s *Store) Profiles(ctx context.Context, q store.Query) ([]store.Profile, error) {
+	if err := s.file.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.file.Leave()
+	list := q.Filter(s.catalog.all())
+	for i := range list {
+		list[i] = detached(list[i])
+	}
+	return list, nil
+}
+
+// FunctionNames implements store.Reader.
+func (s *Store) FunctionNames(ctx context.Context) ([]profile.Function, error) {
+	if err := s.file.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.file.Leave()
+	var list []profile.Function
+	err := s.file.With(func(c *driver.Conn) error {
+		n, err := s.dict.functionNames(c)
+		if err != nil {
+			return err
+		}
+		n.index()
+		list = n.take(n.sorted)
+		return nil
+	})
+	return list, err
+}
+
+// columns are some rows of fn_sample; profile is the place in the selection.
+type columns struct {
+	profile, fn []int32
+	self, total []int64
+}
+
+func (r columns) clone() columns {
+	return columns{slices.Clone(r.profile), slices.Clone(r.fn), slices.Clone(r.self), slices.Clone(r.total)}
+}
+
+// Functions implements store.Reader. The rows are read during the call, 24
+// bytes each, so that the stream needs nothing of the store.
+func (s *Store) Functions(ctx context.Context, q store.Query, wanted []string) (*store.FunctionSet, error) {
+	chunks := make([][]columns, driver.Workers)
+	var n *names
+	sel, err := s.ask(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
+		if n, err = s.dict.functionNames(c); err != nil {
+			return err
+		}
+		return s.eachSample(ctx, c, sel, n, wanted, func(w int, r columns) {
+			chunks[w] = append(chunks[w], r.clone())
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	set := &store.FunctionSet{Profiles: sel.profiles}
+	if n == nil {
+		set.Rows = func(func(store.FunctionRows, error) bool) {}
+		return set, nil
+	}
+	used := bitset.New(len(n.functions))
+	list := slices.Concat(chunks...)
+	for i := range list {
+		for _, fn := range list[i].fn {
+			used.Add(fn)
+		}
+	}
+	ids := n.inOrder(used)
+	set.Functions = n.take(ids)
+	index := make([]int32, len(n.functions))
+	for at, id := range ids {
+		index[id] = int32(at)
+	}
+	set.Rows = streamRows(ctx, list, index)
+	return set, nil
+}
+
+// inOrder lists the used functions in byte order of names.
+func (n *names) inOrder(used bitset.Set) []int32 {
+	ids := used.Members()
+	if len(ids) <= 64 { // all names need not be sorted for them
+		n.sortByName(ids)
+		return ids
+	}
+	n.index()
+	ids = ids[:0]
+	for _, id := range n.sorted {
+		if used.Has(id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// take returns copies of functions.
+func (n *names) take(ids []int32) []profile.Function {
+	list := make([]profile.Function, len(ids))
+	for i, id := range ids {
+		list[i] = n.functions[id]
+	}
+	return list
+}
+
+// eachSample calls f on several driver.Workers with the selected rows: those of all
+// functions, or of the wanted ones. They are f's during the call, to be read.
+func (s *Store) eachSample(ctx context.Context, c *driver.Conn, sel *selection, n *names, wanted []string, f func(worker int, rows columns)) error {
+	var missing []int32
+	have := make([]functionRows, len(sel.profiles))
+	nodes := 0
+	for i := range sel.profiles {
+		var ok bool
+		if have[i], ok = s.cache.functions(int32(sel.profiles[i].Seq)); !ok {
+			missing = append(missing, int32(i))
+			nodes += sel.profiles[i].Nodes
+		}
+	}
+	if wanted != nil {
+		fns := n.find(wanted)
+		switch {
+		case len(fns) == 0:
+			return nil
+		case len(missing) > 0: // DuckDB finds few rows faster than it reads all
+			return sel.scan(ctx, c, fns, f)
+		}
+		return pick(ctx, have, fns, len(n.functions), f)
+	}
+	if len(missing) < len(sel.profiles) {
+		places := make([][]int32, driver.Workers)
+		if err := spread(len(have), perWorker, func(w, i int) error {
+			if n := len(have[i].fn); n > 0 {
+				places[w] = sized(places[w], n)
+				for k := range places[w] {
+					places[w][k] = int32(i)
+				}
+				f(w, columns{places[w], have[i].fn, have[i].self, have[i].total})
+			}
+			return ctx.Err()
+		}); err != nil || len(missing) == 0 {
+			return err
+		}
+	}
+	epoch, keep := s.cache.admit(bytesPerNode * nodes)
+	if !keep {
+		return s.part(sel, missing).scan(ctx, c, nil, f)
+	}
+	read := make([][]columns, driver.Workers)
+	err := s.part(sel, missing).scan(ctx, c, nil, func(w int, rows columns) {
+		f(w, rows)
+		read[w] = append(read[w], rows.clone())
+	})
+	if err != nil {
+		return err
+	}
+	for i, rows := range byProfile(slices.Concat(read...), len(sel.profiles), missing) {
+		s.cache.addFunctions(epoch, int32(sel.profiles[missing[i]].Seq), rows)
+	}
+	return nil
+}
+
+// pick calls f with the rows of some functions out of all that profiles have.
+func pick(ctx context.Context, have []functionRows, fns []int32, functions int, f func(worker int, rows columns)) error {
+	wanted := bitset.New(functions)
+	for _, fn := range fns {
+		wanted.Add(fn)
+	}
+	picked := make([]columns, driver.Workers)
+	err := spread(len(have), perWorker, func(w, i int) error {
+		p, rows := &picked[w], &have[i]
+		for k, fn := range rows.fn {
+			if wanted.Has(fn) {
+				p.profile, p.fn = append(p.profile, int32(i)), append(p.fn, fn)
+				p.self, p.total = append(p.self, rows.self[k]), append(p.total, rows.total[k])
+			}
+		}
+		return ctx.Err()
+	})
+	for w, rows := range picked {
+		if len(rows.fn) > 0 && err == nil {
+			f(w, rows)
+		}
+	}
+	return err
+}
+
+// bytesPerNode is what the rows or the vector of a profile take in memory per
+// call node, about: there are fewer functions, and fewer nodes with a self value.
+const bytesPerNode = 6
+
+// byProfile sorts rows by profile. It returns those of each of the given places.
+func byProfile(list []columns, places int, of []int32) []functionRows {
+	begin := make([]int, places+1)
+	for _, rows := range list {
+		for _, p := range rows.profile {
+			begin[p+1]++
+		}
+	}
+	for p := range places {
+		begin[p+1] += begin[p]
+	}
+	n := begin[places]
+	all := functionRows{make([]int32, n), make([]int64, n), make([]int64, n)}
+	next := slices.Clone(begin)
+	for _, rows := range list {
+		for i, p := range rows.profile {
+			k := next[p]
+			all.fn[k], all.self[k], all.total[k] = rows.fn[i], rows.self[i], rows.total[i]
+			next[p]++
+		}
+	}
+	parts := make([]functionRows, len(of))
+	for i, p := range of {
+		from, to := begin[p], begin[p+1]
+		parts[i] = functionRows{all.fn[from:to:to], all.self[from:to:to], all.total[from:to:to]}
+	}
+	return parts
+}
+
+// scan calls f on several driver.Workers with the selected rows of the file: those
+// of some functions, or of all if fns is empty.
+func (sel *selection) scan(ctx context.Context, c *driver.Conn, fns []int32, f func(worker int, rows columns)) error {
+	where, join := sel.condition(true, true)
+	switch len(fns) {
+	case 0:
+	case 1:
+		where += fmt.Sprintf(" AND fn = %d", fns[0])
+	default:
+		where += " AND fn IN (SELECT id FROM selected WHERE is_fn)"
+	}
+	pos, lo := sel.positions(), sel.lo
+	scratch := make([]columns, driver.Workers)
+	read := func() error {
+		return c.QueryParallel(ctx, "SELECT profile, fn, self, total FROM fn_sample WHERE "+where, func(worker int, ch driver.Chunk) {
+			rows := &scratch[worker]
+			n, k := ch.Len(), 0
+			rows.profile, rows.fn = sized(rows.profile, n), sized(rows.fn, n)
+			rows.self, rows.total = sized(rows.self, n), sized(rows.total, n)
+			fn, self, total := driver.Column[int32](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
+			for i, id := range driver.Column[int32](ch, 0) {
+				if p := pos[id-lo]; p >= 0 {
+					rows.profile[k], rows.fn[k], rows.self[k], rows.total[k] = p, fn[i], self[i], total[i]
+					k++
+				}
+			}
+			f(worker, columns{rows.profile[:k], rows.fn[:k], rows.self[:k], rows.total[:k]})
+		})
+	}
+	if !join && len(fns) < 2 {
+		return read()
+	}
+	return c.ReadTx(func() error {
+		if err := selectIDs(c, sel.ids(), false); err != nil {
+			return err
+		}
+		return selectIDs(c, fns, true)
+	}, read)
+}
+
+// streamRows renumbers chunk by chunk.
+func streamRows(ctx context.Context, chunks []columns, index []int32) iter.Seq2[store.FunctionRows, error] {
+	return func(yield func(store.FunctionRows, error) bool) {
+		var rows store.FunctionRows
+		for _, ch := range chunks {
+			if err := ctx.Err(); err != nil {
+				yield(store.FunctionRows{}, err)
+				return
+			}
+			n := len(ch.fn)
+			rows.Profile, rows.Function = append(rows.Profile[:0], ch.profile...), sized(rows.Function, n)
+			for i, fn := range ch.fn {
+				rows.Function[i] = index[fn]
+			}
+			rows.Self, rows.Total = append(rows.Self[:0], ch.self...), append(rows.Total[:0], ch.total...)
+			if !yield(rows, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Waiting implements store.Reader.
+func (s *Store) Waiting(ctx context.Context) ([]store.Measurement, error) {
+	if err := s.file.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.file.Leave()
+	return s.catalog.waiting(), nil
+}
+
+// RawNames implements store.Reader.
+func (s *Store) RawNames(ctx context.Context, group string, wanted []string) (map[string]string, error) {
+	if err := s.file.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.file.Leave()
+	out := map[string]string{}
+	err := s.file.With(func(c *driver.Conn) error {
+		n, err := s.dict.functionNames(c)
+		if err != nil {
+			return err
+		}
+		ids := n.find(wanted)
+		if len(ids) == 0 {
+			return nil
+		}
+		return c.ReadTx(func() error { return selectIDs(c, ids, true) }, func() error {
+			const sql = "SELECT fn, arg_min(name, (grp <> ?, name)) FROM raw_name WHERE fn IN (SELECT id FROM selected) GROUP BY fn"
+			return c.Query(ctx, sql, []any{group}, func(ch driver.Chunk) error {
+				raw := ch.Texts(1)
+				for i, fn := range driver.Column[int32](ch, 0) {
+					out[n.functions[fn].Name] = raw[i]
+				}
+				return nil
+			})
+		})
+	})
+	return out, err
+}
+
+// Source implements store.Reader.
+func (s *Store) Source(ctx context.Context, id store.ProfileID) ([]byte, error) {
+	if err := s.file.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.file.Leave()
+	s.removal.RLock()
+	defer s.removal.RUnlock()
+	e := s.catalog.entry(id)
+	if e == nil || e.source == noSource {
+		return nil, fmt.Errorf("profile %s: %w", id, store.ErrNoSource)
+	}
+	var data []byte
+	found := false
+	err := s.file.With(func(c *driver.Conn) error {
+		return c.Query(ctx, fmt.Sprint("SELECT data FROM source WHERE id = ", e.source), nil, func(ch driver.Chunk) error {
+			data, found = slices.Clone(driver.Column[driver.Text](ch, 0)[0].Bytes()), true
+			return nil
+		})
+	})
+	if err == nil && !found {
+		err = driver.Corruptf("%s: the source of profile %s is missing", s.file.Path, id)
+	}
+	if data == nil {
+		data = []byte{}
+	}
+	return data, err
+}

@@ -1,0 +1,65 @@
+package profiles
+
+import "github.com/dendroprof/dendro/store/duckdb/internal/driver"
+
+// metaRules is the key of table meta for the rules that names were normalised by.
+const metaRules = "rules"
+
+// Tables are the tables of this package.
+var Tables = []driver.Table{
+	{Name: "fn", Columns: `id INTEGER, name VARCHAR, kind UTINYINT, module VARCHAR, file VARCHAR, start_line INTEGER,
+		start_column INTEGER, language VARCHAR, system_name VARCHAR`},
+	{Name: "benchmark", Columns: `id INTEGER, grp VARCHAR, name VARCHAR, base VARCHAR, params MAP(VARCHAR, VARCHAR)`},
+	{Name: "run", Columns: `id INTEGER, key VARCHAR, date TIMESTAMP_NS, commit_id VARCHAR, branch VARCHAR, repository VARCHAR,
+		machine VARCHAR, attributes MAP(VARCHAR, VARCHAR)`},
+	{Name: "metric", Columns: `bench INTEGER, run INTEGER, name VARCHAR, mean DOUBLE, unit VARCHAR, better VARCHAR, n BIGINT, is_primary BOOLEAN`},
+	{Name: "profile", Columns: `id INTEGER, uid VARCHAR, bench INTEGER, run INTEGER, type VARCHAR, unit VARCHAR, scale INTEGER,
+		period BIGINT, period_unit VARCHAR, period_name VARCHAR, original VARCHAR, profiler VARCHAR, version VARCHAR,
+		duration BIGINT, samples BIGINT, sum BIGINT, nodes INTEGER, hash VARCHAR, file VARCHAR, source INTEGER, parts VARCHAR`},
+	{Name: "call_path", Columns: `id INTEGER, parent INTEGER, fn INTEGER, depth INTEGER, rec INTEGER, recd INTEGER`},
+	{Name: "tree", Columns: `profile INTEGER, paths BLOB`},
+	{Name: "tree_mode", Columns: `profile INTEGER, mode UTINYINT, paths BLOB`},
+	{Name: "fn_sample", Columns: `bench INTEGER, profile INTEGER, fn INTEGER, self BIGINT, total BIGINT`},
+	{Name: "raw_name", Columns: `grp VARCHAR, fn INTEGER, name VARCHAR`},
+	{Name: "source", Columns: `id INTEGER, data BLOB`},
+}
+
+// Views are the views for users' SQL over Tables, each after those it is made of.
+// They exist in a session only, because their decoders do: other programs that open
+// the file find tables they can read.
+var Views = []driver.View{
+	{Name: "profiles", SQL: `SELECT p.uid AS key, p.id AS profile, b.grp, b.name AS benchmark, b.base AS base_name, b.params,
+		r.key AS run, r.date, r.commit_id, r.branch, r.repository, r.machine, r.attributes,
+		p.type, p.unit, p.scale, p.period, p.period_unit, m.name AS metric, m.mean AS metric_mean, m.unit AS metric_unit,
+		m.better AS metric_better, p.profiler, p.version, p.duration, p.samples, p.sum, p.nodes, p.hash, p.file
+	FROM profile p JOIN benchmark b ON b.id = p.bench JOIN run r ON r.id = p.run
+	LEFT JOIN (FROM metric QUALIFY row_number() OVER (PARTITION BY bench, run ORDER BY is_primary DESC, name) = 1) m
+		ON m.bench = p.bench AND m.run = p.run`},
+
+	{Name: "functions", SQL: `SELECT id, name, list_extract(['java', 'native', 'cpp', 'kernel', 'vm', 'stub', 'go', 'go-runtime', 'python', 'js',
+		'ruby', 'dotnet', 'php', 'rust', 'class'], kind) AS kind, module, file, start_line, start_column, language, system_name FROM fn`},
+
+	{Name: "function_sample", SQL: `SELECT p.uid AS profile_key, s.profile, f.name AS function, s.self, s.total,
+		s.self / nullif(p.sum, 0) AS self_share, s.total / nullif(p.sum, 0) AS total_share
+	FROM fn_sample s JOIN profile p ON p.id = s.profile JOIN fn f ON f.id = s.fn`},
+
+	{Name: "path", SQL: `SELECT c.id, nullif(c.parent, -1) AS parent, f.name AS function, c.depth, nullif(c.rec, -1) AS recursion, c.recd AS distance
+	FROM call_path c JOIN fn f ON f.id = c.fn`},
+
+	{Name: "sample", SQL: `SELECT uid AS profile_key, profile, n.path AS path, n.self AS self
+	FROM (SELECT p.uid, t.profile, unnest(dendro_self(t.paths)) AS n FROM tree t JOIN profile p ON p.id = t.profile)`},
+
+	{Name: "node", SQL: `SELECT uid AS profile_key, profile, n.path AS path, n.self AS self, n.total AS total, whole
+	FROM (SELECT p.uid, p.sum AS whole, t.profile, unnest(dendro_nodes(t.paths)) AS n FROM tree t JOIN profile p ON p.id = t.profile)`},
+
+	{Name: "function_node", SQL: `SELECT n.profile::BIGINT * 4294967296 + n.path AS key, n.profile_key, f.name AS code_path, c.depth,
+		n.self AS base_samples, n.total AS total_samples, n.self / nullif(n.whole, 0) AS base, n.total / nullif(n.whole, 0) AS total,
+		n.profile, n.path
+	FROM node n JOIN call_path c ON c.id = n.path JOIN fn f ON f.id = c.fn`},
+
+	{Name: "invokes", SQL: `SELECT n.profile::BIGINT * 4294967296 + c.parent AS caller, n.profile::BIGINT * 4294967296 + n.path AS callee, n.profile_key, n.profile
+	FROM node n JOIN call_path c ON c.id = n.path WHERE c.parent >= 0`},
+
+	{Name: "recurs", SQL: `SELECT n.profile::BIGINT * 4294967296 + c.rec AS u, n.profile::BIGINT * 4294967296 + n.path AS v, c.recd AS distance, n.profile_key, n.profile
+	FROM node n JOIN call_path c ON c.id = n.path WHERE c.rec >= 0`},
+}

@@ -1,0 +1,118 @@
+package profiles
+
+import (
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/bitset"
+	"github.com/dendroprof/dendro/internal/prefixtree"
+)
+
+// sweeper sums vectors over the forest and walks over what they touch. Its
+// arrays are as long as the forest and are allocated once; between two profiles
+// they are cleaned along the lists of what was touched, so that a profile costs
+// time in proportion to its own size.
+type sweeper struct {
+	self, total []int64    // of each path; zero between profiles
+	hits        []int32    // paths that got a value, with repetitions
+	touched     []int32    // paths with a value and all their ancestors, ascending
+	isTouched   bitset.Set // the same, which sorts them
+
+	fn              []int32 // functions with a node
+	fnSelf, fnTotal []int64 // of each function
+	isFn            []bool
+	isListed        []bool // functions with a row
+
+	nodes  []int32 // the vector
+	values []int64
+	sum    uint64 // of its absolute values
+}
+
+// grow makes room for a forest of that size.
+func (s *sweeper) grow(paths, functions int) {
+	s.self = extended(s.self, paths)
+	s.total = extended(s.total, paths)
+	s.isTouched = extended(s.isTouched, bitset.Words(paths))
+	s.fnSelf = extended(s.fnSelf, functions)
+	s.fnTotal = extended(s.fnTotal, functions)
+	s.isFn = extended(s.isFn, functions)
+	s.isListed = extended(s.isListed, functions)
+}
+
+// extended lengthens s by zeroes, in larger and larger steps.
+func extended[S ~[]T, T any](s S, n int) S {
+	if n <= len(s) {
+		return s
+	}
+	return append(s, make([]T, n+n/4-len(s))...)
+}
+
+// add adds a vector over the forest.
+func (s *sweeper) add(v calltree.Vector) {
+	for i, p := range v.Nodes {
+		s.self[p] += v.Self[i]
+	}
+	s.hits = append(s.hits, v.Nodes...)
+}
+
+// finish computes from what was added the vector (nodes, values, sum). Values
+// that cancelled are not part of it, nor are their ancestors.
+func (s *sweeper) finish(parent []int32) {
+	set := s.isTouched
+	for _, p := range s.hits {
+		if s.self[p] == 0 {
+			continue
+		}
+		for p != calltree.NoNode && set.Add(p) {
+			p = parent[p]
+		}
+	}
+	s.touched = set.Append(s.touched)
+	s.nodes, s.values, s.sum = s.nodes[:0], s.values[:0], 0
+	for _, p := range s.touched {
+		if v := s.self[p]; v != 0 {
+			s.nodes, s.values = append(s.nodes, p), append(s.values, v)
+			s.sum += magnitude(v)
+		}
+	}
+}
+
+// functions computes after finish the rows of functions that calltree's
+// FunctionRows lists. Rec holds for each path its nearest ancestor of the same
+// function: a path is outermost in its function when it has none.
+func (s *sweeper) functions(paths *prefixtree.Tree, rec []int32) {
+	parent, item := paths.Parent, paths.Item
+	for _, p := range slices.Backward(s.touched) {
+		self := s.self[p]
+		total := s.total[p] + self
+		s.total[p] = total
+		if up := parent[p]; up != calltree.NoNode {
+			s.total[up] += total
+		}
+		fn := item[p]
+		if !s.isFn[fn] {
+			s.isFn[fn] = true
+			s.fn = append(s.fn, fn)
+		}
+		s.fnSelf[fn] += self
+		if rec[p] == calltree.NoNode && total != 0 {
+			s.fnTotal[fn] += total
+			s.isListed[fn] = true
+		}
+	}
+}
+
+// reset forgets the profile.
+func (s *sweeper) reset() {
+	for _, p := range s.hits {
+		s.self[p] = 0
+	}
+	for _, p := range s.touched {
+		s.total[p] = 0
+	}
+	clear(s.isTouched)
+	for _, fn := range s.fn {
+		s.fnSelf[fn], s.fnTotal[fn], s.isFn[fn], s.isListed[fn] = 0, 0, false, false
+	}
+	s.hits, s.touched, s.fn = s.hits[:0], s.touched[:0], s.fn[:0]
+}

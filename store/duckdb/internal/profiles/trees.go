@@ -1,0 +1,414 @@
+package profiles
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/bitset"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+)
+
+// vectors are those of the selected profiles, by their place: resident, or
+// encoded and to be decoded when they are asked for.
+type vectors struct {
+	ids   []int32
+	limit int // size of the forest
+	blob  [][]byte
+	ready []narrowVector // where blob is nil
+	modes [][]modeBlob
+	keep  *rowCache // what is decoded stays there, if it is still of that epoch; nil: it does not
+	epoch int
+}
+
+type modeBlob struct {
+	mode profile.FrameType
+	blob []byte
+}
+
+// readVectors takes the trees of a selection out of DuckDB, if they are not
+// resident.
+func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection, modes bool) (*vectors, error) {
+	n := len(sel.profiles)
+	vs := &vectors{ids: sel.ids(), blob: make([][]byte, n), ready: make([]narrowVector, n), modes: make([][]modeBlob, n)}
+	var missing []int32
+	nodes := 0
+	for i, id := range vs.ids {
+		var ok bool
+		if vs.ready[i], ok = s.cache.vector(id); !ok {
+			missing = append(missing, int32(i))
+			nodes += sel.profiles[i].Nodes
+		}
+	}
+	if len(missing) > 0 {
+		if epoch, keep := s.cache.admit(bytesPerNode * nodes); keep {
+			vs.keep, vs.epoch = &s.cache, epoch
+		}
+		if err := s.part(sel, missing).readRows(ctx, c, "SELECT profile, paths FROM tree", "", vs.setBlobs); err != nil {
+			return nil, err
+		}
+	}
+	for _, i := range missing {
+		if vs.blob[i] == nil {
+			return nil, driver.Corruptf("the call tree of profile %s is missing", sel.profiles[i].ID)
+		}
+	}
+	if !modes {
+		return vs, nil
+	}
+	return vs, sel.readRows(ctx, c, "SELECT profile, paths, mode FROM tree_mode", " ORDER BY profile, mode", vs.setModes)
+}
+
+// readRows hands the selected profiles' rows to f: chunks whose first columns are
+// the profile, of which at gives the place, and a blob.
+func (sel *selection) readRows(ctx context.Context, c *driver.Conn, sql, order string, f func(ch driver.Chunk, at func(id int32) int32)) error {
+	pos := sel.positions()
+	where, join := sel.condition(false, false)
+	read := func() error {
+		return c.Query(ctx, sql+" WHERE "+where+order, nil, func(ch driver.Chunk) error {
+			f(ch, func(id int32) int32 { return pos[id-sel.lo] })
+			return nil
+		})
+	}
+	if !join {
+		return read()
+	}
+	return c.ReadTx(func() error { return selectIDs(c, sel.ids(), false) }, read)
+}
+
+func (vs *vectors) setBlobs(ch driver.Chunk, at func(id int32) int32) {
+	list := copyBlobs(driver.Column[driver.Text](ch, 1))
+	for i, id := range driver.Column[int32](ch, 0) {
+		vs.blob[at(id)] = list[i]
+	}
+}
+
+func (vs *vectors) setModes(ch driver.Chunk, at func(id int32) int32) {
+	list, mode := copyBlobs(driver.Column[driver.Text](ch, 1)), driver.Column[uint8](ch, 2)
+	for i, id := range driver.Column[int32](ch, 0) {
+		vs.modes[at(id)] = append(vs.modes[at(id)], modeBlob{profile.FrameType(mode[i]), list[i]})
+	}
+}
+
+// at returns the vector of the profile at a place, to be read until buf is used
+// again. Different places may be asked for at the same time.
+func (vs *vectors) at(i int, buf *calltree.Vector) (calltree.Vector, error) {
+	if vs.blob[i] == nil {
+		return vs.ready[i].vector(buf), nil
+	}
+	var err error
+	if *buf, err = decodeVector(vs.blob[i], vs.limit, *buf); err != nil {
+		return calltree.Vector{}, fmt.Errorf("call tree %d: %w", i, err)
+	}
+	if vs.keep != nil {
+		vs.ready[i], vs.blob[i] = narrowed(*buf), nil
+		vs.keep.addVector(vs.epoch, vs.ids[i], vs.ready[i])
+	}
+	return *buf, nil
+}
+
+// addTo adds the vector of the profile at a place to a sum over the forest.
+func (vs *vectors) addTo(sum *pathSum, i int) error {
+	if v := &vs.ready[i]; vs.blob[i] == nil && v.narrow != nil {
+		addColumns(sum, v.nodes, v.narrow)
+		return nil
+	}
+	v, err := vs.at(i, &sum.buf)
+	addColumns(sum, v.Nodes, v.Self)
+	return err
+}
+
+// pathSum is a sum of vectors over the forest.
+type pathSum struct {
+	self []int64    // of each path
+	has  bitset.Set // paths that any of the vectors has, be their sum zero
+	buf  calltree.Vector
+}
+
+func addColumns[T int32 | int64](sum *pathSum, nodes []int32, values []T) {
+	values = values[:len(nodes)]
+	for k, n := range nodes {
+		x := sum.self[n]
+		if x == 0 {
+			sum.has.Add(n)
+		}
+		sum.self[n] = x + int64(values[k])
+	}
+}
+
+// copyBlobs copies a column of blobs into one piece of memory.
+func copyBlobs(col []driver.Text) [][]byte {
+	size := 0
+	for i := range col {
+		size += len(col[i].Bytes())
+	}
+	mem := make([]byte, 0, size)
+	list := make([][]byte, len(col))
+	for i := range col {
+		from := len(mem)
+		mem = append(mem, col[i].Bytes()...)
+		list[i] = mem[from:len(mem):len(mem)]
+	}
+	return list
+}
+
+// spread calls f for each of n things on all driver.Workers, in runs of neighbours;
+// worker is less than the number that it returns first.
+func spread(n, perWorker int, f func(worker, i int) error) error {
+	workers := max(1, min(driver.Workers, n/perWorker))
+	errs := make([]error, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		run := func() {
+			for i := w * n / workers; i < (w+1)*n/workers && errs[w] == nil; i++ {
+				errs[w] = f(w, i)
+			}
+		}
+		if w == workers-1 {
+			run()
+		} else {
+			wg.Go(run)
+		}
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// perWorker is how many profiles make another goroutine worth while.
+const perWorker = 16
+
+// Trees implements store.Reader. The encoded vectors are fetched during the
+// call and decoded when they are asked for.
+func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions) (*store.TreeSet, error) {
+	var b *vectors
+	var v *view
+	sel, err := s.ask(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
+		if b, err = s.readVectors(ctx, c, sel, opts.Modes); err != nil {
+			return err
+		}
+		if v, err = s.dict.reader(c); err == nil {
+			b.limit = len(v.rec)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if v == nil {
+		return &store.TreeSet{Profiles: sel.profiles, Table: &calltree.Table{}, Vectors: func(func(store.TreeVector, error) bool) {}}, nil
+	}
+	if len(b.ids) == 1 && !opts.Modes {
+		return oneTree(ctx, v, b, sel)
+	}
+	paths, err := v.union(b)
+	if err != nil {
+		return nil, err
+	}
+	cut := v.forest.Cut(paths)
+	return &store.TreeSet{Profiles: sel.profiles, Table: cut.Table, Vectors: streamVectors(ctx, v, b, cut)}, nil
+}
+
+// oneTree decodes the vector once, for the table and for the stream.
+func oneTree(ctx context.Context, v *view, b *vectors, sel *selection) (*store.TreeSet, error) {
+	var buf calltree.Vector
+	self, err := b.at(0, &buf)
+	if err != nil {
+		return nil, err
+	}
+	cut := v.forest.Cut(self.Nodes)
+	return &store.TreeSet{Profiles: sel.profiles, Table: cut.Table, Vectors: func(yield func(store.TreeVector, error) bool) {
+		if err := ctx.Err(); err != nil {
+			yield(store.TreeVector{}, err)
+			return
+		}
+		w := cut.Vector(self)
+		w.Self = slices.Clone(w.Self)
+		yield(store.TreeVector{Vector: w}, nil)
+	}}, nil
+}
+
+// union returns the distinct paths of all vectors, ascending.
+func (v *view) union(b *vectors) ([]int32, error) {
+	seen := newMarks(len(v.rec))
+	bufs := make([]calltree.Vector, driver.Workers)
+	err := spread(len(b.ids), perWorker, func(w, i int) error {
+		buf := &bufs[w]
+		self, err := b.at(i, buf)
+		seen.add(w, self)
+		for _, m := range b.modes[i] {
+			if err == nil {
+				*buf, err = decodeVector(m.blob, b.limit, *buf)
+				seen.add(w, *buf)
+			}
+		}
+		return err
+	})
+	return seen.all().Members(), err
+}
+
+// marks are the paths that workers, each on its own, meet in vectors.
+type marks struct {
+	paths int          // of the forest
+	by    []bitset.Set // of each worker; nil when it met none
+}
+
+func newMarks(paths int) *marks { return &marks{paths, make([]bitset.Set, driver.Workers)} }
+
+func (m *marks) add(worker int, v calltree.Vector) {
+	if m.by[worker] == nil {
+		m.by[worker] = bitset.New(m.paths)
+	}
+	for _, p := range v.Nodes {
+		m.by[worker].Add(p)
+	}
+}
+
+// all returns what any worker met, when all are done.
+func (m *marks) all() bitset.Set {
+	all := bitset.New(m.paths)
+	for _, set := range m.by {
+		all.Unite(set)
+	}
+	return all
+}
+
+func streamVectors(ctx context.Context, v *view, b *vectors, cut *calltree.Cut) iter.Seq2[store.TreeVector, error] {
+	return func(yield func(store.TreeVector, error) bool) {
+		var buf calltree.Vector
+		var values []int64 // the consumer's: it may change them
+		for i := range b.ids {
+			out, err := store.TreeVector{Profile: i}, ctx.Err()
+			var self calltree.Vector
+			if err == nil {
+				self, err = b.at(i, &buf)
+			}
+			if err == nil {
+				out.Vector = cut.Vector(self)
+				values = append(values[:0], self.Self...)
+				out.Vector.Self = values
+				out.Modes, err = decodeModes(v, b.modes[i], cut)
+			}
+			if err != nil {
+				yield(store.TreeVector{}, err)
+				return
+			}
+			if !yield(out, nil) {
+				return
+			}
+		}
+	}
+}
+
+func decodeModes(v *view, list []modeBlob, cut *calltree.Cut) ([]store.ModeVector, error) {
+	var modes []store.ModeVector
+	for _, m := range list {
+		vector, err := decodeVector(m.blob, len(v.rec), calltree.Vector{})
+		if err != nil {
+			return nil, err
+		}
+		modes = append(modes, store.ModeVector{Mode: m.mode, Vector: cut.Vector(vector)})
+	}
+	return modes, nil
+}
+
+// MergeTrees implements store.TreeMerger: the vectors are decoded and added on
+// all driver.Workers over the whole forest, of which the result is cut out.
+func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, []store.Profile, error) {
+	var b *vectors
+	var v *view
+	sel, err := s.ask(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
+		if err := store.OneType(sel.profiles, q); err != nil {
+			return err
+		}
+		if err := store.CheckSum(sel.profiles); err != nil {
+			return err
+		}
+		if b, err = s.readVectors(ctx, c, sel, false); err != nil {
+			return err
+		}
+		if v, err = s.dict.reader(c); err == nil {
+			b.limit = len(v.rec)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := store.OneType(sel.profiles, q); err != nil {
+		return nil, nil, err
+	}
+	if len(b.ids) == 1 { // nothing to add: no array over the forest
+		var buf calltree.Vector
+		vector, err := b.at(0, &buf)
+		if err != nil {
+			return nil, nil, err
+		}
+		cut := v.forest.Cut(vector.Nodes)
+		return calltree.NewTree(cut.Table, sel.profiles[0].Type, cut.Self(vector)), sel.profiles, nil
+	}
+	sum, err := v.sum(ctx, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	cut := v.forest.Cut(sum.has.Members())
+	values := make([]int64, cut.Len())
+	for n, p := range cut.Paths {
+		values[n] = sum.self[p]
+	}
+	v.giveBack(sum)
+	return calltree.NewTree(cut.Table, sel.profiles[0].Type, values), sel.profiles, nil
+}
+
+// sum adds up all vectors. The caller gives the sum back.
+func (v *view) sum(ctx context.Context, b *vectors) (*pathSum, error) {
+	parts := make([]*pathSum, driver.Workers)
+	err := spread(len(b.ids), perWorker, func(w, i int) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if parts[w] == nil {
+			parts[w] = v.newSum()
+		}
+		return b.addTo(parts[w], i)
+	})
+	if err != nil {
+		return nil, err
+	}
+	sum := parts[0]
+	for _, p := range parts[1:] {
+		if p != nil {
+			for n := range p.has.All() {
+				sum.self[n] += p.self[n]
+			}
+			sum.has.Unite(p.has)
+			v.giveBack(p)
+		}
+	}
+	return sum, nil
+}
+
+// newSum returns a sum of nothing, giveBack takes one for the next question.
+func (v *view) newSum() *pathSum {
+	if p, ok := v.sums.Get().(*pathSum); ok {
+		return p
+	}
+	return &pathSum{self: make([]int64, len(v.rec)), has: bitset.New(len(v.rec))}
+}
+
+func (v *view) giveBack(p *pathSum) {
+	for n := range p.has.All() {
+		p.self[n] = 0
+	}
+	clear(p.has)
+	v.sums.Put(p)
+}

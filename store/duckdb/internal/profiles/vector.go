@@ -1,0 +1,254 @@
+package profiles
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+)
+
+// A vector is stored as
+//
+//	uvarint n       number of entries; nothing follows when there are none
+//	uvarint 2g + s  g: greatest common divisor of the values, 1 if that is 2^62 or more;
+//	                s: 1 if some are negative
+//	sequence        of each entry the path id minus its predecessor minus 1
+//	sequence        of each entry the value: divided by g, then zigzag if s, then minus 1
+//
+// Path ids ascend, and no value is 0. Dividing by g makes nanoseconds of a sampling
+// profiler, which are multiples of its period, as small as sample counts. A sequence
+// is a byte, the order k of its codes, and then an exponential Golomb code of each
+// number (J. Teuhola, A compression method for clustered bit-vectors, 1978): small
+// numbers take few bits, and nothing needs a table.
+//
+// The code of order k of u is y = u + 2^k in binary behind as many zeros as y has
+// bits more than k + 1. Where those would be escape zeros or more, there are escape
+// of them and then u in 64 bits. Codes follow each other from the highest bit of a
+// byte to the lowest; the last byte is filled with zeros.
+const (
+	escape   = 16
+	maxOrder = 40 // so that a code without its zeros is less than a word
+)
+
+// vectorEncoder encodes vectors. It keeps its memory; the zero value is ready.
+type vectorEncoder struct {
+	gaps, values []uint64
+	buf          []byte
+}
+
+// encode returns ascending paths and their values, none of them 0, as a vector.
+func (e *vectorEncoder) encode(paths []int32, self []int64) []byte {
+	n := len(paths)
+	e.gaps, e.values = sized(e.gaps, n), sized(e.values, n)
+	prev := int32(-1)
+	for i, p := range paths {
+		e.gaps[i] = uint64(uint32(p - prev - 1))
+		prev = p
+	}
+	g, sign := divisor(self)
+	for i, v := range self {
+		if g > 1 {
+			v /= g
+		}
+		e.values[i] = (uint64(v)<<sign ^ uint64(v>>63)) - 1
+	}
+	e.buf = sized(e.buf, 2*binary.MaxVarintLen64+2*sequenceSize(n))
+	at := binary.PutUvarint(e.buf, uint64(n))
+	if n > 0 {
+		at += binary.PutUvarint(e.buf[at:], uint64(g)<<1|uint64(sign))
+		at += encodeSequence(e.buf[at:], e.gaps)
+		at += encodeSequence(e.buf[at:], e.values)
+	}
+	blob := append([]byte(nil), e.buf[:at]...)
+	if n > maxKept {
+		*e = vectorEncoder{}
+	}
+	return blob
+}
+
+// maxKept is how many entries an encoder keeps memory for, 36 bytes each.
+const maxKept = 1 << 18
+
+// divisor returns the greatest common divisor of values other than 0, at least 1,
+// and whether some are negative, as 0 or 1.
+func divisor(values []int64) (g int64, sign uint) {
+	d := uint64(0)
+	for _, v := range values {
+		if v < 0 {
+			sign = 1
+		}
+		for a := magnitude(v); a != 0 && d != 1; {
+			d, a = a, d%a
+		}
+	}
+	if d == 0 || d > math.MaxInt64>>1 {
+		d = 1
+	}
+	return int64(d), sign
+}
+
+func magnitude(v int64) uint64 {
+	if v < 0 {
+		return -uint64(v)
+	}
+	return uint64(v)
+}
+
+// sequenceSize returns the room that encodeSequence needs for n numbers: a code has
+// at most 10 bytes, and a word is written at a time.
+func sequenceSize(n int) int { return 10*n + 16 }
+
+// encodeSequence writes numbers to dst and returns how many bytes they are.
+func encodeSequence(dst []byte, numbers []uint64) int {
+	order := bestOrder(numbers)
+	dst[0] = byte(order)
+	at, n, acc := 1, uint(0), uint64(0)
+	for _, u := range numbers {
+		y := u + 1<<order
+		length := uint(bits.Len64(y))
+		zeros := length - order - 1
+		switch size := zeros + length; {
+		case y <= u || zeros >= escape:
+			at, n, acc = putBits(dst, at, n, acc, 0, escape)
+			at, n, acc = putBits(dst, at, n, acc, u>>32, 32)
+			at, n, acc = putBits(dst, at, n, acc, u&math.MaxUint32, 32)
+		case size > 56:
+			at, n, acc = putBits(dst, at, n, acc, 0, zeros)
+			at, n, acc = putBits(dst, at, n, acc, y, length)
+		default:
+			at, n, acc = putBits(dst, at, n, acc, y, size)
+		}
+	}
+	return at + int(n+7)/8
+}
+
+// putBits writes the lowest bits of v, at most 56, the others of which are 0, behind
+// the n bits at the top of acc, which are those from byte at on.
+func putBits(dst []byte, at int, n uint, acc, v uint64, size uint) (int, uint, uint64) {
+	n += size
+	acc |= v << ((64 - n) & 63)
+	binary.BigEndian.PutUint64(dst[at:], acc)
+	return at + int(n>>3), n & 7, acc << (n &^ 7 & 63)
+}
+
+// bestOrder returns an order for numbers with which their codes are short: the mean
+// length of a number in bits, less one. Codes of the suites are within a hundredth of
+// the shortest.
+func bestOrder(numbers []uint64) uint {
+	sum, n := 0, len(numbers)
+	for _, u := range numbers {
+		sum += bits.Len64(u)
+	}
+	return uint(min(max((2*sum+n)/(2*n)-1, 0), maxOrder))
+}
+
+// decodeVector decodes a vector into the memory of buf. Paths must be below
+// limit, the size of the forest.
+func decodeVector(blob []byte, limit int, buf calltree.Vector) (calltree.Vector, error) {
+	n, i := binary.Uvarint(blob)
+	if i > 0 && n == 0 && i == len(blob) {
+		return calltree.Vector{Nodes: buf.Nodes[:0], Self: buf.Self[:0]}, nil
+	}
+	g, j := binary.Uvarint(blob[max(i, 0):])
+	sign := g & 1
+	if g >>= 1; i <= 0 || j <= 0 || n == 0 || g == 0 || n > uint64(len(blob))*4 { // two codes are two bits at least
+		return calltree.Vector{}, driver.Corruptf("a call tree's header makes no sense")
+	}
+	v := calltree.Vector{Nodes: sized(buf.Nodes, int(n)), Self: sized(buf.Self, int(n))}
+	rest, ok := decodeSequence(v.Self, blob[i+j:])
+	last := int64(-1)
+	for k, gap := range v.Self {
+		if !ok || uint64(gap) > math.MaxInt32 {
+			ok = false
+			break
+		}
+		last += gap + 1
+		v.Nodes[k] = int32(last)
+	}
+	if ok = ok && last < int64(limit); ok {
+		rest, ok = decodeSequence(v.Self, rest)
+	}
+	if !ok || len(rest) > 0 {
+		return calltree.Vector{}, driver.Corruptf("a call tree of %d entries cannot be read", n)
+	}
+	for k, u := range v.Self {
+		q := uint64(u) + 1
+		v.Self[k] = int64(q>>sign^-(q&sign)) * int64(g)
+	}
+	return v, nil
+}
+
+// sized returns a slice of length n, in the memory of s if it is large enough. The
+// values are arbitrary.
+func sized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
+
+// decodeSequence decodes as many numbers as there is room for, all 64 bits of them,
+// and returns what is behind them.
+func decodeSequence(dst []int64, b []byte) (rest []byte, ok bool) {
+	if len(b) == 0 || b[0] > maxOrder {
+		return nil, false
+	}
+	order, b := uint(b[0]), b[1:]
+	at := uint(0) // bit of b
+	for k := 0; k < len(dst); {
+		w, left, first := bitsAt(b, at), uint(57), k
+		for k < len(dst) { // what is whole in w
+			zeros := uint(leadingZeros[w>>56])
+			size := 2*zeros + 1 + order
+			if size > left || zeros == 8 {
+				break
+			}
+			dst[k] = int64(w>>((64-size)&63) - 1<<(order&63))
+			w <<= size & 63
+			left -= size
+			k++
+		}
+		at += 57 - left
+		if k == first {
+			dst[k], at = longCode(b, at, order)
+			k++
+		}
+	}
+	end := (at + 7) / 8
+	if end > uint(len(b)) {
+		return nil, false
+	}
+	return b[end:], true
+}
+
+// leadingZeros are those of a byte. What driver.Workers have for it is slow on some.
+var leadingZeros = func() (zeros [256]uint8) {
+	for b := range zeros {
+		zeros[b] = uint8(8 - bits.Len8(uint8(b)))
+	}
+	return zeros
+}()
+
+// longCode decodes a code at a bit, be it an escape or longer than what bitsAt
+// returns, and returns the bit behind it.
+func longCode(b []byte, at, order uint) (u int64, end uint) {
+	zeros := uint(bits.LeadingZeros64(bitsAt(b, at)))
+	if zeros >= escape {
+		at += escape
+		return int64(bitsAt(b, at)>>32<<32 | bitsAt(b, at+32)>>32), at + 64
+	}
+	at += zeros
+	length := zeros + 1 + order
+	return int64(bitsAt(b, at)>>(64-length) - 1<<order), at + length
+}
+
+// bitsAt returns 57 bits or more from a bit on, from the highest; behind the end
+// are zeros.
+func bitsAt(b []byte, at uint) uint64 {
+	if i := at >> 3; i+8 <= uint(len(b)) {
+		return binary.BigEndian.Uint64(b[i:]) << (at & 7)
+	}
+	var word [8]byte
+	if i := at >> 3; i < uint(len(b)) {
+		copy(word[:], b[i:])
+	}
+	return binary.BigEndian.Uint64(word[:]) << (at & 7)
+}

@@ -1,0 +1,508 @@
+package profiles
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+)
+
+// rows are the columns of what a Put appends. They belong to whoever holds
+// Store.write and are used again by the next Put.
+type rows struct {
+	tree struct {
+		profile []int32
+		blob    [][]byte
+	}
+	mode struct {
+		profile []int32
+		mode    []uint8
+		blob    [][]byte
+	}
+	sample struct {
+		bench, profile, fn []int32
+		self, total        []int64
+	}
+	paths []int32 // translated
+}
+
+func (r *rows) reset() {
+	r.tree.profile, r.tree.blob = r.tree.profile[:0], r.tree.blob[:0]
+	r.mode.profile, r.mode.mode, r.mode.blob = r.mode.profile[:0], r.mode.mode[:0], r.mode.blob[:0]
+	s := &r.sample
+	s.bench, s.profile, s.fn, s.self, s.total = s.bench[:0], s.profile[:0], s.fn[:0], s.self[:0], s.total[:0]
+}
+
+// commitBatch writes a batch in one transaction and brings the catalog to what
+// was written. After an error the file is as it was.
+func (s *Store) commitBatch(ctx context.Context, c *driver.Conn, b *batch) error {
+	w, err := s.dict.writer(c)
+	if err != nil {
+		return err
+	}
+	s.rows.reset()
+	s.sweeper.reset()
+	for _, p := range b.order {
+		if p.dropped {
+			continue
+		}
+		if err := s.encode(ctx, c, w, p); err != nil {
+			return err
+		}
+	}
+	removed := b.removed()
+	if err := c.Exec("BEGIN TRANSACTION"); err != nil {
+		return err
+	}
+	if err := s.writeBatch(ctx, c, w, b, removed); err != nil {
+		c.Exec("ROLLBACK") // the first error says more
+		return err
+	}
+	if len(removed) > 0 {
+		s.removal.Lock()
+		defer s.removal.Unlock()
+	}
+	s.publish.Lock()
+	defer s.publish.Unlock()
+	if err := c.Exec("COMMIT"); err != nil {
+		c.Exec("ROLLBACK")
+		return err
+	}
+	s.dict.commit()
+	s.catalog.change(func() { b.apply() })
+	return nil
+}
+
+// removed lists the entries whose rows go away.
+func (b *batch) removed() []*entry {
+	var list []*entry
+	for _, p := range b.order {
+		if !p.dropped && p.old != nil {
+			list = append(list, p.old)
+		}
+	}
+	return list
+}
+
+// apply brings the catalog to what was committed. The caller holds its lock.
+func (b *batch) apply() {
+	cat := b.cat
+	cat.next = b.next
+	cat.rules = b.opts.Rules
+	for bench, id := range b.benches {
+		cat.benches[bench] = id
+	}
+	for key, r := range b.runs {
+		cat.runs[key] = r
+	}
+	for at, list := range b.metrics {
+		cat.metrics[at] = list
+	}
+	for _, p := range b.order {
+		if !p.dropped {
+			e := p.entry
+			cat.profiles[e.p.ID] = &e
+		}
+	}
+}
+
+// encode adds up a profile over the store's forest and puts its rows into
+// s.rows.
+func (s *Store) encode(ctx context.Context, c *driver.Conn, w *writer, p *pending) error {
+	r, sw := &s.rows, &s.sweeper
+	defer sw.reset()
+	var oldModes map[profile.FrameType]calltree.Vector
+	old := calltree.Vector{}
+	if p.sum && p.old != nil {
+		var err error
+		if old, oldModes, err = readOld(ctx, c, p.old.id(), w.paths.Len()); err != nil {
+			return err
+		}
+	}
+	modes := map[profile.FrameType]bool{}
+	for mode := range oldModes {
+		modes[mode] = true
+	}
+	s.sum(w, old, p.records, func(rec *store.Record) []calltree.Vector {
+		for _, m := range rec.Modes {
+			modes[m.Mode] = true
+		}
+		return []calltree.Vector{rec.Self}
+	})
+	sw.functions(&w.paths, w.rec)
+	id := p.id()
+	r.tree.profile = append(r.tree.profile, id)
+	r.tree.blob = append(r.tree.blob, s.vectors.encode(sw.nodes, sw.values))
+	for _, fn := range sw.fn {
+		if !sw.isListed[fn] {
+			continue
+		}
+		d := &r.sample
+		d.bench, d.profile, d.fn = append(d.bench, p.bench), append(d.profile, id), append(d.fn, fn)
+		d.self, d.total = append(d.self, sw.fnSelf[fn]), append(d.total, sw.fnTotal[fn])
+	}
+	p.p.Sum, p.p.Nodes = int64(sw.sum), len(sw.touched)
+	for mode := range profile.FrameType(profile.FrameTypes) {
+		if !modes[mode] {
+			continue
+		}
+		sw.reset()
+		s.sum(w, oldModes[mode], p.records, func(rec *store.Record) (list []calltree.Vector) {
+			for _, m := range rec.Modes {
+				if m.Mode == mode {
+					list = append(list, m.Vector)
+				}
+			}
+			return list
+		})
+		if len(sw.nodes) == 0 {
+			continue
+		}
+		r.mode.profile, r.mode.mode = append(r.mode.profile, id), append(r.mode.mode, uint8(mode))
+		r.mode.blob = append(r.mode.blob, s.vectors.encode(sw.nodes, sw.values))
+	}
+	return nil
+}
+
+// sum adds up stored values and those vectors of the records that pick returns.
+func (s *Store) sum(w *writer, old calltree.Vector, records []*store.Record, pick func(*store.Record) []calltree.Vector) {
+	for _, rec := range records {
+		for _, v := range pick(rec) {
+			if v.Len() == 0 {
+				continue
+			}
+			s.rows.paths = w.translations.Of(rec.Forest, w).Paths(rec.Forest, v.Nodes, s.rows.paths)
+			s.sweeper.grow(w.paths.Len(), len(w.functions))
+			s.sweeper.add(calltree.Vector{Nodes: s.rows.paths, Self: v.Self})
+		}
+	}
+	s.sweeper.grow(w.paths.Len(), len(w.functions))
+	s.sweeper.add(old)
+	s.sweeper.finish(w.paths.Parent)
+}
+
+// readOld returns the stored vectors of a profile.
+func readOld(ctx context.Context, c *driver.Conn, id int32, limit int) (self calltree.Vector, modes map[profile.FrameType]calltree.Vector, err error) {
+	err = c.Query(ctx, fmt.Sprint("SELECT paths FROM tree WHERE profile = ", id), nil, func(ch driver.Chunk) error {
+		self, err = decodeVector(driver.Column[driver.Text](ch, 0)[0].Bytes(), limit, calltree.Vector{})
+		return err
+	})
+	if err != nil {
+		return self, nil, err
+	}
+	modes = map[profile.FrameType]calltree.Vector{}
+	err = c.Query(ctx, fmt.Sprint("SELECT mode, paths FROM tree_mode WHERE profile = ", id), nil, func(ch driver.Chunk) error {
+		blobs := driver.Column[driver.Text](ch, 1)
+		for i, mode := range driver.Column[uint8](ch, 0) {
+			v, err := decodeVector(blobs[i].Bytes(), limit, calltree.Vector{})
+			if err != nil {
+				return err
+			}
+			modes[profile.FrameType(mode)] = v
+		}
+		return nil
+	})
+	return self, modes, err
+}
+
+// writeBatch fills the open transaction.
+func (s *Store) writeBatch(ctx context.Context, c *driver.Conn, w *writer, b *batch, removed []*entry) error {
+	if err := removeRows(ctx, c, b.cat, removed); err != nil {
+		return err
+	}
+	if b.rules {
+		if err := setMeta(ctx, c, metaRules, b.opts.Rules); err != nil {
+			return err
+		}
+	}
+	for _, step := range []func() error{
+		func() error { return b.writeRuns(ctx, c) },
+		func() error { return b.writeMetrics(ctx, c) },
+		func() error { return b.writeProfiles(c) },
+		func() error { return w.writeRawNames(ctx, c, b.records) },
+		func() error { return w.writeFunctions(ctx, c) },
+		func() error { return w.writePaths(c) },
+		func() error { return s.rows.write(c) },
+		func() error { return ctx.Err() },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func setMeta(ctx context.Context, c *driver.Conn, key, value string) error {
+	if err := c.Query(ctx, "DELETE FROM meta WHERE key = ?", []any{key}, nil); err != nil {
+		return err
+	}
+	return c.Query(ctx, "INSERT INTO meta VALUES (?, ?)", []any{key, value}, nil)
+}
+
+func (r *rows) write(c *driver.Conn) error {
+	if err := c.Append("", "tree", len(r.tree.profile), r.tree.profile, r.tree.blob); err != nil {
+		return err
+	}
+	if err := c.Append("", "tree_mode", len(r.mode.profile), r.mode.profile, r.mode.mode, r.mode.blob); err != nil {
+		return err
+	}
+	d := &r.sample
+	return c.Append("", "fn_sample", len(d.fn), d.bench, d.profile, d.fn, d.self, d.total)
+}
+
+func (b *batch) writeRuns(ctx context.Context, c *driver.Conn) error {
+	if n := len(b.benches); n > 0 {
+		ids, groups, names, bases := make([]int32, 0, n), make([]string, 0, n), make([]string, 0, n), make([]string, 0, n)
+		var params []map[string]string
+		for bench, id := range b.benches {
+			base, list := bench.Params()
+			m := map[string]string{}
+			for _, p := range list {
+				m[p.Key] = p.Value
+			}
+			ids, groups, names, bases, params = append(ids, id), append(groups, bench.Group), append(names, bench.Name), append(bases, base), append(params, m)
+		}
+		if err := c.Append("", "benchmark", n, ids, groups, names, bases, params); err != nil {
+			return err
+		}
+	}
+	n := len(b.runs)
+	ids := make([]int32, 0, n)
+	var cols [5][]string
+	var dates driver.NullTimes
+	var attributes []map[string]string
+	for key, r := range b.runs {
+		if _, old := b.cat.runs[key]; old {
+			if err := c.Query(ctx, "DELETE FROM run WHERE id = ?", []any{r.id}, nil); err != nil {
+				return err
+			}
+		}
+		ids, dates, attributes = append(ids, r.id), append(dates, r.run.Date), append(attributes, r.run.Attributes)
+		for i, v := range []string{key, r.run.Commit, r.run.Branch, r.run.Repository, r.run.Machine} {
+			cols[i] = append(cols[i], v)
+		}
+	}
+	return c.Append("", "run", n, ids, cols[0], dates, cols[1], cols[2], cols[3], cols[4], attributes)
+}
+
+func (b *batch) writeMetrics(ctx context.Context, c *driver.Conn) error {
+	var benches, runs []int32
+	var names, units, better []string
+	var means []float64
+	var ns []int64
+	var primary []bool
+	for at, list := range b.metrics {
+		if len(b.cat.metrics[at]) > 0 {
+			if err := c.Query(ctx, "DELETE FROM metric WHERE bench = ? AND run = ?", []any{at.bench, at.run}, nil); err != nil {
+				return err
+			}
+		}
+		for _, m := range list {
+			benches, runs, names, means = append(benches, at.bench), append(runs, at.run), append(names, m.Name), append(means, m.Mean)
+			units, better, ns, primary = append(units, m.Unit), append(better, string(m.Better)), append(ns, int64(m.N)), append(primary, m.Primary)
+		}
+	}
+	return c.Append("", "metric", len(names), benches, runs, names, means, units, better, ns, primary)
+}
+
+func (b *batch) writeProfiles(c *driver.Conn) error {
+	var ids, benches, runs, scales, nodes, sources []int32
+	var periods, durations, samples, sums []int64
+	var texts [11][]string
+	for _, p := range b.order {
+		if p.dropped {
+			continue
+		}
+		d, t := &p.p, &p.p.Type
+		ids, benches, runs, sources = append(ids, p.id()), append(benches, p.bench), append(runs, p.run), append(sources, p.source)
+		scales, nodes = append(scales, int32(t.Scale)), append(nodes, int32(d.Nodes))
+		periods, durations = append(periods, t.Period), append(durations, int64(d.Duration/time.Nanosecond))
+		samples, sums = append(samples, d.Samples), append(sums, d.Sum)
+		for i, v := range []string{string(d.ID), t.Name, t.Unit, t.PeriodUnit, t.PeriodName, t.Original, d.Profiler, d.ProfilerVersion, d.Hash, d.File, strings.Join(d.Parts, " ")} {
+			texts[i] = append(texts[i], v)
+		}
+	}
+	if err := c.Append("", "profile", len(ids), ids, texts[0], benches, runs, texts[1], texts[2], scales, periods, texts[3], texts[4],
+		texts[5], texts[6], texts[7], durations, samples, sums, nodes, texts[8], texts[9], sources, texts[10]); err != nil {
+		return err
+	}
+	used := map[int32]bool{}
+	for _, id := range sources {
+		used[id] = true
+	}
+	ids = ids[:0]
+	var data [][]byte
+	for _, src := range b.sources {
+		if used[src.id] {
+			ids, data = append(ids, src.id), append(data, src.data)
+		}
+	}
+	return c.Append("", "source", len(ids), ids, data)
+}
+
+// writeFunctions writes the functions that are new or have new attributes.
+func (w *writer) writeFunctions(ctx context.Context, c *driver.Conn) error {
+	var ids []int32
+	for id := range w.changedFns {
+		if int(id) < w.committedFns {
+			if err := c.Query(ctx, "DELETE FROM fn WHERE id = ?", []any{id}, nil); err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+	}
+	for id := w.committedFns; id < len(w.functions); id++ {
+		ids = append(ids, int32(id))
+	}
+	return appendFunctions(c, "", ids, func(id int32) *profile.Function { return &w.functions[id] }, ids)
+}
+
+// appendFunctions writes functions under new ids.
+func appendFunctions(c *driver.Conn, catalog string, ids []int32, function func(int32) *profile.Function, newIDs []int32) error {
+	n := len(ids)
+	names, modules, files := make([]string, n), make([]string, n), make([]string, n)
+	languages, systems := make([]string, n), make([]string, n)
+	kinds, lines, columns := make([]uint8, n), make([]int32, n), make([]int32, n)
+	for i, id := range ids {
+		fn := function(id)
+		names[i], modules[i], files[i], languages[i], systems[i] = fn.Name, fn.Module, fn.File, fn.Language, fn.SystemName
+		kinds[i], lines[i], columns[i] = uint8(fn.Kind), fn.StartLine, fn.Column
+	}
+	return c.Append(catalog, "fn", n, newIDs, names, kinds, modules, files, lines, columns, languages, systems)
+}
+
+// writePaths writes the new paths.
+func (w *writer) writePaths(c *driver.Conn) error {
+	n := w.paths.Len() - w.committed
+	ids, depth, distance := make([]int32, n), make([]int32, n), make([]int32, n)
+	for i := range ids {
+		p := int32(w.committed + i)
+		ids[i] = p
+		switch up := w.paths.Parent[p]; {
+		case up == calltree.NoNode:
+		case int(up) < w.committed:
+			depth[i] = w.depth(up) + 1
+		default:
+			depth[i] = depth[int(up)-w.committed] + 1
+		}
+	}
+	for i := range ids {
+		if rec := w.rec[ids[i]]; rec != calltree.NoNode {
+			if int(rec) < w.committed {
+				distance[i] = depth[i] - w.depth(rec)
+			} else {
+				distance[i] = depth[i] - depth[int(rec)-w.committed]
+			}
+		}
+	}
+	from := w.committed
+	return c.Append("", "call_path", n, ids, w.paths.Parent[from:], w.paths.Item[from:], depth, w.rec[from:], distance)
+}
+
+// writeRawNames takes in the functions of the records and writes an example of
+// a raw name for each function and group that has none yet.
+func (w *writer) writeRawNames(ctx context.Context, c *driver.Conn, records []stored) error {
+	var groups, names []string
+	var fns []int32
+	for _, r := range records {
+		if len(r.record.Self.Nodes) == 0 || len(r.record.RawNames) == 0 && !r.idle {
+			continue
+		}
+		t := w.translations.Of(r.record.Forest, w)
+		t.Paths(r.record.Forest, r.record.Self.Nodes, nil)
+		have, err := w.rawNames(ctx, c, r.group)
+		if err != nil {
+			return err
+		}
+		for fn, name := range r.record.RawNames {
+			id, ok := t.Function(fn)
+			if !ok || name == "" || have[id] {
+				continue
+			}
+			have[id] = true
+			groups, fns, names = append(groups, r.group), append(fns, id), append(names, cut(name, maxRawName))
+		}
+	}
+	return c.Append("", "raw_name", len(fns), groups, fns, names)
+}
+
+// rawNames returns which functions have an example in a group.
+func (w *writer) rawNames(ctx context.Context, c *driver.Conn, group string) (map[int32]bool, error) {
+	if have, ok := w.raw[group]; ok {
+		return have, nil
+	}
+	have := map[int32]bool{}
+	err := c.Query(ctx, "SELECT fn FROM raw_name WHERE grp = ?", []any{group}, func(ch driver.Chunk) error {
+		for _, fn := range driver.Column[int32](ch, 0) {
+			have[fn] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if w.raw == nil {
+		w.raw = map[string]map[int32]bool{}
+	}
+	w.raw[group] = have
+	return have, nil
+}
+
+// cut shortens a text to at most n bytes, at the beginning of a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// removeRows deletes all rows of profiles and the sources that only they have.
+func removeRows(ctx context.Context, c *driver.Conn, cat *catalog, entries []*entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	ids := make([]int32, len(entries))
+	gone := map[int32]bool{}
+	for i, e := range entries {
+		ids[i] = e.id()
+		gone[e.id()] = true
+	}
+	sources := map[int32]bool{}
+	for _, e := range entries {
+		if e.source != noSource {
+			sources[e.source] = true
+		}
+	}
+	if len(sources) > 0 {
+		for _, e := range cat.profiles {
+			if !gone[e.id()] {
+				delete(sources, e.source)
+			}
+		}
+	}
+	if err := selectIDs(c, ids, false); err != nil {
+		return err
+	}
+	for _, t := range []string{"tree", "tree_mode", "fn_sample"} {
+		if err := c.Query(ctx, fmt.Sprintf("DELETE FROM %s WHERE profile IN (SELECT id FROM selected)", t), nil, nil); err != nil {
+			return err
+		}
+	}
+	if err := c.Query(ctx, "DELETE FROM profile WHERE id IN (SELECT id FROM selected)", nil, nil); err != nil {
+		return err
+	}
+	for id := range sources {
+		if err := c.Query(ctx, "DELETE FROM source WHERE id = ?", []any{id}, nil); err != nil {
+			return err
+		}
+	}
+	return c.Exec("DELETE FROM selected")
+}

@@ -1,0 +1,117 @@
+package traces
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+type instanceKey struct{ service, name string }
+
+// storedInstance is a row of table instance.
+type storedInstance struct {
+	traceprof.Instance
+	row     int64 // within the transaction; -1: new
+	changed bool
+}
+
+// PutInstances implements traceprof.Store. What is known of the instances is
+// read, merged and written again.
+func (s *Store) PutInstances(ctx context.Context, list ...traceprof.Instance) error {
+	if len(list) == 0 {
+		return ctx.Err()
+	}
+	return s.change(ctx, func(c *driver.Conn) error {
+		names := make([]string, len(list))
+		for i := range list {
+			names[i] = list[i].Name
+		}
+		if err := want(c, 0, names); err != nil {
+			return err
+		}
+		stored := map[instanceKey]*storedInstance{}
+		err := readInstances(ctx, c, "name IN (SELECT name FROM wanted)", nil, func(row int64, i traceprof.Instance) {
+			stored[instanceKey{i.Service, i.Name}] = &storedInstance{i, row, false}
+		})
+		if err != nil {
+			return err
+		}
+		for _, i := range list {
+			key := instanceKey{i.Service, i.Name}
+			if have := stored[key]; have == nil {
+				stored[key] = &storedInstance{i, -1, true}
+			} else {
+				have.Merge(&i)
+				have.changed = true
+			}
+		}
+		return replaceInstances(c, stored)
+	}, nil)
+}
+
+// replaceInstances writes those instances that changed.
+func replaceInstances(c *driver.Conn, stored map[instanceKey]*storedInstance) error {
+	var texts [5][]string
+	var numbers [4][]int64
+	var old []int64
+	for _, i := range stored {
+		if !i.changed {
+			continue
+		}
+		for k, text := range []string{i.Service, i.Name, i.Layer, i.Language, toJSON(i.Properties)} {
+			texts[k] = append(texts[k], text)
+		}
+		for k, n := range []int64{i.FirstSeen, i.LastSeen, i.Polled, i.Skew} {
+			numbers[k] = append(numbers[k], n)
+		}
+		if i.row >= 0 {
+			old = append(old, i.row)
+		}
+	}
+	if err := wantKeys(c, 1, old); err != nil {
+		return err
+	}
+	if err := c.Exec("DELETE FROM instance WHERE rowid IN (SELECT key FROM wanted WHERE grp = 1); DELETE FROM wanted"); err != nil {
+		return err
+	}
+	return c.Append("", "instance", len(texts[0]), texts[0], texts[1], texts[2], texts[3], texts[4], numbers[0], numbers[1], numbers[2], numbers[3])
+}
+
+// readInstances calls f with the instances that meet a condition and their
+// rows. The transaction is the caller's.
+func readInstances(ctx context.Context, c *driver.Conn, where string, args []any, f func(row int64, i traceprof.Instance)) error {
+	sql := "SELECT service, name, layer, language, properties, first_seen, last_seen, polled, skew, rowid FROM instance WHERE " + where
+	return c.Query(ctx, sql, args, func(ch driver.Chunk) error {
+		services, names, layers, languages, properties := ch.Texts(0), ch.Texts(1), ch.Texts(2), ch.Texts(3), ch.Texts(4)
+		first, last, polled, skew := driver.Column[int64](ch, 5), driver.Column[int64](ch, 6), driver.Column[int64](ch, 7), driver.Column[int64](ch, 8)
+		for i, row := range driver.Column[int64](ch, 9) {
+			found := traceprof.Instance{Service: services[i], Name: names[i], Layer: layers[i], Language: languages[i],
+				FirstSeen: first[i], LastSeen: last[i], Polled: polled[i], Skew: skew[i]}
+			if err := fromJSON(properties[i], &found.Properties); err != nil {
+				return driver.Corruptf("instance %s of %s: %v", names[i], services[i], err)
+			}
+			f(row, found)
+		}
+		return nil
+	})
+}
+
+// Instances implements traceprof.Store.
+func (s *Store) Instances(ctx context.Context, service string, since int64) ([]traceprof.Instance, error) {
+	where, args := fmt.Sprint("last_seen >= ", since), []any(nil)
+	if service != "" {
+		where, args = where+" AND service = ?", []any{service}
+	}
+	var list []traceprof.Instance
+	err := s.read(ctx, func(c *driver.Conn) error {
+		return readInstances(ctx, c, where, args, func(_ int64, i traceprof.Instance) { list = append(list, i) })
+	})
+	slices.SortFunc(list, func(a, b traceprof.Instance) int {
+		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.Name, b.Name))
+	})
+	return list, err
+}

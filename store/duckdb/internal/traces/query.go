@@ -1,0 +1,284 @@
+package traces
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// readAtOnce is about how many bytes of snapshots one statement reads.
+const readAtOnce = 4 << 20
+
+// sampledSegment is a segment with snapshots of a task.
+type sampledSegment struct{ task, segment string }
+
+// sampledSize is a sampledSegment and how many bytes its snapshots take.
+type sampledSize struct {
+	sampledSegment
+	bytes int64
+}
+
+func compareSegments(a, b sampledSegment) int {
+	return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.segment, b.segment))
+}
+
+// Snapshots implements traceprof.Store. A few segments are found and read by one
+// statement. Many are listed first; then some are read at a time, and what is
+// removed meanwhile is left out.
+func (s *Store) Snapshots(ctx context.Context, q traceprof.SnapshotQuery) iter.Seq2[traceprof.Snapshots, error] {
+	return func(yield func(traceprof.Snapshots, error) bool) {
+		var list []sampledSize
+		var values []traceprof.Snapshots
+		err := s.file.Look(ctx, func(c *driver.Conn) (err error) {
+			if n := len(q.Segments); n > 0 && n <= few {
+				values, err = s.readFew(ctx, c, q)
+			} else {
+				list, err = sampledSegments(ctx, c, q)
+			}
+			return err
+		})
+		for {
+			if err != nil {
+				yield(traceprof.Snapshots{}, err)
+				return
+			}
+			for _, v := range values {
+				if !yield(v, nil) {
+					return
+				}
+			}
+			if len(list) == 0 {
+				return
+			}
+			n := readTogether(list)
+			values, err = s.readSnapshots(ctx, list[:n])
+			list = list[n:]
+		}
+	}
+}
+
+// readFew finds and reads a few segments.
+func (s *Store) readFew(ctx context.Context, c *driver.Conn, q traceprof.SnapshotQuery) ([]traceprof.Snapshots, error) {
+	s.removal.RLock()
+	defer s.removal.RUnlock()
+	found, err := snapshotParts(ctx, c, "", q.Segments)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	tasks, err := s.stacks.tasksOf(ctx, c, found)
+	if err != nil {
+		return nil, err
+	}
+	parts := map[sampledSegment][]snapshotPart{}
+	var list []sampledSegment
+	for _, p := range found {
+		at := sampledSegment{tasks[p.stacks], p.segment}
+		if len(q.Tasks) > 0 && !slices.Contains(q.Tasks, at.task) {
+			continue
+		}
+		if parts[at] == nil {
+			list = append(list, at)
+		}
+		parts[at] = append(parts[at], p)
+	}
+	slices.SortFunc(list, compareSegments)
+	var values []traceprof.Snapshots
+	d := snapshotDecoder{stacks: &s.stacks}
+	for _, at := range list {
+		v, err := d.join(ctx, c, at, parts[at])
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+// tasksOf returns the tasks of the dictionaries of some rows.
+func (sc *stackCache) tasksOf(ctx context.Context, c *driver.Conn, found []snapshotPart) (map[int32]string, error) {
+	tasks := map[int32]string{}
+	var missing []string
+	sc.mu.Lock()
+	for _, p := range found {
+		if _, ok := tasks[p.stacks]; ok {
+			continue
+		}
+		tasks[p.stacks] = ""
+		if s, ok := sc.byID.Get(p.stacks); ok {
+			tasks[p.stacks] = s.task
+		} else {
+			missing = append(missing, fmt.Sprint(p.stacks))
+		}
+	}
+	sc.mu.Unlock()
+	if len(missing) == 0 {
+		return tasks, nil
+	}
+	return tasks, c.Query(ctx, "SELECT id, name FROM sampled_task WHERE id IN ("+strings.Join(missing, ", ")+")", nil, func(ch driver.Chunk) error {
+		names := ch.Texts(1)
+		for i, id := range driver.Column[int32](ch, 0) {
+			tasks[id] = names[i]
+		}
+		return nil
+	})
+}
+
+// readTogether returns how many segments at the beginning of a list are read by
+// one statement: they are of one task.
+func readTogether(list []sampledSize) int {
+	n, bytes := 0, int64(0)
+	for n < len(list) && list[n].task == list[0].task && (n == 0 || bytes+list[n].bytes <= readAtOnce) {
+		bytes += list[n].bytes
+		n++
+	}
+	return n
+}
+
+// sampledSegments lists what a query selects, in the order of its answer.
+func sampledSegments(ctx context.Context, c *driver.Conn, q traceprof.SnapshotQuery) (list []sampledSize, err error) {
+	err = c.ReadTx(ctx.Err, func() error {
+		where, args, err := among(c, textsOf{"s.key", "s.segment", q.Segments}, textsOf{"t.key", "t.name", q.Tasks})
+		if err != nil {
+			return err
+		}
+		const from = "SELECT t.name, s.segment, sum(s.size)::BIGINT FROM snapshot s JOIN sampled_task t ON t.id = s.task WHERE "
+		return c.Query(ctx, from+where+" GROUP BY ALL", args, func(ch driver.Chunk) error {
+			segments, bytes := ch.Texts(1), driver.Column[int64](ch, 2)
+			for i, task := range ch.Texts(0) {
+				list = append(list, sampledSize{sampledSegment{task, segments[i]}, bytes[i]})
+			}
+			return nil
+		})
+	})
+	slices.SortFunc(list, func(a, b sampledSize) int { return compareSegments(a.sampledSegment, b.sampledSegment) })
+	return list, err
+}
+
+// readSnapshots reads segments of one task, in the order of the list.
+func (s *Store) readSnapshots(ctx context.Context, list []sampledSize) (values []traceprof.Snapshots, err error) {
+	err = s.file.Look(ctx, func(c *driver.Conn) error {
+		s.removal.RLock()
+		defer s.removal.RUnlock()
+		values, err = readSegments(ctx, c, &s.stacks, list)
+		return err
+	})
+	return values, err
+}
+
+// readSegments is readSnapshots while nothing is removed.
+func readSegments(ctx context.Context, c *driver.Conn, stacks *stackCache, list []sampledSize) ([]traceprof.Snapshots, error) {
+	var ids map[string][]int32
+	task := list[0].task
+	err := c.ReadTx(ctx.Err, func() (err error) {
+		ids, err = dictionaries(ctx, c, []string{task})
+		return err
+	})
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	segments := make([]string, len(list))
+	for i := range list {
+		segments[i] = list[i].segment
+	}
+	found, err := snapshotParts(ctx, c, "task IN ("+driver.List(ids[task])+") AND ", segments)
+	if err != nil {
+		return nil, err
+	}
+	parts := map[string][]snapshotPart{}
+	for _, p := range found {
+		parts[p.segment] = append(parts[p.segment], p)
+	}
+	var values []traceprof.Snapshots
+	d := snapshotDecoder{stacks: stacks}
+	for _, at := range list {
+		if len(parts[at.segment]) == 0 {
+			continue // removed meanwhile
+		}
+		v, err := d.join(ctx, c, at.sampledSegment, parts[at.segment])
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+// snapshotPart is a row of table snapshot.
+type snapshotPart struct {
+	stacks   int32 // id of the dictionary
+	segment  string
+	seq      int64
+	n        int32
+	language traceprof.Language
+	data     []byte
+}
+
+// snapshotParts reads the rows of segments that meet a condition, which is empty
+// or ends in AND.
+func snapshotParts(ctx context.Context, c *driver.Conn, condition string, segments []string) (found []snapshotPart, err error) {
+	wanted, keys := make(map[string]string, len(segments)), make([]string, len(segments))
+	for i, segment := range segments {
+		keys[i], wanted[segment] = fmt.Sprint(textKey(segment)), segment
+	}
+	read := func(keys string) error {
+		sql := "SELECT task, segment, seq, n, language, data FROM snapshot WHERE " + condition + "key IN (" + keys + ")"
+		return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+			stacks, names, seq := driver.Column[int32](ch, 0), driver.Column[driver.Text](ch, 1), driver.Column[int64](ch, 2)
+			n, languages, data := driver.Column[int32](ch, 3), driver.Column[uint8](ch, 4), driver.Column[driver.Text](ch, 5)
+			for i := range names {
+				if segment, ok := wanted[string(names[i].Bytes())]; ok {
+					found = append(found, snapshotPart{stacks[i], segment, seq[i], n[i], traceprof.Language(languages[i]), slices.Clone(data[i].Bytes())})
+				}
+			}
+			return nil
+		})
+	}
+	if len(segments) <= few {
+		err = read(strings.Join(keys, ", "))
+	} else {
+		err = c.ReadTx(func() error { return want(c, 0, segments) }, func() error { return read("SELECT key FROM wanted") })
+	}
+	return found, err
+}
+
+// join puts the parts of a segment together.
+func (d *snapshotDecoder) join(ctx context.Context, c *driver.Conn, at sampledSegment, parts []snapshotPart) (traceprof.Snapshots, error) {
+	slices.SortFunc(parts, func(a, b snapshotPart) int { return cmp.Compare(a.seq, b.seq) })
+	v := traceprof.Snapshots{Task: at.task, Segment: at.segment, Language: parts[0].language}
+	n, together := 0, true
+	for _, p := range parts {
+		n += int(p.n)
+		together = together && p.stacks == parts[0].stacks
+	}
+	v.Sequence, v.Time, v.Path = make([]int32, 0, n), make([]int64, 0, n), make([]int32, 0, n)
+	united, translations := new(calltree.Forest), calltree.Translations{}
+	for _, p := range parts {
+		if p.language != v.Language {
+			continue // another language than the first
+		}
+		stacks, err := d.stacks.read(ctx, c, p.stacks, at.task)
+		if err != nil {
+			return v, err
+		}
+		from := v.Len()
+		if err := d.appendTo(&v, p.data, int(p.n), stacks.Paths.Len()); err != nil {
+			return v, err
+		}
+		if together {
+			v.Stacks = stacks
+		} else {
+			paths := v.Path[from:]
+			translations.Of(stacks, united).Paths(stacks, paths, paths)
+			v.Stacks = united
+		}
+	}
+	v.Settle()
+	return v, nil
+}

@@ -1,0 +1,232 @@
+package traces
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// PutSnapshots implements traceprof.Store. Snapshots are appended as they come:
+// which of two of one sequence counts is found when they are read.
+func (s *Store) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) error {
+	rows := 0
+	for i := range list {
+		if err := list[i].Check(); err != nil {
+			return err
+		}
+		rows += list[i].Len()
+	}
+	if rows == 0 {
+		return ctx.Err()
+	}
+	t := s
+	w := snapshotWriter{t: t, tasks: map[string]*taskStacks{}, parts: map[partKey]*traceprof.Snapshots{}}
+	return s.change(ctx, func(c *driver.Conn) error {
+		return w.write(ctx, c, list)
+	}, func(committed bool) {
+		if !committed {
+			t.stacks.drop(w.ids()...) // they may be ahead of the file
+			return
+		}
+		w.finish()
+	})
+}
+
+// snapshotWriter is one call of PutSnapshots.
+type snapshotWriter struct {
+	t      *Store
+	tasks  map[string]*taskStacks
+	stacks []*taskStacks // the same
+	next   int32         // id of the next new task
+
+	parts map[partKey]*traceprof.Snapshots // over the tasks' dictionaries
+	order []partKey
+}
+
+// partKey is what the snapshots of one row have in common.
+type partKey struct {
+	task     string
+	segment  string
+	language traceprof.Language
+}
+
+func (w *snapshotWriter) write(ctx context.Context, c *driver.Conn, list []traceprof.Snapshots) error {
+	w.next = w.t.nextTask
+	if err := w.open(ctx, c, list); err != nil {
+		return err
+	}
+	var fresh newStacks
+	for i := range list {
+		if list[i].Len() > 0 {
+			if err := w.add(ctx, c, &list[i]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range w.stacks {
+		s.write(&fresh)
+	}
+	if err := fresh.append(c, ""); err != nil {
+		return err
+	}
+	return w.append(c)
+}
+
+// open finds the dictionaries of the tasks. A task that nothing is known of
+// gets one.
+func (w *snapshotWriter) open(ctx context.Context, c *driver.Conn, list []traceprof.Snapshots) error {
+	var missing, full []string
+	for i := range list {
+		task := list[i].Task
+		if _, ok := w.tasks[task]; ok || list[i].Len() == 0 {
+			continue
+		}
+		s, tooLarge := w.t.stacks.pin(task)
+		w.tasks[task] = s
+		switch {
+		case tooLarge:
+			full = append(full, task)
+		case s == nil:
+			missing = append(missing, task)
+		default:
+			w.stacks = append(w.stacks, s)
+		}
+	}
+	ids, err := dictionaries(ctx, c, missing)
+	if err != nil {
+		return err
+	}
+	for _, task := range append(missing, full...) {
+		id, known := w.next, len(ids[task]) > 0
+		if known {
+			id = slices.Max(ids[task])
+		} else {
+			w.next++
+		}
+		s := w.t.stacks.openPinned(id, task)
+		s.isNew = !known
+		w.tasks[task], w.stacks = s, append(w.stacks, s)
+		if !known {
+			continue
+		}
+		large, err := s.isLarger(ctx, c, w.t.stacks.maxSize())
+		if err != nil {
+			return err
+		}
+		if large {
+			s := w.t.stacks.openPinned(w.next, task)
+			s.isNew = true
+			w.tasks[task], w.stacks = s, append(w.stacks, s)
+			w.next++
+		}
+	}
+	return nil
+}
+
+// dictionaries returns the ids of the tasks' dictionaries. The transaction is the
+// caller's.
+func dictionaries(ctx context.Context, c *driver.Conn, tasks []string) (map[string][]int32, error) {
+	if len(tasks) == 0 {
+		return nil, nil
+	}
+	where, args, err := among(c, textsOf{"key", "name", tasks})
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string][]int32{}
+	err = c.Query(ctx, "SELECT id, name FROM sampled_task WHERE "+where, args, func(ch driver.Chunk) error {
+		names := ch.Texts(1)
+		for i, id := range driver.Column[int32](ch, 0) {
+			ids[names[i]] = append(ids[names[i]], id)
+		}
+		return nil
+	})
+	if err != nil || len(tasks) <= few {
+		return ids, err
+	}
+	return ids, c.Exec("DELETE FROM wanted WHERE grp = 0")
+}
+
+// add takes in one value.
+func (w *snapshotWriter) add(ctx context.Context, c *driver.Conn, part *traceprof.Snapshots) error {
+	s := w.tasks[part.Task]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.grow(ctx, c); err != nil {
+		return err
+	}
+	key := partKey{part.Task, part.Segment, part.Language}
+	sum := w.parts[key]
+	if sum == nil {
+		sum = &traceprof.Snapshots{Task: part.Task, Segment: part.Segment, Language: part.Language}
+		w.parts[key], w.order = sum, append(w.order, key)
+	}
+	sum.Path = append(sum.Path, s.Add(part)...)
+	sum.Sequence, sum.Time = append(sum.Sequence, part.Sequence...), append(sum.Time, part.Time...)
+	sum.Count, sum.Nanos = append(sum.Count, part.Count...), append(sum.Nanos, part.Nanos...)
+	return nil
+}
+
+// append writes the rows of table snapshot.
+func (w *snapshotWriter) append(c *driver.Conn) error {
+	r := snapshotRows{next: w.t.nextChunk}
+	for _, key := range w.order {
+		r.add(w.tasks[key.task].id, w.parts[key])
+	}
+	return r.append(c, "")
+}
+
+func (w *snapshotWriter) ids() []int32 {
+	ids := make([]int32, len(w.stacks))
+	for i, s := range w.stacks {
+		ids[i] = s.id
+	}
+	return ids
+}
+
+// finish brings memory to what was committed.
+func (w *snapshotWriter) finish() {
+	w.t.nextTask, w.t.nextChunk = w.next, w.t.nextChunk+int64(len(w.order))
+	w.t.stacks.unpin(w.stacks)
+	for _, s := range w.stacks {
+		s.mu.Lock()
+		s.committed()
+		bytes := s.size()
+		s.mu.Unlock()
+		w.t.stacks.resize(s, bytes)
+	}
+}
+
+// snapshotRows are rows of table snapshot, as columns.
+type snapshotRows struct {
+	next                   int64
+	task, n                []int32
+	seq, key, newest, size []int64
+	segment                []string
+	language               []uint8
+	data                   [][]byte
+}
+
+// snapshotOverhead is what a row counts beside its segment and its data.
+const snapshotOverhead = 40
+
+func (r *snapshotRows) add(task int32, s *traceprof.Snapshots) {
+	data := appendSnapshots(make([]byte, 0, 8*s.Len()), s)
+	newest := int64(math.MinInt64)
+	for _, t := range s.Time {
+		newest = max(newest, t)
+	}
+	r.task, r.n = append(r.task, task), append(r.n, int32(s.Len()))
+	r.seq, r.key = append(r.seq, r.next), append(r.key, textKey(s.Segment))
+	r.newest, r.size = append(r.newest, newest), append(r.size, int64(len(data)+len(s.Segment)+snapshotOverhead))
+	r.segment, r.language, r.data = append(r.segment, s.Segment), append(r.language, uint8(s.Language)), append(r.data, data)
+	r.next++
+}
+
+// append writes the rows to the table of a catalog; empty: the store's.
+func (r *snapshotRows) append(c *driver.Conn, catalog string) error {
+	return c.Append(catalog, "snapshot", len(r.task), r.task, r.seq, r.key, r.segment, r.language, r.n, r.newest, r.size, r.data)
+}

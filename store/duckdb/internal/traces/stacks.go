@@ -1,0 +1,185 @@
+package traces
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/prefixtree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// taskStacks is a dictionary of the stacks of one sampled task, whose ids are those
+// in the file. Readers get snapshots of it; the one writer adds behind their ends.
+// When it takes half of the cache, the task gets another one.
+type taskStacks struct {
+	id   int32
+	task string
+
+	mu                sync.Mutex // guards what follows
+	traceprof.Stacks             // Forest is nil: not loaded
+	growable          bool       // Forest has its hash tables
+	signatures, paths int        // that are in the file
+	isNew             bool       // the task has no row in the file
+
+	// What follows is guarded by stackCache.mu.
+	bytes  int64
+	pinned bool // not to be evicted: the writer adds what may not be in the file yet
+}
+
+// size estimates the memory of the dictionary. The caller holds its lock.
+func (s *taskStacks) size() int64 {
+	if s.growable {
+		return s.Bytes()
+	}
+	return 1000 + s.Text + 8*int64(s.paths) + 120*int64(s.signatures)
+}
+
+// isLarger loads the dictionary and reports whether it takes more than a limit.
+func (s *taskStacks) isLarger(ctx context.Context, c *driver.Conn, limit int64) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.load(ctx, c)
+	return s.size() > limit, err
+}
+
+// load reads the dictionary from the file if it has not been read. The caller
+// holds its lock.
+func (s *taskStacks) load(ctx context.Context, c *driver.Conn) (bool, error) {
+	if s.Forest != nil {
+		return false, nil
+	}
+	var functions []profile.Function
+	var ids []int32
+	err := c.Query(ctx, fmt.Sprint("SELECT id, name FROM stack_signature WHERE task = ", s.id), nil, func(ch driver.Chunk) error {
+		ids = append(ids, driver.Column[int32](ch, 0)...)
+		for _, name := range ch.Texts(1) {
+			functions = append(functions, profile.Function{Name: name})
+		}
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	if err := s.inOrder(ids, func(i int, id int32) { functions[i], functions[id] = functions[id], functions[i] }); err != nil {
+		return false, err
+	}
+	var tree prefixtree.Tree
+	ids = ids[:0]
+	err = c.Query(ctx, fmt.Sprint("SELECT id, parent, signature FROM stack_path WHERE task = ", s.id), nil, func(ch driver.Chunk) error {
+		ids = append(ids, driver.Column[int32](ch, 0)...)
+		tree.Parent, tree.Item = append(tree.Parent, driver.Column[int32](ch, 1)...), append(tree.Item, driver.Column[int32](ch, 2)...)
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	err = s.inOrder(ids, func(i int, id int32) {
+		tree.Parent[i], tree.Parent[id] = tree.Parent[id], tree.Parent[i]
+		tree.Item[i], tree.Item[id] = tree.Item[id], tree.Item[i]
+	})
+	if err != nil {
+		return false, err
+	}
+	names := int64(0)
+	for i := range functions {
+		names += int64(len(functions[i].Name))
+	}
+	for p, up := range tree.Parent {
+		if up < calltree.NoNode || up >= int32(p) || tree.Item[p] < 0 || int(tree.Item[p]) >= len(functions) {
+			return false, driver.Corruptf("stack path %d of task %s: parent %d, signature %d", p, s.task, up, tree.Item[p])
+		}
+	}
+	s.Forest = &calltree.Forest{Functions: functions, Paths: tree}
+	s.signatures, s.paths, s.Text = len(functions), tree.Len(), names
+	return true, nil
+}
+
+// inOrder brings rows into the order of their ids, which must be 0, 1, 2, …, by
+// exchanging two of them at a time.
+func (s *taskStacks) inOrder(ids []int32, exchange func(i int, id int32)) error {
+	for i := range ids {
+		for int(ids[i]) != i {
+			id := ids[i]
+			if id < 0 || int(id) >= len(ids) || ids[id] == id {
+				return driver.Corruptf("the stacks of task %s have the id %d of %d", s.task, id, len(ids))
+			}
+			exchange(i, id)
+			ids[i], ids[id] = ids[id], ids[i]
+		}
+	}
+	return nil
+}
+
+// grow makes the dictionary ready for Add. The caller holds its lock.
+func (s *taskStacks) grow(ctx context.Context, c *driver.Conn) error {
+	if s.growable {
+		return nil
+	}
+	if s.isNew {
+		s.Stacks = traceprof.NewStacks()
+	} else if _, err := s.load(ctx, c); err != nil {
+		return err
+	} else {
+		// Snapshots of the old forest keep sharing its columns.
+		old, text := s.Forest, s.Text
+		s.Stacks = traceprof.NewStacks()
+		s.Forest.Load(slices.Clip(old.Functions), slices.Clip(old.Paths.Parent), slices.Clip(old.Paths.Item))
+		s.Text = text
+	}
+	s.growable = true
+	return nil
+}
+
+// write appends what is not in the file yet.
+func (s *taskStacks) write(d *newStacks) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isNew {
+		d.task.id, d.task.key, d.task.name = append(d.task.id, s.id), append(d.task.key, textKey(s.task)), append(d.task.name, s.task)
+	}
+	for id := s.signatures; id < len(s.Forest.Functions); id++ {
+		d.signature.task, d.signature.id = append(d.signature.task, s.id), append(d.signature.id, int32(id))
+		d.signature.name = append(d.signature.name, s.Forest.Functions[id].Name)
+	}
+	for id := s.paths; id < s.Forest.Paths.Len(); id++ {
+		d.path.task, d.path.id = append(d.path.task, s.id), append(d.path.id, int32(id))
+	}
+	d.path.parent = append(d.path.parent, s.Forest.Paths.Parent[s.paths:]...)
+	d.path.signature = append(d.path.signature, s.Forest.Paths.Item[s.paths:]...)
+}
+
+// committed records that everything is in the file. The caller holds the lock, or
+// is the only user.
+func (s *taskStacks) committed() {
+	s.isNew, s.signatures, s.paths = false, len(s.Forest.Functions), s.Forest.Paths.Len()
+}
+
+// newStacks are rows of the tables of dictionaries, as columns.
+type newStacks struct {
+	task struct {
+		id   []int32
+		key  []int64
+		name []string
+	}
+	signature struct {
+		task, id []int32
+		name     []string
+	}
+	path struct{ task, id, parent, signature []int32 }
+}
+
+// append writes the rows to the tables of a catalog; empty: the store's.
+func (d *newStacks) append(c *driver.Conn, catalog string) error {
+	if err := c.Append(catalog, "sampled_task", len(d.task.id), d.task.id, d.task.key, d.task.name); err != nil {
+		return err
+	}
+	if err := c.Append(catalog, "stack_signature", len(d.signature.id), d.signature.task, d.signature.id, d.signature.name); err != nil {
+		return err
+	}
+	return c.Append(catalog, "stack_path", len(d.path.id), d.path.task, d.path.id, d.path.parent, d.path.signature)
+}
