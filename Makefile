@@ -12,7 +12,7 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 # What `make fuzz-changed` compares with.
 BASE      ?= origin/main
 
-.PHONY: help build demo lint test race smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden pictures clean
+.PHONY: help build demo lint test race race-all smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden pictures clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,7 +34,14 @@ test: build ## all tests that need only Go and a C compiler
 	cd test/bench && $(GO) test -vet=off ./...
 
 race: ## the concurrent packages under the race detector
-	$(GO) test -vet=off -race ./internal/ingest/... ./store/mem/... ./store/remote/... ./calltree/... ./profile ./normalize ./format/... ./traceprof/... ./internal/server/...
+	$(GO) test -vet=off -race -skip '$(SEQUENTIAL)' ./internal/ingest/... ./store/mem/... ./store/remote/... ./calltree/... ./profile ./normalize ./format/... ./traceprof/... ./internal/server/...
+
+# Tests of one goroutine that take minutes under the race detector, for `make race` to
+# skip; `make nightly` runs them under it.
+SEQUENTIAL = ^Test(Memory|Mutations|Damage|Bomb|Allocations|DeepStacks|DeepViews|DiffOfDeepStacks|Adversarial.*|Decode(Hostile|Long)Lines|UserRulesStayBounded)$$
+
+race-all: # every package, every test
+	$(GO) test -vet=off -race -timeout 60m ./...
 
 smoke: build ## one test of each real server, agent and reader (needs what test-real needs; part of every check)
 	test/real/run
@@ -48,7 +55,7 @@ SMOKE = TestStore/shared|TestModels|TestCypher|TestKeys|TestReplaced|TestBulk/sh
 smoke-servers: # Kafka, and agents in Python and Java
 	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -timeout 20m ./test/kafka ./test/agents
 
-nightly: test-real fuzz bench bench-detection ## everything that is too slow for every change: 1 to 2 hours
+nightly: test-real race-all fuzz bench bench-detection ## everything that is too slow for every change; hours
 
 test-real: build ## all tests against real servers, agents and readers (python3 with venv, Java 17 and 21, Maven)
 	test/real/run

@@ -308,6 +308,9 @@ func archived(t *testing.T, c client, shop *Shop, task, trace string) {
 
 // TestKilled kills the server in mid-task, twice.
 func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	needAgents(t)
 	c, shop := begin(t, "python", "shop-killed")
 	warm(t, c, shop)

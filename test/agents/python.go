@@ -20,12 +20,7 @@ var pythonShop string
 // Python starts the shop in Python, whose agent reports to the server's gRPC
 // address. Its files lie in dir.
 func Python(ctx context.Context, dir, server, service string) (*Shop, error) {
-	venv, err := cache.Folder("skywalking-python-1.2.0", func(dir string) error {
-		if err := run(ctx, dir, "python3", "-m", "venv", "."); err != nil {
-			return err
-		}
-		return run(ctx, dir, "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", pythonAgent)
-	})
+	venv, err := pythonVenv(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +35,16 @@ func Python(ctx context.Context, dir, server, service string) (*Shop, error) {
 		// Its default of 50 makes the sampler wait for the sender.
 		"SW_AGENT_PROFILE_SNAPSHOT_TRANSPORT_BUFFER_SIZE=4500")
 	return s, s.start(ctx, cmd)
+}
+
+// pythonVenv returns the folder of a Python environment with the agent.
+func pythonVenv(ctx context.Context) (string, error) {
+	return cache.Folder("skywalking-python-1.2.0", func(dir string) error {
+		if err := run(ctx, dir, "python3", "-m", "venv", "."); err != nil {
+			return err
+		}
+		return run(ctx, dir, "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", pythonAgent)
+	})
 }
 
 // run runs a command in a folder. Its error says what the command printed.

@@ -47,8 +47,7 @@ func blocks(page string) []block {
 	return list
 }
 
-// pages returns the pages below docs, by name. Those below docs/start have tests of
-// their own.
+// pages returns the pages below docs, by name, without those of sessions.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -57,7 +56,7 @@ func pages(t *testing.T) map[string]string {
 			return err
 		}
 		name, err := filepath.Rel(root, path)
-		if err != nil || strings.HasPrefix(name, "docs/start/") {
+		if err != nil || slices.Contains(sessions, filepath.ToSlash(name)) {
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -195,43 +194,4 @@ func TestElsewhere(t *testing.T) {
 			t.Errorf("%s has no %s for %s to run", name, language, test)
 		}
 	}
-}
-
-var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-
-// TestLinks follows the links between pages: the file must be there, and the heading.
-func TestLinks(t *testing.T) {
-	all := pages(t)
-	for name, page := range all {
-		for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
-			path, heading, _ := strings.Cut(m[1], "#")
-			if strings.Contains(path, "://") {
-				continue
-			}
-			target := name
-			if path != "" {
-				target = filepath.Join(filepath.Dir(name), path)
-			}
-			text, err := os.ReadFile(filepath.Join(root, target))
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-			} else if heading != "" && !slices.Contains(anchors(string(text)), heading) {
-				t.Errorf("%s: %s has no heading #%s", name, target, heading)
-			}
-		}
-	}
-}
-
-var (
-	headings = regexp.MustCompile(`(?m)^#+ (.*)$`)
-	dropped  = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
-)
-
-// anchors returns the names by which links reach the headings of a page.
-func anchors(page string) []string {
-	var list []string
-	for _, m := range headings.FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
-		list = append(list, strings.ReplaceAll(strings.ToLower(dropped.ReplaceAllString(m[1], "")), " ", "-"))
-	}
-	return list
 }

@@ -1,0 +1,43 @@
+package docs
+
+import (
+	"flag"
+	"net"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/dendroprof/dendro/test/session"
+)
+
+var update = flag.Bool("update", false, "rewrite the pictures and the outputs that pages show")
+
+// sessions are the pages that show commands with what they print.
+var sessions = []string{"README.md", "docs/config.md", "docs/start/ci.md", "docs/start/research.md", "docs/start/skywalking.md"}
+
+// TestSessions runs the commands of these pages. Those that need Neo4j or an agent have
+// a tag, and run in test/neo4j/e2e and test/agents.
+func TestSessions(t *testing.T) {
+	for _, page := range sessions {
+		t.Run(path.Base(page), func(t *testing.T) {
+			t.Parallel()
+			session.Run(t, path.Join(root, page), session.Options{Update: *update, Env: []string{"GITHUB_RUN_ID=1001", "GITHUB_HEAD_REF=", "GITHUB_ACTIONS="}, Replace: replacements(t)})
+		})
+	}
+}
+
+// replacements replaces the default ports of a server by free ones, and the
+// installation of the program by nothing.
+func replacements(t *testing.T) *strings.Replacer {
+	t.Helper()
+	var free []string
+	for range 2 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		free = append(free, l.Addr().String())
+	}
+	return strings.NewReplacer("go install github.com/dendroprof/dendro/cmd/dendro@latest", "dendro version", "127.0.0.1:12800", free[0], "127.0.0.1:11800", free[1])
+}
