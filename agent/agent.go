@@ -61,8 +61,9 @@ type agent struct {
 	tasks *schedule
 	out   *reporter
 
-	connected chan struct{} // wakes the control loop, capacity 1
-	quit      context.CancelFunc
+	connected chan struct{}      // wakes the control loop, capacity 1
+	quit      context.CancelFunc // ends the loops
+	abort     context.CancelFunc // ends the calls that report
 	loops     sync.WaitGroup
 }
 
@@ -153,13 +154,14 @@ func (t token) RequireTransportSecurity() bool { return false }
 
 // start starts the loops, which end when stop cancels their context.
 func (a *agent) start() {
-	var ctx context.Context
+	var ctx, calls context.Context
 	ctx, a.quit = context.WithCancel(context.Background())
+	calls, a.abort = context.WithCancel(context.Background())
 	a.conn.Connect()
 	a.loop(func() { a.watch(ctx) })
 	a.loop(func() { a.control(ctx) })
-	a.loop(func() { repeat(ctx, a.out.sendSegments) })
-	a.loop(func() { repeat(ctx, a.out.sendSnapshots) })
+	a.loop(func() { repeat(ctx, calls, a.out.sendSegments) })
+	a.loop(func() { repeat(ctx, calls, a.out.sendSnapshots) })
 }
 
 // loop runs f in a goroutine that stop waits for. A panic in it is logged: it ends
@@ -175,11 +177,11 @@ func (a *agent) loop(f func()) {
 	})
 }
 
-// repeat calls f every flushEvery, less often while it fails.
-func repeat(ctx context.Context, f func(context.Context) error) {
+// repeat calls f every flushEvery, less often while it fails, until ctx ends.
+func repeat(ctx, calls context.Context, f func(context.Context) error) {
 	wait := flushEvery
 	for sleep(ctx, wait) {
-		if f(ctx) == nil {
+		if f(calls) == nil {
 			wait = flushEvery
 		} else {
 			wait = min(2*wait, 10*flushEvery)
@@ -252,6 +254,8 @@ func (a *agent) stop(ctx context.Context) error {
 		defer cancel()
 	}
 	running.CompareAndSwap(a, nil)
+	defer context.AfterFunc(ctx, a.abort)()
+	defer a.abort()
 	a.tasks.close()
 	a.quit()
 	a.loops.Wait()

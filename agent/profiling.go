@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -173,8 +174,11 @@ func (p *profiling) pass(r reader, now time.Time) {
 	if len(due) == 0 {
 		return
 	}
+	runtime.LockOSThread() // so that the thread's time is the pass's
+	before := threadTime()
 	stacks, err := owners(r, func(id string) bool { return due[id] })
-	p.schedule.pace.add(time.Since(now))
+	p.schedule.pace.add(threadTime() - before)
+	runtime.UnlockOSThread()
 	if err != nil {
 		p.schedule.agent.out.failed("sample", err)
 	}
@@ -230,7 +234,8 @@ func (p *profiling) sample(w *watched, at time.Time, stack []string) {
 }
 
 // pace keeps sampling within its budget. The cost of a pass is the median of the
-// last ones: a pass that was interrupted is no reason to sample less.
+// last ones: one that did the work of the garbage collector too is no reason to
+// sample less.
 type pace struct {
 	budget float64 // share of one core
 

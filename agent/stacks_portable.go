@@ -3,10 +3,12 @@ package agent
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime/pprof"
+	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -23,14 +25,29 @@ type portableReader struct {
 	stack            []frame
 }
 
-// Fields of the messages of profile.proto.
+// profileDepth is how many frames the runtime keeps of a stack.
+var profileDepth = stackDepth(os.Getenv("GODEBUG"))
+
+func stackDepth(settings string) int {
+	depth := 128
+	for setting := range strings.SplitSeq(settings, ",") {
+		if text, ok := strings.CutPrefix(setting, "profstackdepth="); ok {
+			if n, err := strconv.Atoi(text); err == nil && n >= 0 {
+				depth = min(n, 1024)
+			}
+		}
+	}
+	return depth
+}
+
+// Fields of the messages of profile.proto. Locations and functions have their id in
+// the same field.
 const (
 	profileSample, profileLocation, profileFunction, profileString = 2, 4, 5, 6
 	sampleLocation, sampleLabel                                    = 1, 3
 	labelName, labelText                                           = 1, 2
-	locationID, locationLine                                       = 1, 4
-	lineFunction, lineNumber                                       = 1, 2
-	functionID, functionName                                       = 1, 2
+	locationLine, lineFunction, lineNumber                         = 4, 1, 2
+	idField, functionName                                          = 1, 2
 )
 
 func (r *portableReader) read(wanted func(string) bool, found func(string, []frame)) error {
@@ -46,8 +63,16 @@ func (r *portableReader) read(wanted func(string) bool, found func(string, []fra
 	if _, err := io.Copy(&r.content, z); err != nil {
 		return fmt.Errorf("goroutine profile: %w", err)
 	}
-	if err := r.split(); err != nil {
+	if err := r.decode(wanted, found); err != nil {
 		return fmt.Errorf("goroutine profile: %w", err)
+	}
+	return nil
+}
+
+// decode reads the content.
+func (r *portableReader) decode(wanted func(string) bool, found func(string, []frame)) error {
+	if err := r.split(); err != nil {
+		return err
 	}
 	key := -1
 	for i, s := range r.strings {
@@ -65,17 +90,20 @@ func (r *portableReader) read(wanted func(string) bool, found func(string, []fra
 			for len(locations) > 0 && err == nil {
 				number, n := protowire.ConsumeVarint(locations)
 				if n < 0 {
-					return errors.New("goroutine profile: malformed sample")
+					return protowire.ParseError(n)
 				}
 				locations = locations[n:]
 				err = r.location(number)
 			}
 			if err == nil {
+				if len(r.stack) < profileDepth { // the writer leaves goexit out
+					r.stack = append(r.stack, frame{kind: exitFrame})
+				}
 				found(id, r.stack)
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("goroutine profile: %w", err)
+			return err
 		}
 	}
 	return nil
@@ -92,7 +120,7 @@ func (r *portableReader) split() error {
 		case profileString:
 			r.strings = append(r.strings, b)
 		case profileLocation, profileFunction:
-			id, err := varint(b, 1) // both have their id in field 1
+			id, err := varint(b, idField)
 			if number == profileLocation {
 				r.locations[id] = b
 			} else {
