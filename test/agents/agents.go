@@ -1,10 +1,10 @@
-// Package agents runs the agents of Apache SkyWalking, unmodified, inside small
-// programs: a shop in Python and one in Java, each with an endpoint that takes a
-// known time. Its tests let them report to `dendro serve` and hold what is then
-// answered against what the shops measured themselves.
+// Package agents runs the agents of Apache SkyWalking, unmodified, and Dendro's own
+// for Go inside small programs: a shop in Python, one in Java and the Go agent's
+// example, each with an endpoint that takes a known time. Its tests let them report
+// to `dendro serve` and compare its answers with what the shops measured themselves.
 //
-// The tests run where DENDRO_TEST_REAL is set. They need python3 with venv, and a
-// JDK 17 or newer that the Java agent runs on (up to 24); the agents are
+// The tests of SkyWalking's agents run where DENDRO_TEST_REAL is set. They need
+// python3 with venv, and a JDK 17 or newer that the Java agent runs on (up to 24); the agents are
 // downloaded once, into package cache's folder.
 package agents
 
