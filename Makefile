@@ -12,6 +12,9 @@ export GOFLAGS := $(GOFLAGS) -trimpath
 # What `make fuzz-changed` compares with.
 BASE      ?= origin/main
 
+# Modules of their own.
+MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))
+
 .PHONY: help build demo lint test race race-all smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden pictures clean
 
 help: ## print the targets
@@ -26,17 +29,16 @@ demo: build ## build, import real profiles, show the planted regression
 lint: ## gofmt, vet, staticcheck
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$bad" || { echo "not gofmt-ed:"; echo "$$bad"; exit 1; }
 	$(GO) vet ./...
-	cd test/bench && $(GO) vet ./...
-	for m in agent agent/kafka agent/otel; do (cd $$m && $(GO) vet ./...) || exit 1; done
+	@set -e; for m in $(MODULES); do echo "cd $$m && $(GO) vet ./..."; (cd $$m && $(GO) vet ./...); done
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
 
 test: build ## all tests that need only Go and a C compiler
 	DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro $(GO) test -vet=off ./...
-	cd test/bench && $(GO) test -vet=off ./...
-	for m in agent agent/kafka agent/otel; do (cd $$m && $(GO) test -vet=off ./...) || exit 1; done
+	@set -e; for m in $(MODULES); do echo "cd $$m && $(GO) test ./..."; (cd $$m && $(GO) test -vet=off ./...); done
 
 race: ## the concurrent packages under the race detector
-	$(GO) test -vet=off -race -skip '$(SEQUENTIAL)' ./internal/ingest/... ./store/mem/... ./store/remote/... ./calltree/... ./profile ./normalize ./format/... ./traceprof/... ./internal/server/...
+	$(GO) test -vet=off -race -skip '$(SEQUENTIAL)' ./internal/ingest/... ./store/mem/... ./store/remote/... ./calltree/... ./profile ./normalize ./format/... ./traceprof/... ./internal/server/... ./internal/query/...
+	cd agent && $(GO) test -vet=off -race ./...
 
 # Tests of one goroutine that take minutes under the race detector, for `make race` to
 # skip; `make nightly` runs them under it.
@@ -44,6 +46,7 @@ SEQUENTIAL = ^Test(Memory|Mutations|Damage|Bomb|Allocations|DeepStacks|DeepViews
 
 race-all: # every package, every test
 	$(GO) test -vet=off -race -timeout 60m ./...
+	@set -e; for m in $(MODULES); do echo "cd $$m && $(GO) test -race ./..."; (cd $$m && $(GO) test -vet=off -race ./...); done
 
 smoke: build ## one test of each real server, agent and reader (needs what test-real needs; part of every check)
 	test/real/run
