@@ -21,7 +21,7 @@ import (
 type Forest struct {
 	Functions []profile.Function // the name is the identity
 	// Paths holds call node paths: Parent is a path or NoNode, Item a function.
-	Paths prefixtree.Tree
+	Paths profile.PrefixTree
 
 	index  intern.Index // of Functions, by name
 	origin *Forest      // of a snapshot: the forest it was taken of

@@ -11,6 +11,11 @@ import (
 	"github.com/dendroprof/dendro/internal/prefixtree"
 )
 
+// PrefixTree is an append-only tree of prefixes: node n stands for the sequence of
+// Parent[n] followed by Item[n]. Parents have lower numbers than their children; the
+// parent of a root is -1. Read the columns, do not write them.
+type PrefixTree = prefixtree.Tree
+
 // Symbols holds the functions, frames and stacks of one or many profiles.
 // Entries are interned: equal content has one id. Nothing is ever removed.
 //
@@ -30,7 +35,7 @@ type Symbols struct {
 
 	// Stacks is the prefix tree over frames: Parent is a StackID or NoStack,
 	// Item a FrameID.
-	Stacks prefixtree.Tree
+	Stacks PrefixTree
 
 	functions  intern.Index // of Functions, by all but their Kind
 	frames     intern.Index // of Frames

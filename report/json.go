@@ -7,7 +7,6 @@ import (
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/internal/evidence"
 )
 
 // Schema is the version of the JSON document; it changes when a field changes its
@@ -40,7 +39,7 @@ type benchmarkDocument struct {
 	Reason  string `json:"reason,omitempty"`
 	Compared
 	Ranked []regression.Candidate `json:"ranked"`
-	evidence.Benchmark
+	Evidence
 }
 
 // Compared is what was compared of a benchmark, as every document has it. No list
@@ -70,7 +69,7 @@ func (r *Report) JSON(w io.Writer) error {
 		e := b.Evidence
 		e.Runs, e.Candidates = Filled(e.Runs), Filled(e.Candidates)
 		d.Benchmarks = append(d.Benchmarks, benchmarkDocument{Group: b.Benchmark.Benchmark.Group, Name: b.Benchmark.Benchmark.Name, Type: b.Type.Name,
-			Verdict: b.Reason == "", Reason: b.Reason, Compared: NewCompared(b.Benchmark), Ranked: Filled(b.Ranked), Benchmark: e})
+			Verdict: b.Reason == "", Reason: b.Reason, Compared: NewCompared(b.Benchmark), Ranked: Filled(b.Ranked), Evidence: e})
 	}
 	return encode(w, d)
 }

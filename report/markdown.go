@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/dendroprof/dendro/internal/evidence"
 	"github.com/dendroprof/dendro/internal/words"
 )
 
@@ -242,7 +241,7 @@ func (r *Report) benchmarkMarkdown(b *Benchmark, d Detail) string {
 	return t.String()
 }
 
-func candidateMarkdown(b *Benchmark, c *evidence.Candidate, d Detail) string {
+func candidateMarkdown(b *Benchmark, c *Candidate, d Detail) string {
 	if c.Self && !d.All {
 		return ""
 	}

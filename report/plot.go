@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dendroprof/dendro/internal/evidence"
 	"github.com/dendroprof/dendro/internal/words"
 )
 
@@ -22,7 +21,7 @@ import (
 // standard deviations around it.
 type plot struct {
 	values []float64
-	band   []evidence.Level
+	band   []Level
 	tested int                  // at the end
 	label  func(float64) string // of the axis
 	left   func(float64) bool   // values that are not there; nil: all are
@@ -120,11 +119,11 @@ func (b *Benchmark) metricPlot() []string {
 }
 
 // candidatePlot draws the level of a candidate.
-func (b *Benchmark) candidatePlot(c *evidence.Candidate) []string {
+func (b *Benchmark) candidatePlot(c *Candidate) []string {
 	return b.plot(c.Levels, c.Band, words.Percent, nil)
 }
 
-func (b *Benchmark) plot(values []float64, band []evidence.Level, label func(float64) string, left func(float64) bool) []string {
+func (b *Benchmark) plot(values []float64, band []Level, label func(float64) string, left func(float64) bool) []string {
 	runs := b.Evidence.Runs
 	if len(runs) < 2 || len(values) != len(runs) || len(band) != len(runs) {
 		return nil

@@ -3,7 +3,7 @@
 // XML.
 //
 //	regression.Result, gate.Changes ─┐
-//	evidence.Benchmarks             ─┴─▶ Report ──▶ Text, Markdown, JSON, SARIF, JUnit
+//	Evidence of every benchmark ─────┴─▶ Report ──▶ Text, Markdown, JSON, SARIF, JUnit
 //
 // A Report is plain data, most important first: what costs, what may cost, what got
 // better; then each benchmark with its metric over the runs and the candidates that
@@ -25,7 +25,6 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/internal/evidence"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -65,12 +64,12 @@ type Place struct {
 // Benchmark is what is said about one benchmark.
 type Benchmark struct {
 	*regression.Benchmark
-	Evidence evidence.Benchmark
+	Evidence Evidence
 }
 
 // New makes a report. The evidence is that of the result's benchmarks, in their
 // order; nil: there is none.
-func New(res *regression.Result, ev []evidence.Benchmark, changes []gate.Change, v *gate.Verdict) *Report {
+func New(res *regression.Result, ev []Evidence, changes []gate.Change, v *gate.Verdict) *Report {
 	r := &Report{Verdict: v}
 	for _, c := range changes {
 		r.Changes = append(r.Changes, Change{Change: c})

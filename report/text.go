@@ -9,7 +9,6 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/internal/evidence"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -87,7 +86,7 @@ func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
 
 // candidate draws a candidate's level and its contexts, unless it is only high in
 // the ranking by self.
-func (t *text) candidate(b *Benchmark, c *evidence.Candidate, d Detail) {
+func (t *text) candidate(b *Benchmark, c *Candidate, d Detail) {
 	if c.Self && !d.All {
 		return
 	}
@@ -101,7 +100,7 @@ func (t *text) candidate(b *Benchmark, c *evidence.Candidate, d Detail) {
 // contexts draws the traces of a candidate, a table of lines each; what is left out
 // of a direction is counted below its last one. The names of functions are written
 // as name says.
-func (b *Benchmark) contexts(c *evidence.Candidate, d Detail, name func(string) string) (tables [][]string) {
+func (b *Benchmark) contexts(c *Candidate, d Detail, name func(string) string) (tables [][]string) {
 	if c.Contexts == nil {
 		return nil
 	}
@@ -141,12 +140,12 @@ var (
 	traceHeads     = []string{"diff", "candidate diff", "candidate score", ""}
 )
 
-func candidateCells(c *evidence.Candidate) []string {
+func candidateCells(c *Candidate) []string {
 	return []string{words.Percent(c.Expected), words.Percent(c.Actual), words.SignedPercent(c.Diff), score(c.Score), c.Status, candidateName(c)}
 }
 
 // candidateName names a candidate, and says when its levels are of self.
-func candidateName(c *evidence.Candidate) string {
+func candidateName(c *Candidate) string {
 	if c.Self {
 		return words.Clean(c.Function) + " (self)"
 	}

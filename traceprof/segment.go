@@ -134,3 +134,16 @@ type Endpoint struct {
 	Slowest  int64  `json:"slowest"`  // latency in ms
 	LastSeen int64  `json:"lastSeen"` // ms, start of the newest segment
 }
+
+// Span is one span of a segment.
+type Span struct {
+	ID        int32  `json:"id"`     // from 0 within the segment
+	Parent    int32  `json:"parent"` // the span around it in the segment; -1: none
+	Operation string `json:"operation"`
+	Kind      string `json:"kind"` // Entry, Exit or Local
+	Layer     string `json:"layer,omitempty"`
+	Peer      string `json:"peer,omitempty"` // who is called
+	Start     int64  `json:"start"`          // ms
+	End       int64  `json:"end"`            // ms
+	Error     bool   `json:"error,omitempty"`
+}

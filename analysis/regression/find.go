@@ -7,7 +7,8 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/profile"
@@ -67,32 +68,19 @@ func Find(ctx context.Context, st store.Reader, q store.Query, req Request) (*Re
 	return res, nil
 }
 
-// parallel calls f for 0 … n-1 on all cores and returns the first error by index.
+// parallel calls f for 0 … n-1 on all cores and returns the first error.
 func parallel(ctx context.Context, n int, f func(i int) error) error {
-	errs := make([]error, n)
-	var wait sync.WaitGroup
-	next := make(chan int)
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wait.Go(func() {
-			for i := range next {
-				errs[i] = f(i)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
 			}
+			return f(i)
 		})
 	}
-	for i := range n {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- i
-	}
-	close(next)
-	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
+	return group.Wait()
 }
 
 // one judges one benchmark.

@@ -11,7 +11,7 @@ import (
 
 // Collector adds thread dumps to a profile: Add for each text, then Finish.
 type Collector struct {
-	*stacktext.Recorder
+	out    *stacktext.Recorder
 	limits profile.Limits
 	frames *stacktext.Frames
 	parse  func(text []byte) (frame, bool) // a frame
@@ -32,15 +32,15 @@ type Collector struct {
 
 func newCollector(p *profile.Profile, l profile.Limits, frames *stacktext.Frames) *Collector {
 	return &Collector{
-		Recorder: stacktext.NewRecorder(p),
-		limits:   l.WithDefaults(),
-		threads:  stacktext.NewTable(l),
-		cpu:      stacktext.NewTable(l),
-		frames:   frames,
-		parse:    parseFrame,
-		cpuSeen:  map[profile.ThreadID]int64{},
-		time:     stacktext.NoTime,
-		dump:     dump{locks: map[string]int32{}, dead: map[deadlocked]int{}},
+		out:     stacktext.NewRecorder(p),
+		limits:  l.WithDefaults(),
+		threads: stacktext.NewTable(l),
+		cpu:     stacktext.NewTable(l),
+		frames:  frames,
+		parse:   parseFrame,
+		cpuSeen: map[profile.ThreadID]int64{},
+		time:    stacktext.NoTime,
+		dump:    dump{locks: map[string]int32{}, dead: map[deadlocked]int{}},
 	}
 }
 
@@ -123,7 +123,7 @@ func (c *Collector) close() {
 		return
 	}
 	t.open = false
-	stack := c.Stack(t.frames)
+	stack := c.out.Stack(t.frames)
 	state := t.state
 	if string(state) == "RUNNABLE" && c.waitsInNative(stack) {
 		state = inNativeWait
@@ -132,7 +132,7 @@ func (c *Collector) close() {
 	r := row{
 		Row: stacktext.Row{
 			Stack: stack, Value: 1, Time: c.time,
-			Thread: c.Thread(c.process, t.name, t.id), State: c.State(state),
+			Thread: c.out.Thread(c.process, t.name, t.id), State: c.out.State(state),
 		},
 		from: d.labels.Mark(), waits: noLock, owned: t.owned, cpu: t.cpu, cpuOf: t.cpuOf,
 	}
@@ -181,14 +181,14 @@ func (c *Collector) end() {
 			set.Reset()
 			set.Append(own)
 			if holder != 0 {
-				set.Text("owner", []byte(c.Profile.Threads[holder].Name))
+				set.Text("owner", []byte(c.out.Profile.Threads[holder].Name))
 			}
 			if group > 0 {
 				set.Num("deadlock", int64(group), "")
 			}
 			labels = &set
 		}
-		r.Labels = c.Labels(labels)
+		r.Labels = c.out.Labels(labels)
 		c.threads.Add(r.Row)
 		c.addCPU(r)
 	}
@@ -203,7 +203,7 @@ func (c *Collector) deadlock(r *row) int {
 	if len(c.dump.dead) == 0 {
 		return 0
 	}
-	name := c.Profile.Threads[r.Thread].Name
+	name := c.out.Profile.Threads[r.Thread].Name
 	if n := c.dump.dead[deadlocked{name, r.waits}]; n > 0 {
 		return n
 	}
@@ -244,8 +244,8 @@ func (c *Collector) addFrame(text []byte) error {
 		if !good {
 			return errNoFrame
 		}
-		fn := c.Profile.Symbols.Function(parsed.function)
-		frame = c.Profile.Symbols.Frame(profile.Frame{Function: fn, Line: parsed.line, Type: parsed.mode})
+		fn := c.out.Profile.Symbols.Function(parsed.function)
+		frame = c.out.Profile.Symbols.Frame(profile.Frame{Function: fn, Line: parsed.line, Type: parsed.mode})
 		c.frames.Add(text, frame)
 	}
 	t.frames = append(t.frames, frame)
@@ -312,7 +312,7 @@ func lockName(address, class []byte) [][]byte {
 // first dump. Afterwards the Collector must not be used.
 func (c *Collector) Finish() {
 	c.end()
-	p := c.Profile
+	p := c.out.Profile
 	timed, start := c.start()
 	p.Tables = append(p.Tables, c.threads.Samples(profile.NamedType(profile.Threads), timed, start))
 	if c.deltas {
@@ -325,7 +325,7 @@ func (c *Collector) Finish() {
 // start returns the time from which the samples count, and sets it in the profile. It
 // reports false if no dump has a time.
 func (c *Collector) start() (timed bool, start int64) {
-	first, last, p := c.threads.First, c.threads.Last, c.Profile
+	first, last, p := c.threads.First, c.threads.Last, c.out.Profile
 	switch {
 	case first > last:
 		return false, 0
@@ -340,7 +340,7 @@ func (c *Collector) start() (timed bool, start int64) {
 // vm names the program that wrote the dumps: `OpenJDK 64-Bit Server VM` and what
 // is in parentheses.
 func (c *Collector) vm(name, version string) {
-	if p := c.Profile; p.Profiler == "" && name != "" {
+	if p := c.out.Profile; p.Profiler == "" && name != "" {
 		p.Profiler, p.ProfilerVersion = name, version
 	}
 }

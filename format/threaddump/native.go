@@ -12,7 +12,7 @@ func (c *Collector) waitsInNative(stack profile.StackID) bool {
 	if stack == profile.NoStack {
 		return false
 	}
-	s := c.Profile.Symbols
+	s := c.out.Profile.Symbols
 	return nativeWaits[s.Functions[s.Frames[s.Leaf(stack)].Function].Name]
 }
 

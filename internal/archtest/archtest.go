@@ -176,5 +176,6 @@ func (c *checker) checkPackage(p *pkg) {
 	if !p.nested {
 		c.packages = append(c.packages, p.dir)
 		c.checkImports(p)
+		c.checkSurface(p)
 	}
 }

@@ -3,7 +3,7 @@
 // program over the runs, what was expected, what is there now, and in which
 // contexts it changed.
 //
-//	regression.Result ──Gather──▶ one Benchmark per benchmark of the result
+//	regression.Result ──Gather──▶ one report.Evidence per benchmark of the result
 //
 // Words: a candidate is a function to look at, whether it is in a finding or only
 // high in a ranking; its level is what a finding or the ranking looks at, its total
@@ -21,13 +21,14 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
-	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -50,58 +51,9 @@ const (
 	defaultWindow     = 10
 )
 
-// Benchmark is the evidence of one benchmark.
-type Benchmark struct {
-	Runs       []Run       `json:"runs"` // oldest first; empty without a verdict
-	Metric     *Metric     `json:"metric,omitempty"`
-	Candidates []Candidate `json:"candidates"`
-}
-
-// Run is one run that was compared.
-type Run struct {
-	Key    string    `json:"run"`
-	Commit string    `json:"commit,omitempty"`
-	Date   time.Time `json:"date,omitzero"`
-	Tested bool      `json:"tested,omitempty"` // not history
-}
-
-// Metric is the benchmark's own result over its runs.
-type Metric struct {
-	Name   string         `json:"name"`
-	Unit   string         `json:"unit"`
-	Better testrun.Better `json:"better,omitempty"`
-	Values []float64      `json:"values"` // by run; 0 where a run has none
-	Band   []Level        `json:"band"`   // by run
-}
-
-// Level is what the runs before a run let expect of it.
-type Level struct {
-	Mean      float64 `json:"mean"`
-	Deviation float64 `json:"deviation"` // sample standard deviation; 0 of fewer than two runs
-}
-
-// Candidate is a function to look at. Levels are shares of the program
-// (of all samples, for a ranking by total).
-type Candidate struct {
-	Function string    `json:"function"`
-	Path     []string  `json:"path,omitempty"`    // of the finding, root to place
-	Finding  string    `json:"finding,omitempty"` // its id
-	Self     bool      `json:"self,omitempty"`    // levels are of the function's self
-	Expected float64   `json:"expected"`          // mean level of the history
-	Actual   float64   `json:"actual"`            // mean level of the tested runs
-	Diff     float64   `json:"diff"`
-	Score    float64   `json:"score"`  // of the finding, else of the ranking
-	Status   string    `json:"status"` // "+" first seen now, "-" seen before and not now
-	Levels   []float64 `json:"levels"` // by run
-	Band     []Level   `json:"band"`   // by run
-	// Contexts is what a greedy search around the function found; nil if there was
-	// none.
-	Contexts *expansion.Expansion `json:"contexts,omitempty"`
-}
-
 // Gather returns the evidence for every benchmark of a result, in its order. It
 // works on benchmarks in parallel; the answer does not depend on it.
-func Gather(ctx context.Context, st store.Reader, res *regression.Result, o Options) ([]Benchmark, error) {
+func Gather(ctx context.Context, st store.Reader, res *regression.Result, o Options) ([]report.Evidence, error) {
 	if o.Candidates == 0 {
 		o.Candidates = defaultCandidates
 	}
@@ -123,27 +75,22 @@ func Gather(ctx context.Context, st store.Reader, res *regression.Result, o Opti
 		k := key{p.Benchmark, p.Type.Name}
 		byKey[k] = append(byKey[k], p)
 	}
-	list := make([]Benchmark, len(res.Benchmarks))
-	errs := make([]error, len(list))
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	list := make([]report.Evidence, len(res.Benchmarks))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range res.Benchmarks {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
+		group.Go(func() (err error) {
 			b := &res.Benchmarks[i]
 			g := gatherer{o: o, b: b}
 			g.choose(byKey[key{b.Benchmark, b.Type.Name}])
-			if list[i], errs[i] = g.gather(ctx, st); errs[i] != nil {
-				errs[i] = fmt.Errorf("evidence for %s: %w", b.Benchmark, errs[i])
+			if list[i], err = g.gather(ctx, st); err != nil {
+				err = fmt.Errorf("evidence for %s: %w", b.Benchmark, err)
 			}
+			return err
 		})
 	}
-	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
+	if err := group.Wait(); err != nil {
+		return nil, err
 	}
 	return list, nil
 }
@@ -198,11 +145,11 @@ func testedRuns(b *regression.Benchmark) []string {
 	return best
 }
 
-func (g *gatherer) gather(ctx context.Context, st store.Reader) (Benchmark, error) {
-	out := Benchmark{Runs: []Run{}, Candidates: g.candidates()}
+func (g *gatherer) gather(ctx context.Context, st store.Reader) (report.Evidence, error) {
+	out := report.Evidence{Runs: []report.Run{}, Candidates: g.candidates()}
 	for i := range g.profiles {
 		r := &g.profiles[i].Run
-		out.Runs = append(out.Runs, Run{r.Key, r.Commit, r.Date, i >= len(g.profiles)-g.tested})
+		out.Runs = append(out.Runs, report.Run{Key: r.Key, Commit: r.Commit, Date: r.Date, Tested: i >= len(g.profiles)-g.tested})
 	}
 	out.Metric = g.metric()
 	if len(g.profiles) == 0 || len(out.Candidates) == 0 {
@@ -215,7 +162,7 @@ func (g *gatherer) gather(ctx context.Context, st store.Reader) (Benchmark, erro
 }
 
 // metric returns the primary metric over the runs.
-func (g *gatherer) metric() *Metric {
+func (g *gatherer) metric() *report.Metric {
 	if len(g.profiles) == 0 {
 		return nil
 	}
@@ -223,7 +170,7 @@ func (g *gatherer) metric() *Metric {
 	if !ok {
 		return nil
 	}
-	m := &Metric{Name: newest.Name, Unit: newest.Unit, Better: newest.Better, Values: make([]float64, len(g.profiles))}
+	m := &report.Metric{Name: newest.Name, Unit: newest.Unit, Better: newest.Better, Values: make([]float64, len(g.profiles))}
 	for i := range g.profiles {
 		if v, ok := g.profiles[i].Metric(); ok && v.Unit == newest.Unit {
 			m.Values[i] = v.Mean
@@ -234,22 +181,22 @@ func (g *gatherer) metric() *Metric {
 }
 
 // candidates lists the functions of findings, then those of the ranking.
-func (g *gatherer) candidates() []Candidate {
-	list := []Candidate{}
+func (g *gatherer) candidates() []report.Candidate {
+	list := []report.Candidate{}
 	have := func(name string) bool {
-		return slices.ContainsFunc(list, func(c Candidate) bool { return c.Function == name })
+		return slices.ContainsFunc(list, func(c report.Candidate) bool { return c.Function == name })
 	}
 	if !g.o.RankingByTotal {
 		for i := range g.b.Findings {
 			f := &g.b.Findings[i]
 			if len(list) < g.o.Candidates && f.Function != "" && f.Status != regression.WentAway && f.Kind != regression.Moved && !have(f.Function) {
-				list = append(list, Candidate{Function: f.Function, Path: f.Path, Finding: f.ID, Score: f.Score})
+				list = append(list, report.Candidate{Function: f.Function, Path: f.Path, Finding: f.ID, Score: f.Score})
 			}
 		}
 	}
 	for _, r := range g.b.Ranked {
 		if len(list) < g.o.Candidates && !have(r.Function) {
-			list = append(list, Candidate{Function: r.Function, Self: !g.o.RankingByTotal, Score: r.Score})
+			list = append(list, report.Candidate{Function: r.Function, Self: !g.o.RankingByTotal, Score: r.Score})
 		}
 	}
 	return list
@@ -261,7 +208,7 @@ func (g *gatherer) series() *history.Series {
 }
 
 // contexts searches the contexts of the candidates in which they changed.
-func (g *gatherer) contexts(ctx context.Context, st store.Reader, list []Candidate) error {
+func (g *gatherer) contexts(ctx context.Context, st store.Reader, list []report.Candidate) error {
 	if len(g.b.Findings) == 0 || g.o.Contexts.MaxDepth < 0 || g.tested == 0 || g.tested == len(g.profiles) {
 		return nil
 	}

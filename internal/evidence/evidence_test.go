@@ -14,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/testrun"
@@ -71,7 +72,7 @@ func TestGather(t *testing.T) {
 	// A recursive function counts once, its self without what it calls.
 	g := gatherer{b: &res.Benchmarks[0]}
 	g.choose(profiles(t, st))
-	levels := []Candidate{{Function: "a", Levels: make([]float64, 12)}, {Function: "a", Self: true, Levels: make([]float64, 12)}, {Function: "main", Levels: make([]float64, 12)},
+	levels := []report.Candidate{{Function: "a", Levels: make([]float64, 12)}, {Function: "a", Self: true, Levels: make([]float64, 12)}, {Function: "main", Levels: make([]float64, 12)},
 		{Function: "main", Self: true, Levels: make([]float64, 12)}}
 	if err := g.programLevels(ctx, st, levels); err != nil {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func TestGather(t *testing.T) {
 		t.Errorf("self level of main %v, want 100/2200", got)
 	}
 	// As they are stored it is the same here, where nothing is folded.
-	raw := []Candidate{{Function: "a", Levels: make([]float64, 12)}, {Function: "main", Levels: make([]float64, 12)}}
+	raw := []report.Candidate{{Function: "a", Levels: make([]float64, 12)}, {Function: "main", Levels: make([]float64, 12)}}
 	if err := g.rawLevels(ctx, st, raw); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestBand(t *testing.T) {
 			if len(before) == 0 && counts(values[i]) {
 				before = values[i : i+1]
 			}
-			var want Level
+			var want report.Level
 			for _, v := range before {
 				want.Mean += v / float64(len(before))
 			}

@@ -8,11 +8,12 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/stat"
+	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 )
 
 // levels fills in the shares of the candidates over the runs.
-func (g *gatherer) levels(ctx context.Context, st store.Reader, list []Candidate) error {
+func (g *gatherer) levels(ctx context.Context, st store.Reader, list []report.Candidate) error {
 	fill := g.programLevels
 	if g.o.RankingByTotal {
 		fill = g.rawLevels
@@ -24,14 +25,14 @@ func (g *gatherer) levels(ctx context.Context, st store.Reader, list []Candidate
 		return err
 	}
 	for i := range list {
-		list[i].describe(g.tested, g.o.Window)
+		describe(&list[i], g.tested, g.o.Window)
 	}
 	return nil
 }
 
 // programLevels takes levels from the call tree that findings come from: that of the
 // program's own code (package history).
-func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []Candidate) error {
+func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []report.Candidate) error {
 	m, err := history.Load(ctx, st, g.series())
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []Ca
 
 // occurrences marks the nodes whose samples are the candidate's: those of the
 // function, and for its total all below them.
-func occurrences(t *calltree.Table, c *Candidate) []bool {
+func occurrences(t *calltree.Table, c *report.Candidate) []bool {
 	inside := make([]bool, t.Len())
 	for n := range inside {
 		up := t.Parent[n]
@@ -67,7 +68,7 @@ func occurrences(t *calltree.Table, c *Candidate) []bool {
 
 // rawLevels takes levels from functions as they are stored, which the thesis's
 // ranking looks at.
-func (g *gatherer) rawLevels(ctx context.Context, st store.Reader, list []Candidate) error {
+func (g *gatherer) rawLevels(ctx context.Context, st store.Reader, list []report.Candidate) error {
 	names := make([]string, len(list))
 	for i := range list {
 		names[i] = list[i].Function
@@ -103,7 +104,7 @@ func (g *gatherer) rawLevels(ctx context.Context, st store.Reader, list []Candid
 }
 
 // describe computes what the levels say.
-func (c *Candidate) describe(tested, window int) {
+func describe(c *report.Candidate, tested, window int) {
 	before, now := c.Levels[:len(c.Levels)-tested], c.Levels[len(c.Levels)-tested:]
 	c.Expected, c.Actual = stat.Mean(before), stat.Mean(now)
 	c.Diff = c.Actual - c.Expected
@@ -118,13 +119,13 @@ func (c *Candidate) describe(tested, window int) {
 
 // Band returns for every value what the window values before it, of those that
 // count, let expect; of the first value itself.
-func Band(values []float64, window int, counts func(float64) bool) []Level {
-	out := make([]Level, len(values))
+func Band(values []float64, window int, counts func(float64) bool) []report.Level {
+	out := make([]report.Level, len(values))
 	var recent []float64
 	for i, v := range values {
 		if len(recent) == 0 && counts(v) {
 			recent = append(recent, v)
-			out[i] = Level{Mean: v}
+			out[i] = report.Level{Mean: v}
 			continue
 		}
 		if len(recent) > 0 {

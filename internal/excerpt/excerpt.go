@@ -48,7 +48,7 @@ type Segment struct {
 }
 
 // Spans returns the spans that were received with the segment.
-func (s *Segment) Spans() ([]spans.Span, error) { return spans.Of(s.Raw) }
+func (s *Segment) Spans() ([]traceprof.Span, error) { return spans.Of(s.Raw) }
 
 // Find returns the segments that a choice selects and that have snapshots, by
 // their start, those that are not known last. It wraps ErrNothing if there are
@@ -129,7 +129,7 @@ func (c *Choice) Ranges(ctx context.Context, st traceprof.Store) ([]traceprof.Ra
 }
 
 // RangesOf is Ranges of segments that were found, with spans from elsewhere.
-func (c *Choice) RangesOf(list []Segment, spansOf func(*Segment) ([]spans.Span, error)) ([]traceprof.Range, error) {
+func (c *Choice) RangesOf(list []Segment, spansOf func(*Segment) ([]traceprof.Span, error)) ([]traceprof.Range, error) {
 	if c.Span == nil && !c.Own && c.Part == nil {
 		var ranges []traceprof.Range
 		for i := range list {
@@ -150,7 +150,7 @@ func (c *Choice) RangesOf(list []Segment, spansOf func(*Segment) ([]spans.Span, 
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(all, func(p spans.Span) bool { return c.Span == nil || p.ID == *c.Span })
+		i := slices.IndexFunc(all, func(p traceprof.Span) bool { return c.Span == nil || p.ID == *c.Span })
 		if i < 0 {
 			return nil, fmt.Errorf("%w: segment %s has no such span, but %d others", ErrChoice, s.ID, len(all))
 		}

@@ -18,18 +18,8 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Span is one span of a segment.
-type Span struct {
-	ID        int32  `json:"id"`     // from 0 within the segment
-	Parent    int32  `json:"parent"` // the span around it in the segment; -1: none
-	Operation string `json:"operation"`
-	Kind      string `json:"kind"` // Entry, Exit or Local
-	Layer     string `json:"layer,omitempty"`
-	Peer      string `json:"peer,omitempty"` // who is called
-	Start     int64  `json:"start"`          // ms
-	End       int64  `json:"end"`            // ms
-	Error     bool   `json:"error,omitempty"`
-}
+// Span is traceprof.Span.
+type Span = traceprof.Span
 
 // Names of the numbers that agents send.
 var (
@@ -53,8 +43,8 @@ var (
 
 // Of returns the spans of a segment in the order of their ids. Raw is
 // traceprof.Segment.Raw; without it there are none.
-func Of(raw []byte) ([]Span, error) {
-	var list []Span
+func Of(raw []byte) ([]traceprof.Span, error) {
+	var list []traceprof.Span
 	for pos := 0; pos < len(raw); {
 		f, err := segmentShape.Next(raw, pos, len(raw))
 		if err != nil {
@@ -69,12 +59,12 @@ func Of(raw []byte) ([]Span, error) {
 		}
 		pos = f.Hi
 	}
-	slices.SortStableFunc(list, func(a, b Span) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(list, func(a, b traceprof.Span) int { return cmp.Compare(a.ID, b.ID) })
 	return list, nil
 }
 
 // read reads one SpanObject.
-func read(raw []byte, pos, end int) (Span, error) {
+func read(raw []byte, pos, end int) (traceprof.Span, error) {
 	var s Span
 	var v wire.Numbers
 	for pos < end {
@@ -102,18 +92,18 @@ func text(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
 // Ranges returns the time of a span for an analysis. With own it leaves out the
 // time of the spans directly in it: what is left begins where such a span ends
 // and ends a ms before the next one begins.
-func Ranges(segment string, list []Span, s Span, own bool) []traceprof.Range {
+func Ranges(segment string, list []traceprof.Span, s traceprof.Span, own bool) []traceprof.Range {
 	if !own {
 		return []traceprof.Range{{Segment: segment, Start: s.Start, End: s.End}}
 	}
-	var inner []Span
+	var inner []traceprof.Span
 	for _, c := range list {
 		// One that begins later was only ordered here, and ran when this one was over.
 		if c.Parent == s.ID && c.ID != s.ID && c.Start <= s.End {
 			inner = append(inner, c)
 		}
 	}
-	slices.SortStableFunc(inner, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(inner, func(a, b traceprof.Span) int { return cmp.Compare(a.Start, b.Start) })
 	var ranges []traceprof.Range
 	at := s.Start
 	for _, c := range inner {

@@ -38,7 +38,7 @@ type Archive struct {
 // Segment is a segment of the trace with its spans and snapshots. Raw is empty.
 type Segment struct {
 	traceprof.Segment
-	Spans     []spans.Span
+	Spans     []traceprof.Span
 	Snapshots traceprof.Snapshots
 }
 

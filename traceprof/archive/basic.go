@@ -7,7 +7,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/dendroprof/dendro/internal/spans"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -106,13 +105,13 @@ func (b *basic) archive() *Archive {
 	}
 	for _, in := range b.Segments {
 		s := Segment{Segment: traceprof.Segment{ID: in.ID, Trace: a.Trace, Start: in.Start, End: in.End}}
-		var first *spans.Span
+		var first *traceprof.Span
 		for _, p := range bySegment[in.ID] {
 			s.Service, s.Instance = p.Service, p.Instance
-			s.Spans = append(s.Spans, spans.Span{ID: p.ID, Parent: p.Parent, Operation: p.Operation, Kind: p.Kind, Layer: p.Layer, Peer: p.Peer, Start: p.Start, End: p.End, Error: p.Error})
+			s.Spans = append(s.Spans, traceprof.Span{ID: p.ID, Parent: p.Parent, Operation: p.Operation, Kind: p.Kind, Layer: p.Layer, Peer: p.Peer, Start: p.Start, End: p.End, Error: p.Error})
 			s.Error = s.Error || p.Error
 		}
-		slices.SortStableFunc(s.Spans, func(a, b spans.Span) int { return cmp.Compare(a.ID, b.ID) })
+		slices.SortStableFunc(s.Spans, func(a, b traceprof.Span) int { return cmp.Compare(a.ID, b.ID) })
 		for i := range s.Spans {
 			if p := &s.Spans[i]; first == nil || p.Kind == "Entry" {
 				first = p
