@@ -24,7 +24,7 @@ read again. A line that is no such array is answered with status 2.`,
 		Example: `  printf '%s\n' '["tree","cpu.pb.gz","-o","json"]' '["top","cpu.pb.gz"]' | dendro batch`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			if e.kept != nil {
+			if e.decoded != nil {
 				return usagef("batch inside batch")
 			}
 			return runBatch(c.Context(), e)
@@ -43,7 +43,7 @@ type batchAnswer struct {
 const batchLine = 16 << 20
 
 func runBatch(ctx context.Context, e *env) error {
-	kept := &keptFiles{room: keptRoom}
+	kept := &decodedFiles{room: decodedRoom}
 	enc := json.NewEncoder(e.out)
 	enc.SetEscapeHTML(false)
 	in := bufio.NewReader(e.in)
@@ -94,13 +94,13 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 }
 
 // answerLine runs the command of one line.
-func answerLine(ctx context.Context, e *env, kept *keptFiles, line []byte) batchAnswer {
+func answerLine(ctx context.Context, e *env, kept *decodedFiles, line []byte) batchAnswer {
 	var args []string
 	if err := json.Unmarshal(line, &args); err != nil {
 		return batchAnswer{Status: exitUsage, Stderr: "dendro: not a JSON array of strings: " + escapeLines(err.Error()) + "\n"}
 	}
 	var out, errOut bytes.Buffer
-	sub := &env{in: strings.NewReader(""), out: &out, err: &errOut, store: e.store, tokenFile: e.tokenFile, noColor: e.noColor, kept: kept}
+	sub := &env{in: strings.NewReader(""), out: &out, err: &errOut, store: e.store, tokenFile: e.tokenFile, noColor: e.noColor, decoded: kept}
 	status := sub.run(ctx, args)
 	return batchAnswer{Status: status, Stdout: out.String(), Stderr: errOut.String()}
 }

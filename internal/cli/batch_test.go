@@ -85,11 +85,11 @@ func TestBatchReadsAChangedFileAgain(t *testing.T) {
 	}
 }
 
-func TestKeptFilesAreBounded(t *testing.T) {
-	k := &keptFiles{room: 10}
+func TestDecodedFilesAreBounded(t *testing.T) {
+	k := &decodedFiles{room: 10}
 	for i := range 5 {
-		k.put(keptKey{name: fmt.Sprint(i)}, nil, 4)
-		k.get(keptKey{name: "0"})
+		k.put(decodedKey{name: fmt.Sprint(i)}, nil, 4)
+		k.get(decodedKey{name: "0"})
 	}
 	var names []string
 	for _, f := range k.files {
@@ -98,8 +98,8 @@ func TestKeptFilesAreBounded(t *testing.T) {
 	if got := strings.Join(names, " "); got != "4 0" {
 		t.Errorf("kept: %s", got)
 	}
-	k.put(keptKey{name: "huge"}, nil, 11)
-	if _, ok := k.get(keptKey{name: "huge"}); ok || k.size() != 8 {
+	k.put(decodedKey{name: "huge"}, nil, 11)
+	if _, ok := k.get(decodedKey{name: "huge"}); ok || k.size() != 8 {
 		t.Error("a file with no room is kept")
 	}
 }

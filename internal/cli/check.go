@@ -11,19 +11,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/internal/github"
+	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/store"
 )
 
 // errRegression ends `dendro check` with status 3 after it has said why.
 var errRegression = errors.New("regression found")
 
-// checkOptions are the flags of `dendro check`.
+// checkOptions are the flags of `dendro check` beside those of the request.
 type checkOptions struct {
 	reporting
+	r          query.CheckRequest
 	full       bool
-	failOn     string
 	comment    string
 	commentKey string
 	github     string
@@ -33,77 +34,72 @@ func newCheck(e *env) *cobra.Command {
 	o := checkOptions{github: "auto"}
 	c := &cobra.Command{
 		Use:   "check [flags]",
-		Short: "Fail when something got slower: the gate of a pipeline",
-		Long: `Check compares like report and ends with exit status 3 if a regression is found
-that is confirmed (at least two runs show it), not acknowledged, and as large as
---fail-on says. Noise is that of the benchmark's own history, and the error
-probability is that of the whole suite: the more benchmarks, the less for each. One
-culprit in many benchmarks is one regression.
+		Short: "Fail when something became slower: the gate of a pipeline",
+		Long: `Check compares like report and exits with status 3 if it finds a regression that is
+confirmed (at least two runs show it), not acknowledged, and as large as --fail-on
+says. Noise is that of the benchmark's own history. The error probability holds for
+the whole suite: the more benchmarks, the lower it is for each. One culprit in many
+benchmarks is one regression.
 
-A suspect, which only one run shows, warns; so does everything being slower, which
-is the machine more often than not; add ",suspect" or ",slowdown" to fail on them.
-Too little history is said and does not fail.
+A suspect, which only one run shows, is a warning; so is a benchmark that became
+slower everywhere, which is most often the machine. Add ",suspect" or ",slowdown" to
+fail on them. Benchmarks with too little history are reported but do not fail the
+check.
 
-It prints a line for each change, and where the report is: --full prints all of it, as
+Check prints a line per change, and where the report is: --full prints all of it, as
 any -o does.
 
 In a GitHub workflow it writes annotations at the functions and the summary of the
-step; on a pull request, with GITHUB_TOKEN in the environment, one comment that is
-updated in place (--github off: none of it).`,
+step; on a pull request, with GITHUB_TOKEN in the environment, one comment that it
+updates in place (--github off: none of these).`,
 		Example: `  dendro check --type cpu
-  dendro check --base main --fail-on regression:2%
-  dendro check --base main --head HEAD --write dendro.sarif --write junit.xml
+  dendro check --base main --type cpu --fail-on regression:2%
+  dendro check --base main --head HEAD --type cpu --write dendro.sarif --write junit.xml
   dendro check --base before/ --head after/ --fail-on regression,suspect`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.brief = !o.full && !c.Flags().Changed("output")
-			return o.run(c.Context(), e)
+			return o.run(c.Context(), e, !o.full && !c.Flags().Changed("output"))
 		},
 	}
-	o.reporting.addFlags(c)
+	o.reporting = reporting{r: &o.r.ReportRequest, answer: func(ctx context.Context, st store.Store) (*report.Report, error) { return query.Check(ctx, st, &o.r) }}
+	o.reporting.addFlags(c, &o.r)
 	f := c.Flags()
-	f.BoolVar(&o.full, "full", false, "print the report, with details, plots and contexts, and not only a line for each change")
-	f.StringVar(&o.failOn, "fail-on", "regression:0", "fail on `what`: regression[:share][,suspect][,slowdown]")
+	f.BoolVar(&o.full, "full", false, "print the report, with details, plots and contexts, and not only a line per change")
 	f.StringVar(&o.comment, "comment", "", "write the comment of a pull request to `file`, too")
 	f.StringVar(&o.commentKey, "comment-key", "check", "`name` of the comment: checks of other names have comments of their own")
-	f.Var(&choice{&o.github, []string{"auto", "off"}}, "github", "talk to GitHub `when`: auto (in its workflows), off")
+	f.Var(&choice{&o.github, []string{"auto", "off"}}, "github", "`when` to write annotations and comments on GitHub: auto (in its workflows), off")
 	return c
 }
 
-func (o *checkOptions) run(ctx context.Context, e *env) error {
-	p, err := gate.ParsePolicy(o.failOn)
-	if err != nil {
-		return usagef("--%w", err)
-	}
-	o.policy = &p
+func (o *checkOptions) run(ctx context.Context, e *env, brief bool) (err error) {
 	flow := github.Workflow{}
 	if o.github == "auto" {
 		if flow, err = github.FromEnvironment(os.Getenv); err != nil {
 			e.notes([]string{err.Error()})
 		}
 	}
-	o.tested = flow.HeadCommit
-	r, err := o.make(ctx, e)
+	o.r.Tested = flow.HeadCommit
+	doc, err := o.make(ctx, e)
 	if err != nil {
 		return err
 	}
-	if err := o.print(e, r); err != nil {
+	if err := o.print(e, doc, brief); err != nil {
 		return err
 	}
-	if err := o.publish(ctx, e, &flow, r); err != nil {
+	if err := o.publish(ctx, e, &flow, doc); err != nil {
 		return err
 	}
-	if r.Verdict.Failed {
+	if doc.Verdict.Failed {
 		return errRegression
 	}
 	return nil
 }
 
-// publish brings the report to where people see it. What GitHub refuses is said and
-// is no error: the verdict stands without it.
+// publish writes the report to where people see it. A refusal by GitHub is printed and
+// is not an error: the verdict does not depend on it.
 func (o *checkOptions) publish(ctx context.Context, e *env, flow *github.Workflow, r *report.Report) error {
 	var body strings.Builder
-	if err := r.Markdown(&body, o.detail, report.CommentLimit); err != nil {
+	if err := query.WriteReport(&body, r, "md", o.r.Detail); err != nil {
 		return err
 	}
 	if o.comment != "" {

@@ -52,7 +52,7 @@ type env struct {
 	out, err io.Writer
 	store    string // --store
 	noColor  bool
-	kept     *keptFiles // decoded files of earlier commands; nil outside of batch
+	decoded  *decodedFiles // of earlier commands; nil outside of batch
 
 	passwords map[string]string // that were asked for, by user and server
 	tokenFile string            // --token-file

@@ -9,8 +9,8 @@ import (
 
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/store"
 )
 
 // completeTypes completes --type of a command: with the value types in the first of
@@ -49,11 +49,14 @@ func (e *env) typesOfStore(ctx context.Context) []string {
 		return nil
 	}
 	defer st.Close()
-	list, err := st.Profiles(ctx, store.Query{})
+	r, err := query.Runs(ctx, st, &query.RunsRequest{})
 	if err != nil {
 		return nil
 	}
-	names := distinct(list, func(p *store.Profile) string { return p.Type.Name })
+	var names []string
+	for i := range r.Rows {
+		names = append(names, r.Rows[i].Types...)
+	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }

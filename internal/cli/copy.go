@@ -11,19 +11,20 @@ import (
 
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 )
 
 // copyOptions are the flags of `dendro copy`.
 type copyOptions struct {
-	selection
-	from, to    string
-	replace     bool
-	renormalize bool
-	rules       string
-	progress    string
-	output      outputFormat
+	query.Selection `group:"Selection"`
+	from, to        string
+	replace         bool
+	renormalize     bool
+	rules           string
+	progress        string
+	output          outputFormat
 }
 
 func newCopy(e *env) *cobra.Command {
@@ -47,7 +48,7 @@ come yet are copied too.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
 	}
-	o.addFlags(c)
+	addRequest(c, &o)
 	f := c.Flags()
 	f.StringVar(&o.from, "from", "", "`store` to read (default: --store)")
 	f.StringVar(&o.to, "to", "", "`store` to fill (default: --store)")
@@ -96,10 +97,7 @@ func (o *copyOptions) run(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	opts := store.CopyOptions{}
-	if opts.Query, err = o.resolve(); err != nil {
-		return err
-	}
+	opts := store.CopyOptions{Query: o.Query()}
 	if o.rules != "" && !o.renormalize {
 		return usagef("--rules changes names, which --renormalize asks for")
 	}

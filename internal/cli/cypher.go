@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/render"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -100,11 +101,11 @@ func (o *cypherOptions) run(ctx context.Context, e *env, query string) (err erro
 	if err != nil {
 		return err
 	}
-	t := &table{}
+	t := &render.Table{}
 	for _, name := range answer.Columns {
-		t.columns = append(t.columns, column{name: name})
+		t.Columns = append(t.Columns, render.Column{Name: name})
 	}
-	return t.stream(e, answer.Rows, o.output, o.rows)
+	return t.Stream(e.rendering(o.output), answer.Rows, o.rows)
 }
 
 // cypherParams parses name=value; a value that is not JSON is a text.

@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -86,33 +83,5 @@ func writeFile(name string, write func(w io.Writer) error) error {
 // documents, and what programs read.
 func (o outputFormat) complete() bool { return o != "text" && o != "md" }
 
-// writeRows prints one JSON document: the fields of head, an object, and n rows,
-// which need not be in memory at once.
-func writeRows(out io.Writer, head any, n int, row func(i int) any) error {
-	w := bufio.NewWriter(out)
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	put := func(v any, cut int) error {
-		buf.Reset()
-		if err := enc.Encode(v); err != nil {
-			return err
-		}
-		_, err := w.Write(buf.Bytes()[:buf.Len()-cut])
-		return err
-	}
-	if err := put(head, len("}\n")); err != nil {
-		return err
-	}
-	w.WriteString(`,"rows":[`)
-	for i := range n {
-		if i > 0 {
-			w.WriteByte(',')
-		}
-		if err := put(row(i), len("\n")); err != nil {
-			return err
-		}
-	}
-	w.WriteString("]}\n")
-	return w.Flush()
-}
+// json reports whether the format is a JSON document.
+func (o outputFormat) json() bool { return o == "json" || o == "json-columns" }

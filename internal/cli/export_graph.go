@@ -18,10 +18,10 @@ func (o *exportOptions) graph(ctx context.Context, e *env) error {
 	if o.out == "" || o.out == "-" {
 		return usagef("%s goes into a new directory: -o DIRECTORY", neo4jAdmin)
 	}
-	return o.ask(ctx, e, engines.Read, func(st store.Store, q store.Query) error {
+	return e.with(ctx, engines.Read, func(st store.Store) error {
 		profiles := 0
 		p := newCopyProgress(e, "auto")
-		err := engines.ExportGraph(ctx, st, o.out, o.model, store.CopyOptions{Query: q, Report: func(c store.Copied) {
+		err := engines.ExportGraph(ctx, st, o.out, o.model, store.CopyOptions{Query: o.r.Query(), Report: func(c store.Copied) {
 			profiles += c.Stored
 			p.copied(c)
 		}})

@@ -1,38 +1,163 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
 	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/gitlog"
+	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/store"
 )
 
 func newReport(e *env) *cobra.Command {
-	var o reporting
+	var r query.ReportRequest
+	o := reporting{r: &r, answer: func(ctx context.Context, st store.Store) (*report.Report, error) { return query.Report(ctx, st, &r) }}
 	c := &cobra.Command{
 		Use:   "report [flags]",
-		Short: "Write what changed, and the evidence for it, as a document",
-		Long: `Report compares like regressions does and writes a document about it, most
-important first: what costs more, what costs less, and for each benchmark its metric
-over the runs and the candidates, with their expected and actual share of the
-program, plots of their history, and the contexts in which they changed.
+		Short: "Write what changed, with its evidence, as a document",
+		Long: `Report compares like regressions and writes a document, most important first: what
+became slower, what became faster, and for each benchmark its metric over the runs
+and the candidates, with their expected and actual share of the program, plots of
+their history, and the contexts in which they changed.
 
 Without --base the newest runs of each benchmark are tested against those before.
 With --base and --head the runs of one side are tested against those of the other:
-branches (up to the merge-base, if the git repository is there), commits, runs,
-or files and directories of profiles, whose folders are runs.
+branches (up to the merge-base, if the git repository is there), commits, runs, or
+files and directories of profiles, whose folders are runs.
 
 The same input gives the same bytes. Markdown fits a comment on a pull request.`,
 		Example: `  dendro report --type cpu -o md > report.md
-  dendro report --benchmark checkout --candidates 10 --traces 0
-  dendro report --base main --head my-branch --write report.json --write report.sarif
+  dendro report --benchmark checkout --type cpu --candidates 10 --traces 0
+  dendro report --base main --head my-branch --type cpu --write report.json --write report.sarif
   dendro report --base before/ --head after/`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			r, err := o.make(c.Context(), e)
+			doc, err := o.make(c.Context(), e)
 			if err != nil {
 				return err
 			}
-			return o.print(e, r)
+			return o.print(e, doc, false)
 		},
 	}
-	o.addFlags(c)
+	o.addFlags(c, &r)
 	return c
+}
+
+// reporting is what `dendro report` and `dendro check` share.
+type reporting struct {
+	r      *query.ReportRequest
+	answer func(ctx context.Context, st store.Store) (*report.Report, error)
+
+	layout       string // of files
+	repo         string
+	acknowledged string
+	also         []string
+	output       outputFormat
+}
+
+// addFlags registers the parameters of a request that o.r is part of, and what only the
+// command line has.
+func (o *reporting) addFlags(c *cobra.Command, request any) {
+	addRequest(c, request)
+	f := c.Flags()
+	f.Lookup("last").Usage = "test the newest n runs of each benchmark as one (default: 1, and 2 together; of --head all)"
+	f.Lookup("base").Usage += ", or a file or directory of profiles (if --head is one, too)"
+	f.StringVar(&o.layout, "layout", "", "of files: `pattern` of paths, as in import (default: folders are runs, then groups)")
+	f.StringVar(&o.repo, "repo", "", "`directory` in the git repository of the code: merge-base, files, owners (default: the working directory, if it is in one)")
+	f.StringVar(&o.acknowledged, "acknowledged", acknowledgedFile, "`file` of changes that are known and accepted")
+	f.StringArrayVar(&o.also, "write", nil, "write `FILE` too, in the format of its name: .txt, .md, .json, .sarif, .xml (JUnit); repeatable")
+	for name, g := range map[string]string{"layout": "Side", "repo": "Side", "acknowledged": "Method", "write": "Output"} {
+		f.Lookup(name).Annotations = map[string][]string{group: {g}}
+	}
+	o.output.addFlag(c, "text", "md", "json", "sarif", "junit")
+}
+
+// ofPaths reports whether the sides are files or directories. One alone is a name in the
+// store: a folder may be called like a branch.
+func (o *reporting) ofPaths() bool {
+	for _, text := range []string{o.r.Base, o.r.Head} {
+		if _, err := os.Stat(text); text == "" || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// make compares and returns the report.
+func (o *reporting) make(ctx context.Context, e *env) (doc *report.Report, err error) {
+	for _, name := range o.also {
+		if _, ok := formatOf(name); !ok {
+			return nil, usagef("--write %q: the name must end in .txt, .md, .json, .sarif or .xml", name)
+		}
+	}
+	if o.r.Acknowledged, err = query.ReadAcknowledgements(o.acknowledged); err != nil {
+		return nil, err
+	}
+	if o.r.Repo, err = o.repository(ctx); err != nil {
+		return nil, err
+	}
+	o.r.Version, _ = versionOf()
+	o.r.Files = o.ofPaths()
+	do := func(st store.Store) (err error) {
+		doc, err = o.answer(ctx, st)
+		return err
+	}
+	if o.r.Files {
+		return doc, o.withFiles(ctx, e, do)
+	}
+	return doc, e.with(ctx, engines.Read, do)
+}
+
+// repository returns the top directory of the repository of the code; empty: there is
+// none.
+func (o *reporting) repository(ctx context.Context) (string, error) {
+	if o.repo != "" {
+		return gitlog.Root(ctx, o.repo)
+	}
+	root, err := gitlog.Root(ctx, ".")
+	if err != nil {
+		return "", nil // it need not be one
+	}
+	return root, nil
+}
+
+// formatOf returns the format that a file's name has.
+func formatOf(name string) (outputFormat, bool) {
+	f, ok := map[string]outputFormat{".txt": "text", ".md": "md", ".json": "json", ".sarif": "sarif", ".xml": "junit"}[filepath.Ext(name)]
+	return f, ok
+}
+
+// print writes the report to stdout, if it is brief only its changes, and to the files
+// of --write.
+func (o *reporting) print(e *env, doc *report.Report, brief bool) error {
+	err := o.printMain(e, doc, brief)
+	for _, name := range o.also {
+		format, _ := formatOf(name)
+		err = errors.Join(err, writeFile(name, func(w io.Writer) error { return query.WriteReport(w, doc, string(format), o.r.Detail) }))
+	}
+	return err
+}
+
+func (o *reporting) printMain(e *env, doc *report.Report, brief bool) error {
+	if !brief {
+		return query.WriteReport(e.out, doc, string(o.output), o.r.Detail)
+	}
+	if err := query.WriteReport(e.out, doc, "brief", o.r.Detail); err != nil {
+		return err
+	}
+	where := "--full, or --write report.md"
+	if len(o.also) > 0 {
+		where = "--full, or see " + strings.Join(o.also, ", ")
+	}
+	_, err := fmt.Fprintf(e.out, "full report: %s\n", where)
+	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/render"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -57,12 +58,12 @@ func (o *sqlOptions) run(ctx context.Context, e *env, query string) error {
 	if err != nil {
 		return err
 	}
-	t := &table{}
+	t := &render.Table{}
 	for i, name := range answer.Columns {
 		number := strings.Contains("TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE DECIMAL", answer.Types[i])
-		t.columns = append(t.columns, column{name: name, right: number})
+		t.Columns = append(t.Columns, render.Column{Name: name, Right: number})
 	}
-	return t.stream(e, answer.Rows, o.output, o.rows)
+	return t.Stream(e.rendering(o.output), answer.Rows, o.rows)
 }
 
 // queryLimit is how many bytes a query may have.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/excerpt"
+	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/spans"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
@@ -198,11 +199,12 @@ func (o *taskAnalyzeOptions) profile(e *env, p *profile.Profile) error {
 	if o.output.format != "html" && o.output.format != "svg" {
 		return writeProfile(e, p, -1, "", string(o.output.format))
 	}
-	show := showOptions{viewOptions: viewOptions{view: "flame"}, cutOptions: o.cutOptions, sort: "total", output: o.output}
-	show.output.file = "" // it is open
-	s, err := show.sceneOf(e, []recording{recordingOf(o.choice.String(), p, nil)})
+	g, err := query.Graph(context.Background(), nil, &query.TreeRequest{View: "flame", Sort: "total", Inputs: []query.Input{query.NewInput(o.choice.String(), p, nil)},
+		Cut: query.Cut{Depth: o.cutOptions.depth, MinPercent: o.cutOptions.minPercent, Rows: o.cutOptions.rows}})
 	if err != nil {
 		return err
 	}
-	return show.print(e, s)
+	out := o.output
+	out.file = "" // it is open
+	return out.draw(e, g)
 }

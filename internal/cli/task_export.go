@@ -13,6 +13,7 @@ import (
 
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/excerpt"
+	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/archive"
@@ -94,36 +95,8 @@ func (o *taskExportOptions) archive(ctx context.Context, e *env, st traceprof.St
 	return err
 }
 
-// tracePrefix begins the name of a file that is no file: what was sampled of a
-// task, a trace or a segment.
-const tracePrefix = "trace:"
-
-// ofNames returns the profiles in files, and those that are snapshots in the
-// store.
-func (in *input) ofNames(ctx context.Context, e *env, names []string) ([]recording, error) {
-	var files []string
-	var list []recording
-	for _, name := range names {
-		id, ok := strings.CutPrefix(name, tracePrefix)
-		if !ok {
-			files = append(files, name)
-			continue
-		}
-		r, err := in.ofTrace(ctx, e, id)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, r)
-	}
-	if len(files) == 0 {
-		return list, nil
-	}
-	more, err := in.ofFiles(e, files)
-	return append(list, more...), err
-}
-
-// ofTrace returns the snapshots of a task, a trace or a segment.
-func (in *input) ofTrace(ctx context.Context, e *env, id string) (r recording, err error) {
+// traceInput returns the snapshots of a task, a trace or a segment.
+func (e *env) traceInput(ctx context.Context, id string) (in query.Input, err error) {
 	err = e.withTraces(ctx, engines.Read, func(st traceprof.Store) error {
 		c, err := chosenBy(ctx, st, id)
 		if err != nil {
@@ -133,10 +106,10 @@ func (in *input) ofTrace(ctx context.Context, e *env, id string) (r recording, e
 		if err != nil {
 			return err
 		}
-		r = recordingOf(c.String(), p, nil)
+		in = query.NewInput(c.String(), p, nil)
 		return nil
 	})
-	return r, err
+	return in, err
 }
 
 // chosenBy finds out what an id is of: a segment, also one of which only

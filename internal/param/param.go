@@ -22,6 +22,7 @@
 //	group    heading in help; embedded structs pass theirs on
 //	default  text of the default; of an embedded struct: "name=text name=text"
 //	page     default where the result is a page of text for people
+//	prefix   of a field that is a struct: its fields are parameters whose names begin so
 //	choices  accepted words, separated by commas; the first is the default
 //	min      smallest accepted number
 //
@@ -71,10 +72,10 @@ type Parameter struct {
 // Of lists the parameters of the request that a pointer to a struct holds, in the
 // order of its fields, and sets their defaults. It panics if a tag is wrong.
 func Of(request any) []*Parameter {
-	return fields(reflect.ValueOf(request).Elem(), "")
+	return fields(reflect.ValueOf(request).Elem(), "", "")
 }
 
-func fields(v reflect.Value, group string) (list []*Parameter) {
+func fields(v reflect.Value, group, prefix string) (list []*Parameter) {
 	t := v.Type()
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -84,14 +85,14 @@ func fields(v reflect.Value, group string) (list []*Parameter) {
 		}
 		name, ok := f.Tag.Lookup("param")
 		if !ok {
-			if f.Type.Kind() == reflect.Struct && f.Anonymous {
-				inner := fields(v.Field(i), in)
+			if before, ok := f.Tag.Lookup("prefix"); f.Type.Kind() == reflect.Struct && (f.Anonymous || ok) {
+				inner := fields(v.Field(i), in, prefix+before)
 				override(inner, f.Tag)
 				list = append(list, inner...)
 			}
 			continue
 		}
-		p := &Parameter{Name: name, Help: f.Tag.Get("help"), Group: in, arg: f.Tag.Get("arg"), Default: f.Tag.Get("default"), Page: f.Tag.Get("page"),
+		p := &Parameter{Name: prefix + name, Help: f.Tag.Get("help"), Group: in, arg: f.Tag.Get("arg"), Default: f.Tag.Get("default"), Page: f.Tag.Get("page"),
 			min: math.Inf(-1), value: v.Field(i)}
 		if words := f.Tag.Get("choices"); words != "" {
 			p.Choices = strings.Split(words, ",")
@@ -99,14 +100,14 @@ func fields(v reflect.Value, group string) (list []*Parameter) {
 				p.Default = p.Choices[0]
 			}
 		}
-		if text := f.Tag.Get("min"); text != "" {
-			var err error
-			if p.min, err = strconv.ParseFloat(text, 64); err != nil {
+		if p.Default != "" {
+			if err := p.parse(p.value, p.Default); err != nil {
 				panic("param: " + name + ": " + err.Error())
 			}
 		}
-		if p.Default != "" {
-			if err := p.parse(p.value, p.Default); err != nil {
+		if text := f.Tag.Get("min"); text != "" { // a default below it means that nothing was set
+			var err error
+			if p.min, err = strconv.ParseFloat(text, 64); err != nil {
 				panic("param: " + name + ": " + err.Error())
 			}
 		}
@@ -160,9 +161,10 @@ func (p *Parameter) Type() string {
 	return "name"
 }
 
-// String returns the default, which help prints; empty where it is the zero value.
+// String returns the default, which help prints; empty where it is the zero value or
+// stands for nothing set.
 func (p *Parameter) String() string {
-	if p.set || p.Default == "0" {
+	if p.set || p.Default == "0" || p.Default == "-1" {
 		return ""
 	}
 	return p.Default
@@ -246,4 +248,21 @@ func (p *Parameter) parse(v reflect.Value, text string) error {
 		panic("param: " + p.Name + ": a field of type " + v.Type().String())
 	}
 	return nil
+}
+
+// JSONType is the type of the value in JSON Schema; repeatable ones are arrays of it.
+func (p *Parameter) JSONType() string {
+	switch p.value.Kind() {
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int:
+		if _, ok := p.value.Addr().Interface().(encoding.TextUnmarshaler); !ok {
+			return "integer"
+		}
+	case reflect.Float64:
+		if _, ok := p.value.Addr().Interface().(encoding.TextUnmarshaler); !ok {
+			return "number"
+		}
+	}
+	return "string"
 }

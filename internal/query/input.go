@@ -204,3 +204,9 @@ func withRawNames(ctx context.Context, st store.Store, t *calltree.Tree, q store
 	named.Table = &table
 	return &named, nil
 }
+
+// Name is the name of the file; empty for what comes from a store.
+func (in *Input) Name() string { return in.name }
+
+// Warnings are those of the file's reader.
+func (in *Input) Warnings() []profile.Warning { return in.warnings }

@@ -48,6 +48,7 @@ type Head struct {
 type TreeResult struct {
 	Head
 	Rows Rows[TreeRow] `json:"rows"`
+	List bool          `json:"-"` // of functions
 }
 
 // TreeRow is a call node or a function.
@@ -106,18 +107,6 @@ func Graph(ctx context.Context, st store.Store, r *TreeRequest) (*flame.Graph, e
 		return nil, err
 	}
 	return s.graph()
-}
-
-// Sum returns the tree of a selection as a profile with one table, for export.
-func Sum(ctx context.Context, st store.Store, r *TreeRequest) (*profile.Profile, []string, error) {
-	if r.inverted() {
-		return nil, nil, usage("a file holds stacks: leave out --invert and --callers")
-	}
-	s, err := newScope(ctx, st, r)
-	if err != nil {
-		return nil, nil, err
-	}
-	return s.tree.Profile(), s.notes, nil
 }
 
 // scope is the tree that a request is about, and the samples behind it if they are of
@@ -250,7 +239,7 @@ func (s *scope) rows() *TreeResult {
 		w.numbers("self", n, func(b []byte, i int) []byte { return whole(list.rows[i].Self, scale).append(b) })
 		functions.write(w)
 	}
-	return &TreeResult{s.head(v.RootTotal(), list.omitted), rows}
+	return &TreeResult{Head: s.head(v.RootTotal(), list.omitted), Rows: rows}
 }
 
 // functions returns the list of functions.
@@ -262,7 +251,7 @@ func (s *scope) functions() *TreeResult {
 	all, root := len(rows), s.tree.RootTotal()
 	rows = slices.DeleteFunc(rows, func(r calltree.FunctionRow) bool { return float64(abs(r.Total))*100 < s.r.MinPercent*float64(root) })
 	rows = first(rows, s.r.Rows)
-	return &TreeResult{s.head(root, Omitted{Rows: all - len(rows)}), rowsOf(len(rows), func(i int) TreeRow {
+	return &TreeResult{Head: s.head(root, Omitted{Rows: all - len(rows)}), List: true, Rows: rowsOf(len(rows), func(i int) TreeRow {
 		return s.row(rows[i].Func, 0, rows[i].Total, rows[i].Self, "")
 	})}
 }

@@ -99,28 +99,17 @@ func (a *api) routes() []server.Route {
 	routes := []server.Route{
 		ask("GET /api/v1/info", a.info),
 		ask("GET /api/v1/openapi.json", a.document),
-		ask("GET /api/v1/runs", a.runs),
-		ask("GET /api/v1/profiles", a.profiles),
 		ask("GET /api/v1/profiles/{id}", a.profile),
 		ask("GET /api/v1/profiles/{id}/source", a.source),
 		change("DELETE /api/v1/profiles/{id}", a.deleteProfile),
-		ask("GET /api/v1/function-names", a.functionNames),
-		ask("GET /api/v1/functions", a.functions),
-		ask("GET /api/v1/tree", a.tree),
-		ask("GET /api/v1/flame", a.flame),
-		ask("GET /api/v1/find", a.find),
-		ask("GET /api/v1/diff", a.diff),
-		ask("GET /api/v1/bottlenecks", a.bottlenecks),
-		ask("GET /api/v1/regressions", a.regressions),
-		ask("GET /api/v1/report", a.report),
-		ask("GET /api/v1/export", a.export),
 		upload("POST /api/v1/import", a.importUpload),
-		change("POST /api/v1/prune", a.prune),
-		change("POST /api/v1/compact", a.compact),
 		ask("POST /api/v1/sql", a.sql),
 		upload("POST /api/v1/store/put", a.storePut),
 		change("POST /api/v1/store/delete", a.storeDelete),
 		change("POST /api/v1/store/compact", a.storeCompact),
+	}
+	for _, e := range a.queries() {
+		routes = append(routes, server.Route{Pattern: e.method + " " + e.path, Needs: e.needs, Handler: handler(e.handler)})
 	}
 	routes = append(routes, a.traceRoutes(ask, change, upload)...)
 	for name, answer := range a.questions() {

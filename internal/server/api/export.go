@@ -1,30 +1,13 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/profile"
 )
-
-// export writes the sum of a selection as a file that other tools read.
-func (a *api) export(w http.ResponseWriter, r *http.Request) error {
-	p := paramsOf(r)
-	q, file, s := p.selection(), p.file("dendro", "pprof"), p.sight()
-	if s.invert || s.callers != "" {
-		p.fail("a file holds stacks: not invert or callers")
-	}
-	if err := p.finish(); err != nil {
-		return err
-	}
-	t, _, err := a.merged(r, q, s)
-	if err != nil {
-		return err
-	}
-	file.write(w, t.Profile(), 0)
-	return nil
-}
 
 // file is a profile that is answered as a file.
 type file struct {
@@ -33,23 +16,18 @@ type file struct {
 	packed format.Compression
 }
 
-// file reads the format of an answer that is a file; stem begins its name.
-func (p *params) file(stem, without string) file {
-	name := p.text("format", without)
+// fileOf returns the file for a profile in a format; stem begins its name.
+func fileOf(stem, name string) (file, error) {
 	f, err := format.Lookup(name)
 	if err != nil {
-		p.fail("%w", err)
-		return file{}
+		return file{}, err
 	}
 	if f.Encode == nil {
-		p.fail("%s is read, not written", f.Title)
+		return file{}, fmt.Errorf("format %s can only be read", f.Title)
 	}
 	stem += f.Extensions[0]
 	_, packed, err := format.Target(stem, name)
-	if err != nil {
-		p.fail("%w", err)
-	}
-	return file{stem, f, packed}
+	return file{stem, f, packed}, err
 }
 
 // write answers with a table of a profile, or with all of them.

@@ -7,29 +7,30 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/profile"
 )
 
-// keptFiles holds decoded files between the commands of a batch, up to an
-// estimated size; the one used longest ago goes first. A nil *keptFiles keeps
-// nothing. It is not safe for concurrent use.
-type keptFiles struct {
+// decodedFiles caches decoded files between the commands of a batch, up to an estimated
+// size, and evicts the least recently used. A nil *decodedFiles caches nothing. It is not
+// safe for concurrent use.
+type decodedFiles struct {
 	room  int64
-	files []keptFile // the last used at the end
+	files []decodedFile // the last used at the end
 }
 
-// keptRoom bounds the memory of decoded files, as estimated by sizeOf.
-const keptRoom = 2 << 30
+// decodedRoom bounds the memory of decoded files, as estimated by sizeOf.
+const decodedRoom = 2 << 30
 
-type keptFile struct {
-	key  keptKey
-	list []recording
+type decodedFile struct {
+	key  decodedKey
+	list []query.Input
 	size int64
 }
 
-// keptKey says when a decoded file may be used again: same content, as far as the
-// file system tells, read in the same way.
-type keptKey struct {
+// decodedKey identifies a decoded file: equal keys mean the same content, as far as the
+// file system tells, decoded in the same way.
+type decodedKey struct {
 	name      string
 	mtime     time.Time
 	size      int64
@@ -38,23 +39,23 @@ type keptKey struct {
 }
 
 // key returns the key of a source; false for streams and when nothing is kept.
-func (k *keptFiles) key(source *ingest.Source, in *input) (keptKey, bool) {
+func (k *decodedFiles) key(source *ingest.Source, in *fileFlags) (decodedKey, bool) {
 	if k == nil || source.Mtime.IsZero() {
-		return keptKey{}, false
+		return decodedKey{}, false
 	}
 	name, err := filepath.Abs(source.Name)
 	info, statErr := os.Stat(source.Name)
 	if err != nil || statErr != nil {
-		return keptKey{}, false
+		return decodedKey{}, false
 	}
-	return keptKey{name, info.ModTime(), info.Size(), in.normalize, in.limits}, true
+	return decodedKey{name, info.ModTime(), info.Size(), in.normalize, in.limits}, true
 }
 
-func (k *keptFiles) get(key keptKey) ([]recording, bool) {
+func (k *decodedFiles) get(key decodedKey) ([]query.Input, bool) {
 	if k == nil || key.name == "" {
 		return nil, false
 	}
-	i := slices.IndexFunc(k.files, func(f keptFile) bool { return f.key == key })
+	i := slices.IndexFunc(k.files, func(f decodedFile) bool { return f.key == key })
 	if i < 0 {
 		return nil, false
 	}
@@ -63,18 +64,18 @@ func (k *keptFiles) get(key keptKey) ([]recording, bool) {
 	return f.list, true
 }
 
-func (k *keptFiles) put(key keptKey, list []recording, size int64) {
-	k.files = slices.DeleteFunc(k.files, func(f keptFile) bool { return f.key.name == key.name })
+func (k *decodedFiles) put(key decodedKey, list []query.Input, size int64) {
+	k.files = slices.DeleteFunc(k.files, func(f decodedFile) bool { return f.key.name == key.name })
 	if size > k.room {
 		return
 	}
-	k.files = append(k.files, keptFile{key, list, size})
+	k.files = append(k.files, decodedFile{key, list, size})
 	for sum := k.size(); sum > k.room; sum = k.size() {
 		k.files = slices.Delete(k.files, 0, 1)
 	}
 }
 
-func (k *keptFiles) size() (sum int64) {
+func (k *decodedFiles) size() (sum int64) {
 	for i := range k.files {
 		sum += k.files[i].size
 	}

@@ -1,0 +1,114 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/dendroprof/dendro/analysis/average"
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// BandResult holds the newest run of a benchmark, or several as one, against the runs
+// before it: every call node with its band.
+type BandResult struct {
+	Runs        []string      `json:"runs"`    // that are compared
+	History     int           `json:"history"` // number of runs before
+	Type        string        `json:"type"`
+	Unit        string        `json:"unit"`
+	Significant int           `json:"significant"` // nodes outside of their band
+	Notes       []string      `json:"notes"`
+	Rows        Rows[BandRow] `json:"rows"` // depth first
+
+	ValueType profile.ValueType `json:"-"`
+}
+
+// BandRow is a call node: the run's values, and the values of the history.
+type BandRow struct {
+	Depth       int32          `json:"depth"`
+	Function    string         `json:"function"`
+	Now         float64        `json:"now"`
+	SelfNow     float64        `json:"selfNow"`
+	Total       average.Spread `json:"total"`
+	Self        average.Spread `json:"self"`
+	Score       float64        `json:"score"`
+	Significant bool           `json:"significant"`
+}
+
+// checkAgainst refuses parameters that do not go with --against history.
+func (r *DiffRequest) checkAgainst() error {
+	if r.inputs() || r.Base.chosen() || r.New.chosen() {
+		return usage("--against history chooses the sides itself: leave out files, --base-… and --new-…")
+	}
+	if r.Net || r.By != "profile" {
+		return usage("--against history scales the run like the history: leave out --net and --by")
+	}
+	return nil
+}
+
+// listsBand reports whether the result is the list of what is outside of its band, and
+// not a diff of two trees.
+func (r *DiffRequest) listsBand() bool {
+	return r.View == "tree" && !r.inverted() && r.Callees == "" && r.Select == "" && r.Under == ""
+}
+
+// againstHistory compares the newest run of the one selected benchmark, or with --last the
+// newest n as one, with the comparable runs before.
+func againstHistory(ctx context.Context, st store.Reader, q store.Query, weight string) (*average.Comparison, error) {
+	tested := max(q.Last, 1)
+	q.Last = 0
+	list, err := store.Select(ctx, st, q)
+	if err != nil {
+		return nil, err
+	}
+	benchmarks := history.Choose(list, history.Options{Extra: tested})
+	if len(benchmarks) != 1 {
+		return nil, usage("--against history compares a run of one benchmark; %d are selected (--benchmark)", len(benchmarks))
+	}
+	profiles := benchmarks[0].Profiles
+	first := len(profiles) - tested
+	if first <= 0 {
+		return nil, fmt.Errorf("%s has %s on this machine and branch: none before the newest %d to compare with", benchmarks[0].Benchmark, counted(len(profiles), "run"), tested)
+	}
+	return average.Compare(ctx, st, store.Query{Profiles: store.IDs(profiles[first:])}, store.Query{Profiles: store.IDs(profiles[:first])}, store.Weight(weight))
+}
+
+// bandSides returns the average of the history and the run as the sides of a diff.
+func (r *DiffRequest) bandSides(ctx context.Context, st store.Reader, v *viewer) (sides [2][]Input, err error) {
+	c, err := againstHistory(ctx, st, r.Query(), r.Weight)
+	if err != nil {
+		return sides, err
+	}
+	v.notes = append(v.notes, c.Warnings...)
+	base, run := c.Trees(r.statistic())
+	sides[0] = []Input{{tree: base, profiles: 1}}
+	sides[1] = []Input{{tree: run, profiles: 1}}
+	return sides, nil
+}
+
+func (r *DiffRequest) band(ctx context.Context, st store.Reader) (*BandResult, error) {
+	if err := r.checkAgainst(); err != nil {
+		return nil, err
+	}
+	c, err := againstHistory(ctx, st, r.Query(), r.Weight)
+	if err != nil {
+		return nil, err
+	}
+	by := math.Pow10(c.Band.Type.Scale)
+	scaled := func(s average.Spread) average.Spread {
+		return average.Spread{Mean: s.Mean / by, Deviation: s.Deviation / by, P10: s.P10 / by, Median: s.Median / by, P90: s.P90 / by, Runs: s.Runs}
+	}
+	return &BandResult{Runs: runKeys(c.Runs), History: len(c.Band.Profiles), Type: c.Band.Type.Name, Unit: c.Band.Type.Unit, Significant: c.Significant,
+		Notes: filled(c.Warnings), ValueType: unscaled(c.Band.Type), Rows: rowsOf(c.Band.Len(), func(n int) BandRow {
+			ch := &c.Changes[n]
+			return BandRow{c.Band.Depth[n], c.Band.Name(int32(n)), ch.Total / by, ch.Self / by, scaled(c.Band.Total[n]), scaled(c.Band.Self[n]), ch.Score, ch.Significant}
+		})}, nil
+}
+
+// unscaled returns the type of values that were divided by its scale.
+func unscaled(t profile.ValueType) profile.ValueType {
+	t.Scale = 0
+	return t
+}

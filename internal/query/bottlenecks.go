@@ -1,0 +1,92 @@
+package query
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/dendroprof/dendro/analysis/bottleneck"
+	"github.com/dendroprof/dendro/store"
+)
+
+// BottlenecksRequest asks which functions could gain most.
+type BottlenecksRequest struct {
+	Selection `group:"Selection"`
+	By        string `param:"by" group:"Method" arg:"what" choices:"self,subtree,correlation" help:"rank by self, subtree or correlation" json:"by,omitempty"`
+	Degree    Degree `param:"degree" group:"Method" arg:"n" default:"5" help:"subtree: number of calls followed from the function, or all" json:"degree,omitempty"`
+	Weight    string `param:"weight" group:"Method" arg:"what" choices:"share,samples" help:"potentials: weigh profiles equally (share) or by their samples" json:"weight,omitempty"`
+	X         string `param:"x" group:"Method" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
+	Y         string `param:"y" group:"Method" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
+	Method    string `param:"method" group:"Method" arg:"name" choices:"pearson,spearman" help:"correlation: pearson, or spearman (ranks)" json:"method,omitempty"`
+	Aggregate string `param:"aggregate" group:"Method" arg:"what" choices:"mean,max" help:"correlation over benchmarks: mean or max" json:"aggregate,omitempty"`
+	Least     int    `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"2" help:"correlation: minimum runs of a benchmark with the function and a metric" json:"leastOccurrences,omitempty"`
+	Negative  bool   `param:"negative" group:"View" help:"correlation: only functions whose share decreases when time increases" json:"negative,omitempty"`
+	Contexts  int    `param:"contexts" group:"View" arg:"n" min:"0" help:"number of heaviest call paths per function" json:"contexts,omitempty"`
+	Rows      int    `param:"rows" group:"Limits" arg:"n" min:"0" page:"25" help:"maximum number of functions (0: all)" json:"rows,omitempty"`
+	Expand    `group:"Expansion"`
+}
+
+// Degree is how many calls deep a subtree goes: 0 to bottleneck.MaxDegree, or all.
+type Degree int
+
+// UnmarshalText parses a number or "all".
+func (d *Degree) UnmarshalText(text []byte) error {
+	if string(text) == "all" {
+		*d = bottleneck.Everything
+		return nil
+	}
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 0 || n > bottleneck.MaxDegree {
+		return usage("%.60q is not 0 to %d, or all", text, bottleneck.MaxDegree)
+	}
+	*d = Degree(n)
+	return nil
+}
+
+// String returns the degree as UnmarshalText reads it.
+func (d Degree) String() string {
+	if d == bottleneck.Everything {
+		return "all"
+	}
+	return strconv.Itoa(int(d))
+}
+
+// BottlenecksResult ranks functions.
+type BottlenecksResult struct {
+	*bottleneck.Result
+	Expanded *Expanded `json:"expanded,omitempty"`
+}
+
+func (r *BottlenecksRequest) correlating() bottleneck.Correlating {
+	return bottleneck.Correlating{Samples: r.X == "samples", Raw: r.Y == "raw", Ranks: r.Method == "spearman", Max: r.Aggregate == "max", Least: r.Least}
+}
+
+// Bottlenecks answers a BottlenecksRequest.
+func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (*BottlenecksResult, error) {
+	if r.Negative && r.By != "correlation" {
+		return nil, usage("--negative needs --by correlation")
+	}
+	if err := r.Expand.check(); err != nil {
+		return nil, err
+	}
+	q := r.Query()
+	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Rank: bottleneck.Ranking(r.By), Weight: store.Weight(r.Weight), Degree: int(r.Degree),
+		Rows: r.Rows, Contexts: r.Contexts, Correlating: r.correlating()})
+	if err != nil {
+		return nil, err
+	}
+	if r.Negative {
+		res.Rows, res.Negative = res.Negative, nil
+	}
+	res.Rows = filled(res.Rows)
+	out := &BottlenecksResult{Result: res}
+	if r.Expand.Expand != "" {
+		list, err := store.Select(ctx, st, q)
+		if err != nil {
+			return nil, err
+		}
+		if out.Expanded, err = r.contexts(ctx, st, list, candidatesOf(res.Rows), r.correlating()); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,140 @@
+package query
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/dendroprof/dendro/analysis/bottleneck"
+	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/internal/gitlog"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Expand searches the contexts of ranked functions.
+type Expand struct {
+	Expand    string  `param:"expand" arg:"how" choices:",greedy,informed,correlation" default:"" help:"search the contexts of the functions: greedy, informed, correlation" json:"expand,omitempty"`
+	Direction string  `param:"expand-to" arg:"what" choices:"both,callers,callees" help:"expand to callers, callees, or both" json:"expandTo,omitempty"`
+	Top       int     `param:"expand-top" arg:"n" min:"0" default:"5" help:"number of functions to expand (0: all)" json:"expandTop,omitempty"`
+	MaxDepth  int     `param:"max-depth" arg:"n" min:"1" default:"10" help:"maximum functions per context" json:"maxDepth,omitempty"`
+	Breadth   int     `param:"max-breadth" arg:"n" min:"1" default:"2" help:"number of extensions of a context to follow" json:"maxBreadth,omitempty"`
+	Threshold float64 `param:"threshold" arg:"score" help:"stop where the score of the function in the context is at most this" json:"threshold,omitempty"`
+	Score     string  `param:"expand-score" arg:"what" choices:",counts,thesis" default:"" help:"greedy and informed: compare a change with the scatter of the history (thesis), or with that and the scatter of counts, so that new contexts have a score (counts, the default)" json:"expandScore,omitempty"`
+	Reverse   bool    `param:"expand-reverse" help:"correlation: follow what decreases when time increases" json:"expandReverse,omitempty"`
+
+	Repo     string `json:"-"` // informed: directory in the git repository of the code
+	Revision string `json:"-"` // of Repo; empty: the commit of the newest run if Repo has it, else HEAD
+}
+
+// Expanded are the contexts of ranked functions.
+type Expanded struct {
+	Benchmark  string                `json:"benchmark,omitempty"` // of regressions: whose runs are compared
+	Selection  string                `json:"selection"`
+	Expansions []expansion.Expansion `json:"expansions"`
+	Warnings   []string              `json:"warnings"`
+
+	Type profile.ValueType `json:"-"` // of the differences
+}
+
+func (x *Expand) check() error {
+	if x.Repo != "" && x.Expand != "informed" {
+		return usage("--repo needs --expand informed")
+	}
+	return nil
+}
+
+// contexts searches the contexts of candidates in profiles, oldest first: of each
+// benchmark the newest run is compared with those before, or all are correlated.
+func (x *Expand) contexts(ctx context.Context, st store.Store, list []store.Profile, candidates []expansion.Candidate, c bottleneck.Correlating) (*Expanded, error) {
+	choose := history.Options{Extra: 1}
+	if x.Expand == "correlation" {
+		choose = history.Options{AnyMachine: true, AnyProfiler: true, AnyBranch: true, Window: len(list)}
+	}
+	d, err := expansion.Load(ctx, st, history.Choose(list, choose), 1, x.Expand == "informed")
+	if err != nil {
+		return nil, err
+	}
+	out := &Expanded{Selection: x.Expand, Warnings: []string{}, Type: list[0].Type}
+	score := expansion.Counting(d.SampleUnit())
+	if x.Score == "thesis" {
+		score = expansion.Deviation
+	}
+	var sel expansion.Selection
+	switch x.Expand {
+	case "correlation":
+		sel = expansion.Correlated(d, c, x.Reverse)
+	case "informed":
+		recency, err := x.recency(ctx, list)
+		if err != nil {
+			return nil, err
+		}
+		sel = expansion.Informed(score, recency)
+		out.Warnings = append(out.Warnings, d.Warnings()...)
+	default:
+		sel = expansion.Greedy(score)
+		out.Warnings = append(out.Warnings, d.Warnings()...)
+	}
+	out.Expansions = expansion.Expand(d, first(candidates, x.Top), sel, expansion.Options{MaxDepth: x.MaxDepth, MaxBreadth: x.Breadth, Threshold: x.Threshold,
+		NoChildren: x.Direction == "callers", NoParents: x.Direction == "callees"})
+	return out, nil
+}
+
+// recency returns how long ago the code of a function changed; nil without a repository.
+func (x *Expand) recency(ctx context.Context, list []store.Profile) (expansion.Recency, error) {
+	if x.Repo == "" {
+		return nil, nil
+	}
+	newest := newestRun(list)
+	revision := x.Revision
+	if revision == "" {
+		revision = newest.Commit
+	}
+	log, err := readLog(ctx, x.Repo, revision)
+	if err != nil && x.Revision == "" && revision != "" {
+		log, err = readLog(ctx, x.Repo, "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	now := log.Date
+	if newest.Date.After(now) {
+		now = newest.Date
+	}
+	return func(f *profile.Function) (time.Duration, bool) {
+		when, _, known := log.LastChange(f)
+		return now.Sub(when), known
+	}, nil
+}
+
+// newestRun returns the newest of the profiles' runs.
+func newestRun(list []store.Profile) testrun.Run {
+	newest := list[0].Run
+	for i := range list {
+		if newest.Before(list[i].Run) {
+			newest = list[i].Run
+		}
+	}
+	return newest
+}
+
+// readLog reads the git repository at dir up to a revision; empty: what is checked out.
+func readLog(ctx context.Context, dir, revision string) (*gitlog.Log, error) {
+	cache := ""
+	if dir, err := os.UserCacheDir(); err == nil {
+		cache = filepath.Join(dir, "dendro", "git")
+	}
+	return gitlog.Read(ctx, dir, revision, cache)
+}
+
+// candidatesOf returns ranked functions as candidates.
+func candidatesOf(rows []bottleneck.Row) []expansion.Candidate {
+	list := make([]expansion.Candidate, len(rows))
+	for i := range rows {
+		list[i] = expansion.Candidate{Function: rows[i].Function, Score: rows[i].Score}
+	}
+	return list
+}

@@ -1,0 +1,54 @@
+package query
+
+import (
+	"context"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// ExportRequest asks for a selection as one profile.
+type ExportRequest struct {
+	Selection `group:"Selection"`
+	Average   `group:"Selection"`
+	Against   string `param:"against" group:"Selection" arg:"what" choices:",history" default:"" help:"two sides, base and new: the average of the runs before the newest of one benchmark, and that run: history (differential formats)" json:"against,omitempty"`
+	RawNames  bool   `param:"raw-names" group:"View" help:"an example of each name before it was normalised" json:"rawNames,omitempty"`
+	Filter    `group:"View"`
+
+	Limits profile.Limits `json:"-"` // of original files that are decoded
+}
+
+// AllTables stands for all value types of a profile.
+const AllTables = -1
+
+// Export returns the sum of the selected profiles, the table of it to write (or
+// AllTables), and notes.
+func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.Profile, table int, notes []string, err error) {
+	if r.inverted() || r.Select != "" {
+		return nil, 0, nil, usage("a file holds stacks: leave out --invert, --callers and --select")
+	}
+	if r.Against != "" {
+		c, err := againstHistory(ctx, st, r.Query(), r.Weight)
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		return c.Profile(r.statistic()), AllTables, c.Warnings, nil
+	}
+	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Average: r.Average, RawNames: r.RawNames, Filter: r.Filter, View: "tree", Limits: r.Limits})
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	return s.tree.Profile(), 0, s.notes, nil
+}
+
+// Original returns the original file of the one selected profile.
+func Original(ctx context.Context, st store.Store, s *Selection) ([]byte, error) {
+	list, err := st.Profiles(ctx, s.Query())
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != 1 {
+		return nil, usage("--source writes the file of one profile; %d are selected", len(list))
+	}
+	return st.Source(ctx, list[0].ID)
+}

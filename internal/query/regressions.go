@@ -1,0 +1,324 @@
+package query
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/analysis/bottleneck"
+	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Judging says which changes matter; regressions, reports and checks have it.
+type Judging struct {
+	Window   int     `param:"window" arg:"n" min:"0" help:"maximum runs of the history (default 30; --method thesis 10)" json:"window,omitempty"`
+	MinShare Share   `param:"min-share" arg:"share" default:"0.1%" help:"minimum share of the program that matters" json:"minShare,omitempty"`
+	Impact   float64 `param:"min-impact" arg:"n" min:"0" help:"minimum impact in standard deviations of a sample count of the program (default 0.75; stable native programs 0.25)" json:"minImpact,omitempty"`
+	Scan     bool    `param:"scan" help:"find changes of unknown age: test the newest 1, 2, 3, 5, 8 and 13 runs" json:"scan,omitempty"`
+	Alpha    float64 `param:"alpha" arg:"probability" min:"0" help:"probability of a false finding per benchmark (default 0.0025 for one run, 0.02 for more)" json:"alpha,omitempty"`
+}
+
+// request returns what the analysis is asked.
+func (j *Judging) request(k int, f *Facts) (regression.Request, error) {
+	req := regression.Request{Window: j.Window, Now: time.Now(), Scan: j.Scan, K: k, Acknowledged: f.Acknowledged}
+	req.Options = regression.Options{MinShare: float64(j.MinShare), Impact: j.Impact, Alpha: j.Alpha}
+	switch {
+	case j.Alpha >= 1:
+		return req, usage("--alpha is %g; a probability is below 1", j.Alpha)
+	case j.Scan && k > 0:
+		return req, usage("--scan chooses the tested runs itself: leave out --last")
+	}
+	return req, nil
+}
+
+// RegressionsRequest asks what became slower.
+type RegressionsRequest struct {
+	Selection `group:"Selection"`
+	Method    string   `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation" help:"method: default, thesis (score of the paper), correlation" json:"method,omitempty"`
+	History   []string `param:"history" group:"Method" arg:"key=value" help:"runs that count as history (branch, machine, commit, run, attr.KEY, since, until); repeatable" json:"history,omitempty"`
+	Judging   `group:"Method"`
+	Measure   string `param:"measure" group:"Method" arg:"what" default:"total" help:"thesis: total, self, or potential:n" json:"measure,omitempty"`
+	X         string `param:"x" group:"Method" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
+	Y         string `param:"y" group:"Method" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
+	Least     int    `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"2" help:"correlation: minimum profiles of a benchmark with the function and a metric" json:"leastOccurrences,omitempty"`
+	Rows      int    `param:"rows" group:"Limits" arg:"n" min:"0" page:"25" help:"maximum number of findings (0: all)" json:"rows,omitempty"`
+	Expand    `group:"Expansion"`
+	Facts     `json:"facts,omitzero"`
+}
+
+// RegressionsResult has the findings of the default method (docs/schema/findings.md).
+type RegressionsResult struct {
+	Findings   []regression.Finding `json:"findings"`
+	Benchmarks []Judged             `json:"benchmarks"`
+	Expanded   []*Expanded          `json:"expanded,omitempty"`
+	Result     *regression.Result   `json:"-"` // with what was not asked for in JSON
+}
+
+// Judged is what was compared of a benchmark.
+type Judged struct {
+	Group     string `json:"group,omitempty"`
+	Benchmark string `json:"benchmark"`
+	Type      string `json:"type"`
+	Verdict   bool   `json:"verdict"`
+	Reason    string `json:"reason,omitempty"` // why there is no verdict
+	report.Compared
+	Candidates []regression.Candidate `json:"candidates"`
+}
+
+// RankingResult ranks functions by the paper's score (ThesisRow) or by correlation
+// (CorrelationRow).
+type RankingResult[R any] struct {
+	Omitted  Omitted     `json:"omitted"`
+	Notes    []string    `json:"notes"`
+	Rows     []R         `json:"rows"`
+	Expanded []*Expanded `json:"expanded,omitempty"`
+}
+
+// ThesisRow is a function in one benchmark.
+type ThesisRow struct {
+	Score     float64 `json:"score"`
+	Expected  float64 `json:"expected"` // mean of the history
+	Actual    float64 `json:"actual"`
+	Diff      float64 `json:"diff"`
+	Status    string  `json:"status"` // "+" first seen now, "-" seen before and not now
+	Function  string  `json:"function"`
+	Benchmark string  `json:"benchmark"`
+	Run       string  `json:"run"`
+}
+
+// CorrelationRow is a function over all benchmarks.
+type CorrelationRow struct {
+	Score      float64 `json:"score"`
+	Benchmarks int     `json:"benchmarks"`
+	Profiles   int     `json:"profiles"`
+	Function   string  `json:"function"`
+}
+
+// Regressions answers a RegressionsRequest, by method: *RegressionsResult,
+// *RankingResult[ThesisRow] or *RankingResult[CorrelationRow].
+func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (any, error) {
+	if err := r.Expand.check(); err != nil {
+		return nil, err
+	}
+	if r.Expand.Score == "" && r.Method == "thesis" {
+		r.Expand.Score = "thesis"
+	}
+	q := r.Query()
+	list, err := st.Profiles(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if err := history.OneName(list, q); err != nil {
+		return nil, err
+	}
+	switch r.Method {
+	case "thesis":
+		return r.thesis(ctx, st, q)
+	case "correlation":
+		return r.correlation(ctx, st, q)
+	}
+	return r.findings(ctx, st, q)
+}
+
+func (r *RegressionsRequest) findings(ctx context.Context, st store.Store, q store.Query) (*RegressionsResult, error) {
+	req, err := r.Judging.request(q.Last, &r.Facts)
+	if err != nil {
+		return nil, err
+	}
+	if req.History, err = historyFilter(r.History); err != nil {
+		return nil, err
+	}
+	res, err := regression.Find(ctx, st, q, req)
+	if err != nil {
+		return nil, err
+	}
+	out := &RegressionsResult{Findings: filled(first(res.Findings, r.Rows)), Benchmarks: []Judged{}, Result: res}
+	var ranking []ranked
+	for _, f := range out.Findings {
+		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Function, f.Score))
+	}
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		out.Benchmarks = append(out.Benchmarks, Judged{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, len(b.Analyses) > 0, b.Reason, report.NewCompared(b), filled(b.Ranked)})
+	}
+	out.Expanded, err = r.expandRanked(ctx, st, q, ranking)
+	return out, err
+}
+
+func (r *RegressionsRequest) thesis(ctx context.Context, st store.Store, q store.Query) (*RankingResult[ThesisRow], error) {
+	m, err := regression.ParseMeasure(r.Measure)
+	if err != nil {
+		return nil, usage("--measure: %w", err)
+	}
+	res, err := regression.Thesis(ctx, st, q, m, r.Window)
+	if err != nil {
+		return nil, err
+	}
+	out := &RankingResult[ThesisRow]{Notes: filled(res.Warnings), Rows: []ThesisRow{}}
+	var ranking []ranked
+	for _, x := range first(res.Rows, r.Rows) {
+		ranking = append(ranking, ofBenchmark(x.Group, x.Benchmark, x.Function, x.Score))
+		out.Rows = append(out.Rows, ThesisRow{x.Score, x.Expected, x.Actual, x.Diff, x.Status, x.Function, testrun.Benchmark{Group: x.Group, Name: x.Benchmark}.String(), x.Run})
+	}
+	out.Omitted.Rows = len(res.Rows) - len(out.Rows)
+	out.Expanded, err = r.expandRanked(ctx, st, q, ranking)
+	return out, err
+}
+
+func (r *RegressionsRequest) correlation(ctx context.Context, st store.Store, q store.Query) (*RankingResult[CorrelationRow], error) {
+	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Rank: bottleneck.Correlation, Correlating: r.correlating()})
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(res.Rows)
+	for _, x := range slices.Backward(res.Negative) {
+		all = append(all, x)
+	}
+	rows := first(all, r.Rows)
+	out := &RankingResult[CorrelationRow]{Notes: filled(res.Warnings), Rows: []CorrelationRow{}, Omitted: Omitted{Rows: len(all) - len(rows)}}
+	for _, x := range rows {
+		out.Rows = append(out.Rows, CorrelationRow{x.Score, x.Benchmarks, x.Profiles, x.Function})
+	}
+	if r.Expand.Expand != "" {
+		profiles, err := store.Select(ctx, st, q)
+		if err != nil {
+			return nil, err
+		}
+		x, err := r.contexts(ctx, st, profiles, candidatesOf(rows), r.correlating())
+		if err != nil {
+			return nil, err
+		}
+		out.Expanded = []*Expanded{x}
+	}
+	return out, nil
+}
+
+// correlating is what --method correlation and --expand correlation compare.
+func (r *RegressionsRequest) correlating() bottleneck.Correlating {
+	return bottleneck.Correlating{Samples: r.X == "samples", Raw: r.Y == "raw", Least: r.Least}
+}
+
+// ranked is a function that a method names, in one benchmark.
+type ranked struct {
+	benchmark testrun.Benchmark
+	expansion.Candidate
+}
+
+func ofBenchmark(group, benchmark, function string, score float64) ranked {
+	return ranked{testrun.Benchmark{Group: group, Name: benchmark}, expansion.Candidate{Function: function, Score: score}}
+}
+
+// expandRanked searches the contexts of the first functions of a ranking, benchmark by
+// benchmark; nil without --expand.
+func (r *RegressionsRequest) expandRanked(ctx context.Context, st store.Store, q store.Query, list []ranked) ([]*Expanded, error) {
+	if r.Expand.Expand == "" {
+		return nil, nil
+	}
+	var benchmarks []testrun.Benchmark
+	candidates := map[testrun.Benchmark][]expansion.Candidate{}
+	seen := map[ranked]bool{}
+	for _, x := range list {
+		key := ranked{x.benchmark, expansion.Candidate{Function: x.Function}}
+		if r.Top > 0 && len(seen) == r.Top || x.Function == "" || seen[key] {
+			continue
+		}
+		seen[key] = true
+		if candidates[x.benchmark] == nil {
+			benchmarks = append(benchmarks, x.benchmark)
+		}
+		candidates[x.benchmark] = append(candidates[x.benchmark], x.Candidate)
+	}
+	selected, err := st.Profiles(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	all, err := st.Profiles(ctx, store.Query{Types: q.Types})
+	if err != nil {
+		return nil, err
+	}
+	out := []*Expanded{}
+	for _, b := range benchmarks {
+		profiles := upToTested(all, selected, b)
+		if len(profiles) == 0 {
+			continue // a finding in several benchmarks has none of its own
+		}
+		x, err := r.contexts(ctx, st, profiles, candidates[b], r.correlating())
+		if err != nil {
+			return nil, err
+		}
+		x.Benchmark = b.String()
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// upToTested returns the newest selected profile of a benchmark and all before it,
+// selected or not, oldest first; nil if none is selected.
+func upToTested(all, selected []store.Profile, b testrun.Benchmark) (list []store.Profile) {
+	var tested *store.Profile
+	for i := range selected {
+		if selected[i].Benchmark == b {
+			tested = &selected[i]
+		}
+	}
+	for i := 0; tested != nil && i < len(all); i++ {
+		p := &all[i]
+		if p.Benchmark == b && p.Type.Key() == tested.Type.Key() {
+			list = append(list, *p)
+		}
+		if p.ID == tested.ID {
+			break
+		}
+	}
+	return list
+}
+
+// historyFilter parses key=value texts; nil without any.
+func historyFilter(texts []string) (*store.Query, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	q := &store.Query{}
+	date := func(to *time.Time, value string) (err error) {
+		*to, err = ingest.ParseInstant(value, time.Now())
+		return err
+	}
+	for _, t := range texts {
+		key, value, ok := strings.Cut(t, "=")
+		var err error
+		switch {
+		case !ok:
+			err = usage("%.60q is not key=value", t)
+		case key == "branch":
+			q.Branches = append(q.Branches, value)
+		case key == "machine":
+			q.Machines = append(q.Machines, value)
+		case key == "commit":
+			q.Commits = append(q.Commits, value)
+		case key == "run":
+			q.Runs = append(q.Runs, value)
+		case key == "since":
+			err = date(&q.Since, value)
+		case key == "until":
+			err = date(&q.Until, value)
+		case strings.HasPrefix(key, "attr."):
+			if q.Attributes == nil {
+				q.Attributes = map[string]string{}
+			}
+			q.Attributes[strings.TrimPrefix(key, "attr.")] = value
+		default:
+			err = usage("%.60q is not one of branch, machine, commit, run, attr.KEY, since, until", key)
+		}
+		if err != nil {
+			return nil, usage("--history: %w", err)
+		}
+	}
+	return q, nil
+}

@@ -1,0 +1,300 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/analysis/gate"
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/codeowners"
+	"github.com/dendroprof/dendro/internal/evidence"
+	"github.com/dendroprof/dendro/internal/gitlog"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/store"
+)
+
+// ReportRequest asks for a document about what changed.
+type ReportRequest struct {
+	Selection  `group:"Selection"`
+	Base       string `param:"base" group:"Side" arg:"what" help:"compare with this: a branch, commit or run of the store, or key=value" json:"base,omitempty"`
+	Head       string `param:"head" group:"Side" arg:"what" help:"test this, named like --base (default: the commit that is checked out, else the newest run that is not the base's)" json:"head,omitempty"`
+	Judging    `group:"Method"`
+	Method     string `param:"method" group:"Method" arg:"name" choices:"default,thesis" help:"rank candidates by the default score, or by that of the paper (thesis)" json:"method,omitempty"`
+	Candidates int    `param:"candidates" group:"Limits" arg:"n" min:"0" default:"5" help:"number of candidates per benchmark (0: none)" json:"candidates"`
+	MaxDepth   int    `param:"max-depth" group:"Limits" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
+	MaxBreadth int    `param:"max-breadth" group:"Limits" arg:"n" min:"1" default:"2" help:"number of extensions of a context to follow" json:"maxBreadth"`
+	Detail     `group:"Limits"`
+	Facts      `json:"facts,omitzero"`
+
+	Version string `json:"-"` // of the program
+	// Files are the sides of a comparison of files, which are in the store as the
+	// branches "base" and "head".
+	Files bool `json:"-"`
+}
+
+// Detail bounds reports in text and Markdown; other formats have everything.
+type Detail struct {
+	Changes int  `param:"rows" arg:"n" min:"0" default:"25" help:"text and md: maximum number of changes (0: all)" json:"rows"`
+	Traces  int  `param:"traces" arg:"n" min:"0" default:"3" help:"text and md: maximum contexts per candidate (0: all)" json:"traces"`
+	All     bool `param:"all" help:"text and md: candidates of benchmarks without findings too" json:"all,omitempty"`
+}
+
+// CheckRequest asks for a report with a verdict.
+type CheckRequest struct {
+	ReportRequest
+	FailOn string `param:"fail-on" group:"Method" arg:"what" default:"regression:0" help:"fail on regression[:share][,suspect][,slowdown]" json:"failOn,omitempty"`
+}
+
+// Report answers a ReportRequest.
+func Report(ctx context.Context, st store.Store, r *ReportRequest) (*report.Report, error) {
+	return r.report(ctx, st, nil)
+}
+
+// Check answers a CheckRequest: the report has a Verdict.
+func Check(ctx context.Context, st store.Store, r *CheckRequest) (*report.Report, error) {
+	p, err := gate.ParsePolicy(r.FailOn)
+	if err != nil {
+		return nil, usage("--%w", err)
+	}
+	if r.Alpha > 0 {
+		return nil, usage("--fail-on has an error probability of its own: leave out --alpha")
+	}
+	return r.report(ctx, st, &p)
+}
+
+func (r *ReportRequest) check() error {
+	switch {
+	case r.Head != "" && r.Base == "":
+		return usage("--head needs --base; without both the newest runs are tested against those before")
+	case r.Base != "" && r.Method != "default":
+		return usage("--method thesis ranks the newest runs: leave out --base")
+	}
+	return nil
+}
+
+// report compares and, with a policy, judges.
+func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate.Policy) (*report.Report, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	q := r.Query()
+	k := q.Last
+	q.Last = 0
+	req, err := r.Judging.request(k, &r.Facts)
+	if err != nil {
+		return nil, err
+	}
+	list, err := st.Profiles(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if err := history.OneName(list, q); err != nil {
+		return nil, err
+	}
+	alpha := func(tested []store.Profile) {
+		if policy != nil {
+			req.Alpha = policy.AlphaOf(tested)
+		}
+	}
+	params := r.parameters(q, list)
+	var res *regression.Result
+	var runs store.Reader = st
+	var notes []string
+	if r.Base == "" {
+		alpha(list)
+		res, err = regression.Find(ctx, st, q, req)
+	} else {
+		var s *sides
+		if s, err = r.sides(ctx, list, k); err != nil {
+			return nil, err
+		}
+		notes = s.notes
+		params = append(params, report.Parameter{Name: "base", Value: s.baseText}, report.Parameter{Name: "head", Value: s.headText})
+		req.K = 0
+		alpha(s.Head)
+		var c *gate.Comparison
+		if c, err = gate.Compare(ctx, st, s.Sides, req); err == nil {
+			res, runs = c.Result, c.Runs
+			notes = append(notes, onBase(c.OnBase)...)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	doc, err := r.document(ctx, st, runs, q, res, policy)
+	if err != nil {
+		return nil, err
+	}
+	doc.Notes, doc.Parameters = notes, append(params, r.methodParameters(req, res, policy)...)
+	return doc, r.locate(ctx, runs, doc)
+}
+
+// onBase lists changes that the base already has.
+func onBase(list []regression.Finding) []string {
+	const most = 5
+	var notes []string
+	for i := range first(list, most) {
+		f := &list[i]
+		notes = append(notes, fmt.Sprintf("not the head's: %s in %s (%s) is in the newest runs of the base too", cmp.Or(f.Function, f.Note), ofBenchmark(f.Group, f.Benchmark, "", 0).benchmark, words.SignedPercent(f.Delta.Share)))
+	}
+	if n := len(list) - most; n > 0 {
+		notes = append(notes, fmt.Sprintf("%d more changes that the base already has", n))
+	}
+	return notes
+}
+
+// document gathers the evidence and, with a policy, judges.
+func (r *ReportRequest) document(ctx context.Context, st store.Store, runs store.Reader, q store.Query, res *regression.Result, policy *gate.Policy) (*report.Report, error) {
+	if r.Method == "thesis" {
+		if err := rankByThesis(ctx, st, q, res, r.Window); err != nil {
+			return nil, err
+		}
+	}
+	ev, err := evidence.Gather(ctx, runs, res, evidence.Options{Candidates: cmp.Or(r.Candidates, -1), RankingByTotal: r.Method == "thesis",
+		Contexts: expansion.Options{MaxDepth: cmp.Or(r.MaxDepth, -1), MaxBreadth: r.MaxBreadth}})
+	if err != nil {
+		return nil, err
+	}
+	changes := gate.Group(res.Findings)
+	var v *gate.Verdict
+	if policy != nil {
+		v = gate.Judge(res, changes, *policy)
+	}
+	doc := report.New(res, ev, changes, v)
+	doc.Version = r.Version
+	return doc, nil
+}
+
+// rankByThesis replaces the ranking of each benchmark by that of the paper.
+func rankByThesis(ctx context.Context, st store.Store, q store.Query, res *regression.Result, window int) error {
+	t, err := regression.Thesis(ctx, st, q, regression.Total, window)
+	if err != nil {
+		return err
+	}
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		b.Ranked = nil
+		for _, row := range t.Rows {
+			if row.Group == b.Benchmark.Group && row.Benchmark == b.Benchmark.Name && row.Type == b.Type.Name {
+				b.Ranked = append(b.Ranked, regression.Candidate{Function: row.Function, Delta: row.Diff, Score: row.Score})
+			}
+		}
+	}
+	return nil
+}
+
+// parameters say what was selected.
+func (r *ReportRequest) parameters(q store.Query, list []store.Profile) []report.Parameter {
+	commits := distinct(list, func(p *store.Profile) string { return p.Run.Commit })
+	shown := func(values []string) string {
+		const most = 6
+		if n := len(values); n > most {
+			return fmt.Sprintf("%s, … (%d)", strings.Join(values[:most], ", "), n)
+		}
+		return strings.Join(values, ", ")
+	}
+	params := []report.Parameter{
+		{Name: "selection", Value: q.String()},
+		{Name: "group", Value: shown(distinct(list, func(p *store.Profile) string { return p.Benchmark.Group }))},
+		{Name: "benchmark", Value: shown(distinct(list, func(p *store.Profile) string { return p.Benchmark.Name }))},
+		{Name: "branch", Value: shown(distinct(list, func(p *store.Profile) string { return p.Run.Branch }))},
+		{Name: "type", Value: list[0].Type.Name},
+	}
+	if n := len(commits); n > 0 {
+		value := words.Commit(commits[0])
+		if n > 1 {
+			value += " … " + words.Commit(commits[n-1])
+		}
+		params = append(params, report.Parameter{Name: "commits", Value: value})
+	}
+	return slices.DeleteFunc(params, func(p report.Parameter) bool {
+		return p.Value == "" || r.Files && (p.Name == "group" || p.Name == "branch") // labels of files are Dendro's own
+	})
+}
+
+// methodParameters say how it was compared.
+func (r *ReportRequest) methodParameters(req regression.Request, res *regression.Result, policy *gate.Policy) []report.Parameter {
+	method := "default"
+	if r.Method == "thesis" {
+		method = "findings by the default method, candidates by the score of the paper"
+	}
+	longest := 0
+	for i := range res.Benchmarks {
+		for _, a := range res.Benchmarks[i].Analyses {
+			longest = max(longest, len(a.History))
+		}
+	}
+	params := []report.Parameter{{Name: "method", Value: method}, {Name: "history", Value: fmt.Sprintf("at most %d runs", longest)},
+		{Name: "candidates", Value: fmt.Sprintf("%d per benchmark", r.Candidates)}}
+	if req.Alpha > 0 {
+		params = append(params, report.Parameter{Name: "alpha", Value: fmt.Sprintf("%.2g per benchmark", req.Alpha)})
+	}
+	if policy != nil {
+		params = append(params, report.Parameter{Name: "fail on", Value: policy.String()})
+	}
+	return params
+}
+
+// locate finds the files of the functions that became slower, and their owners.
+func (r *ReportRequest) locate(ctx context.Context, runs store.Reader, doc *report.Report) error {
+	functions, err := evidence.Definitions(ctx, runs, doc.Functions())
+	if err != nil || len(functions) == 0 {
+		return err
+	}
+	owners := &codeowners.Owners{}
+	var log *gitlog.Log
+	if r.Repo != "" {
+		if owners, err = codeowners.Read(os.DirFS(r.Repo)); err != nil {
+			return fmt.Errorf("owners: %w", err)
+		}
+		if log, err = readLog(ctx, r.Repo, ""); err != nil {
+			doc.Notes = append(doc.Notes, "files are named as in the profiles: "+err.Error())
+		}
+	}
+	doc.Locate(func(path []string) report.Place {
+		for _, name := range path {
+			fn := functions[name]
+			if log == nil || fn.Name == "" {
+				continue
+			}
+			if _, file, known := log.LastChange(&fn); known {
+				p := report.Place{At: name, File: file, Owners: owners.Of(file)}
+				if filepath.Base(file) == filepath.Base(filepath.ToSlash(fn.File)) {
+					p.Line = int(fn.StartLine)
+				}
+				return p
+			}
+		}
+		fn := functions[path[0]] // not the repository's, or there is none
+		return report.Place{At: path[0], File: fn.File, Line: int(fn.StartLine)}
+	})
+	return nil
+}
+
+// WriteReport writes a report as text, md, json, sarif, junit, or brief: a line per
+// change.
+func WriteReport(w io.Writer, doc *report.Report, format string, d Detail) error {
+	detail := report.Detail{Changes: d.Changes, Traces: d.Traces, All: d.All}
+	switch format {
+	case "brief":
+		return doc.Brief(w, detail)
+	case "md":
+		return doc.Markdown(w, detail, report.CommentLimit)
+	case "json":
+		return doc.JSON(w)
+	case "sarif":
+		return doc.SARIF(w)
+	case "junit":
+		return doc.JUnit(w)
+	}
+	return doc.Text(w, detail)
+}

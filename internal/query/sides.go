@@ -1,0 +1,244 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/analysis/gate"
+	"github.com/dendroprof/dendro/store"
+)
+
+// sides are the runs that --base and --head name.
+type sides struct {
+	gate.Sides
+	baseText, headText string
+	notes              []string
+}
+
+// naming is how a side was named.
+type naming int
+
+const (
+	byFilter naming = iota // key=value
+	byBranch
+	byRun
+	byCommit
+)
+
+// named returns the profiles that a text names: key=value, a branch, a run, a commit, or
+// a revision of the client's repository.
+func (r *ReportRequest) named(ctx context.Context, flag, text string, list []store.Profile) ([]store.Profile, naming, error) {
+	if strings.Contains(text, "=") {
+		q, err := historyFilter(strings.Split(text, ","))
+		if err != nil {
+			return nil, 0, err
+		}
+		found := q.Filter(slices.Clone(list))
+		if len(found) == 0 {
+			err = fmt.Errorf("%s %s: %w", flag, text, store.ErrNothing)
+		}
+		return found, byFilter, err
+	}
+	for _, try := range []struct {
+		q  store.Query
+		by naming
+	}{
+		{store.Query{Branches: []string{text}}, byBranch},
+		{store.Query{Runs: []string{text}}, byRun},
+		{store.Query{Commits: []string{text}}, byCommit},
+	} {
+		if found := try.q.Filter(slices.Clone(list)); len(found) > 0 {
+			return found, try.by, nil
+		}
+	}
+	if found := r.ofRevision(ctx, text, list); len(found) > 0 {
+		return found, byCommit, nil
+	}
+	return nil, 0, fmt.Errorf("%s %q is not a branch, run or commit of the selected profiles, and --base and --head are not both files", flag, text)
+}
+
+// ofRevision returns the profiles of a commit, by any name that the repository has for
+// it.
+func (r *ReportRequest) ofRevision(ctx context.Context, revision string, list []store.Profile) []store.Profile {
+	if !r.hasRepository() {
+		return nil
+	}
+	a, err := r.ancestors(ctx, revision)
+	if err != nil {
+		return nil
+	}
+	q := store.Query{Commits: []string{a.Commit}}
+	return q.Filter(slices.Clone(list))
+}
+
+// sides resolves both names in a list of profiles in the order of time. Of the head the
+// newest last runs of each benchmark are kept; 0: all.
+func (r *ReportRequest) sides(ctx context.Context, list []store.Profile, last int) (*sides, error) {
+	if r.Files {
+		return fileSides(list, r.Base, r.Head, last), nil
+	}
+	base, by, err := r.named(ctx, "--base", r.Base, list)
+	if err != nil {
+		return nil, err
+	}
+	s := &sides{}
+	if s.Head, err = r.headOf(ctx, list, base, last); err != nil {
+		return nil, err
+	}
+	switch by {
+	case byBranch:
+		base = r.upToMergeBase(ctx, s, base)
+	case byRun, byCommit:
+		base = upTo(list, base)
+	}
+	s.Base = base
+	s.baseText = fmt.Sprintf("%s (%s)", r.Base, runsOf(base))
+	s.headText = runsOf(s.Head)
+	if r.Head != "" {
+		s.headText = fmt.Sprintf("%s (%s)", r.Head, s.headText)
+	}
+	return s, nil
+}
+
+// headOf returns the profiles under test: those that --head names, else those of the
+// commit that is checked out, else those of the newest commit that is not the base's.
+func (r *ReportRequest) headOf(ctx context.Context, list, base []store.Profile, last int) ([]store.Profile, error) {
+	rest, by := without(list, base), byBranch
+	var err error
+	if r.Head == "" {
+		if found := r.checkedOut(ctx, rest); len(found) > 0 {
+			rest, by = found, byCommit
+		}
+	} else if rest, by, err = r.named(ctx, "--head", r.Head, list); err != nil {
+		return nil, err
+	}
+	if len(rest) == 0 {
+		return nil, fmt.Errorf("--base %s: no run is left for the head: %w", r.Base, store.ErrNothing)
+	}
+	if by == byBranch && last == 0 {
+		rest = newestCommit(rest)
+	}
+	q := store.Query{Last: last}
+	return q.Filter(rest), nil
+}
+
+// checkedOut returns the profiles of the commit that a workflow tests, or that is checked
+// out; nil if there are none.
+func (r *ReportRequest) checkedOut(ctx context.Context, list []store.Profile) []store.Profile {
+	if r.Tested != "" {
+		q := store.Query{Commits: []string{r.Tested}}
+		if found := q.Filter(slices.Clone(list)); len(found) > 0 {
+			return found
+		}
+	}
+	return r.ofRevision(ctx, "HEAD", list)
+}
+
+// newestCommit keeps the runs of the commit that was measured last; without commits the
+// newest run.
+func newestCommit(list []store.Profile) []store.Profile {
+	newest := list[len(list)-1].Run
+	return slices.DeleteFunc(slices.Clone(list), func(p store.Profile) bool {
+		if newest.Commit == "" {
+			return p.Run.Key != newest.Key
+		}
+		return p.Run.Commit != newest.Commit || p.Run.Branch != newest.Branch
+	})
+}
+
+// without returns the profiles of a list that another does not have.
+func without(list, other []store.Profile) []store.Profile {
+	has := map[store.ProfileID]bool{}
+	for i := range other {
+		has[other[i].ID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(p store.Profile) bool { return has[p.ID] })
+}
+
+// upTo returns the history that ends with some runs: these and the runs before on their
+// branch.
+func upTo(list, runs []store.Profile) []store.Profile {
+	newest := runs[len(runs)-1].Run
+	return slices.DeleteFunc(slices.Clone(list), func(p store.Profile) bool {
+		return p.Run.Branch != newest.Branch || newest.Before(p.Run)
+	})
+}
+
+// upToMergeBase keeps the runs of the base's branch that the head contains: those of
+// commits that are ancestors of the head's.
+func (r *ReportRequest) upToMergeBase(ctx context.Context, s *sides, base []store.Profile) []store.Profile {
+	base = without(base, s.Head)
+	commit := s.Head[len(s.Head)-1].Run.Commit
+	switch {
+	case !r.hasRepository() || commit == "":
+		s.note("unknown merge-base (no repository, or no commit of the head): all runs of the base count")
+		return base
+	case len(base) > 0 && s.Head[0].Run.Branch == base[0].Run.Branch || len(base) == 0 && s.Head[0].Run.Branch == "":
+		return base // one branch, one line
+	}
+	a, err := r.ancestors(ctx, commit)
+	if err != nil {
+		s.note("unknown merge-base (%v): all runs of the base count", err)
+		return base
+	}
+	kept := slices.DeleteFunc(slices.Clone(base), func(p store.Profile) bool { return p.Run.Commit != "" && !a.Has(p.Run.Commit) })
+	switch {
+	case len(kept) == 0 && a.Shallow:
+		s.note("unknown merge-base: the clone is shallow (fetch-depth: 0 fetches all); all runs of the base count")
+		return base
+	case len(kept) == 0:
+		s.note("no run of the base is at or before the merge-base: all of them count")
+		return base
+	case len(kept) < len(base):
+		s.note("dropped runs of the base after the merge-base: %s", runsOf(without(base, kept)))
+	}
+	return kept
+}
+
+func (s *sides) note(format string, args ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}
+
+// runsOf counts the runs of profiles: "12 runs, run-001 … run-012".
+func runsOf(list []store.Profile) string {
+	keys := distinct(list, func(p *store.Profile) string { return p.Run.Key })
+	switch n := len(keys); n {
+	case 0:
+		return "no runs"
+	case 1:
+		return "run " + keys[0]
+	default:
+		return fmt.Sprintf("%d runs, %s … %s", n, keys[0], keys[n-1])
+	}
+}
+
+// Labels of files that are compared.
+const (
+	NoGroup  = "." // in place of an empty group: a label without one gets the folder's
+	BaseSide = "base"
+	HeadSide = "head"
+)
+
+// fileSides tells the sides of files apart by the branch they were labelled with.
+func fileSides(list []store.Profile, baseText, headText string, last int) *sides {
+	s := &sides{}
+	for _, p := range list {
+		if p.Benchmark.Group == NoGroup {
+			p.Benchmark.Group = ""
+		}
+		head := p.Run.Branch == HeadSide
+		p.Run.Branch = ""
+		if head {
+			s.Head = append(s.Head, p)
+		} else {
+			s.Base = append(s.Base, p)
+		}
+	}
+	q := store.Query{Last: last}
+	s.Head = q.Filter(s.Head)
+	s.baseText = fmt.Sprintf("%s (%s)", baseText, runsOf(s.Base))
+	s.headText = fmt.Sprintf("%s (%s)", headText, runsOf(s.Head))
+	return s
+}

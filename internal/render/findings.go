@@ -1,0 +1,275 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/dendroprof/dendro/analysis/bottleneck"
+	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Findings writes what became slower: for people by benchmark, with what could have been
+// found; as a table with a row per finding. At most rows findings; 0: all. With all,
+// moved and vanished work and every benchmark are written too.
+func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
+	res := r.Result
+	if o.Format != "text" {
+		t := &Table{Columns: []Column{{Name: "status"}, {Name: "kind"}, {Name: "share", Right: true, Text: signedPercent}, {Name: "cost", Right: true}, {Name: "score", Right: true},
+			{Name: "function"}, {Name: "caller"}, {Name: "benchmark"}, {Name: "since"}}}
+		for i := range words.First(res.Findings, rows) {
+			f := &res.Findings[i]
+			if all || report.Shown(f) {
+				status := string(f.Status)
+				if f.Acknowledged != nil {
+					status = "acknowledged"
+				}
+				t.Add(status, string(f.Kind), f.Delta.Share, report.Cost(f), fmt.Sprintf("%.1f", f.Score), f.Function, f.Caller, testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String(), f.Since.Run)
+			}
+		}
+		return t.Write(o)
+	}
+	printed, hidden, omitted := 0, 0, 0
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		switch {
+		case !all && !report.Shown(f):
+			hidden++
+		case rows > 0 && printed == rows:
+			omitted++
+		default:
+			if err := report.Finding(o.W, f); err != nil {
+				return err
+			}
+			printed++
+		}
+	}
+	if printed == 0 {
+		fmt.Fprintln(o.W, "no findings")
+	}
+	quiet := 0
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		if len(b.Findings) == 0 && b.Reason == "" && len(b.Warnings) == 0 && len(res.Benchmarks) > 8 && !all {
+			quiet++
+			continue
+		}
+		compared(o.W, b)
+	}
+	if quiet > 0 {
+		fmt.Fprintf(o.W, "%d more %s without findings (--all)\n", quiet, words.Plural(quiet, "benchmark"))
+	}
+	if hidden > 0 {
+		fmt.Fprintf(o.Err, "%d moved or vanished not shown (--all)\n", hidden)
+	}
+	o.Omitted(omitted, "finding")
+	return contexts(o.W, r.Expanded)
+}
+
+// compared writes what was compared of a benchmark and what could have been found.
+func compared(w io.Writer, b *regression.Benchmark) {
+	name := words.Clean(b.Benchmark.String())
+	if b.Reason != "" {
+		fmt.Fprintf(w, "%s: no verdict: %s\n", name, words.Clean(b.Reason))
+		for _, c := range words.First(b.Ranked, 5) {
+			fmt.Fprintf(w, "    %s  %s\n", words.SignedPercent(c.Share), words.Clean(c.Function))
+		}
+	}
+	for _, text := range report.Remarks(b) {
+		fmt.Fprintf(w, "%s: %s\n", name, text)
+	}
+	for _, a := range words.First(b.Analyses, 2) {
+		power(w, name, a)
+	}
+}
+
+// power writes how small a change a comparison detects, and what would make it smaller.
+func power(w io.Writer, name string, a *regression.Analysis) {
+	d := a.Detectable
+	var sizes []string
+	for _, c := range d.Changes {
+		sizes = append(sizes, fmt.Sprintf("%s (function that uses %s)", words.Percent(c.Change), words.Percent(c.Share)))
+	}
+	fmt.Fprintf(w, "%s: %s against %d: 80%% chance of detecting a change of %s\n", name, words.Clean(strings.Join(a.Tested, " ")), len(a.History), strings.Join(sizes, ", "))
+	if len(a.Tested) == 1 {
+		fmt.Fprintf(w, "    function that uses 5%%: with 4 times the samples %s, with one more run %s, with 3 runs %s\n", words.Percent(d.FourTimesTheSamples), words.Percent(d.OneMoreRun), words.Percent(d.ThreeRuns))
+	}
+}
+
+// Thesis writes functions by the score of the paper.
+func Thesis(o *Output, r *query.RankingResult[query.ThesisRow]) error {
+	tenth := func(v any) string { return fmt.Sprintf("%.1f", v) }
+	t := &Table{Columns: []Column{{Name: "score", Right: true, Text: fourDecimals}, {Name: "expected", Right: true, Text: tenth},
+		{Name: "actual", Right: true, Text: tenth}, {Name: "diff", Right: true, Text: tenth}, {Name: "status"}, {Name: "function"}, {Name: "benchmark"}, {Name: "run"}}}
+	for i := range r.Rows {
+		x := &r.Rows[i]
+		t.Add(x.Score, x.Expected, x.Actual, x.Diff, x.Status, x.Function, x.Benchmark, x.Run)
+	}
+	return ranking(o, t, r.Notes, r.Omitted, r.Expanded)
+}
+
+// Correlation writes functions by their correlation with time.
+func Correlation(o *Output, r *query.RankingResult[query.CorrelationRow]) error {
+	t := &Table{Columns: []Column{{Name: "score", Right: true, Text: func(v any) string { return fmt.Sprintf("%.3f", v) }}, {Name: "benchmarks", Right: true}, {Name: "profiles", Right: true}, {Name: "function"}}}
+	for i := range r.Rows {
+		x := &r.Rows[i]
+		t.Add(x.Score, x.Benchmarks, x.Profiles, x.Function)
+	}
+	return ranking(o, t, r.Notes, r.Omitted, r.Expanded)
+}
+
+func ranking(o *Output, t *Table, notes []string, omitted query.Omitted, expanded []*query.Expanded) error {
+	o.Notes(notes)
+	if err := t.Write(o); err != nil {
+		return err
+	}
+	o.Omitted(omitted.Rows, "function")
+	return contexts(o.W, expanded)
+}
+
+// Bottlenecks writes a ranking of functions, each followed by its contexts; formats for
+// programs have the heaviest one in a column.
+func Bottlenecks(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksResult) error {
+	o.Notes(r.Warnings)
+	text := o.Format == "text"
+	if text {
+		fmt.Fprintf(o.W, "%s; %d %s of %d %s, %s\n", title(req), r.Profiles, words.Plural(r.Profiles, "profile"), r.Benchmarks, words.Plural(r.Benchmarks, "benchmark"),
+			amount(query.Number{Int: r.Value, Scale: r.Type.Scale}, r.Type.Unit))
+	}
+	if err := potentials(o, req, r, r.Rows).Write(o); err != nil {
+		return err
+	}
+	shown := len(r.Rows)
+	if len(r.Negative) > 0 && text {
+		fmt.Fprintln(o.W, "\ndecreases when time increases:")
+		if err := potentials(o, req, r, r.Negative).Write(o); err != nil {
+			return err
+		}
+		shown += len(r.Negative)
+	}
+	if !text {
+		return nil
+	}
+	if !req.Negative {
+		o.Omitted(r.Functions-shown, "function")
+	}
+	if r.Expanded != nil {
+		return contexts(o.W, []*query.Expanded{r.Expanded})
+	}
+	return nil
+}
+
+// title says what the score is.
+func title(r *query.BottlenecksRequest) string {
+	per := "profiles weigh equally"
+	if r.Weight == "samples" {
+		per = "profiles weigh by their samples"
+	}
+	switch r.By {
+	case "subtree":
+		if r.Degree.String() == "all" {
+			return "potential of functions with all they call: " + per
+		}
+		return "potential of functions with what they call up to " + r.Degree.String() + " deep: " + per
+	case "correlation":
+		return fmt.Sprintf("%s correlation of %s with %s, %s over benchmarks", r.Method, map[string]string{"share": "the share of the program", "samples": "samples"}[r.X],
+			map[string]string{"time": "time", "raw": "the metric"}[r.Y], r.Aggregate)
+	}
+	return "potential of functions by themselves: " + per
+}
+
+func potentials(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksResult, rows []bottleneck.Row) *Table {
+	score, text := "potential", percent
+	if req.By == "correlation" {
+		score, text = "r", func(v any) string {
+			if f, ok := v.(float64); ok {
+				return fmt.Sprintf("%+.3f", f)
+			}
+			return ""
+		}
+	}
+	t := &Table{Columns: []Column{{Name: score, Right: true, Text: text}, {Name: "self", Right: true}, {Name: "total", Right: true},
+		{Name: "samples", Right: true}, {Name: "profiles", Right: true}, {Name: "benchmarks", Right: true}, {Name: "function"}}}
+	withContext := o.Exact() && req.Contexts > 0
+	if withContext {
+		t.Columns = append(t.Columns, Column{Name: "contextShare", Right: true}, Column{Name: "context"})
+	}
+	cell := func(v int64) any { return o.cell(query.Number{Int: v, Scale: r.Type.Scale}, r.Type.Unit) }
+	for i := range rows {
+		x := &rows[i]
+		cells := []any{x.Score, cell(x.Self), cell(x.Total), x.Samples, x.Profiles, x.Benchmarks, x.Function}
+		if withContext {
+			cells = append(cells, nil, "")
+			if len(x.Contexts) > 0 {
+				cells[len(cells)-2], cells[len(cells)-1] = x.Contexts[0].Share, path(x.Contexts[0].Path)
+			}
+		}
+		t.Add(cells...)
+		if o.Exact() {
+			continue
+		}
+		for _, c := range x.Contexts {
+			t.Add(nil, nil, nil, nil, nil, nil, "  "+words.Percent(c.Share)+" "+ends(c.Path))
+		}
+	}
+	return t
+}
+
+// contexts writes expansions.
+func contexts(w io.Writer, list []*query.Expanded) error {
+	for _, x := range list {
+		if x.Benchmark != "" {
+			fmt.Fprintf(w, "\n%s\n", words.Clean(x.Benchmark))
+		}
+		for _, text := range x.Warnings {
+			fmt.Fprintf(w, "note: %s\n", words.Clean(text))
+		}
+		for i := range x.Expansions {
+			e := &x.Expansions[i]
+			fmt.Fprintf(w, "\n%s: %s score %s\n", words.Clean(e.Function), x.Selection, twoDecimals(e.Prospect))
+			if len(e.Children)+len(e.Parents) == 0 {
+				fmt.Fprintln(w, "  no context to follow")
+			}
+			if err := traces(w, "called by", e.Parents, x.Type); err != nil {
+				return err
+			}
+			if err := traces(w, "calls", e.Children, x.Type); err != nil {
+				return err
+			}
+			if e.Truncated {
+				fmt.Fprintf(w, "  more than %d paths; only these were followed (--max-breadth, --max-depth)\n", expansion.DefaultMaxTraces)
+			}
+		}
+	}
+	return nil
+}
+
+// shownTraces is the maximum number of paths per direction in text; -o json has all.
+const shownTraces = 4
+
+// traces writes paths, the candidate first: what each function changed by in this
+// context, and what that says of the candidate.
+func traces(w io.Writer, title string, list []expansion.Trace, typ profile.ValueType) error {
+	for i, trace := range words.First(list, shownTraces) {
+		t := &Table{Columns: []Column{{Name: "  score", Right: true}, {Name: "candidate", Right: true}, {Name: "diff", Right: true}, {Name: title}}}
+		for depth, s := range trace {
+			t.Add(twoDecimals(s.CandidateScore), words.Difference(s.CandidateDiff, typ), words.Difference(s.Diff, typ), strings.TrimRight(indent(int32(depth))+s.Function+" "+s.Status, " "))
+		}
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := t.aligned(w, false); err != nil {
+			return err
+		}
+	}
+	if more := len(list) - shownTraces; more > 0 {
+		fmt.Fprintf(w, "  %d more %s (-o json)\n", more, words.Plural(more, "path"))
+	}
+	return nil
+}

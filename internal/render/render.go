@@ -1,0 +1,45 @@
+package render
+
+import (
+	"fmt"
+
+	"github.com/dendroprof/dendro/internal/query"
+)
+
+// Result writes a result that needs no more than itself, as text or as a table.
+func Result(o *Output, result any) error {
+	switch r := result.(type) {
+	case *query.RunsResult:
+		return Runs(o, r)
+	case *query.ProfilesResult:
+		return Profiles(o, r)
+	case *query.TreeResult:
+		if r.List {
+			return Functions(o, r)
+		}
+		return Tree(o, r)
+	case *query.BoxesResult:
+		return Boxes(o, r)
+	case *query.NodeResult:
+		return Node(o, r)
+	case *query.GrowthResult:
+		return Growth(o, r)
+	case *query.DiffResult:
+		return Diff(o, r)
+	case *query.DiffBoxesResult:
+		return DiffBoxes(o, r)
+	case *query.DiffNodeResult:
+		return DiffNode(o, r)
+	case *query.FindResult[query.FindRow]:
+		return Found(o, r)
+	case *query.FindResult[query.FindSum]:
+		return FoundBy(o, r)
+	case *query.RankingResult[query.ThesisRow]:
+		return Thesis(o, r)
+	case *query.RankingResult[query.CorrelationRow]:
+		return Correlation(o, r)
+	case *query.PruneResult:
+		return Pruned(o, r)
+	}
+	panic(fmt.Sprintf("render: no text for %T", result))
+}

@@ -1,0 +1,397 @@
+// Package render writes results of queries for people and for spreadsheets: aligned
+// text, Markdown, TSV and CSV, with colours on a terminal. JSON and files that other
+// tools read are written elsewhere.
+//
+//	query result ──render.X(out, result)──▶ stdout; what was omitted ──▶ stderr
+//
+// Every name in a result comes from a program that nobody checked: it is made safe to
+// print (words.Clean) before it reaches a terminal, and escaped in Markdown. Numbers for
+// people are formatted by package words; TSV and CSV have them exactly.
+//
+// The package computes nothing, parses no flags and opens nothing.
+package render
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dendroprof/dendro/internal/words"
+)
+
+// Output is where and how a result is written.
+type Output struct {
+	W      io.Writer // the result
+	Err    io.Writer // messages about it
+	Format string    // text, json, md, tsv, csv
+	Colour bool      // text is for a terminal that shows colours
+}
+
+// Exact reports whether the format is read by programs: values are exact, and nothing
+// is omitted unless the request limits it.
+func (o *Output) Exact() bool { return o.Format != "text" && o.Format != "md" }
+
+// Notes prints what a reader of the numbers has to know.
+func (o *Output) Notes(list []string) {
+	for _, w := range list {
+		fmt.Fprintf(o.Err, "dendro: note: %s\n", words.Clean(w))
+	}
+}
+
+// Omitted prints how many rows of a table the limits of the request dropped.
+func (o *Output) Omitted(n int, what string) {
+	if n > 0 && o.Format == "text" {
+		fmt.Fprintf(o.Err, "%s more %s (--rows)\n", words.Count(n), words.Plural(n, what))
+	}
+}
+
+// Table is rows in named columns. The zero value is empty.
+type Table struct {
+	Columns []Column
+	rows    [][]any
+
+	// Of a table that is printed in pieces (stream.go): the widths of columns so
+	// far, and whether the heading is out.
+	width  []int
+	headed bool
+}
+
+// Column is a column of a table.
+type Column struct {
+	Name  string // JSON key and heading
+	Right bool   // numbers
+	// Text formats a value for people; nil: fmt.Sprint.
+	Text func(v any) string
+	// Tint colours a value on a terminal; nil: never.
+	Tint func(v any) Tint
+}
+
+// Tint is a colour of the terminal, as the parameter of its escape sequence.
+type Tint string
+
+const (
+	plain Tint = ""
+	faint Tint = "2"
+	red   Tint = "31"
+	green Tint = "32"
+	bold  Tint = "1"
+)
+
+func (c Tint) paint(s string) string {
+	if c == plain {
+		return s
+	}
+	return "\x1b[" + string(c) + "m" + s + "\x1b[0m"
+}
+
+// worse colours a difference of shares: red grew, green shrank.
+func worse(v any) Tint {
+	switch f, _ := v.(float64); {
+	case f >= 0.005:
+		return red
+	case f <= -0.005:
+		return green
+	}
+	return plain
+}
+
+// heavy colours a share by its weight.
+func heavy(share float64) Tint {
+	switch {
+	case share >= 0.1:
+		return bold
+	case share < 0.01:
+		return faint
+	}
+	return plain
+}
+
+// Add adds a row.
+func (t *Table) Add(cells ...any) { t.rows = append(t.rows, cells) }
+
+// Write writes the table in the format of the output: text, md, tsv, csv.
+func (t *Table) Write(o *Output) error {
+	switch o.Format {
+	case "md":
+		return t.markdown(o.W)
+	case "tsv":
+		return t.tsv(o.W)
+	case "csv":
+		return t.csv(o.W)
+	}
+	return t.aligned(o.W, o.Colour)
+}
+
+func (t *Table) text(row []any, c int) string {
+	if t.Columns[c].Text != nil {
+		return words.Clean(t.Columns[c].Text(row[c]))
+	}
+	return words.Clean(exact(row[c]))
+}
+
+func (t *Table) aligned(w io.Writer, colour bool) error {
+	if t.width == nil {
+		t.width = make([]int, len(t.Columns))
+	}
+	width := t.width
+	for c := range t.Columns {
+		width[c] = max(width[c], utf8.RuneCountInString(t.Columns[c].Name))
+		for _, r := range t.rows {
+			width[c] = max(width[c], utf8.RuneCountInString(t.text(r, c)))
+		}
+	}
+	line := func(cell func(c int) string, tints func(c int) Tint) error {
+		var b strings.Builder
+		for c := range t.Columns {
+			s := cell(c)
+			pad := strings.Repeat(" ", width[c]-utf8.RuneCountInString(s))
+			if c > 0 {
+				b.WriteString("  ")
+			}
+			s = tints(c).paint(s)
+			if t.Columns[c].Right {
+				b.WriteString(pad + s)
+			} else {
+				b.WriteString(s + pad)
+			}
+		}
+		_, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+		return err
+	}
+	if !t.headed {
+		if err := line(func(c int) string { return t.Columns[c].Name }, func(int) Tint { return plain }); err != nil {
+			return err
+		}
+	}
+	for _, r := range t.rows {
+		tints := func(c int) Tint {
+			if t.Columns[c].Tint == nil || !colour {
+				return plain
+			}
+			return t.Columns[c].Tint(r[c])
+		}
+		if err := line(func(c int) string { return t.text(r, c) }, tints); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Table) markdown(w io.Writer) error {
+	cell := func(s string) string {
+		return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'", "&", "&amp;").Replace(s)
+	}
+	var b strings.Builder
+	if !t.headed {
+		for _, c := range t.Columns {
+			b.WriteString("| " + c.Name + " ")
+		}
+		b.WriteString("|\n")
+		for _, c := range t.Columns {
+			if c.Right {
+				b.WriteString("|---:")
+			} else {
+				b.WriteString("|---")
+			}
+		}
+		b.WriteString("|\n")
+	}
+	for _, r := range t.rows {
+		for c := range t.Columns {
+			b.WriteString("| " + cell(t.text(r, c)) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// lines returns the heading, if it is not out yet, and the rows, exactly.
+func (t *Table) lines() (lines [][]string) {
+	line := func(cell func(c int) string) {
+		cells := make([]string, len(t.Columns))
+		for c := range cells {
+			cells[c] = cell(c)
+		}
+		lines = append(lines, cells)
+	}
+	if !t.headed {
+		line(func(c int) string { return t.Columns[c].Name })
+	}
+	for _, r := range t.rows {
+		line(func(c int) string { return exact(r[c]) })
+	}
+	return lines
+}
+
+func (t *Table) tsv(w io.Writer) error {
+	for _, cells := range t.lines() {
+		if _, err := fmt.Fprintln(w, strings.Join(words.CleanAll(cells), "\t")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Table) csv(w io.Writer) error {
+	out := csv.NewWriter(w)
+	if err := out.WriteAll(t.lines()); err != nil {
+		return err
+	}
+	return out.Error()
+}
+
+// exact writes a value for programs.
+func exact(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case time.Time:
+		if v.IsZero() {
+			return ""
+		}
+		return v.UTC().Format(time.RFC3339Nano)
+	case []string:
+		return strings.Join(v, " ")
+	case []byte:
+		return fmt.Sprintf("%x", v)
+	case []any, map[string]any:
+		text, err := json.Marshal(finite(v))
+		if err != nil {
+			break
+		}
+		return string(text)
+	}
+	return fmt.Sprint(v)
+}
+
+// percent formats a cell that holds a share; other cells stay empty.
+func percent(v any) string {
+	f, ok := v.(float64)
+	if !ok {
+		return ""
+	}
+	return words.Percent(f)
+}
+
+// signedPercent formats a cell that holds a difference of shares; others stay empty.
+func signedPercent(v any) string {
+	f, ok := v.(float64)
+	if !ok {
+		return ""
+	}
+	return words.SignedPercent(f)
+}
+
+// grouped formats a cell that holds a count.
+func grouped(v any) string { return words.Thousands(fmt.Sprint(v)) }
+
+// streamRows is how many rows of an answer are held until they are printed. The
+// columns of text are as wide as the rows so far want them.
+const streamRows = 1000
+
+// Stream writes the rows of an answer while they arrive, in the formats of Write and as JSON,
+// and says on stderr when it stops at a limit; 0 is none.
+func (t *Table) Stream(o *Output, rows iter.Seq2[[]any, error], limit int) error {
+	put, end := t.piece, func() error { return nil }
+	if o.Format == "json" {
+		put, end = t.jsonPieces(o.W)
+	}
+	n := 0
+	for row, err := range rows {
+		if err != nil {
+			return err
+		}
+		if limit > 0 && n == limit {
+			fmt.Fprintf(o.Err, "dendro: stopped after %d rows (--rows)\n", limit)
+			break
+		}
+		n++
+		t.rows = append(t.rows, row)
+		if len(t.rows) == streamRows {
+			if err := put(o); err != nil {
+				return err
+			}
+		}
+	}
+	if err := put(o); err != nil {
+		return err
+	}
+	return end()
+}
+
+// piece prints the rows at hand below those that are out.
+func (t *Table) piece(o *Output) error {
+	if t.headed && len(t.rows) == 0 {
+		return nil
+	}
+	err := t.Write(o)
+	t.headed, t.rows = true, t.rows[:0]
+	return err
+}
+
+func (t *Table) objects() []map[string]any {
+	rows := make([]map[string]any, len(t.rows))
+	for i, r := range t.rows {
+		rows[i] = map[string]any{}
+		for c := range t.Columns {
+			rows[i][t.Columns[c].Name] = r[c]
+		}
+	}
+	return rows
+}
+
+// jsonPieces returns functions that print the rows at hand as part of the
+// document {"rows": […]}, and that end it.
+func (t *Table) jsonPieces(w io.Writer) (put func(*Output) error, end func() error) {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	before := `{"rows":[`
+	put = func(*Output) error {
+		for _, row := range t.objects() {
+			if _, err := io.WriteString(w, before); err != nil {
+				return err
+			}
+			if err := enc.Encode(finite(row)); err != nil {
+				return err
+			}
+			before = ","
+		}
+		t.rows = t.rows[:0]
+		return nil
+	}
+	end = func() error {
+		if before != "," {
+			_, err := io.WriteString(w, before+"]}\n")
+			return err
+		}
+		_, err := io.WriteString(w, "]}\n")
+		return err
+	}
+	return put, end
+}
+
+// finite replaces the numbers that JSON does not have by null, in place.
+func finite(v any) any {
+	switch v := v.(type) {
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+	case []any:
+		for i := range v {
+			v[i] = finite(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = finite(v[k])
+		}
+	}
+	return v
+}

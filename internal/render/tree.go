@@ -1,0 +1,183 @@
+package render
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/internal/words"
+)
+
+// share returns part ÷ whole; 0 of nothing.
+func share(part, whole query.Number) float64 {
+	switch {
+	case whole.Value() == 0:
+		return 0
+	case !part.Divided && !whole.Divided && part.Scale == whole.Scale:
+		return float64(part.Int) / float64(whole.Int)
+	}
+	return part.Value() / whole.Value()
+}
+
+// amount writes a value with its unit: 1.28 s, 3.40 MiB, 5,120 samples.
+func amount(n query.Number, unit string) string {
+	if text, ok := words.Amount(n.Value(), unit); ok {
+		return text
+	}
+	if unit = words.Clean(unit); unit == "count" {
+		unit = "samples"
+	}
+	return words.Thousands(n.String()) + " " + unit
+}
+
+// cell is a value in a table: exact for programs, else with its unit.
+func (o *Output) cell(n query.Number, unit string) any {
+	if o.Exact() {
+		return n
+	}
+	return amount(n, unit)
+}
+
+// indent draws the depth; beyond what fits on a line it is written as a number.
+func indent(depth int32) string {
+	const wide = 24
+	if depth <= wide {
+		return strings.Repeat("· ", int(depth))
+	}
+	return strings.Repeat("· ", wide) + "[" + strconv.Itoa(int(depth)) + "] "
+}
+
+// Tree writes a tree: one node a line, callees below callers.
+func Tree(o *Output, r *query.TreeResult) error {
+	o.Notes(r.Notes)
+	if o.Format != "text" {
+		t := &Table{Columns: []Column{{Name: "depth", Right: true}, {Name: "total", Right: true}, {Name: "self", Right: true},
+			{Name: "share", Right: true, Text: percent}, {Name: "function"}, {Name: "module"}, {Name: "file"}}}
+		for n := range r.Rows.All() {
+			t.Add(n.Depth, n.Total, n.Self, share(n.Total, r.RootTotal), n.Function, n.Module, n.File)
+		}
+		return t.Write(o)
+	}
+	// The numbers stand in front, so that names may be as long as they are.
+	w := bufio.NewWriter(o.W)
+	fmt.Fprintf(w, "%s in total%s\n", amount(r.RootTotal, r.Unit), ofProfiles(r.Profiles, r.Type))
+	fmt.Fprintf(w, "%8s %8s  %s\n", "total", "self", "function")
+	for n := range r.Rows.All() {
+		self := ""
+		if n.Self.Int != 0 {
+			self = words.Percent(share(n.Self, r.RootTotal))
+		}
+		total := share(n.Total, r.RootTotal)
+		line := fmt.Sprintf("%8s %8s  %s%s", words.Percent(total), self, indent(n.Depth), words.Clean(n.Function))
+		if o.Colour {
+			line = heavy(math.Abs(total)).paint(line)
+		}
+		fmt.Fprintln(w, line)
+	}
+	subtrees(w, r.Omitted)
+	return w.Flush()
+}
+
+// ofProfiles says how many profiles were summed, if it is more than one.
+func ofProfiles(n int, typ string) string {
+	if n == 1 {
+		return ""
+	}
+	return fmt.Sprintf(", %s profiles, %s", words.Count(n), words.Clean(typ))
+}
+
+// subtrees prints what a tree does not show.
+func subtrees(w *bufio.Writer, omitted query.Omitted) {
+	if omitted.Rows > 0 {
+		fmt.Fprintf(w, "omitted: %s %s with %s of the total (--min-percent, --depth, --rows)\n", words.Count(omitted.Rows), words.Plural(omitted.Rows, "subtree"), words.Percent(omitted.Share))
+	}
+}
+
+// Functions writes a list of functions.
+func Functions(o *Output, r *query.TreeResult) error {
+	o.Notes(r.Notes)
+	t := &Table{Columns: []Column{{Name: "total", Right: true}, {Name: "total%", Right: true, Text: percent},
+		{Name: "self", Right: true}, {Name: "self%", Right: true, Text: percent}, {Name: "function"}}}
+	for f := range r.Rows.All() {
+		t.Add(o.cell(f.Total, r.Unit), share(f.Total, r.RootTotal), o.cell(f.Self, r.Unit), share(f.Self, r.RootTotal), f.Function)
+	}
+	if o.Format == "text" {
+		fmt.Fprintf(o.W, "%s in total%s\n", amount(r.RootTotal, r.Unit), ofProfiles(r.Profiles, r.Type))
+	}
+	if err := t.Write(o); err != nil {
+		return err
+	}
+	o.Omitted(r.Omitted.Rows, "function")
+	return nil
+}
+
+// Boxes writes where the boxes of a flame graph or stack chart are.
+func Boxes(o *Output, r *query.BoxesResult) error {
+	o.Notes(r.Notes)
+	t := &Table{Columns: []Column{{Name: "depth", Right: true}, {Name: "start", Right: true, Text: fourDecimals}, {Name: "end", Right: true, Text: fourDecimals},
+		{Name: "self", Right: true, Text: fourDecimals}, {Name: "function"}}}
+	for b := range r.Rows.All() {
+		t.Add(b.Depth, b.Start, b.End, b.Self, b.Function)
+	}
+	if err := t.Write(o); err != nil {
+		return err
+	}
+	o.Omitted(r.Omitted.Rows, "row")
+	return nil
+}
+
+// fourDecimals writes a place in a picture.
+func fourDecimals(v any) string { return fmt.Sprintf("%.4f", v) }
+
+// Growth writes the shares of functions now and before.
+func Growth(o *Output, r *query.GrowthResult) error {
+	o.Notes(r.Notes)
+	t := &Table{Columns: []Column{{Name: "now", Right: true, Text: percent}, {Name: "before", Right: true, Text: percent},
+		{Name: "diff", Right: true, Text: signedPercent, Tint: worse}, {Name: "selfNow", Right: true, Text: percent}, {Name: "selfBefore", Right: true, Text: percent}, {Name: "function"}}}
+	for _, f := range r.Rows {
+		t.Add(f.Now, f.Before, f.Diff, f.SelfNow, f.SelfBefore, f.Function)
+	}
+	if o.Format == "text" {
+		fmt.Fprintf(o.W, "share of total now (%s) and mean share before (%s); diff in percentage points; %s\n", runs(r.Now), runs(r.Before), words.Clean(r.Type))
+	}
+	if err := t.Write(o); err != nil {
+		return err
+	}
+	o.Omitted(r.Omitted.Rows, "function")
+	return nil
+}
+
+// runs names a run, or counts several.
+func runs(keys []string) string {
+	if len(keys) == 1 {
+		return "run " + words.Clean(keys[0])
+	}
+	return fmt.Sprintf("%d runs", len(keys))
+}
+
+// Node writes what is known of one call node.
+func Node(o *Output, r *query.NodeResult) error {
+	o.Notes(r.Notes)
+	w := bufio.NewWriter(o.W)
+	fmt.Fprintln(w, words.Clean(r.Path[len(r.Path)-1]))
+	for _, part := range []struct {
+		name string
+		of   query.NodeAmount
+	}{{"total", r.Total}, {"self", r.Self}} {
+		fmt.Fprintf(w, "%-8s %14s  %8s\n", part.name, amount(part.of.Value, r.Unit), words.Percent(part.of.Share))
+		for _, c := range part.of.Categories {
+			fmt.Fprintf(w, "  %-20s %8s\n", words.Clean(c.Name), words.Percent(c.Share))
+			for _, sub := range c.Sub {
+				fmt.Fprintf(w, "    %-18s %8s\n", words.Clean(sub.Name), words.Percent(sub.Share))
+			}
+		}
+	}
+	if t := r.Traced; t != nil {
+		ms := func(n query.Number) string { return amount(n, "milliseconds") }
+		fmt.Fprintf(w, "traced   total %s, self %s, of %s\n", ms(t.Total), ms(t.Self), ms(t.Root))
+	}
+	return w.Flush()
+}
