@@ -67,7 +67,7 @@ func (a *api) queries() []endpoint {
 	trees := []any{query.TreeResult{}, query.BoxesResult{}, query.NodeResult{}, query.GrowthResult{}}
 	regressions := ask(a, "regressions", "analyses", "/api/v1/regressions", "What became slower, where, since when, by how much.", query.Regressions,
 		query.RegressionsResult{}, query.RankingResult[query.ThesisRow]{}, query.RankingResult[query.CorrelationRow]{})
-	report := reports(a, "report", "/api/v1/report", "What changed and the evidence for it, as a document.", func(ctx context.Context, r *query.ReportRequest) (*report.Report, query.Detail, error) {
+	documents := reports(a, "report", "/api/v1/report", "What changed and the evidence for it, as a document.", func(ctx context.Context, r *query.ReportRequest) (*report.Report, query.Detail, error) {
 		r.Version = a.Version
 		doc, err := query.Report(ctx, a.Store, r)
 		return doc, r.Detail, err
@@ -102,7 +102,7 @@ func (a *api) queries() []endpoint {
 			return query.Find(ctx, reader(st), r)
 		}, query.FindResult[query.FindRow]{}, query.FindResult[query.FindSum]{}),
 		ask(a, "bottlenecks", "analyses", "/api/v1/bottlenecks", "Functions by how much could be gained from them.", query.Bottlenecks, query.BottlenecksResult{}),
-		regressions, posted(regressions), report, posted(report), check, posted(check),
+		regressions, posted(regressions), documents, posted(documents), check, posted(check),
 		a.exportEndpoint(),
 		change(ask(a, "prune", "changes", "/api/v1/prune", "Remove old profiles.", query.Prune, query.PruneResult{})),
 		change(ask(a, "compact", "changes", "/api/v1/compact", "Reclaim space and optimise the store.", func(ctx context.Context, st store.Store, _ *struct{}) (*query.CompactResult, error) {

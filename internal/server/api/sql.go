@@ -36,10 +36,13 @@ func sqlMistake(err error) error {
 // sqlBytes bounds a user's query.
 const sqlBytes = 1 << 20
 
+// sqlRows is the default maximum number of rows of a result of SQL.
+const sqlRows = 100_000
+
 // sql answers a user's own query, which is the body.
 func (a *api) sql(w http.ResponseWriter, r *http.Request) error {
 	p := paramsOf(r)
-	most := p.whole("rows", rowsUnlessAsked, 0)
+	most := p.whole("rows", sqlRows, 0)
 	if err := p.finish(); err != nil {
 		return err
 	}
