@@ -38,6 +38,12 @@ func (n Number) String() string { return string(n.append(nil)) }
 // MarshalJSON returns the number in units.
 func (n Number) MarshalJSON() ([]byte, error) { return n.append(nil), nil }
 
+// UnmarshalJSON reads a number as a fraction, for Go programs that read results.
+func (n *Number) UnmarshalJSON(data []byte) error {
+	n.Divided = true
+	return json.Unmarshal(data, &n.Float)
+}
+
 func (n Number) append(b []byte) []byte {
 	switch {
 	case n.Divided && (math.IsNaN(n.Float) || math.IsInf(n.Float, 0)):

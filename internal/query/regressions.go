@@ -111,6 +111,13 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (an
 		r.Expand.Score = "thesis"
 	}
 	q := r.Query()
+	req, err := r.Judging.request(q.Last, &r.Facts)
+	if err != nil {
+		return nil, err
+	}
+	if req.History, err = historyFilter(r.History); err != nil {
+		return nil, err
+	}
 	list, err := st.Profiles(ctx, q)
 	if err != nil {
 		return nil, err
@@ -124,17 +131,10 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (an
 	case "correlation":
 		return r.correlation(ctx, st, q)
 	}
-	return r.findings(ctx, st, q)
+	return r.findings(ctx, st, q, req)
 }
 
-func (r *RegressionsRequest) findings(ctx context.Context, st store.Store, q store.Query) (*RegressionsResult, error) {
-	req, err := r.Judging.request(q.Last, &r.Facts)
-	if err != nil {
-		return nil, err
-	}
-	if req.History, err = historyFilter(r.History); err != nil {
-		return nil, err
-	}
+func (r *RegressionsRequest) findings(ctx context.Context, st store.Store, q store.Query, req regression.Request) (*RegressionsResult, error) {
 	res, err := regression.Find(ctx, st, q, req)
 	if err != nil {
 		return nil, err

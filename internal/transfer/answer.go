@@ -212,9 +212,13 @@ func ReadFunctions(r io.ReadCloser) (*store.FunctionSet, error) {
 // WriteTrees writes a set with its stream.
 func WriteTrees(w io.Writer, flush Flusher, set *store.TreeSet) error {
 	m := newWriter(w)
+	table := set.Table
+	if table == nil { // nothing was selected
+		table = &calltree.Table{}
+	}
 	err := m.frame(frameHead, func(c *coder) {
 		list(c, &set.Profiles, (*coder).profile)
-		c.table(set.Table)
+		c.table(table)
 	})
 	if err != nil {
 		return err

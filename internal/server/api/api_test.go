@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/server"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
@@ -36,7 +37,7 @@ func TestListings(t *testing.T) {
 	if info.Product != "dendro" || info.API != 1 || info.Store.Profiles != 3 || info.SQL {
 		t.Errorf("info: %+v", info)
 	}
-	var runs rowsOf[runAnswer]
+	var runs query.RunsResult
 	l.get("/api/v1/runs", &runs)
 	if len(runs.Rows) != 2 || runs.Rows[0].Key != "r1" || runs.Rows[0].Benchmarks != 2 || runs.Rows[0].Profiles != 2 || fmt.Sprint(runs.Rows[0].Types) != "[alloc cpu-samples]" {
 		t.Errorf("runs: %+v", runs.Rows)
@@ -62,7 +63,7 @@ func TestListings(t *testing.T) {
 	l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/profiles/0000000000000000", nil)), 404, "no-such-profile")
 	l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/profiles/none", nil)), 400, "bad-request")
 
-	var names rowsOf[functionAnswer]
+	var names query.FunctionNamesResult
 	l.get("/api/v1/function-names?pattern=pa*", &names)
 	if len(names.Rows) != 2 || names.Rows[0].Function != "parse" || names.Rows[1].Function != "pay" {
 		t.Errorf("names: %+v", names.Rows)
@@ -72,22 +73,22 @@ func TestListings(t *testing.T) {
 
 // columns is a tree as it is answered.
 type columns struct {
-	Nodes struct {
+	Columns struct {
 		Parent, Depth, Function, Self, Total   []int64
 		BaseSelf, NewSelf, BaseTotal, NewTotal []int64
-		Delta, Noise                           []float64
+		Noise                                  []float64
+		Functions                              []query.Function
 	}
-	Functions []functionAnswer
-	Warnings  []string
-	LeftOut   int
+	Notes   []string
+	Omitted query.Omitted
 }
 
 // draw writes a tree as lines "··name total self".
 func (c *columns) draw() string {
 	var b strings.Builder
-	for i, fn := range c.Nodes.Function {
-		fmt.Fprintf(&b, "%s%s %d %d\n", strings.Repeat("·", int(c.Nodes.Depth[i])), c.Functions[fn].Function, c.Nodes.Total[i], c.Nodes.Self[i])
-		if p := c.Nodes.Parent[i]; p >= int64(i) || p < 0 != (c.Nodes.Depth[i] == 0) || p >= 0 && c.Nodes.Depth[p] != c.Nodes.Depth[i]-1 {
+	for i, fn := range c.Columns.Function {
+		fmt.Fprintf(&b, "%s%s %d %d\n", strings.Repeat("·", int(c.Columns.Depth[i])), c.Columns.Functions[fn].Function, c.Columns.Total[i], c.Columns.Self[i])
+		if p := c.Columns.Parent[i]; p >= int64(i) || p < 0 != (c.Columns.Depth[i] == 0) || p >= 0 && c.Columns.Depth[p] != c.Columns.Depth[i]-1 {
 			fmt.Fprintf(&b, "its parent is %d\n", p)
 		}
 	}
@@ -97,7 +98,7 @@ func (c *columns) draw() string {
 func TestTree(t *testing.T) {
 	l := newLab(t)
 	l.put()
-	for query, want := range map[string]string{
+	for params, want := range map[string]string{
 		"":                              "main 23 0\n·load 19 4\n··parse 15 15\n·pay 4 4\n",
 		"&last=1":                       "main 13 0\n·load 11 2\n··parse 9 9\n·pay 2 2\n",
 		"&depth=2":                      "main 23 0\n·load 19 4\n·pay 4 4\n",
@@ -111,19 +112,19 @@ func TestTree(t *testing.T) {
 		"&search=pay":                   "main 4 0\n·pay 4 4\n",
 	} {
 		var c columns
-		l.get("/api/v1/tree?group=shop"+query, &c)
+		l.get("/api/v1/tree?group=shop&form=columns"+params, &c)
 		if c.draw() != want {
-			t.Errorf("tree %s:\n%s\nwant\n%s", query, c.draw(), want)
+			t.Errorf("tree %s:\n%s\nwant\n%s", params, c.draw(), want)
 		}
 	}
 	var c columns
-	l.get("/api/v1/tree?group=shop&callers=nothing", &c)
-	if len(c.Warnings) != 1 {
-		t.Errorf("warnings: %v", c.Warnings)
+	l.get("/api/v1/tree?form=columns&group=shop&callers=nothing", &c)
+	if len(c.Notes) != 1 {
+		t.Errorf("notes: %v", c.Notes)
 	}
-	l.get("/api/v1/tree?group=shop&rows=1", &c)
-	if c.LeftOut != 2 { // load and pay
-		t.Errorf("left out: %d", c.LeftOut)
+	l.get("/api/v1/tree?form=columns&group=shop&rows=1", &c)
+	if c.Omitted.Rows != 2 { // load and pay
+		t.Errorf("omitted: %+v", c.Omitted)
 	}
 	for _, bad := range []string{"depth=-1", "depth=x", "invert=maybe", "transform=nothing:x", "kind=cobol", "callers=a&callees=b", "min-percent=NaN", "rows=1&rows=2", "last=-1", "since=yesterday", "profile=x", "attr=x", "under=%2F%28%2F"} {
 		l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/tree?group=shop&"+bad, nil)), 400, "bad-request")
@@ -139,18 +140,18 @@ func TestFlame(t *testing.T) {
 	l := newLab(t)
 	l.put()
 	var f struct {
-		Boxes struct {
+		Columns struct {
 			Depth, Function  []int
 			Start, End, Self []float64
+			Functions        []query.Function
 		}
-		Functions []functionAnswer
 	}
-	l.get("/api/v1/flame?group=shop", &f)
-	if len(f.Boxes.Depth) != 4 || f.Boxes.Start[0] != 0 || f.Boxes.End[0] != 1 || f.Functions[f.Boxes.Function[0]].Function != "main" {
+	l.get("/api/v1/flame?group=shop&form=columns", &f)
+	if c := f.Columns; len(c.Depth) != 4 || c.Start[0] != 0 || c.End[0] != 1 || c.Functions[c.Function[0]].Function != "main" {
 		t.Errorf("boxes: %+v", f)
 	}
-	l.get("/api/v1/flame?group=shop&depth=1&invert", &f)
-	if len(f.Boxes.Depth) != 3 {
+	l.get("/api/v1/flame?group=shop&depth=1&invert&form=columns", &f)
+	if len(f.Columns.Depth) != 3 {
 		t.Errorf("inverted, one level: %+v", f)
 	}
 }
@@ -159,28 +160,44 @@ func TestFunctions(t *testing.T) {
 	l := newLab(t)
 	l.put()
 	var f struct {
-		rowsOf[sumAnswer]
-		Functions int
-		RootTotal int64 `json:"root_total"`
+		rowsOf[struct {
+			Function    string
+			Self, Total int64
+		}]
+		Omitted   query.Omitted
+		RootTotal int64
 	}
 	l.get("/api/v1/functions?group=shop&sort=self&rows=2", &f)
-	if f.Functions != 4 || f.RootTotal != 23 || len(f.Rows) != 2 || f.Rows[0].Function != "parse" || f.Rows[0].Self != 15 || f.Rows[0].Profiles != 2 ||
-		math.Abs(f.Rows[0].SelfShare-(6./10+9./13)/2) > 1e-12 {
+	if f.Omitted.Rows != 2 || f.RootTotal != 23 || len(f.Rows) != 2 || f.Rows[0].Function != "parse" || f.Rows[0].Self != 15 {
 		t.Errorf("functions: %+v", f)
+	}
+	var g query.GrowthResult
+	l.get("/api/v1/functions?group=shop&last=1&sort=diff", &g)
+	if len(g.Rows) != 4 || g.Rows[0].Function != "parse" || math.Abs(g.Rows[0].Now-9./13) > 1e-12 || g.Rows[0].Before != 0.6 {
+		t.Errorf("functions now and before: %+v", g)
 	}
 }
 
 func TestFind(t *testing.T) {
 	l := newLab(t)
 	l.put()
-	var f rowsOf[findAnswer]
-	l.get("/api/v1/find?group=shop&pattern=main%3Bpay&min-share=0.18", &f)
+	var f rowsOf[struct {
+		Run   string
+		Total int64
+		Share float64
+	}]
+	l.get("/api/v1/find?group=shop&pattern=main%3Bpay&min-share=18%25", &f)
 	if len(f.Rows) != 1 || f.Rows[0].Run != "r1" || f.Rows[0].Total != 2 || f.Rows[0].Share != 0.2 {
 		t.Errorf("find: %+v", f.Rows)
 	}
 	l.get("/api/v1/find?group=shop&pattern=nothing", &f)
 	if len(f.Rows) != 0 {
 		t.Errorf("nothing is found: %+v", f.Rows)
+	}
+	var by rowsOf[query.FindSum]
+	l.get("/api/v1/find?group=shop&pattern=pay&by=benchmark&form=rows", &by)
+	if len(by.Rows) != 1 || by.Rows[0].Name != "shop/checkout" || by.Rows[0].Profiles != 2 {
+		t.Errorf("by benchmark: %+v", by.Rows)
 	}
 	for _, bad := range []string{"", "?pattern=", "?pattern=/(/", "?pattern=a&by=colour"} {
 		l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/find"+bad, nil)), 400, "bad-request")
@@ -192,15 +209,17 @@ func TestDiff(t *testing.T) {
 	l.put()
 	for _, target := range []string{"?group=shop&last=1", "?group=shop&base-run=r1&new-run=r2"} {
 		var c columns
-		l.get("/api/v1/diff"+target, &c)
-		if n := len(c.Nodes.Delta); n != 4 || c.Nodes.Delta[0] != 3 || c.Nodes.BaseTotal[0] != 10 || c.Nodes.NewTotal[0] != 13 {
-			t.Errorf("diff %s: %+v", target, c.Nodes)
+		l.get("/api/v1/diff"+target+"&form=columns", &c)
+		if n := len(c.Columns.Noise); n != 4 || c.Columns.BaseTotal[0] != 10 || c.Columns.NewTotal[0] != 13 {
+			t.Errorf("diff %s: %+v", target, c.Columns)
 		}
 	}
-	for _, bad := range []string{"", "?base-run=r1", "?group=lab&last=1", "?group=shop&last=2"} {
+	for _, bad := range []string{"", "?base-run=r1"} {
 		l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/diff"+bad, nil)), 400, "bad-request")
 	}
-	l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/diff?group=shop&base-run=r1&new-run=r9", nil)), 404, "nothing-selected")
+	for _, none := range []string{"group=shop&base-run=r1&new-run=r9", "group=lab&last=1", "group=shop&last=2"} {
+		l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/diff?"+none, nil)), 404, "nothing-selected")
+	}
 }
 
 // TestOneSpelling wants benchmarks of two groups to be two, though they are written
@@ -217,11 +236,11 @@ func TestOneSpelling(t *testing.T) {
 		t.Fatal(err)
 	}
 	var c columns
-	l.get("/api/v1/diff?last=1", &c)
-	if len(c.Nodes.NewTotal) != 1 || c.Nodes.BaseTotal[0] != 3 || c.Nodes.NewTotal[0] != 5 {
-		t.Errorf("compared with what was before: %+v", c.Nodes)
+	l.get("/api/v1/diff?last=1&form=columns", &c)
+	if len(c.Columns.NewTotal) != 1 || c.Columns.BaseTotal[0] != 3 || c.Columns.NewTotal[0] != 5 {
+		t.Errorf("compared with what was before: %+v", c.Columns)
 	}
-	var runs rowsOf[runAnswer]
+	var runs query.RunsResult
 	l.get("/api/v1/runs", &runs)
 	if len(runs.Rows) != 2 || runs.Rows[1].Benchmarks != 2 {
 		t.Errorf("runs: %+v", runs.Rows)
@@ -251,15 +270,16 @@ func TestAnalyses(t *testing.T) {
 	for _, target := range []string{
 		"/api/v1/bottlenecks?group=shop", "/api/v1/bottlenecks?group=shop&by=subtree&degree=all&contexts=2", "/api/v1/bottlenecks?group=shop&by=correlation",
 		"/api/v1/regressions?group=shop", "/api/v1/report?group=shop", "/api/v1/report?group=shop&format=md", "/api/v1/report?group=shop&format=text",
-		"/api/v1/report?group=shop&format=sarif", "/api/v1/report?group=shop&format=junit&fail-on=regression:2%25",
+		"/api/v1/report?group=shop&format=sarif", "/api/v1/check?group=shop&format=junit&fail-on=regression:2%25", "/api/v1/check?group=shop&base=r1&head=r2",
+		"/api/v1/regressions?group=shop&method=thesis", "/api/v1/regressions?group=shop&method=correlation",
 	} {
 		w := l.serve(httptest.NewRequest("GET", target, nil))
 		if w.Code != 200 || w.Body.Len() == 0 {
 			t.Errorf("%s: %d %s", target, w.Code, w.Body)
 		}
 	}
-	for _, bad := range []string{"bottlenecks?degree=65", "bottlenecks?least-occurrences=1", "report?fail-on=nothing", "report?format=pdf",
-		"regressions?scan&last=1", "report?scan&last=1", "regressions?alpha=1", "report?alpha=0.1&fail-on=regression"} {
+	for _, bad := range []string{"bottlenecks?degree=65", "bottlenecks?least-occurrences=1", "check?fail-on=nothing", "report?format=pdf",
+		"regressions?scan&last=1", "report?scan&last=1", "regressions?alpha=1", "check?alpha=0.1&fail-on=regression"} {
 		l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/"+bad, nil)), 400, "bad-request")
 	}
 	l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/regressions", nil)), 422, "several-types")
@@ -298,11 +318,11 @@ func TestPruneAndDelete(t *testing.T) {
 		Removed, Kept int
 		DryRun        bool
 	}
-	prune := func(query string, removed, kept int) {
+	prune := func(params string, removed, kept int) {
 		t.Helper()
-		w := l.post("/api/v1/prune"+query, "", nil)
+		w := l.post("/api/v1/prune"+params, "", nil)
 		if err := decodeInto(w, &pruned); err != nil || pruned.Removed != removed || pruned.Kept != kept {
-			t.Errorf("prune %s: %d %s", query, w.Code, w.Body)
+			t.Errorf("prune %s: %d %s", params, w.Code, w.Body)
 		}
 	}
 	prune("?group=shop&keep=1&dry-run", 1, 1)

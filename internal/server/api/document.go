@@ -52,14 +52,6 @@ func (d *document) member(name string, v any) {
 	d.value(v)
 }
 
-// list writes a member that is a list of n values.
-func (d *document) list(name string, n int, at func(i int) any) {
-	d.stream(name, func(yield func(any) bool) {
-		for i := 0; i < n && yield(at(i)); i++ {
-		}
-	})
-}
-
 // stream writes a member that is a list of values as they come.
 func (d *document) stream(name string, values iter.Seq[any]) {
 	d.name(name)
@@ -76,45 +68,11 @@ func (d *document) stream(name string, values iter.Seq[any]) {
 	d.w.WriteByte(']')
 }
 
-// numbers writes a member that is a list of n whole numbers.
-func (d *document) numbers(name string, n int, at func(i int) int64) {
-	d.name(name)
-	d.w.WriteByte('[')
-	var text [24]byte
-	for i := range n {
-		b := text[:0]
-		if i > 0 {
-			b = append(b, ',')
-		}
-		d.w.Write(strconv.AppendInt(b, at(i), 10))
-	}
-	d.w.WriteByte(']')
-}
-
-// object writes a member that is an object.
-func (d *document) object(name string, write func()) {
-	d.name(name)
-	d.w.WriteByte('{')
-	outer := d.n
-	d.n = 0
-	write()
-	d.n = outer
-	d.w.WriteByte('}')
-}
-
 // close ends the document, and with it the answer.
 func (d *document) close() {
 	brokenOff(d.err) // before more is sent
 	d.w.WriteString("}\n")
 	brokenOff(d.w.Flush())
-}
-
-// writeList answers with rows.
-func writeList[T, R any](w http.ResponseWriter, list []T, row func(T) R) error {
-	d := newDocument(w)
-	d.list("rows", len(list), func(i int) any { return row(list[i]) })
-	d.close()
-	return nil
 }
 
 // writeJSON answers with a value.

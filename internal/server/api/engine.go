@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/store"
 )
@@ -98,9 +97,6 @@ func (a *api) storeTrees(w http.ResponseWriter, r *http.Request, q transfer.Ques
 	set, err := a.Store.Trees(r.Context(), q.Query, q.Options)
 	if err != nil {
 		return err
-	}
-	if set.Table == nil {
-		set.Table = &calltree.Table{}
 	}
 	brokenOff(transfer.WriteTrees(w, begin(w), set))
 	return nil

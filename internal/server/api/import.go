@@ -11,10 +11,12 @@ import (
 	"sync"
 
 	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/server"
 	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
 )
 
 // labelBytes bounds the part of a form that labels the files behind it.
@@ -24,10 +26,12 @@ const labelBytes = 1 << 20
 // form with several. It answers with a line of JSON per file, after its commit:
 // the line is the acknowledgement.
 func (a *api) importUpload(w http.ResponseWriter, r *http.Request) error {
-	p := paramsOf(r)
-	name := p.text("name", "upload")
-	o := p.importOptions()
-	if err := p.finish(); err != nil {
+	var request importRequest
+	if err := readAddress(r, &request, &struct{}{}); err != nil {
+		return err
+	}
+	o, err := request.options()
+	if err != nil {
 		return err
 	}
 	o.Limits, o.Normalizer, o.Workers = a.Limits, a.Normalizer, a.Workers
@@ -45,7 +49,7 @@ func (a *api) importUpload(w http.ResponseWriter, r *http.Request) error {
 	if mediaType == "multipart/form-data" {
 		err = up.form()
 	} else {
-		err = up.file(name, r.Body, ingest.Label{})
+		err = up.file(request.Name, r.Body, ingest.Label{})
 	}
 	return up.lines.end(r, up.sum, err)
 }
@@ -71,31 +75,49 @@ func (i *importing) begin() (dates *ingest.Dates, done func()) {
 	}
 }
 
-// importOptions reads what holds for all files of an upload.
-func (p *params) importOptions() ingest.Options {
-	o := ingest.Options{Types: p.texts("type"), ByThread: p.flag("by-thread"), KeepSource: p.flag("keep-source"), DryRun: p.flag("dry-run"),
-		Conflict: map[string]store.Conflict{"refuse": store.Refuse, "replace": store.Replace, "add": store.Add}[p.choice("conflict", "refuse", "replace", "add")]}
+// importRequest is what holds for all files of an upload; the fields are those of
+// `dendro import`.
+type importRequest struct {
+	Types      []string          `param:"type" help:"value type to import; repeatable"`
+	ByThread   bool              `param:"by-thread" help:"make the thread the outermost frame"`
+	KeepSource bool              `param:"keep-source" help:"keep the original files"`
+	DryRun     bool              `param:"dry-run" help:"report what would be stored; store nothing"`
+	Conflict   string            `param:"conflict" choices:"refuse,replace,add" help:"if a profile exists with different content: refuse it, replace the stored one, or add to it"`
+	Group      string            `param:"group" help:"benchmark group"`
+	Benchmark  string            `param:"benchmark" help:"benchmark"`
+	Run        string            `param:"run" help:"key of the run"`
+	Commit     string            `param:"commit" help:"commit of the run"`
+	Branch     string            `param:"branch" help:"branch of the run"`
+	Repository string            `param:"repository" help:"repository of the run"`
+	Machine    string            `param:"machine" help:"machine of the run"`
+	Attributes map[string]string `param:"attr" help:"attribute of the run; repeatable"`
+	Date       query.Instant     `param:"date" help:"date of the run"`
+	Metrics    []string          `param:"metric" help:"metric, NAME=VALUE[UNIT]; repeatable, the first is the primary one"`
+	Layout     string            `param:"layout" help:"pattern of paths"`
+	Name       string            `param:"name" default:"upload" help:"name of the file, in messages"`
+}
+
+func (r *importRequest) options() (ingest.Options, error) {
+	o := ingest.Options{Types: r.Types, ByThread: r.ByThread, KeepSource: r.KeepSource, DryRun: r.DryRun,
+		Conflict: map[string]store.Conflict{"refuse": store.Refuse, "replace": store.Replace, "add": store.Add}[r.Conflict]}
 	l := &o.Defaults
-	l.Group, l.Benchmark = p.text("group", ""), p.text("benchmark", "")
-	run := &l.Run
-	run.Key, run.Commit, run.Branch = p.text("run", ""), p.text("commit", ""), p.text("branch", "")
-	run.Repository, run.Machine, run.Attributes = p.text("repository", ""), p.text("machine", ""), p.pairs("attr")
-	run.Date = p.date("date")
-	for i, text := range p.texts("metric") {
+	l.Group, l.Benchmark = r.Group, r.Benchmark
+	l.Run = testrun.Run{Key: r.Run, Date: r.Date.Time, Commit: r.Commit, Branch: r.Branch, Repository: r.Repository, Machine: r.Machine, Attributes: r.Attributes}
+	for i, text := range r.Metrics {
 		m, err := ingest.ParseMetric(text)
 		if err != nil {
-			p.fail("metric: %w", err)
+			return o, mistakef("metric: %w", err)
 		}
 		m.Primary = i == 0
 		l.Metrics = append(l.Metrics, m)
 	}
-	if layout := p.text("layout", ""); layout != "" {
-		var err error
-		if o.Layout, err = ingest.ParseLayout(layout); err != nil {
-			p.fail("layout: %w", err)
+	var err error
+	if r.Layout != "" {
+		if o.Layout, err = ingest.ParseLayout(r.Layout); err != nil {
+			err = mistakef("layout: %w", err)
 		}
 	}
-	return o
+	return o, err
 }
 
 // upload is one import under way.

@@ -41,7 +41,11 @@ func labOf(t *testing.T, st store.Store, core server.Options, o Options) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(openAPI)
+	text, err := newAPI(o).description()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		t.Fatal(err)
 	}

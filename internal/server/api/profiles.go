@@ -65,3 +65,12 @@ func (a *api) deleteProfile(w http.ResponseWriter, r *http.Request) error {
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
+
+// pathID returns the id in the address.
+func pathID(r *http.Request) (store.ProfileID, error) {
+	id, err := store.ParseID(r.PathValue("id"))
+	if err != nil {
+		return "", mistake(err)
+	}
+	return id, nil
+}

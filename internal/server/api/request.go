@@ -27,12 +27,27 @@ func read(r *http.Request, request any) (resultForm, error) {
 	return f, err
 }
 
-// readWith sets the fields of a request and of the form of its answer, given by pointer,
-// from the address: a parameter has the name of the command's flag, or of a part of the
-// path. A body, if there is one, is JSON with what only the client has. A parameter that
-// the request does not have is an error, since a selection that is silently ignored gives
-// wrong answers.
+// readWith sets the fields of a request and of the form of its answer from the address
+// and from the body, which if there is one is JSON with what only the client has.
 func readWith(r *http.Request, request, form any) error {
+	if err := readAddress(r, request, form); err != nil {
+		return err
+	}
+	if r.Method == http.MethodPost && r.ContentLength != 0 {
+		d := json.NewDecoder(http.MaxBytesReader(nil, r.Body, bodyLimit))
+		d.DisallowUnknownFields()
+		if err := d.Decode(request); err != nil {
+			return mistakef("the body: %w", err)
+		}
+	}
+	return nil
+}
+
+// readAddress sets the fields of a request and of the form of its answer, given by
+// pointer, from the address: a parameter has the name of the command's flag, or of a part
+// of the path. A parameter that the request does not have is an error, since a selection
+// that is silently ignored gives wrong answers.
+func readAddress(r *http.Request, request, form any) error {
 	list := append(param.Of(request), param.Of(form)...)
 	// Call paths are full of semicolons, and no client means to separate by them.
 	values, err := url.ParseQuery(strings.ReplaceAll(r.URL.RawQuery, ";", "%3B"))
@@ -60,13 +75,6 @@ func readWith(r *http.Request, request, form any) error {
 	for name := range values {
 		slices.Sort(known)
 		return unknown(name, known)
-	}
-	if r.Method == http.MethodPost && r.ContentLength != 0 {
-		d := json.NewDecoder(http.MaxBytesReader(nil, r.Body, bodyLimit))
-		d.DisallowUnknownFields()
-		if err := d.Decode(request); err != nil {
-			return mistakef("the body: %w", err)
-		}
 	}
 	return nil
 }

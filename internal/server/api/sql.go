@@ -36,14 +36,15 @@ func sqlMistake(err error) error {
 // sqlBytes bounds a user's query.
 const sqlBytes = 1 << 20
 
-// sqlRows is the default maximum number of rows of a result of SQL.
-const sqlRows = 100_000
+// sqlRequest are the parameters of a user's own query.
+type sqlRequest struct {
+	Rows int `param:"rows" min:"0" default:"100000" help:"maximum number of rows (0: all)"`
+}
 
 // sql answers a user's own query, which is the body.
 func (a *api) sql(w http.ResponseWriter, r *http.Request) error {
-	p := paramsOf(r)
-	most := p.whole("rows", sqlRows, 0)
-	if err := p.finish(); err != nil {
+	var request sqlRequest
+	if err := readAddress(r, &request, &struct{}{}); err != nil {
 		return err
 	}
 	speaker, err := a.speaker()
@@ -65,7 +66,7 @@ func (a *api) sql(w http.ResponseWriter, r *http.Request) error {
 	d.stream("rows", func(yield func(any) bool) {
 		for row, err := range answer.Rows {
 			brokenOff(sqlMistake(err))
-			if cut = most > 0 && n == most; cut {
+			if cut = request.Rows > 0 && n == request.Rows; cut {
 				return
 			}
 			n++
