@@ -190,6 +190,9 @@ func (v *viewOptions) show(e *env, typ string, list []recording) ([]*calltree.Sh
 		for _, name := range shown[i].Unknown {
 			unknown[name]++
 		}
+		if shown[i].EmptyRange {
+			fmt.Fprintf(e.err, "dendro: warning: %sno samples are inside --range and --preview, which count from the first sample\n", r.prefix())
+		}
 	}
 	for name, n := range unknown {
 		if n == len(list) {
