@@ -63,7 +63,7 @@ func parseTask(args map[string]string) (t task, err error) {
 	}, err
 }
 
-// check returns why the task cannot run, in the words of SkyWalking's agents.
+// check returns why the task cannot run, in the words of SkyWalking's Java agent.
 func (t *task) check() error {
 	switch {
 	case t.id == "":
@@ -73,7 +73,7 @@ func (t *task) check() error {
 	case t.minutes < minMinutes:
 		return errors.New("monitor duration must greater than 1 minutes")
 	case t.minutes > maxMinutes:
-		return errors.New("The duration of the monitoring task cannot be greater than 15 minutes")
+		return errors.New("the duration of the monitoring task cannot be greater than 15 minutes")
 	case t.threshold < 0:
 		return errors.New("min duration threshold must greater than or equals zero")
 	case t.period < minPeriod:

@@ -195,20 +195,20 @@ func TestPace(t *testing.T) {
 		t.Error("a period before the first pass")
 	}
 	c.add(time.Millisecond)
-	if got := c.period(); got != 20*time.Millisecond {
+	if got := c.period(); got != 36*time.Millisecond {
 		t.Errorf("after one pass of 1 ms: %v", got)
 	}
 	for range 5 {
 		c.add(time.Millisecond)
 	}
 	c.add(time.Second) // interrupted
-	if got := c.period(); got != 20*time.Millisecond {
+	if got := c.period(); got != 36*time.Millisecond {
 		t.Errorf("after an interrupted pass: %v", got)
 	}
 	for range 9 {
 		c.add(2 * time.Millisecond)
 	}
-	if got := c.period(); got != 40*time.Millisecond {
+	if got := c.period(); got != 68*time.Millisecond {
 		t.Errorf("after passes of 2 ms: %v", got)
 	}
 }

@@ -260,26 +260,37 @@ func compatible(a, b *profile.Function) bool {
 	return agree(moduleName(a.Module), moduleName(b.Module)) && agree(a.File, b.File)
 }
 
-// identicalFunctions unites functions all of which agrees, in order of first
-// appearance.
+// identicalFunctions unites functions that agree in everything but their kind, in
+// order of first appearance. Those that stand for collapsed modules come last.
 func identicalFunctions(a, b []profile.Function) (functions []profile.Function, fa, fb []int32) {
 	ids := make(map[profile.Function]int32, len(a))
-	intern := func(list []profile.Function) []int32 {
-		out := make([]int32, len(list))
-		for i, f := range list {
-			id, ok := ids[f]
-			if !ok {
-				id = int32(len(functions))
-				ids[f] = id
-				functions = append(functions, f)
+	fa, fb = make([]int32, len(a)), make([]int32, len(b))
+	for _, modules := range []bool{false, true} {
+		for side, list := range [][]profile.Function{a, b} {
+			out := [][]int32{fa, fb}[side]
+			for i, f := range list {
+				if standsForModule(&f) != modules {
+					continue
+				}
+				key := f
+				key.Kind = profile.KindUnknown
+				id, ok := ids[key]
+				if !ok {
+					id = int32(len(functions))
+					ids[key] = id
+					functions = append(functions, f)
+				}
+				out[i] = id
 			}
-			out[i] = id
 		}
-		return out
 	}
-	fa = intern(a)
-	fb = intern(b)
 	return functions, fa, fb
+}
+
+// standsForModule reports whether a function is one of those that CollapseResource
+// puts in place of a module's.
+func standsForModule(f *profile.Function) bool {
+	return f.Name == f.Module && *f == profile.Function{Name: f.Name, Module: f.Module, Kind: f.Kind}
 }
 
 func filled(n int, v int32) []int32 {

@@ -332,9 +332,35 @@ func (v *Inverted) FindPath(names []string) (int32, bool) {
 		set, _ := setNamed(v.tree.Functions, name)
 		i := slices.IndexFunc(v.shown(h), func(c int32) bool { return set[v.nodes[c].fn] })
 		if i < 0 {
-			return NoNode, false
+			return v.withoutSelf(names)
 		}
 		h = v.shown(h)[i]
 	}
 	return h, h != NoNode
+}
+
+// withoutSelf returns a row of total 0 for a path that is in the tree, but only in
+// call nodes without a self value, which have no rows.
+func (v *Inverted) withoutSelf(names []string) (int32, bool) {
+	t := v.tree
+	path := make([]functionSet, len(names))
+	for i, name := range names {
+		path[i], _ = setNamed(t.Functions, name)
+	}
+	for leaf := range t.Func {
+		n, found := int32(leaf), 0
+		for ; found < len(path) && n != NoNode && path[found][t.Func[n]]; found++ {
+			n = t.Parent[n]
+		}
+		if found < len(path) {
+			continue
+		}
+		h, up := NoNode, int32(leaf)
+		for depth := range int32(found) {
+			v.nodes = append(v.nodes, invertedNode{parent: h, fn: t.Func[up], depth: depth, category: -1, expanded: true})
+			h, up = int32(len(v.nodes)-1), t.Parent[up]
+		}
+		return h, h != NoNode
+	}
+	return NoNode, false
 }

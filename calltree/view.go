@@ -1,6 +1,7 @@
 package calltree
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -20,15 +21,15 @@ type View struct {
 	Table      int                // index in Profile.Tables
 	Weights    Weights            // what a sample counts
 	Threads    []profile.ThreadID // whose samples, merged by time; nil: all
-	Range      Range              // the committed range
+	Range      Range              // the committed range, counted from the first sample of the profile
 	Transforms []Transform        // in this order
 	NoIdle     bool               // without the samples whose innermost frame, before any transform, is of category Idle
 	Kind       KindFilter         // only frames of functions that pass
 	Search     string             // only samples that every word, between commas, matches in some frame
-	Preview    Range              // a range in the committed one
+	Preview    Range              // a range in the committed one, counted like it
 }
 
-// Range is a span of time in nanoseconds since Profile.Start. A sample at Start is
+// Range is a span of time in nanoseconds. A sample at Start is
 // inside, one at End is not. The zero value is all of the time.
 type Range struct{ Start, End int64 }
 
@@ -73,7 +74,7 @@ func ParseRange(text string) (Range, error) {
 type Viewer struct {
 	profile    *profile.Profile
 	categories *categories
-	modules    []string // in order of their first function; functions behind the profile's stand for them
+	modules    []string // in the order of their functions; functions behind the profile's stand for them
 	first      *step
 	rows       rows // of the last table and threads
 }
@@ -94,6 +95,8 @@ type Shown struct {
 	// Unknown lists the names in transforms that no function, category or module
 	// of the profile has. They match nothing.
 	Unknown []string
+	// EmptyRange reports that the ranges of the view select no samples.
+	EmptyRange bool
 
 	viewer  *Viewer
 	rows    rows
@@ -123,41 +126,81 @@ func NewViewer(p *profile.Profile) *Viewer {
 }
 
 // withModules adds one function per module, of the module's name, for
-// CollapseResource. They are behind all others in display ties. One is JavaScript
-// if the module is known to be a source of scripts or, when nothing is known of it,
-// if all its functions are; a library's is of the kind of the first one that is
-// not, and no label.
+// CollapseResource. They are behind all others in display ties, in the order of the
+// format's resources, or else of their first functions. One is JavaScript if the
+// module is known to be a source of scripts or, when nothing is known of it, if all
+// its functions are; a library's is of the kind of the first one that is not, and no
+// label.
 func (v *Viewer) withModules(functions []profile.Function) []profile.Function {
-	seen := map[string]int{}
-	all := functions[:len(functions):len(functions)]
+	kinds := map[string]profile.Kind{}
+	var modules []string
 	for i := range functions {
 		f := &functions[i]
 		if f.Module == "" {
 			continue
 		}
-		at, ok := seen[f.Module]
+		kind, ok := kinds[f.Module]
 		if !ok {
-			at = len(all)
-			seen[f.Module] = at
-			v.modules = append(v.modules, f.Module)
-			all = append(all, profile.Function{Name: f.Module, Module: f.Module, Kind: f.Kind})
+			modules = append(modules, f.Module)
 		}
-		if all[at].Kind == profile.KindJS {
-			all[at].Kind = f.Kind
+		if !ok || kind == profile.KindJS {
+			kind = f.Kind
 		}
-		if all[at].Kind == profile.KindJSLabel {
-			all[at].Kind = profile.KindUnknown
+		if kind == profile.KindJSLabel {
+			kind = profile.KindUnknown
 		}
+		kinds[f.Module] = kind
 	}
-	for i := range all[len(functions):] {
-		f := &all[len(functions)+i]
-		if script, known := v.profile.Symbols.Scripts[f.Module]; known && script {
-			f.Kind = profile.KindJS
-		} else if known && f.Kind == profile.KindJS {
-			f.Kind = profile.KindUnknown
-		}
+	order := make(map[string]int, len(modules))
+	for i, m := range v.profile.Symbols.Resources {
+		order[m] = i - len(v.profile.Symbols.Resources)
 	}
+	slices.SortStableFunc(modules, func(a, b string) int { return cmp.Compare(order[a], order[b]) })
+	all := functions[:len(functions):len(functions)]
+	for _, m := range modules {
+		kind := kinds[m]
+		if script, known := v.profile.Symbols.Scripts[m]; known && script {
+			kind = profile.KindJS
+		} else if known && kind == profile.KindJS {
+			kind = profile.KindUnknown
+		}
+		all = append(all, profile.Function{Name: m, Module: m, Kind: kind})
+	}
+	v.modules = modules
 	return all
+}
+
+// zero returns the time from which ranges count: that of the first sample of the
+// profile over all threads or, without samples, of the first marker.
+func (v *Viewer) zero() int64 {
+	p := v.profile
+	var times []int64
+	for i := range p.Tables {
+		if t := p.Tables[i].Time; len(t) > 0 && (times == nil || i == p.Default) {
+			times = t
+		}
+	}
+	switch {
+	case times != nil:
+		return slices.Min(times)
+	case len(p.Markers) > 0:
+		return p.Markers[0].Start // they are in order
+	}
+	return 0
+}
+
+// absolute returns the range, which counts from the zero of v, in the profile's time.
+func (v *Viewer) absolute(r Range) Range {
+	if r.All() {
+		return r
+	}
+	zero := v.zero()
+	for _, at := range []*int64{&r.Start, &r.End} {
+		if *at != math.MinInt64 && *at < math.MaxInt64-max(0, zero) {
+			*at += zero
+		}
+	}
+	return r
 }
 
 // Show computes a view. An error says what the profile lacks for it.
@@ -171,7 +214,7 @@ func (v *Viewer) Show(view View) (*Shown, error) {
 	if s.rows, err = v.rowsOf(view.Table, view.Threads); err != nil {
 		return nil, err
 	}
-	if s.rows, err = s.rows.during(view.Range); err != nil {
+	if s.rows, err = s.rows.during(v.absolute(view.Range)); err != nil {
 		return nil, err
 	}
 	at, err := s.transform()
@@ -182,7 +225,7 @@ func (v *Viewer) Show(view View) (*Shown, error) {
 	if s.nodes, err = s.nodesOf(at, table, node); err != nil {
 		return nil, err
 	}
-	if s.lo, s.hi, err = s.rows.span(view.Preview); err != nil {
+	if s.lo, s.hi, err = s.rows.span(v.absolute(view.Preview)); err != nil {
 		return nil, err
 	}
 	typ, self, err := s.weigh(table.Len())
@@ -190,6 +233,7 @@ func (v *Viewer) Show(view View) (*Shown, error) {
 		return nil, err
 	}
 	s.Tree = NewTree(table, typ, self)
+	s.EmptyRange = s.lo == s.hi && s.rows.Len() > 0 && !(view.Range.All() && view.Preview.All())
 	return s, nil
 }
 

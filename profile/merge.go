@@ -235,6 +235,7 @@ func (p *Profile) Rename(rename func(Function) Function) *Profile {
 		to.Category(c) // in the same order: ids stay
 	}
 	maps.Copy(to.Scripts, from.Scripts)
+	to.Resources = slices.Clone(from.Resources)
 	frames := make([]FrameID, len(from.Frames))
 	for i, f := range from.Frames {
 		f.Function, f.Module = functions[f.Function], modules[f.Module]

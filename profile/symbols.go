@@ -25,9 +25,12 @@ type Symbols struct {
 	Functions []Function
 	Frames    []Frame
 	Modules   []Module // index 0 is the zero Module: none
-	// Scripts says of a Function.Module whether it is a source of scripts (a web
-	// page, an add-on) or a library, where the format says so.
+	// Scripts reports of a Function.Module whether it is a source of scripts (a web
+	// page, an add-on) or a library, if the format has that.
 	Scripts map[string]bool
+	// Resources lists the modules in the order of the format's own table, if it has
+	// one.
+	Resources []string
 
 	// Categories are in the order of the file that named them first; index 0 is
 	// the zero Category: as the caller's.

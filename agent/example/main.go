@@ -125,7 +125,7 @@ func (s *shop) lockPrices() {
 	}()
 	<-held
 	s.prices.Lock()
-	s.prices.Unlock()
+	defer s.prices.Unlock()
 }
 
 // waitForPayment waits 100 ms for a channel.

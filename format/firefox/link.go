@@ -195,16 +195,25 @@ func (t *symbolTables) resourceNames(strings *texts) (names []string, libs []int
 	return names, libs, nil
 }
 
-// resourceTypes says which of the resources are libraries, and which are sources
-// of scripts: add-ons (2), hosts (3, 4) and addresses (5).
+// resourceTypes notes the order of the resources, which are libraries, and which are
+// sources of scripts: add-ons (2), hosts (3, 4) and addresses (5).
 func (k *linker) resourceTypes(t *symbolTables, names []string) {
 	types := t.resources.col("type")
+	symbols := k.p.Symbols
+	known := make(map[string]bool, len(symbols.Resources))
+	for _, name := range symbols.Resources {
+		known[name] = true
+	}
 	for row, name := range names {
+		if !known[name] {
+			known[name] = true
+			symbols.Resources = append(symbols.Resources, name)
+		}
 		switch typ := types.number(row); typ {
 		case 1:
-			k.p.Symbols.Scripts[name] = false
+			symbols.Scripts[name] = false
 		case 2, 3, 4, 5:
-			k.p.Symbols.Scripts[name] = true
+			symbols.Scripts[name] = true
 		}
 	}
 }

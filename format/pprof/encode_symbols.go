@@ -134,13 +134,16 @@ func (e *encoder) unresolved(fr *profile.Frame) bool {
 // Modules come in the order in which Symbols got them, names behind them.
 func (e *encoder) writeMappings() map[moduleKey]uint64 {
 	ids := map[moduleKey]uint64{{}: 0}
+	resolved := map[moduleKey]bool{}
 	var keys []moduleKey
 	for _, node := range e.location.nodes {
-		k := e.moduleOf(&e.p.Symbols.Frames[e.location.groups.Item[node]])
+		fr := &e.p.Symbols.Frames[e.location.groups.Item[node]]
+		k := e.moduleOf(fr)
 		if _, ok := ids[k]; !ok {
 			ids[k] = 1
 			keys = append(keys, k)
 		}
+		resolved[k] = resolved[k] || !e.unresolved(fr) && e.p.Symbols.Functions[fr.Function].Name != noName
 	}
 	slices.SortStableFunc(keys, func(a, b moduleKey) int {
 		if a.id == 0 || b.id == 0 {
@@ -151,8 +154,12 @@ func (e *encoder) writeMappings() map[moduleKey]uint64 {
 	for i, k := range keys {
 		ids[k] = uint64(i + 1)
 		m := e.p.Symbols.Modules[k.id]
-		if k.id == 0 {
-			// A name has nothing to be looked up in; say so to go tool pprof.
+		switch {
+		case k.id != 0 && !m.HasFunctions && resolved[k] && e.p.Format != Name:
+			// go tool pprof would look up the addresses in the local binary.
+			m.HasFunctions = true
+		case k.id == 0:
+			// A name without addresses needs no look-up either.
 			m = profile.Module{Path: k.name, HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
 		}
 		e.msg = wire.AppendInt(e.msg[:0], 1, ids[k])

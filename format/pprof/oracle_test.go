@@ -3,6 +3,7 @@ package pprof
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -136,4 +137,34 @@ func rowsOf(p *profile.Profile, i int) (rows []string) {
 	}
 	slices.Sort(rows)
 	return rows
+}
+
+// TestHasFunctions writes modules of another format, which has no flags: those with
+// names have functions, so that go tool pprof does not look them up again.
+func TestHasFunctions(t *testing.T) {
+	p := profile.New(nil)
+	p.Format = "perfscript"
+	s := p.Symbols
+	table := profile.Samples{Type: profile.NamedType(profile.CPUSamples)}
+	for i, f := range []struct{ path, name string }{{"/bin/named", "main"}, {"/bin/named", "[unknown]"}, {"/bin/stripped", "[unknown]"}, {"/bin/bare", "0x3"}} {
+		m := s.Module(profile.Module{Path: f.path})
+		fr := s.Frame(profile.Frame{Function: s.Function(profile.Function{Name: f.name}), Address: uint64(i), Module: m})
+		table.Add(s.Stack(profile.NoStack, fr), 1)
+	}
+	p.Tables = []profile.Samples{table}
+	var b bytes.Buffer
+	if err := Encode(&b, p, -1); err != nil {
+		t.Fatal(err)
+	}
+	written, err := oracle.Parse(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, m := range written.Mapping {
+		got[m.File] = m.HasFunctions
+	}
+	if want := (map[string]bool{"/bin/named": true, "/bin/stripped": false, "/bin/bare": false}); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }

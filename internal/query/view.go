@@ -186,6 +186,9 @@ func (v *viewer) show(list []Input) ([]*calltree.Shown, error) {
 		for _, name := range shown[i].Unknown {
 			unknown[name]++
 		}
+		if shown[i].EmptyRange {
+			v.note("%sno samples are inside --range and --preview, which count from the first sample", in.prefix())
+		}
 	}
 	for name, n := range unknown {
 		if n == len(list) {

@@ -3,7 +3,6 @@ package server
 import (
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -34,22 +33,19 @@ func (o *Options) knownHost(host string) bool {
 		slices.ContainsFunc(o.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
 }
 
-// sameOrigin reports whether a request is of no page at all, of one of this
-// server, or a user's step to an address (as by a link, which can only read).
+// protection rejects requests that a page of another site sends, but for GET.
+var protection http.CrossOriginProtection
+
+// sameOrigin reports whether a request may be answered: it comes from no page, from a
+// page of this server, or is a GET by which a user opens an address, as by a link. A
+// GET by a script of another site is rejected too: it could probe for this server.
 func sameOrigin(r *http.Request) bool {
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "same-origin", "none":
-		return true
-	case "": // not a browser, or an old one
-	default:
-		return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate"
-	}
-	origin := r.Header.Get("Origin")
-	if origin == "" {
+	if r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
 		return true
 	}
-	u, err := url.Parse(origin)
-	return err == nil && strings.EqualFold(u.Host, r.Host)
+	strict := *r
+	strict.Method = http.MethodPost
+	return protection.Check(&strict) == nil
 }
 
 // secure sets the headers that keep browsers from using an answer otherwise than

@@ -16,7 +16,11 @@ import (
 // newHandler returns what answers HTTP requests: the routes of all parts, and
 // around them what is the same for every request.
 func (s *Server) newHandler() (h http.Handler, err error) {
-	rt := &router{server: s, mux: http.NewServeMux(), slots: make(chan struct{}, s.opts.Limits.Requests)}
+	compress, err := newCompressor()
+	if err != nil {
+		return nil, err
+	}
+	rt := &router{server: s, compress: compress, mux: http.NewServeMux(), slots: make(chan struct{}, s.opts.Limits.Requests)}
 	metricsNeed := Reading
 	if s.opts.OpenMetrics {
 		metricsNeed = Nothing
@@ -71,12 +75,18 @@ type router struct {
 	server *Server
 	mux    *http.ServeMux
 	slots  chan struct{} // one for each request that may be answered at a time
+
+	compress func(http.Handler) http.HandlerFunc
 }
 
 // add adds routes.
 func (rt *router) add(routes []Route) {
 	for _, r := range routes {
-		rt.mux.Handle(r.Pattern, &endpoint{Route: r, router: rt})
+		e := &endpoint{Route: r, router: rt}
+		if !r.Own {
+			e.Handler = rt.compress(r.Handler)
+		}
+		rt.mux.Handle(r.Pattern, e)
 	}
 }
 
@@ -106,10 +116,10 @@ func askedOf(ctx context.Context) *asked {
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := rt.server
 	began := time.Now()
+	rec := &recorder{ResponseWriter: w, conn: http.NewResponseController(w), stall: s.opts.Limits.Stall}
 	a := &asked{id: rand.Text()[:12]}
 	r = r.WithContext(context.WithValue(r.Context(), askedKey{}, a))
-	rec := &recorder{ResponseWriter: w, conn: http.NewResponseController(w), stall: s.opts.Limits.Stall}
-	rec.patience(0) // of the request before on this connection
+	rec.setDeadline(0) // of the request before on this connection
 	secure(w.Header())
 	w.Header().Set("X-Request-Id", a.id)
 	s.metrics.httpNow.Inc()
@@ -117,8 +127,9 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	route := "none"
 	defer func() {
 		abort := s.recovered(recover(), rec, r, route)
+		rec.finish()
 		// For what is still to be sent, and for the rest of a body that nobody read.
-		rec.patience(2 * s.opts.Limits.Stall)
+		rec.setDeadline(2 * s.opts.Limits.Stall)
 		_ = rec.conn.SetReadDeadline(time.Now().Add(s.opts.Limits.Stall))
 		s.finished(r, rec, route, time.Since(began))
 		if abort {
@@ -166,6 +177,7 @@ func (s *Server) recovered(p any, rec *recorder, r *http.Request, route string) 
 			Detail: "the server's log has the details"}
 	}
 	if rec.status == 0 {
+		rec.pending, rec.held = 0, nil
 		WriteProblem(rec, r, problem)
 		return false
 	}
@@ -288,9 +300,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		WriteProblem(w, r, p)
 		return
 	}
-	compressed := compress(w, r)
-	e.Handler.ServeHTTP(compressed, r)
-	compressed.close()
+	e.Handler.ServeHTTP(w, r)
 }
 
 func tooLarge(limit int64) *Problem {

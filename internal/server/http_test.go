@@ -288,7 +288,7 @@ func TestCompression(t *testing.T) {
 	}{
 		{"/long", "gzip", true},
 		{"/long", "br, gzip;q=0.5", true},
-		{"/long", "*", true},
+		{"/long", "*", false}, // allowed: no coding is always acceptable
 		{"/long", "gzip;q=0", false},
 		{"/long", "gzip; q=0.0", false},
 		{"/long", "", false},
