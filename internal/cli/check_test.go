@@ -67,7 +67,7 @@ func TestCheckStatuses(t *testing.T) {
 	few := writeRuns(t, "few", 2, 1, 5, "a", "b")
 
 	out, _ := check(t, 3, "--base", base, "--head", slow)
-	for _, want := range []string{"failed: 1 regression in 2 benchmarks\n", "FAIL confirmed regression  b and 1 more  head/r01  parse\n", "the full report: --full, or --write report.md\n"} {
+	for _, want := range []string{"failed: 1 regression in 2 benchmarks\n", "FAIL confirmed regression  b and 1 more  head/r01  parse\n", "full report: --full, or --write report.md\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -154,7 +154,7 @@ func TestCheckFormats(t *testing.T) {
 	base := writeRuns(t, "base", 8, 1, 1, "a", "b")
 	slow := writeRuns(t, "slow", 2, 2, 2, "a", "b")
 	args := []string{"--base", base, "--head", slow, "--write", "r.txt", "--write", "r.md", "--write", "r.json", "--write", "r.sarif", "--write", "r.xml", "--comment", "comment.md"}
-	if brief, _ := check(t, 3, args...); !strings.HasSuffix(brief, "the full report: --full, or see r.txt, r.md, r.json, r.sarif, r.xml\n") {
+	if brief, _ := check(t, 3, args...); !strings.HasSuffix(brief, "full report: --full, or see r.txt, r.md, r.json, r.sarif, r.xml\n") {
 		t.Error(brief)
 	}
 	args = append(args, "--full")

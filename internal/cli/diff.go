@@ -77,6 +77,9 @@ func (o *diffOptions) run(ctx context.Context, e *env, args []string) error {
 	case len(args) == 2:
 		o.files = [2][]string{args[:1], args[1:]}
 	}
+	if err := o.Validate(); err != nil {
+		return err
+	}
 	if len(o.files[0])+len(o.files[1]) == 0 {
 		return e.with(ctx, engines.Read, func(st store.Store) error { return o.answer(ctx, e, st) })
 	}

@@ -99,6 +99,9 @@ func (o *reporting) make(ctx context.Context, e *env) (doc *report.Report, err e
 			return nil, usagef("--write %q: the name must end in .txt, .md, .json, .sarif or .xml", name)
 		}
 	}
+	if err := o.r.Validate(); err != nil {
+		return nil, err
+	}
 	if o.r.Acknowledged, err = query.ReadAcknowledgements(o.acknowledged); err != nil {
 		return nil, err
 	}

@@ -64,6 +64,9 @@ func newTreeCommand(e *env, c *cobra.Command, request any, r *query.TreeRequest)
 		r.Limits = in.limits
 		ctx := c.Context()
 		var err error
+		if err = r.Validate(); err != nil {
+			return err
+		}
 		if len(files) > 0 {
 			if r.Inputs, err = in.read(ctx, e, files); err != nil {
 				return err

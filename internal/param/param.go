@@ -195,7 +195,7 @@ func (p *Parameter) UsePage() {
 
 func (p *Parameter) parse(v reflect.Value, text string) error {
 	if len(p.Choices) > 0 && !slices.Contains(p.Choices, text) {
-		return fmt.Errorf("%.60q is not one of %s", text, strings.Join(p.Choices, ", "))
+		return fmt.Errorf("%.60q is not one of %s", text, strings.TrimPrefix(strings.Join(p.Choices, ", "), ", "))
 	}
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return u.UnmarshalText([]byte(text))

@@ -285,7 +285,7 @@ func (r *DiffRequest) sides(ctx context.Context, st store.Store, v *viewer) (sid
 	if r.Against != "" {
 		return r.bandSides(ctx, st, v)
 	}
-	queries, err := r.queries(ctx, st)
+	queries, err := r.queries(ctx, st, v)
 	for i := 0; i < len(sides) && err == nil; i++ {
 		if sides[i], err = read.ofStore(ctx, st, queries[i], r.View); err != nil {
 			err = fmt.Errorf("%s: %w", sideName(i), err)
@@ -298,13 +298,16 @@ func sideName(i int) string { return [2]string{"base", "new"}[i] }
 
 // queries returns the part of the store on each side: what the request chooses of the
 // selection or, with --last n, the newest runs and those before.
-func (r *DiffRequest) queries(ctx context.Context, st store.Reader) (queries [2]store.Query, err error) {
+func (r *DiffRequest) queries(ctx context.Context, st store.Reader, v *viewer) (queries [2]store.Query, err error) {
 	q := r.Query()
 	switch {
 	case r.Base.chosen() && r.New.chosen():
 		return [2]store.Query{r.Base.narrow(q), r.New.narrow(q)}, nil
 	case q.Last > 0 && !r.Base.chosen() && !r.New.chosen():
 		now, before, err := newestAndBefore(ctx, st, q)
+		if err == nil {
+			v.note("base: %s; new: %s", runsOf(before), runsOf(now))
+		}
 		return [2]store.Query{{Profiles: store.IDs(before), Types: q.Types}, {Profiles: store.IDs(now), Types: q.Types}}, err
 	}
 	return queries, usage("nothing to compare: give --base-run and --new-run (or -commit, -branch), --last n, or two files")

@@ -71,7 +71,8 @@ func Check(ctx context.Context, st store.Store, r *CheckRequest) (*report.Report
 	return r.report(ctx, st, &p)
 }
 
-func (r *ReportRequest) check() error {
+// Validate refuses a request that makes no sense, whatever the store holds.
+func (r *ReportRequest) Validate() error {
 	switch {
 	case r.Head != "" && r.Base == "":
 		return usage("--head needs --base; without both the newest runs are tested against those before")
@@ -83,7 +84,7 @@ func (r *ReportRequest) check() error {
 
 // report compares and, with a policy, judges.
 func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate.Policy) (*report.Report, error) {
-	if err := r.check(); err != nil {
+	if err := r.Validate(); err != nil {
 		return nil, err
 	}
 	q := r.Query()

@@ -120,7 +120,8 @@ type scope struct {
 	count int
 }
 
-func (r *TreeRequest) check() error {
+// Validate refuses a request that makes no sense, whatever it is answered from.
+func (r *TreeRequest) Validate() error {
 	switch {
 	case r.Callers != "" && r.View == "functions":
 		return usage("--callers is a tree: leave out --view functions")
@@ -131,11 +132,12 @@ func (r *TreeRequest) check() error {
 	case len(r.Inputs) > 0 && r.Average.Average != "":
 		return usage("--average is of a selection from a store, not of files")
 	}
-	return nil
+	_, _, err := r.parse()
+	return err
 }
 
 func newScope(ctx context.Context, st store.Store, r *TreeRequest) (*scope, error) {
-	if err := r.check(); err != nil {
+	if err := r.Validate(); err != nil {
 		return nil, err
 	}
 	v, err := newViewer(&r.Filter, r.typ())

@@ -108,6 +108,12 @@ func (f *Filter) parse() (view calltree.View, under *calltree.Pattern, err error
 	return view, under, nil
 }
 
+// Validate refuses texts that cannot be read.
+func (f *Filter) Validate() error {
+	_, _, err := f.parse()
+	return err
+}
+
 // viewer applies one filter to inputs and collects notes.
 type viewer struct {
 	*Filter
