@@ -31,6 +31,7 @@ package calltree
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/dendroprof/dendro/profile"
@@ -193,29 +194,38 @@ func (t *Tree) RootTotal() int64 {
 // Shown reports for every node whether a tree view lists it: its total is not
 // zero, or a child is shown.
 func (t *Tree) Shown() []bool {
-	shown := make([]bool, t.Len())
-	for n := t.Len() - 1; n >= 0; n-- {
-		if t.Total[n] != 0 {
-			shown[n] = true
-		}
-		if p := t.Parent[n]; p != NoNode && shown[n] {
-			shown[p] = true
+	return t.withCallers(func(n int32) bool { return t.Total[n] != 0 })
+}
+
+// withCallers marks the nodes that is selects, and all their callers.
+func (t *Table) withCallers(is func(n int32) bool) []bool {
+	marked := make([]bool, t.Len())
+	for n := int32(t.Len()) - 1; n >= 0; n-- {
+		marked[n] = marked[n] || is(n)
+		if p := t.Parent[n]; p != NoNode && marked[n] {
+			marked[p] = true
 		}
 	}
-	return shown
+	return marked
+}
+
+// children yields the children of n (NoNode: the roots) by function.
+func (t *Table) children(n int32) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		end := int32(t.Len())
+		if n != NoNode {
+			end = t.End[n]
+		}
+		for c := n + 1; c < end && yield(c); c = t.End[c] {
+		}
+	}
 }
 
 // Children appends the children of n (NoNode: the roots) to buf in display
 // order: by absolute total descending, ties by function.
 func (t *Tree) Children(n int32, buf []int32) []int32 {
 	from := len(buf)
-	c, end := n+1, int32(t.Len())
-	if n != NoNode {
-		end = t.End[n]
-	}
-	for ; c < end; c = t.End[c] {
-		buf = append(buf, c)
-	}
+	buf = slices.AppendSeq(buf, t.children(n))
 	slices.SortStableFunc(buf[from:], func(a, b int32) int { return cmp.Compare(abs(t.Total[b]), abs(t.Total[a])) })
 	return buf
 }
@@ -240,16 +250,22 @@ func (t *Tree) Row(n int32) Row {
 // false to leave out what is below the node.
 func (t *Tree) Walk(visit func(n int32) bool) {
 	shown := t.Shown()
-	var stack []int32
+	walk(t.Children, func(n int32) bool { return shown[n] && visit(n) })
+}
+
+// walk visits nodes depth first, the first child first; visit returns false to skip
+// the descendants of a node.
+func walk(children func(n int32, buf []int32) []int32, visit func(n int32) bool) {
+	var pending []int32
 	push := func(n int32) {
-		from := len(stack)
-		stack = t.Children(n, stack)
-		slices.Reverse(stack[from:])
+		from := len(pending)
+		pending = children(n, pending)
+		slices.Reverse(pending[from:])
 	}
-	for push(NoNode); len(stack) > 0; {
-		n := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if shown[n] && visit(n) {
+	for push(NoNode); len(pending) > 0; {
+		n := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if visit(n) {
 			push(n)
 		}
 	}

@@ -224,16 +224,7 @@ func sampleWeight(t profile.ValueType) float64 {
 // Shown reports for every node whether a view lists it: it has a total on either
 // side, or a child is shown.
 func (d *Diff) Shown() []bool {
-	shown := make([]bool, d.Len())
-	for n := d.Len() - 1; n >= 0; n-- {
-		if d.Base.Total[n] != 0 || d.New.Total[n] != 0 {
-			shown[n] = true
-		}
-		if p := d.Parent[n]; p != NoNode && shown[n] {
-			shown[p] = true
-		}
-	}
-	return shown
+	return d.withCallers(func(n int32) bool { return d.Total(n) != Pair{} })
 }
 
 // Order compares two numbers for display: by |delta| descending, then by the
@@ -252,13 +243,7 @@ func (d *Diff) Larger(p Pair) float64 {
 // order: Order of their totals, ties by function.
 func (d *Diff) Children(n int32, buf []int32) []int32 {
 	from := len(buf)
-	c, end := n+1, int32(d.Len())
-	if n != NoNode {
-		end = d.End[n]
-	}
-	for ; c < end; c = d.End[c] {
-		buf = append(buf, c)
-	}
+	buf = slices.AppendSeq(buf, d.children(n))
 	slices.SortStableFunc(buf[from:], func(a, b int32) int { return d.Order(d.Total(a), d.Total(b)) })
 	return buf
 }

@@ -136,21 +136,3 @@ func (v *InvertedDiff) Flame(minWidth float64) []Box {
 	}
 	return boxes
 }
-
-// walk visits nodes depth first, the first child first; visit returns false to
-// leave out what is below a node.
-func walk(children func(n int32, buf []int32) []int32, visit func(n int32) bool) {
-	var pending []int32
-	push := func(n int32) {
-		from := len(pending)
-		pending = children(n, pending)
-		slices.Reverse(pending[from:])
-	}
-	for push(NoNode); len(pending) > 0; {
-		n := pending[len(pending)-1]
-		pending = pending[:len(pending)-1]
-		if visit(n) {
-			push(n)
-		}
-	}
-}

@@ -192,14 +192,12 @@ func (l *overlayer) pushChildren(a, b, parent, depth int32) {
 // nothing) by function of the result.
 func (l *overlayer) collect(s int, n int32, roots bool) {
 	side, list := &l.side[s], l.children[s][:0]
-	c, end := n+1, int32(0)
-	if n != NoNode {
-		end = side.End[n]
-	} else if roots {
-		end = int32(side.Len())
+	l.children[s] = list
+	if n == NoNode && !roots {
+		return
 	}
 	sorted := true
-	for ; c < end; c = side.End[c] {
+	for c := range side.children(n) {
 		fn := side.function(c)
 		sorted = sorted && (len(list) == 0 || list[len(list)-1].fn < fn)
 		list = append(list, sibling{fn, c})

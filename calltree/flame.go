@@ -29,18 +29,14 @@ func (t *Tree) Flame(minWidth float64) []Box {
 	shown, rank := t.Shown(), nameRank(t.Functions)
 	f := flame{root: t.RootTotal(), minWidth: minWidth}
 	f.draw(func(n int32, buf []flameNode) []flameNode {
-		c, end := n+1, int32(t.Len())
-		if n != NoNode {
-			end = t.End[n]
-		}
-		for ; c < end; c = t.End[c] {
+		for c := range t.children(n) {
 			if shown[c] {
 				buf = append(buf, flameNode{node: c, fn: t.Func[c], rank: rank[t.Func[c]], depth: t.Depth[c], total: t.Total[c], self: t.Self[c]})
 			}
 		}
 		return buf
 	})
-	return f.sorted()
+	return byDepth(f.boxes)
 }
 
 // Flame returns the boxes of the flame graph of the inverted tree, by the rules of
@@ -59,7 +55,7 @@ func (v *Inverted) Flame(minWidth float64) []Box {
 		}
 		return buf
 	})
-	return f.sorted()
+	return byDepth(f.boxes)
 }
 
 // flame draws a flame graph. Places are sums of values, divided by the root total
@@ -106,9 +102,6 @@ func (f *flame) draw(children func(n int32, buf []flameNode) []flameNode) {
 		push(n.node, n.start)
 	}
 }
-
-// sorted returns the boxes by depth. They were drawn from left to right.
-func (f *flame) sorted() []Box { return byDepth(f.boxes) }
 
 // byDepth sorts boxes by depth and keeps the order of each depth.
 func byDepth(boxes []Box) []Box {

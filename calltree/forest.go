@@ -206,15 +206,22 @@ func (f *Forest) Cut(paths []int32) *Cut {
 	if l := f.layoutFor(used.Len()); l != nil {
 		return f.cutAlong(l, used)
 	}
-	use, node := used.Members(), make([]int32, f.Paths.Len())
+	return f.cutOf(used.Members())
+}
+
+// cutOf is Cut for paths with all their ancestors, in ascending order, without a
+// layout.
+func (f *Forest) cutOf(use []int32) *Cut {
+	node := make([]int32, f.Paths.Len())
+	parent := make([]int32, len(use))
 	for i, p := range use {
-		node[p] = int32(i)
+		node[p], parent[i] = int32(i), NoNode
+		if up := f.Paths.Parent[p]; up != NoNode {
+			parent[i] = node[up]
+		}
 	}
-	t, order := build(f.Paths.Parent, f.Paths.Item, use, node, f.Functions, f.names())
-	c := &Cut{Table: t, Paths: make([]int32, len(use)), forest: f, node: node}
-	for n, u := range order {
-		c.Paths[n] = use[u]
-	}
+	c := &Cut{forest: f, node: node}
+	c.Table, c.Paths = f.build(use, parent)
 	for n, p := range c.Paths {
 		node[p] = int32(n)
 	}
@@ -243,13 +250,9 @@ func (f *Forest) layoutFor(n int) *layout {
 	if n < all/largeCut || n < 1<<12 {
 		return nil
 	}
-	use := make([]int32, all)
-	for p := range use {
-		use[p] = int32(p)
-	}
-	_, order := build(f.Paths.Parent, f.Paths.Item, use, use, f.Functions, f.names())
-	l = &layout{paths: order, row: make([]int32, all)}
-	for row, p := range order {
+	_, paths := f.build(f.allPaths(), f.Paths.Parent)
+	l = &layout{paths: paths, row: make([]int32, all)}
+	for row, p := range paths {
 		l.row[p] = int32(row)
 	}
 	f.order.Lock()
@@ -365,76 +368,31 @@ func closure(parent, paths []int32) bitset.Set {
 	return set
 }
 
-// build lays out the nodes use (ascending, closed under parent; local[p] is the
-// position of p in it) depth first, siblings by name of function. Functions are
-// renumbered in the order of their names; those without a node are left out.
-// The second result lists the positions in use in the order of the rows.
-func build(parent, item, use, local []int32, functions []profile.Function, by *nameOrder) (*Table, []int32) {
-	used, newID := functionsInUse(item, use, functions, by)
-	t := &Table{Functions: used}
-	start := make([]int32, len(used)+1)
+// build lays out the paths use (ascending, with all their ancestors), siblings by
+// name of function. Parent holds the parent of each, as a position in use. Functions
+// without a node are left out. The second result lists the paths in the order of the
+// rows.
+func (f *Forest) build(use, parent []int32) (*Table, []int32) {
+	s := &stacks{parent: parent, frame: make([]int32, len(use))}
+	for i, p := range use {
+		s.frame[i] = f.Paths.Item[p]
+	}
+	s.functions, s.function = functionsInUse(f.Paths.Item, use, f.Functions, f.names())
+	t, row := s.build()
+	paths := s.frame // no longer needed
+	for i, p := range use {
+		paths[row[i]] = p
+	}
+	return t, paths
+}
 
-	// Counting sort of the nodes by function, then pushed in descending order
-	// to the front of their parents' lists: each list is ascending.
-	for _, p := range use {
-		start[newID[item[p]]+1]++
+// allPaths returns the numbers of all paths.
+func (f *Forest) allPaths() []int32 {
+	all := make([]int32, f.Paths.Len())
+	for p := range all {
+		all[p] = int32(p)
 	}
-	for i := range used {
-		start[i+1] += start[i]
-	}
-	sorted := make([]int32, len(use))
-	for u, p := range use {
-		id := newID[item[p]]
-		sorted[start[id]] = int32(u)
-		start[id]++
-	}
-	first := make([]int32, len(use)+1) // of each node its first child, plus one; the last entry for the roots
-	next := make([]int32, len(use))
-	for i := len(sorted) - 1; i >= 0; i-- {
-		u := sorted[i]
-		owner := len(use)
-		if p := parent[use[u]]; p != NoNode {
-			owner = int(local[p])
-		}
-		next[u] = first[owner]
-		first[owner] = u + 1
-	}
-
-	// Depth first. The cursor of a node in progress is its first entry, which
-	// moves along the list of its children.
-	n := len(use)
-	cols := make([]int32, 4*n)
-	t.Parent, t.Func, t.Depth, t.End = cols[:n:n], cols[n:2*n:2*n], cols[2*n:3*n:3*n], cols[3*n:]
-	order := make([]int32, 0, n)
-	var open []int32 // positions of the ancestors
-	var rows []int32 // their rows
-	owner := int32(n)
-	for {
-		if c := first[owner]; c != 0 {
-			u := c - 1
-			first[owner] = next[u]
-			row := int32(len(order))
-			order = append(order, u)
-			t.Parent[row] = NoNode
-			if len(rows) > 0 {
-				t.Parent[row] = rows[len(rows)-1]
-			}
-			t.Func[row] = newID[item[use[u]]]
-			t.Depth[row] = int32(len(rows))
-			open, rows = append(open, u), append(rows, row)
-			owner = u
-			continue
-		}
-		if len(rows) == 0 {
-			return t, order
-		}
-		t.End[rows[len(rows)-1]] = int32(len(order))
-		open, rows = open[:len(open)-1], rows[:len(rows)-1]
-		owner = int32(n)
-		if len(open) > 0 {
-			owner = open[len(open)-1]
-		}
-	}
+	return all
 }
 
 // AddVectors returns the sum of vectors over one forest or table. Their nodes may be

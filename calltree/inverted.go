@@ -237,20 +237,7 @@ func (v *Inverted) Children(h int32, buf []int32) []int32 { return append(buf, v
 // Walk visits the nodes in display order, depth first, expanding them on the way.
 // Visit returns false to leave out what is below the node.
 func (v *Inverted) Walk(visit func(h int32) bool) {
-	var pending []int32
-	push := func(h int32) {
-		children := v.shown(h)
-		for _, c := range slices.Backward(children) {
-			pending = append(pending, c)
-		}
-	}
-	for push(NoNode); len(pending) > 0; {
-		h := pending[len(pending)-1]
-		pending = pending[:len(pending)-1]
-		if visit(h) {
-			push(h)
-		}
-	}
+	walk(v.Children, visit)
 }
 
 // Row returns the line of a node.
@@ -313,28 +300,26 @@ func (v *Inverted) FunctionPath(h int32) []int32 {
 // Node returns the node of a path of functions, leaf first. Only shown nodes are
 // found.
 func (v *Inverted) Node(path []int32) (int32, bool) {
-	h := NoNode
-	for _, fn := range path {
-		i := slices.IndexFunc(v.shown(h), func(c int32) bool { return v.nodes[c].fn == fn })
-		if i < 0 {
-			return NoNode, false
-		}
-		h = v.shown(h)[i]
-	}
-	return h, h != NoNode
+	return v.descend(len(path), func(i int, fn int32) bool { return fn == path[i] })
 }
 
 // FindPath returns the node of a path of names, leaf first; of several functions
 // of a name the first in display order.
 func (v *Inverted) FindPath(names []string) (int32, bool) {
+	sets := setsNamed(v.tree.Functions, names)
+	return v.descend(len(names), func(i int, fn int32) bool { return sets[i][fn] })
+}
+
+// descend is Table.descend, in display order.
+func (v *Inverted) descend(steps int, selects func(step int, fn int32) bool) (int32, bool) {
 	h := NoNode
-	for _, name := range names {
-		set, _ := setNamed(v.tree.Functions, name)
-		i := slices.IndexFunc(v.shown(h), func(c int32) bool { return set[v.nodes[c].fn] })
+	for step := range steps {
+		children := v.shown(h)
+		i := slices.IndexFunc(children, func(c int32) bool { return selects(step, v.nodes[c].fn) })
 		if i < 0 {
 			return v.withoutSelf(names)
 		}
-		h = v.shown(h)[i]
+		h = children[i]
 	}
 	return h, h != NoNode
 }

@@ -101,14 +101,6 @@ func mergeTypes(a, b profile.ValueType) profile.ValueType {
 
 // Tree returns the whole forest as a tree; self holds one value per path.
 func (f *Forest) Tree(typ profile.ValueType, self []int64) *Tree {
-	use := make([]int32, f.Paths.Len())
-	for p := range use {
-		use[p] = int32(p)
-	}
-	t, order := build(f.Paths.Parent, f.Paths.Item, use, use, f.Functions, f.names())
-	ordered := make([]int64, len(order))
-	for n, p := range order {
-		ordered[n] = self[p]
-	}
-	return NewTree(t, typ, ordered)
+	t, paths := f.build(f.allPaths(), f.Paths.Parent)
+	return NewTree(t, typ, gather(self, paths))
 }
