@@ -2,9 +2,9 @@ package calltree
 
 import "github.com/dendroprof/dendro/profile"
 
-// FunctionsNamed returns the functions of that exact name. When there is none, the
-// name may be one with a place behind it that tells functions of one name apart:
-// `name (file)` or `name (module)`.
+// FunctionsNamed returns the functions with exactly that name. If there are none, the
+// name may have a suffix that distinguishes functions of one name: `name (file)` or
+// `name (module)`.
 func (t *Table) FunctionsNamed(name string) []int32 { return functionsNamed(t.Functions, name) }
 
 func functionsNamed(functions []profile.Function, name string) []int32 {
@@ -26,7 +26,7 @@ func functionsNamed(functions []profile.Function, name string) []int32 {
 	return placed
 }
 
-// setNamed returns the functions of a name as a set; false when there are none.
+// setNamed returns the functions of a name as a set; false if there are none.
 func setNamed(functions []profile.Function, name string) (functionSet, bool) {
 	ids := functionsNamed(functions, name)
 	set := make(functionSet, len(functions))
@@ -51,14 +51,14 @@ func (t *Table) Node(path []int32) (int32, bool) {
 }
 
 // FindPath returns the node of a call node path of names, root first. Of several
-// functions of a name the first one that the node calls is taken.
+// functions of one name it takes the first that the node calls.
 func (t *Table) FindPath(names []string) (int32, bool) {
 	sets := setsNamed(t.Functions, names)
 	return t.descend(len(names), func(i int, fn int32) bool { return sets[i][fn] })
 }
 
-// descend goes down from the roots by so many steps, each to the first child whose
-// function is selected for the step.
+// descend goes down from the roots, at each step to the first child whose function is
+// selected.
 func (t *Table) descend(steps int, selects func(step int, fn int32) bool) (int32, bool) {
 	n := NoNode
 descent:
