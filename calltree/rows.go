@@ -81,7 +81,7 @@ func (r *rows) sortByTime() {
 }
 
 // errNoTimes is the error of a view over time of samples without times.
-var errNoTimes = errors.New("the samples have no time stamps, which this view needs")
+var errNoTimes = errors.New("the samples have no times, which this view needs")
 
 // span returns the samples in a range of time: [lo, hi).
 func (r *rows) span(in Range) (lo, hi int, err error) {
