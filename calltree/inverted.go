@@ -305,8 +305,12 @@ func (v *Inverted) Node(path []int32) (int32, bool) {
 // FindPath returns the node of a path of names, leaf first. Of several functions of one
 // name it takes the first in display order.
 func (v *Inverted) FindPath(names []string) (int32, bool) {
-	sets := setsNamed(v.tree.Functions, names)
-	return v.descend(len(names), func(i int, fn int32) bool { return sets[i][fn] })
+	path := setsNamed(v.tree.Functions, names)
+	h, ok := v.descend(len(path), func(i int, fn int32) bool { return path[i][fn] })
+	if !ok && len(path) > 0 {
+		return v.withoutSelf(path)
+	}
+	return h, ok
 }
 
 // descend is Table.descend, in display order.
@@ -316,7 +320,7 @@ func (v *Inverted) descend(steps int, selects func(step int, fn int32) bool) (in
 		children := v.shown(h)
 		i := slices.IndexFunc(children, func(c int32) bool { return selects(step, v.nodes[c].fn) })
 		if i < 0 {
-			return v.withoutSelf(names)
+			return NoNode, false
 		}
 		h = children[i]
 	}
@@ -325,12 +329,8 @@ func (v *Inverted) descend(steps int, selects func(step int, fn int32) bool) (in
 
 // withoutSelf returns a row of total 0 for a path that is in the tree, but only in
 // call nodes without a self value, which have no rows.
-func (v *Inverted) withoutSelf(names []string) (int32, bool) {
+func (v *Inverted) withoutSelf(path functionPath) (int32, bool) {
 	t := v.tree
-	path := make([]functionSet, len(names))
-	for i, name := range names {
-		path[i], _ = setNamed(t.Functions, name)
-	}
 	for leaf := range t.Func {
 		n, found := int32(leaf), 0
 		for ; found < len(path) && n != NoNode && path[found][t.Func[n]]; found++ {
