@@ -1,17 +1,21 @@
-// Package excerpt chooses what of the sampled time is looked at: segments, of
-// those a span or a part of their time. All that shows stacks of trace profiling
-// chooses with it, so that a command, a page and a program mean the same.
+// Package excerpt chooses a part of the sampled time: segments, and in one of them a
+// span or a range of time. Everything that shows stacks of trace profiling uses it, so
+// that a command, a page and a program select the same.
 //
-// A choice becomes ranges for traceprof.Analyze, or a profile with times. The
-// package computes nothing of a tree.
+// A choice becomes ranges for traceprof.Analyze, or a profile with times. The package
+// computes nothing of a tree.
 package excerpt
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/dendroprof/dendro/internal/param"
 	"github.com/dendroprof/dendro/internal/spans"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -19,27 +23,43 @@ import (
 // ErrNothing: a choice selects nothing that was sampled.
 var ErrNothing = errors.New("nothing was sampled there")
 
-// ErrChoice: a choice contradicts itself, or names what is not there.
-var ErrChoice = errors.New("the choice makes no sense")
-
-// Choice says what is looked at. At least one of Task, Trace and Segments is set;
-// all that are set hold.
+// Choice says which part is selected. At least one of Task, Trace and Segments is set;
+// all that are set apply. A choice that contradicts itself, or names what a segment
+// lacks, is a *param.Error.
 type Choice struct {
-	Task     string
-	Trace    string
-	Segments []string // ids
+	Task     string   `param:"task" arg:"id" help:"task: its id, the beginning of its id, or last (the newest)"`
+	Trace    string   `param:"trace" arg:"id" help:"trace"`
+	Segments []string `param:"segment" arg:"id" help:"segment; repeatable"`
 
 	// Of one segment only:
-	Span *int32 // the time of this span
-	Own  bool   // without the spans in it; without Span of the segment's first
-
-	// Part, of one segment only too, is a part of its time in ms since its start,
-	// both ends inclusive.
-	Part *Part
+	Span *int  `param:"span" arg:"number" help:"of one segment: the time of this span (task segments --spans lists the numbers)"`
+	Own  bool  `param:"own" help:"of one segment: the time of that span, or of the first, without the spans in it"`
+	Part *Part `param:"range" arg:"START..END" help:"of one segment: this time in milliseconds since its start, END included"`
 }
 
-// Part is from when to when, in ms.
+// Part is a range of time in ms since the start of a segment, both ends included.
 type Part struct{ From, To int64 }
+
+// UnmarshalText parses START..END in whole ms; without an end it is open.
+func (p *Part) UnmarshalText(text []byte) error {
+	p.From, p.To = 0, math.MaxInt32
+	from, to, ok := strings.Cut(string(text), "..")
+	for _, end := range []struct {
+		text string
+		to   *int64
+	}{{from, &p.From}, {to, &p.To}} {
+		if end.text == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(end.text, 10, 32)
+		ok = ok && err == nil
+		*end.to = n
+	}
+	if !ok {
+		return fmt.Errorf("%.60q is not START..END in whole milliseconds", text)
+	}
+	return nil
+}
 
 // Segment is a segment that a choice selects.
 type Segment struct {
@@ -47,15 +67,11 @@ type Segment struct {
 	Known bool // false: only its snapshots are there, of the rest the id alone
 }
 
-// Spans returns the spans that were received with the segment.
-func (s *Segment) Spans() ([]traceprof.Span, error) { return spans.Of(s.Raw) }
-
-// Find returns the segments that a choice selects and that have snapshots, by
-// their start, those that are not known last. It wraps ErrNothing if there are
-// none.
+// Find returns the selected segments that have snapshots, by start, unknown ones last.
+// It wraps ErrNothing if there are none.
 func (c *Choice) Find(ctx context.Context, st traceprof.Store) ([]Segment, error) {
 	if c.Task == "" && c.Trace == "" && len(c.Segments) == 0 {
-		return nil, fmt.Errorf("%w: neither a task nor a trace nor a segment is named", ErrChoice)
+		return nil, param.Errorf("select a task, --trace or --segment")
 	}
 	var known []traceprof.Segment
 	q := traceprof.SnapshotQuery{Segments: c.Segments}
@@ -105,7 +121,7 @@ func (c *Choice) Find(ctx context.Context, st traceprof.Store) ([]Segment, error
 	return list, nil
 }
 
-// String names what is chosen.
+// String names the selection.
 func (c *Choice) String() string {
 	switch {
 	case len(c.Segments) == 1:
@@ -118,18 +134,9 @@ func (c *Choice) String() string {
 	return "task " + c.Task
 }
 
-// Ranges returns what is to be analyzed. Whole segments come with all their
-// snapshots, also those that clocks or late agents put outside of their time.
-func (c *Choice) Ranges(ctx context.Context, st traceprof.Store) ([]traceprof.Range, error) {
-	list, err := c.Find(ctx, st)
-	if err != nil {
-		return nil, err
-	}
-	return c.RangesOf(list, (*Segment).Spans)
-}
-
-// RangesOf is Ranges of segments that were found, with spans from elsewhere.
-func (c *Choice) RangesOf(list []Segment, spansOf func(*Segment) ([]traceprof.Span, error)) ([]traceprof.Range, error) {
+// Ranges returns the ranges to analyze in segments that Find returned. A whole segment
+// has all its snapshots, also those that clocks or late agents put outside its time.
+func (c *Choice) Ranges(list []Segment) ([]traceprof.Range, error) {
 	if c.Span == nil && !c.Own && c.Part == nil {
 		var ranges []traceprof.Range
 		for i := range list {
@@ -138,21 +145,21 @@ func (c *Choice) RangesOf(list []Segment, spansOf func(*Segment) ([]traceprof.Sp
 		return ranges, nil
 	}
 	if len(list) != 1 {
-		return nil, fmt.Errorf("%w: a span or a part is of one segment, and %s has %d", ErrChoice, c, len(list))
+		return nil, param.Errorf("--span, --own and --range apply to one segment; %s has %d", c, len(list))
 	}
 	s := &list[0]
 	if !s.Known {
-		return nil, fmt.Errorf("%w: of segment %s only the snapshots are there, neither its spans nor its times", ErrChoice, s.ID)
+		return nil, param.Errorf("--span, --own and --range need the spans and times of segment %s; only its snapshots arrived", s.ID)
 	}
 	ranges := []traceprof.Range{spans.Whole(s.ID)}
 	if c.Span != nil || c.Own {
-		all, err := spansOf(s)
+		all, err := spans.Of(s.Raw)
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(all, func(p traceprof.Span) bool { return c.Span == nil || p.ID == *c.Span })
+		i := slices.IndexFunc(all, func(p traceprof.Span) bool { return c.Span == nil || int(p.ID) == *c.Span })
 		if i < 0 {
-			return nil, fmt.Errorf("%w: segment %s has no such span, but %d others", ErrChoice, s.ID, len(all))
+			return nil, param.Errorf("--span: no such span among the %d of segment %s", len(all), s.ID)
 		}
 		ranges = spans.Ranges(s.ID, all, all[i], c.Own)
 	}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 
+	"github.com/dendroprof/dendro/internal/param"
 	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/mem"
@@ -53,9 +54,12 @@ func lab(t *testing.T) (*mem.Store, [2]string) {
 	return st, ids
 }
 
+// errChoice stands for a *param.Error.
+var errChoice = errors.New("choice")
+
 func TestRanges(t *testing.T) {
 	st, ids := lab(t)
-	one, gone := int32(1), int32(9)
+	one, gone := 1, 9
 	whole := func(ids ...string) string {
 		return strings.Join(ids, "[-9223372036854775808 9223372036854775807] ") + "[-9223372036854775808 9223372036854775807]"
 	}
@@ -75,21 +79,25 @@ func TestRanges(t *testing.T) {
 		{"the first span's own time", Choice{Segments: []string{"a"}, Own: true}, "a[2000 2019] a[2050 2060]", nil},
 		{"a part", Choice{Segments: []string{"a"}, Part: &Part{10, 30}}, "a[2010 2030]", nil},
 		{"a part of the own time", Choice{Segments: []string{"a"}, Own: true, Part: &Part{10, 55}}, "a[2010 2019] a[2050 2055]", nil},
-		{"nothing", Choice{}, "", ErrChoice},
+		{"nothing", Choice{}, "", errChoice},
 		{"no such segment", Choice{Segments: []string{"none"}}, "", ErrNothing},
 		{"no such trace", Choice{Trace: "none"}, "", ErrNothing},
 		{"a segment without snapshots", Choice{Segments: []string{"quiet"}}, "", ErrNothing},
-		{"a span of several", Choice{Task: ids[0], Span: &one}, "", ErrChoice},
-		{"no such span", Choice{Segments: []string{"a"}, Span: &gone}, "", ErrChoice},
-		{"a span of what did not arrive", Choice{Segments: []string{"x"}, Span: &one}, "", ErrChoice},
+		{"a span of several", Choice{Task: ids[0], Span: &one}, "", errChoice},
+		{"no such span", Choice{Segments: []string{"a"}, Span: &gone}, "", errChoice},
+		{"a span of what did not arrive", Choice{Segments: []string{"x"}, Span: &one}, "", errChoice},
 		{"a part that is none", Choice{Segments: []string{"a"}, Span: &one, Part: &Part{0, 10}}, "", ErrNothing},
 	} {
-		ranges, err := tt.choice.Ranges(t.Context(), st)
+		var ranges []traceprof.Range
+		list, err := tt.choice.Find(t.Context(), st)
+		if err == nil {
+			ranges, err = tt.choice.Ranges(list)
+		}
 		var got []string
 		for _, r := range ranges {
 			got = append(got, fmt.Sprintf("%s[%d %d]", r.Segment, r.Start, r.End))
 		}
-		if strings.Join(got, " ") != tt.want || !errors.Is(err, tt.err) {
+		if strings.Join(got, " ") != tt.want || (tt.err == errChoice) != errors.As(err, new(*param.Error)) || tt.err != errChoice && !errors.Is(err, tt.err) {
 			t.Errorf("%s: %s, %v", tt.name, strings.Join(got, " "), err)
 		}
 	}
@@ -105,6 +113,19 @@ func total(t *testing.T, p *profile.Profile) (int64, int) {
 	return sum, len(p.Threads)
 }
 
+// timed returns the profile of a choice.
+func timed(ctx context.Context, c *Choice, st traceprof.Store) (*profile.Profile, error) {
+	list, err := c.Find(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	ranges, err := c.Ranges(list)
+	if err != nil {
+		return nil, err
+	}
+	return c.Profile(ctx, st, list, ranges)
+}
+
 func TestTimed(t *testing.T) {
 	st, ids := lab(t)
 	for _, tt := range []struct {
@@ -118,7 +139,7 @@ func TestTimed(t *testing.T) {
 		{"of the second", Choice{Task: ids[1], Segments: []string{"a"}}, 2 * 7, 2},
 		{"a part, by its time", Choice{Segments: []string{"a"}, Part: &Part{10, 30}}, 3 * 7, 2},
 	} {
-		p, err := tt.choice.Timed(t.Context(), st)
+		p, err := timed(t.Context(), &tt.choice, st)
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -127,7 +148,7 @@ func TestTimed(t *testing.T) {
 			t.Errorf("%s: %d ms in %d threads", tt.name, sum, threads)
 		}
 	}
-	if _, err := (&Choice{Segments: []string{"a"}, Part: &Part{70, 80}}).Timed(t.Context(), st); !errors.Is(err, ErrNothing) {
+	if _, err := timed(t.Context(), &Choice{Segments: []string{"a"}, Part: &Part{70, 80}}, st); !errors.Is(err, ErrNothing) {
 		t.Errorf("a part without snapshots: %v", err)
 	}
 }
@@ -148,7 +169,7 @@ func TestTimedOfSeveralTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p, err := (&Choice{Trace: "t"}).Timed(ctx, st)
+	p, err := timed(ctx, &Choice{Trace: "t"}, st)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,11 +185,21 @@ func TestTimedOfUnknownTask(t *testing.T) {
 	if err := st.PutSnapshots(context.Background(), tracetest.Picture("gone", "s", "A A @5:90 A A A")); err != nil {
 		t.Fatal(err)
 	}
-	p, err := (&Choice{Segments: []string{"s"}}).Timed(t.Context(), st)
+	p, err := timed(t.Context(), &Choice{Segments: []string{"s"}}, st)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if sum, _ := total(t, p); sum != 5*tracetest.Period {
 		t.Errorf("5 snapshots are %d ms", sum)
+	}
+}
+
+func TestPart(t *testing.T) {
+	for text, want := range map[string]string{"120..480": "120 480", "..30": "0 30", "5..": "5 2147483647", "-5..5": "-5 5", "x": "", "1": "", "1..y": "", "1.5..2": ""} {
+		var p Part
+		err := p.UnmarshalText([]byte(text))
+		if got := fmt.Sprint(p.From, p.To); (err == nil) != (want != "") || err == nil && got != want {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
 	}
 }

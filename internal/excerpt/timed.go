@@ -10,23 +10,10 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Timed returns the snapshots of a choice as a profile with times: see
-// traceprof.Profile. Of several tasks that sampled one segment the first counts
-// unless the choice names one.
-func (c *Choice) Timed(ctx context.Context, st traceprof.Store) (*profile.Profile, error) {
-	segments, err := c.Find(ctx, st)
-	if err != nil {
-		return nil, err
-	}
-	ranges, err := c.RangesOf(segments, (*Segment).Spans)
-	if err != nil {
-		return nil, err
-	}
-	return c.TimedOf(ctx, st, segments, ranges)
-}
-
-// TimedOf is Timed of segments that were found and ranges in them.
-func (c *Choice) TimedOf(ctx context.Context, st traceprof.Store, segments []Segment, ranges []traceprof.Range) (*profile.Profile, error) {
+// Profile returns the snapshots in ranges of segments that Find returned as a profile
+// with times: see traceprof.Profile. Of several tasks that sampled one segment the
+// first counts, unless the choice names one.
+func (c *Choice) Profile(ctx context.Context, st traceprof.Store, segments []Segment, ranges []traceprof.Range) (*profile.Profile, error) {
 	q := traceprof.SnapshotQuery{}
 	if c.Task != "" {
 		q.Tasks = []string{c.Task}

@@ -12,8 +12,9 @@
 // A parameter has a name, a help text, a default, the texts it accepts, and the group
 // it is listed under. Its value is the field: what Set parses is stored there.
 //
-// Field types: string, bool, int, float64, []string, map[string]string (key=value), and
-// pointers to types that implement encoding.TextUnmarshaler, and slices of these.
+// Field types: string, bool, int, float64, types whose pointers implement
+// encoding.TextUnmarshaler, pointers to these (nil unless set), slices of these, and
+// map[string]string (key=value).
 // Field tags:
 //
 //	param    name; a field without it is no parameter
@@ -227,6 +228,12 @@ func (p *Parameter) parse(v reflect.Value, text string) error {
 			return fmt.Errorf("%g is less than %g", x, p.min)
 		}
 		v.SetFloat(x)
+	case reflect.Pointer:
+		one := reflect.New(v.Type().Elem())
+		if err := p.parse(one.Elem(), text); err != nil {
+			return err
+		}
+		v.Set(one)
 	case reflect.Slice:
 		one := reflect.New(v.Type().Elem()).Elem()
 		if err := p.parse(one, text); err != nil {

@@ -16,6 +16,7 @@ type request struct {
 	Sort  string            `param:"sort" choices:"total,self"`
 	Share percent           `param:"share" default:"1%"`
 	Deep  bool              `param:"deep"`
+	From  *percent          `param:"from"`
 	inner `group:"Limits"`
 	Free  string
 }
@@ -39,7 +40,7 @@ func lookup(list []*Parameter, name string) *Parameter {
 func TestOf(t *testing.T) {
 	var r request
 	list := Of(&r)
-	if len(list) != 6 || r.Sort != "total" || r.Share != 1 {
+	if len(list) != 7 || r.Sort != "total" || r.Share != 1 || r.From != nil {
 		t.Fatalf("%d parameters, %+v", len(list), r)
 	}
 	if rows := lookup(list, "rows"); rows.Group != "Limits" || rows.Type() != "n" {
@@ -51,7 +52,11 @@ func TestOf(t *testing.T) {
 			t.Errorf("%s: %v", set, err)
 		}
 	}
-	if got := fmt.Sprintf("%+v", r); got != "{Names:[a b] Pairs:map[k:v=w] Sort:self Share:2.5 Deep:true inner:{Rows:7} Free:}" {
+	if err := lookup(list, "from").Set("3%"); err != nil || *r.From != 3 {
+		t.Errorf("from: %v, %v", r.From, err)
+	}
+	r.From = nil
+	if got := fmt.Sprintf("%+v", r); got != "{Names:[a b] Pairs:map[k:v=w] Sort:self Share:2.5 Deep:true From:<nil> inner:{Rows:7} Free:}" {
 		t.Error(got)
 	}
 	lookup(list, "rows").UsePage()

@@ -34,6 +34,14 @@ func nameOf(names []string, number uint64) string {
 	return ""
 }
 
+// number is the reverse of nameOf; of unknown names it is out of range.
+func number(names []string, name string) uint64 {
+	if i := slices.Index(names, name); i >= 0 {
+		return uint64(i)
+	}
+	return uint64(len(names))
+}
+
 // Fields of SegmentObject and SpanObject.
 var (
 	segmentShape = wire.Shape{3: wire.AsBytes}
@@ -61,6 +69,25 @@ func Of(raw []byte) ([]traceprof.Span, error) {
 	}
 	slices.SortStableFunc(list, func(a, b traceprof.Span) int { return cmp.Compare(a.ID, b.ID) })
 	return list, nil
+}
+
+// Encode returns a SegmentObject with the spans, for Of.
+func Encode(list []Span) []byte {
+	var raw, b []byte
+	for i := range list {
+		s := &list[i]
+		b = wire.AppendInt(b[:0], 1, uint64(s.ID))
+		b = wire.AppendInt(b, 2, uint64(s.Parent))
+		b = wire.AppendInt(b, 3, uint64(s.Start))
+		b = wire.AppendInt(b, 4, uint64(s.End))
+		b = wire.AppendBytes(b, 6, s.Operation)
+		b = wire.AppendBytes(b, 7, s.Peer)
+		b = wire.AppendInt(b, 8, number(kinds, s.Kind))
+		b = wire.AppendInt(b, 9, number(layers, s.Layer))
+		b = wire.AppendBool(b, 11, s.Error)
+		raw = wire.AppendBytes(raw, 3, b)
+	}
+	return raw
 }
 
 // read reads one SpanObject.

@@ -43,6 +43,10 @@ func TestOf(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	want[1].Layer = "" // of a number without a name
+	if again, err := Of(Encode(want)); err != nil || !cmp.Equal(again, want) {
+		t.Errorf("encoded and read again: %+v, %v", again, err)
+	}
 	if none, err := Of(nil); err != nil || len(none) != 0 {
 		t.Errorf("a segment of which nothing was kept has the spans %v, %v", none, err)
 	}

@@ -5,6 +5,7 @@
 //	570,000,000               Count
 //	1.28 s  512 MiB           Amount, Value, Difference
 //	1.94 ms/op                Metric, Interval
+//	1,541 ms  5 min           Millis, Instant
 //
 // Names come from programs that nobody checked; Clean makes them safe to print.
 // Tables and markup are the caller's, and machine-readable output does not use this

@@ -97,6 +97,7 @@ func (a *Archive) Put(ctx context.Context, st traceprof.Store) error {
 	segments, snapshots := make([]traceprof.Segment, len(a.Segments)), make([]traceprof.Snapshots, len(a.Segments))
 	for i := range a.Segments {
 		segments[i], snapshots[i] = a.Segments[i].Segment, a.Segments[i].Snapshots
+		segments[i].Raw = spans.Encode(a.Segments[i].Spans)
 	}
 	if err := st.PutSegments(ctx, segments...); err != nil {
 		return err

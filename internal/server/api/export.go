@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -35,21 +36,25 @@ type file struct {
 
 // file reads the format of an answer that is a file; stem begins its name.
 func (p *params) file(stem, without string) file {
-	name := p.text("format", without)
-	f, err := format.Lookup(name)
+	f, err := fileOf(stem, p.text("format", without))
 	if err != nil {
 		p.fail("%w", err)
-		return file{}
+	}
+	return f
+}
+
+// fileOf returns the file for a profile in a format; stem begins its name.
+func fileOf(stem, name string) (file, error) {
+	f, err := format.Lookup(name)
+	if err != nil {
+		return file{}, err
 	}
 	if f.Encode == nil {
-		p.fail("%s is read, not written", f.Title)
+		return file{}, fmt.Errorf("format %s can only be read", f.Title)
 	}
 	stem += f.Extensions[0]
 	_, packed, err := format.Target(stem, name)
-	if err != nil {
-		p.fail("%w", err)
-	}
-	return file{stem, f, packed}
+	return file{stem, f, packed}, err
 }
 
 // write answers with a table of a profile, or with all of them.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 
 	"github.com/dendroprof/dendro/internal/param"
+	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/server"
 	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/profile"
@@ -41,11 +42,6 @@ func unknown(name string, known []string) error {
 // gone says that a profile is not there.
 func gone(id store.ProfileID) error {
 	return &saidError{error: fmt.Errorf("there is no profile %s", id), kind: "no-such-profile", title: "There is no such profile", status: http.StatusNotFound}
-}
-
-// notSampled makes an error one of a part of the sampled time that is not there.
-func notSampled(err error) error {
-	return &saidError{error: err, kind: "nothing-sampled", title: "Nothing was sampled there", status: http.StatusNotFound}
 }
 
 // notHere is an error of something that this server does not do.
@@ -109,6 +105,8 @@ func problemOf(err error) *server.Problem {
 		p := is(said.kind, said.title, said.status)
 		p.More = said.more
 		return p
+	case errors.Is(err, query.ErrNotSampled), errors.Is(err, query.ErrNotProfiled):
+		return is("nothing-sampled", "Nothing was sampled there", http.StatusNotFound)
 	case refused != nil:
 		return is("refused", "The task is refused", http.StatusUnprocessableEntity)
 	case errors.Is(err, profile.ErrMalformed), errors.Is(err, profile.ErrUnrecognized), errors.Is(err, profile.ErrUnsupported), errors.Is(err, profile.ErrTooLarge):

@@ -19,44 +19,54 @@ type encoding struct {
 	Form string `param:"form" arg:"what" choices:"rows,columns" help:"rows of objects, or columns: an array per field" group:"Output"`
 }
 
-// read sets the fields of a request, given by pointer, from the address: a parameter
-// has the name of the command's flag. A body, if there is one, is JSON with what only
-// the client has. A parameter that the request does not have is an error, since a
-// selection that is silently ignored gives wrong answers.
+// read sets the fields of a request, given by pointer, and of the encoding of its
+// result: see readRequest.
 func read(r *http.Request, request any) (encoding, error) {
 	var f encoding
-	list := append(param.Of(request), param.Of(&f)...)
+	err := readRequest(r, request, append(param.Of(request), param.Of(&f)...))
+	return f, err
+}
+
+// readRequest sets the parameters of a request from the address: a parameter has the
+// name of the command's flag, or of a part of the path. A body, if there is one, is JSON
+// with what only the client has. A parameter that the request does not have is an error,
+// since a selection that is silently ignored gives wrong answers.
+func readRequest(r *http.Request, request any, list []*param.Parameter) error {
 	// Call paths are full of semicolons, and no client means to separate by them.
 	values, err := url.ParseQuery(strings.ReplaceAll(r.URL.RawQuery, ";", "%3B"))
 	if err != nil {
-		return f, mistakef("the query of the address: %w", err)
+		return mistakef("the query of the address: %w", err)
 	}
-	known := make([]string, len(list))
-	for i, p := range list {
-		known[i] = p.Name
+	var known []string
+	for _, p := range list {
 		texts := values[p.Name]
-		delete(values, p.Name)
+		if inPath := r.PathValue(p.Name); inPath != "" {
+			texts = []string{inPath}
+		} else {
+			known = append(known, p.Name)
+			delete(values, p.Name)
+		}
 		if len(texts) > 1 && !p.Repeatable() {
-			return f, mistakef("%s is given %d times", p.Name, len(texts))
+			return mistakef("%s is given %d times", p.Name, len(texts))
 		}
 		for _, text := range texts {
 			if err := p.Set(text); err != nil {
-				return f, mistakef("%s: %w", p.Name, err)
+				return mistakef("%s: %w", p.Name, err)
 			}
 		}
 	}
 	for name := range values {
 		slices.Sort(known)
-		return f, unknown(name, known)
+		return unknown(name, known)
 	}
 	if r.Method == http.MethodPost && r.ContentLength != 0 {
 		d := json.NewDecoder(http.MaxBytesReader(nil, r.Body, bodyLimit))
 		d.DisallowUnknownFields()
 		if err := d.Decode(request); err != nil {
-			return f, mistakef("the body: %w", err)
+			return mistakef("the body: %w", err)
 		}
 	}
-	return f, nil
+	return nil
 }
 
 // respond writes a result.

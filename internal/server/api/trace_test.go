@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 
@@ -139,30 +138,39 @@ func TestTraceAnalysis(t *testing.T) {
 	l := newLab(t)
 	l.sampled()
 	type answer struct {
-		Tip        string
-		Snapshots  int
-		Trees      []struct{ Parent, Signature, Duration, Self, Count []int }
-		Signatures []string
+		Notes []string
+		Rows  []struct {
+			Depth, Total, Self, Count int
+			Function                  string
+		}
 	}
 	for _, tt := range []struct{ query, want string }{
-		{"segment=s1", "A -1 30 10 5; B 0 20 20 3; C 1 0 0 1"}, // the dump without frames breaks the run
-		{"task=1700000000000_c2hvcD8%2F.1", "A -1 30 10 5; B 0 20 20 3; C 1 0 0 1"},
-		{"trace=t1&segment=s1&span=1", "A -1 0 0 2"},
-		{"segment=s1&own", "A -1 20 0 3; B 0 20 20 3; C 1 0 0 1"},
-		{"segment=s1&from=10&to=20", "A -1 10 0 2; B 0 10 10 2; C 1 0 0 1"},
-		{"segment=s1&limit=2", "A -1 10 0 2; B 0 10 10 2"},
+		{"segment=s1", "A 0 30 10 5; B 1 20 20 3; C 2 0 0 1"}, // the dump without frames breaks the run
+		{"task=1700000000000_c2hvcD8%2F.1", "A 0 30 10 5; B 1 20 20 3; C 2 0 0 1"},
+		{"task=last&depth=1", "A 0 30 10 5"},
+		{"trace=t1&segment=s1&span=1", "A 0 0 0 2"},
+		{"segment=s1&own", "A 0 20 0 3; B 1 20 20 3; C 2 0 0 1"},
+		{"segment=s1&range=10..20", "A 0 10 0 2; B 1 10 10 2; C 2 0 0 1"},
+		{"segment=s1&limit=2", "A 0 10 0 2; B 1 10 10 2"},
 	} {
 		var a answer
 		l.get("/api/v1/analysis?"+tt.query, &a)
 		var rows []string
-		for _, tree := range a.Trees {
-			for i := range tree.Parent {
-				rows = append(rows, fmt.Sprint(a.Signatures[tree.Signature[i]], " ", tree.Parent[i], " ", tree.Duration[i], " ", tree.Self[i], " ", tree.Count[i]))
-			}
+		for _, r := range a.Rows {
+			rows = append(rows, fmt.Sprint(r.Function, " ", r.Depth, " ", r.Total, " ", r.Self, " ", r.Count))
 		}
-		if got := strings.Join(rows, "; "); got != tt.want || (a.Tip != "") != strings.Contains(tt.query, "limit") {
-			t.Errorf("%s: %s, tip %q", tt.query, got, a.Tip)
+		if got := strings.Join(rows, "; "); got != tt.want || (len(a.Notes) > 0) != strings.Contains(tt.query, "limit") {
+			t.Errorf("%s: %s, notes %q", tt.query, got, a.Notes)
 		}
+	}
+	var c struct {
+		Columns struct {
+			Function []string
+			Total    []int
+		}
+	}
+	if l.get("/api/v1/analysis?segment=s1&form=columns", &c); strings.Join(c.Columns.Function, " ") != "A B C" || len(c.Columns.Total) != 3 {
+		t.Errorf("columns: %+v", c)
 	}
 }
 
@@ -240,7 +248,7 @@ func TestTraceProblems(t *testing.T) {
 		{"/api/v1/analysis?segment=none", http.StatusNotFound, "nothing-sampled"},
 		{"/api/v1/analysis?segment=s1&span=9", http.StatusBadRequest, "bad-request"},
 		{"/api/v1/analysis?segment=s1&span=x", http.StatusBadRequest, "bad-request"},
-		{"/api/v1/analysis?segment=s1&from=x", http.StatusBadRequest, "bad-request"},
+		{"/api/v1/analysis?segment=s1&range=x", http.StatusBadRequest, "bad-request"},
 		{"/api/v1/trace-profile?segment=s1&format=none", http.StatusBadRequest, "bad-request"},
 		{"/api/v1/trace-profile?segment=s1&format=jfr", http.StatusBadRequest, "bad-request"},
 	} {
@@ -251,11 +259,4 @@ func TestTraceProblems(t *testing.T) {
 		bare.problem(bare.serve(httptest.NewRequest("GET", target, nil)), http.StatusNotImplemented, "not-here")
 	}
 	bare.problem(bare.post("/api/v1/tasks", "application/json", strings.NewReader(`{"service": "s", "endpoint": "/"}`)), http.StatusNotImplemented, "not-here")
-}
-
-// TestFileNames wants a name that leads nowhere else.
-func TestFileNames(t *testing.T) {
-	if diff := cmp.Diff("..__etc_passwd_", fileName("../\x00etc/passwd\"")[:15]); diff != "" {
-		t.Error(diff)
-	}
 }

@@ -1,33 +1,117 @@
 package api
 
 import (
+	"context"
 	"net/http"
+	"net/url"
 
+	"github.com/dendroprof/dendro/internal/param"
+	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/server"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/traceprof"
 )
 
-// traceRoutes lists what is answered of trace profiling.
+// traceRoutes lists the addresses of trace profiling.
 func (a *api) traceRoutes(ask, change, upload func(string, func(http.ResponseWriter, *http.Request) error) server.Route) []server.Route {
 	return []server.Route{
 		change("POST /api/v1/tasks", a.createTask),
-		ask("GET /api/v1/tasks", a.tasks),
-		ask("GET /api/v1/tasks/{task}", a.task),
-		change("POST /api/v1/tasks/{task}/stop", a.stopTask),
-		ask("GET /api/v1/tasks/{task}/logs", a.taskLogs),
-		ask("GET /api/v1/tasks/{task}/coverage", a.taskCoverage),
-		ask("GET /api/v1/tasks/{task}/why", a.taskWhy),
+		ask("GET /api/v1/tasks", traces(a, query.Tasks)),
+		ask("GET /api/v1/tasks/{task}", traces(a, query.DescribeTask)),
+		change("POST /api/v1/tasks/{task}/stop", traces(a, query.StopTask)),
+		ask("GET /api/v1/tasks/{task}/logs", traces(a, query.TaskLog)),
+		ask("GET /api/v1/tasks/{task}/coverage", traces(a, query.CoverTask)),
+		ask("GET /api/v1/tasks/{task}/why", traces(a, query.TaskCauses)),
+		ask("GET /api/v1/tasks/{task}/segments", traces(a, query.TaskSegments)),
 		ask("GET /api/v1/tasks/{task}/archive", a.traceArchive),
-		ask("GET /api/v1/services", a.services),
-		ask("GET /api/v1/instances", a.instances),
-		ask("GET /api/v1/endpoints", a.endpoints),
-		ask("GET /api/v1/segments", a.segments),
-		ask("GET /api/v1/segments/{segment}", a.segment),
-		ask("GET /api/v1/snapshots", a.snapshots),
-		ask("GET /api/v1/analysis", a.analysis),
+		ask("GET /api/v1/services", traces(a, query.Services)),
+		ask("GET /api/v1/instances", traces(a, query.Instances)),
+		ask("GET /api/v1/endpoints", traces(a, query.Endpoints)),
+		ask("GET /api/v1/segments", traces(a, query.Segments)),
+		ask("GET /api/v1/segments/{segment}", traces(a, query.DescribeSegment)),
+		ask("GET /api/v1/snapshots", traces(a, query.Snapshots)),
+		ask("GET /api/v1/analysis", traces(a, query.Analyze)),
 		ask("GET /api/v1/trace-profile", a.traceProfile),
 		ask("POST /api/v1/store/trace-question", traceQuestions.handler(a)),
 		ask("POST /api/v1/store/trace-snapshots", a.traceSnapshots),
 		upload("POST /api/v1/store/trace-change", traceChanges.handler(a)),
 		upload("POST /api/v1/store/trace-put", a.tracePut),
 	}
+}
+
+// traces returns a handler that reads a request, answers it from the traces of the
+// store and writes the result.
+func traces[Request, Result any](a *api, answer func(context.Context, traceprof.Store, *Request) (Result, error)) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		var f encoding
+		result, err := answerTraces(a, r, &f, answer)
+		if err != nil {
+			return err
+		}
+		return respond(w, f, result)
+	}
+}
+
+// answerTraces reads a request, and the encoding of a document, and answers it.
+func answerTraces[Request, Result any](a *api, r *http.Request, f *encoding, answer func(context.Context, traceprof.Store, *Request) (Result, error)) (result Result, err error) {
+	var request Request
+	list := param.Of(&request)
+	if f != nil {
+		list = append(list, param.Of(f)...)
+	}
+	if err := readRequest(r, &request, list); err != nil {
+		return result, err
+	}
+	st, err := a.traces()
+	if err != nil {
+		return result, err
+	}
+	return answer(r.Context(), st, &request)
+}
+
+// createTask answers with the status 201 and the address of the task.
+func (a *api) createTask(w http.ResponseWriter, r *http.Request) error {
+	var f encoding
+	t, err := answerTraces(a, r, &f, query.CreateTask)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", "/api/v1/tasks/"+url.PathEscape(t.ID))
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusCreated)
+	return respond(w, f, t)
+}
+
+// traceArchive writes a trace as SkyWalking's exporter does.
+func (a *api) traceArchive(w http.ResponseWriter, r *http.Request) error {
+	archive, err := answerTraces(a, r, nil, query.ArchiveTrace)
+	if err != nil {
+		return err
+	}
+	attach(w, "application/gzip", archive.Name)
+	brokenOff(archive.Write(w))
+	return nil
+}
+
+// profileRequest is a query.SnapshotProfileRequest with the format of the file.
+type profileRequest struct {
+	query.SnapshotProfileRequest
+	Format string `param:"format" arg:"format" default:"firefox" help:"format of the file: firefox, pprof, folded, …"`
+}
+
+// traceProfile writes snapshots as a profile with times.
+func (a *api) traceProfile(w http.ResponseWriter, r *http.Request) error {
+	var out file
+	p, err := answerTraces(a, r, nil, func(ctx context.Context, st traceprof.Store, q *profileRequest) (p *profile.Profile, err error) {
+		if out, err = fileOf("trace", q.Format); err != nil {
+			return nil, mistake(err)
+		}
+		p, _, err = query.SnapshotProfile(ctx, st, &q.SnapshotProfileRequest)
+		return p, err
+	})
+	if err != nil {
+		return err
+	}
+	out.write(w, p, -1)
+	return nil
 }
