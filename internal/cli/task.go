@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/param"
+	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -18,19 +19,17 @@ import (
 func newTask(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "task",
-		Short: "Profile slow requests with SkyWalking's agents",
-		Long: `Task orders profiles of single requests from agents of Apache SkyWalking that report
-to dendro serve, and shows what they sampled: a task names an endpoint of a service,
-agents sample the threads that serve it, and the snapshots say where a slow request
-spent its time.
+		Short: "Profile slow requests with SkyWalking agents",
+		Long: `Create profiling tasks for Apache SkyWalking agents that report to dendro serve, and
+show what the agents sampled. A task names an endpoint of a service. Agents sample the
+threads that serve it. The snapshots show where a slow request spent its time.
 
-A task is named by its id, by the beginning of its id if no other task's begins so,
-or as "last", the newest. Everything works on a running server (--store http://…) as
-on a store at hand.
+Name a task by its id, by the beginning of its id, or as "last" (the newest). All
+commands work with a running server (--store http://…) and with a local store.
 
-What was sampled is a profile for the other commands, too: a file name trace:ID is
-the snapshots of a task, a trace or a segment, and a task that is over is a run of
-the benchmark that the endpoint is, in the group of the service:
+Snapshots are also profiles for other commands. In place of a file, trace:ID names the
+snapshots of a task, a trace or a segment. A finished task is a run in the store: its
+benchmark is the endpoint, its group is the service.
   dendro tree trace:last
   dendro diff trace:SEGMENT trace:SEGMENT
   dendro top --group shop --benchmark GET:/checkout --last 1`,
@@ -45,10 +44,7 @@ the benchmark that the endpoint is, in the group of the service:
 	return c
 }
 
-// taskKinds are the values of --kind.
-var taskKinds = []string{string(traceprof.TraceKind), string(traceprof.AsyncKind), string(traceprof.PprofKind)}
-
-// withTraces calls f with the open store, if it keeps traces.
+// withTraces opens the store and calls f with its traces.
 func (e *env) withTraces(ctx context.Context, access engines.Access, f func(st traceprof.Store) error) error {
 	st, err := e.open(ctx, access)
 	if err != nil {
@@ -57,92 +53,74 @@ func (e *env) withTraces(ctx context.Context, access engines.Access, f func(st t
 	traces, ok := st.(traceprof.Store)
 	if !ok {
 		info, _ := st.Info(ctx)
-		return errors.Join(fmt.Errorf("a store of %s keeps no tasks: dendro serve with a DuckDB file does", cmp.Or(info.Engine, "this kind")), st.Close())
+		return errors.Join(fmt.Errorf("a %s store keeps no tasks: use dendro serve with a DuckDB file", cmp.Or(info.Engine, "read-only")), st.Close())
 	}
 	return errors.Join(f(traces), st.Close())
 }
 
-// withTask is withTraces for commands about one task.
-func (e *env) withTask(ctx context.Context, access engines.Access, name string, f func(st traceprof.Store, t traceprof.Task) error) error {
-	return e.withTraces(ctx, access, func(st traceprof.Store) error {
-		t, err := findTask(ctx, st, name)
-		if err != nil {
+// taskCommand completes a command that answers one request from the traces of the store:
+// flags and the argument TASK set the request, print writes its result for people.
+func taskCommand[Request, Result any](e *env, c *cobra.Command, access engines.Access, answer func(context.Context, traceprof.Store, *Request) (Result, error),
+	print func(*env, Result, outputFormat) error, formats ...string) *cobra.Command {
+	r := new(Request)
+	flags := addRequest(c, r, "task")
+	var output outputFormat
+	output.addFlag(c, formats...)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := flags.setTask(args); err != nil {
 			return err
 		}
-		return f(st, t)
-	})
+		return e.withTraces(c.Context(), access, func(st traceprof.Store) error {
+			result, err := answer(c.Context(), st, r)
+			if err != nil {
+				return err
+			}
+			return e.printResult(result, output, func() error { return print(e, result, output) })
+		})
+	}
+	if c.Args == nil {
+		c.Args = cobra.ExactArgs(1)
+	}
+	return c
 }
 
-// lastTask names the newest task.
-const lastTask = "last"
-
-// findTask returns the task that a user names.
-func findTask(ctx context.Context, st traceprof.Store, name string) (traceprof.Task, error) {
-	t, err := st.Task(ctx, name)
-	if !errors.Is(err, traceprof.ErrNoTask) {
-		return t, err
+// setTask sets the parameter task to the argument of a command, if it has one.
+func (r requestFlags) setTask(args []string) error {
+	i := slices.IndexFunc(r, func(p *param.Parameter) bool { return p.Name == "task" })
+	if len(args) == 0 || i < 0 {
+		return nil
 	}
-	all, err := st.Tasks(ctx, traceprof.TaskQuery{})
-	if err != nil {
-		return t, err
-	}
-	var found []traceprof.Task
-	for i := range all {
-		switch {
-		case name == lastTask && (len(found) == 0 || all[i].Created > found[0].Created):
-			found = all[i : i+1]
-		case name != lastTask && name != "" && strings.HasPrefix(all[i].ID, name):
-			found = append(found, all[i])
-		}
-	}
-	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
-		return t, usagef("the ids of %d tasks begin with %s: %s, %s, …", len(found), name, found[0].ID, found[1].ID)
-	case len(all) == 0:
-		return t, fmt.Errorf("task %s: %w; there are none at all (dendro task create makes one)", name, traceprof.ErrNoTask)
-	}
-	return t, fmt.Errorf("task %s: %w (dendro task list lists %d)", name, traceprof.ErrNoTask, len(all))
+	return r[i].Set(args[0])
 }
 
-// instant writes a time in ms for people.
+// printResult writes a result as JSON, or with text in the other formats.
+func (e *env) printResult(result any, format outputFormat, text func() error) error {
+	if format == "json" || format == "json-columns" {
+		return query.WriteJSON(e.out, result, format == "json-columns")
+	}
+	return text()
+}
+
+// tableFormats are the formats of lists.
+var tableFormats = []string{"text", "json", "json-columns", "md", "tsv", "csv"}
+
+// instant formats a cell that holds a time in ms since 1970.
 func instant(v any) string {
 	ms, _ := v.(int64)
-	if ms == 0 {
-		return ""
-	}
-	return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05.000Z")
+	return words.Instant(ms)
 }
 
-// millis writes a length in ms for people.
+// millis formats a cell that holds a length of time in ms; others stay empty.
 func millis(v any) string {
 	ms, ok := v.(int64)
 	if !ok {
 		return ""
 	}
-	if ms >= traceprof.Minute && ms%traceprof.Minute == 0 {
-		return fmt.Sprintf("%d min", ms/traceprof.Minute)
-	}
-	return grouped(ms) + " ms"
+	return words.Millis(ms)
 }
 
-// taskText describes a task in a line.
-func taskText(t *traceprof.Task, now int64) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", t.ID, t.State(now))
-	switch t.Kind {
-	case traceprof.TraceKind:
-		fmt.Fprintf(&b, ", %s of %s, %s from %s", words.Clean(t.Endpoint), words.Clean(t.Service), millis(t.Duration), instant(t.Start))
-		fmt.Fprintf(&b, ", a dump every %s, at most %d %s per instance", millis(t.Period), t.MaxSegments, words.Plural(t.MaxSegments, "request"))
-		if t.MinDuration > 0 {
-			fmt.Fprintf(&b, ", of requests older than %s", millis(t.MinDuration))
-		}
-	default:
-		fmt.Fprintf(&b, ", %s of %s (%s), %s from %s", t.Kind, words.Clean(t.Service), strings.Join(words.CleanAll(t.Events), ", "), millis(t.Duration), instant(t.Start))
-	}
-	if t.Stopped != 0 {
-		fmt.Fprintf(&b, ", stopped %s", instant(t.Stopped))
-	}
-	return b.String()
+// printTask prints a task in a line.
+func printTask(e *env, t *query.Task, _ outputFormat) error {
+	_, err := fmt.Fprintln(e.out, t)
+	return err
 }

@@ -3,21 +3,17 @@ package cli
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 	"google.golang.org/protobuf/proto"
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 
 	"github.com/dendroprof/dendro/internal/engines"
-	"github.com/dendroprof/dendro/internal/excerpt"
-	"github.com/dendroprof/dendro/internal/spans"
+	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/tracetest"
-	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -94,55 +90,6 @@ func sampled(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(sampledStore(context.Background(), where))
 }
 
-func TestFindTask(t *testing.T) {
-	where := t.TempDir() + "/s.duckdb"
-	if err := sampledStore(t.Context(), where); err != nil {
-		t.Fatal(err)
-	}
-	st, err := engines.Open(t.Context(), where, engines.Read)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	for _, tt := range []struct{ name, want, fails string }{
-		{"1700000000000_c2hvcA==.1", "1700000000000_c2hvcA==.1", ""},
-		{"17000001", "1700000100000_c2hvcA==.1", ""},
-		{"last", "1700000100000_c2hvcA==.1", ""},
-		{"17", "", "the ids of 2 tasks begin with 17"},
-		{"x", "", "there is no such task (dendro task list lists 2)"},
-		{"", "", "there is no such task"},
-	} {
-		got, err := findTask(t.Context(), st.(traceprof.Store), tt.name)
-		if tt.fails == "" && (err != nil || got.ID != tt.want) || tt.fails != "" && (err == nil || !strings.Contains(err.Error(), tt.fails)) {
-			t.Errorf("%q: %q, %v", tt.name, got.ID, err)
-		}
-	}
-}
-
-func TestStackRows(t *testing.T) {
-	a := &traceprof.Analysis{Functions: []profile.Function{{Name: "A"}, {Name: "B"}, {Name: "C"}, {Name: "D"}}}
-	tree := &traceprof.StackTree{
-		Parent: []int32{0, 1, 1, 2, 4}, Function: []int32{0, 1, 2, 3, 1},
-		Duration: []int32{100, 10, 80, 10, 5}, Self: []int32{10, 0, 80, 5, 5}, Count: []int32{9, 2, 7, 2, 1},
-	}
-	var got []string
-	for _, r := range stackRows(a, tree) {
-		got = append(got, strings.Repeat(" ", int(r.Depth))+r.Function+strings.Repeat("·", int(r.indent)))
-	}
-	want := []string{"A", " C·", " B·", "  D·", "   B·"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	deep := &traceprof.StackTree{}
-	for i := range int32(100_000) {
-		deep.Parent, deep.Function = append(deep.Parent, i), append(deep.Function, 0)
-		deep.Duration, deep.Self, deep.Count = append(deep.Duration, 1), append(deep.Self, 0), append(deep.Count, 1)
-	}
-	if rows := stackRows(a, deep); len(rows) != 100_000 || rows[99_999].Depth != 99_999 || rows[99_999].indent != 0 {
-		t.Errorf("%d rows of a deep tree", len(rows))
-	}
-}
-
 func TestTailOf(t *testing.T) {
 	for _, tt := range []struct {
 		text  string
@@ -156,40 +103,12 @@ func TestTailOf(t *testing.T) {
 	}
 }
 
-func TestNested(t *testing.T) {
-	s := func(id, parent int32, start int64) spans.Span {
-		return spans.Span{ID: id, Parent: parent, Start: start}
-	}
-	for _, tt := range []struct {
-		name string
-		all  []spans.Span
-		want []int32
-	}{
-		{"by start", []spans.Span{s(0, -1, 0), s(1, 0, 9), s(2, 0, 5), s(3, 2, 6)}, []int32{0, 2, 3, 1}},
-		{"parents that are not there, and a circle", []spans.Span{s(1, 7, 2), s(2, 3, 0), s(3, 2, 1)}, []int32{2, 3, 1}},
-		{"an id twice", []spans.Span{s(0, -1, 0), s(0, -1, 1), s(1, 0, 2)}, []int32{0, 1, 0}},
-		{"none", nil, nil},
-	} {
-		var got []int32
-		for _, n := range nested(tt.all) {
-			got = append(got, n.ID)
-		}
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %v", tt.name, got)
-		}
-	}
-}
-
-// TestPrintSpans wants names as they are for programs, and harmless ones for people.
-func TestPrintSpans(t *testing.T) {
-	raw, err := proto.Marshal(&agentv3.SegmentObject{Spans: []*agentv3.SpanObject{{ParentSpanId: -1, EndTime: 1, OperationName: "a\x1bb"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := []excerpt.Segment{{Segment: traceprof.Segment{ID: "s", Raw: raw}, Known: true}}
-	for format, want := range map[outputFormat]string{"json": `"operation":"a\u001bb"`, "csv": "a\x1bb", "text": `a\x1bb`, "tsv": `a\x1bb`, "md": `a\x1bb`} {
+// TestSpanNames wants names unchanged for programs, and harmless ones for people.
+func TestSpanNames(t *testing.T) {
+	result := &query.TaskSegmentsResult[query.TaskSpan]{Rows: []query.TaskSpan{{Segment: "s", Depth: 1, Operation: "a\x1bb"}}}
+	for format, want := range map[outputFormat]string{"csv": ",a\x1bb", "text": `    a\x1bb`, "tsv": `a\x1bb`, "md": `a\x1bb`} {
 		var out strings.Builder
-		if err := printSpans(&env{out: &out}, list, format); err != nil || !strings.Contains(out.String(), want) {
+		if err := printTaskSegments(&env{out: &out}, result, format); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %q, %v", format, &out, err)
 		}
 	}
