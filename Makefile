@@ -10,7 +10,7 @@ BENCHARGS ?=
 export GOFLAGS := $(GOFLAGS) -trimpath
 
 # What `make fuzz-changed` compares with.
-BASE      ?= origin/main
+BASE      ?= $(shell git rev-parse -q --verify origin/main >/dev/null && echo origin/main || echo main)
 
 # Modules of their own.
 MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))

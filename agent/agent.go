@@ -103,22 +103,18 @@ func dial(o *Options) (*grpc.ClientConn, error) {
 	var addresses []resolver.Address
 	for _, s := range strings.Split(o.Server, ",") {
 		if s = strings.TrimSpace(s); s != "" {
-			addresses = append(addresses, resolver.Address{Addr: s})
+			addresses = append(addresses, resolver.Address{Addr: s, ServerName: s}) // the name for TLS
 		}
 	}
 	servers := manual.NewBuilderWithScheme("dendro")
 	servers.InitialState(resolver.State{Addresses: addresses})
 	security := insecure.NewCredentials()
 	if o.TLS != nil {
-		config := o.TLS
-		if config.ServerName == "" {
-			config = config.Clone()
-			config.ServerName = host(addresses[0].Addr)
-		}
-		security = credentials.NewTLS(config)
+		security = credentials.NewTLS(o.TLS)
 	}
 	options := []grpc.DialOption{
 		grpc.WithResolvers(servers),
+		grpc.WithAuthority(addresses[0].Addr),
 		grpc.WithTransportCredentials(security),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 500 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 10 * time.Second},
@@ -131,14 +127,6 @@ func dial(o *Options) (*grpc.ClientConn, error) {
 		options = append(options, grpc.WithPerRPCCredentials(token(o.Token)))
 	}
 	return grpc.NewClient("dendro:///servers", options...)
-}
-
-// host returns the host of host:port.
-func host(address string) string {
-	if i := strings.LastIndexByte(address, ':'); i >= 0 {
-		return strings.Trim(address[:i], "[]")
-	}
-	return address
 }
 
 // token is the shared secret that SkyWalking's agents send as metadata.

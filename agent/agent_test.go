@@ -3,11 +3,14 @@ package agent_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -591,6 +594,72 @@ func TestToken(t *testing.T) {
 	stop()
 	if seen := s.Seen(); len(seen.Calls) != 5 {
 		t.Errorf("calls %v", seen.Calls)
+	}
+}
+
+// TestTLS reaches the second of two servers, over TLS.
+func TestTLS(t *testing.T) {
+	s := servertest.New(t, nil)
+	web := httptest.NewTLSServer(nil) // for its certificate
+	defer web.Close()
+	config := web.TLS.Clone()
+	config.NextProtos = []string{"h2"}
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			outer, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			inner, err := net.Dial("tcp", s.Addr)
+			if err != nil {
+				outer.Close()
+				continue
+			}
+			go func() { io.Copy(inner, outer); inner.Close() }()
+			go func() { io.Copy(outer, inner); outer.Close() }()
+		}
+	}()
+	roots := x509.NewCertPool()
+	roots.AddCert(web.Certificate())
+	stop, err := agent.Start(agent.Options{Service: "shop", Server: "127.0.0.1:1, " + listener.Addr().String(), TLS: &tls.Config{RootCAs: roots}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Until("the instance is registered", func(seen servertest.Seen) bool { return len(seen.Instances) == 1 })
+	if err := stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPatterns names endpoints by the patterns of a mux.
+func TestPatterns(t *testing.T) {
+	s := servertest.New(t, nil)
+	stop := start(t, s, agent.Options{})
+	mux := http.NewServeMux()
+	for _, p := range []string{"/{$}", "/static/", "GET /items/{id}", "POST example.com/{rest...}"} {
+		mux.HandleFunc(p, func(http.ResponseWriter, *http.Request) {})
+	}
+	h := agent.Handler(mux)
+	want := []string{}
+	for _, c := range []struct{ method, url, want string }{
+		{"GET", "/", "GET:/"}, {"GET", "/static/a.css", "GET:/static/a.css"}, {"GET", "/items/7", "GET:/items/{id}"},
+		{"POST", "http://example.com/a/b", "POST:/{rest...}"}, {"GET", "/nowhere", "GET:/nowhere"},
+	} {
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(c.method, c.url, nil))
+		want = append(want, c.want)
+	}
+	stop()
+	got := []string{}
+	for _, o := range s.Seen().Segments {
+		got = append(got, o.Spans[0].OperationName)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("endpoints %q, want %q", got, want)
 	}
 }
 

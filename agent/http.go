@@ -31,7 +31,8 @@ func Handler(next http.Handler) http.Handler {
 		}
 		path := r.URL.Path
 		if mux != nil {
-			if _, pattern := mux.Handler(r); strings.Contains(pattern, "{") {
+			_, pattern := mux.Handler(r)
+			if pattern = strings.TrimSuffix(pattern, "{$}"); strings.Contains(pattern, "{") {
 				path = pattern[strings.IndexByte(pattern, '/'):]
 			}
 		}

@@ -25,7 +25,7 @@ type frameKind uint8
 
 const (
 	code      frameKind = iota
-	ownFrame            // of this package: not shown
+	hidden              // of this package, or of the interruption that a pass is
 	runFrame            // of run: the goroutine is that of a segment
 	exitFrame           // runtime.goexit, at the root of each stack that is complete
 )
@@ -42,11 +42,13 @@ func newFrame(function string, line int) frame {
 	switch rest, own := strings.CutPrefix(function, ownPackage); {
 	case function == "runtime.goexit":
 		f.kind = exitFrame
+	case function == "runtime.asyncPreempt" || function == "runtime.asyncPreempt2":
+		f.kind = hidden
 	case !own:
 	case rest == ".run":
 		f.kind = runFrame
 	case strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/interceptor."):
-		f.kind = ownFrame
+		f.kind = hidden
 	}
 	return f
 }

@@ -127,9 +127,9 @@ func TestFrames(t *testing.T) {
 		function string
 		want     frameKind
 	}{
-		{"main.main", code}, {"runtime.goexit", exitFrame}, {"runtime.gopark", code},
-		{ownPackage + ".run", runFrame}, {ownPackage + ".run.func1", ownFrame}, {ownPackage + ".Handler.func1", ownFrame},
-		{ownPackage + "/interceptor.unary", ownFrame}, {ownPackage + "/example.main", code}, {ownPackage + "_test.work", code},
+		{"main.main", code}, {"runtime.goexit", exitFrame}, {"runtime.gopark", code}, {"runtime.asyncPreempt2", hidden},
+		{ownPackage + ".run", runFrame}, {ownPackage + ".run.func1", hidden}, {ownPackage + ".Handler.func1", hidden},
+		{ownPackage + "/interceptor.unary", hidden}, {ownPackage + "/example.main", code}, {ownPackage + "_test.work", code},
 	} {
 		if f := newFrame(c.function, 7); f.kind != c.want || f.signature != c.function+":7" {
 			t.Errorf("%s: %+v", c.function, f)

@@ -1,20 +1,20 @@
 package calltree
 
-// effect is what a transform does to stacks: their new arrangement, and where
-// the samples of each go.
+// effect is the result of a transform: the stacks with new parents, and where the
+// samples of each stack go.
 type effect struct {
 	*stacks
-	to []int32 // of each stack before: the stack of its samples now, or NoNode; nil: its own
+	to []int32 // of each old stack: the stack that gets its samples, or NoNode; nil: the same
 }
 
-// A functionSet holds for every function whether it is meant.
+// A functionSet says for every function whether it is selected.
 type functionSet []bool
 
-// A functionPath holds for every place of a path which functions are meant.
+// A functionPath has a set of functions for each step of a path.
 type functionPath []functionSet
 
-// keep takes out the frames of stacks that keep refuses: their samples go to the
-// nearest caller that stays, if any.
+// keep removes the frames of the stacks for which keep returns false: their samples go
+// to the nearest remaining caller, if any.
 func (s *stacks) keep(keep func(st int) bool) effect {
 	parent, to := make([]int32, s.len()), make([]int32, s.len())
 	for st, p := range s.parent {
@@ -34,12 +34,12 @@ func (s *stacks) keep(keep func(st int) bool) effect {
 	return effect{s.withParent(parent), to}
 }
 
-// mergeFunction takes out every frame of the functions.
+// mergeFunction removes every frame of the functions.
 func (s *stacks) mergeFunction(f functionSet) effect {
 	return s.keep(func(st int) bool { return !f[s.fn(st)] })
 }
 
-// restrict takes out every frame of the functions that are not ok.
+// restrict removes every frame of the functions that are not ok.
 func (s *stacks) restrict(ok []bool) effect {
 	return s.keep(func(st int) bool { return ok[s.fn(st)] })
 }
@@ -47,9 +47,9 @@ func (s *stacks) restrict(ok []bool) effect {
 // elsewhere is the state of a stack that has left a path.
 const elsewhere = int32(-1)
 
-// walk returns how many places of the path every stack has matched, from the
-// root: elsewhere once an ok frame is not the one that the path has next. What
-// is below the end of the path gets below.
+// walk returns how many steps of the path every stack has matched, from the root, or
+// elsewhere after an ok frame that is not the next step. Stacks below the end of the
+// path get the value below.
 func (s *stacks) walk(path functionPath, ok []bool, below int32) []int32 {
 	at := make([]int32, s.len())
 	for st, p := range s.parent {
@@ -74,8 +74,8 @@ func (s *stacks) walk(path functionPath, ok []bool, below int32) []int32 {
 	return at
 }
 
-// mergeNode takes out the frame that completes the path. The stacks taken out
-// stay in the table, without samples and callees: their category counts.
+// mergeNode removes the frame that completes the path. The removed stacks stay in the
+// table, without samples and callees, because their category counts.
 func (s *stacks) mergeNode(path functionPath, ok []bool) effect {
 	at := s.walk(path, ok, elsewhere)
 	parent, to := make([]int32, s.len()), make([]int32, s.len())
@@ -93,7 +93,7 @@ func (s *stacks) mergeNode(path functionPath, ok []bool) effect {
 	return effect{s.withParent(parent), to}
 }
 
-// only keeps the samples of some stacks.
+// only keeps the samples of the stacks for which keep returns true.
 func (s *stacks) only(keep func(st int) bool) effect {
 	to := make([]int32, s.len())
 	for st := range to {
@@ -128,7 +128,7 @@ func (s *stacks) stackSuffix(f functionSet) effect {
 	return s.only(func(st int) bool { return f[s.fn(st)] })
 }
 
-// focusFunction keeps what is below the outermost of the functions.
+// focusFunction keeps the stacks from the outermost of the functions down.
 func (s *stacks) focusFunction(f functionSet) effect {
 	return s.focus(func(st int, inside bool) inFocus {
 		switch {
@@ -141,7 +141,7 @@ func (s *stacks) focusFunction(f functionSet) effect {
 	})
 }
 
-// focusSubtree keeps what is below the end of the path.
+// focusSubtree keeps the stacks from the end of the path down.
 func (s *stacks) focusSubtree(path functionPath, ok []bool) effect {
 	at := s.walk(path, ok, int32(len(path)))
 	return s.focus(func(st int, inside bool) inFocus {
@@ -155,8 +155,8 @@ func (s *stacks) focusSubtree(path functionPath, ok []bool) effect {
 	})
 }
 
-// focusSelf keeps what is below the innermost of the functions, as long as it is
-// not ok.
+// focusSelf keeps the innermost of the functions and the frames below it that are not
+// ok.
 func (s *stacks) focusSelf(f functionSet, ok []bool) effect {
 	return s.focus(func(st int, inside bool) inFocus {
 		switch fn := s.fn(st); {
@@ -169,7 +169,7 @@ func (s *stacks) focusSelf(f functionSet, ok []bool) effect {
 	})
 }
 
-// inFocus says where a stack is in the parts of the table that a focus keeps.
+// inFocus is the place of a stack relative to the part of the table that a focus keeps.
 type inFocus int
 
 const (
@@ -178,8 +178,8 @@ const (
 	below           // stays under its caller
 )
 
-// focus keeps parts of the table. Where says the place of a stack, knowing
-// whether its caller is kept.
+// focus keeps parts of the table. Where returns the place of a stack, given whether its
+// caller is kept.
 func (s *stacks) focus(where func(st int, inside bool) inFocus) effect {
 	parent, to := make([]int32, s.len()), make([]int32, s.len())
 	for st, p := range s.parent {
@@ -197,10 +197,10 @@ func (s *stacks) focus(where func(st int, inside bool) inFocus) effect {
 	return effect{s.withParent(parent), to}
 }
 
-// focusSubtreeInverted cuts the stacks that end in the path, leaf first, behind
-// the frame that completes it, and drops the samples of the others. Frames that
-// are neither ok nor in the path are jumped over, so that a stack costs the
-// length of the path, not its depth.
+// focusSubtreeInverted cuts the stacks that end in the path, given leaf first, after
+// the frame that completes it, and drops the samples of the others. It skips frames
+// that are neither ok nor in the path, so that a stack costs the length of the path,
+// not its depth.
 func (s *stacks) focusSubtreeInverted(path functionPath, ok []bool) effect {
 	up := s.parent
 	var stops functionSet
@@ -242,7 +242,7 @@ func (s *stacks) focusSubtreeInverted(path functionPath, ok []bool) effect {
 	return effect{s, to}
 }
 
-// collapseFunction cuts off what the outermost of the functions called.
+// collapseFunction removes the callees of the outermost of the functions.
 func (s *stacks) collapseFunction(f functionSet) effect {
 	to := make([]int32, s.len())
 	inside := make([]bool, s.len())
@@ -259,9 +259,9 @@ func (s *stacks) collapseFunction(f functionSet) effect {
 	return effect{s, to}
 }
 
-// collapseRecursion moves every recursive call of the functions to where the
-// first one was called from. In a run of direct recursion an ok frame of another
-// function ends the run, and so only ok frames are recursive calls of it.
+// collapseRecursion moves every recursive call of the functions to the caller of the
+// first one. With direct, an ok frame of another function ends a run of recursive
+// calls, and only ok frames count as recursive calls.
 func (s *stacks) collapseRecursion(f functionSet, direct bool, ok []bool) effect {
 	const none = int32(-2)
 	parent := make([]int32, s.len())
@@ -291,8 +291,8 @@ func (s *stacks) collapseRecursion(f functionSet, direct bool, ok []bool) effect
 	return effect{s.withParent(parent), nil}
 }
 
-// collapseResource gives the frames of the module one function and collapses
-// their runs.
+// collapseResource replaces the functions of the module by one function and collapses
+// its direct recursion.
 func (s *stacks) collapseResource(module string, one int32, ok []bool) effect {
 	renamed := *s
 	renamed.table, renamed.node = nil, nil

@@ -1,5 +1,4 @@
-// Package calltree models call trees: what samples say when their stacks are
-// merged by function.
+// Package calltree models call trees: sampled stacks merged by function.
 //
 // A call node is a function in one calling context; its call node path is the
 // list of functions from the root to it. The shape of a tree is kept apart from
@@ -10,27 +9,27 @@
 //   - Tree is a Table with numbers: self (samples whose stack ends in the node)
 //     and total (self plus the totals of the children).
 //   - Forest is a growing dictionary of call node paths in order of first
-//     appearance, parents before children. It is what an importer or a store
-//     keeps warm; a Table is cut out of it for an answer.
-//   - Vector is a sparse set of self values over a Table or a Forest: what one
-//     profile says.
-//   - Viewer shows a profile in views: a View says which samples and frames are
-//     wanted (threads, ranges, transforms, kinds, search, weights), Shown is the
-//     Tree that this makes, with the samples behind it for pictures over time.
-//   - Inverted is a Tree upside down, made as far as it is looked at. Callers,
-//     Callees, FunctionRows and Flame are other sights of a Tree.
+//     appearance, parents before children. Importers and stores keep one in
+//     memory and cut a Table out of it for each answer.
+//   - Vector is a sparse set of self values over a Table or a Forest: the values
+//     of one profile.
+//   - Viewer computes views of a profile: a View selects samples and frames
+//     (threads, ranges, transforms, kinds, search, weights); Shown is the
+//     resulting Tree with the samples behind it, for stack charts.
+//   - Inverted is a Tree upside down, expanded on demand. Callers, Callees,
+//     FunctionRows and Flame are other views of a Tree.
 //   - Pattern finds call paths (`A;**;B`).
 //
-// Everything here is a pure value: no context, no I/O, no logging, and no
-// recursion on the depth of a stack. All passes are linear in the number of
-// nodes. The package does not read files, does not know runs or stores, and
-// does not decide which names are equal: functions arrive under the name that
-// identifies them.
+// Everything is a pure value: no context, no I/O, no logging, and no recursion on
+// the depth of a stack. All passes are linear in the number of nodes. Functions
+// arrive under the name that identifies them; package normalize decides which names
+// are equal.
 package calltree
 
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/dendroprof/dendro/profile"
@@ -45,12 +44,12 @@ const NoNode = int32(-1)
 //
 //	T1  rows are in depth-first order, so Parent[n] < n and the subtree of n is
 //	    the rows [n, End[n]);
-//	T2  roots have Parent NoNode and Depth 0; there may be many;
+//	T2  roots have Parent NoNode and Depth 0; there may be several;
 //	T3  siblings have strictly increasing Func.
 //
 // A Table is immutable once built and safe for concurrent use.
 type Table struct {
-	Functions []profile.Function // in display order of ties; indexed by Func
+	Functions []profile.Function // indexed by Func; their order breaks ties in display order
 
 	Parent []int32
 	Func   []int32
@@ -78,7 +77,7 @@ func (t *Table) Path(n int32) []string {
 	return names
 }
 
-// Check verifies the invariants.
+// Check returns an error if an invariant is violated.
 func (t *Table) Check() error {
 	if n := t.Len(); len(t.Func) != n || len(t.Depth) != n || len(t.End) != n {
 		return fmt.Errorf("columns of %d, %d, %d and %d nodes", n, len(t.Func), len(t.Depth), len(t.End))
@@ -114,16 +113,17 @@ type Tree struct {
 	Total []int64 // self plus the totals of the children
 }
 
-// NewTree adds totals to self values, which the tree then owns.
+// NewTree returns the tree of self values, which it owns from then on, and adds totals.
 func NewTree(t *Table, typ profile.ValueType, self []int64) *Tree {
 	return &Tree{Table: t, Type: typ, Self: self, Total: totals(t, self)}
 }
 
-// totals sums self values over subtrees, as differences of running sums: those
-// of a part of the nodes are enough for every node whose subtree ends there. The
-// others are the callers of where the next part begins.
+// totals sums self values over subtrees, as differences of running sums. Each part of
+// the nodes is summed concurrently, which is enough for nodes whose subtree ends in the
+// same part; crossing corrects the others, which are the callers of the first node of
+// the next part.
 func totals(t *Table, self []int64) []int64 {
-	total := make([]int64, len(self)) // first the sum of the part's self values before each node
+	total := make([]int64, len(self)) // at first: the sum of the part's self values before each node
 	list := parts(len(self))
 	sums := make([]int64, len(list)) // of the parts
 	each(list, func(i int, p part) {
@@ -138,7 +138,7 @@ func totals(t *Table, self []int64) []int64 {
 	each(list, func(i int, p part) {
 		for n := p.lo; n < p.hi; n++ {
 			if end := int(t.End[n]); end < p.hi {
-				total[n] = total[end] - total[n] // end lies ahead, still unchanged
+				total[n] = total[end] - total[n] // end is not processed yet
 			} else {
 				total[n] = sums[i] - total[n] // wrong if it crosses
 			}
@@ -150,7 +150,7 @@ func totals(t *Table, self []int64) []int64 {
 	return total
 }
 
-// crossing returns the totals of the nodes whose subtree ends behind their part.
+// crossing returns the totals of the nodes whose subtree ends after their part.
 func (t *Table) crossing(list []part, before, sums []int64) map[int32]int64 {
 	if len(list) == 1 {
 		return nil
@@ -177,8 +177,8 @@ func (t *Table) crossing(list []part, before, sums []int64) map[int32]int64 {
 	return totals
 }
 
-// RootTotal returns the sum over all nodes of the absolute self value, the 100%
-// of every share. Without negative values it is the sum of the roots' totals.
+// RootTotal returns the sum over all nodes of the absolute self value: 100% of every
+// share. Without negative values it is the sum of the roots' totals.
 func (t *Tree) RootTotal() int64 {
 	var sum int64
 	for _, v := range t.Self {
@@ -193,34 +193,43 @@ func (t *Tree) RootTotal() int64 {
 // Shown reports for every node whether a tree view lists it: its total is not
 // zero, or a child is shown.
 func (t *Tree) Shown() []bool {
-	shown := make([]bool, t.Len())
-	for n := t.Len() - 1; n >= 0; n-- {
-		if t.Total[n] != 0 {
-			shown[n] = true
-		}
-		if p := t.Parent[n]; p != NoNode && shown[n] {
-			shown[p] = true
+	return t.withCallers(func(n int32) bool { return t.Total[n] != 0 })
+}
+
+// withCallers marks the nodes for which is returns true, and all their callers.
+func (t *Table) withCallers(is func(n int32) bool) []bool {
+	marked := make([]bool, t.Len())
+	for n := int32(t.Len()) - 1; n >= 0; n-- {
+		marked[n] = marked[n] || is(n)
+		if p := t.Parent[n]; p != NoNode && marked[n] {
+			marked[p] = true
 		}
 	}
-	return shown
+	return marked
+}
+
+// children yields the children of n (NoNode: the roots) by function.
+func (t *Table) children(n int32) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		end := int32(t.Len())
+		if n != NoNode {
+			end = t.End[n]
+		}
+		for c := n + 1; c < end && yield(c); c = t.End[c] {
+		}
+	}
 }
 
 // Children appends the children of n (NoNode: the roots) to buf in display
 // order: by absolute total descending, ties by function.
 func (t *Tree) Children(n int32, buf []int32) []int32 {
 	from := len(buf)
-	c, end := n+1, int32(t.Len())
-	if n != NoNode {
-		end = t.End[n]
-	}
-	for ; c < end; c = t.End[c] {
-		buf = append(buf, c)
-	}
+	buf = slices.AppendSeq(buf, t.children(n))
 	slices.SortStableFunc(buf[from:], func(a, b int32) int { return cmp.Compare(abs(t.Total[b]), abs(t.Total[a])) })
 	return buf
 }
 
-// Row is one line of a view of a tree, upright or inverted.
+// Row is one line of a tree view, upright or inverted.
 type Row struct {
 	Node, Depth, Func int32
 	Self, Total       int64
@@ -236,20 +245,26 @@ func (t *Tree) Row(n int32) Row {
 	return r
 }
 
-// Walk visits the shown nodes in display order, depth first. Visit returns
-// false to leave out what is below the node.
+// Walk visits the shown nodes in display order, depth first. Visit returns false to
+// skip the descendants of a node.
 func (t *Tree) Walk(visit func(n int32) bool) {
 	shown := t.Shown()
-	var stack []int32
+	walk(t.Children, func(n int32) bool { return shown[n] && visit(n) })
+}
+
+// walk visits nodes depth first, the first child first; visit returns false to skip
+// the descendants of a node.
+func walk(children func(n int32, buf []int32) []int32, visit func(n int32) bool) {
+	var pending []int32
 	push := func(n int32) {
-		from := len(stack)
-		stack = t.Children(n, stack)
-		slices.Reverse(stack[from:])
+		from := len(pending)
+		pending = children(n, pending)
+		slices.Reverse(pending[from:])
 	}
-	for push(NoNode); len(stack) > 0; {
-		n := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if shown[n] && visit(n) {
+	for push(NoNode); len(pending) > 0; {
+		n := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if visit(n) {
 			push(n)
 		}
 	}

@@ -2,8 +2,8 @@ package calltree
 
 import "github.com/dendroprof/dendro/profile"
 
-// categories knows the categories of a Symbols: which of them are divisions of
-// the same group, and which one stands for "unknown or mixed".
+// categories are the categories of a Symbols: the group of each, and the one for
+// "unknown or mixed".
 type categories struct {
 	list     []profile.Category
 	group    []profile.CategoryID // of each category: the category of its group
@@ -32,9 +32,9 @@ func newCategories(list []profile.Category) *categories {
 	return c
 }
 
-// resolve returns the category of every stack: its frame's own, else its
-// caller's, else the fallback. It is done once, before any transform, so that a
-// frame that is taken out leaves its category to those it called.
+// resolve returns the category of every stack: of its frame, else of its caller, else
+// the fallback. It runs before any transform, so that a removed frame passes its
+// category to its callees.
 func (c *categories) resolve(sym *profile.Symbols) []profile.CategoryID {
 	of := make([]profile.CategoryID, sym.Stacks.Len())
 	for st := range of {
@@ -51,8 +51,7 @@ func (c *categories) resolve(sym *profile.Symbols) []profile.CategoryID {
 	return of
 }
 
-// unite returns the category of a node some of whose stacks have category a and
-// others b.
+// unite returns the category of a node whose stacks have categories a and b.
 func (c *categories) unite(a, b profile.CategoryID) profile.CategoryID {
 	switch {
 	case a == b:
@@ -63,8 +62,8 @@ func (c *categories) unite(a, b profile.CategoryID) profile.CategoryID {
 	return c.fallback
 }
 
-// nodeCategories returns the category of every call node. All stacks count,
-// sampled or not.
+// nodeCategories returns the category of every call node. All stacks count, with or
+// without samples.
 func (s *stacks) nodeCategories() []profile.CategoryID {
 	of := make([]profile.CategoryID, s.table.Len())
 	for n := range of {

@@ -10,10 +10,10 @@ type openBox struct {
 }
 
 // StackChart returns the boxes of the samples of the committed range over time.
-// Samples that follow each other share a box as long as its call node is among
-// the callers of all of them; it ends at the time of the first sample outside, the
-// last one an interval after the last sample. With sameWidth the axis counts the
-// changes of stacks instead of time. Search leaves out samples; see Matches.
+// Consecutive samples share a box while its call node is on the stack of all of them. A
+// box ends at the time of the first sample outside of it; the last one ends one
+// interval after the last sample. With sameWidth the axis counts changes of stacks
+// instead of time. Search drops samples; see Matches.
 func (s *Shown) StackChart(sameWidth bool) ([]Box, error) {
 	if w := s.View.Weights; w != AsRecorded && w != Traced {
 		return nil, errors.New("allocations have no stack chart")
@@ -48,11 +48,11 @@ func (s *Shown) StackChart(sameWidth bool) ([]Box, error) {
 	return byDepth(c.boxes), nil
 }
 
-// Matches reports whether a word of the view's search matches the function: such
-// boxes stand out. Without a search none does.
+// Matches reports whether a word of the view's search matches the function, so that its
+// boxes can be highlighted. Without a search it returns false.
 func (s *Shown) Matches(fn int32) bool { return s.matched != nil && s.matched[fn] }
 
-// chart makes boxes of the nodes that are entered one after the other.
+// chart builds boxes from nodes entered one after the other.
 type chart struct {
 	table *Table
 	unit  float64 // of a box, in units of time
@@ -61,8 +61,8 @@ type chart struct {
 	boxes []Box
 }
 
-// enter closes the boxes that node is not below, and opens those of its callers
-// and its own. NoNode closes all.
+// enter closes the boxes that do not contain node, and opens those of its callers and
+// its own. NoNode closes all.
 func (c *chart) enter(node int32, at int64) {
 	if n := len(c.open); n > 0 {
 		c.open[n-1].self += at - c.since

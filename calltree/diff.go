@@ -11,45 +11,44 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Diff compares two sides, base and new: one Table, the union of the call node
-// paths of both, under two columns of values. What either side has is in it, so
-// nothing vanishes because it is equal on both, cancels, or is on one side only.
+// Diff compares two sides, base and new: one Table, the union of the call node paths of
+// both, with two columns of values. It keeps every path of either side, including paths
+// that are equal on both, cancel, or exist on one side only.
 //
-// Values stay what was measured. What they are compared as is a divisor per side:
-// as they are (ByValue), as shares (ByShare), or per unit of work
-// (PerUnit). Functions of the sides are one function by the rules of
-// matchFunctions: name, file and module count, lines do not.
+// Values stay as measured. A divisor per side says how they are compared: unchanged
+// (ByValue), as shares (ByShare), or per unit of work (PerUnit). matchFunctions decides
+// which functions of the two sides are the same: name, file and module count, lines do
+// not.
 //
-// A Diff is safe for concurrent use once its divisors are chosen.
+// A Diff is safe for concurrent use once its divisors are set.
 type Diff struct {
 	*Table // functions in byte order of names, then of module, file, line
 	Type   profile.ValueType
 	Base   Side
 	New    Side
-	// Notes say what the numbers do not show, in sentences for people.
+	// Notes are sentences for people about what the numbers do not show.
 	Notes []string
 
-	common [2]float64 // factors that make values of different sampling periods and scales comparable
-	sample [2]float64 // what one sample adds to a value, per side; 0 when not known
+	common [2]float64 // factors between values of different sampling periods and scales
+	sample [2]float64 // value of one sample, per side; 0: unknown
 }
 
 // Side is one side of a Diff, in its own unit as measured.
 type Side struct {
 	Self, Total []int64
-	// Divisor makes a value comparable with the other side's.
+	// Divisor makes values comparable with those of the other side.
 	Divisor float64
 }
 
 // Pair is one number on both sides, as measured.
 type Pair struct{ Base, New int64 }
 
-// Compare returns the diff of two sets of trees, of any size; the values of a
-// side are the sum over its trees. All trees must have value types of one name
-// and unit, those of one side types that add.
+// Compare returns the diff of two sets of trees, of any size; the values of a side are
+// the sum over its trees. The value types of all trees must have one name and unit,
+// those of one side must add.
 //
-// Counts of samples that were taken at different periods are made comparable by
-// counting a sample of the longer period as so many of the shorter one; Notes
-// says so. Times and bytes mean the same at any period and are left alone.
+// Counts of samples taken at different periods are scaled to the shorter period; Notes
+// says so. Times and bytes mean the same at any period and are not scaled.
 func Compare(base, new []*Tree) (*Diff, error) {
 	if len(base) == 0 || len(new) == 0 {
 		return nil, errors.New("a diff needs a profile on each side")
@@ -67,7 +66,7 @@ func Compare(base, new []*Tree) (*Diff, error) {
 	functions, fb, fn := matchFunctions(b.Functions, n.Functions)
 	table, rb, rn := overlay(b.Table, n.Table, fb, fn, functions)
 	d.Table = withCategories(table, [2]*Table{b.Table, n.Table}, [2][]int32{rb, rn})
-	var wg sync.WaitGroup // two columns of a side at a time: they read the same rows
+	var wg sync.WaitGroup // one side each: its two columns read the same rows
 	wg.Go(func() { d.Base = Side{Self: gather(b.Self, rb), Total: gather(b.Total, rb)} })
 	wg.Go(func() { d.New = Side{Self: gather(n.Self, rn), Total: gather(n.Total, rn)} })
 	wg.Wait()
@@ -75,8 +74,8 @@ func Compare(base, new []*Tree) (*Diff, error) {
 	return d, nil
 }
 
-// commensurable finds the factors between the types of the sides and the type of
-// their comparison.
+// commensurable sets the type of the comparison and the factors from the types of the
+// sides to it.
 func (d *Diff) commensurable(b, n *Tree) error {
 	x, y := b.Type, n.Type
 	if x.Name != y.Name || x.Unit != y.Unit {
@@ -92,7 +91,7 @@ func (d *Diff) commensurable(b, n *Tree) error {
 		return nil
 	}
 	if x.Period <= 0 || y.Period <= 0 || x.PeriodUnit != y.PeriodUnit {
-		d.Notes = append(d.Notes, "the sampling period of one side is not known: values are compared as if it were the other's")
+		d.Notes = append(d.Notes, "the sampling period of one side is unknown: values are compared as if both were equal")
 		return nil
 	}
 	d.Type.Period = min(x.Period, y.Period)
@@ -105,7 +104,7 @@ func (d *Diff) commensurable(b, n *Tree) error {
 
 func sumAbs(t *Tree) uint64 { return uint64(t.RootTotal()) }
 
-// gather returns the values of rows; 0 for NoNode.
+// gather returns the values of rows, 0 for NoNode.
 func gather(values []int64, rows []int32) []int64 {
 	out := make([]int64, len(rows))
 	for i, n := range rows {
@@ -116,7 +115,7 @@ func gather(values []int64, rows []int32) []int64 {
 	return out
 }
 
-// ByValue compares what was measured.
+// ByValue compares the values as measured.
 func (d *Diff) ByValue() { d.PerUnit(1, 1) }
 
 // ByShare compares shares of each side's own RootTotal.
@@ -125,14 +124,14 @@ func (d *Diff) ByShare() {
 	d.Base.Divisor, d.New.Divisor = float64(max(r.Base, 1)), float64(max(r.New, 1))
 }
 
-// PerUnit compares values per unit of work: base and new are how much was done
-// on each side (profiles, seconds, requests), and must be positive.
+// PerUnit compares values per unit of work: base and new are the amounts of work of the
+// sides (profiles, seconds, requests), and must be positive.
 func (d *Diff) PerUnit(base, new float64) {
 	d.Base.Divisor, d.New.Divisor = base/d.common[0], new/d.common[1]
 }
 
-// Exact reports whether values are compared as they are, so that all numbers of
-// the diff are whole.
+// Exact reports whether values are compared unchanged, so that all numbers of the diff
+// are whole.
 func (d *Diff) Exact() bool { return d.Base.Divisor == 1 && d.New.Divisor == 1 }
 
 // Self returns the self values of node n.
@@ -141,8 +140,8 @@ func (d *Diff) Self(n int32) Pair { return Pair{d.Base.Self[n], d.New.Self[n]} }
 // Total returns the totals of node n.
 func (d *Diff) Total(n int32) Pair { return Pair{d.Base.Total[n], d.New.Total[n]} }
 
-// RootTotal returns the sums of absolute self values: 100% of each side, which
-// means the same in every diff of that side.
+// RootTotal returns the sums of absolute self values: 100% of each side. It is the same
+// in every diff of that side.
 func (d *Diff) RootTotal() Pair {
 	var p Pair
 	for n := range d.Parent {
@@ -152,12 +151,12 @@ func (d *Diff) RootTotal() Pair {
 	return p
 }
 
-// Values returns the two numbers that are compared.
+// Values returns the two numbers as compared.
 func (d *Diff) Values(p Pair) (base, new float64) {
 	return float64(p.Base) / d.Base.Divisor, float64(p.New) / d.New.Divisor
 }
 
-// Delta returns new minus base, compared as chosen.
+// Delta returns new minus base, as compared.
 func (d *Diff) Delta(p Pair) float64 {
 	if d.Exact() {
 		return float64(p.New - p.Base)
@@ -166,8 +165,7 @@ func (d *Diff) Delta(p Pair) float64 {
 	return new - base
 }
 
-// Relative returns the delta divided by the base; false when there is no base
-// to divide by.
+// Relative returns the delta divided by the base; false if the base is 0.
 func (d *Diff) Relative(p Pair) (float64, bool) {
 	if p.Base == 0 {
 		return 0, false
@@ -176,17 +174,17 @@ func (d *Diff) Relative(p Pair) (float64, bool) {
 	return d.Delta(p) / math.Abs(base), true
 }
 
-// Presence says on which sides something is.
+// Presence tells which sides have something.
 type Presence string
 
-// The presences. Something with no value on both sides is OnBoth.
+// The presences. OnBoth includes no value on either side.
 const (
 	OnBoth   Presence = ""
 	OnlyNew  Presence = "new"
 	Vanished Presence = "vanished"
 )
 
-// Presence says whether something with these totals is on one side only.
+// Presence tells which sides have something with these totals.
 func (p Pair) Presence() Presence {
 	switch {
 	case p.Base == 0 && p.New != 0:
@@ -197,11 +195,11 @@ func (p Pair) Presence() Presence {
 	return OnBoth
 }
 
-// Noise returns the half width of the 95% interval around a delta that counting
-// samples leaves: the number of samples that hit a function scatters like a
-// Poisson variable, so a value v made of samples of q each has variance q·v. It
-// knows nothing of how runs differ (package regression does); a delta inside
-// of it says nothing at all. It is 0 where the weight of a sample is not known.
+// Noise returns the half width of the 95% interval around a delta that the counting of
+// samples alone causes: the number of samples that hit a function varies like a Poisson
+// variable, so a value v of samples of q each has variance q·v. Differences between
+// runs (see package regression) come on top; a delta within the noise means nothing. It
+// is 0 if the value of a sample is unknown.
 func (d *Diff) Noise(p Pair) float64 {
 	variance := func(s *Side, sample float64, v int64) float64 {
 		return sample * math.Abs(float64(v)) / (s.Divisor * s.Divisor)
@@ -209,8 +207,7 @@ func (d *Diff) Noise(p Pair) float64 {
 	return 1.96 * math.Sqrt(variance(&d.Base, d.sample[0], p.Base)+variance(&d.New, d.sample[1], p.New))
 }
 
-// sampleWeight returns what one sample adds to a value of the type, or 0 when it
-// is not known.
+// sampleWeight returns the value of one sample of the type, or 0 if it is unknown.
 func sampleWeight(t profile.ValueType) float64 {
 	switch {
 	case t.Unit == "count":
@@ -221,23 +218,14 @@ func sampleWeight(t profile.ValueType) float64 {
 	return 0
 }
 
-// Shown reports for every node whether a view lists it: it has a total on either
-// side, or a child is shown.
+// Shown reports for every node whether a view lists it: it has a total on either side,
+// or a child is shown.
 func (d *Diff) Shown() []bool {
-	shown := make([]bool, d.Len())
-	for n := d.Len() - 1; n >= 0; n-- {
-		if d.Base.Total[n] != 0 || d.New.Total[n] != 0 {
-			shown[n] = true
-		}
-		if p := d.Parent[n]; p != NoNode && shown[n] {
-			shown[p] = true
-		}
-	}
-	return shown
+	return d.withCallers(func(n int32) bool { return d.Total(n) != Pair{} })
 }
 
-// Order compares two numbers for display: by |delta| descending, then by the
-// larger of the two sides descending. What is still equal goes by function.
+// Order compares two numbers for display: by |delta| descending, then by the larger of
+// the two sides descending. Callers order ties by function.
 func (d *Diff) Order(a, b Pair) int {
 	return cmp.Or(cmp.Compare(math.Abs(d.Delta(b)), math.Abs(d.Delta(a))), cmp.Compare(d.Larger(b), d.Larger(a)))
 }
@@ -252,25 +240,19 @@ func (d *Diff) Larger(p Pair) float64 {
 // order: Order of their totals, ties by function.
 func (d *Diff) Children(n int32, buf []int32) []int32 {
 	from := len(buf)
-	c, end := n+1, int32(d.Len())
-	if n != NoNode {
-		end = d.End[n]
-	}
-	for ; c < end; c = d.End[c] {
-		buf = append(buf, c)
-	}
+	buf = slices.AppendSeq(buf, d.children(n))
 	slices.SortStableFunc(buf[from:], func(a, b int32) int { return d.Order(d.Total(a), d.Total(b)) })
 	return buf
 }
 
-// Walk visits the shown nodes in display order, depth first. Visit returns
-// false to leave out what is below the node.
+// Walk visits the shown nodes in display order, depth first. Visit returns false to
+// skip the descendants of a node.
 func (d *Diff) Walk(visit func(n int32) bool) {
 	shown := d.Shown()
 	walk(d.Children, func(n int32) bool { return shown[n] && visit(n) })
 }
 
-// DiffRow is one line of a diff in an outline.
+// DiffRow is one line of a tree view of a diff.
 type DiffRow struct {
 	Node, Depth, Func int32
 	Self, Total       Pair
@@ -287,9 +269,9 @@ type FunctionChange struct {
 	Self, Total Pair  // in Total every sample counts once, however often the function recurs
 }
 
-// FunctionRows returns a line for every function that either side has, in order
-// of functions. Each side is added up on its own, so a function is listed even
-// if its nodes cancel between the sides.
+// FunctionRows returns a line for every function of either side, in order of functions.
+// Each side is summed on its own, so a function is listed even if its nodes cancel
+// between the sides.
 func (d *Diff) FunctionRows() []FunctionChange {
 	rows := make([]FunctionChange, len(d.Functions))
 	listed := make([]bool, len(d.Functions))
@@ -320,9 +302,9 @@ func (d *Diff) FunctionRows() []FunctionChange {
 	return list
 }
 
-// MoreAndLess splits function rows into those that take more on the new side,
-// those that take less, and those that take the same, each in Order of the
-// number that by picks, ties by function. Rows is reordered.
+// MoreAndLess splits function rows into those that use more on the new side, less, or
+// the same, each in Order of the number that by returns, ties by function. It reorders
+// rows.
 func (d *Diff) MoreAndLess(rows []FunctionChange, by func(FunctionChange) Pair) (more, less, same []FunctionChange) {
 	slices.SortStableFunc(rows, func(a, b FunctionChange) int {
 		return cmp.Or(d.Order(by(a), by(b)), cmp.Compare(a.Func, b.Func))
@@ -340,11 +322,10 @@ func (d *Diff) MoreAndLess(rows []FunctionChange, by func(FunctionChange) Pair) 
 	return more, less, same
 }
 
-// Widths returns the tree whose numbers are how wide nodes are in a flame graph of
-// both sides: self is the larger self value of the two, as compared. So children
-// always fit into their parent, and what is new, what vanished and what cancels
-// all have their place. Numbers that are not whole are scaled up, to 2^52 in
-// total; the unit is of no meaning.
+// Widths returns the tree of the widths of nodes in a flame graph of both sides: self
+// is the larger self value of the two, as compared. So children always fit into their
+// parent, and new, vanished and cancelled nodes have a place. Fractions are scaled up,
+// to 2^52 in total; the unit has no meaning.
 func (d *Diff) Widths() *Tree {
 	self := make([]int64, d.Len())
 	scale := 1.0
@@ -361,13 +342,12 @@ func (d *Diff) Widths() *Tree {
 		p := d.Self(int32(n))
 		self[n] = int64(math.Round(d.Larger(p) * scale))
 		if self[n] == 0 && p != (Pair{}) {
-			self[n] = 1 // too small to see, but not absent
+			self[n] = 1 // invisible, but present
 		}
 	}
 	return NewTree(d.Table, profile.ValueType{}, self)
 }
 
-// Flame returns the boxes of a flame graph of both sides, by the rules of
-// Tree.Flame with Widths for totals. Start and End are shares of the sum of all
-// widths.
+// Flame returns the boxes of a flame graph of both sides, by the rules of Tree.Flame
+// with Widths as totals. Start and End are shares of the sum of all widths.
 func (d *Diff) Flame(minWidth float64) []Box { return d.Widths().Flame(minWidth) }

@@ -6,20 +6,20 @@ import (
 )
 
 // InvertedDiff is a diff upside down: roots are the functions in which samples of
-// either side end, children are their callers. It is three inverted trees over
-// the one table of the diff: of the base, of new, and of the larger of the two,
-// which has a row wherever one of them has. Like Inverted it expands what is asked
-// for, its nodes are handles, and it is not safe for concurrent use.
+// either side end, children are their callers. It combines three inverted trees over
+// the table of the diff: of base, of new, and of the larger of the two, which has a row
+// wherever one of them has. Like Inverted it is expanded on demand, its nodes are
+// handles, and it is not safe for concurrent use.
 type InvertedDiff struct {
 	d     *Diff
 	tree  [3]*Inverted // base, new, larger
 	nodes []invertedPair
 	roots []int32
-	at    map[int32]int32 // of each row of larger that is expanded: its node here
+	at    map[int32]int32 // of each expanded row of larger: its node here
 }
 
 type invertedPair struct {
-	row      [3]int32 // in each tree, NoNode where it has none
+	row      [3]int32 // in each tree, or NoNode
 	expanded bool
 	children []int32 // in display order
 }
@@ -30,7 +30,7 @@ func (d *Diff) Invert() *InvertedDiff {
 	return d.invertedDiff(side(&d.Base), side(&d.New), d.Widths().Invert())
 }
 
-// Callers returns who calls the functions on both sides, see Tree.Callers.
+// Callers returns the callers of the functions on both sides, see Tree.Callers.
 func (d *Diff) Callers(functions []int32) *InvertedDiff {
 	side := func(s *Side) *Inverted { return (&Tree{d.Table, d.Type, s.Self, s.Total}).Callers(functions) }
 	return d.invertedDiff(side(&d.Base), side(&d.New), d.Widths().Callers(functions))
@@ -42,7 +42,7 @@ func (d *Diff) invertedDiff(base, new, larger *Inverted) *InvertedDiff {
 	return v
 }
 
-// pairs unites the children of a row of each tree by function.
+// pairs matches the children of a row of each tree by function.
 func (v *InvertedDiff) pairs(parent [3]int32, roots bool) []int32 {
 	byFunc := map[int32]*[3]int32{}
 	for i, t := range v.tree {
@@ -115,11 +115,11 @@ func (v *InvertedDiff) CategoryName(n int32) string {
 	return ""
 }
 
-// RootTotal returns the 100% of each side.
+// RootTotal returns 100% of each side.
 func (v *InvertedDiff) RootTotal() Pair { return Pair{v.tree[0].RootTotal(), v.tree[1].RootTotal()} }
 
-// Walk visits the nodes in display order, depth first, expanding them on the way.
-// Visit returns false to leave out what is below the node.
+// Walk visits and expands the nodes in display order, depth first. Visit returns false
+// to skip the descendants of a node.
 func (v *InvertedDiff) Walk(visit func(n int32) bool) {
 	walk(v.Children, visit)
 }
@@ -135,22 +135,4 @@ func (v *InvertedDiff) Flame(minWidth float64) []Box {
 		boxes[i].Node = v.at[h]
 	}
 	return boxes
-}
-
-// walk visits nodes depth first, the first child first; visit returns false to
-// leave out what is below a node.
-func walk(children func(n int32, buf []int32) []int32, visit func(n int32) bool) {
-	var pending []int32
-	push := func(n int32) {
-		from := len(pending)
-		pending = children(n, pending)
-		slices.Reverse(pending[from:])
-	}
-	for push(NoNode); len(pending) > 0; {
-		n := pending[len(pending)-1]
-		pending = pending[:len(pending)-1]
-		if visit(n) {
-			push(n)
-		}
-	}
 }

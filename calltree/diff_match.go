@@ -8,24 +8,24 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// matchFunctions finds out which functions of two profiles are the same one. The
-// result lists the functions of both in byte order of names, then of module,
-// file and line; fa and fb give those of a and b their places in it.
+// matchFunctions finds the functions that two profiles have in common. The result lists
+// the functions of both in byte order of names, then of module, file and line; fa and
+// fb are the positions of the functions of a and b in it.
 //
-// Functions are the same only if their names are. Among those of one name, each
-// step pairs what the steps before left over:
+// Only functions of the same name can be the same. Among those of one name, each step
+// pairs functions that the steps before left over:
 //
 //  1. same module, file, line and column;
-//  2. same module and file, in order of lines: a function that moved within its
-//     file, or several of one name that did, in the order in which they stand;
-//  3. the only one of either side in the same place but for where it was built
+//  2. same module and file, in order of lines: functions that moved within their
+//     file;
+//  3. the only one of each side in the same place, apart from where it was built
 //     (see place): another checkout, another version of a library;
-//  4. the only two left, if they do not contradict each other: one of them does
-//     not know its file or module.
+//  4. the only two left, if they do not contradict each other: one of them has no
+//     file or no module.
 //
 // So functions of one name in different files or modules stay apart. Modules are
-// compared by their last path element, up to `.so`. The rules are symmetric. They
-// cost time n log n in the functions of a name.
+// compared by their last path element, up to `.so`. The rules are symmetric. They cost
+// time n log n in the functions of a name.
 func matchFunctions(a, b []profile.Function) (functions []profile.Function, fa, fb []int32) {
 	m := &matcher{a: a, b: b, partner: filled(len(a), -1), taken: make([]bool, len(b))}
 	oa, ob := byIdentity(a), byIdentity(b)
@@ -46,13 +46,13 @@ func matchFunctions(a, b []profile.Function) (functions []profile.Function, fa, 
 
 type matcher struct {
 	a, b    []profile.Function
-	partner []int32 // of each function of a: that of b, or -1
+	partner []int32 // of each function of a: its partner in b, or -1
 	taken   []bool  // of each function of b
 }
 
 func (m *matcher) pair(i, j int32) { m.partner[i], m.taken[j] = j, true }
 
-// match pairs functions of one name; both lists are in order of compareIdentity.
+// match pairs functions of one name; both lists are in order of byIdentity.
 func (m *matcher) match(x, y []int32) {
 	restA, restB := m.sameFile(x, y)
 	if len(restA) == 0 || len(restB) == 0 {
@@ -64,7 +64,7 @@ func (m *matcher) match(x, y []int32) {
 	}
 }
 
-// sameFile does steps 1 and 2 and returns what is left.
+// sameFile applies steps 1 and 2 and returns the functions left over.
 func (m *matcher) sameFile(x, y []int32) (restA, restB []int32) {
 	for len(x) > 0 && len(y) > 0 {
 		switch c := compareFile(&m.a[x[0]], &m.b[y[0]]); {
@@ -88,8 +88,8 @@ func (m *matcher) sameFile(x, y []int32) (restA, restB []int32) {
 	return append(restA, x...), append(restB, y...)
 }
 
-// byLine pairs functions of one name and file: those whose line is the same,
-// then the others in order.
+// byLine pairs functions of one name and file: first those with the same line, then the
+// others in order.
 func (m *matcher) byLine(x, y []int32) (restA, restB []int32) {
 	var movedA, movedB []int32
 	for len(x) > 0 && len(y) > 0 {
@@ -111,7 +111,7 @@ func (m *matcher) byLine(x, y []int32) (restA, restB []int32) {
 	return movedA[n:], movedB[n:]
 }
 
-// samePlace does step 3 and returns what is left.
+// samePlace applies step 3 and returns the functions left over.
 func (m *matcher) samePlace(x, y []int32) (restA, restB []int32) {
 	type only struct{ a, b []int32 }
 	places := map[string]*only{}
@@ -145,8 +145,8 @@ func (m *matcher) samePlace(x, y []int32) (restA, restB []int32) {
 	return restA, restB
 }
 
-// union lists the functions of both sides. A pair has the attributes of b, the
-// newer, and what b lacks from a.
+// union lists the functions of both sides. A pair has the attributes of b, the newer
+// one, completed from a.
 func (m *matcher) union() (functions []profile.Function, fa, fb []int32) {
 	for i, j := range m.partner {
 		f := m.a[i]
@@ -182,7 +182,7 @@ func (m *matcher) union() (functions []profile.Function, fa, fb []int32) {
 	return sorted, fa, fb
 }
 
-// newer returns b with what only a knows.
+// newer returns b with missing attributes taken from a.
 func newer(a, b profile.Function) profile.Function {
 	if b.Module == "" {
 		b.Module = a.Module
@@ -212,7 +212,7 @@ func byIdentity(functions []profile.Function) []int32 {
 	return order
 }
 
-// sameName returns how many functions at the beginning of order have one name.
+// sameName returns how many functions at the beginning of order have the same name.
 func sameName(functions []profile.Function, order []int32) int {
 	n := 1
 	for n < len(order) && functions[order[n]].Name == functions[order[0]].Name {
@@ -229,8 +229,8 @@ func compareLine(a, b *profile.Function) int {
 	return cmp.Or(cmp.Compare(a.StartLine, b.StartLine), cmp.Compare(a.Column, b.Column))
 }
 
-// moduleName returns what identifies a module between builds: its last path
-// element, for shared objects up to `.so`.
+// moduleName returns the part of a module path that stays the same between builds: its
+// last element, for shared objects up to `.so`.
 func moduleName(path string) string {
 	name := path[strings.LastIndexAny(path, `/\`)+1:]
 	if i := strings.Index(name, ".so."); i > 0 {
@@ -239,8 +239,9 @@ func moduleName(path string) string {
 	return name
 }
 
-// place returns what a file keeps between builds: its module and the last two
-// elements of its path, without versions (`bar@v1.2.3/x.go` is `bar/x.go`).
+// place returns the part of a function's place that stays the same between builds: its
+// module and the last two elements of its path, without versions (`bar@v1.2.3/x.go` is
+// `bar/x.go`).
 func place(f *profile.Function) string {
 	elements := strings.FieldsFunc(f.File, func(r rune) bool { return r == '/' || r == '\\' })
 	if len(elements) > 2 {
@@ -254,7 +255,7 @@ func place(f *profile.Function) string {
 	return moduleName(f.Module) + "\x00" + strings.Join(elements, "/")
 }
 
-// compatible reports whether what two functions know of their places agrees.
+// compatible reports whether the known parts of the places of two functions agree.
 func compatible(a, b *profile.Function) bool {
 	agree := func(x, y string) bool { return x == "" || y == "" || x == y }
 	return agree(moduleName(a.Module), moduleName(b.Module)) && agree(a.File, b.File)

@@ -7,12 +7,12 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Net returns the difference as one tree, the way Firefox Profiler compares two
-// profiles: functions are one function only if all of them agrees, line included;
-// samples of the base count negative, and those of the side with the longer
-// sampling period count so many times the other's. Functions keep the order of
-// the base's table, with those of new behind them. Ratios of periods that are no
-// whole number are kept to as many decimals as the values have room for.
+// Net returns the difference as one tree, as Firefox Profiler compares two profiles.
+// Functions are the same only if all attributes agree, including the line. Samples of
+// the base count negative, and samples of the side with the longer period count as
+// several of the other's. Functions keep the order of the base's table, followed by
+// those of new. If the ratio of the periods is a fraction, values keep as many decimals
+// as fit.
 //
 // A zero total in the result means equal sums, not absence; Compare shows more.
 func Net(base, new *Tree) (*Tree, error) {
@@ -39,7 +39,7 @@ func Net(base, new *Tree) (*Tree, error) {
 	return NewTree(table, d.Type, self), nil
 }
 
-// netWeights returns two factors as whole numbers times 10^-digits.
+// netWeights returns two factors as integers times 10^-digits.
 func netWeights(factor [2]float64, base, new uint64) (wb, wn int64, digits int, err error) {
 	fits := func(digits int) bool {
 		p := math.Pow10(digits)

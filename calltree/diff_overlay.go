@@ -7,9 +7,8 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// overlayAll adds up the trees of one side of a diff, two at a time. Functions
-// are united by the rules of matchFunctions, unlike in Merge, which knows them
-// by name alone.
+// overlayAll adds the trees of one side of a diff, two by two. Functions are the same
+// by the rules of matchFunctions, unlike in Merge, which compares names only.
 func overlayAll(trees []*Tree) *Tree {
 	trees = slices.Clone(trees)
 	for len(trees) > 1 {
@@ -38,14 +37,13 @@ func addTrees(a, b *Tree) *Tree {
 	return NewTree(table, mergeTypes(a.Type, b.Type), self)
 }
 
-// overlay lays two tables over each other: the result has every path of both.
-// Functions are the result's; fa and fb give the functions of a and b their
-// places in it. Ra and rb hold, for each row of the result, the row of a and of b
-// that is the same path, or NoNode.
+// overlay returns a table with every path of two tables. Functions are those of the
+// result; fa and fb are the positions of the functions of a and b in it. Ra and rb
+// are, for each row of the result, the row of a and of b with the same path, or
+// NoNode.
 //
-// It costs one visit per row and a sort of each list of siblings that the new
-// order of functions puts out of order. Where one side is alone and its functions
-// keep their order, whole subtrees are copied.
+// It costs one visit per row and a sort of each list of siblings whose order changes.
+// Subtrees of one side only are copied as a whole if its functions keep their order.
 //
 // Large tables are laid on several cores: the rows are divided into stretches, whose
 // rows are laid with gaps between the cores and then moved together.
@@ -73,11 +71,11 @@ func overlay(a, b *Table, fa, fb []int32, functions []profile.Function) (t *Tabl
 // overlaySide is one of the two tables.
 type overlaySide struct {
 	*Table
-	fn     []int32 // of each function, its place in the result
-	sorted bool    // whether the functions keep their order
+	fn     []int32 // of each function: its position in the result
+	sorted bool    // the functions keep their order
 }
 
-// overlaid is a pair of nodes of one path that waits for its row.
+// overlaid is a pair of nodes of one path whose row is not written yet.
 type overlaid struct {
 	node   [2]int32 // in each side, or NoNode
 	fn     int32    // in the result
@@ -85,7 +83,7 @@ type overlaid struct {
 	depth  int32
 }
 
-// overlayer fills the columns of the result, which have room for all rows of both
+// overlayer fills the columns of the result, which have room for the rows of both
 // sides.
 type overlayer struct {
 	side [2]overlaySide
@@ -99,8 +97,8 @@ type overlayer struct {
 
 type sibling struct{ fn, node int32 }
 
-// visit gives p its row, and so on down to where a path branches: the children
-// there are queued. Most nodes have one child, and need no queue for it.
+// visit writes the row of p, and of its descendants down to where the path branches;
+// there it queues the children. Most nodes have one child and need no queue.
 func (l *overlayer) visit(p overlaid) {
 	for {
 		if p.node[1] == NoNode && l.side[0].sorted {
@@ -144,11 +142,11 @@ func (l *overlayer) put(p overlaid) int32 {
 	return row
 }
 
-// several stands for more than one node.
+// several stands for more than one child.
 const several = int32(-2)
 
-// onlyChild returns the only child of node n, NoNode if it has none (or is
-// NoNode itself), or several.
+// onlyChild returns the only child of node n, NoNode if it has none or n is NoNode, or
+// several.
 func (s *overlaySide) onlyChild(n int32) int32 {
 	if n == NoNode || s.End[n] == n+1 {
 		return NoNode
@@ -162,8 +160,8 @@ func (s *overlaySide) onlyChild(n int32) int32 {
 // function returns the function of a node in the result.
 func (s *overlaySide) function(n int32) int32 { return s.fn[s.Func[n]] }
 
-// pushChildren queues the children of two nodes of one path, united by function,
-// so that the first comes off first. With parent NoNode they are the roots.
+// pushChildren queues the children of two nodes of one path, matched by function, so
+// that the first is taken first. With parent NoNode these are the roots.
 func (l *overlayer) pushChildren(a, b, parent, depth int32) {
 	l.collect(0, a, parent == NoNode)
 	l.collect(1, b, parent == NoNode)
@@ -188,18 +186,16 @@ func (l *overlayer) pushChildren(a, b, parent, depth int32) {
 	}
 }
 
-// collect lists the children of a node of one side (of NoNode: the roots, or
-// nothing) by function of the result.
+// collect lists the children of a node of one side by function of the result; for
+// NoNode the roots or nothing.
 func (l *overlayer) collect(s int, n int32, roots bool) {
 	side, list := &l.side[s], l.children[s][:0]
-	c, end := n+1, int32(0)
-	if n != NoNode {
-		end = side.End[n]
-	} else if roots {
-		end = int32(side.Len())
+	l.children[s] = list
+	if n == NoNode && !roots {
+		return
 	}
 	sorted := true
-	for ; c < end; c = side.End[c] {
+	for c := range side.children(n) {
 		fn := side.function(c)
 		sorted = sorted && (len(list) == 0 || list[len(list)-1].fn < fn)
 		list = append(list, sibling{fn, c})
@@ -210,8 +206,7 @@ func (l *overlayer) collect(s int, n int32, roots bool) {
 	l.children[s] = list
 }
 
-// copySubtree appends the subtree of p, which only side s has and whose order
-// the result keeps.
+// copySubtree appends the subtree of p, which only side s has and whose order stays.
 func (l *overlayer) copySubtree(s int, p overlaid) {
 	side, first, row := &l.side[s], p.node[s], l.n
 	size := side.End[first] - first
@@ -228,7 +223,7 @@ func (l *overlayer) copySubtree(s int, p overlaid) {
 	parent[0] = p.parent
 }
 
-// ends fills the End column of the rows from first on, whose subtrees lie among
+// ends fills the End column from row first on; the subtrees of these rows lie among
 // them.
 func (l *overlayer) ends(first int32) {
 	parent, end := l.t.Parent, l.t.End
@@ -237,13 +232,13 @@ func (l *overlayer) ends(first int32) {
 			end[n] = n + 1
 		}
 		if up := parent[n]; up != NoNode && end[up] == 0 {
-			end[up] = end[n] // the last child ends where its parent does
+			end[up] = end[n] // the last child and its parent have the same end
 		}
 	}
 }
 
-// withCategories gives the nodes of an overlay the categories of the sides. Where
-// these disagree on a node it gets what a node gets whose stacks disagree.
+// withCategories gives the nodes of an overlay the categories of the sides. If they
+// differ, the node gets the category of a node whose stacks differ.
 func withCategories(t *Table, side [2]*Table, row [2][]int32) *Table {
 	if side[0].Category == nil && side[1].Category == nil {
 		return t

@@ -2,23 +2,23 @@ package calltree
 
 import "slices"
 
-// stretch is a part of an overlay: a whole subtree, or, if it is split, one node
-// whose children are stretches of their own.
+// A stretch is a unit of parallel work on an overlay: a whole subtree or, if it is
+// split, one node whose children are stretches.
 type stretch struct {
-	overlaid // but for the parent
+	overlaid // without the parent
 	up       *stretch
 	split    bool
-	bound    int32 // rows it has at most
-	room     int32 // bounds of the stretches before it
-	row, end int32 // of its node, once laid
+	bound    int32 // maximum number of rows
+	room     int32 // sum of the bounds of the stretches before it
+	row, end int32 // of its node, once written
 }
 
-// deepest is the level down to which stretches are split: what is large below it is
+// deepest is the level down to which stretches are split: large subtrees below it are
 // mostly one stack.
 const deepest = 1000
 
 // stretches divides the overlay into stretches in the order of their rows, small enough
-// to be shared by so many cores.
+// to share between cores.
 func (l *overlayer) stretches(cores int) []*stretch {
 	most := l.side[0].Len() + l.side[1].Len()
 	if cores > 1 {
@@ -36,9 +36,8 @@ func (l *overlayer) stretches(cores int) []*stretch {
 	return list
 }
 
-// divide appends the stretches below up, or all of them, and splits those that may
-// have more than so many rows. Each is looked at once: there may be a million beside
-// the one that is split a thousand times.
+// divide appends the stretches below up (nil: all) and splits those that may have more
+// than most rows. It visits each once, because a stretch may have a million siblings.
 func (l *overlayer) divide(list []*stretch, up *stretch, most int) []*stretch {
 	for _, p := range l.under(up) {
 		list = append(list, p)
@@ -72,7 +71,7 @@ func (l *overlayer) under(up *stretch) []*stretch {
 	return list
 }
 
-// deal divides the stretches among so many cores, by the rows they may have.
+// deal divides the stretches among cores by their maximum number of rows.
 func deal(list []*stretch, cores int) []part {
 	total := int32(0)
 	for _, p := range list {
@@ -90,7 +89,8 @@ func deal(list []*stretch, cores int) []part {
 	return shares
 }
 
-// layAll lays the stretches of a core, in order, into the room that they have.
+// layAll writes the rows of one core's stretches, in order, into the room reserved for
+// them.
 func (l *overlayer) layAll(list []*stretch) {
 	if len(list) == 0 {
 		return
@@ -100,7 +100,7 @@ func (l *overlayer) layAll(list []*stretch) {
 	for _, p := range list {
 		p.row = l.n
 		o := p.overlaid
-		o.parent = NoNode // not known yet
+		o.parent = NoNode // set by join
 		if p.split {
 			l.put(o)
 			continue
@@ -115,8 +115,8 @@ func (l *overlayer) layAll(list []*stretch) {
 	l.ends(first)
 }
 
-// join moves the rows that the cores have laid together, connects the stretches, and
-// returns the number of rows.
+// join moves the rows of all cores together, connects the stretches, and returns the
+// number of rows.
 func (l *overlayer) join(list []*stretch, shares []part) int32 {
 	n := int32(0)
 	for _, share := range shares {
@@ -125,7 +125,7 @@ func (l *overlayer) join(list []*stretch, shares []part) int32 {
 		}
 		mine := list[share.lo:share.hi]
 		last := mine[len(mine)-1]
-		from, to := mine[0].room, l.t.End[last.row] // a stretch that is split has one row so far
+		from, to := mine[0].room, l.t.End[last.row] // a split stretch has one row so far
 		l.moveDown(from, to, from-n)
 		for _, p := range mine {
 			p.row -= from - n
@@ -147,7 +147,7 @@ func (l *overlayer) join(list []*stretch, shares []part) int32 {
 	return n
 }
 
-// moveDown moves the rows from one up to another by a gap towards the first.
+// moveDown moves the rows [from, to) by gap towards the first row.
 func (l *overlayer) moveDown(from, to, gap int32) {
 	if gap == 0 {
 		return

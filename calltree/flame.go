@@ -8,44 +8,39 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Box is a call node in a picture. Boxes are listed by depth, those of a depth
-// from left to right.
+// Box is a call node in a flame graph or stack chart. Boxes are listed by depth, those
+// of one depth from left to right.
 type Box struct {
 	Node, Func, Depth int32
 
-	// Start, End and Self are shares of the root total in a flame graph; in a stack
-	// chart milliseconds since Profile.Start, Self those in which the node is the
-	// innermost, or numbers of stacks.
+	// Start, End and Self are shares of the root total in a flame graph. In a stack
+	// chart they are milliseconds since Profile.Start, or numbers of stacks; Self is the
+	// part in which the node is the innermost.
 	Start, End, Self float64
 }
 
-// Flame returns the boxes of a flame graph: a node is |total| / root total wide and
-// begins where its parent begins, behind the siblings before it. Siblings are in
-// order of their names, so that graphs of different ranges and runs look alike;
-// names are compared by UTF-16 code units, equal ones are in order of functions.
-// A node whose total cancels has no box, but its children are drawn from where
-// it would be. Boxes narrower than minWidth are left out with what is below them.
+// Flame returns the boxes of a flame graph. A node is |total| / root total wide and
+// begins where its parent begins, after the siblings before it. Siblings are ordered by
+// name (in UTF-16 code units, ties by function), so that graphs of different ranges and
+// runs look alike. A node whose total cancels has no box, but its children are drawn in
+// its place. Boxes narrower than minWidth are omitted with all below them.
 func (t *Tree) Flame(minWidth float64) []Box {
 	shown, rank := t.Shown(), nameRank(t.Functions)
 	f := flame{root: t.RootTotal(), minWidth: minWidth}
 	f.draw(func(n int32, buf []flameNode) []flameNode {
-		c, end := n+1, int32(t.Len())
-		if n != NoNode {
-			end = t.End[n]
-		}
-		for ; c < end; c = t.End[c] {
+		for c := range t.children(n) {
 			if shown[c] {
 				buf = append(buf, flameNode{node: c, fn: t.Func[c], rank: rank[t.Func[c]], depth: t.Depth[c], total: t.Total[c], self: t.Self[c]})
 			}
 		}
 		return buf
 	})
-	return f.sorted()
+	return byDepth(f.boxes)
 }
 
 // Flame returns the boxes of the flame graph of the inverted tree, by the rules of
-// Tree.Flame, but for a node whose total cancels: nothing is drawn below it. All
-// of the tree is expanded but what is narrower than minWidth.
+// Tree.Flame, except that nothing is drawn below a node whose total cancels. It expands
+// every node that is not narrower than minWidth.
 func (v *Inverted) Flame(minWidth float64) []Box {
 	rank := nameRank(v.tree.Functions)
 	f := flame{root: v.RootTotal(), minWidth: minWidth}
@@ -59,11 +54,11 @@ func (v *Inverted) Flame(minWidth float64) []Box {
 		}
 		return buf
 	})
-	return f.sorted()
+	return byDepth(f.boxes)
 }
 
-// flame draws a flame graph. Places are sums of values, divided by the root total
-// at the end, so that they are exact.
+// flame lays out a flame graph. Positions are exact sums of values, divided by the root
+// total at the end.
 type flame struct {
 	root     int64
 	minWidth float64
@@ -75,7 +70,7 @@ type flameNode struct {
 	total, self, start    int64
 }
 
-// draw adds the boxes of what children yields for NoNode, and so on down.
+// draw adds the boxes of the nodes that children returns for NoNode, and so on down.
 func (f *flame) draw(children func(n int32, buf []flameNode) []flameNode) {
 	if f.root == 0 {
 		return // every self value cancels
@@ -107,10 +102,7 @@ func (f *flame) draw(children func(n int32, buf []flameNode) []flameNode) {
 	}
 }
 
-// sorted returns the boxes by depth. They were drawn from left to right.
-func (f *flame) sorted() []Box { return byDepth(f.boxes) }
-
-// byDepth sorts boxes by depth and keeps the order of each depth.
+// byDepth sorts boxes by depth and keeps the order within each depth.
 func byDepth(boxes []Box) []Box {
 	var start []int
 	for i := range boxes {
@@ -130,7 +122,7 @@ func byDepth(boxes []Box) []Box {
 	return sorted
 }
 
-// nameRank returns the rank of every function by name; equal names are equal.
+// nameRank returns the rank of every function by name; equal names have equal ranks.
 func nameRank(functions []profile.Function) []int32 {
 	ids := make([]int32, len(functions))
 	for i := range ids {
@@ -148,9 +140,9 @@ func nameRank(functions []profile.Function) []int32 {
 	return rank
 }
 
-// compareUTF16 compares texts by their UTF-16 code units. That is the order of
-// their code points, but for those above U+FFFF, whose surrogates are before
-// U+E000.
+// compareUTF16 compares texts by their UTF-16 code units. That is the order of code
+// points, except that those above U+FFFF come before U+E000, because they are surrogate
+// pairs.
 func compareUTF16(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -165,7 +157,7 @@ func compareUTF16(a, b string) int {
 	x, _ := utf8.DecodeRuneInString(a[i:])
 	y, _ := utf8.DecodeRuneInString(b[i:])
 	if (x > 0xFFFF) != (y > 0xFFFF) {
-		// Of a pair of surrogates the first one decides, against one unit.
+		// The first surrogate of a pair is compared with the other's single unit.
 		if x > 0xFFFF {
 			x = 0xD800
 		} else {

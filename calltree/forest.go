@@ -12,23 +12,23 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Forest is a growing dictionary of functions, identified by name alone, and of
-// call node paths over them. Ids are dense, in order of first appearance; a
-// parent's id is lower than its children's. The zero value is empty and ready.
+// Forest is a growing dictionary of functions, identified by name alone, and of call
+// node paths over them. Ids are dense, in order of first appearance; a parent's id is
+// lower than its children's. The zero value is empty and ready.
 //
-// A Forest is filled by one goroutine. Others read a Snapshot of it, which stays
-// valid and unchanged while the forest grows on.
+// One goroutine fills a Forest. Others read a Snapshot of it, which stays valid and
+// unchanged while the forest grows.
 type Forest struct {
 	Functions []profile.Function // the name is the identity
 	// Paths holds call node paths: Parent is a path or NoNode, Item a function.
 	Paths profile.PrefixTree
 
 	index  intern.Index // of Functions, by name
-	origin *Forest      // of a snapshot: the forest it was taken of
+	origin *Forest      // of a snapshot: its forest
 
 	order  sync.Mutex
-	whole  *layout    // a cache; nil until a large cut
-	byName *nameOrder // a cache; nil until it is asked for
+	whole  *layout    // a cache; nil before the first large cut
+	byName *nameOrder // a cache; nil before the first use
 }
 
 // nameOrder is the order of functions by the bytes of their names.
@@ -37,8 +37,8 @@ type nameOrder struct {
 	rank   []int32 // of each function
 }
 
-// Function interns a function by its name. The attributes are those of its
-// first appearance.
+// Function interns a function by its name. It keeps the attributes of the first
+// appearance.
 func (f *Forest) Function(fn profile.Function) int32 {
 	h := intern.String(fn.Name)
 	if id, ok := f.index.Find(h, f.named(fn.Name)); ok {
@@ -50,7 +50,7 @@ func (f *Forest) Function(fn profile.Function) int32 {
 	return id
 }
 
-// named returns the question whether a function has that name.
+// named returns a predicate: whether a function has that name.
 func (f *Forest) named(name string) func(int32) bool {
 	return func(id int32) bool { return f.Functions[id].Name == name }
 }
@@ -60,7 +60,7 @@ func (f *Forest) FindFunction(name string) (int32, bool) {
 	if f.origin == nil {
 		return f.index.Find(intern.String(name), f.named(name))
 	}
-	// A snapshot has no index: the forest goes on writing to its own.
+	// A snapshot has no index: the forest keeps changing its own.
 	sorted := f.names().sorted
 	i, ok := slices.BinarySearchFunc(sorted, name, func(id int32, name string) int {
 		return strings.Compare(f.Functions[id].Name, name)
@@ -74,8 +74,8 @@ func (f *Forest) FindFunction(name string) (int32, bool) {
 // Path interns the path that calls function fn from parent (NoNode: a root).
 func (f *Forest) Path(parent, fn int32) int32 { return f.Paths.Child(parent, fn) }
 
-// Load replaces the content by what a store kept; the slices are owned by the
-// forest afterwards. Names must be distinct and parents come before children.
+// Load replaces the content by stored columns; the forest owns the slices. Names must
+// be distinct and parents come before children.
 func (f *Forest) Load(functions []profile.Function, parent, fn []int32) {
 	f.Functions = functions
 	f.index = intern.Index{}
@@ -86,8 +86,8 @@ func (f *Forest) Load(functions []profile.Function, parent, fn []int32) {
 	f.byName, f.whole = nil, nil
 }
 
-// Snapshot returns the forest as it is now, to be read by other goroutines while
-// f grows on. It costs nothing and must not be added to.
+// Snapshot returns the current state of the forest for other goroutines to read while f
+// grows. It costs nothing and must not be changed.
 func (f *Forest) Snapshot() *Forest {
 	n, fns := f.Paths.Len(), len(f.Functions)
 	return &Forest{
@@ -97,9 +97,8 @@ func (f *Forest) Snapshot() *Forest {
 	}
 }
 
-// Origin returns the forest that a snapshot was taken of, or f itself. Ids of
-// functions and paths mean the same in all snapshots of one origin, so it is
-// the key under which a translation of them may be remembered.
+// Origin returns the forest of a snapshot, or f itself. Ids of functions and paths mean
+// the same in all snapshots of one origin, so it is a key for caches of translations.
 func (f *Forest) Origin() *Forest {
 	if f.origin != nil {
 		return f.origin
@@ -117,9 +116,9 @@ func (f *Forest) Names(p int32) []string {
 	return names
 }
 
-// MergeAttributes returns the attributes of two functions of one name united:
-// what one lacks comes from the other, of two different ones the smaller stays,
-// so that the result does not depend on the order.
+// MergeAttributes returns have with the attributes of fn, a function of the same name,
+// merged in: a known attribute replaces an unknown one, and of two different ones the
+// smaller stays, so that the result does not depend on the order.
 func MergeAttributes(have, fn profile.Function) profile.Function {
 	if fn.Kind != profile.KindUnknown && (have.Kind == profile.KindUnknown || fn.Kind < have.Kind) {
 		have.Kind = fn.Kind
@@ -133,8 +132,8 @@ func MergeAttributes(have, fn profile.Function) profile.Function {
 	return have
 }
 
-// placeLess orders the places of functions. File, line and column are one thing
-// and come from the same function; without a file comes last.
+// placeLess orders the places of functions. File, line and column are compared
+// together; functions without a file come last.
 func placeLess(a, b profile.Function) bool {
 	if (a.File == "") != (b.File == "") {
 		return b.File == ""
@@ -142,7 +141,7 @@ func placeLess(a, b profile.Function) bool {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.StartLine, b.StartLine), cmp.Compare(a.Column, b.Column)) < 0
 }
 
-// smaller returns the smaller of two texts, taking the empty one as unknown.
+// smaller returns the smaller of two texts; an empty one is unknown.
 func smaller(a, b string) string {
 	if a == "" || b != "" && b < a {
 		return b
@@ -150,7 +149,7 @@ func smaller(a, b string) string {
 	return a
 }
 
-// names returns the order of the functions.
+// names returns the functions in order of names.
 func (f *Forest) names() *nameOrder {
 	f.order.Lock()
 	defer f.order.Unlock()
@@ -169,8 +168,8 @@ func (f *Forest) names() *nameOrder {
 	return f.byName
 }
 
-// Vector is a sparse set of self values: Self[i] belongs to node or path
-// Nodes[i]. Nodes are distinct, no value is zero. Over a Forest they ascend.
+// Vector is a sparse set of self values: Self[i] belongs to node or path Nodes[i].
+// Nodes are distinct and no value is zero. Over a Forest they ascend.
 type Vector struct {
 	Nodes []int32
 	Self  []int64
@@ -188,50 +187,58 @@ func (v Vector) Sum() int64 {
 	return sum
 }
 
-// Cut is a part of a Forest made into a Table.
+// Cut is a part of a Forest as a Table.
 type Cut struct {
 	*Table
 	Paths []int32 // of each node of the table: its path in the forest
 
 	forest *Forest
-	node   []int32 // of each path of the forest: its node, valid if Paths says so
+	node   []int32 // of each path of the forest: its node, valid if Paths has the path there
 }
 
-// Cut returns the Table of the given distinct paths and all their ancestors,
-// functions and siblings in byte order of names. It costs time in proportion to
-// the answer, but for one array over the forest. The first large cut of a forest
-// lays out all of it, which makes the following ones several times as fast.
+// Cut returns the Table of the given distinct paths and all their ancestors, functions
+// and siblings in byte order of names. It costs time proportional to the result, plus
+// one array over the forest. The first large cut lays out the whole forest, which makes
+// later ones several times as fast.
 func (f *Forest) Cut(paths []int32) *Cut {
 	used := closure(f.Paths.Parent, paths)
 	if l := f.layoutFor(used.Len()); l != nil {
 		return f.cutAlong(l, used)
 	}
-	use, node := used.Members(), make([]int32, f.Paths.Len())
+	return f.cutOf(used.Members())
+}
+
+// cutOf is Cut for paths with all their ancestors, in ascending order, without a
+// layout.
+func (f *Forest) cutOf(use []int32) *Cut {
+	node := make([]int32, f.Paths.Len())
+	parent := make([]int32, len(use))
 	for i, p := range use {
-		node[p] = int32(i)
+		node[p], parent[i] = int32(i), NoNode
+		if up := f.Paths.Parent[p]; up != NoNode {
+			parent[i] = node[up]
+		}
 	}
-	t, order := build(f.Paths.Parent, f.Paths.Item, use, node, f.Functions, f.names())
-	c := &Cut{Table: t, Paths: make([]int32, len(use)), forest: f, node: node}
-	for n, u := range order {
-		c.Paths[n] = use[u]
-	}
+	c := &Cut{forest: f, node: node}
+	c.Table, c.Paths = f.build(use, parent)
 	for n, p := range c.Paths {
 		node[p] = int32(n)
 	}
 	return c
 }
 
-// layout is the order of all paths of a forest in a Table of the whole.
+// layout is the order of all paths of a forest in a Table of all of them.
 type layout struct {
 	paths []int32 // of each row
 	row   []int32 // of each path
 }
 
-// largeCut is the part of the forest from which on a cut is worth a layout.
+// largeCut is the part of the forest (1/largeCut) from which a cut is worth a layout of
+// the whole.
 const largeCut = 8
 
-// layoutFor returns the layout of the forest if there is one, or if a cut of n
-// paths is large enough to make it.
+// layoutFor returns the layout of the forest if it exists, or if a cut of n paths is
+// large enough to build it.
 func (f *Forest) layoutFor(n int) *layout {
 	all := f.Paths.Len()
 	f.order.Lock()
@@ -243,13 +250,9 @@ func (f *Forest) layoutFor(n int) *layout {
 	if n < all/largeCut || n < 1<<12 {
 		return nil
 	}
-	use := make([]int32, all)
-	for p := range use {
-		use[p] = int32(p)
-	}
-	_, order := build(f.Paths.Parent, f.Paths.Item, use, use, f.Functions, f.names())
-	l = &layout{paths: order, row: make([]int32, all)}
-	for row, p := range order {
+	_, paths := f.build(f.allPaths(), f.Paths.Parent)
+	l = &layout{paths: paths, row: make([]int32, all)}
+	for row, p := range paths {
 		l.row[p] = int32(row)
 	}
 	f.order.Lock()
@@ -258,8 +261,8 @@ func (f *Forest) layoutFor(n int) *layout {
 	return l
 }
 
-// cutAlong is Cut by a layout: what is left of the whole table when the rows of paths
-// that are not used are taken out.
+// cutAlong is Cut with a layout: it takes the rows of the used paths out of the whole
+// table.
 func (f *Forest) cutAlong(l *layout, used bitset.Set) *Cut {
 	n := used.Len()
 	var rows []int32
@@ -300,14 +303,14 @@ func (f *Forest) cutAlong(l *layout, used bitset.Set) *Cut {
 			t.End[i] = int32(i) + 1
 		}
 		if up := t.Parent[i]; up != NoNode && t.End[up] == 0 {
-			t.End[up] = t.End[i] // the last child ends where its parent does
+			t.End[up] = t.End[i] // the last child and its parent have the same end
 		}
 	}
 	return c
 }
 
 // functionsInUse returns the functions of the used nodes in byte order of names, and
-// the new id of each.
+// the new id of each function.
 func functionsInUse(item, use []int32, functions []profile.Function, by *nameOrder) ([]profile.Function, []int32) {
 	ranks := bitset.New(len(functions))
 	for _, p := range use {
@@ -326,7 +329,7 @@ func functionsInUse(item, use []int32, functions []profile.Function, by *nameOrd
 // Node returns the table's node of a path of the forest, if the cut has it.
 func (c *Cut) Node(path int32) (int32, bool) {
 	if int(path) >= len(c.node) {
-		return 0, false // the forest got it since
+		return 0, false // added to the forest after the cut
 	}
 	if n := c.node[path]; int(n) < len(c.Paths) && c.Paths[n] == path {
 		return n, true
@@ -365,80 +368,35 @@ func closure(parent, paths []int32) bitset.Set {
 	return set
 }
 
-// build lays out the nodes use (ascending, closed under parent; local[p] is the
-// position of p in it) depth first, siblings by name of function. Functions are
-// renumbered in the order of their names; those without a node are left out.
-// The second result lists the positions in use in the order of the rows.
-func build(parent, item, use, local []int32, functions []profile.Function, by *nameOrder) (*Table, []int32) {
-	used, newID := functionsInUse(item, use, functions, by)
-	t := &Table{Functions: used}
-	start := make([]int32, len(used)+1)
+// build lays out the paths use (ascending, with all their ancestors), siblings by
+// name of function. Parent holds the parent of each, as a position in use. Functions
+// without a node are left out. The second result lists the paths in the order of the
+// rows.
+func (f *Forest) build(use, parent []int32) (*Table, []int32) {
+	s := &stacks{parent: parent, frame: make([]int32, len(use))}
+	for i, p := range use {
+		s.frame[i] = f.Paths.Item[p]
+	}
+	s.functions, s.function = functionsInUse(f.Paths.Item, use, f.Functions, f.names())
+	t, row := s.build()
+	paths := s.frame // no longer needed
+	for i, p := range use {
+		paths[row[i]] = p
+	}
+	return t, paths
+}
 
-	// Counting sort of the nodes by function, then pushed in descending order
-	// to the front of their parents' lists: each list is ascending.
-	for _, p := range use {
-		start[newID[item[p]]+1]++
+// allPaths returns the numbers of all paths.
+func (f *Forest) allPaths() []int32 {
+	all := make([]int32, f.Paths.Len())
+	for p := range all {
+		all[p] = int32(p)
 	}
-	for i := range used {
-		start[i+1] += start[i]
-	}
-	sorted := make([]int32, len(use))
-	for u, p := range use {
-		id := newID[item[p]]
-		sorted[start[id]] = int32(u)
-		start[id]++
-	}
-	first := make([]int32, len(use)+1) // of each node its first child, plus one; the last entry for the roots
-	next := make([]int32, len(use))
-	for i := len(sorted) - 1; i >= 0; i-- {
-		u := sorted[i]
-		owner := len(use)
-		if p := parent[use[u]]; p != NoNode {
-			owner = int(local[p])
-		}
-		next[u] = first[owner]
-		first[owner] = u + 1
-	}
-
-	// Depth first. The cursor of a node in progress is its first entry, which
-	// moves along the list of its children.
-	n := len(use)
-	cols := make([]int32, 4*n)
-	t.Parent, t.Func, t.Depth, t.End = cols[:n:n], cols[n:2*n:2*n], cols[2*n:3*n:3*n], cols[3*n:]
-	order := make([]int32, 0, n)
-	var open []int32 // positions of the ancestors
-	var rows []int32 // their rows
-	owner := int32(n)
-	for {
-		if c := first[owner]; c != 0 {
-			u := c - 1
-			first[owner] = next[u]
-			row := int32(len(order))
-			order = append(order, u)
-			t.Parent[row] = NoNode
-			if len(rows) > 0 {
-				t.Parent[row] = rows[len(rows)-1]
-			}
-			t.Func[row] = newID[item[use[u]]]
-			t.Depth[row] = int32(len(rows))
-			open, rows = append(open, u), append(rows, row)
-			owner = u
-			continue
-		}
-		if len(rows) == 0 {
-			return t, order
-		}
-		t.End[rows[len(rows)-1]] = int32(len(order))
-		open, rows = open[:len(open)-1], rows[:len(rows)-1]
-		owner = int32(n)
-		if len(open) > 0 {
-			owner = open[len(open)-1]
-		}
-	}
+	return all
 }
 
 // AddVectors returns the sum of vectors over one forest or table. Their nodes may be
-// in any order, and repeated.
+// unordered and repeated.
 func AddVectors(vectors ...Vector) Vector {
 	var all Vector
 	for _, v := range vectors {

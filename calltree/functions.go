@@ -12,11 +12,11 @@ type FunctionRow struct {
 	Total int64 // every sample counts once, however often the function recurs
 }
 
-// FunctionRows returns the function list of the tree: by absolute total
-// descending, ties by function. Self is the sum over the function's nodes; total
-// the sum over its outermost nodes, those without an ancestor of the same
-// function. A function is listed if one of these has a total: when they all
-// cancel it is missing, whatever its self values.
+// FunctionRows returns the function list of the tree: by absolute total descending,
+// ties by function. Self is the sum over the function's nodes, total the sum over its
+// outermost nodes, those without an ancestor of the same function. A function is listed
+// if one of its outermost nodes has a total; a function whose nodes all cancel is not,
+// whatever its self values.
 func (t *Tree) FunctionRows() []FunctionRow {
 	list := parts(t.Len())
 	sums := make([]functionSums, len(list))
@@ -78,13 +78,13 @@ func (t *Table) ancestors(n int32) []int32 {
 	return list
 }
 
-// outermost tells, in a pass over the rows of a Table, which nodes have no
-// ancestor of the same key: it remembers where the open subtree of each ends.
+// outermost finds, in one pass over the rows of a Table, the nodes without an ancestor
+// of the same key: it stores where the current subtree of each key ends.
 type outermost []int32
 
 func newOutermost(keys int) outermost { return make(outermost, keys) }
 
-// enter visits node n, whose subtree ends at end.
+// enter visits node n, whose subtree ends at end, and reports whether it is outermost.
 func (o outermost) enter(n, key, end int32) bool {
 	if n < o[key] {
 		return false

@@ -7,26 +7,26 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Inverted is a call tree upside down: roots are the functions in which samples
-// end, children are their callers. A node stands for all call nodes of the tree
-// whose path ends in the node's path; its total is the sum of their self values,
-// and self is that of a root, where it equals the total, and zero elsewhere.
+// Inverted is a call tree upside down: roots are the functions in which samples end,
+// children are their callers. A node stands for all call nodes whose path ends in the
+// node's path; its total is the sum of their self values. Self equals total in a root
+// and is zero elsewhere.
 //
-// Nothing is laid out up front but the call nodes in groups of one function: one
-// counting sort. A group is divided further when its inverted node is expanded,
-// which costs time in proportion to the group. Nodes are handles that stay valid.
+// Invert only groups the call nodes by function, with one counting sort. Expanding an
+// inverted node divides its group further, in time proportional to the group. Nodes are
+// handles that stay valid.
 //
 // An Inverted is not safe for concurrent use.
 type Inverted struct {
 	tree  *Tree
-	order []int32 // call nodes, so that those of an inverted node are together
+	order []int32 // call nodes; those of an inverted node are adjacent
 	nodes []invertedNode
 	roots []int32
 
 	count []int32 // scratch of expand: call nodes per function, zero between calls
 
 	kinds    *categories          // nil without categories, like the columns of functions
-	category []profile.CategoryID // what a root has
+	category []profile.CategoryID // of a function's root
 	uniform  []bool               // all call nodes of the function have one category
 }
 
@@ -36,10 +36,10 @@ type invertedNode struct {
 	from, to          int32 // its call nodes are order[from:to]
 	total             int64
 	category          profile.CategoryID
-	deeper            bool    // a call node with a self value has callers behind it
-	expanded          bool    //
-	deep              []int32 // of each call node its ancestor that the row stands for; nil at roots and once expanded
-	children          []int32 // in display order, those that are shown
+	deeper            bool // some call node with a self value has more callers
+	expanded          bool
+	deep              []int32 // of each call node: its ancestor at this row; nil for roots and once expanded
+	children          []int32 // the shown ones, in display order
 }
 
 // Invert returns the tree upside down.
@@ -82,8 +82,8 @@ func (t *Tree) Invert() *Inverted {
 	return v
 }
 
-// group puts call nodes in order of their functions, keeping their own order, and
-// gives each row its range, of which it has the length.
+// group sorts call nodes by function, keeping their order, and sets the range of each
+// row, whose length is known.
 func (v *Inverted) group(nodes []int32, rows []invertedNode) {
 	var sum int32
 	next := make([]int32, len(rows))
@@ -100,9 +100,9 @@ func (v *Inverted) group(nodes []int32, rows []invertedNode) {
 	}
 }
 
-// categorize finds the category of every function's root, and which call nodes
-// have, in their path, a function whose call nodes differ in category: only these
-// can change the category of a row without having a self value. Nil: none has.
+// categorize computes the category of every function's root. It returns the call nodes
+// whose path has a function with call nodes of different categories: only these can
+// change the category of a row without having a self value. Nil: there are none.
 func (v *Inverted) categorize() []bool {
 	t := v.tree
 	if t.Category == nil {
@@ -133,8 +133,8 @@ func (v *Inverted) categorize() []bool {
 	return mixed
 }
 
-// add appends a row below another one. Deep holds the ancestor of each call node
-// that the row stands for.
+// add appends a row below another one. Deep has the ancestor of each call node at this
+// row.
 func (v *Inverted) add(parent, fn, depth, from, to int32, deep []int32) {
 	t := v.tree
 	node := invertedNode{parent: parent, fn: fn, depth: depth, from: from, to: to, category: -1, deep: deep}
@@ -162,7 +162,7 @@ func (v *Inverted) expand(h int32) {
 	if deep == nil {
 		deep = v.order[row.from:row.to]
 	}
-	// Count per function. Paths that end here belong to no child and go first.
+	// Count per function. Paths that end here belong to no child and come first.
 	ended := int32(0)
 	var functions []int32
 	for _, d := range deep {
@@ -229,28 +229,15 @@ func (v *Inverted) shown(h int32) []int32 {
 	return v.nodes[h].children
 }
 
-// Children appends the children of a node (NoNode: the roots) to buf in display
-// order: by absolute total descending, ties by function; roots of equal size by
-// where the first call node of the function with a self value is in the tree.
+// Children appends the children of a node (NoNode: the roots) to buf in display order:
+// by absolute total descending, ties by function; roots of equal total by their first
+// call node with a self value.
 func (v *Inverted) Children(h int32, buf []int32) []int32 { return append(buf, v.shown(h)...) }
 
-// Walk visits the nodes in display order, depth first, expanding them on the way.
-// Visit returns false to leave out what is below the node.
+// Walk visits and expands the nodes in display order, depth first. Visit returns false
+// to skip the descendants of a node.
 func (v *Inverted) Walk(visit func(h int32) bool) {
-	var pending []int32
-	push := func(h int32) {
-		children := v.shown(h)
-		for _, c := range slices.Backward(children) {
-			pending = append(pending, c)
-		}
-	}
-	for push(NoNode); len(pending) > 0; {
-		h := pending[len(pending)-1]
-		pending = pending[:len(pending)-1]
-		if visit(h) {
-			push(h)
-		}
-	}
+	walk(v.Children, visit)
 }
 
 // Row returns the line of a node.
@@ -259,7 +246,7 @@ func (v *Inverted) Row(h int32) Row {
 	return Row{Node: h, Depth: n.depth, Func: n.fn, Self: v.Self(h), Total: n.total, Category: n.category}
 }
 
-// Tree returns the tree that was inverted.
+// Tree returns the original tree.
 func (v *Inverted) Tree() *Tree { return v.tree }
 
 // Parent returns the node's callee, NoNode for a root.
@@ -286,7 +273,7 @@ func (v *Inverted) Self(h int32) int64 {
 	return 0
 }
 
-// RootTotal returns the 100% of every share: that of the tree.
+// RootTotal returns 100% of every share: the root total of the tree.
 func (v *Inverted) RootTotal() int64 { return v.tree.RootTotal() }
 
 // Category returns the node's category, -1 when there are none.
@@ -310,43 +297,40 @@ func (v *Inverted) FunctionPath(h int32) []int32 {
 	return path
 }
 
-// Node returns the node of a path of functions, leaf first. Only shown nodes are
-// found.
+// Node returns the shown node of a path of functions, leaf first.
 func (v *Inverted) Node(path []int32) (int32, bool) {
+	return v.descend(len(path), func(i int, fn int32) bool { return fn == path[i] })
+}
+
+// FindPath returns the node of a path of names, leaf first. Of several functions of one
+// name it takes the first in display order.
+func (v *Inverted) FindPath(names []string) (int32, bool) {
+	path := setsNamed(v.tree.Functions, names)
+	h, ok := v.descend(len(path), func(i int, fn int32) bool { return path[i][fn] })
+	if !ok && len(path) > 0 {
+		return v.withoutSelf(path)
+	}
+	return h, ok
+}
+
+// descend is Table.descend, in display order.
+func (v *Inverted) descend(steps int, selects func(step int, fn int32) bool) (int32, bool) {
 	h := NoNode
-	for _, fn := range path {
-		i := slices.IndexFunc(v.shown(h), func(c int32) bool { return v.nodes[c].fn == fn })
+	for step := range steps {
+		children := v.shown(h)
+		i := slices.IndexFunc(children, func(c int32) bool { return selects(step, v.nodes[c].fn) })
 		if i < 0 {
 			return NoNode, false
 		}
-		h = v.shown(h)[i]
-	}
-	return h, h != NoNode
-}
-
-// FindPath returns the node of a path of names, leaf first; of several functions
-// of a name the first in display order.
-func (v *Inverted) FindPath(names []string) (int32, bool) {
-	h := NoNode
-	for _, name := range names {
-		set, _ := setNamed(v.tree.Functions, name)
-		i := slices.IndexFunc(v.shown(h), func(c int32) bool { return set[v.nodes[c].fn] })
-		if i < 0 {
-			return v.withoutSelf(names)
-		}
-		h = v.shown(h)[i]
+		h = children[i]
 	}
 	return h, h != NoNode
 }
 
 // withoutSelf returns a row of total 0 for a path that is in the tree, but only in
 // call nodes without a self value, which have no rows.
-func (v *Inverted) withoutSelf(names []string) (int32, bool) {
+func (v *Inverted) withoutSelf(path functionPath) (int32, bool) {
 	t := v.tree
-	path := make([]functionSet, len(names))
-	for i, name := range names {
-		path[i], _ = setNamed(t.Functions, name)
-	}
 	for leaf := range t.Func {
 		n, found := int32(leaf), 0
 		for ; found < len(path) && n != NoNode && path[found][t.Func[n]]; found++ {

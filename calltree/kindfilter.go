@@ -7,25 +7,24 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// KindFilter selects functions by what they are written in. The zero value
-// selects all.
+// KindFilter selects functions by language or kind. The zero value selects all.
 //
-// The filters `js` and `cpp` are those of Firefox Profiler's implementation
-// filter: `js` selects JavaScript and the labels that belong to its view, `cpp`
-// what is not JavaScript, not code of another managed language, and not machine
-// code made at run time (an address for a name and no module). Every other filter
-// is the name of a profile.Kind and selects the functions of that kind.
+// The filters `js` and `cpp` are those of Firefox Profiler's implementation filter:
+// `js` selects JavaScript and the labels of its view; `cpp` selects what is not
+// JavaScript, not code of another managed language, and not machine code generated at
+// run time (an address as name and no module). Every other filter is the name of a
+// profile.Kind and selects the functions of that kind.
 type KindFilter string
 
-// The filters that are more than one kind.
+// The filters with more than one kind.
 const (
 	AllKinds KindFilter = ""
 	JS       KindFilter = "js"
 	CPP      KindFilter = "cpp"
 )
 
-// ParseKindFilter checks the name of a filter: `js`, `cpp`, or a kind's. The empty
-// name and `combined` select all.
+// ParseKindFilter parses the name of a filter: `js`, `cpp`, or a kind. The empty name
+// and `combined` select all.
 func ParseKindFilter(name string) (KindFilter, error) {
 	if name == "" || name == "combined" {
 		return AllKinds, nil
@@ -49,9 +48,8 @@ func (k KindFilter) Selects(f *profile.Function) bool {
 	return f.Kind.String() == string(k)
 }
 
-// machineCode reports whether the kind is none of the languages that have a
-// filter of their own. Functions of unknown kind are taken for machine code, as
-// in a profile of a browser.
+// machineCode reports whether the kind is not a managed language. Functions of unknown
+// kind count as machine code, as in profiles of browsers.
 func machineCode(k profile.Kind) bool {
 	switch k {
 	case profile.KindJS, profile.KindJava, profile.KindGo, profile.KindGoRuntime, profile.KindPython, profile.KindRuby,
@@ -61,7 +59,7 @@ func machineCode(k profile.Kind) bool {
 	return true
 }
 
-// selected returns which of the functions pass the filter; nil means all.
+// selected returns which functions pass the filter; nil means all.
 func (k KindFilter) selected(functions []profile.Function) []bool {
 	if k == AllKinds {
 		return nil

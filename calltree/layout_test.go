@@ -39,21 +39,16 @@ func TestCutAlongLayout(t *testing.T) {
 			t.Fatal(along.Check())
 		}
 		plain.whole = nil
-		node := make([]int32, plain.Paths.Len())
-		use := closure(plain.Paths.Parent, paths).Members()
-		for i, p := range use {
-			node[p] = int32(i)
-		}
-		table, order := build(plain.Paths.Parent, plain.Paths.Item, use, node, plain.Functions, plain.names())
-		if d := cmp.Diff(table, along.Table, cmpopts.EquateEmpty()); d != "" {
+		want := plain.cutOf(closure(plain.Paths.Parent, paths).Members())
+		if d := cmp.Diff(want.Table, along.Table, cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("%d paths: %s", n, d)
 		}
-		for i, u := range order {
-			if along.Paths[i] != use[u] {
-				t.Fatalf("%d paths: row %d is path %d, want %d", n, i, along.Paths[i], use[u])
+		for i, p := range want.Paths {
+			if along.Paths[i] != p {
+				t.Fatalf("%d paths: row %d is path %d, want %d", n, i, along.Paths[i], p)
 			}
-			if got, ok := along.Node(use[u]); !ok || got != int32(i) {
-				t.Fatalf("Node(%d) = %d, %v", use[u], got, ok)
+			if got, ok := along.Node(p); !ok || got != int32(i) {
+				t.Fatalf("Node(%d) = %d, %v", p, got, ok)
 			}
 		}
 	}

@@ -8,11 +8,10 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// markerSearch finds markers. Words are separated by commas, and a marker is found
-// when any of them is a part of its name, of its category or of a field, in upper
-// or lower case. `key:word` looks at one of these only (`name`, `cat`, or the key
-// of a field) or for the whole text anywhere; a marker that `-key:word` finds is
-// left out.
+// markerSearch finds markers by comma-separated words. A word matches if it is part of
+// the marker's name, category or a field, ignoring case. `key:word` matches only in one
+// of these (`name`, `cat`, or the key of a field), or the whole text anywhere;
+// `-key:word` excludes the markers it matches.
 type markerSearch struct {
 	anywhere []string
 	only     []keyWord
@@ -40,9 +39,9 @@ func parseMarkerSearch(text string) markerSearch {
 	return q
 }
 
-// finds reports whether the search finds the marker. An empty search finds all.
+// finds reports whether the search matches the marker. An empty search matches all.
 func (q *markerSearch) finds(p *profile.Profile, m *profile.Marker) bool {
-	found := len(q.anywhere) == 0 // then there is nothing but what is left out
+	found := len(q.anywhere) == 0 // then only exclusions apply
 	without := false
 	look := func(key, text string) {
 		text = strings.ToLower(text)

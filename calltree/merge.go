@@ -9,11 +9,11 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Merge adds trees: the result has every path of any of them, and its self
-// values are sums. Functions are united by name; the table's functions and
-// siblings are in byte order of names, so the result does not depend on the
-// order of the trees. All trees must have the same value type; a sum that
-// leaves the int64 range is an error. Merging nothing gives an empty tree.
+// Merge returns the sum of trees: every path of any of them, with self values added.
+// Functions are equal if their names are. Functions and siblings are in byte order of
+// names, so the result does not depend on the order of the trees. All trees must have
+// the same value type; a sum outside the int64 range is an error. Merging nothing gives
+// an empty tree.
 //
 // Large inputs are merged on several cores, with the same result.
 func Merge(trees ...*Tree) (*Tree, error) {
@@ -33,7 +33,7 @@ func Merge(trees ...*Tree) (*Tree, error) {
 	return mergeAll(parts), nil
 }
 
-// addable reports whether the trees have one value type and a sum that fits.
+// addable returns an error unless the trees have one value type and a sum that fits.
 func addable(trees []*Tree) error {
 	var sum uint64
 	for _, t := range trees {
@@ -67,7 +67,7 @@ func mergeAll(trees []*Tree) *Tree {
 			typ = t.Type
 		}
 		typ = mergeTypes(typ, t.Type)
-		fn := make([]int32, len(t.Functions)) // of the forest, plus one; 0 is not yet known
+		fn := make([]int32, len(t.Functions)) // in the forest, plus one; 0: not known yet
 		path := make([]int32, t.Len())
 		for n, p := range t.Parent {
 			up := NoNode
@@ -90,8 +90,9 @@ func mergeAll(trees []*Tree) *Tree {
 	return f.Tree(typ, self)
 }
 
-// mergeTypes returns the type of a sum of two types of one key. Of what is not in
-// the key the smaller stays, so that the result does not depend on the order.
+// mergeTypes returns the type of a sum of two types with one key. Of the attributes
+// outside the key the smaller one stays, so that the result does not depend on the
+// order.
 func mergeTypes(a, b profile.ValueType) profile.ValueType {
 	a.PeriodUnit = smaller(a.PeriodUnit, b.PeriodUnit)
 	a.PeriodName = smaller(a.PeriodName, b.PeriodName)
@@ -99,16 +100,8 @@ func mergeTypes(a, b profile.ValueType) profile.ValueType {
 	return a
 }
 
-// Tree returns the whole forest as a tree; self holds one value per path.
+// Tree returns the whole forest as a tree; self has one value per path.
 func (f *Forest) Tree(typ profile.ValueType, self []int64) *Tree {
-	use := make([]int32, f.Paths.Len())
-	for p := range use {
-		use[p] = int32(p)
-	}
-	t, order := build(f.Paths.Parent, f.Paths.Item, use, use, f.Functions, f.names())
-	ordered := make([]int64, len(order))
-	for n, p := range order {
-		ordered[n] = self[p]
-	}
-	return NewTree(t, typ, ordered)
+	t, paths := f.build(f.allPaths(), f.Paths.Parent)
+	return NewTree(t, typ, gather(self, paths))
 }

@@ -2,9 +2,9 @@ package calltree
 
 import "github.com/dendroprof/dendro/profile"
 
-// FunctionsNamed returns the functions of that exact name. When there is none, the
-// name may be one with a place behind it that tells functions of one name apart:
-// `name (file)` or `name (module)`.
+// FunctionsNamed returns the functions with exactly that name. If there are none, the
+// name may have a suffix that distinguishes functions of one name: `name (file)` or
+// `name (module)`.
 func (t *Table) FunctionsNamed(name string) []int32 { return functionsNamed(t.Functions, name) }
 
 func functionsNamed(functions []profile.Function, name string) []int32 {
@@ -26,7 +26,7 @@ func functionsNamed(functions []profile.Function, name string) []int32 {
 	return placed
 }
 
-// setNamed returns the functions of a name as a set; false when there are none.
+// setNamed returns the functions of a name as a set; false if there are none.
 func setNamed(functions []profile.Function, name string) (functionSet, bool) {
 	ids := functionsNamed(functions, name)
 	set := make(functionSet, len(functions))
@@ -36,46 +36,42 @@ func setNamed(functions []profile.Function, name string) (functionSet, bool) {
 	return set, len(ids) > 0
 }
 
+// setsNamed returns the functions of each name.
+func setsNamed(functions []profile.Function, names []string) functionPath {
+	path := make(functionPath, len(names))
+	for i, name := range names {
+		path[i], _ = setNamed(functions, name)
+	}
+	return path
+}
+
 // Node returns the node of a call node path of functions, root first.
 func (t *Table) Node(path []int32) (int32, bool) {
-	n := NoNode
-	for _, fn := range path {
-		c, ok := t.childOf(n, func(f int32) bool { return f == fn })
-		if !ok {
-			return NoNode, false
-		}
-		n = c
-	}
-	return n, n != NoNode
+	return t.descend(len(path), func(i int, fn int32) bool { return fn == path[i] })
 }
 
 // FindPath returns the node of a call node path of names, root first. Of several
-// functions of a name the first one that the node calls is taken.
+// functions of one name it takes the first that the node calls.
 func (t *Table) FindPath(names []string) (int32, bool) {
-	n := NoNode
-	for _, name := range names {
-		set, _ := setNamed(t.Functions, name)
-		c, ok := t.childOf(n, func(f int32) bool { return set[f] })
-		if !ok {
-			return NoNode, false
-		}
-		n = c
-	}
-	return n, n != NoNode
+	sets := setsNamed(t.Functions, names)
+	return t.descend(len(names), func(i int, fn int32) bool { return sets[i][fn] })
 }
 
-// childOf returns the first child of n, or first root, whose function is wanted.
-func (t *Table) childOf(n int32, wanted func(fn int32) bool) (int32, bool) {
-	end := int32(t.Len())
-	if n != NoNode {
-		end = t.End[n]
-	}
-	for c := n + 1; c < end; c = t.End[c] {
-		if wanted(t.Func[c]) {
-			return c, true
+// descend goes down from the roots, at each step to the first child whose function is
+// selected.
+func (t *Table) descend(steps int, selects func(step int, fn int32) bool) (int32, bool) {
+	n := NoNode
+descent:
+	for i := range steps {
+		for c := range t.children(n) {
+			if selects(i, t.Func[c]) {
+				n = c
+				continue descent
+			}
 		}
+		return NoNode, false
 	}
-	return NoNode, false
+	return n, n != NoNode
 }
 
 // FunctionPath returns the functions from the root to node n.

@@ -5,11 +5,10 @@ import (
 	"sync"
 )
 
-// part is a range of numbers, from lo up to hi.
+// part is a range of numbers [lo, hi).
 type part struct{ lo, hi int }
 
-// parts divides the numbers below n for the cores there are; few numbers are one
-// part.
+// parts divides the numbers below n by the number of cores; few numbers are one part.
 func parts(n int) []part {
 	count := max(1, min(runtime.GOMAXPROCS(0), n>>16))
 	list := make([]part, count)
@@ -19,8 +18,8 @@ func parts(n int) []part {
 	return list
 }
 
-// each calls work for every part at the same time. The results are those of one
-// part after the other when work writes to what belongs to its own part only.
+// each calls work for every part concurrently. Work must write only to what belongs to
+// its part.
 func each(list []part, work func(i int, p part)) {
 	if len(list) == 1 {
 		work(0, list[0])

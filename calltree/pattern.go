@@ -8,21 +8,20 @@ import (
 	"strings"
 )
 
-// maxPieces is how many pieces a pattern can have: states fit one word.
+// maxPieces is the maximum number of pieces of a pattern: states must fit one word.
 const maxPieces = 62
 
-// Pattern is a call path pattern: pieces separated by `;`, each matching one
-// frame, `**` matching any number of frames, none included.
+// Pattern is a call path pattern: pieces separated by `;`, each matching one frame, and
+// `**` matching any number of frames or none.
 //
 //	A;B        B called directly by A, anywhere in the stack
 //	A;**;B     B anywhere below A
 //	^;main     main as the outermost function
 //	malloc;$   stacks that end in malloc
 //
-// A piece is an exact function name if one of the functions at hand has it,
-// else a glob (`*` any characters, `?` one character); `/re/` is a regular
-// expression that may match any part of the name. A `;` or `\` of a name is
-// written `\;` and `\\`.
+// A piece is an exact function name if the functions include it, otherwise a glob (`*`
+// any characters, `?` one character). `/re/` is a regular expression that may match any
+// part of the name. `\;` and `\\` stand for `;` and `\` in names.
 type Pattern struct {
 	text       string
 	pieces     []piece
@@ -71,8 +70,8 @@ func ParsePattern(text string) (*Pattern, error) {
 // String returns the text the pattern was parsed from.
 func (p *Pattern) String() string { return p.text }
 
-// Single reports whether the pattern asks for one function wherever it occurs,
-// which a store can answer without looking at trees.
+// Single reports whether the pattern is one function without anchors and gaps, which a
+// store can answer without trees.
 func (p *Pattern) Single() bool { return len(p.pieces) == 1 && !p.start && !p.end && p.gap == 0 }
 
 func parsePiece(part string) (piece, error) {
@@ -87,8 +86,8 @@ func parsePiece(part string) (piece, error) {
 	return piece{name: name, re: Glob(name)}, nil
 }
 
-// Glob returns the expression that matches whole texts of which `*` stands for
-// any characters and `?` for one, and everything else for itself.
+// Glob returns the regular expression of a glob over whole texts: `*` matches any
+// characters, `?` one.
 func Glob(glob string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString(`(?s)\A`)
@@ -106,8 +105,8 @@ func Glob(glob string) *regexp.Regexp {
 	return regexp.MustCompile(b.String())
 }
 
-// splitEscaped splits at `;` that are not escaped and not inside `/…/`, and
-// leaves escapes in place.
+// splitEscaped splits at each `;` that is neither escaped nor inside `/…/`, and keeps
+// escapes.
 func splitEscaped(text string) ([]string, error) {
 	var parts []string
 	from := 0
@@ -129,8 +128,8 @@ func splitEscaped(text string) ([]string, error) {
 	return append(parts, text[from:]), nil
 }
 
-// closingSlash returns where a regular expression that began before from ends:
-// at a `/` that is the last character of its piece.
+// closingSlash returns the end of a regular expression that begins before from: a `/`
+// that is the last character of its piece; -1 if there is none.
 func closingSlash(text string, from int) int {
 	for i := from; i < len(text); i++ {
 		if text[i] == '/' && (i+1 == len(text) || text[i+1] == ';') {
@@ -140,7 +139,7 @@ func closingSlash(text string, from int) int {
 	return -1
 }
 
-// Functions returns for each piece which of the names it matches.
+// Functions returns for each piece the names that it matches.
 func (p *Pattern) Functions(names []string) [][]bool {
 	matches := make([][]bool, len(p.pieces))
 	for i := range p.pieces {
@@ -163,8 +162,8 @@ func (pc piece) match(names []string) []bool {
 	return m
 }
 
-// Match marks the nodes of the table at which a match of the pattern ends:
-// some frames up to the node, ending with it, are what the pattern says.
+// Match marks the nodes at which a match of the pattern ends: the frames up to and
+// including the node match it.
 func (p *Pattern) Match(t *Table) []bool {
 	names := make([]string, len(t.Functions))
 	for i := range names {
@@ -178,8 +177,8 @@ func (p *Pattern) Match(t *Table) []bool {
 			}
 		}
 	}
-	// State i of a node: the pieces before i matched frames up to it, so piece
-	// i is expected next. A state with a gap before its piece stays.
+	// State i of a node: the pieces before i matched frames up to it, so piece i is
+	// next. A state with a gap before its piece stays.
 	last := uint64(1) << len(p.pieces)
 	fresh := uint64(1)
 	if p.start && p.gap&1 == 0 {
@@ -195,7 +194,7 @@ func (p *Pattern) Match(t *Table) []bool {
 		to := (from & mask[t.Func[n]]) << 1
 		states[n] = to | from&p.gap
 		ends[n] = to&last != 0
-		// A gap at the very end lets every frame below a match end one.
+		// With a gap at the end, a match also ends at every frame below it.
 		if p.gap&last != 0 && from&last != 0 {
 			ends[n] = true
 		}
@@ -203,9 +202,9 @@ func (p *Pattern) Match(t *Table) []bool {
 	return ends
 }
 
-// Find returns self and total of the pattern in the tree. Total counts every
-// sample whose stack has a match, once; self those whose stack ends in a match.
-// For a pattern anchored at its end the two are equal.
+// Find returns self and total of the pattern in the tree. Total counts every sample
+// whose stack has a match, once; self counts those whose stack ends in a match. If the
+// pattern is anchored at its end, both are equal.
 func (p *Pattern) Find(t *Tree) (self, total int64) {
 	open := int32(0)
 	for n, ok := range p.Match(t.Table) {
@@ -224,15 +223,14 @@ func (p *Pattern) Find(t *Tree) (self, total int64) {
 	return self, total
 }
 
-// Spans is where a pattern matches in a Table, ready to be summed over many
-// vectors of values.
+// Spans is the set of matches of a pattern in a Table, for sums over many vectors.
 type Spans struct {
 	ends   []bool // nodes at which a match ends
-	below  []bool // nodes in the subtree of one; nil for patterns anchored at the end
+	below  []bool // nodes in the subtree of a match; nil if anchored at the end
 	anchor bool
 }
 
-// Spans returns where the pattern matches.
+// Spans returns the matches of the pattern.
 func (p *Pattern) Spans(t *Table) Spans {
 	s := Spans{ends: p.Match(t), anchor: p.end}
 	if !p.end {
@@ -248,8 +246,8 @@ func (p *Pattern) Spans(t *Table) Spans {
 	return s
 }
 
-// Sum returns self and total of the pattern in a vector over the table: what
-// Pattern.Find returns for a tree.
+// Sum returns self and total of the pattern in a vector over the table, like
+// Pattern.Find in a tree.
 func (s Spans) Sum(v Vector) (self, total int64) {
 	for i, n := range v.Nodes {
 		if s.ends[n] {
@@ -265,8 +263,8 @@ func (s Spans) Sum(v Vector) (self, total int64) {
 	return self, total
 }
 
-// Under returns the part of the tree that the pattern matches: the samples
-// whose stacks have a match, as trees that begin at the match's last frame.
+// Under returns the part of the tree below the matches: the samples whose stacks match,
+// as trees that begin at the last frame of the match.
 func (p *Pattern) Under(t *Tree) *Tree {
 	s := p.Spans(t.Table)
 	var f Forest

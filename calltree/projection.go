@@ -6,9 +6,9 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// FromProfile returns the call tree of table i of a profile. Functions are told
-// apart by their full identity and keep the order of the profile's function
-// table, as a viewer of one file shows them; those without a node are left out.
+// FromProfile returns the call tree of table i of a profile. Functions differ if any
+// attribute differs, and keep the order of the profile's function table, as in viewers
+// of single files. Functions without a node are omitted.
 func FromProfile(p *profile.Profile, i int) *Tree {
 	samples, sym := &p.Tables[i], p.Symbols
 	s := &stacks{parent: sampled(samples, sym), frame: sym.Stacks.Item, function: make([]int32, len(sym.Frames))}
@@ -38,8 +38,8 @@ func FromProfile(p *profile.Profile, i int) *Tree {
 	return NewTree(t, samples.Type, self)
 }
 
-// sampled returns the parents of the stacks that samples have, and of all their
-// callers; of the others it says that they are gone.
+// sampled returns the parents of the stacks that have samples, and of all their
+// callers; the parent of the others is gone.
 func sampled(samples *profile.Samples, sym *profile.Symbols) []int32 {
 	parent := make([]int32, sym.Stacks.Len())
 	for st := range parent {
@@ -61,19 +61,19 @@ type Projection struct {
 	forest  *Forest
 	intern  func(profile.Function) int32
 
-	root  int32   // the path under which everything hangs, or NoNode
-	fn    []int32 // of each function of symbols: the forest's; -1 not yet known
-	path  []int32 // of each stack of symbols: the forest's path; -1 not yet known
+	root  int32   // the parent of all root stacks, or NoNode
+	fn    []int32 // of each function of symbols: the forest's; -1: not known yet
+	path  []int32 // of each stack of symbols: the forest's path; -1: not known yet
 	stack []profile.StackID
 
 	sum     []int64 // dense over the forest, zero between calls
 	touched []int32
 }
 
-// NewProjection returns a projection onto forest. Intern is called once for each
-// function and returns the forest's function for it, under the name that identifies
-// it between profiles; nil keeps names. A root other than NoNode is the path under
-// which all stacks hang (a thread's name).
+// NewProjection returns a projection onto forest. Intern returns the forest's function
+// for a function, under the name that identifies it across profiles, and is called once
+// for each; nil keeps names. All stacks become children of the path root (a thread's
+// name) unless it is NoNode.
 func NewProjection(s *profile.Symbols, forest *Forest, root int32, intern func(profile.Function) int32) *Projection {
 	if intern == nil {
 		intern = forest.Function
@@ -114,7 +114,7 @@ func (pr *Projection) function(id profile.FunctionID) int32 {
 	return fn
 }
 
-// extend makes room for the stacks and functions that symbols got since.
+// extend makes room for stacks and functions added to symbols since the last call.
 func (pr *Projection) extend() {
 	for len(pr.path) < pr.symbols.Stacks.Len() {
 		pr.path = append(pr.path, -1)
@@ -124,8 +124,8 @@ func (pr *Projection) extend() {
 	}
 }
 
-// Vector sums the samples of s per path. Samples for which keep returns false
-// are left out; a nil keep takes all. The result is the caller's.
+// Vector sums the samples of s per path. Samples for which keep returns false are
+// skipped; a nil keep selects all. The caller owns the result.
 func (pr *Projection) Vector(s *profile.Samples, keep func(i int) bool) Vector {
 	pr.touched = pr.touched[:0]
 	for i, st := range s.Stack {
@@ -136,7 +136,7 @@ func (pr *Projection) Vector(s *profile.Samples, keep func(i int) bool) Vector {
 		if int(p) >= len(pr.sum) {
 			pr.sum = append(pr.sum, make([]int64, pr.forest.Paths.Len()-len(pr.sum))...)
 		}
-		// A sum that came back to zero is touched twice; sorted out below.
+		// A sum that returned to zero is listed twice; the second one is skipped below.
 		if pr.sum[p] == 0 {
 			pr.touched = append(pr.touched, p)
 		}
@@ -153,8 +153,8 @@ func (pr *Projection) Vector(s *profile.Samples, keep func(i int) bool) Vector {
 	return v
 }
 
-// Rename returns the tree with its functions under the names that rename gives
-// them; call nodes that become equal are united. Order is as in Merge.
+// Rename returns the tree with renamed functions; call nodes that become equal are
+// merged. The order is that of Merge.
 func (t *Tree) Rename(rename func(profile.Function) profile.Function) *Tree {
 	table := *t.Table
 	table.Functions = make([]profile.Function, len(t.Functions))
@@ -166,9 +166,9 @@ func (t *Tree) Rename(rename func(profile.Function) profile.Function) *Tree {
 	return mergeAll([]*Tree{&renamed})
 }
 
-// Profile returns the tree as a profile with one sample per node that has a
-// self value, to be written in any format or viewed with transforms. It has the
-// functions that have a node, in the order of the tree.
+// Profile returns the tree as a profile with one sample per node that has a self value,
+// to encode it or to apply transforms. It has the functions that have a node, in the
+// order of the tree.
 func (t *Tree) Profile() *profile.Profile {
 	p := profile.New(nil)
 	p.Tables = []profile.Samples{{Type: t.Type}}

@@ -11,7 +11,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// rows selects samples of a table, in order of time where there are times.
+// rows is a selection of samples of a table, in order of time if they have times.
 type rows struct {
 	*profile.Samples
 	table   int
@@ -29,14 +29,14 @@ func (r *rows) row(i int) int {
 	return r.first + i
 }
 
-// timed reports whether the samples have times. No samples need none.
+// timed reports whether the samples have times. An empty table counts as timed.
 func (r *rows) timed() bool { return r.Time != nil || r.Samples.Len() == 0 }
 
 // time returns the time of the i-th sample selected.
 func (r *rows) time(i int) int64 { return r.Time[r.row(i)] }
 
-// rowsOf selects the samples of threads, merged by time; samples of one time stay
-// in the order of the table. The last selection is remembered.
+// rowsOf selects the samples of threads, merged by time; samples of one time keep the
+// order of the table. It caches the last selection.
 func (v *Viewer) rowsOf(table int, threads []profile.ThreadID) (rows, error) {
 	s := &v.profile.Tables[table]
 	if have := v.rows; have.Samples == s && (have.threads == nil) == (threads == nil) && slices.Equal(have.threads, threads) {
@@ -60,7 +60,7 @@ func (v *Viewer) rowsOf(table int, threads []profile.ThreadID) (rows, error) {
 	return r, nil
 }
 
-// sortByTime puts the samples in order of time, if they have one.
+// sortByTime sorts the samples by time if they have times.
 func (r *rows) sortByTime() {
 	if r.Time == nil {
 		return
@@ -80,10 +80,10 @@ func (r *rows) sortByTime() {
 	}
 }
 
-// errNoTimes is what a table without times answers to a question about time.
+// errNoTimes is the error of a view over time of samples without times.
 var errNoTimes = errors.New("the samples have no times, which this view needs")
 
-// span returns the samples inside a range of time: those from lo up to hi.
+// span returns the samples in a range of time: [lo, hi).
 func (r *rows) span(in Range) (lo, hi int, err error) {
 	if in.All() {
 		return 0, r.n, nil
@@ -96,7 +96,7 @@ func (r *rows) span(in Range) (lo, hi int, err error) {
 	return lo, max(lo, hi), nil
 }
 
-// during selects the samples inside a range of time.
+// during selects the samples in a range of time.
 func (r rows) during(in Range) (rows, error) {
 	lo, hi, err := r.span(in)
 	if r.order != nil {
@@ -108,8 +108,8 @@ func (r rows) during(in Range) (rows, error) {
 	return r, err
 }
 
-// nodesOf returns the call node of every sample of the committed range. Node is
-// the node in the table of each stack that at has.
+// nodesOf returns the call node of every sample of the committed range. Node is the
+// node in table of each stack.
 func (s *Shown) nodesOf(at *step, table *Table, node []int32) ([]int32, error) {
 	var found []bool
 	s.matched, found = table.search(searchWords(s.View.Search))
@@ -135,8 +135,8 @@ func (s *Shown) nodesOf(at *step, table *Table, node []int32) ([]int32, error) {
 	return nodes, s.dropByMarkers(nodes)
 }
 
-// idle returns which categories are left out; nil: none. Only samples over time
-// are idle: an allocation is work whatever the thread did when it was sampled.
+// idle returns the categories to drop; nil: none. Only samples over time can be idle:
+// an allocation is work, whatever the thread did.
 func (s *Shown) idle() []bool {
 	c := s.viewer.categories
 	if !s.View.NoIdle || c == nil || s.allocations() {
@@ -149,9 +149,8 @@ func (s *Shown) idle() []bool {
 	return idle
 }
 
-// dropByMarkers applies the transforms that select samples by markers. They ask
-// for the time of a sample only, so their place among the transforms does not
-// matter.
+// dropByMarkers applies the transforms that select samples by markers. They depend only
+// on the time of a sample, so their place among the transforms does not matter.
 func (s *Shown) dropByMarkers(nodes []int32) error {
 	for _, t := range s.View.Transforms {
 		if !t.Kind.takesText() {
@@ -176,8 +175,8 @@ func (s *Shown) dropByMarkers(nodes []int32) error {
 	return nil
 }
 
-// markerSpans returns the times of the interval markers that a search finds on
-// the threads, in order, those that touch united.
+// markerSpans returns the times of the interval markers that match a search on the
+// threads, in order; touching ones are merged.
 func (v *Viewer) markerSpans(search []string, threads []profile.ThreadID) []Range {
 	q := parseMarkerSearch(strings.Join(search, ","))
 	var spans []Range
@@ -200,7 +199,7 @@ func (v *Viewer) markerSpans(search []string, threads []profile.ThreadID) []Rang
 	return united
 }
 
-// FindThreads returns the threads whose id or name is the given text.
+// FindThreads returns the threads with this id or name.
 func (v *Viewer) FindThreads(nameOrID string) []profile.ThreadID {
 	var ids []profile.ThreadID
 	for i, t := range v.profile.Threads {

@@ -1,9 +1,8 @@
 package calltree
 
-// Callers returns who calls the functions, upside down: its roots are those
-// functions, with the total that the function list gives each, and below them are
-// the callers of their outermost calls, so that a sample counts once however often
-// a function recurs.
+// Callers returns the callers of the functions, upside down. Its roots are the
+// functions, with their totals of the function list. Below them are the callers of
+// their outermost calls, so that a sample counts once however often a function recurs.
 func (t *Tree) Callers(functions []int32) *Inverted {
 	wanted := t.set(functions)
 	self := make([]int64, t.Len())
@@ -16,9 +15,9 @@ func (t *Tree) Callers(functions []int32) *Inverted {
 	return NewTree(t.Table, t.Type, self).Invert()
 }
 
-// Callees returns what the functions call: the subtrees of their outermost calls
-// merged, so that a sample counts once however often a function recurs. A sample
-// with several of the functions counts below the outermost.
+// Callees returns the callees of the functions: the subtrees of their outermost calls
+// merged, so that a sample counts once however often a function recurs. A sample with
+// several of the functions counts below the outermost.
 func (t *Tree) Callees(functions []int32) *Tree {
 	s := t.stacks()
 	e := s.focusFunction(t.set(functions))
@@ -40,7 +39,7 @@ func (t *Table) set(functions []int32) functionSet {
 	return set
 }
 
-// stacks returns the call nodes as stacks, whose frames are their functions.
+// stacks returns the call nodes as stacks; their frames are the functions.
 func (t *Table) stacks() *stacks {
 	s := &stacks{parent: t.Parent, frame: t.Func, function: make([]int32, len(t.Functions)), functions: t.Functions}
 	for fn := range s.function {

@@ -6,8 +6,8 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// searchWords splits a search into its words: between commas, without the blanks
-// around them, empty ones left out.
+// searchWords splits a search at commas into lower-case words without surrounding
+// blanks; it skips empty ones.
 func searchWords(search string) []string {
 	var words []string
 	for _, w := range strings.Split(search, ",") {
@@ -18,8 +18,8 @@ func searchWords(search string) []string {
 	return words
 }
 
-// matching returns which functions a lower-case word matches: it is a part of
-// their name, file or module, in upper or lower case.
+// matching returns which functions a lower-case word matches: it is part of their name,
+// file or module, ignoring case.
 func matching(functions []profile.Function, word string) []bool {
 	match := make([]bool, len(functions))
 	for i := range functions {
@@ -31,12 +31,11 @@ func matching(functions []profile.Function, word string) []bool {
 
 func contains(text, word string) bool { return strings.Contains(strings.ToLower(text), word) }
 
-// search finds words in functions and call nodes. The first result says which
-// functions any word matches, the second which nodes every word matches in some
-// frame from the root on. Both are nil when there are no words.
+// search returns the functions that match any word, and the nodes on whose path from
+// the root every word matches some frame. Both are nil without words.
 //
-// Names are all that a search asks for, so it asks nodes, of which there are fewer
-// than stacks and which lie in the order that makes this fast.
+// It searches nodes, because only names matter, there are fewer nodes than stacks, and
+// their order makes it fast.
 func (t *Table) search(words []string) (functions functionSet, found []bool) {
 	for ; len(words) > 0; words = words[min(8, len(words)):] {
 		some := words[:min(8, len(words))]
@@ -57,8 +56,8 @@ func (t *Table) search(words []string) (functions functionSet, found []bool) {
 	return functions, found
 }
 
-// withAll returns which nodes have, from the root on, every bit of all. Of nodes
-// that among leaves out nothing is said.
+// withAll returns which nodes have every bit of all on their path from the root. It
+// skips nodes that are not among the given ones (nil: all).
 func (t *Table) withAll(mask []uint8, all uint8, among []bool) []bool {
 	has := make([]uint8, t.Len())
 	found := make([]bool, t.Len())
@@ -67,7 +66,7 @@ func (t *Table) withAll(mask []uint8, all uint8, among []bool) []bool {
 			return
 		}
 		lo := int32(p.lo)
-		above := t.ancestors(lo) // of all nodes of the part whose parent is before it
+		above := t.ancestors(lo) // callers outside of the part
 		bits := make([]uint8, len(above)+1)
 		for d, n := range above {
 			bits[d+1] = bits[d] | mask[t.Func[n]]

@@ -7,28 +7,28 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Sidebar is what a view tells about one selected node.
+// Sidebar has the numbers of one selected node of a view.
 type Sidebar struct {
 	Self, Total Amount
 
-	// RootTotal is the 100% of the tree's rows: the absolute self values of all
-	// nodes. SampleTotal adds up the absolute values of samples before they cancel
-	// inside a node; it is the 100% of the sidebar.
+	// RootTotal is 100% of the tree's rows: the sum of the absolute self values of all
+	// nodes. SampleTotal is 100% of the sidebar: the sum of the absolute values of the
+	// samples, before they cancel inside a node.
 	RootTotal, SampleTotal int64
 
-	// Traced is nil when the samples have no times or have weights.
+	// Traced is nil if the samples have no times, or have weights.
 	Traced *TracedTime
 }
 
-// TracedTime is how long a node was seen, in nanoseconds. Root is the time of all
-// samples with a stack.
+// TracedTime is the time a node was on the stack, in nanoseconds. Root is the time of
+// all samples with a stack.
 type TracedTime struct{ Self, Total, Root int64 }
 
-// Amount is a value and its parts by the category of the samples' innermost
-// frames before any filter or transform.
+// Amount is a value and its parts by category of the samples' innermost frames, before
+// any filter or transform.
 type Amount struct {
 	Value      int64
-	Categories []CategoryAmount // by value descending; nil when there are none
+	Categories []CategoryAmount // by value descending; nil without categories
 }
 
 // CategoryAmount is the part of a category, or of a subcategory.
@@ -39,15 +39,15 @@ type CategoryAmount struct {
 	Sub   []CategoryAmount
 }
 
-// Sidebar sums up the samples of the preview range for node n.
+// Sidebar returns the numbers of node n, summed over the samples of the preview range.
 func (s *Shown) Sidebar(n int32) Sidebar {
 	return s.sidebar(func(node int32) (self, total bool) {
 		return node == n, n <= node && node < s.End[n]
 	}, true)
 }
 
-// InvertedSidebar is Sidebar for node h of the inverted tree of this view. Only
-// the total has parts there.
+// InvertedSidebar is Sidebar for node h of the inverted tree of this view. Only the
+// total is divided into categories.
 func (s *Shown) InvertedSidebar(v *Inverted, h int32) Sidebar {
 	member := make([]bool, s.Len())
 	for _, n := range v.order[v.nodes[h].from:v.nodes[h].to] {
@@ -59,8 +59,8 @@ func (s *Shown) InvertedSidebar(v *Inverted, h int32) Sidebar {
 	}, false)
 }
 
-// sidebar sums up samples. Counts says whether a sample of a call node counts for
-// self and for total.
+// sidebar sums samples. Counts reports whether a sample of a call node counts for self
+// and for total.
 func (s *Shown) sidebar(counts func(node int32) (self, total bool), selfParts bool) Sidebar {
 	b := Sidebar{RootTotal: s.RootTotal()}
 	self, total := s.byCategory(), s.byCategory()
@@ -107,7 +107,7 @@ func (s *Shown) sidebar(counts func(node int32) (self, total bool), selfParts bo
 	return b
 }
 
-// category returns the category of the i-th sample as it was recorded.
+// category returns the recorded category of the i-th sample.
 func (s *Shown) category(i int) profile.CategoryID {
 	st := s.rows.Stack[s.rows.row(i)]
 	switch {
@@ -119,9 +119,9 @@ func (s *Shown) category(i int) profile.CategoryID {
 	return s.viewer.first.category[st]
 }
 
-// byCategory adds up values by category.
+// byCategory sums values by category.
 type byCategory struct {
-	kinds *categories // nil: there are none
+	kinds *categories // nil without categories
 	sum   []int64
 	seen  []bool
 }
@@ -141,8 +141,8 @@ func (p *byCategory) add(c profile.CategoryID, value int64) {
 	}
 }
 
-// amounts returns the groups that samples were in, each with its subcategories if
-// it is divided; the largest first, equal ones in the order of the profile.
+// amounts returns the groups that have samples, each with its subcategories if it has
+// several; the largest first, ties in the order of the profile.
 func (p *byCategory) amounts() []CategoryAmount {
 	if p.kinds == nil {
 		return nil
@@ -181,7 +181,7 @@ func (p *byCategory) amounts() []CategoryAmount {
 	return groups
 }
 
-// share fills in the shares of all and sorts by value.
+// share sets the shares of all and sorts by value.
 func share(list []CategoryAmount, all int64) {
 	for i := range list {
 		if all != 0 {

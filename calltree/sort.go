@@ -2,11 +2,10 @@ package calltree
 
 import "slices"
 
-// sortNodes sorts ids below limit: by radix where that pays.
+// sortNodes sorts ids below limit, with a radix sort if there are many.
 func sortNodes(ids []int32, limit int) { sortWith(ids, make([]struct{}, len(ids)), limit) }
 
-// sortWith sorts ids below limit, and moves with each its value. Those of equal ids
-// keep their order.
+// sortWith sorts ids below limit and moves the values along. It is stable.
 func sortWith[V any](ids []int32, values []V, limit int) {
 	if slices.IsSorted(ids) {
 		return

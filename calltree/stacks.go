@@ -6,12 +6,13 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// stacks is the prefix table that transforms work on and call trees are made of:
-// one row per stack, callers before callees. A transform changes the parents and
-// leaves the rows where they are, so that a stack keeps its number through a
-// whole list of transforms and the other columns are shared.
+// stacks is the prefix table from which call trees are built: one row per stack,
+// callers before callees. A transform changes the parents and keeps the row numbers, so
+// that a stack keeps its number through a list of transforms and the other columns are
+// shared.
 //
-// A stacks is immutable once made; what it caches makes it unsafe for concurrent use.
+// A stacks value is immutable, but its cached layout makes it unsafe for concurrent
+// use.
 type stacks struct {
 	parent   []int32              // of each stack: its caller, NoNode, or gone
 	frame    []int32              // of each stack
@@ -25,8 +26,8 @@ type stacks struct {
 	node  []int32 // of each stack its node in table, NoNode when gone
 }
 
-// gone is the parent of a stack that a transform took out. Its callees are gone
-// or have another parent.
+// gone is the parent of a stack that a transform removed. Its callees are removed or
+// have another parent.
 const gone = int32(-2)
 
 func (s *stacks) len() int { return len(s.parent) }
@@ -34,15 +35,15 @@ func (s *stacks) len() int { return len(s.parent) }
 // fn returns the function of a stack's innermost frame.
 func (s *stacks) fn(st int) int32 { return s.function[s.frame[st]] }
 
-// withParent returns the stacks in another arrangement.
+// withParent returns the stacks with other parents.
 func (s *stacks) withParent(parent []int32) *stacks {
 	c := *s
 	c.parent, c.table, c.node = parent, nil, nil
 	return &c
 }
 
-// layout returns the call node table of the stacks and the node of every stack.
-// It is made at the first call.
+// layout returns the call node table of the stacks and the node of every stack. The
+// first call builds and caches them.
 func (s *stacks) layout() (*Table, []int32) {
 	if s.table == nil {
 		s.table, s.node = s.build()
@@ -54,20 +55,19 @@ func (s *stacks) layout() (*Table, []int32) {
 	return s.table, s.node
 }
 
-// child is a stack in the list of its caller's callees. Zero ends a list: stack
-// 0 is nobody's callee.
+// child is a stack in the list of its caller's callees. Zero ends a list: stack 0
+// is a root.
 type child struct{ first, next, fn int32 }
 
-// opened is a node whose children are being laid out, those from cur to end of
-// the pending ones, with the callers above it that have no other child: the rows
-// from top to row.
+// opened is a node whose children are being laid out: those from cur to end of the
+// pending stacks. The rows from top to row are the node and the callers above it that
+// have no other child.
 type opened struct{ top, row, depth, from, cur, end int32 }
 
-// build groups the stacks into call nodes, depth first. A node is a set of stacks
-// with one function whose callers are one node; the callees of all of them,
-// sorted by function, are its children's stacks. No table of (parent, function)
-// is needed, and every stack is looked at twice: time and memory are linear, but
-// for the sorting of siblings.
+// build groups the stacks into call nodes, depth first. A node is a set of stacks with
+// one function whose callers are one node; the callees of all of them, sorted by
+// function, are the stacks of its children. Every stack is visited twice: time and
+// memory are linear, apart from sorting siblings.
 func (s *stacks) build() (*Table, []int32) {
 	n := s.len()
 	children, roots, live := s.callees()
@@ -130,7 +130,7 @@ func (s *stacks) build() (*Table, []int32) {
 	return t, node
 }
 
-// close says of the rows from top to last that their subtrees end at end.
+// close sets the end of the subtrees of the rows from top to last.
 func (t *Table) close(top, last, end int32) {
 	for row := top; row <= last; row++ {
 		t.End[row] = end

@@ -7,41 +7,41 @@ import (
 	"strings"
 )
 
-// TransformKind names what a transform does to the stack of a sample. A stack is
-// the frames from the root to the leaf, f a function, ok(x) says that frame x
-// passes the transform's kind filter. A sample whose stack becomes empty keeps its
-// place in time and is counted nowhere.
+// TransformKind names an operation on the stack of a sample. A stack is the frames from
+// the root to the leaf, f a function; a frame is ok if it passes the transform's kind
+// filter. A sample whose stack becomes empty keeps its place in time but does not
+// count.
 type TransformKind string
 
 // The kinds of transforms.
 const (
-	// MergeFunction takes out every frame of f.
+	// MergeFunction removes every frame of f.
 	MergeFunction TransformKind = "merge-function"
-	// MergeNode walks the stack from the root along a call node path, over frames
-	// that are not ok, and takes out the frame that completes the path.
+	// MergeNode follows a call node path from the root, skipping frames that are not
+	// ok, and removes the frame that completes the path.
 	MergeNode TransformKind = "merge-node"
 	// DropFunction drops samples with f anywhere in the stack.
 	DropFunction TransformKind = "drop-function"
-	// FocusFunction keeps what is below the outermost f, f included.
+	// FocusFunction keeps the frames from the outermost f down.
 	FocusFunction TransformKind = "focus-function"
-	// FocusSubtree walks like MergeNode and keeps the stack from the frame that
-	// completes the path; samples elsewhere are dropped.
+	// FocusSubtree follows a path like MergeNode, keeps the frames from the one that
+	// completes it, and drops other samples.
 	FocusSubtree TransformKind = "focus-subtree"
-	// FocusSubtreeInverted walks from the leaf along a path that is given leaf
-	// first, and cuts off what the frame that completes it called.
+	// FocusSubtreeInverted follows a path, given leaf first, from the leaf, and
+	// removes the callees of the frame that completes it.
 	FocusSubtreeInverted TransformKind = "focus-subtree-inverted"
-	// FocusSelf keeps what is below the innermost f, if nothing there is ok.
+	// FocusSelf keeps the frames from the innermost f down, if none below it is ok.
 	FocusSelf TransformKind = "focus-self"
-	// FocusCategory takes out every frame of another category.
+	// FocusCategory removes every frame of another category.
 	FocusCategory TransformKind = "focus-category"
-	// CollapseFunction cuts off what the outermost f called.
+	// CollapseFunction removes the callees of the outermost f.
 	CollapseFunction TransformKind = "collapse-function"
-	// CollapseDirectRecursion leaves one f of every run of calls of f by f; frames
+	// CollapseDirectRecursion keeps one f of every run of calls of f by f; frames
 	// that are not ok do not interrupt a run.
 	CollapseDirectRecursion TransformKind = "collapse-direct-recursion"
-	// CollapseRecursion takes out everything from the outermost f to the innermost.
+	// CollapseRecursion removes all frames from the outermost f to the innermost.
 	CollapseRecursion TransformKind = "collapse-recursion"
-	// CollapseResource makes every function of a module one, and leaves one frame
+	// CollapseResource replaces the functions of a module by one, and keeps one frame
 	// of every run of it.
 	CollapseResource TransformKind = "collapse-resource"
 	// StackPrefix keeps samples whose stack begins with exactly these functions.
@@ -50,13 +50,13 @@ const (
 	StackSuffix TransformKind = "filter:stack-suffix"
 	// FunctionInclude keeps samples with any of the functions in the stack.
 	FunctionInclude TransformKind = "filter:function-include"
-	// MarkerSearch keeps samples during any interval marker that a search finds.
+	// MarkerSearch keeps samples during the interval markers that match a search.
 	MarkerSearch TransformKind = "filter:marker-search"
-	// OutsideMarker keeps samples outside of all of them.
+	// OutsideMarker keeps samples outside of these markers.
 	OutsideMarker TransformKind = "filter:outside-marker"
 )
 
-// transformKinds lists all kinds in the order of their documentation.
+// transformKinds lists all kinds in the order of the documentation.
 var transformKinds = []TransformKind{MergeFunction, MergeNode, DropFunction, FocusFunction, FocusSubtree, FocusSubtreeInverted,
 	FocusSelf, FocusCategory, CollapseFunction, CollapseDirectRecursion, CollapseRecursion, CollapseResource,
 	StackPrefix, StackSuffix, FunctionInclude, MarkerSearch, OutsideMarker}
@@ -70,18 +70,16 @@ func TransformKinds() []string {
 	return names
 }
 
-// Transform is one operation on the stacks of all samples. Transforms form an
-// ordered list; the last one is undone by taking it off the list.
+// Transform is one operation on the stacks of all samples. Transforms form an ordered
+// list; removing the last one undoes it.
 type Transform struct {
 	Kind TransformKind
-	// Args are the names of functions: one, a call node path (MergeNode,
-	// FocusSubtree, StackPrefix; FocusSubtreeInverted leaf first), or several
-	// (FunctionInclude). They are one category, one module, or one search for the
-	// kinds that take such. A name means all functions of that name in the
-	// profile; see Table.FunctionsNamed for how to tell them apart.
+	// Args are names of functions: one, a call node path (MergeNode, FocusSubtree,
+	// StackPrefix; FocusSubtreeInverted leaf first), or several (FunctionInclude).
+	// Other kinds have one category, module, or search. A name means all functions
+	// of that name; see Table.FunctionsNamed for how to distinguish them.
 	Args []string
-	// Only says which frames are ok: the kind filter under which the transform was
-	// made.
+	// Only is the kind filter that selects the frames that are ok.
 	Only KindFilter
 }
 
@@ -94,12 +92,12 @@ func (k TransformKind) takesPath() bool {
 	return false
 }
 
-// takesText reports whether the argument is a search, in which nothing is escaped.
+// takesText reports whether the argument is a search, which has no escapes.
 func (k TransformKind) takesText() bool { return k == MarkerSearch || k == OutsideMarker }
 
 // ParseTransform parses the text form of a transform: `KIND:ARGUMENT`, or
 // `KIND@FILTER:ARGUMENT` with the name of a kind filter. Functions of a path are
-// separated by `;`; a `;` or `\` of a name is written `\;` or `\\`.
+// separated by `;`; see ParsePath for escapes.
 func ParseTransform(text string) (Transform, error) {
 	fail := func(err error) (Transform, error) { return Transform{}, fmt.Errorf("transform %q: %w", text, err) }
 	head, arg, ok := strings.Cut(text, ":")
@@ -116,10 +114,10 @@ func ParseTransform(text string) (Transform, error) {
 	name, only, _ := strings.Cut(head, "@")
 	t := Transform{Kind: TransformKind(name)}
 	if !slices.Contains(transformKinds, t.Kind) {
-		return fail(fmt.Errorf("unknown kind; known are %s", strings.Join(TransformKinds(), ", ")))
+		return fail(fmt.Errorf("unknown kind; want one of %s", strings.Join(TransformKinds(), ", ")))
 	}
 	if !ok || arg == "" {
-		return fail(errors.New("an argument is missing behind the colon"))
+		return fail(errors.New("missing argument after the colon"))
 	}
 	var err error
 	if t.Only, err = ParseKindFilter(only); err != nil {
@@ -155,8 +153,8 @@ func (t Transform) String() string {
 	return b.String()
 }
 
-// ParsePath splits a call node path at its `;`. A `;` or `\` of a name is written
-// `\;` or `\\`; before any other character a `\` stands for itself.
+// ParsePath splits a call node path at `;`. `\;` and `\\` stand for `;` and `\` in a
+// name; before any other character `\` stands for itself.
 func ParsePath(text string) ([]string, error) {
 	names := splitPath(text)
 	if slices.Contains(names, "") {
@@ -184,10 +182,10 @@ func splitPath(text string) []string {
 	return append(names, b.String())
 }
 
-// pathEscaper writes names so that ParsePath reads them.
+// pathEscaper escapes names for ParsePath.
 var pathEscaper = strings.NewReplacer(`\`, `\\`, `;`, `\;`)
 
-// FormatPath joins names by `;` so that ParsePath reads them again.
+// FormatPath joins names with `;` so that ParsePath can split them.
 func FormatPath(names []string) string {
 	escaped := make([]string, len(names))
 	for i, n := range names {

@@ -7,8 +7,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Interner is a dictionary of functions and call node paths that takes in what is
-// new to it, as a Forest does.
+// Interner is a growing dictionary of functions and call node paths, such as a Forest.
 type Interner interface {
 	// Function returns the id of the function of that name.
 	Function(fn profile.Function) int32
@@ -17,22 +16,21 @@ type Interner interface {
 	Path(parent, fn int32) int32
 }
 
-// Translation says what the functions and paths of a forest are in another
-// dictionary, which takes in those that are asked for and the ancestors of these.
-// Ids of a forest never change their meaning, so each is looked up once in the life
-// of a Translation. It belongs to one goroutine.
+// Translation maps the functions and paths of a forest to those of another dictionary,
+// to which it adds missing ones with their ancestors. Ids of a forest never change
+// their meaning, so each is looked up once. A Translation belongs to one goroutine.
 type Translation struct {
 	to               Interner
-	functions, paths []int32 // plus one; 0 is not yet known
+	functions, paths []int32 // plus one; 0: not known yet
 	pending          []int32
 }
 
-// NewTranslation returns the translation of a forest into to; it knows nothing yet.
+// NewTranslation returns an empty translation of a forest into to.
 func NewTranslation(to Interner) *Translation { return &Translation{to: to} }
 
-// Paths translates paths of from, which is the same forest at every call, or a
-// snapshot of it. NoNode stays. The result is in the memory of buf, if it is large
-// enough; buf may be paths.
+// Paths translates paths of from, which must be the same forest in every call, or a
+// snapshot of it. NoNode stays. The result reuses buf if it is large enough; buf may be
+// paths.
 func (t *Translation) Paths(from *Forest, paths, buf []int32) []int32 {
 	t.fit(from)
 	buf = slices.Grow(buf[:0], len(paths))[:len(paths)]
@@ -42,7 +40,7 @@ func (t *Translation) Paths(from *Forest, paths, buf []int32) []int32 {
 	return buf
 }
 
-// Path is Paths for one.
+// Path translates one path.
 func (t *Translation) Path(from *Forest, p int32) int32 {
 	t.fit(from)
 	return t.of(from, p)
@@ -58,7 +56,7 @@ func (t *Translation) of(from *Forest, p int32) int32 {
 	return t.paths[p] - 1
 }
 
-// Function returns what function fn has become, if a path with it was translated.
+// Function returns the translation of function fn, if a path with it was translated.
 func (t *Translation) Function(fn int32) (id int32, ok bool) {
 	if int(fn) >= len(t.functions) {
 		return 0, false
@@ -66,13 +64,13 @@ func (t *Translation) Function(fn int32) (id int32, ok bool) {
 	return t.functions[fn] - 1, t.functions[fn] != 0
 }
 
-// fit makes room for what a forest has by now.
+// fit makes room for the current size of a forest.
 func (t *Translation) fit(from *Forest) {
 	t.paths = append(t.paths, make([]int32, max(0, from.Paths.Len()-len(t.paths)))...)
 	t.functions = append(t.functions, make([]int32, max(0, len(from.Functions)-len(t.functions)))...)
 }
 
-// learn translates a path and those of its ancestors that are not known.
+// learn translates a path and its unknown ancestors.
 func (t *Translation) learn(from *Forest, p int32) {
 	t.pending = t.pending[:0]
 	for ; p != NoNode && t.paths[p] == 0; p = from.Paths.Parent[p] {
@@ -92,14 +90,14 @@ func (t *Translation) learn(from *Forest, p int32) {
 	}
 }
 
-// Translations remembers the translations of forests into one dictionary for as
-// long as the forests are there, which it does not keep. The zero value is empty.
+// Translations caches the translations of forests into one dictionary. It does not keep
+// the forests alive. The zero value is empty.
 type Translations struct {
 	of map[weak.Pointer[Forest]]*Translation // by origin
 }
 
-// Of returns the translation of a forest into to, which is the same dictionary at
-// every call. Forests that are gone are forgotten when a new one comes.
+// Of returns the translation of a forest into to, which must be the same dictionary in
+// every call. Adding one drops those of collected forests.
 func (ts *Translations) Of(from *Forest, to Interner) *Translation {
 	key := weak.Make(from.Origin())
 	t := ts.of[key]
@@ -118,7 +116,7 @@ func (ts *Translations) Of(from *Forest, to Interner) *Translation {
 	return t
 }
 
-// Size returns how many functions and paths the translations have room for.
+// Size returns the number of functions and paths for which the translations have room.
 func (ts *Translations) Size() int {
 	n := 0
 	for _, t := range ts.of {

@@ -12,32 +12,31 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// View says what is to be seen of a profile. It is plain data; the zero value is
-// everything of the first sample table. Whatever the order of its fields, the
-// steps are: threads, committed range, transforms, idle, kind, search, preview
-// range, weights. So a transform sees all frames, and a search what the kind
-// filter has left.
+// View selects what to show of a profile. It is plain data; the zero value shows
+// everything of the first sample table. The steps are applied in this order: threads,
+// committed range, transforms, idle, kind, search, preview range, weights. So a
+// transform sees all frames, and a search the frames that pass the kind filter.
 type View struct {
 	Table      int                // index in Profile.Tables
 	Weights    Weights            // what a sample counts
 	Threads    []profile.ThreadID // whose samples, merged by time; nil: all
 	Range      Range              // the committed range, counted from the first sample of the profile
 	Transforms []Transform        // in this order
-	NoIdle     bool               // without the samples whose innermost frame, before any transform, is of category Idle
-	Kind       KindFilter         // only frames of functions that pass
-	Search     string             // only samples that every word, between commas, matches in some frame
-	Preview    Range              // a range in the committed one, counted like it
+	NoIdle     bool               // drop samples whose innermost frame, before any transform, has category Idle
+	Kind       KindFilter         // keep frames of matching functions
+	Search     string             // keep samples in which every comma-separated word matches some frame
+	Preview    Range              // a part of the committed range, counted like it
 }
 
-// Range is a span of time in nanoseconds. A sample at Start is
-// inside, one at End is not. The zero value is all of the time.
+// Range is a half-open span of time [Start, End) in nanoseconds. The zero value
+// means all of the time.
 type Range struct{ Start, End int64 }
 
 // All reports whether the range is the zero value.
 func (r Range) All() bool { return r == Range{} }
 
 // ParseRange parses `START..END` in milliseconds, with fractions down to the
-// nanosecond. What is missing on either side is unlimited.
+// nanosecond. A missing side is unlimited.
 func ParseRange(text string) (Range, error) {
 	from, to, ok := strings.Cut(text, "..")
 	if !ok {
@@ -63,28 +62,28 @@ func ParseRange(text string) (Range, error) {
 	return r, nil
 }
 
-// Viewer shows a profile in views. It keeps the steps of the last view: the next
-// one begins where it differs. A change of range, search, preview, weights or
-// value type costs a pass over the samples and one over the call nodes; the table
-// of call nodes is laid out again only for other transforms or another kind.
+// Viewer computes views of a profile. It caches the steps of the last view and starts
+// the next one where it differs. A change of range, search, preview, weights or value
+// type costs a pass over the samples and one over the call nodes; only other transforms
+// or another kind rebuild the table of call nodes.
 //
-// A Viewer reads all stacks of the profile's Symbols, so a file to be viewed is
-// best decoded into Symbols of its own. It is not safe for concurrent use, and the
-// profile must not change.
+// A Viewer reads all stacks of the profile's Symbols, so decode a file to be viewed
+// into Symbols of its own. A Viewer is not safe for concurrent use, and the profile
+// must not change.
 type Viewer struct {
 	profile    *profile.Profile
 	categories *categories
-	modules    []string // in the order of their functions; functions behind the profile's stand for them
+	modules    []string // in the order of their functions, which follow those of the profile
 	first      *step
 	rows       rows // of the last table and threads
 }
 
-// step is a state of the stacks after some transforms.
+// step is the state of the stacks after some transforms.
 type step struct {
 	*stacks
-	at   []int32 // of each stack of the profile: where its samples are, or NoNode; nil: where they were
-	next *step   // the step that was last made from here
-	text string  // what was done to come here
+	at   []int32 // of each stack of the profile: the stack that has its samples now, or NoNode; nil: the same
+	next *step   // the last step computed from this one
+	text string  // the transform that led here
 }
 
 // Shown is a computed view: a call tree and the samples behind it.
@@ -92,17 +91,17 @@ type Shown struct {
 	*Tree
 	View View
 
-	// Unknown lists the names in transforms that no function, category or module
-	// of the profile has. They match nothing.
+	// Unknown lists names in transforms that match no function, category or module
+	// of the profile.
 	Unknown []string
 	// EmptyRange reports that the ranges of the view select no samples.
 	EmptyRange bool
 
 	viewer  *Viewer
 	rows    rows
-	nodes   []int32     // of the samples of the committed range; NoNode: counted nowhere
+	nodes   []int32     // of the samples of the committed range; NoNode: not counted
 	lo, hi  int         // the samples of the preview range among them
-	matched functionSet // functions that the search finds; nil without a search
+	matched functionSet // functions matched by the search; nil without a search
 }
 
 // NewViewer returns a viewer of p.
@@ -125,11 +124,11 @@ func NewViewer(p *profile.Profile) *Viewer {
 	return v
 }
 
-// withModules adds one function per module, of the module's name, for
-// CollapseResource. They are behind all others in display ties, in the order of the
-// format's resources, or else of their first functions. One is JavaScript if the
-// module is known to be a source of scripts or, when nothing is known of it, if all
-// its functions are; a library's is of the kind of the first one that is not, and no
+// withModules appends one function per module, named after it, for CollapseResource.
+// They come last in display order of ties, in the order of the
+// format's resources, or else of their first functions. Such a function is JavaScript if the profile
+// says that the module is a source of scripts or, if it does not say, if all functions
+// of the module are; otherwise it has the kind of the first one that is not, and no
 // label.
 func (v *Viewer) withModules(functions []profile.Function) []profile.Function {
 	kinds := map[string]profile.Kind{}
@@ -203,7 +202,7 @@ func (v *Viewer) absolute(r Range) Range {
 	return r
 }
 
-// Show computes a view. An error says what the profile lacks for it.
+// Show computes a view. It returns an error if the profile lacks the data for it.
 func (v *Viewer) Show(view View) (*Shown, error) {
 	p := v.profile
 	if view.Table < 0 || view.Table >= len(p.Tables) {
@@ -237,8 +236,8 @@ func (v *Viewer) Show(view View) (*Shown, error) {
 	return s, nil
 }
 
-// transform goes through the transforms and the kind filter, from the steps of
-// the last view where they are the same.
+// transform applies the transforms and the kind filter. It reuses the steps of the last
+// view as far as they are the same.
 func (s *Shown) transform() (*step, error) {
 	at := s.viewer.first
 	for _, t := range s.View.Transforms {
@@ -257,8 +256,8 @@ func (s *Shown) transform() (*step, error) {
 	return at, nil
 }
 
-// then returns the step that do leads to, doing it only if text is not what was
-// done from here the last time.
+// then returns the step after do, which it calls only if text differs from the last
+// step computed from this one.
 func (at *step) then(text string, do func() effect) *step {
 	if at.next != nil && at.next.text == text {
 		return at.next
@@ -268,8 +267,7 @@ func (at *step) then(text string, do func() effect) *step {
 	return at.next
 }
 
-// compose returns where samples are that went first by a, then by b. Nil stands
-// for samples that stay.
+// compose returns where samples go that move first by a, then by b. Nil moves nothing.
 func compose(a, b []int32) []int32 {
 	switch {
 	case a == nil:
@@ -287,7 +285,7 @@ func compose(a, b []int32) []int32 {
 	return c
 }
 
-// apply does one transform and notes names that nothing has.
+// apply applies one transform and records unknown names.
 func (s *Shown) apply(at *step, t Transform) (*step, error) {
 	if len(t.Args) == 0 {
 		return nil, fmt.Errorf("transform %s has no argument", t.Kind)
@@ -332,7 +330,7 @@ func (s *Shown) apply(at *step, t Transform) (*step, error) {
 	return at.then(t.String(), func() effect { return do(path) }), nil
 }
 
-// functionPath looks up the functions of every name.
+// functionPath returns the functions of every name.
 func (s *Shown) functionPath(functions []profile.Function, names []string) functionPath {
 	path := make(functionPath, len(names))
 	for i, name := range names {
@@ -350,7 +348,7 @@ func (s *Shown) unknown(name string) {
 	}
 }
 
-// union returns the functions in any place of a path.
+// union returns the functions in any step of a path.
 func union(path functionPath) functionSet {
 	all := slices.Clone(path[0])
 	for _, set := range path[1:] {

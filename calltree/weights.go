@@ -7,24 +7,23 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Weights says what a sample counts for in a view.
+// Weights selects the value of a sample in a view.
 type Weights uint8
 
-// The weights. The four of allocations are for tables with an allocation or, as a
-// negative value, a release of memory per sample; DeallocatedMemory and Retained
-// need the addresses too. Ranges come first: a release is matched with an
-// allocation only if both are in the preview range. An address that is allocated
-// again forgets the allocation before.
+// The weights. The four for allocations need a table with an allocation or, as a
+// negative value, a release of memory per sample; DeallocatedMemory and Retained also
+// need addresses. Ranges apply first: a release matches an allocation only if both are
+// in the preview range. A new allocation at an address replaces the one before.
 const (
 	AsRecorded        Weights = iota // its value
 	Allocations                      // its value if that is positive
 	DeallocationSites                // its value if that is negative
-	DeallocatedMemory                // a release counts at the stack of the allocation that it matches
+	DeallocatedMemory                // a release counts at the stack of its allocation
 	Retained                         // an allocation without a later release
-	Traced                           // the time until the next sample, the last one the profile's interval
+	Traced                           // the time until the next sample; for the last one the profile's interval
 )
 
-// weightNames are the names of the strategies behind a value type and a colon.
+// weightNames maps the names of strategies, after a value type and a colon, to weights.
 var weightNames = map[string]Weights{
 	"allocations":          Allocations,
 	"deallocations-sites":  DeallocationSites,
@@ -33,14 +32,14 @@ var weightNames = map[string]Weights{
 	"traced":               Traced,
 }
 
-// nativeAllocations is the table that the names without a value type mean, as in
-// Firefox Profiler: `native-retained-allocations`.
+// nativeAllocations is the table of names without a value type, as in Firefox Profiler:
+// `native-retained-allocations`.
 const nativeAllocations = "native-allocations"
 
-// jsAllocations is the table of allocations that were made by scripts.
+// jsAllocations is the table of allocations by scripts.
 const jsAllocations = "js-allocations"
 
-// allocations reports whether a view is of allocations and releases of memory, not
+// allocations reports whether the view shows allocations and releases of memory instead
 // of samples over time.
 func (s *Shown) allocations() bool {
 	switch s.View.Weights {
@@ -50,11 +49,11 @@ func (s *Shown) allocations() bool {
 	return s.rows.Type.Name == nativeAllocations || s.rows.Type.Name == jsAllocations
 }
 
-// ParseType returns the table and the weights of a name: the name of a value type
-// (none: the default type), `traced` for the default type by time, or
-// `TYPE:STRATEGY` with one of allocations, deallocations-sites,
-// deallocations-memory, retained-allocations, traced. `native-STRATEGY` means the
-// table native-allocations, also where it is the table's own name.
+// ParseType returns the table and the weights of a name: a value type (empty: the
+// default type), `traced` for the default type by time, or `TYPE:STRATEGY` with one of
+// allocations, deallocations-sites, deallocations-memory, retained-allocations, traced.
+// `native-STRATEGY` means the table native-allocations, even if another table has that
+// name.
 func (v *Viewer) ParseType(text string) (table int, w Weights, err error) {
 	name, strategy := text, ""
 	switch {
@@ -95,8 +94,8 @@ func (s *Shown) weigh(n int) (profile.ValueType, []int64, error) {
 	return r.Type, self, nil
 }
 
-// allocate fills in the self values of a strategy for allocations, and moves each
-// sample in s.nodes to the node that it counts for.
+// allocate adds the self values of a strategy for allocations, and moves each sample in
+// s.nodes to the node for which it counts.
 func (s *Shown) allocate(self []int64) {
 	r := &s.rows
 	live := map[uint64]int{} // the last allocation at an address
@@ -139,9 +138,9 @@ func (s *Shown) allocate(self []int64) {
 	s.add(self)
 }
 
-// add adds the values of the samples of the preview range to their nodes. Each
-// part of the nodes is filled by itself: its memory costs more than another look
-// at the samples.
+// add adds the values of the samples of the preview range to their nodes. Each part of
+// the nodes is filled in its own pass over the samples, because random access to all
+// nodes costs more.
 func (s *Shown) add(self []int64) {
 	each(parts(len(self)), func(_ int, p part) {
 		lo, hi := int32(p.lo), int32(p.hi)
@@ -153,8 +152,7 @@ func (s *Shown) add(self []int64) {
 	})
 }
 
-// tracedType is the type of traced time: milliseconds, with nanoseconds as the
-// last digit.
+// tracedType is the type of traced time: milliseconds with nanosecond resolution.
 var tracedType = profile.ValueType{Name: "traced", Unit: "milliseconds", Scale: 6}
 
 // traceable reports whether the samples have times and no weights.

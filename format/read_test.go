@@ -192,7 +192,7 @@ func TestErrors(t *testing.T) {
 		{"data.folded", "no numbers at all\n", profile.ErrMalformed, 1, -2},
 		{"data.folded.gz", gz("no numbers at all\n"), profile.ErrMalformed, 1, -2},
 		{"data.txt", "no numbers at all\n", profile.ErrUnrecognized, 0, -1},
-		{"data.prof", "no profile", profile.ErrMalformed, 0, -2},
+		{"data.pprof", "no profile", profile.ErrMalformed, 0, -2},
 		{"data.unknown", "no profile", profile.ErrUnrecognized, 0, -1},
 		{"data", gz(foldedText)[:15], profile.ErrMalformed, 0, -2},
 		{"data", utf16Of("main;work 1\nmain;work 1\nmain y\n", true), profile.ErrMalformed, 3, -1},

@@ -2,16 +2,18 @@ package format
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/dendroprof/dendro/profile"
 )
 
-// refused is content that is recognised and not read, with what to do about it:
-// by the bytes that it begins with, and by texts of which all are in its
-// beginning.
+// refused lists content that is detected and not read, with what to do about it. All
+// conditions of an entry must hold: the bytes at the beginning, a text in the first
+// line, and texts anywhere in the prefix.
 var refused = []struct {
 	begins string
+	line   string
 	holds  []string
 	what   string
 	hint   string
@@ -20,21 +22,62 @@ var refused = []struct {
 	{begins: "2ELIFREP", what: "a perf.data file", hint: "convert it: perf script -i FILE > FILE.perf"},
 	{begins: "SIMPLEPERF", what: "a simpleperf report", hint: "convert the recording with simpleperf's pprof_proto_generator.py or stackcollapse.py"},
 	{begins: "bplist00", what: "an Instruments trace or another property list", hint: "load it in speedscope and save it from there"},
+	{begins: "<?xml", holds: []string{"<trace-query-result"}, what: "an XML export of Instruments", hint: "load the .trace in speedscope and save it from there"},
+	{begins: "Weight\tSelf Weight", what: "a deep copy from Instruments", hint: "paste it into speedscope and save it from there"},
+	{begins: "Nettrace", what: "an EventPipe trace of .NET (.nettrace)", hint: "convert it: dotnet-trace convert FILE --format speedscope"},
+	{begins: "go 1.", line: " trace\x00", what: "an execution trace of Go", hint: "convert it: go tool trace -pprof=sched FILE > FILE.pb (or net, sync, syscall)"},
+	{begins: "memray\x00", what: "a recording of memray", hint: "memray has no export of stacks: record CPU time with py-spy"},
+	{begins: "MOJ", what: "a recording of austin (MOJO)", hint: "convert it: mojo2austin FILE FILE.folded"},
+	{begins: "{(\x03\x00\x00\x00", what: pstats, hint: pstatsHint},
+	{begins: "{)\x03", what: pstats, hint: pstatsHint},
+	{begins: "{\xa9\x03", what: pstats, hint: pstatsHint},
+	{begins: "\xfb\xa9\x03", what: pstats, hint: pstatsHint},
+	{begins: "\xfb)\x03", what: pstats, hint: pstatsHint},
+	{begins: "{", holds: []string{`"elapsed_time_sec"`, `"files"`}, what: "a profile of scalene", hint: "it has lines and no stacks: record with py-spy"},
+	{begins: "{", holds: []string{`"mode"`, `"gc_samples"`, `"frames"`}, what: stackprof, hint: stackprofHint},
+	{begins: "\x04\x08{", what: stackprof, hint: stackprofHint},
+	{begins: "{", holds: []string{`main()==>`, `"wt"`}, what: "a profile of XHProf", hint: "it has pairs of callers only: record with Excimer and write speedscope or folded stacks"},
+	{begins: "\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", what: "a CPU profile of gperftools", hint: "convert it: pprof -proto BINARY FILE > FILE.pb.gz"},
+	{begins: "heap_v2/", what: "a heap profile of jemalloc", hint: "convert it: jeprof --collapsed BINARY FILE > FILE.folded"},
+	{begins: "v 1", holds: []string{"\nX "}, what: "a recording of heaptrack", hint: "convert it: heaptrack_print -f FILE -F FILE.folded"},
+	{begins: "desc:", holds: []string{"\ncmd:", "\ntime_unit:"}, what: "a heap profile of Valgrind's massif", hint: "read it with ms_print; for functions record with valgrind --tool=callgrind"},
 	{begins: "{", holds: []string{`"dhatFileVersion"`}, what: "a heap profile of Valgrind's DHAT", hint: "open it in dh_view.html; for functions record with valgrind --tool=callgrind"},
+	{begins: "Function Stack", line: "CPU Time", what: "a report of VTune", hint: "record with perf record -g and convert with perf script"},
+	{begins: "@[", holds: []string{"]: "}, what: "stacks of bpftrace", hint: "convert them: stackcollapse-bpftrace.pl FILE > FILE.folded"},
+	{begins: "Attaching ", holds: []string{"@[", "]: "}, what: "stacks of bpftrace", hint: "convert them: stackcollapse-bpftrace.pl FILE > FILE.folded"},
+	{begins: "CPU ", line: "FUNCTION:NAME", what: "stacks of DTrace", hint: "convert them: stackcollapse.pl FILE > FILE.folded (record with dtrace -q)"},
+	{begins: "Analysis of sampling ", what: macSample, hint: macSampleHint},
+	{begins: "Sampling process ", what: macSample, hint: macSampleHint},
+	{line: "Time and Allocation Profiling Report", what: "a cost-centre profile of GHC (.prof)", hint: "convert it: ghc-prof-flamegraph FILE, and read the SVG"},
+	{begins: "{", holds: []string{`"rts_arguments"`, `"cost_centres"`}, what: "a cost-centre profile of GHC", hint: "write a .prof with +RTS -p and convert it: ghc-prof-flamegraph FILE, and read the SVG"},
+	{begins: "hdrb", what: "an event log of GHC", hint: "convert it: hs-speedscope FILE"},
+	{line: "sample.interval=", what: "a profile of Rprof", hint: `convert it in R: profile::write_pprof(profile::read_rprof("FILE"), "FILE.pb.gz")`},
+	{begins: "\x5e\x97\xca\xfd", what: "a capture of sysprof", hint: "record with perf record -g and convert with perf script"},
 	{begins: "{", holds: []string{`"snapshot"`, `"node_fields"`}, what: "a heap snapshot of V8", hint: "it is a graph of objects, not of calls: record a .heapprofile or a .cpuprofile"},
 	{begins: "{", holds: []string{`"recording"`, `"sampleStackTraces"`}, what: "a timeline of Safari's Web Inspector", hint: "load it in speedscope and save it from there"},
 	{begins: "Statistical profiling result from ", what: "the report of node --prof-process", hint: "its trees are cut: record again with node --cpu-prof"},
 	{begins: "v8-version,", what: "a log of node --prof", hint: "record again with node --cpu-prof"},
 	{begins: "gmon\x01\x00\x00\x00", what: "a profile of gprof", hint: "it has pairs of callers only: record with perf record -g"},
+	{begins: "JAVA PROFILE 1.0.", line: ", created ", what: "a text of hprof", hint: "hprof samples at safepoints only: record with async-profiler or JFR"},
 	{begins: "JAVA PROFILE 1.0.", what: "a heap dump of hprof", hint: "it is a graph of objects, not of calls: record with async-profiler or JFR"},
 }
+
+const (
+	pstats        = "a profile of cProfile (pstats)"
+	pstatsHint    = "convert it: pyprof2calltree -i FILE -o FILE.callgrind"
+	stackprof     = "a profile of stackprof"
+	stackprofHint = "convert it: stackprof --stackcollapse FILE > FILE.folded"
+	macSample     = "a report of macOS sample"
+	macSampleHint = "convert it: stackcollapse-sample.awk FILE > FILE.folded"
+)
 
 // refuse returns why content that begins with prefix is not read although it is
 // known; nil for anything else.
 func refuse(prefix []byte) error {
 	text := bytes.TrimLeft(prefix, " \t\r\n")
+	line, _, _ := bytes.Cut(text[:min(len(text), 500)], []byte("\n"))
 	for _, r := range refused {
-		ok := bytes.HasPrefix(text, []byte(r.begins))
+		ok := bytes.HasPrefix(text, []byte(r.begins)) && bytes.Contains(line, []byte(r.line))
 		for _, h := range r.holds {
 			ok = ok && bytes.Contains(text, []byte(h))
 		}
@@ -42,8 +85,11 @@ func refuse(prefix []byte) error {
 			return refusal(r.what, r.hint)
 		}
 	}
-	if eventTrace(prefix) {
+	switch {
+	case eventTrace(prefix):
 		return refusal("a Windows event trace (ETL)", "open it in PerfView and save it for speedscope")
+	case perfetto(prefix):
+		return refusal("a Perfetto trace", "convert it: traceconv profile --perf FILE for pprof files, or traceconv json FILE FILE.json")
 	}
 	return nil
 }
@@ -61,4 +107,48 @@ func eventTrace(prefix []byte) bool {
 	}
 	size := uint32(prefix[0]) | uint32(prefix[1])<<8 | uint32(prefix[2])<<16 | uint32(prefix[3])<<24
 	return size >= 1<<10 && size <= 1<<26 && size&(size-1) == 0 && prefix[75] == 0xc0 && (prefix[74] == 1 || prefix[74] == 2)
+}
+
+// perfetto reports whether content begins as a trace of Perfetto does: with packets
+// (field 1), each with a time (8), a sequence (10) or a user (3) as an integer.
+func perfetto(prefix []byte) bool {
+	const packet, wanted = 0x0a, 3
+	for found := 0; found < wanted; found++ {
+		if len(prefix) == 0 {
+			return found > 0
+		}
+		size, n := binary.Uvarint(prefix[1:])
+		if prefix[0] != packet || n <= 0 || size > uint64(len(prefix)-1-n) || !perfettoPacket(prefix[1+n:1+n+int(size)]) {
+			return false
+		}
+		prefix = prefix[1+n+int(size):]
+	}
+	return true
+}
+
+// perfettoPacket reports whether a message has one of these integers.
+func perfettoPacket(msg []byte) (found bool) {
+	for len(msg) > 0 {
+		tag, n := binary.Uvarint(msg)
+		if n <= 0 {
+			return false
+		}
+		v, m := binary.Uvarint(msg[n:])
+		if m <= 0 {
+			return false
+		}
+		msg = msg[n+m:]
+		switch field := tag >> 3; tag & 7 {
+		case 0:
+			found = found || field == 3 || field == 8 || field == 10
+		case 2:
+			if v > uint64(len(msg)) {
+				return false
+			}
+			msg = msg[v:]
+		default:
+			return false
+		}
+	}
+	return found
 }

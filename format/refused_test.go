@@ -26,6 +26,34 @@ func TestRefused(t *testing.T) {
 		{"gmon\x01\x00\x00\x00", "a profile of gprof"},
 		{"JAVA PROFILE 1.0.2\x00", "a heap dump of hprof"},
 		{string(etl), "a Windows event trace"},
+		{"JAVA PROFILE 1.0.1, created Mon Jan  1 10:00:00 2024\n\nCPU SAMPLES BEGIN (total = 1)\n", "a text of hprof"},
+		{`<?xml version="1.0"?><trace-query-result><node/></trace-query-result>`, "an XML export of Instruments"},
+		{"Weight\tSelf Weight\t\tSymbol Name\n1.0 s\n", "a deep copy from Instruments"},
+		{"Nettrace\x14\x00\x00\x00!FastSerialization.1", "an EventPipe trace"},
+		{"go 1.26 trace\x00\x00\x00", "an execution trace of Go"},
+		{"memray\x00\x0b\x00", "a recording of memray"},
+		{"MOJ\x03", "a recording of austin"},
+		{"\xfb)\x03\xfa\x08<string>", "a profile of cProfile"},
+		{"{\xa9\x03z\x08<string>", "a profile of cProfile"},
+		{`{"elapsed_time_sec":1.5,"files":{}}`, "a profile of scalene"},
+		{`{"version":1.2,"mode":"cpu","gc_samples":0,"frames":{}}`, "a profile of stackprof"},
+		{"\x04\x08{\r:\x0cversion", "a profile of stackprof"},
+		{`{"main()":{"ct":1,"wt":9},"main()==>f":{"ct":1,"wt":5}}`, "a profile of XHProf"},
+		{"\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x10\x27\x00\x00", "a CPU profile of gperftools"},
+		{"heap_v2/524288\n  t*: 1: 8 [0: 0]\n", "a heap profile of jemalloc"},
+		{"v 10400 3\nX ./a.out\nI 1000 4\n", "a recording of heaptrack"},
+		{"desc: (none)\ncmd: ls\ntime_unit: i\n#-----------\n", "a heap profile of Valgrind's massif"},
+		{"Function Stack,CPU Time:Total\nTotal,100%\n", "a report of VTune"},
+		{"@[\n    vfs_read+1\n    ksys_read+2\n]: 5\n", "stacks of bpftrace"},
+		{"Attaching 1 probe...\n\n@[\n    vfs_read+1\n]: 5\n", "stacks of bpftrace"},
+		{"CPU     ID                    FUNCTION:NAME\n  0  1 :tick-10s\n", "stacks of DTrace"},
+		{"Analysis of sampling shop (pid 12) every 1 millisecond\n", "a report of macOS sample"},
+		{"\tSat Jan  6 10:00 2024 Time and Allocation Profiling Report  (Final)\n", "a cost-centre profile of GHC"},
+		{`{"program":"x","rts_arguments":["-pj"],"cost_centres":[]}`, "a cost-centre profile of GHC"},
+		{"hdrb\x68\x65\x74\x62", "an event log of GHC"},
+		{"sample.interval=20000\n\"f\" \"g\" \n", "a profile of Rprof"},
+		{"\x5e\x97\xca\xfd\x01", "a capture of sysprof"},
+		{"\x0a\x05\x18\x01\x40\x90\x4e\x0a\x02\x50\x01\x0a\x02\x40\x05", "a Perfetto trace"},
 	} {
 		f, err := Detect([]byte(tt.content))
 		var pe *profile.ParseError
@@ -33,7 +61,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%.30q: %v", tt.content, err)
 		}
 	}
-	for _, content := range []string{"gmon;a 1\n", "PERF;a 1\n", string(make([]byte, 200))} {
+	for _, content := range []string{"gmon;a 1\n", "PERF;a 1\n", string(make([]byte, 200)), "sample;interval 1\n", "{}", "\x0a\x04\x08\x01\x10\x02", "Function Stack;a 1\n"} {
 		if _, err := Detect([]byte(content)); errors.Is(err, profile.ErrUnsupported) {
 			t.Errorf("%.30q: %v", content, err)
 		}

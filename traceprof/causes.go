@@ -186,6 +186,32 @@ func (f *facts) agentSlow() (Cause, bool) {
 	return c, true
 }
 
+func (f *facts) samplingHole() (Cause, bool) {
+	c := Cause{Code: SamplingHole}
+	var worst Coverage
+	for _, s := range f.coverage.Segments {
+		if s.Holes > 0 {
+			c.Instances = appendNew(c.Instances, s.Instance)
+		}
+		if s.Hole > worst.Hole {
+			worst = s
+		}
+	}
+	c.Text = fmt.Sprintf("The agent took no snapshot for %d ms of segment %s, %d ms after its first snapshot (holes in all: %d). The time in them is not covered: functions that ran only then are missing or too small.",
+		worst.Hole, worst.Segment, f.sinceFirst(worst.Segment, worst.HoleAt), f.coverage.Holes)
+	return c, worst.Hole > 0
+}
+
+// sinceFirst returns the time from the first snapshot of a segment to a time, in ms.
+func (f *facts) sinceFirst(segment string, at int64) int64 {
+	for i := range f.snapshots {
+		if s := &f.snapshots[i]; s.Segment == segment && s.Len() > 0 {
+			return at - s.Time[0]
+		}
+	}
+	return 0
+}
+
 // which returns the names of the instances of which something is true.
 func (f *facts) which(is func(*Instance) bool) (names []string) {
 	for k := range f.instances {

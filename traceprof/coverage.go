@@ -2,6 +2,7 @@ package traceprof
 
 import (
 	"context"
+	"math"
 	"slices"
 )
 
@@ -25,7 +26,14 @@ type Coverage struct {
 	Late int64 `json:"late,omitempty"`
 
 	Span    int64 `json:"span"`    // ms in which dumps are expected
-	Covered int64 `json:"covered"` // ms of Span that lie between dumps with nothing lost between
+	Covered int64 `json:"covered"` // ms of Span between dumps with neither a loss nor a hole between them
+
+	// Holes counts the gaps between two received dumps of more than 3 periods and
+	// 50 ms that are also more than 3 times as long as is usual in the segment.
+	// Hole is the longest of them, HoleAt its start, both in ms.
+	Holes  int64 `json:"holes,omitempty"`
+	Hole   int64 `json:"hole,omitempty"`
+	HoleAt int64 `json:"holeAt,omitempty"`
 
 	// Period is the time between two dumps in truth, in ms, the median; 0: fewer
 	// than two. Slow says that it is more than half as long again as the task's:
@@ -70,10 +78,17 @@ func Cover(task *Task, seg *Segment, s *Snapshots) Coverage {
 		first, _ := slices.BinarySearch(s.Sequence, 0)
 		c.Lost = int64(s.Sequence[n-1]) + 1 - int64(n-first)
 	}
-	c.Period = median(c.addTimes(s, from, to))
+	c.Period = median(steps(s))
 	c.Slow = task.Period > 0 && 2*c.Period > 3*task.Period
+	if seg == nil {
+		from, to = math.MinInt64, math.MaxInt64
+	}
+	c.addTimes(s, from, to, max(3*task.Period, 3*c.Period, shortestHole))
 	return c
 }
+
+// shortestHole is the longest gap between two dumps that is never a hole, in ms.
+const shortestHole = 50
 
 // median returns the middle of a list, the larger one of two; of none 0.
 func median(list []int64) int64 {
@@ -84,25 +99,38 @@ func median(list []int64) int64 {
 	return list[len(list)/2]
 }
 
-// addTimes adds what lies between neighbouring dumps, as far as it lies from one
-// time to another if the segment is known, and returns the steps.
-func (c *Coverage) addTimes(s *Snapshots, from, to int64) []int64 {
-	var steps []int64
-	for i, t := range s.Time {
-		if c.Known && t > to {
-			c.Late++
-		}
-		if i == 0 || int64(s.Sequence[i]) != int64(s.Sequence[i-1])+1 {
-			continue
-		}
-		steps = append(steps, t-s.Time[i-1])
-		if a, b := s.Time[i-1], t; !c.Known {
-			c.Covered += max(0, b-a)
-		} else {
-			c.Covered += max(0, min(b, to)-max(a, from))
+// steps returns the times between dumps that follow each other.
+func steps(s *Snapshots) (list []int64) {
+	for i := 1; i < s.Len(); i++ {
+		if int64(s.Sequence[i]) == int64(s.Sequence[i-1])+1 {
+			list = append(list, s.Time[i]-s.Time[i-1])
 		}
 	}
-	return steps
+	return list
+}
+
+// addTimes adds what lies between neighbouring dumps, within from and to. A gap of
+// more than longest is a hole, without the time of the dumps that were lost in it.
+func (c *Coverage) addTimes(s *Snapshots, from, to, longest int64) {
+	for i, t := range s.Time {
+		if t > to {
+			c.Late++
+		}
+		if i == 0 {
+			continue
+		}
+		a, b := max(s.Time[i-1], from), min(t, to)
+		lost := max(0, int64(s.Sequence[i])-int64(s.Sequence[i-1])-1)
+		switch {
+		case b <= a:
+		case t-s.Time[i-1]-min(lost, math.MaxInt32)*min(c.Period, math.MaxInt32) > longest:
+			if c.Holes++; b-a > c.Hole {
+				c.Hole, c.HoleAt = b-a, a
+			}
+		case lost == 0:
+			c.Covered += b - a
+		}
+	}
 }
 
 // TaskCoverage is the coverage of a task: in sum, and of each segment that has
@@ -132,6 +160,9 @@ func coverTask(task *Task, list []Snapshots, segments map[string]*Segment) *Task
 		sum.Known = sum.Known && c.Known
 		sum.Expected, sum.Received, sum.Lost, sum.Late = sum.Expected+c.Expected, sum.Received+c.Received, sum.Lost+c.Lost, sum.Late+c.Late
 		sum.Span += c.Span
+		if sum.Holes += c.Holes; c.Hole > sum.Hole {
+			sum.Hole, sum.HoleAt = c.Hole, c.HoleAt
+		}
 		if c.Known {
 			sum.Covered += c.Covered
 		}

@@ -41,6 +41,7 @@ const (
 	SegmentsMissing   CauseCode = "segments-missing" // there are snapshots, the traces were sampled away
 	SnapshotsLost     CauseCode = "snapshots-lost"   // in the agent's queue
 	AgentSlow         CauseCode = "agent-slower-than-period"
+	SamplingHole      CauseCode = "sampling-hole" // an agent took no dump for several periods
 	StillRunning      CauseCode = "still-running"
 	Unknown           CauseCode = "unknown"
 )
@@ -93,7 +94,7 @@ func (f *facts) questions() []func(*facts) (Cause, bool) {
 	delivery := []func(*facts) (Cause, bool){
 		(*facts).clockSkew, (*facts).neverPolled, (*facts).neverNotified, (*facts).agentFailed, (*facts).instanceVanished,
 	}
-	quality := []func(*facts) (Cause, bool){(*facts).segmentsMissing, (*facts).snapshotsLost, (*facts).agentSlow}
+	quality := []func(*facts) (Cause, bool){(*facts).segmentsMissing, (*facts).snapshotsLost, (*facts).samplingHole, (*facts).agentSlow}
 	switch {
 	case f.hasData():
 		return append([]func(*facts) (Cause, bool){(*facts).clockSkew, (*facts).agentFailed}, quality...)

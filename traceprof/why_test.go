@@ -123,6 +123,9 @@ func TestWhy(t *testing.T) {
 		{"queue full", func(s *situation) {
 			s.snapshots = []traceprof.Snapshots{tracetest.Picture("", "r", fmt.Sprintf("@0:%d A A @9:%d A", began+1010, began+1100))}
 		}, "snapshots-lost", "7 snapshots were made", ""},
+		{"a hole", func(s *situation) {
+			s.snapshots = []traceprof.Snapshots{tracetest.Picture("", "r", fmt.Sprintf("@0:%d A A A @3:%d B B", began+1010, began+1169))}
+		}, "sampling-hole", "no snapshot for 139 ms of segment r, 20 ms after its first snapshot (holes in all: 1)", ""},
 		{"a slow agent", func(s *situation) {
 			s.task.Period = 5
 			s.sampled("@0:%d A A A A")

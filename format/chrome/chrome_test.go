@@ -50,7 +50,8 @@ func TestTrace(t *testing.T) {
 		{"object", `{"metadata":{"x":[1]},"traceEvents":` + list(ev("X", "a", "0", dur("1"))) + `,"displayTimeUnit":"ms"}`, head + "1000 @0s [ tid=1 in 2] a\n"},
 		{"no closing bracket", strings.TrimSuffix(list(ev("X", "a", "0", dur("1")), ev("X", "b", "3", dur("1"))), "]") + ",\n",
 			head + "1000 @0s [ tid=1 in 2] a\n2000 @1µs [ tid=1 in 2] -\n1000 @3µs [ tid=1 in 2] b\nwarning: the list of events does not end; what there is was read\n"},
-		{"nothing", `[]`, head + "warning: the trace holds no duration events and no samples\n"},
+		{"times as strings, as Hermes writes them", list(`{"ph":"X","name":"a","ts":"2.5","dur":"1","pid":2,"tid":1}`), head + "1000 @0s [ tid=1 in 2] a\n"},
+		{"nothing", `[]`, head + "warning: the trace has no events\n"},
 		{"chunks", list(ev("P", "Profile", "10", `,"id":"0x1","args":{"data":{"startTime":10}}`),
 			ev("P", "ProfileChunk", "20", `,"id":"0x1","args":{"data":{"timeDeltas":[5,7],"cpuProfile":{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"}},{"id":2,"parent":1,"callFrame":{"functionName":"f","url":"a.js","lineNumber":3,"columnNumber":0}}],"samples":[2,1]}}}`),
 			ev("P", "ProfileChunk", "30", `,"id":"0x1","args":{"data":{"cpuProfile":{"nodes":[{"id":3,"parent":2,"callFrame":{"functionName":"(idle)"}}],"samples":[3]},"timeDeltas":[9]}}`)),
@@ -146,6 +147,7 @@ func TestErrors(t *testing.T) {
 		{`{"nodes":[{"id":1,"children":[3]},{"id":2,"children":[3]},{"id":3}]}`, profile.ErrMalformed},
 		{`{"nodes":[{"id":1},{"id":1}]}`, profile.ErrMalformed},
 		{`{"nodes":[{"id":1}],"samples":[2]}`, profile.ErrMalformed},
+		{list(ev("M", "thread_name", "0")), profile.ErrUnsupported}, {list(ev("X", "a", `"x"`, dur("1"))), profile.ErrMalformed},
 		{`{"nodes":[{"id":1,"parent":7}]}`, profile.ErrMalformed},
 		{list(ev("X", "a", "9e15", dur("9e15"))), profile.ErrMalformed},
 	} {

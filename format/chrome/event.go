@@ -1,6 +1,9 @@
 package chrome
 
-import "github.com/dendroprof/dendro/internal/jsonscan"
+import (
+	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/internal/stacktext"
+)
 
 // event is one event as it is read. Its fields may come in any order.
 type event struct {
@@ -39,15 +42,29 @@ func (e *event) read(t *trace) {
 				e.id = append(e.id, s.ScalarBytes()...)
 			}
 		case "ts":
-			e.at = s.Fixed(3)
+			e.at = micros(s)
 		case "dur":
-			e.length = s.Fixed(3)
+			e.length = micros(s)
 		case "args":
 			if s.Kind() == jsonscan.Object {
 				e.readArgs(t)
 			}
 		}
 	}
+}
+
+// micros reads a number of microseconds, which Hermes writes as a string, in
+// nanoseconds.
+func micros(s *jsonscan.Scanner) int64 {
+	if s.Kind() != jsonscan.String {
+		return s.Fixed(3)
+	}
+	text := s.Bytes()
+	v, ok := stacktext.Nanos(text, 1000)
+	if !ok {
+		s.Errorf("the time %.40q", text)
+	}
+	return v
 }
 
 // readArgs reads the arguments that mean something: the name of a thread or

@@ -2,6 +2,7 @@ package chrome
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -29,7 +30,8 @@ type trace struct {
 	earliest   int64
 	latest     int64
 
-	e event // the one in work
+	events int
+	e      event // the one in work
 	mended
 }
 
@@ -76,6 +78,7 @@ func (f *file) readTrace(bare bool) {
 		if s.Err() != nil {
 			return
 		}
+		t.events++
 		t.add()
 	}
 }
@@ -233,9 +236,16 @@ func (t *trace) link() error {
 	if err := t.linkEvents(); err != nil {
 		return err
 	}
-	if len(p.Tables) == 0 {
+	switch {
+	case len(p.Tables) > 0:
+	case t.events > 0:
+		return &profile.ParseError{
+			Offset: -1, Err: fmt.Errorf("%d trace events, and none has a duration or samples: %w", t.events, profile.ErrUnsupported),
+			Hint: "record with the category disabled-by-default-v8.cpu_profiler",
+		}
+	default:
 		p.Tables = []profile.Samples{{Type: profile.ValueType{Name: typeEvents, Unit: "nanoseconds"}}}
-		p.Warnf("the trace holds no duration events and no samples")
+		p.Warnf("the trace has no events")
 	}
 	for i := range p.Markers {
 		p.Markers[i].Start -= t.earliest

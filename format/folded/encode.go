@@ -75,6 +75,7 @@ func encodedTables(p *profile.Profile, table int) ([]int, error) {
 type encoder struct {
 	p         *profile.Profile
 	withLines bool
+	inlined   bool // mark inlined frames as async-profiler does
 
 	texts   []string // of frames and threads; 0 is empty
 	textIDs map[string]int32
@@ -98,10 +99,15 @@ type row struct {
 	counts [2]int64
 }
 
+// inlineFormats are the formats whose inlined frames get the suffix `_[i]`: those of
+// async-profiler. Other tools would take the suffix of a Go function as a name.
+var inlineFormats = []string{"", formatName, "jfr", "flamehtml"}
+
 func newEncoder(p *profile.Profile) *encoder {
 	return &encoder{
 		p:         p,
 		withLines: p.Format == "" || p.Format == formatName,
+		inlined:   slices.Contains(inlineFormats, p.Format),
 		texts:     []string{""},
 		textIDs:   map[string]int32{"": 0},
 		frames:    map[profile.FrameID]int32{},
@@ -155,6 +161,9 @@ func (e *encoder) frame(id profile.FrameID) int32 {
 	text, ok := e.frames[id]
 	if !ok {
 		f := e.p.Symbols.Frames[id]
+		if f.Type == profile.FrameInlined && !e.inlined {
+			f.Type = profile.FrameUnknown
+		}
 		text = e.text(formatFrame(&e.p.Symbols.Functions[f.Function], f, e.withLines))
 		e.frames[id] = text
 	}

@@ -151,6 +151,22 @@ func TestEncodeForeign(t *testing.T) {
 	}
 }
 
+// TestEncodeInlined marks inlined frames only as async-profiler's formats do.
+func TestEncodeInlined(t *testing.T) {
+	for format, want := range map[string]string{"jfr": "f_[i] 1\n", "pprof": "f 1\n"} {
+		p := profile.New(nil)
+		p.Format = format
+		s := p.Symbols
+		fr := s.Frame(profile.Frame{Function: s.Function(profile.Function{Name: "f", Kind: profile.KindGo}), Type: profile.FrameInlined})
+		p.Tables = []profile.Samples{{Type: profile.NamedType(profile.CPUSamples)}}
+		p.Tables[0].Add(s.Stack(profile.NoStack, fr), 1)
+		var b strings.Builder
+		if err := Encode(&b, p, 0); err != nil || b.String() != want {
+			t.Errorf("%s: %q, %v", format, b.String(), err)
+		}
+	}
+}
+
 func TestEncodeWriteError(t *testing.T) {
 	boom := errors.New("boom")
 	p := decode(t, "a 1\n")

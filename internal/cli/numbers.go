@@ -57,5 +57,5 @@ func amount(v int64, unit string, scale int) string {
 	if unit = words.Clean(unit); unit == "count" {
 		unit = "samples"
 	}
-	return words.Thousands(decimal(v, scale)) + " " + unit
+	return words.Count(decimal(v, scale)) + " " + unit
 }

@@ -305,7 +305,7 @@ func signedPercent(v any) string {
 }
 
 // grouped formats a cell that holds a count.
-func grouped(v any) string { return words.Thousands(fmt.Sprint(v)) }
+func grouped(v any) string { return words.Count(v) }
 
 // terminal reports whether w is one.
 func terminal(w io.Writer) bool {

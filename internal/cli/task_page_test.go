@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,7 +12,7 @@ import (
 )
 
 // TestTasksPage runs the commands of docs/tasks.md, in their order, on a store with
-// sampled requests and two tasks that became runs.
+// sampled requests and two tasks that became runs, and compares the outputs shown.
 func TestTasksPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/tasks.md")
 	if err != nil {
@@ -23,18 +24,29 @@ exec dendro task export last -o first.pb.gz
 exec dendro import --group shop --benchmark /checkout --run first --date 2026-01-01 first.pb.gz
 exec dendro import --group shop --benchmark /checkout --run second --date 2026-01-02 first.pb.gz
 `
+	files := ""
 	ran := 0
-	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
-		for line := range strings.Lines(block[1]) {
-			script += "exec " + line
-			ran++
+	for _, block := range regexp.MustCompile("(?s)```(sh|console)\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		for line := range strings.Lines(block[2]) {
+			command, prompt := strings.CutPrefix(line, "$ ")
+			switch {
+			case block[1] == "sh":
+				script += "exec " + line
+				ran++
+			case prompt:
+				ran++
+				script += fmt.Sprintf("exec %scmp stdout %d.txt\n", command, ran)
+				files += fmt.Sprintf("-- %d.txt --\n", ran)
+			default:
+				files += line
+			}
 		}
 	}
 	if ran < 10 {
 		t.Fatalf("only %d commands", ran)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "page.txtar"), []byte(script), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "page.txtar"), []byte(script+files), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	params := scriptParams()

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/dendroprof/dendro/profile"
 )
 
 // Source is one input: a file, an archive, or a stream.
@@ -123,7 +125,7 @@ func expandPath(arg string) ([]Source, error) {
 }
 
 // walk lists the files below a directory in lexical order. Hidden files and
-// folders are left out, as are sidecars.
+// folders and sidecars are left out. Symbolic links are sources that are no profile.
 func walk(dir string) ([]Source, error) {
 	var sources []Source
 	var errs []error
@@ -138,6 +140,8 @@ func walk(dir string) ([]Source, error) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
+		case d.Type()&fs.ModeSymlink != 0:
+			sources = append(sources, Source{Name: name, Open: func() (io.ReadCloser, error) { return link{}, nil }})
 		case d.Type().IsRegular() && !isSidecar(name):
 			s, err := withSidecar(FileSource(name))
 			s.Named = false
@@ -148,6 +152,16 @@ func walk(dir string) ([]Source, error) {
 	})
 	return sources, errors.Join(append(errs, err)...)
 }
+
+// link is a symbolic link found in a walk: it is not followed, and reported as no
+// profile.
+type link struct{}
+
+var errLink = fmt.Errorf("%w: a symbolic link, not followed in directories", profile.ErrUnrecognized)
+
+func (link) Read([]byte) (int, error) { return 0, errLink }
+
+func (link) Close() error { return nil }
 
 const sidecarSuffix = ".json"
 

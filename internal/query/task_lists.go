@@ -109,7 +109,7 @@ type SegmentsResult struct {
 type Segment struct {
 	traceprof.Segment
 	Latency int64        `json:"latency"` // ms
-	Spans   []spans.Span `json:"spans,omitempty"`
+	Spans   []traceprof.Span `json:"spans,omitempty"`
 }
 
 func segmentOf(s traceprof.Segment) Segment {

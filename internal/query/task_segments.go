@@ -102,13 +102,13 @@ func taskSpans(list []excerpt.Segment) ([]TaskSpan, error) {
 
 // nestedSpan is a span with the number of spans around it.
 type nestedSpan struct {
-	spans.Span
+	traceprof.Span
 	depth int32
 }
 
 // nested orders spans by start, each after the span that contains it.
-func nested(all []spans.Span) []nestedSpan {
-	inner := map[int32][]spans.Span{}
+func nested(all []traceprof.Span) []nestedSpan {
+	inner := map[int32][]traceprof.Span{}
 	known := map[int32]bool{}
 	for _, s := range all {
 		known[s.ID] = true
@@ -123,7 +123,7 @@ func nested(all []spans.Span) []nestedSpan {
 	var list, stack []nestedSpan
 	push := func(of, depth int32) {
 		next := inner[of]
-		slices.SortStableFunc(next, func(a, b spans.Span) int { return cmp.Compare(a.Start, b.Start) })
+		slices.SortStableFunc(next, func(a, b traceprof.Span) int { return cmp.Compare(a.Start, b.Start) })
 		for _, s := range slices.Backward(next) {
 			stack = append(stack, nestedSpan{s, depth})
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dendroprof/dendro/internal/param"
-	"github.com/dendroprof/dendro/internal/spans"
 	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/mem"
@@ -78,17 +77,17 @@ func TestStackRows(t *testing.T) {
 }
 
 func TestNested(t *testing.T) {
-	s := func(id, parent int32, start int64) spans.Span {
-		return spans.Span{ID: id, Parent: parent, Start: start}
+	s := func(id, parent int32, start int64) traceprof.Span {
+		return traceprof.Span{ID: id, Parent: parent, Start: start}
 	}
 	for _, tt := range []struct {
 		name string
-		all  []spans.Span
+		all  []traceprof.Span
 		want []int32
 	}{
-		{"by start", []spans.Span{s(0, -1, 0), s(1, 0, 9), s(2, 0, 5), s(3, 2, 6)}, []int32{0, 2, 3, 1}},
-		{"parents that are not there, and a circle", []spans.Span{s(1, 7, 2), s(2, 3, 0), s(3, 2, 1)}, []int32{2, 3, 1}},
-		{"an id twice", []spans.Span{s(0, -1, 0), s(0, -1, 1), s(1, 0, 2)}, []int32{0, 1, 0}},
+		{"by start", []traceprof.Span{s(0, -1, 0), s(1, 0, 9), s(2, 0, 5), s(3, 2, 6)}, []int32{0, 2, 3, 1}},
+		{"parents that are not there, and a circle", []traceprof.Span{s(1, 7, 2), s(2, 3, 0), s(3, 2, 1)}, []int32{2, 3, 1}},
+		{"an id twice", []traceprof.Span{s(0, -1, 0), s(0, -1, 1), s(1, 0, 2)}, []int32{0, 1, 0}},
 		{"none", nil, nil},
 	} {
 		var got []int32

@@ -72,7 +72,7 @@ func Of(raw []byte) ([]traceprof.Span, error) {
 }
 
 // Encode returns a SegmentObject with the spans, for Of.
-func Encode(list []Span) []byte {
+func Encode(list []traceprof.Span) []byte {
 	var raw, b []byte
 	for i := range list {
 		s := &list[i]

@@ -2,7 +2,7 @@
 // command uses it, so that a number looks the same everywhere:
 //
 //	12.3%  +26.5%  0.53%      Percent, SignedPercent
-//	570,000,000               Count, Thousands
+//	570,000,000               Count
 //	1.28 s  512 MiB           Amount, Value, Difference
 //	1.94 ms/op                Metric, Interval
 //	1,541 ms  5 min           Millis, Instant
@@ -96,11 +96,10 @@ func signed(v float64, format func(v float64) string) string {
 	return format(v)
 }
 
-// Count formats a whole number: "570,000,000".
-func Count[T int | int32 | int64 | uint64](n T) string { return Thousands(fmt.Sprint(n)) }
-
-// Thousands puts commas into the whole part of a decimal number.
-func Thousands(number string) string {
+// Count formats a number and puts commas between its thousands: "570,000,000".
+// Decimals stay.
+func Count(n any) string {
+	number := fmt.Sprint(n)
 	sign := number[:len(number)-len(strings.TrimLeft(number, "+-"))]
 	whole, fraction, hasFraction := strings.Cut(number[len(sign):], ".")
 	for i := len(whole) - 3; i > 0; i -= 3 {
@@ -119,7 +118,7 @@ func Number(v float64) string {
 	case math.IsInf(v, 0) || math.IsNaN(v):
 		return fmt.Sprint(v)
 	case a >= 100 || math.Abs(v-math.Round(v)) <= 1e-12*a: // 2.0000000000000004 of a division is 2
-		return Thousands(strconv.FormatFloat(v, 'f', 0, 64))
+		return Count(strconv.FormatFloat(v, 'f', 0, 64))
 	case a >= 10:
 		return strconv.FormatFloat(v, 'f', 1, 64)
 	case a >= 1:

@@ -59,7 +59,7 @@ func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
 		Percent(0.0234): "2.3%", Percent(0.00234): "0.23%", Percent(0): "0%", Percent(1): "100.0%",
 		SignedPercent(0.265): "+26.5%", SignedPercent(-0.1): "-10.0%", SignedPercent(-0.002): "-0.20%", SignedPercent(0): "0%",
-		Count(570_000_000): "570,000,000", Count(int64(-999)): "-999", Count(1000): "1,000", Thousands("-1234.5678"): "-1,234.5678", Thousands("+100"): "+100",
+		Count(570_000_000): "570,000,000", Count(int64(-999)): "-999", Count(1000): "1,000", Count("-1234.5678"): "-1,234.5678", Count("+100"): "+100",
 		Number(0.001234): "0.00123", Number(-12.84): "-12.8", Number(1284.6): "1,285", Number(1234567): "1,234,567", Number(math.Inf(1)): "+Inf",
 		Plural(1, "run"): "run", Plural(0, "run"): "runs", Commit("579d7113d2aa"): "579d7113d2", Commit("579d"): "579d",
 	} {

@@ -70,20 +70,13 @@ func TestPotentialsAddUp(t *testing.T) {
 	})
 }
 
-// The last statement of chapter 5.2, with the RETURN that it lacks there. The
-// paper limits the functions to a selection, as is done here; with the mean over
-// profiles of equal weight in place of the sum.
-const paperPotentials = `
-	MATCH (f:Function) WHERE f.profileKey IN $profile_keys AND f.depth > 0
-	WITH f.codePath AS codePath, sum(f.p[$n] - f.c[$n]) AS potential
-	ORDER BY potential DESC
-	RETURN codePath, potential / size($profile_keys)`
-
-// TestPotentialsInCypher asks the paper's question of the arrays that an import
-// has made, among them those of a sum and of one that was replaced, and gets the
-// numbers of the analysis.
+// TestPotentialsInCypher runs the query of docs/schema/neo4j.md, which is the last
+// statement of the paper's chapter 5.2 with a RETURN and the mean over profiles of equal
+// weight in place of the sum. It reads the lists that imports made, among them those of a
+// sum and of a replaced profile, and gets the numbers of the analysis.
 func TestPotentialsInCypher(t *testing.T) {
 	const highest = 4
+	query := schemaQuery(t, "Model thesis")
 	ctx := context.Background()
 	where := server(t)
 	wipe(t, dialed(t, where), Thesis)
@@ -124,7 +117,7 @@ func TestPotentialsInCypher(t *testing.T) {
 			want[r.Function] = r.Score
 		}
 		if err := s.graph.read(ctx, func(tx *tx) error {
-			return tx.each(paperPotentials, map[string]any{"profile_keys": keys, "n": degree}, func(r row) error {
+			return tx.each(query, map[string]any{"profile_keys": keys, "n": degree}, func(r row) error {
 				if potential, _ := r[1].(float64); potential > 0 {
 					got[r.text(0)] = potential
 				}

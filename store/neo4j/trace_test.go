@@ -223,18 +223,25 @@ func TestOrderOfTexts(t *testing.T) {
 	}
 }
 
-// TestSchemaQuery asks the query of docs/schema/neo4j.md.
-func TestSchemaQuery(t *testing.T) {
+// schemaQuery returns the first query of a section of docs/schema/neo4j.md.
+func schemaQuery(t *testing.T, section string) string {
+	t.Helper()
 	page, err := os.ReadFile("../../docs/schema/neo4j.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(page), "## Trace profiling")
-	_, block, _ := strings.Cut(section, "```cypher\n")
+	_, text, _ := strings.Cut(string(page), "\n## "+section+"\n")
+	_, block, _ := strings.Cut(text, "```cypher\n")
 	query, _, ok := strings.Cut(block, "```")
 	if !ok {
-		t.Fatal("the section has no query")
+		t.Fatalf("the section %s has no query", section)
 	}
+	return query
+}
+
+// TestSchemaQuery runs the query on snapshots in docs/schema/neo4j.md.
+func TestSchemaQuery(t *testing.T) {
+	query := schemaQuery(t, "Trace profiling")
 	s := opened(t, fresh(t, Shared))
 	mustPutSnapshots(t, s, tracetest.Picture("t", "s", "A-B . A-B-C"), tracetest.Picture("other", "s", "D"))
 	mustPutSnapshots(t, s, tracetest.Picture("t", "r", "A-B-C X-Y-C A-B-C A"))

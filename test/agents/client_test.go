@@ -71,7 +71,7 @@ func (c client) dendro(args ...string) []byte {
 	return []byte(program.Must(c.t, "", append(args, "--store", c.s.HTTP)...))
 }
 
-// create orders a task and returns its id.
+// create creates a task and returns its id.
 func (c client) create(shop *Shop) string {
 	c.t.Helper()
 	var data struct {

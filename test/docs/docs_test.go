@@ -22,6 +22,7 @@ const root = "../.."
 var elsewhere = map[string]string{
 	"docs/api.md sh":              "test/server",
 	"docs/tasks.md sh":            "internal/cli",
+	"docs/tasks.md console":       "internal/cli",
 	"docs/graph.md cypher":        "test/neo4j/e2e",
 	"docs/schema/neo4j.md cypher": "store/neo4j",
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	profilev3 "skywalking.apache.org/repo/goapi/collect/language/profile/v3"
@@ -19,9 +20,9 @@ import (
 
 // Bounds of a Go profile, which is one of a whole process for some minutes.
 const (
-	maxGoProfile      = 30 << 20 // bytes as sent
-	maxGoInflated     = 512 << 20
-	defaultGoInterval = 10 * time.Millisecond // between samples, if the profile does not say
+	maxGoProfile    = 30 << 20 // bytes as sent
+	maxGoInflated   = 512 << 20
+	defaultGoPeriod = int64(10 * time.Millisecond) // if the profile does not state it
 )
 
 // collectGoProfiles takes the profiles that a Go agent sends, for as long as it
@@ -140,10 +141,7 @@ func splitGo(p *profile.Profile, task string, now int64) []traceprof.Snapshots {
 	if !p.Start.IsZero() {
 		start = p.Start.UnixMilli()
 	}
-	interval := p.Interval.Nanoseconds()
-	if interval <= 0 {
-		interval = defaultGoInterval.Nanoseconds()
-	}
+	period := periodOf(p)
 	segment := make([]string, len(p.LabelSets))
 	for i, set := range p.LabelSets {
 		for _, l := range set {
@@ -174,8 +172,8 @@ func splitGo(p *profile.Profile, task string, now int64) []traceprof.Snapshots {
 			path = paths[st]
 		}
 		nanos := int64(math.MaxInt64)
-		if count <= math.MaxInt64/interval {
-			nanos = count * interval
+		if count <= math.MaxInt64/period {
+			nanos = count * period
 		}
 		s.Sequence = append(s.Sequence, int32(s.Len()))
 		s.Time = append(s.Time, start)
@@ -184,6 +182,32 @@ func splitGo(p *profile.Profile, task string, now int64) []traceprof.Snapshots {
 		s.Nanos = append(s.Nanos, nanos)
 	}
 	return list
+}
+
+// periodOf returns the time that one sample stands for, in ns, at least 1.
+func periodOf(p *profile.Profile) int64 {
+	for i := range p.Tables {
+		t := &p.Tables[i].Type
+		if t.Period <= 0 {
+			continue
+		}
+		unit := time.Nanosecond
+		switch strings.ToLower(t.PeriodUnit) {
+		case "", "ns", "nanoseconds":
+		case "us", "microseconds":
+			unit = time.Microsecond
+		case "ms", "milliseconds":
+			unit = time.Millisecond
+		case "s", "seconds":
+			unit = time.Second
+		default:
+			continue
+		}
+		if t.Period <= math.MaxInt64/int64(unit) {
+			return t.Period * int64(unit)
+		}
+	}
+	return defaultGoPeriod
 }
 
 // samplesOf returns the table that counts samples, else the first one.

@@ -17,7 +17,10 @@ import (
 )
 
 // labelled returns a CPU profile of a Go program whose samples carry segments.
-func labelled(t *testing.T) []byte {
+func labelled(t *testing.T) []byte { return labelledEvery(t, "nanoseconds", 10_000_000) }
+
+// labelledEvery returns the profile with a period.
+func labelledEvery(t *testing.T, unit string, period int64) []byte {
 	t.Helper()
 	line := func(id uint64, name string, n int64) pprofile.Line {
 		return pprofile.Line{Line: n, Function: &pprofile.Function{ID: id, Name: name}}
@@ -33,7 +36,7 @@ func labelled(t *testing.T) []byte {
 	}
 	p := &pprofile.Profile{
 		SampleType: []*pprofile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
-		PeriodType: &pprofile.ValueType{Type: "cpu", Unit: "nanoseconds"}, Period: 10_000_000, TimeNanos: start * 1_000_000,
+		PeriodType: &pprofile.ValueType{Type: "cpu", Unit: unit}, Period: period, TimeNanos: start * 1_000_000,
 		Sample: []*pprofile.Sample{
 			sample("traceSegmentID", "s1", 3, work, main), sample("traceSegmentID", "s2", 1, main),
 			sample("", "", 100, main), sample("segment_id", "s1", 2, main), sample("other", "s9", 5, main),
@@ -109,6 +112,27 @@ func TestGoProfiles(t *testing.T) {
 	}
 	if err := stream.RecvMsg(new(commonv3.Commands)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestGoPeriods: a sample stands for the period of its profile.
+func TestGoPeriods(t *testing.T) {
+	b := newBench(t)
+	for _, c := range []struct {
+		unit         string
+		period, want int64 // want: ns of the first row, of three samples
+	}{
+		{"nanoseconds", 2_000_000, 6_000_000}, {"microseconds", 2000, 6_000_000}, {"milliseconds", 5, 15_000_000},
+		{"nanoseconds", 0, 30_000_000}, {"bytes", 7, 30_000_000},
+	} {
+		task := fmt.Sprint(c.unit, c.period)
+		if err := b.agents.NewSession(true).GoProfile(t.Context(), task, labelledEvery(t, c.unit, c.period)); err != nil {
+			t.Fatal(err)
+		}
+		s := b.snapshots(task)["s1"]
+		if s.Len() != 2 || s.Nanos[0] != c.want {
+			t.Errorf("%d %s: %v ns, want %d", c.period, c.unit, s.Nanos, c.want)
+		}
 	}
 }
 

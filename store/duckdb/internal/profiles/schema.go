@@ -37,7 +37,7 @@ var Views = []driver.View{
 		ON m.bench = p.bench AND m.run = p.run`},
 
 	{Name: "functions", SQL: `SELECT id, name, list_extract(['java', 'native', 'cpp', 'kernel', 'vm', 'stub', 'go', 'go-runtime', 'python', 'js',
-		'ruby', 'dotnet', 'php', 'rust', 'class'], kind) AS kind, module, file, start_line, start_column, language, system_name FROM fn`},
+		'ruby', 'dotnet', 'php', 'rust', 'class', 'label', 'js-label'], kind) AS kind, module, file, start_line, start_column, language, system_name FROM fn`},
 
 	{Name: "function_sample", SQL: `SELECT p.uid AS profile_key, s.profile, f.name AS function, s.self, s.total,
 		s.self / nullif(p.sum, 0) AS self_share, s.total / nullif(p.sum, 0) AS total_share

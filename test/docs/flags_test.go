@@ -1,0 +1,100 @@
+package docs
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/dendroprof/dendro/test/program"
+)
+
+var (
+	commandSpan = regexp.MustCompile("`dendro ([^`]+)`")
+	longFlag    = regexp.MustCompile(`--[a-z][a-z0-9-]*`)
+)
+
+// TestFlags looks up the commands that the text of a page names, and their flags: all
+// must be in the help of the command.
+func TestFlags(t *testing.T) {
+	help := map[string]string{}
+	helpOf := func(command string) string {
+		if _, known := help[command]; !known {
+			out, _, status := program.Run(t, t.TempDir(), append(strings.Fields(command), "--help")...)
+			if status != 0 {
+				out = ""
+			}
+			help[command] = out
+		}
+		return help[command]
+	}
+	all := pages(t)
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CHANGELOG.md"} {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = string(text)
+	}
+	n := 0
+	for name, page := range all {
+		for _, m := range commandSpan.FindAllStringSubmatch(strings.ReplaceAll(fence.ReplaceAllString(page, ""), "\n", " "), -1) {
+			words := strings.Fields(m[1])
+			command := words[0]
+			if command == "X" {
+				continue // any command
+			}
+			if len(words) > 1 && (command == "task" || command == "store") {
+				command += " " + words[1]
+			}
+			text := helpOf(command)
+			if text == "" {
+				t.Errorf("%s: `dendro %s`: there is no command %s", name, m[1], command)
+			}
+			for _, flag := range longFlag.FindAllString(m[1], -1) {
+				n++
+				if !regexp.MustCompile(flag + `(\s|=)`).MatchString(text) {
+					t.Errorf("%s: `dendro %s`: %s has no flag %s", name, m[1], command, flag)
+				}
+			}
+		}
+	}
+	if n < 30 {
+		t.Errorf("only %d flags", n)
+	}
+}
+
+// TestFromPprof runs the commands of docs/method/from-pprof.md.
+func TestFromPprof(t *testing.T) {
+	page := pages(t)["docs/method/from-pprof.md"]
+	dir := t.TempDir()
+	surroundings(t, dir)
+	names := strings.NewReplacer("cpu.pb.gz", "after.pb.gz", "old.pb.gz", "before.pb.gz", "new.pb.gz", "after.pb.gz",
+		"a.pb.gz", "after.pb.gz", "b.pb.gz", "before.pb.gz", "…", "before.pb.gz after.pb.gz", ":F", ":regexp.compile", " F", " regexp.compile")
+	ran := 0
+	for line := range strings.Lines(page) {
+		cells := strings.Split(line, " | ")
+		if len(cells) != 2 || !strings.HasPrefix(line, "| `") && !strings.HasPrefix(line, "| several") {
+			continue
+		}
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[1], -1) {
+			command := m[1]
+			if strings.HasPrefix(command, "-") {
+				command = "dendro tree cpu.pb.gz " + command
+			}
+			if strings.Contains(command, "--type alloc") {
+				continue // of a heap profile
+			}
+			c := exec.Command("sh", "-euc", names.Replace(command))
+			c.Dir = dir
+			c.Env = append(os.Environ(), "PATH="+filepath.Dir(program.Path())+":"+os.Getenv("PATH"), "DENDRO_STORE=", "NO_COLOR=1", "XDG_CONFIG_HOME="+dir)
+			program.Succeed(t, c)
+			ran++
+		}
+	}
+	if ran < 20 {
+		t.Errorf("only %d commands", ran)
+	}
+}
