@@ -25,7 +25,7 @@ func value(n query.Number, unit string) string {
 	if text, ok := words.Amount(n.Value(), unit); ok {
 		return text
 	}
-	return words.Thousands(query.Number{Float: math.Round(n.Value()*1000) / 1000, Divided: true}.String())
+	return words.Count(query.Number{Float: math.Round(n.Value()*1000) / 1000, Divided: true}.String())
 }
 
 func signedValue(n query.Number, unit string) string {

@@ -290,7 +290,7 @@ func signedPercent(v any) string {
 }
 
 // grouped formats a cell that holds a count.
-func grouped(v any) string { return words.Thousands(fmt.Sprint(v)) }
+func grouped(v any) string { return words.Count(fmt.Sprint(v)) }
 
 // streamRows is how many rows of an answer are held until they are printed. The
 // columns of text are as wide as the rows so far want them.

@@ -30,7 +30,7 @@ func amount(n query.Number, unit string) string {
 	if unit = words.Clean(unit); unit == "count" {
 		unit = "samples"
 	}
-	return words.Thousands(n.String()) + " " + unit
+	return words.Count(n.String()) + " " + unit
 }
 
 // cell is a value in a table: exact for programs, else with its unit.
