@@ -38,7 +38,7 @@ test: build ## all tests that need only Go and a C compiler
 
 race: ## the concurrent packages under the race detector
 	$(GO) test -vet=off -race -skip '$(SEQUENTIAL)' ./internal/ingest/... ./store/mem/... ./store/remote/... ./calltree/... ./profile ./normalize ./format/... ./traceprof/... ./internal/server/... ./internal/query/...
-	cd agent && $(GO) test -vet=off -race ./...
+	cd agent && $(GO) test -vet=off -race ./... && $(GO) test -vet=off -tags dendro_portable .
 
 # Tests of one goroutine that take minutes under the race detector, for `make race` to
 # skip; `make nightly` runs them under it.

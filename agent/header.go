@@ -14,6 +14,9 @@ import (
 // separated by "-", all but the first and the span in base64.
 const headerName = "sw8"
 
+// maxHeader is the length, in bytes, up to which a header is read.
+const maxHeader = 4096
+
 // reference returns what another segment says of the span that started it.
 func (s *span) reference() *agentv3.SegmentReference {
 	return &agentv3.SegmentReference{
@@ -40,8 +43,8 @@ func (s *segment) header(o *agentv3.SpanObject) string {
 // parseHeader returns the reference that a header is, nil if it is none. Base64
 // has no "-", so splitting is safe.
 func parseHeader(header string) *agentv3.SegmentReference {
-	parts := strings.Split(header, "-")
-	if len(parts) != 8 {
+	parts := strings.SplitN(header, "-", 9)
+	if len(header) > maxHeader || len(parts) != 8 {
 		return nil
 	}
 	span, err := strconv.ParseInt(parts[3], 10, 32)

@@ -1,0 +1,2 @@
+// This file lets the package declare functions without bodies, whose bodies are in
+// the runtime: see stacks_runtime.go.

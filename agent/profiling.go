@@ -119,7 +119,7 @@ func (w *watched) release() []*commonv3.KeyStringValuePair {
 	if w.sequence == 0 {
 		return nil
 	}
-	return []*commonv3.KeyStringValuePair{pair("profile.period", p.period().String())}
+	return []*commonv3.KeyStringValuePair{pair("profile.period", p.period().Round(100*time.Microsecond).String())}
 }
 
 // period returns the time between two passes: what the task asks for, or more if

@@ -14,8 +14,11 @@ import (
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 )
 
-// maxSpans is the limit of spans per segment, as the Java agent has it.
-const maxSpans = 300
+// Limits of a segment: its spans, as the Java agent has it, and the bytes of a text.
+const (
+	maxSpans = 300
+	maxText  = 1024
+)
 
 // labelKey is the pprof label whose value is the id of a goroutine's segment.
 const labelKey = "dendro.segment"
@@ -279,9 +282,15 @@ func (s *segment) end(root *span, failed bool, err error) {
 	})
 }
 
-// clean makes UTF-8 of the texts that come from outside: protobuf has no other.
+// clean makes short UTF-8 texts of those that come from outside: protobuf has no
+// others, and clients choose how long a path is.
 func clean(o *agentv3.SpanObject) {
-	valid := func(text *string) { *text = strings.ToValidUTF8(*text, "\uFFFD") }
+	valid := func(text *string) {
+		if len(*text) > maxText {
+			*text = strings.Clone((*text)[:maxText])
+		}
+		*text = strings.ToValidUTF8(*text, "\uFFFD")
+	}
 	valid(&o.OperationName)
 	valid(&o.Peer)
 	for _, t := range o.Tags {

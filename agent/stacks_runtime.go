@@ -11,7 +11,7 @@ import (
 // This file reads goroutines and labels as runtime/pprof does, through functions
 // of the runtime that the promise of Go 1 does not cover. Its types are those of
 // Go 1.26, so other versions, and builds with the tag dendro_portable, use the
-// public way of stacks_portable.go, which costs three to four times as much.
+// public way of stacks_portable.go, which costs several times as much.
 
 // record is the runtime's profilerecord.StackRecord.
 type record struct{ stack []uintptr }

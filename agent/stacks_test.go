@@ -137,6 +137,14 @@ func TestFrames(t *testing.T) {
 	}
 }
 
+func TestStackDepth(t *testing.T) {
+	for settings, want := range map[string]int{"": 128, "a=1,profstackdepth=500": 500, "profstackdepth=5000": 1024, "profstackdepth=x": 128} {
+		if got := stackDepth(settings); got != want {
+			t.Errorf("%q: %d, want %d", settings, got, want)
+		}
+	}
+}
+
 // BenchmarkRead measures one pass over n goroutines, 20 frames deep, of which one
 // is wanted.
 func BenchmarkRead(b *testing.B) {

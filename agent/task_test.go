@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	commonv3 "skywalking.apache.org/repo/goapi/collect/common/v3"
+	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 	profilev3 "skywalking.apache.org/repo/goapi/collect/language/profile/v3"
 )
 
@@ -224,9 +226,23 @@ func TestHeader(t *testing.T) {
 		ref.ParentServiceInstance != "i" || ref.ParentEndpoint != "/e" || ref.NetworkAddressUsedAtPeer != "127.0.0.1:80" {
 		t.Errorf("%v", ref)
 	}
-	for _, bad := range []string{"", "1", "1-dA==-cw==-x-c2hvcA==-aQ==-L2U=-", "1-/w==-cw==-3-c2hvcA==-aQ==-L2U=-", "1---3----", strings.Repeat("-", 7)} {
+	for _, bad := range []string{"", "1", "1-dA==-cw==-x-c2hvcA==-aQ==-L2U=-", "1-/w==-cw==-3-c2hvcA==-aQ==-L2U=-", "1---3----", strings.Repeat("-", 7),
+		"1-dA==-cw==-3-c2hvcA==-aQ==-L2U=-" + strings.Repeat("A", maxHeader)} {
 		if parseHeader(bad) != nil {
 			t.Errorf("%q is a header", bad)
 		}
+	}
+}
+
+// TestLongTexts wants what clients choose cut, between two characters.
+func TestLongTexts(t *testing.T) {
+	o := &agentv3.SpanObject{OperationName: strings.Repeat("é", maxText), Tags: []*commonv3.KeyStringValuePair{pair("url", strings.Repeat("a", 1<<20))}}
+	clean(o)
+	if len(o.OperationName) != maxText || len(o.Tags[0].Value) != maxText || !utf8.ValidString(o.OperationName) {
+		t.Errorf("texts of %d and %d bytes", len(o.OperationName), len(o.Tags[0].Value))
+	}
+	o.OperationName = "a" + strings.Repeat("é", maxText)
+	if clean(o); !utf8.ValidString(o.OperationName) {
+		t.Error("a text was cut within a character")
 	}
 }

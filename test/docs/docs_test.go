@@ -2,6 +2,8 @@ package docs
 
 import (
 	"encoding/json"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -128,6 +130,10 @@ func TestBlocks(t *testing.T) {
 				switch b.language {
 				case "json":
 					checkJSON(t, b.text)
+				case "go":
+					if _, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() error {\n"+b.text+"}\n", 0); err != nil {
+						t.Errorf("%v in\n%s", err, b.text)
+					}
 				case "", "text", "yaml", "ini", "console":
 					if commands.MatchString(b.text) {
 						t.Errorf("commands in a block that is neither sh nor a fragment:\n%s", b.text)
