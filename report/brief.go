@@ -9,8 +9,7 @@ import (
 )
 
 // Brief writes the report in a few lines: the headline, a row for each change and a
-// line for each benchmark without a verdict. Where the rest is, is for the caller to
-// say.
+// line for each benchmark without a verdict. The caller tells where to find the rest.
 func (r *Report) Brief(w io.Writer, d Detail) error {
 	t := &text{bufio.NewWriter(w)}
 	t.head(r)
@@ -41,7 +40,7 @@ func (r *Report) Brief(w io.Writer, d Detail) error {
 	return t.Flush()
 }
 
-// head writes what is said of the whole.
+// head writes headline and notes.
 func (t *text) head(r *Report) {
 	t.line("", "%s", r.Headline())
 	for _, n := range r.Notes {
@@ -49,15 +48,15 @@ func (t *text) head(r *Report) {
 	}
 }
 
-// left says how many changes are left out.
+// left writes the number of omitted changes.
 func (t *text) left(n int) {
 	if n > 0 {
 		t.line("", "\n%d more %s not shown", n, words.Plural(n, "change"))
 	}
 }
 
-// shown returns the first changes that are for people, most at most (0: all), and how
-// many more there are.
+// shown returns the first changes for people, at most most of them (0: all), and the
+// number of the others.
 func (r *Report) shown(most int) (list []*Change, left int) {
 	for i := range r.Changes {
 		if c := &r.Changes[i]; c.shown() {

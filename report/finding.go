@@ -11,8 +11,7 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 )
 
-// Finding writes one finding for a terminal, as the text of a report has it, without
-// the place of its code.
+// Finding writes one finding as the text report does, without its place in the code.
 func Finding(w io.Writer, f *regression.Finding) error {
 	t := &text{bufio.NewWriter(w)}
 	c := &Change{Change: gate.Change{Finding: *f}}
@@ -32,7 +31,7 @@ func (t *text) change(c *Change) {
 	t.details(c)
 }
 
-// fail marks what fails a gate.
+// fail returns the mark of a change that fails a gate.
 func (c *Change) fail() string {
 	if c.Fails {
 		return "FAIL "
@@ -45,7 +44,7 @@ func (t *text) field(name, format string, args ...any) {
 	t.line("    ", "%-10s %s", name, fmt.Sprintf(format, args...))
 }
 
-// details writes where, how much and why.
+// details writes place, amount and evidence.
 func (t *text) details(c *Change) {
 	if c.Caller != "" {
 		t.field("called by", "%s", words.Clean(c.Caller))
@@ -72,14 +71,14 @@ func (t *text) details(c *Change) {
 		t.field("note", "%s", words.Clean(c.Note))
 	}
 	for _, x := range c.RuledOut {
-		t.field("not", "%s: %s", words.Clean(x.Cause), words.Clean(x.Evidence))
+		t.field("ruled out", "%s: %s", words.Clean(x.Cause), words.Clean(x.Evidence))
 	}
 	if c.Acknowledged != nil {
 		t.field("accepted", "%s", words.Clean(c.acceptance()))
 	}
 }
 
-// amounts says what a change costs, in the units there are.
+// amounts returns the cost of a change in all known units.
 func (c *Change) amounts() string {
 	var parts []string
 	if s := Cost(&c.Finding); s != "" {
@@ -91,7 +90,7 @@ func (c *Change) amounts() string {
 	return strings.Join(parts, ", ")
 }
 
-// Cost writes a finding's time with its interval, "+1.94 ms/op (1.49 … 2.39)"; empty
+// Cost formats a finding's time with its interval, "+1.94 ms/op (1.49 … 2.39)"; empty
 // if it has none.
 func Cost(f *regression.Finding) string {
 	if t := f.Delta.Time; t != nil {
@@ -100,7 +99,7 @@ func Cost(f *regression.Finding) string {
 	return ""
 }
 
-// acceptance says why a change is acknowledged, and how long.
+// acceptance returns why and until when a change is acknowledged.
 func (c *Change) acceptance() string {
 	s := c.Acknowledged.Reason
 	if u := c.Acknowledged.Until; !u.IsZero() {
@@ -109,11 +108,10 @@ func (c *Change) acceptance() string {
 	return s
 }
 
-// score writes a score.
+// score formats a score.
 func score(v float64) string { return fmt.Sprintf("%.1f", v) }
 
-// below returns the part of a path that is not the path above; its last frame at
-// least.
+// below returns the rest of a path after the path above, at least its last frame.
 func below(path, above []string) []string {
 	n := 0
 	for n < len(path)-1 && n < len(above) && path[n] == above[n] {

@@ -9,8 +9,8 @@ import (
 	"github.com/dendroprof/dendro/analysis/regression"
 )
 
-// Schema is the version of the JSON document; it changes when a field changes its
-// meaning or goes away.
+// Schema is the version of the JSON document; it changes if a field changes its meaning
+// or is removed.
 const Schema = 1
 
 // document is docs/schema/report.md.
@@ -42,7 +42,7 @@ type benchmarkDocument struct {
 	Evidence
 }
 
-// Compared is what was compared of a benchmark, as every document has it. No list
+// Compared is the part of a benchmark's result that all JSON documents share. No list
 // is nil.
 type Compared struct {
 	Findings int                    `json:"findings"`
@@ -51,7 +51,7 @@ type Compared struct {
 	Analyses []*regression.Analysis `json:"analyses"`
 }
 
-// NewCompared returns what was compared of b.
+// NewCompared returns the shared part of b.
 func NewCompared(b *regression.Benchmark) Compared {
 	return Compared{len(b.Findings), Filled(b.LeftOut), Filled(b.Warnings), Filled(b.Analyses)}
 }
@@ -74,7 +74,7 @@ func (r *Report) JSON(w io.Writer) error {
 	return encode(w, d)
 }
 
-// Filled makes a nil list an empty one, which is what readers of JSON expect.
+// Filled returns an empty list for nil, which JSON readers expect.
 func Filled[T any](list []T) []T {
 	if list == nil {
 		return []T{}

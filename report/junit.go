@@ -9,7 +9,7 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 )
 
-// The elements of JUnit's XML that its readers have in common.
+// The elements of JUnit's XML that all readers support.
 type junitSuites struct {
 	XMLName  xml.Name     `xml:"testsuites"`
 	Name     string       `xml:"name,attr"`
@@ -45,9 +45,9 @@ type junitReason struct {
 	Message string `xml:"message,attr"`
 }
 
-// JUnit writes the benchmarks as test cases, a suite per group: failed by a change
-// that fails the gate (without a gate: by one that costs and is confirmed), skipped
-// without a verdict. Suspects and the like are in system-out.
+// JUnit writes the benchmarks as test cases, one suite per group. A test case fails if
+// a change fails the gate (without a gate: if it has a confirmed regression) and is
+// skipped if it has no verdict. Suspects and other changes are in system-out.
 func (r *Report) JUnit(w io.Writer) error {
 	doc := junitSuites{Name: "dendro"}
 	at := map[string]int{}
@@ -111,7 +111,7 @@ func (r *Report) junit(b *Benchmark) junitCase {
 	return c
 }
 
-// in reports whether a change shows in a benchmark.
+// in reports whether a benchmark shows a change.
 func (c *Change) in(b *Benchmark) bool {
 	for _, f := range c.All() {
 		if f.Group == b.Benchmark.Benchmark.Group && f.Benchmark == b.Benchmark.Benchmark.Name && f.Type == b.Type.Name {
@@ -121,12 +121,12 @@ func (c *Change) in(b *Benchmark) bool {
 	return false
 }
 
-// confirmedCost reports whether a change costs, is confirmed and not acknowledged.
+// confirmedCost reports whether a change is a confirmed cost and not acknowledged.
 func (c *Change) confirmedCost() bool {
 	return c.Kind.Costs() && c.Status == "confirmed" && c.Acknowledged == nil
 }
 
-// xmlText keeps what XML can hold.
+// xmlText escapes characters that XML cannot represent.
 func xmlText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError {

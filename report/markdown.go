@@ -9,16 +9,16 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 )
 
-// CommentLimit is how many bytes a document for a pull request may have: the
-// largest body that GitHub takes is 65,536 characters.
+// CommentLimit is the maximum size of a pull request comment in bytes: GitHub accepts
+// 65,536 characters.
 const CommentLimit = 60_000
 
-// mostRows bounds a table of a Markdown document.
+// mostRows is the maximum number of rows of a table.
 const mostRows = 100
 
 // Markdown writes the report as GitHub's Markdown: a table of the changes, each with
-// its details folded, then the benchmarks. It writes limit bytes at most (0: any
-// number); what does not fit is left out from the end, and counted.
+// its details folded, then the benchmarks. It writes at most limit bytes (0: no limit);
+// blocks at the end that do not fit are omitted and counted.
 func (r *Report) Markdown(w io.Writer, d Detail, limit int) error {
 	m := &markdown{limit: limit}
 	m.block("### Dendro: " + escapeText(r.Headline()) + "\n")
@@ -41,14 +41,14 @@ func (r *Report) Markdown(w io.Writer, d Detail, limit int) error {
 	return err
 }
 
-// markdown collects blocks as long as they fit.
+// markdown collects blocks while they fit.
 type markdown struct {
 	b     strings.Builder
 	limit int
-	left  int // blocks left out
+	left  int // omitted blocks
 }
 
-// leftOutRoom is kept free for the line that says what was left out.
+// leftOutRoom is reserved for the line with the number of omitted blocks.
 const leftOutRoom = 200
 
 func (m *markdown) block(text string) {
@@ -66,7 +66,7 @@ func (m *markdown) block(text string) {
 
 func (m *markdown) document() string {
 	if m.left > 0 {
-		fmt.Fprintf(&m.b, "\n%d more %s left out: too long for one comment. `dendro report -o text` or `-o json` has everything.\n", m.left, words.Plural(m.left, "section"))
+		fmt.Fprintf(&m.b, "\n%d more %s omitted to stay within the length limit. `dendro report -o text` or `-o json` prints everything.\n", m.left, words.Plural(m.left, "section"))
 	}
 	return m.b.String()
 }
@@ -112,7 +112,7 @@ func (c *Change) cells() []string {
 	return []string{what, words.SignedPercent(c.Delta.Share), Cost(&c.Finding), name, in, escapeText(c.since())}
 }
 
-// markdown writes the details of a change that costs, folded.
+// markdown writes the details of a cost, folded.
 func (c *Change) markdown() string {
 	if !c.Kind.Costs() {
 		return ""
@@ -156,7 +156,7 @@ func (c *Change) markdown() string {
 		item("note", escapeText(words.Clean(c.Note)))
 	}
 	for _, x := range c.RuledOut {
-		item("not "+escapeText(words.Clean(x.Cause)), escapeText(words.Clean(x.Evidence)))
+		item("ruled out: "+escapeText(words.Clean(x.Cause)), escapeText(words.Clean(x.Evidence)))
 	}
 	if c.Acknowledged != nil {
 		item("accepted", escapeText(words.Clean(c.acceptance())))
@@ -258,10 +258,10 @@ func candidateMarkdown(b *Benchmark, c *Candidate, d Detail) string {
 // help explains the columns; it is folded at the end of a document.
 const help = `- **share**: of the samples of the program before the change; **cost**: in the metric's unit, with its 95% interval.
 - **confirmed**: the newest two runs (or all tested ones) show it; **suspect**: only one run was tested; **acknowledged**: accepted in ` + "`.dendro/acknowledged.json`" + `.
-- **power**: the smallest change that would have been found in 4 of 5 cases, at a function of 5% of the program.
-- **expected**, **actual**: mean share of the function with all it calls, in the history and in the tested runs (without, where it says self); then: ` + "`+`" + ` first seen now, ` + "`-`" + ` seen before and not now.
-- In plots ● is a run, ◆ one under test, ─ the moving mean of the runs before, ░ two standard deviations around it.
-- **child trace**: the candidate is the last row, each row above is one call further down; **parent trace**: it is the first row, each row below is one caller further up. Diffs are per run, in that context.
+- **power**: the smallest change that is detected with 80% probability in a function that uses 5% of the program.
+- **expected**, **actual**: mean share of the function with its callees (without them if marked self), in the history and in the tested runs; then: ` + "`+`" + ` new, ` + "`-`" + ` vanished.
+- In plots ● is a run, ◆ a tested run, ─ the moving mean of the runs before, ░ two standard deviations around it.
+- **child trace**: the candidate is the last row, and each row above is its callee; **parent trace**: the candidate is the first row, and each row below is its caller. Diffs are per run, in that context.
 `
 
 func (r *Report) parametersMarkdown() string {

@@ -7,7 +7,7 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 )
 
-// markdownTable writes a table whose cells are Markdown already.
+// markdownTable writes a table; the cells are Markdown.
 func markdownTable(heads []string, right []bool, rows [][]string) string {
 	var b strings.Builder
 	line := func(cells []string) {
@@ -33,8 +33,7 @@ func markdownTable(heads []string, right []bool, rows [][]string) string {
 	return b.String()
 }
 
-// code writes text as a code span, in which nothing has a meaning: neither markup
-// nor @mentions.
+// code formats text as a code span, in which markup and @mentions have no effect.
 func code(s string) string {
 	if s == "" {
 		return ""
@@ -46,7 +45,7 @@ func code(s string) string {
 	return ticks + s + ticks
 }
 
-// fence writes lines as a code block.
+// fence formats lines as a code block.
 func fence(lines []string) string {
 	text := strings.Join(lines, "\n")
 	ticks := strings.Repeat("`", max(3, longest(text, '`')+1))
@@ -67,7 +66,7 @@ func longest(s string, of rune) int {
 	return most
 }
 
-// escapeText writes text in which nothing is markup.
+// escapeText escapes all markup in a text.
 func escapeText(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -82,7 +81,7 @@ func escapeText(s string) string {
 		case r == '&':
 			b.WriteString("&amp;")
 		case r == '@':
-			b.WriteString("&#64;") // no mention
+			b.WriteString("&#64;") // prevents a mention
 		default:
 			b.WriteRune(r)
 		}
@@ -90,7 +89,7 @@ func escapeText(s string) string {
 	return b.String()
 }
 
-// escapeOwners writes owners so that they are mentioned, as CODEOWNERS does.
+// escapeOwners formats owners so that they are mentioned, as in CODEOWNERS.
 func escapeOwners(owners []string) string {
 	list := make([]string, len(owners))
 	for i, o := range owners {
@@ -101,8 +100,7 @@ func escapeOwners(owners []string) string {
 	return strings.Join(list, " ")
 }
 
-// isMention reports whether an owner is @user or @organisation/team and nothing
-// else.
+// isMention reports whether an owner is exactly @user or @organisation/team.
 func isMention(owner string) bool {
 	name, ok := strings.CutPrefix(owner, "@")
 	return ok && name != "" && !strings.ContainsFunc(name, func(r rune) bool {
@@ -110,7 +108,7 @@ func isMention(owner string) bool {
 	})
 }
 
-// widest is the length of names in tables; what matters of a longer one is its end.
+// widest is the maximum length of names in tables; longer ones keep their end.
 const widest = 90
 
 func shorten(name string) string {

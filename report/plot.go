@@ -8,7 +8,7 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 )
 
-// plot is a small picture of values over runs, in characters:
+// plot draws values over runs as text:
 //
 //	8.61 ms │               ◆◆
 //	        │
@@ -17,25 +17,25 @@ import (
 //	6.60 ms │ ● ●● ●● ●●  ● ●
 //	         run-001 … run-018
 //
-// ● is a history run, ◆ a run under test, ─ the moving mean of the runs before, ░ two
+// ● is a history run, ◆ a tested run, ─ the moving mean of the runs before, ░ two
 // standard deviations around it.
 type plot struct {
 	values []float64
 	band   []Level
 	tested int                  // at the end
 	label  func(float64) string // of the axis
-	left   func(float64) bool   // values that are not there; nil: all are
+	left   func(float64) bool   // missing values; nil: none
 	first  string               // names of the outermost runs
 	last   string
 }
 
 const (
 	plotHeight = 6
-	plotWidth  = 60 // runs; older ones are left out
+	plotWidth  = 60 // maximum number of runs; older ones are omitted
 	bandWidth  = 2  // standard deviations
 )
 
-// lines draws the plot; nothing if there is nothing to draw.
+// lines draws the plot; nil if there are no values.
 func (p *plot) lines() []string {
 	if over := len(p.values) - plotWidth; over > 0 {
 		p.values, p.band = p.values[over:], p.band[over:]
@@ -74,8 +74,8 @@ func (p *plot) lines() []string {
 
 func (p *plot) absent(x int) bool { return p.left != nil && p.left(p.values[x]) }
 
-// limits returns the range of the values, the means, and of the band as far as it is
-// no more than the values' range away.
+// limits returns the range of the values and means, and of the band as far as it is
+// within the values' range of them.
 func (p *plot) limits() (low, high float64, ok bool) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for x, v := range p.values {
@@ -89,7 +89,7 @@ func (p *plot) limits() (low, high float64, ok bool) {
 	return low, high, ok && !math.IsInf(high-low, 0) && !math.IsNaN(high-low)
 }
 
-// frame puts an axis beside the grid and the runs below it.
+// frame adds an axis beside the grid and the runs below.
 func (p *plot) frame(grid [][]rune, low, high float64) []string {
 	labels := make([]string, plotHeight)
 	if low == high {
@@ -118,7 +118,7 @@ func (b *Benchmark) metricPlot() []string {
 	return b.plot(m.Values, m.Band, func(v float64) string { return words.Metric(v, m.Unit) }, func(v float64) bool { return v == 0 })
 }
 
-// candidatePlot draws the level of a candidate.
+// candidatePlot draws the share of a candidate.
 func (b *Benchmark) candidatePlot(c *Candidate) []string {
 	return b.plot(c.Levels, c.Band, words.Percent, nil)
 }
@@ -135,7 +135,7 @@ func (b *Benchmark) plot(values []float64, band []Level, label func(float64) str
 // levels are the heights of a sparkline.
 var levels = []rune("▁▂▃▄▅▆▇█")
 
-// spark draws values in one line; of values that are absent it draws a blank.
+// spark draws values in one line, with blanks for missing ones.
 func spark(values []float64, absent func(float64) bool) string {
 	values = values[max(0, len(values)-plotWidth):]
 	low, high := math.Inf(1), math.Inf(-1)

@@ -5,17 +5,13 @@
 //	regression.Result, gate.Changes ─┐
 //	Evidence of every benchmark ─────┴─▶ Report ──▶ Text, Markdown, JSON, SARIF, JUnit
 //
-// A Report is plain data, most important first: what costs, what may cost, what got
-// better; then each benchmark with its metric over the runs and the candidates that
-// speak for or against; then the parameters, and what the columns mean. Every format
-// has the same content as far as it has a place for it: JSON is complete, text and
-// Markdown leave out and say so, SARIF has the changes that cost, JUnit the
-// benchmarks.
+// A Report is plain data, most important first: regressions, suspects, improvements;
+// then each benchmark with its metric over the runs and its candidates; then the
+// parameters and the meaning of the columns. JSON is complete, text and Markdown
+// truncate long lists and say so, SARIF has the regressions, JUnit the benchmarks.
 //
-// The same Report gives the same bytes. There is no date and no machine in it but
-// those of the runs. Names come from the programs that were profiled and are treated
-// as hostile in every format. The package sees no store, opens no file, and sends
-// nothing anywhere.
+// Equal Reports give equal bytes. Names come from profiled programs and are escaped in
+// every format.
 package report
 
 import (
@@ -29,17 +25,17 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Report is everything that is said.
+// Report is the content of all formats.
 type Report struct {
 	Parameters []Parameter
-	Verdict    *gate.Verdict // nil: nobody asked for one
+	Verdict    *gate.Verdict // nil: no gate
 	Changes    []Change      // in the order of gate.Group
 	Benchmarks []Benchmark   // in the order of the result
 	Notes      []string      // about the comparison as a whole
 	Version    string        // of the program, for SARIF; may be empty
 }
 
-// Parameter is a line about what was compared and how.
+// Parameter is one setting of the comparison.
 type Parameter struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -51,24 +47,24 @@ type Change struct {
 	Place
 }
 
-// Place is where the code of a change is, and who owns it. All of it may be unknown.
+// Place is the place and the owners of the code of a change. Everything may be unknown.
 type Place struct {
-	// At is the function whose code it is: that of the change, or the nearest caller
-	// that is in the repository.
+	// At is the function of the code: that of the change, or its nearest caller in the
+	// repository.
 	At     string   `json:"at,omitempty"`
-	File   string   `json:"file,omitempty"` // relative to the repository where that is known
+	File   string   `json:"file,omitempty"` // relative to the repository if it is known
 	Line   int      `json:"line,omitempty"` // 1 is the first; 0: unknown
 	Owners []string `json:"owners,omitempty"`
 }
 
-// Benchmark is what is said about one benchmark.
+// Benchmark is the result for one benchmark with its evidence.
 type Benchmark struct {
 	*regression.Benchmark
 	Evidence Evidence
 }
 
-// New makes a report. The evidence is that of the result's benchmarks, in their
-// order; nil: there is none.
+// New returns a report. The evidence is in the order of the result's benchmarks; nil:
+// none.
 func New(res *regression.Result, ev []Evidence, changes []gate.Change, v *gate.Verdict) *Report {
 	r := &Report{Verdict: v}
 	for _, c := range changes {
@@ -84,8 +80,8 @@ func New(res *regression.Result, ev []Evidence, changes []gate.Change, v *gate.V
 	return r
 }
 
-// Locate asks for the place of every change that costs and names a function: by its
-// heaviest path, from the function to the root.
+// Locate calls find for every cost with a function, with its heaviest path from the
+// function to the root, and stores the place.
 func (r *Report) Locate(place func(path []string) Place) {
 	for i := range r.Changes {
 		if c := &r.Changes[i]; c.Kind.Costs() && c.Function != "" {
@@ -94,7 +90,7 @@ func (r *Report) Locate(place func(path []string) Place) {
 	}
 }
 
-// Functions lists the functions that Locate asks for.
+// Functions lists the functions that Locate passes.
 func (r *Report) Functions() []string {
 	var list []string
 	for i := range r.Changes {
@@ -105,7 +101,7 @@ func (r *Report) Functions() []string {
 	return list
 }
 
-// callers is the change's function and those above it.
+// callers returns the change's function and its callers.
 func (c *Change) callers() []string {
 	list := slices.Clone(c.Path)
 	slices.Reverse(list)
@@ -127,15 +123,15 @@ func (r *Report) Costs() []*Change {
 	return list
 }
 
-// Shown reports whether a finding is in the documents for people: what only moved
-// and what went away is for programs.
+// Shown reports whether text and Markdown show a finding. Moved work and past changes
+// are only in JSON and SARIF.
 func Shown(f *regression.Finding) bool {
 	return f.Status != regression.WentAway && f.Kind != regression.Moved
 }
 
 func (c *Change) shown() bool { return Shown(&c.Finding) }
 
-// counts are the changes by what they mean.
+// counts are the numbers of changes by meaning.
 type counts struct{ confirmed, suspects, slowdowns, acknowledged, improved int }
 
 func (r *Report) count() counts {
@@ -159,7 +155,7 @@ func (r *Report) count() counts {
 	return n
 }
 
-// Headline says it in one line.
+// Headline summarises the report in one line.
 func (r *Report) Headline() string {
 	n := r.count()
 	var parts []string
@@ -202,7 +198,7 @@ func (r *Report) Headline() string {
 	return "passed: " + text
 }
 
-// what says how sure a change is and of which kind: "confirmed regression".
+// what returns status and kind of a change: "confirmed regression".
 func (c *Change) what() string {
 	switch {
 	case c.Acknowledged != nil:
@@ -213,7 +209,7 @@ func (c *Change) what() string {
 	return string(c.Kind)
 }
 
-// label names a change: its function, else its note.
+// label returns the function of a change, else its note.
 func (c *Change) label() string {
 	name := words.Clean(c.Function)
 	if name == "" {
@@ -225,7 +221,7 @@ func (c *Change) label() string {
 	return name
 }
 
-// benchmarks lists where a change shows, the leading place first.
+// benchmarks lists the benchmarks of a change, the leading one first.
 func (c *Change) benchmarks() []string {
 	var list []string
 	for _, f := range c.All() {
@@ -234,13 +230,13 @@ func (c *Change) benchmarks() []string {
 	return list
 }
 
-// where names the leading place of a change, and counts the others.
+// where returns the leading benchmark of a change and the number of the others.
 func (c *Change) where() (benchmark string, more int) {
 	list := c.benchmarks()
 	return list[0], len(list) - 1
 }
 
-// since says when the change came.
+// since returns the run and commit of a change.
 func (c *Change) since() string {
 	s := words.Clean(c.Since.Run)
 	if c.Since.Commit != "" {
@@ -249,7 +245,7 @@ func (c *Change) since() string {
 	return s
 }
 
-// code says where the code of a change is: file:line, and of what if it is a
+// code returns the place of a change, file:line, and the caller's name if it is a
 // caller's.
 func (c *Change) code() (place, of string) {
 	if c.File == "" {
@@ -277,7 +273,7 @@ func (r *Report) name(b *Benchmark) string {
 	return name
 }
 
-// tested returns how many runs at the end are under test.
+// tested returns the number of tested runs at the end.
 func (b *Benchmark) tested() int {
 	n := 0
 	for i := range b.Evidence.Runs {

@@ -53,7 +53,7 @@ func sample() *Report {
 	res := &regression.Result{Findings: findings, Benchmarks: []regression.Benchmark{
 		{Benchmark: testrun.Benchmark{Group: "shop", Name: "checkout"}, Type: cpu, Findings: findings[:1], Analyses: []*regression.Analysis{analysis},
 			LeftOut: []history.LeftOut{{Reason: "another machine", Runs: 3}}, Warnings: []string{hostile}, Ranked: []regression.Candidate{{Function: "regexp.MustCompile", Score: 19.5}}},
-		{Benchmark: testrun.Benchmark{Group: "shop", Name: "new <&|\x00"}, Type: cpu, Reason: "too few runs: 1 before the tested one, at least 3 are needed"},
+		{Benchmark: testrun.Benchmark{Group: "shop", Name: "new <&|\x00"}, Type: cpu, Reason: "too few runs: 1 before the tested run, at least 3 are needed"},
 		{Benchmark: testrun.Benchmark{Group: "shop", Name: "search"}, Type: cpu, Findings: findings[4:6], Analyses: []*regression.Analysis{analysis}},
 	}}
 	step := func(name, status string, diff float64) expansion.Step {
@@ -177,7 +177,7 @@ func TestMarkdownFits(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := b.String()
-		if len(text) > limit || !strings.Contains(text, "left out: too long") {
+		if len(text) > limit || !strings.Contains(text, "omitted to stay within") {
 			t.Errorf("%d bytes of %d, or no word about what is left out", len(text), limit)
 		}
 		if strings.Count(text, "<details>") != strings.Count(text, "</details>") {

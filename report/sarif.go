@@ -11,7 +11,7 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 )
 
-// The parts of SARIF 2.1.0 (OASIS, 2020) that a list of changes needs.
+// The subset of SARIF 2.1.0 (OASIS, 2020) for a list of changes.
 type sarifLog struct {
 	Schema  string     `json:"$schema"`
 	Version string     `json:"version"`
@@ -92,11 +92,11 @@ type sarifSuppression struct {
 	Justification string `json:"justification,omitempty"`
 }
 
-// sarifRules are the kinds that cost.
+// sarifRules are the kinds that are costs.
 var sarifRules = []sarifRule{
-	newRule(regression.Regression, "PerformanceRegression", "A function costs more than in the runs before.", "error"),
-	newRule(regression.Widespread, "WidespreadSlowdown", "Many functions cost more than before and none of them alone.", "warning"),
-	newRule(regression.Slowdown, "Slowdown", "The whole benchmark takes longer than before.", "warning"),
+	newRule(regression.Regression, "PerformanceRegression", "A function became slower than in the runs before.", "error"),
+	newRule(regression.Widespread, "WidespreadSlowdown", "Many functions became slower, and no single one is the cause.", "warning"),
+	newRule(regression.Slowdown, "Slowdown", "The whole benchmark became slower.", "warning"),
 }
 
 func newRule(kind regression.Kind, name, text, level string) sarifRule {
@@ -104,9 +104,8 @@ func newRule(kind regression.Kind, name, text, level string) sarifRule {
 		map[string]string{"level": level}, map[string]any{"tags": []string{"performance"}}}
 }
 
-// SARIF writes the changes that cost as a SARIF 2.1.0 log: one result each, at the
-// function's file and line where they are known. An acknowledged change is
-// suppressed, one that went away absent.
+// SARIF writes the costs as a SARIF 2.1.0 log: one result each, at the function's file
+// and line if known. An acknowledged change is suppressed; a past one is absent.
 func (r *Report) SARIF(w io.Writer) error {
 	run := sarifRun{Tool: sarifTool{sarifDriver{"dendro", r.Version, "https://github.com/dendroprof/dendro", sarifRules}},
 		AutomationDetails: map[string]string{"id": "dendro/"}, Results: []sarifResult{}, ColumnKind: "unicodeCodePoints"}
@@ -152,7 +151,7 @@ func (c *Change) sarif() sarifResult {
 	return s
 }
 
-// artifact writes a path as a reference: relative to the source root, or of a file.
+// artifact formats a path: relative to the source root, or as a file URI.
 func artifact(file string) sarifArtifact {
 	file = strings.ReplaceAll(file, `\`, "/")
 	if path.IsAbs(file) {
@@ -161,7 +160,7 @@ func artifact(file string) sarifArtifact {
 	return sarifArtifact{URI: (&url.URL{Path: file}).EscapedPath(), Base: "%SRCROOT%"}
 }
 
-// Sentence says a change in one line of text: for annotations and logs.
+// Sentence describes a change in one line, for annotations and logs.
 func (c *Change) Sentence() string {
 	var b strings.Builder
 	where, more := c.where()

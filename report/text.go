@@ -13,14 +13,15 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Detail says how much a document for people shows.
+// Detail limits documents for people.
 type Detail struct {
 	Changes int  // 0: all
 	Traces  int  // call paths of a candidate and direction; 0: all
 	All     bool // candidates of benchmarks without findings too
 }
 
-// fewBenchmarks are listed all; of more only those with something to say.
+// fewBenchmarks is the maximum number of benchmarks listed in full; of more, only those
+// with findings or warnings are listed.
 const fewBenchmarks = 8
 
 // Text writes the report for a terminal.
@@ -42,7 +43,7 @@ func (r *Report) Text(w io.Writer, d Detail) error {
 		t.benchmark(r, b, d)
 	}
 	if quiet > 0 {
-		t.line("", "\n%d more %s: nothing found", quiet, words.Plural(quiet, "benchmark"))
+		t.line("", "\n%d more %s without findings", quiet, words.Plural(quiet, "benchmark"))
 	}
 	t.line("", "\nparameters")
 	for _, p := range r.Parameters {
@@ -51,7 +52,7 @@ func (r *Report) Text(w io.Writer, d Detail) error {
 	return t.Flush()
 }
 
-// text writes lines; errors come at Flush.
+// text writes lines; Flush returns errors.
 type text struct{ *bufio.Writer }
 
 func (t *text) line(indent, format string, args ...any) {
@@ -84,8 +85,7 @@ func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
 	}
 }
 
-// candidate draws a candidate's level and its contexts, unless it is only high in
-// the ranking by self.
+// candidate draws a candidate's share and contexts, unless it is only ranked by self.
 func (t *text) candidate(b *Benchmark, c *Candidate, d Detail) {
 	if c.Self && !d.All {
 		return
@@ -97,9 +97,9 @@ func (t *text) candidate(b *Benchmark, c *Candidate, d Detail) {
 	}
 }
 
-// contexts draws the traces of a candidate, a table of lines each; what is left out
-// of a direction is counted below its last one. The names of functions are written
-// as name says.
+// contexts formats the traces of a candidate, one table of lines each. The number of
+// omitted traces follows the last table of a direction. Name formats the names of
+// functions.
 func (b *Benchmark) contexts(c *Candidate, d Detail, name func(string) string) (tables [][]string) {
 	if c.Contexts == nil {
 		return nil
@@ -144,7 +144,7 @@ func candidateCells(c *Candidate) []string {
 	return []string{words.Percent(c.Expected), words.Percent(c.Actual), words.SignedPercent(c.Diff), score(c.Score), c.Status, candidateName(c)}
 }
 
-// candidateName names a candidate, and says when its levels are of self.
+// candidateName returns the name of a candidate and whether its shares are of self.
 func candidateName(c *Candidate) string {
 	if c.Self {
 		return words.Clean(c.Function) + " (self)"
@@ -152,8 +152,8 @@ func candidateName(c *Candidate) string {
 	return words.Clean(c.Function)
 }
 
-// traceRows lists a trace as it is read: of callees the candidate comes last, each
-// row above it one call further down; of callers it comes first.
+// traceRows lists a trace in reading order: the candidate comes last below its callees,
+// each row one call above the one before it; of callers it comes first.
 func traceRows(trace expansion.Trace, down bool, typ profile.ValueType) [][]string {
 	rows := make([][]string, len(trace))
 	for i, s := range trace {
@@ -166,7 +166,7 @@ func traceRows(trace expansion.Trace, down bool, typ profile.ValueType) [][]stri
 	return rows
 }
 
-// summary says in a line what became of a benchmark.
+// summary returns the result of a benchmark in one line.
 func (b *Benchmark) summary() string {
 	if b.Reason != "" {
 		return "no verdict: " + words.Clean(b.Reason)
@@ -221,7 +221,7 @@ func (b *Benchmark) metricChange(was, now float64) string {
 	return fmt.Sprintf("%s → %s (%s)", words.Metric(was, unit), words.Metric(now, unit), words.SignedPercent(now/was-1))
 }
 
-// detectable says how small a change would have been found.
+// detectable returns the smallest change that would have been detected.
 func (b *Benchmark) detectable() string {
 	if len(b.Analyses) == 0 {
 		return ""
@@ -235,21 +235,21 @@ func (b *Benchmark) detectable() string {
 	}
 	for _, d := range a.Detectable.Changes {
 		if d.Share == 0.05 {
-			return fmt.Sprintf("%d %s against %d: changes from %s on are found", len(a.Tested), words.Plural(len(a.Tested), "run"), len(a.History), words.Percent(d.Change))
+			return fmt.Sprintf("%d %s against %d: detects changes of at least %s", len(a.Tested), words.Plural(len(a.Tested), "run"), len(a.History), words.Percent(d.Change))
 		}
 	}
 	return ""
 }
 
-// Remarks are what a reader has to know of the comparison of a benchmark.
+// Remarks are warnings about the comparison of a benchmark.
 func Remarks(b *regression.Benchmark) []string {
 	list := words.CleanAll(b.Warnings)
 	for _, l := range b.LeftOut {
-		list = append(list, fmt.Sprintf("%d %s left out: %s", l.Runs, words.Plural(l.Runs, "run"), words.Clean(l.Reason)))
+		list = append(list, fmt.Sprintf("%d %s skipped: %s", l.Runs, words.Plural(l.Runs, "run"), words.Clean(l.Reason)))
 	}
 	if len(b.Analyses) > 0 && b.Analyses[0].Noisy > 1 {
 		a := b.Analyses[0]
-		list = append(list, fmt.Sprintf("its own history gives findings in %d of %d tests: the threshold is a score of %s", a.Noisy, a.Blocks, score(a.Threshold)))
+		list = append(list, fmt.Sprintf("%d of %d comparisons within its history have findings: the threshold is raised to a score of %s", a.Noisy, a.Blocks, score(a.Threshold)))
 	}
 	return list
 }

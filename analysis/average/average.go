@@ -1,22 +1,21 @@
-// Package average is the typical call tree of many runs, how far single runs
-// scatter around it, and how one run differs from it.
+// Package average computes the typical call tree of many runs, the spread of single
+// runs around it, and the difference of one run from it.
 //
 //   - A Band has, for every call node path of a selection, the mean of its self
 //     and total, their standard deviations, the median and the 10% and 90%
-//     quantiles: the range that four runs in five stay in. A run without the path
+//     quantiles, between which four of five runs lie. A run without the path
 //     counts as 0.
-//   - Band.Tree makes one of these numbers a call tree, to be shown, compared and
-//     written in any format as if it were a profile.
-//   - Band.Compare lays a run that is not part of the band over it, with a score
-//     per call node that says what scatter explains (compare.go).
+//   - Band.Tree returns the call tree of one of these numbers, to be shown,
+//     compared and encoded like a profile.
+//   - Compare compares other runs with the band and computes a score per call node
+//     (compare.go).
 //
-// Means add up over a tree, quantiles do not: what is called from time to time has
-// the median 0, and so has all that it calls. A quantile tree therefore takes the
-// quantiles of totals, and self is what is left (Band.Tree).
+// Means add up over a tree, quantiles do not: a function that is called only in some
+// runs has the median 0, and so have its callees. A quantile tree therefore has the
+// quantiles of totals; self is the remainder (Band.Tree).
 //
-// The package does not decide which runs compare; that is the selection's. Loading
-// costs time and memory in proportion to the call nodes of all profiles: about 30
-// bytes for each.
+// The caller selects runs that compare. Loading costs time and memory proportional to
+// the call nodes of all profiles: about 30 bytes for each.
 package average
 
 import (
@@ -43,24 +42,23 @@ const (
 	P90    Statistic = "p90"
 )
 
-// Statistics returns the names of all, for help and completion.
+// Statistics returns the names of all statistics, for help and completion.
 func Statistics() []string {
 	return []string{string(Mean), string(Median), string(P10), string(P90)}
 }
 
-// Spread describes the values that runs have at one place, in the value type's
-// unit. P10 ≤ Median ≤ P90; Deviation is the sample standard deviation, 0 for one
-// run.
+// Spread describes the values of all runs at one place, in the value type's unit. P10 ≤
+// Median ≤ P90; Deviation is the sample standard deviation, 0 for one run.
 type Spread struct {
 	Mean      float64 `json:"mean"`
 	Deviation float64 `json:"deviation"`
 	P10       float64 `json:"p10"`
 	Median    float64 `json:"median"`
 	P90       float64 `json:"p90"`
-	Runs      int     `json:"runs"` // that have the place
+	Runs      int     `json:"runs"` // with a value
 }
 
-// of returns a number of the spread.
+// of returns one number of the spread.
 func (s *Spread) of(what Statistic) float64 {
 	switch what {
 	case Median:
@@ -73,26 +71,26 @@ func (s *Spread) of(what Statistic) float64 {
 	return s.Mean
 }
 
-// Band is the average of a selection. It does not change once made.
+// Band is the average of a selection. It is immutable.
 type Band struct {
 	*calltree.Table
 	Type     profile.ValueType
 	Profiles []store.Profile
 	Self     []Spread // of each node
 	Total    []Spread
-	Warnings []string // what a reader of the numbers has to know
+	Warnings []string // for readers of the numbers
 
 	weight store.Weight
-	whole  float64 // what every profile is scaled to, by share: the mean sum
+	whole  float64 // the mean sum, to which ByShare scales every profile
 	unit   float64 // of one sample
 }
 
-// leastRuns is the number of runs below which quantiles and scores mean nothing.
+// leastRuns is the minimum number of runs for quantiles and scores.
 const leastRuns = 3
 
-// Of averages the selected profiles, which must have one value type. By samples
-// (the default) values count as they are; by share every profile is scaled to the
-// mean sum first, so that long runs and short ones are alike.
+// Of averages the selected profiles, which must have one value type. BySamples (the
+// default) uses values as they are; ByShare first scales every profile to the mean sum,
+// so that long and short runs count the same.
 func Of(ctx context.Context, st store.Reader, q store.Query, weight store.Weight) (*Band, error) {
 	set, err := st.Trees(ctx, q, store.TreeOptions{})
 	if err != nil {
@@ -117,7 +115,7 @@ func Of(ctx context.Context, st store.Reader, q store.Query, weight store.Weight
 	b.Self, b.Total = l.self.spreads(n), l.total.spreads(n)
 	b.unit = history.SampleUnit(b.Type, l.common)
 	if n < leastRuns {
-		b.warn("%d of at least %d runs: medians and quantiles say nothing", n, leastRuns)
+		b.warn("%d of %d runs needed: medians and quantiles mean nothing", n, leastRuns)
 	}
 	return b, nil
 }
@@ -126,7 +124,7 @@ func (b *Band) warn(format string, args ...any) {
 	b.Warnings = append(b.Warnings, fmt.Sprintf(format, args...))
 }
 
-// measure finds what profiles are scaled to.
+// measure computes the mean sum of the profiles.
 func (b *Band) measure() {
 	empty := 0
 	for i := range b.Profiles {
@@ -136,11 +134,11 @@ func (b *Band) measure() {
 		}
 	}
 	if empty > 0 {
-		b.warn("%d of %d profiles have no samples; they count as runs in which nothing was seen", empty, len(b.Profiles))
+		b.warn("%d of %d profiles have no samples and count as zeros", empty, len(b.Profiles))
 	}
 }
 
-// factor returns what the values of a profile are multiplied by.
+// factor returns the factor by which the values of a profile are multiplied.
 func (b *Band) factor(p *store.Profile) float64 {
 	if b.weight != store.ByShare || p.Sum == 0 {
 		return 1
@@ -148,7 +146,7 @@ func (b *Band) factor(p *store.Profile) float64 {
 	return b.whole / float64(p.Sum)
 }
 
-// loading takes in one profile after the other.
+// loading collects the values of profiles, one profile at a time.
 type loading struct {
 	band        *Band
 	self, total columns
@@ -224,24 +222,25 @@ func (c *columns) spreads(n int) []Spread {
 	return out
 }
 
-// spread sorts values.
+// spread describes values, which it sorts. Present is the number of runs with the
+// place.
 func spread(values []float64, present int) Spread {
 	slices.Sort(values)
 	return Spread{Mean: stat.Mean(values), Deviation: math.Sqrt(stat.Variance(values)), Runs: present,
 		P10: stat.Quantile(values, .1), Median: stat.Quantile(values, .5), P90: stat.Quantile(values, .9)}
 }
 
-// scaleBy is how many decimals a tree keeps of the averages of a type.
+// scaleBy is the number of decimals of an average tree.
 const scaleBy = 3
 
-// Tree returns the call tree of a statistic. Its values keep three decimals, in
-// the scale of its type, where they have room.
+// Tree returns the call tree of a statistic. Its values keep up to three decimals, in
+// the scale of its type.
 //
-// The tree of means is exact. In a quantile tree the root has the quantile of its
-// total, and so has every node unless the callees of its caller, by their own
-// quantiles, take more than the caller has: then they share what it has in
-// proportion. Self is what no callee takes. So the tree adds up, a caller is right
-// before its callees are, and Band.Total has the quantile of every node itself.
+// The tree of means is exact. In a quantile tree the roots have the quantiles of their
+// totals, and so have their descendants, unless the quantiles of the callees of a node
+// exceed its total: then the callees are scaled down to it. Self is the rest. So the
+// tree adds up, and callers are more exact than their callees; Band.Total has the
+// quantile of every node.
 func (b *Band) Tree(what Statistic) *calltree.Tree {
 	self := make([]float64, b.Len())
 	if what == Mean {
@@ -249,7 +248,7 @@ func (b *Band) Tree(what Statistic) *calltree.Tree {
 			self[n] = b.Self[n].Mean
 		}
 	} else {
-		total := make([]float64, b.Len()) // what the node is given
+		total := make([]float64, b.Len()) // as scaled
 		for n := range self {
 			if b.Parent[n] == calltree.NoNode {
 				total[n] = math.Max(0, b.Total[n].of(what))
@@ -276,8 +275,8 @@ func (b *Band) Tree(what Statistic) *calltree.Tree {
 	return calltree.NewTree(b.Table, typ, values)
 }
 
-// scale returns the type of average trees, and what their values are multiplied
-// by: as many decimals as the sum of a profile has room for.
+// scale returns the type of average trees and the factor of their values: as many
+// decimals as the sum of a profile has room for.
 func (b *Band) scale() (typ profile.ValueType, by float64) {
 	typ, by = b.Type, 1
 	for range scaleBy {

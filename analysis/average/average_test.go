@@ -82,7 +82,7 @@ func TestQuantilesAddUp(t *testing.T) {
 
 func TestFewRuns(t *testing.T) {
 	b := of(t, "", runtest.Run{Benchmark: "a", Stacks: "A 3"})
-	if len(b.Warnings) != 1 || !strings.Contains(b.Warnings[0], "1 of at least 3 runs") {
+	if len(b.Warnings) != 1 || !strings.Contains(b.Warnings[0], "1 of 3 runs needed") {
 		t.Errorf("warnings: %q", b.Warnings)
 	}
 	for _, what := range average.Statistics() {
@@ -260,7 +260,7 @@ func TestNewFunction(t *testing.T) {
 
 func TestCompareLittle(t *testing.T) {
 	c := compareLast(t, []runtest.Run{{Benchmark: "a", Stacks: "A 5"}, {Benchmark: "a", Stacks: "A 50, B 50"}})
-	if len(c.Warnings) != 1 || c.Significant != 0 || !strings.Contains(c.Warnings[0], "1 of at least 3 runs in the history") {
+	if len(c.Warnings) != 1 || c.Significant != 0 || !strings.Contains(c.Warnings[0], "has 1 of 3 runs needed") {
 		t.Errorf("%d significant, warnings %q", c.Significant, c.Warnings)
 	}
 	same := runtest.Run{Benchmark: "a", Stacks: "A;B 50, A;C 7"}

@@ -15,40 +15,39 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// Comparison is a run, or the mean of some, over the band of others.
+// Comparison compares one or several runs with the band of others.
 type Comparison struct {
 	Band    *Band
 	Runs    []store.Profile
-	Changes []Change // of every node of Band.Table, which has the paths of the run too
-	// Significant counts the changes that are.
+	Changes []Change // of every node of Band.Table, which includes the paths of the runs
+	// Significant is the number of significant changes.
 	Significant int
 	Warnings    []string // of the band too
 }
 
-// Change is what one call node has in the run, against the band.
+// Change is the value of one call node in the run, compared with the band.
 type Change struct {
 	Self, Total float64 // of the run, or the mean of the runs, scaled as the band is
-	// Score says how far the total is from what the band lets expect, in standard
-	// deviations of a normal distribution; 0 where nothing can be said.
+	// Score is the distance of the total from its expectation, in standard deviations
+	// of a normal distribution; 0 if it cannot be tested.
 	Score float64
-	// Significant: among all that are, one in twenty is expected to be chance.
+	// Significant: of all significant changes, one in twenty is expected to be chance.
 	Significant bool
 }
 
-// falseDiscoveries is the share of chance among significant changes.
+// falseDiscoveries is the expected share of chance among significant changes.
 const falseDiscoveries = 0.05
 
-// leastSamples is the level below which a node is not tested.
+// leastSamples is the minimum number of samples of a tested node.
 const leastSamples = 5
 
-// Compare averages the history and lays the run that the query selects over it;
-// several are taken as one, by their mean, which tells smaller changes from scatter
-// and is not fooled by one bad run. What is selected as the run is left out of the
-// history.
+// Compare averages the history and compares the selected run with it. If the query
+// selects several runs, it compares their mean, which detects smaller changes and
+// tolerates one bad run. Selected runs are removed from the history.
 //
-// By share every run is scaled to the same sum: a longer run is no change, but where
-// one function takes more, all others seem to take less. Without a weight the run is
-// scaled once more, so that most of its functions are as they were (align).
+// ByShare scales every run to the same sum: a longer run is no change, but if one
+// function uses more, all others seem to use less. An empty weight corrects for that:
+// the run is scaled once more, so that most of its functions are unchanged (align).
 func Compare(ctx context.Context, st store.Reader, run, hist store.Query, weight store.Weight) (*Comparison, error) {
 	runs, err := store.Select(ctx, st, run)
 	if err != nil {
@@ -69,7 +68,7 @@ func Compare(ctx context.Context, st store.Reader, run, hist store.Query, weight
 		}
 	}
 	if len(q.Profiles) == 0 {
-		return nil, fmt.Errorf("the history: %w but the run itself", store.ErrNothing)
+		return nil, fmt.Errorf("the history: %w besides the run itself", store.ErrNothing)
 	}
 	return compare(ctx, st, isRun, q, weight)
 }
@@ -103,7 +102,7 @@ func compare(ctx context.Context, st store.Reader, isRun map[store.ProfileID]boo
 		b.Profiles = append(b.Profiles, *p)
 	}
 	if len(c.Runs) == 0 || len(b.Profiles) == 0 {
-		return nil, fmt.Errorf("%w: profiles were deleted meanwhile", store.ErrNothing)
+		return nil, fmt.Errorf("%w: profiles were deleted during the comparison", store.ErrNothing)
 	}
 	b.measure()
 	l := newLoading(b)
@@ -112,7 +111,7 @@ func compare(ctx context.Context, st store.Reader, isRun map[store.ProfileID]boo
 			return nil, err
 		}
 		if place[v.Profile] < 0 {
-			c.take(&set.Profiles[v.Profile], v.Vector)
+			c.addRun(&set.Profiles[v.Profile], v.Vector)
 			continue
 		}
 		l.add(place[v.Profile], v.Vector)
@@ -126,7 +125,7 @@ func compare(ctx context.Context, st store.Reader, isRun map[store.ProfileID]boo
 	c.Warnings = b.Warnings
 	switch {
 	case n < leastRuns:
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of at least %d runs in the history: no change can be told from scatter", n, leastRuns))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("the history has %d of %d runs needed: no change is significant", n, leastRuns))
 	case !samples:
 		c.Warnings = append(c.Warnings, "the run has no samples")
 	default:
@@ -135,8 +134,8 @@ func compare(ctx context.Context, st store.Reader, isRun map[store.ProfileID]boo
 	return c, nil
 }
 
-// take adds a run to the mean.
-func (c *Comparison) take(p *store.Profile, v calltree.Vector) {
+// addRun adds a run to the mean.
+func (c *Comparison) addRun(p *store.Profile, v calltree.Vector) {
 	self := make([]int64, c.Band.Len())
 	for i, n := range v.Nodes {
 		self[n] = v.Self[i]
@@ -149,15 +148,15 @@ func (c *Comparison) take(p *store.Profile, v calltree.Vector) {
 	}
 }
 
-// What align needs: functions with so many samples, and so many of them.
+// align needs alignFunctions functions with alignSamples samples each.
 const (
 	alignSamples   = 8
 	alignFunctions = 5
 )
 
-// align scales the run so that half of the program, by its weight in the history, takes
-// more than before and half less: by the weighted median of the ratios of functions' self
-// values. What a growing function takes from the shares of the others is given back.
+// align scales the run by the weighted median of the ratios of functions' self values,
+// so that half of the program, weighted by the history, uses more than before and half
+// less. This restores the shares that a growing function takes from the others.
 func (c *Comparison) align() {
 	b := c.Band
 	now, mean := make([]float64, len(b.Functions)), make([]float64, len(b.Functions))
@@ -182,10 +181,10 @@ func (c *Comparison) align() {
 	}
 }
 
-// judge scores the totals: a t-test of new observations, in samples, with the
-// variances of all nodes pulled towards their common trend (Smyth 2004), because
-// few runs say little about the scatter of one node. Rises of few samples must pass
-// as counts as well. What is significant is chosen by Benjamini and Hochberg (1995).
+// judge scores the totals: a t-test of new observations, in samples, with the variances
+// of all nodes shrunk towards their common trend (Smyth 2004), because a few runs do
+// not measure the variance of one node well. Increases of few samples must also pass a
+// test of counts. The significant ones are chosen by Benjamini and Hochberg (1995).
 func (c *Comparison) judge() {
 	b := c.Band
 	n, k := float64(len(b.Profiles)), float64(len(c.Runs))
@@ -210,7 +209,7 @@ func (c *Comparison) judge() {
 		if mean < leastSamples && now < leastSamples || mean < 0 || now < 0 {
 			continue
 		}
-		expected := (mean*n + .5) / n // a node that was never seen may still be there
+		expected := (mean*n + .5) / n // a node without samples may still exist
 		deviation := b.Total[i].Deviation / b.unit
 		variance := (prior*trend.Variance(expected) + dof*deviation*deviation) / (prior + dof)
 		score := stat.StudentScore((now-mean)/math.Sqrt(variance*(1/k+1/n)), prior+dof)
@@ -236,8 +235,8 @@ func (c *Comparison) judge() {
 	}
 }
 
-// Trees returns the band as the tree of a statistic, and the run, scaled as the
-// band is, over the same table: the two sides of a diff.
+// Trees returns the band as the tree of a statistic, and the run, scaled like the band,
+// over the same table: the two sides of a diff.
 func (c *Comparison) Trees(what Statistic) (band, run *calltree.Tree) {
 	band = c.Band.Tree(what)
 	_, by := c.Band.scale()
@@ -248,8 +247,8 @@ func (c *Comparison) Trees(what Statistic) (band, run *calltree.Tree) {
 	return band, calltree.NewTree(c.Band.Table, band.Type, self)
 }
 
-// Profile returns both sides as one profile with the value types base and new,
-// which writers of differential formats take.
+// Profile returns both sides as one profile with the value types base and new, for
+// encoders of differential formats.
 func (c *Comparison) Profile(what Statistic) *profile.Profile {
 	base, run := c.Trees(what)
 	p := profile.New(nil)

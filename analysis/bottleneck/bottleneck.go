@@ -1,22 +1,22 @@
-// Package bottleneck ranks the functions of a selection by what could be gained
-// from them.
+// Package bottleneck ranks the functions of a selection by what optimising them could
+// gain.
 //
 // Three rankings, after Lundberg and Rettig, "Modeling Profiling Data in a Graph
 // Database for Performance Analysis" (LU-CS-EX 2024-47, chapter 5):
 //
-//   - Self, their code path potential: the share of the program that would go
-//     away if the function itself took no time (potential.go).
-//   - Subtree, their subtree potential of degree n: the same if the function and
-//     what it calls, up to n calls below, took no time; recursion counts once.
-//   - Correlation: how far a function's share of the program goes with the time of
-//     the benchmark, over many runs (correlation.go). It needs metrics.
+//   - Self, the code path potential: the share of the program that the function
+//     itself uses (potential.go).
+//   - Subtree, the subtree potential of degree n: the share of the function and
+//     its callees, up to n calls below; recursion counts once.
+//   - Correlation of a function's share of the program with the time of the
+//     benchmark, over many runs (correlation.go). It needs metrics.
 //
-// A potential is an upper bound, not a promise, and says nothing about change:
-// package regression does. A correlation is not a cause. Every row says how much
-// data is behind it, and can say which call paths carry most of it (contexts.go).
+// A potential is an upper bound of the gain and does not describe changes; see package
+// regression. A correlation is not a cause. Every row has the amount of its data, and
+// optionally its heaviest call paths (contexts.go).
 //
-// Work is one pass over the values of the selection, or over the sums that an
-// engine makes of them, and n steps per call node for a subtree of degree n.
+// It costs one pass over the values of the selection, or over the sums computed by an
+// engine, and n steps per call node for a subtree of degree n.
 package bottleneck
 
 import (
@@ -32,7 +32,7 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Ranking says what functions are ranked by.
+// Ranking is the number by which functions are ranked.
 type Ranking string
 
 // The rankings.
@@ -42,18 +42,16 @@ const (
 	Correlation Ranking = "correlation"
 )
 
-// Degrees of a subtree: how many calls it reaches down.
+// Degrees of a subtree: the number of calls below the function.
 const (
-	// MaxDegree is the largest number that can be asked for. Small degrees are
-	// what people read; the limit bounds the work per call node.
+	// MaxDegree is the maximum degree. It bounds the work per call node.
 	MaxDegree = 64
-	// Everything is the degree of a function with all that it calls, however
-	// deep: its total.
+	// Everything is the degree without a limit: the function's total.
 	Everything = -1
 )
 
-// Options say what is asked. The zero value is the code path potential of every
-// function, each profile with the same weight.
+// Options are the parameters of Find. The zero value ranks every function by its code
+// path potential, each profile with the same weight.
 type Options struct {
 	Rank   Ranking      // default Self
 	Degree int          // of Subtree: 0 to MaxDegree, or Everything
@@ -70,31 +68,30 @@ type Result struct {
 	Type       profile.ValueType `json:"type"`
 	Profiles   int               `json:"profiles"`   // selected
 	Benchmarks int               `json:"benchmarks"` // of these profiles
-	Value      int64             `json:"value"`      // sum over all of them, in the type's unit: the whole program
+	Value      int64             `json:"value"`      // sum over all profiles, in the type's unit: the whole program
 	Functions  int               `json:"functions"`  // ranked, before Options.Rows cut the list
 	Rows       []Row             `json:"rows"`       // highest score first, ties by name
-	// Negative are the functions whose share falls when the benchmark gets slower,
-	// the strongest first. Of Correlation only.
+	// Negative lists the functions whose share falls when the benchmark gets slower,
+	// the strongest first. Correlation only.
 	Negative []Row    `json:"negative,omitempty"`
-	Warnings []string `json:"warnings"` // what a reader of the numbers has to know
+	Warnings []string `json:"warnings"` // for readers of the numbers
 }
 
-// Row is one function of a ranking, with what is behind its score.
+// Row is one function of a ranking, with the data behind its score.
 type Row struct {
 	Function string `json:"function"`
 	// Score is the potential as a share of the program, 0 to 1, or the
 	// correlation, -1 to 1.
 	Score float64 `json:"score"`
-	// Potential holds the potentials of degree 0 up to the one that was asked
-	// for; nil where there is one only.
+	// Potential holds the potentials of degree 0 to Options.Degree of a Subtree ranking.
 	Potential  []float64 `json:"potential,omitempty"`
 	Self       int64     `json:"self"`       // in the type's unit, over the profiles below
 	Total      int64     `json:"total"`      // recursion counted once
-	Samples    int64     `json:"samples"`    // with the function in the stack; 0 where the type does not say what a sample is
-	Profiles   int       `json:"profiles"`   // that have the function; for Correlation with a metric too
+	Samples    int64     `json:"samples"`    // with the function in the stack; 0 if the value of a sample is unknown
+	Profiles   int       `json:"profiles"`   // with the function; for Correlation also with a metric
 	Benchmarks int       `json:"benchmarks"` // of these profiles
-	// Contexts are the call paths that carry most of the potential (of Correlation:
-	// of the function's self), the heaviest first.
+	// Contexts are the call paths with the largest parts of the potential (for
+	// Correlation: of the function's self), the largest first.
 	Contexts []Context `json:"contexts,omitempty"`
 }
 
@@ -115,7 +112,7 @@ func Find(ctx context.Context, st store.Reader, q store.Query, o Options) (*Resu
 	if err := r.describe(profiles, q); err != nil {
 		return nil, err
 	}
-	// All that follows is about these profiles, whatever is written meanwhile.
+	// Later steps read exactly these profiles, even if others are written meanwhile.
 	q = store.Query{Profiles: make([]store.ProfileID, len(profiles))}
 	for i := range profiles {
 		q.Profiles[i] = profiles[i].ID
@@ -129,7 +126,7 @@ func Find(ctx context.Context, st store.Reader, q store.Query, o Options) (*Resu
 	case Correlation:
 		err = a.correlate()
 	default:
-		err = fmt.Errorf("there is no ranking %q", o.Rank)
+		err = fmt.Errorf("unknown ranking %q", o.Rank)
 	}
 	if err == nil {
 		err = a.finish()
@@ -137,7 +134,7 @@ func Find(ctx context.Context, st store.Reader, q store.Query, o Options) (*Resu
 	return r, err
 }
 
-// describe fills in what is said of the whole selection.
+// describe fills in the numbers of the whole selection.
 func (r *Result) describe(profiles []store.Profile, q store.Query) error {
 	if err := store.Addable(profiles, q); err != nil {
 		return err
@@ -153,7 +150,7 @@ func (r *Result) describe(profiles []store.Profile, q store.Query) error {
 	}
 	r.Benchmarks = len(benchmarks)
 	if empty > 0 {
-		r.warn("%d of %d profiles have no samples and count nowhere", empty, len(profiles))
+		r.warn("%d of %d profiles have no samples and are ignored", empty, len(profiles))
 	}
 	return nil
 }
@@ -162,7 +159,7 @@ func (r *Result) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// analysis is one call of Find under way.
+// analysis is the state of one call of Find.
 type analysis struct {
 	ctx      context.Context
 	st       store.Reader
@@ -170,10 +167,10 @@ type analysis struct {
 	o        Options
 	r        *Result
 	profiles []store.Profile
-	tree     *weighted // once it was needed
+	tree     *weighted // a cache
 }
 
-// finish puts the rows in order, cuts them, and adds what is behind them.
+// finish sorts and cuts the rows, and adds the data behind them.
 func (a *analysis) finish() error {
 	sign := func(s float64) func(x, y Row) int {
 		return func(x, y Row) int {
@@ -205,15 +202,15 @@ func (a *analysis) finish() error {
 	return a.contexts(rows)
 }
 
-// evidence is how much data is behind a function.
+// evidence is the amount of data behind a function.
 type evidence struct {
 	self, total int64
 	profiles    int
 	benchmarks  map[int32]bool
 }
 
-// count fills in how much data is behind the rows, which are all that the store
-// is asked for.
+// count fills in the amount of data behind the rows. It queries the store for these
+// functions only.
 func (a *analysis) count(rows []*Row) error {
 	behind := make(map[string]*evidence, len(rows))
 	names := make([]string, 0, len(rows))
@@ -224,7 +221,7 @@ func (a *analysis) count(rows []*Row) error {
 		}
 	}
 	if len(rows) == a.r.Functions {
-		names = nil // all, which engines do without a filter
+		names = nil // all functions: no filter
 	}
 	set, err := a.st.Functions(a.ctx, a.q, names)
 	if err != nil {
@@ -262,8 +259,8 @@ func (a *analysis) count(rows []*Row) error {
 	return nil
 }
 
-// round takes off what the order of adding leaves in the last bits of a sum, so
-// that the same selection gives the same digits on every engine and machine.
+// round removes the last bits of a sum, which depend on the order of addition, so that
+// the same selection gives the same digits on every engine and machine.
 func round(x float64) float64 {
 	const digits = 1e12
 	return math.Round(x*digits) / digits

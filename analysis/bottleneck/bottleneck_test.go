@@ -196,7 +196,7 @@ func TestCorrelation(t *testing.T) {
 	if len(r.Negative) != 1 || r.Negative[0].Function != "B" || r.Negative[0].Score != -1 {
 		t.Errorf("negative: %v", lines(r.Negative))
 	}
-	want := []string{"1 of 7 profiles have no metric that can be taken as a time and count nowhere", "1 of 5 series of a function in a benchmark do not vary and correlate with nothing"}
+	want := []string{"1 of 7 profiles have no metric to use as a time and are ignored", "1 of 5 series of a function in a benchmark are constant and correlate with nothing"}
 	same(t, r.Warnings, want)
 	r = find(t, st, bottleneck.Options{Rank: bottleneck.Correlation, Correlating: bottleneck.Correlating{Max: true, Ranks: true}})
 	same(t, lines(r.Rows), []string{"A 1.0000 self 180 total 180, 6 of 2", "C 1.0000 self 210 total 210, 6 of 2"})
@@ -265,9 +265,9 @@ func TestLittleData(t *testing.T) {
 		{"same metric", []runtest.Run{{Benchmark: "a", Metric: 3, Stacks: "A 1, B 1"}, {Benchmark: "a", Metric: 3, Stacks: "A 2, B 1"}},
 			bottleneck.Options{Rank: bottleneck.Correlation}, "the same metric in every run", 0},
 		{"two runs", []runtest.Run{{Benchmark: "a", Metric: 3, Stacks: "A 1, B 1"}, {Benchmark: "a", Metric: 4, Stacks: "A 2, B 1"}},
-			bottleneck.Options{Rank: bottleneck.Correlation}, "2 of 2 functions rest on series of 2 runs", 1},
+			bottleneck.Options{Rank: bottleneck.Correlation}, "2 of 2 functions have series of only 2 runs", 1},
 		{"one giant function", []runtest.Run{{Benchmark: "a", Metric: 3, Stacks: "A 1"}, {Benchmark: "a", Metric: 4, Stacks: "A 2"}, {Benchmark: "a", Metric: 5, Stacks: "A 9"}},
-			bottleneck.Options{Rank: bottleneck.Correlation}, "1 of 1 series of a function in a benchmark do not vary", 0},
+			bottleneck.Options{Rank: bottleneck.Correlation}, "1 of 1 series of a function in a benchmark are constant", 0},
 		{"no samples", []runtest.Run{{Benchmark: "a"}}, bottleneck.Options{Contexts: 3}, "1 of 1 profiles have no samples", 0},
 		{"no samples below", []runtest.Run{{Benchmark: "a"}}, bottleneck.Options{Rank: bottleneck.Subtree, Degree: 3, Contexts: 3}, "1 of 1 profiles have no samples", 0},
 		{"no samples, by samples", []runtest.Run{{Benchmark: "a"}}, bottleneck.Options{Rank: bottleneck.Subtree, Weight: store.BySamples, Contexts: 3}, "no samples", 0},

@@ -7,15 +7,15 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 )
 
-// Context is one call path that leads to a function, and what it carries.
+// Context is one call path to a function, and its part of the program.
 type Context struct {
 	Path  []string `json:"path"`  // from the root to the function
 	Share float64  `json:"share"` // of the whole program
 }
 
-// contexts finds the heaviest call paths of the rows. What a function's potential
-// is made of belongs to the outermost of its nodes that reaches the sample: so the
-// shares of all contexts of a function add up to its potential.
+// contexts finds the heaviest call paths of the rows. A sample counts for the outermost
+// node of the function that reaches it, so that the shares of all contexts of a
+// function add up to its potential.
 func (a *analysis) contexts(rows []*Row) error {
 	if a.o.Contexts <= 0 || a.r.Value == 0 {
 		return nil
@@ -64,11 +64,11 @@ func (a *analysis) contexts(rows []*Row) error {
 	return nil
 }
 
-// reached returns for every node of a wanted function the self values that it
-// reaches within n calls and no node of the function further up does.
+// reached returns for every node of a wanted function the self values within n calls
+// below it that no outer node of the function reaches.
 func (w *weighted) reached(wanted []bool, n int) []float64 {
 	carried := make([]float64, len(w.self))
-	last := make([]int32, len(w.Functions)) // 1 + the outermost node of the function on the walk
+	last := make([]int32, len(w.Functions)) // 1 + the outermost node of the function so far
 	var found []int32
 	for x, v := range w.self {
 		if v == 0 {
@@ -93,8 +93,8 @@ func (w *weighted) reached(wanted []bool, n int) []float64 {
 	return carried
 }
 
-// outermostTotals returns the totals of the nodes that have no ancestor of the
-// same function: one pass with a stack of open subtrees per function.
+// outermostTotals returns the totals of the nodes without an ancestor of the same
+// function, in one pass.
 func (w *weighted) outermostTotals(wanted []bool) []float64 {
 	before := make([]float64, len(w.self)+1) // sum of the self values before each node
 	for n, v := range w.self {

@@ -10,23 +10,22 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Correlating says which series are correlated and how. The zero value is the
-// default: Pearson's r of a function's share of the program with the time of the
-// benchmark, the mean over benchmarks.
+// Correlating selects the series to correlate and the method. The zero value means
+// Pearson's r of a function's share of the program with the time of the benchmark,
+// averaged over benchmarks.
 type Correlating struct {
-	// Samples takes a function's self as it is instead of its share of the profile:
-	// with Raw, the paper's appendix A.2.
+	// Samples uses a function's self instead of its share of the profile; with Raw, as
+	// in appendix A.2 of the paper.
 	Samples bool
-	// Raw takes the metric as it is stored instead of as a time: of a rate, which
-	// is better higher, the time is 1/M.
+	// Raw uses the stored metric instead of a time. The time of a rate M, which is
+	// better higher, is 1/M.
 	Raw   bool
-	Ranks bool // Spearman: Pearson's r of ranks, ties with their mean rank
-	Max   bool // the largest r of a benchmark (of Negative: the smallest) instead of the mean
-	Least int  // occurrences of a function with a metric in a benchmark; below: left out. Default 2
+	Ranks bool // Spearman's rank correlation; ties get their mean rank
+	Max   bool // the largest r of all benchmarks (for Negative: the smallest) instead of the mean
+	Least int  // minimum number of runs of a benchmark with the function and a metric; default 2
 }
 
-// R returns the correlation of two series: Pearson's r, of the ranks if Ranks says
-// so.
+// R returns the correlation of two series: Pearson's r, or of their ranks.
 func (c *Correlating) R(x, y []float64) float64 {
 	if c.Ranks {
 		x, y = stat.Ranks(x), stat.Ranks(y)
@@ -34,17 +33,18 @@ func (c *Correlating) R(x, y []float64) float64 {
 	return math.Max(-1, math.Min(1, stat.Pearson(x, y)))
 }
 
-// leastRuns is the paper's floor of occurrences; with two runs every r is ±1 or 0.
+// leastRuns is the paper's minimum number of occurrences; with two runs every r is ±1
+// or 0.
 const leastRuns = 2
 
-// leastProduct is the product of deviations at or below which a correlation is 0,
-// the paper's guard against dividing by nothing.
+// leastProduct is the product of deviations up to which a correlation is 0, as in the
+// paper, to avoid dividing by nearly nothing.
 const leastProduct = 1e-8
 
-// Metrics returns the primary metric of every profile, NaN where it has none. Raw
-// is as the store holds it; else it is a time (1/M of what is better higher), and
-// only positive ones are. A time is relative to the largest of its benchmark, so
-// that the unit does not decide which series are too still to correlate.
+// Metrics returns the primary metric of every profile, NaN if it has none. Unless raw
+// it is a positive time (1/M of a metric that is better higher), relative to the
+// largest of its benchmark, so that the limit for constant series does not depend on
+// the unit.
 func Metrics(profiles []store.Profile, raw bool) []float64 {
 	y := make([]float64, len(profiles))
 	largest := map[testrun.Benchmark]float64{}
@@ -80,8 +80,8 @@ func (a *analysis) correlate() error {
 		return nil
 	}
 	c := &correlations{of: map[string]*correlation{}}
-	// Moments are enough for Pearson's r, which does not change with the scale of
-	// y; a rate's inverse is another series.
+	// Moments of the stored metric are enough for Pearson's r, which does not depend on
+	// the scale of y; the inverse of a rate is another series.
 	var err error
 	if a.o.Ranks || !a.stored(y) {
 		err = a.fromSeries(c, y)
@@ -104,7 +104,7 @@ func (a *analysis) correlate() error {
 	return nil
 }
 
-// warnOfMetrics says how many profiles count; false: too few to go on.
+// warnOfMetrics warns about unusable metrics; false: too few are left.
 func (a *analysis) warnOfMetrics(y []float64) bool {
 	with := map[testrun.Benchmark]int{}
 	constant := map[testrun.Benchmark]bool{}
@@ -122,7 +122,7 @@ func (a *analysis) warnOfMetrics(y []float64) bool {
 		constant[b] = constant[b] && v == first[b]
 	}
 	if n < len(y) {
-		a.r.warn("%d of %d profiles have no metric that can be taken as a time and count nowhere", len(y)-n, len(y))
+		a.r.warn("%d of %d profiles have no metric to use as a time and are ignored", len(y)-n, len(y))
 	}
 	usable, flat := 0, 0
 	for b, k := range with {
@@ -138,25 +138,24 @@ func (a *analysis) warnOfMetrics(y []float64) bool {
 		a.r.warn("%d of %d benchmarks have fewer than %d runs with a metric", few, len(with), a.o.Least)
 	}
 	if flat > 0 {
-		a.r.warn("%d of %d benchmarks have the same metric in every run: nothing goes with it", flat, len(with))
+		a.r.warn("%d of %d benchmarks have the same metric in every run: nothing correlates with it", flat, len(with))
 	}
 	if usable == 0 {
-		a.r.warn("no benchmark has runs to correlate: at least %d with metrics that differ are needed", a.o.Least)
+		a.r.warn("no benchmark has at least %d runs with different metrics to correlate", a.o.Least)
 	}
 	return usable > 0
 }
 
 func (a *analysis) warnOfSeries(c *correlations) {
 	if c.short > 0 {
-		a.r.warn("%d of %d functions rest on series of 2 runs, in which every correlation is 1, -1 or 0 (--least-occurrences)", c.short, len(c.of))
+		a.r.warn("%d of %d functions have series of only 2 runs, in which every correlation is 1, -1 or 0 (see --least-occurrences)", c.short, len(c.of))
 	}
 	if c.still > 0 {
-		a.r.warn("%d of %d series of a function in a benchmark do not vary and correlate with nothing", c.still, c.series)
+		a.r.warn("%d of %d series of a function in a benchmark are constant and correlate with nothing", c.still, c.series)
 	}
 }
 
-// stored reports whether the metrics in the store are the times themselves, but
-// for their unit.
+// stored reports whether the stored metrics are the times, apart from their unit.
 func (a *analysis) stored(y []float64) bool {
 	if a.o.Raw {
 		return true
@@ -176,13 +175,13 @@ type correlations struct {
 	short         int // functions that have only series of two
 }
 
-// correlation is what is known of one function.
+// correlation has the correlations of one function.
 type correlation struct {
 	r    []float64 // of each benchmark
-	long bool      // one of more than two runs
+	long bool      // some series has more than two runs
 }
 
-// add takes in the correlation of a function in one benchmark.
+// add adds the correlation of a function in one benchmark.
 func (c *correlations) add(function string, n int, r float64, varies bool) {
 	c.series++
 	if !varies {
@@ -203,7 +202,7 @@ func (c *correlations) add(function string, n int, r float64, varies bool) {
 
 // scores returns the mean over benchmarks twice, or the smallest and the largest.
 func (f *correlation) scores(extremes bool) (low, high float64) {
-	slices.Sort(f.r) // one order of adding
+	slices.Sort(f.r) // for one order of addition
 	if extremes {
 		return round(f.r[0]), round(f.r[len(f.r)-1])
 	}
@@ -211,7 +210,7 @@ func (f *correlation) scores(extremes bool) (low, high float64) {
 	return mean, mean
 }
 
-// fromMoments is Pearson's r out of what the engine computes where the data is.
+// fromMoments computes Pearson's r from moments computed by the engine.
 func (a *analysis) fromMoments(c *correlations) error {
 	set, err := store.FunctionMoments(a.ctx, a.st, a.q, store.Measure{Self: true, Share: !a.o.Samples})
 	if err != nil {
@@ -242,8 +241,8 @@ func (a *analysis) fromMoments(c *correlations) error {
 	return nil
 }
 
-// fromSeries correlates series of a function's values, benchmark by benchmark, so
-// that one benchmark at a time is in memory.
+// fromSeries correlates series of function values, one benchmark at a time to bound
+// memory.
 func (a *analysis) fromSeries(c *correlations, y []float64) error {
 	var names []string
 	members := map[int32][]int{}

@@ -7,14 +7,14 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// weighted is the sum of the selected profiles over one table, every node's self
-// as a share of the program: all of them add up to 1 unless some are negative.
+// weighted is the sum of the selected profiles over one table, every node's self as a
+// share of the program: they add up to 1 unless some are negative.
 type weighted struct {
 	*calltree.Table
 	self []float64
 }
 
-// sum returns the weighted sum of the selection; it is made once.
+// sum returns the weighted sum of the selection and caches it.
 func (a *analysis) sum() (*weighted, error) {
 	if a.tree != nil {
 		return a.tree, nil
@@ -42,7 +42,7 @@ func (a *analysis) sumOfSamples() (*weighted, error) {
 	return w, nil
 }
 
-// sumOfShares gives every profile that has samples the same weight.
+// sumOfShares weights all profiles with samples equally.
 func (a *analysis) sumOfShares() (*weighted, error) {
 	set, err := a.st.Trees(a.ctx, a.q, store.TreeOptions{})
 	if err != nil {
@@ -69,7 +69,7 @@ func (a *analysis) sumOfShares() (*weighted, error) {
 	return w, nil
 }
 
-// filled returns how many of the profiles have samples.
+// filled returns the number of profiles with samples.
 func (a *analysis) filled() int {
 	n := 0
 	for i := range a.profiles {
@@ -80,13 +80,13 @@ func (a *analysis) filled() int {
 	return n
 }
 
-// selfPotentials ranks by the code path potential: Σ self of the function's nodes ÷
-// Σ self of all. Engines add it up without looking at trees.
+// selfPotentials ranks by the code path potential: Σ self of the function's nodes ÷ Σ
+// self of all nodes. Engines compute the sums without trees.
 func (a *analysis) selfPotentials() error {
 	return a.fromSums(func(r *store.FunctionSum) (float64, int64) { return r.SelfShare, r.Self })
 }
 
-// totalPotentials ranks by the subtree potential of every degree at once: the total.
+// totalPotentials ranks by the subtree potential without a limit: the total.
 func (a *analysis) totalPotentials() error {
 	return a.fromSums(func(r *store.FunctionSum) (float64, int64) { return r.TotalShare, r.Total })
 }
@@ -119,7 +119,7 @@ func (a *analysis) subtreePotentials() error {
 	case a.o.Degree == Everything:
 		return a.totalPotentials()
 	case a.o.Degree < 0 || a.o.Degree > MaxDegree:
-		return fmt.Errorf("degree %d of a subtree is not 0 to %d", a.o.Degree, MaxDegree)
+		return fmt.Errorf("subtree degree %d is not between 0 and %d", a.o.Degree, MaxDegree)
 	}
 	w, err := a.sum()
 	if err != nil {
@@ -139,24 +139,22 @@ func (a *analysis) subtreePotentials() error {
 	return nil
 }
 
-// Potentials returns the subtree potentials of degree 0 to n of every function of
-// a table whose nodes have the given self values: that of function f and degree
-// d is at f·(n+1)+d.
+// Potentials returns the subtree potentials of degree 0 to n of every function of a
+// table with the given self values. That of function f and degree d is at f·(n+1)+d.
 //
-// The paper defines it by recursion over nodes, p₀(u) = self(u), pₙ(u) = self(u) +
-// Σ pₙ₋₁(children), less what a recursion would count twice, cₙ(u) = Σ pₙ₋d(v)
-// over the recursion edges u→v of distance d ≤ n. Equal to that on every tree is
+// The paper defines them by recursion over nodes, p₀(u) = self(u), pₙ(u) = self(u) +
+// Σ pₙ₋₁(children), minus what recursion would count twice, cₙ(u) = Σ pₙ₋d(v) over the
+// recursion edges u→v of distance d ≤ n. An equivalent definition is
 //
 //	Pₙ(F) = Σ self(x) over the nodes x that have F among themselves and their
 //	        n nearest ancestors
 //
-// which takes one walk up of at most n steps per node, crediting every function at
-// the first distance it appears at, and running sums over n. Time is nodes·n,
-// memory functions·n.
+// which takes at most n steps up per node, counting every function at the smallest
+// distance, and running sums over n. Time is nodes·n, memory functions·n.
 func Potentials(t *calltree.Table, self []float64, n int) []float64 {
 	degrees := n + 1
 	p := make([]float64, len(t.Functions)*degrees)
-	credited := make([]int32, len(t.Functions)) // 1 + the last node whose self was
+	credited := make([]int32, len(t.Functions)) // 1 + the last node whose self it got
 	for x, v := range self {
 		if v == 0 {
 			continue

@@ -14,19 +14,20 @@ const (
 	up   direction = true  // to callers
 )
 
-// focus is the candidate u: where it is, in which profiles.
+// focus is the candidate u: its call nodes, by profile.
 type focus struct {
 	data    *Data
 	starts  []int32    // the call nodes of u, ascending
 	present []presence // of each column
 }
 
-// presence is the nodes of u in which a profile has samples.
+// presence lists the nodes of u with samples in a profile.
 type presence struct {
 	start []int32 // index in focus.starts, ascending
 	total []int64
 }
 
+// focus returns the candidate of a function.
 func (d *Data) focus(f int32) *focus {
 	u := &focus{data: d, starts: d.nodes[f], present: make([]presence, len(d.columns))}
 	for i := range d.columns {
@@ -41,14 +42,14 @@ func (d *Data) focus(f int32) *focus {
 	return u
 }
 
-// Context is the candidate u within one path: those of its call nodes that have
-// the path, each with the node at which the path ends.
+// Context is the candidate u within one path: those of its call nodes that have the
+// path, each with the last node of the path.
 type Context struct {
 	*focus
 	dir   direction
 	start []int32 // index in focus.starts, ascending
 	end   []int32 // the path's last node, of each start
-	trace Trace   // up to here, once it was chosen
+	trace Trace   // up to here, once chosen
 	rank  rank
 
 	samples []float64 // of u in the context, by column
@@ -73,7 +74,7 @@ func (c *Context) extensions() []*Context {
 	t := c.data.table
 	byFunction := map[int32]*Context{}
 	var list []*Context
-	take := func(start, n int32) {
+	extend := func(start, n int32) {
 		x := byFunction[t.Func[n]]
 		if x == nil {
 			x = &Context{focus: c.focus, dir: c.dir}
@@ -86,12 +87,12 @@ func (c *Context) extensions() []*Context {
 	for i, n := range c.end {
 		if c.dir == up {
 			if p := t.Parent[n]; p != calltree.NoNode {
-				take(c.start[i], p)
+				extend(c.start[i], p)
 			}
 			continue
 		}
 		for child := n + 1; child < t.End[n]; child = t.End[child] {
-			take(c.start[i], child)
+			extend(c.start[i], child)
 		}
 	}
 	for _, x := range list {
@@ -107,14 +108,14 @@ func (c *Context) each(column int, visit func(start, end int32, total int64)) {
 	common(p.start, c.start, func(i, k int) {
 		end := c.end[k]
 		if c.dir == down && end != c.starts[p.start[i]] && c.data.total(col, end) == 0 {
-			return // here u does not call on
+			return // u has no such callee here
 		}
 		visit(c.starts[p.start[i]], end, p.total[i])
 	})
 }
 
-// measure adds up the samples of u and of the function at the end, per column;
-// nested nodes count once.
+// measure sums the samples of u and of the function at the end, per column; nested
+// nodes count once.
 func (c *Context) measure() {
 	t := c.data.table
 	c.samples = make([]float64, len(c.data.columns))
@@ -164,8 +165,8 @@ func (c *Context) step(prospect float64) Step {
 	return s
 }
 
-// common visits the indices at which two ascending lists have the same value; it
-// costs time in proportion to the shorter one.
+// common visits the indices at which two ascending lists have the same value. It costs
+// time proportional to the shorter one.
 func common(a, b []int32, visit func(i, k int)) {
 	swapped := len(a) > len(b)
 	if swapped {

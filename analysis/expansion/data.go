@@ -13,8 +13,8 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// Data is the profiles that contexts are measured on, over one table of call
-// nodes. It does not change and is safe for concurrent use.
+// Data is the profiles on which contexts are measured, over one table of call nodes. It
+// is immutable and safe for concurrent use.
 type Data struct {
 	table   *calltree.Table
 	nodes   [][]int32 // of each function, ascending
@@ -40,18 +40,18 @@ type modeColumn struct {
 // series is the columns of one benchmark, oldest first.
 type series struct {
 	columns []int
-	tested  int // how many at the end are under test
+	tested  int // number of columns at the end that are tested
 }
 
 // history returns the columns before the tested ones.
 func (s *series) history() []int { return s.columns[:len(s.columns)-s.tested] }
 
-// now returns the columns under test.
+// now returns the tested columns.
 func (s *series) now() []int { return s.columns[len(s.columns)-s.tested:] }
 
-// Load reads the profiles of benchmarks; of each the newest tested runs (1 if
-// tested is below) are under test, those before are their history. All must have
-// one value type. With modes, the compile modes that Informed looks at come too.
+// Load reads the profiles of benchmarks. The newest runs of each, at least one, are
+// tested; those before are their history. All must have one value type. With modes it
+// also reads the compile modes that Informed uses.
 func Load(ctx context.Context, st store.Reader, benchmarks []history.Series, tested int, modes bool) (*Data, error) {
 	var q store.Query
 	for i := range benchmarks {
@@ -93,7 +93,7 @@ func Load(ctx context.Context, st store.Reader, benchmarks []history.Series, tes
 	for i := range benchmarks {
 		s := series{}
 		for k := range benchmarks[i].Profiles {
-			if c, ok := at[benchmarks[i].Profiles[k].ID]; ok { // else deleted meanwhile
+			if c, ok := at[benchmarks[i].Profiles[k].ID]; ok { // otherwise deleted meanwhile
 				s.columns = append(s.columns, c)
 			}
 		}
@@ -107,10 +107,10 @@ func Load(ctx context.Context, st store.Reader, benchmarks []history.Series, tes
 	return d, nil
 }
 
-// SampleUnit returns what one sample is, in the unit of the values.
+// SampleUnit returns the value of one sample.
 func (d *Data) SampleUnit() float64 { return d.unit }
 
-// Warnings says what the data is too little for.
+// Warnings reports benchmarks with too little data.
 func (d *Data) Warnings() []string {
 	short := 0
 	for i := range d.series {
@@ -121,10 +121,10 @@ func (d *Data) Warnings() []string {
 	if short == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d of %d benchmarks have fewer than %d runs before the tested one: nothing deviates in them", short, len(d.series), leastHistory)}
+	return []string{fmt.Sprintf("%d of %d benchmarks have fewer than %d runs before the tested one: they have no deviations", short, len(d.series), leastHistory)}
 }
 
-// fill takes in a vector, which comes in any order of nodes.
+// fill stores a vector, whose nodes may be in any order.
 func (c *column) fill(v calltree.Vector) {
 	order := make([]int, len(v.Nodes))
 	for i := range order {
@@ -163,11 +163,11 @@ func (d *Data) function(name string) (int32, bool) {
 	return list[0], true
 }
 
-// leastHistory is the number of runs before the tested one below which there is no
-// deviation.
+// leastHistory is the minimum number of runs before the tested one for a deviation.
 const leastHistory = 2
 
-// diff returns the sum over benchmarks of what is there now less the mean before.
+// diff returns the sum over benchmarks of the mean of the tested runs minus the mean
+// before.
 func (d *Data) diff(x []float64) float64 {
 	sum := 0.0
 	for i := range d.series {
@@ -187,7 +187,7 @@ func mean(x []float64, columns []int) float64 {
 	return sum / float64(max(len(columns), 1))
 }
 
-// metrics returns y of every column, NaN where there is none.
+// metrics returns the metric of every column, NaN if it has none.
 func (d *Data) metrics(raw bool) []float64 {
 	profiles := make([]store.Profile, len(d.columns))
 	for i := range d.columns {
@@ -196,8 +196,8 @@ func (d *Data) metrics(raw bool) []float64 {
 	return bottleneck.Metrics(profiles, raw)
 }
 
-// round takes off what floating point leaves in the last bits, which must not
-// decide the order of equals.
+// round removes the last bits of a float, which must not decide the order of equal
+// values.
 func round(x float64) float64 {
 	const digits = 1e9
 	if math.Abs(x) > 1e6 {

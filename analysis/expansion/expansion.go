@@ -1,34 +1,31 @@
-// Package expansion finds the calling contexts in which a function is worth a
-// second look.
+// Package expansion finds the calling contexts that explain a function's score.
 //
-// A ranking names functions; what a reader needs next is from where they are
-// called, or what they call, when they behave as they do. Searching all contexts
-// is out of the question, so a path is extended from the candidate u, one function
-// at a time, up to its callers or down to its callees (Lundberg and Rettig, LU-CS-EX
-// 2024-47, section 6.3, after Ammons et al. 2004):
+// A ranking lists functions; the next question is which callers or callees their
+// change belongs to. There are too many contexts to search them all, so a path is
+// extended from the candidate u, one function at a time, up to its callers or down to
+// its callees (Lundberg and Rettig, LU-CS-EX 2024-47, section 6.3, after Ammons et al.
+// 2004):
 //
 //	expand(branch):
 //	  stop without it     if prospect(branch) ≤ threshold
 //	  report it           if it is long enough, or nothing extends it
-//	  else expand(branch + c) for the extensions c that the selection takes
+//	  else expand(branch + c) for the extensions c chosen by the selection
 //
 // The prospect of a branch is a score of u in this context: of the samples of u,
 // restricted to the call nodes of u that have the path above, or below, them. A
 // node below which a run has no sample of the path does not count in that run;
 // nested nodes of u count once.
 //
-// Everything is a strategy. The candidates come from any ranking, as names with a
-// score that is carried along. A Selection says what the prospect is and which
-// extensions are taken first: Greedy, Informed, Correlated.
+// Candidates come from any ranking, as names with a score that is kept. A Selection
+// defines the prospect and the order of extensions: Greedy, Informed, Correlated.
 //
-// A selection never takes an extension whose prospect is at or below the
-// threshold, so that a path is cut back to its last prospective function; the
-// paper's text loses the whole path if such a one was taken.
+// A selection never chooses an extension whose prospect is at or below the threshold,
+// so that a path ends at its last prospective function; the algorithm in the paper
+// would drop the whole path.
 //
-// Data is loaded once for any number of candidates: 12 bytes per value of the
-// selected profiles. An expansion costs, for each branch that is looked at, time
-// in proportion to the call nodes of u in the branch in each profile that has them.
-// The package does not rank and does not judge.
+// Data is loaded once for any number of candidates: 12 bytes per value of the selected
+// profiles. An expansion costs, for each visited branch, time proportional to the call
+// nodes of u in the branch in each profile that has them.
 package expansion
 
 import (
@@ -36,21 +33,20 @@ import (
 	"slices"
 )
 
-// Candidate is a function to start from. The score is that of its ranking, on
-// whatever scale.
+// Candidate is a function to start from, with its score in the ranking, on any scale.
 type Candidate struct {
 	Function string
 	Score    float64
 }
 
-// Options bound the search. The zero value means the defaults.
+// Options bound the search. Zero values mean the defaults.
 type Options struct {
-	MaxDepth   int     // functions in a path, the candidate included; default 10
-	MaxBreadth int     // extensions taken of each branch; default 2
-	Threshold  float64 // a prospect at or below it stops; default 0
-	MaxTraces  int     // paths per candidate and direction; default 256
-	NoChildren bool    // do not look down
-	NoParents  bool    // do not look up
+	MaxDepth   int     // maximum functions in a path, including the candidate; default 10
+	MaxBreadth int     // maximum extensions of each branch; default 2
+	Threshold  float64 // branches with a prospect at or below it stop; default 0
+	MaxTraces  int     // maximum paths per candidate and direction; default 256
+	NoChildren bool    // skip callees
+	NoParents  bool    // skip callers
 }
 
 // Defaults of Options.
@@ -72,38 +68,37 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Expansion is what was found around one candidate.
+// Expansion is the result for one candidate.
 type Expansion struct {
 	Function string  `json:"function"`
 	Score    float64 `json:"score"` // of the ranking it comes from
-	// Prospect is what the selection says of the candidate alone; at or below the
-	// threshold there are no traces.
+	// Prospect is that of the candidate without context; at or below the threshold
+	// there are no traces.
 	Prospect float64 `json:"prospect"`
 	Children []Trace `json:"children"` // each from the candidate to what it calls
 	Parents  []Trace `json:"parents"`  // each from the candidate to its callers
-	// Truncated says that there are more paths than Options.MaxTraces.
+	// Truncated: there are more paths than Options.MaxTraces.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
-// Trace is a path that was found, the candidate first, each function a caller
-// (of Parents) or a callee (of Children) of the one before.
+// Trace is a path, the candidate first; each function is a caller (in Parents) or a
+// callee (in Children) of the one before.
 type Trace []Step
 
-// Step is one function of a trace, in the context of the trace up to it. Diffs are
-// sums over the benchmarks of the run under test less the mean of its history, in
-// the value type's unit.
+// Step is one function of a trace, in the context of the trace up to it. Diffs are sums
+// over benchmarks of the tested run minus the mean of its history, in the value type's
+// unit.
 type Step struct {
 	Function       string  `json:"function"`
 	Diff           float64 `json:"diff"` // of this function's samples in the context
 	CandidateDiff  float64 `json:"candidateDiff"`
 	CandidateScore float64 `json:"candidateScore"` // the prospect
-	// Status is "+" when the context is seen for the first time, "-" when it was seen
-	// before and not now, else empty.
+	// Status is "+" for a new context, "-" for a vanished one, else empty.
 	Status string `json:"status"`
 }
 
-// Expand searches the contexts of the candidates, in their order. Functions that
-// the data does not have get an Expansion without traces.
+// Expand searches the contexts of the candidates, in their order. Unknown functions get
+// an Expansion without traces.
 func Expand(d *Data, candidates []Candidate, sel Selection, o Options) []Expansion {
 	o = o.withDefaults()
 	list := make([]Expansion, len(candidates))
@@ -132,8 +127,8 @@ func Expand(d *Data, candidates []Candidate, sel Selection, o Options) []Expansi
 	return list
 }
 
-// search runs the expansion in one direction. Branches wait on a stack, so that
-// depth costs no recursion and traces come out in the order of the selection.
+// search runs the expansion in one direction. Pending branches are on a stack, so that
+// depth needs no recursion and traces are in the order of the selection.
 func (u *focus) search(dir direction, sel Selection, o Options) (traces []Trace, truncated bool) {
 	traces = []Trace{}
 	first := u.alone(dir)
@@ -167,16 +162,16 @@ func (u *focus) search(dir direction, sel Selection, o Options) (traces []Trace,
 	return traces, false
 }
 
-// rank is the place of an extension among its siblings.
+// rank has the sort keys of an extension.
 type rank struct {
 	order    float64 // of the selection
 	prospect float64
 	growth   float64 // of the added function's own samples
 }
 
-// choose returns the extensions that a selection takes, the best first. Equal ones
-// (all callees of the same nodes share the samples of u) go by how much the added
-// function itself grew, then by name.
+// choose returns the extensions that a selection follows, the best first. Ties (all
+// callees of the same nodes share the samples of u) are ordered by the growth of the
+// added function itself, then by name.
 func (s *Selection) choose(extensions []*Context, o Options) []*Context {
 	kept := extensions[:0]
 	for _, c := range extensions {

@@ -11,27 +11,27 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Selection is a strategy: what the prospect of a context is, and in which order
-// extensions are taken. Made by Greedy, Informed or Correlated.
+// Selection is a strategy: the prospect of a context, and the order of extensions.
+// Create it with Greedy, Informed or Correlated.
 type Selection struct {
 	prospect func(c *Context) float64
 	order    func(c *Context, prospect float64) float64
 }
 
-// Score says how far what is there now is from its history, in standard deviations
-// or the like: positive for more.
+// Score returns the distance of the current value from its history, in standard
+// deviations or similar: positive for more.
 type Score func(now float64, history []float64) float64
 
-// Deviation is the paper's score, (now - mean) ÷ std, 0 when std is 0. So what was
-// never seen before scores 0.
+// Deviation is the paper's score, (now - mean) ÷ std, and 0 if std is 0. So what is new
+// scores 0.
 func Deviation(now float64, history []float64) float64 {
 	score, _ := regression.ThesisScore(now, history)
 	return score
 }
 
-// Counting returns a Deviation whose std is at least that of a count, the root of
-// its mean, and of one sample: new contexts have a score, and rare ones a small
-// one. Unit is what one sample is in the value type's unit (1 for counts).
+// Counting returns a Deviation whose std is at least that of a count (the root of its
+// mean) and of one sample, so that new contexts have a score, and rare ones a small
+// one. Unit is the value of one sample (1 for counts).
 func Counting(unit float64) Score {
 	return func(now float64, hist []float64) float64 {
 		mean := stat.Mean(hist) / unit
@@ -40,8 +40,8 @@ func Counting(unit float64) Score {
 	}
 }
 
-// Greedy takes the extensions with the highest score: of the run under test
-// against its history, the mean over the benchmarks that have one.
+// Greedy follows the extensions with the highest score of the tested run against its
+// history, averaged over the benchmarks that have one.
 func Greedy(score Score) Selection {
 	return Selection{
 		prospect: func(c *Context) float64 { return c.deviation(score) },
@@ -49,14 +49,14 @@ func Greedy(score Score) Selection {
 	}
 }
 
-// HalfLife is the age at which a change of the code counts half.
+// HalfLife is the age at which a code change counts half.
 const HalfLife = 15 * 24 * time.Hour
 
-// Recency says how long before the run under test the file of a function was
-// changed last; false when that is not known.
+// Recency returns how long before the tested run the file of a function was last
+// changed; false if unknown.
 type Recency func(f *profile.Function) (age time.Duration, known bool)
 
-// Weight returns e^(-λt) with λ = ln 2 / HalfLife, at most 1; 0 when not known.
+// Weight returns e^(-λt) with λ = ln 2 / HalfLife, at most 1; 0 if unknown.
 func (r Recency) Weight(f *profile.Function) float64 {
 	if r == nil {
 		return 0
@@ -68,10 +68,10 @@ func (r Recency) Weight(f *profile.Function) float64 {
 	return math.Exp(-math.Ln2 * math.Max(0, float64(age)/float64(HalfLife)))
 }
 
-// Informed is Greedy in another order: the score is multiplied by 1 + the recency
-// of the added function's code, by 1 + the share of its self samples whose compile
-// mode changed, and by 2 if the candidate is at a depth where it never was in this
-// context. The prospect stays the score.
+// Informed is Greedy in another order: the score is multiplied by 1 + the recency of
+// the added function's code, by 1 + the share of its self samples whose compile mode
+// changed, and by 2 if the candidate is at a depth where it never was in this context.
+// The prospect is the plain score.
 func Informed(score Score, recency Recency) Selection {
 	s := Greedy(score)
 	s.order = func(c *Context, prospect float64) float64 {
@@ -85,9 +85,9 @@ func Informed(score Score, recency Recency) Selection {
 	return s
 }
 
-// Correlated takes the extensions whose samples go most with the time of the
-// benchmarks: the correlation of package bottleneck, over the profiles that have
-// the context. Reverse turns it round, to follow what falls when time grows.
+// Correlated follows the extensions whose samples correlate most with the time of the
+// benchmarks, over the profiles that have the context; see package bottleneck. Reverse
+// follows those that fall when time grows.
 func Correlated(d *Data, o bottleneck.Correlating, reverse bool) Selection {
 	y := d.metrics(o.Raw)
 	if o.Least <= 0 {
@@ -128,8 +128,8 @@ func (c *Context) deviation(score Score) float64 {
 	return sum / float64(max(n, 1))
 }
 
-// correlation is the mean over benchmarks of the correlation of u in this context
-// with y, or the extreme one in the direction of sign.
+// correlation is the mean over benchmarks of the correlation of u in this context with
+// y, or with Max the extreme one in the direction of sign.
 func (c *Context) correlation(y []float64, o bottleneck.Correlating, sign float64) float64 {
 	var all []float64
 	for i := range c.data.series {
@@ -164,8 +164,8 @@ func (c *Context) correlation(y []float64, o bottleneck.Correlating, sign float6
 }
 
 // modeChange is the share of the self samples of the function at the end, in this
-// context, whose compile mode is another now than in the history: half the sum of
-// the changes of all modes' shares.
+// context, whose compile mode differs from the history: half the sum of the changes of
+// all modes' shares.
 func (c *Context) modeChange() float64 {
 	var now, past [profile.FrameTypes]float64
 	for i := range c.data.series {
@@ -211,8 +211,8 @@ func total(x *[profile.FrameTypes]float64) float64 {
 	return sum
 }
 
-// newDepth reports whether u is in this context at a depth now at which no run of
-// the history of the same benchmark has it.
+// newDepth reports whether u has in this context a depth that it has in no run of the
+// history of the same benchmark.
 func (c *Context) newDepth() bool {
 	depth := c.data.table.Depth
 	for i := range c.data.series {

@@ -11,28 +11,28 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// Sides are the runs that are compared: profiles of the same store, in the order
-// of store.Query.Filter.
+// Sides are the runs to compare: profiles of the same store, in the order of
+// store.Query.Filter.
 type Sides struct {
 	Base []store.Profile // the history
 	Head []store.Profile // what is tested
 }
 
-// Comparison is the answer of Compare.
+// Comparison is the result of Compare.
 type Comparison struct {
 	*regression.Result
-	// OnBase are costs of the head that the base's newest runs have already: not the
-	// head's doing, and not among the findings.
+	// OnBase lists costs of the head that the base's newest runs have already. They are
+	// not caused by the head and not among the findings.
 	OnBase []regression.Finding
-	// Runs shows the store as it was compared: the runs of both sides that compare,
-	// those of the head after those of the base, whatever their dates are.
+	// Runs is the store as compared: the runs of both sides that compare, those of the
+	// head after those of the base whatever their dates.
 	Runs store.Reader
 }
 
-// Compare holds the head's runs of each benchmark, together, against the base's
-// runs of it on the same machine and by the same profiler. Benchmarks that the head
-// does not have are not mentioned; those that only the head has are without a
-// verdict. Options, Acknowledged, Now and Window of the request apply.
+// Compare compares the head's runs of each benchmark, together, with the base's runs of
+// it on the same machine and by the same profiler. It ignores benchmarks that the head
+// does not have; benchmarks that only the head has get no verdict. Options,
+// Acknowledged, Now and Window of the request apply.
 func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.Request) (*Comparison, error) {
 	if len(sides.Head) == 0 {
 		return nil, fmt.Errorf("the head: %w", store.ErrNothing)
@@ -46,7 +46,7 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 		return nil, err
 	}
 	out := &Comparison{Result: res, Runs: view}
-	if err := out.takeOutKnown(ctx, st, s.base, req); err != nil {
+	if err := out.dropKnown(ctx, st, s.base, req); err != nil {
 		return nil, err
 	}
 	for i := range out.Benchmarks {
@@ -56,10 +56,10 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 	return out, nil
 }
 
-// takeOutKnown looks for changes in the base's own runs, where the head has costs,
-// and takes those out of the findings that are there too. A history of which the
-// newest runs are slower would blame the head for them.
-func (c *Comparison) takeOutKnown(ctx context.Context, st store.Reader, base []store.Profile, req regression.Request) error {
+// dropKnown searches the base's own runs for changes, where the head has costs, and
+// drops the findings that the base has already. Otherwise the head would be blamed for
+// slow runs at the end of the base.
+func (c *Comparison) dropKnown(ctx context.Context, st store.Reader, base []store.Profile, req regression.Request) error {
 	affected := map[history.Key]bool{}
 	for i := range c.Benchmarks {
 		b := &c.Benchmarks[i]
@@ -72,7 +72,7 @@ func (c *Comparison) takeOutKnown(ctx context.Context, st store.Reader, base []s
 		return nil
 	}
 	req.K, req.Scan, req.Acknowledged = 0, true, nil
-	req.Alpha = 0 // the analysis's own: what is looked for here fails nothing
+	req.Alpha = 0 // the default: findings of the base fail nothing
 	before, err := regression.Find(ctx, &ordered{Reader: st, profiles: own}, store.Query{}, req)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (c *Comparison) takeOutKnown(ctx context.Context, st store.Reader, base []s
 	return nil
 }
 
-// grown is how many times as large as on the base a change must be to count as the
+// grown is the factor by which a change must exceed that of the base to count as the
 // head's own.
 const grown = 1.5
 
@@ -101,18 +101,18 @@ func same(f, g *regression.Finding) bool {
 	return f.Kind.Costs() && g.Kind.Costs() && f.Benchmark == g.Benchmark && f.Group == g.Group && f.Type == g.Type && f.Delta.Share <= grown*g.Delta.Share && f.SameAs(*g)
 }
 
-// mostHeadRuns bounds the runs of the head that are tested as one; older ones are
-// left out.
+// mostHeadRuns is the maximum number of head runs tested together; older ones are
+// skipped.
 const mostHeadRuns = 16
 
-// chosen is what compares of both sides.
+// chosen has the runs of both sides that compare.
 type chosen struct {
 	base, head []store.Profile
 	left       map[history.Key][]history.LeftOut
 }
 
-// choose keeps the benchmarks of the head, and of both sides what compares with the
-// newest run of the head.
+// choose keeps the benchmarks of the head, and the runs of both sides that compare with
+// the newest run of the head.
 func choose(sides Sides) *chosen {
 	last := store.Query{Last: mostHeadRuns}
 	head := last.Filter(slices.Clone(sides.Head))
@@ -136,8 +136,8 @@ func choose(sides Sides) *chosen {
 	return out
 }
 
-// inOrder puts the runs of the head after those of the base: a base may have been
-// measured last.
+// inOrder puts the runs of the head after those of the base, which may have been
+// measured later.
 func inOrder(base, head []store.Profile) []store.Profile {
 	all := slices.Clone(base)
 	var last time.Time
@@ -163,7 +163,7 @@ func inOrder(base, head []store.Profile) []store.Profile {
 	return all
 }
 
-// ordered is a store that shows some profiles only, in another order of time.
+// ordered is a store with some of its profiles, in another order of time.
 type ordered struct {
 	store.Reader
 	profiles []store.Profile

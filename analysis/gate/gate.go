@@ -1,18 +1,17 @@
-// Package gate decides whether a change may go in: from findings to yes or no.
+// Package gate decides whether a change passes: it applies a policy to findings.
 //
 //	regression.Result ──Group──▶ Changes ──Judge──▶ Verdict
 //
-// Three rules make a gate that people leave switched on:
+// Three rules keep false alarms rare:
 //
-//   - The error probability is that of the whole suite (Policy.Alpha): the more
-//     benchmarks it has, the less each of them gets.
-//   - One culprit in many benchmarks is one Change with the list of them.
-//   - What is not known does not fail: a suspect (seen in one run only), a machine
-//     on which everything is slower, a history that is too short. They are said.
+//   - The error probability holds for the whole suite (Policy.Alpha): each benchmark
+//     of a larger suite gets a smaller one.
+//   - One function that is slower in many benchmarks is one Change.
+//   - Uncertain results are reported but do not fail: a suspect (seen in one run
+//     only), a machine on which everything is slower, a history that is too short.
 //
-// An acknowledged finding never fails; package regression marks them. Compare
-// holds the runs of a head against those of a base, which is what a pull request
-// needs (compare.go). The package reads no files, and does not know where it runs.
+// An acknowledged finding never fails; package regression marks them. Compare compares
+// the runs of a head with those of a base, for pull requests (compare.go).
 package gate
 
 import (
@@ -28,11 +27,12 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Policy says what fails. The zero value fails on every confirmed regression.
+// Policy decides which changes fail. The zero value fails on every confirmed
+// regression.
 type Policy struct {
-	Share     float64 // least share of the program that fails
-	Suspects  bool    // what only the newest run shows fails too
-	Slowdowns bool    // everything being slower, which names no place, fails too
+	Share     float64 // minimum share of the program that fails
+	Suspects  bool    // changes seen only in the newest run fail too
+	Slowdowns bool    // slowdowns of everything fail too
 }
 
 // ParsePolicy reads `regression[:share][,suspect][,slowdown]`; a share is 5% or
@@ -86,19 +86,17 @@ func (p Policy) String() string {
 }
 
 // Error probabilities of a suite. The noise of profiles has heavier tails than the
-// model: a hundredth of the probability is a sixth of the false failures and not a
+// model: a hundredth of the probability causes a sixth of the false failures, not a
 // hundredth (measured: docs/method/gate.md), so m benchmarks divide it by m^1.5. A
-// suite begins lower than a benchmark that is looked at alone, which has 0.02. Of one
-// tested run it is lower still: a run in which the compiler decided otherwise is an
-// outlier of its own kind, and there is no second run to say so.
+// suite begins lower than a single benchmark, which has 0.02. For one tested run it is
+// lower still: no second run shows whether, say, the compiler decided differently.
 const (
 	suiteAlpha        = 0.005
 	suiteAlphaSuspect = 0.0025
 	tailExponent      = 1.5
 )
 
-// Alpha returns the error probability of each of a number of benchmarks that are
-// judged together.
+// Alpha returns the error probability of each benchmark of a suite of that size.
 func (p Policy) Alpha(benchmarks int) float64 {
 	alpha := suiteAlpha
 	if p.Suspects {
@@ -107,7 +105,7 @@ func (p Policy) Alpha(benchmarks int) float64 {
 	return alpha / math.Pow(float64(max(1, benchmarks)), tailExponent)
 }
 
-// AlphaOf is Alpha of the benchmarks that profiles are of.
+// AlphaOf is Alpha for the number of benchmarks of the profiles.
 func (p Policy) AlphaOf(tested []store.Profile) float64 {
 	benchmarks := map[testrun.Benchmark]bool{}
 	for i := range tested {
@@ -116,18 +114,18 @@ func (p Policy) AlphaOf(tested []store.Profile) float64 {
 	return p.Alpha(len(benchmarks))
 }
 
-// Change is one finding, or one culprit that several benchmarks show.
+// Change is one finding, or the findings of several benchmarks with one cause.
 type Change struct {
 	regression.Finding // the one with the highest score
 
-	Also  []regression.Finding // the same in other places, by benchmark
+	Also  []regression.Finding // the others, by benchmark
 	Fails bool                 // by the policy; set by Judge
 }
 
-// Group unites the findings that have one culprit: the same function at the same
-// stage (acknowledged or not, gone or not), of the kinds that cost. The other kinds
-// stay as they are. Order: what costs and is confirmed, suspects, what is
-// acknowledged, the other kinds, what went away; each by score.
+// Group merges the findings with one cause: the same function in the same state
+// (acknowledged, gone), if their kind is a cost. Other findings stay alone. Order:
+// confirmed costs, suspects, acknowledged ones, the other kinds, vanished ones; each by
+// score.
 func Group(findings []regression.Finding) []Change {
 	type culprit struct {
 		function     string
@@ -166,8 +164,8 @@ func Group(findings []regression.Finding) []Change {
 	return list
 }
 
-// add takes in another finding of the culprit; a confirmed one leads, then the one
-// with the highest score.
+// add adds another finding of the same cause. A confirmed one leads, then the one with
+// the highest score.
 func (c *Change) add(f regression.Finding) {
 	confirmed := func(f *regression.Finding) int {
 		if f.Status == regression.Confirmed {
@@ -200,20 +198,20 @@ func (c *Change) rank() int {
 	return 0
 }
 
-// Verdict is what a gate says.
+// Verdict is the result of a gate.
 type Verdict struct {
 	Policy string `json:"policy"` // as ParsePolicy reads it
 	Failed bool   `json:"failed"`
-	// Changes that cost, by what became of them.
+	// Numbers of changes that are costs.
 	Failing      int `json:"failing"`
-	Warning      int `json:"warning"` // suspects, slow machines, and what is below the policy's share
+	Warning      int `json:"warning"` // suspects, slow machines, and changes below the policy's share
 	Acknowledged int `json:"acknowledged"`
 
 	Judged   int        `json:"judged"` // benchmarks with a verdict
 	Unjudged []Unjudged `json:"unjudged"`
 }
 
-// Unjudged is a benchmark that there is no verdict about.
+// Unjudged is a benchmark without a verdict.
 type Unjudged struct {
 	Group     string `json:"group,omitempty"`
 	Benchmark string `json:"benchmark"`

@@ -7,18 +7,18 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Language is the kind of program that a history is of: it decides which frames
-// are the program's own.
+// Language is the kind of program of a history: it decides which frames are the
+// program's own.
 type Language string
 
-// The languages that are told apart.
+// The languages.
 const (
 	JVM    Language = "jvm"    // compiled while it runs: jumps between compile modes
 	Go     Language = "go"     // compiled ahead, with a collector of its own
 	Native Language = "native" // everything else
 )
 
-// Where a sample goes that belongs to no call node.
+// Pseudo nodes of samples that belong to no call node.
 const (
 	environment = int32(-2) // no frame of the program
 	idle        = int32(-3) // a waiting thread of a wall clock profile
@@ -27,23 +27,21 @@ const (
 // folded maps the nodes of a table to paths of the folded forest.
 type folded struct {
 	forest *calltree.Forest
-	// own is the path that the samples ending in a node belong to, or
-	// environment, or idle.
+	// own is the path of the samples that end in a node, or environment, or idle.
 	own []int32
 }
 
 // fold maps every node of a table to the call path of the program it belongs to:
 //
 //   - JVM: a stack ends with its last Java frame; kernel, VM and C frames below
-//     are self of that. Stubs and java.lang.invoke, which the compiler puts in
-//     and takes out, fold into their caller.
+//     count as its self. Stubs and java.lang.invoke, which the compiler adds and
+//     removes, fold into their caller.
 //   - Go: a stack ends with its last frame that is not the runtime's and one
 //     runtime frame, so that runtime.mallocgc stays visible as a callee.
 //     Preemption and write barriers fold into their caller with all below.
-//   - else: a stack ends before its kernel frames.
+//   - others: a stack ends before its kernel frames.
 //
-// A stack without a frame of the program is environment. One pass; parents come
-// before children.
+// A stack without a frame of the program is environment.
 func fold(t *calltree.Table, lang Language, wall bool) *folded {
 	f := &folded{forest: &calltree.Forest{}, own: make([]int32, t.Len())}
 	roles := make([]role, len(t.Functions))
@@ -52,14 +50,14 @@ func fold(t *calltree.Table, lang Language, wall bool) *folded {
 		roles[i] = roleOf(&t.Functions[i], lang, wall)
 		ids[i] = f.forest.Function(t.Functions[i])
 	}
-	// full is the path of a node with the frames that a deeper frame of the
-	// program still needs as its callers.
+	// full is the path of a node with all frames that a deeper frame of the program
+	// has as callers.
 	full := make([]int32, t.Len())
-	closed := make([]bool, t.Len()) // nothing below adds a frame any more
+	closed := make([]bool, t.Len()) // descendants add no frames
 	for n := range t.Len() {
 		fn := t.Func[n]
 		up, caller, shut := calltree.NoNode, environment, false
-		above := program // of a root: nothing hides what it calls
+		above := program // for roots
 		if p := t.Parent[n]; p != calltree.NoNode {
 			up, caller, shut, above = full[p], f.own[p], closed[p], roles[t.Func[p]]
 		}
@@ -85,7 +83,7 @@ func fold(t *calltree.Table, lang Language, wall bool) *folded {
 	return f
 }
 
-// role is what a frame means for the stack it is in.
+// role is the meaning of a frame in its stack.
 type role uint8
 
 const (
@@ -93,12 +91,12 @@ const (
 	foreign               // kernel, VM, C: kept above the program, cut below it
 	runtime               // Go's runtime: one frame of it is kept below the program
 	glue                  // folds into its caller
-	absorbing             // folds into its caller with all that is below
-	parked                // waits; idle in a wall clock profile
+	absorbing             // folds into its caller with all its callees
+	parked                // waits: idle in a wall-clock profile
 )
 
-// roleOf tells the role of a function from its kind and, because text formats
-// only guess kinds, its name.
+// roleOf returns the role of a function from its kind and from its name, because text
+// formats only guess kinds.
 func roleOf(fn *profile.Function, lang Language, wall bool) role {
 	switch {
 	case wall && waits(fn.Name):
@@ -146,7 +144,7 @@ func isGoRuntime(name string) bool {
 	return strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "internal/runtime/") || strings.HasPrefix(name, "runtime/internal/")
 }
 
-// waits reports whether a function is one in which threads do nothing.
+// waits reports whether threads are idle in a function.
 func waits(name string) bool {
 	switch name {
 	case "jdk.internal.misc.Unsafe.park", "sun.misc.Unsafe.park", "java.lang.Object.wait", "java.lang.Object.wait0",
@@ -159,8 +157,8 @@ func waits(name string) bool {
 	return false
 }
 
-// languageOf tells what program the functions of a table belong to. Go first:
-// text formats take any slash in a name for Java.
+// languageOf returns the language of the functions of a table. Go is tested first,
+// because text formats classify any name with a slash as Java.
 func languageOf(t *calltree.Table) Language {
 	lang := Native
 	for i := range t.Functions {

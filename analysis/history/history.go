@@ -1,22 +1,21 @@
-// Package history is the history of one benchmark as analyses see it: which runs
-// belong together, and what they sampled, as counts over one call tree.
+// Package history prepares the runs of one benchmark for analyses: it selects the runs
+// that compare and returns their samples as counts over one call tree.
 //
-// Between a store and an analysis three things have to be settled, once for all
-// analyses:
+// It decides three things for all analyses:
 //
 //   - which runs compare (Choose): same benchmark with all parameters, value
 //     type, machine, profiler and branch, in order of time;
-//   - what a sample is (Load): values in nanoseconds or bytes are divided by what
-//     one sample stands for, because noise is the noise of counts;
+//   - what a sample is (Load): values in nanoseconds or bytes are divided by the
+//     value of one sample, because the noise is that of counts;
 //   - which code a sample belongs to (fold.go): the program's own functions.
 //     Kernel, collector and compiler frames below them differ from run to run
-//     without anybody's change; stacks of nothing else are the environment.
+//     without any change of the code; stacks without other frames are the
+//     environment.
 //
-// The result is a Matrix: a table of call nodes, and per run a sparse vector of
-// counts and a metric of which less is better. It holds no statistics and no
-// verdict; packages beside this one compute.
+// The result is a Matrix: a table of call nodes, and per run a sparse vector of counts
+// and a metric of which less is better.
 //
-// Loading costs time and memory in proportion to the values of the runs.
+// Loading costs time and memory proportional to the values of the runs.
 package history
 
 import (
@@ -31,13 +30,13 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Window is the number of runs before the tested ones that count by default.
+// Window is the default maximum number of runs before the tested ones.
 const Window = 30
 
-// FlaggedAttribute marks a run that belongs to no history: `--attr flagged=true`.
+// FlaggedAttribute marks a run that no history includes: `--attr flagged=true`.
 const FlaggedAttribute = "flagged"
 
-// Series is the runs of one benchmark that compare, oldest first.
+// Series is the comparable runs of one benchmark, oldest first.
 type Series struct {
 	Benchmark testrun.Benchmark
 	Type      profile.ValueType
@@ -45,18 +44,18 @@ type Series struct {
 	LeftOut   []LeftOut       // runs of the benchmark that do not compare, by reason
 }
 
-// Key names a Series: what is judged as one.
+// Key identifies a Series.
 type Key struct {
 	Benchmark testrun.Benchmark
 	Type      string // name of the value type
 }
 
-// KeyOf returns the key of the series that a profile is of.
+// KeyOf returns the key of the series of a profile.
 func KeyOf(p *store.Profile) Key { return Key{p.Benchmark, p.Type.Name} }
 
-// OneName demands profiles whose value types have one name, else as store.OneType
-// does. Types of one name may differ in their sample rate: Choose leaves out what does
-// not add to the newest run, and says so.
+// OneName returns an error unless the value types of the profiles have one name; the
+// errors are those of store.OneType. Types of one name may differ in their sample rate:
+// Choose skips and counts the runs that do not add to the newest.
 func OneName(list []store.Profile, q store.Query) error {
 	if len(list) > 0 && !slices.ContainsFunc(list, func(p store.Profile) bool { return p.Type.Name != list[0].Type.Name }) {
 		return nil
@@ -70,17 +69,17 @@ type LeftOut struct {
 	Runs   int    `json:"runs"`
 }
 
-// Options says which runs make a history. The zero value is the default.
+// Options select the runs of a history. The zero value is the default.
 type Options struct {
-	Window int // runs before the newest that are kept at most; 0: Window plus what Extra asks
-	Extra  int // newest runs that are under test and do not count against Window
-	// What need not be as in the newest run: the caller has chosen the runs.
+	Window int // maximum number of runs before the newest; 0: Window plus Extra
+	Extra  int // number of newest runs that are tested and do not count against Window
+	// What may differ from the newest run, because the caller has chosen the runs.
 	AnyMachine, AnyProfiler, AnyBranch bool
 }
 
-// Choose groups the profiles of a selection, in the order of store.Query.Filter,
-// by benchmark and name of the value type, and keeps of each the runs that compare
-// with the newest one. Runs whose date is unknown come first; benchmarks are in order of
+// Choose groups the profiles of a selection, in the order of store.Query.Filter, by
+// benchmark and name of the value type, and keeps of each group the runs that compare
+// with the newest one. Runs without a date come first; benchmarks are in order of
 // group, name and type.
 func Choose(profiles []store.Profile, o Options) []Series {
 	if o.Window <= 0 {
@@ -122,7 +121,7 @@ func newSeries(list []store.Profile, o Options) Series {
 	return s
 }
 
-// Warnings says what about the series a reader of results should know.
+// Warnings returns warnings about the series for readers of results.
 func (s *Series) Warnings() []string {
 	var list []string
 	undated := 0
@@ -132,7 +131,7 @@ func (s *Series) Warnings() []string {
 		}
 	}
 	if undated > 0 && undated < len(s.Profiles) {
-		list = append(list, fmt.Sprintf("%d of %d runs have no date: they are taken to be the oldest, in order of their keys", undated, len(s.Profiles)))
+		list = append(list, fmt.Sprintf("%d of %d runs have no date: they count as the oldest, in order of their keys", undated, len(s.Profiles)))
 	}
 	return list
 }
@@ -140,7 +139,8 @@ func (s *Series) Warnings() []string {
 // Compares reports whether a run may be in one series with a newest one.
 func (o Options) Compares(p, newest *store.Profile) bool { return differs(p, newest, o) == "" }
 
-// differs says why a run does not compare with the newest one; empty: it does.
+// differs returns the reason why a run does not compare with the newest one; empty if
+// it does.
 func differs(p, newest *store.Profile, o Options) string {
 	switch {
 	case p.Run.Key == newest.Run.Key:
@@ -159,13 +159,13 @@ func differs(p, newest *store.Profile, o Options) string {
 	return ""
 }
 
-// Matrix is what the runs of a Series sampled. It does not change once loaded
-// and is safe for concurrent use.
+// Matrix has the samples of the runs of a Series. It is immutable and safe for
+// concurrent use.
 type Matrix struct {
 	Table *calltree.Table // of the folded stacks; functions and siblings in byte order
 	Runs  []Run           // oldest first
-	// Weighted says that counts are values divided by a unit that is smaller
-	// than one sample, so that their noise is more than that of counts.
+	// Weighted: counts are values divided by a unit smaller than one sample, so that
+	// their noise is larger than that of counts.
 	Weighted bool
 	Language Language
 }
@@ -177,15 +177,15 @@ type Run struct {
 	Count   []float64 // samples whose folded stack ends in the node; > 0
 	Total   float64   // Σ Count
 	// Environment is the samples outside of the program: collector, JIT compiler,
-	// scheduler, kernel threads. Idle ones of a wall clock are in neither.
+	// scheduler, kernel threads. Idle samples of a wall-clock profile count nowhere.
 	Environment float64
-	// Metric is the primary metric as something of which less is better, the
-	// inverse of a rate; 0 when the run has none that is positive.
+	// Metric is the primary metric, or the inverse of a rate, so that less is better;
+	// 0 if the run has no positive one.
 	Metric float64
 }
 
-// MetricUnit returns the unit of Run.Metric: that of the stored metric, or of its
-// inverse for one that is better higher ("s/op" of "ops/s").
+// MetricUnit returns the unit of Run.Metric: that of the stored metric, or of the
+// inverse of a rate ("s/op" for "ops/s").
 func MetricUnit(m testrun.Metric) string {
 	if m.Better != testrun.Higher {
 		return m.Unit

@@ -11,7 +11,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// Load reads the profiles of a series from the store: one question.
+// Load reads the profiles of a series with one query.
 func Load(ctx context.Context, st store.Reader, s *Series) (*Matrix, error) {
 	ids := make([]store.ProfileID, len(s.Profiles))
 	place := map[store.ProfileID]int{}
@@ -28,7 +28,7 @@ func Load(ctx context.Context, st store.Reader, s *Series) (*Matrix, error) {
 		if err != nil {
 			return nil, fmt.Errorf("history of %s: %w", s.Benchmark, err)
 		}
-		// The order is the series', whatever the engine's.
+		// In the order of the series, not of the engine.
 		if i, ok := place[set.Profiles[v.Profile].ID]; ok {
 			vectors[i] = calltree.Vector{Nodes: slices.Clone(v.Nodes), Self: slices.Clone(v.Self)}
 		}
@@ -36,8 +36,8 @@ func Load(ctx context.Context, st store.Reader, s *Series) (*Matrix, error) {
 	return NewMatrix(set.Table, s.Profiles, vectors), nil
 }
 
-// NewMatrix folds vectors over a table, one per profile in the order of time,
-// into a Matrix. Negative values (differences are no profiles) count as zero.
+// NewMatrix folds vectors over a table, one per profile in order of time, into a
+// Matrix. Negative values count as zero.
 func NewMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.Vector) *Matrix {
 	lang := languageOf(t)
 	f := fold(t, lang, isWall(profiles))
@@ -78,8 +78,8 @@ func NewMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.V
 	return m
 }
 
-// fill sets the counts of a run in ascending order of nodes, so that every sum
-// over them is the same in every run of the program.
+// fill sets the counts of a run in ascending order of nodes, so that sums over them
+// are reproducible.
 func (r *Run) fill(counts map[int32]float64, cut *calltree.Cut) {
 	byNode := make(map[int32]float64, len(counts))
 	r.Nodes = make([]int32, 0, len(counts))
@@ -100,9 +100,9 @@ func isWall(profiles []store.Profile) bool {
 	return len(profiles) > 0 && strings.HasPrefix(profiles[0].Type.Name, profile.Wall)
 }
 
-// unitOf returns the value that one sample of the profiles stands for, and whether
-// that is only the divisor of all values: the interval where values are multiples of
-// one, a small number where every sample has a weight of its own.
+// unitOf returns the value of one sample of the profiles, and whether it is only the
+// divisor of all values: the sampling interval if values are multiples of it, a small
+// number if samples have weights.
 func unitOf(profiles []store.Profile, vectors []calltree.Vector) (unit float64, weighted bool) {
 	if len(profiles) == 0 {
 		return 1, false

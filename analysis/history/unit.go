@@ -6,9 +6,8 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// OneSample returns the value that one sample of a type stands for, as the type says
-// it: 1 of counts, the period where the type has one in its own unit. false: it does
-// not say.
+// OneSample returns the value of one sample according to the type: 1 for counts, the
+// period if the type has one in its own unit; false if unknown.
 func OneSample(t profile.ValueType) (value float64, known bool) {
 	switch {
 	case t.Unit == "count" && t.Scale == 0:
@@ -19,9 +18,8 @@ func OneSample(t profile.ValueType) (value float64, known bool) {
 	return 0, false
 }
 
-// SampleUnit returns the value that one sample of a type stands for: OneSample, else
-// common, the greatest common divisor of all values at hand (CommonDivisor), and 1 if
-// there is none.
+// SampleUnit returns the value of one sample of a type: OneSample, else common, the
+// greatest common divisor of all values (CommonDivisor), else 1.
 func SampleUnit(t profile.ValueType, common int64) float64 {
 	if value, known := OneSample(t); known {
 		return value
@@ -30,7 +28,7 @@ func SampleUnit(t profile.ValueType, common int64) float64 {
 }
 
 // CommonDivisor returns the greatest common divisor of common and all values; 0 is
-// what everything divides.
+// divisible by everything.
 func CommonDivisor(common int64, values []int64) int64 {
 	for _, v := range values {
 		if common == 1 {

@@ -10,32 +10,30 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Acknowledgement says that a change is known and accepted. A finding is
-// acknowledged by its id or by function, in the benchmarks that match, until a
-// date, and up to a size.
+// Acknowledgement accepts a known change: a finding by its id, or by function in the
+// matching benchmarks, until a date, and up to a size.
 type Acknowledgement struct {
 	ID        string    `json:"id,omitempty"`        // of the finding
 	Function  string    `json:"function,omitempty"`  // glob; instead of the id
 	Benchmark string    `json:"benchmark,omitempty"` // glob over group/name or name; empty: all
-	Until     time.Time `json:"until,omitzero"`      // not acknowledged any more from then on
+	Until     time.Time `json:"until,omitzero"`      // end of the acknowledgement
 	UpTo      float64   `json:"upTo,omitempty"`      // share of the program; 0: any size
 	Reason    string    `json:"reason,omitempty"`
-	// Since is the key of the first run with the change: histories begin there.
+	// Since is the key of the first run with the change, at which histories begin.
 	// Without it they begin where a scan finds the change.
 	Since string `json:"since,omitempty"`
 }
 
-// Excuse is the acknowledgement that holds for a finding.
+// Excuse is the acknowledgement of a finding.
 type Excuse struct {
 	Reason string    `json:"reason,omitempty"`
 	Until  time.Time `json:"until,omitzero"`
 }
 
-// returnFactor is how far a change may exceed the size that was acknowledged.
+// returnFactor is the factor by which a change may exceed the acknowledged size.
 const returnFactor = 1.5
 
-// Acknowledge marks the findings that an acknowledgement holds for at the time
-// now.
+// Acknowledge marks the findings that are acknowledged at the time now.
 func Acknowledge(findings []Finding, list []Acknowledgement, now time.Time) {
 	for i := range findings {
 		for j := range list {
@@ -61,20 +59,20 @@ func (a *Acknowledgement) holds(f *Finding, now time.Time) bool {
 	return a.Function != "" && f.Function != "" && matches(a.Function, f.Function)
 }
 
-// acceptedSince returns the index of runs at which the history begins: the first run
-// of the newest step before the tested runs, the last of runs, that is confirmed and
-// accepted. 0: there is none, or the runs since are too few for a history; until they
-// are enough the step is a finding that is accepted.
+// acceptedSince returns the index of runs at which the history begins: the first run of
+// the newest confirmed and accepted change before the tested runs, which are the last
+// of runs. It is 0 if there is none, or if too few runs follow for a history; until
+// then the change stays an accepted finding.
 //
-// A scan sees as far back as its oldest age, so that older steps are looked for from
-// further back.
+// A scan goes back only to its oldest age, so older changes are searched for from
+// earlier runs.
 func (b *Benchmark) acceptedSince(rows *Rows, runs []int, tested int, req *Request) (int, error) {
 	accepted := slices.DeleteFunc(slices.Clone(req.Acknowledged), func(a Acknowledgement) bool { return a.Since != "" || !a.covers(b.Benchmark) })
 	if len(accepted) == 0 {
 		return 0, nil
 	}
 	o := Request{Options: req.Options}
-	o.Alpha = 0 // the analysis's own, not that of a gate: what is looked for here fails nothing
+	o.Alpha = 0 // the default, not that of a gate: findings in the history fail nothing
 	for end := len(runs) - tested; end > leastBefore; end -= oldestAge {
 		before := &Benchmark{}
 		if err := before.scan(rows, runs[:end], &o); err != nil {

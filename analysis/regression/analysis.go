@@ -10,14 +10,14 @@ import (
 	"github.com/dendroprof/dendro/internal/stat"
 )
 
-// Rows is a history prepared for any number of comparisons: all sums of samples
-// that may change as one. It does not change and is safe for concurrent use.
+// Rows is a history prepared for any number of comparisons: all sums of samples that
+// may change as one. It is immutable and safe for concurrent use.
 type Rows struct {
 	sp     *space
 	series *history.Series
 }
 
-// Prepare sums the rows of a matrix of the series.
+// Prepare computes the rows of a matrix of the series.
 func Prepare(s *history.Series, m *history.Matrix) *Rows {
 	sp := newSpace(m)
 	if m.Weighted {
@@ -26,8 +26,8 @@ func Prepare(s *history.Series, m *history.Matrix) *Rows {
 	return &Rows{sp, s}
 }
 
-// rescale divides weighted counts by the Fano factor that they have at low
-// levels, so that their noise is that of counts.
+// rescale divides weighted counts by their Fano factor at low levels, so that their
+// noise is that of counts.
 func (s *space) rescale() {
 	if len(s.m.Runs) < leastHistory {
 		return
@@ -67,23 +67,23 @@ func (s *space) rescale() {
 	s.m = &m
 }
 
-// Analysis is what one comparison says about one benchmark.
+// Analysis is the result of one comparison of one benchmark.
 type Analysis struct {
 	Findings []Finding `json:"-"` // by kind, then score
-	// Unstable are rises below what this benchmark's own history gives, and, of
-	// several tested runs, those that not every run has.
+	// Unstable lists rises no larger than those within the benchmark's own history, and,
+	// of several tested runs, rises that not every run shows.
 	Unstable []Finding `json:"unstable"`
-	// Ranked lists functions by score, found or not, 50 at most: what to look at
-	// when nothing is certain.
+	// Ranked lists at most 50 functions by score, whether found or not, for when nothing
+	// is certain.
 	Ranked []Candidate `json:"-"`
 
 	History    []string   `json:"history"` // keys of the runs, oldest first
 	Tested     []string   `json:"tested"`
-	Threshold  float64    `json:"threshold"` // score from which on a rise is a finding
+	Threshold  float64    `json:"threshold"` // minimum score of a finding
 	Blocks     int        `json:"blocks"`    // tests of the history against itself
 	Noisy      int        `json:"noisy"`     // those of them with findings
 	Detectable Detectable `json:"detectable"`
-	// Common is how many times as long unchanged code takes; 0 without a metric.
+	// Common is the factor by which unchanged code takes longer; 0 without a metric.
 	Common float64 `json:"common,omitempty"`
 }
 
@@ -95,15 +95,15 @@ type Candidate struct {
 	Score    float64 `json:"score"`
 }
 
-// mostRanked bounds Analysis.Ranked.
+// mostRanked is the maximum length of Analysis.Ranked.
 const mostRanked = 50
 
-// Compare judges the tested runs against the history runs, both given as indexes
-// of Matrix.Runs in ascending order. It needs three history runs and one tested
-// run, all with samples; see Usable.
+// Compare compares the tested runs with the history runs, both given as ascending
+// indexes of Matrix.Runs. It needs three history runs and one tested run, all with
+// samples; see Usable.
 func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 	if len(hist) < leastHistory || len(tested) == 0 {
-		return nil, fmt.Errorf("%d history runs and %d tested ones: at least %d and 1 are needed", len(hist), len(tested), leastHistory)
+		return nil, fmt.Errorf("%d history runs and %d tested runs: at least %d and 1 are needed", len(hist), len(tested), leastHistory)
 	}
 	for _, t := range slices.Concat(hist, tested) {
 		if !r.Usable(t) {
@@ -132,7 +132,7 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 // Usable reports whether a run has samples of the program.
 func (r *Rows) Usable(t int) bool { return r.sp.m.Runs[t].Total > 0 }
 
-// ranked lists the function selfs by score.
+// ranked lists functions by the score of their self.
 func (f *fit) ranked() []Candidate {
 	var list []Candidate
 	for _, slot := range f.tested {
@@ -146,28 +146,29 @@ func (f *fit) ranked() []Candidate {
 	return list[:min(len(list), mostRanked)]
 }
 
-// Detectable is the smallest change that a comparison like this one finds in four
-// of five cases, as shares of the program.
+// Detectable is the smallest change that such a comparison detects with a probability
+// of 80%, as shares of the program.
 type Detectable struct {
 	Changes []DetectableChange `json:"changes"` // by share of the function
-	// What the change at a function of 5% would become.
+	// The change detected in a function of 5%, under other conditions.
 	FourTimesTheSamples float64 `json:"fourTimesTheSamples"`
 	OneMoreRun          float64 `json:"oneMoreRun"` // tested together with the newest
 	ThreeRuns           float64 `json:"threeRuns"`
 }
 
-// DetectableChange is the smallest change of a function of some share.
+// DetectableChange is the smallest change detected in a function with a share.
 type DetectableChange struct {
 	Share  float64 `json:"share"`
 	Change float64 `json:"change"`
 }
 
-// powerScore is the score by which a statistic must exceed its threshold on
-// average to do so in 80% of cases.
+// powerScore is the amount by which the mean of a statistic must exceed its threshold
+// for it to pass in 80% of cases.
 const powerScore = 0.84
 
-// smallestChange is I80 of a function that takes a share s of the program:
-// max((z* + 0.84)·√((F0·s/N + φ·s²)(1/n + 1/k)), impact gate).
+// smallestChange returns the smallest change detected in 80% of cases in a function
+// with share s of the program: max((z* + 0.84)·√((F0·s/N + φ·s²)(1/n + 1/k)), impact
+// gate).
 func (f *fit) smallestChange(s, samples, k float64) float64 {
 	if !(samples > 0) {
 		return 1

@@ -16,34 +16,33 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Result is the answer to a Request.
+// Result is the result of a Request.
 type Result struct {
 	Benchmarks []Benchmark // in order of group, name and value type
-	// Findings are those of all benchmarks: what costs first, then by score.
+	// Findings are those of all benchmarks: costs first, then by score.
 	Findings []Finding
 }
 
-// Benchmark is what is said about one benchmark.
+// Benchmark is the result for one benchmark.
 type Benchmark struct {
 	Benchmark testrun.Benchmark
 	Type      profile.ValueType
 	LeftOut   []history.LeftOut
 	Warnings  []string
 
-	// Analyses are the comparisons made, the newest run alone first. Empty: no
-	// verdict, and Reason says why.
+	// Analyses are the comparisons, the newest run alone first. Empty: no verdict, for
+	// Reason.
 	Analyses []*Analysis
 	Reason   string
 	Findings []Finding
-	// Ranked lists functions by score, or, without a verdict, by how unlikely the
+	// Ranked lists functions by score or, without a verdict, by how unlikely the
 	// difference of their shares is.
 	Ranked []Candidate
 }
 
-// Find compares, for every benchmark of a selection, its newest selected runs
-// with the runs before them. The selection must not be empty; several value types
-// are several analyses. Benchmarks are loaded and judged in parallel; the answer
-// does not depend on it.
+// Find compares, for every benchmark of a selection, its newest selected runs with the
+// runs before them. The selection must not be empty; each value type is analysed on its
+// own. Benchmarks are loaded and compared in parallel, with the same result.
 func Find(ctx context.Context, st store.Reader, q store.Query, req Request) (*Result, error) {
 	list, tested, err := chosen(ctx, st, q, &req, req.runs())
 	if err != nil {
@@ -83,7 +82,7 @@ func parallel(ctx context.Context, n int, f func(i int) error) error {
 	return group.Wait()
 }
 
-// one judges one benchmark.
+// one analyses one benchmark.
 func one(ctx context.Context, st store.Reader, s *history.Series, tested map[store.ProfileID]bool, req *Request) (*Benchmark, error) {
 	b := &Benchmark{Benchmark: s.Benchmark, Type: s.Type, LeftOut: s.LeftOut, Warnings: s.Warnings()}
 	m, err := history.Load(ctx, st, s)
@@ -98,13 +97,13 @@ func one(ctx context.Context, st store.Reader, s *history.Series, tested map[sto
 		}
 	}
 	if n := len(m.Runs) - len(usable); n > 0 {
-		b.Warnings = append(b.Warnings, fmt.Sprintf("%d of %d runs have no samples of the program and are left out", n, len(m.Runs)))
+		b.Warnings = append(b.Warnings, fmt.Sprintf("%d of %d runs have no samples of the program and are skipped", n, len(m.Runs)))
 	}
 	if len(m.Runs) > 0 && !rows.Usable(len(m.Runs)-1) {
 		b.Reason = fmt.Sprintf("the newest run, %s, has no samples of the program", m.Runs[len(m.Runs)-1].Profile.Run.Key)
 		return b, nil
 	}
-	most := 0 // runs at the end that may be tested
+	most := 0 // maximum number of tested runs at the end
 	for most < len(usable) && tested[m.Runs[usable[len(usable)-1-most]].Profile.ID] {
 		most++
 	}
@@ -115,8 +114,7 @@ func one(ctx context.Context, st store.Reader, s *history.Series, tested map[sto
 	return b, nil
 }
 
-// judge makes the comparisons that were asked for; the last runs, most at most, are
-// tested.
+// judge makes the requested comparisons; at most the last most runs are tested.
 func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error {
 	k := 1
 	if req.K > 0 {
@@ -124,10 +122,10 @@ func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error 
 	}
 	before := len(runs) - k // runs before the newest tested ones
 	if req.History != nil {
-		before = len(runs) - most // what may be tested is history only if it is chosen as such
+		before = len(runs) - most // runs that may be tested are history only if chosen as such
 	}
 	if before < leastHistory {
-		b.Reason = fmt.Sprintf("too few runs: %d before the tested one, at least %d are needed", before, leastHistory)
+		b.Reason = fmt.Sprintf("too few runs: %d before the tested run, at least %d are needed", before, leastHistory)
 		if before > 0 {
 			b.Ranked = rows.rankFew(runs[:before], runs[len(runs)-k:])
 		}
@@ -168,9 +166,9 @@ func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error 
 	return nil
 }
 
-// combine unites what the newest two runs say together, the newest says alone,
-// and the one before it said. The first is confirmed; what only the newest shows
-// is a suspect; a cost that only the run before showed went away.
+// combine merges the findings of the newest two runs together, of the newest alone, and
+// of the one before it. The first are confirmed; those only of the newest are suspects;
+// a cost only of the run before is over (WentAway).
 func combine(two, newest, before []Finding) []Finding {
 	list := slices.Clone(two)
 	for _, f := range newest {
@@ -187,8 +185,7 @@ func combine(two, newest, before []Finding) []Finding {
 	return list
 }
 
-// sameFrames is how far apart two places on one call path may be to be taken for
-// one.
+// sameFrames is the maximum distance of two places on one call path that count as one.
 const sameFrames = 6
 
 // SameAs reports whether two findings are one change: the same kind, and the same
@@ -211,8 +208,8 @@ func (f Finding) SameAs(g Finding) bool {
 
 var kindOrder = []Kind{Regression, Widespread, Slowdown, Improvement, Moved, Environment}
 
-// sortFindings orders findings: what costs and is confirmed, what costs and is a
-// suspect, the other kinds, and last what went away; each by score.
+// sortFindings orders findings: confirmed costs, suspected costs, the other kinds, and
+// last those that are over; each by score.
 func sortFindings(list []Finding) {
 	rank := func(f *Finding) int {
 		switch {
@@ -232,8 +229,8 @@ func sortFindings(list []Finding) {
 }
 
 // rankFew lists functions by how unlikely the difference of their shares of self
-// samples is if there were no noise but that of counting: a list to look at when
-// there are too few runs for a verdict.
+// samples is under counting noise alone: a hint when there are too few runs for a
+// verdict.
 func (r *Rows) rankFew(hist, tested []int) []Candidate {
 	var na, nb float64
 	for _, t := range hist {

@@ -6,46 +6,46 @@ import (
 	"fmt"
 )
 
-// Kind says what a finding is.
+// Kind is the kind of a finding.
 type Kind string
 
 // The kinds of findings, in the order in which a result lists them.
 const (
-	Regression  Kind = "regression"  // a place costs more than before
-	Widespread  Kind = "widespread"  // many functions changed at once; none is the culprit
-	Slowdown    Kind = "slowdown"    // everything, or the one hot function, got slower
-	Improvement Kind = "improvement" // a place costs less than before
+	Regression  Kind = "regression"  // a place became slower
+	Widespread  Kind = "widespread"  // many functions changed at once; none is the cause
+	Slowdown    Kind = "slowdown"    // everything, or the one hot function, became slower
+	Improvement Kind = "improvement" // a place became faster
 	Moved       Kind = "moved"       // work changed its place, not its amount
-	Environment Kind = "environment" // collector, compiler or scheduler took another share
+	Environment Kind = "environment" // the share of collector, compiler or scheduler changed
 )
 
-// Costs reports whether a finding of this kind says that the program got slower:
-// what a gate asks for.
+// Costs reports whether findings of this kind mean that the program became slower,
+// which is what a gate checks.
 func (k Kind) Costs() bool { return k == Regression || k == Widespread || k == Slowdown }
 
-// Status says how far a finding is confirmed by a second run.
+// Status tells whether a second run confirms a finding.
 type Status string
 
 // The statuses.
 const (
 	Suspect   Status = "suspect"   // seen in the newest run only
 	Confirmed Status = "confirmed" // seen in the newest runs together, and in each
-	WentAway  Status = "went-away" // seen in the run before, not in the newest
+	WentAway  Status = "went-away" // seen in the run before, but not in the newest
 )
 
-// Presence says that the function is there on one side only.
+// Presence tells whether the function exists on one side only.
 type Presence string
 
-// The presences; empty for a function that both sides have.
+// The presences; empty for a function on both sides.
 const (
-	New      Presence = "new"      // not one sample in the history
-	Vanished Presence = "vanished" // not one sample in the tested runs
+	New      Presence = "new"      // no samples in the history
+	Vanished Presence = "vanished" // no samples in the tested runs
 )
 
-// Finding is one change, in the words of docs/schema/findings.md. Numbers are
-// means over the tested runs against means over the history.
+// Finding is one change, see docs/schema/findings.md. Numbers compare means over the
+// tested runs with means over the history.
 type Finding struct {
-	// ID is the same in every analysis that finds this change: a hash of group,
+	// ID is the same in all analyses that find this change: a hash of group,
 	// benchmark, value type, kind, function and caller. 16 hexadecimal digits.
 	ID        string   `json:"id"`
 	Kind      Kind     `json:"kind"`
@@ -57,8 +57,8 @@ type Finding struct {
 	Function string   `json:"function"`         // empty for findings without a place
 	Caller   string   `json:"caller,omitempty"` // set when only calls from there changed
 	Path     []string `json:"path"`             // the heaviest, root to place
-	Paths    []Path   `json:"paths"`            // by contribution, 10 at most
-	Parts    []Part   `json:"parts"`            // places that were united into this one; empty for a single one
+	Paths    []Path   `json:"paths"`            // by contribution, at most 10
+	Parts    []Part   `json:"parts"`            // places merged into this one; empty for a single one
 
 	Delta  Delta   `json:"delta"`
 	Score  float64 `json:"score"` // standard normal scale
@@ -67,11 +67,11 @@ type Finding struct {
 
 	RuledOut     []RuledOut `json:"ruledOut"`
 	Acknowledged *Excuse    `json:"acknowledged,omitempty"`
-	// Note says in a sentence what the fields cannot.
+	// Note is a sentence with what the fields cannot express.
 	Note string `json:"note,omitempty"`
 }
 
-// Path is a call node path and what it contributes.
+// Path is a call node path and its contribution.
 type Path struct {
 	Path  []string `json:"path"`
 	Delta float64  `json:"delta"` // samples per run
@@ -86,11 +86,11 @@ type Part struct {
 	Score    float64  `json:"score"`
 }
 
-// Delta is how much a place changed.
+// Delta is the change of a place.
 type Delta struct {
 	Samples float64   `json:"samples"` // per run of mean length
 	Share   float64   `json:"share"`   // of the program before
-	Before  float64   `json:"before"`  // share of the program that the place took before
+	Before  float64   `json:"before"`  // share of the program before
 	Time    *Estimate `json:"time,omitempty"`
 }
 
@@ -103,20 +103,20 @@ type Estimate struct {
 	Unit  string  `json:"unit"`
 }
 
-// Since says when a change came.
+// Since tells when a change happened.
 type Since struct {
 	Run      string `json:"run"`
 	Commit   string `json:"commit,omitempty"`
 	LastGood string `json:"lastGood,omitempty"` // the run before
 }
 
-// RuledOut is another explanation that was tested and does not hold.
+// RuledOut is another explanation that was tested and rejected.
 type RuledOut struct {
 	Cause    string `json:"cause"` // "moved work", "machine", "environment"
 	Evidence string `json:"evidence"`
 }
 
-// setID computes the finding's id from what names it.
+// setID computes the finding's id from its identifying fields.
 func (f *Finding) setID() {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %q", f.Group, f.Benchmark, f.Type, f.Kind, f.Function, f.Caller))
 	f.ID = hex.EncodeToString(sum[:8])

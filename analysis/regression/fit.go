@@ -6,19 +6,17 @@ import (
 	"github.com/dendroprof/dendro/internal/stat"
 )
 
-// leastLevel is the expected or observed samples per run from which a row is
-// tested.
+// leastLevel is the minimum expected or observed samples per run of a tested row.
 const leastLevel = 5
 
-// noise is what the rows of one group, self or total, have in common.
+// noise is common to the rows of one group, self or total.
 type noise struct {
 	trend stat.Trend
 	prior float64 // strength d₀
 }
 
-// fit is one question: do the runs b differ from the runs a? It holds the
-// statistics of every tested row, by slot of the space. Statistics of rows that
-// are not tested are zero.
+// fit compares the runs b with the runs a. It holds the statistics of every tested row,
+// by slot of the space; those of other rows are zero.
 type fit struct {
 	sp   *space
 	o    *Options
@@ -48,7 +46,7 @@ type fit struct {
 	nodeMu    []float64
 	program   float64 // ΣM: μ of all tested function selfs
 	threshold float64 // z*
-	gate      float64 // least impact, a share
+	gate      float64 // minimum impact, as a share
 }
 
 // newFit computes the statistics of all rows. It needs three history runs and
@@ -88,8 +86,8 @@ func newFit(sp *space, o *Options, a, b []int) *fit {
 	return f
 }
 
-// levels finds the tested rows, their means and their differences. The sample
-// variance is left in vb for estimateNoise.
+// levels finds the tested rows, their means and their differences. It stores the sample
+// variance in vb for estimateNoise.
 func (f *fit) levels() {
 	rows := len(f.sp.kind)
 	all := make([]float64, 6*rows)
@@ -123,7 +121,7 @@ func (f *fit) levels() {
 }
 
 // variance returns the sample variance of a row, over the history and, from three
-// tested runs on, over these scaled down to the level of the history.
+// tested runs on, also over these, scaled to the level of the history.
 func (f *fit) variance(x []float64, mu, mb float64) float64 {
 	ss := 0.0
 	for _, t := range f.a {
@@ -143,13 +141,13 @@ func (f *fit) variance(x []float64, mu, mb float64) float64 {
 	return ss / f.dof
 }
 
-// The least means of rows that the trend and the prior strength are taken from.
+// The minimum means of rows from which the trend and the prior strength are estimated.
 const (
 	leastMeanTrend = 3
 	leastMeanPrior = 8
 )
 
-// estimateNoise fits trend and prior strength, from function selfs for all self
+// estimateNoise estimates trend and prior strength, from function selfs for all self
 // rows and from function totals for all total rows.
 func (f *fit) estimateNoise() {
 	for group, kind := range []rowKind{functionSelf, functionTotal} {
@@ -180,15 +178,14 @@ func (f *fit) group(slot int32) *noise {
 
 // The limits of the negative binomial test.
 const (
-	smallCount   = 200.0 // expected in the tested runs; above, the normal score is good
-	nothingCount = 5.0   // in the whole history; below, the normal score is not
-	scoreOfNote  = 2.0   // below, nothing is decided and the test is left out
+	smallCount   = 200.0 // expected in the tested runs; above, the normal score is accurate
+	nothingCount = 5.0   // in the whole history; below, the normal score is not accurate
+	scoreOfNote  = 2.0   // below, the test is skipped because it decides nothing
 	sizeLimit    = 1e7   // of the negative binomial: Poisson
 )
 
-// score computes the z of a row's difference, on a scale on which the variance
-// does not depend on the level. The sample variance in vb is replaced by the
-// overdispersion.
+// score computes the z of a row's difference, on a scale on which the variance does not
+// depend on the level. It replaces the sample variance in vb by the overdispersion.
 func (f *fit) score(slot int32) {
 	g := f.group(slot)
 	sumA, sumB := f.sums(slot)
@@ -236,8 +233,7 @@ func (f *fit) scaled(slot int32, d float64) float64 {
 	return stat.StudentScore(h(f.mu[slot]+d)-h(f.mu[slot]), f.group(slot).prior+f.dof)
 }
 
-// rest returns the score of the part d of a row's difference that is not
-// explained yet.
+// rest returns the score of the unexplained part d of a row's difference.
 func (f *fit) rest(slot int32, d float64) float64 {
 	whole := f.d[slot]
 	if d == whole {
@@ -271,8 +267,8 @@ func (f *fit) nodeSums() {
 	}
 }
 
-// leastTests is the number of function selfs that the error probability is
-// divided by at least.
+// leastTests is the minimum number of function selfs by which the error probability is
+// divided.
 const leastTests = 20
 
 // limits sets the threshold and the impact gate.
@@ -292,5 +288,5 @@ func (f *fit) passes(slot int32, d float64) bool {
 	return d >= f.gate*f.program && d >= f.o.MinGrowth*f.mu[slot]
 }
 
-// whole reports whether a row is nearly all of the program and so no place.
+// whole reports whether a row is nearly all of the program and therefore not a place.
 func (f *fit) whole(slot int32) bool { return f.mu[slot] > f.o.MaxShare*f.program }

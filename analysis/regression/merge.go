@@ -12,27 +12,27 @@ import (
 const (
 	mergeUp      = 6   // levels from the first place up to the common one
 	mergeDown    = 8   // levels from there to the other place
-	mergeShare   = 0.7 // of the parts that the common place must have risen by
-	mergeLevel   = 3   // the common place's level is at most so many times the rise
-	wideLeast    = 4   // changes from which on they may be one wide one
-	wideLargest  = 0.5 // share of the largest below which no one is the culprit
-	raiseShare   = 0.7 // of the change that a new caller must have
+	mergeShare   = 0.7 // of the rise of the parts that the common place must have
+	mergeLevel   = 3   // maximum level of the common place, relative to the rise
+	wideLeast    = 4   // minimum number of changes in a widespread one
+	wideLargest  = 0.5 // maximum share of the largest in a widespread change
+	raiseShare   = 0.7 // minimum part of the change in a new caller
 	raiseLevel   = 0.1 // mean, relative to its rise, below which a caller counts as new
-	blocksLeast  = 2   // of the own history that must have findings to set a limit
-	historyLeast = 5   // runs from which on the own history is asked
+	blocksLeast  = 2   // minimum blocks of the own history with findings to set a limit
+	historyLeast = 5   // minimum runs to test the own history
 )
 
-// change is one finding in the making: places that one cause explains.
+// change is a finding in progress: places with one cause.
 type change struct {
 	places []*place // the largest first
-	node   int32    // where it is: the place's node, or what several have in common
+	node   int32    // the place's node, or the common ancestor of several
 	merged bool     // node is above the first place's
-	wide   bool     // so many changes that none is the cause
+	wide   bool     // many changes without a main one
 	d, z   float64
 }
 
-// merge unites rises that have one cause, largest first: callers with callees,
-// and places close together below a common one that rose as much as they did.
+// merge joins rises with one cause, largest first: callers with callees, and close
+// places below a common one that rose as much as they did.
 func (f *fit) merge(places []*place) []*change {
 	free := slices.Clone(places)
 	slices.SortStableFunc(free, func(a, b *place) int { return cmp.Or(-cmp.Compare(a.d, b.d), -cmp.Compare(a.z, b.z)) })
@@ -61,9 +61,9 @@ func (f *fit) merge(places []*place) []*change {
 	return f.widespread(changes)
 }
 
-// raise moves a change up a path that hardly existed before: of a chain of new
-// functions the outermost is what somebody wrote into the existing code. Pursuit
-// went to the deepest one that explains the change, because each of them does.
+// raise moves a change up a path that hardly existed before: the outermost of a chain
+// of new functions is the one that somebody added to existing code. Pursuit found the
+// deepest one that explains the change, because each of them does.
 func (f *fit) raise(c *change) {
 	t := f.sp.t
 	for {
@@ -119,8 +119,8 @@ func (f *fit) related(g, p *place) bool {
 	return fg == fp || f.caller(p) == fg || f.caller(g) == fp
 }
 
-// common returns the lowest call node above a change and a place, if it is near
-// and what rose there is them.
+// common returns the lowest call node above a change and a place, if it is near and its
+// rise is the sum of theirs.
 func (f *fit) common(c *change, p *place) (int32, bool) {
 	t, sp := f.sp.t, f.sp
 	a := lowestCommon(t, c.node, p.node)
@@ -152,8 +152,8 @@ func lowestCommon(t *calltree.Table, a, b int32) int32 {
 	return a
 }
 
-// widespread turns many changes of which none is the main one into a single one
-// that names no culprit.
+// widespread replaces many changes without a main one by a single change without a
+// place.
 func (f *fit) widespread(changes []*change) []*change {
 	if len(changes) < wideLeast {
 		return changes

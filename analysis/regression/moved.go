@@ -8,9 +8,9 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 )
 
-// Work that only changed its place is no regression: a function was renamed,
-// split, inlined, or the profiler attributes its samples to its caller now. Such
-// a rise has a fall nearby, or an enclosing place whose cost did not rise.
+// Work that only changed its place is not a regression: a function was renamed, split,
+// inlined, or the profiler now attributes its samples to its caller. Such a rise has a
+// fall nearby, or an enclosing place whose cost did not rise.
 
 // The constants of the tests for moved work.
 const (
@@ -25,9 +25,9 @@ const (
 	chainLevels    = 5   // ancestors that a chain is followed to
 	attributionUp  = 3   // ancestors whose noise may swallow a new path
 
-	// attributionShare is the part of a caller's jitter below which a new path of
-	// self time is taken for samples that were the caller's. The whole of it hides
-	// small new functions below large callers and gains nothing on real histories.
+	// attributionShare is the part of a caller's jitter below which a new path of self
+	// time counts as the caller's own samples. A larger one hides small new functions
+	// below large callers and gains nothing on real histories.
 	attributionShare = 0.4
 )
 
@@ -35,8 +35,7 @@ func byDelta(nodes []int32, delta map[int32]float64) {
 	slices.SortStableFunc(nodes, func(a, b int32) int { return cmp.Or(-cmp.Compare(delta[a], delta[b]), cmp.Compare(a, b)) })
 }
 
-// markMoved marks the places that are moved work. The places are in the order of
-// discovery.
+// markMoved marks the places of moved work. The places are in the order of discovery.
 func (f *fit) markMoved(places []*place) {
 	f.pairFalls(places)
 	for _, p := range places {
@@ -71,7 +70,7 @@ func (f *fit) pairFalls(places []*place) {
 	}
 }
 
-// function returns the function that a row is about: of an edge the callee.
+// function returns the function of a row; for an edge the callee.
 func (s *space) function(slot int32) int32 {
 	switch kind, item := s.kind[slot], s.item[slot]; kind {
 	case functionSelf, functionTotal:

@@ -1,13 +1,12 @@
 package regression
 
-// Options are the parameters of the default method. The zero value of a field
-// means its default.
+// Options are the parameters of the default method. Zero fields mean the default.
 type Options struct {
 	Alpha     float64 // probability of a false finding; 0: 0.0025 for one tested run, 0.02 for more
-	MinShare  float64 // least impact as a share of the program; default 0.001
-	Impact    float64 // c_min: least impact in standard deviations of a Poisson count of the program; default 0.75
-	MinGrowth float64 // least growth of the place itself; default 0.03
-	MaxShare  float64 // a place with more of the program is no place; default 0.9
+	MinShare  float64 // minimum impact as a share of the program; default 0.001
+	Impact    float64 // c_min: minimum impact in standard deviations of a Poisson count of the program; default 0.75
+	MinGrowth float64 // minimum relative growth of the place itself; default 0.03
+	MaxShare  float64 // maximum share of the program of a place; default 0.9
 
 	SkipOwnHistory bool // do not test the history's own runs
 }
@@ -22,7 +21,7 @@ const (
 	defaultMaxShare  = 0.9
 )
 
-// leastHistory is the number of history runs below which there is no verdict.
+// leastHistory is the minimum number of history runs for a verdict.
 const leastHistory = 3
 
 func (o Options) withDefaults() Options {

@@ -18,7 +18,7 @@ const (
 	scaledSurely = 3.0  // evidence above which it did
 )
 
-// place is a row that explains a difference, as the pursuit found it.
+// place is a row that explains a difference.
 type place struct {
 	slot     int32
 	d, mu    float64 // unexplained when found
@@ -28,16 +28,16 @@ type place struct {
 	rootSelf float64 // Σ of the roots' own self differences
 	part     []float64
 	moved    bool
-	unstable bool // below what the benchmark's own history gives
+	unstable bool // no larger than rises in the benchmark's own history
 }
 
-// pursuit explains the differences of a fit by as few places as possible: take
-// the best row, go down to the finest one that holds the change or up to one
-// that changed as a whole, take its samples out of all rows, and again. A caller
-// of the culprit is left with nothing to explain, so it never appears.
+// pursuit explains the differences of a fit by as few places as possible: it chooses
+// the best row, goes down to the finest one that holds the change or up to one that
+// changed as a whole, removes its samples from all rows, and repeats. A caller of the
+// cause has nothing left to explain, so it is not reported.
 //
-// The idea is matching pursuit (Mallat and Zhang 1993) over the rows of a call
-// tree; the evidence for going up or down is a likelihood ratio.
+// The idea is matching pursuit (Mallat and Zhang 1993) over the rows of a call tree;
+// the evidence for going up or down is a likelihood ratio.
 type pursuit struct {
 	*fit
 	d, mu         []float64 // unexplained, by slot
@@ -74,8 +74,8 @@ func (p *pursuit) run() []*place {
 	return found
 }
 
-// value is what choosing a row with score z is worth: evidence minus the price of
-// having looked at all rows of its kind.
+// value is the gain of choosing a row with score z: the evidence minus the penalty for
+// testing all rows of its kind.
 func (p *pursuit) value(slot int32, z float64) float64 {
 	k := p.sp.kind[slot]
 	return z*z/2 - math.Log(1+float64(p.perKind[k])) + k.prior()
@@ -102,9 +102,9 @@ func (p *pursuit) choose() int32 {
 	return at
 }
 
-// alike is the evidence that the part (inD, inMu) of a row changed because the
-// whole row did, by one factor: the log likelihood ratio of the rest having grown
-// along against having stayed.
+// alike is the evidence that the part (inD, inMu) of a row changed because the whole
+// row did, by one factor: the log likelihood ratio of the rest having grown with it
+// against having stayed.
 func (p *pursuit) alike(whole int32, inD, inMu, partSE float64) float64 {
 	mu := p.mu[whole] - inMu
 	if inMu < 0.2*math.Abs(inD) || mu <= 0 {
@@ -117,9 +117,9 @@ func (p *pursuit) alike(whole int32, inD, inMu, partSE float64) float64 {
 	return (d*expect - expect*expect/2) / variance
 }
 
-// down goes from a row to the finest row inside that holds most of its change.
-// A row that was visited is not visited again: self of a function and of its
-// only hot node would lead to each other for ever.
+// down goes from a row to the finest row inside that holds most of its change. It
+// visits a row once: self of a function and of its only hot node would lead to each
+// other forever.
 func (p *pursuit) down(slot int32) int32 {
 	visited := map[int32]bool{slot: true}
 	for range mostMoves {
@@ -161,9 +161,9 @@ func (p *pursuit) finer(from int32, visited map[int32]bool) int32 {
 	return at
 }
 
-// shared sums, for every row that shares nodes with a row and is not coarser, the
-// unexplained differences and means of the shared nodes, into inD, inMu and
-// touched. One pass over the nodes of the row.
+// shared sums the unexplained differences and means of shared nodes, for every row that
+// shares nodes with a row and is not coarser, into inD, inMu and touched, in one pass
+// over the nodes of the row.
 func (p *pursuit) shared(slot int32) {
 	for _, r := range p.touched {
 		p.inD[r], p.inMu[r] = 0, 0
@@ -206,8 +206,7 @@ func (p *pursuit) shared(slot int32) {
 	}
 }
 
-// sumBelow sums values of nodes over their subtrees, for the nodes from root up to
-// end, into subD and subMu.
+// sumBelow sums values over subtrees, for the nodes [root, end), into subD and subMu.
 func (p *pursuit) sumBelow(root, end int32, d, mu []float64) {
 	copy(p.subD[root:end], d[root:end])
 	copy(p.subMu[root:end], mu[root:end])
@@ -251,7 +250,7 @@ func (p *pursuit) up(slot int32) int32 {
 
 func (p *pursuit) coarser(from int32) int32 {
 	d, mu, z := p.d[from], p.mu[from], p.rest(from, p.d[from])
-	// The node of the row that changed most, and the row's nodes.
+	// The node of the row with the largest change, and the row's nodes.
 	top, most, sum := calltree.NoNode, 0.0, 0.0
 	p.sp.nodesOf(from, func(n int32) {
 		v := p.nodeD[n]
@@ -283,8 +282,8 @@ func (p *pursuit) coarser(from int32) int32 {
 	return at
 }
 
-// inside sums the unexplained differences and means of the nodes of a row that
-// lie in another.
+// inside sums the unexplained differences and means of the nodes of a row that are also
+// in another.
 func (p *pursuit) inside(part, whole int32) (d, mu float64) {
 	member := p.members(whole)
 	p.sp.nodesOf(part, func(n int32) {
@@ -296,7 +295,7 @@ func (p *pursuit) inside(part, whole int32) (d, mu float64) {
 	return d, mu
 }
 
-// members returns the test whether a node belongs to a row.
+// members returns a predicate: whether a node belongs to a row.
 func (p *pursuit) members(slot int32) func(n int32) bool {
 	t, item := p.sp.t, p.sp.item[slot]
 	switch p.sp.kind[slot] {
@@ -323,7 +322,7 @@ func (p *pursuit) members(slot int32) func(n int32) bool {
 	}
 }
 
-// report describes a row as it is now.
+// report describes the current state of a row.
 func (p *pursuit) report(slot int32) *place {
 	pl := &place{slot: slot, d: p.d[slot], mu: p.mu[slot], z: p.rest(slot, p.d[slot])}
 	pl.roots = p.rootsOver(slot)
@@ -354,7 +353,7 @@ func (p *pursuit) report(slot int32) *place {
 	return pl
 }
 
-// takeOut takes the nodes of a row out of all rows: one pass over the table.
+// takeOut removes the nodes of a row from all rows, in one pass over the table.
 func (p *pursuit) takeOut(slot int32) {
 	sp, t := p.sp, p.sp.t
 	take := func(r int32, d, mu float64) {

@@ -1,28 +1,28 @@
-// Package regression finds what got slower between the runs of a benchmark: where,
-// since when, by how much, how surely, and what it could have been and is not.
+// Package regression finds what became slower between the runs of a benchmark: where,
+// since when, by how much, with what confidence, and which other causes are ruled out.
 //
 //	store ──history──▶ matrix ──Prepare──▶ Rows ──Compare──▶ Analysis ──Find──▶ Result
 //	                   counts by call      all sums that     one choice of     the newest run,
 //	                   node and run        may change        tested runs       two together, or a scan
 //
-// Words: the history is the runs before the tested ones; a row is a sum of samples
+// Terms: the history is the runs before the tested ones; a row is a sum of samples
 // that may change as one (a function, a call node, a pair of caller and callee,
-// self or total); a place is the row that explains a change; a Finding is a change
-// in words and numbers.
+// self or total); a place is the row that explains a change; a Finding describes a
+// change.
 //
 // A comparison is fit.go (levels, noise, scores, after sizefactor.go), pursuit.go
 // (the fewest places that explain all differences), moved.go (work that only
 // changed its place), verdict.go (threshold of the benchmark's own history),
-// merge.go (one change, one finding) and report.go (findings). Find asks a store;
-// Rows.Compare judges any two sets of runs.
+// merge.go (one finding per change) and report.go (findings). Find reads a store;
+// Rows.Compare compares any two sets of runs.
 //
-// An older method stays beside it: Thesis, the time series score. It ranks and does
-// not judge. Correlation over many benchmarks is in package bottleneck.
+// Thesis is the method of the paper, a time series score that ranks without a verdict.
+// Correlation over many benchmarks is in package bottleneck.
 //
-// Formulas, parameters, limits and sources are in docs/method/regression.md. The
-// same input gives the same bytes. Nothing here prints, gates or reads files; a
-// history that is too short or broken is a reason in the answer, not an error.
+// Formulas, parameters, limits and sources are in docs/method/regression.md. Results
+// are reproducible. A history that is too short or unusable gives a reason in the
+// result, not an error.
 //
-// Preparing costs time in proportion to call nodes × runs, a comparison to rows ×
-// runs, and to the history once more where something was found.
+// Preparing costs time proportional to call nodes × runs, a comparison to rows × runs,
+// and, if something was found, to the history once more.
 package regression

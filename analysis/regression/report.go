@@ -10,15 +10,15 @@ import (
 	"github.com/dendroprof/dendro/internal/stat"
 )
 
-// mostPaths bounds Finding.Paths.
+// mostPaths is the maximum length of Finding.Paths.
 const mostPaths = 10
 
-// reporter turns the places of a verdict into findings.
+// reporter converts the places of a verdict to findings.
 type reporter struct {
 	*verdict
 	series *history.Series
 	all    float64 // samples of the whole program in a mean history run
-	time   float64 // mean metric of the history; 0 when unknown
+	time   float64 // mean metric of the history; 0 if unknown
 	unit   string
 	ruled  []RuledOut
 }
@@ -41,7 +41,7 @@ func newReporter(v *verdict, s *history.Series) *reporter {
 
 func (f *fit) run(t int) *history.Run { return &f.sp.m.Runs[t] }
 
-// finding returns a finding with the fields that all kinds have.
+// finding returns a finding with the fields common to all kinds.
 func (r *reporter) finding(k Kind) Finding {
 	f := Finding{Kind: k, Group: r.series.Benchmark.Group, Benchmark: r.series.Benchmark.Name, Type: r.series.Type.Name,
 		Path: []string{}, Paths: []Path{}, Parts: []Part{}, RuledOut: []RuledOut{}, Status: Suspect}
@@ -53,7 +53,7 @@ func (r *reporter) finding(k Kind) Finding {
 	return f
 }
 
-// delta describes a difference d of a place of level mu with a standard error.
+// delta describes a difference d of a place of level mu with its standard error.
 func (r *reporter) delta(d, mu, se float64) Delta {
 	out := Delta{Samples: d}
 	if r.all > 0 {
@@ -67,9 +67,9 @@ func (r *reporter) delta(d, mu, se float64) Delta {
 	return out
 }
 
-// spread is the variance of the difference at a place as an estimate: unlike in the
-// score, the tested runs have the noise of the level that they reached, so that a
-// new function has an interval too.
+// spread is the variance of the difference at a place as an estimate. Unlike in the
+// score, the tested runs have the noise of the level they reached, so that a new
+// function has an interval too.
 func (r *reporter) spread(p *place) float64 {
 	invB := (r.va - r.invA/r.n) * r.k
 	jitter := r.group(p.slot).trend.F1
@@ -81,7 +81,7 @@ func (r *reporter) spread(p *place) float64 {
 	return r.invA*mu/r.n + invB*now/r.k + jitter*(mu*mu/r.n+now*now/r.k)
 }
 
-// place fills in what a single place says.
+// place fills in the fields of a single place.
 func (r *reporter) place(k Kind, p *place) Finding {
 	f := r.finding(k)
 	f.Function = r.sp.t.Functions[r.sp.function(p.slot)].Name
@@ -123,7 +123,7 @@ func (r *reporter) part(p *place) Part {
 	return Part{f.Function, f.Caller, f.Path, p.d, p.z}
 }
 
-// change turns a group of places into a finding.
+// change converts a group of places to a finding.
 func (r *reporter) change(c *change) Finding {
 	if !c.wide && !c.merged && len(c.places) == 1 {
 		f := r.place(Regression, c.places[0])
@@ -140,7 +140,7 @@ func (r *reporter) change(c *change) Finding {
 	switch {
 	case c.wide:
 		f = r.finding(Widespread)
-		f.Note = "many functions changed at once (compiler, flags, run time?)"
+		f.Note = "many functions changed at once (compiler, flags, runtime?)"
 	case c.merged:
 		f = r.finding(Regression)
 		f.Path = r.sp.t.Path(c.node)
@@ -172,7 +172,7 @@ func (r *reporter) change(c *change) Finding {
 	return f
 }
 
-// findings returns everything a verdict says, in the order of kinds.
+// findings returns all findings of a verdict, in the order of kinds.
 func (r *reporter) findings() []Finding {
 	var list []Finding
 	for _, c := range r.changes {
@@ -190,8 +190,8 @@ func (r *reporter) findings() []Finding {
 	return append(list, r.environment()...)
 }
 
-// slowdown is the finding that everything, or the one function that there is, got
-// slower. It comes from the metric's own history.
+// slowdown returns the finding that everything, or the one hot function, became slower,
+// from the metric's own history.
 func (r *reporter) slowdown() []Finding {
 	if hot := r.hotFunction(); hot != noRow {
 		return r.hotSlowdown(hot)
@@ -207,12 +207,12 @@ func (r *reporter) slowdown() []Finding {
 		f.Delta.Time = &Estimate{Value: (g - 1) * r.time, Low: (g*math.Exp(-stat.Interval95*math.Log(g)/z) - 1) * r.time,
 			High: (g*math.Exp(stat.Interval95*math.Log(g)/z) - 1) * r.time, Unit: r.unit}
 	}
-	f.Note = fmt.Sprintf("everything takes %.2f times as long as before: machine or environment, no single function", g)
+	f.Note = fmt.Sprintf("everything takes %.2f times as long as before: machine or environment, not a single function", g)
 	f.setID()
 	return []Finding{f}
 }
 
-// hotFunction returns the function self that is nearly all of the program.
+// hotFunction returns the self row of the function that is nearly all of the program.
 func (r *reporter) hotFunction() int32 {
 	for slot := range int32(len(r.sp.functionSelfs())) {
 		if r.isTested[slot] && r.whole(slot) {
@@ -244,13 +244,13 @@ func (r *reporter) hotSlowdown(slot int32) []Finding {
 	se := ratio / z
 	f.Delta = Delta{Samples: (math.Exp(ratio) - 1) * r.mu[slot], Share: math.Exp(ratio) - 1, Before: r.mu[slot] / r.all}
 	f.Delta.Time = &Estimate{Value: math.Expm1(ratio) * r.time, Low: math.Expm1(ratio-stat.Interval95*se) * r.time, High: math.Expm1(ratio+stat.Interval95*se) * r.time, Unit: r.unit}
-	f.Note = "nearly all of the program is this function, so its cost is the benchmark's own"
+	f.Note = "this function is nearly all of the program, so its cost is that of the benchmark"
 	f.setID()
 	return []Finding{f}
 }
 
-// outside compares a logarithm of the tested runs with the history: the
-// difference to the median, and its score by the median deviation.
+// outside compares a logarithm of the tested runs with the history: the difference from
+// the median, and its score by the median deviation.
 func (f *fit) outside(value func(t int) float64, floor float64) (diff, z float64) {
 	var of []float64
 	for _, t := range f.a {
@@ -264,7 +264,7 @@ func (f *fit) outside(value func(t int) float64, floor float64) (diff, z float64
 	return diff, stat.StudentScore(diff/sd, f.dof)
 }
 
-// commonFactor returns G, how many times as long everything takes, and its score.
+// commonFactor returns G, the factor by which everything takes longer, and its score.
 func (f *fit) commonFactor() (g, z float64, ok bool) {
 	if !f.hasMetric {
 		return 1, 0, false
@@ -276,12 +276,12 @@ func (f *fit) commonFactor() (g, z float64, ok bool) {
 	return math.Exp(diff), z, true
 }
 
-// environmentFloor is the relative deviation of the environment's share that
-// every runtime has.
+// environmentFloor is the minimum relative deviation of the environment's share, for
+// any runtime.
 const environmentFloor = 0.25
 
-// environment is the note that collector, compiler or scheduler took another
-// share of the samples: at most one, never a cost.
+// environment returns the finding, at most one and never a cost, that the share of
+// collector, compiler or scheduler changed.
 func (r *reporter) environment() []Finding {
 	share := func(t int) float64 {
 		run := r.run(t)
@@ -301,22 +301,22 @@ func (r *reporter) environment() []Finding {
 	f := r.finding(Environment)
 	f.Score = z
 	f.Delta = Delta{Share: now - before, Before: before}
-	f.Note = fmt.Sprintf("samples outside of the program (collector, compiler, kernel threads) %.0f%% → %.0f%%", 100*before, 100*now)
+	f.Note = fmt.Sprintf("share of samples outside of the program (collector, compiler, kernel threads): %.0f%% → %.0f%%", 100*before, 100*now)
 	f.setID()
 	return []Finding{f}
 }
 
-// ruleOut says which other explanations of a regression were tested.
+// ruleOut lists the other explanations of a regression that were tested and rejected.
 func (r *reporter) ruleOut() []RuledOut {
-	list := []RuledOut{{"moved work", "no place nearby fell by as much, and every enclosing place rose too"}}
+	list := []RuledOut{{"moved work", "no nearby function became faster by the same amount, and every enclosing caller became slower too"}}
 	if g, z, ok := r.commonFactor(); ok && z < r.fit.threshold {
-		list = append(list, RuledOut{"machine", fmt.Sprintf("unchanged code takes %.2f times as long as in the history, within its noise (score %.1f)", g, z)})
+		list = append(list, RuledOut{"machine", fmt.Sprintf("unchanged code takes %.2f times as long as in the history, which is within noise (score %.1f)", g, z)})
 	}
 	if len(r.environment()) == 0 {
-		list = append(list, RuledOut{"environment", "collector, compiler and kernel threads took the share they had"})
+		list = append(list, RuledOut{"environment", "collector, compiler and kernel threads have the same share as before"})
 	}
 	if r.blocks > 0 && r.noisy < blocksLeast {
-		list = append(list, RuledOut{"noise of the benchmark", fmt.Sprintf("%d of %d tests of the history against itself give findings", r.noisy, r.blocks)})
+		list = append(list, RuledOut{"noise of the benchmark", fmt.Sprintf("%d of %d comparisons within the history have findings", r.noisy, r.blocks)})
 	}
 	return list
 }

@@ -10,31 +10,30 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// Request says which runs are tested and against what.
+// Request selects the tested runs and their history.
 type Request struct {
 	Options // of the method
 
-	// K runs, the newest of the selection, are tested as one; of a benchmark with
-	// fewer selected runs these. 0: the newest alone and, if the run before it that
-	// compares with it is selected too, both together, so that a finding is a suspect
-	// or confirmed.
+	// K is the number of newest selected runs that are tested together, fewer if a
+	// benchmark has fewer. 0: the newest alone and, if the comparable run before it is
+	// selected too, both together, so that a finding is a suspect or confirmed.
 	K int
-	// Scan looks for changes of any age instead: the newest 1, 2, 3, 5, 8 and 13
-	// runs against what was before.
+	// Scan searches for changes of any age instead: the newest 1, 2, 3, 5, 8 and 13
+	// runs against the runs before.
 	Scan bool
-	// Window is the number of history runs at most; 0: history.Window.
+	// Window is the maximum number of history runs; 0: history.Window.
 	Window int
-	// History selects the runs that count as history instead of those of the same
-	// branch. Machine and profiler stay the same, but for machines that it names.
+	// History selects the history instead of the runs of the same branch. Machine and
+	// profiler stay the same, except for machines that it names.
 	History *store.Query
-	// Acknowledged marks findings, and starts the history of a benchmark anew where
-	// an accepted change began: at Acknowledgement.Since, else where a scan of the
-	// history finds the change confirmed.
+	// Acknowledged marks findings as accepted. The history of a benchmark starts anew
+	// at an accepted change: at Acknowledgement.Since, else where a scan of the history
+	// finds it confirmed.
 	Acknowledged []Acknowledgement
-	Now          time.Time // for Acknowledged; zero: all of them hold
+	Now          time.Time // for Acknowledged; zero: none has expired
 }
 
-// window is the number of history runs at most.
+// window returns the maximum number of history runs.
 func (req *Request) window() int {
 	if req.Window <= 0 {
 		return history.Window
@@ -42,7 +41,7 @@ func (req *Request) window() int {
 	return req.Window
 }
 
-// runs says which runs of a benchmark compare, and how many are needed.
+// runs returns which runs of a benchmark compare, and how many are needed.
 func (req *Request) runs() history.Options {
 	o := history.Options{Window: req.window(), Extra: max(2, req.K), AnyBranch: req.History != nil, AnyMachine: req.History != nil && len(req.History.Machines) > 0}
 	if req.Scan {
@@ -51,8 +50,8 @@ func (req *Request) runs() history.Options {
 	return o
 }
 
-// chosen lists the series of the selection, which are the tested runs of each
-// benchmark and before them the history, selected or not; and says what is tested.
+// chosen lists the series of the selection, each with the tested runs of a benchmark
+// and the history before them, selected or not; and the tested runs.
 func chosen(ctx context.Context, st store.Reader, q store.Query, req *Request, o history.Options) ([]history.Series, map[store.ProfileID]bool, error) {
 	q.Last = 0
 	selected, err := st.Profiles(ctx, q)
@@ -76,7 +75,7 @@ func chosen(ctx context.Context, st store.Reader, q store.Query, req *Request, o
 	return history.Choose(req.upToTested(all, tested), o), is, nil
 }
 
-// tested lists what may be tested, as Request.K says, the newest first.
+// tested lists the runs that may be tested by Request.K, the newest first.
 func (req *Request) tested(all, selected []store.Profile) map[history.Key][]store.ProfileID {
 	tested, newest := map[history.Key][]store.ProfileID{}, map[history.Key]*store.Profile{}
 	is := make(map[store.ProfileID]bool, len(selected))
@@ -118,7 +117,7 @@ func (req *Request) upToTested(all []store.Profile, tested map[history.Key][]sto
 			allowed[p.ID] = true
 		}
 	}
-	before := map[history.Key]bool{} // all tested runs were met: what comes now is history
+	before := map[history.Key]bool{} // all tested runs are passed: the rest is history
 	ended := map[history.Key]bool{}
 	var keep []store.Profile
 	for i := range slices.Backward(all) {
@@ -138,7 +137,7 @@ func (req *Request) upToTested(all []store.Profile, tested map[history.Key][]sto
 	return keep
 }
 
-// startsAt reports whether an accepted change made this run the first of the
+// startsAt reports whether an accepted change makes this run the first of the
 // benchmark's history.
 func (req *Request) startsAt(p *store.Profile) bool {
 	for i := range req.Acknowledged {

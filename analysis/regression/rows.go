@@ -7,22 +7,22 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 )
 
-// rowKind is one of the six ways to add up self samples. In the order of row
-// indexes, which decides ties.
+// rowKind is one of the six ways to sum self samples, in the order of row indexes,
+// which decides ties.
 type rowKind uint8
 
 const (
 	functionSelf  rowKind = iota // a function, wherever it is called
-	functionTotal                // and everything below it; recursion counts once
+	functionTotal                // with all its callees; recursion counts once
 	nodeSelf                     // a call node: a function in one context
-	nodeTotal                    //
-	edgeTotal                    // one function called by another, and below
-	edgeSelf                     //
+	nodeTotal
+	edgeTotal // one function called by another, with its callees
+	edgeSelf
 	rowKinds
 )
 
-// class orders kinds from fine to coarse: a pursuit goes down to a finer class,
-// or within one.
+// class orders kinds from fine to coarse: a pursuit goes down to a finer class, or
+// within one.
 func (k rowKind) class() int {
 	switch k {
 	case functionTotal:
@@ -36,8 +36,8 @@ func (k rowKind) class() int {
 // total reports whether the row holds whole subtrees.
 func (k rowKind) total() bool { return k.class() > 0 }
 
-// prior is what the kind of a row is worth in the choice of the next place, in
-// units of z²/2.
+// prior is the weight of the kind of a row in the choice of the next place, in units of
+// z²/2.
 func (k rowKind) prior() float64 {
 	switch k {
 	case functionSelf:
@@ -50,35 +50,35 @@ func (k rowKind) prior() float64 {
 	return 0
 }
 
-// noRow says that a row is too small in every run to be kept.
+// noRow stands for a row that is too small in every run to be kept.
 const noRow = int32(-1)
 
-// space is all rows of a matrix: sums of self samples that may change as one. A
-// row is a number (slot) in the order of the row index of the method: function
-// selfs, function totals, node selfs, node totals, then total and self of every
-// pair of caller and callee. Rows that are too small in every run to be tested
-// have no slot. A space does not change and serves every choice of tested runs.
+// space is all rows of a matrix: sums of self samples that may change as one. A row is
+// a number (slot) in the order of the row index of the method: function selfs, function
+// totals, node selfs, node totals, then total and self of every pair of caller and
+// callee. Rows that are too small in every run have no slot. A space is immutable and
+// serves every choice of tested runs.
 type space struct {
 	m *history.Matrix
 	t *calltree.Table
 
 	edgeOf   []int32 // of a node: the pair (function of the parent, function); noRow for a root
 	edgeNode []int32 // of a pair: its first node
-	// Whether a node has no ancestor of its function, and none of its pair.
+	// Whether a node has no ancestor with its function, or with its pair.
 	outerFunction, outerEdge []bool
 	functions                [][]int32
 	edges                    [][]int32 // nodes of a pair, ascending
 
-	slot []int32 // of a row by index; noRow if it is not kept
+	slot []int32 // of a row by index, or noRow
 	kind []rowKind
 	item []int32   // of a slot: function, node or pair
 	x    []float64 // by slot, then run
 }
 
-// leastPeak is the least count that a row must reach in some run, in samples of
-// a run of mean length, to be kept. Rows are tested from 5 per unit of size
-// factor on, so a smaller one could matter only in a run whose size factor is
-// below 0.3 of its share of the samples.
+// leastPeak is the minimum count that a row must reach in some run, in samples of a run
+// of mean length, to be kept. Rows are tested from 5 per unit of size factor on, so a
+// smaller row could matter only in a run whose size factor is below 0.3 of its share of
+// the samples.
 const leastPeak = 1.5
 
 // newSpace sums the rows of a matrix: two passes over (nodes × runs).
@@ -245,7 +245,7 @@ func (s *space) sum(run int, sums []float64) {
 	}
 }
 
-// outermost finds the nodes that have no ancestor of their function, and none of
+// outermost finds the nodes without an ancestor of their function, and without one of
 // their pair of caller and callee.
 func (s *space) outermost() {
 	s.outerFunction, s.outerEdge = make([]bool, s.t.Len()), make([]bool, s.t.Len())
@@ -256,11 +256,11 @@ func (s *space) outermost() {
 	}
 }
 
-// walk visits the nodes below and with root in order and says of each whether no
-// node above it, up to root, has its function, or its pair of caller and callee.
+// walk visits root and the nodes below in order, and reports of each whether no node
+// above it, up to root, has its function, or its pair of caller and callee.
 func (s *space) walk(root int32, visit func(n int32, outerFunction, outerEdge bool)) {
 	t := s.t
-	// How often a function or a pair is on the path to the node.
+	// The number of times a function or a pair is on the path to the node.
 	functions, edges := map[int32]int{}, map[int32]int{}
 	var path []int32
 	for n := root; n < t.End[root]; n++ {
@@ -303,7 +303,7 @@ func (s *space) nodesOf(slot int32, visit func(n int32)) {
 			visit(n)
 		}
 	default:
-		end := int32(-1) // of the subtree visited last: what is inside is not outermost
+		end := int32(-1) // of the subtree visited last: nodes inside are not outermost
 		for _, n := range s.roots(slot) {
 			if n < end {
 				continue
@@ -316,8 +316,8 @@ func (s *space) nodesOf(slot int32, visit func(n int32)) {
 	}
 }
 
-// roots lists the nodes that a row is about, ascending: the node, or the nodes
-// of the function or pair. Those of a total may lie inside each other.
+// roots lists the nodes of a row, ascending: the node, or the nodes of the function or
+// pair. Those of a total may be nested.
 func (s *space) roots(slot int32) []int32 {
 	switch kind, item := s.kind[slot], s.item[slot]; kind {
 	case functionSelf, functionTotal:
@@ -329,10 +329,10 @@ func (s *space) roots(slot int32) []int32 {
 	}
 }
 
-// above visits the slots of the rows that hold the self samples of node p: its
-// self rows, then the totals along its path up to and with node top (NoNode: to
-// the root). A row is visited once; mark is scratch of one entry per slot that
-// no other call has used with the same stamp.
+// above visits the slots of the rows that hold the self samples of node p: its self
+// rows, then the totals along its path up to and including node top (NoNode: the root).
+// It visits a row once; mark is scratch of one entry per slot that no other call has
+// used with the same stamp.
 func (s *space) above(p, top int32, mark []int32, stamp int32, visit func(slot int32)) {
 	once := func(slot int32) {
 		if slot != noRow && mark[slot] != stamp {
@@ -354,7 +354,7 @@ func (s *space) above(p, top int32, mark []int32, stamp int32, visit func(slot i
 	}
 }
 
-// depth of a row: of its deepest root.
+// depth returns the depth of the deepest root of a row.
 func (s *space) depth(slot int32) int32 {
 	d := int32(0)
 	for _, n := range s.roots(slot) {

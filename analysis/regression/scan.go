@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// scanAges are the numbers of newest runs that a scan tests as one.
+// scanAges are the numbers of newest runs that a scan tests together.
 var scanAges = []int{1, 2, 3, 5, 8, oldestAge}
 
 const oldestAge = 13
 
-// leastBefore is the number of runs before the tested ones that a scan needs.
+// leastBefore is the minimum number of runs before the tested ones in a scan.
 const leastBefore = 4
 
-// scan looks for a change of unknown age. The error probability is divided by the
-// number of ages; of several findings of one change the surest stays, and its age
-// says since when.
+// scan searches for a change of unknown age. The error probability is divided by the
+// number of ages; of several findings of one change the most significant stays, and its
+// age dates the change.
 func (b *Benchmark) scan(rows *Rows, runs []int, req *Request) error {
 	var ages []int
 	for _, k := range scanAges {
@@ -53,8 +53,8 @@ func (b *Benchmark) scan(rows *Rows, runs []int, req *Request) error {
 	return nil
 }
 
-// reported reports whether a surer finding names the same change: its function,
-// caller or a part of it.
+// reported reports whether a more significant finding has the same change: its
+// function, caller or a part of it.
 func (b *Benchmark) reported(f *Finding) bool {
 	return slices.ContainsFunc(b.Findings, func(g Finding) bool {
 		if f.SameAs(g) {

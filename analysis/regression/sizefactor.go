@@ -6,23 +6,23 @@ import (
 	"github.com/dendroprof/dendro/internal/stat"
 )
 
-// Size factors say how many samples one unit of unchanged work got in a run.
-// They take out three things at once: different lengths of runs, composition
-// (one function grows, the shares of all others shrink) and machine speed.
+// Size factors are the numbers of samples of one unit of unchanged work in a run. They
+// correct for different lengths of runs, composition (one function grows, the shares of
+// all others shrink) and machine speed.
 
 // The constants of the size factors of the history.
 const (
-	leastRows     = 5    // rows that a size factor is taken from; fewer: the sample totals
-	leastFactor   = 0.05 // a run with less has hardly any sample
-	leastMean     = 8    // samples of a row that votes
-	leastJitter   = 0.03 // relative; no row votes as if it were surer
+	leastRows     = 5    // minimum rows for a size factor; with fewer the sample totals are used
+	leastFactor   = 0.05 // minimum factor of a run with enough samples
+	leastMean     = 8    // minimum samples of a row that is used
+	leastJitter   = 0.03 // minimum relative deviation of a row
 	outlierLimit  = 1.5  // standard deviations from the median
-	leastMeanTest = 4    // the same of tested runs, where rows are weighed by likelihood
+	leastMeanTest = 4    // like leastMean, for tested runs, where rows are weighted by likelihood
 )
 
-// historyFactors returns s_t of every history run, with mean about 1: the
-// weighted mean, without outliers, of the ratios of function selfs to their
-// means. Two rounds.
+// historyFactors returns s_t of every history run, with mean about 1: the weighted
+// mean, without outliers, of the ratios of function selfs to their means, in two
+// rounds.
 func (f *fit) historyFactors() {
 	f.totalFactors()
 	for range 2 {
@@ -51,7 +51,7 @@ func (f *fit) totalFactors() {
 	}
 }
 
-// vote is a function self that says how large runs are.
+// vote is a function self from which the size of runs is estimated.
 type vote struct {
 	x        []float64 // by run
 	mean     float64
@@ -79,8 +79,8 @@ func (f *fit) votes(least float64) []vote {
 	return list
 }
 
-// ratioFactors sets the factors of the history from the ratios of function selfs
-// to their means under the present factors. False: too few to do that.
+// ratioFactors sets the factors of the history from the ratios of function selfs to
+// their means under the current factors. False: there are too few.
 func (f *fit) ratioFactors() bool {
 	votes := f.votes(leastMean)
 	if len(votes) < leastRows {
@@ -138,10 +138,10 @@ const (
 	metricFloor  = 0.04 // relative standard deviation of any metric
 )
 
-// testedFactors sets s_t of the tested runs by maximum likelihood: every function
-// self is either as before at this size, or an outlier anywhere. A change of
-// 40% moves a mean, but not the place where most functions agree. The metric is
-// a weak prior with heavy tails.
+// testedFactors sets s_t of the tested runs by maximum likelihood: every function self
+// is either unchanged at this size, or an outlier of any size. A change of 40% moves a
+// mean, but not the size on which most functions agree. The metric is a weak prior with
+// heavy tails.
 func (f *fit) testedFactors() {
 	votes := f.votes(leastMeanTest)
 	if len(votes) < leastRows {
@@ -190,9 +190,8 @@ func likelihood(votes []vote, t int, g float64) float64 {
 	return sum
 }
 
-// metricPrior returns the logarithm of the prior of the size factor g of run t by
-// the metric: samples per unit of work are as before. Nothing where a run lacks
-// the metric.
+// metricPrior returns the logarithm of the prior of the size factor g of run t from the
+// metric: samples per unit of work are unchanged. It is 0 if a run has no metric.
 func (f *fit) metricPrior() func(t int, g float64) float64 {
 	none := func(int, float64) float64 { return 0 }
 	if !f.hasMetric {

@@ -15,21 +15,21 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// Measure is what the thesis's method counts of a function: its total, its self,
-// or its subtree potential of some degree, in which a sample counts if the
-// function is its own or one of the n nearest ancestors.
+// Measure is what the paper's method counts of a function: its total, its self, or its
+// subtree potential of degree n, in which a sample counts if the function is its
+// innermost one or one of the n nearest ancestors.
 type Measure struct {
 	potential bool
 	degree    int // of a potential; -1: total
 }
 
-// The measures that have a name.
+// The measures without a degree.
 var (
 	Total = Measure{degree: -1}
 	Self  = Measure{}
 )
 
-// ParseMeasure reads "total", "self" or "potential:n".
+// ParseMeasure parses "total", "self" or "potential:n".
 func ParseMeasure(text string) (Measure, error) {
 	switch text {
 	case "total", "":
@@ -45,43 +45,43 @@ func ParseMeasure(text string) (Measure, error) {
 	return Measure{}, fmt.Errorf("measure %q is not total, self or potential:n", text)
 }
 
-// thesisRuns is the thesis's window.
+// thesisRuns is the paper's window.
 const thesisRuns = 10
 
-// ThesisRow is one function in the thesis's ranking.
+// ThesisRow is one function in the paper's ranking.
 type ThesisRow struct {
 	Group     string  `json:"group,omitempty"`
 	Benchmark string  `json:"benchmark"`
 	Type      string  `json:"type"`
-	Run       string  `json:"run"` // under test
+	Run       string  `json:"run"` // the tested run
 	Function  string  `json:"function"`
 	Score     float64 `json:"score"`
 	Expected  float64 `json:"expected"` // mean of the history, in the type's stored unit
 	Actual    float64 `json:"actual"`
 	Diff      float64 `json:"diff"`
-	Status    string  `json:"status"` // "+" first seen now, "-" seen before and not now
+	Status    string  `json:"status"` // "+" new, "-" vanished
 }
 
-// ThesisResult is the answer of Thesis.
+// ThesisResult is the result of Thesis.
 type ThesisResult struct {
 	Rows     []ThesisRow // by score, then benchmark and function
-	Warnings []string    // benchmarks with fewer runs before than two
+	Warnings []string    // benchmarks with fewer than two runs before
 }
 
-// Thesis ranks functions by the time series score of the thesis that Dendro
-// started from: (x₀ - mean)/std over the runs before the newest selected one
-// (n, default 10, 2 at least), with the sample standard deviation, in which a run
-// without the function counts as 0, and 0 when std is 0. So a function that was
-// never seen before scores 0, and ancestors score with the function they call;
-// docs/method/regression.md says what that costs.
+// Thesis ranks functions by the time series score of the paper (Lundberg and Rettig,
+// LU-CS-EX 2024-47): (x₀ - mean)/std over the n runs before the newest selected one
+// (default 10, minimum 2), with the sample standard deviation. A run without the
+// function counts as 0; the score is 0 if std is 0. So a new function scores 0, and
+// ancestors score with the functions they call; docs/method/regression.md shows the
+// effect.
 //
-// Runs of every machine and branch count, as in the thesis.
+// Runs of every machine and branch count, as in the paper.
 func Thesis(ctx context.Context, st store.Reader, q store.Query, m Measure, n int) (*ThesisResult, error) {
 	if n == 0 {
 		n = thesisRuns
 	}
 	if n < 2 {
-		return nil, fmt.Errorf("the score needs 2 runs before the tested one, not %d", n)
+		return nil, fmt.Errorf("the score needs at least 2 runs before the tested one, not %d", n)
 	}
 	list, _, err := chosen(ctx, st, q, &Request{K: 1, History: &store.Query{}}, history.Options{Window: n, Extra: 2, AnyMachine: true, AnyProfiler: true, AnyBranch: true})
 	if err != nil {
@@ -129,8 +129,8 @@ func thesisRows(ctx context.Context, st store.Reader, s *history.Series, m Measu
 	return rows, nil
 }
 
-// ThesisScore returns the score of x against a history, runs without the function
-// as zeros, and the history's mean.
+// ThesisScore returns the score of x against a history, in which runs without the
+// function are zeros, and the history's mean.
 func ThesisScore(x float64, hist []float64) (score, mean float64) {
 	mean = stat.Mean(hist)
 	std := math.Sqrt(stat.Variance(hist))
@@ -178,7 +178,7 @@ func measure(ctx context.Context, st store.Reader, profiles []store.Profile, m M
 }
 
 // potentials adds the subtree potentials of a degree: every sample once for each
-// function among its own and its n nearest ancestors.
+// function among its innermost one and the n nearest ancestors.
 func potentials(ctx context.Context, st store.Reader, q store.Query, place map[store.ProfileID]int, degree int, add func(string, int, int64)) error {
 	set, err := st.Trees(ctx, q, store.TreeOptions{})
 	if err != nil {
@@ -186,7 +186,7 @@ func potentials(ctx context.Context, st store.Reader, q store.Query, place map[s
 	}
 	t := set.Table
 	sums := make([]int64, len(t.Functions))
-	credited := make([]int, len(t.Functions)) // the last node whose samples were
+	credited := make([]int, len(t.Functions)) // the last node whose samples it got
 	stamp := 0
 	for v, err := range set.Vectors {
 		if err != nil {

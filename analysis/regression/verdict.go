@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// verdict is what one choice of tested runs says.
+// verdict is the result for one choice of tested runs.
 type verdict struct {
 	*fit
-	changes   []*change // regressions, the surest first
-	unstable  []*place  // rises that the benchmark's own history gives as well
-	passing   []*place  // rises that not every tested run has
+	changes   []*change // regressions, the most significant first
+	unstable  []*place  // rises no larger than those within the benchmark's own history
+	passing   []*place  // rises that not every tested run shows
 	moved     []*place
 	falls     []*place // not moved
-	blocks    int      // of the own history that were tested; 0: not asked
+	blocks    int      // blocks of the own history that were tested; 0: not tested
 	noisy     int      // of these with findings
-	threshold float64  // that held at last
+	threshold float64  // after testing the own history
 }
 
 // judge runs the whole method for the tested runs b against the history a.
@@ -53,10 +53,10 @@ func judge(sp *space, o *Options, a, b []int) *verdict {
 	return v
 }
 
-// ownHistory tests every block of the history, as long as the tested one, against
-// the rest of it. Where three or more have findings although nothing is known to
-// have changed, the third largest score is the threshold: this benchmark's noise
-// has forms that the model does not know.
+// ownHistory tests every block of the history, as long as the tested one, against the
+// rest of it. If three or more have findings although nothing is known to have changed,
+// the third largest score becomes the threshold: the noise of this benchmark has forms
+// that the model does not cover.
 func (v *verdict) ownHistory() {
 	if len(v.a) < historyLeast {
 		return
@@ -82,7 +82,7 @@ func (v *verdict) ownHistory() {
 	v.threshold = math.Max(v.threshold, peaks[len(peaks)-blocksLeast])
 }
 
-// peak returns the largest score of a regression of b against a, 0 without one.
+// peak returns the largest score of a regression of b against a, or 0.
 func peak(sp *space, o *Options, a, b []int) float64 {
 	f := newFit(sp, o, a, b)
 	places := newPursuit(f).run()
@@ -96,13 +96,13 @@ func peak(sp *space, o *Options, a, b []int) float64 {
 	return z
 }
 
-// lastingShare is the part of a rise that the first and the last of several
-// tested runs must have each.
+// lastingShare is the part of a rise that the first and the last of several tested runs
+// must each show.
 const lastingShare = 1.0 / 3
 
-// lasts reports whether a rise is there at both ends of the tested runs: what only
-// one of two runs has is not confirmed by the other, and what the newest do not
-// have any more went away. From four runs on an end is two runs.
+// lasts reports whether a rise is present at both ends of the tested runs: a rise in
+// only one of two runs is not confirmed, and one missing in the newest is over. From
+// four runs on an end is two runs.
 func (f *fit) lasts(p *place) bool {
 	k := len(f.b)
 	if k == 1 {

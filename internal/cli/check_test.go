@@ -98,7 +98,7 @@ func TestCheckStatuses(t *testing.T) {
 	check(t, 3, "--base", base, "--head", slow, "--fail-on", "regression:0.05")
 	// Too little history is said, and no failure.
 	out, _ = check(t, 0, "--base", few, "--head", slow)
-	if !strings.Contains(out, "no verdict: too few runs: 2 before the tested one, at least 3 are needed") {
+	if !strings.Contains(out, "no verdict: too few runs: 2 before the tested run, at least 3 are needed") {
 		t.Error(out)
 	}
 	check(t, 1, "--base", base) // files need both sides, and there is no store
