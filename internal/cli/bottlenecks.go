@@ -61,9 +61,7 @@ func addRepository(c *cobra.Command, x *query.Expand) {
 	f := c.Flags()
 	f.StringVar(&x.Repo, "repo", "", "informed: `directory` of the git repository of the code, to prefer what changed recently")
 	f.StringVar(&x.Revision, "repo-revision", "", "`revision` of --repo (default: the commit of the newest run if the repository has it, else HEAD)")
-	for _, name := range []string{"repo", "repo-revision"} {
-		f.Lookup(name).Annotations = map[string][]string{group: {"Expansion"}}
-	}
+	inGroup(c, "Expansion", "repo", "repo-revision")
 }
 
 // expandable refuses expansions in formats that are tables.

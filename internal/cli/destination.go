@@ -22,6 +22,7 @@ type destination struct {
 func (d *destination) addFlag(c *cobra.Command, formats ...string) {
 	d.format, d.formats = outputFormat(formats[0]), formats
 	c.Flags().VarP(d, "output", "o", "`format`, or FILE.format: "+strings.Join(formats, ", "))
+	inGroup(c, "Output", "output")
 }
 
 func (d *destination) String() string { return string(d.format) }

@@ -57,7 +57,7 @@ run.`,
 	o.fileFlags.addFlags(c)
 	for i, side := range []string{"base", "new"} {
 		c.Flags().StringArrayVar(&o.files[i], side, nil, "`file` of the "+side+" side; repeatable")
-		c.Flags().Lookup(side).Annotations = map[string][]string{group: {"Side"}}
+		inGroup(c, "Side", side)
 	}
 	o.out.addFlag(c, "text", "json", "json-columns", "md", "tsv", "csv", "html", "svg")
 	c.RunE = func(c *cobra.Command, args []string) error {

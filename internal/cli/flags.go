@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/dendroprof/dendro/internal/param"
+	"github.com/dendroprof/dendro/internal/query"
 )
 
 // group is the annotation of a flag with the heading it is listed under.
@@ -26,6 +27,9 @@ func addRequest(c *cobra.Command, request any, args ...string) requestFlags {
 			continue
 		}
 		f := c.Flags().VarPF(p, p.Name, "", p.Help)
+		if p.Name == "transform" {
+			f.Usage += "; kinds: " + strings.Join(query.TransformKinds(), ", ")
+		}
 		if p.Page != "" {
 			f.Usage += fmt.Sprintf(" (default %s for text and md, else none)", p.Page)
 		}
@@ -38,6 +42,13 @@ func addRequest(c *cobra.Command, request any, args ...string) requestFlags {
 		}
 	}
 	return list
+}
+
+// inGroup lists flags under a heading of help.
+func inGroup(c *cobra.Command, name string, flags ...string) {
+	for _, flag := range flags {
+		c.Flags().Lookup(flag).Annotations = map[string][]string{group: {name}}
+	}
 }
 
 // use sets the defaults of an output format: text and md are pages for people, other
@@ -103,5 +114,5 @@ func usage(c *cobra.Command) error {
 
 // groupRank orders the headings of help.
 func groupRank(name string) int {
-	return slices.Index([]string{"Selection flags", "Side flags", "View flags", "Method flags", "Limits flags", "Output flags", "Flags"}, name)
+	return slices.Index([]string{"Selection flags", "Side flags", "View flags", "Method flags", "Expansion flags", "Limit flags", "Output flags", "Reading flags", "Flags"}, name)
 }

@@ -88,11 +88,12 @@ exit status is 1. What is reported as stored is on disk.`,
 // addLimits adds the flags that raise the readers' limits.
 func addLimits(c *cobra.Command, l *profile.Limits) {
 	f := c.Flags()
-	f.IntVar(&l.Depth, "max-depth", profile.DefaultDepth, "`frames` of a stack at most")
-	f.IntVar(&l.Line, "max-line", profile.DefaultLine, "`bytes` of a line of text at most")
-	f.Int64Var(&l.Inflated, "max-size", profile.DefaultInflated, "`bytes` of a file at most, decompressed")
-	f.Int64Var(&l.Message, "max-message", profile.DefaultMessage, "`bytes` of a file that must be held in memory at most (pprof)")
+	f.IntVar(&l.Depth, "max-depth", profile.DefaultDepth, "maximum `frames` per stack")
+	f.IntVar(&l.Line, "max-line", profile.DefaultLine, "maximum `bytes` per line of text")
+	f.Int64Var(&l.Inflated, "max-size", profile.DefaultInflated, "maximum `bytes` per file, decompressed")
+	f.Int64Var(&l.Message, "max-message", profile.DefaultMessage, "maximum `bytes` of a file that must be held in memory (pprof)")
 	f.Int64Var(&l.Memory, "max-memory", 0, "maximum `bytes` of memory while reading (0: no limit)")
+	inGroup(c, "Reading", "max-depth", "max-line", "max-size", "max-message", "max-memory")
 }
 
 func (o *importOptions) run(ctx context.Context, e *env, args []string) error {

@@ -22,6 +22,7 @@ type outputFormat string
 func (o *outputFormat) addFlag(c *cobra.Command, formats ...string) {
 	*o = outputFormat(formats[0])
 	c.Flags().VarP(&choice{(*string)(o), formats}, "output", "o", "`format`: "+strings.Join(formats, ", "))
+	inGroup(c, "Output", "output")
 }
 
 // choice is a flag with a fixed set of values.

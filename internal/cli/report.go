@@ -75,10 +75,10 @@ func (o *reporting) addFlags(c *cobra.Command, request any) {
 	f.StringVar(&o.repo, "repo", "", "`directory` in the git repository of the code: merge-base, files, owners (default: the working directory, if it is in one)")
 	f.StringVar(&o.acknowledged, "acknowledged", acknowledgedFile, "`file` of changes that are known and accepted")
 	f.StringArrayVar(&o.also, "write", nil, "write `FILE` too, in the format of its name: .txt, .md, .json, .sarif, .xml (JUnit); repeatable")
-	for name, g := range map[string]string{"layout": "Side", "repo": "Side", "acknowledged": "Method", "write": "Output"} {
-		f.Lookup(name).Annotations = map[string][]string{group: {g}}
-	}
 	o.output.addFlag(c, "text", "md", "json", "sarif", "junit")
+	inGroup(c, "Side", "layout", "repo")
+	inGroup(c, "Method", "acknowledged")
+	inGroup(c, "Output", "write")
 }
 
 // ofPaths reports whether the sides are files or directories. One alone is a name in the

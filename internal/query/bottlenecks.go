@@ -21,7 +21,7 @@ type BottlenecksRequest struct {
 	Least     int    `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"2" help:"correlation: minimum runs of a benchmark with the function and a metric" json:"leastOccurrences,omitempty"`
 	Negative  bool   `param:"negative" group:"View" help:"correlation: only functions whose share decreases when time increases" json:"negative,omitempty"`
 	Contexts  int    `param:"contexts" group:"View" arg:"n" min:"0" help:"number of heaviest call paths per function" json:"contexts,omitempty"`
-	Rows      int    `param:"rows" group:"Limits" arg:"n" min:"0" page:"25" help:"maximum number of functions (0: all)" json:"rows,omitempty"`
+	Rows      int    `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of functions (0: all)" json:"rows,omitempty"`
 	Expand    `group:"Expansion"`
 }
 

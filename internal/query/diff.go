@@ -27,7 +27,7 @@ type DiffRequest struct {
 	View      string `param:"view" group:"View" arg:"what" choices:"tree,flame,functions" help:"view: tree, flame, functions" json:"view,omitempty"`
 	Sort      string `param:"sort" group:"View" arg:"what" choices:"total,self" help:"order functions by the change of total or self" json:"sort,omitempty"`
 	Filter    `group:"View"`
-	Cut       `group:"Limits"`
+	Cut       `group:"Limit"`
 
 	Inputs [2][]Input     `json:"-"` // base and new, in place of the store
 	Limits profile.Limits `json:"-"` // of original files that are decoded

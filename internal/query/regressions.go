@@ -48,7 +48,7 @@ type RegressionsRequest struct {
 	X         string `param:"x" group:"Method" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
 	Y         string `param:"y" group:"Method" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
 	Least     int    `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"2" help:"correlation: minimum profiles of a benchmark with the function and a metric" json:"leastOccurrences,omitempty"`
-	Rows      int    `param:"rows" group:"Limits" arg:"n" min:"0" page:"25" help:"maximum number of findings (0: all)" json:"rows,omitempty"`
+	Rows      int    `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of findings (0: all)" json:"rows,omitempty"`
 	Expand    `group:"Expansion"`
 	Facts     `json:"facts,omitzero"`
 }

@@ -29,10 +29,10 @@ type ReportRequest struct {
 	Head       string `param:"head" group:"Side" arg:"what" help:"test this, named like --base (default: the commit that is checked out, else the newest run that is not the base's)" json:"head,omitempty"`
 	Judging    `group:"Method"`
 	Method     string `param:"method" group:"Method" arg:"name" choices:"default,thesis" help:"rank candidates by the default score, or by that of the paper (thesis)" json:"method,omitempty"`
-	Candidates int    `param:"candidates" group:"Limits" arg:"n" min:"0" default:"5" help:"number of candidates per benchmark (0: none)" json:"candidates"`
-	MaxDepth   int    `param:"max-depth" group:"Limits" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
-	MaxBreadth int    `param:"max-breadth" group:"Limits" arg:"n" min:"1" default:"2" help:"number of extensions of a context to follow" json:"maxBreadth"`
-	Detail     `group:"Limits"`
+	Candidates int    `param:"candidates" group:"Limit" arg:"n" min:"0" default:"5" help:"number of candidates per benchmark (0: none)" json:"candidates"`
+	MaxDepth   int    `param:"max-depth" group:"Limit" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
+	MaxBreadth int    `param:"max-breadth" group:"Limit" arg:"n" min:"1" default:"2" help:"number of extensions of a context to follow" json:"maxBreadth"`
+	Detail     `group:"Limit"`
 	Facts      `json:"facts,omitzero"`
 
 	Version string `json:"-"` // of the program

@@ -125,8 +125,8 @@ func FunctionNames(ctx context.Context, st store.Reader, r *FunctionNamesRequest
 // PruneRequest asks for the removal of old profiles.
 type PruneRequest struct {
 	Selection `group:"Selection"`
-	Keep      int     `param:"keep" group:"Limits" arg:"n" min:"0" default:"-1" help:"keep the newest n runs of each benchmark" json:"keep"`
-	OlderThan Instant `param:"older-than" group:"Limits" arg:"age" help:"remove runs older than this age (90d, 12h) or before this date" json:"olderThan,omitzero"`
+	Keep      int     `param:"keep" group:"Limit" arg:"n" min:"0" default:"-1" help:"keep the newest n runs of each benchmark" json:"keep"`
+	OlderThan Instant `param:"older-than" group:"Limit" arg:"age" help:"remove runs older than this age (90d, 12h) or before this date" json:"olderThan,omitzero"`
 	DryRun    bool    `param:"dry-run" group:"Output" help:"report what would be removed; remove nothing" json:"dryRun,omitempty"`
 }
 

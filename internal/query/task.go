@@ -37,7 +37,7 @@ type TasksRequest struct {
 	Endpoint string  `param:"endpoint" group:"Selection" arg:"name" help:"endpoint"`
 	Since    Instant `param:"since" group:"Selection" arg:"date" help:"tasks that end on or after this date (RFC 3339, 2026-11-21, or an age: 3d, 12h)"`
 	Until    Instant `param:"until" group:"Selection" arg:"date" help:"tasks that start before this date"`
-	Rows     int     `param:"rows" group:"Limits" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
+	Rows     int     `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
 }
 
 // TasksResult lists tasks, newest start first.

@@ -19,8 +19,8 @@ import (
 // AnalyzeRequest asks where the time of sampled requests was spent.
 type AnalyzeRequest struct {
 	excerpt.Choice `group:"Selection"`
-	Snapshots      int `param:"limit" group:"Limits" arg:"n" min:"1" default:"12000" help:"maximum number of snapshots to analyze"`
-	Cut            `group:"Limits"`
+	Snapshots      int `param:"limit" group:"Limit" arg:"n" min:"1" default:"12000" help:"maximum number of snapshots to analyze"`
+	Cut            `group:"Limit"`
 }
 
 // AnalysisResult has the trees of the selected snapshots, one for each outermost frame,

@@ -66,7 +66,7 @@ func Instances(ctx context.Context, st traceprof.Store, r *InstancesRequest) (*I
 type EndpointsRequest struct {
 	Service string `param:"service" group:"Selection" arg:"name" help:"service (required)"`
 	Keyword string `param:"keyword" group:"Selection" arg:"text" help:"endpoints whose names contain this text, in any case"`
-	Rows    int    `param:"rows" group:"Limits" arg:"n" min:"0" default:"1000" help:"maximum number of rows (0: all)"`
+	Rows    int    `param:"rows" group:"Limit" arg:"n" min:"0" default:"1000" help:"maximum number of rows (0: all)"`
 }
 
 // EndpointsResult lists endpoints by name.
@@ -96,8 +96,8 @@ type SegmentsRequest struct {
 	Longest  Millis   `param:"longest" group:"Selection" arg:"time" help:"maximum latency"`
 	Failed   *bool    `param:"failed" group:"Selection" help:"segments with errors, or without"`
 	Sort     string   `param:"sort" group:"View" choices:"start,latency" help:"order: newest start first, or longest first"`
-	Offset   int      `param:"offset" group:"Limits" arg:"n" min:"0" help:"number of rows to skip"`
-	Rows     int      `param:"rows" group:"Limits" arg:"n" min:"0" default:"1000" help:"maximum number of rows (0: all)"`
+	Offset   int      `param:"offset" group:"Limit" arg:"n" min:"0" help:"number of rows to skip"`
+	Rows     int      `param:"rows" group:"Limit" arg:"n" min:"0" default:"1000" help:"maximum number of rows (0: all)"`
 }
 
 // SegmentsResult lists segments.

@@ -22,7 +22,7 @@ type TreeRequest struct {
 	Filter    `group:"View"`
 	SameWidth bool   `param:"same-width" group:"View" help:"stack chart: give every change of the stack the same width, whatever its time" json:"sameWidth,omitempty"`
 	Sort      string `param:"sort" group:"View" arg:"what" choices:"total,self,diff" help:"order of functions: total, self, or with --last in lists of functions diff" json:"sort,omitempty"`
-	Cut       `group:"Limits"`
+	Cut       `group:"Limit"`
 
 	Inputs []Input        `json:"-"` // in place of the store, if there are any
 	Limits profile.Limits `json:"-"` // of original files that are decoded

@@ -114,6 +114,9 @@ func (f *Filter) Validate() error {
 	return err
 }
 
+// TransformKinds lists the kinds of transforms.
+func TransformKinds() []string { return calltree.TransformKinds() }
+
 // viewer applies one filter to inputs and collects notes.
 type viewer struct {
 	*Filter
