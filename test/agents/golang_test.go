@@ -77,7 +77,7 @@ func TestGo(t *testing.T) {
 	}
 	for part, want := range truth {
 		t.Logf("%s took %.0f, seen %.0f", part, want, seen[part])
-		if got, want := median(seen[part]), median(want); math.Abs(got-want) > max(want/10, 2*period) {
+		if got, want := median(seen[part]), median(want); math.Abs(got-want) > max(want/10, 2*period)+10 { // 10 ms for a busy machine
 			t.Errorf("%s took %.0f ms in the median and was seen %.0f ms", part, want, got)
 		}
 	}
