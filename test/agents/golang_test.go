@@ -100,3 +100,34 @@ func topmost(elements []element, prefix, name string) (list []element) {
 	}
 	return list
 }
+
+// TestGoKilled kills the server in mid-task. The Go agent sends again what the server
+// has not accepted, so nothing is lost.
+func TestGoKilled(t *testing.T) {
+	c, shop := begin(t, "go", "shop")
+	task := c.create(shop)
+	until(t, 30*time.Second, "the task is delivered", func() bool { return strings.Contains(c.logs(task), "NOTIFIED") })
+	time.Sleep(100 * time.Millisecond)
+	request(t, shop, "/checkout")
+	if err := c.s.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	request(t, shop, "/checkout")
+	if err := c.s.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	request(t, shop, "/checkout")
+	until(t, 30*time.Second, "the segments of all requests have arrived", func() bool { return len(c.segments(task)) == 3 })
+	if err := shop.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, c, shop, task)
+	list := c.segments(task)
+	for i := range list {
+		root := list[i]
+		root.Spans = root.Spans[:1]
+		if d := duration(c.analyze(&root), "main.(*shop).lockPrices:"); d < 60 {
+			t.Errorf("request %d waited 120 ms for the lock and was seen %v ms", i, d)
+		}
+	}
+}
