@@ -180,3 +180,24 @@ func latency(b *testing.B) (p50, p99 float64) {
 	slices.Sort(took)
 	return took[len(took)/2], took[len(took)*99/100]
 }
+
+// BenchmarkSegment measures a segment of one span that nothing profiles: without a
+// task, and while one runs for another endpoint. Its report is dropped.
+func BenchmarkSegment(b *testing.B) {
+	for _, mode := range []string{"idle", "task"} {
+		b.Run(mode, func(b *testing.B) {
+			stop, err := Start(Options{Service: "shop", Server: serve(b, mode), Send: func(context.Context, []Record) error { return nil }})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer stop(b.Context())
+			for until := time.Now().Add(10 * time.Second); mode == "task" && !running.Load().tasks.busy() && time.Now().Before(until); {
+				time.Sleep(10 * time.Millisecond)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				Segment(b.Context(), "other", func(context.Context) error { return nil })
+			}
+		})
+	}
+}

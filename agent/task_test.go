@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -244,5 +246,62 @@ func TestLongTexts(t *testing.T) {
 	o.OperationName = "a" + strings.Repeat("é", maxText)
 	if clean(o); !utf8.ValidString(o.OperationName) {
 		t.Error("a text was cut within a character")
+	}
+}
+
+// TestConcurrent runs requests, renames and children while tasks begin, end and
+// replace each other. Every slot comes back.
+func TestConcurrent(t *testing.T) {
+	a, _ := offline(t, 40*time.Millisecond)
+	if !running.CompareAndSwap(nil, a) {
+		t.Fatal("an agent runs")
+	}
+	defer running.Store(nil)
+	end := time.Now().Add(2 * time.Second)
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			for n := 0; time.Now().Before(end); n++ {
+				Segment(t.Context(), []string{"e", "other"}[n%2], func(ctx context.Context) error {
+					var children sync.WaitGroup
+					for range i {
+						children.Add(1)
+						Go(ctx, func(context.Context) { defer children.Done(); time.Sleep(time.Millisecond) })
+					}
+					Name(ctx, "e")
+					Segment(ctx, "inside", func(context.Context) error { time.Sleep(time.Millisecond); return nil })
+					children.Wait()
+					return nil
+				})
+			}
+		})
+	}
+	var seen []*profiling
+	for n := 0; time.Now().Before(end); n++ {
+		a.tasks.execute(order(fmt.Sprint("t", n), "StartTime", fmt.Sprint(time.Now().Add(-time.Duration(n)*time.Hour).UnixMilli())))
+		if p := a.tasks.profile.Load(); p != nil {
+			seen = append(seen, p)
+		}
+		for len(a.out.segments.queue) > 0 {
+			<-a.out.segments.queue
+		}
+		for len(a.out.snapshots.queue) > 0 {
+			<-a.out.snapshots.queue
+		}
+		time.Sleep(15 * time.Millisecond)
+	}
+	wait.Wait()
+	time.Sleep(20 * time.Millisecond) // children return their slots after they are done
+	started := 0
+	for _, p := range seen {
+		p.mu.Lock()
+		started += p.started
+		if p.roots != 0 || len(p.slots) != 0 {
+			t.Errorf("task %s has %d roots in %d slots", p.task.id, p.roots, len(p.slots))
+		}
+		p.mu.Unlock()
+	}
+	if len(seen) < 5 || started == 0 {
+		t.Errorf("%d tasks, %d sampled segments", len(seen), started)
 	}
 }

@@ -41,6 +41,8 @@ type Intake struct {
 	closed  bool
 	next    time.Time // when the next commit may begin that somebody waits for
 	metrics IntakeMetrics
+	failed  error     // of the last commit; nil: it succeeded
+	tried   time.Time // when the last commit ended
 
 	wake chan struct{} // tells the writer to look when the next commit is due
 	done chan struct{} // closed when the writer has ended
@@ -84,6 +86,20 @@ func (in *Intake) Metrics() IntakeMetrics {
 	m.PendingBytes = in.pending
 	m.Stacks, m.StackBytes = in.stacks.known, in.stacks.tasks.Bytes()
 	return m
+}
+
+// unreadyFor is how long Err reports a failed commit. A server that is not ready gets
+// no more data from a load balancer, so without an end it would never commit again.
+const unreadyFor = 30 * time.Second
+
+// Err returns the error of the last commit if that failed less than 30 seconds ago.
+func (in *Intake) Err() error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if time.Since(in.tried) > unreadyFor {
+		return nil
+	}
+	return in.failed
 }
 
 // Close takes in nothing more, stores what has come and ends. When the context
@@ -221,6 +237,7 @@ func (in *Intake) commit(ctx context.Context, b *batch) {
 		m.Instances += int64(len(b.instances))
 	}
 	in.pending -= b.bytes
+	in.failed, in.tried = err, time.Now()
 	in.makeRoom()
 	b.parts, b.order, b.instances, b.segments = nil, nil, nil, nil // idle streams may remember the batch
 	b.err = err

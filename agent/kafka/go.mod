@@ -2,6 +2,8 @@ module github.com/dendroprof/dendro/agent/kafka
 
 go 1.26.0
 
+// For work in this repository. A release of this module requires a released version of
+// the agent, tagged agent/vX.Y.Z before this module is tagged.
 replace github.com/dendroprof/dendro/agent => ..
 
 require (

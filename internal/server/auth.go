@@ -26,12 +26,11 @@ func (o *Options) authorize(r *http.Request, needs Needs) *Problem {
 	if needs == Nothing || o.openHTTP() {
 		return nil
 	}
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	token = strings.TrimSpace(token)
+	token := tokenOf(r)
 	switch {
-	case token == "" || !strings.EqualFold(scheme, "Bearer"):
+	case token == "":
 		return &Problem{Type: TypeUnauthorized, Title: "A token is needed", Status: http.StatusUnauthorized,
-			Detail: "send the header `Authorization: Bearer TOKEN`"}
+			Detail: "send the header `Authorization: Bearer TOKEN`, or HTTP Basic with the token as password"}
 	case o.HTTPToken != "" && same(token, o.HTTPToken):
 		return nil
 	case o.ReadToken != "" && same(token, o.ReadToken):
@@ -42,6 +41,19 @@ func (o *Options) authorize(r *http.Request, needs Needs) *Problem {
 			Detail: "this request changes something and needs the server's full token"}
 	}
 	return &Problem{Type: TypeUnauthorized, Title: "The token is not this server's", Status: http.StatusUnauthorized}
+}
+
+// tokenOf returns the token of a request: a bearer token or, for clients that have
+// only that, the password of HTTP Basic with any user.
+func tokenOf(r *http.Request) string {
+	if _, password, ok := r.BasicAuth(); ok {
+		return password
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
 }
 
 type readingKey struct{}

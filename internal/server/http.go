@@ -83,6 +83,9 @@ type router struct {
 func (rt *router) add(routes []Route) {
 	for _, r := range routes {
 		e := &endpoint{Route: r, router: rt}
+		if e.Problem == nil {
+			e.Problem = WriteProblem
+		}
 		if !r.Own {
 			e.Handler = rt.compress(r.Handler)
 		}
@@ -259,7 +262,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := e.router.server
 	if p := s.opts.authorize(r, e.Needs); p != nil {
 		s.metrics.refused.WithLabelValues("token").Inc()
-		WriteProblem(w, r, p)
+		e.Problem(w, r, p)
 		return
 	}
 	if s.opts.authorize(r, All) != nil {
@@ -271,7 +274,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			defer func() { <-e.router.slots }()
 		default:
 			s.metrics.refused.WithLabelValues("busy").Inc()
-			WriteProblem(w, r, &Problem{Type: TypeBusy, Title: "The server is busy", Status: http.StatusServiceUnavailable,
+			e.Problem(w, r, &Problem{Type: TypeBusy, Title: "The server is busy", Status: http.StatusServiceUnavailable,
 				Detail: "it answers as many requests as it may at a time: try again"})
 			return
 		}
@@ -287,7 +290,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if r.ContentLength > limit {
-		WriteProblem(w, r, tooLarge(limit))
+		e.Problem(w, r, tooLarge(limit))
 		return
 	}
 	r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, limit), conn: http.NewResponseController(w), stall: s.opts.Limits.Stall}
@@ -297,7 +300,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if p := decompress(r, inflated); p != nil {
 		s.metrics.refused.WithLabelValues("encoding").Inc()
-		WriteProblem(w, r, p)
+		e.Problem(w, r, p)
 		return
 	}
 	e.Handler.ServeHTTP(w, r)

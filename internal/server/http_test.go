@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -133,6 +134,9 @@ func TestTokens(t *testing.T) {
 		{Options{HTTPToken: "full"}, request("GET", "/read", nil, full), 200},
 		{Options{HTTPToken: "full"}, request("GET", "/read", nil, "Authorization: bearer full"), 200},
 		{Options{HTTPToken: "full"}, request("GET", "/read", nil, "Authorization: Basic full"), 401},
+		{Options{HTTPToken: "full"}, request("GET", "/read", nil, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("anybody:full"))), 200},
+		{Options{HTTPToken: "full"}, request("GET", "/read", nil, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("full:"))), 401},
+		{Options{HTTPToken: "full", ReadToken: "read"}, request("POST", "/change", nil, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte(":read"))), 403},
 		{Options{HTTPToken: "full"}, request("GET", "/read", nil, "Authorization: Bearer ful"), 401},
 		{Options{HTTPToken: "full"}, request("GET", "/read", nil, "Authorization: Bearer "), 401},
 		{Options{HTTPToken: "full"}, request("POST", "/change", nil, full), 200},

@@ -39,7 +39,11 @@ type Route struct {
 	Pattern string // "GET /api/v1/runs"
 	Handler http.Handler
 	Needs   Needs
-	Upload  bool // the body may be as large as Limits.Upload, not only Limits.Body
+
+	// Problem writes why a request may not reach the handler; nil: WriteProblem.
+	Problem func(http.ResponseWriter, *http.Request, *Problem)
+
+	Upload bool // the body may be as large as Limits.Upload, not only Limits.Body
 
 	// Own says that the handler does its own compression and decompression: the
 	// body is as it was sent, the answer goes out as it is written.

@@ -46,15 +46,21 @@ func (p *Problem) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// WriteProblem answers a request with a problem, which the log then has too. Nothing
-// may have been sent before; headers of the answer that was to be are taken back.
+// WriteProblem answers a request with a problem, which is also logged. Nothing may
+// have been sent before; it removes headers that describe another body.
 func WriteProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
+	WriteProblemAs(w, r, p, "application/problem+json", func(p *Problem) any { return p })
+}
+
+// WriteProblemAs is WriteProblem for protocols with their own form of errors: form
+// returns what to write as JSON.
+func WriteProblemAs(w http.ResponseWriter, r *http.Request, p *Problem, contentType string, form func(*Problem) any) {
 	q := *p
 	if a := askedOf(r.Context()); a != nil {
 		q.Instance = "/requests/" + a.id
 		a.problem = &q
 	}
-	body, err := q.MarshalJSON()
+	body, err := json.Marshal(form(&q))
 	if err != nil {
 		body = []byte(`{"type":"` + TypeInternal + `","title":"Internal error","status":500}`)
 		q.Status = http.StatusInternalServerError
@@ -63,7 +69,7 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	for _, name := range []string{"Content-Length", "Content-Encoding", "Content-Disposition"} {
 		h.Del(name)
 	}
-	h.Set("Content-Type", "application/problem+json")
+	h.Set("Content-Type", contentType)
 	switch q.Status {
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", `Bearer realm="dendro"`)

@@ -77,7 +77,7 @@ func TestGo(t *testing.T) {
 	}
 	for part, want := range truth {
 		t.Logf("%s took %.0f, seen %.0f", part, want, seen[part])
-		if got, want := median(seen[part]), median(want); math.Abs(got-want) > max(want/10, 2*period) {
+		if got, want := median(seen[part]), median(want); math.Abs(got-want) > max(want/10, 2*period)+10 { // 10 ms for a busy machine
 			t.Errorf("%s took %.0f ms in the median and was seen %.0f ms", part, want, got)
 		}
 	}
@@ -99,4 +99,35 @@ func topmost(elements []element, prefix, name string) (list []element) {
 		}
 	}
 	return list
+}
+
+// TestGoKilled kills the server in mid-task. The Go agent sends again what the server
+// has not accepted, so nothing is lost.
+func TestGoKilled(t *testing.T) {
+	c, shop := begin(t, "go", "shop")
+	task := c.create(shop)
+	until(t, 30*time.Second, "the task is delivered", func() bool { return strings.Contains(c.logs(task), "NOTIFIED") })
+	time.Sleep(100 * time.Millisecond)
+	request(t, shop, "/checkout")
+	if err := c.s.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	request(t, shop, "/checkout")
+	if err := c.s.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	request(t, shop, "/checkout")
+	until(t, 30*time.Second, "the segments of all requests have arrived", func() bool { return len(c.segments(task)) == 3 })
+	if err := shop.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, c, shop, task)
+	list := c.segments(task)
+	for i := range list {
+		root := list[i]
+		root.Spans = root.Spans[:1]
+		if d := duration(c.analyze(&root), "main.(*shop).lockPrices:"); d < 60 {
+			t.Errorf("request %d waited 120 ms for the lock and was seen %v ms", i, d)
+		}
+	}
 }

@@ -27,7 +27,7 @@ const maxBody = 16 << 20
 // routes are what agents without gRPC call: the messages as protobuf's JSON.
 // There is no profiling over HTTP. They need the full token, as they write.
 func (a *Agents) routes() []server.Route {
-	return []server.Route{
+	routes := []server.Route{
 		a.route("/v3/management/reportProperties", func(ctx context.Context, s *Session, body io.Reader) error {
 			return one(body, new(managementv3.InstanceProperties), func(msg []byte) error { return s.Properties(ctx, msg) })
 		}),
@@ -41,6 +41,24 @@ func (a *Agents) routes() []server.Route {
 			return many(body, func() proto.Message { return new(agentv3.SegmentObject) }, func(msg []byte) error { return s.Segment(ctx, msg) })
 		}),
 	}
+	for _, path := range dropped {
+		routes = append(routes, server.Route{Pattern: "POST " + path, Handler: a.drop(path)})
+	}
+	return routes
+}
+
+// dropped are the routes of reports that are accepted and dropped.
+var dropped = []string{"/v3/logs", "/v3/events", "/browser/perfData", "/browser/perfData/webVitals",
+	"/browser/perfData/resources", "/browser/perfData/webInteractions", "/browser/errorLog", "/browser/errorLogs"}
+
+// drop answers reports without reading them.
+func (a *Agents) drop(path string) http.Handler {
+	count := a.counts.ignored.WithLabelValues(path)
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		count.Inc()
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, "{}\n")
+	})
 }
 
 // route returns a route that answers once what its body brought is durable.

@@ -119,3 +119,37 @@ func TestHTTPFaults(t *testing.T) {
 		t.Errorf("the store fails: %d %s", code, text)
 	}
 }
+
+// TestDroppedReports: reports of no use are accepted, or agents log an error for each.
+func TestDroppedReports(t *testing.T) {
+	b := newBench(t)
+	for _, path := range []string{"/v3/logs", "/browser/perfData", "/browser/perfData/webVitals", "/browser/errorLogs"} {
+		if code, text := b.post(path, `[{"service":"shop"}]`); code != http.StatusOK || strings.TrimSpace(text) != "{}" {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
+}
+
+// TestReadiness: a server whose commits fail is not ready, until one succeeds.
+func TestReadiness(t *testing.T) {
+	b := newBench(t)
+	ready := func() int {
+		r, err := http.Get("http://" + b.server.HTTPAddr() + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		return r.StatusCode
+	}
+	one := strings.Replace(segmentJSON, "ID", "one", 1)
+	for _, step := range []struct {
+		broken bool
+		want   int
+	}{{false, 200}, {true, 503}, {false, 200}} {
+		b.store.broken.Store(step.broken)
+		b.post("/v3/segment", one)
+		if got := ready(); got != step.want {
+			t.Errorf("store fails: %v: /readyz answers %d, want %d", step.broken, got, step.want)
+		}
+	}
+}

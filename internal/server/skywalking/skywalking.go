@@ -83,8 +83,11 @@ const maxHeld = 8 * uploads.MaxSize
 // Part returns the agents' protocols as a part of a server. The intake is its
 // owner's to close after the server has ended.
 func (a *Agents) Part() server.Part {
-	return server.Part{Name: "skywalking", GRPC: a.Register, Routes: a.routes(), Run: a.Run, Metrics: a.metrics()}
+	return server.Part{Name: "skywalking", GRPC: a.Register, Routes: a.routes(), Run: a.Run, Ready: a.ready, Metrics: a.metrics()}
 }
+
+// ready returns why what agents send cannot be stored.
+func (a *Agents) ready(context.Context) error { return a.intake.Err() }
 
 // Run stores in the background when instances were seen, until the context ends.
 func (a *Agents) Run(ctx context.Context) error {

@@ -26,7 +26,7 @@ var questionsToAll = [][]string{
 	{"diff", "--benchmark", "checkout", "--type", "cpu", "--against", "history", "-o", "json"},
 	{"bottlenecks", "--type", "cpu", "--contexts", "2", "-o", "json"},
 	{"bottlenecks", "--type", "cpu", "--by", "subtree", "--degree", "3", "-o", "json"},
-	{"bottlenecks", "--type", "cpu", "--correlation", "--x", "samples", "--y", "raw", "-o", "json"},
+	{"bottlenecks", "--type", "cpu", "--by", "correlation", "--x", "samples", "--y", "raw", "-o", "json"},
 	{"regressions", "--type", "cpu", "--all", "-o", "json"},
 	{"regressions", "--type", "cpu", "--scan", "-o", "json"},
 	{"regressions", "--type", "cpu", "--method", "thesis", "--rows", "0", "-o", "json"},

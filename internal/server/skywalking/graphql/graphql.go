@@ -82,7 +82,7 @@ func New(o Options) *Handler {
 // Part returns the protocol as a part of a server. The token for reading is enough
 // for what orders nothing.
 func (h *Handler) Part() server.Part {
-	return server.Part{Name: "graphql", Routes: []server.Route{{Pattern: "POST /graphql", Handler: h, Needs: server.Reading}}}
+	return server.Part{Name: "graphql", Routes: []server.Route{{Pattern: "POST /graphql", Handler: h, Needs: server.Reading, Problem: writeProblem}}}
 }
 
 // resolver answers the fields of Query and Mutation, each in a method of its

@@ -203,3 +203,46 @@ func (r *resolver) FindEndpoint(ctx context.Context, keyword *string, serviceID 
 	}
 	return list, nil
 }
+
+// GetService answers Query.getService.
+func (r *resolver) GetService(ctx context.Context, id string) (*query.Service, error) {
+	name, err := ids.ParseService(id)
+	if err != nil {
+		return nil, err
+	}
+	return r.FindService(ctx, name)
+}
+
+// GetInstance answers Query.getInstance.
+func (r *resolver) GetInstance(ctx context.Context, id string) (*query.ServiceInstance, error) {
+	service, name, err := ids.ParseInstance(id)
+	if err != nil {
+		return nil, err
+	}
+	instances, err := r.store.Instances(ctx, service, 0)
+	for i := range instances {
+		if instances[i].Name == name {
+			return instance(&instances[i]), nil
+		}
+	}
+	return nil, err
+}
+
+// GetEndpointInfo answers Query.getEndpointInfo.
+func (r *resolver) GetEndpointInfo(_ context.Context, id string) (*query.EndpointInfo, error) {
+	service, name, err := ids.ParseEndpoint(id)
+	if err != nil {
+		return nil, err
+	}
+	return &query.EndpointInfo{ID: ids.Endpoint(service, name), Name: name, ServiceID: ids.Service(service), ServiceName: service}, nil
+}
+
+// ListInstancesByName answers Query.listInstancesByName.
+func (r *resolver) ListInstancesByName(ctx context.Context, d query.Duration, service query.ServiceCondition) ([]*query.ServiceInstance, error) {
+	return r.ListInstances(ctx, d, ids.Service(service.ServiceName))
+}
+
+// FindEndpointByName answers Query.findEndpointByName.
+func (r *resolver) FindEndpointByName(ctx context.Context, keyword *string, service query.ServiceCondition, limit int, d *query.Duration) ([]*query.Endpoint, error) {
+	return r.FindEndpoint(ctx, keyword, ids.Service(service.ServiceName), limit, d)
+}

@@ -61,7 +61,7 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var no *refusal
 	if !errors.As(err, &no) {
 		if p := server.BodyProblem(err); p != nil {
-			server.WriteProblem(w, r, p)
+			writeProblem(w, r, p)
 			return
 		}
 		no = &refusal{http.StatusBadRequest, err.Error()}
@@ -69,6 +69,18 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(no.status)
 	fmt.Fprintln(w, no.reason)
+}
+
+// writeProblem writes a problem as errors of GraphQL, which clients show.
+func writeProblem(w http.ResponseWriter, r *http.Request, p *server.Problem) {
+	server.WriteProblemAs(w, r, p, "application/json", func(p *server.Problem) any {
+		message := p.Title
+		if p.Detail != "" {
+			message += ": " + p.Detail
+		}
+		return map[string]any{"data": nil, "errors": []any{map[string]any{
+			"message": message, "extensions": map[string]any{"classification": aborted, "problem": p}}}}
+	})
 }
 
 // readRequest reads a request in any of its forms.
@@ -104,7 +116,13 @@ func parseRequest(body []byte) (*request, error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
-	if err := d.Decode(&in); err != nil {
+	var mismatch *json.UnmarshalTypeError
+	switch err := d.Decode(&in); {
+	case errors.As(err, &mismatch) && mismatch.Field == "":
+		return nil, fmt.Errorf("an object with \"query\" is expected, not %s; send a batch one by one", mismatch.Value)
+	case errors.As(err, &mismatch):
+		return nil, fmt.Errorf("%q cannot be %s", mismatch.Field, mismatch.Value)
+	case err != nil:
 		return nil, err
 	}
 	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // Token returns io.EOF itself

@@ -3,6 +3,7 @@ package graphql
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -29,10 +30,10 @@ func TestRequests(t *testing.T) {
 		{"empty", "application/json", ``, 400, "the body is no request"},
 		{"no query", "application/json", `{}`, 400, "the request has no query"},
 		{"an empty query", "application/json", `{"query":" "}`, 400, "the request has no query"},
-		{"an array", "application/json", `[{"query":"{version}"}]`, 400, "the body is no request"},
+		{"an array", "application/json", `[{"query":"{version}"}]`, 400, "the body is no request: an object with \"query\" is expected, not array"},
 		{"no JSON", "application/json", `{"query":`, 400, "the body is no request"},
 		{"two bodies", "application/json", `{"query":"{version}"}{}`, 400, "the body is no request"},
-		{"variables that are none", "application/json", `{"query":"{version}","variables":[1]}`, 400, "the body is no request"},
+		{"variables that are none", "application/json", `{"query":"{version}","variables":[1]}`, 400, "the body is no request: \"variables\" cannot be array"},
 		{"too large", "application/json", `{"query":"` + strings.Repeat(" ", maxBody) + `"}`, 413, "{"},
 	} {
 		r := b.post(tt.contentType, tt.body)
@@ -199,5 +200,30 @@ func TestServed(t *testing.T) {
 		if answer.StatusCode != tt.status {
 			t.Errorf("%s %s %s with %q: %d, want %d", tt.method, tt.path, tt.query, tt.token, answer.StatusCode, tt.status)
 		}
+	}
+}
+
+// TestTokenMissing: swctl shows the message of the first error in JSON, else only the
+// status.
+func TestTokenMissing(t *testing.T) {
+	b := newBench(t)
+	s, err := server.New(server.Options{HTTPToken: "secret"}, b.handler.Part())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodPost, "/graphql", strings.NewReader(`{"query":"{version}"}`))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	var got struct{ Errors []struct{ Message string } }
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 401 || w.Header().Get("Content-Type") != "application/json" ||
+		len(got.Errors) != 1 || !strings.Contains(got.Errors[0].Message, "A token is needed") {
+		t.Errorf("%d %v %s", w.Code, err, w.Body)
+	}
+	r.SetBasicAuth("anybody", "secret")
+	r.Body = io.NopCloser(strings.NewReader(`{"query":"{version}"}`))
+	w = httptest.NewRecorder()
+	if s.Handler().ServeHTTP(w, r); w.Code != 200 {
+		t.Errorf("with HTTP Basic: %d %s", w.Code, w.Body)
 	}
 }

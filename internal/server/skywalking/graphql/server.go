@@ -6,6 +6,7 @@ import (
 
 	"skywalking.apache.org/repo/goapi/query"
 
+	"github.com/dendroprof/dendro/internal/server/skywalking/graphql/exec"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -63,6 +64,14 @@ func (r *resolver) GetMetricsTTL(context.Context) (*query.MetricsTTL, error) {
 	d := r.days()
 	return &query.MetricsTTL{Minute: d, Hour: d, Day: d, ColdMinute: absent, ColdHour: absent, ColdDay: absent}, nil
 }
+
+// MetricsTTL resolves the fields of MetricsTTL that the clients' type lacks.
+func (r *resolver) MetricsTTL() exec.MetricsTTLResolver { return metricsTTL{r} }
+
+type metricsTTL struct{ r *resolver }
+
+// Metadata answers MetricsTTL.metadata.
+func (m metricsTTL) Metadata(context.Context, *query.MetricsTTL) (int, error) { return m.r.days(), nil }
 
 // ExecExpression answers Query.execExpression: there are no metrics.
 func (r *resolver) ExecExpression(context.Context, string, query.Entity, query.Duration) (*query.ExpressionResult, error) {

@@ -3,6 +3,7 @@ package graphql
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -18,6 +19,7 @@ const (
 	maxTraces  = 100    // traces of a page, with all their spans
 	maxScanned = 20_000 // segments whose tags are looked at
 	maxSegment = 2000   // segments of one trace
+	maxTagged  = 2000   // segments whose tags are listed
 	batch      = 500    // segments read at a time
 )
 
@@ -28,6 +30,7 @@ type condition struct {
 	offset   int
 	limit    int
 	during   span
+	raw      bool // the segments' spans are needed
 }
 
 // conditionOf reads a condition with pages of at most so many entries.
@@ -87,7 +90,7 @@ func conditionOf(in *query.TraceQueryCondition, most int) (c condition, err erro
 // returns false.
 func (r *resolver) each(ctx context.Context, c condition, f func(*traceprof.Segment) bool) error {
 	q := c.segments
-	q.NoRaw = len(c.tags) == 0
+	q.NoRaw = len(c.tags) == 0 && !c.raw
 	q.Limit = batch
 	for q.Offset < maxScanned {
 		list, err := r.store.Segments(ctx, q)
@@ -209,4 +212,62 @@ func (r *resolver) QueryTraces(ctx context.Context, in *query.TraceQueryConditio
 		out.Traces = append(out.Traces, &query.TraceV2{Spans: trace.Spans})
 	}
 	return out, nil
+}
+
+// HasQueryTracesV2Support answers Query.hasQueryTracesV2Support.
+func (r *resolver) HasQueryTracesV2Support(context.Context) (bool, error) { return true, nil }
+
+// QueryBasicTracesByName answers Query.queryBasicTracesByName.
+func (r *resolver) QueryBasicTracesByName(ctx context.Context, in *query.TraceQueryConditionByName, _ *bool) (*query.TraceBrief, error) {
+	if in == nil {
+		return r.QueryBasicTraces(ctx, nil)
+	}
+	c := query.TraceQueryCondition{TraceID: in.TraceID, QueryDuration: in.QueryDuration, MinTraceDuration: in.MinTraceDuration,
+		MaxTraceDuration: in.MaxTraceDuration, TraceState: in.TraceState, QueryOrder: in.QueryOrder, Tags: in.Tags, Paging: in.Paging}
+	if in.Service != nil {
+		id := ids.Service(in.Service.ServiceName)
+		c.ServiceID = &id
+	}
+	if in.Instance != nil {
+		id := ids.Instance(in.Instance.ServiceName, in.Instance.InstanceName)
+		c.ServiceInstanceID = &id
+	}
+	if in.Endpoint != nil {
+		id := ids.Endpoint(in.Endpoint.ServiceName, in.Endpoint.EndpointName)
+		c.EndpointID = &id
+	}
+	return r.QueryBasicTraces(ctx, &c)
+}
+
+// QueryTraceTagAutocompleteKeys answers Query.queryTraceTagAutocompleteKeys.
+func (r *resolver) QueryTraceTagAutocompleteKeys(ctx context.Context, d query.Duration) ([]string, error) {
+	return r.tagTexts(ctx, d, func(tag *query.KeyValue) (string, bool) { return tag.Key, true })
+}
+
+// QueryTraceTagAutocompleteValues answers Query.queryTraceTagAutocompleteValues.
+func (r *resolver) QueryTraceTagAutocompleteValues(ctx context.Context, key string, d query.Duration) ([]string, error) {
+	return r.tagTexts(ctx, d, func(tag *query.KeyValue) (string, bool) { return *tag.Value, tag.Key == key })
+}
+
+// tagTexts returns the distinct texts that f selects of the tags in the newest
+// segments of a range of time, sorted.
+func (r *resolver) tagTexts(ctx context.Context, d query.Duration, f func(*query.KeyValue) (string, bool)) ([]string, error) {
+	during, err := spanOf(&d)
+	if err != nil {
+		return nil, err
+	}
+	seen, segments := map[string]bool{}, 0
+	c := condition{raw: true, segments: traceprof.SegmentQuery{From: during.from, To: during.to}}
+	err = r.each(ctx, c, func(s *traceprof.Segment) bool {
+		for _, span := range spansOf(s) {
+			for _, tag := range span.Tags {
+				if text, ok := f(tag); ok {
+					seen[text] = true
+				}
+			}
+		}
+		segments++
+		return segments < maxTagged
+	})
+	return append([]string{}, slices.Sorted(maps.Keys(seen))...), err
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-//go:generate go run github.com/99designs/gqlgen generate --config gqlgen.yml
+//go:generate go run github.com/99designs/gqlgen@v0.17.78 generate --config gqlgen.yml
 
 //go:embed schema/*.graphqls
 var schemaFiles embed.FS

@@ -40,6 +40,7 @@ type Config struct {
 }
 
 type ResolverRoot interface {
+	MetricsTTL() MetricsTTLResolver
 	Mutation() MutationResolver
 	Query() QueryResolver
 }
@@ -50,6 +51,9 @@ type DirectiveRoot struct {
 type ComplexityRoot struct {
 }
 
+type MetricsTTLResolver interface {
+	Metadata(ctx context.Context, obj *query.MetricsTTL) (int, error)
+}
 type MutationResolver interface {
 	CreateAsyncProfilerTask(ctx context.Context, asyncProfilerTaskCreationRequest query.AsyncProfilerTaskCreationRequest) (*query.AsyncProfilerTaskCreationResult, error)
 	CreatePprofTask(ctx context.Context, pprofTaskCreationRequest query.PprofTaskCreationRequest) (*query.PprofTaskCreationResult, error)
@@ -69,6 +73,11 @@ type QueryResolver interface {
 	GetAllServices(ctx context.Context, duration query.Duration, group *string) ([]*query.Service, error)
 	ListInstances(ctx context.Context, duration query.Duration, serviceID string) ([]*query.ServiceInstance, error)
 	FindEndpoint(ctx context.Context, keyword *string, serviceID string, limit int, duration *query.Duration) ([]*query.Endpoint, error)
+	GetService(ctx context.Context, serviceID string) (*query.Service, error)
+	GetInstance(ctx context.Context, instanceID string) (*query.ServiceInstance, error)
+	GetEndpointInfo(ctx context.Context, endpointID string) (*query.EndpointInfo, error)
+	ListInstancesByName(ctx context.Context, duration query.Duration, service query.ServiceCondition) ([]*query.ServiceInstance, error)
+	FindEndpointByName(ctx context.Context, keyword *string, service query.ServiceCondition, limit int, duration *query.Duration) ([]*query.Endpoint, error)
 	ExecExpression(ctx context.Context, expression string, entity query.Entity, duration query.Duration) (*query.ExpressionResult, error)
 	QueryAsyncProfilerTaskList(ctx context.Context, request query.AsyncProfilerTaskListRequest) (*query.AsyncProfilerTaskListResult, error)
 	QueryAsyncProfilerTaskProgress(ctx context.Context, taskID string) (*query.AsyncProfilerTaskProgress, error)
@@ -86,6 +95,10 @@ type QueryResolver interface {
 	QueryBasicTraces(ctx context.Context, condition *query.TraceQueryCondition) (*query.TraceBrief, error)
 	QueryTrace(ctx context.Context, traceID string, duration *query.Duration) (*query.Trace, error)
 	QueryTraces(ctx context.Context, condition *query.TraceQueryCondition) (*query.TraceList, error)
+	HasQueryTracesV2Support(ctx context.Context) (bool, error)
+	QueryBasicTracesByName(ctx context.Context, condition *query.TraceQueryConditionByName, debug *bool) (*query.TraceBrief, error)
+	QueryTraceTagAutocompleteKeys(ctx context.Context, duration query.Duration) ([]string, error)
+	QueryTraceTagAutocompleteValues(ctx context.Context, tagKey string, duration query.Duration) ([]string, error)
 }
 
 type executableSchema struct {
@@ -117,7 +130,9 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAsyncProfilerTaskCreationRequest,
 		ec.unmarshalInputAsyncProfilerTaskListRequest,
 		ec.unmarshalInputDuration,
+		ec.unmarshalInputEndpointCondition,
 		ec.unmarshalInputEntity,
+		ec.unmarshalInputInstanceCondition,
 		ec.unmarshalInputPagination,
 		ec.unmarshalInputPprofAnalyzationRequest,
 		ec.unmarshalInputPprofTaskCreationRequest,
@@ -125,8 +140,10 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputProfileAnalyzeTimeRange,
 		ec.unmarshalInputProfileTaskCreationRequest,
 		ec.unmarshalInputSegmentProfileAnalyzeQuery,
+		ec.unmarshalInputServiceCondition,
 		ec.unmarshalInputSpanTag,
 		ec.unmarshalInputTraceQueryCondition,
+		ec.unmarshalInputTraceQueryConditionByName,
 	)
 	first := true
 
@@ -314,6 +331,32 @@ func (ec *executionContext) field_Query_execExpression_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_findEndpointByName_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "keyword", ec.unmarshalOString2ᚖstring)
+	if err != nil {
+		return nil, err
+	}
+	args["keyword"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "service", ec.unmarshalNServiceCondition2skywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐServiceCondition)
+	if err != nil {
+		return nil, err
+	}
+	args["service"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "limit", ec.unmarshalNInt2int)
+	if err != nil {
+		return nil, err
+	}
+	args["limit"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "duration", ec.unmarshalODuration2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐDuration)
+	if err != nil {
+		return nil, err
+	}
+	args["duration"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_findEndpoint_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -364,6 +407,28 @@ func (ec *executionContext) field_Query_getAllServices_args(ctx context.Context,
 		return nil, err
 	}
 	args["group"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_getEndpointInfo_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "endpointId", ec.unmarshalNID2string)
+	if err != nil {
+		return nil, err
+	}
+	args["endpointId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_getInstance_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "instanceId", ec.unmarshalNString2string)
+	if err != nil {
+		return nil, err
+	}
+	args["instanceId"] = arg0
 	return args, nil
 }
 
@@ -454,6 +519,33 @@ func (ec *executionContext) field_Query_getSegmentsProfileAnalyze_args(ctx conte
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_getService_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "serviceId", ec.unmarshalNString2string)
+	if err != nil {
+		return nil, err
+	}
+	args["serviceId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_listInstancesByName_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "duration", ec.unmarshalNDuration2skywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐDuration)
+	if err != nil {
+		return nil, err
+	}
+	args["duration"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "service", ec.unmarshalNServiceCondition2skywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐServiceCondition)
+	if err != nil {
+		return nil, err
+	}
+	args["service"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_listInstances_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -514,6 +606,22 @@ func (ec *executionContext) field_Query_queryAsyncProfilerTaskProgress_args(ctx 
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_queryBasicTracesByName_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "condition", ec.unmarshalOTraceQueryConditionByName2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐTraceQueryConditionByName)
+	if err != nil {
+		return nil, err
+	}
+	args["condition"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "debug", ec.unmarshalOBoolean2ᚖbool)
+	if err != nil {
+		return nil, err
+	}
+	args["debug"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_queryBasicTraces_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -555,6 +663,33 @@ func (ec *executionContext) field_Query_queryPprofTaskProgress_args(ctx context.
 		return nil, err
 	}
 	args["taskId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_queryTraceTagAutocompleteKeys_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "duration", ec.unmarshalNDuration2skywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐDuration)
+	if err != nil {
+		return nil, err
+	}
+	args["duration"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_queryTraceTagAutocompleteValues_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "tagKey", ec.unmarshalNString2string)
+	if err != nil {
+		return nil, err
+	}
+	args["tagKey"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "duration", ec.unmarshalNDuration2skywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐDuration)
+	if err != nil {
+		return nil, err
+	}
+	args["duration"] = arg1
 	return args, nil
 }
 
@@ -1969,6 +2104,182 @@ func (ec *executionContext) fieldContext_Endpoint_name(_ context.Context, field 
 	return fc, nil
 }
 
+func (ec *executionContext) _EndpointInfo_id(ctx context.Context, field graphql.CollectedField, obj *query.EndpointInfo) (ret graphql.Marshaler) {
+	fc, err := ec.fieldContext_EndpointInfo_id(ctx, field)
+	if err != nil {
+		return graphql.Null
+	}
+	ctx = graphql.WithFieldContext(ctx, fc)
+	defer func() {
+		if r := recover(); r != nil {
+			ec.Error(ctx, ec.Recover(ctx, r))
+			ret = graphql.Null
+		}
+	}()
+	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
+		ctx = rctx // use context from middleware stack in children
+		return obj.ID, nil
+	})
+	if err != nil {
+		ec.Error(ctx, err)
+		return graphql.Null
+	}
+	if resTmp == nil {
+		if !graphql.HasFieldError(ctx, fc) {
+			ec.Errorf(ctx, "must not be null")
+		}
+		return graphql.Null
+	}
+	res := resTmp.(string)
+	fc.Result = res
+	return ec.marshalNID2string(ctx, field.Selections, res)
+}
+
+func (ec *executionContext) fieldContext_EndpointInfo_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EndpointInfo",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EndpointInfo_name(ctx context.Context, field graphql.CollectedField, obj *query.EndpointInfo) (ret graphql.Marshaler) {
+	fc, err := ec.fieldContext_EndpointInfo_name(ctx, field)
+	if err != nil {
+		return graphql.Null
+	}
+	ctx = graphql.WithFieldContext(ctx, fc)
+	defer func() {
+		if r := recover(); r != nil {
+			ec.Error(ctx, ec.Recover(ctx, r))
+			ret = graphql.Null
+		}
+	}()
+	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
+		ctx = rctx // use context from middleware stack in children
+		return obj.Name, nil
+	})
+	if err != nil {
+		ec.Error(ctx, err)
+		return graphql.Null
+	}
+	if resTmp == nil {
+		if !graphql.HasFieldError(ctx, fc) {
+			ec.Errorf(ctx, "must not be null")
+		}
+		return graphql.Null
+	}
+	res := resTmp.(string)
+	fc.Result = res
+	return ec.marshalNString2string(ctx, field.Selections, res)
+}
+
+func (ec *executionContext) fieldContext_EndpointInfo_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EndpointInfo",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type String does not have child fields")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EndpointInfo_serviceId(ctx context.Context, field graphql.CollectedField, obj *query.EndpointInfo) (ret graphql.Marshaler) {
+	fc, err := ec.fieldContext_EndpointInfo_serviceId(ctx, field)
+	if err != nil {
+		return graphql.Null
+	}
+	ctx = graphql.WithFieldContext(ctx, fc)
+	defer func() {
+		if r := recover(); r != nil {
+			ec.Error(ctx, ec.Recover(ctx, r))
+			ret = graphql.Null
+		}
+	}()
+	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
+		ctx = rctx // use context from middleware stack in children
+		return obj.ServiceID, nil
+	})
+	if err != nil {
+		ec.Error(ctx, err)
+		return graphql.Null
+	}
+	if resTmp == nil {
+		if !graphql.HasFieldError(ctx, fc) {
+			ec.Errorf(ctx, "must not be null")
+		}
+		return graphql.Null
+	}
+	res := resTmp.(string)
+	fc.Result = res
+	return ec.marshalNID2string(ctx, field.Selections, res)
+}
+
+func (ec *executionContext) fieldContext_EndpointInfo_serviceId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EndpointInfo",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ID does not have child fields")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EndpointInfo_serviceName(ctx context.Context, field graphql.CollectedField, obj *query.EndpointInfo) (ret graphql.Marshaler) {
+	fc, err := ec.fieldContext_EndpointInfo_serviceName(ctx, field)
+	if err != nil {
+		return graphql.Null
+	}
+	ctx = graphql.WithFieldContext(ctx, fc)
+	defer func() {
+		if r := recover(); r != nil {
+			ec.Error(ctx, ec.Recover(ctx, r))
+			ret = graphql.Null
+		}
+	}()
+	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
+		ctx = rctx // use context from middleware stack in children
+		return obj.ServiceName, nil
+	})
+	if err != nil {
+		ec.Error(ctx, err)
+		return graphql.Null
+	}
+	if resTmp == nil {
+		if !graphql.HasFieldError(ctx, fc) {
+			ec.Errorf(ctx, "must not be null")
+		}
+		return graphql.Null
+	}
+	res := resTmp.(string)
+	fc.Result = res
+	return ec.marshalNString2string(ctx, field.Selections, res)
+}
+
+func (ec *executionContext) fieldContext_EndpointInfo_serviceName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EndpointInfo",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type String does not have child fields")
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ExpressionResult_type(ctx context.Context, field graphql.CollectedField, obj *query.ExpressionResult) (ret graphql.Marshaler) {
 	fc, err := ec.fieldContext_ExpressionResult_type(ctx, field)
 	if err != nil {
@@ -2958,6 +3269,50 @@ func (ec *executionContext) fieldContext_Metadata_labels(_ context.Context, fiel
 				return ec.fieldContext_KeyValue_value(ctx, field)
 			}
 			return nil, fmt.Errorf("no field named %q was found under type KeyValue", field.Name)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MetricsTTL_metadata(ctx context.Context, field graphql.CollectedField, obj *query.MetricsTTL) (ret graphql.Marshaler) {
+	fc, err := ec.fieldContext_MetricsTTL_metadata(ctx, field)
+	if err != nil {
+		return graphql.Null
+	}
+	ctx = graphql.WithFieldContext(ctx, fc)
+	defer func() {
+		if r := recover(); r != nil {
+			ec.Error(ctx, ec.Recover(ctx, r))
+			ret = graphql.Null
+		}
+	}()
+	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
+		ctx = rctx // use context from middleware stack in children
+		return ec.resolvers.MetricsTTL().Metadata(rctx, obj)
+	})
+	if err != nil {
+		ec.Error(ctx, err)
+		return graphql.Null
+	}
+	if resTmp == nil {
+		if !graphql.HasFieldError(ctx, fc) {
+			ec.Errorf(ctx, "must not be null")
+		}
+		return graphql.Null
+	}
+	res := resTmp.(int)
+	fc.Result = res
+	return ec.marshalNInt2int(ctx, field.Selections, res)
+}
+
+func (ec *executionContext) fieldContext_MetricsTTL_metadata(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MetricsTTL",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type Int does not have child fields")
 		},
 	}
 	return fc, nil
@@ -6793,6 +7148,8 @@ func (ec *executionContext) fieldContext_Query_getMetricsTTL(_ context.Context, 
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			switch field.Name {
+			case "metadata":
+				return ec.fieldContext_MetricsTTL_metadata(ctx, field)
 			case "minute":
 				return ec.fieldContext_MetricsTTL_minute(ctx, field)
 			case "hour":
@@ -7298,6 +7655,326 @@ func (ec *executionContext) fieldContext_Query_findEndpoint(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_findEndpoint_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_getService(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	fc, err := ec.fieldContext_Query_getService(ctx, field)
+	if err != nil {
+		return graphql.Null
+	}
+	ctx = graphql.WithFieldContext(ctx, fc)
+	defer func() {
+		if r := recover(); r != nil {
+			ec.Error(ctx, ec.Recover(ctx, r))
+			ret = graphql.Null
+		}
+	}()
+	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
+		ctx = rctx // use context from middleware stack in children
+		return ec.resolvers.Query().GetService(rctx, fc.Args["serviceId"].(string))
+	})
+	if err != nil {
+		ec.Error(ctx, err)
+		return graphql.Null
+	}
+	if resTmp == nil {
+		return graphql.Null
+	}
+	res := resTmp.(*query.Service)
+	fc.Result = res
+	return ec.marshalOService2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐService(ctx, field.Selections, res)
+}
+
+func (ec *executionContext) fieldContext_Query_getService(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			switch field.Name {
+			case "id":
+				return ec.fieldContext_Service_id(ctx, field)
+			case "name":
+				return ec.fieldContext_Service_name(ctx, field)
+			case "group":
+				return ec.fieldContext_Service_group(ctx, field)
+			case "shortName":
+				return ec.fieldContext_Service_shortName(ctx, field)
+			case "layers":
+				return ec.fieldContext_Service_layers(ctx, field)
+			case "normal":
+				return ec.fieldContext_Service_normal(ctx, field)
+			}
+			return nil, fmt.Errorf("no field named %q was found under type Service", field.Name)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_getService_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_getInstance(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	fc, err := ec.fieldContext_Query_getInstance(ctx, field)
+	if err != nil {
+		return graphql.Null
+	}
+	ctx = graphql.WithFieldContext(ctx, fc)
+	defer func() {
+		if r := recover(); r != nil {
+			ec.Error(ctx, ec.Recover(ctx, r))
+			ret = graphql.Null
+		}
+	}()
+	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
+		ctx = rctx // use context from middleware stack in children
+		return ec.resolvers.Query().GetInstance(rctx, fc.Args["instanceId"].(string))
+	})
+	if err != nil {
+		ec.Error(ctx, err)
+		return graphql.Null
+	}
+	if resTmp == nil {
+		return graphql.Null
+	}
+	res := resTmp.(*query.ServiceInstance)
+	fc.Result = res
+	return ec.marshalOServiceInstance2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐServiceInstance(ctx, field.Selections, res)
+}
+
+func (ec *executionContext) fieldContext_Query_getInstance(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			switch field.Name {
+			case "id":
+				return ec.fieldContext_ServiceInstance_id(ctx, field)
+			case "name":
+				return ec.fieldContext_ServiceInstance_name(ctx, field)
+			case "attributes":
+				return ec.fieldContext_ServiceInstance_attributes(ctx, field)
+			case "language":
+				return ec.fieldContext_ServiceInstance_language(ctx, field)
+			case "instanceUUID":
+				return ec.fieldContext_ServiceInstance_instanceUUID(ctx, field)
+			}
+			return nil, fmt.Errorf("no field named %q was found under type ServiceInstance", field.Name)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_getInstance_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_getEndpointInfo(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	fc, err := ec.fieldContext_Query_getEndpointInfo(ctx, field)
+	if err != nil {
+		return graphql.Null
+	}
+	ctx = graphql.WithFieldContext(ctx, fc)
+	defer func() {
+		if r := recover(); r != nil {
+			ec.Error(ctx, ec.Recover(ctx, r))
+			ret = graphql.Null
+		}
+	}()
+	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
+		ctx = rctx // use context from middleware stack in children
+		return ec.resolvers.Query().GetEndpointInfo(rctx, fc.Args["endpointId"].(string))
+	})
+	if err != nil {
+		ec.Error(ctx, err)
+		return graphql.Null
+	}
+	if resTmp == nil {
+		return graphql.Null
+	}
+	res := resTmp.(*query.EndpointInfo)
+	fc.Result = res
+	return ec.marshalOEndpointInfo2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐEndpointInfo(ctx, field.Selections, res)
+}
+
+func (ec *executionContext) fieldContext_Query_getEndpointInfo(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			switch field.Name {
+			case "id":
+				return ec.fieldContext_EndpointInfo_id(ctx, field)
+			case "name":
+				return ec.fieldContext_EndpointInfo_name(ctx, field)
+			case "serviceId":
+				return ec.fieldContext_EndpointInfo_serviceId(ctx, field)
+			case "serviceName":
+				return ec.fieldContext_EndpointInfo_serviceName(ctx, field)
+			}
+			return nil, fmt.Errorf("no field named %q was found under type EndpointInfo", field.Name)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_getEndpointInfo_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_listInstancesByName(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	fc, err := ec.fieldContext_Query_listInstancesByName(ctx, field)
+	if err != nil {
+		return graphql.Null
+	}
+	ctx = graphql.WithFieldContext(ctx, fc)
+	defer func() {
+		if r := recover(); r != nil {
+			ec.Error(ctx, ec.Recover(ctx, r))
+			ret = graphql.Null
+		}
+	}()
+	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
+		ctx = rctx // use context from middleware stack in children
+		return ec.resolvers.Query().ListInstancesByName(rctx, fc.Args["duration"].(query.Duration), fc.Args["service"].(query.ServiceCondition))
+	})
+	if err != nil {
+		ec.Error(ctx, err)
+		return graphql.Null
+	}
+	if resTmp == nil {
+		if !graphql.HasFieldError(ctx, fc) {
+			ec.Errorf(ctx, "must not be null")
+		}
+		return graphql.Null
+	}
+	res := resTmp.([]*query.ServiceInstance)
+	fc.Result = res
+	return ec.marshalNServiceInstance2ᚕᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐServiceInstanceᚄ(ctx, field.Selections, res)
+}
+
+func (ec *executionContext) fieldContext_Query_listInstancesByName(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			switch field.Name {
+			case "id":
+				return ec.fieldContext_ServiceInstance_id(ctx, field)
+			case "name":
+				return ec.fieldContext_ServiceInstance_name(ctx, field)
+			case "attributes":
+				return ec.fieldContext_ServiceInstance_attributes(ctx, field)
+			case "language":
+				return ec.fieldContext_ServiceInstance_language(ctx, field)
+			case "instanceUUID":
+				return ec.fieldContext_ServiceInstance_instanceUUID(ctx, field)
+			}
+			return nil, fmt.Errorf("no field named %q was found under type ServiceInstance", field.Name)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_listInstancesByName_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_findEndpointByName(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	fc, err := ec.fieldContext_Query_findEndpointByName(ctx, field)
+	if err != nil {
+		return graphql.Null
+	}
+	ctx = graphql.WithFieldContext(ctx, fc)
+	defer func() {
+		if r := recover(); r != nil {
+			ec.Error(ctx, ec.Recover(ctx, r))
+			ret = graphql.Null
+		}
+	}()
+	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
+		ctx = rctx // use context from middleware stack in children
+		return ec.resolvers.Query().FindEndpointByName(rctx, fc.Args["keyword"].(*string), fc.Args["service"].(query.ServiceCondition), fc.Args["limit"].(int), fc.Args["duration"].(*query.Duration))
+	})
+	if err != nil {
+		ec.Error(ctx, err)
+		return graphql.Null
+	}
+	if resTmp == nil {
+		if !graphql.HasFieldError(ctx, fc) {
+			ec.Errorf(ctx, "must not be null")
+		}
+		return graphql.Null
+	}
+	res := resTmp.([]*query.Endpoint)
+	fc.Result = res
+	return ec.marshalNEndpoint2ᚕᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐEndpointᚄ(ctx, field.Selections, res)
+}
+
+func (ec *executionContext) fieldContext_Query_findEndpointByName(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			switch field.Name {
+			case "id":
+				return ec.fieldContext_Endpoint_id(ctx, field)
+			case "name":
+				return ec.fieldContext_Endpoint_name(ctx, field)
+			}
+			return nil, fmt.Errorf("no field named %q was found under type Endpoint", field.Name)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_findEndpointByName_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -8339,6 +9016,210 @@ func (ec *executionContext) fieldContext_Query_queryTraces(ctx context.Context, 
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_queryTraces_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_hasQueryTracesV2Support(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	fc, err := ec.fieldContext_Query_hasQueryTracesV2Support(ctx, field)
+	if err != nil {
+		return graphql.Null
+	}
+	ctx = graphql.WithFieldContext(ctx, fc)
+	defer func() {
+		if r := recover(); r != nil {
+			ec.Error(ctx, ec.Recover(ctx, r))
+			ret = graphql.Null
+		}
+	}()
+	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
+		ctx = rctx // use context from middleware stack in children
+		return ec.resolvers.Query().HasQueryTracesV2Support(rctx)
+	})
+	if err != nil {
+		ec.Error(ctx, err)
+		return graphql.Null
+	}
+	if resTmp == nil {
+		if !graphql.HasFieldError(ctx, fc) {
+			ec.Errorf(ctx, "must not be null")
+		}
+		return graphql.Null
+	}
+	res := resTmp.(bool)
+	fc.Result = res
+	return ec.marshalNBoolean2bool(ctx, field.Selections, res)
+}
+
+func (ec *executionContext) fieldContext_Query_hasQueryTracesV2Support(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type Boolean does not have child fields")
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_queryBasicTracesByName(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	fc, err := ec.fieldContext_Query_queryBasicTracesByName(ctx, field)
+	if err != nil {
+		return graphql.Null
+	}
+	ctx = graphql.WithFieldContext(ctx, fc)
+	defer func() {
+		if r := recover(); r != nil {
+			ec.Error(ctx, ec.Recover(ctx, r))
+			ret = graphql.Null
+		}
+	}()
+	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
+		ctx = rctx // use context from middleware stack in children
+		return ec.resolvers.Query().QueryBasicTracesByName(rctx, fc.Args["condition"].(*query.TraceQueryConditionByName), fc.Args["debug"].(*bool))
+	})
+	if err != nil {
+		ec.Error(ctx, err)
+		return graphql.Null
+	}
+	if resTmp == nil {
+		return graphql.Null
+	}
+	res := resTmp.(*query.TraceBrief)
+	fc.Result = res
+	return ec.marshalOTraceBrief2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐTraceBrief(ctx, field.Selections, res)
+}
+
+func (ec *executionContext) fieldContext_Query_queryBasicTracesByName(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			switch field.Name {
+			case "traces":
+				return ec.fieldContext_TraceBrief_traces(ctx, field)
+			}
+			return nil, fmt.Errorf("no field named %q was found under type TraceBrief", field.Name)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_queryBasicTracesByName_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_queryTraceTagAutocompleteKeys(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	fc, err := ec.fieldContext_Query_queryTraceTagAutocompleteKeys(ctx, field)
+	if err != nil {
+		return graphql.Null
+	}
+	ctx = graphql.WithFieldContext(ctx, fc)
+	defer func() {
+		if r := recover(); r != nil {
+			ec.Error(ctx, ec.Recover(ctx, r))
+			ret = graphql.Null
+		}
+	}()
+	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
+		ctx = rctx // use context from middleware stack in children
+		return ec.resolvers.Query().QueryTraceTagAutocompleteKeys(rctx, fc.Args["duration"].(query.Duration))
+	})
+	if err != nil {
+		ec.Error(ctx, err)
+		return graphql.Null
+	}
+	if resTmp == nil {
+		return graphql.Null
+	}
+	res := resTmp.([]string)
+	fc.Result = res
+	return ec.marshalOString2ᚕstringᚄ(ctx, field.Selections, res)
+}
+
+func (ec *executionContext) fieldContext_Query_queryTraceTagAutocompleteKeys(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type String does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_queryTraceTagAutocompleteKeys_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_queryTraceTagAutocompleteValues(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	fc, err := ec.fieldContext_Query_queryTraceTagAutocompleteValues(ctx, field)
+	if err != nil {
+		return graphql.Null
+	}
+	ctx = graphql.WithFieldContext(ctx, fc)
+	defer func() {
+		if r := recover(); r != nil {
+			ec.Error(ctx, ec.Recover(ctx, r))
+			ret = graphql.Null
+		}
+	}()
+	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
+		ctx = rctx // use context from middleware stack in children
+		return ec.resolvers.Query().QueryTraceTagAutocompleteValues(rctx, fc.Args["tagKey"].(string), fc.Args["duration"].(query.Duration))
+	})
+	if err != nil {
+		ec.Error(ctx, err)
+		return graphql.Null
+	}
+	if resTmp == nil {
+		return graphql.Null
+	}
+	res := resTmp.([]string)
+	fc.Result = res
+	return ec.marshalOString2ᚕstringᚄ(ctx, field.Selections, res)
+}
+
+func (ec *executionContext) fieldContext_Query_queryTraceTagAutocompleteValues(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type String does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_queryTraceTagAutocompleteValues_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -13260,6 +14141,47 @@ func (ec *executionContext) unmarshalInputDuration(ctx context.Context, obj any)
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputEndpointCondition(ctx context.Context, obj any) (query.EndpointCondition, error) {
+	var it query.EndpointCondition
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"serviceName", "endpointName", "layer"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "serviceName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("serviceName"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ServiceName = data
+		case "endpointName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("endpointName"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.EndpointName = data
+		case "layer":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("layer"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Layer = data
+		}
+	}
+
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputEntity(ctx context.Context, obj any) (query.Entity, error) {
 	var it query.Entity
 	asMap := map[string]any{}
@@ -13351,6 +14273,47 @@ func (ec *executionContext) unmarshalInputEntity(ctx context.Context, obj any) (
 				return it, err
 			}
 			it.DestProcessName = data
+		}
+	}
+
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputInstanceCondition(ctx context.Context, obj any) (query.InstanceCondition, error) {
+	var it query.InstanceCondition
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"serviceName", "instanceName", "layer"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "serviceName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("serviceName"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ServiceName = data
+		case "instanceName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("instanceName"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.InstanceName = data
+		case "layer":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("layer"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Layer = data
 		}
 	}
 
@@ -13658,6 +14621,40 @@ func (ec *executionContext) unmarshalInputSegmentProfileAnalyzeQuery(ctx context
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputServiceCondition(ctx context.Context, obj any) (query.ServiceCondition, error) {
+	var it query.ServiceCondition
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"serviceName", "layer"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "serviceName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("serviceName"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ServiceName = data
+		case "layer":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("layer"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Layer = data
+		}
+	}
+
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputSpanTag(ctx context.Context, obj any) (query.SpanTag, error) {
 	var it query.SpanTag
 	asMap := map[string]any{}
@@ -13734,6 +14731,103 @@ func (ec *executionContext) unmarshalInputTraceQueryCondition(ctx context.Contex
 				return it, err
 			}
 			it.EndpointID = data
+		case "queryDuration":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("queryDuration"))
+			data, err := ec.unmarshalODuration2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐDuration(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.QueryDuration = data
+		case "minTraceDuration":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("minTraceDuration"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MinTraceDuration = data
+		case "maxTraceDuration":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxTraceDuration"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MaxTraceDuration = data
+		case "traceState":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("traceState"))
+			data, err := ec.unmarshalNTraceState2skywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐTraceState(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TraceState = data
+		case "queryOrder":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("queryOrder"))
+			data, err := ec.unmarshalNQueryOrder2skywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐQueryOrder(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.QueryOrder = data
+		case "tags":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tags"))
+			data, err := ec.unmarshalOSpanTag2ᚕᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐSpanTagᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tags = data
+		case "paging":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("paging"))
+			data, err := ec.unmarshalNPagination2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐPagination(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Paging = data
+		}
+	}
+
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputTraceQueryConditionByName(ctx context.Context, obj any) (query.TraceQueryConditionByName, error) {
+	var it query.TraceQueryConditionByName
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"service", "instance", "endpoint", "traceId", "queryDuration", "minTraceDuration", "maxTraceDuration", "traceState", "queryOrder", "tags", "paging"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "service":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("service"))
+			data, err := ec.unmarshalOServiceCondition2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐServiceCondition(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Service = data
+		case "instance":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("instance"))
+			data, err := ec.unmarshalOInstanceCondition2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐInstanceCondition(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Instance = data
+		case "endpoint":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("endpoint"))
+			data, err := ec.unmarshalOEndpointCondition2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐEndpointCondition(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Endpoint = data
+		case "traceId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("traceId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TraceID = data
 		case "queryDuration":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("queryDuration"))
 			data, err := ec.unmarshalODuration2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐDuration(ctx, v)
@@ -14166,6 +15260,60 @@ func (ec *executionContext) _Endpoint(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "name":
 			out.Values[i] = ec._Endpoint_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.deferred, int32(len(deferred)))
+
+	for label, dfs := range deferred {
+		ec.processDeferredGroup(graphql.DeferredGroup{
+			Label:    label,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: dfs,
+			Context:  ctx,
+		})
+	}
+
+	return out
+}
+
+var endpointInfoImplementors = []string{"EndpointInfo"}
+
+func (ec *executionContext) _EndpointInfo(ctx context.Context, sel ast.SelectionSet, obj *query.EndpointInfo) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, endpointInfoImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := make(map[string]*graphql.FieldSet)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EndpointInfo")
+		case "id":
+			out.Values[i] = ec._EndpointInfo_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._EndpointInfo_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "serviceId":
+			out.Values[i] = ec._EndpointInfo_serviceId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "serviceName":
+			out.Values[i] = ec._EndpointInfo_serviceName(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -14629,35 +15777,71 @@ func (ec *executionContext) _MetricsTTL(ctx context.Context, sel ast.SelectionSe
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("MetricsTTL")
+		case "metadata":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._MetricsTTL_metadata(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.Deferrable != nil {
+				dfs, ok := deferred[field.Deferrable.Label]
+				di := 0
+				if ok {
+					dfs.AddField(field)
+					di = len(dfs.Values) - 1
+				} else {
+					dfs = graphql.NewFieldSet([]graphql.CollectedField{field})
+					deferred[field.Deferrable.Label] = dfs
+				}
+				dfs.Concurrently(di, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, dfs)
+				})
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "minute":
 			out.Values[i] = ec._MetricsTTL_minute(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "hour":
 			out.Values[i] = ec._MetricsTTL_hour(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "day":
 			out.Values[i] = ec._MetricsTTL_day(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "coldMinute":
 			out.Values[i] = ec._MetricsTTL_coldMinute(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "coldHour":
 			out.Values[i] = ec._MetricsTTL_coldHour(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "coldDay":
 			out.Values[i] = ec._MetricsTTL_coldDay(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -15718,6 +16902,107 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "getService":
+			field := field
+
+			innerFunc := func(ctx context.Context, _ *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_getService(ctx, field)
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "getInstance":
+			field := field
+
+			innerFunc := func(ctx context.Context, _ *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_getInstance(ctx, field)
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "getEndpointInfo":
+			field := field
+
+			innerFunc := func(ctx context.Context, _ *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_getEndpointInfo(ctx, field)
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "listInstancesByName":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_listInstancesByName(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "findEndpointByName":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_findEndpointByName(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
 		case "execExpression":
 			field := field
 
@@ -16071,6 +17356,85 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_queryTraces(ctx, field)
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "hasQueryTracesV2Support":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_hasQueryTracesV2Support(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "queryBasicTracesByName":
+			field := field
+
+			innerFunc := func(ctx context.Context, _ *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_queryBasicTracesByName(ctx, field)
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "queryTraceTagAutocompleteKeys":
+			field := field
+
+			innerFunc := func(ctx context.Context, _ *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_queryTraceTagAutocompleteKeys(ctx, field)
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "queryTraceTagAutocompleteValues":
+			field := field
+
+			innerFunc := func(ctx context.Context, _ *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_queryTraceTagAutocompleteValues(ctx, field)
 				return res
 			}
 
@@ -18509,6 +19873,11 @@ func (ec *executionContext) marshalNService2ᚖskywalkingᚗapacheᚗorgᚋrepo�
 	return ec._Service(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNServiceCondition2skywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐServiceCondition(ctx context.Context, v any) (query.ServiceCondition, error) {
+	res, err := ec.unmarshalInputServiceCondition(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNServiceInstance2ᚕᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐServiceInstanceᚄ(ctx context.Context, sel ast.SelectionSet, v []*query.ServiceInstance) graphql.Marshaler {
 	ret := make(graphql.Array, len(v))
 	var wg sync.WaitGroup
@@ -19181,6 +20550,21 @@ func (ec *executionContext) unmarshalODuration2ᚖskywalkingᚗapacheᚗorgᚋre
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalOEndpointCondition2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐEndpointCondition(ctx context.Context, v any) (*query.EndpointCondition, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputEndpointCondition(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOEndpointInfo2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐEndpointInfo(ctx context.Context, sel ast.SelectionSet, v *query.EndpointInfo) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EndpointInfo(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOID2ᚕᚖstring(ctx context.Context, v any) ([]*string, error) {
 	if v == nil {
 		return nil, nil
@@ -19227,6 +20611,14 @@ func (ec *executionContext) marshalOID2ᚖstring(ctx context.Context, sel ast.Se
 	_ = ctx
 	res := graphql.MarshalID(*v)
 	return res
+}
+
+func (ec *executionContext) unmarshalOInstanceCondition2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐInstanceCondition(ctx context.Context, v any) (*query.InstanceCondition, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputInstanceCondition(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalOInt2ᚖint(ctx context.Context, v any) (*int, error) {
@@ -19465,6 +20857,21 @@ func (ec *executionContext) marshalOService2ᚖskywalkingᚗapacheᚗorgᚋrepo�
 	return ec._Service(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOServiceCondition2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐServiceCondition(ctx context.Context, v any) (*query.ServiceCondition, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputServiceCondition(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOServiceInstance2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐServiceInstance(ctx context.Context, sel ast.SelectionSet, v *query.ServiceInstance) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ServiceInstance(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOSpanTag2ᚕᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐSpanTagᚄ(ctx context.Context, v any) ([]*query.SpanTag, error) {
 	if v == nil {
 		return nil, nil
@@ -19481,6 +20888,42 @@ func (ec *executionContext) unmarshalOSpanTag2ᚕᚖskywalkingᚗapacheᚗorgᚋ
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) unmarshalOString2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var vSlice []any
+	vSlice = graphql.CoerceList(v)
+	var err error
+	res := make([]string, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNString2string(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOString2ᚕstringᚄ(ctx context.Context, sel ast.SelectionSet, v []string) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := make(graphql.Array, len(v))
+	for i := range v {
+		ret[i] = ec.marshalNString2string(ctx, sel, v[i])
+	}
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOString2ᚖstring(ctx context.Context, v any) (*string, error) {
@@ -19534,6 +20977,14 @@ func (ec *executionContext) unmarshalOTraceQueryCondition2ᚖskywalkingᚗapache
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputTraceQueryCondition(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOTraceQueryConditionByName2ᚖskywalkingᚗapacheᚗorgᚋrepoᚋgoapiᚋqueryᚐTraceQueryConditionByName(ctx context.Context, v any) (*query.TraceQueryConditionByName, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputTraceQueryConditionByName(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
