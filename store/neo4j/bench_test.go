@@ -15,6 +15,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/store/storetest"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -167,10 +168,10 @@ func BenchmarkImport(b *testing.B) {
 			s := opened(b, where)
 			g := dialed(b, where)
 			for _, statement := range []string{
-				constraint("Paper", "key"), index("Paper", "codePath"), index("Paper", "profileKey"), constraint("Single", "key"),
-				constraint("PaperBenchmark", "key"), constraint("PaperRun", "key"), constraint("PaperProfile", "key"),
+				bolt.Constraint("Paper", "key"), bolt.Index("Paper", "codePath"), bolt.Index("Paper", "profileKey"), bolt.Constraint("Single", "key"),
+				bolt.Constraint("PaperBenchmark", "key"), bolt.Constraint("PaperRun", "key"), bolt.Constraint("PaperProfile", "key"),
 			} {
-				if err := g.schema(ctx, statement); err != nil {
+				if err := g.Schema(ctx, statement); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -191,11 +192,11 @@ func BenchmarkImport(b *testing.B) {
 
 // importByMerge makes each node with a transaction of its own, as chapter 4.2
 // begins.
-func importByMerge(b *testing.B, g *graph, f *store.File) {
+func importByMerge(b *testing.B, g *bolt.DB, f *store.File) {
 	c := newContent(store.IDOf(f.Benchmark, f.Run.Key, "single"), f.Records[0])
 	for n := range c.paths {
-		if err := g.write(context.Background(), "a node", func(t *tx) error {
-			return t.do(`MERGE (f:Single {key: $key}) SET f.codePath = $codePath
+		if err := g.Write(context.Background(), "a node", func(t *bolt.Tx) error {
+			return t.Do(`MERGE (f:Single {key: $key}) SET f.codePath = $codePath
 				WITH f MATCH (p:Single {key: $parent}) MERGE (p)-[:INVOKES]->(f)`, map[string]any{
 				"key": nodeKey(c.key, n), "codePath": c.names[c.cut.Func[n]], "parent": nodeKey(c.key, int(c.cut.Parent[n]))})
 		}); err != nil {
@@ -206,7 +207,7 @@ func importByMerge(b *testing.B, g *graph, f *store.File) {
 
 // importAsPaper imports a profile the way of chapter 4.2: nodes by UNWIND and
 // CREATE, then relationships by UNWIND, two MATCH and CREATE, in one transaction.
-func importAsPaper(b *testing.B, g *graph, f *store.File) {
+func importAsPaper(b *testing.B, g *bolt.DB, f *store.File) {
 	c := newContent(store.IDOf(f.Benchmark, f.Run.Key, "paper"), f.Records[0])
 	var functions, invocations, recursions []map[string]any
 	recursion := c.recursion()
@@ -223,22 +224,22 @@ func importAsPaper(b *testing.B, g *graph, f *store.File) {
 			recursions = append(recursions, map[string]any{"from": nodeKey(c.key, int(up)), "to": nodeKey(c.key, n), "distance": int64(c.cut.Depth[n] - c.cut.Depth[up])})
 		}
 	}
-	err := g.write(context.Background(), "the paper's import", func(t *tx) error {
-		if err := t.do(`MERGE (b:PaperBenchmark {key: $benchmark}) MERGE (r:PaperRun {key: $run})
+	err := g.Write(context.Background(), "the paper's import", func(t *bolt.Tx) error {
+		if err := t.Do(`MERGE (b:PaperBenchmark {key: $benchmark}) MERGE (r:PaperRun {key: $run})
 			CREATE (b)-[:HAS_PROFILE]->(p:PaperProfile {key: $profile})<-[:HAS_PROFILE]-(r)`,
 			map[string]any{"benchmark": benchmarkKey(f.Benchmark), "run": f.Run.Key, "profile": c.key}); err != nil {
 			return err
 		}
-		if err := t.do(`UNWIND $functions AS f CREATE (fn:Paper {key: f.key, profileKey: $profile, codePath: f.codePath, depth: f.depth,
+		if err := t.Do(`UNWIND $functions AS f CREATE (fn:Paper {key: f.key, profileKey: $profile, codePath: f.codePath, depth: f.depth,
 			baseSamples: f.baseSamples, totalSamples: f.totalSamples, base: f.base, total: f.total})`,
 			map[string]any{"functions": functions, "profile": c.key}); err != nil {
 			return err
 		}
-		if err := t.do("UNWIND $list AS i MATCH (a:Paper {key: i.from}) MATCH (b:Paper {key: i.to}) CREATE (a)-[:INVOKES]->(b)",
+		if err := t.Do("UNWIND $list AS i MATCH (a:Paper {key: i.from}) MATCH (b:Paper {key: i.to}) CREATE (a)-[:INVOKES]->(b)",
 			map[string]any{"list": invocations}); err != nil {
 			return err
 		}
-		return t.do("UNWIND $list AS i MATCH (a:Paper {key: i.from}) MATCH (b:Paper {key: i.to}) CREATE (a)-[:RECURS {distance: i.distance}]->(b)",
+		return t.Do("UNWIND $list AS i MATCH (a:Paper {key: i.from}) MATCH (b:Paper {key: i.to}) CREATE (a)-[:RECURS {distance: i.distance}]->(b)",
 			map[string]any{"list": recursions})
 	})
 	if err != nil {

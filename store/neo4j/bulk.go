@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -150,7 +151,7 @@ func (b *Bulk) put(f *store.File) error {
 	return nil
 }
 
-// profileTypes are the columns of profiles, as profileFacts and the models'
+// profileTypes are the columns of profiles, as profileProps and the models'
 // properties name them.
 var profileTypes = columns{
 	{"key", "ID(Profile)"}, {"seq", "long"}, {"valueType", "string"}, {"unit", "string"}, {"samples", "long"}, {"rows", "long"}, {"nodes", "long"},
@@ -167,7 +168,7 @@ func (b *Bulk) putProfile(p *store.Profile, r *store.Record, source int64) error
 	if err := b.putFunctions(c, p.Benchmark.Group, r.RawNames); err != nil {
 		return err
 	}
-	n := profileFacts(p)
+	n := profileProps(p)
 	n["functions"] = int64(len(c.rows))
 	maps.Copy(n, b.model.properties(c))
 	modes := int64(0)
@@ -181,7 +182,7 @@ func (b *Bulk) putProfile(p *store.Profile, r *store.Record, source int64) error
 	}
 	n["modes"] = modes
 	w := b.nodesOf("Profile", profileTypes)
-	w.facts(profileTypes, n)
+	w.props(profileTypes, n)
 	b.link("HAS_PROFILE", "Benchmark", "Profile", benchmarkKey(p.Benchmark), c.key)
 	b.link("HAS_PROFILE", "TestRun", "Profile", p.Run.Key, c.key)
 	if source != 0 {
@@ -209,9 +210,9 @@ func (b *Bulk) putFunctions(c *content, group string, raw map[int32]string) erro
 			continue
 		}
 		if len(name) > maxRawName {
-			name = storedName(name)
+			name = bolt.StoredName(name)
 		}
-		key := textsID(group, f.Name)
+		key := bolt.TextsID(group, f.Name)
 		if old, ok := b.rawNames[key]; !ok || name < old.name {
 			b.rawNames[key] = rawExample{id, group, name}
 		}
@@ -274,7 +275,7 @@ func (b *Bulk) writeNames() {
 		{"startLine", "long"}, {"column", "long"}, {"language", "string"}, {"kind", "string"}}
 	w := b.nodesOf(label, types)
 	for _, id := range slices.Sorted(maps.Keys(b.functions)) {
-		w.facts(types, functionFacts(id, b.functions[id].Name, b.functions[id]))
+		w.props(types, functionProps(id, b.functions[id].Name, b.functions[id]))
 	}
 	w = b.nodesOf("RawName", columns{{"id", "ID(RawName){id-type:long}"}, {"group", "string"}, {"name", "string"}})
 	for _, id := range slices.Sorted(maps.Keys(b.rawNames)) {
@@ -286,10 +287,10 @@ func (b *Bulk) writeNames() {
 
 // writeRuns writes groups, benchmarks, runs and measurements.
 func (b *Bulk) writeRuns() {
-	var benchmarks, runs []facts
+	var benchmarks, runs []bolt.Props
 	groups := map[string]bool{}
 	for _, key := range slices.Sorted(maps.Keys(b.benchmarks)) {
-		benchmarks = append(benchmarks, benchmarkFacts(b.benchmarks[key]))
+		benchmarks = append(benchmarks, benchmarkProps(b.benchmarks[key]))
 		groups[b.benchmarks[key].Group] = true
 		b.link("HAS_BENCHMARK", "BenchmarkGroup", "Benchmark", b.benchmarks[key].Group, key)
 	}
@@ -298,7 +299,7 @@ func (b *Bulk) writeRuns() {
 		w.row(g)
 	}
 	for _, key := range slices.Sorted(maps.Keys(b.runs)) {
-		runs = append(runs, runFacts(b.runs[key]))
+		runs = append(runs, runProps(b.runs[key]))
 	}
 	b.writeAll("Benchmark", benchmarks)
 	b.writeAll("TestRun", runs)
@@ -306,7 +307,7 @@ func (b *Bulk) writeRuns() {
 		{"units", "string[]"}, {"better", "string[]"}, {"counts", "long[]"}, {"primary", "boolean[]"}})
 	for _, id := range slices.Sorted(maps.Keys(b.measurements)) {
 		m := b.measurements[id]
-		n := measurementFacts(m.metrics)
+		n := measurementProps(m.metrics)
 		w.row(id, int64(1), n["names"], n["means"], n["units"], n["better"], n["counts"], n["primary"])
 		b.link("MEASURED", "Benchmark", "Measurement", m.benchmark, id)
 		b.link("MEASURED", "TestRun", "Measurement", m.run, id)
@@ -315,7 +316,7 @@ func (b *Bulk) writeRuns() {
 
 // writeAll writes nodes with a key whose other properties differ: texts, and
 // dates.
-func (b *Bulk) writeAll(label string, list []facts) {
+func (b *Bulk) writeAll(label string, list []bolt.Props) {
 	names := map[string]string{}
 	for _, n := range list {
 		for k, v := range n {
@@ -333,6 +334,6 @@ func (b *Bulk) writeAll(label string, list []facts) {
 	}
 	w := b.nodesOf(label, types)
 	for _, n := range list {
-		w.facts(types, n)
+		w.props(types, n)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 // listSeparator is between the elements of a list: no name should have it.
@@ -75,8 +77,8 @@ func (b *Bulk) create(option, name string, types columns) *csvFile {
 	return f
 }
 
-// facts writes the properties of a node. One that has no column is an error.
-func (f *csvFile) facts(types columns, n facts) {
+// props writes the properties of a node. One that has no column is an error.
+func (f *csvFile) props(types columns, n bolt.Props) {
 	values := make([]any, len(types))
 	left := len(n)
 	for i, c := range types {

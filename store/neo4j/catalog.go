@@ -2,32 +2,30 @@ package neo4j
 
 import (
 	"cmp"
-	"errors"
+	"context"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
 
-	"context"
-
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// runFacts returns what a run's node says. Attributes are properties of their
+// runProps returns what a run's node says. Attributes are properties of their
 // own, so that Cypher can ask for them.
-func runFacts(r testrun.Run) facts {
-	n := facts{"key": r.Key}
+func runProps(r testrun.Run) bolt.Props {
+	n := bolt.Props{"key": r.Key}
 	if !r.Date.IsZero() {
 		n["date"] = r.Date.UTC()
 	}
-	set(n, "commit", r.Commit)
-	set(n, "branch", r.Branch)
-	set(n, "repository", r.Repository)
-	set(n, "machine", r.Machine)
+	bolt.Set(n, "commit", r.Commit)
+	bolt.Set(n, "branch", r.Branch)
+	bolt.Set(n, "repository", r.Repository)
+	bolt.Set(n, "machine", r.Machine)
 	for k, v := range r.Attributes {
 		n[attribute+k] = v
 	}
@@ -37,55 +35,55 @@ func runFacts(r testrun.Run) facts {
 // attribute begins the names of properties that are attributes of a run.
 const attribute = "attr_"
 
-func readRun(n facts) testrun.Run {
+func readRun(n bolt.Props) testrun.Run {
 	r := testrun.Run{
-		Key: n.text("key"), Date: n.time("date"), Commit: n.text("commit"), Branch: n.text("branch"),
-		Repository: n.text("repository"), Machine: n.text("machine"),
+		Key: n.Text("key"), Date: n.Time("date"), Commit: n.Text("commit"), Branch: n.Text("branch"),
+		Repository: n.Text("repository"), Machine: n.Text("machine"),
 	}
 	for k := range n {
 		if name, ok := strings.CutPrefix(k, attribute); ok {
 			if r.Attributes == nil {
 				r.Attributes = map[string]string{}
 			}
-			r.Attributes[name] = n.text(k)
+			r.Attributes[name] = n.Text(k)
 		}
 	}
 	return r
 }
 
-// benchmarkFacts returns what a benchmark's node says: its identity, and what
+// benchmarkProps returns what a benchmark's node says: its identity, and what
 // its name does.
-func benchmarkFacts(b testrun.Benchmark) facts {
+func benchmarkProps(b testrun.Benchmark) bolt.Props {
 	base, params := b.Params()
-	n := facts{"key": benchmarkKey(b), "group": b.Group, "name": b.Name, "base": base}
+	n := bolt.Props{"key": benchmarkKey(b), "group": b.Group, "name": b.Name, "base": base}
 	for _, p := range params {
 		n["param_"+p.Key] = p.Value
 	}
 	return n
 }
 
-// profileFacts returns what a profile's node says, but for its tree.
-func profileFacts(p *store.Profile) facts {
-	n := facts{
+// profileProps returns what a profile's node says, but for its tree.
+func profileProps(p *store.Profile) bolt.Props {
+	n := bolt.Props{
 		"key": string(p.ID), "seq": p.Seq, "valueType": p.Type.Name, "unit": p.Type.Unit,
 		"samples": p.Sum, "rows": p.Samples, "nodes": int64(p.Nodes), "hash": p.Hash, "file": p.File,
 	}
-	set(n, "scale", int64(p.Type.Scale))
-	set(n, "period", p.Type.Period)
-	set(n, "periodUnit", p.Type.PeriodUnit)
-	set(n, "periodName", p.Type.PeriodName)
-	set(n, "original", p.Type.Original)
-	set(n, "profiler", p.Profiler)
-	set(n, "profilerVersion", p.ProfilerVersion)
-	set(n, "duration", int64(p.Duration))
-	set(n, "hasSource", p.HasSource)
+	bolt.Set(n, "scale", int64(p.Type.Scale))
+	bolt.Set(n, "period", p.Type.Period)
+	bolt.Set(n, "periodUnit", p.Type.PeriodUnit)
+	bolt.Set(n, "periodName", p.Type.PeriodName)
+	bolt.Set(n, "original", p.Type.Original)
+	bolt.Set(n, "profiler", p.Profiler)
+	bolt.Set(n, "profilerVersion", p.ProfilerVersion)
+	bolt.Set(n, "duration", int64(p.Duration))
+	bolt.Set(n, "hasSource", p.HasSource)
 	if len(p.Parts) > 0 {
 		n["parts"] = p.Parts
 	}
 	if !p.Run.Date.IsZero() {
 		n["date"] = p.Run.Date.UTC()
 	}
-	maps.Copy(n, metricFacts(p.Metrics))
+	maps.Copy(n, metricProps(p.Metrics))
 	return n
 }
 
@@ -94,44 +92,44 @@ func profileFacts(p *store.Profile) facts {
 const profileColumns = `{.key, .seq, .valueType, .unit, .scale, .period, .periodUnit, .periodName, .original, .samples, .rows,
 	.nodes, .functions, .modes, .hash, .parts, .file, .profiler, .profilerVersion, .duration, .hasSource}`
 
-func readProfile(n facts) store.Profile {
+func readProfile(n bolt.Props) store.Profile {
 	hasSource, _ := n["hasSource"].(bool)
 	p := store.Profile{
-		ID: store.ProfileID(n.text("key")), Seq: n.int("seq"),
-		Type: profile.ValueType{Name: n.text("valueType"), Unit: n.text("unit"), Scale: int(n.int("scale")), Period: n.int("period"),
-			PeriodUnit: n.text("periodUnit"), PeriodName: n.text("periodName"), Original: n.text("original")},
-		Profiler: n.text("profiler"), ProfilerVersion: n.text("profilerVersion"), Duration: time.Duration(n.int("duration")),
-		Samples: n.int("rows"), Sum: n.int("samples"), Nodes: int(n.int("nodes")), Hash: n.text("hash"), File: n.text("file"),
+		ID: store.ProfileID(n.Text("key")), Seq: n.Int("seq"),
+		Type: profile.ValueType{Name: n.Text("valueType"), Unit: n.Text("unit"), Scale: int(n.Int("scale")), Period: n.Int("period"),
+			PeriodUnit: n.Text("periodUnit"), PeriodName: n.Text("periodName"), Original: n.Text("original")},
+		Profiler: n.Text("profiler"), ProfilerVersion: n.Text("profilerVersion"), Duration: time.Duration(n.Int("duration")),
+		Samples: n.Int("rows"), Sum: n.Int("samples"), Nodes: int(n.Int("nodes")), Hash: n.Text("hash"), File: n.Text("file"),
 		HasSource: hasSource,
 	}
 	if n["parts"] != nil {
-		p.Parts = n.texts("parts")
+		p.Parts = n.Texts("parts")
 	}
 	return p
 }
 
-// metricFacts returns what a profile's node says of its metric, the primary one:
+// metricProps returns what a profile's node says of its metric, the primary one:
 // nothing when there is none.
-func metricFacts(list []testrun.Metric) facts {
+func metricProps(list []testrun.Metric) bolt.Props {
 	if len(list) == 0 {
-		return facts{"metricMean": nil, "metricUnit": nil}
+		return bolt.Props{"metricMean": nil, "metricUnit": nil}
 	}
-	return facts{"metricMean": list[0].Mean, "metricUnit": list[0].Unit}
+	return bolt.Props{"metricMean": list[0].Mean, "metricUnit": list[0].Unit}
 }
 
-// measurementFacts returns the metrics as lists, which a node can have.
-func measurementFacts(list []testrun.Metric) facts {
+// measurementProps returns the metrics as lists, which a node can have.
+func measurementProps(list []testrun.Metric) bolt.Props {
 	names, units, better := make([]string, len(list)), make([]string, len(list)), make([]string, len(list))
 	means, counts, primary := make([]float64, len(list)), make([]int64, len(list)), make([]bool, len(list))
 	for i, m := range list {
 		names[i], units[i], better[i], means[i], counts[i], primary[i] = m.Name, m.Unit, string(m.Better), m.Mean, int64(m.N), m.Primary
 	}
-	return facts{"names": names, "means": means, "units": units, "better": better, "counts": counts, "primary": primary}
+	return bolt.Props{"names": names, "means": means, "units": units, "better": better, "counts": counts, "primary": primary}
 }
 
-func readMeasurement(n facts) []testrun.Metric {
-	names, units, better := n.texts("names"), n.texts("units"), n.texts("better")
-	means, counts, primary := column[float64](n["means"]), column[int64](n["counts"]), column[bool](n["primary"])
+func readMeasurement(n bolt.Props) []testrun.Metric {
+	names, units, better := n.Texts("names"), n.Texts("units"), n.Texts("better")
+	means, counts, primary := bolt.Column[float64](n["means"]), bolt.Column[int64](n["counts"]), bolt.Column[bool](n["primary"])
 	var list []testrun.Metric
 	for i := range min(len(names), len(units), len(better), len(means), len(counts), len(primary)) {
 		list = append(list, testrun.Metric{Name: names[i], Mean: means[i], Unit: units[i], Better: testrun.Better(better[i]), N: int(counts[i]), Primary: primary[i]})
@@ -157,12 +155,6 @@ func addMetrics(have, more []testrun.Metric) []testrun.Metric {
 	})
 }
 
-// changedError says that what was read or written does not agree with itself
-// because somebody changed it meanwhile: the whole is tried again.
-type changedError struct{ what string }
-
-func (e *changedError) Error() string { return "the store changed meanwhile: " + e.what }
-
 // selection is what a question reads.
 type selection struct {
 	profiles  []store.Profile
@@ -180,39 +172,39 @@ func (s *selection) keys() []string {
 }
 
 // choose lists the selected profiles.
-func (t *tx) choose(q store.Query) (*selection, error) {
+func choose(t *bolt.Tx, q store.Query) (*selection, error) {
 	runs, benchmarks, metrics := map[string]testrun.Run{}, map[string]testrun.Benchmark{}, map[int64][]testrun.Metric{}
 	where, params := narrow(q)
 	var all []store.Profile
 	counts := map[store.ProfileID][2]int64{}
 	type pair struct{ benchmark, run string }
 	var pairs []pair
-	if err := t.each(`MATCH (b:Benchmark)-[:HAS_PROFILE]->(p:Profile)<-[:HAS_PROFILE]-(r:TestRun) `+where+`
-		RETURN b.key, r.key, p `+profileColumns, params, func(r row) error {
-		p := readProfile(r.facts(2))
+	if err := t.Each(`MATCH (b:Benchmark)-[:HAS_PROFILE]->(p:Profile)<-[:HAS_PROFILE]-(r:TestRun) `+where+`
+		RETURN b.key, r.key, p `+profileColumns, params, func(r bolt.Row) error {
+		p := readProfile(r.Props(2))
 		if _, twice := counts[p.ID]; twice {
-			return &changedError{"a profile is being replaced"}
+			return bolt.Changed("a profile is being replaced")
 		}
-		counts[p.ID] = [2]int64{r.facts(2).int("functions"), r.facts(2).int("modes")}
-		all, pairs = append(all, p), append(pairs, pair{r.text(0), r.text(1)})
+		counts[p.ID] = [2]int64{r.Props(2).Int("functions"), r.Props(2).Int("modes")}
+		all, pairs = append(all, p), append(pairs, pair{r.Text(0), r.Text(1)})
 		return nil
 	}); err != nil {
 		return nil, err
 	}
-	if err := t.each("MATCH (r:TestRun) RETURN r {.*}", nil, func(r row) error {
-		runs[r.facts(0).text("key")] = readRun(r.facts(0))
+	if err := t.Each("MATCH (r:TestRun) RETURN r {.*}", nil, func(r bolt.Row) error {
+		runs[r.Props(0).Text("key")] = readRun(r.Props(0))
 		return nil
 	}); err != nil {
 		return nil, err
 	}
-	if err := t.each("MATCH (b:Benchmark) RETURN b.key, b.group, b.name", nil, func(r row) error {
-		benchmarks[r.text(0)] = testrun.Benchmark{Group: r.text(1), Name: r.text(2)}
+	if err := t.Each("MATCH (b:Benchmark) RETURN b.key, b.group, b.name", nil, func(r bolt.Row) error {
+		benchmarks[r.Text(0)] = testrun.Benchmark{Group: r.Text(1), Name: r.Text(2)}
 		return nil
 	}); err != nil {
 		return nil, err
 	}
-	if err := t.each("MATCH (m:Measurement) WHERE m.names <> [] RETURN m {.*}", nil, func(r row) error {
-		metrics[r.facts(0).int("id")] = readMeasurement(r.facts(0))
+	if err := t.Each("MATCH (m:Measurement) WHERE m.names <> [] RETURN m {.*}", nil, func(r bolt.Row) error {
+		metrics[r.Props(0).Int("id")] = readMeasurement(r.Props(0))
 		return nil
 	}); err != nil {
 		return nil, err
@@ -222,7 +214,7 @@ func (t *tx) choose(q store.Query) (*selection, error) {
 		run, known := runs[pairs[i].run]
 		b, is := benchmarks[pairs[i].benchmark]
 		if !known || !is {
-			return nil, &changedError{"a profile is new"}
+			return nil, bolt.Changed("a profile is new")
 		}
 		p.Run, p.Benchmark = run, b
 		p.Run.Attributes = maps.Clone(run.Attributes)
@@ -256,33 +248,12 @@ func narrow(q store.Query) (where string, params map[string]any) {
 	return "WHERE p.key IN $keys", map[string]any{"keys": keys}
 }
 
-// tries is how often a question is asked again that met changes, and an import
-// that met another.
-const tries = 12
-
-// again calls f until it does not fail because of changes by others.
-func again(ctx context.Context, f func() error) error {
-	for try := 1; ; try++ {
-		err := f()
-		var changed *changedError
-		if err == nil || try == tries || !errors.As(err, &changed) && !hasCode(err, codeNoEntity, codeConstraint) {
-			return err
-		}
-		pause := time.Duration(1<<try) * time.Millisecond
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(pause/2 + rand.N(pause)):
-		}
-	}
-}
-
 // ask reads the answer to a question about the profiles that q selects, all of
 // it in one transaction. What f fills it empties first.
-func (s *Store) ask(ctx context.Context, q store.Query, f func(t *tx, sel *selection) error) (sel *selection, err error) {
-	err = again(ctx, func() error {
-		return s.graph.read(ctx, func(t *tx) error {
-			if sel, err = t.choose(q); err != nil {
+func (s *Store) ask(ctx context.Context, q store.Query, f func(t *bolt.Tx, sel *selection) error) (sel *selection, err error) {
+	err = bolt.Again(ctx, func() error {
+		return s.db.Read(ctx, func(t *bolt.Tx) error {
+			if sel, err = choose(t, q); err != nil {
 				return err
 			}
 			return f(t, sel)
@@ -296,7 +267,7 @@ func (s *Store) ask(ctx context.Context, q store.Query, f func(t *tx, sel *selec
 
 // Profiles implements store.Reader.
 func (s *Store) Profiles(ctx context.Context, q store.Query) ([]store.Profile, error) {
-	sel, err := s.ask(ctx, q, func(*tx, *selection) error { return nil })
+	sel, err := s.ask(ctx, q, func(*bolt.Tx, *selection) error { return nil })
 	if err != nil {
 		return nil, err
 	}
@@ -306,16 +277,16 @@ func (s *Store) Profiles(ctx context.Context, q store.Query) ([]store.Profile, e
 // Info implements store.Reader. Functions and paths include those of deleted
 // profiles until Compact, as far as the model keeps them.
 func (s *Store) Info(ctx context.Context) (info store.Info, err error) {
-	err = s.graph.read(ctx, func(t *tx) error {
-		r, err := t.one(`MATCH (d:Dendro {id: 'dendro'})
+	err = s.db.Read(ctx, func(t *bolt.Tx) error {
+		r, err := t.One(`MATCH (d:Dendro {id: 'dendro'})
 			RETURN d.schema, d.rules, COUNT { MATCH (:Benchmark) }, COUNT { MATCH (:TestRun) }, COUNT { MATCH (:Profile) },
 				COUNT { MATCH (:`+s.model.functions()+`) }`, nil)
 		if err != nil {
 			return err
 		}
 		info = store.Info{
-			Engine: "neo4j", Location: s.graph.address.String(), Schema: int(r.int(0)), Rules: r.text(1),
-			Benchmarks: r.int(2), Runs: r.int(3), Profiles: r.int(4), Functions: r.int(5),
+			Engine: "neo4j", Location: s.db.Address.String(), Schema: int(r.Int(0)), Rules: r.Text(1),
+			Benchmarks: r.Int(2), Runs: r.Int(3), Profiles: r.Int(4), Functions: r.Int(5),
 		}
 		info.Paths, err = s.model.paths(t)
 		return err
@@ -328,13 +299,13 @@ func (s *Store) Info(ctx context.Context) (info store.Info, err error) {
 
 // Waiting implements store.Reader.
 func (s *Store) Waiting(ctx context.Context) (list []store.Measurement, err error) {
-	err = s.graph.read(ctx, func(t *tx) error {
+	err = s.db.Read(ctx, func(t *bolt.Tx) error {
 		list = nil
-		return t.each(`MATCH (b:Benchmark)-[:MEASURED]->(m:Measurement)<-[:MEASURED]-(r:TestRun)
+		return t.Each(`MATCH (b:Benchmark)-[:MEASURED]->(m:Measurement)<-[:MEASURED]-(r:TestRun)
 			WHERE m.names <> [] AND NOT EXISTS { (b)-[:HAS_PROFILE]->(:Profile)<-[:HAS_PROFILE]-(r) }
-			RETURN b.group, b.name, r {.*}, m {.*}`, nil, func(r row) error {
-			list = append(list, store.Measurement{Benchmark: testrun.Benchmark{Group: r.text(0), Name: r.text(1)},
-				Run: readRun(r.facts(2)), Metrics: readMeasurement(r.facts(3))})
+			RETURN b.group, b.name, r {.*}, m {.*}`, nil, func(r bolt.Row) error {
+			list = append(list, store.Measurement{Benchmark: testrun.Benchmark{Group: r.Text(0), Name: r.Text(1)},
+				Run: readRun(r.Props(2)), Metrics: readMeasurement(r.Props(3))})
 			return nil
 		})
 	})
@@ -344,9 +315,9 @@ func (s *Store) Waiting(ctx context.Context) (list []store.Measurement, err erro
 // Source implements store.Reader.
 func (s *Store) Source(ctx context.Context, id store.ProfileID) (data []byte, err error) {
 	found := false
-	err = s.graph.read(ctx, func(t *tx) error {
+	err = s.db.Read(ctx, func(t *bolt.Tx) error {
 		found = false
-		return t.each("MATCH (:Profile {key: $key})-[:HAS_SOURCE]->(s:Source) RETURN s.data", map[string]any{"key": string(id)}, func(r row) error {
+		return t.Each("MATCH (:Profile {key: $key})-[:HAS_SOURCE]->(s:Source) RETURN s.data", map[string]any{"key": string(id)}, func(r bolt.Row) error {
 			data, _ = r[0].([]byte)
 			found = true
 			return nil

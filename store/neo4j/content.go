@@ -3,6 +3,7 @@ package neo4j
 import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 // content is a profile's tree as models write it: a table with its numbers, and
@@ -40,7 +41,7 @@ func newContent(id store.ProfileID, r *store.Record) *content {
 	c.names = make([]string, len(c.cut.Functions))
 	c.functions = make([]int64, len(c.cut.Functions))
 	for i, f := range c.cut.Functions {
-		c.names[i] = storedName(f.Name)
+		c.names[i] = bolt.StoredName(f.Name)
 		c.functions[i] = functionID(c.names[i])
 	}
 	c.paths = make([]int64, c.cut.Len())

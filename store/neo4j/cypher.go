@@ -12,6 +12,7 @@ import (
 	"github.com/neo4j/neo4j-go-driver/v6/neo4j/dbtype"
 
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 var _ store.CypherSpeaker = (*Store)(nil)
@@ -21,8 +22,8 @@ var _ store.CypherSpeaker = (*Store)(nil)
 // refused here. Rows stream: the server does not compute more than is asked for,
 // as far as the query allows.
 func (s *Store) Cypher(ctx context.Context, query string, params map[string]any) (*store.CypherAnswer, error) {
-	ctx, cancel := interruptible(ctx)
-	session := s.graph.session(ctx, driver.AccessModeRead)
+	ctx, cancel := bolt.Interruptible(ctx)
+	session := s.db.Session(ctx, driver.AccessModeRead)
 	end := func() {
 		session.Close(context.WithoutCancel(ctx))
 		cancel()
@@ -66,12 +67,12 @@ func (s *Store) Cypher(ctx context.Context, query string, params map[string]any)
 func (s *Store) refused(err error) error {
 	var server *driver.Neo4jError
 	switch {
-	case hasCode(err, codeAccessMode):
-		return fmt.Errorf("%w with users' Cypher: %s", store.ErrReadOnly, message(err))
+	case bolt.HasCode(err, bolt.CodeAccessMode):
+		return fmt.Errorf("%w with users' Cypher: %s", store.ErrReadOnly, bolt.Message(err))
 	case errors.As(err, &server) && strings.HasPrefix(server.Code, "Neo.ClientError.Statement."):
 		return errors.New(strings.TrimSpace(server.Msg))
 	}
-	return s.graph.explain(err)
+	return s.db.Explain(err)
 }
 
 // checkReach refuses what reaches beyond the graph: LOAD CSV, which reads files and

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 // deleteNodes is how many call nodes, or relationships to functions, go in one
@@ -13,12 +14,12 @@ import (
 const deleteNodes = 50_000
 
 // Delete implements store.Writer: some profiles per transaction, each with the
-// facts that only it referred to.
+// nodes that only it referred to.
 func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) {
 	if err := s.writable(); err != nil {
 		return 0, err
 	}
-	sel, err := s.ask(ctx, store.Query{Profiles: append([]store.ProfileID{""}, ids...)}, func(*tx, *selection) error { return nil })
+	sel, err := s.ask(ctx, store.Query{Profiles: append([]store.ProfileID{""}, ids...)}, func(*bolt.Tx, *selection) error { return nil })
 	if err != nil {
 		return 0, err
 	}
@@ -51,12 +52,12 @@ func (s *Store) deleteBatch(ctx context.Context, batch []store.Profile) (removed
 	}
 	large := false
 	found := map[store.ProfileID]bool{} // by any try: what a lost commit removed, the next one does not find
-	err = s.graph.write(ctx, "deleting profiles", func(t *tx) error {
-		if err := t.alone(); err != nil {
+	err = s.db.Write(ctx, "deleting profiles", func(t *bolt.Tx) error {
+		if err := alone(t); err != nil {
 			return err
 		}
 		for i := range batch {
-			there, err := t.remove(s.model, &batch[i])
+			there, err := remove(t, s.model, &batch[i])
 			if err != nil {
 				return err
 			}
@@ -65,37 +66,37 @@ func (s *Store) deleteBatch(ctx context.Context, batch []store.Profile) (removed
 			}
 			large = large || batch[i].Nodes > deleteNodes
 		}
-		return t.forget(batch)
+		return forget(t, batch)
 	})
 	if err != nil {
-		return 0, s.graph.explain(err)
+		return 0, s.db.Explain(err)
 	}
 	if large {
 		err = s.sweep(ctx)
 	}
-	return len(found), s.graph.explain(err)
+	return len(found), s.db.Explain(err)
 }
 
 // remove takes a profile out and reports whether it was there. The nodes of a
 // large one stay for sweep, marked as doomed: no question finds them any more.
-func (t *tx) remove(m model, p *store.Profile) (there bool, err error) {
-	r, err := t.one("OPTIONAL MATCH (p:Profile {key: $key}) RETURN p "+profileColumns, map[string]any{"key": string(p.ID)})
-	if err != nil || !r.has(0) {
+func remove(t *bolt.Tx, m model, p *store.Profile) (there bool, err error) {
+	r, err := t.One("OPTIONAL MATCH (p:Profile {key: $key}) RETURN p "+profileColumns, map[string]any{"key": string(p.ID)})
+	if err != nil || !r.Has(0) {
 		return false, err
 	}
-	old := readProfile(r.facts(0))
+	old := readProfile(r.Props(0))
 	if old.Nodes > deleteNodes && m.name() == Thesis {
-		if err := t.do("CREATE (:Doomed {key: $key})", map[string]any{"key": string(p.ID)}); err != nil {
+		if err := t.Do("CREATE (:Doomed {key: $key})", map[string]any{"key": string(p.ID)}); err != nil {
 			return false, err
 		}
 		m = shared{} // whose profiles have no nodes to erase
 	}
-	return true, t.erase(m, &old)
+	return true, erase(t, m, &old)
 }
 
 // forget removes measurements, runs, benchmarks and groups that only these
 // profiles, which are gone, referred to.
-func (t *tx) forget(gone []store.Profile) error {
+func forget(t *bolt.Tx, gone []store.Profile) error {
 	var benchmarks, runs []string
 	var ids []int64
 	for i := range gone {
@@ -103,17 +104,17 @@ func (t *tx) forget(gone []store.Profile) error {
 		benchmarks, runs = append(benchmarks, benchmarkKey(p.Benchmark)), append(runs, p.Run.Key)
 		ids = append(ids, measurementID(p.Benchmark, p.Run.Key))
 	}
-	if err := t.do(`UNWIND range(0, size($ids)-1) AS i
+	if err := t.Do(`UNWIND range(0, size($ids)-1) AS i
 		MATCH (m:Measurement {id: $ids[i]})
 		WHERE NOT EXISTS { (:TestRun {key: $runs[i]})-[:HAS_PROFILE]->(:Profile)<-[:HAS_PROFILE]-(:Benchmark {key: $benchmarks[i]}) }
 		WITH DISTINCT m DETACH DELETE m`, map[string]any{"ids": ids, "runs": runs, "benchmarks": benchmarks}); err != nil {
 		return err
 	}
-	if err := t.do(`MATCH (r:TestRun) WHERE r.key IN $runs AND NOT EXISTS { (r)-[:HAS_PROFILE]->() } AND NOT EXISTS { (r)-[:MEASURED]->() }
+	if err := t.Do(`MATCH (r:TestRun) WHERE r.key IN $runs AND NOT EXISTS { (r)-[:HAS_PROFILE]->() } AND NOT EXISTS { (r)-[:MEASURED]->() }
 		DETACH DELETE r`, map[string]any{"runs": distinct(runs)}); err != nil {
 		return err
 	}
-	return t.do(`MATCH (g:BenchmarkGroup)-[:HAS_BENCHMARK]->(b:Benchmark)
+	return t.Do(`MATCH (g:BenchmarkGroup)-[:HAS_BENCHMARK]->(b:Benchmark)
 		WHERE b.key IN $benchmarks AND NOT EXISTS { (b)-[:HAS_PROFILE]->() } AND NOT EXISTS { (b)-[:MEASURED]->() }
 		DETACH DELETE b
 		WITH DISTINCT g WHERE NOT EXISTS { (g)-[:HAS_BENCHMARK]->() } DELETE g`, map[string]any{"benchmarks": distinct(benchmarks)})
@@ -129,12 +130,12 @@ func distinct(list []string) []string {
 func (s *Store) sweep(ctx context.Context) error {
 	for {
 		left := false
-		err := s.graph.write(ctx, "deleting the nodes of a profile", func(t *tx) error {
+		err := s.db.Write(ctx, "deleting the nodes of a profile", func(t *bolt.Tx) error {
 			left = false
-			if err := t.alone(); err != nil {
+			if err := alone(t); err != nil {
 				return err
 			}
-			r, err := t.one(`OPTIONAL MATCH (d:Doomed) WITH d LIMIT 1
+			r, err := t.One(`OPTIONAL MATCH (d:Doomed) WITH d LIMIT 1
 				OPTIONAL MATCH (f:Function {profileKey: d.key})
 				WITH d, f LIMIT $limit
 				WITH d, collect(f) AS nodes
@@ -160,39 +161,39 @@ func (s *Store) Compact(ctx context.Context) error {
 		return err
 	}
 	if err := s.sweep(ctx); err != nil {
-		return s.graph.explain(err)
+		return s.db.Explain(err)
 	}
 	// The gate is kept by a transaction that does nothing else, so that the work
 	// can be done in many.
-	err := s.graph.write(ctx, "compacting", func(gate *tx) error {
-		if err := gate.alone(); err != nil {
+	err := s.db.Write(ctx, "compacting", func(gate *bolt.Tx) error {
+		if err := alone(gate); err != nil {
 			return err
 		}
-		return s.compact(ctx, func() error { return gate.do("RETURN 1", nil) })
+		return s.compact(ctx, func() error { return gate.Do("RETURN 1", nil) })
 	})
-	return s.graph.explain(err)
+	return s.db.Explain(err)
 }
 
 // compact does the work while imports are kept out, which guard confirms.
 func (s *Store) compact(ctx context.Context, guard func() error) error {
 	// Importers that come later must ask anew which paths there are.
-	err := s.graph.write(ctx, "compacting", func(t *tx) error {
-		return t.do("MATCH (d:Dendro {id: 'dendro'}) SET d.epoch = d.epoch + 1, d.attributes = d.attributes + 1", nil)
+	err := s.db.Write(ctx, "compacting", func(t *bolt.Tx) error {
+		return t.Do("MATCH (d:Dendro {id: 'dendro'}) SET d.epoch = d.epoch + 1, d.attributes = d.attributes + 1", nil)
 	})
 	if err != nil {
 		return err
 	}
 	for _, kind := range s.model.garbage() {
 		var ids []int64
-		if err := s.graph.read(ctx, func(t *tx) (err error) { ids, err = kind.unused(t); return err }); err != nil {
+		if err := s.db.Read(ctx, func(t *bolt.Tx) (err error) { ids, err = kind.unused(t); return err }); err != nil {
 			return err
 		}
 		for part := range slices.Chunk(ids, compactNodes) {
 			if err := guard(); err != nil {
 				return fmt.Errorf("keeping imports out: %w", err)
 			}
-			if err := s.graph.write(ctx, "compacting", func(t *tx) error {
-				return t.do("UNWIND $ids AS id MATCH (n:"+kind.label+" {id: id}) DETACH DELETE n", map[string]any{"ids": part})
+			if err := s.db.Write(ctx, "compacting", func(t *bolt.Tx) error {
+				return t.Do("UNWIND $ids AS id MATCH (n:"+kind.label+" {id: id}) DETACH DELETE n", map[string]any{"ids": part})
 			}); err != nil {
 				return err
 			}
@@ -207,16 +208,16 @@ const compactNodes = 20_000
 // garbage finds the ids of nodes of a label that nobody uses.
 type garbage struct {
 	label  string
-	unused func(t *tx) ([]int64, error)
+	unused func(t *bolt.Tx) ([]int64, error)
 }
 
 // without finds those of which a condition holds.
 func without(label, condition string) garbage {
-	return garbage{label, func(t *tx) ([]int64, error) {
-		r, err := t.one("MATCH (n:"+label+") WHERE "+condition+" RETURN collect(n.id)", nil)
+	return garbage{label, func(t *bolt.Tx) ([]int64, error) {
+		r, err := t.One("MATCH (n:"+label+") WHERE "+condition+" RETURN collect(n.id)", nil)
 		if err != nil {
 			return nil, err
 		}
-		return r.ints(0), nil
+		return r.Ints(0), nil
 	}}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 // dictionary holds the functions and paths that were read, as one forest that
@@ -40,7 +41,7 @@ func (d *dictionary) snapshot() *calltree.Forest {
 
 // learn sees to it that d has the paths of values, and functions as they are now.
 // The caller has the lock.
-func (d *dictionary) learn(t *tx, m model, values []sparse, functions []int64) error {
+func (d *dictionary) learn(t *bolt.Tx, m model, values []sparse, functions []int64) error {
 	if err := d.refresh(t, m); err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (d *dictionary) learn(t *tx, m model, values []sparse, functions []int64) e
 			}
 			l, ok := links[id]
 			if !ok {
-				return &changedError{"a path is gone"}
+				return bolt.Changed("a path is gone")
 			}
 			parent := calltree.NoNode
 			if l.parent != rootPath {
@@ -90,7 +91,7 @@ func (d *dictionary) learn(t *tx, m model, values []sparse, functions []int64) e
 	}
 	for _, v := range values {
 		if slices.ContainsFunc(v.paths, need) {
-			return &changedError{"a path is gone"}
+			return bolt.Changed("a path is gone")
 		}
 	}
 	return nil
@@ -109,59 +110,59 @@ func missing(ids []int64, m map[int64]int32) []int64 {
 }
 
 // learnFunctions reads functions that d does not have.
-func (d *dictionary) learnFunctions(t *tx, m model, ids []int64) error {
+func (d *dictionary) learnFunctions(t *bolt.Tx, m model, ids []int64) error {
 	want := missing(ids, d.functions)
 	for part := range slices.Chunk(want, 20_000) {
 		n := 0
-		if err := t.readFunctions(m, part, func(id int64, f profile.Function) {
+		if err := readFunctions(t, m, part, func(id int64, f profile.Function) {
 			d.functions[id] = d.forest.Function(f)
 			n++
 		}); err != nil {
 			return err
 		}
 		if n < len(part) {
-			return &changedError{"a function is gone"}
+			return bolt.Changed("a function is gone")
 		}
 	}
 	return nil
 }
 
 // readFunctions calls f with functions: those of the ids, or (nil) all.
-func (t *tx) readFunctions(m model, ids []int64, f func(id int64, fn profile.Function)) error {
+func readFunctions(t *bolt.Tx, m model, ids []int64, f func(id int64, fn profile.Function)) error {
 	statement := "MATCH (f:" + m.functions() + ") RETURN collect(f {.*})"
 	if ids != nil {
 		statement = "UNWIND $ids AS id MATCH (f:" + m.functions() + " {id: id}) RETURN collect(f {.*})"
 	}
-	r, err := t.one(statement, map[string]any{"ids": ids})
+	r, err := t.One(statement, map[string]any{"ids": ids})
 	if err != nil {
 		return err
 	}
-	for _, n := range r.factList(0) {
-		f(n.int("id"), readFunction(n))
+	for _, n := range r.PropsList(0) {
+		f(n.Int("id"), readFunction(n))
 	}
 	return nil
 }
 
 // refresh reads the attributes of the known functions again if any have changed.
 // It writes to a copy: snapshots of the forest are being read.
-func (d *dictionary) refresh(t *tx, m model) error {
-	r, err := t.one("MATCH (d:Dendro {id: 'dendro'}) RETURN d.attributes", nil)
-	if err != nil || r.int(0) == d.attributes {
+func (d *dictionary) refresh(t *bolt.Tx, m model) error {
+	r, err := t.One("MATCH (d:Dendro {id: 'dendro'}) RETURN d.attributes", nil)
+	if err != nil || r.Int(0) == d.attributes {
 		return err
 	}
 	if len(d.functions) == 0 { // none to read again
-		d.attributes = r.int(0)
+		d.attributes = r.Int(0)
 		return nil
 	}
 	fresh := slices.Clone(d.forest.Functions)
-	if err := t.readFunctions(m, nil, func(id int64, f profile.Function) {
+	if err := readFunctions(t, m, nil, func(id int64, f profile.Function) {
 		if at, ok := d.functions[id]; ok {
 			fresh[at] = f
 		}
 	}); err != nil {
 		return err
 	}
-	d.forest.Functions, d.attributes, d.view = fresh, r.int(0), nil
+	d.forest.Functions, d.attributes, d.view = fresh, r.Int(0), nil
 	return nil
 }
 
@@ -179,9 +180,9 @@ func (d *dictionary) vector(of sparse) calltree.Vector {
 
 // FunctionNames implements store.Reader.
 func (s *Store) FunctionNames(ctx context.Context) (list []profile.Function, err error) {
-	err = s.graph.read(ctx, func(t *tx) error {
+	err = s.db.Read(ctx, func(t *bolt.Tx) error {
 		list = nil
-		return t.readFunctions(s.model, nil, func(_ int64, f profile.Function) { list = append(list, f) })
+		return readFunctions(t, s.model, nil, func(_ int64, f profile.Function) { list = append(list, f) })
 	})
 	slices.SortFunc(list, byName)
 	return list, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 // Expand gives chosen profiles of the model Shared a relationship (:Profile)
@@ -27,7 +28,7 @@ func (s *Store) Expand(ctx context.Context, q store.Query) (int, error) {
 	for i := range list {
 		done, err := s.expand(ctx, &list[i])
 		if err != nil {
-			return expanded, s.graph.explain(err)
+			return expanded, s.db.Explain(err)
 		}
 		if done {
 			expanded++
@@ -45,20 +46,20 @@ const expandPaths = 20_000
 func (s *Store) expand(ctx context.Context, p *store.Profile) (done bool, err error) {
 	for {
 		var left bool
-		err := s.graph.write(ctx, "expanding a profile", func(t *tx) error {
-			if _, err := t.enter(s.slot); err != nil {
+		err := s.db.Write(ctx, "expanding a profile", func(t *bolt.Tx) error {
+			if _, err := enter(t, s.slot); err != nil {
 				return err
 			}
 			left = false
 			// Two that expand the same profile wait for each other at its node.
-			r, err := t.one(`OPTIONAL MATCH (p:Profile {key: $key}) WHERE p.hash = $hash
+			r, err := t.One(`OPTIONAL MATCH (p:Profile {key: $key}) WHERE p.hash = $hash
 				SET p.expanding = true REMOVE p.expanding
 				RETURN coalesce(p.expanded, 0), size(p.paths)`, map[string]any{"key": string(p.ID), "hash": p.Hash})
-			if err != nil || !r.has(1) || r.int(0) >= r.int(1) {
+			if err != nil || !r.Has(1) || r.Int(0) >= r.Int(1) {
 				return err // gone, or complete
 			}
-			from, to := r.int(0), min(r.int(0)+expandPaths, r.int(1))
-			r, err = t.one(`MATCH (p:Profile {key: $key})
+			from, to := r.Int(0), min(r.Int(0)+expandPaths, r.Int(1))
+			r, err = t.One(`MATCH (p:Profile {key: $key})
 				WITH p, p.paths[$from..$to] AS paths, p.selfs[$from..$to] AS selfs, p.totals[$from..$to] AS totals
 				UNWIND range(0, size(paths)-1) AS i
 				MATCH (c:CallPath {id: paths[i]})
@@ -70,7 +71,7 @@ func (s *Store) expand(ctx context.Context, p *store.Profile) (done bool, err er
 				return err
 			}
 			left = true
-			return wrote("paths of the profile", r.int(0), int(to-from))
+			return bolt.CheckCount("paths of the profile", r.Int(0), int(to-from))
 		})
 		if err != nil || !left {
 			return done, err

@@ -18,6 +18,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/store/storetest"
 )
 
@@ -57,10 +58,10 @@ func mustPut(t testing.TB, s store.Store, c store.Conflict, files ...*store.File
 func count(t testing.TB, where, query string) (n int64) {
 	t.Helper()
 	g := dialed(t, where)
-	if err := g.read(context.Background(), func(tx *tx) error {
-		r, err := tx.one(query, nil)
+	if err := g.Read(context.Background(), func(tx *bolt.Tx) error {
+		r, err := tx.One(query, nil)
 		if err == nil {
-			n = r.int(0)
+			n = r.Int(0)
 		}
 		return err
 	}); err != nil {
@@ -72,11 +73,8 @@ func count(t testing.TB, where, query string) (n int64) {
 // TestOpenErrors wants errors that say what to do, and no secrets.
 func TestOpenErrors(t *testing.T) {
 	where := fresh(t, Shared)
-	a, err := parseAddress(where)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, host, _ := strings.Cut(a.server, "://")
+	u := parsed(t, where)
+	host := u.Host
 	web := httptest.NewServer(http.NotFoundHandler())
 	defer web.Close()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -90,7 +88,7 @@ func TestOpenErrors(t *testing.T) {
 		{"no server", "bolt://neo4j@" + nobody, "not the password", "is it running"},
 		{"no server to route", "neo4j://neo4j@" + nobody, "not the password", "is it running"},
 		{"HTTP port", "bolt://neo4j@" + web.Listener.Addr().String(), "not the password", "Bolt port"},
-		{"unknown database", "neo4j://" + a.user + "@" + host + "/nosuch", "", `no database "nosuch"`},
+		{"unknown database", "neo4j://" + u.User.Username() + "@" + host + "/nosuch", "", `no database "nosuch"`},
 		{"password in the address", "neo4j://neo4j:hunter2@" + host, "", PasswordEnv},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -167,7 +165,7 @@ func TestModels(t *testing.T) {
 	g := dialed(t, where)
 	// Another process is at it: what it has put there so far is nothing foreign.
 	change(t, g, "MATCH (d:Dendro) SET d.ready = false")
-	if err := g.checkForeign(t.Context(), InitOptions{Model: Shared}); err != nil {
+	if err := checkForeign(t.Context(), g, InitOptions{Model: Shared}); err != nil {
 		t.Errorf("the nodes of a store in the making: %v", err)
 	}
 	if _, err := Open(t.Context(), where, Options{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) {
@@ -209,7 +207,7 @@ func TestInitAtOnce(t *testing.T) {
 			t.Errorf("the model is %s; Init with %s: %v", s.Model(), bothModels[i%2], err)
 		}
 	}
-	change(t, s.graph, "MATCH (d:Dendro) SET d:"+testMark)
+	change(t, s.db, "MATCH (d:Dendro) SET d:"+testMark)
 }
 
 // TestRefusedStatement writes a tree by a statement that the server refuses, as it
@@ -219,7 +217,7 @@ func TestRefusedStatement(t *testing.T) {
 	g := dialed(t, fresh(t, Thesis))
 	f := storetest.File("g", "b", "r", profile.CPU, "A")
 	for create, want := range map[string]string{"NO STATEMENT": "SyntaxError", "MATCH (p:Profile {key: 'none'})": "were written"} {
-		err := g.write(t.Context(), "the profile", func(t *tx) error {
+		err := g.Write(t.Context(), "the profile", func(t *bolt.Tx) error {
 			return thesis{}.write(t, newContent("0123456789abcdef", f.Records[0]), create, map[string]any{}, nil)
 		})
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -327,23 +325,23 @@ func TestOutOfMemory(t *testing.T) {
 	g := dialed(t, fresh(t, Shared))
 	params := map[string]any{"text": strings.Repeat("x", 100_000)}
 	const statement = "UNWIND range(1, $most) AS i WITH collect(toString(i) + $text) AS l RETURN size(l)"
-	if err := g.read(t.Context(), func(tx *tx) error {
-		limit, err := tx.memoryLimit()
+	if err := g.Read(t.Context(), func(tx *bolt.Tx) error {
+		limit, err := memoryLimit(tx)
 		params["most"] = max(limit, 1<<30) / 50_000
 		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
 	tries := 0
-	err := g.write(t.Context(), "the work", func(tx *tx) error {
+	err := g.Write(t.Context(), "the work", func(tx *bolt.Tx) error {
 		tries++
-		return tx.do(statement, params)
+		return tx.Do(statement, params)
 	})
-	var final *exhausted
+	var final *bolt.OutOfMemory
 	if !errors.As(err, &final) || !strings.HasPrefix(err.Error(), "the work needs more memory") || tries != 1 {
 		t.Errorf("%v, after %d tries", err, tries)
 	}
-	if err := g.read(t.Context(), func(tx *tx) error { return tx.do(statement, params) }); !errors.As(err, &final) {
+	if err := g.Read(t.Context(), func(tx *bolt.Tx) error { return tx.Do(statement, params) }); !errors.As(err, &final) {
 		t.Errorf("a question: %v", err)
 	}
 }
@@ -355,15 +353,15 @@ func TestReplacedMeanwhile(t *testing.T) {
 		s := opened(t, fresh(t, m))
 		im := storetest.NewImporter()
 		mustPut(t, s, store.Refuse, im.File("g", "b", "r", profile.CPUSamples, "A\nB"))
-		sel, err := s.ask(t.Context(), store.Query{}, func(*tx, *selection) error { return nil })
+		sel, err := s.ask(t.Context(), store.Query{}, func(*bolt.Tx, *selection) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
 		demand := func(when string, ok bool) {
 			t.Helper()
 			for _, wanted := range [][]int64{nil, {functionID("A")}} {
-				err := s.graph.read(t.Context(), func(t *tx) error { _, err := s.readRows(t, sel, [2]int{0, 1}, wanted); return err })
-				var changed *changedError
+				err := s.db.Read(t.Context(), func(t *bolt.Tx) error { _, err := s.readRows(t, sel, [2]int{0, 1}, wanted); return err })
+				var changed *bolt.ChangedError
 				if ok && err != nil || !ok && !errors.As(err, &changed) {
 					t.Errorf("%s, %s, functions %v: %v", m, when, wanted, err)
 				}
@@ -377,11 +375,11 @@ func TestReplacedMeanwhile(t *testing.T) {
 		}
 		demand("deleted", false)
 		if m == Thesis { // whose profiles have trees of their own
-			err := s.graph.read(t.Context(), func(t *tx) error {
+			err := s.db.Read(t.Context(), func(t *bolt.Tx) error {
 				values := []sparse{{key: string(sel.profiles[0].ID), paths: []int64{1}}}
 				return s.model.structure(t, values, func(int64) bool { return true }, func(_, _, _ []int64) {})
 			})
-			if changed := (*changedError)(nil); !errors.As(err, &changed) {
+			if changed := (*bolt.ChangedError)(nil); !errors.As(err, &changed) {
 				t.Errorf("the tree of a deleted profile: %v", err)
 			}
 		}
@@ -400,10 +398,10 @@ func TestKeys(t *testing.T) {
 			"Measurement": "id", "Profile": "key", "Profile ": "seq", "RawName": "id"}
 		maps.Copy(keys, own)
 		for label, key := range keys {
-			err := g.write(t.Context(), "a test", func(tx *tx) error {
-				return tx.do(fmt.Sprintf("UNWIND [1, 1] AS v CREATE (n:%s {%s: v})", strings.TrimSpace(label), key), nil)
+			err := g.Write(t.Context(), "a test", func(tx *bolt.Tx) error {
+				return tx.Do(fmt.Sprintf("UNWIND [1, 1] AS v CREATE (n:%s {%s: v})", strings.TrimSpace(label), key), nil)
 			})
-			if !hasCode(err, codeConstraint) {
+			if !bolt.HasCode(err, "Neo.ClientError.Schema.ConstraintValidationFailed") {
 				t.Errorf("%s: two nodes %s of one %s: %v", m, label, key, err)
 			}
 		}
@@ -487,7 +485,7 @@ func TestTooLarge(t *testing.T) {
 	where := fresh(t, Thesis)
 	s := opened(t, where)
 	var limit int64
-	if err := s.graph.read(t.Context(), func(t *tx) (err error) { limit, err = t.memoryLimit(); return err }); err != nil || limit == 0 {
+	if err := s.db.Read(t.Context(), func(t *bolt.Tx) (err error) { limit, err = memoryLimit(t); return err }); err != nil || limit == 0 {
 		t.Fatalf("the server's limit is %d, %v", limit, err)
 	}
 	out := put(t, s, store.Refuse, wideFile("r1", int(limit/6000)), storetest.File("g", "b", "r", profile.CPU, "A"))
@@ -505,7 +503,7 @@ func TestDoomed(t *testing.T) {
 	s := opened(t, where)
 	f := storetest.File("g", "b", "r", profile.CPUSamples, "A  A\nB  C")
 	id := store.IDOf(f.Benchmark, f.Run.Key, profile.CPUSamples)
-	change(t, s.graph, fmt.Sprintf("CREATE (:Doomed {key: '%[1]s'}), (:Function {key: '%[1]s000009', profileKey: '%[1]s', codePath: 'old', depth: 1})", id))
+	change(t, s.db, fmt.Sprintf("CREATE (:Doomed {key: '%[1]s'}), (:Function {key: '%[1]s000009', profileKey: '%[1]s', codePath: 'old', depth: 1})", id))
 	mustPut(t, s, store.Refuse, f)
 	if n := count(t, where, "MATCH (f:Function) RETURN count(f)"); n != 4 {
 		t.Errorf("%d nodes of a tree of 3 and its root", n)

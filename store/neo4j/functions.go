@@ -7,6 +7,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 // functionRows are the function rows of one profile, by the dictionary's
@@ -17,14 +18,14 @@ type functionRows struct {
 }
 
 // readRows reads the function rows of a part of the selection.
-func (s *Store) readRows(t *tx, sel *selection, part [2]int, wanted []int64) ([]functionRows, error) {
+func (s *Store) readRows(t *bolt.Tx, sel *selection, part [2]int, wanted []int64) ([]functionRows, error) {
 	list := make([]functionRows, part[1]-part[0])
 	byID := make([][]int64, len(list))
 	var ids []int64
 	if err := s.model.rows(t, sel.keys()[part[0]:part[1]], wanted, func(key string, functions, selfs, totals []int64) error {
 		i, ok := sel.place[key]
 		if !ok || byID[i-part[0]] != nil {
-			return &changedError{"a profile is being replaced"}
+			return bolt.Changed("a profile is being replaced")
 		}
 		byID[i-part[0]], list[i-part[0]] = functions, functionRows{selfs: selfs, totals: totals}
 		ids = append(ids, functions...)
@@ -32,7 +33,7 @@ func (s *Store) readRows(t *tx, sel *selection, part [2]int, wanted []int64) ([]
 	}); err != nil {
 		return nil, err
 	}
-	if err := t.unchanged(sel, sel.keys()[part[0]:part[1]]); err != nil {
+	if err := unchanged(t, sel, sel.keys()[part[0]:part[1]]); err != nil {
 		return nil, err
 	}
 	s.known.mu.Lock()
@@ -42,7 +43,7 @@ func (s *Store) readRows(t *tx, sel *selection, part [2]int, wanted []int64) ([]
 	}
 	for i := range list {
 		if wanted == nil && int64(len(byID[i])) != sel.functions[part[0]+i] {
-			return nil, &changedError{"a profile does not have all of its functions"}
+			return nil, bolt.Changed("a profile does not have all of its functions")
 		}
 		for _, id := range byID[i] {
 			list[i].functions = append(list[i].functions, s.known.functions[id])
@@ -53,16 +54,16 @@ func (s *Store) readRows(t *tx, sel *selection, part [2]int, wanted []int64) ([]
 
 // unchanged demands that profiles are still those that the selection describes.
 // What was read of them before is theirs.
-func (t *tx) unchanged(sel *selection, keys []string) error {
+func unchanged(t *bolt.Tx, sel *selection, keys []string) error {
 	n := 0
-	err := t.each("MATCH (p:Profile) WHERE p.key IN $keys RETURN p.key, p.hash", map[string]any{"keys": keys}, func(r row) error {
-		if n++; sel.profiles[sel.place[r.text(0)]].Hash != r.text(1) {
-			return &changedError{"a profile was replaced"}
+	err := t.Each("MATCH (p:Profile) WHERE p.key IN $keys RETURN p.key, p.hash", map[string]any{"keys": keys}, func(r bolt.Row) error {
+		if n++; sel.profiles[sel.place[r.Text(0)]].Hash != r.Text(1) {
+			return bolt.Changed("a profile was replaced")
 		}
 		return nil
 	})
 	if err == nil && n != len(keys) {
-		err = &changedError{"a profile was deleted"}
+		err = bolt.Changed("a profile was deleted")
 	}
 	return err
 }
@@ -74,7 +75,7 @@ func functionIDs(names []string) []int64 {
 	}
 	ids := []int64{}
 	for _, name := range names {
-		ids = append(ids, functionID(storedName(name)))
+		ids = append(ids, functionID(bolt.StoredName(name)))
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
@@ -88,7 +89,7 @@ func (s *Store) Functions(ctx context.Context, q store.Query, names []string) (*
 		ranges [][2]int
 		used   []int32
 	)
-	sel, err := s.ask(ctx, q, func(t *tx, sel *selection) (err error) {
+	sel, err := s.ask(ctx, q, func(t *bolt.Tx, sel *selection) (err error) {
 		ranges = parts(len(sel.profiles), atOnce, func(i int) int {
 			if n := int(sel.functions[i]); wanted == nil || n < len(wanted) {
 				return n
@@ -121,7 +122,7 @@ func (s *Store) Functions(ctx context.Context, q store.Query, names []string) (*
 		for i, r := range ranges {
 			list := first
 			if len(ranges) > 1 {
-				if err := s.graph.read(ctx, func(t *tx) (err error) { list, err = s.readRows(t, sel, r, wanted); return err }); err != nil {
+				if err := s.db.Read(ctx, func(t *bolt.Tx) (err error) { list, err = s.readRows(t, sel, r, wanted); return err }); err != nil {
 					yield(store.FunctionRows{}, err)
 					return
 				}
@@ -142,13 +143,13 @@ func (s *Store) view() *calltree.Forest {
 }
 
 // learnAll reads all functions.
-func (s *Store) learnAll(t *tx) error {
+func (s *Store) learnAll(t *bolt.Tx) error {
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
 	if err := s.known.refresh(t, s.model); err != nil {
 		return err
 	}
-	return t.readFunctions(s.model, nil, func(id int64, f profile.Function) {
+	return readFunctions(t, s.model, nil, func(id int64, f profile.Function) {
 		s.known.functions[id] = s.known.forest.Function(f)
 	})
 }
@@ -210,7 +211,7 @@ var sumRows = 100_000
 func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
 	var sums []store.FunctionSum // by the dictionary's functions
 	var used []int32
-	sel, err := s.ask(ctx, q, func(t *tx, sel *selection) error {
+	sel, err := s.ask(ctx, q, func(t *bolt.Tx, sel *selection) error {
 		sums, used = nil, nil
 		if store.Addable(sel.profiles, q) != nil {
 			return nil // for package store to say
@@ -222,14 +223,14 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 		s.known.mu.Lock()
 		defer s.known.mu.Unlock()
 		for _, r := range answers {
-			if err := s.known.learn(t, s.model, nil, r.ints(0)); err != nil {
+			if err := s.known.learn(t, s.model, nil, r.Ints(0)); err != nil {
 				return err
 			}
 		}
 		sums = make([]store.FunctionSum, len(s.known.forest.Functions))
 		for _, r := range answers {
-			profiles, selfs, totals, selfShares, totalShares := r.ints(1), r.ints(2), r.ints(3), r.floats(4), r.floats(5)
-			for i, id := range r.ints(0) {
+			profiles, selfs, totals, selfShares, totalShares := r.Ints(1), r.Ints(2), r.Ints(3), r.Floats(4), r.Floats(5)
+			for i, id := range r.Ints(0) {
 				fn := s.known.functions[id]
 				sum := &sums[fn]
 				if sum.Profiles == 0 {
@@ -261,18 +262,18 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 
 // sumInParts returns what the model's sums returns, of parts of the selection.
 // Each part finds its profiles as t found them.
-func (s *Store) sumInParts(t *tx, sel *selection) ([]row, error) {
+func (s *Store) sumInParts(t *bolt.Tx, sel *selection) ([]bolt.Row, error) {
 	rows := 0
 	for _, n := range sel.functions {
 		rows += int(n)
 	}
 	each := sumRows
 	if rows > sumRows {
-		each = max(sumRows, rows/s.graph.processors(t.ctx)+1)
+		each = max(sumRows, rows/s.db.ServerProcessors(t.Ctx)+1)
 	}
 	ranges := parts(len(sel.profiles), each, func(i int) int { return int(sel.functions[i]) })
-	answers := make([]row, len(ranges))
-	err := t.sideBySide(len(ranges), func(t *tx, i int) (err error) {
+	answers := make([]bolt.Row, len(ranges))
+	err := t.Parallel(len(ranges), func(t *bolt.Tx, i int) (err error) {
 		answers[i], err = s.sumPart(t, sel, ranges[i])
 		return err
 	})
@@ -280,7 +281,7 @@ func (s *Store) sumInParts(t *tx, sel *selection) ([]row, error) {
 }
 
 // sumPart adds up the function rows of a range of profiles.
-func (s *Store) sumPart(t *tx, sel *selection, part [2]int) (row, error) {
+func (s *Store) sumPart(t *bolt.Tx, sel *selection, part [2]int) (bolt.Row, error) {
 	keys, samples, rows := sel.keys()[part[0]:part[1]], map[string]int64{}, int64(0)
 	for i := part[0]; i < part[1]; i++ {
 		samples[string(sel.profiles[i].ID)] = sel.profiles[i].Sum
@@ -290,14 +291,14 @@ func (s *Store) sumPart(t *tx, sel *selection, part [2]int) (row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.unchanged(sel, keys); err != nil {
+	if err := unchanged(t, sel, keys); err != nil {
 		return nil, err
 	}
-	for _, n := range r.ints(1) {
+	for _, n := range r.Ints(1) {
 		rows -= n
 	}
 	if rows != 0 {
-		return nil, &changedError{"profiles do not have all of their functions"}
+		return nil, bolt.Changed("profiles do not have all of their functions")
 	}
 	return r, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dendroprof/dendro/internal/proftest"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 // TestSumInParts has a sum divided among transactions, as that over a large
@@ -28,9 +29,9 @@ func TestSumInParts(t *testing.T) {
 				mustPut(t, s, store.Refuse, file)
 				mustPut(t, plain, store.Refuse, file)
 			}
-			if _, err := s.ask(ctx, store.Query{}, func(t2 *tx, sel *selection) error {
+			if _, err := s.ask(ctx, store.Query{}, func(t2 *bolt.Tx, sel *selection) error {
 				answers, err := s.sumInParts(t2, sel)
-				if want := s.graph.processors(ctx); len(answers) < want {
+				if want := s.db.ServerProcessors(ctx); len(answers) < want {
 					t.Errorf("%d parts, want %d", len(answers), want)
 				}
 				return err

@@ -1,5 +1,7 @@
 package neo4j
 
+import "github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+
 import "math/rand/v2"
 
 // The gate keeps imports apart from what must not happen beside them: a path
@@ -28,16 +30,16 @@ const passGate = `MATCH (g:DendroGate {id: $slot}) SET g.passed = g.passed + 1
 
 // enter lets a transaction in that has nothing else to do there, and returns the
 // mark.
-func (t *tx) enter(slot int64) (facts, error) {
-	r, err := t.one(passGate+" RETURN mark", map[string]any{"slot": slot})
+func enter(t *bolt.Tx, slot int64) (bolt.Props, error) {
+	r, err := t.One(passGate+" RETURN mark", map[string]any{"slot": slot})
 	if err != nil {
 		return nil, err
 	}
-	return r.facts(0), nil
+	return r.Props(0), nil
 }
 
 // alone waits for all imports that have entered and keeps further ones out until
 // the transaction ends.
-func (t *tx) alone() error {
-	return t.do("MATCH (g:DendroGate) WITH g ORDER BY g.id SET g.passed = g.passed + 1", nil)
+func alone(t *bolt.Tx) error {
+	return t.Do("MATCH (g:DendroGate) WITH g ORDER BY g.id SET g.passed = g.passed + 1", nil)
 }

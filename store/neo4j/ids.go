@@ -3,10 +3,10 @@ package neo4j
 import (
 	"encoding/binary"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -14,24 +14,6 @@ import (
 // they are, so that all importers give the same one without asking. An id is the
 // upper 63 bits of xxh3-64: never negative in a language without unsigned
 // numbers. docs/schema/neo4j.md has test vectors.
-
-// maxName is the length in bytes from which on a name is cut: the server's
-// indexes have no room for longer ones.
-const maxName = 4000
-
-// storedName returns the name under which a function is stored: itself, or its
-// beginning and the hash of all of it.
-func storedName(name string) string {
-	if len(name) <= maxName {
-		return name
-	}
-	tail := fmt.Sprintf("…#%016x", xxh3.HashString(name))
-	n := maxName - len(tail)
-	for !utf8.RuneStart(name[n]) {
-		n--
-	}
-	return name[:n] + tail
-}
 
 // functionID returns the id of a function by its stored name.
 func functionID(name string) int64 { return int64(xxh3.HashString(name) >> 1) }
@@ -48,18 +30,8 @@ func pathID(parent, function int64) int64 {
 	return int64(xxh3.Hash(b[:]) >> 1)
 }
 
-// textsID returns the id of a list of texts, each behind its length.
-func textsID(texts ...string) int64 {
-	var buf []byte
-	for _, s := range texts {
-		buf = binary.AppendUvarint(buf, uint64(len(s)))
-		buf = append(buf, s...)
-	}
-	return int64(xxh3.Hash(buf) >> 1)
-}
-
 // measurementID returns the id of what a run measured of a benchmark.
-func measurementID(b testrun.Benchmark, run string) int64 { return textsID(b.Group, b.Name, run) }
+func measurementID(b testrun.Benchmark, run string) int64 { return bolt.TextsID(b.Group, b.Name, run) }
 
 // benchmarkKey returns the key of a benchmark: group and name with a slash in
 // between, slashes of the group escaped, so that no two benchmarks share one.

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -45,7 +46,7 @@ func TestVectors(t *testing.T) {
 func TestIDsArePositive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.String().Draw(t, "name")
-		if id := functionID(name); id < 0 || pathID(id, id) < 0 || textsID(name) < 0 {
+		if id := functionID(name); id < 0 || pathID(id, id) < 0 || bolt.TextsID(name) < 0 {
 			t.Errorf("an id of %q is negative", name)
 		}
 	})
@@ -55,13 +56,13 @@ func TestIDsArePositive(t *testing.T) {
 func TestStoredName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		unit := rapid.SampledFrom([]string{"x", "é", "日", "🌲"}).Draw(t, "unit")
-		n := rapid.IntRange(maxName-8, maxName+8).Draw(t, "bytes") / len(unit)
+		n := rapid.IntRange(bolt.MaxName-8, bolt.MaxName+8).Draw(t, "bytes") / len(unit)
 		name := strings.Repeat(unit, n)
-		got := storedName(name)
-		if len(got) > maxName || !utf8.ValidString(got) || len(name) <= maxName && got != name {
+		got := bolt.StoredName(name)
+		if len(got) > bolt.MaxName || !utf8.ValidString(got) || len(name) <= bolt.MaxName && got != name {
 			t.Errorf("%d bytes of %s become %d", len(name), unit, len(got))
 		}
-		if other := storedName(name + "!"); other == got {
+		if other := bolt.StoredName(name + "!"); other == got {
 			t.Errorf("two names become one")
 		}
 	})

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/traces"
 )
 
 // schema is the version of what this engine writes into a database.
@@ -52,12 +54,12 @@ func Init(ctx context.Context, where string, opts InitOptions) error {
 	if opts.ReadOnly {
 		return fmt.Errorf("%w: a store that is only read is not made ready", store.ErrReadOnly)
 	}
-	g, err := dial(ctx, where, opts.Options)
+	db, err := bolt.Dial(ctx, where, opts.connection())
 	if err != nil {
 		return err
 	}
-	_, err = g.prepare(ctx, opts)
-	return errors.Join(err, g.close())
+	_, err = prepare(ctx, db, opts)
+	return errors.Join(err, db.Close())
 }
 
 // mark is what the node (:Dendro) says of the database.
@@ -79,13 +81,13 @@ func (m mark) trees() model {
 }
 
 // readMark returns the mark, zero when there is none.
-func (g *graph) readMark(ctx context.Context) (m mark, err error) {
-	err = g.read(ctx, func(t *tx) error {
+func readMark(ctx context.Context, db *bolt.DB) (m mark, err error) {
+	err = db.Read(ctx, func(t *bolt.Tx) error {
 		m = mark{}
-		return t.each("MATCH (d:Dendro {id: 'dendro'}) RETURN d {.model, .schema, .rules, .ready, .potentials}", nil, func(r row) error {
-			d := r.facts(0)
+		return t.Each("MATCH (d:Dendro {id: 'dendro'}) RETURN d {.model, .schema, .rules, .ready, .potentials}", nil, func(r bolt.Row) error {
+			d := r.Props(0)
 			ready, _ := d["ready"].(bool)
-			m = mark{Model(d.text("model")), d.int("schema"), d.text("rules"), ready, int(d.int("potentials"))}
+			m = mark{Model(d.Text("model")), d.Int("schema"), d.Text("rules"), ready, int(d.Int("potentials"))}
 			return nil
 		})
 	})
@@ -93,7 +95,7 @@ func (g *graph) readMark(ctx context.Context) (m mark, err error) {
 }
 
 // fits reports why a database that is marked so is not what was asked for.
-func (m mark) fits(a address, want InitOptions) error {
+func (m mark) fits(a bolt.Address, want InitOptions) error {
 	if err := m.check(a, want.Model); err != nil {
 		return err
 	}
@@ -105,7 +107,7 @@ func (m mark) fits(a address, want InitOptions) error {
 }
 
 // check reports why this program cannot use what is marked so.
-func (m mark) check(a address, want Model) error {
+func (m mark) check(a bolt.Address, want Model) error {
 	switch {
 	case m.schema > schema:
 		return fmt.Errorf("%w: %s has schema %d, this version of Dendro knows %d: use a newer one", store.ErrNewer, a, m.schema, schema)
@@ -120,7 +122,7 @@ func (m mark) check(a address, want Model) error {
 }
 
 // prepare is Init on an open connection.
-func (g *graph) prepare(ctx context.Context, opts InitOptions) (mark, error) {
+func prepare(ctx context.Context, db *bolt.DB, opts InitOptions) (mark, error) {
 	want := opts
 	if opts.Model == "" {
 		opts.Model = Shared
@@ -131,58 +133,58 @@ func (g *graph) prepare(ctx context.Context, opts InitOptions) (mark, error) {
 	if err := checkPotentials(opts.Model, opts.Potentials); err != nil {
 		return mark{}, err
 	}
-	m, err := g.readMark(ctx)
+	m, err := readMark(ctx, db)
 	if err != nil {
 		return mark{}, err
 	}
 	if m.ready {
-		return m, m.fits(g.address, want)
+		return m, m.fits(db.Address, want)
 	}
 	if m.model == "" {
-		if err := g.checkForeign(ctx, opts); err != nil {
+		if err := checkForeign(ctx, db, opts); err != nil {
 			return mark{}, err
 		}
 	}
 	// The mark comes first: of several processes that make the database ready
 	// with different models, one wins and the others notice.
-	if err := g.schema(ctx, constraint("Dendro", "id")); err != nil {
+	if err := db.Schema(ctx, bolt.Constraint("Dendro", "id")); err != nil {
 		return mark{}, err
 	}
 	var potentials any // null is no property
 	if opts.Potentials > 0 {
 		potentials = opts.Potentials
 	}
-	err = g.write(ctx, "the mark of the database", func(t *tx) error {
-		return t.do(`MERGE (d:Dendro {id: 'dendro'})
+	err = db.Write(ctx, "the mark of the database", func(t *bolt.Tx) error {
+		return t.Do(`MERGE (d:Dendro {id: 'dendro'})
 			ON CREATE SET d.model = $model, d.schema = $schema, d.rules = '', d.epoch = 1, d.attributes = 0, d.ready = false, d.potentials = $potentials`,
 			map[string]any{"model": string(opts.Model), "schema": schema, "potentials": potentials})
 	})
 	if err != nil {
-		return mark{}, g.explain(err)
+		return mark{}, db.Explain(err)
 	}
-	if m, err = g.readMark(ctx); err != nil {
+	if m, err = readMark(ctx, db); err != nil {
 		return mark{}, err
 	}
-	if err := m.fits(g.address, want); err != nil {
+	if err := m.fits(db.Address, want); err != nil {
 		return mark{}, err
 	}
 	for _, statement := range slices.Concat(commonSchema, models[m.model].schema()) {
-		if err := g.schema(ctx, statement); err != nil {
+		if err := db.Schema(ctx, statement); err != nil {
 			return mark{}, err
 		}
 	}
-	err = g.write(ctx, "the mark of the database", func(t *tx) error {
-		if err := t.do("CALL db.awaitIndexes(300)", nil); err != nil {
+	err = db.Write(ctx, "the mark of the database", func(t *bolt.Tx) error {
+		if err := t.Do("CALL db.awaitIndexes(300)", nil); err != nil {
 			return err
 		}
-		if err := t.do("UNWIND range(0, $last) AS id MERGE (g:DendroGate {id: id}) ON CREATE SET g.passed = 0",
+		if err := t.Do("UNWIND range(0, $last) AS id MERGE (g:DendroGate {id: id}) ON CREATE SET g.passed = 0",
 			map[string]any{"last": slots - 1}); err != nil {
 			return err
 		}
-		return t.do("MATCH (d:Dendro {id: 'dendro'}) SET d.ready = true", nil)
+		return t.Do("MATCH (d:Dendro {id: 'dendro'}) SET d.ready = true", nil)
 	})
 	if err != nil {
-		return mark{}, g.explain(err)
+		return mark{}, db.Explain(err)
 	}
 	m.ready = true
 	return m, nil
@@ -190,56 +192,42 @@ func (g *graph) prepare(ctx context.Context, opts InitOptions) (mark, error) {
 
 // commonSchema is what both models have.
 var commonSchema = []string{
-	constraint("DendroGate", "id"),
-	constraint("BenchmarkGroup", "name"),
-	constraint("Benchmark", "key"),
-	constraint("TestRun", "key"),
-	constraint("Measurement", "id"),
-	constraint("Profile", "key"),
-	constraint("Profile", "seq"),
-	constraint("RawName", "id"),
-}
-
-// constraint returns the statement that makes a property the key of a label.
-func constraint(label, property string) string {
-	return fmt.Sprintf("CREATE CONSTRAINT dendro_%s_%s IF NOT EXISTS FOR (n:%s) REQUIRE n.%s IS UNIQUE",
-		strings.ToLower(label), strings.ToLower(property), label, property)
-}
-
-// index returns the statement that makes a property findable.
-func index(label, property string) string {
-	return fmt.Sprintf("CREATE INDEX dendro_%s_%s IF NOT EXISTS FOR (n:%s) ON (n.%s)",
-		strings.ToLower(label), strings.ToLower(property), label, property)
+	bolt.Constraint("DendroGate", "id"),
+	bolt.Constraint("BenchmarkGroup", "name"),
+	bolt.Constraint("Benchmark", "key"),
+	bolt.Constraint("TestRun", "key"),
+	bolt.Constraint("Measurement", "id"),
+	bolt.Constraint("Profile", "key"),
+	bolt.Constraint("Profile", "seq"),
+	bolt.Constraint("RawName", "id"),
 }
 
 // labels are those that a store uses, in either model.
-var labels = []string{"Dendro", "DendroGate", "BenchmarkGroup", "Benchmark", "TestRun", "Measurement", "Profile",
-	"Function", "CallPath", "CodePath", "RawName", "ModeVector", "Source", "Doomed",
-	"TraceService", "TraceTask", "TraceLog", "TraceInstance", "TraceSegment",
-	"SampledTask", "SampledSegment", "SnapshotChunk", "StackPart", "DoomedTask"}
+var labels = append([]string{"Dendro", "DendroGate", "BenchmarkGroup", "Benchmark", "TestRun", "Measurement", "Profile",
+	"Function", "CallPath", "CodePath", "RawName", "ModeVector", "Source", "Doomed"}, traces.Labels...)
 
 // found describes what a database without a mark holds, and whether some of it
 // has labels that a store needs. It is nothing when a mark is there by now: then
 // who left it has looked, and what was counted may be its own nodes.
-func (g *graph) found(ctx context.Context) (what string, clash []string, err error) {
-	err = g.read(ctx, func(t *tx) error {
+func found(ctx context.Context, db *bolt.DB) (what string, clash []string, err error) {
+	err = db.Read(ctx, func(t *bolt.Tx) error {
 		what, clash = "", nil
-		r, err := t.one("MATCH (n) RETURN count(n)", nil)
+		r, err := t.One("MATCH (n) RETURN count(n)", nil)
 		if err != nil {
 			return err
 		}
-		nodes := r.int(0)
-		r, err = t.one("CALL db.labels() YIELD label WITH label ORDER BY label RETURN collect(label)", nil)
+		nodes := r.Int(0)
+		r, err = t.One("CALL db.labels() YIELD label WITH label ORDER BY label RETURN collect(label)", nil)
 		if err != nil || nodes == 0 {
 			return err
 		}
-		inUse := r.texts(0)
+		inUse := r.Texts(0)
 		for _, label := range labels {
-			n, err := t.one("MATCH (n:"+label+") RETURN count(n)", nil)
+			n, err := t.One("MATCH (n:"+label+") RETURN count(n)", nil)
 			if err != nil {
 				return err
 			}
-			if n.int(0) > 0 {
+			if n.Int(0) > 0 {
 				clash = append(clash, label)
 			}
 		}
@@ -248,11 +236,11 @@ func (g *graph) found(ctx context.Context) (what string, clash []string, err err
 		}
 		// Asked last, because each statement sees what was committed before it: what
 		// another process adds beside its mark is counted only when the mark is seen.
-		marks, err := t.one("MATCH (d:Dendro {id: 'dendro'}) RETURN count(d)", nil)
+		marks, err := t.One("MATCH (d:Dendro {id: 'dendro'}) RETURN count(d)", nil)
 		if err != nil {
 			return err
 		}
-		if marks.int(0) > 0 {
+		if marks.Int(0) > 0 {
 			clash = nil
 			return nil
 		}
@@ -263,26 +251,26 @@ func (g *graph) found(ctx context.Context) (what string, clash []string, err err
 }
 
 // checkEmpty reports what a database without a mark holds.
-func (g *graph) checkEmpty(ctx context.Context) error {
-	what, _, err := g.found(ctx)
+func checkEmpty(ctx context.Context, db *bolt.DB) error {
+	what, _, err := found(ctx, db)
 	if err != nil || what == "" {
 		return err
 	}
-	return fmt.Errorf("%w: the database %s holds %s", store.ErrNotStore, g.address, what)
+	return fmt.Errorf("%w: the database %s holds %s", store.ErrNotStore, db.Address, what)
 }
 
 // checkForeign reports why a database without a mark is not to be used.
-func (g *graph) checkForeign(ctx context.Context, opts InitOptions) error {
-	what, clash, err := g.found(ctx)
+func checkForeign(ctx context.Context, db *bolt.DB, opts InitOptions) error {
+	what, clash, err := found(ctx, db)
 	switch {
 	case err != nil || what == "":
 		return err
 	case len(clash) > 0:
 		return fmt.Errorf("%w: the database %s holds %s: a store needs the labels %s for itself; choose another database",
-			store.ErrNotStore, g.address, what, strings.Join(clash, ", "))
+			store.ErrNotStore, db.Address, what, strings.Join(clash, ", "))
 	case !opts.Consent:
 		return fmt.Errorf("%w: the database %s holds %s: choose an empty one, or let the store live beside it with `dendro store init --force`",
-			store.ErrNotStore, g.address, what)
+			store.ErrNotStore, db.Address, what)
 	}
 	return nil
 }

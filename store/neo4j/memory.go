@@ -4,22 +4,24 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 // affordable reports that a profile is too large for the server's memory, before
 // the server is brought to its limits.
-func (s *Store) affordable(t *tx, c *content, file string) error {
+func (s *Store) affordable(t *bolt.Tx, c *content, file string) error {
 	need := s.model.memory(c.cut.Len())
 	if need < smallTransaction {
 		return nil
 	}
-	limit, err := t.memoryLimit()
+	limit, err := memoryLimit(t)
 	if err != nil || limit == 0 || need <= limit {
 		return err
 	}
-	return &exhausted{
-		fmt.Sprintf("%q", file),
-		fmt.Sprintf("%d nodes in the model %s take about %d MB, and transactions may take %d MB; a heap of %d MB would do",
+	return &bolt.OutOfMemory{
+		What: fmt.Sprintf("%q", file),
+		Detail: fmt.Sprintf("%d nodes in the model %s take about %d MB, and transactions may take %d MB; a heap of %d MB would do",
 			c.cut.Len(), s.model.name(), need>>20, limit>>20, heapFor(need)>>20),
 	}
 }
@@ -43,11 +45,11 @@ func heapLimit(limit int64) int64 {
 
 // memoryLimit returns how many bytes one transaction may take, 0 when that is
 // not known.
-func (t *tx) memoryLimit() (limit int64, err error) {
-	err = t.each(`SHOW SETTINGS 'dbms.memory.transaction.total.max', 'db.memory.transaction.total.max', 'db.memory.transaction.max'
+func memoryLimit(t *bolt.Tx) (limit int64, err error) {
+	err = t.Each(`SHOW SETTINGS 'dbms.memory.transaction.total.max', 'db.memory.transaction.total.max', 'db.memory.transaction.max'
 		YIELD name, value, isExplicitlySet
-		RETURN value, name STARTS WITH 'dbms.' AND NOT isExplicitlySet`, nil, func(r row) error {
-		n := parseBytes(r.text(0))
+		RETURN value, name STARTS WITH 'dbms.' AND NOT isExplicitlySet`, nil, func(r bolt.Row) error {
+		n := parseBytes(r.Text(0))
 		if ofHeap, _ := r[1].(bool); ofHeap && n > 0 {
 			n = heapLimit(n)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/store/storetest"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -28,7 +29,7 @@ func TestMillionNodes(t *testing.T) {
 		t.Run(string(m), func(t *testing.T) {
 			s := opened(t, fresh(t, m))
 			var limit int64
-			if err := s.graph.read(ctx, func(t *tx) (err error) { limit, err = t.memoryLimit(); return err }); err != nil {
+			if err := s.db.Read(ctx, func(t *bolt.Tx) (err error) { limit, err = memoryLimit(t); return err }); err != nil {
 				t.Fatal(err)
 			}
 			out, err := s.Put(ctx, []*store.File{f}, store.PutOptions{Rules: storetest.Rules})
@@ -40,7 +41,7 @@ func TestMillionNodes(t *testing.T) {
 				checkMillion(t, s, f, out[0])
 				return
 			}
-			var refused *exhausted
+			var refused *bolt.OutOfMemory
 			if !errors.As(out[0].Err, &refused) {
 				t.Fatalf("%d MB where a transaction may take %d MB: %+v", need>>20, limit>>20, out[0])
 			}
@@ -136,10 +137,18 @@ func TestNearLimit(t *testing.T) {
 		change(t, dialed(t, where), "MATCH (d:Dendro) SET d:"+testMark)
 		s := opened(t, where)
 		var limit int64
-		if err := s.graph.read(t.Context(), func(t *tx) (err error) { limit, err = t.memoryLimit(); return err }); err != nil {
+		if err := s.db.Read(t.Context(), func(t *bolt.Tx) (err error) { limit, err = memoryLimit(t); return err }); err != nil {
 			t.Fatal(err)
 		}
 		nodes := min(limit, heapLimit(358<<20)) * 95 / 100 / s.model.memory(1) // a larger server needs no more
 		mustPut(t, s, store.Refuse, wideFile("r1", int(nodes)))
+	}
+}
+
+func TestParseBytes(t *testing.T) {
+	for text, want := range map[string]int64{"0B": 0, "": 0, "nonsense": 0, "-1": 0, "17": 17, "2.00KiB": 2048, "716.80MiB": 751619276, "1g": 1 << 30, "1.5T": 3 << 39} {
+		if got := parseBytes(text); got != want {
+			t.Errorf("%q is %d bytes, want %d", text, got, want)
+		}
 	}
 }

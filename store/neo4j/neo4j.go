@@ -33,6 +33,9 @@ import (
 	"io/fs"
 
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/traces"
+	"github.com/dendroprof/dendro/traceprof"
 )
 
 // Options says how a store is opened.
@@ -47,9 +50,26 @@ type Options struct {
 	Password func(ctx context.Context, user, server string) (string, error)
 }
 
+// The environment variables with the password, and with a file that holds it.
+const (
+	PasswordEnv     = bolt.PasswordEnv
+	PasswordFileEnv = bolt.PasswordFileEnv
+)
+
+// IsURL reports whether a location is the URL of a Neo4j database: neo4j routes to the
+// members of a cluster, bolt connects to one server; +s encrypts, +ssc also without
+// checking the certificate.
+func IsURL(where string) bool { return bolt.IsURL(where) }
+
+func (o Options) connection() bolt.Options {
+	return bolt.Options{PasswordFile: o.PasswordFile, Password: o.Password}
+}
+
 // Store is the engine. It is safe for concurrent use.
 type Store struct {
-	graph    *graph
+	*traceStore
+
+	db       *bolt.DB
 	model    model
 	readOnly bool
 	slot     int64 // of the gate that its imports go through
@@ -57,61 +77,77 @@ type Store struct {
 	putting chan struct{} // holds one token: imports of one Store run one by one
 	sources origins       // what importers' forests are called in the database; for who has the token
 	known   dictionary    // paths and functions that were read
-
-	traces traces
 }
+
+type traceStore = traces.Store
 
 // Open opens the store in a database. One that is empty is made ready first,
 // unless the store is to be read only: then the error wraps fs.ErrNotExist.
 func Open(ctx context.Context, where string, opts Options) (*Store, error) {
-	g, err := dial(ctx, where, opts)
+	db, err := bolt.Dial(ctx, where, opts.connection())
 	if err != nil {
 		return nil, err
 	}
-	s, err := open(ctx, g, opts)
+	s, err := open(ctx, db, opts)
 	if err != nil {
-		return nil, errors.Join(err, g.close())
+		return nil, errors.Join(err, db.Close())
 	}
 	return s, nil
 }
 
-func open(ctx context.Context, g *graph, opts Options) (*Store, error) {
-	mark, err := g.readMark(ctx)
+func open(ctx context.Context, db *bolt.DB, opts Options) (*Store, error) {
+	mark, err := readMark(ctx, db)
 	if err != nil {
 		return nil, err
 	}
 	if !mark.ready && opts.ReadOnly {
-		if err := g.checkEmpty(ctx); err != nil {
+		if err := checkEmpty(ctx, db); err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("store %s: no store has been made in the database yet: %w", g.address, fs.ErrNotExist)
+		return nil, fmt.Errorf("store %s: no store has been made in the database yet: %w", db.Address, fs.ErrNotExist)
 	}
 	if !mark.ready {
-		if mark, err = g.prepare(ctx, InitOptions{Model: opts.Model}); err != nil {
+		if mark, err = prepare(ctx, db, InitOptions{Model: opts.Model}); err != nil {
 			return nil, err
 		}
 	}
-	if err := mark.check(g.address, opts.Model); err != nil {
+	if err := mark.check(db.Address, opts.Model); err != nil {
 		return nil, err
 	}
-	s := &Store{graph: g, model: mark.trees(), readOnly: opts.ReadOnly, slot: anySlot(), putting: make(chan struct{}, 1), traces: newTraces()}
+	s := &Store{db: db, model: mark.trees(), readOnly: opts.ReadOnly, slot: anySlot(), putting: make(chan struct{}, 1)}
+	s.traceStore = traces.New(db, s.tracesUsable)
 	s.putting <- struct{}{}
 	s.known.reset()
 	return s, nil
 }
 
 // Close ends the connections.
-func (s *Store) Close() error { return s.graph.close() }
+func (s *Store) Close() error { return s.db.Close() }
 
 // Model returns the model of the database.
 func (s *Store) Model() Model { return s.model.name() }
 
-// writable reports why the store cannot be written.
-func (s *Store) writable() error {
-	if s.readOnly {
-		return fmt.Errorf("%w: %s was opened for reading", store.ErrReadOnly, s.graph.address)
+// tracesUsable reports why traces cannot be read or written.
+func (s *Store) tracesUsable(write bool) error {
+	if m := s.Model(); m != Shared {
+		return fmt.Errorf("%s: %w: that needs a database of the model %s, this one has the model %s: make another one ready with `dendro store init --model %s`",
+			s.db.Address, traceprof.ErrNotKept, Shared, m, Shared)
+	}
+	if write {
+		return s.writable()
 	}
 	return nil
 }
 
-var _ store.Store = (*Store)(nil)
+// writable reports why the store cannot be written.
+func (s *Store) writable() error {
+	if s.readOnly {
+		return fmt.Errorf("%w: %s was opened for reading", store.ErrReadOnly, s.db.Address)
+	}
+	return nil
+}
+
+var (
+	_ store.Store     = (*Store)(nil)
+	_ traceprof.Store = (*Store)(nil)
+)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/store/storetest"
 )
 
@@ -38,20 +39,20 @@ func fresh(t testing.TB, m Model) string {
 }
 
 // dialed opens the bare database.
-func dialed(t testing.TB, where string) *graph {
+func dialed(t testing.TB, where string) *bolt.DB {
 	t.Helper()
-	g, err := dial(context.Background(), where, Options{})
+	g, err := bolt.Dial(context.Background(), where, bolt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { g.close() })
+	t.Cleanup(func() { g.Close() })
 	return g
 }
 
 // change runs a statement past the engine.
-func change(t testing.TB, g *graph, statement string) {
+func change(t testing.TB, g *bolt.DB, statement string) {
 	t.Helper()
-	if err := g.write(context.Background(), "a test", func(tx *tx) error { return tx.do(statement, nil) }); err != nil {
+	if err := g.Write(context.Background(), "a test", func(tx *bolt.Tx) error { return tx.Do(statement, nil) }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -71,31 +72,31 @@ const testMark = "DendroTest"
 
 // wipe empties a database that was empty or marked. The schema goes too unless
 // the model stays: each brings its own.
-func wipe(t testing.TB, g *graph, next Model) {
+func wipe(t testing.TB, g *bolt.DB, next Model) {
 	t.Helper()
 	ctx := context.Background()
 	var statements []string
-	err := g.read(ctx, func(tx *tx) error {
+	err := g.Read(ctx, func(tx *bolt.Tx) error {
 		statements = nil
-		r, err := tx.one("MATCH (n) RETURN count(n), count(CASE WHEN n:"+testMark+" THEN 1 END)", nil)
+		r, err := tx.One("MATCH (n) RETURN count(n), count(CASE WHEN n:"+testMark+" THEN 1 END)", nil)
 		if err != nil {
 			return err
 		}
-		if r.int(0) > 0 && r.int(1) == 0 {
-			t.Fatalf("the database %s holds something that these tests did not put there", g.address)
+		if r.Int(0) > 0 && r.Int(1) == 0 {
+			t.Fatalf("the database %s holds something that these tests did not put there", g.Address)
 		}
-		if err := tx.each("SHOW CONSTRAINTS YIELD name RETURN name", nil, func(r row) error {
-			statements = append(statements, "DROP CONSTRAINT "+r.text(0))
+		if err := tx.Each("SHOW CONSTRAINTS YIELD name RETURN name", nil, func(r bolt.Row) error {
+			statements = append(statements, "DROP CONSTRAINT "+r.Text(0))
 			return nil
 		}); err != nil {
 			return err
 		}
-		if r, err = tx.one("OPTIONAL MATCH (d:Dendro) RETURN d.model", nil); err != nil || Model(r.text(0)) == next {
+		if r, err = tx.One("OPTIONAL MATCH (d:Dendro) RETURN d.model", nil); err != nil || Model(r.Text(0)) == next {
 			statements = nil
 			return err
 		}
-		return tx.each("SHOW INDEXES YIELD name, type, owningConstraint WHERE type <> 'LOOKUP' AND owningConstraint IS NULL RETURN name", nil, func(r row) error {
-			statements = append(statements, "DROP INDEX "+r.text(0))
+		return tx.Each("SHOW INDEXES YIELD name, type, owningConstraint WHERE type <> 'LOOKUP' AND owningConstraint IS NULL RETURN name", nil, func(r bolt.Row) error {
+			statements = append(statements, "DROP INDEX "+r.Text(0))
 			return nil
 		})
 	})
@@ -108,10 +109,10 @@ func wipe(t testing.TB, g *graph, next Model) {
 		"MATCH (n) WITH n LIMIT 20000 DELETE n RETURN count(*)",
 	} {
 		for left := int64(1); left > 0; {
-			if err := g.write(ctx, "wiping", func(tx *tx) error {
-				r, err := tx.one(statement, nil)
+			if err := g.Write(ctx, "wiping", func(tx *bolt.Tx) error {
+				r, err := tx.One(statement, nil)
 				if err == nil {
-					left = r.int(0)
+					left = r.Int(0)
 				}
 				return err
 			}); err != nil {
@@ -120,7 +121,7 @@ func wipe(t testing.TB, g *graph, next Model) {
 		}
 	}
 	for _, statement := range statements {
-		if err := g.schema(ctx, statement); err != nil {
+		if err := g.Schema(ctx, statement); err != nil {
 			t.Fatal(err)
 		}
 	}

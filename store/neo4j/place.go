@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -16,7 +17,7 @@ type placing struct {
 	file     *store.File
 	opts     store.PutOptions
 	contents []*content // of the records, once laid out
-	unknown  int        // earlier tries that may have been committed
+	unknown  int        // earlier bolt.Tries that may have been committed
 
 	out     store.Outcome
 	learned learnings
@@ -38,13 +39,13 @@ var errDoomed = errors.New("a profile of that identity is still being deleted")
 
 // place stores the file in a transaction. All decisions come before the first
 // change, but what locks.
-func (p *placing) place(t *tx) error {
+func (p *placing) place(t *bolt.Tx) error {
 	p.out, p.learned = store.Outcome{}, nil
 	mark, have, err := p.enter(t)
 	if err != nil {
 		return err
 	}
-	if err := t.agreeOnRules(mark.text("rules"), p.opts.Rules); err != nil {
+	if err := agreeOnRules(t, mark.Text("rules"), p.opts.Rules); err != nil {
 		return err
 	}
 	run, err := have.run.Merge(p.file.Run)
@@ -59,7 +60,7 @@ func (p *placing) place(t *tx) error {
 	}
 	metrics := addMetrics(have.metrics, p.file.Metrics)
 	laid := p.layOut(steps)
-	err = p.writeFacts(t, have, &run, metrics)
+	err = p.writeProps(t, have, &run, metrics)
 	laid()
 	if err != nil {
 		return err
@@ -73,7 +74,7 @@ func (p *placing) place(t *tx) error {
 			sourced = append(sourced, string(steps[i].id))
 		}
 	}
-	return t.writeSource(sourced, p.file.Source)
+	return writeSource(t, sourced, p.file.Source)
 }
 
 // layOut begins to lay out the records to be placed, while the server is at work.
@@ -89,14 +90,14 @@ func (p *placing) layOut(steps []step) (wait func()) {
 }
 
 // agreeOnRules records the rules of the first import and refuses others.
-func (t *tx) agreeOnRules(have, want string) error {
+func agreeOnRules(t *bolt.Tx, have, want string) error {
 	if have == want {
 		return nil
 	}
 	if have == "" {
-		r, err := t.one(`MATCH (d:Dendro {id: 'dendro'}) SET d.attributes = d.attributes + 1
+		r, err := t.One(`MATCH (d:Dendro {id: 'dendro'}) SET d.attributes = d.attributes + 1
 			WITH d WHERE d.rules = '' OR d.rules = $rules SET d.rules = $rules RETURN count(*)`, map[string]any{"rules": want})
-		if err != nil || r.int(0) == 1 {
+		if err != nil || r.Int(0) == 1 {
 			return err
 		}
 		have = "others"
@@ -115,13 +116,13 @@ type present struct {
 
 // enter goes through the gate, keeps other imports of the same benchmark and run
 // waiting, and returns the mark and what there is.
-func (p *placing) enter(t *tx) (mark facts, have *present, err error) {
+func (p *placing) enter(t *bolt.Tx) (mark bolt.Props, have *present, err error) {
 	f := p.file
 	keys := make([]string, len(f.Records))
 	for i, rec := range f.Records {
 		keys[i] = string(store.IDOf(f.Benchmark, f.Run.Key, rec.Type.Name))
 	}
-	r, err := t.one(passGate+`
+	r, err := t.One(passGate+`
 		MERGE (m:Measurement {id: $id}) ON CREATE SET m.names = [], m.writes = 1 ON MATCH SET m.writes = m.writes + 1
 		WITH mark, m OPTIONAL MATCH (r:TestRun {key: $run})
 		RETURN mark, m {.*}, EXISTS { (:Benchmark)-[:MEASURED]->(m) }, r {.*},
@@ -132,22 +133,22 @@ func (p *placing) enter(t *tx) (mark facts, have *present, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	mark = r.facts(0)
-	p.epoch, p.seq = mark.int("epoch"), mark.int("now")
-	have = &present{metrics: readMeasurement(r.facts(1)), profiles: map[store.ProfileID]*store.Profile{}}
+	mark = r.Props(0)
+	p.epoch, p.seq = mark.Int("epoch"), mark.Int("now")
+	have = &present{metrics: readMeasurement(r.Props(1)), profiles: map[store.ProfileID]*store.Profile{}}
 	have.linked, _ = r[2].(bool)
 	if doomed, _ := r[6].(bool); doomed {
 		return nil, nil, errDoomed
 	}
-	have.hasRun, have.run = r.has(3), testrun.Run{Key: f.Run.Key}
+	have.hasRun, have.run = r.Has(3), testrun.Run{Key: f.Run.Key}
 	if have.hasRun {
-		have.run = readRun(r.facts(3))
+		have.run = readRun(r.Props(3))
 	}
-	for _, n := range r.factList(4) {
+	for _, n := range r.PropsList(4) {
 		old := readProfile(n)
 		have.profiles[old.ID] = &old
 	}
-	if newest := r.ints(5); len(newest) > 0 {
+	if newest := r.Ints(5); len(newest) > 0 {
 		p.seq = max(p.seq, newest[0]+1)
 	}
 	return mark, have, nil
@@ -196,58 +197,58 @@ func (p *placing) decide(have *present, r *store.Record) (step, error) {
 	}
 }
 
-// writeFacts stores what the file says of its run and benchmark. Run becomes
+// writeProps stores what the file says of its run and benchmark. Run becomes
 // what the database then knows of it.
-func (p *placing) writeFacts(t *tx, have *present, run *testrun.Run, metrics []testrun.Metric) error {
+func (p *placing) writeProps(t *bolt.Tx, have *present, run *testrun.Run, metrics []testrun.Metric) error {
 	f := p.file
 	if !have.hasRun || !have.run.Same(*run) {
-		if err := t.writeRun(f.Run, run); err != nil {
+		if err := writeRun(t, f.Run, run); err != nil {
 			return err
 		}
 	}
 	id := measurementID(f.Benchmark, f.Run.Key)
 	if !have.linked {
-		return t.do(`MERGE (g:BenchmarkGroup {name: $benchmark.group})
+		return t.Do(`MERGE (g:BenchmarkGroup {name: $benchmark.group})
 			MERGE (b:Benchmark {key: $benchmark.key})
 			FOREACH (_ IN CASE WHEN b.name IS NULL THEN [1] ELSE [] END | SET b += $benchmark CREATE (g)-[:HAS_BENCHMARK]->(b))
 			WITH b MATCH (r:TestRun {key: $run}), (m:Measurement {id: $id})
 			CREATE (b)-[:MEASURED]->(m)<-[:MEASURED]-(r)
-			SET m += $metrics`, map[string]any{"benchmark": map[string]any(benchmarkFacts(f.Benchmark)), "run": f.Run.Key, "id": id,
-			"metrics": map[string]any(measurementFacts(metrics))})
+			SET m += $metrics`, map[string]any{"benchmark": map[string]any(benchmarkProps(f.Benchmark)), "run": f.Run.Key, "id": id,
+			"metrics": map[string]any(measurementProps(metrics))})
 	}
 	if slices.Equal(have.metrics, metrics) {
 		return nil
 	}
-	return t.do(`MATCH (m:Measurement {id: $id}) SET m += $metrics
+	return t.Do(`MATCH (m:Measurement {id: $id}) SET m += $metrics
 		WITH m MATCH (r:TestRun {key: $run})-[:HAS_PROFILE]->(p:Profile)<-[:HAS_PROFILE]-(:Benchmark {key: $benchmark})
 		SET p += $metric`, map[string]any{"id": id, "run": f.Run.Key, "benchmark": benchmarkKey(f.Benchmark),
-		"metrics": map[string]any(measurementFacts(metrics)), "metric": map[string]any(metricFacts(metrics))})
+		"metrics": map[string]any(measurementProps(metrics)), "metric": map[string]any(metricProps(metrics))})
 }
 
 // writeRun makes a run or adds to what is known of it, under a lock: others may
 // be doing so. Merged becomes what the database then has.
-func (t *tx) writeRun(run testrun.Run, merged *testrun.Run) error {
+func writeRun(t *bolt.Tx, run testrun.Run, merged *testrun.Run) error {
 	run.Date = run.Date.UTC()
-	r, err := t.one(`MERGE (r:TestRun {key: $key})
+	r, err := t.One(`MERGE (r:TestRun {key: $key})
 		ON CREATE SET r += $run, r.changes = 1
 		ON MATCH SET r.changes = coalesce(r.changes, 1) + 1
-		RETURN r {.*}`, map[string]any{"key": run.Key, "run": map[string]any(runFacts(run))})
+		RETURN r {.*}`, map[string]any{"key": run.Key, "run": map[string]any(runProps(run))})
 	if err != nil {
 		return err
 	}
-	if r.facts(0).int("changes") == 1 {
+	if r.Props(0).Int("changes") == 1 {
 		*merged = run // new, and without profiles
 		return nil
 	}
-	have := readRun(r.facts(0))
+	have := readRun(r.Props(0))
 	if *merged, err = have.Merge(run); err != nil {
 		return refusal{fmt.Errorf("%w: %w", store.ErrConflict, err)}
 	}
-	if err := t.do("MATCH (r:TestRun {key: $key}) SET r += $run", map[string]any{"key": run.Key, "run": map[string]any(runFacts(*merged))}); err != nil {
+	if err := t.Do("MATCH (r:TestRun {key: $key}) SET r += $run", map[string]any{"key": run.Key, "run": map[string]any(runProps(*merged))}); err != nil {
 		return err
 	}
 	if have.Date.Equal(merged.Date) {
 		return nil
 	}
-	return t.do("MATCH (:TestRun {key: $key})-[:HAS_PROFILE]->(p:Profile) SET p.date = $date", map[string]any{"key": run.Key, "date": merged.Date})
+	return t.Do("MATCH (:TestRun {key: $key})-[:HAS_PROFILE]->(p:Profile) SET p.date = $date", map[string]any{"key": run.Key, "date": merged.Date})
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	driver "github.com/neo4j/neo4j-go-driver/v6/neo4j"
+
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 // statements collects what is sent to a server, with the parameters of one time.
@@ -25,7 +27,7 @@ func (s *statements) of(opened *Store) *Store {
 	if s == nil {
 		return opened
 	}
-	opened.graph.driver = tellingDriver{opened.graph.driver, s}
+	opened.db.Driver = tellingDriver{opened.db.Driver, s}
 	return opened
 }
 
@@ -94,7 +96,7 @@ func (s *statements) checkPlans(t *testing.T, m Model, fill func(st *Store, stac
 					continue // profiles that wait for their deletion: one, or none
 				}
 				for _, n := range []int{1, 1000} {
-					p := plan(t, st.graph, statement, grown(s.all[statement], n))
+					p := plan(t, st.db, statement, grown(s.all[statement], n))
 					if scans := repeatedScans(p, false); scans != nil {
 						t.Errorf("after %d stacks, with lists of %d, for each row %s:\n%s\n%s", stacks, n, strings.Join(scans, ", "), statement, draw(p, 1))
 					}
@@ -119,9 +121,9 @@ func grown(params map[string]any, n int) map[string]any {
 }
 
 // plan has the server make a plan, whatever it may have kept.
-func plan(t *testing.T, g *graph, statement string, params map[string]any) driver.Plan {
+func plan(t *testing.T, g *bolt.DB, statement string, params map[string]any) driver.Plan {
 	t.Helper()
-	session := g.session(t.Context(), driver.AccessModeWrite)
+	session := g.Session(t.Context(), driver.AccessModeWrite)
 	defer session.Close(t.Context())
 	result, err := session.Run(t.Context(), "CYPHER replan=force EXPLAIN "+statement, params)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/store/storetest"
 )
 
@@ -116,10 +117,10 @@ func TestPotentialsInCypher(t *testing.T) {
 		for _, r := range result.Rows {
 			want[r.Function] = r.Score
 		}
-		if err := s.graph.read(ctx, func(tx *tx) error {
-			return tx.each(query, map[string]any{"profile_keys": keys, "n": degree}, func(r row) error {
+		if err := s.db.Read(ctx, func(tx *bolt.Tx) error {
+			return tx.Each(query, map[string]any{"profile_keys": keys, "n": degree}, func(r bolt.Row) error {
 				if potential, _ := r[1].(float64); potential > 0 {
-					got[r.text(0)] = potential
+					got[r.Text(0)] = potential
 				}
 				return nil
 			})

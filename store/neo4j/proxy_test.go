@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
-	"strings"
+	"net/url"
 	"sync/atomic"
 	"testing"
 )
@@ -25,17 +25,13 @@ type breaker struct {
 // newBreaker returns the address of the test server as it is behind a breaker.
 func newBreaker(t *testing.T, where string, afterAnswer bool) (*breaker, string) {
 	t.Helper()
-	a, err := parseAddress(where)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, host, _ := strings.Cut(a.server, "://")
+	u := parsed(t, where)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	b := &breaker{address: host, afterAnswer: afterAnswer, broken: make(chan struct{})}
+	b := &breaker{address: u.Host, afterAnswer: afterAnswer, broken: make(chan struct{})}
 	go func() {
 		for {
 			client, err := l.Accept()
@@ -45,7 +41,7 @@ func newBreaker(t *testing.T, where string, afterAnswer bool) (*breaker, string)
 			go b.serve(client)
 		}
 	}()
-	return b, "bolt://" + a.user + "@" + l.Addr().String() + "/" + a.database
+	return b, "bolt://" + u.User.Username() + "@" + l.Addr().String() + u.Path
 }
 
 func (b *breaker) serve(client net.Conn) {
@@ -86,4 +82,13 @@ func (b *breaker) serve(client net.Conn) {
 			return
 		}
 	}
+}
+
+func parsed(t *testing.T, where string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(where)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
 }

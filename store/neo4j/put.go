@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 // Put implements store.Writer. Each file is a transaction of its own: when the
@@ -56,9 +57,9 @@ func (s *Store) putFile(ctx context.Context, f *store.File, opts store.PutOption
 		return store.Outcome{Err: err}, nil
 	}
 	p := &placing{s: s, file: f, opts: opts, contents: make([]*content, len(f.Records))}
-	err := again(ctx, func() error {
+	err := bolt.Again(ctx, func() error {
 		for {
-			err := s.graph.writeOnce(ctx, fmt.Sprintf("the import of %q", f.Name), p.place)
+			err := s.db.WriteOnce(ctx, fmt.Sprintf("the import of %q", f.Name), p.place)
 			var ahead *tooManyPaths
 			switch {
 			case err == nil:
@@ -72,7 +73,7 @@ func (s *Store) putFile(ctx context.Context, f *store.File, opts store.PutOption
 				if err := s.sweep(ctx); err != nil {
 					return err
 				}
-			case unknownCommit(err) && p.unknown < tries:
+			case bolt.UnknownCommit(err) && p.unknown < bolt.Tries:
 				// What has been stored is found by its content, and then is what this
 				// file stored.
 				p.unknown++
@@ -91,19 +92,19 @@ func (s *Store) putFile(ctx context.Context, f *store.File, opts store.PutOption
 	case errors.As(err, &refused):
 		return store.Outcome{Err: refused.error}, nil
 	}
-	var tooLarge *exhausted
+	var tooLarge *bolt.OutOfMemory
 	if errors.As(err, &tooLarge) {
-		return store.Outcome{Err: fmt.Errorf("%s: %w", s.graph.address, err)}, nil
+		return store.Outcome{Err: fmt.Errorf("%s: %w", s.db.Address, err)}, nil
 	}
-	return store.Outcome{}, s.graph.explain(err)
+	return store.Outcome{}, s.db.Explain(err)
 }
 
 // checkFile finds what cannot be stored whatever the store holds. An index has no
 // room for long keys.
 func checkFile(f *store.File) error {
 	for what, key := range map[string]string{"group": f.Benchmark.Group, "benchmark": benchmarkKey(f.Benchmark), "run": f.Run.Key} {
-		if len(key) > maxName {
-			return fmt.Errorf("the name of the %s is longer than %d bytes: %.60q…", what, maxName, key)
+		if len(key) > bolt.MaxName {
+			return fmt.Errorf("the name of the %s is longer than %d bytes: %.60q…", what, bolt.MaxName, key)
 		}
 	}
 	return f.Check()

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 // RawNames implements store.Reader.
@@ -11,19 +12,19 @@ func (s *Store) RawNames(ctx context.Context, group string, names []string) (fou
 	asked := map[string]string{} // by stored name
 	stored := make([]string, len(names))
 	for i, name := range names {
-		stored[i] = storedName(name)
+		stored[i] = bolt.StoredName(name)
 		asked[stored[i]] = name
 	}
 	function := s.model.functions()
-	err = s.graph.read(ctx, func(t *tx) error {
+	err = s.db.Read(ctx, func(t *bolt.Tx) error {
 		found = map[string]string{}
 		// As byID: the server must not read the index once for each name.
-		return t.each(`UNWIND $names AS name MATCH (f:`+function+` {name: name})-[:WAS]->(n:RawName) USING INDEX SEEK f:`+function+`(name)
+		return t.Each(`UNWIND $names AS name MATCH (f:`+function+` {name: name})-[:WAS]->(n:RawName) USING INDEX SEEK f:`+function+`(name)
 			WITH name, n ORDER BY n.group <> $group, n.name
 			WITH name, collect(n.name)[0] AS raw
-			RETURN collect(name), collect(raw)`, map[string]any{"names": stored, "group": group}, func(r row) error {
-			raw := r.texts(1)
-			for i, name := range r.texts(0) {
+			RETURN collect(name), collect(raw)`, map[string]any{"names": stored, "group": group}, func(r bolt.Row) error {
+			raw := r.Texts(1)
+			for i, name := range r.Texts(0) {
 				found[asked[name]] = raw[i]
 			}
 			return nil

@@ -83,7 +83,7 @@ func deleteAndCompact(t *testing.T, s *Store, rounds int) {
 	}
 }
 
-// equalStores compares trees, function rows, facts and attributes.
+// equalStores compares trees, function rows, properties and attributes.
 func equalStores(t *testing.T, got, want store.Store) {
 	t.Helper()
 	a, b := spell(t, got), spell(t, want)
@@ -93,7 +93,7 @@ func equalStores(t *testing.T, got, want store.Store) {
 		}
 	}
 	if len(a) != len(b) {
-		t.Errorf("%d facts, want %d", len(a), len(b))
+		t.Errorf("%d bolt.Props, want %d", len(a), len(b))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/store/neo4j/internal/traces"
 )
 
 // shared is the model with one forest of paths:
@@ -25,22 +27,22 @@ func (shared) name() Model       { return Shared }
 func (shared) functions() string { return "Function" }
 
 func (shared) schema() []string {
-	return append(traceSchema(), constraint("Function", "id"), constraint("Function", "name"), constraint("CallPath", "id"))
+	return append(traces.Schema(), bolt.Constraint("Function", "id"), bolt.Constraint("Function", "name"), bolt.Constraint("CallPath", "id"))
 }
 
 // memory is about what a transaction takes on the server.
 func (shared) memory(nodes int) int64 { return int64(nodes) * 420 }
 
-func (shared) properties(c *content) facts {
-	return facts{"paths": c.paths, "selfs": c.tree.Self, "totals": c.tree.Total}
+func (shared) properties(c *content) bolt.Props {
+	return bolt.Props{"paths": c.paths, "selfs": c.tree.Self, "totals": c.tree.Total}
 }
 
-func (shared) write(t *tx, c *content, create string, params map[string]any, l *learned) error {
+func (shared) write(t *bolt.Tx, c *content, create string, params map[string]any, l *learned) error {
 	fresh := c.unknownPaths()
 	if len(fresh) > pathsAhead {
 		return &tooManyPaths{c, fresh}
 	}
-	if err := t.writePaths(c, fresh, l); err != nil {
+	if err := writePaths(t, c, fresh, l); err != nil {
 		return err
 	}
 	rows := slices.Clone(c.rows)
@@ -56,20 +58,11 @@ func (shared) write(t *tx, c *content, create string, params map[string]any, l *
 		CREATE (p)-[:RAN {self: $selfs[i], total: $totals[i]}]->(f)`
 		params["functions"], params["selfs"], params["totals"] = functions, selfs, totals
 	}
-	r, err := t.one(create+" RETURN count(*)", params)
+	r, err := t.One(create+" RETURN count(*)", params)
 	if err != nil {
 		return err
 	}
-	return wrote("functions of the profile", r.int(0), max(len(rows), 1))
-}
-
-// wrote demands that a statement did all that it was given: MATCH drops silently
-// what it does not find.
-func wrote(what string, n int64, want int) error {
-	if n != int64(want) {
-		return &changedError{fmt.Sprintf("%d of %d %s were written", n, want, what)}
-	}
-	return nil
+	return bolt.CheckCount("functions of the profile", r.Int(0), max(len(rows), 1))
 }
 
 // pathsAhead is how many new paths go into one transaction. A profile that has
@@ -98,14 +91,14 @@ func (c *content) unknownPaths() []int32 {
 
 // writePaths sees to it that the database has the paths of some nodes, given with
 // parents before children; parents that are not among them it has.
-func (t *tx) writePaths(c *content, nodes []int32, l *learned) error {
+func writePaths(t *bolt.Tx, c *content, nodes []int32, l *learned) error {
 	for _, n := range nodes {
 		l.paths = append(l.paths, c.cut.Paths[n])
 	}
 	var err error
 	missing := slices.Clone(nodes)
 	if len(nodes) > c.cut.Len()/2 { // who knows most of a profile's paths finds the others to be new
-		missing, err = t.missingPaths(c, nodes)
+		missing, err = missingPaths(t, c, nodes)
 	}
 	if err != nil || len(missing) == 0 {
 		return err
@@ -115,7 +108,7 @@ func (t *tx) writePaths(c *content, nodes []int32, l *learned) error {
 		return err
 	}
 	// Of those that another importer has made since, all is there.
-	r, err := t.one(`UNWIND range(0, size($ids)-1) AS i
+	r, err := t.One(`UNWIND range(0, size($ids)-1) AS i
 		MERGE (c:CallPath {id: $ids[i]}) ON CREATE SET c.depth = $depths[i]
 		WITH c, i WHERE NOT EXISTS { (c)-[:OF]->() }
 		MATCH (f:Function {id: $functions[i]})
@@ -128,12 +121,12 @@ func (t *tx) writePaths(c *content, nodes []int32, l *learned) error {
 		return err
 	}
 	made := make([]int32, 0, len(missing))
-	for _, i := range r.ints(0) {
+	for _, i := range r.Ints(0) {
 		made = append(made, missing[i])
 	}
 	if len(made) < len(missing) {
-		if still, err := t.missingPaths(c, missing); err != nil || len(still) > 0 {
-			return cmp.Or(err, wrote("paths", int64(len(made)), len(missing)))
+		if still, err := missingPaths(t, c, missing); err != nil || len(still) > 0 {
+			return cmp.Or(err, bolt.CheckCount("paths", int64(len(made)), len(missing)))
 		}
 	}
 	recursion, called := c.recursion(), 0
@@ -147,17 +140,17 @@ func (t *tx) writePaths(c *content, nodes []int32, l *learned) error {
 			distances = append(distances, int64(c.cut.Depth[n]-c.cut.Depth[up]))
 		}
 	}
-	if err := wrote("calls", r.int(1), called); err != nil || len(again) == 0 {
+	if err := bolt.CheckCount("calls", r.Int(1), called); err != nil || len(again) == 0 {
 		return err
 	}
-	r, err = t.one(`UNWIND range(0, size($again)-1) AS i
+	r, err = t.One(`UNWIND range(0, size($again)-1) AS i
 		MATCH (c:CallPath {id: $again[i]}) MATCH (a:CallPath {id: $ancestors[i]})
 		CREATE (a)-[:RECURS {distance: $distances[i]}]->(c)
 		RETURN count(*)`, map[string]any{"again": again, "ancestors": ancestors, "distances": distances})
 	if err != nil {
 		return err
 	}
-	return wrote("recursions", r.int(0), len(again))
+	return bolt.CheckCount("recursions", r.Int(0), len(again))
 }
 
 // pathColumns returns what nodes are as parameters, and sorts the nodes by id:
@@ -180,7 +173,7 @@ func (c *content) pathColumns(nodes []int32) (map[string]any, error) {
 
 // missingPaths returns those of the nodes, parents first, whose paths the database
 // does not have. An id that stands for something else there is an error.
-func (t *tx) missingPaths(c *content, nodes []int32) ([]int32, error) {
+func missingPaths(t *bolt.Tx, c *content, nodes []int32) ([]int32, error) {
 	if len(nodes) == 0 {
 		return nil, nil
 	}
@@ -189,7 +182,7 @@ func (t *tx) missingPaths(c *content, nodes []int32) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := t.one(`UNWIND range(0, size($ids)-1) AS i
+	r, err := t.One(`UNWIND range(0, size($ids)-1) AS i
 		OPTIONAL MATCH (c:CallPath {id: $ids[i]})-[:OF]->(f:Function) `+byID+`
 		OPTIONAL MATCH (p:CallPath)-[:CALLS]->(c)
 		WITH i, f, coalesce(p.id, 0) AS parent
@@ -199,12 +192,12 @@ func (t *tx) missingPaths(c *content, nodes []int32) ([]int32, error) {
 		return nil, err
 	}
 	var missing []int32
-	why, names := r.ints(1), r.texts(2)
-	for k, i := range r.ints(0) {
+	why, names := r.Ints(1), r.Texts(2)
+	for k, i := range r.Ints(0) {
 		switch why[k] {
 		case 1: // another importer's commit is being carried out
 			if c.cut.Parent[sorted[i]] != calltree.NoNode {
-				return nil, &changedError{"a path is there without its caller"}
+				return nil, bolt.Changed("a path is there without its caller")
 			}
 			fallthrough
 		case 2:
@@ -219,7 +212,7 @@ func (t *tx) missingPaths(c *content, nodes []int32) ([]int32, error) {
 // spell returns the path of a node.
 func (c *content) spell(n int32) string { return calltree.FormatPath(c.cut.Path(n)) }
 
-func (shared) erase(t *tx, key string, _ int64) error { return nil }
+func (shared) erase(t *bolt.Tx, key string, _ int64) error { return nil }
 
 // byID demands of the server that it looks paths up. It counts what an index holds
 // in the background, and where it believes that there is next to nothing, because
@@ -230,7 +223,7 @@ const byID = "USING INDEX SEEK c:CallPath(id)"
 // structureChunk is how many paths one statement looks up; less in tests.
 var structureChunk = 20_000
 
-func (shared) structure(t *tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error {
+func (shared) structure(t *bolt.Tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error {
 	ids := map[int64]struct{}{}
 	for _, v := range values {
 		for _, id := range v.paths {
@@ -241,15 +234,15 @@ func (shared) structure(t *tx, values []sparse, need func(path int64) bool, f fu
 	}
 	chunks := slices.Collect(slices.Chunk(slices.Sorted(maps.Keys(ids)), structureChunk))
 	var one sync.Mutex
-	return t.sideBySide(len(chunks), func(t *tx, i int) error {
-		r, err := t.one(`UNWIND $ids AS id
+	return t.Parallel(len(chunks), func(t *bolt.Tx, i int) error {
+		r, err := t.One(`UNWIND $ids AS id
 			MATCH (c:CallPath {id: id})-[:OF]->(f:Function) `+byID+`
 			OPTIONAL MATCH (p:CallPath)-[:CALLS]->(c)
 			RETURN collect(id), collect(coalesce(p.id, 0)), collect(f.id)`, map[string]any{"ids": chunks[i]})
 		if err != nil {
 			return err
 		}
-		found, parents, functions := r.ints(0), r.ints(1), r.ints(2)
+		found, parents, functions := r.Ints(0), r.Ints(1), r.Ints(2)
 		one.Lock()
 		defer one.Unlock()
 		f(found, parents, functions)
@@ -257,34 +250,34 @@ func (shared) structure(t *tx, values []sparse, need func(path int64) bool, f fu
 	})
 }
 
-func (shared) rows(t *tx, keys []string, wanted []int64, f func(key string, functions, selfs, totals []int64) error) error {
+func (shared) rows(t *bolt.Tx, keys []string, wanted []int64, f func(key string, functions, selfs, totals []int64) error) error {
 	statement := `MATCH (p:Profile) WHERE p.key IN $keys MATCH (p)-[r:RAN]->(f)
 		RETURN p.key, collect(f.id), collect(r.self), collect(r.total)`
 	if wanted != nil {
 		statement = `UNWIND $wanted AS id MATCH (f:Function {id: id})<-[r:RAN]-(p:Profile) WHERE p.key IN $keys
 			RETURN p.key, collect(f.id), collect(r.self), collect(r.total)`
 	}
-	return t.each(statement, map[string]any{"keys": keys, "wanted": wanted}, func(r row) error {
-		return f(r.text(0), r.ints(1), r.ints(2), r.ints(3))
+	return t.Each(statement, map[string]any{"keys": keys, "wanted": wanted}, func(r bolt.Row) error {
+		return f(r.Text(0), r.Ints(1), r.Ints(2), r.Ints(3))
 	})
 }
 
 // sums and rows do not ask whether what a profile RAN is a function: it is, and for
 // millions of rows asking takes a seventh of the time.
-func (shared) sums(t *tx, keys []string, _ map[string]int64) (row, error) {
-	return t.one(`MATCH (p:Profile) WHERE p.key IN $keys
+func (shared) sums(t *bolt.Tx, keys []string, _ map[string]int64) (bolt.Row, error) {
+	return t.One(`MATCH (p:Profile) WHERE p.key IN $keys
 		WITH p, toFloat(p.samples) AS samples
 		MATCH (p)-[r:RAN]->(f)
 		WITH f, count(*) AS n, sum(r.self) AS self, sum(r.total) AS total, sum(r.self / samples) AS selfShare, sum(r.total / samples) AS totalShare
 		RETURN collect(f.id), collect(n), collect(self), collect(total), collect(selfShare), collect(totalShare)`, map[string]any{"keys": keys})
 }
 
-func (shared) paths(t *tx) (int64, error) {
-	r, err := t.one("MATCH (c:CallPath) RETURN count(c)", nil)
+func (shared) paths(t *bolt.Tx) (int64, error) {
+	r, err := t.One("MATCH (c:CallPath) RETURN count(c)", nil)
 	if err != nil {
 		return 0, err
 	}
-	return r.int(0), nil
+	return r.Int(0), nil
 }
 
 func (shared) garbage() []garbage {
@@ -297,24 +290,24 @@ func (shared) garbage() []garbage {
 
 // unusedPaths compares the lists of all profiles with the paths that there are,
 // here and not in the database: its memory for a question is small.
-func unusedPaths(t *tx) ([]int64, error) {
+func unusedPaths(t *bolt.Tx) ([]int64, error) {
 	used := map[int64]struct{}{}
-	take := func(r row) error {
-		for _, id := range r.list(0) {
+	take := func(r bolt.Row) error {
+		for _, id := range r.List(0) {
 			used[id.(int64)] = struct{}{}
 		}
 		return nil
 	}
-	if err := t.each("MATCH (p:Profile) RETURN p.paths", nil, take); err != nil {
+	if err := t.Each("MATCH (p:Profile) RETURN p.paths", nil, take); err != nil {
 		return nil, err
 	}
-	if err := t.each("MATCH (m:ModeVector) RETURN m.paths", nil, take); err != nil {
+	if err := t.Each("MATCH (m:ModeVector) RETURN m.paths", nil, take); err != nil {
 		return nil, err
 	}
 	var unused []int64
-	err := t.each("MATCH (c:CallPath) RETURN c.id", nil, func(r row) error {
-		if _, ok := used[r.int(0)]; !ok {
-			unused = append(unused, r.int(0))
+	err := t.Each("MATCH (c:CallPath) RETURN c.id", nil, func(r bolt.Row) error {
+		if _, ok := used[r.Int(0)]; !ok {
+			unused = append(unused, r.Int(0))
 		}
 		return nil
 	})

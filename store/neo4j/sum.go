@@ -8,17 +8,18 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 // sum returns a record with the values of a stored profile and those of r added,
 // over a forest of its own.
-func (s *Store) sum(t *tx, old *store.Profile, r *store.Record) (*store.Record, error) {
+func (s *Store) sum(t *bolt.Tx, old *store.Profile, r *store.Record) (*store.Record, error) {
 	sel := &selection{profiles: []store.Profile{*old}, place: map[string]int{string(old.ID): 0}}
-	n, err := t.one("MATCH (p:Profile {key: $key}) RETURN p.modes", map[string]any{"key": string(old.ID)})
+	n, err := t.One("MATCH (p:Profile {key: $key}) RETURN p.modes", map[string]any{"key": string(old.ID)})
 	if err != nil {
 		return nil, err
 	}
-	sel.modes = []int64{n.int(0)}
+	sel.modes = []int64{n.Int(0)}
 	list, err := s.readVectors(t, sel, [2]int{0, 1}, true)
 	if err != nil {
 		return nil, err
@@ -73,19 +74,19 @@ func (m *merger) take(from *calltree.Forest, self calltree.Vector, modes []store
 func (s *Store) writeAhead(ctx context.Context, a *tooManyPaths) error {
 	for nodes := range slices.Chunk(a.nodes, pathsAhead) {
 		l := &learned{origin: a.origin}
-		err := s.graph.write(ctx, "the paths of a profile", func(t *tx) error {
+		err := s.db.Write(ctx, "the paths of a profile", func(t *bolt.Tx) error {
 			*l = learned{origin: a.origin}
-			mark, err := t.enter(s.slot)
+			mark, err := enter(t, s.slot)
 			if err != nil {
 				return err
 			}
-			if mark.int("epoch") != s.sources.epoch {
-				return &changedError{"the store was compacted"}
+			if mark.Int("epoch") != s.sources.epoch {
+				return bolt.Changed("the store was compacted")
 			}
-			if err := t.writeFunctions(s.model.functions(), a.content, l); err != nil {
+			if err := writeFunctions(t, s.model.functions(), a.content, l); err != nil {
 				return err
 			}
-			return t.writePaths(a.content, nodes, l)
+			return writePaths(t, a.content, nodes, l)
 		})
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 // thesis is the model of Lundberg and Rettig, "Modeling Profiling Data in a Graph
@@ -29,8 +30,8 @@ func (thesis) functions() string { return "CodePath" }
 
 func (thesis) schema() []string {
 	return []string{
-		constraint("Function", "key"), index("Function", "codePath"), index("Function", "profileKey"),
-		constraint("CodePath", "id"), constraint("CodePath", "name"),
+		bolt.Constraint("Function", "key"), bolt.Index("Function", "codePath"), bolt.Index("Function", "profileKey"),
+		bolt.Constraint("CodePath", "id"), bolt.Constraint("CodePath", "name"),
 	}
 }
 
@@ -44,8 +45,8 @@ func (m thesis) memory(nodes int) int64 {
 }
 
 // properties are not in the paper. Dendro reads trees of all profiles by them.
-func (thesis) properties(c *content) facts {
-	return facts{"paths": c.paths, "selfs": c.tree.Self}
+func (thesis) properties(c *content) bolt.Props {
+	return bolt.Props{"paths": c.paths, "selfs": c.tree.Self}
 }
 
 // rootName is the code path of the node above a profile's own roots.
@@ -57,7 +58,7 @@ var thesisChunk = 20_000
 // write makes the nodes in depth-first order, a chunk of them in each statement,
 // and the relationships between nodes by their places in the list of what was
 // made: no node has to be looked up but the ancestors that earlier chunks hold.
-func (m thesis) write(t *tx, c *content, create string, params map[string]any, _ *learned) error {
+func (m thesis) write(t *bolt.Tx, c *content, create string, params map[string]any, _ *learned) error {
 	whole, recursion := c.whole(), c.recursion()
 	maps.Copy(params, map[string]any{"key": c.key, "node": nodeKey(c.key, -1), "name": rootName, "total": whole, "share": c.share(whole),
 		"p": nil, "c": nil}) // null is no property
@@ -66,14 +67,14 @@ func (m thesis) write(t *tx, c *content, create string, params map[string]any, _
 		p, corrections = c.potentials(recursion, m.potentials)
 		params["p"], params["c"] = p[0], corrections[0]
 	}
-	r, err := t.one(create+`
+	r, err := t.One(create+`
 		CREATE (p)-[:ROOT]->(f:Function {key: $node, profileKey: $key, codePath: $name, depth: 0,
 			baseSamples: 0, totalSamples: $total, base: 0.0, total: $share, p: $p, c: $c})
 		RETURN count(*)`, params)
 	if err != nil {
 		return err
 	}
-	if err := wrote("profiles", r.int(0), 1); err != nil {
+	if err := bolt.CheckCount("profiles", r.Int(0), 1); err != nil {
 		return err
 	}
 	for start := 0; start < c.cut.Len(); start += thesisChunk {
@@ -82,7 +83,7 @@ func (m thesis) write(t *tx, c *content, create string, params map[string]any, _
 		if m.potentials > 0 {
 			ch.params["p"], ch.params["c"] = p[start+1:end+1], corrections[start+1:end+1]
 		}
-		if err := t.writeChunk(ch, end-start); err != nil {
+		if err := writeChunk(t, ch, end-start); err != nil {
 			return err
 		}
 	}
@@ -90,12 +91,12 @@ func (m thesis) write(t *tx, c *content, create string, params map[string]any, _
 }
 
 // writeChunk makes so many nodes.
-func (t *tx) writeChunk(ch thesisColumns, nodes int) error {
+func writeChunk(t *bolt.Tx, ch thesisColumns, nodes int) error {
 	arrays := "" // even null in their place costs a tenth of an import
 	if ch.params["p"] != nil {
 		arrays = ", p: $p[i], c: $c[i]"
 	}
-	r, err := t.one(`OPTIONAL MATCH (a:Function) WHERE a.key IN $ancestors
+	r, err := t.One(`OPTIONAL MATCH (a:Function) WHERE a.key IN $ancestors
 		WITH a ORDER BY a.key
 		WITH collect(a) AS before
 		UNWIND range(0, size($keys)-1) AS i
@@ -119,7 +120,7 @@ func (t *tx) writeChunk(ch thesisColumns, nodes int) error {
 	if err != nil {
 		return err
 	}
-	return cmp.Or(wrote("ancestors", r.int(0), ch.ancestors), wrote("calls", r.int(1), nodes), wrote("recursions", r.int(2), ch.recursions))
+	return cmp.Or(bolt.CheckCount("ancestors", r.Int(0), ch.ancestors), bolt.CheckCount("calls", r.Int(1), nodes), bolt.CheckCount("recursions", r.Int(2), ch.recursions))
 }
 
 // thesisColumns are the parameters of one chunk.
@@ -193,19 +194,19 @@ func newThesisChunk(c *content, recursion []int32, start, end int) thesisColumns
 // The server stores hexadecimal digits in half a byte each.
 func nodeKey(profile string, n int) string { return fmt.Sprintf("%s%06x", profile, n+1) }
 
-func (thesis) erase(t *tx, key string, _ int64) error {
-	return t.do("MATCH (f:Function {profileKey: $key}) DETACH DELETE f", map[string]any{"key": key})
+func (thesis) erase(t *bolt.Tx, key string, _ int64) error {
+	return t.Do("MATCH (f:Function {profileKey: $key}) DETACH DELETE f", map[string]any{"key": key})
 }
 
 // structure reads the trees of profiles until nothing is missing: profiles of one
 // benchmark have most of their paths in common.
-func (thesis) structure(t *tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error {
+func (thesis) structure(t *bolt.Tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error {
 	seen := map[int64]bool{}
 	for _, v := range values {
 		if !slices.ContainsFunc(v.paths, func(id int64) bool { return !seen[id] && need(id) }) {
 			continue
 		}
-		r, err := t.one(`OPTIONAL MATCH (p:Profile {key: $key})
+		r, err := t.One(`OPTIONAL MATCH (p:Profile {key: $key})
 			OPTIONAL MATCH (f:Function {profileKey: $key}) WHERE f.depth > 0
 			WITH p, f ORDER BY f.key
 			WITH p, collect(f.depth) AS depths, collect(f.codePath) AS names
@@ -213,12 +214,12 @@ func (thesis) structure(t *tx, values []sparse, need func(path int64) bool, f fu
 		switch {
 		case err != nil:
 			return err
-		case !r.has(0):
-			return &changedError{"a profile was deleted"}
+		case !r.Has(0):
+			return bolt.Changed("a profile was deleted")
 		}
-		ids, depths, functions := r.ints(0), r.ints(1), namedIDs(r.texts(2))
+		ids, depths, functions := r.Ints(0), r.Ints(1), namedIDs(r.Texts(2))
 		if len(ids) != len(depths) {
-			return &changedError{"a profile does not have all of its nodes"}
+			return bolt.Changed("a profile does not have all of its nodes")
 		}
 		parents := make([]int64, len(ids))
 		at := []int64{rootPath} // the path at each depth
@@ -247,18 +248,18 @@ func functionRowsOf(condition string) string {
 		WHERE listed = 1 `
 }
 
-func (thesis) rows(t *tx, keys []string, wanted []int64, f func(key string, functions, selfs, totals []int64) error) error {
+func (thesis) rows(t *bolt.Tx, keys []string, wanted []int64, f func(key string, functions, selfs, totals []int64) error) error {
 	params := map[string]any{"keys": keys}
 	condition := ""
 	if wanted != nil {
-		r, err := t.one("MATCH (c:CodePath) WHERE c.id IN $ids RETURN collect(c.name)", map[string]any{"ids": wanted})
+		r, err := t.One("MATCH (c:CodePath) WHERE c.id IN $ids RETURN collect(c.name)", map[string]any{"ids": wanted})
 		if err != nil {
 			return err
 		}
-		condition, params["names"] = "AND f.codePath IN $names", r.list(0)
+		condition, params["names"] = "AND f.codePath IN $names", r.List(0)
 	}
-	return t.each(functionRowsOf(condition)+"RETURN key, collect(name), collect(self), collect(total)", params, func(r row) error {
-		return f(r.text(0), namedIDs(r.texts(1)), r.ints(2), r.ints(3))
+	return t.Each(functionRowsOf(condition)+"RETURN key, collect(name), collect(self), collect(total)", params, func(r bolt.Row) error {
+		return f(r.Text(0), namedIDs(r.Texts(1)), r.Ints(2), r.Ints(3))
 	})
 }
 
@@ -271,8 +272,8 @@ func namedIDs(names []string) []int64 {
 	return ids
 }
 
-func (thesis) sums(t *tx, keys []string, samples map[string]int64) (row, error) {
-	r, err := t.one(functionRowsOf("")+`
+func (thesis) sums(t *bolt.Tx, keys []string, samples map[string]int64) (bolt.Row, error) {
+	r, err := t.One(functionRowsOf("")+`
 		WITH name, count(*) AS n, sum(self) AS self, sum(total) AS total,
 			sum(toFloat(self) / $samples[key]) AS selfShare, sum(toFloat(total) / $samples[key]) AS totalShare
 		RETURN collect(name), collect(n), collect(self), collect(total), collect(selfShare), collect(totalShare)`,
@@ -280,20 +281,20 @@ func (thesis) sums(t *tx, keys []string, samples map[string]int64) (row, error) 
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]any, 0, len(r.list(0)))
-	for _, id := range namedIDs(r.texts(0)) {
+	ids := make([]any, 0, len(r.List(0)))
+	for _, id := range namedIDs(r.Texts(0)) {
 		ids = append(ids, id)
 	}
 	r[0] = ids
 	return r, nil
 }
 
-func (thesis) paths(t *tx) (int64, error) {
-	r, err := t.one("MATCH (p:Profile) UNWIND p.paths AS id RETURN count(DISTINCT id)", nil)
+func (thesis) paths(t *bolt.Tx) (int64, error) {
+	r, err := t.One("MATCH (p:Profile) UNWIND p.paths AS id RETURN count(DISTINCT id)", nil)
 	if err != nil {
 		return 0, err
 	}
-	return r.int(0), nil
+	return r.Int(0), nil
 }
 
 func (thesis) garbage() []garbage {

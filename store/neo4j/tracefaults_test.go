@@ -6,10 +6,14 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	driver "github.com/neo4j/neo4j-go-driver/v6/neo4j"
 
 	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -23,13 +27,13 @@ func TestLostPut(t *testing.T) {
 			s, other := opened(t, where), opened(t, where)
 			mustPutSnapshots(t, s, tracetest.Picture("t", "s", "main"))
 			lost := tracetest.Picture("t", "s", "@1 main-lost-lost lost")
-			p := snapshotPut{s: s, tasks: map[string]*sampledTask{}, byKey: map[chunkKey]*snapshotChunk{}}
-			p.gather(&lost)
-			broken := errors.New("broken")
-			if err := s.graph.write(t.Context(), "a test", func(tx *tx) error { return cmp.Or(p.write(tx), broken) }); !errors.Is(err, broken) {
-				t.Fatal(err)
-			}
-			// The dictionary does not know it yet.
+			loser := losingDriver{Driver: s.db.Driver, lose: new(atomic.Bool), lost: make(chan struct{}), proceed: make(chan struct{})}
+			loser.lose.Store(true)
+			s.db.Driver = loser
+			failed := make(chan error)
+			go func() { failed <- s.PutSnapshots(t.Context(), lost) }()
+			<-loser.lost
+			// The dictionary in memory has stacks that were rolled back.
 			want := "t s: 0@0 main\n"
 			if next == "read" {
 				mustPutSnapshots(t, other, tracetest.Picture("t", "s", "@1 main-other other"))
@@ -37,6 +41,10 @@ func TestLostPut(t *testing.T) {
 				if got := drawSnapshots(t, s); got != want {
 					t.Errorf("read: %s", got)
 				}
+			}
+			close(loser.proceed)
+			if err := <-failed; !errors.Is(err, errLost) {
+				t.Fatal(err)
 			}
 			mustPutSnapshots(t, s, tracetest.Picture("t", "s", "@3 main-own"))
 			want = strings.TrimSuffix(want, "\n") + " 3@30 main-own\n"
@@ -52,6 +60,38 @@ func TestLostPut(t *testing.T) {
 	}
 }
 
+// losingDriver rolls the next transaction back that writes, and holds its error back
+// until proceed is closed.
+type losingDriver struct {
+	driver.Driver
+	lose          *atomic.Bool
+	lost, proceed chan struct{}
+}
+
+var errLost = errors.New("lost")
+
+func (d losingDriver) NewSession(ctx context.Context, c driver.SessionConfig) driver.Session {
+	return losingSession{d.Driver.NewSession(ctx, c), d}
+}
+
+type losingSession struct {
+	driver.Session
+	d losingDriver
+}
+
+func (s losingSession) ExecuteWrite(ctx context.Context, work driver.ManagedTransactionWork, c ...func(*driver.TransactionConfig)) (any, error) {
+	if !s.d.lose.CompareAndSwap(true, false) {
+		return s.Session.ExecuteWrite(ctx, work, c...)
+	}
+	_, err := s.Session.ExecuteWrite(ctx, func(tx driver.ManagedTransaction) (any, error) {
+		_, err := work(tx)
+		return nil, cmp.Or(err, errLost)
+	}, c...)
+	close(s.d.lost)
+	<-s.d.proceed
+	return nil, err
+}
+
 // TestRemovedWhileWaiting removes a task while snapshots of it wait to be stored.
 func TestRemovedWhileWaiting(t *testing.T) {
 	where := fresh(t, Shared)
@@ -59,19 +99,19 @@ func TestRemovedWhileWaiting(t *testing.T) {
 	g := dialed(t, where)
 	mustPutSnapshots(t, s, tracetest.Picture("t", "s", "A-B"))
 	stored := make(chan error, 1)
-	err := g.write(t.Context(), "a test", func(tx *tx) error {
-		if err := tx.do("MATCH (t:SampledTask) SET t.puts = 0", nil); err != nil {
+	err := g.Write(t.Context(), "a test", func(tx *bolt.Tx) error {
+		if err := tx.Do("MATCH (t:SampledTask) SET t.puts = 0", nil); err != nil {
 			return err
 		}
 		go func() { stored <- s.PutSnapshots(context.Background(), tracetest.Picture("t", "s", "C-D")) }()
 		for waiting := int64(0); waiting == 0; {
-			r, err := tx.one("SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN count(*)", nil)
+			r, err := tx.One("SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN count(*)", nil)
 			if err != nil {
 				return err
 			}
-			waiting = r.int(0)
+			waiting = r.Int(0)
 		}
-		return tx.do("MATCH (t:SampledTask) REMOVE t:SampledTask SET t:DoomedTask", nil)
+		return tx.Do("MATCH (t:SampledTask) REMOVE t:SampledTask SET t:DoomedTask", nil)
 	})
 	if err := errors.Join(err, <-stored); err != nil {
 		t.Fatal(err)

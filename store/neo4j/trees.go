@@ -7,6 +7,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 // vectors are the values of one profile over the dictionary's forest.
@@ -24,16 +25,16 @@ type sparse struct {
 }
 
 // readVectors reads the values of a part of the selection.
-func (s *Store) readVectors(t *tx, sel *selection, part [2]int, modes bool) ([]vectors, error) {
+func (s *Store) readVectors(t *bolt.Tx, sel *selection, part [2]int, modes bool) ([]vectors, error) {
 	list := make([]vectors, part[1]-part[0])
 	keys := sel.keys()[part[0]:part[1]]
-	values, err := t.readSelf(sel, keys)
+	values, err := readSelf(t, sel, keys)
 	if err != nil {
 		return nil, err
 	}
 	var byMode []sparse
 	if modes {
-		if byMode, err = t.readModes(keys); err != nil {
+		if byMode, err = readModes(t, keys); err != nil {
 			return nil, err
 		}
 	}
@@ -51,7 +52,7 @@ func (s *Store) readVectors(t *tx, sel *selection, part [2]int, modes bool) ([]v
 	}
 	for i := range list {
 		if modes && int64(len(list[i].modes)) != sel.modes[part[0]+i] {
-			return nil, &changedError{"a profile does not have all of its compile modes"}
+			return nil, bolt.Changed("a profile does not have all of its compile modes")
 		}
 	}
 	return list, nil
@@ -59,27 +60,27 @@ func (s *Store) readVectors(t *tx, sel *selection, part [2]int, modes bool) ([]v
 
 // readSelf reads the values of profiles and demands that they are those that the
 // selection describes.
-func (t *tx) readSelf(sel *selection, keys []string) (values []sparse, err error) {
-	err = t.each("MATCH (p:Profile) WHERE p.key IN $keys RETURN p.key, p.hash, p.paths, p.selfs", map[string]any{"keys": keys}, func(r row) error {
-		v := sparse{key: r.text(0), paths: r.ints(2), selfs: r.ints(3)}
+func readSelf(t *bolt.Tx, sel *selection, keys []string) (values []sparse, err error) {
+	err = t.Each("MATCH (p:Profile) WHERE p.key IN $keys RETURN p.key, p.hash, p.paths, p.selfs", map[string]any{"keys": keys}, func(r bolt.Row) error {
+		v := sparse{key: r.Text(0), paths: r.Ints(2), selfs: r.Ints(3)}
 		p := &sel.profiles[sel.place[v.key]]
-		if sum, _ := store.AddAbsolute(0, v.selfs); len(v.paths) != len(v.selfs) || p.Hash != r.text(1) || p.Sum != sum {
-			return &changedError{"a profile was replaced"}
+		if sum, _ := store.AddAbsolute(0, v.selfs); len(v.paths) != len(v.selfs) || p.Hash != r.Text(1) || p.Sum != sum {
+			return bolt.Changed("a profile was replaced")
 		}
 		values = append(values, v)
 		return nil
 	})
 	if err == nil && len(values) != len(keys) {
-		err = &changedError{"a profile was deleted"}
+		err = bolt.Changed("a profile was deleted")
 	}
 	return values, err
 }
 
 // readModes reads the values of compile modes, by profile and mode.
-func (t *tx) readModes(keys []string) (values []sparse, err error) {
-	err = t.each(`MATCH (p:Profile)-[:HAS_MODE]->(m:ModeVector) WHERE p.key IN $keys
-		RETURN p.key, m.id, m.paths, m.selfs ORDER BY p.key, m.id`, map[string]any{"keys": keys}, func(r row) error {
-		values = append(values, sparse{r.text(0), profile.FrameType(r.int(1)), r.ints(2), r.ints(3)})
+func readModes(t *bolt.Tx, keys []string) (values []sparse, err error) {
+	err = t.Each(`MATCH (p:Profile)-[:HAS_MODE]->(m:ModeVector) WHERE p.key IN $keys
+		RETURN p.key, m.id, m.paths, m.selfs ORDER BY p.key, m.id`, map[string]any{"keys": keys}, func(r bolt.Row) error {
+		values = append(values, sparse{r.Text(0), profile.FrameType(r.Int(1)), r.Ints(2), r.Ints(3)})
 		return nil
 	})
 	return values, err
@@ -118,7 +119,7 @@ func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions
 		ranges [][2]int
 		touch  pathSet
 	)
-	sel, err := s.ask(ctx, q, func(t *tx, sel *selection) error {
+	sel, err := s.ask(ctx, q, func(t *bolt.Tx, sel *selection) error {
 		ranges, touch = parts(len(sel.profiles), atOnce, func(i int) int { return sel.profiles[i].Nodes }), pathSet{}
 		for _, r := range ranges {
 			list, err := s.readVectors(t, sel, r, opts.Modes)
@@ -139,7 +140,7 @@ func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions
 		for _, r := range ranges {
 			list := first
 			if len(ranges) > 1 {
-				if err := s.graph.read(ctx, func(t *tx) (err error) { list, err = s.readVectors(t, sel, r, opts.Modes); return err }); err != nil {
+				if err := s.db.Read(ctx, func(t *bolt.Tx) (err error) { list, err = s.readVectors(t, sel, r, opts.Modes); return err }); err != nil {
 					yield(store.TreeVector{}, err)
 					return
 				}

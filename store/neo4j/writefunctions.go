@@ -8,17 +8,18 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
-// functionFacts returns what a function's node says of it.
-func functionFacts(id int64, name string, f profile.Function) facts {
-	n := facts{"id": id, "name": name}
-	set(n, "systemName", f.SystemName)
-	set(n, "module", f.Module)
-	set(n, "file", f.File)
-	set(n, "startLine", int64(f.StartLine))
-	set(n, "column", int64(f.Column))
-	set(n, "language", f.Language)
+// functionProps returns what a function's node says of it.
+func functionProps(id int64, name string, f profile.Function) bolt.Props {
+	n := bolt.Props{"id": id, "name": name}
+	bolt.Set(n, "systemName", f.SystemName)
+	bolt.Set(n, "module", f.Module)
+	bolt.Set(n, "file", f.File)
+	bolt.Set(n, "startLine", int64(f.StartLine))
+	bolt.Set(n, "column", int64(f.Column))
+	bolt.Set(n, "language", f.Language)
 	if f.Kind != profile.KindUnknown {
 		n["kind"] = f.Kind.String()
 	}
@@ -27,20 +28,20 @@ func functionFacts(id int64, name string, f profile.Function) facts {
 
 // readFunction is the reverse. A kind that is not known comes from a later
 // version and is none.
-func readFunction(n facts) profile.Function {
-	kind, err := profile.ParseKind(n.text("kind"))
+func readFunction(n bolt.Props) profile.Function {
+	kind, err := profile.ParseKind(n.Text("kind"))
 	if err != nil {
 		kind = profile.KindUnknown
 	}
 	return profile.Function{
-		Name: n.text("name"), SystemName: n.text("systemName"), Module: n.text("module"), File: n.text("file"),
-		StartLine: int32(n.int("startLine")), Column: int32(n.int("column")), Language: n.text("language"), Kind: kind,
+		Name: n.Text("name"), SystemName: n.Text("systemName"), Module: n.Text("module"), File: n.Text("file"),
+		StartLine: int32(n.Int("startLine")), Column: int32(n.Int("column")), Language: n.Text("language"), Kind: kind,
 	}
 }
 
 // writeFunctions sees to it that the database has the functions of c, with
 // their attributes.
-func (t *tx) writeFunctions(label string, c *content, l *learned) error {
+func writeFunctions(t *bolt.Tx, label string, c *content, l *learned) error {
 	var fresh []int32 // functions of the table
 	ofForest := c.forestFunctions()
 	for fn, of := range ofForest {
@@ -61,52 +62,52 @@ func (t *tx) writeFunctions(label string, c *content, l *learned) error {
 		if other, ok := want[id]; ok {
 			return collision(id, other.Name, name)
 		}
-		ids[i], props[i], want[id] = id, functionFacts(id, name, f), f
+		ids[i], props[i], want[id] = id, functionProps(id, name, f), f
 	}
-	r, err := t.one(`UNWIND range(0, size($ids)-1) AS i
+	r, err := t.One(`UNWIND range(0, size($ids)-1) AS i
 		MERGE (f:`+label+` {id: $ids[i]}) ON CREATE SET f += $props[i]
 		RETURN collect(f {.*})`, map[string]any{"ids": ids, "props": props})
 	if err != nil {
 		return err
 	}
 	var changed []int64
-	for _, n := range r.factList(0) {
-		have, f := readFunction(n), want[n.int("id")]
+	for _, n := range r.PropsList(0) {
+		have, f := readFunction(n), want[n.Int("id")]
 		if have.Name != f.Name {
-			return collision(n.int("id"), have.Name, f.Name)
+			return collision(n.Int("id"), have.Name, f.Name)
 		}
 		if calltree.MergeAttributes(have, f) != have {
-			changed = append(changed, n.int("id"))
+			changed = append(changed, n.Int("id"))
 		}
 	}
-	if len(r.list(0)) != len(ids) {
-		return fmt.Errorf("%w: %d of %d functions were stored", store.ErrCorrupt, len(r.list(0)), len(ids))
+	if len(r.List(0)) != len(ids) {
+		return fmt.Errorf("%w: %d of %d functions were stored", store.ErrCorrupt, len(r.List(0)), len(ids))
 	}
-	return t.mergeAttributes(label, changed, want)
+	return mergeAttributes(t, label, changed, want)
 }
 
 // mergeAttributes unites what is known of functions with what the database has,
 // under locks: several importers may bring parts of it.
-func (t *tx) mergeAttributes(label string, ids []int64, want map[int64]profile.Function) error {
+func mergeAttributes(t *bolt.Tx, label string, ids []int64, want map[int64]profile.Function) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	slices.Sort(ids)
-	r, err := t.one(`UNWIND $ids AS id MATCH (f:`+label+` {id: id}) SET f.changes = coalesce(f.changes, 0) + 1
+	r, err := t.One(`UNWIND $ids AS id MATCH (f:`+label+` {id: id}) SET f.changes = coalesce(f.changes, 0) + 1
 		RETURN collect(f {.*})`, map[string]any{"ids": ids})
 	if err != nil {
 		return err
 	}
 	var props []map[string]any
-	for _, n := range r.factList(0) {
-		id := n.int("id")
-		props = append(props, functionFacts(id, n.text("name"), calltree.MergeAttributes(readFunction(n), want[id])))
+	for _, n := range r.PropsList(0) {
+		id := n.Int("id")
+		props = append(props, functionProps(id, n.Text("name"), calltree.MergeAttributes(readFunction(n), want[id])))
 	}
 	// The place that is kept may have no line or column.
-	if err := t.do("UNWIND $props AS p MATCH (f:"+label+" {id: p.id}) SET f.startLine = null, f.column = null, f += p", map[string]any{"props": props}); err != nil {
+	if err := t.Do("UNWIND $props AS p MATCH (f:"+label+" {id: p.id}) SET f.startLine = null, f.column = null, f += p", map[string]any{"props": props}); err != nil {
 		return err
 	}
-	return t.do("MATCH (d:Dendro {id: 'dendro'}) SET d.attributes = d.attributes + 1", nil)
+	return t.Do("MATCH (d:Dendro {id: 'dendro'}) SET d.attributes = d.attributes + 1", nil)
 }
 
 // maxRawName is how much of a raw name is kept, in bytes.
@@ -114,7 +115,7 @@ const maxRawName = 4000
 
 // writeRawNames keeps one example of the raw name per function and group: of
 // several the smallest, so that the order of imports does not matter.
-func (t *tx) writeRawNames(label, group string, c *content, raw map[int32]string, l *learned) error {
+func writeRawNames(t *bolt.Tx, label, group string, c *content, raw map[int32]string, l *learned) error {
 	type example struct {
 		id, function int64
 		name         string
@@ -128,9 +129,9 @@ func (t *tx) writeRawNames(label, group string, c *content, raw map[int32]string
 		}
 		l.raw[key] = name
 		if len(name) > maxRawName {
-			name = storedName(name)
+			name = bolt.StoredName(name)
 		}
-		list = append(list, example{textsID(group, c.names[fn]), c.functions[fn], name})
+		list = append(list, example{bolt.TextsID(group, c.names[fn]), c.functions[fn], name})
 	}
 	if len(list) == 0 {
 		return nil
@@ -142,13 +143,13 @@ func (t *tx) writeRawNames(label, group string, c *content, raw map[int32]string
 		ids, functions, names = append(ids, e.id), append(functions, e.function), append(names, e.name)
 	}
 	params := map[string]any{"ids": ids, "functions": functions, "names": names, "group": group}
-	if err := t.do(`UNWIND range(0, size($ids)-1) AS i
+	if err := t.Do(`UNWIND range(0, size($ids)-1) AS i
 		MERGE (n:RawName {id: $ids[i]}) ON CREATE SET n.group = $group, n.name = $names[i]
 		WITH n, i WHERE $names[i] < n.name
 		SET n.name = CASE WHEN $names[i] < n.name THEN $names[i] ELSE n.name END`, params); err != nil {
 		return err
 	}
-	return t.do(`UNWIND range(0, size($ids)-1) AS i
+	return t.Do(`UNWIND range(0, size($ids)-1) AS i
 		MATCH (n:RawName {id: $ids[i]}) WHERE NOT EXISTS { (n)<-[:WAS]-() }
 		MATCH (f:`+label+` {id: $functions[i]}) CREATE (f)-[:WAS]->(n)`, params)
 }

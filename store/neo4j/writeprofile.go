@@ -4,11 +4,12 @@ import (
 	"maps"
 
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/testrun"
 )
 
 // carryOut does with a record what was decided.
-func (p *placing) carryOut(t *tx, i int, r *store.Record, st step, run testrun.Run, metrics []testrun.Metric) error {
+func (p *placing) carryOut(t *bolt.Tx, i int, r *store.Record, st step, run testrun.Run, metrics []testrun.Metric) error {
 	if st.action == keep {
 		if p.unknown > 0 {
 			p.out.Stored++
@@ -40,7 +41,7 @@ func (p *placing) carryOut(t *tx, i int, r *store.Record, st step, run testrun.R
 		return err
 	}
 	if st.old != nil {
-		if err := t.erase(p.s.model, st.old); err != nil {
+		if err := erase(t, p.s.model, st.old); err != nil {
 			return err
 		}
 	}
@@ -49,18 +50,18 @@ func (p *placing) carryOut(t *tx, i int, r *store.Record, st step, run testrun.R
 }
 
 // write stores the profile with its tree.
-func (p *placing) write(t *tx, c *content, d *store.Profile, r *store.Record) error {
+func (p *placing) write(t *bolt.Tx, c *content, d *store.Profile, r *store.Record) error {
 	c.origin = p.s.sources.of(c.forest, p.epoch)
 	l := &learned{origin: c.origin, raw: map[rawKey]string{}}
 	p.learned = append(p.learned, l)
 	label := p.s.model.functions()
-	if err := t.writeFunctions(label, c, l); err != nil {
+	if err := writeFunctions(t, label, c, l); err != nil {
 		return err
 	}
-	if err := t.writeRawNames(label, p.file.Benchmark.Group, c, r.RawNames, l); err != nil {
+	if err := writeRawNames(t, label, p.file.Benchmark.Group, c, r.RawNames, l); err != nil {
 		return err
 	}
-	n := profileFacts(d)
+	n := profileProps(d)
 	n["functions"] = int64(len(c.rows))
 	maps.Copy(n, p.s.model.properties(c))
 	var modes []map[string]any
@@ -79,25 +80,25 @@ func (p *placing) write(t *tx, c *content, d *store.Profile, r *store.Record) er
 
 // writeSource keeps the original of profiles, once for all of them, in place of
 // one that they had.
-func (t *tx) writeSource(keys []string, data []byte) error {
+func writeSource(t *bolt.Tx, keys []string, data []byte) error {
 	if data == nil || len(keys) == 0 {
 		return nil
 	}
-	if err := t.do(`MATCH (p:Profile)-[h:HAS_SOURCE]->(s:Source) WHERE p.key IN $keys DELETE h
+	if err := t.Do(`MATCH (p:Profile)-[h:HAS_SOURCE]->(s:Source) WHERE p.key IN $keys DELETE h
 		WITH DISTINCT s WHERE NOT EXISTS { ()-[:HAS_SOURCE]->(s) } DELETE s`, map[string]any{"keys": keys}); err != nil {
 		return err
 	}
-	return t.do(`CREATE (s:Source {data: $data})
+	return t.Do(`CREATE (s:Source {data: $data})
 		WITH s MATCH (p:Profile) WHERE p.key IN $keys CREATE (p)-[:HAS_SOURCE]->(s) SET p.hasSource = true`, map[string]any{"keys": keys, "data": data})
 }
 
 // erase removes a profile that a transaction has found, with all that belongs to
-// it alone. That another one did so first is a changedError.
-func (t *tx) erase(m model, old *store.Profile) error {
+// it alone. That another one did so first is a ChangedError.
+func erase(t *bolt.Tx, m model, old *store.Profile) error {
 	if err := m.erase(t, string(old.ID), int64(old.Nodes)); err != nil {
 		return err
 	}
-	r, err := t.one(`MATCH (p:Profile {key: $key}) WHERE p.hash = $hash
+	r, err := t.One(`MATCH (p:Profile {key: $key}) WHERE p.hash = $hash
 		OPTIONAL MATCH (p)-[:HAS_MODE]->(m:ModeVector)
 		OPTIONAL MATCH (p)-[:HAS_SOURCE]->(s:Source) WHERE COUNT { ()-[:HAS_SOURCE]->(s) } = 1
 		WITH p, collect(m) AS modes, s
@@ -107,5 +108,5 @@ func (t *tx) erase(m model, old *store.Profile) error {
 	if err != nil {
 		return err
 	}
-	return wrote("profiles", r.int(0), 1)
+	return bolt.CheckCount("profiles", r.Int(0), 1)
 }

@@ -1,24 +1,25 @@
-package neo4j
+package traces
 
 import (
 	"cmp"
 	"context"
 	"slices"
 
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
 // instanceID returns the id of an instance.
-func instanceID(i *traceprof.Instance) int64 { return textsID(i.Service, i.Name) }
+func instanceID(i *traceprof.Instance) int64 { return bolt.TextsID(i.Service, i.Name) }
 
-// instanceFacts returns what an instance's node says of it.
-func instanceFacts(i *traceprof.Instance) facts {
-	n := facts{"key": instanceID(i), "name": i.Name, "firstSeen": i.FirstSeen, "lastSeen": i.LastSeen}
-	n.setText("service", i.Service)
-	set(n, "layer", i.Layer)
-	set(n, "language", i.Language)
-	set(n, "polled", i.Polled)
-	set(n, "skew", i.Skew)
+// instanceProps returns what an instance's node says of it.
+func instanceProps(i *traceprof.Instance) bolt.Props {
+	n := bolt.Props{"key": instanceID(i), "name": i.Name, "firstSeen": i.FirstSeen, "lastSeen": i.LastSeen}
+	n.SetText("service", i.Service)
+	bolt.Set(n, "layer", i.Layer)
+	bolt.Set(n, "language", i.Language)
+	bolt.Set(n, "polled", i.Polled)
+	bolt.Set(n, "skew", i.Skew)
 	if len(i.Properties) > 0 {
 		var keys, values []string
 		for _, p := range i.Properties {
@@ -30,11 +31,11 @@ func instanceFacts(i *traceprof.Instance) facts {
 }
 
 // readInstance is the reverse.
-func readInstance(n facts) traceprof.Instance {
-	i := traceprof.Instance{Service: n.wholeText("service"), Name: n.text("name"), Layer: n.text("layer"), Language: n.text("language"),
-		FirstSeen: n.int("firstSeen"), LastSeen: n.int("lastSeen"), Polled: n.int("polled"), Skew: n.int("skew")}
-	values := n.texts("propertyValues")
-	for k, key := range n.texts("propertyKeys") {
+func readInstance(n bolt.Props) traceprof.Instance {
+	i := traceprof.Instance{Service: n.WholeText("service"), Name: n.Text("name"), Layer: n.Text("layer"), Language: n.Text("language"),
+		FirstSeen: n.Int("firstSeen"), LastSeen: n.Int("lastSeen"), Polled: n.Int("polled"), Skew: n.Int("skew")}
+	values := n.Texts("propertyValues")
+	for k, key := range n.Texts("propertyKeys") {
 		if k < len(values) {
 			i.Properties = append(i.Properties, traceprof.Property{Key: key, Value: values[k]})
 		}
@@ -54,13 +55,13 @@ func (s *Store) PutInstances(ctx context.Context, list ...traceprof.Instance) er
 	}
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
-	return s.changeTraces(ctx, "reports of instances", func(t *tx) error {
-		if err := t.do("UNWIND $keys AS key MERGE (i:TraceInstance {key: key}) SET i.reports = coalesce(i.reports, 0) + 1", map[string]any{"keys": keys}); err != nil {
+	return s.write(ctx, "reports of instances", func(t *bolt.Tx) error {
+		if err := t.Do("UNWIND $keys AS key MERGE (i:TraceInstance {key: key}) SET i.reports = coalesce(i.reports, 0) + 1", map[string]any{"keys": keys}); err != nil {
 			return err
 		}
 		merged := map[int64]traceprof.Instance{}
-		err := t.each("MATCH (i:TraceInstance) WHERE i.key IN $keys AND i.name IS NOT NULL RETURN i {.*}", map[string]any{"keys": keys}, func(r row) error {
-			merged[r.facts(0).int("key")] = readInstance(r.facts(0))
+		err := t.Each("MATCH (i:TraceInstance) WHERE i.key IN $keys AND i.name IS NOT NULL RETURN i {.*}", map[string]any{"keys": keys}, func(r bolt.Row) error {
+			merged[r.Props(0).Int("key")] = readInstance(r.Props(0))
 			return nil
 		})
 		if err != nil {
@@ -79,9 +80,9 @@ func (s *Store) PutInstances(ctx context.Context, list ...traceprof.Instance) er
 		var rows []map[string]any
 		for _, key := range keys {
 			i := merged[key]
-			rows = append(rows, instanceFacts(&i))
+			rows = append(rows, instanceProps(&i))
 		}
-		return t.do("UNWIND $rows AS r MATCH (i:TraceInstance {key: r.key}) SET i += r", map[string]any{"rows": rows})
+		return t.Do("UNWIND $rows AS r MATCH (i:TraceInstance {key: r.key}) SET i += r", map[string]any{"rows": rows})
 	})
 }
 
@@ -91,10 +92,10 @@ func (s *Store) Instances(ctx context.Context, service string, since int64) (lis
 	if service != "" {
 		match = "MATCH (i:TraceInstance {service: $service})"
 	}
-	err = s.askTraces(ctx, func(t *tx) error {
+	err = s.read(ctx, func(t *bolt.Tx) error {
 		list = nil
-		return t.each(match+" WHERE i.lastSeen >= $since RETURN i {.*}", map[string]any{"service": storedName(service), "since": since}, func(r row) error {
-			list = append(list, readInstance(r.facts(0)))
+		return t.Each(match+" WHERE i.lastSeen >= $since RETURN i {.*}", map[string]any{"service": bolt.StoredName(service), "since": since}, func(r bolt.Row) error {
+			list = append(list, readInstance(r.Props(0)))
 			return nil
 		})
 	})

@@ -1,4 +1,4 @@
-package neo4j
+package traces
 
 import (
 	"cmp"
@@ -6,20 +6,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
 // segmentOverhead is what a segment counts beside its ids and its raw bytes.
 const segmentOverhead = 100
 
-// segmentFacts returns what a segment's node says of it.
-func segmentFacts(g *traceprof.Segment) facts {
-	n := facts{"instance": g.Instance, "operation": g.Operation, "start": g.Start, "latency": g.Latency(), "failed": g.Error,
+// segmentProps returns what a segment's node says of it.
+func segmentProps(g *traceprof.Segment) bolt.Props {
+	n := bolt.Props{"instance": g.Instance, "operation": g.Operation, "start": g.Start, "latency": g.Latency(), "failed": g.Error,
 		"size": int64(len(g.ID) + len(g.Trace) + len(g.Raw) + segmentOverhead)}
-	n.setText("id", g.ID)
-	n.setText("trace", g.Trace)
-	n.setText("service", g.Service)
-	n.setText("endpoint", g.Endpoint)
+	n.SetText("id", g.ID)
+	n.SetText("trace", g.Trace)
+	n.SetText("service", g.Service)
+	n.SetText("endpoint", g.Endpoint)
 	if len(g.Raw) > 0 {
 		n["raw"] = g.Raw
 	}
@@ -27,11 +28,11 @@ func segmentFacts(g *traceprof.Segment) facts {
 }
 
 // readSegment is the reverse. The end is start and latency, modulo 2^64.
-func readSegment(n facts) traceprof.Segment {
+func readSegment(n bolt.Props) traceprof.Segment {
 	failed, _ := n["failed"].(bool)
 	raw, _ := n["raw"].([]byte)
-	return traceprof.Segment{ID: n.wholeText("id"), Trace: n.wholeText("trace"), Service: n.wholeText("service"), Instance: n.text("instance"),
-		Endpoint: n.wholeText("endpoint"), Operation: n.text("operation"), Start: n.int("start"), End: n.int("start") + n.int("latency"),
+	return traceprof.Segment{ID: n.WholeText("id"), Trace: n.WholeText("trace"), Service: n.WholeText("service"), Instance: n.Text("instance"),
+		Endpoint: n.WholeText("endpoint"), Operation: n.Text("operation"), Start: n.Int("start"), End: n.Int("start") + n.Int("latency"),
 		Error: failed, Raw: raw}
 }
 
@@ -43,19 +44,19 @@ func (s *Store) PutSegments(ctx context.Context, list ...traceprof.Segment) erro
 	if len(list) == 0 {
 		return ctx.Err()
 	}
-	rows := make([]facts, len(list))
+	rows := make([]bolt.Props, len(list))
 	for i := range list {
-		rows[i] = segmentFacts(&list[i])
+		rows[i] = segmentProps(&list[i])
 	}
 	// Servers that lock in one order do not wait for each other in a circle.
-	slices.SortStableFunc(rows, func(a, b facts) int { return cmp.Compare(a.text("id"), b.text("id")) })
-	return s.changeTraces(ctx, "segments", func(t *tx) error {
+	slices.SortStableFunc(rows, func(a, b bolt.Props) int { return cmp.Compare(a.Text("id"), b.Text("id")) })
+	return s.write(ctx, "segments", func(t *bolt.Tx) error {
 		from, bytes := 0, int64(0)
 		for i := range rows {
-			if bytes += rows[i].int("size"); bytes < segmentsTogether && i+1 < len(rows) {
+			if bytes += rows[i].Int("size"); bytes < segmentsTogether && i+1 < len(rows) {
 				continue
 			}
-			if err := t.putNew("TraceSegment", "id", rows[from:i+1]); err != nil {
+			if err := putNew(t, "TraceSegment", "id", rows[from:i+1]); err != nil {
 				return err
 			}
 			from, bytes = i+1, 0
@@ -85,10 +86,10 @@ func (s *Store) Segments(ctx context.Context, q traceprof.SegmentQuery) (list []
 	if q.NoRaw {
 		columns = segmentColumns
 	}
-	err = s.askTraces(ctx, func(t *tx) error {
+	err = s.read(ctx, func(t *bolt.Tx) error {
 		list = nil
-		return t.each("MATCH (s:TraceSegment) WHERE "+where+" WITH s ORDER BY "+order+page+" RETURN s "+columns, params, func(r row) error {
-			list = append(list, readSegment(r.facts(0)))
+		return t.Each("MATCH (s:TraceSegment) WHERE "+where+" WITH s ORDER BY "+order+page+" RETURN s "+columns, params, func(r bolt.Row) error {
+			list = append(list, readSegment(r.Props(0)))
 			return nil
 		})
 	})
@@ -103,11 +104,11 @@ func segmentCondition(q *traceprof.SegmentQuery) (where string, params map[strin
 			conditions, params[name] = append(conditions, condition), value
 		}
 	}
-	demand(len(q.IDs) > 0, "ids", "s.id IN $ids", storedNames(q.IDs))
-	demand(len(q.Traces) > 0, "traces", "s.trace IN $traces", storedNames(q.Traces))
-	demand(q.Service != "", "service", "s.service = $service", storedName(q.Service))
+	demand(len(q.IDs) > 0, "ids", "s.id IN $ids", bolt.StoredNames(q.IDs))
+	demand(len(q.Traces) > 0, "traces", "s.trace IN $traces", bolt.StoredNames(q.Traces))
+	demand(q.Service != "", "service", "s.service = $service", bolt.StoredName(q.Service))
 	demand(q.Instance != "", "instance", "s.instance = $instance", q.Instance)
-	demand(q.Endpoint != "", "endpoint", "s.endpoint = $endpoint", storedName(q.Endpoint))
+	demand(q.Endpoint != "", "endpoint", "s.endpoint = $endpoint", bolt.StoredName(q.Endpoint))
 	demand(q.Operation != "", "operation", "s.operation = $operation", q.Operation)
 	demand(q.From != 0, "from", "s.start >= $from", q.From)
 	demand(q.To != 0, "to", "s.start <= $to", q.To)
@@ -122,13 +123,13 @@ func segmentCondition(q *traceprof.SegmentQuery) (where string, params map[strin
 // Endpoints implements traceprof.Store. The keyword is looked for here, so that
 // case means the same as everywhere.
 func (s *Store) Endpoints(ctx context.Context, service, keyword string, limit int) (list []traceprof.Endpoint, err error) {
-	err = s.askTraces(ctx, func(t *tx) error {
+	err = s.read(ctx, func(t *bolt.Tx) error {
 		list = nil
-		return t.each(`MATCH (s:TraceSegment {service: $service})
+		return t.Each(`MATCH (s:TraceSegment {service: $service})
 			WITH s.endpoint AS endpoint, s.endpointWhole AS endpointWhole, count(*) AS n, max(s.latency) AS slowest, max(s.start) AS last
-			RETURN {endpoint: endpoint, endpointWhole: endpointWhole}, n, slowest, last`, map[string]any{"service": storedName(service)}, func(r row) error {
-			if name := r.facts(0).wholeText("endpoint"); traceprof.HasKeyword(name, keyword) {
-				list = append(list, traceprof.Endpoint{Service: service, Name: name, Segments: r.int(1), Slowest: r.int(2), LastSeen: r.int(3)})
+			RETURN {endpoint: endpoint, endpointWhole: endpointWhole}, n, slowest, last`, map[string]any{"service": bolt.StoredName(service)}, func(r bolt.Row) error {
+			if name := r.Props(0).WholeText("endpoint"); traceprof.HasKeyword(name, keyword) {
+				list = append(list, traceprof.Endpoint{Service: service, Name: name, Segments: r.Int(1), Slowest: r.Int(2), LastSeen: r.Int(3)})
 			}
 			return nil
 		})

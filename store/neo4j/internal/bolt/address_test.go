@@ -1,4 +1,4 @@
-package neo4j
+package bolt
 
 import (
 	"context"
@@ -87,18 +87,10 @@ func TestPassword(t *testing.T) {
 					os.Unsetenv(name)
 				}
 			}
-			got, ok, err := address{server: "neo4j://host", user: "anna"}.password(t.Context(), c.opts)
+			got, ok, err := Address{server: "neo4j://host", user: "anna"}.password(t.Context(), c.opts)
 			if got != c.want || ok != c.ok || (err != nil) != c.fails {
 				t.Errorf("%q, %v, %v", got, ok, err)
 			}
 		})
-	}
-}
-
-func TestParseBytes(t *testing.T) {
-	for text, want := range map[string]int64{"0B": 0, "": 0, "nonsense": 0, "-1": 0, "17": 17, "2.00KiB": 2048, "716.80MiB": 751619276, "1g": 1 << 30, "1.5T": 3 << 39} {
-		if got := parseBytes(text); got != want {
-			t.Errorf("%q is %d bytes, want %d", text, got, want)
-		}
 	}
 }

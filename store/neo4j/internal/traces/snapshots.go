@@ -1,4 +1,4 @@
-package neo4j
+package traces
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -29,14 +30,14 @@ func (s *Store) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) e
 		return ctx.Err()
 	}
 	select {
-	case <-s.traces.putting:
-		defer func() { s.traces.putting <- struct{}{} }()
+	case <-s.putting:
+		defer func() { s.putting <- struct{}{} }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	err := s.changeTraces(ctx, "snapshots", p.write)
+	err := s.write(ctx, "snapshots", p.write)
 	for _, task := range p.tasks {
-		task.finish(s.traces.stacks, err == nil)
+		task.finish(s.stacks, err == nil)
 	}
 	return err
 }
@@ -90,9 +91,9 @@ func (p *snapshotPut) gather(v *traceprof.Snapshots) {
 }
 
 // write is the transaction.
-func (p *snapshotPut) write(t *tx) error {
+func (p *snapshotPut) write(t *bolt.Tx) error {
 	for _, task := range p.tasks {
-		task.finish(p.s.traces.stacks, false) // of the try before
+		task.finish(p.s.stacks, false) // of the try before
 	}
 	if err := p.lock(t); err != nil {
 		return err
@@ -104,7 +105,7 @@ func (p *snapshotPut) write(t *tx) error {
 	if err := p.writeStacks(t); err != nil {
 		return err
 	}
-	r, err := t.one(`UNWIND $rows AS r
+	r, err := t.One(`UNWIND $rows AS r
 		MATCH (t:SampledTask {task: r.task})
 		MERGE (g:SampledSegment {key: r.segment.key}) ON CREATE SET g = r.segment
 		MERGE (t)-[:HAS_SEGMENT]->(g)
@@ -117,49 +118,49 @@ func (p *snapshotPut) write(t *tx) error {
 	if err != nil {
 		return err
 	}
-	return wrote("chunks of snapshots", r.int(0), len(rows))
+	return bolt.CheckCount("chunks of snapshots", r.Int(0), len(rows))
 }
 
 // lock holds the nodes of the tasks and brings what is known of their stacks to
 // what the database has.
-func (p *snapshotPut) lock(t *tx) error {
+func (p *snapshotPut) lock(t *bolt.Tx) error {
 	var rows []map[string]any
 	for _, id := range slices.Sorted(maps.Keys(p.tasks)) {
-		n := facts{"sample": rand.Int64(), "dictionary": rand.Int64(), "parts": 0, "size": 0, "newest": int64(math.MinInt64)}
-		n.setText("task", id)
+		n := bolt.Props{"sample": rand.Int64(), "dictionary": rand.Int64(), "parts": 0, "size": 0, "newest": int64(math.MinInt64)}
+		n.SetText("task", id)
 		rows = append(rows, n)
 	}
 	held := 0
 	type place struct{ dictionary, parts int64 }
 	places := map[string]place{}
-	err := t.each(`UNWIND $rows AS r
+	err := t.Each(`UNWIND $rows AS r
 		MERGE (t:SampledTask {task: r.task}) ON CREATE SET t = r
 		SET t.puts = coalesce(t.puts, 0) + 1
 		WITH t WHERE t:SampledTask
-		RETURN t {.task, .taskWhole}, t.sample, t.dictionary, t.parts`, map[string]any{"rows": rows}, func(r row) error {
+		RETURN t {.task, .taskWhole}, t.sample, t.dictionary, t.parts`, map[string]any{"rows": rows}, func(r bolt.Row) error {
 		held++
-		task := p.tasks[r.facts(0).wholeText("task")]
+		task := p.tasks[r.Props(0).WholeText("task")]
 		if task == nil {
-			return &changedError{"a task is another one"}
+			return bolt.Changed("a task is another one")
 		}
-		task.sample = r.int(1)
-		places[task.id] = place{r.int(2), r.int(3)}
+		task.sample = r.Int(1)
+		places[task.id] = place{r.Int(2), r.Int(3)}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if err := wrote("tasks", int64(held), len(rows)); err != nil {
+	if err := bolt.CheckCount("tasks", int64(held), len(rows)); err != nil {
 		return err // removed while it was waited for
 	}
 	for id, at := range places {
 		task := p.tasks[id]
-		if err := task.open(t, p.s.traces.stacks, at.dictionary, at.parts); err != nil {
+		if err := task.open(t, p.s.stacks, at.dictionary, at.parts); err != nil {
 			return err
 		}
-		if task.stacks.size() > p.s.traces.stacks.limit/2 {
-			task.finish(p.s.traces.stacks, true)
-			if err := task.open(t, p.s.traces.stacks, rand.Int64(), 0); err != nil {
+		if task.stacks.isLarger(p.s.stacks.byID.Limit() / 2) {
+			task.finish(p.s.stacks, true)
+			if err := task.open(t, p.s.stacks, rand.Int64(), 0); err != nil {
 				return err
 			}
 		}
@@ -169,18 +170,18 @@ func (p *snapshotPut) lock(t *tx) error {
 
 // open finds the dictionary of the task, which finish gives back, and catches up
 // with so many parts.
-func (task *sampledTask) open(t *tx, stacks *stackCache, id, parts int64) error {
+func (task *sampledTask) open(t *bolt.Tx, stacks *stackCache, id, parts int64) error {
 	for {
 		d := stacks.open(id)
 		d.mu.Lock()
 		var err error
 		if d.parts < parts {
-			err = d.catchUp(t)
+			err = d.readParts(t)
 		}
 		if err == nil && d.parts != parts {
-			err = &changedError{fmt.Sprintf("%d parts of the stacks of a task instead of %d", d.parts, parts)}
+			err = bolt.Changed("%d parts of the stacks of a task instead of %d", d.parts, parts)
 		}
-		if err == nil && (d.forest.Paths.Len() > d.paths || len(d.forest.Functions) > d.functions) {
+		if err == nil && (d.Forest.Paths.Len() > d.paths || len(d.Forest.Functions) > d.functions) {
 			err = errOtherStacks // what a transaction left that was not committed
 		}
 		d.mu.Unlock()
@@ -208,9 +209,9 @@ func (task *sampledTask) finish(stacks *stackCache, committed bool) {
 		return
 	}
 	d.mu.Lock()
-	d.settle(task.added)
+	d.committed(task.added)
 	d.mu.Unlock()
-	stacks.weigh(d)
+	stacks.resize(d)
 }
 
 // row returns the chunk as the parameters of its statement. It interns its stacks.
@@ -221,7 +222,7 @@ func (c *snapshotChunk) row() map[string]any {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, v := range c.values {
-		paths = append(paths, widened(d.translate(v))...)
+		paths = append(paths, widened(d.Add(v))...)
 		sequences, times = append(sequences, widened(v.Sequence)...), append(times, v.Time...)
 		counts, nanos = append(counts, v.Count...), append(nanos, v.Nanos...)
 		newest = max(newest, slices.Max(v.Time))
@@ -230,9 +231,9 @@ func (c *snapshotChunk) row() map[string]any {
 	if c.language == traceprof.GoProfiles {
 		chunk["counts"], chunk["nanos"] = counts, nanos
 	}
-	segment := facts{"key": fmt.Sprintf("%x %s", c.task.sample, storedName(c.segment)), "language": int64(c.language), "chunks": 0, "size": 0}
-	segment.setText("segment", c.segment)
-	return map[string]any{"task": storedName(c.task.id), "segment": map[string]any(segment), "language": int64(c.language), "chunk": chunk,
+	segment := bolt.Props{"key": fmt.Sprintf("%x %s", c.task.sample, bolt.StoredName(c.segment)), "language": int64(c.language), "chunks": 0, "size": 0}
+	segment.SetText("segment", c.segment)
+	return map[string]any{"task": bolt.StoredName(c.task.id), "segment": map[string]any(segment), "language": int64(c.language), "chunk": chunk,
 		"newest": newest, "size": int64(chunkOverhead + len(c.segment) + 8*(len(paths)+len(counts)))}
 }
 
@@ -248,22 +249,22 @@ func widened(column []int32) []int64 {
 }
 
 // writeStacks adds the stacks that the chunks brought.
-func (p *snapshotPut) writeStacks(t *tx) error {
+func (p *snapshotPut) writeStacks(t *bolt.Tx) error {
 	var rows []map[string]any
 	for _, task := range p.tasks {
 		d := task.stacks
 		d.mu.Lock()
-		task.added = d.fresh()
+		task.added = d.newPart()
 		d.mu.Unlock()
 		if a := task.added; !a.empty() {
-			rows = append(rows, map[string]any{"task": storedName(task.id), "size": a.bytes, "part": map[string]any{
+			rows = append(rows, map[string]any{"task": bolt.StoredName(task.id), "size": a.bytes, "part": map[string]any{
 				"dictionary": d.id, "n": a.n, "signatures": a.signatures, "parents": a.parents, "functions": a.functions}})
 		}
 	}
 	if len(rows) == 0 {
 		return nil
 	}
-	return t.do(`UNWIND $rows AS r
+	return t.Do(`UNWIND $rows AS r
 		MATCH (t:SampledTask {task: r.task})
 		SET t.dictionary = r.part.dictionary, t.parts = r.part.n + 1, t.size = t.size + r.size
 		CREATE (t)-[:HAS_STACKS]->(p:StackPart) SET p = r.part`, map[string]any{"rows": rows})

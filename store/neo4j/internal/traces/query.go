@@ -1,4 +1,4 @@
-package neo4j
+package traces
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -61,11 +62,11 @@ func (s *Store) sampledSegments(ctx context.Context, q traceprof.SnapshotQuery) 
 	case len(q.Tasks) > 0:
 		match = "MATCH (t:SampledTask) WHERE t.task IN $tasks MATCH (t)-[:HAS_SEGMENT]->(g:SampledSegment)"
 	}
-	params := map[string]any{"segments": storedNames(q.Segments), "tasks": storedNames(q.Tasks)}
-	err = s.askTraces(ctx, func(t *tx) error {
+	params := map[string]any{"segments": bolt.StoredNames(q.Segments), "tasks": bolt.StoredNames(q.Tasks)}
+	err = s.read(ctx, func(t *bolt.Tx) error {
 		list = nil
-		return t.each(match+" RETURN t {.task, .taskWhole}, g {.segment, .segmentWhole}, g.key, g.size", params, func(r row) error {
-			list = append(list, sampledSegment{r.facts(0).wholeText("task"), r.facts(1).wholeText("segment"), r.text(2), r.int(3)})
+		return t.Each(match+" RETURN t {.task, .taskWhole}, g {.segment, .segmentWhole}, g.key, g.size", params, func(r bolt.Row) error {
+			list = append(list, sampledSegment{r.Props(0).WholeText("task"), r.Props(1).WholeText("segment"), r.Text(2), r.Int(3)})
 			return nil
 		})
 	})
@@ -87,18 +88,18 @@ func (s *Store) readSnapshots(ctx context.Context, list []sampledSegment) (value
 	for i := range list {
 		keys[i] = list[i].key
 	}
-	err = s.askTraces(ctx, func(t *tx) error {
+	err = s.read(ctx, func(t *bolt.Tx) error {
 		values = nil
 		chunks, least := map[string][]storedChunk{}, map[string]int64{}
-		err := t.each(`UNWIND $keys AS key
+		err := t.Each(`UNWIND $keys AS key
 			MATCH (:SampledTask)-[:HAS_SEGMENT]->(g:SampledSegment {key: key}) USING INDEX SEEK g:SampledSegment(key)
 			WITH g, key, g.chunks AS chunks
 			MATCH (g)-[:HAS_CHUNK]->(c:SnapshotChunk)
 			RETURN key, chunks, g.language, c.n, c.dictionary, c.sequences, c.times, c.paths, c.counts, c.nanos`,
-			map[string]any{"keys": keys}, func(r row) error {
+			map[string]any{"keys": keys}, func(r bolt.Row) error {
 				c, err := readChunk(r)
-				key := r.text(0)
-				chunks[key], least[key] = append(chunks[key], c), r.int(1)
+				key := r.Text(0)
+				chunks[key], least[key] = append(chunks[key], c), r.Int(1)
 				return err
 			})
 		if err != nil {
@@ -112,9 +113,9 @@ func (s *Store) readSnapshots(ctx context.Context, list []sampledSegment) (value
 			}
 			slices.SortFunc(found, func(a, b storedChunk) int { return cmp.Compare(a.n, b.n) })
 			if n := int64(len(found)); n < least[at.key] || found[n-1].n != n-1 {
-				return &changedError{fmt.Sprintf("%d of %d chunks of segment %q are there", n, least[at.key], at.segment)}
+				return bolt.Changed("%d of %d chunks of segment %q are there", n, least[at.key], at.segment)
 			}
-			v, err := s.traces.join(t, found)
+			v, err := s.join(t, found)
 			if err != nil {
 				return fmt.Errorf("segment %q of task %s: %w", at.segment, at.task, err)
 			}
@@ -127,22 +128,22 @@ func (s *Store) readSnapshots(ctx context.Context, list []sampledSegment) (value
 }
 
 // readChunk reads a chunk of readSnapshots; its paths are checked by join.
-func readChunk(r row) (storedChunk, error) {
-	c := storedChunk{n: r.int(3), dictionary: r.int(4)}
-	c.Language = traceprof.Language(r.int(2))
+func readChunk(r bolt.Row) (storedChunk, error) {
+	c := storedChunk{n: r.Int(3), dictionary: r.Int(4)}
+	c.Language = traceprof.Language(r.Int(2))
 	var sequences, paths bool
-	c.Sequence, sequences = narrowed(r.list(5))
-	c.Time = r.ints(6)
-	c.Path, paths = narrowed(r.list(7))
+	c.Sequence, sequences = narrowed(r.List(5))
+	c.Time = r.Ints(6)
+	c.Path, paths = narrowed(r.List(7))
 	if c.Language == traceprof.GoProfiles {
-		c.Count, c.Nanos = r.ints(8), r.ints(9)
+		c.Count, c.Nanos = r.Ints(8), r.Ints(9)
 	}
 	if !sequences || !paths {
 		return c, fmt.Errorf("%w: a chunk of snapshots has sequences or paths outside of 32 bits", store.ErrCorrupt)
 	}
 	n := c.Len()
 	if n == 0 || len(c.Time) != n || len(c.Path) != n || len(c.Count) != len(c.Nanos) || c.Language == traceprof.GoProfiles && len(c.Count) != n {
-		return c, &changedError{"a chunk of snapshots has columns of different lengths"}
+		return c, bolt.Changed("a chunk of snapshots has columns of different lengths")
 	}
 	return c, nil
 }
@@ -161,7 +162,7 @@ func narrowed(list []any) ([]int32, bool) {
 }
 
 // join puts the chunks of a segment together, which come in their order.
-func (tr *traces) join(t *tx, chunks []storedChunk) (traceprof.Snapshots, error) {
+func (s *Store) join(t *bolt.Tx, chunks []storedChunk) (traceprof.Snapshots, error) {
 	paths := map[int64]int{} // that are needed of each dictionary
 	for i := range chunks {
 		c := &chunks[i]
@@ -172,12 +173,12 @@ func (tr *traces) join(t *tx, chunks []storedChunk) (traceprof.Snapshots, error)
 	}
 	stacks := map[int64]*calltree.Forest{}
 	for id, n := range paths {
-		f, err := tr.stacks.read(t, id, n)
+		f, err := s.stacks.read(t, id, n)
 		if err != nil {
 			return traceprof.Snapshots{}, err
 		}
 		if f.Paths.Len() < n {
-			return traceprof.Snapshots{}, &changedError{fmt.Sprintf("%d of %d stacks are there", f.Paths.Len(), n)}
+			return traceprof.Snapshots{}, bolt.Changed("%d of %d stacks are there", f.Paths.Len(), n)
 		}
 		stacks[id] = f
 	}

@@ -1,4 +1,4 @@
-package neo4j
+package bolt
 
 import (
 	"context"
@@ -9,25 +9,25 @@ import (
 	"strings"
 )
 
-// Schemes are the schemes of URLs that Open takes: neo4j routes to the members
+// Schemes are the accepted schemes of URLs: neo4j routes to the members
 // of a cluster, bolt speaks to one server; +s encrypts, +ssc also without
 // checking the certificate.
 var Schemes = []string{"neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc"}
 
-// The environment variables that say the password.
+// The environment variables with the password, and with a file that holds it.
 const (
 	PasswordEnv     = "DENDRO_NEO4J_PASSWORD"
 	PasswordFileEnv = "DENDRO_NEO4J_PASSWORD_FILE"
 )
 
-// IsURL reports whether a place is one of this engine's.
+// IsURL reports whether a location is the URL of a Neo4j database.
 func IsURL(where string) bool {
 	scheme, _, ok := strings.Cut(where, "://")
 	return ok && slices.Contains(Schemes, scheme)
 }
 
-// address is a URL taken apart.
-type address struct {
+// Address is the parsed URL of a database.
+type Address struct {
 	server   string // scheme and host, for the driver
 	user     string
 	database string // empty: the user's home database
@@ -35,27 +35,27 @@ type address struct {
 
 // parseAddress reads `neo4j://user@host:7687/database`. It never repeats its
 // argument in an error: there may be a password in it.
-func parseAddress(where string) (address, error) {
+func parseAddress(where string) (Address, error) {
 	u, err := url.Parse(where)
 	if err != nil || u.Host == "" || !slices.Contains(Schemes, u.Scheme) {
-		return address{}, fmt.Errorf("not the address of a Neo4j server; write neo4j://user@host:7687/database")
+		return Address{}, fmt.Errorf("not the address of a Neo4j server; write neo4j://user@host:7687/database")
 	}
 	// A name or a password with a / or a ? ends the host early, and what
 	// follows would be shown as the name of a database or as options.
 	if strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {
-		return address{}, fmt.Errorf("not the address of a Neo4j server: there is an @ after the host; write neo4j://user@host:7687/database, and in the user's name %%2F for / and %%3F for ?")
+		return Address{}, fmt.Errorf("not the address of a Neo4j server: there is an @ after the host; write neo4j://user@host:7687/database, and in the user's name %%2F for / and %%3F for ?")
 	}
-	a := address{user: "neo4j"}
+	a := Address{user: "neo4j"}
 	if u.User != nil {
 		if _, ok := u.User.Password(); ok {
-			return address{}, fmt.Errorf("the address of %s holds a password, which others can read there: take it out and set %s, or name a file with %s",
+			return Address{}, fmt.Errorf("the address of %s holds a password, which others can read there: take it out and set %s, or name a file with %s",
 				u.Host, PasswordEnv, PasswordFileEnv)
 		}
 		a.user = u.User.Username()
 	}
 	a.database = strings.Trim(u.Path, "/")
 	if strings.Contains(a.database, "/") || u.Fragment != "" {
-		return address{}, fmt.Errorf("%q is not the name of a database; write neo4j://user@host:7687/database", u.Path)
+		return Address{}, fmt.Errorf("%q is not the name of a database; write neo4j://user@host:7687/database", u.Path)
 	}
 	server := url.URL{Scheme: u.Scheme, Host: u.Host, RawQuery: u.RawQuery}
 	a.server = server.String()
@@ -63,7 +63,7 @@ func parseAddress(where string) (address, error) {
 }
 
 // String returns the address without the user.
-func (a address) String() string {
+func (a Address) String() string {
 	if a.database == "" {
 		return a.server
 	}
@@ -74,9 +74,9 @@ func (a address) String() string {
 	return server + "/" + a.database + query
 }
 
-// password returns what the environment, a file or the caller knows; false when
-// nobody says any.
-func (a address) password(ctx context.Context, opts Options) (string, bool, error) {
+// password returns the password of the environment, a file or the caller, and
+// whether there is one.
+func (a Address) password(ctx context.Context, opts Options) (string, bool, error) {
 	if text, ok := os.LookupEnv(PasswordEnv); ok && opts.PasswordFile == "" {
 		return text, true, nil
 	}

@@ -1,4 +1,4 @@
-package neo4j
+package traces
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -23,8 +24,8 @@ func (s *Store) Expire(ctx context.Context, e traceprof.Expiry) (traceprof.Expir
 	return x.out, err
 }
 
-// expiryBatch is how many nodes one transaction removes.
-const expiryBatch = 5000
+// ExpiryBatch is the maximum number of nodes that one transaction removes.
+const ExpiryBatch = 5000
 
 // expirer is one call of Expire.
 type expirer struct {
@@ -34,8 +35,8 @@ type expirer struct {
 }
 
 // change is changeTraces.
-func (x *expirer) change(f func(t *tx) error) error {
-	return x.s.changeTraces(x.ctx, "removing what is too old", f)
+func (x *expirer) change(f func(t *bolt.Tx) error) error {
+	return x.s.write(x.ctx, "removing what is too old", f)
 }
 
 // expiringTask is a task that is known or has snapshots.
@@ -65,10 +66,10 @@ func (x *expirer) run(e traceprof.Expiry) error {
 // tasks lists those that are known or have snapshots, by their ends.
 func (x *expirer) tasks() ([]expiringTask, error) {
 	var list []expiringTask
-	err := x.s.askTraces(x.ctx, func(t *tx) error {
+	err := x.s.read(x.ctx, func(t *bolt.Tx) error {
 		list = nil
 		at := map[string]int{}
-		known, err := t.tasks("MATCH (t:TraceTask)", nil)
+		known, err := tasks(t, "MATCH (t:TraceTask)", nil)
 		if err != nil {
 			return err
 		}
@@ -76,12 +77,12 @@ func (x *expirer) tasks() ([]expiringTask, error) {
 			at[known[i].ID] = i
 			list = append(list, expiringTask{id: known[i].ID, known: true, end: known[i].End()})
 		}
-		return t.each("MATCH (t:SampledTask) RETURN t {.task, .taskWhole}, t.newest, t.size", nil, func(r row) error {
-			id := r.facts(0).wholeText("task")
+		return t.Each("MATCH (t:SampledTask) RETURN t {.task, .taskWhole}, t.newest, t.size", nil, func(r bolt.Row) error {
+			id := r.Props(0).WholeText("task")
 			if i, ok := at[id]; ok {
-				list[i].bytes = r.int(2)
+				list[i].bytes = r.Int(2)
 			} else {
-				list = append(list, expiringTask{id: id, end: r.int(1), bytes: r.int(2)})
+				list = append(list, expiringTask{id: id, end: r.Int(1), bytes: r.Int(2)})
 			}
 			return nil
 		})
@@ -119,15 +120,15 @@ func (x *expirer) byTime(before int64, tasks []expiringTask) (kept []expiringTas
 // batches runs a statement that removes up to $batch nodes and returns how many,
 // until it removes fewer.
 func (x *expirer) batches(statement string, params map[string]any) (removed int, err error) {
-	all := map[string]any{"batch": expiryBatch}
+	all := map[string]any{"batch": ExpiryBatch}
 	for k, v := range params {
 		all[k] = v
 	}
-	for n := int64(expiryBatch); n == expiryBatch; removed += int(n) {
-		err := x.change(func(t *tx) error {
-			r, err := t.one(statement, all)
+	for n := int64(ExpiryBatch); n == ExpiryBatch; removed += int(n) {
+		err := x.change(func(t *bolt.Tx) error {
+			r, err := t.One(statement, all)
 			if err == nil {
-				n = r.int(0)
+				n = r.Int(0)
 			}
 			return err
 		})
@@ -152,7 +153,7 @@ func (x *expirer) removeTask(task expiringTask) (freed int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for traces := range slices.Chunk(own, expiryBatch/25) {
+	for traces := range slices.Chunk(own, ExpiryBatch/25) {
 		n, bytes, err := x.removeTraces(task.id, traces)
 		x.out.Segments, freed = x.out.Segments+n, freed+bytes
 		if err != nil {
@@ -160,13 +161,13 @@ func (x *expirer) removeTask(task expiringTask) (freed int64, err error) {
 		}
 	}
 	gone := false
-	err = x.change(func(t *tx) error {
+	err = x.change(func(t *bolt.Tx) error {
 		gone = false
-		params := map[string]any{"task": storedName(task.id), "end": task.end}
+		params := map[string]any{"task": bolt.StoredName(task.id), "end": task.end}
 		if !task.known {
-			r, err := t.one(`MATCH (t:SampledTask {task: $task}) SET t.puts = t.puts + 1
+			r, err := t.One(`MATCH (t:SampledTask {task: $task}) SET t.puts = t.puts + 1
 				WITH t WHERE t.newest > $end RETURN count(*)`, params)
-			if err != nil || r.int(0) > 0 {
+			if err != nil || r.Int(0) > 0 {
 				return err // more has come since
 			}
 		}
@@ -174,12 +175,12 @@ func (x *expirer) removeTask(task expiringTask) (freed int64, err error) {
 			"MATCH (l:TraceLog {task: $task}) DELETE l",
 			"MATCH (t:SampledTask {task: $task}) REMOVE t:SampledTask SET t:DoomedTask",
 		} {
-			if err := t.do(statement, params); err != nil {
+			if err := t.Do(statement, params); err != nil {
 				return err
 			}
 		}
-		r, err := t.one("MATCH (t:TraceTask {id: $task}) DELETE t RETURN count(*)", params)
-		gone = err == nil && r.int(0) > 0
+		r, err := t.One("MATCH (t:TraceTask {id: $task}) DELETE t RETURN count(*)", params)
+		gone = err == nil && r.Int(0) > 0
 		return err
 	})
 	if gone {
@@ -193,12 +194,12 @@ type trace struct{ name, segment string }
 
 // ownTraces lists the traces of a task, as they are stored.
 func (x *expirer) ownTraces(task string) (list []trace, err error) {
-	err = x.s.askTraces(x.ctx, func(t *tx) error {
+	err = x.s.read(x.ctx, func(t *bolt.Tx) error {
 		list = nil
-		return t.each(`MATCH (t:SampledTask {task: $task})-[:HAS_SEGMENT]->(g:SampledSegment)
+		return t.Each(`MATCH (t:SampledTask {task: $task})-[:HAS_SEGMENT]->(g:SampledSegment)
 			MATCH (s:TraceSegment {id: g.segment})
-			RETURN DISTINCT s.trace, CASE s.trace WHEN '' THEN s.id ELSE '' END`, map[string]any{"task": storedName(task)}, func(r row) error {
-			list = append(list, trace{r.text(0), r.text(1)})
+			RETURN DISTINCT s.trace, CASE s.trace WHEN '' THEN s.id ELSE '' END`, map[string]any{"task": bolt.StoredName(task)}, func(r bolt.Row) error {
+			list = append(list, trace{r.Text(0), r.Text(1)})
 			return nil
 		})
 	})
@@ -215,14 +216,14 @@ func (x *expirer) removeTraces(task string, traces []trace) (n int, bytes int64,
 			segments = append(segments, tr.segment)
 		}
 	}
-	params := map[string]any{"task": storedName(task), "named": named, "segments": segments}
-	err = x.change(func(t *tx) error {
+	params := map[string]any{"task": bolt.StoredName(task), "named": named, "segments": segments}
+	err = x.change(func(t *bolt.Tx) error {
 		n, bytes = 0, 0
 		for _, match := range []string{
 			"UNWIND $named AS trace MATCH (s:TraceSegment {trace: trace}) USING INDEX SEEK s:TraceSegment(trace)",
 			"UNWIND $segments AS trace MATCH (s:TraceSegment {id: trace})",
 		} {
-			r, err := t.one(match+`
+			r, err := t.One(match+`
 				OPTIONAL MATCH (g:SampledSegment {segment: s.id})<-[:HAS_SEGMENT]-(o:SampledTask) USING INDEX SEEK g:SampledSegment(segment) WHERE o.task <> $task
 				WITH trace, collect(DISTINCT s) AS segments, count(o) AS others
 				WHERE others = 0
@@ -233,7 +234,7 @@ func (x *expirer) removeTraces(task string, traces []trace) (n int, bytes int64,
 			if err != nil {
 				return err
 			}
-			n, bytes = n+int(r.int(0)), bytes+r.int(1)
+			n, bytes = n+int(r.Int(0)), bytes+r.Int(1)
 		}
 		return nil
 	})
@@ -243,10 +244,10 @@ func (x *expirer) removeTraces(task string, traces []trace) (n int, bytes int64,
 // bySize removes the oldest things until what is left is small enough.
 func (x *expirer) bySize(e traceprof.Expiry, tasks []expiringTask) error {
 	var held int64
-	err := x.s.askTraces(x.ctx, func(t *tx) error {
-		r, err := t.one("MATCH (s:TraceSegment) RETURN sum(s.size)", nil)
+	err := x.s.read(x.ctx, func(t *bolt.Tx) error {
+		r, err := t.One("MATCH (s:TraceSegment) RETURN sum(s.size)", nil)
 		if err == nil {
-			held = r.int(0)
+			held = r.Int(0)
 		}
 		return err
 	})
@@ -283,21 +284,21 @@ func (x *expirer) bySize(e traceprof.Expiry, tasks []expiringTask) error {
 // bytes, and reports whether there are more.
 func (x *expirer) removeLoose(excess int64) (freed int64, more bool, err error) {
 	n := 0
-	err = x.change(func(t *tx) error {
+	err = x.change(func(t *bolt.Tx) error {
 		freed, n, more = 0, 0, false
-		r, err := t.one("MATCH (s:TraceSegment) WHERE s.start >= $first AND "+loose+`
+		r, err := t.One("MATCH (s:TraceSegment) WHERE s.start >= $first AND "+loose+`
 			WITH s ORDER BY s.start, s.id LIMIT $batch
-			RETURN collect(s.id), collect(s.size)`, map[string]any{"first": int64(math.MinInt64), "batch": expiryBatch})
+			RETURN collect(s.id), collect(s.size)`, map[string]any{"first": int64(math.MinInt64), "batch": ExpiryBatch})
 		if err != nil {
 			return err
 		}
-		ids, sizes := r.texts(0), r.ints(1)
+		ids, sizes := r.Texts(0), r.Ints(1)
 		for n < len(ids) && freed < excess {
 			freed += sizes[n]
 			n++
 		}
-		more = n == expiryBatch
-		return t.do("MATCH (s:TraceSegment) WHERE s.id IN $ids DELETE s", map[string]any{"ids": ids[:n]})
+		more = n == ExpiryBatch
+		return t.Do("MATCH (s:TraceSegment) WHERE s.id IN $ids DELETE s", map[string]any{"ids": ids[:n]})
 	})
 	if err == nil {
 		x.out.Segments += n

@@ -1,4 +1,4 @@
-package neo4j
+package bolt
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// The server's codes that this package tells apart.
+// The server's codes that this program handles.
 const (
 	codeUnauthorized  = "Neo.ClientError.Security.Unauthorized"
 	codeAuthRate      = "Neo.ClientError.Security.AuthenticationRateLimit"
@@ -25,13 +25,13 @@ const (
 	codeHeap          = "Neo.TransientError.General.OutOfMemoryError"
 	codeConstraint    = "Neo.ClientError.Schema.ConstraintValidationFailed"
 	codeNoEntity      = "Neo.ClientError.Statement.EntityNotFound"
-	codeAccessMode    = "Neo.ClientError.Statement.AccessMode"
+	CodeAccessMode    = "Neo.ClientError.Statement.AccessMode"
 	codeReadOnly      = "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase"
 	codeReadOnlyOther = "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase"
 )
 
-// codes returns the server's codes in an error, those of the tries of a
-// transaction that was given up included.
+// codes returns the server's codes in an error, including those of all attempts
+// of a transaction.
 func codes(err error) []string {
 	var list []string
 	var limit *driver.TransactionExecutionLimit
@@ -47,35 +47,37 @@ func codes(err error) []string {
 	return list
 }
 
-func hasCode(err error, code ...string) bool {
+// HasCode reports whether the server's error has one of some codes.
+func HasCode(err error, code ...string) bool {
 	return slices.ContainsFunc(codes(err), func(c string) bool { return slices.Contains(code, c) })
 }
 
-// exhausted is a transaction that was too large for the server's memory. It does
-// not unwrap to the driver's error, which calls it transient, so that nothing
-// tries it again.
-type exhausted struct{ what, detail string }
+// OutOfMemory is the error of a transaction that was too large for the server's
+// memory. It does not unwrap to the driver's error, which calls it transient, so that
+// nothing repeats it.
+type OutOfMemory struct{ What, Detail string }
 
-func (e *exhausted) Error() string {
+// Error says what the transaction did and how to give it more memory.
+func (e *OutOfMemory) Error() string {
 	return fmt.Sprintf("%s needs more memory than the server gives to transactions: raise server.memory.heap.max_size "+
-		"(transactions may take 70 %% of it) or dbms.memory.transaction.total.max, and db.memory.transaction.max if it is set, then try again. The server says: %s", e.what, e.detail)
+		"(transactions may take 70 %% of it) or dbms.memory.transaction.total.max, and db.memory.transaction.max if it is set, then try again. The server says: %s", e.What, e.Detail)
 }
 
-// final turns errors that the driver would try again in vain into ones that it
-// does not.
+// final turns errors that the driver would repeat in vain into errors that it does
+// not repeat.
 func final(what string, err error) error {
-	if hasCode(err, codeMemoryPool, codeMemoryLimit, codeHeap) {
-		return &exhausted{what, message(err)}
+	if HasCode(err, codeMemoryPool, codeMemoryLimit, codeHeap) {
+		return &OutOfMemory{what, Message(err)}
 	}
 	return err
 }
 
-// message returns what the server or the network said, without the driver's
+// Message returns what the server or the network reported, without the driver's
 // envelope.
-func message(err error) string {
+func Message(err error) string {
 	var limit *driver.TransactionExecutionLimit
 	if errors.As(err, &limit) && len(limit.Errors) > 0 {
-		return message(limit.Errors[len(limit.Errors)-1])
+		return Message(limit.Errors[len(limit.Errors)-1])
 	}
 	var server *driver.Neo4jError
 	if errors.As(err, &server) {
@@ -88,40 +90,40 @@ func message(err error) string {
 	return err.Error()
 }
 
-// unknownCommit reports whether the connection broke while a transaction
-// committed: whether it did is for the caller to look up.
-func unknownCommit(err error) bool {
+// UnknownCommit reports whether the connection broke during a commit: the caller finds
+// out whether it succeeded.
+func UnknownCommit(err error) bool {
 	return driver.IsConnectivityError(err) && !driver.IsRetryable(err)
 }
 
-// explain gives the driver's and the server's errors words that say what to do.
-// Errors of this package and of contexts pass unchanged.
-func (g *graph) explain(err error) error {
+// Explain adds to errors of the driver and the server what to do. Errors of this
+// package and of contexts stay as they are.
+func (g *DB) Explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	at := g.address
+	at := g.Address
 	say := func(format string, args ...any) error {
-		return fmt.Errorf("%s: %s (%s)", at, fmt.Sprintf(format, args...), message(err))
+		return fmt.Errorf("%s: %s (%s)", at, fmt.Sprintf(format, args...), Message(err))
 	}
 	switch {
-	case hasCode(err, codeUnauthorized):
+	case HasCode(err, codeUnauthorized):
 		if !g.authenticated {
-			return say("the server wants a password: set %s, or name a file with %s", PasswordEnv, PasswordFileEnv)
+			return say("the server requires a password: set %s, or name a file with %s", PasswordEnv, PasswordFileEnv)
 		}
 		return say("user %q or the password is wrong: check the user in the address and %s", at.user, PasswordEnv)
-	case hasCode(err, codeExpired):
+	case HasCode(err, codeExpired):
 		return say("the password of user %q has to be changed before it can be used", at.user)
-	case hasCode(err, codeAuthRate):
+	case HasCode(err, codeAuthRate):
 		return say("too many wrong passwords: wait some seconds and try again with the right one")
-	case hasCode(err, codeNoDatabase):
+	case HasCode(err, codeNoDatabase):
 		return say("there is no database %q: check the end of the address; the server lists its databases with SHOW DATABASES", at.database)
-	case hasCode(err, codeStopped):
+	case HasCode(err, codeStopped):
 		return say("the database is stopped or still starting: START DATABASE, or try again later")
-	case hasCode(err, codeForbidden):
+	case HasCode(err, codeForbidden):
 		return say("user %q may not do this", at.user)
-	case hasCode(err, codeReadOnly, codeReadOnlyOther):
-		return fmt.Errorf("%w: %s takes no writes (%s)", store.ErrReadOnly, at, message(err))
+	case HasCode(err, codeReadOnly, codeReadOnlyOther):
+		return fmt.Errorf("%w: %s takes no writes (%s)", store.ErrReadOnly, at, Message(err))
 	case strings.Contains(err.Error(), "server responded HTTP"):
 		return fmt.Errorf("%s is an HTTP port: name the Bolt port, 7687 unless changed", at)
 	case isDown(err):
@@ -135,7 +137,7 @@ func (g *graph) explain(err error) error {
 }
 
 // isDown reports whether no server could be reached; a transaction that was given
-// up is so if all of its tries were.
+// up is down if all of its attempts were.
 func isDown(err error) bool {
 	var limit *driver.TransactionExecutionLimit
 	if errors.As(err, &limit) {
