@@ -3,12 +3,10 @@ package mem
 import (
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/testrun"
 )
 
 // entry is one profile. It does not change once it is in Store.profiles.
@@ -73,14 +71,6 @@ func (s *Store) describe(e *entry) store.Profile {
 	p.Run = s.runs[p.Run.Key]
 	p.Run.Attributes = maps.Clone(p.Run.Attributes)
 	_, p.HasSource = s.sources[p.ID]
-	p.Metrics = slices.SortedFunc(maps.Values(s.metrics[e.pair()]), func(a, b testrun.Metric) int {
-		if a.Primary != b.Primary {
-			if a.Primary {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
+	p.Metrics = slices.Clone(s.metrics[e.pair()])
 	return p
 }

@@ -45,7 +45,7 @@ type Store struct {
 	rules    string
 	profiles map[store.ProfileID]*entry
 	runs     map[string]testrun.Run
-	metrics  map[pair]map[string]testrun.Metric // by name
+	metrics  map[pair][]testrun.Metric
 	sources  map[store.ProfileID][]byte
 	raw      rawNames
 	seq      int64 // of the newest profile
@@ -69,7 +69,7 @@ func New() *Store {
 		traces:   newTraces(),
 		profiles: map[store.ProfileID]*entry{},
 		runs:     map[string]testrun.Run{},
-		metrics:  map[pair]map[string]testrun.Metric{},
+		metrics:  map[pair][]testrun.Metric{},
 		sources:  map[store.ProfileID][]byte{},
 		raw:      rawNames{},
 		forest:   new(calltree.Forest),
@@ -134,7 +134,7 @@ func (s *Store) Waiting(ctx context.Context) (list []store.Measurement, err erro
 		if !has[p] {
 			run := s.runs[p.run]
 			run.Attributes = maps.Clone(run.Attributes)
-			list = append(list, store.Measurement{Benchmark: p.benchmark, Run: run, Metrics: slices.Collect(maps.Values(metrics))})
+			list = append(list, store.Measurement{Benchmark: p.benchmark, Run: run, Metrics: slices.Clone(metrics)})
 		}
 	}
 	return list, nil

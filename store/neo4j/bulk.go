@@ -127,7 +127,7 @@ func (b *Bulk) put(f *store.File) error {
 	if m.benchmark != benchmark || m.run != f.Run.Key {
 		return collision(id, m.benchmark+", "+m.run, benchmark+", "+f.Run.Key)
 	}
-	m.metrics = addMetrics(m.metrics, f.Metrics)
+	m.metrics = store.MergeMetrics(m.metrics, f.Metrics)
 	var source int64
 	if f.Source != nil {
 		if source, err = b.putSource(f.Source); err != nil {

@@ -1,7 +1,6 @@
 package neo4j
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -135,24 +134,6 @@ func readMeasurement(n bolt.Props) []testrun.Metric {
 		list = append(list, testrun.Metric{Name: names[i], Mean: means[i], Unit: units[i], Better: testrun.Better(better[i]), N: int(counts[i]), Primary: primary[i]})
 	}
 	return list
-}
-
-// addMetrics returns the metrics with more of them; those of one name are
-// replaced. The primary one comes first, then they are in order of names.
-func addMetrics(have, more []testrun.Metric) []testrun.Metric {
-	byName := map[string]testrun.Metric{}
-	for _, m := range slices.Concat(have, more) {
-		byName[m.Name] = m
-	}
-	return slices.SortedFunc(maps.Values(byName), func(a, b testrun.Metric) int {
-		if a.Primary != b.Primary {
-			if a.Primary {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.Name, b.Name)
-	})
 }
 
 // selection is what a question reads.

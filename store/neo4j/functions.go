@@ -33,7 +33,7 @@ func (s *Store) readRows(t *bolt.Tx, sel *selection, part [2]int, wanted []int64
 	}); err != nil {
 		return nil, err
 	}
-	if err := unchanged(t, sel, sel.keys()[part[0]:part[1]]); err != nil {
+	if err := checkProfiles(t, sel, sel.keys()[part[0]:part[1]], "", nil); err != nil {
 		return nil, err
 	}
 	s.known.mu.Lock()
@@ -52,12 +52,14 @@ func (s *Store) readRows(t *bolt.Tx, sel *selection, part [2]int, wanted []int64
 	return list, nil
 }
 
-// unchanged demands that profiles are still those that the selection describes.
-// What was read of them before is theirs.
-func unchanged(t *bolt.Tx, sel *selection, keys []string) error {
+// checkProfiles reads profiles with further columns and fails if they are not those
+// that the selection describes: what was read of them before is theirs. F, which may
+// be nil, gets each profile and its row, and reports whether they agree.
+func checkProfiles(t *bolt.Tx, sel *selection, keys []string, columns string, f func(p *store.Profile, r bolt.Row) bool) error {
 	n := 0
-	err := t.Each("MATCH (p:Profile) WHERE p.key IN $keys RETURN p.key, p.hash", map[string]any{"keys": keys}, func(r bolt.Row) error {
-		if n++; sel.profiles[sel.place[r.Text(0)]].Hash != r.Text(1) {
+	err := t.Each("MATCH (p:Profile) WHERE p.key IN $keys RETURN p.key, p.hash"+columns, map[string]any{"keys": keys}, func(r bolt.Row) error {
+		n++
+		if p := &sel.profiles[sel.place[r.Text(0)]]; p.Hash != r.Text(1) || f != nil && !f(p, r) {
 			return bolt.Changed("a profile was replaced")
 		}
 		return nil
@@ -291,7 +293,7 @@ func (s *Store) sumPart(t *bolt.Tx, sel *selection, part [2]int) (bolt.Row, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := unchanged(t, sel, keys); err != nil {
+	if err := checkProfiles(t, sel, keys, "", nil); err != nil {
 		return nil, err
 	}
 	for _, n := range r.Ints(1) {

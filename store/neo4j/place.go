@@ -2,7 +2,6 @@ package neo4j
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -48,17 +47,20 @@ func (p *placing) place(t *bolt.Tx) error {
 	if err := agreeOnRules(t, mark.Text("rules"), p.opts.Rules); err != nil {
 		return err
 	}
-	run, err := have.run.Merge(p.file.Run)
+	run, err := store.MergeRun(have.run, p.file)
 	if err != nil {
-		return refusal{fmt.Errorf("%w: %w", store.ErrConflict, err)}
+		return refusal{err}
 	}
 	steps := make([]step, len(p.file.Records))
 	for i, r := range p.file.Records {
-		if steps[i], err = p.decide(have, r); err != nil {
+		st := step{id: store.IDOf(p.file.Benchmark, p.file.Run.Key, r.Type.Name)}
+		st.old = have.profiles[st.id]
+		if st.action, err = store.Decide(st.old, p.file, r, p.opts.Conflict); err != nil {
 			return refusal{err}
 		}
+		steps[i] = st
 	}
-	metrics := addMetrics(have.metrics, p.file.Metrics)
+	metrics := store.MergeMetrics(have.metrics, p.file.Metrics)
 	laid := p.layOut(steps)
 	err = p.writeProps(t, have, &run, metrics)
 	laid()
@@ -70,7 +72,7 @@ func (p *placing) place(t *bolt.Tx) error {
 		if err := p.carryOut(t, i, r, steps[i], run, metrics); err != nil {
 			return err
 		}
-		if steps[i].action != add {
+		if steps[i].action != store.Sum {
 			sourced = append(sourced, string(steps[i].id))
 		}
 	}
@@ -82,7 +84,7 @@ func (p *placing) place(t *bolt.Tx) error {
 func (p *placing) layOut(steps []step) (wait func()) {
 	var all sync.WaitGroup
 	for i, st := range steps {
-		if st.action == place && p.contents[i] == nil {
+		if st.action == store.Place && p.contents[i] == nil {
 			all.Go(func() { p.contents[i] = newContent(st.id, p.file.Records[i]) })
 		}
 	}
@@ -90,19 +92,16 @@ func (p *placing) layOut(steps []step) (wait func()) {
 }
 
 // agreeOnRules records the rules of the first import and refuses others.
-func agreeOnRules(t *bolt.Tx, have, want string) error {
-	if have == want {
-		return nil
+func agreeOnRules(t *bolt.Tx, stored, imported string) error {
+	if stored != "" || imported == "" {
+		return store.CheckRules(stored, imported)
 	}
-	if have == "" {
-		r, err := t.One(`MATCH (d:Dendro {id: 'dendro'}) SET d.attributes = d.attributes + 1
-			WITH d WHERE d.rules = '' OR d.rules = $rules SET d.rules = $rules RETURN count(*)`, map[string]any{"rules": want})
-		if err != nil || r.Int(0) == 1 {
-			return err
-		}
-		have = "others"
+	r, err := t.One(`MATCH (d:Dendro {id: 'dendro'}) SET d.attributes = d.attributes + 1 WITH d
+		SET d.rules = CASE WHEN d.rules = '' THEN $rules ELSE d.rules END RETURN d.rules`, map[string]any{"rules": imported})
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("%w: the store has %q, the import %q", store.ErrOtherRules, have, want)
+	return store.CheckRules(r.Text(0), imported)
 }
 
 // present is what the database has of a file's benchmark and run.
@@ -157,44 +156,8 @@ func (p *placing) enter(t *bolt.Tx) (mark bolt.Props, have *present, err error) 
 // step is what is to be done with one record.
 type step struct {
 	id     store.ProfileID
-	action action
+	action store.Action
 	old    *store.Profile
-}
-
-type action int
-
-const (
-	keep  action = iota // it is there already
-	place               // it is new, or takes the place of the old one
-	add                 // its values are added
-)
-
-// decide says what happens to a record.
-func (p *placing) decide(have *present, r *store.Record) (step, error) {
-	f := p.file
-	st := step{id: store.IDOf(f.Benchmark, f.Run.Key, r.Type.Name), action: place}
-	if st.old = have.profiles[st.id]; st.old == nil {
-		return st, nil
-	}
-	switch c := p.opts.Conflict; {
-	case st.old.Hash == r.Hash.String(), c != store.Replace && st.old.Contains(r.Hash):
-		st.action = keep
-		return st, nil
-	case c == store.Replace:
-		return st, nil
-	case c == store.Add:
-		st.action = add
-		if old, now := st.old.Type.Key(), r.Type.Key(); old != now {
-			return st, fmt.Errorf("%w: %q: values of type %s do not add to those of %s", store.ErrConflict, f.Name, now, old)
-		}
-		if _, ok := store.AddAbsolute(st.old.Sum, r.Self.Self); !ok {
-			return st, fmt.Errorf("%w: the sum of %q and %q exceeds 63 bits", store.ErrConflict, st.old.File, f.Name)
-		}
-		return st, nil
-	}
-	return st, &store.ConflictError{
-		ID: st.id, Identity: fmt.Sprintf("%s, %s, %s", f.Benchmark, f.Run.Key, r.Type.Name), Old: st.old.File, New: f.Name,
-	}
 }
 
 // writeProps stores what the file says of its run and benchmark. Run becomes
@@ -202,7 +165,7 @@ func (p *placing) decide(have *present, r *store.Record) (step, error) {
 func (p *placing) writeProps(t *bolt.Tx, have *present, run *testrun.Run, metrics []testrun.Metric) error {
 	f := p.file
 	if !have.hasRun || !have.run.Same(*run) {
-		if err := writeRun(t, f.Run, run); err != nil {
+		if err := writeRun(t, f, run); err != nil {
 			return err
 		}
 	}
@@ -227,7 +190,8 @@ func (p *placing) writeProps(t *bolt.Tx, have *present, run *testrun.Run, metric
 
 // writeRun makes a run or adds to what is known of it, under a lock: others may
 // be doing so. Merged becomes what the database then has.
-func writeRun(t *bolt.Tx, run testrun.Run, merged *testrun.Run) error {
+func writeRun(t *bolt.Tx, f *store.File, merged *testrun.Run) error {
+	run := f.Run
 	run.Date = run.Date.UTC()
 	r, err := t.One(`MERGE (r:TestRun {key: $key})
 		ON CREATE SET r += $run, r.changes = 1
@@ -241,8 +205,8 @@ func writeRun(t *bolt.Tx, run testrun.Run, merged *testrun.Run) error {
 		return nil
 	}
 	have := readRun(r.Props(0))
-	if *merged, err = have.Merge(run); err != nil {
-		return refusal{fmt.Errorf("%w: %w", store.ErrConflict, err)}
+	if *merged, err = store.MergeRun(have, f); err != nil {
+		return refusal{err}
 	}
 	if err := t.Do("MATCH (r:TestRun {key: $key}) SET r += $run", map[string]any{"key": run.Key, "run": map[string]any(runProps(*merged))}); err != nil {
 		return err

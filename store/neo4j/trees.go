@@ -58,21 +58,14 @@ func (s *Store) readVectors(t *bolt.Tx, sel *selection, part [2]int, modes bool)
 	return list, nil
 }
 
-// readSelf reads the values of profiles and demands that they are those that the
-// selection describes.
+// readSelf reads the values of profiles, which must be those of the selection.
 func readSelf(t *bolt.Tx, sel *selection, keys []string) (values []sparse, err error) {
-	err = t.Each("MATCH (p:Profile) WHERE p.key IN $keys RETURN p.key, p.hash, p.paths, p.selfs", map[string]any{"keys": keys}, func(r bolt.Row) error {
+	err = checkProfiles(t, sel, keys, ", p.paths, p.selfs", func(p *store.Profile, r bolt.Row) bool {
 		v := sparse{key: r.Text(0), paths: r.Ints(2), selfs: r.Ints(3)}
-		p := &sel.profiles[sel.place[v.key]]
-		if sum, _ := store.AddAbsolute(0, v.selfs); len(v.paths) != len(v.selfs) || p.Hash != r.Text(1) || p.Sum != sum {
-			return bolt.Changed("a profile was replaced")
-		}
 		values = append(values, v)
-		return nil
+		sum, _ := store.AddAbsolute(0, v.selfs)
+		return len(v.paths) == len(v.selfs) && p.Sum == sum
 	})
-	if err == nil && len(values) != len(keys) {
-		err = bolt.Changed("a profile was deleted")
-	}
 	return values, err
 }
 

@@ -10,7 +10,7 @@ import (
 
 // carryOut does with a record what was decided.
 func (p *placing) carryOut(t *bolt.Tx, i int, r *store.Record, st step, run testrun.Run, metrics []testrun.Metric) error {
-	if st.action == keep {
+	if st.action == store.Keep {
 		if p.unknown > 0 {
 			p.out.Stored++
 		} else {
@@ -18,24 +18,20 @@ func (p *placing) carryOut(t *bolt.Tx, i int, r *store.Record, st step, run test
 		}
 		return nil
 	}
-	d := store.Profile{
-		ID: st.id, Seq: p.seq + int64(i), Benchmark: p.file.Benchmark, Run: run, Metrics: metrics, Type: r.Type,
-		Profiler: r.Profiler, ProfilerVersion: r.ProfilerVersion, Duration: r.Duration, Samples: r.Samples,
-		Hash: r.Hash.String(), Parts: r.Parts, File: p.file.Name,
-	}
+	d := store.NewProfile(p.file, r)
+	d.Seq, d.HasSource = p.seq+int64(i), false
 	var c *content
-	if st.action == add {
+	if st.action == store.Sum {
 		sum, err := p.s.sum(t, st.old, r)
 		if err != nil {
 			return err
 		}
-		d.AddContent(st.old) // the order does not matter
-		d.Samples, d.Duration, d.File, d.Seq = d.Samples+st.old.Samples, d.Duration+st.old.Duration, st.old.File, st.old.Seq
-		d.Profiler, d.ProfilerVersion = st.old.Profiler, st.old.ProfilerVersion
+		d = st.old.Plus(&d)
 		r, c = sum, newContent(st.id, sum)
 	} else {
 		c = p.contents[i]
 	}
+	d.Run, d.Metrics = run, metrics
 	d.Sum, d.Nodes = c.sum, c.nodes
 	if err := p.s.affordable(t, c, p.file.Name); err != nil {
 		return err

@@ -45,9 +45,6 @@ type modelProfile struct {
 // sep joins the names of a path. No name in the suite has it.
 const sep = "\x1f"
 
-// errAny stands for an error of no particular kind.
-var errAny = errors.New("some error")
-
 func newModel() *model {
 	return &model{
 		profiles:   map[store.ProfileID]*modelProfile{},
@@ -58,7 +55,7 @@ func newModel() *model {
 	}
 }
 
-// put applies one file. The error of the outcome is store.ErrConflict, errAny or
+// put applies one file. The error of the outcome is store.ErrConflict or
 // nil.
 func (m *model) put(f *store.File, opts store.PutOptions) store.Outcome {
 	m.rules = opts.Rules
@@ -119,7 +116,7 @@ func merged(have, next *modelProfile, c store.Conflict) (*modelProfile, error) {
 
 func sum(a, b *modelProfile) (*modelProfile, error) {
 	if a.description.Type.Key() != b.description.Type.Key() {
-		return nil, errAny
+		return nil, store.ErrConflict
 	}
 	total := &modelProfile{description: a.description, self: map[string]int64{}, modes: map[profile.FrameType]map[string]int64{}, added: true}
 	for _, p := range []*modelProfile{a, b} {
@@ -132,7 +129,7 @@ func sum(a, b *modelProfile) (*modelProfile, error) {
 		}
 	}
 	if math.MaxInt64-a.description.Sum < b.description.Sum {
-		return nil, errAny
+		return nil, store.ErrConflict
 	}
 	total.description.Samples += b.description.Samples
 	total.description.AddContent(&b.description)

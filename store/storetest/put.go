@@ -213,7 +213,16 @@ func testAddRefused(l *lab) {
 	otherPeriod := im.File("g", "b", "r1", profile.CPUSamples, "A")
 	otherPeriod.Records[0].Type.Period = 7
 	l.put(im.File("g", "b", "r1", profile.CPUSamples, "B"))
-	l.putAs(store.Add, over, fine, otherPeriod)
+	otherType := otherPeriod.Records[0].Type.Key()
+	out := l.putAs(store.Add, over, fine, otherPeriod)
+	for i, want := range map[int]string{
+		0: `the sum of "` + huge.Name + `" and "` + over.Name + `" exceeds 63 bits`,
+		2: `"` + otherPeriod.Name + `": values of type ` + otherType + ` cannot be added to values of type ` + profile.CPUSamples,
+	} {
+		if err := out[i].Err; !errors.Is(err, store.ErrConflict) || !strings.Contains(err.Error(), want) {
+			l.t.Errorf("Put of file %d: %v, want a conflict that says: %s", i, err, want)
+		}
+	}
 	l.check()
 	if p := l.profiles(store.Query{Benchmarks: []string{"a"}}); len(p) != 1 || p[0].Sum != math.MaxInt64 {
 		l.t.Errorf("the sum is %+v", p)

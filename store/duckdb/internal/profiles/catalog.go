@@ -238,26 +238,10 @@ func (cat *catalog) loadMetrics(ch driver.Chunk) error {
 	ns, primary := driver.Column[int64](ch, 6), driver.Column[bool](ch, 7)
 	for i := range names {
 		at := pair{benches[i], runs[i]}
-		cat.metrics[at] = withMetric(cat.metrics[at], testrun.Metric{Name: names[i], Mean: means[i], Unit: units[i],
-			Better: testrun.Better(better[i]), N: int(ns[i]), Primary: primary[i]})
+		cat.metrics[at] = store.MergeMetrics(cat.metrics[at], []testrun.Metric{{Name: names[i], Mean: means[i], Unit: units[i],
+			Better: testrun.Better(better[i]), N: int(ns[i]), Primary: primary[i]}})
 	}
 	return nil
-}
-
-// withMetric returns a list with m in the place of its namesake.
-func withMetric(list []testrun.Metric, m testrun.Metric) []testrun.Metric {
-	list = slices.DeleteFunc(slices.Clone(list), func(have testrun.Metric) bool { return have.Name == m.Name })
-	list = append(list, m)
-	slices.SortFunc(list, func(a, b testrun.Metric) int {
-		if a.Primary != b.Primary {
-			if a.Primary {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.Name, b.Name)
-	})
-	return list
 }
 
 func (cat *catalog) loadProfiles(ch driver.Chunk, benches map[int32]testrun.Benchmark, runs map[int32]string) error {

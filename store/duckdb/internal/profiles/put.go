@@ -3,8 +3,7 @@ package profiles
 import (
 	"context"
 	"fmt"
-	"maps"
-	"math"
+	"slices"
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
@@ -24,8 +23,8 @@ func (s *Store) Put(ctx context.Context, files []*store.File, opts store.PutOpti
 	defer s.file.Leave()
 	s.write.Lock()
 	defer s.write.Unlock()
-	if rules := s.catalog.rules; rules != "" && rules != opts.Rules {
-		return nil, fmt.Errorf("%s: %w: %q there, %q now (see --renormalize)", s.file.Path, store.ErrOtherRules, rules, opts.Rules)
+	if err := store.CheckRules(s.catalog.rules, opts.Rules); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.file.Path, err)
 	}
 	b := newBatch(&s.catalog, opts)
 	outcomes := make([]store.Outcome, len(files))
@@ -91,33 +90,38 @@ func (b *batch) empty() bool {
 
 // add decides about a file: all of it goes into the batch, or nothing.
 func (b *batch) add(f *store.File) (out store.Outcome) {
-	fail := func(err error) store.Outcome {
+	if err := checkFile(f); err != nil {
 		return store.Outcome{Err: fmt.Errorf("%s: %w", f.Name, err)}
 	}
-	if err := checkFile(f); err != nil {
-		return fail(err)
-	}
-	run, runChanged, err := b.mergeRun(f.Run)
+	run, runChanged, err := b.mergeRun(f)
 	if err != nil {
-		return fail(fmt.Errorf("%w: %w", store.ErrConflict, err))
+		return store.Outcome{Err: err}
 	}
 	changed := map[store.ProfileID]*pending{}
 	for _, r := range f.Records {
-		id := store.IDOf(f.Benchmark, f.Run.Key, r.Type.Name)
-		have := changed[id]
-		if have == nil {
-			have = b.lookup(id)
+		next := &pending{records: []*store.Record{r}, entry: entry{source: noSource, p: store.NewProfile(f, r)}}
+		old := b.lookup(next.p.ID)
+		var stored *store.Profile
+		if old != nil {
+			stored = &old.p
 		}
-		next, err := b.resolve(have, newPending(id, f, r))
-		switch {
-		case err != nil:
-			return fail(err)
-		case next == have:
+		action, err := store.Decide(stored, f, r, b.opts.Conflict)
+		if err != nil {
+			return store.Outcome{Err: err}
+		}
+		switch action {
+		case store.Keep:
 			out.Unchanged++
-		default:
-			changed[id] = next
-			out.Stored++
+			continue
+		case store.Sum:
+			next = old.plus(next)
+		case store.Place:
+			if old != nil {
+				next.old = old.old
+			}
 		}
+		changed[next.p.ID] = next
+		out.Stored++
 	}
 	b.accept(f, run, runChanged, changed)
 	return out
@@ -135,53 +139,12 @@ func (b *batch) lookup(id store.ProfileID) *pending {
 	return nil
 }
 
-func newPending(id store.ProfileID, f *store.File, r *store.Record) *pending {
-	sum, _ := store.AddAbsolute(0, r.Self.Self) // checkFile has seen that it fits
-	return &pending{records: []*store.Record{r}, entry: entry{source: noSource, p: store.Profile{
-		ID: id, Benchmark: f.Benchmark, Run: testrun.Run{Key: f.Run.Key}, Type: r.Type,
-		Profiler: r.Profiler, ProfilerVersion: r.ProfilerVersion, Duration: r.Duration,
-		Samples: r.Samples, Sum: sum, Hash: r.Hash.String(), Parts: r.Parts, File: f.Name,
-		HasSource: f.Source != nil,
-	}}}
-}
-
-// resolve says what becomes of have when next is put: have itself if nothing
-// changes.
-func (b *batch) resolve(have, next *pending) (*pending, error) {
-	switch {
-	case have == nil:
-		return next, nil
-	case have.p.Hash == next.p.Hash, b.opts.Conflict != store.Replace && have.p.Contains(next.records[0].Hash):
-		return have, nil
-	case b.opts.Conflict == store.Replace:
-		next.old = have.old
-		return next, nil
-	case b.opts.Conflict == store.Add:
-		return have.plus(next)
-	}
-	p := &have.p
-	return nil, &store.ConflictError{ID: p.ID, Old: p.File, New: next.p.File,
-		Identity: fmt.Sprintf("%s, run %s, %s", p.Benchmark.String(), p.Run.Key, p.Type.Name)}
-}
-
-// plus returns the sum of two profiles. It has no source: no single file has
-// its values.
-func (p *pending) plus(q *pending) (*pending, error) {
-	if a, b := p.p.Type.Key(), q.p.Type.Key(); a != b {
-		return nil, fmt.Errorf("value types %s and %s do not add", a, b)
-	}
-	if p.p.Sum > math.MaxInt64-q.p.Sum || p.p.Samples > math.MaxInt64-q.p.Samples {
-		return nil, fmt.Errorf("the sum of %s and %s exceeds 63 bits", p.p.File, q.p.File)
-	}
+// plus returns the sum of two profiles.
+func (p *pending) plus(q *pending) *pending {
 	sum := &pending{entry: p.entry, old: p.old, sum: p.sum}
-	sum.records = append(append(sum.records, p.records...), q.records...)
-	sum.p.Sum += q.p.Sum
-	sum.p.Samples += q.p.Samples
-	sum.p.Duration += q.p.Duration
-	sum.p.AddContent(&q.p)
-	sum.p.File = min(p.p.File, q.p.File)
-	sum.p.HasSource, sum.source = false, noSource
-	return sum, nil
+	sum.records = slices.Concat(p.records, q.records)
+	sum.p, sum.source = p.p.Plus(&q.p), noSource
+	return sum
 }
 
 // accept puts the file into the batch.
@@ -191,11 +154,8 @@ func (b *batch) accept(f *store.File, run testrun.Run, runChanged bool, changed 
 	if !ok {
 		list = b.cat.metrics[at]
 	}
-	for _, m := range f.Metrics {
-		if !containsMetric(list, m) {
-			list = withMetric(list, m)
-			b.metrics[at] = list
-		}
+	if merged := store.MergeMetrics(list, f.Metrics); !slices.Equal(merged, list) {
+		b.metrics[at] = merged
 	}
 	if len(changed) == 0 {
 		return
@@ -226,15 +186,6 @@ func (b *batch) accept(f *store.File, run testrun.Run, runChanged bool, changed 
 	}
 }
 
-func containsMetric(list []testrun.Metric, m testrun.Metric) bool {
-	for _, have := range list {
-		if have == m {
-			return true
-		}
-	}
-	return false
-}
-
 func (b *batch) benchID(bench testrun.Benchmark) int32 {
 	if id, ok := b.cat.benches[bench]; ok {
 		return id
@@ -250,21 +201,16 @@ func (b *batch) benchID(bench testrun.Benchmark) int32 {
 
 // mergeRun returns what is known of the run with this file, and whether that is
 // more than before.
-func (b *batch) mergeRun(r testrun.Run) (testrun.Run, bool, error) {
-	r.Date = r.Date.UTC().Round(0)
-	have, ok := b.runs[r.Key]
-	if !ok {
-		have, ok = b.cat.runs[r.Key]
+func (b *batch) mergeRun(f *store.File) (run testrun.Run, changed bool, err error) {
+	have, known := b.runs[f.Run.Key]
+	if !known {
+		have, known = b.cat.runs[f.Run.Key]
 	}
-	if !ok {
-		r.Attributes = maps.Clone(r.Attributes)
-		return r, true, nil
+	if !known {
+		have.run.Key = f.Run.Key
 	}
-	merged, err := have.run.Merge(r)
-	if err != nil {
-		return r, false, err
-	}
-	return merged, !merged.Same(have.run), nil
+	run, err = store.MergeRun(have.run, f)
+	return run, !known || !run.Same(have.run), err
 }
 
 func (b *batch) runID(r testrun.Run, changed bool) int32 {
