@@ -12,7 +12,7 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Select lists the selected profiles and demands that there is at least one and
+// Select lists the selected profiles and checks that there is at least one and
 // that their values add: one value type.
 func Select(ctx context.Context, s Reader, q Query) ([]Profile, error) {
 	list, err := s.Profiles(ctx, q)
@@ -41,7 +41,7 @@ func OneType(list []Profile, q Query) error {
 	return nil
 }
 
-// Weight says what a profile counts in a sum over several.
+// Weight describes what a profile counts in a sum over several.
 type Weight string
 
 // The weights.
@@ -137,7 +137,7 @@ type MomentSet struct {
 	Rows       []Moments // by benchmark, then function
 }
 
-// Measure says which number of a function is x.
+// Measure defines which number of a function is x.
 type Measure struct {
 	Self  bool // self instead of total
 	Share bool // divided by Profile.Sum

@@ -233,7 +233,7 @@ func TestSelectionErrors(t *testing.T) {
 	}
 }
 
-// TestPeriodsDoNotAdd wants types of one name and several periods told apart.
+// TestPeriodsDoNotAdd expects types of one name and several periods told apart.
 func TestPeriodsDoNotAdd(t *testing.T) {
 	s := mem.New()
 	other := storetest.File("g", "b", "r1", profile.CPUSamples, "A")

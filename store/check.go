@@ -9,10 +9,9 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Check finds what no engine stores, whatever it holds: metrics that say nothing,
-// two profiles of one type, values that lie on no path or leave 63 bits, names that
-// are not UTF-8. Engines ask it before they decide anything about the file, and
-// have further limits of their own.
+// Check returns an error for a file that no engine stores: with invalid metrics, two
+// profiles of one type, values on unknown paths or beyond 63 bits, or names that are
+// not UTF-8. Engines call it first, and have further limits of their own.
 func (f *File) Check() error {
 	for _, m := range f.Metrics {
 		if err := m.Check(); err != nil {
@@ -44,7 +43,7 @@ func (f *File) Check() error {
 	return nil
 }
 
-// checkVector demands that values lie on paths of the forest and can be added.
+// checkVector checks that values lie on paths of the forest and can be added.
 func checkVector(f *calltree.Forest, v calltree.Vector) error {
 	paths := 0
 	if f != nil {

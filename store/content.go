@@ -7,9 +7,8 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Contains reports whether content of that hash is in the profile: as all of it,
-// or as one of the parts that were added up. It is how an engine finds out that
-// it is given the same twice (S4).
+// Contains reports whether the profile has content of that hash: as all of it, or as
+// one of the parts that were added up (S4).
 func (p *Profile) Contains(hash profile.Hash) bool {
 	text := hash.String()
 	return p.Hash == text || slices.Contains(p.Parts, text)
@@ -17,7 +16,7 @@ func (p *Profile) Contains(hash profile.Hash) bool {
 
 // AddContent makes Hash and Parts those of the sum of p and q. The hash of a sum
 // is the sum of the hashes of its parts modulo 2^128, big-endian, and Parts is in
-// byte order, so that the order of adding does not show. Hashes that are not 32
+// byte order, so that the order of adding does not matter. Hashes that are not 32
 // hexadecimal digits count as zero.
 func (p *Profile) AddContent(q *Profile) {
 	parts := append(p.parts(), q.parts()...)

@@ -16,13 +16,13 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// CopyOptions says what Copy takes and what it changes on the way. The zero value
+// CopyOptions describes what Copy takes and what it changes on the way. The zero value
 // is everything, unchanged.
 type CopyOptions struct {
 	Query Query // which profiles
 
 	// Rename gives functions other names; call nodes that become equal are
-	// united. Nil keeps the names.
+	// merged. Nil keeps the names.
 	Rename func(profile.Function) profile.Function
 	// Rules is the version of the rules that the names follow then; empty: the
 	// source's.
@@ -34,7 +34,7 @@ type CopyOptions struct {
 	Report func(Copied)
 }
 
-// Copied says what Copy did with the profiles of one source file.
+// Copied describes what Copy did with the profiles of one source file.
 type Copied struct {
 	File      string
 	Benchmark testrun.Benchmark

@@ -169,7 +169,7 @@ func TestCopyContinues(t *testing.T) {
 	}
 }
 
-// TestCopyWaiting wants metrics that wait for their profile to wait in the copy.
+// TestCopyWaiting expects metrics that wait for their profile to wait in the copy.
 func TestCopyWaiting(t *testing.T) {
 	src, _ := copied(t, 1)
 	more := storetest.MetricsFile("g", "still to come", "z", storetest.Metric("bytes", 5))
@@ -196,7 +196,7 @@ func TestCopyWaiting(t *testing.T) {
 	}
 }
 
-// TestCopyFacts wants what became known after a copy to arrive with the next one.
+// TestCopyFacts expects what became known after a copy to arrive with the next one.
 func TestCopyFacts(t *testing.T) {
 	src, _ := copied(t, 3)
 	dst := mem.New()

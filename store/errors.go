@@ -11,8 +11,8 @@ import (
 var (
 	// ErrLocked: another process owns the store.
 	ErrLocked = errors.New("the store is in use by another process")
-	// ErrOlder: an older Dendro wrote the store, and it was to be read only; opened for
-	// writing it is brought up to date.
+	// ErrOlder: an older Dendro wrote the store, and it was opened read-only; opening
+	// it for writing migrates it.
 	ErrOlder = errors.New("the store was written by an older version")
 	// ErrNewer: a newer Dendro wrote the store.
 	ErrNewer = errors.New("the store was written by a newer version")
@@ -26,8 +26,8 @@ var (
 	ErrNoSpace = errors.New("no space left on the disk of the store")
 	// ErrOtherRules: names were normalised by other rules than the store's.
 	ErrOtherRules = errors.New("names were normalised by other rules")
-	// ErrConflict: the identity of a profile is taken by other content, or a
-	// run contradicts what is known of it.
+	// ErrConflict: other content has the identity of a profile, its values cannot be
+	// added, or a run contradicts what is known of it.
 	ErrConflict = errors.New("conflict with what is stored")
 	// ErrNoSource: the original of a profile was not kept.
 	ErrNoSource = errors.New("the original file was not kept (import with --keep-source)")
@@ -35,7 +35,7 @@ var (
 	ErrNothing = errors.New("nothing is selected")
 )
 
-// Ended returns the reason why a context ended instead of an error that came of it.
+// Ended returns the reason why a context ended in place of an error that this caused.
 func Ended(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -43,7 +43,7 @@ func Ended(ctx context.Context, err error) error {
 	return err
 }
 
-// SeveralTypesError says that a selection has value types that do not add.
+// SeveralTypesError reports that a selection has value types that do not add.
 type SeveralTypesError struct {
 	Keys []string // profile.ValueType.Key of each, sorted
 }
@@ -53,7 +53,7 @@ func (e *SeveralTypesError) Error() string {
 	return "the selection has several value types, choose one with --type: " + strings.Join(e.Keys, ", ")
 }
 
-// ConflictError names the two contents that claim one identity.
+// ConflictError names two files with different content for one identity.
 type ConflictError struct {
 	ID       ProfileID
 	Identity string // "group/benchmark, run, type"

@@ -58,7 +58,7 @@ func (s broken) Trees(ctx context.Context, q store.Query, opts store.TreeOptions
 	return set, nil
 }
 
-// TestStreamErrors wants no answer from half of a stream.
+// TestStreamErrors expects no answer from half of a stream.
 func TestStreamErrors(t *testing.T) {
 	s := broken{stocked(t)}
 	for name, ask := range map[string]func() error{

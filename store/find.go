@@ -14,7 +14,7 @@ type Finds struct {
 	Rows     []FindRow // in the order of Profiles
 }
 
-// FindRow says what a function, or a call path, took in one profile.
+// FindRow describes what a function, or a call path, took in one profile.
 type FindRow struct {
 	Profile  int32  // index in Finds.Profiles
 	Function string // the function found, or the text of the pattern
@@ -77,7 +77,7 @@ func FindFunctions(ctx context.Context, s Reader, q Query, pattern string) (*Fin
 }
 
 // matching resolves a pattern of one piece against the distinct functions, so
-// that they can be asked for by name.
+// that they can be requested by name.
 func matching(ctx context.Context, s Reader, q Query, p *calltree.Pattern) ([]Profile, []string, error) {
 	profiles, err := Select(ctx, s, q)
 	if err != nil {

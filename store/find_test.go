@@ -76,7 +76,7 @@ func TestFindErrors(t *testing.T) {
 
 // TestFindCountsASampleOnce: a pattern of one piece that matches several
 // functions of a stack counts the sample once, unless a row per function is
-// asked for.
+// requested.
 func TestFindCountsASampleOnce(t *testing.T) {
 	ctx := context.Background()
 	s := mem.New()

@@ -131,7 +131,7 @@ func TestQueryFilter(t *testing.T) {
 	}
 }
 
-// TestQueryFilterOrder wants the same list from every order of what it is given.
+// TestQueryFilterOrder expects the same list from every order of what it is given.
 func TestQueryFilterOrder(t *testing.T) {
 	all := append([]store.Profile{}, shelf...)
 	r := rand.New(rand.NewPCG(1, 2))

@@ -1,21 +1,20 @@
-// Package store is the contract between what Dendro keeps and everything that
-// asks: the questions an engine answers, the plain data they are asked and
-// answered with, the errors, and answers that work on every engine.
+// Package store is the contract of storage engines: queries and results as plain
+// data, the rules of Put, errors, and results that are computed alike over every
+// engine.
 //
 // A store holds profiles. A profile belongs to one benchmark, one test run and
 // one value type, and is a sparse vector of self values over call node paths.
-// How an engine keeps them (one forest in a file, a graph, rows behind HTTP) is
-// its own affair: nothing at this contract is numbered by an engine. Profiles,
-// runs, benchmarks, functions and paths are named by stable keys, and the
-// integers in an answer index the tables of that answer only.
+// How an engine keeps them (one forest in a file, a graph, rows behind HTTP) is not
+// visible here. Profiles, runs, benchmarks, functions and paths are named by stable
+// keys; the integers in a result index the tables of that result only.
 //
-// Rules for engines, all of them tested by package storetest:
+// Rules for engines, all tested by package storetest:
 //
 //	S1  A Query is plain data. Its meaning is Query.Filter; an engine may be
 //	    faster but not different.
 //	S2  No transaction spans two calls.
-//	S3  Put stores each File whole or not at all. When Put returns without an
-//	    error, what its outcomes call stored survives the death of the process.
+//	S3  Put stores each File completely or not at all. When Put returns without an
+//	    error, the files that its outcomes report as stored survive a crash.
 //	S4  The same profile (identity and content hash) twice is stored once, and
 //	    added once: a sum remembers the parts it was made of.
 //	S5  Answers are the same whatever the order of the Puts that led to them,
@@ -23,8 +22,7 @@
 //	S6  Methods are safe for concurrent use. Streams end at the first error and
 //	    when the context ends.
 //
-// Mathematics does not belong here: engines count and add; package analysis
-// judges.
+// Engines count and add; statistics belong to package analysis.
 package store
 
 import (
@@ -38,16 +36,16 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Store is what an engine is.
+// Store is an engine.
 type Store interface {
 	Reader
 	Writer
 	io.Closer
 }
 
-// Reader answers questions.
+// Reader runs queries.
 type Reader interface {
-	// Info says what the store is and how much it holds.
+	// Info describes what the store is and how much it holds.
 	Info(ctx context.Context) (Info, error)
 
 	// Profiles lists the selected profiles in the order of Query.Filter.
@@ -55,16 +53,15 @@ type Reader interface {
 
 	// Functions streams, for every selected profile, self and total of its
 	// functions: of all, or of those named (names that are not known are no
-	// error). It is the function list of each profile: total counts recursion
-	// once.
+	// error). Total counts recursion once.
 	Functions(ctx context.Context, q Query, names []string) (*FunctionSet, error)
 
 	// FunctionNames lists the distinct functions of the store in byte order of
-	// names, so that patterns can be resolved before they are asked.
+	// names, so that callers can resolve patterns.
 	FunctionNames(ctx context.Context) ([]profile.Function, error)
 
-	// Trees answers with one table for the whole selection and streams one
-	// sparse vector of self values over it per profile.
+	// Trees returns one table for the whole selection and streams one sparse
+	// vector of self values over it per profile.
 	Trees(ctx context.Context, q Query, opts TreeOptions) (*TreeSet, error)
 
 	// RawNames returns, for each named function that has one, an example of the
@@ -76,12 +73,12 @@ type Reader interface {
 	// ErrNoSource.
 	Source(ctx context.Context, id ProfileID) ([]byte, error)
 
-	// Waiting lists, in no order, what was measured of a benchmark in a run of
-	// which no profile has come yet.
+	// Waiting lists, in no order, the measurements of benchmarks and runs that have
+	// no profile yet.
 	Waiting(ctx context.Context) ([]Measurement, error)
 }
 
-// Measurement is what was measured of a benchmark in a run.
+// Measurement holds the metrics of a benchmark in a run.
 type Measurement struct {
 	Benchmark testrun.Benchmark
 	Run       testrun.Run
@@ -90,23 +87,22 @@ type Measurement struct {
 
 // Writer changes the store.
 type Writer interface {
-	// Put stores files in one transaction. An outcome per file says what
-	// happened to it; a File that conflicts with what is stored is left out and
-	// its outcome carries the error, without harm to the others. The error of
-	// Put itself means that nothing was stored.
+	// Put stores files in one transaction and returns an outcome for each. It skips
+	// a File that conflicts with what is stored; its outcome has the error. An error
+	// of Put itself means that nothing was stored.
 	Put(ctx context.Context, files []*File, opts PutOptions) ([]Outcome, error)
 
 	// Delete removes profiles, and the runs, benchmarks and metrics that only
-	// they referred to: metrics that wait for a profile still to come stay. Ids
-	// that are not there are no error. It returns how many were removed.
+	// they referred to; metrics without a profile so far stay. Unknown ids are no
+	// error. It returns the number of removed profiles.
 	Delete(ctx context.Context, ids []ProfileID) (int, error)
 
-	// Compact gives back the space that deleted profiles took and puts the data
-	// into the order that questions like best. It changes no answer.
+	// Compact reclaims the space of deleted profiles and optimises the order of the
+	// data. It changes no result.
 	Compact(ctx context.Context) error
 }
 
-// Info says what a store is and what it holds.
+// Info describes a store and its size.
 type Info struct {
 	Engine     string `json:"engine"`   // "duckdb", "mem", …
 	Location   string `json:"location"` // file or address, without secrets
@@ -151,9 +147,9 @@ func (p *Profile) Metric() (testrun.Metric, bool) {
 	return p.Metrics[0], true
 }
 
-// File is what one source file brings into the store: the profiles of one
-// benchmark in one run, one per value type, and the metrics of that pair. A
-// File without records only adds metrics.
+// File is the content of one source file: the profiles of one benchmark in one run,
+// one per value type, and the metrics of that pair. A File without records only adds
+// metrics.
 type File struct {
 	Name      string // for messages
 	Benchmark testrun.Benchmark
@@ -163,11 +159,11 @@ type File struct {
 	Source    []byte // the original, compressed; nil unless it is to be kept
 }
 
-// Record is one profile on its way into the store.
+// Record is one profile to be stored.
 //
-// Self is over Forest, a forest or a snapshot of one that an importer fills on:
-// an engine remembers per Forest.Origin how far it has taken it in, and so
-// translates each path once. The forest at hand does not change during Put.
+// Self is over Forest, which is an importer's growing forest or a snapshot of it: an
+// engine remembers the translations of each Forest.Origin, so that it translates
+// each path once. Forest does not change during Put.
 type Record struct {
 	Type            profile.ValueType
 	Profiler        string
@@ -192,7 +188,7 @@ type ModeVector struct {
 	calltree.Vector
 }
 
-// PutOptions says how Put treats what is there already.
+// PutOptions defines how Put treats what is stored already.
 type PutOptions struct {
 	Conflict Conflict
 	// Rules is the version of the rules that normalised the names. The first
@@ -200,25 +196,24 @@ type PutOptions struct {
 	Rules string
 }
 
-// Conflict says what to do with a profile whose identity is taken by other
-// content.
+// Conflict says what Put does with a profile if other content has its identity.
 type Conflict int
 
 // The ways to treat a conflict.
 const (
 	Refuse  Conflict = iota // an error that names both files
-	Replace                 // the new content takes the place of the old
+	Replace                 // the new content replaces the old
 	Add                     // the new values are added: shards and forks of one run
 )
 
-// Outcome says what Put did with one File.
+// Outcome describes what Put did with one File.
 type Outcome struct {
-	Stored    int // profiles stored anew, replaced or added to
-	Unchanged int // profiles that were there already with the same content
+	Stored    int // new, replaced and added profiles
+	Unchanged int // profiles whose content was stored already
 	Err       error
 }
 
-// FunctionSet is the answer to Functions.
+// FunctionSet is the result of Functions.
 type FunctionSet struct {
 	Profiles  []Profile
 	Functions []profile.Function // in byte order of names
@@ -227,7 +222,7 @@ type FunctionSet struct {
 	Rows iter.Seq2[FunctionRows, error]
 }
 
-// FunctionRows is a chunk of rows as equally long columns.
+// FunctionRows is a chunk of rows as columns of one length.
 type FunctionRows struct {
 	Profile  []int32 // index in FunctionSet.Profiles
 	Function []int32 // index in FunctionSet.Functions
@@ -235,12 +230,12 @@ type FunctionRows struct {
 	Total    []int64
 }
 
-// TreeOptions says what Trees streams beside the self values.
+// TreeOptions selects what Trees streams besides the self values.
 type TreeOptions struct {
 	Modes bool // the vectors of each compile mode too
 }
 
-// TreeSet is the answer to Trees.
+// TreeSet is the result of Trees.
 type TreeSet struct {
 	Profiles []Profile
 	Table    *calltree.Table // every node that any of the profiles has; functions in byte order

@@ -168,11 +168,10 @@ func (in *Intake) current() *batch {
 	return in.open
 }
 
-// take returns a batch whose time has come, or how long to wait for one; less
-// than 0 is until something happens. What somebody waits for goes as soon as
-// commits would not take more than a quarter of the time, everything else after
-// MaxDelay. The caller holds the lock.
-func (in *Intake) take(now time.Time) (*batch, time.Duration) {
+// nextBatch returns a batch that is due, or how long to wait for one; less than 0:
+// until something arrives. A batch that a stream waits for is due as soon as commits
+// take at most a quarter of the time, any other after MaxDelay. The caller holds the lock.
+func (in *Intake) nextBatch(now time.Time) (*batch, time.Duration) {
 	b := in.open
 	if b == nil {
 		return nil, -1
@@ -195,7 +194,7 @@ func (in *Intake) write(ctx context.Context) {
 	defer timer.Stop()
 	for {
 		in.mu.Lock()
-		b, wait := in.take(time.Now())
+		b, wait := in.nextBatch(time.Now())
 		closed := in.closed
 		in.mu.Unlock()
 		switch {

@@ -50,7 +50,7 @@ func (s *Stream) enter(ctx context.Context, size int64) error {
 	in.mu.Lock()
 	for {
 		err := ctx.Err()
-		if s.settle(); s.err != nil {
+		if s.dropDone(); s.err != nil {
 			err = s.err
 		}
 		if err == nil && in.closed {
@@ -77,8 +77,8 @@ func (s *Stream) enter(ctx context.Context, size int64) error {
 	}
 }
 
-// settle forgets the batches that are done, keeping their error.
-func (s *Stream) settle() {
+// dropDone drops the batches that are committed or failed, and keeps the first error.
+func (s *Stream) dropDone() {
 	for len(s.waits) > 0 {
 		select {
 		case <-s.waits[0].done:
@@ -92,9 +92,9 @@ func (s *Stream) settle() {
 	}
 }
 
-// gave notes that something of so many bytes went into a batch. The caller
+// charge records that so many bytes of the stream went into a batch. The caller
 // holds the Intake's lock.
-func (s *Stream) gave(b *batch, size int64) {
+func (s *Stream) charge(b *batch, size int64) {
 	if n := len(s.waits); n == 0 || s.waits[n-1] != b {
 		s.waits = append(s.waits, b)
 	}
@@ -144,10 +144,10 @@ func (s *Stream) Snapshot(ctx context.Context, d *Snapshot) error {
 		size += int64(len(s.task) + len(s.segment))
 	}
 	p := s.part
-	p.Sequence, p.Time, p.Path = append(p.Sequence, d.Sequence), append(p.Time, sane(d.Time)), append(p.Path, path)
+	p.Sequence, p.Time, p.Path = append(p.Sequence, d.Sequence), append(p.Time, clampTime(d.Time)), append(p.Path, path)
 	p.Stacks = s.stacks.snapshot()
 	b.count++
-	s.gave(b, size)
+	s.charge(b, size)
 	return nil
 }
 
@@ -188,14 +188,13 @@ func (s *Stream) Snapshots(ctx context.Context, d Snapshots) error {
 	p.Count, p.Nanos = append(p.Count, d.Count...), append(p.Nanos, d.Nanos...)
 	p.Stacks = stacks.snapshot()
 	b.count += int64(d.Len())
-	s.gave(b, size+grown)
+	s.charge(b, size+grown)
 	return nil
 }
 
-// sane returns a time of an agent as one that can be computed with: differences of
-// times that are further from 1970 than the year 9999, which no clock shows, may
+// clampTime limits a time to 8,000 years around 1970: differences of other times could
 // overflow.
-func sane(ms int64) int64 { return min(max(ms, -latest), latest) }
+func clampTime(ms int64) int64 { return min(max(ms, -latest), latest) }
 
 // Segment takes in a segment. Raw is copied.
 func (s *Stream) Segment(ctx context.Context, seg Segment) error {
@@ -208,11 +207,11 @@ func (s *Stream) Segment(ctx context.Context, seg Segment) error {
 		return err
 	}
 	defer s.in.mu.Unlock()
-	seg.Start, seg.End = sane(seg.Start), sane(seg.End)
+	seg.Start, seg.End = clampTime(seg.Start), clampTime(seg.End)
 	seg.Raw = slices.Clone(seg.Raw)
 	b := s.in.current()
 	b.segments = append(b.segments, seg)
-	s.gave(b, size)
+	s.charge(b, size)
 	return nil
 }
 
@@ -239,7 +238,7 @@ func (s *Stream) Instance(ctx context.Context, i Instance) error {
 	} else {
 		b.instances[key] = &i
 	}
-	s.gave(b, size)
+	s.charge(b, size)
 	return nil
 }
 
@@ -248,7 +247,7 @@ func (s *Stream) Instance(ctx context.Context, i Instance) error {
 // more: whoever feeds it tells the client, or begins again with another stream.
 func (s *Stream) Wait(ctx context.Context) error {
 	for {
-		s.settle()
+		s.dropDone()
 		if s.err != nil || len(s.waits) == 0 {
 			return s.err
 		}

@@ -1,14 +1,12 @@
-// Package engines opens a store by its name: the one list of the engines there
-// are.
+// Package engines opens a store by its name. It is the only list of engines.
 //
 //	dendro.duckdb, ./x/y.db     a DuckDB file
 //	mem:                        in memory, gone when the process ends
-//	http://host:12800           what a dendro serve keeps; https:// too
+//	http://host:12800           what the store of a `dendro serve`; https:// too
 //	neo4j://user@host:7687/db   a graph database; bolt:// and TLS too
 //
-// Further engines are told apart by the scheme of a URL and get one case here.
-// The package knows how to open, make and rewrite a store and nothing else: what
-// can be asked is package store.
+// The scheme of a URL selects the engine; each has one case here. The package opens,
+// creates and rewrites stores; package store defines what they answer.
 package engines
 
 import (
@@ -27,12 +25,12 @@ import (
 	"github.com/dendroprof/dendro/store/remote"
 )
 
-// Access says what a store is opened for.
+// Access describes what a store is opened for.
 type Access int
 
 // The kinds of access.
 const (
-	Read  Access = iota // questions; the store must exist
+	Read  Access = iota // queries; the store must exist
 	Write               // changes; the store is made if it is not there
 )
 
@@ -45,8 +43,8 @@ func Open(ctx context.Context, where string, access Access) (store.Store, error)
 	return OpenAsking(ctx, where, access, nil)
 }
 
-// OpenAsking is Open for programs that can ask for what the environment does not
-// say; ask may be nil.
+// OpenAsking is Open for programs that can ask the user for a password that the
+// environment does not have; ask may be nil.
 func OpenAsking(ctx context.Context, where string, access Access, ask Password) (store.Store, error) {
 	scheme, _, isURL := strings.Cut(where, ":")
 	switch {
@@ -80,7 +78,7 @@ func IsServer(where string) bool {
 }
 
 // OpenServer opens the store of another Dendro; token is its bearer token, empty
-// if it asks for none.
+// if it needs none.
 func OpenServer(ctx context.Context, where, token string) (store.Store, error) {
 	st, err := remote.Open(ctx, where, remote.Options{Token: token})
 	if err != nil {
@@ -89,18 +87,18 @@ func OpenServer(ctx context.Context, where, token string) (store.Store, error) {
 	return st, nil
 }
 
-// Rewrite replaces the store at a place by what copy makes of it: copy reads the
-// old one and fills a new one, which takes the old one's place when copy
-// succeeds. If anything fails, or the process dies, the old one stays as it was.
+// Rewrite replaces the store at a location: copy reads the old one and fills a new
+// one, which replaces the old one when copy succeeds. If anything fails, or the
+// process dies, the old one stays unchanged.
 func Rewrite(ctx context.Context, where string, copy func(from store.Reader, to store.Destination) error) (err error) {
 	if where == "mem:" || where == "mem" {
-		return fmt.Errorf("a store in memory is not rewritten")
+		return fmt.Errorf("a store in memory cannot be rewritten")
 	}
 	if IsServer(where) {
-		return fmt.Errorf("a store is rewritten where it lies: end the server at %s and give the file as --store", where)
+		return fmt.Errorf("a store is rewritten on the server's machine: stop the server at %s and pass its file as --store", where)
 	}
 	if neo4j.IsURL(where) {
-		return fmt.Errorf("a graph database is not rewritten: copy what it holds into another one (dendro copy --renormalize)")
+		return fmt.Errorf("a graph database cannot be rewritten: copy it into another one (dendro copy --renormalize)")
 	}
 	if real, err := filepath.EvalSymlinks(where); err == nil {
 		where = real

@@ -123,7 +123,7 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// TestRewriteThroughLink wants the file replaced, not the link.
+// TestRewriteThroughLink expects the file replaced, not the link.
 func TestRewriteThroughLink(t *testing.T) {
 	dir := t.TempDir()
 	where, link := filepath.Join(dir, "x.duckdb"), filepath.Join(dir, "link.duckdb")

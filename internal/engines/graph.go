@@ -10,7 +10,7 @@ import (
 	"github.com/dendroprof/dendro/store/neo4j"
 )
 
-// InitOptions says how a store is made ready.
+// InitOptions defines how a store is made ready.
 type InitOptions struct {
 	Model    string   // of a graph database: shared or thesis; empty: shared, or what it has
 	Force    bool     // let a store live in a graph database beside what that holds

@@ -20,7 +20,7 @@ type failing struct {
 
 func (f failing) Profiles(context.Context, store.Query) ([]store.Profile, error) { return nil, f.err }
 
-// TestExportGraph wants a script where everything was written, and none where not.
+// TestExportGraph expects a script where everything was written, and none where not.
 func TestExportGraph(t *testing.T) {
 	dir := t.TempDir()
 	whole, part := filepath.Join(dir, "whole"), filepath.Join(dir, "part")

@@ -27,7 +27,7 @@ import (
 	"github.com/dendroprof/dendro/store/storetest"
 )
 
-// TestMain lets the test binary be its own child: DENDRO_CHILD says what to do.
+// TestMain lets the test binary be its own child: DENDRO_CHILD describes what to do.
 func TestMain(m *testing.M) {
 	if role := os.Getenv("DENDRO_CHILD"); role != "" {
 		if err := child(role, os.Getenv("DENDRO_PATH")); err != nil {
@@ -86,7 +86,7 @@ func child(role, path string) error {
 	return nil
 }
 
-// readAfterFull demands that a store whose disk is full still answers.
+// readAfterFull checks that a store whose disk is full still answers.
 func readAfterFull(s *Store) error {
 	list, err := s.Profiles(context.Background(), store.Query{})
 	if err != nil {
@@ -131,7 +131,7 @@ func startChild(t *testing.T, role, path string) (*exec.Cmd, *bufio.Scanner) {
 }
 
 // TestKill kills a process while it puts, or puts and compacts, at some moment
-// later each time, and demands all that was acknowledged and nothing by halves.
+// later each time, and requires all that was acknowledged and nothing by halves.
 func TestKill(t *testing.T) {
 	for _, role := range []string{"put", "compact"} {
 		t.Run(role, func(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Options says how a file is opened. The zero value opens it for reading and
+// Options defines how a file is opened. The zero value opens it for reading and
 // writing and creates it if it does not exist.
 type Options struct {
 	ReadOnly    bool   // many processes may read one file at once, if none writes

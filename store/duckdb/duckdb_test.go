@@ -39,7 +39,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestCompactSortsFunctions wants functions with values of one magnitude together.
+// TestCompactSortsFunctions expects functions with values of one magnitude together.
 func TestCompactSortsFunctions(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "store.duckdb"), Options{})
 	file := storetest.File("g", "b", "r", profile.CPUSamples, "×2  ×1  ×9\nA  A  A\nB  C  D")

@@ -77,7 +77,7 @@ func (s *Store) ImportParquet(ctx context.Context, dir string) error {
 	}, nil)
 }
 
-// checkExport demands that the directory holds an export of this schema.
+// checkExport checks that the directory holds an export of this schema.
 func checkExport(ctx context.Context, c *driver.Conn, dir string) error {
 	version := ""
 	err := c.Query(ctx, fmt.Sprintf("SELECT value FROM read_parquet(%s) WHERE key = '%s'", driver.Quote(parquetFile(dir, "meta")), metaVersion), nil, func(ch driver.Chunk) error {

@@ -20,7 +20,7 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 )
 
-// ErrNotAllowed says that a statement is not one that users may run: anything
+// ErrNotAllowed reports that a statement is not one that users may run: anything
 // that changes the store or touches what is outside of it.
 var ErrNotAllowed = errors.New("not allowed")
 

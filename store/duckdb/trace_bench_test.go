@@ -288,7 +288,7 @@ func BenchmarkExpire(b *testing.B) {
 var benchSegments = flag.Int("bench-segments", 20_000, "segments that BenchmarkSegmentStream stores; 3,600,000 are an hour of 1,000 a second")
 
 // BenchmarkSegmentStream stores segments as a busy server does, 50 a commit, and
-// says how long commits take in the first and in the last tenth.
+// defines how long commits take in the first and in the last tenth.
 func BenchmarkSegmentStream(b *testing.B) {
 	for b.Loop() {
 		s := mustOpen(b, filepath.Join(b.TempDir(), "store.duckdb"), Options{})

@@ -86,7 +86,7 @@ func profiledStore(t testing.TB) *Store {
 	return s
 }
 
-// TestCompactTraces wants one row for each segment, the same answers and a store
+// TestCompactTraces expects one row for each segment, the same answers and a store
 // that goes on.
 func TestCompactTraces(t *testing.T) {
 	s := profiledStore(t)
@@ -209,7 +209,7 @@ func TestTracesBesideProfiles(t *testing.T) {
 		})
 	}
 	im := storetest.NewImporter()
-	raw := make([]byte, 4<<20) // every sixteenth commit brings on a checkpoint
+	raw := make([]byte, 4<<20) // every sixteenth commit causes a checkpoint
 	do(func(round int) error {
 		f := im.File("g", "b", fmt.Sprint("r", round), profile.CPUSamples, fmt.Sprintf("×%d  ×1\nA  A\nB%d  C", round+1, round))
 		out, err := s.Put(t.Context(), []*store.File{f}, rules)

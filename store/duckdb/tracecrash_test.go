@@ -62,7 +62,7 @@ func intakeChild(st *Store) error {
 	return nil
 }
 
-// storedOf demands that the snapshots of a client are those that it gave, without
+// storedOf checks that the snapshots of a client are those that it gave, without
 // a gap, and returns how many there are.
 func storedOf(t *testing.T, s *Store, who, noise string) int32 {
 	t.Helper()

@@ -39,8 +39,8 @@ func (e *entry) measure(f *calltree.Forest) {
 	e.profile.Nodes = len(seen)
 }
 
-// functions returns the function list of the profile, whose paths f has. It is
-// made when it is first asked for.
+// functions returns the function list of the profile, whose paths f has. The first
+// call computes it.
 func (e *entry) functions(f *calltree.Forest) []functionRow {
 	e.once.Do(func() {
 		cut := f.Cut(e.self.Nodes)
@@ -64,8 +64,7 @@ func (e *entry) over(tr *calltree.Translation, from *calltree.Forest) *entry {
 	return moved
 }
 
-// describe returns the profile as answers have it: with what the store knows of
-// its run and its metrics, the primary one first, then by name.
+// describe returns the profile with its run and metrics.
 func (s *Store) describe(e *entry) store.Profile {
 	p := e.profile
 	p.Run = s.runs[p.Run.Key]

@@ -1,19 +1,17 @@
 // Package mem is the store engine that keeps everything in memory: for tests,
-// for questions to a handful of files, and as the engine that the others are
-// compared with.
+// for queries over a few files, and as the reference for other engines.
 //
 // It holds one calltree.Forest, a dictionary of all call node paths, and every
 // profile as a sparse vector over it. A change takes the lock, builds new
-// entries and links them in; an entry never changes afterwards. A question
+// entries and links them in; an entry never changes afterwards. A query
 // takes the lock only to list the entries it needs and a snapshot of the
 // forest, so streams read without any lock and see the store as it was when
-// they were asked for.
+// they were requested.
 //
 // Trace profiling is kept apart, in plain maps behind a lock of its own.
 //
-// Put costs time in proportion to the paths that the store has not met and the
-// values; a question to the profiles that it selects, and one pass over the
-// dictionary. Nothing is kept when the store is closed.
+// Put costs time in proportion to the new paths and the values; a query, to the
+// selected profiles, and one pass over the dictionary. Close drops everything.
 package mem
 
 import (
@@ -33,7 +31,7 @@ var (
 	_ traceprof.Store = (*Store)(nil)
 )
 
-// schema is the version that Info says. There is no stored format.
+// schema is the version in Info. There is no stored format.
 const schema = 1
 
 // Store is the engine. It is safe for concurrent use.
@@ -51,8 +49,8 @@ type Store struct {
 	seq      int64 // of the newest profile
 
 	// forest grows with Put and is replaced by Compact; entries are over it.
-	// Questions read view, the snapshot of it after the last change: it has the
-	// order of the names, which so is found once.
+	// Queries read view, its snapshot after the last change, which sorts the names
+	// once.
 	forest, view *calltree.Forest
 	translations calltree.Translations
 }
@@ -78,11 +76,10 @@ func New() *Store {
 	return s
 }
 
-// publish makes the forest as it is visible to questions. The caller has the
-// lock.
+// publish makes the forest visible to queries. The caller holds the lock.
 func (s *Store) publish() { s.view = s.forest.Snapshot() }
 
-// Close does nothing: what the store holds goes with it.
+// Close does nothing.
 func (s *Store) Close() error { return nil }
 
 // Info implements store.Reader. Functions and paths are those of the profiles,
@@ -107,7 +104,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	return info, nil
 }
 
-// benchmarks returns those that have a profile or wait for one.
+// benchmarks returns those that have a profile or metrics.
 func (s *Store) benchmarks() map[testrun.Benchmark]bool {
 	set := map[testrun.Benchmark]bool{}
 	for _, e := range s.profiles {
@@ -140,8 +137,8 @@ func (s *Store) Waiting(ctx context.Context) (list []store.Measurement, err erro
 	return list, nil
 }
 
-// Delete implements store.Writer. Metrics that wait for profiles still to come
-// stay, and with them their runs.
+// Delete implements store.Writer. Metrics without a profile so far stay, and so do
+// their runs.
 func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -176,8 +173,7 @@ func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) 
 	return before - len(s.profiles), nil
 }
 
-// Compact implements store.Writer: the forest is filled anew from the profiles
-// that there are.
+// Compact implements store.Writer: it rebuilds the forest from the stored profiles.
 func (s *Store) Compact(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

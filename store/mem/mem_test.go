@@ -59,7 +59,7 @@ func TestWaitingMetrics(t *testing.T) {
 	}
 }
 
-// TestFunctionNamesAreThoseOfProfiles wants no Compact for that.
+// TestFunctionNamesAreThoseOfProfiles expects no Compact for that.
 func TestFunctionNamesAreThoseOfProfiles(t *testing.T) {
 	s := mem.New()
 	put(t, s, store.Refuse, storetest.File("g", "a", "r1", profile.CPU, "A\nB"))
@@ -107,7 +107,7 @@ func TestHashOfSums(t *testing.T) {
 	}
 }
 
-// TestSmallestRawName wants the same example whatever the order of Puts.
+// TestSmallestRawName expects the same example whatever the order of Puts.
 func TestSmallestRawName(t *testing.T) {
 	for _, order := range [][]string{{"L$1", "L$2"}, {"L$2", "L$1"}} {
 		s := mem.New()

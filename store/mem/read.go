@@ -11,15 +11,15 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// selection is what a question reads: it stays as it is while the store changes.
+// selection is what a query reads; it does not change with the store.
 type selection struct {
 	profiles []store.Profile
 	entries  []*entry // of each profile
 	forest   *calltree.Forest
 }
 
-// choose returns the selected profiles.
-func (s *Store) choose(ctx context.Context, q store.Query) (selection, error) {
+// selectProfiles returns the selected profiles.
+func (s *Store) selectProfiles(ctx context.Context, q store.Query) (selection, error) {
 	if err := ctx.Err(); err != nil {
 		return selection{}, err
 	}
@@ -40,7 +40,7 @@ func (s *Store) choose(ctx context.Context, q store.Query) (selection, error) {
 func (c *selection) cut(modes bool) *calltree.Cut {
 	mark := make([]bool, c.forest.Paths.Len())
 	var paths []int32
-	take := func(v calltree.Vector) {
+	add := func(v calltree.Vector) {
 		for _, p := range v.Nodes {
 			if !mark[p] {
 				mark[p] = true
@@ -49,10 +49,10 @@ func (c *selection) cut(modes bool) *calltree.Cut {
 		}
 	}
 	for _, e := range c.entries {
-		take(e.self)
+		add(e.self)
 		for _, m := range e.modes {
 			if modes {
-				take(m.Vector)
+				add(m.Vector)
 			}
 		}
 	}
@@ -72,7 +72,7 @@ func (s *Store) everything() *calltree.Cut {
 
 // Profiles implements store.Reader.
 func (s *Store) Profiles(ctx context.Context, q store.Query) ([]store.Profile, error) {
-	c, err := s.choose(ctx, q)
+	c, err := s.selectProfiles(ctx, q)
 	return c.profiles, err
 }
 
@@ -100,7 +100,7 @@ func (s *Store) Source(ctx context.Context, id store.ProfileID) ([]byte, error) 
 
 // Functions implements store.Reader. The set has only functions with a row.
 func (s *Store) Functions(ctx context.Context, q store.Query, names []string) (*store.FunctionSet, error) {
-	c, err := s.choose(ctx, q)
+	c, err := s.selectProfiles(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (c *selection) rows(ctx context.Context, index []int32) iter.Seq2[store.Fun
 
 // Trees implements store.Reader.
 func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions) (*store.TreeSet, error) {
-	c, err := s.choose(ctx, q)
+	c, err := s.selectProfiles(ctx, q)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func translated(tr *calltree.Translation, from *calltree.Forest, v calltree.Vect
 	return w
 }
 
-// interner is a forest that unites attributes of functions.
+// interner is a forest that merges attributes of functions.
 type interner struct{ *calltree.Forest }
 
 // Function implements calltree.Interner. Attributes that the forest does not have

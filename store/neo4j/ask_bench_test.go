@@ -18,10 +18,10 @@ import (
 // ten benchmarks; DENDRO_BENCH_PROFILES says another number.
 const benchProfiles = 200
 
-// askRounds is how often each question is asked of each store.
+// askRounds is how often each query is asked of each store.
 const askRounds = 7
 
-// BenchmarkAsk measures questions to the model shared, and to the embedded engine
+// BenchmarkAsk measures queries to the model shared, and to the embedded engine
 // with the same content beside it. How much space the nodes that it logs take
 // shows in the server's store files once it has been stopped.
 //

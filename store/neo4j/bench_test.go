@@ -89,7 +89,7 @@ func (h *history) next() *store.File {
 }
 
 // serverCPU returns the processor time that the server has taken so far, if
-// DENDRO_TEST_NEO4J_PID says which process it is: on a machine with other work
+// DENDRO_TEST_NEO4J_PID defines which process it is: on a machine with other work
 // it says more than the time that went by.
 func serverCPU() time.Duration {
 	text, err := os.ReadFile("/proc/" + os.Getenv("DENDRO_TEST_NEO4J_PID") + "/stat")

@@ -16,14 +16,14 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Bulk is a store on its way into a database by CSV files, which the server's own
-// tool makes a database of: `neo4j-admin database import full`. It takes what
-// store.Copy brings, once, and holds no profile; Finish writes what is known at
-// the end only. It is not safe for concurrent use.
+// Bulk writes a store as CSV files, from which the server's tool creates a database:
+// `neo4j-admin database import full`. It takes the files of store.Copy, once, and
+// keeps no profile; Finish writes what is complete only at the end. It is not safe for
+// concurrent use.
 //
-// The files hold the graph that Put would have made, but for constraints and
-// indexes: the mark of the database says that it is not ready, and Init makes
-// them when the server runs.
+// The files hold the graph that Put would create, without constraints and indexes: the
+// mark of the database says that it is not ready, and Init creates them when the
+// server runs.
 type Bulk struct {
 	model model
 	dir   string
@@ -42,7 +42,7 @@ type Bulk struct {
 	nodes    int64 // numbers handed out to nodes without a key
 }
 
-// measured is what a run measured of a benchmark.
+// measured holds the metrics of a benchmark in a run.
 type measured struct {
 	benchmark, run string
 	metrics        []testrun.Metric
@@ -53,8 +53,8 @@ type rawExample struct {
 	group, name string
 }
 
-// NewBulk makes a directory for the files of a database of a model. It must not
-// have any yet.
+// NewBulk creates a directory for the files of a database of a model. The directory
+// must not contain such files.
 func NewBulk(dir string, m Model) (*Bulk, error) {
 	if m == "" {
 		m = Shared
@@ -80,8 +80,7 @@ func (b *Bulk) Info(context.Context) (store.Info, error) {
 	return store.Info{Engine: "neo4j-admin", Location: b.dir, Schema: schema, Rules: b.rules, Profiles: int64(len(b.profiles))}, nil
 }
 
-// Profiles implements store.Destination: there is nothing that a copy could
-// continue.
+// Profiles implements store.Destination: a copy cannot be continued.
 func (b *Bulk) Profiles(context.Context, store.Query) ([]store.Profile, error) { return nil, nil }
 
 // Put implements store.Destination.
@@ -191,7 +190,7 @@ func (b *Bulk) putProfile(p *store.Profile, r *store.Record, source int64) error
 	return b.model.bulk(b, c)
 }
 
-// putFunctions takes in the functions of a tree.
+// putFunctions adds the functions of a tree.
 func (b *Bulk) putFunctions(c *content, group string, raw map[int32]string) error {
 	of := c.forestFunctions()
 	for i, id := range c.functions {
@@ -220,8 +219,8 @@ func (b *Bulk) putFunctions(c *content, group string, raw map[int32]string) erro
 	return nil
 }
 
-// number hands out what tells a node without a key from others in the files; it
-// is not stored.
+// number returns a number that identifies a node without a key in the files; it is not
+// stored.
 func (b *Bulk) number() int64 {
 	b.nodes++
 	return b.nodes
@@ -245,8 +244,8 @@ func (b *Bulk) putSource(data []byte) (int64, error) {
 	return number, nil
 }
 
-// Finish writes what further files could have added to, closes the files and, when
-// all of them are whole, says in BulkScript how to import them.
+// Finish writes the rest, closes the files and, when all of them are complete, writes
+// BulkScript, which imports them.
 func (b *Bulk) Finish() error {
 	b.writeNames()
 	b.writeRuns()
@@ -258,8 +257,7 @@ func (b *Bulk) Finish() error {
 	return b.writeCommand()
 }
 
-// Close closes the files. Instead of Finish it leaves a part of a database, and no
-// script.
+// Close closes the files without completing them: it writes no script.
 func (b *Bulk) Close() error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(b.files)) {

@@ -66,7 +66,7 @@ func bulk(t *testing.T, m Model) (dir string, rows map[string][][]string) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		list, err := csv.NewReader(f).ReadAll() // demands equally long lines
+		list, err := csv.NewReader(f).ReadAll() // requires equally long lines
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

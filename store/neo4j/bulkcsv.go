@@ -14,11 +14,11 @@ import (
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
-// listSeparator is between the elements of a list: no name should have it.
+// listSeparator separates the elements of a list: no name should contain it.
 const listSeparator = '\x1f'
 
-// csvColumn is a property and its type in the words of neo4j-admin; an empty name
-// is of a column that is not stored.
+// csvColumn is a property and its type, as neo4j-admin names it; a column with an
+// empty name is not stored.
 type csvColumn struct{ name, kind string }
 
 type columns []csvColumn
@@ -34,8 +34,7 @@ func (list columns) header() string {
 	return string(b) + "\n"
 }
 
-// csvFile is a file of nodes or relationships. Its first error stays and comes
-// with close.
+// csvFile is a file of nodes or relationships. close returns its first error.
 type csvFile struct {
 	option string // of neo4j-admin
 	name   string
@@ -93,7 +92,7 @@ func (f *csvFile) props(types columns, n bolt.Props) {
 	f.row(values...)
 }
 
-// row writes a line. Nil is a property that is not there.
+// row writes a line. Nil is a missing property.
 func (f *csvFile) row(values ...any) {
 	if f.err != nil {
 		return
@@ -115,7 +114,8 @@ func (f *csvFile) row(values ...any) {
 	_, f.err = f.w.Write(f.line)
 }
 
-// appendCSV writes a value. Texts are always quoted: an empty field is none.
+// appendCSV writes a value. Texts are always quoted: an empty field is a missing
+// property.
 func appendCSV(b []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
@@ -178,7 +178,7 @@ func (f *csvFile) close() error {
 	return errors.Join(f.err, f.file.Close())
 }
 
-// The files that say how to import the others.
+// The files that define how to import the others.
 const (
 	bulkOptions = "import.args"
 	BulkScript  = "import.sh" // which is there when the others are whole

@@ -14,8 +14,8 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// runProps returns what a run's node says. Attributes are properties of their
-// own, so that Cypher can ask for them.
+// runProps returns the properties of a run's node. Each attribute is a property, so
+// that Cypher can query it.
 func runProps(r testrun.Run) bolt.Props {
 	n := bolt.Props{"key": r.Key}
 	if !r.Date.IsZero() {
@@ -31,7 +31,7 @@ func runProps(r testrun.Run) bolt.Props {
 	return n
 }
 
-// attribute begins the names of properties that are attributes of a run.
+// attribute is the prefix of a run's attributes in property names.
 const attribute = "attr_"
 
 func readRun(n bolt.Props) testrun.Run {
@@ -50,8 +50,8 @@ func readRun(n bolt.Props) testrun.Run {
 	return r
 }
 
-// benchmarkProps returns what a benchmark's node says: its identity, and what
-// its name does.
+// benchmarkProps returns the properties of a benchmark's node: its identity and the
+// parts of its name.
 func benchmarkProps(b testrun.Benchmark) bolt.Props {
 	base, params := b.Params()
 	n := bolt.Props{"key": benchmarkKey(b), "group": b.Group, "name": b.Name, "base": base}
@@ -61,7 +61,7 @@ func benchmarkProps(b testrun.Benchmark) bolt.Props {
 	return n
 }
 
-// profileProps returns what a profile's node says, but for its tree.
+// profileProps returns the properties of a profile's node without its tree.
 func profileProps(p *store.Profile) bolt.Props {
 	n := bolt.Props{
 		"key": string(p.ID), "seq": p.Seq, "valueType": p.Type.Name, "unit": p.Type.Unit,
@@ -86,8 +86,8 @@ func profileProps(p *store.Profile) bolt.Props {
 	return n
 }
 
-// profileColumns are the properties that readProfile reads; the lists of a tree
-// are not among them.
+// profileColumns are the properties that readProfile reads, without the lists of a
+// tree.
 const profileColumns = `{.key, .seq, .valueType, .unit, .scale, .period, .periodUnit, .periodName, .original, .samples, .rows,
 	.nodes, .functions, .modes, .hash, .parts, .file, .profiler, .profilerVersion, .duration, .hasSource}`
 
@@ -107,8 +107,7 @@ func readProfile(n bolt.Props) store.Profile {
 	return p
 }
 
-// metricProps returns what a profile's node says of its metric, the primary one:
-// nothing when there is none.
+// metricProps returns the properties of a profile's node for its primary metric.
 func metricProps(list []testrun.Metric) bolt.Props {
 	if len(list) == 0 {
 		return bolt.Props{"metricMean": nil, "metricUnit": nil}
@@ -116,7 +115,7 @@ func metricProps(list []testrun.Metric) bolt.Props {
 	return bolt.Props{"metricMean": list[0].Mean, "metricUnit": list[0].Unit}
 }
 
-// measurementProps returns the metrics as lists, which a node can have.
+// measurementProps returns metrics as lists, which a node can have.
 func measurementProps(list []testrun.Metric) bolt.Props {
 	names, units, better := make([]string, len(list)), make([]string, len(list)), make([]string, len(list))
 	means, counts, primary := make([]float64, len(list)), make([]int64, len(list)), make([]bool, len(list))
@@ -136,7 +135,7 @@ func readMeasurement(n bolt.Props) []testrun.Metric {
 	return list
 }
 
-// selection is what a question reads.
+// selection is the set of profiles that a query reads.
 type selection struct {
 	profiles  []store.Profile
 	functions []int64 // of each profile: how many function rows it has
@@ -152,8 +151,8 @@ func (s *selection) keys() []string {
 	return keys
 }
 
-// choose lists the selected profiles.
-func choose(t *bolt.Tx, q store.Query) (*selection, error) {
+// selectProfiles lists the selected profiles.
+func selectProfiles(t *bolt.Tx, q store.Query) (*selection, error) {
 	runs, benchmarks, metrics := map[string]testrun.Run{}, map[string]testrun.Benchmark{}, map[int64][]testrun.Metric{}
 	where, params := narrow(q)
 	var all []store.Profile
@@ -210,9 +209,9 @@ func choose(t *bolt.Tx, q store.Query) (*selection, error) {
 	return sel, nil
 }
 
-// narrow returns the part of a query that the database may select by without
-// changing its meaning: profiles by id, as long as no text of the query may be a
-// glob, which depends on what else there is.
+// narrow returns the condition of a query that the database may apply without changing
+// its meaning: profiles by id, if no text of the query may be a glob, which depends on
+// all profiles.
 func narrow(q store.Query) (where string, params map[string]any) {
 	if len(q.Profiles) == 0 {
 		return "", nil
@@ -229,12 +228,12 @@ func narrow(q store.Query) (where string, params map[string]any) {
 	return "WHERE p.key IN $keys", map[string]any{"keys": keys}
 }
 
-// ask reads the answer to a question about the profiles that q selects, all of
-// it in one transaction. What f fills it empties first.
-func (s *Store) ask(ctx context.Context, q store.Query, f func(t *bolt.Tx, sel *selection) error) (sel *selection, err error) {
+// withSelection selects profiles and runs f in one transaction, perhaps several times.
+// F first empties what it fills.
+func (s *Store) withSelection(ctx context.Context, q store.Query, f func(t *bolt.Tx, sel *selection) error) (sel *selection, err error) {
 	err = bolt.Again(ctx, func() error {
 		return s.db.Read(ctx, func(t *bolt.Tx) error {
-			if sel, err = choose(t, q); err != nil {
+			if sel, err = selectProfiles(t, q); err != nil {
 				return err
 			}
 			return f(t, sel)
@@ -248,15 +247,15 @@ func (s *Store) ask(ctx context.Context, q store.Query, f func(t *bolt.Tx, sel *
 
 // Profiles implements store.Reader.
 func (s *Store) Profiles(ctx context.Context, q store.Query) ([]store.Profile, error) {
-	sel, err := s.ask(ctx, q, func(*bolt.Tx, *selection) error { return nil })
+	sel, err := s.withSelection(ctx, q, func(*bolt.Tx, *selection) error { return nil })
 	if err != nil {
 		return nil, err
 	}
 	return sel.profiles, nil
 }
 
-// Info implements store.Reader. Functions and paths include those of deleted
-// profiles until Compact, as far as the model keeps them.
+// Info implements store.Reader. Until Compact, Functions and Paths include those of
+// deleted profiles, as far as the model keeps them.
 func (s *Store) Info(ctx context.Context) (info store.Info, err error) {
 	err = s.db.Read(ctx, func(t *bolt.Tx) error {
 		r, err := t.One(`MATCH (d:Dendro {id: 'dendro'})

@@ -6,8 +6,8 @@ import (
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
-// content is a profile's tree as models write it: a table with its numbers, and
-// the ids of its paths and functions.
+// content is a profile's tree as models write it: a table, its numbers, and the ids of
+// its paths and functions.
 type content struct {
 	key    string // of the profile
 	forest *calltree.Forest
@@ -24,7 +24,7 @@ type content struct {
 	origin    *origin  // what is known of forest in the database
 }
 
-// newContent lays out the values of a record.
+// newContent computes the content of a record.
 func newContent(id store.ProfileID, r *store.Record) *content {
 	c := &content{key: string(id), forest: r.Forest, modes: r.Modes}
 	if c.forest == nil {
@@ -51,8 +51,8 @@ func newContent(id store.ProfileID, r *store.Record) *content {
 	return c
 }
 
-// modesOnly returns the paths that a mode has a value of but the profile has
-// none: where shards cancelled each other.
+// modesOnly returns the paths with a value in a mode but not in the profile, because
+// shards cancelled each other.
 func modesOnly(r *store.Record) []int32 {
 	if len(r.Modes) == 0 {
 		return nil
@@ -81,7 +81,7 @@ func (c *content) parent(n int) int64 {
 	return rootPath
 }
 
-// share returns a value as a part of the profile.
+// share returns a value as a share of the profile.
 func (c *content) share(v int64) float64 {
 	if c.sum == 0 {
 		return 0
@@ -99,8 +99,8 @@ func (c *content) whole() (sum int64) {
 	return sum
 }
 
-// recursion returns for each node its nearest ancestor with the same function,
-// or NoNode.
+// recursion returns for each node its nearest ancestor with the same function, or
+// NoNode.
 func (c *content) recursion() []int32 {
 	nearest := make([]int32, c.cut.Len())
 	open := make([]int32, len(c.cut.Functions)) // the innermost node of each function on the path at hand
@@ -122,7 +122,7 @@ func (c *content) recursion() []int32 {
 	return nearest
 }
 
-// forestFunctions returns for each function of the table the forest's.
+// forestFunctions returns the function of the forest for each function of the table.
 func (c *content) forestFunctions() []int32 {
 	of := make([]int32, len(c.cut.Functions))
 	for n, fn := range c.cut.Func {

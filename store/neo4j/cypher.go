@@ -17,10 +17,9 @@ import (
 
 var _ store.CypherSpeaker = (*Store)(nil)
 
-// Cypher implements store.CypherSpeaker in a read session: the server refuses what
-// writes to the graph; what reaches beyond the graph, it does not mind, and is
-// refused here. Rows stream: the server does not compute more than is asked for,
-// as far as the query allows.
+// Cypher implements store.CypherSpeaker in a read session. The server rejects writes
+// to the graph; this method rejects what reaches beyond the graph. Rows stream: the
+// server computes only the rows that the caller reads, as far as the query allows.
 func (s *Store) Cypher(ctx context.Context, query string, params map[string]any) (*store.CypherAnswer, error) {
 	ctx, cancel := bolt.Interruptible(ctx)
 	session := s.db.Session(ctx, driver.AccessModeRead)
@@ -62,8 +61,8 @@ func (s *Store) Cypher(ctx context.Context, query string, params map[string]any)
 	return &store.CypherAnswer{Columns: columns, Rows: rows}, nil
 }
 
-// refused says of writes why they fail, and leaves the server's words about a
-// query as they are: they show the place.
+// refused explains errors of writes. It keeps the server's text for errors in a query,
+// which shows the position.
 func (s *Store) refused(err error) error {
 	var server *driver.Neo4jError
 	switch {
@@ -75,11 +74,11 @@ func (s *Store) refused(err error) error {
 	return s.db.Explain(err)
 }
 
-// checkReach refuses what reaches beyond the graph: LOAD CSV, which reads files and
-// addresses; procedures, some of which do so too, change settings or end other
-// people's connections; and TERMINATE TRANSACTIONS. Only the server can tell a
-// clause from the same words in a text, a comment or a name; it is asked for its
-// plan when the query has such a word at all, perhaps as an escape (\u0063).
+// checkReach rejects what reaches beyond the graph: LOAD CSV, which reads files and
+// addresses; procedures, some of which do the same, change settings or end connections
+// of others; and TERMINATE TRANSACTIONS. Only the server can tell a clause from the
+// same words in a text, a comment or a name: if the query contains such a word,
+// perhaps as an escape (\u0063), this function requests its plan.
 func checkReach(ctx context.Context, session driver.Session, query string, params map[string]any) error {
 	lower := strings.ToLower(query)
 	if !slices.ContainsFunc([]string{"csv", "call", "terminate", `\u`}, func(word string) bool { return strings.Contains(lower, word) }) {
@@ -96,13 +95,13 @@ func checkReach(ctx context.Context, session driver.Session, query string, param
 	return checkPlan(summary.Plan())
 }
 
-// procedures are the beginnings of calls that users may make: of those of the
-// server itself that describe the graph or search in it.
+// procedures are the prefixes of the calls that users may make: to procedures that
+// describe the graph or search in it.
 var procedures = []string{"db.labels(", "db.relationshipTypes(", "db.propertyKeys(", "db.schema.", "db.info(", "db.ping(",
 	"db.index.fulltext.query", "db.index.vector.query", "dbms.components("}
 
-// checkPlan is checkReach for an operator of a plan and those below it. Operators
-// have the name of the database behind theirs.
+// checkPlan is checkReach for an operator of a plan and those below it. The database's
+// name follows the name of an operator.
 func checkPlan(p driver.Plan) error {
 	details, _ := p.Arguments()["Details"].(string)
 	switch operator, _, _ := strings.Cut(p.Operator(), "@"); {
@@ -122,8 +121,7 @@ func checkPlan(p driver.Plan) error {
 	return nil
 }
 
-// plain turns a value of the driver's types into one of those of
-// store.CypherAnswer.
+// plain converts a value of the driver to a type of store.CypherAnswer.
 func plain(v any) any {
 	switch v := v.(type) {
 	case nil, bool, int64, float64, string, []byte, time.Time:

@@ -9,17 +9,17 @@ import (
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
-// deleteNodes is how many call nodes, or relationships to functions, go in one
-// transaction.
+// deleteNodes is the maximum number of call nodes, or relationships to functions, that
+// one transaction deletes.
 const deleteNodes = 50_000
 
-// Delete implements store.Writer: some profiles per transaction, each with the
+// Delete implements store.Writer: several profiles per transaction, each with the
 // nodes that only it referred to.
 func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) {
 	if err := s.writable(); err != nil {
 		return 0, err
 	}
-	sel, err := s.ask(ctx, store.Query{Profiles: append([]store.ProfileID{""}, ids...)}, func(*bolt.Tx, *selection) error { return nil })
+	sel, err := s.withSelection(ctx, store.Query{Profiles: append([]store.ProfileID{""}, ids...)}, func(*bolt.Tx, *selection) error { return nil })
 	if err != nil {
 		return 0, err
 	}
@@ -44,8 +44,8 @@ func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) 
 	return removed, err
 }
 
-// deleteBatch removes profiles in one transaction and returns how many were
-// still there.
+// deleteBatch removes profiles in one transaction and returns how many were still
+// stored.
 func (s *Store) deleteBatch(ctx context.Context, batch []store.Profile) (removed int, err error) {
 	if len(batch) == 0 {
 		return 0, nil
@@ -53,7 +53,7 @@ func (s *Store) deleteBatch(ctx context.Context, batch []store.Profile) (removed
 	large := false
 	found := map[store.ProfileID]bool{} // by any try: what a lost commit removed, the next one does not find
 	err = s.db.Write(ctx, "deleting profiles", func(t *bolt.Tx) error {
-		if err := alone(t); err != nil {
+		if err := lockGate(t); err != nil {
 			return err
 		}
 		for i := range batch {
@@ -66,7 +66,7 @@ func (s *Store) deleteBatch(ctx context.Context, batch []store.Profile) (removed
 			}
 			large = large || batch[i].Nodes > deleteNodes
 		}
-		return forget(t, batch)
+		return removeUnused(t, batch)
 	})
 	if err != nil {
 		return 0, s.db.Explain(err)
@@ -77,8 +77,8 @@ func (s *Store) deleteBatch(ctx context.Context, batch []store.Profile) (removed
 	return len(found), s.db.Explain(err)
 }
 
-// remove takes a profile out and reports whether it was there. The nodes of a
-// large one stay for sweep, marked as doomed: no question finds them any more.
+// remove removes a profile and reports whether it was stored. The nodes of a large one
+// stay until sweep, marked as Doomed: no query finds them.
 func remove(t *bolt.Tx, m model, p *store.Profile) (there bool, err error) {
 	r, err := t.One("OPTIONAL MATCH (p:Profile {key: $key}) RETURN p "+profileColumns, map[string]any{"key": string(p.ID)})
 	if err != nil || !r.Has(0) {
@@ -94,9 +94,9 @@ func remove(t *bolt.Tx, m model, p *store.Profile) (there bool, err error) {
 	return true, erase(t, m, &old)
 }
 
-// forget removes measurements, runs, benchmarks and groups that only these
-// profiles, which are gone, referred to.
-func forget(t *bolt.Tx, gone []store.Profile) error {
+// removeUnused removes measurements, runs, benchmarks and groups that only these
+// deleted profiles referred to.
+func removeUnused(t *bolt.Tx, gone []store.Profile) error {
 	var benchmarks, runs []string
 	var ids []int64
 	for i := range gone {
@@ -125,14 +125,14 @@ func distinct(list []string) []string {
 	return slices.Compact(list)
 }
 
-// sweep deletes the nodes of doomed profiles, those included that an earlier
-// process left.
+// sweep deletes the nodes of Doomed profiles, including those that an earlier process
+// left.
 func (s *Store) sweep(ctx context.Context) error {
 	for {
 		left := false
 		err := s.db.Write(ctx, "deleting the nodes of a profile", func(t *bolt.Tx) error {
 			left = false
-			if err := alone(t); err != nil {
+			if err := lockGate(t); err != nil {
 				return err
 			}
 			r, err := t.One(`OPTIONAL MATCH (d:Doomed) WITH d LIMIT 1
@@ -153,9 +153,8 @@ func (s *Store) sweep(ctx context.Context) error {
 	}
 }
 
-// Compact implements store.Writer: it removes the paths and functions that no
-// profile has any more, and what deletions that were broken off left. Imports
-// wait meanwhile.
+// Compact implements store.Writer: it removes the paths and functions that no profile
+// uses, and the remains of interrupted deletions. Imports wait until it ends.
 func (s *Store) Compact(ctx context.Context) error {
 	if err := s.writable(); err != nil {
 		return err
@@ -163,10 +162,9 @@ func (s *Store) Compact(ctx context.Context) error {
 	if err := s.sweep(ctx); err != nil {
 		return s.db.Explain(err)
 	}
-	// The gate is kept by a transaction that does nothing else, so that the work
-	// can be done in many.
+	// One transaction holds the gate, so that the work can be done in many others.
 	err := s.db.Write(ctx, "compacting", func(gate *bolt.Tx) error {
-		if err := alone(gate); err != nil {
+		if err := lockGate(gate); err != nil {
 			return err
 		}
 		return s.compact(ctx, func() error { return gate.Do("RETURN 1", nil) })
@@ -174,9 +172,9 @@ func (s *Store) Compact(ctx context.Context) error {
 	return s.db.Explain(err)
 }
 
-// compact does the work while imports are kept out, which guard confirms.
+// compact does the work while imports are locked out, which guard confirms.
 func (s *Store) compact(ctx context.Context, guard func() error) error {
-	// Importers that come later must ask anew which paths there are.
+	// Later importers must read again which paths are stored.
 	err := s.db.Write(ctx, "compacting", func(t *bolt.Tx) error {
 		return t.Do("MATCH (d:Dendro {id: 'dendro'}) SET d.epoch = d.epoch + 1, d.attributes = d.attributes + 1", nil)
 	})
@@ -202,16 +200,16 @@ func (s *Store) compact(ctx context.Context, guard func() error) error {
 	return nil
 }
 
-// compactNodes is how many nodes Compact removes in one transaction.
+// compactNodes is the maximum number of nodes that Compact removes in one transaction.
 const compactNodes = 20_000
 
-// garbage finds the ids of nodes of a label that nobody uses.
+// garbage finds the ids of unused nodes of a label.
 type garbage struct {
 	label  string
 	unused func(t *bolt.Tx) ([]int64, error)
 }
 
-// without finds those of which a condition holds.
+// without finds the nodes of a label that meet a condition.
 func without(label, condition string) garbage {
 	return garbage{label, func(t *bolt.Tx) ([]int64, error) {
 		r, err := t.One("MATCH (n:"+label+") WHERE "+condition+" RETURN collect(n.id)", nil)

@@ -13,10 +13,10 @@ import (
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
-// dictionary holds the functions and paths that were read, as one forest that
-// only grows. What a path is follows from its id, so an entry is right for good;
-// attributes of functions can change, and are read anew when the database counts
-// such a change.
+// dictionary holds the functions and paths that were read, as one forest that only
+// grows. The id of a path defines the path, so an entry never becomes wrong;
+// attributes of functions can change, and are read again when the database counts such
+// a change.
 type dictionary struct {
 	mu         sync.Mutex
 	forest     *calltree.Forest
@@ -30,8 +30,8 @@ func (d *dictionary) reset() {
 	d.forest, d.functions, d.paths = new(calltree.Forest), map[int64]int32{}, map[int64]int32{}
 }
 
-// snapshot returns the forest as it is now, for readers without the lock: the
-// same one as before if nothing was added, for what it lays out once.
+// snapshot returns the current forest for readers without the lock: the same one as
+// before if nothing was added, because it keeps its layout.
 func (d *dictionary) snapshot() *calltree.Forest {
 	if d.view == nil || d.view.Paths.Len() != d.forest.Paths.Len() || len(d.view.Functions) != len(d.forest.Functions) {
 		d.view = d.forest.Snapshot()
@@ -39,9 +39,9 @@ func (d *dictionary) snapshot() *calltree.Forest {
 	return d.view
 }
 
-// learn sees to it that d has the paths of values, and functions as they are now.
-// The caller has the lock.
-func (d *dictionary) learn(t *bolt.Tx, m model, values []sparse, functions []int64) error {
+// load makes sure that d has the paths of values, and functions with their current
+// attributes. The caller holds the lock.
+func (d *dictionary) load(t *bolt.Tx, m model, values []sparse, functions []int64) error {
 	if err := d.refresh(t, m); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (d *dictionary) learn(t *bolt.Tx, m model, values []sparse, functions []int
 	for _, l := range links {
 		functions = append(functions, l.function)
 	}
-	if err := d.learnFunctions(t, m, functions); err != nil {
+	if err := d.loadFunctions(t, m, functions); err != nil {
 		return err
 	}
 	var stack []int64
@@ -109,8 +109,8 @@ func missing(ids []int64, m map[int64]int32) []int64 {
 	return slices.Compact(list)
 }
 
-// learnFunctions reads functions that d does not have.
-func (d *dictionary) learnFunctions(t *bolt.Tx, m model, ids []int64) error {
+// loadFunctions reads functions that d does not have.
+func (d *dictionary) loadFunctions(t *bolt.Tx, m model, ids []int64) error {
 	want := missing(ids, d.functions)
 	for part := range slices.Chunk(want, 20_000) {
 		n := 0
@@ -127,7 +127,7 @@ func (d *dictionary) learnFunctions(t *bolt.Tx, m model, ids []int64) error {
 	return nil
 }
 
-// readFunctions calls f with functions: those of the ids, or (nil) all.
+// readFunctions calls f with the functions of the ids, or with all (nil).
 func readFunctions(t *bolt.Tx, m model, ids []int64, f func(id int64, fn profile.Function)) error {
 	statement := "MATCH (f:" + m.functions() + ") RETURN collect(f {.*})"
 	if ids != nil {
@@ -143,8 +143,8 @@ func readFunctions(t *bolt.Tx, m model, ids []int64, f func(id int64, fn profile
 	return nil
 }
 
-// refresh reads the attributes of the known functions again if any have changed.
-// It writes to a copy: snapshots of the forest are being read.
+// refresh reads the attributes of the known functions again if any have changed. It
+// writes to a copy, because others read snapshots of the forest.
 func (d *dictionary) refresh(t *bolt.Tx, m model) error {
 	r, err := t.One("MATCH (d:Dendro {id: 'dendro'}) RETURN d.attributes", nil)
 	if err != nil || r.Int(0) == d.attributes {
@@ -166,8 +166,8 @@ func (d *dictionary) refresh(t *bolt.Tx, m model) error {
 	return nil
 }
 
-// vector translates values into a vector over the forest. Every path must be
-// known; ancestors are with an own value of zero, and left out.
+// vector translates values into a vector over the forest, without ancestors whose own
+// value is zero. Every path must be known.
 func (d *dictionary) vector(of sparse) calltree.Vector {
 	var v calltree.Vector
 	for i, id := range of.paths {

@@ -8,11 +8,11 @@ import (
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
-// Expand gives chosen profiles of the model Shared a relationship (:Profile)
-// -[:SAMPLED {self, total}]->(:CallPath) to each of their paths, so that plain
-// patterns of Cypher find them. It takes about as much space again as a tree of
-// the profile's own would; Put, Delete and all answers are as before. Expanding
-// again changes nothing. It returns how many profiles were expanded anew.
+// Expand gives selected profiles of the model Shared a relationship (:Profile)
+// -[:SAMPLED {self, total}]->(:CallPath) to each of their paths, so that plain Cypher
+// patterns find them. It takes about as much space as a tree for each profile. Put,
+// Delete and all results stay the same. It returns the number of profiles that were
+// not expanded before.
 func (s *Store) Expand(ctx context.Context, q store.Query) (int, error) {
 	if err := s.writable(); err != nil {
 		return 0, err
@@ -37,17 +37,16 @@ func (s *Store) Expand(ctx context.Context, q store.Query) (int, error) {
 	return expanded, nil
 }
 
-// expandPaths is how many relationships one transaction makes.
+// expandPaths is the maximum number of relationships that one transaction creates.
 const expandPaths = 20_000
 
-// expand makes the relationships of one profile. One of an earlier try that was
-// broken off begins anew: `expanded` counts how far it has come, so every part is
-// made once.
+// expand creates the relationships of one profile. It continues an interrupted
+// attempt: `expanded` counts its progress.
 func (s *Store) expand(ctx context.Context, p *store.Profile) (done bool, err error) {
 	for {
 		var left bool
 		err := s.db.Write(ctx, "expanding a profile", func(t *bolt.Tx) error {
-			if _, err := enter(t, s.slot); err != nil {
+			if _, err := enterGate(t, s.slot); err != nil {
 				return err
 			}
 			left = false

@@ -70,7 +70,7 @@ func count(t testing.TB, where, query string) (n int64) {
 	return n
 }
 
-// TestOpenErrors wants errors that say what to do, and no secrets.
+// TestOpenErrors expects errors that say what to do, and no secrets.
 func TestOpenErrors(t *testing.T) {
 	where := fresh(t, Shared)
 	u := parsed(t, where)
@@ -320,7 +320,7 @@ func TestLostCommitOfOthers(t *testing.T) {
 }
 
 // TestOutOfMemory lets the server run out of memory for transactions, which it
-// calls transient: the error is final and says what to do.
+// calls transient: the error is final and describes what to do.
 func TestOutOfMemory(t *testing.T) {
 	g := dialed(t, fresh(t, Shared))
 	params := map[string]any{"text": strings.Repeat("x", 100_000)}
@@ -353,7 +353,7 @@ func TestReplacedMeanwhile(t *testing.T) {
 		s := opened(t, fresh(t, m))
 		im := storetest.NewImporter()
 		mustPut(t, s, store.Refuse, im.File("g", "b", "r", profile.CPUSamples, "A\nB"))
-		sel, err := s.ask(t.Context(), store.Query{}, func(*bolt.Tx, *selection) error { return nil })
+		sel, err := s.withSelection(t.Context(), store.Query{}, func(*bolt.Tx, *selection) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -386,7 +386,7 @@ func TestReplacedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestKeys wants the database itself to refuse a second node of a key.
+// TestKeys expects the database itself to refuse a second node of a key.
 func TestKeys(t *testing.T) {
 	for m, own := range map[Model]map[string]string{
 		Shared: {"Function": "id", "Function ": "name", "CallPath": "id", "TraceTask": "id", "TraceLog": "key", "TraceInstance": "key",
@@ -408,7 +408,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestCollision gives an id to something else and wants the import to notice.
+// TestCollision gives an id to something else and expects the import to notice.
 func TestCollision(t *testing.T) {
 	for _, c := range []struct{ name, damage string }{
 		{"function", "MATCH (f:Function {name: 'A'}) SET f.name = 'somebody else'"},
@@ -479,7 +479,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestTooLarge refuses a profile that the server has no memory for, and says how
+// TestTooLarge refuses a profile that the server has no memory for, and defines how
 // much would do.
 func TestTooLarge(t *testing.T) {
 	where := fresh(t, Thesis)

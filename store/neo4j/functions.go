@@ -10,8 +10,8 @@ import (
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
-// functionRows are the function rows of one profile, by the dictionary's
-// functions.
+// functionRows are the function rows of one profile, by the functions of the
+// dictionary.
 type functionRows struct {
 	functions     []int32
 	selfs, totals []int64
@@ -38,7 +38,7 @@ func (s *Store) readRows(t *bolt.Tx, sel *selection, part [2]int, wanted []int64
 	}
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
-	if err := s.known.learn(t, s.model, nil, ids); err != nil {
+	if err := s.known.load(t, s.model, nil, ids); err != nil {
 		return nil, err
 	}
 	for i := range list {
@@ -52,9 +52,9 @@ func (s *Store) readRows(t *bolt.Tx, sel *selection, part [2]int, wanted []int64
 	return list, nil
 }
 
-// checkProfiles reads profiles with further columns and fails if they are not those
-// that the selection describes: what was read of them before is theirs. F, which may
-// be nil, gets each profile and its row, and reports whether they agree.
+// checkProfiles reads further columns of profiles and fails if the profiles are not
+// those of the selection: what was read before then belongs to others. F, which may be
+// nil, gets each profile and its row, and reports whether they agree.
 func checkProfiles(t *bolt.Tx, sel *selection, keys []string, columns string, f func(p *store.Profile, r bolt.Row) bool) error {
 	n := 0
 	err := t.Each("MATCH (p:Profile) WHERE p.key IN $keys RETURN p.key, p.hash"+columns, map[string]any{"keys": keys}, func(r bolt.Row) error {
@@ -91,7 +91,7 @@ func (s *Store) Functions(ctx context.Context, q store.Query, names []string) (*
 		ranges [][2]int
 		used   []int32
 	)
-	sel, err := s.ask(ctx, q, func(t *bolt.Tx, sel *selection) (err error) {
+	sel, err := s.withSelection(ctx, q, func(t *bolt.Tx, sel *selection) (err error) {
 		ranges = parts(len(sel.profiles), atOnce, func(i int) int {
 			if n := int(sel.functions[i]); wanted == nil || n < len(wanted) {
 				return n
@@ -106,7 +106,7 @@ func (s *Store) Functions(ctx context.Context, q store.Query, names []string) (*
 			used = usedFunctions(first)
 			return err
 		}
-		return s.learnAll(t)
+		return s.loadAllFunctions(t)
 	})
 	if err != nil {
 		return nil, err
@@ -137,15 +137,15 @@ func (s *Store) Functions(ctx context.Context, q store.Query, names []string) (*
 	return set, nil
 }
 
-// view returns the dictionary's forest as it is now.
+// view returns the dictionary's current forest.
 func (s *Store) view() *calltree.Forest {
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
 	return s.known.snapshot()
 }
 
-// learnAll reads all functions.
-func (s *Store) learnAll(t *bolt.Tx) error {
+// loadAllFunctions reads all functions.
+func (s *Store) loadAllFunctions(t *bolt.Tx) error {
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
 	if err := s.known.refresh(t, s.model); err != nil {
@@ -156,8 +156,8 @@ func (s *Store) learnAll(t *bolt.Tx) error {
 	})
 }
 
-// streamRows hands out rows, a profile a chunk, as copies. It reports whether to
-// go on.
+// streamRows yields copies of rows, one profile a chunk. It reports whether to
+// continue.
 func streamRows(ctx context.Context, list []functionRows, start int, index []int32, yield func(store.FunctionRows, error) bool) bool {
 	for i, rows := range list {
 		if err := ctx.Err(); err != nil {
@@ -194,7 +194,7 @@ func usedFunctions(list []functionRows) []int32 {
 }
 
 // orderFunctions returns functions of a forest in byte order of names, and the
-// place there of each of the forest's.
+// position of each.
 func orderFunctions(f *calltree.Forest, used []int32) (list []profile.Function, index []int32) {
 	used = slices.Clone(used)
 	slices.SortFunc(used, func(a, b int32) int { return byName(f.Functions[a], f.Functions[b]) })
@@ -206,14 +206,15 @@ func orderFunctions(f *calltree.Forest, used []int32) (list []profile.Function, 
 	return list, index
 }
 
-// sumRows is from how many function rows on a sum is divided; less in tests.
+// sumRows is the number of function rows from which on a sum is divided; tests lower
+// it.
 var sumRows = 100_000
 
 // SumFunctions implements store.FunctionSummer: the database adds up.
 func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
 	var sums []store.FunctionSum // by the dictionary's functions
 	var used []int32
-	sel, err := s.ask(ctx, q, func(t *bolt.Tx, sel *selection) error {
+	sel, err := s.withSelection(ctx, q, func(t *bolt.Tx, sel *selection) error {
 		sums, used = nil, nil
 		if store.Addable(sel.profiles, q) != nil {
 			return nil // for package store to say
@@ -225,7 +226,7 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 		s.known.mu.Lock()
 		defer s.known.mu.Unlock()
 		for _, r := range answers {
-			if err := s.known.learn(t, s.model, nil, r.Ints(0)); err != nil {
+			if err := s.known.load(t, s.model, nil, r.Ints(0)); err != nil {
 				return err
 			}
 		}
@@ -262,8 +263,8 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 	return out, nil
 }
 
-// sumInParts returns what the model's sums returns, of parts of the selection.
-// Each part finds its profiles as t found them.
+// sumInParts returns the results of the model's sums for parts of the selection. Each
+// part finds its profiles as t found them.
 func (s *Store) sumInParts(t *bolt.Tx, sel *selection) ([]bolt.Row, error) {
 	rows := 0
 	for _, n := range sel.functions {

@@ -29,7 +29,7 @@ func TestSumInParts(t *testing.T) {
 				mustPut(t, s, store.Refuse, file)
 				mustPut(t, plain, store.Refuse, file)
 			}
-			if _, err := s.ask(ctx, store.Query{}, func(t2 *bolt.Tx, sel *selection) error {
+			if _, err := s.withSelection(ctx, store.Query{}, func(t2 *bolt.Tx, sel *selection) error {
 				answers, err := s.sumInParts(t2, sel)
 				if want := s.db.ServerProcessors(ctx); len(answers) < want {
 					t.Errorf("%d parts, want %d", len(answers), want)
@@ -53,7 +53,7 @@ func TestSumInParts(t *testing.T) {
 	}
 }
 
-// TestTreesInParts has the paths of trees asked for in several transactions, as
+// TestTreesInParts has the paths of trees requested in several transactions, as
 // those of large ones are.
 func TestTreesInParts(t *testing.T) {
 	defer func(n int) { structureChunk = n }(structureChunk)

@@ -10,19 +10,19 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Functions, paths and measurements have ids of 63 bits that follow from what
-// they are, so that all importers give the same one without asking. An id is the
-// upper 63 bits of xxh3-64: never negative in a language without unsigned
-// numbers. docs/schema/neo4j.md has test vectors.
+// Functions, paths and measurements have ids of 63 bits that follow from their
+// content, so that all importers compute the same. An id is the upper 63 bits of
+// xxh3-64: never negative in a language without unsigned numbers.
+// docs/schema/neo4j.md has test vectors.
 
 // functionID returns the id of a function by its stored name.
 func functionID(name string) int64 { return int64(xxh3.HashString(name) >> 1) }
 
-// rootPath stands for the parent of a root where ids are made.
+// rootPath is the parent of a root in ids.
 const rootPath = int64(0)
 
-// pathID returns the id of the path that calls a function from a parent, or
-// from rootPath.
+// pathID returns the id of the path that calls a function from a parent, or from
+// rootPath.
 func pathID(parent, function int64) int64 {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(parent))
@@ -30,7 +30,7 @@ func pathID(parent, function int64) int64 {
 	return int64(xxh3.Hash(b[:]) >> 1)
 }
 
-// measurementID returns the id of what a run measured of a benchmark.
+// measurementID returns the id of the metrics of a benchmark in a run.
 func measurementID(b testrun.Benchmark, run string) int64 { return bolt.TextsID(b.Group, b.Name, run) }
 
 // benchmarkKey returns the key of a benchmark: group and name with a slash in
@@ -46,7 +46,7 @@ func benchmarkKey(b testrun.Benchmark) string {
 	return string(key) + "/" + b.Name
 }
 
-// collision says that two different things have one id.
+// collision returns the error for two things with one id.
 func collision(id int64, a, b string) error {
 	return fmt.Errorf("%q and %q have the same id %d: rename one of them with a rule", a, b, id)
 }

@@ -68,7 +68,7 @@ func TestStoredName(t *testing.T) {
 	})
 }
 
-// TestBenchmarkKeys wants no key for two benchmarks.
+// TestBenchmarkKeys expects no key for two benchmarks.
 func TestBenchmarkKeys(t *testing.T) {
 	text := rapid.StringOfN(rapid.SampledFrom([]rune(`a/\`)), 0, 5, -1)
 	rapid.Check(t, func(t *rapid.T) {

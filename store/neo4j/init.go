@@ -15,7 +15,7 @@ import (
 // schema is the version of what this engine writes into a database.
 const schema = 1
 
-// Model is one of the two ways in which trees lie in the graph.
+// Model is one of the two representations of trees in the graph.
 type Model string
 
 // The models.
@@ -33,23 +33,22 @@ func ParseModel(name string) (Model, error) {
 	return "", fmt.Errorf("there is no model %q: choose shared or thesis", name)
 }
 
-// InitOptions says how a database is made ready.
+// InitOptions defines how Init prepares a database.
 type InitOptions struct {
 	Model Model // empty: Shared
 	// Potentials is the highest degree of the subtree potentials that each node of
 	// the model Thesis gets as arrays, at most MaxPotentials; 0: none.
 	Potentials int
-	// Consent lets a database be used that holds something else. Nothing of it
-	// is changed; labels that Dendro needs must still be free.
+	// Consent allows a database with other data, which stays unchanged. Labels that
+	// Dendro needs must be unused.
 	Consent bool
 	Options // of the connection; its Model is not looked at
 }
 
-// Init makes a database ready for a store: its constraints, its indexes and the
-// node that says which model it has. Doing so again changes nothing, also from
-// several processes at once. A database that has another model, is of another
-// version, or holds something else without consent is left alone and the error
-// says so.
+// Init prepares a database for a store: its constraints, its indexes and the node that
+// records the model. Repeating it changes nothing, also from several processes at
+// once. It returns an error, and changes nothing, if the database has another model or
+// version, or holds other data without consent.
 func Init(ctx context.Context, where string, opts InitOptions) error {
 	if opts.ReadOnly {
 		return fmt.Errorf("%w: a store that is only read is not made ready", store.ErrReadOnly)
@@ -62,7 +61,7 @@ func Init(ctx context.Context, where string, opts InitOptions) error {
 	return errors.Join(err, db.Close())
 }
 
-// mark is what the node (:Dendro) says of the database.
+// mark is the node (:Dendro), which describes the database.
 type mark struct {
 	model  Model
 	schema int64
@@ -72,7 +71,7 @@ type mark struct {
 	potentials int // as in InitOptions
 }
 
-// trees returns the model of a mark that has been checked.
+// trees returns the model of a mark that passed check.
 func (m mark) trees() model {
 	if m.model == Thesis {
 		return thesis{m.potentials}
@@ -80,7 +79,7 @@ func (m mark) trees() model {
 	return models[m.model]
 }
 
-// readMark returns the mark, zero when there is none.
+// readMark returns the mark, zero if there is none.
 func readMark(ctx context.Context, db *bolt.DB) (m mark, err error) {
 	err = db.Read(ctx, func(t *bolt.Tx) error {
 		m = mark{}
@@ -94,7 +93,7 @@ func readMark(ctx context.Context, db *bolt.DB) (m mark, err error) {
 	return m, err
 }
 
-// fits reports why a database that is marked so is not what was asked for.
+// fits returns an error if a marked database is not what the caller requested.
 func (m mark) fits(a bolt.Address, want InitOptions) error {
 	if err := m.check(a, want.Model); err != nil {
 		return err
@@ -106,7 +105,7 @@ func (m mark) fits(a bolt.Address, want InitOptions) error {
 	return nil
 }
 
-// check reports why this program cannot use what is marked so.
+// check returns an error if this program cannot use a marked database.
 func (m mark) check(a bolt.Address, want Model) error {
 	switch {
 	case m.schema > schema:
@@ -206,9 +205,9 @@ var commonSchema = []string{
 var labels = append([]string{"Dendro", "DendroGate", "BenchmarkGroup", "Benchmark", "TestRun", "Measurement", "Profile",
 	"Function", "CallPath", "CodePath", "RawName", "ModeVector", "Source", "Doomed"}, traces.Labels...)
 
-// found describes what a database without a mark holds, and whether some of it
-// has labels that a store needs. It is nothing when a mark is there by now: then
-// who left it has looked, and what was counted may be its own nodes.
+// found describes the content of a database without a mark, and lists its labels that
+// a store needs. It returns nothing if there is a mark in the meantime: the counted
+// nodes may belong to the store of another process.
 func found(ctx context.Context, db *bolt.DB) (what string, clash []string, err error) {
 	err = db.Read(ctx, func(t *bolt.Tx) error {
 		what, clash = "", nil
@@ -234,8 +233,8 @@ func found(ctx context.Context, db *bolt.DB) (what string, clash []string, err e
 		if more := len(inUse) - 8; more > 0 {
 			inUse = append(inUse[:8], fmt.Sprintf("and %d more", more))
 		}
-		// Asked last, because each statement sees what was committed before it: what
-		// another process adds beside its mark is counted only when the mark is seen.
+		// Last, because each statement sees what was committed before it: if the nodes
+		// of another process were counted, its mark is seen here.
 		marks, err := t.One("MATCH (d:Dendro {id: 'dendro'}) RETURN count(d)", nil)
 		if err != nil {
 			return err
@@ -250,7 +249,7 @@ func found(ctx context.Context, db *bolt.DB) (what string, clash []string, err e
 	return what, clash, err
 }
 
-// checkEmpty reports what a database without a mark holds.
+// checkEmpty returns an error if a database without a mark holds anything.
 func checkEmpty(ctx context.Context, db *bolt.DB) error {
 	what, _, err := found(ctx, db)
 	if err != nil || what == "" {
@@ -259,7 +258,7 @@ func checkEmpty(ctx context.Context, db *bolt.DB) error {
 	return fmt.Errorf("%w: the database %s holds %s", store.ErrNotStore, db.Address, what)
 }
 
-// checkForeign reports why a database without a mark is not to be used.
+// checkForeign returns an error if a database without a mark must not be used.
 func checkForeign(ctx context.Context, db *bolt.DB, opts InitOptions) error {
 	what, clash, err := found(ctx, db)
 	switch {

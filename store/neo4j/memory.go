@@ -8,9 +8,9 @@ import (
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
-// affordable reports that a profile is too large for the server's memory, before
-// the server is brought to its limits.
-func (s *Store) affordable(t *bolt.Tx, c *content, file string) error {
+// checkMemory returns an error for a profile that is too large for the server's
+// memory, before the server runs out of it.
+func (s *Store) checkMemory(t *bolt.Tx, c *content, file string) error {
 	need := s.model.memory(c.cut.Len())
 	if need < smallTransaction {
 		return nil
@@ -26,25 +26,24 @@ func (s *Store) affordable(t *bolt.Tx, c *content, file string) error {
 	}
 }
 
-// smallTransaction is what every server has memory for.
+// smallTransaction is the size for which every server has memory.
 const smallTransaction = 64 << 20
 
-// serverShare is what of the heap the server needs for itself. It lets transactions
-// take 70 % of any heap, but of a small one the rest is too little: then it does
-// not refuse a transaction, it collects garbage and answers nobody.
+// serverShare is the part of the heap that the server needs itself. It lets
+// transactions use 70 % of any heap, but of a small heap the rest is too little: then
+// the server does not reject a transaction, but collects garbage and stops answering.
 const serverShare = 256 << 20
 
-// heapFor returns the heap in which a transaction may take so many bytes.
+// heapFor returns the heap that a transaction of so many bytes needs.
 func heapFor(need int64) int64 { return max(need*10/7, need+serverShare) }
 
-// heapLimit is the reverse for a server whose limit is 70 % of its heap; at least
-// what every server has memory for.
+// heapLimit returns the bytes that transactions can really use, for a server whose
+// limit is 70 % of its heap.
 func heapLimit(limit int64) int64 {
 	return max(min(limit, limit*10/7-serverShare), smallTransaction)
 }
 
-// memoryLimit returns how many bytes one transaction may take, 0 when that is
-// not known.
+// memoryLimit returns the maximum bytes of one transaction, 0 if unknown.
 func memoryLimit(t *bolt.Tx) (limit int64, err error) {
 	err = t.Each(`SHOW SETTINGS 'dbms.memory.transaction.total.max', 'db.memory.transaction.total.max', 'db.memory.transaction.max'
 		YIELD name, value, isExplicitlySet
@@ -61,8 +60,8 @@ func memoryLimit(t *bolt.Tx) (limit int64, err error) {
 	return limit, err
 }
 
-// parseBytes reads a size as the server writes it ("716.80MiB", "0B"), 0 for
-// what it does not understand.
+// parseBytes parses a size as the server writes it ("716.80MiB", "0B"); it returns 0
+// for anything else.
 func parseBytes(text string) int64 {
 	number := strings.TrimRight(text, "KMGTiBkmgtb")
 	factor := 1.0

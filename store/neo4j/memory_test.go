@@ -19,7 +19,7 @@ import (
 // TestMillionNodes puts a profile of a million call nodes, all of them new. A
 // server whose transactions may take what the model needs stores it (a heap of
 // 2 GB is enough for the model shared); any other one refuses it before its
-// memory is touched, and the error says which heap would do.
+// memory is touched, and the error defines which heap would do.
 func TestMillionNodes(t *testing.T) {
 	long(t)
 	ctx := context.Background()
@@ -125,7 +125,7 @@ func TestHeap(t *testing.T) {
 }
 
 // TestNearLimit stores a profile that takes nearly what a transaction may take: a
-// server that has answered other questions before stays alive.
+// server that has answered other queries before stays alive.
 func TestNearLimit(t *testing.T) {
 	long(t)
 	for _, highest := range []int{0, MaxPotentials} {

@@ -1,6 +1,6 @@
 // Package neo4j is the graph engine: a store in a Neo4j database behind Bolt,
-// for data that outgrows a file, for several machines at once, and for people
-// who ask in Cypher.
+// for data that outgrows a file, for several machines at once, and for queries in
+// Cypher.
 //
 // It has two models of the same content, chosen when a database is made ready
 // and recorded in it; docs/schema/neo4j.md describes both:
@@ -13,17 +13,19 @@
 //
 // What both have in common (groups, benchmarks, runs, profiles, measurements,
 // distinct functions with their attributes and raw names, sources, compile
-// modes) is written once; a model decides only how trees lie in the graph.
+// modes) is written once; a model defines only how trees are represented.
 //
-// Nodes have keys that follow from their content, so that importers need no
-// numbers handed out and nothing loaded at start: see ids.go. An import is one
-// transaction per file. Importers run side by side in any number of processes;
-// what must not happen beside an import (deleting, compacting) waits for them
-// and they for it, see gate.go.
+// The key of a node follows from its content, so that importers need no generated
+// numbers and load nothing at the start: see ids.go. An import is one transaction
+// per file. Importers run in parallel in any number of processes; deleting and
+// compacting wait for them, and they for it: see gate.go.
 //
-// Questions read committed data without locks, so an answer can meet a change
-// half-way. Every answer is checked against the numbers of its profiles and asked
-// again if they do not agree.
+// Queries read committed data without locks, so a result can include half of a
+// change. Every result is checked against the numbers of its profiles, and the query
+// is repeated if they do not agree.
+//
+// Package bolt below internal runs transactions, package traces keeps the data of
+// trace profiling.
 package neo4j
 
 import (
@@ -38,7 +40,7 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Options says how a store is opened.
+// Options defines how a store is opened.
 type Options struct {
 	ReadOnly bool  // the store must exist and is not changed
 	Model    Model // wanted; empty: that of the database, Shared for an empty one

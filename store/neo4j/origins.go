@@ -1,14 +1,13 @@
 package neo4j
 
 import (
-	"slices"
-
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/lru"
 )
 
-// origin remembers which functions and paths of one importer's forest the
-// database has, so that only new ones are sent. What a transaction taught counts
-// when it has committed, and as long as the epoch stays that it read.
+// origin remembers which functions and paths of one importer's forest the database
+// has, so that only new ones are sent. A committed transaction adds to it; it is valid
+// for the epoch that the transaction read.
 type origin struct {
 	functions []bool // with their attributes
 	paths     []bool
@@ -20,57 +19,46 @@ type rawKey struct {
 	function int32
 }
 
-// fit makes room for all that the forest has.
+// fit makes room for all functions and paths of the forest.
 func (o *origin) fit(f *calltree.Forest) {
 	o.functions = append(o.functions, make([]bool, max(0, len(f.Functions)-len(o.functions)))...)
 	o.paths = append(o.paths, make([]bool, max(0, f.Paths.Len()-len(o.paths)))...)
 }
 
-// origins are those of the forests that importers fill, the one used last at
-// the end.
+// origins holds the origins of the importers' forests that were used last.
 type origins struct {
 	epoch int64
-	list  []remembered
+	lru.Cache[*calltree.Forest, *origin]
 }
 
-type remembered struct {
-	forest *calltree.Forest
-	*origin
-}
-
-// warmForests is for how many importers at once an origin is remembered. Each
-// keeps its forest alive, so there has to be an end.
+// warmForests is the maximum number of importers whose origins are remembered. Each
+// keeps its forest in memory.
 const warmForests = 8
 
-// of returns what is known of a forest under an epoch.
+// of returns what is known of a forest in an epoch.
 func (l *origins) of(f *calltree.Forest, epoch int64) *origin {
-	if l.epoch != epoch {
-		l.epoch, l.list = epoch, nil
+	if l.epoch != epoch || l.Limit() == 0 {
+		l.epoch = epoch
+		l.Reset(warmForests)
 	}
-	key := f.Origin()
-	i := slices.IndexFunc(l.list, func(r remembered) bool { return r.forest == key })
-	r := remembered{key, &origin{raw: map[rawKey]string{}}}
-	switch {
-	case i >= 0:
-		r = l.list[i]
-		l.list = slices.Delete(l.list, i, i+1)
-	case len(l.list) == warmForests:
-		l.list = slices.Delete(l.list, 0, 1)
+	o, ok := l.Get(f.Origin())
+	if !ok {
+		o = &origin{raw: map[rawKey]string{}}
+		l.Put(f.Origin(), o, 1)
 	}
-	l.list = append(l.list, r)
-	r.fit(f)
-	return r.origin
+	o.fit(f)
+	return o
 }
 
-// learned is what a transaction adds to an origin.
-type learned struct {
+// additions is what a transaction adds to an origin.
+type additions struct {
 	origin    *origin
 	functions []int32
 	paths     []int32
 	raw       map[rawKey]string
 }
 
-func (l *learned) commit() {
+func (l *additions) commit() {
 	for _, fn := range l.functions {
 		l.origin.functions[fn] = true
 	}

@@ -1,12 +1,12 @@
 package neo4j
 
-// atOnce is how many rows or values of an answer are in memory at once. One that
-// is not larger is read before the call returns; of a larger one the stream reads
-// a part after the other, and ends with an error if a profile has changed since.
+// atOnce is the maximum number of rows or values of a result in memory. A smaller
+// result is read before the call returns; a larger one is streamed in parts, and ends
+// with an error if a profile has changed.
 const atOnce = 4_000_000
 
-// parts splits the selection into ranges of profiles of at most so many rows
-// together, but at least one profile.
+// parts divides the selection into ranges of profiles of at most so many rows each,
+// but at least one profile.
 func parts(n, rows int, size func(i int) int) [][2]int {
 	var list [][2]int
 	for i, sum := 0, 0; i < n; i++ {

@@ -10,36 +10,36 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// placing is one file on its way into the database; place may run several times.
-type placing struct {
+// filePut is the Put of one file; place may run several times.
+type filePut struct {
 	s        *Store
 	file     *store.File
 	opts     store.PutOptions
 	contents []*content // of the records, once laid out
 	unknown  int        // earlier bolt.Tries that may have been committed
 
-	out     store.Outcome
-	learned learnings
-	epoch   int64
-	seq     int64
+	out   store.Outcome
+	added additionsList
+	epoch int64
+	seq   int64
 }
 
-// learnings are those of all records of a file.
-type learnings []*learned
+// additionsList holds the additions of all records of a file.
+type additionsList []*additions
 
-func (list learnings) commit() {
+func (list additionsList) commit() {
 	for _, l := range list {
 		l.commit()
 	}
 }
 
-// errDoomed says that the remains of a deleted profile are in the way.
+// errDoomed reports that a deleted profile of the same identity still has nodes.
 var errDoomed = errors.New("a profile of that identity is still being deleted")
 
-// place stores the file in a transaction. All decisions come before the first
-// change, but what locks.
-func (p *placing) place(t *bolt.Tx) error {
-	p.out, p.learned = store.Outcome{}, nil
+// place stores the file in a transaction. All decisions come before the first change,
+// except for locks.
+func (p *filePut) place(t *bolt.Tx) error {
+	p.out, p.added = store.Outcome{}, nil
 	mark, have, err := p.enter(t)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (p *placing) place(t *bolt.Tx) error {
 	}
 	var sourced []string
 	for i, r := range p.file.Records {
-		if err := p.carryOut(t, i, r, steps[i], run, metrics); err != nil {
+		if err := p.execute(t, i, r, steps[i], run, metrics); err != nil {
 			return err
 		}
 		if steps[i].action != store.Sum {
@@ -79,9 +79,9 @@ func (p *placing) place(t *bolt.Tx) error {
 	return writeSource(t, sourced, p.file.Source)
 }
 
-// layOut begins to lay out the records to be placed, while the server is at work.
-// What it returns waits for the end of that.
-func (p *placing) layOut(steps []step) (wait func()) {
+// layOut begins to compute the contents to be stored, while the server works. Wait
+// waits until they are complete.
+func (p *filePut) layOut(steps []step) (wait func()) {
 	var all sync.WaitGroup
 	for i, st := range steps {
 		if st.action == store.Place && p.contents[i] == nil {
@@ -113,9 +113,9 @@ type present struct {
 	profiles map[store.ProfileID]*store.Profile
 }
 
-// enter goes through the gate, keeps other imports of the same benchmark and run
-// waiting, and returns the mark and what there is.
-func (p *placing) enter(t *bolt.Tx) (mark bolt.Props, have *present, err error) {
+// enter passes the gate, locks out other imports of the same benchmark and run, and
+// returns the mark and what is stored.
+func (p *filePut) enter(t *bolt.Tx) (mark bolt.Props, have *present, err error) {
 	f := p.file
 	keys := make([]string, len(f.Records))
 	for i, rec := range f.Records {
@@ -153,16 +153,16 @@ func (p *placing) enter(t *bolt.Tx) (mark bolt.Props, have *present, err error) 
 	return mark, have, nil
 }
 
-// step is what is to be done with one record.
+// step is what Put does with one record.
 type step struct {
 	id     store.ProfileID
 	action store.Action
 	old    *store.Profile
 }
 
-// writeProps stores what the file says of its run and benchmark. Run becomes
-// what the database then knows of it.
-func (p *placing) writeProps(t *bolt.Tx, have *present, run *testrun.Run, metrics []testrun.Metric) error {
+// writeProps stores the file's run, benchmark and metrics. Run becomes what the
+// database then has.
+func (p *filePut) writeProps(t *bolt.Tx, have *present, run *testrun.Run, metrics []testrun.Metric) error {
 	f := p.file
 	if !have.hasRun || !have.run.Same(*run) {
 		if err := writeRun(t, f, run); err != nil {
@@ -188,8 +188,8 @@ func (p *placing) writeProps(t *bolt.Tx, have *present, run *testrun.Run, metric
 		"metrics": map[string]any(measurementProps(metrics)), "metric": map[string]any(metricProps(metrics))})
 }
 
-// writeRun makes a run or adds to what is known of it, under a lock: others may
-// be doing so. Merged becomes what the database then has.
+// writeRun creates a run or adds to it, under a lock, because others may do the same.
+// Merged becomes what the database then has.
 func writeRun(t *bolt.Tx, f *store.File, merged *testrun.Run) error {
 	run := f.Run
 	run.Date = run.Date.UTC()

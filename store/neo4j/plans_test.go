@@ -27,7 +27,7 @@ func (s *statements) of(opened *Store) *Store {
 	if s == nil {
 		return opened
 	}
-	opened.db.Driver = tellingDriver{opened.db.Driver, s}
+	opened.db.Driver = recordingDriver{opened.db.Driver, s}
 	return opened
 }
 
@@ -39,43 +39,43 @@ func (s *statements) add(statement string, params map[string]any) {
 	}
 }
 
-type tellingDriver struct {
+type recordingDriver struct {
 	driver.Driver
 	to *statements
 }
 
-func (d tellingDriver) NewSession(ctx context.Context, c driver.SessionConfig) driver.Session {
-	return tellingSession{d.Driver.NewSession(ctx, c), d.to}
+func (d recordingDriver) NewSession(ctx context.Context, c driver.SessionConfig) driver.Session {
+	return recordingSession{d.Driver.NewSession(ctx, c), d.to}
 }
 
-type tellingSession struct {
+type recordingSession struct {
 	driver.Session
 	to *statements
 }
 
-func (s tellingSession) ExecuteRead(ctx context.Context, work driver.ManagedTransactionWork, c ...func(*driver.TransactionConfig)) (any, error) {
-	return s.Session.ExecuteRead(ctx, s.told(work), c...)
+func (s recordingSession) ExecuteRead(ctx context.Context, work driver.ManagedTransactionWork, c ...func(*driver.TransactionConfig)) (any, error) {
+	return s.Session.ExecuteRead(ctx, s.recorded(work), c...)
 }
 
-func (s tellingSession) ExecuteWrite(ctx context.Context, work driver.ManagedTransactionWork, c ...func(*driver.TransactionConfig)) (any, error) {
-	return s.Session.ExecuteWrite(ctx, s.told(work), c...)
+func (s recordingSession) ExecuteWrite(ctx context.Context, work driver.ManagedTransactionWork, c ...func(*driver.TransactionConfig)) (any, error) {
+	return s.Session.ExecuteWrite(ctx, s.recorded(work), c...)
 }
 
-func (s tellingSession) told(work driver.ManagedTransactionWork) driver.ManagedTransactionWork {
-	return func(tx driver.ManagedTransaction) (any, error) { return work(tellingTransaction{tx, s.to}) }
+func (s recordingSession) recorded(work driver.ManagedTransactionWork) driver.ManagedTransactionWork {
+	return func(tx driver.ManagedTransaction) (any, error) { return work(recordingTransaction{tx, s.to}) }
 }
 
-type tellingTransaction struct {
+type recordingTransaction struct {
 	driver.ManagedTransaction
 	to *statements
 }
 
-func (t tellingTransaction) Run(ctx context.Context, statement string, params map[string]any) (driver.Result, error) {
+func (t recordingTransaction) Run(ctx context.Context, statement string, params map[string]any) (driver.Result, error) {
 	t.to.add(statement, params)
 	return t.ManagedTransaction.Run(ctx, statement, params)
 }
 
-// checkPlans wants plans that are good whatever the database held when the server
+// checkPlans expects plans that are good whatever the database held when the server
 // made them: it keeps them for a while, and the first profile may be followed by
 // thousands. A plan may look through all nodes or relationships of a kind once, but
 // not again for each row. Fill puts so many stacks into a database.

@@ -9,9 +9,9 @@ import (
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
-// Put implements store.Writer. Each file is a transaction of its own: when the
-// server or the network fails in the middle, the files before are stored, and
-// the outcomes of the others carry the error.
+// Put implements store.Writer. Each file is a transaction of its own: if the server or
+// the network fails, the files before are stored, and the outcomes of the others carry
+// the error.
 func (s *Store) Put(ctx context.Context, files []*store.File, opts store.PutOptions) ([]store.Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -45,25 +45,25 @@ func (s *Store) Put(ctx context.Context, files []*store.File, opts store.PutOpti
 	return outcomes, nil
 }
 
-// refusal is an error that concerns one file only and belongs into its outcome.
+// refusal is an error that concerns one file only and belongs in its outcome.
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// putFile stores one file. The error is one of the server, the network or the
-// context: the other files would meet it too.
+// putFile stores one file. The error is one of the server, the network or the context,
+// which the other files would meet too.
 func (s *Store) putFile(ctx context.Context, f *store.File, opts store.PutOptions) (store.Outcome, error) {
 	if err := checkFile(f); err != nil {
 		return store.Outcome{Err: err}, nil
 	}
-	p := &placing{s: s, file: f, opts: opts, contents: make([]*content, len(f.Records))}
+	p := &filePut{s: s, file: f, opts: opts, contents: make([]*content, len(f.Records))}
 	err := bolt.Again(ctx, func() error {
 		for {
 			err := s.db.WriteOnce(ctx, fmt.Sprintf("the import of %q", f.Name), p.place)
 			var ahead *tooManyPaths
 			switch {
 			case err == nil:
-				p.learned.commit()
+				p.added.commit()
 				return nil
 			case errors.As(err, &ahead):
 				if err := s.writeAhead(ctx, ahead); err != nil {
@@ -74,8 +74,8 @@ func (s *Store) putFile(ctx context.Context, f *store.File, opts store.PutOption
 					return err
 				}
 			case bolt.UnknownCommit(err) && p.unknown < bolt.Tries:
-				// What has been stored is found by its content, and then is what this
-				// file stored.
+				// If the commit succeeded, the next attempt finds the same content, and
+				// reports it as stored.
 				p.unknown++
 			default:
 				return err
@@ -99,7 +99,7 @@ func (s *Store) putFile(ctx context.Context, f *store.File, opts store.PutOption
 	return store.Outcome{}, s.db.Explain(err)
 }
 
-// checkFile finds what cannot be stored whatever the store holds. An index has no
+// checkFile returns an error for a file that this engine never stores. An index has no
 // room for long keys.
 func checkFile(f *store.File) error {
 	for what, key := range map[string]string{"group": f.Benchmark.Group, "benchmark": benchmarkKey(f.Benchmark), "run": f.Run.Key} {

@@ -159,7 +159,7 @@ func TestWarmImporter(t *testing.T) {
 	equalStores(t, other, want)
 }
 
-// TestRolledBack wants nothing remembered of an import that failed.
+// TestRolledBack expects nothing remembered of an import that failed.
 func TestRolledBack(t *testing.T) {
 	where := fresh(t, Shared)
 	s := opened(t, where)

@@ -30,14 +30,14 @@ func (shared) schema() []string {
 	return append(traces.Schema(), bolt.Constraint("Function", "id"), bolt.Constraint("Function", "name"), bolt.Constraint("CallPath", "id"))
 }
 
-// memory is about what a transaction takes on the server.
+// memory estimates the memory of a transaction on the server.
 func (shared) memory(nodes int) int64 { return int64(nodes) * 420 }
 
 func (shared) properties(c *content) bolt.Props {
 	return bolt.Props{"paths": c.paths, "selfs": c.tree.Self, "totals": c.tree.Total}
 }
 
-func (shared) write(t *bolt.Tx, c *content, create string, params map[string]any, l *learned) error {
+func (shared) write(t *bolt.Tx, c *content, create string, params map[string]any, l *additions) error {
 	fresh := c.unknownPaths()
 	if len(fresh) > pathsAhead {
 		return &tooManyPaths{c, fresh}
@@ -65,12 +65,12 @@ func (shared) write(t *bolt.Tx, c *content, create string, params map[string]any
 	return bolt.CheckCount("functions of the profile", r.Int(0), max(len(rows), 1))
 }
 
-// pathsAhead is how many new paths go into one transaction. A profile that has
-// more of them gets its paths ahead, in transactions of so many: nobody sees
-// them until a profile refers to them.
+// pathsAhead is the maximum number of new paths in one transaction. A profile with
+// more of them gets its paths first, in transactions of so many: nobody sees them
+// until a profile refers to them.
 const pathsAhead = 20_000
 
-// tooManyPaths says that a profile needs its paths ahead.
+// tooManyPaths reports that the paths of a profile must be stored first.
 type tooManyPaths struct {
 	*content
 	nodes []int32 // without the paths that are there already
@@ -78,7 +78,7 @@ type tooManyPaths struct {
 
 func (e *tooManyPaths) Error() string { return fmt.Sprintf("%d paths are new", len(e.nodes)) }
 
-// unknownPaths returns the nodes whose paths the database is not known to have.
+// unknownPaths returns the nodes whose paths the database may not have.
 func (c *content) unknownPaths() []int32 {
 	var nodes []int32
 	for n, p := range c.cut.Paths {
@@ -89,9 +89,9 @@ func (c *content) unknownPaths() []int32 {
 	return nodes
 }
 
-// writePaths sees to it that the database has the paths of some nodes, given with
-// parents before children; parents that are not among them it has.
-func writePaths(t *bolt.Tx, c *content, nodes []int32, l *learned) error {
+// writePaths makes sure that the database has the paths of some nodes, parents before
+// children. It has the parents that are not among them.
+func writePaths(t *bolt.Tx, c *content, nodes []int32, l *additions) error {
 	for _, n := range nodes {
 		l.paths = append(l.paths, c.cut.Paths[n])
 	}
@@ -153,9 +153,9 @@ func writePaths(t *bolt.Tx, c *content, nodes []int32, l *learned) error {
 	return bolt.CheckCount("recursions", r.Int(0), len(again))
 }
 
-// pathColumns returns what nodes are as parameters, and sorts the nodes by id:
-// importers that lock in one order do not wait for each other in a circle. That
-// two have one id is an error.
+// pathColumns returns nodes as parameters, and sorts the nodes by id: importers that
+// lock in one order do not wait for each other in a circle. Two nodes with one id are
+// an error.
 func (c *content) pathColumns(nodes []int32) (map[string]any, error) {
 	slices.SortFunc(nodes, func(a, b int32) int { return cmp.Compare(c.paths[a], c.paths[b]) })
 	var ids, parents, functions, depths []int64
@@ -171,8 +171,8 @@ func (c *content) pathColumns(nodes []int32) (map[string]any, error) {
 	return map[string]any{"ids": ids, "parents": parents, "functions": functions, "depths": depths}, nil
 }
 
-// missingPaths returns those of the nodes, parents first, whose paths the database
-// does not have. An id that stands for something else there is an error.
+// missingPaths returns the nodes, parents first, whose paths the database does not
+// have. An id that belongs to something else there is an error.
 func missingPaths(t *bolt.Tx, c *content, nodes []int32) ([]int32, error) {
 	if len(nodes) == 0 {
 		return nil, nil
@@ -214,13 +214,12 @@ func (c *content) spell(n int32) string { return calltree.FormatPath(c.cut.Path(
 
 func (shared) erase(t *bolt.Tx, key string, _ int64) error { return nil }
 
-// byID demands of the server that it looks paths up. It counts what an index holds
-// in the background, and where it believes that there is next to nothing, because
-// it was asked soon after the first import, it would read the whole index for each
-// path, and go on doing so for seconds.
+// byID makes the server use the index. It counts the entries of an index in the
+// background; soon after the first import it believes that there are few, and would
+// read the whole index for each path.
 const byID = "USING INDEX SEEK c:CallPath(id)"
 
-// structureChunk is how many paths one statement looks up; less in tests.
+// structureChunk is the number of paths that one statement looks up; tests lower it.
 var structureChunk = 20_000
 
 func (shared) structure(t *bolt.Tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error {
@@ -262,8 +261,8 @@ func (shared) rows(t *bolt.Tx, keys []string, wanted []int64, f func(key string,
 	})
 }
 
-// sums and rows do not ask whether what a profile RAN is a function: it is, and for
-// millions of rows asking takes a seventh of the time.
+// sums and rows do not check that what a profile RAN is a function: for millions of
+// rows the check takes a seventh of the time.
 func (shared) sums(t *bolt.Tx, keys []string, _ map[string]int64) (bolt.Row, error) {
 	return t.One(`MATCH (p:Profile) WHERE p.key IN $keys
 		WITH p, toFloat(p.samples) AS samples
@@ -288,8 +287,8 @@ func (shared) garbage() []garbage {
 	}
 }
 
-// unusedPaths compares the lists of all profiles with the paths that there are,
-// here and not in the database: its memory for a question is small.
+// unusedPaths compares the lists of all profiles with all paths in this process,
+// because the server's memory for a query is small.
 func unusedPaths(t *bolt.Tx) ([]int64, error) {
 	used := map[int64]struct{}{}
 	take := func(r bolt.Row) error {

@@ -11,8 +11,8 @@ import (
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
-// sum returns a record with the values of a stored profile and those of r added,
-// over a forest of its own.
+// sum returns a record with the sum of a stored profile and r, over a forest of its
+// own.
 func (s *Store) sum(t *bolt.Tx, old *store.Profile, r *store.Record) (*store.Record, error) {
 	sel := &selection{profiles: []store.Profile{*old}, place: map[string]int{string(old.ID): 0}}
 	n, err := t.One("MATCH (p:Profile {key: $key}) RETURN p.modes", map[string]any{"key": string(old.ID)})
@@ -26,9 +26,9 @@ func (s *Store) sum(t *bolt.Tx, old *store.Profile, r *store.Record) (*store.Rec
 	}
 	var into merger
 	into.modes = map[profile.FrameType][]calltree.Vector{}
-	into.take(s.view(), list[0].self, list[0].modes)
+	into.add(s.view(), list[0].self, list[0].modes)
 	if r.Forest != nil {
-		into.take(r.Forest, r.Self, r.Modes)
+		into.add(r.Forest, r.Self, r.Modes)
 	}
 	sum := &store.Record{Type: r.Type, Forest: &into.forest, Self: calltree.AddVectors(into.self...), RawNames: map[int32]string{}}
 	for fn, raw := range r.RawNames {
@@ -42,8 +42,8 @@ func (s *Store) sum(t *bolt.Tx, old *store.Profile, r *store.Record) (*store.Rec
 	return sum, nil
 }
 
-// merger collects values over several forests in one, which it is to their
-// translations: it unites the attributes of functions.
+// merger translates values over several forests into one and merges the attributes of
+// functions.
 type merger struct {
 	forest calltree.Forest
 	self   []calltree.Vector
@@ -60,8 +60,8 @@ func (m *merger) Function(f profile.Function) int32 {
 // Path implements calltree.Interner.
 func (m *merger) Path(parent, fn int32) int32 { return m.forest.Path(parent, fn) }
 
-// take adds the values of one profile.
-func (m *merger) take(from *calltree.Forest, self calltree.Vector, modes []store.ModeVector) {
+// add adds the values of one profile.
+func (m *merger) add(from *calltree.Forest, self calltree.Vector, modes []store.ModeVector) {
 	into := calltree.NewTranslation(m)
 	m.self = append(m.self, calltree.Vector{Nodes: into.Paths(from, self.Nodes, nil), Self: self.Self})
 	for _, v := range modes {
@@ -69,14 +69,14 @@ func (m *merger) take(from *calltree.Forest, self calltree.Vector, modes []store
 	}
 }
 
-// writeAhead stores the paths of a profile before the profile itself, a part in
-// each transaction. If the importer dies in between, they wait for the next one.
+// writeAhead stores the paths of a profile before the profile, a part in each
+// transaction. If the importer dies in between, the next one finds them.
 func (s *Store) writeAhead(ctx context.Context, a *tooManyPaths) error {
 	for nodes := range slices.Chunk(a.nodes, pathsAhead) {
-		l := &learned{origin: a.origin}
+		l := &additions{origin: a.origin}
 		err := s.db.Write(ctx, "the paths of a profile", func(t *bolt.Tx) error {
-			*l = learned{origin: a.origin}
-			mark, err := enter(t, s.slot)
+			*l = additions{origin: a.origin}
+			mark, err := enterGate(t, s.slot)
 			if err != nil {
 				return err
 			}

@@ -58,7 +58,7 @@ var thesisChunk = 20_000
 // write makes the nodes in depth-first order, a chunk of them in each statement,
 // and the relationships between nodes by their places in the list of what was
 // made: no node has to be looked up but the ancestors that earlier chunks hold.
-func (m thesis) write(t *bolt.Tx, c *content, create string, params map[string]any, _ *learned) error {
+func (m thesis) write(t *bolt.Tx, c *content, create string, params map[string]any, _ *additions) error {
 	whole, recursion := c.whole(), c.recursion()
 	maps.Copy(params, map[string]any{"key": c.key, "node": nodeKey(c.key, -1), "name": rootName, "total": whole, "share": c.share(whole),
 		"p": nil, "c": nil}) // null is no property

@@ -11,7 +11,7 @@ import (
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
-// TestThesisInChunks wants the same tree however many nodes each statement makes.
+// TestThesisInChunks expects the same tree however many nodes each statement makes.
 func TestThesisInChunks(t *testing.T) {
 	defer func(n int) { thesisChunk = n }(thesisChunk)
 	var trees []string

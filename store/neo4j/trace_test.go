@@ -83,7 +83,7 @@ func drawSnapshots(t testing.TB, s traceprof.Store) string {
 	return b.String()
 }
 
-// TestLargeDictionary gives a task one dictionary after another, and wants the
+// TestLargeDictionary gives a task one dictionary after another, and expects the
 // snapshots of a segment over all of them.
 func TestLargeDictionary(t *testing.T) {
 	long(t)
@@ -202,7 +202,7 @@ func TestLongTexts(t *testing.T) {
 	}
 }
 
-// TestOrderOfTexts wants the order of Go, that of bytes, where servers may have
+// TestOrderOfTexts expects the order of Go, that of bytes, where servers may have
 // that of UTF-16.
 func TestOrderOfTexts(t *testing.T) {
 	s := opened(t, fresh(t, Shared))

@@ -18,7 +18,7 @@ import (
 )
 
 // TestLostPut interns stacks that are never committed while others store some of
-// their own, and wants everybody to see the latter, whether one reads or writes
+// their own, and expects everybody to see the latter, whether one reads or writes
 // next.
 func TestLostPut(t *testing.T) {
 	for _, next := range []string{"read", "write"} {

@@ -16,8 +16,8 @@ type vectors struct {
 	modes []store.ModeVector
 }
 
-// sparse is what the database has of a profile or of one of its compile modes:
-// paths by id, and their self values.
+// sparse is what the database has of a profile or of one of its compile modes: path
+// ids and self values.
 type sparse struct {
 	key          string // of the profile
 	mode         profile.FrameType
@@ -40,7 +40,7 @@ func (s *Store) readVectors(t *bolt.Tx, sel *selection, part [2]int, modes bool)
 	}
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
-	if err := s.known.learn(t, s.model, slices.Concat(values, byMode), nil); err != nil {
+	if err := s.known.load(t, s.model, slices.Concat(values, byMode), nil); err != nil {
 		return nil, err
 	}
 	for _, v := range values {
@@ -112,7 +112,7 @@ func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions
 		ranges [][2]int
 		touch  pathSet
 	)
-	sel, err := s.ask(ctx, q, func(t *bolt.Tx, sel *selection) error {
+	sel, err := s.withSelection(ctx, q, func(t *bolt.Tx, sel *selection) error {
 		ranges, touch = parts(len(sel.profiles), atOnce, func(i int) int { return sel.profiles[i].Nodes }), pathSet{}
 		for _, r := range ranges {
 			list, err := s.readVectors(t, sel, r, opts.Modes)

@@ -39,9 +39,9 @@ func readFunction(n bolt.Props) profile.Function {
 	}
 }
 
-// writeFunctions sees to it that the database has the functions of c, with
+// writeFunctions makes sure that the database has the functions of c, with
 // their attributes.
-func writeFunctions(t *bolt.Tx, label string, c *content, l *learned) error {
+func writeFunctions(t *bolt.Tx, label string, c *content, l *additions) error {
 	var fresh []int32 // functions of the table
 	ofForest := c.forestFunctions()
 	for fn, of := range ofForest {
@@ -86,7 +86,7 @@ func writeFunctions(t *bolt.Tx, label string, c *content, l *learned) error {
 	return mergeAttributes(t, label, changed, want)
 }
 
-// mergeAttributes unites what is known of functions with what the database has,
+// mergeAttributes merges what is known of functions with what the database has,
 // under locks: several importers may bring parts of it.
 func mergeAttributes(t *bolt.Tx, label string, ids []int64, want map[int64]profile.Function) error {
 	if len(ids) == 0 {
@@ -115,7 +115,7 @@ const maxRawName = 4000
 
 // writeRawNames keeps one example of the raw name per function and group: of
 // several the smallest, so that the order of imports does not matter.
-func writeRawNames(t *bolt.Tx, label, group string, c *content, raw map[int32]string, l *learned) error {
+func writeRawNames(t *bolt.Tx, label, group string, c *content, raw map[int32]string, l *additions) error {
 	type example struct {
 		id, function int64
 		name         string

@@ -8,8 +8,8 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// carryOut does with a record what was decided.
-func (p *placing) carryOut(t *bolt.Tx, i int, r *store.Record, st step, run testrun.Run, metrics []testrun.Metric) error {
+// execute does what was decided about a record.
+func (p *filePut) execute(t *bolt.Tx, i int, r *store.Record, st step, run testrun.Run, metrics []testrun.Metric) error {
 	if st.action == store.Keep {
 		if p.unknown > 0 {
 			p.out.Stored++
@@ -33,7 +33,7 @@ func (p *placing) carryOut(t *bolt.Tx, i int, r *store.Record, st step, run test
 	}
 	d.Run, d.Metrics = run, metrics
 	d.Sum, d.Nodes = c.sum, c.nodes
-	if err := p.s.affordable(t, c, p.file.Name); err != nil {
+	if err := p.s.checkMemory(t, c, p.file.Name); err != nil {
 		return err
 	}
 	if st.old != nil {
@@ -46,10 +46,10 @@ func (p *placing) carryOut(t *bolt.Tx, i int, r *store.Record, st step, run test
 }
 
 // write stores the profile with its tree.
-func (p *placing) write(t *bolt.Tx, c *content, d *store.Profile, r *store.Record) error {
+func (p *filePut) write(t *bolt.Tx, c *content, d *store.Profile, r *store.Record) error {
 	c.origin = p.s.sources.of(c.forest, p.epoch)
-	l := &learned{origin: c.origin, raw: map[rawKey]string{}}
-	p.learned = append(p.learned, l)
+	l := &additions{origin: c.origin, raw: map[rawKey]string{}}
+	p.added = append(p.added, l)
 	label := p.s.model.functions()
 	if err := writeFunctions(t, label, c, l); err != nil {
 		return err
@@ -74,8 +74,8 @@ func (p *placing) write(t *bolt.Tx, c *content, d *store.Profile, r *store.Recor
 		map[string]any{"benchmark": benchmarkKey(d.Benchmark), "run": d.Run.Key, "profile": map[string]any(n), "modes": modes}, l)
 }
 
-// writeSource keeps the original of profiles, once for all of them, in place of
-// one that they had.
+// writeSource stores the original of profiles, once for all of them, and replaces
+// their previous one.
 func writeSource(t *bolt.Tx, keys []string, data []byte) error {
 	if data == nil || len(keys) == 0 {
 		return nil
@@ -88,8 +88,8 @@ func writeSource(t *bolt.Tx, keys []string, data []byte) error {
 		WITH s MATCH (p:Profile) WHERE p.key IN $keys CREATE (p)-[:HAS_SOURCE]->(s) SET p.hasSource = true`, map[string]any{"keys": keys, "data": data})
 }
 
-// erase removes a profile that a transaction has found, with all that belongs to
-// it alone. That another one did so first is a ChangedError.
+// erase removes a profile that the transaction has found, with all that belongs only
+// to it. It returns a ChangedError if another transaction did so first.
 func erase(t *bolt.Tx, m model, old *store.Profile) error {
 	if err := m.erase(t, string(old.ID), int64(old.Nodes)); err != nil {
 		return err

@@ -22,8 +22,8 @@ type passingError struct{ error }
 func (passingError) passing() bool   { return true }
 func (e passingError) Unwrap() error { return e.error }
 
-// spokeFirst is what net/http says when a server sends something before it was
-// asked, as mail servers do. It may as well take it for a malformed answer.
+// spokeFirst is the message of net/http if a server sends something before the
+// request, as mail servers do. It may also report a malformed answer.
 const spokeFirst = "readLoopPeekFailLocked: %!w(<nil>)"
 
 // unreached explains why a request got no answer.
@@ -73,7 +73,7 @@ type problem struct {
 	Types []string `json:"types"`
 }
 
-// problem returns the error that an answer says.
+// problem returns the error in an answer.
 func (s *Store) problem(resp *http.Response) error {
 	var p problem
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))

@@ -94,7 +94,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
 		}
 	}
-	// What a server says unasked may be there before the question is sent.
+	// What a server says unasked may be there before the query is sent.
 	early := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 		return http.DefaultTransport.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
 			GotConn: func(httptrace.GotConnInfo) { time.Sleep(20 * time.Millisecond) },
@@ -146,7 +146,7 @@ func serveFlaky(t *testing.T, fault func(http.ResponseWriter)) (*remote.Store, *
 	return st, f
 }
 
-// TestRetries wants questions to be asked again that did not get through, and
+// TestRetries expects queries to be asked again that did not get through, and
 // changes never.
 func TestRetries(t *testing.T) {
 	busy := func(w http.ResponseWriter) {
@@ -190,7 +190,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestBrokenAnswers wants answers that break off, or are none, to be errors.
+// TestBrokenAnswers expects answers that break off, or are none, to be errors.
 func TestBrokenAnswers(t *testing.T) {
 	for name, test := range map[string]struct{ body, want string }{
 		"nothing":      {"", "broke off"},
@@ -214,7 +214,7 @@ func TestBrokenAnswers(t *testing.T) {
 	}
 }
 
-// TestBrokenStreams wants a stream that breaks off behind its head to say whose.
+// TestBrokenStreams expects a stream that breaks off behind its head to say whose.
 func TestBrokenStreams(t *testing.T) {
 	const head, chunk = "DNDR\x01\x03\x02\x00\x00", "\x04\x7f"
 	st, f := serveFlaky(t, func(w http.ResponseWriter) { io.WriteString(w, head+chunk) })
@@ -238,7 +238,7 @@ func TestBrokenStreams(t *testing.T) {
 	}
 }
 
-// TestReadToken wants a token for reading to read and not to change.
+// TestReadToken expects a token for reading to read and not to change.
 func TestReadToken(t *testing.T) {
 	s, err := server.New(server.Options{HTTPToken: "full", ReadToken: "read"}, api.Part(api.Options{Store: mem.New()}))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// Info asks the server what it keeps.
+// Info returns the server's store.
 func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	h, err := s.hello(ctx)
 	if err != nil {
@@ -21,9 +21,9 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	return h.Store, nil
 }
 
-// streamed asks a question whose answer streams, and hands it to read.
+// streamed runs a query whose answer streams, and passes it to read.
 func streamed[T any](ctx context.Context, s *Store, method string, q transfer.Question, read func(io.ReadCloser) (*T, error)) (*T, error) {
-	resp, err := s.question(ctx, method, &q)
+	resp, err := s.query(ctx, method, &q)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func placed[T any](ctx context.Context, s *Store, rows iter.Seq2[T, error]) iter
 // Profiles lists the selected profiles.
 func (s *Store) Profiles(ctx context.Context, q store.Query) ([]store.Profile, error) {
 	var list transfer.Profiles
-	err := s.whole(ctx, s.question, "profiles", &transfer.Question{Query: q}, &list)
+	err := s.whole(ctx, s.query, "profiles", &transfer.Question{Query: q}, &list)
 	return list, err
 }
 
@@ -67,7 +67,7 @@ func (s *Store) Functions(ctx context.Context, q store.Query, names []string) (*
 // FunctionNames lists the functions of the store.
 func (s *Store) FunctionNames(ctx context.Context) ([]profile.Function, error) {
 	var list transfer.FunctionNames
-	err := s.whole(ctx, s.question, "function-names", &transfer.Question{}, &list)
+	err := s.whole(ctx, s.query, "function-names", &transfer.Question{}, &list)
 	return list, err
 }
 
@@ -83,7 +83,7 @@ func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions
 // RawNames returns examples of names before they were normalised.
 func (s *Store) RawNames(ctx context.Context, group string, names []string) (map[string]string, error) {
 	raw := transfer.RawNames{}
-	err := s.whole(ctx, s.question, "raw-names", &transfer.Question{Group: group, Names: names}, &raw)
+	err := s.whole(ctx, s.query, "raw-names", &transfer.Question{Group: group, Names: names}, &raw)
 	if raw == nil {
 		raw = transfer.RawNames{}
 	}
@@ -93,21 +93,21 @@ func (s *Store) RawNames(ctx context.Context, group string, names []string) (map
 // Source returns the original of a profile.
 func (s *Store) Source(ctx context.Context, id store.ProfileID) ([]byte, error) {
 	var source transfer.Source
-	err := s.whole(ctx, s.question, "source", &transfer.Question{Profiles: []store.ProfileID{id}}, &source)
+	err := s.whole(ctx, s.query, "source", &transfer.Question{Profiles: []store.ProfileID{id}}, &source)
 	return source, err
 }
 
 // Waiting lists the metrics that wait for a profile.
 func (s *Store) Waiting(ctx context.Context) ([]store.Measurement, error) {
 	var list transfer.Measurements
-	err := s.whole(ctx, s.question, "waiting", &transfer.Question{}, &list)
+	err := s.whole(ctx, s.query, "waiting", &transfer.Question{}, &list)
 	return list, err
 }
 
 // SumFunctions lets the server add up functions.
 func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
 	var sums transfer.Sums
-	if err := s.whole(ctx, s.question, "function-sums", &transfer.Question{Query: q}, &sums); err != nil {
+	if err := s.whole(ctx, s.query, "function-sums", &transfer.Question{Query: q}, &sums); err != nil {
 		return nil, err
 	}
 	return (*store.FunctionSums)(&sums), nil
@@ -116,7 +116,7 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 // FunctionMoments lets the server compute moments.
 func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Measure) (*store.MomentSet, error) {
 	var set transfer.Moments
-	if err := s.whole(ctx, s.question, "function-moments", &transfer.Question{Query: q, Measure: m}, &set); err != nil {
+	if err := s.whole(ctx, s.query, "function-moments", &transfer.Question{Query: q, Measure: m}, &set); err != nil {
 		return nil, err
 	}
 	return (*store.MomentSet)(&set), nil
@@ -125,7 +125,7 @@ func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Meas
 // MergeTrees lets the server add up trees.
 func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, []store.Profile, error) {
 	var m transfer.Merged
-	if err := s.whole(ctx, s.question, "merged-tree", &transfer.Question{Query: q}, &m); err != nil {
+	if err := s.whole(ctx, s.query, "merged-tree", &transfer.Question{Query: q}, &m); err != nil {
 		return nil, nil, err
 	}
 	return m.Tree, m.Profiles, nil

@@ -1,7 +1,7 @@
 // Package remote is a store that another Dendro keeps: the contract of package
 // store, asked over HTTP of a `dendro serve`.
 //
-// Nothing is computed here. Every question travels as it is, the sums and merged
+// Nothing is computed here. Every query travels as it is, the sums and merged
 // trees of the optional fast paths too, and answers stream: what a caller does
 // not read does not arrive, and what it leaves unread for longer than the server
 // bears (a minute, unless told otherwise) breaks off. Files are put by upload, in
@@ -10,7 +10,7 @@
 // Errors are those of the server's engine: errors.Is finds the errors of package
 // store in them, and their texts are the engine's own. What can go wrong on the
 // way besides (nobody there, no token, a server of another kind or version) says
-// what to do. Questions that did not reach the server are asked again a few
+// what to do. Queries that did not reach the server are asked again a few
 // times; changes never are.
 package remote
 
@@ -31,10 +31,10 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// apiVersion is the version of the API that this client knows.
+// apiVersion is the version of the API that this client speaks.
 const apiVersion = 1
 
-// Options say how a server is reached.
+// Options defines how a server is reached.
 type Options struct {
 	Token string // bearer token; empty: none
 
@@ -60,7 +60,7 @@ var (
 	_ store.SQLSpeaker     = (*Store)(nil)
 )
 
-// Open reaches a server at http://host:port or https://host:port and asks what it
+// Open connects to a server at http://host:port or https://host:port and asks what it
 // is. Errors wrap store.ErrNewer when its API is newer than this program.
 func Open(ctx context.Context, address string, opts Options) (*Store, error) {
 	u, err := url.Parse(address)
@@ -97,7 +97,7 @@ func transport(host string) *http.Transport {
 	}
 }
 
-// hello is what a server says of itself.
+// hello is a server's description of itself.
 type hello struct {
 	Product string     `json:"product"`
 	Version string     `json:"version"`
@@ -106,7 +106,7 @@ type hello struct {
 }
 
 func (s *Store) hello(ctx context.Context) (*hello, error) {
-	resp, err := s.ask(ctx, http.MethodGet, "/api/v1/info", nil)
+	resp, err := s.sendRetrying(ctx, http.MethodGet, "/api/v1/info", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -129,12 +129,12 @@ func (s *Store) stranger() error {
 	return fmt.Errorf("what answers at %s is not a Dendro server: look at the address and the port (HTTP is 12800 unless told otherwise)", s.base)
 }
 
-// attempts is how often a question is asked that does not get through.
+// attempts is the maximum number of attempts of a query.
 const attempts = 3
 
-// ask asks: it tries again when nobody took the question or the server was too
+// ask asks: it tries again when nobody took the query or the server was too
 // busy for it.
-func (s *Store) ask(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+func (s *Store) sendRetrying(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	var err error
 	for try := range attempts {
 		if try > 0 {
@@ -156,23 +156,23 @@ func (s *Store) ask(ctx context.Context, method, path string, body []byte) (*htt
 	return nil, err
 }
 
-// message is a question or an order, in the form of package transfer.
+// message is a query or a change, in the form of package transfer.
 type message interface{ Encode() ([]byte, error) }
 
 // methods stands before the name of a method of the contract.
 const methods = "/api/v1/store/"
 
-// question asks a method that only reads.
-func (s *Store) question(ctx context.Context, method string, m message) (*http.Response, error) {
+// query calls a method that only reads.
+func (s *Store) query(ctx context.Context, method string, m message) (*http.Response, error) {
 	data, err := m.Encode()
 	if err != nil {
 		return nil, err
 	}
-	return s.ask(ctx, http.MethodPost, methods+method, data)
+	return s.sendRetrying(ctx, http.MethodPost, methods+method, data)
 }
 
-// order asks for a change, and never twice.
-func (s *Store) order(ctx context.Context, method string, m message) (*http.Response, error) {
+// change sends a change, at most once.
+func (s *Store) change(ctx context.Context, method string, m message) (*http.Response, error) {
 	data, err := m.Encode()
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (s *Store) order(ctx context.Context, method string, m message) (*http.Resp
 	return s.do(ctx, http.MethodPost, methods+method, bytes.NewReader(data))
 }
 
-// upload asks for a change, once, with what write writes.
+// upload sends a change, at most once, whose body write writes.
 func (s *Store) upload(ctx context.Context, method string, write func(io.Writer) error) (*http.Response, error) {
 	in, out := io.Pipe()
 	written := make(chan struct{})
@@ -194,7 +194,7 @@ func (s *Store) upload(ctx context.Context, method string, write func(io.Writer)
 	return resp, err
 }
 
-// whole sends a message, as question or order do, and reads an answer in one piece.
+// whole sends a message, as query or order do, and reads an answer in one piece.
 func (s *Store) whole(ctx context.Context, send func(context.Context, string, message) (*http.Response, error), method string, m message, into transfer.Answer) error {
 	resp, err := send(ctx, method, m)
 	if err != nil {

@@ -82,7 +82,7 @@ func TestStoreOfMem(t *testing.T) { storetest.Run(t, ofMem()) }
 
 func TestStoreOfDuckDB(t *testing.T) { storetest.Run(t, ofDuckDB()) }
 
-// TestHistory wants the same answers with and without a server between, after any
+// TestHistory expects the same answers with and without a server between, after any
 // sequence of calls.
 func TestHistory(t *testing.T) {
 	for seed := range uint64(6) {

@@ -11,85 +11,85 @@ import (
 
 var _ traceprof.Store = (*Store)(nil)
 
-// traceAsk asks a question of trace profiling.
-func traceAsk[T any](ctx context.Context, s *Store, q transfer.TraceQuestion) (T, error) {
+// traceQuery runs a query of trace profiling.
+func traceQuery[T any](ctx context.Context, s *Store, q transfer.TraceQuestion) (T, error) {
 	var v transfer.TraceFacts[T]
-	err := s.whole(ctx, s.question, "trace-question", &q, &v)
+	err := s.whole(ctx, s.query, "trace-question", &q, &v)
 	return v.Value, err
 }
 
-// traceTell asks for a change.
-func traceTell[T any](ctx context.Context, s *Store, q transfer.TraceQuestion) (T, error) {
+// traceChange sends a change.
+func traceChange[T any](ctx context.Context, s *Store, q transfer.TraceQuestion) (T, error) {
 	var v transfer.TraceFacts[T]
-	err := s.whole(ctx, s.order, "trace-change", &q, &v)
+	err := s.whole(ctx, s.change, "trace-change", &q, &v)
 	return v.Value, err
 }
 
-// done is the answer to a change that has nothing to say.
+// done is the empty answer to a change.
 type done struct{}
 
 // CreateTask adds a task.
 func (s *Store) CreateTask(ctx context.Context, t traceprof.Task) (traceprof.Task, error) {
-	return traceTell[traceprof.Task](ctx, s, transfer.TraceQuestion{Method: "CreateTask", Task: &t})
+	return traceChange[traceprof.Task](ctx, s, transfer.TraceQuestion{Method: "CreateTask", Task: &t})
 }
 
 // Task returns a task.
 func (s *Store) Task(ctx context.Context, id string) (traceprof.Task, error) {
-	return traceAsk[traceprof.Task](ctx, s, transfer.TraceQuestion{Method: "Task", IDs: []string{id}})
+	return traceQuery[traceprof.Task](ctx, s, transfer.TraceQuestion{Method: "Task", IDs: []string{id}})
 }
 
 // Tasks lists tasks.
 func (s *Store) Tasks(ctx context.Context, q traceprof.TaskQuery) ([]traceprof.Task, error) {
-	return traceAsk[[]traceprof.Task](ctx, s, transfer.TraceQuestion{Method: "Tasks", Tasks: q})
+	return traceQuery[[]traceprof.Task](ctx, s, transfer.TraceQuestion{Method: "Tasks", Tasks: q})
 }
 
 // StopTask ends a task.
 func (s *Store) StopTask(ctx context.Context, id string, at int64) error {
-	_, err := traceTell[done](ctx, s, transfer.TraceQuestion{Method: "StopTask", IDs: []string{id}, At: at})
+	_, err := traceChange[done](ctx, s, transfer.TraceQuestion{Method: "StopTask", IDs: []string{id}, At: at})
 	return err
 }
 
 // AppendLog adds lines to logs.
 func (s *Store) AppendLog(ctx context.Context, lines ...traceprof.Log) error {
-	_, err := traceTell[done](ctx, s, transfer.TraceQuestion{Method: "AppendLog", Log: lines})
+	_, err := traceChange[done](ctx, s, transfer.TraceQuestion{Method: "AppendLog", Log: lines})
 	return err
 }
 
 // Logs returns logs.
 func (s *Store) Logs(ctx context.Context, tasks ...string) ([]traceprof.Log, error) {
-	return traceAsk[[]traceprof.Log](ctx, s, transfer.TraceQuestion{Method: "Logs", IDs: tasks})
+	return traceQuery[[]traceprof.Log](ctx, s, transfer.TraceQuestion{Method: "Logs", IDs: tasks})
 }
 
-// PutInstances takes in reports of instances.
+// PutInstances stores reports of instances.
 func (s *Store) PutInstances(ctx context.Context, list ...traceprof.Instance) error {
-	_, err := traceTell[done](ctx, s, transfer.TraceQuestion{Method: "PutInstances", Instances: list})
+	_, err := traceChange[done](ctx, s, transfer.TraceQuestion{Method: "PutInstances", Instances: list})
 	return err
 }
 
 // Instances lists instances.
 func (s *Store) Instances(ctx context.Context, service string, since int64) ([]traceprof.Instance, error) {
-	return traceAsk[[]traceprof.Instance](ctx, s, transfer.TraceQuestion{Method: "Instances", Service: service, At: since})
+	return traceQuery[[]traceprof.Instance](ctx, s, transfer.TraceQuestion{Method: "Instances", Service: service, At: since})
 }
 
 // PutSegments stores segments.
 func (s *Store) PutSegments(ctx context.Context, list ...traceprof.Segment) error {
-	_, err := traceTell[done](ctx, s, transfer.TraceQuestion{Method: "PutSegments", Put: list})
+	_, err := traceChange[done](ctx, s, transfer.TraceQuestion{Method: "PutSegments", Put: list})
 	return err
 }
 
 // Segments lists segments.
 func (s *Store) Segments(ctx context.Context, q traceprof.SegmentQuery) ([]traceprof.Segment, error) {
-	return traceAsk[[]traceprof.Segment](ctx, s, transfer.TraceQuestion{Method: "Segments", Segments: q})
+	return traceQuery[[]traceprof.Segment](ctx, s, transfer.TraceQuestion{Method: "Segments", Segments: q})
 }
 
 // Endpoints lists endpoints.
 func (s *Store) Endpoints(ctx context.Context, service, keyword string, limit int) ([]traceprof.Endpoint, error) {
-	return traceAsk[[]traceprof.Endpoint](ctx, s, transfer.TraceQuestion{Method: "Endpoints", Service: service, Keyword: keyword, Limit: limit})
+	return traceQuery[[]traceprof.Endpoint](ctx, s, transfer.TraceQuestion{Method: "Endpoints", Service: service, Keyword: keyword, Limit: limit})
 }
 
 // Expire removes what is too old or too much.
 func (s *Store) Expire(ctx context.Context, e traceprof.Expiry) (traceprof.Expired, error) {
-	return traceTell[traceprof.Expired](ctx, s, transfer.TraceQuestion{Method: "Expire", Expiry: e})
+	return traceChange[traceprof.Expired](ctx, s, transfer.TraceQuestion{Method: "Expire", Expiry: e})
 }
 
 // PutSnapshots uploads snapshots. When the answer is lost on the way back the same
@@ -128,7 +128,7 @@ func (s *Store) Snapshots(ctx context.Context, q traceprof.SnapshotQuery) iter.S
 }
 
 func (s *Store) snapshots(ctx context.Context, q traceprof.SnapshotQuery) (iter.Seq2[traceprof.Snapshots, error], error) {
-	resp, err := s.question(ctx, "trace-snapshots", &transfer.TraceQuestion{Snapshots: q})
+	resp, err := s.query(ctx, "trace-snapshots", &transfer.TraceQuestion{Snapshots: q})
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// Put uploads files. When the answer is lost on the way back the error says that
+// Put uploads files. When the answer is lost on the way back the error reports that
 // nothing is known: the same files may then be put again, what is there already
 // is unchanged (S4).
 func (s *Store) Put(ctx context.Context, files []*store.File, opts store.PutOptions) ([]store.Outcome, error) {
@@ -30,12 +30,12 @@ func (s *Store) Put(ctx context.Context, files []*store.File, opts store.PutOpti
 // Delete removes profiles.
 func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) {
 	var n transfer.Count
-	err := s.whole(ctx, s.order, "delete", &transfer.Question{Profiles: ids}, &n)
+	err := s.whole(ctx, s.change, "delete", &transfer.Question{Profiles: ids}, &n)
 	return int(n), err
 }
 
 // Compact lets the server put its store into the best order.
 func (s *Store) Compact(ctx context.Context) error {
 	var n transfer.Count
-	return s.whole(ctx, s.order, "compact", &transfer.Question{}, &n)
+	return s.whole(ctx, s.change, "compact", &transfer.Question{}, &n)
 }

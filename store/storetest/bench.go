@@ -16,7 +16,7 @@ import (
 
 // Benchmark measures an engine with profiles of about 10,000 call nodes, the
 // size that a suite of benchmarks has: how fast they go in when nearly all of
-// their paths are known, and how long questions to a hundred of them take.
+// their paths are known, and how long queries to a hundred of them take.
 func Benchmark(b *testing.B, e Engine) {
 	b.Run("Put", func(b *testing.B) { benchmarkPut(b, e) })
 	b.Run("Put/batch=50", func(b *testing.B) { benchmarkPutBatch(b, e) })

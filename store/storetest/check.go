@@ -153,7 +153,7 @@ func (l *lab) checkFunctionNames() {
 	l.same("FunctionNames", got, want)
 }
 
-// checkOrder demands strictly ascending names.
+// checkOrder requires strictly ascending names.
 func (l *lab) checkOrder(what string, list []profile.Function) {
 	l.t.Helper()
 	for i := 1; i < len(list); i++ {

@@ -91,7 +91,7 @@ func testConcurrent(l *lab) {
 	l.check()
 }
 
-// wholeProfiles reads everything and demands that every profile adds up.
+// wholeProfiles reads everything and checks that every profile adds up.
 func (l *lab) wholeProfiles() error {
 	set, err := l.s.Functions(l.ctx, store.Query{}, nil)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// TestSuiteSeesFaults gives a good engine one fault at a time, and wants the test
+// TestSuiteSeesFaults gives a good engine one fault at a time, and expects the test
 // of the suite that the fault's name begins with to fail. It is the reason to
 // believe that an engine that passes has none of them.
 func TestSuiteSeesFaults(t *testing.T) {
@@ -40,7 +40,7 @@ func TestSuiteSeesFaults(t *testing.T) {
 	}
 }
 
-// TestHistorySeesFaults wants a few random histories to find the faults that a
+// TestHistorySeesFaults expects a few random histories to find the faults that a
 // sequence of calls can show.
 func TestHistorySeesFaults(t *testing.T) {
 	for _, name := range []string{

@@ -80,7 +80,7 @@ func testAttributes(l *lab) {
 }
 
 // testAddAttributes adds shards that say different things of their functions:
-// what was said of them by the parts of a sum is united as if each were a profile
+// what was said of them by the parts of a sum is merged as if each were a profile
 // of its own, by importers that know the others' functions and by such that do not.
 func testAddAttributes(l *lab) {
 	for i, order := range [][]string{{"first", "second", "third"}, {"third", "second", "first"}, {"second", "third", "first"}} {

@@ -15,7 +15,7 @@ import (
 const historySteps = 50
 
 // History makes one random history of puts, deletes, compactions, reopenings
-// and questions, the same for all engines, and demands the outcomes and answers
+// and queries, the same for all engines, and requires the outcomes and answers
 // of the model from each. A failure prints the seed and what led to it.
 func History(t testing.TB, seed uint64, engines ...Engine) {
 	t.Helper()
@@ -71,7 +71,7 @@ func (h *history) each(do func(*lab)) {
 	}
 }
 
-// step does one thing and says what.
+// step does one thing and describes what.
 func (h *history) step() string {
 	h.t.Helper()
 	switch n := h.r.IntN(100); {
@@ -115,7 +115,7 @@ func (h *history) put() string {
 	return fmt.Sprintf("put (%s) %s", [...]string{"refuse", "replace", "add"}[c], strings.Join(names, ", "))
 }
 
-// repeat puts an old file again, which may be a part of a sum by now.
+// repeat puts an old file again, which may be a part of a sum now.
 func (h *history) repeat() string {
 	h.t.Helper()
 	if len(h.files) == 0 {

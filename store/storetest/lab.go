@@ -21,7 +21,7 @@ type lab struct {
 	m      *model
 }
 
-// newLab opens a store and sees to it that it is closed, reopened or not.
+// newLab opens a store and makes sure that it is closed, reopened or not.
 func newLab(t testing.TB, e Engine) *lab {
 	t.Helper()
 	l := &lab{t: t, ctx: context.Background(), engine: e, s: e.Open(t), m: newModel()}
@@ -33,7 +33,7 @@ func newLab(t testing.TB, e Engine) *lab {
 	return l
 }
 
-// put stores files and demands that none is refused.
+// put stores files and checks that none is refused.
 func (l *lab) put(files ...*store.File) {
 	l.t.Helper()
 	l.putAs(store.Refuse, files...)
@@ -42,7 +42,7 @@ func (l *lab) put(files ...*store.File) {
 	}
 }
 
-// putAs puts files in one call, demands the outcomes that the model has, and
+// putAs puts files in one call, requires the outcomes that the model has, and
 // returns them.
 func (l *lab) putAs(c store.Conflict, files ...*store.File) []store.Outcome {
 	l.t.Helper()
@@ -76,7 +76,7 @@ func (l *lab) sameOutcome(file string, got, want store.Outcome) {
 	}
 }
 
-// delete deletes profiles and demands the model's count.
+// delete deletes profiles and requires the model's count.
 func (l *lab) delete(ids ...store.ProfileID) {
 	l.t.Helper()
 	got, err := l.s.Delete(l.ctx, ids)

@@ -95,7 +95,7 @@ func (m *model) put(f *store.File, opts store.PutOptions) store.Outcome {
 	return out
 }
 
-// merged says what becomes of a profile when next is put: have itself if
+// merged describes what becomes of a profile when next is put: have itself if
 // nothing changes.
 func merged(have, next *modelProfile, c store.Conflict) (*modelProfile, error) {
 	switch {

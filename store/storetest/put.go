@@ -86,7 +86,7 @@ func testTwiceInOnePut(l *lab) {
 	l.check()
 }
 
-// checkConflict demands an error that says everything about two files.
+// checkConflict requires an error that says everything about two files.
 func (l *lab) checkConflict(err error, old, now *store.File) {
 	l.t.Helper()
 	var conflict *store.ConflictError
@@ -316,7 +316,7 @@ func testMetrics(l *lab) {
 	l.check()
 }
 
-// testRules demands that one set of naming rules holds for a store.
+// testRules checks that one set of naming rules holds for a store.
 func testRules(l *lab) {
 	f := File("g", "a", "r1", profile.CPUSamples, "A")
 	l.put(f)

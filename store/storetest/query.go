@@ -92,7 +92,7 @@ func queries(all []store.Profile) []store.Query {
 	}
 }
 
-// testQueries compares every question about every selection with Query.Filter.
+// testQueries compares every query about every selection with Query.Filter.
 func testQueries(l *lab) {
 	all := l.library()
 	l.check()

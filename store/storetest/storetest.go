@@ -6,7 +6,7 @@
 //	}
 //
 // Run puts small, drawn profiles into a store and into a naive model of one
-// (maps from call paths to values) and demands equal outcomes and equal answers
+// (maps from call paths to values) and requires equal outcomes and equal answers
 // after every step. History does the same with a random sequence of calls, on
 // several engines at once. Benchmark measures. File, Importer and their like
 // build what they put, for other tests too.

@@ -14,7 +14,7 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// TraceHistory does the same random calls with several engines and demands the
+// TraceHistory does the same random calls with several engines and requires the
 // same outcomes and, after every few calls, the same answers. One of the engines
 // should be one that is simple enough to be believed.
 func TraceHistory(t testing.TB, seed uint64, engines ...TraceEngine) {
@@ -66,7 +66,7 @@ type traceCall struct {
 	run  func(context.Context, traceprof.Store) string
 }
 
-// outcome says what an error is for contract's sake.
+// outcome describes what an error is for contract's sake.
 func outcome(err error) string {
 	var refused *traceprof.RefusedError
 	switch {

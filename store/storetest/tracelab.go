@@ -178,7 +178,7 @@ func (l *traceLab) put(list ...traceprof.Snapshots) {
 	l.ok(l.s.PutSnapshots(l.ctx, list...))
 }
 
-// want demands the picture of what a query finds: a line for each task and
+// want requires the picture of what a query finds: a line for each task and
 // segment, and a line "sequence time: stack" for each snapshot.
 func (l *traceLab) want(q traceprof.SnapshotQuery, picture string) {
 	l.t.Helper()
@@ -195,7 +195,7 @@ func (l *traceLab) want(q traceprof.SnapshotQuery, picture string) {
 	}
 }
 
-// drawSnapshots draws what a query finds, and demands that every value is sound.
+// drawSnapshots draws what a query finds, and checks that every value is sound.
 func drawSnapshots(ctx context.Context, s traceprof.Store, q traceprof.SnapshotQuery) (string, error) {
 	var b strings.Builder
 	for v, err := range s.Snapshots(ctx, q) {

@@ -11,7 +11,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// errClosed says that a method was called after Close.
+// errClosed reports that a method was called after Close.
 var errClosed = errors.New("the store is closed")
 
 // Error is an error as DuckDB reports it.

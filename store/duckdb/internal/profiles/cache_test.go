@@ -38,7 +38,7 @@ func open(t testing.TB) *Store {
 	return s
 }
 
-// TestRowCacheAdmits wants nothing kept of the first query, of too large ones, and
+// TestRowCacheAdmits expects nothing kept of the first query, of too large ones, and
 // of another epoch.
 func TestRowCacheAdmits(t *testing.T) {
 	vector := func(n int) narrowVector {

@@ -266,7 +266,7 @@ func (w *writer) depth(p int32) int32 {
 	return d
 }
 
-// Function implements calltree.Interner. Attributes that are new are united with
+// Function implements calltree.Interner. Attributes that are new are merged with
 // those that are known.
 func (w *writer) Function(fn profile.Function) int32 {
 	h := intern.String(fn.Name)

@@ -24,7 +24,7 @@ func selectIDs(c *driver.Conn, ids []int32, functions bool) error {
 	return c.Append("temp", "selected", len(ids), ids, slices.Repeat([]bool{functions}, len(ids)))
 }
 
-// selection is the profiles of a question and how SQL finds their rows.
+// selection is the profiles of a query and how SQL finds their rows.
 type selection struct {
 	profiles []store.Profile // detached: the caller of the store may change them
 	lo, hi   int32           // range of their ids
@@ -145,9 +145,9 @@ func (sel *selection) positions() []int32 {
 	return pos
 }
 
-// ask selects profiles and runs f, during which no stored row of theirs goes
-// away. Fill says whether f wants the selection in table selected.
-func (s *Store) ask(ctx context.Context, q store.Query, f func(c *driver.Conn, sel *selection) error) (*selection, error) {
+// withSelection selects profiles and runs f, during which no stored row of theirs goes
+// away. Fill reports whether f expects the selection in table selected.
+func (s *Store) withSelection(ctx context.Context, q store.Query, f func(c *driver.Conn, sel *selection) error) (*selection, error) {
 	if err := s.file.Enter(ctx); err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (s *Store) FunctionNames(ctx context.Context) ([]profile.Function, error) {
 			return err
 		}
 		n.index()
-		list = n.take(n.sorted)
+		list = n.copies(n.sorted)
 		return nil
 	})
 	return list, err
@@ -208,7 +208,7 @@ func (r columns) clone() columns {
 func (s *Store) Functions(ctx context.Context, q store.Query, wanted []string) (*store.FunctionSet, error) {
 	chunks := make([][]columns, driver.Workers)
 	var n *names
-	sel, err := s.ask(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
+	sel, err := s.withSelection(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
 		if n, err = s.dict.functionNames(c); err != nil {
 			return err
 		}
@@ -232,7 +232,7 @@ func (s *Store) Functions(ctx context.Context, q store.Query, wanted []string) (
 		}
 	}
 	ids := n.inOrder(used)
-	set.Functions = n.take(ids)
+	set.Functions = n.copies(ids)
 	index := make([]int32, len(n.functions))
 	for at, id := range ids {
 		index[id] = int32(at)
@@ -258,8 +258,8 @@ func (n *names) inOrder(used bitset.Set) []int32 {
 	return ids
 }
 
-// take returns copies of functions.
-func (n *names) take(ids []int32) []profile.Function {
+// copies returns copies of functions.
+func (n *names) copies(ids []int32) []profile.Function {
 	list := make([]profile.Function, len(ids))
 	for i, id := range ids {
 		list[i] = n.functions[id]

@@ -17,7 +17,7 @@ import (
 func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
 	parts := make([][]store.FunctionSum, driver.Workers)
 	var n *names
-	sel, err := s.ask(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
+	sel, err := s.withSelection(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
 		if n, err = s.dict.functionNames(c); err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 		}
 	}
 	ids := n.inOrder(used)
-	sums.Functions = n.take(ids)
+	sums.Functions = n.copies(ids)
 	sums.Rows = make([]store.FunctionSum, len(ids))
 	for at, fn := range ids {
 		sums.Rows[at] = all[fn]
@@ -85,7 +85,7 @@ func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Meas
 	out := &store.MomentSet{}
 	parts := make([]moments, driver.Workers)
 	var n *names
-	sel, err := s.ask(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
+	sel, err := s.withSelection(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
 		if n, err = s.dict.functionNames(c); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Meas
 		used.Add(all.rows[i].Function)
 	}
 	ids := n.inOrder(used)
-	out.Functions = n.take(ids)
+	out.Functions = n.copies(ids)
 	out.Rows = make([]store.Moments, 0, len(all.rows))
 	for _, of := range all.index {
 		if of == nil {
@@ -220,7 +220,7 @@ func (p *moments) add(s *series, rows columns, functions int) {
 	}
 }
 
-// mergeMoments unites what the workers counted (Chan, Golub and LeVeque 1979).
+// mergeMoments merges what the workers counted (Chan, Golub and LeVeque 1979).
 func mergeMoments(parts []moments, functions int) moments {
 	var all moments
 	for _, p := range parts {

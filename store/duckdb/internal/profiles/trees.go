@@ -15,7 +15,7 @@ import (
 )
 
 // vectors are those of the selected profiles, by their place: resident, or
-// encoded and to be decoded when they are asked for.
+// encoded and to be decoded when they are requested.
 type vectors struct {
 	ids   []int32
 	limit int // size of the forest
@@ -96,7 +96,7 @@ func (vs *vectors) setModes(ch driver.Chunk, at func(id int32) int32) {
 }
 
 // at returns the vector of the profile at a place, to be read until buf is used
-// again. Different places may be asked for at the same time.
+// again. Different places may be requested at the same time.
 func (vs *vectors) at(i int, buf *calltree.Vector) (calltree.Vector, error) {
 	if vs.blob[i] == nil {
 		return vs.ready[i].vector(buf), nil
@@ -188,11 +188,11 @@ func spread(n, perWorker int, f func(worker, i int) error) error {
 const perWorker = 16
 
 // Trees implements store.Reader. The encoded vectors are fetched during the
-// call and decoded when they are asked for.
+// call and decoded when they are requested.
 func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions) (*store.TreeSet, error) {
 	var b *vectors
 	var v *view
-	sel, err := s.ask(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
+	sel, err := s.withSelection(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
 		if b, err = s.readVectors(ctx, c, sel, opts.Modes); err != nil {
 			return err
 		}
@@ -326,7 +326,7 @@ func decodeModes(v *view, list []modeBlob, cut *calltree.Cut) ([]store.ModeVecto
 func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, []store.Profile, error) {
 	var b *vectors
 	var v *view
-	sel, err := s.ask(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
+	sel, err := s.withSelection(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
 		if err := store.OneType(sel.profiles, q); err != nil {
 			return err
 		}
@@ -365,7 +365,7 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 	for n, p := range cut.Paths {
 		values[n] = sum.self[p]
 	}
-	v.giveBack(sum)
+	v.release(sum)
 	return calltree.NewTree(cut.Table, sel.profiles[0].Type, values), sel.profiles, nil
 }
 
@@ -391,13 +391,13 @@ func (v *view) sum(ctx context.Context, b *vectors) (*pathSum, error) {
 				sum.self[n] += p.self[n]
 			}
 			sum.has.Unite(p.has)
-			v.giveBack(p)
+			v.release(p)
 		}
 	}
 	return sum, nil
 }
 
-// newSum returns a sum of nothing, giveBack takes one for the next question.
+// newSum returns a sum of nothing, release keeps it for the next query.
 func (v *view) newSum() *pathSum {
 	if p, ok := v.sums.Get().(*pathSum); ok {
 		return p
@@ -405,7 +405,7 @@ func (v *view) newSum() *pathSum {
 	return &pathSum{self: make([]int64, len(v.rec)), has: bitset.New(len(v.rec))}
 }
 
-func (v *view) giveBack(p *pathSum) {
+func (v *view) release(p *pathSum) {
 	for n := range p.has.All() {
 		p.self[n] = 0
 	}

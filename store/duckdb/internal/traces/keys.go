@@ -1,6 +1,6 @@
 package traces
 
-// keyFilter says which 64-bit keys were surely not added: a split block Bloom
+// keyFilter defines which 64-bit keys were surely not added: a split block Bloom
 // filter (Putze, Sanders and Singler 2007, in the form that Parquet files have),
 // in parts that are each full once they hold a million keys. With 16 bits a key
 // about one unknown key in 1,500 passes a full part. Keys must be well mixed.

@@ -147,7 +147,7 @@ func isWanted(group uint8, key, text string) string {
 const few = 8
 
 // textsOf is a list that a text column must be in one of, with its column of keys.
-// An empty list demands nothing.
+// An empty list requires nothing.
 type textsOf struct {
 	key, text string
 	list      []string

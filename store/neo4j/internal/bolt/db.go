@@ -20,7 +20,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// Options says how a database is reached.
+// Options defines how a database is reached.
 type Options struct {
 	// PasswordFile names a file with the password; empty: the environment's.
 	PasswordFile string

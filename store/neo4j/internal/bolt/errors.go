@@ -57,7 +57,7 @@ func HasCode(err error, code ...string) bool {
 // nothing repeats it.
 type OutOfMemory struct{ What, Detail string }
 
-// Error says what the transaction did and how to give it more memory.
+// Error describes what the transaction did and how to give it more memory.
 func (e *OutOfMemory) Error() string {
 	return fmt.Sprintf("%s needs more memory than the server gives to transactions: raise server.memory.heap.max_size "+
 		"(transactions may take 70 %% of it) or dbms.memory.transaction.total.max, and db.memory.transaction.max if it is set, then try again. The server says: %s", e.What, e.Detail)

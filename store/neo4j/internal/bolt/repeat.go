@@ -16,7 +16,7 @@ const Tries = 12
 // changed it at the same time. Again repeats the work.
 type ChangedError struct{ What string }
 
-// Error says what is inconsistent.
+// Error describes what is inconsistent.
 func (e *ChangedError) Error() string { return "the store changed meanwhile: " + e.What }
 
 // Changed returns a ChangedError.

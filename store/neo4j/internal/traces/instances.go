@@ -44,7 +44,7 @@ func readInstance(n bolt.Props) traceprof.Instance {
 }
 
 // PutInstances implements traceprof.Store: it holds the nodes of the instances
-// while it unites what they say with the reports.
+// while it merges what they say with the reports.
 func (s *Store) PutInstances(ctx context.Context, list ...traceprof.Instance) error {
 	if len(list) == 0 {
 		return ctx.Err()
