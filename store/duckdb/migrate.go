@@ -9,7 +9,7 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 )
 
-// migrations[v-1] turns a store of version v into one of version v+1.
+// migrations[v-1] migrates a store of version v to version v+1.
 var migrations = []func(c *driver.Conn) error{
 	// 2: a sum of profiles remembers the parts it was made of. Those of sums
 	// made before are not known.
@@ -31,9 +31,9 @@ func statements(sql string) func(*driver.Conn) error {
 	return func(c *driver.Conn) error { return c.Exec(sql) }
 }
 
-// migrate brings a store of an older version to this one, in one transaction:
-// whenever the process dies, the file has one version or the other. DuckDB's lock on
-// the file keeps other processes out meanwhile.
+// migrate migrates a store of an older version to this one, in one transaction: if the
+// process dies, the file has one version or the other. DuckDB's lock on the file keeps
+// other processes out.
 func migrate(path string, opts driver.Options, steps []func(*driver.Conn) error) error {
 	db, err := driver.OpenDB(path, opts, session, false)
 	if err != nil {
@@ -50,7 +50,7 @@ func migrate(path string, opts driver.Options, steps []func(*driver.Conn) error)
 }
 
 // runMigrations runs the steps that the version of the file still needs: another
-// process may have migrated it since it was looked at.
+// process may have migrated it in the meantime.
 func runMigrations(c *driver.Conn, path string, steps []func(*driver.Conn) error) error {
 	version, err := readVersion(c, path)
 	if err != nil || version == 0 {
@@ -64,10 +64,10 @@ func runMigrations(c *driver.Conn, path string, steps []func(*driver.Conn) error
 	return c.Exec(fmt.Sprintf("UPDATE meta SET value = '%d' WHERE key = '%s'", schemaVersion, metaVersion))
 }
 
-// replaceDatabase puts the closed database next in the place of the closed one
-// at path. Whenever the process dies, path is either the old or the new one: next
-// is complete on disk before it gets the name. The old one must have been closed
-// in order, because its write-ahead log would not fit the new one.
+// replaceDatabase renames the closed database next to path. If the process dies, path
+// is either the old or the new one: next is complete on disk before it gets the name.
+// The old one must have been closed properly, because its write-ahead log would not
+// fit the new one.
 func replaceDatabase(path, next string) error {
 	if _, err := os.Stat(path + ".wal"); !os.IsNotExist(err) {
 		return fmt.Errorf("%s.wal is in the way", path)

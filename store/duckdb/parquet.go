@@ -11,14 +11,14 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 )
 
-// exported are the views that an export holds as rows, for engines that cannot
+// exported are the views that an export contains as rows, for engines that cannot
 // decode blobs. An import does not read them.
 var exported = []string{"sample", "function_node"}
 
-// ExportParquet writes the whole store into a directory, which is created and
-// must not have such files yet: one Parquet file per table, named like it, and
-// sample.parquet and function_node.parquet with every call node as a row. The
-// store serves nobody else meanwhile.
+// ExportParquet writes the whole store into a directory, which it creates and which
+// must not contain such files: one Parquet file per table, named like it, and
+// sample.parquet and function_node.parquet with every call node as a row. No other
+// call uses the store at the same time.
 func (s *Store) ExportParquet(ctx context.Context, dir string) error {
 	if err := s.file.Enter(ctx); err != nil {
 		return err
@@ -58,8 +58,8 @@ func (s *Store) ExportParquet(ctx context.Context, dir string) error {
 
 func parquetFile(dir, table string) string { return filepath.Join(dir, table+".parquet") }
 
-// ImportParquet fills an empty store with what ExportParquet wrote, in one
-// transaction. Answers are those of the exported store.
+// ImportParquet fills an empty store with an export, in one transaction. Its results
+// are those of the exported store.
 func (s *Store) ImportParquet(ctx context.Context, dir string) error {
 	if err := s.file.Writable(); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/traces"
 )
 
-// schemaVersion is the version of the tables and blobs that this program
-// writes. docs/schema/duckdb.md has a paragraph per version.
+// schemaVersion is the version of the tables and blobs that this program writes.
+// docs/schema/duckdb.md has a paragraph per version.
 const schemaVersion = 4
 
 // The keys of table meta.
@@ -25,11 +25,11 @@ const (
 // tables lists the tables in the order in which they are created and exported.
 var tables = slices.Concat([]driver.Table{{Name: "meta", Columns: "key VARCHAR, value VARCHAR"}}, profiles.Tables, traces.Tables)
 
-// views lists what users' SQL sees beside the tables.
+// views lists what users' SQL sees besides the tables.
 var views = slices.Concat(profiles.Views, traces.Views)
 
-// prepareSchema checks that the database is a store of this version, and makes
-// it one if it is empty. One that is written was migrated before.
+// prepareSchema checks that the database is a store of this version. It creates the
+// tables in an empty one. checkFile has migrated older ones.
 func prepareSchema(c *driver.Conn, path string, readOnly bool) error {
 	version, err := readVersion(c, path)
 	if err != nil || version == schemaVersion {
@@ -44,8 +44,8 @@ func prepareSchema(c *driver.Conn, path string, readOnly bool) error {
 	return createTables(c, "")
 }
 
-// createTables makes the tables of an empty store in one transaction. The
-// catalog is empty or ends in a dot.
+// createTables creates the tables of an empty store in one transaction. The catalog is
+// empty or ends in a dot.
 func createTables(c *driver.Conn, catalog string) error {
 	sql := "BEGIN TRANSACTION;"
 	for _, t := range tables {
@@ -55,8 +55,8 @@ func createTables(c *driver.Conn, catalog string) error {
 	return c.Exec(sql)
 }
 
-// readVersion returns the schema version of the database: 0 if it is empty, an
-// error if it is something else or newer than this program.
+// readVersion returns the schema version of the database: 0 if it is empty, an error
+// if it is not a store or newer than this program.
 func readVersion(c *driver.Conn, path string) (int, error) {
 	ctx := context.Background()
 	count, ours := int64(0), false

@@ -20,8 +20,8 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 )
 
-// ErrNotAllowed reports that a statement is not one that users may run: anything
-// that changes the store or touches what is outside of it.
+// ErrNotAllowed reports a statement that users may not run, because it changes the
+// store or accesses anything else.
 var ErrNotAllowed = errors.New("not allowed")
 
 // sessions are the open results of users' SQL.
@@ -55,8 +55,8 @@ func (s *sessions) closeAll() {
 	s.open = nil
 }
 
-// sqlRows is the result of a statement: typed columns and a stream of rows. It must
-// be closed, or read to its end.
+// sqlRows is the result of a statement: typed columns and a stream of rows. The caller
+// closes it or reads it to its end.
 type sqlRows struct {
 	Columns []string
 	Types   []string // DuckDB's names of types, without parameters: "BIGINT", "DECIMAL"
@@ -74,10 +74,10 @@ type sqlRows struct {
 // function_node, invokes and recurs, which docs/schema/duckdb.md describes.
 //
 // It cannot change anything and cannot reach files or the network: only these
-// statements pass, in a read-only transaction, without functions that read
-// files, on an instance whose access to the outside is switched off for good.
-// Values are bool, int64, float64, string, time.Time, []byte or nil; what fits
-// none of these (large integers, decimals, lists, structs) is text.
+// statements are accepted, in a read-only transaction, without functions that read
+// files, on a database without access to files and network. Values are bool, int64,
+// float64, string, time.Time, []byte or nil; others (large integers, decimals, lists,
+// structs) are text.
 func (s *Store) SQL(ctx context.Context, query string) (*store.SQLAnswer, error) {
 	r, err := s.openSQL(ctx, query)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Store) SQL(ctx context.Context, query string) (*store.SQLAnswer, error)
 	return &store.SQLAnswer{Columns: r.Columns, Types: r.Types, Rows: r.All()}, nil
 }
 
-// openSQL returns the readied statement, which must be closed.
+// openSQL returns the prepared statement, which the caller closes.
 func (s *Store) openSQL(ctx context.Context, query string) (*sqlRows, error) {
 	if err := s.file.Enter(ctx); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (s *Store) openSQL(ctx context.Context, query string) (*sqlRows, error) {
 	return r, nil
 }
 
-// prepare checks the statement and readies it in a read-only transaction.
+// prepare checks the statement and prepares it in a read-only transaction.
 func (r *sqlRows) prepare(query string) error {
 	if err := r.check(query); err != nil {
 		return err
@@ -142,9 +142,9 @@ var summarize = regexp.MustCompile(`(?i)^\s*summarize\s`)
 
 var explain = regexp.MustCompile(`(?is)^\s*explain(\s+analyze)?(\s*\([^()]*\))?\s`)
 
-// check looks at the statement before DuckDB binds it: binding already opens
-// the files that a table function names, and even to open and close the store's
-// own file would end this process's lock on it.
+// check checks the statement before DuckDB binds it: binding already opens the files
+// that a table function names, and even opening and closing the store's own file would
+// release this process's lock on it.
 func (r *sqlRows) check(query string) error {
 	var list bind.ExtractedStatements
 	n := bind.ExtractStatements(r.c.Handle, query, &list)
@@ -169,13 +169,13 @@ func (r *sqlRows) check(query string) error {
 	return checkTree(tree)
 }
 
-// tableFunctions are those that a statement may use. All others might read
-// files, or run text as SQL.
+// tableFunctions are the table functions that a statement may use. All others might
+// read files, or run text as SQL.
 var tableFunctions = []string{"range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree", "summary",
 	"pragma_table_info", "pragma_version", "pragma_database_size", "pragma_storage_info", "duckdb_columns", "duckdb_tables",
 	"duckdb_views", "duckdb_functions", "duckdb_types", "duckdb_keywords", "duckdb_schemas", "duckdb_databases", "duckdb_settings"}
 
-// checkTree walks over a parsed statement.
+// checkTree checks a parsed statement.
 func checkTree(tree any) error {
 	switch node := tree.(type) {
 	case []any:
@@ -205,7 +205,7 @@ func checkTree(tree any) error {
 	return nil
 }
 
-// bind prepares a statement and learns its columns.
+// bind prepares a statement and reads its columns.
 func (r *sqlRows) bind(query string) error {
 	bind.DestroyPrepare(&r.stmt)
 	if bind.Prepare(r.c.Handle, query, &r.stmt) != bind.StateSuccess {
@@ -225,7 +225,7 @@ func (r *sqlRows) bind(query string) error {
 	return nil
 }
 
-// cast returns the statement with the columns that Go has no type for as text.
+// cast returns the statement with columns as text for which Go has no type.
 func (r *sqlRows) cast(query string) (string, error) {
 	if summarize.MatchString(query) { // which may stand in a view only so
 		query = "FROM (" + strings.TrimRight(query, "; \t\n") + ")"
@@ -409,8 +409,8 @@ func cells[T any](ch driver.Chunk, col int, rows [][]any, value func(*T) any) {
 	}
 }
 
-// huge returns a 128-bit integer, which every sum of integers is in DuckDB, as an
-// int64 if it fits and else as text.
+// huge returns a 128-bit integer, the type of every sum of integers in DuckDB, as an
+// int64 if it fits and as text otherwise.
 func huge(v *[2]uint64) any {
 	lower, upper := v[0], int64(v[1])
 	if upper == int64(lower)>>63 {

@@ -31,7 +31,7 @@ func (p *filePut) execute(t *bolt.Tx, i int, r *store.Record, st step, run testr
 	} else {
 		c = p.contents[i]
 	}
-	d.Run, d.Metrics = run, metrics
+	d.Benchmark, d.Run, d.Metrics = p.file.Benchmark, run, metrics
 	d.Sum, d.Nodes = c.sum, c.nodes
 	if err := p.s.checkMemory(t, c, p.file.Name); err != nil {
 		return err

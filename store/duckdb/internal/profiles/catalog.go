@@ -15,8 +15,8 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// catalog holds in memory what is known of benchmarks, runs, metrics and
-// profiles: everything but values. It mirrors what is committed.
+// catalog holds benchmarks, runs, metrics and descriptions of profiles in memory:
+// everything but values. It mirrors what is committed.
 type catalog struct {
 	mu       sync.Mutex
 	rules    string
@@ -29,7 +29,7 @@ type catalog struct {
 	list []store.Profile // of all profiles by date, run, import; nil: to be made
 }
 
-// counters are the ids to be given next.
+// counters are the next free ids.
 type counters struct{ bench, run, profile, source int32 }
 
 type runEntry struct {
@@ -37,10 +37,10 @@ type runEntry struct {
 	run testrun.Run
 }
 
-// pair is what metrics belong to: ids of a benchmark and a run.
+// pair identifies metrics: ids of a benchmark and a run.
 type pair struct{ bench, run int32 }
 
-// entry is a stored profile. Of p.Run only the key is set, and no metrics: these
+// entry is a stored profile. P.Run has only the key, and p.Metrics is empty: both
 // belong to the run and may change. P.Seq is the dense id of the profile's rows.
 type entry struct {
 	p          store.Profile
@@ -52,7 +52,8 @@ const noSource = int32(-1)
 
 func (e *entry) id() int32 { return int32(e.p.Seq) }
 
-// all returns all profiles in the order of store.Query.Filter, to be read only.
+// all returns all profiles in the order of store.Query.Filter. The caller must not
+// change them.
 func (cat *catalog) all() []store.Profile {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
@@ -80,7 +81,7 @@ func (cat *catalog) runsByID() map[int32]testrun.Run {
 	return runs
 }
 
-// waiting lists the metrics of runs and benchmarks that have no profile together.
+// waiting lists the metrics of benchmarks and runs that have no profile.
 func (cat *catalog) waiting() (list []store.Measurement) {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
@@ -102,7 +103,7 @@ func (cat *catalog) waiting() (list []store.Measurement) {
 	return list
 }
 
-// count fills in what a store holds.
+// count fills in the numbers of benchmarks, runs and profiles, and the rules.
 func (cat *catalog) count(info *store.Info) {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
@@ -129,7 +130,7 @@ func (cat *catalog) entry(id store.ProfileID) *entry {
 	return cat.profiles[id]
 }
 
-// change applies f, which brings the catalog to what was committed.
+// change runs f, which applies to the catalog what was committed.
 func (cat *catalog) change(f func()) {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
@@ -137,8 +138,8 @@ func (cat *catalog) change(f func()) {
 	cat.list = nil
 }
 
-// remove takes profiles out, and what only they referred to: what removeUnused
-// does in the file. The caller holds the lock.
+// remove removes profiles, and what only they referred to, as removeUnused does in the
+// file. The caller holds the lock.
 func (cat *catalog) remove(gone map[store.ProfileID]*entry) {
 	emptied := map[pair]bool{}
 	for id, e := range gone {
@@ -271,7 +272,7 @@ func (cat *catalog) loadProfiles(ch driver.Chunk, benches map[int32]testrun.Benc
 	return nil
 }
 
-// nonEmpty returns nil for a list of nothing.
+// nonEmpty returns nil for an empty list.
 func nonEmpty(list []string) []string {
 	if len(list) == 0 {
 		return nil

@@ -34,7 +34,7 @@ func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string) error {
 	return nil
 }
 
-// rewriter copies a store into the attached database.
+// rewriter copies profiles into an attached database.
 type rewriter struct {
 	ctx        context.Context
 	c          *driver.Conn
@@ -58,8 +58,8 @@ func (r *rewriter) eachBlob(table, columns string, f func(ch driver.Chunk) error
 	return nil
 }
 
-// number gives new ids to the paths and functions in use. The order of paths stays,
-// so that vectors stay ascending and parents before children.
+// number assigns new ids to the paths and functions in use. Paths keep their order, so
+// that vectors still ascend and parents come before children.
 func (r *rewriter) number() error {
 	used := newMarks(len(r.v.rec))
 	bufs := make([]calltree.Vector, driver.Workers) // by worker
@@ -91,9 +91,9 @@ func (r *rewriter) number() error {
 	return r.sortFunctions()
 }
 
-// sortFunctions numbers functions by their largest total, so that values of one
-// magnitude lie together in fn_sample: there they take the bits of the largest one
-// among thousands of neighbours, and most are small.
+// sortFunctions numbers functions by their largest total, so that values of similar
+// size are neighbours in fn_sample: a block of thousands of values takes the bits of
+// its largest one, and most are small.
 func (r *rewriter) sortFunctions() error {
 	largest := make([]int64, len(r.fn)) // by old id
 	err := r.c.Query(r.ctx, "SELECT fn, max(abs(total)) FROM fn_sample GROUP BY fn", nil, func(ch driver.Chunk) error {
@@ -115,7 +115,7 @@ func (r *rewriter) sortFunctions() error {
 	return nil
 }
 
-// renumber counts the things in use among n.
+// renumber assigns new ids to those of n things that are used.
 func renumber(used bitset.Set, n int) (newID, old []int32) {
 	newID, old = make([]int32, n), used.Members()
 	for id := range newID {
@@ -169,7 +169,7 @@ func (r *rewriter) writePaths() error {
 	return r.c.Append(r.catalog, "call_path", n, id, parent, fn, depth, rec, recd)
 }
 
-// copyByFunction copies what refers to functions, with their new ids.
+// copyByFunction copies the rows that refer to functions, with the new ids.
 func (r *rewriter) copyByFunction() error {
 	if err := r.c.Exec("CREATE TEMP TABLE renumbered(old INTEGER, new INTEGER)"); err != nil {
 		return err
@@ -192,7 +192,7 @@ func (r *rewriter) copyByFunction() error {
 	return nil
 }
 
-// writeTrees writes the vectors over the new numbers.
+// writeTrees writes the vectors with the new ids.
 func (r *rewriter) writeTrees() error {
 	bufs := make([]calltree.Vector, driver.Workers) // by worker
 	encoders := make([]vectorEncoder, driver.Workers)

@@ -8,8 +8,8 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
 
-// Delete implements store.Writer. Paths and functions that no profile has any
-// more stay in the file until Compact.
+// Delete implements store.Writer. Unused paths and functions stay in the file until
+// Compact.
 func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) {
 	if err := s.file.EnterToWrite(ctx); err != nil {
 		return 0, err
@@ -55,9 +55,8 @@ func (s *Store) commitDelete(ctx context.Context, c *driver.Conn, gone map[store
 	return nil
 }
 
-// removeUnused removes the metrics, benchmarks and runs that only the profiles
-// of the given ids refer to; these are still there. Metrics that wait for a
-// profile have none of them.
+// removeUnused removes the metrics, benchmarks and runs that only the profiles of the
+// ids refer to, before these profiles are removed.
 func removeUnused(ctx context.Context, c *driver.Conn, ids []int32) error {
 	if err := selectIDs(c, ids, false); err != nil {
 		return err

@@ -13,10 +13,10 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
 
-// dictionary is the store's forest: functions and call paths by their ids in
-// the file. It has two faces. Readers get a view of what is committed; the one
-// writer has the same columns with hash tables and adds to them behind the end
-// of every view. Nothing is loaded before it is needed.
+// dictionary is the store's forest: functions and call paths by their ids in the file.
+// Readers get a view of what is committed. The one writer has the same columns with
+// hash tables and appends to them behind the end of every view. Everything is loaded
+// when it is first needed.
 type dictionary struct {
 	mu    sync.Mutex
 	names *names // committed functions; nil: not loaded
@@ -44,7 +44,7 @@ type view struct {
 	sums   sync.Pool // of *pathSum over this forest
 }
 
-// index sorts the functions at the first use.
+// index sorts the functions at the first call.
 func (n *names) index() {
 	n.once.Do(func() {
 		n.sorted = make([]int32, len(n.functions))
@@ -55,7 +55,7 @@ func (n *names) index() {
 	})
 }
 
-// find returns the functions of those names that there are, each once.
+// find returns the known functions of some names, each once.
 func (n *names) find(list []string) []int32 {
 	if len(list) == 0 {
 		return nil
@@ -78,7 +78,7 @@ func (n *names) sortByName(ids []int32) {
 	slices.SortFunc(ids, func(a, b int32) int { return strings.Compare(n.functions[a].Name, n.functions[b].Name) })
 }
 
-// reset forgets everything.
+// reset drops everything.
 func (d *dictionary) reset() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -179,8 +179,8 @@ func (d *dictionary) loadPaths(c *driver.Conn, functions int) error {
 	return nil
 }
 
-// writer grows the dictionary within one transaction after the other. It
-// belongs to whoever holds Store.write.
+// writer appends to the dictionary in one transaction after the other. It belongs to
+// the holder of Store.write.
 type writer struct {
 	functions []profile.Function
 	ids       intern.Index // of functions, by name
@@ -196,7 +196,7 @@ type writer struct {
 	translations calltree.Translations // of importers' forests
 }
 
-// writer returns the writer's face, made of the committed columns at first.
+// writer returns the writer, at first made of the committed columns.
 func (d *dictionary) writer(c *driver.Conn) (*writer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -234,7 +234,7 @@ func (d *dictionary) commit() {
 	}
 }
 
-// rollback forgets what the writer added.
+// rollback drops what the writer added.
 func (d *dictionary) rollback() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -266,8 +266,7 @@ func (w *writer) depth(p int32) int32 {
 	return d
 }
 
-// Function implements calltree.Interner. Attributes that are new are merged with
-// those that are known.
+// Function implements calltree.Interner. It merges new attributes with known ones.
 func (w *writer) Function(fn profile.Function) int32 {
 	h := intern.String(fn.Name)
 	id, ok := w.ids.Find(h, func(id int32) bool { return w.functions[id].Name == fn.Name })

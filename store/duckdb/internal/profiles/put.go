@@ -10,12 +10,12 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// maxRawName is where examples of raw names are cut.
+// maxRawName is the maximum length of an example of a raw name in bytes; longer ones
+// are cut.
 const maxRawName = 1000
 
-// Put implements store.Writer. Everything is decided in memory before anything
-// is written; the writing is one DuckDB transaction, durable when it has been
-// committed.
+// Put implements store.Writer. It decides everything in memory and then writes one
+// DuckDB transaction, which is durable when it is committed.
 func (s *Store) Put(ctx context.Context, files []*store.File, opts store.PutOptions) ([]store.Outcome, error) {
 	if err := s.file.EnterToWrite(ctx); err != nil {
 		return nil, err
@@ -41,8 +41,8 @@ func (s *Store) Put(ctx context.Context, files []*store.File, opts store.PutOpti
 	return outcomes, nil
 }
 
-// batch collects what a Put changes: a layer over the catalog, which no one else
-// changes meanwhile.
+// batch collects the changes of a Put: a layer over the catalog, which nobody else
+// changes at the same time.
 type batch struct {
 	cat  *catalog
 	opts store.PutOptions
@@ -69,7 +69,7 @@ type sourceRow struct {
 	data []byte
 }
 
-// pending is a profile that is going to be written.
+// pending is a profile that will be written.
 type pending struct {
 	entry
 	records []*store.Record // to be added up
@@ -127,8 +127,7 @@ func (b *batch) add(f *store.File) (out store.Outcome) {
 	return out
 }
 
-// lookup returns the profile of that identity as it would be after the files
-// before, or nil.
+// lookup returns the profile of an identity after the files before, or nil.
 func (b *batch) lookup(id store.ProfileID) *pending {
 	if p := b.profiles[id]; p != nil {
 		return p
@@ -147,7 +146,7 @@ func (p *pending) plus(q *pending) *pending {
 	return sum
 }
 
-// accept puts the file into the batch.
+// accept adds the file to the batch.
 func (b *batch) accept(f *store.File, run testrun.Run, runChanged bool, changed map[store.ProfileID]*pending) {
 	at := pair{b.benchID(f.Benchmark), b.runID(run, runChanged)}
 	list, ok := b.metrics[at]
@@ -199,8 +198,7 @@ func (b *batch) benchID(bench testrun.Benchmark) int32 {
 	return id
 }
 
-// mergeRun returns what is known of the run with this file, and whether that is
-// more than before.
+// mergeRun returns what is known of the run with this file, and whether that changed.
 func (b *batch) mergeRun(f *store.File) (run testrun.Run, changed bool, err error) {
 	have, known := b.runs[f.Run.Key]
 	if !known {
@@ -228,8 +226,8 @@ func (b *batch) runID(r testrun.Run, changed bool) int32 {
 	return e.id
 }
 
-// checkFile finds what cannot be stored whatever the store holds. A column of dates
-// has nanoseconds.
+// checkFile returns an error for a file that this engine never stores. A column of
+// dates has nanoseconds.
 func checkFile(f *store.File) error {
 	if y := f.Run.Date.Year(); !f.Run.Date.IsZero() && (y < 1700 || y > 2261) {
 		return fmt.Errorf("run %q: the date %s is outside of the years 1700 to 2261", f.Run.Key, f.Run.Date)

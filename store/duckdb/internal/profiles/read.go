@@ -14,17 +14,17 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// selectedTable holds, per connection, the ids of profiles or functions that a
-// statement joins. It is filled inside a transaction that is rolled back, or
-// emptied after use.
+// selectedTable creates the table with the ids of profiles or functions that a
+// statement joins. It is filled inside a transaction that is rolled back, or emptied
+// after use.
 const selectedTable = `CREATE TEMP TABLE selected(id INTEGER, is_fn BOOLEAN)`
 
-// selectIDs adds to the table of selected things.
+// selectIDs adds ids to table selected.
 func selectIDs(c *driver.Conn, ids []int32, functions bool) error {
 	return c.Append("temp", "selected", len(ids), ids, slices.Repeat([]bool{functions}, len(ids)))
 }
 
-// selection is the profiles of a query and how SQL finds their rows.
+// selection holds the profiles of a query and how SQL finds their rows.
 type selection struct {
 	profiles []store.Profile // detached: the caller of the store may change them
 	lo, hi   int32           // range of their ids
@@ -37,7 +37,7 @@ type selection struct {
 	place []int32
 }
 
-// selectProfiles answers the query from the catalog.
+// selectProfiles evaluates the query over the catalog.
 func (s *Store) selectProfiles(q store.Query) *selection {
 	sel := s.selectionOf(q.Filter(s.catalog.all()))
 	for i := range sel.profiles {
@@ -80,11 +80,10 @@ func (s *Store) selectionOf(profiles []store.Profile) *selection {
 	return sel
 }
 
-// condition returns the SQL condition on the profiles of a table, which may use
-// table selected, and whether it does. Ranges bring DuckDB's zone maps to bear,
-// large selections are joined, and there is never a long list of literals. A
-// loose condition may let other profiles of the range through, where throwing
-// their rows away costs less than a join.
+// condition returns the SQL condition on the profiles of a table, and whether it joins
+// table selected. Ranges use DuckDB's zone maps, large selections are joined, and
+// there is never a long list of literals. A loose condition may select other profiles
+// of the range, if dropping their rows costs less than a join.
 func (sel *selection) condition(bench, loose bool) (where string, join bool) {
 	where = fmt.Sprintf("profile BETWEEN %d AND %d", sel.lo, sel.hi)
 	have := sel.inRange
@@ -111,7 +110,7 @@ func (sel *selection) ids() []int32 {
 	return ids
 }
 
-// part returns the selection of those profiles that stand at the given places.
+// part returns the selection of the profiles at some positions.
 func (s *Store) part(sel *selection, places []int32) *selection {
 	if len(places) == len(sel.profiles) {
 		return sel
@@ -125,7 +124,7 @@ func (s *Store) part(sel *selection, places []int32) *selection {
 	return part
 }
 
-// positions returns for each id of the range, less lo, its place in the whole
+// positions returns for each id of the range, less lo, its position in the whole
 // selection, or -1.
 func (sel *selection) positions() []int32 {
 	if len(sel.profiles) == 0 {
@@ -145,8 +144,8 @@ func (sel *selection) positions() []int32 {
 	return pos
 }
 
-// withSelection selects profiles and runs f, during which no stored row of theirs goes
-// away. Fill reports whether f expects the selection in table selected.
+// withSelection selects profiles and runs f. None of their rows is removed at the same
+// time.
 func (s *Store) withSelection(ctx context.Context, q store.Query, f func(c *driver.Conn, sel *selection) error) (*selection, error) {
 	if err := s.file.Enter(ctx); err != nil {
 		return nil, err
@@ -193,7 +192,7 @@ func (s *Store) FunctionNames(ctx context.Context) ([]profile.Function, error) {
 	return list, err
 }
 
-// columns are some rows of fn_sample; profile is the place in the selection.
+// columns are some rows of fn_sample; profile is the position in the selection.
 type columns struct {
 	profile, fn []int32
 	self, total []int64
@@ -203,8 +202,8 @@ func (r columns) clone() columns {
 	return columns{slices.Clone(r.profile), slices.Clone(r.fn), slices.Clone(r.self), slices.Clone(r.total)}
 }
 
-// Functions implements store.Reader. The rows are read during the call, 24
-// bytes each, so that the stream needs nothing of the store.
+// Functions implements store.Reader. It reads the rows during the call, 24 bytes each,
+// so that the stream does not use the store.
 func (s *Store) Functions(ctx context.Context, q store.Query, wanted []string) (*store.FunctionSet, error) {
 	chunks := make([][]columns, driver.Workers)
 	var n *names
@@ -267,8 +266,8 @@ func (n *names) copies(ids []int32) []profile.Function {
 	return list
 }
 
-// eachSample calls f on several driver.Workers with the selected rows: those of all
-// functions, or of the wanted ones. They are f's during the call, to be read.
+// eachSample calls f on several goroutines with the selected rows: those of all
+// functions, or of the wanted ones. F must not change or keep them.
 func (s *Store) eachSample(ctx context.Context, c *driver.Conn, sel *selection, n *names, wanted []string, f func(worker int, rows columns)) error {
 	var missing []int32
 	have := make([]functionRows, len(sel.profiles))
@@ -323,7 +322,7 @@ func (s *Store) eachSample(ctx context.Context, c *driver.Conn, sel *selection, 
 	return nil
 }
 
-// pick calls f with the rows of some functions out of all that profiles have.
+// pick calls f with the rows of some functions of the profiles.
 func pick(ctx context.Context, have []functionRows, fns []int32, functions int, f func(worker int, rows columns)) error {
 	wanted := bitset.New(functions)
 	for _, fn := range fns {
@@ -348,11 +347,12 @@ func pick(ctx context.Context, have []functionRows, fns []int32, functions int, 
 	return err
 }
 
-// bytesPerNode is what the rows or the vector of a profile take in memory per
-// call node, about: there are fewer functions, and fewer nodes with a self value.
+// bytesPerNode estimates the memory of a profile's rows or vector per call node: there
+// are fewer functions, and fewer nodes with a self value.
 const bytesPerNode = 6
 
-// byProfile sorts rows by profile. It returns those of each of the given places.
+// byProfile sorts rows by profile. It returns the rows of each profile at some
+// positions.
 func byProfile(list []columns, places int, of []int32) []functionRows {
 	begin := make([]int, places+1)
 	for _, rows := range list {
@@ -381,8 +381,8 @@ func byProfile(list []columns, places int, of []int32) []functionRows {
 	return parts
 }
 
-// scan calls f on several driver.Workers with the selected rows of the file: those
-// of some functions, or of all if fns is empty.
+// scan calls f on several goroutines with the selected rows of the file: those of some
+// functions, or of all if fns is empty.
 func (sel *selection) scan(ctx context.Context, c *driver.Conn, fns []int32, f func(worker int, rows columns)) error {
 	where, join := sel.condition(true, true)
 	switch len(fns) {

@@ -57,8 +57,8 @@ func recodeTable(c *driver.Conn, table string, limit int) error {
 	return c.Exec(fmt.Sprintf("DROP TABLE %s; ALTER TABLE recoded RENAME TO %s", table, table))
 }
 
-// decodeVarintVector decodes a vector as schemas 1 to 3 have it: n, g, n path ids
-// less their predecessors and 1, and n zigzag values divided by g, all as varints.
+// decodeVarintVector decodes a vector of schemas 1 to 3: n, g, n path ids less their
+// predecessors and 1, and n zigzag values divided by g, all as varints.
 func decodeVarintVector(blob []byte, limit int) (v calltree.Vector, err error) {
 	rest := blob
 	next := func() uint64 {

@@ -128,14 +128,14 @@ func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Meas
 	return out, nil
 }
 
-// series says of each selected profile what an observation in it is made of.
+// series holds how to compute an observation from a row of each selected profile.
 type series struct {
 	self     bool
 	profiles []observed
 	inverse  []float64 // 1 ÷ n
 }
 
-// observed is what the observations in one profile have in common.
+// observed is what the observations of one profile have in common.
 type observed struct {
 	bench  int32
 	factor float64 // of x
@@ -167,7 +167,7 @@ func newSeries(profiles []store.Profile, m store.Measure, benchmarks *[]string) 
 	return s
 }
 
-// moments are those of the pairs of benchmark and function that occur.
+// moments are those of the occurring pairs of benchmark and function.
 type moments struct {
 	index [][]int32 // of each benchmark and function, its row plus one
 	rows  []store.Moments
@@ -187,8 +187,8 @@ func (p *moments) row(bench, fn int32, functions int) *store.Moments {
 	return &p.rows[i-1]
 }
 
-// add takes in observations: Welford's method (1962), for pairs as in Bennett
-// and others (2009), with a table of reciprocals in place of divisions.
+// add adds observations: Welford's method (1962), for pairs as in Bennett and others
+// (2009), with a table of reciprocals in place of divisions.
 func (p *moments) add(s *series, rows columns, functions int) {
 	values := rows.total
 	if s.self {
@@ -220,7 +220,7 @@ func (p *moments) add(s *series, rows columns, functions int) {
 	}
 }
 
-// mergeMoments merges what the workers counted (Chan, Golub and LeVeque 1979).
+// mergeMoments merges the moments of the workers (Chan, Golub and LeVeque 1979).
 func mergeMoments(parts []moments, functions int) moments {
 	var all moments
 	for _, p := range parts {

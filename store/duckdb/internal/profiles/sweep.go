@@ -8,10 +8,9 @@ import (
 	"github.com/dendroprof/dendro/internal/prefixtree"
 )
 
-// sweeper sums vectors over the forest and walks over what they touch. Its
-// arrays are as long as the forest and are allocated once; between two profiles
-// they are cleaned along the lists of what was touched, so that a profile costs
-// time in proportion to its own size.
+// sweeper sums vectors over the forest and computes the rows of functions. Its arrays
+// are as long as the forest and are allocated once; reset clears only what a profile
+// touched, so that a profile costs time in proportion to its own size.
 type sweeper struct {
 	self, total []int64    // of each path; zero between profiles
 	hits        []int32    // paths that got a value, with repetitions
@@ -28,7 +27,7 @@ type sweeper struct {
 	sum    uint64 // of its absolute values
 }
 
-// grow makes room for a forest of that size.
+// grow makes room for a forest of some size.
 func (s *sweeper) grow(paths, functions int) {
 	s.self = extended(s.self, paths)
 	s.total = extended(s.total, paths)
@@ -39,7 +38,7 @@ func (s *sweeper) grow(paths, functions int) {
 	s.isListed = extended(s.isListed, functions)
 }
 
-// extended lengthens s by zeroes, in larger and larger steps.
+// extended lengthens s by zeros, by at least a quarter.
 func extended[S ~[]T, T any](s S, n int) S {
 	if n <= len(s) {
 		return s
@@ -55,8 +54,8 @@ func (s *sweeper) add(v calltree.Vector) {
 	s.hits = append(s.hits, v.Nodes...)
 }
 
-// finish computes from what was added the vector (nodes, values, sum). Values
-// that cancelled are not part of it, nor are their ancestors.
+// finish computes the vector (nodes, values, sum) of what was added. Values that
+// cancelled each other are not part of it, nor are their ancestors.
 func (s *sweeper) finish(parent []int32) {
 	set := s.isTouched
 	for _, p := range s.hits {
@@ -77,9 +76,9 @@ func (s *sweeper) finish(parent []int32) {
 	}
 }
 
-// functions computes after finish the rows of functions that calltree's
-// FunctionRows lists. Rec holds for each path its nearest ancestor of the same
-// function: a path is outermost in its function when it has none.
+// functions computes, after finish, the rows of functions that calltree's FunctionRows
+// lists. Rec holds for each path its nearest ancestor of the same function: a path is
+// outermost in its function if it has none.
 func (s *sweeper) functions(paths *prefixtree.Tree, rec []int32) {
 	parent, item := paths.Parent, paths.Item
 	for _, p := range slices.Backward(s.touched) {
@@ -102,7 +101,7 @@ func (s *sweeper) functions(paths *prefixtree.Tree, rec []int32) {
 	}
 }
 
-// reset forgets the profile.
+// reset clears the profile.
 func (s *sweeper) reset() {
 	for _, p := range s.hits {
 		s.self[p] = 0

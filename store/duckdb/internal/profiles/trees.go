@@ -14,8 +14,8 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
 
-// vectors are those of the selected profiles, by their place: resident, or
-// encoded and to be decoded when they are requested.
+// vectors are those of the selected profiles, by position: cached, or encoded and
+// decoded when they are read.
 type vectors struct {
 	ids   []int32
 	limit int // size of the forest
@@ -31,8 +31,7 @@ type modeBlob struct {
 	blob []byte
 }
 
-// readVectors takes the trees of a selection out of DuckDB, if they are not
-// resident.
+// readVectors reads the trees of a selection from DuckDB, if they are not cached.
 func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection, modes bool) (*vectors, error) {
 	n := len(sel.profiles)
 	vs := &vectors{ids: sel.ids(), blob: make([][]byte, n), ready: make([]narrowVector, n), modes: make([][]modeBlob, n)}
@@ -64,8 +63,8 @@ func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection,
 	return vs, sel.readRows(ctx, c, "SELECT profile, paths, mode FROM tree_mode", " ORDER BY profile, mode", vs.setModes)
 }
 
-// readRows hands the selected profiles' rows to f: chunks whose first columns are
-// the profile, of which at gives the place, and a blob.
+// readRows calls f with the rows of the selected profiles: chunks whose first columns
+// are the id of the profile, whose position at returns, and a blob.
 func (sel *selection) readRows(ctx context.Context, c *driver.Conn, sql, order string, f func(ch driver.Chunk, at func(id int32) int32)) error {
 	pos := sel.positions()
 	where, join := sel.condition(false, false)
@@ -95,8 +94,8 @@ func (vs *vectors) setModes(ch driver.Chunk, at func(id int32) int32) {
 	}
 }
 
-// at returns the vector of the profile at a place, to be read until buf is used
-// again. Different places may be requested at the same time.
+// at returns the vector of the profile at a position, valid until buf is used again.
+// Different positions may be read concurrently.
 func (vs *vectors) at(i int, buf *calltree.Vector) (calltree.Vector, error) {
 	if vs.blob[i] == nil {
 		return vs.ready[i].vector(buf), nil
@@ -112,7 +111,7 @@ func (vs *vectors) at(i int, buf *calltree.Vector) (calltree.Vector, error) {
 	return *buf, nil
 }
 
-// addTo adds the vector of the profile at a place to a sum over the forest.
+// addTo adds the vector of the profile at a position to a sum over the forest.
 func (vs *vectors) addTo(sum *pathSum, i int) error {
 	if v := &vs.ready[i]; vs.blob[i] == nil && v.narrow != nil {
 		addColumns(sum, v.nodes, v.narrow)
@@ -141,7 +140,7 @@ func addColumns[T int32 | int64](sum *pathSum, nodes []int32, values []T) {
 	}
 }
 
-// copyBlobs copies a column of blobs into one piece of memory.
+// copyBlobs copies a column of blobs into one allocation.
 func copyBlobs(col []driver.Text) [][]byte {
 	size := 0
 	for i := range col {
@@ -157,8 +156,8 @@ func copyBlobs(col []driver.Text) [][]byte {
 	return list
 }
 
-// spread calls f for each of n things on all driver.Workers, in runs of neighbours;
-// worker is less than the number that it returns first.
+// spread calls f for each of n things, in runs of neighbours, on at most
+// driver.Workers goroutines, which worker numbers.
 func spread(n, perWorker int, f func(worker, i int) error) error {
 	workers := max(1, min(driver.Workers, n/perWorker))
 	errs := make([]error, workers)
@@ -184,11 +183,11 @@ func spread(n, perWorker int, f func(worker, i int) error) error {
 	return nil
 }
 
-// perWorker is how many profiles make another goroutine worth while.
+// perWorker is the minimum number of profiles for another goroutine.
 const perWorker = 16
 
-// Trees implements store.Reader. The encoded vectors are fetched during the
-// call and decoded when they are requested.
+// Trees implements store.Reader. It reads the encoded vectors during the call; the
+// stream decodes them.
 func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions) (*store.TreeSet, error) {
 	var b *vectors
 	var v *view
@@ -256,7 +255,7 @@ func (v *view) union(b *vectors) ([]int32, error) {
 	return seen.all().Members(), err
 }
 
-// marks are the paths that workers, each on its own, meet in vectors.
+// marks are the sets of paths that each worker finds in vectors.
 type marks struct {
 	paths int          // of the forest
 	by    []bitset.Set // of each worker; nil when it met none
@@ -273,7 +272,7 @@ func (m *marks) add(worker int, v calltree.Vector) {
 	}
 }
 
-// all returns what any worker met, when all are done.
+// all returns the paths that any worker found.
 func (m *marks) all() bitset.Set {
 	all := bitset.New(m.paths)
 	for _, set := range m.by {
@@ -321,8 +320,8 @@ func decodeModes(v *view, list []modeBlob, cut *calltree.Cut) ([]store.ModeVecto
 	return modes, nil
 }
 
-// MergeTrees implements store.TreeMerger: the vectors are decoded and added on
-// all driver.Workers over the whole forest, of which the result is cut out.
+// MergeTrees implements store.TreeMerger: it decodes and adds the vectors on all
+// processors over the whole forest, and cuts the result out of it.
 func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, []store.Profile, error) {
 	var b *vectors
 	var v *view

@@ -33,7 +33,7 @@ const (
 	maxOrder = 40 // so that a code without its zeros is less than a word
 )
 
-// vectorEncoder encodes vectors. It keeps its memory; the zero value is ready.
+// vectorEncoder encodes vectors. It reuses its memory; the zero value is ready.
 type vectorEncoder struct {
 	gaps, values []uint64
 	buf          []byte
@@ -69,7 +69,8 @@ func (e *vectorEncoder) encode(paths []int32, self []int64) []byte {
 	return blob
 }
 
-// maxKept is how many entries an encoder keeps memory for, 36 bytes each.
+// maxKept is the maximum number of entries for which an encoder keeps memory, 36 bytes
+// each.
 const maxKept = 1 << 18
 
 // divisor returns the greatest common divisor of values other than 0, at least 1,
@@ -97,11 +98,11 @@ func magnitude(v int64) uint64 {
 	return uint64(v)
 }
 
-// sequenceSize returns the room that encodeSequence needs for n numbers: a code has
-// at most 10 bytes, and a word is written at a time.
+// sequenceSize returns the size of the buffer that encodeSequence needs for n numbers:
+// a code has at most 10 bytes, and it writes a word at a time.
 func sequenceSize(n int) int { return 10*n + 16 }
 
-// encodeSequence writes numbers to dst and returns how many bytes they are.
+// encodeSequence writes numbers to dst and returns the number of bytes.
 func encodeSequence(dst []byte, numbers []uint64) int {
 	order := bestOrder(numbers)
 	dst[0] = byte(order)
@@ -134,9 +135,9 @@ func putBits(dst []byte, at int, n uint, acc, v uint64, size uint) (int, uint, u
 	return at + int(n>>3), n & 7, acc << (n &^ 7 & 63)
 }
 
-// bestOrder returns an order for numbers with which their codes are short: the mean
-// length of a number in bits, less one. Codes of the suites are within a hundredth of
-// the shortest.
+// bestOrder returns an order for which the codes of numbers are short: the mean length
+// of a number in bits, less one. Codes of real profiles are within 1 % of the
+// shortest.
 func bestOrder(numbers []uint64) uint {
 	sum, n := 0, len(numbers)
 	for _, u := range numbers {
@@ -185,8 +186,7 @@ func decodeVector(blob []byte, limit int, buf calltree.Vector) (calltree.Vector,
 // values are arbitrary.
 func sized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 
-// decodeSequence decodes as many numbers as there is room for, all 64 bits of them,
-// and returns what is behind them.
+// decodeSequence decodes len(dst) numbers of 64 bits and returns the rest of b.
 func decodeSequence(dst []int64, b []byte) (rest []byte, ok bool) {
 	if len(b) == 0 || b[0] > maxOrder {
 		return nil, false
@@ -219,7 +219,8 @@ func decodeSequence(dst []int64, b []byte) (rest []byte, ok bool) {
 	return b[end:], true
 }
 
-// leadingZeros are those of a byte. What driver.Workers have for it is slow on some.
+// leadingZeros are those of a byte: a table, because some processors are slow at
+// counting.
 var leadingZeros = func() (zeros [256]uint8) {
 	for b := range zeros {
 		zeros[b] = uint8(8 - bits.Len8(uint8(b)))
@@ -227,8 +228,8 @@ var leadingZeros = func() (zeros [256]uint8) {
 	return zeros
 }()
 
-// longCode decodes a code at a bit, be it an escape or longer than what bitsAt
-// returns, and returns the bit behind it.
+// longCode decodes a code at a bit that may be an escape or longer than the result of
+// bitsAt, and returns the bit after it.
 func longCode(b []byte, at, order uint) (u int64, end uint) {
 	zeros := uint(bits.LeadingZeros64(bitsAt(b, at)))
 	if zeros >= escape {
@@ -240,8 +241,7 @@ func longCode(b []byte, at, order uint) (u int64, end uint) {
 	return int64(bitsAt(b, at)>>(64-length) - 1<<order), at + length
 }
 
-// bitsAt returns 57 bits or more from a bit on, from the highest; behind the end
-// are zeros.
+// bitsAt returns at least 57 bits from a bit on, highest first; zeros follow the end.
 func bitsAt(b []byte, at uint) uint64 {
 	if i := at >> 3; i+8 <= uint(len(b)) {
 		return binary.BigEndian.Uint64(b[i:]) << (at & 7)

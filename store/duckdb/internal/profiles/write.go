@@ -12,8 +12,8 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
 
-// rows are the columns of what a Put appends. They belong to whoever holds
-// Store.write and are used again by the next Put.
+// rows are the columns that a Put appends. They belong to the holder of Store.write
+// and are reused by the next Put.
 type rows struct {
 	tree struct {
 		profile []int32
@@ -38,8 +38,8 @@ func (r *rows) reset() {
 	s.bench, s.profile, s.fn, s.self, s.total = s.bench[:0], s.profile[:0], s.fn[:0], s.self[:0], s.total[:0]
 }
 
-// commitBatch writes a batch in one transaction and brings the catalog to what
-// was written. After an error the file is as it was.
+// commitBatch writes a batch in one transaction and applies it to the catalog. After
+// an error the file is unchanged.
 func (s *Store) commitBatch(ctx context.Context, c *driver.Conn, b *batch) error {
 	w, err := s.dict.writer(c)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Store) commitBatch(ctx context.Context, c *driver.Conn, b *batch) error
 	return nil
 }
 
-// removed lists the entries whose rows go away.
+// removed lists the entries whose rows are removed.
 func (b *batch) removed() []*entry {
 	var list []*entry
 	for _, p := range b.order {
@@ -89,7 +89,7 @@ func (b *batch) removed() []*entry {
 	return list
 }
 
-// apply brings the catalog to what was committed. The caller holds its lock.
+// apply applies to the catalog what was committed. The caller holds its lock.
 func (b *batch) apply() {
 	cat := b.cat
 	cat.next = b.next
@@ -111,8 +111,7 @@ func (b *batch) apply() {
 	}
 }
 
-// encode adds up a profile over the store's forest and puts its rows into
-// s.rows.
+// encode adds up a profile over the store's forest and appends its rows to s.rows.
 func (s *Store) encode(ctx context.Context, c *driver.Conn, w *writer, p *pending) error {
 	r, sw := &s.rows, &s.sweeper
 	defer sw.reset()
@@ -404,8 +403,8 @@ func (w *writer) writePaths(c *driver.Conn) error {
 	return c.Append("", "call_path", n, ids, w.paths.Parent[from:], w.paths.Item[from:], depth, w.rec[from:], distance)
 }
 
-// writeRawNames takes in the functions of the records and writes an example of
-// a raw name for each function and group that has none yet.
+// writeRawNames adds the functions of the records and writes an example of a raw name
+// for each function and group that has none yet.
 func (w *writer) writeRawNames(ctx context.Context, c *driver.Conn, records []stored) error {
 	var groups, names []string
 	var fns []int32
@@ -453,7 +452,7 @@ func (w *writer) rawNames(ctx context.Context, c *driver.Conn, group string) (ma
 	return have, nil
 }
 
-// cut shortens a text to at most n bytes, at the beginning of a character.
+// cut shortens a text to at most n bytes without splitting a character.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -48,7 +48,7 @@ func appendSnapshots(dst []byte, s *traceprof.Snapshots) []byte {
 	return dst
 }
 
-// snapshotDecoder decodes columns behind those of a value. It keeps its memory.
+// snapshotDecoder appends decoded columns to a value. It reuses its memory.
 type snapshotDecoder struct {
 	stacks  *stackCache
 	numbers []int64
@@ -100,12 +100,11 @@ func (d *snapshotDecoder) appendTo(s *traceprof.Snapshots, blob []byte, n int, l
 	return nil
 }
 
-// oneByte has the high bit of each byte: a word that has none of them is eight
+// oneByte has the high bit of each byte: a word with none of these bits is eight
 // varints of one byte.
 const oneByte = 0x8080808080808080
 
-// decodeNumbers decodes as many zigzag varints as there is room for and returns
-// what is behind them.
+// decodeNumbers decodes len(dst) zigzag varints and returns the rest of b.
 func decodeNumbers(b []byte, dst []int64) ([]byte, bool) {
 	i := 0
 	for k := 0; k < len(dst); {

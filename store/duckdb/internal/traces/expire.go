@@ -133,7 +133,7 @@ func (x *expirer) list() error {
 	return nil
 }
 
-// count runs a statement that changes rows and returns how many.
+// count runs a statement that changes rows and returns their number.
 func (x *expirer) count(sql string) (int, error) {
 	n := int64(0)
 	err := x.c.Query(x.ctx, sql, nil, func(ch driver.Chunk) error {
@@ -167,8 +167,8 @@ func (x *expirer) byTime(before int64) error {
 	return err
 }
 
-// removeTasks removes tasks with their logs and snapshots, and the segments of
-// their traces that no other task has.
+// removeTasks removes tasks with their logs and snapshots, and the segments of their
+// traces that belong to no other task.
 func (x *expirer) removeTasks(going []expiringTask) error {
 	if len(going) == 0 {
 		return nil
@@ -214,7 +214,7 @@ func (x *expirer) removeTasks(going []expiringTask) error {
 	return err
 }
 
-// bySize removes the oldest things until what is left is small enough.
+// bySize removes the oldest tasks and segments until the rest is small enough.
 func (x *expirer) bySize(e traceprof.Expiry) error {
 	held, err := x.sum("SELECT sum(size) FROM segment")
 	if err != nil {
@@ -261,9 +261,10 @@ func (x *expirer) sum(sql string) (n int64, err error) {
 	return n, err
 }
 
-// removeLoose removes the oldest segments of no task until so many bytes are
-// free, and returns how many are. The moment up to which segments go is found in
-// two steps, by about a minute and within the last one, so that nothing is sorted.
+// removeLoose removes the oldest segments that belong to no task until so many bytes
+// are free, and returns how many are. It finds the time up to which segments are
+// removed in two steps, about a minute and within the last one, so that nothing is
+// sorted.
 func (x *expirer) removeLoose(excess int64) (int64, error) {
 	const loose, span = "seq NOT IN (SELECT seq FROM profiled)", "start - start % 65536"
 	freed, last, err := x.oldest(excess, fmt.Sprintf("SELECT %s AS moment, sum(size)::BIGINT FROM segment WHERE %s GROUP BY moment ORDER BY moment", span, loose))
@@ -280,11 +281,11 @@ func (x *expirer) removeLoose(excess int64) (int64, error) {
 	return freed.before + within.all, err
 }
 
-// amount counts bytes up to some moment, without and with those of that moment.
+// amount counts bytes up to some time, without and with those of that time.
 type amount struct{ before, all int64 }
 
-// oldest reads moments and their bytes, in ascending order, until there are
-// enough bytes, and returns how many there are and the last moment.
+// oldest reads times and their bytes, in ascending order, until there are enough
+// bytes, and returns the sum and the last time.
 func (x *expirer) oldest(enough int64, sql string) (sum amount, last int64, err error) {
 	err = x.c.Query(x.ctx, sql, nil, func(ch driver.Chunk) error {
 		bytes := driver.Column[int64](ch, 1)
@@ -299,7 +300,7 @@ func (x *expirer) oldest(enough int64, sql string) (sum amount, last int64, err 
 	return sum, last, err
 }
 
-// finish brings memory to what was committed.
+// finish applies to memory what was committed.
 func (x *expirer) finish() {
 	t := x.t
 	t.mu.Lock()

@@ -19,8 +19,8 @@ type storedInstance struct {
 	changed bool
 }
 
-// PutInstances implements traceprof.Store. What is known of the instances is
-// read, merged and written again.
+// PutInstances implements traceprof.Store. It reads the stored instances, merges the
+// reports and writes them again.
 func (s *Store) PutInstances(ctx context.Context, list ...traceprof.Instance) error {
 	if len(list) == 0 {
 		return ctx.Err()
@@ -81,8 +81,8 @@ func replaceInstances(c *driver.Conn, stored map[instanceKey]*storedInstance) er
 	return c.Append("", "instance", len(texts[0]), texts[0], texts[1], texts[2], texts[3], texts[4], numbers[0], numbers[1], numbers[2], numbers[3])
 }
 
-// readInstances calls f with the instances that meet a condition and their
-// rows. The transaction is the caller's.
+// readInstances calls f with the instances that meet a condition and their row ids, in
+// the caller's transaction.
 func readInstances(ctx context.Context, c *driver.Conn, where string, args []any, f func(row int64, i traceprof.Instance)) error {
 	sql := "SELECT service, name, layer, language, properties, first_seen, last_seen, polled, skew, rowid FROM instance WHERE " + where
 	return c.Query(ctx, sql, args, func(ch driver.Chunk) error {

@@ -29,9 +29,9 @@ func compareSegments(a, b sampledSegment) int {
 	return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.segment, b.segment))
 }
 
-// Snapshots implements traceprof.Store. A few segments are found and read by one
-// statement. Many are listed first; then some are read at a time, and what is
-// removed meanwhile is left out.
+// Snapshots implements traceprof.Store. One statement finds and reads a few segments.
+// Many are listed first and then read in parts; those that are removed in between are
+// skipped.
 func (s *Store) Snapshots(ctx context.Context, q traceprof.SnapshotQuery) iter.Seq2[traceprof.Snapshots, error] {
 	return func(yield func(traceprof.Snapshots, error) bool) {
 		var list []sampledSize
@@ -130,8 +130,8 @@ func (sc *stackCache) tasksOf(ctx context.Context, c *driver.Conn, found []snaps
 	})
 }
 
-// readTogether returns how many segments at the beginning of a list are read by
-// one statement: they are of one task.
+// readTogether returns how many segments at the beginning of a list one statement
+// reads: they are of one task.
 func readTogether(list []sampledSize) int {
 	n, bytes := 0, int64(0)
 	for n < len(list) && list[n].task == list[0].task && (n == 0 || bytes+list[n].bytes <= readAtOnce) {
@@ -141,7 +141,7 @@ func readTogether(list []sampledSize) int {
 	return n
 }
 
-// sampledSegments lists what a query selects, in the order of its answer.
+// sampledSegments lists the selected segments in the order of the result.
 func sampledSegments(ctx context.Context, c *driver.Conn, q traceprof.SnapshotQuery) (list []sampledSize, err error) {
 	err = c.ReadTx(ctx.Err, func() error {
 		where, args, err := among(c, textsOf{"s.key", "s.segment", q.Segments}, textsOf{"t.key", "t.name", q.Tasks})
@@ -220,8 +220,8 @@ type snapshotPart struct {
 	data     []byte
 }
 
-// snapshotParts reads the rows of segments that meet a condition, which is empty
-// or ends in AND.
+// snapshotParts reads the rows of segments that meet a condition, which is empty or
+// ends in AND.
 func snapshotParts(ctx context.Context, c *driver.Conn, condition string, segments []string) (found []snapshotPart, err error) {
 	wanted, keys := make(map[string]string, len(segments)), make([]string, len(segments))
 	for i, segment := range segments {
@@ -248,7 +248,7 @@ func snapshotParts(ctx context.Context, c *driver.Conn, condition string, segmen
 	return found, err
 }
 
-// join puts the parts of a segment together.
+// join joins the parts of a segment.
 func (d *snapshotDecoder) join(ctx context.Context, c *driver.Conn, at sampledSegment, parts []snapshotPart) (traceprof.Snapshots, error) {
 	slices.SortFunc(parts, func(a, b snapshotPart) int { return cmp.Compare(a.seq, b.seq) })
 	v := traceprof.Snapshots{Task: at.task, Segment: at.segment, Language: parts[0].language}

@@ -10,8 +10,8 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// PutSegments implements traceprof.Store. That a segment is new, as nearly all
-// are, a filter in memory says; only for the others the file is asked.
+// PutSegments implements traceprof.Store. A filter in memory tells that a segment is
+// new, as nearly all are; only for the others it queries the file.
 func (s *Store) PutSegments(ctx context.Context, list ...traceprof.Segment) error {
 	if len(list) == 0 {
 		return ctx.Err()
@@ -101,7 +101,7 @@ func writeSegments(c *driver.Conn, next int64, list []*traceprof.Segment) error 
 		numbers[3], numbers[4], failed, numbers[5], raw)
 }
 
-// segmentOverhead is what a segment counts beside its ids and its raw bytes.
+// segmentOverhead is the size of a segment without its ids and raw bytes.
 const segmentOverhead = 60
 
 // Segments implements traceprof.Store.
@@ -138,8 +138,7 @@ func (s *Store) Segments(ctx context.Context, q traceprof.SegmentQuery) ([]trace
 	return list, err
 }
 
-// segmentCondition returns the SQL of a query's conditions, with table wanted
-// filled.
+// segmentCondition returns the SQL conditions of a query, and fills table wanted.
 func segmentCondition(c *driver.Conn, q *traceprof.SegmentQuery) (where string, args []any, err error) {
 	where, args, err = among(c, textsOf{"key", "id", q.IDs}, textsOf{"trace_key", "trace", q.Traces})
 	if err != nil {
@@ -165,7 +164,7 @@ func segmentCondition(c *driver.Conn, q *traceprof.SegmentQuery) (where string, 
 	return strings.Join(conditions, " AND "), args, nil
 }
 
-// appendSegments takes in rows of the columns that Segments selects.
+// appendSegments reads rows of the columns that Segments selects.
 func appendSegments(list []traceprof.Segment, ch driver.Chunk) []traceprof.Segment {
 	ids, traces, services, instances, endpoints, operations := ch.Texts(1), ch.Texts(2), ch.Texts(3), ch.Texts(4), ch.Texts(5), ch.Texts(6)
 	start, latency, failed := driver.Column[int64](ch, 7), driver.Column[int64](ch, 8), driver.Column[bool](ch, 9)
@@ -176,8 +175,8 @@ func appendSegments(list []traceprof.Segment, ch driver.Chunk) []traceprof.Segme
 	return list
 }
 
-// readRaw fills in the raw bytes of segments, whose rows have the given numbers:
-// apart from what finds them, so that no other segment's bytes are touched.
+// readRaw reads the raw bytes of segments whose rows have the given numbers: in a
+// statement of its own, which reads no other raw bytes.
 func readRaw(ctx context.Context, c *driver.Conn, numbers []int64, list []traceprof.Segment) error {
 	at := make(map[int64]int, len(numbers))
 	for i, n := range numbers {

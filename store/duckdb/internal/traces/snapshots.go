@@ -9,8 +9,8 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// PutSnapshots implements traceprof.Store. Snapshots are appended as they come:
-// which of two of one sequence counts is found when they are read.
+// PutSnapshots implements traceprof.Store. It appends snapshots as they come: if a
+// sequence number comes twice, readers use the first.
 func (s *Store) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) error {
 	rows := 0
 	for i := range list {
@@ -75,8 +75,7 @@ func (w *snapshotWriter) write(ctx context.Context, c *driver.Conn, list []trace
 	return w.append(c)
 }
 
-// open finds the dictionaries of the tasks. A task that nothing is known of
-// gets one.
+// open finds the dictionaries of the tasks. A new task gets one.
 func (w *snapshotWriter) open(ctx context.Context, c *driver.Conn, list []traceprof.Snapshots) error {
 	var missing, full []string
 	for i := range list {
@@ -126,8 +125,8 @@ func (w *snapshotWriter) open(ctx context.Context, c *driver.Conn, list []tracep
 	return nil
 }
 
-// dictionaries returns the ids of the tasks' dictionaries. The transaction is the
-// caller's.
+// dictionaries returns the ids of the tasks' dictionaries, in the caller's
+// transaction.
 func dictionaries(ctx context.Context, c *driver.Conn, tasks []string) (map[string][]int32, error) {
 	if len(tasks) == 0 {
 		return nil, nil
@@ -150,7 +149,7 @@ func dictionaries(ctx context.Context, c *driver.Conn, tasks []string) (map[stri
 	return ids, c.Exec("DELETE FROM wanted WHERE grp = 0")
 }
 
-// add takes in one value.
+// add adds one value.
 func (w *snapshotWriter) add(ctx context.Context, c *driver.Conn, part *traceprof.Snapshots) error {
 	s := w.tasks[part.Task]
 	s.mu.Lock()
@@ -187,7 +186,7 @@ func (w *snapshotWriter) ids() []int32 {
 	return ids
 }
 
-// finish brings memory to what was committed.
+// finish applies to memory what was committed.
 func (w *snapshotWriter) finish() {
 	w.t.nextTask, w.t.nextChunk = w.next, w.t.nextChunk+int64(len(w.order))
 	w.t.stacks.unpin(w.stacks)
@@ -210,7 +209,7 @@ type snapshotRows struct {
 	data                   [][]byte
 }
 
-// snapshotOverhead is what a row counts beside its segment and its data.
+// snapshotOverhead is the size of a row without its segment and data.
 const snapshotOverhead = 40
 
 func (r *snapshotRows) add(task int32, s *traceprof.Snapshots) {

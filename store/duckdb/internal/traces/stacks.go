@@ -47,8 +47,8 @@ func (s *taskStacks) isLarger(ctx context.Context, c *driver.Conn, limit int64) 
 	return s.size() > limit, err
 }
 
-// load reads the dictionary from the file if it has not been read. The caller
-// holds its lock.
+// load reads the dictionary from the file if it was not read before. The caller holds
+// its lock.
 func (s *taskStacks) load(ctx context.Context, c *driver.Conn) (bool, error) {
 	if s.Forest != nil {
 		return false, nil
@@ -99,8 +99,8 @@ func (s *taskStacks) load(ctx context.Context, c *driver.Conn) (bool, error) {
 	return true, nil
 }
 
-// inOrder brings rows into the order of their ids, which must be 0, 1, 2, …, by
-// exchanging two of them at a time.
+// inOrder sorts rows by their ids, which must be 0, 1, 2, …, by exchanging two of them
+// at a time.
 func (s *taskStacks) inOrder(ids []int32, exchange func(i int, id int32)) error {
 	for i := range ids {
 		for int(ids[i]) != i {

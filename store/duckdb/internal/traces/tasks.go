@@ -66,7 +66,7 @@ func clonedTask(t traceprof.Task) traceprof.Task {
 	return t
 }
 
-// all returns the stored tasks. The caller must not change what they share.
+// all returns the stored tasks, which the caller must not change.
 func (t *Store) all() []traceprof.Task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -155,7 +155,7 @@ func (s *Store) StopTask(ctx context.Context, id string, at int64) error {
 	})
 }
 
-// logKey is what identifies a line of a log.
+// logKey identifies a line of a log.
 type logKey struct {
 	task, instance string
 	event          traceprof.Event
@@ -194,7 +194,7 @@ func (s *Store) AppendLog(ctx context.Context, lines ...traceprof.Log) error {
 	}, nil)
 }
 
-// readLogs calls f with the lines of the tasks. The transaction is the caller's.
+// readLogs calls f with the lines of the tasks, in the caller's transaction.
 func readLogs(ctx context.Context, c *driver.Conn, tasks []string, f func(traceprof.Log)) error {
 	const sql = "SELECT task, instance, event, time, text FROM task_log WHERE "
 	each := func(ch driver.Chunk) error {

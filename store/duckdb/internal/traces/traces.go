@@ -113,12 +113,12 @@ func (s *Store) read(ctx context.Context, f func(c *driver.Conn) error) error {
 	})
 }
 
-// wantedTable holds, per connection, the texts that a statement joins, in groups.
-// It is filled and used like selectedTable.
+// wantedTable creates the table with the texts that a statement joins, in groups. It
+// is filled inside a transaction that is rolled back, or emptied after use.
 const wantedTable = `CREATE TEMP TABLE wanted(grp UTINYINT, key BIGINT, name VARCHAR)`
 
-// textKey returns what stands for a text in narrow columns: its xxh3-64. Texts
-// are compared as well wherever equal keys of different texts would matter.
+// textKey returns the key of a text in narrow columns: its xxh3-64. The text is
+// compared too wherever equal keys of different texts would matter.
 func textKey(text string) int64 { return int64(xxh3.HashString(text)) }
 
 // want adds texts and their keys to table wanted, as a group of that number.
@@ -130,32 +130,31 @@ func want(c *driver.Conn, group uint8, texts []string) error {
 	return c.Append("temp", "wanted", len(texts), slices.Repeat([]uint8{group}, len(texts)), keys, texts)
 }
 
-// wantKeys is want with keys alone.
+// wantKeys is want for keys without texts.
 func wantKeys(c *driver.Conn, group uint8, keys []int64) error {
 	n := len(keys)
 	return c.Append("temp", "wanted", n, slices.Repeat([]uint8{group}, n), keys, make([]string, n))
 }
 
-// isWanted returns the condition that a text is in a group of table wanted and
-// that its key says so: the narrow column of keys finds the rows, the text
-// decides between texts of one key.
+// isWanted returns the condition that a text and its key are in a group of table
+// wanted: the narrow column of keys finds the rows, the text distinguishes texts with
+// one key.
 func isWanted(group uint8, key, text string) string {
 	return fmt.Sprintf("%s IN (SELECT key FROM wanted WHERE grp = %d) AND %s IN (SELECT name FROM wanted WHERE grp = %d)", key, group, text, group)
 }
 
-// few is up to how many texts are looked for without table wanted.
+// few is the maximum number of texts that a statement lists without table wanted.
 const few = 8
 
-// textsOf is a list that a text column must be in one of, with its column of keys.
-// An empty list requires nothing.
+// textsOf is the condition that a text column, with its column of keys, has one of a
+// list of values. An empty list is always met.
 type textsOf struct {
 	key, text string
 	list      []string
 }
 
-// among returns the condition that texts are in their lists and that their keys
-// say so, with its parameters. Long lists go to table wanted, in groups by their
-// places.
+// among returns the SQL for conditions, with its parameters. Long lists go to table
+// wanted, each in a group.
 func among(c *driver.Conn, lists ...textsOf) (condition string, args []any, err error) {
 	condition = "true"
 	for group, l := range lists {
