@@ -175,12 +175,8 @@ func (s *Store) Profiles(ctx context.Context, q store.Query) ([]store.Profile, e
 
 // FunctionNames implements store.Reader.
 func (s *Store) FunctionNames(ctx context.Context) ([]profile.Function, error) {
-	if err := s.file.Enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.file.Leave()
 	var list []profile.Function
-	err := s.file.With(func(c *driver.Conn) error {
+	err := s.file.Look(ctx, func(c *driver.Conn) error {
 		n, err := s.dict.functionNames(c)
 		if err != nil {
 			return err
@@ -454,12 +450,8 @@ func (s *Store) Waiting(ctx context.Context) ([]store.Measurement, error) {
 
 // RawNames implements store.Reader.
 func (s *Store) RawNames(ctx context.Context, group string, wanted []string) (map[string]string, error) {
-	if err := s.file.Enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.file.Leave()
 	out := map[string]string{}
-	err := s.file.With(func(c *driver.Conn) error {
+	err := s.file.Look(ctx, func(c *driver.Conn) error {
 		n, err := s.dict.functionNames(c)
 		if err != nil {
 			return err

@@ -1,11 +1,13 @@
 package profiles
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/bitset"
@@ -160,27 +162,20 @@ func copyBlobs(col []driver.Text) [][]byte {
 // driver.Workers goroutines, which worker numbers.
 func spread(n, perWorker int, f func(worker, i int) error) error {
 	workers := max(1, min(driver.Workers, n/perWorker))
-	errs := make([]error, workers)
-	var wg sync.WaitGroup
-	for w := range workers {
-		run := func() {
-			for i := w * n / workers; i < (w+1)*n/workers && errs[w] == nil; i++ {
-				errs[w] = f(w, i)
+	run := func(w int) error {
+		for i := w * n / workers; i < (w+1)*n/workers; i++ {
+			if err := f(w, i); err != nil {
+				return err
 			}
 		}
-		if w == workers-1 {
-			run()
-		} else {
-			wg.Go(run)
-		}
+		return nil
 	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+	var group errgroup.Group
+	for w := range workers - 1 {
+		group.Go(func() error { return run(w) })
 	}
-	return nil
+	err := run(workers - 1)
+	return cmp.Or(group.Wait(), err)
 }
 
 // perWorker is the minimum number of profiles for another goroutine.
