@@ -118,7 +118,7 @@ func TestRewrite(t *testing.T) {
 	if err := Rewrite(t.Context(), "mem:", copyAll); err == nil {
 		t.Error("a store in memory was rewritten")
 	}
-	if err := Rewrite(t.Context(), "neo4j://user@127.0.0.1:1", copyAll); err == nil || !strings.Contains(err.Error(), "is not rewritten") {
+	if err := Rewrite(t.Context(), "neo4j://user@127.0.0.1:1", copyAll); err == nil || !strings.Contains(err.Error(), "cannot be rewritten") {
 		t.Errorf("a graph database: %v", err)
 	}
 }

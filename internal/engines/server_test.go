@@ -37,7 +37,7 @@ func TestOpenServer(t *testing.T) {
 		t.Errorf("there are the rules %q and %d profiles", r, n)
 	}
 	err = Rewrite(t.Context(), ts.URL, func(store.Reader, store.Destination) error { return errors.New("copied") })
-	if err == nil || !strings.Contains(err.Error(), "where it lies") {
+	if err == nil || !strings.Contains(err.Error(), "on the server's machine") {
 		t.Errorf("Rewrite: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -40,7 +40,7 @@ func TestMistakesWithAddresses(t *testing.T) {
 	writeFile(t, dir, "password", server.Password+"\n")
 	c := command(dir, "store", "info", "--store", where)
 	c.Env = slices.DeleteFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, "DENDRO_NEO4J_PASSWORD=") })
-	refused(t, exec.Command("env", append([]string{"-u", "DENDRO_NEO4J_PASSWORD"}, c.Args...)...), "wants a password", "DENDRO_NEO4J_PASSWORD_FILE")
+	refused(t, exec.Command("env", append([]string{"-u", "DENDRO_NEO4J_PASSWORD"}, c.Args...)...), "requires a password", "DENDRO_NEO4J_PASSWORD_FILE")
 	if out, errOut, status := program.Finish(t, with(c, "DENDRO_NEO4J_PASSWORD_FILE=password")); status != 0 || !strings.Contains(out, "model shared") {
 		t.Errorf("with a password file: status %d\n%s%s", status, out, errOut)
 	}
