@@ -357,6 +357,48 @@ func TestRename(t *testing.T) {
 	}
 }
 
+// TestNested makes one segment of entries inside each other.
+func TestNested(t *testing.T) {
+	s := servertest.New(t, nil)
+	stop := start(t, s, agent.Options{})
+	nothing := func(context.Context) error { return nil }
+	agent.Entry(t.Context(), agent.Call{Operation: "outer"}, func(ctx context.Context) error {
+		return agent.Entry(ctx, agent.Call{Operation: "renamed"}, func(ctx context.Context) error {
+			return agent.Segment(ctx, "inside", func(ctx context.Context) error {
+				return agent.Entry(ctx, agent.Call{Operation: "deep"}, nothing)
+			})
+		})
+	})
+	stop()
+	seen := s.Seen()
+	o := seen.Segment("renamed")
+	if len(seen.Segments) != 1 || o == nil || len(o.Spans) != 3 || o.Spans[2].OperationName != "deep" || o.Spans[2].ParentSpanId != 1 || o.Spans[2].SpanType != agentv3.SpanType_Entry {
+		t.Errorf("segments %v", seen.Segments)
+	}
+}
+
+// TestLate uses a context after its segment has ended, in many goroutines.
+func TestLate(t *testing.T) {
+	s := servertest.New(t, nil)
+	start(t, s, agent.Options{})
+	var wait sync.WaitGroup
+	for range 20 {
+		agent.Segment(t.Context(), "job", func(ctx context.Context) error {
+			for range 5 {
+				wait.Go(func() {
+					for range 50 {
+						agent.Name(ctx, "late")
+						agent.Segment(ctx, "late", func(context.Context) error { return nil })
+						agent.Exit(ctx, agent.Call{}, func(context.Context, string) error { return nil })
+					}
+				})
+			}
+			return nil
+		})
+	}
+	wait.Wait()
+}
+
 // TestThreshold samples only what is older than the threshold.
 func TestThreshold(t *testing.T) {
 	s := servertest.New(t, nil)

@@ -99,18 +99,22 @@ func Go(ctx context.Context, f func(context.Context)) {
 	})
 }
 
-// Entry runs f as a segment that begins with a call from outside. In a segment
-// that begins with such a call already, it renames that one, as [Name] does.
+// Entry runs f as a segment that begins with a call from outside. Directly inside
+// another Entry it renames that one, as [Name] does; elsewhere in a segment it is a
+// span of it.
 func Entry(ctx context.Context, call Call, f func(context.Context) error) error {
 	a := running.Load()
 	if a == nil {
 		return f(ctx)
 	}
-	if current(ctx) != nil {
-		Name(ctx, call.Operation)
-		return f(ctx)
-	}
 	o := call.span(agentv3.SpanType_Entry)
+	if s := current(ctx); s != nil {
+		if s.SpanId == 0 && s.SpanType == agentv3.SpanType_Entry {
+			s.segment.rename(call.Operation)
+			return f(ctx)
+		}
+		return s.segment.within(ctx, o, s, f)
+	}
 	if a.Identify == nil {
 		if ref := parseHeader(call.Header); ref != nil {
 			o.Refs = []*agentv3.SegmentReference{ref}
@@ -265,21 +269,27 @@ func finish(o *agentv3.SpanObject, failed bool, err error) {
 func (s *segment) end(root *span, failed bool, err error) {
 	s.mu.Lock()
 	finish(root.SpanObject, failed, err)
-	s.ended = true // from here on nothing else changes the segment
+	s.ended = true
+	watched := s.watched
 	s.mu.Unlock()
+	var tags []*commonv3.KeyStringValuePair
+	if watched != nil {
+		tags = watched.release()
+	}
+	s.mu.Lock()
+	root.Tags = append(root.Tags, tags...)
 	for _, o := range s.spans {
 		if o.EndTime == 0 { // of a goroutine that still runs
 			o.EndTime = root.EndTime
 		}
 		clean(o)
 	}
-	if s.watched != nil {
-		root.Tags = append(root.Tags, s.watched.release()...)
-	}
-	s.agent.out.segments.put(&agentv3.SegmentObject{
+	o := &agentv3.SegmentObject{
 		TraceId: s.trace, TraceSegmentId: s.id, Spans: s.spans,
 		Service: s.agent.Service, ServiceInstance: s.agent.Instance, IsSizeLimited: s.limited,
-	})
+	}
+	s.mu.Unlock()
+	s.agent.out.segments.put(o) // nothing changes the spans of a segment that has ended
 }
 
 // clean makes short UTF-8 texts of those that come from outside: protobuf has no
