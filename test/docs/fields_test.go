@@ -51,8 +51,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// fields adds the names of all members of a JSON value to a list. Those of params are
-// names of the user.
+// fields adds the names of all members of a JSON value to a list. Those of params
+// and attributes are names of the user.
 func fields(doc any, list []string) []string {
 	switch doc := doc.(type) {
 	case []any:
@@ -64,7 +64,7 @@ func fields(doc any, list []string) []string {
 			if !slices.Contains(list, name) {
 				list = append(list, name)
 			}
-			if name != "params" {
+			if name != "params" && name != "attributes" {
 				list = fields(member, list)
 			}
 		}
