@@ -97,18 +97,18 @@ func ReadRules(name string, r io.Reader) (*Rules, error) {
 func parseRule(line string) (rule, error) {
 	left, replacement, ok := strings.Cut(line+" ", " => ")
 	if !ok {
-		return rule{}, errors.New("no => between spaces")
+		return rule{}, errors.New("missing => between spaces")
 	}
 	left, replacement = strings.TrimSpace(left), strings.TrimSpace(replacement)
 	if left == "" {
-		return rule{}, errors.New("no expression before =>")
+		return rule{}, errors.New("missing expression before =>")
 	}
 	re, err := regexp.Compile(left)
 	if err != nil {
 		return rule{}, err
 	}
 	if group, ok := unknownGroup(re, replacement); ok {
-		return rule{}, fmt.Errorf("the replacement uses group %q, which the expression does not have; a dollar sign is written $$", group)
+		return rule{}, fmt.Errorf("the replacement uses group %q, which the expression does not have; write $$ for a dollar sign", group)
 	}
 	return rule{re, replacement}, nil
 }

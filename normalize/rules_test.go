@@ -57,12 +57,12 @@ func TestUserRuleErrors(t *testing.T) {
 		text, want string
 		kind       error
 	}{
-		{"# c\n\nab\n", `names.rules:3: malformed rule: no => between spaces (write: regexp => replacement)`, profile.ErrMalformed},
-		{"a=>b", `names.rules:1: malformed rule: no => between spaces (write: regexp => replacement)`, profile.ErrMalformed},
-		{" => b", `names.rules:1: malformed rule: no => between spaces (write: regexp => replacement)`, profile.ErrMalformed},
+		{"# c\n\nab\n", `names.rules:3: malformed rule: missing => between spaces (write: regexp => replacement)`, profile.ErrMalformed},
+		{"a=>b", `names.rules:1: malformed rule: missing => between spaces (write: regexp => replacement)`, profile.ErrMalformed},
+		{" => b", `names.rules:1: malformed rule: missing => between spaces (write: regexp => replacement)`, profile.ErrMalformed},
 		{"a( => b", "names.rules:1: malformed rule: error parsing regexp: missing closing ): `a(` (write: regexp => replacement)", profile.ErrMalformed},
-		{"a => Foo$Bar", `names.rules:1: malformed rule: the replacement uses group "Bar", which the expression does not have; a dollar sign is written $$ (write: regexp => replacement)`, profile.ErrMalformed},
-		{"(a) => $2", `names.rules:1: malformed rule: the replacement uses group "2", which the expression does not have; a dollar sign is written $$ (write: regexp => replacement)`, profile.ErrMalformed},
+		{"a => Foo$Bar", `names.rules:1: malformed rule: the replacement uses group "Bar", which the expression does not have; write $$ for a dollar sign (write: regexp => replacement)`, profile.ErrMalformed},
+		{"(a) => $2", `names.rules:1: malformed rule: the replacement uses group "2", which the expression does not have; write $$ for a dollar sign (write: regexp => replacement)`, profile.ErrMalformed},
 		{"a => " + strings.Repeat("b", 5000), `names.rules:1: line longer than 4096 bytes: too large`, profile.ErrTooLarge},
 		{strings.Repeat("a => b\n", 1001), `names.rules:1001: more than 1000 rules: too large`, profile.ErrTooLarge},
 	} {

@@ -46,7 +46,7 @@ func ParseKind(name string) (Kind, error) {
 			return Kind(k), nil
 		}
 	}
-	return KindUnknown, fmt.Errorf("unknown kind %q; known are %q", name, kindNames[1:])
+	return KindUnknown, fmt.Errorf("unknown kind %q; want one of %q", name, kindNames[1:])
 }
 
 // FrameType says how a frame's code was running: its compile mode, or that it

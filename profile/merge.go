@@ -71,7 +71,7 @@ func (m *Merger) Add(p *Profile) error {
 		}
 	}
 	if len(take) == 0 {
-		return fmt.Errorf("it has the value types %q and none of those asked for", have)
+		return fmt.Errorf("value types %q include none of the selected ones", have)
 	}
 	threads, labels := m.mapThreads(p), m.mapLabels(p)
 	for _, i := range take {

@@ -124,7 +124,7 @@ func TestMergerTypes(t *testing.T) {
 		t.Errorf("%+v", p.Tables)
 	}
 	m := profile.NewMerger(s, []string{"lock"})
-	if err := m.Add(first); err == nil || err.Error() != `it has the value types ["alloc" "cpu"] and none of those asked for` {
+	if err := m.Add(first); err == nil || err.Error() != `value types ["alloc" "cpu"] include none of the selected ones` {
 		t.Error(err)
 	}
 	m = profile.NewMerger(s, nil)

@@ -167,7 +167,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("kind %d: %q, %d, %v", k, k, got, err)
 		}
 	}
-	if _, err := profile.ParseKind("cobol"); err == nil || !strings.Contains(err.Error(), `unknown kind "cobol"; known are ["java" "native"`) {
+	if _, err := profile.ParseKind("cobol"); err == nil || !strings.Contains(err.Error(), `unknown kind "cobol"; want one of ["java" "native"`) {
 		t.Error(err)
 	}
 	// Numbers are stored.

@@ -88,7 +88,7 @@ func (r Run) Merge(other Run) (Run, error) {
 }
 
 func disagree(run, field, have, want string) error {
-	return fmt.Errorf("run %q: %s is %q, and now %q", run, field, have, want)
+	return fmt.Errorf("run %q: conflicting values of %s: %q and %q", run, field, have, want)
 }
 
 // Same reports whether two runs say the same. It is not called Equal so that tests
@@ -134,7 +134,7 @@ func (m Metric) Check() error {
 	case math.IsNaN(m.Mean) || math.IsInf(m.Mean, 0):
 		return fmt.Errorf("metric %q: mean %v is not a number", m.Name, m.Mean)
 	case m.Better != "" && m.Better != Lower && m.Better != Higher:
-		return fmt.Errorf("metric %q: better is %q, not lower or higher", m.Name, m.Better)
+		return fmt.Errorf("metric %q: better is %q; want lower or higher", m.Name, m.Better)
 	}
 	return nil
 }

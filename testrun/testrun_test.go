@@ -105,12 +105,12 @@ func TestRunMergeDisagreements(t *testing.T) {
 		want   string
 	}{
 		{func(r *testrun.Run) { r.Key = "other" }, `runs "r" and "other" are not the same`},
-		{func(r *testrun.Run) { r.Date = day.Add(time.Nanosecond) }, `run "r": date is "2024-05-17T00:00:00Z", and now "2024-05-17T00:00:00.000000001Z"`},
-		{func(r *testrun.Run) { r.Commit = "d" }, `run "r": commit is "c", and now "d"`},
-		{func(r *testrun.Run) { r.Branch = "d" }, `run "r": branch is "b", and now "d"`},
-		{func(r *testrun.Run) { r.Repository = "d" }, `run "r": repository is "r", and now "d"`},
-		{func(r *testrun.Run) { r.Machine = "d" }, `run "r": machine is "m", and now "d"`},
-		{func(r *testrun.Run) { r.Attributes = map[string]string{"x": "2", "a": "2"} }, `run "r": attribute a is "1", and now "2"`}, // the first of several, always
+		{func(r *testrun.Run) { r.Date = day.Add(time.Nanosecond) }, `run "r": conflicting values of date: "2024-05-17T00:00:00Z" and "2024-05-17T00:00:00.000000001Z"`},
+		{func(r *testrun.Run) { r.Commit = "d" }, `run "r": conflicting values of commit: "c" and "d"`},
+		{func(r *testrun.Run) { r.Branch = "d" }, `run "r": conflicting values of branch: "b" and "d"`},
+		{func(r *testrun.Run) { r.Repository = "d" }, `run "r": conflicting values of repository: "r" and "d"`},
+		{func(r *testrun.Run) { r.Machine = "d" }, `run "r": conflicting values of machine: "m" and "d"`},
+		{func(r *testrun.Run) { r.Attributes = map[string]string{"x": "2", "a": "2"} }, `run "r": conflicting values of attribute a: "1" and "2"`}, // the first of several, always
 	} {
 		other := full
 		c.change(&other)
@@ -206,7 +206,7 @@ func TestMetricCheck(t *testing.T) {
 		{testrun.Metric{Mean: 1}, "a metric without a name"},
 		{testrun.Metric{Name: "time", Mean: math.NaN()}, `metric "time": mean NaN is not a number`},
 		{testrun.Metric{Name: "time", Mean: math.Inf(-1)}, `metric "time": mean -Inf is not a number`},
-		{testrun.Metric{Name: "time", Better: "more"}, `metric "time": better is "more", not lower or higher`},
+		{testrun.Metric{Name: "time", Better: "more"}, `metric "time": better is "more"; want lower or higher`},
 	} {
 		got := ""
 		if err := c.m.Check(); err != nil {

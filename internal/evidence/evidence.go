@@ -1,19 +1,18 @@
-// Package evidence gathers what a reader wants to see before believing a finding:
-// the benchmark's metric over its runs, and for each candidate its share of the
-// program over the runs, what was expected, what is there now, and in which
-// contexts it changed.
+// Package evidence collects the data behind findings: the benchmark's metric over its
+// runs, and for each candidate its share of the program over the runs, its expected
+// and actual share, and the contexts in which it changed.
 //
 //	regression.Result ──Gather──▶ one report.Evidence per benchmark of the result
 //
-// Words: a candidate is a function to look at, whether it is in a finding or only
-// high in a ranking; its level is what a finding or the ranking looks at, its total
-// (recursion counted once) or its self, as a share of the program's samples in a run; expected is the mean level of the history, in which a run
-// without the function counts as 0; the band is the moving mean of the runs before,
-// and their standard deviation, which is what a plot is drawn with.
+// Terms: a candidate is a function in a finding or high in a ranking. Its level is its
+// total (recursion counted once) or its self, whichever the finding or ranking is
+// about, as a share of the program's samples in a run. Expected is the mean level of
+// the history, in which a run without the function counts as 0. The band is the moving
+// mean of the runs before, and their standard deviation, for plots.
 //
-// The package judges nothing: scores come from the ranking, verdicts from package
-// regression. Benchmarks without a verdict get no evidence. It asks the store once
-// for the runs, and per benchmark once or twice for trees.
+// Scores come from the ranking, verdicts from package regression. Benchmarks without a
+// verdict get no evidence. It queries the store once for the runs, and once or twice
+// per benchmark for trees.
 package evidence
 
 import (
@@ -33,13 +32,12 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Options says how much is gathered. The zero value means the defaults.
+// Options limit the evidence. The zero value means the defaults.
 type Options struct {
 	Candidates int // per benchmark; default 5, negative: none
 	Window     int // runs of a moving mean; default 10
-	// RankingByTotal says that the ranking in the result is one of totals, whose order
-	// is kept; else the functions of findings come first, and after them those of the
-	// ranking by self.
+	// RankingByTotal: the ranking in the result is by total, and its order is kept.
+	// Otherwise the functions of findings come first, then those of the ranking by self.
 	RankingByTotal bool
 	// Contexts bounds the search for contexts of candidates of benchmarks with
 	// findings. MaxDepth < 0: no search.
@@ -52,7 +50,7 @@ const (
 )
 
 // Gather returns the evidence for every benchmark of a result, in its order. It
-// works on benchmarks in parallel; the answer does not depend on it.
+// processes benchmarks in parallel, with the same result.
 func Gather(ctx context.Context, st store.Reader, res *regression.Result, o Options) ([]report.Evidence, error) {
 	if o.Candidates == 0 {
 		o.Candidates = defaultCandidates
@@ -130,8 +128,8 @@ func (g *gatherer) choose(profiles []store.Profile) {
 	}
 }
 
-// testedRuns returns the runs under test: of several comparisons those of the one
-// that found something, and of those the one with most runs.
+// testedRuns returns the tested runs: those of the comparison that found something,
+// else those of the one with most runs.
 func testedRuns(b *regression.Benchmark) []string {
 	if len(b.Analyses) == 0 {
 		return nil
@@ -229,8 +227,8 @@ func (g *gatherer) contexts(ctx context.Context, st store.Reader, list []report.
 	return nil
 }
 
-// Definitions returns what the profiles say of functions by name: file, line, kind.
-// Names that no profile has are not in the answer.
+// Definitions returns file, line and kind of functions by name, as stored in the
+// profiles. Unknown names are not in the result.
 func Definitions(ctx context.Context, st store.Reader, names []string) (map[string]profile.Function, error) {
 	if len(names) == 0 {
 		return nil, nil

@@ -30,8 +30,8 @@ func (g *gatherer) levels(ctx context.Context, st store.Reader, list []report.Ca
 	return nil
 }
 
-// programLevels takes levels from the call tree that findings come from: that of the
-// program's own code (package history).
+// programLevels computes levels from the call tree of findings: that of the program's
+// own code (package history).
 func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []report.Candidate) error {
 	m, err := history.Load(ctx, st, g.series())
 	if err != nil {
@@ -55,7 +55,7 @@ func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []re
 	return nil
 }
 
-// occurrences marks the nodes whose samples are the candidate's: those of the
+// occurrences marks the nodes whose samples belong to the candidate: those of the
 // function, and for its total all below them.
 func occurrences(t *calltree.Table, c *report.Candidate) []bool {
 	inside := make([]bool, t.Len())
@@ -66,8 +66,7 @@ func occurrences(t *calltree.Table, c *report.Candidate) []bool {
 	return inside
 }
 
-// rawLevels takes levels from functions as they are stored, which the thesis's
-// ranking looks at.
+// rawLevels computes levels from functions as stored, for the paper's ranking.
 func (g *gatherer) rawLevels(ctx context.Context, st store.Reader, list []report.Candidate) error {
 	names := make([]string, len(list))
 	for i := range list {
@@ -103,7 +102,7 @@ func (g *gatherer) rawLevels(ctx context.Context, st store.Reader, list []report
 	return nil
 }
 
-// describe computes what the levels say.
+// describe computes the candidate's numbers from its levels.
 func describe(c *report.Candidate, tested, window int) {
 	before, now := c.Levels[:len(c.Levels)-tested], c.Levels[len(c.Levels)-tested:]
 	c.Expected, c.Actual = stat.Mean(before), stat.Mean(now)
@@ -117,8 +116,8 @@ func describe(c *report.Candidate, tested, window int) {
 	c.Band = Band(c.Levels, window, func(float64) bool { return true })
 }
 
-// Band returns for every value what the window values before it, of those that
-// count, let expect; of the first value itself.
+// Band returns for every value the mean and deviation of the window valid values before
+// it; for the first value its own.
 func Band(values []float64, window int, counts func(float64) bool) []report.Level {
 	out := make([]report.Level, len(values))
 	var recent []float64

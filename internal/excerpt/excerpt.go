@@ -1,9 +1,7 @@
-// Package excerpt chooses a part of the sampled time: segments, and in one of them a
-// span or a range of time. Everything that shows stacks of trace profiling uses it, so
-// that a command, a page and a program select the same.
+// Package excerpt selects a part of the sampled time: segments, and in one of them a
+// span or a range of time. Commands and the server share it.
 //
-// A choice becomes ranges for traceprof.Analyze, or a profile with times. The package
-// computes nothing of a tree.
+// It returns ranges for traceprof.Analyze, or a profile with times.
 package excerpt
 
 import (
@@ -20,12 +18,12 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// ErrNothing: a choice selects nothing that was sampled.
+// ErrNothing: the selected part has no samples.
 var ErrNothing = errors.New("nothing was sampled there")
 
-// Choice says which part is selected. At least one of Task, Trace and Segments is set;
-// all that are set apply. A choice that contradicts itself, or names what a segment
-// lacks, is a *param.Error.
+// Choice selects a part. At least one of Task, Trace and Segments is set; all that are
+// set apply. A contradictory choice, or one of a span or part that a segment lacks, is
+// a *param.Error.
 type Choice struct {
 	Task     string   `param:"task" arg:"id" help:"task: its id, the beginning of its id, or last (the newest)"`
 	Trace    string   `param:"trace" arg:"id" help:"trace"`
@@ -61,10 +59,10 @@ func (p *Part) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Segment is a segment that a choice selects.
+// Segment is a selected segment.
 type Segment struct {
 	traceprof.Segment
-	Known bool // false: only its snapshots are there, of the rest the id alone
+	Known bool // false: only its id and snapshots are stored
 }
 
 // Find returns the selected segments that have snapshots, by start, unknown ones last.
@@ -121,7 +119,7 @@ func (c *Choice) Find(ctx context.Context, st traceprof.Store) ([]Segment, error
 	return list, nil
 }
 
-// String names the selection.
+// String describes the selection.
 func (c *Choice) String() string {
 	switch {
 	case len(c.Segments) == 1:
@@ -134,8 +132,9 @@ func (c *Choice) String() string {
 	return "task " + c.Task
 }
 
-// Ranges returns the ranges to analyze in segments that Find returned. A whole segment
-// has all its snapshots, also those that clocks or late agents put outside its time.
+// Ranges returns the ranges to analyze in segments returned by Find. A whole segment
+// has all its snapshots, including those outside its time because of clocks or late
+// agents.
 func (c *Choice) Ranges(list []Segment) ([]traceprof.Range, error) {
 	if c.Span == nil && !c.Own && c.Part == nil {
 		var ranges []traceprof.Range

@@ -10,9 +10,9 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Profile returns the snapshots in ranges of segments that Find returned as a profile
-// with times: see traceprof.Profile. Of several tasks that sampled one segment the
-// first counts, unless the choice names one.
+// Profile returns the snapshots in ranges of segments returned by Find as a profile
+// with times, see traceprof.Profile. If several tasks sampled one segment, the first
+// counts unless the choice names one.
 func (c *Choice) Profile(ctx context.Context, st traceprof.Store, segments []Segment, ranges []traceprof.Range) (*profile.Profile, error) {
 	q := traceprof.SnapshotQuery{}
 	if c.Task != "" {
@@ -50,8 +50,8 @@ func (c *Choice) Profile(ctx context.Context, st traceprof.Store, segments []Seg
 	return p, p.Check()
 }
 
-// periodsOf returns the periods of the tasks of snapshots, which lie task by task.
-// Of a task that is not there it is the one that its dumps show.
+// periodsOf returns the periods of the tasks of snapshots, which are ordered by task.
+// For an unknown task it is estimated from its dumps.
 func periodsOf(ctx context.Context, st traceprof.Store, list []traceprof.Snapshots) (map[string]int64, error) {
 	periods := map[string]int64{}
 	for len(list) > 0 {
@@ -73,7 +73,7 @@ func periodsOf(ctx context.Context, st traceprof.Store, list []traceprof.Snapsho
 	return periods, nil
 }
 
-// within returns the snapshots that lie in the ranges of their segment.
+// within returns the snapshots in the ranges of their segment.
 func within(s traceprof.Snapshots, ranges []traceprof.Range) traceprof.Snapshots {
 	ranges = slices.DeleteFunc(slices.Clone(ranges), func(r traceprof.Range) bool { return r.Segment != s.Segment })
 	keep := func(t int64) bool {

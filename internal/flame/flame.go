@@ -1,17 +1,13 @@
-// Package flame writes flame graphs as documents: one HTML file that needs
-// nothing else, or one SVG.
+// Package flame writes flame graphs as one self-contained HTML file, or as SVG.
 //
-// A Graph is what is drawn: boxes with a place, a function and their numbers, of
-// one call tree, of a stack chart over time, or of a diff. Its boxes come from
-// package calltree, which decides where they are; this package decides how they
-// look. It computes no profile, reads no file and opens no network connection,
-// and neither do its documents.
+// A Graph has the boxes of one call tree, of a stack chart, or of a diff. Package
+// calltree computes their positions; this package draws them. The documents load
+// nothing from other files or the network.
 //
-// The HTML page draws on a canvas what is visible, so that its cost depends on
-// the window and not on the profile; it has search, zoom, a table of functions,
-// and light and dark colours. The SVG is a still picture with a title on every
-// box. Names come from the programs that were profiled and are treated as
-// hostile: they are data in the page, never markup.
+// The HTML page draws only the visible boxes, on a canvas, so that its cost depends on
+// the window and not on the profile; it has search, zoom, a table of functions, and
+// light and dark colours. The SVG is a still picture with a title on every box. Names
+// come from profiled programs: they are data in the page, never markup.
 package flame
 
 import (
@@ -41,7 +37,7 @@ type Graph struct {
 
 	Diff bool // values have a base
 	Time bool // Start and End are milliseconds, not fractions of the width
-	// Notes say what is not shown, and how numbers are to be read.
+	// Notes explain what is omitted and how to read the numbers.
 	Notes []string
 }
 
@@ -116,8 +112,8 @@ func (g *Graph) extent() (start, end float64, rows int32) {
 	return start, end, rows
 }
 
-// change says how much more a box is than it was, from -1 (vanished) to 1 (new);
-// 0 within the noise.
+// change returns the relative growth of a box, from -1 (vanished) to 1 (new); 0 if it is
+// within the noise.
 func change(v Value, noise float64) float64 {
 	delta, larger := v.New-v.Base, max(v.New, -v.New, v.Base, -v.Base)
 	if larger == 0 || max(delta, -delta) <= noise {

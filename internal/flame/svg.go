@@ -22,11 +22,11 @@ const (
 	svgRow     = 17
 	svgTop     = 34
 	svgGlyph   = 6.6 // width of a character of the monospaced 11 px font
-	svgSmaller = 0.1 // boxes narrower than this are left out, and counted
+	svgSmaller = 0.1 // narrower boxes are omitted and counted
 )
 
 // SVG writes the graph as a still picture, 1200 wide, with a title on every box.
-// It says in a line of text how many boxes are too narrow for it.
+// A line of text has the number of boxes that are too narrow.
 func (g *Graph) SVG(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	from, to, rows := g.extent()
@@ -39,7 +39,7 @@ func (g *Graph) SVG(out io.Writer) error {
 	}
 	notes := g.Notes
 	if narrow > 0 {
-		notes = append(notes[:len(notes):len(notes)], fmt.Sprintf("%d boxes narrower than %g px are left out", narrow, svgSmaller))
+		notes = append(notes[:len(notes):len(notes)], fmt.Sprintf("%d boxes narrower than %g px are omitted", narrow, svgSmaller))
 	}
 	height := svgTop + int(rows)*svgRow + 10 + 16*len(notes)
 	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%d" viewBox="0 0 %g %d" role="img">`+"\n", svgWidth, height, svgWidth, height)
@@ -111,7 +111,7 @@ func svgLegend(w *bufio.Writer) {
 	fmt.Fprintf(w, `<text class="key" x="%g" y="21">more</text>`+"\n", x+step*n+6)
 }
 
-// describe writes what a box counts, as the titles of flame graphs do.
+// describe formats the numbers of a box as in the titles of flame graphs.
 func (g *Graph) describe(total, self Value) string {
 	if !g.Diff {
 		return g.amount(total.New) + ", " + words.Percent(total.New/cmp.Or(g.Root.New, 1)) + ", self " + g.amount(self.New)

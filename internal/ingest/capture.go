@@ -8,8 +8,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// capture keeps what is read through it, so that the original can be stored
-// beside the profile. What is longer than limit is given up.
+// capture copies everything read through it, so that the original can be stored with
+// the profile. It drops content longer than limit.
 type capture struct {
 	r     io.Reader
 	limit int64
@@ -32,9 +32,8 @@ func (c *capture) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// attach gives the original to the profiles of a batch, compressed unless it is
-// already. The members of an archive do not get it: it would be stored with
-// each of them.
+// attach adds the original to the profiles of a batch, compressed unless it already is.
+// Members of an archive do not get it, because it would be stored with each of them.
 func (c *capture) attach(b *batch) {
 	if b.more || len(b.items) != 1 || len(b.items[0].files) == 0 {
 		b.withoutOriginal()
@@ -58,8 +57,8 @@ func (c *capture) attach(b *batch) {
 	}
 }
 
-// withoutOriginal says that the profiles of a batch, members of an archive, are
-// stored without their originals.
+// withoutOriginal warns that the profiles of a batch, members of an archive, are stored
+// without their originals.
 func (b *batch) withoutOriginal() {
 	for i := range b.items {
 		if b.items[i].files != nil {

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Dates remembers the dates of runs, so that files of one run whose dates are
-// guesses do not contradict each other. Importers that work at the same time share
-// one, and drop it when none of them is left: it does not see deletions. The zero
-// value is empty; it is safe for concurrent use.
+// Dates caches the dates of runs, so that guessed dates of several files of one run do
+// not contradict each other. Concurrent importers share one and must drop it when all
+// have finished, because it does not see deletions. The zero value is empty; it is safe
+// for concurrent use.
 type Dates struct {
 	mu sync.Mutex
 	of map[string]time.Time
 }
 
-// settle returns the date that a file says of its run, or none if that is a guess
-// and the run has a date.
-func (d *Dates) settle(run string, date time.Time, guess bool) time.Time {
+// resolve returns the date of a file's run, or none if it is a guess and the run has a
+// date.
+func (d *Dates) resolve(run string, date time.Time, guess bool) time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	known, ok := d.of[run]

@@ -1,21 +1,15 @@
-// Package ingest brings profiles into a store: it reads sources in parallel,
-// labels them with benchmark and test run, normalises names, and lets one
-// writer put them, in the order of the sources, in transactions of many files.
+// Package ingest imports profiles into a store: it reads sources in parallel, labels
+// them with benchmark and test run, and normalises names. One writer stores them in the
+// order of the sources, in transactions of many files.
 //
 //	sources ──▶ workers: open → detect → decode → normalise → project ──▶ writer: Put ──▶ report
 //
-// Each worker keeps its tables warm from file to file: a path that an earlier
-// file had costs one array look-up. No reader sees the store. What a file, or a
-// member of an archive, brings is committed whole or not at all, and only then
-// reported: the report is the acknowledgement. A bad file is reported with its place and reason and
-// the others go in.
+// Each worker keeps its tables from file to file: a known path costs one array look-up.
+// A file, or a member of an archive, is committed as a whole and reported after the
+// commit. A bad file is reported with place and reason and does not stop the others.
 //
-// Memory is bounded by the tables of distinct paths, which do not grow with the
-// number of files, and by the few hundred files, or parts of archives, on their way to
-// the writer.
-//
-// The package knows formats, names and the store's contract. It does not know
-// engines, flags or terminals.
+// Memory is bounded by the tables of distinct paths, which do not grow with the number
+// of files, and by the few hundred files, or parts of archives, in flight.
 package ingest
 
 import (
@@ -32,37 +26,36 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Options says how to import.
+// Options are the parameters of an import.
 type Options struct {
 	Limits     profile.Limits
 	Normalizer *normalize.Normalizer // nil: the built-in rules
 	Workers    int                   // 0: one per core
 	Layout     *Layout               // labels from paths; nil: none
-	Defaults   Label                 // flags: what holds for all sources
+	Defaults   Label                 // from flags, for all sources
 	Metrics    *Metrics              // joined by benchmark name; nil: none
-	Types      []string              // value types to take; empty: all
+	Types      []string              // value types to import; empty: all
 	ByThread   bool                  // the normalised thread name becomes the root
 	KeepSource bool                  // keep the originals
 	Conflict   store.Conflict
 	DryRun     bool // read and label, store nothing
 
-	// Dates is shared by importers that import into one store at the same time;
-	// nil: the importer is the only one.
+	// Dates is shared by concurrent importers into one store; nil: there is only one.
 	Dates *Dates
 }
 
-// Status says what became of a source or of a member of an archive.
+// Status is the result of importing a source or a member of an archive.
 type Status string
 
 // The statuses.
 const (
 	Stored    Status = "stored"
-	Unchanged Status = "unchanged" // it was there already
-	Skipped   Status = "skipped"   // met in a walk or archive, and not a profile
+	Unchanged Status = "unchanged" // stored before
+	Skipped   Status = "skipped"   // found in a directory or archive, and not a profile
 	Failed    Status = "failed"
 )
 
-// Result is the report on one source or member, given after its commit.
+// Result is the report on one source or member after its commit.
 type Result struct {
 	File     string            `json:"file"`
 	Status   Status            `json:"status"`
@@ -80,7 +73,7 @@ type Result struct {
 	Bytes int64 `json:"-"`
 }
 
-// Summary counts what an import did.
+// Summary counts the results of an import.
 type Summary struct {
 	Files     int           `json:"files"` // stored and unchanged
 	Profiles  int           `json:"profiles"`
@@ -91,27 +84,26 @@ type Summary struct {
 	Elapsed   time.Duration `json:"elapsedNanos"`
 }
 
-// Limits of a transaction. It costs a few milliseconds whatever it holds, so
-// files wait for each other, and a store may write large ones in a better way; but
-// never long, and large files not for many, so that the readers are busy while the
-// writer commits.
+// Limits of a transaction. It costs a few milliseconds whatever its size, and a store
+// may write large ones more efficiently, so files wait for each other. They wait
+// briefly, and large files only for a few, so that workers and writer run in parallel.
 const (
 	batchFiles = 128
 	batchRows  = 500_000 // values of call paths
 	batchWait  = 150 * time.Millisecond
 
-	// A large archive comes to the writer in parts: small ones while the writer
-	// waits for it, and one to begin with while others are before it.
+	// A large archive is sent to the writer in parts: small ones while it is the
+	// current source, and a larger first one while others are before it.
 	partFiles, firstFiles = 16, 128
 	partRows, firstRows   = 50_000, 100_000
 
-	// ahead is how many files or parts a worker may have read while the writer
-	// commits: as many as it takes for a worker not to wait.
+	// ahead is the maximum number of files or parts that a worker may read while the
+	// writer commits: enough that workers do not wait.
 	ahead = 64
 )
 
-// Importer imports into one store. Its workers stay warm from call to call, so
-// whoever imports again and again (a server, a watcher) keeps one.
+// Importer imports into one store. It keeps its tables from call to call, so reuse it
+// for repeated imports (a server, a watcher).
 type Importer struct {
 	o       Options
 	writer  *writer
@@ -132,11 +124,10 @@ func New(ctx context.Context, st store.Store, o Options) (*Importer, error) {
 	return &Importer{o: o, writer: w, at: map[string]int{}}, err
 }
 
-// Import imports sources and calls report once per result, from one goroutine,
-// in the order of the sources. The error is one that stopped the import (the
-// store failed, the context ended); the importer is not to be used again then.
-// Errors of single files are in their results and counted as failed. One call
-// at a time.
+// Import imports sources and calls report once per result, from one goroutine, in the
+// order of the sources. It returns an error that stopped the import (the store failed,
+// the context ended); do not use the importer after that. Errors of single files are in
+// their results and counted as failed. Calls must not overlap.
 func (im *Importer) Import(ctx context.Context, sources []Source, report func(Result)) (Summary, error) {
 	began := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
@@ -145,13 +136,13 @@ func (im *Importer) Import(ctx context.Context, sources []Source, report func(Re
 	for len(im.workers) < n {
 		im.workers = append(im.workers, newWorker(im.o))
 	}
-	// A token is taken per source and given back when the writer has it
-	// committed: nobody runs far ahead of a slow file.
+	// A source needs a token until the writer has committed it, so that no worker runs
+	// far ahead of a slow file.
 	tokens := make(chan struct{}, 2*batchFiles+im.o.Workers)
 	w := im.writer
 	w.report, w.sum = report, Summary{}
-	w.turn.set(0)
-	done := work(ctx, im.workers[:n], im.deal(ctx, sources, n, tokens), &w.turn)
+	w.current.set(0)
+	done := work(ctx, im.workers[:n], im.deal(ctx, sources, n, tokens), &w.current)
 	err := w.run(ctx, done, func(n int) {
 		for range n {
 			<-tokens
@@ -161,13 +152,12 @@ func (im *Importer) Import(ctx context.Context, sources []Source, report func(Re
 	return w.sum, err
 }
 
-// queueSlack is how many jobs a worker may have waiting more than another
-// before a benchmark moves to that one.
+// queueSlack is how much longer the queue of a worker may be than the shortest before a
+// benchmark moves to another worker.
 const queueSlack = 4
 
-// deal hands out the sources in order, one per token. Files of one benchmark go
-// to the worker that has read others of it and knows most of their paths,
-// unless that one is too far behind.
+// deal distributes the sources in order, one per token. Files of one benchmark go to
+// the worker that knows most of their paths, unless its queue is too long.
 func (im *Importer) deal(ctx context.Context, sources []Source, workers int, tokens chan<- struct{}) []chan job {
 	queues := make([]chan job, workers)
 	for w := range queues {
@@ -217,15 +207,15 @@ func (im *Importer) choose(s *Source, queues []chan job) int {
 	return best
 }
 
-// work lets each worker read the jobs of its queue. The result is closed when
-// all are read.
-func work(ctx context.Context, workers []*worker, queues []chan job, turn *turn) <-chan *batch {
+// work lets each worker read the jobs of its queue. It closes the result after the last
+// one.
+func work(ctx context.Context, workers []*worker, queues []chan job, current *currentSource) <-chan *batch {
 	done := make(chan *batch, ahead*len(workers))
 	var wg sync.WaitGroup
 	for i, wk := range workers {
 		wg.Go(func() {
 			for j := range queues[i] {
-				wk.read(j, outlet{ctx, done, turn})
+				wk.read(j, outlet{ctx, done, current})
 			}
 		})
 	}
@@ -233,26 +223,26 @@ func work(ctx context.Context, workers []*worker, queues []chan job, turn *turn)
 	return done
 }
 
-// outlet takes the batches of a worker.
+// outlet sends the batches of a worker to the writer.
 type outlet struct {
-	ctx  context.Context
-	done chan<- *batch
-	turn *turn
+	ctx     context.Context
+	done    chan<- *batch
+	current *currentSource
 }
 
-// full reports whether a part of an archive is large enough to be sent. Sending
-// waits for the archive's turn, so there is more in a part before.
+// full reports whether a part of an archive is large enough to be sent. Sending waits
+// until the archive is the current source, so earlier parts are larger.
 func (o outlet) full(b *batch) bool {
 	if len(b.items) < partFiles && b.rows() < partRows {
 		return false
 	}
-	return len(b.items) >= firstFiles || b.rows() >= firstRows || o.turn.is(b.index)
+	return len(b.items) >= firstFiles || b.rows() >= firstRows || o.current.is(b.index)
 }
 
-// send returns false when nobody wants more. Parts of a large archive are sent when
-// it is the archive's turn, or they would pile up behind a slow source before it.
+// send returns false if the import has stopped. Parts of a large archive are sent while
+// it is the current source; otherwise they would pile up behind a slow source.
 func (o outlet) send(b *batch) bool {
-	if !b.last && !o.turn.wait(o.ctx, b.index) {
+	if !b.last && !o.current.wait(o.ctx, b.index) {
 		return false
 	}
 	select {
@@ -272,14 +262,14 @@ func Run(ctx context.Context, st store.Store, sources []Source, o Options, repor
 	return im.Import(ctx, sources, report)
 }
 
-// job is one source on its way to a worker; index is its place in the order.
+// job is one source for a worker; index is its position.
 type job struct {
 	index  int
 	source *Source
 }
 
-// batch is what a worker made of one source, or of a part of a large archive:
-// one item per member that is a profile or an error.
+// batch is the result of reading one source, or a part of a large archive: one item per
+// member that is a profile or an error.
 type batch struct {
 	index int
 	more  bool // other batches of the source came before
@@ -288,7 +278,7 @@ type batch struct {
 	items []item
 }
 
-// rows returns how many values of call paths the batch brings.
+// rows returns the number of values of call paths in the batch.
 func (b *batch) rows() int {
 	n := 0
 	for i := range b.items {
@@ -307,14 +297,14 @@ type item struct {
 	weak   bool // the run's date is a guess
 }
 
-// writer puts batches into the store in the order of the sources.
+// writer stores batches in the order of the sources.
 type writer struct {
-	st     store.Store
-	o      Options
-	report func(Result)
-	sum    Summary
-	dates  *Dates // of the runs known so far
-	turn   turn   // of the source whose results are reported now
+	st      store.Store
+	o       Options
+	report  func(Result)
+	sum     Summary
+	dates   *Dates        // of the known runs
+	current currentSource // the source whose results are reported
 }
 
 func newWriter(ctx context.Context, st store.Store, o Options) (*writer, error) {
@@ -327,13 +317,13 @@ func newWriter(ctx context.Context, st store.Store, o Options) (*writer, error) 
 		return nil, err
 	}
 	for i := range profiles {
-		w.dates.settle(profiles[i].Run.Key, profiles[i].Run.Date, false)
+		w.dates.resolve(profiles[i].Run.Key, profiles[i].Run.Date, false)
 	}
 	return w, nil
 }
 
-// run takes batches until done is closed, puts them in order and gives back the
-// tokens of what is committed.
+// run stores batches in order until done is closed, and releases the tokens of
+// committed sources.
 func (w *writer) run(ctx context.Context, done <-chan *batch, release func(int)) error {
 	waiting := map[int][]*batch{} // by source, each in order
 	next := 0
@@ -356,8 +346,8 @@ func (w *writer) run(ctx context.Context, done <-chan *batch, release func(int))
 		ready = ready[:0]
 		return err
 	}
-	// take moves what has its turn from waiting to ready.
-	take := func() {
+	// moveReady moves the batches of the current source from waiting to ready.
+	moveReady := func() {
 		for len(waiting[next]) > 0 {
 			b := waiting[next][0]
 			waiting[next] = waiting[next][1:]
@@ -366,7 +356,7 @@ func (w *writer) run(ctx context.Context, done <-chan *batch, release func(int))
 			if b.last {
 				delete(waiting, next)
 				next++
-				w.turn.set(next)
+				w.current.set(next)
 			}
 		}
 	}
@@ -380,7 +370,7 @@ func (w *writer) run(ctx context.Context, done <-chan *batch, release func(int))
 				return context.Cause(ctx)
 			}
 			waiting[b.index] = append(waiting[b.index], b)
-			take()
+			moveReady()
 			if len(ready) > 0 && timer == nil {
 				timer = time.After(batchWait)
 			}
@@ -399,12 +389,12 @@ func (w *writer) run(ctx context.Context, done <-chan *batch, release func(int))
 	}
 }
 
-// put commits the files of some batches in one transaction, then reports them.
+// put commits the files of some batches in one transaction and reports them.
 func (w *writer) put(ctx context.Context, batches []*batch) error {
 	var files []*store.File
 	for _, b := range batches {
 		for i := range b.items {
-			w.settleDate(&b.items[i])
+			w.dropGuessedDate(&b.items[i])
 			files = append(files, b.items[i].files...)
 		}
 	}
@@ -434,15 +424,15 @@ func (w *writer) put(ctx context.Context, batches []*batch) error {
 	return nil
 }
 
-// settleDate drops a guessed date where the run has one, so that two files of
-// one run with different modification times do not contradict each other.
-func (w *writer) settleDate(it *item) {
+// dropGuessedDate removes a guessed date if the run has one, so that two files of one
+// run with different modification times do not contradict each other.
+func (w *writer) dropGuessedDate(it *item) {
 	for _, f := range it.files {
-		f.Run.Date = w.dates.settle(f.Run.Key, f.Run.Date, it.weak)
+		f.Run.Date = w.dates.resolve(f.Run.Key, f.Run.Date, it.weak)
 	}
 }
 
-// account fills in an item's result from what Put did with its files.
+// account fills in an item's result from the store's results for its files.
 func (w *writer) account(it *item, outcomes []store.Outcome) {
 	r := &it.result
 	stored, unchanged := 0, 0
@@ -489,7 +479,7 @@ func (w *writer) account(it *item, outcomes []store.Outcome) {
 	}
 }
 
-// runOf completes a label with what only the file itself can say.
+// runOf completes a label with the facts in the file itself.
 func runOf(l Label, p *profile.Profile, mtime time.Time) (testrun.Run, bool) {
 	run, weak := l.Run, l.WeakDate
 	if run.Date.IsZero() {

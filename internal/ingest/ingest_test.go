@@ -223,7 +223,7 @@ func TestGuessedDatesDoNotContradict(t *testing.T) {
 		}
 	}
 	o.Defaults.Run.Date = time.Unix(3000, 0)
-	if got := run(t, st, o, text("d.folded", "z 1\n")); !strings.Contains(got[0], "failed") || !strings.Contains(got[0], "date is") {
+	if got := run(t, st, o, text("d.folded", "z 1\n")); !strings.Contains(got[0], "failed") || !strings.Contains(got[0], "values of date") {
 		t.Errorf("a date that was given and contradicts: %q", got)
 	}
 }
@@ -237,9 +237,9 @@ func TestTypes(t *testing.T) {
 	}{
 		{"folded", "a;b 1\n", nil, "cpu-samples/count"},
 		{"folded as alloc", "a;b 1\n", []string{"alloc"}, "alloc/bytes"},
-		{"differential", diff, nil, "choose one with --type base or --type new"},
+		{"differential", diff, nil, "select one with --type base or --type new"},
 		{"differential, one", diff, []string{"new"}, "new/count"},
-		{"a type it has not", diff, []string{"wall"}, "it has the value types base, new, and wall was asked for"},
+		{"a type it has not", diff, []string{"wall"}, "value type wall not found; the file has base, new"},
 	} {
 		st := mem.New()
 		got := run(t, st, Options{Types: tt.types, Defaults: Label{Run: testrun.Run{Key: "r"}}}, text("x.folded", tt.content))

@@ -14,19 +14,19 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Label says to which benchmark and test run a source belongs. Every field may
-// be empty; what one origin leaves empty another fills in. The origins, in
-// order of precedence: flags, manifest, sidecar, path layout, the file itself.
+// Label is the benchmark and test run of a source. Every field may be empty; lower
+// origins fill in what higher ones leave empty: flags, manifest, sidecar, path layout,
+// the file itself.
 type Label struct {
 	Group     string
 	Benchmark string
 	Type      string // of a format without value types of its own
 	Run       testrun.Run
 	Metrics   []testrun.Metric
-	WeakDate  bool // Run.Date is only a guess: dropped when the run has a date
+	WeakDate  bool // Run.Date is a guess: dropped if the run has a date
 }
 
-// Or returns l with its empty fields filled in from other, of lower precedence.
+// Or returns l with its empty fields filled in from other.
 func (l Label) Or(other Label) Label {
 	l.Group = first(l.Group, other.Group)
 	l.Benchmark = first(l.Benchmark, other.Benchmark)
@@ -120,7 +120,7 @@ func (e *entry) label() (Label, error) {
 	return l, nil
 }
 
-// decodeJSON decodes one JSON value and says line and column of a mistake.
+// decodeJSON decodes one JSON value; errors have line and column.
 func decodeJSON(name string, data []byte, into any) error {
 	err := json.Unmarshal(data, into)
 	var offset int64 = -1
@@ -140,8 +140,8 @@ func decodeJSON(name string, data []byte, into any) error {
 	return fmt.Errorf("%s:%d:%d: %w", name, line, len(before)-strings.LastIndexByte(before, '\n'), err)
 }
 
-// ParseDate reads a date as RFC 3339, or as a day (`2026-11-21`, midnight UTC),
-// and returns it in UTC.
+// ParseDate parses a date as RFC 3339, or a day (`2026-11-21`, midnight UTC), and
+// returns it in UTC.
 func ParseDate(text string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
@@ -151,8 +151,8 @@ func ParseDate(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a date (RFC 3339, like 2026-11-21T10:00:00Z, or 2026-11-21)", text)
 }
 
-// ParseInstant reads a date as ParseDate does, or an age before now: 12h, 30d, 1.5w,
-// 1y (of 365 days) and everything that Go calls a duration.
+// ParseInstant parses a date like ParseDate, or an age before now: 12h, 30d, 1.5w, 1y
+// (of 365 days) or any Go duration.
 func ParseInstant(text string, now time.Time) (time.Time, error) {
 	if age, ok := parseAge(text); ok {
 		return now.UTC().Add(-age), nil
@@ -172,8 +172,8 @@ func parseAge(text string) (time.Duration, bool) {
 	return age, err == nil && age >= 0
 }
 
-// fromPath labels a source by where it lies: the parent folder is the group,
-// the file's name without known extensions the benchmark.
+// fromPath labels a source by its path: the parent folder is the group, the file name
+// without known extensions the benchmark.
 func fromPath(name string) Label {
 	p := slashed(name)
 	stem, _ := format.TrimExtensions(path.Base(p))
@@ -184,13 +184,13 @@ func fromPath(name string) Label {
 	return Label{Group: group, Benchmark: stem}
 }
 
-// slashed returns a name as a slash-separated path; the member of an archive
-// ("a.zip: x/y.pb") hangs below the archive.
+// slashed returns a name as a slash-separated path; the member of an archive ("a.zip:
+// x/y.pb") is below the archive.
 func slashed(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(name, "\\", "/"), ": ", "/")
 }
 
-// ParseLabel reads a label as a sidecar has it: one JSON object. Name is for
+// ParseLabel parses a label in the form of a sidecar: one JSON object. Name is for
 // messages.
 func ParseLabel(name string, data []byte) (Label, error) {
 	var e entry

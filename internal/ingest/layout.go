@@ -44,7 +44,7 @@ func ParseLayout(text string) (*Layout, error) {
 		case "*":
 			b.WriteString(`[^/]*?`)
 		default:
-			return nil, fmt.Errorf("layout %q: no field {%s}; there are {run} {group} {benchmark} {date} {commit} {branch} {type} {ext} {*}", text, name)
+			return nil, fmt.Errorf("layout %q: unknown field {%s}; known fields are {run} {group} {benchmark} {date} {commit} {branch} {type} {ext} {*}", text, name)
 		}
 		rest = rest[at[1]:]
 	}
@@ -71,11 +71,11 @@ func extensionPattern() string {
 	return one + `(?:\.` + one + `)*`
 }
 
-// Label returns what the path says, or an error when it does not fit.
+// Label returns the label of a path, or an error if it does not match.
 func (l *Layout) Label(name string) (Label, error) {
 	m := l.re.FindStringSubmatch(slashed(name))
 	if m == nil {
-		return Label{}, fmt.Errorf("the path does not fit the layout %s", l.text)
+		return Label{}, fmt.Errorf("the path does not match the layout %s", l.text)
 	}
 	var label Label
 	for i, field := range l.fields {

@@ -17,7 +17,7 @@ import (
 
 // Metrics holds results of benchmarks by name, to be joined to profiles.
 type Metrics struct {
-	byName map[string][]testrun.Metric // under every name that joins
+	byName map[string][]testrun.Metric // under every name that matches
 }
 
 // ParseMetric parses `NAME=NUMBER UNIT`, as in `time=12.3ms` or `rate=5000 ops/s`.
@@ -55,7 +55,7 @@ func ReadMetrics(name string, r io.Reader) (*Metrics, error) {
 		err = ms.goText(text)
 	}
 	if err == nil && len(ms.order) == 0 {
-		err = fmt.Errorf("%s: no benchmark results found (Go benchmark text, JMH JSON and CSV are read)", name)
+		err = fmt.Errorf("%s: no benchmark results found; want the text of Go benchmarks, JMH JSON or CSV", name)
 	}
 	if err != nil {
 		return nil, err
@@ -63,9 +63,9 @@ func ReadMetrics(name string, r io.Reader) (*Metrics, error) {
 	return ms.metrics(), nil
 }
 
-// Of returns the metrics of a benchmark, primary first. A result joins by its
-// full name, or without Go's `Benchmark` prefix and `-8` suffix, or by the last
-// parts of a JMH name, whatever the case.
+// Of returns the metrics of a benchmark, primary first. Names match in full, without
+// Go's `Benchmark` prefix and `-8` suffix, or by the last parts of a JMH name, ignoring
+// case.
 func (m *Metrics) Of(benchmark string) []testrun.Metric {
 	if m == nil {
 		return nil
@@ -80,7 +80,7 @@ func (m *Metrics) Of(benchmark string) []testrun.Metric {
 
 var procsSuffix = regexp.MustCompile(`-\d+$`)
 
-// joinKeys returns the names under which a benchmark may be joined, best first.
+// joinKeys returns the names by which a benchmark is matched, best first.
 func joinKeys(name string) []string {
 	keys := []string{name}
 	add := func(k string) {
@@ -275,7 +275,7 @@ func firstLine(text []byte) []byte {
 	return line
 }
 
-// Join returns the metrics of both; where both know a name, those of m.
+// Join returns the metrics of both; of equal names, those of m.
 func (m *Metrics) Join(more *Metrics) *Metrics {
 	if more == nil {
 		return m

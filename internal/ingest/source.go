@@ -18,13 +18,13 @@ import (
 
 // Source is one input: a file, an archive, or a stream.
 type Source struct {
-	Name  string // as shown in messages and as the layout sees it
+	Name  string // for messages and the layout
 	Open  func() (io.ReadCloser, error)
-	Label Label     // what flags, manifest and sidecar say of it
+	Label Label     // from flags, manifest and sidecar
 	Mtime time.Time // of the file; zero for streams
 	Size  int64     // bytes; 0 when unknown
-	// Named says that the user named this very file: if it is not a profile,
-	// that is an error. A file met in a walk is skipped then.
+	// Named: the user named this file, so it is an error if it is not a profile. Files
+	// found in a directory are skipped instead.
 	Named bool
 }
 
@@ -48,21 +48,21 @@ func ReaderSource(name string, r io.Reader) Source {
 	return Source{Name: name, Named: true, Open: func() (io.ReadCloser, error) { return io.NopCloser(r), nil }}
 }
 
-// MemorySource returns the source of content that is in memory. It is read in
-// place where its format allows that, and must not change until then.
+// MemorySource returns the source of content in memory. It is read in place if the
+// format allows that, and must not change before.
 func MemorySource(name string, content []byte) Source {
 	open := func() (io.ReadCloser, error) { return memory{bytes.NewBuffer(content)}, nil }
 	return Source{Name: name, Named: true, Size: int64(len(content)), Open: open}
 }
 
-// memory is what a MemorySource opens.
+// memory is the content of a MemorySource.
 type memory struct{ *bytes.Buffer }
 
 // Close implements io.Closer.
 func (memory) Close() error { return nil }
 
-// Unite returns sources with those of a manifest: a file in both is one source,
-// at its place in sources, of which the manifest's label is the stronger.
+// Unite merges sources with those of a manifest: a file in both is one source, at its
+// place in sources, and the manifest's label takes precedence.
 func Unite(sources, manifest []Source) []Source {
 	at := map[string]int{}
 	for i := range sources {
@@ -79,10 +79,9 @@ func Unite(sources, manifest []Source) []Source {
 	return sources
 }
 
-// Expand turns arguments into sources: files, directories (walked, sorted),
-// globs, and "-" for stdin. A sidecar (`FILE.json` beside FILE) is not a source
-// of its own; it labels its file. Errors of single arguments are joined; the
-// sources that could be found are returned all the same.
+// Expand resolves arguments to sources: files, directories (walked, sorted), globs, and
+// "-" for stdin. A sidecar (`FILE.json` beside FILE) is not a source; it labels its
+// file. It returns all sources found, and the joined errors of single arguments.
 func Expand(args []string, stdin io.Reader) ([]Source, error) {
 	var sources []Source
 	var errs []error
@@ -124,8 +123,8 @@ func expandPath(arg string) ([]Source, error) {
 	return walk(arg)
 }
 
-// walk lists the files below a directory in lexical order. Hidden files and
-// folders and sidecars are left out. Symbolic links are sources that are no profile.
+// walk lists the files below a directory in lexical order, without hidden files and
+// folders and sidecars. Symbolic links are sources that are not profiles.
 func walk(dir string) ([]Source, error) {
 	var sources []Source
 	var errs []error
@@ -153,7 +152,7 @@ func walk(dir string) ([]Source, error) {
 	return sources, errors.Join(append(errs, err)...)
 }
 
-// link is a symbolic link found in a walk: it is not followed, and reported as no
+// link is a symbolic link in a directory: it is not followed, and reported as not a
 // profile.
 type link struct{}
 
@@ -193,8 +192,8 @@ func withSidecar(s Source) (Source, error) {
 	return s, err
 }
 
-// ReadManifest returns the sources that a manifest lists: a JSON list of
-// objects with `file` (relative to the manifest) and what is known of it.
+// ReadManifest returns the sources of a manifest: a JSON list of objects with `file`
+// (relative to the manifest) and its label.
 func ReadManifest(name string) ([]Source, error) {
 	data, err := readSmall(name)
 	if err != nil {

@@ -11,45 +11,43 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Rules of tasks that become profiles.
+// Rules for storing tasks as profiles.
 const (
-	// settled is how long after its end a task may wait for agents that do not say
-	// that they are done: a request may be sampled that long.
+	// settled is how long a task waits after its end for agents that do not report its
+	// completion: the maximum duration of a sampled request.
 	settled = 10 * time.Minute
-	// lookEvery is how often it is seen what is due.
+	// lookEvery is the interval between checks for due tasks.
 	lookEvery = 10 * time.Second
 )
 
-// TraceTasks brings tasks of trace profiling into the forest once they are over:
-// the service is the group, the endpoint the benchmark and the task the test run,
-// so that two tasks of an endpoint can be compared. The metric of the run is the
-// mean latency of its sampled requests.
+// TraceTasks stores finished tasks of trace profiling as profiles: the service is the
+// group, the endpoint the benchmark and the task the test run, so that two tasks of an
+// endpoint can be compared. The metric of the run is the mean latency of its sampled
+// requests.
 //
-// A task is over when every instance that was told of it has said that it is done,
-// or ten minutes after its end. Snapshots that come still later replace the
-// profile: tasks are looked at again in growing intervals for as long as they are
-// kept. What is due is read from the stores, and the same snapshots make the same
-// profile, so a restart forgets nothing and several servers over one store do not
-// get into each other's way.
+// A task is finished when every instance that received it has reported completion, or
+// ten minutes after its end. Later snapshots replace the profile: tasks are checked
+// again in growing intervals for as long as they are kept. Due tasks are read from the
+// stores, and the same snapshots give the same profile, so a restart loses nothing and
+// several servers over one store do not conflict.
 type TraceTasks struct {
 	traces traceprof.Store
 	store  store.Store
 	o      TraceOptions
 
-	looked map[string]time.Time // when each task was looked at last
+	looked map[string]time.Time // when each task was last checked
 }
 
-// TraceOptions say how tasks become profiles.
+// TraceOptions are the parameters of TraceTasks.
 type TraceOptions struct {
 	Normalizer *normalize.Normalizer // nil: the built-in rules
 	Now        func() time.Time      // nil: the system's clock
-	// Report is called for each profile that was stored or replaced, and for each
-	// task that failed; nil: nobody is told. Run goes on after failures.
+	// Report is called for each profile stored or replaced, and for each failed task;
+	// may be nil. Run continues after failures.
 	Report func(Result)
 }
 
-// NewTraceTasks returns what brings the tasks in traces into st. It is for one
-// goroutine.
+// NewTraceTasks returns TraceTasks from traces to st, for one goroutine.
 func NewTraceTasks(traces traceprof.Store, st store.Store, o TraceOptions) *TraceTasks {
 	if o.Normalizer == nil {
 		o.Normalizer = normalize.New(nil)
@@ -63,7 +61,7 @@ func NewTraceTasks(traces traceprof.Store, st store.Store, o TraceOptions) *Trac
 	return &TraceTasks{traces: traces, store: st, o: o, looked: map[string]time.Time{}}
 }
 
-// Run brings in tasks until the context ends, whose error it returns.
+// Run stores finished tasks until the context ends, and returns its error.
 func (t *TraceTasks) Run(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -79,13 +77,13 @@ func (t *TraceTasks) Run(ctx context.Context) error {
 	}
 }
 
-// Turn brings in what is due now. The error is one of the stores that stopped it;
-// a task that failed alone is reported.
+// Turn stores the tasks that are due now. It returns an error of the stores; failures
+// of single tasks are reported.
 func (t *TraceTasks) Turn(ctx context.Context) error {
 	now := t.o.Now()
 	tasks, err := t.traces.Tasks(ctx, traceprof.TaskQuery{Kind: traceprof.TraceKind, To: now.UnixMilli()})
 	if err != nil {
-		return fmt.Errorf("which tasks are over: %w", err)
+		return fmt.Errorf("list finished tasks: %w", err)
 	}
 	kept := map[string]time.Time{}
 	for i := range tasks {
@@ -94,7 +92,7 @@ func (t *TraceTasks) Turn(ctx context.Context) error {
 			kept[task.ID] = last
 		}
 	}
-	t.looked = kept // tasks that expired are forgotten
+	t.looked = kept // without expired tasks
 	for i := range tasks {
 		task := &tasks[i]
 		if !t.lookAgain(task, now) {
@@ -102,7 +100,7 @@ func (t *TraceTasks) Turn(ctx context.Context) error {
 		}
 		over, err := t.over(ctx, task, now)
 		if err != nil {
-			return fmt.Errorf("whether task %s is over: %w", task.ID, err)
+			return fmt.Errorf("state of task %s: %w", task.ID, err)
 		}
 		if !over {
 			continue
@@ -118,14 +116,14 @@ func (t *TraceTasks) Turn(ctx context.Context) error {
 	return nil
 }
 
-// lookAgain reports whether it is time to look at a task: each time when it is a
-// quarter older than the last time.
+// lookAgain reports whether to check a task: each time it is a quarter older than at
+// the last check.
 func (t *TraceTasks) lookAgain(task *traceprof.Task, now time.Time) bool {
 	last, ok := t.looked[task.ID]
 	return !ok || now.Sub(last) >= max(lookEvery, last.Sub(time.UnixMilli(task.End()))/4)
 }
 
-// over reports whether no more snapshots of a task are to be expected.
+// over reports whether a task is finished: no more snapshots are expected.
 func (t *TraceTasks) over(ctx context.Context, task *traceprof.Task, now time.Time) (bool, error) {
 	end := time.UnixMilli(task.End())
 	if now.Before(end) {
@@ -197,7 +195,7 @@ func (t *TraceTasks) file(ctx context.Context, task *traceprof.Task) (*store.Fil
 		Run:       testrun.Run{Key: task.ID, Date: time.UnixMilli(task.Start).UTC()},
 		Metrics:   latency(task, segments),
 	}
-	// Symbols are those of this profile only, so nothing is warm.
+	// The symbols belong to this profile only: no reuse.
 	w := newWorker(Options{Normalizer: t.o.Normalizer})
 	for i := range p.Tables {
 		rec, err := w.record(p, i, f.Benchmark.Group)
@@ -209,9 +207,8 @@ func (t *TraceTasks) file(ctx context.Context, task *traceprof.Task) (*store.Fil
 	return f, nil
 }
 
-// latency returns the mean latency of the sampled requests as a metric. Segments
-// of other threads that a request started are no requests, unless there are no
-// others.
+// latency returns the mean latency of the sampled requests as a metric. Segments of
+// other threads of a request count only if there are no requests.
 func latency(task *traceprof.Task, segments map[string]*traceprof.Segment) []testrun.Metric {
 	var sum [2]float64
 	var n [2]int

@@ -15,16 +15,15 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// maxWarmStacks and maxWarmFunctions bound what a worker keeps warm of raw
-// names: about 50 bytes a stack and 800 a function. Names that change in every
-// run make new ones in every file; the forest behind them, of normalised names,
-// stays.
+// maxWarmStacks and maxWarmFunctions bound a worker's tables of raw names: about 50 bytes
+// per stack and 800 per function. Names that change in every run add new ones with every
+// file; the forest of normalised names stays.
 const (
 	maxWarmStacks    = 1 << 20
 	maxWarmFunctions = 1 << 16
 )
 
-// worker reads sources. Everything in it stays warm from one to the next.
+// worker reads sources. It keeps its tables from one to the next.
 type worker struct {
 	o      Options
 	reader *format.Reader
@@ -35,7 +34,7 @@ type worker struct {
 	examples    map[string]map[int32]bool       // of each group: functions of which a raw name was given
 }
 
-// renaming says that a function is stored under another name.
+// renaming records that a function is stored under another name.
 type renaming struct {
 	fn  int32
 	raw string
@@ -51,9 +50,8 @@ func newWorker(o Options) *worker {
 	}
 }
 
-// read turns one source into batches and hands them on; a large archive makes
-// several, so that it is never in memory as a whole. It never fails: errors are
-// results.
+// read sends one source to the writer as batches. A large archive is split, so that it
+// is never in memory as a whole. Errors are results.
 func (w *worker) read(j job, out outlet) {
 	b := &batch{index: j.index}
 	src, err := j.source.Open()
@@ -73,8 +71,7 @@ func (w *worker) read(j job, out outlet) {
 	out.send(b)
 }
 
-// cool forgets the raw names when there are too many of them. No profile over
-// them is in use any more.
+// cool drops the raw names if there are too many. No profile uses them any more.
 func (w *worker) cool() {
 	if s := w.reader.Symbols(); s.Stacks.Len() > maxWarmStacks || len(s.Functions) > maxWarmFunctions {
 		w.reader.Reset()
@@ -82,8 +79,7 @@ func (w *worker) cool() {
 	}
 }
 
-// decode reads what is in src and returns the last batch, or nil when nobody
-// wants more.
+// decode reads src and returns the last batch, or nil if the import has stopped.
 func (w *worker) decode(j job, src io.Reader, b *batch, out outlet) *batch {
 	in := src
 	var original *capture
@@ -145,7 +141,7 @@ func (w *worker) fill(it *item, s *Source, p *profile.Profile) error {
 	}
 	guess := fromPath(it.result.File)
 	if w.o.Layout != nil {
-		guess.Group = "" // the layout says which folder means what
+		guess.Group = "" // the layout defines the meaning of folders
 	}
 	label = label.Or(guess)
 	run, weak := runOf(label, p, s.Mtime)
@@ -170,8 +166,8 @@ func (w *worker) fill(it *item, s *Source, p *profile.Profile) error {
 	return nil
 }
 
-// tables returns the tables to take, under their names in the store. Text
-// without a value type of its own takes the one that the user names.
+// tables returns the tables to import, under their names in the store. A text format
+// without a value type uses the one set by the user.
 func (w *worker) tables(p *profile.Profile, labelled string) ([]int, error) {
 	want := w.o.Types
 	if len(want) == 0 && labelled != "" {
@@ -190,16 +186,16 @@ func (w *worker) tables(p *profile.Profile, labelled string) ([]int, error) {
 		}
 	}
 	if len(want) == 0 && p.Difference() {
-		return nil, errors.New("a differential file has two columns: choose one with --type base or --type new")
+		return nil, errors.New("a differential file has two columns: select one with --type base or --type new")
 	}
 	if len(tables) == 0 {
-		return nil, fmt.Errorf("it has the value types %s, and %s was asked for", strings.Join(have, ", "), strings.Join(want, ", "))
+		return nil, fmt.Errorf("value type %[2]s not found; the file has %[1]s", strings.Join(have, ", "), strings.Join(want, ", "))
 	}
 	return tables, nil
 }
 
-// untyped reports whether the profile comes from text that says only how many
-// samples, not of what.
+// untyped reports whether the profile comes from a text that has only numbers of
+// samples without a type.
 func untyped(p *profile.Profile) bool {
 	return len(p.Tables) == 1 && p.Tables[0].Type.Original == "" && p.Tables[0].Type.Name == profile.CPUSamples && p.Format == "folded"
 }
@@ -239,8 +235,8 @@ func (w *worker) projection(sym *profile.Symbols, root string) *calltree.Project
 }
 
 // function returns the forest's function of a raw one, under its stable name, and
-// remembers the raw name if that tells more. A Java name that only changed its
-// slashes does not.
+// records the raw name if it has more information. A Java name that only changed its
+// slashes has not.
 func (w *worker) function(f profile.Function) int32 {
 	stable := w.o.Normalizer.Function(f)
 	fn := w.forest.Function(stable)
@@ -263,8 +259,8 @@ func inDots(name, dotted string) bool {
 	return true
 }
 
-// rawNames returns the first raw names met since the last call, of functions that
-// the group does not have an example of yet.
+// rawNames returns the first raw names since the last call, of functions without an
+// example in the group.
 func (w *worker) rawNames(group string) map[int32]string {
 	given := w.examples[group]
 	if given == nil {
@@ -290,7 +286,7 @@ func (w *worker) rawNames(group string) map[int32]string {
 // byThread projects the samples of each thread below its normalised name.
 func (w *worker) byThread(rec *store.Record, p *profile.Profile, s *profile.Samples) error {
 	if s.Thread == nil {
-		return errors.New("--by-thread: the profile does not say which thread a sample is of")
+		return errors.New("--by-thread: the samples of this profile have no threads")
 	}
 	roots := map[string][]bool{} // thread ids below each root
 	for id := range p.Threads {
@@ -322,8 +318,8 @@ func (w *worker) byThread(rec *store.Record, p *profile.Profile, s *profile.Samp
 	return nil
 }
 
-// modes sums the samples that keep takes by the compile mode of their innermost
-// frames.
+// modes sums the samples for which keep returns true by the compile mode of their
+// innermost frames.
 func modes(p *profile.Profile, s *profile.Samples, pr *calltree.Projection, keep func(int) bool) []store.ModeVector {
 	var present [profile.FrameTypes]bool
 	leaf := make([]profile.FrameType, s.Len())

@@ -1,10 +1,9 @@
-// Package spans reads what a segment says of its spans: the steps of a request
-// that agents time, such as the request itself and the calls that it makes. A
-// span says when something ran; the snapshots in that time say where it was.
+// Package spans decodes the spans of a segment: the steps of a request that agents
+// time, such as the request itself and the calls that it makes. The snapshots during a
+// span show where it spent its time.
 //
-// Segments are stored as agents of Apache SkyWalking sent them, as the message
-// SegmentObject of their data-collect protocol. Only what a choice among spans
-// needs is read; tags, logs and references are skipped.
+// Segments are stored as sent by agents of Apache SkyWalking, as the message
+// SegmentObject of their data-collect protocol. Tags, logs and references are skipped.
 package spans
 
 import (
@@ -21,7 +20,7 @@ import (
 // Span is traceprof.Span.
 type Span = traceprof.Span
 
-// Names of the numbers that agents send.
+// Names of the numbers in the protocol.
 var (
 	kinds  = []string{"Entry", "Exit", "Local"}
 	layers = []string{"Unknown", "Database", "RPCFramework", "Http", "MQ", "Cache", "FAAS"}
@@ -116,9 +115,9 @@ func read(raw []byte, pos, end int) (traceprof.Span, error) {
 
 func text(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
 
-// Ranges returns the time of a span for an analysis. With own it leaves out the
-// time of the spans directly in it: what is left begins where such a span ends
-// and ends a ms before the next one begins.
+// Ranges returns the time of a span for an analysis. With own it excludes the time of
+// the spans directly in it: what remains begins where such a span ends and ends 1 ms
+// before the next one begins.
 func Ranges(segment string, list []traceprof.Span, s traceprof.Span, own bool) []traceprof.Range {
 	if !own {
 		return []traceprof.Range{{Segment: segment, Start: s.Start, End: s.End}}
@@ -145,8 +144,8 @@ func Ranges(segment string, list []traceprof.Span, s traceprof.Span, own bool) [
 	return ranges
 }
 
-// Whole returns the time of a whole segment for an analysis, with the dumps whose
-// times lie outside of it: two clocks made them, or a request that was over.
+// Whole returns the time of a whole segment for an analysis, including dumps with times
+// outside of it, caused by two clocks or by the end of the request.
 func Whole(segment string) traceprof.Range {
 	return traceprof.Range{Segment: segment, Start: math.MinInt64, End: math.MaxInt64}
 }

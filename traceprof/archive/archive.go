@@ -87,7 +87,7 @@ func Collect(ctx context.Context, st traceprof.Store, task, trace string) (*Arch
 		slices.SortStableFunc(a.Segments, func(a, b Segment) int { return cmp.Compare(a.Start, b.Start) })
 		return a, nil
 	case samples:
-		return nil, fmt.Errorf("trace %s of task %s: %w: it has samples of a Go profile, which this file cannot hold (pprof can)", trace, task, ErrNotProfiled)
+		return nil, fmt.Errorf("trace %s of task %s: %w: it has samples of a Go profile, which this format cannot hold; export pprof instead", trace, task, ErrNotProfiled)
 	}
 	return nil, fmt.Errorf("trace %s of task %s: %w", trace, task, ErrNotProfiled)
 }

@@ -91,7 +91,7 @@ func decodeBasic(text []byte) (*basic, error) {
 		b.Segments = []basicSegment{b.basicSegment}
 	}
 	if b.Config.Trace == "" && len(b.Segments) == 0 {
-		return nil, fmt.Errorf("%s: %w: it names neither a trace nor a segment", basicName, profile.ErrMalformed)
+		return nil, fmt.Errorf("%s: %w: neither a trace nor a segment is set", basicName, profile.ErrMalformed)
 	}
 	return &b.basic, nil
 }

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-func TestTurn(t *testing.T) {
-	var tu turn
+func TestCurrentSource(t *testing.T) {
+	var tu currentSource
 	if !tu.wait(t.Context(), 0) {
 		t.Error("the first source has to wait")
 	}
 	if !tu.is(0) || tu.is(1) {
-		t.Error("it is not the turn of the first source")
+		t.Error("the first source is not the current one")
 	}
 	var wg sync.WaitGroup
 	order := make(chan int, 3)
