@@ -1,7 +1,9 @@
 // Package excerpt selects a part of the sampled time: segments, and in one of them a
 // span or a range of time. Commands and the server share it.
 //
-// It returns ranges for traceprof.Analyze, or a profile with times.
+// A Choice names the part, Find returns its segments, and Ranges and Profile turn them
+// into ranges for traceprof.Analyze or into a profile with times. It computes no call
+// tree.
 package excerpt
 
 import (
