@@ -27,7 +27,7 @@ type AnalyzeOptions struct {
 
 // Analysis says where the time of some segments was spent.
 type Analysis struct {
-	// Tip tells people that not everything was taken; empty if it was.
+	// Tip says that the limit left snapshots out; empty if it did not.
 	Tip string
 	// Found is how many sequence numbers the ranges span, lost ones and what
 	// several ranges have in common counted as often as they occur.

@@ -46,7 +46,7 @@ func (f *facts) endpointNeverSeen() (Cause, bool) {
 		names = append(names, e.Name)
 	}
 	c := Cause{Code: EndpointNeverSeen, Names: nearest(f.task.Endpoint, names)}
-	c.Text = fmt.Sprintf("No request with the name %q was ever seen, and agents compare it letter by letter%s.", f.task.Endpoint, meant(c.Names))
+	c.Text = fmt.Sprintf("No request with the name %q was ever seen, and agents compare names exactly%s.", f.task.Endpoint, meant(c.Names))
 	return c, true
 }
 
@@ -92,7 +92,7 @@ func (f *facts) clockSkew() (Cause, bool) {
 func (f *facts) neverPolled() (Cause, bool) {
 	var last int64
 	c := Cause{Code: NeverPolled, Instances: f.which(func(i *Instance) bool {
-		silent := !f.told(i) && f.alive(i) && i.Polled < f.task.Created && f.task.wants(i.Name)
+		silent := !f.received(i) && f.alive(i) && i.Polled < f.task.Created && f.task.wants(i.Name)
 		if silent {
 			last = max(last, i.Polled)
 		}
@@ -101,26 +101,26 @@ func (f *facts) neverPolled() (Cause, bool) {
 	if len(c.Instances) == 0 {
 		return c, false
 	}
-	when := "ever"
+	polled := "never polled for tasks"
 	if last > 0 {
-		when = "since " + date(last)
+		polled = "did not poll for tasks after " + date(last)
 	}
-	c.Text = fmt.Sprintf("%s did not ask for tasks %s. Profiling may be switched off in the agent, or its version has none.", capital(some(c.Instances)), when)
+	c.Text = fmt.Sprintf("%s %s. Profiling may be switched off in the agent, or its version does not support it.", capital(some(c.Instances)), polled)
 	return c, true
 }
 
 func (f *facts) neverNotified() (Cause, bool) {
 	c := Cause{Code: NeverNotified, Instances: f.which(func(i *Instance) bool {
-		return !f.told(i) && i.Polled >= f.task.Created && f.task.wants(i.Name)
+		return !f.received(i) && i.Polled >= f.task.Created && f.task.wants(i.Name)
 	})}
 	if len(c.Instances) == 0 {
 		return c, false
 	}
 	later := ""
 	if f.task.Kind != TraceKind {
-		later = ", or it says that it knows a later one"
+		later = ", or it reports that it has a later one"
 	}
-	c.Text = fmt.Sprintf("%s asked for tasks and was not told of this one: it asked when the task was over, or long before its start%s.", capital(some(c.Instances)), later)
+	c.Text = fmt.Sprintf("%s polled for tasks and did not receive this one: it polled after the end of the task, or long before its start%s.", capital(some(c.Instances)), later)
 	return c, true
 }
 
@@ -142,12 +142,12 @@ func (f *facts) agentFailed() (Cause, bool) {
 
 func (f *facts) instanceVanished() (Cause, bool) {
 	c := Cause{Code: InstanceVanished, Instances: f.which(func(i *Instance) bool {
-		return f.told(i) && i.LastSeen < f.task.End() && !f.finished(i.Name)
+		return f.received(i) && i.LastSeen < f.task.End() && !f.finished(i.Name)
 	})}
 	if f.now < f.task.End()+silent || len(c.Instances) == 0 {
 		return c, false
 	}
-	c.Text = fmt.Sprintf("%s was told of the task and has not been heard of since before its end.", capital(some(c.Instances)))
+	c.Text = fmt.Sprintf("%s received the task and was last seen before its end.", capital(some(c.Instances)))
 	return c, true
 }
 
@@ -182,7 +182,7 @@ func (f *facts) agentSlow() (Cause, bool) {
 	if worst == 0 {
 		return c, false
 	}
-	c.Text = fmt.Sprintf("The agent took a snapshot every %d ms where the task asked for every %d ms: it did not get to run more often. Durations are right all the same.", worst, f.task.Period)
+	c.Text = fmt.Sprintf("The agent took a snapshot every %d ms; the period of the task is %d ms. Durations are right nevertheless.", worst, f.task.Period)
 	return c, true
 }
 
@@ -222,10 +222,10 @@ func (f *facts) which(is func(*Instance) bool) (names []string) {
 	return names
 }
 
-// told reports whether the log says that an instance was told of the task.
-func (f *facts) told(i *Instance) bool {
-	_, told := f.notified[i.Name]
-	return told
+// received reports whether the log says that an instance received the task.
+func (f *facts) received(i *Instance) bool {
+	_, ok := f.notified[i.Name]
+	return ok
 }
 
 // alive reports whether an instance was there while the task ran.

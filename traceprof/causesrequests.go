@@ -6,7 +6,7 @@ import "fmt"
 // it ran by the instance's clock, and the slowest latency.
 func (f *facts) usable() (list []Segment, slowest int64) {
 	for _, s := range f.requests {
-		if told, ok := f.notified[s.Instance]; ok && s.Start >= max(told, f.task.Start) {
+		if received, ok := f.notified[s.Instance]; ok && s.Start >= max(received, f.task.Start) {
 			list = append(list, s)
 			slowest = max(slowest, s.Latency())
 		}
@@ -15,12 +15,12 @@ func (f *facts) usable() (list []Segment, slowest int64) {
 }
 
 // early returns the requests that were running when the task began or their
-// instance was told, and the slowest latency. Agents do not take them.
+// instance received it, and the slowest latency. Agents do not take them.
 func (f *facts) early() (count int, slowest int64) {
 	for _, s := range f.requests {
 		at := f.task.Start
-		if told, ok := f.notified[s.Instance]; ok {
-			at = max(at, told)
+		if received, ok := f.notified[s.Instance]; ok {
+			at = max(at, received)
 		}
 		if s.Start < at && at < s.End {
 			count++
@@ -48,7 +48,7 @@ func (f *facts) noRequest() (Cause, bool) {
 func (f *facts) noRequestSince() (Cause, bool) {
 	list, _ := f.usable()
 	c := Cause{Code: NoRequestSince, Requests: f.during(), Text: fmt.Sprintf(
-		"%d requests of %q began while the task ran, all of them before their instance was told of it, or at others.", f.during(), f.task.Endpoint)}
+		"%d requests of %q began while the task ran, all of them before their instance received it, or at other instances.", f.during(), f.task.Endpoint)}
 	return c, len(f.notified) > 0 && len(list) == 0 && f.during() > 0
 }
 

@@ -22,7 +22,7 @@ type Coverage struct {
 	// arrived: dumps that were made and dropped, mostly in the agent's queue.
 	Lost int64 `json:"lost"`
 	// Late counts the dumps after the segment's end: some agents go on sampling
-	// the thread. They are received, but tell of other requests.
+	// the thread. They are received, but belong to other requests.
 	Late int64 `json:"late,omitempty"`
 
 	Span    int64 `json:"span"`    // ms in which dumps are expected

@@ -16,11 +16,11 @@ const (
 	// ahead is how long before its start a task is delivered.
 	ahead = 5 * Minute
 	// grace is how long after its start a task of the other kinds is delivered:
-	// agents count its duration from when they are told.
+	// agents count its duration from when they receive it.
 	grace = 5 * Minute
-	// prompt is how late an agent may hear of a running task and still be given
-	// the whole duration: one interval between polls and a half.
-	prompt = 30_000
+	// promptness is how late an agent may receive a running task and still get the
+	// whole duration: one and a half intervals between polls.
+	promptness = 30_000
 	// refreshEvery is how old the known tasks may get: other servers may share
 	// the store.
 	refreshEvery = 1000
@@ -29,17 +29,16 @@ const (
 // maxText is the longest report of an agent that is kept, in characters.
 const maxText = 4096
 
-// Dispatcher makes tasks and tells agents of them. What it knows it reads from
-// the store, at most once a second, so that several servers may share one and a
-// restart forgets nothing; an agent that asks when there is nothing to tell costs
-// two look-ups in maps.
+// Dispatcher creates tasks and delivers them to agents. It reads the tasks from the
+// store at most once a second, so that several servers can share a store and a
+// restart loses nothing. A poll without a task to deliver costs two map look-ups.
 //
-// Agents are told in two ways. An agent that polls names the newest task it has
-// heard of and is told of the later ones, and of those that the log does not say
-// it knows: a task may begin after one that was made later. One that has restarted
-// has heard of none and is told again. In replies to other reports an instance is
-// told once of each task, unless the log says that it knows. That an instance was
-// told is in the log before it is told.
+// Agents receive tasks in two ways. A poll names the newest task that the agent has
+// received; its reply has the later ones, and those that the log does not list for the
+// instance: a task may begin after one that was created later. An agent that
+// restarted names none and receives them again. Replies to other reports have each
+// task once per instance, unless the log lists it. The log entry is written before the
+// task is delivered.
 //
 // A Dispatcher is safe for concurrent use.
 type Dispatcher struct {
@@ -48,11 +47,11 @@ type Dispatcher struct {
 	log   journal
 	live  *LiveInstances
 
-	loading sync.Mutex // held by who reads the tasks
+	loading sync.Mutex // held while the tasks are read
 	known   atomic.Pointer[knownTasks]
 
-	mu   sync.Mutex
-	told map[string]map[string]bool // by task: the instances
+	mu       sync.Mutex
+	notified map[string]map[string]bool // by task: the instances
 }
 
 // DispatcherOptions are what a Dispatcher may be given.
@@ -79,12 +78,12 @@ func NewDispatcher(st Store, o DispatcherOptions) *Dispatcher {
 		o.Now = func() int64 { return time.Now().UnixMilli() }
 	}
 	return &Dispatcher{
-		store: st, now: o.Now, told: map[string]map[string]bool{},
+		store: st, now: o.Now, notified: map[string]map[string]bool{},
 		log: journal{store: st}, live: newLiveInstances(st, o.Now),
 	}
 }
 
-// Create makes the task that a client asks for. What is not allowed is a
+// Create creates the task of an order. An order that is not allowed is a
 // *RefusedError.
 func (d *Dispatcher) Create(ctx context.Context, o Order) (Task, error) {
 	t, err := o.Task(d.now())
@@ -102,9 +101,9 @@ func (d *Dispatcher) Create(ctx context.Context, o Order) (Task, error) {
 	return t, nil
 }
 
-// Stop ends a task now and returns it, or ErrNoTask. Agents cannot be told to
-// stop: those that have begun go on for the duration they were given, or, the
-// Java agent, until they are told of the service's next task.
+// Stop ends a task now and returns it, or ErrNoTask. The protocol cannot stop agents:
+// those that have begun continue for the duration they received, Java agents at most
+// until they receive the service's next task.
 func (d *Dispatcher) Stop(ctx context.Context, id string) (Task, error) {
 	if err := d.store.StopTask(ctx, id, d.now()); err != nil {
 		return Task{}, err
@@ -113,32 +112,32 @@ func (d *Dispatcher) Stop(ctx context.Context, id string) (Task, error) {
 	return d.store.Task(ctx, id)
 }
 
-// Store returns the dispatcher's store for those who make and stop tasks in it
-// themselves: the dispatcher learns of it at once.
-func (d *Dispatcher) Store() Store { return &heard{d.store, d} }
+// Store returns the dispatcher's store for callers that create and stop tasks in it
+// themselves: the dispatcher then reads the tasks again.
+func (d *Dispatcher) Store() Store { return &notifyingStore{d.store, d} }
 
-// heard is a store whose tasks a dispatcher knows.
-type heard struct {
+// notifyingStore makes a dispatcher read its tasks again after a change.
+type notifyingStore struct {
 	Store
 	d *Dispatcher
 }
 
 // CreateTask creates the task.
-func (h *heard) CreateTask(ctx context.Context, t Task) (Task, error) {
-	defer h.d.forget()
-	return h.Store.CreateTask(ctx, t)
+func (s *notifyingStore) CreateTask(ctx context.Context, t Task) (Task, error) {
+	defer s.d.forget()
+	return s.Store.CreateTask(ctx, t)
 }
 
 // StopTask stops the task.
-func (h *heard) StopTask(ctx context.Context, id string, at int64) error {
-	defer h.d.forget()
-	return h.Store.StopTask(ctx, id, at)
+func (s *notifyingStore) StopTask(ctx context.Context, id string, at int64) error {
+	defer s.d.forget()
+	return s.Store.StopTask(ctx, id, at)
 }
 
-// Poll returns the tasks of a kind to tell an instance that asks: those created
-// after last, the time of creation of the newest one it has heard of (-1: of
-// none), and those of TraceKind of which no log says that it was told. Of the
-// kinds that run one task at a time it is one.
+// Poll returns the tasks of a kind to deliver to an instance: those created after
+// last, the time of creation of the newest one it has received (-1: none), and those
+// of TraceKind that the log does not list for it. Of the kinds that run one task at a
+// time it is one.
 //
 // A task of TraceKind is delivered from 5 minutes before its start until its
 // end. Its Duration is then what is left of it in whole minutes, at least one;
@@ -154,7 +153,7 @@ func (d *Dispatcher) Poll(ctx context.Context, kind Kind, service, instance stri
 	}
 	var list []Task
 	for _, t := range known.byFor[audience{kind, service}] {
-		news := t.Created > last || kind == TraceKind && !d.wasTold(t.ID, instance)
+		news := t.Created > last || kind == TraceKind && !d.wasNotified(t.ID, instance)
 		if news && t.deliverable(instance, now) {
 			list = append(list, t.delivered(now))
 		}
@@ -164,12 +163,12 @@ func (d *Dispatcher) Poll(ctx context.Context, kind Kind, service, instance stri
 	} else if len(list) > 1 && kind == PprofKind {
 		list = list[:1] // the next one with the next poll
 	}
-	return d.tell(ctx, list, instance, now)
+	return d.deliver(ctx, list, instance, now)
 }
 
-// Push returns the tasks of TraceKind to tell an instance in the reply to a
-// report that is no poll: those of which no log says that it was told. It is for
-// reports whose replies agents read; others would enter the log in vain.
+// Push returns the tasks of TraceKind to deliver to an instance in the reply to a
+// report that is not a poll: those that the log does not list for it. Use it only for
+// reports whose replies agents read.
 func (d *Dispatcher) Push(ctx context.Context, service, instance string) ([]Task, error) {
 	service, instance = CutName(service, MaxServiceName), CutName(instance, MaxInstanceName)
 	now := d.now()
@@ -183,11 +182,10 @@ func (d *Dispatcher) Push(ctx context.Context, service, instance string) ([]Task
 			list = append(list, t.delivered(now))
 		}
 	}
-	return d.tell(ctx, list, instance, now)
+	return d.deliver(ctx, list, instance, now)
 }
 
-// Report notes what an instance says became of a task. An unknown task is
-// nothing.
+// Report logs what an instance reports about a task. An unknown task is ignored.
 func (d *Dispatcher) Report(ctx context.Context, instance, task string, e Event, text string) error {
 	now := d.now()
 	known, err := d.tasks(ctx, now)
@@ -216,7 +214,7 @@ func (t *Task) wants(instance string) bool {
 	return len(t.Instances) == 0 || slices.Contains(t.Instances, instance)
 }
 
-// deliverable reports whether an instance may be told of the task now.
+// deliverable reports whether an instance may receive the task now.
 func (t *Task) deliverable(instance string, now int64) bool {
 	if !t.wants(instance) {
 		return false
@@ -227,10 +225,10 @@ func (t *Task) deliverable(instance string, now int64) bool {
 	return t.Start <= now+ahead && now < t.End()
 }
 
-// delivered returns the task as an agent is to get it.
+// delivered returns the task as an agent receives it.
 func (t Task) delivered(now int64) Task {
 	if t.Kind == TraceKind {
-		if now > t.Start+prompt {
+		if now > t.Start+promptness {
 			t.Duration = t.End() - now
 		}
 		t.Duration = t.Minutes() * Minute
@@ -239,8 +237,8 @@ func (t Task) delivered(now int64) Task {
 	return t
 }
 
-// tasks returns the known tasks, read again if they are too old. While somebody
-// else reads them the old ones do.
+// tasks returns the known tasks, read again if they are too old. While another
+// goroutine reads them it returns the old ones.
 func (d *Dispatcher) tasks(ctx context.Context, now int64) (*knownTasks, error) {
 	known := d.known.Load()
 	if known.fresh(now) {
@@ -262,15 +260,15 @@ func (k *knownTasks) fresh(now int64) bool {
 	return k != nil && k.at <= now && now < k.at+refreshEvery
 }
 
-// forget makes the next question read the tasks anew. Who reads at this moment
-// may not have seen the change, so it waits for them.
+// forget makes the next query read the tasks again. A read in progress may miss the
+// change, so it waits for it.
 func (d *Dispatcher) forget() {
 	d.loading.Lock()
 	defer d.loading.Unlock()
 	d.known.Store(nil)
 }
 
-// load reads the tasks that may be delivered soon, and who was told of them.
+// load reads the tasks that may be delivered soon, and which instances have them.
 func (d *Dispatcher) load(ctx context.Context, now int64) (*knownTasks, error) {
 	list, err := d.store.Tasks(ctx, TaskQuery{From: now - grace - refreshEvery, To: now + ahead + refreshEvery})
 	if err != nil {
@@ -300,36 +298,36 @@ func (d *Dispatcher) load(ctx context.Context, now int64) (*knownTasks, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	maps.DeleteFunc(d.told, func(task string, _ map[string]bool) bool { return !known.byID[task] })
+	maps.DeleteFunc(d.notified, func(task string, _ map[string]bool) bool { return !known.byID[task] })
 	d.known.Store(known)
 	return known, nil
 }
 
-// wasTold reports whether an instance was told of a task.
-func (d *Dispatcher) wasTold(task, instance string) bool {
+// wasNotified reports whether an instance received a task.
+func (d *Dispatcher) wasNotified(task, instance string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.told[task][instance]
+	return d.notified[task][instance]
 }
 
-// claim reports whether an instance is yet to be told of a task, and takes it as
-// told from now on.
+// claim reports whether an instance has not received a task yet, and marks it as
+// received.
 func (d *Dispatcher) claim(task, instance string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.told[task][instance] {
+	if d.notified[task][instance] {
 		return false
 	}
-	if d.told[task] == nil {
-		d.told[task] = map[string]bool{}
+	if d.notified[task] == nil {
+		d.notified[task] = map[string]bool{}
 	}
-	d.told[task][instance] = true
+	d.notified[task][instance] = true
 	return true
 }
 
-// tell writes into the logs that an instance is told of tasks, and returns them.
-// If that fails it is not told, and not taken as told.
-func (d *Dispatcher) tell(ctx context.Context, list []Task, instance string, now int64) ([]Task, error) {
+// deliver logs that an instance receives tasks, and returns them. If that fails the
+// instance does not receive them, and they are not marked.
+func (d *Dispatcher) deliver(ctx context.Context, list []Task, instance string, now int64) ([]Task, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -342,7 +340,7 @@ func (d *Dispatcher) tell(ctx context.Context, list []Task, instance string, now
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		for _, t := range list {
-			delete(d.told[t.ID], instance)
+			delete(d.notified[t.ID], instance)
 		}
 		return nil, err
 	}

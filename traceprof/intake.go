@@ -9,9 +9,9 @@ import (
 
 // IntakeOptions says how an Intake gathers. Zero fields mean the defaults.
 type IntakeOptions struct {
-	MaxDelay  time.Duration // that something waits for others before its commit begins; 50 ms
-	MaxBytes  int64         // that wait for a commit, about; 64 MiB
-	MaxStacks int64         // bytes of dictionaries of stacks that are kept, about; 128 MiB
+	MaxDelay  time.Duration // maximum delay of a commit that waits for more data; 50 ms
+	MaxBytes  int64         // approximate maximum of bytes that wait for a commit; 64 MiB
+	MaxStacks int64         // approximate maximum of bytes of interned stacks; 128 MiB
 }
 
 // ErrClosed says that an Intake takes in nothing any more.
@@ -44,7 +44,7 @@ type Intake struct {
 	failed  error     // of the last commit; nil: it succeeded
 	tried   time.Time // when the last commit ended
 
-	wake chan struct{} // tells the writer to look when the next commit is due
+	wake chan struct{} // wakes the writer to check when the next commit is due
 	done chan struct{} // closed when the writer has ended
 	stop context.CancelFunc
 }
@@ -215,7 +215,7 @@ func (in *Intake) write(ctx context.Context) {
 	}
 }
 
-// commit stores a batch and tells who waits for it.
+// commit stores a batch and wakes the streams that wait for it.
 func (in *Intake) commit(ctx context.Context, b *batch) {
 	start := time.Now()
 	err := b.store(ctx, in.st)

@@ -244,7 +244,7 @@ func (s *Stream) Instance(ctx context.Context, i Instance) error {
 
 // Wait returns when everything that was given to the stream is stored, or the
 // error for which some of it is not. After an error the stream takes in nothing
-// more: whoever feeds it tells the client, or begins again with another stream.
+// more: the caller reports it to the client, or starts another stream.
 func (s *Stream) Wait(ctx context.Context) error {
 	for {
 		s.dropDone()

@@ -6,7 +6,7 @@ import (
 )
 
 // journal appends lines to the logs of a store in groups: while one group is
-// being written the next one gathers. A thousand instances that are told of a
+// being written the next one gathers. A thousand instances that receive a
 // task within a second make a few writes, and each waits for two of them at most.
 type journal struct {
 	store Store

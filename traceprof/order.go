@@ -47,7 +47,7 @@ type check struct {
 // first condition that does not hold. Now is in ms.
 func (o Order) Task(now int64) (Task, error) {
 	o.Endpoint = strings.TrimSpace(o.Endpoint)
-	if o.Start <= 0 || o.Kind != TraceKind && o.Start < now { // agents begin the others when they are told
+	if o.Start <= 0 || o.Kind != TraceKind && o.Start < now { // agents begin the others when they receive them
 		o.Start = now
 	}
 	checks := o.traceChecks()

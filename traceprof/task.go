@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Kind tells what a task makes agents do.
+// Kind is what a task makes agents do.
 type Kind string
 
 // The kinds of task.
@@ -62,7 +62,7 @@ type RefusedError struct {
 // Error returns the reason.
 func (e *RefusedError) Error() string { return e.Reason }
 
-// RefusalCode tells kinds of refusal apart where clients do.
+// RefusalCode is the kind of a refusal, where clients distinguish kinds.
 type RefusalCode string
 
 // The codes.

@@ -11,7 +11,7 @@
 // what is kept, Store. It does not know who sent anything or how: protocols
 // are translated in internal/server.
 //
-// Times are milliseconds since 1970 as agents and servers tell them; nothing
+// Times are milliseconds since 1970 as agents and servers report them; nothing
 // here trusts two clocks to agree.
 package traceprof
 

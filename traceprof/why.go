@@ -20,7 +20,7 @@ type Cause struct {
 // CauseCode tells causes apart for programs.
 type CauseCode string
 
-// The causes, in the order in which they are told.
+// The causes, in the order of reports.
 const (
 	NotBegun          CauseCode = "not-begun"
 	ServiceNeverSeen  CauseCode = "service-never-seen"
@@ -29,9 +29,9 @@ const (
 	EndpointNotFirst  CauseCode = "endpoint-not-first"        // segments have it, but begin with another operation
 	ClockSkew         CauseCode = "clock-skew"                // the clocks of agents and server differ
 	NeverPolled       CauseCode = "instance-never-polled"     // it is there and does not ask for tasks
-	NeverNotified     CauseCode = "never-notified"            // it asked and was not told
+	NeverNotified     CauseCode = "never-notified"            // it polled and did not receive it
 	AgentFailed       CauseCode = "agent-failed"              // it said so
-	InstanceVanished  CauseCode = "instance-vanished"         // it was told and never heard of again
+	InstanceVanished  CauseCode = "instance-vanished"         // it received the task and was not seen again
 	NoRequest         CauseCode = "no-request"                // none came while the task ran
 	NoRequestSince    CauseCode = "no-request-since-notified" // none came after the agent knew
 	RequestInProgress CauseCode = "request-in-progress"       // it began before the agent knew
@@ -59,7 +59,7 @@ func Why(ctx context.Context, st Store, task Task, now int64) ([]Cause, error) {
 		return nil, err
 	}
 	causes := []Cause{}
-	for _, look := range f.questions() {
+	for _, look := range f.checks() {
 		if c, ok := look(f); ok {
 			causes = append(causes, c)
 		}
@@ -85,12 +85,12 @@ type facts struct {
 	requests  []Segment  // that began with it and lie in part in the task's time, newest first
 	other     []string   // how segments begin that have the endpoint, but not first
 
-	notified map[string]int64 // of each instance: when it was told first, by its clock
+	notified map[string]int64 // of each instance: when it received the task first, by its clock
 }
 
-// questions returns what to look for: all, or of a task with data what it may
-// lack.
-func (f *facts) questions() []func(*facts) (Cause, bool) {
+// checks returns the causes to check: of a task with data those that make it
+// incomplete, else the others.
+func (f *facts) checks() []func(*facts) (Cause, bool) {
 	delivery := []func(*facts) (Cause, bool){
 		(*facts).clockSkew, (*facts).neverPolled, (*facts).neverNotified, (*facts).agentFailed, (*facts).instanceVanished,
 	}
@@ -185,7 +185,7 @@ func (f *facts) readServices(ctx context.Context, st Store) error {
 	return err
 }
 
-// nothingFound is told when there is no other cause.
+// nothingFound is reported when there is no other cause.
 func (f *facts) nothingFound() Cause {
 	if f.now < f.task.End()+Minute {
 		return Cause{Code: StillRunning, Text: "The task is running, or just over: snapshots arrive while requests of the endpoint run, and up to a minute later."}

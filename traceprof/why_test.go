@@ -59,7 +59,7 @@ func TestWhy(t *testing.T) {
 				named(request("a", 0, 9), "POST:/Checkout/", "POST:/Checkout/"), named(request("b", 0, 9), "/checkout", "/checkout"),
 				named(request("c", 0, 9), "GET:/chekout", "GET:/chekout"), named(request("d", 0, 9), "GET:/orders", "GET:/orders"),
 			}
-		}, "endpoint-never-seen", "letter by letter", "/checkout POST:/Checkout/ GET:/chekout"},
+		}, "endpoint-never-seen", "agents compare names exactly", "/checkout POST:/Checkout/ GET:/chekout"},
 		{"a regrouped name", func(s *situation) {
 			s.task.Endpoint = "GET:/orders/{id}/items"
 			s.segments = []traceprof.Segment{named(request("a", 0, 9), "GET:/orders/17/items", "GET:/orders/17/items"), named(request("b", 0, 9), "GET:/users/17/cart", "GET:/users/17/cart")}
@@ -79,16 +79,16 @@ func TestWhy(t *testing.T) {
 			s.instance.Skew = math.MaxInt64 / 2
 			s.segments = []traceprof.Segment{request("a", -60*minute, 500)}
 		}, "clock-skew no-request", `instance "i" is 2562047h47m16.854s ahead`, ""},
-		{"never polled", func(s *situation) { s.instance.Polled, s.logs = 0, nil }, "instance-never-polled", `Instance "i" did not ask for tasks ever`, ""},
-		{"polls no more", func(s *situation) { s.instance.Polled, s.logs = began-minute, nil }, "instance-never-polled", "since 2023-11-14 22:12:20 UTC", ""},
-		{"polled, not told", func(s *situation) { s.logs = nil }, "never-notified", "was not told", ""},
+		{"never polled", func(s *situation) { s.instance.Polled, s.logs = 0, nil }, "instance-never-polled", `Instance "i" never polled for tasks`, ""},
+		{"polls no more", func(s *situation) { s.instance.Polled, s.logs = began-minute, nil }, "instance-never-polled", "after 2023-11-14 22:12:20 UTC", ""},
+		{"polled, not delivered", func(s *situation) { s.logs = nil }, "never-notified", "did not receive this one", ""},
 		{"the agent failed", func(s *situation) {
 			s.logs[1] = event(2000, traceprof.Failed)
 			s.logs[1].Text = "no perf events"
 		}, "agent-failed", "no perf events", ""},
 		{"vanished", func(s *situation) {
 			s.logs, s.instance.LastSeen = s.logs[:1], began+minute
-		}, "instance-vanished", "has not been heard of", ""},
+		}, "instance-vanished", "was last seen before its end", ""},
 		{"no request", func(s *situation) {
 			s.segments = []traceprof.Segment{request("a", -20*minute, 500), request("b", 6*minute, 500)}
 		}, "no-request", "No request of", ""},
@@ -129,7 +129,7 @@ func TestWhy(t *testing.T) {
 		{"a slow agent", func(s *situation) {
 			s.task.Period = 5
 			s.sampled("@0:%d A A A A")
-		}, "agent-slower-than-period", "every 10 ms where the task asked for every 5 ms", ""},
+		}, "agent-slower-than-period", "every 10 ms; the period of the task is 5 ms", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &situation{

@@ -19,7 +19,9 @@ type traceOptions struct {
 func (o *traceOptions) addFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.DurationVar(&o.TTL, "ttl", 72*time.Hour, "`time` for which tasks, their snapshots and segments are kept; 0: for ever")
-	f.Int64Var(&o.MaxBytes, "max-traces", 0, "`bytes` of segments and snapshots at most, the oldest go first (default: no limit)")
+	f.Int64Var(&o.MaxBytes, "max-traces", 0, "maximum `bytes` of segments and snapshots, the oldest are deleted first (default: no limit)")
+	f.Int64Var(&o.Intake.MaxBytes, "max-pending", 0, "maximum `bytes` of snapshots and segments that wait for a commit (default 64 MiB)")
+	f.Int64Var(&o.Intake.MaxStacks, "max-stacks", 0, "maximum `bytes` of interned stacks of running tasks (default 128 MiB)")
 	f.StringVar(&o.brokers, "kafka-brokers", "", "`host:port,…`: take what agents send through Kafka")
 	f.StringVar(&o.Kafka.Group, "kafka-group", "dendro", "`name` of the consumer group; servers over one store share one")
 	f.StringVar(&o.Kafka.Namespace, "kafka-namespace", "", "`name` before the topics, as agents have it (plugin.kafka.namespace)")

@@ -12,13 +12,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// same compares secrets in a time that tells neither content nor length.
+// same compares secrets in constant time, whatever their content and length.
 func same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// openHTTP reports whether HTTP clients are asked for nothing.
+// openHTTP reports whether HTTP clients need no token.
 func (o *Options) openHTTP() bool { return o.HTTPToken == "" && o.ReadToken == "" }
 
 // authorize returns the problem that keeps a request from a route, or nil.

@@ -92,7 +92,7 @@ func (b *inflated) Read(p []byte) (int, error) {
 		b.out = out
 	}
 	if b.left == 0 {
-		// Only one more byte tells the end from too much.
+		// Only one more byte shows whether this is the end.
 		if n, err := b.out.Read(make([]byte, 1)); n == 0 {
 			return 0, b.wrap(err)
 		}
@@ -103,7 +103,7 @@ func (b *inflated) Read(p []byte) (int, error) {
 	return n, b.wrap(err)
 }
 
-// wrap tells errors of the encoding from those of the body underneath.
+// wrap separates errors of the encoding from those of the body underneath.
 func (b *inflated) wrap(err error) error {
 	var large *http.MaxBytesError
 	if err == nil || err == io.EOF || errors.As(err, &large) || errors.Is(err, errStalled) || errors.Is(err, errBroken) { // readers return io.EOF itself

@@ -70,8 +70,8 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	return handle(srv, decodingStream{ss})
 }
 
-// untilEnding ends a stream when the server ends: who watches its health has been
-// told, and would hold it up for ever.
+// untilEnding ends a stream when the server ends: a health watcher has its last
+// answer then, and would delay the end for ever.
 func (s *Server) untilEnding(ss grpc.ServerStream) (watch grpc.ServerStream, release func()) {
 	ctx, cancel := context.WithCancel(ss.Context())
 	stop := context.AfterFunc(s.serving, cancel)

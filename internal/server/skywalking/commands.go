@@ -17,7 +17,7 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// commandsOf writes tasks as an agent is told of them. Every command has a serial
+// commandsOf writes tasks as agents receive them. Every command has a serial
 // number of its own: agents skip one that they have executed.
 func commandsOf(tasks []traceprof.Task) *commonv3.Commands {
 	if len(tasks) == 0 {
@@ -80,8 +80,8 @@ func serial() string {
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// question is what all polls look like.
-type question interface {
+// pollQuery is what the queries of all polls have in common.
+type pollQuery interface {
 	proto.Message
 	GetService() string
 	GetServiceInstance() string
@@ -89,7 +89,7 @@ type question interface {
 }
 
 // poll answers an agent that asks for tasks of a kind.
-func (a *Agents) poll(ctx context.Context, kind traceprof.Kind, msg []byte, q question) (proto.Message, error) {
+func (a *Agents) poll(ctx context.Context, kind traceprof.Kind, msg []byte, q pollQuery) (proto.Message, error) {
 	if _, err := decode(msg, q); err != nil {
 		return nil, err
 	}
@@ -114,13 +114,13 @@ func (a *Agents) pollPprof(ctx context.Context, msg []byte) (proto.Message, erro
 	return a.poll(ctx, traceprof.PprofKind, msg, new(pprofv10.PprofTaskCommandQuery))
 }
 
-// push answers a report that did not ask for tasks with those that the instance
-// was not told of yet, so that a task reaches the Java agent within a second. A
+// push answers a report that is not a poll with the tasks that the instance
+// has not received yet, so that a task reaches the Java agent within a second. A
 // failure is no reason to refuse the report: the next poll brings the task.
 func (a *Agents) push(ctx context.Context, p traceprof.InstanceKey) (proto.Message, error) {
 	tasks, err := a.dispatcher.Push(ctx, p.Service, p.Name)
 	if err != nil {
-		a.log.WarnContext(ctx, "tasks could not be told in a reply", "service", p.Service, "instance", p.Name, "error", err)
+		a.log.WarnContext(ctx, "cannot deliver tasks in a reply", "service", p.Service, "instance", p.Name, "error", err)
 		return nothing, nil
 	}
 	a.counts.commands.WithLabelValues("push").Add(float64(len(tasks)))

@@ -20,7 +20,7 @@ func (a *Agents) keepAlive(ctx context.Context, msg []byte) (proto.Message, erro
 		return nil, err
 	}
 	if !a.dispatcher.Live().ReadsReplies(p) {
-		return nothing, nil // other agents do not read the reply, and a task in it would count as told
+		return nothing, nil // other agents do not read the reply, and a task in it would count as delivered
 	}
 	return a.push(ctx, p)
 }

@@ -19,8 +19,8 @@ func newCounts() counts {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_skywalking_" + name, Help: help}, []string{label})
 	}
 	return counts{
-		malformed: vec("malformed_total", "Messages of agents that could not be understood, by method.", "method"),
-		commands:  vec("commands_total", "Tasks told to agents, by way: poll, push.", "way"),
+		malformed: vec("malformed_total", "Messages of agents that could not be decoded, by method.", "method"),
+		commands:  vec("commands_total", "Tasks delivered to agents, by way: poll, push.", "way"),
 		ignored:   vec("ignored_total", "Messages of agents that were accepted and dropped (meters, logs, events), by method.", "method"),
 		uploads:   vec("uploads_total", "Recordings of async-profiler and pprof tasks, by outcome: stored, refused, failed, broken.", "outcome"),
 	}

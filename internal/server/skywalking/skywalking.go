@@ -45,7 +45,7 @@ type Options struct {
 	Intake     *traceprof.Intake
 
 	// Uploads takes the recordings of async-profiler and pprof tasks; nil: agents
-	// are told that theirs are too large.
+	// get the answer that theirs are too large.
 	Uploads *uploads.Uploads
 
 	Now func() int64 // ms; nil: the system's clock

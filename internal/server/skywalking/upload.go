@@ -20,13 +20,13 @@ func (a *Agents) collectAsync(c *call) error { return a.collectRecording(c, trac
 func (a *Agents) collectPprof(c *call) error { return a.collectRecording(c, traceprof.PprofKind) }
 
 // collectRecording takes one recording. The agent sends what it has, waits to be
-// told to go on, and sends the content in pieces:
+// the answer to go on, and sends the content in pieces:
 //
 //	agent   metadata {task, instance, size} or, if profiling failed, with an error
 //	server  go on, or too large
 //	agent   content …, end
 //
-// Before it is told to go on there must be room for what it announced, so many
+// Before that answer there must be room for what it announced, so many
 // agents that finish at once wait here.
 func (a *Agents) collectRecording(c *call, kind traceprof.Kind) (err error) {
 	up := upload{agents: a, kind: kind}
