@@ -1,6 +1,7 @@
 package format_test
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -16,13 +17,29 @@ import (
 )
 
 // large is content of any size: head, then repeated body, then tail. Each body is
-// one that a profiler writes for some samples of a deep stack.
+// one that a profiler writes for some samples. Where times rise, each writes the i-th.
 type large struct {
 	head, body, tail string
+	each             func(i int) string
 }
 
 // reader returns size bytes of the content.
 func (l large) reader(size int) io.Reader {
+	if l.each != nil {
+		pr, pw := io.Pipe()
+		go func() {
+			w := bufio.NewWriterSize(pw, 1<<20)
+			n, _ := w.WriteString(l.head)
+			for i := 0; n < size; i++ {
+				m, _ := w.WriteString(l.each(i))
+				n += m
+			}
+			w.WriteString(l.tail)
+			w.Flush()
+			pw.Close()
+		}()
+		return pr
+	}
 	n := max(1, (size-len(l.head)-len(l.tail))/len(l.body))
 	body := strings.Repeat(l.body, min(n, 1+1<<20/len(l.body)))
 	return io.MultiReader(strings.NewReader(l.head), &repeated{text: body, left: n / (len(body) / len(l.body)) * len(body)}, strings.NewReader(l.tail))
@@ -52,7 +69,8 @@ func frames(n int, spell func(i int) string) string {
 	return b.String()
 }
 
-// largeTexts are formats of text.
+// largeTexts are the formats whose memory does not depend on the number of samples, or
+// by a few bytes per sample. Those with columns of JSON keep their columns.
 var largeTexts = map[string]large{
 	"folded":       {body: "[worker-1 tid=7];" + frames(30, func(i int) string { return fmt.Sprintf("shop/demo/Ledger.step%d_[j];", i) }) + "leaf 1\n"},
 	"folded short": {body: "a;b;c 1\n"},
@@ -71,6 +89,14 @@ var largeTexts = map[string]large{
 	"callgrind": {head: "# callgrind format\nevents: Ir\n", body: "fn=(1) main\n1 10\ncfn=(2) step\ncalls=1 1\n2 30\nfn=(2)\n3 30\n"},
 	"speedscope": {head: `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"},{"name":"b"},{"name":"c"}]},` +
 		`"profiles":[{"type":"sampled","name":"t","unit":"none","startValue":0,"endValue":1,"samples":[`, body: "[0,1,2,0,1,2,0,1,2,0,1,2,0,1,2,0,1,2],", tail: `[0]]}]}`},
+	"speedscope evented": {head: `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"},{"name":"b"},{"name":"c"}]},` +
+		`"profiles":[{"type":"evented","name":"t","unit":"milliseconds","startValue":0,"endValue":1e9,"events":[`,
+		each: func(i int) string {
+			return fmt.Sprintf(`{"type":"O","frame":0,"at":%d},{"type":"O","frame":1,"at":%d.25},{"type":"C","frame":1,"at":%d.5},{"type":"C","frame":0,"at":%d.75},`, i, i, i, i)
+		}, tail: `{"type":"O","frame":0,"at":900000000},{"type":"C","frame":0,"at":900000001}]}]}`},
+	"chrome": {head: `[`, each: func(i int) string {
+		return fmt.Sprintf(`{"name":"step","cat":"function","ph":"X","ts":%d.5,"dur":0.25,"pid":1,"tid":2,"args":{"url":"https://shop.example/cart?item=1234"}},`+"\n", 1_000_000+i)
+	}, tail: `{"name":"end","ph":"X","ts":1,"dur":1,"pid":1,"tid":2}]`},
 }
 
 // heapPeak runs f and returns the largest size of the heap meanwhile, garbage included.

@@ -150,5 +150,6 @@ func (n *nesting) advance(at int64) {
 	t.Add(stack, at-n.now)
 	t.Time = append(t.Time, n.now-n.earliest)
 	t.Thread = append(t.Thread, n.thread)
+	t.Bound(n.limits)
 	n.now = at
 }

@@ -293,6 +293,7 @@ func (t *trace) linkEvents() error {
 		th.events = nil
 	}
 	if some {
+		table.Bounded()
 		t.p.Tables = append(t.p.Tables, table)
 	}
 	return nil

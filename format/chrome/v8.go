@@ -18,7 +18,7 @@ type v8Profile struct {
 	nodes []node
 	edges []edge
 
-	samples    []int64 // ids of nodes
+	samples    []int32 // ids of nodes
 	deltas     []int64 // nanoseconds before each sample
 	timestamps []int64 // instead, in files of old versions: nanoseconds
 	start, end int64   // nanoseconds
@@ -54,9 +54,15 @@ func (v *v8Profile) readField(s *jsonscan.Scanner, symbols *profile.Symbols, key
 		}
 	case "samples":
 		for range s.Array() {
-			if s.Kind() == jsonscan.Number { // those of a heap profile are objects
-				v.samples = append(v.samples, s.Int())
+			if s.Kind() != jsonscan.Number { // those of a heap profile are objects
+				s.Skip()
+				continue
 			}
+			id := s.Int()
+			if id != int64(int32(id)) {
+				s.Errorf("a sample of node %d", id)
+			}
+			v.samples = append(v.samples, int32(id))
 		}
 	case "timeDeltas":
 		v.deltas = jsonscan.Fixeds(s, v.deltas, 3)
@@ -258,7 +264,7 @@ func (t *v8Tables) add(v *v8Profile, p *profile.Profile, l profile.Limits, origi
 	}
 	now, backward := v.start-origin, 0
 	for i, id := range v.samples {
-		n, ok := v.index[id]
+		n, ok := v.index[int64(id)]
 		if !ok {
 			return v.malformed("sample %d is of node %d, which is not there", i, id)
 		}
@@ -271,10 +277,11 @@ func (t *v8Tables) add(v *v8Profile, p *profile.Profile, l profile.Limits, origi
 			backward++
 			delta = 0
 		}
-		t.samples.Add(stacks[n], 1)
-		t.wall.Add(stacks[n], delta)
-		t.samples.Time, t.wall.Time = append(t.samples.Time, now), append(t.wall.Time, now)
-		t.samples.Thread, t.wall.Thread = append(t.samples.Thread, v.thread), append(t.wall.Thread, v.thread)
+		tags := profile.Tags{Thread: v.thread}
+		t.samples.Append(stacks[n], 1, now, tags)
+		t.wall.Append(stacks[n], delta, now, tags)
+		t.samples.Bound(l)
+		t.wall.Bound(l)
 	}
 	if backward > 0 {
 		p.Warnf("%d samples are earlier than the one before and count no time", backward)
@@ -295,6 +302,8 @@ func (v *v8Profile) useTimestamps() {
 
 // tables returns the tables, wall only if it was recorded.
 func (t *v8Tables) tables() []profile.Samples {
+	t.samples.Bounded()
+	t.wall.Bounded()
 	if t.wall.Len() == 0 {
 		return []profile.Samples{t.samples}
 	}

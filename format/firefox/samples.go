@@ -112,7 +112,13 @@ func (k *linker) addRows(to *sampleTable, from *table, id profile.ThreadID, stac
 	} else if to.Address != nil {
 		to.Address = append(to.Address, make([]uint64, n)...)
 	}
-	return addWeights(to, from, n)
+	if err := addWeights(to, from, n); err != nil {
+		return err
+	}
+	to.Value = to.values.Values
+	to.Bound(k.limits)
+	to.values.Values = to.Value
+	return nil
 }
 
 // addWeights appends the weights of n rows: 1 each if the column is null.
@@ -186,6 +192,7 @@ func (k *linker) finishTables() {
 		for _, t := range k.tables {
 			if t.allocation == allocation {
 				t.Value, t.Type.Scale = t.values.Values, t.values.Scale
+				t.Bounded()
 				k.p.Tables = append(k.p.Tables, t.Samples)
 			}
 		}

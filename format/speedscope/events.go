@@ -13,46 +13,71 @@ import (
 // it; a close of one that is not open is left out. What is open at the end is
 // closed there. Time never goes back.
 type nesting struct {
-	*linker
+	*file
 	p        *oneProfile
 	decimals int // of all times
 
-	open   []int32       // nodes of the open frames, behind the root
-	opened map[int32]int // how often a frame is open
+	timed  bool // the unit is one of time
+	begun  bool
+	first  jsonscan.Decimal // time of the first event
+	open   []int32          // nodes of the open frames, behind the root
+	opened map[int32]int    // how often a frame is open
 	now    int64
 }
 
-func (k *linker) nest(p *oneProfile) error {
-	n := nesting{linker: k, p: p, open: []int32{prefixtree.Root}, opened: map[int32]int{}}
-	if n.decimals = units[p.unit].decimals; n.decimals == notTime {
+// repairs counts what an exporter got wrong.
+type repairs struct{ closed, ignored, left, backward int }
+
+func newNesting(f *file, p *oneProfile, decimals int) *nesting {
+	_, timed := timeUnit(p.unit)
+	return &nesting{file: f, p: p, decimals: decimals, timed: timed, open: []int32{prefixtree.Root}, opened: map[int32]int{}}
+}
+
+// nest makes the samples of an evented profile.
+func (f *file) nest(p *oneProfile) error {
+	n := p.nesting
+	if n == nil {
+		decimals, timed := timeUnit(p.unit)
+		if !timed {
+			decimals = 0
+			for _, e := range p.events {
+				decimals = max(decimals, e.at.Decimals)
+			}
+		}
+		n = newNesting(f, p, decimals)
 		for _, e := range p.events {
-			n.decimals = max(n.decimals, e.at.Decimals)
+			if err := n.add(e); err != nil {
+				return err
+			}
 		}
 	}
-	for i, e := range p.events {
-		at, err := e.at.Fixed(n.decimals)
-		if err != nil {
-			return p.malformed("event %d is at a time that does not fit 63 bits", i)
-		}
-		if i == 0 {
-			// Nothing is open between the start of the profile and its first event.
-			p.start, n.now = e.at, at
-		}
-		if at < n.now {
-			k.backward++
-		}
-		n.advance(at)
-		if err := n.event(e); err != nil {
-			return err
-		}
+	if n.begun {
+		p.start = n.first
 	}
-	if k.left += len(n.open) - 1; len(n.open) > 1 {
+	if f.repairs.left += len(n.open) - 1; len(n.open) > 1 {
 		if end, err := p.end.Fixed(n.decimals); err == nil {
 			n.advance(end)
 		}
 	}
-	p.events, p.weighed = nil, true
+	p.events, p.nesting, p.weighed = nil, nil, true
 	return nil
+}
+
+// add adds an event and the stretch of time before it.
+func (n *nesting) add(e event) *profile.ParseError {
+	at, err := e.at.Fixed(n.decimals)
+	if err != nil {
+		return n.p.malformed("an event is at a time that does not fit 63 bits")
+	}
+	if !n.begun {
+		// Nothing is open between the start of the profile and its first event.
+		n.begun, n.first, n.now = true, e.at, at
+	}
+	if at < n.now {
+		n.repairs.backward++
+	}
+	n.advance(at)
+	return n.event(e)
 }
 
 // advance ends the stretch of time up to now, if any time has passed.
@@ -61,28 +86,32 @@ func (n *nesting) advance(at int64) {
 		return
 	}
 	n.p.nodes = append(n.p.nodes, n.open[len(n.open)-1])
-	n.p.weights = append(n.p.weights, jsonscan.Decimal{Digits: at - n.now, Decimals: n.decimals})
+	if n.timed {
+		n.p.times = append(n.p.times, at-n.now)
+	} else {
+		n.p.weights = append(n.p.weights, jsonscan.Decimal{Digits: at - n.now, Decimals: n.decimals})
+	}
 	n.now = at
 }
 
-func (n *nesting) event(e event) error {
-	tree := &n.file.tree
+func (n *nesting) event(e event) *profile.ParseError {
+	tree := &n.tree
 	switch {
 	case e.open:
-		if len(n.open) > n.file.depth {
-			return &profile.ParseError{Offset: n.p.at, Err: profile.TooLarge("stack deeper", int64(n.file.depth), "--max-depth")}
+		if len(n.open) > n.depth {
+			return &profile.ParseError{Offset: n.p.at, Err: profile.TooLarge("stack deeper", int64(n.depth), "--max-depth")}
 		}
 		n.opened[e.frame]++
 		n.open = append(n.open, tree.Child(n.open[len(n.open)-1], e.frame))
 	case n.opened[e.frame] == 0:
-		n.ignored++
+		n.repairs.ignored++
 	default:
-		for last := int32(-1); last != e.frame; n.closed++ {
+		for last := int32(-1); last != e.frame; n.repairs.closed++ {
 			last = tree.Item[n.open[len(n.open)-1]]
 			n.open = n.open[:len(n.open)-1]
 			n.opened[last]--
 		}
-		n.closed-- // the frame itself
+		n.repairs.closed-- // the frame itself
 	}
 	return nil
 }

@@ -28,6 +28,13 @@ var units = map[string]struct {
 
 const notTime = -1
 
+// timeUnit returns how many decimals a unit of time has in nanoseconds; false for
+// another unit.
+func timeUnit(unit string) (decimals int, ok bool) {
+	u, ok := units[unit]
+	return u.decimals, ok && u.decimals != notTime
+}
+
 // timeType is the type of weights in a unit of time. The format does not say
 // whether that is CPU or wall time.
 var timeType = profile.ValueType{Name: "time", Unit: "nanoseconds"}
@@ -36,6 +43,7 @@ var timeType = profile.ValueType{Name: "time", Unit: "nanoseconds"}
 type linker struct {
 	file   *file
 	p      *profile.Profile
+	limits profile.Limits
 	kind   profile.Kind // of all functions
 	dotNet bool
 	root   *regexp.Regexp // outermost frames that are no functions; or nil
@@ -44,8 +52,6 @@ type linker struct {
 	states []profile.StateID // of the nodes
 	tables []*sampleTable
 	origin int64 // the earliest start, in nanoseconds
-
-	closed, ignored, left, backward int // repairs
 }
 
 // sampleTable is the table of one value type.
@@ -68,7 +74,7 @@ func (k *linker) link() error {
 	frames := k.frames()
 	for _, pr := range f.profiles {
 		if pr.kind == "evented" {
-			if err := k.nest(pr); err != nil {
+			if err := f.nest(pr); err != nil {
 				return err
 			}
 		}
@@ -85,7 +91,7 @@ func (k *linker) link() error {
 
 func (f *file) usesFrames() bool {
 	for _, p := range f.profiles {
-		if len(p.events) > 0 {
+		if len(p.events) > 0 || p.nesting != nil && p.nesting.begun {
 			return true
 		}
 	}
@@ -226,7 +232,7 @@ func (k *linker) span() error {
 	return nil
 }
 
-func (p *oneProfile) malformed(format string, args ...any) error {
+func (p *oneProfile) malformed(format string, args ...any) *profile.ParseError {
 	return &profile.ParseError{Offset: p.at, Err: fmt.Errorf("%w: %s", profile.ErrMalformed, fmt.Sprintf(format, args...))}
 }
 
@@ -239,8 +245,10 @@ func (k *linker) profile(p *oneProfile) error {
 	switch {
 	case p.kind != "sampled" && p.kind != "evented":
 		return p.malformed("a profile of type %.40q", p.kind)
-	case p.weighed && len(p.weights) != len(p.nodes):
-		return p.malformed("%d samples with %d weights", len(p.nodes), len(p.weights))
+	case p.times != nil && unit.decimals == notTime:
+		return p.malformed("a second unit")
+	case p.weighed && len(p.weights)+len(p.times) != len(p.nodes):
+		return p.malformed("%d samples with %d weights", len(p.nodes), len(p.weights)+len(p.times))
 	}
 	t := k.table(unit.valueType)
 	thread := k.thread(p)
@@ -250,7 +258,10 @@ func (k *linker) profile(p *oneProfile) error {
 	}
 	for i, n := range p.nodes {
 		w := jsonscan.Decimal{Digits: 1}
-		if p.weighed {
+		switch {
+		case p.times != nil:
+			w = jsonscan.Decimal{Digits: p.times[i], Decimals: unit.decimals}
+		case p.weighed:
 			w = p.weights[i]
 		}
 		if unit.decimals != notTime {
@@ -279,9 +290,19 @@ func (k *linker) profile(p *oneProfile) error {
 			}
 			t.State = append(t.State, state)
 		}
+		if len(t.Stack)%profile.SumRows == 0 {
+			t.bound(k.limits)
+		}
 	}
-	p.nodes, p.weights = nil, nil
+	p.nodes, p.weights, p.times = nil, nil, nil
 	return nil
+}
+
+// bound sums the table if it is large.
+func (t *sampleTable) bound(l profile.Limits) {
+	t.Value = t.values.Values
+	t.Bound(l)
+	t.values.Values = t.Value
 }
 
 func (k *linker) table(vt profile.ValueType) *sampleTable {
@@ -322,16 +343,17 @@ func (k *linker) finish() {
 	}
 	for _, t := range k.tables {
 		t.Value, t.Type.Scale = t.values.Values, t.values.Scale
+		t.Bounded()
 		k.p.Tables = append(k.p.Tables, t.Samples)
 	}
 	for _, w := range []struct {
 		n    int
 		what string
 	}{
-		{k.closed, "frames were closed by a close of a frame outside of them"},
-		{k.ignored, "closes of frames that were not open were left out"},
-		{k.left, "frames were still open at the end and were closed there"},
-		{k.backward, "events are earlier than the one before and were moved to its time"},
+		{k.file.repairs.closed, "frames were closed by a close of a frame outside of them"},
+		{k.file.repairs.ignored, "closes of frames that were not open were left out"},
+		{k.file.repairs.left, "frames were still open at the end and were closed there"},
+		{k.file.repairs.backward, "events are earlier than the one before and were moved to its time"},
 	} {
 		if w.n > 0 {
 			k.p.Warnf("%d %s", w.n, w.what)

@@ -47,7 +47,7 @@ func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*pr
 		if err := d.scanner.End(); err != nil {
 			return err
 		}
-		k := linker{file: &f, p: p}
+		k := linker{file: &f, p: p, limits: l}
 		return k.link()
 	})
 }
@@ -74,6 +74,7 @@ type file struct {
 	tree     prefixtree.Tree // of indexes of frames
 	profiles []*oneProfile
 	largest  int32 // index of a frame
+	repairs  repairs
 
 	// The sample before: indexes of frames, and the node up to each.
 	last, nodes, scratch []int32
@@ -93,8 +94,10 @@ type oneProfile struct {
 
 	nodes   []int32 // of tree, one per sample
 	weights []jsonscan.Decimal
+	times   []int64 // nanoseconds, in place of weights if the unit of time is known before them
 	weighed bool
-	events  []event
+	events  []event  // if the unit is not known before them
+	nesting *nesting // of the events otherwise
 }
 
 // event opens or closes a frame.
@@ -179,13 +182,16 @@ func (f *file) readProfile(p *oneProfile) {
 			}
 		case "weights":
 			p.weighed = s.Kind() == jsonscan.Array
+			decimals, timed := timeUnit(p.unit)
 			for range s.Array() {
-				p.weights = append(p.weights, s.Decimal())
+				if timed {
+					p.times = append(p.times, s.Fixed(decimals))
+				} else {
+					p.weights = append(p.weights, s.Decimal())
+				}
 			}
 		case "events":
-			for range s.Array() {
-				p.events = append(p.events, f.readEvent())
-			}
+			f.readEvents(p)
 		}
 	}
 }
@@ -235,6 +241,27 @@ func (f *file) readIndex() int32 {
 	}
 	f.largest = max(f.largest, int32(i))
 	return int32(i)
+}
+
+// readEvents reads the events of a profile, and follows them if their unit of time is
+// known.
+func (f *file) readEvents(p *oneProfile) {
+	s := f.scanner
+	decimals, timed := timeUnit(p.unit)
+	if timed && p.kind == "evented" {
+		p.nesting = newNesting(f, p, decimals)
+	}
+	for range s.Array() {
+		e := f.readEvent()
+		if s.Err() != nil {
+			return
+		}
+		if p.nesting == nil {
+			p.events = append(p.events, e)
+		} else if err := p.nesting.add(e); err != nil {
+			s.Fail(err)
+		}
+	}
 }
 
 func (f *file) readEvent() (e event) {
