@@ -69,13 +69,8 @@ type Format struct {
 	whole   bool     // the decoder holds the content in memory whole
 }
 
-// Decoder reads profiles of one format. Decode reads r to its end and adds
-// functions, frames and stacks to s; what a decoder learns about s it may keep
-// for the next call. Errors that have a place are of type *profile.ParseError,
-// without Source.
-type Decoder interface {
-	Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error)
-}
+// Decoder reads profiles of one format.
+type Decoder = profile.Decoder
 
 // All lists all formats in the order in which Detect asks: what can be told for
 // certain comes before what is guessed. A further format is one more entry.
@@ -108,47 +103,47 @@ func All() []Format {
 		{
 			Name: firefox.Name, Title: "Firefox Profiler (processed and Gecko profiles)",
 			Extensions: []string{".firefox.json", ".json"},
-			Sniff:      firefox.Sniff, NewDecoder: func() Decoder { return firefox.NewDecoder() }, Encode: firefox.Encode, Single: true,
+			Sniff:      firefox.Sniff, NewDecoder: firefox.NewDecoder, Encode: firefox.Encode, Single: true,
 		},
 		{
 			Name: speedscope.Name, Title: "speedscope",
 			Extensions: []string{".speedscope.json"},
-			Sniff:      speedscope.Sniff, NewDecoder: func() Decoder { return speedscope.NewDecoder() }, Encode: speedscope.Encode, Single: true,
+			Sniff:      speedscope.Sniff, NewDecoder: speedscope.NewDecoder, Encode: speedscope.Encode, Single: true,
 		},
 		{
 			Name: chrome.Name, Title: "Chrome trace events and V8 profiles",
 			Extensions: []string{".cpuprofile", ".heapprofile", ".trace.json"},
-			Sniff:      chrome.Sniff, NewDecoder: func() Decoder { return chrome.NewDecoder() },
+			Sniff:      chrome.Sniff, NewDecoder: chrome.NewDecoder,
 		},
 		{
 			Name: flamebearer.Name, Title: "Pyroscope flame graphs (flamebearer)",
 			Extensions: []string{".flamebearer.json"},
-			Sniff:      flamebearer.Sniff, NewDecoder: func() Decoder { return flamebearer.NewDecoder() },
+			Sniff:      flamebearer.Sniff, NewDecoder: flamebearer.NewDecoder,
 		},
 		{
 			Name: pyinstrument.Name, Title: "pyinstrument",
 			Extensions: []string{".pyinstrument.json"},
-			Sniff:      pyinstrument.Sniff, NewDecoder: func() Decoder { return pyinstrument.NewDecoder() },
+			Sniff:      pyinstrument.Sniff, NewDecoder: pyinstrument.NewDecoder,
 		},
 		{
 			Name: threaddump.Name, Title: "Java thread dumps (jstack, kill -3, jcmd)",
 			Extensions: []string{".tdump", ".jstack"},
-			Sniff:      threaddump.Sniff, NewDecoder: func() Decoder { return threaddump.NewDecoder() },
+			Sniff:      threaddump.Sniff, NewDecoder: threaddump.NewDecoder,
 		},
 		{
 			Name: threaddump.JavacoreName, Title: "javacore (thread dumps of J9)",
 			Extensions: []string{".javacore"},
-			Sniff:      threaddump.SniffJavacore, NewDecoder: func() Decoder { return threaddump.NewJavacoreDecoder() },
+			Sniff:      threaddump.SniffJavacore, NewDecoder: threaddump.NewJavacoreDecoder,
 		},
 		{
 			Name: goroutine.Name, Title: "Go text profiles and tracebacks (debug=1, debug=2)",
 			Extensions: []string{".goroutines"},
-			Sniff:      goroutine.Sniff, NewDecoder: func() Decoder { return goroutine.NewDecoder() },
+			Sniff:      goroutine.Sniff, NewDecoder: goroutine.NewDecoder,
 		},
 		{
 			Name: pyspy.Name, Title: "py-spy dump",
 			Extensions: []string{".pyspy"},
-			Sniff:      pyspy.Sniff, NewDecoder: func() Decoder { return pyspy.NewDecoder() },
+			Sniff:      pyspy.Sniff, NewDecoder: pyspy.NewDecoder,
 		},
 		{
 			Name: perfscript.Name, Title: "perf script (Linux perf as text)",

@@ -3,6 +3,7 @@ package profile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/metrics"
 	"strings"
@@ -71,6 +72,14 @@ type Limits struct {
 	// Sums says that the caller needs sums per stack, thread, labels and state only:
 	// readers may drop the times and addresses of tables of SumRows rows and more.
 	Sums bool
+}
+
+// Decoder reads profiles of one format. Decode reads r to its end and adds functions,
+// frames and stacks to s; nil means Symbols of its own. A decoder may keep what it
+// learned about s for the next call. Errors with a place are of type *ParseError,
+// without Source. After an error s may hold entries that no profile uses.
+type Decoder interface {
+	Decode(r io.Reader, s *Symbols, l Limits) (*Profile, error)
 }
 
 // Default limits.

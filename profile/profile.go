@@ -244,6 +244,14 @@ func (p *Profile) Check() error {
 	return nil
 }
 
+// Checked returns p if Check passes, else its error as a *ParseError.
+func (p *Profile) Checked() (*Profile, error) {
+	if err := p.Check(); err != nil {
+		return nil, &ParseError{Offset: -1, Err: err}
+	}
+	return p, nil
+}
+
 func (p *Profile) checkTable(s *Samples) error {
 	n := len(s.Stack)
 	for _, col := range []struct {

@@ -56,8 +56,5 @@ func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*pr
 	if err := f.fill(l); err != nil {
 		return nil, err
 	}
-	if err := p.Check(); err != nil {
-		return nil, &profile.ParseError{Offset: -1, Err: err}
-	}
-	return p, nil
+	return p.Checked()
 }

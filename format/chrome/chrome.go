@@ -38,22 +38,10 @@ const (
 	typeEvents  = "events"  // time in duration events, in nanoseconds
 )
 
-// Decoder reads files one after the other and keeps its buffers. It belongs to one
-// goroutine.
-type Decoder struct {
-	scanner jsonscan.Scanner
-}
-
-// NewDecoder returns a Decoder.
-func NewDecoder() *Decoder { return &Decoder{} }
-
-// Decode reads one file from r up to its end. Functions, frames and stacks are
-// added to s; nil means Symbols of its own. Errors are of type *profile.ParseError
-// with an offset.
-func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	return d.scanner.Decode(r, s, l, func(p *profile.Profile) error {
-		p.Format = Name
-		f := file{scanner: &d.scanner, p: p, limits: l.WithDefaults()}
+// NewDecoder returns a decoder.
+func NewDecoder() profile.Decoder {
+	return jsonscan.NewDecoder(Name, func(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
+		f := file{scanner: s, p: p, limits: l}
 		return f.read()
 	})
 }

@@ -21,7 +21,6 @@ package firefox
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/dendroprof/dendro/internal/jsonscan"
 	"github.com/dendroprof/dendro/profile"
@@ -40,33 +39,21 @@ const (
 	newestRaw = 36
 )
 
-// Decoder reads files one after the other and keeps its buffers. It belongs to one
-// goroutine.
-type Decoder struct {
-	scanner jsonscan.Scanner
-}
+// NewDecoder returns a decoder. Errors have the offset of the value, or of the column
+// in which it is.
+func NewDecoder() profile.Decoder { return jsonscan.NewDecoder(Name, read) }
 
-// NewDecoder returns a Decoder.
-func NewDecoder() *Decoder { return &Decoder{} }
-
-// Decode reads one profile from r up to its end. Functions, frames, stacks and
-// categories are added to s; nil means Symbols of its own. Errors are of type
-// *profile.ParseError; Offset is the place of the value or of the column in which
-// it is.
-func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	return d.scanner.Decode(r, s, l, func(p *profile.Profile) error {
-		p.Format = Name
-		f := file{scanner: &d.scanner}
-		f.read(0)
-		if err := d.scanner.End(); err != nil {
-			if old := f.checkVersion(); errors.Is(old, profile.ErrUnsupported) && f.version+f.gecko > 0 {
-				return old // which explains it
-			}
-			return err
+func read(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
+	f := file{scanner: s}
+	f.read(0)
+	if err := s.End(); err != nil {
+		if old := f.checkVersion(); errors.Is(old, profile.ErrUnsupported) && f.version+f.gecko > 0 {
+			return old // which explains it
 		}
-		k := linker{file: &f, p: p, limits: l.WithDefaults()}
-		return k.link()
-	})
+		return err
+	}
+	k := linker{file: &f, p: p, limits: l}
+	return k.link()
 }
 
 // Sniff reports whether content that begins with prefix is of this format. The

@@ -18,7 +18,6 @@ package flamebearer
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -29,28 +28,17 @@ import (
 // Name is the name of the format in Profile.Format.
 const Name = "flamebearer"
 
-// Decoder reads files one after the other and keeps its buffers. It belongs to one
-// goroutine.
-type Decoder struct {
-	scanner jsonscan.Scanner
-}
+// NewDecoder returns a decoder. Errors have the offset of the level in which the
+// fault is.
+func NewDecoder() profile.Decoder { return jsonscan.NewDecoder(Name, read) }
 
-// NewDecoder returns a Decoder.
-func NewDecoder() *Decoder { return &Decoder{} }
-
-// Decode reads one file from r up to its end. Functions, frames and stacks are
-// added to s; nil means Symbols of its own. Errors are of type *profile.ParseError
-// with an offset, of the level in which the fault is.
-func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	return d.scanner.Decode(r, s, l, func(p *profile.Profile) error {
-		p.Format = Name
-		f := file{scanner: &d.scanner, depth: l.WithDefaults().Depth}
-		f.read()
-		if err := d.scanner.End(); err != nil {
-			return err
-		}
-		return f.link(p)
-	})
+func read(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
+	f := file{scanner: s, depth: l.Depth}
+	f.read()
+	if err := s.End(); err != nil {
+		return err
+	}
+	return f.link(p)
 }
 
 // Sniff reports whether content that begins with prefix is of this format.

@@ -120,10 +120,7 @@ func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*pr
 	if d.buf.Cap() > keepBytes {
 		d.buf = bytes.Buffer{}
 	}
-	if err := p.Check(); err != nil {
-		return nil, &profile.ParseError{Offset: -1, Err: err}
-	}
-	return p, nil
+	return p.Checked()
 }
 
 // parse makes boxes of a page.

@@ -40,28 +40,17 @@ import (
 // Name is the name of the format, as in Profile.Format.
 const Name = "goroutine"
 
-// Decoder reads Go's texts. It keeps what it learned about the spelling of frames
-// for the next file into the same Symbols. Use NewDecoder. A Decoder belongs to
-// one goroutine at a time.
-type Decoder struct{ memory stacktext.Memory }
+// NewDecoder returns a decoder. It skips what lies around tracebacks, which are found
+// in logs. A profile of debug=1 is strict: a count that cannot be read is an error, and
+// so is a text without a traceback or profile.
+func NewDecoder() profile.Decoder { return stacktext.NewDecoder(Name, read) }
 
-// NewDecoder returns a Decoder that knows nothing yet.
-func NewDecoder() *Decoder { return &Decoder{} }
-
-// Decode reads the whole of r into a new profile over s. With s nil the profile
-// gets Symbols of its own.
-//
-// What lies around tracebacks is passed over, since they are found in logs. A
-// profile of debug=1 is strict: a count that cannot be read is an error
-// (*profile.ParseError), and so is a text of which neither is found.
-func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	return d.memory.Decode(s, func(p *profile.Profile) error {
-		p.Format, p.Profiler = Name, "Go"
-		t := &reader{Recorder: stacktext.NewRecorder(p), in: &d.memory.Lines, known: &d.memory.Frames, limits: l.WithDefaults()}
-		err := t.read(r)
-		p.Warnings = t.notes.Warnings(p.Warnings)
-		return err
-	})
+func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+	p.Profiler = "Go"
+	t := &reader{Recorder: stacktext.NewRecorder(p), in: &m.Lines, known: &m.Frames, limits: l}
+	err := t.read(r)
+	p.Warnings = t.notes.Warnings(p.Warnings)
+	return err
 }
 
 // reader is the reading of one text.

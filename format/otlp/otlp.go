@@ -65,10 +65,7 @@ func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*pr
 		return nil, wire.Place(err)
 	}
 	p := k.finish()
-	if err := p.Check(); err != nil {
-		return nil, &profile.ParseError{Offset: -1, Err: err}
-	}
-	return p, nil
+	return p.Checked()
 }
 
 // decodeAll reads the messages of a content and gives them to k.

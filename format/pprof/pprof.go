@@ -101,10 +101,7 @@ func (d *Decoder) decode() (*profile.Profile, error) {
 	}
 	p.LabelSets, p.Threads = d.samples.sets.list, d.samples.sets.threads
 	l.found.report(p)
-	if err := p.Check(); err != nil {
-		return nil, &profile.ParseError{Offset: -1, Err: err}
-	}
-	return p, nil
+	return p.Checked()
 }
 
 // Prefixes of comments that stand for fields of Profile or of the format.

@@ -14,7 +14,6 @@ package pyinstrument
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -25,32 +24,21 @@ import (
 // Name is the name of the format in Profile.Format.
 const Name = "pyinstrument"
 
-// Decoder reads files one after the other and keeps its buffers. It belongs to one
-// goroutine.
-type Decoder struct {
-	scanner jsonscan.Scanner
-}
+// NewDecoder returns a decoder.
+func NewDecoder() profile.Decoder { return jsonscan.NewDecoder(Name, read) }
 
-// NewDecoder returns a Decoder.
-func NewDecoder() *Decoder { return &Decoder{} }
-
-// Decode reads one file from r up to its end. Functions, frames and stacks are
-// added to s; nil means Symbols of its own. Errors are of type *profile.ParseError
-// with an offset.
-func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	return d.scanner.Decode(r, s, l, func(p *profile.Profile) error {
-		p.Format, p.Profiler = Name, Name
-		f := file{scanner: &d.scanner, p: p, depth: l.WithDefaults().Depth, states: map[string]profile.StateID{}, index: map[profile.Function]int32{}}
-		f.read()
-		if err := d.scanner.End(); err != nil {
-			return err
-		}
-		if f.nodes == nil {
-			return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: no root_frame", profile.ErrMalformed)}
-		}
-		f.link()
-		return nil
-	})
+func read(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
+	p.Profiler = Name
+	f := file{scanner: s, p: p, depth: l.Depth, states: map[string]profile.StateID{}, index: map[profile.Function]int32{}}
+	f.read()
+	if err := s.End(); err != nil {
+		return err
+	}
+	if f.nodes == nil {
+		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: no root_frame", profile.ErrMalformed)}
+	}
+	f.link()
+	return nil
 }
 
 // Sniff reports whether content that begins with prefix is of this format.

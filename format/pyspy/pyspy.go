@@ -33,29 +33,17 @@ import (
 // Name is the name of the format, as in Profile.Format.
 const Name = "pyspy"
 
-// Decoder reads dumps. It keeps what it learned about the spelling of frames for
-// the next file into the same Symbols. Use NewDecoder. A Decoder belongs to one
-// goroutine at a time.
-type Decoder struct{ memory stacktext.Memory }
+// NewDecoder returns a decoder. It skips values of variables, and unknown lines with a
+// warning. A text without any thread is an error.
+func NewDecoder() profile.Decoder { return stacktext.NewDecoder(Name, read) }
 
-// NewDecoder returns a Decoder that knows nothing yet.
-func NewDecoder() *Decoder { return &Decoder{} }
-
-// Decode reads the whole of r into a new profile over s. With s nil the profile
-// gets Symbols of its own.
-//
-// Values of variables and lines that nobody knows are passed over, the latter with
-// a warning; a text without any thread, a line or stack beyond the limits, and
-// broken JSON are errors (*profile.ParseError).
-func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	return d.memory.Decode(s, func(p *profile.Profile) error {
-		p.Format, p.Profiler = Name, "py-spy"
-		t := &reader{Recorder: stacktext.NewRecorder(p), known: &d.memory.Frames, limits: l.WithDefaults(), table: stacktext.NewTable(l)}
-		err := t.read(&d.memory.Lines, r)
-		p.Tables = []profile.Samples{t.table.Samples(profile.NamedType(profile.Threads), false, 0)}
-		p.Warnings = t.notes.Warnings(p.Warnings)
-		return err
-	})
+func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+	p.Profiler = "py-spy"
+	t := &reader{Recorder: stacktext.NewRecorder(p), known: &m.Frames, limits: l, table: stacktext.NewTable(l)}
+	err := t.read(&m.Lines, r)
+	p.Tables = []profile.Samples{t.table.Samples(profile.NamedType(profile.Threads), false, 0)}
+	p.Warnings = t.notes.Warnings(p.Warnings)
+	return err
 }
 
 // reader is the reading of one text.

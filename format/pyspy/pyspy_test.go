@@ -114,7 +114,7 @@ func TestSniff(t *testing.T) {
 
 // robust reads a text that may be anything. It demands an error with a place or a
 // profile that holds, of no more samples than the text has lines or objects.
-func robust(t *testing.T, d *Decoder, text []byte, l profile.Limits) {
+func robust(t *testing.T, d profile.Decoder, text []byte, l profile.Limits) {
 	t.Helper()
 	p, err := d.Decode(bytes.NewReader(text), nil, l)
 	if !readtest.Sound(t, len(text), p, err) {

@@ -15,7 +15,7 @@ import (
 // robust reads a text that may be anything. It demands an error with a place or a
 // profile that holds, of no more samples than the text has lines, and stacks no
 // deeper than that.
-func robust(t *testing.T, d *Decoder, text []byte, l profile.Limits) {
+func robust(t *testing.T, d profile.Decoder, text []byte, l profile.Limits) {
 	t.Helper()
 	p, err := d.Decode(bytes.NewReader(text), nil, l)
 	if !readtest.Sound(t, len(text), p, err) {
@@ -109,7 +109,10 @@ func FuzzDecode(f *testing.F) {
 		f.Add(text[max(0, len(text)-2000):], strings.HasPrefix(name, "javacore"), uint8(9))
 	}
 	f.Fuzz(func(t *testing.T, text []byte, javacore bool, limit uint8) {
-		d := &Decoder{javacore: javacore}
+		d := NewDecoder()
+		if javacore {
+			d = NewJavacoreDecoder()
+		}
 		robust(t, d, text, profile.Limits{Depth: int(limit), Line: int(limit) * 20})
 		Sniff(text)
 		SniffJavacore(text)

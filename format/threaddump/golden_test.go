@@ -17,7 +17,7 @@ func samples(t testing.TB) []string {
 }
 
 // decoderOf returns the decoder for a sample.
-func decoderOf(name string) *Decoder {
+func decoderOf(name string) profile.Decoder {
 	if strings.HasPrefix(name, "javacore") {
 		return NewJavacoreDecoder()
 	}
@@ -98,20 +98,20 @@ func pictureSample(p *profile.Profile, s *profile.Samples, n int) string {
 // compared with the sample.
 func TestGolden(t *testing.T) {
 	symbols := profile.NewSymbols()
-	warm := map[bool]*Decoder{false: NewDecoder(), true: NewJavacoreDecoder()}
+	warm := map[bool]profile.Decoder{false: NewDecoder(), true: NewJavacoreDecoder()}
 	for _, name := range samples(t) {
 		t.Run(name, func(t *testing.T) {
 			text := readtest.File(t, name)
-			d := decoderOf(name)
-			p, err := d.Decode(bytes.NewReader(text), nil, profile.Limits{})
+			javacore := strings.HasPrefix(name, "javacore")
+			p, err := decoderOf(name).Decode(bytes.NewReader(text), nil, profile.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			readtest.Golden(t, strings.TrimSuffix(name, ".gz")+".golden", picture(p))
-			if Sniff(text) == d.javacore || SniffJavacore(text) != d.javacore {
+			if Sniff(text) == javacore || SniffJavacore(text) != javacore {
 				t.Errorf("recognised: %v, as javacore: %v", Sniff(text), SniffJavacore(text))
 			}
-			again, err := warm[d.javacore].Decode(bytes.NewReader(text), symbols, profile.Limits{})
+			again, err := warm[javacore].Decode(bytes.NewReader(text), symbols, profile.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -44,54 +44,38 @@ const (
 	JavacoreName = "javacore"
 )
 
-// Decoder reads files of thread dumps. It keeps what it learned about the
-// spelling of frames for the next file into the same Symbols. Use NewDecoder or
-// NewJavacoreDecoder. A Decoder belongs to one goroutine at a time.
-type Decoder struct {
-	javacore bool
-	memory   stacktext.Memory
-}
-
-// NewDecoder returns a decoder of the dumps of HotSpot, text or JSON.
-func NewDecoder() *Decoder { return &Decoder{} }
-
-// NewJavacoreDecoder returns a decoder of javacore files.
-func NewJavacoreDecoder() *Decoder { return &Decoder{javacore: true} }
-
-// Decode reads the whole of r into a new profile over s. With s nil the profile
-// gets Symbols of its own.
-//
-// Text around dumps and lines within them that nobody knows are passed over, the
-// latter with a warning; a text without any dump, a line or stack beyond the
-// limits, and broken JSON are errors (*profile.ParseError).
-func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	return d.memory.Decode(s, func(p *profile.Profile) error {
-		p.Format = Name
-		if d.javacore {
-			p.Format = JavacoreName
+// NewDecoder returns a decoder of the dumps of HotSpot, text or JSON. It skips text
+// around dumps, and unknown lines within them with a warning. A text without any dump
+// is an error.
+func NewDecoder() profile.Decoder {
+	return stacktext.NewDecoder(Name, func(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+		c := newCollector(p, l, &m.Frames)
+		start, r, err := stacktext.Peek(r)
+		switch {
+		case err != nil:
+		case start == '{':
+			err = readJSON(c, r)
+		default:
+			err = readText(c, &m.Lines, r)
 		}
-		c := newCollector(p, l, &d.memory.Frames)
-		if err := d.read(c, r); err != nil {
-			return err
-		}
-		c.Finish()
-		return nil
+		return c.finish(err)
 	})
 }
 
-// read reads a text of any of the spellings.
-func (d *Decoder) read(c *Collector, r io.Reader) error {
-	if d.javacore {
-		return readJavacore(c, &d.memory.Lines, r)
+// NewJavacoreDecoder returns a decoder of javacore files.
+func NewJavacoreDecoder() profile.Decoder {
+	return stacktext.NewDecoder(JavacoreName, func(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+		c := newCollector(p, l, &m.Frames)
+		return c.finish(readJavacore(c, &m.Lines, r))
+	})
+}
+
+// finish makes the tables unless reading failed.
+func (c *Collector) finish(err error) error {
+	if err == nil {
+		c.Finish()
 	}
-	start, r, err := stacktext.Peek(r)
-	if err != nil {
-		return err
-	}
-	if start == '{' {
-		return readJSON(c, r)
-	}
-	return readText(c, &d.memory.Lines, r)
+	return err
 }
 
 // NewCollector returns a Collector that adds the dumps that lie inside another

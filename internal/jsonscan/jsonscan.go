@@ -82,18 +82,31 @@ func (s *Scanner) Reset(r io.Reader, l profile.Limits) {
 	s.nesting, s.depth, s.fresh, s.pending, s.at = s.nesting[:0], 0, false, true, 0
 }
 
-// Decode reads r with read, which fills a profile over symbols (nil: Symbols of its
-// own) and calls End. It returns the profile when it is sound, and keeps the buffers.
-func (s *Scanner) Decode(r io.Reader, symbols *profile.Symbols, l profile.Limits, read func(*profile.Profile) error) (*profile.Profile, error) {
-	s.Reset(r, l)
+// Decoder decodes the files of one JSON format one after the other and keeps its
+// buffers. It belongs to one goroutine.
+type Decoder struct {
+	name    string
+	scanner Scanner
+	read    func(*Scanner, *profile.Profile, profile.Limits) error
+}
+
+// NewDecoder returns a decoder of the named format. Read fills a profile from one
+// file and calls End; the limits that it gets have no zero fields.
+func NewDecoder(name string, read func(*Scanner, *profile.Profile, profile.Limits) error) *Decoder {
+	return &Decoder{name: name, read: read}
+}
+
+// Decode reads one file from r up to its end. Functions, frames and stacks are added
+// to symbols; nil means Symbols of its own. Errors are of type *profile.ParseError
+// with an offset.
+func (d *Decoder) Decode(r io.Reader, symbols *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
+	d.scanner.Reset(r, l)
 	p := profile.New(symbols)
-	if err := read(p); err != nil {
+	p.Format = d.name
+	if err := d.read(&d.scanner, p, l.WithDefaults()); err != nil {
 		return nil, err
 	}
-	if err := p.Check(); err != nil {
-		return nil, &profile.ParseError{Offset: -1, Err: err}
-	}
-	return p, nil
+	return p.Checked()
 }
 
 // Err returns the first error.

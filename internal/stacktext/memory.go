@@ -15,18 +15,31 @@ type Memory struct {
 	Frames Frames
 }
 
-// Decode returns the profile that read fills, over s or, with s nil, Symbols of its
-// own, when it is sound.
-func (m *Memory) Decode(s *profile.Symbols, read func(*profile.Profile) error) (*profile.Profile, error) {
+// Decoder decodes the texts of one format one after the other. It keeps what it
+// learned about the spelling of frames for the next text into the same Symbols. It
+// belongs to one goroutine at a time.
+type Decoder struct {
+	name   string
+	memory Memory
+	read   func(*Memory, io.Reader, *profile.Profile, profile.Limits) error
+}
+
+// NewDecoder returns a decoder of the named format. Read fills a profile; the limits
+// that it gets have no zero fields.
+func NewDecoder(name string, read func(*Memory, io.Reader, *profile.Profile, profile.Limits) error) *Decoder {
+	return &Decoder{name: name, read: read}
+}
+
+// Decode reads the whole of r into a new profile over s, or with s nil over Symbols of
+// its own. Errors of the text are of type *profile.ParseError.
+func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
 	p := profile.New(s)
-	m.Frames.Use(p.Symbols)
-	if err := read(p); err != nil {
+	p.Format = d.name
+	d.memory.Frames.Use(p.Symbols)
+	if err := d.read(&d.memory, r, p, l.WithDefaults()); err != nil {
 		return nil, err
 	}
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return p.Checked()
 }
 
 // Peek returns the first character of r that is not white space, if it is among its

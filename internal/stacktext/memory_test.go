@@ -25,33 +25,39 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// TestMemory checks that only sound profiles come out, over the Symbols that go in.
-func TestMemory(t *testing.T) {
-	var m Memory
-	fill := func(failure error) func(*profile.Profile) error {
-		return func(p *profile.Profile) error {
-			table := profile.Samples{Type: profile.NamedType(profile.Threads)}
-			table.Add(profile.NoStack, 1)
-			if failure == nil {
-				p.Tables = append(p.Tables, table)
-			}
-			return failure
+// TestDecoder checks that only sound profiles come out, over the Symbols that go in.
+func TestDecoder(t *testing.T) {
+	var fill func(*profile.Profile) error
+	d := NewDecoder("x", func(_ *Memory, _ io.Reader, p *profile.Profile, l profile.Limits) error {
+		if l.Depth != profile.DefaultDepth || p.Format != "x" {
+			t.Errorf("depth %d, format %q", l.Depth, p.Format)
 		}
+		return fill(p)
+	})
+	decode := func(s *profile.Symbols) (*profile.Profile, error) {
+		return d.Decode(strings.NewReader(""), s, profile.Limits{})
+	}
+	fill = func(p *profile.Profile) error {
+		p.Tables = make([]profile.Samples, 1)
+		p.Tables[0].Add(profile.NoStack, 1)
+		return nil
 	}
 	s := profile.NewSymbols()
-	if p, err := m.Decode(s, fill(nil)); err != nil || p.Symbols != s || p.Tables[0].Len() != 1 {
+	if p, err := decode(s); err != nil || p.Symbols != s || p.Tables[0].Len() != 1 {
 		t.Errorf("%v, %v", p, err)
 	}
-	if p, err := m.Decode(nil, fill(nil)); err != nil || p.Symbols == nil || p.Symbols == s {
+	if p, err := decode(nil); err != nil || p.Symbols == nil || p.Symbols == s {
 		t.Errorf("%v, %v", p, err)
 	}
-	if p, err := m.Decode(s, fill(io.ErrClosedPipe)); p != nil || err != io.ErrClosedPipe {
+	fill = func(*profile.Profile) error { return io.ErrClosedPipe }
+	if p, err := decode(s); p != nil || err != io.ErrClosedPipe {
 		t.Errorf("%v, %v", p, err)
 	}
-	if p, err := m.Decode(s, func(p *profile.Profile) error {
+	fill = func(p *profile.Profile) error {
 		p.Tables = []profile.Samples{{Stack: []profile.StackID{9}, Value: []int64{1}}}
 		return nil
-	}); p != nil || err == nil {
+	}
+	if p, err := decode(s); p != nil || err == nil {
 		t.Errorf("%v, %v", p, err)
 	}
 }
