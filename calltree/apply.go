@@ -7,7 +7,7 @@ type effect struct {
 	to []int32 // of each old stack: the stack that gets its samples, or NoNode; nil: the same
 }
 
-// A functionSet says for every function whether it is selected.
+// A functionSet holds for every function whether it is selected.
 type functionSet []bool
 
 // A functionPath has a set of functions for each step of a path.

@@ -370,7 +370,7 @@ func closure(parent, paths []int32) bitset.Set {
 
 // build lays out the paths use (ascending, with all their ancestors), siblings by
 // name of function. Parent holds the parent of each, as a position in use. Functions
-// without a node are left out. The second result lists the paths in the order of the
+// without a node are omitted. The second result lists the paths in the order of the
 // rows.
 func (f *Forest) build(use, parent []int32) (*Table, []int32) {
 	s := &stacks{parent: parent, frame: make([]int32, len(use))}

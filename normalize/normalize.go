@@ -40,7 +40,7 @@ import (
 // gives any name another normal form.
 const builtin = "1"
 
-// maxName is how many bytes a normal form has at most. Longer names are cut and
+// maxName is the maximum length of a normal form in bytes. Longer names are cut and
 // carry the hash of the whole, so that two of them stay two.
 const maxName = 4_000
 
@@ -82,7 +82,7 @@ const (
 	familyScript                    // qualified by the file
 )
 
-// families says which groups of rules a kind of function is subject to. Kinds
+// families returns the groups of rules that apply to a kind of function. Kinds
 // are often guesses: the folded reader takes every name with a `::` for C++ and
 // every slash for Java. So the groups are as wide as the rules are safe.
 var families = [...]family{

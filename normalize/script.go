@@ -4,7 +4,7 @@ import "strings"
 
 // withFile returns the name of a script function with its file: neither
 // `(anonymous)` nor `render` says which function it is, and there are no
-// qualified names to fall back on. Lines are left out, they move with every edit.
+// qualified names to fall back on. Lines are omitted because they move with every edit.
 func withFile(name, file string) string {
 	if file == "" {
 		return name

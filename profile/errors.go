@@ -69,7 +69,7 @@ type Limits struct {
 	// Memory is the maximum live heap of the process while reading, in bytes;
 	// default none; option --max-memory.
 	Memory int64
-	// Sums says that the caller needs sums per stack, thread, labels and state only:
+	// Sums: the caller needs only sums per stack, thread, labels and state:
 	// readers may drop the times and addresses of tables of SumRows rows and more.
 	Sums bool
 }

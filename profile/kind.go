@@ -2,7 +2,7 @@ package profile
 
 import "fmt"
 
-// Kind says what a function is written in or belongs to. It is an attribute of
+// Kind is the language or runtime of a function. It is an attribute of
 // the function for filters and colours, never part of its identity.
 type Kind uint8
 
@@ -49,7 +49,7 @@ func ParseKind(name string) (Kind, error) {
 	return KindUnknown, fmt.Errorf("unknown kind %q; want one of %q", name, kindNames[1:])
 }
 
-// FrameType says how a frame's code was running: its compile mode, or that it
+// FrameType is how a frame's code was running: its compile mode, or that it
 // is not compiled by a virtual machine at all. The names are those of
 // async-profiler and JFR.
 type FrameType uint8

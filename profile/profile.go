@@ -10,7 +10,7 @@
 //     frame. Parents have lower ids than their children.
 //   - A sample points at one stack, or at none, with a value and, where the
 //     format has them, time, thread, labels, state and address.
-//   - A value type says what the values count: `cpu` in nanoseconds, `alloc`
+//   - A value type is the meaning of the values: `cpu` in nanoseconds, `alloc`
 //     in bytes. Values are int64 in the type's unit; there are no floats.
 //
 // Functions, frames and stacks live in Symbols, which only grow and may be
@@ -79,11 +79,11 @@ type Profile struct {
 	Markers   []Marker // in order of Start
 
 	Format          string    // short name of the format read: "folded", "pprof"
-	Profiler        string    // name of the program that recorded, if it says so
+	Profiler        string    // name of the recording program, if known
 	ProfilerVersion string    // its version
 	Start           time.Time // zero when unknown
 	Duration        time.Duration
-	Interval        time.Duration // between two samples of a thread, as asked for; 0 when unknown
+	Interval        time.Duration // configured, between two samples of a thread; 0 if unknown
 	Comments        []string
 
 	// DropFrames and KeepFrames are pprof's regular expressions; kept so that
@@ -130,7 +130,7 @@ type Samples struct {
 // Len returns the number of rows.
 func (s *Samples) Len() int { return len(s.Stack) }
 
-// Tags are what a sample says beside its stack, its value and its time.
+// Tags are the facts of a sample besides its stack, its value and its time.
 type Tags struct {
 	Thread ThreadID
 	Labels LabelsID
@@ -201,7 +201,7 @@ type Marker struct {
 	Fields     []Label
 }
 
-// Warning is something a reader noticed, mended or left out.
+// Warning is a flaw that a reader found, repaired or skipped.
 type Warning struct {
 	Line    int // 1-based; 0 when the format has no lines
 	Offset  int64

@@ -5,14 +5,7 @@ import (
 	"strconv"
 )
 
-// ValueType says what the values of a sample table count.
-//
-// Name is Dendro's own short name, the same for every format: `cpu`,
-// `cpu-samples`, `wall`, `wall-samples`, `alloc`, `alloc-samples`, `live`,
-// `live-samples`, `lock`, `lock-samples`, `malloc`, `goroutines`, `trace`, or
-// what the format names itself when it is none of these.
-//
-// Two types add only when their Keys are equal.
+// ValueType is the meaning of the values of a sample table.
 type ValueType struct {
 	Name  string `json:"name"`
 	Unit  string `json:"unit"`            // "nanoseconds", "bytes", "count", "milliseconds", …

@@ -55,8 +55,8 @@ func (t *text) left(n int) {
 	}
 }
 
-// shown returns the first changes for people, at most most of them (0: all), and the
-// number of the others.
+// shown returns the changes for people, limited to most (0: all), and the number of the
+// others.
 func (r *Report) shown(most int) (list []*Change, left int) {
 	for i := range r.Changes {
 		if c := &r.Changes[i]; c.shown() {

@@ -152,8 +152,8 @@ func candidateName(c *Candidate) string {
 	return words.Clean(c.Function)
 }
 
-// traceRows lists a trace in reading order: the candidate comes last below its callees,
-// each row one call above the one before it; of callers it comes first.
+// traceRows lists a trace in reading order: a child trace from the deepest callee up to
+// the candidate, a parent trace from the candidate up to its outermost caller.
 func traceRows(trace expansion.Trace, down bool, typ profile.ValueType) [][]string {
 	rows := make([][]string, len(trace))
 	for i, s := range trace {

@@ -91,7 +91,7 @@ func disagree(run, field, have, want string) error {
 	return fmt.Errorf("run %q: conflicting values of %s: %q and %q", run, field, have, want)
 }
 
-// Same reports whether two runs say the same. It is not called Equal so that tests
+// Same reports whether two runs have the same facts. It is not called Equal so that tests
 // compare runs field by field, where an empty list of attributes is not none.
 func (r Run) Same(other Run) bool {
 	return r.Key == other.Key && r.Date.Equal(other.Date) && r.Commit == other.Commit && r.Branch == other.Branch &&

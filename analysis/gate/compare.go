@@ -15,7 +15,7 @@ import (
 // store.Query.Filter.
 type Sides struct {
 	Base []store.Profile // the history
-	Head []store.Profile // what is tested
+	Head []store.Profile // the tested runs
 }
 
 // Comparison is the result of Compare.

@@ -216,7 +216,7 @@ type Unjudged struct {
 	Group     string `json:"group,omitempty"`
 	Benchmark string `json:"benchmark"`
 	Type      string `json:"type"`
-	Reason    string `json:"reason"` // what is missing
+	Reason    string `json:"reason"` // the missing data
 }
 
 // Judge applies the policy: it marks the changes that fail and counts.

@@ -99,7 +99,7 @@ type Annotation struct {
 const maxAnnotations = 10
 
 // Annotate writes annotations as workflow commands, as many of each level as GitHub
-// shows, and returns how many it left out.
+// shows, and returns the number of the others.
 func Annotate(w io.Writer, list []Annotation) (left int, err error) {
 	count := map[string]int{}
 	for _, a := range list {

@@ -16,7 +16,7 @@ const mostAncestors = 200_000
 // Of another branch they are the commits up to the merge-base.
 type Ancestors struct {
 	Commit string // full hash
-	// Shallow says that the clone does not have all of them.
+	// Shallow: the clone does not have all of them.
 	Shallow bool
 	commits map[string]bool
 }

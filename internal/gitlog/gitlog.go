@@ -68,7 +68,7 @@ const Horizon = 366 * 24 * time.Hour
 // cacheVersion changes when kept does.
 const cacheVersion = 1
 
-// maxModules is how many go.mod files are read at most.
+// maxModules is the maximum number of go.mod files to read.
 const maxModules = 256
 
 // Read reads the history of a revision (empty: HEAD) of the repository at dir, which
@@ -305,7 +305,7 @@ func load(name, commit string) (k kept, ok bool) {
 	return k, true
 }
 
-// cacheAge is how long a commit that is no longer asked for stays in the cache.
+// cacheAge is how long an unused commit stays in the cache.
 const cacheAge = 30 * 24 * time.Hour
 
 // save writes a cache file beside its name and renames it, and removes old ones.

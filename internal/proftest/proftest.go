@@ -87,7 +87,7 @@ func AddColumns(p *profile.Profile, i int, drawing string) {
 	table.Address = append(table.Address, header.addresses...)
 }
 
-// header is what the lines above the first frames say about each column.
+// header has the facts of each column from the lines above the first frames.
 type header struct {
 	weights, times []int64
 	threads        []profile.ThreadID
@@ -189,7 +189,7 @@ func Stack(s *profile.Symbols, names ...string) profile.StackID {
 	return st
 }
 
-// note is what is said in brackets behind a name.
+// note is the text in brackets after a name.
 var note = regexp.MustCompile(`\[(lib|file|line|kind|cat):([^\]]*)\]$`)
 
 // frame returns the frame that a cell stands for.

@@ -107,7 +107,7 @@ func Counts(t testing.TB, text string) map[string]int64 {
 }
 
 // Vector adds the stacks "A;B" to a forest and returns their values over its paths;
-// values of 0 are left out.
+// values of 0 are omitted.
 func Vector(f *calltree.Forest, counts map[string]int64) calltree.Vector {
 	stacks := slices.Sorted(maps.Keys(counts)) // in any other order paths have other numbers
 	values := map[int32]int64{}

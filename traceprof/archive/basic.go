@@ -15,7 +15,7 @@ import (
 // that the class has not, and lists that it cannot set (refs, tags, logs).
 const tag = "!!org.apache.skywalking.oap.server.tool.profile.exporter.ProfiledBasicInfo\n"
 
-// basic is what basic.yml says.
+// basic is the content of basic.yml.
 type basic struct {
 	Config struct {
 		Task  string `yaml:"taskId"`
@@ -54,7 +54,7 @@ type basicSpan struct {
 	Error     bool   `yaml:"error,omitempty"` // of a method isError
 }
 
-// basicOf returns what basic.yml says of an archive.
+// basicOf returns the basic.yml of an archive.
 func basicOf(a *Archive) *basic {
 	b := &basic{Segments: []basicSegment{}, Spans: []basicSpan{}}
 	b.Config.Task, b.Config.Trace = a.Task, a.Trace

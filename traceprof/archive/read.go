@@ -31,7 +31,7 @@ var (
 	stackShape    = wire.Shape{1: wire.AsBytes}
 )
 
-// Sizes of what is held at a time, in bytes.
+// Sizes of buffers in bytes.
 const (
 	maxBasic   = 64 << 20
 	maxMessage = 64 << 20
@@ -100,7 +100,7 @@ func readBasic(r io.Reader) (*basic, error) {
 // rows are snapshots in the order of the file.
 type rows struct {
 	stacks   calltree.Forest
-	segment  []string // empty: not said
+	segment  []string // empty: unknown
 	sequence []int32
 	time     []int64
 	path     []int32
@@ -133,7 +133,7 @@ func readRows(in io.Reader, depth int) (*rows, error) {
 	}
 }
 
-// read takes in one ThreadSnapshot.
+// read decodes one ThreadSnapshot.
 func (all *rows) read(msg []byte, depth int) error {
 	var v wire.Numbers
 	segment, leaf := "", calltree.NoNode
