@@ -74,10 +74,17 @@ var (
 	ofOne = []string{"--group", "suite", "--benchmark", "b0", "--type", "cpu-samples"}
 )
 
-// answersTo returns the rows of a command's JSON on the embedded store.
+// answersTo returns the rows of a command's JSON on the embedded store, with the key of a
+// run in place of the run.
 func answersTo(t *testing.T, dir string, args ...string) []map[string]any {
 	t.Helper()
-	return program.Rows(t, must(t, dir, append(args, "--store", "embedded.duckdb", "-o", "json")...))
+	rows := program.Rows(t, must(t, dir, append(args, "--store", "embedded.duckdb", "-o", "json")...))
+	for _, r := range rows {
+		if run, ok := r["run"].(map[string]any); ok { // of a profile
+			r["run"] = run["run"]
+		}
+	}
+	return rows
 }
 
 // pick keeps some columns of rows, some under another name: "new=old".
