@@ -129,7 +129,7 @@ func heapPeak(f func()) int64 {
 // TestMemory reads content of 32 MiB of each text format. DENDRO_TEST_MEMORY_MB sets
 // another size.
 func TestMemory(t *testing.T) {
-	size, most := 32<<20, int64(100<<20)
+	size, most := 32<<20, int64(200<<20)
 	if mb, err := strconv.Atoi(os.Getenv("DENDRO_TEST_MEMORY_MB")); err == nil {
 		size, most = mb<<20, 300<<20
 	}

@@ -76,7 +76,7 @@ func TestMemory(t *testing.T) {
 
 // TestManySamples has so many samples that they are summed.
 func TestManySamples(t *testing.T) {
-	const n = maxCached + 1000
+	const n = profile.SumRows + 1000
 	d := NewDecoder()
 	p, err := d.Decode(&endless{text: []byte("[t tid=1];a;b 1\na 1\n"), left: n * 10}, nil, profile.Limits{})
 	if err != nil {
