@@ -108,7 +108,7 @@ type SegmentsResult struct {
 // Segment is a segment, with its spans if it was requested alone.
 type Segment struct {
 	traceprof.Segment
-	Latency int64        `json:"latency"` // ms
+	Latency int64            `json:"latency"` // ms
 	Spans   []traceprof.Span `json:"spans,omitempty"`
 }
 

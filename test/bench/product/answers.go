@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
@@ -263,6 +264,9 @@ func (e *engine) subtree(ctx context.Context, q bench.Question) (bench.Answer, e
 	}}, nil
 }
 
+// quoted turns the name of a function into the piece of a pattern that names it alone.
+var quoted = strings.NewReplacer(`\`, `\\`, `;`, `\;`)
+
 // series is q8: what lies below a chain of direct calls, per run.
 func (e *engine) series(ctx context.Context, q bench.Question) (bench.Answer, error) {
 	names := Names()
@@ -271,7 +275,7 @@ func (e *engine) series(ctx context.Context, q bench.Question) (bench.Answer, er
 		if i > 0 {
 			text += ";"
 		}
-		text += calltree.QuoteName(names(f))
+		text += quoted.Replace(names(f))
 	}
 	found, err := store.Find(ctx, e.st, e.query(q), text)
 	if err != nil {
