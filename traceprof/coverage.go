@@ -40,14 +40,8 @@ type Coverage struct {
 	// fewer dumps than expected then are no loss.
 	Period int64 `json:"period,omitempty"`
 	Slow   bool  `json:"slow,omitempty"`
-}
 
-// Share returns the covered part of the span, from 0 to 1; 0 without a span.
-func (c *Coverage) Share() float64 {
-	if c.Span <= 0 {
-		return 0
-	}
-	return float64(c.Covered) / float64(c.Span)
+	Share float64 `json:"share"` // Covered ÷ Span, 0 without a span
 }
 
 // Cover returns the coverage of a segment by a task. The segment is nil if it did
@@ -68,6 +62,7 @@ func Cover(task *Task, seg *Segment, s *Snapshots) Coverage {
 			nanos += s.Nanos[i]
 		}
 		c.Covered = min(nanos/nanosPerMilli, c.Span)
+		c.setShare()
 		return c
 	}
 	c.Received = int64(s.Len())
@@ -84,7 +79,14 @@ func Cover(task *Task, seg *Segment, s *Snapshots) Coverage {
 		from, to = math.MinInt64, math.MaxInt64
 	}
 	c.addTimes(s, from, to, max(3*task.Period, 3*c.Period, shortestHole))
+	c.setShare()
 	return c
+}
+
+func (c *Coverage) setShare() {
+	if c.Span > 0 {
+		c.Share = float64(c.Covered) / float64(c.Span)
+	}
 }
 
 // shortestHole is the longest gap between two dumps that is never a hole, in ms.
@@ -172,6 +174,7 @@ func coverTask(task *Task, list []Snapshots, segments map[string]*Segment) *Task
 		sum.Slow = sum.Slow || c.Slow
 	}
 	sum.Period = median(periods)
+	sum.setShare()
 	return sum
 }
 

@@ -53,7 +53,7 @@ func TestCover(t *testing.T) {
 		s := tracetest.Picture("t", "s", c.picture)
 		c.want.Segment, c.want.Known = "s", c.segment != nil
 		if c.segment != nil {
-			c.want.Instance = "i"
+			c.want.Instance, c.want.Share = "i", float64(c.want.Covered)/float64(max(1, c.want.Span))
 		}
 		if diff := cmp.Diff(c.want, traceprof.Cover(&task, c.segment, &s)); diff != "" {
 			t.Errorf("%s:\n%s", c.name, diff)
@@ -75,12 +75,12 @@ func TestCoverTask(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := traceprof.Coverage{Known: true, Expected: 20, Received: 12, Lost: 1, Span: 200, Covered: 90, Period: 10}
-	if diff := cmp.Diff(want, got.Coverage); diff != "" || len(got.Segments) != 2 || got.Share() != 0.45 {
-		t.Errorf("%d segments, share %v\n%s", len(got.Segments), got.Share(), diff)
+	want := traceprof.Coverage{Known: true, Expected: 20, Received: 12, Lost: 1, Span: 200, Covered: 90, Period: 10, Share: 0.45}
+	if diff := cmp.Diff(want, got.Coverage); diff != "" || len(got.Segments) != 2 || got.Segments[0].Share != 0.8 {
+		t.Errorf("%+v\n%s", got.Segments, diff)
 	}
 	none, err := traceprof.CoverTask(t.Context(), mem.New(), &task)
-	if err != nil || none.Known || len(none.Segments) != 0 || none.Share() != 0 {
+	if err != nil || none.Known || len(none.Segments) != 0 || none.Share != 0 {
 		t.Errorf("nothing there: %+v, %v", none, err)
 	}
 }

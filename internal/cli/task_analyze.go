@@ -104,7 +104,7 @@ func (o *analyzeOptions) show(ctx context.Context, e *env, st traceprof.Store) e
 			return e.printResult(result, o.output.format, func() error { return printAnalysis(e, result) })
 		})
 	}
-	p, name, err := query.SnapshotProfile(ctx, st, &query.SnapshotProfileRequest{Choice: o.Choice})
+	p, name, err := query.SnapshotProfile(ctx, st, &query.SnapshotProfileRequest{SampleSelection: o.SampleSelection})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/traceprof"
 )
 
 func newTaskList(e *env) *cobra.Command {
@@ -21,7 +22,7 @@ func newTaskList(e *env) *cobra.Command {
 	return taskCommand(e, c, engines.Read, query.Tasks, printTasks, tableFormats...)
 }
 
-func printTasks(e *env, r *query.TasksResult, format outputFormat) error {
+func printTasks(e *env, r *query.List[query.Task], format outputFormat) error {
 	t := &table{columns: []column{{name: "task"}, {name: "state"}, {name: "kind"}, {name: "service"}, {name: "endpoint"},
 		{name: "start", text: instant}, {name: "duration", right: true, text: millis}, {name: "period", right: true, text: millis}, {name: "segments", right: true}}}
 	for i := range r.Rows {
@@ -48,7 +49,7 @@ clocks that differ, and snapshots that the agent lost.`,
 func printTaskDescription(e *env, r *query.TaskResult, _ outputFormat) error {
 	fmt.Fprintln(e.out, &r.Task)
 	if r.Coverage != nil {
-		fmt.Fprintln(e.out, r.Coverage)
+		fmt.Fprintln(e.out, query.CoverageText(r.Coverage))
 	}
 	for _, line := range query.CauseLines(r.Causes) {
 		fmt.Fprintln(e.out, line)
@@ -66,7 +67,7 @@ func newTaskLogs(e *env) *cobra.Command {
 	return taskCommand(e, c, engines.Read, query.TaskLog, printTaskLog, tableFormats...)
 }
 
-func printTaskLog(e *env, r *query.TaskLogResult, format outputFormat) error {
+func printTaskLog(e *env, r *query.List[traceprof.Log], format outputFormat) error {
 	t := &table{columns: []column{{name: "time", text: instant}, {name: "instance"}, {name: "event"}, {name: "text"}}}
 	for _, l := range r.Rows {
 		t.add(l.Time, l.Instance, string(l.Event), l.Text)

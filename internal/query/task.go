@@ -16,6 +16,11 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
+// List is a result that is a list.
+type List[Row any] struct {
+	Rows []Row `json:"rows"`
+}
+
 // TaskRequest names a task of trace profiling.
 type TaskRequest struct {
 	Task string `param:"task" arg:"id" help:"task: its id, the beginning of its id, or last (the newest)" json:"-"`
@@ -40,16 +45,11 @@ type TasksRequest struct {
 	Rows     int     `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
 }
 
-// TasksResult lists tasks, newest start first.
-type TasksResult struct {
-	Rows []Task `json:"rows"`
-}
-
-// Tasks answers a TasksRequest.
-func Tasks(ctx context.Context, st traceprof.Store, r *TasksRequest) (*TasksResult, error) {
+// Tasks lists tasks, newest start first.
+func Tasks(ctx context.Context, st traceprof.Store, r *TasksRequest) (*List[Task], error) {
 	list, err := st.Tasks(ctx, traceprof.TaskQuery{Kind: traceprof.Kind(r.Kind), Service: r.Service, Endpoint: r.Endpoint,
 		From: r.Since.millis(), To: r.Until.millis(), Limit: r.Rows})
-	result := &TasksResult{make([]Task, len(list))}
+	result := &List[Task]{make([]Task, len(list))}
 	now := time.Now().UnixMilli()
 	for i := range list {
 		result.Rows[i] = taskOf(list[i], now)
@@ -60,24 +60,9 @@ func Tasks(ctx context.Context, st traceprof.Store, r *TasksRequest) (*TasksResu
 // TaskResult describes a task, what it sampled, and what kept it from more.
 type TaskResult struct {
 	Task
-	Coverage *TaskCoverage     `json:"coverage,omitempty"` // of kind trace
-	Causes   []traceprof.Cause `json:"causes"`             // the most telling first
+	Coverage *traceprof.TaskCoverage `json:"coverage,omitempty"` // of kind trace
+	Causes   []traceprof.Cause       `json:"causes"`             // the most telling first
 }
-
-// TaskCoverage is how much of the time of the sampled requests is covered: in sum, and
-// of each segment.
-type TaskCoverage struct {
-	Coverage
-	Segments []Coverage `json:"segments"`
-}
-
-// Coverage is a traceprof.Coverage with the covered share of its span.
-type Coverage struct {
-	traceprof.Coverage
-	Share float64 `json:"share"`
-}
-
-func coverageOf(c traceprof.Coverage) Coverage { return Coverage{c, c.Share()} }
 
 // DescribeTask answers a TaskRequest.
 func DescribeTask(ctx context.Context, st traceprof.Store, r *TaskRequest) (*TaskResult, error) {
@@ -94,60 +79,38 @@ func describeTask(ctx context.Context, st traceprof.Store, t traceprof.Task, now
 	result := &TaskResult{Task: taskOf(t, now)}
 	var err error
 	if result.Causes, err = traceprof.Why(ctx, st, t, now); err == nil && t.Kind == traceprof.TraceKind {
-		result.Coverage, err = coverTask(ctx, st, &t)
+		result.Coverage, err = traceprof.CoverTask(ctx, st, &t)
 	}
 	return result, err
 }
 
-func coverTask(ctx context.Context, st traceprof.Store, t *traceprof.Task) (*TaskCoverage, error) {
-	c, err := traceprof.CoverTask(ctx, st, t)
-	if err != nil {
-		return nil, err
-	}
-	result := &TaskCoverage{coverageOf(c.Coverage), make([]Coverage, len(c.Segments))}
-	for i := range c.Segments {
-		result.Segments[i] = coverageOf(c.Segments[i])
-	}
-	return result, nil
-}
-
 // CoverTask returns the coverage of a task alone.
-func CoverTask(ctx context.Context, st traceprof.Store, r *TaskRequest) (*TaskCoverage, error) {
+func CoverTask(ctx context.Context, st traceprof.Store, r *TaskRequest) (*traceprof.TaskCoverage, error) {
 	t, err := findTask(ctx, st, r.Task)
 	if err != nil {
 		return nil, err
 	}
-	return coverTask(ctx, st, &t)
-}
-
-// CausesResult lists why a task has no data, or less than it should.
-type CausesResult struct {
-	Rows []traceprof.Cause `json:"rows"`
+	return traceprof.CoverTask(ctx, st, &t)
 }
 
 // TaskCauses returns the causes of a task alone.
-func TaskCauses(ctx context.Context, st traceprof.Store, r *TaskRequest) (*CausesResult, error) {
+func TaskCauses(ctx context.Context, st traceprof.Store, r *TaskRequest) (*List[traceprof.Cause], error) {
 	t, err := findTask(ctx, st, r.Task)
 	if err != nil {
 		return nil, err
 	}
 	causes, err := traceprof.Why(ctx, st, t, time.Now().UnixMilli())
-	return &CausesResult{causes}, err
+	return &List[traceprof.Cause]{causes}, err
 }
 
-// TaskLogResult lists what happened to a task at its instances, newest first.
-type TaskLogResult struct {
-	Rows []traceprof.Log `json:"rows"`
-}
-
-// TaskLog returns the log of a task.
-func TaskLog(ctx context.Context, st traceprof.Store, r *TaskRequest) (*TaskLogResult, error) {
+// TaskLog lists what happened to a task at its instances, newest first.
+func TaskLog(ctx context.Context, st traceprof.Store, r *TaskRequest) (*List[traceprof.Log], error) {
 	t, err := findTask(ctx, st, r.Task)
 	if err != nil {
 		return nil, err
 	}
 	list, err := st.Logs(ctx, t.ID)
-	return &TaskLogResult{list}, err
+	return &List[traceprof.Log]{list}, err
 }
 
 // CreateTaskRequest describes a task to create.
@@ -285,8 +248,8 @@ func (t *Task) String() string {
 	return b.String()
 }
 
-// String writes the coverage in a line.
-func (c *TaskCoverage) String() string {
+// CoverageText writes a coverage in a line.
+func CoverageText(c *traceprof.TaskCoverage) string {
 	if c.Received == 0 {
 		return "nothing sampled"
 	}

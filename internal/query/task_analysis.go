@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dendroprof/dendro/internal/excerpt"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
@@ -18,9 +17,9 @@ import (
 
 // AnalyzeRequest asks where the time of sampled requests was spent.
 type AnalyzeRequest struct {
-	excerpt.Choice `group:"Selection"`
-	Snapshots      int `param:"limit" group:"Limit" arg:"n" min:"1" default:"12000" help:"maximum number of snapshots to analyze"`
-	Cut            `group:"Limit"`
+	SampleSelection `group:"Selection"`
+	Snapshots       int `param:"limit" group:"Limit" arg:"n" min:"1" default:"12000" help:"maximum number of snapshots to analyze"`
+	Cut             `group:"Limit"`
 }
 
 // AnalysisResult has the trees of the selected snapshots, one for each outermost frame,
@@ -50,15 +49,15 @@ type StackRow struct {
 
 // Analyze answers an AnalyzeRequest.
 func Analyze(ctx context.Context, st traceprof.Store, r *AnalyzeRequest) (*AnalysisResult, error) {
-	_, list, ranges, err := sampled(ctx, st, r.Choice)
+	s, err := newSample(ctx, st, r.SampleSelection)
 	if err != nil {
 		return nil, err
 	}
-	a, err := traceprof.Analyze(ctx, st, ranges, traceprof.AnalyzeOptions{Limit: r.Snapshots})
+	a, err := traceprof.Analyze(ctx, st, s.ranges, traceprof.AnalyzeOptions{Limit: r.Snapshots})
 	if err != nil {
 		return nil, err
 	}
-	result := &AnalysisResult{Segments: len(list), Snapshots: a.Snapshots, Found: a.Found, Unit: "ms", Notes: []string{}}
+	result := &AnalysisResult{Segments: len(s.segments), Snapshots: a.Snapshots, Found: a.Found, Unit: "ms", Notes: []string{}}
 	if a.Tip != "" {
 		result.Notes = append(result.Notes, fmt.Sprintf("the selection has %s snapshots; only the first %s are analyzed (--limit)", words.Count(a.Found), words.Count(r.Snapshots)))
 	}
@@ -72,32 +71,6 @@ func Analyze(ctx context.Context, st traceprof.Store, r *AnalyzeRequest) (*Analy
 	result.Omitted = visible.omitted
 	result.Rows = rowsOf(len(visible.rows), func(i int) StackRow { return visible.rows[i] })
 	return result, nil
-}
-
-// sampled returns the segments that a choice selects, and the ranges in them, with the
-// choice as it was understood.
-func sampled(ctx context.Context, st traceprof.Store, c excerpt.Choice) (*excerpt.Choice, []excerpt.Segment, []traceprof.Range, error) {
-	var unknown error
-	if c.Task != "" {
-		t, err := findTask(ctx, st, c.Task)
-		switch {
-		case err == nil:
-			c.Task = t.ID
-		case errors.Is(err, traceprof.ErrNoTask):
-			unknown = err // an archive, or a task that expired before its snapshots
-		default:
-			return nil, nil, nil, err
-		}
-	}
-	list, err := c.Find(ctx, st)
-	if errors.Is(err, excerpt.ErrNothing) && unknown != nil {
-		err = unknown
-	}
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	ranges, err := c.Ranges(list)
-	return &c, list, ranges, err
 }
 
 // stackRows are the elements of trees, depth first.
@@ -152,55 +125,33 @@ func rowsOfStacks(a *traceprof.Analysis, t *traceprof.StackTree) stackRows {
 
 // SnapshotProfileRequest asks for snapshots as a profile.
 type SnapshotProfileRequest struct {
-	excerpt.Choice `group:"Selection"`
+	SampleSelection `group:"Selection"`
 }
 
-// SnapshotProfile returns the selected snapshots as a profile with times: see
-// traceprof.Profile. It names the selection.
-func SnapshotProfile(ctx context.Context, st traceprof.Store, r *SnapshotProfileRequest) (p *profile.Profile, name string, err error) {
-	c, list, ranges, err := sampled(ctx, st, r.Choice)
+// SnapshotProfile returns the selected snapshots as a profile with times, see
+// traceprof.Profile, and the name of the selection.
+func SnapshotProfile(ctx context.Context, st traceprof.Store, r *SnapshotProfileRequest) (*profile.Profile, string, error) {
+	s, err := newSample(ctx, st, r.SampleSelection)
 	if err != nil {
 		return nil, "", err
 	}
-	p, err = c.Profile(ctx, st, list, ranges)
-	return p, c.String(), err
+	p, err := s.profile(ctx, st)
+	return p, s.String(), err
 }
 
-// NamedSnapshots is SnapshotProfile of a segment, a task or a trace with that id.
-func NamedSnapshots(ctx context.Context, st traceprof.Store, id string) (*profile.Profile, string, error) {
-	var r SnapshotProfileRequest
-	list, err := st.Segments(ctx, traceprof.SegmentQuery{IDs: []string{id}, NoRaw: true})
-	if err != nil {
-		return nil, "", err
-	}
-	isSegment := len(list) > 0
-	for _, err := range st.Snapshots(ctx, traceprof.SnapshotQuery{Segments: []string{id}}) {
-		if err != nil {
-			return nil, "", err
+// NamedSnapshots is SnapshotProfile of the segment, the task or the trace with that id.
+func NamedSnapshots(ctx context.Context, st traceprof.Store, id string) (p *profile.Profile, name string, err error) {
+	for _, as := range []struct {
+		selection SampleSelection
+		no        error // the store has no such thing
+	}{{SampleSelection{Segments: []string{id}}, ErrNotSampled}, {SampleSelection{Task: id}, traceprof.ErrNoTask}, {SampleSelection{Trace: id}, nil}} {
+		p, name, err = SnapshotProfile(ctx, st, &SnapshotProfileRequest{as.selection})
+		if err == nil || as.no == nil || !errors.Is(err, as.no) {
+			break
 		}
-		isSegment = true // of one that did not arrive
-		break
 	}
-	if isSegment {
-		r.Segments = []string{id}
-		return SnapshotProfile(ctx, st, &r)
-	}
-	switch _, err := findTask(ctx, st, id); {
-	case err == nil:
-		r.Task = id
-	case errors.Is(err, traceprof.ErrNoTask):
-		r.Trace = id
-	default:
-		return nil, "", err
-	}
-	return SnapshotProfile(ctx, st, &r)
+	return p, name, err
 }
-
-// Errors that callers branch on: nothing was sampled in what is selected.
-var (
-	ErrNotSampled  = excerpt.ErrNothing
-	ErrNotProfiled = archive.ErrNotProfiled
-)
 
 // TraceArchiveRequest asks for the archive of a trace.
 type TraceArchiveRequest struct {
@@ -229,6 +180,9 @@ func ArchiveTrace(ctx context.Context, st traceprof.Store, r *TraceArchiveReques
 		return nil, err
 	}
 	content, err := archive.Collect(ctx, st, t.ID, r.Trace)
+	if errors.Is(err, archive.ErrNotProfiled) {
+		err = fmt.Errorf("%w: %w", ErrNotSampled, err)
+	}
 	if err != nil {
 		return nil, err
 	}

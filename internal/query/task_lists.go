@@ -15,11 +15,6 @@ type ServicesRequest struct {
 	Since Instant `param:"since" group:"Selection" arg:"date" help:"instances seen on or after this date"`
 }
 
-// ServicesResult lists services by name.
-type ServicesResult struct {
-	Rows []Service `json:"rows"`
-}
-
 // Service is a service with its instances.
 type Service struct {
 	Service   string `json:"service"`
@@ -27,8 +22,8 @@ type Service struct {
 	LastSeen  int64  `json:"lastSeen"` // ms since 1970
 }
 
-// Services answers a ServicesRequest.
-func Services(ctx context.Context, st traceprof.Store, r *ServicesRequest) (*ServicesResult, error) {
+// Services lists services by name.
+func Services(ctx context.Context, st traceprof.Store, r *ServicesRequest) (*List[Service], error) {
 	list, err := st.Instances(ctx, "", r.Since.millis())
 	if err != nil {
 		return nil, err
@@ -42,7 +37,7 @@ func Services(ctx context.Context, st traceprof.Store, r *ServicesRequest) (*Ser
 		s.Instances++
 		s.LastSeen = max(s.LastSeen, i.LastSeen)
 	}
-	return &ServicesResult{rows}, nil
+	return &List[Service]{rows}, nil
 }
 
 // InstancesRequest asks for the instances that reported.
@@ -51,15 +46,10 @@ type InstancesRequest struct {
 	Since   Instant `param:"since" group:"Selection" arg:"date" help:"instances seen on or after this date"`
 }
 
-// InstancesResult lists instances by service and name.
-type InstancesResult struct {
-	Rows []traceprof.Instance `json:"rows"`
-}
-
-// Instances answers an InstancesRequest.
-func Instances(ctx context.Context, st traceprof.Store, r *InstancesRequest) (*InstancesResult, error) {
+// Instances lists instances by service and name.
+func Instances(ctx context.Context, st traceprof.Store, r *InstancesRequest) (*List[traceprof.Instance], error) {
 	list, err := st.Instances(ctx, r.Service, r.Since.millis())
-	return &InstancesResult{list}, err
+	return &List[traceprof.Instance]{list}, err
 }
 
 // EndpointsRequest asks for the endpoints of a service.
@@ -69,18 +59,13 @@ type EndpointsRequest struct {
 	Rows    int    `param:"rows" group:"Limit" arg:"n" min:"0" default:"1000" help:"maximum number of rows (0: all)"`
 }
 
-// EndpointsResult lists endpoints by name.
-type EndpointsResult struct {
-	Rows []traceprof.Endpoint `json:"rows"`
-}
-
-// Endpoints answers an EndpointsRequest.
-func Endpoints(ctx context.Context, st traceprof.Store, r *EndpointsRequest) (*EndpointsResult, error) {
+// Endpoints lists endpoints by name.
+func Endpoints(ctx context.Context, st traceprof.Store, r *EndpointsRequest) (*List[traceprof.Endpoint], error) {
 	if r.Service == "" {
 		return nil, usage("--service is missing: endpoints belong to a service")
 	}
 	list, err := st.Endpoints(ctx, r.Service, r.Keyword, r.Rows)
-	return &EndpointsResult{list}, err
+	return &List[traceprof.Endpoint]{list}, err
 }
 
 // SegmentsRequest asks for the segments of a store.
@@ -100,11 +85,6 @@ type SegmentsRequest struct {
 	Rows     int      `param:"rows" group:"Limit" arg:"n" min:"0" default:"1000" help:"maximum number of rows (0: all)"`
 }
 
-// SegmentsResult lists segments.
-type SegmentsResult struct {
-	Rows []Segment `json:"rows"`
-}
-
 // Segment is a segment, with its spans if it was requested alone.
 type Segment struct {
 	traceprof.Segment
@@ -117,12 +97,12 @@ func segmentOf(s traceprof.Segment) Segment {
 	return Segment{Segment: s, Latency: s.Latency()}
 }
 
-// Segments answers a SegmentsRequest.
-func Segments(ctx context.Context, st traceprof.Store, r *SegmentsRequest) (*SegmentsResult, error) {
+// Segments lists segments without their spans.
+func Segments(ctx context.Context, st traceprof.Store, r *SegmentsRequest) (*List[Segment], error) {
 	list, err := st.Segments(ctx, traceprof.SegmentQuery{IDs: r.Segments, Traces: r.Traces, Service: r.Service, Instance: r.Instance, Endpoint: r.Endpoint,
 		From: r.Since.millis(), To: r.Until.millis(), Shortest: int64(r.Shortest), Longest: int64(r.Longest), Failed: r.Failed,
 		BySlowest: r.Sort == "latency", NoRaw: true, Offset: r.Offset, Limit: r.Rows})
-	result := &SegmentsResult{make([]Segment, len(list))}
+	result := &List[Segment]{make([]Segment, len(list))}
 	for i := range list {
 		result.Rows[i] = segmentOf(list[i])
 	}

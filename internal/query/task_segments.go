@@ -3,10 +3,10 @@ package query
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/dendroprof/dendro/internal/excerpt"
 	"github.com/dendroprof/dendro/internal/spans"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -27,7 +27,7 @@ type TaskSegmentsResult[Row any] struct {
 // TaskSegment is a segment with its coverage. Of one that did not arrive only the
 // coverage is known.
 type TaskSegment struct {
-	Coverage
+	traceprof.Coverage
 	Trace    string `json:"trace"`
 	Endpoint string `json:"endpoint"`
 	Start    int64  `json:"start"`   // ms since 1970
@@ -59,25 +59,23 @@ func TaskSegments(ctx context.Context, st traceprof.Store, r *TaskSegmentsReques
 	if err != nil {
 		return nil, err
 	}
-	var list []excerpt.Segment
-	if len(about.Coverage.Segments) > 0 {
-		if list, err = (&excerpt.Choice{Task: t.ID}).Find(ctx, st); err != nil {
-			return nil, err
-		}
-		slices.Reverse(list)
+	s := &sample{SampleSelection: SampleSelection{Task: t.ID}}
+	if err := s.findSegments(ctx, st); err != nil && !errors.Is(err, ErrNotSampled) {
+		return nil, err
 	}
+	slices.Reverse(s.segments)
 	if r.Spans {
-		rows, err := taskSpans(list)
+		rows, err := taskSpans(s.segments)
 		return &TaskSegmentsResult[TaskSpan]{about.Causes, rows}, err
 	}
-	return &TaskSegmentsResult[TaskSegment]{about.Causes, taskSegments(list, about.Coverage.Segments)}, nil
+	return &TaskSegmentsResult[TaskSegment]{about.Causes, taskSegments(s.segments, about.Coverage.Segments)}, nil
 }
 
-func taskSegments(list []excerpt.Segment, coverage []Coverage) []TaskSegment {
+func taskSegments(list []sampledSegment, coverage []traceprof.Coverage) []TaskSegment {
 	rows := make([]TaskSegment, len(list))
 	for i := range list {
 		s := &list[i]
-		at := slices.IndexFunc(coverage, func(c Coverage) bool { return c.Segment == s.ID })
+		at := slices.IndexFunc(coverage, func(c traceprof.Coverage) bool { return c.Segment == s.ID })
 		if rows[i] = (TaskSegment{Trace: s.Trace, Endpoint: s.Endpoint, Start: s.Start, Latency: s.Latency()}); at >= 0 {
 			rows[i].Coverage = coverage[at]
 		}
@@ -86,7 +84,7 @@ func taskSegments(list []excerpt.Segment, coverage []Coverage) []TaskSegment {
 	return rows
 }
 
-func taskSpans(list []excerpt.Segment) ([]TaskSpan, error) {
+func taskSpans(list []sampledSegment) ([]TaskSpan, error) {
 	rows := []TaskSpan{}
 	for i := range list {
 		all, err := spans.Of(list[i].Raw)

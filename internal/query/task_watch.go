@@ -28,8 +28,8 @@ type TaskEvent struct {
 
 // TaskEnd is the value of the last event.
 type TaskEnd struct {
-	Finished bool      `json:"finished"`           // on all instances that received the task
-	Coverage *Coverage `json:"coverage,omitempty"` // of kind trace
+	Finished bool                `json:"finished"`           // on all instances that received the task
+	Coverage *traceprof.Coverage `json:"coverage,omitempty"` // of kind trace
 }
 
 // WatchTask passes each change of a task to emit, once, until all instances that
@@ -113,9 +113,11 @@ func (w *taskWatcher) check(ctx context.Context, st traceprof.Store, id string, 
 	if err != nil {
 		return false, err
 	}
-	if c := about.Coverage; c != nil && c.Received > 0 && c.String() != w.coverage {
-		w.coverage = c.String()
-		w.report("snapshots", w.coverage, c.Coverage)
+	if c := about.Coverage; c != nil && c.Received > 0 {
+		if text := CoverageText(c); text != w.coverage {
+			w.coverage = text
+			w.report("snapshots", text, c.Coverage)
+		}
 	}
 	done = finished || now > t.End()+grace
 	if w.coverage == "" && now > t.Start+patience || done {
@@ -179,7 +181,7 @@ func (w *taskWatcher) end(about *TaskResult, finished bool) {
 	}
 	e := TaskEnd{Finished: finished}
 	if about.Coverage != nil {
-		text += ": " + about.Coverage.String()
+		text += ": " + CoverageText(about.Coverage)
 		e.Coverage = &about.Coverage.Coverage
 	}
 	w.report("end", text, e)

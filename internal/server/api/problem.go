@@ -105,7 +105,7 @@ func problemOf(err error) *server.Problem {
 		p := is(said.kind, said.title, said.status)
 		p.More = said.more
 		return p
-	case errors.Is(err, query.ErrNotSampled), errors.Is(err, query.ErrNotProfiled):
+	case errors.Is(err, query.ErrNotSampled):
 		return is("nothing-sampled", "Nothing was sampled there", http.StatusNotFound)
 	case refused != nil:
 		return is("refused", "The task is refused", http.StatusUnprocessableEntity)

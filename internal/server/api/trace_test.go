@@ -150,7 +150,7 @@ func TestTraceAnalysis(t *testing.T) {
 		{"task=last&depth=1", "A 0 30 10 5"},
 		{"trace=t1&segment=s1&span=1", "A 0 0 0 2"},
 		{"segment=s1&own", "A 0 20 0 3; B 1 20 20 3; C 2 0 0 1"},
-		{"segment=s1&range=10..20", "A 0 10 0 2; B 1 10 10 2; C 2 0 0 1"},
+		{"segment=s1&range=10..21", "A 0 10 0 2; B 1 10 10 2; C 2 0 0 1"},
 		{"segment=s1&limit=2", "A 0 10 0 2; B 1 10 10 2"},
 	} {
 		var a answer

@@ -1,4 +1,4 @@
-package excerpt
+package query
 
 import (
 	"context"
@@ -17,10 +17,10 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// lab makes a store with two tasks: the first sampled the segments b and a of one
+// sampledStore makes a store with two tasks: the first sampled the segments b and a of one
 // trace and x, which did not arrive, the second sampled a again. Segment a has a
 // span 1 from 20 to 50 ms after its start.
-func lab(t *testing.T) (*mem.Store, [2]string) {
+func sampledStore(t *testing.T) (*mem.Store, [2]string) {
 	t.Helper()
 	ctx, st := t.Context(), mem.New()
 	var ids [2]string
@@ -58,43 +58,42 @@ func lab(t *testing.T) (*mem.Store, [2]string) {
 var errChoice = errors.New("choice")
 
 func TestRanges(t *testing.T) {
-	st, ids := lab(t)
+	st, ids := sampledStore(t)
 	one, gone := 1, 9
 	whole := func(ids ...string) string {
 		return strings.Join(ids, "[-9223372036854775808 9223372036854775807] ") + "[-9223372036854775808 9223372036854775807]"
 	}
 	for _, tt := range []struct {
 		name   string
-		choice Choice
+		choice SampleSelection
 		want   string
 		err    error
 	}{
-		{"a task, by start, what did not arrive last", Choice{Task: ids[0]}, whole("b", "a", "x"), nil},
-		{"the other task", Choice{Task: ids[1]}, whole("a"), nil},
-		{"a trace, whoever sampled it", Choice{Trace: "t"}, whole("b", "a"), nil},
-		{"a trace of a task", Choice{Trace: "t", Task: ids[1]}, whole("a"), nil},
-		{"segments", Choice{Segments: []string{"x", "b"}}, whole("b", "x"), nil},
-		{"a segment of a trace", Choice{Trace: "t", Segments: []string{"b", "x"}}, whole("b"), nil},
-		{"a span", Choice{Segments: []string{"a"}, Span: &one}, "a[2020 2050]", nil},
-		{"the first span's own time", Choice{Segments: []string{"a"}, Own: true}, "a[2000 2019] a[2050 2060]", nil},
-		{"a part", Choice{Segments: []string{"a"}, Part: &Part{10, 30}}, "a[2010 2030]", nil},
-		{"a part of the own time", Choice{Segments: []string{"a"}, Own: true, Part: &Part{10, 55}}, "a[2010 2019] a[2050 2055]", nil},
-		{"nothing", Choice{}, "", errChoice},
-		{"no such segment", Choice{Segments: []string{"none"}}, "", ErrNothing},
-		{"no such trace", Choice{Trace: "none"}, "", ErrNothing},
-		{"a segment without snapshots", Choice{Segments: []string{"quiet"}}, "", ErrNothing},
-		{"a span of several", Choice{Task: ids[0], Span: &one}, "", errChoice},
-		{"no such span", Choice{Segments: []string{"a"}, Span: &gone}, "", errChoice},
-		{"a span of what did not arrive", Choice{Segments: []string{"x"}, Span: &one}, "", errChoice},
-		{"a part that is none", Choice{Segments: []string{"a"}, Span: &one, Part: &Part{0, 10}}, "", ErrNothing},
+		{"a task, by start, what did not arrive last", SampleSelection{Task: ids[0]}, whole("b", "a", "x"), nil},
+		{"the other task", SampleSelection{Task: ids[1]}, whole("a"), nil},
+		{"a trace, whoever sampled it", SampleSelection{Trace: "t"}, whole("b", "a"), nil},
+		{"a trace of a task", SampleSelection{Trace: "t", Task: ids[1]}, whole("a"), nil},
+		{"segments", SampleSelection{Segments: []string{"x", "b"}}, whole("b", "x"), nil},
+		{"a segment of a trace", SampleSelection{Trace: "t", Segments: []string{"b", "x"}}, whole("b"), nil},
+		{"a span", SampleSelection{Segments: []string{"a"}, Span: &one}, "a[2020 2050]", nil},
+		{"the first span's own time", SampleSelection{Segments: []string{"a"}, Own: true}, "a[2000 2019] a[2050 2060]", nil},
+		{"a range", SampleSelection{Segments: []string{"a"}, Range: "10..31"}, "a[2010 2030]", nil},
+		{"a range of the own time", SampleSelection{Segments: []string{"a"}, Own: true, Range: "10..56"}, "a[2010 2019] a[2050 2055]", nil},
+		{"nothing", SampleSelection{}, "", errChoice},
+		{"no such segment", SampleSelection{Segments: []string{"none"}}, "", ErrNotSampled},
+		{"no such trace", SampleSelection{Trace: "none"}, "", ErrNotSampled},
+		{"a segment without snapshots", SampleSelection{Segments: []string{"quiet"}}, "", ErrNotSampled},
+		{"a span of several", SampleSelection{Task: ids[0], Span: &one}, "", errChoice},
+		{"no such span", SampleSelection{Segments: []string{"a"}, Span: &gone}, "", errChoice},
+		{"a span of what did not arrive", SampleSelection{Segments: []string{"x"}, Span: &one}, "", errChoice},
+		{"a range without time", SampleSelection{Segments: []string{"a"}, Span: &one, Range: "0..11"}, "", ErrNotSampled},
 	} {
-		var ranges []traceprof.Range
-		list, err := tt.choice.Find(t.Context(), st)
-		if err == nil {
-			ranges, err = tt.choice.Ranges(list)
+		s, err := newSample(t.Context(), st, tt.choice)
+		if err != nil {
+			s = &sample{}
 		}
 		var got []string
-		for _, r := range ranges {
+		for _, r := range s.ranges {
 			got = append(got, fmt.Sprintf("%s[%d %d]", r.Segment, r.Start, r.End))
 		}
 		if strings.Join(got, " ") != tt.want || (tt.err == errChoice) != errors.As(err, new(*param.Error)) || tt.err != errChoice && !errors.Is(err, tt.err) {
@@ -114,32 +113,28 @@ func total(t *testing.T, p *profile.Profile) (int64, int) {
 }
 
 // timed returns the profile of a choice.
-func timed(ctx context.Context, c *Choice, st traceprof.Store) (*profile.Profile, error) {
-	list, err := c.Find(ctx, st)
+func timed(ctx context.Context, c SampleSelection, st traceprof.Store) (*profile.Profile, error) {
+	s, err := newSample(ctx, st, c)
 	if err != nil {
 		return nil, err
 	}
-	ranges, err := c.Ranges(list)
-	if err != nil {
-		return nil, err
-	}
-	return c.Profile(ctx, st, list, ranges)
+	return s.profile(ctx, st)
 }
 
 func TestTimed(t *testing.T) {
-	st, ids := lab(t)
+	st, ids := sampledStore(t)
 	for _, tt := range []struct {
 		name    string
-		choice  Choice
+		choice  SampleSelection
 		sum     int64 // ms: the tasks' period is 7
 		threads int   // and that of all else
 	}{
-		{"a task", Choice{Task: ids[0]}, 12 * 7, 4},
-		{"of two tasks the first", Choice{Segments: []string{"a"}}, 7 * 7, 2},
-		{"of the second", Choice{Task: ids[1], Segments: []string{"a"}}, 2 * 7, 2},
-		{"a part, by its time", Choice{Segments: []string{"a"}, Part: &Part{10, 30}}, 3 * 7, 2},
+		{"a task", SampleSelection{Task: ids[0]}, 12 * 7, 4},
+		{"of two tasks the first", SampleSelection{Segments: []string{"a"}}, 7 * 7, 2},
+		{"of the second", SampleSelection{Task: ids[1], Segments: []string{"a"}}, 2 * 7, 2},
+		{"a range, by its time", SampleSelection{Segments: []string{"a"}, Range: "10..31"}, 3 * 7, 2},
 	} {
-		p, err := timed(t.Context(), &tt.choice, st)
+		p, err := timed(t.Context(), tt.choice, st)
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -148,8 +143,8 @@ func TestTimed(t *testing.T) {
 			t.Errorf("%s: %d ms in %d threads", tt.name, sum, threads)
 		}
 	}
-	if _, err := timed(t.Context(), &Choice{Segments: []string{"a"}, Part: &Part{70, 80}}, st); !errors.Is(err, ErrNothing) {
-		t.Errorf("a part without snapshots: %v", err)
+	if _, err := timed(t.Context(), SampleSelection{Segments: []string{"a"}, Range: "70..81"}, st); !errors.Is(err, ErrNotSampled) {
+		t.Errorf("a range without snapshots: %v", err)
 	}
 }
 
@@ -169,7 +164,7 @@ func TestTimedOfSeveralTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p, err := timed(ctx, &Choice{Trace: "t"}, st)
+	p, err := timed(ctx, SampleSelection{Trace: "t"}, st)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,21 +180,11 @@ func TestTimedOfUnknownTask(t *testing.T) {
 	if err := st.PutSnapshots(context.Background(), tracetest.Picture("gone", "s", "A A @5:90 A A A")); err != nil {
 		t.Fatal(err)
 	}
-	p, err := timed(t.Context(), &Choice{Segments: []string{"s"}}, st)
+	p, err := timed(t.Context(), SampleSelection{Segments: []string{"s"}}, st)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if sum, _ := total(t, p); sum != 5*tracetest.Period {
 		t.Errorf("5 snapshots are %d ms", sum)
-	}
-}
-
-func TestPart(t *testing.T) {
-	for text, want := range map[string]string{"120..480": "120 480", "..30": "0 30", "5..": "5 2147483647", "-5..5": "-5 5", "x": "", "1": "", "1..y": "", "1.5..2": ""} {
-		var p Part
-		err := p.UnmarshalText([]byte(text))
-		if got := fmt.Sprint(p.From, p.To); (err == nil) != (want != "") || err == nil && got != want {
-			t.Errorf("%s: %s, %v", text, got, err)
-		}
 	}
 }
