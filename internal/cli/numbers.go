@@ -9,21 +9,6 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 )
 
-func abs(v int64) int64 {
-	if v < 0 {
-		return -v
-	}
-	return v
-}
-
-// share returns part ÷ whole, 0 of nothing.
-func share(part, whole int64) float64 {
-	if whole == 0 {
-		return 0
-	}
-	return float64(part) / float64(whole)
-}
-
 // scaled returns a stored value as the number it stands for: v ÷ 10^scale.
 func scaled(v int64, scale int) any {
 	if scale == 0 {

@@ -100,17 +100,6 @@ func (c tint) paint(s string) string {
 	return "\x1b[" + string(c) + "m" + s + "\x1b[0m"
 }
 
-// worse colours a difference of shares: red grew, green shrank.
-func worse(v any) tint {
-	switch f, _ := v.(float64); {
-	case f >= 0.005:
-		return red
-	case f <= -0.005:
-		return green
-	}
-	return plain
-}
-
 // heavy colours a share by its weight.
 func heavy(share float64) tint {
 	switch {
@@ -294,15 +283,6 @@ func percent(v any) string {
 		return ""
 	}
 	return words.Percent(f)
-}
-
-// signedPercent formats a cell that holds a difference of shares; others stay empty.
-func signedPercent(v any) string {
-	f, ok := v.(float64)
-	if !ok {
-		return ""
-	}
-	return words.SignedPercent(f)
 }
 
 // grouped formats a cell that holds a count.
