@@ -50,21 +50,23 @@ race-all: # every package, every test but those that a duration fails
 
 smoke: build ## one test of each real server, agent and reader (needs what test-real needs; part of every check)
 	test/real/run
-	$(MAKE) -j2 --output-sync=target smoke-neo4j smoke-servers
+	$(MAKE) smoke-servers
+	$(MAKE) smoke-neo4j
 
-smoke-neo4j: # mostly waits for the server's disk: other tests run meanwhile
+smoke-neo4j: # what Neo4j answers to the engine and to the researcher's page
 	$(GO) run ./test/neo4j -heap 1g -- $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m -run '$(SMOKE)' ./store/neo4j ./test/neo4j/e2e
 
 SMOKE = TestStore/shared/(One|Many|Runs|Queries|Conflict|Delete|Concurrent)|TestModels|TestCypher|TestStartPage
 
-smoke-servers: # Kafka, and agents in Python and Java
-	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -timeout 20m ./test/kafka ./test/agents
+smoke-servers: # Kafka, and agents; these measure durations, so nothing else runs meanwhile
+	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/kafka ./test/agents
 
 nightly: test-real race-all fuzz bench bench-detection ## everything that is too slow for every change; hours
 
 test-real: build ## all tests against real servers, agents and readers (python3 with venv, Java 17 and 21, Maven)
 	test/real/run
-	$(MAKE) -j2 --output-sync=target real-neo4j real-servers
+	$(MAKE) real-servers
+	$(MAKE) real-neo4j
 	$(MAKE) real-newest
 
 real-neo4j: # the graph engine, both models
