@@ -136,7 +136,7 @@ func checkStore(t *testing.T, dir, db string, acked, totals map[string]int64) {
 	// The trees themselves, not only what is said of them.
 	if len(stored) > 0 {
 		var doc struct {
-			RootTotal int64 `json:"root_total"`
+			RootTotal int64 `json:"rootTotal"`
 		}
 		if err := json.Unmarshal([]byte(program.Must(t, dir, "tree", "--store", db, "-o", "json", "--depth", "1")), &doc); err != nil {
 			t.Fatal(err)
