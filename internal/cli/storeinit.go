@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -110,7 +111,7 @@ func (e *env) describeStore(ctx context.Context, format outputFormat) (err error
 		return e.writeJSON(about)
 	}
 	_, err = fmt.Fprintf(e.out, "%s (%s, schema %d): %s profiles, %s runs, %s benchmarks; %s functions, %s paths%s\n", info.Location, engine, info.Schema,
-		grouped(info.Profiles), grouped(info.Runs), grouped(info.Benchmarks), grouped(info.Functions), grouped(info.Paths), size(info.Bytes))
+		words.Count(info.Profiles), words.Count(info.Runs), words.Count(info.Benchmarks), words.Count(info.Functions), words.Count(info.Paths), size(info.Bytes))
 	return err
 }
 
@@ -119,5 +120,6 @@ func size(bytes int64) string {
 	if bytes == 0 {
 		return ""
 	}
-	return "; " + amount(bytes, "bytes", 0)
+	text, _ := words.Amount(float64(bytes), "bytes")
+	return "; " + text
 }

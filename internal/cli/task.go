@@ -11,8 +11,6 @@ import (
 
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/param"
-	"github.com/dendroprof/dendro/internal/query"
-	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -59,9 +57,9 @@ func (e *env) withTraces(ctx context.Context, access engines.Access, f func(st t
 }
 
 // taskCommand completes a command that answers one request from the traces of the store:
-// flags and the argument TASK set the request, print writes its result for people.
+// flags and the argument TASK set the request.
 func taskCommand[Request, Result any](e *env, c *cobra.Command, access engines.Access, answer func(context.Context, traceprof.Store, *Request) (Result, error),
-	print func(*env, Result, outputFormat) error, formats ...string) *cobra.Command {
+	formats ...string) *cobra.Command {
 	r := new(Request)
 	flags := addRequest(c, r, "task")
 	var output outputFormat
@@ -75,7 +73,7 @@ func taskCommand[Request, Result any](e *env, c *cobra.Command, access engines.A
 			if err != nil {
 				return err
 			}
-			return e.printResult(result, output, func() error { return print(e, result, output) })
+			return e.print(output, result)
 		})
 	}
 	if c.Args == nil {
@@ -93,34 +91,5 @@ func (r requestFlags) setTask(args []string) error {
 	return r[i].Set(args[0])
 }
 
-// printResult writes a result as JSON, or with text in the other formats.
-func (e *env) printResult(result any, format outputFormat, text func() error) error {
-	if format == "json" || format == "json-columns" {
-		return query.WriteJSON(e.out, result, format == "json-columns")
-	}
-	return text()
-}
-
 // tableFormats are the formats of lists.
 var tableFormats = []string{"text", "json", "json-columns", "md", "tsv", "csv"}
-
-// instant formats a cell that holds a time in ms since 1970.
-func instant(v any) string {
-	ms, _ := v.(int64)
-	return words.Instant(ms)
-}
-
-// millis formats a cell that holds a length of time in ms; others stay empty.
-func millis(v any) string {
-	ms, ok := v.(int64)
-	if !ok {
-		return ""
-	}
-	return words.Millis(ms)
-}
-
-// printTask prints a task in a line.
-func printTask(e *env, t *query.Task, _ outputFormat) error {
-	_, err := fmt.Fprintln(e.out, t)
-	return err
-}

@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/query"
-	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -100,9 +97,7 @@ func (o *analyzeOptions) show(ctx context.Context, e *env, st traceprof.Store) e
 		if err != nil {
 			return err
 		}
-		return o.output.write(e, func(e *env) error {
-			return e.printResult(result, o.output.format, func() error { return printAnalysis(e, result) })
-		})
+		return o.output.print(e, result)
 	}
 	p, name, err := query.SnapshotProfile(ctx, st, &query.SnapshotProfileRequest{SampleSelection: o.SampleSelection})
 	if err != nil {
@@ -116,53 +111,4 @@ func (o *analyzeOptions) show(ctx context.Context, e *env, st traceprof.Store) e
 		return o.output.draw(e, g)
 	}
 	return o.output.write(e, func(e *env) error { return writeProfile(e, p, query.AllTables, "", string(o.output.format)) })
-}
-
-// printAnalysis prints the trees of snapshots.
-func printAnalysis(e *env, r *query.AnalysisResult) error {
-	w, colour := bufio.NewWriter(e.out), e.colour()
-	fmt.Fprintf(w, "%s %s of %d %s, %s between them\n", words.Count(r.Snapshots), words.Plural(r.Snapshots, "snapshot"), r.Segments, words.Plural(r.Segments, "segment"), words.Millis(r.RootTotal))
-	for _, note := range r.Notes {
-		fmt.Fprintln(w, "note: "+note)
-	}
-	fmt.Fprintf(w, "%9s %9s %6s  %s\n", "total ms", "self ms", "dumps", "function")
-	for row := range r.Rows.All() {
-		line := stackLine(&row)
-		if colour && r.RootTotal > 0 {
-			line = heavy(float64(row.Total) / float64(r.RootTotal)).paint(line)
-		}
-		fmt.Fprintln(w, line)
-	}
-	if n := r.Omitted.Rows; n > 0 {
-		fmt.Fprintf(w, "… %s more %s with %s of the total (--min-percent, --depth, --rows)\n", words.Count(n), words.Plural(n, "subtree"), words.Percent(r.Omitted.Share))
-	}
-	return w.Flush()
-}
-
-// lineWidth is the maximum width of a line of a tree.
-const lineWidth = 100
-
-// stackLine formats an element.
-func stackLine(r *query.StackRow) string {
-	self := ""
-	if r.Self != 0 {
-		self = words.Count(r.Self)
-	}
-	indent := strings.Repeat("· ", int(min(r.Branches, 20)))
-	if r.Only {
-		indent += "↳ "
-	}
-	line := fmt.Sprintf("%9s %9s %6s  %s", words.Count(r.Total), self, words.Count(r.Count), indent)
-	return line + tailOf(words.Clean(r.Function), lineWidth-utf8.RuneCountInString(line))
-}
-
-// tailOf cuts the front of a text to fit a width: a code signature ends with the method
-// and the line.
-func tailOf(text string, width int) string {
-	n := utf8.RuneCountInString(text)
-	if n <= width {
-		return text
-	}
-	runes := []rune(text)
-	return "…" + string(runes[n-max(width-1, 8):])
 }

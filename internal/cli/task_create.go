@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
@@ -28,11 +26,7 @@ profile whole instances. Dendro stores their profiles in the group of the servic
   dendro task create --kind async-profiler --service shop --event cpu --event alloc --duration 30s`,
 		Args: cobra.NoArgs,
 	}
-	return taskCommand(e, c, engines.Write, query.CreateTask, func(e *env, t *query.Task, _ outputFormat) error {
-		fmt.Fprintln(e.err, t)
-		_, err := fmt.Fprintln(e.out, t.ID)
-		return err
-	}, "text", "json")
+	return taskCommand(e, c, engines.Write, query.CreateTask, "text", "json")
 }
 
 func newTaskStop(e *env) *cobra.Command {
@@ -43,5 +37,5 @@ func newTaskStop(e *env) *cobra.Command {
 that have received the task continue for its duration.`,
 		Example: `  dendro task stop last`,
 	}
-	return taskCommand(e, c, engines.Write, query.StopTask, printTask, "text", "json")
+	return taskCommand(e, c, engines.Write, query.StopTask, "text", "json")
 }

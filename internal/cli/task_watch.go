@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
@@ -32,15 +30,8 @@ time, what changed (task, instance, log, snapshots, why, end), the text, and the
 	c.RunE = func(c *cobra.Command, args []string) error {
 		r.Task = args[0]
 		return e.withTraces(c.Context(), engines.Read, func(st traceprof.Store) error {
-			return query.WatchTask(c.Context(), st, &r, func(ev query.TaskEvent) error { return e.printEvent(ev, output) })
+			return query.WatchTask(c.Context(), st, &r, func(ev query.TaskEvent) error { return e.print(output, &ev) })
 		})
 	}
 	return c
-}
-
-func (e *env) printEvent(ev query.TaskEvent, format outputFormat) error {
-	return e.printResult(ev, format, func() error {
-		_, err := fmt.Fprintf(e.out, "%s  %s\n", ev.Time.Format("15:04:05"), ev.Text)
-		return err
-	})
 }

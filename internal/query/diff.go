@@ -380,7 +380,7 @@ func (c *comparison) workOf(in *Input, side int) (float64, error) {
 func (c *comparison) changeOf(p calltree.Pair) Change {
 	var x Change
 	if c.Exact() {
-		x = Change{Base: whole(p.Base, c.scale), New: whole(p.New, c.scale), Delta: whole(p.New-p.Base, c.scale)}
+		x = Change{Base: Whole(p.Base, c.scale), New: Whole(p.New, c.scale), Delta: Whole(p.New-p.Base, c.scale)}
 	} else {
 		base, new := c.Values(p)
 		x = Change{Base: fraction(base, c.scale), New: fraction(new, c.scale), Delta: fraction(c.Delta(p), c.scale)}
@@ -441,9 +441,9 @@ func (c *comparison) rows() *DiffResult {
 	rows.columns = func(w *objectWriter) {
 		n, functions := len(list.rows), tableOf(c.Functions)
 		at := func(i int) *calltree.DiffRow { return &list.rows[i] }
-		w.numbers("parent", n, func(b []byte, i int) []byte { return whole(int64(list.parent[i]), 0).append(b) })
-		w.numbers("depth", n, func(b []byte, i int) []byte { return whole(int64(at(i).Depth), 0).append(b) })
-		w.numbers("function", n, func(b []byte, i int) []byte { return whole(functions.number(at(i).Func), 0).append(b) })
+		w.numbers("parent", n, func(b []byte, i int) []byte { return Whole(int64(list.parent[i]), 0).append(b) })
+		w.numbers("depth", n, func(b []byte, i int) []byte { return Whole(int64(at(i).Depth), 0).append(b) })
+		w.numbers("function", n, func(b []byte, i int) []byte { return Whole(functions.number(at(i).Func), 0).append(b) })
 		for _, x := range []struct {
 			name string
 			of   func(i int) Number

@@ -115,7 +115,7 @@ func (r *FindRequest) perProfile(f *store.Finds) []FindRow {
 	rows := make([]FindRow, len(f.Rows))
 	for i, row := range f.Rows {
 		p := &f.Profiles[row.Profile]
-		rows[i] = FindRow{r.share(f, row), whole(row.Self, p.Type.Scale), whole(row.Total, p.Type.Scale), p.Type.Unit, p.Benchmark.Group, p.Benchmark.Name,
+		rows[i] = FindRow{r.share(f, row), Whole(row.Self, p.Type.Scale), Whole(row.Total, p.Type.Scale), p.Type.Unit, p.Benchmark.Group, p.Benchmark.Name,
 			p.Run.Key, p.Run.Date, p.Run.Commit, p.ID, row.Function}
 	}
 	return rows
@@ -164,7 +164,7 @@ func (r *FindRequest) summed(f *store.Finds) []FindSum {
 	for i, s := range order {
 		scale := f.Profiles[0].Type.Scale // of all: a selection has one type
 		s.Profiles, s.MeanShare = len(s.profiles), s.shares/float64(len(s.profiles))
-		s.Self, s.Total = whole(s.self, scale), whole(s.total, scale)
+		s.Self, s.Total = Whole(s.self, scale), Whole(s.total, scale)
 		rows[i] = s.FindSum
 	}
 	if r.By != "run" { // runs stay in the order of time

@@ -71,12 +71,12 @@ func (s *scope) node() (*NodeResult, error) {
 	}
 	scale := s.tree.Type.Scale
 	amount := func(a calltree.Amount) NodeAmount {
-		return NodeAmount{whole(a.Value, scale), share(a.Value, bar.SampleTotal), categories(a.Categories, scale)}
+		return NodeAmount{Whole(a.Value, scale), share(a.Value, bar.SampleTotal), categories(a.Categories, scale)}
 	}
-	r := &NodeResult{Path: path, Unit: s.tree.Type.Unit, RootTotal: whole(bar.RootTotal, scale), SampleTotal: whole(bar.SampleTotal, scale),
+	r := &NodeResult{Path: path, Unit: s.tree.Type.Unit, RootTotal: Whole(bar.RootTotal, scale), SampleTotal: Whole(bar.SampleTotal, scale),
 		Total: amount(bar.Total), Self: amount(bar.Self), Notes: s.notes}
 	if t := bar.Traced; t != nil {
-		r.Traced = &TracedAmounts{whole(t.Total, 6), whole(t.Self, 6), whole(t.Root, 6)}
+		r.Traced = &TracedAmounts{Whole(t.Total, 6), Whole(t.Self, 6), Whole(t.Root, 6)}
 	}
 	return r, nil
 }
@@ -84,7 +84,7 @@ func (s *scope) node() (*NodeResult, error) {
 func categories(list []calltree.CategoryAmount, scale int) []NodeCategory {
 	out := make([]NodeCategory, len(list))
 	for i, c := range list {
-		out[i] = NodeCategory{Name: c.Name, Value: whole(c.Value, scale), Share: c.Share}
+		out[i] = NodeCategory{Name: c.Name, Value: Whole(c.Value, scale), Share: c.Share}
 		if len(c.Sub) > 0 {
 			out[i].Sub = categories(c.Sub, scale)
 		}

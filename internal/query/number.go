@@ -16,8 +16,8 @@ type Number struct {
 	Divided bool
 }
 
-// whole returns v ÷ 10^scale.
-func whole(v int64, scale int) Number { return Number{Int: v, Scale: scale} }
+// Whole returns v ÷ 10^scale.
+func Whole(v int64, scale int) Number { return Number{Int: v, Scale: scale} }
 
 // fraction returns v ÷ 10^scale of a value that is no whole number.
 func fraction(v float64, scale int) Number {

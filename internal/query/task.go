@@ -128,9 +128,12 @@ type CreateTaskRequest struct {
 	Arguments   string   `param:"args" group:"Task" arg:"text" help:"further arguments for async-profiler" json:"arguments"`
 }
 
+// CreatedTask is a task that was created just now.
+type CreatedTask struct{ Task }
+
 // CreateTask creates a task. The error wraps a *traceprof.RefusedError if such a task is
 // not allowed.
-func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (*Task, error) {
+func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (*CreatedTask, error) {
 	if r.Service == "" {
 		return nil, usage("--service is missing: the service to profile")
 	}
@@ -157,8 +160,7 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 	if err != nil {
 		return nil, err
 	}
-	created := taskOf(t, now)
-	return &created, nil
+	return &CreatedTask{taskOf(t, now)}, nil
 }
 
 // recentInstances returns the instances of a service that reported in the last 10

@@ -206,13 +206,13 @@ func titleOf(list []Input, profiles int, typ profile.ValueType) string {
 
 func (s *scope) head(root int64, omitted Omitted) Head {
 	t := s.tree.Type
-	return Head{Profiles: s.count, Type: t.Name, Unit: t.Unit, RootTotal: whole(root, t.Scale), Notes: s.notes, Omitted: omitted, Title: s.title}
+	return Head{Profiles: s.count, Type: t.Name, Unit: t.Unit, RootTotal: Whole(root, t.Scale), Notes: s.notes, Omitted: omitted, Title: s.title}
 }
 
 // row returns the JSON of a function with its numbers.
 func (s *scope) row(fn, depth int32, total, self int64, category string) TreeRow {
 	f, scale := &s.tree.Functions[fn], s.tree.Type.Scale
-	return TreeRow{depth, f.Name, f.File, f.Module, whole(total, scale), whole(self, scale), category}
+	return TreeRow{depth, f.Name, f.File, f.Module, Whole(total, scale), Whole(self, scale), category}
 }
 
 // nodes returns the tree, upright or inverted.
@@ -234,11 +234,11 @@ func (s *scope) rows() *TreeResult {
 	rows.columns = func(w *objectWriter) {
 		n, scale := len(list.rows), s.tree.Type.Scale
 		functions := tableOf(s.tree.Functions)
-		w.numbers("parent", n, func(b []byte, i int) []byte { return whole(int64(list.parent[i]), 0).append(b) })
-		w.numbers("depth", n, func(b []byte, i int) []byte { return whole(int64(list.rows[i].Depth), 0).append(b) })
-		w.numbers("function", n, func(b []byte, i int) []byte { return whole(functions.number(list.rows[i].Func), 0).append(b) })
-		w.numbers("total", n, func(b []byte, i int) []byte { return whole(list.rows[i].Total, scale).append(b) })
-		w.numbers("self", n, func(b []byte, i int) []byte { return whole(list.rows[i].Self, scale).append(b) })
+		w.numbers("parent", n, func(b []byte, i int) []byte { return Whole(int64(list.parent[i]), 0).append(b) })
+		w.numbers("depth", n, func(b []byte, i int) []byte { return Whole(int64(list.rows[i].Depth), 0).append(b) })
+		w.numbers("function", n, func(b []byte, i int) []byte { return Whole(functions.number(list.rows[i].Func), 0).append(b) })
+		w.numbers("total", n, func(b []byte, i int) []byte { return Whole(list.rows[i].Total, scale).append(b) })
+		w.numbers("self", n, func(b []byte, i int) []byte { return Whole(list.rows[i].Self, scale).append(b) })
 		functions.write(w)
 	}
 	return &TreeResult{Head: s.head(v.RootTotal(), list.omitted), Rows: rows}
@@ -290,8 +290,8 @@ func (s *scope) boxesResult() (*BoxesResult, error) {
 	})
 	rows.columns = func(w *objectWriter) {
 		n, functions := len(boxes), tableOf(s.tree.Functions)
-		w.numbers("depth", n, func(b []byte, i int) []byte { return whole(int64(boxes[i].Depth), 0).append(b) })
-		w.numbers("function", n, func(b []byte, i int) []byte { return whole(functions.number(boxes[i].Func), 0).append(b) })
+		w.numbers("depth", n, func(b []byte, i int) []byte { return Whole(int64(boxes[i].Depth), 0).append(b) })
+		w.numbers("function", n, func(b []byte, i int) []byte { return Whole(functions.number(boxes[i].Func), 0).append(b) })
 		w.numbers("start", n, func(b []byte, i int) []byte { return fraction(boxes[i].Start, 0).append(b) })
 		w.numbers("end", n, func(b []byte, i int) []byte { return fraction(boxes[i].End, 0).append(b) })
 		w.numbers("self", n, func(b []byte, i int) []byte { return fraction(boxes[i].Self, 0).append(b) })

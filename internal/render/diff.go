@@ -57,7 +57,7 @@ func summary(w *bufio.Writer, h *query.DiffHead) {
 		profiles = fmt.Sprintf(", %d and %d profiles", h.Profiles.Base, h.Profiles.New)
 	}
 	if h.Unit == "share" {
-		whole := func(i int) string { return amount(query.Number{Float: h.Whole[i], Divided: true}, h.Measured) }
+		whole := func(i int) string { return Amount(query.Number{Float: h.Whole[i], Divided: true}, h.Measured) }
 		fmt.Fprintf(w, "shares of each side: base %s, new %s%s\n", whole(0), whole(1), profiles)
 	} else {
 		per := ""

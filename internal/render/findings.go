@@ -140,7 +140,7 @@ func Bottlenecks(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksR
 	text := o.Format == "text"
 	if text {
 		fmt.Fprintf(o.W, "%s; %d %s of %d %s, %s\n", title(req), r.Profiles, words.Plural(r.Profiles, "profile"), r.Benchmarks, words.Plural(r.Benchmarks, "benchmark"),
-			amount(query.Number{Int: r.Value, Scale: r.Type.Scale}, r.Type.Unit))
+			Amount(query.Number{Int: r.Value, Scale: r.Type.Scale}, r.Type.Unit))
 	}
 	if err := potentials(o, req, r, r.Rows).Write(o); err != nil {
 		return err

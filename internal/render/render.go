@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/traceprof"
 )
 
 // Result writes a result that needs no more than itself, as text or as a table.
@@ -13,6 +14,8 @@ func Result(o *Output, result any) error {
 		return Runs(o, r)
 	case *query.ProfilesResult:
 		return Profiles(o, r)
+	case *query.Detected:
+		return Detected(o, r)
 	case *query.TreeResult:
 		if r.List {
 			return Functions(o, r)
@@ -38,6 +41,24 @@ func Result(o *Output, result any) error {
 		return Thesis(o, r)
 	case *query.RankingResult[query.CorrelationRow]:
 		return Correlation(o, r)
+	case *query.CreatedTask:
+		return CreatedTask(o, r)
+	case *query.Task:
+		return Task(o, r)
+	case *query.List[query.Task]:
+		return Tasks(o, r)
+	case *query.TaskResult:
+		return TaskDescription(o, r)
+	case *query.List[traceprof.Log]:
+		return TaskLog(o, r)
+	case *query.TaskEvent:
+		return TaskEvent(o, r)
+	case *query.TaskSegmentsResult[query.TaskSegment]:
+		return TaskSegments(o, r)
+	case *query.TaskSegmentsResult[query.TaskSpan]:
+		return TaskSpans(o, r)
+	case *query.AnalysisResult:
+		return Analysis(o, r)
 	case *query.PruneResult:
 		return Pruned(o, r)
 	}

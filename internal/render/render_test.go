@@ -18,7 +18,7 @@ func TestAmount(t *testing.T) {
 		{5120, "count", 0, "5,120 samples"}, {1_280_000_000, "nanoseconds", 0, "1.28 s"}, {-25, "watts", 1, "-2.5 watts"},
 		{7, "\x1b[31mx", 0, `7 \x1b[31mx`}, // what a profile says must not reach the terminal
 	} {
-		if got := amount(query.Number{Int: tt.v, Scale: tt.scale}, tt.unit); got != tt.want {
+		if got := Amount(query.Number{Int: tt.v, Scale: tt.scale}, tt.unit); got != tt.want {
 			t.Errorf("%d %s: %q, want %q", tt.v, tt.unit, got, tt.want)
 		}
 	}

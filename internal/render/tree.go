@@ -22,8 +22,8 @@ func share(part, whole query.Number) float64 {
 	return part.Value() / whole.Value()
 }
 
-// amount writes a value with its unit: 1.28 s, 3.40 MiB, 5,120 samples.
-func amount(n query.Number, unit string) string {
+// Amount returns a value with its unit: 1.28 s, 3.40 MiB, 5,120 samples.
+func Amount(n query.Number, unit string) string {
 	if text, ok := words.Amount(n.Value(), unit); ok {
 		return text
 	}
@@ -38,7 +38,7 @@ func (o *Output) cell(n query.Number, unit string) any {
 	if o.Exact() {
 		return n
 	}
-	return amount(n, unit)
+	return Amount(n, unit)
 }
 
 // indent draws the depth; beyond what fits on a line it is written as a number.
@@ -63,7 +63,7 @@ func Tree(o *Output, r *query.TreeResult) error {
 	}
 	// The numbers stand in front, so that names may be as long as they are.
 	w := bufio.NewWriter(o.W)
-	fmt.Fprintf(w, "%s in total%s\n", amount(r.RootTotal, r.Unit), ofProfiles(r.Profiles, r.Type))
+	fmt.Fprintf(w, "%s in total%s\n", Amount(r.RootTotal, r.Unit), ofProfiles(r.Profiles, r.Type))
 	fmt.Fprintf(w, "%8s %8s  %s\n", "total", "self", "function")
 	for n := range r.Rows.All() {
 		self := ""
@@ -105,7 +105,7 @@ func Functions(o *Output, r *query.TreeResult) error {
 		t.Add(o.cell(f.Total, r.Unit), share(f.Total, r.RootTotal), o.cell(f.Self, r.Unit), share(f.Self, r.RootTotal), f.Function)
 	}
 	if o.Format == "text" {
-		fmt.Fprintf(o.W, "%s in total%s\n", amount(r.RootTotal, r.Unit), ofProfiles(r.Profiles, r.Type))
+		fmt.Fprintf(o.W, "%s in total%s\n", Amount(r.RootTotal, r.Unit), ofProfiles(r.Profiles, r.Type))
 	}
 	if err := t.Write(o); err != nil {
 		return err
@@ -167,7 +167,7 @@ func Node(o *Output, r *query.NodeResult) error {
 		name string
 		of   query.NodeAmount
 	}{{"total", r.Total}, {"self", r.Self}} {
-		fmt.Fprintf(w, "%-8s %14s  %8s\n", part.name, amount(part.of.Value, r.Unit), words.Percent(part.of.Share))
+		fmt.Fprintf(w, "%-8s %14s  %8s\n", part.name, Amount(part.of.Value, r.Unit), words.Percent(part.of.Share))
 		for _, c := range part.of.Categories {
 			fmt.Fprintf(w, "  %-20s %8s\n", words.Clean(c.Name), words.Percent(c.Share))
 			for _, sub := range c.Sub {
@@ -176,7 +176,7 @@ func Node(o *Output, r *query.NodeResult) error {
 		}
 	}
 	if t := r.Traced; t != nil {
-		ms := func(n query.Number) string { return amount(n, "milliseconds") }
+		ms := func(n query.Number) string { return Amount(n, "milliseconds") }
 		fmt.Fprintf(w, "traced   total %s, self %s, of %s\n", ms(t.Total), ms(t.Self), ms(t.Root))
 	}
 	return w.Flush()

@@ -1,0 +1,78 @@
+package render
+
+import (
+	"errors"
+	"iter"
+	"math"
+	"strings"
+	"testing"
+)
+
+// counting yields n rows, then err if there is one, and counts those taken.
+func counting(n int, taken *int, err error) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		for i := range n {
+			*taken++
+			if !yield([]any{int64(i), []any{"x", math.NaN()}}, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func TestStream(t *testing.T) {
+	columns := []Column{{Name: "n"}, {Name: "list"}}
+	for _, c := range []struct {
+		format string
+		row    func(i string) string
+		head   string
+		end    string
+	}{
+		{"tsv", func(i string) string { return i + "\t" + `["x",null]` + "\n" }, "n\tlist\n", ""},
+		{"csv", func(i string) string { return i + "," + `"[""x"",null]"` + "\n" }, "n,list\n", ""},
+		{"md", func(i string) string { return "| " + i + ` | ["x",null] |` + "\n" }, "| n | list |\n|---|---|\n", ""},
+	} {
+		for _, n := range []int{0, 1, streamRows, streamRows + 1} {
+			var out, errOut strings.Builder
+			o := &Output{W: &out, Err: &errOut, Format: c.format}
+			taken := 0
+			if err := (&Table{Columns: columns}).Stream(o, counting(n, &taken, nil), 0); err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.SplitAfter(strings.TrimPrefix(out.String(), c.head), "\n")
+			if !strings.HasPrefix(out.String(), c.head) || len(lines) != n+1 || n > 0 && lines[0] != c.row("0") || errOut.Len() > 0 {
+				t.Errorf("%s, %d rows: %d lines, the first %q behind %q; %s", c.format, n, len(lines)-1, lines[0], c.head, &errOut)
+			}
+		}
+	}
+}
+
+func TestStreamJSON(t *testing.T) {
+	for n, want := range []string{`{"rows":[]}`, `{"rows":[{"list":["x",null],"n":0}]}`, `{"rows":[{"list":["x",null],"n":0},{"list":["x",null],"n":1}]}`} {
+		var out strings.Builder
+		taken := 0
+		err := (&Table{Columns: []Column{{Name: "n"}, {Name: "list"}}}).Stream(&Output{W: &out, Format: "json"}, counting(n, &taken, nil), 0)
+		if got := strings.ReplaceAll(out.String(), "\n", ""); got != want || err != nil {
+			t.Errorf("%d rows: %s, %v", n, got, err)
+		}
+	}
+}
+
+// TestStreamEnds wants the query left at the limit, and errors in the middle
+// reported.
+func TestStreamEnds(t *testing.T) {
+	var out, errOut strings.Builder
+	o := &Output{W: &out, Err: &errOut, Format: "tsv"}
+	taken := 0
+	err := (&Table{Columns: []Column{{Name: "n"}, {Name: "list"}}}).Stream(o, counting(10*streamRows, &taken, nil), 3)
+	if lines := strings.Count(out.String(), "\n"); err != nil || lines != 4 || taken != 4 || !strings.Contains(errOut.String(), "stopped after 3 rows (--rows)") {
+		t.Errorf("%v; %d lines, %d rows taken: %s", err, lines, taken, &errOut)
+	}
+	broken := errors.New("broken")
+	if err := (&Table{Columns: []Column{{Name: "n"}, {Name: "list"}}}).Stream(o, counting(streamRows+5, &taken, broken), 0); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+}
