@@ -31,6 +31,9 @@ var (
 	ErrConflict = errors.New("conflict with what is stored")
 	// ErrNoSource: the original of a profile was not kept.
 	ErrNoSource = errors.New("the original file was not kept (import with --keep-source)")
+	// ErrUnavailable: the server of the store does not answer, or is too busy. The same
+	// request may succeed later; one that writes may have been carried out.
+	ErrUnavailable = errors.New("the store does not answer")
 	// ErrNothing: nothing is selected.
 	ErrNothing = errors.New("nothing is selected")
 )

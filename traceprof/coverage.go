@@ -140,6 +140,7 @@ func (c *Coverage) addTimes(s *Snapshots, from, to, longest int64) {
 // segments and Slow says that one is.
 type TaskCoverage struct {
 	Coverage
+	Requests int        `json:"requests"` // traces; a segment that did not arrive counts as one
 	Segments []Coverage `json:"segments"`
 }
 
@@ -156,8 +157,15 @@ func coverTask(task *Task, list []Snapshots, segments map[string]*Segment) *Task
 	sum := &TaskCoverage{Segments: []Coverage{}}
 	sum.Known = len(list) > 0
 	var periods []int64
+	traces := map[string]bool{}
 	for i := range list {
-		c := Cover(task, segments[list[i].Segment], &list[i])
+		seg := segments[list[i].Segment]
+		if seg == nil {
+			sum.Requests++
+		} else {
+			traces[seg.Trace] = true
+		}
+		c := Cover(task, seg, &list[i])
 		sum.Segments = append(sum.Segments, c)
 		sum.Known = sum.Known && c.Known
 		sum.Expected, sum.Received, sum.Lost, sum.Late = sum.Expected+c.Expected, sum.Received+c.Received, sum.Lost+c.Lost, sum.Late+c.Late
@@ -173,6 +181,7 @@ func coverTask(task *Task, list []Snapshots, segments map[string]*Segment) *Task
 		}
 		sum.Slow = sum.Slow || c.Slow
 	}
+	sum.Requests += len(traces)
 	sum.Period = median(periods)
 	sum.setShare()
 	return sum

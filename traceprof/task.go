@@ -125,6 +125,11 @@ const (
 	Finished Event = "EXECUTION_FINISHED"
 	Failed   Event = "EXECUTION_TASK_ERROR"
 	TooLarge Event = "UPLOAD_FILE_TOO_LARGE_ERROR"
+
+	// ServerStarted: a server started while the task ran, or after its end, and heard
+	// nothing of agents for some time before. The line has no instance. SkyWalking does
+	// not have this event.
+	ServerStarted Event = "SERVER_STARTED"
 )
 
 // Log is one line of a task's log.

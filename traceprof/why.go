@@ -28,6 +28,7 @@ const (
 	EndpointNeverSeen CauseCode = "endpoint-never-seen"       // no segment began with it
 	EndpointNotFirst  CauseCode = "endpoint-not-first"        // segments have it, but begin with another operation
 	ClockSkew         CauseCode = "clock-skew"                // the clocks of agents and server differ
+	ServerDown        CauseCode = "server-down"               // no server ran for a part of the task
 	NeverPolled       CauseCode = "instance-never-polled"     // it is there and does not ask for tasks
 	NeverNotified     CauseCode = "never-notified"            // it polled and did not receive it
 	AgentFailed       CauseCode = "agent-failed"              // it said so
@@ -92,12 +93,12 @@ type facts struct {
 // incomplete, else the others.
 func (f *facts) checks() []func(*facts) (Cause, bool) {
 	delivery := []func(*facts) (Cause, bool){
-		(*facts).clockSkew, (*facts).neverPolled, (*facts).neverNotified, (*facts).agentFailed, (*facts).instanceVanished,
+		(*facts).clockSkew, (*facts).serverDown, (*facts).neverPolled, (*facts).neverNotified, (*facts).agentFailed, (*facts).instanceVanished,
 	}
 	quality := []func(*facts) (Cause, bool){(*facts).segmentsMissing, (*facts).snapshotsLost, (*facts).samplingHole, (*facts).agentSlow}
 	switch {
 	case f.hasData():
-		return append([]func(*facts) (Cause, bool){(*facts).clockSkew, (*facts).agentFailed}, quality...)
+		return append([]func(*facts) (Cause, bool){(*facts).clockSkew, (*facts).serverDown, (*facts).agentFailed}, quality...)
 	case f.now < f.task.Start:
 		return []func(*facts) (Cause, bool){(*facts).notBegun}
 	case f.task.Kind != TraceKind:

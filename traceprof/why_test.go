@@ -60,6 +60,9 @@ func TestWhy(t *testing.T) {
 				named(request("c", 0, 9), "GET:/chekout", "GET:/chekout"), named(request("d", 0, 9), "GET:/orders", "GET:/orders"),
 			}
 		}, "endpoint-never-seen", "agents compare names exactly", "/checkout POST:/Checkout/ GET:/chekout"},
+		{"no server", func(s *situation) {
+			s.logs = append(s.logs, traceprof.Log{Event: traceprof.ServerStarted, Time: began + minute, Text: "No server ran between A and B."})
+		}, "server-down finished-without-samples", "between A and B", ""},
 		{"a regrouped name", func(s *situation) {
 			s.task.Endpoint = "GET:/orders/{id}/items"
 			s.segments = []traceprof.Segment{named(request("a", 0, 9), "GET:/orders/17/items", "GET:/orders/17/items"), named(request("b", 0, 9), "GET:/users/17/cart", "GET:/users/17/cart")}

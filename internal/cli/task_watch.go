@@ -20,7 +20,10 @@ snapshots arrive, print the known causes.
 
 The command ends when all instances that received the task have finished it, or --grace
 after the end of the task. With -o json it prints a line of JSON for each change: the
-time, what changed (task, instance, log, snapshots, why, end), the text, and the value.`,
+time, what changed (task, instance, log, snapshots, why, connection, end), the text, and
+the value.
+
+If the server stops answering, the command tries again for up to --retry.`,
 		Example: `  dendro task create --service shop --endpoint /checkout && dendro task watch last
   dendro task watch last -o json`,
 		Args: cobra.ExactArgs(1),

@@ -255,8 +255,11 @@ func CoverageText(c *traceprof.TaskCoverage) string {
 	if c.Received == 0 {
 		return "nothing sampled"
 	}
-	n := len(c.Segments)
-	text := fmt.Sprintf("%d %s, %s %s", n, words.Plural(n, "request"), words.Count(c.Received), words.Plural(int(c.Received), "snapshot"))
+	text := fmt.Sprintf("%d %s", c.Requests, words.Plural(c.Requests, "request"))
+	if n := len(c.Segments); n != c.Requests {
+		text += fmt.Sprintf(" (%d segments)", n)
+	}
+	text += fmt.Sprintf(", %s %s", words.Count(c.Received), words.Plural(int(c.Received), "snapshot"))
 	if c.Span > 0 {
 		text += fmt.Sprintf(", %s of %s covered", words.Percent(c.Share), words.Millis(c.Span))
 	}

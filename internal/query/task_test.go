@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/internal/param"
 	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -220,5 +222,38 @@ func TestSnapshotRows(t *testing.T) {
 func TestFileNames(t *testing.T) {
 	if got := fileName("../\x00etc/passwd\""); got != "..__etc_passwd_" {
 		t.Error(got)
+	}
+}
+
+// flaky is a store whose server is down for some calls.
+type flaky struct {
+	*mem.Store
+	down int // calls that fail
+}
+
+func (s *flaky) Logs(ctx context.Context, tasks ...string) ([]traceprof.Log, error) {
+	if s.down > 0 {
+		s.down--
+		return nil, fmt.Errorf("%w: connection refused", store.ErrUnavailable)
+	}
+	return s.Store.Logs(ctx, tasks...)
+}
+
+// TestWatchReconnects wants a watch to wait for a server that restarts, and to say so,
+// but not for ever.
+func TestWatchReconnects(t *testing.T) {
+	for _, tt := range []struct {
+		down  int
+		retry Millis
+		want  string
+	}{{3, 60_000, "task connection connection why end"}, {1000, 300, "task connection"}} {
+		st := &flaky{mem.New(), tt.down}
+		createTask(t, st.Store, taskStart)
+		var got []string
+		err := WatchTask(t.Context(), st, &WatchTaskRequest{TaskRequest: TaskRequest{Task: "last"}, Every: 100, Retry: tt.retry},
+			func(e TaskEvent) error { got = append(got, e.What); return nil })
+		if errors.Is(err, store.ErrUnavailable) != (tt.down == 1000) || strings.Join(got, " ") != tt.want {
+			t.Errorf("%d calls fail: %q, %v", tt.down, got, err)
+		}
 	}
 }

@@ -2,12 +2,14 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -16,12 +18,13 @@ type WatchTaskRequest struct {
 	TaskRequest
 	Every Millis `param:"every" arg:"time" default:"1s" help:"time between two checks, at least 100ms"`
 	Grace Millis `param:"grace" arg:"time" default:"30s" help:"time to wait for agents after the end of the task"`
+	Retry Millis `param:"retry" arg:"time" default:"2m" help:"time to wait for a server that does not answer"`
 }
 
 // TaskEvent is a change of a task (docs/tasks.md).
 type TaskEvent struct {
 	Time  time.Time `json:"time"`
-	What  string    `json:"what"` // task, instance, log, snapshots, why, end
+	What  string    `json:"what"` // task, instance, log, snapshots, why, connection, end
 	Text  string    `json:"text"` // for people
 	Value any       `json:"value"`
 }
@@ -34,7 +37,8 @@ type TaskEnd struct {
 
 // WatchTask passes each change of a task to emit, once, until all instances that
 // received the task have finished it, or the grace after its end is over, or emit
-// fails.
+// fails. It waits for a store that does not answer (store.ErrUnavailable), such as a
+// server that restarts.
 func WatchTask(ctx context.Context, st traceprof.Store, r *WatchTaskRequest, emit func(TaskEvent) error) error {
 	if r.Every < 100 {
 		return usage("--every is %d ms: give at least 100ms", r.Every)
@@ -48,9 +52,15 @@ func WatchTask(ctx context.Context, st traceprof.Store, r *WatchTaskRequest, emi
 	w.report("task", first.String(), first)
 	tick := time.NewTicker(time.Duration(r.Every) * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for answered := time.Now(); ; {
 		done, err := w.check(ctx, st, t.ID, time.Now().UnixMilli(), int64(r.Grace))
-		if err != nil || done {
+		switch {
+		case err == nil && !done:
+			answered = time.Now()
+			w.connected(nil)
+		case errors.Is(err, store.ErrUnavailable) && time.Since(answered) < time.Duration(r.Retry)*time.Millisecond:
+			w.connected(err)
+		default:
 			return err
 		}
 		select {
@@ -66,6 +76,7 @@ type taskWatcher struct {
 	emit     func(TaskEvent) error
 	seen     map[string]bool // events that are reported once
 	coverage string          // as reported last
+	lost     bool            // the store did not answer
 	err      error           // the first of emit
 }
 
@@ -80,6 +91,18 @@ func (w *taskWatcher) once(what, text string, value any) {
 	if key := what + text; !w.seen[key] {
 		w.seen[key] = true
 		w.report(what, text, value)
+	}
+}
+
+// connected reports when the store stops answering, and when it answers again.
+func (w *taskWatcher) connected(err error) {
+	if lost := err != nil; lost != w.lost {
+		w.lost = lost
+		text := "the server answers again"
+		if lost {
+			text = words.Clean(err.Error()) + "; trying again"
+		}
+		w.report("connection", text, !lost)
 	}
 }
 
@@ -159,6 +182,8 @@ func (w *taskWatcher) log(ctx context.Context, st traceprof.Store, id string) (f
 		case traceprof.Notified:
 			at, text = received, fmt.Sprintf("%s received the task %s", instance, words.Instant(l.Time))
 		case traceprof.Finished:
+		case traceprof.ServerStarted:
+			text = words.Clean(l.Text)
 		default:
 			text = strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", instance, l.Event, words.Clean(l.Text)), ": ")
 		}

@@ -15,12 +15,11 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// passingError is an error that may be gone in a moment, of a request that the
-// server has not begun to answer.
-type passingError struct{ error }
+// unavailableError is a store.ErrUnavailable with a text of its own, of a request that
+// the server has not begun to answer.
+type unavailableError struct{ error }
 
-func (passingError) passing() bool   { return true }
-func (e passingError) Unwrap() error { return e.error }
+func (e unavailableError) Unwrap() []error { return []error{store.ErrUnavailable, e.error} }
 
 // spokeFirst is the message of net/http if a server sends something before the
 // request, as mail servers do. It may also report a malformed answer.
@@ -45,9 +44,9 @@ func (s *Store) unreached(ctx context.Context, err error) error {
 	}
 	var op *net.OpError
 	if !errors.As(err, &op) || op.Op != "dial" {
-		return passingError{fmt.Errorf("the connection to %s broke before it answered; it may have done what it was asked: %w", s.base, err)}
+		return unavailableError{fmt.Errorf("the connection to %s broke before it answered; it may have done what it was asked: %w", s.base, err)}
 	}
-	return passingError{fmt.Errorf("no server answers at %s: %w (start one with `dendro serve`, or give another --store)", s.base, err)}
+	return unavailableError{fmt.Errorf("no server answers at %s: %w (start one with `dendro serve`, or give another --store)", s.base, err)}
 }
 
 // broken explains why an answer could not be read, or not to its end.
@@ -107,7 +106,7 @@ func (s *Store) problem(resp *http.Response) error {
 		f.Message = p.Title
 	}
 	if resp.StatusCode == http.StatusServiceUnavailable && f.Kind == "busy" {
-		return passingError{f.Err()}
+		return unavailableError{f.Err()}
 	}
 	return f.Err()
 }

@@ -148,8 +148,7 @@ func (s *Store) sendRetrying(ctx context.Context, method, path string, body []by
 		if resp, err = s.do(ctx, method, path, bytes.NewReader(body)); err == nil {
 			return resp, nil
 		}
-		var passing interface{ passing() bool }
-		if ctx.Err() != nil || !errors.As(err, &passing) || !passing.passing() {
+		if ctx.Err() != nil || !errors.Is(err, store.ErrUnavailable) {
 			break
 		}
 	}

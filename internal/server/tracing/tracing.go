@@ -59,6 +59,9 @@ func New(ctx context.Context, st store.Store, o Options) (*Tracing, error) {
 	case err != nil:
 		return nil, err
 	}
+	if err := traceprof.NoteStart(ctx, traces, time.Now().UnixMilli()); err != nil {
+		return nil, err
+	}
 	t := &Tracing{Dispatcher: traceprof.NewDispatcher(traces, traceprof.DispatcherOptions{}), intake: traceprof.NewIntake(traces, o.Intake)}
 	recordings := uploads.New(st, uploads.Options{Ingest: o.Ingest})
 	agents := skywalking.New(skywalking.Options{Store: traces, Dispatcher: t.Dispatcher, Intake: t.intake, Uploads: recordings, Log: o.Log})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"skywalking.apache.org/repo/goapi/query"
 
@@ -105,7 +106,7 @@ func (r *resolver) tasks(ctx context.Context, q traceprof.TaskQuery) ([]tracepro
 		return nil, nil, err
 	}
 	logs := map[string][]traceprof.Log{}
-	for _, l := range lines {
+	for _, l := range ofAgents(lines) {
 		logs[l.Task] = append(logs[l.Task], l)
 	}
 	return tasks, logs, nil
@@ -121,7 +122,12 @@ func (r *resolver) task(ctx context.Context, id string, kind traceprof.Kind) (*t
 		return nil, nil, err
 	}
 	logs, err := r.store.Logs(ctx, id)
-	return &t, logs, err
+	return &t, ofAgents(logs), err
+}
+
+// ofAgents returns the lines that agents caused, which are those that SkyWalking has.
+func ofAgents(lines []traceprof.Log) []traceprof.Log {
+	return slices.DeleteFunc(lines, func(l traceprof.Log) bool { return l.Event == traceprof.ServerStarted })
 }
 
 // GetProfileTaskLogs answers Query.getProfileTaskLogs.
