@@ -126,7 +126,7 @@ the time and which take more of it than before.`,
 	root.PersistentFlags().StringVar(&e.tokenFile, "token-file", e.tokenFile, "`file` with the token of a --store that is a server (default: $DENDRO_TOKEN)")
 	root.PersistentFlags().BoolVar(&e.noColor, "no-color", e.noColor, "no colours, as with NO_COLOR set")
 	root.AddCommand(
-		newImport(e), newRuns(e), newTop(e), newTree(e), newDiff(e), newFind(e), newRegressions(e), newBottlenecks(e), newReport(e), newCheck(e), newExport(e), newSQL(e), newCypher(e), newCopy(e), newStore(e),
+		newImport(e), newOverview(e), newRuns(e), newHistory(e), newTop(e), newTree(e), newDiff(e), newFind(e), newRegressions(e), newBottlenecks(e), newReport(e), newCheck(e), newExport(e), newSQL(e), newCypher(e), newCopy(e), newStore(e),
 		newPrune(e), newCompact(e), newMerge(e), newConvert(e), newDetect(e), newBatch(e), newServe(e), newTask(e), newDemo(e), newVersion(e),
 	)
 	for _, c := range root.Commands() {

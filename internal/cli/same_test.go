@@ -37,6 +37,7 @@ func surfaceOf(args []string) (surface, bool) {
 		return surface{}, false
 	}
 	s, ok := map[string]surface{
+		"overview": {"/overview", &query.OverviewRequest{}, false}, "history": {"/history", &query.HistoryRequest{}, false},
 		"runs": {"/runs", &query.RunsRequest{}, false}, "top": {"/functions", &query.TopRequest{}, false}, "tree": {"/tree", &query.TreeRequest{}, false},
 		"diff": {"/diff", &query.DiffRequest{}, false}, "find": {"/find", &query.FindRequest{}, false}, "bottlenecks": {"/bottlenecks", &query.BottlenecksRequest{}, false},
 		"regressions": {"/regressions", &query.RegressionsRequest{}, true}, "report": {"/report", &query.ReportRequest{}, true}, "check": {"/check", &query.CheckRequest{}, true},

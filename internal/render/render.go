@@ -16,6 +16,10 @@ func Result(o *Output, result any) error {
 		return Profiles(o, r)
 	case *query.Detected:
 		return Detected(o, r)
+	case *query.OverviewResult:
+		return Overview(o, r)
+	case *query.HistoryResult:
+		return History(o, r)
 	case *query.TreeResult:
 		if r.List {
 			return Functions(o, r)

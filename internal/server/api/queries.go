@@ -84,6 +84,12 @@ func (a *api) queries() []endpoint {
 		ask(a, "profiles", "store", "/api/v1/profiles", "Profiles of the selection.", func(ctx context.Context, st store.Store, r *query.RunsRequest) (*query.ProfilesResult, error) {
 			return query.Profiles(ctx, reader(st), r)
 		}, query.ProfilesResult{}),
+		ask(a, "overview", "store", "/api/v1/overview", "Benchmarks with their newest run and metric, and the services that send traces.", func(ctx context.Context, st store.Store, r *query.OverviewRequest) (*query.OverviewResult, error) {
+			return query.Overview(ctx, reader(st), r)
+		}, query.OverviewResult{}),
+		ask(a, "history", "queries", "/api/v1/history", "A metric, or the share of a function, over the runs of each benchmark, with lasting changes.", func(ctx context.Context, st store.Store, r *query.HistoryRequest) (*query.HistoryResult, error) {
+			return query.History(ctx, reader(st), r)
+		}, query.HistoryResult{}),
 		ask(a, "functionNames", "store", "/api/v1/function-names", "Functions of the store, by name.", func(ctx context.Context, st store.Store, r *query.FunctionNamesRequest) (*query.FunctionNamesResult, error) {
 			return query.FunctionNames(ctx, reader(st), r)
 		}, query.FunctionNamesResult{}),
