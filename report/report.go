@@ -116,7 +116,7 @@ func (c *Change) callers() []string {
 func (r *Report) Costs() []*Change {
 	var list []*Change
 	for i := range r.Changes {
-		if c := &r.Changes[i]; c.Kind.Costs() && c.Acknowledged == nil && c.Status != regression.WentAway {
+		if c := &r.Changes[i]; c.Kind.Costs() && c.Acknowledged == nil && c.Status != regression.Transient {
 			list = append(list, c)
 		}
 	}
@@ -126,7 +126,7 @@ func (r *Report) Costs() []*Change {
 // Shown reports whether text and Markdown show a finding. Moved work and past changes
 // are only in JSON and SARIF.
 func Shown(f *regression.Finding) bool {
-	return f.Status != regression.WentAway && f.Kind != regression.Moved
+	return f.Status != regression.Transient && f.Kind != regression.Moved
 }
 
 func (c *Change) shown() bool { return Shown(&c.Finding) }

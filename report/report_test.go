@@ -47,7 +47,7 @@ func sample() *Report {
 	slow.Path, slow.Note = nil, "everything takes 1.20 times as long as before: machine or environment, no single function"
 	findings := []regression.Finding{big, find("search", regression.Regression, regression.Suspect, "regexp.MustCompile", 0.1, 5), accepted, slow,
 		find("search", regression.Regression, regression.Suspect, hostile, 0.01, 4), find("search", regression.Improvement, regression.Confirmed, "sort.Sort", -0.1, -7),
-		find("search", regression.Regression, regression.WentAway, "gone", 0.1, 5), find("search", regression.Moved, regression.Confirmed, "moved", 0.1, 5)}
+		find("search", regression.Regression, regression.Transient, "gone", 0.1, 5), find("search", regression.Moved, regression.Confirmed, "moved", 0.1, 5)}
 	analysis := &regression.Analysis{History: []string{"run-1", "run-2", "run-8"}, Tested: []string{"run-9"}, Threshold: 3.6, Blocks: 8, Noisy: 2, Unstable: []regression.Finding{},
 		Detectable: regression.Detectable{Changes: []regression.DetectableChange{{Share: 0.05, Change: 0.085}}}}
 	res := &regression.Result{Findings: findings, Benchmarks: []regression.Benchmark{

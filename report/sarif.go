@@ -127,7 +127,7 @@ func (c *Change) sarif() sarifResult {
 		}
 	}
 	switch {
-	case c.Status == regression.WentAway:
+	case c.Status == regression.Transient:
 		s.BaselineState, s.Level = "absent", "note"
 	case c.Fails:
 		s.Level = "error"

@@ -123,15 +123,15 @@ type Change struct {
 }
 
 // Group merges the findings with one cause: the same function in the same state
-// (acknowledged, gone), if their kind is a cost. Other findings stay alone. Order:
-// confirmed costs, suspects, acknowledged ones, the other kinds, vanished ones; each by
+// (acknowledged, transient), if their kind is a cost. Other findings stay alone. Order:
+// confirmed costs, suspects, acknowledged ones, the other kinds, transient ones; each by
 // score.
 func Group(findings []regression.Finding) []Change {
 	type culprit struct {
 		function     string
 		kind         regression.Kind // of those without a function
 		acknowledged bool
-		gone         bool
+		transient    bool
 	}
 	var list []Change
 	at := map[culprit]int{}
@@ -140,7 +140,7 @@ func Group(findings []regression.Finding) []Change {
 			list = append(list, Change{Finding: f})
 			continue
 		}
-		c := culprit{f.Function, "", f.Acknowledged != nil, f.Status == regression.WentAway}
+		c := culprit{f.Function, "", f.Acknowledged != nil, f.Status == regression.Transient}
 		if f.Function == "" {
 			c.kind = f.Kind
 		}
@@ -186,7 +186,7 @@ func (c *Change) All() []regression.Finding {
 
 func (c *Change) rank() int {
 	switch {
-	case c.Status == regression.WentAway:
+	case c.Status == regression.Transient:
 		return 6
 	case !c.Kind.Costs():
 		return 3 + slices.Index([]regression.Kind{regression.Improvement, regression.Moved, regression.Environment}, c.Kind)
@@ -233,7 +233,7 @@ func Judge(res *regression.Result, changes []Change, p Policy) *Verdict {
 	for i := range changes {
 		c := &changes[i]
 		switch {
-		case !c.Kind.Costs() || c.Status == regression.WentAway:
+		case !c.Kind.Costs() || c.Status == regression.Transient:
 		case c.Acknowledged != nil:
 			v.Acknowledged++
 		default:

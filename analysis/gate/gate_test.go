@@ -89,7 +89,7 @@ func TestGroupAndJudge(t *testing.T) {
 		finding("b slowdown confirmed - 8 0.2"),
 		finding("a improvement confirmed parse -9 -0.3"),
 		finding("a moved confirmed parse 9 0.3"),
-		finding("d regression went-away lex 9 0.3"),
+		finding("d regression transient lex 9 0.3"),
 	}
 	for _, c := range []struct{ policy, want string }{
 		{"regression", "-:b+a  parse:c+a+b!  lex:a  parse:a?  parse:a-  parse:a~  lex:d"},
@@ -143,7 +143,7 @@ func TestGroupKeepsAll(t *testing.T) {
 		for i := range rapid.IntRange(0, 12).Draw(t, "n") {
 			list = append(list, finding(fmt.Sprintf("%s %s %s %s %d %d.%d", rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "benchmark"),
 				rapid.SampledFrom([]string{"regression", "slowdown", "improvement", "widespread"}).Draw(t, "kind"),
-				rapid.SampledFrom([]string{"suspect", "confirmed", "went-away", "acknowledged"}).Draw(t, "status"),
+				rapid.SampledFrom([]string{"suspect", "confirmed", "transient", "acknowledged"}).Draw(t, "status"),
 				rapid.SampledFrom([]string{"f", "g", "-"}).Draw(t, "function"), rapid.IntRange(1, 9).Draw(t, "score"), 0, i)))
 		}
 		count := func(changes []Change) (ids []string) {

@@ -168,7 +168,7 @@ func (b *Benchmark) judge(rows *Rows, runs []int, most int, req *Request) error 
 
 // combine merges the findings of the newest two runs together, of the newest alone, and
 // of the one before it. The first are confirmed; those only of the newest are suspects;
-// a cost only of the run before is over (WentAway).
+// a cost only of the run before is transient.
 func combine(two, newest, before []Finding) []Finding {
 	list := slices.Clone(two)
 	for _, f := range newest {
@@ -178,7 +178,7 @@ func combine(two, newest, before []Finding) []Finding {
 	}
 	for _, f := range before {
 		if f.Kind.Costs() && !slices.ContainsFunc(list, f.SameAs) {
-			f.Status = WentAway
+			f.Status = Transient
 			list = append(list, f)
 		}
 	}
@@ -209,11 +209,11 @@ func (f Finding) SameAs(g Finding) bool {
 var kindOrder = []Kind{Regression, Widespread, Slowdown, Improvement, Moved, Environment}
 
 // sortFindings orders findings: confirmed costs, suspected costs, the other kinds, and
-// last those that are over; each by score.
+// last the transient ones; each by score.
 func sortFindings(list []Finding) {
 	rank := func(f *Finding) int {
 		switch {
-		case f.Status == WentAway:
+		case f.Status == Transient:
 			return 100
 		case f.Kind.Costs() && f.Status == Confirmed:
 			return 0

@@ -30,7 +30,7 @@ type Status string
 const (
 	Suspect   Status = "suspect"   // seen in the newest run only
 	Confirmed Status = "confirmed" // seen in the newest runs together, and in each
-	WentAway  Status = "went-away" // seen in the run before, but not in the newest
+	Transient Status = "transient" // seen in the run before, but not in the newest
 )
 
 // Presence tells whether the function exists on one side only.

@@ -107,7 +107,7 @@ func find(t testing.TB, st store.Reader, req Request) *Result {
 }
 
 func costs(list []Finding) []Finding {
-	return slices.DeleteFunc(slices.Clone(list), func(f Finding) bool { return !f.Kind.Costs() || f.Status == WentAway })
+	return slices.DeleteFunc(slices.Clone(list), func(f Finding) bool { return !f.Kind.Costs() || f.Status == Transient })
 }
 
 func TestPlantedRegression(t *testing.T) {
@@ -184,7 +184,7 @@ func TestStatuses(t *testing.T) {
 	b.runs[19], b.runs[18] = b.runs[18], b.runs[19]
 	b.metrics = nil
 	res := find(t, put(t, b), Request{})
-	if len(costs(res.Findings)) != 0 || !slices.ContainsFunc(res.Findings, func(f Finding) bool { return f.Status == WentAway && f.Function == "parse" }) {
+	if len(costs(res.Findings)) != 0 || !slices.ContainsFunc(res.Findings, func(f Finding) bool { return f.Status == Transient && f.Function == "parse" }) {
 		t.Errorf("run before only: %+v", res.Findings)
 	}
 }

@@ -40,7 +40,7 @@ the time of many benchmarks, to find a slower library that the benchmarks share.
 	}
 	flags := addRequest(c, &r)
 	c.Flags().Lookup("last").Usage = "test the newest n runs of each benchmark as one (default: 1, and 2 together)"
-	c.Flags().BoolVar(&all, "all", false, "print benchmarks without findings, and work that moved or vanished, too")
+	c.Flags().BoolVar(&all, "all", false, "print benchmarks without findings, and moved and transient changes, too")
 	addRepository(c, &r.Expand)
 	out.addFlag(c, "text", "json", "md")
 	c.RunE = func(c *cobra.Command, _ []string) error {

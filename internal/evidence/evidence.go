@@ -187,7 +187,7 @@ func (g *gatherer) candidates() []report.Candidate {
 	if !g.o.RankingByTotal {
 		for i := range g.b.Findings {
 			f := &g.b.Findings[i]
-			if len(list) < g.o.Candidates && f.Function != "" && f.Status != regression.WentAway && f.Kind != regression.Moved && !have(f.Function) {
+			if len(list) < g.o.Candidates && f.Function != "" && f.Status != regression.Transient && f.Kind != regression.Moved && !have(f.Function) {
 				list = append(list, report.Candidate{Function: f.Function, Path: f.Path, Finding: f.ID, Score: f.Score})
 			}
 		}

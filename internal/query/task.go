@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/ids"
 	"github.com/dendroprof/dendro/internal/ingest"
-	"github.com/dendroprof/dendro/internal/server/skywalking/ids"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/traceprof"
 )

@@ -17,7 +17,7 @@ import (
 
 // Findings writes what became slower: for people by benchmark, with what could have been
 // found; as a table with a row per finding. At most rows findings; 0: all. With all,
-// moved and vanished work and every benchmark are written too.
+// moved and transient changes and every benchmark are written too.
 func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
 	res := r.Result
 	if o.Format != "text" {
@@ -66,7 +66,7 @@ func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
 		fmt.Fprintf(o.W, "%d more %s without findings (--all)\n", quiet, words.Plural(quiet, "benchmark"))
 	}
 	if hidden > 0 {
-		fmt.Fprintf(o.Err, "%d moved or vanished not shown (--all)\n", hidden)
+		fmt.Fprintf(o.Err, "%d moved or transient not shown (--all)\n", hidden)
 	}
 	o.Omitted(omitted, "finding")
 	return contexts(o.W, r.Expanded)

@@ -17,9 +17,6 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Span is traceprof.Span.
-type Span = traceprof.Span
-
 // Names of the numbers in the protocol.
 var (
 	kinds  = []string{"Entry", "Exit", "Local"}
@@ -91,7 +88,7 @@ func Encode(list []traceprof.Span) []byte {
 
 // read reads one SpanObject.
 func read(raw []byte, pos, end int) (traceprof.Span, error) {
-	var s Span
+	var s traceprof.Span
 	var v wire.Numbers
 	for pos < end {
 		f, err := spanShape.Next(raw, pos, end)
@@ -124,7 +121,7 @@ func Ranges(segment string, list []traceprof.Span, s traceprof.Span, own bool) [
 	}
 	var inner []traceprof.Span
 	for _, c := range list {
-		// One that begins later was only ordered here, and ran when this one was over.
+		// A span that begins later was only scheduled here, and ran after this one.
 		if c.Parent == s.ID && c.ID != s.ID && c.Start <= s.End {
 			inner = append(inner, c)
 		}

@@ -10,6 +10,7 @@ import (
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 
 	"github.com/dendroprof/dendro/internal/wire"
+	"github.com/dendroprof/dendro/traceprof"
 )
 
 // segment is a request that calls a database and another service.
@@ -35,7 +36,7 @@ func TestOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Span{
+	want := []traceprof.Span{
 		{ID: 0, Parent: -1, Operation: "/checkout", Kind: "Entry", Layer: "Http", Start: 100, End: 200, Error: true},
 		{ID: 1, Parent: 0, Operation: "select", Kind: "Exit", Layer: "Database", Peer: "db:5432", Start: 110, End: 120},
 		{ID: 2, Parent: 0, Operation: "render", Kind: "Local", Layer: "Unknown", Start: 130, End: 190},
@@ -61,11 +62,11 @@ func TestRanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	overlapping := []Span{{ID: 0, Parent: -1, Start: 0, End: 100}, {ID: 1, Parent: 0, Start: 10, End: 50}, {ID: 2, Parent: 0, Start: 20, End: 30}, {ID: 3, Parent: 0, Start: 40, End: 100}}
-	outliving := []Span{{ID: 0, Parent: -1, Start: 0, End: 100}, {ID: 1, Parent: 0, Start: 10, End: 50}, {ID: 2, Parent: 0, Start: 150, End: 180}}
+	overlapping := []traceprof.Span{{ID: 0, Parent: -1, Start: 0, End: 100}, {ID: 1, Parent: 0, Start: 10, End: 50}, {ID: 2, Parent: 0, Start: 20, End: 30}, {ID: 3, Parent: 0, Start: 40, End: 100}}
+	outliving := []traceprof.Span{{ID: 0, Parent: -1, Start: 0, End: 100}, {ID: 1, Parent: 0, Start: 10, End: 50}, {ID: 2, Parent: 0, Start: 150, End: 180}}
 	for _, tt := range []struct {
 		name string
-		list []Span
+		list []traceprof.Span
 		span int
 		own  bool
 		want [][2]int64

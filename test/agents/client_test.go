@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dendroprof/dendro/internal/server/skywalking/ids"
+	"github.com/dendroprof/dendro/internal/ids"
 	"github.com/dendroprof/dendro/test/program"
 )
 

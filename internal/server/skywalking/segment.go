@@ -5,7 +5,7 @@ import (
 
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 
-	"github.com/dendroprof/dendro/internal/server/skywalking/ids"
+	"github.com/dendroprof/dendro/internal/ids"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

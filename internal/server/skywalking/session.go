@@ -8,7 +8,7 @@ import (
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 	managementv3 "skywalking.apache.org/repo/goapi/collect/management/v3"
 
-	"github.com/dendroprof/dendro/internal/server/skywalking/ids"
+	"github.com/dendroprof/dendro/internal/ids"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

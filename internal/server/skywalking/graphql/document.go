@@ -17,9 +17,9 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
 
+	"github.com/dendroprof/dendro/internal/ids"
 	"github.com/dendroprof/dendro/internal/server"
 	"github.com/dendroprof/dendro/internal/server/skywalking/graphql/values"
-	"github.com/dendroprof/dendro/internal/server/skywalking/ids"
 )
 
 // Classes of errors, by which clients tell them apart.

@@ -19,7 +19,7 @@ import (
 
 	"github.com/dendroprof/dendro/format/folded"
 	"github.com/dendroprof/dendro/format/pprof"
-	"github.com/dendroprof/dendro/internal/server/skywalking/ids"
+	"github.com/dendroprof/dendro/internal/ids"
 	"github.com/dendroprof/dendro/internal/server/skywalking/uploads"
 	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/profile"

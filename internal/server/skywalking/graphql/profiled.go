@@ -8,7 +8,7 @@ import (
 
 	"skywalking.apache.org/repo/goapi/query"
 
-	"github.com/dendroprof/dendro/internal/server/skywalking/ids"
+	"github.com/dendroprof/dendro/internal/ids"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

@@ -1,17 +1,14 @@
-// Package ids spells services, instances and endpoints as the clients of Apache
-// SkyWalking do, and reads what they send.
+// Package ids encodes and decodes the ids of services, instances and endpoints of
+// Apache SkyWalking.
 //
 //	service   base64(name) "." ("1": reports itself, "0": known from its callers only)
 //	instance  service "_" base64(name)
 //	endpoint  service "_" base64(name)
 //
-// base64 is the standard alphabet with padding, so neither "." nor "_" can be in
-// it. A name is cut to its limit before it becomes an id, on every path, and a
-// blank one becomes Blank: an agent, a segment and a client that computes ids on
-// its own thus mean the same. SkyWalking's OAP cuts names of segments and of
-// management only, so that its long names never match a task.
-//
-// The package knows no messages and keeps nothing.
+// base64 is the standard alphabet with padding, which has neither "." nor "_". A name
+// is always cut to its limit before it becomes an id, and a blank name becomes Blank,
+// so that agents, segments and clients that compute ids agree. SkyWalking's OAP cuts
+// only names of segments and of management, so that its long names never match a task.
 package ids
 
 import (
@@ -26,13 +23,13 @@ import (
 // Blank stands for a name that is empty or white space.
 const Blank = "_blank"
 
-// ServiceName returns the name under which a service is kept.
+// ServiceName returns the name under which a service is stored.
 func ServiceName(name string) string { return clean(name, traceprof.MaxServiceName) }
 
-// InstanceName returns the name under which an instance is kept.
+// InstanceName returns the name under which an instance is stored.
 func InstanceName(name string) string { return clean(name, traceprof.MaxInstanceName) }
 
-// EndpointName returns the name under which an endpoint of a segment is kept.
+// EndpointName returns the name under which an endpoint of a segment is stored.
 func EndpointName(name string) string { return clean(name, traceprof.MaxEndpointName) }
 
 func clean(name string, most int) string {
@@ -57,8 +54,8 @@ func Endpoint(service, name string) string {
 
 func encode(name string) string { return base64.StdEncoding.EncodeToString([]byte(name)) }
 
-// ErrForm is wrapped by the errors about what is no id.
-var ErrForm = errors.New("not of the form of an id")
+// ErrForm is wrapped by the errors about texts that are not ids.
+var ErrForm = errors.New("not an id")
 
 // ParseService returns the name of a service, cut to its limit.
 func ParseService(id string) (name string, err error) {
