@@ -15,7 +15,7 @@ BASE      ?= $(shell git rev-parse -q --verify origin/main >/dev/null && echo or
 # Modules of their own.
 MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))
 
-.PHONY: help build demo lint test race race-all smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden pictures clean
+.PHONY: help build demo lint test race race-all smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden pictures web web-test web-fresh clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -113,6 +113,16 @@ bench-detection: ## how well regressions are detected; fails below the required 
 
 bench-full: ## the 114 M node table too (hours of text, tens of minutes)
 	cd test/bench && $(GO) run ./cmd/bench -full $(BENCHARGS)
+
+web: ## build web/dist from the sources in web (Node 20)
+	cd web && npm ci --no-audit --no-fund && npm run build
+
+web-test: ## types, lint and tests of the web pages (Node 20)
+	cd web && npm ci --no-audit --no-fund && npm run check && npm test
+
+web-fresh: web # web/dist is what its sources build
+	git diff --exit-code --stat web/dist
+	@test -z "$$(git status --porcelain web/dist)" || { git status --short web/dist; exit 1; }
 
 pictures: ## write docs/pictures from the demo
 	$(GO) test ./test/docs -run TestPictures -update

@@ -1,0 +1,5 @@
+import { follow } from './core/url';
+import { start } from './main';
+
+follow(false);
+start();

@@ -1,0 +1,68 @@
+// Numbers as package words of the Go program writes them, so that they look the same
+// on every surface.
+
+const steps: Record<string, [by: number, ...units: string[]]> = {
+  nanoseconds: [1000, 'ns', 'µs', 'ms', 's'],
+  microseconds: [1000, 'µs', 'ms', 's'],
+  milliseconds: [1000, 'ms', 's'],
+  bytes: [1024, 'B', 'KiB', 'MiB', 'GiB', 'TiB'],
+};
+
+/** "1.28", "12.8", "1,285", "3". */
+export function number(v: number): string {
+  const a = Math.abs(v);
+  if (!Number.isFinite(v)) return String(v);
+  if (a >= 100 || Math.abs(v - Math.round(v)) <= 1e-12 * a) return count(Math.round(v));
+  if (a >= 10) return v.toFixed(1);
+  if (a >= 1) return v.toFixed(2);
+  return String(+v.toPrecision(3));
+}
+
+/** "570,000,000". */
+export const count = (n: number): string => n.toLocaleString('en');
+
+/** "12.3%", and below one per cent "0.53%". */
+export function percent(share: number): string {
+  if (!Number.isFinite(share)) return '';
+  const p = Math.abs(100 * share);
+  return p === 0 ? '0%' : `${(100 * share).toFixed(p < 1 ? 2 : 1)}%`;
+}
+
+/** "1.28 s", "5,120", "3 lines": a value in the unit of a value type; "share" is a fraction. */
+export function amount(v: number, unit: string): string {
+  if (unit === 'share') return percent(v);
+  const s = steps[unit];
+  if (!s) return number(v) + (unit === 'count' || unit === '' ? '' : ` ${unit}`);
+  const [by, ...units] = s;
+  let i = 0;
+  for (; Math.abs(v) >= by && i + 1 < units.length; i++) v /= by;
+  return `${number(v)} ${units[i]}`;
+}
+
+/** Puts a plus before what grew, and writes a minus of full width. */
+export function signed(v: number, write: (v: number) => string): string {
+  return v > 0 ? `+${write(v)}` : v < 0 ? `−${write(-v)}` : write(v);
+}
+
+/** A change relative to its base: "+26.5%", "new". */
+export function relative(base: number, now: number): string {
+  if (base === 0) return now === 0 ? '' : 'new';
+  return now === 0 ? 'vanished' : signed((now - base) / Math.abs(base), percent);
+}
+
+/** "2026-11-22 07:00", in UTC. */
+export function instant(date: string): string {
+  const d = new Date(date);
+  return Number.isNaN(d.getTime()) || d.getTime() <= 0 ? '' : d.toISOString().slice(0, 16).replace('T', ' ');
+}
+
+/** The first ten characters of a commit. */
+export const commit = (hash: string): string => hash.slice(0, 10);
+
+/** "1 run", "2 runs". */
+export const counted = (n: number, word: string): string => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
+
+/** Replaces what has no glyph, or reverses text: names come from programs that nobody checked. */
+export function visible(s: string): string {
+  return s.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu, '\uFFFD');
+}

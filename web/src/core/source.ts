@@ -1,0 +1,219 @@
+// Where answers come from: the API of a server, or the data inside a report. Pages ask
+// both in the same way.
+import { effect, type ReadonlySignal, signal } from '@preact/signals';
+
+export type Params = URLSearchParams | Record<string, string | number | boolean | readonly string[] | null | undefined>;
+
+/** An error to show: what failed, why, and whether to try again makes sense. */
+export class Problem extends Error {
+  constructor(
+    readonly title: string,
+    detail: string,
+    readonly status = 0,
+    readonly type = '',
+    readonly more: Record<string, unknown> = {},
+  ) {
+    super(detail);
+  }
+  get temporary(): boolean {
+    return this.status === 0 || this.status >= 500;
+  }
+}
+
+export interface Options {
+  signal?: AbortSignal;
+  /** Called with the number of bytes read so far. */
+  progress?: (bytes: number) => void;
+}
+
+export interface Source {
+  /** The data is inside the page: nothing can be asked for or changed. */
+  readonly offline: boolean;
+  /** Answers GET /api/v1/{path}. */
+  get<T>(path: string, params?: Params, options?: Options): Promise<T>;
+  /** Sends POST, or another method, with a JSON body or a form. */
+  send<T>(method: string, path: string, params: Params, body?: unknown, options?: Options): Promise<T>;
+  /** The address of a file to download; empty if there is none. */
+  file(path: string, params: Params): string;
+}
+
+/** Returns parameters as a query, lists repeated. */
+export function queryOf(params: Params): URLSearchParams {
+  if (params instanceof URLSearchParams) return params;
+  const q = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    if (Array.isArray(value)) for (const v of value) q.append(name, v);
+    else if (value !== null && value !== undefined && value !== '' && value !== false) q.set(name, String(value));
+  }
+  return q;
+}
+
+const base = '/api/v1/';
+const retries = [300, 1200]; // ms before the next attempt
+
+/** The API of the server that served the page. */
+export class Http implements Source {
+  readonly offline = false;
+
+  async get<T>(path: string, params: Params = {}, options: Options = {}): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.ask<T>('GET', path, params, undefined, options);
+      } catch (err) {
+        const wait = retries[attempt];
+        if (!(err instanceof Problem) || wait === undefined || ![0, 502, 503, 504].includes(err.status)) throw err;
+        await pause(wait, options.signal);
+      }
+    }
+  }
+
+  send<T>(method: string, path: string, params: Params, body?: unknown, options: Options = {}): Promise<T> {
+    return this.ask<T>(method, path, params, body, options);
+  }
+
+  file(path: string, params: Params): string {
+    return `${base}${path}?${queryOf(params)}`;
+  }
+
+  private async ask<T>(method: string, path: string, params: Params, body: unknown, options: Options): Promise<T> {
+    const query = queryOf(params).toString();
+    const init: RequestInit = { method, headers: { Accept: 'application/json' } };
+    if (options.signal) init.signal = options.signal;
+    if (token.value) init.headers = { ...init.headers, Authorization: `Bearer ${token.value}` };
+    if (body instanceof FormData || body instanceof Blob) init.body = body;
+    else if (body !== undefined) {
+      init.body = JSON.stringify(body);
+      init.headers = { ...init.headers, 'Content-Type': 'application/json' };
+    }
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(base + path + (query ? `?${query}` : ''), init);
+      text = await read(response, options.progress);
+    } catch (err) {
+      if (options.signal?.aborted) throw err;
+      throw new Problem('The server does not answer', `${method} ${base}${path}: ${err instanceof Error ? err.message : err}`);
+    }
+    if (response.ok) return parseJSON<T>(text, path);
+    if (response.status === 401) needsToken.value = true;
+    throw problemOf(response, text);
+  }
+}
+
+/** The bearer token of this page; it lives in memory only. */
+export const token = signal('');
+/** The server refused the last request for want of a token. */
+export const needsToken = signal(false);
+effect(() => {
+  if (token.value) needsToken.value = false;
+});
+
+async function read(response: Response, progress?: (bytes: number) => void): Promise<string> {
+  if (!progress || !response.body) return response.text();
+  const decoder = new TextDecoder();
+  const parts: string[] = [];
+  let bytes = 0;
+  for (const reader = response.body.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(decoder.decode(value, { stream: true }));
+    progress((bytes += value.length));
+  }
+  return parts.join('') + decoder.decode();
+}
+
+function parseJSON<T>(text: string, path: string): T {
+  try {
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  } catch {
+    throw new Problem(
+      'The answer is incomplete',
+      `${base}${path}: the server stopped after ${text.length} characters, or did not send JSON`,
+    );
+  }
+}
+
+function problemOf(response: Response, text: string): Problem {
+  try {
+    const { type = '', title, detail = '', status, ...more } = JSON.parse(text) as Record<string, unknown>;
+    if (typeof title === 'string') return new Problem(title, String(detail), Number(status ?? response.status), String(type), more);
+  } catch {
+    // not a problem document
+  }
+  return new Problem(`The server answered ${response.status}`, text.slice(0, 300) || response.statusText, response.status);
+}
+
+function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+}
+
+/** The data of a report, as Go writes it. */
+export interface Embedment {
+  version: number;
+  title: string;
+  /** The address that is shown first, as "/diff?view=flame". */
+  start: string;
+  /** The links of the navigation, in order. */
+  nav?: { title: string; address: string }[];
+  answers: Answer[];
+}
+
+/** An answer of the API: for every request of its path that has the parameters of its query. */
+export interface Answer {
+  path: string;
+  query?: string;
+  body: unknown;
+}
+
+/** The data inside a report page. */
+export class Embedded implements Source {
+  readonly offline = true;
+  constructor(readonly data: Embedment) {}
+
+  async get<T>(path: string, params: Params = {}): Promise<T> {
+    const asked = queryOf(params);
+    const found = this.data.answers.find(a => a.path === path && covers(new URLSearchParams(a.query ?? ''), asked));
+    if (!found)
+      throw new Problem(
+        'Not in this report',
+        'This report has the data of its own views only. Open the page on the server for others.',
+        404,
+      );
+    return found.body as T;
+  }
+
+  async send<T>(): Promise<T> {
+    throw new Problem('Not in a report', 'A report cannot change anything. Open the page on the server.', 501);
+  }
+
+  file(): string {
+    return '';
+  }
+}
+
+function covers(of: URLSearchParams, asked: URLSearchParams): boolean {
+  for (const name of new Set(of.keys())) {
+    if (of.getAll(name).join('\n') !== asked.getAll(name).join('\n')) return false;
+  }
+  return true;
+}
+
+/** Reads the element #dendro-data: JSON, packed with gzip, in base 64. */
+export async function embedded(text: string): Promise<Embedment> {
+  const bytes = Uint8Array.from(atob(text.trim()), c => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return (await new Response(stream).json()) as Embedment;
+}
+
+const current = signal<Source>(new Http());
+/** The source of this page. */
+export const source: ReadonlySignal<Source> = current;
+export function setSource(s: Source): void {
+  current.value = s;
+}

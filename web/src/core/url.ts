@@ -1,0 +1,111 @@
+// The only reader and writer of addresses. An address is a page and parameters:
+//
+//   /profile?benchmark=checkout&run=run-018&view=tree     in the app
+//   report.html#/diff?view=functions                      in an offline report
+//
+// Parameters that select data have the names of the API (group, benchmark, run, base-run,
+// type, …) and are sent to it unchanged; the others are the state of the view.
+import { signal } from '@preact/signals';
+
+export const pageNames = ['home', 'benchmark', 'profile', 'diff', 'function', 'regressions', 'tasks', 'task', 'report'] as const;
+export type PageName = (typeof pageNames)[number];
+
+/** Parameters to set; null removes one, a list repeats one. */
+export type Changes = Record<string, string | number | boolean | readonly string[] | null | undefined>;
+
+export interface Place {
+  readonly page: PageName;
+  readonly params: URLSearchParams;
+}
+
+/** Reads an address: path and query, without origin. Unknown pages are the home page. */
+export function parse(address: string): Place {
+  const [path = '', query = ''] = split(address, '?');
+  const name = path.replace(/^\/+|\/+$/g, '');
+  const page = (pageNames as readonly string[]).includes(name) ? (name as PageName) : 'home';
+  return { page, params: new URLSearchParams(query) };
+}
+
+/** Writes an address; parse reads it. */
+export function format(place: Place): string {
+  const query = place.params.toString().replace(/%2F/g, '/').replace(/%3A/g, ':').replace(/%3B/g, ';').replace(/%2C/g, ',');
+  return (place.page === 'home' ? '/' : `/${place.page}`) + (query ? `?${query}` : '');
+}
+
+/** Returns params with changes. */
+export function withChanges(params: URLSearchParams, changes: Changes): URLSearchParams {
+  const next = new URLSearchParams(params);
+  for (const [name, value] of Object.entries(changes)) {
+    next.delete(name);
+    if (Array.isArray(value)) for (const v of value) next.append(name, v);
+    else if (value !== null && value !== undefined && value !== '' && value !== false) next.set(name, String(value));
+  }
+  return next;
+}
+
+function split(s: string, at: string): string[] {
+  const i = s.indexOf(at);
+  return i < 0 ? [s] : [s.slice(0, i), s.slice(i + 1)];
+}
+
+let inHash = false; // addresses are behind #, as in a file
+
+/** The page that is shown. */
+export const place = signal<Place>({ page: 'home', params: new URLSearchParams() });
+
+/** Starts to follow the address bar. A report keeps addresses behind #; start is its first one. */
+export function follow(hash: boolean, start = '/'): void {
+  inHash = hash;
+  const read = () => {
+    place.value = parse(hash ? location.hash.slice(1) || start : location.pathname + location.search);
+  };
+  addEventListener('popstate', read);
+  if (hash) addEventListener('hashchange', read);
+  read();
+}
+
+/** The link to a page. */
+export function href(page: PageName, changes: Changes = {}): string {
+  return (inHash ? '#' : '') + format({ page, params: withChanges(new URLSearchParams(), changes) });
+}
+
+/** Opens a page: a step of the history. */
+export function go(page: PageName, changes: Changes = {}): void {
+  write({ page, params: withChanges(new URLSearchParams(), changes) }, true);
+}
+
+/** Follows a link of this app. */
+export function goTo(address: string): void {
+  write(parse(address.replace(/^#/, '')), true);
+}
+
+/** Changes the state of the view: replaces the address, or with push makes a step of the history. */
+export function update(changes: Changes, push = false): void {
+  write({ page: place.value.page, params: withChanges(place.value.params, changes) }, push);
+}
+
+/** The whole address of what is shown, to copy. */
+export function link(): string {
+  flush();
+  return location.href;
+}
+
+let pending: ReturnType<typeof setTimeout> | undefined;
+
+function write(next: Place, push: boolean): void {
+  const old = place.value;
+  if (format(old) === format(next)) return;
+  flush(); // of what was before
+  place.value = next;
+  if (push) {
+    history.pushState(null, '', (inHash ? '#' : '') + format(next));
+    if (old.page !== next.page) scrollTo(0, 0);
+  } else pending = setTimeout(flush, 150); // browsers limit how often an address changes
+}
+
+function flush(): void {
+  if (pending === undefined) return;
+  clearTimeout(pending);
+  pending = undefined;
+  history.replaceState(null, '', (inHash ? '#' : '') + format(place.value));
+}

@@ -1,0 +1,5 @@
+import { Page } from '../ui/Page';
+
+export default function Function() {
+  return <Page title="Function" />;
+}

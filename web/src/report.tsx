@@ -1,0 +1,18 @@
+import { Embedded, embedded, setSource } from './core/source';
+import { follow } from './core/url';
+import { start } from './main';
+
+const element = document.getElementById('dendro-data');
+const root = document.getElementById('root')!;
+if (!element) root.textContent = 'This is the empty page of a report: it has no data.';
+else
+  embedded(element.textContent).then(
+    data => {
+      setSource(new Embedded(data));
+      follow(true, data.start);
+      start();
+    },
+    err => {
+      root.textContent = `The data of this report cannot be read: ${err}`;
+    },
+  );

@@ -1,0 +1,81 @@
+// Keys of the page and their help. A page registers its keys while it is shown.
+import { signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+
+export interface Key {
+  /** As KeyboardEvent.key has it, with modifiers: "/", "ArrowUp", "Ctrl+z". Several are separated by a blank. */
+  keys: string;
+  help: string;
+  /** Runs on the key; false passes it on. */
+  run: (event: KeyboardEvent) => unknown;
+}
+
+const sets = signal<Key[][]>([]);
+export const helpShown = signal(false);
+
+/** Registers keys while the component is shown; later ones take precedence. */
+export function useKeys(list: Key[]): void {
+  const latest = useRef(list);
+  latest.current = list;
+  useEffect(() => {
+    const own = latest.current.map((k, i): Key => ({ ...k, run: e => latest.current[i]?.run(e) }));
+    sets.value = [own, ...sets.value];
+    return () => {
+      sets.value = sets.value.filter(s => s !== own);
+    };
+  }, []);
+}
+
+function nameOf(e: KeyboardEvent): string {
+  return (e.ctrlKey || e.metaKey ? 'Ctrl+' : '') + (e.altKey ? 'Alt+' : '') + e.key;
+}
+
+/** Runs the key's action; the Shell calls it for every key. */
+export function press(e: KeyboardEvent): void {
+  const name = nameOf(e);
+  const target = e.target as HTMLElement;
+  const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable;
+  if (typing && name !== 'Escape' && !name.startsWith('Ctrl+')) return;
+  if (typing && /^Ctrl\+[acvxyz]$/i.test(name)) return; // editing
+  if (/^(Enter| )$/.test(name) && /^(BUTTON|A|SUMMARY)$/.test(target.tagName)) return;
+  for (const set of sets.value) {
+    for (const k of set) {
+      if (k.keys.split(' ').includes(name) && k.run(e) !== false) {
+        e.preventDefault();
+        return;
+      }
+    }
+  }
+}
+
+const shown: Record<string, string> = { ArrowUp: '↑', ArrowDown: '↓', ArrowLeft: '←', ArrowRight: '→', Escape: 'Esc' };
+
+/** The help: all keys that work now. */
+export function KeyHelp() {
+  const ref = useRef<HTMLDialogElement>(null);
+  const open = helpShown.value;
+  useEffect(() => {
+    if (open) ref.current?.showModal();
+    else ref.current?.close();
+  }, [open]);
+  return (
+    <dialog ref={ref} class="help" aria-label="Keyboard" onClose={() => (helpShown.value = false)}>
+      <h2>Keyboard</h2>
+      <dl>
+        {sets.value.flat().map(k => (
+          <div key={k.keys}>
+            <dt>
+              {k.keys.split(' ').map(n => (
+                <kbd key={n}>{shown[n] ?? n}</kbd>
+              ))}
+            </dt>
+            <dd>{k.help}</dd>
+          </div>
+        ))}
+      </dl>
+      <form method="dialog">
+        <button type="submit">Close</button>
+      </form>
+    </dialog>
+  );
+}

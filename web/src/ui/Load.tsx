@@ -1,0 +1,81 @@
+// Answers on their way: progress, errors with a retry, and what came.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { amount } from '../core/format';
+import { type Options, type Params, Problem, queryOf, source } from '../core/source';
+
+export interface Loading<T> {
+  value: T | undefined;
+  error: Error | undefined;
+  /** An answer is on its way; value may be of the request before. */
+  busy: boolean;
+  bytes: number;
+  retry: () => void;
+}
+
+/** Loads when key changes. The value before stays until the next one comes. */
+export function useLoad<T>(key: string, load: (options: Options) => Promise<T>): Loading<T> {
+  const [state, set] = useState<{ value?: T; error?: Error; busy: boolean; bytes: number }>({ busy: true, bytes: 0 });
+  const [attempt, again] = useState(0);
+  useEffect(() => {
+    const control = new AbortController();
+    let shown = 0;
+    const progress = (bytes: number) => {
+      const now = performance.now();
+      if (now - shown < 100) return;
+      shown = now;
+      set(s => ({ ...s, bytes }));
+    };
+    set(s => ({ ...('value' in s ? { value: s.value as T } : {}), busy: true, bytes: 0 }));
+    load({ signal: control.signal, progress }).then(
+      value => {
+        if (!control.signal.aborted) set({ value, busy: false, bytes: 0 });
+      },
+      error => {
+        if (!control.signal.aborted) set({ error: error instanceof Error ? error : new Error(String(error)), busy: false, bytes: 0 });
+      },
+    );
+    return () => control.abort();
+  }, [key, attempt]);
+  return { value: state.value, error: state.error, busy: state.busy, bytes: state.bytes, retry: () => again(attempt + 1) };
+}
+
+/** Loads an answer of the API; it is asked again when the parameters change. */
+export function useAnswer<T>(path: string, params: Params = {}): Loading<T> {
+  return useLoad<T>(`${path}?${queryOf(params)}`, options => source.value.get<T>(path, params, options));
+}
+
+/** Shows what was loaded, or why not. */
+export function Await<T>({ of, what, children }: { of: Loading<T>; what: string; children: (value: T) => ComponentChildren }) {
+  if (of.error) return <Failure error={of.error} retry={of.retry} what={what} />;
+  return (
+    <>
+      {of.busy && (
+        <div class="loading" role="status">
+          <progress aria-label={`Loading ${what}`} />
+          {of.value === undefined && (
+            <span>
+              Loading {what}
+              {of.bytes > 0 && `: ${amount(of.bytes, 'bytes')}`}
+            </span>
+          )}
+        </div>
+      )}
+      {of.value !== undefined && children(of.value)}
+    </>
+  );
+}
+
+export function Failure({ error, retry, what }: { error: Error; retry?: () => void; what: string }) {
+  return (
+    <div class="failure" role="alert">
+      <h2>{error instanceof Problem ? error.title : `Could not show ${what}`}</h2>
+      <p>{error.message}</p>
+      {retry && (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+// The frame of a page: its heading, which is also the title of the window.
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+
+export function Page({
+  title,
+  sub,
+  actions,
+  children,
+}: {
+  title: string;
+  sub?: ComponentChildren;
+  actions?: ComponentChildren;
+  children?: ComponentChildren;
+}) {
+  useTitle(title);
+  return (
+    <div class="page">
+      <div class="head">
+        <div>
+          <h1>{title}</h1>
+          {sub && <p class="sub">{sub}</p>}
+        </div>
+        {actions && <div class="actions">{actions}</div>}
+      </div>
+      {children}
+    </div>
+  );
+}
+
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = title ? `${title} · Dendro` : 'Dendro';
+  }, [title]);
+}

@@ -1,0 +1,36 @@
+// A small line of values, without axes.
+
+interface Props {
+  values: readonly (number | null)[];
+  /** The index of the value to mark; -1: none. */
+  mark?: number;
+  /** Read out in place of the picture. */
+  label: string;
+  width?: number;
+  height?: number;
+}
+
+export function Spark({ values, mark = -1, label, width = 120, height = 22 }: Props) {
+  const known = values.filter((v): v is number => v !== null && Number.isFinite(v));
+  const low = Math.min(...known);
+  const span = Math.max(...known) - low || 1;
+  const x = (i: number) => 3 + (values.length > 1 ? (i / (values.length - 1)) * (width - 6) : (width - 6) / 2);
+  const y = (v: number) => (known.length > 1 && span ? height - 4 - ((v - low) / span) * (height - 8) : height / 2);
+  let path = '';
+  let pen = 'M';
+  values.forEach((v, i) => {
+    if (v === null || !Number.isFinite(v)) {
+      pen = 'M';
+      return;
+    }
+    path += `${pen}${x(i).toFixed(1)} ${y(v).toFixed(1)}`;
+    pen = 'L';
+  });
+  const at = values[mark];
+  return (
+    <svg class="spark" width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label}>
+      <path d={path} />
+      {at !== null && at !== undefined && <circle cx={x(mark)} cy={y(at)} r="2.6" />}
+    </svg>
+  );
+}

@@ -1,0 +1,164 @@
+// A table of any length: only the visible rows are in the document. Rows are 24 px high.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+export interface Column {
+  id: string;
+  title: string;
+  /** Explains the column. */
+  hint?: string;
+  /** In px; the column without one takes the rest, at least 160. */
+  width?: number;
+  numeric?: boolean;
+  sortable?: boolean;
+  cell: (row: number) => ComponentChildren;
+  class?: (row: number) => string;
+}
+
+interface Props {
+  label: string;
+  rows: number;
+  columns: Column[];
+  /** What identifies a row, where rows are reordered. */
+  rowKey?: (row: number) => string | number;
+  sort?: { id: string; descending: boolean };
+  onSort?: (id: string) => void;
+  /** The selected row; -1: none. The table scrolls to it when it changes. */
+  selected?: number;
+  onSelect?: (row: number) => void;
+  /** Enter or a double click. */
+  onOpen?: (row: number) => void;
+  onHover?: (row: number, event?: MouseEvent) => void;
+  rowClass?: (row: number) => string;
+  /** Makes a treegrid: the attributes of a row, and its left and right keys. */
+  tree?: {
+    depth: (row: number) => number;
+    expanded: (row: number) => boolean | undefined;
+    toggle: (row: number, open: boolean) => boolean;
+    parent: (row: number) => number;
+  };
+  empty?: ComponentChildren;
+}
+
+export const rowHeight = 24;
+const headHeight = 30;
+
+export function Table(p: Props) {
+  const ref = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, height: 600 });
+  useEffect(() => {
+    const e = ref.current!;
+    const read = () =>
+      setView(v => (v.top === e.scrollTop && v.height === e.clientHeight ? v : { top: e.scrollTop, height: e.clientHeight }));
+    read();
+    e.addEventListener('scroll', read, { passive: true });
+    const watch = typeof ResizeObserver === 'undefined' ? undefined : new ResizeObserver(read);
+    watch?.observe(e);
+    return () => {
+      e.removeEventListener('scroll', read);
+      watch?.disconnect();
+    };
+  }, []);
+  const selected = p.selected ?? -1;
+  useLayoutEffect(() => {
+    const e = ref.current!;
+    if (selected < 0) return;
+    const y = selected * rowHeight;
+    const room = e.clientHeight - headHeight - rowHeight;
+    if (y < e.scrollTop) e.scrollTop = y;
+    else if (room > 0 && y > e.scrollTop + room) e.scrollTop = y - room;
+  }, [selected, p.rows]);
+  const from = Math.max(0, Math.floor(view.top / rowHeight) - 6);
+  const to = Math.min(p.rows, Math.ceil((view.top + view.height) / rowHeight) + 6);
+  const template = p.columns.map(c => (c.width ? `${c.width}px` : 'minmax(160px, 1fr)')).join(' ');
+  const least = p.columns.reduce((sum, c) => sum + (c.width ?? 160), 0);
+  const key = (e: KeyboardEvent) => {
+    const page = Math.max(1, Math.floor(view.height / rowHeight) - 2);
+    const at = (row: number) => {
+      const next = Math.max(0, Math.min(p.rows - 1, row));
+      if (next !== selected && p.rows > 0) p.onSelect?.(next);
+      return true;
+    };
+    const moves: Record<string, () => boolean | undefined> = {
+      ArrowDown: () => at(selected + 1),
+      ArrowUp: () => at(selected - 1),
+      PageDown: () => at(selected + page),
+      PageUp: () => at(selected - page),
+      Home: () => at(0),
+      End: () => at(p.rows - 1),
+      Enter: () => (selected >= 0 && p.onOpen ? (p.onOpen(selected), true) : false),
+      ArrowRight: () => selected >= 0 && p.tree && (p.tree.toggle(selected, true) || at(selected + 1)),
+      ArrowLeft: () => selected >= 0 && p.tree && (p.tree.toggle(selected, false) || at(p.tree.parent(selected))),
+    };
+    if (e.ctrlKey || e.metaKey || e.altKey || !moves[e.key]?.()) return;
+    e.preventDefault();
+    e.stopPropagation();
+  };
+  const rows = [];
+  for (let row = from; row < to; row++) {
+    const open = p.tree?.expanded(row);
+    rows.push(
+      <div
+        key={p.rowKey?.(row) ?? row}
+        id={`${p.label}-${row}`.replace(/\s+/g, '-')}
+        role="row"
+        aria-rowindex={row + 2}
+        aria-selected={p.onSelect ? row === selected : undefined}
+        aria-level={p.tree ? p.tree.depth(row) + 1 : undefined}
+        aria-expanded={open}
+        class={`tr ${row === selected ? 'selected' : ''} ${p.rowClass?.(row) ?? ''}`}
+        style={{ gridTemplateColumns: template, top: `${row * rowHeight}px` }}
+        onClick={() => p.onSelect?.(row)}
+        onDblClick={() => p.onOpen?.(row)}
+        onMouseMove={p.onHover && (e => p.onHover!(row, e))}
+      >
+        {p.columns.map(c => (
+          <div key={c.id} role="gridcell" class={`${c.numeric ? 'num' : ''} ${c.class?.(row) ?? ''}`}>
+            {c.cell(row)}
+          </div>
+        ))}
+      </div>,
+    );
+  }
+  return (
+    <div
+      ref={ref}
+      class="table"
+      role={p.tree ? 'treegrid' : 'grid'}
+      aria-label={p.label}
+      aria-rowcount={p.rows + 1}
+      aria-activedescendant={selected >= from && selected < to ? `${p.label}-${selected}`.replace(/\s+/g, '-') : undefined}
+      tabIndex={0}
+      onKeyDown={key}
+      onMouseLeave={p.onHover && (() => p.onHover!(-1))}
+    >
+      <div class="thead" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template, minWidth: `${least}px` }}>
+        {p.columns.map(c => {
+          const sorted = p.sort?.id === c.id;
+          return (
+            <div
+              key={c.id}
+              role="columnheader"
+              class={c.numeric ? 'num' : ''}
+              title={c.hint}
+              aria-sort={sorted ? (p.sort!.descending ? 'descending' : 'ascending') : undefined}
+            >
+              {c.sortable ? (
+                <button type="button" onClick={() => p.onSort?.(c.id)}>
+                  {c.title}
+                  {sorted && <span aria-hidden="true">{p.sort!.descending ? ' ↓' : ' ↑'}</span>}
+                </button>
+              ) : (
+                c.title
+              )}
+            </div>
+          );
+        })}
+      </div>
+      <div class="tbody" role="rowgroup" style={{ height: `${p.rows * rowHeight}px`, minWidth: `${least}px` }}>
+        {rows}
+      </div>
+      {p.rows === 0 && p.empty && <div class="empty">{p.empty}</div>}
+    </div>
+  );
+}

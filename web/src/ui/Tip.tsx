@@ -1,0 +1,28 @@
+// The one tooltip of the page, beside the pointer.
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+
+const tip = signal<{ x: number; y: number; content: ComponentChildren } | null>(null);
+
+/** Shows content beside a point of the window; null hides the tooltip. */
+export function showTip(x: number, y: number, content: ComponentChildren | null): void {
+  tip.value = content === null ? null : { x, y, content };
+}
+
+export function Tip() {
+  const ref = useRef<HTMLDivElement>(null);
+  const at = tip.value;
+  useLayoutEffect(() => {
+    const e = ref.current;
+    if (!e || !at) return;
+    const { width, height } = e.getBoundingClientRect();
+    e.style.left = `${Math.max(4, Math.min(at.x + 14, innerWidth - width - 8))}px`;
+    e.style.top = `${at.y + 20 + height > innerHeight ? Math.max(4, at.y - height - 12) : at.y + 20}px`;
+  });
+  return at ? (
+    <div ref={ref} class="tip" role="tooltip">
+      {at.content}
+    </div>
+  ) : null;
+}

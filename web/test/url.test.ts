@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { format, parse, withChanges } from '../src/core/url';
+
+describe('addresses', () => {
+  it('reads what it writes', () => {
+    for (const a of ['/', '/profile?run=a&run=b&view=tree', '/diff?q=%5Efoo%7C%23bar', '/function?function=a/b.(*T).M', '/task?id=1']) {
+      const p = parse(a);
+      expect(parse(format(p))).toEqual(p);
+      expect([...parse(format(p)).params]).toEqual([...p.params]);
+    }
+  });
+  it('keeps every character of a parameter', () => {
+    let all = '';
+    for (let i = 1; i < 0x300; i++) all += String.fromCharCode(i);
+    all += '\u{1F600}%2F&=+#?';
+    const params = withChanges(new URLSearchParams(), { q: all });
+    expect(parse(format({ page: 'profile', params })).params.get('q')).toBe(all);
+  });
+  it('shows the home page for an unknown address', () => {
+    expect(parse('/nowhere/else').page).toBe('home');
+    expect(parse('').page).toBe('home');
+  });
+  it('changes parameters', () => {
+    const p = withChanges(new URLSearchParams('a=1&b=2'), { a: null, b: ['x', 'y'], c: 3, d: '' });
+    expect(p.toString()).toBe('b=x&b=y&c=3');
+  });
+});
