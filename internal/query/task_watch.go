@@ -57,7 +57,6 @@ func WatchTask(ctx context.Context, st traceprof.Store, r *WatchTaskRequest, emi
 		switch {
 		case err == nil && !done:
 			answered = time.Now()
-			w.connected(nil)
 		case errors.Is(err, store.ErrUnavailable) && time.Since(answered) < time.Duration(r.Retry)*time.Millisecond:
 			w.connected(err)
 		default:
@@ -136,6 +135,7 @@ func (w *taskWatcher) check(ctx context.Context, st traceprof.Store, id string, 
 	if err != nil {
 		return false, err
 	}
+	w.connected(nil)
 	if c := about.Coverage; c != nil && c.Received > 0 {
 		if text := CoverageText(c); text != w.coverage {
 			w.coverage = text
