@@ -14,6 +14,7 @@ const (
 	skewed   = 10_000             // clocks differ by more than messages take
 	lateDump = 10*Minute + Minute // after the end: a request may be sampled for ten minutes
 	silent   = 2 * Minute         // without a sign of life after the end
+	polling  = 30_000             // agents poll every 20 s
 	lossy    = 20                 // one snapshot of so many lost is worth a word
 )
 
@@ -98,7 +99,7 @@ func (f *facts) neverPolled() (Cause, bool) {
 		}
 		return silent
 	})}
-	if len(c.Instances) == 0 {
+	if len(c.Instances) == 0 || f.now < f.task.Created+polling {
 		return c, false
 	}
 	polled := "never polled for tasks"

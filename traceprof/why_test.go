@@ -83,6 +83,7 @@ func TestWhy(t *testing.T) {
 			s.segments = []traceprof.Segment{request("a", -60*minute, 500)}
 		}, "clock-skew no-request", `instance "i" is 2562047h47m16.854s ahead`, ""},
 		{"never polled", func(s *situation) { s.instance.Polled, s.logs = 0, nil }, "instance-never-polled", `Instance "i" never polled for tasks`, ""},
+		{"has not polled yet", func(s *situation) { s.instance.Polled, s.logs, s.segments, s.now = began-10_000, nil, nil, began+10_000 }, "endpoint-never-seen", "", ""},
 		{"polls no more", func(s *situation) { s.instance.Polled, s.logs = began-minute, nil }, "instance-never-polled", "after 2023-11-14 22:12:20 UTC", ""},
 		{"polled, not delivered", func(s *situation) { s.logs = nil }, "never-notified", "did not receive this one", ""},
 		{"the agent failed", func(s *situation) {
@@ -209,12 +210,12 @@ func TestWhyOfOtherKinds(t *testing.T) {
 		task:     traceprof.Task{Kind: traceprof.AsyncKind, Service: "shop", Created: began, Start: began, Duration: 10_000, Instances: []string{"i"}, Events: []string{"CPU"}},
 		instance: &traceprof.Instance{Service: "shop", Name: "i", FirstSeen: began, LastSeen: began + 5000},
 	}
-	causes, err := traceprof.Why(t.Context(), s.store(t), s.task, began+8000)
+	causes, err := traceprof.Why(t.Context(), s.store(t), s.task, began+31_000)
 	if err != nil || len(causes) != 1 || causes[0].Code != traceprof.NeverPolled || causes[0].Instances[0] != "i" {
 		t.Errorf("%+v, %v", causes, err)
 	}
 	s.logs = []traceprof.Log{event(0, traceprof.Notified), event(100, traceprof.TooLarge)}
-	causes, err = traceprof.Why(t.Context(), s.store(t), s.task, began+8000)
+	causes, err = traceprof.Why(t.Context(), s.store(t), s.task, began+31_000)
 	if err != nil || len(causes) != 1 || causes[0].Code != traceprof.AgentFailed {
 		t.Errorf("%+v, %v", causes, err)
 	}
