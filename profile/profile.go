@@ -297,18 +297,19 @@ func (p *Profile) checkTable(s *Samples) error {
 	return nil
 }
 
-// Table returns the index of the table whose value type has the given name, or
+// Table returns the index of the table that NamedTypes finds by a name, or
 // of the default type when name is empty. The error lists the names there are.
 func (p *Profile) Table(name string) (int, error) {
 	if name == "" && len(p.Tables) > 0 {
 		return p.Default, nil
 	}
 	var have []string
+	var types []*ValueType
 	for i := range p.Tables {
-		if p.Tables[i].Type.Name == name {
-			return i, nil
-		}
-		have = append(have, p.Tables[i].Type.Name)
+		types, have = append(types, &p.Tables[i].Type), append(have, p.Tables[i].Type.Name)
+	}
+	if found := NamedTypes(types, name); len(found) > 0 {
+		return found[0], nil
 	}
 	return 0, fmt.Errorf("no value type %q in this profile; it has %q", name, have)
 }

@@ -34,6 +34,28 @@ func (t ValueType) Key() string {
 	return k
 }
 
+// NamedTypes returns the indices of the types that a user means by a name: of the first
+// of these that any type has, its name, its key, its original name in the format, its
+// name without "-samples".
+func NamedTypes(types []*ValueType, name string) (found []int) {
+	for _, is := range []func(t *ValueType) bool{
+		func(t *ValueType) bool { return t.Name == name },
+		func(t *ValueType) bool { return t.Key() == name },
+		func(t *ValueType) bool { return t.Original == name },
+		func(t *ValueType) bool { return t.Name == name+"-samples" },
+	} {
+		for i, t := range types {
+			if is(t) {
+				found = append(found, i)
+			}
+		}
+		if found != nil {
+			break
+		}
+	}
+	return found
+}
+
 // String returns name and unit, for people.
 func (t ValueType) String() string { return t.Name + " (" + t.Unit + ")" }
 

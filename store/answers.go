@@ -41,6 +41,15 @@ func OneType(list []Profile, q Query) error {
 	return nil
 }
 
+// OneName is OneType for answers in shares of a profile: types of one name may differ in
+// their period, because a share has none.
+func OneName(list []Profile, q Query) error {
+	if len(list) > 0 && !slices.ContainsFunc(list, func(p Profile) bool { return p.Type.Name != list[0].Type.Name }) {
+		return nil
+	}
+	return OneType(list, q)
+}
+
 // Weight describes what a profile counts in a sum over several.
 type Weight string
 
@@ -74,8 +83,8 @@ type FunctionSummer interface {
 	SumFunctions(ctx context.Context, q Query) (*FunctionSums, error)
 }
 
-// SumFunctions adds up the functions of the selected profiles, which must have
-// one value type.
+// SumFunctions adds up the functions of the selected profiles, whose value types must
+// have one name. If these differ in their period, only the shares mean something.
 func SumFunctions(ctx context.Context, s Reader, q Query) (*FunctionSums, error) {
 	sum := sumFunctions
 	if fast, ok := s.(FunctionSummer); ok {
@@ -85,7 +94,7 @@ func SumFunctions(ctx context.Context, s Reader, q Query) (*FunctionSums, error)
 	if err != nil {
 		return nil, err
 	}
-	return sums, Addable(sums.Profiles, q)
+	return sums, Summable(sums.Profiles, q)
 }
 
 func sumFunctions(ctx context.Context, s Reader, q Query) (*FunctionSums, error) {
@@ -264,6 +273,14 @@ func MergeTrees(ctx context.Context, s Reader, q Query) (*calltree.Tree, []Profi
 // is one at least, they have one value type, and no sum leaves the int64 range.
 func Addable(profiles []Profile, q Query) error {
 	if err := OneType(profiles, q); err != nil {
+		return err
+	}
+	return CheckSum(profiles)
+}
+
+// Summable is Addable for SumFunctions: it asks for one name, not for one type.
+func Summable(profiles []Profile, q Query) error {
+	if err := OneName(profiles, q); err != nil {
 		return err
 	}
 	return CheckSum(profiles)

@@ -278,7 +278,7 @@ func (c *copier) records(ctx context.Context, ids []ProfileID) (map[ProfileID]*R
 			return nil, err
 		}
 		p := &set.Profiles[v.Profile]
-		r := &Record{Type: p.Type, Profiler: p.Profiler, ProfilerVersion: p.ProfilerVersion, Duration: p.Duration,
+		r := &Record{Type: p.Type, Default: p.Default, Profiler: p.Profiler, ProfilerVersion: p.ProfilerVersion, Duration: p.Duration,
 			Samples: p.Samples, Parts: p.Parts, Self: mapped(v.Vector, paths)}
 		if hash, err := hex.DecodeString(p.Hash); err != nil || copy(r.Hash[:], hash) != len(r.Hash) {
 			return nil, fmt.Errorf("%w: profile %s has the content hash %q", ErrCorrupt, p.ID, p.Hash)

@@ -24,7 +24,7 @@ type FindRow struct {
 
 // Find looks for a call path pattern (calltree.Pattern) in every selected
 // profile and gives a row per profile: a sample counts once, however many of its
-// frames match. The selection must have one value type.
+// frames match. The value types of the selection must have one name.
 func Find(ctx context.Context, s Reader, q Query, pattern string) (*Finds, error) {
 	p, err := calltree.ParsePattern(pattern)
 	if err != nil {
@@ -43,7 +43,7 @@ func Find(ctx context.Context, s Reader, q Query, pattern string) (*Finds, error
 	if err != nil {
 		return nil, err
 	}
-	if err := OneType(set.Profiles, q); err != nil {
+	if err := OneName(set.Profiles, q); err != nil {
 		return nil, err
 	}
 	f := &Finds{Profiles: set.Profiles}
@@ -79,7 +79,10 @@ func FindFunctions(ctx context.Context, s Reader, q Query, pattern string) (*Fin
 // matching resolves a pattern of one piece against the distinct functions, so
 // that they can be requested by name.
 func matching(ctx context.Context, s Reader, q Query, p *calltree.Pattern) ([]Profile, []string, error) {
-	profiles, err := Select(ctx, s, q)
+	profiles, err := s.Profiles(ctx, q)
+	if err == nil {
+		err = OneName(profiles, q)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

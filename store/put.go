@@ -64,6 +64,7 @@ func NewProfile(f *File, r *Record) Profile {
 		Benchmark:       f.Benchmark,
 		Run:             testrun.Run{Key: f.Run.Key},
 		Type:            r.Type,
+		Default:         r.Default,
 		Profiler:        r.Profiler,
 		ProfilerVersion: r.ProfilerVersion,
 		Duration:        r.Duration,
@@ -85,6 +86,7 @@ func (p Profile) Plus(q *Profile) Profile {
 	p.Duration += q.Duration
 	p.File = min(p.File, q.File)
 	p.HasSource = false
+	p.Default = p.Default || q.Default
 	return p
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -19,7 +20,7 @@ import (
 //
 // Texts select by equality if some profile has exactly that text, else as globs
 // (`*`, `?`); the values of Params and Attributes by either. Several texts of
-// one field are alternatives.
+// one field are alternatives. A value type has several names (profile.NamedTypes).
 type Query struct {
 	Groups     []string          `json:"groups,omitempty"`
 	Benchmarks []string          `json:"benchmarks,omitempty"` // full names or base names
@@ -47,7 +48,7 @@ func (q *Query) Filter(all []Profile) []Profile {
 			picked = append(picked, &all[i])
 		}
 	}
-	if len(picked) == 0 {
+	if picked = ofTypes(picked, q.Types); len(picked) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(picked, compareProfiles)
@@ -138,7 +139,7 @@ func IDs(list []Profile) []ProfileID {
 	return ids
 }
 
-// matcher returns the predicate of all fields but Last.
+// matcher returns the predicate of all fields but Types and Last.
 func (q *Query) matcher(all []Profile) func(*Profile) bool {
 	var tests []func(*Profile) bool
 	add := func(want []string, values func(*Profile) []string) {
@@ -157,7 +158,6 @@ func (q *Query) matcher(all []Profile) func(*Profile) bool {
 	add(q.Branches, one(func(p *Profile) string { return p.Run.Branch }))
 	add(q.Machines, one(func(p *Profile) string { return p.Run.Machine }))
 	add(q.Runs, one(func(p *Profile) string { return p.Run.Key }))
-	add(q.Types, one(func(p *Profile) string { return p.Type.Name }))
 	if len(q.Commits) > 0 {
 		tests = append(tests, func(p *Profile) bool {
 			return slices.ContainsFunc(q.Commits, func(c string) bool {
@@ -204,6 +204,40 @@ func (q *Query) matcher(all []Profile) func(*Profile) bool {
 		}
 		return true
 	}
+}
+
+// ofTypes keeps the profiles whose value type has one of the names, by the rules of
+// profile.NamedTypes or, if none has it by these, as a glob.
+func ofTypes(list []*Profile, want []string) []*Profile {
+	if len(want) == 0 {
+		return list
+	}
+	types := make([]*profile.ValueType, len(list))
+	for i, p := range list {
+		types[i] = &p.Type
+	}
+	keep := make([]bool, len(list))
+	for _, text := range want {
+		named := profile.NamedTypes(types, text)
+		if len(named) == 0 && strings.ContainsAny(text, "*?") {
+			match := glob(text)
+			for i, t := range types {
+				if match(t.Name) {
+					named = append(named, i)
+				}
+			}
+		}
+		for _, i := range named {
+			keep[i] = true
+		}
+	}
+	var kept []*Profile
+	for i, p := range list {
+		if keep[i] {
+			kept = append(kept, p)
+		}
+	}
+	return kept
 }
 
 // parsedNames remembers what benchmarks' names say: there are far fewer of them

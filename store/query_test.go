@@ -259,3 +259,33 @@ func TestOld(t *testing.T) {
 		}
 	}
 }
+
+func TestQueryTypes(t *testing.T) {
+	var list []store.Profile
+	for id, typ := range map[string]profile.ValueType{
+		"a": {Name: profile.CPU, Unit: "nanoseconds", Period: 1e7, PeriodUnit: "nanoseconds"},
+		"b": {Name: profile.CPUSamples, Unit: "count", Period: 1e7, PeriodUnit: "nanoseconds", Original: "samples"},
+		"c": {Name: profile.CPUSamples, Unit: "count", Period: 4e6, PeriodUnit: "nanoseconds", Original: "samples"},
+		"d": {Name: profile.AllocSamples, Unit: "count", Original: "alloc_objects"},
+	} {
+		list = append(list, store.Profile{ID: store.ProfileID(id), Type: typ, Seq: int64(id[0])})
+	}
+	for _, test := range []struct {
+		q    store.Query
+		want string
+	}{
+		{store.Query{Types: []string{"cpu"}}, "a"},
+		{store.Query{Types: []string{"cpu"}, Profiles: []store.ProfileID{"b", "c", "d"}}, "bc"}, // of what else is selected
+		{store.Query{Types: []string{"cpu-samples"}}, "bc"},
+		{store.Query{Types: []string{"cpu-samples/count@4000000nanoseconds"}}, "c"},
+		{store.Query{Types: []string{"samples"}}, "bc"},
+		{store.Query{Types: []string{"alloc_objects"}}, "d"},
+		{store.Query{Types: []string{"alloc", "cpu"}}, "ad"},
+		{store.Query{Types: []string{"*-samples"}}, "bcd"},
+		{store.Query{Types: []string{"wall"}}, ""},
+	} {
+		if got := selected(test.q, list); got != test.want {
+			t.Errorf("%s: %q, want %q", test.q.String(), got, test.want)
+		}
+	}
+}

@@ -122,6 +122,7 @@ type Profile struct {
 	Benchmark testrun.Benchmark `json:"benchmark"`
 	Run       testrun.Run       `json:"run"`
 	Type      profile.ValueType `json:"type"`
+	Default   bool              `json:"default,omitempty"` // the format calls Type the default of its file
 	Metrics   []testrun.Metric  `json:"metrics,omitempty"` // of the benchmark in the run; the primary one first
 
 	Profiler        string        `json:"profiler,omitempty"`
@@ -166,6 +167,7 @@ type File struct {
 // each path once. Forest does not change during Put.
 type Record struct {
 	Type            profile.ValueType
+	Default         bool // the format calls Type the default of the file
 	Profiler        string
 	ProfilerVersion string
 	Duration        time.Duration

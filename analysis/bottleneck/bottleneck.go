@@ -95,8 +95,8 @@ type Row struct {
 	Contexts []Context `json:"contexts,omitempty"`
 }
 
-// Find ranks the functions of the selected profiles, which must have one value
-// type.
+// Find ranks the functions of the selected profiles, whose value types must have one name
+// and, for potentials weighted by samples, one period.
 func Find(ctx context.Context, st store.Reader, q store.Query, o Options) (*Result, error) {
 	if o.Rank == "" {
 		o.Rank = Self
@@ -104,14 +104,19 @@ func Find(ctx context.Context, st store.Reader, q store.Query, o Options) (*Resu
 	if o.Weight == "" {
 		o.Weight = store.ByShare
 	}
-	profiles, err := store.Select(ctx, st, q)
+	profiles, err := st.Profiles(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Rank: o.Rank, Type: profiles[0].Type, Profiles: len(profiles), Warnings: []string{}}
-	if err := r.describe(profiles, q); err != nil {
+	check := store.Summable
+	if o.Weight == store.BySamples {
+		check = store.Addable
+	}
+	if err := check(profiles, q); err != nil {
 		return nil, err
 	}
+	r := &Result{Rank: o.Rank, Type: profiles[0].Type, Profiles: len(profiles), Warnings: []string{}}
+	r.describe(profiles)
 	// Later steps read exactly these profiles, even if others are written meanwhile.
 	q = store.Query{Profiles: make([]store.ProfileID, len(profiles))}
 	for i := range profiles {
@@ -135,10 +140,7 @@ func Find(ctx context.Context, st store.Reader, q store.Query, o Options) (*Resu
 }
 
 // describe fills in the numbers of the whole selection.
-func (r *Result) describe(profiles []store.Profile, q store.Query) error {
-	if err := store.Addable(profiles, q); err != nil {
-		return err
-	}
+func (r *Result) describe(profiles []store.Profile) {
 	benchmarks := map[testrun.Benchmark]bool{}
 	empty := 0
 	for i := range profiles {
@@ -152,7 +154,9 @@ func (r *Result) describe(profiles []store.Profile, q store.Query) error {
 	if empty > 0 {
 		r.warn("%d of %d profiles have no samples and are ignored", empty, len(profiles))
 	}
-	return nil
+	if store.OneType(profiles, store.Query{}) != nil {
+		r.warn("the profiles have several sampling periods: compare shares, not values")
+	}
 }
 
 func (r *Result) warn(format string, args ...any) {

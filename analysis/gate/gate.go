@@ -22,9 +22,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/testrun"
 )
 
 // Policy decides which changes fail. The zero value fails on every confirmed
@@ -105,13 +105,14 @@ func (p Policy) Alpha(benchmarks int) float64 {
 	return alpha / math.Pow(float64(max(1, benchmarks)), tailExponent)
 }
 
-// AlphaOf is Alpha for the number of benchmarks of the profiles.
+// AlphaOf is Alpha for the number of benchmarks of the profiles: of each, every value
+// type counts.
 func (p Policy) AlphaOf(tested []store.Profile) float64 {
-	benchmarks := map[testrun.Benchmark]bool{}
+	judged := map[history.Key]bool{}
 	for i := range tested {
-		benchmarks[tested[i].Benchmark] = true
+		judged[history.KeyOf(&tested[i])] = true
 	}
-	return p.Alpha(len(benchmarks))
+	return p.Alpha(len(judged))
 }
 
 // Change is one finding, or the findings of several benchmarks with one cause.

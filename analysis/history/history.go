@@ -53,14 +53,30 @@ type Key struct {
 // KeyOf returns the key of the series of a profile.
 func KeyOf(p *store.Profile) Key { return Key{p.Benchmark, p.Type.Name} }
 
-// OneName returns an error unless the value types of the profiles have one name; the
-// errors are those of store.OneType. Types of one name may differ in their sample rate:
-// Choose skips and counts the runs that do not add to the newest.
-func OneName(list []store.Profile, q store.Query) error {
-	if len(list) > 0 && !slices.ContainsFunc(list, func(p store.Profile) bool { return p.Type.Name != list[0].Type.Name }) {
-		return nil
+// Distinct drops the profiles that only repeat another one of their benchmark and run: the
+// number of samples of a profile whose values are samples times the period, as in pprof's
+// profiles of the processor.
+func Distinct(list []store.Profile) []store.Profile {
+	type file struct {
+		benchmark testrun.Benchmark
+		run       string
 	}
-	return store.OneType(list, q)
+	timed := map[file][]*store.Profile{}
+	for i, p := range list {
+		if p.Type.Unit != "count" && p.Type.Period > 0 {
+			at := file{p.Benchmark, p.Run.Key}
+			timed[at] = append(timed[at], &list[i])
+		}
+	}
+	kept := make([]store.Profile, 0, len(list))
+	for _, p := range list {
+		if p.Type.Unit != "count" || !slices.ContainsFunc(timed[file{p.Benchmark, p.Run.Key}], func(q *store.Profile) bool {
+			return p.Sum > 0 && q.Sum/p.Sum == q.Type.Period && q.Sum%p.Sum == 0
+		}) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
 }
 
 // LeftOut counts runs that are not part of a Series.
@@ -179,7 +195,7 @@ type Run struct {
 	// Environment is the samples outside of the program: collector, JIT compiler,
 	// scheduler, kernel threads. Idle samples of a wall-clock profile count nowhere.
 	Environment float64
-	// Metric is the primary metric, or the inverse of a rate, so that less is better;
+	// Metric is that of Metric, or the inverse of a rate, so that less is better;
 	// 0 if the run has no positive one.
 	Metric float64
 }
@@ -197,9 +213,32 @@ func MetricUnit(m testrun.Metric) string {
 	return per + "/" + strings.TrimSuffix(what, "s")
 }
 
+// Metric returns the metric that says how much a profile's values are per operation: for
+// allocations the one in bytes or in allocations, for other types the primary one. False
+// if there is none.
+func Metric(p *store.Profile) (testrun.Metric, bool) {
+	unit := ""
+	switch p.Type.Name {
+	case profile.Alloc:
+		unit = "B/op"
+	case profile.AllocSamples:
+		unit = "allocs/op"
+	case profile.Live, profile.LiveSamples, profile.Malloc:
+		return testrun.Metric{}, false
+	default:
+		return p.Metric()
+	}
+	for _, m := range p.Metrics {
+		if m.Unit == unit {
+			return m, true
+		}
+	}
+	return testrun.Metric{}, false
+}
+
 // metricOf returns the metric of a profile as Run.Metric defines it.
 func metricOf(p *store.Profile) float64 {
-	m, ok := p.Metric()
+	m, ok := Metric(p)
 	switch {
 	case !ok || !(m.Mean > 0):
 		return 0

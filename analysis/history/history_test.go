@@ -1,7 +1,6 @@
 package history
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,24 +171,35 @@ func TestMetricUnit(t *testing.T) {
 	}
 }
 
-func TestOneName(t *testing.T) {
-	of := func(types ...profile.ValueType) (list []store.Profile) {
-		for _, typ := range types {
-			list = append(list, store.Profile{Type: typ})
+func TestDistinct(t *testing.T) {
+	of := func(run, typ, unit string, period, sum int64) store.Profile {
+		return store.Profile{Run: testrun.Run{Key: run}, Type: profile.ValueType{Name: typ, Unit: unit, Period: period}, Sum: sum}
+	}
+	list := []store.Profile{
+		of("r1", profile.CPUSamples, "count", 1e7, 30),
+		of("r1", profile.CPU, "nanoseconds", 1e7, 30e7),
+		of("r2", profile.CPUSamples, "count", 1e7, 30), // alone
+		of("r3", profile.AllocSamples, "count", 512, 30),
+		of("r3", profile.Alloc, "bytes", 512, 40*512), // other numbers
+	}
+	var got []string
+	for _, p := range Distinct(list) {
+		got = append(got, p.Run.Key+" "+p.Type.Name)
+	}
+	want := []string{"r1 cpu", "r2 cpu-samples", "r3 alloc-samples", "r3 alloc"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestMetricOfType(t *testing.T) {
+	metrics := []testrun.Metric{{Name: "time/op", Unit: "ns/op"}, {Name: "B/op", Unit: "B/op"}, {Name: "allocs/op", Unit: "allocs/op"}}
+	for typ, want := range map[string]string{profile.CPU: "time/op", profile.Alloc: "B/op", profile.AllocSamples: "allocs/op", profile.Live: ""} {
+		if m, ok := Metric(&store.Profile{Type: profile.ValueType{Name: typ}, Metrics: metrics}); m.Name != want || ok != (want != "") {
+			t.Errorf("%s: %+v", typ, m)
 		}
-		return list
 	}
-	cpu := profile.ValueType{Name: "cpu", Unit: "nanoseconds", Period: 1e7}
-	slow := cpu
-	slow.Period = 1e8
-	if err := OneName(of(cpu, slow, cpu), store.Query{}); err != nil {
-		t.Errorf("two sample rates: %v", err)
-	}
-	var several *store.SeveralTypesError
-	if err := OneName(of(cpu, profile.ValueType{Name: "alloc", Unit: "bytes"}), store.Query{}); !errors.As(err, &several) {
-		t.Errorf("two names: %v", err)
-	}
-	if err := OneName(nil, store.Query{}); !errors.Is(err, store.ErrNothing) {
-		t.Errorf("nothing: %v", err)
+	if m, ok := Metric(&store.Profile{Type: profile.ValueType{Name: profile.Alloc}, Metrics: metrics[:1]}); ok {
+		t.Errorf("a time for allocations: %+v", m)
 	}
 }

@@ -42,14 +42,20 @@ type Benchmark struct {
 
 // Find compares, for every benchmark of a selection, its newest selected runs with the
 // runs before them. The selection must not be empty; each value type is analysed on its
-// own. Benchmarks are loaded and compared in parallel, with the same result.
+// own, but for those that repeat another one (history.Distinct). Benchmarks are loaded and compared in parallel, with the same result.
 func Find(ctx context.Context, st store.Reader, q store.Query, req Request) (*Result, error) {
 	list, tested, err := chosen(ctx, st, q, &req, req.runs())
 	if err != nil {
 		return nil, err
 	}
+	types := map[testrun.Benchmark]int{}
+	for i := range list {
+		types[list[i].Benchmark]++
+	}
 	res := &Result{Benchmarks: make([]Benchmark, len(list))}
 	err = parallel(ctx, len(list), func(i int) error {
+		req := req
+		req.types = types[list[i].Benchmark]
 		b, err := one(ctx, st, &list[i], tested, &req)
 		if err == nil {
 			res.Benchmarks[i] = *b

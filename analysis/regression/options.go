@@ -8,6 +8,7 @@ type Options struct {
 	MinGrowth float64 // minimum relative growth of the place itself; default 0.03
 	MaxShare  float64 // maximum share of the program of a place; default 0.9
 
+	types          int  // judged value types of the benchmark: they share the default of Alpha
 	SkipOwnHistory bool // do not test the history's own runs
 }
 
@@ -39,11 +40,12 @@ func (o Options) withDefaults() Options {
 
 // alpha returns the error probability for k tested runs.
 func (o *Options) alpha(k int) float64 {
-	switch {
-	case o.Alpha > 0:
+	if o.Alpha > 0 {
 		return o.Alpha
-	case k == 1:
-		return defaultAlphaOne
 	}
-	return defaultAlphaMore
+	alpha := defaultAlphaMore
+	if k == 1 {
+		alpha = defaultAlphaOne
+	}
+	return alpha / float64(max(1, o.types))
 }

@@ -32,7 +32,7 @@ func newReporter(v *verdict, s *history.Series) *reporter {
 		for _, t := range v.a {
 			r.time += v.sp.m.Runs[t].Metric / v.n
 		}
-		m, _ := v.run(v.b[0]).Profile.Metric()
+		m, _ := history.Metric(v.run(v.b[0]).Profile)
 		r.unit = history.MetricUnit(m)
 	}
 	r.ruled = r.ruleOut()

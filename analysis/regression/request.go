@@ -65,6 +65,9 @@ func chosen(ctx context.Context, st store.Reader, q store.Query, req *Request, o
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(q.Types) == 0 {
+		selected = history.Distinct(selected)
+	}
 	tested := req.tested(all, selected)
 	is := map[store.ProfileID]bool{}
 	for _, ids := range tested {

@@ -28,10 +28,10 @@ func newBottlenecks(e *env) *cobra.Command {
 Each row has the number of profiles and benchmarks behind it and, with --contexts,
 the call paths that carry most of it. --expand searches the contexts in which the
 first functions changed.`,
-		Example: `  dendro bottlenecks --last 5 --type cpu
-  dendro bottlenecks --by subtree --degree 3 --group shop --contexts 3 --type cpu
-  dendro bottlenecks --by correlation --least-occurrences 10 --type cpu -o json
-  dendro bottlenecks --benchmark checkout --type cpu --expand informed --repo ~/src/shop`,
+		Example: `  dendro bottlenecks --last 5
+  dendro bottlenecks --by subtree --degree 3 --group shop --contexts 3
+  dendro bottlenecks --by correlation --least-occurrences 10 -o json
+  dendro bottlenecks --benchmark checkout --expand informed --repo ~/src/shop`,
 		Args: cobra.NoArgs,
 	}
 	flags := addRequest(c, &r)

@@ -52,9 +52,9 @@ any -o does.
 In a GitHub workflow it writes annotations at the functions and the summary of the
 step; on a pull request, with GITHUB_TOKEN in the environment, one comment that it
 updates in place (--github off: none of these).`,
-		Example: `  dendro check --type cpu
-  dendro check --base main --type cpu --fail-on regression:2%
-  dendro check --base main --head HEAD --type cpu --write dendro.sarif --write junit.xml
+		Example: `  dendro check
+  dendro check --base main --fail-on regression:2%
+  dendro check --base main --head HEAD --write dendro.sarif --write junit.xml
   dendro check --base before/ --head after/ --fail-on regression,suspect`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -48,9 +48,9 @@ html and svg show the diff between the average (--average, default mean) and the
 run.`,
 		Example: `  dendro diff before.pb.gz after.pb.gz
   dendro diff --base 'main/*.jfr' --new 'branch/*.jfr' --view functions
-  dendro diff --benchmark checkout --last 1 --type cpu
-  dendro diff --benchmark checkout --against history --type cpu
-  dendro diff --benchmark checkout --base-run run-017 --new-run run-018 --type cpu -o diff.html`,
+  dendro diff --benchmark checkout --last 1
+  dendro diff --benchmark checkout --against history
+  dendro diff --benchmark checkout --base-run run-017 --new-run run-018 -o diff.html`,
 		Args: cobra.MaximumNArgs(2),
 	}
 	flags := addRequest(c, &o.DiffRequest)

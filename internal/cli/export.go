@@ -34,10 +34,10 @@ can query and ` + "`dendro import --parquet`" + ` reads back. With --format neo4
 writes the selected profiles as CSV files into a new directory, with the script that
 makes a Neo4j database of them: the fastest way to fill a new one. With --source it
 writes the original file of one profile, if the import kept it.`,
-		Example: `  dendro export --benchmark checkout --last 5 --type cpu -o checkout.pb.gz
-  dendro export --run run-018 --benchmark checkout --type cpu --format folded | head
-  dendro export --benchmark checkout --average median --type cpu -o typical.pb.gz
-  dendro export --benchmark checkout --against history --type cpu -o checkout.diff.folded
+		Example: `  dendro export --benchmark checkout --last 5 -o checkout.pb.gz
+  dendro export --run run-018 --benchmark checkout --format folded | head
+  dendro export --benchmark checkout --average median -o typical.pb.gz
+  dendro export --benchmark checkout --against history -o checkout.diff.folded
   dendro export --format parquet -o everything/
   dendro export --format neo4j-admin -o bulk/`,
 		Args: cobra.NoArgs,

@@ -25,9 +25,9 @@ answers: where does a function use more than 5 % of the samples, and in which ru
 benchmarks and groups does it appear?
 
 ` + patternHelp,
-		Example: `  dendro find 'regexp.Compile' --min-share 5% --type cpu
-  dendro find '/^runtime\.gc/' --by run --total --type cpu
-  dendro find 'handler;**;json.Marshal' --by benchmark --last 5 --type cpu`,
+		Example: `  dendro find 'regexp.Compile' --min-share 5%
+  dendro find '/^runtime\.gc/' --by run --total
+  dendro find 'handler;**;json.Marshal' --by benchmark --last 5`,
 		Args: cobra.ExactArgs(1),
 	}
 	return e.query(c, &r, []string{"pattern"}, func(ctx context.Context, st store.Store, args []string) (any, error) {

@@ -25,7 +25,7 @@ become one sample. Value types, threads, labels and frame types are kept; times
 are not. Without -o the result goes to stdout as folded stacks.`,
 		Example: `  dendro merge *.pb.gz -o all.pb.gz
   dendro merge run1.collapsed.gz run2.collapsed.gz --normalize > both.folded
-  cat stacks.folded | dendro merge - other.pb.gz --type cpu-samples`,
+  cat stacks.folded | dendro merge - other.folded`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(e, args) },
 	}

@@ -32,10 +32,10 @@ regression.
 --method thesis ranks functions by the score of the paper, (now - mean) / std over
 the 10 runs before; --method correlation ranks them by how far their samples follow
 the time of many benchmarks, to find a slower library that the benchmarks share.`,
-		Example: `  dendro regressions --type cpu
-  dendro regressions --benchmark checkout --type cpu --last 3
-  dendro regressions --scan --since 30d --type cpu -o json
-  dendro regressions --method thesis --measure self --rows 10 --type cpu`,
+		Example: `  dendro regressions
+  dendro regressions --benchmark checkout --last 3
+  dendro regressions --scan --since 30d -o json
+  dendro regressions --method thesis --measure self --rows 10`,
 		Args: cobra.NoArgs,
 	}
 	flags := addRequest(c, &r)

@@ -35,9 +35,9 @@ branches (up to the merge-base, if the git repository is there), commits, runs, 
 files and directories of profiles, whose folders are runs.
 
 The same input gives the same bytes. Markdown fits a comment on a pull request.`,
-		Example: `  dendro report --type cpu -o md > report.md
-  dendro report --benchmark checkout --type cpu --candidates 10 --traces 0
-  dendro report --base main --head my-branch --type cpu --write report.json --write report.sarif
+		Example: `  dendro report -o md > report.md
+  dendro report --benchmark checkout --candidates 10 --traces 0
+  dendro report --base main --head my-branch --write report.json --write report.sarif
   dendro report --base before/ --head after/`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

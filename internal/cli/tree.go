@@ -24,9 +24,9 @@ Filters apply in the order: --thread, --range, --transform, --no-idle, --kind,
 --search, --preview. Filters that need single samples (--range, --thread,
 --no-idle, --view stack-chart, weights such as --type traced) work on files, and on
 profiles imported with --keep-source.`,
-		Example: `  dendro tree --benchmark checkout --last 1 --type cpu
+		Example: `  dendro tree --benchmark checkout --last 1
   dendro tree --profile 9f1c2ab04d5e6677 --depth 6
-  dendro tree cpu.pb.gz other.folded --min-percent 2 -o json
+  dendro tree cpu.pb.gz other.pb.gz --min-percent 2 -o json
   dendro tree profile.json --invert --kind js --range 1200..1900
   dendro tree profile.json --transform 'drop-function:poll' --callers malloc
   dendro tree cpu.pb.gz -o flame.html`,
@@ -45,8 +45,8 @@ can cover a range, a thread or a subtree.
 With --last n it compares runs: the share of the newest n runs of each benchmark
 now, the mean share of all runs before them, and the difference in percentage
 points. Each benchmark weighs the same. Sort by the difference with --sort diff.`,
-		Example: `  dendro top --benchmark checkout --type cpu
-  dendro top --last 1 --sort diff --type cpu
+		Example: `  dendro top --benchmark checkout
+  dendro top --last 1 --sort diff
   dendro top cpu.pb.gz --sort self --rows 10
   dendro top profile.json --range 1200..1900 --kind js`,
 	}, &r, &r.TreeRequest)

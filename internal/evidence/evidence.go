@@ -159,18 +159,18 @@ func (g *gatherer) gather(ctx context.Context, st store.Reader) (report.Evidence
 	return out, g.contexts(ctx, st, out.Candidates)
 }
 
-// metric returns the primary metric over the runs.
+// metric returns the metric over the runs.
 func (g *gatherer) metric() *report.Metric {
 	if len(g.profiles) == 0 {
 		return nil
 	}
-	newest, ok := g.profiles[len(g.profiles)-1].Metric()
+	newest, ok := history.Metric(&g.profiles[len(g.profiles)-1])
 	if !ok {
 		return nil
 	}
 	m := &report.Metric{Name: newest.Name, Unit: newest.Unit, Better: newest.Better, Values: make([]float64, len(g.profiles))}
 	for i := range g.profiles {
-		if v, ok := g.profiles[i].Metric(); ok && v.Unit == newest.Unit {
+		if v, ok := history.Metric(&g.profiles[i]); ok && v.Unit == newest.Unit {
 			m.Values[i] = v.Mean
 		}
 	}

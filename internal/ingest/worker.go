@@ -203,7 +203,7 @@ func untyped(p *profile.Profile) bool {
 func (w *worker) record(p *profile.Profile, i int, group string) (*store.Record, error) {
 	s := &p.Tables[i]
 	rec := &store.Record{
-		Type: s.Type, Profiler: p.Profiler, ProfilerVersion: p.ProfilerVersion, Duration: p.Duration,
+		Type: s.Type, Default: i == p.Default, Profiler: p.Profiler, ProfilerVersion: p.ProfilerVersion, Duration: p.Duration,
 		Samples: s.Count(), Hash: p.Hash(i),
 	}
 	if w.o.ByThread {

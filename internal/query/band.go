@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dendroprof/dendro/analysis/average"
 	"github.com/dendroprof/dendro/analysis/history"
@@ -77,11 +78,15 @@ func againstHistory(ctx context.Context, st store.Reader, q store.Query, weight 
 
 // bandSides returns the average of the history and the run as the sides of a diff.
 func (r *DiffRequest) bandSides(ctx context.Context, st store.Reader, v *viewer) (sides [2][]Input, err error) {
-	c, err := againstHistory(ctx, st, r.Query(), r.Weight)
+	q, notes, err := r.oneType(ctx, st)
 	if err != nil {
 		return sides, err
 	}
-	v.notes = append(v.notes, c.Warnings...)
+	c, err := againstHistory(ctx, st, q, r.Weight)
+	if err != nil {
+		return sides, err
+	}
+	v.notes = slices.Concat(v.notes, notes, c.Warnings)
 	base, run := c.Trees(r.statistic())
 	sides[0] = []Input{{tree: base, profiles: 1}}
 	sides[1] = []Input{{tree: run, profiles: 1}}
@@ -92,7 +97,11 @@ func (r *DiffRequest) band(ctx context.Context, st store.Reader) (*BandResult, e
 	if err := r.checkAgainst(); err != nil {
 		return nil, err
 	}
-	c, err := againstHistory(ctx, st, r.Query(), r.Weight)
+	q, notes, err := r.oneType(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	c, err := againstHistory(ctx, st, q, r.Weight)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +110,7 @@ func (r *DiffRequest) band(ctx context.Context, st store.Reader) (*BandResult, e
 		return average.Spread{Mean: s.Mean / by, Deviation: s.Deviation / by, P10: s.P10 / by, Median: s.Median / by, P90: s.P90 / by, Runs: s.Runs}
 	}
 	return &BandResult{Runs: runKeys(c.Runs), History: len(c.Band.Profiles), Type: c.Band.Type.Name, Unit: c.Band.Type.Unit, Significant: c.Significant,
-		Notes: filled(c.Warnings), ValueType: unscaled(c.Band.Type), Rows: rowsOf(c.Band.Len(), func(n int) BandRow {
+		Notes: append(notes, c.Warnings...), ValueType: unscaled(c.Band.Type), Rows: rowsOf(c.Band.Len(), func(n int) BandRow {
 			ch := &c.Changes[n]
 			return BandRow{c.Band.Depth[n], c.Band.Name(int32(n)), ch.Total / by, ch.Self / by, scaled(c.Band.Total[n]), scaled(c.Band.Self[n]), ch.Score, ch.Significant}
 		})}, nil

@@ -68,7 +68,10 @@ func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (*B
 	if err := r.Expand.check(); err != nil {
 		return nil, err
 	}
-	q := r.Query()
+	q, notes, err := r.oneType(ctx, st)
+	if err != nil {
+		return nil, err
+	}
 	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Rank: bottleneck.Ranking(r.By), Weight: store.Weight(r.Weight), Degree: int(r.Degree),
 		Rows: r.Rows, Contexts: r.Contexts, Correlating: r.correlating()})
 	if err != nil {
@@ -77,7 +80,7 @@ func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (*B
 	if r.Negative {
 		res.Rows, res.Negative = res.Negative, nil
 	}
-	res.Rows = filled(res.Rows)
+	res.Rows, res.Warnings = filled(res.Rows), append(notes, res.Warnings...)
 	out := &BottlenecksResult{Result: res}
 	if r.Expand.Expand != "" {
 		list, err := store.Select(ctx, st, q)

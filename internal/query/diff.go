@@ -299,7 +299,11 @@ func sideName(i int) string { return [2]string{"base", "new"}[i] }
 // queries returns the part of the store on each side: what the request chooses of the
 // selection or, with --last n, the newest runs and those before.
 func (r *DiffRequest) queries(ctx context.Context, st store.Reader, v *viewer) (queries [2]store.Query, err error) {
-	q := r.Query()
+	q, notes, err := r.oneType(ctx, st)
+	if err != nil {
+		return queries, err
+	}
+	v.notes = append(v.notes, notes...)
 	switch {
 	case r.Base.chosen() && r.New.chosen():
 		return [2]store.Query{r.Base.narrow(q), r.New.narrow(q)}, nil

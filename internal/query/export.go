@@ -28,11 +28,15 @@ func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.P
 		return nil, 0, nil, usage("a file holds stacks: leave out --invert, --callers and --select")
 	}
 	if r.Against != "" {
-		c, err := againstHistory(ctx, st, r.Query(), r.Weight)
+		q, notes, err := r.oneType(ctx, st)
 		if err != nil {
 			return nil, 0, nil, err
 		}
-		return c.Profile(r.statistic()), AllTables, c.Warnings, nil
+		c, err := againstHistory(ctx, st, q, r.Weight)
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		return c.Profile(r.statistic()), AllTables, append(notes, c.Warnings...), nil
 	}
 	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Average: r.Average, RawNames: r.RawNames, Filter: r.Filter, View: "tree", Limits: r.Limits})
 	if err != nil {

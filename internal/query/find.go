@@ -75,7 +75,11 @@ func Find(ctx context.Context, st store.Reader, r *FindRequest) (any, error) {
 	if r.By == "profile" || r.By == "function" {
 		look = store.FindFunctions
 	}
-	finds, err := look(ctx, st, r.Query(), r.Pattern)
+	q, notes, err := r.oneType(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	finds, err := look(ctx, st, q, r.Pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -83,14 +87,14 @@ func Find(ctx context.Context, st store.Reader, r *FindRequest) (any, error) {
 		return r.share(finds, row) < float64(r.MinShare) || row.Self == 0 && row.Total == 0
 	})
 	if r.By == "profile" {
-		return found(r, finds, r.perProfile(finds)), nil
+		return found(r, finds, r.perProfile(finds), notes), nil
 	}
-	return found(r, finds, r.summed(finds)), nil
+	return found(r, finds, r.summed(finds), notes), nil
 }
 
 // found makes the result.
-func found[R any](r *FindRequest, f *store.Finds, rows []R) *FindResult[R] {
-	out := &FindResult[R]{Profiles: len(f.Profiles), By: r.By, Notes: []string{}, Rows: filled(first(rows, r.Rows))}
+func found[R any](r *FindRequest, f *store.Finds, rows []R, notes []string) *FindResult[R] {
+	out := &FindResult[R]{Profiles: len(f.Profiles), By: r.By, Notes: notes, Rows: filled(first(rows, r.Rows))}
 	out.Omitted.Rows = len(rows) - len(out.Rows)
 	if len(f.Profiles) > 0 {
 		out.Type, out.Unit = f.Profiles[0].Type.Name, f.Profiles[0].Type.Unit

@@ -32,7 +32,11 @@ type GrowthRow struct {
 
 // growth compares the functions of the newest --last runs with those before.
 func growth(ctx context.Context, st store.Reader, r *TreeRequest) (*GrowthResult, error) {
-	now, before, err := newestAndBefore(ctx, st, r.Query())
+	q, notes, err := r.oneType(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	now, before, err := newestAndBefore(ctx, st, q)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +52,7 @@ func growth(ctx context.Context, st store.Reader, r *TreeRequest) (*GrowthResult
 		"self":  func(a, b GrowthRow) int { return cmp.Or(cmp.Compare(b.SelfNow, a.SelfNow), byTotal(a, b)) },
 		"diff":  func(a, b GrowthRow) int { return cmp.Or(cmp.Compare(b.Diff, a.Diff), byTotal(a, b)) },
 	}[r.Sort])
-	out := &GrowthResult{Now: runKeys(now), Before: runKeys(before), Type: now[0].Type.Name, Notes: []string{}, Rows: first(rows, r.Rows)}
+	out := &GrowthResult{Now: runKeys(now), Before: runKeys(before), Type: now[0].Type.Name, Notes: notes, Rows: first(rows, r.Rows)}
 	out.Omitted.Rows = len(rows) - len(out.Rows)
 	return out, nil
 }

@@ -88,15 +88,21 @@ func History(ctx context.Context, st store.Reader, r *HistoryRequest) (*HistoryR
 	if r.Self && r.Function == "" {
 		return nil, usage("--self is of a function: give --function")
 	}
-	q := r.Query()
+	q, notes := r.Query(), []string{}
+	if r.Function != "" {
+		var err error
+		if q, notes, err = r.oneType(ctx, st); err != nil {
+			return nil, err
+		}
+	}
 	list, err := selected(ctx, st, q)
 	if err != nil {
 		return nil, err
 	}
-	out := &HistoryResult{Function: r.Function, Self: r.Self, Notes: []string{}, Series: []HistorySeries{}}
+	out := &HistoryResult{Function: r.Function, Self: r.Self, Notes: notes, Series: []HistorySeries{}}
 	var shares map[store.ProfileID]float64
 	if r.Function != "" {
-		if err := history.OneName(list, q); err != nil {
+		if err := store.OneName(list, q); err != nil {
 			return nil, err
 		}
 		if shares, err = r.shares(ctx, st, list); err != nil {

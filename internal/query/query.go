@@ -45,7 +45,7 @@ type Selection struct {
 	Since      Instant           `param:"since" arg:"date" help:"runs from this date on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
 	Until      Instant           `param:"until" arg:"date" help:"runs before this date" json:"until,omitzero"`
 	Last       int               `param:"last" arg:"n" min:"0" help:"the newest n runs of each benchmark" json:"last,omitempty"`
-	Types      []string          `param:"type" arg:"name" help:"value type: cpu, cpu-samples, wall, alloc, …; repeatable" json:"type,omitempty"`
+	Types      []string          `param:"type" arg:"name" help:"value type: cpu, wall, alloc, …; repeatable (default: that of most benchmarks, or all where changes are judged)" json:"type,omitempty"`
 }
 
 // Query returns the selection as stores take it.

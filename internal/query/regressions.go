@@ -122,16 +122,20 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (an
 	if err != nil {
 		return nil, err
 	}
-	if err := history.OneName(list, q); err != nil {
+	if len(list) == 0 {
+		return nil, store.OneType(nil, q)
+	}
+	if r.Method == "default" {
+		return r.findings(ctx, st, q, req)
+	}
+	q, notes, err := r.oneType(ctx, st)
+	if err != nil {
 		return nil, err
 	}
-	switch r.Method {
-	case "thesis":
-		return r.thesis(ctx, st, q)
-	case "correlation":
-		return r.correlation(ctx, st, q)
+	if r.Method == "thesis" {
+		return r.thesis(ctx, st, q, notes)
 	}
-	return r.findings(ctx, st, q, req)
+	return r.correlation(ctx, st, q, notes)
 }
 
 func (r *RegressionsRequest) findings(ctx context.Context, st store.Store, q store.Query, req regression.Request) (*RegressionsResult, error) {
@@ -142,7 +146,7 @@ func (r *RegressionsRequest) findings(ctx context.Context, st store.Store, q sto
 	out := &RegressionsResult{Findings: filled(first(res.Findings, r.Rows)), Benchmarks: []Judged{}, Result: res}
 	var ranking []ranked
 	for _, f := range out.Findings {
-		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Function, f.Score))
+		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
 	}
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
@@ -152,7 +156,7 @@ func (r *RegressionsRequest) findings(ctx context.Context, st store.Store, q sto
 	return out, err
 }
 
-func (r *RegressionsRequest) thesis(ctx context.Context, st store.Store, q store.Query) (*RankingResult[ThesisRow], error) {
+func (r *RegressionsRequest) thesis(ctx context.Context, st store.Store, q store.Query, notes []string) (*RankingResult[ThesisRow], error) {
 	m, err := regression.ParseMeasure(r.Measure)
 	if err != nil {
 		return nil, usage("--measure: %w", err)
@@ -161,10 +165,10 @@ func (r *RegressionsRequest) thesis(ctx context.Context, st store.Store, q store
 	if err != nil {
 		return nil, err
 	}
-	out := &RankingResult[ThesisRow]{Notes: filled(res.Warnings), Rows: []ThesisRow{}}
+	out := &RankingResult[ThesisRow]{Notes: append(notes, res.Warnings...), Rows: []ThesisRow{}}
 	var ranking []ranked
 	for _, x := range first(res.Rows, r.Rows) {
-		ranking = append(ranking, ofBenchmark(x.Group, x.Benchmark, x.Function, x.Score))
+		ranking = append(ranking, ofBenchmark(x.Group, x.Benchmark, x.Type, x.Function, x.Score))
 		out.Rows = append(out.Rows, ThesisRow{x.Score, x.Expected, x.Actual, x.Diff, x.Status, x.Function, testrun.Benchmark{Group: x.Group, Name: x.Benchmark}.String(), x.Run})
 	}
 	out.Omitted.Rows = len(res.Rows) - len(out.Rows)
@@ -172,7 +176,7 @@ func (r *RegressionsRequest) thesis(ctx context.Context, st store.Store, q store
 	return out, err
 }
 
-func (r *RegressionsRequest) correlation(ctx context.Context, st store.Store, q store.Query) (*RankingResult[CorrelationRow], error) {
+func (r *RegressionsRequest) correlation(ctx context.Context, st store.Store, q store.Query, notes []string) (*RankingResult[CorrelationRow], error) {
 	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Rank: bottleneck.Correlation, Correlating: r.correlating()})
 	if err != nil {
 		return nil, err
@@ -182,7 +186,7 @@ func (r *RegressionsRequest) correlation(ctx context.Context, st store.Store, q 
 		all = append(all, x)
 	}
 	rows := first(all, r.Rows)
-	out := &RankingResult[CorrelationRow]{Notes: filled(res.Warnings), Rows: []CorrelationRow{}, Omitted: Omitted{Rows: len(all) - len(rows)}}
+	out := &RankingResult[CorrelationRow]{Notes: append(notes, res.Warnings...), Rows: []CorrelationRow{}, Omitted: Omitted{Rows: len(all) - len(rows)}}
 	for _, x := range rows {
 		out.Rows = append(out.Rows, CorrelationRow{x.Score, x.Benchmarks, x.Profiles, x.Function})
 	}
@@ -205,14 +209,14 @@ func (r *RegressionsRequest) correlating() bottleneck.Correlating {
 	return bottleneck.Correlating{Samples: r.X == "samples", Raw: r.Y == "raw", Least: r.Least}
 }
 
-// ranked is a function that a method names, in one benchmark.
+// ranked is a function that a method names, in one benchmark and value type.
 type ranked struct {
-	benchmark testrun.Benchmark
+	history.Key
 	expansion.Candidate
 }
 
-func ofBenchmark(group, benchmark, function string, score float64) ranked {
-	return ranked{testrun.Benchmark{Group: group, Name: benchmark}, expansion.Candidate{Function: function, Score: score}}
+func ofBenchmark(group, benchmark, typ, function string, score float64) ranked {
+	return ranked{history.Key{Benchmark: testrun.Benchmark{Group: group, Name: benchmark}, Type: typ}, expansion.Candidate{Function: function, Score: score}}
 }
 
 // expandRanked searches the contexts of the first functions of a ranking, benchmark by
@@ -221,19 +225,19 @@ func (r *RegressionsRequest) expandRanked(ctx context.Context, st store.Store, q
 	if r.Expand.Expand == "" {
 		return nil, nil
 	}
-	var benchmarks []testrun.Benchmark
-	candidates := map[testrun.Benchmark][]expansion.Candidate{}
+	var keys []history.Key
+	candidates := map[history.Key][]expansion.Candidate{}
 	seen := map[ranked]bool{}
 	for _, x := range list {
-		key := ranked{x.benchmark, expansion.Candidate{Function: x.Function}}
+		key := ranked{x.Key, expansion.Candidate{Function: x.Function}}
 		if r.Top > 0 && len(seen) == r.Top || x.Function == "" || seen[key] {
 			continue
 		}
 		seen[key] = true
-		if candidates[x.benchmark] == nil {
-			benchmarks = append(benchmarks, x.benchmark)
+		if candidates[x.Key] == nil {
+			keys = append(keys, x.Key)
 		}
-		candidates[x.benchmark] = append(candidates[x.benchmark], x.Candidate)
+		candidates[x.Key] = append(candidates[x.Key], x.Candidate)
 	}
 	selected, err := st.Profiles(ctx, q)
 	if err != nil {
@@ -244,33 +248,33 @@ func (r *RegressionsRequest) expandRanked(ctx context.Context, st store.Store, q
 		return nil, err
 	}
 	out := []*Expanded{}
-	for _, b := range benchmarks {
-		profiles := upToTested(all, selected, b)
+	for _, key := range keys {
+		profiles := upToTested(all, selected, key)
 		if len(profiles) == 0 {
 			continue // a finding in several benchmarks has none of its own
 		}
-		x, err := r.contexts(ctx, st, profiles, candidates[b], r.correlating())
+		x, err := r.contexts(ctx, st, profiles, candidates[key], r.correlating())
 		if err != nil {
 			return nil, err
 		}
-		x.Benchmark = b.String()
+		x.Benchmark = key.Benchmark.String()
 		out = append(out, x)
 	}
 	return out, nil
 }
 
-// upToTested returns the newest selected profile of a benchmark and all before it,
+// upToTested returns the newest selected profile of a benchmark and type and all before it,
 // selected or not, oldest first; nil if none is selected.
-func upToTested(all, selected []store.Profile, b testrun.Benchmark) (list []store.Profile) {
+func upToTested(all, selected []store.Profile, key history.Key) (list []store.Profile) {
 	var tested *store.Profile
 	for i := range selected {
-		if selected[i].Benchmark == b {
+		if history.KeyOf(&selected[i]) == key {
 			tested = &selected[i]
 		}
 	}
 	for i := 0; tested != nil && i < len(all); i++ {
 		p := &all[i]
-		if p.Benchmark == b && p.Type.Key() == tested.Type.Key() {
+		if p.Benchmark == key.Benchmark && p.Type.Key() == tested.Type.Key() {
 			list = append(list, *p)
 		}
 		if p.ID == tested.ID {

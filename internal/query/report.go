@@ -98,8 +98,11 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if err != nil {
 		return nil, err
 	}
-	if err := history.OneName(list, q); err != nil {
-		return nil, err
+	if len(list) == 0 {
+		return nil, store.OneType(nil, q)
+	}
+	if len(q.Types) == 0 {
+		list = history.Distinct(list)
 	}
 	alpha := func(tested []store.Profile) {
 		if policy != nil {
@@ -145,7 +148,7 @@ func onBase(list []regression.Finding) []string {
 	var notes []string
 	for i := range first(list, most) {
 		f := &list[i]
-		notes = append(notes, fmt.Sprintf("not the head's: %s in %s (%s) is in the newest runs of the base too", cmp.Or(f.Function, f.Note), ofBenchmark(f.Group, f.Benchmark, "", 0).benchmark, words.SignedPercent(f.Delta.Share)))
+		notes = append(notes, fmt.Sprintf("not the head's: %s in %s (%s) is in the newest runs of the base too", cmp.Or(f.Function, f.Note), ofBenchmark(f.Group, f.Benchmark, "", "", 0).Benchmark, words.SignedPercent(f.Delta.Share)))
 	}
 	if n := len(list) - most; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d more changes that the base already has", n))
@@ -208,7 +211,7 @@ func (r *ReportRequest) parameters(q store.Query, list []store.Profile) []report
 		{Name: "group", Value: shown(distinct(list, func(p *store.Profile) string { return p.Benchmark.Group }))},
 		{Name: "benchmark", Value: shown(distinct(list, func(p *store.Profile) string { return p.Benchmark.Name }))},
 		{Name: "branch", Value: shown(distinct(list, func(p *store.Profile) string { return p.Run.Branch }))},
-		{Name: "type", Value: list[0].Type.Name},
+		{Name: "type", Value: shown(distinct(list, func(p *store.Profile) string { return p.Type.Name }))},
 	}
 	if n := len(commits); n > 0 {
 		value := words.Commit(commits[0])

@@ -149,7 +149,13 @@ func newScope(ctx context.Context, st store.Store, r *TreeRequest) (*scope, erro
 		list, err = v.withThreads(list)
 	} else {
 		read := &reading{r.Average, r.RawNames, r.Limits, v}
-		list, err = read.ofStore(ctx, st, r.Query(), r.View)
+		var q store.Query
+		if q, v.notes, err = r.oneType(ctx, st); err == nil {
+			if len(q.Types) == 1 {
+				v.typ = q.Types[0]
+			}
+			list, err = read.ofStore(ctx, st, q, r.View)
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -238,6 +238,7 @@ func (c *coder) record(v *store.Record, fs *forests) {
 		c.fail("a content hash of %d bytes", len(hash))
 	}
 	texts(c, &v.Parts)
+	c.bool(&v.Default)
 	at := fs.number(v.Forest)
 	number(c, &at)
 	if at < 0 || at > len(fs.list) {

@@ -18,6 +18,7 @@
 // The package knows neither HTTP nor engines. Version history:
 //
 //	1  the first
+//	2  profiles and records say whether their value type is the default of the file
 package transfer
 
 import (
@@ -30,7 +31,7 @@ import (
 )
 
 // Version is the version of the form that this package writes and reads.
-const Version = 1
+const Version = 2
 
 // ContentType is the media type of messages.
 const ContentType = "application/vnd.dendro.transfer"

@@ -78,6 +78,7 @@ func (c *coder) profile(v *store.Profile) {
 	text(c, &v.File)
 	c.bool(&v.HasSource)
 	number(c, &v.Seq)
+	c.bool(&v.Default)
 }
 
 func (c *coder) query(v *store.Query) {

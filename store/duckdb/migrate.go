@@ -25,6 +25,9 @@ var migrations = []func(c *driver.Conn) error{
 	CREATE TABLE snapshot(task INTEGER, seq BIGINT, key BIGINT, segment VARCHAR, language UTINYINT, n INTEGER, newest BIGINT, size BIGINT, data BLOB)`),
 	// 4: vectors of Golomb codes in place of varints.
 	profiles.RecodeVectors,
+	// 5: the value type that the format of a file calls default. That of files imported
+	// before is not known.
+	statements("ALTER TABLE profile ADD COLUMN is_default BOOLEAN; UPDATE profile SET is_default = false"),
 }
 
 func statements(sql string) func(*driver.Conn) error {

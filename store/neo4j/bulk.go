@@ -136,7 +136,7 @@ func (b *Bulk) put(f *store.File) error {
 	for _, r := range f.Records {
 		p := store.Profile{
 			ID: store.IDOf(f.Benchmark, f.Run.Key, r.Type.Name), Seq: int64(len(b.profiles)) + 1, Benchmark: f.Benchmark, Run: run, Metrics: m.metrics,
-			Type: r.Type, Profiler: r.Profiler, ProfilerVersion: r.ProfilerVersion, Duration: r.Duration, Samples: r.Samples,
+			Type: r.Type, Default: r.Default, Profiler: r.Profiler, ProfilerVersion: r.ProfilerVersion, Duration: r.Duration, Samples: r.Samples,
 			Hash: r.Hash.String(), Parts: r.Parts, File: f.Name, HasSource: f.Source != nil,
 		}
 		if b.profiles[p.ID] {
@@ -156,7 +156,7 @@ var profileTypes = columns{
 	{"key", "ID(Profile)"}, {"seq", "long"}, {"valueType", "string"}, {"unit", "string"}, {"samples", "long"}, {"rows", "long"}, {"nodes", "long"},
 	{"functions", "long"}, {"modes", "long"}, {"hash", "string"}, {"file", "string"}, {"scale", "long"}, {"period", "long"}, {"periodUnit", "string"},
 	{"periodName", "string"}, {"original", "string"}, {"profiler", "string"}, {"profilerVersion", "string"}, {"duration", "long"},
-	{"hasSource", "boolean"}, {"parts", "string[]"}, {"date", "datetime"}, {"metricMean", "double"}, {"metricUnit", "string"},
+	{"hasSource", "boolean"}, {"default", "boolean"}, {"parts", "string[]"}, {"date", "datetime"}, {"metricMean", "double"}, {"metricUnit", "string"},
 	{"paths", "long[]"}, {"selfs", "long[]"}, {"totals", "long[]"},
 }
 

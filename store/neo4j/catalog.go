@@ -76,6 +76,7 @@ func profileProps(p *store.Profile) bolt.Props {
 	bolt.Set(n, "profilerVersion", p.ProfilerVersion)
 	bolt.Set(n, "duration", int64(p.Duration))
 	bolt.Set(n, "hasSource", p.HasSource)
+	bolt.Set(n, "default", p.Default)
 	if len(p.Parts) > 0 {
 		n["parts"] = p.Parts
 	}
@@ -89,17 +90,18 @@ func profileProps(p *store.Profile) bolt.Props {
 // profileColumns are the properties that readProfile reads, without the lists of a
 // tree.
 const profileColumns = `{.key, .seq, .valueType, .unit, .scale, .period, .periodUnit, .periodName, .original, .samples, .rows,
-	.nodes, .functions, .modes, .hash, .parts, .file, .profiler, .profilerVersion, .duration, .hasSource}`
+	.nodes, .functions, .modes, .hash, .parts, .file, .profiler, .profilerVersion, .duration, .hasSource, .default}`
 
 func readProfile(n bolt.Props) store.Profile {
 	hasSource, _ := n["hasSource"].(bool)
+	byDefault, _ := n["default"].(bool)
 	p := store.Profile{
 		ID: store.ProfileID(n.Text("key")), Seq: n.Int("seq"),
 		Type: profile.ValueType{Name: n.Text("valueType"), Unit: n.Text("unit"), Scale: int(n.Int("scale")), Period: n.Int("period"),
 			PeriodUnit: n.Text("periodUnit"), PeriodName: n.Text("periodName"), Original: n.Text("original")},
 		Profiler: n.Text("profiler"), ProfilerVersion: n.Text("profilerVersion"), Duration: time.Duration(n.Int("duration")),
 		Samples: n.Int("rows"), Sum: n.Int("samples"), Nodes: int(n.Int("nodes")), Hash: n.Text("hash"), File: n.Text("file"),
-		HasSource: hasSource,
+		HasSource: hasSource, Default: byDefault,
 	}
 	if n["parts"] != nil {
 		p.Parts = n.Texts("parts")

@@ -216,7 +216,7 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 	var used []int32
 	sel, err := s.withSelection(ctx, q, func(t *bolt.Tx, sel *selection) error {
 		sums, used = nil, nil
-		if store.Addable(sel.profiles, q) != nil {
+		if store.Summable(sel.profiles, q) != nil {
 			return nil // for package store to say
 		}
 		answers, err := s.sumInParts(t, sel)

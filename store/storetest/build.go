@@ -141,6 +141,7 @@ func (im *Importer) AddProfile(f *store.File, p *profile.Profile) *store.Record 
 	table := &p.Tables[0]
 	rec := &store.Record{
 		Type:            table.Type,
+		Default:         len(f.Records) == 0,
 		Profiler:        "storetest",
 		ProfilerVersion: "1.2",
 		Duration:        1500 * time.Millisecond,

@@ -131,6 +131,7 @@ func sum(a, b *modelProfile) (*modelProfile, error) {
 		return nil, store.ErrConflict
 	}
 	total.description.Samples += b.description.Samples
+	total.description.Default = a.description.Default || b.description.Default
 	total.description.AddContent(&b.description)
 	total.measure()
 	return total, nil
@@ -148,7 +149,7 @@ func newModelProfile(id store.ProfileID, f *store.File, r *store.Record) *modelP
 	p := &modelProfile{
 		description: store.Profile{
 			ID: id, Benchmark: f.Benchmark, Run: testrun.Run{Key: f.Run.Key}, Type: r.Type,
-			Profiler: r.Profiler, ProfilerVersion: r.ProfilerVersion, Duration: r.Duration,
+			Default: r.Default, Profiler: r.Profiler, ProfilerVersion: r.ProfilerVersion, Duration: r.Duration,
 			Samples: r.Samples, Hash: r.Hash.String(), File: f.Name, HasSource: f.Source != nil,
 		},
 		self:   pathsOf(r.Forest, r.Self),

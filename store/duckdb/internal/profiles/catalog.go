@@ -190,7 +190,7 @@ func (cat *catalog) load(c *driver.Conn) error {
 			return nil
 		}},
 		{`SELECT id, uid, bench, run, type, unit, scale, period, period_unit, period_name, original, profiler, version,
-			duration, samples, sum, nodes, hash, file, source, parts FROM profile`, func(ch driver.Chunk) error { return cat.loadProfiles(ch, benches, keys) }},
+			duration, samples, sum, nodes, hash, file, source, parts, is_default FROM profile`, func(ch driver.Chunk) error { return cat.loadProfiles(ch, benches, keys) }},
 	} {
 		if err := c.Query(context.Background(), q.sql, nil, q.each); err != nil {
 			return err
@@ -252,6 +252,7 @@ func (cat *catalog) loadProfiles(ch driver.Chunk, benches map[int32]testrun.Benc
 	profilers, versions, durations := ch.Texts(11), ch.Texts(12), driver.Column[int64](ch, 13)
 	samples, sums, nodes := driver.Column[int64](ch, 14), driver.Column[int64](ch, 15), driver.Column[int32](ch, 16)
 	hashes, files, sources, parts := ch.Texts(17), ch.Texts(18), driver.Column[int32](ch, 19), ch.Texts(20)
+	defaults := driver.Column[bool](ch, 21)
 	for i, id := range driver.Column[int32](ch, 0) {
 		b, ok := benches[bench[i]]
 		key, is := runs[run[i]]
@@ -264,7 +265,7 @@ func (cat *catalog) loadProfiles(ch driver.Chunk, benches map[int32]testrun.Benc
 				PeriodUnit: periodUnits[i], PeriodName: periodNames[i], Original: originals[i]},
 			Profiler: profilers[i], ProfilerVersion: versions[i], Duration: time.Duration(durations[i]),
 			Samples: samples[i], Sum: sums[i], Nodes: int(nodes[i]), Hash: hashes[i], Parts: nonEmpty(strings.Fields(parts[i])), File: files[i],
-			HasSource: sources[i] != noSource, Seq: int64(id),
+			HasSource: sources[i] != noSource, Default: defaults[i], Seq: int64(id),
 		}}
 		cat.profiles[e.p.ID] = e
 		cat.next.profile = max(cat.next.profile, id+1)

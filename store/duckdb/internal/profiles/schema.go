@@ -15,7 +15,7 @@ var Tables = []driver.Table{
 	{Name: "metric", Columns: `bench INTEGER, run INTEGER, name VARCHAR, mean DOUBLE, unit VARCHAR, better VARCHAR, n BIGINT, is_primary BOOLEAN`},
 	{Name: "profile", Columns: `id INTEGER, uid VARCHAR, bench INTEGER, run INTEGER, type VARCHAR, unit VARCHAR, scale INTEGER,
 		period BIGINT, period_unit VARCHAR, period_name VARCHAR, original VARCHAR, profiler VARCHAR, version VARCHAR,
-		duration BIGINT, samples BIGINT, sum BIGINT, nodes INTEGER, hash VARCHAR, file VARCHAR, source INTEGER, parts VARCHAR`},
+		duration BIGINT, samples BIGINT, sum BIGINT, nodes INTEGER, hash VARCHAR, file VARCHAR, source INTEGER, parts VARCHAR, is_default BOOLEAN`},
 	{Name: "call_path", Columns: `id INTEGER, parent INTEGER, fn INTEGER, depth INTEGER, rec INTEGER, recd INTEGER`},
 	{Name: "tree", Columns: `profile INTEGER, paths BLOB`},
 	{Name: "tree_mode", Columns: `profile INTEGER, mode UTINYINT, paths BLOB`},
@@ -30,7 +30,7 @@ var Tables = []driver.Table{
 var Views = []driver.View{
 	{Name: "profiles", SQL: `SELECT p.uid AS key, p.id AS profile, b.grp, b.name AS benchmark, b.base AS base_name, b.params,
 		r.key AS run, r.date, r.commit_id, r.branch, r.repository, r.machine, r.attributes,
-		p.type, p.unit, p.scale, p.period, p.period_unit, m.name AS metric, m.mean AS metric_mean, m.unit AS metric_unit,
+		p.type, p.is_default, p.unit, p.scale, p.period, p.period_unit, m.name AS metric, m.mean AS metric_mean, m.unit AS metric_unit,
 		m.better AS metric_better, p.profiler, p.version, p.duration, p.samples, p.sum, p.nodes, p.hash, p.file
 	FROM profile p JOIN benchmark b ON b.id = p.bench JOIN run r ON r.id = p.run
 	LEFT JOIN (FROM metric QUALIFY row_number() OVER (PARTITION BY bench, run ORDER BY is_primary DESC, name) = 1) m

@@ -313,6 +313,7 @@ func (b *batch) writeProfiles(c *driver.Conn) error {
 	var ids, benches, runs, scales, nodes, sources []int32
 	var periods, durations, samples, sums []int64
 	var texts [11][]string
+	var defaults []bool
 	for _, p := range b.order {
 		if p.dropped {
 			continue
@@ -321,13 +322,13 @@ func (b *batch) writeProfiles(c *driver.Conn) error {
 		ids, benches, runs, sources = append(ids, p.id()), append(benches, p.bench), append(runs, p.run), append(sources, p.source)
 		scales, nodes = append(scales, int32(t.Scale)), append(nodes, int32(d.Nodes))
 		periods, durations = append(periods, t.Period), append(durations, int64(d.Duration/time.Nanosecond))
-		samples, sums = append(samples, d.Samples), append(sums, d.Sum)
+		samples, sums, defaults = append(samples, d.Samples), append(sums, d.Sum), append(defaults, d.Default)
 		for i, v := range []string{string(d.ID), t.Name, t.Unit, t.PeriodUnit, t.PeriodName, t.Original, d.Profiler, d.ProfilerVersion, d.Hash, d.File, strings.Join(d.Parts, " ")} {
 			texts[i] = append(texts[i], v)
 		}
 	}
 	if err := c.Append("", "profile", len(ids), ids, texts[0], benches, runs, texts[1], texts[2], scales, periods, texts[3], texts[4],
-		texts[5], texts[6], texts[7], durations, samples, sums, nodes, texts[8], texts[9], sources, texts[10]); err != nil {
+		texts[5], texts[6], texts[7], durations, samples, sums, nodes, texts[8], texts[9], sources, texts[10], defaults); err != nil {
 		return err
 	}
 	used := map[int32]bool{}
