@@ -233,8 +233,7 @@ func (t Task) delivered(now int64) Task {
 		}
 		t.Duration = t.Minutes() * Minute
 	}
-	t.Instances, t.Events = slices.Clone(t.Instances), slices.Clone(t.Events)
-	return t
+	return t.Clone()
 }
 
 // tasks returns the known tasks, read again if they are too old. While another

@@ -116,7 +116,21 @@ func (q *TaskQuery) Filter(all []Task) []Task {
 	return page(list, 0, q.Limit)
 }
 
-// page cuts a part out of a list. Limit 0: all from offset on.
+// SortLogs sorts lines into the order of Store.Logs.
+func SortLogs(list []Log) {
+	slices.SortFunc(list, func(a, b Log) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Event, b.Event))
+	})
+}
+
+// SortInstances sorts instances into the order of Store.Instances.
+func SortInstances(list []Instance) {
+	slices.SortFunc(list, func(a, b Instance) int {
+		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// page returns a part of a list. Limit 0: all from offset on.
 func page[T any](list []T, offset, limit int) []T {
 	list = list[min(max(offset, 0), len(list)):]
 	if limit > 0 && limit < len(list) {
@@ -190,28 +204,4 @@ func HasKeyword(name, keyword string) bool {
 type SnapshotQuery struct {
 	Tasks    []string `json:"tasks,omitempty"`
 	Segments []string `json:"segments,omitempty"`
-}
-
-// Expiry says what goes. A task goes with its logs and snapshots and with the
-// segments of its traces, never before them: what of a trace was profiled stays
-// together. Tasks that have not ended stay. Snapshots of an unknown task count as
-// a task that ended with the newest of them, lines of its log go by their time.
-type Expiry struct {
-	// Now decides which tasks have ended when MaxBytes wants them to go, in ms.
-	Now int64 `json:"now,omitempty"`
-	// Before removes tasks that ended, segments of no kept task that started,
-	// and instances last seen before a time, in ms. 0: by size only.
-	Before int64 `json:"before"`
-	// MaxBytes, if it is not 0, then removes the oldest segments of no kept task,
-	// and after those the oldest tasks by their ends, until at most that many
-	// bytes of segments and snapshots are held, by the engine's own count.
-	// Segments that started in the same ms may go together.
-	MaxBytes int64 `json:"maxBytes,omitempty"`
-}
-
-// Expired says what Expire removed.
-type Expired struct {
-	Tasks     int `json:"tasks"` // known ones
-	Segments  int `json:"segments"`
-	Instances int `json:"instances"`
 }

@@ -39,6 +39,12 @@ type Task struct {
 	Arguments string   `json:"arguments,omitempty"` // for the profiler, as given
 }
 
+// Clone returns a copy that shares no memory with t.
+func (t Task) Clone() Task {
+	t.Instances, t.Events = slices.Clone(t.Instances), slices.Clone(t.Events)
+	return t
+}
+
 // Minute is a minute in the unit of times.
 const Minute = 60_000
 
@@ -139,4 +145,10 @@ type Log struct {
 	Event    Event  `json:"event"`
 	Time     int64  `json:"time"` // ms
 	Text     string `json:"text,omitempty"`
+}
+
+// Key returns what identifies a line: all but its text.
+func (l Log) Key() Log {
+	l.Text = ""
+	return l
 }

@@ -1,7 +1,6 @@
 package mem
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -11,31 +10,22 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// traces is the part of the store that holds trace profiling. It has its own
-// lock: nothing in it refers to profiles, or they to it.
+// traces is the part of the store for trace profiling. It has its own lock: it and the
+// profiles do not refer to each other.
 type traces struct {
 	mu        sync.RWMutex
 	tasks     map[string]traceprof.Task
-	logs      map[logKey]traceprof.Log
-	instances map[instanceKey]traceprof.Instance
+	logs      map[traceprof.Log]traceprof.Log // by Log.Key
+	instances map[traceprof.InstanceKey]traceprof.Instance
 	segments  map[string]traceprof.Segment
 	snapshots map[string]*taskSnapshots // by task
 }
 
-// logKey is what identifies a line of a log.
-type logKey struct {
-	task, instance string
-	event          traceprof.Event
-	time           int64
-}
-
-type instanceKey struct{ service, name string }
-
 func newTraces() traces {
 	return traces{
 		tasks:     map[string]traceprof.Task{},
-		logs:      map[logKey]traceprof.Log{},
-		instances: map[instanceKey]traceprof.Instance{},
+		logs:      map[traceprof.Log]traceprof.Log{},
+		instances: map[traceprof.InstanceKey]traceprof.Instance{},
 		segments:  map[string]traceprof.Segment{},
 		snapshots: map[string]*taskSnapshots{},
 	}
@@ -77,18 +67,13 @@ func (t *traces) CreateTask(ctx context.Context, task traceprof.Task) (admitted 
 		if _, ok := t.tasks[admitted.ID]; ok {
 			return fmt.Errorf("task %s: another service has a task of this id", admitted.ID)
 		}
-		t.tasks[admitted.ID] = clonedTask(admitted)
+		t.tasks[admitted.ID] = admitted.Clone()
 		return nil
 	})
 	if err != nil {
 		return traceprof.Task{}, err
 	}
-	return clonedTask(admitted), nil
-}
-
-func clonedTask(t traceprof.Task) traceprof.Task {
-	t.Instances, t.Events = slices.Clone(t.Instances), slices.Clone(t.Events)
-	return t
+	return admitted.Clone(), nil
 }
 
 // Task implements traceprof.Store.
@@ -98,14 +83,14 @@ func (t *traces) Task(ctx context.Context, id string) (task traceprof.Task, err 
 	if err == nil && !ok {
 		err = traceprof.ErrNoTask
 	}
-	return clonedTask(task), err
+	return task.Clone(), err
 }
 
 // Tasks implements traceprof.Store.
 func (t *traces) Tasks(ctx context.Context, q traceprof.TaskQuery) (list []traceprof.Task, err error) {
 	err = t.look(ctx, func() { list = q.Filter(slices.Collect(maps.Values(t.tasks))) })
 	for i := range list {
-		list[i] = clonedTask(list[i])
+		list[i] = list[i].Clone()
 	}
 	return list, err
 }
@@ -128,7 +113,7 @@ func (t *traces) StopTask(ctx context.Context, id string, at int64) error {
 func (t *traces) AppendLog(ctx context.Context, lines ...traceprof.Log) error {
 	return t.change(ctx, func() error {
 		for _, l := range lines {
-			key := logKey{l.Task, l.Instance, l.Event, l.Time}
+			key := l.Key()
 			if _, ok := t.logs[key]; !ok {
 				t.logs[key] = l
 			}
@@ -146,9 +131,7 @@ func (t *traces) Logs(ctx context.Context, tasks ...string) (list []traceprof.Lo
 			}
 		}
 	})
-	slices.SortFunc(list, func(a, b traceprof.Log) int {
-		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Event, b.Event))
-	})
+	traceprof.SortLogs(list)
 	return list, err
 }
 
@@ -156,7 +139,7 @@ func (t *traces) Logs(ctx context.Context, tasks ...string) (list []traceprof.Lo
 func (t *traces) PutInstances(ctx context.Context, list ...traceprof.Instance) error {
 	return t.change(ctx, func() error {
 		for _, i := range list {
-			key := instanceKey{i.Service, i.Name}
+			key := traceprof.InstanceKey{Service: i.Service, Name: i.Name}
 			i.Properties = slices.Clone(i.Properties)
 			if have, ok := t.instances[key]; ok {
 				have.Merge(&i)
@@ -178,9 +161,7 @@ func (t *traces) Instances(ctx context.Context, service string, since int64) (li
 			}
 		}
 	})
-	slices.SortFunc(list, func(a, b traceprof.Instance) int {
-		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.Name, b.Name))
-	})
+	traceprof.SortInstances(list)
 	return list, err
 }
 

@@ -10,105 +10,106 @@ import (
 )
 
 // Expire implements traceprof.Store.
-func (t *traces) Expire(ctx context.Context, e traceprof.Expiry) (out traceprof.Expired, err error) {
-	err = t.change(ctx, func() error {
-		ends := t.ends()
-		if e.Before != 0 {
-			for key, i := range t.instances {
-				if i.LastSeen < e.Before {
-					delete(t.instances, key)
-					out.Instances++
-				}
-			}
-			var over []string
-			for task, end := range ends {
-				if end < e.Before {
-					over = append(over, task)
-				}
-			}
-			t.removeTasks(over, &out)
-			maps.DeleteFunc(t.logs, func(k logKey, _ traceprof.Log) bool {
-				_, known := t.tasks[k.task]
-				return !known && k.time < e.Before
-			})
-			for _, s := range t.loose() {
-				if s.Start < e.Before {
-					delete(t.segments, s.ID)
-					out.Segments++
-				}
-			}
+func (t *traces) Expire(ctx context.Context, e traceprof.Expiry) (traceprof.Expired, error) {
+	x := remover{t: t}
+	err := t.change(ctx, func() error { return e.Run(&x) })
+	return x.out, err
+}
+
+// remover implements traceprof.Remover. The caller holds the lock.
+type remover struct {
+	t   *traces
+	out traceprof.Expired
+}
+
+func (x *remover) StoredTasks() (list []traceprof.StoredTask, err error) {
+	for id, task := range x.t.tasks {
+		e := traceprof.StoredTask{ID: id, Known: true, End: task.End()}
+		if s := x.t.snapshots[id]; s != nil {
+			e.Bytes = s.bytes()
 		}
-		if e.MaxBytes != 0 {
-			t.shrink(e, ends, &out)
+		list = append(list, e)
+	}
+	for id, s := range x.t.snapshots {
+		if _, known := x.t.tasks[id]; !known {
+			list = append(list, traceprof.StoredTask{ID: id, End: s.newest(), Bytes: s.bytes()})
 		}
-		return nil
+	}
+	return list, nil
+}
+
+func (x *remover) SegmentBytes() (n int64, err error) {
+	for _, s := range x.t.segments {
+		n += segmentBytes(&s)
+	}
+	return n, nil
+}
+
+func (x *remover) RemoveBefore(before int64) error {
+	maps.DeleteFunc(x.t.instances, func(_ traceprof.InstanceKey, i traceprof.Instance) bool {
+		expired := i.LastSeen < before
+		if expired {
+			x.out.Instances++
+		}
+		return expired
 	})
-	return out, err
-}
-
-// ends returns when the tasks end that are known or have snapshots.
-func (t *traces) ends() map[string]int64 {
-	ends := map[string]int64{}
-	for id, s := range t.snapshots {
-		ends[id] = s.newest()
-	}
-	for id, task := range t.tasks {
-		ends[id] = task.End()
-	}
-	return ends
-}
-
-// shrink removes the oldest things until what is left is small enough.
-func (t *traces) shrink(e traceprof.Expiry, ends map[string]int64, out *traceprof.Expired) {
-	excess := t.bytes() - e.MaxBytes
-	for _, s := range t.loose() {
-		if excess <= 0 {
-			return
-		}
-		delete(t.segments, s.ID)
-		out.Segments++
-		excess -= segmentBytes(&s)
-	}
-	tasks := slices.SortedFunc(maps.Keys(ends), func(a, b string) int {
-		return cmp.Or(cmp.Compare(ends[a], ends[b]), cmp.Compare(a, b))
+	maps.DeleteFunc(x.t.logs, func(k traceprof.Log, _ traceprof.Log) bool {
+		_, known := x.t.tasks[k.Task]
+		return !known && k.Time < before
 	})
-	for _, id := range tasks {
-		if t.bytes() <= e.MaxBytes {
-			return
-		}
-		if _, known := t.tasks[id]; !known || ends[id] <= e.Now {
-			t.removeTasks([]string{id}, out)
+	for _, s := range x.t.loose() {
+		if s.Start < before {
+			x.removeSegment(&s)
 		}
 	}
+	return nil
 }
 
-// removeTasks removes tasks with their logs, snapshots and the segments of their
-// traces that no other task has.
-func (t *traces) removeTasks(ids []string, out *traceprof.Expired) {
-	own, gone := t.profiled(ids...), map[string]bool{}
-	for _, id := range ids {
-		if _, ok := t.tasks[id]; ok {
-			out.Tasks++
+func (x *remover) RemoveLoose(bytes int64) (freed int64, err error) {
+	for _, s := range x.t.loose() {
+		if freed >= bytes {
+			break
 		}
-		gone[id] = true
-		delete(t.tasks, id)
-		delete(t.snapshots, id)
+		freed += x.removeSegment(&s)
 	}
-	maps.DeleteFunc(t.logs, func(k logKey, _ traceprof.Log) bool { return gone[k.task] })
-	for _, s := range t.loose() {
+	return freed, nil
+}
+
+func (x *remover) removeSegment(s *traceprof.Segment) (freed int64) {
+	delete(x.t.segments, s.ID)
+	x.out.Segments++
+	return segmentBytes(s)
+}
+
+func (x *remover) RemoveTasks(list []traceprof.StoredTask) (freed int64, err error) {
+	removed := map[string]bool{}
+	for _, task := range list {
+		removed[task.ID] = true
+	}
+	own := x.t.profiled(slices.Collect(maps.Keys(removed))...)
+	for _, task := range list {
+		freed += task.Bytes
+		if task.Known {
+			x.out.Tasks++
+		}
+		delete(x.t.tasks, task.ID)
+		delete(x.t.snapshots, task.ID)
+	}
+	maps.DeleteFunc(x.t.logs, func(k traceprof.Log, _ traceprof.Log) bool { return removed[k.Task] })
+	for _, s := range x.t.loose() {
 		if own.has(&s) {
-			delete(t.segments, s.ID)
-			out.Segments++
+			freed += x.removeSegment(&s)
 		}
 	}
+	return freed, nil
 }
 
-// profiledSet are segments with snapshots, and their traces.
+// profiledSet holds segments with snapshots, and their traces.
 type profiledSet struct{ segments, traces map[string]bool }
 
 func (p profiledSet) has(s *traceprof.Segment) bool { return p.segments[s.ID] || p.traces[s.Trace] }
 
-// profiled returns what tasks have profiled.
+// profiled returns the segments and traces with snapshots of tasks.
 func (t *traces) profiled(tasks ...string) profiledSet {
 	p := profiledSet{map[string]bool{}, map[string]bool{}}
 	for _, task := range tasks {
@@ -137,18 +138,6 @@ func (t *traces) loose() []traceprof.Segment {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.ID, b.ID))
 	})
 	return list
-}
-
-// bytes counts what segments and snapshots take.
-func (t *traces) bytes() int64 {
-	n := int64(0)
-	for _, s := range t.segments {
-		n += segmentBytes(&s)
-	}
-	for _, s := range t.snapshots {
-		n += s.bytes()
-	}
-	return n
 }
 
 func segmentBytes(s *traceprof.Segment) int64 {

@@ -1,10 +1,8 @@
 package traces
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/traceprof"
@@ -110,8 +108,6 @@ func (s *Store) Instances(ctx context.Context, service string, since int64) ([]t
 	err := s.read(ctx, func(c *driver.Conn) error {
 		return readInstances(ctx, c, where, args, func(_ int64, i traceprof.Instance) { list = append(list, i) })
 	})
-	slices.SortFunc(list, func(a, b traceprof.Instance) int {
-		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.Name, b.Name))
-	})
+	traceprof.SortInstances(list)
 	return list, err
 }

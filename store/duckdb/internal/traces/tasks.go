@@ -61,34 +61,29 @@ func writeTask(c *driver.Conn, t *traceprof.Task) error {
 		[]string{toJSON(t.Instances)}, []string{toJSON(t.Events)}, []string{t.Arguments})
 }
 
-func clonedTask(t traceprof.Task) traceprof.Task {
-	t.Instances, t.Events = slices.Clone(t.Instances), slices.Clone(t.Events)
-	return t
-}
-
 // all returns the stored tasks, which the caller must not change.
-func (t *Store) all() []traceprof.Task {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Collect(maps.Values(t.tasks))
+func (s *Store) all() []traceprof.Task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.tasks))
 }
 
-func (t *Store) task(id string) (traceprof.Task, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	task, ok := t.tasks[id]
+func (s *Store) task(id string) (traceprof.Task, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	task, ok := s.tasks[id]
 	return task, ok
 }
 
-func (t *Store) keep(task traceprof.Task) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.tasks[task.ID] = task
+func (s *Store) setTask(task traceprof.Task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tasks[task.ID] = task
 }
 
 // CreateTask implements traceprof.Store.
 func (s *Store) CreateTask(ctx context.Context, task traceprof.Task) (traceprof.Task, error) {
-	task = clonedTask(task)
+	task = task.Clone()
 	err := s.change(ctx, func(c *driver.Conn) error {
 		existing := slices.DeleteFunc(s.all(), func(t traceprof.Task) bool { return t.Service != task.Service })
 		var err error
@@ -101,13 +96,13 @@ func (s *Store) CreateTask(ctx context.Context, task traceprof.Task) (traceprof.
 		return writeTask(c, &task)
 	}, func(committed bool) {
 		if committed {
-			s.keep(task)
+			s.setTask(task)
 		}
 	})
 	if err != nil {
 		return traceprof.Task{}, err
 	}
-	return clonedTask(task), nil
+	return task.Clone(), nil
 }
 
 // Task implements traceprof.Store. It reads no file.
@@ -120,7 +115,7 @@ func (s *Store) Task(ctx context.Context, id string) (traceprof.Task, error) {
 	if !ok {
 		return traceprof.Task{}, traceprof.ErrNoTask
 	}
-	return clonedTask(task), nil
+	return task.Clone(), nil
 }
 
 // Tasks implements traceprof.Store. It reads no file.
@@ -131,7 +126,7 @@ func (s *Store) Tasks(ctx context.Context, q traceprof.TaskQuery) ([]traceprof.T
 	defer s.file.Leave()
 	list := q.Filter(s.all())
 	for i := range list {
-		list[i] = clonedTask(list[i])
+		list[i] = list[i].Clone()
 	}
 	return list, nil
 }
@@ -150,16 +145,9 @@ func (s *Store) StopTask(ctx context.Context, id string, at int64) error {
 		return c.Query(ctx, "UPDATE task SET stopped = ? WHERE id = ?", []any{task.Stopped, id}, nil)
 	}, func(committed bool) {
 		if committed {
-			s.keep(task)
+			s.setTask(task)
 		}
 	})
-}
-
-// logKey identifies a line of a log.
-type logKey struct {
-	task, instance string
-	event          traceprof.Event
-	time           int64
 }
 
 // AppendLog implements traceprof.Store.
@@ -172,9 +160,9 @@ func (s *Store) AppendLog(ctx context.Context, lines ...traceprof.Log) error {
 		for _, l := range lines {
 			ids[l.Task] = true
 		}
-		have := map[logKey]bool{}
+		have := map[traceprof.Log]bool{}
 		err := readLogs(ctx, c, slices.Collect(maps.Keys(ids)), func(l traceprof.Log) {
-			have[logKey{l.Task, l.Instance, l.Event, l.Time}] = true
+			have[l.Key()] = true
 		})
 		if err != nil {
 			return err
@@ -182,7 +170,7 @@ func (s *Store) AppendLog(ctx context.Context, lines ...traceprof.Log) error {
 		var tasks, instances, events, texts []string
 		var times []int64
 		for _, l := range lines {
-			key := logKey{l.Task, l.Instance, l.Event, l.Time}
+			key := l.Key()
 			if have[key] {
 				continue
 			}
@@ -219,8 +207,6 @@ func (s *Store) Logs(ctx context.Context, tasks ...string) ([]traceprof.Log, err
 	err := s.read(ctx, func(c *driver.Conn) error {
 		return readLogs(ctx, c, tasks, func(l traceprof.Log) { list = append(list, l) })
 	})
-	slices.SortFunc(list, func(a, b traceprof.Log) int {
-		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Event, b.Event))
-	})
+	traceprof.SortLogs(list)
 	return list, err
 }

@@ -1,7 +1,6 @@
 package traces
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -99,8 +98,6 @@ func (s *Store) Instances(ctx context.Context, service string, since int64) (lis
 			return nil
 		})
 	})
-	slices.SortFunc(list, func(a, b traceprof.Instance) int {
-		return cmp.Or(cmp.Compare(a.Service, b.Service), cmp.Compare(a.Name, b.Name))
-	})
+	traceprof.SortInstances(list)
 	return list, err
 }

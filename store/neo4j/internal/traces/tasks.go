@@ -1,7 +1,6 @@
 package traces
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -46,8 +45,7 @@ func (s *Store) CreateTask(ctx context.Context, task traceprof.Task) (traceprof.
 	if err != nil {
 		return traceprof.Task{}, err
 	}
-	admitted.Instances, admitted.Events = slices.Clone(admitted.Instances), slices.Clone(admitted.Events)
-	return admitted, nil
+	return admitted.Clone(), nil
 }
 
 // taskProps returns what a task's node says of it.
@@ -171,8 +169,6 @@ func (s *Store) Logs(ctx context.Context, tasks ...string) (list []traceprof.Log
 			return nil
 		})
 	})
-	slices.SortFunc(list, func(a, b traceprof.Log) int {
-		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Event, b.Event))
-	})
+	traceprof.SortLogs(list)
 	return list, err
 }
