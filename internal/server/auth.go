@@ -44,8 +44,11 @@ func (o *Options) authorize(r *http.Request, needs Needs) *Problem {
 }
 
 // tokenOf returns the token of a request: a bearer token or, for clients that have
-// only that, the password of HTTP Basic with any user.
+// only that, the password of HTTP Basic with any user, or the cookie of a page.
 func tokenOf(r *http.Request) string {
+	if r.Header.Get("Authorization") == "" {
+		return cookieToken(r)
+	}
 	if _, password, ok := r.BasicAuth(); ok {
 		return password
 	}

@@ -49,7 +49,7 @@ func sameOrigin(r *http.Request) bool {
 }
 
 // secure sets the headers that keep browsers from using an answer otherwise than
-// it is meant. A part that serves pages sets its own policy.
+// it is meant. Pages set their own policy.
 func secure(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")

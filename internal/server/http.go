@@ -37,6 +37,7 @@ func (s *Server) newHandler() (h http.Handler, err error) {
 		}
 	}()
 	rt.add(own)
+	rt.add(s.sessionRoutes())
 	for _, p := range s.parts {
 		rt.add(p.Routes)
 	}
@@ -146,6 +147,10 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h, pattern := rt.mux.Handler(r)
 	if pattern == "" {
+		if s.opts.Pages != nil && !otherMethod(r, h) && s.opts.Pages(rec, r) {
+			route = "page"
+			return
+		}
 		unrouted(rec, r, h)
 		return
 	}
@@ -206,6 +211,14 @@ func unrouted(w http.ResponseWriter, r *http.Request, h http.Handler) {
 		WriteProblem(w, r, &Problem{Type: TypeNotFound, Title: "There is nothing at this address", Status: http.StatusNotFound,
 			Detail: "/api/v1/openapi.json lists what there is"})
 	}
+}
+
+// otherMethod reports whether an address without a route for the request has one for
+// another method.
+func otherMethod(r *http.Request, h http.Handler) bool {
+	probe := &discarded{header: http.Header{}}
+	h.ServeHTTP(probe, r)
+	return probe.status == http.StatusMethodNotAllowed
 }
 
 // discarded takes an answer for the sake of its status and headers.

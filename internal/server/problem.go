@@ -20,6 +20,7 @@ type Problem struct {
 
 // Types of the problems that are not a part's own.
 const (
+	TypeBadRequest   = "urn:dendro:problem:bad-request"
 	TypeNotFound     = "urn:dendro:problem:not-found"
 	TypeMethod       = "urn:dendro:problem:method-not-allowed"
 	TypeUnauthorized = "urn:dendro:problem:unauthorized"

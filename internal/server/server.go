@@ -52,6 +52,10 @@ type Options struct {
 	// tokens. Addresses and localhost are always allowed.
 	Hosts []string
 
+	// Pages answers what no route has, or reports that it did not; nil: no pages. It is
+	// called without a token: what it sends is public.
+	Pages func(http.ResponseWriter, *http.Request) bool
+
 	Limits  Limits
 	Version string       // of the program, for the metrics
 	Log     *slog.Logger // nil: nothing is logged

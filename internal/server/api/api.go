@@ -109,7 +109,7 @@ func (a *api) routes() []server.Route {
 		change("POST /api/v1/store/compact", a.storeCompact),
 	}
 	for _, e := range a.queries() {
-		routes = append(routes, server.Route{Pattern: e.method + " " + e.path, Needs: e.needs, Handler: handler(e.handler)})
+		routes = append(routes, server.Route{Pattern: e.method + " " + e.path, Needs: e.needs, Handler: handler(e.handler), Upload: e.upload})
 	}
 	routes = append(routes, a.traceRoutes(ask, change, upload)...)
 	for name, answer := range a.questions() {

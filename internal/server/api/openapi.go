@@ -83,6 +83,10 @@ func (e *endpoint) operation(s *schemas) map[string]any {
 	}
 	op := map[string]any{"operationId": e.id, "tags": []any{e.tag}, "summary": e.summary, "parameters": parameters,
 		"responses": map[string]any{"200": map[string]any{"description": "The result.", "content": content}, "default": map[string]any{"$ref": "#/components/responses/Problem"}}}
+	if e.upload {
+		op["requestBody"] = map[string]any{"required": true, "content": map[string]any{"application/octet-stream": map[string]any{
+			"schema": map[string]any{"type": "string", "format": "binary"}}}}
+	}
 	if f, ok := reflect.TypeOf(e.request).Elem().FieldByName("Facts"); ok && e.method == "POST" {
 		op["requestBody"] = map[string]any{"content": map[string]any{"application/json": map[string]any{
 			"schema": map[string]any{"type": "object", "properties": map[string]any{"facts": s.of(f.Type)}}}}}

@@ -19,6 +19,7 @@ type endpoint struct {
 	form             any   // a pointer: the parameters of its form
 	results          []any // what it may be answered with; none: a file
 	needs            server.Needs
+	upload           bool // the body is a file
 	handler          func(http.ResponseWriter, *http.Request) error
 }
 
@@ -109,7 +110,7 @@ func (a *api) queries() []endpoint {
 		}, query.FindResult[query.FindRow]{}, query.FindResult[query.FindSum]{}),
 		ask(a, "bottlenecks", "analyses", "/api/v1/bottlenecks", "Functions by how much could be gained from them.", query.Bottlenecks, query.BottlenecksResult{}),
 		regressions, posted(regressions), documents, posted(documents), check, posted(check),
-		a.exportEndpoint(),
+		a.exportEndpoint(), a.viewEndpoint(trees),
 		change(ask(a, "prune", "changes", "/api/v1/prune", "Remove old profiles.", query.Prune, query.PruneResult{})),
 		change(ask(a, "compact", "changes", "/api/v1/compact", "Reclaim space and optimise the store.", func(ctx context.Context, st store.Store, _ *struct{}) (*query.CompactResult, error) {
 			return query.Compact(ctx, st)

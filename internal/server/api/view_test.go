@@ -1,0 +1,43 @@
+package api
+
+import (
+	"bytes"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestView(t *testing.T) {
+	l := newLab(t)
+	l.put()
+	before, err := l.st.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const folded = "main;a 3\nmain;b 1\n"
+	archive := zipOf([2]string{"one.folded", folded}, [2]string{"README", "nothing to see"}, [2]string{"two.folded", "main;a 4\n"})
+	for _, x := range []struct {
+		target string
+		body   []byte
+		code   int
+		want   string
+	}{
+		{"/api/v1/view?name=x.folded", []byte(folded), 200, `{"profiles":1,"type":"cpu-samples","unit":"count","rootTotal":4,`},
+		{"/api/v1/view?name=x.folded&form=columns", []byte(folded), 200, `"total":[4,3,1]`},
+		{"/api/v1/view?view=functions&invert=true", []byte(folded), 200, `"function":"main"`},
+		{"/api/v1/view?name=x.zip", archive, 200, `"profiles":2,"type":"cpu-samples","unit":"count","rootTotal":8,`},
+		{"/api/v1/view?nonsense=1", []byte(folded), 400, `no parameter`},
+		{"/api/v1/view?transform=nonsense", []byte(folded), 400, `transform`},
+		{"/api/v1/view", nil, 422, "unreadable-profile"},
+		{"/api/v1/view", []byte("\x00\x01\x02"), 422, "unreadable-profile"},
+		{"/api/v1/view?name=x.zip", zipOf([2]string{"README", "nothing"}), 422, "unreadable-profile"},
+	} {
+		w := l.serve(httptest.NewRequest("POST", x.target, bytes.NewReader(x.body)))
+		if w.Code != x.code || !strings.Contains(w.Body.String(), x.want) {
+			t.Errorf("%s: %d %s", x.target, w.Code, w.Body)
+		}
+	}
+	if after, err := l.st.Info(t.Context()); err != nil || after != before {
+		t.Errorf("the store has %+v, had %+v, %v", after, before, err)
+	}
+}
