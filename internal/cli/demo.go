@@ -67,6 +67,7 @@ func runDemo(ctx context.Context, e *env) error {
 	}
 	fmt.Fprintf(e.out, `
 Try next:
+  dendro serve --store %[1]s    # then open http://127.0.0.1:12800/ in a browser
   dendro tree --store %[1]s --benchmark checkout --type cpu --last 1
   dendro find --store %[1]s 'regexp.*' --type cpu --by run
   dendro runs --store %[1]s

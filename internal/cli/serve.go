@@ -18,10 +18,12 @@ import (
 	"github.com/dendroprof/dendro/internal/ingest"
 	"github.com/dendroprof/dendro/internal/server"
 	"github.com/dendroprof/dendro/internal/server/api"
+	"github.com/dendroprof/dendro/internal/server/pages"
 	"github.com/dendroprof/dendro/internal/server/tracing"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/web"
 )
 
 // serveOptions are the flags of `dendro serve`.
@@ -44,8 +46,9 @@ func newServe(e *env) *cobra.Command {
 		Short: "Own a store and answer over the network",
 		Long: `Serve opens the store for itself alone and answers until it is told to end
 (SIGTERM, SIGINT): /api/v1 and SkyWalking's GraphQL over HTTP, agents and health
-over gRPC, metrics for Prometheus. Every command works on a running server as on a
-file:
+over gRPC, metrics for Prometheus. Open the address that it prints as "page" in a
+browser to see benchmarks, profiles, diffs, regressions and tasks. Every command works
+on a running server as on a file:
 
   dendro top --store http://localhost:12800
 
@@ -213,6 +216,11 @@ func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store
 		return err
 	}
 	defer func() { err = errors.Join(err, traces.Close()) }()
+	app, err := pages.New(web.App())
+	if err != nil {
+		return err
+	}
+	o.Pages = app.Serve
 	s, err := server.New(o.Options, o.parts(st, names, traces)...)
 	if err != nil {
 		return err
@@ -226,6 +234,9 @@ func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store
 	}
 	if a := s.GRPCAddr(); a != "" {
 		fmt.Fprintf(e.out, "grpc  %s\n", a)
+	}
+	if a := address(s); a != "" {
+		fmt.Fprintf(e.out, "page  %s/\n", a)
 	}
 	// A second signal ends the process: by default, signals do.
 	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()

@@ -9,6 +9,7 @@ package pages
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -18,8 +19,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-
-	"github.com/klauspost/compress/gzip"
 )
 
 // policy allows what the app needs, from this server only.
@@ -97,7 +96,6 @@ func (p *Pages) Serve(w http.ResponseWriter, r *http.Request) bool {
 	}
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("ETag", f.tag)
 	h.Set("Vary", "Accept-Encoding")

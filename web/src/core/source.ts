@@ -1,6 +1,6 @@
 // Where answers come from: the API of a server, or the data inside a report. Pages ask
 // both in the same way.
-import { effect, type ReadonlySignal, signal } from '@preact/signals';
+import { type ReadonlySignal, signal } from '@preact/signals';
 
 export type Params = URLSearchParams | Record<string, string | number | boolean | readonly string[] | null | undefined>;
 
@@ -79,7 +79,6 @@ export class Http implements Source {
     const query = queryOf(params).toString();
     const init: RequestInit = { method, headers: { Accept: 'application/json' } };
     if (options.signal) init.signal = options.signal;
-    if (token.value) init.headers = { ...init.headers, Authorization: `Bearer ${token.value}` };
     if (body instanceof FormData || body instanceof Blob) init.body = body;
     else if (body !== undefined) {
       init.body = JSON.stringify(body);
@@ -100,13 +99,8 @@ export class Http implements Source {
   }
 }
 
-/** The bearer token of this page; it lives in memory only. */
-export const token = signal('');
 /** The server refused the last request for want of a token. */
 export const needsToken = signal(false);
-effect(() => {
-  if (token.value) needsToken.value = false;
-});
 
 async function read(response: Response, progress?: (bytes: number) => void): Promise<string> {
   if (!progress || !response.body) return response.text();

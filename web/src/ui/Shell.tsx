@@ -1,8 +1,9 @@
 // What is around every page: navigation, theme, help, login.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { loadSession, logOut, mayChange, type Session, session } from '../core/session';
 import { dark, nextTheme } from '../core/settings';
-import { Embedded, needsToken, source, token } from '../core/source';
+import { Embedded, needsToken, Problem, source } from '../core/source';
 import { goTo, href, type PageName, place } from '../core/url';
 import { helpShown, KeyHelp, press, useKeys } from './Keys';
 import { Tip } from './Tip';
@@ -50,6 +51,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
     { keys: 't', help: 'dark or light', run: nextTheme },
   ]);
   useEffect(() => {
+    void loadSession();
     const click = (e: MouseEvent) => {
       const a = (e.target as Element).closest?.('a[href]') as HTMLAnchorElement | null;
       if (!a || e.button !== 0 || e.ctrlKey || e.metaKey || e.shiftKey || e.defaultPrevented || a.target || a.hasAttribute('download'))
@@ -84,6 +86,12 @@ export function Shell({ children }: { children: ComponentChildren }) {
           <Links />
         </nav>
         <span class="space" />
+        {session.value?.token && !mayChange() && session.value.may === 'read' && <span class="readonly">read only</span>}
+        {session.value?.loggedIn && session.value.may !== 'nothing' && (
+          <button type="button" onClick={() => void logOut()}>
+            Log out
+          </button>
+        )}
         <button type="button" onClick={nextTheme} title="dark or light (t)">
           {dark.value ? 'Light' : 'Dark'}
         </button>
@@ -102,16 +110,23 @@ export function Shell({ children }: { children: ComponentChildren }) {
 
 function Login() {
   const [text, set] = useState('');
+  const [wrong, setWrong] = useState('');
   return (
     <form
       class="failure"
-      onSubmit={e => {
+      onSubmit={async e => {
         e.preventDefault();
-        token.value = text;
+        try {
+          session.value = await source.value.send<Session>('POST', 'session', {}, { token: text });
+          needsToken.value = false;
+        } catch (err) {
+          setWrong(err instanceof Error ? `${err instanceof Problem ? `${err.title}. ` : ''}${err.message}` : String(err));
+        }
       }}
     >
       <h1>This server needs a token</h1>
-      <p>The page keeps it until you close or reload it, and sends it to this server only.</p>
+      <p>The browser keeps it in a cookie until it is closed. Scripts cannot read the cookie, and no other site gets it.</p>
+      {wrong && <p role="alert">{wrong}</p>}
       <label>
         Token <input type="password" autocomplete="off" value={text} onInput={e => set(e.currentTarget.value)} />
       </label>{' '}
