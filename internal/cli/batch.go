@@ -15,12 +15,13 @@ import (
 func newBatch(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "batch [flags]",
-		Short: "Answer many commands in one process, as JSON lines",
-		Long: `Batch reads one command a line from stdin, as a JSON array of its arguments, and
-answers each with one JSON object a line, in order: its exit status and what it
-wrote. Files that were read stay decoded for the next commands, so that a tool
-can ask many questions about the same profiles; a file that changed on disk is
-read again. A line that is no such array is answered with status 2.`,
+		Short: "Run many commands in one process, as JSON lines",
+		Long: `Read commands from stdin, one per line, as JSON arrays of arguments. Print one JSON
+object per command, in the same order: its exit status, stdout and stderr.
+
+Decoded files stay in memory, so that a program can query the same profiles many
+times. A file that changed on disk is read again. A line that is not an array of
+strings gets status 2.`,
 		Example: `  printf '%s\n' '["tree","cpu.pb.gz","-o","json"]' '["top","cpu.pb.gz"]' | dendro batch`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, args []string) error {

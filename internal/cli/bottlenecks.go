@@ -14,20 +14,21 @@ func newBottlenecks(e *env) *cobra.Command {
 	var out destination
 	c := &cobra.Command{
 		Use:   "bottlenecks [flags]",
-		Short: "Rank functions by how much could be gained from them",
-		Long: `Bottlenecks ranks the functions of a selection by one of:
+		Short: "Rank functions by how much time they could save",
+		Long: `Rank the functions of a selection by one of:
 
   self         code path potential: the share of the program that would be saved
                if the function itself took no time
-  subtree      the same for the function and its callees, --degree calls deep;
+  subtree      the same for the function and its callees, up to --degree calls deep;
                recursion counts once
-  correlation  how far the function's share follows the time of its benchmark over
-               the runs; functions whose share decreases instead are a separate
-               list (--negative). It needs metrics, and many runs.
+  correlation  how closely the share of the function follows the time of its
+               benchmark over the runs. This needs metrics and many runs. Functions
+               whose share decreases when the time increases are listed separately
+               (--negative).
 
-Each row has the number of profiles and benchmarks behind it and, with --contexts,
-the call paths that carry most of it. --expand searches the contexts in which the
-first functions changed.`,
+Each row has the number of profiles and benchmarks that contain the function and, with
+--contexts, its heaviest call paths. --expand searches the calling contexts in which
+the first functions changed.`,
 		Example: `  dendro bottlenecks --last 5
   dendro bottlenecks --by subtree --degree 3 --group shop --contexts 3
   dendro bottlenecks --by correlation --least-occurrences 10 -o json
@@ -59,8 +60,8 @@ first functions changed.`,
 // addRepository adds the flags of an expansion that name a place on this machine.
 func addRepository(c *cobra.Command, x *query.Expand) {
 	f := c.Flags()
-	f.StringVar(&x.Repo, "repo", "", "informed: `directory` of the git repository of the code, to prefer what changed recently")
-	f.StringVar(&x.Revision, "repo-revision", "", "`revision` of --repo (default: the commit of the newest run if the repository has it, else HEAD)")
+	f.StringVar(&x.Repo, "repo", "", "informed: `directory` of the git repository of the code; recently changed functions are preferred")
+	f.StringVar(&x.Revision, "repo-revision", "", "`revision` of --repo (default: the commit of the newest run if the repository has it, otherwise HEAD)")
 	inGroup(c, "Expansion", "repo", "repo-revision")
 }
 

@@ -34,24 +34,23 @@ func newCheck(e *env) *cobra.Command {
 	o := checkOptions{github: "auto"}
 	c := &cobra.Command{
 		Use:   "check [flags]",
-		Short: "Fail when something became slower: the gate of a pipeline",
-		Long: `Check compares like report and exits with status 3 if it finds a regression that is
-confirmed (at least two runs show it), not acknowledged, and as large as --fail-on
-says. Noise is that of the benchmark's own history. The error probability holds for
-the whole suite: the more benchmarks, the lower it is for each. One culprit in many
-benchmarks is one regression.
+		Short: "Fail a pipeline if something became slower",
+		Long: `Compare like "dendro report", and exit with status 3 if there is a regression that is
+confirmed (at least two runs show it), not acknowledged, and at least as large as
+--fail-on. The noise is that of the benchmark's own history. The error probability
+applies to the whole suite: the more benchmarks, the lower it is for each of them. One
+function that is slower in many benchmarks is one regression.
 
-A suspect, which only one run shows, is a warning; so is a benchmark that became
-slower everywhere, which is most often the machine. Add ",suspect" or ",slowdown" to
-fail on them. Benchmarks with too little history are reported but do not fail the
-check.
+A suspect (only one run shows it) is a warning. So is a benchmark in which everything
+became slower, because the cause is usually the machine. To fail on them, add
+",suspect" or ",slowdown" to --fail-on. Benchmarks with too little history are reported
+but do not fail the check.
 
-Check prints a line per change, and where the report is: --full prints all of it, as
-any -o does.
+Print one line per change. --full, or any -o, prints the whole report instead.
 
-In a GitHub workflow it writes annotations at the functions and the summary of the
-step; on a pull request, with GITHUB_TOKEN in the environment, one comment that it
-updates in place (--github off: none of these).`,
+In a GitHub workflow, also write annotations at the functions and the summary of the
+step. On a pull request, with GITHUB_TOKEN in the environment, also write one comment,
+which later runs update. --github off disables all of this.`,
 		Example: `  dendro check
   dendro check --base main --fail-on regression:2%
   dendro check --base main --head HEAD --write dendro.sarif --write junit.xml
@@ -64,10 +63,10 @@ updates in place (--github off: none of these).`,
 	o.reporting = reporting{r: &o.r.ReportRequest, answer: func(ctx context.Context, st store.Store) (*report.Report, error) { return query.Check(ctx, st, &o.r) }}
 	o.reporting.addFlags(c, &o.r)
 	f := c.Flags()
-	f.BoolVar(&o.full, "full", false, "print the report, with details, plots and contexts, and not only a line per change")
-	f.StringVar(&o.comment, "comment", "", "write the comment of a pull request to `file`, too")
-	f.StringVar(&o.commentKey, "comment-key", "check", "`name` of the comment: checks of other names have comments of their own")
-	f.Var(&choice{&o.github, []string{"auto", "off"}}, "github", "`when` to write annotations and comments on GitHub: auto (in its workflows), off")
+	f.BoolVar(&o.full, "full", false, "print the whole report: details, plots and contexts")
+	f.StringVar(&o.comment, "comment", "", "also write the pull request comment to `file`")
+	f.StringVar(&o.commentKey, "comment-key", "check", "`name` of the comment; several checks of a pull request need different names")
+	f.Var(&choice{&o.github, []string{"auto", "off"}}, "github", "`when` to write annotations, the step summary and comments: auto (in GitHub workflows), off")
 	return c
 }
 

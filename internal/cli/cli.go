@@ -110,10 +110,10 @@ func cobraUsage(err error) bool {
 func newRoot(e *env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "dendro",
-		Short: "Merge profiles into call trees, keep every run, find what got slower",
-		Long: `Dendro takes profiles of benchmarks and services, merges them into call trees,
-keeps every run in one forest that can be asked, and shows which functions take
-the time and which take more of it than before.`,
+		Short: "Merge profiles into call trees, keep every run, find what became slower",
+		Long: `Dendro reads profiles of benchmarks and services, merges them into call trees, and
+keeps every run in one store that you can query. It shows which functions use the most
+time, and which became slower.`,
 		Example: `  dendro import --run 2026-11-21 --group shop profiles/
   dendro top --last 1
   dendro find 'regexp.Compile' --min-share 5%
@@ -122,9 +122,9 @@ the time and which take more of it than before.`,
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.PersistentFlags().StringVar(&e.store, "store", e.store, "`where` profiles are kept: a file (dendro.duckdb), http://host:12800, neo4j://user@host, mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
-	root.PersistentFlags().StringVar(&e.tokenFile, "token-file", e.tokenFile, "`file` with the token of a --store that is a server (default: $DENDRO_TOKEN)")
-	root.PersistentFlags().BoolVar(&e.noColor, "no-color", e.noColor, "no colours, as with NO_COLOR set")
+	root.PersistentFlags().StringVar(&e.store, "store", e.store, "`address` of the store: a file (dendro.duckdb), http://host:12800, neo4j://user@host, mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
+	root.PersistentFlags().StringVar(&e.tokenFile, "token-file", e.tokenFile, "`file` with the token, if --store is a server (default: $DENDRO_TOKEN)")
+	root.PersistentFlags().BoolVar(&e.noColor, "no-color", e.noColor, "print no colours, like the environment variable NO_COLOR")
 	root.AddCommand(
 		newImport(e), newOverview(e), newRuns(e), newHistory(e), newTop(e), newTree(e), newDiff(e), newFind(e), newRegressions(e), newBottlenecks(e), newReport(e), newCheck(e), newExport(e), newSQL(e), newCypher(e), newCopy(e), newStore(e),
 		newPrune(e), newCompact(e), newMerge(e), newConvert(e), newDetect(e), newBatch(e), newServe(e), newTask(e), newDemo(e), newVersion(e),

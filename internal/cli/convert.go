@@ -22,14 +22,13 @@ func newConvert(e *env) *cobra.Command {
 	var o convertOptions
 	c := &cobra.Command{
 		Use:   "convert [flags] [FILE|-]",
-		Short: "Write a profile in another format",
-		Long: `Convert reads one profile of any format and writes it in another one, as far as
-that can hold it: samples stay apart, and times, threads, labels and all value
-types are kept where the format has a place for them.
+		Short: "Convert a profile to another format",
+		Long: `Read one profile of any format and write it in another format. Samples are not merged.
+Times, threads, labels and all value types are kept if the format can hold them.
 
-A format that holds one value type (folded) gets the one that the file calls
-default, unless --type names another. A difference of two profiles (value types
-base and new) becomes folded text with two counts a line.`,
+A format that can hold only one value type (folded) gets the file's default type, or
+--type. A comparison of two profiles (value types base and new) becomes folded text
+with two counts per line.`,
 		Example: `  dendro convert recording.jfr -o recording.pb.gz
   perf script | dendro convert -o cpu.speedscope.json
   dendro convert heap.pb.gz --type live > live.folded

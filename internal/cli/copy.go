@@ -31,16 +31,15 @@ func newCopy(e *env) *cobra.Command {
 	var o copyOptions
 	c := &cobra.Command{
 		Use:   "copy --from STORE --to STORE [flags]",
-		Short: "Copy profiles from one store into another, of any engine",
-		Long: `Copy puts the selected profiles of one store into another, in their import order,
-with everything that is known of them. The other store is made if it is not there.
-The place that is not given is --store's.
+		Short: "Copy profiles from one store to another",
+		Long: `Copy the selected profiles of one store to another, in import order, with all their
+data. The target is created if it does not exist. If only one of --from and --to is
+given, the other is --store.
 
-Profiles that are there with the same content are left as they are: a copy that
-was interrupted is continued by the same command, and repeated later it brings
-what is new. A profile that is there with other content is reported and left out
-unless --replace says otherwise. Without a selection, metrics whose profile has not
-come yet are copied too.`,
+Profiles that the target already has are skipped. Repeat the command to continue an
+interrupted copy, or to copy new profiles later. A profile that exists with different
+content is reported and skipped, or replaced with --replace. Without a selection,
+metrics that have no profile yet are copied too.`,
 		Example: `  dendro copy --from dendro.duckdb --to neo4j://neo4j@graph.example:7687
   dendro copy --to archive.duckdb --until 90d
   dendro copy --from neo4j://neo4j@localhost:7687 --to local.duckdb --benchmark checkout --last 20
@@ -51,10 +50,10 @@ come yet are copied too.`,
 	addRequest(c, &o)
 	f := c.Flags()
 	f.StringVar(&o.from, "from", "", "`store` to read (default: --store)")
-	f.StringVar(&o.to, "to", "", "`store` to fill (default: --store)")
-	f.BoolVar(&o.replace, "replace", false, "a profile that is there with other content is replaced")
-	f.BoolVar(&o.renormalize, "renormalize", false, "bring the names under this program's rules (and --rules) on the way")
-	f.StringVar(&o.rules, "rules", "", "`file` of further rules for names that change from run to run, with --renormalize")
+	f.StringVar(&o.to, "to", "", "`store` to write (default: --store)")
+	f.BoolVar(&o.replace, "replace", false, "replace profiles that exist with different content")
+	f.BoolVar(&o.renormalize, "renormalize", false, "normalise names again by this version's rules (and --rules)")
+	f.StringVar(&o.rules, "rules", "", "with --renormalize: `file` of additional rules that normalise names")
 	addProgressFlag(c, &o.progress)
 	o.output.addFlag(c, "text", "json")
 	return c

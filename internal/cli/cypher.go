@@ -28,15 +28,14 @@ func newCypher(e *env) *cobra.Command {
 	var o cypherOptions
 	c := &cobra.Command{
 		Use:   "cypher [flags] QUERY|-",
-		Short: "Ask a graph database in Cypher, read-only",
-		Long: `Cypher runs one read-only query on a store in Neo4j and prints the rows as they
-arrive. docs/graph.md shows queries for both models of the graph, docs/schema/neo4j.md
-lists nodes, relationships and properties. The server refuses what would change
-something; LOAD CSV, TERMINATE and procedures that do more than describe or search
-the graph are refused too.
+		Short: "Run a read-only Cypher query on a Neo4j store",
+		Long: `Run one read-only query on a Neo4j store, and print rows as they arrive. docs/graph.md
+has queries for both models of the graph; docs/schema/neo4j.md lists nodes,
+relationships and properties. Queries that write are refused, and so are LOAD CSV,
+TERMINATE, and procedures other than those that describe or search the graph.
 
-A parameter is $name in the query and --param name=value here; values are JSON,
-and what is not JSON is a text.`,
+--param name=value sets the parameter $name of the query. A value that is not JSON is a
+string.`,
 		Example: `  dendro cypher "MATCH (b:Benchmark)-[:HAS_PROFILE]->(p) RETURN b.name AS benchmark, count(p) AS profiles"
   dendro cypher --param 'f=java/util/HashMap.get' "MATCH (f:Function {name: \$f})<-[r:RAN]-(p) RETURN p.key, r.total" -o csv
   dendro cypher -f series.cypher --param 'profile_keys=["4f1c…", "90ab…"]' --param window_size=10

@@ -20,11 +20,11 @@ const demoStore = "dendro-demo.duckdb"
 func newDemo(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
-		Short: "Import real profiles with a planted regression and look at them",
-		Long: `Demo imports the CPU profiles of 18 runs of a small Go program, recorded with
-runtime/pprof. The last two runs have a change that makes one benchmark slower.
-It shows the top functions and what grew, and says what to try next. The store is
-` + demoStore + ` in the working directory unless --store names another.`,
+		Short: "Import example profiles with a planted regression",
+		Long: `Import the CPU profiles of 18 runs of a small Go program, recorded with runtime/pprof.
+The last two runs have a change that makes one benchmark slower. Then print the top
+functions, what became slower, and commands to try next. The default store is
+` + demoStore + ` in the working directory.`,
 		Example: `  dendro demo
   dendro demo --store /tmp/demo.duckdb`,
 		Args: cobra.NoArgs,

@@ -24,28 +24,27 @@ func newDiff(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff [flags] [BASE NEW]",
 		Short: "Compare two profiles, or two sets of profiles",
-		Long: `Diff overlays the call trees of two sides and shows base, new, delta and relative
-change of everything on either side; functions on one side only are marked new or
-vanished. A side is one file, several files, or a part of the store.
+		Long: `Merge the call trees of two sides, base and new, and print base, new, delta and
+relative change of every call path on either side. Functions on one side only are
+marked new or vanished. A side is one or more files, or a selection of the store.
 
---by says what values are compared by (default: profile):
+--by sets how values are compared (default: profile):
   value     as recorded, summed over the side
-  share     as shares of each side's own total
+  share     as shares of the side's total
   profile   divided by the number of profiles (two files: as recorded)
   second    divided by the recorded time
   work      divided by --base-work and --new-work
-  METRIC    divided by a metric that the store has of every profile: requests, …
+  METRIC    divided by a metric that every profile in the store has: requests, …
 
-Functions match by name, module and file, not by line. In a tree, siblings are
-ordered by the size of their delta; a list of functions (--view functions) has
-those that increased first, then those that decreased. "~" marks changes within
-sampling noise.
+Functions match by name, module and file, not by line. Siblings in a tree are sorted by
+the size of their delta. A list of functions (--view functions) has increases first,
+then decreases. "~" marks changes within sampling noise.
 
---against history compares the newest run of one benchmark (with --last n the newest
-n as one) with the average of the runs before it on the same machine and branch,
-and lists the call nodes outside of their band. --view functions, --view flame,
-html and svg show the diff between the average (--average, default mean) and the
-run.`,
+--against history compares the newest run of one benchmark (with --last n, the newest
+n together) with the average of the runs before it on the same machine and branch. It
+lists the call nodes outside the band of those runs. With --view functions, --view
+flame, html or svg, it shows the diff between their average (--average, default mean)
+and the run.`,
 		Example: `  dendro diff before.pb.gz after.pb.gz
   dendro diff --base 'main/*.jfr' --new 'branch/*.jfr' --view functions
   dendro diff --benchmark checkout --last 1

@@ -26,14 +26,19 @@ func newExport(e *env) *cobra.Command {
 	var o exportOptions
 	c := &cobra.Command{
 		Use:   "export [flags]",
-		Short: "Write a selection as one profile, or the whole store as Parquet or for a graph database",
-		Long: `Export writes the merged call tree of the selected profiles in a format that other
-tools read; the extension of -o, or --format, chooses it. With --format parquet it
-writes everything in the store into a directory, which any tool that reads Parquet
-can query and ` + "`dendro import --parquet`" + ` reads back. With --format neo4j-admin it
-writes the selected profiles as CSV files into a new directory, with the script that
-makes a Neo4j database of them: the fastest way to fill a new one. With --source it
-writes the original file of one profile, if the import kept it.`,
+		Short: "Write a selection as one profile, or the store as Parquet or CSV files",
+		Long: `Write the merged call tree of the selected profiles in a format that other tools read.
+The extension of -o, or --format, sets the format.
+
+--format parquet writes the whole store into a directory. Any tool that reads Parquet
+can query it, and "dendro import --parquet" reads it back.
+
+--format neo4j-admin writes the selected profiles as CSV files into a new directory,
+with a script that creates a Neo4j database from them. This is the fastest way to fill
+a new database.
+
+--source writes the original file of one profile, if the import kept it (import
+--keep-source).`,
 		Example: `  dendro export --benchmark checkout --last 5 -o checkout.pb.gz
   dendro export --run run-018 --benchmark checkout --format folded | head
   dendro export --benchmark checkout --average median -o typical.pb.gz
@@ -45,10 +50,10 @@ writes the original file of one profile, if the import kept it.`,
 	}
 	addRequest(c, &o.r)
 	addLimits(c, &o.r.Limits)
-	c.Flags().StringVar(&o.format, "format", "", "`name`: "+formatNames()+", parquet, neo4j-admin (default: by the extension, else folded)")
+	c.Flags().StringVar(&o.format, "format", "", "output format `name`: "+formatNames()+", parquet, neo4j-admin (default: by the extension of -o, otherwise folded)")
 	c.Flags().StringVarP(&o.out, "output", "o", "", "`file` (.gz and .zst compress), or directory for parquet and neo4j-admin (default: stdout)")
-	c.Flags().Var(&choice{&o.model, engines.Models}, "model", "`model` of the database, with --format neo4j-admin: shared, thesis (default shared)")
-	c.Flags().BoolVar(&o.source, "source", false, "the original file of the one profile selected")
+	c.Flags().Var(&choice{&o.model, engines.Models}, "model", "with --format neo4j-admin: `model` of the database: shared, thesis (default shared)")
+	c.Flags().BoolVar(&o.source, "source", false, "write the original file of the selected profile")
 	return c
 }
 

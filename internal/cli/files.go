@@ -23,7 +23,7 @@ type fileFlags struct {
 }
 
 func (f *fileFlags) addFlags(c *cobra.Command) {
-	c.Flags().BoolVar(&f.normalize, "normalize", false, "of files: make names that change from run to run stable (names in a store always are)")
+	c.Flags().BoolVar(&f.normalize, "normalize", false, "of files: normalise names that change from run to run (names in a store always are)")
 	inGroup(c, "Reading", "normalize")
 	addLimits(c, &f.limits)
 }

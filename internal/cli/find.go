@@ -10,19 +10,19 @@ import (
 )
 
 // patternHelp explains patterns in the help of commands that take them.
-const patternHelp = `A pattern is a call path: pieces separated by ';', each an exact function name,
-a glob ('*', '?') or /a regular expression/; '**' stands for any frames. 'A;B' is
-B called directly by A, 'A;**;B' B anywhere below A; '^;A' begins at the outermost
-frame, 'A;$' ends at the innermost. In a name, ';' and '\' are written '\;', '\\'.`
+const patternHelp = `A pattern is a call path: parts separated by ';'. A part is an exact function name, a
+glob ('*', '?'), /a regular expression/, or '**' for any number of frames. 'A;B' is B
+called directly by A, 'A;**;B' is B anywhere below A, '^;A' starts at the outermost
+frame, and 'A;$' ends at the innermost. In a name, write '\;' for ';' and '\\' for '\'.`
 
 func newFind(e *env) *cobra.Command {
 	var r query.FindRequest
 	c := &cobra.Command{
 		Use:   "find [flags] PATTERN",
 		Short: "Find where a function or call path occurs and how much time it uses",
-		Long: `Find lists the profiles in which a function or call path occurs, with its share. It
-answers: where does a function use more than 5 % of the samples, and in which runs,
-benchmarks and groups does it appear?
+		Long: `List the profiles in which a function or call path occurs, with its share. With
+--min-share 5%, list where it uses at least 5% of the samples. --by groups the rows by
+run, benchmark, group or function.
 
 ` + patternHelp,
 		Example: `  dendro find 'regexp.Compile' --min-share 5%

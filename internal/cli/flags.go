@@ -30,8 +30,11 @@ func addRequest(c *cobra.Command, request any, args ...string) requestFlags {
 		if p.Name == "transform" {
 			f.Usage += "; kinds: " + strings.Join(query.TransformKinds(), ", ")
 		}
-		if p.Page != "" {
-			f.Usage += fmt.Sprintf(" (default %s for text and md, else none)", p.Page)
+		if p.Page != "" && p.Page != "0" {
+			f.Usage += fmt.Sprintf(" (default %s for text and md, otherwise 0)", p.Page)
+		}
+		if p.Default == "default" {
+			f.DefValue = "" // the help text names it
 		}
 		if p.IsBool() {
 			f.NoOptDefVal = "true"

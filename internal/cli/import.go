@@ -36,17 +36,17 @@ func newImport(e *env) *cobra.Command {
 	var o importOptions
 	c := &cobra.Command{
 		Use:   "import [flags] FILE|DIRECTORY|GLOB|ARCHIVE|-...",
-		Short: "Read profiles into the store",
-		Long: `Import reads profiles (folded stacks, pprof; also in gzip, zstd, zip and tar)
-into the store. Formats are told by content, not by name.
+		Short: "Import profiles into the store",
+		Long: `Read profiles of any supported format into the store: files, directories, globs,
+archives and stdin, also compressed. The format is detected by content, not by name.
 
-What belongs to which benchmark and test run is taken, in this order, from
-flags, the manifest, a sidecar (FILE.json beside FILE), the layout of the path,
-and the file: its folder is the group, its name the benchmark, and without --run
-its recording or modification time the run.
+The labels of a profile (run, group, benchmark, …) come from, in this order: flags, the
+manifest, a sidecar (FILE.json beside FILE), --layout, and the file. By default the
+folder is the group, the file name is the benchmark, and the time of recording or
+modification is the run.
 
-A bad file is reported with the place and the reason; all others go in, and the
-exit status is 1. What is reported as stored is on disk.`,
+A file that cannot be read is reported with position and reason; the others are stored,
+and the exit status is 1. A file that is reported as stored is on disk.`,
 		Example: `  dendro import --run nightly-42 --group shop --commit $(git rev-parse HEAD) cpu.pb.gz
   dendro import --layout '{run}/{group}/{benchmark}.{ext}' history/
   dendro import --manifest results/manifest.json
@@ -62,21 +62,21 @@ exit status is 1. What is reported as stored is on disk.`,
 	f.StringVar(&o.label.Run.Commit, "commit", "", "`commit` under test")
 	f.StringVar(&o.label.Run.Branch, "branch", "", "`branch` under test")
 	f.StringVar(&o.label.Run.Repository, "repository", "", "`repository` under test")
-	f.StringVar(&o.label.Run.Machine, "machine", "", "`machine` that ran it")
+	f.StringVar(&o.label.Run.Machine, "machine", "", "`machine` of the run")
 	f.StringArrayVar(&o.attrs, "attr", nil, "attribute of the run, `key=value`; repeatable")
-	f.StringArrayVar(&o.metrics, "metric", nil, "result of the benchmark, `name=12.3ms`; the first is primary; repeatable")
-	f.StringArrayVar(&o.metricsFiles, "metrics", nil, "results by benchmark name: `file` of Go benchmark text, JMH JSON or CSV; repeatable")
+	f.StringArrayVar(&o.metrics, "metric", nil, "metric of the benchmark, `name=12.3ms`; repeatable, the first is the primary metric")
+	f.StringArrayVar(&o.metricsFiles, "metrics", nil, "`file` of metrics by benchmark name: Go benchmark text, JMH JSON or CSV; repeatable")
 	f.StringArrayVar(&o.manifests, "manifest", nil, "JSON `file` that lists profiles with run, benchmark, metric, …; repeatable")
 	f.StringVar(&o.layout, "layout", "", "`pattern` of paths: {run} {group} {benchmark} {date} {commit} {branch} {type} {ext} {*}")
 	f.StringArrayVar(&o.types, "type", nil, "value `type` to take; names the type of folded text; repeatable (default: all)")
 	f.BoolVar(&o.byThread, "by-thread", false, "make the normalised thread name the outermost function")
-	f.BoolVar(&o.keepSource, "keep-source", false, "keep the original file too, compressed")
-	f.BoolVar(&o.replace, "replace", false, "a profile that is there with other content is replaced")
-	f.BoolVar(&o.add, "add", false, "a profile that is there with other content is added to (shards, forks)")
+	f.BoolVar(&o.keepSource, "keep-source", false, "also store the original file, compressed")
+	f.BoolVar(&o.replace, "replace", false, "replace profiles that exist with different content")
+	f.BoolVar(&o.add, "add", false, "if a profile exists with different content, add these samples to it (shards, forks)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "read everything, store nothing")
-	f.StringVar(&o.parquet, "parquet", "", "fill an empty store from the `directory` that export --format parquet wrote")
-	f.StringVar(&o.rules, "rules", "", "`file` of further rules for names that change from run to run")
-	f.BoolVar(&o.renormalize, "renormalize", false, "bring the names in the store under this program's rules (and --rules) first")
+	f.StringVar(&o.parquet, "parquet", "", "import a `directory` that export --format parquet wrote, into an empty store")
+	f.StringVar(&o.rules, "rules", "", "`file` of additional rules that normalise names")
+	f.BoolVar(&o.renormalize, "renormalize", false, "first normalise the names in the store by this version's rules (and --rules)")
 	f.IntVar(&o.workers, "workers", 0, "parallel `readers` (default: one per core)")
 	addLimits(c, &o.limits)
 	addProgressFlag(c, &o.progress)
@@ -91,8 +91,11 @@ func addLimits(c *cobra.Command, l *profile.Limits) {
 	f.IntVar(&l.Depth, "max-depth", profile.DefaultDepth, "maximum `frames` per stack")
 	f.IntVar(&l.Line, "max-line", profile.DefaultLine, "maximum `bytes` per line of text")
 	f.Int64Var(&l.Inflated, "max-size", profile.DefaultInflated, "maximum `bytes` per file, decompressed")
-	f.Int64Var(&l.Message, "max-message", profile.DefaultMessage, "maximum `bytes` of a file that must be held in memory (pprof)")
+	f.Int64Var(&l.Message, "max-message", profile.DefaultMessage, "maximum `bytes` of a file that is read into memory as a whole (pprof)")
 	f.Int64Var(&l.Memory, "max-memory", 0, "maximum `bytes` of memory while reading (0: no limit)")
+	for name, text := range map[string]string{"max-depth": "65,536", "max-line": "16 MiB", "max-size": "16 GiB", "max-message": "1 GiB"} {
+		f.Lookup(name).DefValue = text // as people read it
+	}
 	inGroup(c, "Reading", "max-depth", "max-line", "max-size", "max-message", "max-memory")
 }
 

@@ -19,10 +19,10 @@ func newMerge(e *env) *cobra.Command {
 	var o mergeOptions
 	c := &cobra.Command{
 		Use:   "merge [flags] FILE|DIRECTORY|GLOB|ARCHIVE|-...",
-		Short: "Merge any number of profiles into one, without a store",
-		Long: `Merge adds up profiles of any formats: equal stacks of equal threads and labels
-become one sample. Value types, threads, labels and frame types are kept; times
-are not. Without -o the result goes to stdout as folded stacks.`,
+		Short: "Merge profiles into one, without a store",
+		Long: `Add up profiles of any formats. Samples with equal stack, thread and labels become one.
+Value types, threads, labels and frame types are kept; times are not. Without -o, write
+folded stacks to stdout.`,
 		Example: `  dendro merge *.pb.gz -o all.pb.gz
   dendro merge run1.collapsed.gz run2.collapsed.gz --normalize > both.folded
   cat stacks.folded | dendro merge - other.folded`,

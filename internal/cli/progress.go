@@ -47,7 +47,7 @@ func newCopyProgress(e *env, how string) *progress {
 
 func addProgressFlag(c *cobra.Command, how *string) {
 	*how = "auto"
-	c.Flags().Var(&choice{how, []string{"auto", "bar", "json", "none"}}, "progress", "`how`: auto (a bar on a terminal), bar, json (a line per file once it is committed), none")
+	c.Flags().Var(&choice{how, []string{"auto", "bar", "json", "none"}}, "progress", "`how` to report progress: auto (a bar on a terminal), bar, json (one line per committed file), none")
 }
 
 // copied counts what store.Copy has told.

@@ -17,10 +17,10 @@ func newPrune(e *env) *cobra.Command {
 	var out destination
 	c := &cobra.Command{
 		Use:   "prune [flags]",
-		Short: "Remove old profiles",
-		Long: `Prune removes profiles: those older than an age, those beyond the newest n runs of
-their benchmark, or with both flags those to which both apply. The selection flags
-narrow it to a part of the store. ` + "`dendro compact`" + ` reclaims the space.`,
+		Short: "Delete old profiles",
+		Long: `Delete profiles: those older than --older-than, or those beyond the newest --keep runs
+of their benchmark; with both flags, those to which both apply. The selection flags
+limit this to a part of the store. "dendro compact" then reclaims the disk space.`,
 		Example: `  dendro prune --keep 100
   dendro prune --older-than 90d --keep 10 --group nightly
   dendro prune --run broken-run --older-than 0d --dry-run`,
@@ -44,10 +44,9 @@ func newCompact(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "compact",
 		Short: "Reclaim disk space and optimise the store",
-		Long: `Compact drops paths and functions that no profile uses and rewrites the store in the
-order that queries read fastest. Results do not change.
-
-It first migrates a file that an older version of Dendro wrote.`,
+		Long: `Delete the call paths and functions that no profile uses, and rewrite the store in the
+order that queries read fastest. Results do not change. A file of an older version of
+Dendro is migrated first.`,
 		Example: `  dendro prune --keep 100 && dendro compact`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -21,17 +21,19 @@ func newRegressions(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "regressions [flags]",
 		Short: "Find what became slower, where, since when, by how much",
-		Long: `Regressions compares the newest selected runs of each benchmark with the runs
-before them on the same machine and branch, by the same profiler, and names the
-places that became slower: function and call path, samples, share of the program and
-time per operation with a 95 % interval, since which run, and the other causes that
-were ruled out. The newest run is tested alone (findings are suspects) and together
-with the one before (findings are confirmed). Work that only moved is not a
-regression.
+		Long: `Compare the newest selected runs of each benchmark with the runs before them on the
+same machine and branch, by the same profiler, and list the places that became slower.
+Each finding has the function and call path; the change in samples, in share of the
+program and in time per operation with a 95% interval; the first slow run; and the
+other causes that were ruled out.
 
---method thesis ranks functions by the score of the paper, (now - mean) / std over
-the 10 runs before; --method correlation ranks them by how far their samples follow
-the time of many benchmarks, to find a slower library that the benchmarks share.`,
+The newest run is tested alone (findings are suspects), and together with the run
+before it (findings are confirmed). Work that only moved is not a regression.
+
+--method thesis ranks functions by the score of the paper (docs/method/paper.md):
+(now - mean) / std over the 10 runs before. --method correlation ranks them by how
+closely their samples follow the time of many benchmarks, to find a slower library that
+the benchmarks share.`,
 		Example: `  dendro regressions
   dendro regressions --benchmark checkout --last 3
   dendro regressions --scan --since 30d -o json
@@ -39,8 +41,8 @@ the time of many benchmarks, to find a slower library that the benchmarks share.
 		Args: cobra.NoArgs,
 	}
 	flags := addRequest(c, &r)
-	c.Flags().Lookup("last").Usage = "test the newest n runs of each benchmark as one (default: 1, and 2 together)"
-	c.Flags().BoolVar(&all, "all", false, "print benchmarks without findings, and moved and transient changes, too")
+	c.Flags().Lookup("last").Usage = "test the newest n runs of each benchmark together (default: the newest alone, and the newest two together)"
+	c.Flags().BoolVar(&all, "all", false, "also print benchmarks without findings, and moved and transient changes")
 	addRepository(c, &r.Expand)
 	out.addFlag(c, "text", "json", "md")
 	c.RunE = func(c *cobra.Command, _ []string) error {

@@ -23,18 +23,18 @@ func newReport(e *env) *cobra.Command {
 	o := reporting{r: &r, answer: func(ctx context.Context, st store.Store) (*report.Report, error) { return query.Report(ctx, st, &r) }}
 	c := &cobra.Command{
 		Use:   "report [flags]",
-		Short: "Write what changed, with its evidence, as a document",
-		Long: `Report compares like regressions and writes a document, most important first: what
-became slower, what became faster, and for each benchmark its metric over the runs
-and the candidates, with their expected and actual share of the program, plots of
-their history, and the contexts in which they changed.
+		Short: "Write a report of what changed, with the evidence",
+		Long: `Compare like "dendro regressions" and write a report, most important changes first:
+what became slower and what became faster. For each benchmark it shows the metric over
+the runs, and candidates: functions with their expected and actual share of the
+program, plots of their history, and the contexts in which they changed.
 
-Without --base the newest runs of each benchmark are tested against those before.
-With --base and --head the runs of one side are tested against those of the other:
-branches (up to the merge-base, if the git repository is there), commits, runs, or
-files and directories of profiles, whose folders are runs.
+Without --base, test the newest runs of each benchmark against the runs before. With
+--base and --head, test the runs of the head against those of the base. A side is a
+branch (the base up to the merge base, if the git repository is available), a commit,
+a run, or a file or directory of profiles whose folders are runs.
 
-The same input gives the same bytes. Markdown fits a comment on a pull request.`,
+The same input gives the same bytes. The Markdown fits into a pull request comment.`,
 		Example: `  dendro report -o md > report.md
   dendro report --benchmark checkout --candidates 10 --traces 0
   dendro report --base main --head my-branch --write report.json --write report.sarif
@@ -69,12 +69,12 @@ type reporting struct {
 func (o *reporting) addFlags(c *cobra.Command, request any) {
 	addRequest(c, request)
 	f := c.Flags()
-	f.Lookup("last").Usage = "test the newest n runs of each benchmark as one (default: 1, and 2 together; of --head all)"
-	f.Lookup("base").Usage += ", or a file or directory of profiles (if --head is one, too)"
-	f.StringVar(&o.layout, "layout", "", "of files: `pattern` of paths, as in import (default: folders are runs, then groups)")
-	f.StringVar(&o.repo, "repo", "", "`directory` in the git repository of the code: merge-base, files, owners (default: the working directory, if it is in one)")
-	f.StringVar(&o.acknowledged, "acknowledged", acknowledgedFile, "`file` of changes that are known and accepted")
-	f.StringArrayVar(&o.also, "write", nil, "write `FILE` too, in the format of its name: .txt, .md, .json, .sarif, .xml (JUnit); repeatable")
+	f.Lookup("last").Usage = "test the newest n runs of each benchmark together (default: the newest alone, and the newest two together; with --head all)"
+	f.Lookup("base").Usage += ", or a file or directory of profiles (then --head must be one too)"
+	f.StringVar(&o.layout, "layout", "", "sides that are files: `pattern` of paths, as in import (default: folders are runs, subfolders are groups)")
+	f.StringVar(&o.repo, "repo", "", "`directory` of the git repository of the code, for the merge base, files and owners (default: the working directory)")
+	f.StringVar(&o.acknowledged, "acknowledged", acknowledgedFile, "`file` of accepted changes")
+	f.StringArrayVar(&o.also, "write", nil, "also write the report to `file`; the extension sets the format: .txt, .md, .json, .sarif, .xml (JUnit); repeatable")
 	o.output.addFlag(c, "text", "md", "json", "sarif", "junit")
 	inGroup(c, "Side", "layout", "repo")
 	inGroup(c, "Method", "acknowledged")

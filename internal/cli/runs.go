@@ -15,7 +15,8 @@ func newRuns(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "runs [flags]",
 		Short: "List test runs, or their profiles",
-		Long:  `Runs lists the test runs in the store, oldest first, or with --profiles every profile with its id.`,
+		Long: `List the test runs in the store, oldest first. With --profiles, list every profile with
+its id.`,
 		Example: `  dendro runs --last 5
   dendro runs --profiles --benchmark checkout --last 1
   dendro runs -o json | jq '.rows[].run'`,

@@ -43,22 +43,23 @@ func newServe(e *env) *cobra.Command {
 	o := serveOptions{logFormat: "text", logLevel: "info"}
 	c := &cobra.Command{
 		Use:   "serve [flags]",
-		Short: "Own a store and answer over the network",
-		Long: `Serve opens the store for itself alone and answers until it is told to end
-(SIGTERM, SIGINT): /api/v1 and SkyWalking's GraphQL over HTTP, agents and health
-over gRPC, metrics for Prometheus. Open the address that it prints as "page" in a
-browser to see benchmarks, profiles, diffs, regressions and tasks. Every command works
-on a running server as on a file:
+		Short: "Serve a store over HTTP and gRPC, with web pages",
+		Long: `Serve a store until SIGTERM or SIGINT: web pages, /api/v1 and SkyWalking's GraphQL over
+HTTP, agents and health checks over gRPC, metrics for Prometheus. The address printed
+as "page" opens in a browser: benchmarks, profiles, diffs, regressions and tasks. Every
+command works with a server as with a file:
 
   dendro top --store http://localhost:12800
 
-It listens on this machine only, unless told otherwise; give tokens when it does
-not. Tokens are best given in files or the environment, where other users of the
-machine do not see them. Every flag can be given as an environment variable:
---http-listen as DENDRO_HTTP_LISTEN, --agent-token as DENDRO_AGENT_TOKEN.
+While the server runs, other processes cannot open its store file.
 
-On the first signal what has begun may finish, for --drain at most; the second
-one ends it at once. What was acknowledged is stored, whatever happens.`,
+By default only this machine can connect. Set tokens before you listen on other
+addresses. Pass them as files or environment variables, because other users of the
+machine can see the arguments of a process. Every flag has an environment variable:
+DENDRO_HTTP_LISTEN sets --http-listen.
+
+The first signal lets running requests finish, for up to --drain; the second stops the
+server at once. No acknowledged data is lost in either case.`,
 		Example: `  dendro serve --store profiles.duckdb
   dendro serve --http-listen 0.0.0.0:12800 --http-token-file /etc/dendro/token --tls-cert cert.pem --tls-key key.pem
   DENDRO_AGENT_TOKEN=s3cret dendro serve --grpc-listen :11800 --log-format json`,
@@ -71,37 +72,37 @@ one ends it at once. What was acknowledged is stored, whatever happens.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.GRPCListen, "grpc-listen", "127.0.0.1:11800", "`address` for agents (gRPC); empty: none")
-	f.StringVar(&o.HTTPListen, "http-listen", "127.0.0.1:12800", "`address` for HTTP; empty: none")
-	f.StringVar(&o.TLSCert, "tls-cert", "", "`file` with the certificate, for both listeners; read again when it changes")
-	f.StringVar(&o.TLSKey, "tls-key", "", "`file` with its key")
+	f.StringVar(&o.GRPCListen, "grpc-listen", "127.0.0.1:11800", "`address` for agents (gRPC); empty: no listener")
+	f.StringVar(&o.HTTPListen, "http-listen", "127.0.0.1:12800", "`address` for HTTP; empty: no listener")
+	f.StringVar(&o.TLSCert, "tls-cert", "", "`file` with the certificate (PEM) for both listeners; loaded again when it changes")
+	f.StringVar(&o.TLSKey, "tls-key", "", "`file` with the private key (PEM)")
 	for i, t := range o.tokenFlags() {
 		f.StringVar(t.to, t.name, "", "`token` "+t.of)
 		f.StringVar(&o.tokenFiles[i], t.name+"-file", "", "`file` with the token "+t.of)
 	}
-	f.BoolVar(&o.OpenMetrics, "open-metrics", false, "/metrics needs no token")
-	f.StringArrayVar(&o.Hosts, "allow-host", nil, "without a token: a further `name` by which clients may call the server; repeatable")
-	f.BoolVar(&o.sql, "sql", true, "answer users' own SQL, read-only")
-	f.StringVar(&o.rules, "rules", "", "`file` with further rules that normalise names, for uploads")
-	f.IntVar(&o.workers, "workers", 0, "decode files of an upload in `n` goroutines (0: one per core)")
+	f.BoolVar(&o.OpenMetrics, "open-metrics", false, "serve /metrics without a token")
+	f.StringArrayVar(&o.Hosts, "allow-host", nil, "without a token: additional host `name` that clients may use for the server; repeatable")
+	f.BoolVar(&o.sql, "sql", true, "allow read-only SQL queries of clients")
+	f.StringVar(&o.rules, "rules", "", "`file` of additional rules that normalise names, for uploads")
+	f.IntVar(&o.workers, "workers", 0, "number `n` of goroutines that decode an upload (0: one per core)")
 	o.addLimits(c)
 	o.traces.addFlags(c)
 	f.Var(&choice{&o.logFormat, []string{"text", "json"}}, "log-format", "`format` of the log on stderr: text, json")
-	f.Var(&choice{&o.logLevel, []string{"info", "debug", "warn", "error"}}, "log-level", "least `level` that is logged: debug, info, warn, error")
+	f.Var(&choice{&o.logLevel, []string{"info", "debug", "warn", "error"}}, "log-level", "minimum `level` to log: debug, info, warn, error")
 	return c
 }
 
 func (o *serveOptions) addLimits(c *cobra.Command) {
 	f, l := c.Flags(), &o.Options.Limits
-	f.Int64Var(&l.Body, "max-body", 0, "`bytes` of a request at most (default 16 MiB)")
-	f.Int64Var(&l.Upload, "max-upload", 0, "`bytes` of an upload of profiles at most (default 4 GiB)")
-	f.Int64Var(&l.Inflated, "max-inflated", 0, "`bytes` of a request after decompression at most (default 8 times --max-body; uploads 16 GiB)")
-	f.IntVar(&l.Requests, "max-requests", 0, "`n` HTTP requests at a time (default 256)")
-	f.Uint32Var(&l.Streams, "max-streams", 0, "`n` gRPC calls at a time on one connection (default 1000)")
-	f.IntVar(&l.Message, "max-grpc-message", 0, "`bytes` of one gRPC message at most (default 50 MiB)")
-	f.DurationVar(&l.Headers, "header-timeout", 0, "`time` for the headers of a request (default 10s)")
-	f.DurationVar(&l.Stall, "stall-timeout", 0, "`time` in which no byte of a body moves, after which it is broken off (default 1m)")
-	f.DurationVar(&l.Drain, "drain", 0, "`time` for what has begun when the server ends (default 30s)")
+	f.Int64Var(&l.Body, "max-body", 0, "maximum `bytes` of a request body (default 16 MiB)")
+	f.Int64Var(&l.Upload, "max-upload", 0, "maximum `bytes` of an upload of profiles (default 4 GiB)")
+	f.Int64Var(&l.Inflated, "max-inflated", 0, "maximum `bytes` of a request body after decompression (default 8 times --max-body; uploads 16 GiB)")
+	f.IntVar(&l.Requests, "max-requests", 0, "maximum number `n` of concurrent HTTP requests (default 256)")
+	f.Uint32Var(&l.Streams, "max-streams", 0, "maximum number `n` of concurrent gRPC calls per connection (default 1000)")
+	f.IntVar(&l.Message, "max-grpc-message", 0, "maximum `bytes` of a gRPC message (default 50 MiB)")
+	f.DurationVar(&l.Headers, "header-timeout", 0, "maximum `time` to receive the headers of a request (default 10s)")
+	f.DurationVar(&l.Stall, "stall-timeout", 0, "maximum `time` without progress of a request body or an answer (default 1m)")
+	f.DurationVar(&l.Drain, "drain", 0, "maximum `time` for running requests after the first signal (default 30s)")
 	addLimits(c, &o.limits)
 }
 
@@ -131,7 +132,7 @@ func (o *serveOptions) tokenFlags() [3]tokenFlag {
 	return [3]tokenFlag{
 		{"agent-token", "that agents must send (SkyWalking's authentication)", &o.AgentToken},
 		{"http-token", "that HTTP clients must send (Authorization: Bearer)", &o.HTTPToken},
-		{"read-token", "that is enough for HTTP clients that only ask", &o.ReadToken},
+		{"read-token", "that allows HTTP clients to read only", &o.ReadToken},
 	}
 }
 
@@ -183,9 +184,9 @@ func (o *serveOptions) run(ctx context.Context, e *env) error {
 	case err != nil:
 		return err
 	case engines.IsServer(where):
-		return usagef("--store %s is a server itself: give the file or database that is to be served", where)
+		return usagef("--store %s is a server itself: name the file or database to serve", where)
 	case o.GRPCListen == "" && o.HTTPListen == "":
-		return usagef("--grpc-listen and --http-listen are both empty: nobody could ask")
+		return usagef("--grpc-listen and --http-listen are both empty: nothing to serve")
 	}
 	if err := o.tokens(); err != nil {
 		return err

@@ -18,20 +18,21 @@ type traceOptions struct {
 
 func (o *traceOptions) addFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.DurationVar(&o.TTL, "ttl", 72*time.Hour, "`time` for which tasks, their snapshots and segments are kept; 0: for ever")
-	f.Int64Var(&o.MaxBytes, "max-traces", 0, "maximum `bytes` of segments and snapshots, the oldest are deleted first (default: no limit)")
+	f.DurationVar(&o.TTL, "ttl", 72*time.Hour, "`time` to keep tasks, their snapshots and segments (0: forever)")
+	f.Lookup("ttl").DefValue = "72h"
+	f.Int64Var(&o.MaxBytes, "max-traces", 0, "maximum `bytes` of segments and snapshots; the oldest are deleted first (default: no limit)")
 	f.Int64Var(&o.Intake.MaxBytes, "max-pending", 0, "maximum `bytes` of snapshots and segments that wait for a commit (default 64 MiB)")
 	f.Int64Var(&o.Intake.MaxStacks, "max-stacks", 0, "maximum `bytes` of interned stacks of running tasks (default 128 MiB)")
-	f.StringVar(&o.brokers, "kafka-brokers", "", "`host:port,…`: take what agents send through Kafka")
+	f.StringVar(&o.brokers, "kafka-brokers", "", "Kafka brokers, `host:port,…`: also receive agents' data through Kafka")
 	f.StringVar(&o.Kafka.Group, "kafka-group", "dendro", "`name` of the consumer group; servers over one store share one")
-	f.StringVar(&o.Kafka.Namespace, "kafka-namespace", "", "`name` before the topics, as agents have it (plugin.kafka.namespace)")
+	f.StringVar(&o.Kafka.Namespace, "kafka-namespace", "", "`name` of the topics' namespace, as set at the agents (plugin.kafka.namespace)")
 	f.StringVar(&o.Kafka.Alias, "kafka-mm2-alias", "", "`alias` of the cluster that MirrorMaker 2 copies the topics from")
-	f.StringVar(&o.Kafka.Separator, "kafka-mm2-separator", ".", "`text` that MirrorMaker 2 puts behind the alias")
-	f.Int32Var(&o.Kafka.Partitions, "kafka-partitions", 0, "`n` partitions of topics that are not there yet (default 3)")
-	f.Int16Var(&o.Kafka.Replication, "kafka-replication", 0, "`n` replicas of topics that are not there yet (default: the brokers')")
-	f.BoolVar(&o.Kafka.TLS, "kafka-tls", false, "reach the brokers over TLS")
-	f.StringVar(&o.Kafka.User, "kafka-user", "", "`name` at the brokers (SASL)")
-	f.StringVar(&o.kafkaPassword, "kafka-password-file", "", "`file` with the password at the brokers")
+	f.StringVar(&o.Kafka.Separator, "kafka-mm2-separator", ".", "`text` that MirrorMaker 2 puts after the alias")
+	f.Int32Var(&o.Kafka.Partitions, "kafka-partitions", 0, "number `n` of partitions of the topics that Dendro creates (default 3)")
+	f.Int16Var(&o.Kafka.Replication, "kafka-replication", 0, "number `n` of replicas of the topics that Dendro creates (default: the brokers')")
+	f.BoolVar(&o.Kafka.TLS, "kafka-tls", false, "connect to the brokers over TLS")
+	f.StringVar(&o.Kafka.User, "kafka-user", "", "`name` of the Kafka user (SASL)")
+	f.StringVar(&o.kafkaPassword, "kafka-password-file", "", "`file` with the password of the Kafka user")
 	f.Var(&choice{&o.Kafka.Mechanism, []string{"plain", "scram-sha-256", "scram-sha-512"}}, "kafka-mechanism", "SASL `mechanism`: plain, scram-sha-256, scram-sha-512 (default plain)")
 }
 

@@ -23,10 +23,11 @@ func newSQL(e *env) *cobra.Command {
 	var o sqlOptions
 	c := &cobra.Command{
 		Use:   "sql [flags] QUERY|-",
-		Short: "Ask the store in SQL, read-only",
-		Long: `SQL runs one read-only query on the embedded store. The views profiles, functions,
-sample, function_node, invokes and recurs are documented in docs/schema/duckdb.md.
-The query can neither change the store nor reach files or the network.`,
+		Short: "Run a read-only SQL query on a DuckDB store",
+		Long: `Run one read-only query on a DuckDB store, and print rows as they arrive.
+docs/schema/duckdb.md describes the views: profiles, functions, function_sample, node,
+invokes, recurs and others. A query cannot change the store, read files or use the
+network.`,
 		Example: `  dendro sql "SELECT benchmark, count(*) FROM profiles GROUP BY ALL"
   dendro sql "SELECT code_path, sum(base_samples) s FROM function_node GROUP BY ALL ORDER BY s DESC LIMIT 10" -o csv
   dendro sql - < question.sql`,

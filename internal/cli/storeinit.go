@@ -15,10 +15,10 @@ import (
 func newStore(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "store",
-		Short: "Make a store ready, or say what it holds",
-		Long: `Store makes the place that --store names ready to be a store, and says what kind of
-store it is and how much it holds. Importing makes a store ready by itself; init is
-for choosing the model of a graph database, and for using one that holds other things.`,
+		Short: "Initialise a store, or show what it contains",
+		Long: `Initialise the store that --store names, or show its kind and content. An import
+initialises a store by itself. Use init to choose the model of a graph database, or to
+use a database that has other content.`,
 		Args: cobra.NoArgs,
 		RunE: help,
 	}
@@ -37,30 +37,30 @@ func newStoreInit(e *env) *cobra.Command {
 	var o storeInitOptions
 	c := &cobra.Command{
 		Use:   "init [flags]",
-		Short: "Make a store ready and choose the model of a graph database",
-		Long: `Init makes the place that --store names ready to be a store. Doing so again changes
-nothing, also from several processes at once.
+		Short: "Initialise a store and choose the model of a graph database",
+		Long: `Initialise the store that --store names. Repeating this changes nothing, also from
+several processes at once.
 
-A graph database has one of two models. shared keeps each call path once for all
-profiles; it is small and fast, and the default. thesis keeps a tree of nodes for
-every profile, so that the Cypher of Lundberg and Rettig's thesis runs on it.
-Through Dendro both answer the same. The model cannot be changed later, but copy
-takes the content into another database.
+A graph database has one of two models. shared (the default) stores each call path once
+for all profiles; it is smaller and faster. thesis stores a tree of nodes for every
+profile, so that the Cypher queries of the paper (docs/method/paper.md) run on it.
+Dendro's commands give the same answers for both. The model cannot be changed later;
+"dendro copy" copies the profiles into another database.
 
-With --potentials each node of the model thesis gets the arrays p and c of the
-thesis's chapter 5.2: its subtree potentials of degree 0 up to the one named, and
-what recursion would count twice of them, as shares of the profile.
+--potentials adds two arrays of the paper to each node of the model thesis: p, its
+subtree potentials of degree 0 up to the given degree, and c, the part of them that
+recursion counts twice. Both are shares of the profile.
 
-A database that holds something else is left alone unless --force lets the store
-live beside it; nothing of the rest is changed even then.`,
+A database with other content is refused. With --force Dendro uses it anyway, and does
+not change the other content.`,
 		Example: `  dendro store init --store neo4j://neo4j@localhost:7687
   dendro store init --store neo4j://neo4j@localhost:7687 --model thesis --potentials 5`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
 	}
-	c.Flags().Var(&choice{&o.model, engines.Models}, "model", "`model` of a graph database: shared, thesis (default: shared, or what it has)")
-	c.Flags().IntVar(&o.potentials, "potentials", 0, "highest `degree` of the potentials on each node, model thesis only (default: none, or what it has)")
-	c.Flags().BoolVar(&o.force, "force", false, "let the store live in a graph database that holds something else")
+	c.Flags().Var(&choice{&o.model, engines.Models}, "model", "`model` of a graph database: shared, thesis (default: the model that it has, otherwise shared)")
+	c.Flags().IntVar(&o.potentials, "potentials", 0, "model thesis: store the potentials up to this `degree` on each node (default: as the database has, otherwise none)")
+	c.Flags().BoolVar(&o.force, "force", false, "use a graph database that has other content")
 	return c
 }
 
@@ -79,7 +79,7 @@ func newStoreInfo(e *env) *cobra.Command {
 	var output outputFormat
 	c := &cobra.Command{
 		Use:     "info [flags]",
-		Short:   "Say what a store is and how much it holds",
+		Short:   "Show the kind and content of a store",
 		Example: `  dendro store info --store neo4j://neo4j@localhost:7687 -o json`,
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return e.describeStore(c.Context(), output) },

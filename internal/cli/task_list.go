@@ -22,11 +22,11 @@ func newTaskList(e *env) *cobra.Command {
 func newTaskShow(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show TASK [flags]",
-		Short: "Describe a task, its coverage, and why it has no data",
-		Long: `Describe a task: its settings, how much of the time of the requests its snapshots
-cover, and what kept it from more. Possible causes are an endpoint that no request has,
-requests that were all faster than the threshold, instances that do not poll for tasks,
-clocks that differ, and snapshots that the agent lost.`,
+		Short: "Describe a task, its coverage, and the causes of missing samples",
+		Long: `Describe a task: its settings, how much of the requests' time its snapshots cover, and
+the causes of missing samples. For example: no request has the endpoint, all requests
+were faster than the threshold, instances do not poll for tasks, clocks differ, or the
+agent lost snapshots.`,
 		Example: `  dendro task show last
   dendro task show 1795215559054 -o json`,
 	}

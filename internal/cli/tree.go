@@ -14,16 +14,16 @@ func newTree(e *env) *cobra.Command {
 	var r query.TreeRequest
 	return newTreeCommand(e, &cobra.Command{
 		Use:   "tree [flags] [FILE...]",
-		Short: "Show the call tree of a selection, of one profile, or of files",
-		Long: `Tree prints the merged call tree of the selected profiles, or of files: every call
-node with its total (samples in it and below) and self (samples in it alone),
-callees below callers, the largest first. Text omits small nodes and counts them at
-the end; -o json omits nothing by default.
+		Short: "Print the call tree of a selection, of one profile, or of files",
+		Long: `Print the merged call tree of the selected profiles, or of files: every call node with
+its total (samples in it and below) and self (samples in it alone). Callees are below
+their callers, largest first. Text omits small nodes and prints how many; -o json omits
+none by default.
 
-Filters apply in the order: --thread, --range, --transform, --no-idle, --kind,
---search, --preview. Filters that need single samples (--range, --thread,
---no-idle, --view stack-chart, weights such as --type traced) work on files, and on
-profiles imported with --keep-source.`,
+Filters apply in this order: --thread, --range, --transform, --no-idle, --kind,
+--search, --preview. Filters that need single samples (--range, --thread, --no-idle,
+--view stack-chart, and weights such as --type traced) work on files, and on profiles
+imported with --keep-source.`,
 		Example: `  dendro tree --benchmark checkout --last 1
   dendro tree --profile 9f1c2ab04d5e6677 --depth 6
   dendro tree cpu.pb.gz other.pb.gz --min-percent 2 -o json
@@ -38,13 +38,13 @@ func newTop(e *env) *cobra.Command {
 	return newTreeCommand(e, &cobra.Command{
 		Use:   "top [flags] [FILE...]",
 		Short: "List the functions that use the most time",
-		Long: `Top lists functions by self (samples in the function alone) and total (samples in it
-and below; recursion counts once). It has the flags of ` + "`dendro tree`" + `, so that a list
-can cover a range, a thread or a subtree.
+		Long: `List functions by self (samples in the function alone) or total (samples in the
+function and its callees; recursion counts once). The view flags of "dendro tree"
+apply, so that a list can cover a range, a thread or a subtree.
 
-With --last n it compares runs: the share of the newest n runs of each benchmark
-now, the mean share of all runs before them, and the difference in percentage
-points. Each benchmark weighs the same. Sort by the difference with --sort diff.`,
+With --last n, compare runs: now is the share in the newest n runs of each benchmark,
+before is the mean share in all runs before them, and diff is the difference in
+percentage points. Each benchmark has the same weight. --sort diff sorts by diff.`,
 		Example: `  dendro top --benchmark checkout
   dendro top --last 1 --sort diff
   dendro top cpu.pb.gz --sort self --rows 10

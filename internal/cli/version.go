@@ -18,7 +18,7 @@ func newVersion(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
-		Long:    `Version prints the version of the program, of Go, and of the rules that normalise names.`,
+		Long:    `Print the versions of Dendro, of Go, and of the rules that normalise names.`,
 		Example: `  dendro version -o json`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -21,9 +21,9 @@ type written struct {
 
 func (w *written) addFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&w.format, "format", "", "`name`: "+formatNames()+" (default: by the extension of -o, else folded)")
+	f.StringVar(&w.format, "format", "", "output format `name`: "+formatNames()+" (default: by the extension of -o, otherwise folded)")
 	f.StringVarP(&w.out, "output", "o", "", "`file`; .gz, .zst and .lz4 compress (default: stdout)")
-	f.BoolVar(&w.normalize, "normalize", false, "make names that change from run to run stable")
+	f.BoolVar(&w.normalize, "normalize", false, "normalise names that change from run to run")
 	c.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return strings.Split(formatNames(), ", "), cobra.ShellCompDirectiveNoFileComp
 	})

@@ -12,14 +12,14 @@ import (
 type BottlenecksRequest struct {
 	Selection `group:"Selection"`
 	By        string `param:"by" group:"Method" arg:"what" choices:"self,subtree,correlation" help:"rank by self, subtree or correlation" json:"by,omitempty"`
-	Degree    Degree `param:"degree" group:"Method" arg:"n" default:"5" help:"subtree: number of calls followed from the function, or all" json:"degree,omitempty"`
-	Weight    string `param:"weight" group:"Method" arg:"what" choices:"share,samples" help:"potentials: weigh profiles equally (share) or by their samples" json:"weight,omitempty"`
+	Degree    Degree `param:"degree" group:"Method" arg:"n" default:"5" help:"subtree: maximum depth of callees, or all" json:"degree,omitempty"`
+	Weight    string `param:"weight" group:"Method" arg:"what" choices:"share,samples" help:"self and subtree: weight of a profile: equal (share), or its samples" json:"weight,omitempty"`
 	X         string `param:"x" group:"Method" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
 	Y         string `param:"y" group:"Method" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
 	Method    string `param:"method" group:"Method" arg:"name" choices:"pearson,spearman" help:"correlation: pearson, or spearman (ranks)" json:"method,omitempty"`
-	Aggregate string `param:"aggregate" group:"Method" arg:"what" choices:"mean,max" help:"correlation over benchmarks: mean or max" json:"aggregate,omitempty"`
-	Least     int    `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"2" help:"correlation: minimum runs of a benchmark with the function and a metric" json:"leastOccurrences,omitempty"`
-	Negative  bool   `param:"negative" group:"View" help:"correlation: only functions whose share decreases when time increases" json:"negative,omitempty"`
+	Aggregate string `param:"aggregate" group:"Method" arg:"what" choices:"mean,max" help:"correlation: mean or max over the benchmarks" json:"aggregate,omitempty"`
+	Least     int    `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"2" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
+	Negative  bool   `param:"negative" group:"View" help:"correlation: list only functions whose share decreases when the time increases" json:"negative,omitempty"`
 	Contexts  int    `param:"contexts" group:"View" arg:"n" min:"0" help:"number of heaviest call paths per function" json:"contexts,omitempty"`
 	Rows      int    `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of functions (0: all)" json:"rows,omitempty"`
 	Expand    `group:"Expansion"`

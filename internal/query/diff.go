@@ -18,14 +18,14 @@ import (
 type DiffRequest struct {
 	Selection `group:"Selection"`
 	Average   `group:"Selection"`
-	RawNames  bool   `param:"raw-names" group:"View" help:"from a store: show an example of each name before it was normalised" json:"rawNames,omitempty"`
+	RawNames  bool   `param:"raw-names" group:"View" help:"from a store: show one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
 	Base      Side   `prefix:"base-" group:"Side" json:"base,omitzero"`
 	New       Side   `prefix:"new-" group:"Side" json:"new,omitzero"`
 	By        string `param:"by" group:"View" arg:"what" default:"profile" help:"compare by value, share, profile, second, work, or the name of a metric" json:"by,omitempty"`
 	Against   string `param:"against" group:"Side" arg:"what" choices:",history" default:"" help:"compare the newest run of one benchmark with the runs before it: history" json:"against,omitempty"`
-	Net       bool   `param:"net" group:"View" help:"one tree of the differences, as Firefox Profiler shows it; functions match by line too" json:"net,omitempty"`
+	Net       bool   `param:"net" group:"View" help:"show one tree of differences, as Firefox Profiler does; functions also match by line" json:"net,omitempty"`
 	View      string `param:"view" group:"View" arg:"what" choices:"tree,flame,functions" help:"view: tree, flame, functions" json:"view,omitempty"`
-	Sort      string `param:"sort" group:"View" arg:"what" choices:"total,self" help:"order functions by the change of total or self" json:"sort,omitempty"`
+	Sort      string `param:"sort" group:"View" arg:"what" choices:"total,self" help:"sort functions by the change of total or self" json:"sort,omitempty"`
 	Filter    `group:"View"`
 	Cut       `group:"Limit"`
 
@@ -38,7 +38,7 @@ type Side struct {
 	Runs     []string `param:"run" arg:"key" help:"runs of this side, exact or glob; repeatable" json:"run,omitempty"`
 	Commits  []string `param:"commit" arg:"hash" help:"commits of this side; repeatable" json:"commit,omitempty"`
 	Branches []string `param:"branch" arg:"name" help:"branches of this side; repeatable" json:"branch,omitempty"`
-	Work     float64  `param:"work" arg:"n" min:"0" help:"work that this side did, for --by work: requests, iterations, …" json:"work,omitempty"`
+	Work     float64  `param:"work" arg:"n" min:"0" help:"for --by work: amount of work of this side: requests, iterations, …" json:"work,omitempty"`
 }
 
 func (s *Side) chosen() bool { return len(s.Runs)+len(s.Commits)+len(s.Branches) > 0 }

@@ -17,14 +17,14 @@ import (
 
 // Expand searches the contexts of ranked functions.
 type Expand struct {
-	Expand    string  `param:"expand" arg:"how" choices:",greedy,informed,correlation" default:"" help:"search the contexts of the functions: greedy, informed, correlation" json:"expand,omitempty"`
+	Expand    string  `param:"expand" arg:"how" choices:",greedy,informed,correlation" default:"" help:"search the contexts in which the functions changed: greedy, informed, correlation" json:"expand,omitempty"`
 	Direction string  `param:"expand-to" arg:"what" choices:"both,callers,callees" help:"expand to callers, callees, or both" json:"expandTo,omitempty"`
-	Top       int     `param:"expand-top" arg:"n" min:"0" default:"5" help:"number of functions to expand (0: all)" json:"expandTop,omitempty"`
+	Top       int     `param:"expand-top" arg:"n" min:"0" default:"5" help:"maximum functions to expand (0: all)" json:"expandTop,omitempty"`
 	MaxDepth  int     `param:"max-depth" arg:"n" min:"1" default:"10" help:"maximum functions per context" json:"maxDepth,omitempty"`
-	Breadth   int     `param:"max-breadth" arg:"n" min:"1" default:"2" help:"number of extensions of a context to follow" json:"maxBreadth,omitempty"`
-	Threshold float64 `param:"threshold" arg:"score" help:"stop where the score of the function in the context is at most this" json:"threshold,omitempty"`
-	Score     string  `param:"expand-score" arg:"what" choices:",counts,thesis" default:"" help:"greedy and informed: compare a change with the scatter of the history (thesis), or with that and the scatter of counts, so that new contexts have a score (counts, the default)" json:"expandScore,omitempty"`
-	Reverse   bool    `param:"expand-reverse" help:"correlation: follow what decreases when time increases" json:"expandReverse,omitempty"`
+	Breadth   int     `param:"max-breadth" arg:"n" min:"1" default:"2" help:"maximum callers or callees to follow at each step" json:"maxBreadth,omitempty"`
+	Threshold float64 `param:"threshold" arg:"score" help:"follow only contexts with a score above this" json:"threshold,omitempty"`
+	Score     string  `param:"expand-score" arg:"what" choices:",counts,thesis" default:"" help:"greedy and informed: score of a change: counts (standard deviation at least that of a sample count; default) or thesis (standard deviation of the history; 0 for new contexts)" json:"expandScore,omitempty"`
+	Reverse   bool    `param:"expand-reverse" help:"correlation: follow contexts whose samples decrease when the time increases" json:"expandReverse,omitempty"`
 
 	Repo     string `json:"-"` // informed: directory in the git repository of the code
 	Revision string `json:"-"` // of Repo; empty: the commit of the newest run if Repo has it, else HEAD

@@ -11,8 +11,8 @@ import (
 type ExportRequest struct {
 	Selection `group:"Selection"`
 	Average   `group:"Selection"`
-	Against   string `param:"against" group:"Selection" arg:"what" choices:",history" default:"" help:"two sides, base and new: the average of the runs before the newest of one benchmark, and that run: history (differential formats)" json:"against,omitempty"`
-	RawNames  bool   `param:"raw-names" group:"View" help:"an example of each name before it was normalised" json:"rawNames,omitempty"`
+	Against   string `param:"against" group:"Selection" arg:"what" choices:",history" default:"" help:"write the newest run of one benchmark (new) and the average of the runs before it (base): history; for formats with two sides" json:"against,omitempty"`
+	RawNames  bool   `param:"raw-names" group:"View" help:"write one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
 	Filter    `group:"View"`
 
 	Limits profile.Limits `json:"-"` // of original files that are decoded

@@ -16,8 +16,8 @@ type FindRequest struct {
 	Selection `group:"Selection"`
 	Pattern   string `param:"pattern" arg:"pattern" help:"function or call path to find" json:"pattern"`
 	MinShare  Share  `param:"min-share" group:"Limit" arg:"share" help:"minimum share of the profile (5% or 0.05)" json:"minShare,omitempty"`
-	Total     bool   `param:"total" group:"View" help:"measure total: the function and its callees (default)" json:"total,omitempty"`
-	Self      bool   `param:"self" group:"View" help:"measure self: the function alone" json:"self,omitempty"`
+	Total     bool   `param:"total" group:"View" help:"share of total: the function and its callees (default)" json:"total,omitempty"`
+	Self      bool   `param:"self" group:"View" help:"share of self: the function alone" json:"self,omitempty"`
 	By        string `param:"by" group:"View" arg:"what" choices:"profile,run,benchmark,group,function" help:"one row per profile, run, benchmark, group or function" json:"by,omitempty"`
 	Rows      int    `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)" json:"rows,omitempty"`
 }

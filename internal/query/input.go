@@ -49,8 +49,8 @@ func (in *Input) prefix() string {
 
 // Average puts the average of a selection in the place of its sum.
 type Average struct {
-	Average string `param:"average" arg:"statistic" choices:",mean,median,p10,p90" default:"" help:"of a selection: mean, median, p10 or p90 of the runs instead of their sum" json:"average,omitempty"`
-	Weight  string `param:"weight" arg:"what" choices:",samples,share" default:"" help:"of averages: weigh runs by their samples (default of --average), or equally: share" json:"weight,omitempty"`
+	Average string `param:"average" arg:"statistic" choices:",mean,median,p10,p90" default:"" help:"show the mean, median, p10 or p90 of the selected runs instead of their sum" json:"average,omitempty"`
+	Weight  string `param:"weight" arg:"what" choices:",samples,share" default:"" help:"averages: weight of a run: its samples (default of --average), or equal (share)" json:"weight,omitempty"`
 }
 
 // statistic is the average of a comparison with the history: the mean by default.

@@ -19,9 +19,9 @@ import (
 // Judging says which changes matter; regressions, reports and checks have it.
 type Judging struct {
 	Window   int     `param:"window" arg:"n" min:"0" help:"maximum runs of the history (default 30; --method thesis 10)" json:"window,omitempty"`
-	MinShare Share   `param:"min-share" arg:"share" default:"0.1%" help:"minimum share of the program that matters" json:"minShare,omitempty"`
-	Impact   float64 `param:"min-impact" arg:"n" min:"0" help:"minimum impact in standard deviations of a sample count of the program (default 0.75; stable native programs 0.25)" json:"minImpact,omitempty"`
-	Scan     bool    `param:"scan" help:"find changes of unknown age: test the newest 1, 2, 3, 5, 8 and 13 runs" json:"scan,omitempty"`
+	MinShare Share   `param:"min-share" arg:"share" default:"0.1%" help:"minimum change, as a share of the program" json:"minShare,omitempty"`
+	Impact   float64 `param:"min-impact" arg:"n" min:"0" help:"minimum change, in standard deviations of the program's sample count (default 0.75; stable native programs 0.25)" json:"minImpact,omitempty"`
+	Scan     bool    `param:"scan" help:"also find older changes: test the newest 1, 2, 3, 5, 8 and 13 runs" json:"scan,omitempty"`
 	Alpha    float64 `param:"alpha" arg:"probability" min:"0" help:"probability of a false finding per benchmark (default 0.0025 for one run, 0.02 for more)" json:"alpha,omitempty"`
 }
 
@@ -42,12 +42,12 @@ func (j *Judging) request(k int, f *Facts) (regression.Request, error) {
 type RegressionsRequest struct {
 	Selection `group:"Selection"`
 	Method    string   `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation" help:"method: default, thesis (score of the paper), correlation" json:"method,omitempty"`
-	History   []string `param:"history" group:"Method" arg:"key=value" help:"runs that count as history (branch, machine, commit, run, attr.KEY, since, until); repeatable" json:"history,omitempty"`
+	History   []string `param:"history" group:"Method" arg:"key=value" help:"condition on the runs of the history (branch, machine, commit, run, attr.KEY, since, until); repeatable" json:"history,omitempty"`
 	Judging   `group:"Method"`
-	Measure   string `param:"measure" group:"Method" arg:"what" default:"total" help:"thesis: total, self, or potential:n" json:"measure,omitempty"`
+	Measure   string `param:"measure" group:"Method" arg:"what" default:"total" help:"thesis: value to score: total, self, or potential:n" json:"measure,omitempty"`
 	X         string `param:"x" group:"Method" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
 	Y         string `param:"y" group:"Method" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
-	Least     int    `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"2" help:"correlation: minimum profiles of a benchmark with the function and a metric" json:"leastOccurrences,omitempty"`
+	Least     int    `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"2" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
 	Rows      int    `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of findings (0: all)" json:"rows,omitempty"`
 	Expand    `group:"Expansion"`
 	Facts     `json:"facts,omitzero"`

@@ -25,13 +25,13 @@ import (
 // ReportRequest asks for a document about what changed.
 type ReportRequest struct {
 	Selection  `group:"Selection"`
-	Base       string `param:"base" group:"Side" arg:"what" help:"compare with this: a branch, commit or run of the store, or key=value" json:"base,omitempty"`
-	Head       string `param:"head" group:"Side" arg:"what" help:"test this, named like --base (default: the commit that is checked out, else the newest run that is not the base's)" json:"head,omitempty"`
+	Base       string `param:"base" group:"Side" arg:"what" help:"base side: a branch, commit or run of the store, or key=value" json:"base,omitempty"`
+	Head       string `param:"head" group:"Side" arg:"what" help:"side to test, named like --base (default: the commit that is checked out, otherwise the newest run that is not in the base)" json:"head,omitempty"`
 	Judging    `group:"Method"`
-	Method     string `param:"method" group:"Method" arg:"name" choices:"default,thesis" help:"rank candidates by the default score, or by that of the paper (thesis)" json:"method,omitempty"`
-	Candidates int    `param:"candidates" group:"Limit" arg:"n" min:"0" default:"5" help:"number of candidates per benchmark (0: none)" json:"candidates"`
+	Method     string `param:"method" group:"Method" arg:"name" choices:"default,thesis" help:"score that ranks candidates: default, thesis (the paper's)" json:"method,omitempty"`
+	Candidates int    `param:"candidates" group:"Limit" arg:"n" min:"0" default:"5" help:"maximum candidates per benchmark (0: none)" json:"candidates"`
 	MaxDepth   int    `param:"max-depth" group:"Limit" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
-	MaxBreadth int    `param:"max-breadth" group:"Limit" arg:"n" min:"1" default:"2" help:"number of extensions of a context to follow" json:"maxBreadth"`
+	MaxBreadth int    `param:"max-breadth" group:"Limit" arg:"n" min:"1" default:"2" help:"maximum callers or callees to follow at each step" json:"maxBreadth"`
 	Detail     `group:"Limit"`
 	Facts      `json:"facts,omitzero"`
 
@@ -45,13 +45,13 @@ type ReportRequest struct {
 type Detail struct {
 	Changes int  `param:"rows" arg:"n" min:"0" default:"25" help:"text and md: maximum number of changes (0: all)" json:"rows"`
 	Traces  int  `param:"traces" arg:"n" min:"0" default:"3" help:"text and md: maximum contexts per candidate (0: all)" json:"traces"`
-	All     bool `param:"all" help:"text and md: candidates of benchmarks without findings too" json:"all,omitempty"`
+	All     bool `param:"all" help:"text and md: also print candidates of benchmarks without findings" json:"all,omitempty"`
 }
 
 // CheckRequest asks for a report with a verdict.
 type CheckRequest struct {
 	ReportRequest
-	FailOn string `param:"fail-on" group:"Method" arg:"what" default:"regression:0" help:"fail on regression[:share][,suspect][,slowdown]" json:"failOn,omitempty"`
+	FailOn string `param:"fail-on" group:"Method" arg:"what" default:"regression:0" help:"fail on regressions of at least this share, and on suspects or slowdowns if listed: regression[:share][,suspect][,slowdown]" json:"failOn,omitempty"`
 }
 
 // Report answers a ReportRequest.

@@ -117,15 +117,15 @@ func TaskLog(ctx context.Context, st traceprof.Store, r *TaskRequest) (*List[tra
 type CreateTaskRequest struct {
 	Kind        string   `param:"kind" group:"Task" arg:"kind" choices:"trace,async-profiler,pprof" help:"kind: trace, async-profiler, pprof" json:"kind"`
 	Service     string   `param:"service" group:"Task" arg:"name" help:"service (required)" json:"service"`
-	Endpoint    string   `param:"endpoint" group:"Task" arg:"name" help:"endpoint (kind trace)" json:"endpoint"`
+	Endpoint    string   `param:"endpoint" group:"Task" arg:"name" help:"kind trace: endpoint" json:"endpoint"`
 	Start       Moment   `param:"start" group:"Task" arg:"date" help:"start of the task (RFC 3339; default: now)" json:"start"`
 	Duration    Millis   `param:"duration" group:"Task" arg:"time" default:"5m" help:"duration of the task" json:"duration"`
-	MinDuration Millis   `param:"min-duration" group:"Task" arg:"time" help:"sample requests once they have taken this time" json:"minDuration"`
-	Period      Millis   `param:"period" group:"Task" arg:"time" default:"10ms" help:"time between two dumps; of kind pprof the rate of block and mutex events" json:"period"`
+	MinDuration Millis   `param:"min-duration" group:"Task" arg:"time" help:"sample a request only after it has taken this time" json:"minDuration"`
+	Period      Millis   `param:"period" group:"Task" arg:"time" default:"10ms" help:"time between two dumps; kind pprof: rate of block and mutex events" json:"period"`
 	MaxSegments int      `param:"segments" group:"Task" arg:"n" default:"5" help:"maximum number of requests per instance" json:"maxSegments"`
-	Instances   []string `param:"instance" group:"Task" arg:"name" help:"instance (other kinds; default: all); repeatable" json:"instances"`
-	Events      []string `param:"event" group:"Task" arg:"event" help:"event: cpu, wall, alloc, lock, …; of kind pprof cpu, heap, block, mutex, goroutine, …; repeatable" json:"events"`
-	Arguments   string   `param:"args" group:"Task" arg:"text" help:"further arguments for async-profiler" json:"arguments"`
+	Instances   []string `param:"instance" group:"Task" arg:"name" help:"kinds async-profiler and pprof: instance (default: all); repeatable" json:"instances"`
+	Events      []string `param:"event" group:"Task" arg:"event" help:"event; kind async-profiler: cpu, wall, alloc, lock, …; kind pprof: cpu, heap, block, mutex, goroutine, …; repeatable" json:"events"`
+	Arguments   string   `param:"args" group:"Task" arg:"text" help:"kind async-profiler: additional arguments" json:"arguments"`
 }
 
 // CreatedTask is a task that was created just now.

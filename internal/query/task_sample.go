@@ -20,13 +20,13 @@ var ErrNotSampled = errors.New("nothing was sampled there")
 // set apply.
 type SampleSelection struct {
 	Task     string   `param:"task" arg:"id" help:"task: its id, the beginning of its id, or last (the newest)"`
-	Trace    string   `param:"trace" arg:"id" help:"trace"`
-	Segments []string `param:"segment" arg:"id" help:"segment; repeatable"`
+	Trace    string   `param:"trace" arg:"id" help:"only this trace"`
+	Segments []string `param:"segment" arg:"id" help:"only this segment; repeatable"`
 
 	// Of one segment only:
-	Span  *int   `param:"span" arg:"number" help:"of one segment: the time of this span (task segments --spans lists the numbers)"`
-	Own   bool   `param:"own" help:"of one segment: the time of that span, or of the first, without the spans in it"`
-	Range string `param:"range" arg:"START..END" help:"of one segment: this time in milliseconds since its start, END not included"`
+	Span  *int   `param:"span" arg:"number" help:"one segment: only the time of this span (task segments --spans prints the numbers)"`
+	Own   bool   `param:"own" help:"one segment: exclude the time of nested spans from that of --span (default: the first span)"`
+	Range string `param:"range" arg:"START..END" help:"one segment: only this range, in milliseconds since its start, END excluded"`
 }
 
 // sample is the part of the sampled time that a selection chooses.

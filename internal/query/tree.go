@@ -17,11 +17,11 @@ import (
 type TreeRequest struct {
 	Selection `group:"Selection"`
 	Average   `group:"Selection"`
-	RawNames  bool   `param:"raw-names" group:"View" help:"from a store: show an example of each name before it was normalised" json:"rawNames,omitempty"`
+	RawNames  bool   `param:"raw-names" group:"View" help:"from a store: show one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
 	View      string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions" help:"view: tree, flame, stack-chart, functions" json:"view,omitempty"`
 	Filter    `group:"View"`
-	SameWidth bool   `param:"same-width" group:"View" help:"stack chart: give every change of the stack the same width, whatever its time" json:"sameWidth,omitempty"`
-	Sort      string `param:"sort" group:"View" arg:"what" choices:"total,self,diff" help:"order of functions: total, self, or with --last in lists of functions diff" json:"sort,omitempty"`
+	SameWidth bool   `param:"same-width" group:"View" help:"stack chart: same width for every change of the stack, independent of time" json:"sameWidth,omitempty"`
+	Sort      string `param:"sort" group:"View" arg:"what" choices:"total,self,diff" help:"sort functions by total or self; lists of functions with --last also by diff" json:"sort,omitempty"`
 	Cut       `group:"Limit"`
 
 	Inputs []Input        `json:"-"` // in place of the store, if there are any

@@ -13,17 +13,17 @@ import (
 // Filter says which samples and frames a view shows, and from which end. Filters apply
 // in the order: threads, range, transforms, idle, kind, search, preview.
 type Filter struct {
-	Invert     bool     `param:"invert" help:"bottom-up: functions in which samples end, and below them their callers" json:"invert,omitempty"`
-	Callers    string   `param:"callers" arg:"function" help:"callers of this function, as an inverted tree" json:"callers,omitempty"`
-	Callees    string   `param:"callees" arg:"function" help:"callees of this function, merged over all its callers" json:"callees,omitempty"`
-	Under      string   `param:"under" arg:"pattern" help:"subtrees below this call path (A;**;B)" json:"under,omitempty"`
-	Select     string   `param:"select" arg:"path" help:"details of the call node with this path (A;B;C; inverted: from the leaf)" json:"select,omitempty"`
-	Transforms []string `param:"transform" arg:"KIND:ARG" help:"transform, applied in order; repeatable" json:"transform,omitempty"`
-	Kind       string   `param:"kind" arg:"name" help:"frames of this kind only: js, cpp, java, native, kernel, python, go, …" json:"kind,omitempty"`
-	Search     string   `param:"search" arg:"words" help:"stacks in which every comma-separated word matches a function, file or module" json:"search,omitempty"`
-	Range      string   `param:"range" arg:"START..END" help:"samples of this time in milliseconds, END not included" json:"range,omitempty"`
-	Preview    string   `param:"preview" arg:"START..END" help:"a range inside --range" json:"preview,omitempty"`
-	Threads    []string `param:"thread" arg:"name" help:"thread, by name or id; repeatable" json:"thread,omitempty"`
+	Invert     bool     `param:"invert" help:"show the tree bottom-up: leaf functions first, their callers below" json:"invert,omitempty"`
+	Callers    string   `param:"callers" arg:"function" help:"show the callers of this function, as an inverted tree" json:"callers,omitempty"`
+	Callees    string   `param:"callees" arg:"function" help:"show the callees of this function, merged over all its callers" json:"callees,omitempty"`
+	Under      string   `param:"under" arg:"pattern" help:"show the subtrees that begin at this call path (A;**;B)" json:"under,omitempty"`
+	Select     string   `param:"select" arg:"path" help:"show details of the call node with this path (A;B;C; with --invert from the leaf)" json:"select,omitempty"`
+	Transforms []string `param:"transform" arg:"KIND:ARG" help:"apply this transform; repeatable, applied in order" json:"transform,omitempty"`
+	Kind       string   `param:"kind" arg:"name" help:"keep frames of this kind: js, cpp, java, native, kernel, python, go, …" json:"kind,omitempty"`
+	Search     string   `param:"search" arg:"words" help:"keep stacks in which every comma-separated word matches a function, file or module" json:"search,omitempty"`
+	Range      string   `param:"range" arg:"START..END" help:"keep samples of this range, in milliseconds since the first sample, END excluded" json:"range,omitempty"`
+	Preview    string   `param:"preview" arg:"START..END" help:"keep samples of this range inside --range; a stack chart still shows all of --range" json:"preview,omitempty"`
+	Threads    []string `param:"thread" arg:"name" help:"keep this thread, by name or id; repeatable" json:"thread,omitempty"`
 	NoIdle     bool     `param:"no-idle" help:"drop samples of waiting threads" json:"noIdle,omitempty"`
 }
 
