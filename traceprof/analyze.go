@@ -9,30 +9,29 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Range is a part of a segment to analyze: what was sampled from Start to End,
-// both inclusive, in ms.
+// Range selects the snapshots of a segment from Start to End, both inclusive, in ms.
 type Range struct {
 	Segment string `json:"segment"`
 	Start   int64  `json:"start"`
 	End     int64  `json:"end"`
 }
 
-// DefaultLimit is how many snapshots one analysis takes.
+// DefaultLimit is the default maximum number of snapshots of one analysis.
 const DefaultLimit = 12_000
 
-// AnalyzeOptions are what an analysis may be given.
+// AnalyzeOptions are the options of an analysis.
 type AnalyzeOptions struct {
-	Limit int // snapshots of a request; 0: DefaultLimit
+	Limit int // maximum number of snapshots; 0: DefaultLimit
 }
 
-// Analysis says where the time of some segments was spent.
+// Analysis shows where segments spent their time.
 type Analysis struct {
-	// Tip says that the limit left snapshots out; empty if it did not.
+	// Tip is a message if the limit omitted snapshots.
 	Tip string
-	// Found is how many sequence numbers the ranges span, lost ones and what
-	// several ranges have in common counted as often as they occur.
+	// Found is the number of sequence numbers that the ranges span. Lost ones count,
+	// and those in several ranges count several times.
 	Found int64
-	// Snapshots is how many snapshots the trees are made of.
+	// Snapshots is the number of snapshots in the trees.
 	Snapshots int
 
 	Functions []profile.Function // those of StackTree.Function; the names are code signatures
@@ -47,7 +46,7 @@ type StackTree struct {
 	Parent   []int32 // id of the caller; 0: the root
 	Function []int32 // index in Analysis.Functions
 	Duration []int32 // ms, see Analyze
-	Self     []int32 // ms of Duration that no child has
+	Self     []int32 // ms, Duration without the children's
 	Count    []int32 // snapshots
 }
 
@@ -59,27 +58,25 @@ var ErrDuration = errors.New("a duration exceeds 32 bits of milliseconds")
 
 // Analyze merges the snapshots in the ranges into trees.
 //
-// A range selects by sequence: from the first snapshot of its segment that lies
-// in it to the last, whatever the clock did between. Ranges may overlap; a
-// snapshot counts once. The limit is for all ranges together, in their order, in
-// sequence numbers.
+// A range selects by sequence: from the first to the last snapshot of its segment whose
+// time is in it, even if the clock jumped between them. Ranges may overlap; a snapshot
+// counts once. The limit is the number of sequence numbers in all ranges, in their order.
 //
-// An element is a code signature below a path of others. It was on the stack
-// without a break from one snapshot to another if it is in both and in all
-// between, by their sequence numbers, none missing. Duration is the sum of these
-// times, last minus first, over all such runs of all segments; Self is what is
-// left without the children's durations. So the time between two neighbouring
-// snapshots belongs to what their stacks have in common, and that is how it is
-// computed: the time goes to the innermost common element, the count to the
-// innermost of all, and one pass from the children to the parents adds both up.
-// It costs time in proportion to snapshots and elements, but for a factor of the
-// number of branches on a path.
+// An element is a call node: a code signature and its callers. It ran from one snapshot
+// to a later one if both and all between have it, and none is missing by sequence
+// number. Duration is the sum of last minus first time over all such runs of all
+// segments; Self is Duration without the children's durations.
 //
-// Samples of Go profiles are taken if the segments have no dumps. They are not
-// numbered in time: an element's duration is the time that its samples stand for.
-// A range selects among them by time if they have times of their own, else all.
+// So the time between two consecutive snapshots belongs to the elements that both have.
+// Analyze adds it to the innermost of these, adds the count to the innermost element of
+// each snapshot, and sums both up from the children to the parents. The cost is linear in
+// snapshots and elements, times the number of branches on a path.
 //
-// The error is that of the store, or wraps ErrDuration.
+// If the segments have no dumps, samples of Go profiles are used. An element's duration is
+// then the time that its samples represent. A range selects them by time, or all if they
+// have no times of their own.
+//
+// Errors are those of the store, or wrap ErrDuration.
 func Analyze(ctx context.Context, st Store, items []Range, o AnalyzeOptions) (*Analysis, error) {
 	if o.Limit <= 0 {
 		o.Limit = DefaultLimit
@@ -110,8 +107,7 @@ func Analyze(ctx context.Context, st Store, items []Range, o AnalyzeOptions) (*A
 
 const nanosPerMilli = 1_000_000
 
-// merge makes the trees of what is taken of some sources, whose times are in
-// parts of a ms.
+// merge builds the trees of the selected rows of sources, whose times are in 1/unit ms.
 func (a *Analysis) merge(sources []*source, unit int64) error {
 	sources, stacks := unify(sources)
 	if stacks == nil {
@@ -135,14 +131,14 @@ func (a *Analysis) merge(sources []*source, unit int64) error {
 	return err
 }
 
-// unify returns the sources that have rows selected, over one dictionary: that
-// of the first if all have the same, else a new one. Without any it is nil.
+// unify returns the sources with selected rows, over one dictionary of stacks: their
+// common one, or else a new one. Without any it is nil.
 func unify(sources []*source) ([]*source, *calltree.Forest) {
 	var list []*source
 	var stacks *calltree.Forest
 	same := true
 	for _, s := range sources {
-		if len(s.taken) == 0 || s.Stacks == nil {
+		if len(s.selected) == 0 || s.Stacks == nil {
 			continue
 		}
 		list = append(list, s)
@@ -166,9 +162,9 @@ func unify(sources []*source) ([]*source, *calltree.Forest) {
 			tr = calltree.NewTranslation(stacks)
 			known[s.Stacks.Origin()] = tr
 		}
-		for _, part := range s.taken {
-			taken := s.Path[part.from:part.to]
-			tr.Paths(s.Stacks, taken, taken)
+		for _, part := range s.selected {
+			paths := s.Path[part.from:part.to]
+			tr.Paths(s.Stacks, paths, paths)
 		}
 		s.Stacks = stacks
 	}

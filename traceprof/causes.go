@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// Thresholds of causes, in ms but for the last.
+// Thresholds of causes, in ms except the last.
 const (
-	skewed   = 10_000             // clocks differ by more than messages take
+	skewed   = 10_000             // difference of clocks: more than any delay of messages
 	lateDump = 10*Minute + Minute // after the end: a request may be sampled for ten minutes
-	silent   = 2 * Minute         // without a sign of life after the end
+	silent   = 2 * Minute         // after the end without a report of the instance
 	polling  = 30_000             // agents poll every 20 s
-	lossy    = 20                 // one snapshot of so many lost is worth a word
+	lossy    = 20                 // loss is reported from one snapshot in 20
 )
 
 func (f *facts) notBegun() (Cause, bool) {
@@ -57,8 +57,7 @@ func (f *facts) endpointNotFirst() (Cause, bool) {
 	return c, !f.seen && len(f.other) > 0
 }
 
-// clockSkew finds instances whose clock is known to be wrong, and dumps that
-// cannot have been taken when their times say.
+// clockSkew finds instances with a wrong clock, and dumps with impossible times.
 func (f *facts) clockSkew() (Cause, bool) {
 	c := Cause{Code: ClockSkew}
 	var worst int64
@@ -213,7 +212,7 @@ func (f *facts) sinceFirst(segment string, at int64) int64 {
 	return 0
 }
 
-// which returns the names of the instances of which something is true.
+// which returns the names of the instances that match.
 func (f *facts) which(is func(*Instance) bool) (names []string) {
 	for k := range f.instances {
 		if is(&f.instances[k]) {
@@ -223,13 +222,13 @@ func (f *facts) which(is func(*Instance) bool) (names []string) {
 	return names
 }
 
-// received reports whether the log says that an instance received the task.
+// received reports whether the log has that the instance received the task.
 func (f *facts) received(i *Instance) bool {
 	_, ok := f.notified[i.Name]
 	return ok
 }
 
-// alive reports whether an instance was there while the task ran.
+// alive reports whether an instance reported while the task ran.
 func (f *facts) alive(i *Instance) bool {
 	return i.LastSeen >= f.task.Start && i.FirstSeen <= f.task.End()
 }
@@ -238,7 +237,7 @@ func (f *facts) finished(instance string) bool {
 	return slices.ContainsFunc(f.logs, func(l Log) bool { return l.Event == Finished && l.Instance == instance })
 }
 
-// meant ends a sentence with names that were probably meant.
+// meant returns the end of a sentence with similar names.
 func meant(names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -246,7 +245,7 @@ func meant(names []string) string {
 	return fmt.Sprintf("; what was seen is %q", names)
 }
 
-// some names instances, not too many.
+// some lists the names of instances, at most three.
 func some(instances []string) string {
 	const most = 3
 	if len(instances) == 1 {
@@ -258,12 +257,12 @@ func some(instances []string) string {
 	return fmt.Sprintf("instances %s and %d more", strings.Join(instances[:most], ", "), len(instances)-most)
 }
 
-// capital begins a sentence.
+// capital capitalises the first letter.
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 func abs(v int64) int64 { return max(v, -v) }
 
-// span writes a time of ms. A duration has at most 292 years.
+// span formats a duration in ms, at most 292 years.
 func span(ms int64) string {
 	return (time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond).String()
 }

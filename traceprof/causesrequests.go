@@ -2,8 +2,8 @@ package traceprof
 
 import "fmt"
 
-// usable returns the requests that began where an instance knew of the task, while
-// it ran by the instance's clock, and the slowest latency.
+// usable returns the requests that began at an instance after it received the task, while
+// the task ran by the instance's clock, and the slowest latency.
 func (f *facts) usable() (list []Segment, slowest int64) {
 	for _, s := range f.requests {
 		if received, ok := f.notified[s.Instance]; ok && s.Start >= max(received, f.task.Start) {
@@ -15,7 +15,7 @@ func (f *facts) usable() (list []Segment, slowest int64) {
 }
 
 // early returns the requests that were running when the task began or their
-// instance received it, and the slowest latency. Agents do not take them.
+// instance received it, and the slowest latency. Agents do not sample them.
 func (f *facts) early() (count int, slowest int64) {
 	for _, s := range f.requests {
 		at := f.task.Start

@@ -6,47 +6,46 @@ import (
 	"slices"
 )
 
-// Coverage says how much of what a task was to sample was sampled: of one
-// segment, or in sum. What an analysis shows is true of the time that is covered;
-// the rest of a request's time it cannot show.
+// Coverage tells how much of the expected time was sampled, of one segment or of all. An
+// analysis shows only the covered time.
 type Coverage struct {
 	Segment  string `json:"segment,omitempty"`
 	Instance string `json:"instance,omitempty"`
 
-	// Known says that the segments themselves arrived; without, nothing can be
-	// expected of them.
+	// Known tells that the segments themselves arrived. Without them the expected time
+	// is unknown.
 	Known    bool  `json:"known"`
-	Expected int64 `json:"expected"` // dumps, one a period of the task
+	Expected int64 `json:"expected"` // dumps, one per period of the task
 	Received int64 `json:"received"`
-	// Lost counts the sequence numbers that are missing up to the last one that
-	// arrived: dumps that were made and dropped, mostly in the agent's queue.
+	// Lost counts the missing sequence numbers before the last one that arrived: dumps
+	// that were made and dropped, mostly in the agent's queue.
 	Lost int64 `json:"lost"`
-	// Late counts the dumps after the segment's end: some agents go on sampling
-	// the thread. They are received, but belong to other requests.
+	// Late counts the dumps after the segment's end: some agents continue to sample the
+	// thread. They count as received, but belong to other requests.
 	Late int64 `json:"late,omitempty"`
 
 	Span    int64 `json:"span"`    // ms in which dumps are expected
-	Covered int64 `json:"covered"` // ms of Span between dumps with neither a loss nor a hole between them
+	Covered int64 `json:"covered"` // ms of Span between consecutive dumps without a hole
 
 	// Holes counts the gaps between two received dumps of more than 3 periods and
-	// 50 ms that are also more than 3 times as long as is usual in the segment.
+	// 50 ms that are also more than 3 times as long as the segment's median.
 	// Hole is the longest of them, HoleAt its start, both in ms.
 	Holes  int64 `json:"holes,omitempty"`
 	Hole   int64 `json:"hole,omitempty"`
 	HoleAt int64 `json:"holeAt,omitempty"`
 
-	// Period is the time between two dumps in truth, in ms, the median; 0: fewer
-	// than two. Slow says that it is more than half as long again as the task's:
-	// fewer dumps than expected then are no loss.
+	// Period is the median time between two dumps, in ms; 0: fewer than two. Slow tells
+	// that it is more than 1.5 times the task's: fewer dumps than expected are then no
+	// loss.
 	Period int64 `json:"period,omitempty"`
 	Slow   bool  `json:"slow,omitempty"`
 
 	Share float64 `json:"share"` // Covered ÷ Span, 0 without a span
 }
 
-// Cover returns the coverage of a segment by a task. The segment is nil if it did
-// not arrive. Samples of Go profiles are no dumps: of them none are expected, and
-// what they stand for is covered.
+// Cover returns the coverage of a segment by a task. The segment is nil if it did not
+// arrive. Go profiles have no expected number of samples; they cover the time that their
+// samples represent.
 func Cover(task *Task, seg *Segment, s *Snapshots) Coverage {
 	c := Coverage{Segment: s.Segment, Known: seg != nil}
 	from, to := int64(0), int64(0)
@@ -92,7 +91,7 @@ func (c *Coverage) setShare() {
 // shortestHole is the longest gap between two dumps that is never a hole, in ms.
 const shortestHole = 50
 
-// median returns the middle of a list, the larger one of two; of none 0.
+// median returns the median, of an even number the upper one; 0 if empty.
 func median(list []int64) int64 {
 	if len(list) == 0 {
 		return 0
@@ -101,7 +100,7 @@ func median(list []int64) int64 {
 	return list[len(list)/2]
 }
 
-// steps returns the times between dumps that follow each other.
+// steps returns the times between dumps with consecutive numbers.
 func steps(s *Snapshots) (list []int64) {
 	for i := 1; i < s.Len(); i++ {
 		if int64(s.Sequence[i]) == int64(s.Sequence[i-1])+1 {
@@ -111,8 +110,8 @@ func steps(s *Snapshots) (list []int64) {
 	return list
 }
 
-// addTimes adds what lies between neighbouring dumps, within from and to. A gap of
-// more than longest is a hole, without the time of the dumps that were lost in it.
+// addTimes adds the times between dumps, within from and to. A gap of more than longest,
+// not counting a period for each dump lost in it, is a hole.
 func (c *Coverage) addTimes(s *Snapshots, from, to, longest int64) {
 	for i, t := range s.Time {
 		if t > to {
@@ -135,9 +134,9 @@ func (c *Coverage) addTimes(s *Snapshots, from, to, longest int64) {
 	}
 }
 
-// TaskCoverage is the coverage of a task: in sum, and of each segment that has
-// snapshots, in byte order of ids. In the sum Period is the median of the
-// segments and Slow says that one is.
+// TaskCoverage is the coverage of a task: the sum, and that of each segment with
+// snapshots, in byte order of ids. In the sum, Period is the median of the segments and
+// Slow tells that at least one is slow.
 type TaskCoverage struct {
 	Coverage
 	Requests int        `json:"requests"` // traces; a segment that did not arrive counts as one
@@ -188,7 +187,7 @@ func coverTask(task *Task, list []Snapshots, segments map[string]*Segment) *Task
 }
 
 // snapshotsOf returns the snapshots of a task, and the segments that they belong
-// to, by id, as far as those are there.
+// to, by id, if they are stored.
 func snapshotsOf(ctx context.Context, st Store, task string) ([]Snapshots, map[string]*Segment, error) {
 	var list []Snapshots
 	var ids []string

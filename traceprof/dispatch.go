@@ -26,7 +26,7 @@ const (
 	refreshEvery = 1000
 )
 
-// maxText is the longest report of an agent that is kept, in characters.
+// maxText is the maximum length of an agent's report in the log, in characters.
 const maxText = 4096
 
 // Dispatcher creates tasks and delivers them to agents. It reads the tasks from the
@@ -54,19 +54,19 @@ type Dispatcher struct {
 	notified map[string]map[string]bool // by task: the instances
 }
 
-// DispatcherOptions are what a Dispatcher may be given.
+// DispatcherOptions are the options of a Dispatcher.
 type DispatcherOptions struct {
 	Now func() int64 // the clock, in ms; nil: the system's
 }
 
-// knownTasks is what was in the store at a time. It does not change.
+// knownTasks is an immutable copy of the store's tasks at one time.
 type knownTasks struct {
 	at    int64
 	byFor map[audience][]Task // by creation, oldest first
 	byID  map[string]bool
 }
 
-// audience is whom a task is for.
+// audience selects the agents that receive a task.
 type audience struct {
 	kind    Kind
 	service string
@@ -83,9 +83,8 @@ func NewDispatcher(st Store, o DispatcherOptions) *Dispatcher {
 	}
 }
 
-// Create creates the task of an order. An order that is not allowed is a
-// *RefusedError.
-func (d *Dispatcher) Create(ctx context.Context, o Order) (Task, error) {
+// Create creates a task, or returns a *RefusedError.
+func (d *Dispatcher) Create(ctx context.Context, o TaskSpec) (Task, error) {
 	t, err := o.Task(d.now())
 	if err != nil {
 		return Task{}, err

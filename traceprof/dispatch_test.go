@@ -30,7 +30,7 @@ func dispatcher(t *testing.T, st traceprof.Store) *dispatching {
 }
 
 // create makes a task.
-func (d *dispatching) create(change func(*traceprof.Order)) traceprof.Task {
+func (d *dispatching) create(change func(*traceprof.TaskSpec)) traceprof.Task {
 	d.t.Helper()
 	task, err := d.Create(d.t.Context(), order(change))
 	if err != nil {
@@ -98,7 +98,7 @@ func TestDeliveryInTime(t *testing.T) {
 		{"five minutes before the start", 10 * minute, 5 * minute, 5 * minute, 5},
 	} {
 		d := dispatcher(t, mem.New())
-		task := d.create(func(o *traceprof.Order) { o.Start, o.Duration = began+c.start, c.duration })
+		task := d.create(func(o *traceprof.TaskSpec) { o.Start, o.Duration = began+c.start, c.duration })
 		d.now += c.at
 		want := ""
 		if c.minutes > 0 {
@@ -137,7 +137,7 @@ func TestPollTellsWhatIsNew(t *testing.T) {
 // one that was ordered later and began before it, once.
 func TestPollTellsOfEarlierOrders(t *testing.T) {
 	d := dispatcher(t, mem.New())
-	planned := d.create(func(o *traceprof.Order) { o.Start = began + 10*traceprof.Minute })
+	planned := d.create(func(o *traceprof.TaskSpec) { o.Start = began + 10*traceprof.Minute })
 	d.now++
 	now := d.create(nil)
 	if got := d.poll("i", -1); got != now.ID+":5" {
@@ -247,17 +247,17 @@ func TestChangesBesideTheDispatcher(t *testing.T) {
 
 func TestOverlapIsRefused(t *testing.T) {
 	d := dispatcher(t, mem.New())
-	other := func(kind traceprof.Kind, events ...string) func(*traceprof.Order) {
-		return func(o *traceprof.Order) {
-			*o = traceprof.Order{Kind: kind, ServiceID: "s", Service: "shop", Duration: traceprof.Minute, Instances: []string{"i"}, Events: events}
+	other := func(kind traceprof.Kind, events ...string) func(*traceprof.TaskSpec) {
+		return func(o *traceprof.TaskSpec) {
+			*o = traceprof.TaskSpec{Kind: kind, ServiceID: "s", Service: "shop", Duration: traceprof.Minute, Instances: []string{"i"}, Events: events}
 		}
 	}
 	for _, c := range []struct {
-		change func(*traceprof.Order)
+		change func(*traceprof.TaskSpec)
 		want   string
 	}{
 		{nil, ""},
-		{func(o *traceprof.Order) { o.Endpoint = "/other" }, "current service already has monitor task execute at this time"},
+		{func(o *traceprof.TaskSpec) { o.Endpoint = "/other" }, "current service already has monitor task execute at this time"},
 		{other(traceprof.AsyncKind, "CPU"), ""},
 		{other(traceprof.AsyncKind, "WALL"), "current service already has monitor async profiler task execute at this time"},
 		{other(traceprof.PprofKind, "CPU"), ""},
@@ -279,8 +279,8 @@ func TestOtherKindsAreForSomeInstances(t *testing.T) {
 	var tasks []traceprof.Task
 	for _, kind := range []traceprof.Kind{traceprof.AsyncKind, traceprof.PprofKind} {
 		for range 2 { // the second when the first is over
-			tasks = append(tasks, d.create(func(o *traceprof.Order) {
-				*o = traceprof.Order{Kind: kind, ServiceID: "s", Service: "shop", Duration: 10_000, Instances: []string{"i", "j"}, Events: []string{"CPU"}}
+			tasks = append(tasks, d.create(func(o *traceprof.TaskSpec) {
+				*o = traceprof.TaskSpec{Kind: kind, ServiceID: "s", Service: "shop", Duration: 10_000, Instances: []string{"i", "j"}, Events: []string{"CPU"}}
 			}))
 			d.now += 10_001
 		}
@@ -329,8 +329,8 @@ func TestOtherKindsBeginWhenOrdered(t *testing.T) {
 			{20 * minute, 20*minute - 1, false}, {20 * minute, 20 * minute, true}, {20 * minute, 25*minute - 1, true}, {20 * minute, 25 * minute, false},
 		} {
 			d := dispatcher(t, mem.New())
-			task := d.create(func(o *traceprof.Order) {
-				*o = traceprof.Order{Kind: kind, ServiceID: "s", Service: "shop", Start: began + c.start, Duration: minute, Instances: []string{"i"}, Events: []string{"CPU"}}
+			task := d.create(func(o *traceprof.TaskSpec) {
+				*o = traceprof.TaskSpec{Kind: kind, ServiceID: "s", Service: "shop", Start: began + c.start, Duration: minute, Instances: []string{"i"}, Events: []string{"CPU"}}
 			})
 			d.now += c.at
 			got := d.told(d.Poll(t.Context(), kind, "shop", "i", -1))
@@ -364,7 +364,7 @@ func TestReport(t *testing.T) {
 func TestNamesAreCutAlike(t *testing.T) {
 	d := dispatcher(t, mem.New())
 	long := strings.Repeat("é", 100)
-	task := d.create(func(o *traceprof.Order) { o.Service = long })
+	task := d.create(func(o *traceprof.TaskSpec) { o.Service = long })
 	if got := d.told(d.Poll(t.Context(), traceprof.TraceKind, long, long, -1)); got != task.ID+":5" {
 		t.Errorf("told %q", got)
 	}

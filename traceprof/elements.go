@@ -9,30 +9,30 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 )
 
-// elements are the nodes of all trees of an analysis while it is made: the paths
-// that the selected snapshots touch, numbered from 0 in the order in which they
-// appear, which is from the root down within one snapshot. So a parent has a
-// lower number than its children, and siblings ascend as they appeared.
+// elements holds the nodes of all trees of an analysis while they are built: the paths of
+// the selected snapshots, numbered from 0 in order of first appearance, within one
+// snapshot from the root down. So a parent has a lower number than its children, and
+// siblings are in order of appearance.
 type elements struct {
 	stacks *calltree.Forest
-	number numbering // of each path: its element plus one
+	number numbering // of each path: its element plus 1; 0: none
 	path   []int32   // of each element
-	list   []element // once linked
+	list   []element // set by link
 
 	rows    int   // snapshots that are not empty
 	counted int64 // the sum of their counts
 }
 
-// element is one node. All of it lies together because breadth first is at
-// random here.
+// element is one node. It is a struct, not columns, because breadth-first order accesses
+// the list at random.
 type element struct {
 	parent      int32 // element, or NoNode
-	first, next int32 // first child and next sibling, plus one; 0: none
-	fork        int32 // nearest caller that has several children or that snapshots end in, or NoNode
+	first, next int32 // first child and next sibling, plus 1; 0: none
+	fork        int32 // nearest caller with several children or with snapshots that end in it, or NoNode
 	function    int32
-	count       int32 // snapshots that end here; at last those that pass through too
-	self        int64 // time that no child has a part in, in ms; of samples first in ns
-	total       int64 // at last: and all times of the children
+	count       int32 // snapshots that end here; after trees: also those that pass through
+	self        int64 // time without the children, in ms; of samples in ns until scale
+	total       int64 // set by trees: self and the totals of the children
 }
 
 func newElements(stacks *calltree.Forest) *elements {
@@ -40,10 +40,10 @@ func newElements(stacks *calltree.Forest) *elements {
 	return &elements{stacks: stacks, number: newNumbering(n), path: make([]int32, 0, min(n, 1<<12))}
 }
 
-// add adds the paths of the rows that are taken of a source.
+// add adds the paths of the selected rows of a source.
 func (e *elements) add(s *source) {
 	up := e.stacks.Paths.Parent
-	for _, part := range s.taken {
+	for _, part := range s.selected {
 		for _, p := range s.Path[part.from:part.to] {
 			if p == calltree.NoNode {
 				continue
@@ -67,7 +67,8 @@ func (e *elements) add(s *source) {
 	}
 }
 
-// link connects the elements when all are there, and counts what ends in them.
+// link connects the elements after the last add, and counts the snapshots that end in
+// each.
 func (e *elements) link(sources []*source) error {
 	paths := &e.stacks.Paths
 	e.list = make([]element, len(e.path))
@@ -102,14 +103,13 @@ func (e *elements) link(sources []*source) error {
 	return nil
 }
 
-// maxStep is the longest time of one row that is added up: sums of as many rows
-// as there are cannot overflow.
+// maxStep is the maximum time of one row, in its unit, so that sums cannot overflow.
 const maxStep = 1 << 47
 
-// addCounts adds the counts of a source, and the time of samples. That of dumps
-// lies between them, see addTimes.
+// addCounts adds the counts of a source, and the times of samples. For the times of
+// dumps see addTimes.
 func (e *elements) addCounts(s *source) error {
-	for _, part := range s.taken {
+	for _, part := range s.selected {
 		for i := part.from; i < part.to; i++ {
 			if s.Path[i] == calltree.NoNode {
 				continue
@@ -132,14 +132,14 @@ func (e *elements) addCounts(s *source) error {
 
 var errCount = errors.New("there are more samples than 32 bits can count")
 
-// addTimes adds the times between neighbouring dumps of a source, each to the
-// innermost element that both have.
+// addTimes adds the time between each two consecutive dumps of a source to the innermost
+// element that both have.
 func (e *elements) addTimes(s *source) error {
 	if s.Language != Dumps {
 		return nil
 	}
 	last, leaf := -1, calltree.NoNode // the last dump that is not empty
-	for _, part := range s.taken {
+	for _, part := range s.selected {
 		for i := part.from; i < part.to; i++ {
 			if s.Path[i] == calltree.NoNode {
 				continue
@@ -173,7 +173,7 @@ func (e *elements) common(a, b int32) int32 {
 	return a
 }
 
-// trees adds up and lays out. Unit is that of the times, in a ms.
+// trees computes totals and returns the trees. Times are in 1/unit ms.
 func (e *elements) trees(unit int64) ([]StackTree, error) {
 	for i := len(e.list) - 1; i >= 0; i-- {
 		el := &e.list[i]
@@ -213,8 +213,8 @@ func (e *elements) trees(unit int64) ([]StackTree, error) {
 	return trees, nil
 }
 
-// scale makes ms of times in parts of a ms: of the totals, so that what is less than
-// a ms is lost once and not with every element.
+// scale converts times from 1/unit ms to ms. It rounds the totals and derives self from
+// them, so that rounding errors do not add up.
 func (e *elements) scale(unit int64) {
 	for i := range e.list {
 		el := &e.list[i]
@@ -235,12 +235,11 @@ func (t *StackTree) part(from, to int) StackTree {
 	}
 }
 
-// numbering gives some paths of a large forest numbers other than 0, in pages
-// that are made when they are needed: an analysis touches a small part of what a
-// store has, mostly paths that came at the same time.
+// numbering is a sparse map from the paths of a large forest to numbers, in pages that
+// are allocated on demand: an analysis uses few of a store's paths, mostly neighbours.
 type numbering struct {
-	page []int32 // of each run of paths: where its numbers begin, 0: nowhere
-	slab []int32 // the first page stays zero
+	page []int32 // of pageSize paths each: where their numbers begin in slab
+	slab []int32 // the first page stays zero, for paths without numbers
 }
 
 const (

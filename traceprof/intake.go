@@ -7,39 +7,37 @@ import (
 	"time"
 )
 
-// IntakeOptions says how an Intake gathers. Zero fields mean the defaults.
+// IntakeOptions are the options of an Intake. Zero fields mean the defaults.
 type IntakeOptions struct {
 	MaxDelay  time.Duration // maximum delay of a commit that waits for more data; 50 ms
 	MaxBytes  int64         // approximate maximum of bytes that wait for a commit; 64 MiB
 	MaxStacks int64         // approximate maximum of bytes of interned stacks; 128 MiB
 }
 
-// ErrClosed says that an Intake takes in nothing any more.
+// ErrClosed is the error of a closed Intake.
 var ErrClosed = errors.New("the intake of snapshots is closed")
 
-// Intake takes in what agents send, over any number of streams at once, and
-// stores it in batches: a commit takes the same few milliseconds for one
-// snapshot as for thousands.
+// Intake receives data of agents over concurrent streams and stores it in batches: a
+// commit takes the same few milliseconds for one snapshot as for thousands.
 //
-// Stacks are interned as they arrive: a stack that is known costs a hash of its
-// bytes and a look-up, and is never decoded. Memory is bounded whatever is sent:
-// what waits for a commit by MaxBytes, beyond which streams block, and what is
-// remembered of stacks by MaxStacks, beyond which it is learnt anew.
+// Stacks are interned as they arrive: a known stack costs a hash of its bytes and a
+// look-up, and is not decoded. Memory is bounded: data that waits for a commit by
+// MaxBytes, beyond which streams block, and interned stacks by MaxStacks, beyond which
+// they are evicted and decoded again.
 //
-// When the store fails, all streams that have something in the batch get its
-// error and nothing of theirs is acknowledged; the next batch is tried like any
-// other.
+// When the store fails, all streams with data in the batch get its error and none of that
+// data is acknowledged. The next batch is tried as usual.
 type Intake struct {
 	st   Store
 	opts IntakeOptions
 
 	mu      sync.Mutex
-	open    *batch // is filled; nil: nothing has come
+	open    *batch // the batch being filled; nil: empty
 	stacks  *intakeStacks
 	pending int64         // bytes of the batches that are not committed
-	room    chan struct{} // closed when pending falls; nil: nobody waits
+	room    chan struct{} // closed when pending falls; nil: no stream waits
 	closed  bool
-	next    time.Time // when the next commit may begin that somebody waits for
+	next    time.Time // when the next commit of a wanted batch may begin
 	metrics IntakeMetrics
 	failed  error     // of the last commit; nil: it succeeded
 	tried   time.Time // when the last commit ended
@@ -49,19 +47,19 @@ type Intake struct {
 	stop context.CancelFunc
 }
 
-// IntakeMetrics counts what an Intake did since it was made. Snapshots that the
-// store had already count as stored: it finds out when it reads them.
+// IntakeMetrics counts what an Intake has done. Snapshots that the store had already
+// count as stored: the store finds repeats when it reads them.
 type IntakeMetrics struct {
 	Snapshots, Segments, Instances int64         // stored
 	Failed                         int64         // snapshots, segments and instances that the store refused
 	Batches, FailedBatches         int64         // commits, and those of them that failed
 	CommitTime                     time.Duration // of all commits
 	PendingBytes                   int64         // now
-	Stacks, StackBytes             int64         // distinct stacks that are remembered now, and what they take
+	Stacks, StackBytes             int64         // distinct stacks in memory now, and their bytes
 	NewStacks                      int64         // stacks that had to be decoded
 }
 
-// NewIntake returns an Intake over a store, which must be closed after it.
+// NewIntake returns an Intake that stores in st. Close it before st.
 func NewIntake(st Store, o IntakeOptions) *Intake {
 	if o.MaxDelay <= 0 {
 		o.MaxDelay = 50 * time.Millisecond
@@ -102,8 +100,8 @@ func (in *Intake) Err() error {
 	return in.failed
 }
 
-// Close takes in nothing more, stores what has come and ends. When the context
-// ends before, what is not stored by then fails, and so does Close.
+// Close accepts no more data, stores what is pending and returns. If the context ends
+// first, the rest is dropped and Close returns the context's error.
 func (in *Intake) Close(ctx context.Context) error {
 	in.mu.Lock()
 	in.closed = true
@@ -121,7 +119,7 @@ func (in *Intake) Close(ctx context.Context) error {
 	}
 }
 
-// nudge makes the writer look again.
+// nudge makes the writer check again when a batch is due.
 func (in *Intake) nudge() {
 	select {
 	case in.wake <- struct{}{}:
@@ -137,10 +135,10 @@ func (in *Intake) makeRoom() {
 	}
 }
 
-// batch is what is committed together.
+// batch holds the data of one commit.
 type batch struct {
-	first  time.Time // when the first of it came
-	wanted bool      // somebody waits for it
+	first  time.Time // when its first data arrived
+	wanted bool      // a stream waits for it
 	bytes  int64
 	count  int64 // of snapshots
 
@@ -187,7 +185,7 @@ func (in *Intake) nextBatch(now time.Time) (*batch, time.Duration) {
 	return b, 0
 }
 
-// write commits batches until the Intake is closed and nothing is left.
+// write commits batches until the Intake is closed and all are committed.
 func (in *Intake) write(ctx context.Context) {
 	defer close(in.done)
 	timer := time.NewTimer(0)
@@ -238,12 +236,12 @@ func (in *Intake) commit(ctx context.Context, b *batch) {
 	in.pending -= b.bytes
 	in.failed, in.tried = err, time.Now()
 	in.makeRoom()
-	b.parts, b.order, b.instances, b.segments = nil, nil, nil, nil // idle streams may remember the batch
+	b.parts, b.order, b.instances, b.segments = nil, nil, nil, nil // idle streams may still refer to the batch
 	b.err = err
 	close(b.done)
 }
 
-// store writes the batch, what explains first: instances, segments, snapshots.
+// store writes the batch: instances, segments, then the snapshots that refer to them.
 func (b *batch) store(ctx context.Context, st Store) error {
 	if len(b.instances) > 0 {
 		list := make([]Instance, 0, len(b.instances))

@@ -10,11 +10,11 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// intakeStacks holds the dictionaries of the tasks whose snapshots came last. All
-// but key needs the lock of the Intake.
+// intakeStacks holds the dictionaries of the tasks with the most recent snapshots. All
+// methods but key need the lock of the Intake.
 //
-// A stack is identified by 128 bits of xxh3 over its bytes, with a secret seed, so
-// that nobody can choose two stacks of one hash.
+// A stack is identified by the 128-bit xxh3 of its bytes with a secret seed, so that
+// clients cannot construct collisions.
 type intakeStacks struct {
 	seed  uint64
 	tasks lru.Cache[string, *dictionary]
@@ -26,8 +26,8 @@ type dictionary struct {
 	Stacks
 	task    string
 	paths   map[xxh3.Uint128]int32 // of each stack by its hash
-	full    bool                   // it takes half of the limit: the next snapshot begins another one
-	retired bool                   // it was evicted, and has nothing any more
+	full    bool                   // larger than half of the limit: the next snapshot starts another one
+	retired bool                   // it was evicted and is empty
 	view    *calltree.Forest       // a snapshot of the forest; nil: outdated
 }
 
@@ -38,7 +38,7 @@ func newIntakeStacks(limit int64) *intakeStacks {
 	return k
 }
 
-// key returns the identity of a stack.
+// key returns the hash of a stack.
 func (k *intakeStacks) key(stack []byte) xxh3.Uint128 { return xxh3.Hash128Seed(stack, k.seed) }
 
 // of returns the dictionary of a task.
@@ -55,8 +55,8 @@ func (k *intakeStacks) of(task string) *dictionary {
 	return d
 }
 
-// retire empties a dictionary. Its forest lives as long as a batch refers to it, but
-// an idle stream that refers to the dictionary does not keep it.
+// retire empties a dictionary, so that an idle stream that refers to it does not keep its
+// forest in memory. Batches refer to the forest itself.
 func (k *intakeStacks) retire(d *dictionary) bool {
 	k.known -= int64(len(d.paths))
 	*d = dictionary{task: d.task, retired: true}
@@ -85,8 +85,7 @@ func (k *intakeStacks) decode(d *dictionary, key xxh3.Uint128, s *Snapshot) (pat
 	return path, k.grown(d, before), err
 }
 
-// add returns the paths of snapshots that were decoded before, and how many bytes
-// the dictionary grew by.
+// add returns the paths of decoded snapshots, and how many bytes the dictionary grew by.
 func (k *intakeStacks) add(d *dictionary, s *Snapshots) ([]int32, int64) {
 	before := d.bytes()
 	return d.Add(s), k.grown(d, before)
@@ -101,7 +100,7 @@ func (k *intakeStacks) grown(d *dictionary, before int64) int64 {
 	return now - before
 }
 
-// snapshot returns the forest as it is now, for the store to read.
+// snapshot returns an immutable view of the forest for the store.
 func (d *dictionary) snapshot() *calltree.Forest {
 	if d.view == nil {
 		d.view = d.Forest.Snapshot()

@@ -9,15 +9,14 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 )
 
-// Stream is where one client's snapshots, segments and reports go in, in their
-// order. It serves one goroutine. A stream needs no end: it is forgotten when
-// nobody has it.
+// Stream receives one client's snapshots, segments and reports in their order. It is for
+// one goroutine and needs no Close.
 type Stream struct {
 	in    *Intake
-	waits []*batch // that have something of the stream and may not be done
-	err   error    // of a batch that had something of the stream
+	waits []*batch // with data of the stream, not known to be done
+	err   error    // of a batch with data of the stream
 
-	// Where the last snapshot went: most go to the same place.
+	// The destination of the last snapshot: most snapshots have the same one.
 	task, segment []byte
 	part          *Snapshots
 	batch         *batch
@@ -30,21 +29,20 @@ type Snapshot struct {
 	Sequence      int32  // number of the dump within the segment
 	Time          int64  // ms
 
-	// Stack is the stack as the protocol wrote it: of equal bytes the stacks are
-	// equal. Empty: a dump without frames.
+	// Stack is the encoded stack: equal bytes are equal stacks. Empty: a dump without
+	// frames.
 	Stack []byte
-	// Frames yields the code signatures of a stack, outermost first. It is called
-	// only for a stack that is not known, and must not use the Intake. An error
-	// drops the snapshot.
+	// Frames yields the code signatures of a stack, outermost first. It is called only
+	// for an unknown stack, and must not use the Intake. An error drops the snapshot.
 	Frames func(stack []byte, yield func(signature []byte) bool) error
 }
 
 // Stream returns a new stream.
 func (in *Intake) Stream() *Stream { return &Stream{in: in} }
 
-// enter begins a call that adds about so many bytes to a batch: it waits until
-// there is room, which a failure of what was given before, the end of the
-// context or of the Intake end. On success the caller holds the Intake's lock.
+// enter begins a call that adds about size bytes to a batch. It waits for room, until the
+// stream fails, the context ends or the Intake is closed. On success the caller holds the
+// Intake's lock.
 func (s *Stream) enter(ctx context.Context, size int64) error {
 	in := s.in
 	in.mu.Lock()
@@ -60,7 +58,7 @@ func (s *Stream) enter(ctx context.Context, size int64) error {
 			in.mu.Unlock()
 			return err
 		}
-		// What is larger than all the room there is goes alone.
+		// Data larger than MaxBytes is stored on its own.
 		if in.pending == 0 || in.pending+size <= in.opts.MaxBytes {
 			return nil
 		}
@@ -77,7 +75,7 @@ func (s *Stream) enter(ctx context.Context, size int64) error {
 	}
 }
 
-// dropDone drops the batches that are committed or failed, and keeps the first error.
+// dropDone drops the batches that are committed or failed, and records the first error.
 func (s *Stream) dropDone() {
 	for len(s.waits) > 0 {
 		select {
@@ -92,8 +90,8 @@ func (s *Stream) dropDone() {
 	}
 }
 
-// charge records that so many bytes of the stream went into a batch. The caller
-// holds the Intake's lock.
+// charge records that the stream added size bytes to a batch. The caller holds the
+// Intake's lock.
 func (s *Stream) charge(b *batch, size int64) {
 	if n := len(s.waits); n == 0 || s.waits[n-1] != b {
 		s.waits = append(s.waits, b)
@@ -105,14 +103,14 @@ func (s *Stream) charge(b *batch, size int64) {
 	}
 }
 
-// Sizes of things that wait, beside their texts and bytes.
+// Estimated sizes of pending data, without texts and bytes.
 const (
 	snapshotSize = 16
 	segmentSize  = 300
 )
 
-// Snapshot takes in a snapshot and keeps nothing of it. It blocks while too much
-// waits for a commit.
+// Snapshot adds a snapshot and keeps no reference to it. It blocks while MaxBytes are
+// pending.
 func (s *Stream) Snapshot(ctx context.Context, d *Snapshot) error {
 	key := s.in.stacks.key(d.Stack)
 	if err := s.enter(ctx, snapshotSize); err != nil {
@@ -164,12 +162,11 @@ func (b *batch) part(task, segment string, language Language, stacks *dictionary
 	return p
 }
 
-// sanitized copies a text; bytes that are no UTF-8 become the replacement
-// character.
+// sanitized copies a text. Bytes that are not UTF-8 become the replacement character.
 func sanitized(text []byte) string { return strings.ToValidUTF8(string(text), "\uFFFD") }
 
-// Snapshots takes in snapshots that were decoded elsewhere, as those of a Go
-// profile, and keeps nothing of them.
+// Snapshots adds decoded snapshots, such as those of a Go profile, and keeps no reference
+// to them.
 func (s *Stream) Snapshots(ctx context.Context, d Snapshots) error {
 	if err := d.Check(); err != nil {
 		return err
@@ -196,7 +193,7 @@ func (s *Stream) Snapshots(ctx context.Context, d Snapshots) error {
 // overflow.
 func clampTime(ms int64) int64 { return min(max(ms, -latest), latest) }
 
-// Segment takes in a segment. Raw is copied.
+// Segment adds a segment. Raw is copied.
 func (s *Stream) Segment(ctx context.Context, seg Segment) error {
 	size := segmentSize + int64(len(seg.Raw))
 	for _, text := range []*string{&seg.ID, &seg.Trace, &seg.Service, &seg.Instance, &seg.Endpoint, &seg.Operation} {
@@ -215,7 +212,7 @@ func (s *Stream) Segment(ctx context.Context, seg Segment) error {
 	return nil
 }
 
-// Instance takes in a report of an instance.
+// Instance adds a report of an instance.
 func (s *Stream) Instance(ctx context.Context, i Instance) error {
 	i.Properties = slices.Clone(i.Properties)
 	size := int64(segmentSize)
@@ -242,9 +239,9 @@ func (s *Stream) Instance(ctx context.Context, i Instance) error {
 	return nil
 }
 
-// Wait returns when everything that was given to the stream is stored, or the
-// error for which some of it is not. After an error the stream takes in nothing
-// more: the caller reports it to the client, or starts another stream.
+// Wait returns when all data of the stream is stored, or the error because of which some
+// is not. After an error the stream accepts no more data: the caller reports it to the
+// client, or starts another stream.
 func (s *Stream) Wait(ctx context.Context) error {
 	for {
 		s.dropDone()

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// journal appends lines to the logs of a store in groups: while one group is
-// being written the next one gathers. A thousand instances that receive a
-// task within a second make a few writes, and each waits for two of them at most.
+// journal appends lines to the logs of a store in groups: lines that arrive while one
+// group is written form the next. A thousand instances that receive a task within a
+// second cause few writes, and each waits for at most two.
 type journal struct {
 	store Store
 
 	mu      sync.Mutex
-	next    *lineGroup // gathers; nil: nobody waits
+	next    *lineGroup // of the next write; nil: empty
 	writing bool
 }
 
@@ -22,7 +22,7 @@ type lineGroup struct {
 	err   error
 }
 
-// append returns when the lines are stored, or with the error that prevented it.
+// append returns when the lines are stored, or an error.
 func (j *journal) append(ctx context.Context, lines ...Log) error {
 	j.mu.Lock()
 	if j.next == nil {

@@ -12,7 +12,7 @@ const (
 	writeEvery   = time.Second
 	renewEvery   = int64(10_000) // ms between two writes of one instance
 	forgetAfter  = 10 * Minute   // without a report or poll
-	maxInstances = 100_000       // tracked at a time: clients choose the names
+	maxInstances = 100_000       // clients choose the names
 )
 
 // InstanceKey identifies an instance of a service.
@@ -28,7 +28,7 @@ type LiveInstances struct {
 	known map[InstanceKey]*liveInstance
 }
 
-// liveInstance is what is known of one instance. Times are in ms by the server's
+// liveInstance describes one instance. Times are in ms by the server's
 // clock; written is the value of seen that the store has.
 type liveInstance struct {
 	first, seen, polled, written int64

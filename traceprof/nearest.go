@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// mostNames is how many names are offered for one that was not found.
+// mostNames is the maximum number of suggestions for a name that was not found.
 const mostNames = 5
 
-// nearest returns the names that were probably meant by another, nearest first:
-// those that are equal but for case, slashes, the method before the path, or
-// parts that stand for any value, then those that begin and end alike.
+// nearest returns the most similar names, best first: names that differ only in case,
+// slashes, the method before the path, or placeholders, then names that begin and end
+// alike.
 func nearest(want string, names []string) []string {
 	type near struct {
 		name  string
@@ -33,9 +33,8 @@ func nearest(want string, names []string) []string {
 	return best
 }
 
-// similarity says how near two names are: 3 if they differ in what people
-// overlook, 2 if one is a pattern of the other, below 1 the part that they begin
-// and end with alike, 0 if that is less than three fifths.
+// similarity returns 3 if two names are equal by plain, 2 if one is a pattern of the other,
+// otherwise the share of equal bytes at the start and end, or 0 if that is below 0.6.
 func similarity(a, b string) float64 {
 	a, b = plain(a), plain(b)
 	if a == b {
@@ -60,8 +59,8 @@ func similarity(a, b string) float64 {
 	return 0
 }
 
-// plain drops from a name what is easily overlooked: case, a method before a
-// path (`GET:/x`, `{GET}/x`, `GET /x`), slashes and blanks at the end.
+// plain normalises a name: lower case, without a method before a path (`GET:/x`,
+// `{GET}/x`, `GET /x`), slashes and spaces at the end.
 func plain(name string) string {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if i := strings.IndexByte(name, '/'); i > 0 && i <= len("{options} ") {
@@ -77,8 +76,8 @@ func plain(name string) string {
 	return name
 }
 
-// patternOf reports whether a path fits a pattern of the same number of parts, of
-// which some stand for any value: `{id}`, `:id`, `*`, `{var}`.
+// patternOf reports whether a path matches a pattern with placeholders (`{id}`, `:id`,
+// `*`) that has the same number of parts.
 func patternOf(pattern, path string) bool {
 	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
 	if len(want) != len(have) {

@@ -25,35 +25,33 @@ type Segment struct {
 // Latency returns how long the segment took, in ms.
 func (s *Segment) Latency() int64 { return s.End - s.Start }
 
-// Language says what made the snapshots of a segment.
+// Language is the kind of a segment's snapshots.
 type Language uint8
 
 // The languages, which differ in what a snapshot is.
 const (
-	Dumps      Language = iota // dumps of a thread, at most one a period
+	Dumps      Language = iota // dumps of a thread, at most one per period
 	GoProfiles                 // samples of a CPU profile that carry the segment as a label
 )
 
-// Snapshots holds snapshots of one segment as columns of equal length.
-//
-// From a Store they come in ascending order of Sequence, without repeats, whole.
-// To a Store they go as they arrived: in any order, with repeats, in parts.
+// Snapshots holds snapshots of one segment as columns of equal length. A Store returns
+// all of a segment, in ascending order of Sequence and without repeats. It accepts parts,
+// in any order and with repeats.
 type Snapshots struct {
 	Task     string
 	Segment  string
 	Language Language
 
-	// Stacks is the dictionary of the stacks: a function is a code signature as
-	// the agent wrote it, a path is a stack from its outermost frame. It may grow
-	// on elsewhere; what Path refers to does not change.
+	// Stacks is the dictionary of stacks: a function is a code signature as the agent
+	// wrote it, a path is a stack from its outermost frame. It may grow; the paths in
+	// Path do not change.
 	Stacks *calltree.Forest
 
 	Sequence []int32 // number of the dump; of a Go profile the number of the sample
 	Time     []int64 // ms
 	Path     []int32 // in Stacks; calltree.NoNode: a dump without frames
 
-	// Of GoProfiles, nil for dumps: how many samples a row stands for, and how
-	// much time.
+	// Samples and time that a row of GoProfiles represents; nil for dumps.
 	Count []int64
 	Nanos []int64
 }
@@ -72,7 +70,7 @@ func (s *Snapshots) Check() error {
 		weighted = n
 	}
 	if len(s.Time) != n || len(s.Path) != n || len(s.Count) != weighted || len(s.Nanos) != weighted {
-		return fmt.Errorf("snapshots of segment %q: columns of %d, %d, %d, %d and %d rows do not belong together",
+		return fmt.Errorf("snapshots of segment %q: the columns have %d, %d, %d, %d and %d rows",
 			s.Segment, n, len(s.Time), len(s.Path), len(s.Count), len(s.Nanos))
 	}
 	for i, p := range s.Path {
@@ -83,7 +81,7 @@ func (s *Snapshots) Check() error {
 	return nil
 }
 
-// Instance is one process of a service that reported.
+// Instance is a process of a service.
 type Instance struct {
 	Service    string     `json:"service"`
 	Name       string     `json:"name"`
@@ -92,20 +90,19 @@ type Instance struct {
 	Properties []Property `json:"properties,omitempty"` // in the order they came; keys may repeat
 	FirstSeen  int64      `json:"firstSeen"`            // ms, by the server's clock
 	LastSeen   int64      `json:"lastSeen"`
-	Polled     int64      `json:"polled,omitempty"` // last time it asked for tasks; 0: never
-	// Skew is how far the instance's clock was ahead of the server's when last
-	// it could be seen, in ms.
+	Polled     int64      `json:"polled,omitempty"` // last poll for tasks; 0: never
+	// Skew is how far the instance's clock was ahead of the server's, in ms, when it
+	// was last measured.
 	Skew int64 `json:"skew,omitempty"`
 }
 
-// Property is one fact that an instance reported about itself.
+// Property is a property that an instance reported.
 type Property struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
 
-// Merge takes in what a later report says of the same instance: what it leaves
-// empty stays.
+// Merge applies a later report of the same instance. Its empty fields change nothing.
 func (i *Instance) Merge(later *Instance) {
 	if later.Layer != "" {
 		i.Layer = later.Layer
@@ -126,11 +123,11 @@ func (i *Instance) Merge(later *Instance) {
 	i.Polled = max(i.Polled, later.Polled)
 }
 
-// Endpoint is an operation that segments of a service were seen with.
+// Endpoint summarises the stored segments of one operation of a service.
 type Endpoint struct {
 	Service  string `json:"service"`
 	Name     string `json:"name"`
-	Segments int64  `json:"segments"` // that are kept
+	Segments int64  `json:"segments"` // stored ones
 	Slowest  int64  `json:"slowest"`  // latency in ms
 	LastSeen int64  `json:"lastSeen"` // ms, start of the newest segment
 }

@@ -7,15 +7,15 @@ import (
 	"sort"
 )
 
-// source is what is stored of one segment for one task, and what of it is taken.
-// Two tasks number their snapshots of a segment apart, so they are two sources.
+// source holds the snapshots of one segment by one task, and which of them are
+// selected. Each task numbers its snapshots of a segment on its own.
 type source struct {
 	Snapshots
-	windows []window // as chosen, in order of the ranges
-	taken   []rows   // ascending, apart
+	windows  []window // in order of the ranges
+	selected []rows   // ascending, disjoint
 }
 
-// window is a half-open range of sequence numbers, and rows one of indices.
+// window is a half-open range of sequence numbers, rows one of indices.
 type window struct{ from, to int64 }
 
 type rows struct{ from, to int }
@@ -45,8 +45,8 @@ func sourcesOf(ctx context.Context, st Store, items []Range) ([]*source, error) 
 	return list, nil
 }
 
-// selectBySequence takes from the sources what the ranges select and returns how
-// many sequence numbers that are, also beyond the limit.
+// selectBySequence selects the snapshots in the ranges, up to the limit, and returns how
+// many sequence numbers the ranges span.
 func selectBySequence(sources []*source, items []Range, limit int) (found int64) {
 	bySegment := map[string][]*source{}
 	for _, s := range sources {
@@ -68,7 +68,7 @@ func selectBySequence(sources []*source, items []Range, limit int) (found int64)
 		}
 	}
 	for _, s := range sources {
-		s.take()
+		s.selectRows()
 	}
 	return found
 }
@@ -91,35 +91,35 @@ func (s *source) window(start, end int64) (window, bool) {
 	return window{int64(s.Sequence[first]), int64(s.Sequence[last]) + 1}, true
 }
 
-// take turns the windows into rows.
-func (s *source) take() {
+// selectRows converts the windows into rows.
+func (s *source) selectRows() {
 	slices.SortFunc(s.windows, func(a, b window) int { return cmp.Compare(a.from, b.from) })
 	at := func(sequence int64) int {
 		return sort.Search(s.Len(), func(i int) bool { return int64(s.Sequence[i]) >= sequence })
 	}
 	for _, w := range s.windows {
 		r := rows{at(w.from), at(w.to)}
-		if n := len(s.taken); n > 0 {
-			r.from = max(r.from, s.taken[n-1].to)
+		if n := len(s.selected); n > 0 {
+			r.from = max(r.from, s.selected[n-1].to)
 		}
 		if r.from < r.to {
-			s.taken = append(s.taken, r)
+			s.selected = append(s.selected, r)
 		}
 	}
 }
 
-// selectByTime takes the samples whose times lie in a range. If all samples of a
-// source have one time, which is then that of the profile, every range takes all.
+// selectByTime selects the samples whose times lie in a range. If all samples of a source
+// have the same time, that of the profile, every range selects all of them.
 func selectByTime(sources []*source, items []Range) {
 	for _, s := range sources {
 		if s.Len() == 0 || slices.Min(s.Time) == slices.Max(s.Time) {
-			s.taken = []rows{{0, s.Len()}}
+			s.selected = []rows{{0, s.Len()}}
 			continue
 		}
 		mine := slices.DeleteFunc(slices.Clone(items), func(r Range) bool { return r.Segment != s.Segment })
 		for i, t := range s.Time {
 			if slices.ContainsFunc(mine, func(r Range) bool { return r.Start <= t && t <= r.End }) {
-				s.taken = append(s.taken, rows{i, i + 1})
+				s.selected = append(s.selected, rows{i, i + 1})
 			}
 		}
 	}

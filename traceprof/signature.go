@@ -7,11 +7,10 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// nativeLine is what the Java agent writes as the line of a native method; -1 is
-// one that is not known.
+// nativeLine is the Java agent's line number of native methods; -1 is an unknown line.
 const nativeLine = -2
 
-// code is what a code signature says: a frame of a program, or of the agent.
+// code is a parsed code signature: a frame of the program or of the agent.
 type code struct {
 	fn     profile.Function
 	line   int32
@@ -19,8 +18,8 @@ type code struct {
 	role   role
 }
 
-// role is what a frame is to a program that an agent has changed. The Java agent
-// makes of a method m one that calls its interceptor, which calls the original
+// role classifies frames of a program that was instrumented by the Java agent. The agent
+// replaces a method by one that calls an interceptor, which calls the original method
 // through generated classes:
 //
 //	shop.Cart.total:-1                                        stub
@@ -29,17 +28,17 @@ type code struct {
 //	shop.Cart.$sw$original$total$eq1kks1$accessor$$sw$kspurn1:-1    glue
 //	shop.Cart.$sw$original$total$eq1kks1:105                  original
 //
-// The names of the glue differ in every run. The program has one frame there,
+// The names of the glue differ in every run. The program itself has one frame,
 // shop.Cart.total:105.
 type role uint8
 
 const (
 	ordinary role = iota
 	glue
-	original // a method under a name that the agent gave it
+	original // a method that the agent renamed
 )
 
-// parseSignature reads a code signature: `class.method:line` of Java,
+// parseSignature parses a code signature: `class.method:line` of Java,
 // `file.function: line` of Python, `function:line` of Go.
 func parseSignature(signature string, language Language) code {
 	if i := strings.LastIndex(signature, ": "); i > 0 {
@@ -70,7 +69,7 @@ func lineNumber(text string) (int32, bool) {
 	return int32(n), err == nil
 }
 
-// pythonCode splits a file and a function, whose name has no dot.
+// pythonCode splits `file.function`; the name of a function has no dot.
 func pythonCode(place string, line int32) code {
 	c := code{fn: profile.Function{Name: place, Kind: profile.KindPython}, line: max(0, line)}
 	if i := strings.LastIndexByte(place, '.'); i > 0 && i+1 < len(place) {
@@ -79,14 +78,14 @@ func pythonCode(place string, line int32) code {
 	return c
 }
 
-// interceptors is where the Java agent's interceptors are.
+// interceptors is the package of the Java agent's interceptors.
 const interceptors = "org.apache.skywalking.apm.agent.core.plugin.interceptor.enhance."
 
-// originalMarks begin the name that the agent gives a method, in newer and older
-// versions; what follows the method's own name is a hash.
+// originalMarks begin the new names of methods in newer and older agents. A hash follows
+// the method's own name.
 var originalMarks = []string{".$sw$original$", "$original$"}
 
-// agentRole returns what a Java frame is, and the name that the program knows.
+// agentRole returns the role of a Java frame, and its name in the program.
 func agentRole(name string) (role, string) {
 	switch {
 	case strings.HasPrefix(name, interceptors) && strings.HasSuffix(name, ".intercept"),

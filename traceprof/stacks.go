@@ -8,10 +8,10 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Stacks is a dictionary of the stacks of one task: code signatures and paths of
-// them under dense ids. It only grows. An Intake has one for what agents send, and an
-// engine one for what it stores; Add brings the stacks of the one into the other.
-// A Stacks is not safe for concurrent use; others read Snapshots of Forest.
+// Stacks is a growing dictionary of the stacks of one task: code signatures and call paths
+// under dense ids. An Intake has one for received stacks and an engine one for stored
+// stacks; Add copies from one to the other. A Stacks is not safe for concurrent use;
+// concurrent readers use Forest.Snapshot.
 type Stacks struct {
 	Forest *calltree.Forest
 	Text   int64 // bytes of all signatures

@@ -1,17 +1,17 @@
 package traceprof
 
-// State is where a task is in its life.
+// State is the state of a task.
 type State string
 
 // The states.
 const (
-	Planned State = "planned" // it has not begun
+	Planned State = "planned" // not started yet
 	Running State = "running"
 	Stopped State = "stopped" // before its end
 	Over    State = "over"
 )
 
-// State returns where the task is at a time, in ms.
+// State returns the task's state at a time, in ms.
 func (t *Task) State(now int64) State {
 	switch {
 	case t.Stopped != 0 && t.Stopped < t.Start+t.Duration && now >= t.Stopped:

@@ -13,23 +13,21 @@ import (
 var (
 	// ErrNoTask: there is no task of that id.
 	ErrNoTask = errors.New("there is no such task")
-	// ErrNotKept: the store is of a kind that keeps no trace profiling. Every
-	// method says so.
-	ErrNotKept = errors.New("trace profiling is not kept here")
+	// ErrNotKept: the store does not support trace profiling. Every method returns it.
+	ErrNotKept = errors.New("this store does not support trace profiling")
 )
 
-// Store is the contract of what trace profiling keeps. Engines of package store
-// implement it beside their own; package storetest tests it.
+// Store stores the data of trace profiling. Engines of package store implement it too;
+// package storetest tests it.
 //
-// As there: no transaction spans two calls; when a call returns without an
-// error, what it wrote survives the death of the process, and of one that fails
-// nothing is there; methods are safe for concurrent use, also from several
-// processes where the engine allows them.
-// Nothing handed over is kept and nothing handed out is shared, but for
-// Snapshots.Stacks. Texts are UTF-8; whoever takes them in sees to that.
+// As with store.Store, no transaction spans two calls. If a call returns no error, what it
+// wrote survives a crash; if it fails, it wrote nothing. Methods are safe for concurrent
+// use, also from several processes if the engine allows that. Arguments are not retained
+// and results are not shared, except for Snapshots.Stacks. Texts are UTF-8; callers
+// ensure it.
 type Store interface {
-	// CreateTask adds a task in one atomic step: Admit is given the service's
-	// tasks of all kinds, and what it returns is stored and returned.
+	// CreateTask atomically calls Admit with the service's tasks of all kinds, and
+	// stores and returns its result.
 	CreateTask(ctx context.Context, t Task) (Task, error)
 
 	// Task returns a task, or ErrNoTask.
@@ -38,8 +36,8 @@ type Store interface {
 	// Tasks lists tasks, newest start first, then newest creation.
 	Tasks(ctx context.Context, q TaskQuery) ([]Task, error)
 
-	// StopTask ends a task at a time, once: a task that is stopped or has ended
-	// by then stays as it is. An unknown task is ErrNoTask.
+	// StopTask ends a task at a time. A task that was stopped before or has ended by
+	// then does not change. An unknown task is ErrNoTask.
 	StopTask(ctx context.Context, id string, at int64) error
 
 	// AppendLog adds lines to logs. Task, instance, event and time identify a
@@ -50,14 +48,14 @@ type Store interface {
 	// event.
 	Logs(ctx context.Context, tasks ...string) ([]Log, error)
 
-	// PutInstances takes in reports of instances with Instance.Merge.
+	// PutInstances applies reports of instances with Instance.Merge.
 	PutInstances(ctx context.Context, list ...Instance) error
 
 	// Instances lists the instances of a service, or of all if it is empty, that
 	// were seen at or after a time, by service and name.
 	Instances(ctx context.Context, service string, since int64) ([]Instance, error)
 
-	// PutSegments stores segments by id; one that is there already stays.
+	// PutSegments stores segments by id. A stored segment does not change.
 	PutSegments(ctx context.Context, list ...Segment) error
 
 	// Segments lists segments, newest start first, then by id.
@@ -67,19 +65,18 @@ type Store interface {
 	// in any case, by name. Limit 0: all.
 	Endpoints(ctx context.Context, service, keyword string, limit int) ([]Endpoint, error)
 
-	// PutSnapshots stores snapshots. Task, segment and sequence identify one: of
-	// repeats the one that was stored first counts, in the order of the list.
-	// Snapshots of another language than the first of their task and segment are
-	// dropped. Nothing is demanded of the task or the segment: both may be
+	// PutSnapshots stores snapshots. Task, segment and sequence identify one; the first
+	// that was stored counts, in the order of the list. Snapshots of another language
+	// than the first of their task and segment are dropped. Task and segment may be
 	// unknown, or become known later.
 	PutSnapshots(ctx context.Context, list ...Snapshots) error
 
-	// Snapshots streams what is stored, one value for each task and segment, in
-	// byte order of task, then segment. A value is the caller's to keep, but for
-	// Stacks, which is shared and only read.
+	// Snapshots streams one value for each task and segment, in byte order of task,
+	// then segment. The caller owns a value, except for Stacks, which is shared and
+	// read-only.
 	Snapshots(ctx context.Context, q SnapshotQuery) iter.Seq2[Snapshots, error]
 
-	// Expire removes what is too old or too much, see Expiry.
+	// Expire removes old data, see Expiry.
 	Expire(ctx context.Context, e Expiry) (Expired, error)
 }
 
@@ -95,7 +92,7 @@ type TaskQuery struct {
 	Limit int   `json:"limit,omitempty"`
 }
 
-// Matches reports whether a task is selected, but for Limit.
+// Matches reports whether a task is selected, ignoring Limit.
 func (q *TaskQuery) Matches(t *Task) bool {
 	return (q.Kind == "" || q.Kind == t.Kind) && (q.Service == "" || q.Service == t.Service) &&
 		(q.Endpoint == "" || q.Endpoint == t.Endpoint) &&
@@ -139,8 +136,7 @@ func page[T any](list []T, offset, limit int) []T {
 	return list
 }
 
-// SegmentQuery selects segments. Zero fields select everything; several lists
-// must all hold.
+// SegmentQuery selects segments that match all fields. Zero fields match everything.
 type SegmentQuery struct {
 	IDs       []string `json:"ids,omitempty"`
 	Traces    []string `json:"traces,omitempty"`
@@ -154,12 +150,12 @@ type SegmentQuery struct {
 	Longest   int64    `json:"longest,omitempty"`
 	Failed    *bool    `json:"failed,omitempty"`
 	BySlowest bool     `json:"bySlowest,omitempty"` // order by latency, longest first, then as usual
-	NoRaw     bool     `json:"noRaw,omitempty"`     // leave Raw out of the answer
+	NoRaw     bool     `json:"noRaw,omitempty"`     // omit Raw
 	Offset    int      `json:"offset,omitempty"`
 	Limit     int      `json:"limit,omitempty"`
 }
 
-// Matches reports whether a segment is selected, but for Offset and Limit.
+// Matches reports whether a segment is selected, ignoring Offset and Limit.
 func (q *SegmentQuery) Matches(s *Segment) bool {
 	among := func(list []string, v string) bool { return len(list) == 0 || slices.Contains(list, v) }
 	is := func(want, v string) bool { return want == "" || want == v }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Kind is what a task makes agents do.
+// Kind is the kind of profile that agents record for a task.
 type Kind string
 
 // The kinds of task.
@@ -15,17 +15,17 @@ const (
 	PprofKind Kind = "pprof"          // run Go's profiler and send its profile
 )
 
-// Task orders a profile. A task of TraceKind profiles one endpoint of one
+// Task describes a profile to record. A task of TraceKind profiles one endpoint of one
 // service; the other kinds profile whole instances.
 type Task struct {
 	ID        string `json:"id"` // Created and ServiceID, joined by "_"
 	Kind      Kind   `json:"kind"`
 	Service   string `json:"service"`           // name, at most MaxServiceName characters
-	ServiceID string `json:"serviceId"`         // as clients spell the service; opaque here
-	Created   int64  `json:"created"`           // ms; strictly rising within a service
+	ServiceID string `json:"serviceId"`         // as clients write it; opaque here
+	Created   int64  `json:"created"`           // ms; strictly increasing within a service
 	Start     int64  `json:"start"`             // ms
 	Duration  int64  `json:"duration"`          // ms
-	Stopped   int64  `json:"stopped,omitempty"` // ms; 0: was not stopped early
+	Stopped   int64  `json:"stopped,omitempty"` // ms; 0: not stopped
 
 	// Of TraceKind.
 	Endpoint    string `json:"endpoint,omitempty"`
@@ -59,7 +59,7 @@ func (t *Task) End() int64 {
 // Minutes returns the duration in whole minutes, at least 1.
 func (t *Task) Minutes() int64 { return max(1, t.Duration/Minute) }
 
-// RefusedError says why a task was not made, in the words that clients know.
+// RefusedError is why a task was not created, in the words of SkyWalking's OAP.
 type RefusedError struct {
 	Reason string
 	Code   RefusalCode
@@ -68,7 +68,7 @@ type RefusedError struct {
 // Error returns the reason.
 func (e *RefusedError) Error() string { return e.Reason }
 
-// RefusalCode is the kind of a refusal, where clients distinguish kinds.
+// RefusalCode is the kind of a refusal, for clients that distinguish kinds.
 type RefusalCode string
 
 // The codes.
@@ -80,9 +80,8 @@ const (
 // ErrOverlap refuses a task while the service has another one at that time.
 var ErrOverlap = &RefusedError{"current service already has monitor task execute at this time", AlreadyProfiling}
 
-// Stop ends the task at a time and reports whether that changed it: a task that
-// is stopped or has ended by then stays as it is. It is the body of
-// Store.StopTask.
+// Stop ends the task at a time and reports whether that changed it: a task that was
+// stopped before or has ended by then does not change. It is the body of Store.StopTask.
 func (t *Task) Stop(at int64) bool {
 	if t.Stopped != 0 || t.End() <= at {
 		return false
@@ -91,16 +90,14 @@ func (t *Task) Stop(at int64) bool {
 	return true
 }
 
-// Admit decides whether a new task may stand beside those of the same kind that
-// its service has, and gives it its time of creation, later than that of all of
-// the service's tasks, and its id. It is the body of Store.CreateTask: engines
-// call it where nothing else can change the service's tasks.
+// Admit checks that a new task overlaps with no existing task of its service and kind. It
+// returns the task with an id and a time of creation later than that of all the service's
+// tasks. It is the body of Store.CreateTask: engines call it while nothing else can change
+// the service's tasks.
 //
-// Tasks overlap when one begins before the other's end has passed; an end that
-// equals a start overlaps, a task that was stopped before its start never does.
-// Start and end count as given, not rounded to minutes as SkyWalking's OAP does,
-// which refuses tasks that do not overlap. Tasks of PprofKind overlap only if they
-// have an event in common.
+// An end that equals a start overlaps; a task that was stopped before its start never
+// does. Times are exact, not rounded to minutes as in SkyWalking's OAP, which refuses
+// tasks that do not overlap. Tasks of PprofKind overlap only if they share an event.
 func Admit(existing []Task, t Task) (Task, error) {
 	for i := range existing {
 		e := &existing[i]
@@ -113,7 +110,7 @@ func Admit(existing []Task, t Task) (Task, error) {
 	return t, nil
 }
 
-// overlaps reports whether a task that was admitted and a new one overlap in time.
+// overlaps reports whether an existing task and a new one overlap in time.
 func (t *Task) overlaps(o *Task) bool {
 	return t.Start <= t.End() && t.Start <= o.End() && o.Start <= t.End()
 }
@@ -122,7 +119,7 @@ func common(a, b []string) bool {
 	return slices.ContainsFunc(a, func(x string) bool { return slices.Contains(b, x) })
 }
 
-// Event is what happened to a task at an instance.
+// Event is the type of a line in a task's log.
 type Event string
 
 // The events of a task's log.

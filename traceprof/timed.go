@@ -11,7 +11,7 @@ import (
 )
 
 // ReadProfile returns all snapshots of a task as a profile, see Profile, and the
-// segments that they belong to, by id, as far as those are there.
+// segments that they belong to, by id, if they are stored.
 func ReadProfile(ctx context.Context, st Store, task *Task) (*profile.Profile, map[string]*Segment, error) {
 	list, segments, err := snapshotsOf(ctx, st, task.ID)
 	if err != nil {
@@ -21,15 +21,13 @@ func ReadProfile(ctx context.Context, st Store, task *Task) (*profile.Profile, m
 	return p, segments, p.Check()
 }
 
-// Profile returns snapshots as a profile with times, for everything that shows
-// profiles. A segment is a thread and, if it is known (segments may lack any), a
-// marker. A dump counts one period of its task, in ms of type `trace` (periods has
-// them by task); samples of Go profiles are of type `cpu`, in ns. The type has no
-// period, so that tasks of different periods can be added and compared: the
-// values are times already.
+// Profile converts snapshots to a profile with times. A segment becomes a thread and, if
+// segments has it, a marker. A dump counts one period of its task (periods has them by
+// task), in ms of type `trace`; samples of Go profiles are of type `cpu`, in ns. The types
+// have no period, so that tasks of different periods can be added and compared.
 //
-// Code signatures become functions and lines. What the Java agent puts between a
-// method and its callers is left out, see role.
+// Code signatures become functions and lines, without the Java agent's own frames, see
+// role.
 func Profile(periods map[string]int64, list []Snapshots, segments map[string]*Segment) *profile.Profile {
 	b := profileBuilder{p: profile.New(nil), periods: periods, folded: map[*calltree.Forest]*folding{}}
 	b.p.Format, b.p.Profiler = "skywalking", "SkyWalking agent"
@@ -55,7 +53,7 @@ func Profile(periods map[string]int64, list []Snapshots, segments map[string]*Se
 	return b.p
 }
 
-// profileBuilder makes a profile of snapshots.
+// profileBuilder converts snapshots to a profile.
 type profileBuilder struct {
 	p       *profile.Profile
 	first   int64            // ms: the profile's start
@@ -63,10 +61,10 @@ type profileBuilder struct {
 	folded  map[*calltree.Forest]*folding
 }
 
-// period returns what a dump counts, in ms.
+// period returns the value of one dump, in ms.
 func (b *profileBuilder) period(s *Snapshots) int64 { return max(1, b.periods[s.Task]) }
 
-// start finds when the profile begins and how long it is.
+// start sets the start and duration of the profile.
 func (b *profileBuilder) start(list []Snapshots, segments map[string]*Segment) {
 	var from, to int64
 	known := false
@@ -93,8 +91,8 @@ func (b *profileBuilder) start(list []Snapshots, segments map[string]*Segment) {
 // farthest is the latest time in a profile, in ms: two centuries.
 const farthest = 200 * 366 * 24 * 60 * Minute
 
-// nanos returns a time in ns since the profile's start. Clocks may say anything,
-// so what cannot be is cut.
+// nanos returns a time in ns since the profile's start, at most farthest: agents may send
+// any time.
 func (b *profileBuilder) nanos(ms int64) int64 {
 	d := ms - b.first
 	if d < 0 || d > farthest { // times come after the first: below 0 is an overflow
@@ -130,7 +128,7 @@ func (b *profileBuilder) add(t *profile.Samples, s *Snapshots, seg *Segment) {
 	}
 }
 
-// folding returns what is known of the stacks of a dictionary.
+// folding returns the folding of a dictionary.
 func (b *profileBuilder) folding(s *Snapshots) *folding {
 	f := b.folded[s.Stacks.Origin()]
 	if f == nil {
@@ -140,19 +138,19 @@ func (b *profileBuilder) folding(s *Snapshots) *folding {
 	return f
 }
 
-// folding turns the paths of one dictionary into stacks of functions and lines,
-// without what an agent put in.
+// folding converts the paths of one dictionary to stacks of functions and lines, without
+// the agent's own frames.
 type folding struct {
 	codes map[int32]code // by function of the dictionary
 	paths map[int32]foldedPath
 }
 
-// foldedPath is what a path became. Glue has the stack of its caller.
+// foldedPath is a converted path. Glue has the stack of its caller.
 type foldedPath struct {
 	stack   profile.StackID
 	above   profile.StackID // the stack without its innermost frame
 	name    string          // of that frame
-	belowIt bool            // the path ends in glue, so the frame may be a stub
+	belowIt bool            // the path ends in glue below that frame, which may be a stub
 }
 
 // stack returns the stack of a path.
@@ -182,7 +180,7 @@ func (f *folding) code(s *Snapshots, fn int32) code {
 	return c
 }
 
-// call returns what the path becomes with one more frame.
+// call returns the path with one more frame.
 func (at foldedPath) call(sym *profile.Symbols, c code) foldedPath {
 	if c.role == glue {
 		at.belowIt = true
@@ -190,7 +188,7 @@ func (at foldedPath) call(sym *profile.Symbols, c code) foldedPath {
 	}
 	above := at.stack
 	if c.role == original && at.belowIt && at.name == c.fn.Name {
-		above = at.above // it takes the place of its stub
+		above = at.above // it replaces its stub
 	}
 	frame := profile.Frame{Function: sym.Function(c.fn), Line: c.line}
 	if c.native {

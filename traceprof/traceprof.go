@@ -1,18 +1,17 @@
-// Package traceprof models trace profiling: an operator orders a task for an
-// endpoint of a service, agents sample the stacks of the threads that serve it,
-// and the snapshots say where a slow request spent its time.
+// Package traceprof models trace profiling: an operator creates a task for an endpoint of
+// a service, agents sample the stacks of the threads that serve it, and the snapshots
+// show where a slow request spent its time.
 //
-// The words are those of Apache SkyWalking. A Task says what to sample. A
+// The terms are those of Apache SkyWalking. A Task defines what to sample. A
 // Segment is the part of one trace that ran in one thread of one instance. A
 // snapshot is one stack of that thread, numbered from 0 within its segment.
 //
-// The package holds the rules (which tasks are allowed, which agent gets which,
-// what the snapshots of a segment mean, why there are none) and the contract of
-// what is kept, Store. It does not know who sent anything or how: protocols
-// are translated in internal/server.
+// The package has the rules (which tasks are allowed, which agent receives which, how to
+// analyse snapshots, why there are none) and the storage contract, Store. It knows no
+// protocol: internal/server translates them.
 //
-// Times are milliseconds since 1970 as agents and servers report them; nothing
-// here trusts two clocks to agree.
+// Times are milliseconds since 1970 by the clocks of agents and servers, which may
+// differ.
 package traceprof
 
 import (
@@ -20,17 +19,17 @@ import (
 	"unicode/utf8"
 )
 
-// Longest names in characters; longer ones are cut, the same on every path, so
-// that a name means the same service wherever it comes from.
+// Maximum lengths of names in characters. All protocols cut longer names in the same way,
+// so that they match.
 const (
 	MaxServiceName  = 70
 	MaxInstanceName = 70
 	MaxEndpointName = 150 // of a segment
-	MaxTaskEndpoint = 512 // of a task, which is refused beyond
+	MaxTaskEndpoint = 512 // of a task; longer ones are refused
 )
 
-// CutName returns the first most characters of a name. Bytes that are no UTF-8
-// become the replacement character.
+// CutName returns the first most characters of a name. Bytes that are not UTF-8 become
+// the replacement character.
 func CutName(name string, most int) string {
 	name = strings.ToValidUTF8(name, "\uFFFD")
 	if len(name) <= most {

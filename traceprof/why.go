@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// Cause is one reason why a task has no data, or less than it should.
+// Cause is a reason why a task has no data, or incomplete data.
 type Cause struct {
 	Code CauseCode `json:"code"`
-	Text string    `json:"text"` // a sentence for people, with the evidence
+	Text string    `json:"text"` // a sentence with the evidence
 
-	Names     []string `json:"names,omitempty"`     // endpoints or services that were probably meant, nearest first
-	Instances []string `json:"instances,omitempty"` // that it is true of; nil: of all or of none in particular
-	Requests  int      `json:"requests,omitempty"`  // segments of the endpoint that say so
+	Names     []string `json:"names,omitempty"`     // similar names of endpoints or services, best first
+	Instances []string `json:"instances,omitempty"` // the affected ones; nil: all, or none in particular
+	Requests  int      `json:"requests,omitempty"`  // segments of the endpoint that are evidence
 	Slowest   int64    `json:"slowest,omitempty"`   // the longest of them, ms
 }
 
-// CauseCode tells causes apart for programs.
+// CauseCode identifies a cause for programs.
 type CauseCode string
 
 // The causes, in the order of reports.
@@ -29,13 +29,13 @@ const (
 	EndpointNotFirst  CauseCode = "endpoint-not-first"        // segments have it, but begin with another operation
 	ClockSkew         CauseCode = "clock-skew"                // the clocks of agents and server differ
 	ServerDown        CauseCode = "server-down"               // no server ran for a part of the task
-	NeverPolled       CauseCode = "instance-never-polled"     // it is there and does not ask for tasks
+	NeverPolled       CauseCode = "instance-never-polled"     // it reports, but does not poll for tasks
 	NeverNotified     CauseCode = "never-notified"            // it polled and did not receive it
-	AgentFailed       CauseCode = "agent-failed"              // it said so
+	AgentFailed       CauseCode = "agent-failed"              // it reported an error
 	InstanceVanished  CauseCode = "instance-vanished"         // it received the task and was not seen again
-	NoRequest         CauseCode = "no-request"                // none came while the task ran
-	NoRequestSince    CauseCode = "no-request-since-notified" // none came after the agent knew
-	RequestInProgress CauseCode = "request-in-progress"       // it began before the agent knew
+	NoRequest         CauseCode = "no-request"                // none began while the task ran
+	NoRequestSince    CauseCode = "no-request-since-notified" // none began after the agent received the task
+	RequestInProgress CauseCode = "request-in-progress"       // it began before the agent received the task
 	AllFaster         CauseCode = "all-requests-faster"       // than the threshold
 	TooFast           CauseCode = "ended-before-first-dump"   // slower than the threshold, by less than two periods
 	FinishedEmpty     CauseCode = "finished-without-samples"
@@ -47,13 +47,12 @@ const (
 	Unknown           CauseCode = "unknown"
 )
 
-// maxRequests bounds how many requests are looked at.
+// maxRequests is the maximum number of requests that are examined.
 const maxRequests = 10_000
 
-// Why returns why a task has no data, or what its data lacks, from what is
-// stored; the most telling cause first. Now is in ms. A task whose data lacks
-// nothing has no causes. Of tasks of the other kinds, whose results are no
-// snapshots, it says what keeps agents from them.
+// Why returns why a task has no or incomplete data, the most likely cause first. Now is
+// in ms. A task with complete data has no causes. For the other kinds of task, which have
+// no snapshots, the causes are why agents did not carry them out.
 func Why(ctx context.Context, st Store, task Task, now int64) ([]Cause, error) {
 	f, err := factsOf(ctx, st, task, now)
 	if err != nil {
@@ -89,8 +88,8 @@ type facts struct {
 	notified map[string]int64 // of each instance: when it received the task first, by its clock
 }
 
-// checks returns the causes to check: of a task with data those that make it
-// incomplete, else the others.
+// checks returns the checks for a task: with data, those for causes that make it
+// incomplete, otherwise the others.
 func (f *facts) checks() []func(*facts) (Cause, bool) {
 	delivery := []func(*facts) (Cause, bool){
 		(*facts).clockSkew, (*facts).serverDown, (*facts).neverPolled, (*facts).neverNotified, (*facts).agentFailed, (*facts).instanceVanished,
@@ -151,8 +150,8 @@ func (f *facts) readSnapshots(ctx context.Context, st Store) error {
 	return err
 }
 
-// readRequests reads the segments that agents would have compared with the
-// endpoint, and if there are none at all what there is instead.
+// readRequests reads the segments that begin with the endpoint, or if there are none the
+// service's endpoints and the segments that have the endpoint elsewhere.
 func (f *facts) readRequests(ctx context.Context, st Store) error {
 	q := SegmentQuery{Service: f.task.Service, Operation: CutName(f.task.Endpoint, MaxEndpointName), NoRaw: true, Limit: 1}
 	last, err := st.Segments(ctx, q)
@@ -196,7 +195,7 @@ func (f *facts) nothingFound() Cause {
 			"The logs of the agents may: they refuse a task that overlaps with one they know, and sample five requests at a time.", len(f.requests))}
 }
 
-// appendNew appends a name that is not there yet.
+// appendNew appends a name if the list does not have it.
 func appendNew(list []string, name string) []string {
 	if slices.Contains(list, name) {
 		return list

@@ -83,7 +83,9 @@ func TestWhy(t *testing.T) {
 			s.segments = []traceprof.Segment{request("a", -60*minute, 500)}
 		}, "clock-skew no-request", `instance "i" is 2562047h47m16.854s ahead`, ""},
 		{"never polled", func(s *situation) { s.instance.Polled, s.logs = 0, nil }, "instance-never-polled", `Instance "i" never polled for tasks`, ""},
-		{"has not polled yet", func(s *situation) { s.instance.Polled, s.logs, s.segments, s.now = began-10_000, nil, nil, began+10_000 }, "endpoint-never-seen", "", ""},
+		{"has not polled yet", func(s *situation) {
+			s.instance.Polled, s.logs, s.segments, s.now = began-10_000, nil, nil, began+10_000
+		}, "endpoint-never-seen", "", ""},
 		{"polls no more", func(s *situation) { s.instance.Polled, s.logs = began-minute, nil }, "instance-never-polled", "after 2023-11-14 22:12:20 UTC", ""},
 		{"polled, not delivered", func(s *situation) { s.logs = nil }, "never-notified", "did not receive this one", ""},
 		{"the agent failed", func(s *situation) {

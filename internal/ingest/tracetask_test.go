@@ -27,7 +27,7 @@ type profiling struct {
 
 func newProfiling(t *testing.T) *profiling {
 	p := &profiling{Store: mem.New(), t: t, now: time.UnixMilli(1_700_000_000_000)}
-	order := traceprof.Order{
+	order := traceprof.TaskSpec{
 		Kind: traceprof.TraceKind, ServiceID: "c2hvcA==.1", Service: "shop", Endpoint: "GET:/checkout",
 		Duration: traceprof.Minute, Period: 10, MaxSegments: 5,
 	}

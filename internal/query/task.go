@@ -137,7 +137,7 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 	if r.Service == "" {
 		return nil, usage("--service is missing: the service to profile")
 	}
-	order := traceprof.Order{Kind: traceprof.Kind(r.Kind), Service: ids.ServiceName(r.Service), ServiceID: ids.Service(r.Service), Endpoint: r.Endpoint,
+	order := traceprof.TaskSpec{Kind: traceprof.Kind(r.Kind), Service: ids.ServiceName(r.Service), ServiceID: ids.Service(r.Service), Endpoint: r.Endpoint,
 		Start: int64(r.Start), Duration: int64(r.Duration), MinDuration: int64(r.MinDuration), Period: int64(r.Period),
 		MaxSegments: r.MaxSegments, Instances: r.Instances, Events: r.Events, Arguments: r.Arguments}
 	now := time.Now().UnixMilli()
@@ -170,7 +170,7 @@ func recentInstances(ctx context.Context, st traceprof.Store, service string, no
 }
 
 // overlapping names the task that a refused one overlaps.
-func overlapping(ctx context.Context, st traceprof.Store, refused *traceprof.RefusedError, order *traceprof.Order, now int64) string {
+func overlapping(ctx context.Context, st traceprof.Store, refused *traceprof.RefusedError, order *traceprof.TaskSpec, now int64) string {
 	if refused.Code != traceprof.AlreadyProfiling {
 		return ""
 	}

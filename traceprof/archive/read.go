@@ -228,6 +228,6 @@ func (all *rows) assign(a *Archive, about *basic) {
 	for i := range a.Segments {
 		s := &a.Segments[i].Snapshots
 		s.Task, s.Segment, s.Stacks = a.Task, a.Segments[i].ID, &all.stacks
-		s.Settle()
+		s.Dedupe()
 	}
 }

@@ -15,7 +15,7 @@ const second = 1000
 
 // CreateAsyncProfilerTask answers Mutation.createAsyncProfilerTask.
 func (r *resolver) CreateAsyncProfilerTask(ctx context.Context, in query.AsyncProfilerTaskCreationRequest) (*query.AsyncProfilerTaskCreationResult, error) {
-	o := traceprof.Order{Kind: traceprof.AsyncKind, ServiceID: in.ServiceID, Duration: int64(in.Duration) * second}
+	o := traceprof.TaskSpec{Kind: traceprof.AsyncKind, ServiceID: in.ServiceID, Duration: int64(in.Duration) * second}
 	for _, e := range in.Events {
 		o.Events = append(o.Events, string(e))
 	}

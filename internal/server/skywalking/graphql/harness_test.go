@@ -97,7 +97,7 @@ func (b *bench) seed() {
 	other := segment("s3", "t2", start-30_000, nil, spanInput{id: 0, parent: -1, name: "GET:/checkout", kind: agentv3.SpanType_Entry, to: 40, component: 1})
 	other.Error = true
 	b.must(b.store.PutSegments(ctx, entry, thread, other))
-	for _, o := range []traceprof.Order{
+	for _, o := range []traceprof.TaskSpec{
 		{Kind: traceprof.TraceKind, ServiceID: ids.Service("shop"), Service: "shop", Endpoint: "GET:/checkout", Start: start - 120_000,
 			Duration: traceprof.Minute, Period: 10, MaxSegments: 5},
 		{Kind: traceprof.AsyncKind, ServiceID: ids.Service("shop"), Service: "shop", Duration: 60_000, Events: []string{"CPU", "ALLOC"}, Instances: []string{"shop-1", "shop-2"}},
@@ -123,7 +123,7 @@ func (b *bench) seed() {
 	}
 }
 
-func (b *bench) order(o traceprof.Order) traceprof.Task {
+func (b *bench) order(o traceprof.TaskSpec) traceprof.Task {
 	b.Helper()
 	t, err := o.Task(start)
 	b.must(err)

@@ -11,7 +11,7 @@ import (
 
 // CreatePprofTask answers Mutation.createPprofTask.
 func (r *resolver) CreatePprofTask(ctx context.Context, in query.PprofTaskCreationRequest) (*query.PprofTaskCreationResult, error) {
-	o := traceprof.Order{Kind: traceprof.PprofKind, ServiceID: in.ServiceID, Events: []string{string(in.Events)}}
+	o := traceprof.TaskSpec{Kind: traceprof.PprofKind, ServiceID: in.ServiceID, Events: []string{string(in.Events)}}
 	if in.Duration != nil {
 		o.Duration = int64(*in.Duration) * traceprof.Minute
 	}

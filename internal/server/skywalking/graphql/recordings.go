@@ -17,7 +17,7 @@ import (
 // the fields are in asyncprofiler.go and pprof.go.
 
 // record makes a task that profiles instances, given by their ids.
-func (r *resolver) record(ctx context.Context, o traceprof.Order, instanceIDs []string) (traceprof.Task, *traceprof.RefusedError, error) {
+func (r *resolver) record(ctx context.Context, o traceprof.TaskSpec, instanceIDs []string) (traceprof.Task, *traceprof.RefusedError, error) {
 	for _, id := range instanceIDs {
 		_, name, err := ids.ParseInstance(id)
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 const maxTasks = 1000
 
 // create makes a task. A refusal is returned as such, not as an error.
-func (r *resolver) create(ctx context.Context, o traceprof.Order) (traceprof.Task, *traceprof.RefusedError, error) {
+func (r *resolver) create(ctx context.Context, o traceprof.TaskSpec) (traceprof.Task, *traceprof.RefusedError, error) {
 	var err error
 	if o.ServiceID != "" { // else the order says so, in the words that clients know
 		if o.Service, err = ids.ParseService(o.ServiceID); err != nil {
@@ -36,7 +36,7 @@ func (r *resolver) CreateProfileTask(ctx context.Context, in *query.ProfileTaskC
 	if in == nil {
 		return nil, errors.New("creationRequest cannot be null")
 	}
-	o := traceprof.Order{Kind: traceprof.TraceKind, ServiceID: in.ServiceID, Endpoint: in.EndpointName,
+	o := traceprof.TaskSpec{Kind: traceprof.TraceKind, ServiceID: in.ServiceID, Endpoint: in.EndpointName,
 		Duration: int64(in.Duration) * traceprof.Minute, MinDuration: int64(in.MinDurationThreshold),
 		Period: int64(in.DumpPeriod), MaxSegments: in.MaxSamplingCount}
 	if in.StartTime != nil {

@@ -279,6 +279,6 @@ func (d *snapshotDecoder) join(ctx context.Context, c *driver.Conn, at sampledSe
 			v.Stacks = united
 		}
 	}
-	v.Settle()
+	v.Dedupe()
 	return v, nil
 }

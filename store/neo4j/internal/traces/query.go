@@ -196,6 +196,6 @@ func (s *Store) join(t *bolt.Tx, chunks []storedChunk) (traceprof.Snapshots, err
 		v.Sequence, v.Time, v.Path = append(v.Sequence, c.Sequence...), append(v.Time, c.Time...), append(v.Path, c.Path...)
 		v.Count, v.Nanos = append(v.Count, c.Count...), append(v.Nanos, c.Nanos...)
 	}
-	v.Settle()
+	v.Dedupe()
 	return v, nil
 }

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// Order is a task as a client asks for it. Times are in ms.
-type Order struct {
+// TaskSpec is a task as a client requests it. Times are in ms.
+type TaskSpec struct {
 	Kind      Kind
-	ServiceID string // as the client spells the service
+	ServiceID string // as the client writes it
 	Service   string // its name
 	Endpoint  string
 	Start     int64 // 0 or less: now; of the other kinds than TraceKind never before now
@@ -23,8 +23,8 @@ type Order struct {
 	Arguments string
 }
 
-// Limits of orders. Agents check those of TraceKind once more and drop what is
-// outside without a word, so they cannot be widened here.
+// Limits of tasks. Agents check those of TraceKind too and silently drop tasks beyond
+// them, so they cannot be widened here.
 const (
 	maxDuration    = 15 * Minute
 	minPeriod      = 10
@@ -36,16 +36,15 @@ const (
 	longest = 366 * 24 * 60 * Minute
 )
 
-// check is one condition of an order and what is said when it does not hold.
+// check is one condition, and the error text if it does not hold.
 type check struct {
 	ok     bool
 	reason string
 }
 
-// Task returns the task that an order asks for, to be given to
-// Store.CreateTask, or a *RefusedError with the text of SkyWalking's OAP for the
-// first condition that does not hold. Now is in ms.
-func (o Order) Task(now int64) (Task, error) {
+// Task returns the task for Store.CreateTask, or a *RefusedError with the text of
+// SkyWalking's OAP for the first condition that does not hold. Now is in ms.
+func (o TaskSpec) Task(now int64) (Task, error) {
 	o.Endpoint = strings.TrimSpace(o.Endpoint)
 	if o.Start <= 0 || o.Kind != TraceKind && o.Start < now { // agents begin the others when they receive them
 		o.Start = now
@@ -75,7 +74,7 @@ func (o Order) Task(now int64) (Task, error) {
 }
 
 // traceChecks are the conditions of trace profiling in the order of the OAP.
-func (o *Order) traceChecks() []check {
+func (o *TaskSpec) traceChecks() []check {
 	return []check{
 		{o.ServiceID != "", "service cannot be null"},
 		{o.Endpoint != "", "endpoint name cannot be empty"},
@@ -88,7 +87,7 @@ func (o *Order) traceChecks() []check {
 	}
 }
 
-func (o *Order) asyncChecks() []check {
+func (o *TaskSpec) asyncChecks() []check {
 	return []check{
 		{o.ServiceID != "", "service cannot be null"},
 		{o.Duration > 0, "duration cannot be negative"},
@@ -97,7 +96,7 @@ func (o *Order) asyncChecks() []check {
 	}
 }
 
-func (o *Order) pprofChecks() []check {
+func (o *TaskSpec) pprofChecks() []check {
 	timed, rated := false, false
 	for _, e := range o.Events {
 		switch strings.ToUpper(e) {
@@ -117,9 +116,8 @@ func (o *Order) pprofChecks() []check {
 	}
 }
 
-// task makes a task of an order whose conditions hold, with the fields of its
-// kind only.
-func (o *Order) task(now int64) Task {
+// task returns the task, with only the fields of its kind.
+func (o *TaskSpec) task(now int64) Task {
 	t := Task{
 		Kind: o.Kind, Service: CutName(o.Service, MaxServiceName), ServiceID: o.ServiceID,
 		Created: now, Start: o.Start, Duration: o.Duration,
@@ -142,8 +140,7 @@ func (o *Order) task(now int64) Task {
 	return t
 }
 
-// overlap returns the refusal of a task because of another, in the words of its
-// kind.
+// overlap returns the error for a task that overlaps with another of its kind.
 func (k Kind) overlap() *RefusedError {
 	switch k {
 	case AsyncKind:

@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// Settle brings snapshots that lie in the order in which they were stored into
-// the form in which a Store hands them out: in ascending order of Sequence, of
-// those of one sequence the first only.
-func (s *Snapshots) Settle() {
+// Dedupe sorts snapshots by Sequence and keeps only the first of each sequence number,
+// as Store.Snapshots returns them.
+func (s *Snapshots) Dedupe() {
 	ascending := true
 	for i := 1; i < s.Len() && ascending; i++ {
 		ascending = s.Sequence[i-1] < s.Sequence[i]
@@ -22,14 +21,14 @@ func (s *Snapshots) Settle() {
 	}
 	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(s.Sequence[a], s.Sequence[b]) })
 	rows = slices.CompactFunc(rows, func(a, b int) bool { return s.Sequence[a] == s.Sequence[b] })
-	s.Sequence, s.Time, s.Path = taken(s.Sequence, rows), taken(s.Time, rows), taken(s.Path, rows)
+	s.Sequence, s.Time, s.Path = pick(s.Sequence, rows), pick(s.Time, rows), pick(s.Path, rows)
 	if s.Language == GoProfiles {
-		s.Count, s.Nanos = taken(s.Count, rows), taken(s.Nanos, rows)
+		s.Count, s.Nanos = pick(s.Count, rows), pick(s.Nanos, rows)
 	}
 }
 
-// taken returns some rows of a column.
-func taken[T any](column []T, rows []int) []T {
+// pick returns some rows of a column.
+func pick[T any](column []T, rows []int) []T {
 	out := make([]T, len(rows))
 	for i, row := range rows {
 		out[i] = column[row]

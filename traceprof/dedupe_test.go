@@ -9,9 +9,9 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// TestSettle compares with the definition: the first row of each sequence, in
+// TestDedupe compares with the definition: the first row of each sequence, in
 // their order.
-func TestSettle(t *testing.T) {
+func TestDedupe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := traceprof.Snapshots{Language: traceprof.Language(rapid.IntRange(0, 1).Draw(t, "language"))}
 		first := map[int32]int64{}
@@ -25,7 +25,7 @@ func TestSettle(t *testing.T) {
 				first[sequence] = row
 			}
 		}
-		s.Settle()
+		s.Dedupe()
 		if s.Len() != len(first) || !slices.IsSorted(s.Sequence) {
 			t.Fatalf("sequences %v of %v", s.Sequence, first)
 		}
