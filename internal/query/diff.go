@@ -406,6 +406,17 @@ func (c *comparison) row(fn, depth int32, total, self calltree.Pair, category st
 	return DiffRow{depth, f.Name, f.File, f.Module, c.changeOf(total), c.changeOf(self), category, total.Presence(), c.Noise(total) / math.Pow10(c.scale)}
 }
 
+// noisePerValue returns k of a side, such that the noise of a delta is √(k·|base| + k'·|new|)
+// in the values that are compared; 0: unknown.
+func (c *comparison) noisePerValue(side int) float64 {
+	one := calltree.Pair{Base: 1}
+	if side == 1 {
+		one = calltree.Pair{New: 1}
+	}
+	noise := c.Noise(one)
+	return noise * noise / c.Larger(one) / math.Pow10(c.scale)
+}
+
 // diffNodes is a diff, upright or inverted.
 type diffNodes interface {
 	nodes[calltree.DiffRow]
@@ -443,7 +454,8 @@ func (c *comparison) rows() *DiffResult {
 		return c.row(r.Func, r.Depth, r.Total, r.Self, v.CategoryName(r.Node))
 	})
 	rows.columns = func(w *objectWriter) {
-		n, functions := len(list.rows), tableOf(c.Functions)
+		n := len(list.rows)
+		functions := tableOf(c.Functions, n, func(i int) int32 { return list.rows[i].Func })
 		at := func(i int) *calltree.DiffRow { return &list.rows[i] }
 		w.numbers("parent", n, func(b []byte, i int) []byte { return Whole(int64(list.parent[i]), 0).append(b) })
 		w.numbers("depth", n, func(b []byte, i int) []byte { return Whole(int64(at(i).Depth), 0).append(b) })
@@ -458,6 +470,10 @@ func (c *comparison) rows() *DiffResult {
 		} {
 			w.numbers(x.name, n, func(b []byte, i int) []byte { return x.of(i).append(b) })
 		}
+		if v == diffNodes(c.Diff) && c.Category != nil {
+			writeCategories(w, c.Categories, n, func(i int) profile.CategoryID { return c.Category[at(i).Node] })
+		}
+		w.array("noisePerValue", 2, func(side int) any { return c.noisePerValue(side) })
 		functions.write(w)
 	}
 	return &DiffResult{DiffHead: c.head(root, list.omitted), Rows: rows}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -227,37 +228,71 @@ func columnsOf(t reflect.Type, at []int) (list []structColumn) {
 type Function struct {
 	Function string `json:"function"`
 	File     string `json:"file"`
+	Line     int32  `json:"line,omitempty"` // where it begins
+	Column   int32  `json:"column,omitempty"`
 	Module   string `json:"module"`
 	Language string `json:"language"`
 	Kind     string `json:"kind"`
 }
 
 func describe(f *profile.Function) Function {
-	return Function{f.Name, f.File, f.Module, f.Language, f.Kind.String()}
+	return Function{f.Name, f.File, f.StartLine, f.Column, f.Module, f.Language, f.Kind.String()}
 }
 
-// functionTable numbers the functions that columns refer to, in order of appearance.
+// functionTable numbers the functions that columns refer to, in the order of the
+// profile: it decides between rows of equal value.
 type functionTable struct {
 	all  []profile.Function
 	used []int32 // of all
-	at   []int32 // of each of all: its number plus one
+	at   []int32 // of each of all that is used: its number
 }
 
-func tableOf(all []profile.Function) *functionTable {
-	return &functionTable{all: all, at: make([]int32, len(all))}
-}
-
-func (f *functionTable) number(fn int32) int64 {
-	if f.at[fn] == 0 {
-		f.used = append(f.used, fn)
-		f.at[fn] = int32(len(f.used))
+// tableOf returns the functions of n rows.
+func tableOf(all []profile.Function, n int, of func(i int) int32) *functionTable {
+	f := &functionTable{all: all, at: make([]int32, len(all))}
+	for i := range n {
+		f.at[of(i)] = 1
 	}
-	return int64(f.at[fn] - 1)
+	for fn := range f.at {
+		if f.at[fn] != 0 {
+			f.at[fn] = int32(len(f.used))
+			f.used = append(f.used, int32(fn))
+		}
+	}
+	return f
 }
 
-// write writes the functions that were numbered.
+func (f *functionTable) number(fn int32) int64 { return int64(f.at[fn]) }
+
+// write writes the functions.
 func (f *functionTable) write(w *objectWriter) {
 	w.array("functions", len(f.used), func(i int) any { return describe(&f.all[f.used[i]]) })
+}
+
+// Category describes a category in a result in columns.
+type Category struct {
+	Name  string `json:"name"`
+	Color string `json:"color"` // as the file names it: "yellow"
+}
+
+// writeCategories writes the categories of call nodes, without subcategories. Without
+// categories it writes nothing.
+func writeCategories(w *objectWriter, list []profile.Category, n int, of func(i int) profile.CategoryID) {
+	if len(list) <= 1 || n > 0 && of(0) < 0 {
+		return
+	}
+	number, groups := make([]int64, len(list)), []Category{}
+	for i, c := range list {
+		group := Category{c.Name, c.Color}
+		at := slices.Index(groups, group)
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, group)
+		}
+		number[i] = int64(at)
+	}
+	w.numbers("category", n, func(b []byte, i int) []byte { return Whole(number[of(i)], 0).append(b) })
+	w.array("categories", len(groups), func(i int) any { return groups[i] })
 }
 
 // first returns at most n elements; 0: all.

@@ -239,12 +239,13 @@ func (s *scope) rows() *TreeResult {
 	})
 	rows.columns = func(w *objectWriter) {
 		n, scale := len(list.rows), s.tree.Type.Scale
-		functions := tableOf(s.tree.Functions)
+		functions := tableOf(s.tree.Functions, n, func(i int) int32 { return list.rows[i].Func })
 		w.numbers("parent", n, func(b []byte, i int) []byte { return Whole(int64(list.parent[i]), 0).append(b) })
 		w.numbers("depth", n, func(b []byte, i int) []byte { return Whole(int64(list.rows[i].Depth), 0).append(b) })
 		w.numbers("function", n, func(b []byte, i int) []byte { return Whole(functions.number(list.rows[i].Func), 0).append(b) })
 		w.numbers("total", n, func(b []byte, i int) []byte { return Whole(list.rows[i].Total, scale).append(b) })
 		w.numbers("self", n, func(b []byte, i int) []byte { return Whole(list.rows[i].Self, scale).append(b) })
+		writeCategories(w, s.tree.Categories, n, func(i int) profile.CategoryID { return list.rows[i].Category })
 		functions.write(w)
 	}
 	return &TreeResult{Head: s.head(v.RootTotal(), list.omitted), Rows: rows}
@@ -295,7 +296,8 @@ func (s *scope) boxesResult() (*BoxesResult, error) {
 		return BoxRow{b.Depth, s.tree.Functions[b.Func].Name, b.Start, b.End, b.Self}
 	})
 	rows.columns = func(w *objectWriter) {
-		n, functions := len(boxes), tableOf(s.tree.Functions)
+		n := len(boxes)
+		functions := tableOf(s.tree.Functions, n, func(i int) int32 { return boxes[i].Func })
 		w.numbers("depth", n, func(b []byte, i int) []byte { return Whole(int64(boxes[i].Depth), 0).append(b) })
 		w.numbers("function", n, func(b []byte, i int) []byte { return Whole(functions.number(boxes[i].Func), 0).append(b) })
 		w.numbers("start", n, func(b []byte, i int) []byte { return fraction(boxes[i].Start, 0).append(b) })
