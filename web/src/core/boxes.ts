@@ -1,0 +1,152 @@
+// The boxes of a flame graph or stack chart: rectangles in depth-first order, so that
+// the boxes above box i are [i, skip[i]).
+import type { Nodes } from './nodes';
+import { type Func, none } from './table';
+
+export interface Boxes {
+  readonly n: number;
+  readonly depth: Int32Array;
+  readonly fn: Int32Array;
+  /** Handles of the nodes; of a stack chart their own numbers. */
+  readonly node: Int32Array;
+  /** From 0 to 1. */
+  readonly start: Float64Array;
+  readonly end: Float64Array;
+  readonly skip: Int32Array;
+  readonly parent: Int32Array;
+  readonly deepest: number;
+  /** Nodes that are too narrow to be laid out, with all below them. */
+  readonly omitted: number;
+}
+
+interface Options {
+  /** Siblings by name, so that graphs of different profiles look alike, or by width. */
+  order: 'name' | 'width';
+  /** Nodes narrower than this share of the width are left out: needed where nodes are made on demand. */
+  least?: number;
+}
+
+/** Ranks functions by name, in code units; equal names have equal ranks. */
+function nameRank(functions: readonly Func[]): Int32Array {
+  const ids = functions.map((_, i) => i);
+  const name = (i: number) => functions[i]!.name;
+  ids.sort((a, b) => (name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : 0));
+  const rank = new Int32Array(functions.length);
+  ids.forEach((id, i) => {
+    rank[id] = i > 0 && name(ids[i - 1]!) === name(id) ? rank[ids[i - 1]!]! : i;
+  });
+  return rank;
+}
+
+/** Lays out a flame graph. A node begins where its parent begins, after the siblings before it. */
+export function flameBoxes(v: Nodes, { order, least = 0 }: Options): Boxes {
+  const rank = nameRank(v.tree.table.functions);
+  const list = new Builder(v.inverted ? 1024 : v.tree.table.n);
+  let whole = 0;
+  for (const r of v.children(none)) whole += v.width(r);
+  if (!v.tree.isDiff) whole = Math.max(whole, v.tree.root[0]!);
+  if (whole === 0) return list.done();
+  const compare =
+    order === 'name'
+      ? (a: number, b: number) => rank[v.fn(a)]! - rank[v.fn(b)]! || v.fn(a) - v.fn(b)
+      : (a: number, b: number) => v.width(b) - v.width(a) || v.fn(a) - v.fn(b);
+  let omitted = 0;
+  // The walk: nodes whose boxes begin at a known place, the next one last.
+  const nodes: number[] = [];
+  const starts: number[] = [];
+  const parents: number[] = [];
+  const push = (node: number, start: number, box: number) => {
+    const children = v.children(node).slice().sort(compare);
+    let at = start;
+    for (const c of children) at += v.width(c);
+    for (let i = children.length - 1; i >= 0; i--) {
+      at -= v.width(children[i]!);
+      nodes.push(children[i]!);
+      starts.push(at);
+      parents.push(box);
+    }
+  };
+  push(none, 0, none);
+  while (nodes.length > 0) {
+    const node = nodes.pop()!;
+    const start = starts.pop()!;
+    let box = parents.pop()!;
+    const width = v.width(node);
+    if (width !== 0) {
+      if (width / whole < least) {
+        omitted++;
+        continue;
+      }
+      box = list.add(v.depth(node), v.fn(node), node, start / whole, (start + width) / whole, box);
+    } else if (v.inverted) continue;
+    push(node, start, box);
+  }
+  return list.done(omitted);
+}
+
+/** A stack chart as the API answers it: boxes by depth, then from left to right. */
+export interface ChartWire {
+  unit: string;
+  columns: { depth: number[]; function: number[]; start: number[]; end: number[]; self: number[] };
+}
+
+/** Lays out a stack chart; from and to are what 0 and 1 stand for. */
+export function chartBoxes(w: ChartWire): { boxes: Boxes; from: number; to: number } {
+  const { depth, function: fn, start, end } = w.columns;
+  const n = depth.length;
+  let from = Number.POSITIVE_INFINITY;
+  let to = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < n; i++) {
+    from = Math.min(from, start[i]!);
+    to = Math.max(to, end[i]!);
+  }
+  if (n === 0) from = to = 0;
+  const order = Array.from({ length: n }, (_, i) => i).sort((a, b) => start[a]! - start[b]! || depth[a]! - depth[b]!);
+  const list = new Builder(n);
+  const open: number[] = [];
+  const width = to - from || 1;
+  for (const i of order) {
+    const d = depth[i]!;
+    open[d] = list.add(d, fn[i]!, i, (start[i]! - from) / width, (end[i]! - from) / width, d > 0 ? (open[d - 1] ?? none) : none);
+  }
+  return { boxes: list.done(), from, to };
+}
+
+class Builder {
+  #n = 0;
+  #deepest = 0;
+  #ints: Int32Array;
+  #floats: Float64Array;
+  constructor(size: number) {
+    this.#ints = new Int32Array(Math.max(16, size) * 4);
+    this.#floats = new Float64Array(Math.max(16, size) * 2);
+  }
+  add(depth: number, fn: number, node: number, start: number, end: number, parent: number): number {
+    if (this.#n * 4 === this.#ints.length) {
+      const ints = new Int32Array(this.#ints.length * 2);
+      const floats = new Float64Array(this.#floats.length * 2);
+      ints.set(this.#ints);
+      floats.set(this.#floats);
+      this.#ints = ints;
+      this.#floats = floats;
+    }
+    const i = this.#n++;
+    this.#ints.set([depth, fn, node, parent], i * 4);
+    this.#floats.set([start, end], i * 2);
+    this.#deepest = Math.max(this.#deepest, depth + 1);
+    return i;
+  }
+  done(omitted = 0): Boxes {
+    const n = this.#n;
+    const int = (k: number) => Int32Array.from({ length: n }, (_, i) => this.#ints[i * 4 + k]!);
+    const float = (k: number) => Float64Array.from({ length: n }, (_, i) => this.#floats[i * 2 + k]!);
+    const parent = int(3);
+    const skip = new Int32Array(n);
+    for (let i = n - 1; i >= 0; i--) {
+      skip[i] = Math.max(skip[i]!, i + 1);
+      const p = parent[i]!;
+      if (p !== none) skip[p] = Math.max(skip[p]!, skip[i]!);
+    }
+    return { n, depth: int(0), fn: int(1), node: int(2), start: float(0), end: float(1), parent, skip, deepest: this.#deepest, omitted };
+  }
+}

@@ -1,0 +1,179 @@
+// Call trees and diffs: values over a table. A tree has one side, a diff two (base, new).
+import { type Category, type Func, layout, none, packageLength, type Rows, type Table } from './table';
+
+/** A tree or a diff in columns, as the API answers form=columns. */
+export interface Wire {
+  profiles: number | { base: number; new: number };
+  type: string;
+  unit: string;
+  by?: string;
+  notes?: string[];
+  omitted?: { rows: number; share?: number };
+  columns: {
+    parent: number[];
+    function: number[];
+    self?: number[];
+    baseSelf?: number[];
+    newSelf?: number[];
+    category?: number[];
+    categories?: Category[];
+    noisePerValue?: [number, number];
+    functions: { function: string; file: string; line?: number; column?: number; module: string; language: string; kind: string }[];
+  };
+}
+
+export class Tree {
+  /** The sum of self and of all callees, per side. */
+  readonly total: Float64Array[];
+  /** 100% of each side: the sums of absolute self values. */
+  readonly root: number[];
+
+  constructor(
+    readonly table: Table,
+    readonly self: Float64Array[],
+    readonly unit: string,
+    /** k of each side: the noise of a delta is √(k₀·|base| + k₁·|new|). */
+    readonly noisePerValue: readonly [number, number] = [0, 0],
+  ) {
+    this.total = self.map(values => totals(table, values));
+    this.root = self.map(values => values.reduce((sum, v) => sum + Math.abs(v), 0));
+  }
+
+  get sides(): number {
+    return this.self.length;
+  }
+  get isDiff(): boolean {
+    return this.self.length > 1;
+  }
+
+  /** The same table with other values. */
+  with(self: Float64Array[]): Tree {
+    return new Tree(this.table, self, this.unit, this.noisePerValue);
+  }
+
+  #widths: Float64Array[] | undefined;
+  /** Self and total widths of nodes in a flame graph: of a diff those of the larger side, so that children fit into their parent. */
+  get widths(): Float64Array[] {
+    if (!this.#widths) {
+      const [a, b] = this.self;
+      if (!b) this.#widths = [a!, this.total[0]!];
+      else {
+        const larger = a!.map((v, i) => Math.max(Math.abs(v), Math.abs(b[i]!)));
+        this.#widths = [larger, totals(this.table, larger)];
+      }
+    }
+    return this.#widths;
+  }
+
+  /** The half width of the 95% interval around a delta that the counting of samples alone causes. */
+  noise(base: number, now: number): number {
+    return Math.sqrt(this.noisePerValue[0] * Math.abs(base) + this.noisePerValue[1] * Math.abs(now));
+  }
+
+  /** The delta if it is outside of the noise, else 0. */
+  change(base: number, now: number): number {
+    const delta = now - base;
+    return Math.abs(delta) <= this.noise(base, now) ? 0 : delta;
+  }
+
+  #shown: Uint8Array | undefined;
+  /** Of each row, whether a view lists it: it has a total, or a row below has one. */
+  get shown(): Uint8Array {
+    if (!this.#shown) {
+      const { n, parent } = this.table;
+      const shown = (this.#shown = new Uint8Array(n));
+      for (let i = n - 1; i >= 0; i--) {
+        if (!shown[i] && this.total.every(t => t[i] === 0)) continue;
+        shown[i] = 1;
+        if (parent[i] !== none) shown[parent[i]!] = 1;
+      }
+    }
+    return this.#shown;
+  }
+
+  /** Compares values for display: by size, in a diff by the size of the delta and then of the larger side. */
+  order(a: readonly number[], b: readonly number[]): number {
+    if (a.length === 1) return Math.abs(b[0]!) - Math.abs(a[0]!);
+    const delta = (v: readonly number[]) => Math.abs(v[1]! - v[0]!);
+    const larger = (v: readonly number[]) => Math.max(Math.abs(v[0]!), Math.abs(v[1]!));
+    return delta(b) - delta(a) || larger(b) - larger(a);
+  }
+}
+
+function totals(table: Table, self: Float64Array): Float64Array {
+  const total = Float64Array.from(self);
+  for (let i = table.n - 1; i >= 0; i--) {
+    const p = table.parent[i]!;
+    if (p !== none) total[p]! += total[i]!;
+  }
+  return total;
+}
+
+/** Reads an answer in columns. */
+export function decode(w: Wire): Tree {
+  const c = w.columns;
+  const functions = (c.functions ?? []).map(
+    (f): Func => ({
+      name: f.function,
+      file: f.file,
+      line: f.line ?? 0,
+      column: f.column ?? 0,
+      module: f.module,
+      language: f.language,
+      kind: f.kind,
+      pkg: packageLength(f.function, f.kind),
+    }),
+  );
+  const rows: Rows = {
+    parent: Int32Array.from(c.parent),
+    fn: Int32Array.from(c.function),
+    category: c.category ? Int32Array.from(c.category) : null,
+    functions,
+    categories: c.categories ?? [],
+  };
+  const values = [c.self, c.baseSelf, c.newSelf].filter(v => v !== undefined).map(v => Float64Array.from(v));
+  return gather(rows, values, null, w.unit, c.noisePerValue ?? [0, 0]);
+}
+
+/** Groups rows into a tree. to says which row gets the values of a row, or none; null: itself. */
+export function gather(rows: Rows, values: Float64Array[], to: Int32Array | null, unit: string, noise: readonly [number, number]): Tree {
+  const { table, node } = layout(rows);
+  const self = values.map(of => {
+    const sum = new Float64Array(table.n);
+    for (let i = 0; i < of.length; i++) {
+      const st = to ? to[i]! : i;
+      const n = st === none ? none : node[st]!;
+      if (n !== none) sum[n]! += of[i]!;
+    }
+    return sum;
+  });
+  return new Tree(table, self, unit, noise);
+}
+
+/** A line of a function list. In total every sample counts once, however often the function recurs. */
+export interface FunctionRow {
+  fn: number;
+  self: number[];
+  total: number[];
+}
+
+/** The function list, in display order, ties by function. */
+export function functionRows(t: Tree): FunctionRow[] {
+  const { n, fn, end, functions } = t.table;
+  const rows: FunctionRow[] = functions.map((_, i) => ({ fn: i, self: t.self.map(() => 0), total: t.self.map(() => 0) }));
+  const listed = new Uint8Array(functions.length);
+  const until = new Int32Array(functions.length); // the end of the outermost subtree of each function
+  for (let i = 0; i < n; i++) {
+    const f = fn[i]!;
+    const row = rows[f]!;
+    const outermost = i >= until[f]!;
+    if (outermost) until[f] = end[i]!;
+    const has = t.total.some(total => total[i] !== 0);
+    for (let s = 0; s < t.sides; s++) {
+      row.self[s]! += t.self[s]![i]!;
+      if (outermost) row.total[s]! += t.total[s]![i]!;
+    }
+    if (has && (outermost || t.isDiff)) listed[f] = 1;
+  }
+  return rows.filter(r => listed[r.fn]).sort((a, b) => t.order(a.total, b.total) || a.fn - b.fn);
+}

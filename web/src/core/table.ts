@@ -1,0 +1,223 @@
+// The shape of call trees, apart from their numbers. A table has one row per call node,
+// depth first, siblings by function: the subtree of row n is [n, end[n]). It is the table
+// of package calltree.
+
+export interface Func {
+  name: string;
+  file: string;
+  line: number;
+  column: number;
+  module: string;
+  language: string;
+  kind: string;
+  /** Length of the part of the name that names its package or class. */
+  pkg: number;
+}
+
+export interface Category {
+  name: string;
+  color: string;
+}
+
+export const none = -1;
+
+export interface Table {
+  readonly n: number;
+  readonly parent: Int32Array;
+  readonly fn: Int32Array;
+  readonly depth: Int32Array;
+  readonly end: Int32Array;
+  /** Of each row; null without categories. */
+  readonly category: Int32Array | null;
+  readonly functions: readonly Func[];
+  readonly categories: readonly Category[];
+  readonly deepest: number;
+}
+
+/** The parent of a row that is removed. Its callees are removed too, or have another parent. */
+export const gone = -2;
+
+/** Rows to group into call nodes: callers before callees, any number with one function. */
+export interface Rows {
+  parent: Int32Array;
+  fn: Int32Array;
+  category: Int32Array | null;
+  functions: readonly Func[];
+  categories: readonly Category[];
+}
+
+/** Groups rows into call nodes; node has the call node of each row, or none. Linear, apart from sorting siblings. */
+export function layout(rows: Rows): { table: Table; node: Int32Array } {
+  const n = rows.parent.length;
+  const { start, list } = callees(rows);
+  const parent = new Int32Array(n);
+  const fn = new Int32Array(n);
+  const depth = new Int32Array(n);
+  const end = new Int32Array(n);
+  const node = new Int32Array(n).fill(none);
+  let count = 0;
+  let deepest = 0;
+  // A frame of the walk: the sorted rows of the children of a node, and how far it came.
+  const walk: { of: number; rows: Int32Array; at: number }[] = [{ of: none, rows: list.subarray(start[0], start[1]), at: 0 }];
+  while (walk.length > 0) {
+    const top = walk[walk.length - 1]!;
+    if (top.at === top.rows.length) {
+      if (top.of !== none) end[top.of] = count;
+      walk.pop();
+      continue;
+    }
+    const first = top.at;
+    const f = rows.fn[top.rows[first]!]!;
+    const row = count++;
+    let size = 0;
+    let last = first;
+    for (; last < top.rows.length; last++) {
+      const st = top.rows[last]!;
+      if (rows.fn[st] !== f) break;
+      node[st] = row;
+      size += start[st + 2]! - start[st + 1]!;
+    }
+    top.at = last;
+    parent[row] = top.of;
+    fn[row] = f;
+    depth[row] = walk.length - 1;
+    deepest = Math.max(deepest, walk.length);
+    if (size === 0) {
+      end[row] = count;
+      continue;
+    }
+    let below = list.subarray(start[top.rows[first]! + 1], start[top.rows[first]! + 2]);
+    if (last > first + 1) {
+      below = new Int32Array(size);
+      let at = 0;
+      for (let i = first; i < last; i++) {
+        const part = list.subarray(start[top.rows[i]! + 1], start[top.rows[i]! + 2]);
+        below.set(part, at);
+        at += part.length;
+      }
+      below.sort((a, b) => rows.fn[a]! - rows.fn[b]! || a - b);
+    }
+    walk.push({ of: row, rows: below, at: 0 });
+  }
+  const shorten = (a: Int32Array) => (count < n ? a.slice(0, count) : a);
+  const table = {
+    n: count,
+    parent: shorten(parent),
+    fn: shorten(fn),
+    depth: shorten(depth),
+    end: shorten(end),
+    functions: rows.functions,
+    categories: rows.categories,
+    deepest,
+  };
+  return { table: { ...table, category: categoriesOf(rows, node, count) }, node };
+}
+
+/** Lists the callees of every row, sorted by function: those of row i are list[start[i+1]..start[i+2]), roots are at start[0]. */
+function callees(rows: Rows): { start: Int32Array; list: Int32Array } {
+  const n = rows.parent.length;
+  const byFunction = new Int32Array(n);
+  let live = 0;
+  {
+    const at = new Int32Array(rows.functions.length + 1);
+    for (let i = 0; i < n; i++) if (rows.parent[i] !== gone) at[rows.fn[i]! + 1]!++;
+    for (let f = 1; f < at.length; f++) at[f]! += at[f - 1]!;
+    live = at[at.length - 1]!;
+    for (let i = 0; i < n; i++) if (rows.parent[i] !== gone) byFunction[at[rows.fn[i]!]!++] = i;
+  }
+  const start = new Int32Array(n + 2);
+  for (let i = 0; i < n; i++) if (rows.parent[i] !== gone) start[rows.parent[i]! + 2]!++;
+  for (let i = 1; i < start.length; i++) start[i]! += start[i - 1]!;
+  const list = new Int32Array(live);
+  const at = start.slice();
+  for (let k = 0; k < live; k++) {
+    const st = byFunction[k]!;
+    list[at[rows.parent[st]! + 1]!++] = st;
+  }
+  return { start, list };
+}
+
+/** The category for "unknown or mixed": the first grey one, else the first. */
+const fallback = (list: readonly Category[]) =>
+  Math.max(
+    0,
+    list.findIndex(c => c.color === 'grey'),
+  );
+
+function categoriesOf(rows: Rows, node: Int32Array, count: number): Int32Array | null {
+  if (!rows.category) return null;
+  const of = new Int32Array(count).fill(none);
+  const mixed = fallback(rows.categories);
+  for (let st = 0; st < node.length; st++) {
+    const n = node[st]!;
+    if (n === none) continue;
+    const c = rows.category[st]!;
+    of[n] = of[n] === none || of[n] === c ? c : mixed;
+  }
+  return of;
+}
+
+/** The functions from the root to a row. */
+export function pathOf(t: Table, row: number): number[] {
+  const path = [];
+  for (let n = row; n !== none; n = t.parent[n]!) path.push(t.fn[n]!);
+  return path.reverse();
+}
+
+/** The functions of a name. Without one, the name may end in " (file)" or " (module)". */
+export function named(functions: readonly Func[], name: string): Uint8Array {
+  const exact = new Uint8Array(functions.length);
+  const placed = new Uint8Array(functions.length);
+  let found = false;
+  functions.forEach((f, i) => {
+    if (f.name === name) {
+      exact[i] = 1;
+      found = true;
+    } else if (name.startsWith(f.name) && (name.slice(f.name.length) === ` (${f.file})` || name.slice(f.name.length) === ` (${f.module})`))
+      placed[i] = 1;
+  });
+  return found ? exact : placed;
+}
+
+/** Length of the beginning of a function's name that names its package, class or namespace. */
+export function packageLength(full: string, kind: string): number {
+  let name = full;
+  const i = name.search(/[(<]/);
+  if (i > 0 && !name.startsWith('(*', i)) name = name.slice(0, i);
+  const from = name.lastIndexOf('/') + 1;
+  const colons = name.lastIndexOf('::');
+  if (colons >= from) return colons + 2;
+  const go = kind === 'go' || kind === 'go-runtime' || name.includes('(*');
+  const dot = go ? name.indexOf('.', from) : name.lastIndexOf('.');
+  return dot >= from ? dot + 1 : from;
+}
+
+/** The name of a function, its package and what is above the package: "github.com/acme/", "cart.", "(*Engine).Lock". */
+export function parts(f: Func): [folders: string, pkg: string, symbol: string] {
+  const folders = f.name.lastIndexOf('/', f.pkg) + 1;
+  return [f.name.slice(0, folders), f.name.slice(folders, f.pkg), f.name.slice(f.pkg)];
+}
+
+const standard = /^(?:(?:java|javax|jdk|sun|com\.sun|kotlin|scala|System|Microsoft|std|core|alloc|__)\b|node:|<frozen |internal\/)/;
+
+/** Whether a function is the program's own code, and not of a runtime, the system or a standard library. */
+export function isProgram(f: Func): boolean {
+  switch (f.kind) {
+    case 'go-runtime':
+    case 'kernel':
+    case 'vm':
+    case 'stub':
+    case 'class':
+      return false;
+    case 'native':
+    case 'cpp':
+      return !/(^|\/)lib(c|pthread|m|stdc\+\+|gcc_s|jvm|dl|rt)\b|^\[|\.ko$|ld-linux/.test(f.module);
+    case 'go': {
+      const first = f.name.slice(0, f.pkg).split('/')[0]!;
+      return f.name.startsWith('main.') || /\..*\//.test(f.name.slice(0, f.pkg)) || (!f.name.includes('/') ? false : first.includes('.'));
+    }
+    case 'python':
+      return !/site-packages|dist-packages|\/lib\/python|^<frozen|^~$/.test(f.file);
+  }
+  return !standard.test(f.name) && !standard.test(f.file);
+}

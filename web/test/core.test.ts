@@ -1,0 +1,207 @@
+import { describe, expect, it } from 'vitest';
+import { chartBoxes, flameBoxes } from '../src/core/boxes';
+import { Inverted, type Nodes, Upright } from '../src/core/nodes';
+import { functionRows, Tree } from '../src/core/profile';
+import { pattern, search } from '../src/core/search';
+import { isProgram, named, none, parts } from '../src/core/table';
+import { callees, formatTransform, parseTransform, transform, treeKinds } from '../src/core/transforms';
+import { func, randomTree } from './random';
+
+const sum = (list: Iterable<number>) => [...list].reduce((a, b) => a + b, 0);
+
+describe('trees', () => {
+  it('are depth first, siblings by function, each once', () => {
+    for (let seed = 0; seed < 30; seed++) {
+      const { table: t } = randomTree(seed);
+      const wrong: number[] = [];
+      for (let i = 0; i < t.n; i++) {
+        const p = t.parent[i]!;
+        const next = t.end[i]!;
+        if (p >= i || t.depth[i] !== (p === none ? 0 : t.depth[p]! + 1) || (p !== none && t.end[p]! < t.end[i]!)) wrong.push(i);
+        if (next < t.n && t.parent[next] === p && t.fn[next]! <= t.fn[i]!) wrong.push(i);
+      }
+      expect(wrong).toEqual([]);
+    }
+  });
+  it('total what their nodes sum to', () => {
+    for (let seed = 0; seed < 30; seed++) {
+      const t = randomTree(seed);
+      expect(sum(t.self[0]!)).toBe(t.root[0]);
+      const roots = new Upright(t).children(none);
+      expect(sum(roots.map(r => t.total[0]![r]!))).toBe(t.root[0]);
+      expect(sum(functionRows(t).map(r => r.self[0]!))).toBe(t.root[0]);
+      expect(sum(new Inverted(t).children(none).map(r => new Inverted(t).total(r, 0)))).toBe(t.root[0]);
+    }
+  });
+  it('give the functions of the inverted tree their self values', () => {
+    const t = randomTree(3);
+    const v = new Inverted(t);
+    const self = new Map(functionRows(t).map(r => [r.fn, r.self[0]]));
+    for (const r of v.children(none)) expect(v.self(r, 0)).toBe(self.get(v.fn(r)));
+  });
+});
+
+describe('transforms', () => {
+  it('keep the total or drop samples', () => {
+    const keeps = [
+      'merge-function',
+      'merge-node',
+      'collapse-function',
+      'collapse-direct-recursion',
+      'collapse-recursion',
+      'collapse-resource',
+    ];
+    for (let seed = 0; seed < 20; seed++) {
+      const t = randomTree(seed);
+      const root = t.table.functions[t.table.fn[0]!]!.name;
+      for (const kind of treeKinds) {
+        const arg = kind === 'collapse-resource' ? 'm1' : kind === 'merge-function' ? 'p1/q.f4' : root;
+        const after = transform(t, [parseTransform(`${kind}:${arg}`)!]);
+        expect(after.root[0], kind).toBeLessThanOrEqual(t.root[0]!);
+        if (keeps.includes(kind) && kind !== 'merge-function' && kind !== 'merge-node') expect(after.root[0], kind).toBe(t.root[0]);
+      }
+    }
+  });
+  it('do the same twice as once', () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const t = randomTree(seed);
+      for (const text of [
+        'merge-function:p1/q.f4',
+        'drop-function:p1/q.f4',
+        'focus-function:p1/q.f4',
+        'collapse-recursion:p1/q.f4',
+        'collapse-function:p1/q.f4',
+      ]) {
+        const x = parseTransform(text)!;
+        const once = transform(t, [x]);
+        const twice = transform(once, [x]);
+        expect([twice.table.n, ...twice.self[0]!]).toEqual([once.table.n, ...once.self[0]!]);
+      }
+    }
+  });
+  it('of a list are those of one after the other', () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const t = randomTree(seed, 200, 2);
+      const list = ['collapse-recursion:p0/q.f3', 'merge-function:p1/q.f1', 'focus-function:p2/q.f2'].map(x => parseTransform(x)!);
+      const all = transform(t, list);
+      const steps = list.reduce((tree, x) => transform(tree, [x]), t);
+      expect(steps.total.map(v => [...v])).toEqual(all.total.map(v => [...v]));
+    }
+  });
+  it('drop and focus divide the samples', () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const t = randomTree(seed);
+      const [a, b] = ['drop-function:p0/q.f3', 'focus-function:p0/q.f3'].map(x => transform(t, [parseTransform(x)!]).root[0]!);
+      expect(a! + b!).toBe(t.root[0]);
+      expect(callees(t, named(t.table.functions, 'p0/q.f3')).root[0]).toBe(b);
+    }
+  });
+  it('read what they write', () => {
+    for (const text of [
+      'merge-function:a',
+      'focus-subtree:a;b\\;c;d\\\\',
+      'collapse-recursion@js:x',
+      'filter:stack-suffix:y',
+      'filter:function-include:a;b',
+    ]) {
+      expect(formatTransform(parseTransform(text)!)).toBe(text);
+    }
+    for (const bad of ['', 'nothing:x', 'merge-function:', 'focus-subtree:a;;b', 'filter:marker-search:x'])
+      expect(parseTransform(bad)).toBeNull();
+  });
+});
+
+describe('boxes', () => {
+  const orders = ['name', 'width'] as const;
+  it('lie inside of their parents and beside each other', () => {
+    for (let seed = 0; seed < 6; seed++) {
+      for (const v of [
+        new Upright(randomTree(seed)),
+        new Inverted(randomTree(seed)),
+        new Upright(randomTree(seed, 200, 2)),
+        new Inverted(randomTree(seed, 200, 2)),
+      ] as Nodes[]) {
+        for (const order of orders) {
+          const b = flameBoxes(v, { order });
+          const last = new Map<number, number>();
+          const wrong: number[] = [];
+          for (let i = 0; i < b.n; i++) {
+            const p = b.parent[i]!;
+            if (p !== none && (b.start[i]! < b.start[p]! - 1e-12 || b.end[i]! > b.end[p]! + 1e-12 || b.skip[p]! < b.skip[i]!))
+              wrong.push(i);
+            if (b.start[i]! < (last.get(b.depth[i]!) ?? 0) - 1e-12) wrong.push(i);
+            last.set(b.depth[i]!, b.end[i]!);
+          }
+          expect(wrong).toEqual([]);
+        }
+      }
+    }
+  });
+  it('of a chart have parents', () => {
+    const { boxes, from, to } = chartBoxes({
+      unit: 'count',
+      columns: { depth: [0, 0, 1, 1], function: [0, 1, 2, 3], start: [10, 30, 10, 15], end: [30, 40, 15, 30], self: [0, 10, 5, 15] },
+    });
+    expect([from, to]).toEqual([10, 40]);
+    expect([...boxes.parent]).toEqual([-1, 0, 0, -1]);
+    expect([...boxes.skip]).toEqual([3, 2, 3, 4]);
+  });
+});
+
+describe('search', () => {
+  it('counts a sample once', () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const t = randomTree(seed);
+      const found = search(t, 'q\\.f[36]$')!;
+      expect(found.count).toBe(2);
+      const with36 = transform(t, [parseTransform('filter:function-include:p0/q.f3;p0/q.f6')!]).root[0]!;
+      expect(found.share[0]).toBeCloseTo(with36 / t.root[0]!, 12);
+    }
+  });
+  it('takes what is no expression as it is, and small letters for both', () => {
+    expect(pattern('(*T').literal).toBe(true);
+    expect(pattern('(*t').test('a.(*T).M')).toBe(true);
+    expect(pattern('abc').test('ABC')).toBe(true);
+    expect(pattern('Abc').test('ABC')).toBe(false);
+    expect(search(randomTree(1), '')).toBeNull();
+  });
+});
+
+describe('names', () => {
+  it('have a package', () => {
+    for (const [name, kind, want] of [
+      ['github.com/acme/cart.(*Engine).Lock', 'go', ['github.com/acme/', 'cart.', '(*Engine).Lock']],
+      ['runtime.mallocgc', 'go-runtime', ['', 'runtime.', 'mallocgc']],
+      ['java.util.HashMap.get', 'java', ['', 'java.util.HashMap.', 'get']],
+      ['std::vector<int, std::allocator<int>>::push_back(int)', 'cpp', ['', 'std::', 'vector<int, std::allocator<int>>::push_back(int)']],
+      ['main', '', ['', '', 'main']],
+    ] as const)
+      expect(parts(func(name, { kind }))).toEqual(want);
+  });
+  it('tell the program from its libraries', () => {
+    for (const [name, kind, want] of [
+      ['github.com/acme/cart.Lock', 'go', true],
+      ['main.main', 'go', true],
+      ['regexp.Compile', 'go', false],
+      ['encoding/json.Unmarshal', 'go', false],
+      ['runtime.mallocgc', 'go-runtime', false],
+      ['java.util.HashMap.get', 'java', false],
+      ['com.acme.Cart.add', 'java', true],
+    ] as const)
+      expect([name, isProgram(func(name, { kind }))]).toEqual([name, want]);
+  });
+});
+
+describe('diffs', () => {
+  it('are as wide as the larger side, and grey within the noise', () => {
+    const t = randomTree(5, 200, 2);
+    const [self, total] = t.widths;
+    for (let i = 0; i < t.table.n; i++) {
+      expect(self![i]).toBe(Math.max(t.self[0]![i]!, t.self[1]![i]!));
+      expect(total![i]).toBeGreaterThanOrEqual(Math.max(t.total[0]![i]!, t.total[1]![i]!));
+    }
+    expect(t.change(100, 110)).toBe(0);
+    expect(t.change(100, 160)).toBe(60);
+    expect(new Tree(t.table, t.self, 'count').change(100, 101)).toBe(1);
+  });
+});

@@ -1,0 +1,33 @@
+import { gather, type Tree } from '../src/core/profile';
+import { type Func, none, packageLength } from '../src/core/table';
+
+/** Numbers that look random, the same in every run. */
+export function random(seed: number): (n: number) => number {
+  let x = seed * 2654435761 + 1;
+  return n => {
+    x = (Math.imul(x ^ (x >>> 15), 2246822519) + 0x9e3779b9) | 0;
+    return ((x ^ (x >>> 13)) >>> 0) % n;
+  };
+}
+
+export const func = (name: string, more: Partial<Func> = {}): Func => ({
+  name,
+  file: '',
+  line: 0,
+  column: 0,
+  module: '',
+  language: '',
+  kind: '',
+  pkg: packageLength(name, more.kind ?? ''),
+  ...more,
+});
+
+/** A random tree of n rows. */
+export function randomTree(seed: number, n = 200, sides = 1, functions = 9): Tree {
+  const r = random(seed);
+  const parent = Int32Array.from({ length: n }, (_, i) => (i === 0 || r(12) === 0 ? none : Math.max(0, i - 1 - r(6))));
+  const fn = Int32Array.from({ length: n }, () => r(functions));
+  const self = Array.from({ length: sides }, () => Float64Array.from({ length: n }, () => (r(3) ? r(20) : 0)));
+  const list = Array.from({ length: functions }, (_, i) => func(`p${i % 3}/q.f${i}`, { module: `m${i % 2}` }));
+  return gather({ parent, fn, category: null, functions: list, categories: [] }, self, null, 'count', [1, 1]);
+}
