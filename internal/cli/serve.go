@@ -16,6 +16,7 @@ import (
 
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/internal/mcp"
 	"github.com/dendroprof/dendro/internal/server"
 	"github.com/dendroprof/dendro/internal/server/api"
 	"github.com/dendroprof/dendro/internal/server/pages"
@@ -247,9 +248,11 @@ func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store
 // parts lists what the server answers.
 func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces *tracing.Tracing) []server.Part {
 	questions := api.Options{Store: st, Version: o.Version, SQL: o.sql, Limits: o.limits, Workers: o.workers, Normalizer: names}
+	tools := mcp.Handler(st, mcp.Options{Version: o.Version, SQL: o.sql, Limits: o.limits})
+	assistants := server.Part{Name: "mcp", Routes: []server.Route{{Pattern: "POST /mcp", Handler: tools, Needs: server.Reading}}}
 	if traces == nil {
-		return []server.Part{api.Part(questions)}
+		return []server.Part{api.Part(questions), assistants}
 	}
 	questions.Dispatcher = traces.Dispatcher
-	return append([]server.Part{api.Part(questions)}, traces.Parts...)
+	return append([]server.Part{api.Part(questions), assistants}, traces.Parts...)
 }
