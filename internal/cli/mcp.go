@@ -21,7 +21,7 @@ the assistant's configuration.
 The tools read. --allow-writes adds tools that create and stop profiling tasks. A running
 "dendro serve" has the same tools at /mcp.`,
 		Example: `  dendro mcp --store dendro.duckdb
-  dendro mcp --store http://dendro.example:12800`,
+  dendro mcp --allow-writes`,
 		Args: cobra.NoArgs,
 	}
 	c.Flags().BoolVar(&o.Writes, "allow-writes", false, "add tools that create and stop profiling tasks")
