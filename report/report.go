@@ -184,10 +184,10 @@ func (r *Report) Headline() string {
 	}
 	text += fmt.Sprintf(" in %d %s", judged, words.Plural(judged, "benchmark"))
 	if judged == 0 {
-		text = "no verdict"
+		text = "nothing tested"
 	}
 	if left := len(r.Benchmarks) - judged; left > 0 {
-		text += fmt.Sprintf("; %d without enough history", left)
+		text += fmt.Sprintf("; %d %s without enough history", left, words.Plural(left, "benchmark"))
 	}
 	switch {
 	case r.Verdict == nil:

@@ -188,14 +188,14 @@ func TestMarkdownFits(t *testing.T) {
 
 func TestHeadline(t *testing.T) {
 	res := &regression.Result{Benchmarks: []regression.Benchmark{{Reason: "too few runs"}}}
-	if got := New(res, nil, nil, nil).Headline(); got != "no verdict; 1 without enough history" {
+	if got := New(res, nil, nil, nil).Headline(); got != "nothing tested; 1 benchmark without enough history" {
 		t.Error(got)
 	}
 	res.Benchmarks[0].Reason = ""
 	if got := New(res, nil, nil, &gate.Verdict{}).Headline(); got != "passed: no change found in 1 benchmark" {
 		t.Error(got)
 	}
-	if got := sample().Headline(); got != "failed: 1 regression, 1 suspect, 1 slowdown of everything, 1 acknowledged, 1 improvement in 2 benchmarks; 1 without enough history" {
+	if got := sample().Headline(); got != "failed: 1 regression, 1 suspect, 1 slowdown of everything, 1 acknowledged, 1 improvement in 2 benchmarks; 1 benchmark without enough history" {
 		t.Error(got)
 	}
 }

@@ -173,26 +173,26 @@ func (r *ReportRequest) upToMergeBase(ctx context.Context, s *sides, base []stor
 	commit := s.Head[len(s.Head)-1].Run.Commit
 	switch {
 	case !r.hasRepository() || commit == "":
-		s.note("unknown merge-base (no repository, or no commit of the head): all runs of the base count")
+		s.note("unknown merge base (no repository, or no commit of the head): all runs of the base count")
 		return base
 	case len(base) > 0 && s.Head[0].Run.Branch == base[0].Run.Branch || len(base) == 0 && s.Head[0].Run.Branch == "":
 		return base // one branch, one line
 	}
 	a, err := r.ancestors(ctx, commit)
 	if err != nil {
-		s.note("unknown merge-base (%v): all runs of the base count", err)
+		s.note("unknown merge base (%v): all runs of the base count", err)
 		return base
 	}
 	kept := slices.DeleteFunc(slices.Clone(base), func(p store.Profile) bool { return p.Run.Commit != "" && !a.Has(p.Run.Commit) })
 	switch {
 	case len(kept) == 0 && a.Shallow:
-		s.note("unknown merge-base: the clone is shallow (fetch-depth: 0 fetches all); all runs of the base count")
+		s.note("unknown merge base: the clone is shallow (fetch-depth: 0 fetches all); all runs of the base count")
 		return base
 	case len(kept) == 0:
-		s.note("no run of the base is at or before the merge-base: all of them count")
+		s.note("no run of the base is at or before the merge base: all of them count")
 		return base
 	case len(kept) < len(base):
-		s.note("dropped runs of the base after the merge-base: %s", runsOf(without(base, kept)))
+		s.note("dropped runs of the base after the merge base: %s", runsOf(without(base, kept)))
 	}
 	return kept
 }

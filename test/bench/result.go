@@ -196,9 +196,9 @@ func (r *Result) printQuestions(w io.Writer) {
 	if len(r.Questions) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\n### %s: questions, ms, median (first call)\n\n", r.Suite)
+	fmt.Fprintf(w, "\n### %s: queries, ms, median (first call)\n\n", r.Suite)
 	t := &table{w: w}
-	head := []string{"question", "rows"}
+	head := []string{"query", "rows"}
 	asked := []int{}
 	for k, e := range r.Engines {
 		if e.Spec.Part <= 1 {

@@ -16,7 +16,7 @@ func TestTinyRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"DuckDB v1", "### large: import", "### real: questions", "A SQLite", "Peak memory"} {
+	for _, want := range []string{"DuckDB v1", "### large: import", "### real: queries", "A SQLite", "Peak memory"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
