@@ -1,6 +1,7 @@
 // Where answers come from: the API of a server, or the data inside a report. Pages ask
 // both in the same way.
 import { type ReadonlySignal, signal } from '@preact/signals';
+import { keptFile, viewOf } from './files';
 
 export type Params = URLSearchParams | Record<string, string | number | boolean | readonly string[] | null | undefined>;
 
@@ -22,6 +23,8 @@ export class Problem extends Error {
 
 export interface Options {
   signal?: AbortSignal;
+  /** The answer is text: lines of JSON. */
+  text?: boolean;
   /** Called with the number of bytes read so far. */
   progress?: (bytes: number) => void;
 }
@@ -56,6 +59,17 @@ export class Http implements Source {
   readonly offline = false;
 
   async get<T>(path: string, params: Params = {}, options: Options = {}): Promise<T> {
+    const asked = queryOf(params);
+    const name = asked.get('file');
+    if (name !== null) {
+      const file = keptFile(name);
+      if (!file)
+        throw new Problem(
+          'The file is no longer here',
+          `Files that are only shown stay until the page is reloaded. Drop ${name} on the home page again.`,
+        );
+      return this.ask<T>('POST', 'view', viewOf(path, asked), file, options);
+    }
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.ask<T>('GET', path, params, undefined, options);
@@ -93,7 +107,7 @@ export class Http implements Source {
       if (options.signal?.aborted) throw err;
       throw new Problem('The server does not answer', `${method} ${base}${path}: ${err instanceof Error ? err.message : err}`);
     }
-    if (response.ok) return parseJSON<T>(text, path);
+    if (response.ok) return options.text ? (text as T) : parseJSON<T>(text, path);
     if (response.status === 401) needsToken.value = true;
     throw problemOf(response, text);
   }

@@ -1,5 +1,204 @@
+// A function over time: its share and cost in every benchmark, its callers and callees.
+import { useState } from 'preact/hooks';
+import type { History, HistorySeries } from '../core/answers';
+import { amount, counted, percent, visible } from '../core/format';
+import { benchmarkName, metric } from '../core/metric';
+import type { Params } from '../core/source';
+import { go, href, place, update } from '../core/url';
+import { Fn } from '../ui/Fn';
+import { HistoryPlot, Steps } from '../ui/History';
+import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
+import { TypeChoice, useTyped } from '../ui/Typed';
+import '../pages.css';
 
-export default function Function() {
-  return <Page title="Function" />;
+const selection = ['function', 'self', 'group', 'benchmark', 'branch', 'machine', 'type', 'since', 'until', 'window'];
+
+export default function FunctionPage() {
+  const params = new URLSearchParams([...place.value.params].filter(([k]) => selection.includes(k)));
+  const name = params.get('function') ?? '';
+  if (!name) return <Names />;
+  return <One name={name} params={params} />;
+}
+
+function One({ name, params }: { name: string; params: URLSearchParams }) {
+  const answer = useTyped<History>('history', params);
+  const self = params.get('self') === 'true';
+  const newest = (s: HistorySeries) => s.runs.findLast(r => r.value !== null)?.value ?? 0;
+  return (
+    <Page
+      title={visible(name)}
+      sub={answer.value && `${self ? 'Self' : 'Total'} time in ${counted(answer.value.series.length, 'benchmark')}`}
+      actions={
+        <>
+          <TypeChoice types={answer.types} type={answer.type} />
+          <button type="button" aria-pressed={self} onClick={() => update({ self: self ? null : 'true' }, true)}>
+            {self ? 'Show total' : 'Show self'}
+          </button>
+        </>
+      }
+    >
+      <Await of={answer} what="the history">
+        {h =>
+          h.series.length === 0 ? (
+            <div class="empty">
+              {h.notes.map(n => (
+                <p key={n}>{visible(n)}</p>
+              ))}
+              <a href={href('function')}>Search all functions</a>
+            </div>
+          ) : (
+            <>
+              {[...h.series]
+                .sort((a, b) => newest(b) - newest(a))
+                .map((s, i) => (
+                  <Series key={benchmarkName(s)} s={s} open={i < 3} />
+                ))}
+              <Around name={name} params={params} type={answer.type || (h.series[0]?.type ?? '')} />
+            </>
+          )
+        }
+      </Await>
+    </Page>
+  );
+}
+
+function Series({ s, open }: { s: HistorySeries; open: boolean }) {
+  const [shown, show] = useState(open);
+  const last = s.runs.findLast(r => r.value !== null);
+  const at = { group: s.group, benchmark: s.benchmark, type: s.type };
+  return (
+    <details class="card" open={open} onToggle={e => show(e.currentTarget.open)}>
+      <summary>
+        <span class="what">{visible(benchmarkName(s))}</span>
+        <span class={`cost ${s.status === 'slower' ? 'more' : s.status === 'faster' ? 'less' : 'dim'}`}>
+          {last && percent(last.value ?? 0)}
+          {last?.cost !== undefined && <small> {metric(last.cost, s.costUnit ?? '')}</small>}
+        </span>
+        <span class="where">{`${s.status === 'unknown' ? 'too few runs to tell' : s.status}, ${counted(s.runs.length, 'run')}`}</span>
+      </summary>
+      {shown && (
+        <div class="evidence">
+          <HistoryPlot s={s} height={180} onSelect={i => go('profile', { ...at, run: s.runs[i]!.run })} />
+          <Steps s={s} type={s.type} />
+        </div>
+      )}
+    </details>
+  );
+}
+
+interface TreeRows {
+  unit: string;
+  rootTotal: number;
+  rows: { depth: number; function: string; total: number; self: number }[];
+}
+
+/** Callers and callees in the newest runs. */
+function Around({ name, params, type }: { name: string; params: URLSearchParams; type: string }) {
+  const at: Params = {
+    group: params.getAll('group'),
+    benchmark: params.getAll('benchmark'),
+    branch: params.getAll('branch'),
+    type,
+    last: 1,
+    depth: 2,
+    rows: 41,
+  };
+  const callers = useAnswer<TreeRows>('tree', { ...at, callers: name });
+  const callees = useAnswer<TreeRows>('tree', { ...at, callees: name });
+  return (
+    <div class="two">
+      <Neighbours title="Callers in the newest runs" of={callers} type={type} none="It is where stacks begin." />
+      <Neighbours title="Callees in the newest runs" of={callees} type={type} none="It calls no other sampled function." />
+    </div>
+  );
+}
+
+function Neighbours({ title, of, type, none }: { title: string; of: ReturnType<typeof useAnswer<TreeRows>>; type: string; none: string }) {
+  return (
+    <section class="card">
+      <h2>{title}</h2>
+      <Await of={of} what={title.toLowerCase()}>
+        {t => {
+          const rows = t.rows.filter(r => r.depth === 1);
+          const whole = t.rows.filter(r => r.depth === 0).reduce((n, r) => n + r.total, 0);
+          if (rows.length === 0) return <p class="dim">{none}</p>;
+          return (
+            <div class="scroll">
+              <table class="plain">
+                <thead>
+                  <tr>
+                    <th>Function</th>
+                    <th class="num">Total</th>
+                    <th class="num">Share</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {rows.slice(0, 20).map((r, i) => (
+                    <tr key={i}>
+                      <td>
+                        <a href={href('function', { function: r.function, type })}>
+                          <Fn name={r.function} />
+                        </a>
+                      </td>
+                      <td class="num">{amount(r.total, t.unit)}</td>
+                      <td class="num">{whole ? percent(r.total / whole) : ''}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+              {rows.length > 20 && <p class="dim">{`${rows.length - 20} more`}</p>}
+            </div>
+          );
+        }}
+      </Await>
+    </section>
+  );
+}
+
+/** A search in the names of all functions. */
+function Names() {
+  const q = place.value.params.get('q') ?? '';
+  const pattern = q ? `*${q.replace(/[\\;*?[\]^$]/g, '\\$&')}*` : '*';
+  const answer = useAnswer<{ rows: { function: string; file: string }[]; omitted: { rows: number } }>('function-names', {
+    pattern,
+    rows: 200,
+  });
+  return (
+    <Page
+      title="Functions"
+      actions={
+        <input
+          type="search"
+          placeholder="Part of a name"
+          aria-label="Part of a name"
+          value={q}
+          onInput={e => update({ q: e.currentTarget.value })}
+        />
+      }
+    >
+      <Await of={answer} what="functions">
+        {a => (
+          <>
+            <table class="plain">
+              <tbody>
+                {a.rows.map(f => (
+                  <tr key={`${f.function} ${f.file}`}>
+                    <td>
+                      <a href={href('function', { function: f.function })}>
+                        <Fn name={f.function} />
+                      </a>
+                    </td>
+                    <td class="dim">{visible(f.file)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+            {a.rows.length === 0 && <div class="empty">No function has that in its name.</div>}
+            {a.omitted.rows > 0 && <p class="dim">{`${a.omitted.rows} more: search for a longer part of the name.`}</p>}
+          </>
+        )}
+      </Await>
+    </Page>
+  );
 }

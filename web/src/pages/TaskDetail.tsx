@@ -1,5 +1,538 @@
+// One task: its progress, what each instance did, how far the samples can be trusted, the
+// sampled requests with their spans and dumps, and the merged tree.
+import { useMemo, useState } from 'preact/hooks';
+import type { Analysis, Cause, SegmentDescription, Snapshot, TaskDescription, TaskLogLine, TaskSegment } from '../core/answers';
+import { boxesOf, sharedFrames } from '../core/dumps';
+import { count, counted, instant, percent, visible } from '../core/format';
+import { ago, millis, splitName } from '../core/metric';
+import { mayChange } from '../core/session';
+import { source } from '../core/source';
+import { href, place, update } from '../core/url';
+import { Fn } from '../ui/Fn';
+import { Await, Failure, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
+import { usePolled } from '../ui/Poll';
+import { type Column, Table } from '../ui/Table';
+import { showTip } from '../ui/Tip';
+import { State } from './Tasks';
+import '../pages.css';
 
 export default function TaskDetail() {
-  return <Page title="Task" />;
+  const id = place.value.params.get('task') ?? 'last';
+  const at = `tasks/${encodeURIComponent(id)}`;
+  const [live, setLive] = useState(true);
+  const answer = usePolled<TaskDescription>(at, {}, live ? 2000 : 0);
+  const t = answer.value;
+  const settled = t && t.state !== 'running' && t.state !== 'planned' && Date.now() > t.end + 60000;
+  if (settled && live) setLive(false);
+  const interval = live ? 2000 : 0;
+  const logs = usePolled<{ rows: TaskLogLine[] | null }>(`${at}/logs`, {}, interval);
+  return (
+    <Page
+      title={t ? visible(t.endpoint ?? t.id) : 'Task'}
+      sub={
+        t && (
+          <>
+            <State t={t} /> {visible(t.service)}, {millis(t.duration)} from {instant(new Date(t.start).toISOString())}
+            {t.period ? `, a dump every ${millis(t.period)}` : ''}
+            {t.minDuration ? `, requests slower than ${millis(t.minDuration)}` : ''}
+          </>
+        )
+      }
+      actions={t && <Actions t={t} stopped={answer.retry} />}
+    >
+      <Await of={answer} what="the task">
+        {task => (
+          <>
+            <Progress t={task} />
+            {task.causes.length > 0 && <Causes list={task.causes} running={task.state === 'running'} />}
+            {(logs.value?.rows ?? []).length > 0 && <Instances lines={logs.value!.rows!} coverage={task.coverage?.segments ?? []} />}
+            {task.kind === 'trace' && (task.coverage?.received ?? 0) > 0 && <Sampled t={task} interval={interval} />}
+            {task.kind !== 'trace' && (
+              <p>
+                Its profiles are runs of the store:{' '}
+                <a href={href('profile', { group: task.service })}>profiles of {visible(task.service)}</a>
+              </p>
+            )}
+          </>
+        )}
+      </Await>
+    </Page>
+  );
+}
+
+function Actions({ t, stopped }: { t: TaskDescription; stopped: () => void }) {
+  const [error, setError] = useState<Error | undefined>();
+  return (
+    <>
+      {t.state === 'running' && mayChange() && (
+        <button
+          type="button"
+          onClick={async () => {
+            try {
+              await source.value.send('POST', `tasks/${encodeURIComponent(t.id)}/stop`, {});
+              stopped();
+            } catch (err) {
+              setError(err as Error);
+            }
+          }}
+        >
+          Stop
+        </button>
+      )}
+      {t.kind === 'trace' && (t.coverage?.received ?? 0) > 0 && (
+        <a class="button" href={source.value.file('trace-profile', { task: t.id, format: 'firefox' })} download>
+          Firefox Profiler file
+        </a>
+      )}
+      <a class="button" href={href('tasks')}>
+        All tasks
+      </a>
+      {error && <Failure error={error} what="that the task stopped" />}
+    </>
+  );
+}
+
+function Progress({ t }: { t: TaskDescription }) {
+  const c = t.coverage;
+  const done = Math.min(1, Math.max(0, (Date.now() - t.start) / t.duration));
+  return (
+    <div class="cards">
+      <div class="card">
+        <span class="dim">{t.state === 'running' ? 'Running' : t.state === 'planned' ? 'Begins' : 'Ended'}</span>
+        <b class="big">
+          {t.state === 'running'
+            ? millis(Math.max(0, Math.round((t.end - Date.now()) / 1000) * 1000))
+            : instant(new Date(t.state === 'planned' ? t.start : t.end).toISOString())}
+        </b>
+        {t.state === 'running' && (
+          <>
+            <span class="dim">left of {millis(t.duration)}</span>
+            <div class="meter" role="progressbar" aria-label="Time of the task" aria-valuenow={Math.round(100 * done)}>
+              <i style={{ width: `${100 * done}%` }} />
+            </div>
+          </>
+        )}
+      </div>
+      {c && (
+        <>
+          <div class="card">
+            <span class="dim">Requests</span>
+            <b class="big">{count(c.requests)}</b>
+            <span class="dim">{counted(c.segments.length, 'segment')}</span>
+          </div>
+          <div class="card">
+            <span class="dim">Dumps received</span>
+            <b class="big">{count(c.received)}</b>
+            <span class={c.lost > 0 ? 'more' : 'dim'}>
+              {c.known ? `${count(c.expected)} expected, ${count(c.lost)} lost` : 'the number expected is not known yet'}
+            </span>
+          </div>
+          <div class="card">
+            <span class="dim">Time covered</span>
+            <b class="big">{c.span > 0 ? percent(c.share) : '–'}</b>
+            <span class="dim">{c.span > 0 ? `${millis(c.covered)} of ${millis(c.span)} lie between dumps` : 'no dumps yet'}</span>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Causes({ list, running }: { list: Cause[]; running: boolean }) {
+  return (
+    <section class="card">
+      <h2>{running ? 'What is missing so far' : 'Why there is not more'}</h2>
+      <ul class="causes">
+        {list.map(c => (
+          <li key={c.code + c.text}>
+            {visible(c.text)}
+            {c.names && c.names.length > 0 && <span class="dim"> Probably meant: {visible(c.names.join(', '))}</span>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const events: Record<string, string> = {
+  NOTIFIED: 'received the task',
+  EXECUTION_FINISHED: 'finished',
+  EXECUTION_TASK_ERROR: 'failed',
+  UPLOAD_FILE_TOO_LARGE_ERROR: 'sent a file that is too large',
+  SERVER_STARTED: 'the server started',
+};
+
+function Instances({ lines, coverage }: { lines: TaskLogLine[]; coverage: { instance?: string; received: number }[] }) {
+  const names = [...new Set(lines.map(l => l.instance))].sort();
+  return (
+    <section class="findings">
+      <h2>Instances</h2>
+      <div class="scroll">
+        <table class="plain">
+          <thead>
+            <tr>
+              <th>Instance</th>
+              <th>What it did</th>
+              <th class="num">Segments</th>
+              <th class="num">Dumps</th>
+            </tr>
+          </thead>
+          <tbody>
+            {names.map(n => {
+              const own = coverage.filter(c => c.instance === n);
+              return (
+                <tr key={n}>
+                  <td>{n ? visible(n) : <span class="dim">server</span>}</td>
+                  <td>
+                    {lines
+                      .filter(l => l.instance === n)
+                      .sort((a, b) => a.time - b.time)
+                      .map(l => (
+                        <span
+                          key={`${l.event} ${l.time}`}
+                          class={`pill ${l.event.endsWith('ERROR') ? 'more' : 'dim'}`}
+                          title={new Date(l.time).toISOString()}
+                        >
+                          {`${events[l.event] ?? l.event} ${ago(l.time)}`}
+                          {l.text && `: ${visible(l.text)}`}
+                        </span>
+                      ))}
+                  </td>
+                  <td class="num">{count(own.length)}</td>
+                  <td class="num">{count(own.reduce((s, c) => s + c.received, 0))}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Sampled({ t, interval }: { t: TaskDescription; interval: number }) {
+  const segment = place.value.params.get('segment') ?? '';
+  const segments = usePolled<{ rows: TaskSegment[] }>(`tasks/${encodeURIComponent(t.id)}/segments`, {}, interval);
+  return (
+    <>
+      <Await of={segments} what="requests">
+        {list => <Segments list={list.rows} chosen={segment} />}
+      </Await>
+      {segment && <Segment key={segment} task={t} id={segment} />}
+      <Merged task={t} segment={segment} interval={interval} />
+    </>
+  );
+}
+
+function Segments({ list, chosen }: { list: TaskSegment[]; chosen: string }) {
+  const longest = Math.max(1, ...list.map(s => s.latency));
+  return (
+    <section class="findings">
+      <div class="head">
+        <h2>Sampled requests</h2>
+        {chosen && (
+          <button type="button" onClick={() => update({ segment: null, span: null, own: null }, true)}>
+            Show all requests
+          </button>
+        )}
+      </div>
+      <div class="scroll">
+        <table class="plain">
+          <thead>
+            <tr>
+              <th>Segment</th>
+              <th>Instance</th>
+              <th>Start</th>
+              <th class="num">Latency</th>
+              <th class="wide" />
+              <th class="num">Dumps</th>
+              <th class="num">Covered</th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.map(s => (
+              <tr
+                key={s.segment}
+                class={`link ${s.segment === chosen ? 'selected' : ''}`}
+                onClick={() => update({ segment: s.segment, span: null, own: null }, true)}
+              >
+                <td>
+                  <button type="button" class="plainbutton name" aria-pressed={s.segment === chosen}>
+                    {visible(s.segment).slice(0, 18)}
+                  </button>
+                </td>
+                <td class="tight">{visible(s.instance ?? '')}</td>
+                <td class="tight">{s.start ? new Date(s.start).toISOString().slice(11, 23) : 'not arrived yet'}</td>
+                <td class="num tight">{s.latency ? millis(s.latency) : ''}</td>
+                <td>
+                  <div class="meter">
+                    <i style={{ width: `${(100 * s.latency) / longest}%` }} />
+                  </div>
+                </td>
+                <td class="num tight" title={`${s.expected} expected`}>
+                  {count(s.received)}
+                  {s.lost > 0 && <span class="more">{` −${s.lost}`}</span>}
+                </td>
+                <td class="num tight">{s.span > 0 ? percent(s.share) : ''}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+const height = 20;
+
+/** The spans of a request over the dumps of its thread, on one time axis. */
+function Segment({ task, id }: { task: TaskDescription; id: string }) {
+  const described = useAnswer<SegmentDescription>(`segments/${encodeURIComponent(id)}`);
+  const dumps = useAnswer<{ rows: Snapshot[] }>('snapshots', { task: task.id, segment: id });
+  return (
+    <section class="card findings">
+      <h2>Spans, and the dumps of the thread below them</h2>
+      <Await of={described} what="the segment">
+        {s => (
+          <Await of={dumps} what="its dumps">
+            {d => <Timeline s={s} dumps={d.rows} period={task.period ?? 10} />}
+          </Await>
+        )}
+      </Await>
+    </section>
+  );
+}
+
+function Timeline({ s, dumps, period }: { s: SegmentDescription; dumps: Snapshot[]; period: number }) {
+  const spans = useMemo(() => inOrder(s), [s]);
+  const shared = useMemo(() => sharedFrames(dumps), [dumps]);
+  const { boxes, depth } = useMemo(() => boxesOf(dumps, period), [dumps]);
+  const skip = Math.max(0, shared - 1);
+  const from = Math.min(s.start, ...boxes.map(b => b.start));
+  const to = Math.max(s.end, from + 1, ...boxes.map(b => b.end));
+  const x = (t: number) => `${(100 * (t - from)) / (to - from)}%`;
+  const w = (a: number, b: number) => `max(2px, ${(100 * (b - a)) / (to - from)}%)`;
+  const shownBoxes = boxes.filter(b => b.depth >= skip && (b.end - b.start) / (to - from) > 0.0008);
+  const chosen = place.value.params.get('span');
+  const ticks = useMemo(() => [0, 0.25, 0.5, 0.75, 1].map(f => ({ f, text: millis(Math.round(f * (to - from))) })), [from, to]);
+  return (
+    <>
+      <div class="axis" aria-hidden="true">
+        {ticks.map(k => (
+          <span key={k.f} style={{ left: `${100 * k.f}%` }}>
+            {k.text}
+          </span>
+        ))}
+      </div>
+      <div class="bars" style={{ height: `${spans.length * height}px` }} role="group" aria-label="Spans">
+        {spans.map((p, i) => (
+          <button
+            type="button"
+            key={p.id}
+            class={`bar span ${p.error ? 'error' : ''} ${String(p.id) === chosen ? 'chosen' : ''}`}
+            style={{ top: `${i * height + 1}px`, left: x(p.start), width: w(p.start, p.end) }}
+            aria-pressed={String(p.id) === chosen}
+            title={`${p.kind} ${p.operation}${p.peer ? ` of ${p.peer}` : ''}, ${millis(p.end - p.start)}${p.error ? ', failed' : ''}: show only its dumps in the tree`}
+            onClick={() => update({ span: String(p.id) === chosen ? null : String(p.id) }, true)}
+          >
+            {visible(p.operation)} <small>{millis(p.end - p.start)}</small>
+          </button>
+        ))}
+      </div>
+      {dumps.length === 0 ? (
+        <p class="dim">There are no dumps of this request.</p>
+      ) : (
+        <>
+          {skip > 0 && (
+            <p class="dim">{`${counted(skip, 'outermost frame')} that all dumps share ${skip === 1 ? 'is' : 'are'} not drawn. The tree below has them.`}</p>
+          )}
+          <div
+            class="bars"
+            style={{ height: `${(depth - skip) * height}px` }}
+            role="img"
+            aria-label={`Stack chart of ${counted(dumps.length, 'dump')}; the tree below has the same data`}
+          >
+            {shownBoxes.map((b, i) => (
+              <div
+                key={i}
+                class="bar dump"
+                style={{
+                  top: `${(b.depth - skip) * height + 1}px`,
+                  left: x(b.start),
+                  width: w(b.start, b.end),
+                  background: colourOf(b.name),
+                }}
+                onMouseMove={e =>
+                  showTip(
+                    e.clientX,
+                    e.clientY,
+                    <>
+                      <b>{visible(b.name)}</b>
+                      <small>{`${millis(b.end - b.start)} from ${millis(b.start - from)} on, ${counted(b.dumps, 'dump')}`}</small>
+                    </>,
+                  )
+                }
+                onMouseLeave={() => showTip(0, 0, null)}
+              >
+                {visible(splitName(b.name)[1])}
+              </div>
+            ))}
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+function colourOf(name: string): string {
+  const [pkg] = splitName(name);
+  let h = 2166136261;
+  for (let i = 0; i < pkg.length; i++) h = Math.imul(h ^ pkg.charCodeAt(i), 16777619);
+  return `hsl(${((h >>> 8) % 24) * 15} var(--box))`;
+}
+
+/** Spans below the span around them, by start. */
+function inOrder(s: SegmentDescription) {
+  const spans = s.spans ?? [];
+  const out: typeof spans = [];
+  const add = (parent: number) => {
+    for (const p of spans.filter(x => x.parent === parent).sort((a, b) => a.start - b.start)) {
+      if (out.includes(p)) continue;
+      out.push(p);
+      add(p.id);
+    }
+  };
+  add(-1);
+  return [...out, ...spans.filter(p => !out.includes(p))];
+}
+
+/** The merged tree of all dumps, or of one request or span. */
+function Merged({ task, segment, interval }: { task: TaskDescription; segment: string; interval: number }) {
+  const span = place.value.params.get('span') ?? '';
+  const own = place.value.params.get('own') === 'true';
+  const params = segment ? { task: task.id, segment, span, own } : { task: task.id };
+  const answer = usePolled<Analysis>('analysis', params, interval);
+  return (
+    <section class="findings">
+      <div class="head">
+        <h2>
+          {span ? 'Where this span spent its time' : segment ? 'Where this request spent its time' : 'Where the requests spent their time'}
+        </h2>
+        {span && (
+          <label class="choice">
+            <input type="checkbox" checked={own} onChange={e => update({ own: e.currentTarget.checked ? 'true' : null }, true)} /> without
+            its child spans
+          </label>
+        )}
+      </div>
+      <Await of={answer} what="the tree">
+        {a => (
+          <>
+            <p class="dim">
+              {`${counted(a.snapshots, 'dump')} of ${counted(a.segments, 'segment')}, ${millis(a.rootTotal)} between them`}
+              {a.snapshots < (a as { found?: number }).found! &&
+                `; ${(a as { found?: number }).found! - a.snapshots} more were not analysed`}
+            </p>
+            {a.notes.map(n => (
+              <p key={n} class="dim">
+                {visible(n)}
+              </p>
+            ))}
+            <div class="tall">
+              <DumpTree a={a} />
+            </div>
+          </>
+        )}
+      </Await>
+    </section>
+  );
+}
+
+function DumpTree({ a }: { a: Analysis }) {
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+  const [selected, select] = useState(-1);
+  const rows = useMemo(() => {
+    const path: string[] = [];
+    return a.rows.map((r, i) => {
+      path.length = r.depth;
+      path.push(r.function);
+      return { ...r, i, key: path.join('\n'), leaf: (a.rows[i + 1]?.depth ?? 0) <= r.depth };
+    });
+  }, [a]);
+  const shown = useMemo(() => {
+    const out: typeof rows = [];
+    let hidden = Number.POSITIVE_INFINITY;
+    for (const r of rows) {
+      if (r.depth > hidden) continue;
+      hidden = closed.has(r.key) ? r.depth : Number.POSITIVE_INFINITY;
+      out.push(r);
+    }
+    return out;
+  }, [rows, closed]);
+  const toggle = (row: number, open: boolean): boolean => {
+    const r = shown[row]!;
+    if (r.leaf || closed.has(r.key) !== open) return false;
+    const next = new Set(closed);
+    if (open) next.delete(r.key);
+    else next.add(r.key);
+    setClosed(next);
+    return true;
+  };
+  const columns: Column[] = [
+    {
+      id: 'total',
+      title: 'Total',
+      hint: 'time between dumps in the function and below',
+      width: 90,
+      numeric: true,
+      cell: i => millis(shown[i]!.total),
+    },
+    { id: 'share', title: '%', width: 70, numeric: true, cell: i => (a.rootTotal ? percent(shown[i]!.total / a.rootTotal) : '') },
+    { id: 'self', title: 'Self', width: 90, numeric: true, cell: i => (shown[i]!.self ? millis(shown[i]!.self) : '') },
+    { id: 'count', title: 'Dumps', width: 70, numeric: true, cell: i => count(shown[i]!.count) },
+    {
+      id: 'function',
+      title: 'Function',
+      cell: i => {
+        const r = shown[i]!;
+        return (
+          <span style={{ paddingLeft: `${r.depth * 14}px` }}>
+            <button
+              type="button"
+              tabIndex={-1}
+              class="twist"
+              aria-label={closed.has(r.key) ? 'expand' : 'collapse'}
+              disabled={r.leaf}
+              onClick={() => toggle(i, closed.has(r.key))}
+            >
+              {r.leaf ? '' : closed.has(r.key) ? '▸' : '▾'}
+            </button>
+            <Fn name={r.function} />
+          </span>
+        );
+      },
+    },
+  ];
+  return (
+    <Table
+      label="Merged tree"
+      rows={shown.length}
+      columns={columns}
+      rowKey={i => shown[i]!.key}
+      selected={selected}
+      onSelect={select}
+      onOpen={i => toggle(i, closed.has(shown[i]!.key))}
+      tree={{
+        depth: i => shown[i]!.depth,
+        expanded: i => (shown[i]!.leaf ? undefined : !closed.has(shown[i]!.key)),
+        toggle,
+        parent: i => {
+          let p = i - 1;
+          while (p >= 0 && shown[p]!.depth >= shown[i]!.depth) p--;
+          return Math.max(0, p);
+        },
+      }}
+    />
+  );
 }

@@ -1,5 +1,221 @@
+// Tasks of trace profiling: the list, and how to create one.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Service, TaskInfo } from '../core/answers';
+import { count, instant, visible } from '../core/format';
+import { millis } from '../core/metric';
+import { mayChange } from '../core/session';
+import { Problem, source } from '../core/source';
+import { go, href, place, update } from '../core/url';
+import { Await, Failure, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
+import { usePolled } from '../ui/Poll';
+import '../pages.css';
 
 export default function Tasks() {
-  return <Page title="Tasks" />;
+  const service = place.value.params.get('service') ?? '';
+  const answer = usePolled<{ rows: TaskInfo[] }>('tasks', { service }, 5000);
+  const create = place.value.params.get('create') === 'true';
+  return (
+    <Page
+      title="Tasks"
+      sub={service ? `Trace profiling of ${visible(service)}` : 'Trace profiling: sample the threads of slow requests'}
+      actions={
+        <>
+          {service && <a href={href('tasks')}>All services</a>}
+          {mayChange() && (
+            <button type="button" class="primary" onClick={() => update({ create: create ? null : true }, true)} aria-expanded={create}>
+              New task
+            </button>
+          )}
+        </>
+      }
+    >
+      {create && mayChange() && <Create service={service} />}
+      <Await of={answer} what="tasks">
+        {list =>
+          list.rows.length === 0 ? (
+            <div class="empty">
+              <h2>No tasks yet</h2>
+              <p>
+                A task makes SkyWalking agents sample the stacks of the threads that serve an endpoint, and shows where slow requests spent
+                their time.
+              </p>
+              <pre class="command" tabIndex={0} aria-label="Command">
+                {`dendro task create --store ${source.value.offline ? '' : location.origin} --service shop --endpoint /checkout`}
+              </pre>
+            </div>
+          ) : (
+            <div class="scroll">
+              <table class="plain">
+                <thead>
+                  <tr>
+                    <th>Endpoint</th>
+                    <th>Service</th>
+                    <th>State</th>
+                    <th>Start</th>
+                    <th class="num">Duration</th>
+                    <th class="num">Period</th>
+                    <th class="num">Requests per instance</th>
+                    <th>Kind</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {list.rows.map(t => (
+                    <tr key={t.id} class="link" onClick={e => (e.target as Element).closest('a') ?? go('task', { task: t.id })}>
+                      <td>
+                        <a href={href('task', { task: t.id })}>{visible(t.endpoint ?? t.events?.join(' ') ?? t.id)}</a>
+                      </td>
+                      <td>{visible(t.service)}</td>
+                      <td>
+                        <State t={t} />
+                      </td>
+                      <td>{instant(new Date(t.start).toISOString())}</td>
+                      <td class="num">{millis(t.duration)}</td>
+                      <td class="num">{t.period ? millis(t.period) : ''}</td>
+                      <td class="num">{t.maxSegments ? count(t.maxSegments) : ''}</td>
+                      <td class="dim">{t.kind}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Await>
+    </Page>
+  );
+}
+
+export function State({ t }: { t: TaskInfo }) {
+  return <span class={`pill ${t.state === 'running' ? 'live' : 'dim'}`}>{t.state}</span>;
+}
+
+function Create({ service: first }: { service: string }) {
+  const [task, set] = useState({
+    service: first,
+    endpoint: place.value.params.get('endpoint') ?? '',
+    duration: '5',
+    period: '10',
+    minDuration: '0',
+    maxSegments: '5',
+  });
+  const [error, setError] = useState<Error | undefined>();
+  const [busy, setBusy] = useState(false);
+  const services = useAnswer<{ rows: Service[] | null }>('services');
+  const keyword = useDelayed(task.endpoint, 200);
+  const known = (services.value?.rows ?? []).some(s => s.service === task.service);
+  const endpoints = useAnswer<{ rows: { name: string; segments: number; slowest: number }[] | null }>(
+    known ? 'endpoints' : 'services',
+    known ? { service: task.service, keyword, rows: 50 } : {},
+  );
+  const focus = useRef<HTMLInputElement>(null);
+  useEffect(() => focus.current?.focus(), []);
+  const field = (name: keyof typeof task) => ({
+    value: task[name],
+    onInput: (e: preact.TargetedEvent<HTMLInputElement | HTMLSelectElement>) => set({ ...task, [name]: e.currentTarget.value }),
+  });
+  const names = known ? (endpoints.value?.rows ?? []).filter(e => e.name !== undefined) : [];
+  const slowest = names.find(e => e.name === task.endpoint)?.slowest;
+  const dumps = Math.ceil((Number(task.duration) * 60000) / Math.max(10, Number(task.period)));
+  return (
+    <form
+      class="card create"
+      aria-label="New task"
+      onSubmit={async e => {
+        e.preventDefault();
+        setBusy(true);
+        setError(undefined);
+        try {
+          const created = await source.value.send<TaskInfo>(
+            'POST',
+            'tasks',
+            {},
+            {
+              service: task.service,
+              endpoint: task.endpoint,
+              duration: Number(task.duration) * 60000,
+              period: Number(task.period),
+              minDuration: Number(task.minDuration),
+              maxSegments: Number(task.maxSegments),
+            },
+          );
+          go('task', { task: created.id });
+        } catch (err) {
+          setError(err instanceof Error ? err : new Error(String(err)));
+          setBusy(false);
+        }
+      }}
+    >
+      <label class="grow">
+        Service
+        <input ref={focus} list="services" required autocomplete="off" {...field('service')} />
+        <datalist id="services">
+          {(services.value?.rows ?? []).map(s => (
+            <option key={s.service} value={s.service} />
+          ))}
+        </datalist>
+      </label>
+      <label class="grow">
+        Endpoint
+        <input
+          list="endpoints"
+          required
+          autocomplete="off"
+          placeholder="the name of the first span, as /checkout or GET:/checkout"
+          {...field('endpoint')}
+        />
+        <datalist id="endpoints">
+          {names.map(e => (
+            <option key={e.name} value={e.name}>
+              {`${e.segments} requests, slowest ${millis(e.slowest)}`}
+            </option>
+          ))}
+        </datalist>
+      </label>
+      <label>
+        Duration
+        <select {...field('duration')}>
+          {[1, 5, 10, 15].map(m => (
+            <option key={m} value={m}>{`${m} min`}</option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Period in ms
+        <input type="number" min="10" max="1000" {...field('period')} />
+      </label>
+      <label>
+        Only requests slower than, in ms
+        <input type="number" min="0" {...field('minDuration')} />
+      </label>
+      <label>
+        Requests per instance
+        <input type="number" min="1" max="9" {...field('maxSegments')} />
+      </label>
+      <p class="dim grow">
+        {`At most ${count(dumps)} dumps per thread. `}
+        {slowest !== undefined && `The slowest request of this endpoint took ${millis(slowest)}. `}
+        {task.service && !known && services.value && 'No service of that name has reported yet. '}
+        {known &&
+          task.endpoint &&
+          endpoints.value &&
+          !endpoints.busy &&
+          names.length === 0 &&
+          'No endpoint with that text in its name has been seen. '}
+      </p>
+      <button type="submit" class="primary" disabled={busy}>
+        {busy ? 'Creating…' : 'Create'}
+      </button>
+      {error && <Failure error={error instanceof Problem ? error : new Error(error.message)} what="the task" />}
+    </form>
+  );
+}
+
+function useDelayed(value: string, ms: number): string {
+  const [late, set] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => set(value), ms);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return late;
 }

@@ -1,0 +1,260 @@
+// The answers of the API that the pages read; docs/schema describes them.
+
+export interface Run {
+  run: string;
+  date?: string;
+  commit?: string;
+  branch?: string;
+  machine?: string;
+  attributes?: Record<string, string>;
+}
+
+export type Status = 'slower' | 'faster' | 'steady' | 'unknown';
+
+export interface BenchmarkOverview {
+  group: string;
+  benchmark: string;
+  runs: number;
+  profiles: number;
+  types: string[];
+  last: Run;
+  metric: {
+    name: string;
+    unit: string;
+    better?: 'lower' | 'higher';
+    values: (number | null)[];
+    last: number;
+    mean: number;
+    deviation: number;
+    status: Status;
+  } | null;
+}
+
+export interface Overview {
+  runs: number;
+  profiles: number;
+  benchmarks: BenchmarkOverview[];
+  services: Service[];
+  running: number;
+}
+
+export interface Service {
+  service: string;
+  instances: number;
+  lastSeen: number;
+}
+
+export interface HistoryRun extends Run {
+  profiles: { id: string; type: string }[];
+  value: number | null;
+  mean: number;
+  deviation: number;
+  cost?: number;
+}
+
+export interface Step {
+  run: string;
+  lastGood: string;
+  date?: string;
+  commit?: string;
+  before: number;
+  after: number;
+  status: Status;
+}
+
+export interface HistorySeries {
+  group: string;
+  benchmark: string;
+  type: string;
+  metric: string;
+  unit: string;
+  costUnit?: string;
+  better?: string;
+  status: Status;
+  leftOut: { reason: string; runs: number }[];
+  runs: HistoryRun[];
+  steps: Step[];
+}
+
+export interface History {
+  function: string;
+  self: boolean;
+  notes: string[];
+  series: HistorySeries[];
+}
+
+export interface Finding {
+  id: string;
+  kind: 'regression' | 'widespread' | 'slowdown' | 'improvement' | 'moved' | 'environment';
+  presence?: 'new' | 'vanished';
+  group?: string;
+  benchmark: string;
+  type: string;
+  function?: string;
+  caller?: string;
+  path?: string[];
+  parts?: { function: string; caller?: string; path: string[]; delta: number; score: number }[];
+  delta: { samples: number; share: number; before: number; time?: { value: number; low: number; high: number; unit: string } };
+  score: number;
+  status: 'confirmed' | 'suspect' | 'transient';
+  since: { run: string; commit?: string; lastGood?: string };
+  ruledOut?: { cause: string; evidence: string }[];
+  acknowledged?: { reason?: string; until?: string };
+  note?: string;
+}
+
+export interface Change extends Finding {
+  at?: string;
+  file?: string;
+  line?: number;
+  owners?: string[];
+  fails: boolean;
+  also: Finding[];
+}
+
+export interface Level {
+  mean: number;
+  deviation: number;
+}
+
+export interface ContextStep {
+  function: string;
+  [more: string]: unknown;
+}
+
+export interface Candidate {
+  function: string;
+  path?: string[];
+  finding?: string;
+  self?: boolean;
+  expected: number;
+  actual: number;
+  diff: number;
+  score: number;
+  status: string;
+  levels: number[];
+  band: Level[];
+  contexts?: { children: ContextStep[][]; parents: ContextStep[][] };
+}
+
+export interface JudgedBenchmark {
+  group?: string;
+  benchmark: string;
+  type: string;
+  verdict: boolean;
+  reason?: string;
+  findings: number;
+  leftOut: { reason: string; runs: number }[];
+  warnings: string[];
+  analyses: { history: string[]; tested: string[] }[];
+  runs: (Run & { tested?: boolean })[];
+  metric?: { name: string; unit: string; better?: string; values: number[]; band: Level[] };
+  candidates: Candidate[];
+}
+
+export interface ReportDocument {
+  headline: string;
+  parameters: { name: string; value: string }[];
+  verdict?: { policy: string; failed: boolean };
+  notes: string[];
+  changes: Change[];
+  benchmarks: JudgedBenchmark[];
+}
+
+export interface TaskInfo {
+  id: string;
+  kind: string;
+  service: string;
+  endpoint?: string;
+  created: number;
+  start: number;
+  end: number;
+  duration: number;
+  minDuration?: number;
+  period?: number;
+  maxSegments?: number;
+  stopped?: number;
+  events?: string[];
+  state: 'planned' | 'running' | 'stopped' | 'over';
+}
+
+export interface Coverage {
+  segment?: string;
+  instance?: string;
+  known: boolean;
+  expected: number;
+  received: number;
+  lost: number;
+  span: number;
+  covered: number;
+  period?: number;
+  share: number;
+}
+
+export interface Cause {
+  code: string;
+  text: string;
+  names?: string[];
+  instances?: string[];
+}
+
+export interface TaskDescription extends TaskInfo {
+  coverage?: Coverage & { requests: number; segments: Coverage[] };
+  causes: Cause[];
+}
+
+export interface TaskLogLine {
+  instance: string;
+  event: string;
+  time: number;
+  text?: string;
+}
+
+export interface TaskSegment extends Coverage {
+  segment: string;
+  trace: string;
+  endpoint: string;
+  start: number;
+  latency: number;
+}
+
+export interface Span {
+  id: number;
+  parent: number;
+  operation: string;
+  kind: string;
+  layer?: string;
+  peer?: string;
+  start: number;
+  end: number;
+  error?: boolean;
+}
+
+export interface SegmentDescription {
+  id: string;
+  trace: string;
+  instance: string;
+  endpoint: string;
+  start: number;
+  end: number;
+  latency: number;
+  error?: boolean;
+  spans?: Span[];
+}
+
+export interface Snapshot {
+  segment: string;
+  sequence: number;
+  time: number;
+  stack: string[];
+}
+
+export interface Analysis {
+  segments: number;
+  snapshots: number;
+  unit: string;
+  rootTotal: number;
+  notes: string[];
+  omitted: { rows: number; share?: number };
+  rows: { depth: number; function: string; total: number; self: number; count: number }[];
+}

@@ -1,0 +1,70 @@
+// Values of metrics as package words of the Go program writes them.
+import { number, signed } from './format';
+
+const seconds: Record<string, number> = { ns: 1e-9, nanoseconds: 1e-9, us: 1e-6, µs: 1e-6, ms: 1e-3, s: 1, sec: 1, seconds: 1, min: 60 };
+
+function scaleOf(v: number, unit: string): [by: number, unit: string] {
+  const [what = '', ...per] = unit.split('/');
+  const one = seconds[what];
+  if (one === undefined) return [1, unit];
+  const rest = per.length > 0 ? `/${per.join('/')}` : '';
+  for (const [name, s] of [
+    ['s', 1],
+    ['ms', 1e-3],
+    ['µs', 1e-6],
+  ] as const) {
+    if (Math.abs(v) * one >= s) return [s / one, name + rest];
+  }
+  return [1e-9 / one, `ns${rest}`];
+}
+
+/** 6.6e6 ns/op is "6.60 ms/op". */
+export function metric(v: number, unit: string): string {
+  const [by, name] = scaleOf(v, unit);
+  return `${number(v / by)} ${name}`;
+}
+
+/** "+1.94 ms/op". */
+export const change = (v: number, unit: string): string => signed(v, x => metric(x, unit));
+
+/** "1.49 … 2.39 ms/op", in the unit of v. */
+export function interval(v: number, low: number, high: number, unit: string): string {
+  const [by, name] = scaleOf(v, unit);
+  return `${number(low / by)} … ${number(high / by)} ${name}`;
+}
+
+/** "shop/checkout". */
+export const benchmarkName = (b: { group?: string; benchmark: string }): string => (b.group ? `${b.group}/${b.benchmark}` : b.benchmark);
+
+/** "3 days ago"; dates in the future are "now". */
+export function ago(ms: number, now = Date.now()): string {
+  const s = (now - ms) / 1000;
+  for (const [name, size] of [
+    ['day', 86400],
+    ['hour', 3600],
+    ['minute', 60],
+  ] as const) {
+    const n = Math.floor(s / size);
+    if (n >= 1) return `${n} ${name}${n === 1 ? '' : 's'} ago`;
+  }
+  return 'now';
+}
+
+/** "5 min", "120 ms", "1.5 s". */
+export function millis(ms: number): string {
+  if (ms >= 60000 && ms % 60000 === 0) return `${ms / 60000} min`;
+  return ms >= 1000 ? `${number(ms / 1000)} s` : `${number(ms)} ms`;
+}
+
+/** Splits a function's name after its package or class: what is drawn dim, and the rest. */
+export function splitName(name: string): [pkg: string, symbol: string] {
+  const cut = name.search(/[<([]/);
+  const method = name.indexOf('.(*');
+  const end = method >= 0 ? method : cut > 0 ? cut : name.length;
+  const head = name.slice(0, end);
+  const from = head.lastIndexOf('/') + 1;
+  const colons = head.lastIndexOf('::');
+  const dot = head.includes('/') && !/\.[A-Z]\w*\.\w+$/.test(head) ? head.indexOf('.', from) : head.lastIndexOf('.');
+  const at = method >= 0 ? method + 1 : colons >= from ? colons + 2 : dot >= from ? dot + 1 : from;
+  return [name.slice(0, at), name.slice(at)];
+}

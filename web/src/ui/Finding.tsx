@@ -1,0 +1,304 @@
+// What changed and why we think so: the cards of findings, on the page of regressions and
+// in reports.
+import { useMemo, useState } from 'preact/hooks';
+import type { Candidate, Change, ContextStep, JudgedBenchmark, ReportDocument } from '../core/answers';
+import { commit, counted, percent, signed, visible } from '../core/format';
+import { benchmarkName, change, interval, metric } from '../core/metric';
+import { Embedded, source } from '../core/source';
+import { format, href, withChanges } from '../core/url';
+import { Acknowledge } from './Acknowledge';
+import { Band, type Mark } from './Band';
+import { Fn } from './Fn';
+
+const kinds: Record<Change['kind'], string> = {
+  regression: 'regression',
+  widespread: 'widespread slowdown',
+  slowdown: 'slowdown',
+  improvement: 'improvement',
+  moved: 'moved work',
+  environment: 'environment',
+};
+
+export const costs = (c: Change): boolean => c.kind === 'regression' || c.kind === 'widespread' || c.kind === 'slowdown';
+
+/** The addresses that a finding leads to. */
+export function diffOf(c: Change, b: JudgedBenchmark | undefined): Record<string, string | number | null> {
+  const tested = b?.analyses.reduce((n, a) => (a.tested.includes(c.since.run) ? Math.max(n, a.tested.length) : n), 1) ?? 1;
+  return { group: c.group ?? '', benchmark: c.benchmark, type: c.type, last: tested };
+}
+
+/** A link that works here: in a report only to what is inside. */
+function available(path: string, changes: Record<string, string | number | null>): boolean {
+  const s = source.value;
+  if (!(s instanceof Embedded)) return true;
+  const asked = withChanges(new URLSearchParams(), changes);
+  return s.data.answers.some(a => a.path === path && [...new URLSearchParams(a.query ?? '')].every(([k, v]) => asked.get(k) === v));
+}
+
+/** The diff link with the guilty path selected. */
+export function diffLink(c: Change, b: JudgedBenchmark | undefined): string | undefined {
+  const to = diffOf(c, b);
+  if (!available('diff', to)) return undefined;
+  const path = (c.path ?? []).map(f => f.replace(/[\\;]/g, '\\$&')).join(';');
+  return href('diff', { ...to, sel: path });
+}
+
+export function Findings({ doc }: { doc: ReportDocument }) {
+  const shown = doc.changes.filter(c => c.status !== 'transient' && c.kind !== 'moved');
+  const groups: [string, Change[]][] = [
+    ['Became slower', shown.filter(c => costs(c) && !c.acknowledged)],
+    ['Accepted', shown.filter(c => costs(c) && c.acknowledged)],
+    ['Became faster', shown.filter(c => c.kind === 'improvement')],
+    ['Environment', shown.filter(c => c.kind === 'environment')],
+  ];
+  const rest = doc.changes.filter(c => !shown.includes(c));
+  const open = groups.find(([, list]) => list.length > 0)?.[1][0];
+  return (
+    <>
+      {groups.map(
+        ([title, list]) =>
+          list.length > 0 && (
+            <section key={title} class="findings">
+              <h2>{`${title} (${list.length})`}</h2>
+              {list.map(c => (
+                <FindingCard key={c.id} c={c} doc={doc} open={c === open} />
+              ))}
+            </section>
+          ),
+      )}
+      {rest.length > 0 && (
+        <details>
+          <summary>
+            {counted(rest.length, 'change')} not shown above: moved work, and changes that only the run before the newest had
+          </summary>
+          <div class="findings">
+            {rest.map(c => (
+              <FindingCard key={c.id} c={c} doc={doc} />
+            ))}
+          </div>
+        </details>
+      )}
+    </>
+  );
+}
+
+function FindingCard({ c, doc, open = false }: { c: Change; doc: ReportDocument; open?: boolean }) {
+  const [shown, show] = useState(open);
+  const b = doc.benchmarks.find(x => x.group === c.group && x.benchmark === c.benchmark && x.type === c.type);
+  const candidate = b?.candidates.find(x => x.finding === c.id);
+  const worse = costs(c) && !c.acknowledged;
+  const time = c.delta.time;
+  const diff = diffLink(c, b);
+  const fn = { function: c.function ?? '', type: c.type };
+  return (
+    <details class={`card finding ${worse ? 'worse' : ''}`} open={open} onToggle={e => show(e.currentTarget.open)}>
+      <summary>
+        <span class="what">{c.function ? <Fn name={c.function} /> : <span>{c.note ?? kinds[c.kind]}</span>}</span>
+        <span class={`cost ${c.delta.share > 0 ? 'more' : 'less'}`}>
+          {time ? change(time.value, time.unit) : signed(c.delta.share, percent)}
+          {time && <small> {signed(c.delta.share, percent)}</small>}
+        </span>
+        <span class="where">
+          <span class="pill">{kinds[c.kind]}</span> {c.status !== 'confirmed' && <span class="pill">{c.status}</span>}{' '}
+          {c.presence && <span class="pill">{c.presence}</span>} {c.fails && <span class="pill more">fails the gate</span>}{' '}
+          {visible(benchmarkName(c))} since {visible(c.since.run)}
+          {c.since.commit && (
+            <>
+              {' '}
+              at <code>{commit(c.since.commit)}</code>
+            </>
+          )}
+        </span>
+      </summary>
+      {shown && (
+        <div class="evidence">
+          <div class="actions">
+            {diff && (
+              <a class="button primary" href={diff}>
+                See what grew in the diff
+              </a>
+            )}
+            {c.function && !source.value.offline && (
+              <a class="button" href={href('function', fn)}>
+                Function over time
+              </a>
+            )}
+            {!source.value.offline && (
+              <a class="button" href={href('benchmark', { group: c.group, benchmark: c.benchmark })}>
+                Benchmark
+              </a>
+            )}
+            {worse && !source.value.offline && <Acknowledge c={c} />}
+          </div>
+          <Facts c={c} />
+          {c.path && c.path.length > 0 && <PathOf c={c} />}
+          {candidate && b && <LevelPlot candidate={candidate} b={b} />}
+          {c.ruledOut && c.ruledOut.length > 0 && (
+            <section>
+              <h3>Ruled out</h3>
+              <ul>
+                {c.ruledOut.map(x => (
+                  <li key={x.cause}>
+                    <b>{x.cause}</b>: {x.evidence}
+                  </li>
+                ))}
+              </ul>
+            </section>
+          )}
+          {candidate?.contexts && <Contexts of={candidate} />}
+        </div>
+      )}
+    </details>
+  );
+}
+
+function Facts({ c }: { c: Change }) {
+  const time = c.delta.time;
+  const rows: [string, preact.ComponentChildren][] = [];
+  if (time) rows.push(['cost', `${change(time.value, time.unit)}, 95 % interval ${interval(time.value, time.low, time.high, time.unit)}`]);
+  rows.push([
+    'samples',
+    `${signed(c.delta.samples, v => v.toFixed(1))} per run, ${signed(c.delta.share, percent)} of the program before; the function had ${percent(c.delta.before)} then`,
+  ]);
+  if (c.caller) rows.push(['called by', <Fn key="f" name={c.caller} />]);
+  rows.push(['since', `${visible(c.since.run)}, last good ${visible(c.since.lastGood ?? '')}; score ${c.score.toFixed(1)}`]);
+  if (c.file)
+    rows.push(['code', `${visible(c.file)}${c.line ? `:${c.line}` : ''}${c.at && c.at !== c.function ? `, ${visible(c.at)}` : ''}`]);
+  if (c.owners?.length) rows.push(['owners', visible(c.owners.join(' '))]);
+  if (c.also.length > 0) rows.push(['also in', visible(c.also.map(benchmarkName).join(', '))]);
+  if (c.note && c.function) rows.push(['note', c.note]);
+  if (c.acknowledged)
+    rows.push([
+      'accepted',
+      `${visible(c.acknowledged.reason ?? '')}${c.acknowledged.until ? `, until ${c.acknowledged.until.slice(0, 10)}` : ''}`,
+    ]);
+  return (
+    <dl class="facts">
+      {rows.map(([k, v]) => (
+        <div key={k}>
+          <dt>{k}</dt>
+          <dd>{v}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function PathOf({ c }: { c: Change }) {
+  const path = c.path ?? [];
+  return (
+    <section>
+      <h3>Call path</h3>
+      <ol class="path">
+        {path.map((f, i) => (
+          <li key={i} class={f === c.function ? 'guilty' : ''} style={{ paddingLeft: `${Math.min(i, 12) * 12}px` }}>
+            <Fn name={f} />
+          </li>
+        ))}
+        {(c.parts ?? []).slice(0, 5).map(p => (
+          <li key={p.path.join('\n')} class="part" style={{ paddingLeft: `${Math.min(path.length, 12) * 12}px` }}>
+            <span class="more num">{signed(p.delta, v => v.toFixed(1))}</span> <Fn name={p.function} /> <small>samples per run</small>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function LevelPlot({ candidate, b }: { candidate: Candidate; b: JudgedBenchmark }) {
+  const { series, names, marks } = useMemo(() => plotOf(b, candidate.levels, candidate.band, true), [candidate, b]);
+  return (
+    <section>
+      <h3>
+        Share of the program over the runs <small>{`${percent(candidate.expected)} expected, ${percent(candidate.actual)} measured`}</small>
+      </h3>
+      <Band
+        label={`Share of ${candidate.function} over ${b.runs.length} runs: ${percent(candidate.expected)} before, ${percent(candidate.actual)} now`}
+        series={series}
+        names={names}
+        marks={marks}
+        height={170}
+        format={percent}
+      />
+    </section>
+  );
+}
+
+/** The metric of a benchmark over its runs. */
+export function MetricPlot({ b }: { b: JudgedBenchmark }) {
+  const m = b.metric;
+  const plot = useMemo(
+    () =>
+      m &&
+      plotOf(
+        b,
+        m.values.map(v => (v === 0 ? null : v)),
+        m.band,
+        m.better !== 'higher',
+      ),
+    [b],
+  );
+  if (!m || !plot) return <p class="dim">No metric was imported with these runs.</p>;
+  return <Band label={`${m.name} of ${b.benchmark} over ${b.runs.length} runs`} {...plot} height={180} format={v => metric(v, m.unit)} />;
+}
+
+function plotOf(b: JudgedBenchmark, values: (number | null)[], band: { mean: number; deviation: number }[], lowerIsBetter: boolean) {
+  const first = b.runs.findIndex(r => r.tested);
+  const marks: Mark[] = [];
+  const v = values[first];
+  const expected = band[first];
+  if (first >= 0 && v !== null && v !== undefined && expected && Math.abs(v - expected.mean) > 2 * expected.deviation)
+    marks.push({ index: first, label: 'first tested run', kind: v > expected.mean === lowerIsBetter ? 'worse' : 'better' });
+  return {
+    series: {
+      x: values.map((_, i) => i),
+      values,
+      mean: band.map(l => l.mean),
+      low: band.map(l => Math.max(0, l.mean - 2 * l.deviation)),
+      high: band.map(l => l.mean + 2 * l.deviation),
+    },
+    names: b.runs.map(r => visible(r.run)),
+    marks,
+  };
+}
+
+function Contexts({ of }: { of: Candidate }) {
+  const list = (title: string, paths: ContextStep[][]) =>
+    paths.length > 0 && (
+      <details open={paths.length <= 3}>
+        <summary>{`${title} (${paths.length})`}</summary>
+        <table class="plain contexts">
+          <tbody>
+            {paths.map((steps, i) => (
+              <tr key={i}>
+                <td>
+                  {steps.map((s, j) => (
+                    <div key={j} style={{ paddingLeft: `${j * 12}px` }}>
+                      <Fn name={s.function} />
+                    </div>
+                  ))}
+                </td>
+                <td class="num">{stepNumbers(steps[steps.length - 1])}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </details>
+    );
+  return (
+    <section>
+      <h3>Contexts in which it changed</h3>
+      {list('Callees', of.contexts!.children)}
+      {list('Callers', of.contexts!.parents)}
+    </section>
+  );
+}
+
+function stepNumbers(s: ContextStep | undefined): string {
+  const diff = s?.['diff'];
+  return typeof diff === 'number' ? signed(diff, v => v.toFixed(1)) : '';
+}
+
+/** Addresses of the API for the diff of a report. */
+export const addressOf = (c: Change, b: JudgedBenchmark): string =>
+  format({ page: 'diff', params: withChanges(new URLSearchParams(), diffOf(c, b)) });

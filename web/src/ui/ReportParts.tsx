@@ -1,0 +1,126 @@
+// The parts of a report beside its findings: benchmarks with their metric and candidates,
+// how it was compared, and what the columns mean.
+import type { JudgedBenchmark, ReportDocument } from '../core/answers';
+import { commit, counted, percent, signed, visible } from '../core/format';
+import { benchmarkName } from '../core/metric';
+import { source } from '../core/source';
+import { href } from '../core/url';
+import { MetricPlot } from './Finding';
+import { Fn } from './Fn';
+
+export function Benchmarks({ doc }: { doc: ReportDocument }) {
+  if (doc.benchmarks.length === 0) return null;
+  return (
+    <section class="findings">
+      <h2>{`Benchmarks (${doc.benchmarks.length})`}</h2>
+      {doc.benchmarks.map(b => (
+        <BenchmarkCard key={`${benchmarkName(b)} ${b.type}`} b={b} />
+      ))}
+    </section>
+  );
+}
+
+function BenchmarkCard({ b }: { b: JudgedBenchmark }) {
+  const tested = b.runs.filter(r => r.tested);
+  return (
+    <details class="card" open={b.findings > 0}>
+      <summary>
+        <span class="what">{visible(benchmarkName(b))}</span>
+        <span class={`cost ${b.findings > 0 ? 'more' : 'dim'}`}>
+          {b.verdict ? (b.findings > 0 ? counted(b.findings, 'finding') : 'no finding') : 'no verdict'}
+        </span>
+        <span class="where">
+          {b.verdict ? `${counted(b.runs.length - tested.length, 'run')} before, ${tested.length} tested` : b.reason}
+          {tested[0]?.commit && (
+            <>
+              , commit <code>{commit(tested[tested.length - 1]!.commit!)}</code>
+            </>
+          )}
+        </span>
+      </summary>
+      <div class="evidence">
+        {b.runs.length > 0 && <MetricPlot b={b} />}
+        {[...b.warnings, ...b.leftOut.map(x => `${counted(x.runs, 'run')} left out: ${x.reason}`)].map(w => (
+          <p key={w} class="dim">
+            {visible(w)}
+          </p>
+        ))}
+        {b.candidates.length > 0 && (
+          <div class="scroll">
+            <table class="plain">
+              <caption class="hidden">Candidates of {visible(benchmarkName(b))}</caption>
+              <thead>
+                <tr>
+                  <th>Candidate</th>
+                  <th class="num">Expected</th>
+                  <th class="num">Measured</th>
+                  <th class="num">Difference</th>
+                  <th class="num">Score</th>
+                </tr>
+              </thead>
+              <tbody>
+                {b.candidates.map(c => (
+                  <tr key={c.function}>
+                    <td>
+                      {source.value.offline ? (
+                        <Fn name={c.function} />
+                      ) : (
+                        <a href={href('function', { function: c.function, type: b.type })}>
+                          <Fn name={c.function} />
+                        </a>
+                      )}
+                      {c.self && <small class="dim"> self</small>}
+                    </td>
+                    <td class="num">{percent(c.expected)}</td>
+                    <td class="num">{percent(c.actual)}</td>
+                    <td class={`num ${c.finding ? (c.diff > 0 ? 'more' : 'less') : 'dim'}`}>{signed(c.diff, percent)}</td>
+                    <td class="num">{c.score.toFixed(1)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </div>
+    </details>
+  );
+}
+
+export function Parameters({ doc }: { doc: ReportDocument }) {
+  return (
+    <section class="card">
+      <h2>How it was compared</h2>
+      <dl class="facts">
+        {doc.parameters.map(p => (
+          <div key={p.name}>
+            <dt>{visible(p.name)}</dt>
+            <dd>{visible(p.value)}</dd>
+          </div>
+        ))}
+      </dl>
+      {doc.notes.map(n => (
+        <p key={n}>{visible(n)}</p>
+      ))}
+    </section>
+  );
+}
+
+export function Legend() {
+  return (
+    <section class="card">
+      <h2>How to read it</h2>
+      <ul>
+        <li>
+          Plots: the line is the value of each run, the dashed line the mean of up to 10 runs before it, the band two standard deviations
+          around that mean.
+        </li>
+        <li>
+          Shares are of the program's own samples. Expected is the mean of the history, measured the mean of the tested runs; red grew, blue
+          shrank, grey is within noise.
+        </li>
+        <li>The score is on the scale of a standard normal distribution. A finding needs a score above the threshold of its benchmark.</li>
+        <li>Candidates without a finding are ranked for people who look for causes; they are not proven changes.</li>
+      </ul>
+    </section>
+  );
+}

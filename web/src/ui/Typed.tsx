@@ -1,0 +1,50 @@
+// Answers about one value type, of stores that have several: the page takes the CPU time
+// and lets people choose.
+import { useEffect, useState } from 'preact/hooks';
+import { type Options, type Params, Problem, queryOf, source } from '../core/source';
+import { place, update } from '../core/url';
+import { type Loading, useLoad } from './Load';
+
+/** Orders value types: CPU time first. */
+export function preferred(types: readonly string[]): string {
+  return types.find(t => t === 'cpu') ?? types.find(t => t.startsWith('cpu')) ?? types[0] ?? '';
+}
+
+/** Loads an answer; if the server says that there are several types, asks for one of them. */
+export function useTyped<T>(
+  path: string,
+  params: Params,
+  ask: (params: URLSearchParams, options: Options) => Promise<T> = (p, o) => source.value.get<T>(path, p, o),
+  facts = '',
+): Loading<T> & { types: string[]; type: string } {
+  const asked = new URLSearchParams(queryOf(params));
+  const key = `${path}?${asked}`;
+  const [several, set] = useState<{ key: string; types: string[] }>({ key: '', types: [] });
+  const types = several.key === key ? several.types : [];
+  const type = asked.get('type') ?? preferred(types);
+  if (type) asked.set('type', type);
+  const answer = useLoad<T>(`${path}?${asked}#${facts}`, o => ask(asked, o));
+  const more = answer.error instanceof Problem ? answer.error.more['types'] : undefined;
+  const named = Array.isArray(more) ? [...new Set(more.map(t => String(t).replace(/\/.*/s, '')))] : [];
+  const found = named.join('\n');
+  useEffect(() => {
+    if (found && types.length === 0) set({ key, types: found.split('\n') });
+  }, [found, key]);
+  if (found && !asked.has('type')) return { ...answer, error: undefined, busy: true, types, type };
+  return { ...answer, types, type };
+}
+
+export function TypeChoice({ types, type }: { types: readonly string[]; type: string }) {
+  const chosen = place.value.params.get('type') ?? type;
+  if (types.length < 2) return null;
+  return (
+    <label class="choice">
+      Value{' '}
+      <select value={chosen} onChange={e => update({ type: e.currentTarget.value }, true)}>
+        {types.map(t => (
+          <option key={t}>{t}</option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,143 @@
+// Profiles by drag and drop: shown from the memory of this page, or imported.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { keepFile } from '../core/files';
+import { amount, counted } from '../core/format';
+import { mayChange, session } from '../core/session';
+import { source } from '../core/source';
+import { go } from '../core/url';
+import { Failure } from './Load';
+
+/** A place to drop files, and a button for people without a mouse. */
+export function Upload({ done }: { done: () => void }) {
+  const [files, setFiles] = useState<File[]>([]);
+  const [over, setOver] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const drag = (e: DragEvent) => {
+      if (!e.dataTransfer?.types.includes('Files')) return;
+      e.preventDefault();
+      setOver(e.type === 'dragover');
+      if (e.type === 'drop') setFiles([...e.dataTransfer.files]);
+    };
+    const names = ['dragover', 'dragleave', 'drop'] as const;
+    for (const n of names) document.addEventListener(n, drag);
+    return () => {
+      for (const n of names) document.removeEventListener(n, drag);
+    };
+  }, []);
+  useEffect(() => {
+    document.getElementById('main')?.classList.toggle('drop', over);
+  }, [over]);
+  return (
+    <>
+      <button type="button" onClick={() => input.current?.click()} title="or drop files anywhere on this page">
+        Open profiles…
+      </button>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        aria-label="Profiles"
+        onChange={e => {
+          setFiles([...(e.currentTarget.files ?? [])]);
+          e.currentTarget.value = '';
+        }}
+      />
+      {files.length > 0 && (
+        <Choice
+          files={files}
+          close={stored => {
+            setFiles([]);
+            if (stored) done();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function Choice({ files, close }: { files: File[]; close: (stored: boolean) => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [labels, setLabels] = useState({ group: '', benchmark: '', run: '' });
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<Error | undefined>();
+  const [told, setTold] = useState('');
+  useEffect(() => dialog.current?.showModal(), []);
+  const limit = session.value?.limits?.upload;
+  const large = limit ? files.filter(f => f.size > limit) : [];
+  const store = async () => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      const form = new FormData();
+      const { group, benchmark, run } = labels;
+      form.append('labels', new Blob([JSON.stringify({ group, benchmark, run })], { type: 'application/json' }));
+      for (const f of files) form.append('file', f, f.name);
+      const lines = (await source.value.send<string>('POST', 'import', {}, form, { text: true })).trim().split('\n');
+      const failed = lines
+        .map(l => JSON.parse(l) as { file?: string; status?: string; error?: string; problem?: { detail: string } })
+        .filter(l => l.problem ?? l.status === 'failed');
+      if (failed.length > 0) throw new Error(failed.map(l => `${l.file ?? 'upload'}: ${l.problem?.detail ?? l.error}`).join('\n'));
+      setTold(`${counted(files.length, 'file')} imported.`);
+      close(true);
+    } catch (err) {
+      setError(err instanceof Error ? err : new Error(String(err)));
+    }
+    setBusy(false);
+  };
+  return (
+    <dialog ref={dialog} class="upload" aria-label="Open profiles" onClose={() => close(told !== '')}>
+      <form
+        onSubmit={e => {
+          e.preventDefault();
+          void store();
+        }}
+      >
+        <h2>{files.length === 1 ? files[0]!.name : counted(files.length, 'file')}</h2>
+        <p class="dim">
+          {amount(
+            files.reduce((n, f) => n + f.size, 0),
+            'bytes',
+          )}
+          {limit ? `, at most ${amount(limit, 'bytes')} per upload` : ''}. Every format and compression that <code>dendro import</code>{' '}
+          reads.
+        </p>
+        {large.length > 0 && <p class="more">{`${large.map(f => f.name).join(', ')}: too large for this server (--max-upload).`}</p>}
+        <div class="actions">
+          <button
+            type="button"
+            class="primary"
+            disabled={files.length !== 1 || large.length > 0}
+            title={files.length === 1 ? '' : 'one file at a time can be shown'}
+            onClick={() => {
+              const file = keepFile(files[0]!);
+              dialog.current?.close();
+              go('profile', { file });
+            }}
+          >
+            Show without storing
+          </button>
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Cancel
+          </button>
+        </div>
+        {mayChange() && (
+          <fieldset disabled={busy}>
+            <legend>Or import into the store</legend>
+            {(['group', 'benchmark', 'run'] as const).map(name => (
+              <label key={name}>
+                {{ group: 'Group', benchmark: 'Benchmark', run: 'Run (default: from the file)' }[name]}
+                <input value={labels[name]} onInput={e => setLabels({ ...labels, [name]: e.currentTarget.value })} />
+              </label>
+            ))}
+            <button type="submit" disabled={large.length > 0}>
+              {busy ? 'Importing…' : 'Import'}
+            </button>
+          </fieldset>
+        )}
+        {error && <Failure error={error} what="the import" />}
+      </form>
+    </dialog>
+  );
+}
