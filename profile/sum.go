@@ -20,6 +20,13 @@ func (s *Samples) Append(stack StackID, value, time int64, t Tags) {
 	s.State = appendTo(s.State, s.Stack, t.State)
 }
 
+// Grow makes room for n more rows, at most SumRows. Columns that Append adds later get
+// the same room.
+func (s *Samples) Grow(n int) {
+	n = min(n, SumRows)
+	s.Stack, s.Value = slices.Grow(s.Stack, n), slices.Grow(s.Value, n)
+}
+
 // appendTo appends v to a column, which is nil while all its values are zero, and
 // is then made as long as stacks, which has the row already.
 func appendTo[T int64 | ThreadID | LabelsID | StateID](column []T, stacks []StackID, v T) []T {

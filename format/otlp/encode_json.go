@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/dendroprof/dendro/internal/wire"
@@ -20,13 +21,18 @@ func EncodeJSON(w io.Writer, p *profile.Profile, table int) error {
 		return err
 	}
 	m := &message{}
-	if err := m.read(buf.Bytes(), 0, buf.Len()); err != nil {
+	err := m.read(buf.Bytes(), 0, buf.Len())
+	var doc jsonData
+	if err == nil {
+		doc, err = m.json()
+	}
+	if err != nil {
 		return fmt.Errorf("write otlp: %w", wire.Place(err))
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(m.json()); err != nil {
+	if err := enc.Encode(doc); err != nil {
 		return fmt.Errorf("write otlp: %w", err)
 	}
 	if err := out.Flush(); err != nil {
@@ -135,16 +141,20 @@ func (i jsonInt) MarshalJSON() ([]byte, error) {
 }
 
 // json returns the message, which Encode wrote, in the JSON form.
-func (m *message) json() jsonData {
+func (m *message) json() (jsonData, error) {
 	r := &m.resources[0]
 	scope := jsonScope{Scope: jsonScopeName{r.scopeName, r.scopeVersion}}
 	for i := range m.profiles {
-		scope.Profiles = append(scope.Profiles, m.jsonProfile(&m.profiles[i]))
+		p, err := m.jsonProfile(&m.profiles[i])
+		if err != nil {
+			return jsonData{}, err
+		}
+		scope.Profiles = append(scope.Profiles, p)
 	}
-	return jsonData{[]jsonResource{{[]jsonScope{scope}}}, m.jsonDictionary()}
+	return jsonData{[]jsonResource{{[]jsonScope{scope}}}, m.jsonDictionary()}, nil
 }
 
-func (m *message) jsonProfile(p *profileMessage) jsonProfile {
+func (m *message) jsonProfile(p *profileMessage) (jsonProfile, error) {
 	x := jsonProfile{
 		SampleType: jsonType{p.sampleType.name, p.sampleType.unit}, TimeUnixNano: p.time, DurationNano: p.duration,
 		Period: p.period, AttributeIndices: m.part(p.attributes),
@@ -152,8 +162,8 @@ func (m *message) jsonProfile(p *profileMessage) jsonProfile {
 	if p.period != 0 {
 		x.PeriodType = &jsonType{p.periodType.name, p.periodType.unit}
 	}
-	for _, s := range m.samples[p.samples.lo:p.samples.hi] {
-		js := jsonSample{StackIndex: s.stack, AttributeIndices: m.part(s.attributes), LinkIndex: s.link}
+	err := m.eachSample(p, func(s *sample) error {
+		js := jsonSample{StackIndex: s.stack, AttributeIndices: slices.Clone(m.part(s.attributes)), LinkIndex: s.link}
 		for _, v := range m.values[s.values.lo:s.values.hi] {
 			js.Values = append(js.Values, jsonInt(v))
 		}
@@ -161,8 +171,9 @@ func (m *message) jsonProfile(p *profileMessage) jsonProfile {
 			js.TimestampsUnixNano = append(js.TimestampsUnixNano, jsonInt(at))
 		}
 		x.Samples = append(x.Samples, js)
-	}
-	return x
+		return nil
+	})
+	return x, err
 }
 
 func (m *message) part(p part) []int32 { return m.indices[p.lo:p.hi] }

@@ -227,6 +227,7 @@ func (r reader) profile() {
 		}
 	})
 	p.samples = next(first, len(r.m.samples))
+	p.count = len(r.m.samples) - first
 	r.m.profiles = append(r.m.profiles, p)
 }
 

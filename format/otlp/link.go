@@ -30,13 +30,14 @@ type linker struct {
 
 	m *message // in work
 	// Of each entry of its tables, what it became.
-	modules  []module
-	frames   []part // of each location, in frameIDs
-	frameIDs []profile.FrameID
-	stackIDs []profile.StackID // plus one; 0: not yet known
-	whom     map[string]who
-	common   []profile.Label // of the resource in work
-	key      []byte
+	modules   []module
+	frames    []part // of each location, in frameIDs
+	frameIDs  []profile.FrameID
+	stackIDs  []profile.StackID // plus one; 0: not yet known
+	whom      map[string]who
+	shortWhom map[uint64]who  // of those with a shortKey
+	common    []profile.Label // of the resource in work
+	key       []byte
 }
 
 // module is a mapping as Symbols know it.
@@ -111,7 +112,7 @@ func (k *linker) add(m *message) error {
 	several := len(m.resources) > 1 || !k.first
 	for i := range m.resources {
 		r := &m.resources[i]
-		k.whom = map[string]who{}
+		k.whom, k.shortWhom = map[string]who{}, map[uint64]who{}
 		if err := k.describe(r, several); err != nil {
 			return err
 		}

@@ -20,7 +20,9 @@ type message struct {
 
 	resources []resource
 	profiles  []profileMessage
-	samples   []sample
+	samples   []sample // of the JSON form
+
+	content []byte // of protocol buffers: samples are read from it when they are linked
 }
 
 // part is the place of an entry's elements in a slice of all.
@@ -85,7 +87,9 @@ type profileMessage struct {
 	sampleType, periodType typeRef
 	period                 int64
 	time, duration         uint64
-	samples                part
+	count                  int  // of samples
+	samples                part // of message.samples
+	body                   part // of message.content: the fields, samples among them
 	attributes             part
 	originalFormat         string // of the payload that is left out
 	at                     int

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +29,7 @@ func each(s *wire.Shape, msg []byte, pos, end int, use func(f wire.Field) error)
 
 // read reads the message [pos, end).
 func (m *message) read(msg []byte, pos, end int) error {
+	m.content = msg
 	dictionaries := 0
 	return each(&dataShape, msg, pos, end, func(f wire.Field) error {
 		if f.Num == 1 {
@@ -86,55 +86,73 @@ func (from *resource) readScope(msg []byte, f wire.Field) error {
 	})
 }
 
+// readProfile reads a Profile message but for its samples, of which it reads no more
+// than the lengths: they need the dictionary, which comes later.
 func (m *message) readProfile(msg []byte, f wire.Field) error {
-	p := profileMessage{at: f.At}
-	firstSample := len(m.samples)
-	n, err := countSamples(msg, f)
-	if err != nil {
-		return err
-	}
-	m.samples, m.values, m.times = slices.Grow(m.samples, n), slices.Grow(m.values, n), slices.Grow(m.times, n)
-	var attributes []int32 // behind those of the samples
-	err = each(&profileShape, msg, f.Lo, f.Hi, func(f wire.Field) (err error) {
-		switch f.Num {
-		case 1:
-			p.sampleType, err = readType(msg, f)
-		case 2:
-			return m.readSample(msg, f)
-		case 3:
-			p.time = f.Value
-		case 4:
-			p.duration = f.Value
-		case 5:
-			p.periodType, err = readType(msg, f)
-		case 6:
-			p.period = int64(f.Value)
-		case 9:
-			p.originalFormat = valid(msg[f.Lo:f.Hi])
-		case 11:
-			attributes, err = appendIndices(attributes, msg, f)
-		}
-		return err
-	})
-	p.attributes = m.addIndices(attributes)
-	p.samples = next(firstSample, len(m.samples))
-	m.profiles = append(m.profiles, p)
-	return err
-}
-
-// countSamples returns how many samples a Profile message has.
-func countSamples(msg []byte, f wire.Field) (n int, err error) {
+	p := profileMessage{at: f.At, body: next(f.Lo, f.Hi)}
+	var attributes []int32
 	for pos := f.Lo; pos < f.Hi; {
-		g, err := profileShape.Next(msg, pos, f.Hi)
+		g, err := profileField(msg, pos, f.Hi)
 		if err != nil {
-			return 0, err
-		}
-		if g.Num == 2 {
-			n++
+			return err
 		}
 		pos = g.Hi
+		switch g.Num {
+		case 1:
+			p.sampleType, err = readType(msg, g)
+		case 2:
+			p.count++
+		case 3:
+			p.time = g.Value
+		case 4:
+			p.duration = g.Value
+		case 5:
+			p.periodType, err = readType(msg, g)
+		case 6:
+			p.period = int64(g.Value)
+		case 9:
+			p.originalFormat = valid(msg[g.Lo:g.Hi])
+		case 11:
+			attributes, err = appendIndices(attributes, msg, g)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return n, nil
+	p.attributes = m.addIndices(attributes)
+	m.profiles = append(m.profiles, p)
+	return nil
+}
+
+// eachSample calls use with the samples of a profile. A sample and its parts are valid
+// until use returns.
+func (m *message) eachSample(p *profileMessage, use func(s *sample) error) error {
+	for i := p.samples.lo; i < p.samples.hi; i++ {
+		if err := use(&m.samples[i]); err != nil {
+			return err
+		}
+	}
+	indices, values, times := len(m.indices), len(m.values), len(m.times)
+	var s sample
+	for pos, end := int(p.body.lo), int(p.body.hi); pos < end; {
+		f, err := profileField(m.content, pos, end)
+		if err != nil {
+			return err
+		}
+		pos = f.Hi
+		if f.Num != 2 {
+			continue
+		}
+		m.indices, m.values, m.times = m.indices[:indices], m.values[:values], m.times[:times]
+		if err := m.readSample(&s, m.content, f); err != nil {
+			return err
+		}
+		if err := use(&s); err != nil {
+			return err
+		}
+	}
+	m.indices, m.values, m.times = m.indices[:indices], m.values[:values], m.times[:times]
+	return nil
 }
 
 func (m *message) addIndices(list []int32) part {
@@ -172,11 +190,38 @@ func appendIndices(list []int32, msg []byte, f wire.Field) ([]int32, error) {
 	return list, nil
 }
 
-func (m *message) readSample(msg []byte, f wire.Field) error {
-	s := sample{at: f.At}
+// profileField is profileShape.Next, quicker for samples.
+func profileField(msg []byte, pos, end int) (f wire.Field, err error) {
+	if msg[pos] != 2<<3|wire.Bytes {
+		return profileShape.Next(msg, pos, end)
+	}
+	f.Num, f.Type, f.At = 2, wire.Bytes, pos
+	f.Lo, f.Hi, err = wire.Payload(msg, pos+1, end)
+	return f, err
+}
+
+// sampleField is sampleShape.Next, quicker for the fields that nearly all samples have.
+func sampleField(msg []byte, pos, end int) (f wire.Field, err error) {
+	switch tag := msg[pos]; tag {
+	case 1<<3 | wire.Varint:
+		f.Num, f.Type, f.At = 1, wire.Varint, pos
+		f.Value, f.Hi, err = wire.Uvarint(msg, pos+1, end)
+		return f, err
+	case 2<<3 | wire.Bytes, 4<<3 | wire.Bytes, 5<<3 | wire.Bytes:
+		f.Num, f.Type, f.At = int(tag>>3), wire.Bytes, pos
+		f.Lo, f.Hi, err = wire.Payload(msg, pos+1, end)
+		return f, err
+	}
+	return sampleShape.Next(msg, pos, end)
+}
+
+// readSample reads a sample into s; its indices, values and times are appended to those of
+// the message.
+func (m *message) readSample(s *sample, msg []byte, f wire.Field) error {
+	*s = sample{at: f.At}
 	attributes, values, times := len(m.indices), len(m.values), len(m.times)
 	for pos := f.Lo; pos < f.Hi; {
-		g, err := sampleShape.Next(msg, pos, f.Hi)
+		g, err := sampleField(msg, pos, f.Hi)
 		if err != nil {
 			return err
 		}
@@ -198,7 +243,6 @@ func (m *message) readSample(msg []byte, f wire.Field) error {
 		pos = g.Hi
 	}
 	s.attributes, s.values, s.times = next(attributes, len(m.indices)), next(values, len(m.values)), next(times, len(m.times))
-	m.samples = append(m.samples, s)
 	return nil
 }
 

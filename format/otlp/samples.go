@@ -23,7 +23,7 @@ func (k *linker) profile(x *profileMessage) error {
 	if err != nil {
 		return err
 	}
-	if x.period > 0 && x.samples.lo < x.samples.hi && k.p.Interval == 0 && t.Type.PeriodUnit == "nanoseconds" {
+	if x.period > 0 && x.count > 0 && k.p.Interval == 0 && t.Type.PeriodUnit == "nanoseconds" {
 		k.p.Interval = time.Duration(x.period)
 	}
 	if x.time != 0 && x.time <= math.MaxInt64 {
@@ -37,12 +37,8 @@ func (k *linker) profile(x *profileMessage) error {
 	if err := k.head(x); err != nil {
 		return err
 	}
-	for i := x.samples.lo; i < x.samples.hi; i++ {
-		if err := k.sample(t, &k.m.samples[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	t.Grow(x.count)
+	return k.m.eachSample(x, func(s *sample) error { return k.sample(t, s) })
 }
 
 // head takes over attributes of a profile that Profile has places for, as the
