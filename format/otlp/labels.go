@@ -34,17 +34,17 @@ func (k *linker) who(s *sample) (who, error) {
 	return w, err
 }
 
-// shortKey returns at most two indices of attributes as one number, which a map finds
-// faster than a text. Most samples have no more, and no link.
+// shortKey returns at most three small indices of attributes as one number, which a map
+// finds faster than a text. Most samples have no more, and no link.
 func shortKey(indices []int32, link int32) (key uint64, ok bool) {
-	if len(indices) > 2 || link != 0 {
+	if len(indices) > 3 || link != 0 {
 		return 0, false
 	}
 	for _, i := range indices {
-		if i < 0 {
+		if i < 0 || i >= 1<<21-1 {
 			return 0, false
 		}
-		key = key<<32 | uint64(i+1)
+		key = key<<21 | uint64(i+1)
 	}
 	return key, true
 }
