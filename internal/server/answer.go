@@ -11,17 +11,16 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// heldBytes is how much of an answer waits: until then it can become a problem.
+// heldBytes is how much of an answer is buffered. Until then it can become a problem.
 const heldBytes = 1 << 10
 
-// recorder remembers the status and size of an answer, whose first bytes it holds
-// back. It sets a deadline while something is sent, and only then, so that a client
-// that stops reading is disconnected.
+// recorder records the status and size of an answer and buffers its first bytes. It sets
+// a deadline only while it sends, so that a client that stops reading is disconnected.
 type recorder struct {
 	http.ResponseWriter
 	conn    *http.ResponseController
 	stall   time.Duration
-	status  int // sent; 0: nothing was
+	status  int // sent; 0: none yet
 	written int64
 
 	pending int // status to send; 0: 200
@@ -51,7 +50,7 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// send sends the status and what is held.
+// send sends the status and the buffer.
 func (w *recorder) send() error {
 	w.status = cmp.Or(w.pending, http.StatusOK)
 	w.ResponseWriter.WriteHeader(w.status)
@@ -63,10 +62,10 @@ func (w *recorder) send() error {
 	return err
 }
 
-// finish sends what is held at the end of a request.
+// finish sends the buffer at the end of a request.
 func (w *recorder) finish() {
 	if w.status == 0 && (w.pending != 0 || len(w.held) > 0) {
-		_ = w.send() // the client has gone
+		_ = w.send() // the client may have disconnected
 	}
 }
 
@@ -82,8 +81,8 @@ func (w *recorder) FlushError() error {
 	return w.conn.Flush()
 }
 
-// setDeadline sets how long from now the client may take; 0: no limit. Servers of
-// tests have no deadlines.
+// setDeadline sets the deadline for the client from now; 0: none. Servers of tests have no
+// deadlines.
 func (w *recorder) setDeadline(d time.Duration) {
 	deadline := time.Time{}
 	if d > 0 {
@@ -98,9 +97,9 @@ func (w *recorder) Flush() { _ = w.FlushError() }
 // Unwrap lets http.ResponseController through.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// newCompressor returns what compresses the answers of a handler with gzip if the
-// client accepts it, the content can be compressed and has at least 1 KiB or is
-// flushed before.
+// newCompressor returns a wrapper that compresses the answers of a handler with gzip if the
+// client accepts it, the content is compressible, and it has at least 1 KiB or is flushed
+// before.
 func newCompressor() (func(http.Handler) http.HandlerFunc, error) {
 	wrap, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.MinSize(1<<10), gzhttp.ContentTypeFilter(compressible))
 	if err != nil {
@@ -109,7 +108,7 @@ func newCompressor() (func(http.Handler) http.HandlerFunc, error) {
 	return wrap, nil
 }
 
-// compressible reports whether a content type is not compressed already.
+// compressible reports whether content of a type is worth compressing.
 func compressible(contentType string) bool {
 	t, _, _ := strings.Cut(contentType, ";")
 	return strings.HasPrefix(t, "text/") || strings.HasSuffix(t, "json") || strings.HasSuffix(t, "javascript") ||

@@ -21,7 +21,7 @@ func same(a, b string) bool {
 // openHTTP reports whether HTTP clients need no token.
 func (o *Options) openHTTP() bool { return o.HTTPToken == "" && o.ReadToken == "" }
 
-// authorize returns the problem that keeps a request from a route, or nil.
+// authorize returns the problem if the token of a request does not allow a route, or nil.
 func (o *Options) authorize(r *http.Request, needs Needs) *Problem {
 	if needs == Nothing || o.openHTTP() {
 		return nil
@@ -61,11 +61,11 @@ func tokenOf(r *http.Request) string {
 
 type readingKey struct{}
 
-// MayChange reports whether the request that a context belongs to may use a route
-// with the needs All. It is for routes with others that can be asked for changes.
+// MayChange reports whether the request of a context may use a route that needs All. It is
+// for routes that need less but can also change something.
 func MayChange(ctx context.Context) bool { return ctx.Value(readingKey{}) == nil }
 
-// healthService is what load balancers ask without a token.
+// healthService needs no token: load balancers call it.
 const healthService = "/grpc.health.v1.Health/"
 
 // authenticate refuses calls without the agents' token.

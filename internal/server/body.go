@@ -13,18 +13,17 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// TypeTimeout is the type of the problem of a body that stalls or breaks off.
+// TypeTimeout is the problem type for a body that stalls or is incomplete.
 const TypeTimeout = "urn:dendro:problem:timeout"
 
 var (
-	errStalled  = errors.New("no byte of the body came for too long")
+	errStalled  = errors.New("no data of the body arrived in time")
 	errBroken   = errors.New("the body broke off")
 	errEncoding = errors.New("the body cannot be decompressed")
 )
 
-// body is a request's body that must keep coming. There is a deadline while it is
-// read and only then, so that a large upload may take its time, its handler too,
-// and a stuck one may not.
+// body is a request's body with a deadline for each read. A large upload and its handler
+// have no time limit, but a stalled upload fails.
 type body struct {
 	io.ReadCloser
 	conn  *http.ResponseController
@@ -32,9 +31,9 @@ type body struct {
 }
 
 func (b *body) Read(p []byte) (int, error) {
-	b.conn.SetReadDeadline(time.Now().Add(b.stall)) // not supported by servers of tests: no harm
+	b.conn.SetReadDeadline(time.Now().Add(b.stall)) // servers of tests do not support it
 	n, err := b.ReadCloser.Read(p)
-	b.conn.SetReadDeadline(time.Time{}) // over HTTP/2 it would pass while the handler works
+	b.conn.SetReadDeadline(time.Time{}) // over HTTP/2 it would expire while the handler works
 	var large *http.MaxBytesError
 	switch {
 	case err == nil || err == io.EOF || errors.As(err, &large): // readers return io.EOF itself
@@ -46,7 +45,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decompress undoes the Content-Encoding of a request.
+// decompress makes a request's body return the decompressed content.
 func decompress(r *http.Request, limit int64) *Problem {
 	in := r.Body
 	var open func() (io.ReadCloser, error)
@@ -74,8 +73,8 @@ func decompress(r *http.Request, limit int64) *Problem {
 	return nil
 }
 
-// inflated is a decompressed body. The decompressor is made at the first read,
-// because making it reads.
+// inflated is a decompressed body. The decompressor is created at the first read, because
+// its constructor reads.
 type inflated struct {
 	in          io.ReadCloser
 	open        func() (io.ReadCloser, error)
@@ -92,7 +91,7 @@ func (b *inflated) Read(p []byte) (int, error) {
 		b.out = out
 	}
 	if b.left == 0 {
-		// Only one more byte shows whether this is the end.
+		// One more byte tells whether this is the end.
 		if n, err := b.out.Read(make([]byte, 1)); n == 0 {
 			return 0, b.wrap(err)
 		}

@@ -12,18 +12,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// gRPC answers INTERNAL when the bytes of a call are no message, as if the server
-// were at fault, and does so before any interceptor sees the error. So the codec
-// here never fails: it is given a received to decode into, which keeps the error
-// until the call comes to where an answer can be chosen.
+// gRPC answers INTERNAL for a message that cannot be decoded, as if the server were at
+// fault, before an interceptor sees the error. So this codec never fails: it decodes into
+// a received, which keeps the error until the handler can return INVALID_ARGUMENT.
 
-// received is a message to be decoded, and why it could not be.
+// received is a message to decode into, and the error of decoding.
 type received struct {
 	into any
 	err  error
 }
 
-// status returns the error as the caller's.
+// status returns the error as INVALID_ARGUMENT.
 func (r *received) status() error {
 	if r.err == nil {
 		return nil
@@ -31,7 +30,7 @@ func (r *received) status() error {
 	return status.Error(codes.InvalidArgument, "the message cannot be decoded: "+r.err.Error())
 }
 
-// codec is protobuf's, but for errors of messages that are received.
+// codec is protobuf's codec, except for decoding errors of requests.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
@@ -45,7 +44,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return c.CodecV2.Unmarshal(data, v)
 }
 
-// registrar registers services whose calls keep errors of decoding.
+// registrar registers services whose requests are decoded with codec.
 type registrar struct {
 	core   *Server
 	server *grpc.Server
@@ -64,7 +63,7 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 					undecoded = decode(into, dec)
 					return undecoded
 				}, interceptor)
-				if undecoded != nil { // no interceptor has seen the call
+				if undecoded != nil { // no interceptor saw the call
 					r.core.answered(ctx, "/"+desc.ServiceName+"/"+m.MethodName, began, undecoded)
 				}
 				return reply, err
@@ -73,7 +72,7 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	r.server.RegisterService(&d, impl)
 }
 
-// decodingStream is a stream whose messages keep errors of decoding.
+// decodingStream is a stream whose messages are decoded with codec.
 type decodingStream struct{ grpc.ServerStream }
 
 // RecvMsg receives a message.

@@ -47,7 +47,7 @@ func (s *Server) newGRPC(tls *tls.Config) *grpc.Server {
 	return g
 }
 
-// unary is around every call with one request.
+// unary wraps every call with one request.
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (reply any, err error) {
 	defer s.observe(ctx, info.FullMethod, time.Now(), &err)
 	if err := s.opts.authenticate(ctx, info.FullMethod); err != nil {
@@ -56,7 +56,7 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	return handle(ctx, req)
 }
 
-// stream is around every call with a stream.
+// stream wraps every call with a stream.
 func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	defer s.observe(ss.Context(), info.FullMethod, time.Now(), &err)
 	if err := s.opts.authenticate(ss.Context(), info.FullMethod); err != nil {
@@ -70,8 +70,8 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	return handle(srv, decodingStream{ss})
 }
 
-// untilEnding ends a stream when the server ends: a health watcher has its last
-// answer then, and would delay the end for ever.
+// untilEnding ends a stream of a health watcher when the server shuts down, which would
+// otherwise wait for it forever.
 func (s *Server) untilEnding(ss grpc.ServerStream) (watch grpc.ServerStream, release func()) {
 	ctx, cancel := context.WithCancel(ss.Context())
 	stop := context.AfterFunc(s.serving, cancel)
@@ -86,8 +86,8 @@ type watchingStream struct {
 // Context ends with the call, or with the server.
 func (s watchingStream) Context() context.Context { return s.ctx }
 
-// observe ends a call: a panic becomes an error, an error a status, and both are
-// counted and logged.
+// observe ends a call: it turns a panic into an error and an error into a status, counts
+// and logs.
 func (s *Server) observe(ctx context.Context, method string, began time.Time, err *error) {
 	if p := recover(); p != nil {
 		s.metrics.panics.Inc()
@@ -113,9 +113,9 @@ func (s *Server) answered(ctx context.Context, method string, began time.Time, e
 	}
 }
 
-// StatusOf returns an error as a gRPC status that is never UNKNOWN, because
-// agents take that for a broken connection and try for ever: what is no status
-// is CANCELLED or DEADLINE_EXCEEDED when the call's context ended, else INTERNAL.
+// StatusOf returns an error as a gRPC status that is never UNKNOWN, which agents treat as
+// a broken connection and retry forever. Errors without a status become CANCELLED or
+// DEADLINE_EXCEEDED if the call's context ended, otherwise INTERNAL.
 func StatusOf(err error) error {
 	if err == nil {
 		return nil

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// guard refuses what only a web page of somebody else sends. Browsers let every
-// page send requests to this machine: the page's origin, or the name by which it
-// reached a server that it has no business with, gives it away.
+// guard refuses requests of other sites' web pages, which browsers let send requests to
+// this machine. It recognises them by their origin or by the host name in the request.
 func (o *Options) guard(r *http.Request) *Problem {
 	if o.openHTTP() && !o.knownHost(r.Host) {
 		return &Problem{Type: TypeForbidden, Title: "This server does not go by that name", Status: http.StatusForbidden,
@@ -21,9 +20,8 @@ func (o *Options) guard(r *http.Request) *Problem {
 	return nil
 }
 
-// knownHost reports whether a name of the server cannot be an attacker's own
-// name that resolves to this machine (DNS rebinding): an address has no name to
-// rebind, localhost belongs to the machine.
+// knownHost reports whether a host is an IP address, localhost or allowed, and so cannot be
+// an attacker's name that resolves to this machine (DNS rebinding).
 func (o *Options) knownHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -33,12 +31,12 @@ func (o *Options) knownHost(host string) bool {
 		slices.ContainsFunc(o.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
 }
 
-// protection rejects requests that a page of another site sends, but for GET.
+// protection rejects requests from pages of other sites, except GET.
 var protection http.CrossOriginProtection
 
-// sameOrigin reports whether a request may be answered: it comes from no page, from a
-// page of this server, or is a GET by which a user opens an address, as by a link. A
-// GET by a script of another site is rejected too: it could probe for this server.
+// sameOrigin reports whether a request does not come from a page of another site, or is a
+// GET by which a user opens a link. A GET by a script of another site is rejected too: it
+// could probe for this server.
 func sameOrigin(r *http.Request) bool {
 	if r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
 		return true
@@ -48,8 +46,7 @@ func sameOrigin(r *http.Request) bool {
 	return protection.Check(&strict) == nil
 }
 
-// secure sets the headers that keep browsers from using an answer otherwise than
-// it is meant. Pages set their own policy.
+// secure sets security headers. Pages set their own policy.
 func secure(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// newHandler returns what answers HTTP requests: the routes of all parts, and
-// around them what is the same for every request.
+// newHandler returns the HTTP handler for the routes of the server and all its parts.
 func (s *Server) newHandler() (h http.Handler, err error) {
 	compress, err := newCompressor()
 	if err != nil {
@@ -30,7 +29,7 @@ func (s *Server) newHandler() (h http.Handler, err error) {
 		{Pattern: "GET /readyz", Handler: http.HandlerFunc(s.readyz), Needs: Nothing},
 		{Pattern: "GET /metrics", Handler: s.metrics.handler(s.log), Needs: metricsNeed},
 	}
-	// ServeMux panics on patterns that are wrong or taken.
+	// ServeMux panics on invalid and duplicate patterns.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("routes of the server's parts: %v", p)
@@ -44,14 +43,14 @@ func (s *Server) newHandler() (h http.Handler, err error) {
 	return rt, nil
 }
 
-// healthz says that the process answers.
+// healthz reports that the process answers.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Write([]byte("{\"status\":\"ok\"}\n"))
 }
 
-// readyz says whether requests should be sent here. What is wrong is in the log:
-// the answer needs no token.
+// readyz reports whether the server is ready. Details are only in the log, because the
+// answer needs no token.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	status, code := "ready", http.StatusOK
 	if s.ending.Load() {
@@ -71,11 +70,11 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "{\"status\":%s}\n", strconv.Quote(status))
 }
 
-// router sends requests to routes.
+// router dispatches requests to routes.
 type router struct {
 	server *Server
 	mux    *http.ServeMux
-	slots  chan struct{} // one for each request that may be answered at a time
+	slots  chan struct{} // one per concurrent request
 
 	compress func(http.Handler) http.HandlerFunc
 }
@@ -94,36 +93,36 @@ func (rt *router) add(routes []Route) {
 	}
 }
 
-// endpoint is a route with what every route needs around its handler.
+// endpoint is the handler of a route with checks and limits.
 type endpoint struct {
 	Route
 	router *router
 }
 
-// asked is what the log says of an HTTP request.
-type asked struct {
-	id      string   // every problem has it too
-	problem *Problem // that the request was answered with, or that broke its answer off
-	broken  bool     // the answer had begun
+// requestInfo describes an HTTP request for the log.
+type requestInfo struct {
+	id      string   // also in every problem
+	problem *Problem // the answer, or the reason why it was aborted
+	broken  bool     // the answer was aborted after a part was sent
 }
 
-type askedKey struct{}
+type requestInfoKey struct{}
 
-// askedOf returns what a handler's context belongs to; nil outside of a request.
-func askedOf(ctx context.Context) *asked {
-	a, _ := ctx.Value(askedKey{}).(*asked)
+// infoOf returns the request of a handler's context; nil outside of a request.
+func infoOf(ctx context.Context) *requestInfo {
+	a, _ := ctx.Value(requestInfoKey{}).(*requestInfo)
 	return a
 }
 
-// ServeHTTP answers a request. Here is everything that comes before its route is
-// looked up, and what is said of it afterwards.
+// ServeHTTP answers a request. It has everything that happens before the route is looked
+// up, and the log entry.
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := rt.server
 	began := time.Now()
 	rec := &recorder{ResponseWriter: w, conn: http.NewResponseController(w), stall: s.opts.Limits.Stall}
-	a := &asked{id: rand.Text()[:12]}
-	r = r.WithContext(context.WithValue(r.Context(), askedKey{}, a))
-	rec.setDeadline(0) // of the request before on this connection
+	a := &requestInfo{id: rand.Text()[:12]}
+	r = r.WithContext(context.WithValue(r.Context(), requestInfoKey{}, a))
+	rec.setDeadline(0) // clear that of the connection's previous request
 	secure(w.Header())
 	w.Header().Set("X-Request-Id", a.id)
 	s.metrics.httpNow.Inc()
@@ -132,12 +131,12 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		abort := s.recovered(recover(), rec, r, route)
 		rec.finish()
-		// For what is still to be sent, and for the rest of a body that nobody read.
+		// For data that is still to be sent, and for the unread rest of the body.
 		rec.setDeadline(2 * s.opts.Limits.Stall)
 		_ = rec.conn.SetReadDeadline(time.Now().Add(s.opts.Limits.Stall))
 		s.finished(r, rec, route, time.Since(began))
 		if abort {
-			panic(http.ErrAbortHandler) // the client sees a broken answer, not a short one
+			panic(http.ErrAbortHandler) // the client sees an aborted answer, not a short one
 		}
 	}()
 	if problem := s.opts.guard(r); problem != nil {
@@ -158,29 +157,29 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rt.mux.ServeHTTP(rec, r)
 }
 
-// brokenOff is what BreakOff panics with.
-type brokenOff struct{ problem *Problem }
+// aborted is the value that Abort panics with.
+type aborted struct{ problem *Problem }
 
-// BreakOff ends an answer that cannot be finished; it does not return. While nothing
-// was sent the answer becomes the problem. Else the client sees it break off, and
-// not a short one, and the log has the problem.
-func BreakOff(p *Problem) { panic(brokenOff{p}) }
+// Abort ends an answer that cannot be completed; it does not return. If nothing was sent,
+// the answer becomes the problem. Otherwise the connection is closed, so that the client
+// does not see a short answer as complete, and the problem is logged.
+func Abort(p *Problem) { panic(aborted{p}) }
 
-// recovered ends an answer whose handler panicked, as a problem if nothing of it was
-// sent; else the connection is to be broken off.
+// recovered handles a panic of a handler: the answer becomes a problem if nothing was sent,
+// otherwise the connection must be aborted.
 func (s *Server) recovered(p any, rec *recorder, r *http.Request, route string) (abort bool) {
 	var problem *Problem
 	switch p := p.(type) {
 	case nil:
 		return false
-	case brokenOff:
+	case aborted:
 		problem = p.problem
 	default:
-		if p == http.ErrAbortHandler { // it is compared as package net/http does
+		if p == http.ErrAbortHandler { // compared as in package net/http
 			return true
 		}
 		s.metrics.panics.Inc()
-		s.log.ErrorContext(r.Context(), "panic", "id", askedOf(r.Context()).id, "route", route, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		s.log.ErrorContext(r.Context(), "panic", "id", infoOf(r.Context()).id, "route", route, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		problem = &Problem{Type: TypeInternal, Title: "Internal error", Status: http.StatusInternalServerError,
 			Detail: "the server's log has the details"}
 	}
@@ -189,27 +188,27 @@ func (s *Server) recovered(p any, rec *recorder, r *http.Request, route string) 
 		WriteProblem(rec, r, problem)
 		return false
 	}
-	a := askedOf(r.Context())
+	a := infoOf(r.Context())
 	a.problem, a.broken = problem, true
 	return true
 }
 
-// unrouted answers what has no route. The mux knows whether only the method is
-// wrong, or where the path is in its clean form.
+// unrouted answers a request without a route. The mux knows whether only the method is
+// wrong, and the clean form of the path.
 func unrouted(w http.ResponseWriter, r *http.Request, h http.Handler) {
 	probe := &discarded{header: http.Header{}}
 	h.ServeHTTP(probe, r)
 	switch {
 	case probe.status == http.StatusMethodNotAllowed:
 		w.Header().Set("Allow", probe.header.Get("Allow"))
-		WriteProblem(w, r, &Problem{Type: TypeMethod, Title: "This address takes other methods", Status: http.StatusMethodNotAllowed,
-			Detail: "it takes " + probe.header.Get("Allow")})
+		WriteProblem(w, r, &Problem{Type: TypeMethod, Title: "The method is not allowed", Status: http.StatusMethodNotAllowed,
+			Detail: "this address allows " + probe.header.Get("Allow")})
 	case probe.status >= 300 && probe.status < 400:
 		w.Header().Set("Location", probe.header.Get("Location"))
 		w.WriteHeader(probe.status)
 	default:
-		WriteProblem(w, r, &Problem{Type: TypeNotFound, Title: "There is nothing at this address", Status: http.StatusNotFound,
-			Detail: "/api/v1/openapi.json lists what there is"})
+		WriteProblem(w, r, &Problem{Type: TypeNotFound, Title: "Not found", Status: http.StatusNotFound,
+			Detail: "/api/v1/openapi.json lists all addresses"})
 	}
 }
 
@@ -221,7 +220,7 @@ func otherMethod(r *http.Request, h http.Handler) bool {
 	return probe.status == http.StatusMethodNotAllowed
 }
 
-// discarded takes an answer for the sake of its status and headers.
+// discarded records the status and headers of an answer and drops its body.
 type discarded struct {
 	header http.Header
 	status int
@@ -241,26 +240,26 @@ func (s *Server) finished(r *http.Request, rec *recorder, route string, took tim
 	}
 	s.metrics.httpRequests.WithLabelValues(route, method(r.Method), strconv.Itoa(status)).Inc()
 	s.metrics.httpSeconds.WithLabelValues(route).Observe(took.Seconds())
-	a := askedOf(r.Context())
+	a := infoOf(r.Context())
 	level := slog.LevelInfo
 	switch {
-	case status >= 500, a.broken && r.Context().Err() == nil: // else the client has gone
+	case status >= 500, a.broken && r.Context().Err() == nil: // otherwise the client disconnected
 		level = slog.LevelError
 	case route == "GET /healthz" || route == "GET /readyz" || route == "GET /metrics":
 		level = slog.LevelDebug
 	}
-	says := []any{"id", a.id, "method", method(r.Method), "path", r.URL.Path, "status", status,
+	attrs := []any{"id", a.id, "method", method(r.Method), "path", r.URL.Path, "status", status,
 		"bytes", rec.written, "duration", took.Round(time.Microsecond).String(), "remote", r.RemoteAddr}
 	if p := a.problem; p != nil {
-		says = append(says, "problem", p.Type, "detail", cmp.Or(p.Detail, p.Title))
+		attrs = append(attrs, "problem", p.Type, "detail", cmp.Or(p.Detail, p.Title))
 	}
 	if a.broken {
-		says = append(says, "broken", true)
+		attrs = append(attrs, "broken", true)
 	}
-	s.log.Log(r.Context(), level, "request", says...)
+	s.log.Log(r.Context(), level, "request", attrs...)
 }
 
-// method bounds what a client can put into logs and labels.
+// method limits the values that clients can cause in logs and labels.
 func method(m string) string {
 	switch m {
 	case "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS":
@@ -269,8 +268,8 @@ func method(m string) string {
 	return "other"
 }
 
-// ServeHTTP checks the token, waits for nothing, bounds the body and calls the
-// handler.
+// ServeHTTP checks the token and the limit of concurrent requests, bounds the body and
+// calls the handler.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := e.router.server
 	if p := s.opts.authorize(r, e.Needs); p != nil {
@@ -281,14 +280,14 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.opts.authorize(r, All) != nil {
 		r = r.WithContext(context.WithValue(r.Context(), readingKey{}, true))
 	}
-	if e.Needs != Nothing { // health is asked of a busy server too
+	if e.Needs != Nothing { // a busy server answers health checks too
 		select {
 		case e.router.slots <- struct{}{}:
 			defer func() { <-e.router.slots }()
 		default:
 			s.metrics.refused.WithLabelValues("busy").Inc()
 			e.Problem(w, r, &Problem{Type: TypeBusy, Title: "The server is busy", Status: http.StatusServiceUnavailable,
-				Detail: "it answers as many requests as it may at a time: try again"})
+				Detail: "the maximum number of concurrent requests is reached: try again"})
 			return
 		}
 	}
@@ -321,7 +320,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func tooLarge(limit int64) *Problem {
 	return &Problem{Type: TypeTooLarge, Title: "The request is too large", Status: http.StatusRequestEntityTooLarge,
-		Detail: fmt.Sprintf("a body may have %d bytes", limit)}
+		Detail: fmt.Sprintf("the maximum size of a body is %d bytes", limit)}
 }
 
 // BodyProblem returns the problem for an error of reading a request's body, or
@@ -332,9 +331,9 @@ func BodyProblem(err error) *Problem {
 	case errors.As(err, &large):
 		return tooLarge(large.Limit)
 	case errors.Is(err, errStalled):
-		return &Problem{Type: TypeTimeout, Title: "The body did not come", Status: http.StatusRequestTimeout, Detail: err.Error()}
+		return &Problem{Type: TypeTimeout, Title: "The body did not arrive in time", Status: http.StatusRequestTimeout, Detail: err.Error()}
 	case errors.Is(err, errEncoding):
-		return &Problem{Type: TypeEncoding, Title: "The body is not compressed as Content-Encoding says", Status: http.StatusBadRequest, Detail: err.Error()}
+		return &Problem{Type: TypeEncoding, Title: "The body does not match its Content-Encoding", Status: http.StatusBadRequest, Detail: err.Error()}
 	case errors.Is(err, errBroken):
 		return &Problem{Type: TypeTimeout, Title: "The body broke off", Status: http.StatusBadRequest, Detail: err.Error()}
 	}

@@ -50,7 +50,7 @@ func echo() Part {
 			w.Header().Set("Content-Length", "2000000")
 			after, _ := strconv.Atoi(r.PathValue("after"))
 			io.WriteString(w, strings.Repeat("x", after))
-			BreakOff(&Problem{Type: "urn:dendro:problem:corrupt", Title: "The store is damaged", Status: 500, Detail: "block 7 is gone"})
+			Abort(&Problem{Type: "urn:dendro:problem:corrupt", Title: "The store is damaged", Status: 500, Detail: "block 7 is gone"})
 		}), Needs: Reading},
 	}}
 }
@@ -354,9 +354,9 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// TestBreakOff wants an answer that cannot be finished to be the problem as long as
+// TestAbort wants an answer that cannot be finished to be the problem as long as
 // nothing was sent, else to break off; and the log to say why in both cases.
-func TestBreakOff(t *testing.T) {
+func TestAbort(t *testing.T) {
 	h, log := handlerOf(t, Options{})
 	w, problem := answered(t, h, request("GET", "/break/100", nil))
 	if w.Code != 500 || problem != "corrupt" || w.Header().Get("Content-Disposition")+w.Header().Get("Content-Length") != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics are the server's own numbers, in a registry that nothing else writes to.
+// metrics are the server's own metrics and its registry.
 type metrics struct {
 	registry *prometheus.Registry
 
@@ -34,7 +34,7 @@ func newMetrics(version string, parts []Part) *metrics {
 		httpNow: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dendro_http_requests_in_flight",
 			Help: "HTTP requests being answered."}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_refused_total",
-			Help: "HTTP requests refused before a route saw them, by reason: guard, token, busy, encoding."}, []string{"reason"}),
+			Help: "HTTP requests refused before their handler ran, by reason: guard, token, busy, encoding."}, []string{"reason"}),
 		grpcCalls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_grpc_calls_total",
 			Help: "gRPC calls answered, by method and status."}, []string{"method", "code"}),
 		grpcSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dendro_grpc_call_duration_seconds",
@@ -42,7 +42,7 @@ func newMetrics(version string, parts []Part) *metrics {
 		panics: prometheus.NewCounter(prometheus.CounterOpts{Name: "dendro_panics_total",
 			Help: "Calls that ended in a panic: each is a defect of Dendro."}),
 	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "dendro_build_info", Help: "Always 1; the labels say what runs.",
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "dendro_build_info", Help: "Always 1; the labels are the version of Dendro and of Go.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()}})
 	build.Set(1)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
@@ -53,8 +53,8 @@ func newMetrics(version string, parts []Part) *metrics {
 	return m
 }
 
-// handler answers with the numbers in Prometheus's text format. Numbers that cannot
-// be had, of a store that does not answer, take none of the others with them.
+// handler serves the metrics in Prometheus's text format. If some cannot be collected, as
+// from a store that does not answer, the others are served.
 func (m *metrics) handler(log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, DisableCompression: true,
 		ErrorHandling: promhttp.ContinueOnError, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)})

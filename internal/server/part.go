@@ -12,50 +12,48 @@ import (
 type Part struct {
 	Name string // for messages and readiness
 
-	// GRPC registers the part's services. Errors of their handlers should be
-	// statuses; others are answered as StatusOf says.
+	// GRPC registers the part's services. Handlers return statuses; other errors are
+	// converted with StatusOf.
 	GRPC func(grpc.ServiceRegistrar)
 
-	// Routes are what the part answers over HTTP.
+	// Routes are the part's HTTP routes.
 	Routes []Route
 
-	// Run does the part's background work until the context ends, which is after
-	// the last call was answered. What the part still holds then is its to finish
-	// before it returns. An error ends the server.
+	// Run does the part's background work until the context ends, after the last call
+	// was answered. The part completes its work before it returns. An error ends the
+	// server.
 	Run func(context.Context) error
 
-	// Ready reports why the part cannot answer at the moment, or nil. It is asked
-	// often and must be quick.
+	// Ready returns why the part cannot answer at the moment, or nil. It is called often
+	// and must be quick.
 	Ready func(context.Context) error
 
 	// Metrics are collected beside the server's own.
 	Metrics []prometheus.Collector
 }
 
-// Route is a pattern of package net/http with what answers it. Handlers end by
-// writing an answer; errors are written with WriteProblem. What they write is
-// compressed and flushed as the client and the handler wish.
+// Route is a pattern of package net/http and its handler. Handlers write errors with
+// WriteProblem. Answers are compressed if the client accepts it.
 type Route struct {
 	Pattern string // "GET /api/v1/runs"
 	Handler http.Handler
 	Needs   Needs
 
-	// Problem writes why a request may not reach the handler; nil: WriteProblem.
+	// Problem answers a request that is refused before the handler; nil: WriteProblem.
 	Problem func(http.ResponseWriter, *http.Request, *Problem)
 
 	Upload bool // the body may be as large as Limits.Upload, not only Limits.Body
 
-	// Own says that the handler does its own compression and decompression: the
-	// body is as it was sent, the answer goes out as it is written.
+	// Own: the handler does its own compression and decompression.
 	Own bool
 }
 
-// Needs says what a client must show to use a route.
+// Needs is the token that a route requires.
 type Needs int
 
-// What routes need. The zero value is the most.
+// The tokens that routes require. The zero value is the strictest.
 const (
-	All     Needs = iota // the HTTP token, if there is one
-	Reading              // the HTTP token or the one for reading
+	All     Needs = iota // the HTTP token, if one is set
+	Reading              // the HTTP token or the read token
 	Nothing              // no token
 )

@@ -5,20 +5,20 @@ import (
 	"net/http"
 )
 
-// Problem is an error as RFC 9457 writes it. Type is stable: programs branch on
-// it. The other texts are for people.
+// Problem is an error in the form of RFC 9457. Type is stable: programs can branch on it.
+// The other texts are for people.
 type Problem struct {
 	Type     string `json:"type"`
 	Title    string `json:"title"`
 	Status   int    `json:"status"`
 	Detail   string `json:"detail,omitempty"`
-	Instance string `json:"instance,omitempty"` // the request's id, which the log has too
+	Instance string `json:"instance,omitempty"` // the request's id, also in the log
 
 	// More are further members.
 	More map[string]any `json:"-"`
 }
 
-// Types of the problems that are not a part's own.
+// Types of the problems of the server itself.
 const (
 	TypeBadRequest   = "urn:dendro:problem:bad-request"
 	TypeNotFound     = "urn:dendro:problem:not-found"
@@ -47,8 +47,8 @@ func (p *Problem) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// WriteProblem answers a request with a problem, which is also logged. Nothing may
-// have been sent before; it removes headers that describe another body.
+// WriteProblem answers a request with a problem and logs it. Call it before anything is
+// sent; it removes headers that describe another body.
 func WriteProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	WriteProblemAs(w, r, p, "application/problem+json", func(p *Problem) any { return p })
 }
@@ -57,7 +57,7 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 // returns what to write as JSON.
 func WriteProblemAs(w http.ResponseWriter, r *http.Request, p *Problem, contentType string, form func(*Problem) any) {
 	q := *p
-	if a := askedOf(r.Context()); a != nil {
+	if a := infoOf(r.Context()); a != nil {
 		q.Instance = "/requests/" + a.id
 		a.problem = &q
 	}

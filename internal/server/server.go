@@ -1,22 +1,18 @@
-// Package server is the process that owns a store and answers over the network:
-// one gRPC listener, one HTTP listener, and what every protocol behind them
-// needs, in one place.
+// Package server serves a store over the network: one gRPC listener, one HTTP listener,
+// and what all protocols have in common.
 //
-// A Part is a protocol: its gRPC services, its HTTP routes, its background work.
-// The core knows no part by name; whoever starts the server lists them. For all
-// of them it provides
+// A Part is a protocol: its gRPC services, its HTTP routes, its background work. The
+// caller of New lists the parts. For all of them the server provides
 //
-//   - listeners with TLS whose certificates may be exchanged while it runs;
+//   - TLS with certificates that are reloaded when their files change;
 //   - tokens: one for agents (gRPC metadata), one or two for HTTP (bearer);
-//   - a guard against web pages that reach for a server on this machine;
-//   - limits on sizes, times and numbers, so that no client can exhaust it;
-//   - errors in one form: problem details over HTTP, and over gRPC a status that
-//     is never UNKNOWN;
+//   - protection against requests of other sites' web pages;
+//   - limits of sizes, times and numbers of requests;
+//   - errors: problem details over HTTP, and a status other than UNKNOWN over gRPC;
 //   - health, readiness, metrics, request ids and logs;
-//   - an orderly end: what has begun may finish, for a while.
+//   - graceful shutdown.
 //
-// The core knows no store and no protocol. It is safe for concurrent use after
-// New.
+// The package knows no store and no protocol.
 package server
 
 import (
@@ -34,8 +30,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// Options say how a server listens, whom it trusts and what it bears. The zero
-// value listens nowhere, trusts everybody who reaches it and has the default
+// Options configure a server. The zero value has no listeners, no tokens and the default
 // limits.
 type Options struct {
 	GRPCListen string // address of the gRPC listener; empty: none
@@ -43,17 +38,17 @@ type Options struct {
 
 	TLSCert, TLSKey string // PEM files, both or none; read again when they change
 
-	AgentToken  string // what gRPC calls carry as `authentication`; empty: nothing is asked
-	HTTPToken   string // bearer token for everything; empty: nothing is asked
-	ReadToken   string // bearer token for questions; alone, nobody may change anything
+	AgentToken  string // gRPC metadata `authentication`; empty: not required
+	HTTPToken   string // bearer token for everything; empty: not required
+	ReadToken   string // bearer token for reading; without HTTPToken, nothing can be changed
 	OpenMetrics bool   // /metrics needs no token
 
-	// Hosts are further names by which clients may call a server without HTTP
-	// tokens. Addresses and localhost are always allowed.
+	// Hosts are host names that clients may use for a server without HTTP tokens, besides
+	// IP addresses and localhost.
 	Hosts []string
 
-	// Pages answers what no route has, or reports that it did not; nil: no pages. It is
-	// called without a token: what it sends is public.
+	// Pages answers requests without a route, and reports whether it did; nil: no pages.
+	// It needs no token: what it sends is public.
 	Pages func(http.ResponseWriter, *http.Request) bool
 
 	Limits  Limits
@@ -61,24 +56,23 @@ type Options struct {
 	Log     *slog.Logger // nil: nothing is logged
 }
 
-// Limits bound what clients can make the server do. A field that is zero means
-// its default.
+// Limits are the limits for clients. Zero fields mean the defaults.
 type Limits struct {
 	Body     int64 // bytes of a request's body as sent; default 16 MiB
-	Upload   int64 // of a request that uploads profiles; default 4 GiB
-	Inflated int64 // bytes of a body after its Content-Encoding was undone; default 16 GiB for uploads, 8 × Body else
+	Upload   int64 // bytes of an upload of profiles; default 4 GiB
+	Inflated int64 // bytes of a decompressed body; default 16 GiB for uploads, otherwise 8 × Body
 
-	Requests int           // HTTP requests at a time; default 256
-	Headers  time.Duration // until a request's headers are there; default 10 s
-	Stall    time.Duration // without a byte of a body moving; default 60 s
-	Idle     time.Duration // of a kept connection; default 2 min
+	Requests int           // concurrent HTTP requests; default 256
+	Headers  time.Duration // to receive a request's headers; default 10 s
+	Stall    time.Duration // without progress of a body; default 60 s
+	Idle     time.Duration // of an idle connection; default 2 min
 
-	Streams uint32 // gRPC calls at a time on one connection; default 1,000
+	Streams uint32 // concurrent gRPC calls of one connection; default 1,000
 	Message int    // bytes of one gRPC message; default 50 MiB
 
-	Drain time.Duration // for what has begun when the server ends; default 30 s
-	// Streams of agents may go on for that long then. Most take a second or two;
-	// some agents keep one open for as long as they live. Default 5 s.
+	Drain time.Duration // for running requests at shutdown; default 30 s
+	// OpenStreams is the time for streams of agents at shutdown. Most streams take a
+	// second or two; some agents keep one open until they exit. Default 5 s.
 	OpenStreams time.Duration
 }
 
@@ -104,7 +98,7 @@ func set[T comparable](v *T, def T) {
 	}
 }
 
-// Server is a server that is ready to listen.
+// Server is a server. It is safe for concurrent use.
 type Server struct {
 	opts    Options
 	parts   []Part
@@ -115,14 +109,14 @@ type Server struct {
 	health  *health.Server
 	ending  atomic.Bool
 
-	serving     context.Context // ends when the server begins to end
+	serving     context.Context // ends when the shutdown begins
 	stopServing context.CancelFunc
 
 	httpListener, grpcListener net.Listener
 }
 
-// New makes a server of parts. Errors are those of the options: certificates
-// that cannot be read, two parts with one route.
+// New returns a server with the parts. It fails if a certificate cannot be read or two
+// parts have the same route.
 func New(opts Options, parts ...Part) (*Server, error) {
 	opts.Limits = opts.Limits.withDefaults()
 	if opts.Log == nil {
@@ -150,10 +144,10 @@ func New(opts Options, parts ...Part) (*Server, error) {
 	return s, nil
 }
 
-// Handler returns what answers HTTP requests, for servers of tests.
+// Handler returns the HTTP handler, for tests.
 func (s *Server) Handler() http.Handler { return s.http.Handler }
 
-// Listen takes the addresses of the options.
+// Listen opens the listeners of the options.
 func (s *Server) Listen() (err error) {
 	if s.grpcListener, err = listen(s.opts.GRPCListen, "--grpc-listen"); err != nil {
 		return err
@@ -175,13 +169,12 @@ func listen(address, flag string) (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w (choose another address, or end what listens there)", flag, address, err)
+		return nil, fmt.Errorf("%s %s: %w (choose another address, or stop the process that listens there)", flag, address, err)
 	}
 	return l, nil
 }
 
-// warnOpen warns of a listener that others than this machine reach and that
-// asks for nothing.
+// warnOpen warns about a listener without a token that other machines can reach.
 func (s *Server) warnOpen(l net.Listener, open bool, flag string) {
 	if l == nil || !open {
 		return
@@ -207,14 +200,14 @@ func addr(l net.Listener) string {
 // TLS reports whether the listeners speak TLS.
 func (s *Server) TLS() bool { return s.http.TLSConfig != nil }
 
-// Serve answers until the context ends or something fails, then lets what has
-// begun finish, for Limits.Drain at most, and ends the parts, which have as much
-// time again. Listen comes first.
+// Serve answers requests until the context ends or a listener or part fails. It then lets
+// running requests finish, for at most Limits.Drain, and ends the parts, which have the
+// same time. Call Listen first.
 func (s *Server) Serve(ctx context.Context) error {
-	// The parts outlive the listeners, so that what was accepted is still done.
+	// The parts run longer than the listeners, so that accepted data is still stored.
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
-	// Handlers see the end only when the time to finish is over.
+	// The context of handlers ends only after Limits.Drain.
 	calls, stopCalls := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopCalls()
 	s.http.BaseContext = func(net.Listener) context.Context { return calls }
@@ -255,7 +248,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer stop()
 	s.drain(deadline, stopCalls)
 	stopWork()
-	// The parts store what the calls brought: they have time of their own.
+	// The parts still store data of the calls: they have their own time.
 	partsEnd, stopParts := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Limits.Drain)
 	defer stopParts()
 	for range running {
@@ -285,8 +278,8 @@ func (s *Server) serveHTTP() error {
 	return wrap("HTTP listener", err)
 }
 
-// drain closes the listeners and waits for what has begun; at the deadline it
-// breaks off the rest, and calls of agents after Limits.OpenStreams.
+// drain closes the listeners and waits for running requests. It aborts those that run at
+// the deadline, and calls of agents after Limits.OpenStreams.
 func (s *Server) drain(deadline context.Context, stopCalls func()) {
 	callsEnd, stop := context.WithTimeout(deadline, s.opts.Limits.OpenStreams)
 	defer stop()
@@ -299,19 +292,19 @@ func (s *Server) drain(deadline context.Context, stopCalls func()) {
 		select {
 		case <-graceful:
 		case <-callsEnd.Done():
-			s.log.Info("open streams of agents were broken off")
+			s.log.Info("open streams of agents were closed")
 			s.grpc.Stop()
 		}
 	}()
 	if s.http.Shutdown(deadline) != nil {
-		s.log.Warn("requests were broken off: they did not end in time")
+		s.log.Warn("requests were aborted: they did not end in time")
 		stopCalls()
 		s.http.Close()
 	}
 	<-graceful
 }
 
-// setServing says over gRPC that every service of the parts is there.
+// setServing sets the gRPC health of all services.
 func (s *Server) setServing() {
 	s.health.SetServingStatus("", healthpb.HealthCheckResponse_SERVING)
 	for name := range s.grpc.GetServiceInfo() {

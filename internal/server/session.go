@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// sessionRoutes are asked by pages: what may the browser do, and a cookie instead of a
-// token. The cookie is the token itself: it ends with the browser, scripts cannot read
-// it, and other sites cannot send it.
+// sessionRoutes are for web pages: they tell what the browser may do and set a cookie with
+// the token. The cookie ends with the browser session, scripts cannot read it, and other
+// sites cannot send it.
 func (s *Server) sessionRoutes() []Route {
 	const path = "/api/v1/session"
 	return []Route{
@@ -20,7 +20,7 @@ func (s *Server) sessionRoutes() []Route {
 	}
 }
 
-// sessionAnswer is what a client may do.
+// sessionAnswer tells what a client may do.
 type sessionAnswer struct {
 	May      string `json:"may"`      // nothing, read or change
 	Token    bool   `json:"token"`    // the server has tokens
@@ -53,7 +53,7 @@ func (s *Server) answerSession(w http.ResponseWriter, r *http.Request, loggedIn 
 		a.Version, a.Limits = s.opts.Version, &sessionLimits{s.opts.Limits.Body, s.opts.Limits.Upload}
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(a) // the client may have gone
+	_ = json.NewEncoder(w).Encode(a) // the client may have disconnected
 }
 
 // login exchanges a token, sent as a bearer token or as JSON {"token": "…"}, for a cookie.
@@ -64,7 +64,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 			Token string `json:"token"`
 		}
 		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&body); err != nil {
-			WriteProblem(w, r, &Problem{Type: TypeBadRequest, Title: "The body is not as it should be", Status: http.StatusBadRequest, Detail: `send {"token": "…"}`})
+			WriteProblem(w, r, &Problem{Type: TypeBadRequest, Title: "The body is invalid", Status: http.StatusBadRequest, Detail: `send {"token": "…"}`})
 			return
 		}
 		token = body.Token

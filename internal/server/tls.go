@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// certificatePatience is how long a certificate is used before its files are
-// looked at again.
+// certificatePatience is the minimum time between two checks for changed files.
 const certificatePatience = time.Second
 
-// loadTLS returns the configuration for a certificate in two PEM files, or nil
-// when there are none.
+// loadTLS returns the configuration for a certificate in two PEM files, or nil if none is
+// configured.
 func loadTLS(cert, key string, log *slog.Logger) (*tls.Config, error) {
 	switch {
 	case cert == "" && key == "":
@@ -30,15 +29,15 @@ func loadTLS(cert, key string, log *slog.Logger) (*tls.Config, error) {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: f.get}, nil
 }
 
-// certificateFiles is a certificate that may be exchanged while it is used.
+// certificateFiles is a certificate that is reloaded when its files change.
 type certificateFiles struct {
 	cert, key string
 	log       *slog.Logger
 
 	mu      sync.Mutex
 	current *tls.Certificate
-	stamp   [2]time.Time // modification times of what is loaded
-	looked  time.Time
+	stamp   [2]time.Time // modification times of the loaded files
+	checked time.Time
 }
 
 func (f *certificateFiles) load() error {
@@ -60,18 +59,18 @@ func (f *certificateFiles) modified() (stamp [2]time.Time) {
 	return stamp
 }
 
-// get returns the certificate for a handshake. Files that changed are read
-// again; while they do not fit together the old certificate stays.
+// get returns the certificate for a handshake. It reloads changed files; while they do not
+// match, the old certificate stays in use.
 func (f *certificateFiles) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if now := time.Now(); now.Sub(f.looked) > certificatePatience {
-		f.looked = now
+	if now := time.Now(); now.Sub(f.checked) > certificatePatience {
+		f.checked = now
 		if f.modified() != f.stamp {
 			if err := f.load(); err != nil {
-				f.log.Warn("the certificate changed and cannot be used; the old one stays", "error", err)
+				f.log.Warn("the changed certificate cannot be used; the old one stays in use", "error", err)
 			} else {
-				f.log.Info("the certificate was read again", "file", f.cert)
+				f.log.Info("the certificate was reloaded", "file", f.cert)
 			}
 		}
 	}

@@ -1,20 +1,18 @@
-// Package archive reads and writes the file into which SkyWalking's tool
-// profile_exporter puts a profiled trace, so that it can be analyzed elsewhere.
+// Package archive reads and writes the files of SkyWalking's tool profile_exporter: a
+// profiled trace, to be analyzed elsewhere.
 //
 // The file, TRACE.tar.gz, has two members:
 //
-//	work/basic.yml      which task and trace it is, the segments with their times,
-//	                    and their spans
+//	work/basic.yml      the task, the trace, its segments with their times, and their
+//	                    spans
 //	work/snapshot.data  the snapshots: messages ThreadSnapshot of the agents'
-//	                    protocol, each behind its length as a varint
+//	                    protocol, each preceded by its length as a varint
 //
-// SkyWalking's exporter leaves the task and the segment out of the snapshots, and
-// the last snapshot of every segment altogether. What is written here has them
-// all; SkyWalking's analyzer reads it, as it ignores what it does not need. In a
-// file of SkyWalking's a snapshot belongs to the first segment, in their order,
-// from that of the snapshot before it, which it fits: see assign.
+// SkyWalking's exporter omits the task and the segment of the snapshots, and the last
+// snapshot of every segment. Dendro writes all of them; SkyWalking's analyzer reads such
+// files too. How a snapshot without a segment finds its segment: see assign.
 //
-// Only thread dumps have such a file. Of a Go profile nothing is lost in pprof.
+// The format has only thread dumps. Go profiles are exported as pprof without loss.
 package archive
 
 import (
@@ -28,7 +26,7 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Archive is a trace with what was sampled of it for a task.
+// Archive is a trace with its snapshots for one task.
 type Archive struct {
 	Task     string
 	Trace    string
@@ -45,8 +43,8 @@ type Segment struct {
 // ErrNotProfiled: there are no thread dumps of a trace for a task.
 var ErrNotProfiled = errors.New("no snapshots")
 
-// Collect gathers what a store has of a trace for a task. It wraps
-// traceprof.ErrNoTask or ErrNotProfiled when there is nothing.
+// Collect reads a trace and its snapshots for a task from a store. Errors wrap
+// traceprof.ErrNoTask or ErrNotProfiled if there are none.
 func Collect(ctx context.Context, st traceprof.Store, task, trace string) (*Archive, error) {
 	if _, err := st.Task(ctx, task); err != nil {
 		return nil, fmt.Errorf("task %s: %w", task, err)
@@ -63,7 +61,7 @@ func Collect(ctx context.Context, st traceprof.Store, task, trace string) (*Arch
 	}
 	a := &Archive{Task: task, Trace: trace}
 	if len(q.Segments) == 0 {
-		return nil, fmt.Errorf("trace %s of task %s: %w: no segment of it is kept", trace, task, ErrNotProfiled)
+		return nil, fmt.Errorf("trace %s of task %s: %w: the store has no segment of it", trace, task, ErrNotProfiled)
 	}
 	samples := false
 	for s, err := range st.Snapshots(ctx, q) {
@@ -92,7 +90,7 @@ func Collect(ctx context.Context, st traceprof.Store, task, trace string) (*Arch
 	return nil, fmt.Errorf("trace %s of task %s: %w", trace, task, ErrNotProfiled)
 }
 
-// Put stores the segments and the snapshots of the archive, to be analyzed.
+// Put stores the segments and the snapshots of the archive.
 func (a *Archive) Put(ctx context.Context, st traceprof.Store) error {
 	segments, snapshots := make([]traceprof.Segment, len(a.Segments)), make([]traceprof.Snapshots, len(a.Segments))
 	for i := range a.Segments {

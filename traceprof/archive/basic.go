@@ -11,8 +11,8 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// tag names the Java class that the file is a dump of. Its reader refuses keys
-// that the class has not, and lists that it cannot set (refs, tags, logs).
+// tag names the Java class of the document. SkyWalking's reader rejects keys that the
+// class does not have, and lists that it cannot set (refs, tags, logs).
 const tag = "!!org.apache.skywalking.oap.server.tool.profile.exporter.ProfiledBasicInfo\n"
 
 // basic is the content of basic.yml.
@@ -26,8 +26,8 @@ type basic struct {
 	Spans    []basicSpan    `yaml:"profiledSegmentSpans"`
 }
 
-// basicSegment is one segment. Before SkyWalking 9.5 a file had one, and its keys
-// stood beside config.
+// basicSegment is one segment. Before SkyWalking 9.5 a file had one segment, with its keys
+// on the top level.
 type basicSegment struct {
 	ID       string `yaml:"segmentId"`
 	Start    int64  `yaml:"segmentStartTime"`

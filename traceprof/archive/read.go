@@ -17,7 +17,7 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Fields of ThreadSnapshot, and its shape and that of ThreadStack.
+// Fields of ThreadSnapshot.
 const (
 	fieldTask = iota + 1
 	fieldSegment
@@ -37,8 +37,8 @@ const (
 	maxMessage = 64 << 20
 )
 
-// Read reads an archive. Errors wrap those of package profile for what is not a
-// profile: ErrUnrecognized for what is no such file at all.
+// Read reads an archive. Errors wrap those of package profile: ErrUnrecognized if the
+// input is not an archive at all.
 func Read(r io.Reader, limits profile.Limits) (*Archive, error) {
 	limits = limits.WithDefaults()
 	z, err := gzip.NewReader(r)
@@ -73,7 +73,7 @@ func Read(r io.Reader, limits profile.Limits) (*Archive, error) {
 	return a, nil
 }
 
-// explain makes an error of reading one of package profile.
+// explain wraps an error of package profile around a read error.
 func explain(err error, bounded *io.LimitedReader, limits profile.Limits) error {
 	for _, known := range []error{profile.ErrMalformed, profile.ErrTooLarge} {
 		if errors.Is(err, known) && bounded.N > 0 {
@@ -182,11 +182,10 @@ func (all *rows) stack(msg []byte, pos, end, depth int) (int32, error) {
 
 func text(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
 
-// assign gives the snapshots to the segments. Those that do not say which is
-// theirs lie segment after segment, in the order of the segments: one goes to the
-// segment of the one before it unless it is not in that segment's time, or its
-// number is not among the segment's or was there before; then to the next
-// segment that it fits, and if it fits none, it stays.
+// assign assigns the snapshots to segments. Snapshots without a segment are in the order
+// of the segments. Such a snapshot belongs to the segment of the one before it if its time
+// and number are within that segment and the number is new, otherwise to the next segment
+// for which this holds, and if there is none to the segment of the one before it.
 func (all *rows) assign(a *Archive, about *basic) {
 	at := map[string]int{}
 	for i := range a.Segments {

@@ -21,7 +21,7 @@ const (
 	folder       = "./work/"
 )
 
-// Write writes the file of an archive: equal archives as equal bytes.
+// Write writes an archive. The output is deterministic.
 func Write(w io.Writer, a *Archive) error {
 	basic, err := basicOf(a).encode()
 	if err != nil {
@@ -54,7 +54,7 @@ func (a *Archive) end() time.Time {
 	for i := range a.Segments {
 		end = max(end, a.Segments[i].End)
 	}
-	return time.UnixMilli(min(end, 1<<42)) // tar has room for the year 2242
+	return time.UnixMilli(min(end, 1<<42)) // tar can encode the year 2242
 }
 
 // writeSnapshots appends the snapshots of a segment.

@@ -125,7 +125,7 @@ func (a *api) routes() []server.Route {
 }
 
 // handler makes a handler of a function that returns its error before it writes
-// anything; brokenOff is for later ones.
+// anything; abortOn is for later ones.
 func handler(h func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {

@@ -70,9 +70,9 @@ func (d *document) stream(name string, values iter.Seq[any]) {
 
 // close ends the document, and with it the answer.
 func (d *document) close() {
-	brokenOff(d.err) // before more is sent
+	abortOn(d.err) // before more is sent
 	d.w.WriteString("}\n")
-	brokenOff(d.w.Flush())
+	abortOn(d.w.Flush())
 }
 
 // writeJSON answers with a value.

@@ -70,7 +70,7 @@ func whole(answer func(context.Context, transfer.Question) (transfer.Answer, err
 // send answers in one piece.
 func send(w http.ResponseWriter, v transfer.Answer) error {
 	begin(w)
-	brokenOff(transfer.WriteAnswer(w, v))
+	abortOn(transfer.WriteAnswer(w, v))
 	return nil
 }
 
@@ -89,7 +89,7 @@ func (a *api) storeFunctions(w http.ResponseWriter, r *http.Request, q transfer.
 	if err != nil {
 		return err
 	}
-	brokenOff(transfer.WriteFunctions(w, begin(w), set))
+	abortOn(transfer.WriteFunctions(w, begin(w), set))
 	return nil
 }
 
@@ -98,7 +98,7 @@ func (a *api) storeTrees(w http.ResponseWriter, r *http.Request, q transfer.Ques
 	if err != nil {
 		return err
 	}
-	brokenOff(transfer.WriteTrees(w, begin(w), set))
+	abortOn(transfer.WriteTrees(w, begin(w), set))
 	return nil
 }
 
@@ -111,7 +111,7 @@ func (a *api) storeSQL(w http.ResponseWriter, r *http.Request, q transfer.Questi
 	if err != nil {
 		return sqlMistake(err)
 	}
-	brokenOff(transfer.WriteSQL(w, begin(w), answer))
+	abortOn(transfer.WriteSQL(w, begin(w), answer))
 	return nil
 }
 

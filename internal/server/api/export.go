@@ -34,7 +34,7 @@ func fileOf(stem, name string) (file, error) {
 func (f file) write(w http.ResponseWriter, p *profile.Profile, table int) {
 	attach(w, "application/octet-stream", f.name)
 	if err := format.Write(w, p, table, f.format, f.packed); err != nil {
-		brokenOff(mistake(err)) // the format cannot hold it, or the client has gone
+		abortOn(mistake(err)) // the format cannot hold it, or the client has gone
 	}
 }
 

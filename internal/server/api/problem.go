@@ -125,9 +125,9 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 	server.WriteProblem(w, r, problemOf(err))
 }
 
-// brokenOff ends an answer that cannot be finished.
-func brokenOff(err error) {
+// abortOn aborts an answer that cannot be completed because of an error, if there is one.
+func abortOn(err error) {
 	if err != nil {
-		server.BreakOff(problemOf(err))
+		server.Abort(problemOf(err))
 	}
 }

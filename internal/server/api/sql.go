@@ -65,7 +65,7 @@ func (a *api) sql(w http.ResponseWriter, r *http.Request) error {
 	n, cut := 0, false
 	d.stream("rows", func(yield func(any) bool) {
 		for row, err := range answer.Rows {
-			brokenOff(sqlMistake(err))
+			abortOn(sqlMistake(err))
 			if cut = request.Rows > 0 && n == request.Rows; cut {
 				return
 			}

@@ -116,7 +116,7 @@ func (a *api) traceSnapshots(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	brokenOff(transfer.WriteSnapshots(w, begin(w), st.Snapshots(r.Context(), q.Snapshots)))
+	abortOn(transfer.WriteSnapshots(w, begin(w), st.Snapshots(r.Context(), q.Snapshots)))
 	return nil
 }
 

@@ -84,7 +84,7 @@ func (a *api) traceArchive(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	attach(w, "application/gzip", archive.Name)
-	brokenOff(archive.Write(w))
+	abortOn(archive.Write(w))
 	return nil
 }
 

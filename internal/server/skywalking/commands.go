@@ -17,8 +17,8 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// commandsOf writes tasks as agents receive them. Every command has a serial
-// number of its own: agents skip one that they have executed.
+// commandsOf returns tasks as commands for agents. Every command has its own serial
+// number: agents skip those that they have executed.
 func commandsOf(tasks []traceprof.Task) *commonv3.Commands {
 	if len(tasks) == 0 {
 		return nothing
@@ -30,8 +30,8 @@ func commandsOf(tasks []traceprof.Task) *commonv3.Commands {
 	return c
 }
 
-// commandOf writes one task. All values are texts; agents read them by key, and
-// the Java agent drops a command whose numbers are none.
+// commandOf returns one task as a command. All values are texts; agents read them by key,
+// and the Java agent drops a command with an invalid number.
 func commandOf(t *traceprof.Task) *commonv3.Command {
 	switch t.Kind {
 	case traceprof.AsyncKind:
@@ -49,8 +49,7 @@ func commandOf(t *traceprof.Task) *commonv3.Command {
 	}
 }
 
-// execArgs returns the arguments of async-profiler: its events, then what was
-// given.
+// execArgs returns the arguments of async-profiler: the events, then the task's arguments.
 func execArgs(t *traceprof.Task) string {
 	args := "event=" + strings.ToLower(strings.Join(t.Events, ","))
 	if t.Arguments != "" {
@@ -61,8 +60,8 @@ func execArgs(t *traceprof.Task) string {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// command returns a command with a fresh serial number and the arguments, which
-// are keys and values by turns.
+// command returns a command with a new serial number and arguments, given as alternating
+// keys and values.
 func command(name string, args ...string) *commonv3.Command {
 	c := &commonv3.Command{Command: name, Args: []*commonv3.KeyStringValuePair{{Key: "SerialNumber", Value: serial()}}}
 	for i := 0; i < len(args); i += 2 {
@@ -80,7 +79,7 @@ func serial() string {
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// pollQuery is what the queries of all polls have in common.
+// pollQuery is the common interface of the queries of all polls.
 type pollQuery interface {
 	proto.Message
 	GetService() string
@@ -88,7 +87,7 @@ type pollQuery interface {
 	GetLastCommandTime() int64
 }
 
-// poll answers an agent that asks for tasks of a kind.
+// poll answers an agent's poll for tasks of a kind.
 func (a *Agents) poll(ctx context.Context, kind traceprof.Kind, msg []byte, q pollQuery) (proto.Message, error) {
 	if _, err := decode(msg, q); err != nil {
 		return nil, err
@@ -114,9 +113,9 @@ func (a *Agents) pollPprof(ctx context.Context, msg []byte) (proto.Message, erro
 	return a.poll(ctx, traceprof.PprofKind, msg, new(pprofv10.PprofTaskCommandQuery))
 }
 
-// push answers a report that is not a poll with the tasks that the instance
-// has not received yet, so that a task reaches the Java agent within a second. A
-// failure is no reason to refuse the report: the next poll brings the task.
+// push answers a report that is not a poll with the tasks that the instance has not
+// received yet, so that a task reaches the Java agent within a second. An error does not
+// fail the report: the next poll delivers the task.
 func (a *Agents) push(ctx context.Context, p traceprof.InstanceKey) (proto.Message, error) {
 	tasks, err := a.dispatcher.Push(ctx, p.Service, p.Name)
 	if err != nil {
@@ -127,8 +126,7 @@ func (a *Agents) push(ctx context.Context, p traceprof.InstanceKey) (proto.Messa
 	return commandsOf(tasks), nil
 }
 
-// reportFinish notes that an agent has executed a task. A task that nobody knows
-// is no error.
+// reportFinish logs that an agent has executed a task. An unknown task is ignored.
 func (a *Agents) reportFinish(ctx context.Context, msg []byte) (proto.Message, error) {
 	m := new(profilev3.ProfileTaskFinishReport)
 	if _, err := decode(msg, m); err != nil {
@@ -137,13 +135,13 @@ func (a *Agents) reportFinish(ctx context.Context, msg []byte) (proto.Message, e
 	return nothing, a.dispatcher.Report(ctx, instanceOf(m).Name, m.GetTaskId(), traceprof.Finished, "")
 }
 
-// noConfiguration names the configuration that has nothing in it. Agents apply
-// one again only when its name changes. It is SkyWalking's own name for it, the
-// SHA-512 of "EMPTY", so that agents notice no change of servers.
+// noConfiguration is the id of the empty configuration. Agents apply a configuration only
+// if its id changes. This is SkyWalking's own id, the SHA-512 of "EMPTY", so that agents
+// notice no change of servers.
 const noConfiguration = "410bb567794fe14362a2fb5912af7331eba74877614b82f36f3861fe86201c61" +
 	"4f53423e896e5036509c0a815c7f444f20aefbc2bbe66545b382200299aced16"
 
-// fetchConfigurations answers that nothing is configured here.
+// fetchConfigurations answers with the empty configuration.
 func (a *Agents) fetchConfigurations(_ context.Context, msg []byte) (proto.Message, error) {
 	if _, err := decode(msg, new(configurationv3.ConfigurationSyncRequest)); err != nil {
 		return nil, err

@@ -18,25 +18,24 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Bounds of a Go profile, which is one of a whole process for some minutes.
+// Limits of a Go profile, which covers a whole process for some minutes.
 const (
-	maxGoProfile    = 30 << 20 // bytes as sent
+	maxGoProfile    = 30 << 20 // bytes, compressed
 	maxGoInflated   = 512 << 20
 	defaultGoPeriod = int64(10 * time.Millisecond) // if the profile does not state it
 )
 
-// collectGoProfiles takes the profiles that a Go agent sends, for as long as it
-// lives, over one stream. A profile is whole with the chunk that says so. What is
-// wrong with one is no reason to end the stream: the agent would not open another,
-// and all its later profiles would be lost. That the store failed is said at the
-// end.
+// collectGoProfiles receives the profiles of a Go agent, which sends all of them over one
+// stream, in chunks. A faulty profile does not end the stream: the agent would not open
+// another one, and its later profiles would be lost. An error of the store is returned at
+// the end.
 func (a *Agents) collectGoProfiles(c *call) error {
 	in := goUpload{budget: a.budget}
 	defer func() { in.release() }()
 	var failed error
 	err := c.each(func(msg []byte) error {
-		whole, err := in.take(msg)
-		if err == nil && whole {
+		complete, err := in.add(msg)
+		if err == nil && complete {
 			err = a.NewSession(true).GoProfile(c.Context(), in.task, in.data)
 			in.release()
 		}
@@ -59,24 +58,24 @@ func (a *Agents) collectGoProfiles(c *call) error {
 	return c.SendMsg(nothing)
 }
 
-// goUpload is a Go profile of which not all has come.
+// goUpload is a Go profile that is being received.
 type goUpload struct {
 	budget *budget
 	task   string
 	data   []byte
 	held   int64 // of the budget
-	broken bool  // what follows of it is of no use
+	broken bool  // the rest of the profile is skipped
 }
 
-// take takes a chunk and reports whether the profile is whole. A profile that
-// becomes too large is an error once.
-func (u *goUpload) take(msg []byte) (whole bool, err error) {
+// add adds a chunk and reports whether the profile is complete. It returns an error only
+// once for a profile that is too large.
+func (u *goUpload) add(msg []byte) (complete bool, err error) {
 	m := new(profilev3.GoProfileData)
 	if _, err := decode(msg, m); err != nil {
 		return false, err
 	}
 	if m.GetTaskId() == "" || len(m.GetTaskId()) > maxID {
-		return false, fmt.Errorf("%w: GoProfileData: no task, or an id that is too long", ErrMalformed)
+		return false, fmt.Errorf("%w: GoProfileData: the task's id is missing or too long", ErrMalformed)
 	}
 	if m.GetTaskId() != u.task {
 		u.release()
@@ -91,7 +90,7 @@ func (u *goUpload) take(msg []byte) (whole bool, err error) {
 	switch {
 	case u.held+n > maxGoProfile:
 		err = fmt.Errorf("%w: a Go profile of more than %d bytes", ErrMalformed, maxGoProfile)
-	case !u.budget.try(n):
+	case !u.budget.tryAcquire(n):
 		err = fmt.Errorf("%w: too many Go profiles arrive at once", ErrMalformed)
 	default:
 		u.data, u.held = append(u.data, m.GetPayload()...), u.held+n
@@ -102,14 +101,14 @@ func (u *goUpload) take(msg []byte) (whole bool, err error) {
 	return false, err
 }
 
-// release gives up what has come.
+// release drops the received data.
 func (u *goUpload) release() {
-	u.budget.give(u.held)
+	u.budget.release(u.held)
 	u.data, u.held = nil, 0
 }
 
-// GoProfile takes a profile of Go's profiler whose samples carry the segment as a
-// label, and returns when it is durable. Samples without one belong to no request.
+// GoProfile stores a profile of Go's profiler and returns when it is durable. It skips
+// samples without a segment label, which belong to no request.
 func (s *Session) GoProfile(ctx context.Context, task string, data []byte) error {
 	reader := format.NewReader(profile.Limits{Inflated: maxGoInflated, Message: maxGoInflated})
 	for d, err := range reader.Read("profile", bytes.NewReader(data)) {
@@ -125,13 +124,13 @@ func (s *Session) GoProfile(ctx context.Context, task string, data []byte) error
 	return s.Wait(ctx)
 }
 
-// segmentLabels are the labels under which agents put the id of the segment.
+// segmentLabels are the labels that agents use for the id of the segment.
 var segmentLabels = map[string]bool{
 	"segment_id": true, "trace_segment_id": true, "segmentId": true, "traceSegmentId": true, "traceSegmentID": true,
 }
 
-// splitGo returns the samples of each segment of a profile: a row is a row of the
-// profile, its time that of the profile, for rows have none.
+// splitGo returns the samples of each segment of a profile. All have the time of the
+// profile: samples have no times of their own.
 func splitGo(p *profile.Profile, task string, now int64) []traceprof.Snapshots {
 	samples := samplesOf(p)
 	if samples == nil || samples.Labels == nil {
@@ -184,7 +183,7 @@ func splitGo(p *profile.Profile, task string, now int64) []traceprof.Snapshots {
 	return list
 }
 
-// periodOf returns the time that one sample stands for, in ns, at least 1.
+// periodOf returns the time that one sample represents, in ns, at least 1.
 func periodOf(p *profile.Profile) int64 {
 	for i := range p.Tables {
 		t := &p.Tables[i].Type
@@ -210,7 +209,7 @@ func periodOf(p *profile.Profile) int64 {
 	return defaultGoPeriod
 }
 
-// samplesOf returns the table that counts samples, else the first one.
+// samplesOf returns the table that counts samples, or the first one if there is none.
 func samplesOf(p *profile.Profile) *profile.Samples {
 	if len(p.Tables) == 0 {
 		return nil

@@ -26,16 +26,16 @@ func (a *Agents) Register(r grpc.ServiceRegistrar) {
 	}
 }
 
-// describe returns a service as gRPC wants it. The descriptions in the generated
-// stubs are not used: their handlers get decoded messages, and for a message
-// that cannot be decoded they never run.
-func (a *Agents) describe(s *service, name string, today bool) *grpc.ServiceDesc {
+// describe returns the description of a service for gRPC. It does not use the generated
+// stubs: their handlers get decoded messages, and do not run for a message that cannot be
+// decoded.
+func (a *Agents) describe(s *service, name string, current bool) *grpc.ServiceDesc {
 	d := &grpc.ServiceDesc{ServiceName: name, Metadata: "skywalking"}
 	for i := range s.methods {
 		m := &s.methods[i]
 		full := "/" + name + "/" + m.name
 		switch {
-		case m.today && !today:
+		case m.current && !current:
 		case m.unary != nil:
 			d.Methods = append(d.Methods, grpc.MethodDesc{MethodName: m.name, Handler: a.unaryHandler(m, full)})
 		default:
@@ -54,7 +54,7 @@ func (a *Agents) unaryHandler(m *method, full string) func(any, context.Context,
 		var reply proto.Message
 		answer := func(ctx context.Context, _ any) (any, error) {
 			var failed error
-			if err := receive(&incoming{take: func(msg []byte) { reply, failed = m.unary(a, ctx, msg) }}); err != nil {
+			if err := receive(&incoming{handle: func(msg []byte) { reply, failed = m.unary(a, ctx, msg) }}); err != nil {
 				return nil, err
 			}
 			return reply, a.status(full, failed)
@@ -62,29 +62,28 @@ func (a *Agents) unaryHandler(m *method, full string) func(any, context.Context,
 		if interceptor == nil {
 			return answer(ctx, nil)
 		}
-		// The message is not read before the interceptors let the call pass.
+		// The message is read after the interceptors accept the call.
 		return interceptor(ctx, nil, &grpc.UnaryServerInfo{FullMethod: full}, answer)
 	}
 }
 
-// incoming is a message that is taken as it was encoded, in place: the bytes
-// belong to gRPC and are gone when take returns. It is a message of the first
-// generation of Go's protobuf, whose own Unmarshal gRPC's codec calls; a codec of
-// ours would be one for the whole server.
-type incoming struct{ take func(msg []byte) }
+// incoming passes an encoded message to handle without a copy: the bytes belong to gRPC and
+// are invalid when handle returns. It implements the API of Go's first protobuf version,
+// whose Unmarshal gRPC's codec calls; a codec of our own would apply to the whole server.
+type incoming struct{ handle func(msg []byte) }
 
-// Reset does nothing: every message is taken once.
+// Reset does nothing: every message is handled once.
 func (*incoming) Reset() {}
 
 // String returns nothing; messages are not logged.
 func (*incoming) String() string { return "" }
 
-// ProtoMessage makes it a message.
+// ProtoMessage marks it as a message.
 func (*incoming) ProtoMessage() {}
 
-// Unmarshal hands on the bytes.
+// Unmarshal passes on the bytes.
 func (m *incoming) Unmarshal(msg []byte) error {
-	m.take(msg)
+	m.handle(msg)
 	return nil
 }
 
@@ -94,11 +93,11 @@ type call struct {
 	method string
 }
 
-// each calls take for every message until the client has sent its last, and
-// returns the first error of the stream or of take.
-func (c *call) each(take func(msg []byte) error) error {
+// each calls handle for every message until the client has sent its last, and returns the
+// first error of the stream or of handle.
+func (c *call) each(handle func(msg []byte) error) error {
 	var failed error
-	m := &incoming{take: func(msg []byte) { failed = take(msg) }}
+	m := &incoming{handle: func(msg []byte) { failed = handle(msg) }}
 	for {
 		switch err := c.RecvMsg(m); {
 		case errors.Is(err, io.EOF):
@@ -111,8 +110,7 @@ func (c *call) each(take func(msg []byte) error) error {
 	}
 }
 
-// status turns an error into a status that agents do not take for a broken
-// connection.
+// status converts an error to a status that agents do not treat as a broken connection.
 func (a *Agents) status(method string, err error) error {
 	if errors.Is(err, ErrMalformed) {
 		a.counts.malformed.WithLabelValues(method).Inc()
@@ -121,5 +119,5 @@ func (a *Agents) status(method string, err error) error {
 	return server.StatusOf(err)
 }
 
-// nothing is the answer that says that all is well.
+// nothing is the answer for success.
 var nothing = &commonv3.Commands{}

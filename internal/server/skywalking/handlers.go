@@ -20,7 +20,7 @@ func (a *Agents) keepAlive(ctx context.Context, msg []byte) (proto.Message, erro
 		return nil, err
 	}
 	if !a.dispatcher.Live().ReadsReplies(p) {
-		return nothing, nil // other agents do not read the reply, and a task in it would count as delivered
+		return nothing, nil // other agents ignore the reply, but a task in it would count as delivered
 	}
 	return a.push(ctx, p)
 }
@@ -57,7 +57,7 @@ func (a *Agents) collectSnapshots(c *call) error {
 	return a.end(c, s)
 }
 
-// end answers a stream once what it brought is durable.
+// end answers a stream when its data is durable.
 func (a *Agents) end(c *call, s *Session) error {
 	if err := s.Wait(c.Context()); err != nil {
 		return err
@@ -65,10 +65,10 @@ func (a *Agents) end(c *call, s *Session) error {
 	return c.SendMsg(nothing)
 }
 
-// ignore accepts what is of no use here.
+// ignore accepts and drops a message.
 func (a *Agents) ignore(context.Context, []byte) (proto.Message, error) { return nothing, nil }
 
-// ignoreStream accepts a stream of what is of no use here.
+// ignoreStream accepts a stream and drops its messages.
 func (a *Agents) ignoreStream(c *call) error {
 	dropped := a.counts.ignored.WithLabelValues(c.method)
 	if err := c.each(func([]byte) error { dropped.Inc(); return nil }); err != nil {

@@ -16,16 +16,15 @@ import (
 	"github.com/dendroprof/dendro/internal/server"
 )
 
-// TypeMalformed is the type of the problem with a body that is not what the route
-// takes.
+// TypeMalformed is the problem type for a body that cannot be decoded.
 const TypeMalformed = "urn:dendro:problem:malformed"
 
-// maxBody is how many bytes a body may have once it is decompressed: unlike an
-// upload it is held in memory.
+// maxBody is the maximum size of a decompressed body, in bytes. Unlike an upload it is held
+// in memory.
 const maxBody = 16 << 20
 
-// routes are what agents without gRPC call: the messages as protobuf's JSON.
-// There is no profiling over HTTP. They need the full token, as they write.
+// routes are the routes for agents without gRPC, which send the messages as protobuf's
+// JSON. There is no profiling over HTTP. They need the full token, as they write.
 func (a *Agents) routes() []server.Route {
 	routes := []server.Route{
 		a.route("/v3/management/reportProperties", func(ctx context.Context, s *Session, body io.Reader) error {
@@ -61,11 +60,11 @@ func (a *Agents) drop(path string) http.Handler {
 	})
 }
 
-// route returns a route that answers once what its body brought is durable.
-func (a *Agents) route(path string, take func(context.Context, *Session, io.Reader) error) server.Route {
+// route returns a route that answers when the data of its body is durable.
+func (a *Agents) route(path string, handle func(context.Context, *Session, io.Reader) error) server.Route {
 	return server.Route{Pattern: "POST " + path, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s := a.NewSession(true)
-		err := take(r.Context(), s, http.MaxBytesReader(w, r.Body, maxBody))
+		err := handle(r.Context(), s, http.MaxBytesReader(w, r.Body, maxBody))
 		if err == nil {
 			err = s.Wait(r.Context())
 		}
@@ -77,7 +76,7 @@ func (a *Agents) route(path string, take func(context.Context, *Session, io.Read
 			server.WriteProblem(w, r, problem)
 		case errors.Is(err, ErrMalformed):
 			a.counts.malformed.WithLabelValues(path).Inc()
-			server.WriteProblem(w, r, &server.Problem{Type: TypeMalformed, Title: "The body is not what this route takes",
+			server.WriteProblem(w, r, &server.Problem{Type: TypeMalformed, Title: "The body cannot be decoded",
 				Status: http.StatusBadRequest, Detail: err.Error()})
 		default:
 			a.log.ErrorContext(r.Context(), "a report over HTTP could not be stored", "route", path, "error", err)
@@ -88,16 +87,16 @@ func (a *Agents) route(path string, take func(context.Context, *Session, io.Read
 }
 
 // one reads one message.
-func one(body io.Reader, m proto.Message, take func(msg []byte) error) error {
+func one(body io.Reader, m proto.Message, handle func(msg []byte) error) error {
 	text, err := io.ReadAll(body)
 	if err != nil {
 		return err
 	}
-	return fromJSON(text, m, take)
+	return fromJSON(text, m, handle)
 }
 
 // many reads an array of messages, one at a time.
-func many(body io.Reader, m func() proto.Message, take func(msg []byte) error) error {
+func many(body io.Reader, m func() proto.Message, handle func(msg []byte) error) error {
 	d := json.NewDecoder(filling{body})
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
 		return notJSON("an array is expected", err)
@@ -107,7 +106,7 @@ func many(body io.Reader, m func() proto.Message, take func(msg []byte) error) e
 		if err := d.Decode(&text); err != nil {
 			return notJSON("element of the array", err)
 		}
-		if err := fromJSON(text, m(), take); err != nil {
+		if err := fromJSON(text, m(), handle); err != nil {
 			return err
 		}
 	}
@@ -117,12 +116,12 @@ func many(body io.Reader, m func() proto.Message, take func(msg []byte) error) e
 	return nil
 }
 
-// filling is a reader that fills what it is given, whatever the size of the pieces
-// that arrive. A json.Decoder between two values looks at all the blanks it holds
-// with every read: with small ones they would cost the square of their number.
+// filling is a reader whose reads fill the buffer. With every read, a json.Decoder scans
+// all white space that it has buffered since the last value: with small reads that would
+// take quadratic time.
 type filling struct{ io.Reader }
 
-// Read reads as much as fits, less at the end only.
+// Read fills p, except at the end.
 func (f filling) Read(p []byte) (int, error) {
 	n, err := io.ReadFull(f.Reader, p)
 	if err == io.ErrUnexpectedEOF { //nolint:errorlint // ReadFull's own, those of bodies are wrapped
@@ -131,8 +130,8 @@ func (f filling) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// notJSON returns the error for JSON that cannot be read, or that is not what was
-// expected (nil), unless it is one of the connection.
+// notJSON returns the error for JSON that cannot be read, or that is not as expected (nil).
+// It returns an error of the connection as it is.
 func notJSON(what string, err error) error {
 	var syntax *json.SyntaxError
 	switch {
@@ -144,8 +143,8 @@ func notJSON(what string, err error) error {
 	return err
 }
 
-// fromJSON hands on a message that came as JSON as it would have come over gRPC.
-func fromJSON(text []byte, m proto.Message, take func(msg []byte) error) error {
+// fromJSON converts a JSON message to the encoding of gRPC and calls handle with it.
+func fromJSON(text []byte, m proto.Message, handle func(msg []byte) error) error {
 	lenient := protojson.UnmarshalOptions{DiscardUnknown: true}
 	if err := lenient.Unmarshal(text, m); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrMalformed, m.ProtoReflect().Descriptor().Name(), err)
@@ -154,5 +153,5 @@ func fromJSON(text []byte, m proto.Message, take func(msg []byte) error) error {
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrMalformed, m.ProtoReflect().Descriptor().Name(), err)
 	}
-	return take(msg)
+	return handle(msg)
 }

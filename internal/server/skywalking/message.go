@@ -13,15 +13,14 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// ErrMalformed is wrapped by the errors about messages that cannot be
-// understood, whatever they came by: they are their sender's fault.
+// ErrMalformed is wrapped by errors about messages that cannot be decoded, over any
+// protocol: the sender is at fault.
 var ErrMalformed = errors.New("malformed message")
 
-// Limits of what agents send, far above what they write: about a hundred bytes and
-// 500 frames.
+// Limits of messages, far above what agents send: about a hundred bytes and 500 frames.
 const (
 	maxID     = 1024    // bytes of the id of a task, a trace or a segment
-	maxFrames = 1 << 16 // of a stack: one may be two bytes and takes eighty in memory
+	maxFrames = 1 << 16 // of a stack: a frame of two bytes takes eighty in memory
 )
 
 // decode decodes a message. Protobuf refuses strings that are not UTF-8; here their
@@ -76,8 +75,8 @@ func repair(b, data []byte, desc protoreflect.MessageDescriptor, depth int) ([]b
 	return b, true
 }
 
-// valid returns text with the replacement character for bytes that are no UTF-8;
-// text itself if there are none.
+// valid returns text with bytes that are not UTF-8 replaced; text itself if there are
+// none.
 func valid(text []byte) []byte {
 	if utf8.Valid(text) {
 		return text
@@ -85,8 +84,8 @@ func valid(text []byte) []byte {
 	return bytes.ToValidUTF8(text, []byte("\uFFFD"))
 }
 
-// Messages that are read in place: ThreadSnapshot and ThreadStack arrive a hundred
-// thousand times a second. anyShape accepts any message.
+// Shapes of messages that are read in place: ThreadSnapshot and ThreadStack arrive a
+// hundred thousand times a second. anyShape accepts any message.
 var (
 	anyShape        wire.Shape
 	collectionShape = wire.Shape{1: wire.AsBytes}
@@ -94,8 +93,8 @@ var (
 	stackShape      = wire.Shape{1: wire.AsBytes}
 )
 
-// readSnapshot reads a ThreadSnapshot without copying: what is set in s refers to
-// msg. A stack in several parts, which no encoder writes, is its last part.
+// readSnapshot reads a ThreadSnapshot without copying: s refers to msg. Of a stack in
+// several parts, which no encoder writes, it uses the last.
 func readSnapshot(msg []byte, s *traceprof.Snapshot) error {
 	s.Task, s.Segment, s.Time, s.Sequence, s.Stack = nil, nil, 0, 0, nil
 	for pos := 0; pos < len(msg); {
@@ -123,8 +122,8 @@ func readSnapshot(msg []byte, s *traceprof.Snapshot) error {
 	return nil
 }
 
-// readFrames yields the code signatures of a ThreadStack, outermost first. It is
-// how package traceprof reads a stack that it has not seen before.
+// readFrames yields the code signatures of a ThreadStack, outermost first, for
+// traceprof.Snapshot.Frames.
 func readFrames(stack []byte, yield func(signature []byte) bool) error {
 	frames := 0
 	for pos := 0; pos < len(stack); {

@@ -6,7 +6,7 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// counts are the numbers of the protocols.
+// counts are the metrics of the protocols.
 type counts struct {
 	malformed *prometheus.CounterVec // method
 	commands  *prometheus.CounterVec // way
@@ -26,32 +26,32 @@ func newCounts() counts {
 	}
 }
 
-// intakeNumber is one number of the intake.
-type intakeNumber struct {
+// intakeMetric is one metric of the intake.
+type intakeMetric struct {
 	name, help string
 	value      func(*traceprof.IntakeMetrics) float64
 }
 
-var intakeCounters = []intakeNumber{
+var intakeCounters = []intakeMetric{
 	{"snapshots_total", "Snapshots stored; repeats count.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Snapshots) }},
 	{"segments_total", "Segments stored; repeats count.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Segments) }},
 	{"new_stacks_total", "Stacks that were decoded because they were not known.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.NewStacks) }},
 	{"refused_total", "Snapshots, segments and reports of instances that the store refused.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Failed) }},
-	{"commits_total", "Commits of what streams brought.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Batches) }},
-	{"commit_failures_total", "Commits of what streams brought that failed.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.FailedBatches) }},
-	{"commit_seconds_total", "Time in commits of what streams brought.", func(m *traceprof.IntakeMetrics) float64 { return m.CommitTime.Seconds() }},
+	{"commits_total", "Commits of received data.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Batches) }},
+	{"commit_failures_total", "Failed commits of received data.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.FailedBatches) }},
+	{"commit_seconds_total", "Time in commits of received data.", func(m *traceprof.IntakeMetrics) float64 { return m.CommitTime.Seconds() }},
 }
 
-var intakeGauges = []intakeNumber{
-	{"pending_bytes", "What waits for a commit.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.PendingBytes) }},
-	{"stacks", "Distinct stacks that are remembered.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Stacks) }},
-	{"stack_bytes", "What the remembered stacks take.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.StackBytes) }},
+var intakeGauges = []intakeMetric{
+	{"pending_bytes", "Received data that waits for a commit.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.PendingBytes) }},
+	{"stacks", "Distinct stacks in memory.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.Stacks) }},
+	{"stack_bytes", "Memory of the stacks.", func(m *traceprof.IntakeMetrics) float64 { return float64(m.StackBytes) }},
 }
 
-// metrics returns the numbers of the protocols and of the intake behind them.
+// metrics returns the metrics of the protocols and of the intake.
 func (a *Agents) metrics() []prometheus.Collector {
 	list := []prometheus.Collector{a.counts.malformed, a.counts.commands, a.counts.ignored, a.counts.uploads}
-	read := func(n intakeNumber) func() float64 {
+	read := func(n intakeMetric) func() float64 {
 		return func() float64 {
 			m := a.intake.Metrics()
 			return n.value(&m)

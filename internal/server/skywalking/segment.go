@@ -9,18 +9,18 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// ReadSegment decodes what a stored segment's Raw holds.
+// ReadSegment decodes traceprof.Segment.Raw.
 func ReadSegment(raw []byte) (*agentv3.SegmentObject, error) {
 	m := new(agentv3.SegmentObject)
 	_, err := decode(raw, m)
 	return m, err
 }
 
-// segmentOf returns the columns of a segment, and false for one without spans,
-// which says nothing. Its Raw is raw, the encoded message itself.
+// segmentOf converts a segment with the encoded message raw. It returns false for one
+// without spans.
 //
-// The first span is the one with id 0: agents list spans in the order in which
-// they ended, so a parent comes behind its children.
+// The first span is the one with id 0: agents list spans in the order in which they ended,
+// so a parent comes after its children.
 func segmentOf(m *agentv3.SegmentObject, raw []byte) (traceprof.Segment, bool, error) {
 	if len(m.GetTraceSegmentId()) > maxID || len(m.GetTraceId()) > maxID {
 		return traceprof.Segment{}, false, fmt.Errorf("%w: SegmentObject: an id of more than %d bytes", ErrMalformed, maxID)

@@ -6,8 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// service is one service of the protocol. Methods are given as their handlers, so
-// that a service is one entry of a table whatever names it is called by.
+// service is one service of the protocol, under one or two names.
 type service struct {
 	name    string // with the package
 	old     bool   // also without the package
@@ -16,16 +15,16 @@ type service struct {
 
 // method is one method of a service: one of unary and stream is set.
 type method struct {
-	name  string
-	today bool // not in the service without a package
+	name    string
+	current bool // not in the old service without a package
 
 	unary  func(a *Agents, ctx context.Context, msg []byte) (proto.Message, error)
 	stream func(a *Agents, c *call) error
 	both   bool // the server streams too
 }
 
-// services are all that agents call. What no handler is interested in is
-// answered all the same.
+// services are all services that agents call. Data that Dendro does not use is accepted
+// too.
 var services = []service{
 	{name: "skywalking.v3.ManagementService", old: true, methods: []method{
 		{name: "reportInstanceProperties", unary: (*Agents).reportProperties},
@@ -38,7 +37,7 @@ var services = []service{
 	{name: "skywalking.v3.ProfileTask", old: true, methods: []method{
 		{name: "getProfileTaskCommands", unary: (*Agents).pollTrace},
 		{name: "collectSnapshot", stream: (*Agents).collectSnapshots},
-		{name: "goProfileReport", today: true, stream: (*Agents).collectGoProfiles},
+		{name: "goProfileReport", current: true, stream: (*Agents).collectGoProfiles},
 		{name: "reportTaskFinish", unary: (*Agents).reportFinish},
 	}},
 	{name: "skywalking.v10.AsyncProfilerTask", methods: []method{
@@ -60,7 +59,7 @@ var services = []service{
 	}},
 	{name: "skywalking.v3.MeterReportService", old: true, methods: []method{
 		{name: "collect", stream: (*Agents).ignoreStream},
-		{name: "collectBatch", today: true, stream: (*Agents).ignoreStream},
+		{name: "collectBatch", current: true, stream: (*Agents).ignoreStream},
 	}},
 	{name: "skywalking.v3.SpanAttachedEventReportService", methods: []method{
 		{name: "collect", stream: (*Agents).ignoreStream},
@@ -74,8 +73,8 @@ var services = []service{
 	{name: "skywalking.v3.BrowserPerfService", old: true, methods: []method{
 		{name: "collectPerfData", unary: (*Agents).ignore},
 		{name: "collectErrorLogs", stream: (*Agents).ignoreStream},
-		{name: "collectWebVitalsPerfData", today: true, unary: (*Agents).ignore},
-		{name: "collectResourcePerfData", today: true, unary: (*Agents).ignore},
-		{name: "collectWebInteractionsPerfData", today: true, unary: (*Agents).ignore},
+		{name: "collectWebVitalsPerfData", current: true, unary: (*Agents).ignore},
+		{name: "collectResourcePerfData", current: true, unary: (*Agents).ignore},
+		{name: "collectWebInteractionsPerfData", current: true, unary: (*Agents).ignore},
 	}},
 }

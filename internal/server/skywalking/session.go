@@ -12,31 +12,30 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Session takes in what one stream, request or batch of records brings, as the
-// encoded messages that are the same over gRPC, HTTP and Kafka. What it was given
-// is on its way when a method returns and durable when Wait does. Errors that
-// wrap ErrMalformed are about the message, all others about the store. It is not
-// for concurrent use and keeps nothing of the messages.
+// Session receives the encoded messages of one stream, request or batch of records, which
+// are the same over gRPC, HTTP and Kafka. Data is pending when a method returns and durable
+// when Wait returns. Errors that wrap ErrMalformed are about the message, all others about
+// the store. A session is not for concurrent use and keeps no reference to messages.
 type Session struct {
 	agents   *Agents
 	stream   *traceprof.Stream
 	snapshot traceprof.Snapshot
-	live     bool // what comes was just sent: clocks can be compared
+	live     bool // messages were just sent: clocks can be compared
 }
 
-// NewSession returns a session. Live says that messages come as they are sent,
-// not from a queue.
+// NewSession returns a session. Live tells that messages arrive when they are sent, not
+// from a queue.
 func (a *Agents) NewSession(live bool) *Session {
 	s := &Session{agents: a, stream: a.intake.Stream(), live: live}
 	s.snapshot.Frames = readFrames
 	return s
 }
 
-// Wait returns when everything that the session was given is durable, or with
-// the error that kept some of it from that.
+// Wait returns when all data of the session is durable, or the error because of which some
+// is not.
 func (s *Session) Wait(ctx context.Context) error { return s.stream.Wait(ctx) }
 
-// Snapshot takes a ThreadSnapshot. It blocks while the store is behind.
+// Snapshot stores a ThreadSnapshot. It blocks while too much data is pending.
 func (s *Session) Snapshot(ctx context.Context, msg []byte) error {
 	if err := readSnapshot(msg, &s.snapshot); err != nil {
 		return err
@@ -44,7 +43,7 @@ func (s *Session) Snapshot(ctx context.Context, msg []byte) error {
 	return s.stream.Snapshot(ctx, &s.snapshot)
 }
 
-// Segment takes a SegmentObject.
+// Segment stores a SegmentObject.
 func (s *Session) Segment(ctx context.Context, msg []byte) error {
 	m := new(agentv3.SegmentObject)
 	raw, err := decode(msg, m)
@@ -63,7 +62,7 @@ func (s *Session) Segment(ctx context.Context, msg []byte) error {
 	return s.stream.Segment(ctx, segment)
 }
 
-// Segments takes a SegmentCollection.
+// Segments stores a SegmentCollection.
 func (s *Session) Segments(ctx context.Context, msg []byte) error {
 	for pos := 0; pos < len(msg); {
 		f, err := collectionShape.Next(msg, pos, len(msg))
@@ -88,7 +87,7 @@ func instanceOf(m interface {
 	return traceprof.InstanceKey{Service: ids.ServiceName(m.GetService()), Name: ids.InstanceName(m.GetServiceInstance())}
 }
 
-// Properties takes InstanceProperties, what an instance says of itself.
+// Properties stores InstanceProperties.
 func (s *Session) Properties(ctx context.Context, msg []byte) error {
 	m := new(managementv3.InstanceProperties)
 	if _, err := decode(msg, m); err != nil {
@@ -111,19 +110,19 @@ func (s *Session) Properties(ctx context.Context, msg []byte) error {
 	return s.stream.Instance(ctx, i)
 }
 
-// Limits of what an instance may say of itself. JVM arguments are the longest.
+// Limits of an instance's properties. JVM arguments are the longest.
 const (
 	maxProperties = 256
 	maxProperty   = 16 << 10 // characters
 )
 
-// Ping takes an InstancePingPkg.
+// Ping records an InstancePingPkg.
 func (s *Session) Ping(msg []byte) error {
 	_, err := s.agents.ping(msg)
 	return err
 }
 
-// ping takes an InstancePingPkg and returns whose it is.
+// ping records an InstancePingPkg and returns its instance.
 func (a *Agents) ping(msg []byte) (traceprof.InstanceKey, error) {
 	m := new(managementv3.InstancePingPkg)
 	if _, err := decode(msg, m); err != nil {
@@ -134,14 +133,14 @@ func (a *Agents) ping(msg []byte) (traceprof.InstanceKey, error) {
 	return p, nil
 }
 
-// JVMMetrics takes a JVMMetricCollection.
+// JVMMetrics records a JVMMetricCollection.
 func (s *Session) JVMMetrics(msg []byte) error {
 	_, err := s.agents.jvmMetrics(msg, s.live)
 	return err
 }
 
-// jvmMetrics takes a JVMMetricCollection and returns whose it is. Of the numbers
-// only their time is of use: it shows the instance's clock, if they are live.
+// jvmMetrics records a JVMMetricCollection and returns its instance. Of the metrics only
+// the time is used: it shows the instance's clock, if they are live.
 func (a *Agents) jvmMetrics(msg []byte, live bool) (traceprof.InstanceKey, error) {
 	m := new(agentv3.JVMMetricCollection)
 	if _, err := decode(msg, m); err != nil {

@@ -1,5 +1,5 @@
-// Package skywalking lets unmodified agents of Apache SkyWalking report to
-// Dendro: it translates between their protocols and package traceprof.
+// Package skywalking receives data of unmodified agents of Apache SkyWalking: it translates
+// between their protocols and package traceprof.
 //
 //	gRPC ──▶ services ─┐
 //	HTTP ──▶ routes ───┼─▶ Session: encoded messages ─▶ traceprof.Intake ─▶ store
@@ -7,24 +7,25 @@
 //	         polls, reports ─▶ traceprof.Dispatcher ─▶ commands
 //	         uploads ─▶ package uploads ─▶ ingest ─▶ store
 //
-// What agents send besides (metrics, meters, logs, events) is accepted and
-// dropped: an agent that is refused there goes on refusing to profile.
+// Other data of agents (metrics, meters, logs, events) is accepted and dropped: agents whose
+// data is refused do not profile.
 //
-// The rules of the wire that the package keeps to:
+// Rules of the protocol:
 //
-//   - An agent takes UNAVAILABLE, PERMISSION_DENIED, UNAUTHENTICATED,
-//     RESOURCE_EXHAUSTED and UNKNOWN for a broken connection and drops all its
-//     work. A message that makes no sense is INVALID_ARGUMENT, a store that fails
-//     INTERNAL, and the unknown (a task, an instance) is no error at all.
-//   - UNIMPLEMENTED switches profiling off until the agent restarts: every service
-//     that agents call is there, under the names of today and those without a
-//     package, which agents before 8.4 use.
-//   - The reply to a stream of segments or snapshots comes when they are durable.
-//   - Messages are acted on as they come. Some agents keep a stream open for life.
-//   - A service or instance that is not UTF-8 or too long is corrected, not refused.
+//   - Agents treat UNAVAILABLE, PERMISSION_DENIED, UNAUTHENTICATED, RESOURCE_EXHAUSTED
+//     and UNKNOWN as a broken connection and drop all their work. A malformed message is
+//     INVALID_ARGUMENT, an error of the store INTERNAL, and an unknown task or instance
+//     no error.
+//   - UNIMPLEMENTED switches profiling off until the agent restarts: all services that
+//     agents call exist, also under the names without a package that agents before 8.4
+//     use.
+//   - The reply to a stream of segments or snapshots is sent when they are durable.
+//   - Messages are handled as they arrive. Some agents keep a stream open until they exit.
+//   - Names of services and instances that are not UTF-8 or too long are corrected, not
+//     refused.
 //
-// The package holds no rule of trace profiling and stores nothing itself. GraphQL
-// is in package graphql, Kafka in package kafka, both beside their use of ids.
+// The rules of trace profiling are in package traceprof. GraphQL is in package graphql, Kafka
+// in package kafka.
 package skywalking
 
 import (
@@ -37,34 +38,34 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Options say what agents report to. Store, Dispatcher and Intake are of one
-// store; all but Uploads, Now and Log must be set.
+// Options configure Agents. Dispatcher and Intake use Store. Uploads, Now and Log are
+// optional.
 type Options struct {
 	Store      traceprof.Store
 	Dispatcher *traceprof.Dispatcher
 	Intake     *traceprof.Intake
 
-	// Uploads takes the recordings of async-profiler and pprof tasks; nil: agents
-	// get the answer that theirs are too large.
+	// Uploads stores the recordings of async-profiler and pprof tasks; nil: they are
+	// refused as too large.
 	Uploads *uploads.Uploads
 
 	Now func() int64 // ms; nil: the system's clock
 	Log *slog.Logger // nil: nothing is logged
 }
 
-// Agents answers agents. It is safe for concurrent use.
+// Agents handles the calls of agents. It is safe for concurrent use.
 type Agents struct {
 	store      traceprof.Store
 	dispatcher *traceprof.Dispatcher
 	intake     *traceprof.Intake
 	uploads    *uploads.Uploads
-	budget     *budget // of recordings and Go profiles that are not yet whole
+	budget     *budget // for recordings and Go profiles that are being received
 	now        func() int64
 	log        *slog.Logger
 	counts     counts
 }
 
-// New returns what answers agents.
+// New returns an Agents.
 func New(o Options) *Agents {
 	if o.Now == nil {
 		o.Now = func() int64 { return time.Now().UnixMilli() }
@@ -76,20 +77,20 @@ func New(o Options) *Agents {
 		budget: newBudget(maxHeld), now: o.Now, log: o.Log, counts: newCounts()}
 }
 
-// maxHeld is how many bytes of recordings and Go profiles on their way in are held
-// at a time: eight of the largest, hundreds of usual ones.
+// maxHeld is the maximum memory for recordings and Go profiles that are being received:
+// eight of the largest, hundreds of usual ones.
 const maxHeld = 8 * uploads.MaxSize
 
-// Part returns the agents' protocols as a part of a server. The intake is its
-// owner's to close after the server has ended.
+// Part returns the agents' protocols as a part of a server. Its owner closes the intake
+// after the server has ended.
 func (a *Agents) Part() server.Part {
 	return server.Part{Name: "skywalking", GRPC: a.Register, Routes: a.routes(), Run: a.Run, Ready: a.ready, Metrics: a.metrics()}
 }
 
-// ready returns why what agents send cannot be stored.
+// ready returns why data of agents cannot be stored, or nil.
 func (a *Agents) ready(context.Context) error { return a.intake.Err() }
 
-// Run stores in the background when instances were seen, until the context ends.
+// Run stores when instances were last seen, until the context ends.
 func (a *Agents) Run(ctx context.Context) error {
 	a.dispatcher.Live().Run(ctx, func(err error) {
 		a.log.Error("cannot store when instances were seen; trying again", "error", err)

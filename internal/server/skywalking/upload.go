@@ -15,46 +15,45 @@ import (
 
 func (a *Agents) collectAsync(c *call) error { return a.collectRecording(c, traceprof.AsyncKind) }
 
-// collectPprof is collectAsync: the messages of the two services differ in their
-// names only, which are not sent.
+// collectPprof is like collectAsync: the messages of the two services differ only in their
+// names, which are not sent.
 func (a *Agents) collectPprof(c *call) error { return a.collectRecording(c, traceprof.PprofKind) }
 
-// collectRecording takes one recording. The agent sends what it has, waits to be
-// the answer to go on, and sends the content in pieces:
+// collectRecording receives one recording. The agent sends metadata, waits for the answer
+// and sends the content in chunks:
 //
-//	agent   metadata {task, instance, size} or, if profiling failed, with an error
-//	server  go on, or too large
+//	agent   metadata {task, instance, size}, with an error if profiling failed
+//	server  proceed, or too large
 //	agent   content …, end
 //
-// Before that answer there must be room for what it announced, so many
-// agents that finish at once wait here.
+// The answer waits until the budget has room for the size, if many agents finish at once.
 func (a *Agents) collectRecording(c *call, kind traceprof.Kind) (err error) {
 	up := upload{agents: a, kind: kind}
 	defer up.close()
-	if err := c.each(func(msg []byte) error { return up.take(c, msg) }); err != nil {
+	if err := c.each(func(msg []byte) error { return up.handle(c, msg) }); err != nil {
 		a.counts.uploads.WithLabelValues("broken").Inc()
 		return err
 	}
 	return up.finish(c.Context())
 }
 
-// upload is one recording on its way in.
+// upload is one recording that is being received.
 type upload struct {
 	agents *Agents
 	kind   traceprof.Kind
 
 	who     traceprof.InstanceKey
-	task    *traceprof.Task // nil: unknown, what comes is dropped
+	task    *traceprof.Task // nil: unknown, the content is dropped
 	taskID  string
 	begun   bool
 	content []byte
-	left    int64 // bytes that were announced and did not come yet
+	left    int64 // announced bytes that did not arrive yet
 	held    int64 // of the budget
-	ended   bool  // nothing more is wanted: it was refused, or there is none
+	ended   bool  // no content is expected: it was refused, or there is none
 }
 
-// take takes one message.
-func (u *upload) take(c *call, msg []byte) error {
+// handle handles one message.
+func (u *upload) handle(c *call, msg []byte) error {
 	m := new(asyncv10.AsyncProfilerData)
 	if _, err := decode(msg, m); err != nil {
 		return err
@@ -82,7 +81,7 @@ func (u *upload) take(c *call, msg []byte) error {
 	return nil
 }
 
-// begin decides whether the agent may go on, and returns the answer.
+// begin decides whether the agent may proceed, and returns the answer.
 func (u *upload) begin(ctx context.Context, meta *asyncv10.AsyncProfilerMetaData, message string) (proto.Message, error) {
 	if u.begun {
 		return nil, fmt.Errorf("%w: metadata twice", ErrMalformed)
@@ -98,7 +97,7 @@ func (u *upload) begin(ctx context.Context, meta *asyncv10.AsyncProfilerMetaData
 	case meta.GetType() == failed:
 		u.ended = true
 		if message == "" {
-			message = "the agent could not profile and did not say why"
+			message = "the agent could not profile and gave no reason"
 		}
 		return answer(failed), u.report(ctx, traceprof.Failed, message)
 	case a.uploads == nil || meta.GetType() == oversize || u.left > uploads.MaxSize:
@@ -108,20 +107,20 @@ func (u *upload) begin(ctx context.Context, meta *asyncv10.AsyncProfilerMetaData
 	task, err := a.store.Task(ctx, u.taskID)
 	switch {
 	case errors.Is(err, traceprof.ErrNoTask) || err == nil && task.Kind != u.kind:
-		a.log.WarnContext(ctx, "the recording of a task that is not known is dropped", "task", u.taskID, "service", u.who.Service, "instance", u.who.Name)
+		a.log.WarnContext(ctx, "dropped the recording of an unknown task", "task", u.taskID, "service", u.who.Service, "instance", u.who.Name)
 		return answer(proceed), nil
 	case err != nil:
 		return nil, err
 	}
 	size := max(u.left, 0)
-	if err := a.budget.take(ctx, size); err != nil {
+	if err := a.budget.acquire(ctx, size); err != nil {
 		return nil, err
 	}
 	u.task, u.held = &task, size
 	return answer(proceed), nil
 }
 
-// finish stores the recording when all of it has come.
+// finish stores the complete recording.
 func (u *upload) finish(ctx context.Context) error {
 	a := u.agents
 	count := func(outcome string) { a.counts.uploads.WithLabelValues(outcome).Inc() }
@@ -150,22 +149,21 @@ func (u *upload) report(ctx context.Context, e traceprof.Event, text string) err
 }
 
 func (u *upload) close() {
-	u.agents.budget.give(u.held)
+	u.agents.budget.release(u.held)
 	u.held, u.content = 0, nil
 }
 
-// budget bounds the bytes that are held at a time of what is not yet whole.
+// budget limits the memory for data that is being received.
 type budget struct {
 	mu   sync.Mutex
 	free int64
-	wake chan struct{} // closed when something was given back
+	wake chan struct{} // closed by release
 }
 
 func newBudget(n int64) *budget { return &budget{free: n, wake: make(chan struct{})} }
 
-// take waits until there are n bytes and takes them. No more than all there are
-// may be asked for.
-func (b *budget) take(ctx context.Context, n int64) error {
+// acquire waits until n bytes are free and reserves them; n is at most the whole budget.
+func (b *budget) acquire(ctx context.Context, n int64) error {
 	for {
 		b.mu.Lock()
 		if b.free >= n {
@@ -183,8 +181,8 @@ func (b *budget) take(ctx context.Context, n int64) error {
 	}
 }
 
-// try takes n bytes if there are as many.
-func (b *budget) try(n int64) bool {
+// tryAcquire reserves n bytes if they are free.
+func (b *budget) tryAcquire(n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.free < n {
@@ -194,8 +192,8 @@ func (b *budget) try(n int64) bool {
 	return true
 }
 
-// give gives n bytes back.
-func (b *budget) give(n int64) {
+// release frees n bytes.
+func (b *budget) release(n int64) {
 	if n == 0 {
 		return
 	}

@@ -1,5 +1,5 @@
-// Package tracing runs trace profiling in a server: it connects what agents and
-// clients of Apache SkyWalking talk to with a store, and does the background work.
+// Package tracing runs trace profiling in a server: it connects the protocols of agents and
+// clients of Apache SkyWalking to a store, and does the background work.
 //
 //	agents (gRPC, HTTP, Kafka) ─▶ traceprof.Intake, uploads ─▶ store
 //	clients (GraphQL) ──────────▶ traceprof.Dispatcher ──────▶ agents
@@ -31,7 +31,7 @@ type Options struct {
 	TTL      time.Duration // how long tasks, snapshots and segments are kept; 0: for ever
 	MaxBytes int64         // of segments and snapshots, the oldest are deleted first; 0: no limit
 
-	Kafka   kafka.Options // without brokers: Kafka is not used
+	Kafka   kafka.Options // without brokers, Kafka is not used
 	Intake  traceprof.IntakeOptions
 	Ingest  ingest.Options // limits and normalizer of uploads and of finished tasks
 	Version string         // of the program
@@ -46,7 +46,7 @@ type Tracing struct {
 	intake *traceprof.Intake
 }
 
-// New connects the parts. It returns nil if the store keeps no traces.
+// New connects the parts. It returns nil if the store does not support traces.
 func New(ctx context.Context, st store.Store, o Options) (*Tracing, error) {
 	traces, ok := st.(traceprof.Store)
 	if !ok {
@@ -54,7 +54,7 @@ func New(ctx context.Context, st store.Store, o Options) (*Tracing, error) {
 	}
 	switch _, err := traces.Tasks(ctx, traceprof.TaskQuery{Limit: 1}); {
 	case errors.Is(err, traceprof.ErrNotKept):
-		o.Log.Warn("SkyWalking agents get no answer", "reason", err)
+		o.Log.Warn("SkyWalking agents are not served", "reason", err)
 		return nil, nil
 	case err != nil:
 		return nil, err
@@ -83,7 +83,7 @@ func New(ctx context.Context, st store.Store, o Options) (*Tracing, error) {
 	return t, nil
 }
 
-// Close stores what agents have sent. It may be called on nil.
+// Close stores pending data of agents. It may be called on nil.
 func (t *Tracing) Close() error {
 	if t == nil {
 		return nil
@@ -91,7 +91,7 @@ func (t *Tracing) Close() error {
 	return t.intake.Close(context.Background())
 }
 
-// untilEnd makes the end of the context no error of a loop.
+// untilEnd returns run without the error of a context that ended.
 func untilEnd(run func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := run(ctx); ctx.Err() == nil {

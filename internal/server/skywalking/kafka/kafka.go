@@ -1,22 +1,21 @@
-// Package kafka takes what agents of Apache SkyWalking send through Kafka: the
-// records of their topics are the messages of their gRPC calls, handed on to
-// package skywalking.
+// Package kafka receives data of agents of Apache SkyWalking through Kafka: the records of
+// their topics are the messages of their gRPC calls, for package skywalking.
 //
-// All topics are created, because the Java agent sends nothing until every one
-// exists, and all are consumed; metrics, meters and logs are dropped. Polls for
-// tasks and reports of their end stay on gRPC whatever the agent's reporter is.
+// All topics are created, because the Java agent sends nothing until all exist. All are
+// consumed; meters and logs are dropped. Agents poll for tasks and report their end over
+// gRPC even if they send data through Kafka.
 //
-//   - A topic's name is [alias separator] [namespace "-"] name: the first part is
-//     what MirrorMaker 2 puts in front.
-//   - Several servers share the partitions in one consumer group, over one store.
-//     The snapshots of a segment are spread over the partitions; the order is
-//     restored by their sequence when they are read.
-//   - Offsets are committed when what they stand for is durable. What was not
-//     committed comes again, and storing it again changes nothing.
-//   - A record that cannot be understood is counted, logged and skipped; a store
-//     that fails is tried again until it works, and nothing is read meanwhile.
+//   - A topic's name is [alias separator] [namespace "-"] name: MirrorMaker 2 adds the
+//     first part.
+//   - Several servers with one store share the partitions in one consumer group. The
+//     snapshots of a segment are spread over the partitions; their sequence restores the
+//     order when they are read.
+//   - Offsets are committed when the records are durable. Records that were not committed
+//     are read again, and storing them again changes nothing.
+//   - A record that cannot be decoded is counted, logged and skipped. If the store fails,
+//     the records are retried until it works, and no others are read meanwhile.
 //
-// The package decodes nothing but the keys of records.
+// The package decodes only the keys of records.
 package kafka
 
 import (
@@ -41,7 +40,7 @@ import (
 	"github.com/dendroprof/dendro/internal/server/skywalking"
 )
 
-// Options say where the records are. Only Brokers must be set.
+// Options configure a Fetcher. Only Brokers is required.
 type Options struct {
 	Brokers   []string // "host:port"
 	Group     string   // of consumers; default "dendro"
@@ -50,8 +49,8 @@ type Options struct {
 	// Alias and Separator are those of MirrorMaker 2, if it copies the topics.
 	Alias, Separator string
 
-	// Partitions and Replication are for topics that do not exist yet. Default: 3
-	// partitions, replicated as the brokers do by default.
+	// Partitions and Replication are for new topics. Default: 3 partitions, and the
+	// brokers' default replication.
 	Partitions  int32
 	Replication int16
 
@@ -62,20 +61,20 @@ type Options struct {
 	Log *slog.Logger // nil: nothing is logged
 }
 
-// Limits of what is read at a time and of how often something is tried.
+// Sizes of batches and times between retries.
 const (
 	batchRecords = 5000
 	fetchBytes   = 16 << 20
 	retryFirst   = 200 * time.Millisecond
 	retryMost    = 10 * time.Second
 
-	// lookBack is where a group that has no offsets yet begins: what agents sent
-	// while the server was started for the first time, or while a topic of theirs
-	// was being created, is not lost, and days of old records are not read.
+	// lookBack is where a group without offsets begins: records that agents sent during
+	// the server's first start or the creation of a topic are read, days of old records
+	// are not.
 	lookBack = 15 * time.Minute
 )
 
-// Fetcher reads the records. Its Part is to be run once.
+// Fetcher reads the records. Run its Part once.
 type Fetcher struct {
 	agents *skywalking.Agents
 	opts   Options
@@ -91,8 +90,7 @@ type Fetcher struct {
 	failure atomic.Pointer[error]
 }
 
-// New returns a fetcher. Nothing is connected before it runs; errors are those of
-// the options.
+// New returns a fetcher, which connects when it runs. Errors are about the options.
 func New(agents *skywalking.Agents, o Options) (*Fetcher, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -111,9 +109,9 @@ func New(agents *skywalking.Agents, o Options) (*Fetcher, error) {
 	}
 	f := &Fetcher{agents: agents, opts: o, topics: map[string]*topic{}, log: o.Log,
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_kafka_records_total",
-			Help: "Records read from Kafka, by topic and outcome: taken, dropped (of no use), poison (not understood)."}, []string{"topic", "outcome"}),
+			Help: "Records read from Kafka, by topic and outcome: taken, dropped (not used), poison (malformed)."}, []string{"topic", "outcome"}),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{Name: "dendro_kafka_retries_total",
-			Help: "Batches of records that were tried again because the store failed."}),
+			Help: "Batches of records that were retried because the store failed."}),
 		lag: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "dendro_kafka_lag_records",
 			Help: "Records of a partition that were not read yet when it was read last."}, []string{"topic", "partition"}),
 	}
@@ -149,7 +147,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// prefix returns what stands in front of the names of topics.
+// prefix returns the prefix of the names of topics.
 func (o *Options) prefix() string {
 	p := ""
 	if o.Alias != "" {
@@ -161,7 +159,7 @@ func (o *Options) prefix() string {
 	return p
 }
 
-// connect sets how brokers are reached.
+// connect sets the options of connections.
 func (f *Fetcher) connect() error {
 	o := &f.opts
 	f.connection = []kgo.Opt{kgo.SeedBrokers(o.Brokers...), kgo.ClientID("dendro")}
@@ -186,14 +184,14 @@ func (f *Fetcher) connect() error {
 	return nil
 }
 
-// consumer returns how records are read.
+// consumer returns the options of the consumer.
 func (f *Fetcher) consumer() []kgo.Opt {
 	return []kgo.Opt{
 		kgo.ConsumerGroup(f.opts.Group),
 		kgo.ConsumeTopics(f.names()...),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AfterMilli(time.Now().Add(-lookBack).UnixMilli())),
 		kgo.DisableAutoCommit(),
-		// Nothing is taken away from this member while it stores what it has read.
+		// Partitions are not reassigned while this member stores their records.
 		kgo.BlockRebalanceOnPoll(),
 		kgo.FetchMaxBytes(fetchBytes),
 		kgo.FetchMaxPartitionBytes(fetchBytes / 4),
@@ -214,7 +212,7 @@ func (f *Fetcher) Part() server.Part {
 	return server.Part{Name: "kafka", Run: f.run, Ready: f.ready, Metrics: []prometheus.Collector{f.records, f.retries, f.lag}}
 }
 
-// ready reports what kept the fetcher from its records last.
+// ready returns the last error of reading or storing, or nil.
 func (f *Fetcher) ready(context.Context) error {
 	if err := f.failure.Load(); err != nil {
 		return *err
@@ -222,7 +220,7 @@ func (f *Fetcher) ready(context.Context) error {
 	return nil
 }
 
-// failed notes an error, or with nil that there is none any more.
+// failed sets the error for ready; nil: none.
 func (f *Fetcher) failed(err error) {
 	if err == nil {
 		f.failure.Store(nil)
@@ -231,13 +229,13 @@ func (f *Fetcher) failed(err error) {
 	f.failure.Store(&err)
 }
 
-// run reads records until the context ends. What was read by then is stored and
+// run reads records until the context ends. Records that were read by then are stored and
 // committed.
 func (f *Fetcher) run(ctx context.Context) (err error) {
-	if f.patiently(ctx, "the topics could not be created", f.createTopics) != nil {
+	if f.retry(ctx, "the topics could not be created", f.createTopics) != nil {
 		return nil
 	}
-	// A client that begins before its topics exist would look for them seconds later.
+	// A client that starts before its topics exist would find them only seconds later.
 	if f.client, err = kgo.NewClient(slices.Concat(f.connection, f.consumer())...); err != nil {
 		return err
 	}
@@ -263,9 +261,8 @@ func (f *Fetcher) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// patiently calls do until it succeeds or the context ends, and returns the error
-// of the latter.
-func (f *Fetcher) patiently(ctx context.Context, what string, do func(context.Context) error) error {
+// retry calls do until it succeeds or the context ends, and returns the context's error.
+func (f *Fetcher) retry(ctx context.Context, what string, do func(context.Context) error) error {
 	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
 		err := do(ctx)
 		f.failed(err)
@@ -275,7 +272,7 @@ func (f *Fetcher) patiently(ctx context.Context, what string, do func(context.Co
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		f.log.Error(what+"; it is tried again", "error", err, "in", wait.String())
+		f.log.Error(what+"; trying again", "error", err, "in", wait.String())
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -284,8 +281,8 @@ func (f *Fetcher) patiently(ctx context.Context, what string, do func(context.Co
 	}
 }
 
-// createTopics creates the topics that do not exist. It creates nothing if all do:
-// who made them may have left the right to it to nobody else.
+// createTopics creates the missing topics. If all exist, it sends no request to create
+// any: Dendro may not have the permission.
 func (f *Fetcher) createTopics(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, 30*time.Second)
 	defer stop()

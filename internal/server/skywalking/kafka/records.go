@@ -12,15 +12,14 @@ import (
 	"github.com/dendroprof/dendro/internal/server/skywalking"
 )
 
-// topic is what the records of a topic are.
+// topic defines how the records of a topic are stored.
 type topic struct {
-	name string
-	take func(ctx context.Context, s *skywalking.Session, r *kgo.Record) error // nil: of no use
+	name  string
+	store func(ctx context.Context, s *skywalking.Session, r *kgo.Record) error // nil: dropped
 }
 
-// topics are those that agents write to. The Java agent's own default for logs is
-// not the one in the configuration it is shipped with, and it waits for whichever
-// it has.
+// topics are all topics that agents write to. The Java agent waits for its topic of logs,
+// whose default differs from the name in its configuration file.
 var topics = []topic{
 	{"skywalking-profilings", func(ctx context.Context, s *skywalking.Session, r *kgo.Record) error {
 		return s.Snapshot(ctx, r.Value)
@@ -43,12 +42,11 @@ var topics = []topic{
 	{"skywalking-logs-json", nil},
 }
 
-// lastCommit is how long the last commit may take when the server ends.
+// lastCommit is the maximum time of the last commit when the server ends.
 const lastCommit = 10 * time.Second
 
-// store stores the records and then commits their offsets. While the store fails
-// it goes on trying; if the context ends before it succeeds, the offsets stay and
-// the records come again.
+// store stores the records and then commits their offsets. It retries until it succeeds;
+// if the context ends first, nothing is committed and the records are read again.
 func (f *Fetcher) store(ctx context.Context, fetches kgo.Fetches) {
 	records := fetches.Records()
 	if len(records) == 0 {
@@ -56,11 +54,11 @@ func (f *Fetcher) store(ctx context.Context, fetches kgo.Fetches) {
 	}
 	tries := 0
 	var done *tally
-	if f.patiently(ctx, "records could not be stored", func(ctx context.Context) (err error) {
+	if f.retry(ctx, "records could not be stored", func(ctx context.Context) (err error) {
 		if tries++; tries > 1 {
 			f.retries.Inc()
 		}
-		done, err = f.take(ctx, records)
+		done, err = f.storeRecords(ctx, records)
 		return err
 	}) != nil {
 		return
@@ -68,12 +66,12 @@ func (f *Fetcher) store(ctx context.Context, fetches kgo.Fetches) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), lastCommit)
 	defer stop()
 	if err := f.client.CommitRecords(ctx, records...); err != nil {
-		f.log.Warn("offsets could not be committed; the records will come again", "error", err)
+		f.log.Warn("offsets could not be committed; the records will be read again", "error", err)
 	}
 	f.account(fetches, done)
 }
 
-// outcome is what became of a record.
+// outcome is what was done with a record.
 type outcome struct{ topic, what string }
 
 // tally counts outcomes.
@@ -87,17 +85,17 @@ type poison struct {
 	err    error
 }
 
-// take hands on records and returns when they are durable.
-func (f *Fetcher) take(ctx context.Context, records []*kgo.Record) (*tally, error) {
+// storeRecords stores records and returns when they are durable.
+func (f *Fetcher) storeRecords(ctx context.Context, records []*kgo.Record) (*tally, error) {
 	s := f.agents.NewSession(false)
 	done := &tally{counts: map[outcome]int{}}
 	for _, r := range records {
 		t := f.topics[r.Topic]
-		if t == nil || t.take == nil {
+		if t == nil || t.store == nil {
 			done.counts[outcome{r.Topic, "dropped"}]++
 			continue
 		}
-		switch err := t.take(ctx, s, r); {
+		switch err := t.store(ctx, s, r); {
 		case err == nil:
 			done.counts[outcome{r.Topic, "taken"}]++
 		case errors.Is(err, skywalking.ErrMalformed):
@@ -110,7 +108,7 @@ func (f *Fetcher) take(ctx context.Context, records []*kgo.Record) (*tally, erro
 	return done, s.Wait(ctx)
 }
 
-// account counts and logs what became of a batch.
+// account counts and logs the outcomes of a batch.
 func (f *Fetcher) account(fetches kgo.Fetches, done *tally) {
 	for o, n := range done.counts {
 		f.records.WithLabelValues(o.topic, o.what).Add(float64(n))

@@ -1,9 +1,8 @@
-// Package signatures spells the stacks of a profile as SkyWalking's code
-// signatures: one text a frame, by which its clients tell call nodes apart.
+// Package signatures converts the stacks of a profile to SkyWalking's code signatures: one
+// text per frame, which identifies a call node for its clients.
 //
-// A signature is the function's name as the profile has it, or "function:line"
-// for profiles of Go. Inlined calls are frames of their own; SkyWalking's OAP joins
-// them with ";" into one. The package only reads profiles and fills forests.
+// A signature is the function's name in the profile, or "function:line" for Go profiles.
+// Inlined calls are frames of their own; SkyWalking's OAP joins them with ";" into one.
 package signatures
 
 import (
@@ -15,10 +14,9 @@ import (
 
 // Paths interns all stacks of a profile's symbols below the path top of a forest,
 // or as its roots if top is calltree.NoNode, and returns the path of each. With
-// lines, the line is a part of the signature. It takes time in proportion to the
-// stacks.
+// lines, the line is a part of the signature.
 func Paths(f *calltree.Forest, top int32, s *profile.Symbols, lines bool) []int32 {
-	function := make([]int32, len(s.Frames)) // of each frame + 1: that of the forest; 0 is not known yet
+	function := make([]int32, len(s.Frames)) // of each frame: the forest's function + 1; 0: not interned yet
 	path := make([]int32, s.Stacks.Len())
 	for st := range path { // parents come before their children
 		frame := s.Leaf(profile.StackID(st))

@@ -16,13 +16,13 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Event is what of a recording is asked for, in the words of SkyWalking's
-// protocol. Pprof files have one event each and need none.
+// Event selects data of a recording, with the names of SkyWalking's protocol. Pprof files
+// have one event each and need none.
 type Event string
 
 // The events of JFR files.
 const (
-	ExecutionSample Event = "EXECUTION_SAMPLE"               // samples of cpu, else of wall
+	ExecutionSample Event = "EXECUTION_SAMPLE"               // samples of cpu, or of wall if there are none
 	Lock            Event = "LOCK"                           // ns
 	AllocInTLAB     Event = "OBJECT_ALLOCATION_IN_NEW_TLAB"  // bytes
 	AllocOutside    Event = "OBJECT_ALLOCATION_OUTSIDE_TLAB" // bytes
@@ -45,14 +45,12 @@ const (
 	rootOfPprof = "root"
 )
 
-// Tree returns the sum of the recordings that instances made for a task.
-// Instances without a recording count nothing; a recording that holds nothing of
-// the event neither.
+// Tree returns the sum of the recordings of instances for a task. Instances without a
+// recording and recordings without the event are skipped.
 //
-// A JFR's nodes are functions and its values the event's; a pprof's nodes are
-// "function:line" and its values samples. SkyWalking's OAP counts the rows of a
-// pprof file, whatever they stand for, which makes a function with one row of a
-// thousand samples look as cheap as one with a single sample.
+// For JFR, nodes are functions and values those of the event; for pprof, nodes are
+// "function:line" and values are samples. SkyWalking's OAP counts the rows of a pprof file
+// instead, even if a row represents a thousand samples.
 func (u *Uploads) Tree(ctx context.Context, t *traceprof.Task, instances []string, event Event) (*Tree, error) {
 	b := &builder{root: rootOfJFR}
 	if t.Kind == traceprof.PprofKind {
@@ -84,7 +82,7 @@ type builder struct {
 	self   []int64 // of each path
 }
 
-// add adds the samples of a profile that an event means.
+// add adds the samples of an event.
 func (b *builder) add(p *profile.Profile, event Event) {
 	samples, keep := tableOf(p, event, b.lines)
 	if samples == nil {
@@ -100,9 +98,9 @@ func (b *builder) add(p *profile.Profile, event Event) {
 	}
 }
 
-// tableOf returns the samples that an event means and, unless it is all of them,
-// the type of their innermost frames: the allocated class, as the reader of JFR
-// marks where it was allocated.
+// tableOf returns the table of an event and, if only a part of it counts, the type of the
+// innermost frames of that part: the JFR reader marks with it where an object was
+// allocated.
 func tableOf(p *profile.Profile, event Event, pprof bool) (*profile.Samples, profile.FrameType) {
 	if pprof {
 		return counts(p), profile.FrameUnknown
@@ -132,8 +130,8 @@ func table(p *profile.Profile, names ...string) *profile.Samples {
 	return nil
 }
 
-// counts returns the table that counts the samples of which the default table has
-// the values; the default table if there is none.
+// counts returns the table with the sample counts of the default table, or the default
+// table if there is none.
 func counts(p *profile.Profile) *profile.Samples {
 	if len(p.Tables) == 0 {
 		return nil
@@ -145,7 +143,7 @@ func counts(p *profile.Profile) *profile.Samples {
 	return def
 }
 
-// tree returns what was added.
+// tree returns the sum.
 func (b *builder) tree() *Tree {
 	var v calltree.Vector
 	for path, self := range b.self {

@@ -1,21 +1,20 @@
-// Package uploads keeps what agents of Apache SkyWalking record on order: the JFR
-// files of async-profiler tasks and the pprof files of pprof tasks.
+// Package uploads stores recordings of agents of Apache SkyWalking: the JFR files of
+// async-profiler tasks and the pprof files of pprof tasks.
 //
-// A recording goes through the normal readers into the forest, so that two tasks
-// of a service can be compared and regressions found like anything else:
+// A recording is imported like other files, so that tasks of a service can be compared and
+// regressions found:
 //
 //	group      the service
-//	benchmark  "async-profiler:instance=NAME" or "pprof:instance=NAME"; so the
-//	           base name selects all instances of a task, and instance is a parameter
+//	benchmark  "async-profiler:instance=NAME" or "pprof:instance=NAME": the base name
+//	           selects all instances, and instance is a parameter
 //	run        the task's id, dated by its start
 //	types      those in the file: cpu, wall, alloc, lock, live, …
 //
-// The original is kept beside it. SkyWalking's clients ask for trees with the
-// names as they were recorded and by event, which the forest, whose names are
-// normalised, does not have; Tree reads the originals again.
+// The original file is stored too: SkyWalking's clients request trees with the recorded
+// names and by event, and stored profiles have normalised names. Tree reads the originals.
 //
-// A second recording of an instance for one task takes the place of the first.
-// The package knows no protocol: it is used by those of agents and of clients.
+// A second recording of an instance for one task replaces the first. The package knows no
+// protocol; those of agents and of clients use it.
 package uploads
 
 import (
@@ -33,22 +32,21 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// MaxSize is how many bytes a recording may have, as SkyWalking's OAP has it.
+// MaxSize is the maximum size of a recording in bytes, the same as in SkyWalking's OAP.
 const MaxSize = 30 << 20
 
-// maxInflated is how many bytes it may have after decompression.
+// maxInflated is the maximum size after decompression.
 const maxInflated = 32 * MaxSize
 
-// ErrUnreadable is wrapped by the errors about recordings that are not what they
-// should be.
+// ErrUnreadable is wrapped by errors about recordings that cannot be read.
 var ErrUnreadable = errors.New("the recording cannot be read")
 
-// Options say how recordings are kept.
+// Options configure Uploads.
 type Options struct {
-	Ingest ingest.Options // Normalizer and Limits are of interest
+	Ingest ingest.Options // only Normalizer and Limits are used
 }
 
-// Uploads keeps recordings in a store. It is safe for concurrent use.
+// Uploads stores recordings in a store. It is safe for concurrent use.
 type Uploads struct {
 	st   store.Store
 	opts Options
@@ -66,7 +64,7 @@ func New(st store.Store, o Options) *Uploads {
 	return &Uploads{st, o}
 }
 
-// Benchmark returns under which benchmark the recordings of an instance are kept.
+// Benchmark returns the benchmark of an instance's recordings.
 func Benchmark(t *traceprof.Task, instance string) testrun.Benchmark {
 	return testrun.Benchmark{Group: t.Service, Name: string(t.Kind) + ":instance=" + instance}
 }
@@ -107,8 +105,8 @@ func (u *Uploads) Put(ctx context.Context, t *traceprof.Task, instance string, r
 	return failed
 }
 
-// check refuses what is no recording of the kind that was ordered: the importer
-// would take any profile.
+// check refuses a recording in another format than the task's: the importer would accept
+// any profile.
 func (u *Uploads) check(t *traceprof.Task, recording []byte) error {
 	want := "jfr"
 	if t.Kind == traceprof.PprofKind {
@@ -140,7 +138,7 @@ func (u *Uploads) original(ctx context.Context, t *traceprof.Task, instance stri
 	}
 	want := Benchmark(t, instance)
 	for i := range profiles {
-		// One file makes a profile of each value type; any of them has it.
+		// A file has a profile per value type; each has the source.
 		if profiles[i].Benchmark == want && profiles[i].Run.Key == t.ID && profiles[i].HasSource {
 			return u.st.Source(ctx, profiles[i].ID)
 		}
