@@ -3,6 +3,7 @@
 //
 // A signature is the function's name in the profile, or "function:line" for Go profiles.
 // Inlined calls are frames of their own; SkyWalking's OAP joins them with ";" into one.
+// The package only reads profiles and adds paths to forests.
 package signatures
 
 import (
