@@ -4,12 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/github"
+	"github.com/dendroprof/dendro/internal/gitlog"
 	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/internal/render"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
@@ -37,13 +43,19 @@ func newImport(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import [flags] FILE|DIRECTORY|GLOB|ARCHIVE|-...",
 		Short: "Import profiles into the store",
-		Long: `Read profiles of any supported format into the store: files, directories, globs,
-archives and stdin, also compressed. The format is detected by content, not by name.
+		Long: `Read profiles into the store: files, directories, globs, archives and stdin, also
+compressed. The format is detected by content, not by name:
+` + formatList() + `
 
-The labels of a profile (run, group, benchmark, …) come from, in this order: flags, the
-manifest, a sidecar (FILE.json beside FILE), --layout, and the file. By default the
-folder is the group, the file name is the benchmark, and the time of recording or
-modification is the run.
+The labels of a profile come from, in this order: flags, the manifest, a sidecar
+(FILE.json beside FILE), --layout, and what import finds out and prints:
+  benchmark  the Go benchmark in the stacks, or the folder of JMH; else the file name,
+             and the folder as group
+  run        the build of GitHub Actions, GitLab CI or Jenkins; a folder or file
+             called like a run (001, run-7, 2026-11-21); else the recording time
+  commit     of the CI's build, else of the git repository around the working
+             directory, for profiles recorded since; also branch and repository
+--dry-run prints the labels of every file and stores nothing.
 
 A file that cannot be read is reported with position and reason; the others are stored,
 and the exit status is 1. A file that is reported as stored is on disk.`,
@@ -73,7 +85,7 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
 	f.BoolVar(&o.keepSource, "keep-source", false, "also store the original file, compressed")
 	f.BoolVar(&o.replace, "replace", false, "replace profiles that exist with different content")
 	f.BoolVar(&o.add, "add", false, "if a profile exists with different content, add these samples to it (shards, forks)")
-	f.BoolVar(&o.dryRun, "dry-run", false, "read everything, store nothing")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print the labels of every file, and store nothing")
 	f.StringVar(&o.parquet, "parquet", "", "import a `directory` that export --format parquet wrote, into an empty store")
 	f.StringVar(&o.rules, "rules", "", "`file` of additional rules that normalise names")
 	f.BoolVar(&o.renormalize, "renormalize", false, "first normalise the names in the store by this version's rules (and --rules)")
@@ -83,6 +95,23 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
 	o.output.addFlag(c, "text", "json")
 	c.MarkFlagsMutuallyExclusive("replace", "add")
 	return c
+}
+
+// formatList lists the formats that are read, in lines.
+func formatList() string {
+	var b strings.Builder
+	line := " "
+	for _, f := range format.All() {
+		if f.NewDecoder == nil {
+			continue
+		}
+		if len(line)+len(f.Title) > 84 {
+			b.WriteString(line + "\n")
+			line = " "
+		}
+		line += " " + f.Title + ";"
+	}
+	return b.String() + strings.TrimSuffix(line, ";")
 }
 
 // addLimits adds the flags that raise the readers' limits.
@@ -117,6 +146,7 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 	if err != nil {
 		return err
 	}
+	opts.Environment = environment(ctx, e)
 	sources, listErr := o.sources(e, args)
 	if listErr != nil {
 		fmt.Fprintln(e.err, "dendro: "+escapeLines(listErr.Error()))
@@ -133,7 +163,7 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 		}
 	}
 	defer spendMemory(importMemory)()
-	st, err := e.open(ctx, engines.Write)
+	st, err := o.destination(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -142,6 +172,45 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 		err = closeErr
 	}
 	return err
+}
+
+// destination opens the store to import into. A dry run reads it, and makes none.
+func (o *importOptions) destination(ctx context.Context, e *env) (store.Store, error) {
+	if !o.dryRun {
+		return e.open(ctx, engines.Write)
+	}
+	where, err := e.location()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) && !strings.Contains(where, ":") {
+		where = "mem:"
+	}
+	return e.openAt(ctx, where, engines.Read)
+}
+
+// environment returns what the variables of a CI and the repository around the working
+// directory know of the run.
+func environment(ctx context.Context, e *env) ingest.Environment {
+	known := ingest.FromCI(os.Getenv)
+	if flow, err := github.FromEnvironment(os.Getenv); err != nil {
+		e.notes([]string{err.Error()})
+	} else if flow.Actions {
+		known.Run.Commit = flow.HeadCommit
+	}
+	head, err := gitlog.ReadHead(ctx, ".")
+	if err != nil {
+		return known // not in a repository, or in one without a commit
+	}
+	known.Made = head.Date
+	if known.From == "" {
+		known.From = "git"
+		known.Run.Commit, known.Run.Branch, known.Run.Repository = head.Commit, head.Branch, head.Origin
+		if head.Dirty {
+			known.Run.Attributes = map[string]string{"dirty": "true"}
+		}
+	}
+	return known
 }
 
 // renormalize rewrites a store whose names were normalised by other rules.
@@ -263,16 +332,26 @@ func (o *importOptions) sources(e *env, args []string) ([]ingest.Source, error) 
 // importInto imports and reports; it returns errReported when a file failed.
 func (o *importOptions) importInto(ctx context.Context, e *env, st store.Store, sources []ingest.Source, opts ingest.Options, failed bool) error {
 	p := newProgress(e, o.progress, sources)
+	p.dryRun = o.dryRun
 	sum, err := ingest.Run(ctx, st, sources, opts, p.report)
 	p.end()
 	if err != nil {
 		return err
 	}
 	if o.output == "json" {
-		if err := e.writeJSON(map[string]any{"summary": sum, "failures": p.failures}); err != nil {
+		doc := map[string]any{"summary": sum, "failures": p.failures}
+		if o.dryRun {
+			doc["rows"] = p.labels
+		}
+		if err := e.writeJSON(doc); err != nil {
 			return err
 		}
-	} else if o.progress != "json" {
+	} else if o.dryRun && o.progress != "json" {
+		if err := render.Labels(e.rendering("text"), p.labels); err != nil {
+			return err
+		}
+	}
+	if o.output != "json" && o.progress != "json" {
 		verb := "stored"
 		if o.dryRun {
 			verb = "read"

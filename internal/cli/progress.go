@@ -1,13 +1,18 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/internal/render"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 )
@@ -26,10 +31,16 @@ type progress struct {
 	allFiles int
 	allBytes int64
 	failures []ingest.Result
+	labels   []ingest.Result // of a dry run: of all files; else of those with a guess, until each guess is known
+	dryRun   bool
+	guesses  map[ingest.Guess]bool
+	errors   map[string]int    // printed and counted, by kind
+	example  map[string]string // of each kind
 }
 
 func newProgress(e *env, how string, sources []ingest.Source) *progress {
-	p := &progress{e: e, unit: "files", began: time.Now(), allFiles: len(sources), failures: []ingest.Result{}}
+	p := &progress{e: e, unit: "files", began: time.Now(), allFiles: len(sources), failures: []ingest.Result{}, labels: []ingest.Result{},
+		guesses: map[ingest.Guess]bool{}, errors: map[string]int{}, example: map[string]string{}}
 	p.json = how == "json"
 	p.bar = how == "bar" || how == "auto" && terminal(e.err) && len(sources) > 1
 	for i := range sources {
@@ -64,6 +75,8 @@ func (p *progress) report(r ingest.Result) {
 	if r.Status == ingest.Failed {
 		p.failures = append(p.failures, r)
 		p.say(r.File, r.Err)
+	} else if r.Status != ingest.Skipped {
+		p.label(r)
 	}
 	for _, w := range r.Warnings {
 		if !p.json {
@@ -78,13 +91,40 @@ func (p *progress) report(r ingest.Result) {
 	}
 }
 
+// label keeps the labels of a file that a dry run lists, or that an example of a guess
+// needs.
+func (p *progress) label(r ingest.Result) {
+	keep := p.dryRun
+	for _, g := range r.Guessed {
+		keep = keep || !p.guesses[g]
+		p.guesses[g] = true
+	}
+	if keep {
+		p.labels = append(p.labels, r)
+	}
+}
+
+// maxAlike is how many errors of one kind are printed; the others are counted.
+const maxAlike = 3
+
+// varying are the parts of messages that differ between errors of one kind.
+var varying = regexp.MustCompile(`"[^"]*"|\d+`)
+
 // say prints an error behind the name of its file, once.
 func (p *progress) say(file string, err error) {
-	p.clear()
 	text := err.Error()
+	kind := varying.ReplaceAllString(strings.ReplaceAll(text, file, ""), "…")
+	if errors.Is(err, store.ErrConflict) {
+		kind = store.ErrConflict.Error()
+	}
+	if p.errors[kind]++; p.errors[kind] > maxAlike {
+		return
+	}
 	if !strings.HasPrefix(text, file) {
 		text = file + ": " + text
 	}
+	p.example[kind] = text
+	p.clear()
 	fmt.Fprintln(p.e.err, "dendro: "+escapeLines(text))
 }
 
@@ -115,7 +155,18 @@ func (p *progress) clear() {
 	}
 }
 
-func (p *progress) end() { p.clear() }
+// end prints what was only counted, and the labels that were guessed.
+func (p *progress) end() {
+	p.clear()
+	for _, kind := range slices.Sorted(maps.Keys(p.errors)) {
+		if n := p.errors[kind] - maxAlike; n > 0 {
+			fmt.Fprintf(p.e.err, "dendro: %s more like: %s (--progress json prints all)\n", words.Count(n), escapeLines(p.example[kind]))
+		}
+	}
+	if text := render.Guesses(p.labels); text != "" && !p.json {
+		p.e.notes([]string{text})
+	}
+}
 
 // rounded prints a duration with about two digits.
 func rounded(d time.Duration) string {

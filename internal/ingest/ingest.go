@@ -40,8 +40,10 @@ type Options struct {
 	Conflict   store.Conflict
 	DryRun     bool // read and label, store nothing
 
-	// Dates is shared by concurrent importers into one store; nil: there is only one.
-	Dates *Dates
+	Environment Environment // of the process; labels profiles whose run nothing else describes
+
+	// Runs is shared by concurrent importers into one store; nil: there is only one.
+	Runs *Runs
 }
 
 // Status is the result of importing a source or a member of an archive.
@@ -63,8 +65,14 @@ type Result struct {
 	Err      error             `json:"-"`
 	Profiles []store.ProfileID `json:"profiles,omitempty"`
 	Run      string            `json:"run,omitempty"`
+	Date     time.Time         `json:"date,omitzero"`
+	Commit   string            `json:"commit,omitempty"`
+	Branch   string            `json:"branch,omitempty"`
 	Group    string            `json:"group,omitempty"`
 	Bench    string            `json:"benchmark,omitempty"`
+	Types    []string          `json:"types,omitempty"`
+	Metrics  []string          `json:"metrics,omitempty"`
+	Guessed  []Guess           `json:"guessed,omitempty"` // labels that nothing gave
 	Samples  int64             `json:"samples,omitempty"`
 	Warnings []string          `json:"warnings,omitempty"`
 
@@ -194,7 +202,7 @@ func (im *Importer) choose(s *Source, queues []chan job) int {
 			best = w
 		}
 	}
-	key := s.Label.Or(fromPath(s.Name)).Benchmark
+	key := s.Label.Or(fromPath(s.Name, false)).Benchmark
 	w, known := im.at[key]
 	if known && w < len(queues) && len(queues[w]) <= len(queues[best])+queueSlack {
 		return w
@@ -294,7 +302,8 @@ func (b *batch) rows() int {
 type item struct {
 	result Result
 	files  []*store.File
-	weak   bool // the run's date is a guess
+	weak   bool        // the run's date is a guess
+	added  testrun.Run // by the environment
 }
 
 // writer stores batches in the order of the sources.
@@ -303,21 +312,21 @@ type writer struct {
 	o       Options
 	report  func(Result)
 	sum     Summary
-	dates   *Dates        // of the known runs
+	runs    *Runs         // that are known
 	current currentSource // the source whose results are reported
 }
 
 func newWriter(ctx context.Context, st store.Store, o Options) (*writer, error) {
-	w := &writer{st: st, o: o, dates: o.Dates}
-	if w.dates == nil {
-		w.dates = &Dates{}
+	w := &writer{st: st, o: o, runs: o.Runs}
+	if w.runs == nil {
+		w.runs = &Runs{}
 	}
 	profiles, err := st.Profiles(ctx, store.Query{})
 	if err != nil {
 		return nil, err
 	}
 	for i := range profiles {
-		w.dates.resolve(profiles[i].Run.Key, profiles[i].Run.Date, false)
+		w.runs.add(profiles[i].Run)
 	}
 	return w, nil
 }
@@ -394,7 +403,7 @@ func (w *writer) put(ctx context.Context, batches []*batch) error {
 	var files []*store.File
 	for _, b := range batches {
 		for i := range b.items {
-			w.dropGuessedDate(&b.items[i])
+			w.dropGuesses(&b.items[i])
 			files = append(files, b.items[i].files...)
 		}
 	}
@@ -424,11 +433,12 @@ func (w *writer) put(ctx context.Context, batches []*batch) error {
 	return nil
 }
 
-// dropGuessedDate removes a guessed date if the run has one, so that two files of one
-// run with different modification times do not contradict each other.
-func (w *writer) dropGuessedDate(it *item) {
+// dropGuesses removes guesses that contradict what is known of the run: two files of one
+// run may have different modification times, and a run may be imported from several places.
+func (w *writer) dropGuesses(it *item) {
 	for _, f := range it.files {
-		f.Run.Date = w.dates.resolve(f.Run.Key, f.Run.Date, it.weak)
+		f.Run = w.runs.resolve(f.Run, it.weak, it.added)
+		it.result.Commit, it.result.Branch = f.Run.Commit, f.Run.Branch
 	}
 }
 
@@ -480,12 +490,13 @@ func (w *writer) account(it *item, outcomes []store.Outcome) {
 }
 
 // runOf completes a label with the facts in the file itself.
-func runOf(l Label, p *profile.Profile, mtime time.Time) (testrun.Run, bool) {
-	run, weak := l.Run, l.WeakDate
+func runOf(l Label, p *profile.Profile, mtime time.Time) (run testrun.Run, weak bool, guesses []Guess) {
+	run, weak = l.Run, l.WeakDate
+	from := fromStart
 	if run.Date.IsZero() {
 		run.Date, weak = p.Start.UTC(), true
 		if p.Start.IsZero() {
-			run.Date = mtime.UTC()
+			run.Date, from = mtime.UTC(), fromMtime
 		}
 		if run.Date.IsZero() {
 			run.Date = time.Now().UTC()
@@ -494,6 +505,9 @@ func runOf(l Label, p *profile.Profile, mtime time.Time) (testrun.Run, bool) {
 	}
 	if run.Key == "" {
 		run.Key = run.Date.Format(time.RFC3339Nano)
+		if l.Run.Date.IsZero() {
+			guesses = []Guess{{"run", from}}
+		}
 	}
-	return run, weak
+	return run, weak, guesses
 }

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"path"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -170,18 +168,6 @@ func parseAge(text string) (time.Duration, bool) {
 	}
 	age, err := time.ParseDuration(text)
 	return age, err == nil && age >= 0
-}
-
-// fromPath labels a source by its path: the parent folder is the group, the file name
-// without known extensions the benchmark.
-func fromPath(name string) Label {
-	p := slashed(name)
-	stem, _ := format.TrimExtensions(path.Base(p))
-	group := path.Base(path.Dir(p))
-	if group == "." || group == "/" || group == ".." {
-		group = ""
-	}
-	return Label{Group: group, Benchmark: stem}
 }
 
 // slashed returns a name as a slash-separated path; the member of an archive ("a.zip:

@@ -21,9 +21,45 @@ func TestFromPath(t *testing.T) {
 		{"all.zip: nightly/sort.pb", "nightly", "sort"},
 		{"stdin", "", "stdin"},
 	} {
-		l := fromPath(tt.path)
-		if l.Group != tt.group || l.Benchmark != tt.benchmark {
-			t.Errorf("%s: group %q, benchmark %q; want %q, %q", tt.path, l.Group, l.Benchmark, tt.group, tt.benchmark)
+		for _, known := range []bool{false, true} {
+			l := fromPath(tt.path, known)
+			if l.Group != tt.group || l.Benchmark != tt.benchmark || l.Run.Key != "" {
+				t.Errorf("%s: group %q, benchmark %q, run %q; want %q, %q", tt.path, l.Group, l.Benchmark, l.Run.Key, tt.group, tt.benchmark)
+			}
+		}
+	}
+	for path, want := range map[string]string{ // run, group, benchmark
+		"history/001":                     "001  history",
+		"history/shop/001.pb.gz":          "001 history shop",
+		"history/run-7/checkout.pb.gz":    "run-7 history checkout",
+		"2026-11-21T10/checkout.pb.gz":    "2026-11-21T10  checkout",
+		"shop/4f1c2ab04d/checkout.pb.gz":  "4f1c2ab04d shop checkout",
+		"shop/defaced/checkout.pb.gz":     " defaced checkout", // a word
+		"shop/rx-7/checkout.pb.gz":        " rx-7 checkout",
+		"001":                             "  001",
+		"history.zip: nightly-12/sort.pb": "nightly-12 history.zip sort",
+	} {
+		l := fromPath(path, false)
+		if got := l.Run.Key + " " + l.Group + " " + l.Benchmark; got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	if l := fromPath("history/001.pb.gz", true); l.Benchmark != "001" || l.Group != "history" || l.Run.Key != "" {
+		t.Errorf("the run is known: %+v", l)
+	}
+}
+
+func TestJMHFolder(t *testing.T) {
+	for folder, want := range map[string]string{
+		"org.example.Parser.parse-Throughput":                        "org.example Parser.parse",
+		"org.example.Parser.parse-AverageTime-size-10-mode-fast":     "org.example Parser.parse:mode=fast,size=10",
+		"org.example.Parser.parse-SingleShotTime[size=10,mode=fast]": "org.example Parser.parse:mode=fast,size=10",
+		"org.example.Parser.parse-SampleTime-mode-a-b":               "org.example Parser.parse:mode-a-b",
+		"profiles": "", "Parser.parse-Throughput": "", "org.example.Parser.parse": "",
+	} {
+		l, ok := jmhFolder(folder)
+		if got := strings.TrimSpace(l.Group + " " + l.Benchmark); got != want || ok != (want != "") {
+			t.Errorf("%s: %q, want %q", folder, got, want)
 		}
 	}
 }

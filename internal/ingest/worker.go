@@ -30,8 +30,10 @@ type worker struct {
 	forest calltree.Forest
 
 	projections map[string]*calltree.Projection // by root: a normalised thread name, or none
-	renamed     []renaming                      // since the last file
-	examples    map[string]map[int32]bool       // of each group: functions of which a raw name was given
+	runN        map[profile.FunctionID]bool     // the functions of that name among the first searched
+	searched    int
+	renamed     []renaming                // since the last file
+	examples    map[string]map[int32]bool // of each group: functions of which a raw name was given
 }
 
 // renaming records that a function is stored under another name.
@@ -46,6 +48,7 @@ func newWorker(o Options) *worker {
 		o:           o,
 		reader:      format.NewReader(o.Limits),
 		projections: map[string]*calltree.Projection{},
+		runN:        map[profile.FunctionID]bool{},
 		examples:    map[string]map[int32]bool{},
 	}
 }
@@ -139,13 +142,12 @@ func (w *worker) fill(it *item, s *Source, p *profile.Profile) error {
 		}
 		label = label.Or(l)
 	}
-	guess := fromPath(it.result.File)
-	if w.o.Layout != nil {
-		guess.Group = "" // the layout defines the meaning of folders
-	}
-	label = label.Or(guess)
-	run, weak := runOf(label, p, s.Mtime)
+	label, guesses, warnings := w.guess(label, it.result.File, p)
+	var known []Guess
+	label, it.added, known = w.o.Environment.label(label, w.o.Defaults.Run.Key != "", p, s.Mtime)
+	run, weak, dated := runOf(label, p, s.Mtime)
 	it.weak = weak
+	it.result.Guessed, it.result.Warnings = slices.Concat(guesses, known, dated), append(it.result.Warnings, warnings...)
 	file := &store.File{Name: it.result.File, Run: run, Metrics: label.Metrics}
 	file.Benchmark.Group, file.Benchmark.Name = label.Group, label.Benchmark
 	file.Metrics = addMetrics(file.Metrics, w.o.Metrics.Of(label.Benchmark))
@@ -159,10 +161,14 @@ func (w *worker) fill(it *item, s *Source, p *profile.Profile) error {
 			return err
 		}
 		file.Records = append(file.Records, rec)
+		it.result.Types = append(it.result.Types, rec.Type.Name)
 		it.result.Samples += rec.Samples
 	}
 	it.files = []*store.File{file}
-	it.result.Run, it.result.Group, it.result.Bench = run.Key, label.Group, label.Benchmark
+	for _, m := range file.Metrics {
+		it.result.Metrics = append(it.result.Metrics, m.Name)
+	}
+	it.result.Run, it.result.Date, it.result.Group, it.result.Bench = run.Key, run.Date, label.Group, label.Benchmark
 	return nil
 }
 

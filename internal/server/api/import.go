@@ -35,9 +35,9 @@ func (a *api) importUpload(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	o.Limits, o.Normalizer, o.Workers = a.Limits, a.Normalizer, a.Workers
-	dates, done := a.importing.begin()
+	runs, done := a.importing.begin()
 	defer done()
-	o.Dates = dates
+	o.Runs = runs
 	im, err := ingest.New(r.Context(), a.Store, o)
 	if err != nil {
 		return err
@@ -56,19 +56,19 @@ func (a *api) importUpload(w http.ResponseWriter, r *http.Request) error {
 
 // importing is what imports under way share.
 type importing struct {
-	mu    sync.Mutex
-	n     int
-	dates *ingest.Dates
+	mu   sync.Mutex
+	n    int
+	runs *ingest.Runs
 }
 
 // begin counts an import; done ends it.
-func (i *importing) begin() (dates *ingest.Dates, done func()) {
+func (i *importing) begin() (runs *ingest.Runs, done func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.n++; i.n == 1 {
-		i.dates = &ingest.Dates{}
+		i.runs = &ingest.Runs{}
 	}
-	return i.dates, func() {
+	return i.runs, func() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		i.n--
