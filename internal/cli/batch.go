@@ -26,7 +26,7 @@ strings gets status 2.`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if e.decoded != nil {
-				return usagef("batch inside batch")
+				return usagef("batch cannot run batch")
 			}
 			return runBatch(c.Context(), e)
 		},

@@ -63,7 +63,7 @@ metrics that have no profile yet are copied too.`,
 func (o *copyOptions) ends(e *env) (from, to string, err error) {
 	from, to = o.from, o.to
 	if from == "" && to == "" {
-		return "", "", usagef("copy from where to where? Give --from, --to or both")
+		return "", "", usagef("nothing to copy: give --from, --to or both")
 	}
 	for _, end := range []*string{&from, &to} {
 		if *end == "" {
@@ -98,7 +98,7 @@ func (o *copyOptions) run(ctx context.Context, e *env) (err error) {
 	}
 	opts := store.CopyOptions{Query: o.Query()}
 	if o.rules != "" && !o.renormalize {
-		return usagef("--rules changes names, which --renormalize asks for")
+		return usagef("--rules needs --renormalize")
 	}
 	if o.renormalize {
 		n, err := readRules(o.rules)

@@ -61,9 +61,9 @@ string.`,
 func (o *cypherOptions) query(e *env, args []string) (string, error) {
 	switch {
 	case o.file != "" && len(args) > 0:
-		return "", usagef("a query and --file %s: which?", o.file)
+		return "", usagef("two queries: give QUERY or --file %s, not both", o.file)
 	case o.file == "" && len(args) == 0:
-		return "", usagef("which query? give it as an argument, with --file, or - for stdin")
+		return "", usagef("no query: give it as an argument, with --file, or - for stdin")
 	case o.file == "" && args[0] != "-":
 		return args[0], nil
 	}

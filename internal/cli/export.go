@@ -118,7 +118,7 @@ type parqueter interface {
 
 func (o *exportOptions) parquet(ctx context.Context, e *env) error {
 	if o.out == "" {
-		return usagef("parquet goes into a directory: -o DIRECTORY")
+		return usagef("parquet writes a directory: give -o DIRECTORY")
 	}
 	st, err := e.open(ctx, engines.Read)
 	if err != nil {

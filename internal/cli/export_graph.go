@@ -16,7 +16,7 @@ const neo4jAdmin = "neo4j-admin"
 // graph writes the selection as the files of a graph database.
 func (o *exportOptions) graph(ctx context.Context, e *env) error {
 	if o.out == "" || o.out == "-" {
-		return usagef("%s goes into a new directory: -o DIRECTORY", neo4jAdmin)
+		return usagef("%s writes a new directory: give -o DIRECTORY", neo4jAdmin)
 	}
 	return e.with(ctx, engines.Read, func(st store.Store) error {
 		profiles := 0

@@ -66,5 +66,5 @@ func ownedBy(where string, locked error) error {
 	if o.Address == "" {
 		return fmt.Errorf("%s: %w: `dendro serve` (process %d) has it open and does not speak HTTP: end it, or start it with --http-listen", where, store.ErrLocked, o.PID)
 	}
-	return fmt.Errorf("%s: %w: `dendro serve` (process %d) has it open; ask it with --store %s", where, store.ErrLocked, o.PID, o.Address)
+	return fmt.Errorf("%s: %w: `dendro serve` (process %d) has it open; use --store %s", where, store.ErrLocked, o.PID, o.Address)
 }

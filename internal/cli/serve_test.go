@@ -68,7 +68,7 @@ func TestOwnedBy(t *testing.T) {
 		{"", locked.Error()},
 		{"no JSON", locked.Error()},
 		{`{"pid":1,"address":"http://localhost:1"}`, locked.Error()}, // of a server that was killed
-		{`{"pid":17,"address":"http://localhost:1"}`, "ask it with --store http://localhost:1"},
+		{`{"pid":17,"address":"http://localhost:1"}`, "use --store http://localhost:1"},
 		{`{"pid":17}`, "does not speak HTTP"},
 	} {
 		if test.note != "" {

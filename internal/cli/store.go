@@ -96,7 +96,7 @@ func (e *env) openAt(ctx context.Context, where string, access engines.Access) (
 		st, err = engines.OpenAsking(ctx, where, access, e.password())
 	}
 	if access == engines.Read && errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no store at %s yet: `dendro import` makes it, --store names another", where)
+		return nil, fmt.Errorf("there is no store at %s yet: `dendro import` creates it, --store names another", where)
 	}
 	return st, err
 }

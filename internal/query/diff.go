@@ -339,7 +339,7 @@ func (c *comparison) divide(sides [2][]Input) error {
 			work[i] += amount
 		}
 		if !(work[i] > 0) {
-			return fmt.Errorf("--by %s: the %s side has none to divide by", by, sideName(i))
+			return fmt.Errorf("--by %s: the %s side has no value to divide by", by, sideName(i))
 		}
 	}
 	if by == "work" {
@@ -516,7 +516,7 @@ func (c *comparison) boxesResult() *DiffBoxesResult {
 // node describes the call node that --select names.
 func (c *comparison) node() (*DiffNodeResult, error) {
 	if c.inverted() {
-		return nil, usage("--select in a diff is of the upright tree: leave out --invert and --callers")
+		return nil, usage("--select in a diff needs the top-down tree: leave out --invert and --callers")
 	}
 	path, err := calltree.ParsePath(c.Select)
 	if err != nil {

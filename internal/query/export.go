@@ -25,7 +25,7 @@ const AllTables = -1
 // AllTables), and notes.
 func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.Profile, table int, notes []string, err error) {
 	if r.inverted() || r.Select != "" {
-		return nil, 0, nil, usage("a file holds stacks: leave out --invert, --callers and --select")
+		return nil, 0, nil, usage("an exported file contains stacks: leave out --invert, --callers and --select")
 	}
 	if r.Against != "" {
 		q, notes, err := r.oneType(ctx, st)

@@ -128,9 +128,9 @@ func (r *TreeRequest) Validate() error {
 	case r.Sort == "diff" && (r.View != "functions" || r.Last == 0 || len(r.Inputs) > 0):
 		return usage("--sort diff needs a list of functions of a selection with --last n: the runs to compare with those before")
 	case len(r.Inputs) > 0 && len(r.Types) > 1:
-		return usage("one --type can be shown of files")
+		return usage("files show one value type: give one --type")
 	case len(r.Inputs) > 0 && r.Average.Average != "":
-		return usage("--average is of a selection from a store, not of files")
+		return usage("--average needs a selection from a store, not files")
 	}
 	_, _, err := r.parse()
 	return err
@@ -270,7 +270,7 @@ func (s *scope) boxes() ([]calltree.Box, treeNodes, error) {
 	least := s.r.MinPercent / 100
 	if s.r.View == "stack-chart" {
 		if s.shown == nil {
-			return nil, nil, usage("a stack chart is of one profile with times: give one file, or select one profile imported with --keep-source")
+			return nil, nil, usage("a stack chart needs one profile with times: give one file, or select one profile imported with --keep-source")
 		}
 		if s.Callers != "" || s.Callees != "" || s.Under != "" {
 			return nil, nil, usage("a stack chart shows whole stacks: leave out --callers, --callees and --under")

@@ -51,5 +51,5 @@ func (s *Selection) oneType(ctx context.Context, st store.Reader) (q store.Query
 	})
 	q.Types = names[:1]
 	others := slices.Sorted(slices.Values(names[1:]))
-	return q, append(notes, fmt.Sprintf("value type %s by default; others, with --type: %s", names[0], strings.Join(others, ", "))), nil
+	return q, append(notes, fmt.Sprintf("value type %s; --type shows others: %s", names[0], strings.Join(others, ", "))), nil
 }

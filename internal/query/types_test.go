@@ -58,7 +58,7 @@ func TestOneType(t *testing.T) {
 		if err != nil || !slices.Equal(q.Types, c.want) {
 			t.Errorf("%s: %q, %v, want %q", c.name, q.Types, err, c.want)
 		}
-		if c.others == "" && len(notes) > 0 || c.others != "" && (len(notes) != 1 || !strings.HasSuffix(notes[0], "--type: "+c.others)) {
+		if c.others == "" && len(notes) > 0 || c.others != "" && (len(notes) != 1 || !strings.HasSuffix(notes[0], "--type shows others: "+c.others)) {
 			t.Errorf("%s: notes %q, want the others: %q", c.name, notes, c.others)
 		}
 	}

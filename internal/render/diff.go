@@ -243,7 +243,7 @@ func Band(o *Output, r *query.BandResult, limit int) error {
 		t.Add(change, cell(n.Now), cell(n.Total.Mean), cell(n.Total.P10), cell(n.Total.P90), twoDecimals(n.Score), at)
 	}
 	if o.Format == "text" {
-		fmt.Fprintf(o.W, "%s and %d %s before: %d call %s outside of the band\n", runs(r.Runs), r.History, words.Plural(r.History, "run"), r.Significant, words.Plural(r.Significant, "node"))
+		fmt.Fprintf(o.W, "%s, compared with %d %s before: %d call %s outside the band\n", runs(r.Runs), r.History, words.Plural(r.History, "run"), r.Significant, words.Plural(r.Significant, "node"))
 	}
 	if err := t.Write(o); err != nil {
 		return err

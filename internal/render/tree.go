@@ -153,7 +153,7 @@ func Growth(o *Output, r *query.GrowthResult) error {
 // runs names a run, or counts several.
 func runs(keys []string) string {
 	if len(keys) == 1 {
-		return "run " + words.Clean(keys[0])
+		return words.Clean(keys[0])
 	}
 	return fmt.Sprintf("%d runs", len(keys))
 }
