@@ -1,0 +1,476 @@
+// The flame graph on a canvas. It draws only what is in the window and wide enough to
+// see, so its cost depends on the window and not on the profile:
+//
+//   - boxes are in depth-first order; a box that is too narrow or outside of the window
+//     skips all boxes above it;
+//   - the canvas is as large as the window and stays in it while an empty element scrolls;
+//   - hover and selection are on a second canvas, so that they redraw no boxes;
+//   - one fill style per colour;
+//   - labels degrade by meaning, see Labels.
+import type { Boxes } from '../core/boxes';
+import { type Func, none } from '../core/table';
+import { Labels } from './label';
+import type { Palette } from './palette';
+
+export const row = 19;
+const leastWidth = 0.5; // px
+
+export interface Window {
+  /** The part of the width that is shown, of 0 to 1. */
+  from: number;
+  to: number;
+  /** In px. */
+  width: number;
+  height: number;
+  top: number;
+  /** Roots are on the lowest row of rows. */
+  flipped: boolean;
+  rows: number;
+}
+
+/** The y of a depth in the window. */
+export const yOf = (w: Window, depth: number) => (w.flipped ? w.rows - 1 - depth : depth) * row - w.top;
+
+/** Calls draw for every box that is visible in the window. */
+export function visit(b: Boxes, w: Window, draw: (box: number, x: number, y: number, width: number) => void): void {
+  const scale = w.width / (w.to - w.from);
+  const least = leastWidth / scale;
+  for (let i = 0; i < b.n; ) {
+    const start = b.start[i]!;
+    const end = b.end[i]!;
+    const y = yOf(w, b.depth[i]!);
+    if (end - start < least || end <= w.from || start >= w.to || (w.flipped ? y <= -row : y >= w.height)) {
+      i = b.skip[i]!;
+      continue;
+    }
+    if (y > -row && y < w.height) {
+      const x = Math.max(0, (start - w.from) * scale);
+      draw(i, x, y, Math.min(w.width, (end - w.from) * scale) - x);
+    }
+    i++;
+  }
+}
+
+/** The box at a depth and a place from 0 to 1, or none. */
+export function boxAt(b: Boxes, depth: number, at: number): number {
+  for (let i = 0; i < b.n; ) {
+    if (at < b.start[i]! || at >= b.end[i]!) i = b.skip[i]!;
+    else if (b.depth[i] === depth) return i;
+    else i++;
+  }
+  return none;
+}
+
+/** What is drawn. */
+export interface Scene {
+  boxes: Boxes;
+  functions: readonly Func[];
+  palette: Palette;
+  /** The colour of a box: an index of the palette's fills. */
+  bucket: (box: number) => number;
+  /** Of each function, whether a search finds it; null: there is no search. */
+  found: Uint8Array | null;
+  flipped: boolean;
+}
+
+export interface Handlers {
+  hover: (box: number, x: number, y: number) => void;
+  select: (box: number) => void;
+  zoom: (box: number) => void;
+  /** The window was moved by hand or by an animation. */
+  moved?: (from: number, to: number) => void;
+  /** A part of the width was chosen by dragging; without it dragging moves the window. */
+  range?: (from: number, to: number) => void;
+}
+
+const font = '12px Inter, system-ui, "Segoe UI", Roboto, sans-serif';
+
+export class Icicle {
+  readonly #scroll: HTMLElement;
+  readonly #sheet: HTMLElement;
+  readonly #canvas: HTMLCanvasElement;
+  readonly #over: HTMLCanvasElement;
+  readonly #context: CanvasRenderingContext2D;
+  readonly #overContext: CanvasRenderingContext2D;
+  readonly #stop = new AbortController();
+  readonly #watch: ResizeObserver | undefined;
+  #scene: Scene | undefined;
+  #labels: Labels | undefined;
+  #from = 0;
+  #to = 1;
+  #zoomed = none;
+  #selected = none;
+  #hover = none;
+  #drag: { x: number; from: number; to: number; moved: boolean } | undefined;
+  #range: [number, number] | undefined;
+  #frame = 0;
+  #animation = 0;
+
+  /** host is an empty element that scrolls; it gets the canvases. */
+  constructor(
+    host: HTMLElement,
+    readonly handlers: Handlers,
+  ) {
+    this.#scroll = host;
+    this.#sheet = document.createElement('div');
+    const pin = document.createElement('div');
+    this.#canvas = document.createElement('canvas');
+    this.#over = document.createElement('canvas');
+    pin.className = 'pin';
+    this.#sheet.className = 'sheet';
+    pin.append(this.#canvas, this.#over);
+    this.#sheet.append(pin);
+    host.append(this.#sheet);
+    this.#context = this.#canvas.getContext('2d')!;
+    this.#overContext = this.#over.getContext('2d')!;
+    const on = <K extends keyof HTMLElementEventMap>(
+      e: HTMLElement,
+      type: K,
+      run: (event: HTMLElementEventMap[K]) => void,
+      options: AddEventListenerOptions = {},
+    ) => e.addEventListener(type, run, { ...options, signal: this.#stop.signal });
+    on(host, 'scroll', () => this.#draw(), { passive: true });
+    on(this.#over, 'pointerdown', e => this.#down(e));
+    on(this.#over, 'pointermove', e => this.#move(e));
+    on(this.#over, 'pointerup', e => this.#up(e));
+    on(this.#over, 'pointercancel', () => this.#endDrag());
+    on(this.#over, 'pointerleave', () => this.#setHover(none, 0, 0));
+    on(this.#over, 'dblclick', e => this.handlers.zoom(this.#at(e)));
+    on(host, 'wheel', e => this.#wheel(e), { passive: false });
+    if (typeof ResizeObserver !== 'undefined') {
+      this.#watch = new ResizeObserver(() => this.#draw());
+      this.#watch.observe(host);
+    }
+  }
+
+  destroy(): void {
+    this.#stop.abort();
+    this.#watch?.disconnect();
+    cancelAnimationFrame(this.#frame);
+    cancelAnimationFrame(this.#animation);
+    this.#sheet.remove();
+  }
+
+  /** Draws other boxes, or the same in other colours. */
+  show(scene: Scene): void {
+    const other = this.#scene?.boxes !== scene.boxes;
+    const turned = this.#scene?.flipped !== scene.flipped;
+    if (this.#scene?.functions !== scene.functions || !this.#labels) {
+      this.#labels = new Labels(scene.functions, text => {
+        this.#context.font = font;
+        return this.#context.measureText(text).width;
+      });
+    }
+    this.#scene = scene;
+    if (other) {
+      this.#hover = this.#selected = this.#zoomed = none;
+      cancelAnimationFrame(this.#animation);
+      this.#from = 0;
+      this.#to = 1;
+    }
+    this.#size();
+    if (other || turned) this.#scroll.scrollTop = scene.flipped ? this.#scroll.scrollHeight : 0;
+    this.#draw();
+  }
+
+  /** Shows a box over the whole width; none: everything. */
+  zoom(box: number, animate = true): void {
+    const b = this.#scene?.boxes;
+    if (!b) return;
+    this.#zoomed = box;
+    const [from, to] = box === none ? [0, 1] : [b.start[box]!, b.end[box]!];
+    this.window(from, to, animate);
+    this.#reveal(box === none ? 0 : b.depth[box]!);
+  }
+
+  /** Moves the window. */
+  window(from: number, to: number, animate = false): void {
+    cancelAnimationFrame(this.#animation);
+    const a = [this.#from, this.#to] as const;
+    const still = !animate || matchMedia('(prefers-reduced-motion: reduce)').matches;
+    const begin = performance.now();
+    const step = (now: number) => {
+      const t = still ? 1 : Math.min(1, (now - begin) / 160);
+      const k = 1 - (1 - t) ** 3;
+      this.#from = a[0] + (from - a[0]) * k;
+      this.#to = a[1] + (to - a[1]) * k;
+      this.handlers.moved?.(this.#from, this.#to);
+      this.#draw();
+      if (t < 1) this.#animation = requestAnimationFrame(step);
+    };
+    step(begin);
+  }
+
+  /** Marks a box. */
+  select(box: number, reveal = true): void {
+    if (this.#selected === box) return;
+    this.#selected = box;
+    if (box !== none && reveal) this.#reveal(this.#scene!.boxes.depth[box]!);
+    this.#draw();
+  }
+
+  /** The box beside, above or below another one, as drawn. */
+  neighbour(box: number, key: string): number {
+    const s = this.#scene!;
+    const b = s.boxes;
+    if (b.n === 0) return none;
+    if (box === none) return this.#zoomed === none ? 0 : this.#zoomed;
+    if (key === 'ArrowUp' || key === 'ArrowDown') {
+      if ((key === 'ArrowUp') !== s.flipped) return b.parent[box] === none ? box : b.parent[box]!;
+      let widest = box;
+      for (let c = box + 1; c < b.skip[box]!; c = b.skip[c]!)
+        if (widest === box || b.end[c]! - b.start[c]! > b.end[widest]! - b.start[widest]!) widest = c;
+      return widest;
+    }
+    let before = none;
+    const parent = b.parent[box]!;
+    for (let c = parent === none ? 0 : parent + 1, end = parent === none ? b.n : b.skip[parent]!; c < end; c = b.skip[c]!) {
+      if (key === 'ArrowRight' && c > box) return c;
+      if (c >= box) break;
+      before = c;
+    }
+    return key === 'ArrowLeft' && before !== none ? before : box;
+  }
+
+  /** Where a box is in the window of the browser. */
+  place(box: number): { x: number; y: number } {
+    const r = this.#over.getBoundingClientRect();
+    const w = this.#window();
+    const b = this.#scene!.boxes;
+    return { x: r.left + Math.max(0, ((b.start[box]! - w.from) / (w.to - w.from)) * w.width), y: r.top + yOf(w, b.depth[box]!) };
+  }
+
+  #reveal(depth: number): void {
+    const w = this.#window();
+    const y = yOf(w, depth);
+    const margin = 4 * row;
+    if (y < margin) this.#scroll.scrollTop += y - margin;
+    else if (y > w.height - row - margin) this.#scroll.scrollTop += y - (w.height - row - margin);
+  }
+
+  #window(): Window {
+    const s = this.#scene!;
+    const height = this.#scroll.clientHeight;
+    return {
+      from: this.#from,
+      to: this.#to,
+      width: this.#scroll.clientWidth,
+      height,
+      top: this.#scroll.scrollTop,
+      flipped: s.flipped,
+      rows: Math.max(s.boxes.deepest, Math.floor(height / row)),
+    };
+  }
+
+  #size(): void {
+    const s = this.#scene;
+    if (!s) return;
+    const w = this.#scroll.clientWidth;
+    const h = this.#scroll.clientHeight;
+    const ratio = devicePixelRatio || 1;
+    this.#sheet.style.height = `${Math.max(s.boxes.deepest * row, h)}px`;
+    for (const c of [this.#canvas, this.#over]) {
+      if (c.width === Math.round(w * ratio) && c.height === Math.round(h * ratio)) continue;
+      c.width = Math.round(w * ratio);
+      c.height = Math.round(h * ratio);
+      c.style.width = `${w}px`;
+      c.style.height = `${h}px`;
+    }
+  }
+
+  #draw(): void {
+    if (this.#frame || !this.#scene) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      if (this.#stop.signal.aborted) return;
+      this.#size();
+      this.#paint();
+      this.#paintOver();
+    });
+  }
+
+  #clear(c: CanvasRenderingContext2D): void {
+    const ratio = devicePixelRatio || 1;
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.clearRect(0, 0, c.canvas.width, c.canvas.height);
+  }
+
+  #paint(): void {
+    const s = this.#scene!;
+    const c = this.#context;
+    this.#clear(c);
+    paint(c, s, this.#window(), this.#labels!, this.#zoomed);
+  }
+
+  #paintOver(): void {
+    const s = this.#scene!;
+    const b = s.boxes;
+    const c = this.#overContext;
+    const w = this.#window();
+    this.#clear(c);
+    c.strokeStyle = s.palette.ink;
+    const outline = (box: number, thick: number) => {
+      const scale = w.width / (w.to - w.from);
+      const x = Math.max(0, (b.start[box]! - w.from) * scale);
+      const width = Math.max(3, Math.min(w.width, (b.end[box]! - w.from) * scale) - x);
+      c.lineWidth = thick;
+      c.strokeRect(x + thick / 2, yOf(w, b.depth[box]!) + thick / 2, width - thick - 0.5, row - thick - 1);
+    };
+    if (this.#selected !== none) {
+      const fn = b.fn[this.#selected]!;
+      c.globalAlpha = 0.45;
+      visit(b, w, (i, _x, _y, width) => {
+        if (b.fn[i] === fn && width > 2) outline(i, 1);
+      });
+      c.globalAlpha = 1;
+      outline(this.#selected, 2);
+    }
+    if (this.#hover !== none && this.#hover !== this.#selected) outline(this.#hover, 1);
+    if (this.#range) {
+      const [x, y] = this.#range.map(v => ((v - w.from) / (w.to - w.from)) * w.width) as [number, number];
+      c.globalAlpha = 0.18;
+      c.fillStyle = s.palette.ink;
+      c.fillRect(x, 0, y - x, w.height);
+      c.globalAlpha = 1;
+    }
+  }
+
+  #xOf(e: MouseEvent): number {
+    const r = this.#over.getBoundingClientRect();
+    return this.#from + ((e.clientX - r.left) / r.width) * (this.#to - this.#from);
+  }
+
+  #at(e: MouseEvent): number {
+    if (!this.#scene) return none;
+    const w = this.#window();
+    const line = Math.floor((e.clientY - this.#over.getBoundingClientRect().top + w.top) / row);
+    return boxAt(this.#scene.boxes, w.flipped ? w.rows - 1 - line : line, this.#xOf(e));
+  }
+
+  #setHover(box: number, x: number, y: number): void {
+    if (box !== this.#hover) {
+      this.#hover = box;
+      this.#over.style.cursor = box === none ? '' : 'pointer';
+      if (this.#scene) this.#paintOver();
+    }
+    this.handlers.hover(box, x, y);
+  }
+
+  #down(e: PointerEvent): void {
+    if (e.button !== 0) return;
+    this.#drag = { x: e.clientX, from: this.#from, to: this.#to, moved: false };
+    if (e.pointerType === 'mouse') this.#over.setPointerCapture(e.pointerId);
+  }
+
+  #move(e: PointerEvent): void {
+    const d = this.#drag;
+    if (!d) {
+      this.#setHover(this.#at(e), e.clientX, e.clientY);
+      return;
+    }
+    if (!d.moved && Math.abs(e.clientX - d.x) < 4) return;
+    d.moved = true;
+    this.#setHover(none, 0, 0);
+    if (this.handlers.range) {
+      const left = this.#over.getBoundingClientRect().left;
+      const at = (x: number) => this.#from + ((x - left) / this.#over.clientWidth) * (this.#to - this.#from);
+      const ends = [at(d.x), at(e.clientX)].sort((a, b) => a - b);
+      this.#range = [Math.max(0, ends[0]!), Math.min(1, ends[1]!)];
+      this.#paintOver();
+      return;
+    }
+    const width = d.to - d.from;
+    const from = Math.max(0, Math.min(1 - width, d.from - ((e.clientX - d.x) / this.#over.clientWidth) * width));
+    if (width < 1) this.window(from, from + width);
+  }
+
+  #up(e: PointerEvent): void {
+    const d = this.#drag;
+    const range = this.#range;
+    this.#endDrag();
+    if (range) this.handlers.range?.(...range);
+    else if (d && !d.moved) {
+      const box = this.#at(e);
+      if (box !== none) {
+        this.handlers.select(box);
+        if (e.detail < 2 && !this.handlers.range) this.handlers.zoom(box);
+      }
+    }
+  }
+
+  #endDrag(): void {
+    this.#drag = undefined;
+    this.#range = undefined;
+    if (this.#scene) this.#paintOver();
+  }
+
+  #wheel(e: WheelEvent): void {
+    if (!e.ctrlKey && !e.metaKey) {
+      if (!e.shiftKey && Math.abs(e.deltaX) <= Math.abs(e.deltaY)) return; // scrolls
+      const width = this.#to - this.#from;
+      const from = Math.max(0, Math.min(1 - width, this.#from + ((e.deltaX || e.deltaY) / this.#over.clientWidth) * width));
+      this.window(from, from + width);
+    } else {
+      const at = this.#xOf(e);
+      const width = Math.min(1, Math.max(1e-7, (this.#to - this.#from) * 1.0025 ** e.deltaY));
+      const from = Math.max(0, Math.min(1 - width, at - ((at - this.#from) / (this.#to - this.#from)) * width));
+      this.window(from, from + width);
+    }
+    e.preventDefault();
+  }
+}
+
+/** Draws the boxes of a window. */
+export function paint(c: CanvasRenderingContext2D, s: Scene, w: Window, labels: Labels, zoomed = none): void {
+  const b = s.boxes;
+  const hit = s.palette.fills.length;
+  const buckets: number[][] = Array.from({ length: hit + 2 }, () => []);
+  const texts: number[] = [];
+  const lastPixel = new Map<number, number>(); // of each row: narrow boxes share a pixel
+  const base = zoomed === none ? -1 : b.depth[zoomed]!;
+  const isHit = (i: number) => s.found !== null && s.found[b.fn[i]!] === 1;
+  visit(b, w, (i, x, y, width) => {
+    if (width < 1) {
+      const pixel = Math.floor(x);
+      if (lastPixel.get(y) === pixel && !isHit(i)) return;
+      lastPixel.set(y, pixel);
+    }
+    const bucket = s.found ? (isHit(i) ? hit : hit + 1) : s.bucket(i);
+    buckets[bucket]!.push(x, y, Math.max(width - (width > 3 ? 1 : 0), 0.6));
+    if (width > 24) texts.push(i, x, y, width);
+  });
+  buckets.forEach((list, bucket) => {
+    if (list.length === 0) return;
+    c.fillStyle = bucket < hit ? s.palette.fills[bucket]! : bucket === hit ? s.palette.hit : s.palette.miss;
+    for (let k = 0; k < list.length; k += 3) c.fillRect(list[k]!, list[k + 1]!, list[k + 2]!, row - 1);
+  });
+  c.font = font;
+  c.textBaseline = 'middle';
+  for (let k = 0; k < texts.length; k += 4) {
+    const text = labels.fit(b.fn[texts[k]!]!, texts[k + 3]! - 9);
+    if (!text) continue;
+    c.globalAlpha = b.depth[texts[k]!]! < base ? 0.6 : 1;
+    c.fillStyle = s.palette.ink;
+    c.fillText(text, texts[k + 1]! + 5, texts[k + 2]! + row / 2);
+  }
+  c.globalAlpha = 1;
+}
+
+/** Draws all boxes small, for the overview; y is scaled to the height. */
+export function paintOverview(c: CanvasRenderingContext2D, s: Scene, width: number, height: number): void {
+  const b = s.boxes;
+  const line = Math.min(4, height / Math.max(1, b.deepest));
+  const colours = s.palette.fills;
+  for (let i = 0; i < b.n; ) {
+    const x = b.start[i]! * width;
+    const w = b.end[i]! * width - x;
+    if (w < 1) {
+      i = b.skip[i]!;
+      continue;
+    }
+    c.fillStyle = s.found ? (s.found[b.fn[i]!] ? s.palette.hit : s.palette.miss) : colours[s.bucket(i)]!;
+    const y = b.depth[i]! * line;
+    c.fillRect(x, s.flipped ? height - y - line : y, w - (w > 2 ? 0.5 : 0), Math.max(line, 0.5));
+    i++;
+  }
+}

@@ -1,0 +1,98 @@
+// Colours of boxes, in buckets: one fill style per bucket keeps drawing fast.
+import type { Func } from '../core/table';
+
+export type Colouring = 'package' | 'kind' | 'category' | 'diff';
+
+export interface Palette {
+  /** The fill of each bucket. */
+  fills: string[];
+  ink: string;
+  /** Of what a search finds, and of the rest. */
+  hit: string;
+  miss: string;
+}
+
+const hues = 24;
+/** Buckets of a change from -1 to 1. */
+export const diffSteps = 15;
+
+export function hash(text: string): number {
+  let h = 2166136261;
+  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 16777619);
+  return h >>> 0;
+}
+
+/** The bucket of a function by its package or, without one, by its module. */
+export const packageBucket = (f: Func): number => (hash(f.name.slice(0, f.pkg) || f.module || f.file || f.name) >>> 8) % hues;
+
+const kinds: Record<string, number> = {
+  java: 210,
+  native: 20,
+  cpp: 45,
+  kernel: 350,
+  vm: 280,
+  stub: 60,
+  go: 190,
+  'go-runtime': 255,
+  python: 225,
+  js: 50,
+  ruby: 0,
+  dotnet: 265,
+  php: 245,
+  rust: 28,
+  class: 120,
+  label: 150,
+  'js-label': 95,
+};
+export const kindNames = Object.keys(kinds);
+/** The bucket of a function by its kind. */
+export const kindBucket = (f: Func): number => kindNames.indexOf(f.kind) + 1;
+
+/** The bucket of a change, from -1 (vanished) to 1 (new); 0 is grey. */
+export const diffBucket = (change: number): number => Math.round(Math.max(-1, Math.min(1, change)) * diffSteps) + diffSteps;
+
+/** Colours that Firefox Profiler gives to categories. */
+const categories: Record<string, [hue: number, saturation: number]> = {
+  grey: [220, 6],
+  blue: [212, 70],
+  green: [130, 45],
+  red: [4, 65],
+  orange: [28, 80],
+  lightblue: [195, 65],
+  purple: [275, 50],
+  yellow: [48, 85],
+  brown: [20, 35],
+  magenta: [320, 55],
+  lightgreen: [95, 50],
+  lightred: [0, 75],
+  darkgrey: [220, 10],
+  transparent: [220, 4],
+};
+
+export function palette(by: Colouring, dark: boolean, colours: readonly string[] = []): Palette {
+  const soft = (hue: number, saturation = 62) => (dark ? `hsl(${hue} ${saturation * 0.55}% 34%)` : `hsl(${hue} ${saturation}% 82%)`);
+  const none = dark ? '#343a42' : '#e4e6ea';
+  let fills: string[];
+  switch (by) {
+    case 'package':
+      fills = Array.from({ length: hues }, (_, i) => soft(i * (360 / hues)));
+      break;
+    case 'kind':
+      fills = [none, ...kindNames.map(k => soft(kinds[k]!))];
+      break;
+    case 'category':
+      fills = [none, ...colours.map(c => soft(...(categories[c] ?? [220, 6])))];
+      break;
+    case 'diff':
+      fills = Array.from({ length: 2 * diffSteps + 1 }, (_, i) => diffColour((i - diffSteps) / diffSteps, dark));
+  }
+  return { fills, ink: dark ? '#eef0f2' : '#1a1d21', hit: dark ? '#b08600' : '#ffd54a', miss: dark ? '#262b31' : '#eef0f2' };
+}
+
+/** Red for more, blue for less, grey for what is the same or within the noise. */
+export function diffColour(change: number, dark: boolean): string {
+  if (change === 0) return dark ? '#343a42' : '#e4e6ea';
+  const strong = 0.15 + 0.85 * Math.abs(change);
+  const hue = change > 0 ? (dark ? 6 : 8) : 212;
+  return dark ? `hsl(${hue} ${30 + 30 * strong}% ${24 + 20 * strong}%)` : `hsl(${hue} ${change > 0 ? 78 : 72}% ${93 - 27 * strong}%)`;
+}

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { type Boxes, flameBoxes } from '../src/core/boxes';
+import { Upright } from '../src/core/nodes';
+import { none } from '../src/core/table';
+import { boxAt, paint, row, type Scene, visit, type Window, yOf } from '../src/flame/icicle';
+import { forms, Labels } from '../src/flame/label';
+import { diffBucket, diffSteps, palette } from '../src/flame/palette';
+import { func, random, randomTree } from './random';
+
+const window = (more: Partial<Window> = {}): Window => ({
+  from: 0,
+  to: 1,
+  width: 800,
+  height: 300,
+  top: 0,
+  flipped: false,
+  rows: 20,
+  ...more,
+});
+
+/** What is visible, looked at one by one. A box in a parent that is too narrow is too narrow. */
+function bruteForce(b: Boxes, w: Window): number[] {
+  const list = [];
+  for (let i = 0; i < b.n; i++) {
+    const px = ((b.end[i]! - b.start[i]!) / (w.to - w.from)) * w.width;
+    const y = yOf(w, b.depth[i]!);
+    if (px >= 0.5 && b.end[i]! > w.from && b.start[i]! < w.to && y > -row && y < w.height) list.push(i);
+  }
+  return list;
+}
+
+describe('the window', () => {
+  it('draws exactly what is visible', () => {
+    for (let seed = 0; seed < 12; seed++) {
+      const r = random(seed);
+      for (const order of ['name', 'width'] as const) {
+        const b = flameBoxes(new Upright(randomTree(seed, 3000, 1 + (seed % 2), 40)), { order });
+        for (let k = 0; k < 8; k++) {
+          const from = r(1000) / 1000;
+          const w = window({
+            from,
+            to: Math.min(1, from + (1 + r(1000)) / 1000),
+            width: 50 + r(900),
+            top: r(200),
+            flipped: k % 2 === 1,
+            rows: Math.max(b.deepest, 16),
+          });
+          if (w.to <= w.from) continue;
+          const drawn: number[] = [];
+          visit(b, w, i => drawn.push(i));
+          expect(drawn).toEqual(bruteForce(b, w));
+        }
+      }
+    }
+  });
+  it('finds the box at a point', () => {
+    const b = flameBoxes(new Upright(randomTree(4, 500)), { order: 'name' });
+    for (let i = 0; i < b.n; i++) if (b.end[i]! > b.start[i]!) expect(boxAt(b, b.depth[i]!, (b.start[i]! + b.end[i]!) / 2)).toBe(i);
+    expect(boxAt(b, 999, 0.5)).toBe(none);
+  });
+  it('sets a fill once per colour, and paints narrow boxes of a pixel once', () => {
+    const t = randomTree(9, 4000, 1, 60);
+    const boxes = flameBoxes(new Upright(t), { order: 'name' });
+    const fills: unknown[] = [];
+    let rects = 0;
+    const context = {
+      set fillStyle(v: unknown) {
+        fills.push(v);
+      },
+      fillRect: () => rects++,
+      fillText: () => undefined,
+      measureText: (s: string) => ({ width: s.length * 7 }),
+    } as unknown as CanvasRenderingContext2D;
+    const scene: Scene = {
+      boxes,
+      functions: t.table.functions,
+      palette: palette('package', false),
+      bucket: i => i % 24,
+      found: null,
+      flipped: false,
+    };
+    paint(context, scene, window({ width: 100, rows: boxes.deepest }), new Labels(t.table.functions, s => s.length * 7));
+    expect(rects).toBeLessThanOrEqual(16 * 100 * 2);
+    expect(fills.length).toBeLessThanOrEqual(24 + rects);
+    expect(new Set(fills).size).toBeLessThanOrEqual(26);
+  });
+});
+
+describe('labels', () => {
+  it('keep the method', () => {
+    expect(forms(func('github.com/acme/cart.(*Engine).Lock', { kind: 'go' }))).toEqual([
+      'github.com/acme/cart.(*Engine).Lock',
+      'cart.(*Engine).Lock',
+      '(*Engine).Lock',
+      'Lock',
+    ]);
+    expect(forms(func('a.b.C.run', { kind: 'java' })).at(-1)).toBe('run');
+    expect(forms(func('std::vector<int, std::allocator<int>>::push_back(int)', { kind: 'cpp' })).at(-1)).toBe('push_back');
+    expect(forms(func('net/http.(*conn).serve.func1', { kind: 'go' })).at(-1)).toBe('serve.func1');
+    expect(forms(func('main'))).toEqual(['main']);
+  });
+  it('fit', () => {
+    const list = [func('github.com/acme/cart.(*Engine).Lock', { kind: 'go' })];
+    const labels = new Labels(list, s => s.length);
+    const got = [40, 20, 15, 8, 3, 2, 1].map(room => labels.fit(0, room));
+    expect(got).toEqual(['github.com/acme/cart.(*Engine).Lock', 'cart.(*Engine).Lock', '(*Engine).Lock', 'Lock', 'Lo…', '', '']);
+  });
+});
+
+describe('colours of a diff', () => {
+  it('are grey for no change and strong for all', () => {
+    expect([diffBucket(0), diffBucket(-1), diffBucket(1), diffBucket(9)]).toEqual([diffSteps, 0, 2 * diffSteps, 2 * diffSteps]);
+    const light = palette('diff', false).fills;
+    expect(light[diffSteps]).toBe('#e4e6ea');
+    expect(new Set(light).size).toBe(2 * diffSteps + 1);
+  });
+});
