@@ -1,5 +1,217 @@
-import { Page } from '../ui/Page';
+// The difference of two selections of profiles.
+import { useMemo, useState } from 'preact/hooks';
+import { amount, counted, relative } from '../core/format';
+import { decode, type Wire } from '../core/profile';
+import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
+import { dark } from '../core/settings';
+import { source } from '../core/source';
+import { go, place, update } from '../core/url';
+import { diffColour } from '../flame/palette';
+import { Await, useAnswer } from '../ui/Load';
+import { Menu } from '../ui/Menu';
+import { Page, useTitle } from '../ui/Page';
+import { tone } from '../view/describe';
+import { Workspace } from '../view/Workspace';
+import { benchmarksText, type Run, runsText } from './Profile';
+
+/** What values are divided by, in words. */
+const by: Record<string, string> = { profile: 'per profile', share: 'share of each side', value: 'as measured', second: 'per second' };
 
 export default function Diff() {
-  return <Page title="Diff" />;
+  const { params } = place.value;
+  const chosen =
+    ['last', 'against'].some(n => params.has(n)) ||
+    (['run', 'commit', 'branch'].some(n => params.has(`base-${n}`)) && ['run', 'commit', 'branch'].some(n => params.has(`new-${n}`)));
+  return source.value.offline || chosen ? <Selected params={params} /> : <Choose />;
+}
+
+function Selected({ params }: { params: URLSearchParams }) {
+  const query = dataParams(params);
+  const asked = query.toString();
+  query.set('form', 'columns');
+  // Against the history the tree has bands, not sides; its flame graph has.
+  const answer = useAnswer<Wire>('diff', query);
+  return (
+    <Await of={answer} what="the diff">
+      {wire => <Shown key={asked} wire={wire} params={params} />}
+    </Await>
+  );
+}
+
+interface DiffWire extends Wire {
+  rootTotal: { base: number; new: number };
+}
+
+function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
+  const tree = useMemo(() => decode(wire), [wire]);
+  const sides = useSides(params, wire.notes ?? []);
+  const what = benchmarksText(params);
+  const name = `${what ? `${what}: ` : ''}${sides[0]} → ${sides[1]}`;
+  useTitle(name);
+  const { base, new: now } = (wire as DiffWire).rootTotal;
+  const profiles = wire.profiles as { base: number; new: number };
+  const change = tree.change(base, now);
+  const types = (wire.notes ?? []).flatMap(n => /^value type \S+ by default; others, with --type: (.+)$/.exec(n)?.[1]?.split(', ') ?? []);
+  const chosen = params.get('type');
+  return (
+    <div class="profile">
+      <div class="head bar">
+        <h1>
+          {what && <span class="dim">{what} </span>}
+          <span class="sidemark base">base</span> {sides[0]} <span class="dim">→</span> <span class="sidemark new">new</span> {sides[1]}
+        </h1>
+        <span class="sub">
+          {amount(base, wire.unit)} → {amount(now, wire.unit)} {by[wire.by ?? ''] ?? `per ${wire.by}`},{' '}
+          <b class={tone(change)}>{relative(base, now) || 'no change'}</b>
+          {change === 0 && base !== now && ' (within noise)'} · {wire.type}, {counted(profiles.base, 'profile')} and {profiles.new}
+        </span>
+        {notesOf(wire.notes)
+          .filter(n => !n.startsWith('base: '))
+          .map(n => (
+            <span key={n} class="sub">
+              {n}
+            </span>
+          ))}
+      </div>
+      <Legend />
+      <Workspace
+        tree={tree}
+        skip={serverTransforms(params)}
+        title={name}
+        downloads={[]}
+        tools={
+          !source.value.offline && (
+            <>
+              {(types.length > 0 || chosen) && (
+                <Menu
+                  label={wire.type}
+                  title="value type"
+                  items={[wire.type, ...types].map(t => ({ label: t, checked: t === wire.type, run: () => update({ type: t }, true) }))}
+                />
+              )}
+              <Menu
+                label={by[wire.by ?? ''] ?? `per ${wire.by}`}
+                title="compare by"
+                items={Object.entries(by).map(([k, label]) => ({
+                  label,
+                  checked: k === wire.by,
+                  run: () => update({ by: k === 'profile' ? null : k }, true),
+                }))}
+              />
+            </>
+          )
+        }
+      />
+    </div>
+  );
+}
+
+/** The colours in words. */
+function Legend() {
+  const steps = Array.from({ length: 11 }, (_, i) => diffColour((i - 5) / 5, dark.value));
+  return (
+    <p class="legend">
+      <span class="less">faster: less time in new</span>
+      <i style={{ background: `linear-gradient(to right, ${steps.join(',')})` }} />
+      <span class="more">slower: more time in new</span>
+      <span>
+        <i class="same" /> unchanged or within sampling noise
+      </span>
+      <span class="dim">a box is as wide as the larger side; full colour: only on one side</span>
+    </p>
+  );
+}
+
+/** Names both sides by their runs and commits. */
+function useSides(params: URLSearchParams, notes: readonly string[]): [string, string] {
+  const said = /^base: (.+?); new: (.+)$/.exec(notes.find(n => n.startsWith('base: ')) ?? '');
+  const known = said !== null || source.value.offline;
+  const base = useAnswer<{ rows: Run[] }>('runs', known ? { last: 1 } : selectionParams(params, 'base'));
+  const now = useAnswer<{ rows: Run[] }>('runs', known ? { last: 1 } : selectionParams(params, 'new'));
+  if (said) return [said[1]!, said[2]!.replace(/^run (?=run)/, '')];
+  const text = (a: typeof base, side: string) =>
+    a.value && !known ? runsText(a.value.rows) : ['run', 'commit', 'branch'].flatMap(n => params.getAll(`${side}-${n}`)).join(', ') || side;
+  return [text(base, 'base'), text(now, 'new')];
+}
+
+/** What to compare, if the address does not say. */
+function Choose() {
+  const answer = useAnswer<{ rows: { benchmark: { group: string; name: string }; run: Run }[] }>('profiles', { last: 100 });
+  return (
+    <Page title="Diff" sub="Compare two runs of a benchmark.">
+      <Await of={answer} what="runs">
+        {({ rows }) => {
+          const runs = new Map<string, { group: string; name: string; runs: Map<string, Run> }>();
+          for (const r of rows) {
+            const key = JSON.stringify([r.benchmark.group, r.benchmark.name]);
+            if (!runs.has(key)) runs.set(key, { ...r.benchmark, runs: new Map() });
+            runs.get(key)!.runs.set(r.run.run, r.run);
+          }
+          return runs.size > 0 ? (
+            <Form benchmarks={[...runs.values()]} />
+          ) : (
+            <p class="empty">The store has no profiles. Import some: dendro import FILE</p>
+          );
+        }}
+      </Await>
+    </Page>
+  );
+}
+
+function Form({ benchmarks }: { benchmarks: { group: string; name: string; runs: Map<string, Run> }[] }) {
+  const [at, setAt] = useState(0);
+  const b = benchmarks[at]!;
+  const runs = [...b.runs.values()].reverse();
+  const [base, setBase] = useState('');
+  const [now, setNow] = useState('');
+  const sides = [base || (runs[1] ?? runs[0]!).run, now || runs[0]!.run];
+  const select = (label: string, value: string, set: (v: string) => void) => (
+    <label>
+      {label}
+      <select value={value} onChange={e => set(e.currentTarget.value)}>
+        {runs.map(r => (
+          <option key={r.run} value={r.run}>
+            {runsText([r])}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+  return (
+    <form
+      class="card form"
+      onSubmit={e => {
+        e.preventDefault();
+        go('diff', { group: b.group, benchmark: b.name, 'base-run': sides[0], 'new-run': sides[1] });
+      }}
+    >
+      <label>
+        Benchmark
+        <select
+          value={at}
+          onChange={e => {
+            setAt(+e.currentTarget.value);
+            setBase('');
+            setNow('');
+          }}
+        >
+          {benchmarks.map((x, i) => (
+            <option key={i} value={i}>
+              {[x.group, x.name].filter(Boolean).join(' / ')}
+            </option>
+          ))}
+        </select>
+      </label>
+      {select('Base', sides[0]!, setBase)}
+      {select('New', sides[1]!, setNow)}
+      <div class="actions">
+        <button type="submit" class="primary">
+          Compare
+        </button>
+        <button type="button" onClick={() => go('diff', { group: b.group, benchmark: b.name, last: 1 })}>
+          Newest run against all before
+        </button>
+      </div>
+    </form>
+  );
 }

@@ -1,5 +1,165 @@
-import { Page } from '../ui/Page';
+// A profile, or the sum of a selection of profiles.
+import { useMemo } from 'preact/hooks';
+import { amount, commit, counted, instant } from '../core/format';
+import { decode, type Wire } from '../core/profile';
+import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
+import { source } from '../core/source';
+import { type Changes, href, place, update } from '../core/url';
+import { Await, useAnswer } from '../ui/Load';
+import { Menu } from '../ui/Menu';
+import { Page, useTitle } from '../ui/Page';
+import { Table } from '../ui/Table';
+import { Chart } from '../view/Chart';
+import { formats } from '../view/formats';
+import { Workspace } from '../view/Workspace';
+
+export interface Run {
+  run: string;
+  date?: string;
+  commit?: string;
+  branch?: string;
+  types?: string[];
+}
+
+/** Names runs: "run-018, 579d7113d2, 2026-11-21 12:24", or how many there are. */
+export function runsText(runs: readonly Run[]): string {
+  const last = runs[runs.length - 1];
+  if (!last) return 'no runs';
+  if (runs.length > 1) return `${counted(runs.length, 'run')}, ${runs[0]!.run} … ${last.run}`;
+  return [last.run, last.commit && commit(last.commit), last.date && instant(last.date)].filter(Boolean).join(', ');
+}
+
+export const benchmarksText = (p: URLSearchParams): string => [...p.getAll('group'), ...p.getAll('benchmark')].join(' / ');
 
 export default function Profile() {
-  return <Page title="Profile" />;
+  const { params } = place.value;
+  return source.value.offline || [...selectionParams(params).keys()].length > 0 ? <Selected params={params} /> : <Choose />;
+}
+
+function Selected({ params }: { params: URLSearchParams }) {
+  const query = dataParams(params);
+  const asked = query.toString();
+  const answer = useAnswer<Wire>('tree', withForm(query));
+  const runs = useAnswer<{ rows: Run[] }>('runs', selectionParams(params));
+  const known = runs.value?.rows ?? [];
+  const name =
+    [benchmarksText(params), known.length > 0 ? runsText(known) : (params.get('run') ?? params.get('profile') ?? '')]
+      .filter(Boolean)
+      .join(', ') || 'Profile';
+  useTitle(name);
+  return (
+    <Await of={answer} what="the call tree">
+      {wire => <Shown key={asked} wire={wire} name={name} runs={known} params={params} />}
+    </Await>
+  );
+}
+
+function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: Run[]; params: URLSearchParams }) {
+  const tree = useMemo(() => decode(wire), [wire]);
+  const types = [...new Set(runs.flatMap(r => r.types ?? []))].sort();
+  const notes = notesOf(wire.notes);
+  const count = typeof wire.profiles === 'number' ? wire.profiles : 0;
+  const file = source.value.file.bind(source.value);
+  return (
+    <div class="profile">
+      <div class="head bar">
+        <h1>{name}</h1>
+        <span class="sub">
+          {amount(tree.root[0]!, tree.unit)}
+          {tree.unit === 'count' && ' samples'} of {wire.type} in {counted(count, 'profile')}
+        </span>
+        {notes.length > 0 && <span class="sub">{notes.join(' · ')}</span>}
+      </div>
+      <Workspace
+        tree={tree}
+        skip={serverTransforms(params)}
+        title={name}
+        {...(source.value.offline ? {} : { chart: () => <Chart params={params} /> })}
+        tools={
+          types.length > 1 && (
+            <Menu
+              label={wire.type}
+              title="value type"
+              items={types.map(t => ({ label: t, checked: t === wire.type, run: () => update({ type: t }, true) }))}
+            />
+          )
+        }
+        downloads={source.value.offline ? [] : formats.map(f => ({ label: f.label, href: file('export', exportParams(params, f.name)) }))}
+      />
+    </div>
+  );
+}
+
+function withForm(q: URLSearchParams): URLSearchParams {
+  const p = new URLSearchParams(q);
+  p.set('form', 'columns');
+  return p;
+}
+
+/** The parameters of an export: what is shown, in a format. */
+function exportParams(params: URLSearchParams, format: string): URLSearchParams {
+  const q = dataParams(params);
+  q.delete('transform');
+  for (const x of params.getAll('transform')) q.append('transform', x);
+  const kind = params.get('kind');
+  if (kind) q.set('kind', kind);
+  q.set('format', format);
+  return q;
+}
+
+interface ProfileRow {
+  id: string;
+  benchmark: { group: string; name: string };
+  run: Run;
+  type: { name: string; unit: string };
+  sum: number;
+}
+
+/** What to open, if the address does not say. */
+function Choose() {
+  const answer = useAnswer<{ rows: ProfileRow[] }>('profiles', { last: 5 });
+  return (
+    <Page
+      title="Profiles"
+      sub="The newest runs of every benchmark. Enter or a double click opens one; a benchmark's page has all of its runs."
+    >
+      <Await of={answer} what="profiles">
+        {({ rows }) => <ProfileList rows={[...rows].reverse()} />}
+      </Await>
+    </Page>
+  );
+}
+
+function ProfileList({ rows }: { rows: ProfileRow[] }) {
+  const address = (r: ProfileRow): Changes => ({
+    group: r.benchmark.group,
+    benchmark: r.benchmark.name,
+    run: r.run.run,
+    type: r.type.name,
+  });
+  return (
+    <div class="tall">
+      <Table
+        label="profiles"
+        rows={rows.length}
+        columns={[
+          {
+            id: 'name',
+            title: 'Benchmark',
+            cell: i => (
+              <a href={href('profile', address(rows[i]!))}>
+                {[rows[i]!.benchmark.group, rows[i]!.benchmark.name].filter(Boolean).join(' / ')}
+              </a>
+            ),
+          },
+          { id: 'run', title: 'Run', width: 160, cell: i => rows[i]!.run.run },
+          { id: 'date', title: 'Date (UTC)', width: 140, cell: i => rows[i]!.run.date && instant(rows[i]!.run.date!) },
+          { id: 'commit', title: 'Commit', width: 110, cell: i => <code>{commit(rows[i]!.run.commit ?? '')}</code> },
+          { id: 'type', title: 'Type', width: 120, cell: i => rows[i]!.type.name },
+          { id: 'sum', title: 'Total', width: 110, numeric: true, cell: i => amount(rows[i]!.sum, rows[i]!.type.unit) },
+        ]}
+        empty="The store has no profiles. Import some: dendro import FILE"
+      />
+    </div>
+  );
 }

@@ -1,0 +1,33 @@
+// Which parameters of an address are sent to the API, and which are the state of a view.
+import { parseTransform } from './transforms';
+
+const ofView = new Set(['view', 'q', 'sel', 'zoom', 'color', 'kind', 'transform']);
+
+/** The number of transforms, from the first, that the server has to apply. */
+export function serverTransforms(params: URLSearchParams): number {
+  return params.getAll('transform').findLastIndex(x => parseTransform(x) === null) + 1;
+}
+
+/** The parameters of the data that a page shows. */
+export function dataParams(params: URLSearchParams): URLSearchParams {
+  const q = new URLSearchParams();
+  for (const [name, value] of params) if (!ofView.has(name)) q.append(name, value);
+  for (const x of params.getAll('transform').slice(0, serverTransforms(params))) q.append('transform', x);
+  return q;
+}
+
+/** The parameters that select profiles, without those that shape a view of them. */
+export function selectionParams(params: URLSearchParams, side?: 'base' | 'new'): URLSearchParams {
+  const q = new URLSearchParams();
+  const names = ['group', 'benchmark', 'param', 'branch', 'commit', 'machine', 'attr', 'run', 'profile', 'since', 'until', 'last'];
+  for (const name of names) {
+    const own = side ? params.getAll(`${side}-${name}`) : [];
+    for (const value of own.length > 0 ? own : params.getAll(name)) q.append(name, value);
+  }
+  return q;
+}
+
+/** Writes the notes of an answer for the page: parameters instead of flags. */
+export function notesOf(notes: readonly string[] | undefined): string[] {
+  return (notes ?? []).filter(n => !n.startsWith('value type ')).map(n => n.replace(/--([a-z])/g, '$1'));
+}

@@ -1,0 +1,3 @@
+export function Chart(_: { params: URLSearchParams }) {
+  return <p class="empty">…</p>;
+}

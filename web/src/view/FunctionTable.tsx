@@ -1,0 +1,179 @@
+// The list of functions, of a tree or a diff, narrow beside a graph or wide on its own.
+import { useMemo, useState } from 'preact/hooks';
+import { amount, percent, relative, signed } from '../core/format';
+import type { FunctionRow, Tree } from '../core/profile';
+import { isProgram } from '../core/table';
+import { type Column, Table } from '../ui/Table';
+import { Name, tone, verdict } from './describe';
+
+interface Props {
+  t: Tree;
+  rows: FunctionRow[];
+  found: Uint8Array | null;
+  selected: number;
+  onSelect: (fn: number) => void;
+  onOpen: (fn: number) => void;
+  narrow: boolean;
+}
+
+type Which = 'all' | 'slower' | 'faster';
+
+export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narrow }: Props) {
+  const [sort, setSort] = useState({ id: t.isDiff ? 'rank' : 'total', descending: true });
+  const [which, setWhich] = useState<Which>('all');
+  const program = useMemo(() => t.table.functions.map(isProgram), [t.table.functions]);
+  const counts = useMemo(() => {
+    let slower = 0;
+    let faster = 0;
+    if (t.isDiff)
+      for (const r of rows) {
+        const c = t.change(r.total[0]!, r.total[1]!);
+        if (c > 0) slower++;
+        else if (c < 0) faster++;
+      }
+    return { slower, faster };
+  }, [rows]);
+  const last = t.sides - 1;
+  const list = useMemo(() => {
+    const kept = rows.filter(r => {
+      if (found && !found[r.fn]) return false;
+      if (which === 'all') return true;
+      const c = t.change(r.total[0]!, r.total[1]!);
+      return which === 'slower' ? c > 0 : c < 0;
+    });
+    const delta = (v: number[]) => (t.isDiff ? v[1]! - v[0]! : v[0]!);
+    const keys: Record<string, (r: FunctionRow) => number | string> = {
+      self: r => (t.isDiff ? delta(r.self) : r.self[0]!),
+      total: r => (t.isDiff ? delta(r.total) : r.total[0]!),
+      baseTotal: r => r.total[0]!,
+      newTotal: r => r.total[last]!,
+      baseSelf: r => r.self[0]!,
+      newSelf: r => r.self[last]!,
+      relative: r => (r.total[0] ? delta(r.total) / Math.abs(r.total[0]!) : Number.MAX_VALUE * Math.sign(delta(r.total))),
+    };
+    if (sort.id === 'rank') {
+      // Program code first, and what is outside of the noise before what is within.
+      const rank = (r: FunctionRow) => (t.change(r.total[0]!, r.total[1]!) === 0 ? 2 : program[r.fn] ? 0 : 1);
+      kept.sort((a, b) => rank(a) - rank(b) || t.order(a.total, b.total));
+    } else if (sort.id === 'name') kept.sort((a, b) => (t.table.functions[a.fn]!.name < t.table.functions[b.fn]!.name ? 1 : -1));
+    else {
+      const key = keys[sort.id.replace('Share', '')]!;
+      const size = (r: FunctionRow) => (sort.id === 'self' || sort.id === 'total' ? Math.abs(key(r) as number) : (key(r) as number));
+      kept.sort((a, b) => size(b) - size(a) || a.fn - b.fn);
+    }
+    return sort.descending ? kept : kept.reverse();
+  }, [rows, found, which, sort]);
+  const value = (v: number) => (v ? amount(v, t.unit) : '–');
+  const share = (v: number, side = 0) => (v ? percent(t.root[side] ? v / t.root[side]! : 0) : '–');
+  const difference = (id: string, title: string, of: (r: FunctionRow) => number[]): Column => ({
+    id,
+    title,
+    width: 88,
+    numeric: true,
+    sortable: true,
+    cell: i => {
+      const [a, b] = of(list[i]!);
+      return a === b ? '–' : signed(b! - a!, x => amount(x, t.unit));
+    },
+    class: i => tone(t.change(of(list[i]!)[0]!, of(list[i]!)[1]!)),
+  });
+  const number = (id: string, title: string, of: (r: FunctionRow) => string, width = 84): Column => ({
+    id,
+    title,
+    width,
+    numeric: true,
+    sortable: true,
+    cell: i => of(list[i]!),
+  });
+  const name: Column = {
+    id: 'name',
+    title: `${list.length.toLocaleString('en')} functions`,
+    sortable: true,
+    cell: i => <Name f={t.table.functions[list[i]!.fn]!} />,
+  };
+  const state: Column = {
+    id: 'rank',
+    title: 'Change',
+    hint: 'program code first, then by size of the change; grey: within sampling noise',
+    width: 92,
+    sortable: true,
+    cell: i => {
+      const v = verdict(t, list[i]!.total[0]!, list[i]!.total[1]!);
+      return v && <span class={v === 'within noise' ? 'faint' : v === 'slower' || v === 'new' ? 'more' : 'less'}>{v}</span>;
+    },
+  };
+  const relativeColumn: Column = {
+    id: 'relative',
+    title: 'Δ relative',
+    width: 84,
+    numeric: true,
+    sortable: true,
+    cell: i => relative(list[i]!.total[0]!, list[i]!.total[1]!) || '–',
+    class: i => tone(t.change(list[i]!.total[0]!, list[i]!.total[1]!)),
+  };
+  let columns: Column[];
+  if (t.isDiff)
+    columns = narrow
+      ? [name, difference('total', 'Δ total', r => r.total), relativeColumn, difference('self', 'Δ self', r => r.self)]
+      : [
+          name,
+          state,
+          number('baseTotal', 'Base total', r => value(r.total[0]!)),
+          number('newTotal', 'New total', r => value(r.total[1]!)),
+          difference('total', 'Δ total', r => r.total),
+          relativeColumn,
+          number('baseSelf', 'Base self', r => value(r.self[0]!)),
+          number('newSelf', 'New self', r => value(r.self[1]!)),
+          difference('self', 'Δ self', r => r.self),
+        ];
+  else
+    columns = narrow
+      ? [name, number('total', 'Total', r => share(r.total[0]!), 64), number('self', 'Self', r => share(r.self[0]!), 64)]
+      : [
+          name,
+          {
+            id: 'place',
+            title: 'Where',
+            width: 260,
+            cell: (i: number) => (
+              <span class="dim">
+                {[t.table.functions[list[i]!.fn]!.module, t.table.functions[list[i]!.fn]!.file.replace(/^.*\/(?=[^/]*$)/, '')]
+                  .filter(Boolean)
+                  .join(' · ')}
+              </span>
+            ),
+          },
+          number('total', 'Total', r => value(r.total[0]!), 96),
+          number('totalShare', 'Total %', r => share(r.total[0]!), 72),
+          number('self', 'Self', r => value(r.self[0]!), 96),
+          number('selfShare', 'Self %', r => share(r.self[0]!), 72),
+        ];
+  return (
+    <div class="list">
+      {t.isDiff && (
+        <div class="segments" role="group" aria-label="which changes">
+          {(['all', 'slower', 'faster'] as const).map(w => (
+            <button key={w} type="button" aria-pressed={which === w} onClick={() => setWhich(w)}>
+              {w}
+              {w !== 'all' && <span class={w === 'slower' ? 'more' : 'less'}> {counts[w]}</span>}
+            </button>
+          ))}
+          <span class="faint">outside of the noise</span>
+        </div>
+      )}
+      <Table
+        label="functions"
+        rows={list.length}
+        columns={columns}
+        rowKey={i => list[i]!.fn}
+        sort={sort}
+        onSort={id => setSort(s => ({ id, descending: s.id === id ? !s.descending : true }))}
+        selected={list.findIndex(r => r.fn === selected)}
+        onSelect={i => onSelect(list[i]!.fn)}
+        onOpen={i => onOpen(list[i]!.fn)}
+        rowClass={i => (t.isDiff && t.change(list[i]!.total[0]!, list[i]!.total[1]!) === 0 ? 'quiet' : '')}
+        empty={found ? 'No function matches the search.' : 'No functions.'}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,248 @@
+// The flame graph as a component: canvas, overview, keys, and words for screen readers.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { type Boxes, flameBoxes } from '../core/boxes';
+import { amount, counted, percent, relative, visible } from '../core/format';
+import type { Nodes } from '../core/nodes';
+import { dark } from '../core/settings';
+import { type Func, none } from '../core/table';
+import { Icicle, paintOverview, type Scene } from '../flame/icicle';
+import { type Colouring, diffBucket, kindBucket, packageBucket, palette } from '../flame/palette';
+import { showTip } from '../ui/Tip';
+import { Name, Numbers, placeOf } from './describe';
+
+interface Props {
+  label: string;
+  nodes: Nodes;
+  order: 'name' | 'width';
+  flipped: boolean;
+  colouring: Colouring;
+  found: Uint8Array | null;
+  selected: number;
+  zoomed: number;
+  onSelect: (node: number) => void;
+  onZoom: (node: number) => void;
+  overview?: boolean;
+}
+
+/** Of an inverted tree nodes below this share are not made. */
+const least = 1 / 16384;
+
+export function Graph(p: Props) {
+  const { nodes } = p;
+  const t = nodes.tree;
+  const boxes = useMemo(() => flameBoxes(nodes, { order: p.order, least: nodes.inverted ? least : 0 }), [nodes, p.order]);
+  const bucket = useMemo(() => bucketsOf(nodes, boxes, p.colouring), [nodes, boxes, p.colouring]);
+  const boxOf = (node: number) => (node === none ? none : boxes.node.indexOf(node));
+  const tip = (box: number) => {
+    const node = boxes.node[box]!;
+    return <NodeTip nodes={nodes} node={node} />;
+  };
+  const text = (box: number) => describe(nodes, boxes.node[box]!);
+  return (
+    <>
+      <Canvas
+        {...p}
+        functions={t.table.functions}
+        boxes={boxes}
+        bucket={bucket}
+        colours={t.table.categories.map(c => c.color)}
+        selected={boxOf(p.selected)}
+        zoomed={boxOf(p.zoomed)}
+        onSelect={b => p.onSelect(boxes.node[b]!)}
+        onZoom={b => p.onZoom(b === none ? none : boxes.node[b]!)}
+        tip={tip}
+        text={text}
+      />
+      {boxes.omitted > 0 && <p class="note">{counted(boxes.omitted, 'subtree')} below 0.006% of the width not drawn</p>}
+    </>
+  );
+}
+
+function bucketsOf(nodes: Nodes, boxes: Boxes, colouring: Colouring): (box: number) => number {
+  const { functions } = nodes.tree.table;
+  if (colouring === 'category') return i => nodes.category(boxes.node[i]!) + 1;
+  if (colouring === 'diff') {
+    const t = nodes.tree;
+    return i => {
+      const n = boxes.node[i]!;
+      const [base, now] = [nodes.total(n, 0), nodes.total(n, 1)];
+      return diffBucket(t.change(base, now) / (Math.max(Math.abs(base), Math.abs(now)) || 1));
+    };
+  }
+  const of = functions.map(colouring === 'kind' ? kindBucket : packageBucket);
+  return i => of[boxes.fn[i]!]!;
+}
+
+export function NodeTip({ nodes, node }: { nodes: Nodes; node: number }) {
+  const t = nodes.tree;
+  const f = t.table.functions[nodes.fn(node)]!;
+  const sides = t.self.map((_, s) => s);
+  const category = t.table.categories[nodes.category(node)]?.name;
+  return (
+    <>
+      <b>
+        <Name f={f} short={false} />
+      </b>
+      <small>{[placeOf(f), category].filter(Boolean).join(' · ')}</small>
+      <Numbers t={t} self={sides.map(s => nodes.self(node, s))} total={sides.map(s => nodes.total(node, s))} />
+    </>
+  );
+}
+
+/** A node in words, for screen readers. */
+function describe(nodes: Nodes, node: number): string {
+  const t = nodes.tree;
+  const f = t.table.functions[nodes.fn(node)]!;
+  const last = t.sides - 1;
+  const total = nodes.total(node, last);
+  const words = [
+    visible(f.name),
+    `${percent(t.root[last] ? total / t.root[last]! : 0)} total`,
+    `${amount(nodes.self(node, last), t.unit)} self`,
+  ];
+  if (t.isDiff) words.push(relative(nodes.total(node, 0), total) || 'unchanged');
+  return `${words.join(', ')}, depth ${nodes.depth(node) + 1}`;
+}
+
+interface CanvasProps {
+  label: string;
+  boxes: Boxes;
+  functions: readonly Func[];
+  bucket: (box: number) => number;
+  colours?: string[];
+  flipped: boolean;
+  colouring: Colouring;
+  found: Uint8Array | null;
+  selected: number;
+  zoomed: number;
+  overview?: boolean;
+  onSelect: (box: number) => void;
+  onZoom: (box: number) => void;
+  onRange?: (from: number, to: number) => void;
+  onMoved?: (from: number, to: number) => void;
+  tip: (box: number) => preact.ComponentChildren;
+  text: (box: number) => string;
+}
+
+/** Boxes on a canvas. */
+export function Canvas(p: CanvasProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const graph = useRef<Icicle | null>(null);
+  const props = useRef(p);
+  props.current = p;
+  const [view, setView] = useState<[number, number]>([0, 1]);
+  const isDark = dark.value;
+  const scene = useMemo(
+    (): Scene => ({
+      boxes: p.boxes,
+      functions: p.functions,
+      palette: palette(p.colouring, isDark, p.colours),
+      bucket: p.bucket,
+      found: p.found,
+      flipped: p.flipped,
+    }),
+    [p.boxes, p.functions, p.colouring, isDark, p.bucket, p.found, p.flipped],
+  );
+  useEffect(() => {
+    const g = new Icicle(host.current!, {
+      hover: (box, x, y) => showTip(x, y, box === none ? null : props.current.tip(box)),
+      select: box => props.current.onSelect(box),
+      zoom: box => props.current.onZoom(box),
+      moved: (from, to) => {
+        setView([from, to]);
+        props.current.onMoved?.(from, to);
+      },
+      ...(p.onRange ? { range: (from: number, to: number) => props.current.onRange?.(from, to) } : {}),
+    });
+    graph.current = g;
+    return () => {
+      g.destroy();
+      showTip(0, 0, null);
+    };
+  }, []);
+  const drawn = useRef<Boxes | null>(null);
+  useEffect(() => {
+    const fresh = drawn.current !== scene.boxes;
+    drawn.current = scene.boxes;
+    graph.current!.show(scene);
+    if (fresh) graph.current!.zoom(p.zoomed, false);
+    graph.current!.select(p.selected, true);
+  }, [scene]);
+  const first = useRef(true);
+  useEffect(() => {
+    if (first.current) first.current = false;
+    else graph.current!.zoom(p.zoomed);
+  }, [p.zoomed]);
+  useEffect(() => graph.current!.select(p.selected), [p.selected, scene]);
+  const key = (e: KeyboardEvent) => {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    if (/^Arrow(Up|Down|Left|Right)$/.test(e.key)) {
+      const next = graph.current!.neighbour(p.selected, e.key);
+      if (next !== none) p.onSelect(next);
+    } else if (e.key === 'Enter' && p.selected !== none) p.onZoom(p.selected);
+    else return;
+    e.preventDefault();
+    e.stopPropagation();
+  };
+  return (
+    <div class="graph">
+      {p.overview && <Overview scene={scene} view={view} onMove={(from, to) => graph.current!.window(from, to)} />}
+      <div
+        ref={host}
+        class="flame"
+        role="application"
+        aria-roledescription="flame graph"
+        aria-label={`${p.label}. Arrow keys walk, Enter zooms.`}
+        tabIndex={0}
+        onKeyDown={key}
+      />
+      <span class="hidden" role="status">
+        {p.selected !== none && p.selected < p.boxes.n ? p.text(p.selected) : ''}
+      </span>
+      {p.boxes.n === 0 && <p class="empty">No samples are left: undo a transform or widen the selection.</p>}
+    </div>
+  );
+}
+
+/** The whole graph small, with the part that is shown. */
+function Overview({ scene, view, onMove }: { scene: Scene; view: [number, number]; onMove: (from: number, to: number) => void }) {
+  const ref = useRef<HTMLCanvasElement>(null);
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const e = ref.current!;
+    const read = () => setWidth(e.clientWidth);
+    read();
+    const watch = new ResizeObserver(read);
+    watch.observe(e);
+    return () => watch.disconnect();
+  }, []);
+  const height = 32;
+  useEffect(() => {
+    const c = ref.current!;
+    const ratio = devicePixelRatio || 1;
+    c.width = width * ratio;
+    c.height = height * ratio;
+    const g = c.getContext('2d')!;
+    g.scale(ratio, ratio);
+    paintOverview(g, scene, width, height);
+  }, [scene, width]);
+  const move = (e: PointerEvent) => {
+    if (e.buttons !== 1) return;
+    const size = view[1] - view[0];
+    const at = e.offsetX / width - size / 2;
+    const from = Math.max(0, Math.min(1 - size, at));
+    onMove(from, from + size);
+  };
+  const all = view[0] <= 0 && view[1] >= 1;
+  return (
+    <div class="overview" aria-hidden="true">
+      <canvas ref={ref} onPointerDown={move} onPointerMove={move} />
+      {!all && (
+        <>
+          <i style={{ left: 0, width: `${view[0] * 100}%` }} />
+          <i style={{ left: `${view[1] * 100}%`, right: 0 }} />
+        </>
+      )}
+    </div>
+  );
+}

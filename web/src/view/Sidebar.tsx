@@ -1,0 +1,147 @@
+// What is selected: its numbers, place, categories, callers and callees, and what can be
+// done with it.
+import { useMemo } from 'preact/hooks';
+import { amount, percent, signed, visible } from '../core/format';
+import { callers, type Nodes, path, Upright } from '../core/nodes';
+import type { FunctionRow, Tree } from '../core/profile';
+import { none } from '../core/table';
+import { callees } from '../core/transforms';
+import { Name, Numbers, placeOf, tone, verdict } from './describe';
+
+interface Props {
+  t: Tree;
+  fn: number;
+  /** The selected node, in the view that is shown; none: only a function is selected. */
+  nodes: Nodes;
+  node: number;
+  rows: FunctionRow[];
+  onSelect: (fn: number) => void;
+  onClose: () => void;
+  actions: { label: string; key: string; run: () => void; title: string }[];
+}
+
+export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }: Props) {
+  const f = t.table.functions[fn];
+  const row = rows.find(r => r.fn === fn);
+  const sides = t.self.map((_, s) => s);
+  const around = useMemo(() => {
+    if (!f) return { callers: [], callees: [] };
+    const set = new Uint8Array(t.table.functions.length);
+    set[fn] = 1;
+    const up = callers(t, set);
+    const down = new Upright(callees(t, set));
+    const top = (v: Nodes) => {
+      const root = v.children(none).find(r => v.fn(r) === fn);
+      return root === undefined
+        ? []
+        : v
+            .children(root)
+            .slice(0, 6)
+            .map(c => ({ fn: v.fn(c), total: sides.map(s => v.total(c, s)) }));
+    };
+    return { callers: top(up), callees: top(down) };
+  }, [t, fn]);
+  const categories = useMemo(() => categoriesBelow(t, nodes, node), [t, nodes, node]);
+  if (!f)
+    return (
+      <aside aria-label="Selection" class="sidebar">
+        <p class="dim">Select a function or a box to see its numbers, callers and callees.</p>
+      </aside>
+    );
+  const list = (title: string, items: { fn: number; total: number[] }[]) =>
+    items.length > 0 && (
+      <section>
+        <h3>{title}</h3>
+        <ul>
+          {items.map(c => (
+            <li key={c.fn}>
+              <button type="button" onClick={() => onSelect(c.fn)}>
+                <Name f={t.table.functions[c.fn]!} />
+              </button>
+              <span class={t.isDiff ? tone(t.change(c.total[0]!, c.total[1]!)) : 'dim'}>
+                {t.isDiff
+                  ? signed(c.total[1]! - c.total[0]!, x => amount(x, t.unit))
+                  : percent(row?.total[0] ? c.total[0]! / row.total[0] : 0)}
+              </span>
+            </li>
+          ))}
+        </ul>
+      </section>
+    );
+  const state = t.isDiff && row ? verdict(t, row.total[0]!, row.total[1]!) : '';
+  return (
+    <aside aria-label="Selection" class="sidebar">
+      <button type="button" class="close" aria-label="Close details" title="close (s)" onClick={onClose}>
+        ×
+      </button>
+      <h2>
+        <Name f={f} short={false} />
+      </h2>
+      <p class="dim where">{placeOf(f)}</p>
+      {f.kind && <p class="dim">{[f.kind, f.language].filter(Boolean).join(' · ')}</p>}
+      {state && <p class={state === 'within noise' ? 'dim' : state === 'slower' || state === 'new' ? 'more' : 'less'}>{state}</p>}
+      {row && (
+        <section>
+          <h3>Function</h3>
+          <Numbers t={t} self={row.self} total={row.total} />
+        </section>
+      )}
+      {node !== none && (
+        <section>
+          <h3>This call path</h3>
+          <Numbers t={t} self={sides.map(s => nodes.self(node, s))} total={sides.map(s => nodes.total(node, s))} />
+          <details>
+            <summary>{nodes.depth(node) + 1} frames</summary>
+            <ol class="path">
+              {path(nodes, node).map((p, i) => (
+                <li key={i}>
+                  <Name f={t.table.functions[p]!} />
+                </li>
+              ))}
+            </ol>
+          </details>
+        </section>
+      )}
+      {categories.length > 1 && (
+        <section>
+          <h3>Categories</h3>
+          <ul>
+            {categories.map(c => (
+              <li key={c.name}>
+                <span>{visible(c.name || 'none')}</span>
+                <span class="dim">{percent(c.share)}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {list(t.isDiff ? 'Callers, by change' : 'Callers', around.callers)}
+      {list(t.isDiff ? 'Callees, by change' : 'Callees', around.callees)}
+      <section class="acts">
+        {actions.map(a => (
+          <button key={a.key} type="button" title={a.title} onClick={a.run}>
+            {a.label} <kbd>{a.key}</kbd>
+          </button>
+        ))}
+      </section>
+    </aside>
+  );
+}
+
+/** The self values below a node by category, of the new side. */
+function categoriesBelow(t: Tree, nodes: Nodes, node: number): { name: string; share: number }[] {
+  const { category, categories, end } = t.table;
+  if (!category || nodes.inverted || node === none || node >= t.table.n) return [];
+  const self = t.self[t.sides - 1]!;
+  const sums = categories.map(() => 0);
+  let all = 0;
+  for (let n = node; n < end[node]!; n++) {
+    const v = Math.abs(self[n]!);
+    sums[category[n]!]! += v;
+    all += v;
+  }
+  return categories
+    .map((c, i) => ({ name: c.name, share: all ? sums[i]! / all : 0 }))
+    .filter(c => c.share > 0)
+    .sort((a, b) => b.share - a.share);
+}

@@ -1,0 +1,192 @@
+// The call tree as rows that open and close, upright or inverted, of a tree or a diff.
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { amount, percent, relative, signed } from '../core/format';
+import type { Nodes } from '../core/nodes';
+import { none } from '../core/table';
+import { useKeys } from '../ui/Keys';
+import { type Column, Table } from '../ui/Table';
+import { Name, tone, verdict } from './describe';
+
+interface Props {
+  label: string;
+  nodes: Nodes;
+  found: Uint8Array | null;
+  selected: number;
+  onSelect: (node: number) => void;
+  onOpen: (node: number) => void;
+}
+
+const mostAtOnce = 10_000;
+
+export function TreeTable({ label, nodes, found, selected, onSelect, onOpen }: Props) {
+  const t = nodes.tree;
+  const [open, setOpen] = useState(() => likely(nodes));
+  const [of, setOf] = useState(nodes);
+  if (of !== nodes) {
+    setOf(nodes);
+    setOpen(likely(nodes));
+  }
+  useEffect(() => {
+    // What is selected elsewhere is shown here.
+    const missing: number[] = [];
+    for (let p = selected === none ? none : nodes.parent(selected); p !== none; p = nodes.parent(p)) if (!open.has(p)) missing.push(p);
+    if (missing.length > 0) setOpen(new Set([...open, ...missing]));
+  }, [selected, nodes]);
+  const rows = useMemo(() => {
+    const list: number[] = [];
+    const pending = [...nodes.children(none)].reverse();
+    while (pending.length > 0) {
+      const n = pending.pop()!;
+      list.push(n);
+      if (open.has(n)) for (const c of [...nodes.children(n)].reverse()) pending.push(c);
+    }
+    return list;
+  }, [nodes, open]);
+  const toggle = (i: number, wanted: boolean) => {
+    const n = rows[i]!;
+    if (!nodes.hasChildren(n) || open.has(n) === wanted) return false;
+    const next = new Set(open);
+    if (wanted) next.add(n);
+    else next.delete(n);
+    setOpen(next);
+    return true;
+  };
+  useKeys([
+    {
+      keys: '*',
+      help: 'open everything below the selected row',
+      run: () => {
+        const next = new Set(open);
+        const pending = selected === none ? [...nodes.children(none)] : [selected];
+        for (let count = 0; pending.length > 0 && count < mostAtOnce; count++) {
+          const n = pending.pop()!;
+          if (!nodes.hasChildren(n)) continue;
+          next.add(n);
+          pending.push(...nodes.children(n));
+        }
+        setOpen(next);
+      },
+    },
+  ]);
+  const category = t.table.categories;
+  const name: Column = {
+    id: 'name',
+    title: nodes.inverted ? 'Function, and below it its callers' : 'Function',
+    cell: i => {
+      const n = rows[i]!;
+      const has = nodes.hasChildren(n);
+      return (
+        <span class="node" style={{ paddingLeft: `${Math.min(nodes.depth(n), 60) * 14}px` }}>
+          <button
+            type="button"
+            tabIndex={-1}
+            class="twisty"
+            disabled={!has}
+            aria-label={open.has(n) ? 'close' : 'open'}
+            onClick={e => {
+              e.stopPropagation();
+              toggle(i, !open.has(n));
+            }}
+          >
+            {has ? (open.has(n) ? '▾' : '▸') : ''}
+          </button>
+          <Name f={t.table.functions[nodes.fn(n)]!} />
+        </span>
+      );
+    },
+  };
+  const number = (id: string, title: string, of: (n: number) => string, width = 84): Column => ({
+    id,
+    title,
+    width,
+    numeric: true,
+    cell: i => of(rows[i]!),
+  });
+  const value = (v: number) => (v ? amount(v, t.unit) : '–');
+  const share = (v: number, side: number) => (v ? percent(t.root[side] ? v / t.root[side]! : 0) : '–');
+  const difference = (id: string, title: string, of: (n: number, side: number) => number): Column => ({
+    id,
+    title,
+    width: 88,
+    numeric: true,
+    cell: i => {
+      const [a, b] = [of(rows[i]!, 0), of(rows[i]!, 1)];
+      return a === b ? '–' : signed(b - a, x => amount(x, t.unit));
+    },
+    class: i => tone(t.change(of(rows[i]!, 0), of(rows[i]!, 1))),
+  });
+  const columns: Column[] = t.isDiff
+    ? [
+        name,
+        {
+          id: 'state',
+          title: 'Change',
+          width: 92,
+          cell: i => {
+            const v = verdict(t, nodes.total(rows[i]!, 0), nodes.total(rows[i]!, 1));
+            return v && <span class={v === 'within noise' ? 'faint' : v === 'slower' || v === 'new' ? 'more' : 'less'}>{v}</span>;
+          },
+        },
+        number('base', 'Base total', n => value(nodes.total(n, 0))),
+        number('new', 'New total', n => value(nodes.total(n, 1))),
+        difference('total', 'Δ total', (n, s) => nodes.total(n, s)),
+        number('relative', 'Δ relative', n => relative(nodes.total(n, 0), nodes.total(n, 1)) || '–'),
+        difference('self', 'Δ self', (n, s) => nodes.self(n, s)),
+      ]
+    : [
+        name,
+        ...(category.length > 0
+          ? [
+              {
+                id: 'category',
+                title: 'Category',
+                width: 110,
+                cell: (i: number) => <span class="dim">{category[nodes.category(rows[i]!)]?.name}</span>,
+              },
+            ]
+          : []),
+        number('total', 'Total', n => value(nodes.total(n, 0)), 96),
+        number('totalShare', 'Total %', n => share(nodes.total(n, 0), 0), 72),
+        number('self', 'Self', n => value(nodes.self(n, 0)), 96),
+        number('selfShare', 'Self %', n => share(nodes.self(n, 0), 0), 72),
+      ];
+  return (
+    <Table
+      label={label}
+      rows={rows.length}
+      columns={columns}
+      rowKey={i => rows[i]!}
+      selected={selected === none ? none : rows.indexOf(selected)}
+      onSelect={i => onSelect(rows[i]!)}
+      onOpen={i => onOpen(rows[i]!)}
+      rowClass={i =>
+        found?.[nodes.fn(rows[i]!)] ? 'hit' : t.isDiff && t.change(nodes.total(rows[i]!, 0), nodes.total(rows[i]!, 1)) === 0 ? 'quiet' : ''
+      }
+      tree={{
+        depth: i => nodes.depth(rows[i]!),
+        expanded: i => (nodes.hasChildren(rows[i]!) ? open.has(rows[i]!) : undefined),
+        toggle,
+        parent: i => rows.indexOf(nodes.parent(rows[i]!)),
+      }}
+      empty="No samples are left: undo a transform or widen the selection."
+    />
+  );
+}
+
+/** The nodes to open at first: what is large or, in a diff, what changed most. */
+function likely(nodes: Nodes): Set<number> {
+  const t = nodes.tree;
+  const size = (n: number) => (t.isDiff ? Math.abs(t.change(nodes.total(n, 0), nodes.total(n, 1))) : nodes.width(n));
+  const roots = nodes.children(none);
+  const largest = roots.reduce((most, r) => Math.max(most, size(r)), 0);
+  const open = new Set<number>();
+  if (nodes.inverted) return open;
+  const pending = [...roots];
+  while (pending.length > 0 && open.size < 80) {
+    const n = pending.shift()!;
+    if (size(n) === 0 || size(n) < largest * (t.isDiff ? 0.3 : 0.15)) continue;
+    open.add(n);
+    pending.push(...nodes.children(n));
+  }
+  return open;
+}

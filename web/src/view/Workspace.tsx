@@ -1,0 +1,454 @@
+// The views of one tree or diff: one search, one selection, one list of transforms.
+import type { ComponentChildren } from 'preact';
+import { useMemo, useRef } from 'preact/hooks';
+import { counted, percent, visible } from '../core/format';
+import { callers, Inverted, type Nodes, path, Upright } from '../core/nodes';
+import { functionRows, type Tree } from '../core/profile';
+import { search } from '../core/search';
+import { formatSelection, nodeOf, parseSelection, type Selection, selectionOf } from '../core/selection';
+import { remembered } from '../core/settings';
+import { none } from '../core/table';
+import { callees, formatPath, parseTransform, transform } from '../core/transforms';
+import { link, place, update } from '../core/url';
+import type { Colouring } from '../flame/palette';
+import { type Key, useKeys } from '../ui/Keys';
+import { type Item, Menu } from '../ui/Menu';
+import { pictureItems, tableItems } from './export';
+import { FunctionTable } from './FunctionTable';
+import { Graph } from './Graph';
+import { Sidebar } from './Sidebar';
+import { TreeTable } from './TreeTable';
+
+export const viewNames = ['icicle', 'flame', 'tree', 'inverted', 'sandwich', 'functions', 'stack-chart'] as const;
+export type ViewName = (typeof viewNames)[number];
+const titles: Record<ViewName, string> = {
+  icicle: 'Icicle',
+  flame: 'Flame',
+  tree: 'Tree',
+  inverted: 'Bottom-up',
+  sandwich: 'Sandwich',
+  functions: 'Functions',
+  'stack-chart': 'Over time',
+};
+
+interface Props {
+  tree: Tree;
+  /** The number of transforms, from the first, that the tree has already. */
+  skip: number;
+  /** Draws the stack chart; without it there is none. */
+  chart?: () => ComponentChildren;
+  /** Menus of the page, right of the views. */
+  tools?: ComponentChildren;
+  /** Links to the files that the server writes. */
+  downloads: Item[];
+  title: string;
+}
+
+const details = remembered('details', true);
+
+export function Workspace({ tree, skip, chart, tools, downloads, title }: Props) {
+  const params = place.value.params;
+  const views = viewNames.filter(v => v !== 'stack-chart' || chart);
+  const view = views.find(v => v === params.get('view')) ?? 'icicle';
+  const texts = params.getAll('transform');
+  const kind = params.get('kind') ?? '';
+  const query = params.get('q') ?? '';
+  const shown = useMemo(
+    () =>
+      transform(
+        tree,
+        texts
+          .slice(skip)
+          .map(parseTransform)
+          .filter(x => x !== null),
+        kind,
+      ),
+    [tree, texts.join('\n'), kind],
+  );
+  const upright = useMemo(() => new Upright(shown), [shown]);
+  const inverted = useMemo(() => new Inverted(shown), [shown]);
+  const rows = useMemo(() => functionRows(shown), [shown]);
+  const found = useMemo(() => search(shown, query), [shown, query]);
+  const functions = shown.table.functions;
+  const selected = parseSelection(functions, params.get('sel'));
+  const fn = selected?.fn ?? none;
+  const nodes: Nodes = view === 'inverted' ? inverted : upright;
+  const node = nodeOf(nodes, selected);
+  const zoomed = params.get('zoom') ? nodeOf(upright, parseSelection(functions, params.get('zoom'))) : none;
+  const colouring =
+    (params.get('color') as Colouring | null) ??
+    (shown.isDiff ? 'diff' : shown.table.category && shown.table.categories.length > 2 ? 'category' : 'package');
+  const searchBox = useRef<HTMLInputElement>(null);
+  const main = useRef<HTMLDivElement>(null);
+
+  const select = (s: Selection | null) => update({ sel: s && formatSelection(functions, s) });
+  const selectFunction = (f: number) => select({ fn: f, path: null, inverted: null });
+  const selectNode = (n: number) => select(selectionOf(nodes, n));
+  const zoom = (n: number) => update({ zoom: n === none ? null : formatSelection(functions, selectionOf(upright, n)) }, true);
+  const show = (v: ViewName) => update({ view: v === 'icicle' ? null : v }, true);
+  const setTransforms = (list: string[]) => update({ transform: list, zoom: null }, true);
+  const name = (f: number) => formatPath([functions[f]!.name]);
+  const pathNames = (n: number, v: Nodes) => formatPath(path(v, n).map(f => functions[f]!.name));
+  const add = (kindOf: string, arg: string) => setTransforms([...texts, `${kindOf}:${arg}`]);
+  const withFunction = (kindOf: string) => fn !== none && add(kindOf, name(fn));
+  const undo = () => texts.length > 0 && setTransforms(texts.slice(0, -1));
+  const copy = (text: string) => void navigator.clipboard?.writeText(text);
+
+  const step = (by: number) => {
+    if (!found || found.count === 0) return;
+    if (view === 'functions') {
+      const hits = rows.filter(r => found.functions[r.fn]);
+      const at = hits.findIndex(r => r.fn === fn);
+      selectFunction(hits[(at + by + hits.length) % hits.length]!.fn);
+      return;
+    }
+    const next = nextMatch(nodes, found.functions, node, by);
+    if (next !== none) selectNode(next);
+  };
+  const back = () => {
+    if (query) update({ q: null });
+    else if (zoomed !== none) update({ zoom: null }, true);
+    else if (texts.length > 0) undo();
+    else if (selected) update({ sel: null });
+    else return false;
+  };
+
+  const transforms: { key: string; label: string; help: string; run: () => unknown }[] = [
+    {
+      key: 'f',
+      label: 'Focus',
+      help: 'focus the selected function: only what is in or below it',
+      run: () => withFunction('focus-function'),
+    },
+    {
+      key: 'F',
+      label: 'Focus path',
+      help: 'focus the selected call path',
+      run: () => node !== none && add(view === 'inverted' ? 'focus-subtree-inverted' : 'focus-subtree', pathNames(node, nodes)),
+    },
+    { key: 'm', label: 'Merge', help: 'merge the selected function into its callers', run: () => withFunction('merge-function') },
+    { key: 'd', label: 'Drop', help: 'drop samples with the selected function', run: () => withFunction('drop-function') },
+    {
+      key: 'r',
+      label: 'Collapse recursion',
+      help: 'collapse recursion of the selected function',
+      run: () => withFunction('collapse-recursion'),
+    },
+    {
+      key: 'C',
+      label: 'Collapse callees',
+      help: 'collapse everything below the selected function into it',
+      run: () => withFunction('collapse-function'),
+    },
+    {
+      key: 'R',
+      label: 'Collapse module',
+      help: 'collapse the module of the selected function into one frame',
+      run: () => fn !== none && functions[fn]!.module && add('collapse-resource', formatPath([functions[fn]!.module])),
+    },
+    { key: 'x', label: 'Sandwich', help: 'callers and callees of the selected function', run: () => fn !== none && show('sandwich') },
+  ];
+  const keys: Key[] = [
+    { keys: '/', help: 'search', run: () => searchBox.current?.select() },
+    { keys: 'n', help: 'next match', run: () => step(1) },
+    { keys: 'N', help: 'previous match', run: () => step(-1) },
+    { keys: 'ArrowUp ArrowDown ArrowLeft ArrowRight', help: 'walk the tree', run: () => focusView(main.current) },
+    { keys: 'Enter', help: 'zoom into the selected box', run: () => node !== none && zoom(nodeOf(upright, selected)) },
+    { keys: 'Escape', help: 'one step back: search, zoom, transform', run: back },
+    { keys: '0', help: 'show everything', run: () => update({ zoom: null, transform: null, q: null, kind: null }, true) },
+    ...views.map((v, i) => ({ keys: String(i + 1), help: titles[v], run: () => show(v) })),
+    { keys: 'i', help: 'bottom-up and back', run: () => show(view === 'inverted' ? 'tree' : 'inverted') },
+    { keys: 's', help: 'details of the selection', run: () => (details.value = !details.value) },
+    ...transforms.map(x => ({ keys: x.key, help: x.help, run: x.run })),
+    { keys: 'Ctrl+z', help: 'undo the last transform', run: undo },
+    { keys: 'c', help: 'copy the name', run: () => fn !== none && copy(functions[fn]!.name) },
+    { keys: 'p', help: 'copy the call path', run: () => node !== none && copy(pathNames(node, nodes)) },
+    { keys: 'y', help: 'copy the link', run: () => copy(link()) },
+  ];
+  useKeys(keys);
+
+  const graph = (
+    v: Nodes,
+    flipped: boolean,
+    label: string,
+    options: { selected?: number; zoomed?: number; onSelect?: (n: number) => void; onZoom?: (n: number) => void; overview?: boolean } = {},
+  ) => (
+    <Graph
+      key={label}
+      label={label}
+      nodes={v}
+      order={v.inverted ? 'width' : 'name'}
+      flipped={flipped}
+      colouring={colouring}
+      found={found?.functions ?? null}
+      selected={options.selected ?? none}
+      zoomed={options.zoomed ?? none}
+      onSelect={options.onSelect ?? (n => selectFunction(v.fn(n)))}
+      onZoom={options.onZoom ?? (n => n !== none && selectFunction(v.fn(n)))}
+      overview={options.overview ?? false}
+    />
+  );
+  const list = (narrow: boolean) => (
+    <FunctionTable
+      key={String(shown.isDiff)}
+      t={shown}
+      rows={rows}
+      found={found?.functions ?? null}
+      selected={fn}
+      onSelect={selectFunction}
+      onOpen={f => {
+        selectFunction(f);
+        show('sandwich');
+      }}
+      narrow={narrow}
+    />
+  );
+  let content: ComponentChildren;
+  switch (view) {
+    case 'icicle':
+    case 'flame':
+      content = (
+        <>
+          <div class="side">{list(true)}</div>
+          {graph(upright, view === 'flame', view === 'flame' ? 'Flame graph' : 'Icicle graph', {
+            selected: node,
+            zoomed,
+            onSelect: selectNode,
+            onZoom: zoom,
+            overview: true,
+          })}
+        </>
+      );
+      break;
+    case 'tree':
+    case 'inverted':
+      content = (
+        <TreeTable
+          key={view}
+          label={view === 'tree' ? 'call tree' : 'bottom-up tree'}
+          nodes={nodes}
+          found={found?.functions ?? null}
+          selected={node}
+          onSelect={selectNode}
+          onOpen={n => {
+            if (view === 'inverted') return;
+            update({ zoom: formatSelection(functions, selectionOf(upright, n)), view: null }, true);
+          }}
+        />
+      );
+      break;
+    case 'functions':
+      content = list(false);
+      break;
+    case 'sandwich':
+      content = (
+        <>
+          <div class="side">{list(true)}</div>
+          <Sandwich t={shown} fn={fn} graph={graph} />
+        </>
+      );
+      break;
+    case 'stack-chart':
+      content = chart?.();
+  }
+  const kinds = useMemo(() => [...new Set(tree.table.functions.map(f => f.kind).filter(Boolean))].sort(), [tree]);
+  const colours: [Colouring, string, boolean][] = [
+    ['diff', 'change', shown.isDiff],
+    ['package', 'package', true],
+    ['kind', 'kind of function', kinds.length > 1],
+    ['category', 'category', !!shown.table.category],
+  ];
+  return (
+    <div class="workspace">
+      <div class="bar">
+        <div class="segments" role="group" aria-label="view">
+          {views.map((v, i) => (
+            <button key={v} type="button" aria-pressed={v === view} title={`${titles[v]} (${i + 1})`} onClick={() => show(v)}>
+              {titles[v]}
+            </button>
+          ))}
+        </div>
+        <span class="space" />
+        <div class="find" role="search">
+          <input
+            ref={searchBox}
+            type="search"
+            aria-label="Search functions"
+            placeholder="Search: regular expression ( / )"
+            spellcheck={false}
+            autocomplete="off"
+            value={query}
+            onInput={e => update({ q: e.currentTarget.value })}
+            onKeyDown={e => {
+              if (e.key === 'Enter') step(e.shiftKey ? -1 : 1);
+              else if (e.key === 'Escape') {
+                update({ q: null });
+                e.currentTarget.blur();
+              } else return;
+              e.preventDefault();
+            }}
+          />
+          {found && (
+            <>
+              <button type="button" aria-label="previous match" title="previous match (N)" onClick={() => step(-1)}>
+                ‹
+              </button>
+              <button type="button" aria-label="next match" title="next match (n)" onClick={() => step(1)}>
+                ›
+              </button>
+              <output class="dim" title={found.literal ? 'not a regular expression: searched as it is' : undefined}>
+                {counted(found.count, 'function')}, {found.share.map(percent).join(' → ')}
+                {found.literal && ' (as text)'}
+              </output>
+            </>
+          )}
+        </div>
+        {tools}
+        {kinds.length > 1 && (
+          <Menu
+            label={kind || 'All kinds'}
+            title="kind of functions"
+            items={[
+              { label: 'All kinds', checked: !kind, run: () => update({ kind: null }, true) },
+              ...kinds.map(k => ({ label: k, checked: k === kind, run: () => update({ kind: k }, true) })),
+            ]}
+          />
+        )}
+        <Menu
+          label="Colour"
+          title="colour by"
+          items={colours
+            .filter(c => c[2])
+            .map(([c, label]) => ({ label: `by ${label}`, checked: c === colouring, run: () => update({ color: c }) }))}
+        />
+        <Menu
+          label="Export"
+          items={[
+            ...downloads,
+            ...tableItems(shown, rows, nodes, view, title),
+            ...pictureItems(main.current, nodes, colouring, view, title),
+          ]}
+        />
+        <button type="button" aria-pressed={details.value} title="details (s)" onClick={() => (details.value = !details.value)}>
+          Details
+        </button>
+      </div>
+      <nav class="crumbs" aria-label="Transforms and zoom">
+        <button
+          type="button"
+          onClick={() => update({ zoom: null, transform: null }, true)}
+          disabled={texts.length === 0 && zoomed === none}
+        >
+          all
+        </button>
+        {texts.map((x, i) => (
+          <span key={i} class="chip">
+            <button type="button" title="undo what came after" onClick={() => setTransforms(texts.slice(0, i + 1))}>
+              {words(x)}
+            </button>
+            <button
+              type="button"
+              aria-label={`remove ${words(x)}`}
+              title="remove"
+              onClick={() => setTransforms(texts.filter((_, k) => k !== i))}
+            >
+              ×
+            </button>
+          </span>
+        ))}
+        {zoomed !== none &&
+          path(upright, zoomed)
+            .slice(-4)
+            .map((f, i, all) => (
+              <button
+                key={i}
+                type="button"
+                aria-current={i === all.length - 1 ? 'true' : undefined}
+                onClick={() => {
+                  let n = zoomed;
+                  for (let up = all.length - 1 - i; up > 0; up--) n = upright.parent(n);
+                  zoom(n);
+                }}
+              >
+                {visible(functions[f]!.name.slice(functions[f]!.name.lastIndexOf('/', functions[f]!.pkg) + 1))}
+              </button>
+            ))}
+        {texts.length === 0 && zoomed === none && <span class="dim">Click a box to zoom, hover for numbers, ? for keys.</span>}
+      </nav>
+      <div ref={main} class={`views ${view}`}>
+        {content}
+        {details.value && (
+          <Sidebar
+            t={shown}
+            fn={fn}
+            nodes={nodes}
+            node={node}
+            rows={rows}
+            onSelect={selectFunction}
+            onClose={() => (details.value = false)}
+            actions={transforms.map(x => ({ label: x.label, key: x.key, title: x.help, run: () => void x.run() }))}
+          />
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Moves the focus into the view, so that its own keys work. */
+function focusView(e: HTMLElement | null): boolean {
+  const target = e?.querySelector<HTMLElement>('.flame, .table');
+  if (!target || target === document.activeElement) return false;
+  target.focus();
+  return true;
+}
+
+function words(text: string): string {
+  const x = parseTransform(text);
+  if (!x) return visible(text);
+  const last = x.args[x.args.length - 1]!;
+  return visible(
+    `${x.kind.replace('filter:', '').replace(/-/g, ' ')}${x.only ? ` (${x.only})` : ''}: ${last.slice(last.lastIndexOf('/') + 1)}`,
+  );
+}
+
+/** The next node that matches, in the order of display, which opens what is closed. */
+function nextMatch(v: Nodes, found: Uint8Array, from: number, by: number): number {
+  const limit = 200_000;
+  const order: number[] = [];
+  const pending = [...v.children(none)].reverse();
+  while (pending.length > 0 && order.length < limit) {
+    const n = pending.pop()!;
+    order.push(n);
+    if (v.inverted && v.depth(n) > 3) continue;
+    const list = v.children(n);
+    for (let i = list.length - 1; i >= 0; i--) pending.push(list[i]!);
+  }
+  const at = order.indexOf(from);
+  for (let i = 1; i <= order.length; i++) {
+    const n = order[(((at + by * i) % order.length) + order.length) % order.length]!;
+    if (found[v.fn(n)]) return n;
+  }
+  return none;
+}
+
+function Sandwich({ t, fn, graph }: { t: Tree; fn: number; graph: (v: Nodes, flipped: boolean, label: string) => ComponentChildren }) {
+  const both = useMemo(() => {
+    if (fn === none) return null;
+    const set = new Uint8Array(t.table.functions.length);
+    set[fn] = 1;
+    return { up: callers(t, set), down: new Upright(callees(t, set)) };
+  }, [t, fn]);
+  if (!both) return <p class="empty">Select a function to see its callers above and its callees below.</p>;
+  return (
+    <div class="sandwich-graphs">
+      <section aria-label="Callers">
+        <h2>Callers</h2>
+        {graph(both.up, true, 'Callers')}
+      </section>
+      <section aria-label="Callees">
+        <h2>Callees</h2>
+        {graph(both.down, false, 'Callees')}
+      </section>
+    </div>
+  );
+}

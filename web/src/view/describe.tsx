@@ -1,0 +1,102 @@
+// How functions and their numbers are written: in tips, the sidebar and tables.
+import { amount, percent, relative, signed, visible } from '../core/format';
+import type { Tree } from '../core/profile';
+import { type Func, parts } from '../core/table';
+
+/** A function's name: its package is dim. The folders of the package are in the title only. */
+export function Name({ f, short = true }: { f: Func; short?: boolean }) {
+  const [folders, pkg, symbol] = parts(f);
+  return (
+    <span class="name" title={short ? [f.name, placeOf(f)].filter(Boolean).join('\n') : undefined}>
+      <span class="pkg">
+        {!short && visible(folders)}
+        {visible(pkg)}
+      </span>
+      {visible(symbol)}
+    </span>
+  );
+}
+
+export const placeOf = (f: Func): string =>
+  visible([f.file && f.file + (f.line > 0 ? `:${f.line}` : ''), f.module].filter(Boolean).join(' · '));
+
+export const tone = (change: number): string => (change > 0 ? 'more' : change < 0 ? 'less' : 'faint');
+
+/** What happened to a function or call path, in a word. */
+export function verdict(t: Tree, base: number, now: number): 'new' | 'vanished' | 'slower' | 'faster' | 'within noise' | '' {
+  if (base === now) return '';
+  if (t.change(base, now) === 0) return 'within noise';
+  if (base === 0) return 'new';
+  if (now === 0) return 'vanished';
+  return now > base ? 'slower' : 'faster';
+}
+
+/** The numbers of a node or function: self and total, of both sides of a diff. */
+export function Numbers({ t, self, total }: { t: Tree; self: readonly number[]; total: readonly number[] }) {
+  const lines: [string, readonly number[]][] = [
+    ['total', total],
+    ['self', self],
+  ];
+  if (!t.isDiff)
+    return (
+      <table>
+        <tbody>
+          {lines.map(([label, v]) => (
+            <tr key={label}>
+              <th scope="row">{label}</th>
+              <td>{amount(v[0]!, t.unit)}</td>
+              <td>{percent(t.root[0] ? v[0]! / t.root[0] : 0)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    );
+  const noise = t.noise(total[0]!, total[1]!);
+  return (
+    <>
+      <table>
+        <thead>
+          <tr>
+            {['', 'base', 'new', 'delta', 'relative'].map(h => (
+              <th key={h} scope="col">
+                {h}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map(([label, v]) => {
+            const change = t.change(v[0]!, v[1]!);
+            return (
+              <tr key={label}>
+                <th scope="row">{label}</th>
+                <td>{amount(v[0]!, t.unit)}</td>
+                <td>{amount(v[1]!, t.unit)}</td>
+                <td class={tone(change)}>{signed(v[1]! - v[0]!, x => amount(x, t.unit))}</td>
+                <td class={tone(change)}>{relative(v[0]!, v[1]!)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      <small>{verdictText(t, total[0]!, total[1]!, noise)}</small>
+    </>
+  );
+}
+
+function verdictText(t: Tree, base: number, now: number, noise: number): string {
+  const range = noise > 0 ? ` (noise ±${amount(noise, t.unit)})` : '';
+  switch (verdict(t, base, now)) {
+    case 'within noise':
+      return `within sampling noise${range}`;
+    case 'slower':
+      return `slower, outside of the noise${range}`;
+    case 'faster':
+      return `faster, outside of the noise${range}`;
+    case 'new':
+      return `new: only in the new side${range}`;
+    case 'vanished':
+      return `vanished: only in the base${range}`;
+  }
+  return 'unchanged';
+}
