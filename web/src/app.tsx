@@ -1,5 +1,25 @@
+// The app of a server.
 import { follow } from './core/url';
 import { start } from './main';
+import Benchmark from './pages/Benchmark';
+import Diff from './pages/Diff';
+import Function from './pages/Function';
+import Home from './pages/Home';
+import Profile from './pages/Profile';
+import Regressions from './pages/Regressions';
+import Report from './pages/Report';
+import TaskDetail from './pages/TaskDetail';
+import Tasks from './pages/Tasks';
 
 follow(false);
-start();
+start({
+  home: Home,
+  benchmark: Benchmark,
+  profile: Profile,
+  diff: Diff,
+  function: Function,
+  regressions: Regressions,
+  tasks: Tasks,
+  task: TaskDetail,
+  report: Report,
+});

@@ -1,6 +1,10 @@
+// The offline report: the pages that show what a report holds.
 import { Embedded, embedded, setSource } from './core/source';
 import { follow } from './core/url';
 import { start } from './main';
+import Diff from './pages/Diff';
+import Profile from './pages/Profile';
+import Report from './pages/Report';
 
 const element = document.getElementById('dendro-data');
 const root = document.getElementById('root')!;
@@ -10,7 +14,7 @@ else
     data => {
       setSource(new Embedded(data));
       follow(true, data.start);
-      start();
+      start({ report: Report, profile: Profile, diff: Diff });
     },
     err => {
       root.textContent = `The data of this report cannot be read: ${err}`;

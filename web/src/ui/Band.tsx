@@ -1,8 +1,8 @@
-// A series over time or runs, with its moving mean, a band around it, and marks.
-import { useEffect, useRef } from 'preact/hooks';
-import uPlot from 'uplot';
-import 'uplot/dist/uPlot.min.css';
-import { dark } from '../core/settings';
+// A series over time or runs, with its moving mean, a band around it, and marks. It is
+// SVG: it takes its colours from the style sheet, prints, and its text can be selected.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { instant } from '../core/format';
+import { showTip } from './Tip';
 
 export interface Series {
   /** Unix seconds, or positions if names has the text of each. */
@@ -31,77 +31,152 @@ interface Props {
   onSelect?: (index: number) => void;
 }
 
+type Values = readonly (number | null)[];
+const known = (v: number | null | undefined): v is number => v !== null && v !== undefined && Number.isFinite(v);
+const left = 76;
+const bottom = 22;
+const top = 8;
+
+/** Round numbers from low to high, about n of them. */
+export function ticks(low: number, high: number, n: number): number[] {
+  const raw = (high - low) / n;
+  if (!(raw > 0)) return [low];
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map(k => k * power).find(k => k >= raw)!;
+  const list = [];
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k++) list.push(+(k * step).toPrecision(12));
+  return list;
+}
+
 export function Band({ label, series, names, marks = [], height = 260, format, onSelect }: Props) {
   const host = useRef<HTMLDivElement>(null);
-  const isDark = dark.value;
+  const [width, setWidth] = useState(600);
+  const [at, setAt] = useState(-1);
   useEffect(() => {
     const e = host.current!;
-    const css = getComputedStyle(document.documentElement);
-    const colour = (name: string) => css.getPropertyValue(name).trim();
-    const none = series.x.map(() => null);
-    const axis = {
-      stroke: colour('--dim'),
-      grid: { stroke: colour('--line'), width: 1 },
-      ticks: { stroke: colour('--line'), width: 1 },
-      font: '11px system-ui',
-    };
-    const plot = new uPlot(
-      {
-        width: Math.max(200, e.clientWidth),
-        height,
-        legend: { show: false },
-        cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
-        scales: { x: { time: !names } },
-        axes: [
-          names ? { ...axis, values: (_u, at) => at.map(i => names[i] ?? '') } : axis,
-          { ...axis, size: 74, values: (_u, at) => at.map(v => format(v)) },
-        ],
-        bands: [{ series: [4, 3], fill: colour('--band') }],
-        series: [
-          {},
-          { stroke: colour('--ink'), width: 1.2, points: { show: series.x.length < 400, size: 5, fill: colour('--ink') } },
-          { stroke: colour('--accent'), width: 1.4, dash: [5, 4], points: { show: false } },
-          { stroke: 'transparent', points: { show: false } },
-          { stroke: 'transparent', points: { show: false } },
-        ],
-        hooks: {
-          draw: [
-            u => {
-              const { ctx, bbox } = u;
-              for (const m of marks) {
-                const x = u.valToPos(series.x[m.index] ?? 0, 'x', true);
-                ctx.save();
-                ctx.strokeStyle = ctx.fillStyle = colour(m.kind === 'worse' ? '--more' : m.kind === 'better' ? '--less' : '--dim');
-                ctx.setLineDash([4, 3]);
-                ctx.beginPath();
-                ctx.moveTo(x, bbox.top);
-                ctx.lineTo(x, bbox.top + bbox.height);
-                ctx.stroke();
-                const v = series.values[m.index];
-                if (v !== null && v !== undefined) {
-                  ctx.beginPath();
-                  ctx.arc(x, u.valToPos(v, 'y', true), 4 * devicePixelRatio, 0, 7);
-                  ctx.fill();
-                }
-                ctx.restore();
-              }
-            },
-          ],
-        },
-      },
-      [series.x, series.values, series.mean ?? none, series.low ?? none, series.high ?? none] as unknown as uPlot.AlignedData,
-      e,
-    );
-    const click = () => {
-      if (typeof plot.cursor.idx === 'number') onSelect?.(plot.cursor.idx);
-    };
-    if (onSelect) plot.over.addEventListener('click', click);
-    const watch = new ResizeObserver(() => plot.setSize({ width: Math.max(200, e.clientWidth), height }));
+    const read = () => setWidth(Math.max(200, e.clientWidth));
+    read();
+    if (typeof ResizeObserver === 'undefined') return;
+    const watch = new ResizeObserver(read);
     watch.observe(e);
-    return () => {
-      watch.disconnect();
-      plot.destroy();
-    };
-  }, [series, names, marks, isDark, height]);
-  return <div ref={host} class={`band ${onSelect ? 'pick' : ''}`} role="img" aria-label={label} />;
+    return () => watch.disconnect();
+  }, []);
+  const { x: xs, values, mean = [], low = [], high = [] } = series;
+  const all = [values, mean, low, high].flatMap(list => list.filter(known));
+  const pad = (Math.max(...all) - Math.min(...all)) * 0.06 || Math.abs(all[0] ?? 1) * 0.1 || 1;
+  const [least, most] = [Math.min(...all) - pad, Math.max(...all) + pad];
+  const [first, last] = [xs[0] ?? 0, xs[xs.length - 1] ?? 1];
+  const x = (i: number) => left + 8 + (((xs[i] ?? 0) - first) / (last - first || 1)) * (width - left - 20);
+  const y = (v: number) => top + (1 - (v - least) / (most - least)) * (height - top - bottom);
+  const line = (list: Values) => {
+    let path = '';
+    let pen = 'M';
+    list.forEach((v, i) => {
+      if (!known(v)) {
+        pen = 'M';
+        return;
+      }
+      path += `${pen}${x(i).toFixed(1)} ${y(v).toFixed(1)}`;
+      pen = 'L';
+    });
+    return path;
+  };
+  const band = xs.map((_, i) => i).filter(i => known(low[i]) && known(high[i]));
+  const area = [...band.map(i => [x(i), y(high[i]!)]), ...band.reverse().map(i => [x(i), y(low[i]!)])]
+    .map(p => p.map(v => v!.toFixed(1)).join(' '))
+    .join('L');
+  const nameOf = (i: number) => names?.[i] ?? instant(new Date((xs[i] ?? 0) * 1000).toISOString());
+  const every = Math.max(1, Math.ceil(xs.length / Math.max(1, Math.floor((width - left) / 92))));
+  const nearest = (e: MouseEvent) => {
+    const px = e.clientX - host.current!.getBoundingClientRect().left;
+    let best = 0;
+    for (let i = 1; i < xs.length; i++) if (Math.abs(x(i) - px) < Math.abs(x(best) - px)) best = i;
+    return best;
+  };
+  const hover = (e: MouseEvent) => {
+    const i = nearest(e);
+    setAt(i);
+    const lines: [string, number | null | undefined][] = [
+      ['value', values[i]],
+      ['mean', mean[i]],
+      ['band', high[i]],
+    ];
+    const text = (name: string, v: number) => (name === 'band' && known(low[i]) ? `${format(low[i]!)} – ${format(v)}` : format(v));
+    showTip(
+      e.clientX,
+      e.clientY,
+      <>
+        <b>{nameOf(i)}</b>
+        <small>
+          {marks
+            .filter(m => m.index === i)
+            .map(m => m.label)
+            .join(', ')}
+        </small>
+        <table>
+          <tbody>
+            {lines.map(
+              ([name, v]) =>
+                known(v) && (
+                  <tr key={name}>
+                    <th scope="row">{name}</th>
+                    <td>{text(name, v)}</td>
+                  </tr>
+                ),
+            )}
+          </tbody>
+        </table>
+      </>,
+    );
+  };
+  const leave = () => {
+    setAt(-1);
+    showTip(0, 0, null);
+  };
+  return (
+    <div ref={host} class={`band ${onSelect ? 'pick' : ''}`}>
+      <svg
+        width={width}
+        height={height}
+        viewBox={`0 0 ${width} ${height}`}
+        role="img"
+        aria-label={label}
+        onMouseMove={hover}
+        onMouseLeave={leave}
+        onClick={e => onSelect?.(nearest(e))}
+      >
+        {all.length > 0 &&
+          ticks(least, most, Math.max(2, height / 55)).map(v => (
+            <g key={v}>
+              <line class="grid" x1={left} x2={width} y1={y(v)} y2={y(v)} />
+              <text class="axis" x={left - 6} y={y(v) + 4} text-anchor="end">
+                {format(v)}
+              </text>
+            </g>
+          ))}
+        {xs.map(
+          (_, i) =>
+            i % every === 0 && (
+              <text key={i} class="axis" x={x(i)} y={height - 6} text-anchor="middle">
+                {nameOf(i)}
+              </text>
+            ),
+        )}
+        {area && <path class="area" d={`M${area}Z`} />}
+        <path class="mean" d={line(mean)} />
+        <path class="line" d={line(values)} />
+        {xs.length < 400 && values.map((v, i) => known(v) && <circle key={i} class="point" cx={x(i)} cy={y(v)} r="2" />)}
+        {marks.map(m => {
+          const v = values[m.index];
+          return (
+            <g key={m.index + m.label} class={`at ${m.kind}`}>
+              <line x1={x(m.index)} x2={x(m.index)} y1={top} y2={height - bottom} />
+              {known(v) && <circle cx={x(m.index)} cy={y(v)} r="4" />}
+            </g>
+          );
+        })}
+        {known(values[at]) && <circle class="now" cx={x(at)} cy={y(values[at]!)} r="4.5" />}
+      </svg>
+    </div>
+  );
 }
