@@ -48,13 +48,13 @@ compressed. The format is detected by content, not by name:
 ` + formatList() + `
 
 The labels of a profile come from, in this order: flags, the manifest, a sidecar
-(FILE.json beside FILE), --layout, and what import finds out and prints:
-  benchmark  the Go benchmark in the stacks, or the folder of JMH; else the file name,
-             and the folder as group
+(FILE.json beside FILE), --layout, and what import guesses and prints:
+  benchmark  the Go benchmark in the stacks, or the folder of JMH; otherwise the
+             file name, and the folder as group
   run        the build of GitHub Actions, GitLab CI or Jenkins; a folder or file
-             called like a run (001, run-7, 2026-11-21); else the recording time
-  commit     of the CI's build, else of the git repository around the working
-             directory, for profiles recorded since; also branch and repository
+             named like a run (001, run-7, 2026-11-21); otherwise the recording time
+  commit     of the CI build, otherwise of the git repository of the working directory,
+             if the profile is newer than the commit; also branch and repository
 --dry-run prints the labels of every file and stores nothing.
 
 A file that cannot be read is reported with position and reason; the others are stored,
@@ -80,7 +80,7 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
 	f.StringArrayVar(&o.metricsFiles, "metrics", nil, "`file` of metrics by benchmark name: Go benchmark text, JMH JSON or CSV; repeatable")
 	f.StringArrayVar(&o.manifests, "manifest", nil, "JSON `file` that lists profiles with run, benchmark, metric, …; repeatable")
 	f.StringVar(&o.layout, "layout", "", "`pattern` of paths: {run} {group} {benchmark} {date} {commit} {branch} {type} {ext} {*}")
-	f.StringArrayVar(&o.types, "type", nil, "value `type` to take; names the type of folded text; repeatable (default: all)")
+	f.StringArrayVar(&o.types, "type", nil, "value `type` to import; names the type of folded text; repeatable (default: all)")
 	f.BoolVar(&o.byThread, "by-thread", false, "make the normalised thread name the outermost function")
 	f.BoolVar(&o.keepSource, "keep-source", false, "also store the original file, compressed")
 	f.BoolVar(&o.replace, "replace", false, "replace profiles that exist with different content")

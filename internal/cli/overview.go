@@ -14,8 +14,8 @@ func newOverview(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "overview [flags]",
 		Short: "List benchmarks and services with their newest run",
-		Long: `Overview lists the benchmarks of the selection: the number of runs, the newest run,
-and its primary metric beside the moving mean of the 10 runs before. The status is
+		Long: `List the benchmarks of the selection: the number of runs, the newest run, and its
+primary metric beside the moving mean of the 10 runs before. The status is
 slower or faster if the metric is more than two standard deviations from that mean.
 Services that send traces follow. The start page of ` + "`dendro serve`" + ` shows the same.`,
 		Example: `  dendro overview
@@ -32,11 +32,11 @@ func newHistory(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "history [flags]",
 		Short: "List a metric, or the share of a function, over the runs",
-		Long: `History lists the primary metric of each selected benchmark over its runs, or with
---function the share of a function: the value, the mean and standard deviation of
-the --window runs before, and the runs with which the level changed for good
-(column step). Runs on other machines, branches or profilers than the newest run
-are left out.`,
+		Long: `List the primary metric of each selected benchmark over its runs, or with --function the
+share of a function. Each row has the value, and the mean and standard deviation of the
+--window runs before. The column step marks runs with which the level changed
+permanently. Runs on other machines or branches, or by other profilers, than the newest
+run are omitted.`,
 		Example: `  dendro history --benchmark checkout
   dendro history --benchmark checkout --type cpu --function regexp.Compile
   dendro history --group shop --metric time/op -o json`,

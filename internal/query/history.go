@@ -20,7 +20,7 @@ import (
 type HistoryRequest struct {
 	Selection `group:"Selection"`
 	Function  string `param:"function" group:"View" arg:"name" help:"share of this function (exact name) instead of a metric" json:"function,omitempty"`
-	Self      bool   `param:"self" group:"View" help:"of a function: its self instead of its total" json:"self,omitempty"`
+	Self      bool   `param:"self" group:"View" help:"share of self instead of total (with --function)" json:"self,omitempty"`
 	Metric    string `param:"metric" group:"View" arg:"name" help:"metric (default: the primary one)" json:"metric,omitempty"`
 	Window    int    `param:"window" group:"View" arg:"n" min:"2" default:"10" help:"number of runs of the moving mean and deviation" json:"window"`
 }
