@@ -12,6 +12,7 @@ import (
 type Evidence struct {
 	Runs       []Run       `json:"runs"` // oldest first; empty without a verdict
 	Metric     *Metric     `json:"metric,omitempty"`
+	Others     []Metric    `json:"otherMetrics,omitempty"` // of the newest run: memory, secondary results
 	Candidates []Candidate `json:"candidates"`
 }
 

@@ -194,8 +194,7 @@ func (r *Report) benchmarkTable() string {
 	for i := range words.First(r.Benchmarks, mostRows) {
 		b := &r.Benchmarks[i]
 		metric, line := "", ""
-		if was, now, ok := b.metric(); ok {
-			metric = b.metricChange(was, now)
+		if metric = b.metricChange(b.Evidence.Metric); metric != "" {
 			line = "`" + spark(b.Evidence.Metric.Values, func(v float64) bool { return v == 0 }) + "`"
 		}
 		verdict := "nothing found"
@@ -223,6 +222,9 @@ func (r *Report) benchmarkMarkdown(b *Benchmark, d Detail) string {
 	fmt.Fprintf(&t, "<details><summary>%s: metric, candidates and contexts</summary>\n\n", html.EscapeString(r.name(b)))
 	for _, w := range Remarks(b.Benchmark) {
 		t.WriteString("- " + escapeText(w) + "\n")
+	}
+	for _, line := range b.otherMetrics() {
+		t.WriteString("- " + escapeText(line) + "\n")
 	}
 	if lines := b.metricPlot(); lines != nil {
 		t.WriteString("\n" + escapeText(words.Clean(b.Evidence.Metric.Name)) + "\n" + fence(lines) + "\n")

@@ -64,6 +64,7 @@ func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
 	for _, w := range Remarks(b.Benchmark) {
 		t.line("    - ", "%s", w)
 	}
+	t.lines("    ", b.otherMetrics())
 	if len(b.Findings) == 0 && !d.All {
 		return
 	}
@@ -172,8 +173,8 @@ func (b *Benchmark) summary() string {
 		return "no verdict: " + words.Clean(b.Reason)
 	}
 	parts := []string{}
-	if was, now, ok := b.metric(); ok {
-		parts = append(parts, b.metricChange(was, now))
+	if change := b.metricChange(b.Evidence.Metric); change != "" {
+		parts = append(parts, change)
 	}
 	n := 0
 	for i := range b.Findings {
@@ -193,11 +194,11 @@ func (b *Benchmark) summary() string {
 	return strings.Join(parts, "; ")
 }
 
-// metric returns the mean metric of the history and of the tested runs.
-func (b *Benchmark) metric() (was, now float64, ok bool) {
-	m := b.Evidence.Metric
+// metricChange describes how the metric of the tested runs differs from that of the
+// history; empty without one of them.
+func (b *Benchmark) metricChange(m *Metric) string {
 	if m == nil {
-		return 0, 0, false
+		return ""
 	}
 	mean := func(values []float64) float64 {
 		sum, n := 0.0, 0.0
@@ -212,13 +213,25 @@ func (b *Benchmark) metric() (was, now float64, ok bool) {
 		return sum / n
 	}
 	at := len(m.Values) - b.tested()
-	was, now = mean(m.Values[:at]), mean(m.Values[at:])
-	return was, now, was != 0 && now != 0
+	was, now := mean(m.Values[:at]), mean(m.Values[at:])
+	if was == 0 || now == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s → %s (%s)", words.Metric(was, m.Unit), words.Metric(now, m.Unit), words.SignedPercent(now/was-1))
 }
 
-func (b *Benchmark) metricChange(was, now float64) string {
-	unit := b.Evidence.Metric.Unit
-	return fmt.Sprintf("%s → %s (%s)", words.Metric(was, unit), words.Metric(now, unit), words.SignedPercent(now/was-1))
+// mostMetrics is the maximum number of other metrics in pages for people.
+const mostMetrics = 6
+
+// otherMetrics describes the changes of the metrics besides the compared one, a line each.
+func (b *Benchmark) otherMetrics() (lines []string) {
+	for i := range words.First(b.Evidence.Others, mostMetrics) {
+		m := &b.Evidence.Others[i]
+		if change := b.metricChange(m); change != "" {
+			lines = append(lines, words.Clean(m.Name)+"  "+change)
+		}
+	}
+	return lines
 }
 
 // detectable returns the smallest change that would have been detected.

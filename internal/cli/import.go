@@ -97,6 +97,23 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
 	return c
 }
 
+// unmatched warns of metrics that no profile has got, and of profiles without.
+func unmatched(e *env, m *ingest.Metrics) {
+	results, benchmarks := m.Unmatched()
+	for _, part := range []struct {
+		text  string
+		names []string
+	}{{"--metrics: no profile is of", results}, {"--metrics: no result for", benchmarks}} {
+		if n := len(part.names); n > 0 {
+			more := ""
+			if n > 5 {
+				more = fmt.Sprintf(" and %d more", n-5)
+			}
+			fmt.Fprintf(e.err, "dendro: warning: %s %s%s\n", part.text, strings.Join(words.CleanAll(words.First(part.names, 5)), ", "), more)
+		}
+	}
+}
+
 // formatList lists the formats that are read, in lines.
 func formatList() string {
 	var b strings.Builder
@@ -338,6 +355,7 @@ func (o *importOptions) importInto(ctx context.Context, e *env, st store.Store, 
 	if err != nil {
 		return err
 	}
+	unmatched(e, opts.Metrics)
 	if o.output == "json" {
 		doc := map[string]any{"summary": sum, "failures": p.failures}
 		if o.dryRun {

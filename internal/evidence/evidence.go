@@ -149,7 +149,7 @@ func (g *gatherer) gather(ctx context.Context, st store.Reader) (report.Evidence
 		r := &g.profiles[i].Run
 		out.Runs = append(out.Runs, report.Run{Key: r.Key, Commit: r.Commit, Date: r.Date, Tested: i >= len(g.profiles)-g.tested})
 	}
-	out.Metric = g.metric()
+	out.Metric, out.Others = g.metrics()
 	if len(g.profiles) == 0 || len(out.Candidates) == 0 {
 		return out, nil
 	}
@@ -159,19 +159,32 @@ func (g *gatherer) gather(ctx context.Context, st store.Reader) (report.Evidence
 	return out, g.contexts(ctx, st, out.Candidates)
 }
 
-// metric returns the metric over the runs.
-func (g *gatherer) metric() *report.Metric {
+// metrics returns the metric over the runs, and the others that the newest run has.
+func (g *gatherer) metrics() (main *report.Metric, others []report.Metric) {
 	if len(g.profiles) == 0 {
-		return nil
+		return nil, nil
 	}
-	newest, ok := history.Metric(&g.profiles[len(g.profiles)-1])
-	if !ok {
-		return nil
+	newest := &g.profiles[len(g.profiles)-1]
+	compared, _ := history.Metric(newest)
+	for _, m := range newest.Metrics {
+		if m.Name == compared.Name {
+			series := g.metric(m)
+			main = &series
+		} else {
+			others = append(others, g.metric(m))
+		}
 	}
-	m := &report.Metric{Name: newest.Name, Unit: newest.Unit, Better: newest.Better, Values: make([]float64, len(g.profiles))}
+	return main, others
+}
+
+// metric returns a metric of the newest run over the runs.
+func (g *gatherer) metric(newest testrun.Metric) report.Metric {
+	m := report.Metric{Name: newest.Name, Unit: newest.Unit, Better: newest.Better, Values: make([]float64, len(g.profiles))}
 	for i := range g.profiles {
-		if v, ok := history.Metric(&g.profiles[i]); ok && v.Unit == newest.Unit {
-			m.Values[i] = v.Mean
+		for _, v := range g.profiles[i].Metrics {
+			if v.Name == newest.Name && v.Unit == newest.Unit {
+				m.Values[i] = v.Mean
+			}
 		}
 	}
 	m.Band = Band(m.Values, g.o.Window, func(v float64) bool { return v != 0 })

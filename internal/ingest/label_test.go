@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -198,10 +199,11 @@ PASS`
 			t.Errorf("%s: %v", tt.name, err)
 			continue
 		}
-		if d := cmp.Diff(tt.want, m.Of(tt.benchmark)); d != "" {
+		got, _ := m.Of(tt.benchmark)
+		if d := cmp.Diff(tt.want, got); d != "" {
 			t.Errorf("%s: %s", tt.name, d)
 		}
-		if m.Of("other") != nil {
+		if list, _ := m.Of("other"); list != nil {
 			t.Errorf("%s: joined to another benchmark", tt.name)
 		}
 	}
@@ -226,5 +228,70 @@ func TestParseInstant(t *testing.T) {
 		if want == "" && err == nil || want != "" && (err != nil || got.Format(time.RFC3339) != want) {
 			t.Errorf("%q: %v, %v; want %q", text, got, err, want)
 		}
+	}
+}
+
+// TestSubBenchmarks: no result is lost because its name has more parts than the
+// benchmark's.
+func TestSubBenchmarks(t *testing.T) {
+	m, err := ReadMetrics("bench.txt", strings.NewReader(`
+BenchmarkSort/size=100-2     1000   100 ns/op    0 B/op   1 allocs/op
+BenchmarkSort/size=1000-2    1000   400 ns/op    8 B/op   1 allocs/op
+BenchmarkParse/fast-2        1000   7 ns/op
+BenchmarkPrices-2            1000   9 ns/op
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, note := m.Of("Sort")
+	text := ""
+	for _, x := range list {
+		text += fmt.Sprintf("%s %.4g %v\n", x.Name, x.Mean, x.Primary)
+	}
+	if want := `time/op 200 true
+B/op 0 false
+allocs/op 1 false
+time/op Sort/size=100 100 false
+B/op Sort/size=100 0 false
+allocs/op Sort/size=100 1 false
+time/op Sort/size=1000 400 false
+B/op Sort/size=1000 8 false
+allocs/op Sort/size=1000 1 false
+`; text != want || !strings.Contains(note, "2 results (Sort/size=100, Sort/size=1000)") {
+		t.Errorf("%s%s", text, note)
+	}
+	if list, note := m.Of("Sort/size=100"); len(list) != 3 || list[0].Mean != 100 || note != "" {
+		t.Errorf("one of them: %v %s", list, note)
+	}
+	if list, note := m.Of("Parse"); len(list) != 1 || list[0].Mean != 7 || note != "" {
+		t.Errorf("the only one: %v %s", list, note)
+	}
+	if list, _ := m.Of("Sort/size=5"); list != nil {
+		t.Errorf("other parameters: %v", list)
+	}
+	results, benchmarks := m.Unmatched()
+	if strings.Join(results, " ") != "Prices" || strings.Join(benchmarks, " ") != "Sort/size=5" {
+		t.Errorf("results %q without a profile, benchmarks %q without a result", results, benchmarks)
+	}
+}
+
+func TestMetricsOfParameters(t *testing.T) {
+	m, err := ReadMetrics("jmh.json", strings.NewReader(`[
+	{"benchmark": "org.example.Parser.parse", "mode": "avgt", "params": {"size": "10", "mode": "fast"}, "primaryMetric": {"score": 4, "scoreUnit": "ns/op"},
+	 "secondaryMetrics": {"gc.alloc.rate.norm": {"score": 24, "scoreUnit": "B/op"}}},
+	{"benchmark": "org.example.Parser.parse", "mode": "avgt", "params": {"size": "20", "mode": "fast"}, "primaryMetric": {"score": 9, "scoreUnit": "ns/op"}}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for benchmark, want := range map[string]float64{"Parser.parse:size=10,mode=fast": 4, "org.example.Parser.parse:mode=fast,size=20": 9, "Parser.parse": 6} {
+		if list, _ := m.Of(benchmark); len(list) == 0 || list[0].Mean != want {
+			t.Errorf("%s: %v, want %v", benchmark, list, want)
+		}
+	}
+	if list, _ := m.Of("Parser.parse:size=30,mode=fast"); list != nil {
+		t.Errorf("other parameters: %v", list)
+	}
+	if list, _ := m.Of("parse:mode=fast,size=10"); len(list) != 2 || list[1].Unit != "B/op" {
+		t.Errorf("secondary metrics: %v", list)
 	}
 }

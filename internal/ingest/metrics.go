@@ -7,17 +7,32 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Metrics holds results of benchmarks by name, to be joined to profiles.
+// Metrics holds results of benchmarks by name, to be joined to profiles. It is safe for
+// concurrent use.
 type Metrics struct {
-	byName map[string][]testrun.Metric // under every name that matches
+	results []*result
+	byName  map[string]*result   // under every name that matches
+	parts   map[string][]*result // of benchmarks, by the names of those they are part of
+
+	mu      sync.Mutex
+	missing []string // benchmarks without a result, in order of the first question
+}
+
+// result holds the metrics of a benchmark.
+type result struct {
+	name    string
+	metrics []testrun.Metric // primary first
+	used    bool
 }
 
 // ParseMetric parses `NAME=NUMBER UNIT`, as in `time=12.3ms` or `rate=5000 ops/s`.
@@ -65,23 +80,98 @@ func ReadMetrics(name string, r io.Reader) (*Metrics, error) {
 
 // Of returns the metrics of a benchmark, primary first. Names match in full, without
 // Go's `Benchmark` prefix and `-8` suffix, or by the last parts of a JMH name, ignoring
-// case.
-func (m *Metrics) Of(benchmark string) []testrun.Metric {
+// case. A benchmark without a result of its own has those of its parts: sub-benchmarks of
+// Go, results of JMH with parameters. If there are several, their geometric means come
+// first, and the note says so.
+func (m *Metrics) Of(benchmark string) (list []testrun.Metric, note string) {
 	if m == nil {
-		return nil
+		return nil, ""
 	}
-	for _, key := range joinKeys(benchmark) {
-		if list, ok := m.byName[key]; ok {
-			return list
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	keys := joinKeys(benchmark)
+	for _, key := range keys {
+		if r, ok := m.byName[key]; ok {
+			r.used = true
+			return r.metrics, ""
 		}
 	}
-	return nil
+	if _, params := (testrun.Benchmark{Name: benchmark}).Params(); params == nil {
+		for _, key := range keys {
+			if parts := m.parts[key]; parts != nil {
+				return together(benchmark, parts)
+			}
+		}
+	}
+	if !slices.Contains(m.missing, benchmark) {
+		m.missing = append(m.missing, benchmark)
+	}
+	return nil, ""
+}
+
+// together returns the metrics of a benchmark that has only results of its parts.
+func together(benchmark string, parts []*result) (list []testrun.Metric, note string) {
+	var names []string
+	for _, r := range parts {
+		r.used = true
+		names = append(names, r.name)
+	}
+	if len(parts) == 1 {
+		return parts[0].metrics, ""
+	}
+	for _, m := range parts[0].metrics { // those that all have
+		logs, least, n := 0.0, math.Inf(1), 0
+		for _, r := range parts {
+			for _, x := range r.metrics {
+				if x.Name == m.Name && x.Unit == m.Unit {
+					logs, least, n = logs+math.Log(x.Mean), min(least, x.Mean), n+1
+				}
+			}
+		}
+		if n < len(parts) {
+			continue
+		}
+		if m.Mean = 0; least > 0 {
+			m.Mean = math.Exp(logs / float64(n))
+		}
+		list = append(list, m)
+	}
+	for _, r := range parts {
+		for _, m := range r.metrics {
+			m.Name, m.Primary = m.Name+" "+r.name, false
+			list = append(list, m)
+		}
+	}
+	return list, fmt.Sprintf("%s has %d results (%s): its metrics are their geometric means", benchmark, len(parts), strings.Join(names[:min(4, len(names))], ", "))
+}
+
+// Unmatched returns the benchmarks of results that no profile was asked for, and the
+// benchmarks of profiles that have no result.
+func (m *Metrics) Unmatched() (results, benchmarks []string) {
+	if m == nil {
+		return nil, nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.results {
+		if !r.used {
+			results = append(results, r.name)
+		}
+	}
+	return results, slices.Clone(m.missing)
 }
 
 var procsSuffix = regexp.MustCompile(`-\d+$`)
 
-// joinKeys returns the names by which a benchmark is matched, best first.
+// joinKeys returns the names by which a benchmark is matched, best first. Parameters are
+// part of all of them.
 func joinKeys(name string) []string {
+	head, params, _ := strings.Cut(name, ":")
+	if strings.Contains(params, "=") {
+		list := strings.Split(params, ",")
+		slices.Sort(list)
+		name = head + ":" + strings.Join(list, ",")
+	}
 	keys := []string{name}
 	add := func(k string) {
 		if k != "" && !slices.Contains(keys, k) {
@@ -91,19 +181,28 @@ func joinKeys(name string) []string {
 	bare := strings.TrimPrefix(procsSuffix.ReplaceAllString(name, ""), "Benchmark")
 	add(procsSuffix.ReplaceAllString(name, ""))
 	add(bare)
-	head, params, _ := strings.Cut(name, ":")
 	parts := strings.Split(head, ".")
 	for _, n := range []int{2, 1} {
 		if len(parts) > n {
-			tail := strings.Join(parts[len(parts)-n:], ".")
-			if params != "" {
-				add(tail + ":" + params)
-			}
-			add(tail)
+			add(strings.Join(parts[len(parts)-n:], ".") + strings.TrimPrefix(name, head))
 		}
 	}
 	for _, k := range slices.Clone(keys) {
 		add(strings.ToLower(k))
+	}
+	return keys
+}
+
+// wholes returns the names of the benchmarks that one is part of: without its parameters,
+// and each of Go's benchmarks around it.
+func wholes(name string) (keys []string) {
+	head, _, _ := strings.Cut(name, ":")
+	if head != name {
+		keys = joinKeys(head)
+	}
+	name = procsSuffix.ReplaceAllString(head, "")
+	for at := strings.LastIndexByte(name, '/'); at > 0; at = strings.LastIndexByte(name[:at], '/') {
+		keys = append(keys, joinKeys(name[:at])...)
 	}
 	return keys
 }
@@ -134,23 +233,37 @@ func (s *metricSums) add(benchmark string, m testrun.Metric) {
 }
 
 func (s *metricSums) metrics() *Metrics {
-	out := &Metrics{byName: map[string][]testrun.Metric{}}
+	out := &Metrics{}
 	for _, b := range s.order {
-		var list []testrun.Metric
+		r := &result{name: strings.TrimPrefix(procsSuffix.ReplaceAllString(b, ""), "Benchmark")}
 		for i, m := range s.of[b] {
 			m.Primary = i == 0
 			if m.Better == "" {
 				m.Better = testrun.BetterOf(m.Unit)
 			}
-			list = append(list, *m)
+			r.metrics = append(r.metrics, *m)
 		}
-		for _, k := range joinKeys(b) {
-			if _, taken := out.byName[k]; !taken {
-				out.byName[k] = list
-			}
-		}
+		out.add(r, b)
 	}
 	return out
+}
+
+// add adds the result of a name under all that match, unless another one has them.
+func (m *Metrics) add(r *result, name string) {
+	if m.byName == nil {
+		m.byName, m.parts = map[string]*result{}, map[string][]*result{}
+	}
+	m.results = append(m.results, r)
+	for _, k := range joinKeys(name) {
+		if m.byName[k] == nil {
+			m.byName[k] = r
+		}
+	}
+	for _, k := range wholes(name) {
+		if !slices.Contains(m.parts[k], r) {
+			m.parts[k] = append(m.parts[k], r)
+		}
+	}
 }
 
 var goLine = regexp.MustCompile(`^Benchmark\S*\s+\d+\s`)
@@ -277,12 +390,9 @@ func firstLine(text []byte) []byte {
 
 // Join returns the metrics of both; of equal names, those of m.
 func (m *Metrics) Join(more *Metrics) *Metrics {
-	if more == nil {
-		return m
-	}
-	for k, list := range more.byName {
-		if _, taken := m.byName[k]; !taken {
-			m.byName[k] = list
+	if more != nil {
+		for _, r := range more.results {
+			m.add(r, r.name)
 		}
 	}
 	return m

@@ -150,7 +150,11 @@ func (w *worker) fill(it *item, s *Source, p *profile.Profile) error {
 	it.result.Guessed, it.result.Warnings = slices.Concat(guesses, known, dated), append(it.result.Warnings, warnings...)
 	file := &store.File{Name: it.result.File, Run: run, Metrics: label.Metrics}
 	file.Benchmark.Group, file.Benchmark.Name = label.Group, label.Benchmark
-	file.Metrics = addMetrics(file.Metrics, w.o.Metrics.Of(label.Benchmark))
+	results, note := w.o.Metrics.Of(label.Benchmark)
+	file.Metrics = addMetrics(file.Metrics, results)
+	if note != "" {
+		it.result.Warnings = append(it.result.Warnings, note)
+	}
 	tables, err := w.tables(p, label.Type)
 	if err != nil {
 		return err
