@@ -167,21 +167,21 @@ func Bottlenecks(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksR
 
 // title says what the score is.
 func title(r *query.BottlenecksRequest) string {
-	per := "profiles weigh equally"
+	per := "each profile has the same weight"
 	if r.Weight == "samples" {
-		per = "profiles weigh by their samples"
+		per = "profiles are weighted by their samples"
 	}
 	switch r.By {
 	case "subtree":
 		if r.Degree.String() == "all" {
-			return "potential of functions with all they call: " + per
+			return "potential of functions with all their callees: " + per
 		}
-		return "potential of functions with what they call up to " + r.Degree.String() + " deep: " + per
+		return "potential of functions with their callees, up to " + r.Degree.String() + " calls deep: " + per
 	case "correlation":
 		return fmt.Sprintf("%s correlation of %s with %s, %s over benchmarks", r.Method, map[string]string{"share": "the share of the program", "samples": "samples"}[r.X],
 			map[string]string{"time": "time", "raw": "the metric"}[r.Y], r.Aggregate)
 	}
-	return "potential of functions by themselves: " + per
+	return "potential of functions without callees: " + per
 }
 
 func potentials(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksResult, rows []bottleneck.Row) *Table {
@@ -195,7 +195,7 @@ func potentials(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksRe
 		}
 	}
 	t := &Table{Columns: []Column{{Name: score, Right: true, Text: text}, {Name: "self", Right: true}, {Name: "total", Right: true},
-		{Name: "samples", Right: true}, {Name: "profiles", Right: true}, {Name: "benchmarks", Right: true}, {Name: "function"}}}
+		{Name: "samples", Right: true, Text: grouped}, {Name: "profiles", Right: true}, {Name: "benchmarks", Right: true}, {Name: "function"}}}
 	withContext := o.Exact() && req.Contexts > 0
 	if withContext {
 		t.Columns = append(t.Columns, Column{Name: "contextShare", Right: true}, Column{Name: "context"})

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,12 +57,19 @@ func Profiles(o *Output, r *query.ProfilesResult) error {
 
 // Found writes where a pattern was found, a row per function and profile.
 func Found(o *Output, r *query.FindResult[query.FindRow]) error {
-	t := &Table{Columns: []Column{{Name: "share", Right: true, Text: percent}, {Name: "self", Right: true, Text: grouped}, {Name: "total", Right: true, Text: grouped},
-		{Name: "unit"}, {Name: "group"}, {Name: "benchmark"}, {Name: "run"}, {Name: "date", Text: date}, {Name: "commit", Text: commit},
-		{Name: "profile"}, {Name: "function"}}}
+	t := &Table{Columns: []Column{{Name: "share", Right: true, Text: percent}, {Name: "self", Right: true}, {Name: "total", Right: true}, {Name: "unit"},
+		{Name: "group"}, {Name: "benchmark"}, {Name: "run"}, {Name: "date", Text: date}, {Name: "commit", Text: commit}, {Name: "profile"}, {Name: "function"}}}
+	const unit = 3
 	for i := range r.Rows {
 		x := &r.Rows[i]
-		t.Add(x.Share, x.Self, x.Total, x.Unit, x.Group, x.Benchmark, x.Run, x.Date, x.Commit, x.Profile, x.Function)
+		cells := []any{x.Share, o.cell(x.Self, x.Unit), o.cell(x.Total, x.Unit), x.Unit, x.Group, x.Benchmark, x.Run, x.Date, x.Commit, x.Profile, x.Function}
+		if !o.Exact() {
+			cells = slices.Delete(cells, unit, unit+1)
+		}
+		t.Add(cells...)
+	}
+	if !o.Exact() { // the values have it
+		t.Columns = slices.Delete(t.Columns, unit, unit+1)
 	}
 	return list(o, t, r.Notes, r.Omitted)
 }
@@ -69,10 +77,10 @@ func Found(o *Output, r *query.FindResult[query.FindRow]) error {
 // FoundBy writes where a pattern was found, a row per run, benchmark, group or function.
 func FoundBy(o *Output, r *query.FindResult[query.FindSum]) error {
 	t := &Table{Columns: []Column{{Name: r.By}, {Name: "profiles", Right: true}, {Name: "meanShare", Right: true, Text: percent}, {Name: "maxShare", Right: true, Text: percent},
-		{Name: "self", Right: true, Text: grouped}, {Name: "total", Right: true, Text: grouped}}}
+		{Name: "self", Right: true}, {Name: "total", Right: true}}}
 	for i := range r.Rows {
 		x := &r.Rows[i]
-		t.Add(x.Name, x.Profiles, x.MeanShare, x.MaxShare, x.Self, x.Total)
+		t.Add(x.Name, x.Profiles, x.MeanShare, x.MaxShare, o.cell(x.Self, r.Unit), o.cell(x.Total, r.Unit))
 	}
 	return list(o, t, r.Notes, r.Omitted)
 }
