@@ -33,6 +33,14 @@ type Report struct {
 	Benchmarks []Benchmark   // in the order of the result
 	Notes      []string      // about the comparison as a whole
 	Version    string        // of the program, for SARIF; may be empty
+	Attached   []Attachment  // for pages; other formats ignore them
+}
+
+// Attachment is an answer of the API that a page shows beside the report.
+type Attachment struct {
+	Title       string
+	Path, Query string // of its address
+	Body        []byte // JSON
 }
 
 // Parameter is one setting of the comparison.

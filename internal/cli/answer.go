@@ -12,6 +12,7 @@ import (
 	"github.com/dendroprof/dendro/internal/render"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/web"
 )
 
 // with calls f with the open store.
@@ -63,23 +64,21 @@ func (e *env) print(format outputFormat, result any) error {
 	return render.Result(e.rendering(format), result)
 }
 
-// Maximum number of boxes in a document.
-const (
-	htmlBoxes = 50_000
-	svgBoxes  = 20_000
-)
-
-// picture reports whether the destination is a flame graph.
-func (d *destination) picture() bool { return d.format == "html" || d.format == "svg" }
+// svgBoxes is the maximum number of boxes in a picture.
+const svgBoxes = 20_000
 
 // draw writes a flame graph.
 func (d *destination) draw(e *env, g *flame.Graph) error {
-	limit, write := htmlBoxes, g.HTML
-	if d.format == "svg" {
-		limit, write = svgBoxes, g.SVG
-	}
-	if n := g.Limit(limit); n > 0 {
+	if n := g.Limit(svgBoxes); n > 0 {
 		g.Notes = append(g.Notes, words.Count(n)+" narrowest boxes omitted")
 	}
-	return d.write(e, func(e *env) error { return write(e.out) })
+	return d.write(e, func(e *env) error { return g.SVG(e.out) })
+}
+
+// page writes an offline page.
+func (d *destination) page(e *env, p *web.Report, err error) error {
+	if err != nil {
+		return err
+	}
+	return d.write(e, func(e *env) error { return p.Write(e.out) })
 }

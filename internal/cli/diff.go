@@ -95,7 +95,11 @@ func (o *diffOptions) run(ctx context.Context, e *env, args []string) error {
 }
 
 func (o *diffOptions) answer(ctx context.Context, e *env, st store.Store) error {
-	if o.out.picture() {
+	switch o.out.format {
+	case "html":
+		page, err := query.DiffPage(ctx, st, &o.DiffRequest)
+		return o.out.page(e, page, err)
+	case "svg":
 		g, err := query.DiffGraph(ctx, st, &o.DiffRequest)
 		if err != nil {
 			return err

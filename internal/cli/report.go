@@ -74,8 +74,8 @@ func (o *reporting) addFlags(c *cobra.Command, request any) {
 	f.StringVar(&o.layout, "layout", "", "sides that are files: `pattern` of paths, as in import (default: folders are runs, subfolders are groups)")
 	f.StringVar(&o.repo, "repo", "", "`directory` of the git repository of the code, for the merge base, files and owners (default: the working directory)")
 	f.StringVar(&o.acknowledged, "acknowledged", acknowledgedFile, "`file` of accepted changes")
-	f.StringArrayVar(&o.also, "write", nil, "also write the report to `file`; the extension sets the format: .txt, .md, .json, .sarif, .xml (JUnit); repeatable")
-	o.output.addFlag(c, "text", "md", "json", "sarif", "junit")
+	f.StringArrayVar(&o.also, "write", nil, "also write the report to `file`; the extension sets the format: .txt, .md, .html, .json, .sarif, .xml (JUnit); repeatable")
+	o.output.addFlag(c, "text", "md", "html", "json", "sarif", "junit")
 	inGroup(c, "Side", "layout", "repo")
 	inGroup(c, "Method", "acknowledged")
 	inGroup(c, "Output", "write")
@@ -94,9 +94,12 @@ func (o *reporting) ofPaths() bool {
 
 // make compares and returns the report.
 func (o *reporting) make(ctx context.Context, e *env) (doc *report.Report, err error) {
+	o.r.Page = o.output == "html"
 	for _, name := range o.also {
-		if _, ok := formatOf(name); !ok {
-			return nil, usagef("--write %q: the name must end in .txt, .md, .json, .sarif or .xml", name)
+		format, ok := formatOf(name)
+		o.r.Page = o.r.Page || format == "html"
+		if !ok {
+			return nil, usagef("--write %q: the name must end in .txt, .md, .html, .json, .sarif or .xml", name)
 		}
 	}
 	if err := o.r.Validate(); err != nil {
@@ -135,7 +138,7 @@ func (o *reporting) repository(ctx context.Context) (string, error) {
 
 // formatOf returns the format that a file's name has.
 func formatOf(name string) (outputFormat, bool) {
-	f, ok := map[string]outputFormat{".txt": "text", ".md": "md", ".json": "json", ".sarif": "sarif", ".xml": "junit"}[filepath.Ext(name)]
+	f, ok := map[string]outputFormat{".txt": "text", ".md": "md", ".html": "html", ".json": "json", ".sarif": "sarif", ".xml": "junit"}[filepath.Ext(name)]
 	return f, ok
 }
 

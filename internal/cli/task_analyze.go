@@ -103,8 +103,13 @@ func (o *analyzeOptions) show(ctx context.Context, e *env, st traceprof.Store) e
 	if err != nil {
 		return err
 	}
-	if o.output.picture() {
-		g, err := query.Graph(ctx, nil, &query.TreeRequest{View: "flame", Cut: o.Cut, Inputs: []query.Input{query.NewInput(name, p, nil)}})
+	view := &query.TreeRequest{View: "flame", Cut: o.Cut, Inputs: []query.Input{query.NewInput(name, p, nil)}}
+	switch o.output.format {
+	case "html":
+		page, err := query.TreePage(ctx, nil, view)
+		return o.output.page(e, page, err)
+	case "svg":
+		g, err := query.Graph(ctx, nil, view)
 		if err != nil {
 			return err
 		}

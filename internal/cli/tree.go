@@ -79,7 +79,11 @@ func newTreeCommand(e *env, c *cobra.Command, request any, r *query.TreeRequest)
 }
 
 func answerTree(ctx context.Context, e *env, st store.Store, r *query.TreeRequest, out *destination) error {
-	if out.picture() {
+	switch out.format {
+	case "html":
+		page, err := query.TreePage(ctx, st, r)
+		return out.page(e, page, err)
+	case "svg":
 		g, err := query.Graph(ctx, st, r)
 		if err != nil {
 			return err

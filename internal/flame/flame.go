@@ -1,13 +1,9 @@
-// Package flame writes flame graphs as one self-contained HTML file, or as SVG.
+// Package flame draws flame graphs as SVG, for documents: still pictures whose text can be
+// selected. Pages are package web's.
 //
 // A Graph has the boxes of one call tree, of a stack chart, or of a diff. Package
-// calltree computes their positions; this package draws them. The documents load
-// nothing from other files or the network.
-//
-// The HTML page draws only the visible boxes, on a canvas, so that its cost depends on
-// the window and not on the profile; it has search, zoom, a table of functions, and
-// light and dark colours. The SVG is a still picture with a title on every box. Names
-// come from profiled programs: they are data in the page, never markup.
+// calltree computes their positions; this package draws them, with a title on every box.
+// Names come from profiled programs: they are data in the picture, never markup.
 package flame
 
 import (
@@ -31,7 +27,6 @@ type Graph struct {
 
 	Functions []profile.Function
 	Boxes     []Box // a parent before its children
-	Rows      []Row // the function list; nil: no table
 	// Root is 100%.
 	Root Value
 
@@ -52,15 +47,6 @@ type Box struct {
 	// Noise is the difference that chance alone makes; smaller ones are drawn
 	// without colour.
 	Noise float64
-}
-
-// Row is a line of the function list.
-type Row struct {
-	Func        int32
-	Self, Total Value
-	// Noise and SelfNoise are the differences that chance alone makes of Total
-	// and Self.
-	Noise, SelfNoise float64
 }
 
 // Limit keeps the n widest boxes, of equal ones the first, and returns how many it

@@ -545,9 +545,6 @@ func (c *comparison) graph() *flame.Graph {
 		g.Boxes = append(g.Boxes, flame.Box{Func: b.Func, Depth: b.Depth, Start: b.Start, End: b.End,
 			Self: value(r.Self), Total: value(r.Total), Noise: c.Noise(r.Total)})
 	}
-	for _, r := range c.FunctionRows() {
-		g.Rows = append(g.Rows, flame.Row{Func: r.Func, Self: value(r.Self), Total: value(r.Total), Noise: c.Noise(r.Total), SelfNoise: c.Noise(r.Self)})
-	}
 	g.Notes = append(g.Notes, "a box is as wide as the larger of its two sides")
 	g.Notes = append(g.Notes, c.r.graphNotes(omitted.Rows)...)
 	return g

@@ -36,6 +36,7 @@ type ReportRequest struct {
 	Facts      `json:"facts,omitzero"`
 
 	Version string `json:"-"` // of the program
+	Page    bool   `json:"-"` // attach diffs: the report is written as a page
 	// Files are the sides of a comparison of files, which are in the store as the
 	// branches "base" and "head".
 	Files bool `json:"-"`
@@ -139,6 +140,11 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 		return nil, err
 	}
 	doc.Notes, doc.Parameters = notes, append(params, r.methodParameters(req, res, policy)...)
+	if r.Page {
+		if err := r.attach(ctx, runs, doc); err != nil {
+			return nil, err
+		}
+	}
 	return doc, r.locate(ctx, runs, doc)
 }
 
@@ -284,13 +290,19 @@ func (r *ReportRequest) locate(ctx context.Context, runs store.Reader, doc *repo
 	return nil
 }
 
-// WriteReport writes a report as text, md, json, sarif, junit, or brief: a line per
-// change.
+// WriteReport writes a report as text, md, json, sarif, junit, html (made with Page), or
+// brief: a line per change.
 func WriteReport(w io.Writer, doc *report.Report, format string, d Detail) error {
 	detail := report.Detail{Changes: d.Changes, Traces: d.Traces, All: d.All}
 	switch format {
 	case "brief":
 		return doc.Brief(w, detail)
+	case "html":
+		page, err := reportPage(doc)
+		if err != nil {
+			return err
+		}
+		return page.Write(w)
 	case "md":
 		return doc.Markdown(w, detail, report.CommentLimit)
 	case "json":

@@ -327,9 +327,6 @@ func (s *scope) graph() (*flame.Graph, error) {
 		}
 		g.Boxes = append(g.Boxes, box)
 	}
-	for _, r := range t.FunctionRows() {
-		g.Rows = append(g.Rows, flame.Row{Func: r.Func, Self: flame.Value{New: float64(r.Self)}, Total: flame.Value{New: float64(r.Total)}})
-	}
 	g.Notes = s.r.graphNotes(omitted.Rows)
 	return g, nil
 }

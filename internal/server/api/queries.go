@@ -68,13 +68,13 @@ func (a *api) queries() []endpoint {
 	trees := []any{query.TreeResult{}, query.BoxesResult{}, query.NodeResult{}, query.GrowthResult{}}
 	regressions := ask(a, "regressions", "analyses", "/api/v1/regressions", "What became slower, where, since when, by how much.", query.Regressions,
 		query.RegressionsResult{}, query.RankingResult[query.ThesisRow]{}, query.RankingResult[query.CorrelationRow]{})
-	documents := reports(a, "report", "/api/v1/report", "What changed and the evidence for it, as a document.", func(ctx context.Context, r *query.ReportRequest) (*report.Report, query.Detail, error) {
-		r.Version = a.Version
+	documents := reports(a, "report", "/api/v1/report", "What changed and the evidence for it, as a document.", func(ctx context.Context, r *query.ReportRequest, page bool) (*report.Report, query.Detail, error) {
+		r.Version, r.Page = a.Version, page
 		doc, err := query.Report(ctx, a.Store, r)
 		return doc, r.Detail, err
 	})
-	check := reports(a, "check", "/api/v1/check", "A report with the verdict of a gate.", func(ctx context.Context, r *query.CheckRequest) (*report.Report, query.Detail, error) {
-		r.Version = a.Version
+	check := reports(a, "check", "/api/v1/check", "A report with the verdict of a gate.", func(ctx context.Context, r *query.CheckRequest, page bool) (*report.Report, query.Detail, error) {
+		r.Version, r.Page = a.Version, page
 		doc, err := query.Check(ctx, a.Store, r)
 		return doc, r.Detail, err
 	})
@@ -120,15 +120,15 @@ func (a *api) queries() []endpoint {
 
 // reportFormat is how a report is encoded.
 type reportFormat struct {
-	Format string `param:"format" arg:"name" choices:"json,md,text,sarif,junit" help:"json, md, text, sarif or junit" group:"Output"`
+	Format string `param:"format" arg:"name" choices:"json,md,html,text,sarif,junit" help:"json, md, html, text, sarif or junit" group:"Output"`
 }
 
 // mediaTypes of report formats.
-var mediaTypes = map[string]string{"json": "application/json", "md": "text/markdown; charset=utf-8", "text": "text/plain; charset=utf-8",
+var mediaTypes = map[string]string{"json": "application/json", "md": "text/markdown; charset=utf-8", "html": "text/html; charset=utf-8", "text": "text/plain; charset=utf-8",
 	"sarif": "application/sarif+json", "junit": "application/xml"}
 
 // reports makes the endpoint of a query that is answered with a report.
-func reports[Request any](a *api, id, path, summary string, answer func(context.Context, *Request) (*report.Report, query.Detail, error)) endpoint {
+func reports[Request any](a *api, id, path, summary string, answer func(context.Context, *Request, bool) (*report.Report, query.Detail, error)) endpoint {
 	return endpoint{method: "GET", path: path, id: id, tag: "analyses", summary: summary, request: new(Request), form: new(reportFormat), needs: server.Reading,
 		handler: func(w http.ResponseWriter, r *http.Request) error {
 			var request Request
@@ -136,7 +136,7 @@ func reports[Request any](a *api, id, path, summary string, answer func(context.
 			if err := readWith(r, &request, &f); err != nil {
 				return err
 			}
-			doc, detail, err := answer(r.Context(), &request)
+			doc, detail, err := answer(r.Context(), &request, f.Format == "html")
 			if err != nil {
 				return err
 			}
@@ -144,7 +144,9 @@ func reports[Request any](a *api, id, path, summary string, answer func(context.
 			if err := query.WriteReport(&b, doc, f.Format, detail); err != nil {
 				return err
 			}
-			w.Header().Set("Content-Type", mediaTypes[f.Format])
+			if w.Header().Set("Content-Type", mediaTypes[f.Format]); f.Format == "html" {
+				attach(w, mediaTypes["html"], "report.html") // opened here, the policy of this server would forbid its script
+			}
 			_, _ = w.Write(b.Bytes())
 			return nil
 		}}

@@ -184,9 +184,17 @@ export class Embedded implements Source {
   readonly offline = true;
   constructor(readonly data: Embedment) {}
 
+  private find(path: string, asked: URLSearchParams): Answer | undefined {
+    return this.data.answers.find(a => a.path === path && covers(new URLSearchParams(a.query ?? ''), asked));
+  }
+
+  /** Reports whether a request has an answer here. */
+  has(path: string, params: Params): boolean {
+    return this.find(path, queryOf(params)) !== undefined;
+  }
+
   async get<T>(path: string, params: Params = {}): Promise<T> {
-    const asked = queryOf(params);
-    const found = this.data.answers.find(a => a.path === path && covers(new URLSearchParams(a.query ?? ''), asked));
+    const found = this.find(path, queryOf(params));
     if (!found)
       throw new Problem(
         'Not in this report',

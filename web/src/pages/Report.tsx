@@ -1,6 +1,6 @@
 // The first page of an offline report: findings, benchmarks, how it was compared.
 import type { ReportDocument } from '../core/answers';
-import { Embedded, source } from '../core/source';
+import { visible } from '../core/format';
 import { Findings } from '../ui/Finding';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
@@ -9,10 +9,12 @@ import '../pages.css';
 
 export default function Report() {
   const answer = useAnswer<ReportDocument>('report');
-  const s = source.value;
-  const title = s instanceof Embedded && s.data.title ? s.data.title : 'Report';
+  const doc = answer.value;
+  const about = doc?.parameters
+    .filter(p => ['benchmark', 'branch', 'commits', 'base', 'head'].includes(p.name))
+    .map(p => `${p.name} ${p.value}`);
   return (
-    <Page title={title} sub={answer.value?.headline}>
+    <Page title={doc ? doc.headline.charAt(0).toUpperCase() + doc.headline.slice(1) : 'Report'} sub={about && visible(about.join(' · '))}>
       <Await of={answer} what="the report">
         {doc => (
           <>

@@ -5,7 +5,7 @@ import type { Candidate, Change, ContextStep, JudgedBenchmark, ReportDocument } 
 import { commit, counted, percent, signed, visible } from '../core/format';
 import { benchmarkName, change, interval, metric } from '../core/metric';
 import { Embedded, source } from '../core/source';
-import { format, href, withChanges } from '../core/url';
+import { href, withChanges } from '../core/url';
 import { Acknowledge } from './Acknowledge';
 import { Band, type Mark } from './Band';
 import { Fn } from './Fn';
@@ -21,27 +21,25 @@ const kinds: Record<Change['kind'], string> = {
 
 export const costs = (c: Change): boolean => c.kind === 'regression' || c.kind === 'widespread' || c.kind === 'slowdown';
 
-/** The addresses that a finding leads to. */
-export function diffOf(c: Change, b: JudgedBenchmark | undefined): Record<string, string | number | null> {
-  const tested = b?.analyses.reduce((n, a) => (a.tested.includes(c.since.run) ? Math.max(n, a.tested.length) : n), 1) ?? 1;
-  return { group: c.group ?? '', benchmark: c.benchmark, type: c.type, last: tested };
+type Address = Record<string, string | readonly string[]>;
+
+/** The diff of the runs that were compared. */
+export function diffOf(c: Change, b: JudgedBenchmark): Address {
+  const keys = (tested: boolean) => b.runs.filter(r => !!r.tested === tested).map(r => r.run);
+  return { group: c.group ?? '', benchmark: c.benchmark, type: c.type, 'base-run': keys(false), 'new-run': keys(true) };
 }
 
-/** A link that works here: in a report only to what is inside. */
-function available(path: string, changes: Record<string, string | number | null>): boolean {
-  const s = source.value;
-  if (!(s instanceof Embedded)) return true;
-  const asked = withChanges(new URLSearchParams(), changes);
-  return s.data.answers.some(a => a.path === path && [...new URLSearchParams(a.query ?? '')].every(([k, v]) => asked.get(k) === v));
-}
-
-/** The diff link with the guilty path selected. */
+/** The diff with the guilty path selected; undefined in a report without it. */
 export function diffLink(c: Change, b: JudgedBenchmark | undefined): string | undefined {
+  if (!b || b.runs.length === 0) return undefined;
   const to = diffOf(c, b);
-  if (!available('diff', to)) return undefined;
-  const path = (c.path ?? []).map(f => f.replace(/[\\;]/g, '\\$&')).join(';');
-  return href('diff', { ...to, sel: path });
+  const s = source.value;
+  if (s instanceof Embedded && !s.has('diff', withChanges(new URLSearchParams(), to))) return undefined;
+  return href('diff', { ...to, sel: pathText(c.path ?? []) });
 }
+
+/** A call path by names, as core/selection.ts reads it. */
+const pathText = (path: readonly string[]): string => (path.length > 0 ? `p.${path.map(f => f.replace(/[\\;]/g, '\\$&')).join(';')}` : '');
 
 export function Findings({ doc }: { doc: ReportDocument }) {
   const shown = doc.changes.filter(c => c.status !== 'transient' && c.kind !== 'moved');
@@ -298,7 +296,3 @@ function stepNumbers(s: ContextStep | undefined): string {
   const diff = s?.['diff'];
   return typeof diff === 'number' ? signed(diff, v => v.toFixed(1)) : '';
 }
-
-/** Addresses of the API for the diff of a report. */
-export const addressOf = (c: Change, b: JudgedBenchmark): string =>
-  format({ page: 'diff', params: withChanges(new URLSearchParams(), diffOf(c, b)) });

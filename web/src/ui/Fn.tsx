@@ -1,12 +1,17 @@
-// The name of a function: its package dim, what it is called bright.
+// The name of a function: its package dim, what it is called bright. Narrow windows hide
+// the folders of the package.
 import { visible } from '../core/format';
 import { splitName } from '../core/metric';
 
 export function Fn({ name }: { name: string }) {
   const [pkg, symbol] = splitName(visible(name));
+  const folders = pkg.slice(0, pkg.lastIndexOf('/') + 1);
   return (
     <span class="name">
-      <span class="pkg">{pkg}</span>
+      <span class="pkg">
+        {folders && <span class="folders">{folders}</span>}
+        {pkg.slice(folders.length)}
+      </span>
       {symbol}
     </span>
   );

@@ -1,0 +1,150 @@
+package query
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/web"
+)
+
+// TreePage answers a TreeRequest with an offline page: the profile in every view, first
+// the view that is asked for.
+func TreePage(ctx context.Context, st store.Store, r *TreeRequest) (*web.Report, error) {
+	view := cmp.Or(map[string]string{"tree": "flame"}[r.View], r.View)
+	start := "/profile?view=" + view
+	page := &web.Report{}
+	upright := *r
+	if upright.View = "tree"; r.Invert {
+		upright.Invert = false // the page inverts by itself
+		start += "&invert=true"
+	}
+	s, err := newScope(ctx, st, &upright)
+	if err != nil {
+		return nil, err
+	}
+	page.Title, page.Start, page.Nav = s.title, start, []web.Link{{Title: "Profile", Address: start}}
+	if view == "stack-chart" {
+		s.r = r
+		boxes, err := s.boxesResult()
+		if err != nil {
+			return nil, err
+		}
+		if err := answer(page, "tree", "view=stack-chart", boxes); err != nil {
+			return nil, err
+		}
+		s.r = &upright
+	}
+	return page, answer(page, "tree", "", s.rows())
+}
+
+// DiffPage answers a DiffRequest with an offline page.
+func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report, error) {
+	upright := *r
+	start := "/diff?view=" + cmp.Or(map[string]string{"tree": "flame"}[r.View], r.View)
+	if upright.View = "tree"; r.Invert {
+		upright.Invert = false
+		start += "&invert=true"
+	}
+	d, err := newComparison(ctx, st, &upright)
+	if err != nil {
+		return nil, err
+	}
+	if d.net != nil {
+		page := &web.Report{Title: d.net.title, Start: "/profile?view=flame"}
+		return page, answer(page, "tree", "", d.net.rows())
+	}
+	page := &web.Report{Title: d.title(), Start: start, Nav: []web.Link{{Title: "Diff", Address: start}}}
+	return page, answer(page, "diff", "", d.rows())
+}
+
+// answer adds a result to a page, in columns.
+func answer(page *web.Report, path, query string, result any) error {
+	var b bytes.Buffer
+	if err := WriteJSON(&b, result, true); err != nil {
+		return err
+	}
+	page.Answers = append(page.Answers, web.Answer{Path: path, Query: query, Body: bytes.TrimSpace(b.Bytes())})
+	return nil
+}
+
+// pageDiffs bounds the benchmarks whose diff a report page has.
+const pageDiffs = 10
+
+// attach adds the diff of each benchmark with findings to a report: the mean of the runs
+// before against the mean of the tested runs.
+func (r *ReportRequest) attach(ctx context.Context, runs store.Reader, doc *report.Report) error {
+	for i := range doc.Benchmarks {
+		b := &doc.Benchmarks[i]
+		if len(b.Findings) == 0 || len(doc.Attached) == pageDiffs {
+			continue
+		}
+		all, err := runs.Profiles(ctx, store.Query{Types: []string{b.Type.Name}})
+		if err != nil {
+			return err
+		}
+		diff := DiffRequest{By: "profile", View: "tree"}
+		address := url.Values{"benchmark": {b.Benchmark.Benchmark.Name}, "type": {b.Type.Name}}
+		if group := b.Benchmark.Benchmark.Group; group != "" {
+			address.Set("group", group)
+		}
+		for side, tested := range []bool{false, true} {
+			var ids []store.ProfileID
+			for _, run := range b.Evidence.Runs {
+				at := slices.IndexFunc(all, func(p store.Profile) bool { return p.Benchmark == b.Benchmark.Benchmark && p.Run.Key == run.Key })
+				if run.Tested != tested || at < 0 {
+					continue
+				}
+				ids = append(ids, all[at].ID)
+				if tested {
+					address.Add("new-run", run.Key)
+				}
+			}
+			if len(ids) == 0 {
+				break
+			}
+			tree, profiles, err := store.MergeTrees(ctx, runs, store.Query{Profiles: ids})
+			if err != nil {
+				return fmt.Errorf("diff of %s: %w", b.Benchmark.Benchmark, err)
+			}
+			in := Input{tree: tree, profiles: len(profiles)}
+			in.measure(profiles)
+			diff.Inputs[side] = []Input{in}
+		}
+		if len(diff.Inputs[0])+len(diff.Inputs[1]) < 2 {
+			continue
+		}
+		c, err := newComparison(ctx, nil, &diff)
+		if err != nil {
+			return err
+		}
+		var body bytes.Buffer
+		if err := WriteJSON(&body, c.rows(), true); err != nil {
+			return err
+		}
+		doc.Attached = append(doc.Attached, report.Attachment{Title: "Diff of " + b.Benchmark.Benchmark.String(), Path: "diff", Query: address.Encode(), Body: bytes.TrimSpace(body.Bytes())})
+	}
+	return nil
+}
+
+// reportPage returns a report as an offline page.
+func reportPage(doc *report.Report) (*web.Report, error) {
+	var b bytes.Buffer
+	if err := doc.JSON(&b); err != nil {
+		return nil, err
+	}
+	page := &web.Report{Title: "Dendro: " + words.Clean(doc.Headline()), Start: "/report", Nav: []web.Link{{Title: "Findings", Address: "/report"}},
+		Answers: []web.Answer{{Path: "report", Body: json.RawMessage(bytes.TrimSpace(b.Bytes()))}}}
+	for _, a := range doc.Attached {
+		page.Nav = append(page.Nav, web.Link{Title: a.Title, Address: "/" + a.Path + "?" + a.Query})
+		page.Answers = append(page.Answers, web.Answer{Path: a.Path, Query: a.Query, Body: a.Body})
+	}
+	return page, nil
+}
