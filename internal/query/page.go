@@ -2,7 +2,6 @@ package query
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,20 +17,18 @@ import (
 // TreePage answers a TreeRequest with an offline page: the profile in every view, first
 // the view that is asked for.
 func TreePage(ctx context.Context, st store.Store, r *TreeRequest) (*web.Report, error) {
-	view := cmp.Or(map[string]string{"tree": "flame"}[r.View], r.View)
-	start := "/profile?view=" + view
+	start := "/profile?view=" + pageView(r.View, r.Invert)
 	page := &web.Report{}
 	upright := *r
 	if upright.View = "tree"; r.Invert {
 		upright.Invert = false // the page inverts by itself
-		start += "&invert=true"
 	}
 	s, err := newScope(ctx, st, &upright)
 	if err != nil {
 		return nil, err
 	}
 	page.Title, page.Start, page.Nav = s.title, start, []web.Link{{Title: "Profile", Address: start}}
-	if view == "stack-chart" {
+	if r.View == "stack-chart" {
 		s.r = r
 		boxes, err := s.boxesResult()
 		if err != nil {
@@ -48,21 +45,31 @@ func TreePage(ctx context.Context, st store.Store, r *TreeRequest) (*web.Report,
 // DiffPage answers a DiffRequest with an offline page.
 func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report, error) {
 	upright := *r
-	start := "/diff?view=" + cmp.Or(map[string]string{"tree": "flame"}[r.View], r.View)
+	start := "/diff?view=" + pageView(r.View, r.Invert)
 	if upright.View = "tree"; r.Invert {
 		upright.Invert = false
-		start += "&invert=true"
 	}
 	d, err := newComparison(ctx, st, &upright)
 	if err != nil {
 		return nil, err
 	}
 	if d.net != nil {
-		page := &web.Report{Title: d.net.title, Start: "/profile?view=flame"}
+		page := &web.Report{Title: d.net.title, Start: "/profile?view=icicle"}
 		return page, answer(page, "tree", "", d.net.rows())
 	}
 	page := &web.Report{Title: d.title(), Start: start, Nav: []web.Link{{Title: "Diff", Address: start}}}
 	return page, answer(page, "diff", "", d.rows())
+}
+
+// pageView names a view as the pages do.
+func pageView(view string, inverted bool) string {
+	switch {
+	case view == "functions" || view == "stack-chart":
+		return view
+	case inverted:
+		return "inverted"
+	}
+	return "icicle"
 }
 
 // answer adds a result to a page, in columns.

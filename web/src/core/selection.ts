@@ -41,6 +41,7 @@ export function formatSelection(functions: readonly Func[], s: Selection): strin
 
 /** Reads a selection; null if the functions are not in this tree. */
 export function parseSelection(functions: readonly Func[], text: string | null): Selection | null {
+  if (text?.startsWith('p.')) return named(functions, text.slice(2));
   const [how, ...names] = (text ?? '').split('.');
   const { byId } = idsOf(functions);
   const list = names.map(n => byId.get(n) ?? none);
@@ -49,6 +50,15 @@ export function parseSelection(functions: readonly Func[], text: string | null):
   const whole = !list.includes(none);
   if (how === 'i') return { fn: last, path: null, inverted: whole ? list : null };
   return { fn: last, path: how === 'u' && whole ? list : null, inverted: null };
+}
+
+/** Reads a call path of names, as links from findings have it: "A;B", with "\\;" in names. */
+function named(functions: readonly Func[], text: string): Selection | null {
+  const names = (text.match(/(\\.|[^;\\])+/g) ?? []).map(n => n.replace(/\\(.)/g, '$1'));
+  const byName = new Map(functions.map((f, i) => [f.name, i]));
+  const list = names.map(n => byName.get(n) ?? none);
+  const last = list[list.length - 1];
+  return last === undefined || last === none ? null : { fn: last, path: list.includes(none) ? null : list, inverted: null };
 }
 
 /** The selection of a node of a view. */

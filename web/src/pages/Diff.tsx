@@ -129,9 +129,14 @@ function useSides(params: URLSearchParams, notes: readonly string[]): [string, s
   const base = useAnswer<{ rows: Run[] }>('runs', known ? { last: 1 } : selectionParams(params, 'base'));
   const now = useAnswer<{ rows: Run[] }>('runs', known ? { last: 1 } : selectionParams(params, 'new'));
   if (said) return [said[1]!, said[2]!.replace(/^run (?=run)/, '')];
-  const text = (a: typeof base, side: string) =>
-    a.value && !known ? runsText(a.value.rows) : ['run', 'commit', 'branch'].flatMap(n => params.getAll(`${side}-${n}`)).join(', ') || side;
+  const text = (a: typeof base, side: string) => (a.value && !known ? runsText(a.value.rows) : given(params, side) || side);
   return [text(base, 'base'), text(now, 'new')];
+}
+
+/** Names a side by what the address says of it. */
+function given(params: URLSearchParams, side: string): string {
+  const list = ['run', 'commit', 'branch'].flatMap(n => params.getAll(`${side}-${n}`));
+  return list.length > 3 ? `${list.length} runs, ${list[0]} … ${list[list.length - 1]}` : list.join(', ');
 }
 
 /** What to compare, if the address does not say. */

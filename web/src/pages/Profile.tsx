@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { amount, commit, counted, instant } from '../core/format';
 import { decode, type Wire } from '../core/profile';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
-import { source } from '../core/source';
+import { Embedded, source } from '../core/source';
 import { type Changes, href, place, update } from '../core/url';
 import { Await, useAnswer } from '../ui/Load';
 import { Menu } from '../ui/Menu';
@@ -45,7 +45,10 @@ function Selected({ params }: { params: URLSearchParams }) {
   const name =
     [benchmarksText(params), known.length > 0 ? runsText(known) : (params.get('run') ?? params.get('profile') ?? '')]
       .filter(Boolean)
-      .join(', ') || 'Profile';
+      .join(', ') ||
+    params.get('file') ||
+    (source.value instanceof Embedded && source.value.data.title) ||
+    'Profile';
   useTitle(name);
   return (
     <Await of={answer} what="the call tree">

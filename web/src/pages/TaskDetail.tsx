@@ -241,7 +241,7 @@ function Segments({ list, chosen }: { list: TaskSegment[]; chosen: string }) {
         <table class="plain">
           <thead>
             <tr>
-              <th>Segment</th>
+              <th>Request</th>
               <th>Instance</th>
               <th>Start</th>
               <th class="num">Latency</th>
@@ -257,9 +257,9 @@ function Segments({ list, chosen }: { list: TaskSegment[]; chosen: string }) {
                 class={`link ${s.segment === chosen ? 'selected' : ''}`}
                 onClick={() => update({ segment: s.segment, span: null, own: null }, true)}
               >
-                <td>
-                  <button type="button" class="plainbutton name" aria-pressed={s.segment === chosen}>
-                    {visible(s.segment).slice(0, 18)}
+                <td class="tight">
+                  <button type="button" class="plainbutton" title={s.segment} aria-pressed={s.segment === chosen}>
+                    {visible(s.endpoint || s.segment.slice(0, 18))}
                   </button>
                 </td>
                 <td class="tight">{visible(s.instance ?? '')}</td>
