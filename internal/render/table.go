@@ -289,8 +289,13 @@ func signedPercent(v any) string {
 	return words.SignedPercent(f)
 }
 
-// grouped formats a cell that holds a count.
-func grouped(v any) string { return words.Count(fmt.Sprint(v)) }
+// grouped formats a cell that holds a count, or nil.
+func grouped(v any) string {
+	if v == nil {
+		return ""
+	}
+	return words.Count(fmt.Sprint(v))
+}
 
 // streamRows is how many rows of an answer are held until they are printed. The
 // columns of text are as wide as the rows so far want them.
