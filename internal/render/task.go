@@ -43,7 +43,7 @@ func CreatedTask(o *Output, t *query.CreatedTask) error {
 // Tasks writes a list of tasks.
 func Tasks(o *Output, r *query.List[query.Task]) error {
 	t := &Table{Columns: []Column{{Name: "task"}, {Name: "state"}, {Name: "kind"}, {Name: "service"}, {Name: "endpoint"},
-		{Name: "start", Text: instant}, {Name: "duration", Right: true, Text: millis}, {Name: "period", Right: true, Text: millis}, {Name: "segments", Right: true}}}
+		{Name: "start", Text: instant}, {Name: "duration", Right: true, Text: millis}, {Name: "period", Right: true, Text: millis}, {Name: "max requests", Right: true}}}
 	for i := range r.Rows {
 		k := &r.Rows[i]
 		t.Add(k.ID, string(k.State), string(k.Kind), k.Service, k.Endpoint, k.Start, k.Duration, k.Period, k.MaxSegments)
