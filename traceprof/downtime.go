@@ -9,7 +9,7 @@ import (
 // alive every 30 s at most, and LiveInstances writes that within 10 s.
 const unheard = 45_000
 
-// NoteStart appends a line to the logs of the tasks during which no server ran: those that
+// NoteStart appends a line to the logs of the tasks during which no server may have run: those that
 // overlap the time between the last report of any agent and now, when a server starts, in
 // ms. Short gaps, such as those of a second server over the same database, are not noted.
 func NoteStart(ctx context.Context, st Store, now int64) error {
@@ -28,7 +28,7 @@ func NoteStart(ctx context.Context, st Store, now int64) error {
 	if err != nil || len(tasks) == 0 {
 		return err
 	}
-	text := fmt.Sprintf("No server ran between %s, when an agent reported last, and %s.", date(last), date(now))
+	text := fmt.Sprintf("No server ran for at least part of the time between %s, when an agent reported last, and %s.", date(last), date(now))
 	lines := make([]Log, len(tasks))
 	for i := range tasks {
 		lines[i] = Log{Task: tasks[i].ID, Event: ServerStarted, Time: now, Text: text}

@@ -40,7 +40,7 @@ func TestNoteStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := len(logs) == 1 && logs[0].Event == traceprof.ServerStarted && strings.Contains(logs[0].Text, "No server ran between"); got != tt.want || len(logs) > 1 {
+		if got := len(logs) == 1 && logs[0].Event == traceprof.ServerStarted && strings.Contains(logs[0].Text, "No server ran for at least part of the time between"); got != tt.want || len(logs) > 1 {
 			t.Errorf("%s: %+v", tt.name, logs)
 		}
 	}
