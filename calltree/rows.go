@@ -209,3 +209,28 @@ func (v *Viewer) FindThreads(nameOrID string) []profile.ThreadID {
 	}
 	return ids
 }
+
+// ThreadSamples says how many samples a thread has.
+type ThreadSamples struct {
+	Thread  profile.ThreadID
+	Samples int
+}
+
+// Threads returns the threads with samples in a sample table, in the order of the
+// profile; nil if samples have no threads.
+func (v *Viewer) Threads(table int) []ThreadSamples {
+	count := make([]int, len(v.profile.Threads))
+	for _, t := range v.profile.Tables[table].Thread {
+		count[t]++
+	}
+	var list []ThreadSamples
+	for i, n := range count {
+		if i > 0 && n > 0 {
+			list = append(list, ThreadSamples{profile.ThreadID(i), n})
+		}
+	}
+	return list
+}
+
+// Thread describes a thread of the profile.
+func (v *Viewer) Thread(id profile.ThreadID) profile.Thread { return v.profile.Threads[id] }

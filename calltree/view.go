@@ -169,9 +169,9 @@ func (v *Viewer) withModules(functions []profile.Function) []profile.Function {
 	return all
 }
 
-// zero returns the time from which ranges count: that of the first sample of the
+// Zero returns the time from which ranges count: that of the first sample of the
 // profile over all threads or, without samples, of the first marker.
-func (v *Viewer) zero() int64 {
+func (v *Viewer) Zero() int64 {
 	p := v.profile
 	var times []int64
 	for i := range p.Tables {
@@ -193,7 +193,7 @@ func (v *Viewer) absolute(r Range) Range {
 	if r.All() {
 		return r
 	}
-	zero := v.zero()
+	zero := v.Zero()
 	for _, at := range []*int64{&r.Start, &r.End} {
 		if *at != math.MinInt64 && *at < math.MaxInt64-max(0, zero) {
 			*at += zero

@@ -66,7 +66,20 @@ type TreeRow struct {
 // right.
 type BoxesResult struct {
 	Head
+	// Of a stack chart: the threads that have one, whatever the request selects.
+	Threads []ThreadRow `json:"threads,omitempty"`
+	// Zero is the time from which ranges count, in milliseconds since the start of the
+	// profile.
+	Zero float64      `json:"zero,omitempty"`
 	Rows Rows[BoxRow] `json:"rows"`
+}
+
+// ThreadRow is a thread of a profile.
+type ThreadRow struct {
+	Name    string `json:"name"`
+	ID      string `json:"id"`
+	Process string `json:"process"`
+	Samples int    `json:"samples"`
 }
 
 // BoxRow is a box. In a flame graph Start, End and Self are fractions of the root total;
@@ -116,8 +129,10 @@ type scope struct {
 	r     *TreeRequest
 	tree  *calltree.Tree
 	shown *calltree.Shown // nil: there are none, or several
-	title string
-	count int
+	// samples are those of shown.
+	samples *calltree.Viewer
+	title   string
+	count   int
 }
 
 // Validate refuses a request that makes no sense, whatever it is answered from.
@@ -179,7 +194,7 @@ func (v *viewer) scope(list []Input, r *TreeRequest) (*scope, error) {
 	}
 	s.title = titleOf(list, s.count, shown[0].Type)
 	if len(trees) == 1 && list[0].viewer != nil {
-		s.shown = shown[0]
+		s.shown, s.samples = shown[0], list[0].viewer
 	}
 	trees = v.below(trees)
 	s.tree = trees[0]
@@ -305,7 +320,21 @@ func (s *scope) boxesResult() (*BoxesResult, error) {
 		w.numbers("self", n, func(b []byte, i int) []byte { return fraction(boxes[i].Self, 0).append(b) })
 		functions.write(w)
 	}
-	return &BoxesResult{s.head(s.tree.RootTotal(), omitted), rows}, nil
+	r := &BoxesResult{Head: s.head(s.tree.RootTotal(), omitted), Rows: rows}
+	if s.r.View == "stack-chart" {
+		r.Threads, r.Zero = s.threads(), float64(s.samples.Zero())/1e6
+	}
+	return r, nil
+}
+
+// threads returns the threads of a stack chart.
+func (s *scope) threads() []ThreadRow {
+	var list []ThreadRow
+	for _, t := range s.samples.Threads(s.shown.View.Table) {
+		x := s.samples.Thread(t.Thread)
+		list = append(list, ThreadRow{x.Name, x.ID, x.Process, t.Samples})
+	}
+	return list
 }
 
 // graph returns the picture of the view.

@@ -97,6 +97,7 @@ describe('labels', () => {
     expect(forms(func('a.b.C.run', { kind: 'java' })).at(-1)).toBe('run');
     expect(forms(func('std::vector<int, std::allocator<int>>::push_back(int)', { kind: 'cpp' })).at(-1)).toBe('push_back');
     expect(forms(func('net/http.(*conn).serve.func1', { kind: 'go' })).at(-1)).toBe('serve.func1');
+    expect(forms(func('a/b.work[go.shape.*uint8]', { kind: 'go' })).at(-1)).toBe('work');
     expect(forms(func('main'))).toEqual(['main']);
   });
   it('fit', () => {

@@ -90,8 +90,8 @@ export interface ChartWire {
   columns: { depth: number[]; function: number[]; start: number[]; end: number[]; self: number[] };
 }
 
-/** Lays out a stack chart; from and to are what 0 and 1 stand for. */
-export function chartBoxes(w: ChartWire): { boxes: Boxes; from: number; to: number } {
+/** Lays out a stack chart; from and to are what 0 and 1 stand for, by default the ends of the boxes. */
+export function chartBoxes(w: ChartWire, range?: readonly [number, number]): { boxes: Boxes; from: number; to: number } {
   const { depth, function: fn, start, end } = w.columns;
   const n = depth.length;
   let from = Number.POSITIVE_INFINITY;
@@ -101,6 +101,7 @@ export function chartBoxes(w: ChartWire): { boxes: Boxes; from: number; to: numb
     to = Math.max(to, end[i]!);
   }
   if (n === 0) from = to = 0;
+  if (range) [from, to] = range;
   const order = Array.from({ length: n }, (_, i) => i).sort((a, b) => start[a]! - start[b]! || depth[a]! - depth[b]!);
   const list = new Builder(n);
   const open: number[] = [];

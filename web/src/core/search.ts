@@ -1,6 +1,7 @@
 // Search of functions by name, file or module: a regular expression, or the text itself
 // if it is none.
 import type { Tree } from './profile';
+import type { Func } from './table';
 
 export interface Found {
   /** Of each function, whether it matches. */
@@ -24,9 +25,8 @@ export function pattern(text: string): { test: (s: string) => boolean; literal: 
   }
 }
 
-export function search(t: Tree, text: string): Found | null {
-  if (!text) return null;
-  const { n, fn, end, functions: all } = t.table;
+/** The functions that match by name, file or module. */
+export function matches(all: readonly Func[], text: string): { functions: Uint8Array; count: number; literal: boolean } {
   const p = pattern(text);
   const functions = new Uint8Array(all.length);
   let count = 0;
@@ -36,9 +36,16 @@ export function search(t: Tree, text: string): Found | null {
       count++;
     }
   });
+  return { functions, count, literal: p.literal };
+}
+
+export function search(t: Tree, text: string): Found | null {
+  if (!text) return null;
+  const { n, fn, end, functions: all } = t.table;
+  const found = matches(all, text);
   const sum = t.self.map(() => 0);
   for (let i = 0; i < n; ) {
-    if (!functions[fn[i]!]) {
+    if (!found.functions[fn[i]!]) {
       i++;
       continue;
     }
@@ -47,5 +54,5 @@ export function search(t: Tree, text: string): Found | null {
     });
     i = end[i]!; // what is below counted already
   }
-  return { functions, count, share: sum.map((v, s) => (t.root[s] ? v / t.root[s]! : 0)), literal: p.literal };
+  return { ...found, share: sum.map((v, s) => (t.root[s] ? v / t.root[s]! : 0)) };
 }

@@ -18,7 +18,7 @@ function method(symbol: string): string {
   if (paren > 0) s = s.slice(0, paren);
   for (let before = ''; before !== s; ) {
     before = s;
-    s = s.replace(/<[^<>]*>/g, '');
+    s = s.replace(/<[^<>]*>|\[[^[\]]*\]/g, '');
   }
   const colons = s.lastIndexOf('::');
   if (colons >= 0) s = s.slice(colons + 2);

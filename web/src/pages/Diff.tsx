@@ -51,8 +51,8 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
   const { base, new: now } = (wire as DiffWire).rootTotal;
   const profiles = wire.profiles as { base: number; new: number };
   const change = tree.change(base, now);
-  const types = (wire.notes ?? []).flatMap(n => /^value type \S+ by default; others, with --type: (.+)$/.exec(n)?.[1]?.split(', ') ?? []);
-  const chosen = params.get('type');
+  const runs = useAnswer<{ rows: Run[] }>('runs', selectionParams(params));
+  const types = [...new Set((runs.value?.rows ?? []).flatMap(r => r.types ?? []))].sort();
   return (
     <div class="profile">
       <div class="head bar">
@@ -82,11 +82,11 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
         tools={
           !source.value.offline && (
             <>
-              {(types.length > 0 || chosen) && (
+              {types.length > 1 && (
                 <Menu
                   label={wire.type}
                   title="value type"
-                  items={[wire.type, ...types].map(t => ({ label: t, checked: t === wire.type, run: () => update({ type: t }, true) }))}
+                  items={types.map(t => ({ label: t, checked: t === wire.type, run: () => update({ type: t }, true) }))}
                 />
               )}
               <Menu

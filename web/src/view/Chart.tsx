@@ -1,3 +1,242 @@
-export function Chart(_: { params: URLSearchParams }) {
-  return <p class="empty">…</p>;
+// The stack chart: what every thread did over time, one chart per thread over one axis.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { type ChartWire, chartBoxes } from '../core/boxes';
+import { counted, number, visible } from '../core/format';
+import { dataParams } from '../core/request';
+import { matches } from '../core/search';
+import { idOf, parseSelection } from '../core/selection';
+import { type Func, none, packageLength } from '../core/table';
+import { place, update } from '../core/url';
+import { row } from '../flame/icicle';
+import { packageBucket } from '../flame/palette';
+import { ticks } from '../ui/Band';
+import { Await, useAnswer } from '../ui/Load';
+import { Name, placeOf } from './describe';
+import { Canvas } from './Graph';
+
+interface Thread {
+  name: string;
+  id: string;
+  process: string;
+  samples: number;
+}
+
+interface Answer extends ChartWire {
+  threads?: Thread[];
+  /** The time from which ranges count, in ms since the start of the profile. */
+  zero?: number;
+  notes?: string[];
+  columns: ChartWire['columns'] & {
+    functions: { function: string; file: string; line?: number; module: string; kind: string; language: string }[];
+  };
+}
+
+const mostThreads = 8;
+
+/** The parameters of a chart: the data, with all transforms and the kind, which the server applies. */
+function chartParams(params: URLSearchParams, thread?: string): URLSearchParams {
+  const q = dataParams(params);
+  q.delete('transform');
+  for (const x of params.getAll('transform')) q.append('transform', x);
+  const kind = params.get('kind');
+  if (kind) q.set('kind', kind);
+  if (thread !== undefined) {
+    q.delete('thread');
+    q.set('thread', thread);
+  }
+  q.set('view', 'stack-chart');
+  q.set('form', 'columns');
+  return q;
+}
+
+export function Chart({ params }: { params: URLSearchParams }) {
+  const all = useAnswer<Answer>('tree', chartParams(params));
+  const [most, setMost] = useState(mostThreads);
+  return (
+    <div class="charts">
+      <Await of={all} what="the stack chart">
+        {answer => {
+          const chosen = params.getAll('thread');
+          const threads = (answer.threads ?? [])
+            .filter(t => chosen.length === 0 || chosen.includes(t.name) || chosen.includes(t.id))
+            .sort((a, b) => b.samples - a.samples);
+          const { from, to } = chartBoxes(answer);
+          const range: [number, number] = [from, to];
+          const unit = params.has('same-width') ? 'stacks' : 'ms';
+          if (threads.length < 2)
+            return <Lane title={threads[0] ? titleOf(threads[0]) : 'all samples'} answer={answer} range={range} unit={unit} tall />;
+          return (
+            <>
+              <Range range={range} />
+              {threads.slice(0, most).map(t => (
+                <ThreadLane key={t.id + t.name} thread={t} params={params} range={range} unit={unit} />
+              ))}
+              {threads.length > most && (
+                <p class="note">
+                  {counted(threads.length - most, 'thread')} with fewer samples not shown.{' '}
+                  <button type="button" onClick={() => setMost(threads.length)}>
+                    Show all
+                  </button>
+                </p>
+              )}
+            </>
+          );
+        }}
+      </Await>
+    </div>
+  );
+}
+
+const rangeText = (a: number, b: number) => `${a.toFixed(3)}..${b.toFixed(3)}`;
+
+const titleOf = (t: Thread) => visible([t.name, t.id && t.id !== t.name && `(${t.id})`].filter(Boolean).join(' ') || 'thread');
+
+function ThreadLane({ thread, params, range, unit }: { thread: Thread; params: URLSearchParams; range: [number, number]; unit: string }) {
+  const answer = useAnswer<Answer>('tree', chartParams(params, thread.id || thread.name));
+  return (
+    <Await of={answer} what={`thread ${titleOf(thread)}`}>
+      {a => <Lane title={`${titleOf(thread)}, ${counted(thread.samples, 'sample')}`} answer={a} range={range} unit={unit} />}
+    </Await>
+  );
+}
+
+/** The range of time that is chosen, to widen it again. */
+function Range({ range }: { range: [number, number] }) {
+  const chosen = place.value.params.get('range');
+  return (
+    <p class="note">
+      {chosen ? (
+        <>
+          {number(range[0])} – {number(range[1])} ms{' '}
+          <button type="button" onClick={() => update({ range: null }, true)}>
+            Whole time
+          </button>
+        </>
+      ) : (
+        'Drag over a chart to choose a range of time for all views.'
+      )}
+    </p>
+  );
+}
+
+function Lane({
+  title,
+  answer,
+  range,
+  unit,
+  tall = false,
+}: {
+  title: string;
+  answer: Answer;
+  range: [number, number];
+  unit: string;
+  tall?: boolean;
+}) {
+  const { boxes, from, to } = useMemo(() => chartBoxes(answer, range), [answer, range[0], range[1]]);
+  const functions = useMemo(
+    () =>
+      answer.columns.functions.map(
+        (f): Func => ({
+          name: f.function,
+          file: f.file,
+          line: f.line ?? 0,
+          column: 0,
+          module: f.module,
+          kind: f.kind,
+          language: f.language,
+          pkg: packageLength(f.function, f.kind),
+        }),
+      ),
+    [answer],
+  );
+  const bucket = useMemo(() => {
+    const of = functions.map(packageBucket);
+    return (i: number) => of[boxes.fn[i]!]!;
+  }, [functions, boxes]);
+  const { params } = place.value;
+  const query = params.get('q') ?? '';
+  const found = useMemo(() => (query ? matches(functions, query).functions : null), [functions, query]);
+  const selected = parseSelection(functions, params.get('sel'));
+  const [box, setBox] = useState(none);
+  const [zoomed, setZoomed] = useState(none);
+  const shown = box !== none && box < boxes.n && boxes.fn[box] === selected?.fn ? box : selected ? boxes.fn.indexOf(selected.fn) : none;
+  const zero = answer.zero ?? 0;
+  const time = (at: number) => from + at * (to - from);
+  const [view, setView] = useState<[number, number]>([0, 1]);
+  const text = (i: number) =>
+    `${visible(functions[boxes.fn[i]!]!.name)}, from ${number(time(boxes.start[i]!))} to ${number(time(boxes.end[i]!))} ${unit}`;
+  return (
+    <section class={`lane ${tall ? 'tall-lane' : ''}`} aria-label={title}>
+      <h2>{title}</h2>
+      <Axis from={time(view[0])} to={time(view[1])} unit={unit} />
+      <div class="lane-graph" style={tall ? {} : { height: `${Math.min(boxes.deepest, 16) * row + 6}px` }}>
+        <Canvas
+          label={`Stacks of ${title} over time`}
+          boxes={boxes}
+          functions={functions}
+          bucket={bucket}
+          flipped={false}
+          colouring="package"
+          found={found}
+          selected={shown}
+          zoomed={zoomed}
+          onSelect={b => {
+            setBox(b);
+            update({ sel: `f.${idOf(functions[boxes.fn[b]!]!)}` });
+          }}
+          onZoom={setZoomed}
+          onMoved={(a, b) => setView([a, b])}
+          {...(unit === 'ms'
+            ? { onRange: (a: number, b: number) => update({ range: rangeText(time(a) - zero, time(b) - zero) }, true) }
+            : {})}
+          tip={i => (
+            <>
+              <b>
+                <Name f={functions[boxes.fn[i]!]!} short={false} />
+              </b>
+              <small>{placeOf(functions[boxes.fn[i]!]!)}</small>
+              <table>
+                <tbody>
+                  <tr>
+                    <th scope="row">from</th>
+                    <td>
+                      {number(time(boxes.start[i]!))} {unit}
+                    </td>
+                  </tr>
+                  <tr>
+                    <th scope="row">for</th>
+                    <td>
+                      {number(time(boxes.end[i]!) - time(boxes.start[i]!))} {unit}
+                    </td>
+                  </tr>
+                </tbody>
+              </table>
+            </>
+          )}
+          text={text}
+        />
+      </div>
+    </section>
+  );
+}
+
+/** The axis above a chart. */
+export function Axis({ from, to, unit }: { from: number; to: number; unit: string }) {
+  const ref = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(800);
+  useEffect(() => {
+    const e = ref.current!;
+    const watch = new ResizeObserver(() => setWidth(e.clientWidth));
+    watch.observe(e);
+    return () => watch.disconnect();
+  }, []);
+  return (
+    <div ref={ref} class="axis-line" aria-hidden="true">
+      {ticks(from, to, Math.max(2, width / 110)).map(t => (
+        <span key={t} style={{ left: `${((t - from) / (to - from || 1)) * 100}%` }}>
+          {number(t)} {unit}
+        </span>
+      ))}
+    </div>
+  );
 }

@@ -95,7 +95,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
     id: 'rank',
     title: 'Change',
     hint: 'program code first, then by size of the change; grey: within sampling noise',
-    width: 92,
+    width: 104,
     sortable: true,
     cell: i => {
       const v = verdict(t, list[i]!.total[0]!, list[i]!.total[1]!);

@@ -4,8 +4,10 @@ import { useMemo } from 'preact/hooks';
 import { amount, percent, signed, visible } from '../core/format';
 import { callers, type Nodes, path, Upright } from '../core/nodes';
 import type { FunctionRow, Tree } from '../core/profile';
+import { source } from '../core/source';
 import { none } from '../core/table';
 import { callees } from '../core/transforms';
+import { href } from '../core/url';
 import { Name, Numbers, placeOf, tone, verdict } from './describe';
 
 interface Props {
@@ -44,7 +46,7 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
   const categories = useMemo(() => categoriesBelow(t, nodes, node), [t, nodes, node]);
   if (!f)
     return (
-      <aside aria-label="Selection" class="sidebar">
+      <aside aria-label="Selection" class="sidebar nothing">
         <p class="dim">Select a function or a box to see its numbers, callers and callees.</p>
       </aside>
     );
@@ -117,6 +119,11 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
       )}
       {list(t.isDiff ? 'Callers, by change' : 'Callers', around.callers)}
       {list(t.isDiff ? 'Callees, by change' : 'Callees', around.callees)}
+      {!source.value.offline && (
+        <p>
+          <a href={href('function', { function: f.name })}>This function over time</a>
+        </p>
+      )}
       <section class="acts">
         {actions.map(a => (
           <button key={a.key} type="button" title={a.title} onClick={a.run}>

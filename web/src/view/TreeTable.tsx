@@ -121,7 +121,7 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen }: P
         {
           id: 'state',
           title: 'Change',
-          width: 92,
+          width: 104,
           cell: i => {
             const v = verdict(t, nodes.total(rows[i]!, 0), nodes.total(rows[i]!, 1));
             return v && <span class={v === 'within noise' ? 'faint' : v === 'slower' || v === 'new' ? 'more' : 'less'}>{v}</span>;
@@ -173,20 +173,25 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen }: P
   );
 }
 
-/** The nodes to open at first: what is large or, in a diff, what changed most. */
+/** The nodes to open at first: what is large or, in a diff, the way to what changed most. */
 function likely(nodes: Nodes): Set<number> {
   const t = nodes.tree;
-  const size = (n: number) => (t.isDiff ? Math.abs(t.change(nodes.total(n, 0), nodes.total(n, 1))) : nodes.width(n));
-  const roots = nodes.children(none);
-  const largest = roots.reduce((most, r) => Math.max(most, size(r)), 0);
   const open = new Set<number>();
   if (nodes.inverted) return open;
-  const pending = [...roots];
+  const { n, parent } = t.table;
+  const size = new Float64Array(n);
+  for (let i = n - 1; i >= 0; i--) {
+    const own = t.isDiff ? Math.abs(t.change(nodes.total(i, 0), nodes.total(i, 1))) : nodes.width(i);
+    size[i] = Math.max(size[i]!, own);
+    if (parent[i] !== none) size[parent[i]!] = Math.max(size[parent[i]!]!, size[i]!);
+  }
+  const pending = [...nodes.children(none)];
+  const least = pending.reduce((most, r) => Math.max(most, size[r]!), 0) * (t.isDiff ? 0.5 : 0.15);
   while (pending.length > 0 && open.size < 80) {
-    const n = pending.shift()!;
-    if (size(n) === 0 || size(n) < largest * (t.isDiff ? 0.3 : 0.15)) continue;
-    open.add(n);
-    pending.push(...nodes.children(n));
+    const i = pending.shift()!;
+    if (size[i] === 0 || size[i]! < least) continue;
+    open.add(i);
+    pending.push(...nodes.children(i));
   }
   return open;
 }
