@@ -15,7 +15,7 @@ BASE      ?= $(shell git rev-parse -q --verify origin/main >/dev/null && echo or
 # Modules of their own.
 MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))
 
-.PHONY: help build demo lint test race race-all smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden pictures web web-test web-fresh clean
+.PHONY: help build demo lint test race race-all smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden pictures web web-test web-e2e web-fresh clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -119,6 +119,9 @@ web: ## build web/dist from the sources in web (Node 20)
 
 web-test: ## types, lint and tests of the web pages (Node 20)
 	cd web && npm ci --no-audit --no-fund && npm run check && npm test
+
+web-e2e: build ## the pages in a browser, against the binary (Node 20, chromium)
+	cd web && npm ci --no-audit --no-fund && DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro npm run e2e
 
 web-fresh: web # web/dist is what its sources build
 	git diff --exit-code --stat web/dist

@@ -19,7 +19,7 @@ export function dataParams(params: URLSearchParams): URLSearchParams {
 /** The parameters that select profiles, without those that shape a view of them. */
 export function selectionParams(params: URLSearchParams, side?: 'base' | 'new'): URLSearchParams {
   const q = new URLSearchParams();
-  const names = ['group', 'benchmark', 'param', 'branch', 'commit', 'machine', 'attr', 'run', 'profile', 'since', 'until', 'last'];
+  const names = ['group', 'benchmark', 'param', 'branch', 'commit', 'machine', 'attr', 'run', 'profile', 'since', 'until', 'last', 'file'];
   for (const name of names) {
     const own = side ? params.getAll(`${side}-${name}`) : [];
     for (const value of own.length > 0 ? own : params.getAll(name)) q.append(name, value);

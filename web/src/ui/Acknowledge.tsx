@@ -10,7 +10,6 @@ interface Entry {
   id: string;
   until?: string;
   upTo?: number;
-  since?: string;
   reason: string;
 }
 
@@ -42,7 +41,7 @@ export function Acknowledge({ c }: { c: Change }) {
   const [reason, setReason] = useState('');
   const [until, setUntil] = useState('');
   const [copied, setCopied] = useState(false);
-  const entry: Entry = { id: c.id, since: c.since.run, upTo: Number(Math.abs(c.delta.share).toFixed(4)), reason };
+  const entry: Entry = { id: c.id, upTo: Number(Math.abs(c.delta.share).toFixed(4)), reason };
   if (until) entry.until = until;
   const text = JSON.stringify(entry, null, 2);
   if (source.value.offline) return null;

@@ -187,7 +187,7 @@ function PathOf({ c }: { c: Change }) {
   return (
     <section>
       <h3>Call path</h3>
-      <ol class="path">
+      <ol class="path" tabIndex={0} aria-label="Call path">
         {path.map((f, i) => (
           <li key={i} class={f === c.function ? 'guilty' : ''} style={{ paddingLeft: `${Math.min(i, 12) * 12}px` }}>
             <Fn name={f} />

@@ -1,0 +1,354 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hostile, missing, World } from './world';
+
+if (missing) console.warn(`The pages are not tested in a browser: ${missing}`);
+
+const demo = 'group=shop&benchmark=checkout';
+const addresses: Record<string, string> = {
+  home: '/',
+  benchmark: `/benchmark?${demo}`,
+  profiles: '/profile',
+  icicle: `/profile?${demo}&type=cpu&last=1`,
+  tree: `/profile?${demo}&type=cpu&last=1&view=tree`,
+  'bottom-up': `/profile?${demo}&type=cpu&last=1&view=inverted`,
+  sandwich: `/profile?${demo}&type=cpu&last=1&view=sandwich`,
+  functions: `/profile?${demo}&type=cpu&last=1&view=functions`,
+  'choose a diff': '/diff',
+  diff: `/diff?${demo}&type=cpu&last=2`,
+  function: '/function?function=regexp.MustCompile&type=cpu',
+  'all functions': '/function',
+  regressions: '/regressions',
+  tasks: '/tasks',
+  'new task': '/tasks?create=true',
+};
+
+describe.skipIf(missing)('pages', () => {
+  const world = new World();
+  let base = '';
+  beforeAll(async () => {
+    world.dendro('demo', '--store', 'demo.duckdb');
+    base = (await world.serve('--store', 'demo.duckdb')).http;
+  });
+  afterAll(() => world.close());
+
+  for (const [name, address] of Object.entries(addresses))
+    test(`${name}: no error, no barrier, fits a phone`, async () => {
+      const w = await world.page({ colorScheme: 'light' });
+      await w.open(base + address);
+      expect(await w.barriers()).toEqual([]);
+      await w.page.emulateMedia({ colorScheme: 'dark' });
+      await w.page.setViewportSize({ width: 390, height: 844 });
+      await w.page.waitForTimeout(200);
+      expect(await w.barriers(), 'dark').toEqual([]);
+      expect(await w.page.evaluate(() => document.documentElement.scrollWidth), 'wider than the window').toBeLessThanOrEqual(390);
+      expect(w.faults).toEqual([]);
+      await w.close();
+    });
+
+  test('the regression is on the first page, its call path one click away', async () => {
+    const w = await world.page();
+    await w.open(base);
+    expect(await w.page.locator('.card.change').innerText()).toContain('MustCompile');
+    await w.page.getByRole('link', { name: 'see the call path' }).click();
+    await w.settled();
+    expect(new URL(w.page.url()).pathname).toBe('/diff');
+    await w.page.getByText('regexp.MustCompile').first().waitFor();
+    expect(await w.page.locator('aside, .sidebar, .details').first().innerText()).toContain('MustCompile');
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('addresses hold the view; back and forward work', async () => {
+    const w = await world.page();
+    const address = `/profile?${demo}&type=cpu&last=1&view=functions&q=regexp`;
+    await w.open(base + address);
+    const shown = await w.page.locator('main').innerText();
+    await w.page.reload();
+    await w.settled();
+    expect(await w.page.locator('main').innerText()).toBe(shown);
+    expect(w.page.url()).toBe(base + address);
+    await w.page.getByRole('link', { name: 'Regressions' }).click();
+    await w.settled();
+    expect(await w.page.title()).toContain('Regressions');
+    await w.page.goBack();
+    await w.settled();
+    expect(w.page.url()).toBe(base + address);
+    expect(await w.page.locator('main').innerText()).toBe(shown);
+    await w.page.goForward();
+    await w.settled();
+    expect(await w.page.title()).toContain('Regressions');
+    await w.close();
+  });
+
+  test('everything is reached with the keyboard', async () => {
+    const w = await world.page();
+    await w.open(base);
+    const key = (k: string) => w.page.keyboard.press(k);
+    const focused = () =>
+      w.page.evaluate(() => document.activeElement?.textContent?.trim() || (document.activeElement as HTMLInputElement)?.placeholder);
+    await key('?');
+    expect(await w.page.getByRole('dialog', { name: 'Keyboard' }).isVisible()).toBe(true);
+    await key('Escape');
+    await key('/');
+    expect(await focused()).toContain('Search');
+    await w.page.keyboard.type('check');
+    await w.page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
+    let steps = 0;
+    for (; steps < 20 && !(await focused())?.endsWith('checkout'); steps++) await key('Tab');
+    await key('Enter');
+    await w.settled();
+    expect(await w.page.locator('h1').innerText()).toBe('shop/checkout');
+    await w.page.getByRole('grid', { name: 'Runs' }).focus();
+    await key('ArrowDown');
+    await key('Enter');
+    await w.page.waitForURL(/\/profile\?.*run=run-018/);
+    await w.settled();
+    await key('/');
+    expect(await focused()).toContain('Search');
+    await w.page.keyboard.type('Execute');
+    await key('Escape');
+    for (const k of ['ArrowDown', 'ArrowDown', 'Enter', 'Escape', '2', '3', '1', 't']) await key(k);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('the two newest runs are compared from the page of the benchmark', async () => {
+    const w = await world.page();
+    await w.open(`${base}/benchmark?${demo}`);
+    await w.page.getByLabel('Compare run-018').check();
+    await w.page.getByLabel('Compare run-016').check();
+    await w.page.getByRole('link', { name: 'Compare run-016 with run-018' }).click();
+    await w.settled();
+    expect(w.page.url()).toContain('base-run=run-016');
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('a finding is accepted: the entry to copy, and what this browser remembers', async () => {
+    const w = await world.page();
+    await w.open(`${base}/regressions?type=cpu`);
+    await w.page.getByRole('button', { name: 'Accept…' }).first().click();
+    await w.page.getByLabel('Reason').first().fill('known');
+    expect(JSON.parse(await w.page.locator('dialog[open] pre').innerText())).toMatchObject({ reason: 'known', upTo: 0.2645 });
+    await w.page.getByRole('button', { name: 'Accept in this browser' }).first().click();
+    await w.page.getByRole('heading', { name: 'Accepted (1)' }).waitFor();
+    await w.page.reload();
+    await w.page.getByRole('heading', { name: 'Accepted (1)' }).waitFor();
+    await w.page.getByRole('button', { name: /Forget/ }).click();
+    await w.page.getByRole('heading', { name: 'Became slower (1)' }).waitFor();
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('a file is shown without being stored, then imported', async () => {
+    const w = await world.page();
+    const file = world.write('dropped.folded', 'main;load;parse 60\nmain;pay 20\n');
+    const profiles = async () => ((await (await fetch(`${base}/api/v1/overview`)).json()) as { profiles: number }).profiles;
+    const before = await profiles();
+    await w.open(base);
+    await w.page.setInputFiles('input[type=file]', file);
+    await w.page.getByRole('button', { name: 'Show without storing' }).click();
+    await w.settled();
+    await w.page.getByText('parse').first().waitFor();
+    expect(w.page.url()).toContain('file=dropped.folded');
+    expect(await profiles()).toBe(before);
+    await w.page.getByRole('link', { name: 'Home', exact: true }).click();
+    await w.settled();
+    await w.page.setInputFiles('input[type=file]', file);
+    await w.page.getByLabel('Benchmark', { exact: true }).fill('dropped');
+    await w.page.getByLabel('Run (default').fill('r1');
+    await w.page.getByRole('button', { name: 'Import', exact: true }).click();
+    await w.page.getByRole('link', { name: 'dropped' }).waitFor();
+    expect(await profiles()).toBe(before + 1);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('offline pages make one request and show what was asked for', async () => {
+    for (const [args, heading, text] of [
+      [['report', '--type', 'cpu', '--write', 'report.html'], '1 regression in 3 benchmarks', 'MustCompile'],
+      [['tree', '--benchmark', 'checkout', '--type', 'cpu', '-o', 'tree.html'], '18 profiles, cpu', 'receiptStage'],
+      [['top', '--benchmark', 'checkout', '--type', 'cpu', '-o', 'top.html'], '18 profiles, cpu', 'receiptStage'],
+      [['diff', '--benchmark', 'checkout', '--type', 'cpu', '--last', '2', '-o', 'diff.html'], 'run-017', 'matchRule'],
+    ] as const) {
+      world.dendro(...args, '--store', base);
+      const name = args[args.length - 1]!;
+      const w = await world.page({ offline: true });
+      await w.open(`file://${join(world.dir, name)}`);
+      expect(await w.page.locator('h1').innerText()).toContain(heading);
+      await w.page.getByText(text).first().waitFor();
+      expect(await w.barriers(), name).toEqual([]);
+      if (name === 'report.html') {
+        await w.page.getByRole('link', { name: 'See what grew in the diff' }).click();
+        await w.settled();
+        await w.page.getByText('matchRule').first().waitFor();
+        await w.page.goBack();
+        await w.page.getByRole('heading', { name: 'How it was compared' }).waitFor();
+        await w.page.emulateMedia({ media: 'print' });
+      }
+      expect(
+        w.requests.filter(r => !r.startsWith('data:')),
+        name,
+      ).toHaveLength(1);
+      expect(w.faults, name).toEqual([]);
+      await w.close();
+    }
+    expect(readFileSync(join(world.dir, 'report.html'), 'utf8')).not.toContain('MustCompile'); // it is packed data
+  });
+});
+
+describe.skipIf(missing)('hostile names', () => {
+  const world = new World();
+  afterAll(() => world.close());
+
+  test('are text on every page and in files', async () => {
+    for (let i = 0; i < 8; i++) {
+      const slow = i >= 6 ? 900 : 300;
+      world.write(
+        'p.folded',
+        `${hostile('root')};${hostile('fast')} ${1000 + i}\n${hostile('root')};${hostile('slow')} ${slow + (i % 3)}\n`,
+      );
+      world.dendro(
+        'import',
+        '--store',
+        'x.duckdb',
+        '--group',
+        hostile('group'),
+        '--benchmark',
+        hostile('benchmark'),
+        '--run',
+        `${hostile('run')} ${i}`,
+        '--date',
+        `2026-01-0${i + 1}`,
+        '--commit',
+        hostile('commit'),
+        '--branch',
+        hostile('branch'),
+        '--machine',
+        hostile('machine'),
+        '--attr',
+        `a=${hostile('attr')}`,
+        '--metric',
+        `time/op=${100 + (i >= 6 ? 60 : i)}ms`,
+        '--progress',
+        'none',
+        'p.folded',
+      );
+    }
+    const { http } = await world.serve('--store', 'x.duckdb');
+    const w = await world.page();
+    const at = new URLSearchParams({ group: hostile('group'), benchmark: hostile('benchmark') });
+    for (const path of [
+      '/',
+      `/benchmark?${at}`,
+      `/profile?${at}`,
+      `/profile?${at}&view=functions`,
+      `/profile?${at}&view=tree`,
+      `/diff?${at}&last=2`,
+      '/regressions',
+      '/profile',
+      '/diff',
+      '/function',
+      `/function?${new URLSearchParams({ function: hostile('slow') })}`,
+      `/tasks?${new URLSearchParams({ service: hostile('service') })}`,
+      `/?${new URLSearchParams({ q: hostile('q') })}`,
+    ]) {
+      await w.open(http + path);
+      expect(await w.page.locator('main img, main svg[onload]').count(), path).toBe(0);
+    }
+    world.dendro('report', '--store', http, '--write', 'x.html');
+    world.dendro('tree', '--store', http, '-o', 'y.html');
+    for (const name of ['x.html', 'y.html']) await w.open(`file://${join(world.dir, name)}`);
+    expect(w.faults).toEqual([]);
+  });
+});
+
+describe.skipIf(missing)('tokens', () => {
+  const world = new World();
+  afterAll(() => world.close());
+
+  test('log in, and see what the token allows', async () => {
+    mkdirSync(join(world.dir, 'empty'));
+    const { http } = await world.serve('--store', 'empty/s.duckdb', '--http-token', 'full', '--read-token', 'read');
+    const w = await world.page();
+    const logIn = async (token: string) => {
+      await w.page.getByLabel('Token').fill(token);
+      await w.page.getByRole('button', { name: 'Log in' }).click();
+    };
+    await w.page.goto(http);
+    await logIn('wrong');
+    await w.page.getByText('The token is not this server').waitFor();
+    await logIn('read');
+    await w.page.getByText('This store is empty').waitFor();
+    expect(await w.barriers()).toEqual([]);
+    await w.page.getByText('read only').waitFor();
+    await w.page.getByRole('link', { name: 'Tasks' }).click();
+    await w.settled();
+    expect(await w.page.getByRole('button', { name: 'New task' }).count()).toBe(0);
+    await w.page.reload();
+    await w.settled(); // the cookie holds
+    expect(await w.page.evaluate(() => document.cookie)).toBe('');
+    await w.page.getByRole('button', { name: 'Log out' }).click();
+    await logIn('full');
+    await w.page.getByRole('button', { name: 'New task' }).waitFor();
+    expect(w.faults.filter(f => !f.includes('401'))).toEqual([]);
+  });
+});
+
+describe.skipIf(missing)('tasks', () => {
+  const world = new World();
+  afterAll(() => world.close());
+
+  test('a task is created, followed, and shows where requests spent their time', async () => {
+    const { http, grpc } = await world.serve('--store', 'traces.duckdb');
+    const shop = await world.start(world.shop(), ['-listen', '127.0.0.1:0'], /http\S+\n/, {
+      SW_AGENT_INSTANCE_NAME: 'shop-1',
+      SW_AGENT_COLLECTOR_GET_PROFILE_TASK_INTERVAL: '1',
+      SW_AGENT_COLLECTOR_BACKEND_SERVICES: grpc,
+    });
+    const checkout = `${shop.text.trim()}/checkout`;
+    const request = () => execFileSync('curl', ['-sS', checkout]);
+    request();
+    const w = await world.page();
+    await expect
+      .poll(
+        async () => ((await (await fetch(`${http}/api/v1/endpoints?service=shop`)).json()) as { rows: unknown[] | null }).rows?.length,
+        { timeout: 20_000 },
+      )
+      .toBeGreaterThan(0);
+    await w.open(http);
+    await w.page.getByRole('link', { name: 'New task' }).click();
+    const endpoint = w.page.getByLabel('Endpoint');
+    await endpoint.fill('check');
+    await w.page.locator('#endpoints option[value="GET:/checkout"]').waitFor({ state: 'attached' });
+    await endpoint.fill('GET:/checkout');
+    await w.page.getByLabel('Duration').selectOption('1');
+    await w.page.getByRole('button', { name: 'Create' }).click();
+    await w.page.getByRole('heading', { name: 'GET:/checkout' }).waitFor();
+    await w.page.getByText('received the task').waitFor({ timeout: 20_000 });
+    request();
+    await w.page.getByRole('heading', { name: 'Where the requests spent their time' }).waitFor({ timeout: 20_000 });
+    const tree = w.page.getByRole('treegrid', { name: 'Merged tree' });
+    await tree.getByText('computeTax').first().waitFor({ timeout: 20_000 });
+    expect(await w.barriers()).toEqual([]);
+    const rows = Number(await tree.getAttribute('aria-rowcount'));
+    request();
+    request();
+    await expect.poll(async () => w.page.locator('.card', { hasText: 'Requests' }).locator('b').innerText(), { timeout: 20_000 }).toBe('3');
+    expect(Number(await tree.getAttribute('aria-rowcount'))).toBeGreaterThanOrEqual(rows);
+    await w.page.getByRole('button', { name: 'GET:/checkout' }).last().click();
+    await w.page.getByRole('img', { name: /Stack chart of/ }).waitFor();
+    await w.page.getByRole('group', { name: 'Spans' }).getByRole('button').first().click();
+    await w.page.getByRole('heading', { name: 'Where this span spent its time' }).waitFor();
+    await w.settled();
+    expect(await w.barriers()).toEqual([]);
+    await w.page.setViewportSize({ width: 390, height: 844 });
+    expect(await w.page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    await w.page.getByRole('button', { name: 'Stop' }).click();
+    await w.page.getByText('stopped').first().waitFor();
+    expect(w.faults).toEqual([]);
+  });
+});
