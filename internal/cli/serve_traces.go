@@ -22,7 +22,7 @@ func (o *traceOptions) addFlags(c *cobra.Command) {
 	f.Lookup("ttl").DefValue = "72h"
 	f.Int64Var(&o.MaxBytes, "max-traces", 0, "maximum `bytes` of segments and snapshots; the oldest are deleted first (default: no limit)")
 	f.Int64Var(&o.Intake.MaxBytes, "max-pending", 0, "maximum `bytes` of snapshots and segments that wait for a commit (default 64 MiB)")
-	f.Int64Var(&o.Intake.MaxStacks, "max-stacks", 0, "maximum `bytes` of interned stacks of running tasks (default 128 MiB)")
+	f.Int64Var(&o.Intake.MaxStacks, "max-stacks", 0, "maximum `bytes` of interned stacks of running tasks; the store keeps up to twice as many (default 128 MiB)")
 	f.StringVar(&o.brokers, "kafka-brokers", "", "Kafka brokers, `host:port,…`: also receive agents' data through Kafka")
 	f.StringVar(&o.Kafka.Group, "kafka-group", "dendro", "`name` of the consumer group; servers over one store share one")
 	f.StringVar(&o.Kafka.Namespace, "kafka-namespace", "", "`name` of the topics' namespace, as set at the agents (plugin.kafka.namespace)")

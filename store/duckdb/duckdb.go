@@ -53,6 +53,8 @@ var (
 	_ store.MomentCounter  = (*Store)(nil)
 	_ store.TreeMerger     = (*Store)(nil)
 	_ traceprof.Store      = (*Store)(nil)
+
+	_ interface{ LimitStacks(bytes int64) } = (*Store)(nil) // serve --max-stacks
 )
 
 // Open opens the store in the file at path. Errors wrap store.ErrLocked, ErrNewer,

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/internal/tracetest"
-	"github.com/dendroprof/dendro/store/neo4j/internal/traces"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -96,7 +95,7 @@ func BenchmarkReadSnapshots(b *testing.B) {
 			b.Run(input.Name+"/"+how, func(b *testing.B) {
 				for b.Loop() {
 					if how == "cold" {
-						traces.LimitStacks(s.traceStore, 256<<20)
+						s.LimitStacks(256 << 20)
 					}
 					n := 0
 					for got, err := range s.Snapshots(b.Context(), traceprof.SnapshotQuery{Segments: []string{v.Segment}}) {

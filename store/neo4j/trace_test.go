@@ -91,7 +91,7 @@ func TestLargeDictionary(t *testing.T) {
 	s := opened(t, where)
 	other := opened(t, where)
 	simple := mem.New()
-	traces.LimitStacks(s.traceStore, 20_000)
+	s.LimitStacks(20_000)
 	for i := range 12 {
 		stack := "main"
 		for k := range 40 {

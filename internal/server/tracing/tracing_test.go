@@ -52,6 +52,28 @@ func TestTracingParts(t *testing.T) {
 	}
 }
 
+// limited is an engine that keeps stacks in memory.
+type limited struct {
+	*mem.Store
+	limit int64
+}
+
+func (l *limited) LimitStacks(bytes int64) { l.limit = bytes }
+
+// TestLimitStacks wants the limit of stacks to reach the store, and only if it is set.
+func TestLimitStacks(t *testing.T) {
+	for _, limit := range []int64{0, 1 << 20} {
+		st := &limited{Store: mem.New()}
+		traces, err := New(t.Context(), st, Options{Log: slog.New(slog.DiscardHandler), Intake: traceprof.IntakeOptions{MaxStacks: limit}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := traces.Close(); err != nil || st.limit != 2*limit {
+			t.Errorf("--max-stacks %d: the store's limit is %d, %v", limit, st.limit, err)
+		}
+	}
+}
+
 // TestExpire wants what is too old to go, and the loop to end with its context.
 func TestExpire(t *testing.T) {
 	st := mem.New()

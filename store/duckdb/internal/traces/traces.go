@@ -8,6 +8,7 @@
 package traces
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -59,6 +60,10 @@ func New(file *driver.File) *Store { return &Store{file: file} }
 // Session is the SQL that a connection needs before this package can use it.
 const Session = wantedTable
 
+// LimitStacks drops the dictionaries of stacks in memory and sets their maximum size
+// in bytes; the default is 256 MiB. Call it before the store is used.
+func (s *Store) LimitStacks(bytes int64) { s.stacks.reset(bytes) }
+
 // Load reads what memory must know of a database that was just opened.
 func Load(s *Store, c *driver.Conn) error {
 	if err := RegisterDecoders(c); err != nil {
@@ -77,7 +82,7 @@ func Load(s *Store, c *driver.Conn) error {
 	s.mu.Lock()
 	s.tasks = tasks
 	s.mu.Unlock()
-	s.stacks.reset(defaultStacks)
+	s.stacks.reset(cmp.Or(s.stacks.byID.Limit(), defaultStacks))
 	s.seen, s.removed = keyFilter{}, 0
 	return err
 }

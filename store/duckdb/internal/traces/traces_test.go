@@ -66,7 +66,7 @@ func number(t testing.TB, s *Store, sql string) (n int64) {
 // TestColdStacks reads and writes with a cache that keeps hardly anything.
 func TestColdStacks(t *testing.T) {
 	s := open(t)
-	s.stacks.reset(10_000)
+	s.LimitStacks(10_000)
 	simple := mem.New()
 	r := rand.New(rand.NewPCG(1, 1))
 	for i := range int32(240) {

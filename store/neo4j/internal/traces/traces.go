@@ -38,8 +38,8 @@ func New(db *bolt.DB, usable func(write bool) error) *Store {
 }
 
 // LimitStacks drops the dictionaries of stacks in memory and sets their maximum size
-// in bytes. The default is 256 MiB.
-func LimitStacks(s *Store, bytes int64) { s.stacks = newStackCache(bytes) }
+// in bytes; the default is 256 MiB. Call it before the store is used.
+func (s *Store) LimitStacks(bytes int64) { s.stacks = newStackCache(bytes) }
 
 // Schema lists the constraints and indexes of traces.
 func Schema() []string {
