@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/internal/engines"
@@ -67,15 +68,9 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), e, args) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.label.Run.Key, "run", "", "`key` of the test run")
+	o.addRunFlags(f)
 	f.StringVar(&o.label.Group, "group", "", "benchmark `group`")
 	f.StringVar(&o.label.Benchmark, "benchmark", "", "benchmark `name`")
-	f.StringVar(&o.date, "date", "", "`date` of the run (RFC 3339 or 2026-11-21)")
-	f.StringVar(&o.label.Run.Commit, "commit", "", "`commit` under test")
-	f.StringVar(&o.label.Run.Branch, "branch", "", "`branch` under test")
-	f.StringVar(&o.label.Run.Repository, "repository", "", "`repository` under test")
-	f.StringVar(&o.label.Run.Machine, "machine", "", "`machine` of the run")
-	f.StringArrayVar(&o.attrs, "attr", nil, "attribute of the run, `key=value`; repeatable")
 	f.StringArrayVar(&o.metrics, "metric", nil, "metric of the benchmark, `name=12.3ms`; repeatable, the first is the primary metric")
 	f.StringArrayVar(&o.metricsFiles, "metrics", nil, "`file` of metrics by benchmark name: Go benchmark text, JMH JSON or CSV; repeatable")
 	f.StringArrayVar(&o.manifests, "manifest", nil, "JSON `file` that lists profiles with run, benchmark, metric, …; repeatable")
@@ -112,6 +107,17 @@ func unmatched(e *env, m *ingest.Metrics) {
 			fmt.Fprintf(e.err, "dendro: warning: %s %s%s\n", part.text, strings.Join(words.CleanAll(words.First(part.names, 5)), ", "), more)
 		}
 	}
+}
+
+// addRunFlags adds the flags that describe a test run.
+func (o *importOptions) addRunFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.label.Run.Key, "run", "", "`key` of the test run")
+	f.StringVar(&o.date, "date", "", "`date` of the run (RFC 3339 or 2026-11-21)")
+	f.StringVar(&o.label.Run.Commit, "commit", "", "`commit` under test")
+	f.StringVar(&o.label.Run.Branch, "branch", "", "`branch` under test")
+	f.StringVar(&o.label.Run.Repository, "repository", "", "`repository` under test")
+	f.StringVar(&o.label.Run.Machine, "machine", "", "`machine` of the run")
+	f.StringArrayVar(&o.attrs, "attr", nil, "attribute of the run, `key=value`; repeatable")
 }
 
 // formatList lists the formats that are read, in lines.

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,7 +57,21 @@ func (r *ReportRequest) named(ctx context.Context, flag, text string, list []sto
 	if found := r.ofRevision(ctx, text, list); len(found) > 0 {
 		return found, byCommit, nil
 	}
-	return nil, 0, fmt.Errorf("%s %q is not a branch, run or commit of the selected profiles, and --base and --head are not both files", flag, text)
+	return nil, 0, fmt.Errorf("%s %q %w", flag, text, errNoSide)
+}
+
+// errNoSide is a side that the store does not have.
+var errNoSide = errors.New("is not a branch, run or commit of the selected profiles, and --base and --head are not both files")
+
+// inRepository reports whether the client's repository has a branch or commit, also one
+// that was only fetched.
+func (r *ReportRequest) inRepository(ctx context.Context, name string) bool {
+	for _, revision := range []string{name, "origin/" + name} {
+		if _, err := r.ancestors(ctx, revision); r.hasRepository() && err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // ofRevision returns the profiles of a commit, by any name that the repository has for
@@ -79,11 +94,15 @@ func (r *ReportRequest) sides(ctx context.Context, list []store.Profile, last in
 	if r.Files {
 		return fileSides(list, r.Base, r.Head, last), nil
 	}
+	s := &sides{}
 	base, by, err := r.named(ctx, "--base", r.Base, list)
+	if errors.Is(err, errNoSide) && r.inRepository(ctx, r.Base) {
+		s.note("the store has no run of %s yet: import its runs when %s is built", r.Base, r.Base)
+		base, by, err = nil, byFilter, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	s := &sides{}
 	if s.Head, err = r.headOf(ctx, list, base, last); err != nil {
 		return nil, err
 	}

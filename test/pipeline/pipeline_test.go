@@ -1,0 +1,249 @@
+package pipeline
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/dendroprof/dendro/test/program"
+)
+
+func TestMain(m *testing.M) { os.Exit(program.Main(m.Run)) }
+
+// action is action.yml as far as it is played.
+type action struct {
+	Inputs map[string]struct{ Default string }
+	Runs   struct {
+		Steps []struct {
+			Name, If, Uses, Run string
+			Env, With           map[string]string
+		}
+	}
+}
+
+// world is a repository with a pipeline.
+type world struct {
+	t             *testing.T
+	action        action
+	origin, cache string
+	builds        int
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	text, err := os.ReadFile("../../action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, origin: t.TempDir(), cache: filepath.Join(t.TempDir(), "history.duckdb")}
+	if err := yaml.Unmarshal(text, &w.action); err != nil {
+		t.Fatal(err)
+	}
+	w.git(w.origin, "init", "-q", "-b", "main")
+	return w
+}
+
+func (w *world) git(dir string, args ...string) string {
+	w.t.Helper()
+	c := exec.Command("git", append([]string{"-c", "user.name=dev", "-c", "user.email=dev@example.com"}, args...)...)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	if err != nil {
+		w.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// commit commits files on a branch, which begins at main.
+func (w *world) commit(branch, message string, files map[string]string) {
+	w.t.Helper()
+	if branch != "main" {
+		w.git(w.origin, "checkout", "-q", "-B", branch, "main")
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(w.origin, name), []byte(text), 0o600); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.git(w.origin, "add", "-A")
+	w.git(w.origin, "commit", "-q", "-m", message)
+	if branch != "main" {
+		w.git(w.origin, "checkout", "-q", "main")
+	}
+}
+
+var expression = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
+
+// build plays the action for a push to main, or for a pull request of another branch, and
+// returns what it printed and the status of the step that failed, or 0.
+func (w *world) build(branch string) (text string, status int) {
+	w.t.Helper()
+	w.builds++
+	temp, dir := w.t.TempDir(), filepath.Join(w.t.TempDir(), "checkout")
+	w.git(w.origin, "clone", "-q", w.origin, dir)
+	w.git(dir, "checkout", "-q", "--detach", "origin/"+branch)
+	w.git(dir, "branch", "-q", "-D", "main") // a workflow has no branches of its own
+	pull := branch != "main"
+	values := map[string]string{"runner.temp": temp, "runner.os": "Linux", "runner.arch": "X64", "github.token": "", "github.run_id": fmt.Sprint(w.builds), "github.run_attempt": "1",
+		"github.event.repository.default_branch": "main", "inputs.command": "go test -benchtime 1s ./..."}
+	event := map[bool]string{false: "push", true: "pull_request"}[pull]
+	conditions := map[string]bool{"": true, "${{ !startsWith(inputs.store, 'http') }}": true, "${{ github.event_name == 'pull_request' }}": pull,
+		"${{ github.event_name != 'pull_request' && !startsWith(inputs.store, 'http') }}": !pull}
+	var expand func(text string) string
+	expand = func(text string) string {
+		return expression.ReplaceAllStringFunc(text, func(m string) string {
+			name := expression.FindStringSubmatch(m)[1]
+			if v, ok := values[name]; ok {
+				return v
+			}
+			if in, ok := w.action.Inputs[strings.TrimPrefix(name, "inputs.")]; ok {
+				return expand(in.Default)
+			}
+			w.t.Fatalf("the action uses %q, which the test does not know", name)
+			return ""
+		})
+	}
+	env := append(os.Environ(), "PATH="+filepath.Dir(program.Path())+":"+os.Getenv("PATH"), "GITHUB_ACTIONS=true", "GITHUB_RUN_ID="+values["github.run_id"], "GITHUB_RUN_ATTEMPT=1",
+		"GITHUB_SHA="+w.git(dir, "rev-parse", "HEAD"), "GITHUB_EVENT_NAME="+event, "GITHUB_STEP_SUMMARY="+filepath.Join(temp, "summary.md"), "GITHUB_WORKSPACE="+dir, "GITHUB_TOKEN=", "GITHUB_EVENT_PATH=",
+		"GITHUB_SERVER_URL=https://github.example", "GITHUB_REPOSITORY=shop/shop")
+	if pull {
+		env = append(env, "GITHUB_HEAD_REF="+branch, "GITHUB_BASE_REF=main", "GITHUB_REF_NAME=7/merge")
+	} else {
+		env = append(env, "GITHUB_HEAD_REF=", "GITHUB_REF_NAME=main")
+	}
+	var out bytes.Buffer
+	for _, s := range w.action.Runs.Steps {
+		on, known := conditions[s.If]
+		if !known {
+			w.t.Fatalf("%s: the test does not know the condition %q", s.Name, s.If)
+		}
+		if !on {
+			continue
+		}
+		if s.Uses != "" {
+			w.cached(s.Uses, expand(s.With["path"]))
+			continue
+		}
+		c := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", s.Run)
+		c.Dir, c.Env = dir, env
+		for name, value := range s.Env {
+			c.Env = append(c.Env, name+"="+expand(value))
+		}
+		c.Stdout, c.Stderr = &out, &out
+		if err := c.Run(); err != nil {
+			fmt.Fprintf(&out, "step %s: %v\n", s.Name, err)
+			return out.String(), c.ProcessState.ExitCode()
+		}
+	}
+	return out.String(), 0
+}
+
+// cached plays the actions of GitHub's cache.
+func (w *world) cached(uses, path string) {
+	w.t.Helper()
+	from, to := w.cache, path
+	switch {
+	case strings.HasPrefix(uses, "actions/cache/save@"):
+		from, to = to, from
+	case !strings.HasPrefix(uses, "actions/cache/restore@"):
+		w.t.Fatalf("the test does not know the action %s", uses)
+	case !exists(from):
+		return // nothing was saved yet
+	}
+	data, err := os.ReadFile(from)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(to, data, 0o600)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+const (
+	module = "module example.com/shop\n\ngo 1.26\n"
+	bench  = `package shop
+
+import "testing"
+
+func BenchmarkCheckout(b *testing.B) {
+	for b.Loop() {
+		Checkout(300)
+	}
+}
+`
+	shop = `package shop
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Checkout prices a cart and writes its receipt.
+func Checkout(n int) int {
+	return price(n) + len(receipt(n))
+}
+
+//go:noinline
+func price(n int) (sum int) {
+	list := make([]int, 0, n)
+	for i := range n {
+		list = append(list, i*7919%1000)
+	}
+	slices.Sort(list)
+	return list[n/2]
+}
+
+//go:noinline
+func receipt(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strconv.Itoa(i * 7919))
+		b.WriteByte(',')
+	}
+	return b.String()
+}
+`
+)
+
+// TestPipeline plays the life of a repository: a pull request before there is any history,
+// builds of main, a pull request that makes a function slower, and one that only renames.
+func TestPipeline(t *testing.T) {
+	w := newWorld(t)
+	w.commit("main", "start", map[string]string{"go.mod": module, "shop_test.go": bench, "shop.go": shop})
+	w.commit("early", "a comment", map[string]string{"shop.go": shop + "\n// Shops are open.\n"})
+	if text, status := w.build("early"); status != 0 || !strings.Contains(text, "has no run of main yet") || !strings.Contains(text, "too few runs") {
+		t.Fatalf("the first pull request: status %d\n%s", status, text)
+	}
+	for i := range 2 {
+		if text, status := w.build("main"); status != 0 {
+			t.Fatalf("build %d of main: status %d\n%s", i, status, text)
+		}
+		w.commit("main", "next", map[string]string{"NOTES": strings.Repeat("x", i+1)})
+	}
+	slower := strings.Replace(shop, "	return list[n/2]\n}", "	return list[n/2] + verify(list)\n}\n\n//go:noinline\nfunc verify(list []int) int {\n	seen := map[int]bool{}\n	for _, v := range list {\n		seen[v] = true\n	}\n	return len(seen)\n}", 1)
+	w.commit("slower", "check prices", map[string]string{"shop.go": slower})
+	text, status := w.build("slower")
+	if status != 3 || !strings.Contains(text, "failed: 1 regression") || !strings.Contains(text, "verify") {
+		t.Errorf("a pull request that makes pricing slower: status %d\n%s", status, text)
+	}
+	w.commit("renamed", "rename", map[string]string{"shop.go": strings.ReplaceAll(shop, "receipt", "printed")})
+	if text, status := w.build("renamed"); status != 0 {
+		t.Errorf("a pull request that renames a function: status %d\n%s", status, text)
+	}
+}
