@@ -194,19 +194,36 @@ import (
 	"strings"
 )
 
-// Checkout prices a cart and writes its receipt.
+// Checkout prices a cart, taxes it, plans its parcels and writes its receipt.
 func Checkout(n int) int {
-	return price(n) + len(receipt(n))
+	return price(n) + tax(n) + parcels(n) + len(receipt(n)) + address(n)
 }
 
 //go:noinline
-func price(n int) (sum int) {
+func price(n int) int {
 	list := make([]int, 0, n)
 	for i := range n {
 		list = append(list, i*7919%1000)
 	}
 	slices.Sort(list)
 	return list[n/2]
+}
+
+//go:noinline
+func tax(n int) (sum int) {
+	for i := range n * 20 {
+		sum += i * i % 19
+	}
+	return sum
+}
+
+//go:noinline
+func parcels(n int) int {
+	room := map[int]int{}
+	for i := range n {
+		room[i%40] += i
+	}
+	return len(room)
 }
 
 //go:noinline
@@ -217,6 +234,11 @@ func receipt(n int) string {
 		b.WriteByte(',')
 	}
 	return b.String()
+}
+
+//go:noinline
+func address(n int) int {
+	return len(strings.Fields(strings.Repeat("Main Street ", n)))
 }
 `
 )
@@ -236,7 +258,7 @@ func TestPipeline(t *testing.T) {
 		}
 		w.commit("main", "next", map[string]string{"NOTES": strings.Repeat("x", i+1)})
 	}
-	slower := strings.Replace(shop, "	return list[n/2]\n}", "	return list[n/2] + verify(list)\n}\n\n//go:noinline\nfunc verify(list []int) int {\n	seen := map[int]bool{}\n	for _, v := range list {\n		seen[v] = true\n	}\n	return len(seen)\n}", 1)
+	slower := strings.Replace(shop, "	return list[n/2]\n}", "	return list[n/2] + verify(list)\n}\n\n//go:noinline\nfunc verify(list []int) (sum int) {\n	for range 60 {\n		for _, v := range list {\n			sum += v * v % 17\n		}\n	}\n	return sum\n}", 1)
 	w.commit("slower", "check prices", map[string]string{"shop.go": slower})
 	text, status := w.build("slower")
 	if status != 3 || !strings.Contains(text, "failed: 1 regression") || !strings.Contains(text, "verify") {
