@@ -87,7 +87,9 @@ func (o *benchOptions) run(ctx context.Context, e *env, args []string) (err erro
 		if len(list) == 0 {
 			return fmt.Errorf("no benchmark matches -bench %s", command.Pattern)
 		}
-		record = func(ctx context.Context, e *env, dir string) ([]recorded, error) { return o.goTest(ctx, e, command, list, dir) }
+		record = func(ctx context.Context, e *env, dir string) ([]recorded, error) {
+			return o.goTest(ctx, e, command, list, dir)
+		}
 	case name == "java" && slices.Contains(args, "-jar"):
 		record = func(ctx context.Context, e *env, dir string) ([]recorded, error) { return o.jmh(ctx, e, args, dir) }
 	default:
