@@ -258,7 +258,7 @@ func TestPipeline(t *testing.T) {
 		}
 		w.commit("main", "next", map[string]string{"NOTES": strings.Repeat("x", i+1)})
 	}
-	slower := strings.Replace(shop, "	return list[n/2]\n}", "	return list[n/2] + verify(list)\n}\n\n//go:noinline\nfunc verify(list []int) (sum int) {\n	for range 60 {\n		for _, v := range list {\n			sum += v * v % 17\n		}\n	}\n	return sum\n}", 1)
+	slower := strings.Replace(shop, "	return list[n/2]\n}", "	return list[n/2] + verify(list)\n}\n\n//go:noinline\nfunc verify(list []int) (sum int) {\n	for range 25 {\n		for _, v := range list {\n			sum += v * v % 17\n		}\n	}\n	return sum\n}", 1)
 	w.commit("slower", "check prices", map[string]string{"shop.go": slower})
 	text, status := w.build("slower")
 	if status != 3 || !strings.Contains(text, "failed: 1 regression") || !strings.Contains(text, "verify") {
