@@ -169,7 +169,7 @@ function BenchmarkTable({ list }: { list: BenchmarkOverview[] }) {
           <thead>
             <tr>
               <th>Benchmark</th>
-              <th>Last runs</th>
+              <th class="roomy">Last runs</th>
               <th class="num">Last</th>
               <th class="num" title="against the mean of the 10 runs before">
                 Change
@@ -194,7 +194,7 @@ function BenchmarkTable({ list }: { list: BenchmarkOverview[] }) {
                       {visible(b.benchmark)}
                     </a>
                   </td>
-                  <td>
+                  <td class="roomy">
                     {m && (
                       <Spark
                         values={m.values}
