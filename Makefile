@@ -18,7 +18,7 @@ MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git 
 .PHONY: help build demo lint test race race-all smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden pictures web web-test web-e2e web-fresh clean
 
 help: ## print the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/dendro
 	$(GO) build -o bin/dendro ./cmd/dendro

@@ -286,6 +286,7 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
                 e.currentTarget.blur();
               } else return;
               e.preventDefault();
+              e.stopPropagation();
             }}
           />
           {found && (
