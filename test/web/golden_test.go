@@ -85,7 +85,9 @@ func withCategories(t *testing.T) []byte {
 		}
 		leaf, times = append(leaf, up), append(times, i)
 	}
-	category := func(name, color string) object { return object{"name": name, "color": color, "subcategories": []string{"Other"}} }
+	category := func(name, color string) object {
+		return object{"name": name, "color": color, "subcategories": []string{"Other"}}
+	}
 	thread := object{"processType": "default", "processStartupTime": 0, "processShutdownTime": nil, "registerTime": 0, "unregisterTime": nil, "pausedRanges": []any{},
 		"name": "main", "isMainThread": true, "pid": "1", "tid": 1,
 		"funcTable": object{"length": functions, "name": column(functions, func(i int) any { return i }), "isJS": column(functions, func(i int) any { return i == 3 || i == 4 }),
