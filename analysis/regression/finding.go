@@ -60,6 +60,9 @@ type Finding struct {
 	Paths    []Path   `json:"paths"`            // by contribution, at most 10
 	Parts    []Part   `json:"parts"`            // places merged into this one; empty for a single one
 
+	// Headline names the change in the user's own code; nil for findings without a place.
+	Headline *Headline `json:"headline,omitempty"`
+
 	Delta  Delta   `json:"delta"`
 	Score  float64 `json:"score"` // standard normal scale
 	Status Status  `json:"status"`
@@ -86,11 +89,13 @@ type Part struct {
 	Score    float64  `json:"score"`
 }
 
-// Delta is the change of a place.
+// Delta is the change of the function of the headline with its callees: what rose less
+// what fell.
 type Delta struct {
 	Samples float64   `json:"samples"` // per run of mean length
 	Share   float64   `json:"share"`   // of the program before
 	Before  float64   `json:"before"`  // share of the program before
+	Gross   float64   `json:"gross"`   // what changed at the places alone, as a share
 	Time    *Estimate `json:"time,omitempty"`
 }
 

@@ -58,7 +58,46 @@ func (f *fit) merge(places []*place) []*change {
 	for _, c := range changes {
 		f.raise(c)
 	}
-	return f.widespread(changes)
+	return f.onePath(f.widespread(changes))
+}
+
+// onePath joins changes that turned out to be on one path when they were raised: one is
+// the other's caller, or of the same function.
+func (f *fit) onePath(changes []*change) []*change {
+	t := f.sp.t
+	var kept []*change
+	for _, c := range changes {
+		if c.wide {
+			return changes
+		}
+		i := slices.IndexFunc(kept, func(k *change) bool {
+			return (k.merged || c.merged) && t.Func[k.node] == t.Func[c.node] || k.merged && f.below(c, k) || c.merged && f.below(k, c)
+		})
+		if i < 0 {
+			kept = append(kept, c)
+			continue
+		}
+		k := kept[i]
+		if f.below(k, c) {
+			k.node = c.node
+		}
+		k.merged = true
+		k.add(c)
+	}
+	return kept
+}
+
+// add adds the places of another change.
+func (c *change) add(other *change) {
+	c.places = append(c.places, other.places...)
+	slices.SortStableFunc(c.places, func(a, b *place) int { return -cmp.Compare(a.d, b.d) })
+	c.d += other.d
+	c.z = math.Max(c.z, other.z)
+}
+
+// below reports whether a change is at or below the node of another.
+func (f *fit) below(c, other *change) bool {
+	return other.node <= c.node && c.node < f.sp.t.End[other.node]
 }
 
 // raise moves a change up a path that hardly existed before: the outermost of a chain

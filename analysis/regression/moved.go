@@ -8,9 +8,10 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 )
 
-// Work that only changed its place is not a regression: a function was renamed, split,
-// inlined, or the profiler now attributes its samples to its caller. Such a rise has a
-// fall nearby, or an enclosing place whose cost did not rise.
+// Work that only changed its place is neither a regression nor an improvement: a function
+// was renamed, split, inlined, or the profiler now attributes its samples to its caller.
+// Such a rise has a fall nearby, or an enclosing place whose cost did not rise; and such a
+// fall a rise nearby, or an enclosing place whose cost did not fall.
 
 // The constants of the tests for moved work.
 const (
@@ -29,34 +30,55 @@ const (
 	// time counts as the caller's own samples. A larger one hides small new functions
 	// below large callers and gains nothing on real histories.
 	attributionShare = 0.4
+
+	cancels = 0.9 // of a rise that a fall anywhere must have to cancel it
+	surpass = 1.3 // of a rise above which a fall elsewhere is another change
+	visible = 0.5 // of a fall that the program's total or the metric must show
 )
 
-func byDelta(nodes []int32, delta map[int32]float64) {
-	slices.SortStableFunc(nodes, func(a, b int32) int { return cmp.Or(-cmp.Compare(delta[a], delta[b]), cmp.Compare(a, b)) })
+// byDelta sorts nodes by their part of a change of the sign of whole, largest first.
+func byDelta(nodes []int32, delta map[int32]float64, whole float64) {
+	slices.SortStableFunc(nodes, func(a, b int32) int {
+		c := cmp.Compare(delta[b], delta[a])
+		if whole < 0 {
+			c = -c
+		}
+		return cmp.Or(c, cmp.Compare(a, b))
+	})
 }
 
 // markMoved marks the places of moved work. The places are in the order of discovery.
 func (f *fit) markMoved(places []*place) {
-	f.pairFalls(places)
+	f.pairFalls(places, f.closeBy)
 	for _, p := range places {
-		if p.d > 0 && !p.moved {
-			p.moved = f.insideFlatDomain(p) || f.neighbourFell(p)
+		if !p.moved {
+			p.moved = f.insideFlatDomain(p) || f.neighbourOpposes(p)
 		}
 	}
+	f.pairFalls(places, func(rise, fall *place) bool {
+		return -fall.d >= cancels*rise.d && -fall.d <= surpass*rise.d
+	})
 }
 
-func (p *place) isNew() bool { return p.mu < newPath*p.d }
+// isNew reports whether a path exists on one side only, or nearly so: in the tested runs
+// for a rise, in the history for a fall.
+func (p *place) isNew() bool {
+	if p.d < 0 {
+		return p.mu+p.d < -newPath*p.d
+	}
+	return p.mu < newPath*p.d
+}
 
-// pairFalls matches rises with falls of the same size close by; each fall once.
-func (f *fit) pairFalls(places []*place) {
+// pairFalls matches rises with falls of the same size; each fall once.
+func (f *fit) pairFalls(places []*place, mayPair func(rise, fall *place) bool) {
 	for _, rise := range places {
-		if rise.d <= 0 {
+		if rise.d <= 0 || rise.moved {
 			continue
 		}
 		var best *place
 		gap := math.Inf(1)
 		for _, fall := range places {
-			if fall.d >= 0 || fall.moved || math.Abs(fall.d) <= rise.d/2 || !f.closeBy(rise, fall) {
+			if fall.d >= 0 || fall.moved || math.Abs(fall.d) <= rise.d/2 || !mayPair(rise, fall) {
 				continue
 			}
 			g := math.Abs(rise.d + fall.d)
@@ -66,6 +88,7 @@ func (f *fit) pairFalls(places []*place) {
 		}
 		if best != nil {
 			rise.moved, best.moved = true, true
+			rise.with, best.with = best, rise
 		}
 	}
 }
@@ -216,7 +239,8 @@ func (f *fit) contains(slot, n int32) bool {
 // attributed reports whether a new path of self time is small against the jitter
 // of a caller: the samples were the caller's before.
 func (f *fit) attributed(p *place) bool {
-	if f.sp.kind[p.slot].total() && p.rootSelf <= 0.7*p.d {
+	d := math.Abs(p.d)
+	if f.sp.kind[p.slot].total() && math.Copysign(p.rootSelf, p.rootSelf*p.d) <= 0.7*d {
 		return false
 	}
 	q := f.sp.t.Parent[p.roots[0]]
@@ -224,7 +248,7 @@ func (f *fit) attributed(p *place) bool {
 		if q == calltree.NoNode {
 			break
 		}
-		if slot := f.sp.at(nodeTotal, q); slot != noRow && f.isTested[slot] && p.d < attributionShare*f.mu[slot]*math.Sqrt(f.vb[slot]) {
+		if slot := f.sp.at(nodeTotal, q); slot != noRow && f.isTested[slot] && d < attributionShare*f.mu[slot]*math.Sqrt(f.vb[slot]) {
 			return true
 		}
 		q = f.sp.t.Parent[q]
@@ -242,20 +266,21 @@ func (f *fit) chainIsFlat(p *place, limit float64) bool {
 	if !sp.kind[p.slot].total() {
 		start = sp.at(nodeSelf, top)
 	}
+	sign := math.Copysign(1, p.d)
 	of := func(slot int32) float64 {
 		if slot == noRow {
 			return 0
 		}
-		return f.d[slot]
+		return sign * f.d[slot]
 	}
 	lower := func(slot int32) float64 {
 		if slot == noRow {
 			return 0
 		}
-		return f.d[slot] - f.se[slot]
+		return sign*f.d[slot] - f.se[slot]
 	}
-	d := math.Min(p.d, of(start))
-	if d < p.d/2 {
+	d := math.Min(sign*p.d, of(start))
+	if d < sign*p.d/2 {
 		return false
 	}
 	d = math.Max(d, lower(total))
@@ -265,7 +290,7 @@ func (f *fit) chainIsFlat(p *place, limit float64) bool {
 			break
 		}
 		node := sp.at(nodeTotal, q)
-		if f.flat(node, d, limit) || f.flat(sp.at(functionTotal, t.Func[q]), d, limit) {
+		if f.flat(node, sign*d, limit) || f.flat(sp.at(functionTotal, t.Func[q]), sign*d, limit) {
 			return true
 		}
 		d = math.Max(d, lower(node))
@@ -274,9 +299,9 @@ func (f *fit) chainIsFlat(p *place, limit float64) bool {
 	return false
 }
 
-// neighbourFell reports whether some neighbour of the place fell by about what it
-// rose: the work of one went to the other.
-func (f *fit) neighbourFell(p *place) bool {
+// neighbourOpposes reports whether some neighbour of the place fell by about what it
+// rose, or the other way round: the work of one went to the other.
+func (f *fit) neighbourOpposes(p *place) bool {
 	d := p.d
 	limit := neighbourLimit
 	if p.isNew() {
@@ -284,11 +309,15 @@ func (f *fit) neighbourFell(p *place) bool {
 	}
 	best, kept := math.Inf(-1), 0
 	for _, q := range f.neighbours(p) {
-		if !f.isTested[q] || !(f.se[q] > 0) || f.mu[q] < 0.4*d || q == p.slot || f.contains(q, p.roots[0]) {
+		level := f.mu[q] // where the place is lower
+		if d < 0 {
+			level += f.d[q]
+		}
+		if !f.isTested[q] || !(f.se[q] > 0) || level < 0.4*math.Abs(d) || q == p.slot || f.contains(q, p.roots[0]) {
 			continue
 		}
 		kept++
-		if f.d[q] < 0 && (p.isNew() || f.d[q] >= -2*d) {
+		if sameSign(-f.d[q], d) && (p.isNew() || math.Abs(f.d[q]) <= 2*math.Abs(d)) {
 			best = math.Max(best, (-f.d[q]*d-d*d/2)/(f.se[q]*f.se[q]))
 		}
 	}
@@ -342,4 +371,28 @@ func (f *fit) neighbours(p *place) []int32 {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// shows reports whether the program's total or the metric shows at least part of a fall.
+// Otherwise something else takes the time, and nobody gained.
+func (f *fit) shows(p *place) bool {
+	total, all := 0.0, 0.0
+	for n, d := range f.nodeD {
+		total += d
+		all += f.nodeMu[n]
+	}
+	if total <= visible*p.d {
+		return true
+	}
+	if !f.hasMetric || all == 0 {
+		return false
+	}
+	before, now := 0.0, 0.0
+	for _, t := range f.a {
+		before += f.sp.m.Runs[t].Metric / f.n
+	}
+	for _, t := range f.b {
+		now += f.sp.m.Runs[t].Metric / f.k
+	}
+	return now/before-1 <= visible*p.d/all
 }

@@ -8,6 +8,10 @@ type Options struct {
 	MinGrowth float64 // minimum relative growth of the place itself; default 0.03
 	MaxShare  float64 // maximum share of the program of a place; default 0.9
 
+	// Own are the packages or source directories of the user's own code, which headlines
+	// name; empty: package own decides.
+	Own []string
+
 	types          int  // judged value types of the benchmark: they share the default of Alpha
 	SkipOwnHistory bool // do not test the history's own runs
 }

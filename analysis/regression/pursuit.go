@@ -28,7 +28,8 @@ type place struct {
 	rootSelf float64 // Σ of the roots' own self differences
 	part     []float64
 	moved    bool
-	unstable bool // no larger than rises in the benchmark's own history
+	with     *place // the fall or rise that takes or gave the work, if it is known
+	unstable bool   // no larger than rises in the benchmark's own history
 }
 
 // pursuit explains the differences of a fit by as few places as possible: it chooses
@@ -346,7 +347,7 @@ func (p *pursuit) report(slot int32) *place {
 		}
 		pl.rootSelf += p.fit.nodeD[root]
 	}
-	byDelta(pl.roots, parts)
+	byDelta(pl.roots, parts, pl.d)
 	for _, r := range pl.roots {
 		pl.part = append(pl.part, parts[r])
 	}

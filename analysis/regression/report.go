@@ -21,6 +21,7 @@ type reporter struct {
 	time   float64 // mean metric of the history; 0 if unknown
 	unit   string
 	ruled  []RuledOut
+	own    []bool // by function; see ownFunctions
 }
 
 func newReporter(v *verdict, s *history.Series) *reporter {
@@ -91,15 +92,25 @@ func (r *reporter) place(k Kind, p *place) Finding {
 	f.Path = r.sp.t.Path(p.node)
 	f.Paths = r.paths(p)
 	f.Score = p.z
-	f.Delta = r.delta(p.d, p.mu, math.Sqrt(r.spread(p)))
-	switch sumA, sumB := r.sums(p.slot); {
-	case sumA == 0:
-		f.Presence = New
-	case sumB == 0:
-		f.Presence = Vanished
-	}
+	f.Presence = r.presence(r.sp.function(p.slot))
+	r.setHeadline(&f, []*place{p}, p.node, p.d, math.Sqrt(r.spread(p)))
 	f.setID()
 	return f
+}
+
+// presence tells whether a function, in all contexts, is on one side only.
+func (r *reporter) presence(fn int32) Presence {
+	slot := r.sp.at(functionTotal, fn)
+	if slot == noRow {
+		return ""
+	}
+	switch sumA, sumB := r.sums(slot); {
+	case sumA == 0:
+		return New
+	case sumB == 0:
+		return Vanished
+	}
+	return ""
 }
 
 func (r *reporter) paths(p *place) []Path {
@@ -111,9 +122,6 @@ func (r *reporter) paths(p *place) []Path {
 		if sameSign(p.part[i], p.d) {
 			list = append(list, Path{r.sp.t.Path(root), p.part[i]})
 		}
-	}
-	if p.d < 0 {
-		slices.SortStableFunc(list, func(a, b Path) int { return cmp.Compare(a.Delta, b.Delta) })
 	}
 	return list
 }
@@ -148,11 +156,7 @@ func (r *reporter) change(c *change) Finding {
 		if len(f.Path) > 1 {
 			f.Caller = f.Path[len(f.Path)-2]
 		}
-		if slot := r.sp.at(nodeTotal, c.node); slot != noRow {
-			if sumA, _ := r.sums(slot); sumA == 0 {
-				f.Presence = New
-			}
-		}
+		f.Presence = r.presence(r.sp.t.Func[c.node])
 	default:
 		f = r.place(Regression, c.places[0])
 	}
@@ -161,11 +165,15 @@ func (r *reporter) change(c *change) Finding {
 	for _, p := range c.places {
 		f.Parts = append(f.Parts, r.part(p))
 	}
-	mu := 0.0
-	for _, p := range c.places {
-		mu += p.mu
+	if c.wide {
+		mu := 0.0
+		for _, p := range c.places {
+			mu += p.mu
+		}
+		f.Delta = r.delta(c.d, mu, math.Sqrt(variance))
+	} else {
+		r.setHeadline(&f, c.places, c.node, c.d, math.Sqrt(variance))
 	}
-	f.Delta = r.delta(c.d, mu, math.Sqrt(variance))
 	f.Score = c.z
 	f.RuledOut = r.ruled
 	f.setID()
@@ -175,7 +183,7 @@ func (r *reporter) change(c *change) Finding {
 // findings returns all findings of a verdict, in the order of kinds.
 func (r *reporter) findings() []Finding {
 	var list []Finding
-	for _, c := range r.changes {
+	for _, c := range r.oneCarrier(r.changes) {
 		list = append(list, r.change(c))
 	}
 	list = append(list, r.slowdown()...)

@@ -24,7 +24,7 @@ func judge(sp *space, o *Options, a, b []int) *verdict {
 	v := &verdict{fit: f, threshold: f.threshold}
 	places := newPursuit(f).run()
 	f.markMoved(places)
-	var rises []*place
+	var rises, falls []*place
 	for _, p := range places {
 		switch {
 		case p.moved:
@@ -33,12 +33,18 @@ func judge(sp *space, o *Options, a, b []int) *verdict {
 			v.passing = append(v.passing, p)
 		case p.d > 0:
 			rises = append(rises, p)
-		case p.z <= -f.threshold:
-			v.falls = append(v.falls, p)
+		case p.z <= -f.threshold && f.lasts(p) && f.shows(p):
+			falls = append(falls, p)
 		}
 	}
-	if len(rises) > 0 && !o.SkipOwnHistory {
-		v.ownHistory()
+	fallThreshold := v.fit.threshold
+	if len(rises)+len(falls) > 0 && !o.SkipOwnHistory {
+		fallThreshold = v.ownHistory()
+	}
+	for _, p := range falls {
+		if -p.z >= fallThreshold {
+			v.falls = append(v.falls, p)
+		}
 	}
 	kept := rises[:0:0]
 	for _, p := range rises {
@@ -54,14 +60,14 @@ func judge(sp *space, o *Options, a, b []int) *verdict {
 }
 
 // ownHistory tests every block of the history, as long as the tested one, against the
-// rest of it. If three or more have findings although nothing is known to have changed,
-// the third largest score becomes the threshold: the noise of this benchmark has forms
-// that the model does not cover.
-func (v *verdict) ownHistory() {
+// rest of it. If two or more have findings although nothing is known to have changed,
+// the second largest score becomes the threshold: the noise of this benchmark has forms
+// that the model does not cover. It returns the threshold of falls.
+func (v *verdict) ownHistory() float64 {
 	if len(v.a) < historyLeast {
-		return
+		return v.threshold
 	}
-	var peaks []float64
+	var peaks, falls []float64
 	k := len(v.b)
 	for at := 0; at+k <= len(v.a); at += k {
 		block := v.a[at : at+k]
@@ -70,37 +76,51 @@ func (v *verdict) ownHistory() {
 			break
 		}
 		v.blocks++
-		if z := peak(v.sp, v.o, rest, block); z > 0 {
-			peaks = append(peaks, z)
+		rise, fall := peak(v.sp, v.o, rest, block)
+		if rise > 0 {
+			peaks = append(peaks, rise)
+		}
+		if fall > 0 {
+			falls = append(falls, fall)
 		}
 	}
 	v.noisy = len(peaks)
-	if len(peaks) < blocksLeast {
-		return
-	}
-	slices.Sort(peaks)
-	v.threshold = math.Max(v.threshold, peaks[len(peaks)-blocksLeast])
+	least := v.fit.threshold
+	v.threshold = raised(least, peaks)
+	return raised(least, falls)
 }
 
-// peak returns the largest score of a regression of b against a, or 0.
-func peak(sp *space, o *Options, a, b []int) float64 {
+// raised returns the threshold after blocks of the history had findings of these scores.
+func raised(threshold float64, peaks []float64) float64 {
+	if len(peaks) < blocksLeast {
+		return threshold
+	}
+	slices.Sort(peaks)
+	return math.Max(threshold, peaks[len(peaks)-blocksLeast])
+}
+
+// peak returns the largest scores of a rise and of a fall of b against a, or 0.
+func peak(sp *space, o *Options, a, b []int) (rise, fall float64) {
 	f := newFit(sp, o, a, b)
 	places := newPursuit(f).run()
 	f.markMoved(places)
-	z := 0.0
 	for _, p := range places {
-		if p.d > 0 && !p.moved && f.lasts(p) {
-			z = math.Max(z, p.z)
+		switch {
+		case p.moved || !f.lasts(p):
+		case p.d > 0:
+			rise = math.Max(rise, p.z)
+		case p.z <= -f.threshold && f.shows(p):
+			fall = math.Max(fall, -p.z)
 		}
 	}
-	return z
+	return rise, fall
 }
 
 // lastingShare is the part of a rise that the first and the last of several tested runs
 // must each show.
 const lastingShare = 1.0 / 3
 
-// lasts reports whether a rise is present at both ends of the tested runs: a rise in
+// lasts reports whether a change is present at both ends of the tested runs: a rise in
 // only one of two runs is not confirmed, and one missing in the newest is over. From
 // four runs on an end is two runs.
 func (f *fit) lasts(p *place) bool {
@@ -121,5 +141,8 @@ func (f *fit) lasts(p *place) bool {
 		return sum/float64(len(runs)) - f.mu[p.slot]
 	}
 	least := lastingShare * f.d[p.slot]
+	if least < 0 {
+		return rise(f.b[:end]) <= least && rise(f.b[k-end:]) <= least
+	}
 	return rise(f.b[:end]) >= least && rise(f.b[k-end:]) >= least
 }

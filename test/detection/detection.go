@@ -30,6 +30,10 @@ type Answer struct {
 	// only one.
 	Part *Answer
 	Wide bool // names no culprit
+	Gain bool // says that something got faster
+
+	Headline string  // the function of the headline
+	Share    float64 // net, of the program before
 }
 
 // nearFrames is how far above a place an accepted function may be.
@@ -64,14 +68,40 @@ func accepts(accepted []string, function string) bool {
 	})
 }
 
-// answers turns findings that say that something got slower into answers.
+// named reports whether the headline is in the source of an accepted function: its
+// outermost class, or its package.
+func (a *Answer) named(accepted []string) bool {
+	return slices.ContainsFunc(accepted, func(f string) bool { return source(f) == source(a.Headline) })
+}
+
+// source returns the outermost class of a Java function, or the package of a Go
+// function.
+func source(function string) string {
+	name := strings.ReplaceAll(function, "/", ".")
+	if class, _, ok := strings.Cut(name, "$"); ok {
+		return class
+	}
+	if pkg, _, ok := strings.Cut(name, ".("); ok {
+		return pkg
+	}
+	return name[:max(0, strings.LastIndexByte(name, '.'))]
+}
+
+// sizeError is the relative error of a size that counts as right.
+const sizeError = 0.3
+
+// answers turns findings that say that something got slower or faster into answers.
 func answers(findings []regression.Finding) []Answer {
 	var list []Answer
 	for _, f := range findings {
-		if !f.Kind.Costs() {
+		if !f.Kind.Costs() && f.Kind != regression.Improvement {
 			continue
 		}
-		a := Answer{Function: f.Function, Caller: f.Caller, Path: f.Path, Wide: f.Kind != regression.Regression}
+		a := Answer{Function: f.Function, Caller: f.Caller, Path: f.Path, Wide: f.Kind == regression.Widespread || f.Kind == regression.Slowdown, Share: f.Delta.Share,
+			Gain: f.Kind == regression.Improvement}
+		if f.Headline != nil {
+			a.Headline = f.Headline.Function
+		}
 		if len(f.Parts) > 0 {
 			p := f.Parts[0]
 			a.Part = &Answer{Function: p.Function, Caller: p.Caller, Path: p.Path}

@@ -35,8 +35,10 @@ type Subject struct {
 type Test struct {
 	Kind     string // "A05" … "B40", "clean", "renamed", "moved", "inline", "jit"
 	Size     float64
-	Runs     []int    // indexes of Subject.Runs
-	Accepted []string // functions that name the change, as the store spells them
+	Runs     []int     // indexes of Subject.Runs
+	Sizes    []float64 // of Runs, as shares of the program; empty: unknown
+	Function []string  // functions that hold the change
+	Accepted []string  // functions that name the change, as the store spells them
 }
 
 // scores is scores.json of a benchmark.
@@ -55,6 +57,7 @@ type truth struct {
 		Runs           []string
 		Kind           string
 		Size           float64
+		Sizes          []float64 `json:"size_by_profile"`
 		Function, Also []string
 	}
 }
@@ -175,9 +178,13 @@ func loadState(ctx context.Context, st store.Reader, profiles []store.Profile, n
 		for _, f := range slices.Concat(t.Function, t.Also) {
 			test.Accepted = append(test.Accepted, strings.ReplaceAll(f, "/", "."), f)
 		}
-		for _, run := range t.Runs {
+		test.Function = t.Function
+		for at, run := range t.Runs {
 			if i := slices.Index(s.Runs, run); i >= 0 {
 				test.Runs = append(test.Runs, i)
+				if at < len(t.Sizes) {
+					test.Sizes = append(test.Sizes, t.Sizes[at])
+				}
 			}
 		}
 		if len(test.Runs) > 0 {

@@ -3,6 +3,7 @@ package detection
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -29,10 +30,29 @@ type Tally struct {
 	Runs, Findings         int
 	Located, Strict, First int
 	WithFindings           int
+	Gains                  int // runs that are said to be faster somewhere
+	Named, Sized           int // of those located
 }
 
-func (t *Tally) add(list []Answer, accepted []string) {
+// add counts the answers for one choice of tested runs; nil: no change.
+func (t *Tally) add(list []Answer, test *Test, size float64) {
+	var accepted []string
+	if test != nil {
+		accepted = test.Accepted
+	}
 	t.Runs++
+	if slices.ContainsFunc(list, func(a Answer) bool { return a.Gain }) {
+		t.Gains++
+	}
+	list = costsOf(list)
+	if i := slices.IndexFunc(list, func(a Answer) bool { return a.located(accepted) }); i >= 0 {
+		if list[i].named(test.Function) {
+			t.Named++
+		}
+		if math.Abs(list[i].Share-size) <= sizeError*size {
+			t.Sized++
+		}
+	}
 	t.Findings += len(list)
 	if len(list) > 0 {
 		t.WithFindings++
@@ -55,6 +75,14 @@ func (t *Tally) sum(o Tally) {
 	t.Strict += o.Strict
 	t.First += o.First
 	t.WithFindings += o.WithFindings
+	t.Gains += o.Gains
+	t.Named += o.Named
+	t.Sized += o.Sized
+}
+
+// costsOf drops the answers that say that something got faster.
+func costsOf(list []Answer) []Answer {
+	return slices.DeleteFunc(slices.Clone(list), func(a Answer) bool { return a.Gain })
 }
 
 func ratio(a, b int) float64 {
@@ -70,6 +98,9 @@ type RealResult map[string]*Tally
 
 // regressionKinds are the kinds of runs with a planted regression.
 var regressionKinds = []string{"A05", "A20", "B10", "B40"}
+
+// refactoredKinds are the kinds of runs with other code and the same work.
+var refactoredKinds = []string{"renamed", "moved", "inline"}
 
 // Of sums the tallies of kinds.
 func (r RealResult) Of(kinds ...string) Tally {
@@ -97,18 +128,29 @@ func RunReal(subjects []*Subject, detect Detector, k int, trace io.Writer) RealR
 		for at := 0; at+k <= len(hist); at += k {
 			rest := slices.Concat(hist[:at], hist[at+k:])
 			list := detect(s, rest, hist[at:at+k])
-			tally("history").add(list, nil)
+			tally("history").add(list, nil, 0)
 			traceRun(trace, s, "history", hist[at], list, nil)
 		}
 		for _, t := range s.Tests {
 			for _, tested := range groups(t.Runs, k) {
 				list := detect(s, hist, tested)
-				tally(t.Kind).add(list, t.Accepted)
+				tally(t.Kind).add(list, &t, t.sizeOf(tested))
 				traceRun(trace, s, t.Kind, tested[0], list, t.Accepted)
 			}
 		}
 	}
 	return res
+}
+
+// sizeOf returns the mean size of the change in some runs of a test.
+func (t *Test) sizeOf(tested []int) float64 {
+	sum := 0.0
+	for _, run := range tested {
+		if i := slices.Index(t.Runs, run); i < len(t.Sizes) {
+			sum += t.Sizes[i] / float64(len(tested))
+		}
+	}
+	return sum
 }
 
 // groups returns the runs one by one, or the first k together.
@@ -131,7 +173,8 @@ func traceRun(w io.Writer, s *Subject, kind string, run int, list []Answer, acce
 		return
 	}
 	planted := slices.Contains(regressionKinds, kind)
-	if planted == (len(list) > 0) && (!planted || len(list) == 1 && list[0].located(accepted)) {
+	costs := costsOf(list)
+	if planted == (len(list) > 0) && (!planted || len(costs) == 1 && costs[0].located(accepted)) {
 		return
 	}
 	var items []string
@@ -140,7 +183,10 @@ func traceRun(w io.Writer, s *Subject, kind string, run int, list []Answer, acce
 		if a.located(accepted) {
 			mark = "*"
 		}
-		items = append(items, fmt.Sprintf("%s%s<%s", mark, a.Function, a.Caller))
+		if a.Gain {
+			mark += "gain "
+		}
+		items = append(items, fmt.Sprintf("%s%s<%s (%s %+.1f%%)", mark, a.Function, a.Caller, a.Headline, 100*a.Share))
 	}
 	fmt.Fprintf(w, "%s %s %s %s: %s\n", s.Name, s.State, kind, s.Runs[run], strings.Join(items, " | "))
 }
@@ -148,14 +194,14 @@ func traceRun(w io.Writer, s *Subject, kind string, run int, list []Answer, acce
 // PrintReal prints one line per result.
 func PrintReal(w io.Writer, names []string, results []RealResult) {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "method\thistory\tclean\tlocated\tstrict\tfirst\tper regression\tB40\tB10\tA20\tA05\trenamed\tmoved\tinline\tjit")
+	fmt.Fprintln(tw, "method\thistory\tclean\tlocated\tstrict\tfirst\tper regression\tB40\tB10\tA20\tA05\trenamed\tmoved\tinline\tjit\tgains\tnamed\tsized")
 	for i, r := range results {
-		reg := r.Of(regressionKinds...)
+		reg, moved := r.Of(regressionKinds...), r.Of(refactoredKinds...)
 		f := func(kind string) string { t := r.Of(kind); return fmt.Sprintf("%.3f", ratio(t.Findings, t.Runs)) }
 		loc := func(kind string) string { t := r.Of(kind); return fmt.Sprintf("%.2f", ratio(t.Located, t.Runs)) }
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%.3f\t%.3f\t%.3f\t%.2f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", names[i], f("history"), f("clean"),
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%.3f\t%.3f\t%.3f\t%.2f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%.2f\t%.2f\t%.2f\n", names[i], f("history"), f("clean"),
 			ratio(reg.Located, reg.Runs), ratio(reg.Strict, reg.Runs), ratio(reg.First, reg.Runs), ratio(reg.Findings, reg.Runs),
-			loc("B40"), loc("B10"), loc("A20"), loc("A05"), f("renamed"), f("moved"), f("inline"), f("jit"))
+			loc("B40"), loc("B10"), loc("A20"), loc("A05"), f("renamed"), f("moved"), f("inline"), f("jit"), ratio(moved.Gains, moved.Runs), ratio(reg.Named, reg.Located), ratio(reg.Sized, reg.Located))
 	}
 	tw.Flush()
 }

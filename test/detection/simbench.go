@@ -55,7 +55,7 @@ func Observe(plan Plan, k int, o regression.Options, totals bool) (*Outcome, boo
 	if err != nil {
 		panic(err) // plans have enough runs
 	}
-	out := &Outcome{Plan: plan, Truth: s.Truth, Answers: answers(a.Findings), K: k}
+	out := &Outcome{Plan: plan, Truth: s.Truth, Answers: costsOf(answers(a.Findings)), K: k}
 	if totals {
 		out.Totals = s.totals()
 	}

@@ -1,0 +1,207 @@
+// Package own tells the code that a user can change from the code of runtimes,
+// standard libraries and dependencies.
+//
+// A user can say which code it is: prefixes of packages, modules or source
+// directories. Otherwise the names and files of functions decide: the directories of
+// package managers, the packages of a standard library and of well-known libraries are
+// not the user's. Of the rest of a Go or Java program only the module that begins most
+// stacks is the user's, because names do not tell a library from an application.
+package own
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Functions returns for every function of a table whether it is the user's own. Prefixes
+// are packages (com.acme, github.com/acme/shop) or source directories (src/main); those
+// that match no function are ignored, and without a match names and files decide.
+// Samples are the self samples of every node.
+func Functions(t *calltree.Table, samples []float64, prefixes []string) []bool {
+	is := make([]bool, len(t.Functions))
+	matched := false
+	for i := range t.Functions {
+		is[i] = hasPrefix(&t.Functions[i], prefixes)
+		matched = matched || is[i]
+	}
+	if matched {
+		return is
+	}
+	c := classes(t)
+	key := outermost(t, samples, c)
+	for i := range c {
+		is[i] = c[i].own || c[i].module != "" && c[i].module == key
+	}
+	return is
+}
+
+// hasPrefix reports whether a function is in one of the packages or directories.
+func hasPrefix(fn *profile.Function, prefixes []string) bool {
+	file := strings.ReplaceAll(fn.File, `\`, "/")
+	return slices.ContainsFunc(prefixes, func(p string) bool {
+		p = strings.TrimRight(strings.ReplaceAll(p, `\`, "/"), "/.*")
+		return p != "" && (begins(fn.Name, p) || begins(fn.Name, strings.ReplaceAll(p, "/", ".")) || begins(file, p) || strings.Contains(file, "/"+strings.TrimLeft(p, "/")+"/"))
+	})
+}
+
+// begins reports whether a name begins with a whole package or directory.
+func begins(name, prefix string) bool {
+	rest, ok := strings.CutPrefix(name, prefix)
+	return ok && (rest == "" || strings.ContainsRune("./:$(", rune(rest[0])))
+}
+
+// class is what a function's name and file tell.
+type class struct {
+	own    bool   // certainly the user's
+	module string // otherwise the module that may be; empty: not the user's
+}
+
+func classes(t *calltree.Table) []class {
+	goProgram := slices.ContainsFunc(t.Functions, func(fn profile.Function) bool {
+		return fn.Kind == profile.KindGoRuntime || fn.Name == "runtime.main" || fn.Name == "runtime.mallocgc" || strings.HasPrefix(fn.Name, "main.main")
+	})
+	list := make([]class, len(t.Functions))
+	for i := range list {
+		list[i] = classOf(&t.Functions[i], goProgram)
+	}
+	return list
+}
+
+func classOf(fn *profile.Function, goProgram bool) class {
+	switch fn.Kind {
+	case profile.KindKernel, profile.KindVM, profile.KindStub, profile.KindGoRuntime, profile.KindClass, profile.KindLabel, profile.KindJSLabel:
+		return class{}
+	}
+	if fn.Name == "" || fn.Name[0] == '[' || installed(fn.File) {
+		return class{}
+	}
+	switch {
+	case goProgram && fn.Kind != profile.KindCPP && fn.Kind != profile.KindRust:
+		return goClass(fn)
+	case fn.Kind == profile.KindJava:
+		return javaClass(fn.Name)
+	case fn.Kind == profile.KindPython, fn.Kind == profile.KindJS, fn.Kind == profile.KindRuby, fn.Kind == profile.KindPHP:
+		return class{own: fn.File != "" && fn.File[0] != '<' && strings.ContainsAny(fn.File, "./")}
+	case fn.Kind == profile.KindDotNet:
+		return class{own: !anyPrefix(fn.Name, "System.", "Microsoft.", "Interop")}
+	}
+	return class{own: !anyPrefix(fn.Name, "std::", "__", "core::", "alloc::", "tokio::", "boost::", "_start", "clone", "start_thread", "pthread_", "malloc", "free", "mem") &&
+		!anyPrefix(path.Base(fn.Module), "libc.", "libc-", "libm.", "libpthread", "libstdc++", "ld-", "libgcc")}
+}
+
+// installed reports whether a package manager or a toolchain put a file where it is.
+func installed(file string) bool {
+	file = strings.ReplaceAll(file, `\`, "/")
+	if anyPrefix(file, "node:", "<frozen", "internal/", "/usr/include/", "/usr/lib/", "/rustc/") {
+		return true
+	}
+	if at := strings.IndexByte(file, '@'); at > 0 && strings.HasPrefix(file[at:], "@v") {
+		return true // a Go module of a version, with or without the module cache's directory
+	}
+	for _, dir := range []string{"/pkg/mod/", "/vendor/", "/site-packages/", "/dist-packages/", "/node_modules/", "/lib/python", "/.cargo/registry/", "/rustlib/", "/gems/"} {
+		if strings.Contains("/"+file, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+func anyPrefix(s string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
+}
+
+// goStandard are the first elements of Go's standard packages.
+var goStandard = strings.Fields(`archive bufio bytes cmp cmd compress container context crypto database debug embed
+	encoding errors expvar flag fmt go hash html image index internal io iter log maps math mime net os path plugin
+	reflect regexp runtime simd slices sort strconv strings structs sync syscall testing text time type: unicode unique
+	unsafe vendor weak`)
+
+// goClass tells by the package of a function, `host/owner/name/dir.(*T).Method`. Files
+// of dependencies have a version, so a file without one is the user's.
+func goClass(fn *profile.Function) class {
+	slash := strings.LastIndexByte(fn.Name, '/') + 1
+	if bracket := strings.IndexByte(fn.Name, '['); bracket >= 0 && bracket < slash { // type parameters
+		slash = strings.LastIndexByte(fn.Name[:bracket], '/') + 1
+	}
+	dot := strings.IndexByte(fn.Name[slash:], '.')
+	if dot < 0 {
+		return class{}
+	}
+	pkg := fn.Name[:slash+dot]
+	if pkg == "main" {
+		return class{own: true}
+	}
+	elements := strings.SplitN(pkg, "/", 4)
+	if slices.Contains(goStandard, elements[0]) || anyPrefix(pkg, "golang.org/x/", "google.golang.org/", "go.opentelemetry.io/", "k8s.io/") || strings.HasPrefix(fn.Name, "_cgo") {
+		return class{}
+	}
+	if strings.Contains(fn.File, "/") {
+		return class{own: true}
+	}
+	if !strings.Contains(elements[0], ".") {
+		return class{module: elements[0]}
+	}
+	return class{module: strings.Join(elements[:min(3, len(elements))], "/")}
+}
+
+// javaLibraries are the packages of the JDK, of other languages of the JVM and of
+// libraries that are in many programs.
+var javaLibraries = strings.Fields(`java. javax. jdk. sun. com.sun. jakarta. kotlin. kotlinx. scala. groovy. clojure. akka. org.apache.
+	org.codehaus. org.eclipse. org.glassfish. org.gradle. org.h2. org.hibernate. org.jboss. org.jctools. org.jetbrains. org.joda. org.json.
+	org.jsoup. org.junit. org.mockito. org.openjdk. org.postgresql. org.reactivestreams. org.slf4j. org.springframework. org.testng.
+	org.xerial. org.xnio. org.yaml. org.w3c. org.xml. com.amazonaws. com.esotericsoftware. com.fasterxml. com.github.benmanes. com.google. com.lmax. com.mysql.
+	com.squareup. com.thoughtworks. com.typesafe. com.zaxxer. ch.qos. io.dropwizard. io.grpc. io.lettuce. io.micrometer. io.micronaut.
+	io.netty. io.opentelemetry. io.projectreactor. io.quarkus. io.reactivex. io.smallrye. io.undertow. io.vertx. it.unimi. net.bytebuddy.
+	net.sf. okhttp3. okio. one.profiler. reactor. redis.clients. rx. worker.org.gradle.`)
+
+// domains are first elements of packages that many owners share.
+var domains = strings.Fields("com org net io de at ch fr it nl uk eu us jp cn in br ru pl se no fi dk es co dev app me info edu gov ai cloud tech")
+
+// javaClass tells by the package: com.acme is one module, shop another.
+func javaClass(name string) class {
+	if anyPrefix(name, javaLibraries...) {
+		return class{}
+	}
+	elements := strings.Split(name, ".")
+	switch {
+	case len(elements) <= 2: // Class.method: the package without a name
+		return class{own: len(elements) == 2}
+	case len(elements) > 3 && slices.Contains(domains, elements[0]):
+		return class{module: elements[0] + "." + elements[1]}
+	}
+	return class{module: elements[0]}
+}
+
+// outermost returns the module that may be the user's and is the first on the stacks of
+// most samples. It is empty where functions that are certainly the user's come first.
+func outermost(t *calltree.Table, samples []float64, c []class) string {
+	weight := map[string]float64{}
+	const none, certain = "", "\x00"
+	first := make([]string, t.Len())
+	for n := range first {
+		if p := t.Parent[n]; p != calltree.NoNode && first[p] != none {
+			first[n] = first[p]
+		} else if k := c[t.Func[n]]; k.own {
+			first[n] = certain
+		} else {
+			first[n] = k.module
+		}
+		if first[n] != none {
+			weight[first[n]] += samples[n]
+		}
+	}
+	best := none
+	for key, w := range weight {
+		if best == none || w > weight[best] || w == weight[best] && key < best {
+			best = key
+		}
+	}
+	if best == certain {
+		return none
+	}
+	return best
+}
