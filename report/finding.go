@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/gate"
@@ -46,7 +47,10 @@ func (t *text) field(name, format string, args ...any) {
 
 // details writes place, amount and evidence.
 func (t *text) details(c *Change) {
-	if c.Caller != "" {
+	if c.Function != "" && c.Function != c.named() {
+		t.field("place", "%s", words.Clean(c.Function))
+	}
+	if c.Caller != "" && c.Caller != c.named() {
 		t.field("called by", "%s", words.Clean(c.Caller))
 	}
 	if place, of := c.code(); of != "" {
@@ -86,6 +90,9 @@ func (c *Change) amounts() string {
 	}
 	if c.Delta.Samples != 0 {
 		parts = append(parts, fmt.Sprintf("%+.1f samples per run, %s of the program before", c.Delta.Samples, words.Percent(c.Delta.Before)))
+		if gross := c.Delta.Gross; math.Abs(gross-c.Delta.Share) > 0.1*math.Abs(gross) {
+			parts = append(parts, words.SignedPercent(gross)+" at the place itself")
+		}
 	}
 	return strings.Join(parts, ", ")
 }

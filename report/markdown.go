@@ -9,9 +9,12 @@ import (
 	"github.com/dendroprof/dendro/internal/words"
 )
 
-// CommentLimit is the maximum size of a pull request comment in bytes: GitHub accepts
-// 65,536 characters.
-const CommentLimit = 60_000
+// Maximum sizes in bytes: GitHub accepts comments of 65,536 characters, and people read
+// less.
+const (
+	DocumentLimit = 60_000
+	CommentLimit  = 20_000
+)
 
 // mostRows is the maximum number of rows of a table.
 const mostRows = 100
@@ -99,10 +102,7 @@ func (c *Change) cells() []string {
 	}
 	name := escapeText(c.label())
 	if c.Function != "" {
-		name = code(shorten(words.Clean(c.Function)))
-		if c.Presence != "" {
-			name += " (" + string(c.Presence) + ")"
-		}
+		name = code(shorten(c.label()))
 	}
 	where, more := c.where()
 	in := code(where)
@@ -120,7 +120,7 @@ func (c *Change) markdown() string {
 	var b strings.Builder
 	title := c.label()
 	if c.Function != "" {
-		title = "<code>" + html.EscapeString(shorten(words.Clean(c.Function))) + "</code>"
+		title = "<code>" + html.EscapeString(shorten(c.label())) + "</code>"
 	} else {
 		title = html.EscapeString(title)
 	}

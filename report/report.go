@@ -16,6 +16,7 @@ package report
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -109,14 +110,26 @@ func (r *Report) Functions() []string {
 	return list
 }
 
-// callers returns the change's function and its callers.
+// callers returns the function that names the change and its callers.
 func (c *Change) callers() []string {
 	list := slices.Clone(c.Path)
 	slices.Reverse(list)
-	if len(list) == 0 || list[0] != c.Function {
-		list = append([]string{c.Function}, list...)
+	name := c.named()
+	if at := slices.Index(list, name); at > 0 {
+		return list[at:]
+	}
+	if len(list) == 0 || list[0] != name {
+		list = append([]string{name}, list...)
 	}
 	return list
+}
+
+// named returns the function that names the change.
+func (c *Change) named() string {
+	if c.Headline != nil {
+		return c.Headline.Function
+	}
+	return c.Function
 }
 
 // Costs lists the changes that cost and are still there, without those that are
@@ -217,14 +230,43 @@ func (c *Change) what() string {
 	return string(c.Kind)
 }
 
-// label returns the function of a change, else its note.
+// label returns what names a change: Label, or its note.
 func (c *Change) label() string {
-	name := words.Clean(c.Function)
-	if name == "" {
-		name = words.Clean(c.Note)
+	if name := Label(&c.Finding); name != "" {
+		return name
 	}
-	if c.Presence != "" {
-		name += " (" + string(c.Presence) + ")"
+	return words.Clean(c.Note)
+}
+
+// Label returns the headline of a finding: the user's function, what it calls, and where
+// it is, "pricing.matchRule → regexp.MustCompile (rule.go:29)". It is empty for a finding
+// without a place.
+func Label(f *regression.Finding) string {
+	h := f.Headline
+	if h == nil {
+		name := words.Clean(f.Function)
+		if name != "" && f.Presence != "" {
+			name += " (" + string(f.Presence) + ")"
+		}
+		return name
+	}
+	name := words.ShortName(words.Clean(h.Function))
+	if h.Calls != "" {
+		name += " → " + words.ShortName(words.Clean(h.Calls))
+	}
+	var about []string
+	if h.New {
+		about = append(about, string(regression.New))
+	}
+	if h.File != "" {
+		file := path.Base(strings.ReplaceAll(words.Clean(h.File), `\\`, "/"))
+		if h.Line > 0 {
+			file = fmt.Sprintf("%s:%d", file, h.Line)
+		}
+		about = append(about, file)
+	}
+	if len(about) > 0 {
+		name += " (" + strings.Join(about, ", ") + ")"
 	}
 	return name
 }
@@ -263,7 +305,7 @@ func (c *Change) code() (place, of string) {
 	if c.Line > 0 {
 		place = fmt.Sprintf("%s:%d", place, c.Line)
 	}
-	if c.At != c.Function {
+	if c.At != c.named() {
 		of = words.Clean(c.At)
 	}
 	return place, of

@@ -176,6 +176,9 @@ func (b *Benchmark) summary() string {
 	if change := b.metricChange(b.Evidence.Metric); change != "" {
 		parts = append(parts, change)
 	}
+	if s := Explained(b.compared()); s != "" {
+		parts = append(parts, s)
+	}
 	n := 0
 	for i := range b.Findings {
 		if f := &b.Findings[i]; Shown(f) && f.Acknowledged == nil {
@@ -234,18 +237,35 @@ func (b *Benchmark) otherMetrics() (lines []string) {
 	return lines
 }
 
+// compared returns the comparison of the tested runs.
+func (b *Benchmark) compared() *regression.Analysis {
+	for _, a := range b.Analyses {
+		if len(a.Tested) == b.tested() {
+			return a
+		}
+	}
+	if len(b.Analyses) == 0 {
+		return nil
+	}
+	return b.Analyses[0]
+}
+
+// Explained tells how much of the change of the metric the findings of a comparison are;
+// empty without a metric or without findings.
+func Explained(a *regression.Analysis) string {
+	if a == nil || a.Metric == nil || a.Metric.Found == 0 {
+		return ""
+	}
+	m := a.Metric
+	return fmt.Sprintf("findings explain %s of %s", words.SignedMetric(m.Found, m.Unit), words.SignedMetric(m.Now-m.Before, m.Unit))
+}
+
 // detectable returns the smallest change that would have been detected.
 func (b *Benchmark) detectable() string {
 	if len(b.Analyses) == 0 {
 		return ""
 	}
-	a := b.Analyses[0]
-	for _, x := range b.Analyses {
-		if len(x.Tested) == b.tested() {
-			a = x
-			break
-		}
-	}
+	a := b.compared()
 	for _, d := range a.Detectable.Changes {
 		if d.Share == 0.05 {
 			return fmt.Sprintf("%d %s against %d: detects changes of at least %s", len(a.Tested), words.Plural(len(a.Tested), "run"), len(a.History), words.Percent(d.Change))

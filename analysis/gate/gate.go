@@ -125,8 +125,8 @@ type Change struct {
 
 // Group merges the findings with one cause: the same function in the same state
 // (acknowledged, transient), if their kind is a cost. Other findings stay alone. Order:
-// confirmed costs, suspects, acknowledged ones, the other kinds, transient ones; each by
-// score.
+// costs, acknowledged ones, the other kinds, transient ones; each by share of the program,
+// then by score.
 func Group(findings []regression.Finding) []Change {
 	type culprit struct {
 		function     string
@@ -159,7 +159,7 @@ func Group(findings []regression.Finding) []Change {
 		})
 	}
 	slices.SortStableFunc(list, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), -cmp.Compare(math.Abs(a.Score), math.Abs(b.Score)), cmp.Compare(a.Group, b.Group),
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), -cmp.Compare(math.Abs(a.Delta.Share), math.Abs(b.Delta.Share)), -cmp.Compare(math.Abs(a.Score), math.Abs(b.Score)), cmp.Compare(a.Group, b.Group),
 			cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function), cmp.Compare(a.ID, b.ID))
 	})
 	return list
@@ -193,8 +193,6 @@ func (c *Change) rank() int {
 		return 3 + slices.Index([]regression.Kind{regression.Improvement, regression.Moved, regression.Environment}, c.Kind)
 	case c.Acknowledged != nil:
 		return 2
-	case c.Status == regression.Suspect:
-		return 1
 	}
 	return 0
 }

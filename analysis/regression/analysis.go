@@ -85,6 +85,16 @@ type Analysis struct {
 	Detectable Detectable `json:"detectable"`
 	// Common is the factor by which unchanged code takes longer; 0 without a metric.
 	Common float64 `json:"common,omitempty"`
+	Metric *Change `json:"metric,omitempty"` // nil without a metric
+}
+
+// Change is the change of the benchmark's metric as a time, and what the findings explain
+// of it.
+type Change struct {
+	Before float64 `json:"before"` // mean of the history
+	Now    float64 `json:"now"`
+	Found  float64 `json:"found"` // sum of the costs and improvements
+	Unit   string  `json:"unit"`
 }
 
 // Candidate is a line of the ranked list.
@@ -117,6 +127,7 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 	for _, p := range slices.Concat(v.unstable, v.passing) {
 		a.Unstable = append(a.Unstable, rep.place(Regression, p))
 	}
+	a.Metric = rep.metricChange(a.Findings)
 	for _, t := range hist {
 		a.History = append(a.History, v.run(t).Profile.Run.Key)
 	}

@@ -19,7 +19,7 @@ import (
 // Result is the result of a Request.
 type Result struct {
 	Benchmarks []Benchmark // in order of group, name and value type
-	// Findings are those of all benchmarks: costs first, then by score.
+	// Findings are those of all benchmarks: costs first, then by share of the program.
 	Findings []Finding
 }
 
@@ -214,22 +214,20 @@ func (f Finding) SameAs(g Finding) bool {
 
 var kindOrder = []Kind{Regression, Widespread, Slowdown, Improvement, Moved, Environment}
 
-// sortFindings orders findings: confirmed costs, suspected costs, the other kinds, and
-// last the transient ones; each by score.
+// sortFindings orders findings: costs, the other kinds, and last the transient ones; each
+// by share of the program, then by score.
 func sortFindings(list []Finding) {
 	rank := func(f *Finding) int {
 		switch {
 		case f.Status == Transient:
 			return 100
-		case f.Kind.Costs() && f.Status == Confirmed:
-			return 0
 		case f.Kind.Costs():
-			return 1
+			return 0
 		}
-		return 2 + slices.Index(kindOrder, f.Kind)
+		return 1 + slices.Index(kindOrder, f.Kind)
 	}
 	slices.SortStableFunc(list, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), -cmp.Compare(math.Abs(a.Score), math.Abs(b.Score)),
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), -cmp.Compare(math.Abs(a.Delta.Share), math.Abs(b.Delta.Share)), -cmp.Compare(math.Abs(a.Score), math.Abs(b.Score)),
 			-cmp.Compare(math.Abs(a.Delta.Samples), math.Abs(b.Delta.Samples)), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function))
 	})
 }

@@ -54,6 +54,23 @@ func (r *reporter) finding(k Kind) Finding {
 	return f
 }
 
+// metricChange compares the metric with what findings explain of it; nil without a metric.
+func (r *reporter) metricChange(findings []Finding) *Change {
+	if r.time <= 0 {
+		return nil
+	}
+	c := &Change{Before: r.time, Unit: r.unit}
+	for _, t := range r.b {
+		c.Now += r.run(t).Metric / r.k
+	}
+	for i := range findings {
+		if f := &findings[i]; f.Delta.Time != nil && (f.Kind.Costs() || f.Kind == Improvement) {
+			c.Found += f.Delta.Time.Value
+		}
+	}
+	return c
+}
+
 // delta describes a difference d of a place of level mu with its standard error.
 func (r *reporter) delta(d, mu, se float64) Delta {
 	out := Delta{Samples: d}
@@ -192,10 +209,29 @@ func (r *reporter) findings() []Finding {
 	}
 	for _, p := range r.moved {
 		if p.d > 0 {
-			list = append(list, r.place(Moved, p))
+			f := r.place(Moved, p)
+			f.Note = r.movedNote(p)
+			list = append(list, f)
 		}
 	}
 	return append(list, r.environment()...)
+}
+
+// movedNote says where the work of a rise was before, if that is known.
+func (r *reporter) movedNote(p *place) string {
+	if p.with == nil {
+		return ""
+	}
+	name := func(q *place) string { return r.sp.t.Functions[r.sp.function(q.slot)].Name }
+	from, to, what := name(p.with), name(p), "moved"
+	switch gone := r.presence(r.sp.function(p.with.slot)) == Vanished; {
+	case gone && r.presence(r.sp.function(p.slot)) == New && r.caller(p) == r.caller(p.with):
+		what = "renamed"
+	case gone && r.caller(p.with) == r.sp.function(p.slot):
+		what = "inlined"
+	}
+	share := func(d float64) float64 { return 100 * d / math.Max(1, r.all) }
+	return fmt.Sprintf("%s %.1f%% from %s to %s; net %+.1f%%", what, share(p.d), from, to, share(p.d+p.with.d))
 }
 
 // slowdown returns the finding that everything, or the one hot function, became slower,
@@ -317,6 +353,11 @@ func (r *reporter) environment() []Finding {
 // ruleOut lists the other explanations of a regression that were tested and rejected.
 func (r *reporter) ruleOut() []RuledOut {
 	list := []RuledOut{{"moved work", "no nearby function became faster by the same amount, and every enclosing caller became slower too"}}
+	if len(r.falls) > 0 {
+		fall := r.falls[0]
+		list[0].Evidence = fmt.Sprintf("every enclosing caller became slower too; the largest fall, %s, is a change of its own (%.1f%% of the program)",
+			r.sp.t.Functions[r.sp.function(fall.slot)].Name, 100*fall.d/math.Max(1, r.all))
+	}
 	if g, z, ok := r.commonFactor(); ok && z < r.fit.threshold {
 		list = append(list, RuledOut{"machine", fmt.Sprintf("unchanged code takes %.2f times as long as in the history, which is within noise (score %.1f)", g, z)})
 	}

@@ -98,7 +98,7 @@ func (o *checkOptions) run(ctx context.Context, e *env, brief bool) (err error) 
 // is not an error: the verdict does not depend on it.
 func (o *checkOptions) publish(ctx context.Context, e *env, flow *github.Workflow, r *report.Report) error {
 	var body strings.Builder
-	if err := query.WriteReport(&body, r, "md", o.r.Detail); err != nil {
+	if err := query.WriteReport(&body, r, "comment", o.r.Detail); err != nil {
 		return err
 	}
 	if o.comment != "" {

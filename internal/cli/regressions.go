@@ -54,6 +54,9 @@ the benchmarks share.`,
 		if r.Acknowledged, err = query.ReadAcknowledgements(acknowledgedFile); err != nil {
 			return err
 		}
+		if r.Own, err = ownCode(); err != nil {
+			return err
+		}
 		limit := r.Rows
 		if out.format == "text" && r.Method == "default" {
 			r.Rows = 0 // text limits what it shows, and counts the rest

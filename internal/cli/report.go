@@ -108,6 +108,9 @@ func (o *reporting) make(ctx context.Context, e *env) (doc *report.Report, err e
 	if o.r.Acknowledged, err = query.ReadAcknowledgements(o.acknowledged); err != nil {
 		return nil, err
 	}
+	if o.r.Own, err = ownCode(); err != nil {
+		return nil, err
+	}
 	if o.r.Repo, err = o.repository(ctx); err != nil {
 		return nil, err
 	}

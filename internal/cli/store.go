@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/dendroprof/dendro/internal/engines"
@@ -40,7 +41,8 @@ func (e *env) location() (string, error) {
 
 // config is the content of the config file.
 type config struct {
-	Store string `json:"store"`
+	Store string   `json:"store"`
+	Own   []string `json:"own"` // packages or source directories of the user's own code
 }
 
 // readConfig reads .dendro/config.json of the working directory, else
@@ -65,6 +67,25 @@ func readConfig() (config, error) {
 		return c, nil
 	}
 	return config{}, nil
+}
+
+// ownCode returns the packages or directories of the user's own code: those of the config
+// file, else the module of the working directory's go.mod. Empty: package own decides.
+func ownCode() ([]string, error) {
+	c, err := readConfig()
+	if err != nil || len(c.Own) > 0 {
+		return c.Own, err
+	}
+	data, err := os.ReadFile("go.mod")
+	if err != nil {
+		return nil, nil // not a Go module
+	}
+	for line := range strings.Lines(string(data)) {
+		if module, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
+			return []string{strings.Trim(strings.TrimSpace(module), `"`), "main"}, nil
+		}
+	}
+	return nil, nil
 }
 
 // open opens the store for questions, or for changes too. A store that is only

@@ -200,8 +200,12 @@ func (g *gatherer) candidates() []report.Candidate {
 	if !g.o.RankingByTotal {
 		for i := range g.b.Findings {
 			f := &g.b.Findings[i]
-			if len(list) < g.o.Candidates && f.Function != "" && f.Status != regression.Transient && f.Kind != regression.Moved && !have(f.Function) {
-				list = append(list, report.Candidate{Function: f.Function, Path: f.Path, Finding: f.ID, Score: f.Score})
+			function := f.Function
+			if f.Headline != nil {
+				function = f.Headline.Function
+			}
+			if len(list) < g.o.Candidates && function != "" && f.Status != regression.Transient && f.Kind != regression.Moved && !have(function) {
+				list = append(list, report.Candidate{Function: function, Path: f.Path, Finding: f.ID, Score: f.Score})
 			}
 		}
 	}

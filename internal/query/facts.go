@@ -17,6 +17,8 @@ import (
 // client that knows nothing.
 type Facts struct {
 	Acknowledged Acknowledgements `json:"acknowledged,omitempty"`
+	// Own are the packages or source directories of the user's own code (package own).
+	Own []string `json:"own,omitempty"`
 	// Revisions are commits of the client's repository by the names that the request
 	// or its runs use: HEAD, a branch, a hash.
 	Revisions map[string]Revision `json:"revisions,omitempty"`

@@ -28,7 +28,7 @@ type Judging struct {
 // request returns what the analysis is asked.
 func (j *Judging) request(k int, f *Facts) (regression.Request, error) {
 	req := regression.Request{Window: j.Window, Now: time.Now(), Scan: j.Scan, K: k, Acknowledged: f.Acknowledged}
-	req.Options = regression.Options{MinShare: float64(j.MinShare), Impact: j.Impact, Alpha: j.Alpha}
+	req.Options = regression.Options{MinShare: float64(j.MinShare), Impact: j.Impact, Alpha: j.Alpha, Own: f.Own}
 	switch {
 	case j.Alpha >= 1:
 		return req, usage("--alpha is %g; a probability is below 1", j.Alpha)

@@ -154,7 +154,7 @@ func onBase(list []regression.Finding) []string {
 	var notes []string
 	for i := range first(list, most) {
 		f := &list[i]
-		notes = append(notes, fmt.Sprintf("not the head's: %s in %s (%s) is in the newest runs of the base too", cmp.Or(f.Function, f.Note), ofBenchmark(f.Group, f.Benchmark, "", "", 0).Benchmark, words.SignedPercent(f.Delta.Share)))
+		notes = append(notes, fmt.Sprintf("not the head's: %s in %s (%s) is in the newest runs of the base too", cmp.Or(report.Label(f), f.Note), ofBenchmark(f.Group, f.Benchmark, "", "", 0).Benchmark, words.SignedPercent(f.Delta.Share)))
 	}
 	if n := len(list) - most; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d more changes that the base already has", n))
@@ -304,6 +304,8 @@ func WriteReport(w io.Writer, doc *report.Report, format string, d Detail) error
 		}
 		return page.Write(w)
 	case "md":
+		return doc.Markdown(w, detail, report.DocumentLimit)
+	case "comment":
 		return doc.Markdown(w, detail, report.CommentLimit)
 	case "json":
 		return doc.JSON(w)

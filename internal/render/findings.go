@@ -22,7 +22,7 @@ func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
 	res := r.Result
 	if o.Format != "text" {
 		t := &Table{Columns: []Column{{Name: "status"}, {Name: "kind"}, {Name: "share", Right: true, Text: signedPercent}, {Name: "cost", Right: true}, {Name: "score", Right: true},
-			{Name: "function"}, {Name: "caller"}, {Name: "benchmark"}, {Name: "since"}}}
+			{Name: "function"}, {Name: "caller"}, {Name: "benchmark"}, {Name: "since"}, {Name: "headline"}}}
 		for i := range words.First(res.Findings, rows) {
 			f := &res.Findings[i]
 			if all || report.Shown(f) {
@@ -30,7 +30,7 @@ func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
 				if f.Acknowledged != nil {
 					status = "acknowledged"
 				}
-				t.Add(status, string(f.Kind), f.Delta.Share, report.Cost(f), fmt.Sprintf("%.1f", f.Score), f.Function, f.Caller, testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String(), f.Since.Run)
+				t.Add(status, string(f.Kind), f.Delta.Share, report.Cost(f), fmt.Sprintf("%.1f", f.Score), f.Function, f.Caller, testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String(), f.Since.Run, report.Label(f))
 			}
 		}
 		return t.Write(o)
@@ -85,6 +85,9 @@ func compared(w io.Writer, b *regression.Benchmark) {
 		fmt.Fprintf(w, "%s: %s\n", name, text)
 	}
 	for _, a := range words.First(b.Analyses, 2) {
+		if s := report.Explained(a); s != "" {
+			fmt.Fprintf(w, "%s: %s against %d: %s\n", name, words.Clean(strings.Join(a.Tested, " ")), len(a.History), s)
+		}
 		power(w, name, a)
 	}
 }

@@ -134,6 +134,11 @@ func Metric(v float64, unit string) string {
 	return Number(v/scale) + " " + unit
 }
 
+// SignedMetric formats a change of a metric: "+1.94 ms/op".
+func SignedMetric(v float64, unit string) string {
+	return signed(v, func(v float64) string { return Metric(v, unit) })
+}
+
 // Interval formats a change of a metric and its bounds: "+1.94 ms/op (1.49 … 2.39)".
 func Interval(v, low, high float64, unit string) string {
 	scale, unit := step(math.Abs(v), unit)
@@ -201,4 +206,27 @@ func Value(v float64, t profile.ValueType) string {
 // Difference formats a change of a stored value: "+1.28 s".
 func Difference(v float64, t profile.ValueType) string {
 	return signed(v, func(v float64) string { return Value(v, t) })
+}
+
+// ShortName returns the name of a function without the directories or packages that
+// hold it: pricing.matchRule, SqlJoin$Dao.query.
+func ShortName(name string) string {
+	end := len(name)
+	if at := strings.IndexAny(name, "[("); at > 0 && name[at-1] != '.' {
+		end = at // arguments and type parameters have packages too
+	}
+	if at := strings.LastIndexByte(name[:end], '/'); at >= 0 {
+		return name[at+1:]
+	}
+	rest := name
+	for {
+		element, after, ok := strings.Cut(rest, ".")
+		if !ok || strings.ContainsAny(element, "(<[: ") {
+			return name // no class
+		}
+		if element != "" && element[0] >= 'A' && element[0] <= 'Z' {
+			return rest
+		}
+		rest = after
+	}
 }

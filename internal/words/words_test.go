@@ -94,3 +94,22 @@ func TestClean(t *testing.T) {
 		}
 	})
 }
+
+func TestShortName(t *testing.T) {
+	for name, want := range map[string]string{
+		"github.com/acme/shop/pricing.matchRule": "pricing.matchRule",
+		"github.com/acme/shop/cart.Sum[a/b.C]":   "cart.Sum[a/b.C]",
+		"github.com/acme/shop/cart.(*Cart).Sum":  "cart.(*Cart).Sum",
+		"regexp.MustCompile":                     "regexp.MustCompile",
+		"shop.search.SqlJoin$Dao.query":          "SqlJoin$Dao.query",
+		"com.acme.Tax.rate":                      "Tax.rate",
+		"std::vector<int>::push_back":            "std::vector<int>::push_back",
+		"main":                                   "main",
+		"main.(*Money).UnmarshalJSON":            "main.(*Money).UnmarshalJSON",
+		"operator new(unsigned long)":            "operator new(unsigned long)",
+	} {
+		if got := ShortName(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
