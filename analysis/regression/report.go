@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/stat"
 )
 
@@ -217,6 +218,15 @@ func (r *reporter) findings() []Finding {
 	return append(list, r.environment()...)
 }
 
+// above returns the function that calls at a place's largest node, or noRow.
+func (r *reporter) above(p *place) int32 {
+	up := r.sp.t.Parent[p.node]
+	if up == calltree.NoNode {
+		return noRow
+	}
+	return r.sp.t.Func[up]
+}
+
 // movedNote says where the work of a rise was before, if that is known.
 func (r *reporter) movedNote(p *place) string {
 	if p.with == nil {
@@ -225,9 +235,9 @@ func (r *reporter) movedNote(p *place) string {
 	name := func(q *place) string { return r.sp.t.Functions[r.sp.function(q.slot)].Name }
 	from, to, what := name(p.with), name(p), "moved"
 	switch gone := r.presence(r.sp.function(p.with.slot)) == Vanished; {
-	case gone && r.presence(r.sp.function(p.slot)) == New && r.caller(p) == r.caller(p.with):
+	case gone && r.presence(r.sp.function(p.slot)) == New && r.above(p) == r.above(p.with):
 		what = "renamed"
-	case gone && r.caller(p.with) == r.sp.function(p.slot):
+	case gone && r.above(p.with) == r.sp.function(p.slot):
 		what = "inlined"
 	}
 	share := func(d float64) float64 { return 100 * d / math.Max(1, r.all) }
