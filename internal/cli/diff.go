@@ -36,7 +36,8 @@ marked new or vanished. A side is one or more files, or a selection of the store
   work      divided by --base-work and --new-work
   METRIC    divided by a metric that every profile in the store has: requests, …
 
-Functions match by name, module and file, not by line. Siblings in a tree are sorted by
+Functions match by name, module and file, not by line. Names that change from run to
+run are normalised; --raw compares them as written. Siblings in a tree are sorted by
 the size of their delta. A list of functions (--view functions) has increases first,
 then decreases. "~" marks changes within sampling noise.
 
@@ -54,6 +55,11 @@ and the run.`,
 	}
 	flags := addRequest(c, &o.DiffRequest)
 	o.fileFlags.addFlags(c)
+	o.fileFlags.byDefault = query.NamesToCompare
+	c.Flags().Lookup("normalize").Usage = "of files: normalise names that change from run to run (default, except in files of Firefox Profiler)"
+	c.Flags().BoolVar(&o.fileFlags.raw, "raw", false, "of files: compare names as they are written")
+	inGroup(c, "Reading", "raw")
+	c.MarkFlagsMutuallyExclusive("normalize", "raw")
 	for i, side := range []string{"base", "new"} {
 		c.Flags().StringArrayVar(&o.files[i], side, nil, "`file` of the "+side+" side; repeatable")
 		inGroup(c, "Side", side)

@@ -12,14 +12,25 @@ import (
 	"github.com/dendroprof/dendro/internal/ingest"
 	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/words"
-	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
 )
 
 // fileFlags are the flags of commands that take files in place of a selection.
 type fileFlags struct {
-	normalize bool
-	limits    profile.Limits
+	normalize, raw bool
+	byDefault      query.Names
+	limits         profile.Limits
+}
+
+// names returns which names functions have.
+func (f *fileFlags) names() query.Names {
+	switch {
+	case f.normalize:
+		return query.NamesNormalised
+	case f.raw:
+		return query.NamesAsWritten
+	}
+	return f.byDefault
 }
 
 func (f *fileFlags) addFlags(c *cobra.Command) {
@@ -60,13 +71,9 @@ func (f *fileFlags) read(ctx context.Context, e *env, names []string) ([]query.I
 func (f *fileFlags) decode(e *env, files []string) ([]query.Input, error) {
 	sources, err := ingest.Expand(files, e.in)
 	errs := []error{err}
-	var names *normalize.Normalizer
-	if f.normalize {
-		names = normalize.New(nil)
-	}
 	var list []query.Input
 	for i := range sources {
-		part, err := f.decodeOne(e, &sources[i], names)
+		part, err := f.decodeOne(e, &sources[i])
 		for _, in := range part {
 			warn(e, in.Name(), in.Warnings())
 		}
@@ -84,7 +91,7 @@ func (f *fileFlags) decode(e *env, files []string) ([]query.Input, error) {
 
 // decodeOne returns the profiles in a source, from the cache of a batch if they are
 // there.
-func (f *fileFlags) decodeOne(e *env, source *ingest.Source, names *normalize.Normalizer) ([]query.Input, error) {
+func (f *fileFlags) decodeOne(e *env, source *ingest.Source) ([]query.Input, error) {
 	key, cacheable := e.decoded.key(source, f)
 	if list, ok := e.decoded.get(key); ok {
 		return list, nil
@@ -92,7 +99,7 @@ func (f *fileFlags) decodeOne(e *env, source *ingest.Source, names *normalize.No
 	var list []query.Input
 	var size int64
 	err := decodeSource(source, format.NewReader(f.limits), func(name string, p *profile.Profile) error {
-		list = append(list, query.NewInput(name, p, names))
+		list = append(list, query.NewInput(name, p, f.names()))
 		size += sizeOf(p)
 		return nil
 	})

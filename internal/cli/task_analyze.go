@@ -103,7 +103,7 @@ func (o *analyzeOptions) show(ctx context.Context, e *env, st traceprof.Store) e
 	if err != nil {
 		return err
 	}
-	view := &query.TreeRequest{View: "flame", Cut: o.Cut, Inputs: []query.Input{query.NewInput(name, p, nil)}}
+	view := &query.TreeRequest{View: "flame", Cut: o.Cut, Inputs: []query.Input{query.NewInput(name, p, query.NamesAsWritten)}}
 	switch o.output.format {
 	case "html":
 		page, err := query.TreePage(ctx, nil, view)

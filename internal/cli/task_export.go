@@ -85,7 +85,7 @@ func (e *env) traceInput(ctx context.Context, id string) (in query.Input, err er
 	err = e.withTraces(ctx, engines.Read, func(st traceprof.Store) error {
 		p, name, err := query.NamedSnapshots(ctx, st, id)
 		if err == nil {
-			in = query.NewInput(name, p, nil)
+			in = query.NewInput(name, p, query.NamesAsWritten)
 		}
 		return err
 	})

@@ -31,10 +31,23 @@ type Input struct {
 	warnings []profile.Warning // of the reader
 }
 
-// NewInput returns a profile as an input. names makes its names stable; nil keeps them.
-func NewInput(name string, p *profile.Profile, names *normalize.Normalizer) Input {
-	if names != nil {
-		p = p.Rename(names.Function)
+// Names says which names the functions of an input have.
+type Names int
+
+// The names of functions (docs/method/names.md).
+const (
+	NamesAsWritten Names = iota
+	NamesToCompare       // normalised, so that two runs have the same; those of Firefox Profiler as written, so that a diff equals its own
+	NamesNormalised
+)
+
+// firefox is the format of files of Firefox Profiler.
+const firefox = "firefox"
+
+// NewInput returns a profile as an input.
+func NewInput(name string, p *profile.Profile, names Names) Input {
+	if names == NamesNormalised || names == NamesToCompare && p.Format != firefox {
+		p = p.Rename(normalize.New(nil).Function)
 	}
 	return Input{name: name, viewer: calltree.NewViewer(p), profiles: 1, interval: p.Interval, duration: p.Duration, warnings: p.Warnings}
 }
@@ -173,7 +186,7 @@ func (r *reading) originals(ctx context.Context, st store.Store, q store.Query) 
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, NewInput(d.Name, d.Profile, normalize.New(nil)))
+			list = append(list, NewInput(d.Name, d.Profile, NamesNormalised))
 		}
 	}
 	return list, nil

@@ -36,7 +36,7 @@ func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return readable(err)
 		}
-		request.Inputs = append(request.Inputs, query.NewInput(d.Name, d.Profile, nil))
+		request.Inputs = append(request.Inputs, query.NewInput(d.Name, d.Profile, query.NamesAsWritten))
 	}
 	if len(request.Inputs) == 0 {
 		return readable(errors.New("there is no profile in the file"))
