@@ -26,6 +26,9 @@ func IDOf(b testrun.Benchmark, run, valueType string) ProfileID {
 	return ProfileID(hex.EncodeToString(binary.BigEndian.AppendUint64(nil, xxh3.Hash(buf))))
 }
 
+// idDigits is the length of an id.
+const idDigits = 16
+
 // ParseID returns the id that a user wrote.
 func ParseID(text string) (ProfileID, error) {
 	id := strings.ToLower(strings.TrimSpace(text))

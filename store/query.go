@@ -30,7 +30,7 @@ type Query struct {
 	Machines   []string          `json:"machines,omitempty"`
 	Attributes map[string]string `json:"attributes,omitempty"`
 	Runs       []string          `json:"runs,omitempty"`
-	Profiles   []ProfileID       `json:"profiles,omitempty"`
+	Profiles   []ProfileID       `json:"profiles,omitempty"` // whole, or a beginning that only one profile has
 	Types      []string          `json:"types,omitempty"`
 	Since      time.Time         `json:"since,omitzero"` // run date not before
 	Until      time.Time         `json:"until,omitzero"` // run date before; runs without a date are not selected
@@ -168,6 +168,9 @@ func (q *Query) matcher(all []Profile) func(*Profile) bool {
 	if len(q.Profiles) > 0 {
 		ids := make(map[ProfileID]bool, len(q.Profiles))
 		for _, id := range q.Profiles {
+			if len(id) < idDigits {
+				id = beginningWith(id, all)
+			}
 			ids[id] = true
 		}
 		tests = append(tests, func(p *Profile) bool { return ids[p.ID] })
@@ -238,6 +241,20 @@ func ofTypes(list []*Profile, want []string) []*Profile {
 		}
 	}
 	return kept
+}
+
+// beginningWith returns the one id that begins with some digits; empty if none does, or
+// several.
+func beginningWith(digits ProfileID, all []Profile) (id ProfileID) {
+	for i := range all {
+		if p := &all[i]; strings.HasPrefix(string(p.ID), string(digits)) && p.ID != id {
+			if id != "" {
+				return ""
+			}
+			id = p.ID
+		}
+	}
+	return id
 }
 
 // parsedNames remembers what benchmarks' names say: there are far fewer of them

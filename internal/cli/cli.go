@@ -87,7 +87,7 @@ func (e *env) run(ctx context.Context, args []string) int {
 		fmt.Fprintln(e.err, "dendro: interrupted; what was reported as stored is stored")
 		return exitError
 	}
-	fmt.Fprintln(e.err, "dendro: "+escapeLines(err.Error()))
+	fmt.Fprintln(e.err, "dendro: "+escapeLines(suggested(root, err).Error()))
 	var wrongUse usageError
 	var request *param.Error
 	if errors.As(err, &wrongUse) || errors.As(err, &request) || errors.As(err, &several) || cobraUsage(err) {
@@ -122,6 +122,9 @@ time, and which became slower.`,
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
+	root.DisableSuggestions = true // suggested has them
+	root.Version, _ = versionOf()
+	root.SetFlagErrorFunc(suggestFlag)
 	root.PersistentFlags().StringVar(&e.store, "store", e.store, "`address` of the store: a file (dendro.duckdb), http://host:12800, neo4j://user@host, mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
 	root.PersistentFlags().StringVar(&e.tokenFile, "token-file", e.tokenFile, "`file` with the token, if --store is a server (default: $DENDRO_TOKEN)")
 	root.PersistentFlags().BoolVar(&e.noColor, "no-color", e.noColor, "print no colours, like the environment variable NO_COLOR")
@@ -131,9 +134,7 @@ time, and which became slower.`,
 	)
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
-		if c.Flags().Lookup("type") != nil {
-			c.RegisterFlagCompletionFunc("type", e.completeTypes)
-		}
+		e.completeFlags(c)
 	}
 	root.SetUsageFunc(usage)
 	return root

@@ -21,7 +21,7 @@ func (e *env) completeTypes(c *cobra.Command, args []string, _ string) ([]string
 	files := slices.DeleteFunc(slices.Clone(args), func(name string) bool { return name == "-" }) // nobody has typed it yet
 	names := quiet.typesOfFiles(files)
 	if len(names) == 0 {
-		names = quiet.typesOfStore(c.Context())
+		names = quiet.namesOfStore(c.Context(), "type", "")
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
@@ -42,21 +42,43 @@ func (e *env) typesOfFiles(files []string) (names []string) {
 	return names
 }
 
-// typesOfStore returns the value types in the store, if there is one.
-func (e *env) typesOfStore(ctx context.Context) []string {
-	st, err := e.open(ctx, engines.Read)
+// completeFlags completes the flags of a command that name what a store holds, and the
+// pattern of find.
+func (e *env) completeFlags(c *cobra.Command) {
+	fromStore := func(parameter string) cobra.CompletionFunc {
+		return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			return e.namesOfStore(c.Context(), parameter, prefix), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	for _, parameter := range []string{"group", "benchmark", "branch", "machine", "run", "profile"} {
+		for _, flag := range []string{parameter, "base-" + parameter, "new-" + parameter} {
+			if c.Flags().Lookup(flag) != nil {
+				_ = c.RegisterFlagCompletionFunc(flag, fromStore(parameter))
+			}
+		}
+	}
+	for _, flag := range []string{"callers", "callees", "function"} {
+		if c.Flags().Lookup(flag) != nil {
+			_ = c.RegisterFlagCompletionFunc(flag, fromStore("function"))
+		}
+	}
+	if c.Flags().Lookup("type") != nil {
+		_ = c.RegisterFlagCompletionFunc("type", e.completeTypes)
+	}
+	if c.Name() == "find" {
+		c.ValidArgsFunction = fromStore("function")
+	}
+}
+
+// namesOfStore returns the names in the store, if there is one.
+func (e *env) namesOfStore(ctx context.Context, parameter, prefix string) []string {
+	quiet := *e
+	quiet.err = io.Discard
+	st, err := quiet.open(ctx, engines.Read)
 	if err != nil {
 		return nil
 	}
 	defer st.Close()
-	r, err := query.Runs(ctx, st, &query.RunsRequest{})
-	if err != nil {
-		return nil
-	}
-	var names []string
-	for i := range r.Rows {
-		names = append(names, r.Rows[i].Types...)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	names, _ := query.Complete(ctx, st, parameter, prefix) // what is wrong is said when the command runs
+	return names
 }

@@ -34,8 +34,9 @@ var placeholders = map[string]func(t *testing.T, dir string) string{
 		}
 		return string(list[0].ID)
 	},
-	"perf script": func(*testing.T, string) string { return "gzip -dc perf.gz" },
-	"~/src/shop":  func(t *testing.T, dir string) string { return dir },
+	"--callers malloc": func(*testing.T, string) string { return "--callers f3" },
+	"perf script":      func(*testing.T, string) string { return "gzip -dc perf.gz" },
+	"~/src/shop":       func(t *testing.T, dir string) string { return dir },
 }
 
 // TestExamples runs every example of every help, each in a folder of its own that has the

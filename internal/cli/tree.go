@@ -44,10 +44,10 @@ apply, so that a list can cover a range, a thread or a subtree.
 
 With --last n, compare runs: now is the share in the newest n runs of each benchmark,
 before is the mean share in all runs before them, and diff is the difference in
-percentage points. Each benchmark has the same weight. --sort diff sorts by diff.`,
+percentage points. Each benchmark has the same weight.`,
 		Example: `  dendro top --benchmark checkout
-  dendro top --last 1 --sort diff
-  dendro top cpu.pb.gz --sort self --rows 10
+  dendro top --last 1
+  dendro top cpu.pb.gz --sort total --rows 10
   dendro top profile.json --range 1200..1900 --kind js`,
 	}, &r, &r.TreeRequest)
 }

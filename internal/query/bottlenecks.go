@@ -61,7 +61,8 @@ func (r *BottlenecksRequest) correlating() bottleneck.Correlating {
 }
 
 // Bottlenecks answers a BottlenecksRequest.
-func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (*BottlenecksResult, error) {
+func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ *BottlenecksResult, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
 	if r.Negative && r.By != "correlation" {
 		return nil, usage("--negative needs --by correlation")
 	}

@@ -148,7 +148,8 @@ type DiffNodeResult struct {
 // Diff answers a DiffRequest: with *DiffResult, *DiffBoxesResult for --view flame,
 // *DiffNodeResult for --select, *BandResult for the tree --against history, and with the
 // results of Tree for --net.
-func Diff(ctx context.Context, st store.Store, r *DiffRequest) (any, error) {
+func Diff(ctx context.Context, st store.Store, r *DiffRequest) (_ any, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
 	if r.Against != "" && r.listsBand() {
 		return r.band(ctx, st)
 	}
@@ -176,7 +177,8 @@ func Diff(ctx context.Context, st store.Store, r *DiffRequest) (any, error) {
 }
 
 // DiffGraph answers a DiffRequest with the picture of its flame graph.
-func DiffGraph(ctx context.Context, st store.Store, r *DiffRequest) (*flame.Graph, error) {
+func DiffGraph(ctx context.Context, st store.Store, r *DiffRequest) (_ *flame.Graph, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
 	d, err := newComparison(ctx, st, r)
 	if err != nil {
 		return nil, err
@@ -242,8 +244,12 @@ func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*compar
 		c.net, err = c.netScope(trees)
 		return c, err
 	}
+	below, err := v.below(slices.Concat(trees[0], trees[1])) // a function may be on one side only
+	if err != nil {
+		return nil, err
+	}
+	trees[0], trees[1] = below[:len(trees[0])], below[len(trees[0]):]
 	for i := range trees {
-		trees[i] = v.below(trees[i])
 		for k := range trees[i] {
 			if v.under != nil {
 				trees[i][k] = v.under.Under(trees[i][k])
@@ -251,6 +257,9 @@ func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*compar
 		}
 	}
 	if c.Diff, err = calltree.Compare(trees[0], trees[1]); err != nil {
+		return nil, err
+	}
+	if err := v.checkCallers(c.Table); err != nil {
 		return nil, err
 	}
 	c.notes = append(c.notes, c.Notes...)
@@ -273,10 +282,14 @@ func (c *comparison) netScope(trees [2][]*calltree.Tree) (*scope, error) {
 	if err != nil {
 		return nil, err
 	}
+	below, err := c.below([]*calltree.Tree{net})
+	if err != nil {
+		return nil, err
+	}
 	s := &scope{viewer: c.viewer, r: &TreeRequest{View: c.r.View, Sort: c.r.Sort, Filter: c.r.Filter, Cut: c.r.Cut}, title: "net difference",
-		tree: c.below([]*calltree.Tree{net})[0], count: c.count[0] + c.count[1]}
+		tree: below[0], count: c.count[0] + c.count[1]}
 	s.narrow()
-	return s, nil
+	return s, c.checkCallers(s.tree.Table)
 }
 
 // sides reads what is compared from the store.
@@ -428,7 +441,7 @@ type diffNodes interface {
 func (c *comparison) nodes() diffNodes {
 	switch {
 	case c.viewer.Filter.Callers != "":
-		return c.Diff.Callers(c.viewer.functions(c.Table))
+		return c.Diff.Callers(c.FunctionsNamed(c.viewer.Filter.Callers))
 	case c.viewer.Filter.Invert:
 		return c.Diff.Invert()
 	}

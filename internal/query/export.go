@@ -24,6 +24,7 @@ const AllTables = -1
 // Export returns the sum of the selected profiles, the table of it to write (or
 // AllTables), and notes.
 func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.Profile, table int, notes []string, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
 	if r.inverted() || r.Select != "" {
 		return nil, 0, nil, usage("an exported file contains stacks: leave out --invert, --callers and --select")
 	}

@@ -61,7 +61,8 @@ type FindSum struct {
 }
 
 // Find answers a FindRequest with *FindResult[FindRow] or *FindResult[FindSum].
-func Find(ctx context.Context, st store.Reader, r *FindRequest) (any, error) {
+func Find(ctx context.Context, st store.Reader, r *FindRequest) (_ any, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
 	if r.Self && r.Total {
 		return nil, usage("--self and --total exclude each other")
 	}

@@ -81,7 +81,8 @@ type HistoryStep struct {
 }
 
 // History answers a HistoryRequest.
-func History(ctx context.Context, st store.Reader, r *HistoryRequest) (*HistoryResult, error) {
+func History(ctx context.Context, st store.Reader, r *HistoryRequest) (_ *HistoryResult, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
 	if r.Function != "" && r.Metric != "" {
 		return nil, usage("--function and --metric exclude each other")
 	}

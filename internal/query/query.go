@@ -23,6 +23,8 @@ package query
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/dendroprof/dendro/internal/ingest"
@@ -41,7 +43,7 @@ type Selection struct {
 	Machines   []string          `param:"machine" arg:"name" help:"machine of the run; repeatable" json:"machine,omitempty"`
 	Attributes map[string]string `param:"attr" arg:"key=value" help:"attribute of the run; repeatable" json:"attr,omitempty"`
 	Runs       []string          `param:"run" arg:"key" help:"key of the run, exact or glob; repeatable" json:"run,omitempty"`
-	Profiles   []ID              `param:"profile" arg:"id" help:"profile id; repeatable" json:"profile,omitempty"`
+	Profiles   []ID              `param:"profile" arg:"id" help:"profile id, or its first digits; repeatable" json:"profile,omitempty"`
 	Since      Instant           `param:"since" arg:"date" help:"runs from this date on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
 	Until      Instant           `param:"until" arg:"date" help:"runs before this date" json:"until,omitzero"`
 	Last       int               `param:"last" arg:"n" min:"0" help:"the newest n runs of each benchmark" json:"last,omitempty"`
@@ -66,15 +68,21 @@ func (s *Selection) typ() string {
 	return ""
 }
 
-// ID is the id of a profile as users write it.
+// ID is the id of a profile as users write it: at least 4 digits that no other id begins
+// with.
 type ID store.ProfileID
 
 // UnmarshalText parses an id.
 func (i *ID) UnmarshalText(text []byte) error {
-	id, err := store.ParseID(string(text))
+	id := strings.ToLower(strings.TrimSpace(string(text)))
+	if !idPrefix.MatchString(id) {
+		return fmt.Errorf("%.60q is not a profile id (16 hexadecimal digits, as `dendro runs --profiles` prints them, or the first of them)", text)
+	}
 	*i = ID(id)
-	return err
+	return nil
 }
+
+var idPrefix = regexp.MustCompile(`^[0-9a-f]{4,16}$`)
 
 // Instant is a date, or an age that was subtracted from the time of parsing.
 type Instant struct{ time.Time }

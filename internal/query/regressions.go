@@ -103,7 +103,8 @@ type CorrelationRow struct {
 
 // Regressions answers a RegressionsRequest, by method: *RegressionsResult,
 // *RankingResult[ThesisRow] or *RankingResult[CorrelationRow].
-func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (any, error) {
+func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ any, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
 	if err := r.Expand.check(); err != nil {
 		return nil, err
 	}

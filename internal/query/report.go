@@ -84,7 +84,8 @@ func (r *ReportRequest) Validate() error {
 }
 
 // report compares and, with a policy, judges.
-func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate.Policy) (*report.Report, error) {
+func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate.Policy) (_ *report.Report, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ type TreeRequest struct {
 	View      string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions" help:"view: tree, flame, stack-chart, functions" json:"view,omitempty"`
 	Filter    `group:"View"`
 	SameWidth bool   `param:"same-width" group:"View" help:"stack chart: same width for every change of the stack, independent of time" json:"sameWidth,omitempty"`
-	Sort      string `param:"sort" group:"View" arg:"what" choices:"total,self,diff" help:"sort functions by total or self; lists of functions with --last also by diff" json:"sort,omitempty"`
+	Sort      string `param:"sort" group:"View" arg:"what" choices:",self,total,diff" default:"" help:"sort functions by self (default) or total; with --last by diff (default)" json:"sort,omitempty"`
 	Cut       `group:"Limit"`
 
 	Inputs []Input        `json:"-"` // in place of the store, if there are any
@@ -94,7 +94,8 @@ type BoxRow struct {
 
 // Tree answers a TreeRequest: with *TreeResult, *BoxesResult for the views flame and
 // stack-chart, *NodeResult for --select, *GrowthResult for functions with --last.
-func Tree(ctx context.Context, st store.Store, r *TreeRequest) (any, error) {
+func Tree(ctx context.Context, st store.Store, r *TreeRequest) (_ any, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
 	if len(r.Inputs) == 0 && r.Last > 0 && r.View == "functions" {
 		return growth(ctx, st, r)
 	}
@@ -114,7 +115,8 @@ func Tree(ctx context.Context, st store.Store, r *TreeRequest) (any, error) {
 }
 
 // Graph answers a TreeRequest with the picture of its flame graph or stack chart.
-func Graph(ctx context.Context, st store.Store, r *TreeRequest) (*flame.Graph, error) {
+func Graph(ctx context.Context, st store.Store, r *TreeRequest) (_ *flame.Graph, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
 	s, err := newScope(ctx, st, r)
 	if err != nil {
 		return nil, err
@@ -196,7 +198,9 @@ func (v *viewer) scope(list []Input, r *TreeRequest) (*scope, error) {
 	if len(trees) == 1 && list[0].viewer != nil {
 		s.shown, s.samples = shown[0], list[0].viewer
 	}
-	trees = v.below(trees)
+	if trees, err = v.below(trees); err != nil {
+		return nil, err
+	}
 	s.tree = trees[0]
 	if len(trees) > 1 {
 		if s.tree, err = calltree.Merge(trees...); err != nil {
@@ -204,7 +208,7 @@ func (v *viewer) scope(list []Input, r *TreeRequest) (*scope, error) {
 		}
 	}
 	s.narrow()
-	return s, nil
+	return s, v.checkCallers(s.tree.Table)
 }
 
 // narrow keeps what is below the call path of --under.
@@ -269,7 +273,7 @@ func (s *scope) rows() *TreeResult {
 // functions returns the list of functions.
 func (s *scope) functions() *TreeResult {
 	rows := s.tree.FunctionRows()
-	if s.r.Sort == "self" {
+	if s.r.Sort != "total" {
 		slices.SortStableFunc(rows, func(a, b calltree.FunctionRow) int { return cmp.Compare(abs(b.Self), abs(a.Self)) })
 	}
 	all, root := len(rows), s.tree.RootTotal()

@@ -223,9 +223,9 @@ func (v *viewer) of(viewer *calltree.Viewer, typ string) (calltree.View, error) 
 }
 
 // below replaces trees by the callees of a function, if one is named.
-func (v *viewer) below(trees []*calltree.Tree) []*calltree.Tree {
+func (v *viewer) below(trees []*calltree.Tree) ([]*calltree.Tree, error) {
 	if v.Callees == "" {
-		return trees
+		return trees, nil
 	}
 	found := false
 	below := make([]*calltree.Tree, len(trees))
@@ -235,26 +235,29 @@ func (v *viewer) below(trees []*calltree.Tree) []*calltree.Tree {
 		below[i] = t.Callees(ids)
 	}
 	if !found {
-		v.note("no function is named %s", v.Callees)
+		var all []profile.Function
+		for _, t := range trees {
+			all = append(all, t.Functions...)
+		}
+		return nil, unknownFunction(v.Callees, all)
 	}
-	return below
+	return below, nil
 }
 
 // invert returns the tree bottom-up.
 func (v *viewer) invert(t *calltree.Tree) *calltree.Inverted {
 	if v.Callers != "" {
-		return t.Callers(v.functions(t.Table))
+		return t.Callers(t.FunctionsNamed(v.Callers))
 	}
 	return t.Invert()
 }
 
-// functions looks up the function whose callers are shown.
-func (v *viewer) functions(t *calltree.Table) []int32 {
-	ids := t.FunctionsNamed(v.Callers)
-	if len(ids) == 0 {
-		v.note("no function is named %s", v.Callers)
+// checkCallers refuses a view of the callers of a function that a tree has not.
+func (v *viewer) checkCallers(t *calltree.Table) error {
+	if v.Callers != "" && len(t.FunctionsNamed(v.Callers)) == 0 {
+		return unknownFunction(v.Callers, t.Functions)
 	}
-	return ids
+	return nil
 }
 
 // nodes are the call nodes of a tree or a diff in display order.

@@ -99,10 +99,10 @@ func subtrees(w *bufio.Writer, omitted query.Omitted) {
 // Functions writes a list of functions.
 func Functions(o *Output, r *query.TreeResult) error {
 	o.Notes(r.Notes)
-	t := &Table{Columns: []Column{{Name: "total", Right: true}, {Name: "total%", Right: true, Text: percent},
-		{Name: "self", Right: true}, {Name: "self%", Right: true, Text: percent}, {Name: "function"}}}
+	t := &Table{Columns: []Column{{Name: "self", Right: true}, {Name: "self%", Right: true, Text: percent},
+		{Name: "total", Right: true}, {Name: "total%", Right: true, Text: percent}, {Name: "function"}}}
 	for f := range r.Rows.All() {
-		t.Add(o.cell(f.Total, r.Unit), share(f.Total, r.RootTotal), o.cell(f.Self, r.Unit), share(f.Self, r.RootTotal), f.Function)
+		t.Add(o.cell(f.Self, r.Unit), share(f.Self, r.RootTotal), o.cell(f.Total, r.Unit), share(f.Total, r.RootTotal), f.Function)
 	}
 	if o.Format == "text" {
 		fmt.Fprintf(o.W, "%s in total%s\n", Amount(r.RootTotal, r.Unit), ofProfiles(r.Profiles, r.Type))

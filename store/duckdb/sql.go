@@ -86,6 +86,19 @@ func (s *Store) SQL(ctx context.Context, query string) (*store.SQLAnswer, error)
 	return &store.SQLAnswer{Columns: r.Columns, Types: r.Types, Rows: r.All()}, nil
 }
 
+// showTables matches the statement that lists what can be queried: the documented views,
+// and not the tables behind them.
+var showTables = regexp.MustCompile(`(?i)^\s*SHOW\s+(ALL\s+)?TABLES\s*;?\s*$`)
+
+// listViews answers it.
+var listViews = func() string {
+	var names []string
+	for _, v := range views {
+		names = append(names, driver.Quote(v.Name))
+	}
+	return "SELECT unnest([" + strings.Join(names, ", ") + "]) AS name ORDER BY name"
+}()
+
 // openSQL returns the prepared statement, which the caller closes.
 func (s *Store) openSQL(ctx context.Context, query string) (*sqlRows, error) {
 	if err := s.file.Enter(ctx); err != nil {
@@ -95,6 +108,9 @@ func (s *Store) openSQL(ctx context.Context, query string) (*sqlRows, error) {
 	c, err := s.file.Connect()
 	if err != nil {
 		return nil, err
+	}
+	if showTables.MatchString(query) {
+		query = listViews
 	}
 	r := &sqlRows{s: s, ctx: ctx, c: c}
 	if err := r.prepare(query); err != nil {

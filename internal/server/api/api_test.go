@@ -118,10 +118,7 @@ func TestTree(t *testing.T) {
 		}
 	}
 	var c columns
-	l.get("/api/v1/tree?form=columns&group=shop&callers=nothing", &c)
-	if len(c.Notes) != 1 {
-		t.Errorf("notes: %v", c.Notes)
-	}
+	l.problem(l.serve(httptest.NewRequest("GET", "/api/v1/tree?group=shop&callers=nothing", nil)), 404, "nothing-selected")
 	l.get("/api/v1/tree?form=columns&group=shop&rows=1", &c)
 	if c.Omitted.Rows != 2 { // load and pay
 		t.Errorf("omitted: %+v", c.Omitted)

@@ -1,0 +1,116 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// hinted adds to an error of an empty selection which of its names nothing has, and what
+// was perhaps meant.
+func (s *Selection) hinted(ctx context.Context, st store.Reader, err error) error {
+	if st == nil || !errors.Is(err, store.ErrNothing) {
+		return err
+	}
+	list, listErr := st.Profiles(ctx, store.Query{})
+	if listErr != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("%w: the store is empty", err)
+	}
+	var hints []string
+	for _, f := range selectedNames(s) {
+		have := distinct(list, f.of)
+		for _, name := range f.given {
+			if strings.ContainsAny(name, "*?") || slices.Contains(have, name) || f.base && slices.ContainsFunc(list, func(p store.Profile) bool {
+				base, _ := p.Benchmark.Params()
+				return base == name
+			}) {
+				continue
+			}
+			hint := fmt.Sprintf("no %s %s", f.name, words.Clean(name))
+			if close := words.DidYouMean(name, have); close != "" {
+				hint += strings.TrimSuffix(strings.Replace(close, "; did", ", did", 1), "?")
+			} else if len(have) <= 6 {
+				hint += ", there are " + strings.Join(words.CleanAll(have), ", ")
+			}
+			hints = append(hints, hint)
+		}
+	}
+	if hints == nil {
+		return err
+	}
+	return fmt.Errorf("%w (%s)", err, strings.Join(hints, "; "))
+}
+
+// selectedName is a field of a selection that names something.
+type selectedName struct {
+	name  string
+	given []string
+	of    func(p *store.Profile) string
+	base  bool // the base name of a benchmark is a name, too
+}
+
+func selectedNames(s *Selection) []selectedName {
+	var ids []string
+	for _, id := range s.Profiles {
+		ids = append(ids, string(id))
+	}
+	return []selectedName{
+		{"group", s.Groups, func(p *store.Profile) string { return p.Benchmark.Group }, false},
+		{"benchmark", s.Benchmarks, func(p *store.Profile) string { return p.Benchmark.Name }, true},
+		{"branch", s.Branches, func(p *store.Profile) string { return p.Run.Branch }, false},
+		{"machine", s.Machines, func(p *store.Profile) string { return p.Run.Machine }, false},
+		{"run", s.Runs, func(p *store.Profile) string { return p.Run.Key }, false},
+		{"value type", s.Types, func(p *store.Profile) string { return p.Type.Name }, false},
+		{"profile", ids, func(p *store.Profile) string { return string(p.ID) }, false},
+	}
+}
+
+// maxCompletions bounds the names of a completion.
+const maxCompletions = 200
+
+// Complete lists the names with a prefix that a parameter of a selection (group, benchmark,
+// branch, machine, run, type, profile) or a function may have; those of the newest runs
+// first.
+func Complete(ctx context.Context, st store.Reader, parameter, prefix string) ([]string, error) {
+	var names []string
+	if parameter == "function" {
+		functions, err := st.FunctionNames(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for i := range functions {
+			names = append(names, functions[i].Name)
+		}
+	} else {
+		list, err := st.Profiles(ctx, store.Query{})
+		if err != nil {
+			return nil, err
+		}
+		slices.Reverse(list)
+		for _, f := range selectedNames(&Selection{}) {
+			if f.name == parameter || f.name == "value "+parameter {
+				names = distinct(list, f.of)
+			}
+		}
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })
+	return first(names, maxCompletions), nil
+}
+
+// unknownFunction is the error of a view of a function that nothing selected has.
+func unknownFunction(name string, functions []profile.Function) error {
+	names := make([]string, len(functions))
+	for i := range functions {
+		names[i] = functions[i].Name
+	}
+	return fmt.Errorf("%w: no function is named %s%s", store.ErrNothing, words.Clean(name), words.DidYouMean(name, names))
+}
