@@ -68,6 +68,8 @@ func (e *endpoint) operation(s *schemas) map[string]any {
 			}
 			content[mediaType] = map[string]any{"schema": schema}
 		}
+	case *pageForm:
+		content["text/html"] = map[string]any{"schema": map[string]any{"type": "string"}}
 	case *fileFormat:
 		content["application/octet-stream"] = map[string]any{"schema": map[string]any{"type": "string", "format": "binary"}}
 	default:

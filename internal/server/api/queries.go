@@ -9,6 +9,7 @@ import (
 	"github.com/dendroprof/dendro/internal/server"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/web"
 )
 
 // endpoint is an address whose description is made of its request and results.
@@ -111,6 +112,14 @@ func (a *api) queries() []endpoint {
 		ask(a, "bottlenecks", "analyses", "/api/v1/bottlenecks", "Functions by how much could be gained from them.", query.Bottlenecks, query.BottlenecksResult{}),
 		regressions, posted(regressions), documents, posted(documents), check, posted(check),
 		a.exportEndpoint(), a.viewEndpoint(trees),
+		page(a, "treePage", "/api/v1/page/tree", "The call tree of the selection as an offline page.", func(ctx context.Context, st store.Store, r *query.TreeRequest) (*web.Report, error) {
+			r.Limits = a.Limits
+			return query.TreePage(ctx, st, r)
+		}),
+		page(a, "diffPage", "/api/v1/page/diff", "How two parts of the store differ, as an offline page.", func(ctx context.Context, st store.Store, r *query.DiffRequest) (*web.Report, error) {
+			r.Limits = a.Limits
+			return query.DiffPage(ctx, st, r)
+		}),
 		change(ask(a, "prune", "changes", "/api/v1/prune", "Remove old profiles.", query.Prune, query.PruneResult{})),
 		change(ask(a, "compact", "changes", "/api/v1/compact", "Reclaim space and optimise the store.", func(ctx context.Context, st store.Store, _ *struct{}) (*query.CompactResult, error) {
 			return query.Compact(ctx, st)
@@ -148,6 +157,27 @@ func reports[Request any](a *api, id, path, summary string, answer func(context.
 				attach(w, mediaTypes["html"], "report.html") // opened here, the policy of this server would forbid its script
 			}
 			_, _ = w.Write(b.Bytes())
+			return nil
+		}}
+}
+
+// pageForm is the form of an offline page: there is one.
+type pageForm struct{}
+
+// page makes an endpoint that answers with an offline page.
+func page[Request any](a *api, id, path, summary string, answer func(context.Context, store.Store, *Request) (*web.Report, error)) endpoint {
+	return endpoint{method: "GET", path: path, id: id, tag: "queries", summary: summary, request: new(Request), form: new(pageForm), needs: server.Reading,
+		handler: func(w http.ResponseWriter, r *http.Request) error {
+			var request Request
+			if err := readWith(r, &request, &pageForm{}); err != nil {
+				return err
+			}
+			page, err := answer(r.Context(), a.Store, &request)
+			if err != nil {
+				return err
+			}
+			attach(w, mediaTypes["html"], "dendro.html")
+			abortOn(page.Write(w))
 			return nil
 		}}
 }

@@ -41,3 +41,19 @@ func TestView(t *testing.T) {
 		t.Errorf("the store has %+v, had %+v, %v", after, before, err)
 	}
 }
+
+func TestPages(t *testing.T) {
+	l := newLab(t)
+	l.put()
+	for _, target := range []string{"/api/v1/page/tree?type=cpu-samples", "/api/v1/page/diff?type=cpu-samples&last=1", "/api/v1/report?type=cpu-samples&format=html"} {
+		w := l.serve(httptest.NewRequest("GET", target, nil))
+		body := w.Body.String()
+		if w.Code != 200 || !strings.HasPrefix(body, "<!doctype html>") || !strings.HasSuffix(strings.TrimSpace(body), "</html>") ||
+			!strings.HasPrefix(w.Header().Get("Content-Disposition"), "attachment") || !strings.Contains(body, `id="dendro-data">`) {
+			t.Errorf("%s: %d %.300s", target, w.Code, body)
+		}
+	}
+	if w := l.serve(httptest.NewRequest("GET", "/api/v1/page/tree?group=nowhere", nil)); w.Code != 404 {
+		t.Errorf("of nothing: %d", w.Code)
+	}
+}

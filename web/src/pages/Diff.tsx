@@ -78,7 +78,11 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
         tree={tree}
         skip={serverTransforms(params)}
         title={name}
-        downloads={[]}
+        downloads={
+          source.value.offline
+            ? []
+            : [{ label: 'offline page', hint: 'one file, for a mail', href: source.value.file('page/diff', dataParams(params)) }]
+        }
         tools={
           !source.value.offline && (
             <>

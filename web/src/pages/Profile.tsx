@@ -87,7 +87,14 @@ function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: R
             />
           )
         }
-        downloads={source.value.offline ? [] : formats.map(f => ({ label: f.label, href: file('export', exportParams(params, f.name)) }))}
+        downloads={
+          source.value.offline || params.has('file')
+            ? []
+            : [
+                { label: 'offline page', hint: 'one file, for a mail', href: file('page/tree', dataParams(params)) },
+                ...formats.map(f => ({ label: f.label, href: file('export', exportParams(params, f.name)) })),
+              ]
+        }
       />
     </div>
   );

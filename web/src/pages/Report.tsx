@@ -1,4 +1,6 @@
 // The first page of an offline report: findings, benchmarks, how it was compared.
+
+import { useEffect } from 'preact/hooks';
 import type { ReportDocument } from '../core/answers';
 import { visible } from '../core/format';
 import { Findings } from '../ui/Finding';
@@ -9,6 +11,7 @@ import '../pages.css';
 
 export default function Report() {
   const answer = useAnswer<ReportDocument>('report');
+  usePrint();
   const doc = answer.value;
   const about = doc?.parameters
     .filter(p => ['benchmark', 'branch', 'commits', 'base', 'head'].includes(p.name))
@@ -32,4 +35,24 @@ export default function Report() {
       </Await>
     </Page>
   );
+}
+
+/** Opens everything for printing: closed parts are not printed. */
+function usePrint(): void {
+  useEffect(() => {
+    let opened: HTMLDetailsElement[] = [];
+    const before = () => {
+      opened = [...document.querySelectorAll<HTMLDetailsElement>('main details:not([open])')];
+      for (const d of opened) d.open = true;
+    };
+    const after = () => {
+      for (const d of opened) d.open = false;
+    };
+    addEventListener('beforeprint', before);
+    addEventListener('afterprint', after);
+    return () => {
+      removeEventListener('beforeprint', before);
+      removeEventListener('afterprint', after);
+    };
+  }, []);
 }

@@ -1,0 +1,36 @@
+import { expect, test, vi } from 'vitest';
+import { keepFile } from '../src/core/files';
+import { parseSelection } from '../src/core/selection';
+import { Http } from '../src/core/source';
+
+test('a request about a dropped file is sent with the file', async () => {
+  const asked: [string, unknown][] = [];
+  vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
+    asked.push([url, init.body]);
+    return new Response('{"rows":[]}');
+  });
+  const file = new File(['main 1\n'], 'a.folded');
+  keepFile(file);
+  const http = new Http();
+  await http.get('tree', { file: 'a.folded', form: 'columns' });
+  expect(asked).toEqual([['/api/v1/view?form=columns&name=a.folded', file]]);
+  expect(await http.get('runs', { file: 'a.folded' })).toEqual({ rows: [] });
+  await expect(http.get('tree', { file: 'gone' })).rejects.toThrow('Drop gone');
+  vi.unstubAllGlobals();
+});
+
+test('call paths of findings are found by names', () => {
+  const functions = ['a', 'b;c', 'd\\e', 'z'].map(name => ({
+    name,
+    file: `${name}.go`,
+    line: 0,
+    column: 0,
+    module: '',
+    language: '',
+    kind: '',
+    pkg: 0,
+  }));
+  expect(parseSelection(functions, 'p.a;b\\;c;d\\\\e')).toEqual({ fn: 2, path: [0, 1, 2], inverted: null });
+  expect(parseSelection(functions, 'p.nowhere;z')).toEqual({ fn: 3, path: null, inverted: null });
+  expect(parseSelection(functions, 'p.nowhere')).toBeNull();
+});

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { ago, change, interval, metric, millis, splitName } from '../src/core/metric';
+
+test('metrics read as package words of Go writes them', () => {
+  expect(metric(6.6e6, 'ns/op')).toBe('6.60 ms/op');
+  expect(metric(0, 'ns/op')).toBe('0 ns/op');
+  expect(metric(1.5, 's')).toBe('1.50 s');
+  expect(metric(512, 'B/op')).toBe('512 B/op');
+  expect(metric(12_345, 'ops/s')).toBe('12,345 ops/s');
+  expect(change(1_941_532, 'ns/op')).toBe('+1.94 ms/op');
+  expect(change(-250, 'us')).toBe('−250 µs');
+  expect(interval(1_941_532, 1_489_283, 2_393_781, 'ns/op')).toBe('1.49 … 2.39 ms/op');
+});
+
+test('times of people', () => {
+  const now = 1e12;
+  expect(ago(now - 1000, now)).toBe('now');
+  expect(ago(now - 61_000, now)).toBe('1 minute ago');
+  expect(ago(now - 2 * 86_400_000, now)).toBe('2 days ago');
+  expect(ago(now + 5000, now)).toBe('now');
+  expect([millis(300_000), millis(120), millis(1500)]).toEqual(['5 min', '120 ms', '1.50 s']);
+});
+
+test.each([
+  ['github.com/acme/shop/cart.(*Service).Total', 'github.com/acme/shop/cart.'],
+  ['github.com/acme/shop/cart.Total', 'github.com/acme/shop/cart.'],
+  ['com.acme.shop.Cart.total', 'com.acme.shop.Cart.'],
+  ['std::vector<a::b>::push_back(int)', 'std::'],
+  ['pipeline.work[go.shape.*uint8]', 'pipeline.'],
+  ['main', ''],
+])('%s: its package', (name, pkg) => {
+  expect(splitName(name)).toEqual([pkg, name.slice(pkg.length)]);
+});
