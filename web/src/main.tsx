@@ -1,8 +1,23 @@
 // Renders the page of the address.
-import { type ComponentType, render } from 'preact';
-import { type PageName, place } from './core/url';
+import { Component, type ComponentChildren, type ComponentType, render } from 'preact';
+import { format, type PageName, place } from './core/url';
+import { Failure } from './ui/Load';
 import { Shell } from './ui/Shell';
 import './style.css';
+
+/** Shows an error of a page in its place, so that the navigation still works. */
+class Boundary extends Component<{ children: ComponentChildren; address: string }, { error?: Error | undefined }> {
+  override componentDidCatch(error: Error): void {
+    this.setState({ error });
+  }
+  override componentDidUpdate(before: { address: string }): void {
+    if (this.state.error && before.address !== this.props.address) this.setState({ error: undefined });
+  }
+  override render() {
+    const { error } = this.state;
+    return error ? <Failure error={error} what="this page" retry={() => location.reload()} /> : this.props.children;
+  }
+}
 
 /** Starts the app with these pages; other addresses show the first one. */
 export function start(pages: Partial<Record<PageName, ComponentType>>): void {
@@ -11,7 +26,9 @@ export function start(pages: Partial<Record<PageName, ComponentType>>): void {
     const Shown = pages[place.value.page] ?? first;
     return (
       <Shell>
-        <Shown />
+        <Boundary address={format(place.value)}>
+          <Shown />
+        </Boundary>
       </Shell>
     );
   }

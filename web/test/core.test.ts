@@ -171,6 +171,7 @@ describe('names', () => {
   it('have a package', () => {
     for (const [name, kind, want] of [
       ['github.com/acme/cart.(*Engine).Lock', 'go', ['github.com/acme/', 'cart.', '(*Engine).Lock']],
+      ['a/b.sort[go.shape.*uint8,c/d.T]', 'go', ['a/', 'b.', 'sort[go.shape.*uint8,c/d.T]']],
       ['runtime.mallocgc', 'go-runtime', ['', 'runtime.', 'mallocgc']],
       ['java.util.HashMap.get', 'java', ['', 'java.util.HashMap.', 'get']],
       ['std::vector<int, std::allocator<int>>::push_back(int)', 'cpp', ['', 'std::', 'vector<int, std::allocator<int>>::push_back(int)']],

@@ -182,7 +182,7 @@ export function named(functions: readonly Func[], name: string): Uint8Array {
 /** Length of the beginning of a function's name that names its package, class or namespace. */
 export function packageLength(full: string, kind: string): number {
   let name = full;
-  const i = name.search(/[(<]/);
+  const i = name.search(/[(<[]/);
   if (i > 0 && !name.startsWith('(*', i)) name = name.slice(0, i);
   const from = name.lastIndexOf('/') + 1;
   const colons = name.lastIndexOf('::');

@@ -95,7 +95,15 @@ function ThreadLane({ thread, params, range, unit }: { thread: Thread; params: U
   const answer = useAnswer<Answer>('tree', chartParams(params, thread.id || thread.name));
   return (
     <Await of={answer} what={`thread ${titleOf(thread)}`}>
-      {a => <Lane title={`${titleOf(thread)}, ${counted(thread.samples, 'sample')}`} answer={a} range={range} unit={unit} />}
+      {a => (
+        <Lane
+          thread={thread.id || thread.name}
+          title={`${titleOf(thread)}, ${counted(thread.samples, 'sample')}`}
+          answer={a}
+          range={range}
+          unit={unit}
+        />
+      )}
     </Await>
   );
 }
@@ -121,12 +129,14 @@ function Range({ range }: { range: [number, number] }) {
 
 function Lane({
   title,
+  thread,
   answer,
   range,
   unit,
   tall = false,
 }: {
   title: string;
+  thread?: string;
   answer: Answer;
   range: [number, number];
   unit: string;
@@ -167,7 +177,14 @@ function Lane({
     `${visible(functions[boxes.fn[i]!]!.name)}, from ${number(time(boxes.start[i]!))} to ${number(time(boxes.end[i]!))} ${unit}`;
   return (
     <section class={`lane ${tall ? 'tall-lane' : ''}`} aria-label={title}>
-      <h2>{title}</h2>
+      <h2>
+        {title}
+        {thread && (
+          <button type="button" title="this thread in all views" onClick={() => update({ thread }, true)}>
+            only this
+          </button>
+        )}
+      </h2>
       <Axis from={time(view[0])} to={time(view[1])} unit={unit} />
       <div class="lane-graph" style={tall ? {} : { height: `${Math.min(boxes.deepest, 16) * row + 6}px` }}>
         <Canvas

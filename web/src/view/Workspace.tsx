@@ -251,6 +251,14 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
     case 'stack-chart':
       content = chart?.();
   }
+  const filters = (
+    [
+      ['thread', 'thread'],
+      ['range', 'time in ms'],
+      ['search', 'stacks with'],
+      ['kind', 'kind'],
+    ] as const
+  ).flatMap(([name, label]) => params.getAll(name).map(v => [name, label, v] as const));
   const kinds = useMemo(() => [...new Set(tree.table.functions.map(f => f.kind).filter(Boolean))].sort(), [tree]);
   const colours: [Colouring, string, boolean][] = [
     ['diff', 'change', shown.isDiff],
@@ -297,6 +305,19 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
               <button type="button" aria-label="next match" title="next match (n)" onClick={() => step(1)}>
                 ›
               </button>
+              <button
+                type="button"
+                title="keep only stacks with a match, as a transform"
+                disabled={found.count === 0 || found.count > 200}
+                onClick={() => {
+                  setTransforms([
+                    ...texts,
+                    `filter:function-include:${formatPath([...new Set(functions.filter((_, i) => found.functions[i]).map(f => f.name))])}`,
+                  ]);
+                }}
+              >
+                Keep
+              </button>
               <output class="dim" title={found.literal ? 'not a regular expression: searched as it is' : undefined}>
                 {counted(found.count, 'function')}, {found.share.map(percent).join(' → ')}
                 {found.literal && ' (as text)'}
@@ -337,8 +358,8 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
       <nav class="crumbs" aria-label="Transforms and zoom">
         <button
           type="button"
-          onClick={() => update({ zoom: null, transform: null }, true)}
-          disabled={texts.length === 0 && zoomed === none}
+          onClick={() => update({ zoom: null, transform: null, thread: null, range: null, search: null, kind: null }, true)}
+          disabled={texts.length === 0 && zoomed === none && filters.length === 0}
         >
           all
         </button>
@@ -352,6 +373,21 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
               aria-label={`remove ${words(x)}`}
               title="remove"
               onClick={() => setTransforms(texts.filter((_, k) => k !== i))}
+            >
+              ×
+            </button>
+          </span>
+        ))}
+        {filters.map(([name, label, value]) => (
+          <span key={name + value} class="chip">
+            <button type="button" disabled>
+              {label}: {visible(value)}
+            </button>
+            <button
+              type="button"
+              aria-label={`remove ${label} ${value}`}
+              title="remove"
+              onClick={() => update({ [name]: params.getAll(name).filter(v => v !== value) }, true)}
             >
               ×
             </button>
@@ -374,7 +410,9 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
                 {visible(functions[f]!.name.slice(functions[f]!.name.lastIndexOf('/', functions[f]!.pkg) + 1))}
               </button>
             ))}
-        {texts.length === 0 && zoomed === none && <span class="dim">Click a box to zoom, hover for numbers, ? for keys.</span>}
+        {texts.length === 0 && zoomed === none && filters.length === 0 && (
+          <span class="dim">Click a box to zoom, hover for numbers, ? for keys.</span>
+        )}
       </nav>
       <div ref={main} class={`views ${view}`}>
         {content}
