@@ -15,7 +15,7 @@ BASE      ?= $(shell git rev-parse -q --verify origin/main >/dev/null && echo or
 # Modules of their own.
 MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))
 
-.PHONY: help build demo lint test race race-all smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden pictures web web-test web-e2e web-fresh clean
+.PHONY: help build demo lint test python-test race race-all smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden pictures web web-test web-e2e web-fresh clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ SEQUENTIAL = ^Test(Memory|Mutations|Damage|Bomb|TextBomb|BroadAndDeep|Allocation
 race-all: # every package, every test but those that a duration fails
 	$(GO) test -vet=off -race -timeout 60m -skip '^Test(TextBomb|BroadAndDeep)$$' ./...
 	@set -e; for m in $(MODULES); do echo "cd $$m && $(GO) test -race ./..."; (cd $$m && $(GO) test -vet=off -race ./...); done
+
+python-test: build ## the Python package against the binary (python3 with venv)
+	tools/python-test
 
 smoke: build ## one test of each real server, agent and reader (needs what test-real needs; part of every check)
 	test/real/run

@@ -12,6 +12,7 @@
 package render
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -341,32 +342,47 @@ func (t *Table) piece(o *Output) error {
 	return err
 }
 
-func (t *Table) objects() []map[string]any {
-	rows := make([]map[string]any, len(t.rows))
-	for i, r := range t.rows {
-		rows[i] = map[string]any{}
-		for c := range t.Columns {
-			rows[i][t.Columns[c].Name] = r[c]
+// object writes a row as a JSON object, in the order of the columns.
+func (t *Table) object(w *bytes.Buffer, row []any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	before := byte('{')
+	for c := range t.Columns {
+		w.WriteByte(before)
+		for i, v := range []any{t.Columns[c].Name, finite(row[c])} {
+			if i > 0 {
+				w.WriteByte(':')
+			}
+			if err := enc.Encode(v); err != nil {
+				return err
+			}
+			w.Truncate(w.Len() - 1) // the line feed of Encode
 		}
+		before = ','
 	}
-	return rows
+	if before == '{' {
+		w.WriteByte(before)
+	}
+	w.WriteString("}\n")
+	return nil
 }
 
 // jsonPieces returns functions that print the rows at hand as part of the
 // document {"rows": […]}, and that end it.
 func (t *Table) jsonPieces(w io.Writer) (put func(*Output) error, end func() error) {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
 	before := `{"rows":[`
+	var buf bytes.Buffer
 	put = func(*Output) error {
-		for _, row := range t.objects() {
-			if _, err := io.WriteString(w, before); err != nil {
-				return err
-			}
-			if err := enc.Encode(finite(row)); err != nil {
+		buf.Reset()
+		for _, row := range t.rows {
+			buf.WriteString(before)
+			if err := t.object(&buf, row); err != nil {
 				return err
 			}
 			before = ","
+		}
+		if _, err := w.Write(buf.Bytes()); err != nil {
+			return err
 		}
 		t.rows = t.rows[:0]
 		return nil

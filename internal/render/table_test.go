@@ -51,7 +51,7 @@ func TestStream(t *testing.T) {
 }
 
 func TestStreamJSON(t *testing.T) {
-	for n, want := range []string{`{"rows":[]}`, `{"rows":[{"list":["x",null],"n":0}]}`, `{"rows":[{"list":["x",null],"n":0},{"list":["x",null],"n":1}]}`} {
+	for n, want := range []string{`{"rows":[]}`, `{"rows":[{"n":0,"list":["x",null]}]}`, `{"rows":[{"n":0,"list":["x",null]},{"n":1,"list":["x",null]}]}`} {
 		var out strings.Builder
 		taken := 0
 		err := (&Table{Columns: []Column{{Name: "n"}, {Name: "list"}}}).Stream(&Output{W: &out, Format: "json"}, counting(n, &taken, nil), 0)

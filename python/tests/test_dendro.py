@@ -1,0 +1,119 @@
+"""Both backends against the demo. $DENDRO names the program."""
+
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import pandas as pd
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+import dendro  # noqa: E402
+
+PROGRAM = os.environ.get("DENDRO", "dendro")
+TOKEN = "a-token-of-the-test"
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Stores(unittest.TestCase):
+    """The same queries over a file, and over a server that has an equal one."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.dir = tempfile.TemporaryDirectory()
+        file, served = (os.path.join(cls.dir.name, name) for name in ("demo.duckdb", "served.duckdb"))
+        for name in (file, served):
+            subprocess.run([PROGRAM, "demo", "--store", name], check=True, capture_output=True)
+        cls.address = f"127.0.0.1:{free_port()}"
+        cls.server = subprocess.Popen([PROGRAM, "serve", "--store", served, "--http-listen", cls.address, "--grpc-listen", "", "--http-token", TOKEN],
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        cls.file = dendro.open(file, binary=PROGRAM)
+        cls.served = dendro.open(f"http://{cls.address}", token=TOKEN)
+        for _ in range(200):
+            try:
+                cls.served.runs(last=1)
+                return
+            except dendro.Error:
+                time.sleep(0.05)
+        raise RuntimeError("the server does not answer")
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.server.terminate()
+        cls.server.wait()
+        cls.dir.cleanup()
+
+    def test_equal(self) -> None:
+        for name, ask in {
+            "overview": lambda s: s.overview(),
+            "runs": lambda s: s.runs(last=3),
+            "profiles": lambda s: s.profiles(benchmark=["checkout", "search"], last=1),
+            "functions": lambda s: s.functions(benchmark="checkout", sort="self", rows=20),
+            "tree": lambda s: s.tree(benchmark="checkout", last=1),
+            "diff": lambda s: s.diff(benchmark="checkout", base_run="run-016", new_run="run-018"),
+            "find": lambda s: s.find("regexp.*", by="run"),
+            "history": lambda s: s.history(benchmark="checkout", function="regexp.Compile"),
+            "bottlenecks": lambda s: s.bottlenecks(rows=5),
+            "regressions": lambda s: s.regressions(),
+            "tasks": lambda s: s.tasks(),
+            "sql": lambda s: s.sql("SELECT run, count(*) AS n FROM profiles GROUP BY run ORDER BY run"),
+        }.items():
+            with self.subTest(name):
+                a, b = ask(self.file), ask(self.served)
+                pd.testing.assert_frame_equal(a, b)
+                self.assertEqual(len(a) > 0, name != "tasks")
+
+    def test_tree(self) -> None:
+        tree = self.file.tree(benchmark="checkout", last=1)
+        self.assertEqual(tree["self"].sum(), tree.attrs["rootTotal"])
+        below = tree[tree.parent >= 0].groupby("parent")["total"].sum()
+        self.assertTrue((tree["self"].add(below, fill_value=0) == tree["total"]).all())
+
+    def test_share_over_runs(self) -> None:
+        share = self.file.history(benchmark="checkout", function="regexp.Compile")
+        self.assertEqual(len(share), 18)
+        self.assertTrue(isinstance(share.date.dtype, pd.DatetimeTZDtype))
+        self.assertGreater(share["value"].iloc[-1], 0.1)
+        self.assertEqual(share["value"].iloc[0], 0)
+
+    def test_finds_the_planted_regression(self) -> None:
+        found = self.file.regressions()
+        self.assertIn("checkout", set(found.benchmark))
+
+    def test_errors(self) -> None:
+        for store, text in ((self.file, "checkot"), (self.served, "checkot"), (dendro.open("none.duckdb", binary=PROGRAM), "none.duckdb"),
+                            (dendro.open("x.duckdb", binary="no-such-program"), "no-such-program"), (dendro.open(f"http://{self.address}"), "oken")):
+            with self.assertRaisesRegex(dendro.Error, text):
+                store.tree(benchmark="checkot")
+
+    def test_names_are_not_flags(self) -> None:
+        self.assertEqual(len(self.file.find("--store=/etc/passwd")), 0)
+
+    def test_notebook(self) -> None:
+        """Runs the code of the notebook in the folder of the demo."""
+        import json
+
+        book = json.loads((pathlib.Path(__file__).parents[1] / "share_over_runs.ipynb").read_text())
+        scope: dict = {}
+        before = os.getcwd()
+        os.chdir(self.dir.name)
+        try:
+            for cell in book["cells"]:
+                if cell["cell_type"] == "code":
+                    exec(compile("".join(cell["source"]).replace('"dendro"', repr(PROGRAM)), "share_over_runs.ipynb", "exec"), scope)
+        finally:
+            os.chdir(before)
+        self.assertTrue(os.path.getsize(os.path.join(self.dir.name, "share.svg")) > 1000)
+
+
+if __name__ == "__main__":
+    unittest.main()
