@@ -1,7 +1,7 @@
 // The boxes of a flame graph or stack chart: rectangles in depth-first order, so that
 // the boxes above box i are [i, skip[i]).
-import type { Nodes } from './nodes';
-import { type Func, none } from './table';
+import { type Nodes, Upright } from './nodes';
+import { type Func, gone, layout, none } from './table';
 
 export interface Boxes {
   readonly n: number;
@@ -41,6 +41,7 @@ function nameRank(functions: readonly Func[]): Int32Array {
 /** Lays out a flame graph. A node begins where its parent begins, after the siblings before it. */
 export function flameBoxes(v: Nodes, { order, least = 0 }: Options): Boxes {
   const rank = nameRank(v.tree.table.functions);
+  if (v instanceof Upright && order === 'name' && v.tree.self.every(side => side.every(x => x >= 0))) return all(v, rank);
   const list = new Builder(v.inverted ? 1024 : v.tree.table.n);
   let whole = 0;
   for (const r of v.children(none)) whole += v.width(r);
@@ -82,6 +83,54 @@ export function flameBoxes(v: Nodes, { order, least = 0 }: Options): Boxes {
     push(node, start, box);
   }
   return list.done(omitted);
+}
+
+/** Lays out all nodes of a tree without negative values: the rows of the table in the order of names, in linear time. */
+function all(v: Upright, rank: Int32Array): Boxes {
+  const { table, shown } = v.tree;
+  const functions = table.functions.map((_, i) => i).sort((a, b) => rank[a]! - rank[b]! || a - b);
+  const place = new Int32Array(functions.length);
+  functions.forEach((f, i) => {
+    place[f] = i;
+  });
+  const { table: t, node: rowOf } = layout({
+    parent: table.parent.map((p, i) => (shown[i] ? p : gone)),
+    fn: table.fn.map(f => place[f]!),
+    category: null,
+    functions: table.functions,
+    categories: [],
+  });
+  const node = new Int32Array(t.n);
+  for (let i = 0; i < rowOf.length; i++) if (rowOf[i] !== none) node[rowOf[i]!] = i;
+  const width = v.tree.widths[1]!;
+  let whole = 0;
+  for (let i = 0; i < t.n; i = t.end[i]!) whole += width[node[i]!]!;
+  const start = new Float64Array(t.n);
+  const end = new Float64Array(t.n);
+  const next = new Float64Array(t.n); // where the next child of a row begins
+  let root = 0;
+  for (let i = 0; i < t.n; i++) {
+    const p = t.parent[i]!;
+    const at = p === none ? root : next[p]!;
+    const to = at + width[node[i]!]!;
+    next[i] = at;
+    if (p === none) root = to;
+    else next[p] = to;
+    start[i] = at / whole;
+    end[i] = to / whole;
+  }
+  return {
+    n: t.n,
+    depth: t.depth,
+    fn: t.fn.map(f => functions[f]!),
+    node,
+    start,
+    end,
+    skip: t.end,
+    parent: t.parent,
+    deepest: t.deepest,
+    omitted: 0,
+  };
 }
 
 /** A stack chart as the API answers it: boxes by depth, then from left to right. */

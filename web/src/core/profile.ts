@@ -101,7 +101,7 @@ export class Tree {
 }
 
 function totals(table: Table, self: Float64Array): Float64Array {
-  const total = Float64Array.from(self);
+  const total = self.slice();
   for (let i = table.n - 1; i >= 0; i--) {
     const p = table.parent[i]!;
     if (p !== none) total[p]! += total[i]!;
@@ -125,13 +125,13 @@ export function decode(w: Wire): Tree {
     }),
   );
   const rows: Rows = {
-    parent: Int32Array.from(c.parent),
-    fn: Int32Array.from(c.function),
-    category: c.category ? Int32Array.from(c.category) : null,
+    parent: new Int32Array(c.parent),
+    fn: new Int32Array(c.function),
+    category: c.category ? new Int32Array(c.category) : null,
     functions,
     categories: c.categories ?? [],
   };
-  const values = [c.self, c.baseSelf, c.newSelf].filter(v => v !== undefined).map(v => Float64Array.from(v));
+  const values = [c.self, c.baseSelf, c.newSelf].filter(v => v !== undefined).map(v => new Float64Array(v));
   return gather(rows, values, null, w.unit, c.noisePerValue ?? [0, 0]);
 }
 

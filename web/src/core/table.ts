@@ -57,47 +57,56 @@ export function layout(rows: Rows): { table: Table; node: Int32Array } {
   const node = new Int32Array(n).fill(none);
   let count = 0;
   let deepest = 0;
-  // A frame of the walk: the sorted rows of the children of a node, and how far it came.
-  const walk: { of: number; rows: Int32Array; at: number }[] = [{ of: none, rows: list.subarray(start[0], start[1]), at: 0 }];
-  while (walk.length > 0) {
-    const top = walk[walk.length - 1]!;
-    if (top.at === top.rows.length) {
-      if (top.of !== none) end[top.of] = count;
-      walk.pop();
+  // The walk: of each open node the rows of its children, sorted, and how far it came.
+  // Rows of one list stay where they are; lists that are merged get an array.
+  const open: number[] = [none];
+  const source: Int32Array[] = [list];
+  const at: number[] = [start[0]!];
+  const to: number[] = [start[1]!];
+  for (let top = 0; top >= 0; ) {
+    const rowsOf = source[top]!;
+    const first = at[top]!;
+    if (first === to[top]!) {
+      if (open[top] !== none) end[open[top]!] = count;
+      top--;
       continue;
     }
-    const first = top.at;
-    const f = rows.fn[top.rows[first]!]!;
     const row = count++;
-    let size = 0;
+    const head = rowsOf[first]!;
+    const f = rows.fn[head]!;
     let last = first;
-    for (; last < top.rows.length; last++) {
-      const st = top.rows[last]!;
+    let size = 0;
+    for (; last < to[top]!; last++) {
+      const st = rowsOf[last]!;
       if (rows.fn[st] !== f) break;
       node[st] = row;
       size += start[st + 2]! - start[st + 1]!;
     }
-    top.at = last;
-    parent[row] = top.of;
+    at[top] = last;
+    parent[row] = open[top]!;
     fn[row] = f;
-    depth[row] = walk.length - 1;
-    deepest = Math.max(deepest, walk.length);
+    depth[row] = top;
+    if (top >= deepest) deepest = top + 1;
     if (size === 0) {
       end[row] = count;
       continue;
     }
-    let below = list.subarray(start[top.rows[first]! + 1], start[top.rows[first]! + 2]);
-    if (last > first + 1) {
-      below = new Int32Array(size);
-      let at = 0;
-      for (let i = first; i < last; i++) {
-        const part = list.subarray(start[top.rows[i]! + 1], start[top.rows[i]! + 2]);
-        below.set(part, at);
-        at += part.length;
-      }
-      below.sort((a, b) => rows.fn[a]! - rows.fn[b]! || a - b);
+    top++;
+    open[top] = row;
+    if (last === first + 1) {
+      source[top] = list;
+      at[top] = start[head + 1]!;
+      to[top] = start[head + 2]!;
+      continue;
     }
-    walk.push({ of: row, rows: below, at: 0 });
+    const merged = new Int32Array(size);
+    for (let i = first, k = 0; i < last; i++) {
+      const st = rowsOf[i]!;
+      for (let c = start[st + 1]!; c < start[st + 2]!; c++) merged[k++] = list[c]!;
+    }
+    source[top] = merged.sort((x, y) => rows.fn[x]! - rows.fn[y]! || x - y);
+    at[top] = 0;
+    to[top] = size;
   }
   const shorten = (a: Int32Array) => (count < n ? a.slice(0, count) : a);
   const table = {
