@@ -35,6 +35,8 @@ type benchmarkDocument struct {
 	Group   string `json:"group,omitempty"`
 	Name    string `json:"benchmark"`
 	Type    string `json:"type"`
+	Unit    string `json:"unit"`            // of the value type
+	Scale   int    `json:"scale,omitempty"` // contexts have values in 10^-scale units
 	Verdict bool   `json:"verdict"`
 	Reason  string `json:"reason,omitempty"`
 	Compared
@@ -68,7 +70,7 @@ func (r *Report) JSON(w io.Writer) error {
 		b := &r.Benchmarks[i]
 		e := b.Evidence
 		e.Runs, e.Candidates = Filled(e.Runs), Filled(e.Candidates)
-		d.Benchmarks = append(d.Benchmarks, benchmarkDocument{Group: b.Benchmark.Benchmark.Group, Name: b.Benchmark.Benchmark.Name, Type: b.Type.Name,
+		d.Benchmarks = append(d.Benchmarks, benchmarkDocument{Group: b.Benchmark.Benchmark.Group, Name: b.Benchmark.Benchmark.Name, Type: b.Type.Name, Unit: b.Type.Unit, Scale: b.Type.Scale,
 			Verdict: b.Reason == "", Reason: b.Reason, Compared: NewCompared(b.Benchmark), Ranked: Filled(b.Ranked), Evidence: e})
 	}
 	return encode(w, d)

@@ -119,7 +119,9 @@ export interface Level {
 
 export interface ContextStep {
   function: string;
-  [more: string]: unknown;
+  diff: number;
+  candidateDiff: number;
+  status: string;
 }
 
 export interface Candidate {
@@ -141,6 +143,8 @@ export interface JudgedBenchmark {
   group?: string;
   benchmark: string;
   type: string;
+  unit: string;
+  scale?: number;
   verdict: boolean;
   reason?: string;
   findings: number;

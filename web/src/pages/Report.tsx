@@ -42,7 +42,7 @@ function usePrint(): void {
   useEffect(() => {
     let opened: HTMLDetailsElement[] = [];
     const before = () => {
-      opened = [...document.querySelectorAll<HTMLDetailsElement>('main details:not([open])')];
+      opened = [...document.querySelectorAll<HTMLDetailsElement>('main details:not([open]):not(.rest)')];
       for (const d of opened) d.open = true;
     };
     const after = () => {

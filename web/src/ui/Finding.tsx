@@ -2,7 +2,7 @@
 // in reports.
 import { useMemo, useState } from 'preact/hooks';
 import type { Candidate, Change, ContextStep, JudgedBenchmark, ReportDocument } from '../core/answers';
-import { commit, counted, percent, signed, visible } from '../core/format';
+import { amount, commit, counted, percent, signed, visible } from '../core/format';
 import { benchmarkName, change, interval, metric } from '../core/metric';
 import { Embedded, source } from '../core/source';
 import { href, withChanges } from '../core/url';
@@ -143,7 +143,7 @@ function FindingCard({ c, doc, open = false }: { c: Change; doc: ReportDocument;
               </ul>
             </section>
           )}
-          {candidate?.contexts && <Contexts of={candidate} />}
+          {candidate?.contexts && b && <Contexts of={candidate} b={b} />}
         </div>
       )}
     </details>
@@ -260,39 +260,52 @@ function plotOf(b: JudgedBenchmark, values: (number | null)[], band: { mean: num
   };
 }
 
-function Contexts({ of }: { of: Candidate }) {
+const shownContexts = 6;
+
+function Contexts({ of, b }: { of: Candidate; b: JudgedBenchmark }) {
+  const rows = (paths: ContextStep[][]) => (
+    <table class="plain contexts">
+      <tbody>
+        {paths.map((steps, i) => {
+          const last = steps[steps.length - 1];
+          return (
+            <tr key={i}>
+              <td>
+                {steps.map((s, j) => (
+                  <div key={j} style={{ paddingLeft: `${j * 12}px` }}>
+                    <Fn name={s.function} />
+                  </div>
+                ))}
+              </td>
+              <td class={`num ${last && last.diff > 0 ? 'more' : 'less'}`}>
+                {last && signed(last.diff / 10 ** (b.scale ?? 0), v => amount(v, b.unit))}
+              </td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
   const list = (title: string, paths: ContextStep[][]) =>
     paths.length > 0 && (
-      <details open={paths.length <= 3}>
+      <details open>
         <summary>{`${title} (${paths.length})`}</summary>
-        <table class="plain contexts">
-          <tbody>
-            {paths.map((steps, i) => (
-              <tr key={i}>
-                <td>
-                  {steps.map((s, j) => (
-                    <div key={j} style={{ paddingLeft: `${j * 12}px` }}>
-                      <Fn name={s.function} />
-                    </div>
-                  ))}
-                </td>
-                <td class="num">{stepNumbers(steps[steps.length - 1])}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        {rows(paths.slice(0, shownContexts))}
+        {paths.length > shownContexts && (
+          <details class="rest">
+            <summary>{`${paths.length - shownContexts} more`}</summary>
+            {rows(paths.slice(shownContexts))}
+          </details>
+        )}
       </details>
     );
   return (
     <section>
-      <h3>Contexts in which it changed</h3>
+      <h3>
+        Contexts in which it changed <small>the change is of the last function&apos;s own time in the tested runs</small>
+      </h3>
       {list('Callees', of.contexts!.children)}
       {list('Callers', of.contexts!.parents)}
     </section>
   );
-}
-
-function stepNumbers(s: ContextStep | undefined): string {
-  const diff = s?.['diff'];
-  return typeof diff === 'number' ? signed(diff, v => v.toFixed(1)) : '';
 }
