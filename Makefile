@@ -15,13 +15,31 @@ BASE      ?= $(shell git rev-parse -q --verify origin/main >/dev/null && echo or
 # Modules of their own.
 MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))
 
-.PHONY: help build demo lint test python-test race race-all smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden pictures web web-test web-e2e web-fresh clean
+.PHONY: help build install release demo lint test python-test race race-all smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-detection bench-full golden pictures web web-test web-e2e web-fresh clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/dendro
 	$(GO) build -o bin/dendro ./cmd/dendro
+
+# What releases have and debuggers miss: no symbols, and the version.
+VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+STRIPPED  := -ldflags '-s -w -X github.com/dendroprof/dendro/internal/cli.version=$(VERSION)'
+PREFIX    ?= /usr/local
+SHARE     := $(DESTDIR)$(PREFIX)/share
+
+install: ## install binary, man pages and completions below PREFIX (/usr/local)
+	$(GO) build $(STRIPPED) -o bin/dendro ./cmd/dendro
+	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/man/man1 $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
+	install -m 755 bin/dendro $(DESTDIR)$(PREFIX)/bin/dendro
+	bin/dendro manual $(SHARE)/man/man1
+	bin/dendro completion bash > $(SHARE)/bash-completion/completions/dendro
+	bin/dendro completion zsh > $(SHARE)/zsh/site-functions/_dendro
+	bin/dendro completion fish > $(SHARE)/fish/vendor_completions.d/dendro.fish
+
+release: ## dist/dendro-VERSION-linux-ARCH.tar.gz (ARCH=amd64 or arm64, with a C++ compiler for it)
+	VERSION=$(VERSION) tools/release $(ARCH)
 
 demo: build ## build, import real profiles, show the planted regression
 	@bin/dendro demo
@@ -138,4 +156,4 @@ golden: ## rewrite the golden files; read the difference before you commit it
 	$(GO) test $$(grep -rl 'flag.Bool("update"' --include='*_test.go' . | xargs -n1 dirname | sort -u) -update
 
 clean: ## remove what was built
-	rm -rf bin dendro-demo.duckdb dendro-demo.duckdb.wal
+	rm -rf bin dist dendro-demo.duckdb dendro-demo.duckdb.wal
