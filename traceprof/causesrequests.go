@@ -48,28 +48,28 @@ func (f *facts) noRequest() (Cause, bool) {
 func (f *facts) noRequestSince() (Cause, bool) {
 	list, _ := f.usable()
 	c := Cause{Code: NoRequestSince, Requests: f.during(), Text: fmt.Sprintf(
-		"%d requests of %q began while the task ran, all of them before their instance received it, or at other instances.", f.during(), f.task.Endpoint)}
+		"Requests of %q that began while the task ran: %d, all before their instance received the task, or at other instances.", f.task.Endpoint, f.during())}
 	return c, len(f.notified) > 0 && len(list) == 0 && f.during() > 0
 }
 
 func (f *facts) requestInProgress() (Cause, bool) {
 	n, slowest := f.early()
 	return Cause{Code: RequestInProgress, Requests: n, Slowest: slowest, Text: fmt.Sprintf(
-		"%d requests of %q, the longest of %d ms, were running when the agent learned of the task. Agents sample requests that begin later only.", n, f.task.Endpoint, slowest,
+		"Requests of %q that were running when the agent received the task: %d, the longest took %d ms. Agents sample only requests that begin later.", f.task.Endpoint, n, slowest,
 	)}, n > 0
 }
 
 func (f *facts) allFaster() (Cause, bool) {
 	list, slowest := f.usable()
 	return Cause{Code: AllFaster, Requests: len(list), Slowest: slowest, Text: fmt.Sprintf(
-		"%d requests came and the slowest took %d ms. Sampling begins once a request is older than the threshold of %d ms.", len(list), slowest, f.task.MinDuration,
+		"The slowest request took %d ms (requests: %d). Sampling begins once a request is older than the threshold of %d ms.", slowest, len(list), f.task.MinDuration,
 	)}, len(list) > 0 && f.task.MinDuration > 0 && slowest <= f.task.MinDuration
 }
 
 func (f *facts) tooFast() (Cause, bool) {
 	list, slowest := f.usable()
 	return Cause{Code: TooFast, Requests: len(list), Slowest: slowest, Text: fmt.Sprintf(
-		"%d requests came and the slowest took %d ms. The first dump is made up to two periods of %d ms after the threshold of %d ms.", len(list), slowest, f.task.Period, f.task.MinDuration,
+		"The slowest request took %d ms (requests: %d). The first dump is made up to two periods of %d ms after the threshold of %d ms.", slowest, len(list), f.task.Period, f.task.MinDuration,
 	)}, len(list) > 0 && (f.task.MinDuration == 0 || slowest > f.task.MinDuration) && slowest <= f.task.MinDuration+2*f.task.Period
 }
 
@@ -84,7 +84,7 @@ func (f *facts) finishedEmpty() (Cause, bool) {
 	if len(c.Instances) == 0 || len(list) == 0 || slowest <= f.task.MinDuration+2*f.task.Period {
 		return c, false
 	}
-	c.Text = fmt.Sprintf("%s says that the task is done, %d requests were slow enough to be sampled, and no snapshot arrived: "+
+	c.Text = fmt.Sprintf("%s reported the end of the task, but no snapshot arrived (requests slow enough to be sampled: %d): "+
 		"the agent's queue may have dropped them, or their traces were not sampled.", capital(some(c.Instances)), len(list))
 	return c, true
 }

@@ -101,15 +101,15 @@ func TestWhy(t *testing.T) {
 		{"no request since it knows", func(s *situation) {
 			s.logs[0].Time = began + 20_000
 			s.segments = []traceprof.Segment{request("a", 10_000, 500)}
-		}, "no-request-since-notified", "1 requests", ""},
+		}, "no-request-since-notified", "task ran: 1,", ""},
 		{"in progress", func(s *situation) { s.segments = []traceprof.Segment{request("a", -500, 5000)} }, "no-request request-in-progress", "", ""},
 		{"faster than the threshold", func(s *situation) {
 			s.task.MinDuration = 500
 			s.segments = append(s.segments, request("b", 3000, 300))
-		}, "all-requests-faster", "slowest took 500 ms", ""},
+		}, "all-requests-faster", "slowest request took 500 ms", ""},
 		{"threshold hardly reached", func(s *situation) { s.task.MinDuration = 490 }, "ended-before-first-dump", "two periods of 10 ms", ""},
 		{"shorter than the period", func(s *situation) { s.task.Period = 400 }, "ended-before-first-dump", "", ""},
-		{"finished without samples", func(s *situation) {}, "finished-without-samples", `Instance "i" says`, ""},
+		{"finished without samples", func(s *situation) {}, "finished-without-samples", `Instance "i" reported`, ""},
 		{"running", func(s *situation) { s.now, s.logs = began+2*minute, s.logs[:1] }, "still-running", "", ""},
 		{"nothing says why", func(s *situation) { s.logs = s.logs[:1] }, "unknown", "", ""},
 

@@ -94,7 +94,7 @@ func (o *cypherOptions) run(ctx context.Context, e *env, query string) (err erro
 	defer func() { err = errors.Join(err, st.Close()) }()
 	speaker, ok := st.(store.CypherSpeaker)
 	if !ok {
-		return fmt.Errorf("this store does not speak Cypher: it must be in Neo4j (--store neo4j://user@host:7687)")
+		return fmt.Errorf("cypher: the store is not in Neo4j: use --store neo4j://user@host:7687")
 	}
 	answer, err := speaker.Cypher(ctx, query, params)
 	if err != nil {

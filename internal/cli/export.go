@@ -127,7 +127,7 @@ func (o *exportOptions) parquet(ctx context.Context, e *env) error {
 	defer st.Close()
 	p, ok := st.(parqueter)
 	if !ok {
-		return fmt.Errorf("this engine does not write Parquet")
+		return fmt.Errorf("export: only a store in a file can be written as Parquet: use --store FILE, or dendro copy first")
 	}
 	if err := p.ExportParquet(ctx, o.out); err != nil {
 		return err

@@ -98,7 +98,7 @@ func unmatched(e *env, m *ingest.Metrics) {
 	for _, part := range []struct {
 		text  string
 		names []string
-	}{{"--metrics: no profile is of", results}, {"--metrics: no result for", benchmarks}} {
+	}{{"--metrics: results without a profile:", results}, {"--metrics: profiles without a result:", benchmarks}} {
 		if n := len(part.names); n > 0 {
 			more := ""
 			if n > 5 {
@@ -264,7 +264,7 @@ func (o *importOptions) importParquet(ctx context.Context, e *env) error {
 	}
 	p, ok := st.(parqueter)
 	if !ok {
-		err = errors.New("this engine does not read Parquet")
+		err = errors.New("import: --parquet needs a store in a file: use --store FILE, then dendro copy")
 	} else {
 		err = p.ImportParquet(ctx, o.parquet)
 	}

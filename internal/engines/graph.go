@@ -36,7 +36,7 @@ func Init(ctx context.Context, where string, opts InitOptions) error {
 		return fmt.Errorf("%s is no graph database: it has no model to choose, and nothing beside the store", where)
 	}
 	if strings.Contains(where, "://") {
-		return fmt.Errorf("%s is not made ready from here", where)
+		return fmt.Errorf("store init: %s is a server: initialise its store on its own machine", where)
 	}
 	st, err := Open(ctx, where, Write)
 	if err != nil {

@@ -134,7 +134,7 @@ func (r *ReportRequest) headOf(ctx context.Context, list, base []store.Profile, 
 		return nil, err
 	}
 	if len(rest) == 0 {
-		return nil, fmt.Errorf("--base %s: no run is left for the head: %w", r.Base, store.ErrNothing)
+		return nil, fmt.Errorf("--base %s: all selected runs are of the base: import runs of the change, or name them with --head: %w", r.Base, store.ErrNothing)
 	}
 	if by == byBranch && last == 0 {
 		rest = newestCommit(rest)

@@ -64,8 +64,11 @@ func summary(w *bufio.Writer, h *query.DiffHead) {
 		if h.Per != "" {
 			per = " " + words.Clean(h.Per)
 		}
-		t := h.RootTotal
-		fmt.Fprintf(w, "base %s, new %s: %s (%s)%s%s\n", value(t.Base, h.Unit), value(t.New, h.Unit), signedValue(t.Delta, h.Unit), relative(t, calltree.OnBoth), per, profiles)
+		t, change := h.RootTotal, ""
+		if text := relative(t, calltree.OnBoth); text != "" {
+			change = " (" + text + ")"
+		}
+		fmt.Fprintf(w, "base %s, new %s: %s%s%s%s\n", value(t.Base, h.Unit), value(t.New, h.Unit), signedValue(t.Delta, h.Unit), change, per, profiles)
 	}
 	for _, note := range h.Notes {
 		fmt.Fprintln(w, "note: "+words.Clean(note))

@@ -11,11 +11,11 @@ import (
 // this machine. It recognises them by their origin or by the host name in the request.
 func (o *Options) guard(r *http.Request) *Problem {
 	if o.openHTTP() && !o.knownHost(r.Host) {
-		return &Problem{Type: TypeForbidden, Title: "This server does not go by that name", Status: http.StatusForbidden,
-			Detail: "call it by its address or localhost, allow the name with --allow-host, or set a token"}
+		return &Problem{Type: TypeForbidden, Title: "Unknown host name", Status: http.StatusForbidden,
+			Detail: "use the server's address or localhost, allow the name with --allow-host, or set a token"}
 	}
 	if !sameOrigin(r) {
-		return &Problem{Type: TypeForbidden, Title: "Requests of other sites' pages are not answered", Status: http.StatusForbidden}
+		return &Problem{Type: TypeForbidden, Title: "Requests from pages of other sites are rejected", Status: http.StatusForbidden}
 	}
 	return nil
 }

@@ -180,7 +180,7 @@ func (s *Server) warnOpen(l net.Listener, open bool, flag string) {
 		return
 	}
 	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-		s.log.Warn("everybody who reaches this address may use the server: set a token", "address", l.Addr().String(), "flag", flag)
+		s.log.Warn("no token: everyone who can reach this address can use the server", "address", l.Addr().String(), "flag", flag)
 	}
 }
 
@@ -243,7 +243,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	s.ending.Store(true)
 	s.health.Shutdown()
 	s.stopServing()
-	s.log.Info("ending", "drain", s.opts.Limits.Drain.String())
+	s.log.Info("shutting down", "drain", s.opts.Limits.Drain.String())
 	deadline, stop := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Limits.Drain)
 	defer stop()
 	s.drain(deadline, stopCalls)
