@@ -12,13 +12,14 @@ import (
 
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/internal/query/tasks"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
 // analyzeOptions are the flags of `dendro task analyze`.
 type analyzeOptions struct {
-	query.AnalyzeRequest
+	tasks.AnalyzeRequest
 	flags  requestFlags
 	limits profile.Limits // of an archive
 	output destination
@@ -83,7 +84,7 @@ func (o *analyzeOptions) file(ctx context.Context, e *env, f *os.File) error {
 		return err
 	}
 	traces := st.(traceprof.Store) // the engine in memory keeps everything
-	if o.Task, err = query.LoadArchive(ctx, traces, bufio.NewReader(f), o.limits); err != nil {
+	if o.Task, err = tasks.LoadArchive(ctx, traces, bufio.NewReader(f), o.limits); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", f.Name(), err), st.Close())
 	}
 	return errors.Join(o.show(ctx, e, traces), st.Close())
@@ -93,13 +94,13 @@ func (o *analyzeOptions) file(ctx context.Context, e *env, f *os.File) error {
 func (o *analyzeOptions) show(ctx context.Context, e *env, st traceprof.Store) error {
 	switch o.output.format {
 	case "text", "json", "json-columns":
-		result, err := query.Analyze(ctx, st, &o.AnalyzeRequest)
+		result, err := tasks.Analyze(ctx, st, &o.AnalyzeRequest)
 		if err != nil {
 			return err
 		}
 		return o.output.print(e, result)
 	}
-	p, name, err := query.SnapshotProfile(ctx, st, &query.SnapshotProfileRequest{SampleSelection: o.SampleSelection})
+	p, name, err := tasks.SnapshotProfile(ctx, st, &tasks.SnapshotProfileRequest{SampleSelection: o.SampleSelection})
 	if err != nil {
 		return err
 	}

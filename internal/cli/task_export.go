@@ -10,13 +10,14 @@ import (
 
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/internal/query/tasks"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
 // taskExportOptions are the flags of `dendro task export`.
 type taskExportOptions struct {
-	query.SnapshotProfileRequest
+	tasks.SnapshotProfileRequest
 	written
 	dir string
 }
@@ -55,7 +56,7 @@ func (o *taskExportOptions) run(ctx context.Context, e *env) error {
 		if o.dir != "" {
 			return o.archive(ctx, e, st)
 		}
-		p, _, err := query.SnapshotProfile(ctx, st, &o.SnapshotProfileRequest)
+		p, _, err := tasks.SnapshotProfile(ctx, st, &o.SnapshotProfileRequest)
 		if err != nil {
 			return err
 		}
@@ -65,7 +66,7 @@ func (o *taskExportOptions) run(ctx context.Context, e *env) error {
 
 // archive writes the file of a trace.
 func (o *taskExportOptions) archive(ctx context.Context, e *env, st traceprof.Store) error {
-	a, err := query.ArchiveTrace(ctx, st, &query.TraceArchiveRequest{TaskRequest: query.TaskRequest{Task: o.Task}, Trace: o.Trace})
+	a, err := tasks.ArchiveTrace(ctx, st, &tasks.TraceArchiveRequest{TaskRequest: tasks.TaskRequest{Task: o.Task}, Trace: o.Trace})
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (o *taskExportOptions) archive(ctx context.Context, e *env, st traceprof.St
 // traceInput returns the snapshots of a task, a trace or a segment.
 func (e *env) traceInput(ctx context.Context, id string) (in query.Input, err error) {
 	err = e.withTraces(ctx, engines.Read, func(st traceprof.Store) error {
-		p, name, err := query.NamedSnapshots(ctx, st, id)
+		p, name, err := tasks.NamedSnapshots(ctx, st, id)
 		if err == nil {
 			in = query.NewInput(name, p, query.NamesAsWritten)
 		}

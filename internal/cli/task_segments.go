@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
-	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/internal/query/tasks"
 )
 
 func newTaskSegments(e *env) *cobra.Command {
@@ -24,5 +24,5 @@ that ran in one thread.
   dendro task segments last --spans
   dendro task segments 1795215559054 -o json | jq '.rows[].segment'`,
 	}
-	return taskCommand(e, c, engines.Read, query.TaskSegments, tableFormats...)
+	return taskCommand(e, c, engines.Read, tasks.TaskSegments, tableFormats...)
 }

@@ -4,12 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
-	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/internal/query/tasks"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
 func newTaskWatch(e *env) *cobra.Command {
-	var r query.WatchTaskRequest
+	var r tasks.WatchTaskRequest
 	var output outputFormat
 	c := &cobra.Command{
 		Use:   "watch TASK [flags]",
@@ -33,7 +33,7 @@ If the server stops answering, the command tries again for up to --retry.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		r.Task = args[0]
 		return e.withTraces(c.Context(), engines.Read, func(st traceprof.Store) error {
-			return query.WatchTask(c.Context(), st, &r, func(ev query.TaskEvent) error { return e.print(output, &ev) })
+			return tasks.WatchTask(c.Context(), st, &r, func(ev tasks.TaskEvent) error { return e.print(output, &ev) })
 		})
 	}
 	return c

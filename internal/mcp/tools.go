@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/internal/query/tasks"
 	"github.com/dendroprof/dendro/internal/render"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/traceprof"
@@ -64,15 +65,15 @@ func tools(st store.Store, o *Options) []tool {
 		return list
 	}
 	list = append(list,
-		reads(traces, "tasks", "Tasks of trace profiling, newest first.", query.Tasks),
-		reads(traces, "task", "A task, how much of its requests the snapshots cover, and why data is missing.", query.DescribeTask),
-		reads(traces, "task_segments", "The requests that a task sampled.", query.TaskSegments),
-		reads(traces, "task_analysis", "Where sampled requests spent their time: the merged tree of a task, trace or segment.", query.Analyze),
+		reads(traces, "tasks", "Tasks of trace profiling, newest first.", tasks.Tasks),
+		reads(traces, "task", "A task, how much of its requests the snapshots cover, and why data is missing.", tasks.DescribeTask),
+		reads(traces, "task_segments", "The requests that a task sampled.", tasks.TaskSegments),
+		reads(traces, "task_analysis", "Where sampled requests spent their time: the merged tree of a task, trace or segment.", tasks.Analyze),
 	)
 	if o.Writes {
 		list = append(list,
-			writes(reads(traces, "create_task", "Create a task of trace profiling for an endpoint of a service.", query.CreateTask)),
-			writes(reads(traces, "stop_task", "Stop a task of trace profiling.", query.StopTask)),
+			writes(reads(traces, "create_task", "Create a task of trace profiling for an endpoint of a service.", tasks.CreateTask)),
+			writes(reads(traces, "stop_task", "Stop a task of trace profiling.", tasks.StopTask)),
 		)
 	}
 	return list

@@ -110,7 +110,7 @@ func (r *DiffRequest) band(ctx context.Context, st store.Reader) (*BandResult, e
 		return average.Spread{Mean: s.Mean / by, Deviation: s.Deviation / by, P10: s.P10 / by, Median: s.Median / by, P90: s.P90 / by, Runs: s.Runs}
 	}
 	return &BandResult{Runs: runKeys(c.Runs), History: len(c.Band.Profiles), Type: c.Band.Type.Name, Unit: c.Band.Type.Unit, Significant: c.Significant,
-		Notes: append(notes, c.Warnings...), ValueType: unscaled(c.Band.Type), Rows: rowsOf(c.Band.Len(), func(n int) BandRow {
+		Notes: append(notes, c.Warnings...), ValueType: unscaled(c.Band.Type), Rows: RowsOf(c.Band.Len(), func(n int) BandRow {
 			ch := &c.Changes[n]
 			return BandRow{c.Band.Depth[n], c.Band.Name(int32(n)), ch.Total / by, ch.Self / by, scaled(c.Band.Total[n]), scaled(c.Band.Self[n]), ch.Score, ch.Significant}
 		})}, nil

@@ -432,7 +432,7 @@ func (c *comparison) noisePerValue(side int) float64 {
 
 // diffNodes is a diff, upright or inverted.
 type diffNodes interface {
-	nodes[calltree.DiffRow]
+	Nodes[calltree.DiffRow]
 	CategoryName(n int32) string
 	RootTotal() calltree.Pair
 	Flame(minWidth float64) []calltree.Box
@@ -462,7 +462,7 @@ func (c *comparison) rows() *DiffResult {
 	list := cut[calltree.DiffRow](&c.r.Cut, v, c.Larger(root), c.both(root), func(r calltree.DiffRow) (int32, float64, float64) {
 		return r.Depth, c.Larger(r.Total), c.both(r.Total)
 	})
-	rows := rowsOf(len(list.rows), func(i int) DiffRow {
+	rows := RowsOf(len(list.rows), func(i int) DiffRow {
 		r := &list.rows[i]
 		return c.row(r.Func, r.Depth, r.Total, r.Self, v.CategoryName(r.Node))
 	})
@@ -512,7 +512,7 @@ func (c *comparison) functions() *DiffResult {
 		}
 	}
 	omitted := Omitted{Rows: len(more) + len(less) + len(same) - len(list)}
-	return &DiffResult{c.head(c.RootTotal(), omitted), counts, rowsOf(len(list), func(i int) DiffRow {
+	return &DiffResult{c.head(c.RootTotal(), omitted), counts, RowsOf(len(list), func(i int) DiffRow {
 		return c.row(list[i].Func, 0, list[i].Total, list[i].Self, "")
 	})}
 }
@@ -520,7 +520,7 @@ func (c *comparison) functions() *DiffResult {
 func (c *comparison) boxesResult() *DiffBoxesResult {
 	v := c.nodes()
 	boxes, omitted := c.r.cutBoxes(v.Flame(c.r.MinPercent / 100))
-	return &DiffBoxesResult{c.head(v.RootTotal(), omitted), rowsOf(len(boxes), func(i int) DiffBoxRow {
+	return &DiffBoxesResult{c.head(v.RootTotal(), omitted), RowsOf(len(boxes), func(i int) DiffBoxRow {
 		b, r := &boxes[i], v.Row(boxes[i].Node)
 		return DiffBoxRow{b.Depth, c.Functions[b.Func].Name, b.Start, b.End, c.changeOf(r.Self), c.changeOf(r.Total), r.Total.Presence()}
 	})}

@@ -24,8 +24,8 @@ type Rows[T any] struct {
 	columns func(w *objectWriter)
 }
 
-// rowsOf returns n rows that at makes.
-func rowsOf[T any](n int, at func(i int) T) Rows[T] { return Rows[T]{n: n, at: at} }
+// RowsOf returns n rows that at makes.
+func RowsOf[T any](n int, at func(i int) T) Rows[T] { return Rows[T]{n: n, at: at} }
 
 // Len is the number of rows.
 func (r Rows[T]) Len() int { return r.n }

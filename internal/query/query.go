@@ -93,6 +93,14 @@ func (i *Instant) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// Milli returns the instant in ms since 1970; 0 if it is not set.
+func (i Instant) Milli() int64 {
+	if i.IsZero() {
+		return 0
+	}
+	return i.UnixMilli()
+}
+
 // Share is a fraction from 0 to 1.
 type Share float64
 

@@ -252,7 +252,7 @@ func (s *scope) nodes() treeNodes {
 func (s *scope) rows() *TreeResult {
 	v := s.nodes()
 	list := cutTree(&s.r.Cut, v)
-	rows := rowsOf(len(list.rows), func(i int) TreeRow {
+	rows := RowsOf(len(list.rows), func(i int) TreeRow {
 		r := &list.rows[i]
 		return s.row(r.Func, r.Depth, r.Total, r.Self, v.CategoryName(r.Node))
 	})
@@ -279,7 +279,7 @@ func (s *scope) functions() *TreeResult {
 	all, root := len(rows), s.tree.RootTotal()
 	rows = slices.DeleteFunc(rows, func(r calltree.FunctionRow) bool { return float64(abs(r.Total))*100 < s.r.MinPercent*float64(root) })
 	rows = first(rows, s.r.Rows)
-	return &TreeResult{Head: s.head(root, Omitted{Rows: all - len(rows)}), List: true, Rows: rowsOf(len(rows), func(i int) TreeRow {
+	return &TreeResult{Head: s.head(root, Omitted{Rows: all - len(rows)}), List: true, Rows: RowsOf(len(rows), func(i int) TreeRow {
 		return s.row(rows[i].Func, 0, rows[i].Total, rows[i].Self, "")
 	})}
 }
@@ -310,7 +310,7 @@ func (s *scope) boxesResult() (*BoxesResult, error) {
 		return nil, err
 	}
 	boxes, omitted := s.r.cutBoxes(all)
-	rows := rowsOf(len(boxes), func(i int) BoxRow {
+	rows := RowsOf(len(boxes), func(i int) BoxRow {
 		b := &boxes[i]
 		return BoxRow{b.Depth, s.tree.Functions[b.Func].Name, b.Start, b.End, b.Self}
 	})

@@ -260,8 +260,8 @@ func (v *viewer) checkCallers(t *calltree.Table) error {
 	return nil
 }
 
-// nodes are the call nodes of a tree or a diff in display order.
-type nodes[R any] interface {
+// Nodes are the call nodes of a tree or a diff in display order.
+type Nodes[R any] interface {
 	Walk(visit func(n int32) bool)
 	Row(n int32) R
 }
@@ -276,7 +276,7 @@ type visible[R any] struct {
 // cut keeps the rows that are deep and large enough; at says how deep a row is, its size,
 // and what it counts for where it is omitted. root is the size of everything, whole what
 // shares are of.
-func cut[R any](c *Cut, v nodes[R], root, whole float64, at func(R) (depth int32, size, counts float64)) *visible[R] {
+func cut[R any](c *Cut, v Nodes[R], root, whole float64, at func(R) (depth int32, size, counts float64)) *visible[R] {
 	out := &visible[R]{}
 	var open []int32 // the row at each depth
 	left := 0.0
@@ -300,6 +300,14 @@ func cut[R any](c *Cut, v nodes[R], root, whole float64, at func(R) (depth int32
 		out.omitted.Share = left / whole
 	}
 	return out
+}
+
+// CutNodes returns the rows of a tree that a Cut keeps, and what it omits. At says how deep
+// a row is, its size, and what it counts for where it is omitted; root is the size of
+// everything, and shares are of whole.
+func CutNodes[R any](c *Cut, v Nodes[R], root, whole float64, at func(R) (depth int32, size, counts float64)) ([]R, Omitted) {
+	kept := cut(c, v, root, whole, at)
+	return kept.rows, kept.omitted
 }
 
 // cutTree keeps the rows of a tree. Where values cancel, a node is as large as what is
@@ -332,7 +340,7 @@ func (c *Cut) cutBoxes(boxes []calltree.Box) ([]calltree.Box, Omitted) {
 
 // treeNodes is a tree, upright or inverted.
 type treeNodes interface {
-	nodes[calltree.Row]
+	Nodes[calltree.Row]
 	CategoryName(n int32) string
 	RootTotal() int64
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/internal/query/tasks"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -45,23 +46,23 @@ func Result(o *Output, result any) error {
 		return Thesis(o, r)
 	case *query.RankingResult[query.CorrelationRow]:
 		return Correlation(o, r)
-	case *query.CreatedTask:
+	case *tasks.CreatedTask:
 		return CreatedTask(o, r)
-	case *query.Task:
+	case *tasks.Task:
 		return Task(o, r)
-	case *query.List[query.Task]:
+	case *query.List[tasks.Task]:
 		return Tasks(o, r)
-	case *query.TaskResult:
+	case *tasks.TaskResult:
 		return TaskDescription(o, r)
 	case *query.List[traceprof.Log]:
 		return TaskLog(o, r)
-	case *query.TaskEvent:
+	case *tasks.TaskEvent:
 		return TaskEvent(o, r)
-	case *query.TaskSegmentsResult[query.TaskSegment]:
+	case *tasks.TaskSegmentsResult[tasks.TaskSegment]:
 		return TaskSegments(o, r)
-	case *query.TaskSegmentsResult[query.TaskSpan]:
+	case *tasks.TaskSegmentsResult[tasks.TaskSpan]:
 		return TaskSpans(o, r)
-	case *query.AnalysisResult:
+	case *tasks.AnalysisResult:
 		return Analysis(o, r)
 	case *query.PruneResult:
 		return Pruned(o, r)

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/internal/query/tasks"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -27,21 +28,21 @@ func millis(v any) string {
 }
 
 // Task writes a task in a line.
-func Task(o *Output, t *query.Task) error {
+func Task(o *Output, t *tasks.Task) error {
 	_, err := fmt.Fprintln(o.W, t)
 	return err
 }
 
 // CreatedTask writes the id of a task, which other commands take, and describes the task
 // on stderr.
-func CreatedTask(o *Output, t *query.CreatedTask) error {
+func CreatedTask(o *Output, t *tasks.CreatedTask) error {
 	fmt.Fprintln(o.Err, &t.Task)
 	_, err := fmt.Fprintln(o.W, t.ID)
 	return err
 }
 
 // Tasks writes a list of tasks.
-func Tasks(o *Output, r *query.List[query.Task]) error {
+func Tasks(o *Output, r *query.List[tasks.Task]) error {
 	t := &Table{Columns: []Column{{Name: "task"}, {Name: "state"}, {Name: "kind"}, {Name: "service"}, {Name: "endpoint"},
 		{Name: "start", Text: instant}, {Name: "duration", Right: true, Text: millis}, {Name: "period", Right: true, Text: millis}, {Name: "max requests", Right: true}}}
 	for i := range r.Rows {
@@ -52,12 +53,12 @@ func Tasks(o *Output, r *query.List[query.Task]) error {
 }
 
 // TaskDescription writes a task, its coverage and the causes of missing data.
-func TaskDescription(o *Output, r *query.TaskResult) error {
+func TaskDescription(o *Output, r *tasks.TaskResult) error {
 	lines := []string{r.Task.String()}
 	if r.Coverage != nil {
-		lines = append(lines, query.CoverageText(r.Coverage))
+		lines = append(lines, tasks.CoverageText(r.Coverage))
 	}
-	lines = append(lines, query.CauseLines(r.Causes)...)
+	lines = append(lines, tasks.CauseLines(r.Causes)...)
 	_, err := fmt.Fprintln(o.W, strings.Join(lines, "\n"))
 	return err
 }
@@ -72,13 +73,13 @@ func TaskLog(o *Output, r *query.List[traceprof.Log]) error {
 }
 
 // TaskEvent writes a change of a task in a line.
-func TaskEvent(o *Output, ev *query.TaskEvent) error {
+func TaskEvent(o *Output, ev *tasks.TaskEvent) error {
 	_, err := fmt.Fprintf(o.W, "%s  %s\n", ev.Time.Format("15:04:05"), ev.Text)
 	return err
 }
 
 // TaskSegments writes the segments that a task sampled.
-func TaskSegments(o *Output, r *query.TaskSegmentsResult[query.TaskSegment]) error {
+func TaskSegments(o *Output, r *tasks.TaskSegmentsResult[tasks.TaskSegment]) error {
 	t := &Table{Columns: []Column{{Name: "segment"}, {Name: "trace"}, {Name: "instance"}, {Name: "endpoint"}, {Name: "start", Text: instant}, {Name: "latency", Right: true, Text: millis},
 		{Name: "received", Right: true}, {Name: "expected", Right: true}, {Name: "lost", Right: true}, {Name: "covered", Right: true, Text: percent}, {Name: "period", Right: true, Text: millis}}}
 	for i := range r.Rows {
@@ -94,7 +95,7 @@ func TaskSegments(o *Output, r *query.TaskSegmentsResult[query.TaskSegment]) err
 
 // TaskSpans writes the spans of the segments that a task sampled; text indents a span
 // below the one that contains it.
-func TaskSpans(o *Output, r *query.TaskSegmentsResult[query.TaskSpan]) error {
+func TaskSpans(o *Output, r *tasks.TaskSegmentsResult[tasks.TaskSpan]) error {
 	t := &Table{Columns: []Column{{Name: "segment"}, {Name: "span", Right: true}, {Name: "kind"}, {Name: "start", Right: true}, {Name: "duration", Right: true, Text: millis}, {Name: "operation"}}}
 	for _, s := range r.Rows {
 		if o.Format == "text" {
@@ -112,14 +113,14 @@ func (t *Table) sampled(o *Output, causes []traceprof.Cause) error {
 	} else if err := t.Write(o); err != nil {
 		return err
 	}
-	for _, line := range query.CauseLines(causes) {
+	for _, line := range tasks.CauseLines(causes) {
 		fmt.Fprintln(o.Err, "dendro: "+line)
 	}
 	return nil
 }
 
 // Analysis writes the trees of snapshots.
-func Analysis(o *Output, r *query.AnalysisResult) error {
+func Analysis(o *Output, r *tasks.AnalysisResult) error {
 	w := bufio.NewWriter(o.W)
 	fmt.Fprintf(w, "%s %s of %d %s, %s between them\n", words.Count(r.Snapshots), words.Plural(r.Snapshots, "snapshot"), r.Segments, words.Plural(r.Segments, "segment"), words.Millis(r.RootTotal))
 	for _, note := range r.Notes {
@@ -143,7 +144,7 @@ func Analysis(o *Output, r *query.AnalysisResult) error {
 const lineWidth = 100
 
 // stackLine formats an element.
-func stackLine(r *query.StackRow) string {
+func stackLine(r *tasks.StackRow) string {
 	self := ""
 	if r.Self != 0 {
 		self = words.Count(r.Self)

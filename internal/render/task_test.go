@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/internal/query/tasks"
 )
 
 func TestTailOf(t *testing.T) {
@@ -23,7 +23,7 @@ func TestTailOf(t *testing.T) {
 
 // TestSpanNames wants names unchanged for programs, and harmless ones for people.
 func TestSpanNames(t *testing.T) {
-	result := &query.TaskSegmentsResult[query.TaskSpan]{Rows: []query.TaskSpan{{Segment: "s", Depth: 1, Operation: "a\x1bb"}}}
+	result := &tasks.TaskSegmentsResult[tasks.TaskSpan]{Rows: []tasks.TaskSpan{{Segment: "s", Depth: 1, Operation: "a\x1bb"}}}
 	for format, want := range map[string]string{"csv": ",a\x1bb", "text": `    a\x1bb`, "tsv": `a\x1bb`, "md": `a\x1bb`} {
 		var out strings.Builder
 		if err := TaskSpans(&Output{W: &out, Err: &out, Format: format}, result); err != nil || !strings.Contains(out.String(), want) {

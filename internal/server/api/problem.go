@@ -8,7 +8,7 @@ import (
 	"regexp"
 
 	"github.com/dendroprof/dendro/internal/param"
-	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/internal/query/tasks"
 	"github.com/dendroprof/dendro/internal/server"
 	"github.com/dendroprof/dendro/internal/transfer"
 	"github.com/dendroprof/dendro/profile"
@@ -105,7 +105,7 @@ func problemOf(err error) *server.Problem {
 		p := is(said.kind, said.title, said.status)
 		p.More = said.more
 		return p
-	case errors.Is(err, query.ErrNotSampled):
+	case errors.Is(err, tasks.ErrNotSampled):
 		return is("nothing-sampled", "Nothing was sampled there", http.StatusNotFound)
 	case refused != nil:
 		return is("refused", "The task is refused", http.StatusUnprocessableEntity)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/internal/query/tasks"
 	"github.com/dendroprof/dendro/internal/server"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
@@ -15,21 +16,21 @@ import (
 func (a *api) traceRoutes(ask, change, upload func(string, func(http.ResponseWriter, *http.Request) error) server.Route) []server.Route {
 	return []server.Route{
 		change("POST /api/v1/tasks", a.createTask),
-		ask("GET /api/v1/tasks", traces(a, query.Tasks)),
-		ask("GET /api/v1/tasks/{task}", traces(a, query.DescribeTask)),
-		change("POST /api/v1/tasks/{task}/stop", traces(a, query.StopTask)),
-		ask("GET /api/v1/tasks/{task}/logs", traces(a, query.TaskLog)),
-		ask("GET /api/v1/tasks/{task}/coverage", traces(a, query.CoverTask)),
-		ask("GET /api/v1/tasks/{task}/why", traces(a, query.TaskCauses)),
-		ask("GET /api/v1/tasks/{task}/segments", traces(a, query.TaskSegments)),
+		ask("GET /api/v1/tasks", traces(a, tasks.Tasks)),
+		ask("GET /api/v1/tasks/{task}", traces(a, tasks.DescribeTask)),
+		change("POST /api/v1/tasks/{task}/stop", traces(a, tasks.StopTask)),
+		ask("GET /api/v1/tasks/{task}/logs", traces(a, tasks.TaskLog)),
+		ask("GET /api/v1/tasks/{task}/coverage", traces(a, tasks.CoverTask)),
+		ask("GET /api/v1/tasks/{task}/why", traces(a, tasks.TaskCauses)),
+		ask("GET /api/v1/tasks/{task}/segments", traces(a, tasks.TaskSegments)),
 		ask("GET /api/v1/tasks/{task}/archive", a.traceArchive),
 		ask("GET /api/v1/services", traces(a, query.Services)),
-		ask("GET /api/v1/instances", traces(a, query.Instances)),
-		ask("GET /api/v1/endpoints", traces(a, query.Endpoints)),
-		ask("GET /api/v1/segments", traces(a, query.Segments)),
-		ask("GET /api/v1/segments/{segment}", traces(a, query.DescribeSegment)),
-		ask("GET /api/v1/snapshots", traces(a, query.Snapshots)),
-		ask("GET /api/v1/analysis", traces(a, query.Analyze)),
+		ask("GET /api/v1/instances", traces(a, tasks.Instances)),
+		ask("GET /api/v1/endpoints", traces(a, tasks.Endpoints)),
+		ask("GET /api/v1/segments", traces(a, tasks.Segments)),
+		ask("GET /api/v1/segments/{segment}", traces(a, tasks.DescribeSegment)),
+		ask("GET /api/v1/snapshots", traces(a, tasks.Snapshots)),
+		ask("GET /api/v1/analysis", traces(a, tasks.Analyze)),
 		ask("GET /api/v1/trace-profile", a.traceProfile),
 		ask("POST /api/v1/store/trace-question", traceQuestions.handler(a)),
 		ask("POST /api/v1/store/trace-snapshots", a.traceSnapshots),
@@ -67,7 +68,7 @@ func answerTraces[Request, Result any](a *api, r *http.Request, form any, answer
 // createTask answers with the status 201 and the address of the task.
 func (a *api) createTask(w http.ResponseWriter, r *http.Request) error {
 	var f resultForm
-	t, err := answerTraces(a, r, &f, query.CreateTask)
+	t, err := answerTraces(a, r, &f, tasks.CreateTask)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func (a *api) createTask(w http.ResponseWriter, r *http.Request) error {
 
 // traceArchive writes a trace as SkyWalking's exporter does.
 func (a *api) traceArchive(w http.ResponseWriter, r *http.Request) error {
-	archive, err := answerTraces(a, r, new(struct{}), query.ArchiveTrace)
+	archive, err := answerTraces(a, r, new(struct{}), tasks.ArchiveTrace)
 	if err != nil {
 		return err
 	}
@@ -88,9 +89,9 @@ func (a *api) traceArchive(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// profileRequest is a query.SnapshotProfileRequest with the format of the file.
+// profileRequest is a tasks.SnapshotProfileRequest with the format of the file.
 type profileRequest struct {
-	query.SnapshotProfileRequest
+	tasks.SnapshotProfileRequest
 	Format string `param:"format" arg:"format" default:"firefox" help:"format of the file: firefox, pprof, folded, …"`
 }
 
@@ -101,7 +102,7 @@ func (a *api) traceProfile(w http.ResponseWriter, r *http.Request) error {
 		if out, err = fileOf("trace", q.Format); err != nil {
 			return nil, mistake(err)
 		}
-		p, _, err = query.SnapshotProfile(ctx, st, &q.SnapshotProfileRequest)
+		p, _, err = tasks.SnapshotProfile(ctx, st, &q.SnapshotProfileRequest)
 		return p, err
 	})
 	if err != nil {

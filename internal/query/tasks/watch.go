@@ -1,4 +1,4 @@
-package query
+package tasks
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/param"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/traceprof"
@@ -41,7 +42,7 @@ type TaskEnd struct {
 // server that restarts.
 func WatchTask(ctx context.Context, st traceprof.Store, r *WatchTaskRequest, emit func(TaskEvent) error) error {
 	if r.Every < 100 {
-		return usage("--every is %d ms: give at least 100ms", r.Every)
+		return param.Errorf("--every is %d ms: give at least 100ms", r.Every)
 	}
 	t, err := findTask(ctx, st, r.Task)
 	if err != nil {

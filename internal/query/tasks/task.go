@@ -1,4 +1,10 @@
-package query
+// Package tasks answers the questions about trace profiling: tasks, what they sampled, why
+// data is missing, and where sampled requests spent their time.
+//
+// Words: a segment is the part of a request in one thread, a snapshot one dump of its stack.
+// Requests and results are as in package query, whose surfaces they share. How agents get
+// tasks and how snapshots become trees is the business of package traceprof.
+package tasks
 
 import (
 	"cmp"
@@ -12,14 +18,11 @@ import (
 
 	"github.com/dendroprof/dendro/internal/ids"
 	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/internal/param"
+	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/traceprof"
 )
-
-// List is a result that is a list.
-type List[Row any] struct {
-	Rows []Row `json:"rows"`
-}
 
 // TaskRequest names a task of trace profiling.
 type TaskRequest struct {
@@ -37,19 +40,19 @@ func taskOf(t traceprof.Task, now int64) Task { return Task{t, t.End(), t.State(
 
 // TasksRequest asks for the tasks of a store.
 type TasksRequest struct {
-	Kind     string  `param:"kind" group:"Selection" arg:"kind" choices:",trace,async-profiler,pprof" default:"" help:"kind: trace, async-profiler, pprof"`
-	Service  string  `param:"service" group:"Selection" arg:"name" help:"service"`
-	Endpoint string  `param:"endpoint" group:"Selection" arg:"name" help:"endpoint"`
-	Since    Instant `param:"since" group:"Selection" arg:"date" help:"tasks that end on or after this date (RFC 3339, 2026-11-21, or an age: 3d, 12h)"`
-	Until    Instant `param:"until" group:"Selection" arg:"date" help:"tasks that start before this date"`
-	Rows     int     `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
+	Kind     string        `param:"kind" group:"Selection" arg:"kind" choices:",trace,async-profiler,pprof" default:"" help:"kind: trace, async-profiler, pprof"`
+	Service  string        `param:"service" group:"Selection" arg:"name" help:"service"`
+	Endpoint string        `param:"endpoint" group:"Selection" arg:"name" help:"endpoint"`
+	Since    query.Instant `param:"since" group:"Selection" arg:"date" help:"tasks that end on or after this date (RFC 3339, 2026-11-21, or an age: 3d, 12h)"`
+	Until    query.Instant `param:"until" group:"Selection" arg:"date" help:"tasks that start before this date"`
+	Rows     int           `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
 }
 
 // Tasks lists tasks, newest start first.
-func Tasks(ctx context.Context, st traceprof.Store, r *TasksRequest) (*List[Task], error) {
+func Tasks(ctx context.Context, st traceprof.Store, r *TasksRequest) (*query.List[Task], error) {
 	list, err := st.Tasks(ctx, traceprof.TaskQuery{Kind: traceprof.Kind(r.Kind), Service: r.Service, Endpoint: r.Endpoint,
-		From: r.Since.millis(), To: r.Until.millis(), Limit: r.Rows})
-	result := &List[Task]{make([]Task, len(list))}
+		From: r.Since.Milli(), To: r.Until.Milli(), Limit: r.Rows})
+	result := &query.List[Task]{Rows: make([]Task, len(list))}
 	now := time.Now().UnixMilli()
 	for i := range list {
 		result.Rows[i] = taskOf(list[i], now)
@@ -94,23 +97,23 @@ func CoverTask(ctx context.Context, st traceprof.Store, r *TaskRequest) (*tracep
 }
 
 // TaskCauses returns the causes of a task alone.
-func TaskCauses(ctx context.Context, st traceprof.Store, r *TaskRequest) (*List[traceprof.Cause], error) {
+func TaskCauses(ctx context.Context, st traceprof.Store, r *TaskRequest) (*query.List[traceprof.Cause], error) {
 	t, err := findTask(ctx, st, r.Task)
 	if err != nil {
 		return nil, err
 	}
 	causes, err := traceprof.Why(ctx, st, t, time.Now().UnixMilli())
-	return &List[traceprof.Cause]{causes}, err
+	return &query.List[traceprof.Cause]{Rows: causes}, err
 }
 
 // TaskLog lists what happened to a task at its instances, newest first.
-func TaskLog(ctx context.Context, st traceprof.Store, r *TaskRequest) (*List[traceprof.Log], error) {
+func TaskLog(ctx context.Context, st traceprof.Store, r *TaskRequest) (*query.List[traceprof.Log], error) {
 	t, err := findTask(ctx, st, r.Task)
 	if err != nil {
 		return nil, err
 	}
 	list, err := st.Logs(ctx, t.ID)
-	return &List[traceprof.Log]{list}, err
+	return &query.List[traceprof.Log]{Rows: list}, err
 }
 
 // CreateTaskRequest describes a task to create.
@@ -135,7 +138,7 @@ type CreatedTask struct{ Task }
 // not allowed.
 func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (*CreatedTask, error) {
 	if r.Service == "" {
-		return nil, usage("--service is missing: the service to profile")
+		return nil, param.Errorf("--service is missing: the service to profile")
 	}
 	order := traceprof.TaskSpec{Kind: traceprof.Kind(r.Kind), Service: ids.ServiceName(r.Service), ServiceID: ids.Service(r.Service), Endpoint: r.Endpoint,
 		Start: int64(r.Start), Duration: int64(r.Duration), MinDuration: int64(r.MinDuration), Period: int64(r.Period),
@@ -147,7 +150,7 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 			return nil, err
 		}
 		if len(list) == 0 {
-			return nil, usage("no instance of service %s reported in the last 10 minutes: name one with --instance", order.Service)
+			return nil, param.Errorf("no instance of service %s reported in the last 10 minutes: name one with --instance", order.Service)
 		}
 		for i := range list {
 			order.Instances = append(order.Instances, list[i].Name)
@@ -221,7 +224,7 @@ func findTask(ctx context.Context, st traceprof.Store, name string) (traceprof.T
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return t, usage("the ids of %d tasks begin with %s: %s, %s, …", len(found), name, found[0].ID, found[1].ID)
+		return t, param.Errorf("the ids of %d tasks begin with %s: %s, %s, …", len(found), name, found[0].ID, found[1].ID)
 	case len(all) == 0:
 		return t, fmt.Errorf("task %s: %w; the store has no tasks (create one with dendro task create)", name, traceprof.ErrNoTask)
 	}
@@ -281,14 +284,6 @@ func CauseLines(causes []traceprof.Cause) []string {
 	return lines
 }
 
-// millis returns the instant in ms since 1970; 0 if it is not set.
-func (i Instant) millis() int64 {
-	if i.IsZero() {
-		return 0
-	}
-	return i.UnixMilli()
-}
-
 // Millis is a length of time in ms. Text has a unit (1m30s) or is in ms; JSON is a
 // number of ms, or text.
 type Millis int64
@@ -312,7 +307,7 @@ func (m *Millis) UnmarshalJSON(data []byte) error {
 	return unmarshalMillis(data, (*int64)(m), m.UnmarshalText)
 }
 
-// Moment is a time in ms since 1970. Text is as of Instant; JSON is a number of ms, or
+// Moment is a time in ms since 1970. Text is as of query.Instant; JSON is a number of ms, or
 // text.
 type Moment int64
 

@@ -1,4 +1,4 @@
-package query
+package tasks
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dendroprof/dendro/internal/param"
 	"github.com/dendroprof/dendro/internal/spans"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -53,7 +54,7 @@ func TaskSegments(ctx context.Context, st traceprof.Store, r *TaskSegmentsReques
 		return nil, err
 	}
 	if t.Kind != traceprof.TraceKind {
-		return nil, usage("task %s is of kind %s: its profiles are runs of the store (dendro runs --group %s)", t.ID, t.Kind, t.Service)
+		return nil, param.Errorf("task %s is of kind %s: its profiles are runs of the store (dendro runs --group %s)", t.ID, t.Kind, t.Service)
 	}
 	about, err := describeTask(ctx, st, t, t.End())
 	if err != nil {

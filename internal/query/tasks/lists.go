@@ -1,4 +1,4 @@
-package query
+package tasks
 
 import (
 	"context"
@@ -6,50 +6,22 @@ import (
 	"sort"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/param"
+	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/spans"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// ServicesRequest asks for the services that reported.
-type ServicesRequest struct {
-	Since Instant `param:"since" group:"Selection" arg:"date" help:"instances seen on or after this date"`
-}
-
-// Service is a service with its instances.
-type Service struct {
-	Service   string `json:"service"`
-	Instances int    `json:"instances"`
-	LastSeen  int64  `json:"lastSeen"` // ms since 1970
-}
-
-// Services lists services by name.
-func Services(ctx context.Context, st traceprof.Store, r *ServicesRequest) (*List[Service], error) {
-	list, err := st.Instances(ctx, "", r.Since.millis())
-	if err != nil {
-		return nil, err
-	}
-	var rows []Service
-	for _, i := range list { // by service
-		if n := len(rows); n == 0 || rows[n-1].Service != i.Service {
-			rows = append(rows, Service{Service: i.Service})
-		}
-		s := &rows[len(rows)-1]
-		s.Instances++
-		s.LastSeen = max(s.LastSeen, i.LastSeen)
-	}
-	return &List[Service]{rows}, nil
-}
-
 // InstancesRequest asks for the instances that reported.
 type InstancesRequest struct {
-	Service string  `param:"service" group:"Selection" arg:"name" help:"service"`
-	Since   Instant `param:"since" group:"Selection" arg:"date" help:"instances seen on or after this date"`
+	Service string        `param:"service" group:"Selection" arg:"name" help:"service"`
+	Since   query.Instant `param:"since" group:"Selection" arg:"date" help:"instances seen on or after this date"`
 }
 
 // Instances lists instances by service and name.
-func Instances(ctx context.Context, st traceprof.Store, r *InstancesRequest) (*List[traceprof.Instance], error) {
-	list, err := st.Instances(ctx, r.Service, r.Since.millis())
-	return &List[traceprof.Instance]{list}, err
+func Instances(ctx context.Context, st traceprof.Store, r *InstancesRequest) (*query.List[traceprof.Instance], error) {
+	list, err := st.Instances(ctx, r.Service, r.Since.Milli())
+	return &query.List[traceprof.Instance]{Rows: list}, err
 }
 
 // EndpointsRequest asks for the endpoints of a service.
@@ -60,29 +32,29 @@ type EndpointsRequest struct {
 }
 
 // Endpoints lists endpoints by name.
-func Endpoints(ctx context.Context, st traceprof.Store, r *EndpointsRequest) (*List[traceprof.Endpoint], error) {
+func Endpoints(ctx context.Context, st traceprof.Store, r *EndpointsRequest) (*query.List[traceprof.Endpoint], error) {
 	if r.Service == "" {
-		return nil, usage("--service is missing: endpoints belong to a service")
+		return nil, param.Errorf("--service is missing: endpoints belong to a service")
 	}
 	list, err := st.Endpoints(ctx, r.Service, r.Keyword, r.Rows)
-	return &List[traceprof.Endpoint]{list}, err
+	return &query.List[traceprof.Endpoint]{Rows: list}, err
 }
 
 // SegmentsRequest asks for the segments of a store.
 type SegmentsRequest struct {
-	Segments []string `param:"segment" group:"Selection" arg:"id" help:"segment; repeatable"`
-	Traces   []string `param:"trace" group:"Selection" arg:"id" help:"trace; repeatable"`
-	Service  string   `param:"service" group:"Selection" arg:"name" help:"service"`
-	Instance string   `param:"instance" group:"Selection" arg:"name" help:"instance"`
-	Endpoint string   `param:"endpoint" group:"Selection" arg:"name" help:"endpoint"`
-	Since    Instant  `param:"since" group:"Selection" arg:"date" help:"segments that start on or after this date"`
-	Until    Instant  `param:"until" group:"Selection" arg:"date" help:"segments that start before this date"`
-	Shortest Millis   `param:"shortest" group:"Selection" arg:"time" help:"minimum latency"`
-	Longest  Millis   `param:"longest" group:"Selection" arg:"time" help:"maximum latency"`
-	Failed   *bool    `param:"failed" group:"Selection" help:"segments with errors, or without"`
-	Sort     string   `param:"sort" group:"View" choices:"start,latency" help:"order: newest start first, or longest first"`
-	Offset   int      `param:"offset" group:"Limit" arg:"n" min:"0" help:"number of rows to skip"`
-	Rows     int      `param:"rows" group:"Limit" arg:"n" min:"0" default:"1000" help:"maximum number of rows (0: all)"`
+	Segments []string      `param:"segment" group:"Selection" arg:"id" help:"segment; repeatable"`
+	Traces   []string      `param:"trace" group:"Selection" arg:"id" help:"trace; repeatable"`
+	Service  string        `param:"service" group:"Selection" arg:"name" help:"service"`
+	Instance string        `param:"instance" group:"Selection" arg:"name" help:"instance"`
+	Endpoint string        `param:"endpoint" group:"Selection" arg:"name" help:"endpoint"`
+	Since    query.Instant `param:"since" group:"Selection" arg:"date" help:"segments that start on or after this date"`
+	Until    query.Instant `param:"until" group:"Selection" arg:"date" help:"segments that start before this date"`
+	Shortest Millis        `param:"shortest" group:"Selection" arg:"time" help:"minimum latency"`
+	Longest  Millis        `param:"longest" group:"Selection" arg:"time" help:"maximum latency"`
+	Failed   *bool         `param:"failed" group:"Selection" help:"segments with errors, or without"`
+	Sort     string        `param:"sort" group:"View" choices:"start,latency" help:"order: newest start first, or longest first"`
+	Offset   int           `param:"offset" group:"Limit" arg:"n" min:"0" help:"number of rows to skip"`
+	Rows     int           `param:"rows" group:"Limit" arg:"n" min:"0" default:"1000" help:"maximum number of rows (0: all)"`
 }
 
 // Segment is a segment, with its spans if it was requested alone.
@@ -98,11 +70,11 @@ func segmentOf(s traceprof.Segment) Segment {
 }
 
 // Segments lists segments without their spans.
-func Segments(ctx context.Context, st traceprof.Store, r *SegmentsRequest) (*List[Segment], error) {
+func Segments(ctx context.Context, st traceprof.Store, r *SegmentsRequest) (*query.List[Segment], error) {
 	list, err := st.Segments(ctx, traceprof.SegmentQuery{IDs: r.Segments, Traces: r.Traces, Service: r.Service, Instance: r.Instance, Endpoint: r.Endpoint,
-		From: r.Since.millis(), To: r.Until.millis(), Shortest: int64(r.Shortest), Longest: int64(r.Longest), Failed: r.Failed,
+		From: r.Since.Milli(), To: r.Until.Milli(), Shortest: int64(r.Shortest), Longest: int64(r.Longest), Failed: r.Failed,
 		BySlowest: r.Sort == "latency", NoRaw: true, Offset: r.Offset, Limit: r.Rows})
-	result := &List[Segment]{make([]Segment, len(list))}
+	result := &query.List[Segment]{Rows: make([]Segment, len(list))}
 	for i := range list {
 		result.Rows[i] = segmentOf(list[i])
 	}
@@ -136,7 +108,7 @@ type SnapshotsRequest struct {
 
 // SnapshotsResult lists snapshots by task, segment and sequence.
 type SnapshotsResult struct {
-	Rows Rows[Snapshot] `json:"rows"`
+	Rows query.Rows[Snapshot] `json:"rows"`
 }
 
 // Snapshot is one stack of a thread, outermost frame first.
@@ -151,7 +123,7 @@ type Snapshot struct {
 // Snapshots answers a SnapshotsRequest.
 func Snapshots(ctx context.Context, st traceprof.Store, r *SnapshotsRequest) (*SnapshotsResult, error) {
 	if len(r.Tasks)+len(r.Segments) == 0 {
-		return nil, usage("select a task or a segment: --task, --segment")
+		return nil, param.Errorf("select a task or a segment: --task, --segment")
 	}
 	var list []traceprof.Snapshots
 	var ends []int // rows up to the end of each
@@ -163,7 +135,7 @@ func Snapshots(ctx context.Context, st traceprof.Store, r *SnapshotsRequest) (*S
 		n += s.Len()
 		list, ends = append(list, s), append(ends, n)
 	}
-	return &SnapshotsResult{rowsOf(n, func(i int) Snapshot {
+	return &SnapshotsResult{query.RowsOf(n, func(i int) Snapshot {
 		at := sort.SearchInts(ends, i+1)
 		s := &list[at]
 		i -= ends[at] - s.Len()

@@ -1,4 +1,4 @@
-package query
+package tasks
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/param"
 	"github.com/dendroprof/dendro/internal/spans"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
@@ -73,7 +74,7 @@ func newSample(ctx context.Context, st traceprof.Store, selection SampleSelectio
 // arrive last.
 func (s *sample) findSegments(ctx context.Context, st traceprof.Store) error {
 	if s.Task == "" && s.Trace == "" && len(s.Segments) == 0 {
-		return usage("select a task, --trace or --segment")
+		return param.Errorf("select a task, --trace or --segment")
 	}
 	var arrived []traceprof.Segment
 	q := traceprof.SnapshotQuery{Segments: s.Segments}
@@ -142,7 +143,7 @@ func (s *sample) findRanges() error {
 	if s.Range != "" {
 		var err error
 		if part, err = calltree.ParseRange(s.Range); err != nil {
-			return usage("--range: %w", err)
+			return param.Errorf("--range: %w", err)
 		}
 	}
 	for i := range s.segments {
@@ -152,11 +153,11 @@ func (s *sample) findRanges() error {
 		return nil
 	}
 	if len(s.segments) != 1 {
-		return usage("--span, --own and --range apply to one segment; %s has %d", s, len(s.segments))
+		return param.Errorf("--span, --own and --range apply to one segment; %s has %d", s, len(s.segments))
 	}
 	segment := &s.segments[0]
 	if !segment.arrived {
-		return usage("--span, --own and --range need the spans and times of segment %s; only its snapshots arrived", segment.ID)
+		return param.Errorf("--span, --own and --range need the spans and times of segment %s; only its snapshots arrived", segment.ID)
 	}
 	if s.Span != nil || s.Own {
 		all, err := spans.Of(segment.Raw)
@@ -165,7 +166,7 @@ func (s *sample) findRanges() error {
 		}
 		i := slices.IndexFunc(all, func(p traceprof.Span) bool { return s.Span == nil || int(p.ID) == *s.Span })
 		if i < 0 {
-			return usage("--span: no such span among the %d of segment %s", len(all), segment.ID)
+			return param.Errorf("--span: no such span among the %d of segment %s", len(all), segment.ID)
 		}
 		s.ranges = spans.Ranges(segment.ID, all, all[i], s.Own)
 	}

@@ -1,4 +1,4 @@
-package query
+package tasks
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/internal/param"
+	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
@@ -19,20 +21,20 @@ import (
 type AnalyzeRequest struct {
 	SampleSelection `group:"Selection"`
 	Snapshots       int `param:"limit" group:"Limit" arg:"n" min:"1" default:"12000" help:"maximum number of snapshots to analyze"`
-	Cut             `group:"Limit"`
+	query.Cut       `group:"Limit"`
 }
 
 // AnalysisResult has the trees of the selected snapshots, one for each outermost frame,
 // depth first: a row of depth 0 begins a tree.
 type AnalysisResult struct {
-	Segments  int            `json:"segments"`
-	Snapshots int            `json:"snapshots"` // that were analyzed
-	Found     int64          `json:"found"`     // sequence numbers in the selection
-	Unit      string         `json:"unit"`
-	RootTotal int64          `json:"rootTotal"` // 100 % of all shares
-	Notes     []string       `json:"notes"`
-	Omitted   Omitted        `json:"omitted"`
-	Rows      Rows[StackRow] `json:"rows"`
+	Segments  int                  `json:"segments"`
+	Snapshots int                  `json:"snapshots"` // that were analyzed
+	Found     int64                `json:"found"`     // sequence numbers in the selection
+	Unit      string               `json:"unit"`
+	RootTotal int64                `json:"rootTotal"` // 100 % of all shares
+	Notes     []string             `json:"notes"`
+	Omitted   query.Omitted        `json:"omitted"`
+	Rows      query.Rows[StackRow] `json:"rows"`
 }
 
 // StackRow is a code signature below those that called it.
@@ -67,9 +69,9 @@ func Analyze(ctx context.Context, st traceprof.Store, r *AnalyzeRequest) (*Analy
 		all = append(all, rowsOfStacks(a, &a.Trees[i])...)
 	}
 	total := func(row StackRow) (int32, float64, float64) { return row.Depth, float64(row.Total), float64(row.Total) }
-	visible := cut[StackRow](&r.Cut, all, float64(result.RootTotal), float64(result.RootTotal), total)
-	result.Omitted = visible.omitted
-	result.Rows = rowsOf(len(visible.rows), func(i int) StackRow { return visible.rows[i] })
+	rows, omitted := query.CutNodes[StackRow](&r.Cut, all, float64(result.RootTotal), float64(result.RootTotal), total)
+	result.Omitted = omitted
+	result.Rows = query.RowsOf(len(rows), func(i int) StackRow { return rows[i] })
 	return result, nil
 }
 
@@ -173,7 +175,7 @@ func (a *TraceArchive) Write(w io.Writer) error { return archive.Write(w, a.cont
 // ArchiveTrace answers a TraceArchiveRequest.
 func ArchiveTrace(ctx context.Context, st traceprof.Store, r *TraceArchiveRequest) (*TraceArchive, error) {
 	if r.Trace == "" {
-		return nil, usage("--trace is missing: an archive has one trace (dendro task segments lists them)")
+		return nil, param.Errorf("--trace is missing: an archive has one trace (dendro task segments lists them)")
 	}
 	t, err := findTask(ctx, st, r.Task)
 	if err != nil {

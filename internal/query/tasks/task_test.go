@@ -1,4 +1,4 @@
-package query
+package tasks
 
 import (
 	"context"
@@ -205,11 +205,9 @@ func TestSnapshotRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for i := r.Rows.Len() - 1; i >= 0; i-- {
-		s := r.Rows.at(i)
+	for s := range r.Rows.All() {
 		got = append(got, fmt.Sprint(s.Task, s.Segment, s.Sequence, s.Stack))
 	}
-	slices.Reverse(got)
 	if want := []string{"ta0 [A B]", "ta1 []", "ta2 [A]", "tb0 [C]", "ua0 [D]"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
