@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"slices"
 
 	"github.com/dendroprof/dendro/internal/words"
@@ -17,7 +18,11 @@ import (
 // TreePage answers a TreeRequest with an offline page: the profile in every view, first
 // the view that is asked for.
 func TreePage(ctx context.Context, st store.Store, r *TreeRequest) (*web.Report, error) {
-	start := "/profile?view=" + pageView(r.View, r.Invert)
+	address := pageAddress(&r.Selection, pageView(r.View, r.Invert))
+	for i := range r.Inputs {
+		address.Add("run", filepath.Base(r.Inputs[i].name))
+	}
+	start := "/profile?" + address.Encode()
 	page := &web.Report{}
 	upright := *r
 	if upright.View = "tree"; r.Invert {
@@ -45,7 +50,18 @@ func TreePage(ctx context.Context, st store.Store, r *TreeRequest) (*web.Report,
 // DiffPage answers a DiffRequest with an offline page.
 func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report, error) {
 	upright := *r
-	start := "/diff?view=" + pageView(r.View, r.Invert)
+	address := pageAddress(&r.Selection, pageView(r.View, r.Invert))
+	for i, side := range []*Side{&r.Base, &r.New} {
+		for name, list := range map[string][]string{"run": side.Runs, "commit": side.Commits, "branch": side.Branches} {
+			if len(list) > 0 {
+				address[sideName(i)+"-"+name] = list
+			}
+		}
+		for k := range r.Inputs[i] {
+			address.Add(sideName(i)+"-run", r.Inputs[i][k].name)
+		}
+	}
+	start := "/diff?" + address.Encode()
 	if upright.View = "tree"; r.Invert {
 		upright.Invert = false
 	}
@@ -59,6 +75,17 @@ func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report,
 	}
 	page := &web.Report{Title: d.title(), Start: start, Nav: []web.Link{{Title: "Diff", Address: start}}}
 	return page, answer(page, "diff", "", d.rows())
+}
+
+// pageAddress returns the parameters of an address that name what a page shows.
+func pageAddress(s *Selection, view string) url.Values {
+	address := url.Values{"view": {view}}
+	for name, list := range map[string][]string{"group": s.Groups, "benchmark": s.Benchmarks, "run": s.Runs, "commit": s.Commits, "branch": s.Branches, "type": s.Types} {
+		if len(list) > 0 {
+			address[name] = list
+		}
+	}
+	return address
 }
 
 // pageView names a view as the pages do.
