@@ -64,7 +64,7 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
   dendro import --layout '{run}/{group}/{benchmark}.{ext}' history/
   dendro import --manifest results/manifest.json
   dendro import --run r1 --benchmark checkout --metric time=12.3ms - < stacks.folded
-  go test -bench . -cpuprofile cpu.pb.gz | tee bench.txt; dendro import --metrics bench.txt --benchmark Sort cpu.pb.gz`,
+  go test -run '^$' -bench Sort -cpuprofile cpu.pb.gz > bench.txt; dendro import --metrics bench.txt cpu.pb.gz`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), e, args) },
 	}
 	f := c.Flags()

@@ -76,6 +76,7 @@ func (o *reporting) addFlags(c *cobra.Command, request any) {
 	f.StringVar(&o.acknowledged, "acknowledged", acknowledgedFile, "`file` of accepted changes")
 	f.StringArrayVar(&o.also, "write", nil, "also write the report to `file`; the extension sets the format: .txt, .md, .html, .json, .sarif, .xml (JUnit); repeatable")
 	o.output.addFlag(c, "text", "md", "html", "json", "sarif", "junit")
+	c.Flags().Lookup("output").Usage += "; files: --write"
 	inGroup(c, "Side", "layout", "repo")
 	inGroup(c, "Method", "acknowledged")
 	inGroup(c, "Output", "write")

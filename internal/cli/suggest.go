@@ -13,7 +13,8 @@ import (
 
 var unknownCommand = regexp.MustCompile(`^unknown command "(.*)" for "(.*)"`)
 
-// suggested adds to the error of an unknown command those that were perhaps meant.
+// suggested adds to the error of an unknown command those that were perhaps meant. An
+// argument of a command without arguments has the same error.
 func suggested(root *cobra.Command, err error) error {
 	m := unknownCommand.FindStringSubmatch(err.Error())
 	if m == nil {
@@ -22,6 +23,9 @@ func suggested(root *cobra.Command, err error) error {
 	parent, _, findErr := root.Find(strings.Fields(m[2])[1:])
 	if findErr != nil {
 		return err
+	}
+	if !parent.HasSubCommands() {
+		return fmt.Errorf("%s takes no arguments, got %q (see \"%s --help\")", strings.TrimPrefix(m[2], "dendro "), m[1], m[2])
 	}
 	var names []string
 	for _, c := range parent.Commands() {
