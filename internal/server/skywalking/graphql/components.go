@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// components are the numbers by which agents name what made a span, frameworks
-// and libraries, as SkyWalking has assigned them: for each run the first number,
-// and the names from there on. A dash stands for a number that is not assigned.
+// components are SkyWalking's numbers of the frameworks and libraries that create spans:
+// the first number of each range, and the names from there on. A dash is an unassigned
+// number.
 var components = sync.OnceValue(func() map[int32]string {
 	all := map[int32]string{}
 	for _, run := range []struct {
@@ -63,7 +63,7 @@ var components = sync.OnceValue(func() map[int32]string {
 	return all
 })
 
-// componentName returns the name of a component, of an unknown one that of 0.
+// componentName returns the name of a component; of an unknown one, that of 0.
 func componentName(id int32) string {
 	if name, ok := components()[id]; ok {
 		return name

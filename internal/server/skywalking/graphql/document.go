@@ -22,7 +22,7 @@ import (
 	"github.com/dendroprof/dendro/internal/server/skywalking/graphql/values"
 )
 
-// Classes of errors, by which clients tell them apart.
+// Classes of errors, which clients distinguish.
 const (
 	invalidSyntax = "InvalidSyntax"
 	invalid       = "ValidationError"
@@ -30,10 +30,10 @@ const (
 	failed        = "DataFetchingException"
 )
 
-// answer is what is sent to a client.
+// answer is an answer to a client.
 type answer struct {
 	errors gqlerror.List
-	data   []byte         // JSON with gaps; nil: there is no key for it
+	data   []byte         // JSON with gaps; nil: no key `data`
 	gaps   *values.Answer // of data
 }
 
@@ -65,7 +65,7 @@ func (a *answer) write(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// answer answers a request, with the status that clients expect.
+// answer answers a request with the status that clients expect.
 func (h *Handler) answer(ctx context.Context, q *request) (a *answer, status int) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -138,7 +138,7 @@ func (h *Handler) execute(ctx context.Context, op *graphqlexec.OperationContext)
 	return a
 }
 
-// present gives the error of a field the form that clients know.
+// present converts the error of a field to the form that clients know.
 func (h *Handler) present(ctx context.Context, err error) *gqlerror.Error {
 	e := asError(err, "")
 	if e.Path == nil {
@@ -161,7 +161,7 @@ func (h *Handler) present(ctx context.Context, err error) *gqlerror.Error {
 	return e
 }
 
-// slashed writes the path of a field as it stands in messages.
+// slashed returns the path of a field for messages.
 func slashed(p ast.Path) string {
 	var parts []string
 	for _, e := range p {
@@ -170,13 +170,13 @@ func slashed(p ast.Path) string {
 	return strings.Join(parts, "/")
 }
 
-// panicked turns a panic into an error that tells clients nothing.
+// panicked converts a panic to an error without details.
 func (h *Handler) panicked(ctx context.Context, p any) error {
 	h.log.ErrorContext(ctx, "panic in GraphQL", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	return errors.New("internal error: the server's log has the details")
 }
 
-// asError returns a new error of GraphQL, its message after a prefix.
+// asError returns a GraphQL error with a prefix before the message.
 func asError(err error, prefix string) *gqlerror.Error {
 	var e *gqlerror.Error
 	if !errors.As(err, &e) {
@@ -185,7 +185,7 @@ func asError(err error, prefix string) *gqlerror.Error {
 	return &gqlerror.Error{Err: e.Err, Message: prefix + e.Message, Path: e.Path, Locations: e.Locations}
 }
 
-// variableError says which variable does not fit, and where it is declared.
+// variableError names the variable with an invalid value, and where it is declared.
 func variableError(op *ast.OperationDefinition, err error) *gqlerror.Error {
 	e := asError(err, "")
 	var name string

@@ -9,14 +9,14 @@ import (
 	"github.com/dendroprof/dendro/internal/server/skywalking/graphql/values"
 )
 
-// zone is the zone in which clients write times: they ask getTimeInfo for it and
-// convert. UTC has no hour twice.
+// zone is the time zone of clients' times, which they get from getTimeInfo. UTC has no
+// repeated hours.
 var zone = time.UTC
 
 // span is a range of time in ms, both ends inclusive.
 type span struct{ from, to int64 }
 
-// steps are the forms of times, and how far the last one of a range reaches.
+// steps are the formats of times, and the length of the last step of a range.
 var steps = map[query.Step]struct {
 	layout string
 	length time.Duration
@@ -27,7 +27,7 @@ var steps = map[query.Step]struct {
 	query.StepSecond: {"2006-01-02 150405", time.Second},
 }
 
-// spanOf reads a range of time. Nil is all time, which is zero.
+// spanOf reads a range of time. Nil is the zero span: all time.
 func spanOf(d *query.Duration) (span, error) {
 	if d == nil {
 		return span{}, nil

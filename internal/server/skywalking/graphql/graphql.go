@@ -7,24 +7,23 @@
 //	                            limits,              values ◀─────┘
 //	                            types                large trees, written while sent
 //
-// What is answered is what trace profiling needs: services, instances and
-// endpoints to choose from, traces, tasks of all kinds, their logs and analyses;
-// the names that clients of older versions use as well. There are no metrics and
-// no topology.
+// It answers the queries that trace profiling needs: services, instances, endpoints,
+// traces, tasks of all kinds, their logs and analyses, also under the names that older
+// clients use. There are no metrics and no topology.
 //
-// Clients see ids as package ids spells them, times in ms since 1970, and refused
-// tasks as an answer with a reason, not as an error. Other errors have the form
-// that SkyWalking's OAP gives them, with its status codes:
+// Ids are those of package ids and times are in ms since 1970. A refused task is an answer
+// with a reason, not an error. Other errors have the form and the status codes of
+// SkyWalking's OAP:
 //
-//	the body is no request                400 or 415, text
+//	the body is not a request             400 or 415, text
 //	unknown fields, wrong types           400, errors with ValidationError, no data
-//	variables that do not fit             200, the same
+//	invalid variables                     200, the same
 //	syntax                                200, errors with InvalidSyntax, no data
-//	too much at once                      200, errors with ExecutionAborted, no data
-//	a store that fails, an id that is none  200, errors with DataFetchingException, data null
-//	an order with the token for reading   403, errors with ExecutionAborted, no data
+//	limits exceeded                       200, errors with ExecutionAborted, no data
+//	the store fails, an id is invalid     200, errors with DataFetchingException, data null
+//	a mutation with the read token        403, errors with ExecutionAborted, no data
 //
-// The package holds no rule of trace profiling.
+// The rules of trace profiling are in package traceprof.
 package graphql
 
 import (
@@ -39,14 +38,12 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Options say what is asked. Store and Dispatcher are of one store and must be
-// set.
+// Options configure a Handler. Store and Dispatcher are required; Dispatcher uses Store.
 type Options struct {
 	Store      traceprof.Store
 	Dispatcher *traceprof.Dispatcher
 
-	// Uploads has the recordings of async-profiler and pprof tasks; nil: there are
-	// none.
+	// Uploads has the recordings of async-profiler and pprof tasks; nil: none.
 	Uploads *uploads.Uploads
 
 	Version string        // of this program
@@ -63,7 +60,7 @@ type Handler struct {
 	log      *slog.Logger
 }
 
-// New returns what answers GraphQL requests.
+// New returns a Handler.
 func New(o Options) *Handler {
 	if o.Now == nil {
 		o.Now = func() int64 { return time.Now().UnixMilli() }
@@ -79,14 +76,12 @@ func New(o Options) *Handler {
 	}
 }
 
-// Part returns the protocol as a part of a server. The token for reading is enough
-// for what orders nothing.
+// Part returns the protocol as a part of a server. The read token is enough for queries.
 func (h *Handler) Part() server.Part {
 	return server.Part{Name: "graphql", Routes: []server.Route{{Pattern: "POST /graphql", Handler: h, Needs: server.Reading, Problem: writeProblem}}}
 }
 
-// resolver answers the fields of Query and Mutation, each in a method of its
-// name.
+// resolver answers the fields of Query and Mutation, each with the method of its name.
 type resolver struct {
 	store      traceprof.Store
 	dispatcher *traceprof.Dispatcher
@@ -96,8 +91,8 @@ type resolver struct {
 	now        func() int64 // ms
 }
 
-// Query is the resolver of questions.
+// Query returns the resolver of queries.
 func (r *resolver) Query() exec.QueryResolver { return r }
 
-// Mutation is the resolver of orders.
+// Mutation returns the resolver of mutations.
 func (r *resolver) Mutation() exec.MutationResolver { return r }

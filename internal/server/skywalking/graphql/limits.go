@@ -10,20 +10,19 @@ import (
 // Limits of documents.
 const (
 	maxTokens = 15_000
-	maxFields = 3000 // fields and fragments, each as often as it is reached
-	maxDepth  = 100  // selections within each other
+	maxFields = 3000 // fields and fragments, counted as often as they are used
+	maxDepth  = 100  // nested selections
 	maxTypes  = 20   // __schema and __type
-	maxSame   = 50   // fields of one name, or fragments, in one place
-	maxErrors = 20   // reported of one document
+	maxSame   = 50   // fields of one name, or fragments, in one selection
+	maxErrors = 20   // reported for one document
 )
 
-// lists are the fields of types that lead to other types, from which they lead
-// on: within each other they multiply.
+// lists are introspection fields that list types or parts of them. Nested in each other,
+// their results multiply.
 var lists = map[string]bool{"fields": true, "inputFields": true, "interfaces": true, "possibleTypes": true}
 
-// checkLimits returns an error for a document that asks for too much at once. It
-// comes before all other checks, whose time may grow with the square of what it
-// bounds.
+// checkLimits returns an error for a document that exceeds a limit. Call it before all
+// other checks, whose time may be quadratic in what it limits.
 func checkLimits(doc *ast.QueryDocument) error {
 	c := &counter{doc: doc, known: map[place]size{}}
 	var all size
@@ -58,25 +57,25 @@ func checkLimits(doc *ast.QueryDocument) error {
 	return nil
 }
 
-// size is how much a selection asks for.
+// size measures a selection.
 type size struct {
 	fields, depth, types int
-	nested               bool // lists within lists
+	nested               bool // lists in lists
 }
 
-// beside returns the size of two selections side by side.
+// beside returns the size of two selections together.
 func (s size) beside(o size) size {
-	const most = 1 << 30 // fragments within fragments overflow anything
+	const most = 1 << 30 // nested fragments could overflow
 	return size{min(s.fields+o.fields, most), max(s.depth, o.depth), min(s.types+o.types, most), s.nested || o.nested}
 }
 
-// within says how far a selection is inside of introspection.
+// within tells where in introspection a selection is.
 type within int
 
 const (
 	outside within = iota
-	inside         // of __schema or __type
-	listed         // and of one of the lists
+	inside         // in __schema or __type
+	listed         // also in one of the lists
 )
 
 // place is a fragment where it is used.
@@ -85,11 +84,11 @@ type place struct {
 	within   within
 }
 
-// counter sizes selections, each fragment once for each depth of introspection.
+// counter measures selections, each fragment once for each depth of introspection.
 type counter struct {
 	doc   *ast.QueryDocument
 	known map[place]size
-	left  int // selections that checkSame may still look at: fragments can form circles
+	left  int // selections that checkSame may still visit: fragments can form cycles
 }
 
 func (c *counter) fragment(name string, in within) size {
@@ -97,7 +96,7 @@ func (c *counter) fragment(name string, in within) size {
 	if s, ok := c.known[at]; ok {
 		return s
 	}
-	c.known[at] = size{} // of a cycle, which is found elsewhere
+	c.known[at] = size{} // for cycles, which validation reports
 	f := c.doc.Fragments.ForName(name)
 	if f == nil {
 		return size{}
@@ -138,8 +137,8 @@ func (c *counter) count(set ast.SelectionSet, in within) size {
 	return all
 }
 
-// checkSame returns an error if selections that are merged into one ask for a
-// field many times: validation compares each with each, and what is below them.
+// checkSame returns an error if merged selections contain a field too many times:
+// validation compares each of them with each other.
 func (c *counter) checkSame(sets []ast.SelectionSet) error {
 	below := map[string][]ast.SelectionSet{}
 	spread := map[string]bool{}

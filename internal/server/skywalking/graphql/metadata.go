@@ -13,13 +13,13 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// general is the layer of services that name none.
+// general is the layer of services without a layer.
 const general = "GENERAL"
 
-// generalLevel is the level at which menus show all layers that agents name.
+// generalLevel is the menu level of all layers.
 const generalLevel = 3
 
-// late is how much later than an instance was seen that may be written, in ms.
+// late is the maximum delay, in ms, until the store has that an instance was seen.
 const late = traceprof.Minute
 
 // layer returns the layer of an instance.
@@ -27,17 +27,15 @@ func layer(i *traceprof.Instance) string { return cmp.Or(i.Layer, general) }
 
 type rosterKey struct{}
 
-// withRoster returns a context in which all instances are read once at most, for
-// the fields of one document: pages ask for the services of each layer they know,
-// some forty, in one.
+// withRoster returns a context in which the fields of one document read all instances at
+// most once: pages request the services of some forty layers in one document.
 func (r *resolver) withRoster(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rosterKey{}, sync.OnceValues(func() ([]traceprof.Instance, error) {
 		return r.store.Instances(ctx, "", 0)
 	}))
 }
 
-// roster returns all instances, to be read only. The context comes from
-// withRoster.
+// roster returns all instances, read-only. The context is from withRoster.
 func roster(ctx context.Context) ([]traceprof.Instance, error) {
 	return ctx.Value(rosterKey{}).(func() ([]traceprof.Instance, error))()
 }
@@ -62,7 +60,7 @@ func (r *resolver) services(ctx context.Context, selects func(*query.Service) bo
 	return slices.DeleteFunc(all, func(s *query.Service) bool { return !selects(s) }), nil
 }
 
-// service returns a service as clients know it, without layers.
+// service converts a service, without layers.
 func service(name string) *query.Service {
 	group, short, grouped := strings.Cut(name, "::")
 	if !grouped {
@@ -142,8 +140,8 @@ func (r *resolver) ListInstances(ctx context.Context, d query.Duration, serviceI
 	return list, nil
 }
 
-// instance returns an instance as clients know it. Properties are attributes, but
-// for the language, and addresses, which are one.
+// instance converts an instance. Its properties become attributes, except the language;
+// all addresses become one.
 func instance(i *traceprof.Instance) *query.ServiceInstance {
 	id := ids.Instance(i.Service, i.Name)
 	out := &query.ServiceInstance{ID: id, Name: i.Name, InstanceUUID: id, Language: query.LanguageUnknown, Attributes: []*query.Attribute{}}
@@ -166,7 +164,7 @@ func instance(i *traceprof.Instance) *query.ServiceInstance {
 	return out
 }
 
-// maxEndpoints is how many endpoints are listed at a time.
+// maxEndpoints is the maximum number of endpoints in a list.
 const maxEndpoints = 10_000
 
 // FindEndpoint answers Query.findEndpoint.

@@ -28,8 +28,8 @@ func (r *resolver) CreatePprofTask(ctx context.Context, in query.PprofTaskCreati
 	return &query.PprofTaskCreationResult{Code: query.PprofTaskCreationTypeSuccess, ID: &t.ID}, nil
 }
 
-// QueryPprofTaskList answers Query.queryPprofTaskList. The protocol has one event
-// for each task; a task without one that it knows is not listed.
+// QueryPprofTaskList answers Query.queryPprofTaskList. In the protocol a task has one
+// event; tasks without a known event are omitted.
 func (r *resolver) QueryPprofTaskList(ctx context.Context, in query.PprofTaskListRequest) (*query.PprofTaskListResult, error) {
 	tasks, err := r.recordTasks(ctx, traceprof.PprofKind, in.ServiceID, in.QueryDuration, in.Limit)
 	if err != nil {

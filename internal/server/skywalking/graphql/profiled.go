@@ -12,8 +12,8 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// profiled returns the ids of the segments that have snapshots for a task. Unlike
-// SkyWalking's OAP, which looks for the first snapshot of each, it takes any.
+// profiled returns the ids of the segments with snapshots for a task, also of those whose
+// first snapshot is missing, which SkyWalking's OAP omits.
 func (r *resolver) profiled(ctx context.Context, task string) (map[string]bool, error) {
 	if task == "" {
 		return nil, nil
@@ -86,13 +86,13 @@ type process struct{ trace, service, instance string }
 
 func processOf(s *traceprof.Segment) process { return process{s.Trace, s.Service, s.Instance} }
 
-// fold returns the segments of a process, oldest first, as entries: a segment
-// that a thread of another one began is a part of that one's entry. Entries
-// without a profiled segment are left out. References to other processes, which
-// lead to spans that the answer has not, are removed.
+// fold converts the segments of a process, oldest first, to entries: a segment that was
+// started by the thread of another one becomes a part of its entry. Entries without a
+// profiled segment are omitted, and so are references to other processes, whose spans are
+// not in the answer.
 func fold(segments []traceprof.Segment, profiled map[string]bool) []*query.ProfiledTraceSegments {
 	entries := map[string]*query.ProfiledTraceSegments{} // by segment
-	into := map[string]string{}                          // segment: the one whose entry it is a part of
+	into := map[string]string{}                          // by segment: the segment of its entry
 	home := func(id string) string {
 		for into[id] != "" {
 			id = into[id]
@@ -125,8 +125,8 @@ func fold(segments []traceprof.Segment, profiled map[string]bool) []*query.Profi
 	return list
 }
 
-// callingThread returns the segment among the entries whose thread began one, by
-// the first reference that decides it, or "".
+// callingThread returns the segment among the entries whose thread started s, by the first
+// reference to one of them, or "".
 func callingThread(id string, entries map[string]*query.ProfiledTraceSegments) string {
 	for _, s := range entries[id].Spans {
 		if s.SegmentID != id || len(s.Refs) == 0 {
@@ -152,7 +152,7 @@ func entryOf(s *traceprof.Segment, profiled map[string]bool) *query.ProfiledTrac
 	return e
 }
 
-// profiledSpan returns a span as lists of what was profiled have it.
+// profiledSpan converts a span for lists of profiled segments.
 func profiledSpan(s *query.Span, profiled bool) *query.ProfiledSpan {
 	return &query.ProfiledSpan{SpanID: s.SpanID, ParentSpanID: s.ParentSpanID, SegmentID: s.SegmentID, Refs: s.Refs,
 		ServiceCode: s.ServiceCode, ServiceInstanceName: s.ServiceInstanceName, StartTime: s.StartTime, EndTime: s.EndTime,

@@ -13,10 +13,10 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Async-profiler and pprof tasks differ in names only. What they share is here;
-// the fields are in asyncprofiler.go and pprof.go.
+// The common parts of async-profiler and pprof tasks, which differ only in names. The
+// fields are in asyncprofiler.go and pprof.go.
 
-// record makes a task that profiles instances, given by their ids.
+// record creates a task that profiles instances, given by their ids.
 func (r *resolver) record(ctx context.Context, o traceprof.TaskSpec, instanceIDs []string) (traceprof.Task, *traceprof.RefusedError, error) {
 	for _, id := range instanceIDs {
 		_, name, err := ids.ParseInstance(id)
@@ -28,8 +28,8 @@ func (r *resolver) record(ctx context.Context, o traceprof.TaskSpec, instanceIDs
 	return r.create(ctx, o)
 }
 
-// recordTasks returns the tasks of a kind that were made for a service in a range
-// of time, newest first.
+// recordTasks returns the tasks of a kind that were created for a service in a range of
+// time, newest first.
 func (r *resolver) recordTasks(ctx context.Context, kind traceprof.Kind, serviceID string, d *query.Duration, limit *int) ([]traceprof.Task, error) {
 	during, err := spanOf(d)
 	if err != nil {
@@ -63,19 +63,19 @@ func instanceIDs(t *traceprof.Task) []string {
 	return list
 }
 
-// progress is what became of a task at its instances.
+// progress is the progress of a task at its instances.
 type progress struct {
 	logs            []logLine
 	failed, success []*string // ids of instances, each once
 }
 
-// logLine is a line of a log as all kinds of tasks show it.
+// logLine is a line of a log, common to all kinds of tasks.
 type logLine struct {
 	*traceprof.Log
 	id, instance string
 }
 
-// progress returns what became of a task of a kind; of an unknown one nothing.
+// progress returns the progress of a task of a kind; empty if it is unknown.
 func (r *resolver) progress(ctx context.Context, id string, kind traceprof.Kind) (progress, error) {
 	p := progress{failed: []*string{}, success: []*string{}}
 	t, logs, err := r.task(ctx, id, kind)
@@ -100,7 +100,7 @@ func (r *resolver) progress(ctx context.Context, id string, kind traceprof.Kind)
 	return p, nil
 }
 
-// tree returns the sum of what instances recorded for a task, or nil.
+// tree returns the sum of the instances' recordings for a task, or nil.
 func (r *resolver) tree(ctx context.Context, id string, kind traceprof.Kind, instances []string, event uploads.Event) (*uploads.Tree, error) {
 	t, _, err := r.task(ctx, id, kind)
 	if err != nil || t == nil || r.uploads == nil {

@@ -16,18 +16,18 @@ import (
 	"github.com/dendroprof/dendro/internal/server"
 )
 
-// maxBody is how many bytes a request may have. The longest that clients send
-// list some hundred ranges of time.
+// maxBody is the maximum size of a request in bytes. The longest requests of clients list
+// about a hundred ranges of time.
 const maxBody = 1 << 20
 
-// request is what a client asks, before anything of it is understood.
+// request is a GraphQL request, not parsed yet.
 type request struct {
 	query     string
-	operation string // name; empty: there is one only
+	operation string // name; empty: the only one
 	variables map[string]any
 }
 
-// refusal is a body that is no request.
+// refusal is the error for a body that is not a request.
 type refusal struct {
 	status int
 	reason string
@@ -51,12 +51,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
 	if err := a.write(r.Context(), w); err != nil {
-		// The client is gone, or has not taken its answer for too long.
+		// The client disconnected or stopped reading.
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// refuse answers what is no request.
+// refuse answers a body that is not a request.
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var no *refusal
 	if !errors.As(err, &no) {
@@ -71,7 +71,7 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	fmt.Fprintln(w, no.reason)
 }
 
-// writeProblem writes a problem as errors of GraphQL, which clients show.
+// writeProblem writes a problem as GraphQL errors, which clients show.
 func writeProblem(w http.ResponseWriter, r *http.Request, p *server.Problem) {
 	server.WriteProblemAs(w, r, p, "application/json", func(p *server.Problem) any {
 		message := p.Title
@@ -94,7 +94,7 @@ func readRequest(w http.ResponseWriter, r *http.Request) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &request{query: strings.ToValidUTF8(string(body), "\uFFFD")} // as JSON is read
+	q := &request{query: strings.ToValidUTF8(string(body), "\uFFFD")} // like JSON
 	if !raw {
 		if q, err = parseRequest(body); err != nil {
 			return nil, &refusal{http.StatusBadRequest, "the body is no request: " + err.Error()}
@@ -112,7 +112,7 @@ func parseRequest(body []byte) (*request, error) {
 		Query         string          `json:"query"`
 		OperationName string          `json:"operationName"`
 		Variables     map[string]any  `json:"variables"`
-		Extensions    json.RawMessage `json:"extensions"` // known to nobody
+		Extensions    json.RawMessage `json:"extensions"` // ignored
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -134,15 +134,15 @@ func parseRequest(body []byte) (*request, error) {
 	return &request{in.Query, in.OperationName, in.Variables}, nil
 }
 
-// plain replaces numbers of JSON, which look like texts to who checks types, by
-// such of Go: whole ones, which may need 64 bits, and others.
+// plain replaces json.Number, which type checks take for a text, by int64 for integers and
+// float64 for others.
 func plain(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		if n, err := v.Int64(); err == nil {
 			return n
 		}
-		f, _ := strconv.ParseFloat(v.String(), 64) // beyond its range it is infinite, which is no argument
+		f, _ := strconv.ParseFloat(v.String(), 64) // out of range it is infinite, which is no valid argument
 		return f
 	case []any:
 		for i := range v {
@@ -159,7 +159,7 @@ func plain(v any) any {
 // failure is an answer without data.
 func failure(class string, errs ...*gqlerror.Error) *answer {
 	for _, e := range errs {
-		e.Path = nil // of variables it is none that clients know
+		e.Path = nil // clients do not know paths of variables
 		e.Extensions = map[string]any{"classification": class}
 	}
 	return &answer{errors: errs}

@@ -10,8 +10,8 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// protocol is the version of SkyWalking whose protocol this is. Clients choose
-// their documents by it: from 9 on those of today.
+// protocol is the implemented version of SkyWalking. Clients choose their documents by it:
+// from 9 on the current ones.
 const protocol = "10.2.0"
 
 // Version answers Query.version.
@@ -41,10 +41,10 @@ func (r *resolver) CheckHealth(ctx context.Context) (*query.HealthStatus, error)
 	return h, nil
 }
 
-// absent is how long a stage keeps things that there is not.
+// absent is the TTL of stages that Dendro does not have.
 const absent = -1
 
-// days returns how long things are kept in whole days, at least one; 0: for ever.
+// days returns a TTL in whole days, at least one; 0: forever.
 func (r *resolver) days() int {
 	if r.ttl <= 0 {
 		return 0
@@ -65,7 +65,7 @@ func (r *resolver) GetMetricsTTL(context.Context) (*query.MetricsTTL, error) {
 	return &query.MetricsTTL{Minute: d, Hour: d, Day: d, ColdMinute: absent, ColdHour: absent, ColdDay: absent}, nil
 }
 
-// MetricsTTL resolves the fields of MetricsTTL that the clients' type lacks.
+// MetricsTTL resolves the fields of MetricsTTL that the client library's type lacks.
 func (r *resolver) MetricsTTL() exec.MetricsTTLResolver { return metricsTTL{r} }
 
 type metricsTTL struct{ r *resolver }

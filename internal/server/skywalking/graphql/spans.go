@@ -12,8 +12,8 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// spansOf returns the spans of a segment in the order of its agent. A segment
-// that cannot be read has none.
+// spansOf returns the spans of a segment in the agent's order; none if the segment cannot
+// be decoded.
 func spansOf(s *traceprof.Segment) []*query.Span {
 	m, err := skywalking.ReadSegment(s.Raw)
 	if err != nil {
@@ -52,14 +52,13 @@ func pairs(in []*commonv3.KeyStringValuePair) []*query.KeyValue {
 	return out
 }
 
-// spanKey names a span within its trace.
+// spanKey identifies a span within its trace.
 type spanKey struct {
 	segment string
 	span    int
 }
 
-// inOrder returns the spans of a trace so that a span comes behind its caller and
-// before its caller's next callee, by start.
+// inOrder returns the spans of a trace in depth-first order, callees by start.
 func inOrder(spans []*query.Span) []*query.Span {
 	slices.SortStableFunc(spans, func(a, b *query.Span) int { return cmp.Compare(a.StartTime, b.StartTime) })
 	known := make(map[spanKey]bool, len(spans))
@@ -82,7 +81,7 @@ func inOrder(spans []*query.Span) []*query.Span {
 			s := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
 			if done[s] {
-				continue // of a circle
+				continue // a cycle
 			}
 			done[s] = true
 			out = append(out, s)
@@ -90,19 +89,19 @@ func inOrder(spans []*query.Span) []*query.Span {
 			for _, c := range slices.Backward(callees[key]) {
 				stack = append(stack, c)
 			}
-			delete(callees, key) // of two spans with one id the first has them
+			delete(callees, key) // of two spans with one id, the first has the callees
 		}
 	}
 	for _, s := range roots {
 		visit(s)
 	}
-	for _, s := range spans { // that call each other in a circle
+	for _, s := range spans { // spans in cycles
 		visit(s)
 	}
 	return out
 }
 
-// callerOf returns which of the known spans called one.
+// callerOf returns the caller of a span, if it is known.
 func callerOf(s *query.Span, known map[spanKey]bool) (spanKey, bool) {
 	if s.ParentSpanID >= 0 {
 		key := spanKey{s.SegmentID, s.ParentSpanID}

@@ -12,13 +12,13 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// maxTasks is how many tasks are listed, the newest.
+// maxTasks is the maximum number of tasks in a list.
 const maxTasks = 1000
 
-// create makes a task. A refusal is returned as such, not as an error.
+// create creates a task. It returns a refusal separately from errors.
 func (r *resolver) create(ctx context.Context, o traceprof.TaskSpec) (traceprof.Task, *traceprof.RefusedError, error) {
 	var err error
-	if o.ServiceID != "" { // else the order says so, in the words that clients know
+	if o.ServiceID != "" { // otherwise Dispatcher.Create returns the refusal
 		if o.Service, err = ids.ParseService(o.ServiceID); err != nil {
 			return traceprof.Task{}, &traceprof.RefusedError{Reason: err.Error(), Code: traceprof.BadArgument}, nil
 		}
@@ -52,8 +52,7 @@ func (r *resolver) CreateProfileTask(ctx context.Context, in *query.ProfileTaskC
 	return &query.ProfileTaskCreationResult{ID: &t.ID}, nil
 }
 
-// GetProfileTaskList answers Query.getProfileTaskList. A service that no id
-// spells has no tasks.
+// GetProfileTaskList answers Query.getProfileTaskList. An invalid service id has no tasks.
 func (r *resolver) GetProfileTaskList(ctx context.Context, serviceID, endpoint *string) ([]*query.ProfileTask, error) {
 	q := traceprof.TaskQuery{Kind: traceprof.TraceKind, Limit: maxTasks}
 	if endpoint != nil {
@@ -82,8 +81,8 @@ func (r *resolver) GetProfileTaskList(ctx context.Context, serviceID, endpoint *
 	return list, nil
 }
 
-// serviceIDOf returns the id of a task's service as it was spelled when the task
-// was made, if that was done by a client of this protocol.
+// serviceIDOf returns the service id with which a client of this protocol created the
+// task, otherwise the id of the service.
 func serviceIDOf(t *traceprof.Task) string {
 	if t.ServiceID != "" {
 		return t.ServiceID
@@ -125,7 +124,7 @@ func (r *resolver) task(ctx context.Context, id string, kind traceprof.Kind) (*t
 	return &t, ofAgents(logs), err
 }
 
-// ofAgents returns the lines that agents caused, which are those that SkyWalking has.
+// ofAgents returns the lines caused by agents: SkyWalking has no others.
 func ofAgents(lines []traceprof.Log) []traceprof.Log {
 	return slices.DeleteFunc(lines, func(l traceprof.Log) bool { return l.Event == traceprof.ServerStarted })
 }
@@ -142,7 +141,7 @@ func (r *resolver) GetProfileTaskLogs(ctx context.Context, taskID *string) ([]*q
 	return profileLogs(t, logs), nil
 }
 
-// profileLogs returns the lines of a log for which clients have a word.
+// profileLogs returns the lines of a log whose events clients know.
 func profileLogs(t *traceprof.Task, logs []traceprof.Log) []*query.ProfileTaskLog {
 	list := []*query.ProfileTaskLog{}
 	for i := range logs {
@@ -155,7 +154,7 @@ func profileLogs(t *traceprof.Task, logs []traceprof.Log) []*query.ProfileTaskLo
 	return list
 }
 
-// logID returns an id of a line of a log.
+// logID returns an id for a line of a log.
 func logID(l *traceprof.Log) string {
 	return fmt.Sprintf("%s_%s_%s_%d", l.Task, l.Instance, l.Event, l.Time)
 }

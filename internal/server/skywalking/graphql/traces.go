@@ -13,17 +13,17 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Limits of what one question about traces reads.
+// Limits of what one query about traces reads.
 const (
 	maxPage    = 1000   // segments of a page
 	maxTraces  = 100    // traces of a page, with all their spans
-	maxScanned = 20_000 // segments whose tags are looked at
+	maxScanned = 20_000 // segments whose tags are compared
 	maxSegment = 2000   // segments of one trace
 	maxTagged  = 2000   // segments whose tags are listed
 	batch      = 500    // segments read at a time
 )
 
-// condition is what a TraceQueryCondition means.
+// condition is a parsed TraceQueryCondition.
 type condition struct {
 	segments traceprof.SegmentQuery // without a page
 	tags     []*query.SpanTag
@@ -33,7 +33,7 @@ type condition struct {
 	raw      bool // the segments' spans are needed
 }
 
-// conditionOf reads a condition with pages of at most so many entries.
+// conditionOf parses a condition. A page has at most most entries.
 func conditionOf(in *query.TraceQueryCondition, most int) (c condition, err error) {
 	if in == nil || in.Paging == nil {
 		return c, errors.New("condition cannot be null")
@@ -86,8 +86,7 @@ func conditionOf(in *query.TraceQueryCondition, most int) (c condition, err erro
 	return c, nil
 }
 
-// each calls f with the segments that meet a condition, in order, until it
-// returns false.
+// each calls f with the segments that match a condition, in order, until it returns false.
 func (r *resolver) each(ctx context.Context, c condition, f func(*traceprof.Segment) bool) error {
 	q := c.segments
 	q.NoRaw = len(c.tags) == 0 && !c.raw
@@ -135,7 +134,7 @@ func (r *resolver) QueryBasicTraces(ctx context.Context, in *query.TraceQueryCon
 		return nil, err
 	}
 	brief := &query.TraceBrief{Traces: []*query.BasicTrace{}}
-	if len(c.tags) == 0 { // the store can turn the pages
+	if len(c.tags) == 0 { // the store can paginate
 		q := c.segments
 		q.NoRaw, q.Offset, q.Limit = true, c.offset, c.limit
 		list, err := r.store.Segments(ctx, q)
@@ -156,14 +155,14 @@ func (r *resolver) QueryBasicTraces(ctx context.Context, in *query.TraceQueryCon
 	return brief, err
 }
 
-// basicTrace returns a segment as lists show it.
+// basicTrace converts a segment for lists.
 func basicTrace(s *traceprof.Segment) *query.BasicTrace {
 	failed := s.Error
 	return &query.BasicTrace{SegmentID: s.ID, EndpointNames: []string{s.Endpoint}, Duration: latency(s),
 		Start: strconv.FormatInt(s.Start, 10), IsError: &failed, TraceIds: []string{s.Trace}}
 }
 
-// latency returns how long a segment took in the 32 bits that clients have.
+// latency returns the latency of a segment as 32 bits, as in the protocol.
 func latency(s *traceprof.Segment) int {
 	const most = 1<<31 - 1
 	return int(min(max(s.Latency(), -most), most))
@@ -249,8 +248,8 @@ func (r *resolver) QueryTraceTagAutocompleteValues(ctx context.Context, key stri
 	return r.tagTexts(ctx, d, func(tag *query.KeyValue) (string, bool) { return *tag.Value, tag.Key == key })
 }
 
-// tagTexts returns the distinct texts that f selects of the tags in the newest
-// segments of a range of time, sorted.
+// tagTexts returns the distinct texts that f returns for the tags in the newest segments of
+// a range of time, sorted.
 func (r *resolver) tagTexts(ctx context.Context, d query.Duration, f func(*query.KeyValue) (string, bool)) ([]string, error) {
 	during, err := spanOf(&d)
 	if err != nil {

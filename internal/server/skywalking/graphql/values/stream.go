@@ -12,18 +12,15 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// Value writes a part of an answer: what is selected of it. It may be called any
-// number of times.
+// Value writes the selected fields of a part of an answer. It may be called several times.
 type Value func(w *Writer, selected ast.SelectionSet)
 
-// UnmarshalGQLContext always fails: a Value is never an argument. Generated code
-// wants it.
+// UnmarshalGQLContext always fails: a Value is never an argument. Generated code needs it.
 func (v *Value) UnmarshalGQLContext(context.Context, any) error {
 	return errors.New("an answer is no argument")
 }
 
-// MarshalGQLContext leaves a gap for the value of a field. The context must come
-// from NewAnswer.
+// MarshalGQLContext leaves a gap for the value of a field. The context is from NewAnswer.
 func (v Value) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 	a, ok := ctx.Value(answerKey{}).(*Answer)
 	buf, plain := w.(*bytes.Buffer)
@@ -36,7 +33,7 @@ func (v Value) MarshalGQLContext(ctx context.Context, w io.Writer) error {
 
 type answerKey struct{}
 
-// Answer is an answer with gaps. Its use is sequential.
+// Answer is an answer with gaps. It is not for concurrent use.
 type Answer struct {
 	op   *graphql.OperationContext
 	gaps []gap
@@ -49,15 +46,15 @@ type gap struct {
 	selected ast.SelectionSet
 }
 
-// NewAnswer returns an answer to the operation of the context, and the context in
-// which it is made.
+// NewAnswer returns an answer to the operation of the context, and the context for
+// executing it.
 func NewAnswer(ctx context.Context) (context.Context, *Answer) {
 	a := &Answer{op: graphql.GetOperationContext(ctx)}
 	return context.WithValue(ctx, answerKey{}, a), a
 }
 
-// Write writes data, the answer as the generated code made it, with the gaps
-// filled. It ends early when w fails or the context ends.
+// Write writes data, the answer of the generated code, and fills the gaps. It stops when w
+// fails or the context ends.
 func (a *Answer) Write(ctx context.Context, w io.Writer, data []byte) error {
 	out := &Writer{ctx: ctx, to: w, op: a.op}
 	done := 0
@@ -71,10 +68,10 @@ func (a *Answer) Write(ctx context.Context, w io.Writer, data []byte) error {
 	return out.err
 }
 
-// pending is how many bytes are gathered before they are sent.
+// pending is the size of the buffer in bytes.
 const pending = 64 << 10
 
-// Writer gathers JSON and sends it in pieces. After a failure it drops all.
+// Writer buffers and sends JSON. After an error it drops everything.
 type Writer struct {
 	ctx context.Context
 	to  io.Writer
@@ -83,7 +80,7 @@ type Writer struct {
 	err error
 }
 
-// full sends what is gathered if it is much, and reports whether to go on.
+// full sends the buffer if it is full, and reports whether to continue.
 func (w *Writer) full() bool {
 	if len(w.buf) >= pending {
 		w.flush()
@@ -101,7 +98,7 @@ func (w *Writer) flush() {
 	w.buf = w.buf[:0]
 }
 
-// fields returns what is selected of an object, fragments resolved.
+// fields returns the selected fields of an object, with fragments resolved.
 func (w *Writer) fields(typ string, selected ast.SelectionSet) []graphql.CollectedField {
 	return graphql.CollectFields(w.op, selected, []string{typ})
 }
@@ -163,8 +160,8 @@ func Null(w *Writer, _ ast.SelectionSet) { w.buf = append(w.buf, "null"...) }
 // Column appends one field of the object in a row to an answer.
 type Column func(buf []byte, row int) []byte
 
-// Table is a list of objects of a type without parts: rows of columns, which are
-// named by their fields.
+// Table is a list of objects with scalar fields: rows of columns, which are named by their
+// fields.
 func Table(typ string, rows int, columns map[string]Column) Value {
 	return func(w *Writer, selected ast.SelectionSet) {
 		type piece struct {
@@ -215,8 +212,8 @@ func IDs(number func(row int) int64) Column {
 	}
 }
 
-// Texts are texts that columns refer to by number, each turned into JSON once. It
-// is not for concurrent use.
+// Texts are texts that columns refer to by number, each encoded once. It is not for
+// concurrent use.
 type Texts struct {
 	text   func(i int32) string
 	quoted [][]byte

@@ -1,16 +1,14 @@
-// Package values reads and writes values of the GraphQL schema where generated
-// code does not do: whole numbers of 32 bits, and answers so long that they are
-// written while they are sent.
+// Package values reads and writes those values of the GraphQL schema that generated code
+// cannot: integers of 32 bits, and long answers, which are written while they are sent.
 //
 // Generated code builds the whole answer in memory, an object and a goroutine for
-// each element of a list. A Value instead leaves a gap in that answer. When the
-// answer is sent, the gap is filled by the Value, which writes what the document
-// selects of it, straight from columns:
+// each element of a list. A Value leaves a gap in that answer instead. When the answer is
+// sent, the Value fills the gap: it writes the selected fields from columns:
 //
 //	{"data":{"a":"…","trees":            ,"b":"…"}}
 //	                         └ Value ┘
 //
-// A Value cannot fail: what it writes is computed before the first byte is sent.
+// A Value cannot fail: its data is computed before the first byte is sent.
 package values
 
 import (
@@ -22,7 +20,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 )
 
-// InputError says that an argument is not of its type.
+// InputError is the error for an argument of the wrong type.
 type InputError struct{ Reason string }
 
 // Error returns the reason.
@@ -33,8 +31,8 @@ func MarshalInt(i int) graphql.Marshaler {
 	return graphql.WriterFunc(func(w io.Writer) { io.WriteString(w, strconv.Itoa(i)) })
 }
 
-// UnmarshalInt reads an Int, which has 32 bits, or returns an *InputError. Digits
-// in a text are an Int too.
+// UnmarshalInt reads an Int of 32 bits, a number or digits in a text, or returns an
+// *InputError.
 func UnmarshalInt(v any) (int, error) {
 	if f, ok := v.(float64); ok && f == math.Trunc(f) && math.Abs(f) <= math.MaxInt32 {
 		return int(f), nil
