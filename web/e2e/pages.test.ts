@@ -135,7 +135,10 @@ describe.skipIf(missing)('pages', () => {
     await w.open(`${base}/regressions?type=cpu`);
     await w.page.getByRole('button', { name: 'Accept…' }).first().click();
     await w.page.getByLabel('Reason').first().fill('known');
-    expect(JSON.parse(await w.page.locator('dialog[open] pre').innerText())).toMatchObject({ reason: 'known', upTo: expect.closeTo(0.26, 1) });
+    expect(JSON.parse(await w.page.locator('dialog[open] pre').innerText())).toMatchObject({
+      reason: 'known',
+      upTo: expect.closeTo(0.26, 1),
+    });
     await w.page.getByRole('button', { name: 'Accept in this browser' }).first().click();
     await w.page.getByRole('heading', { name: 'Accepted (1)' }).waitFor();
     await w.page.reload();
