@@ -45,7 +45,7 @@ func (e *env) query(c *cobra.Command, request any, args []string, f func(ctx con
 
 // rendering returns where results are rendered to.
 func (e *env) rendering(format outputFormat) *render.Output {
-	return &render.Output{W: e.out, Err: e.err, Format: string(format), Colour: e.colour()}
+	return &render.Output{W: e.out, Err: e.err, Format: string(format), Colour: e.colour(), Width: e.width()}
 }
 
 // notes prints what a reader of the numbers has to know.

@@ -52,6 +52,7 @@ type env struct {
 	out, err io.Writer
 	store    string // --store
 	noColor  bool
+	screen   io.Writer     // the terminal behind a pager that out is; else nil
 	decoded  *decodedFiles // of earlier commands; nil outside of batch
 
 	passwords map[string]string // that were asked for, by user and server

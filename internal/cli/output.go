@@ -68,5 +68,26 @@ func terminal(w io.Writer) bool {
 
 // colour reports whether text for people may be coloured.
 func (e *env) colour() bool {
-	return !e.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminal(e.out)
+	return !e.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminal(e.shown())
+}
+
+// shown returns where people see the output: the terminal behind a pager, else out.
+func (e *env) shown() io.Writer {
+	if e.screen != nil {
+		return e.screen
+	}
+	return e.out
+}
+
+// width returns the columns of the terminal; 0 if the output goes elsewhere.
+func (e *env) width() int {
+	f, ok := e.shown().(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/query"
@@ -94,7 +95,8 @@ func line(o *Output, w *bufio.Writer, r *query.DiffRow, unit string) (noise bool
 		}
 		return value(n, unit)
 	}
-	text := fmt.Sprintf(diffHead, side(r.Total.Base), side(r.Total.New), signedValue(r.Total.Delta, unit), change, deltaSelf, indent(r.Depth)+words.Clean(r.Function))
+	text := fmt.Sprintf(diffHead, side(r.Total.Base), side(r.Total.New), signedValue(r.Total.Delta, unit), change, deltaSelf, indent(r.Depth))
+	text += o.name(r.Function, utf8.RuneCountInString(text))
 	if o.Colour {
 		tint := green
 		switch delta := r.Total.Delta.Value(); {

@@ -44,7 +44,15 @@ func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
 		case rows > 0 && printed == rows:
 			omitted++
 		default:
-			if err := report.Finding(o.W, f); err != nil {
+			var text strings.Builder
+			if err := report.Finding(&text, f); err != nil {
+				return err
+			}
+			head, rest, _ := strings.Cut(text.String(), "\n")
+			if o.Colour {
+				head = tintOf(f).paint(head)
+			}
+			if _, err := fmt.Fprintf(o.W, "%s\n%s", head, rest); err != nil {
 				return err
 			}
 			printed++
@@ -70,6 +78,17 @@ func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
 	}
 	o.Omitted(omitted, "finding")
 	return contexts(o.W, r.Expanded)
+}
+
+// tintOf colours a finding: what costs and is certain red, what is faster green.
+func tintOf(f *regression.Finding) Tint {
+	switch {
+	case f.Kind == regression.Improvement:
+		return green
+	case f.Kind.Costs() && f.Status == regression.Confirmed && f.Acknowledged == nil:
+		return red
+	}
+	return bold
 }
 
 // compared writes what was compared of a benchmark and what could have been found.
@@ -267,7 +286,7 @@ func traces(w io.Writer, title string, list []expansion.Trace, typ profile.Value
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if err := t.aligned(w, false); err != nil {
+		if err := t.aligned(&Output{W: w}); err != nil {
 			return err
 		}
 	}

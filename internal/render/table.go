@@ -19,6 +19,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -32,6 +33,7 @@ type Output struct {
 	Err    io.Writer // messages about it
 	Format string    // text, json, md, tsv, csv
 	Colour bool      // text is for a terminal that shows colours
+	Width  int       // columns of the terminal, which names are shortened to fit; 0: no limit
 }
 
 // Exact reports whether the format is read by programs: values are exact, and nothing
@@ -126,7 +128,7 @@ func (t *Table) Write(o *Output) error {
 	case "csv":
 		return t.csv(o.W)
 	}
-	return t.aligned(o.W, o.Colour)
+	return t.aligned(o)
 }
 
 func (t *Table) text(row []any, c int) string {
@@ -136,7 +138,38 @@ func (t *Table) text(row []any, c int) string {
 	return words.Clean(exact(row[c]))
 }
 
-func (t *Table) aligned(w io.Writer, colour bool) error {
+// leastName is the minimum width that names are shortened to.
+const leastName = 24
+
+// fit returns the maximum width of each column, so that lines fit a terminal: the widest
+// columns of names share what is too much. 0: no limit.
+func fit(columns []Column, width []int, terminal int) []int {
+	limits := make([]int, len(columns))
+	if terminal <= 0 {
+		return limits
+	}
+	now, total := slices.Clone(width), 2*(len(columns)-1)
+	for _, w := range width {
+		total += w
+	}
+	for ; total > terminal; total-- {
+		widest := -1
+		for c := range columns {
+			if !columns[c].Right && now[c] > leastName && (widest < 0 || now[c] > now[widest]) {
+				widest = c
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		now[widest]--
+		limits[widest] = now[widest]
+	}
+	return limits
+}
+
+func (t *Table) aligned(o *Output) error {
+	w, colour := o.W, o.Colour
 	if t.width == nil {
 		t.width = make([]int, len(t.Columns))
 	}
@@ -147,11 +180,15 @@ func (t *Table) aligned(w io.Writer, colour bool) error {
 			width[c] = max(width[c], utf8.RuneCountInString(t.text(r, c)))
 		}
 	}
+	limits := fit(t.Columns, width, o.Width)
 	line := func(cell func(c int) string, tints func(c int) Tint) error {
 		var b strings.Builder
 		for c := range t.Columns {
-			s := cell(c)
-			pad := strings.Repeat(" ", width[c]-utf8.RuneCountInString(s))
+			s, width := words.Shorten(cell(c), limits[c]), width[c]
+			if limits[c] > 0 {
+				width = limits[c]
+			}
+			pad := strings.Repeat(" ", width-utf8.RuneCountInString(s))
 			if c > 0 {
 				b.WriteString("  ")
 			}

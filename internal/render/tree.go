@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/words"
@@ -50,6 +51,17 @@ func indent(depth int32) string {
 	return strings.Repeat("· ", wide) + "[" + strconv.Itoa(int(depth)) + "] "
 }
 
+// measured names the column of totals in units that people read beside shares.
+var measured = map[string]string{"nanoseconds": "time", "milliseconds": "time", "bytes": "size"}
+
+// name returns the name of a function that stands behind some columns, shortened to fit.
+func (o *Output) name(function string, columns int) string {
+	if o.Width <= 0 {
+		return words.Clean(function)
+	}
+	return words.Shorten(words.Clean(function), max(leastName, o.Width-columns))
+}
+
 // Tree writes a tree: one node a line, callees below callers.
 func Tree(o *Output, r *query.TreeResult) error {
 	o.Notes(r.Notes)
@@ -64,14 +76,21 @@ func Tree(o *Output, r *query.TreeResult) error {
 	// The numbers stand in front, so that names may be as long as they are.
 	w := bufio.NewWriter(o.W)
 	fmt.Fprintf(w, "%s in total%s\n", Amount(r.RootTotal, r.Unit), ofProfiles(r.Profiles, r.Type))
-	fmt.Fprintf(w, "%8s %8s  %s\n", "total", "self", "function")
+	// Shares alone do not tell what could be gained.
+	amount, column := func(query.Number) string { return "" }, ""
+	if name := measured[r.Unit]; name != "" {
+		column = fmt.Sprintf(" %10s", name)
+		amount = func(n query.Number) string { return fmt.Sprintf(" %10s", Amount(n, r.Unit)) }
+	}
+	fmt.Fprintf(w, "%8s %8s%s  %s\n", "total", "self", column, "function")
 	for n := range r.Rows.All() {
 		self := ""
 		if n.Self.Int != 0 {
 			self = words.Percent(share(n.Self, r.RootTotal))
 		}
 		total := share(n.Total, r.RootTotal)
-		line := fmt.Sprintf("%8s %8s  %s%s", words.Percent(total), self, indent(n.Depth), words.Clean(n.Function))
+		line := fmt.Sprintf("%8s %8s%s  %s", words.Percent(total), self, amount(n.Total), indent(n.Depth))
+		line += o.name(n.Function, utf8.RuneCountInString(line))
 		if o.Colour {
 			line = heavy(math.Abs(total)).paint(line)
 		}

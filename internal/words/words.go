@@ -62,6 +62,18 @@ func First[T any](list []T, n int) []T {
 	return list
 }
 
+// Shorten replaces the middle of a name that is wider than width by an ellipsis. Two thirds
+// of what is left are its end, where functions have their method. A width of 0 or less
+// has no limit.
+func Shorten(name string, width int) string {
+	runes := []rune(name)
+	if width <= 0 || len(runes) <= width {
+		return name
+	}
+	head := (width - 1) / 3
+	return string(runes[:head]) + "…" + string(runes[len(runes)-(width-1-head):])
+}
+
 // Plural returns the noun for n things, given its singular: "run", "runs".
 func Plural(n int, one string) string {
 	if n == 1 {

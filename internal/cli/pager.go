@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// pager returns the command that shows long output on a terminal: $DENDRO_PAGER, else
+// $PAGER, else less. An empty variable, or cat, means none.
+func pager() string {
+	for _, name := range []string{"DENDRO_PAGER", "PAGER"} {
+		if command, set := os.LookupEnv(name); set {
+			if command == "cat" {
+				return ""
+			}
+			return command
+		}
+	}
+	if _, err := exec.LookPath("less"); err != nil {
+		return ""
+	}
+	return "less"
+}
+
+// page calls f with an env whose output goes through the pager, if it would go to a
+// terminal.
+func (e *env) page(f func(e *env) error) error {
+	command := pager()
+	if e.screen != nil || !terminal(e.out) || command == "" || os.Getenv("TERM") == "dumb" {
+		return f(e)
+	}
+	c := exec.Command("sh", "-c", command)
+	c.Stdout, c.Stderr = e.out, e.err
+	c.Env = os.Environ()
+	if _, set := os.LookupEnv("LESS"); !set {
+		c.Env = append(c.Env, "LESS=FRX") // as git: end if it fits a page, show colours, leave it on the screen
+	}
+	in, err := c.StdinPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		return f(e)
+	}
+	paged := *e
+	paged.out, paged.screen = in, e.out
+	err = f(&paged)
+	in.Close()
+	_ = c.Wait()                       // a pager says itself what is wrong
+	if errors.Is(err, syscall.EPIPE) { // left before the end
+		return nil
+	}
+	return err
+}

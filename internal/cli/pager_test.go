@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestPager(t *testing.T) {
+	for _, c := range []struct{ own, common, want string }{
+		{"more -s", "less", "more -s"}, {"", "less", ""}, {"cat", "less", ""}, {"unset", "most", "most"}, {"unset", "cat", ""},
+	} {
+		for name, value := range map[string]string{"DENDRO_PAGER": c.own, "PAGER": c.common} {
+			t.Setenv(name, value)
+			if value == "unset" {
+				os.Unsetenv(name)
+			}
+		}
+		if got := pager(); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+	t.Setenv("PAGER", "false") // output into a pipe is not paged
+	var out strings.Builder
+	e := &env{out: &out, err: io.Discard}
+	err := e.page(func(e *env) error {
+		_, err := fmt.Fprint(e.out, "text")
+		return err
+	})
+	if err != nil || out.String() != "text" || e.width() != 0 || e.colour() {
+		t.Errorf("%q, %v, width %d", out.String(), err, e.width())
+	}
+}
