@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,8 +60,8 @@ func runDemo(ctx context.Context, e *env) error {
 		return err
 	}
 	steps := [][]string{
-		{"top", "--benchmark", "checkout", "--type", "cpu", "--rows", "6"},
-		{"top", "--benchmark", "checkout", "--type", "cpu", "--last", "2", "--sort", "diff", "--rows", "6"},
+		{"top", "--benchmark", "checkout", "--rows", "6"},
+		{"top", "--benchmark", "checkout", "--last", "2", "--rows", "6"},
 	}
 	for _, args := range steps {
 		if err := e.again(ctx, args); err != nil {
@@ -67,12 +70,12 @@ func runDemo(ctx context.Context, e *env) error {
 	}
 	fmt.Fprintf(e.out, `
 Try next:
-  dendro serve --store %[1]s    # then open http://127.0.0.1:12800/ in a browser
-  dendro tree --store %[1]s --benchmark checkout --type cpu --last 1
-  dendro find --store %[1]s 'regexp.*' --type cpu --by run
-  dendro runs --store %[1]s
-  dendro sql  --store %[1]s "SELECT benchmark, round(avg(metric_mean)) AS mean, count(*) AS runs FROM profiles GROUP BY ALL"
-`, e.store)
+  %[2]s serve --store %[1]s    # then open http://127.0.0.1:12800/ in a browser
+  %[2]s tree --store %[1]s --benchmark checkout --last 1
+  %[2]s find --store %[1]s 'regexp.*' --by run
+  %[2]s runs --store %[1]s
+  %[2]s sql  --store %[1]s "SELECT benchmark, round(avg(metric_mean)) AS mean, count(*) AS runs FROM profiles WHERE is_default GROUP BY ALL"
+`, e.store, program())
 	return nil
 }
 
@@ -80,9 +83,19 @@ Try next:
 // line first. The colours of env hold for it too.
 func (e *env) again(ctx context.Context, args []string) error {
 	args = append(args, "--store", e.store)
-	fmt.Fprintln(e.out, "\n$ dendro "+strings.Join(args, " "))
+	fmt.Fprintln(e.out, "\n$ "+program()+" "+strings.Join(args, " "))
 	inner := *e
 	root := newRoot(&inner)
 	root.SetArgs(args)
 	return root.ExecuteContext(ctx)
+}
+
+// program returns how this program is called: by its name if the PATH has it, else as it
+// was.
+func program() string {
+	name := filepath.Base(os.Args[0])
+	if _, err := exec.LookPath(name); err == nil {
+		return name
+	}
+	return os.Args[0]
 }
