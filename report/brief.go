@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/dendroprof/dendro/internal/words"
 )
@@ -43,7 +44,7 @@ func (r *Report) Brief(w io.Writer, d Detail) error {
 // head writes headline and notes.
 func (t *text) head(r *Report) {
 	t.line("", "%s", r.Headline())
-	for _, n := range r.Notes {
+	for _, n := range slices.Concat(r.verdictNotes(), r.Notes) {
 		t.line("", "note: %s", words.Clean(n))
 	}
 }

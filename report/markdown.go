@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/dendroprof/dendro/internal/words"
@@ -25,7 +26,7 @@ const mostRows = 100
 func (r *Report) Markdown(w io.Writer, d Detail, limit int) error {
 	m := &markdown{limit: limit}
 	m.block("### Dendro: " + escapeText(r.Headline()) + "\n")
-	for _, n := range r.Notes {
+	for _, n := range slices.Concat(r.verdictNotes(), r.Notes) {
 		m.block("> " + escapeText(words.Clean(n)) + "\n")
 	}
 	m.block(r.changeTable(d))

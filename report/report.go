@@ -333,3 +333,22 @@ func (b *Benchmark) tested() int {
 	}
 	return n
 }
+
+// verdictNotes are the numbers of runs behind a verdict, and why costs do not fail.
+func (r *Report) verdictNotes() []string {
+	v := r.Verdict
+	if v == nil || v.Judged == 0 || v.HeadRuns[1] == 0 {
+		return nil
+	}
+	span := func(n [2]int) string {
+		if n[0] == n[1] {
+			return fmt.Sprint(n[0])
+		}
+		return fmt.Sprintf("%d to %d", n[0], n[1])
+	}
+	list := []string{fmt.Sprintf("compared %s %s of the head with %s of the base", span(v.HeadRuns), words.Plural(v.HeadRuns[1], "run"), span(v.BaseRuns))}
+	if v.Why != "" {
+		list = append(list, v.Why)
+	}
+	return list
+}

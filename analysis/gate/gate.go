@@ -8,7 +8,7 @@
 //     of a larger suite gets a smaller one.
 //   - One function that is slower in many benchmarks is one Change.
 //   - Uncertain results are reported but do not fail: a suspect (seen in one run
-//     only), a machine on which everything is slower, a history that is too short.
+//     only) unless chance practically never makes it, a machine on which everything is slower, a history that is too short.
 //
 // An acknowledged finding never fails; package regression marks them. Compare compares
 // the runs of a head with those of a base, for pull requests (compare.go).
@@ -27,8 +27,8 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// Policy decides which changes fail. The zero value fails on every confirmed
-// regression.
+// Policy decides which changes fail. The zero value fails on every confirmed regression,
+// and on suspects that chance practically never makes.
 type Policy struct {
 	Share     float64 // minimum share of the program that fails
 	Suspects  bool    // changes seen only in the newest run fail too
@@ -88,12 +88,16 @@ func (p Policy) String() string {
 // Error probabilities of a suite. The noise of profiles has heavier tails than the
 // model: a hundredth of the probability causes a sixth of the false failures, not a
 // hundredth (measured: docs/method/gate.md), so m benchmarks divide it by m^1.5. A
-// suite begins lower than a single benchmark, which has 0.02. For one tested run it is
+// suite begins lower than a single benchmark, which has 0.01. For one tested run it is
 // lower still: no second run shows whether, say, the compiler decided differently.
 const (
 	suiteAlpha        = 0.005
 	suiteAlphaSuspect = 0.0025
 	tailExponent      = 1.5
+
+	// sureAlpha is the chance of a suspect that fails by itself: on real histories no
+	// clean run had one, and most regressions did (docs/method/gate.md).
+	sureAlpha = 1e-6
 )
 
 // Alpha returns the error probability of each benchmark of a suite of that size.
@@ -206,7 +210,12 @@ type Verdict struct {
 	Warning      int `json:"warning"` // suspects, slow machines, and changes below the policy's share
 	Acknowledged int `json:"acknowledged"`
 
-	Judged   int        `json:"judged"` // benchmarks with a verdict
+	Judged int `json:"judged"` // benchmarks with a verdict
+	// Runs are the numbers of runs that were compared, the fewest and the most of all
+	// benchmarks.
+	HeadRuns [2]int     `json:"headRuns"`
+	BaseRuns [2]int     `json:"baseRuns"`
+	Why      string     `json:"why,omitempty"` // it passed although there are costs
 	Unjudged []Unjudged `json:"unjudged"`
 }
 
@@ -224,7 +233,7 @@ func Judge(res *regression.Result, changes []Change, p Policy) *Verdict {
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
 		if b.Reason == "" {
-			v.Judged++
+			v.count(b)
 			continue
 		}
 		v.Unjudged = append(v.Unjudged, Unjudged{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, b.Reason})
@@ -236,7 +245,7 @@ func Judge(res *regression.Result, changes []Change, p Policy) *Verdict {
 		case c.Acknowledged != nil:
 			v.Acknowledged++
 		default:
-			c.Fails = slices.ContainsFunc(c.All(), p.fails)
+			c.Fails = slices.ContainsFunc(c.All(), func(f regression.Finding) bool { return p.fails(&f, v.Judged) })
 			if c.Fails {
 				v.Failing++
 			} else {
@@ -245,15 +254,73 @@ func Judge(res *regression.Result, changes []Change, p Policy) *Verdict {
 		}
 	}
 	v.Failed = v.Failing > 0
+	v.Why = p.why(changes)
 	return v
 }
 
-// fails reports whether one finding fails.
-func (p Policy) fails(f regression.Finding) bool {
+// count adds the runs of a benchmark with a verdict.
+func (v *Verdict) count(b *regression.Benchmark) {
+	v.Judged++
+	if len(b.Analyses) == 0 {
+		return
+	}
+	most := slices.MaxFunc(b.Analyses, func(x, y *regression.Analysis) int { return cmp.Compare(len(x.Tested), len(y.Tested)) })
+	for _, side := range []struct {
+		of *[2]int
+		n  int
+	}{{&v.HeadRuns, len(most.Tested)}, {&v.BaseRuns, len(most.History)}} {
+		if side.of[1] == 0 {
+			side.of[0] = side.n
+		}
+		side.of[0], side.of[1] = min(side.of[0], side.n), max(side.of[1], side.n)
+	}
+}
+
+// why explains which costs do not fail; empty without any.
+func (p Policy) why(changes []Change) string {
+	suspects, slowdowns, small, unsure := 0, 0, 0, 0
+	for i := range changes {
+		switch c := &changes[i]; {
+		case c.Fails || !c.Kind.Costs() || c.Status == regression.Transient || c.Acknowledged != nil:
+		case c.Delta.Share < p.Share:
+			small++
+		case c.Kind == regression.Regression && c.Chance > suiteAlpha:
+			unsure++
+		case c.Kind == regression.Slowdown && c.Function == "":
+			slowdowns++
+		default:
+			suspects++
+		}
+	}
+	var parts []string
+	if suspects > 0 {
+		parts = append(parts, "suspects need a second run of the head (dendro bench --count 2), or --fail-on regression,suspect")
+	}
+	if unsure > 0 {
+		parts = append(parts, "a change of a library does not fail if the user's function that calls it did not become slower beyond its noise")
+	}
+	if slowdowns > 0 {
+		parts = append(parts, "slowdowns of everything fail with --fail-on regression,slowdown")
+	}
+	if small > 0 {
+		parts = append(parts, fmt.Sprintf("changes below %g%% do not fail (--fail-on)", 100*p.Share))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// sure reports whether chance practically never makes a suspect like this in a suite.
+func sure(f *regression.Finding, benchmarks int) bool {
+	return f.Status == regression.Suspect && f.Kind == regression.Regression && f.Chance > 0 && f.Chance <= sureAlpha/math.Pow(float64(max(1, benchmarks)), tailExponent)
+}
+
+// fails reports whether one finding of a suite of so many benchmarks fails.
+func (p Policy) fails(f *regression.Finding, benchmarks int) bool {
 	switch {
 	case f.Delta.Share < p.Share:
 		return false
-	case f.Status != regression.Confirmed && !(p.Suspects && f.Status == regression.Suspect):
+	case f.Kind == regression.Regression && f.Chance > suiteAlpha:
+		return false
+	case f.Status != regression.Confirmed && !(p.Suspects && f.Status == regression.Suspect) && !sure(f, benchmarks):
 		return false
 	}
 	return f.Kind != regression.Slowdown || f.Function != "" || p.Slowdowns

@@ -44,6 +44,37 @@ func TestParsePolicy(t *testing.T) {
 	}
 }
 
+// A suspect of one run fails if chance practically never makes it, in a suite of that
+// size; a change of a library needs a change of the user's function.
+func TestSureSuspects(t *testing.T) {
+	for _, c := range []struct {
+		status     regression.Status
+		kind       regression.Kind
+		chance     float64
+		benchmarks int
+		policy     Policy
+		fails      bool
+	}{
+		{regression.Suspect, regression.Regression, 1e-7, 1, Policy{}, true},
+		{regression.Suspect, regression.Regression, 1e-5, 1, Policy{}, false},
+		{regression.Suspect, regression.Regression, 1e-5, 1, Policy{Suspects: true}, true},
+		{regression.Suspect, regression.Regression, 1e-7, 100, Policy{}, false},
+		{regression.Suspect, regression.Regression, 1e-10, 100, Policy{}, true},
+		{regression.Suspect, regression.Regression, 1e-10, 1, Policy{Share: 0.2}, false},
+		{regression.Suspect, regression.Widespread, 1e-10, 1, Policy{}, false},
+		{regression.Transient, regression.Regression, 1e-10, 1, Policy{}, false},
+		{regression.Suspect, regression.Regression, 0, 1, Policy{}, false}, // unknown
+		{regression.Confirmed, regression.Regression, 1e-4, 1, Policy{}, true},
+		{regression.Confirmed, regression.Regression, 0.3, 1, Policy{}, false},
+	} {
+		f := regression.Finding{Kind: c.kind, Status: c.status, Chance: c.chance, Function: "f", Delta: regression.Delta{Share: 0.1}}
+		v := Judge(&regression.Result{Benchmarks: make([]regression.Benchmark, c.benchmarks)}, Group([]regression.Finding{f}), c.policy)
+		if v.Failed != c.fails || (v.Why == "") != (c.fails || c.status == regression.Transient) {
+			t.Errorf("%+v: failed %v, %q", c, v.Failed, v.Why)
+		}
+	}
+}
+
 func TestAlphaIsDivided(t *testing.T) {
 	if a, b := (Policy{}).Alpha(1), (Policy{}).Alpha(100); a <= 100*b || b <= 0 {
 		t.Error(a, b)

@@ -63,8 +63,11 @@ type Finding struct {
 	// Headline names the change in the user's own code; nil for findings without a place.
 	Headline *Headline `json:"headline,omitempty"`
 
-	Delta  Delta   `json:"delta"`
-	Score  float64 `json:"score"` // standard normal scale
+	Delta Delta   `json:"delta"`
+	Score float64 `json:"score"` // standard normal scale
+	// Chance is the error probability per benchmark at which the score is the threshold:
+	// by the model, so many clean comparisons have a finding like this. 0: unknown.
+	Chance float64 `json:"chance"`
 	Status Status  `json:"status"`
 	Since  Since   `json:"since"`
 

@@ -271,10 +271,12 @@ func (f *fit) nodeSums() {
 // divided.
 const leastTests = 20
 
+// tests returns the number by which the error probability is divided.
+func (f *fit) tests() float64 { return math.Max(leastTests, float64(f.perKind[functionSelf])) }
+
 // limits sets the threshold and the impact gate.
 func (f *fit) limits() {
-	tests := math.Max(leastTests, float64(f.perKind[functionSelf]))
-	f.threshold = stat.ScoreOfTail(f.o.alpha(len(f.b)) / tests)
+	f.threshold = stat.ScoreOfTail(f.o.alpha(len(f.b)) / f.tests())
 	f.gate = f.o.MinShare
 	if f.program > 0 {
 		f.gate = math.Max(f.gate, f.o.Impact/math.Sqrt(f.program))

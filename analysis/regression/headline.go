@@ -7,6 +7,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/own"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/stat"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -21,6 +22,11 @@ type Headline struct {
 	// Own is false if no function of the user's own is on the path: then Function is the
 	// place itself.
 	Own bool `json:"own"`
+
+	// score is that of the function with all its callees, or of its callee if that is the
+	// user's own too: a library's functions may only be called by other names, which
+	// compilers decide run by run.
+	score float64
 }
 
 // carrierShare is the part of a change that one function must carry; otherwise the
@@ -161,10 +167,32 @@ func (r *reporter) risingCallee(fn int32, places []*place) int32 {
 func (r *reporter) name(fn, calls int32, isOwn bool) *Headline {
 	f := &r.sp.t.Functions[fn]
 	h := &Headline{Function: f.Name, File: sourceOf(f), Line: int(f.StartLine), New: r.isNew(fn), Own: isOwn}
+	h.score = r.scoreOf(fn)
 	if calls != noRow {
 		h.Calls = r.sp.t.Functions[calls].Name
+		if r.ownFunctions()[calls] {
+			h.score = math.Max(h.score, r.scoreOf(calls))
+		}
 	}
 	return h
+}
+
+// scoreOf returns the score of a function with its callees. The share of one that is
+// nearly all of the program tells nothing: a single run must show it in the metric.
+func (r *reporter) scoreOf(fn int32) float64 {
+	slot := r.sp.at(functionTotal, fn)
+	switch {
+	case slot == noRow || !r.isTested[slot]:
+		return 0
+	case !r.whole(slot):
+		return r.z[slot]
+	case len(r.b) > 1:
+		return stat.MaxScore
+	case !r.hasMetric:
+		return 0
+	}
+	_, z := r.outside(func(t int) float64 { return math.Log(r.run(t).Metric) }, metricFloor)
+	return z
 }
 
 // sourceOf returns the file of a function. Profiles of Java have none: it is that of the

@@ -2,7 +2,7 @@ package regression
 
 // Options are the parameters of the default method. Zero fields mean the default.
 type Options struct {
-	Alpha     float64 // probability of a false finding; 0: 0.0025 for one tested run, 0.02 for more
+	Alpha     float64 // probability of a false finding; 0: 0.0025 for one tested run, 0.01 for more
 	MinShare  float64 // minimum impact as a share of the program; default 0.001
 	Impact    float64 // c_min: minimum impact in standard deviations of a Poisson count of the program; default 0.75
 	MinGrowth float64 // minimum relative growth of the place itself; default 0.03
@@ -19,7 +19,7 @@ type Options struct {
 // Defaults of Options.
 const (
 	defaultAlphaOne  = 0.0025
-	defaultAlphaMore = 0.02
+	defaultAlphaMore = 0.01
 	defaultMinShare  = 0.001
 	defaultImpact    = 0.75
 	defaultMinGrowth = 0.03

@@ -215,7 +215,16 @@ func (r *reporter) findings() []Finding {
 			list = append(list, f)
 		}
 	}
-	return append(list, r.environment()...)
+	list = append(list, r.environment()...)
+	for i := range list {
+		f := &list[i]
+		score := math.Abs(f.Score)
+		if f.Headline != nil && f.Kind == Regression {
+			score = math.Min(score, f.Headline.score)
+		}
+		f.Chance = r.tests() * stat.NormalTail(score)
+	}
+	return list
 }
 
 // above returns the function that calls at a place's largest node, or noRow.

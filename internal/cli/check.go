@@ -41,7 +41,8 @@ confirmed (at least two runs show it), not acknowledged, and at least as large a
 applies to the whole suite: the more benchmarks, the lower it is for each of them. One
 function that is slower in many benchmarks is one regression.
 
-A suspect (only one run shows it) is a warning. So is a benchmark in which everything
+A suspect (only one run shows it) is a warning, unless chance practically never makes
+such a score. So is a benchmark in which everything
 became slower, because the cause is usually the machine. To fail on them, add
 ",suspect" or ",slowdown" to --fail-on. Benchmarks with too little history are reported
 but do not fail the check.

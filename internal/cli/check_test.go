@@ -72,7 +72,7 @@ func TestCheckStatuses(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	if lines := strings.Count(out, "\n"); lines != 4 { // headline, heads, the change, where the rest is
+	if lines := strings.Count(out, "\n"); lines != 5 { // headline, numbers of runs, heads, the change, where the rest is
 		t.Errorf("%d lines for one change:\n%s", lines, out)
 	}
 	out, _ = check(t, 3, "--base", base, "--head", slow, "--full")
@@ -88,9 +88,14 @@ func TestCheckStatuses(t *testing.T) {
 	if !strings.Contains(out, "passed: no change found in 2 benchmarks") {
 		t.Error(out)
 	}
-	// One run of the head is a suspect: it warns.
-	out, _ = check(t, 0, "--base", base, "--head", one)
-	if !strings.Contains(out, "passed: 1 suspect") {
+	// One run of the head is a suspect: it fails if it is sure, otherwise it warns, and
+	// the output says why.
+	out, _ = check(t, 3, "--base", base, "--head", one)
+	if !strings.Contains(out, "failed: 1 suspect") || !strings.Contains(out, "compared 1 run of the head with 8 of the base") {
+		t.Error(out)
+	}
+	out, _ = check(t, 0, "--base", base, "--head", one, "--fail-on", "regression:50%")
+	if !strings.Contains(out, "passed: 1 suspect") || !strings.Contains(out, "changes below 50% do not fail") {
 		t.Error(out)
 	}
 	check(t, 3, "--base", base, "--head", one, "--fail-on", "regression,suspect")

@@ -22,7 +22,7 @@ type Judging struct {
 	MinShare Share   `param:"min-share" arg:"share" default:"0.1%" help:"minimum change, as a share of the program" json:"minShare,omitempty"`
 	Impact   float64 `param:"min-impact" arg:"n" min:"0" help:"minimum change, in standard deviations of the program's sample count (default 0.75; stable native programs 0.25)" json:"minImpact,omitempty"`
 	Scan     bool    `param:"scan" help:"also find older changes: test the newest 1, 2, 3, 5, 8 and 13 runs" json:"scan,omitempty"`
-	Alpha    float64 `param:"alpha" arg:"probability" min:"0" help:"probability of a false finding per benchmark (default 0.0025 for one run, 0.02 for more)" json:"alpha,omitempty"`
+	Alpha    float64 `param:"alpha" arg:"probability" min:"0" help:"probability of a false finding per benchmark (default 0.0025 for one run, 0.01 for more)" json:"alpha,omitempty"`
 }
 
 // request returns what the analysis is asked.

@@ -103,7 +103,7 @@ func (r *ReportRequest) sides(ctx context.Context, list []store.Profile, last in
 	if err != nil {
 		return nil, err
 	}
-	if s.Head, err = r.headOf(ctx, list, base, last); err != nil {
+	if s.Head, err = r.headOf(ctx, s, list, base, last); err != nil {
 		return nil, err
 	}
 	switch by {
@@ -123,7 +123,7 @@ func (r *ReportRequest) sides(ctx context.Context, list []store.Profile, last in
 
 // headOf returns the profiles under test: those that --head names, else those of the
 // commit that is checked out, else those of the newest commit that is not the base's.
-func (r *ReportRequest) headOf(ctx context.Context, list, base []store.Profile, last int) ([]store.Profile, error) {
+func (r *ReportRequest) headOf(ctx context.Context, s *sides, list, base []store.Profile, last int) ([]store.Profile, error) {
 	rest, by := without(list, base), byBranch
 	var err error
 	if r.Head == "" {
@@ -136,8 +136,13 @@ func (r *ReportRequest) headOf(ctx context.Context, list, base []store.Profile, 
 	if len(rest) == 0 {
 		return nil, fmt.Errorf("--base %s: all selected runs are of the base: import runs of the change, or name them with --head: %w", r.Base, store.ErrNothing)
 	}
-	if by == byBranch && last == 0 {
-		rest = newestCommit(rest)
+	if newest := newestCommit(rest); last == 0 && len(newest) < len(rest) {
+		switch by {
+		case byBranch:
+			rest = newest
+		case byFilter:
+			s.note("--head %s tests all of its commits together (%s); a branch by its name alone tests its newest commit (%s)", r.Head, runsOf(rest), runsOf(newest))
+		}
 	}
 	q := store.Query{Last: last}
 	return q.Filter(rest), nil

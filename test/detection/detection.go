@@ -34,6 +34,7 @@ type Answer struct {
 
 	Headline string  // the function of the headline
 	Share    float64 // net, of the program before
+	Chance   float64 // regression.Finding.Chance
 }
 
 // nearFrames is how far above a place an accepted function may be.
@@ -97,7 +98,7 @@ func answers(findings []regression.Finding) []Answer {
 		if !f.Kind.Costs() && f.Kind != regression.Improvement {
 			continue
 		}
-		a := Answer{Function: f.Function, Caller: f.Caller, Path: f.Path, Wide: f.Kind == regression.Widespread || f.Kind == regression.Slowdown, Share: f.Delta.Share,
+		a := Answer{Function: f.Function, Caller: f.Caller, Path: f.Path, Wide: f.Kind == regression.Widespread || f.Kind == regression.Slowdown, Share: f.Delta.Share, Chance: f.Chance,
 			Gain: f.Kind == regression.Improvement}
 		if f.Headline != nil {
 			a.Headline = f.Headline.Function

@@ -8,13 +8,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 )
 
 // RealFigures runs the default method for one and for two tested runs, and the
 // other methods, over real histories, prints their tables and returns RR1 to RR9,
-// RR11 and RR12.
+// RR11 to RR17.
 func RealFigures(w io.Writer, subjects []*Subject, trace io.Writer) []Check {
 	method := Default(regression.Options{})
 	one := RunReal(subjects, method, 1, trace)
@@ -54,6 +55,21 @@ func RealFigures(w io.Writer, subjects []*Subject, trace io.Writer) []Check {
 		other := results[2+i].Of(regressionKinds...)
 		checks = append(checks, atLeast("RR9  located, times that of "+name, ratio(reg.Located, reg.Runs)/math.Max(1e-9, ratio(other.Located, other.Runs)), 1.9))
 	}
+	gateOne, gateTwo := RunReal(subjects, Gated(gate.Policy{}, 1), 1, nil), RunReal(subjects, Gated(gate.Policy{}, 1), 2, nil)
+	hundred := RunReal(subjects, Gated(gate.Policy{}, 100), 1, nil)
+	failing := func(r RealResult, kinds ...string) float64 { t := r.Of(kinds...); return ratio(t.WithFindings, t.Runs) }
+	moved := one.Of(refactoredKinds...)
+	checks = append(checks,
+		atMost("RR13 false gains, renamed, moved or inlined", ratio(moved.Gains, moved.Runs), 0.10),
+		atMost("RR13 false costs, renamed, moved or inlined", ratio(moved.WithFindings, moved.Runs), 0.10),
+		atLeast("RR14 headline in the right source, of located", ratio(reg.Named, reg.Located), 0.90),
+		atLeast("RR15 size within 30%, of located", ratio(reg.Sized, reg.Located), 0.80),
+		atMost("RR16 clean pairs that fail the gate", failing(gateTwo, "history", "clean"), 0.01),
+		atLeast("RR16 regressions of two runs that fail the gate", failing(gateTwo, regressionKinds...), 0.75),
+		atMost("RR17 clean runs that fail the gate alone", failing(gateOne, "history", "clean"), 0.005),
+		atLeast("RR17 B40 of one run that fail the gate", failing(gateOne, "B40"), 0.60),
+		atLeast("RR17 regressions of one run that fail the gate", failing(gateOne, regressionKinds...), 0.50),
+		atMost("RR17 clean runs that fail in a suite of 100", failing(hundred, "history", "clean"), 0.0005))
 	return append(checks,
 		atMost("RR11 findings per clean pair, history and clean", perRun(two, "history", "clean"), 0.07),
 		atMost("RR12 clean suites of 100 benchmarks that fail", cleanSuites(subjects, 100, 100), 0.05))

@@ -28,6 +28,26 @@ var gates = []struct {
 	{"one run and two, suspects fail", gate.Policy{Suspects: true}, []int{1, 2}, regression.Options{}},
 }
 
+// Gated is a detector that answers only with what fails a gate of a suite of so many
+// benchmarks.
+func Gated(p gate.Policy, benchmarks int) Detector {
+	return func(s *Subject, hist, tested []int) []Answer {
+		a, err := s.Rows.Compare(hist, tested, regression.Options{Alpha: p.Alpha(benchmarks)})
+		if err != nil {
+			panic(err) // the bench gives enough runs
+		}
+		changes := gate.Group(a.Findings)
+		gate.Judge(&regression.Result{Benchmarks: make([]regression.Benchmark, benchmarks)}, changes, p)
+		var failing []regression.Finding
+		for i := range changes {
+			if changes[i].Fails {
+				failing = append(failing, changes[i].All()...)
+			}
+		}
+		return answers(failing)
+	}
+}
+
 // MeasureGate prints how many of n clean simulated benchmarks fail a gate with the
 // error probability that it gives to one of 1, 10 and 100 benchmarks: the figures of
 // docs/method/gate.md.

@@ -186,7 +186,7 @@ func traceRun(w io.Writer, s *Subject, kind string, run int, list []Answer, acce
 		if a.Gain {
 			mark += "gain "
 		}
-		items = append(items, fmt.Sprintf("%s%s<%s (%s %+.1f%%)", mark, a.Function, a.Caller, a.Headline, 100*a.Share))
+		items = append(items, fmt.Sprintf("%s%s<%s (%s %+.1f%% %.1g)", mark, a.Function, a.Caller, a.Headline, 100*a.Share, a.Chance))
 	}
 	fmt.Fprintf(w, "%s %s %s %s: %s\n", s.Name, s.State, kind, s.Runs[run], strings.Join(items, " | "))
 }

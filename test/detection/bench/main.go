@@ -24,10 +24,20 @@ func main() {
 	size := flag.Float64("size", 1, "of the simulated part: 1 is all of it, 0 none")
 	seed := flag.Uint64("seed", 1, "of the simulated part")
 	gate := flag.Int("gate", 0, "measure the gate on so many clean simulated benchmarks, and nothing else")
+	roc := flag.Bool("roc", false, "print located regressions and false findings by the error probability, and nothing else")
 	trace := flag.Bool("v", false, "print every run with an unexpected answer")
 	flag.Parse()
 	if *gate > 0 {
 		detection.MeasureGate(os.Stdout, *gate, *seed)
+		return
+	}
+	if *roc {
+		subjects, err := detection.LoadReal(context.Background(), os.DirFS(*real))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "bench-detection: "+err.Error())
+			os.Exit(1)
+		}
+		detection.PrintROC(os.Stdout, subjects)
 		return
 	}
 	if err := run(*real, *size, *seed, *trace); err != nil {
