@@ -19,7 +19,8 @@ import (
 
 // Functions returns for every function of a table whether it is the user's own. Prefixes
 // are packages (com.acme, github.com/acme/shop) or source directories (src/main); those
-// that match no function are ignored, and without a match names and files decide.
+// that match no function are ignored, and without a match names and files decide. Package
+// main of a Go program is always the user's.
 // Samples are the self samples of every node.
 func Functions(t *calltree.Table, samples []float64, prefixes []string) []bool {
 	is := make([]bool, len(t.Functions))
@@ -28,10 +29,13 @@ func Functions(t *calltree.Table, samples []float64, prefixes []string) []bool {
 		is[i] = hasPrefix(&t.Functions[i], prefixes)
 		matched = matched || is[i]
 	}
+	c := classes(t)
 	if matched {
+		for i := range c {
+			is[i] = is[i] || c[i].own && strings.HasPrefix(t.Functions[i].Name, "main.") // a module's package main has no path
+		}
 		return is
 	}
-	c := classes(t)
 	key := outermost(t, samples, c)
 	for i := range c {
 		is[i] = c[i].own || c[i].module != "" && c[i].module == key

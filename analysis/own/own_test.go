@@ -54,6 +54,7 @@ func TestFunctions(t *testing.T) {
 		{"javascript by file", profile.KindJS, []string{"main=file:///srv/app/main.js;next=/srv/app/node_modules/express/lib/router.js;emit=node:events"}, nil, "main=file"},
 		{"native", profile.KindNative, []string{"_start;main;std::sort;compare"}, nil, "main compare"},
 		{"prefixes win", profile.KindJava, []string{"com.acme.Main.main;org.apache.lucene.Search.run;org.apache.luceneX.Run.run"}, []string{"org.apache.lucene"}, "org.apache.lucene.Search.run"},
+		{"prefixes and main", profile.KindGo, []string{"runtime.main;main.main;acme.org/shop.Run;acme.org/x.Do"}, []string{"acme.org/shop"}, "main.main acme.org/shop.Run"},
 		{"prefixes as directories", profile.KindPython, []string{"run=/srv/app/main.py;get=/srv/app/lib/http.py"}, []string{"app/lib/"}, "get"},
 		{"prefixes without a match", profile.KindNative, []string{"main"}, []string{"other"}, "main"},
 	} {

@@ -82,7 +82,7 @@ func ownCode() ([]string, error) {
 	}
 	for line := range strings.Lines(string(data)) {
 		if module, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
-			return []string{strings.Trim(strings.TrimSpace(module), `"`), "main"}, nil
+			return []string{strings.Trim(strings.TrimSpace(module), `"`)}, nil
 		}
 	}
 	return nil, nil
