@@ -1,0 +1,94 @@
+// @vitest-environment happy-dom
+import { render } from 'preact';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { KeyHelp, press, useKeys } from '../src/ui/Keys';
+import { Menu } from '../src/ui/Menu';
+import { Table } from '../src/ui/Table';
+
+const tick = () => new Promise(resolve => setTimeout(resolve, 20));
+const show = async (content: preact.ComponentChild) => {
+  render(content, document.body);
+  await tick();
+};
+
+afterEach(() => render(null, document.body));
+
+describe('Table', () => {
+  const columns = [
+    { id: 'name', title: 'Name', cell: (i: number) => `row ${i}`, sortable: true },
+    { id: 'n', title: 'N', width: 80, numeric: true, cell: (i: number) => i },
+  ];
+  it('has only the visible rows of a million in the document, and says how many there are', async () => {
+    await show(<Table label="t" rows={1_000_000} columns={columns} />);
+    expect(document.querySelectorAll('.tr').length).toBeLessThan(60);
+    expect(document.querySelector('[role=grid]')!.getAttribute('aria-rowcount')).toBe('1000001');
+  });
+  it('moves the selection by keys, and opens by Enter', async () => {
+    const select = vi.fn();
+    const open = vi.fn();
+    await show(<Table label="t" rows={5} columns={columns} selected={1} onSelect={select} onOpen={open} />);
+    const key = (k: string) =>
+      document.querySelector('[role=grid]')!.dispatchEvent(new KeyboardEvent('keydown', { key: k, bubbles: true }));
+    for (const k of ['ArrowDown', 'ArrowUp', 'End', 'Home', 'Enter']) key(k);
+    expect(select.mock.calls.map(c => c[0])).toEqual([2, 0, 4, 0]);
+    expect(open).toHaveBeenCalledWith(1);
+  });
+  it('tells the order, and asks for another', async () => {
+    const sort = vi.fn();
+    await show(<Table label="t" rows={1} columns={columns} sort={{ id: 'name', descending: true }} onSort={sort} />);
+    expect(document.querySelector('[aria-sort]')!.getAttribute('aria-sort')).toBe('descending');
+    document.querySelector<HTMLElement>('.thead button')!.click();
+    expect(sort).toHaveBeenCalledWith('name');
+  });
+  it('shows names as text', async () => {
+    await show(<Table label="t" rows={1} columns={[{ id: 'x', title: '<b>', cell: () => '<img src=x onerror=alert(1)>' }]} />);
+    expect(document.querySelector('img, b')).toBeNull();
+    expect(document.body.textContent).toContain('<img src=x');
+  });
+});
+
+describe('Menu', () => {
+  it('opens, marks what is chosen, runs and closes', async () => {
+    const run = vi.fn();
+    await show(
+      <Menu
+        label="Type"
+        items={[
+          { label: 'cpu', checked: true },
+          { label: 'wall', checked: false, run },
+        ]}
+      />,
+    );
+    document.querySelector<HTMLElement>('button')!.click();
+    await tick();
+    const items = [...document.querySelectorAll<HTMLElement>('[role=menuitemradio]')];
+    expect(items.map(i => i.getAttribute('aria-checked'))).toEqual(['true', 'false']);
+    items[1]!.click();
+    await tick();
+    expect(run).toHaveBeenCalledOnce();
+    expect(document.querySelector('[role=menu]')).toBeNull();
+  });
+});
+
+describe('keys', () => {
+  const run = vi.fn();
+  function Page() {
+    useKeys([{ keys: 'f', help: 'focus it', run }]);
+    return (
+      <>
+        <input />
+        <KeyHelp />
+      </>
+    );
+  }
+  it('run and are in the help, but not while a text is typed', async () => {
+    await show(<Page />);
+    document.addEventListener('keydown', press);
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'f', bubbles: true }));
+    document.querySelector('input')!.dispatchEvent(new KeyboardEvent('keydown', { key: 'f', bubbles: true }));
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'f', ctrlKey: true, bubbles: true }));
+    document.removeEventListener('keydown', press);
+    expect(run).toHaveBeenCalledOnce();
+    expect(document.querySelector('dialog')!.textContent).toContain('focus it');
+  });
+});
