@@ -469,6 +469,7 @@ func (c *comparison) rows() *DiffResult {
 	rows.columns = func(w *objectWriter) {
 		n := len(list.rows)
 		functions := tableOf(c.Functions, n, func(i int) int32 { return list.rows[i].Func })
+		functions.own = ownFunctions(c.Table, c.Base.Self, c.New.Self)
 		at := func(i int) *calltree.DiffRow { return &list.rows[i] }
 		w.numbers("parent", n, func(b []byte, i int) []byte { return Whole(int64(list.parent[i]), 0).append(b) })
 		w.numbers("depth", n, func(b []byte, i int) []byte { return Whole(int64(at(i).Depth), 0).append(b) })

@@ -233,10 +233,11 @@ type Function struct {
 	Module   string `json:"module"`
 	Language string `json:"language"`
 	Kind     string `json:"kind"`
+	Own      bool   `json:"own,omitempty"` // code that the user can change, see package own
 }
 
 func describe(f *profile.Function) Function {
-	return Function{f.Name, f.File, f.StartLine, f.Column, f.Module, f.Language, f.Kind.String()}
+	return Function{Function: f.Name, File: f.File, Line: f.StartLine, Column: f.Column, Module: f.Module, Language: f.Language, Kind: f.Kind.String()}
 }
 
 // functionTable numbers the functions that columns refer to, in the order of the
@@ -245,6 +246,7 @@ type functionTable struct {
 	all  []profile.Function
 	used []int32 // of all
 	at   []int32 // of each of all that is used: its number
+	own  []bool  // of each of all, or nil: unknown
 }
 
 // tableOf returns the functions of n rows.
@@ -266,7 +268,11 @@ func (f *functionTable) number(fn int32) int64 { return int64(f.at[fn]) }
 
 // write writes the functions.
 func (f *functionTable) write(w *objectWriter) {
-	w.array("functions", len(f.used), func(i int) any { return describe(&f.all[f.used[i]]) })
+	w.array("functions", len(f.used), func(i int) any {
+		d := describe(&f.all[f.used[i]])
+		d.Own = f.own != nil && f.own[f.used[i]]
+		return d
+	})
 }
 
 // Category describes a category in a result in columns.

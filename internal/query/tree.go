@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/dendroprof/dendro/analysis/own"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/flame"
 	"github.com/dendroprof/dendro/profile"
@@ -259,6 +260,7 @@ func (s *scope) rows() *TreeResult {
 	rows.columns = func(w *objectWriter) {
 		n, scale := len(list.rows), s.tree.Type.Scale
 		functions := tableOf(s.tree.Functions, n, func(i int) int32 { return list.rows[i].Func })
+		functions.own = ownFunctions(s.tree.Table, s.tree.Self)
 		w.numbers("parent", n, func(b []byte, i int) []byte { return Whole(int64(list.parent[i]), 0).append(b) })
 		w.numbers("depth", n, func(b []byte, i int) []byte { return Whole(int64(list.rows[i].Depth), 0).append(b) })
 		w.numbers("function", n, func(b []byte, i int) []byte { return Whole(functions.number(list.rows[i].Func), 0).append(b) })
@@ -268,6 +270,18 @@ func (s *scope) rows() *TreeResult {
 		functions.write(w)
 	}
 	return &TreeResult{Head: s.head(v.RootTotal(), list.omitted), Rows: rows}
+}
+
+// ownFunctions returns for every function of a table whether it is code that the user
+// can change. Samples are the self values of every node, of one or two sides.
+func ownFunctions(t *calltree.Table, samples ...[]int64) []bool {
+	sum := make([]float64, t.Len())
+	for _, side := range samples {
+		for n, v := range side {
+			sum[n] += float64(abs(v))
+		}
+	}
+	return own.Functions(t, sum, nil)
 }
 
 // functions returns the list of functions.

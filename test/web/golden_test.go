@@ -115,7 +115,7 @@ func withCategories(t *testing.T) []byte {
 func views(a, b, c string) [][]string {
 	path := a + ";" + b
 	list := [][]string{
-		{}, {"--invert"}, {"--view", "functions"}, {"--callers", b}, {"--callees", b}, {"--view", "flame"},
+		{}, {"--invert"}, {"--view", "functions", "--sort", "total"}, {"--callers", b}, {"--callees", b}, {"--view", "flame"},
 	}
 	transforms := []string{"merge-function:" + b, "merge-node:" + path, "drop-function:" + b, "focus-function:" + b, "focus-subtree:" + path,
 		"focus-subtree-inverted:" + b + ";" + a, "focus-self:" + b, "collapse-function:" + b, "collapse-direct-recursion:" + b,
@@ -123,7 +123,7 @@ func views(a, b, c string) [][]string {
 	for _, t := range transforms {
 		list = append(list, []string{"--transform", t}, []string{"--transform", "merge-function:" + c, "--transform", t, "--invert"})
 	}
-	return append(list, []string{"--transform", "collapse-recursion:" + b, "--transform", "drop-function:" + c, "--transform", "focus-function:" + b, "--view", "functions"})
+	return append(list, []string{"--transform", "collapse-recursion:" + b, "--transform", "drop-function:" + c, "--transform", "focus-function:" + b, "--view", "functions", "--sort", "total"})
 }
 
 func TestGolden(t *testing.T) {

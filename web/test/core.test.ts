@@ -3,7 +3,7 @@ import { chartBoxes, flameBoxes } from '../src/core/boxes';
 import { Inverted, type Nodes, Upright } from '../src/core/nodes';
 import { functionRows, Tree } from '../src/core/profile';
 import { pattern, search } from '../src/core/search';
-import { isProgram, named, none, parts } from '../src/core/table';
+import { named, none, parts } from '../src/core/table';
 import { callees, formatTransform, parseTransform, transform, treeKinds } from '../src/core/transforms';
 import { func, randomTree } from './random';
 
@@ -178,18 +178,6 @@ describe('names', () => {
       ['main', '', ['', '', 'main']],
     ] as const)
       expect(parts(func(name, { kind }))).toEqual(want);
-  });
-  it('tell the program from its libraries', () => {
-    for (const [name, kind, want] of [
-      ['github.com/acme/cart.Lock', 'go', true],
-      ['main.main', 'go', true],
-      ['regexp.Compile', 'go', false],
-      ['encoding/json.Unmarshal', 'go', false],
-      ['runtime.mallocgc', 'go-runtime', false],
-      ['java.util.HashMap.get', 'java', false],
-      ['com.acme.Cart.add', 'java', true],
-    ] as const)
-      expect([name, isProgram(func(name, { kind }))]).toEqual([name, want]);
   });
 });
 

@@ -56,7 +56,7 @@ function view(t: Tree, flags: string[]): string[] {
       if (flag === '--transform') list.push(parseTransform(value)!);
       else if (flag === '--kind') kind = value;
       else if (flag === '--view') how = value;
-      else [how, arg] = [flag, value];
+      else if (flag !== '--sort') [how, arg] = [flag, value];
     }
   }
   const shown = transform(t, list, kind);

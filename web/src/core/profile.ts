@@ -18,7 +18,16 @@ export interface Wire {
     category?: number[];
     categories?: Category[];
     noisePerValue?: [number, number];
-    functions: { function: string; file: string; line?: number; column?: number; module: string; language: string; kind: string }[];
+    functions: {
+      function: string;
+      file: string;
+      line?: number;
+      column?: number;
+      module: string;
+      language: string;
+      kind: string;
+      own?: boolean;
+    }[];
   };
 }
 
@@ -121,6 +130,7 @@ export function decode(w: Wire): Tree {
       module: f.module,
       language: f.language,
       kind: f.kind,
+      own: f.own ?? false,
       pkg: packageLength(f.function, f.kind),
     }),
   );

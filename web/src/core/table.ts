@@ -10,6 +10,8 @@ export interface Func {
   module: string;
   language: string;
   kind: string;
+  /** Code that the user can change, and not that of a runtime or library. */
+  own?: boolean;
   /** Length of the part of the name that names its package or class. */
   pkg: number;
 }
@@ -205,28 +207,4 @@ export function packageLength(full: string, kind: string): number {
 export function parts(f: Func): [folders: string, pkg: string, symbol: string] {
   const folders = f.name.lastIndexOf('/', f.pkg) + 1;
   return [f.name.slice(0, folders), f.name.slice(folders, f.pkg), f.name.slice(f.pkg)];
-}
-
-const standard = /^(?:(?:java|javax|jdk|sun|com\.sun|kotlin|scala|System|Microsoft|std|core|alloc|__)\b|node:|<frozen |internal\/)/;
-
-/** Whether a function is the program's own code, and not of a runtime, the system or a standard library. */
-export function isProgram(f: Func): boolean {
-  switch (f.kind) {
-    case 'go-runtime':
-    case 'kernel':
-    case 'vm':
-    case 'stub':
-    case 'class':
-      return false;
-    case 'native':
-    case 'cpp':
-      return !/(^|\/)lib(c|pthread|m|stdc\+\+|gcc_s|jvm|dl|rt)\b|^\[|\.ko$|ld-linux/.test(f.module);
-    case 'go': {
-      const first = f.name.slice(0, f.pkg).split('/')[0]!;
-      return f.name.startsWith('main.') || /\..*\//.test(f.name.slice(0, f.pkg)) || (!f.name.includes('/') ? false : first.includes('.'));
-    }
-    case 'python':
-      return !/site-packages|dist-packages|\/lib\/python|^<frozen|^~$/.test(f.file);
-  }
-  return !standard.test(f.name) && !standard.test(f.file);
 }

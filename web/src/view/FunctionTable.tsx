@@ -2,7 +2,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import { amount, percent, relative, signed } from '../core/format';
 import type { FunctionRow, Tree } from '../core/profile';
-import { isProgram } from '../core/table';
 import { type Column, Table } from '../ui/Table';
 import { Name, tone, verdict } from './describe';
 
@@ -19,9 +18,8 @@ interface Props {
 type Which = 'all' | 'slower' | 'faster';
 
 export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narrow }: Props) {
-  const [sort, setSort] = useState({ id: t.isDiff ? 'rank' : 'total', descending: true });
+  const [sort, setSort] = useState({ id: t.isDiff ? 'rank' : narrow ? 'total' : 'self', descending: true });
   const [which, setWhich] = useState<Which>('all');
-  const program = useMemo(() => t.table.functions.map(isProgram), [t.table.functions]);
   const counts = useMemo(() => {
     let slower = 0;
     let faster = 0;
@@ -52,8 +50,8 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
       relative: r => (r.total[0] ? delta(r.total) / Math.abs(r.total[0]!) : Number.MAX_VALUE * Math.sign(delta(r.total))),
     };
     if (sort.id === 'rank') {
-      // Program code first, and what is outside of the noise before what is within.
-      const rank = (r: FunctionRow) => (t.change(r.total[0]!, r.total[1]!) === 0 ? 2 : program[r.fn] ? 0 : 1);
+      // The user's own code first, and what is outside of the noise before what is within.
+      const rank = (r: FunctionRow) => (t.change(r.total[0]!, r.total[1]!) === 0 ? 2 : t.table.functions[r.fn]!.own ? 0 : 1);
       kept.sort((a, b) => rank(a) - rank(b) || t.order(a.total, b.total));
     } else if (sort.id === 'name') kept.sort((a, b) => (t.table.functions[a.fn]!.name < t.table.functions[b.fn]!.name ? 1 : -1));
     else {
@@ -94,7 +92,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
   const state: Column = {
     id: 'rank',
     title: 'Change',
-    hint: 'program code first, then by size of the change; grey: within sampling noise',
+    hint: 'your own code first, then by size of the change; grey: within sampling noise',
     width: 104,
     sortable: true,
     cell: i => {
