@@ -125,6 +125,7 @@ type recorded struct {
 func (o *benchOptions) store(ctx context.Context, e *env, r recorded) error {
 	one := o.importOptions
 	one.metricsFiles, one.progress, one.output = []string{r.metrics}, "none", "text"
+	one.within = r.dir + string(filepath.Separator)
 	quiet := *e
 	quiet.out = e.err // results have stdout
 	return one.run(ctx, &quiet, []string{r.dir})

@@ -37,6 +37,8 @@ type importOptions struct {
 	workers                      int
 	limits                       profile.Limits
 	output                       outputFormat
+
+	within string // directory that names of files are stored without
 }
 
 func newImport(e *env) *cobra.Command {
@@ -348,6 +350,9 @@ func (o *importOptions) sources(e *env, args []string) ([]ingest.Source, error) 
 		more, manifestErr := ingest.ReadManifest(name)
 		sources = ingest.Unite(sources, more)
 		err = errors.Join(err, manifestErr)
+	}
+	for i := range sources {
+		sources[i].Name = strings.TrimPrefix(sources[i].Name, o.within)
 	}
 	return sources, err
 }
