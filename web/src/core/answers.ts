@@ -93,6 +93,8 @@ export interface Finding {
   function?: string;
   caller?: string;
   path?: string[];
+  /** The change in the user's own code; absent if the finding has no place. */
+  headline?: { function: string; calls?: string; file?: string; line?: number; new?: boolean; own: boolean };
   parts?: { function: string; caller?: string; path: string[]; delta: number; score: number }[];
   delta: { samples: number; share: number; before: number; time?: { value: number; low: number; high: number; unit: string } };
   score: number;

@@ -6,8 +6,7 @@ import { ago, benchmarkName, change, metric } from '../core/metric';
 import { mayChange } from '../core/session';
 import { source } from '../core/source';
 import { go, href, place, update } from '../core/url';
-import { costs, diffLink } from '../ui/Finding';
-import { Fn } from '../ui/Fn';
+import { costs, diffLink, Title } from '../ui/Finding';
 import { useKeys } from '../ui/Keys';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
@@ -130,7 +129,7 @@ function Changes({ types }: { types: string[] }) {
                   <div key={c.id} class={`card change ${costs(c) ? 'worse' : ''}`}>
                     <div>
                       <a class="title" href={href('regressions', { type, group: c.group, benchmark: c.benchmark })}>
-                        {c.function ? <Fn name={c.function} /> : (c.note ?? c.kind)}
+                        <Title c={c} />
                       </a>
                       <p class="dim">
                         {visible(benchmarkName(c))} since {visible(c.since.run)}

@@ -3,7 +3,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Candidate, Change, ContextStep, JudgedBenchmark, ReportDocument } from '../core/answers';
 import { amount, commit, counted, percent, signed, visible } from '../core/format';
-import { benchmarkName, change, interval, metric } from '../core/metric';
+import { benchmarkName, change, interval, metric, splitName } from '../core/metric';
 import { Embedded, source } from '../core/source';
 import { href, withChanges } from '../core/url';
 import { Acknowledge } from './Acknowledge';
@@ -40,6 +40,27 @@ export function diffLink(c: Change, b: JudgedBenchmark | undefined): string | un
 
 /** A call path by names, as core/selection.ts reads it. */
 const pathText = (path: readonly string[]): string => (path.length > 0 ? `p.${path.map(f => f.replace(/[\\;]/g, '\\$&')).join(';')}` : '');
+
+/** The change in the user's own code: "pricing.matchRule → regexp.MustCompile (rule.go:29)". */
+export function Title({ c }: { c: Change }) {
+  const h = c.headline;
+  if (!h) return c.function ? <Fn name={c.function} /> : <span>{c.note ?? kinds[c.kind]}</span>;
+  const file = h.file?.replace(/.*[/\\]/, '');
+  return (
+    <span class="headline">
+      <Fn name={h.function} />
+      {h.calls && (
+        <span class="calls">
+          {' → '}
+          <Fn name={h.calls} />
+        </span>
+      )}
+      {file && <small>{` (${visible(file)}${h.line ? `:${h.line}` : ''})`}</small>}
+    </span>
+  );
+}
+
+const isNew = (c: Change): boolean => (c.headline ? !!c.headline.new : c.presence === 'new');
 
 export function Findings({ doc }: { doc: ReportDocument }) {
   const shown = doc.changes.filter(c => c.status !== 'transient' && c.kind !== 'moved');
@@ -87,19 +108,21 @@ function FindingCard({ c, doc, open = false }: { c: Change; doc: ReportDocument;
   const worse = costs(c) && !c.acknowledged;
   const time = c.delta.time;
   const diff = diffLink(c, b);
-  const fn = { function: c.function ?? '', type: c.type };
+  const fn = { function: c.headline?.function ?? c.function ?? '', type: c.type };
   return (
     <details class={`card finding ${worse ? 'worse' : ''}`} open={open} onToggle={e => show(e.currentTarget.open)}>
       <summary>
-        <span class="what">{c.function ? <Fn name={c.function} /> : <span>{c.note ?? kinds[c.kind]}</span>}</span>
+        <span class="what">
+          <Title c={c} />
+        </span>
         <span class={`cost ${c.delta.share > 0 ? 'more' : 'less'}`}>
           {time ? change(time.value, time.unit) : signed(c.delta.share, percent)}
           {time && <small> {signed(c.delta.share, percent)}</small>}
         </span>
         <span class="where">
           <span class="pill">{kinds[c.kind]}</span> {c.status !== 'confirmed' && <span class="pill">{c.status}</span>}{' '}
-          {c.presence && <span class="pill">{c.presence}</span>} {c.fails && <span class="pill more">fails the gate</span>}{' '}
-          {visible(benchmarkName(c))} since {visible(c.since.run)}
+          {isNew(c) && <span class="pill">new</span>} {c.presence === 'vanished' && <span class="pill">vanished</span>}{' '}
+          {c.fails && <span class="pill more">fails the gate</span>} {visible(benchmarkName(c))} since {visible(c.since.run)}
           {c.since.commit && (
             <>
               {' '}
@@ -153,12 +176,12 @@ function FindingCard({ c, doc, open = false }: { c: Change; doc: ReportDocument;
 function Facts({ c }: { c: Change }) {
   const time = c.delta.time;
   const rows: [string, preact.ComponentChildren][] = [];
-  if (time) rows.push(['cost', `${change(time.value, time.unit)}, 95 % interval ${interval(time.value, time.low, time.high, time.unit)}`]);
+  if (time) rows.push(['cost', `${change(time.value, time.unit)}, 95% interval ${interval(time.value, time.low, time.high, time.unit)}`]);
   rows.push([
     'samples',
-    `${signed(c.delta.samples, v => v.toFixed(1))} per run, ${signed(c.delta.share, percent)} of the program before; the function had ${percent(c.delta.before)} then`,
+    `${signed(c.delta.samples, v => v.toFixed(1))} per run, ${signed(c.delta.share, percent)} of the program before; ${c.headline ? splitName(c.headline.function)[1] : 'the function'} had ${percent(c.delta.before)} then`,
   ]);
-  if (c.caller) rows.push(['called by', <Fn key="f" name={c.caller} />]);
+  if (c.caller && c.caller !== c.headline?.function) rows.push(['called by', <Fn key="f" name={c.caller} />]);
   rows.push(['since', `${visible(c.since.run)}, last good ${visible(c.since.lastGood ?? '')}; score ${c.score.toFixed(1)}`]);
   if (c.file)
     rows.push(['code', `${visible(c.file)}${c.line ? `:${c.line}` : ''}${c.at && c.at !== c.function ? `, ${visible(c.at)}` : ''}`]);
@@ -189,7 +212,11 @@ function PathOf({ c }: { c: Change }) {
       <h3>Call path</h3>
       <ol class="path" tabIndex={0} aria-label="Call path">
         {path.map((f, i) => (
-          <li key={i} class={f === c.function ? 'guilty' : ''} style={{ paddingLeft: `${Math.min(i, 12) * 12}px` }}>
+          <li
+            key={i}
+            class={f === (c.headline?.function ?? c.function) || f === c.function ? 'guilty' : ''}
+            style={{ paddingLeft: `${Math.min(i, 12) * 12}px` }}
+          >
             <Fn name={f} />
           </li>
         ))}
