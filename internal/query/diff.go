@@ -25,7 +25,7 @@ type DiffRequest struct {
 	Against   string `param:"against" group:"Side" arg:"what" choices:",history" default:"" help:"compare the newest run of one benchmark with the runs before it: history" json:"against,omitempty"`
 	Net       bool   `param:"net" group:"View" help:"show one tree of differences, as Firefox Profiler does; functions also match by line" json:"net,omitempty"`
 	View      string `param:"view" group:"View" arg:"what" choices:"tree,flame,functions" help:"view: tree, flame, functions" json:"view,omitempty"`
-	Sort      string `param:"sort" group:"View" arg:"what" choices:"total,self" help:"sort functions by the change of total or self" json:"sort,omitempty"`
+	Sort      string `param:"sort" group:"View" arg:"what" choices:",total,self" default:"" help:"sort functions by the change of total or self (default: of total, the program's own code beyond sampling noise first)" json:"sort,omitempty"`
 	Filter    `group:"View"`
 	Cut       `group:"Limit"`
 
@@ -493,6 +493,25 @@ func (c *comparison) rows() *DiffResult {
 	return &DiffResult{DiffHead: c.head(root, list.omitted), Rows: rows}
 }
 
+// programFirst moves the functions of the program whose change is beyond sampling noise
+// before those of the runtime and the kernel, and those within noise.
+func (c *comparison) programFirst(list []calltree.FunctionChange) []calltree.FunctionChange {
+	var own, others []calltree.FunctionChange
+	for _, f := range list {
+		switch c.Functions[f.Func].Kind {
+		case profile.KindKernel, profile.KindVM, profile.KindStub, profile.KindGoRuntime:
+			others = append(others, f)
+		default:
+			if math.Abs(c.Delta(f.Total)) <= c.Noise(f.Total) {
+				others = append(others, f)
+			} else {
+				own = append(own, f)
+			}
+		}
+	}
+	return append(own, others...)
+}
+
 // functions returns the list of functions: those that increased, then those that
 // decreased, then the others.
 func (c *comparison) functions() *DiffResult {
@@ -501,6 +520,9 @@ func (c *comparison) functions() *DiffResult {
 		number = func(r calltree.FunctionChange) calltree.Pair { return r.Self }
 	}
 	more, less, same := c.MoreAndLess(c.FunctionRows(), number)
+	if c.r.Sort == "" {
+		more, less = c.programFirst(more), c.programFirst(less)
+	}
 	counts := &FunctionCounts{Increased: len(more), Decreased: len(less), Unchanged: len(same)}
 	root := c.Larger(c.RootTotal())
 	var list []calltree.FunctionChange
