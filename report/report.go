@@ -34,7 +34,10 @@ type Report struct {
 	Benchmarks []Benchmark   // in the order of the result
 	Notes      []string      // about the comparison as a whole
 	Version    string        // of the program, for SARIF; may be empty
-	Attached   []Attachment  // for pages; other formats ignore them
+	// Module is the file of the repository that describes the module. SARIF names it
+	// where the file of a change is unknown; empty: the config file.
+	Module   string
+	Attached []Attachment // for pages; other formats ignore them
 }
 
 // Attachment is an answer of the API that a page shows beside the report.

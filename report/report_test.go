@@ -211,3 +211,33 @@ func TestPlotBounds(t *testing.T) {
 		spark(values, func(v float64) bool { return v == 0 })
 	}
 }
+
+// GitHub shows no result without a file, and rules without help as empty pages.
+func TestSARIFForGitHub(t *testing.T) {
+	r := sample()
+	r.Module = "go.mod"
+	var b bytes.Buffer
+	if err := r.SARIF(&b); err != nil {
+		t.Fatal(err)
+	}
+	var log sarifLog
+	if err := json.Unmarshal(b.Bytes(), &log); err != nil {
+		t.Fatal(err)
+	}
+	fallback := 0
+	for _, res := range log.Runs[0].Results {
+		if len(res.Locations) != 1 || res.Locations[0].Physical == nil || res.Locations[0].Physical.Artifact.URI == "" || res.Locations[0].Physical.Region.StartLine < 1 {
+			t.Errorf("%s: %+v", res.Message.Text, res.Locations)
+		} else if res.Locations[0].Physical.Artifact.URI == "go.mod" {
+			fallback++
+		}
+	}
+	if fallback == 0 {
+		t.Error("no result without a file")
+	}
+	for _, rule := range log.Runs[0].Tool.Driver.Rules {
+		if rule.Help.Text == "" || rule.Help.Markdown == "" {
+			t.Errorf("%s has no help", rule.ID)
+		}
+	}
+}

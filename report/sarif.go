@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
@@ -42,12 +43,14 @@ type sarifRule struct {
 	Name             string            `json:"name"`
 	ShortDescription sarifText         `json:"shortDescription"`
 	FullDescription  sarifText         `json:"fullDescription"`
+	Help             sarifText         `json:"help"`
 	Configuration    map[string]string `json:"defaultConfiguration"`
 	Properties       map[string]any    `json:"properties"`
 }
 
 type sarifText struct {
-	Text string `json:"text"`
+	Text     string `json:"text"`
+	Markdown string `json:"markdown,omitempty"`
 }
 
 type sarifResult struct {
@@ -63,13 +66,13 @@ type sarifResult struct {
 }
 
 type sarifLocation struct {
-	Physical *sarifPhysical `json:"physicalLocation,omitempty"`
+	Physical *sarifPhysical `json:"physicalLocation"`
 	Logical  []sarifLogical `json:"logicalLocations,omitempty"`
 }
 
 type sarifPhysical struct {
 	Artifact sarifArtifact `json:"artifactLocation"`
-	Region   *sarifRegion  `json:"region,omitempty"`
+	Region   *sarifRegion  `json:"region"`
 }
 
 type sarifArtifact struct {
@@ -100,25 +103,28 @@ var sarifRules = []sarifRule{
 }
 
 func newRule(kind regression.Kind, name, text, level string) sarifRule {
-	return sarifRule{string(kind), name, sarifText{text}, sarifText{text + " Found by comparing sampled profiles with the history of the benchmark."},
+	const what = "Run `dendro report` for the call paths and the evidence. Accept an intended change with its id in .dendro/acknowledged.json."
+	return sarifRule{string(kind), name, sarifText{Text: text}, sarifText{Text: text + " Found by comparing sampled profiles with the history of the benchmark."},
+		sarifText{strings.ReplaceAll(what, "`", ""), what + " [How regressions are found](https://github.com/dendroprof/dendro/blob/main/docs/method/regression.md)."},
 		map[string]string{"level": level}, map[string]any{"tags": []string{"performance"}}}
 }
 
 // SARIF writes the costs as a SARIF 2.1.0 log: one result each, at the function's file
-// and line if known. An acknowledged change is suppressed; a past one is absent.
+// and line if known, otherwise at the first line of Module, because GitHub shows no result
+// without a file. An acknowledged change is suppressed; a past one is absent.
 func (r *Report) SARIF(w io.Writer) error {
 	run := sarifRun{Tool: sarifTool{sarifDriver{"dendro", r.Version, "https://github.com/dendroprof/dendro", sarifRules}},
 		AutomationDetails: map[string]string{"id": "dendro/"}, Results: []sarifResult{}, ColumnKind: "unicodeCodePoints"}
 	for i := range r.Changes {
 		if c := &r.Changes[i]; c.Kind.Costs() {
-			run.Results = append(run.Results, c.sarif())
+			run.Results = append(run.Results, c.sarif(r.Module))
 		}
 	}
 	return encode(w, sarifLog{"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
-func (c *Change) sarif() sarifResult {
-	s := sarifResult{RuleID: string(c.Kind), Level: "warning", Message: sarifText{c.Sentence()}, BaselineState: "new",
+func (c *Change) sarif(module string) sarifResult {
+	s := sarifResult{RuleID: string(c.Kind), Level: "warning", Message: sarifText{Text: c.Sentence()}, BaselineState: "new",
 		Fingerprints: map[string]string{"dendroFinding/v1": c.ID},
 		Properties:   map[string]any{"share": c.Delta.Share, "score": c.Score, "status": c.Status, "benchmarks": c.benchmarks()}}
 	for i := range sarifRules {
@@ -139,15 +145,8 @@ func (c *Change) sarif() sarifResult {
 	if c.Function != "" {
 		l.Logical = []sarifLogical{{words.Clean(c.Function[strings.LastIndexAny(c.Function, "./:")+1:]), words.Clean(c.Function), "function"}}
 	}
-	if c.File != "" {
-		l.Physical = &sarifPhysical{Artifact: artifact(c.File)}
-		if c.Line > 0 {
-			l.Physical.Region = &sarifRegion{c.Line}
-		}
-	}
-	if l.Logical != nil || l.Physical != nil {
-		s.Locations = []sarifLocation{l}
-	}
+	l.Physical = &sarifPhysical{artifact(cmp.Or(c.File, module, ".dendro/config.json")), &sarifRegion{max(1, c.Line)}}
+	s.Locations = []sarifLocation{l}
 	return s
 }
 

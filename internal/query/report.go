@@ -255,8 +255,20 @@ func (r *ReportRequest) methodParameters(req regression.Request, res *regression
 	return params
 }
 
+// moduleFile returns the file at the top of a repository that describes its module; empty
+// if there is none.
+func moduleFile(repo string) string {
+	for _, name := range []string{"go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "package.json", "pyproject.toml", "Cargo.toml", "CMakeLists.txt"} {
+		if _, err := os.Stat(filepath.Join(repo, name)); repo != "" && err == nil {
+			return name
+		}
+	}
+	return ""
+}
+
 // locate finds the files of the functions that became slower, and their owners.
 func (r *ReportRequest) locate(ctx context.Context, runs store.Reader, doc *report.Report) error {
+	doc.Module = moduleFile(r.Repo)
 	functions, err := evidence.Definitions(ctx, runs, doc.Functions())
 	if err != nil || len(functions) == 0 {
 		return err
