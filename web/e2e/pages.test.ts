@@ -93,7 +93,7 @@ describe.skipIf(missing)('pages', () => {
     const focused = () =>
       w.page.evaluate(() => document.activeElement?.textContent?.trim() || (document.activeElement as HTMLInputElement)?.placeholder);
     await key('?');
-    expect(await w.page.getByRole('dialog', { name: 'Keyboard' }).isVisible()).toBe(true);
+    await w.page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
     await key('Escape');
     await key('/');
     expect(await focused()).toContain('Search');

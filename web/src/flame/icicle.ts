@@ -365,7 +365,7 @@ export class Icicle {
   #move(e: PointerEvent): void {
     const d = this.#drag;
     if (!d) {
-      this.#setHover(this.#at(e), e.clientX, e.clientY);
+      if (e.pointerType === 'mouse') this.#setHover(this.#at(e), e.clientX, e.clientY); // a finger hides what it touches
       return;
     }
     if (!d.moved && Math.abs(e.clientX - d.x) < 4) return;

@@ -1,6 +1,6 @@
 // Keys of the page and their help. A page registers its keys while it is shown.
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
 export interface Key {
   /** As KeyboardEvent.key has it, with modifiers: "/", "ArrowUp", "Ctrl+z". Several are separated by a blank. */
@@ -54,7 +54,7 @@ const shown: Record<string, string> = { ArrowUp: '↑', ArrowDown: '↓', ArrowL
 export function KeyHelp() {
   const ref = useRef<HTMLDialogElement>(null);
   const open = helpShown.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (open) ref.current?.showModal();
     else ref.current?.close();
   }, [open]);
