@@ -45,7 +45,7 @@ func addTrees(a, b *Tree) *Tree {
 // It costs one visit per row and a sort of each list of siblings whose order changes.
 // Subtrees of one side only are copied as a whole if its functions keep their order.
 //
-// Large tables are laid on several cores: the rows are divided into stretches, whose
+// Large tables are laid on several cores: the rows are divided into chunks, whose
 // rows are laid with gaps between the cores and then moved together.
 func overlay(a, b *Table, fa, fb []int32, functions []profile.Function) (t *Table, ra, rb []int32) {
 	room := a.Len() + b.Len()
@@ -57,8 +57,8 @@ func overlay(a, b *Table, fa, fb []int32, functions []profile.Function) (t *Tabl
 		row:  [2][]int32{col(4), col(5)},
 	}
 	cores := len(parts(room))
-	list := l.stretches(cores)
-	shares := deal(list, cores)
+	list := l.chunks(cores)
+	shares := assign(list, cores)
 	each(shares, func(_ int, p part) {
 		core := overlayer{side: l.side, t: l.t, row: l.row}
 		core.layAll(list[p.lo:p.hi])

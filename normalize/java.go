@@ -6,23 +6,23 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// dots returns a Java method `a/b/C.m` or class `a/b/C` of a text format in the
-// spelling of JFR and of stack traces, `a.b.C.m`. Anything else stays.
+// dots converts a Java method `a/b/C.m` or class `a/b/C` of a text format to the form of
+// JFR and of stack traces, `a.b.C.m`. Other names do not change.
 //
 // The folded reader guesses Java from any slash, so the kind alone says little:
 // `encoding/json.Marshal`, `github.com/x/y.F`, `I2C/C2I adapters(0xb)` and
-// `src/Cart.js` arrive as Java or as unknown. Told apart by what the JVM allows:
+// `src/Cart.js` arrive as Java or as unknown. What the JVM allows distinguishes them:
 //
 //   - A package has no dots, spaces or punctuation. A Go import path outside
 //     the standard library begins with a domain.
-//   - Behind the last slash there is exactly one dot, before the method. Go has
-//     more (`json.structEncoder.encode`) or parentheses (`json.(*Decoder).Decode`).
-//   - A class begins with a capital or holds a `$`, a Go package with neither.
-//     Lower-case classes are believed under `com/`, `org/`, `java/` and the like,
-//     which are no packages of Go's library.
+//   - After the last slash there is exactly one dot, before the method. Go has more
+//     (`json.structEncoder.encode`) or parentheses (`json.(*Decoder).Decode`).
+//   - A class begins with a capital or contains a `$`, a Go package does not.
+//     Lower-case classes are accepted under `com/`, `org/`, `java/` and the like,
+//     which are not packages of Go's library.
 //
-// A kind that is not Java has to be more like Java still: lower-case packages, a
-// method that is neither capitalised nor the extension of a file.
+// For a kind that is not Java, packages must be lower case, and the method neither
+// capitalised nor a file extension.
 func dots(name string, kind profile.Kind) string {
 	slash := strings.LastIndexByte(name, '/')
 	if slash <= 0 {
@@ -57,7 +57,7 @@ func rooted(pkg string) bool {
 	return false
 }
 
-// extension holds what a file name ends in: `src/Cart.js` is no method js.
+// extension holds file extensions: `src/Cart.js` is not a method js.
 var extension = map[string]bool{
 	"js": true, "mjs": true, "cjs": true, "jsx": true, "ts": true, "tsx": true, "vue": true, "css": true, "html": true,
 	"json": true, "xml": true, "txt": true, "md": true, "yaml": true, "yml": true, "c": true, "h": true, "cc": true,
@@ -89,7 +89,7 @@ func classShape(class string, small bool) bool {
 }
 
 // methodShape reports whether method can be a method's name. The JVM forbids
-// `.;[/<>` only and Kotlin's tests make use of that; free asks for no more.
+// only `.;[/<>`, which Kotlin's tests use; free requires no more.
 func methodShape(method string, free bool) bool {
 	if method == "<init>" || method == "<clinit>" {
 		return true
@@ -167,8 +167,8 @@ func fieldDescriptor(s string) int {
 
 var primitives = map[byte]string{'B': "byte", 'C': "char", 'D': "double", 'F': "float", 'I': "int", 'J': "long", 'S': "short", 'Z': "boolean"}
 
-// classDescriptor returns an array class as people write it: `byte[]` for `[B`,
-// `java/lang/String[]` for `[Ljava/lang/String;`. Other names stay.
+// classDescriptor returns an array class in Java syntax: `byte[]` for `[B`,
+// `java/lang/String[]` for `[Ljava/lang/String;`. Other names do not change.
 func classDescriptor(name string) string {
 	if name == "" || name[0] != '[' || fieldDescriptor(name) != len(name) {
 		return name

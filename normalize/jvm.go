@@ -20,9 +20,8 @@ func jvmName(name string, kind profile.Kind) string {
 	return dots(name, kind)
 }
 
-// suspicious is the cheap test that ordinary names fail, so that only one in
-// some is looked at closely: it asks for a character or word that every rule of
-// this file needs.
+// suspicious is a cheap test for a character or word that every rule of this file needs.
+// Most names fail it and are not examined further.
 func suspicious(name string, kind profile.Kind) bool {
 	if kind == profile.KindClass && name[0] == '[' {
 		return true
@@ -45,12 +44,12 @@ func suspicious(name string, kind profile.Kind) bool {
 	return false
 }
 
-// char says what a byte of a name may be.
+// char is a set of roles that a byte of a name may have.
 type char uint8
 
 const (
-	hint   char = 1 << iota // suspicious looks at it
-	marker                  // what dropGenerated drops may begin here
+	hint   char = 1 << iota // suspicious examines it
+	marker                  // a generated part may begin here
 	part                    // of a Java identifier
 )
 
@@ -70,14 +69,14 @@ var chars = func() (t [256]char) {
 	return t
 }()
 
-// generated is one kind of name that is made up while the program runs: a
-// marker that stays, and behind it a part that another run spells differently.
+// generated is one kind of name that is generated at run time: a marker that stays,
+// followed by a part that differs in every run.
 type generated struct {
 	marker string
 	simple bool // only where a simple class name begins: `a.b.$Proxy1`, not `a.b.X$Proxy1`
 
-	// volatile returns how many bytes behind the marker stay and how many after
-	// them go. Nothing goes when what follows is not of the expected form.
+	// volatile returns how many bytes after the marker stay and how many after them are
+	// dropped: none if the text does not have the expected form.
 	volatile func(rest string) (keep, drop int)
 }
 
@@ -115,14 +114,14 @@ var generatedNames = [128][]generated{
 	},
 }
 
-// dropGenerated drops what every run spells differently: one pass from left to
-// right, without a copy when there is nothing.
+// dropGenerated drops the parts that differ in every run: one pass from left to right,
+// without a copy if there are none.
 func dropGenerated(name string, kind profile.Kind) string {
 	var space [128]byte
 	out := space[:0]
 	from := 0 // what of name is not yet in out
-	// Outside of Java, `+` and an address may be an offset into a library. Only
-	// behind a `$` it is taken for that of a hidden class.
+	// Outside of Java, `+` and an address may be an offset into a library. It is treated as
+	// a hidden class only after a `$`.
 	plus := kind == profile.KindJava || kind == profile.KindClass
 	for i := 0; i < len(name); {
 		if chars[name[i]]&marker == 0 {
@@ -155,7 +154,7 @@ func dropGenerated(name string, kind profile.Kind) string {
 	return dropCallSite(name)
 }
 
-// generatedAt returns how many bytes from i stay and how many behind them go.
+// generatedAt returns how many bytes from i stay and how many after them are dropped.
 func generatedAt(name string, i int) (keep, drop int) {
 	kinds := generatedNames[name[i]]
 	for k := range kinds {
@@ -170,10 +169,10 @@ func generatedAt(name string, i int) (keep, drop int) {
 	return 0, 0
 }
 
-// lambda takes what the JVMs put behind $$Lambda, in any mix: the number `$14`
-// in order of linking, the address of the hidden class `.0x…`, `/0x…`, `+0x…`,
-// and an identity hash `/321142942`. `$*` is how the truth of simulated
-// histories writes "any number". A hex digest, as native images have, stays.
+// lambda matches what JVMs append to $$Lambda, in any combination: the number `$14` in
+// order of linking, the address of the hidden class `.0x…`, `/0x…`, `+0x…`, and an identity
+// hash `/321142942`. Simulated histories write `$*` for any number. A hex digest, as in
+// native images, stays.
 func lambda(rest string) (keep, drop int) {
 	for drop < len(rest) {
 		s := rest[drop:]
@@ -196,7 +195,7 @@ func lambda(rest string) (keep, drop int) {
 	return 0, drop
 }
 
-// lambdaForm takes what follows LambdaForm$MH and its relatives.
+// lambdaForm matches what follows LambdaForm$MH and its relatives.
 func lambdaForm(rest string) (keep, drop int) {
 	for keep < len(rest) && 'A' <= rest[keep] && rest[keep] <= 'Z' {
 		keep++
@@ -208,9 +207,9 @@ func lambdaForm(rest string) (keep, drop int) {
 	return keep, drop
 }
 
-// hidden takes the address that ends the name of a hidden class, separated by
-// `.`, `/` or `+`, and an identity hash behind it. It must end a class name, or
-// it is something else: a template argument, a longer word.
+// hidden matches the address at the end of the name of a hidden class, after `.`, `/` or
+// `+`, and an identity hash after it. Anywhere else it may be a template argument or a part
+// of a longer word.
 func hidden(rest string) int {
 	n := address(rest)
 	if n < len(".0x")+6 || !ends(rest[n:]) {
@@ -224,7 +223,7 @@ func hidden(rest string) int {
 	return n
 }
 
-// number takes a number that ends a class name.
+// number matches a number at the end of a class name.
 func number(rest string) (keep, drop int) {
 	if n := digits(rest); ends(rest[n:]) {
 		return 0, n
@@ -232,7 +231,7 @@ func number(rest string) (keep, drop int) {
 	return 0, 0
 }
 
-// proxyPackage takes the number of jdk.proxy2 when a proxy class follows.
+// proxyPackage matches the number of jdk.proxy2 if a proxy class follows.
 func proxyPackage(rest string) (keep, drop int) {
 	n := digits(rest)
 	if s := rest[n:]; strings.HasPrefix(s, ".$Proxy") || strings.HasPrefix(s, "/$Proxy") {
@@ -241,8 +240,8 @@ func proxyPackage(rest string) (keep, drop int) {
 	return 0, 0
 }
 
-// random takes `$` and a word, again and again, but not the word auxiliary:
-// that is a marker of its own.
+// random matches `$` and a word, repeatedly, except the word auxiliary, which is a marker
+// itself.
 func random(rest string) (keep, drop int) {
 	for strings.HasPrefix(rest[drop:], "$") {
 		s := rest[drop+1:]
@@ -255,7 +254,7 @@ func random(rest string) (keep, drop int) {
 	return 0, drop
 }
 
-// counters takes `$$` and a number, again and again.
+// counters matches `$$` and a number, repeatedly.
 func counters(rest string) (keep, drop int) {
 	for strings.HasPrefix(rest[drop:], "$$") {
 		n := digits(rest[drop+2:])
@@ -267,8 +266,8 @@ func counters(rest string) (keep, drop int) {
 	return 0, drop
 }
 
-// cglib takes the hash of `$$EnhancerBySpringCGLIB$$1a2b`, a number behind it
-// that avoids clashes (`_2`), and the same of FastClassBy… and KeyFactoryBy….
+// cglib matches the hash of `$$EnhancerBySpringCGLIB$$1a2b` and a number after it that
+// avoids collisions (`_2`), also of FastClassBy… and KeyFactoryBy….
 func cglib(rest string) (keep, drop int) {
 	for keep < len(rest) && letter(rest[keep]) {
 		keep++
@@ -293,7 +292,7 @@ func cglib(rest string) (keep, drop int) {
 	return keep, drop
 }
 
-// javassist takes the class hash and the counter of X_$$_jvst1a2_3.
+// javassist matches the class hash and the counter of X_$$_jvst1a2_3.
 func javassist(rest string) (keep, drop int) {
 	n := hexDigits(rest)
 	if n == 0 || !strings.HasPrefix(rest[n:], "_") {
@@ -306,7 +305,7 @@ func javassist(rest string) (keep, drop int) {
 	return 0, n + 1 + m
 }
 
-// javassistOld takes the counter of X_$$_javassist_3.
+// javassistOld matches the counter of X_$$_javassist_3.
 func javassistOld(rest string) (keep, drop int) {
 	if !strings.HasPrefix(rest, "_") {
 		return 0, 0
@@ -317,10 +316,10 @@ func javassistOld(rest string) (keep, drop int) {
 	return 0, 0
 }
 
-// dropCallSite drops the counter of a Groovy call site. Its class is the class
-// and the method called, `java_util_List$iterator$7.call`: for a class of the
-// program that looks like any anonymous class in a method, so the counter goes
-// only where the prefix or the method says that it is a call site.
+// dropCallSite drops the counter of a Groovy call site, whose class is named after the
+// called class and method: `java_util_List$iterator$7.call`. An anonymous class in a method
+// looks the same, so the counter is dropped only if the prefix or the method shows that it
+// is a call site.
 func dropCallSite(name string) string {
 	dot := strings.LastIndexByte(name, '.')
 	class := name

@@ -2,9 +2,8 @@ package normalize
 
 import "strings"
 
-// unresolved reports whether a name is no more than an address: the profiler
-// found no symbol for it. Addresses of libraries and of compiled code change
-// with every start of the program.
+// unresolved reports whether a name is only an address, because the profiler found no
+// symbol. Addresses change with every start of the program.
 func unresolved(name string) bool {
 	if name == "" || name == "[unknown]" {
 		return true
@@ -71,7 +70,7 @@ func dropRustHash(name string) string {
 	return name[:n]
 }
 
-// moduleIDs are the spellings of a module id: raw, LLVM's and GNU's demanglers.
+// moduleIDs are the forms of a module id: raw, and of LLVM's and GNU's demanglers.
 var moduleIDs = [...]struct{ before, after string }{
 	{".llvm.", ""}, {" (.llvm.", ")"}, {" [clone .llvm.", "]"},
 }
@@ -95,11 +94,11 @@ func dropModuleID(name string) string {
 }
 
 // dropCrateHashes drops the disambiguators of v0 names: 12 to 16 hexadecimal
-// digits in brackets behind the name of a crate and before `::`. Fewer digits
+// digits in brackets after the name of a crate and before `::`. Fewer digits
 // are improbable for a 64-bit hash and might be an array's length.
 func dropCrateHashes(name string) string {
 	var out []byte
-	kept := 0 // what of name is not yet in out
+	kept := 0 // the start of the rest of name that is not in out
 	for from := 0; ; {
 		i := strings.Index(name[from:], "]::")
 		if i < 0 {

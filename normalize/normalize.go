@@ -1,30 +1,25 @@
-// Package normalize gives functions names that stay the same from run to run,
-// from profiler to profiler and from one spelling to another.
+// Package normalize gives functions the same name in all runs, profilers and notations.
 //
-// Between profiles a function is one string. Some programs make names up while
-// they run: a JVM numbers its lambda classes in the order of linking and adds
-// their address, mocking and proxy libraries add random suffixes. In 18 starts
-// of one program 311 of its 324 lambda names occurred in one start only; every
-// one of them would be a new function in every run. Other names depend on who
-// wrote them down (`a/b/C.m`, `a.b.C.m`, `a.b.C.m(I)V`) or mean nothing alone
-// (`(anonymous)`, `0x7f12ab34cd56`).
+// Across profiles a function is identified by its name. Some names are generated at run
+// time: a JVM numbers its lambda classes in the order of linking and adds their address,
+// mocking and proxy libraries add random suffixes. In 18 starts of one program 311 of its
+// 324 lambda names occurred in only one start; each would be a new function in every run.
+// Other names depend on the profiler (`a/b/C.m`, `a.b.C.m`, `a.b.C.m(I)V`) or are ambiguous
+// alone (`(anonymous)`, `0x7f12ab34cd56`).
 //
-// Four things happen to a name, in this order:
+// A name is normalised in four steps:
 //
 //  1. Addresses without a symbol become their module, `[libc.so.6]`.
 //  2. Script functions get their file, `render (src/cart.js)`.
-//  3. Names of a JVM lose what was generated, then signature and slashes;
-//     native names lose the hashes that a compiler puts into them.
+//  3. Names of a JVM lose generated parts, then signature and slashes; native names
+//     lose the hashes of compilers.
 //  4. The user's rules are applied, see ReadRules.
 //
-// The result of the built-in rules is stable under them: applying them again
-// changes nothing. A name that no rule knows is returned as it is, without an
-// allocation. docs/method/names.md has every rule with its evidence and its
-// price; Version identifies the set of them, because two stores compare only
-// under the same one.
+// Applying the built-in rules to their own result changes nothing. A name that no rule
+// matches is returned without an allocation. docs/method/names.md documents every rule.
+// Version identifies the set of rules: two stores can be compared only if it is equal.
 //
-// The package does not demangle, does not read profiles and does not decide
-// when names are normalised: file-to-file commands keep them by default.
+// The package does not demangle and reads no profiles.
 package normalize
 
 import (
@@ -36,12 +31,12 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// builtin is the version of the built-in rules. It grows with every change that
-// gives any name another normal form.
+// builtin is the version of the built-in rules. Increase it with every change of any normal
+// form.
 const builtin = "1"
 
 // maxName is the maximum length of a normal form in bytes. Longer names are cut and
-// carry the hash of the whole, so that two of them stay two.
+// get the hash of the whole name, so that they stay distinct.
 const maxName = 4_000
 
 // cutMark stands between the beginning of a cut name and its hash.
@@ -64,8 +59,7 @@ func (n *Normalizer) Version() string {
 	return builtin + "+" + n.user.hash
 }
 
-// Function returns f under the name that identifies it between profiles. All
-// other fields stay as they are.
+// Function returns f with its normalised name. Other fields do not change.
 func (n *Normalizer) Function(f profile.Function) profile.Function {
 	if !wasCut(f.Name) {
 		f.Name = n.user.apply(cutLong(builtinName(f)))
@@ -82,9 +76,9 @@ const (
 	familyScript                    // qualified by the file
 )
 
-// families returns the groups of rules that apply to a kind of function. Kinds
-// are often guesses: the folded reader takes every name with a `::` for C++ and
-// every slash for Java. So the groups are as wide as the rules are safe.
+// families returns the groups of rules that apply to a kind of function. Kinds are often
+// guesses: the folded reader treats every name with `::` as C++ and every slash as Java. So
+// a group applies to all kinds for which its rules are safe.
 var families = [...]family{
 	profile.KindUnknown: familyJVM | familyNative,
 	profile.KindJava:    familyJVM,
@@ -101,13 +95,12 @@ var families = [...]family{
 	profile.KindPHP:     familyScript,
 }
 
-// maxPasses bounds how often the rules are applied to one name. What one pass
-// drops may bring two ends together that the next pass drops; no known name
-// needs more than two passes, and the fuzz test looks for one that needs many.
+// maxPasses is the maximum number of times that the rules are applied to one name: dropping
+// a part may create a new match. No known name needs more than two passes; a fuzz test
+// searches for names that need more.
 const maxPasses = 8
 
-// builtinName applies the built-in rules to the name of f until they change
-// nothing more.
+// builtinName applies the built-in rules to the name of f until it does not change.
 func builtinName(f profile.Function) string {
 	name, of := f.Name, familyOf(f)
 	for range maxPasses {
@@ -160,8 +153,8 @@ func cutLong(name string) string {
 	return name[:n] + cutMark + hash
 }
 
-// wasCut reports whether a name is a result of cutLong, which no rule may touch
-// again: its end is a hash and its beginning may be half of something.
+// wasCut reports whether a name is a result of cutLong, which no rule may change: its end is
+// a hash and its beginning may be cut anywhere.
 func wasCut(name string) bool {
 	const tail = len(cutMark) + 32
 	if len(name) < maxName-utf8.UTFMax || len(name) > maxName {

@@ -14,15 +14,14 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Bounds of a file of rules. Every rule is tried on every distinct name, so
-// a thousand of them is already much.
+// Limits of a file of rules. Every rule is tried on every distinct name.
 const (
 	maxRules     = 1_000
 	maxRuleBytes = 4_096 // of one line
 )
 
-// Rules are the rules of a user, applied in order to what the built-in ones
-// give. Nil is no rules. Rules are immutable and safe for concurrent use.
+// Rules are the rules of a user, applied in order to the result of the built-in ones. Nil is
+// no rules. Rules are immutable and safe for concurrent use.
 type Rules struct {
 	list []rule
 	hash string
@@ -48,11 +47,11 @@ func (r *Rules) Len() int {
 //	^com\.acme\.(\w+)Impl\.              =>  com.acme.$1.
 //	\$Timer\d+$                          =>
 //
-// one a line: a regular expression (RE2), `=>` between spaces, a replacement.
+// one per line: a regular expression (RE2), `=>` between spaces, a replacement.
 // The expression matches any part of the name, as often as it occurs. `$1` or
 // `${name}` in the replacement is a group, `$$` a dollar sign, nothing deletes.
-// Spaces around both are dropped; empty lines and lines that begin with # are
-// comments. A rule that leaves nothing of a name is not applied to it.
+// Spaces around both are dropped; empty lines and lines that begin with # are comments. A
+// rule is not applied to a name that it would make empty.
 //
 // Name is the file's name for errors, which are profile.ParseErrors: name:line.
 func ReadRules(name string, r io.Reader) (*Rules, error) {
@@ -113,12 +112,11 @@ func parseRule(line string) (rule, error) {
 	return rule{re, replacement}, nil
 }
 
-// reference finds what regexp.Expand takes for a group, and `$$`.
+// reference matches what regexp.Expand treats as a group, and `$$`.
 var reference = regexp.MustCompile(`\$(?:\$|\{([\pL\pN_]+)\}|([\pL\pN_]+))`)
 
-// unknownGroup returns a group that the replacement uses and the expression does
-// not have. Expand would silently replace it by nothing, which is what becomes
-// of the class names with a dollar that people write into replacements.
+// unknownGroup returns a group that the replacement uses and the expression does not have,
+// such as the end of a class name with a dollar. Expand would silently drop it.
 func unknownGroup(re *regexp.Regexp, replacement string) (string, bool) {
 	for _, m := range reference.FindAllStringSubmatch(replacement, -1) {
 		group := m[1] + m[2]

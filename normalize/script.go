@@ -16,7 +16,7 @@ func withFile(name, file string) string {
 	return name + suffix
 }
 
-// anonymous reports whether a name says nothing in any scripting language.
+// anonymous reports whether a name is that of an anonymous function or empty.
 func anonymous(name string) bool {
 	switch name {
 	case "(anonymous)", "<anonymous>", "anonymous", "<lambda>", "<module>", "{closure}":
@@ -26,8 +26,8 @@ func anonymous(name string) bool {
 }
 
 // scriptFile reports whether a file is source code of a scripting language.
-// Readers of formats that do not tell languages apart leave the kind unknown;
-// the same function has to get the same name from all of them.
+// Readers of formats without languages leave the kind unknown; the same function must get
+// the same name from all readers.
 func scriptFile(file string) bool {
 	dot := strings.LastIndexByte(file, '.')
 	if dot < 0 {

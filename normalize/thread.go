@@ -2,10 +2,10 @@ package normalize
 
 import "strings"
 
-// ThreadName returns the name under which threads of different runs, and the
-// workers of one pool, are one: ids are dropped and every run of digits becomes
-// `*`, so `[pool-2-thread-17 tid=4711]` is `pool-*-thread-*`. A hexadecimal
-// number behind `0x` is one run. The result is empty when there is only an id.
+// ThreadName returns a name that threads of different runs and workers of one pool share:
+// ids are dropped and every run of digits becomes `*`, so `[pool-2-thread-17 tid=4711]` is
+// `pool-*-thread-*`. A hexadecimal number after `0x` is one run. The result is empty if
+// there is only an id.
 func ThreadName(raw string) string {
 	name := dropThreadID(strings.TrimSpace(raw))
 	if run(name, func(c byte) bool { return !digit(c) }) == len(name) {
@@ -28,7 +28,7 @@ func ThreadName(raw string) string {
 	return b.String()
 }
 
-// dropThreadID drops the id in the spellings of async-profiler (`[name tid=7]`),
+// dropThreadID drops the id in the notations of async-profiler (`[name tid=7]`),
 // py-spy (`thread (7): name`) and perf (`comm-7/8`).
 func dropThreadID(name string) string {
 	if inner, ok := strings.CutPrefix(name, "["); ok && strings.HasSuffix(inner, "]") {

@@ -271,7 +271,7 @@ func (c *copier) records(ctx context.Context, ids []ProfileID) (map[ProfileID]*R
 	if err != nil {
 		return nil, err
 	}
-	paths, rawOf := c.take(set.Table)
+	paths, rawOf := c.intern(set.Table)
 	rawNames := map[string]map[int32]string{} // by group
 	for v, err := range set.Vectors {
 		if err != nil {
@@ -304,9 +304,9 @@ func (c *copier) records(ctx context.Context, ids []ProfileID) (map[ProfileID]*R
 	return records, nil
 }
 
-// take adds a table to the forest and returns the path of each node, and for
-// each name that a function had the function.
-func (c *copier) take(t *calltree.Table) (paths []int32, rawOf map[string]int32) {
+// intern adds a table to the forest and returns the path of each node, and for
+// each raw name the function that had it.
+func (c *copier) intern(t *calltree.Table) (paths []int32, rawOf map[string]int32) {
 	fn := make([]int32, len(t.Functions))
 	rawOf = map[string]int32{}
 	for i, f := range t.Functions {

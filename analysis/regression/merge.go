@@ -56,7 +56,7 @@ func (f *fit) merge(places []*place) []*change {
 	}
 	slices.SortStableFunc(changes, func(a, b *change) int { return cmp.Or(-cmp.Compare(a.z, b.z), -cmp.Compare(a.d, b.d)) })
 	for _, c := range changes {
-		f.raise(c)
+		f.moveUp(c)
 	}
 	return f.onePath(f.widespread(changes))
 }
@@ -100,10 +100,10 @@ func (f *fit) below(c, other *change) bool {
 	return other.node <= c.node && c.node < f.sp.t.End[other.node]
 }
 
-// raise moves a change up a path that hardly existed before: the outermost of a chain
+// moveUp moves a change up a path that hardly existed before: the outermost of a chain
 // of new functions is the one that somebody added to existing code. Pursuit found the
 // deepest one that explains the change, because each of them does.
-func (f *fit) raise(c *change) {
+func (f *fit) moveUp(c *change) {
 	t := f.sp.t
 	for {
 		up := t.Parent[c.node]

@@ -1,9 +1,9 @@
-// Package bitset keeps sets of numbers below a known bound, one bit each. Reading a
-// set out gives its members in order: that is how the numbers of paths and functions
-// are sorted, since they are dense and a question has many of them.
+// Package bitset has sets of numbers below a known bound, one bit each. Members are listed
+// in ascending order, which is
+// how the dense numbers of a query's paths and functions are sorted.
 //
-// A Set does not know what its numbers mean, does not check its bound beyond what Go
-// does, and is not safe for concurrent use while it changes.
+// A Set does not check its bound beyond what Go does. It is not safe for concurrent use
+// while it changes, and does not know what its numbers mean.
 package bitset
 
 import (

@@ -1,10 +1,10 @@
-// Package codeowners reads who owns a file: GitHub's CODEOWNERS.
+// Package codeowners reads the owners of files from GitHub's CODEOWNERS.
 //
 // The rules are those that GitHub documents ("About code owners"): a line is a
-// pattern and its owners; the last pattern that fits a path decides; a pattern
-// without owners takes ownership away. Patterns are those of gitignore without
+// pattern and its owners; the last pattern that matches a path decides; a pattern
+// without owners removes them. Patterns are those of gitignore without
 // negation (`!`), classes (`[…]`) and escaped comments, and with one difference:
-// `docs/*` fits the files in docs and not those deeper. Lines that are not valid,
+// `docs/*` matches the files in docs and not those in its folders. Lines that are not valid,
 // and the section headings that GitLab adds, are skipped, as GitHub skips them.
 //
 // Matching a path costs time in proportion to its length and to the number of lines.
@@ -19,10 +19,10 @@ import (
 	"strings"
 )
 
-// maxSize is the size from which on GitHub does not load the file.
+// maxSize is the size above which GitHub does not load the file.
 const maxSize = 3 << 20
 
-// Owners is a CODEOWNERS file. The zero value owns nothing. It is safe for
+// Owners is a CODEOWNERS file. The zero value is an empty file. It is safe for
 // concurrent use.
 type Owners struct {
 	lines []line
@@ -34,7 +34,7 @@ type line struct {
 }
 
 // Read reads the first CODEOWNERS file of a repository, in the order in which
-// GitHub looks: .github, the root, docs. No file is no owners.
+// GitHub looks: .github, the root, docs. Without a file there are no owners.
 func Read(repository fs.FS) (*Owners, error) {
 	for _, name := range []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"} {
 		data, err := fs.ReadFile(repository, name)
@@ -109,7 +109,7 @@ func split(l string) []string {
 }
 
 // compile translates a pattern. It is anchored at the root if a slash is in it
-// other than at its end; it fits what is below a folder it names, too.
+// other than at its end; it also matches everything below a folder that it names.
 func compile(pattern string) (*regexp.Regexp, error) {
 	rest, folder := strings.CutSuffix(pattern, "/")
 	anchored := strings.Contains(rest, "/")

@@ -150,7 +150,7 @@ func (im *Importer) Import(ctx context.Context, sources []Source, report func(Re
 	w := im.writer
 	w.report, w.sum = report, Summary{}
 	w.current.set(0)
-	done := work(ctx, im.workers[:n], im.deal(ctx, sources, n, tokens), &w.current)
+	done := work(ctx, im.workers[:n], im.distribute(ctx, sources, n, tokens), &w.current)
 	err := w.run(ctx, done, func(n int) {
 		for range n {
 			<-tokens
@@ -164,9 +164,9 @@ func (im *Importer) Import(ctx context.Context, sources []Source, report func(Re
 // benchmark moves to another worker.
 const queueSlack = 4
 
-// deal distributes the sources in order, one per token. Files of one benchmark go to
+// distribute queues the sources in order, one per token. Files of one benchmark go to
 // the worker that knows most of their paths, unless its queue is too long.
-func (im *Importer) deal(ctx context.Context, sources []Source, workers int, tokens chan<- struct{}) []chan job {
+func (im *Importer) distribute(ctx context.Context, sources []Source, workers int, tokens chan<- struct{}) []chan job {
 	queues := make([]chan job, workers)
 	for w := range queues {
 		queues[w] = make(chan job, 4*queueSlack)

@@ -66,7 +66,7 @@ func (t *TraceTasks) Run(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		if err := t.Turn(ctx); err != nil && ctx.Err() == nil {
+		if err := t.StoreDue(ctx); err != nil && ctx.Err() == nil {
 			t.o.Report(Result{File: "trace tasks", Status: Failed, Err: err, Error: err.Error()})
 		}
 		select {
@@ -77,9 +77,9 @@ func (t *TraceTasks) Run(ctx context.Context) error {
 	}
 }
 
-// Turn stores the tasks that are due now. It returns an error of the stores; failures
+// StoreDue stores the tasks that are due now. It returns an error of the stores; failures
 // of single tasks are reported.
-func (t *TraceTasks) Turn(ctx context.Context) error {
+func (t *TraceTasks) StoreDue(ctx context.Context) error {
 	now := t.o.Now()
 	tasks, err := t.traces.Tasks(ctx, traceprof.TaskQuery{Kind: traceprof.TraceKind, To: now.UnixMilli()})
 	if err != nil {

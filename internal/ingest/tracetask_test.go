@@ -76,7 +76,7 @@ func (p *profiling) sample(id, operation string, latency int64, picture string) 
 func (p *profiling) turn(after time.Duration, tasks *TraceTasks) string {
 	p.t.Helper()
 	p.got, p.now = nil, p.now.Add(after)
-	if err := tasks.Turn(p.t.Context()); err != nil {
+	if err := tasks.StoreDue(p.t.Context()); err != nil {
 		p.t.Fatal(err)
 	}
 	return strings.Join(p.got, "\n")

@@ -1,12 +1,10 @@
-// Package intern finds the numbers of values that their owner keeps in a table in
-// order of first appearance, such as functions and frames.
+// Package intern maps values, such as functions and frames, to their numbers in a table of
+// their owner.
 //
-// It knows hashes, not values: an Index is an open-addressing table of 8 bytes a
-// slot, of which four are of the hash and four are the number, so that a value that
-// is new, as most names of a new program are, costs one cache line and none of the
-// values. Go's map keeps a copy of each key beside its number, which for keys of
-// several texts is ten times the memory and takes twice as long to ask and ten times
-// as long to fill (BenchmarkKnown, BenchmarkNew).
+// An Index is an open-addressing table of 8 bytes per slot: four of the hash and four of
+// the number. Adding a new value accesses one cache line and no other value. Go's map
+// stores a copy of each key, which for keys of several texts needs ten times the memory,
+// twice the time to look up and ten times the time to fill (BenchmarkKnown, BenchmarkNew).
 package intern
 
 import (
@@ -14,8 +12,7 @@ import (
 	"math/bits"
 )
 
-// seed and secret differ from process to process, so that nobody can prepare values
-// that collide.
+// seed and secret are random, so that input cannot be constructed to collide.
 var (
 	seed   = maphash.MakeSeed()
 	secret = [2]uint64{maphash.String(seed, "so far"), maphash.String(seed, "next")}
@@ -51,8 +48,8 @@ type slot struct {
 	number uint32
 }
 
-// Find returns the number that was added with this hash and of which is says that
-// it is the value's. Is is asked of every number with an equal half of a hash.
+// Find returns the number that was added with this hash and for which is returns true. It
+// calls is for every number with the same half of the hash.
 func (x *Index) Find(hash uint64, is func(number int32) bool) (int32, bool) {
 	if len(x.slots) == 0 {
 		return 0, false

@@ -1,15 +1,13 @@
-// Package prefixtree keeps a set of sequences of integers as a tree of
-// prefixes: node n stands for the sequence of its parent followed by one item.
+// Package prefixtree stores a set of sequences of integers as a tree of prefixes: node n is
+// the sequence of its parent followed by one item.
 //
-// Stacks are sequences of frames and call node paths are sequences of
-// functions; both are this tree, and both are asked the same question millions
-// of times a second: which node is (parent, item)? A Tree answers it with one
-// open-addressing table whose slots hold key and node side by side, so that a
-// hit touches one cache line. The children of a node go to a line of their own
-// as long as they fit, and consecutive nodes have consecutive lines: whoever adds
-// or follows a path, whose nodes were numbered one after the other, reads memory
-// in order. Only the children of a busy node are spread over the table. Go's map
-// takes about twice as long for it (BenchmarkStacks).
+// Stacks are sequences of frames and call node paths are sequences of functions. Both look
+// up the node of (parent, item) millions of times a second. A Tree uses one open-addressing
+// table whose slots have key and node together, so that a hit accesses one cache line. The
+// children of a node have their own line while they fit, and consecutive nodes have
+// consecutive lines, so that adding or following a path reads memory in order. Only the
+// children of a node with many are spread over the table. Go's map takes about twice as
+// long (BenchmarkStacks).
 //
 // Nodes are dense, in order of first appearance, and a parent always has a
 // lower number than its children. Nothing is ever removed. A Tree does not
@@ -98,8 +96,7 @@ func (t *Tree) Load(parent, item []int32) {
 
 func (t *Tree) grow() { t.rehash(len(t.Parent) + 1) }
 
-// rehash makes room for n nodes at a load of a third at most, so that some more
-// fit before the next time.
+// rehash resizes the table for n nodes with a load of at most a third.
 func (t *Tree) rehash(n int) {
 	size := 64
 	for size < n*3 {

@@ -30,7 +30,7 @@ func Ranks(values []float64) []float64 {
 
 // Quantile returns the value below which a share q of the ascending values lies,
 // with linear interpolation between neighbours (type 7 of Hyndman and Fan 1996),
-// 0 of nothing. Q is held within [0, 1].
+// 0 of an empty list. Q is clipped to [0, 1].
 func Quantile(ascending []float64, q float64) float64 {
 	if len(ascending) == 0 {
 		return 0

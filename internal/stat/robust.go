@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Mean returns the arithmetic mean, 0 of nothing.
+// Mean returns the arithmetic mean, 0 of an empty list.
 func Mean(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -30,7 +30,7 @@ func Variance(values []float64) float64 {
 }
 
 // Median returns the median, the mean of the middle two for an even count, 0 of
-// nothing. The values are sorted in place.
+// an empty list. The values are sorted in place.
 func Median(values []float64) float64 {
 	n := len(values)
 	if n == 0 {
@@ -50,15 +50,15 @@ func MedianDeviation(values []float64) (median, deviation float64) {
 	return median, Median(values)
 }
 
-// NormalDeviation is what the median deviation of a normal distribution is
-// multiplied by to give its standard deviation.
+// NormalDeviation is the standard deviation of a normal distribution divided by its median
+// deviation.
 const NormalDeviation = 1.4826
 
-// Weighted is a value that counts as much as its weight, which is positive.
+// Weighted is a value with a positive weight.
 type Weighted struct{ Value, Weight float64 }
 
 // WeightedMedian returns the smallest value at which the cumulated weight reaches
-// half of the whole, 0 of nothing. The items are sorted in place.
+// half of the sum, 0 of an empty list. The items are sorted in place.
 func WeightedMedian(items []Weighted) float64 {
 	if len(items) == 0 {
 		return 0

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Trend is how the variance of counts grows with their mean: the Fano factor
-// variance/mean = F0 + F1·mean. F0 = 1 is Poisson noise; √F1 is the relative
-// jitter of what is counted.
+// Trend models the variance of counts as a function of their mean: the Fano factor
+// variance/mean = F0 + F1·mean. F0 = 1 is Poisson noise; √F1 is the relative jitter of the
+// counted quantity.
 type Trend struct{ F0, F1 float64 }
 
 // Variance returns the variance that the trend expects at a mean.
@@ -20,7 +20,7 @@ type Spread struct{ Mean, Variance float64 }
 const (
 	binWidth = 0.7  // of log mean
 	binLeast = 4    // series in a bin
-	leastF1  = 1e-5 // below, a trend would promise noise that no machine has
+	leastF1  = 1e-5 // no machine has less noise
 )
 
 // FitTrend fits a Trend through the medians of bins of similar mean; dof are the
@@ -95,8 +95,8 @@ func refit(bins []trendBin, t Trend) Trend {
 	return t
 }
 
-// PriorStrength returns how many degrees of freedom the trend is worth beside
-// dof of a series' own: the limma estimate (Smyth 2004) from the spread of
+// PriorStrength returns the degrees of freedom of the trend as a prior, for series with dof
+// of their own: the limma estimate (Smyth 2004) from the spread of
 // log(variance/trend), given as ratios > 0, clipped to [2, 60] and to dof. Fewer
 // than 10 ratios are not enough to tell: 4.
 func PriorStrength(ratios []float64, dof float64) float64 {

@@ -1,15 +1,13 @@
-// Package stat holds the statistics that the analyses of Dendro are made of:
-// tails of distributions and the scores that belong to them, robust estimates,
-// shrinkage of variances, intervals, tests and correlation.
+// Package stat has the statistics of Dendro's analyses: tails of distributions and their
+// scores, robust estimates, shrinkage of variances, intervals, tests and correlation.
 //
-// Everything is a function of numbers: no state, no randomness, no knowledge of
-// profiles. Same input, same bits. A function that has no answer for its input
-// (an empty list, a variance of nothing) says in its comment what it returns; no
-// function returns NaN for finite input.
+// All functions are deterministic and know no profiles. Comments tell what a function
+// returns for undefined input, such as an empty list; no function returns NaN for finite
+// input.
 //
-// A score z is a number on the scale of the standard normal distribution: the
-// point beyond which it has the same tail as the statistic at hand. Scores stay
-// within ±MaxScore, which is where double precision ends.
+// A score z is a quantile of the standard normal distribution: the normal tail beyond z
+// equals the tail of the statistic. Scores are within ±MaxScore, where double precision
+// ends.
 package stat
 
 import "math"
@@ -71,9 +69,9 @@ func ScoreOfLogTail(logP float64) float64 {
 	return math.Min(z, MaxScore)
 }
 
-// StudentScore returns the score of a t statistic with nu degrees of freedom by
-// the approximation of Wallace (1959), which is good to 0.02 for nu ≥ 3 however
-// far out t is. nu above 1e5 counts as infinite.
+// StudentScore returns the score of a t statistic with nu degrees of freedom by the
+// approximation of Wallace (1959), whose error is at most 0.02 for nu ≥ 3 and any t. nu
+// above 1e5 counts as infinite.
 func StudentScore(t, nu float64) float64 {
 	if nu > 1e5 {
 		return clampScore(t)

@@ -51,7 +51,7 @@ type InitOptions struct {
 // version, or holds other data without consent.
 func Init(ctx context.Context, where string, opts InitOptions) error {
 	if opts.ReadOnly {
-		return fmt.Errorf("%w: a store that is only read is not made ready", store.ErrReadOnly)
+		return fmt.Errorf("%w: a read-only store cannot be initialised", store.ErrReadOnly)
 	}
 	db, err := bolt.Dial(ctx, where, opts.connection())
 	if err != nil {
@@ -99,7 +99,7 @@ func (m mark) fits(a bolt.Address, want InitOptions) error {
 		return err
 	}
 	if want.Potentials > 0 && want.Potentials != m.potentials {
-		return fmt.Errorf("%s has potentials up to degree %d, not %d: they are chosen when a database is made ready; take another one (`dendro copy` takes the content over)",
+		return fmt.Errorf("%s has potentials up to degree %d, not %d: they cannot be changed later; choose another database (`dendro copy` copies the content)",
 			a, m.potentials, want.Potentials)
 	}
 	return nil
@@ -115,7 +115,7 @@ func (m mark) check(a bolt.Address, want Model) error {
 	case models[m.model] == nil:
 		return fmt.Errorf("%w: %s has the model %q, which this version of Dendro does not know", store.ErrNewer, a, m.model)
 	case want != "" && want != m.model:
-		return fmt.Errorf("%s has the model %s, not %s: open it without a model, or choose another database (`dendro copy` takes the content over)", a, m.model, want)
+		return fmt.Errorf("%s has the model %s, not %s: open it without a model, or choose another database (`dendro copy` copies the content)", a, m.model, want)
 	}
 	return nil
 }
@@ -265,10 +265,10 @@ func checkForeign(ctx context.Context, db *bolt.DB, opts InitOptions) error {
 	case err != nil || what == "":
 		return err
 	case len(clash) > 0:
-		return fmt.Errorf("%w: the database %s holds %s: a store needs the labels %s for itself; choose another database",
+		return fmt.Errorf("%w: the database %s holds %s: a store needs the labels %s; choose another database",
 			store.ErrNotStore, db.Address, what, strings.Join(clash, ", "))
 	case !opts.Consent:
-		return fmt.Errorf("%w: the database %s holds %s: choose an empty one, or let the store live beside it with `dendro store init --force`",
+		return fmt.Errorf("%w: the database %s holds %s: choose an empty one, or share the database with `dendro store init --force`",
 			store.ErrNotStore, db.Address, what)
 	}
 	return nil

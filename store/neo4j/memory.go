@@ -21,7 +21,7 @@ func (s *Store) checkMemory(t *bolt.Tx, c *content, file string) error {
 	}
 	return &bolt.OutOfMemory{
 		What: fmt.Sprintf("%q", file),
-		Detail: fmt.Sprintf("%d nodes in the model %s take about %d MB, and transactions may take %d MB; a heap of %d MB would do",
+		Detail: fmt.Sprintf("%d nodes in the model %s need about %d MB, and transactions may use %d MB; a heap of %d MB is enough",
 			c.cut.Len(), s.model.name(), need>>20, limit>>20, heapFor(need)>>20),
 	}
 }

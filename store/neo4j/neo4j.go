@@ -2,7 +2,7 @@
 // for data that outgrows a file, for several machines at once, and for queries in
 // Cypher.
 //
-// It has two models of the same content, chosen when a database is made ready
+// It has two models of the same content, chosen when a database is initialised
 // and recorded in it; docs/schema/neo4j.md describes both:
 //
 //   - Shared keeps one forest of call node paths for all profiles; a profile is a
@@ -47,8 +47,8 @@ type Options struct {
 
 	// PasswordFile names a file with the password; empty: the environment's.
 	PasswordFile string
-	// Password asks the user for it when neither the environment nor a file
-	// says any. It may be nil.
+	// Password prompts for the password if neither the environment nor a file has it. It
+	// may be nil.
 	Password func(ctx context.Context, user, server string) (string, error)
 }
 
@@ -83,8 +83,8 @@ type Store struct {
 
 type traceStore = traces.Store
 
-// Open opens the store in a database. One that is empty is made ready first,
-// unless the store is to be read only: then the error wraps fs.ErrNotExist.
+// Open opens the store in a database. It initialises an empty database, or with
+// ReadOnly returns an error that wraps fs.ErrNotExist.
 func Open(ctx context.Context, where string, opts Options) (*Store, error) {
 	db, err := bolt.Dial(ctx, where, opts.connection())
 	if err != nil {
@@ -106,7 +106,7 @@ func open(ctx context.Context, db *bolt.DB, opts Options) (*Store, error) {
 		if err := checkEmpty(ctx, db); err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("store %s: no store has been made in the database yet: %w", db.Address, fs.ErrNotExist)
+		return nil, fmt.Errorf("store %s: the database is not initialised: %w", db.Address, fs.ErrNotExist)
 	}
 	if !mark.ready {
 		if mark, err = prepare(ctx, db, InitOptions{Model: opts.Model}); err != nil {
@@ -132,7 +132,7 @@ func (s *Store) Model() Model { return s.model.name() }
 // tracesUsable reports why traces cannot be read or written.
 func (s *Store) tracesUsable(write bool) error {
 	if m := s.Model(); m != Shared {
-		return fmt.Errorf("%s: %w: that needs a database of the model %s, this one has the model %s: make another one ready with `dendro store init --model %s`",
+		return fmt.Errorf("%s: %w: that needs a database of the model %s, this one has the model %s: initialise another one with `dendro store init --model %s`",
 			s.db.Address, traceprof.ErrNotKept, Shared, m, Shared)
 	}
 	if write {

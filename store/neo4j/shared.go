@@ -262,7 +262,7 @@ func (shared) rows(t *bolt.Tx, keys []string, wanted []int64, f func(key string,
 }
 
 // sums and rows do not check that what a profile RAN is a function: for millions of
-// rows the check takes a seventh of the time.
+// rows the check costs a seventh of the time.
 func (shared) sums(t *bolt.Tx, keys []string, _ map[string]int64) (bolt.Row, error) {
 	return t.One(`MATCH (p:Profile) WHERE p.key IN $keys
 		WITH p, toFloat(p.samples) AS samples
@@ -291,16 +291,16 @@ func (shared) garbage() []garbage {
 // because the server's memory for a query is small.
 func unusedPaths(t *bolt.Tx) ([]int64, error) {
 	used := map[int64]struct{}{}
-	take := func(r bolt.Row) error {
+	mark := func(r bolt.Row) error {
 		for _, id := range r.List(0) {
 			used[id.(int64)] = struct{}{}
 		}
 		return nil
 	}
-	if err := t.Each("MATCH (p:Profile) RETURN p.paths", nil, take); err != nil {
+	if err := t.Each("MATCH (p:Profile) RETURN p.paths", nil, mark); err != nil {
 		return nil, err
 	}
-	if err := t.Each("MATCH (m:ModeVector) RETURN m.paths", nil, take); err != nil {
+	if err := t.Each("MATCH (m:ModeVector) RETURN m.paths", nil, mark); err != nil {
 		return nil, err
 	}
 	var unused []int64

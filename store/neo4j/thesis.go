@@ -35,7 +35,7 @@ func (thesis) schema() []string {
 	}
 }
 
-// memory is about what a transaction takes on the server.
+// memory estimates the memory of a transaction on the server.
 func (m thesis) memory(nodes int) int64 {
 	perNode := 6100
 	if m.potentials > 0 {
@@ -52,7 +52,7 @@ func (thesis) properties(c *content) bolt.Props {
 // rootName is the code path of the node above a profile's own roots.
 const rootName = "root"
 
-// thesisChunk is how many nodes one statement makes; less in tests.
+// thesisChunk is the number of nodes per statement; tests lower it.
 var thesisChunk = 20_000
 
 // write makes the nodes in depth-first order, a chunk of them in each statement,
@@ -90,7 +90,7 @@ func (m thesis) write(t *bolt.Tx, c *content, create string, params map[string]a
 	return nil
 }
 
-// writeChunk makes so many nodes.
+// writeChunk creates the nodes of a chunk.
 func writeChunk(t *bolt.Tx, ch thesisColumns, nodes int) error {
 	arrays := "" // even null in their place costs a tenth of an import
 	if ch.params["p"] != nil {
@@ -238,7 +238,7 @@ func (thesis) structure(t *bolt.Tx, values []sparse, need func(path int64) bool,
 }
 
 // functionRowsOf begins a statement that has a row for each profile of $keys and
-// function: key, name, self, total. Of functions it takes all or those named.
+// function: key, name, self, total. It selects all functions or those named.
 func functionRowsOf(condition string) string {
 	return `MATCH (f:Function) WHERE f.profileKey IN $keys AND f.depth > 0 ` + condition + `
 		WITH f, NOT EXISTS { ()-[:RECURS]->(f) } AS outermost

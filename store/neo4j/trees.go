@@ -16,8 +16,8 @@ type vectors struct {
 	modes []store.ModeVector
 }
 
-// sparse is what the database has of a profile or of one of its compile modes: path
-// ids and self values.
+// sparse holds the stored values of a profile or of one of its compile modes: path ids and
+// self values.
 type sparse struct {
 	key          string // of the profile
 	mode         profile.FrameType
@@ -86,7 +86,7 @@ type pathSet struct {
 }
 
 func (s *pathSet) add(list []vectors) {
-	take := func(nodes []int32) {
+	addPaths := func(nodes []int32) {
 		for _, p := range nodes {
 			if int(p) >= len(s.mark) {
 				s.mark = append(s.mark, make([]bool, int(p)+1-len(s.mark))...)
@@ -98,9 +98,9 @@ func (s *pathSet) add(list []vectors) {
 		}
 	}
 	for i := range list {
-		take(list[i].self.Nodes)
+		addPaths(list[i].self.Nodes)
 		for _, m := range list[i].modes {
-			take(m.Nodes)
+			addPaths(m.Nodes)
 		}
 	}
 }

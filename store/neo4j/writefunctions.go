@@ -11,7 +11,7 @@ import (
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
-// functionProps returns what a function's node says of it.
+// functionProps returns the properties of a function's node.
 func functionProps(id int64, name string, f profile.Function) bolt.Props {
 	n := bolt.Props{"id": id, "name": name}
 	bolt.Set(n, "systemName", f.SystemName)
@@ -26,8 +26,8 @@ func functionProps(id int64, name string, f profile.Function) bolt.Props {
 	return n
 }
 
-// readFunction is the reverse. A kind that is not known comes from a later
-// version and is none.
+// readFunction is the inverse of functionProps. An unknown kind, of a later version, is
+// dropped.
 func readFunction(n bolt.Props) profile.Function {
 	kind, err := profile.ParseKind(n.Text("kind"))
 	if err != nil {
@@ -86,8 +86,8 @@ func writeFunctions(t *bolt.Tx, label string, c *content, l *additions) error {
 	return mergeAttributes(t, label, changed, want)
 }
 
-// mergeAttributes merges what is known of functions with what the database has,
-// under locks: several importers may bring parts of it.
+// mergeAttributes merges attributes of functions with those in the database, under locks:
+// several importers may add attributes.
 func mergeAttributes(t *bolt.Tx, label string, ids []int64, want map[int64]profile.Function) error {
 	if len(ids) == 0 {
 		return nil
@@ -110,11 +110,11 @@ func mergeAttributes(t *bolt.Tx, label string, ids []int64, want map[int64]profi
 	return t.Do("MATCH (d:Dendro {id: 'dendro'}) SET d.attributes = d.attributes + 1", nil)
 }
 
-// maxRawName is how much of a raw name is kept, in bytes.
+// maxRawName is the maximum length of a stored raw name, in bytes.
 const maxRawName = 4000
 
-// writeRawNames keeps one example of the raw name per function and group: of
-// several the smallest, so that the order of imports does not matter.
+// writeRawNames stores one raw name per function and group: the smallest, so that the
+// order of imports does not matter.
 func writeRawNames(t *bolt.Tx, label, group string, c *content, raw map[int32]string, l *additions) error {
 	type example struct {
 		id, function int64

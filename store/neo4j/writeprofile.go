@@ -8,7 +8,7 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// execute does what was decided about a record.
+// execute executes the decision about a record.
 func (p *filePut) execute(t *bolt.Tx, i int, r *store.Record, st step, run testrun.Run, metrics []testrun.Metric) error {
 	if st.action == store.Keep {
 		if p.unknown > 0 {

@@ -73,20 +73,20 @@ func (l *lab) checkProfiles() []store.Profile {
 			l.t.Errorf("Seq %d occurs twice", p.Seq)
 		}
 		seqs[p.Seq] = true
-		got[p.ID] = settled(p, l.m.profiles[p.ID])
+		got[p.ID] = fixedFields(p, l.m.profiles[p.ID])
 	}
 	if len(got) != len(all) {
 		l.t.Errorf("Profiles lists %d profiles with %d ids", len(all), len(got))
 	}
 	for id, p := range l.m.profiles {
-		want[id] = settled(l.m.describe(p), p)
+		want[id] = fixedFields(l.m.describe(p), p)
 	}
 	l.same("Profiles", got, want)
 	return all
 }
 
-// settled leaves out of a description what is the engine's choice.
-func settled(p store.Profile, m *modelProfile) store.Profile {
+// fixedFields returns a description without fields that engines may choose.
+func fixedFields(p store.Profile, m *modelProfile) store.Profile {
 	p.Seq = 0
 	if m != nil && m.added {
 		p.File, p.Duration, p.HasSource = "", 0, false

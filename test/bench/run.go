@@ -110,7 +110,7 @@ func Run(c Config) (*Result, error) {
 	}
 	r.result.ImportPeak = PeakRSS()
 	if !c.NoQuestions {
-		if err := r.ask(); err != nil {
+		if err := r.runQueries(); err != nil {
 			return nil, err
 		}
 		r.result.QuestionPeak = PeakRSS()
@@ -247,8 +247,8 @@ func (i *Import) add(e Engine, b batch) error {
 	return nil
 }
 
-// ask asks all questions of the engines that hold the whole suite.
-func (r *runner) ask() (err error) {
+// runQueries runs all queries on the engines that hold the whole suite.
+func (r *runner) runQueries() (err error) {
 	engines := make([]Engine, len(r.result.Engines))
 	defer func() {
 		for _, e := range engines {

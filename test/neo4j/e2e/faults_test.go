@@ -31,7 +31,7 @@ func TestMistakesWithAddresses(t *testing.T) {
 	where := place(t, "shared")
 	refused(t, with(command(dir, "runs", "--store", where), "DENDRO_NEO4J_PASSWORD=not-"+server.Password+"!"), "password is wrong", "DENDRO_NEO4J_PASSWORD")
 	refused(t, with(command(dir, "runs", "--store", strings.Replace(where, "neo4j@", "nobody@", 1))), `"nobody"`, "password is wrong")
-	refused(t, command(dir, "runs", "--store", strings.Replace(where, "neo4j@", "neo4j:"+server.Password+"@", 1)), "holds a password", "DENDRO_NEO4J_PASSWORD")
+	refused(t, command(dir, "runs", "--store", strings.Replace(where, "neo4j@", "neo4j:"+server.Password+"@", 1)), "contains a password", "DENDRO_NEO4J_PASSWORD")
 	refused(t, command(dir, "runs", "--store", where+"/nowhere"), "no database", "nowhere")
 	refused(t, command(dir, "runs", "--store", "neo4j://neo4j@127.0.0.1:1"), "no Neo4j server answers", "127.0.0.1:1")
 	web := httptest.NewServer(http.NotFoundHandler())

@@ -10,7 +10,7 @@ import (
 )
 
 // Schemes are the accepted schemes of URLs: neo4j routes to the members
-// of a cluster, bolt speaks to one server; +s encrypts, +ssc also without
+// of a cluster, bolt connects to one server; +s encrypts, +ssc also without
 // checking the certificate.
 var Schemes = []string{"neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc"}
 
@@ -33,8 +33,8 @@ type Address struct {
 	database string // empty: the user's home database
 }
 
-// parseAddress reads `neo4j://user@host:7687/database`. It never repeats its
-// argument in an error: there may be a password in it.
+// parseAddress parses `neo4j://user@host:7687/database`. Errors never contain the address,
+// which may have a password.
 func parseAddress(where string) (Address, error) {
 	u, err := url.Parse(where)
 	if err != nil || u.Host == "" || !slices.Contains(Schemes, u.Scheme) {
@@ -43,12 +43,12 @@ func parseAddress(where string) (Address, error) {
 	// A name or a password with a / or a ? ends the host early, and what
 	// follows would be shown as the name of a database or as options.
 	if strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {
-		return Address{}, fmt.Errorf("not the address of a Neo4j server: there is an @ after the host; write neo4j://user@host:7687/database, and in the user's name %%2F for / and %%3F for ?")
+		return Address{}, fmt.Errorf("not the address of a Neo4j server: there is an @ after the host; write neo4j://user@host:7687/database, and percent-encode / and ? in the user's name")
 	}
 	a := Address{user: "neo4j"}
 	if u.User != nil {
 		if _, ok := u.User.Password(); ok {
-			return Address{}, fmt.Errorf("the address of %s holds a password, which others can read there: take it out and set %s, or name a file with %s",
+			return Address{}, fmt.Errorf("the address of %s contains a password, which other users can read: remove it and set %s, or name a file with %s",
 				u.Host, PasswordEnv, PasswordFileEnv)
 		}
 		a.user = u.User.Username()

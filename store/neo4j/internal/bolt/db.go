@@ -29,9 +29,8 @@ type Options struct {
 	Password func(ctx context.Context, user, server string) (string, error)
 }
 
-// DB is a database behind Bolt. Transactions are functions that the driver repeats,
-// waiting longer each time, when a server reports that this helps (deadlocks, a new
-// leader, a restart). Bookmarks pass from each transaction to the next one, so that
+// DB is a database behind Bolt. The driver repeats transactions with increasing delays
+// after transient errors (deadlocks, a new leader, a restart). Bookmarks pass from each transaction to the next one, so that
 // a member of a cluster shows what another one has written.
 type DB struct {
 	Address       Address
@@ -83,7 +82,8 @@ func Dial(ctx context.Context, where string, opts Options) (*DB, error) {
 const answerTime = 10 * time.Second
 
 // verify checks that the server answers and knows user and database. It comes before
-// the first transaction, which the driver would repeat for long if nobody listens.
+// the first transaction, which the driver would repeat for a long time if no server
+// listens.
 func (g *DB) verify(ctx context.Context) error {
 	// A server of another protocol may wait for more input.
 	short, cancel := context.WithTimeout(ctx, answerTime)

@@ -59,8 +59,8 @@ type OutOfMemory struct{ What, Detail string }
 
 // Error describes what the transaction did and how to give it more memory.
 func (e *OutOfMemory) Error() string {
-	return fmt.Sprintf("%s needs more memory than the server gives to transactions: raise server.memory.heap.max_size "+
-		"(transactions may take 70 %% of it) or dbms.memory.transaction.total.max, and db.memory.transaction.max if it is set, then try again. The server says: %s", e.What, e.Detail)
+	return fmt.Sprintf("%s needs more memory than the server allows for transactions: increase server.memory.heap.max_size "+
+		"(transactions can use most of it) or dbms.memory.transaction.total.max, and db.memory.transaction.max if it is set, then try again. The server reports: %s", e.What, e.Detail)
 }
 
 // final turns errors that the driver would repeat in vain into errors that it does
@@ -123,7 +123,7 @@ func (g *DB) Explain(err error) error {
 	case HasCode(err, codeForbidden):
 		return say("user %q may not do this", at.user)
 	case HasCode(err, codeReadOnly, codeReadOnlyOther):
-		return fmt.Errorf("%w: %s takes no writes (%s)", store.ErrReadOnly, at, Message(err))
+		return fmt.Errorf("%w: %s accepts no writes (%s)", store.ErrReadOnly, at, Message(err))
 	case strings.Contains(err.Error(), "server responded HTTP"):
 		return fmt.Errorf("%s is an HTTP port: name the Bolt port, 7687 unless changed", at)
 	case isDown(err):

@@ -36,7 +36,7 @@ func StoredNames(texts []string) []string {
 }
 
 // TextsID returns the id of a list of texts: 63 bits of xxh3-64 over the texts, each
-// behind its length.
+// preceded by its length.
 func TextsID(texts ...string) int64 {
 	var buf []byte
 	for _, s := range texts {

@@ -10,19 +10,19 @@ import (
 
 // A server runs a statement on one processor. A large query is therefore
 // divided among as many transactions as the server has processors: fewProcessors
-// if it does not say, and manyProcessors at most.
+// if it does not report them, at most manyProcessors.
 const (
 	fewProcessors  = 2
 	manyProcessors = 8
 )
 
 // helpers limits the transactions that help others with their parts. Without one,
-// a query does all parts itself, so that many querys at once do not wait in
-// a circle for the connections that the driver has.
+// a query computes all parts itself, so that concurrent queries do not deadlock waiting
+// for the driver's connections.
 const helpers = 32
 
 // ServerProcessors returns among how many transactions to divide a large query. Not
-// every user may ask the server.
+// every user may query the server's settings.
 func (g *DB) ServerProcessors(ctx context.Context) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 // import that meets another one.
 const Tries = 12
 
-// ChangedError reports that what was read or written is inconsistent because somebody
-// changed it at the same time. Again repeats the work.
+// ChangedError reports that data is inconsistent because another transaction changed it
+// at the same time. Again repeats the work.
 type ChangedError struct{ What string }
 
 // Error describes what is inconsistent.
@@ -24,8 +24,8 @@ func Changed(format string, args ...any) error {
 	return &ChangedError{fmt.Sprintf(format, args...)}
 }
 
-// CheckCount returns an error if a statement did not write all that it was given:
-// MATCH silently drops what it does not find.
+// CheckCount returns an error if a statement did not write all its rows: MATCH silently
+// drops rows that it does not find.
 func CheckCount(what string, n int64, want int) error {
 	if n != int64(want) {
 		return Changed("%d of %d %s were written", n, want, what)

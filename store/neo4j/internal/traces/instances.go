@@ -11,7 +11,7 @@ import (
 // instanceID returns the id of an instance.
 func instanceID(i *traceprof.Instance) int64 { return bolt.TextsID(i.Service, i.Name) }
 
-// instanceProps returns what an instance's node says of it.
+// instanceProps returns the properties of an instance's node.
 func instanceProps(i *traceprof.Instance) bolt.Props {
 	n := bolt.Props{"key": instanceID(i), "name": i.Name, "firstSeen": i.FirstSeen, "lastSeen": i.LastSeen}
 	n.SetText("service", i.Service)
@@ -29,7 +29,7 @@ func instanceProps(i *traceprof.Instance) bolt.Props {
 	return n
 }
 
-// readInstance is the reverse.
+// readInstance is the inverse of instanceProps.
 func readInstance(n bolt.Props) traceprof.Instance {
 	i := traceprof.Instance{Service: n.WholeText("service"), Name: n.Text("name"), Layer: n.Text("layer"), Language: n.Text("language"),
 		FirstSeen: n.Int("firstSeen"), LastSeen: n.Int("lastSeen"), Polled: n.Int("polled"), Skew: n.Int("skew")}
@@ -42,8 +42,8 @@ func readInstance(n bolt.Props) traceprof.Instance {
 	return i
 }
 
-// PutInstances implements traceprof.Store: it holds the nodes of the instances
-// while it merges what they say with the reports.
+// PutInstances implements traceprof.Store: it locks the nodes of the instances while it
+// merges the reports into them.
 func (s *Store) PutInstances(ctx context.Context, list ...traceprof.Instance) error {
 	if len(list) == 0 {
 		return ctx.Err()

@@ -14,7 +14,7 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// snapshotsTogether is about how many bytes of snapshots are read at a time.
+// snapshotsTogether is the approximate size of the snapshots of one read, in bytes.
 const snapshotsTogether = 4 << 20
 
 // sampledSegment is a segment with snapshots of a task.
@@ -24,8 +24,8 @@ type sampledSegment struct {
 	size          int64
 }
 
-// Snapshots implements traceprof.Store. What is selected is listed first; then
-// some segments are read at a time, and what is removed meanwhile is left out.
+// Snapshots implements traceprof.Store. It lists the selected segments,
+// then reads them in groups, and skips those that were removed meanwhile.
 func (s *Store) Snapshots(ctx context.Context, q traceprof.SnapshotQuery) iter.Seq2[traceprof.Snapshots, error] {
 	return func(yield func(traceprof.Snapshots, error) bool) {
 		list, err := s.sampledSegments(ctx, q)
@@ -50,7 +50,7 @@ func (s *Store) Snapshots(ctx context.Context, q traceprof.SnapshotQuery) iter.S
 	}
 }
 
-// sampledSegments lists what a query selects, in the order of its answer.
+// sampledSegments lists the segments that a query selects, in the order of the result.
 func (s *Store) sampledSegments(ctx context.Context, q traceprof.SnapshotQuery) (list []sampledSegment, err error) {
 	match := "MATCH (t:SampledTask)-[:HAS_SEGMENT]->(g:SampledSegment)"
 	switch {

@@ -10,10 +10,10 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// segmentOverhead is what a segment counts beside its ids and its raw bytes.
+// segmentOverhead is the counted size of a segment without its ids and raw bytes.
 const segmentOverhead = 100
 
-// segmentProps returns what a segment's node says of it.
+// segmentProps returns the properties of a segment's node.
 func segmentProps(g *traceprof.Segment) bolt.Props {
 	n := bolt.Props{"instance": g.Instance, "operation": g.Operation, "start": g.Start, "latency": g.Latency(), "failed": g.Error,
 		"size": int64(len(g.ID) + len(g.Trace) + len(g.Raw) + segmentOverhead)}
@@ -27,7 +27,7 @@ func segmentProps(g *traceprof.Segment) bolt.Props {
 	return n
 }
 
-// readSegment is the reverse. The end is start and latency, modulo 2^64.
+// readSegment is the inverse of segmentProps. The end is start and latency, modulo 2^64.
 func readSegment(n bolt.Props) traceprof.Segment {
 	failed, _ := n["failed"].(bool)
 	raw, _ := n["raw"].([]byte)
@@ -36,7 +36,7 @@ func readSegment(n bolt.Props) traceprof.Segment {
 		Error: failed, Raw: raw}
 }
 
-// segmentsTogether is about how many bytes of segments one statement writes.
+// segmentsTogether is the approximate size of the segments in one statement, in bytes.
 const segmentsTogether = 4 << 20
 
 // PutSegments implements traceprof.Store.
@@ -48,7 +48,7 @@ func (s *Store) PutSegments(ctx context.Context, list ...traceprof.Segment) erro
 	for i := range list {
 		rows[i] = segmentProps(&list[i])
 	}
-	// Servers that lock in one order do not wait for each other in a circle.
+	// Locking in one order avoids deadlocks between servers.
 	slices.SortStableFunc(rows, func(a, b bolt.Props) int { return cmp.Compare(a.Text("id"), b.Text("id")) })
 	return s.write(ctx, "segments", func(t *bolt.Tx) error {
 		from, bytes := 0, int64(0)
@@ -120,8 +120,8 @@ func segmentCondition(q *traceprof.SegmentQuery) (where string, params map[strin
 	return strings.Join(conditions, " AND "), params
 }
 
-// Endpoints implements traceprof.Store. The keyword is looked for here, so that
-// case means the same as everywhere.
+// Endpoints implements traceprof.Store. It compares the keyword here, so
+// that letter case is handled as in other engines.
 func (s *Store) Endpoints(ctx context.Context, service, keyword string, limit int) (list []traceprof.Endpoint, err error) {
 	err = s.read(ctx, func(t *bolt.Tx) error {
 		list = nil

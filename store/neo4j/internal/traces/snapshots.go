@@ -50,13 +50,13 @@ type snapshotPut struct {
 	byKey  map[chunkKey]*snapshotChunk
 }
 
-// chunkKey is what the snapshots of a chunk have in common.
+// chunkKey identifies a chunk.
 type chunkKey struct {
 	task, segment string
 	language      traceprof.Language
 }
 
-// snapshotChunk is what one call has of a task, segment and language.
+// snapshotChunk holds the snapshots of one call for a task, segment and language.
 type snapshotChunk struct {
 	task     *sampledTask
 	segment  string
@@ -121,8 +121,7 @@ func (p *snapshotPut) write(t *bolt.Tx) error {
 	return bolt.CheckCount("chunks of snapshots", r.Int(0), len(rows))
 }
 
-// lock holds the nodes of the tasks and brings what is known of their stacks to
-// what the database has.
+// lock locks the nodes of the tasks and reads the new parts of their dictionaries.
 func (p *snapshotPut) lock(t *bolt.Tx) error {
 	var rows []map[string]any
 	for _, id := range slices.Sorted(maps.Keys(p.tasks)) {
@@ -168,8 +167,7 @@ func (p *snapshotPut) lock(t *bolt.Tx) error {
 	return nil
 }
 
-// open finds the dictionary of the task, which finish gives back, and catches up
-// with so many parts.
+// open returns the dictionary of the task, to be released by finish, and reads its parts.
 func (task *sampledTask) open(t *bolt.Tx, stacks *stackCache, id, parts int64) error {
 	for {
 		d := stacks.open(id)
@@ -195,9 +193,8 @@ func (task *sampledTask) open(t *bolt.Tx, stacks *stackCache, id, parts int64) e
 	}
 }
 
-// finish gives the dictionary back and takes in whether what was added to it is
-// in the database. If it is not, readers may still use the forest as it is, and
-// everybody else begins with another one.
+// finish releases the dictionary and records whether its new stacks were committed. If
+// not, current readers may still use the forest, and all others begin with a new one.
 func (task *sampledTask) finish(stacks *stackCache, committed bool) {
 	d := task.stacks
 	if d == nil {
@@ -237,7 +234,7 @@ func (c *snapshotChunk) row() map[string]any {
 		"newest": newest, "size": int64(chunkOverhead + len(c.segment) + 8*(len(paths)+len(counts)))}
 }
 
-// chunkOverhead is what a chunk counts beside its segment and its snapshots.
+// chunkOverhead is the counted size of a chunk without its segment and snapshots.
 const chunkOverhead = 100
 
 func widened(column []int32) []int64 {
@@ -248,7 +245,7 @@ func widened(column []int32) []int64 {
 	return out
 }
 
-// writeStacks adds the stacks that the chunks brought.
+// writeStacks stores the new stacks of the chunks.
 func (p *snapshotPut) writeStacks(t *bolt.Tx) error {
 	var rows []map[string]any
 	for _, task := range p.tasks {

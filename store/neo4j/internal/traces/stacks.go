@@ -31,7 +31,7 @@ type taskStacks struct {
 	functions, paths int
 }
 
-// isLarger reports whether the dictionary takes more than a limit.
+// isLarger reports whether the dictionary is larger than a limit.
 func (d *taskStacks) isLarger(limit int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -39,10 +39,10 @@ func (d *taskStacks) isLarger(limit int64) bool {
 }
 
 // defaultStacks is the maximum size of dictionaries in memory, in bytes. A dictionary
-// that takes half of it is not added to: its task gets another one.
+// of half this size is not extended: its task gets another one.
 const defaultStacks = 256 << 20
 
-// stackCache holds the dictionaries that were least recently used.
+// stackCache caches dictionaries and evicts the least recently used.
 type stackCache struct {
 	mu   sync.Mutex
 	byID lru.Cache[int64, *taskStacks]
@@ -89,7 +89,7 @@ func (sc *stackCache) resize(d *taskStacks) {
 
 // errOtherStacks reports that memory has other stacks than the database: those of a
 // transaction that was not committed.
-var errOtherStacks = errors.New("the stacks of a task are others than those that are known")
+var errOtherStacks = errors.New("the stacks of a task in the database differ from those in memory")
 
 // readParts reads the parts of the dictionary that are not known. The caller holds
 // its lock.

@@ -11,13 +11,13 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// CreateTask implements traceprof.Store. The node of the service is held from
-// before its tasks are read until the new one is committed.
+// CreateTask implements traceprof.Store. The node of the service is locked from before its
+// tasks are read until the new task is committed.
 func (s *Store) CreateTask(ctx context.Context, task traceprof.Task) (traceprof.Task, error) {
 	service := bolt.Props{}
 	service.SetText("name", task.Service)
 	var admitted traceprof.Task
-	err := s.write(ctx, "making a task", func(t *bolt.Tx) error {
+	err := s.write(ctx, "creating a task", func(t *bolt.Tx) error {
 		if err := t.Do("MERGE (s:TraceService {name: $s.name}) ON CREATE SET s = $s SET s.calls = coalesce(s.calls, 0) + 1",
 			map[string]any{"s": map[string]any(service)}); err != nil {
 			return err
@@ -26,7 +26,7 @@ func (s *Store) CreateTask(ctx context.Context, task traceprof.Task) (traceprof.
 		if err != nil {
 			return err
 		}
-		// A try before this one may have been committed after all.
+		// The previous attempt may have been committed.
 		if admitted.ID != "" && slices.ContainsFunc(existing, func(e traceprof.Task) bool { return reflect.DeepEqual(e, admitted) }) {
 			return nil
 		}
@@ -48,7 +48,7 @@ func (s *Store) CreateTask(ctx context.Context, task traceprof.Task) (traceprof.
 	return admitted.Clone(), nil
 }
 
-// taskProps returns what a task's node says of it.
+// taskProps returns the properties of a task's node.
 func taskProps(task *traceprof.Task) bolt.Props {
 	n := bolt.Props{"kind": string(task.Kind), "serviceId": task.ServiceID, "created": task.Created, "start": task.Start, "duration": task.Duration}
 	n.SetText("id", task.ID)
@@ -68,7 +68,7 @@ func taskProps(task *traceprof.Task) bolt.Props {
 	return n
 }
 
-// readTask is the reverse.
+// readTask is the inverse of taskProps.
 func readTask(n bolt.Props) traceprof.Task {
 	t := traceprof.Task{
 		ID: n.WholeText("id"), Kind: traceprof.Kind(n.Text("kind")), Service: n.WholeText("service"), ServiceID: n.Text("serviceId"),

@@ -5,9 +5,8 @@
 //	(:SampledTask)-[:HAS_SEGMENT]->(:SampledSegment)-[:HAS_CHUNK]->(:SnapshotChunk)
 //	(:SampledTask)-[:HAS_STACKS]->(:StackPart)
 //
-// Several servers write at once. A decision that depends on what is stored is made
-// while its transaction holds a node that the others need for the same decision:
-// CreateTask that of the service, PutSnapshots those of the tasks.
+// Several servers may write at the same time. Transactions that depend on stored data lock
+// a node first: CreateTask the service's, PutSnapshots the tasks'.
 package traces
 
 import (
@@ -66,8 +65,8 @@ func (s *Store) write(ctx context.Context, what string, f func(t *bolt.Tx) error
 	return s.db.Explain(bolt.Again(ctx, func() error { return s.db.Write(ctx, what, f) }))
 }
 
-// read runs f in a transaction that only reads, and repeats it if it met half of a
-// change.
+// read runs f in a transaction that only reads, and repeats it if the data was changed
+// meanwhile.
 func (s *Store) read(ctx context.Context, f func(t *bolt.Tx) error) error {
 	if err := cmp.Or(ctx.Err(), s.usable(false)); err != nil {
 		return err

@@ -32,7 +32,7 @@ func broadAndDeep(roots, depth int) *Table {
 	return t
 }
 
-// TestBroadAndDeep lays tables over each other that have many stretches and one that
+// TestBroadAndDeep lays tables over each other that have many chunks and one that
 // is split again and again: the time it takes must not be their product.
 func TestBroadAndDeep(t *testing.T) {
 	const roots, depth = 200_000, 100_000

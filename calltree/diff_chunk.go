@@ -2,24 +2,24 @@ package calltree
 
 import "slices"
 
-// A stretch is a unit of parallel work on an overlay: a whole subtree or, if it is
-// split, one node whose children are stretches.
-type stretch struct {
+// A chunk is a unit of parallel work on an overlay: a whole subtree or, if it is
+// split, one node whose children are chunks.
+type chunk struct {
 	overlaid // without the parent
-	up       *stretch
+	up       *chunk
 	split    bool
 	bound    int32 // maximum number of rows
-	room     int32 // sum of the bounds of the stretches before it
+	room     int32 // sum of the bounds of the chunks before it
 	row, end int32 // of its node, once written
 }
 
-// deepest is the level down to which stretches are split: large subtrees below it are
+// deepest is the level down to which chunks are split: large subtrees below it are
 // mostly one stack.
 const deepest = 1000
 
-// stretches divides the overlay into stretches in the order of their rows, small enough
+// chunks divides the overlay into chunks in the order of their rows, small enough
 // to share between cores.
-func (l *overlayer) stretches(cores int) []*stretch {
+func (l *overlayer) chunks(cores int) []*chunk {
 	most := l.side[0].Len() + l.side[1].Len()
 	if cores > 1 {
 		most /= 4 * cores
@@ -36,9 +36,9 @@ func (l *overlayer) stretches(cores int) []*stretch {
 	return list
 }
 
-// divide appends the stretches below up (nil: all) and splits those that may have more
-// than most rows. It visits each once, because a stretch may have a million siblings.
-func (l *overlayer) divide(list []*stretch, up *stretch, most int) []*stretch {
+// divide appends the chunks below up (nil: all) and splits those that may have more
+// than most rows. It visits each once, because a chunk may have a million siblings.
+func (l *overlayer) divide(list []*chunk, up *chunk, most int) []*chunk {
 	for _, p := range l.under(up) {
 		list = append(list, p)
 		if int(p.bound) > most && p.depth < deepest {
@@ -49,8 +49,8 @@ func (l *overlayer) divide(list []*stretch, up *stretch, most int) []*stretch {
 	return list
 }
 
-// under returns the children of a stretch, or the roots, as whole subtrees.
-func (l *overlayer) under(up *stretch) []*stretch {
+// under returns the children of a chunk, or the roots, as whole subtrees.
+func (l *overlayer) under(up *chunk) []*chunk {
 	at, depth := overlaid{node: [2]int32{NoNode, NoNode}, parent: NoNode}, int32(0)
 	row := NoNode
 	if up != nil {
@@ -58,9 +58,9 @@ func (l *overlayer) under(up *stretch) []*stretch {
 	}
 	l.open = l.open[:0]
 	l.pushChildren(at.node[0], at.node[1], row, depth)
-	var list []*stretch
+	var list []*chunk
 	for _, o := range slices.Backward(l.open) {
-		p := &stretch{overlaid: o, up: up}
+		p := &chunk{overlaid: o, up: up}
 		for s, n := range o.node {
 			if n != NoNode {
 				p.bound += l.side[s].End[n] - n
@@ -71,8 +71,8 @@ func (l *overlayer) under(up *stretch) []*stretch {
 	return list
 }
 
-// deal divides the stretches among cores by their maximum number of rows.
-func deal(list []*stretch, cores int) []part {
+// assign divides the chunks among cores by their maximum number of rows.
+func assign(list []*chunk, cores int) []part {
 	total := int32(0)
 	for _, p := range list {
 		total += p.bound
@@ -89,9 +89,9 @@ func deal(list []*stretch, cores int) []part {
 	return shares
 }
 
-// layAll writes the rows of one core's stretches, in order, into the room reserved for
+// layAll writes the rows of one core's chunks, in order, into the room reserved for
 // them.
-func (l *overlayer) layAll(list []*stretch) {
+func (l *overlayer) layAll(list []*chunk) {
 	if len(list) == 0 {
 		return
 	}
@@ -115,9 +115,9 @@ func (l *overlayer) layAll(list []*stretch) {
 	l.ends(first)
 }
 
-// join moves the rows of all cores together, connects the stretches, and returns the
+// join moves the rows of all cores together, connects the chunks, and returns the
 // number of rows.
-func (l *overlayer) join(list []*stretch, shares []part) int32 {
+func (l *overlayer) join(list []*chunk, shares []part) int32 {
 	n := int32(0)
 	for _, share := range shares {
 		if share.lo == share.hi {
@@ -125,7 +125,7 @@ func (l *overlayer) join(list []*stretch, shares []part) int32 {
 		}
 		mine := list[share.lo:share.hi]
 		last := mine[len(mine)-1]
-		from, to := mine[0].room, l.t.End[last.row] // a split stretch has one row so far
+		from, to := mine[0].room, l.t.End[last.row] // a split chunk has one row so far
 		l.moveDown(from, to, from-n)
 		for _, p := range mine {
 			p.row -= from - n
