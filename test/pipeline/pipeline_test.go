@@ -245,7 +245,12 @@ func address(n int) int {
 
 // TestPipeline plays the life of a repository: a pull request before there is any history,
 // builds of main, a pull request that makes a function slower, and one that does the same in other words.
+//
+// It measures, so it runs alone (make smoke-servers).
 func TestPipeline(t *testing.T) {
+	if os.Getenv("DENDRO_TEST_REAL") == "" {
+		t.Skip("measures: DENDRO_TEST_REAL=1 runs it, as make smoke-servers does")
+	}
 	w := newWorld(t)
 	w.commit("main", "start", map[string]string{"go.mod": module, "shop_test.go": bench, "shop.go": shop})
 	w.commit("early", "a comment", map[string]string{"shop.go": shop + "\n// Shops are open.\n"})
@@ -261,6 +266,10 @@ func TestPipeline(t *testing.T) {
 	slower := strings.Replace(shop, "	return list[n/2]\n}", "	return list[n/2] + verify(list)\n}\n\n//go:noinline\nfunc verify(list []int) (sum int) {\n	for range 25 {\n		for _, v := range list {\n			sum += v * v % 17\n		}\n	}\n	return sum\n}", 1)
 	w.commit("slower", "check prices", map[string]string{"shop.go": slower})
 	text, status := w.build("slower")
+	if status == 0 { // a busy machine may hide it; a second build measures again
+		t.Logf("the first build did not see the change:\n%s", text)
+		text, status = w.build("slower")
+	}
 	if status != 3 || !strings.Contains(text, "failed: 1 regression") || !strings.Contains(text, "verify") {
 		t.Errorf("a pull request that makes pricing slower: status %d\n%s", status, text)
 	}
