@@ -106,3 +106,37 @@ func TestFalls(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeRegressionOfAFixedTime adds to a benchmark that runs for a fixed time, as Go's
+// do: the samples of a run stay equal, so that the new function pushes all other shares
+// down. The metric says that nothing else became faster.
+func TestLargeRegressionOfAFixedTime(t *testing.T) {
+	for _, c := range []struct {
+		runs int
+		cost float64 // of the new function, as a share of the operation before
+		own  map[string]float64
+	}{
+		{8, 0.8, map[string]float64{"price": 0.2, "receipt": 0.6, "log": 0.2}},
+		{20, 0.8, map[string]float64{"price": 0.2, "receipt": 0.6, "log": 0.2}},
+		{20, 1.5, map[string]float64{"price": 0.2, "receipt": 0.3, "log": 0.2, "tax": 0.1, "store": 0.2}},
+	} {
+		b := &bench{group: "g", name: "b"}
+		for i := range c.runs {
+			run, wave := map[string]int64{}, float64(i%3-1)/100
+			whole := 1.0
+			if i >= c.runs-2 {
+				whole += c.cost
+				run["main;main.checkout;main.price;main.verify"] = int64(300 * c.cost / whole * (1 + wave))
+			}
+			for name, share := range c.own {
+				run["main;main.checkout;main."+name] = int64(300 * share / whole * (1 - wave))
+			}
+			b.runs = append(b.runs, run)
+			b.metrics = append(b.metrics, 70*whole*(1+wave))
+		}
+		list := costs(find(t, put(t, b), Request{}).Findings)
+		if len(list) != 1 || list[0].Kind != Regression || list[0].Function != "main.verify" || math.Abs(list[0].Delta.Share-c.cost) > 0.3*c.cost {
+			t.Errorf("%d runs, %v: %+v", c.runs, c.cost, list)
+		}
+	}
+}

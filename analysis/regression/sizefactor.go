@@ -12,12 +12,13 @@ import (
 
 // The constants of the size factors of the history.
 const (
-	leastRows     = 5    // minimum rows for a size factor; with fewer the sample totals are used
-	leastFactor   = 0.05 // minimum factor of a run with enough samples
-	leastMean     = 8    // minimum samples of a row that is used
-	leastJitter   = 0.03 // minimum relative deviation of a row
-	outlierLimit  = 1.5  // standard deviations from the median
-	leastMeanTest = 4    // like leastMean, for tested runs, where rows are weighted by likelihood
+	leastRows       = 5    // minimum rows for a size factor; with fewer the sample totals are used
+	leastRowsMetric = 3    // the same for tested runs with a metric, which says whether shares fell or costs
+	leastFactor     = 0.05 // minimum factor of a run with enough samples
+	leastMean       = 8    // minimum samples of a row that is used
+	leastJitter     = 0.03 // minimum relative deviation of a row
+	outlierLimit    = 1.5  // standard deviations from the median
+	leastMeanTest   = 4    // like leastMean, for tested runs, where rows are weighted by likelihood
 )
 
 // historyFactors returns s_t of every history run, with mean about 1: the weighted
@@ -144,7 +145,11 @@ const (
 // heavy tails.
 func (f *fit) testedFactors() {
 	votes := f.votes(leastMeanTest)
-	if len(votes) < leastRows {
+	least := leastRows
+	if f.hasMetric {
+		least = leastRowsMetric
+	}
+	if len(votes) < least {
 		return
 	}
 	prior := f.metricPrior()
