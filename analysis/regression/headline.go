@@ -252,7 +252,7 @@ func (r *reporter) net(fn int32, d float64) float64 {
 }
 
 // oneCarrier joins changes that one function of the user's own carries, if they are most
-// of its cost or of one callee: whoever reads one of them needs the other.
+// of its cost or of one callee. A reader needs both together.
 func (r *reporter) oneCarrier(changes []*change) []*change {
 	type key struct {
 		fn    int32

@@ -121,7 +121,7 @@ type recorded struct {
 	metrics string // file
 }
 
-// store imports what was recorded.
+// store imports recorded profiles with their metrics.
 func (o *benchOptions) store(ctx context.Context, e *env, r recorded) error {
 	one := o.importOptions
 	one.metricsFiles, one.progress, one.output = []string{r.metrics}, "none", "text"

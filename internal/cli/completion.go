@@ -79,6 +79,6 @@ func (e *env) namesOfStore(ctx context.Context, parameter, prefix string) []stri
 		return nil
 	}
 	defer st.Close()
-	names, _ := query.Complete(ctx, st, parameter, prefix) // what is wrong is said when the command runs
+	names, _ := query.Complete(ctx, st, parameter, prefix) // completion has no place for errors; the command reports them
 	return names
 }

@@ -48,7 +48,7 @@ func (e *env) page(f func(e *env) error) error {
 	paged.out, paged.screen = in, e.out
 	err = f(&paged)
 	in.Close()
-	_ = c.Wait()                       // a pager says itself what is wrong
+	_ = c.Wait()                       // the pager prints its own errors
 	if errors.Is(err, syscall.EPIPE) { // left before the end
 		return nil
 	}

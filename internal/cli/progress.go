@@ -155,7 +155,7 @@ func (p *progress) clear() {
 	}
 }
 
-// end prints what was only counted, and the labels that were guessed.
+// end prints the number of repeated errors, and the guessed labels.
 func (p *progress) end() {
 	p.clear()
 	for _, kind := range slices.Sorted(maps.Keys(p.errors)) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Head is what is checked out in a repository.
+// Head is the commit that is checked out in a repository.
 type Head struct {
 	Commit string
 	Date   time.Time // of the commit

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/history"
@@ -113,7 +112,7 @@ func History(ctx context.Context, st store.Reader, r *HistoryRequest) (_ *Histor
 	all := byBenchmark(list)
 	for _, s := range history.Choose(list, history.Options{Window: len(list)}) {
 		i, _ := slices.BinarySearchFunc(all, s.Benchmark, func(b *benchmarkRuns, x testrun.Benchmark) int { return compareBenchmarks(b.Benchmark, x) })
-		if b := all[i]; s.Type.Name == b.mainType() {
+		if b := all[i]; s.Type.Name == b.mainType {
 			if series, ok := r.series(&s, b, shares); ok {
 				out.Series = append(out.Series, series)
 			}
@@ -214,12 +213,4 @@ func (r *HistoryRequest) series(s *history.Series, b *benchmarkRuns, shares map[
 
 func compareBenchmarks(a, b testrun.Benchmark) int {
 	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name))
-}
-
-// mainType is the value type that stands for the runs: a CPU time if there is one.
-func (b *benchmarkRuns) mainType() string {
-	if i := slices.IndexFunc(b.types, func(name string) bool { return strings.HasPrefix(name, "cpu") }); i >= 0 {
-		return b.types[i]
-	}
-	return b.types[0]
 }

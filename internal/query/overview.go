@@ -106,7 +106,8 @@ type benchmarkRuns struct {
 	testrun.Benchmark
 	runs     [][]*store.Profile
 	profiles int
-	types    []string
+	types    []string // by name
+	mainType string   // the default of most of its profiles
 }
 
 // byBenchmark groups profiles, which are in the order of their runs, by benchmark and run.
@@ -122,9 +123,6 @@ func byBenchmark(list []store.Profile) []*benchmarkRuns {
 			all = append(all, b)
 		}
 		b.profiles++
-		if !slices.Contains(b.types, p.Type.Name) {
-			b.types = append(b.types, p.Type.Name)
-		}
 		if n := len(b.runs); n > 0 && b.runs[n-1][0].Run.Key == p.Run.Key {
 			b.runs[n-1] = append(b.runs[n-1], p)
 		} else {
@@ -132,6 +130,14 @@ func byBenchmark(list []store.Profile) []*benchmarkRuns {
 		}
 	}
 	for _, b := range all {
+		var own []store.Profile
+		for _, run := range b.runs {
+			for _, p := range run {
+				own = append(own, *p)
+			}
+		}
+		b.types = typesOf(own)
+		b.mainType = b.types[0]
 		slices.Sort(b.types)
 	}
 	slices.SortFunc(all, func(a, b *benchmarkRuns) int { return compareBenchmarks(a.Benchmark, b.Benchmark) })

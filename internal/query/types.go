@@ -28,10 +28,19 @@ func (s *Selection) oneType(ctx context.Context, st store.Reader) (q store.Query
 	if err != nil {
 		return q, notes, err
 	}
-	names := distinct(list, func(p *store.Profile) string { return p.Type.Name })
+	names := typesOf(list)
 	if len(names) < 2 {
 		return q, notes, nil
 	}
+	q.Types = names[:1]
+	others := slices.Sorted(slices.Values(names[1:]))
+	return q, append(notes, fmt.Sprintf("value type %s; --type shows others: %s", names[0], strings.Join(others, ", "))), nil
+}
+
+// typesOf returns the names of the value types of profiles: first the one that is the
+// default of most benchmarks.
+func typesOf(list []store.Profile) []string {
+	names := distinct(list, func(p *store.Profile) string { return p.Type.Name })
 	defaults := map[history.Key]bool{}
 	of := map[string]int{} // benchmarks by their default type
 	for i := range list {
@@ -49,7 +58,5 @@ func (s *Selection) oneType(ctx context.Context, st store.Reader) (q store.Query
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
 	})
-	q.Types = names[:1]
-	others := slices.Sorted(slices.Values(names[1:]))
-	return q, append(notes, fmt.Sprintf("value type %s; --type shows others: %s", names[0], strings.Join(others, ", "))), nil
+	return names
 }

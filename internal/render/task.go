@@ -128,7 +128,7 @@ func Analysis(o *Output, r *tasks.AnalysisResult) error {
 	}
 	fmt.Fprintf(w, "%9s %9s %6s  %s\n", "total ms", "self ms", "dumps", "function")
 	for row := range r.Rows.All() {
-		line := stackLine(&row)
+		line := stackLine(o, &row)
 		if o.Colour && r.RootTotal > 0 {
 			line = heavy(float64(row.Total) / float64(r.RootTotal)).paint(line)
 		}
@@ -140,11 +140,8 @@ func Analysis(o *Output, r *tasks.AnalysisResult) error {
 	return w.Flush()
 }
 
-// lineWidth is the maximum width of a line of a tree.
-const lineWidth = 100
-
 // stackLine formats an element.
-func stackLine(r *tasks.StackRow) string {
+func stackLine(o *Output, r *tasks.StackRow) string {
 	self := ""
 	if r.Self != 0 {
 		self = words.Count(r.Self)
@@ -154,16 +151,5 @@ func stackLine(r *tasks.StackRow) string {
 		indent += "↳ "
 	}
 	line := fmt.Sprintf("%9s %9s %6s  %s", words.Count(r.Total), self, words.Count(r.Count), indent)
-	return line + tailOf(words.Clean(r.Function), lineWidth-utf8.RuneCountInString(line))
-}
-
-// tailOf cuts the front of a text to fit a width: a code signature ends with the method
-// and the line.
-func tailOf(text string, width int) string {
-	n := utf8.RuneCountInString(text)
-	if n <= width {
-		return text
-	}
-	runes := []rune(text)
-	return "…" + string(runes[n-max(width-1, 8):])
+	return line + o.name(r.Function, utf8.RuneCountInString(line))
 }
