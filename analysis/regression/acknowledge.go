@@ -20,7 +20,8 @@ type Acknowledgement struct {
 	UpTo      float64   `json:"upTo,omitempty"`      // share of the program; 0: any size
 	Reason    string    `json:"reason,omitempty"`
 	// Since is the key of the first run with the change, at which histories begin.
-	// Without it they begin where a scan finds the change.
+	// Without it, or with an id and no benchmark, they begin where a scan finds the
+	// change: an id is of one benchmark, and does not say of which.
 	Since string `json:"since,omitempty"`
 }
 
@@ -67,7 +68,7 @@ func (a *Acknowledgement) holds(f *Finding, now time.Time) bool {
 // A scan goes back only to its oldest age, so older changes are searched for from
 // earlier runs.
 func (b *Benchmark) acceptedSince(rows *Rows, runs []int, tested int, req *Request) (int, error) {
-	accepted := slices.DeleteFunc(slices.Clone(req.Acknowledged), func(a Acknowledgement) bool { return a.Since != "" || !a.covers(b.Benchmark) })
+	accepted := slices.DeleteFunc(slices.Clone(req.Acknowledged), func(a Acknowledgement) bool { return a.begins() || !a.covers(b.Benchmark) })
 	if len(accepted) == 0 {
 		return 0, nil
 	}
@@ -97,6 +98,9 @@ func (b *Benchmark) acceptedSince(rows *Rows, runs []int, tested int, req *Reque
 	}
 	return 0, nil
 }
+
+// begins reports whether Since says where histories of the covered benchmarks begin.
+func (a *Acknowledgement) begins() bool { return a.Since != "" && (a.ID == "" || a.Benchmark != "") }
 
 func (a *Acknowledgement) covers(b testrun.Benchmark) bool {
 	return a.Benchmark == "" || matches(a.Benchmark, b.Name) || matches(a.Benchmark, b.String())

@@ -220,6 +220,15 @@ func TestAcknowledged(t *testing.T) {
 			t.Errorf("%+v: acknowledged %t", c.a, got)
 		}
 	}
+	// An id is of one benchmark: its run begins no histories of others.
+	other := shop(2, 20, 0, nil)
+	other.name = "other"
+	both := put(t, shop(1, 20, 2, map[string]float64{"main;load;parse": 1.8}), other)
+	for _, b := range find(t, both, Request{Acknowledged: []Acknowledgement{{ID: id, Since: "r018"}}}).Benchmarks {
+		if len(b.Analyses) == 0 {
+			t.Errorf("%s: %s", b.Benchmark.Name, b.Reason)
+		}
+	}
 	// A history begins anew at an accepted change.
 	res := find(t, st, Request{Acknowledged: []Acknowledgement{{Function: "parse", Since: "r018"}}})
 	if len(res.Benchmarks[0].Analyses) != 0 || !strings.Contains(res.Benchmarks[0].Reason, "too few runs") {

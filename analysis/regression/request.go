@@ -145,7 +145,7 @@ func (req *Request) upToTested(all []store.Profile, tested map[history.Key][]sto
 func (req *Request) startsAt(p *store.Profile) bool {
 	for i := range req.Acknowledged {
 		a := &req.Acknowledged[i]
-		if a.Since != "" && a.Since == p.Run.Key && a.covers(p.Benchmark) {
+		if a.begins() && a.Since == p.Run.Key && a.covers(p.Benchmark) {
 			return true
 		}
 	}
