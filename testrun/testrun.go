@@ -12,10 +12,12 @@
 package testrun
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -123,6 +125,51 @@ type Metric struct {
 	Better  Better  `json:"better,omitempty"`
 	N       int     `json:"n,omitempty"`       // measurements behind the mean; 0 when unknown
 	Primary bool    `json:"primary,omitempty"` // the one that analyses take
+	Samples Samples `json:"samples,omitempty"` // the measurements behind the mean, if known
+	// Error is half of the 99.9% confidence interval of the mean, as JMH reports it; 0:
+	// unknown.
+	Error float64 `json:"error,omitempty"`
+}
+
+// Samples are numbers, separated by spaces: metrics stay comparable. In JSON they are a
+// list.
+type Samples string
+
+// mostSamples is the maximum number of measurements of a metric; others are dropped.
+const mostSamples = 1000
+
+// NewSamples returns the first 1,000 values, or none if there is only one.
+func NewSamples(values []float64) Samples {
+	if len(values) < 2 {
+		return ""
+	}
+	var text []byte
+	for _, v := range values[:min(len(values), mostSamples)] {
+		text = append(strconv.AppendFloat(text, v, 'g', -1, 64), ' ')
+	}
+	return Samples(text[:len(text)-1])
+}
+
+// Values returns the numbers, without what is none.
+func (s Samples) Values() []float64 {
+	var list []float64
+	for text := range strings.FieldsSeq(string(s)) {
+		if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// MarshalJSON writes a list of numbers.
+func (s Samples) MarshalJSON() ([]byte, error) { return json.Marshal(s.Values()) }
+
+// UnmarshalJSON reads a list of numbers.
+func (s *Samples) UnmarshalJSON(text []byte) error {
+	var values []float64
+	err := json.Unmarshal(text, &values)
+	*s = NewSamples(values)
+	return err
 }
 
 // Check reports what is wrong with a metric: no name, a mean that is not a
@@ -133,6 +180,8 @@ func (m Metric) Check() error {
 		return fmt.Errorf("a metric without a name")
 	case math.IsNaN(m.Mean) || math.IsInf(m.Mean, 0):
 		return fmt.Errorf("metric %q: mean %v is not a number", m.Name, m.Mean)
+	case !(m.Error >= 0) || math.IsInf(m.Error, 0):
+		return fmt.Errorf("metric %q: error %v is not a number from 0 on", m.Name, m.Error)
 	case m.Better != "" && m.Better != Lower && m.Better != Higher:
 		return fmt.Errorf("metric %q: better is %q; want lower or higher", m.Name, m.Better)
 	}

@@ -1,6 +1,7 @@
 package testrun_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -214,6 +215,29 @@ func TestMetricCheck(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%+v: %q, want %q", c.m, got, c.want)
+		}
+	}
+}
+
+func TestSamples(t *testing.T) {
+	s := testrun.NewSamples([]float64{1.5, 2e-300, 3})
+	text, err := json.Marshal(testrun.Metric{Name: "time", Samples: s, Error: 2})
+	if want := `{"name":"time","mean":0,"unit":"","samples":[1.5,2e-300,3],"error":2}`; err != nil || string(text) != want {
+		t.Fatalf("%s, %v; want %s", text, err, want)
+	}
+	var m testrun.Metric
+	if err := json.Unmarshal(text, &m); err != nil || m.Samples != s {
+		t.Errorf("read as %+v, %v", m, err)
+	}
+	if got := testrun.Samples("1 x NaN 2").Values(); !slices.Equal(got, []float64{1, 2}) {
+		t.Errorf("values %v", got)
+	}
+	if one, many := testrun.NewSamples([]float64{1}), testrun.NewSamples(make([]float64, 5000)); one != "" || len(many.Values()) != 1000 {
+		t.Errorf("%q of one value, %d of 5,000", one, len(many.Values()))
+	}
+	for _, bad := range []float64{-1, math.NaN(), math.Inf(1)} {
+		if (testrun.Metric{Name: "time", Error: bad}).Check() == nil {
+			t.Errorf("an error of %v is accepted", bad)
 		}
 	}
 }

@@ -183,16 +183,22 @@ PASS`
 	jmh := `[{"benchmark": "org.x.Parser.parse", "mode": "thrpt", "params": {"size": "10"},
  "primaryMetric": {"score": 12.5, "scoreUnit": "ops/ms"}, "secondaryMetrics": {"gc": {"score": "NaN", "scoreUnit": "B"}}}]`
 	csv := "\"Benchmark\",\"Mode\",\"Threads\",\"Samples\",\"Score\",\"Score Error (99.9%)\",\"Unit\"\n\"org.x.Parser.parse\",\"avgt\",1,5,3.5,0.1,\"us/op\"\n"
+	forks := func(n int) string {
+		return `[{"benchmark": "org.x.Parser.parse", "mode": "avgt", "primaryMetric": {"score": 2, "scoreError": 0.4, "scoreUnit": "us/op",
+			"rawData": [` + strings.Repeat("[1.0, 3.0], ", n-1) + `[1, "NaN", 3]]}}]`
+	}
 	for _, tt := range []struct {
 		name, text, benchmark string
 		want                  []testrun.Metric
 	}{
 		{"go", goText, "Sort/size=10", []testrun.Metric{
-			{Name: "time/op", Mean: 200, Unit: "ns/op", Better: testrun.Lower, N: 2, Primary: true},
-			{Name: "B/op", Mean: 48, Unit: "B/op", Better: testrun.Lower, N: 2},
-			{Name: "allocs/op", Mean: 1, Unit: "allocs/op", Better: testrun.Lower, N: 2}}},
+			{Name: "time/op", Mean: 200, Unit: "ns/op", Better: testrun.Lower, N: 2, Primary: true, Samples: "100 300"},
+			{Name: "B/op", Mean: 48, Unit: "B/op", Better: testrun.Lower, N: 2, Samples: "48 48"},
+			{Name: "allocs/op", Mean: 1, Unit: "allocs/op", Better: testrun.Lower, N: 2, Samples: "1 1"}}},
 		{"jmh", jmh, "Parser.parse:size=10", []testrun.Metric{{Name: "thrpt", Mean: 12.5, Unit: "ops/ms", Better: testrun.Higher, N: 1, Primary: true}}},
-		{"csv", csv, "parse", []testrun.Metric{{Name: "avgt", Mean: 3.5, Unit: "us/op", Better: testrun.Lower, N: 1, Primary: true}}},
+		{"csv", csv, "parse", []testrun.Metric{{Name: "avgt", Mean: 3.5, Unit: "us/op", Better: testrun.Lower, N: 5, Primary: true, Error: 0.1}}},
+		{"forks", forks(2), "parse", []testrun.Metric{{Name: "avgt", Mean: 2, Unit: "us/op", Better: testrun.Lower, N: 4, Primary: true, Samples: "1 3 1 3", Error: 0.4}}},
+		{"more forks", forks(5), "parse", []testrun.Metric{{Name: "avgt", Mean: 2, Unit: "us/op", Better: testrun.Lower, N: 10, Primary: true, Samples: "2 2 2 2 2", Error: 0.4}}},
 	} {
 		m, err := ReadMetrics(tt.name, strings.NewReader(tt.text))
 		if err != nil {

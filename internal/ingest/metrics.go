@@ -131,6 +131,7 @@ func together(benchmark string, parts []*result) (list []testrun.Metric, note st
 		if n < len(parts) {
 			continue
 		}
+		m.Samples, m.Error = "", 0
 		if m.Mean = 0; least > 0 {
 			m.Mean = math.Exp(logs / float64(n))
 		}
@@ -210,26 +211,39 @@ func wholes(name string) (keys []string) {
 // metricSums collects repeated results.
 type metricSums struct {
 	order []string // benchmarks
-	of    map[string][]*testrun.Metric
+	of    map[string][]*summed
 }
 
-func (s *metricSums) add(benchmark string, m testrun.Metric) {
+// summed is a metric of one or more results, and the measurements behind it.
+type summed struct {
+	testrun.Metric
+	values []float64
+}
+
+// add adds a result and, if they are known, the measurements behind it.
+func (s *metricSums) add(benchmark string, m testrun.Metric, samples []float64) {
 	if s.of == nil {
-		s.of = map[string][]*testrun.Metric{}
+		s.of = map[string][]*summed{}
 	}
 	if _, ok := s.of[benchmark]; !ok {
 		s.order = append(s.order, benchmark)
 	}
 	n := max(m.N, 1)
+	values := samples
+	if values == nil {
+		values = []float64{m.Mean}
+	}
 	for _, have := range s.of[benchmark] {
 		if have.Name == m.Name && have.Unit == m.Unit {
 			have.Mean += (m.Mean - have.Mean) * float64(n) / float64(have.N+n)
 			have.N += n
+			have.Error = 0 // of one result
+			have.values = append(have.values, values...)
 			return
 		}
 	}
 	m.N = n
-	s.of[benchmark] = append(s.of[benchmark], &m)
+	s.of[benchmark] = append(s.of[benchmark], &summed{m, values})
 }
 
 func (s *metricSums) metrics() *Metrics {
@@ -241,7 +255,8 @@ func (s *metricSums) metrics() *Metrics {
 			if m.Better == "" {
 				m.Better = testrun.BetterOf(m.Unit)
 			}
-			r.metrics = append(r.metrics, *m)
+			m.Samples = testrun.NewSamples(m.values)
+			r.metrics = append(r.metrics, m.Metric)
 		}
 		out.add(r, b)
 	}
@@ -286,7 +301,7 @@ func (s *metricSums) goText(text []byte) error {
 			if name == "ns/op" {
 				name = "time/op"
 			}
-			s.add(f[0], testrun.Metric{Name: name, Mean: v, Unit: f[i+1]})
+			s.add(f[0], testrun.Metric{Name: name, Mean: v, Unit: f[i+1]}, nil)
 		}
 	}
 	return scan.Err()
@@ -295,16 +310,17 @@ func (s *metricSums) goText(text []byte) error {
 // jmhJSON reads the output of `-rf json`.
 func (s *metricSums) jmhJSON(name string, text []byte) error {
 	type metric struct {
-		Score     any    `json:"score"`
-		ScoreUnit string `json:"scoreUnit"`
+		Score     any     `json:"score"`
+		Error     any     `json:"scoreError"`
+		ScoreUnit string  `json:"scoreUnit"`
+		Raw       [][]any `json:"rawData"` // of each fork, its iterations
 	}
 	var results []struct {
-		Benchmark  string            `json:"benchmark"`
-		Mode       string            `json:"mode"`
-		Params     map[string]string `json:"params"`
-		Primary    metric            `json:"primaryMetric"`
-		Iterations int               `json:"measurementIterations"`
-		Secondary  map[string]metric `json:"secondaryMetrics"`
+		Benchmark string            `json:"benchmark"`
+		Mode      string            `json:"mode"`
+		Params    map[string]string `json:"params"`
+		Primary   metric            `json:"primaryMetric"`
+		Secondary map[string]metric `json:"secondaryMetrics"`
 	}
 	if err := decodeJSON(name, text, &results); err != nil {
 		return fmt.Errorf("%w (JMH's JSON is a list of results)", err)
@@ -312,9 +328,11 @@ func (s *metricSums) jmhJSON(name string, text []byte) error {
 	for _, r := range results {
 		benchmark := r.Benchmark + paramText(r.Params)
 		add := func(label string, m metric) {
-			// JMH writes "NaN" as a string when a score does not exist.
+			// JMH writes "NaN" as a string when a score or an error does not exist.
 			if v, ok := m.Score.(float64); ok && benchmark != "" {
-				s.add(benchmark, testrun.Metric{Name: label, Mean: v, Unit: m.ScoreUnit})
+				half, _ := m.Error.(float64)
+				samples, n := jmhSamples(m.Raw)
+				s.add(benchmark, testrun.Metric{Name: label, Mean: v, Unit: m.ScoreUnit, N: n, Error: max(0, half)}, samples)
 			}
 		}
 		add(first(r.Mode, "score"), r.Primary)
@@ -323,6 +341,31 @@ func (s *metricSums) jmhJSON(name string, text []byte) error {
 		}
 	}
 	return nil
+}
+
+// enoughForks is the number of forks from which on their means are the measurements.
+const enoughForks = 4
+
+// jmhSamples returns the measurements of a result of JMH, and the number of its
+// iterations. The measurements are the means of the forks, because the iterations of one
+// process resemble each other; if there are only few forks, all iterations.
+func jmhSamples(forks [][]any) (samples []float64, iterations int) {
+	var all, means []float64
+	for _, f := range forks {
+		sum, n := 0.0, 0
+		for _, x := range f {
+			if v, ok := x.(float64); ok {
+				all, sum, n = append(all, v), sum+v, n+1
+			}
+		}
+		if n > 0 {
+			means = append(means, sum/float64(n))
+		}
+	}
+	if len(means) < enoughForks {
+		return all, len(all)
+	}
+	return means, len(all)
 }
 
 func paramText(params map[string]string) string {
@@ -351,6 +394,7 @@ func (s *metricSums) csv(name string, text []byte) error {
 	}
 	bench, score := column("benchmark", "name"), column("score", "mean", "value")
 	unit, label := column("unit"), column("metric", "mode")
+	n, half := column("samples", "n"), column("score error (99.9%)", "score error")
 	if bench < 0 || score < 0 {
 		return fmt.Errorf("%s:1: a CSV of metrics needs the columns benchmark and mean (or score)", name)
 	}
@@ -373,13 +417,18 @@ func (s *metricSums) csv(name string, text []byte) error {
 			line, _ := r.FieldPos(0)
 			return fmt.Errorf("%s:%d: score %q is not a number", name, line, cell(score))
 		}
+		count, _ := strconv.Atoi(cell(n))
+		width, err := strconv.ParseFloat(cell(half), 64)
+		if err != nil || math.IsNaN(width) {
+			width = 0 // JMH writes NaN for a single iteration
+		}
 		params := map[string]string{}
 		for i, h := range head {
 			if k, ok := strings.CutPrefix(h, "Param: "); ok && cell(i) != "" {
 				params[k] = cell(i)
 			}
 		}
-		s.add(cell(bench)+paramText(params), testrun.Metric{Name: first(cell(label), "score"), Mean: v, Unit: cell(unit)})
+		s.add(cell(bench)+paramText(params), testrun.Metric{Name: first(cell(label), "score"), Mean: v, Unit: cell(unit), N: count, Error: max(0, width)}, nil)
 	}
 }
 

@@ -19,6 +19,7 @@
 //
 //	1  the first
 //	2  profiles and records say whether their value type is the default of the file
+//	3  metrics have their measurements and their error
 package transfer
 
 import (
@@ -31,7 +32,7 @@ import (
 )
 
 // Version is the version of the form that this package writes and reads.
-const Version = 2
+const Version = 3
 
 // ContentType is the media type of messages.
 const ContentType = "application/vnd.dendro.transfer"

@@ -49,7 +49,7 @@ func anyProfile(t *rapid.T) store.Profile {
 		ID: store.ProfileID(anyText(t)), Benchmark: testrun.Benchmark{Group: anyText(t), Name: anyText(t)},
 		Run:      testrun.Run{Key: anyText(t), Date: anyTime(t), Commit: anyText(t), Branch: anyText(t), Repository: anyText(t), Machine: anyText(t), Attributes: anyMap(t)},
 		Type:     profile.ValueType{Name: anyText(t), Unit: anyText(t), Scale: rapid.IntRange(0, 18).Draw(t, "scale"), Period: whole.Draw(t, "period"), PeriodUnit: anyText(t), PeriodName: anyText(t), Original: anyText(t)},
-		Metrics:  []testrun.Metric{{Name: anyText(t), Mean: rapid.Float64().Draw(t, "mean"), Unit: anyText(t), Better: testrun.Lower, N: rapid.Int().Draw(t, "n"), Primary: true}},
+		Metrics:  []testrun.Metric{{Name: anyText(t), Mean: rapid.Float64().Draw(t, "mean"), Unit: anyText(t), Better: testrun.Lower, N: rapid.Int().Draw(t, "n"), Primary: true, Samples: "1.5 2", Error: rapid.Float64().Draw(t, "error")}},
 		Profiler: anyText(t), ProfilerVersion: anyText(t), Duration: time.Duration(whole.Draw(t, "duration")), Samples: whole.Draw(t, "samples"), Sum: whole.Draw(t, "sum"),
 		Nodes: rapid.Int().Draw(t, "nodes"), Hash: anyText(t), Parts: anyTexts(t), File: anyText(t), HasSource: rapid.Bool().Draw(t, "source"), Seq: whole.Draw(t, "seq"),
 	}

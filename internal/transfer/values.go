@@ -32,6 +32,8 @@ func (c *coder) metric(v *testrun.Metric) {
 	text(c, &v.Better)
 	number(c, &v.N)
 	c.bool(&v.Primary)
+	text(c, &v.Samples)
+	c.float(&v.Error)
 }
 
 func (c *coder) measurement(v *store.Measurement) {

@@ -366,7 +366,7 @@ func TestMigrate(t *testing.T) {
 		t.Fatalf("%d vectors, %v:\n%s", n, err, want)
 	}
 	s.Close()
-	edit(t, path, asVarints(t, path)+`ALTER TABLE profile DROP COLUMN parts; ALTER TABLE profile DROP COLUMN is_default; DROP TABLE task; DROP TABLE task_log; DROP TABLE instance; DROP TABLE segment;
+	edit(t, path, asVarints(t, path)+`ALTER TABLE profile DROP COLUMN parts; ALTER TABLE profile DROP COLUMN is_default; ALTER TABLE metric DROP COLUMN samples; ALTER TABLE metric DROP COLUMN error; DROP TABLE task; DROP TABLE task_log; DROP TABLE instance; DROP TABLE segment;
 		DROP TABLE sampled_task; DROP TABLE stack_signature; DROP TABLE stack_path; DROP TABLE snapshot; UPDATE meta SET value = '1' WHERE key = 'schema'`)
 	s = mustOpen(t, path, Options{})
 	const columns = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal AND database_name <> 'temp' ORDER BY ALL"
@@ -396,7 +396,7 @@ func TestKilledMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	edit(t, old, asVarints(t, old)+"ALTER TABLE profile DROP COLUMN is_default; UPDATE meta SET value = '3' WHERE key = 'schema'")
+	edit(t, old, asVarints(t, old)+"ALTER TABLE profile DROP COLUMN is_default; ALTER TABLE metric DROP COLUMN samples; ALTER TABLE metric DROP COLUMN error; UPDATE meta SET value = '3' WHERE key = 'schema'")
 	for try := range 20 {
 		path := filepath.Join(t.TempDir(), "store.duckdb")
 		if err := copyFile(old, path); err != nil {

@@ -28,6 +28,9 @@ var migrations = []func(c *driver.Conn) error{
 	// 5: the value type that the format of a file calls default. That of files imported
 	// before is not known.
 	statements("ALTER TABLE profile ADD COLUMN is_default BOOLEAN; UPDATE profile SET is_default = false"),
+	// 6: the measurements behind a metric, and its error. Those of metrics stored before
+	// are not known.
+	statements("ALTER TABLE metric ADD COLUMN samples VARCHAR; ALTER TABLE metric ADD COLUMN error DOUBLE; UPDATE metric SET samples = '', error = 0"),
 }
 
 func statements(sql string) func(*driver.Conn) error {

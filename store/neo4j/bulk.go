@@ -302,11 +302,11 @@ func (b *Bulk) writeRuns() {
 	b.writeAll("Benchmark", benchmarks)
 	b.writeAll("TestRun", runs)
 	w = b.nodesOf("Measurement", columns{{"id", "ID(Measurement){id-type:long}"}, {"writes", "long"}, {"names", "string[]"}, {"means", "double[]"},
-		{"units", "string[]"}, {"better", "string[]"}, {"counts", "long[]"}, {"primary", "boolean[]"}})
+		{"units", "string[]"}, {"better", "string[]"}, {"counts", "long[]"}, {"primary", "boolean[]"}, {"samples", "string[]"}, {"errors", "double[]"}})
 	for _, id := range slices.Sorted(maps.Keys(b.measurements)) {
 		m := b.measurements[id]
 		n := measurementProps(m.metrics)
-		w.row(id, int64(1), n["names"], n["means"], n["units"], n["better"], n["counts"], n["primary"])
+		w.row(id, int64(1), n["names"], n["means"], n["units"], n["better"], n["counts"], n["primary"], n["samples"], n["errors"])
 		b.link("MEASURED", "Benchmark", "Measurement", m.benchmark, id)
 		b.link("MEASURED", "TestRun", "Measurement", m.run, id)
 	}

@@ -182,7 +182,7 @@ func (cat *catalog) load(c *driver.Conn) error {
 		{"SELECT key, value FROM meta", cat.loadMeta},
 		{"SELECT id, grp, name FROM benchmark", func(ch driver.Chunk) error { return cat.loadBenchmarks(ch, benches) }},
 		{"SELECT id, key, date, commit_id, branch, repository, machine, attributes FROM run", func(ch driver.Chunk) error { return cat.loadRuns(ch, keys) }},
-		{"SELECT bench, run, name, mean, unit, better, n, is_primary FROM metric", cat.loadMetrics},
+		{"SELECT bench, run, name, mean, unit, better, n, is_primary, samples, error FROM metric", cat.loadMetrics},
 		{"SELECT max(id) FROM source", func(ch driver.Chunk) error {
 			if ch.Valid(0).At(0) {
 				cat.next.source = driver.Column[int32](ch, 0)[0] + 1
@@ -237,10 +237,11 @@ func (cat *catalog) loadMetrics(ch driver.Chunk) error {
 	benches, runs := driver.Column[int32](ch, 0), driver.Column[int32](ch, 1)
 	names, means, units, better := ch.Texts(2), driver.Column[float64](ch, 3), ch.Texts(4), ch.Texts(5)
 	ns, primary := driver.Column[int64](ch, 6), driver.Column[bool](ch, 7)
+	samples, errors := ch.Texts(8), driver.Column[float64](ch, 9)
 	for i := range names {
 		at := pair{benches[i], runs[i]}
 		cat.metrics[at] = store.MergeMetrics(cat.metrics[at], []testrun.Metric{{Name: names[i], Mean: means[i], Unit: units[i],
-			Better: testrun.Better(better[i]), N: int(ns[i]), Primary: primary[i]}})
+			Better: testrun.Better(better[i]), N: int(ns[i]), Primary: primary[i], Samples: testrun.Samples(samples[i]), Error: errors[i]}})
 	}
 	return nil
 }

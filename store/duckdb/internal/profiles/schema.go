@@ -12,7 +12,7 @@ var Tables = []driver.Table{
 	{Name: "benchmark", Columns: `id INTEGER, grp VARCHAR, name VARCHAR, base VARCHAR, params MAP(VARCHAR, VARCHAR)`},
 	{Name: "run", Columns: `id INTEGER, key VARCHAR, date TIMESTAMP_NS, commit_id VARCHAR, branch VARCHAR, repository VARCHAR,
 		machine VARCHAR, attributes MAP(VARCHAR, VARCHAR)`},
-	{Name: "metric", Columns: `bench INTEGER, run INTEGER, name VARCHAR, mean DOUBLE, unit VARCHAR, better VARCHAR, n BIGINT, is_primary BOOLEAN`},
+	{Name: "metric", Columns: `bench INTEGER, run INTEGER, name VARCHAR, mean DOUBLE, unit VARCHAR, better VARCHAR, n BIGINT, is_primary BOOLEAN, samples VARCHAR, error DOUBLE`},
 	{Name: "profile", Columns: `id INTEGER, uid VARCHAR, bench INTEGER, run INTEGER, type VARCHAR, unit VARCHAR, scale INTEGER,
 		period BIGINT, period_unit VARCHAR, period_name VARCHAR, original VARCHAR, profiler VARCHAR, version VARCHAR,
 		duration BIGINT, samples BIGINT, sum BIGINT, nodes INTEGER, hash VARCHAR, file VARCHAR, source INTEGER, parts VARCHAR, is_default BOOLEAN`},

@@ -291,8 +291,8 @@ func (b *batch) writeRuns(ctx context.Context, c *driver.Conn) error {
 
 func (b *batch) writeMetrics(ctx context.Context, c *driver.Conn) error {
 	var benches, runs []int32
-	var names, units, better []string
-	var means []float64
+	var names, units, better, samples []string
+	var means, errors []float64
 	var ns []int64
 	var primary []bool
 	for at, list := range b.metrics {
@@ -304,9 +304,10 @@ func (b *batch) writeMetrics(ctx context.Context, c *driver.Conn) error {
 		for _, m := range list {
 			benches, runs, names, means = append(benches, at.bench), append(runs, at.run), append(names, m.Name), append(means, m.Mean)
 			units, better, ns, primary = append(units, m.Unit), append(better, string(m.Better)), append(ns, int64(m.N)), append(primary, m.Primary)
+			samples, errors = append(samples, string(m.Samples)), append(errors, m.Error)
 		}
 	}
-	return c.Append("", "metric", len(names), benches, runs, names, means, units, better, ns, primary)
+	return c.Append("", "metric", len(names), benches, runs, names, means, units, better, ns, primary, samples, errors)
 }
 
 func (b *batch) writeProfiles(c *driver.Conn) error {
