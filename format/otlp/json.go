@@ -3,38 +3,38 @@ package otlp
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
 
 	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
 
+// The JSON form is translated from and to protocol buffers by the schema: names in
+// lower camel case, 64-bit integers as numbers or texts, ids in hexadecimal.
+
 // decodeJSON reads the values of a content, one message each.
 func decodeJSON(content []byte, l profile.Limits, k *linker) error {
-	var s jsonscan.Scanner
-	keys := map[string]string{}
+	j := jsonReader{limits: l, wanted: -1}
 	for at := 0; ; {
 		at += len(content[at:]) - len(bytes.TrimLeft(content[at:], " \t\r\n"))
 		if at == len(content) {
 			return nil
 		}
 		end := at + valueEnd(content[at:])
-		s.Reset(bytes.NewReader(content[at:end]), l)
-		m := &message{}
-		r := reader{&s, m, keys}
-		r.data()
-		if err := s.End(); err != nil {
+		if err := j.decode(content[at:end], k); err != nil {
 			if pe, ok := err.(*profile.ParseError); ok && pe.Offset >= 0 {
 				moved := *pe
 				moved.Offset += int64(at)
 				return &moved
 			}
-			return err
-		}
-		if err := k.add(m); err != nil {
 			return err
 		}
 		at = end
@@ -62,44 +62,146 @@ func valueEnd(text []byte) int {
 	return len(text)
 }
 
-// reader reads the JSON form of a message: names in lower camel case, 64-bit
-// integers as numbers or texts, ids in hexadecimal.
-type reader struct {
-	s    *jsonscan.Scanner
-	m    *message
-	keys map[string]string // those met, so that each is one text in memory
+// jsonReader translates JSON to protocol buffers.
+type jsonReader struct {
+	s      jsonscan.Scanner
+	limits profile.Limits
+	out    []byte
+
+	wanted int   // a place in out, or -1
+	found  int64 // the place in the JSON text of the message at wanted
 }
 
-// maxKeys is how many keys are kept: the format has 50.
-const maxKeys = 256
-
-// list calls use for the elements of an array.
-func (r reader) list(use func()) {
-	for range r.s.Array() {
-		use()
+// decode gives one message to k.
+func (j *jsonReader) decode(text []byte, k *linker) error {
+	if err := j.translate(text); err != nil {
+		return err
 	}
+	err := wire.Place(k.protobuf(j.out, 0, len(j.out)))
+	var pe *profile.ParseError
+	if errors.As(err, &pe) && pe.Offset >= 0 {
+		j.wanted, j.found = int(pe.Offset), 0
+		j.translate(text) // again, for the place
+		j.wanted = -1
+		moved := *pe
+		moved.Offset = j.found
+		return &moved
+	}
+	return err
 }
 
-// fields calls use with the keys of an object.
-func (r reader) fields(use func(key string)) {
-	for spelled := range r.s.Object() {
-		key, ok := r.keys[string(spelled)]
+func (j *jsonReader) translate(text []byte) error {
+	j.s.Reset(bytes.NewReader(text), j.limits)
+	j.out = slices.Grow(j.out[:0], len(text)/2)
+	j.message(dataSchema, -1)
+	if err := j.s.End(); err != nil {
+		return err
+	}
+	if len(j.out) > math.MaxInt32 {
+		return &profile.ParseError{Err: profile.TooLarge("message longer", math.MaxInt32, "--max-message")}
+	}
+	return nil
+}
+
+// message appends the fields of an object, which become the message at a place of out.
+func (j *jsonReader) message(s *schema, at int) {
+	if !j.s.BeginObject() {
+		return
+	}
+	if at == j.wanted {
+		j.found = j.s.Offset()
+	}
+	for {
+		key, ok := j.s.Key()
 		if !ok {
-			key = string(spelled)
-			if len(r.keys) < maxKeys {
-				r.keys[key] = key
-			}
+			return
 		}
-		use(key)
+		f := s.named(key)
+		switch {
+		case f == nil || f.name == "":
+		case f.packed():
+			j.packed(f)
+		case f.list:
+			for range j.s.Array() {
+				j.value(f)
+			}
+		default:
+			j.value(f)
+		}
 	}
 }
 
-// int reads an integer, be it spelled as a text.
-func (r reader) int() int64 {
-	if r.s.Kind() != jsonscan.String {
-		return r.s.Int()
+// lengthBytes is how many bytes the length of a nested message takes here: it is
+// known when the message is written, which is not moved then.
+const lengthBytes = 5
+
+// value appends a field.
+func (j *jsonReader) value(f *field) {
+	switch f.kind {
+	case nested:
+		at := len(j.out)
+		j.out = append(binary.AppendUvarint(j.out, uint64(f.num)<<3|wire.Bytes), make([]byte, lengthBytes)...)
+		begin := len(j.out)
+		j.message(f.of, at)
+		size := len(j.out) - begin
+		for i := range lengthBytes {
+			j.out[begin-lengthBytes+i] = byte(size>>(7*i))&0x7f | 0x80
+		}
+		j.out[begin-1] &= 0x7f
+	case texts:
+		j.out = wire.AppendBytes(j.out, f.num, j.s.Bytes())
+	case ids, bytes64:
+		j.out = wire.AppendBytes(j.out, f.num, j.bytes(f.kind))
+	case fixed64s, doubles:
+		j.out = j.number(binary.AppendUvarint(j.out, uint64(f.num)<<3|wire.Fixed64), f.kind)
+	default:
+		j.out = j.number(binary.AppendUvarint(j.out, uint64(f.num)<<3|wire.Varint), f.kind)
 	}
-	digits := r.s.Bytes()
+}
+
+// packed appends a list of numbers.
+func (j *jsonReader) packed(f *field) {
+	j.out = binary.AppendUvarint(j.out, uint64(f.num)<<3|wire.Bytes)
+	begin := len(j.out)
+	j.out = append(j.out, 0)
+	for range j.s.Array() {
+		j.out = j.number(j.out, f.kind)
+	}
+	size := len(j.out) - begin - 1
+	if size < 0x80 {
+		j.out[begin] = byte(size)
+		return
+	}
+	j.out = slices.Replace(j.out, begin, begin+1, binary.AppendUvarint(nil, uint64(size))...)
+}
+
+// number appends a number as protocol buffers have it, without its field.
+func (j *jsonReader) number(b []byte, k kind) []byte {
+	switch k {
+	case bools:
+		if j.s.Bool() {
+			return append(b, 1)
+		}
+		return append(b, 0)
+	case doubles:
+		text := j.s.Scalar()
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			j.s.Errorf("%q is not a number", text)
+		}
+		return binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+	case fixed64s:
+		return binary.LittleEndian.AppendUint64(b, uint64(j.int()))
+	}
+	return binary.AppendUvarint(b, uint64(j.int()))
+}
+
+// int reads an integer, which may be a text.
+func (j *jsonReader) int() int64 {
+	if j.s.Kind() != jsonscan.String {
+		return j.s.Int()
+	}
+	digits := j.s.Bytes()
 	if v, ok := plainNumber(digits); ok {
 		return v
 	}
@@ -108,15 +210,14 @@ func (r reader) int() int64 {
 	if err != nil && text != "" {
 		u, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
-			r.s.Errorf("%q is no integer", text)
+			j.s.Errorf("%q is not an integer", text)
 		}
 		v = int64(u)
 	}
 	return v
 }
 
-// plainNumber reads the decimal digits of a number that is not negative and fits,
-// without making a text.
+// plainNumber parses the decimal digits of a non-negative number without allocating.
 func plainNumber(digits []byte) (v int64, ok bool) {
 	if len(digits) == 0 {
 		return 0, false
@@ -131,217 +232,106 @@ func plainNumber(digits []byte) (v int64, ok bool) {
 	return v, true
 }
 
-// push is append with twice the room each time: append alone grows long slices by
-// a quarter, which copies them several times as often.
-func push[T any](list []T, v T) []T {
-	if len(list) == cap(list) {
-		list = slices.Grow(list, max(len(list), 64))
+// bytes reads bytes. Generic writers of the schema write ids in base64 too.
+func (j *jsonReader) bytes(k kind) []byte {
+	text := j.s.Text()
+	if k == ids {
+		if b, err := hex.DecodeString(text); err == nil {
+			return b
+		}
 	}
-	return append(list, v)
-}
-
-func (r reader) index() int32 {
-	v := r.int()
-	if v < 0 || v > math.MaxInt32 {
-		return -1
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		j.s.Errorf("%.40q is neither hexadecimal nor base64", text)
 	}
-	return int32(v)
+	return b
 }
 
-// indices reads an array of indices.
-func (r reader) indices() part {
-	from := len(r.m.indices)
-	r.list(func() { r.m.indices = push(r.m.indices, r.index()) })
-	return next(from, len(r.m.indices))
+// EncodeJSON is Encode in the JSON form, on one line.
+func EncodeJSON(w io.Writer, p *profile.Profile, table int) error {
+	var buf bytes.Buffer
+	if err := Encode(&buf, p, table); err != nil {
+		return err
+	}
+	text, err := appendJSON(nil, dataSchema, buf.Bytes(), 0, buf.Len())
+	if err == nil {
+		_, err = w.Write(append(text, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write otlp: %w", err)
+	}
+	return nil
 }
 
-func (r reader) data() {
-	r.fields(func(key string) {
-		switch key {
-		case "resourceProfiles":
-			r.list(r.resource)
-		case "dictionary":
-			r.dictionary()
+// appendJSON appends the message [pos, end) of Encode, in which the elements of a list
+// follow each other.
+func appendJSON(b []byte, s *schema, msg []byte, pos, end int) ([]byte, error) {
+	b = append(b, '{')
+	var last *field
+	closeList := func() {
+		if last != nil && last.list {
+			b = append(b, ']')
 		}
-	})
-}
-
-func (r reader) resource() {
-	var from resource
-	first := len(r.m.profiles)
-	r.fields(func(key string) {
-		switch key {
-		case "resource":
-			r.fields(func(key string) {
-				if key == "attributes" {
-					r.list(func() { from.attributes = append(from.attributes, r.keyValue()) })
-				}
-			})
-		case "scopeProfiles":
-			r.list(func() { r.scope(&from) })
+	}
+	for pos < end {
+		w, err := s.Next(msg, pos, end)
+		if err != nil {
+			return nil, err
 		}
-	})
-	from.profiles = next(first, len(r.m.profiles))
-	r.m.resources = append(r.m.resources, from)
-}
-
-func (r reader) scope(from *resource) {
-	r.fields(func(key string) {
-		switch key {
-		case "scope":
-			r.fields(func(key string) {
-				switch key {
-				case "name":
-					from.scopeName = r.s.Text()
-				case "version":
-					from.scopeVersion = r.s.Text()
-				}
-			})
-		case "profiles":
-			r.list(r.profile)
+		f := s.numbered(w.Num)
+		if f != last {
+			closeList()
 		}
-	})
-}
-
-func (r reader) profile() {
-	p := profileMessage{at: int(r.s.Offset())}
-	first := len(r.m.samples)
-	r.fields(func(key string) {
-		switch key {
-		case "sampleType":
-			p.sampleType = r.valueType()
-		case "periodType":
-			p.periodType = r.valueType()
-		case "samples":
-			r.list(r.sample)
-		case "timeUnixNano":
-			p.time = uint64(r.int())
-		case "durationNano":
-			p.duration = uint64(r.int())
-		case "period":
-			p.period = r.int()
-		case "originalPayloadFormat":
-			p.originalFormat = r.s.Text()
-		case "attributeIndices":
-			p.attributes = r.indices()
+		if last != nil {
+			b = append(b, ',')
 		}
-	})
-	p.samples = next(first, len(r.m.samples))
-	p.count = len(r.m.samples) - first
-	r.m.profiles = append(r.m.profiles, p)
-}
-
-func (r reader) valueType() (t typeRef) {
-	r.fields(func(key string) {
-		switch key {
-		case "typeStrindex":
-			t.name = r.index()
-		case "unitStrindex":
-			t.unit = r.index()
-		}
-	})
-	return t
-}
-
-func (r reader) sample() {
-	x := sample{at: int(r.s.Offset())}
-	r.fields(func(key string) {
-		switch key {
-		case "stackIndex":
-			x.stack = r.index()
-		case "linkIndex":
-			x.link = r.index()
-		case "attributeIndices":
-			x.attributes = r.indices()
-		case "values":
-			from := len(r.m.values)
-			r.list(func() { r.m.values = push(r.m.values, r.int()) })
-			x.values = next(from, len(r.m.values))
-		case "timestampsUnixNano":
-			from := len(r.m.times)
-			r.list(func() { r.m.times = push(r.m.times, uint64(r.int())) })
-			x.times = next(from, len(r.m.times))
-		}
-	})
-	r.m.samples = push(r.m.samples, x)
-}
-
-func (r reader) attribute() {
-	var x attribute
-	r.fields(func(key string) {
-		switch key {
-		case "keyStrindex":
-			x.key = r.index()
-		case "unitStrindex":
-			x.unit = r.index()
-		case "value":
-			x.value = r.value()
-		}
-	})
-	r.m.attributes = append(r.m.attributes, x)
-}
-
-func (r reader) keyValue() (kv keyValue) {
-	r.fields(func(key string) {
-		switch key {
-		case "key":
-			kv.key = r.s.Text()
-		case "keyStrindex":
-			kv.keyAt = r.index()
-		case "value":
-			kv.value = r.value()
-		}
-	})
-	return kv
-}
-
-// value reads an AnyValue, as readValue does.
-func (r reader) value() (v value) {
-	r.fields(func(key string) {
-		switch key {
-		case "stringValue":
-			v = value{text: r.s.Text()}
-		case "boolValue":
-			v = value{text: strconv.FormatBool(r.s.Bool())}
-		case "intValue":
-			v = value{isNumber: true, number: r.int()}
-		case "doubleValue":
-			text := r.s.Scalar()
-			if f, err := strconv.ParseFloat(text, 64); err == nil {
-				text = strconv.FormatFloat(f, 'g', -1, 64)
+		if f != last {
+			b = append(jsonscan.AppendText(b, f.name), ':')
+			if f.list {
+				b = append(b, '[')
 			}
-			v = value{text: text}
-		case "arrayValue":
-			v = value{text: "[…]", list: r.texts()}
-		case "kvlistValue":
-			v = value{text: "{…}"}
-		case "bytesValue":
-			text := r.s.Text()
-			if b, err := base64.StdEncoding.DecodeString(text); err == nil {
-				text = hex.EncodeToString(b)
-			}
-			v = value{text: text}
-		case "stringValueStrindex":
-			v = value{stringAt: r.index()}
 		}
-	})
-	v.join()
-	return v
+		if b, err = appendValue(b, f, msg, w); err != nil {
+			return nil, err
+		}
+		last, pos = f, w.Hi
+	}
+	closeList()
+	return append(b, '}'), nil
 }
 
-// texts reads the texts of an ArrayValue.
-func (r reader) texts() (list []string) {
-	r.fields(func(key string) {
-		if key != "values" {
-			return
+func appendValue(b []byte, f *field, msg []byte, w wire.Field) ([]byte, error) {
+	data := msg[w.Lo:w.Hi]
+	switch {
+	case f.kind == nested:
+		return appendJSON(b, f.of, msg, w.Lo, w.Hi)
+	case f.kind == texts:
+		return jsonscan.AppendText(b, string(data)), nil
+	case f.kind == ids:
+		return jsonscan.AppendText(b, hex.EncodeToString(data)), nil
+	case !f.packed():
+		return appendNumber(b, f.kind, w.Value), nil
+	}
+	for i := 0; i < len(data); {
+		if i > 0 {
+			b = append(b, ',')
 		}
-		r.list(func() {
-			r.fields(func(key string) {
-				if key == "stringValue" {
-					list = append(list, r.s.Text())
-				}
-			})
-		})
-	})
-	return list
+		v, n := binary.Uvarint(data[i:])
+		if f.kind == fixed64s {
+			v, n = binary.LittleEndian.Uint64(data[i:]), 8
+		}
+		b = appendNumber(b, f.kind, v)
+		i += n
+	}
+	return b, nil
+}
+
+func appendNumber(b []byte, k kind, v uint64) []byte {
+	switch k {
+	case int32s:
+		return strconv.AppendInt(b, int64(v), 10)
+	case int64s:
+		return append(strconv.AppendInt(append(b, '"'), int64(v), 10), '"')
+	}
+	return append(strconv.AppendUint(append(b, '"'), v, 10), '"')
 }

@@ -20,9 +20,8 @@ type message struct {
 
 	resources []resource
 	profiles  []profileMessage
-	samples   []sample // of the JSON form
 
-	content []byte // of protocol buffers: samples are read from it when they are linked
+	content []byte // samples are read from it when they are linked
 }
 
 // part is the place of an entry's elements in a slice of all.
@@ -88,7 +87,6 @@ type profileMessage struct {
 	period                 int64
 	time, duration         uint64
 	count                  int  // of samples
-	samples                part // of message.samples
 	body                   part // of message.content: the fields, samples among them
 	attributes             part
 	originalFormat         string // of the payload that is left out

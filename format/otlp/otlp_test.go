@@ -194,6 +194,18 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestJSONPlace checks that an error in what a message refers to names the place in the
+// JSON text.
+func TestJSONPlace(t *testing.T) {
+	first := `{"dictionary": {}} `
+	text := first + `{"resourceProfiles": [{"scopeProfiles": [{"profiles": [{"samples": [{}, {"stackIndex": 5, "values": [1]}]}]}]}], "dictionary": {"stackTable": [{}]}}`
+	_, err := decode([]byte(text))
+	var pe *profile.ParseError
+	if want := int64(strings.Index(text, `{"stackIndex"`)); !errors.As(err, &pe) || pe.Offset != want {
+		t.Errorf("%v, want the place %d", err, want)
+	}
+}
+
 // TestFramed reads messages with their lengths in front.
 func TestFramed(t *testing.T) {
 	a, b := readtest.File(t, recorded[0]), readtest.File(t, recorded[1])

@@ -10,8 +10,8 @@ import (
 	"github.com/dendroprof/dendro/internal/wire"
 )
 
-// each calls use with the fields of the message [pos, end) that the shape knows.
-func each(s *wire.Shape, msg []byte, pos, end int, use func(f wire.Field) error) error {
+// each calls use with the fields of the message [pos, end) that the schema knows.
+func each(s *schema, msg []byte, pos, end int, use func(f wire.Field) error) error {
 	for pos < end {
 		f, err := s.Next(msg, pos, end)
 		if err != nil {
@@ -31,7 +31,7 @@ func each(s *wire.Shape, msg []byte, pos, end int, use func(f wire.Field) error)
 func (m *message) read(msg []byte, pos, end int) error {
 	m.content = msg
 	dictionaries := 0
-	return each(&dataShape, msg, pos, end, func(f wire.Field) error {
+	return each(dataSchema, msg, pos, end, func(f wire.Field) error {
 		if f.Num == 1 {
 			return m.readResources(msg, f)
 		}
@@ -45,10 +45,10 @@ func (m *message) read(msg []byte, pos, end int) error {
 func (m *message) readResources(msg []byte, f wire.Field) error {
 	var from resource
 	first := len(m.profiles)
-	err := each(&resourcesShape, msg, f.Lo, f.Hi, func(f wire.Field) error {
+	err := each(resourcesSchema, msg, f.Lo, f.Hi, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
-			return each(&resourceShape, msg, f.Lo, f.Hi, func(f wire.Field) error {
+			return each(resourceSchema, msg, f.Lo, f.Hi, func(f wire.Field) error {
 				if f.Num != 1 {
 					return nil
 				}
@@ -57,7 +57,7 @@ func (m *message) readResources(msg []byte, f wire.Field) error {
 				return err
 			})
 		case 2:
-			return each(&scopesShape, msg, f.Lo, f.Hi, func(f wire.Field) error {
+			return each(scopesSchema, msg, f.Lo, f.Hi, func(f wire.Field) error {
 				switch f.Num {
 				case 1:
 					return from.readScope(msg, f)
@@ -75,7 +75,7 @@ func (m *message) readResources(msg []byte, f wire.Field) error {
 }
 
 func (from *resource) readScope(msg []byte, f wire.Field) error {
-	return each(&scopeShape, msg, f.Lo, f.Hi, func(f wire.Field) error {
+	return each(scopeSchema, msg, f.Lo, f.Hi, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			from.scopeName = valid(msg[f.Lo:f.Hi])
@@ -127,11 +127,6 @@ func (m *message) readProfile(msg []byte, f wire.Field) error {
 // eachSample calls use with the samples of a profile. A sample and its parts are valid
 // until use returns.
 func (m *message) eachSample(p *profileMessage, use func(s *sample) error) error {
-	for i := p.samples.lo; i < p.samples.hi; i++ {
-		if err := use(&m.samples[i]); err != nil {
-			return err
-		}
-	}
 	indices, values, times := len(m.indices), len(m.values), len(m.times)
 	var s sample
 	for pos, end := int(p.body.lo), int(p.body.hi); pos < end; {
@@ -162,7 +157,7 @@ func (m *message) addIndices(list []int32) part {
 }
 
 func readType(msg []byte, f wire.Field) (typeRef, error) {
-	v, err := typeShape.Ints(msg, f.Lo, f.Hi)
+	v, err := typeSchema.Ints(msg, f.Lo, f.Hi)
 	return typeRef{index(v[1]), index(v[2])}, err
 }
 
@@ -190,17 +185,17 @@ func appendIndices(list []int32, msg []byte, f wire.Field) ([]int32, error) {
 	return list, nil
 }
 
-// profileField is profileShape.Next, quicker for samples.
+// profileField is profileSchema.Next, quicker for samples.
 func profileField(msg []byte, pos, end int) (f wire.Field, err error) {
 	if msg[pos] != 2<<3|wire.Bytes {
-		return profileShape.Next(msg, pos, end)
+		return profileSchema.Next(msg, pos, end)
 	}
 	f.Num, f.Type, f.At = 2, wire.Bytes, pos
 	f.Lo, f.Hi, err = wire.Payload(msg, pos+1, end)
 	return f, err
 }
 
-// sampleField is sampleShape.Next, quicker for the fields that nearly all samples have.
+// sampleField is sampleSchema.Next, quicker for the fields that nearly all samples have.
 func sampleField(msg []byte, pos, end int) (f wire.Field, err error) {
 	switch tag := msg[pos]; tag {
 	case 1<<3 | wire.Varint:
@@ -212,7 +207,7 @@ func sampleField(msg []byte, pos, end int) (f wire.Field, err error) {
 		f.Lo, f.Hi, err = wire.Payload(msg, pos+1, end)
 		return f, err
 	}
-	return sampleShape.Next(msg, pos, end)
+	return sampleSchema.Next(msg, pos, end)
 }
 
 // readSample reads a sample into s; its indices, values and times are appended to those of
@@ -277,19 +272,19 @@ func (m *message) readTimes(msg []byte, f wire.Field) error {
 }
 
 func (m *message) readDictionary(msg []byte, f wire.Field) error {
-	return each(&dictionaryShape, msg, f.Lo, f.Hi, func(f wire.Field) (err error) {
+	return each(dictionarySchema, msg, f.Lo, f.Hi, func(f wire.Field) (err error) {
 		switch f.Num {
 		case 1:
 			var x mapping
 			var v wire.Numbers
-			x.attributes, err = m.entry(&mappingShape, msg, f, 5, &v)
+			x.attributes, err = m.entry(mappingSchema, msg, f, 5, &v)
 			x.start, x.limit, x.offset, x.file = v[1], v[2], v[3], index(v[4])
 			m.mappings = append(m.mappings, x)
 		case 2:
 			err = m.readLocation(msg, f)
 		case 3:
 			var v wire.Numbers
-			v, err = functionShape.Ints(msg, f.Lo, f.Hi)
+			v, err = functionSchema.Ints(msg, f.Lo, f.Hi)
 			m.functions = append(m.functions, function{index(v[1]), index(v[2]), index(v[3]), int64(v[4])})
 		case 4:
 			err = m.readLink(msg, f)
@@ -299,7 +294,7 @@ func (m *message) readDictionary(msg []byte, f wire.Field) error {
 			err = m.readAttribute(msg, f)
 		case 7:
 			var s part
-			s, err = m.entry(&stackShape, msg, f, 1, &wire.Numbers{})
+			s, err = m.entry(stackSchema, msg, f, 1, &wire.Numbers{})
 			m.stacks = append(m.stacks, s)
 		}
 		return err
@@ -307,7 +302,7 @@ func (m *message) readDictionary(msg []byte, f wire.Field) error {
 }
 
 // entry reads a message of integers and of one field of indices.
-func (m *message) entry(s *wire.Shape, msg []byte, f wire.Field, indices int, v *wire.Numbers) (part, error) {
+func (m *message) entry(s *schema, msg []byte, f wire.Field, indices int, v *wire.Numbers) (part, error) {
 	from := len(m.indices)
 	for pos := f.Lo; pos < f.Hi; {
 		g, err := s.Next(msg, pos, f.Hi)
@@ -329,7 +324,7 @@ func (m *message) readLocation(msg []byte, f wire.Field) error {
 	x := location{at: f.At}
 	firstLine, firstIndex := len(m.lines), len(m.indices)
 	for pos := f.Lo; pos < f.Hi; {
-		g, err := locationShape.Next(msg, pos, f.Hi)
+		g, err := locationSchema.Next(msg, pos, f.Hi)
 		if err != nil {
 			return err
 		}
@@ -340,7 +335,7 @@ func (m *message) readLocation(msg []byte, f wire.Field) error {
 			x.address = g.Value
 		case 3:
 			var v wire.Numbers
-			v, err = lineShape.Ints(msg, g.Lo, g.Hi)
+			v, err = lineSchema.Ints(msg, g.Lo, g.Hi)
 			m.lines = append(m.lines, line{index(v[1]), int64(v[2]), int64(v[3])})
 		case 4:
 			m.indices, err = appendIndices(m.indices, msg, g)
@@ -357,7 +352,7 @@ func (m *message) readLocation(msg []byte, f wire.Field) error {
 
 func (m *message) readLink(msg []byte, f wire.Field) error {
 	var x link
-	err := each(&linkShape, msg, f.Lo, f.Hi, func(f wire.Field) error {
+	err := each(linkSchema, msg, f.Lo, f.Hi, func(f wire.Field) error {
 		id := hexID(msg[f.Lo:f.Hi])
 		if f.Num == 1 {
 			x.trace = id
@@ -382,7 +377,7 @@ func hexID(id []byte) string {
 
 func (m *message) readAttribute(msg []byte, f wire.Field) error {
 	var x attribute
-	err := each(&attributeShape, msg, f.Lo, f.Hi, func(f wire.Field) (err error) {
+	err := each(attributeSchema, msg, f.Lo, f.Hi, func(f wire.Field) (err error) {
 		switch f.Num {
 		case 1:
 			x.key = index(f.Value)
@@ -398,7 +393,7 @@ func (m *message) readAttribute(msg []byte, f wire.Field) error {
 }
 
 func readKeyValue(msg []byte, f wire.Field) (kv keyValue, err error) {
-	err = each(&keyValueShape, msg, f.Lo, f.Hi, func(f wire.Field) (err error) {
+	err = each(keyValueSchema, msg, f.Lo, f.Hi, func(f wire.Field) (err error) {
 		switch f.Num {
 		case 1:
 			kv.key = valid(msg[f.Lo:f.Hi])
@@ -414,7 +409,7 @@ func readKeyValue(msg []byte, f wire.Field) (kv keyValue, err error) {
 
 // readValue reads an AnyValue. Of lists the texts are kept, of maps nothing.
 func readValue(msg []byte, f wire.Field) (v value, err error) {
-	err = each(&valueShape, msg, f.Lo, f.Hi, func(f wire.Field) error {
+	err = each(valueSchema, msg, f.Lo, f.Hi, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			v = value{text: valid(msg[f.Lo:f.Hi])}
@@ -426,8 +421,8 @@ func readValue(msg []byte, f wire.Field) (v value, err error) {
 			v = value{text: strconv.FormatFloat(math.Float64frombits(f.Value), 'g', -1, 64)}
 		case 5:
 			v = value{text: "[…]"}
-			return each(&arrayShape, msg, f.Lo, f.Hi, func(f wire.Field) error {
-				return each(&valueShape, msg, f.Lo, f.Hi, func(f wire.Field) error {
+			return each(arraySchema, msg, f.Lo, f.Hi, func(f wire.Field) error {
+				return each(valueSchema, msg, f.Lo, f.Hi, func(f wire.Field) error {
 					if f.Num == 1 {
 						v.list = append(v.list, valid(msg[f.Lo:f.Hi]))
 					}

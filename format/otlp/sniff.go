@@ -30,13 +30,13 @@ func Sniff(prefix []byte) bool {
 	}
 	parts := 0
 	for pos < end {
-		f, isCut, ok := sniffed(&dataShape, prefix, pos, end, cut)
+		f, isCut, ok := sniffed(dataSchema, prefix, pos, end, cut)
 		if !ok {
 			return false
 		}
-		shape := &dictionaryShape
+		shape := dictionarySchema
 		if f.Num == 1 {
-			shape = &resourcesShape
+			shape = resourcesSchema
 		}
 		n, ok := fits(shape, prefix, f, isCut)
 		if !ok {
@@ -48,9 +48,9 @@ func Sniff(prefix []byte) bool {
 	return parts > 0
 }
 
-// sniffed reads a field that the shape must know. Where the prefix is cut, its
+// sniffed reads a field that the schema must know. Where the prefix is cut, its
 // last field is: it then ends with the prefix.
-func sniffed(s *wire.Shape, msg []byte, pos, end int, cut bool) (f wire.Field, isCut, ok bool) {
+func sniffed(s *schema, msg []byte, pos, end int, cut bool) (f wire.Field, isCut, ok bool) {
 	f, err := s.Next(msg, pos, end)
 	if err == nil {
 		return f, false, s.Known(f.Num)
@@ -65,8 +65,8 @@ func sniffed(s *wire.Shape, msg []byte, pos, end int, cut bool) (f wire.Field, i
 	return f, true, true
 }
 
-// fits counts the fields of a message that the shape knows; any other is no fit.
-func fits(s *wire.Shape, msg []byte, f wire.Field, cut bool) (n int, ok bool) {
+// fits counts the fields of a message that the schema knows; any other is no fit.
+func fits(s *schema, msg []byte, f wire.Field, cut bool) (n int, ok bool) {
 	for pos := f.Lo; pos < f.Hi; n++ {
 		g, _, ok := sniffed(s, msg, pos, f.Hi, cut)
 		if !ok {
