@@ -6,17 +6,9 @@
 // jumps (which cost nothing), several parts and threads in a file. Files of
 // callgrind 3.19 were seen. docs/format/callgrind.md says what is lost.
 //
-// The format knows no stacks. It has the own cost of each function by line, and
-// for each pair of caller and callee what all calls together cost, callees
-// included: a call graph. Which callers of the caller that was for is not
-// recorded. The reader makes stacks as a viewer of call graphs estimates them:
-// the cost of a function is spread over its callers in proportion to what they
-// spent in it, and that over theirs. So
-//
-//   - own costs of functions and lines are exact,
-//   - totals of functions are right where no recursion is, up to rounding and to
-//     contexts that are too light to be followed (contexts.go has the bounds),
-//   - call paths are estimates. The profile says so in a warning.
+// The format has no stacks but a call graph: the self cost of each function by line,
+// and for each pair of caller and callee the cost of all calls, callees included.
+// Package callgraph estimates the paths; the profile says so in a warning.
 //
 // The writer goes the other way, which loses the paths and nothing else: own
 // costs and totals of the file are those of the profile's function list.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dendroprof/dendro/internal/callgraph"
 	"github.com/dendroprof/dendro/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -17,8 +18,8 @@ type file struct {
 	in     *stacktext.Lines
 	p      *profile.Profile
 	names  [3]map[int]string // by number: objects, files, functions
-	graphs []*graph
-	graph  *graph // of the part in work
+	graphs []*thread
+	graph  *thread // of the part in work
 
 	events    []string // of the file
 	columns   []int    // of the part in work: event of each column
@@ -34,8 +35,19 @@ type file struct {
 	hasObject, hasFile       bool // for the next call
 	isCall, isJump           bool // what the next line of costs is
 
-	costs []int64 // of the line in work
+	costs   []int64 // of the line in work
+	byEvent []int64 // the same in the order of events
 }
+
+// thread is the call graph of a thread.
+type thread struct {
+	id    string
+	graph *callgraph.Graph
+	ids   map[nodeKey]int32
+}
+
+// nodeKey is the identity of a function in the file.
+type nodeKey struct{ object, file, name string }
 
 // Kinds of names that are numbered apart.
 const (
@@ -48,7 +60,7 @@ const (
 const maxEvents = 64
 
 func newFile(in *stacktext.Lines, p *profile.Profile) *file {
-	f := &file{in: in, p: p, positions: 1, function: none, called: none}
+	f := &file{in: in, p: p, positions: 1, function: callgraph.None, called: callgraph.None}
 	for i := range f.names {
 		f.names[i] = map[int]string{}
 	}
@@ -135,6 +147,9 @@ func (f *file) headLine(key, value string) error {
 				i = len(f.events)
 				f.events = append(f.events, name)
 			}
+			if slices.Contains(f.columns, i) {
+				return f.malformed("event %q twice", name)
+			}
 			f.columns = append(f.columns, i)
 		}
 		if len(f.columns) == 0 || len(f.events) > maxEvents {
@@ -157,14 +172,14 @@ func splitCreator(text string) (name, version string) {
 // thread makes the graph of a thread the one in work.
 func (f *file) thread(id string) {
 	for _, g := range f.graphs {
-		if g.thread == id {
+		if g.id == id {
 			f.graph = g
 			return
 		}
 	}
-	f.graph = newGraph(id)
+	f.graph = &thread{id: id, graph: callgraph.New(f.p.Symbols), ids: map[nodeKey]int32{}}
 	f.graphs = append(f.graphs, f.graph)
-	f.function, f.called = none, none
+	f.function, f.called = callgraph.None, callgraph.None
 }
 
 // positionLine reads a line that says where the costs below it are.
@@ -181,7 +196,7 @@ func (f *file) positionLine(key string, value []byte) (err error) {
 		var name string
 		name, err = f.name(functions, value)
 		f.ownFile = f.file
-		f.function = f.graph.node(nodeKey{f.object, f.file, name})
+		f.function = f.node(nodeKey{f.object, f.file, name})
 	case "cob":
 		f.hasObject = true
 		f.calledObject, err = f.name(objects, value)
@@ -198,10 +213,10 @@ func (f *file) positionLine(key string, value []byte) (err error) {
 		if f.hasFile {
 			k.file = f.calledFile
 		}
-		f.called = f.graph.node(k)
+		f.called = f.node(k)
 		f.hasObject, f.hasFile = false, false
 	case "calls":
-		if f.called == none || f.function == none {
+		if f.called == callgraph.None || f.function == callgraph.None {
 			return f.malformed("a call without a function that calls and one that is called")
 		}
 		f.isCall = true
@@ -256,7 +271,7 @@ func (f *file) costLine(line []byte) error {
 		f.isJump = false
 		return nil
 	}
-	if f.function == none {
+	if f.function == callgraph.None {
 		return f.malformed("costs in front of the first function")
 	}
 	f.costs = f.costs[:0]
@@ -269,17 +284,33 @@ func (f *file) costLine(line []byte) error {
 		f.costs = append(f.costs, v)
 		line = rest
 	}
-	if f.isCall {
-		f.isCall = false
-		return f.add(f.graph.edge(f.function, f.called))
-	}
 	at := int32(0)
 	if f.linePos >= 0 && f.file == f.ownFile {
 		if n := f.last[f.linePos]; n > 0 && n <= math.MaxInt32 {
 			at = int32(n)
 		}
 	}
-	return f.add(f.graph.self(f.function, at))
+	ok := false
+	if f.isCall {
+		f.isCall = false
+		ok = f.graph.graph.AddCall(f.function, f.called, f.row()...)
+	} else {
+		ok = f.graph.graph.AddSelf(f.function, at, f.row()...)
+	}
+	if !ok {
+		return f.malformed("the costs add up to more than 63 bits")
+	}
+	return nil
+}
+
+// row returns the costs of the line in work by event.
+func (f *file) row() []int64 {
+	f.byEvent = slices.Grow(f.byEvent[:0], len(f.events))[:len(f.events)]
+	clear(f.byEvent)
+	for i, v := range f.costs {
+		f.byEvent[f.columns[i]] = v
+	}
+	return f.byEvent
 }
 
 // position reads a position: absolute, relative to that of the line above, or
@@ -309,19 +340,6 @@ func (f *file) position(i int, word []byte) error {
 		f.last[i] -= int64(v)
 	default:
 		f.last[i] = int64(v)
-	}
-	return nil
-}
-
-// add adds the costs of the line in work to a row of the graph.
-func (f *file) add(row int32) error {
-	costs := f.graph.row(row, len(f.events))
-	for i, v := range f.costs {
-		c := f.columns[i]
-		if costs[c] > math.MaxInt64-v {
-			return f.malformed("the costs add up to more than 63 bits")
-		}
-		costs[c] += v
 	}
 	return nil
 }

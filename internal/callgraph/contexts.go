@@ -1,11 +1,11 @@
-package callgrind
+package callgraph
 
 import "container/heap"
 
 // context is a function in one calling context, with the share of the function's
 // costs that belongs to it.
 type context struct {
-	parent int32 // none for an outermost function
+	parent int32 // None for an outermost function
 	node   int32
 	depth  int32
 	share  float64 // of the function's costs, 0 to 1
@@ -31,7 +31,7 @@ const (
 // measured, and is outermost. For a graph without cycles that is the rule of
 // gprof (Graham, Kessler, McKusick 1982) applied to paths in place of pairs.
 // Recursion becomes contexts that get lighter with each round.
-func (g *graph) contexts(event, maxDepth int) []context {
+func (g *Graph) contexts(event, maxDepth int) []context {
 	n := len(g.nodes)
 	in, all := make([]float64, n), make([]float64, n)
 	whole, calls := 0.0, 0
@@ -51,7 +51,7 @@ func (g *graph) contexts(event, maxDepth int) []context {
 	for i := range g.nodes {
 		all[i] = max(all[i], in[i])
 		if outermost := all[i] - in[i]; outermost > 0 {
-			queue = append(queue, context{none, int32(i), 1, outermost / all[i], outermost})
+			queue = append(queue, context{None, int32(i), 1, outermost / all[i], outermost})
 		}
 	}
 	heap.Init(&queue)
