@@ -35,6 +35,7 @@ import (
 	"github.com/dendroprof/dendro/format/otlp"
 	"github.com/dendroprof/dendro/format/perfscript"
 	"github.com/dendroprof/dendro/format/pprof"
+	"github.com/dendroprof/dendro/format/pstats"
 	"github.com/dendroprof/dendro/format/pyinstrument"
 	"github.com/dendroprof/dendro/format/pyspy"
 	"github.com/dendroprof/dendro/format/speedscope"
@@ -124,6 +125,11 @@ func All() []Format {
 			Name: pyinstrument.Name, Title: "pyinstrument",
 			Extensions: []string{".pyinstrument.json"},
 			Sniff:      pyinstrument.Sniff, NewDecoder: pyinstrument.NewDecoder,
+		},
+		{
+			Name: pstats.Name, Title: "cProfile (pstats)",
+			Extensions: []string{".pstats"},
+			Sniff:      pstats.Sniff, NewDecoder: pstats.NewDecoder,
 		},
 		{
 			Name: threaddump.Name, Title: "Java thread dumps (jstack, kill -3, jcmd)",

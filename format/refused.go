@@ -28,11 +28,6 @@ var refused = []struct {
 	{begins: "go 1.", line: " trace\x00", what: "an execution trace of Go", hint: "convert it: go tool trace -pprof=sched FILE > FILE.pb (or net, sync, syscall)"},
 	{begins: "memray\x00", what: "a recording of memray", hint: "memray has no export of stacks: record CPU time with py-spy"},
 	{begins: "MOJ", what: "a recording of austin (MOJO)", hint: "convert it: mojo2austin FILE FILE.folded"},
-	{begins: "{(\x03\x00\x00\x00", what: pstats, hint: pstatsHint},
-	{begins: "{)\x03", what: pstats, hint: pstatsHint},
-	{begins: "{\xa9\x03", what: pstats, hint: pstatsHint},
-	{begins: "\xfb\xa9\x03", what: pstats, hint: pstatsHint},
-	{begins: "\xfb)\x03", what: pstats, hint: pstatsHint},
 	{begins: "{", holds: []string{`"elapsed_time_sec"`, `"files"`}, what: "a profile of scalene", hint: "it has lines and no stacks: record with py-spy"},
 	{begins: "{", holds: []string{`"mode"`, `"gc_samples"`, `"frames"`}, what: stackprof, hint: stackprofHint},
 	{begins: "\x04\x08{", what: stackprof, hint: stackprofHint},
@@ -63,8 +58,6 @@ var refused = []struct {
 }
 
 const (
-	pstats        = "a profile of cProfile (pstats)"
-	pstatsHint    = "convert it: pyprof2calltree -i FILE -o FILE.callgrind"
 	stackprof     = "a profile of stackprof"
 	stackprofHint = "convert it: stackprof --stackcollapse FILE > FILE.folded"
 	macSample     = "a report of macOS sample"

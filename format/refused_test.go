@@ -33,8 +33,6 @@ func TestRefused(t *testing.T) {
 		{"go 1.26 trace\x00\x00\x00", "an execution trace of Go"},
 		{"memray\x00\x0b\x00", "a recording of memray"},
 		{"MOJ\x03", "a recording of austin"},
-		{"\xfb)\x03\xfa\x08<string>", "a profile of cProfile"},
-		{"{\xa9\x03z\x08<string>", "a profile of cProfile"},
 		{`{"elapsed_time_sec":1.5,"files":{}}`, "a profile of scalene"},
 		{`{"version":1.2,"mode":"cpu","gc_samples":0,"frames":{}}`, "a profile of stackprof"},
 		{"\x04\x08{\r:\x0cversion", "a profile of stackprof"},

@@ -53,13 +53,10 @@ func encode(tb testing.TB, p *profile.Profile, table int) string {
 	return b.String()
 }
 
-// cost is what a function costs in the file itself: own, and with its calls.
-type cost struct{ Self, Total int64 }
-
 // naive sums the costs of the first event per function with regular expressions.
 // It takes positions as they come and knows name compression.
-func naive(text string) map[string]cost {
-	costs, names := map[string]cost{}, map[string]string{}
+func naive(text string) map[string]readtest.Cost {
+	costs, names := map[string]readtest.Cost{}, map[string]string{}
 	position := regexp.MustCompile(`^c?fn=(?:(\(\d+\)) ?)?(.*)$`)
 	line := regexp.MustCompile(`^(?:(?:0x[0-9a-f]+|\d+|[+-]\d+|\*)(?: |$))+`)
 	instr := strings.Contains(text, "positions: instr line")
@@ -103,19 +100,6 @@ func naive(text string) map[string]cost {
 	return costs
 }
 
-// functionList returns what the function list of a table says, by name.
-func functionList(p *profile.Profile, table int) map[string]cost {
-	tree, err := calltree.Merge(calltree.FromProfile(p, table))
-	if err != nil {
-		panic(err)
-	}
-	list := map[string]cost{}
-	for _, r := range tree.FunctionRows() {
-		list[tree.Functions[r.Func].Name] = cost{r.Self, r.Total}
-	}
-	return list
-}
-
 func TestRecorded(t *testing.T) {
 	for _, tt := range []struct {
 		file, types, version string
@@ -138,7 +122,7 @@ func TestRecorded(t *testing.T) {
 			len(p.Threads) != tt.threads || !cmp.Equal(p.Comments, []string{"./tree"}) || len(p.Warnings) != 1 {
 			t.Errorf("%s: %s, %v, %s %s, %d threads, %q, %v", tt.file, got, totals, p.Profiler, p.ProfilerVersion, len(p.Threads), p.Comments, p.Warnings)
 		}
-		want, got := naive(text), functionList(p, 0)
+		want, got := naive(text), readtest.Costs(p, 0)
 		for name, w := range want {
 			g := got[name]
 			recursive := strings.Contains(name, "'2") || strings.Contains(name, "_dl_") || name == "(below main)" // of which there are two
@@ -221,7 +205,7 @@ func TestTexts(t *testing.T) {
 			t.Errorf("%s: not recognised", tt.name)
 		}
 		for name, w := range naive(proftest.Trim(tt.text)) {
-			if got := functionList(p, 0)[name].Self; tt.name != "parts and files" && tt.name != "positions" && got != w.Self {
+			if got := readtest.Costs(p, 0)[name].Self; tt.name != "parts and files" && tt.name != "positions" && got != w.Self {
 				t.Errorf("%s: %s has self %d, want %d", tt.name, name, got, w.Self)
 			}
 		}
@@ -347,11 +331,11 @@ func TestEncode(t *testing.T) {
 		}
 		got := naive(out.String())
 		for name, c := range got {
-			if c == (cost{}) {
+			if c == (readtest.Cost{}) {
 				delete(got, name)
 			}
 		}
-		if diff := cmp.Diff(functionList(p, 0), got); diff != "" {
+		if diff := cmp.Diff(readtest.Costs(p, 0), got); diff != "" {
 			t.Fatalf("%s\n%s", diff, out.String())
 		}
 		again, err := decode(out.String())
@@ -361,8 +345,8 @@ func TestEncode(t *testing.T) {
 		if table.Total() != again.Tables[0].Total() {
 			t.Fatalf("total %d, was %d", again.Tables[0].Total(), table.Total())
 		}
-		selfs := functionList(again, 0)
-		for name, c := range functionList(p, 0) {
+		selfs := readtest.Costs(again, 0)
+		for name, c := range readtest.Costs(p, 0) {
 			if selfs[name].Self != c.Self {
 				t.Fatalf("%s has self %d, was %d", name, selfs[name].Self, c.Self)
 			}
@@ -420,7 +404,7 @@ func TestAnnotate(t *testing.T) {
 		got[m[2]] += v
 	}
 	for _, name := range []string{"main", "price", "orders", "qsort_r"} {
-		if want := functionList(p, 0)[name].Total; got[name] != want {
+		if want := readtest.Costs(p, 0)[name].Total; got[name] != want {
 			t.Errorf("callgrind_annotate says %s takes %d, want %d", name, got[name], want)
 		}
 	}

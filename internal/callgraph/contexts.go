@@ -28,7 +28,7 @@ const (
 // With c(F→G) what the calls cost, in(G) = Σ c(F→G) and all(G) = self(G) +
 // Σ c(G→H), a share s of F brings s · c(F→G) / max(in(G), all(G)) of G; what in(G)
 // falls short of all(G) was called from nowhere, or from outside of what was
-// measured, and is outermost. For a graph without cycles that is the rule of
+// measured, and is outermost, but for rounding. For a graph without cycles that is the rule of
 // gprof (Graham, Kessler, McKusick 1982) applied to paths in place of pairs.
 // Recursion becomes contexts that get lighter with each round.
 func (g *Graph) contexts(event, maxDepth int) []context {
@@ -50,7 +50,7 @@ func (g *Graph) contexts(event, maxDepth int) []context {
 	var queue contextQueue
 	for i := range g.nodes {
 		all[i] = max(all[i], in[i])
-		if outermost := all[i] - in[i]; outermost > 0 {
+		if outermost := all[i] - in[i]; outermost > lightest*all[i] {
 			queue = append(queue, context{None, int32(i), 1, outermost / all[i], outermost})
 		}
 	}

@@ -144,3 +144,30 @@ func frame(s *profile.Symbols, f *profile.Frame) string {
 	}
 	return text
 }
+
+// Cost is the value of a function: of samples with it innermost, and anywhere.
+type Cost struct{ Self, Total int64 }
+
+// Costs returns the values of the functions of a table by name. Samples of 0 do not count.
+func Costs(p *profile.Profile, table int) map[string]Cost {
+	costs := map[string]Cost{}
+	t := &p.Tables[table]
+	for i, st := range t.Stack {
+		if t.Value[i] == 0 {
+			continue
+		}
+		met := map[string]bool{}
+		for inner := true; st != profile.NoStack; st, inner = p.Symbols.Parent(st), false {
+			name := p.Symbols.Functions[p.Symbols.Frames[p.Symbols.Leaf(st)].Function].Name
+			c := costs[name]
+			if inner {
+				c.Self += t.Value[i]
+			}
+			if !met[name] {
+				c.Total += t.Value[i]
+			}
+			met[name], costs[name] = true, c
+		}
+	}
+	return costs
+}
