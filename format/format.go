@@ -32,6 +32,7 @@ import (
 	"github.com/dendroprof/dendro/format/folded"
 	"github.com/dendroprof/dendro/format/goroutine"
 	"github.com/dendroprof/dendro/format/jfr"
+	"github.com/dendroprof/dendro/format/macsample"
 	"github.com/dendroprof/dendro/format/otlp"
 	"github.com/dendroprof/dendro/format/perfscript"
 	"github.com/dendroprof/dendro/format/pprof"
@@ -40,6 +41,7 @@ import (
 	"github.com/dendroprof/dendro/format/pyspy"
 	"github.com/dendroprof/dendro/format/speedscope"
 	"github.com/dendroprof/dendro/format/threaddump"
+	"github.com/dendroprof/dendro/format/tracestacks"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -150,6 +152,21 @@ func All() []Format {
 			Name: pyspy.Name, Title: "py-spy dump",
 			Extensions: []string{".pyspy"},
 			Sniff:      pyspy.Sniff, NewDecoder: pyspy.NewDecoder,
+		},
+		{
+			Name: macsample.Name, Title: "macOS sample (call graph reports)",
+			Extensions: []string{".sample"},
+			Sniff:      macsample.Sniff, NewDecoder: macsample.NewDecoder,
+		},
+		{
+			Name: tracestacks.BPFTraceName, Title: "bpftrace stacks",
+			Extensions: []string{".bpftrace"},
+			Sniff:      tracestacks.SniffBPFTrace, NewDecoder: tracestacks.NewBPFTraceDecoder,
+		},
+		{
+			Name: tracestacks.DTraceName, Title: "DTrace stacks",
+			Extensions: []string{".dtrace"},
+			Sniff:      tracestacks.SniffDTrace, NewDecoder: tracestacks.NewDTraceDecoder,
 		},
 		{
 			Name: perfscript.Name, Title: "perf script (Linux perf as text)",

@@ -38,11 +38,6 @@ var refused = []struct {
 	{begins: "desc:", holds: []string{"\ncmd:", "\ntime_unit:"}, what: "a heap profile of Valgrind's massif", hint: "read it with ms_print; for functions record with valgrind --tool=callgrind"},
 	{begins: "{", holds: []string{`"dhatFileVersion"`}, what: "a heap profile of Valgrind's DHAT", hint: "open it in dh_view.html; for functions record with valgrind --tool=callgrind"},
 	{begins: "Function Stack", line: "CPU Time", what: "a report of VTune", hint: "record with perf record -g and convert with perf script"},
-	{begins: "@[", holds: []string{"]: "}, what: "stacks of bpftrace", hint: "convert them: stackcollapse-bpftrace.pl FILE > FILE.folded"},
-	{begins: "Attaching ", holds: []string{"@[", "]: "}, what: "stacks of bpftrace", hint: "convert them: stackcollapse-bpftrace.pl FILE > FILE.folded"},
-	{begins: "CPU ", line: "FUNCTION:NAME", what: "stacks of DTrace", hint: "convert them: stackcollapse.pl FILE > FILE.folded (record with dtrace -q)"},
-	{begins: "Analysis of sampling ", what: macSample, hint: macSampleHint},
-	{begins: "Sampling process ", what: macSample, hint: macSampleHint},
 	{line: "Time and Allocation Profiling Report", what: "a cost-centre profile of GHC (.prof)", hint: "convert it: ghc-prof-flamegraph FILE, and read the SVG"},
 	{begins: "{", holds: []string{`"rts_arguments"`, `"cost_centres"`}, what: "a cost-centre profile of GHC", hint: "write a .prof with +RTS -p and convert it: ghc-prof-flamegraph FILE, and read the SVG"},
 	{begins: "hdrb", what: "an event log of GHC", hint: "convert it: hs-speedscope FILE"},
@@ -60,8 +55,6 @@ var refused = []struct {
 const (
 	stackprof     = "a profile of stackprof"
 	stackprofHint = "convert it: stackprof --stackcollapse FILE > FILE.folded"
-	macSample     = "a report of macOS sample"
-	macSampleHint = "convert it: stackcollapse-sample.awk FILE > FILE.folded"
 )
 
 // refuse returns why content that begins with prefix is not read although it is
