@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/average"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/internal/stat"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
@@ -109,11 +110,45 @@ func (r *DiffRequest) band(ctx context.Context, st store.Reader) (*BandResult, e
 	scaled := func(s average.Spread) average.Spread {
 		return average.Spread{Mean: s.Mean / by, Deviation: s.Deviation / by, P10: s.P10 / by, Median: s.Median / by, P90: s.P90 / by, Runs: s.Runs}
 	}
+	rows := RowsOf(c.Band.Len(), func(n int) BandRow {
+		ch := &c.Changes[n]
+		return BandRow{c.Band.Depth[n], c.Band.Name(int32(n)), ch.Total / by, ch.Self / by, scaled(c.Band.Total[n]), scaled(c.Band.Self[n]), ch.Score, ch.Significant}
+	})
+	rows.columns = func(w *objectWriter) { bandColumns(w, c, r.statistic(), by) }
 	return &BandResult{Runs: runKeys(c.Runs), History: len(c.Band.Profiles), Type: c.Band.Type.Name, Unit: c.Band.Type.Unit, Significant: c.Significant,
-		Notes: append(notes, c.Warnings...), ValueType: unscaled(c.Band.Type), Rows: RowsOf(c.Band.Len(), func(n int) BandRow {
-			ch := &c.Changes[n]
-			return BandRow{c.Band.Depth[n], c.Band.Name(int32(n)), ch.Total / by, ch.Self / by, scaled(c.Band.Total[n]), scaled(c.Band.Self[n]), ch.Score, ch.Significant}
-		})}, nil
+		Notes: append(notes, c.Warnings...), ValueType: unscaled(c.Band.Type), Rows: rows}, nil
+}
+
+// bandColumns writes a comparison with the columns of a diff, and of every node whether it
+// is outside of its band.
+func bandColumns(w *objectWriter, c *average.Comparison, what average.Statistic, by float64) {
+	base, run := c.Trees(what)
+	t, n := base.Table, base.Len()
+	functions := tableOf(t.Functions, n, func(i int) int32 { return t.Func[i] })
+	functions.own = ownFunctions(t, base.Self, run.Self)
+	whole := func(name string, of func(i int) int64) {
+		w.numbers(name, n, func(b []byte, i int) []byte { return Whole(of(i), 0).append(b) })
+	}
+	whole("parent", func(i int) int64 { return int64(t.Parent[i]) })
+	whole("depth", func(i int) int64 { return int64(t.Depth[i]) })
+	whole("function", func(i int) int64 { return functions.number(t.Func[i]) })
+	whole("significant", func(i int) int64 {
+		if c.Changes[i].Significant {
+			return 1
+		}
+		return 0
+	})
+	for _, x := range []struct {
+		name string
+		of   []int64
+	}{{"baseTotal", base.Total}, {"newTotal", run.Total}, {"baseSelf", base.Self}, {"newSelf", run.Self}} {
+		w.numbers(x.name, n, func(b []byte, i int) []byte { return Whole(x.of[i], base.Type.Scale).append(b) })
+	}
+	runs := [2]int{len(c.Band.Profiles), len(c.Runs)}
+	w.array("noisePerValue", 2, func(side int) any {
+		return stat.Interval95 * stat.Interval95 * c.Band.SampleValue() / by / float64(runs[side])
+	})
+	functions.write(w)
 }
 
 // unscaled returns the type of values that were divided by its scale.

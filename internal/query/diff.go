@@ -110,8 +110,9 @@ type DiffRow struct {
 	Total    Change            `json:"total"`
 	Self     Change            `json:"self"`
 	Category string            `json:"category"`
-	Presence calltree.Presence `json:"presence"` // new, vanished or empty
-	Noise    float64           `json:"noise"`    // the delta of Total that chance explains (95 %)
+	Presence calltree.Presence `json:"presence"`           // new, vanished or empty
+	Noise    float64           `json:"noise"`              // the delta of Total that chance explains (95%)
+	BaseName string            `json:"baseName,omitempty"` // of a renamed function: its name on the base side
 }
 
 // WithinNoise reports whether chance explains the change of the total.
@@ -200,6 +201,8 @@ type comparison struct {
 	per   string
 	count [2]int
 	names [2]string // of the files that are the sides, if there is one on each
+	// renamed has the base name of each function that was renamed, by its name.
+	renamed map[string]string
 }
 
 func (r *DiffRequest) inputs() bool { return len(r.Inputs[0]) > 0 }
@@ -256,14 +259,33 @@ func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*compar
 			}
 		}
 	}
-	if c.Diff, err = calltree.Compare(trees[0], trees[1]); err != nil {
+	if err := c.compare(trees, sides); err != nil {
 		return nil, err
+	}
+	if renames := c.Renames(); len(renames) > 0 {
+		trees[0] = calltree.WithNames(trees[0], renames)
+		if err := c.compare(trees, sides); err != nil {
+			return nil, err
+		}
+		c.renamed = make(map[string]string, len(renames))
+		for _, r := range renames {
+			c.renamed[r.New.Name] = r.Base.Name
+		}
+		v.note("%s renamed (same callers, similar values) and compared under the new name", counted(len(renames), "function"))
 	}
 	if err := v.checkCallers(c.Table); err != nil {
 		return nil, err
 	}
 	c.notes = append(c.notes, c.Notes...)
-	return c, c.divide(sides)
+	return c, nil
+}
+
+// compare computes the diff of both sides.
+func (c *comparison) compare(trees [2][]*calltree.Tree, sides [2][]Input) (err error) {
+	if c.Diff, err = calltree.Compare(trees[0], trees[1]); err != nil {
+		return err
+	}
+	return c.divide(sides)
 }
 
 // netScope returns the tree of the differences as what a TreeRequest shows.
@@ -416,7 +438,7 @@ func (c *comparison) head(root calltree.Pair, omitted Omitted) DiffHead {
 
 func (c *comparison) row(fn, depth int32, total, self calltree.Pair, category string) DiffRow {
 	f := &c.Functions[fn]
-	return DiffRow{depth, f.Name, f.File, f.Module, c.changeOf(total), c.changeOf(self), category, total.Presence(), c.Noise(total) / math.Pow10(c.scale)}
+	return DiffRow{depth, f.Name, f.File, f.Module, c.changeOf(total), c.changeOf(self), category, total.Presence(), c.Noise(total) / math.Pow10(c.scale), c.renamed[f.Name]}
 }
 
 // noisePerValue returns k of a side, such that the noise of a delta is √(k·|base| + k'·|new|)
@@ -470,6 +492,7 @@ func (c *comparison) rows() *DiffResult {
 		n := len(list.rows)
 		functions := tableOf(c.Functions, n, func(i int) int32 { return list.rows[i].Func })
 		functions.own = ownFunctions(c.Table, c.Base.Self, c.New.Self)
+		functions.renamed = c.renamed
 		at := func(i int) *calltree.DiffRow { return &list.rows[i] }
 		w.numbers("parent", n, func(b []byte, i int) []byte { return Whole(int64(list.parent[i]), 0).append(b) })
 		w.numbers("depth", n, func(b []byte, i int) []byte { return Whole(int64(at(i).Depth), 0).append(b) })

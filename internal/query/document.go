@@ -233,7 +233,8 @@ type Function struct {
 	Module   string `json:"module"`
 	Language string `json:"language"`
 	Kind     string `json:"kind"`
-	Own      bool   `json:"own,omitempty"` // code that the user can change, see package own
+	Own      bool   `json:"own,omitempty"`      // code that the user can change, see package own
+	BaseName string `json:"baseName,omitempty"` // of a function that a diff found renamed: its name on the base side
 }
 
 func describe(f *profile.Function) Function {
@@ -247,6 +248,8 @@ type functionTable struct {
 	used []int32 // of all
 	at   []int32 // of each of all that is used: its number
 	own  []bool  // of each of all, or nil: unknown
+
+	renamed map[string]string // base names by name, of a diff
 }
 
 // tableOf returns the functions of n rows.
@@ -271,6 +274,7 @@ func (f *functionTable) write(w *objectWriter) {
 	w.array("functions", len(f.used), func(i int) any {
 		d := describe(&f.all[f.used[i]])
 		d.Own = f.own != nil && f.own[f.used[i]]
+		d.BaseName = f.renamed[d.Function]
 		return d
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/report"
@@ -61,10 +62,20 @@ func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report,
 			address.Add(sideName(i)+"-run", r.Inputs[i][k].name)
 		}
 	}
-	start := "/diff?" + address.Encode()
 	if upright.View = "tree"; r.Invert {
 		upright.Invert = false
 	}
+	if r.Against != "" {
+		address.Set("against", r.Against)
+		b, err := upright.band(ctx, st)
+		if err != nil {
+			return nil, err
+		}
+		start := "/diff?" + address.Encode()
+		page := &web.Report{Title: fmt.Sprintf("%s against %d runs before", strings.Join(b.Runs, ", "), b.History), Start: start, Nav: []web.Link{{Title: "Diff", Address: start}}}
+		return page, answer(page, "diff", "", b)
+	}
+	start := "/diff?" + address.Encode()
 	d, err := newComparison(ctx, st, &upright)
 	if err != nil {
 		return nil, err

@@ -97,6 +97,9 @@ func line(o *Output, w *bufio.Writer, r *query.DiffRow, unit string) (noise bool
 	}
 	text := fmt.Sprintf(diffHead, side(r.Total.Base), side(r.Total.New), signedValue(r.Total.Delta, unit), change, deltaSelf, indent(r.Depth))
 	text += o.name(r.Function, utf8.RuneCountInString(text))
+	if r.BaseName != "" {
+		text += " (was " + words.Clean(r.BaseName) + ")"
+	}
 	if o.Colour {
 		tint := green
 		switch delta := r.Total.Delta.Value(); {
@@ -144,7 +147,7 @@ func diffTable(o *Output, r *query.DiffResult) error {
 		t.Columns = append(t.Columns, Column{Name: name, Right: true})
 	}
 	t.Columns = append(t.Columns, Column{Name: "relativeSelf", Right: true, Text: percent}, Column{Name: "presence"},
-		Column{Name: "function"}, Column{Name: "module"}, Column{Name: "file"})
+		Column{Name: "function"}, Column{Name: "module"}, Column{Name: "file"}, Column{Name: "baseName"})
 	ratio := func(c query.Change) any {
 		if c.Relative == nil {
 			return nil
@@ -153,7 +156,7 @@ func diffTable(o *Output, r *query.DiffResult) error {
 	}
 	for n := range r.Rows.All() {
 		t.Add(n.Depth, n.Total.Base, n.Total.New, n.Total.Delta, ratio(n.Total), n.Self.Base, n.Self.New, n.Self.Delta, ratio(n.Self),
-			string(n.Presence), n.Function, n.Module, n.File)
+			string(n.Presence), n.Function, n.Module, n.File, n.BaseName)
 	}
 	return t.Write(o)
 }

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { chartBoxes, flameBoxes } from '../src/core/boxes';
 import { Inverted, type Nodes, Upright } from '../src/core/nodes';
-import { functionRows, Tree } from '../src/core/profile';
+import { decode, functionRows, Tree } from '../src/core/profile';
 import { pattern, search } from '../src/core/search';
 import { named, none, parts } from '../src/core/table';
 import { callees, formatTransform, parseTransform, transform, treeKinds } from '../src/core/transforms';
+import { forms } from '../src/flame/label';
 import { func, randomTree } from './random';
 
 const sum = (list: Iterable<number>) => [...list].reduce((a, b) => a + b, 0);
@@ -192,5 +193,33 @@ describe('diffs', () => {
     expect(t.change(100, 110)).toBe(0);
     expect(t.change(100, 160)).toBe(60);
     expect(new Tree(t.table, t.self, 'count').change(100, 101)).toBe(1);
+  });
+  it('against the history are grey within the band of each call path', () => {
+    const t = decode({
+      profiles: 1,
+      type: 'cpu',
+      unit: 'count',
+      columns: {
+        parent: [-1, 0, 0],
+        function: [0, 1, 2],
+        baseSelf: [0, 100, 100],
+        newSelf: [0, 150, 150],
+        significant: [0, 1, 0],
+        noisePerValue: [1, 1],
+        functions: ['a', 'b', 'c'].map(name => ({ function: name, file: '', module: '', language: '', kind: '' })),
+      },
+    });
+    const v = new Upright(t);
+    const change = (n: number) => t.change(v.total(n, 0), v.total(n, 1), v.outside(n));
+    expect([0, 1, 2].map(change)).toEqual([0, 50, 0]);
+    expect(functionRows(t).map(r => [r.fn, r.outside])).toEqual([
+      [0, false],
+      [1, true],
+      [2, false],
+    ]);
+    expect(new Inverted(t).outside()).toBeUndefined();
+  });
+  it('name the base name of what was renamed', () => {
+    expect(forms({ ...func('b/db.fetch'), baseName: 'a/store.load' })).toEqual(['b/db.fetch (was a/store.load)', 'b/db.fetch', 'db.fetch', 'fetch']);
   });
 });

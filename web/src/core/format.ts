@@ -44,10 +44,12 @@ export function signed(v: number, write: (v: number) => string): string {
   return v > 0 ? `+${write(v)}` : v < 0 ? `−${write(-v)}` : write(v);
 }
 
-/** A change relative to its base: "+26.5%", "new". */
+/** A change relative to its base: "+26.5%", "×12.3", "new". */
 export function relative(base: number, now: number): string {
   if (base === 0) return now === 0 ? '' : 'new';
-  return now === 0 ? 'vanished' : signed((now - base) / Math.abs(base), percent);
+  if (now === 0) return 'vanished';
+  const change = (now - base) / Math.abs(base);
+  return Math.abs(change) >= 10 ? `×${(change + 1).toFixed(1)}` : signed(change, percent);
 }
 
 /** "2026-11-22 07:00", in UTC. */

@@ -12,6 +12,8 @@ export interface Nodes {
   fn(node: number): number;
   depth(node: number): number;
   category(node: number): number;
+  /** Whether its change is outside of the band of the history; undefined: sampling noise decides. */
+  outside(node: number): boolean | undefined;
   self(node: number, side: number): number;
   total(node: number, side: number): number;
   /** The width in a flame graph. */
@@ -68,6 +70,7 @@ export class Upright implements Nodes {
   fn = (node: number) => this.#table.fn[node]!;
   depth = (node: number) => this.#table.depth[node]!;
   category = (node: number) => this.#table.category?.[node] ?? none;
+  outside = (node: number) => (this.tree.outside ? this.tree.outside[node] === 1 : undefined);
   self = (node: number, side: number) => this.tree.self[side]![node]!;
   total = (node: number, side: number) => this.tree.total[side]![node]!;
   width = (node: number) => Math.abs(this.tree.widths[1]![node]!);
@@ -168,6 +171,7 @@ export class Inverted implements Nodes {
   fn = (node: number) => this.#rows[node]!.fn;
   depth = (node: number) => this.#rows[node]!.depth;
   category = (node: number) => this.#rows[node]!.category;
+  outside = () => undefined;
   self = (node: number, side: number) => (this.#rows[node]!.parent === none ? this.#rows[node]!.values[side]! : 0);
   total = (node: number, side: number) => this.#rows[node]!.values[side]!;
   width = (node: number) => Math.abs(this.#rows[node]!.values.at(-1)!);

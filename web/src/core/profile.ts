@@ -18,6 +18,7 @@ export interface Wire {
     category?: number[];
     categories?: Category[];
     noisePerValue?: [number, number];
+    significant?: number[];
     functions: {
       function: string;
       file: string;
@@ -27,6 +28,7 @@ export interface Wire {
       language: string;
       kind: string;
       own?: boolean;
+      baseName?: string;
     }[];
   };
 }
@@ -43,6 +45,8 @@ export class Tree {
     readonly unit: string,
     /** k of each side: the noise of a delta is √(k₀·|base| + k₁·|new|). */
     readonly noisePerValue: readonly [number, number] = [0, 0],
+    /** Of each row, whether its change is outside of the band of the history; null: sampling noise decides. */
+    readonly outside: Uint8Array | null = null,
   ) {
     this.total = self.map(values => totals(table, values));
     this.root = self.map(values => values.reduce((sum, v) => sum + Math.abs(v), 0));
@@ -79,10 +83,10 @@ export class Tree {
     return Math.sqrt(this.noisePerValue[0] * Math.abs(base) + this.noisePerValue[1] * Math.abs(now));
   }
 
-  /** The delta if it is outside of the noise, else 0. */
-  change(base: number, now: number): number {
+  /** The delta if it is outside of the noise, or if the band says so, else 0. */
+  change(base: number, now: number, outside?: boolean): number {
     const delta = now - base;
-    return Math.abs(delta) <= this.noise(base, now) ? 0 : delta;
+    return outside === false || (outside === undefined && Math.abs(delta) <= this.noise(base, now)) ? 0 : delta;
   }
 
   #shown: Uint8Array | undefined;
@@ -131,6 +135,7 @@ export function decode(w: Wire): Tree {
       language: f.language,
       kind: f.kind,
       own: f.own ?? false,
+      ...(f.baseName ? { baseName: f.baseName } : {}),
       pkg: packageLength(f.function, f.kind),
     }),
   );
@@ -142,11 +147,21 @@ export function decode(w: Wire): Tree {
     categories: c.categories ?? [],
   };
   const values = [c.self, c.baseSelf, c.newSelf].filter(v => v !== undefined).map(v => new Float64Array(v));
-  return gather(rows, values, null, w.unit, c.noisePerValue ?? [0, 0]);
+  return gather(rows, values, null, w.unit, c.noisePerValue ?? [0, 0], c.significant);
 }
 
-/** Groups rows into a tree. to says which row gets the values of a row, or none; null: itself. */
-export function gather(rows: Rows, values: Float64Array[], to: Int32Array | null, unit: string, noise: readonly [number, number]): Tree {
+/**
+ * Groups rows into a tree. to says which row gets the values of a row, or none; null: itself.
+ * significant are the rows outside of the band of the history.
+ */
+export function gather(
+  rows: Rows,
+  values: Float64Array[],
+  to: Int32Array | null,
+  unit: string,
+  noise: readonly [number, number],
+  significant?: readonly number[],
+): Tree {
   const { table, node } = layout(rows);
   const self = values.map(of => {
     const sum = new Float64Array(table.n);
@@ -157,7 +172,11 @@ export function gather(rows: Rows, values: Float64Array[], to: Int32Array | null
     }
     return sum;
   });
-  return new Tree(table, self, unit, noise);
+  const outside = significant ? new Uint8Array(table.n) : null;
+  significant?.forEach((is, i) => {
+    if (is) outside![node[i]!] = 1;
+  });
+  return new Tree(table, self, unit, noise, outside);
 }
 
 /** A line of a function list. In total every sample counts once, however often the function recurs. */
@@ -165,6 +184,8 @@ export interface FunctionRow {
   fn: number;
   self: number[];
   total: number[];
+  /** Some call node of the function is outside of the band of the history; undefined: there is none. */
+  outside?: boolean;
 }
 
 /** The function list, in display order, ties by function. */
@@ -176,6 +197,7 @@ export function functionRows(t: Tree): FunctionRow[] {
   for (let i = 0; i < n; i++) {
     const f = fn[i]!;
     const row = rows[f]!;
+    if (t.outside) row.outside = row.outside || t.outside[i] === 1;
     const outermost = i >= until[f]!;
     if (outermost) until[f] = end[i]!;
     const has = t.total.some(total => total[i] !== 0);

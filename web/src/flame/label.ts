@@ -5,7 +5,7 @@ import { type Func, parts } from '../core/table';
 /** The forms of a function's name, from the longest to the shortest. */
 export function forms(f: Func): string[] {
   const [folders, pkg, symbol] = parts(f);
-  const list = [f.name];
+  const list = f.baseName ? [`${f.name} (was ${f.baseName})`, f.name] : [f.name];
   for (const form of [folders && pkg + symbol, symbol, method(symbol)])
     if (form && form.length < list[list.length - 1]!.length) list.push(form);
   return list;

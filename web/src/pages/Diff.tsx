@@ -1,6 +1,6 @@
 // The difference of two selections of profiles.
 import { useMemo, useState } from 'preact/hooks';
-import { amount, counted, relative } from '../core/format';
+import { amount, counted, relative, visible } from '../core/format';
 import { decode, type Wire } from '../core/profile';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
 import { dark } from '../core/settings';
@@ -11,6 +11,7 @@ import { Await, useAnswer } from '../ui/Load';
 import { Menu } from '../ui/Menu';
 import { Page, useTitle } from '../ui/Page';
 import { tone } from '../view/describe';
+import { useRunKeys } from '../view/step';
 import { Workspace } from '../view/Workspace';
 import { benchmarksText, type Run, runsText } from './Profile';
 
@@ -29,8 +30,8 @@ function Selected({ params }: { params: URLSearchParams }) {
   const query = dataParams(params);
   const asked = query.toString();
   query.set('form', 'columns');
-  // Against the history the tree has bands, not sides; its flame graph has.
   const answer = useAnswer<Wire>('diff', query);
+  useRunKeys(params);
   return (
     <Await of={answer} what="the diff">
       {wire => <Shown key={asked} wire={wire} params={params} />}
@@ -38,18 +39,24 @@ function Selected({ params }: { params: URLSearchParams }) {
   );
 }
 
+/** A diff of two sides or, against the history, of a run and the average of the runs before. */
 interface DiffWire extends Wire {
-  rootTotal: { base: number; new: number };
+  rootTotal?: { base: number; new: number };
+  runs?: string[];
+  history?: number;
+  significant?: number;
 }
 
 function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
   const tree = useMemo(() => decode(wire), [wire]);
-  const sides = useSides(params, wire.notes ?? []);
+  const { runs: tested = [], history, significant = 0, rootTotal } = wire as DiffWire;
+  const given = useSides(params, wire.notes ?? [], history !== undefined);
+  const sides = history === undefined ? given : [`average of ${counted(history, 'run')} before`, tested.map(visible).join(', ')];
   const what = benchmarksText(params);
   const name = `${what ? `${what}: ` : ''}${sides[0]} → ${sides[1]}`;
   useTitle(name);
-  const { base, new: now } = (wire as DiffWire).rootTotal;
-  const profiles = wire.profiles as { base: number; new: number };
+  const { base, new: now } = rootTotal ?? { base: tree.root[0]!, new: tree.root[1]! };
+  const profiles = wire.profiles as { base: number; new: number } | undefined;
   const change = tree.change(base, now);
   const runs = useAnswer<{ rows: Run[] }>('runs', selectionParams(params));
   const types = [...new Set((runs.value?.rows ?? []).flatMap(r => r.types ?? []))].sort();
@@ -61,9 +68,17 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
           <span class="sidemark base">base</span> {sides[0]} <span class="dim">→</span> <span class="sidemark new">new</span> {sides[1]}
         </h1>
         <span class="sub">
-          {amount(base, wire.unit)} → {amount(now, wire.unit)} {by[wire.by ?? ''] ?? `per ${wire.by}`},{' '}
-          <b class={tone(change)}>{relative(base, now) || 'no change'}</b>
-          {change === 0 && base !== now && ' (within noise)'} · {wire.type}, {counted(profiles.base, 'profile')} and {profiles.new}
+          {amount(base, wire.unit)} → {amount(now, wire.unit)} {profiles && (by[wire.by ?? ''] ?? `per ${wire.by}`)}
+          {profiles && (
+            <>
+              , <b class={tone(change)}>{relative(base, now) || 'no change'}</b>
+              {change === 0 && base !== now && ' (within noise)'}
+            </>
+          )}{' '}
+          · {wire.type}
+          {profiles
+            ? `, ${counted(profiles.base, 'profile')} and ${profiles.new}`
+            : `; scaled so that most functions are unchanged; ${counted(significant, 'call path')} outside of the band`}
         </span>
         {notesOf(wire.notes)
           .filter(n => !n.startsWith('base: '))
@@ -73,7 +88,7 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
             </span>
           ))}
       </div>
-      <Legend />
+      <Legend band={history !== undefined} />
       <Workspace
         tree={tree}
         skip={serverTransforms(params)}
@@ -93,7 +108,22 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
                   items={types.map(t => ({ label: t, checked: t === wire.type, run: () => update({ type: t }, true) }))}
                 />
               )}
-              <Menu
+              {newest(params) && (
+                <Menu
+                  label={history === undefined ? 'runs before' : 'average before'}
+                  title="compare with"
+                  items={[
+                    { label: 'all runs before', checked: history === undefined, run: () => update({ against: null, last: params.get('last') ?? '1' }, true) },
+                    {
+                      label: 'average of the history',
+                      hint: 'colour: outside of the band of the runs before',
+                      checked: history !== undefined,
+                      run: () => update({ against: 'history', by: null }, true),
+                    },
+                  ]}
+                />
+              )}
+              {profiles && <Menu
                 label={by[wire.by ?? ''] ?? `per ${wire.by}`}
                 title="compare by"
                 items={Object.entries(by).map(([k, label]) => ({
@@ -101,7 +131,7 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
                   checked: k === wire.by,
                   run: () => update({ by: k === 'profile' ? null : k }, true),
                 }))}
-              />
+              />}
             </>
           )
         }
@@ -110,8 +140,12 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
   );
 }
 
+/** Reports whether the newest run is compared, so that the address does not name the sides. */
+const newest = (params: URLSearchParams): boolean =>
+  params.getAll('benchmark').length === 1 && ['last', 'against'].some(n => params.has(n)) && !['base-run', 'new-run'].some(n => params.has(n));
+
 /** The colours in words. */
-function Legend() {
+function Legend({ band }: { band: boolean }) {
   const steps = Array.from({ length: 11 }, (_, i) => diffColour((i - 5) / 5, dark.value));
   return (
     <p class="legend">
@@ -119,7 +153,7 @@ function Legend() {
       <i style={{ background: `linear-gradient(to right, ${steps.join(',')})` }} />
       <span class="more">slower: more time in new</span>
       <span>
-        <i class="same" /> unchanged or within sampling noise
+        <i class="same" /> unchanged or within {band ? 'the band of the runs before' : 'sampling noise'}
       </span>
       <span class="dim">a box is as wide as the larger side; full colour: only on one side</span>
     </p>
@@ -127,9 +161,9 @@ function Legend() {
 }
 
 /** Names both sides by their runs and commits. */
-function useSides(params: URLSearchParams, notes: readonly string[]): [string, string] {
+function useSides(params: URLSearchParams, notes: readonly string[], named: boolean): [string, string] {
   const said = /^base: (.+?); new: (.+)$/.exec(notes.find(n => n.startsWith('base: ')) ?? '');
-  const known = said !== null || source.value.offline;
+  const known = named || said !== null || source.value.offline;
   const base = useAnswer<{ rows: Run[] }>('runs', known ? { last: 1 } : selectionParams(params, 'base'));
   const now = useAnswer<{ rows: Run[] }>('runs', known ? { last: 1 } : selectionParams(params, 'new'));
   if (said) return [said[1]!, said[2]!.replace(/^run (?=run)/, '')];
@@ -219,6 +253,9 @@ function Form({ benchmarks }: { benchmarks: { group: string; name: string; runs:
         </button>
         <button type="button" onClick={() => go('diff', { group: b.group, benchmark: b.name, last: 1 })}>
           Newest run against all before
+        </button>
+        <button type="button" onClick={() => go('diff', { group: b.group, benchmark: b.name, against: 'history' })}>
+          Newest run against the average
         </button>
       </div>
     </form>

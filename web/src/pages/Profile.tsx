@@ -11,6 +11,7 @@ import { Page, useTitle } from '../ui/Page';
 import { Table } from '../ui/Table';
 import { Chart } from '../view/Chart';
 import { formats } from '../view/formats';
+import { useRunKeys } from '../view/step';
 import { Workspace } from '../view/Workspace';
 
 export interface Run {
@@ -50,6 +51,7 @@ function Selected({ params }: { params: URLSearchParams }) {
     (source.value instanceof Embedded && source.value.data.title) ||
     'Profile';
   useTitle(name);
+  useRunKeys(params);
   return (
     <Await of={answer} what="the call tree">
       {wire => <Shown key={asked} wire={wire} name={name} runs={known} params={params} />}

@@ -9,6 +9,7 @@ import { href, withChanges } from '../core/url';
 import { Acknowledge } from './Acknowledge';
 import { Band, type Mark } from './Band';
 import { Fn } from './Fn';
+import { useKeys } from './Keys';
 
 const kinds: Record<Change['kind'], string> = {
   regression: 'regression',
@@ -71,6 +72,10 @@ export function Findings({ doc }: { doc: ReportDocument }) {
     ['Environment', shown.filter(c => c.kind === 'environment')],
   ];
   const rest = doc.changes.filter(c => !shown.includes(c));
+  useKeys([
+    { keys: '[', help: 'the finding before', run: () => stepFinding(-1) },
+    { keys: ']', help: 'the next finding', run: () => stepFinding(1) },
+  ]);
   const open = groups.find(([, list]) => list.length > 0)?.[1][0];
   return (
     <>
@@ -99,6 +104,13 @@ export function Findings({ doc }: { doc: ReportDocument }) {
       )}
     </>
   );
+}
+
+/** Moves the focus to the finding before or after the one that has it. */
+function stepFinding(by: number): void {
+  const list = [...document.querySelectorAll<HTMLElement>('.finding > summary')];
+  const at = list.findIndex(e => e.parentElement!.contains(document.activeElement));
+  list[at < 0 ? (by > 0 ? 0 : list.length - 1) : at + by]?.focus();
 }
 
 function FindingCard({ c, doc, open = false }: { c: Change; doc: ReportDocument; open?: boolean }) {

@@ -25,7 +25,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
     let faster = 0;
     if (t.isDiff)
       for (const r of rows) {
-        const c = t.change(r.total[0]!, r.total[1]!);
+        const c = t.change(r.total[0]!, r.total[1]!, r.outside);
         if (c > 0) slower++;
         else if (c < 0) faster++;
       }
@@ -36,7 +36,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
     const kept = rows.filter(r => {
       if (found && !found[r.fn]) return false;
       if (which === 'all') return true;
-      const c = t.change(r.total[0]!, r.total[1]!);
+      const c = t.change(r.total[0]!, r.total[1]!, r.outside);
       return which === 'slower' ? c > 0 : c < 0;
     });
     const delta = (v: number[]) => (t.isDiff ? v[1]! - v[0]! : v[0]!);
@@ -51,7 +51,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
     };
     if (sort.id === 'rank') {
       // The user's own code first, and what is outside of the noise before what is within.
-      const rank = (r: FunctionRow) => (t.change(r.total[0]!, r.total[1]!) === 0 ? 2 : t.table.functions[r.fn]!.own ? 0 : 1);
+      const rank = (r: FunctionRow) => (t.change(r.total[0]!, r.total[1]!, r.outside) === 0 ? 2 : t.table.functions[r.fn]!.own ? 0 : 1);
       kept.sort((a, b) => rank(a) - rank(b) || t.order(a.total, b.total));
     } else if (sort.id === 'name') kept.sort((a, b) => (t.table.functions[a.fn]!.name < t.table.functions[b.fn]!.name ? 1 : -1));
     else {
@@ -73,7 +73,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
       const [a, b] = of(list[i]!);
       return a === b ? '–' : signed(b! - a!, x => amount(x, t.unit));
     },
-    class: i => tone(t.change(of(list[i]!)[0]!, of(list[i]!)[1]!)),
+    class: i => tone(t.change(of(list[i]!)[0]!, of(list[i]!)[1]!, list[i]!.outside)),
   });
   const number = (id: string, title: string, of: (r: FunctionRow) => string, width = 84): Column => ({
     id,
@@ -96,8 +96,14 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
     width: 104,
     sortable: true,
     cell: i => {
-      const v = verdict(t, list[i]!.total[0]!, list[i]!.total[1]!);
-      return v && <span class={v === 'within noise' ? 'faint' : v === 'slower' || v === 'new' ? 'more' : 'less'}>{v}</span>;
+      const v = verdict(t, list[i]!.total[0]!, list[i]!.total[1]!, list[i]!.outside);
+      const renamed = t.table.functions[list[i]!.fn]!.baseName !== undefined;
+      return (
+        <>
+          {renamed && <span class="faint">renamed{v && ', '}</span>}
+          {v && <span class={v === 'within noise' ? 'faint' : v === 'slower' || v === 'new' ? 'more' : 'less'}>{v}</span>}
+        </>
+      );
     },
   };
   const relativeColumn: Column = {
@@ -107,7 +113,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
     numeric: true,
     sortable: true,
     cell: i => relative(list[i]!.total[0]!, list[i]!.total[1]!) || '–',
-    class: i => tone(t.change(list[i]!.total[0]!, list[i]!.total[1]!)),
+    class: i => tone(t.change(list[i]!.total[0]!, list[i]!.total[1]!, list[i]!.outside)),
   };
   let columns: Column[];
   if (t.isDiff)
@@ -156,7 +162,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
               {w !== 'all' && <span class={w === 'slower' ? 'more' : 'less'}> {counts[w]}</span>}
             </button>
           ))}
-          <span class="faint">outside of the noise</span>
+          <span class="faint">outside of the {t.outside ? 'band' : 'noise'}</span>
         </div>
       )}
       <Table
@@ -169,7 +175,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
         selected={list.findIndex(r => r.fn === selected)}
         onSelect={i => onSelect(list[i]!.fn)}
         onOpen={i => onOpen(list[i]!.fn)}
-        rowClass={i => (t.isDiff && t.change(list[i]!.total[0]!, list[i]!.total[1]!) === 0 ? 'quiet' : '')}
+        rowClass={i => (t.isDiff && t.change(list[i]!.total[0]!, list[i]!.total[1]!, list[i]!.outside) === 0 ? 'quiet' : '')}
         empty={found ? 'No function matches the search.' : 'No functions.'}
       />
     </div>

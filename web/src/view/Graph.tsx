@@ -66,7 +66,7 @@ function bucketsOf(nodes: Nodes, boxes: Boxes, colouring: Colouring): (box: numb
     return i => {
       const n = boxes.node[i]!;
       const [base, now] = [nodes.total(n, 0), nodes.total(n, 1)];
-      return diffBucket(t.change(base, now) / (Math.max(Math.abs(base), Math.abs(now)) || 1));
+      return diffBucket(t.change(base, now, nodes.outside(n)) / (Math.max(Math.abs(base), Math.abs(now)) || 1));
     };
   }
   const of = functions.map(colouring === 'kind' ? kindBucket : packageBucket);
@@ -84,7 +84,7 @@ export function NodeTip({ nodes, node }: { nodes: Nodes; node: number }) {
         <Name f={f} short={false} />
       </b>
       <small>{[placeOf(f), category].filter(Boolean).join(' · ')}</small>
-      <Numbers t={t} self={sides.map(s => nodes.self(node, s))} total={sides.map(s => nodes.total(node, s))} />
+      <Numbers t={t} self={sides.map(s => nodes.self(node, s))} total={sides.map(s => nodes.total(node, s))} outside={nodes.outside(node)} />
     </>
   );
 }

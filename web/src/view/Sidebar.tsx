@@ -70,7 +70,7 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
         </ul>
       </section>
     );
-  const state = t.isDiff && row ? verdict(t, row.total[0]!, row.total[1]!) : '';
+  const state = t.isDiff && row ? verdict(t, row.total[0]!, row.total[1]!, row.outside) : '';
   return (
     <aside aria-label="Selection" class="sidebar">
       <button type="button" class="close" aria-label="Close details" title="close (s)" onClick={onClose}>
@@ -81,17 +81,18 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
       </h2>
       <p class="dim where">{placeOf(f)}</p>
       {f.kind && <p class="dim">{[f.kind, f.language].filter(Boolean).join(' · ')}</p>}
+      {f.baseName && <p>renamed: it was {visible(f.baseName)} in the base</p>}
       {state && <p class={state === 'within noise' ? 'dim' : state === 'slower' || state === 'new' ? 'more' : 'less'}>{state}</p>}
       {row && (
         <section>
           <h3>Function</h3>
-          <Numbers t={t} self={row.self} total={row.total} />
+          <Numbers t={t} self={row.self} total={row.total} outside={row.outside} />
         </section>
       )}
       {node !== none && (
         <section>
           <h3>This call path</h3>
-          <Numbers t={t} self={sides.map(s => nodes.self(node, s))} total={sides.map(s => nodes.total(node, s))} />
+          <Numbers t={t} self={sides.map(s => nodes.self(node, s))} total={sides.map(s => nodes.total(node, s))} outside={nodes.outside(node)} />
           <details>
             <summary>{nodes.depth(node) + 1} frames</summary>
             <ol class="path">

@@ -102,6 +102,7 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen }: P
     numeric: true,
     cell: i => of(rows[i]!),
   });
+  const changed = (n: number) => t.change(nodes.total(n, 0), nodes.total(n, 1), nodes.outside(n));
   const value = (v: number) => (v ? amount(v, t.unit) : '–');
   const share = (v: number, side: number) => (v ? percent(t.root[side] ? v / t.root[side]! : 0) : '–');
   const difference = (id: string, title: string, of: (n: number, side: number) => number): Column => ({
@@ -113,7 +114,7 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen }: P
       const [a, b] = [of(rows[i]!, 0), of(rows[i]!, 1)];
       return a === b ? '–' : signed(b - a, x => amount(x, t.unit));
     },
-    class: i => tone(t.change(of(rows[i]!, 0), of(rows[i]!, 1))),
+    class: i => tone(t.change(of(rows[i]!, 0), of(rows[i]!, 1), nodes.outside(rows[i]!))),
   });
   const columns: Column[] = t.isDiff
     ? [
@@ -123,7 +124,7 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen }: P
           title: 'Change',
           width: 104,
           cell: i => {
-            const v = verdict(t, nodes.total(rows[i]!, 0), nodes.total(rows[i]!, 1));
+            const v = verdict(t, nodes.total(rows[i]!, 0), nodes.total(rows[i]!, 1), nodes.outside(rows[i]!));
             return v && <span class={v === 'within noise' ? 'faint' : v === 'slower' || v === 'new' ? 'more' : 'less'}>{v}</span>;
           },
         },
@@ -160,7 +161,7 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen }: P
       onSelect={i => onSelect(rows[i]!)}
       onOpen={i => onOpen(rows[i]!)}
       rowClass={i =>
-        found?.[nodes.fn(rows[i]!)] ? 'hit' : t.isDiff && t.change(nodes.total(rows[i]!, 0), nodes.total(rows[i]!, 1)) === 0 ? 'quiet' : ''
+        found?.[nodes.fn(rows[i]!)] ? 'hit' : t.isDiff && changed(rows[i]!) === 0 ? 'quiet' : ''
       }
       tree={{
         depth: i => nodes.depth(rows[i]!),
@@ -181,7 +182,7 @@ function likely(nodes: Nodes): Set<number> {
   const { n, parent } = t.table;
   const size = new Float64Array(n);
   for (let i = n - 1; i >= 0; i--) {
-    const own = t.isDiff ? Math.abs(t.change(nodes.total(i, 0), nodes.total(i, 1))) : nodes.width(i);
+    const own = t.isDiff ? Math.abs(t.change(nodes.total(i, 0), nodes.total(i, 1), nodes.outside(i))) : nodes.width(i);
     size[i] = Math.max(size[i]!, own);
     if (parent[i] !== none) size[parent[i]!] = Math.max(size[parent[i]!]!, size[i]!);
   }

@@ -7,12 +7,13 @@ import { type Func, parts } from '../core/table';
 export function Name({ f, short = true }: { f: Func; short?: boolean }) {
   const [folders, pkg, symbol] = parts(f);
   return (
-    <span class="name" title={short ? [f.name, placeOf(f)].filter(Boolean).join('\n') : undefined}>
+    <span class="name" title={short ? [f.name, f.baseName && `renamed: ${f.baseName} in the base`, placeOf(f)].filter(Boolean).join('\n') : undefined}>
       <span class="pkg">
         {!short && visible(folders)}
         {visible(pkg)}
       </span>
       {visible(symbol)}
+      {f.baseName && <span class="was"> was {visible(f.baseName)}</span>}
     </span>
   );
 }
@@ -23,16 +24,31 @@ export const placeOf = (f: Func): string =>
 export const tone = (change: number): string => (change > 0 ? 'more' : change < 0 ? 'less' : 'faint');
 
 /** What happened to a function or call path, in a word. */
-export function verdict(t: Tree, base: number, now: number): 'new' | 'vanished' | 'slower' | 'faster' | 'within noise' | '' {
+export function verdict(
+  t: Tree,
+  base: number,
+  now: number,
+  outside?: boolean,
+): 'new' | 'vanished' | 'slower' | 'faster' | 'within noise' | '' {
   if (base === now) return '';
-  if (t.change(base, now) === 0) return 'within noise';
+  if (t.change(base, now, outside) === 0) return 'within noise';
   if (base === 0) return 'new';
   if (now === 0) return 'vanished';
   return now > base ? 'slower' : 'faster';
 }
 
 /** The numbers of a node or function: self and total, of both sides of a diff. */
-export function Numbers({ t, self, total }: { t: Tree; self: readonly number[]; total: readonly number[] }) {
+export function Numbers({
+  t,
+  self,
+  total,
+  outside,
+}: {
+  t: Tree;
+  self: readonly number[];
+  total: readonly number[];
+  outside?: boolean | undefined;
+}) {
   const lines: [string, readonly number[]][] = [
     ['total', total],
     ['self', self],
@@ -51,7 +67,6 @@ export function Numbers({ t, self, total }: { t: Tree; self: readonly number[]; 
         </tbody>
       </table>
     );
-  const noise = t.noise(total[0]!, total[1]!);
   return (
     <>
       <table>
@@ -66,7 +81,7 @@ export function Numbers({ t, self, total }: { t: Tree; self: readonly number[]; 
         </thead>
         <tbody>
           {lines.map(([label, v]) => {
-            const change = t.change(v[0]!, v[1]!);
+            const change = t.change(v[0]!, v[1]!, outside);
             return (
               <tr key={label}>
                 <th scope="row">{label}</th>
@@ -79,24 +94,24 @@ export function Numbers({ t, self, total }: { t: Tree; self: readonly number[]; 
           })}
         </tbody>
       </table>
-      <small>{verdictText(t, total[0]!, total[1]!, noise)}</small>
+      <small>{verdictText(t, total[0]!, total[1]!, outside)}</small>
     </>
   );
 }
 
-function verdictText(t: Tree, base: number, now: number, noise: number): string {
+function verdictText(t: Tree, base: number, now: number, outside?: boolean): string {
+  const word = verdict(t, base, now, outside);
+  if (word === '') return 'unchanged';
+  if (outside !== undefined) return outside ? `${word}, outside of the band of the history` : 'within the band of the history';
+  const noise = t.noise(base, now);
   const range = noise > 0 ? ` (noise ±${amount(noise, t.unit)})` : '';
-  switch (verdict(t, base, now)) {
+  switch (word) {
     case 'within noise':
       return `within sampling noise${range}`;
-    case 'slower':
-      return `slower, outside of the noise${range}`;
-    case 'faster':
-      return `faster, outside of the noise${range}`;
     case 'new':
       return `new: only in the new side${range}`;
     case 'vanished':
       return `vanished: only in the base${range}`;
   }
-  return 'unchanged';
+  return `${word}, outside of the noise${range}`;
 }

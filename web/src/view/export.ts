@@ -138,7 +138,7 @@ export function svg(nodes: Nodes, b: Boxes, colouring: Colouring, flipped: boole
     const [base, now] = [nodes.total(n, 0), nodes.total(n, t.sides - 1)];
     const bucket =
       colouring === 'diff'
-        ? diffBucket(t.change(base, now) / (Math.max(Math.abs(base), Math.abs(now)) || 1))
+        ? diffBucket(t.change(base, now, nodes.outside(n)) / (Math.max(Math.abs(base), Math.abs(now)) || 1))
         : colouring === 'category'
           ? nodes.category(n) + 1
           : colouring === 'kind'

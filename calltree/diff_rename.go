@@ -1,0 +1,184 @@
+package calltree
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Rename is a function with one name on the base side and another on the new side.
+type Rename struct{ Base, New profile.Function }
+
+// The limits within which two functions are one that was renamed.
+const (
+	renameSamples  = 10  // of a call node, at least: fewer appear and vanish by chance
+	renameShare    = 0.1 // percent of the side, at least, if the value of a sample is unknown
+	renameChange   = 0.3 // of the larger side: the largest change of a call node
+	renameSiblings = 500 // new and vanished callees of one caller; more are another program
+)
+
+// Renames finds functions that were renamed, as the values are compared: one has no
+// samples on the new side, the other none on the base; the same callers call them; self
+// and total of each call node changed by at most 30% or the sampling noise; and no other
+// function fits. A caller that was renamed itself is the same caller. Of several functions
+// that fit, the one with the same name in another package or class is taken.
+//
+// A function that replaces another of the same cost looks like a renamed one.
+func (d *Diff) Renames() []Rename {
+	m := &renamer{Diff: d, gone: make([]bool, len(d.Functions)), fresh: make([]bool, len(d.Functions)), partner: make(map[int32]int32)}
+	for n, fn := range d.Func {
+		m.gone[fn] = m.gone[fn] || d.Base.Total[n] != 0
+		m.fresh[fn] = m.fresh[fn] || d.New.Total[n] != 0
+	}
+	for fn := range m.gone {
+		m.gone[fn], m.fresh[fn] = m.gone[fn] && !m.fresh[fn], m.fresh[fn] && !m.gone[fn]
+	}
+	if !slices.Contains(m.gone, true) || !slices.Contains(m.fresh, true) {
+		return nil
+	}
+	root := d.RootTotal()
+	for side, whole := range [2]int64{root.Base, root.New} {
+		if m.least[side] = renameSamples * d.sample[side]; m.least[side] == 0 {
+			m.least[side] = float64(whole) * renameShare / 100
+		}
+	}
+	m.callees(NoNode, NoNode)
+	for n := range int32(d.Len()) {
+		if p := d.Total(n); p.Base != 0 && p.New != 0 {
+			m.callees(n, n)
+		}
+	}
+	for len(m.open) > 0 {
+		last := m.open[len(m.open)-1]
+		m.open = m.open[:len(m.open)-1]
+		m.callees(last[0], last[1])
+	}
+	return m.renames()
+}
+
+type renamer struct {
+	*Diff
+	gone, fresh []bool          // of each function: only the base has it, only the new side
+	least       [2]float64      // value of a node that is looked at, per side
+	partner     map[int32]int32 // of each function: its other name, or NoNode if several fit
+	open        [][2]int32      // nodes of renamed functions, whose callees are still to be compared
+}
+
+// callees compares the callees of one caller: node x of the base and y of the new side.
+func (m *renamer) callees(x, y int32) {
+	var gone, fresh []int32
+	for c := range m.children(x) {
+		if m.gone[m.Func[c]] && math.Abs(float64(m.Base.Total[c])) >= m.least[0] {
+			gone = append(gone, c)
+		}
+	}
+	for c := range m.children(y) {
+		if m.fresh[m.Func[c]] && math.Abs(float64(m.New.Total[c])) >= m.least[1] {
+			fresh = append(fresh, c)
+		}
+	}
+	if x != y {
+		m.shared(x, y)
+	}
+	if len(gone) == 0 || len(fresh) == 0 || len(gone) > renameSiblings || len(fresh) > renameSiblings {
+		return
+	}
+	for _, a := range gone {
+		if b := m.only(a, fresh, m.fits); b != NoNode && m.only(b, gone, func(b, a int32) bool { return m.fits(a, b) }) == a {
+			m.vote(m.Func[a], m.Func[b])
+			m.open = append(m.open, [2]int32{a, b})
+		}
+	}
+}
+
+// shared continues with the callees that x and y have in common.
+func (m *renamer) shared(x, y int32) {
+	at := map[int32]int32{}
+	for c := range m.children(y) {
+		at[m.Func[c]] = c
+	}
+	for c := range m.children(x) {
+		if other, ok := at[m.Func[c]]; ok {
+			m.open = append(m.open, [2]int32{c, other})
+		}
+	}
+}
+
+// only returns the one node that fits a, or the one of those with the same short name.
+func (m *renamer) only(a int32, list []int32, fits func(a, b int32) bool) int32 {
+	found, named := []int32{}, []int32{}
+	for _, b := range list {
+		if fits(a, b) {
+			found = append(found, b)
+			if shortName(m.Name(a)) == shortName(m.Name(b)) {
+				named = append(named, b)
+			}
+		}
+	}
+	switch {
+	case len(named) == 1:
+		return named[0]
+	case len(found) == 1:
+		return found[0]
+	}
+	return NoNode
+}
+
+// fits reports whether node b of the new side is about as large as node a of the base.
+func (m *renamer) fits(a, b int32) bool {
+	if m.Functions[m.Func[a]].Kind != m.Functions[m.Func[b]].Kind {
+		return false
+	}
+	total := Pair{m.Base.Total[a], m.New.Total[b]}
+	limit := max(renameChange*m.Larger(total), m.Noise(total))
+	return math.Abs(m.Delta(total)) <= limit && math.Abs(m.Delta(Pair{m.Base.Self[a], m.New.Self[b]})) <= limit
+}
+
+func (m *renamer) vote(a, b int32) {
+	for _, f := range [2][2]int32{{a, b}, {b, a}} {
+		if other, ok := m.partner[f[0]]; ok && other != f[1] {
+			m.partner[f[0]] = NoNode
+		} else {
+			m.partner[f[0]] = f[1]
+		}
+	}
+}
+
+// renames returns the pairs about which all callers agree, in order of functions.
+func (m *renamer) renames() []Rename {
+	var list []Rename
+	for fn := range int32(len(m.Functions)) {
+		if b, ok := m.partner[fn]; ok && m.gone[fn] && b != NoNode && m.partner[b] == fn {
+			list = append(list, Rename{Base: m.Functions[fn], New: m.Functions[b]})
+		}
+	}
+	return list
+}
+
+// shortName returns a function's name without package, class and receiver.
+func shortName(name string) string { return name[strings.LastIndexAny(name, "./:")+1:] }
+
+// WithNames returns trees of the base with the names of the new side, so that Compare
+// sees one function where there are two names. It shares everything else with the trees.
+func WithNames(trees []*Tree, renames []Rename) []*Tree {
+	type identity struct{ name, module, file string }
+	of := func(f *profile.Function) identity { return identity{f.Name, f.Module, f.File} }
+	to := make(map[identity]*profile.Function, len(renames))
+	for i := range renames {
+		to[of(&renames[i].Base)] = &renames[i].New
+	}
+	list := make([]*Tree, len(trees))
+	for i, t := range trees {
+		table := *t.Table
+		table.Functions = slices.Clone(t.Functions)
+		for k := range table.Functions {
+			if f, ok := to[of(&table.Functions[k])]; ok {
+				table.Functions[k] = *f
+			}
+		}
+		list[i] = &Tree{Table: &table, Type: t.Type, Self: t.Self, Total: t.Total}
+	}
+	return list
+}

@@ -1,0 +1,61 @@
+package calltree_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/proftest"
+)
+
+func TestRenames(t *testing.T) {
+	for _, c := range []struct{ name, base, new, want string }{
+		{"leaf", "×90 ×60\nmain main\nload idle", "×90 ×60\nmain main\nread idle", "load→read"},
+		{"with its callees, one of them renamed too", "×90 ×60\nmain main\nload idle\njson\nscan", "×90 ×60\nmain main\nread idle\njson\nlex", "load→read scan→lex"},
+		{"package, at another cost", "×90 ×60\nmain main\na/old.Load a/old.Save", "×80 ×70\nmain main\nb/new.Load b/new.Save",
+			"a/old.Load→b/new.Load a/old.Save→b/new.Save"},
+		{"another cost", "×90 ×60\nmain main\nload idle", "×20 ×60\nmain main\nread idle", ""},
+		{"other self", "×90 ×60\nmain main\nload idle\njson", "×90 ×60\nmain main\nread idle", ""},
+		{"too few samples", "×9 ×60\nmain main\nload idle", "×9 ×60\nmain main\nread idle", ""},
+		{"two fit", "×90 ×91\nmain main\nload idle", "×90 ×91\nmain main\nread wait", ""},
+		{"another caller", "×90 ×60\nmain main\nload idle", "×90 ×60\nmain main\nidle idle\nread", ""},
+		{"callers disagree", "×90 ×90\na b\nload load", "×90 ×90\na b\nread fetch", ""},
+		{"not gone", "×90 ×60\nmain main\nload idle", "×90 ×60 ×1\nmain main load\nread idle", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := compare(t, trees{proftest.Tree(columns(c.base))}, trees{proftest.Tree(columns(c.new))})
+			var got []string
+			for _, r := range d.Renames() {
+				got = append(got, r.Base.Name+"→"+r.New.Name)
+			}
+			slices.Sort(got)
+			if text := strings.Join(got, " "); text != c.want {
+				t.Errorf("got %q, want %q", text, c.want)
+			}
+		})
+	}
+}
+
+// columns puts two spaces between the cells of a drawing.
+func columns(drawing string) string { return strings.ReplaceAll(drawing, " ", "  ") }
+
+// With the names of the new side, a renamed function and its callees are one on both
+// sides, and nothing else changes.
+func TestWithNames(t *testing.T) {
+	base, new := proftest.Tree("×90  ×60\nmain  main\nload  idle\njson"), proftest.Tree("×95  ×60\nmain  main\nread  idle\njson")
+	before := proftest.Draw(base)
+	d := compare(t, trees{base}, trees{new})
+	d = compare(t, calltree.WithNames(trees{base}, d.Renames()), trees{new})
+	want := proftest.Trim(`
+		- main (total: 150→155, self: 0→0)
+		  - read (total: 90→95, self: 0→0)
+		    - json (total: 90→95, self: 90→95)
+		  - idle (total: 60→60, self: 60→60)`)
+	if got := drawDiff(d); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if proftest.Draw(base) != before {
+		t.Error("the base tree was changed")
+	}
+}
