@@ -233,9 +233,6 @@ func spread(values []float64, present int) Spread {
 // scaleBy is the number of decimals of an average tree.
 const scaleBy = 3
 
-// SampleValue returns the value of one sample, as the values of the band are scaled.
-func (b *Band) SampleValue() float64 { return b.unit }
-
 // Tree returns the call tree of a statistic. Its values keep up to three decimals, in
 // the scale of its type.
 //

@@ -235,6 +235,14 @@ func (c *Comparison) judge() {
 	}
 }
 
+// NoisePerValue returns k of the history and of the run: the half width of the 95% interval
+// around a change from base to new that the counting of samples alone causes is
+// √(k₀·base + k₁·new).
+func (c *Comparison) NoisePerValue() [2]float64 {
+	k := stat.Interval95 * stat.Interval95 * c.Band.unit
+	return [2]float64{k / float64(len(c.Band.Profiles)), k / float64(len(c.Runs))}
+}
+
 // Trees returns the band as the tree of a statistic, and the run, scaled like the band,
 // over the same table: the two sides of a diff.
 func (c *Comparison) Trees(what Statistic) (band, run *calltree.Tree) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/average"
 	"github.com/dendroprof/dendro/analysis/history"
-	"github.com/dendroprof/dendro/internal/stat"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
@@ -144,10 +143,8 @@ func bandColumns(w *objectWriter, c *average.Comparison, what average.Statistic,
 	}{{"baseTotal", base.Total}, {"newTotal", run.Total}, {"baseSelf", base.Self}, {"newSelf", run.Self}} {
 		w.numbers(x.name, n, func(b []byte, i int) []byte { return Whole(x.of[i], base.Type.Scale).append(b) })
 	}
-	runs := [2]int{len(c.Band.Profiles), len(c.Runs)}
-	w.array("noisePerValue", 2, func(side int) any {
-		return stat.Interval95 * stat.Interval95 * c.Band.SampleValue() / by / float64(runs[side])
-	})
+	noise := c.NoisePerValue()
+	w.array("noisePerValue", 2, func(side int) any { return noise[side] / by })
 	functions.write(w)
 }
 
