@@ -40,6 +40,7 @@ import (
 	"github.com/dendroprof/dendro/format/pyinstrument"
 	"github.com/dendroprof/dendro/format/pyspy"
 	"github.com/dendroprof/dendro/format/speedscope"
+	"github.com/dendroprof/dendro/format/stackprof"
 	"github.com/dendroprof/dendro/format/threaddump"
 	"github.com/dendroprof/dendro/format/tracestacks"
 	"github.com/dendroprof/dendro/profile"
@@ -132,6 +133,11 @@ func All() []Format {
 			Name: pstats.Name, Title: "cProfile (pstats)",
 			Extensions: []string{".pstats"},
 			Sniff:      pstats.Sniff, NewDecoder: pstats.NewDecoder,
+		},
+		{
+			Name: stackprof.Name, Title: "stackprof (Ruby)",
+			Extensions: []string{".stackprof"},
+			Sniff:      stackprof.Sniff, NewDecoder: stackprof.NewDecoder,
 		},
 		{
 			Name: threaddump.Name, Title: "Java thread dumps (jstack, kill -3, jcmd)",

@@ -29,8 +29,6 @@ var refused = []struct {
 	{begins: "memray\x00", what: "a recording of memray", hint: "memray has no export of stacks: record CPU time with py-spy"},
 	{begins: "MOJ", what: "a recording of austin (MOJO)", hint: "convert it: mojo2austin FILE FILE.folded"},
 	{begins: "{", holds: []string{`"elapsed_time_sec"`, `"files"`}, what: "a profile of scalene", hint: "it has lines and no stacks: record with py-spy"},
-	{begins: "{", holds: []string{`"mode"`, `"gc_samples"`, `"frames"`}, what: stackprof, hint: stackprofHint},
-	{begins: "\x04\x08{", what: stackprof, hint: stackprofHint},
 	{begins: "{", holds: []string{`main()==>`, `"wt"`}, what: "a profile of XHProf", hint: "it has pairs of callers only: record with Excimer and write speedscope or folded stacks"},
 	{begins: "\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", what: "a CPU profile of gperftools", hint: "convert it: pprof -proto BINARY FILE > FILE.pb.gz"},
 	{begins: "heap_v2/", what: "a heap profile of jemalloc", hint: "convert it: jeprof --collapsed BINARY FILE > FILE.folded"},
@@ -51,11 +49,6 @@ var refused = []struct {
 	{begins: "JAVA PROFILE 1.0.", line: ", created ", what: "a text of hprof", hint: "hprof samples at safepoints only: record with async-profiler or JFR"},
 	{begins: "JAVA PROFILE 1.0.", what: "a heap dump of hprof", hint: "it is a graph of objects, not of calls: record with async-profiler or JFR"},
 }
-
-const (
-	stackprof     = "a profile of stackprof"
-	stackprofHint = "convert it: stackprof --stackcollapse FILE > FILE.folded"
-)
 
 // refuse returns why content that begins with prefix is not read although it is
 // known; nil for anything else.
