@@ -43,6 +43,7 @@ import (
 	"github.com/dendroprof/dendro/format/stackprof"
 	"github.com/dendroprof/dendro/format/threaddump"
 	"github.com/dendroprof/dendro/format/tracestacks"
+	"github.com/dendroprof/dendro/format/valgrind"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -173,6 +174,16 @@ func All() []Format {
 			Name: tracestacks.DTraceName, Title: "DTrace stacks",
 			Extensions: []string{".dtrace"},
 			Sniff:      tracestacks.SniffDTrace, NewDecoder: tracestacks.NewDTraceDecoder,
+		},
+		{
+			Name: valgrind.MassifName, Title: "massif (Valgrind)",
+			Extensions: []string{".massif"},
+			Sniff:      valgrind.SniffMassif, NewDecoder: valgrind.NewMassifDecoder,
+		},
+		{
+			Name: valgrind.DHATName, Title: "DHAT (Valgrind, Rust)",
+			Extensions: []string{".dhat.json"},
+			Sniff:      valgrind.SniffDHAT, NewDecoder: valgrind.NewDHATDecoder,
 		},
 		{
 			Name: perfscript.Name, Title: "perf script (Linux perf as text)",

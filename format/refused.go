@@ -33,8 +33,6 @@ var refused = []struct {
 	{begins: "\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", what: "a CPU profile of gperftools", hint: "convert it: pprof -proto BINARY FILE > FILE.pb.gz"},
 	{begins: "heap_v2/", what: "a heap profile of jemalloc", hint: "convert it: jeprof --collapsed BINARY FILE > FILE.folded"},
 	{begins: "v 1", holds: []string{"\nX "}, what: "a recording of heaptrack", hint: "convert it: heaptrack_print -f FILE -F FILE.folded"},
-	{begins: "desc:", holds: []string{"\ncmd:", "\ntime_unit:"}, what: "a heap profile of Valgrind's massif", hint: "read it with ms_print; for functions record with valgrind --tool=callgrind"},
-	{begins: "{", holds: []string{`"dhatFileVersion"`}, what: "a heap profile of Valgrind's DHAT", hint: "open it in dh_view.html; for functions record with valgrind --tool=callgrind"},
 	{begins: "Function Stack", line: "CPU Time", what: "a report of VTune", hint: "record with perf record -g and convert with perf script"},
 	{line: "Time and Allocation Profiling Report", what: "a cost-centre profile of GHC (.prof)", hint: "convert it: ghc-prof-flamegraph FILE, and read the SVG"},
 	{begins: "{", holds: []string{`"rts_arguments"`, `"cost_centres"`}, what: "a cost-centre profile of GHC", hint: "write a .prof with +RTS -p and convert it: ghc-prof-flamegraph FILE, and read the SVG"},

@@ -72,6 +72,8 @@ const (
 	Lock         = "lock"
 	LockSamples  = "lock-samples"
 	Malloc       = "malloc"
+	Peak         = "peak" // live when the most was live
+	PeakSamples  = "peak-samples"
 	Goroutines   = "goroutines"
 	Threads      = "threads" // of a thread dump
 	Trace        = "trace"
@@ -92,14 +94,14 @@ func Pow10(scale int) (int64, error) {
 }
 
 // NamedType returns the value type of a name whose unit goes without saying:
-// nanoseconds for cpu, wall and lock, bytes for alloc, live and malloc,
+// nanoseconds for cpu, wall and lock, bytes for alloc, live, malloc and peak,
 // milliseconds for trace, and counts for everything else.
 func NamedType(name string) ValueType {
 	unit := "count"
 	switch name {
 	case CPU, Wall, Lock:
 		unit = "nanoseconds"
-	case Alloc, Live, Malloc:
+	case Alloc, Live, Malloc, Peak:
 		unit = "bytes"
 	case Trace:
 		unit = "milliseconds"

@@ -1,0 +1,169 @@
+package valgrind
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// NewDHATDecoder returns a decoder of files of DHAT.
+func NewDHATDecoder() profile.Decoder { return jsonscan.NewDecoder(DHATName, readDHAT) }
+
+// SniffDHAT reports whether content that begins with prefix is of DHAT.
+func SniffDHAT(prefix []byte) bool { return jsonscan.NewOutline(prefix).Has("dhatFileVersion") }
+
+// metrics are the numbers of a stack that become value types, the default first.
+var metrics = []struct {
+	key, name string
+}{
+	{"tb", profile.Alloc}, {"tbk", profile.AllocSamples}, {"gb", profile.Peak}, {"gbk", profile.PeakSamples},
+	{"eb", profile.Live}, {"ebk", profile.LiveSamples}, {"rb", "reads"}, {"wb", "writes"},
+}
+
+// dhat is the reading of one file.
+type dhat struct {
+	scanner *jsonscan.Scanner
+	limits  profile.Limits
+
+	mode, verb, unit string
+	frames           []parsed
+	points           profile.PrefixTree // of numbers of frames, outermost first
+	path             []int32            // of the point in work, innermost first
+	tables           []*stacktext.Table // one per metric
+	has              [8]bool            // metrics that occur
+}
+
+func readDHAT(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
+	p.Profiler = "DHAT"
+	d := &dhat{scanner: s, limits: l}
+	for range metrics {
+		d.tables = append(d.tables, stacktext.NewTable(l))
+	}
+	for key := range s.Object() {
+		switch string(key) {
+		case "dhatFileVersion":
+			if v := s.Int(); v != 2 && s.Err() == nil {
+				s.Fail(&profile.ParseError{Offset: s.Offset(), Err: fmt.Errorf("%w: version %d of DHAT's file", profile.ErrUnsupported, v), Hint: "version 2 is read"})
+			}
+		case "mode":
+			d.mode = s.Scalar()
+		case "verb":
+			d.verb = s.Scalar()
+		case "bsu":
+			d.unit = s.Scalar()
+		case "cmd":
+			p.Comments = append(p.Comments, s.Scalar())
+		case "pps":
+			for range s.Array() {
+				d.point()
+			}
+		case "ftbl":
+			for range s.Array() {
+				d.frames = append(d.frames, parseFrame(s.Scalar()))
+			}
+		}
+	}
+	if err := s.End(); err != nil {
+		return err
+	}
+	return d.fill(p)
+}
+
+// point reads a program point: a stack with its numbers.
+func (d *dhat) point() {
+	s := d.scanner
+	d.path = d.path[:0]
+	var values [8]int64
+	for key := range s.Object() {
+		if string(key) == "fs" {
+			d.readPath()
+			continue
+		}
+		for i, m := range metrics {
+			if m.key == string(key) {
+				d.has[i] = true
+				if values[i] = s.Int(); values[i] < 0 {
+					s.Errorf("%s is %d", m.key, values[i])
+				}
+			}
+		}
+	}
+	node := int32(profile.NoStack)
+	for i := len(d.path) - 1; i >= 0; i-- {
+		node = d.points.Child(node, d.path[i])
+	}
+	if node < 0 {
+		node = d.points.Child(node, noFrame)
+	}
+	for i, v := range values {
+		if v > 0 && !d.tables[i].Add(stacktext.Row{Stack: profile.StackID(node), Value: v}) {
+			s.Errorf("the values of %s up to here add up to more than 63 bits", metrics[i].key)
+		}
+	}
+}
+
+// noFrame stands for the frame of a point without a stack.
+const noFrame = math.MaxInt32
+
+func (d *dhat) readPath() {
+	s := d.scanner
+	d.path = d.path[:0]
+	for i := range s.Array() {
+		if i >= d.limits.Depth {
+			s.Fail(&profile.ParseError{Offset: s.Offset(), Err: profile.TooLarge("stack deeper", int64(d.limits.Depth), "--max-depth")})
+		}
+		frame := s.Int()
+		if frame < 0 || frame >= noFrame {
+			s.Errorf("frame %d", frame)
+			return
+		}
+		d.path = append(d.path, int32(frame))
+	}
+}
+
+// fill makes the tables.
+func (d *dhat) fill(p *profile.Profile) error {
+	for i, m := range metrics {
+		if d.has[i] || i == 0 {
+			p.Tables = append(p.Tables, d.tables[i].Samples(d.valueType(i, m.name), false, 0))
+		}
+	}
+	for _, f := range d.points.Item {
+		if int(f) >= len(d.frames) && f != noFrame {
+			return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: frame %d of %d", profile.ErrMalformed, f, len(d.frames))}
+		}
+	}
+	stacktext.Relink(&d.points, p.Tables, func(parent profile.StackID, f int32) profile.StackID {
+		if f == noFrame {
+			return call(p.Symbols, parent, &unlisted)
+		}
+		return call(p.Symbols, parent, &d.frames[f])
+	})
+	return nil
+}
+
+// valueType returns the type of a metric. Outside of the mode heap the first two count
+// what the program or the mode says.
+func (d *dhat) valueType(i int, name string) profile.ValueType {
+	t := profile.NamedType(name)
+	if heap := d.mode == "" || strings.HasSuffix(d.mode, "heap"); !heap && i < 2 {
+		t = profile.ValueType{Name: strings.ToLower(d.verb), Unit: "bytes"}
+		if d.unit != "" {
+			t.Unit = "count"
+		}
+		if t.Name == "" {
+			t.Name = d.mode
+		}
+		if i == 1 {
+			t.Name, t.Unit = t.Name+"-samples", "count"
+		}
+	}
+	if name == "reads" || name == "writes" {
+		t.Unit = "bytes"
+	}
+	return t
+}

@@ -1,0 +1,173 @@
+package valgrind
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// NewMassifDecoder returns a decoder of files of massif.
+func NewMassifDecoder() profile.Decoder { return stacktext.NewDecoder(MassifName, readMassif) }
+
+// SniffMassif reports whether text that begins with prefix is of massif.
+func SniffMassif(prefix []byte) bool {
+	return bytes.HasPrefix(prefix, []byte("desc:")) && bytes.Contains(prefix, []byte("\ncmd:")) && bytes.Contains(prefix, []byte("\ntime_unit:"))
+}
+
+// massif is the reading of one file.
+type massif struct {
+	symbols *profile.Symbols
+	limits  profile.Limits
+	texts   map[string]*parsed
+
+	best      *stacktext.Table // of the snapshot that has been chosen so far
+	bestTotal int64
+	bestPeak  bool // massif says that it is the peak
+
+	table     *stacktext.Table // of the tree in work; nil outside of trees
+	total     int64
+	peak      bool
+	open      []node // the line in work and those it is below of
+	comment   string
+	snapshots int
+	short     int
+}
+
+// node is a line of a tree.
+type node struct {
+	frame    *parsed // nil: the root
+	total    int64
+	children int64
+}
+
+func readMassif(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+	p.Profiler = "massif"
+	t := &massif{symbols: p.Symbols, limits: l, texts: map[string]*parsed{}}
+	in := &m.Lines
+	in.Reset(r, l.Line)
+	for in.Next() {
+		if err := t.line(in.Text()); err != nil {
+			return in.At(err)
+		}
+	}
+	if err := in.Err(); err != nil {
+		return err
+	}
+	if err := t.endTree(); err != nil {
+		return in.At(err)
+	}
+	switch {
+	case t.best != nil:
+	case t.snapshots == 0:
+		return in.At(fmt.Errorf("%w: no snapshot is in it", profile.ErrMalformed))
+	default:
+		t.best = stacktext.NewTable(l)
+		p.Warnf("none of the %d snapshots has a tree", t.snapshots)
+	}
+	p.Tables = []profile.Samples{t.best.Samples(profile.NamedType(profile.Peak), false, 0)}
+	if t.comment != "" {
+		p.Comments = []string{t.comment}
+	}
+	if t.short > 0 {
+		p.Warnf("%d lines have fewer bytes than the lines below them", t.short)
+	}
+	return nil
+}
+
+func (t *massif) line(text []byte) error {
+	trimmed := stacktext.TrimLeft(text)
+	if t.table != nil && len(trimmed) > 0 && trimmed[0] == 'n' {
+		return t.node(len(text)-len(trimmed), trimmed)
+	}
+	if err := t.endTree(); err != nil {
+		return err
+	}
+	key, value, ok := bytes.Cut(text, []byte("="))
+	switch {
+	case ok && string(key) == "snapshot":
+		t.snapshots++
+	case ok && string(key) == "heap_tree" && string(value) != "empty":
+		t.table, t.total, t.peak = stacktext.NewTable(t.limits), 0, string(value) == "peak"
+	case bytes.HasPrefix(text, []byte("cmd: ")):
+		t.comment = stacktext.Clean(text[len("cmd: "):])
+	}
+	return nil
+}
+
+// node reads `n1: 150000 0x1093C0: shop::copyOrder(unsigned long) (shop.cpp:26)`.
+func (t *massif) node(depth int, text []byte) error {
+	_, rest, _ := bytes.Cut(text, []byte(": "))
+	number, name, _ := bytes.Cut(rest, []byte(" "))
+	total, ok := stacktext.Uint(number)
+	if !ok || len(name) == 0 || depth > len(t.open) || depth == 0 && t.total > 0 {
+		return fmt.Errorf("%w: not a line of a tree", profile.ErrMalformed)
+	}
+	if depth > t.limits.Depth {
+		return profile.TooLarge("stack deeper", int64(t.limits.Depth), "--max-depth")
+	}
+	if err := t.closeTo(depth); err != nil {
+		return err
+	}
+	n := node{total: total}
+	if depth == 0 {
+		t.total = total
+	} else {
+		up := &t.open[depth-1]
+		if up.children += total; up.children < 0 {
+			return errSum
+		}
+		if n.frame, ok = t.texts[string(name)]; !ok {
+			f := parseFrame(stacktext.Clean(name))
+			n.frame = &f
+			t.texts[string(name)] = &f
+		}
+	}
+	t.open = append(t.open, n)
+	return nil
+}
+
+// closeTo ends the lines of a depth and deeper. What the lines below a line leave of its
+// bytes has been allocated by that stack.
+func (t *massif) closeTo(depth int) error {
+	for len(t.open) > depth {
+		n := t.open[len(t.open)-1]
+		self := n.total - n.children
+		if self < 0 {
+			t.short++
+		} else if self > 0 {
+			stack := profile.NoStack
+			for i := len(t.open) - 1; i > 0; i-- {
+				stack = call(t.symbols, stack, t.open[i].frame)
+			}
+			if stack == profile.NoStack {
+				stack = call(t.symbols, stack, &unlisted)
+			}
+			if !t.table.Add(stacktext.Row{Stack: stack, Value: self}) {
+				return errSum
+			}
+		}
+		t.open = t.open[:len(t.open)-1]
+	}
+	return nil
+}
+
+// unlisted is the frame of bytes that a tree does not divide.
+var unlisted = parsed{function: profile.Function{Name: "[not listed]", Kind: profile.KindLabel}}
+
+// endTree chooses the peak, or without one the largest of the trees.
+func (t *massif) endTree() error {
+	if t.table == nil {
+		return nil
+	}
+	if err := t.closeTo(0); err != nil {
+		return err
+	}
+	if t.best == nil || t.peak && !t.bestPeak || t.peak == t.bestPeak && t.total > t.bestTotal {
+		t.best, t.bestTotal, t.bestPeak = t.table, t.total, t.peak
+	}
+	t.table = nil
+	return nil
+}
