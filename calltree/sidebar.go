@@ -77,15 +77,7 @@ func (s *Shown) sidebar(counts func(node int32) (self, total bool), selfParts bo
 			total.add(category, value)
 		}
 	}
-	if s.View.Weights == Traced {
-		s.trace(add)
-	} else {
-		for i := s.lo; i < s.hi; i++ {
-			if node := s.nodes[i]; node != NoNode {
-				add(i, node, s.rows.Value[s.rows.row(i)])
-			}
-		}
-	}
+	s.each(add)
 	if selfParts {
 		b.Self.Categories = self.amounts()
 	}
@@ -105,6 +97,20 @@ func (s *Shown) sidebar(counts func(node int32) (self, total bool), selfParts bo
 		b.Traced = t
 	}
 	return b
+}
+
+// each calls use with every sample of the preview range that counts: its number in the
+// committed range, its call node and its value.
+func (s *Shown) each(use func(i int, node int32, value int64)) {
+	if s.View.Weights == Traced {
+		s.trace(use)
+		return
+	}
+	for i := s.lo; i < s.hi; i++ {
+		if node := s.nodes[i]; node != NoNode {
+			use(i, node, s.rows.Value[s.rows.row(i)])
+		}
+	}
 }
 
 // category returns the recorded category of the i-th sample.

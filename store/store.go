@@ -136,8 +136,9 @@ type Profile struct {
 	File            string        `json:"file,omitempty"`     // name of the source file, for messages
 	HasSource       bool          `json:"hasSource,omitempty"`
 
-	// Seq is the import order: higher is later. It breaks ties, nothing else.
-	Seq int64 `json:"seq"`
+	// Seq is the import order: higher is later. It breaks ties, nothing else. Each engine
+	// counts in its own way, so that it is not in documents.
+	Seq int64 `json:"-"`
 }
 
 // Metric returns the primary metric, or false when the profile has none.

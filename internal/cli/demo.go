@@ -55,7 +55,7 @@ func runDemo(ctx context.Context, e *env) error {
 	}
 	fmt.Fprintf(e.out, "Importing %d profiles into %s\n", len(sources), e.store)
 	o := importOptions{progress: "none"}
-	err = o.importInto(ctx, e, st, sources, ingest.Options{Conflict: store.Refuse}, false)
+	err = o.importInto(ctx, e, st, sources, ingest.Options{Conflict: store.Refuse, KeepSource: true}, false)
 	if err = errors.Join(err, st.Close()); err != nil {
 		return err
 	}

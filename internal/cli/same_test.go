@@ -39,7 +39,7 @@ func surfaceOf(args []string) (surface, bool) {
 	s, ok := map[string]surface{
 		"overview": {"/overview", &query.OverviewRequest{}, false}, "history": {"/history", &query.HistoryRequest{}, false},
 		"runs": {"/runs", &query.RunsRequest{}, false}, "top": {"/functions", &query.TopRequest{}, false}, "tree": {"/tree", &query.TreeRequest{}, false},
-		"diff": {"/diff", &query.DiffRequest{}, false}, "find": {"/find", &query.FindRequest{}, false}, "bottlenecks": {"/bottlenecks", &query.BottlenecksRequest{}, false},
+		"diff": {"/diff", &query.DiffRequest{}, false}, "list": {"/lines", &query.LinesRequest{}, false}, "find": {"/find", &query.FindRequest{}, false}, "bottlenecks": {"/bottlenecks", &query.BottlenecksRequest{}, false},
 		"regressions": {"/regressions", &query.RegressionsRequest{}, true}, "report": {"/report", &query.ReportRequest{}, true}, "check": {"/check", &query.CheckRequest{}, true},
 	}[args[0]]
 	if ok && slices.Contains(args, "--profiles") {
@@ -69,6 +69,9 @@ func sameAsServer(server string, args []string) error {
 		switch {
 		case !strings.HasPrefix(args[i], "-") && args[0] == "find":
 			values.Add("pattern", args[i])
+			asked = append(asked, args[i])
+		case i == 1 && args[0] == "list":
+			values.Add("function", args[i])
 			asked = append(asked, args[i])
 		case !strings.HasPrefix(args[i], "-"):
 			return nil // a file

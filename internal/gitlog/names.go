@@ -47,12 +47,7 @@ func newIndex(files map[string]int64, modules map[string]string) *index {
 // files returns the files that can hold a function: by its file where the profile
 // says it, else by what its name looks like.
 func (x *index) files(fn *profile.Function) []string {
-	name, file := fn.Name, fn.File
-	if at := strings.LastIndex(name, " ("); at > 0 && strings.HasSuffix(name, ")") && file == "" {
-		if inside := name[at+2 : len(name)-1]; strings.Contains(path.Base(inside), ".") {
-			name, file = name[:at], inside // a script's function is named with its file
-		}
-	}
+	name, file := place(fn)
 	if file != "" {
 		if list := x.bySuffix(file); len(list) > 0 {
 			return list
@@ -64,6 +59,18 @@ func (x *index) files(fn *profile.Function) []string {
 		}
 	}
 	return nil
+}
+
+// place returns the name and the file of a function. A script's function may be named
+// with its file.
+func place(fn *profile.Function) (name, file string) {
+	name, file = fn.Name, fn.File
+	if at := strings.LastIndex(name, " ("); at > 0 && strings.HasSuffix(name, ")") && file == "" {
+		if inside := name[at+2 : len(name)-1]; strings.Contains(path.Base(inside), ".") {
+			name, file = name[:at], inside
+		}
+	}
+	return name, file
 }
 
 // bySuffix returns the files of the repository that have the most of a path's end

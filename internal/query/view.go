@@ -20,11 +20,16 @@ type Filter struct {
 	Select     string   `param:"select" arg:"path" help:"show details of the call node with this path (A;B;C; with --invert from the leaf)" json:"select,omitempty"`
 	Transforms []string `param:"transform" arg:"KIND:ARG" help:"apply this transform; repeatable, applied in order" json:"transform,omitempty"`
 	Kind       string   `param:"kind" arg:"name" help:"keep frames of this kind: js, cpp, java, native, kernel, python, go, …" json:"kind,omitempty"`
-	Search     string   `param:"search" arg:"words" help:"keep stacks in which every comma-separated word matches a function, file or module" json:"search,omitempty"`
-	Range      string   `param:"range" arg:"START..END" help:"keep samples of this range, in milliseconds since the first sample, END excluded" json:"range,omitempty"`
-	Preview    string   `param:"preview" arg:"START..END" help:"keep samples of this range inside --range; a stack chart still shows all of --range" json:"preview,omitempty"`
-	Threads    []string `param:"thread" arg:"name" help:"keep this thread, by name or id; repeatable" json:"thread,omitempty"`
-	NoIdle     bool     `param:"no-idle" help:"drop samples of waiting threads" json:"noIdle,omitempty"`
+	SampleFilter
+}
+
+// SampleFilter says which samples count.
+type SampleFilter struct {
+	Search  string   `param:"search" arg:"words" help:"keep stacks in which every comma-separated word matches a function, file or module" json:"search,omitempty"`
+	Range   string   `param:"range" arg:"START..END" help:"keep samples of this range, in milliseconds since the first sample, END excluded" json:"range,omitempty"`
+	Preview string   `param:"preview" arg:"START..END" help:"keep samples of this range inside --range; a stack chart still shows all of --range" json:"preview,omitempty"`
+	Threads []string `param:"thread" arg:"name" help:"keep this thread, by name or id; repeatable" json:"thread,omitempty"`
+	NoIdle  bool     `param:"no-idle" help:"drop samples of waiting threads" json:"noIdle,omitempty"`
 }
 
 // Cut drops rows of a tree or a list.

@@ -42,6 +42,8 @@ func Result(o *Output, result any) error {
 		return Found(o, r)
 	case *query.FindResult[query.FindSum]:
 		return FoundBy(o, r)
+	case *query.LinesResult:
+		return Lines(o, r)
 	case *query.RankingResult[query.ThesisRow]:
 		return Thesis(o, r)
 	case *query.RankingResult[query.CorrelationRow]:

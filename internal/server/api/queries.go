@@ -109,6 +109,10 @@ func (a *api) queries() []endpoint {
 		ask(a, "find", "queries", "/api/v1/find", "Where a function or call path occurs, and how much time it uses.", func(ctx context.Context, st store.Store, r *query.FindRequest) (any, error) {
 			return query.Find(ctx, reader(st), r)
 		}, query.FindResult[query.FindRow]{}, query.FindResult[query.FindSum]{}),
+		ask(a, "lines", "queries", "/api/v1/lines", "The lines of functions by self and total, of runs whose original files are kept.", func(ctx context.Context, st store.Store, r *query.LinesRequest) (*query.LinesResult, error) {
+			r.Limits = a.Limits
+			return query.Lines(ctx, st, r)
+		}, query.LinesResult{}),
 		ask(a, "bottlenecks", "analyses", "/api/v1/bottlenecks", "Functions by how much could be gained from them.", query.Bottlenecks, query.BottlenecksResult{}),
 		regressions, posted(regressions), documents, posted(documents), check, posted(check),
 		a.exportEndpoint(), a.viewEndpoint(trees),

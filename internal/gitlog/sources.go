@@ -1,0 +1,108 @@
+package gitlog
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Limits of source files: what is larger is no source that a person reads.
+const (
+	maxSource  = 4 << 20
+	maxSources = 500_000
+)
+
+// Sources are the source files below a directory, found by the paths that profiles have
+// for them. It belongs to one goroutine.
+type Sources struct {
+	root  *os.Root
+	index *index
+	read  map[string][]string // lines by path; nil: cannot be read
+}
+
+// OpenSources lists the files below a directory: those that git tracks if it is in a
+// repository, otherwise all that are not in a hidden directory.
+func OpenSources(ctx context.Context, dir string) (*Sources, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]int64{}
+	err = repository{ctx, dir}.stream(func(out *bufio.Reader) error {
+		return eachRecord(out, func(path string) { files[path] = 0 })
+	}, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	if err != nil {
+		clear(files)
+		err = walkSources(root, files)
+	}
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return &Sources{root: root, index: newIndex(files, nil), read: map[string][]string{}}, nil
+}
+
+// eachRecord calls use with every text that ends in NUL.
+func eachRecord(in *bufio.Reader, use func(string)) error {
+	for {
+		text, err := in.ReadString(0)
+		if text = strings.TrimSuffix(text, "\x00"); text != "" {
+			use(text)
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+func walkSources(root *os.Root, files map[string]int64) error {
+	return fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil // a directory that cannot be read has no sources
+		case d.IsDir() && path != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case len(files) >= maxSources:
+			return fs.SkipAll
+		case d.Type().IsRegular():
+			files[path] = 0
+		}
+		return nil
+	})
+}
+
+// Close closes the directory.
+func (s *Sources) Close() error { return s.root.Close() }
+
+// Lines returns the lines of the file that a function is in, by the path in the profile;
+// nil if no file, or more than one, has such a path. Files outside of the directory are
+// never read, whatever links and paths say.
+func (s *Sources) Lines(fn *profile.Function) []string {
+	_, file := place(fn)
+	if file == "" {
+		return nil
+	}
+	found := s.index.bySuffix(file)
+	if len(found) != 1 {
+		return nil
+	}
+	lines, ok := s.read[found[0]]
+	if !ok {
+		if info, err := s.root.Stat(filepath.FromSlash(found[0])); err == nil && info.Mode().IsRegular() && info.Size() <= maxSource {
+			if text, err := s.root.ReadFile(filepath.FromSlash(found[0])); err == nil {
+				lines = slices.Collect(strings.Lines(string(text)))
+			}
+		}
+		for i := range lines {
+			lines[i] = strings.TrimRight(lines[i], "\r\n")
+		}
+		s.read[found[0]] = lines
+	}
+	return lines
+}

@@ -1,0 +1,207 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// LinesRequest asks for the lines of functions. Stores keep no lines: what is asked of
+// one is read from the original files.
+type LinesRequest struct {
+	Selection    `group:"Selection"`
+	Function     string `param:"function" arg:"function" help:"function to list: a name, a glob or /a regular expression/" json:"function"`
+	SampleFilter `group:"View"`
+	Rows         int `param:"rows" group:"Limit" arg:"n" min:"0" page:"10" help:"maximum number of functions (0: all)" json:"rows,omitempty"`
+
+	Inputs []Input        `json:"-"` // in place of the store, if there are any
+	Limits profile.Limits `json:"-"` // of original files that are decoded
+	// Source returns the lines of the file that a function is in; nil without one.
+	Source func(*profile.Function) []string `json:"-"`
+}
+
+// LinesResult is functions with their lines, the largest total first.
+type LinesResult struct {
+	Head
+	Rows []FunctionLines `json:"rows"`
+}
+
+// FunctionLines is a function with its lines, by number. A total counts a sample once,
+// however often recursion has the function or the line on its stack.
+type FunctionLines struct {
+	Function string    `json:"function"`
+	File     string    `json:"file"`
+	Module   string    `json:"module"`
+	Total    Number    `json:"total"`
+	Self     Number    `json:"self"`
+	Lines    []LineRow `json:"lines"`
+}
+
+// LineRow is a line: self of samples taken in it, total of these and of what it called.
+// Line is 0 for samples whose line is unknown. With source text, the lines between and
+// around those with samples are there too, with values 0.
+type LineRow struct {
+	Line   int32  `json:"line"`
+	Total  Number `json:"total"`
+	Self   Number `json:"self"`
+	Source string `json:"source,omitempty"`
+}
+
+// sourceContext is the number of lines of source text before and after those with samples.
+const sourceContext = 3
+
+// Lines answers a LinesRequest.
+func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
+	pattern, err := calltree.ParsePattern(r.Function)
+	switch {
+	case r.Function == "":
+		return nil, usage("function is missing: the function to list")
+	case err != nil:
+		return nil, usage("function: %w", err)
+	case !pattern.Single():
+		return nil, usage("function: %q is a call path; give the name of one function", r.Function)
+	case len(r.Inputs) > 0 && len(r.Types) > 1:
+		return nil, usage("files show one value type: give one --type")
+	}
+	v, err := newViewer(&Filter{SampleFilter: r.SampleFilter}, r.typ())
+	if err != nil {
+		return nil, err
+	}
+	list := r.Inputs
+	if len(list) == 0 {
+		var q store.Query
+		if q, v.notes, err = r.oneType(ctx, st); err != nil {
+			return nil, err
+		}
+		if len(q.Types) == 1 {
+			v.typ = q.Types[0]
+		}
+		read := &reading{limits: r.Limits, viewer: v}
+		if list, err = read.originals(ctx, st, q); err != nil {
+			if errors.Is(err, store.ErrNoSource) {
+				err = fmt.Errorf("lines of functions are in the original files: %w, or give the file", err)
+			}
+			return nil, err
+		}
+	}
+	if list, err = v.withThreads(list); err != nil {
+		return nil, err
+	}
+	shown, err := v.show(list)
+	if err != nil {
+		return nil, err
+	}
+	trees := make([]*calltree.Tree, len(shown))
+	sum := functionSum{}
+	var functions []profile.Function
+	for i, s := range shown {
+		trees[i] = s.Tree
+		functions = append(functions, s.Functions...)
+		sum.add(s.Lines(named(pattern, s.Functions)))
+	}
+	whole, err := calltree.Merge(trees...) // checks that the values can be added
+	if err != nil {
+		return nil, err
+	}
+	if len(sum) == 0 {
+		return nil, unknownFunction(r.Function, functions)
+	}
+	s := scope{viewer: v, tree: whole, count: len(list), title: titleOf(list, len(list), whole.Type)}
+	out := &LinesResult{Head: s.head(whole.RootTotal(), Omitted{}), Rows: []FunctionLines{}}
+	found := sum.sorted()
+	for i := range first(found, r.Rows) {
+		out.Rows = append(out.Rows, r.row(&found[i], whole.Type.Scale))
+	}
+	out.Omitted.Rows = len(found) - len(out.Rows)
+	return out, nil
+}
+
+// named returns whether a function's name matches a pattern of one piece.
+func named(pattern *calltree.Pattern, functions []profile.Function) func(*profile.Function) bool {
+	names := make([]string, len(functions))
+	for i := range functions {
+		names[i] = functions[i].Name
+	}
+	matches := map[string]bool{}
+	for i, ok := range pattern.Functions(names)[0] {
+		if ok {
+			matches[names[i]] = true
+		}
+	}
+	return func(f *profile.Function) bool { return matches[f.Name] }
+}
+
+// functionSum adds up the lines of functions of several profiles. Functions are the same
+// if name, module and file are.
+type functionSum map[[3]string]*calltree.FunctionLines
+
+func (sum functionSum) add(list []calltree.FunctionLines) {
+	for _, f := range list {
+		key := [3]string{f.Function.Name, f.Function.Module, f.Function.File}
+		have := sum[key]
+		if have == nil {
+			sum[key] = &f
+			continue
+		}
+		have.Self += f.Self
+		have.Total += f.Total
+		for _, l := range f.Lines {
+			at, ok := slices.BinarySearchFunc(have.Lines, l.Line, func(a calltree.LineAmount, line int32) int { return cmp.Compare(a.Line, line) })
+			if !ok {
+				have.Lines = slices.Insert(have.Lines, at, calltree.LineAmount{Line: l.Line})
+			}
+			have.Lines[at].Self += l.Self
+			have.Lines[at].Total += l.Total
+		}
+	}
+}
+
+// sorted returns the functions, the largest total first.
+func (sum functionSum) sorted() []calltree.FunctionLines {
+	var list []calltree.FunctionLines
+	for _, f := range sum {
+		list = append(list, *f)
+	}
+	slices.SortFunc(list, func(a, b calltree.FunctionLines) int {
+		return cmp.Or(cmp.Compare(abs(b.Total), abs(a.Total)), cmp.Compare(a.Function.Name, b.Function.Name),
+			cmp.Compare(a.Function.File, b.Function.File), cmp.Compare(a.Function.Module, b.Function.Module))
+	})
+	return list
+}
+
+// row returns a function with its lines and their source text.
+func (r *LinesRequest) row(f *calltree.FunctionLines, scale int) FunctionLines {
+	out := FunctionLines{f.Function.Name, f.Function.File, f.Function.Module, Whole(f.Total, scale), Whole(f.Self, scale), nil}
+	rows := map[int32]LineRow{}
+	for _, l := range f.Lines {
+		rows[l.Line] = LineRow{l.Line, Whole(l.Total, scale), Whole(l.Self, scale), ""}
+	}
+	var text []string
+	if r.Source != nil {
+		text = r.Source(&f.Function)
+	}
+	if known := f.Lines[len(f.Lines)-1].Line; known > 0 && int(known) <= len(text) {
+		from := f.Lines[0].Line
+		if from == 0 && len(f.Lines) > 1 {
+			from = f.Lines[1].Line
+		}
+		for line := max(1, from-sourceContext); line <= min(known+sourceContext, int32(len(text))); line++ {
+			row, ok := rows[line]
+			if !ok {
+				row = LineRow{Line: line, Total: Whole(0, scale), Self: Whole(0, scale)}
+			}
+			row.Source = text[line-1]
+			rows[line] = row
+		}
+	}
+	out.Lines = slices.SortedFunc(maps.Values(rows), func(a, b LineRow) int { return cmp.Compare(a.Line, b.Line) })
+	return out
+}
