@@ -1,49 +1,74 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/dendroprof/dendro/internal/words"
 )
 
-// Brief writes the report in a few lines: the headline, a row for each change and a
-// line for each benchmark without a verdict. The caller tells where to find the rest.
-func (r *Report) Brief(w io.Writer, d Detail) error {
-	t := &text{bufio.NewWriter(w)}
-	t.head(r)
-	if shown, left := r.shown(d.Changes); len(shown) > 0 {
-		g := grid{heads: []string{"share", "cost", "change", "benchmark", "since", "function"}, right: 2}
-		for _, c := range shown {
-			in, more := c.where()
-			if more > 0 {
-				in = fmt.Sprintf("%s and %d more", in, more)
-			}
-			g.add(words.SignedPercent(c.Delta.Share), Cost(&c.Finding), c.fail()+c.what(), in, c.since(), shorten(c.label()))
-		}
-		t.lines("", g.aligned())
-		t.left(left)
-	}
-	var silent []*Benchmark
-	for i := range r.Benchmarks {
-		if b := &r.Benchmarks[i]; b.Reason != "" {
-			silent = append(silent, b)
-		}
-	}
-	for _, b := range words.First(silent, fewBenchmarks) {
-		t.line("", "%s: %s", r.name(b), b.summary())
-	}
-	if n := len(silent) - fewBenchmarks; n > 0 {
-		t.line("", "%d more %s without a verdict", n, words.Plural(n, "benchmark"))
-	}
-	return t.Flush()
+// Brief is a report in a few lines.
+type Brief struct {
+	Headline string
+	Failed   bool
+	Passed   bool // neither is set without a verdict
+	Selected string
+	Notes    []string
+	Changes  []BriefChange
+	More     int      // changes that are not listed
+	Silent   []string // a line for each benchmark without a verdict
 }
 
-// head writes headline and notes.
+// BriefChange is a change in one line. Its texts are safe to print.
+type BriefChange struct {
+	Share                                 float64
+	Cost, Change, Benchmark, Since, Label string
+}
+
+// Brief returns the report in a few lines, with at most so many changes; 0: all.
+func (r *Report) Brief(changes int) *Brief {
+	b := &Brief{Headline: r.Headline(), Selected: r.selected(), Notes: words.CleanAll(slices.Concat(r.verdictNotes(), r.Notes))}
+	if r.Verdict != nil {
+		b.Failed, b.Passed = r.Verdict.Failed, !r.Verdict.Failed
+	}
+	shown, left := r.shown(changes)
+	b.More = left
+	for _, c := range shown {
+		in, more := c.where()
+		if more > 0 {
+			in = fmt.Sprintf("%s and %d more", in, more)
+		}
+		b.Changes = append(b.Changes, BriefChange{c.Delta.Share, Cost(&c.Finding), c.fail() + c.what(), in, c.since(), c.label()})
+	}
+	var silent []string
+	for i := range r.Benchmarks {
+		if one := &r.Benchmarks[i]; one.Reason != "" {
+			silent = append(silent, r.name(one)+": "+one.summary())
+		}
+	}
+	b.Silent = words.First(silent, fewBenchmarks)
+	if n := len(silent) - fewBenchmarks; n > 0 {
+		b.Silent = append(b.Silent, fmt.Sprintf("%d more %s without a verdict", n, words.Plural(n, "benchmark")))
+	}
+	return b
+}
+
+// selected says what was selected, in one line; empty if the report does not know.
+func (r *Report) selected() string {
+	for _, p := range r.Parameters {
+		if p.Name == "selected" {
+			return words.Clean(p.Value)
+		}
+	}
+	return ""
+}
+
+// head writes headline, selection and notes.
 func (t *text) head(r *Report) {
 	t.line("", "%s", r.Headline())
+	if s := r.selected(); s != "" {
+		t.line("", "selected %s", s)
+	}
 	for _, n := range slices.Concat(r.verdictNotes(), r.Notes) {
 		t.line("", "note: %s", words.Clean(n))
 	}

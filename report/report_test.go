@@ -72,7 +72,7 @@ func sample() *Report {
 	changes := gate.Group(findings)
 	r := New(res, ev, changes, gate.Judge(res, changes, gate.Policy{}))
 	r.Notes = []string{"the clone is shallow"}
-	r.Parameters = []Parameter{{"selection", "type cpu"}, {"base", "main`s"}}
+	r.Parameters = []Parameter{{"selected", "12 profiles of 3 benchmarks"}, {"selection", "type cpu"}, {"base", "main`s"}}
 	r.Version = "1.2.3"
 	r.Locate(func(path []string) Place {
 		if path[0] == "regexp.MustCompile" {
@@ -87,7 +87,6 @@ func sample() *Report {
 func formats(r *Report) map[string]func(w *bytes.Buffer) error {
 	return map[string]func(w *bytes.Buffer) error{
 		"report.txt":   func(w *bytes.Buffer) error { return r.Text(w, Detail{Traces: 1}) },
-		"brief.txt":    func(w *bytes.Buffer) error { return r.Brief(w, Detail{Changes: 5}) },
 		"report.md":    func(w *bytes.Buffer) error { return r.Markdown(w, Detail{Traces: 1}, CommentLimit) },
 		"report.json":  func(w *bytes.Buffer) error { return r.JSON(w) },
 		"report.sarif": func(w *bytes.Buffer) error { return r.SARIF(w) },

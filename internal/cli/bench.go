@@ -118,14 +118,15 @@ func (o *benchOptions) run(ctx context.Context, e *env, args []string) (err erro
 // recorded are profiles of one package or program, with their results.
 type recorded struct {
 	dir     string
-	metrics string // file
+	metrics string                  // file
+	labels  map[string]ingest.Label // by file in dir; of other files, those that an import finds
 }
 
 // store imports recorded profiles with their metrics.
 func (o *benchOptions) store(ctx context.Context, e *env, r recorded) error {
 	one := o.importOptions
 	one.metricsFiles, one.progress, one.output = []string{r.metrics}, "none", "text"
-	one.within = r.dir + string(filepath.Separator)
+	one.within, one.recorded = r.dir+string(filepath.Separator), r.labels
 	quiet := *e
 	quiet.out = e.err // results have stdout
 	return one.run(ctx, &quiet, []string{r.dir})
@@ -136,7 +137,7 @@ func (o *benchOptions) goTest(ctx context.Context, e *env, command *gobench.Comm
 	var results *os.File
 	for i, b := range list {
 		if i == 0 || b.Package != list[i-1].Package {
-			s := recorded{dir: filepath.Join(dir, strconv.Itoa(len(sets)), "profiles")}
+			s := recorded{dir: filepath.Join(dir, strconv.Itoa(len(sets)), "profiles"), labels: map[string]ingest.Label{}}
 			s.metrics = filepath.Join(filepath.Dir(s.dir), "bench.txt")
 			if err := os.MkdirAll(s.dir, 0o755); err != nil {
 				return nil, err
@@ -148,8 +149,13 @@ func (o *benchOptions) goTest(ctx context.Context, e *env, command *gobench.Comm
 			sets = append(sets, s)
 		}
 		fmt.Fprintf(e.err, "%d of %d: %s\n", i+1, len(list), b.Name)
-		if _, err := command.Run(ctx, b, gobench.Profiles{Memory: o.memory}, sets[len(sets)-1].dir, io.MultiWriter(results, e.out)); err != nil {
+		s := &sets[len(sets)-1]
+		files, err := command.Run(ctx, b, gobench.Profiles{Memory: o.memory}, s.dir, io.MultiWriter(results, e.out))
+		if err != nil {
 			return nil, err
+		}
+		for _, name := range files {
+			s.labels[filepath.Base(name)] = ingest.Label{Group: b.Package, Benchmark: strings.TrimPrefix(b.Name, "Benchmark")}
 		}
 	}
 	return sets, nil
@@ -157,13 +163,17 @@ func (o *benchOptions) goTest(ctx context.Context, e *env, command *gobench.Comm
 
 // jmh records benchmarks of JMH, which makes one folder per benchmark.
 func (o *benchOptions) jmh(ctx context.Context, e *env, args []string, dir string) ([]recorded, error) {
-	r := recorded{dir: filepath.Join(dir, "profiles"), metrics: filepath.Join(dir, "jmh.json")}
+	r := recorded{dir: filepath.Join(dir, "profiles"), metrics: filepath.Join(dir, "jmh.json"), labels: map[string]ingest.Label{}}
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		return nil, err
 	}
 	profiler := "jfr:dir=" + r.dir
 	if o.asyncProfiler != "" {
-		profiler = fmt.Sprintf("async:libPath=%s;output=jfr;dir=%s", o.asyncProfiler, r.dir)
+		library, err := filepath.Abs(o.asyncProfiler) // as JMH demands
+		if err != nil {
+			return nil, err
+		}
+		profiler = fmt.Sprintf("async:libPath=%s;output=jfr;dir=%s", library, r.dir)
 	}
 	cmd := exec.CommandContext(ctx, args[0], append(slices.Clone(args[1:]), "-prof", profiler, "-rf", "json", "-rff", r.metrics)...)
 	cmd.Stdout, cmd.Stderr = e.out, e.err

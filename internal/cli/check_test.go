@@ -72,7 +72,7 @@ func TestCheckStatuses(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	if lines := strings.Count(out, "\n"); lines != 5 { // headline, numbers of runs, heads, the change, where the rest is
+	if lines := strings.Count(out, "\n"); lines != 6 { // headline, selection, numbers of runs, heads, the change, where the rest is
 		t.Errorf("%d lines for one change:\n%s", lines, out)
 	}
 	out, _ = check(t, 3, "--base", base, "--head", slow, "--full")

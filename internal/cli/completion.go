@@ -57,9 +57,17 @@ func (e *env) completeFlags(c *cobra.Command) {
 			}
 		}
 	}
-	for _, flag := range []string{"callers", "callees", "function"} {
+	for _, flag := range []string{"callers", "callees", "function", "under"} {
 		if c.Flags().Lookup(flag) != nil {
 			_ = c.RegisterFlagCompletionFunc(flag, fromStore("function"))
+		}
+	}
+	for _, flag := range []string{"base", "head"} {
+		if c.Flags().Lookup(flag) != nil {
+			_ = c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+				// Sides may be files, too, which the shell completes.
+				return append(e.namesOfStore(c.Context(), "branch", prefix), e.namesOfStore(c.Context(), "run", prefix)...), cobra.ShellCompDirectiveDefault
+			})
 		}
 	}
 	if c.Flags().Lookup("type") != nil {

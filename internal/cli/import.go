@@ -38,7 +38,8 @@ type importOptions struct {
 	limits                       profile.Limits
 	output                       outputFormat
 
-	within string // directory that names of files are stored without
+	within   string                  // directory that names of files are stored without
+	recorded map[string]ingest.Label // nil, or the files are Dendro's own recordings, whose labels are certain; those of files without it come from their names
 }
 
 func newImport(e *env) *cobra.Command {
@@ -252,7 +253,10 @@ func (e *env) renormalize(ctx context.Context, n *normalize.Normalizer) error {
 	if err = errors.Join(err, st.Close()); err != nil || info.Rules == n.Version() {
 		return err
 	}
-	fmt.Fprintf(e.err, "renormalizing %d profiles: rules %q → %q\n", info.Profiles, info.Rules, n.Version())
+	if err := engines.Rewritable(where); err != nil {
+		return fmt.Errorf("--renormalize: %w", err)
+	}
+	fmt.Fprintf(e.err, "normalising the names of %d profiles again: rules %q → %q\n", info.Profiles, info.Rules, n.Version())
 	return engines.Rewrite(ctx, where, func(from store.Reader, to store.Destination) error {
 		return store.Copy(ctx, to, from, store.CopyOptions{Rename: n.Function, Rules: n.Version()})
 	})
@@ -352,7 +356,9 @@ func (o *importOptions) sources(e *env, args []string) ([]ingest.Source, error) 
 		err = errors.Join(err, manifestErr)
 	}
 	for i := range sources {
-		sources[i].Name = strings.TrimPrefix(sources[i].Name, o.within)
+		s := &sources[i]
+		s.Name = strings.TrimPrefix(s.Name, o.within)
+		s.Label = o.recorded[s.Name].Or(s.Label)
 	}
 	return sources, err
 }
@@ -360,7 +366,7 @@ func (o *importOptions) sources(e *env, args []string) ([]ingest.Source, error) 
 // importInto imports and reports; it returns errReported when a file failed.
 func (o *importOptions) importInto(ctx context.Context, e *env, st store.Store, sources []ingest.Source, opts ingest.Options, failed bool) error {
 	p := newProgress(e, o.progress, sources)
-	p.dryRun = o.dryRun
+	p.dryRun, p.certain = o.dryRun, o.recorded != nil
 	sum, err := ingest.Run(ctx, st, sources, opts, p.report)
 	p.end()
 	if err != nil {

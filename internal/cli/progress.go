@@ -33,6 +33,7 @@ type progress struct {
 	failures []ingest.Result
 	labels   []ingest.Result // of a dry run: of all files; else of those with a guess, until each guess is known
 	dryRun   bool
+	certain  bool // labels of files come from the recording: nothing to print
 	guesses  map[ingest.Guess]bool
 	errors   map[string]int    // printed and counted, by kind
 	example  map[string]string // of each kind
@@ -163,7 +164,7 @@ func (p *progress) end() {
 			fmt.Fprintf(p.e.err, "dendro: %s more like: %s (--progress json prints all)\n", words.Count(n), escapeLines(p.example[kind]))
 		}
 	}
-	if text := render.Guesses(p.labels); text != "" && !p.json {
+	if text := render.Guesses(p.labels); text != "" && !p.json && !p.certain {
 		p.e.notes([]string{text})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/gitlog"
 	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/internal/render"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 )
@@ -159,9 +160,13 @@ func (o *reporting) print(e *env, doc *report.Report, brief bool) error {
 
 func (o *reporting) printMain(e *env, doc *report.Report, brief bool) error {
 	if !brief {
-		return query.WriteReport(e.out, doc, string(o.output), o.r.Detail)
+		full := func(e *env) error { return query.WriteReport(e.out, doc, string(o.output), o.r.Detail) }
+		if o.output == "text" {
+			return e.page(full)
+		}
+		return full(e)
 	}
-	if err := query.WriteReport(e.out, doc, "brief", o.r.Detail); err != nil {
+	if err := render.Brief(e.rendering("text"), doc.Brief(o.r.Changes)); err != nil {
 		return err
 	}
 	where := "--full, or --write report.md"

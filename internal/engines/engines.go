@@ -87,18 +87,26 @@ func OpenServer(ctx context.Context, where, token string) (store.Store, error) {
 	return st, nil
 }
 
+// Rewritable returns an error if the store at a location is not a file: only files can be
+// replaced.
+func Rewritable(where string) error {
+	switch {
+	case where == "mem:" || where == "mem":
+		return fmt.Errorf("a store in memory cannot be rewritten")
+	case IsServer(where):
+		return fmt.Errorf("a store is rewritten on the server's machine: stop the server at %s and pass its file as --store", where)
+	case neo4j.IsURL(where):
+		return fmt.Errorf("a graph database cannot be rewritten: copy it into another one (dendro copy --renormalize)")
+	}
+	return nil
+}
+
 // Rewrite replaces the store at a location: copy reads the old one and fills a new
 // one, which replaces the old one when copy succeeds. If anything fails, or the
 // process dies, the old one stays unchanged.
 func Rewrite(ctx context.Context, where string, copy func(from store.Reader, to store.Destination) error) (err error) {
-	if where == "mem:" || where == "mem" {
-		return fmt.Errorf("a store in memory cannot be rewritten")
-	}
-	if IsServer(where) {
-		return fmt.Errorf("a store is rewritten on the server's machine: stop the server at %s and pass its file as --store", where)
-	}
-	if neo4j.IsURL(where) {
-		return fmt.Errorf("a graph database cannot be rewritten: copy it into another one (dendro copy --renormalize)")
+	if err := Rewritable(where); err != nil {
+		return err
 	}
 	if real, err := filepath.EvalSymlinks(where); err == nil {
 		where = real

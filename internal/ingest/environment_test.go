@@ -113,10 +113,12 @@ func TestGoBenchmarks(t *testing.T) {
 	sort := []string{launch, runN, "example.com/a.b/shop_test.BenchmarkSort", "sort.Ints"}
 	sub := []string{launch, runN, "example.com/a.b/shop.BenchmarkSort.func1", "sort.Ints"}
 	other := []string{launch, runN, "example.com/a.b/shop.BenchmarkPrices", "sort.Ints"}
+	parallel := []string{runParallel, "example.com/a.b/shop.BenchmarkSort.func1", "sort.Ints"}
 	for name, test := range map[string]struct {
 		p    *profile.Profile
 		want []string
 	}{
+		"parallel":          {of(parallel), []string{"Sort"}},
 		"one":               {of(sort, sort, []string{"runtime.mcall"}), []string{"Sort"}},
 		"a sub-benchmark":   {of(sub), []string{"Sort"}},
 		"two":               {of(sort, other), []string{"Prices", "Sort"}},

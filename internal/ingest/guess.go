@@ -116,6 +116,14 @@ var (
 	jmhParam = regexp.MustCompile(`^[\w$.]+=[^,]*$`)
 )
 
+// jmhReversed reports whether a file is the second, bottom-up page of a flame graph that
+// JMH's async-profiler writes: the same profile again, with leaves as roots.
+func jmhReversed(file string) bool {
+	p := slashed(file)
+	_, ok := jmhFolder(path.Base(path.Dir(p)))
+	return ok && strings.HasPrefix(path.Base(p), "flame-") && strings.HasSuffix(p, "-reverse.html")
+}
+
 // jmhFolder labels by the name of a folder of JMH: the package is the group.
 func jmhFolder(name string) (l Label, ok bool) {
 	m := jmhName.FindStringSubmatch(name)
@@ -141,8 +149,12 @@ func jmhFolder(name string) (l Label, ok bool) {
 	return Label{Group: strings.TrimSuffix(m[1], "."), Benchmark: m[2] + paramText(params)}, true
 }
 
-// runN is the function of package testing that calls benchmarks.
-const runN = "testing.(*B).runN"
+// runN and runParallel are the functions of package testing that call benchmarks, or what
+// these pass to RunParallel.
+const (
+	runN        = "testing.(*B).runN"
+	runParallel = "testing.(*B).RunParallel.func1"
+)
 
 // goBenchmark matches the function of a benchmark, or a function literal in it.
 var goBenchmark = regexp.MustCompile(`^(.*/)?([^./]+)\.Benchmark([^.]+)(\..*)?$`)
@@ -155,14 +167,14 @@ func (w *worker) goBenchmarks(p *profile.Profile) (pkg string, names []string) {
 	}
 	sym := p.Symbols
 	if len(sym.Functions) < w.searched {
-		w.searched, w.runN = 0, map[profile.FunctionID]bool{}
+		w.searched, w.callers = 0, map[profile.FunctionID]bool{}
 	}
 	for ; w.searched < len(sym.Functions); w.searched++ {
-		if sym.Functions[w.searched].Name == runN {
-			w.runN[profile.FunctionID(w.searched)] = true
+		if name := sym.Functions[w.searched].Name; name == runN || name == runParallel {
+			w.callers[profile.FunctionID(w.searched)] = true
 		}
 	}
-	if len(w.runN) == 0 {
+	if len(w.callers) == 0 {
 		return "", nil
 	}
 	function := func(s profile.StackID) profile.FunctionID { return sym.Frames[sym.Leaf(s)].Function }
@@ -172,7 +184,7 @@ func (w *worker) goBenchmarks(p *profile.Profile) (pkg string, names []string) {
 			for s != profile.NoStack && !seen[s] {
 				seen[s] = true
 				caller := sym.Parent(s)
-				if caller != profile.NoStack && w.runN[function(caller)] {
+				if caller != profile.NoStack && w.callers[function(caller)] {
 					if m := goBenchmark.FindStringSubmatch(sym.Functions[function(s)].Name); m != nil && !slices.Contains(names, m[3]) {
 						pkg, names = m[1]+strings.TrimSuffix(m[2], "_test"), append(names, m[3])
 					}

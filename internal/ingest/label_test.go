@@ -65,6 +65,17 @@ func TestJMHFolder(t *testing.T) {
 	}
 }
 
+func TestJMHReversed(t *testing.T) {
+	for file, want := range map[string]bool{
+		"prof/org.x.Parser.parse-Throughput/flame-cpu-reverse.html": true, "prof/org.x.Parser.parse-Throughput/flame-cpu-forward.html": false,
+		"pages/flame-cpu-reverse.html": false, "prof/org.x.Parser.parse-Throughput/x-reverse.html": false,
+	} {
+		if got := jmhReversed(file); got != want {
+			t.Errorf("%s: %v", file, got)
+		}
+	}
+}
+
 func TestLayout(t *testing.T) {
 	for _, tt := range []struct {
 		layout, path string

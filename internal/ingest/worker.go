@@ -30,7 +30,7 @@ type worker struct {
 	forest calltree.Forest
 
 	projections map[string]*calltree.Projection // by root: a normalised thread name, or none
-	runN        map[profile.FunctionID]bool     // the functions of that name among the first searched
+	callers     map[profile.FunctionID]bool     // the functions runN and runParallel among the first searched
 	searched    int
 	renamed     []renaming                // since the last file
 	examples    map[string]map[int32]bool // of each group: functions of which a raw name was given
@@ -48,7 +48,7 @@ func newWorker(o Options) *worker {
 		o:           o,
 		reader:      format.NewReader(o.Limits),
 		projections: map[string]*calltree.Projection{},
-		runN:        map[profile.FunctionID]bool{},
+		callers:     map[profile.FunctionID]bool{},
 		examples:    map[string]map[int32]bool{},
 	}
 }
@@ -121,6 +121,10 @@ func (w *worker) item(s *Source, d format.Decoded, err error) item {
 		if errors.Is(err, profile.ErrUnrecognized) && (member || !s.Named) {
 			it.result.Status = Skipped
 		}
+		return it
+	}
+	if !s.Named && jmhReversed(it.result.File) {
+		it.result.Status = Skipped
 		return it
 	}
 	for _, warning := range d.Profile.Warnings {

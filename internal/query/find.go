@@ -87,6 +87,13 @@ func Find(ctx context.Context, st store.Reader, r *FindRequest) (_ any, err erro
 	finds.Rows = slices.DeleteFunc(finds.Rows, func(row store.FindRow) bool {
 		return r.share(finds, row) < float64(r.MinShare) || row.Self == 0 && row.Total == 0
 	})
+	if len(finds.Rows) == 0 {
+		similar, err := similarFunctions(ctx, st, r.Pattern)
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, fmt.Sprintf("%s not found at or above --min-share in %s%s", r.Pattern, counted(len(finds.Profiles), "selected profile"), similar))
+	}
 	if r.By == "profile" {
 		return found(r, finds, r.perProfile(finds), notes), nil
 	}
@@ -99,9 +106,6 @@ func found[R any](r *FindRequest, f *store.Finds, rows []R, notes []string) *Fin
 	out.Omitted.Rows = len(rows) - len(out.Rows)
 	if len(f.Profiles) > 0 {
 		out.Type, out.Unit = f.Profiles[0].Type.Name, f.Profiles[0].Type.Unit
-	}
-	if len(rows) == 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%s not found at or above --min-share in %s", r.Pattern, counted(len(f.Profiles), "selected profile")))
 	}
 	return out
 }

@@ -87,9 +87,7 @@ func Complete(ctx context.Context, st store.Reader, parameter, prefix string) ([
 		if err != nil {
 			return nil, err
 		}
-		for i := range functions {
-			names = append(names, functions[i].Name)
-		}
+		names = functionNames(functions)
 	} else {
 		list, err := st.Profiles(ctx, store.Query{})
 		if err != nil {
@@ -106,11 +104,26 @@ func Complete(ctx context.Context, st store.Reader, parameter, prefix string) ([
 	return first(names, maxCompletions), nil
 }
 
-// unknownFunction is the error of a view of a function that nothing selected has.
-func unknownFunction(name string, functions []profile.Function) error {
+// similarFunctions ends a message about a function that was not found; empty if the store
+// has one of exactly that name, or none that is close.
+func similarFunctions(ctx context.Context, st store.Reader, name string) (string, error) {
+	functions, err := st.FunctionNames(ctx)
+	names := functionNames(functions)
+	if err != nil || slices.Contains(names, name) {
+		return "", err
+	}
+	return words.DidYouMean(name, names), nil
+}
+
+func functionNames(functions []profile.Function) []string {
 	names := make([]string, len(functions))
 	for i := range functions {
 		names[i] = functions[i].Name
 	}
-	return fmt.Errorf("%w: no function is named %s%s", store.ErrNothing, words.Clean(name), words.DidYouMean(name, names))
+	return names
+}
+
+// unknownFunction is the error of a view of a function that nothing selected has.
+func unknownFunction(name string, functions []profile.Function) error {
+	return fmt.Errorf("%w: no function is named %s%s", store.ErrNothing, words.Clean(name), words.DidYouMean(name, functionNames(functions)))
 }

@@ -213,7 +213,13 @@ func (r *ReportRequest) parameters(q store.Query, list []store.Profile) []report
 		}
 		return strings.Join(values, ", ")
 	}
+	runs := distinct(list, func(p *store.Profile) string { return p.Run.Key })
+	selected := fmt.Sprintf("%s of %s in %s", counted(len(list), "profile"), counted(len(distinct(list, func(p *store.Profile) string { return p.Benchmark.String() })), "benchmark"), counted(len(runs), "run"))
+	if n := len(runs); n > 1 && !r.Files {
+		selected += fmt.Sprintf(" (%s … %s)", runs[0], runs[n-1])
+	}
 	params := []report.Parameter{
+		{Name: "selected", Value: selected},
 		{Name: "selection", Value: q.String()},
 		{Name: "group", Value: shown(distinct(list, func(p *store.Profile) string { return p.Benchmark.Group }))},
 		{Name: "benchmark", Value: shown(distinct(list, func(p *store.Profile) string { return p.Benchmark.Name }))},
@@ -303,13 +309,10 @@ func (r *ReportRequest) locate(ctx context.Context, runs store.Reader, doc *repo
 	return nil
 }
 
-// WriteReport writes a report as text, md, json, sarif, junit, html (made with Page), or
-// brief: a line per change.
+// WriteReport writes a report as text, md, json, sarif, junit or html (made with Page).
 func WriteReport(w io.Writer, doc *report.Report, format string, d Detail) error {
 	detail := report.Detail{Changes: d.Changes, Traces: d.Traces, All: d.All}
 	switch format {
-	case "brief":
-		return doc.Brief(w, detail)
 	case "html":
 		page, err := reportPage(doc)
 		if err != nil {

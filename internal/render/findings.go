@@ -80,6 +80,56 @@ func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
 	return contexts(o.W, r.Expanded)
 }
 
+// Brief writes a report in a few lines: the headline, a row for each change, and the
+// benchmarks without a verdict.
+func Brief(o *Output, b *report.Brief) error {
+	paint := func(c Tint, s string) string {
+		if !o.Colour {
+			return s
+		}
+		return c.paint(s)
+	}
+	switch {
+	case b.Failed:
+		fmt.Fprintln(o.W, paint(red, b.Headline))
+	case b.Passed:
+		fmt.Fprintln(o.W, paint(green, b.Headline))
+	default:
+		fmt.Fprintln(o.W, b.Headline)
+	}
+	if b.Selected != "" {
+		fmt.Fprintln(o.W, "selected", b.Selected)
+	}
+	for _, n := range b.Notes {
+		fmt.Fprintln(o.W, "note:", n)
+	}
+	if len(b.Changes) > 0 {
+		t := &Table{Columns: []Column{{Name: "share", Right: true, Text: signedPercent, Tint: worse}, {Name: "cost", Right: true},
+			{Name: "change", Whole: true, Tint: failing}, {Name: "benchmark"}, {Name: "since"}, {Name: "function"}}}
+		for _, c := range b.Changes {
+			t.Add(c.Share, c.Cost, c.Change, c.Benchmark, c.Since, c.Label)
+		}
+		if err := t.Write(o); err != nil {
+			return err
+		}
+	}
+	if b.More > 0 {
+		fmt.Fprintf(o.W, "%d more %s (--rows)\n", b.More, words.Plural(b.More, "change"))
+	}
+	for _, line := range b.Silent {
+		fmt.Fprintln(o.W, line)
+	}
+	return nil
+}
+
+// failing colours the kind of a change that fails a check.
+func failing(v any) Tint {
+	if strings.HasPrefix(fmt.Sprint(v), "FAIL ") {
+		return red
+	}
+	return plain
+}
+
 // tintOf colours a finding: what costs and is certain red, what is faster green.
 func tintOf(f *regression.Finding) Tint {
 	switch {

@@ -69,6 +69,7 @@ type Table struct {
 type Column struct {
 	Name  string // JSON key and heading
 	Right bool   // numbers
+	Whole bool   // never shortened
 	// Text formats a value for people; nil: fmt.Sprint.
 	Text func(v any) string
 	// Tint colours a value on a terminal; nil: never.
@@ -155,7 +156,7 @@ func fit(columns []Column, width []int, terminal int) []int {
 	for ; total > terminal; total-- {
 		widest := -1
 		for c := range columns {
-			if !columns[c].Right && now[c] > leastName && (widest < 0 || now[c] > now[widest]) {
+			if !columns[c].Right && !columns[c].Whole && now[c] > leastName && (widest < 0 || now[c] > now[widest]) {
 				widest = c
 			}
 		}
