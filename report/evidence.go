@@ -39,20 +39,23 @@ type Level struct {
 	Deviation float64 `json:"deviation"` // sample standard deviation; 0 of fewer than two runs
 }
 
-// Candidate is a function to look at. Levels are shares of the program
-// (of all samples, for a ranking by total).
+// Candidate is a function to look at. Levels are shares of the program.
 type Candidate struct {
-	Function string    `json:"function"`
-	Path     []string  `json:"path,omitempty"`    // of the finding, root to place
-	Finding  string    `json:"finding,omitempty"` // its id
-	Self     bool      `json:"self,omitempty"`    // levels are of the function's self
-	Expected float64   `json:"expected"`          // mean level of the history
-	Actual   float64   `json:"actual"`            // mean level of the tested runs
-	Diff     float64   `json:"diff"`
-	Score    float64   `json:"score"`  // of the finding, else of the ranking
-	Status   string    `json:"status"` // "+" first seen now, "-" seen before and not now
-	Levels   []float64 `json:"levels"` // by run
-	Band     []Level   `json:"band"`   // by run
+	Function string   `json:"function"`
+	Path     []string `json:"path,omitempty"`    // of the finding, root to place
+	Finding  string   `json:"finding,omitempty"` // its id
+	Self     bool     `json:"self,omitempty"`    // levels are of the function's self
+	// Requested by name: its levels are shares of all samples, its score is the distance
+	// from the band.
+	Requested bool      `json:"requested,omitempty"`
+	Absolute  bool      `json:"absolute,omitempty"` // levels are totals in the value type's unit, as in the paper
+	Expected  float64   `json:"expected"`           // mean level of the history
+	Actual    float64   `json:"actual"`             // mean level of the tested runs
+	Diff      float64   `json:"diff"`
+	Score     float64   `json:"score"`  // of the finding, else of the ranking
+	Status    string    `json:"status"` // "+" first seen now, "-" seen before and not now
+	Levels    []float64 `json:"levels"` // by run
+	Band      []Level   `json:"band"`   // by run
 	// Contexts is what a greedy search around the function found; nil if there was
 	// none.
 	Contexts *expansion.Expansion `json:"contexts,omitempty"`

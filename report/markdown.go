@@ -36,7 +36,7 @@ func (r *Report) Markdown(w io.Writer, d Detail, limit int) error {
 	}
 	m.block(r.benchmarkTable())
 	for i := range r.Benchmarks {
-		if b := &r.Benchmarks[i]; len(b.Evidence.Candidates) > 0 && (d.All || len(b.Findings) > 0) {
+		if b := &r.Benchmarks[i]; b.shown(d) {
 			m.block(r.benchmarkMarkdown(b, d))
 		}
 	}
@@ -232,7 +232,7 @@ func (r *Report) benchmarkMarkdown(b *Benchmark, d Detail) string {
 	}
 	var rows [][]string
 	for i := range b.Evidence.Candidates {
-		cells := candidateCells(&b.Evidence.Candidates[i])
+		cells := b.candidateCells(&b.Evidence.Candidates[i])
 		cells[len(cells)-1] = code(shorten(candidateName(&b.Evidence.Candidates[i])))
 		rows = append(rows, cells)
 	}

@@ -118,9 +118,18 @@ func (b *Benchmark) metricPlot() []string {
 	return b.plot(m.Values, m.Band, func(v float64) string { return words.Metric(v, m.Unit) }, func(v float64) bool { return v == 0 })
 }
 
-// candidatePlot draws the share of a candidate.
+// candidatePlot draws the levels of a candidate.
 func (b *Benchmark) candidatePlot(c *Candidate) []string {
-	return b.plot(c.Levels, c.Band, words.Percent, nil)
+	level, _ := b.levels(c)
+	return b.plot(c.Levels, c.Band, level, nil)
+}
+
+// levels returns the formats of a candidate's levels and of their differences.
+func (b *Benchmark) levels(c *Candidate) (level, difference func(float64) string) {
+	if c.Absolute {
+		return func(v float64) string { return words.Value(v, b.Type) }, func(v float64) string { return words.Difference(v, b.Type) }
+	}
+	return words.Percent, words.SignedPercent
 }
 
 func (b *Benchmark) plot(values []float64, band []Level, label func(float64) string, left func(float64) bool) []string {

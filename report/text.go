@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -59,13 +60,20 @@ func (t *text) line(indent, format string, args ...any) {
 	fmt.Fprintf(t, indent+format+"\n", args...)
 }
 
+// shown reports whether text lists the candidates of the benchmark: those of findings, and
+// rankings and functions that were requested.
+func (b *Benchmark) shown(d Detail) bool {
+	list := b.Evidence.Candidates
+	return len(list) > 0 && (d.All || len(b.Findings) > 0 || list[0].Absolute || slices.ContainsFunc(list, func(c Candidate) bool { return c.Requested }))
+}
+
 func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
 	t.line("", "\n%s: %s", r.name(b), b.summary())
 	for _, w := range Remarks(b.Benchmark) {
 		t.line("    - ", "%s", w)
 	}
 	t.lines("    ", b.otherMetrics())
-	if len(b.Findings) == 0 && !d.All {
+	if !b.shown(d) {
 		return
 	}
 	if m := b.Evidence.Metric; m != nil {
@@ -73,12 +81,9 @@ func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
 		t.lines("    ", b.metricPlot())
 	}
 	candidates := b.Evidence.Candidates
-	if len(candidates) == 0 {
-		return
-	}
 	tb := grid{heads: candidateHeads, right: 4}
 	for i := range candidates {
-		tb.add(candidateCells(&candidates[i])...)
+		tb.add(b.candidateCells(&candidates[i])...)
 	}
 	t.lines("    ", tb.aligned())
 	for i := range candidates {
@@ -141,8 +146,9 @@ var (
 	traceHeads     = []string{"diff", "candidate diff", "candidate score", ""}
 )
 
-func candidateCells(c *Candidate) []string {
-	return []string{words.Percent(c.Expected), words.Percent(c.Actual), words.SignedPercent(c.Diff), score(c.Score), c.Status, candidateName(c)}
+func (b *Benchmark) candidateCells(c *Candidate) []string {
+	level, difference := b.levels(c)
+	return []string{level(c.Expected), level(c.Actual), difference(c.Diff), score(c.Score), c.Status, candidateName(c)}
 }
 
 // candidateName returns the name of a candidate and whether its shares are of self.

@@ -137,6 +137,13 @@ func newSeries(list []store.Profile, o Options) Series {
 	return s
 }
 
+// Newest returns the series of the newest n runs.
+func (s *Series) Newest(n int) *Series {
+	newest := *s
+	newest.Profiles = s.Profiles[max(0, len(s.Profiles)-n):]
+	return &newest
+}
+
 // Warnings returns warnings about the series for readers of results.
 func (s *Series) Warnings() []string {
 	var list []string

@@ -30,6 +30,10 @@ type Benchmark struct {
 	LeftOut   []history.LeftOut
 	Warnings  []string
 
+	// Profiles are the runs that were compared, oldest first; the last Tested of them were
+	// tested. Empty without a verdict.
+	Profiles []store.Profile
+	Tested   int
 	// Analyses are the comparisons, the newest run alone first. Empty: no verdict, for
 	// Reason.
 	Analyses []*Analysis
@@ -117,7 +121,32 @@ func one(ctx context.Context, st store.Reader, s *history.Series, tested map[sto
 		return nil, err
 	}
 	sortFindings(b.Findings)
+	b.setCompared(s)
 	return b, nil
+}
+
+// setCompared sets the runs of all analyses. Those count as tested that the analysis with
+// findings has tested, else those of the one with most runs.
+func (b *Benchmark) setCompared(s *history.Series) {
+	if len(b.Analyses) == 0 {
+		return
+	}
+	compared := map[string]bool{}
+	tested := b.Analyses[0].Tested
+	for _, a := range b.Analyses {
+		for _, run := range slices.Concat(a.History, a.Tested) {
+			compared[run] = true
+		}
+		if len(a.Findings) > 0 && len(a.Tested) > len(tested) && slices.Contains(a.Tested, tested[len(tested)-1]) {
+			tested = a.Tested
+		}
+	}
+	for i := range s.Profiles {
+		if p := &s.Profiles[i]; compared[p.Run.Key] {
+			b.Profiles = append(b.Profiles, *p)
+		}
+	}
+	b.Tested = len(b.Profiles) - slices.IndexFunc(b.Profiles, func(p store.Profile) bool { return slices.Contains(tested, p.Run.Key) })
 }
 
 // judge makes the requested comparisons; at most the last most runs are tested.

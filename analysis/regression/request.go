@@ -25,7 +25,8 @@ type Request struct {
 	Window int
 	// History selects the history instead of the runs of the same branch. Machine and
 	// profiler stay the same, except for machines that it names.
-	History *store.Query
+	History   *store.Query
+	AnyBranch bool // runs of every branch compare
 	// Acknowledged marks findings as accepted. The history of a benchmark starts anew
 	// at an accepted change: at Acknowledgement.Since, else where a scan of the history
 	// finds it confirmed.
@@ -43,7 +44,7 @@ func (req *Request) window() int {
 
 // runs returns which runs of a benchmark compare, and how many are needed.
 func (req *Request) runs() history.Options {
-	o := history.Options{Window: req.window(), Extra: max(2, req.K), AnyBranch: req.History != nil, AnyMachine: req.History != nil && len(req.History.Machines) > 0}
+	o := history.Options{Window: req.window(), Extra: max(2, req.K), AnyBranch: req.AnyBranch || req.History != nil, AnyMachine: req.History != nil && len(req.History.Machines) > 0}
 	if req.Scan {
 		o.Extra = oldestAge
 	}
@@ -101,7 +102,7 @@ func (req *Request) tested(all, selected []store.Profile) map[history.Key][]stor
 		case n == nil || done[at]:
 		case p.ID == n.ID:
 			met[at] = true
-		case met[at] && history.Options{}.Compares(p, n):
+		case met[at] && history.Options{AnyBranch: req.AnyBranch}.Compares(p, n):
 			done[at] = true
 			if is[p.ID] {
 				tested[at] = append(tested[at], p.ID)

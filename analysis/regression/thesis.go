@@ -64,8 +64,12 @@ type ThesisRow struct {
 
 // ThesisResult is the result of Thesis.
 type ThesisResult struct {
-	Rows     []ThesisRow // by score, then benchmark and function
-	Warnings []string    // benchmarks with fewer than two runs before
+	Rows []ThesisRow // by score, then benchmark and function
+	// Series are the benchmarks with rows: the last run of each was scored against the
+	// window before it, and earlier runs show the way there.
+	Series   []history.Series
+	Window   int
+	Warnings []string // benchmarks with fewer than two runs before
 }
 
 // Thesis ranks functions by the time series score of the paper (Lundberg and Rettig,
@@ -75,30 +79,34 @@ type ThesisResult struct {
 // ancestors score with the functions they call; docs/method/regression.md shows the
 // effect.
 //
-// Runs of every machine and branch count, as in the paper.
-func Thesis(ctx context.Context, st store.Reader, q store.Query, m Measure, n int) (*ThesisResult, error) {
-	if n == 0 {
-		n = thesisRuns
-	}
+// Of the request, what selects the history counts: Window is n, and the other methods'
+// rules say which runs compare.
+func Thesis(ctx context.Context, st store.Reader, q store.Query, m Measure, req Request) (*ThesisResult, error) {
+	req.K, req.Scan = 1, false
+	n := cmp.Or(req.Window, thesisRuns)
 	if n < 2 {
 		return nil, fmt.Errorf("the score needs at least 2 runs before the tested one, not %d", n)
 	}
-	list, _, err := chosen(ctx, st, q, &Request{K: 1, History: &store.Query{}}, history.Options{Window: n, Extra: 2, AnyMachine: true, AnyProfiler: true, AnyBranch: true})
+	req.Window = max(n, history.Window)
+	o := req.runs()
+	o.Extra = 1
+	list, _, err := chosen(ctx, st, q, &req, o)
 	if err != nil {
 		return nil, err
 	}
-	res := &ThesisResult{}
+	res := &ThesisResult{Window: n}
 	for i := range list {
 		s := &list[i]
 		if len(s.Profiles) < 3 {
-			res.Warnings = append(res.Warnings, fmt.Sprintf("%s: %d runs before the tested one, at least 2 are needed", s.Benchmark, len(s.Profiles)-1))
+			res.Warnings = append(res.Warnings, tooShort(s))
 			continue
 		}
-		rows, err := thesisRows(ctx, st, s, m, n)
+		rows, err := thesisRows(ctx, st, s.Newest(n+1), m)
 		if err != nil {
 			return nil, err
 		}
 		res.Rows = append(res.Rows, rows...)
+		res.Series = append(res.Series, *s)
 	}
 	slices.SortStableFunc(res.Rows, func(a, b ThesisRow) int {
 		return cmp.Or(-cmp.Compare(a.Score, b.Score), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function))
@@ -106,8 +114,20 @@ func Thesis(ctx context.Context, st store.Reader, q store.Query, m Measure, n in
 	return res, nil
 }
 
-func thesisRows(ctx context.Context, st store.Reader, s *history.Series, m Measure, n int) ([]ThesisRow, error) {
-	profiles := s.Profiles[max(0, len(s.Profiles)-n-1):]
+// tooShort reports that a series has no deviation, and the runs that it leaves out.
+func tooShort(s *history.Series) string {
+	text := fmt.Sprintf("%s: %d runs before the tested one, at least 2 are needed", s.Benchmark, len(s.Profiles)-1)
+	for _, l := range s.LeftOut {
+		text += fmt.Sprintf("; %d runs of the benchmark are not its history: %s", l.Runs, l.Reason)
+	}
+	if len(s.LeftOut) > 0 {
+		text += " (--history, --any-branch)"
+	}
+	return text
+}
+
+func thesisRows(ctx context.Context, st store.Reader, s *history.Series, m Measure) ([]ThesisRow, error) {
+	profiles := s.Profiles
 	values, err := measure(ctx, st, profiles, m)
 	if err != nil {
 		return nil, fmt.Errorf("history of %s: %w", s.Benchmark, err)

@@ -26,7 +26,7 @@ func TestThesisGoldens(t *testing.T) {
 	}
 	st := put(t, b)
 	for _, m := range []Measure{Total, Self, {potential: true, degree: 3}} {
-		res, err := Thesis(t.Context(), st, store.Query{}, m, 0)
+		res, err := Thesis(t.Context(), st, store.Query{}, m, Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,11 +50,11 @@ func TestThesisGoldens(t *testing.T) {
 }
 
 func TestThesisNeedsTwoRunsBefore(t *testing.T) {
-	res, err := Thesis(t.Context(), put(t, shop(1, 2, 0, nil)), store.Query{}, Total, 0)
+	res, err := Thesis(t.Context(), put(t, shop(1, 2, 0, nil)), store.Query{}, Total, Request{})
 	if err != nil || len(res.Rows) != 0 || len(res.Warnings) != 1 {
 		t.Errorf("%+v, %v", res, err)
 	}
-	if _, err := Thesis(t.Context(), put(t, shop(1, 9, 0, nil)), store.Query{}, Total, 1); err == nil {
+	if _, err := Thesis(t.Context(), put(t, shop(1, 9, 0, nil)), store.Query{}, Total, Request{Window: 1}); err == nil {
 		t.Error("a window of one run")
 	}
 }
@@ -83,5 +83,44 @@ func TestParseMeasure(t *testing.T) {
 	}
 	if m, err := ParseMeasure("potential:2"); err != nil || m.degree != 2 || !m.potential {
 		t.Errorf("%+v %v", m, err)
+	}
+}
+
+// The history is the runs of the tested one's branch and machine, unless it is named.
+func TestThesisHistory(t *testing.T) {
+	b := &bench{name: "b", edit: func(i int, f *store.File) {
+		f.Run.Branch = []string{"main", "side"}[i%2]
+		if i < 4 {
+			f.Run.Machine = "old"
+		}
+	}}
+	for i := range 15 { // main: 0, 2 … 14 with 10 or 11 samples, side: 1, 3 … 13 with 90
+		b.runs = append(b.runs, map[string]int64{"work": []int64{10, 90, 11, 90}[i%4]})
+	}
+	b.runs[14] = map[string]int64{"work": 14}
+	st := put(t, b)
+	for _, c := range []struct {
+		name     string
+		req      Request
+		expected float64
+		series   int
+	}{
+		{"the run's own", Request{}, 10.4, 6},
+		{"window", Request{Window: 3}, 31.0 / 3, 6},
+		{"any branch", Request{AnyBranch: true}, 50.2, 11},
+		{"named branch", Request{History: &store.Query{Branches: []string{"side"}}}, 90, 6},
+		{"named machines", Request{History: &store.Query{Branches: []string{"main"}, Machines: []string{"*"}}}, 73.0 / 7, 8},
+	} {
+		res, err := Thesis(t.Context(), st, store.Query{}, Total, c.req)
+		if err != nil || len(res.Rows) != 1 || len(res.Series) != 1 {
+			t.Fatalf("%s: %+v, %v", c.name, res, err)
+		}
+		if got := res.Rows[0].Expected; math.Abs(got-c.expected) > 1e-9 || len(res.Series[0].Profiles) != c.series {
+			t.Errorf("%s: expected %v of %d runs, want %v of %d", c.name, got, len(res.Series[0].Profiles), c.expected, c.series)
+		}
+	}
+	res, err := Thesis(t.Context(), st, store.Query{}, Total, Request{History: &store.Query{Branches: []string{"nonexistent"}}})
+	if err != nil || len(res.Rows) != 0 || len(res.Warnings) != 1 {
+		t.Errorf("a history of no run: %+v, %v", res, err)
 	}
 }

@@ -35,10 +35,12 @@ import (
 // Options limit the evidence. The zero value means the defaults.
 type Options struct {
 	Candidates int // per benchmark; default 5, negative: none
-	Window     int // runs of a moving mean; default 10
-	// RankingByTotal: the ranking in the result is by total, and its order is kept.
+	// Functions are candidates of every benchmark that has them, beyond the limit.
+	Functions []string
+	Window    int // runs of a moving mean; default 10
+	// Thesis: the ranking in the result is the paper's, by total, and its order is kept.
 	// Otherwise the functions of findings come first, then those of the ranking by self.
-	RankingByTotal bool
+	Thesis bool
 	// Contexts bounds the search for contexts of candidates of benchmarks with
 	// findings. MaxDepth < 0: no search.
 	Contexts expansion.Options
@@ -58,29 +60,13 @@ func Gather(ctx context.Context, st store.Reader, res *regression.Result, o Opti
 	if o.Window <= 0 {
 		o.Window = defaultWindow
 	}
-	var types []string
-	for i := range res.Benchmarks {
-		if name := res.Benchmarks[i].Type.Name; !slices.Contains(types, name) {
-			types = append(types, name)
-		}
-	}
-	all, err := st.Profiles(ctx, store.Query{Types: types})
-	if err != nil {
-		return nil, err
-	}
-	byKey := map[key][]store.Profile{}
-	for _, p := range all {
-		k := key{p.Benchmark, p.Type.Name}
-		byKey[k] = append(byKey[k], p)
-	}
 	list := make([]report.Evidence, len(res.Benchmarks))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range res.Benchmarks {
 		group.Go(func() (err error) {
 			b := &res.Benchmarks[i]
-			g := gatherer{o: o, b: b}
-			g.choose(byKey[key{b.Benchmark, b.Type.Name}])
+			g := gatherer{o: o, b: b, profiles: b.Profiles, tested: b.Tested}
 			if list[i], err = g.gather(ctx, st); err != nil {
 				err = fmt.Errorf("evidence for %s: %w", b.Benchmark, err)
 			}
@@ -93,54 +79,12 @@ func Gather(ctx context.Context, st store.Reader, res *regression.Result, o Opti
 	return list, nil
 }
 
-type key struct {
-	benchmark testrun.Benchmark
-	typ       string
-}
-
 // gatherer collects the evidence of one benchmark.
 type gatherer struct {
 	o        Options
 	b        *regression.Benchmark
-	profiles []store.Profile // the runs that were compared, oldest first
-	tested   int             // the last of them
-}
-
-// choose keeps the profiles of the runs that the analyses compared.
-func (g *gatherer) choose(profiles []store.Profile) {
-	compared := map[string]bool{}
-	for _, a := range g.b.Analyses {
-		for _, run := range slices.Concat(a.History, a.Tested) {
-			compared[run] = true
-		}
-	}
-	for _, p := range profiles {
-		if compared[p.Run.Key] && p.Type.Key() == g.b.Type.Key() {
-			g.profiles = append(g.profiles, p)
-		}
-	}
-	tested := testedRuns(g.b)
-	for i := range g.profiles {
-		if slices.Contains(tested, g.profiles[i].Run.Key) {
-			g.tested = len(g.profiles) - i
-			break
-		}
-	}
-}
-
-// testedRuns returns the tested runs: those of the comparison that found something,
-// else those of the one with most runs.
-func testedRuns(b *regression.Benchmark) []string {
-	if len(b.Analyses) == 0 {
-		return nil
-	}
-	best := b.Analyses[0].Tested
-	for _, a := range b.Analyses {
-		if len(a.Findings) > 0 && len(a.Tested) > len(best) && slices.Contains(a.Tested, best[len(best)-1]) {
-			best = a.Tested
-		}
-	}
-	return best
+	profiles []store.Profile // those of b
+	tested   int
 }
 
 func (g *gatherer) gather(ctx context.Context, st store.Reader) (report.Evidence, error) {
@@ -156,6 +100,9 @@ func (g *gatherer) gather(ctx context.Context, st store.Reader) (report.Evidence
 	if err := g.levels(ctx, st, out.Candidates); err != nil {
 		return out, err
 	}
+	out.Candidates = slices.DeleteFunc(out.Candidates, func(c report.Candidate) bool {
+		return c.Requested && !slices.ContainsFunc(c.Levels, func(v float64) bool { return v != 0 })
+	})
 	return out, g.contexts(ctx, st, out.Candidates)
 }
 
@@ -197,7 +144,7 @@ func (g *gatherer) candidates() []report.Candidate {
 	have := func(name string) bool {
 		return slices.ContainsFunc(list, func(c report.Candidate) bool { return c.Function == name })
 	}
-	if !g.o.RankingByTotal {
+	if !g.o.Thesis {
 		for i := range g.b.Findings {
 			f := &g.b.Findings[i]
 			function := f.Function
@@ -211,7 +158,14 @@ func (g *gatherer) candidates() []report.Candidate {
 	}
 	for _, r := range g.b.Ranked {
 		if len(list) < g.o.Candidates && !have(r.Function) {
-			list = append(list, report.Candidate{Function: r.Function, Self: !g.o.RankingByTotal, Score: r.Score})
+			list = append(list, report.Candidate{Function: r.Function, Self: !g.o.Thesis, Score: r.Score})
+		}
+	}
+	for _, name := range g.o.Functions {
+		if i := slices.IndexFunc(list, func(c report.Candidate) bool { return c.Function == name && !c.Self }); i >= 0 {
+			list[i].Requested = true
+		} else {
+			list = append(list, report.Candidate{Function: name, Requested: true})
 		}
 	}
 	return list
@@ -224,10 +178,14 @@ func (g *gatherer) series() *history.Series {
 
 // contexts searches the contexts of the candidates in which they changed.
 func (g *gatherer) contexts(ctx context.Context, st store.Reader, list []report.Candidate) error {
-	if len(g.b.Findings) == 0 || g.o.Contexts.MaxDepth < 0 || g.tested == 0 || g.tested == len(g.profiles) {
+	if len(g.b.Findings) == 0 && !g.o.Thesis || g.o.Contexts.MaxDepth < 0 || g.tested == 0 || g.tested == len(g.profiles) {
 		return nil
 	}
-	d, err := expansion.Load(ctx, st, []history.Series{*g.series()}, g.tested, false)
+	s, score := g.series(), expansion.Score(expansion.Deviation)
+	if g.o.Thesis {
+		s = s.Newest(g.o.Window + 1)
+	}
+	d, err := expansion.Load(ctx, st, []history.Series{*s}, g.tested, false)
 	if err != nil {
 		return err
 	}
@@ -235,7 +193,10 @@ func (g *gatherer) contexts(ctx context.Context, st store.Reader, list []report.
 	for i := range list {
 		candidates[i] = expansion.Candidate{Function: list[i].Function, Score: list[i].Score}
 	}
-	found := expansion.Expand(d, candidates, expansion.Greedy(expansion.Counting(d.SampleUnit())), g.o.Contexts)
+	if !g.o.Thesis {
+		score = expansion.Counting(d.SampleUnit())
+	}
+	found := expansion.Expand(d, candidates, expansion.Greedy(score), g.o.Contexts)
 	for i := range found {
 		if len(found[i].Children)+len(found[i].Parents) > 0 {
 			list[i].Contexts = &found[i]

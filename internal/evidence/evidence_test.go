@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 	"time"
 
@@ -69,10 +68,17 @@ func TestGather(t *testing.T) {
 	if c.Contexts == nil || len(c.Contexts.Parents) == 0 {
 		t.Errorf("no contexts of %+v", c)
 	}
+	// Functions are plotted on request, if the benchmark has them.
+	list, err = Gather(ctx, st, res, Options{Candidates: -1, Functions: []string{"a", "nothing"}})
+	if err != nil || len(list[0].Candidates) != 1 {
+		t.Fatal(list[0].Candidates, err)
+	}
+	if c := list[0].Candidates[0]; c.Function != "a" || !c.Requested || c.Levels[0] != 500.0/2200 || c.Score > -20 {
+		t.Errorf("requested %+v", c)
+	}
 	// A recursive function counts once, its self without what it calls.
-	g := gatherer{b: &res.Benchmarks[0]}
-	g.choose(profiles(t, st))
-	levels := []report.Candidate{{Function: "a", Levels: make([]float64, 12)}, {Function: "a", Self: true, Levels: make([]float64, 12)}, {Function: "main", Levels: make([]float64, 12)},
+	g := gatherer{b: &res.Benchmarks[0], profiles: profiles(t, st)}
+	levels := []*report.Candidate{{Function: "a", Levels: make([]float64, 12)}, {Function: "a", Self: true, Levels: make([]float64, 12)}, {Function: "main", Levels: make([]float64, 12)},
 		{Function: "main", Self: true, Levels: make([]float64, 12)}}
 	if err := g.programLevels(ctx, st, levels); err != nil {
 		t.Fatal(err)
@@ -89,13 +95,13 @@ func TestGather(t *testing.T) {
 	if got := levels[3].Levels[0]; got != 100.0/2200 {
 		t.Errorf("self level of main %v, want 100/2200", got)
 	}
-	// As they are stored it is the same here, where nothing is folded.
-	raw := []report.Candidate{{Function: "a", Levels: make([]float64, 12)}, {Function: "main", Levels: make([]float64, 12)}}
-	if err := g.rawLevels(ctx, st, raw); err != nil {
+	// The paper's levels are totals.
+	totals := []*report.Candidate{{Absolute: true, Function: "a", Levels: make([]float64, 12)}, {Absolute: true, Function: "main", Levels: make([]float64, 12)}}
+	if err := g.totals(ctx, st, totals); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(raw[0].Levels, levels[0].Levels) || raw[1].Levels[0] != 1 {
-		t.Errorf("%v, want %v", raw[0].Levels, levels[0].Levels)
+	if totals[0].Levels[0] != 500 || totals[1].Levels[0] != 2200 {
+		t.Errorf("%+v, want 500 and 2200", totals)
 	}
 }
 

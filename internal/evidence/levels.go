@@ -14,31 +14,41 @@ import (
 
 // levels fills in the shares of the candidates over the runs.
 func (g *gatherer) levels(ctx context.Context, st store.Reader, list []report.Candidate) error {
-	fill := g.programLevels
-	if g.o.RankingByTotal {
-		fill = g.rawLevels
-	}
+	var program, whole []*report.Candidate // levels of the program's own code, of everything
 	for i := range list {
-		list[i].Levels = make([]float64, len(g.profiles))
+		c := &list[i]
+		c.Absolute = g.o.Thesis
+		c.Levels = make([]float64, len(g.profiles))
+		if c.Absolute || c.Requested && c.Finding == "" {
+			whole = append(whole, c)
+		} else {
+			program = append(program, c)
+		}
 	}
-	if err := fill(ctx, st, list); err != nil {
+	if err := g.programLevels(ctx, st, program); err != nil {
+		return err
+	}
+	if err := g.totals(ctx, st, whole); err != nil {
 		return err
 	}
 	for i := range list {
-		describe(&list[i], g.tested, g.o.Window)
+		g.describe(&list[i])
 	}
 	return nil
 }
 
 // programLevels computes levels from the call tree of findings: that of the program's
 // own code (package history).
-func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []report.Candidate) error {
+func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []*report.Candidate) error {
+	if len(list) == 0 {
+		return nil
+	}
 	m, err := history.Load(ctx, st, g.series())
 	if err != nil {
 		return err
 	}
 	for i := range list {
-		inside := occurrences(m.Table, &list[i])
+		inside := occurrences(m.Table, list[i])
 		for t := range m.Runs {
 			r := &m.Runs[t]
 			samples := 0.0
@@ -66,8 +76,12 @@ func occurrences(t *calltree.Table, c *report.Candidate) []bool {
 	return inside
 }
 
-// rawLevels computes levels from functions as stored, for the paper's ranking.
-func (g *gatherer) rawLevels(ctx context.Context, st store.Reader, list []report.Candidate) error {
+// totals reads the totals of functions as stored: for the paper's ranking the values, else
+// their shares of all samples.
+func (g *gatherer) totals(ctx context.Context, st store.Reader, list []*report.Candidate) error {
+	if len(list) == 0 {
+		return nil
+	}
 	names := make([]string, len(list))
 	for i := range list {
 		names[i] = list[i].Function
@@ -94,8 +108,15 @@ func (g *gatherer) rawLevels(ctx context.Context, st store.Reader, list []report
 		}
 		for i, p := range rows.Profile {
 			r, c := row[rows.Function[i]], column[p]
-			if r >= 0 && c >= 0 && g.profiles[c].Sum > 0 {
-				list[r].Levels[c] += float64(rows.Total[i]) / float64(g.profiles[c].Sum)
+			if r >= 0 && c >= 0 {
+				list[r].Levels[c] += float64(rows.Total[i])
+			}
+		}
+	}
+	for _, c := range list {
+		for i := range c.Levels {
+			if !c.Absolute {
+				c.Levels[i] /= max(1, float64(g.profiles[i].Sum))
 			}
 		}
 	}
@@ -103,8 +124,12 @@ func (g *gatherer) rawLevels(ctx context.Context, st store.Reader, list []report
 }
 
 // describe computes the candidate's numbers from its levels.
-func describe(c *report.Candidate, tested, window int) {
-	before, now := c.Levels[:len(c.Levels)-tested], c.Levels[len(c.Levels)-tested:]
+func (g *gatherer) describe(c *report.Candidate) {
+	first := len(c.Levels) - g.tested
+	before, now := c.Levels[:first], c.Levels[first:]
+	if g.o.Thesis {
+		before = before[max(0, len(before)-g.o.Window):]
+	}
 	c.Expected, c.Actual = stat.Mean(before), stat.Mean(now)
 	c.Diff = c.Actual - c.Expected
 	switch {
@@ -113,7 +138,10 @@ func describe(c *report.Candidate, tested, window int) {
 	case c.Expected > 0 && c.Actual == 0:
 		c.Status = "-"
 	}
-	c.Band = Band(c.Levels, window, func(float64) bool { return true })
+	c.Band = Band(c.Levels, g.o.Window, func(float64) bool { return true })
+	if at := c.Band[min(first, len(c.Band)-1)]; c.Requested && c.Score == 0 && at.Deviation > 0 {
+		c.Score = (c.Actual - at.Mean) / at.Deviation
+	}
 }
 
 // Band returns for every value the mean and deviation of the window valid values before

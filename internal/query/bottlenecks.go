@@ -88,7 +88,7 @@ func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ 
 		if err != nil {
 			return nil, err
 		}
-		if out.Expanded, err = r.contexts(ctx, st, list, candidatesOf(res.Rows), r.correlating()); err != nil {
+		if out.Expanded, err = r.contextsIn(ctx, st, list, candidatesOf(res.Rows), r.correlating()); err != nil {
 			return nil, err
 		}
 	}

@@ -47,18 +47,24 @@ func (x *Expand) check() error {
 	return nil
 }
 
-// contexts searches the contexts of candidates in profiles, oldest first: of each
+// contextsIn searches the contexts of candidates in a selection, oldest first: of each
 // benchmark the newest run is compared with those before, or all are correlated.
-func (x *Expand) contexts(ctx context.Context, st store.Store, list []store.Profile, candidates []expansion.Candidate, c bottleneck.Correlating) (*Expanded, error) {
+func (x *Expand) contextsIn(ctx context.Context, st store.Store, list []store.Profile, candidates []expansion.Candidate, c bottleneck.Correlating) (*Expanded, error) {
 	choose := history.Options{Extra: 1}
 	if x.Expand == "correlation" {
 		choose = history.Options{AnyMachine: true, AnyProfiler: true, AnyBranch: true, Window: len(list)}
 	}
-	d, err := expansion.Load(ctx, st, history.Choose(list, choose), 1, x.Expand == "informed")
+	return x.contexts(ctx, st, history.Choose(list, choose), 1, candidates, c)
+}
+
+// contexts searches the contexts of candidates in the runs of benchmarks, of which the
+// last ones are tested.
+func (x *Expand) contexts(ctx context.Context, st store.Store, benchmarks []history.Series, tested int, candidates []expansion.Candidate, c bottleneck.Correlating) (*Expanded, error) {
+	d, err := expansion.Load(ctx, st, benchmarks, tested, x.Expand == "informed")
 	if err != nil {
 		return nil, err
 	}
-	out := &Expanded{Selection: x.Expand, Warnings: []string{}, Type: list[0].Type}
+	out := &Expanded{Selection: x.Expand, Warnings: []string{}, Type: benchmarks[0].Type}
 	score := expansion.Counting(d.SampleUnit())
 	if x.Score == "thesis" {
 		score = expansion.Deviation
@@ -68,7 +74,7 @@ func (x *Expand) contexts(ctx context.Context, st store.Store, list []store.Prof
 	case "correlation":
 		sel = expansion.Correlated(d, c, x.Reverse)
 	case "informed":
-		recency, err := x.recency(ctx, list)
+		recency, err := x.recency(ctx, benchmarks)
 		if err != nil {
 			return nil, err
 		}
@@ -84,11 +90,11 @@ func (x *Expand) contexts(ctx context.Context, st store.Store, list []store.Prof
 }
 
 // recency returns how long ago the code of a function changed; nil without a repository.
-func (x *Expand) recency(ctx context.Context, list []store.Profile) (expansion.Recency, error) {
+func (x *Expand) recency(ctx context.Context, benchmarks []history.Series) (expansion.Recency, error) {
 	if x.Repo == "" {
 		return nil, nil
 	}
-	newest := newestRun(list)
+	newest := newestRun(benchmarks)
 	revision := x.Revision
 	if revision == "" {
 		revision = newest.Commit
@@ -110,12 +116,12 @@ func (x *Expand) recency(ctx context.Context, list []store.Profile) (expansion.R
 	}, nil
 }
 
-// newestRun returns the newest of the profiles' runs.
-func newestRun(list []store.Profile) testrun.Run {
-	newest := list[0].Run
-	for i := range list {
-		if newest.Before(list[i].Run) {
-			newest = list[i].Run
+// newestRun returns the newest run of benchmarks.
+func newestRun(benchmarks []history.Series) (newest testrun.Run) {
+	for i := range benchmarks {
+		list := benchmarks[i].Profiles
+		if last := list[len(list)-1].Run; i == 0 || newest.Before(last) {
+			newest = last
 		}
 	}
 	return newest

@@ -18,16 +18,18 @@ import (
 
 // Judging says which changes matter; regressions, reports and checks have it.
 type Judging struct {
-	Window   int     `param:"window" arg:"n" min:"0" help:"maximum runs of the history (default 30; --method thesis 10)" json:"window,omitempty"`
-	MinShare Share   `param:"min-share" arg:"share" default:"0.1%" help:"minimum change, as a share of the program" json:"minShare,omitempty"`
-	Impact   float64 `param:"min-impact" arg:"n" min:"0" help:"minimum change, in standard deviations of the program's sample count (default 0.75; stable native programs 0.25)" json:"minImpact,omitempty"`
-	Scan     bool    `param:"scan" help:"also find older changes: test the newest 1, 2, 3, 5, 8 and 13 runs" json:"scan,omitempty"`
-	Alpha    float64 `param:"alpha" arg:"probability" min:"0" help:"probability of a false finding per benchmark (default 0.0025 for one run, 0.01 for more)" json:"alpha,omitempty"`
+	History   []string `param:"history" arg:"key=value" help:"condition on the runs of the history (branch, machine, commit, run, attr.KEY, since, until); repeatable (default: the branch and machine of the tested run)" json:"history,omitempty"`
+	AnyBranch bool     `param:"any-branch" help:"runs of every branch are history" json:"anyBranch,omitempty"`
+	Window    int      `param:"window" arg:"n" min:"0" help:"maximum runs of the history (default 30; --method thesis 10)" json:"window,omitempty"`
+	MinShare  Share    `param:"min-share" arg:"share" default:"0.1%" help:"minimum change, as a share of the program" json:"minShare,omitempty"`
+	Impact    float64  `param:"min-impact" arg:"n" min:"0" help:"minimum change, in standard deviations of the program's sample count (default 0.75; stable native programs 0.25)" json:"minImpact,omitempty"`
+	Scan      bool     `param:"scan" help:"also find older changes: test the newest 1, 2, 3, 5, 8 and 13 runs" json:"scan,omitempty"`
+	Alpha     float64  `param:"alpha" arg:"probability" min:"0" help:"probability of a false finding per benchmark (default 0.0025 for one run, 0.01 for more)" json:"alpha,omitempty"`
 }
 
 // request returns what the analysis is asked.
-func (j *Judging) request(k int, f *Facts) (regression.Request, error) {
-	req := regression.Request{Window: j.Window, Now: time.Now(), Scan: j.Scan, K: k, Acknowledged: f.Acknowledged}
+func (j *Judging) request(k int, f *Facts) (req regression.Request, err error) {
+	req = regression.Request{Window: j.Window, AnyBranch: j.AnyBranch, Now: time.Now(), Scan: j.Scan, K: k, Acknowledged: f.Acknowledged}
 	req.Options = regression.Options{MinShare: float64(j.MinShare), Impact: j.Impact, Alpha: j.Alpha, Own: f.Own}
 	switch {
 	case j.Alpha >= 1:
@@ -35,14 +37,14 @@ func (j *Judging) request(k int, f *Facts) (regression.Request, error) {
 	case j.Scan && k > 0:
 		return req, usage("--scan chooses the tested runs itself: leave out --last")
 	}
-	return req, nil
+	req.History, err = historyFilter(j.History)
+	return req, err
 }
 
 // RegressionsRequest asks what became slower.
 type RegressionsRequest struct {
 	Selection `group:"Selection"`
-	Method    string   `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation" help:"method: default, thesis (score of the paper), correlation" json:"method,omitempty"`
-	History   []string `param:"history" group:"Method" arg:"key=value" help:"condition on the runs of the history (branch, machine, commit, run, attr.KEY, since, until); repeatable" json:"history,omitempty"`
+	Method    string `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation" help:"method: default, thesis (score of the paper), correlation" json:"method,omitempty"`
 	Judging   `group:"Method"`
 	Measure   string `param:"measure" group:"Method" arg:"what" default:"total" help:"thesis: value to score: total, self, or potential:n" json:"measure,omitempty"`
 	X         string `param:"x" group:"Method" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
@@ -116,9 +118,6 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	if err != nil {
 		return nil, err
 	}
-	if req.History, err = historyFilter(r.History); err != nil {
-		return nil, err
-	}
 	list, err := st.Profiles(ctx, q)
 	if err != nil {
 		return nil, err
@@ -134,7 +133,7 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 		return nil, err
 	}
 	if r.Method == "thesis" {
-		return r.thesis(ctx, st, q, notes)
+		return r.thesis(ctx, st, q, req, notes)
 	}
 	return r.correlation(ctx, st, q, notes)
 }
@@ -149,20 +148,22 @@ func (r *RegressionsRequest) findings(ctx context.Context, st store.Store, q sto
 	for _, f := range out.Findings {
 		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
 	}
+	histories := map[history.Key]compared{}
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
+		histories[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = compared{history.Series{Benchmark: b.Benchmark, Type: b.Type, Profiles: b.Profiles}, b.Tested}
 		out.Benchmarks = append(out.Benchmarks, Judged{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, len(b.Analyses) > 0, b.Reason, report.NewCompared(b), filled(b.Ranked)})
 	}
-	out.Expanded, err = r.expandRanked(ctx, st, q, ranking)
+	out.Expanded, err = r.expandRanked(ctx, st, ranking, histories)
 	return out, err
 }
 
-func (r *RegressionsRequest) thesis(ctx context.Context, st store.Store, q store.Query, notes []string) (*RankingResult[ThesisRow], error) {
+func (r *RegressionsRequest) thesis(ctx context.Context, st store.Store, q store.Query, req regression.Request, notes []string) (*RankingResult[ThesisRow], error) {
 	m, err := regression.ParseMeasure(r.Measure)
 	if err != nil {
 		return nil, usage("--measure: %w", err)
 	}
-	res, err := regression.Thesis(ctx, st, q, m, r.Window)
+	res, err := regression.Thesis(ctx, st, q, m, req)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +174,15 @@ func (r *RegressionsRequest) thesis(ctx context.Context, st store.Store, q store
 		out.Rows = append(out.Rows, ThesisRow{x.Score, x.Expected, x.Actual, x.Diff, x.Status, x.Function, testrun.Benchmark{Group: x.Group, Name: x.Benchmark}.String(), x.Run})
 	}
 	out.Omitted.Rows = len(res.Rows) - len(out.Rows)
-	out.Expanded, err = r.expandRanked(ctx, st, q, ranking)
+	histories := map[history.Key]compared{}
+	for i := range res.Series {
+		s := res.Series[i].Newest(res.Window + 1)
+		histories[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}] = compared{*s, 1}
+	}
+	if r.Expand.Expand != "" && m != regression.Total {
+		out.Notes = append(out.Notes, "contexts are scored by total, whatever --measure ranks by")
+	}
+	out.Expanded, err = r.expandRanked(ctx, st, ranking, histories)
 	return out, err
 }
 
@@ -196,7 +205,7 @@ func (r *RegressionsRequest) correlation(ctx context.Context, st store.Store, q 
 		if err != nil {
 			return nil, err
 		}
-		x, err := r.contexts(ctx, st, profiles, candidatesOf(rows), r.correlating())
+		x, err := r.contextsIn(ctx, st, profiles, candidatesOf(rows), r.correlating())
 		if err != nil {
 			return nil, err
 		}
@@ -220,9 +229,15 @@ func ofBenchmark(group, benchmark, typ, function string, score float64) ranked {
 	return ranked{history.Key{Benchmark: testrun.Benchmark{Group: group, Name: benchmark}, Type: typ}, expansion.Candidate{Function: function, Score: score}}
 }
 
+// compared is the runs that ranked the functions of a benchmark: the last ones were tested.
+type compared struct {
+	history.Series
+	tested int
+}
+
 // expandRanked searches the contexts of the first functions of a ranking, benchmark by
-// benchmark; nil without --expand.
-func (r *RegressionsRequest) expandRanked(ctx context.Context, st store.Store, q store.Query, list []ranked) ([]*Expanded, error) {
+// benchmark, in the runs that ranked them; nil without --expand.
+func (r *RegressionsRequest) expandRanked(ctx context.Context, st store.Store, list []ranked, histories map[history.Key]compared) ([]*Expanded, error) {
 	if r.Expand.Expand == "" {
 		return nil, nil
 	}
@@ -240,21 +255,13 @@ func (r *RegressionsRequest) expandRanked(ctx context.Context, st store.Store, q
 		}
 		candidates[x.Key] = append(candidates[x.Key], x.Candidate)
 	}
-	selected, err := st.Profiles(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	all, err := st.Profiles(ctx, store.Query{Types: q.Types})
-	if err != nil {
-		return nil, err
-	}
 	out := []*Expanded{}
 	for _, key := range keys {
-		profiles := upToTested(all, selected, key)
-		if len(profiles) == 0 {
+		h := histories[key]
+		if len(h.Profiles) == 0 {
 			continue // a finding in several benchmarks has none of its own
 		}
-		x, err := r.contexts(ctx, st, profiles, candidates[key], r.correlating())
+		x, err := r.contexts(ctx, st, []history.Series{h.Series}, h.tested, candidates[key], r.correlating())
 		if err != nil {
 			return nil, err
 		}
@@ -262,27 +269,6 @@ func (r *RegressionsRequest) expandRanked(ctx context.Context, st store.Store, q
 		out = append(out, x)
 	}
 	return out, nil
-}
-
-// upToTested returns the newest selected profile of a benchmark and type and all before it,
-// selected or not, oldest first; nil if none is selected.
-func upToTested(all, selected []store.Profile, key history.Key) (list []store.Profile) {
-	var tested *store.Profile
-	for i := range selected {
-		if history.KeyOf(&selected[i]) == key {
-			tested = &selected[i]
-		}
-	}
-	for i := 0; tested != nil && i < len(all); i++ {
-		p := &all[i]
-		if p.Benchmark == key.Benchmark && p.Type.Key() == tested.Type.Key() {
-			list = append(list, *p)
-		}
-		if p.ID == tested.ID {
-			break
-		}
-	}
-	return list
 }
 
 // historyFilter parses key=value texts; nil without any.

@@ -28,10 +28,11 @@ type ReportRequest struct {
 	Base       string `param:"base" group:"Side" arg:"what" help:"base side: a branch, commit or run of the store, or key=value" json:"base,omitempty"`
 	Head       string `param:"head" group:"Side" arg:"what" help:"side to test, named like --base (default: the commit that is checked out, otherwise the newest run that is not in the base)" json:"head,omitempty"`
 	Judging    `group:"Method"`
-	Method     string `param:"method" group:"Method" arg:"name" choices:"default,thesis" help:"score that ranks candidates: default, thesis (the paper's)" json:"method,omitempty"`
-	Candidates int    `param:"candidates" group:"Limit" arg:"n" min:"0" default:"5" help:"maximum candidates per benchmark (0: none)" json:"candidates"`
-	MaxDepth   int    `param:"max-depth" group:"Limit" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
-	MaxBreadth int    `param:"max-breadth" group:"Limit" arg:"n" min:"1" default:"2" help:"maximum callers or callees to follow at each step" json:"maxBreadth"`
+	Method     string   `param:"method" group:"Method" arg:"name" choices:"default,thesis" help:"score that ranks candidates: default, thesis (the paper's)" json:"method,omitempty"`
+	Functions  []string `param:"function" group:"View" arg:"name" help:"also plot this function (exact name) over the runs of each benchmark; repeatable" json:"function,omitempty"`
+	Candidates int      `param:"candidates" group:"Limit" arg:"n" min:"0" default:"5" help:"maximum candidates per benchmark (0: none)" json:"candidates"`
+	MaxDepth   int      `param:"max-depth" group:"Limit" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
+	MaxBreadth int      `param:"max-breadth" group:"Limit" arg:"n" min:"1" default:"2" help:"maximum callers or callees to follow at each step" json:"maxBreadth"`
 	Detail     `group:"Limit"`
 	Facts      `json:"facts,omitzero"`
 
@@ -79,6 +80,8 @@ func (r *ReportRequest) Validate() error {
 		return usage("--head needs --base; without both the newest runs are tested against those before")
 	case r.Base != "" && r.Method != "default":
 		return usage("--method thesis ranks the newest runs: leave out --base")
+	case r.Base != "" && (len(r.History) > 0 || r.AnyBranch):
+		return usage("--base names the history: leave out --history and --any-branch")
 	}
 	return nil
 }
@@ -136,7 +139,12 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if err != nil {
 		return nil, err
 	}
-	doc, err := r.document(ctx, st, runs, q, res, policy)
+	if r.Method == "thesis" {
+		if err := rankByThesis(ctx, st, q, res, req); err != nil {
+			return nil, err
+		}
+	}
+	doc, err := r.document(ctx, runs, res, policy)
 	if err != nil {
 		return nil, err
 	}
@@ -164,14 +172,12 @@ func onBase(list []regression.Finding) []string {
 }
 
 // document gathers the evidence and, with a policy, judges.
-func (r *ReportRequest) document(ctx context.Context, st store.Store, runs store.Reader, q store.Query, res *regression.Result, policy *gate.Policy) (*report.Report, error) {
+func (r *ReportRequest) document(ctx context.Context, runs store.Reader, res *regression.Result, policy *gate.Policy) (*report.Report, error) {
+	o := evidence.Options{Functions: r.Functions, Candidates: cmp.Or(r.Candidates, -1), Contexts: expansion.Options{MaxDepth: cmp.Or(r.MaxDepth, -1), MaxBreadth: r.MaxBreadth}}
 	if r.Method == "thesis" {
-		if err := rankByThesis(ctx, st, q, res, r.Window); err != nil {
-			return nil, err
-		}
+		o.Thesis, o.Window = true, r.Window
 	}
-	ev, err := evidence.Gather(ctx, runs, res, evidence.Options{Candidates: cmp.Or(r.Candidates, -1), RankingByTotal: r.Method == "thesis",
-		Contexts: expansion.Options{MaxDepth: cmp.Or(r.MaxDepth, -1), MaxBreadth: r.MaxBreadth}})
+	ev, err := evidence.Gather(ctx, runs, res, o)
 	if err != nil {
 		return nil, err
 	}
@@ -185,15 +191,21 @@ func (r *ReportRequest) document(ctx context.Context, st store.Store, runs store
 	return doc, nil
 }
 
-// rankByThesis replaces the ranking of each benchmark by that of the paper.
-func rankByThesis(ctx context.Context, st store.Store, q store.Query, res *regression.Result, window int) error {
-	t, err := regression.Thesis(ctx, st, q, regression.Total, window)
+// rankByThesis replaces the ranking of each benchmark, and the runs that it shows, by
+// those of the paper.
+func rankByThesis(ctx context.Context, st store.Store, q store.Query, res *regression.Result, req regression.Request) error {
+	t, err := regression.Thesis(ctx, st, q, regression.Total, req)
 	if err != nil {
 		return err
 	}
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
-		b.Ranked = nil
+		b.Ranked, b.Profiles, b.Tested = nil, nil, 0
+		for k := range t.Series {
+			if s := &t.Series[k]; s.Benchmark == b.Benchmark && s.Type.Name == b.Type.Name {
+				b.Profiles, b.Tested = s.Profiles, 1
+			}
+		}
 		for _, row := range t.Rows {
 			if row.Group == b.Benchmark.Group && row.Benchmark == b.Benchmark.Name && row.Type == b.Type.Name {
 				b.Ranked = append(b.Ranked, regression.Candidate{Function: row.Function, Delta: row.Diff, Score: row.Score})

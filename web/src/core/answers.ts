@@ -131,6 +131,8 @@ export interface Candidate {
   path?: string[];
   finding?: string;
   self?: boolean;
+  absolute?: boolean;
+  requested?: boolean;
   expected: number;
   actual: number;
   diff: number;

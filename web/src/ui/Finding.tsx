@@ -242,20 +242,28 @@ function PathOf({ c }: { c: Change }) {
   );
 }
 
-function LevelPlot({ candidate, b }: { candidate: Candidate; b: JudgedBenchmark }) {
+/** Formats the levels of a candidate: shares, or totals of the paper's ranking. */
+export const level = (c: Candidate, b: JudgedBenchmark) => (v: number) =>
+  c.absolute ? amount(v / 10 ** (b.scale ?? 0), b.unit) : percent(v);
+
+/** A candidate over the runs of its benchmark. */
+export function LevelPlot({ candidate, b }: { candidate: Candidate; b: JudgedBenchmark }) {
   const { series, names, marks } = useMemo(() => plotOf(b, candidate.levels, candidate.band, true), [candidate, b]);
+  const write = level(candidate, b);
+  const what = candidate.absolute ? 'Total' : 'Share';
   return (
     <section>
       <h3>
-        Share of the program over the runs <small>{`${percent(candidate.expected)} expected, ${percent(candidate.actual)} measured`}</small>
+        {`${what}${candidate.finding ? ' of the program' : ` of ${visible(candidate.function)}`} over the runs `}
+        <small>{`${write(candidate.expected)} expected, ${write(candidate.actual)} measured`}</small>
       </h3>
       <Band
-        label={`Share of ${candidate.function} over ${b.runs.length} runs: ${percent(candidate.expected)} before, ${percent(candidate.actual)} now`}
+        label={`${what} of ${candidate.function} over ${b.runs.length} runs: ${write(candidate.expected)} before, ${write(candidate.actual)} now`}
         series={series}
         names={names}
         marks={marks}
         height={170}
-        format={percent}
+        format={write}
       />
     </section>
   );

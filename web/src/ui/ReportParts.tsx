@@ -1,11 +1,11 @@
 // The parts of a report beside its findings: benchmarks with their metric and candidates,
 // how it was compared, and what the columns mean.
 import type { JudgedBenchmark, ReportDocument } from '../core/answers';
-import { commit, counted, percent, signed, visible } from '../core/format';
+import { commit, counted, signed, visible } from '../core/format';
 import { benchmarkName } from '../core/metric';
 import { source } from '../core/source';
 import { href } from '../core/url';
-import { MetricPlot } from './Finding';
+import { level, LevelPlot, MetricPlot } from './Finding';
 import { Fn } from './Fn';
 
 export function Benchmarks({ doc }: { doc: ReportDocument }) {
@@ -22,8 +22,9 @@ export function Benchmarks({ doc }: { doc: ReportDocument }) {
 
 function BenchmarkCard({ b }: { b: JudgedBenchmark }) {
   const tested = b.runs.filter(r => r.tested);
+  const plotted = b.candidates.filter(c => c.absolute || c.requested);
   return (
-    <details class="card" open={b.findings > 0}>
+    <details class="card" open={b.findings > 0 || plotted.length > 0}>
       <summary>
         <span class="what">{visible(benchmarkName(b))}</span>
         <span class={`cost ${b.findings > 0 ? 'more' : 'dim'}`}>
@@ -71,9 +72,9 @@ function BenchmarkCard({ b }: { b: JudgedBenchmark }) {
                       )}
                       {c.self && <small class="dim"> self</small>}
                     </td>
-                    <td class="num">{percent(c.expected)}</td>
-                    <td class="num">{percent(c.actual)}</td>
-                    <td class={`num ${c.finding ? (c.diff > 0 ? 'more' : 'less') : 'dim'}`}>{signed(c.diff, percent)}</td>
+                    <td class="num">{level(c, b)(c.expected)}</td>
+                    <td class="num">{level(c, b)(c.actual)}</td>
+                    <td class={`num ${c.finding ? (c.diff > 0 ? 'more' : 'less') : 'dim'}`}>{signed(c.diff, level(c, b))}</td>
                     <td class="num">{c.score.toFixed(1)}</td>
                   </tr>
                 ))}
@@ -81,6 +82,9 @@ function BenchmarkCard({ b }: { b: JudgedBenchmark }) {
             </table>
           </div>
         )}
+        {plotted.map(c => (
+          <LevelPlot key={c.function} candidate={c} b={b} />
+        ))}
       </div>
     </details>
   );
