@@ -31,6 +31,7 @@ import (
 	"github.com/dendroprof/dendro/format/flamehtml"
 	"github.com/dendroprof/dendro/format/folded"
 	"github.com/dendroprof/dendro/format/goroutine"
+	"github.com/dendroprof/dendro/format/gperftools"
 	"github.com/dendroprof/dendro/format/jfr"
 	"github.com/dendroprof/dendro/format/macsample"
 	"github.com/dendroprof/dendro/format/otlp"
@@ -97,6 +98,11 @@ func All() []Format {
 			Sniff: pprof.Sniff, NewDecoder: func() Decoder { return pprof.NewDecoder() }, Encode: pprof.Encode,
 		},
 		{
+			Name: gperftools.CPUName, Title: "gperftools CPU profile",
+			Extensions: []string{".cpuprof"},
+			Sniff:      gperftools.SniffCPU, NewDecoder: gperftools.NewCPUDecoder,
+		},
+		{
 			Name: otlp.Name, Title: "OpenTelemetry profiles (OTLP, protocol buffers and JSON)",
 			Extensions: []string{".otlp"}, whole: true,
 			Sniff: otlp.Sniff, NewDecoder: func() Decoder { return otlp.NewDecoder() }, Encode: otlp.Encode,
@@ -151,6 +157,11 @@ func All() []Format {
 			Sniff:      threaddump.SniffJavacore, NewDecoder: threaddump.NewJavacoreDecoder,
 		},
 		{
+			Name: gperftools.HeapName, Title: "gperftools heap profile",
+			Extensions: []string{".heap"},
+			Sniff:      gperftools.SniffHeap, NewDecoder: gperftools.NewHeapDecoder,
+		},
+		{
 			Name: goroutine.Name, Title: "Go text profiles and tracebacks (debug=1, debug=2)",
 			Extensions: []string{".goroutines"},
 			Sniff:      goroutine.Sniff, NewDecoder: goroutine.NewDecoder,
@@ -184,6 +195,11 @@ func All() []Format {
 			Name: valgrind.DHATName, Title: "DHAT (Valgrind, Rust)",
 			Extensions: []string{".dhat.json"},
 			Sniff:      valgrind.SniffDHAT, NewDecoder: valgrind.NewDHATDecoder,
+		},
+		{
+			Name: gperftools.JemallocName, Title: "jemalloc heap profile",
+			Extensions: []string{".jemalloc.heap"},
+			Sniff:      gperftools.SniffJemalloc, NewDecoder: gperftools.NewJemallocDecoder,
 		},
 		{
 			Name: perfscript.Name, Title: "perf script (Linux perf as text)",

@@ -34,8 +34,6 @@ func TestRefused(t *testing.T) {
 		{"MOJ\x03", "a recording of austin"},
 		{`{"elapsed_time_sec":1.5,"files":{}}`, "a profile of scalene"},
 		{`{"main()":{"ct":1,"wt":9},"main()==>f":{"ct":1,"wt":5}}`, "a profile of XHProf"},
-		{"\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x10\x27\x00\x00", "a CPU profile of gperftools"},
-		{"heap_v2/524288\n  t*: 1: 8 [0: 0]\n", "a heap profile of jemalloc"},
 		{"v 10400 3\nX ./a.out\nI 1000 4\n", "a recording of heaptrack"},
 		{"Function Stack,CPU Time:Total\nTotal,100%\n", "a report of VTune"},
 		{"\tSat Jan  6 10:00 2024 Time and Allocation Profiling Report  (Final)\n", "a cost-centre profile of GHC"},

@@ -52,19 +52,11 @@ func kindOf(text []byte) (kind, bool) {
 }
 
 // heapRate reads the sampling rate of a heap profile. Go writes twice its rate,
-// as the first heap profilers did.
+// as the first heap profilers did. The profiles of C++ programs have other names.
 func heapRate(text []byte) (int64, bool) {
 	name, number, _ := bytes.Cut(text, []byte("/"))
 	rate, ok := stacktext.Uint(number)
-	switch string(name) {
-	case "heap":
-		return max(1, rate/2), ok
-	case "heap_v2", "heapz_v2":
-		return max(1, rate), ok
-	case "heapprofile":
-		return 1, true
-	}
-	return 0, false
+	return max(1, rate/2), ok && string(name) == "heap"
 }
 
 // countType is the value type of a profile that counts.

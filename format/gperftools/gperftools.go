@@ -1,0 +1,159 @@
+// Package gperftools reads the profiles in which C and C++ programs write addresses only,
+// with the mappings of their libraries behind:
+//
+//   - CPU profiles of gperftools (CPUPROFILE=file): words of the machine, then the text
+//     of /proc/self/maps;
+//   - heap profiles of gperftools and tcmalloc (HEAPPROFILE=file): text;
+//   - heap profiles of jemalloc (prof_prefix): text, called heap_v2.
+//
+// Files of gperftools 2.10 and jemalloc 5.3 were seen; the formats are described in
+// gperftools' docs/cpuprofile-fileformat.html and by jeprof. docs/format/gperftools.md
+// says what is lost.
+//
+// Functions have their address as name until somebody looks it up in the binaries. The
+// address of a caller is that of its call, one byte before the return address, as in
+// package pprof. Memory is bounded by the different stacks and addresses.
+package gperftools
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"sort"
+	"strings"
+
+	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Names of the formats in Profile.Format.
+const (
+	CPUName      = "gperftools"
+	HeapName     = "gperftools-heap"
+	JemallocName = "jemalloc"
+)
+
+// addresses collects stacks of addresses until the mappings are known.
+type addresses struct {
+	p      *profile.Profile
+	limits profile.Limits
+
+	index map[uint64]int32
+	list  []uint64
+	tree  profile.PrefixTree // of indexes into list, outermost first
+	path  []int32            // scratch, innermost first
+
+	modules []profile.ModuleID // in the order of the text
+}
+
+func newAddresses(p *profile.Profile, l profile.Limits) *addresses {
+	return &addresses{p: p, limits: l, index: map[uint64]int32{}}
+}
+
+// push adds the next address of the stack in work, going outwards.
+func (a *addresses) push(address uint64) error {
+	if len(a.path) >= a.limits.Depth {
+		return profile.TooLarge("stack deeper", int64(a.limits.Depth), "--max-depth")
+	}
+	i, ok := a.index[address]
+	if !ok {
+		i = int32(len(a.list))
+		a.list = append(a.list, address)
+		a.index[address] = i
+	}
+	a.path = append(a.path, i)
+	return nil
+}
+
+// stack ends the stack in work and returns its node.
+func (a *addresses) stack() profile.StackID {
+	node := int32(profile.NoStack)
+	for i := len(a.path) - 1; i >= 0; i-- {
+		node = a.tree.Child(node, a.path[i])
+	}
+	a.path = a.path[:0]
+	return profile.StackID(node)
+}
+
+// mapping reads a line of /proc/self/maps. Parts that hold no code are left out, as are
+// lines that are none.
+//
+//	563d6073e000-563d6073f000 r-xp 00001000 00:00 9996262     /srv/shop/shop
+func (a *addresses) mapping(text []byte) {
+	field := func() (f []byte) {
+		f, text, _ = bytes.Cut(bytes.TrimLeft(text, " "), []byte(" "))
+		return f
+	}
+	span, access, offset := field(), field(), field()
+	field() // device
+	field() // inode
+	from, to, _ := bytes.Cut(span, []byte("-"))
+	m := profile.Module{Path: stacktext.Clean(bytes.TrimSpace(text))}
+	var ok [3]bool
+	m.Start, ok[0] = stacktext.Hex(from)
+	m.Limit, ok[1] = stacktext.Hex(to)
+	m.Offset, ok[2] = stacktext.Hex(offset)
+	if ok == [3]bool{true, true, true} && len(access) > 2 && access[2] == 'x' && m.Path != "" {
+		a.modules = append(a.modules, a.p.Symbols.Module(m))
+	}
+}
+
+// fill replaces the nodes in the tables of the profile by stacks of frames.
+func (a *addresses) fill() {
+	s := a.p.Symbols
+	sort.Slice(a.modules, func(i, j int) bool { return s.Modules[a.modules[i]].Start < s.Modules[a.modules[j]].Start })
+	frames := make([]profile.FrameID, len(a.list))
+	for i, address := range a.list {
+		f := profile.Frame{Address: address}
+		at := sort.Search(len(a.modules), func(i int) bool { return s.Modules[a.modules[i]].Start > address })
+		fn := profile.Function{Name: fmt.Sprintf("%#x", address)}
+		if at > 0 && address < s.Modules[a.modules[at-1]].Limit {
+			f.Module = a.modules[at-1]
+			path := s.Modules[f.Module].Path
+			fn.Module = path[strings.LastIndexByte(path, '/')+1:]
+		}
+		f.Function = s.Function(fn)
+		frames[i] = s.Frame(f)
+	}
+	stacktext.Relink(&a.tree, a.p.Tables, func(parent profile.StackID, i int32) profile.StackID { return s.Stack(parent, frames[i]) })
+}
+
+// addTo adds a sample, if there is something to add.
+func addTo(t *stacktext.Table, stack profile.StackID, value int64) error {
+	if value < 0 || value > 0 && !t.Add(stacktext.Row{Stack: stack, Value: value}) {
+		return errSum
+	}
+	return nil
+}
+
+var errSum = fmt.Errorf("%w: the values up to here add up to more than 63 bits", profile.ErrMalformed)
+
+// unsample estimates how many objects of how many bytes there were, of which a sampling
+// profiler that picks one byte in rate has seen count of size bytes in total.
+func unsample(count, size, rate int64) (int64, int64) {
+	if count == 0 || size == 0 {
+		return 0, 0
+	}
+	if rate <= 1 {
+		return count, size
+	}
+	scale := 1 / (1 - math.Exp(-float64(size)/float64(count)/float64(rate)))
+	return whole(float64(count) * scale), whole(float64(size) * scale)
+}
+
+// whole returns f without its decimals, or -1 if that is more than 63 bits.
+func whole(f float64) int64 {
+	if f >= 1<<63 {
+		return -1
+	}
+	return int64(f)
+}
+
+// lines reads the mappings that end the text of r.
+func (a *addresses) lines(in *stacktext.Lines, r io.Reader) error {
+	for in.Reset(r, a.limits.Line); in.Next(); {
+		a.mapping(in.Text())
+	}
+	return in.Err()
+}
