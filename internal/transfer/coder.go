@@ -5,17 +5,21 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"time"
 )
 
-// coder writes values to b, or reads them from it: the same calls do both, so
-// that the two cannot differ. After an error it does nothing more.
+// coder encodes values into b, or decodes them from it. The same calls do both, so that
+// the two cannot differ. After an error it does nothing more.
 type coder struct {
 	b       []byte
 	reading bool
 	err     error
 }
+
+// coded is implemented by types that are more than the sum of their fields.
+type coded interface{ code(c *coder) }
 
 func (c *coder) fail(format string, args ...any) {
 	if c.err == nil {
@@ -23,12 +27,112 @@ func (c *coder) fail(format string, args ...any) {
 	}
 }
 
-// finish demands that everything was read.
+// finish returns the error, also if bytes are left.
 func (c *coder) finish() error {
 	if c.err == nil && len(c.b) > 0 {
 		c.fail("%d bytes too many", len(c.b))
 	}
 	return c.err
+}
+
+// code codes a value by its type: a struct as its exported fields in their order, a
+// slice as its length and elements, a pointer as a truth value and what it points to.
+// Empty slices and maps are decoded as nil, except []byte.
+func code[T any](c *coder, v *T) { c.value(reflect.ValueOf(v).Elem()) }
+
+func (c *coder) value(v reflect.Value) {
+	if c.err != nil {
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		if s := c.text(v); c.reading && c.err == nil {
+			v.SetString(s)
+		}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		if x := c.int(v.Int); c.reading && v.OverflowInt(x) {
+			c.fail("%d does not fit its field", x)
+		} else if c.reading {
+			v.SetInt(x)
+		}
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32:
+		if x := c.int(func() int64 { return int64(v.Uint()) }); c.reading && (x < 0 || v.OverflowUint(uint64(x))) {
+			c.fail("%d does not fit its field", x)
+		} else if c.reading {
+			v.SetUint(uint64(x))
+		}
+	case reflect.Bool:
+		if x := c.bool(!c.reading && v.Bool()); c.reading {
+			v.SetBool(x)
+		}
+	case reflect.Float64:
+		c.float(v)
+	default:
+		c.composite(v)
+	}
+}
+
+func (c *coder) composite(v reflect.Value) {
+	switch x := v.Addr().Interface().(type) {
+	case coded:
+		x.code(c)
+	case *time.Time:
+		c.time(x)
+	case *error:
+		c.failure(x)
+	case *any:
+		c.cell(x)
+	case *[]byte:
+		c.bytes(x)
+	case *[]int32:
+		column(c, x)
+	case *[]int64:
+		column(c, x)
+	case *map[string]string:
+		c.textMap(x)
+	default:
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if f := v.Field(i); f.CanSet() {
+					c.value(f)
+				}
+			}
+		case reflect.Array:
+			for i := range v.Len() {
+				c.value(v.Index(i))
+			}
+		case reflect.Slice:
+			c.slice(v)
+		case reflect.Pointer:
+			switch there := c.bool(!c.reading && !v.IsNil()); {
+			case !there:
+				v.SetZero()
+				return
+			case c.reading:
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			c.value(v.Elem())
+		default:
+			c.fail("a value of type %s", v.Type())
+		}
+	}
+}
+
+func (c *coder) slice(v reflect.Value) {
+	n := c.count(v.Len())
+	if c.reading {
+		v.SetZero()
+	}
+	for i := range n {
+		if c.reading { // memory grows with what was decoded
+			v.Grow(1)
+			v.SetLen(i + 1)
+		}
+		if c.value(v.Index(i)); c.err != nil {
+			return
+		}
+	}
 }
 
 func (c *coder) uvarint() uint64 {
@@ -42,7 +146,7 @@ func (c *coder) uvarint() uint64 {
 	return v
 }
 
-// count codes the length of something whose every element takes a byte at least.
+// count codes a number of elements of at least a byte each.
 func (c *coder) count(n int) int {
 	if !c.reading {
 		c.b = binary.AppendUvarint(c.b, uint64(n))
@@ -56,35 +160,32 @@ func (c *coder) count(n int) int {
 	return int(v)
 }
 
-// number codes a whole number of any size and sign.
-func number[T ~int | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32](c *coder, v *T) {
+// int codes an integer, which value returns when encoding.
+func (c *coder) int(value func() int64) int64 {
 	if !c.reading {
-		c.b = binary.AppendVarint(c.b, int64(*v))
-		return
+		c.b = binary.AppendVarint(c.b, value())
+		return 0
 	}
 	u := c.uvarint()
-	x := int64(u>>1) ^ -int64(u&1)
-	if *v = T(x); int64(*v) != x {
-		c.fail("%d does not fit its field", x)
-	}
+	return int64(u>>1) ^ -int64(u&1)
 }
 
-// text codes any bytes.
-func text[T ~string](c *coder, v *T) {
-	n := c.count(len(*v))
+// text codes any bytes and returns them when decoding.
+func (c *coder) text(v reflect.Value) string {
 	if !c.reading {
-		c.b = append(c.b, *v...)
-		return
+		s := v.String()
+		c.b = append(binary.AppendUvarint(c.b, uint64(len(s))), s...)
+		return ""
 	}
-	if c.err == nil {
-		*v, c.b = T(c.b[:n]), c.b[n:]
-	}
+	n := c.count(0)
+	s := string(c.b[:n])
+	c.b = c.b[n:]
+	return s
 }
 
 // bytes codes a slice and whether it is nil.
 func (c *coder) bytes(v *[]byte) {
-	there := *v != nil
-	if c.bool(&there); !there {
+	if there := c.bool(*v != nil); !there {
 		*v = nil
 		return
 	}
@@ -98,43 +199,45 @@ func (c *coder) bytes(v *[]byte) {
 	}
 }
 
-func (c *coder) bool(v *bool) {
+// bool codes a truth value and returns it.
+func (c *coder) bool(v bool) bool {
 	if !c.reading {
 		var b byte
-		if *v {
+		if v {
 			b = 1
 		}
 		c.b = append(c.b, b)
-		return
+		return v
 	}
 	if len(c.b) == 0 || c.b[0] > 1 {
 		c.fail("a truth value is missing or neither")
-		return
+		return false
 	}
-	*v, c.b = c.b[0] == 1, c.b[1:]
+	v, c.b = c.b[0] == 1, c.b[1:]
+	return v
 }
 
-func (c *coder) float(v *float64) {
+func (c *coder) float(v reflect.Value) {
 	if !c.reading {
-		c.b = binary.LittleEndian.AppendUint64(c.b, math.Float64bits(*v))
+		c.b = binary.LittleEndian.AppendUint64(c.b, math.Float64bits(v.Float()))
 		return
 	}
 	if len(c.b) < 8 {
 		c.fail("a number is cut")
 		return
 	}
-	*v, c.b = math.Float64frombits(binary.LittleEndian.Uint64(c.b)), c.b[8:]
+	v.SetFloat(math.Float64frombits(binary.LittleEndian.Uint64(c.b)))
+	c.b = c.b[8:]
 }
 
-// time codes an instant to the nanosecond; it comes out in UTC.
+// time codes an instant to the nanosecond. It is decoded in UTC.
 func (c *coder) time(v *time.Time) {
-	there := !v.IsZero()
-	if c.bool(&there); !there {
+	if there := c.bool(!v.IsZero()); !there {
 		return
 	}
 	sec, nsec := v.Unix(), int32(v.Nanosecond())
-	number(c, &sec)
-	number(c, &nsec)
+	code(c, &sec)
+	code(c, &nsec)
 	if c.reading {
 		if nsec < 0 || nsec >= 1e9 {
 			c.fail("%d nanoseconds of a second", nsec)
@@ -144,50 +247,46 @@ func (c *coder) time(v *time.Time) {
 	}
 }
 
-// list codes a slice; an empty one comes out as nil.
-func list[T any](c *coder, v *[]T, each func(*coder, *T)) {
+// textMap codes a map in the order of its keys.
+func (c *coder) textMap(v *map[string]string) {
+	keys := slices.Sorted(maps.Keys(*v))
+	values := make([]string, len(keys))
+	for i, k := range keys {
+		values[i] = (*v)[k]
+	}
+	code(c, &keys)
+	code(c, &values)
+	if !c.reading {
+		return
+	}
+	if *v = nil; len(values) != len(keys) {
+		c.fail("%d values of %d keys", len(values), len(keys))
+	}
+	if c.err == nil && len(keys) > 0 {
+		*v = make(map[string]string, len(keys))
+		for i, k := range keys {
+			(*v)[k] = values[i]
+		}
+	}
+}
+
+// column codes integers as they are.
+func column[T ~int16 | ~int32 | ~int64](c *coder, v *[]T) {
 	n := c.count(len(*v))
 	if !c.reading {
-		for i := range *v {
-			each(c, &(*v)[i])
+		for _, x := range *v {
+			c.b = binary.AppendVarint(c.b, int64(x))
 		}
 		return
 	}
-	*v = nil
-	for range n {
-		var x T
-		if each(c, &x); c.err != nil {
-			return
-		}
-		*v = append(*v, x) // grows with what was read
-	}
-}
-
-func texts[T ~string](c *coder, v *[]T) { list(c, v, text[T]) }
-
-// textMap codes a map in the order of its keys; an empty one comes out as nil.
-func textMap(c *coder, v *map[string]string) {
-	keys := slices.Sorted(maps.Keys(*v))
-	texts(c, &keys)
-	if c.reading && c.err == nil && len(keys) > 0 {
-		*v = make(map[string]string, len(keys))
-	}
-	for _, k := range keys {
-		x := (*v)[k]
-		if text(c, &x); c.reading && c.err == nil {
-			(*v)[k] = x
-		}
-	}
-}
-
-// column codes numbers as they are.
-func column[T ~int16 | ~int32 | ~int64](c *coder, v *[]T) {
-	n := c.count(len(*v))
-	if c.reading {
-		*v = make([]T, n)
-	}
+	*v = make([]T, n)
 	for i := range *v {
-		if number(c, &(*v)[i]); c.err != nil {
+		u := c.uvarint()
+		x := int64(u>>1) ^ -int64(u&1)
+		if (*v)[i] = T(x); int64((*v)[i]) != x {
+			c.fail("%d does not fit its field", x)
+		}
+		if c.err != nil {
 			return
 		}
 	}
@@ -201,17 +300,19 @@ func (c *coder) indexes(v *[]int32, limit int) {
 	}
 	var last int64
 	for i := range *v {
-		d := int64((*v)[i]) - last
-		if number(c, &d); c.err != nil {
+		if !c.reading {
+			c.b = binary.AppendVarint(c.b, int64((*v)[i])-last)
+			last = int64((*v)[i])
+			continue
+		}
+		u := c.uvarint()
+		last += int64(u>>1) ^ -int64(u&1)
+		if last < 0 || last >= int64(limit) {
+			c.fail("index %d in a table of %d", last, limit)
+		}
+		if c.err != nil {
 			return
 		}
-		last += d
-		if c.reading {
-			if last < 0 || last >= int64(limit) {
-				c.fail("index %d in a table of %d", last, limit)
-				return
-			}
-			(*v)[i] = int32(last)
-		}
+		(*v)[i] = int32(last)
 	}
 }

@@ -110,30 +110,13 @@ type remoteError struct {
 func (e *remoteError) Error() string { return e.message }
 func (e *remoteError) Unwrap() error { return e.is }
 
-// failure codes an error, or that there is none.
+// failure codes an error or nil.
 func (c *coder) failure(v *error) {
-	there := *v != nil
-	if c.bool(&there); !there || c.err != nil {
-		return
-	}
-	f := &Failure{}
-	if !c.reading {
+	var f *Failure
+	if !c.reading && *v != nil {
 		f = NewFailure(*v)
 	}
-	text(c, &f.Kind)
-	text(c, &f.Message)
-	texts(c, &f.Types)
-	conflict := f.Conflict != nil
-	if c.bool(&conflict); conflict {
-		if c.reading {
-			f.Conflict = &store.ConflictError{}
-		}
-		text(c, &f.Conflict.ID)
-		text(c, &f.Conflict.Identity)
-		text(c, &f.Conflict.Old)
-		text(c, &f.Conflict.New)
-	}
-	if c.reading && c.err == nil {
+	if code(c, &f); c.reading && c.err == nil && f != nil {
 		*v = f.Err()
 	}
 }

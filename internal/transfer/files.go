@@ -62,11 +62,9 @@ func ReadFiles(r io.Reader) (files []*store.File, opts store.PutOptions, err err
 }
 
 func (c *coder) putOptions(v *store.PutOptions) {
-	number(c, &v.Conflict)
-	if v.Conflict < store.Refuse || v.Conflict > store.Add {
+	if code(c, v); v.Conflict < store.Refuse || v.Conflict > store.Add {
 		c.fail("conflict %d", v.Conflict)
 	}
-	text(c, &v.Rules)
 }
 
 // forests are the parts of forests that files use, in the order of their frames.
@@ -160,7 +158,7 @@ func (f *forest) pack() {
 // code codes a packed forest: for each path how far back its parent is (0: a
 // root), and its function.
 func (f *forest) code(c *coder) {
-	list(c, &f.packed.Functions, (*coder).function)
+	code(c, &f.packed.Functions)
 	parents, funcs := f.packed.Paths.Parent, f.packed.Paths.Item
 	back := make([]int32, len(parents))
 	for p, parent := range parents {
@@ -214,33 +212,31 @@ func (fs *forests) number(f *calltree.Forest) int {
 }
 
 func (c *coder) file(v *store.File, fs *forests) {
-	text(c, &v.Name)
-	c.benchmark(&v.Benchmark)
-	c.run(&v.Run)
-	list(c, &v.Metrics, (*coder).metric)
-	c.bytes(&v.Source)
-	list(c, &v.Records, func(c *coder, r **store.Record) {
+	code(c, &v.Name)
+	code(c, &v.Benchmark)
+	code(c, &v.Run)
+	code(c, &v.Metrics)
+	code(c, &v.Source)
+	n := c.count(len(v.Records))
+	for i := 0; i < n && c.err == nil; i++ {
 		if c.reading {
-			*r = &store.Record{}
+			v.Records = append(v.Records, &store.Record{})
 		}
-		c.record(*r, fs)
-	})
+		c.record(v.Records[i], fs)
+	}
 }
 
 func (c *coder) record(v *store.Record, fs *forests) {
-	c.valueType(&v.Type)
-	text(c, &v.Profiler)
-	text(c, &v.ProfilerVersion)
-	number(c, &v.Duration)
-	number(c, &v.Samples)
-	hash := v.Hash[:]
-	if c.bytes(&hash); c.reading && copy(v.Hash[:], hash) != len(v.Hash) || len(hash) != len(v.Hash) {
-		c.fail("a content hash of %d bytes", len(hash))
-	}
-	texts(c, &v.Parts)
-	c.bool(&v.Default)
+	code(c, &v.Type)
+	code(c, &v.Default)
+	code(c, &v.Profiler)
+	code(c, &v.ProfilerVersion)
+	code(c, &v.Duration)
+	code(c, &v.Samples)
+	code(c, &v.Hash)
+	code(c, &v.Parts)
 	at := fs.number(v.Forest)
-	number(c, &at)
+	code(c, &at)
 	if at < 0 || at > len(fs.list) {
 		c.fail("forest %d of %d", at, len(fs.list))
 	}
@@ -260,7 +256,7 @@ func (c *coder) record(v *store.Record, fs *forests) {
 		modes[i].Vector = f.translated(c, modes[i].Vector)
 	}
 	c.vector(&self, n)
-	list(c, &modes, func(c *coder, m *store.ModeVector) { c.mode(m, n) })
+	c.modes(&modes, n)
 	raw := f.rawNames(c, v.RawNames)
 	if c.reading && c.err == nil {
 		v.Self, v.Modes, v.RawNames = self, modes, raw
@@ -293,7 +289,7 @@ func (f *forest) rawNames(c *coder, v map[int32]string) map[int32]string {
 		names = append(names, v[fn])
 	}
 	c.funcs(&ids, len(f.packed.Functions))
-	texts(c, &names)
+	code(c, &names)
 	if !c.reading || c.err != nil || len(ids) == 0 {
 		return nil
 	}

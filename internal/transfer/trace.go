@@ -1,8 +1,6 @@
 package transfer
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"iter"
 
@@ -10,61 +8,6 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/traceprof"
 )
-
-// TraceQuestion is what is asked of a traceprof.Store, or told it: the name of a
-// method and its arguments.
-type TraceQuestion struct {
-	Method    string                  `json:"method"`
-	Task      *traceprof.Task         `json:"task,omitempty"`
-	IDs       []string                `json:"ids,omitempty"` // of tasks
-	Tasks     traceprof.TaskQuery     `json:"tasks,omitzero"`
-	At        int64                   `json:"at,omitempty"` // ms; StopTask's at, Instances' since
-	Service   string                  `json:"service,omitempty"`
-	Keyword   string                  `json:"keyword,omitempty"`
-	Limit     int                     `json:"limit,omitempty"`
-	Segments  traceprof.SegmentQuery  `json:"segments,omitzero"`
-	Snapshots traceprof.SnapshotQuery `json:"snapshots,omitzero"`
-	Expiry    traceprof.Expiry        `json:"expiry,omitzero"`
-	Log       []traceprof.Log         `json:"log,omitempty"`
-	Instances []traceprof.Instance    `json:"instances,omitempty"`
-	Put       []traceprof.Segment     `json:"put,omitempty"`
-}
-
-// Encode returns the question as a message.
-func (q *TraceQuestion) Encode() ([]byte, error) {
-	var b bytes.Buffer
-	err := writeOne(&b, frameQuestion, func(c *coder) { asJSON(c, q) })
-	return b.Bytes(), err
-}
-
-// ReadTraceQuestion reads a question.
-func ReadTraceQuestion(r io.Reader) (q TraceQuestion, err error) {
-	err = readOne(r, frameQuestion, func(c *coder) { asJSON(c, &q) })
-	return q, err
-}
-
-// TraceFacts are values of trace profiling on their way: tasks, logs, segments,
-// instances. Their texts are UTF-8 and they are made to travel as JSON.
-type TraceFacts[T any] struct{ Value T }
-
-func (v *TraceFacts[T]) code(c *coder) { asJSON(c, &v.Value) }
-
-// asJSON codes a value as JSON.
-func asJSON[T any](c *coder, v *T) {
-	var data []byte
-	if !c.reading {
-		var err error
-		if data, err = json.Marshal(v); err != nil && c.err == nil {
-			c.err = err
-		}
-	}
-	c.bytes(&data)
-	if c.reading && c.err == nil {
-		if err := json.Unmarshal(data, v); err != nil {
-			c.fail("%v", err)
-		}
-	}
-}
 
 // WriteSnapshots writes snapshots as they come.
 func WriteSnapshots(w io.Writer, flush Flusher, rows iter.Seq2[traceprof.Snapshots, error]) error {
@@ -100,14 +43,14 @@ type dictionary struct {
 
 // snapshots codes the snapshots of a segment with what is new in their dictionary.
 func (ds *dictionaries) snapshots(c *coder, v *traceprof.Snapshots) {
-	text(c, &v.Task)
-	text(c, &v.Segment)
-	number(c, &v.Language)
+	code(c, &v.Task)
+	code(c, &v.Segment)
+	code(c, &v.Language)
 	at := len(ds.list)
 	if !c.reading {
 		at = ds.written(v.Stacks)
 	}
-	number(c, &at)
+	code(c, &at)
 	if c.reading && at == len(ds.list) {
 		ds.list = append(ds.list, &dictionary{forest: new(calltree.Forest)})
 	}
@@ -184,7 +127,7 @@ func (d *dictionary) write(c *coder, v *traceprof.Snapshots) []int32 {
 		}
 		path[i] = at
 	}
-	texts(c, &names)
+	code(c, &names)
 	column(c, &parents)
 	column(c, &funcs)
 	return path
@@ -194,7 +137,7 @@ func (d *dictionary) write(c *coder, v *traceprof.Snapshots) []int32 {
 func (d *dictionary) read(c *coder) {
 	var names []string
 	var parents, funcs []int32
-	texts(c, &names)
+	code(c, &names)
 	for _, name := range names {
 		if n := len(d.forest.Functions); int(d.forest.Function(profile.Function{Name: name})) != n {
 			c.fail("function %q occurs twice", name)

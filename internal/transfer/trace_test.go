@@ -114,23 +114,6 @@ func TestStacksTravelOnce(t *testing.T) {
 	}
 }
 
-func TestTraceQuestion(t *testing.T) {
-	failed := true
-	want := TraceQuestion{Method: "Segments", IDs: []string{"a"}, At: -5, Segments: traceprof.SegmentQuery{Traces: []string{"ü\x00\u2028"}, Failed: &failed, Limit: 3},
-		Put: []traceprof.Segment{{ID: "s", Raw: []byte{0xff, 0}}}, Task: &traceprof.Task{ID: "t", Events: []string{"CPU"}}}
-	message, err := want.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := ReadTraceQuestion(bytes.NewReader(message))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func FuzzReadSnapshots(f *testing.F) {
 	forest := new(calltree.Forest)
 	a := forest.Path(calltree.NoNode, forest.Function(profile.Function{Name: "A"}))

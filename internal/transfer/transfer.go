@@ -1,25 +1,27 @@
-// Package transfer is the form in which questions, answers and files travel
-// between two Dendros: what package store's contract speaks of, as bytes.
+// Package transfer is the binary format in which a client and a server call the methods
+// of package store's contract: their names, and their arguments and results as bytes.
 //
 // A message is
 //
 //	"DNDR" version frame… end
 //	frame = kind (1 byte) length (uvarint) content
 //
-// The last frame is either end or failure, so that an answer that broke off is
+// The last frame is either end or failure, so that a message that broke off is
 // never taken for a short one, and a stream that fails in the middle says why.
-// Inside a frame stand numbers as varints, texts behind their length (any bytes:
-// names need not be UTF-8), columns as differences. Every value is described once,
-// by a function that both writes and reads it (values.go).
+// A frame has numbers as varints, texts after their length (any bytes: names need not
+// be UTF-8) and indexes as differences. Structs are coded by their Go types, field by
+// field (coder.go): a change of a type in the contract changes the format, and a test
+// demands another Version for it.
 //
-// Reading trusts nothing: what is allocated grows with the bytes that came, every
-// index is checked against its table, and what does not fit is ErrMalformed.
+// The input is not trusted: memory grows with the bytes received, every index is checked
+// against its table, and what does not fit is ErrMalformed.
 //
 // The package knows neither HTTP nor engines. Version history:
 //
 //	1  the first
 //	2  profiles and records say whether their value type is the default of the file
 //	3  metrics have their measurements and their error
+//	4  one method per address, values coded by their types
 package transfer
 
 import (
@@ -32,7 +34,7 @@ import (
 )
 
 // Version is the version of the form that this package writes and reads.
-const Version = 3
+const Version = 4
 
 // ContentType is the media type of messages.
 const ContentType = "application/vnd.dendro.transfer"
@@ -49,13 +51,12 @@ const magic = "DNDR"
 
 // Kinds of frames.
 const (
-	frameEnd      byte = iota
-	frameFailure       // an error that ended the message
-	frameQuestion      // what is asked
-	frameHead          // all of an answer, or what comes before its stream
-	frameChunk         // a part of a stream
-	frameForest        // of files: functions and call paths
-	frameFile          // of files: one
+	frameEnd     byte = iota
+	frameFailure      // an error that ended the message
+	frameHead         // an argument or a result, or what comes before its stream
+	frameChunk        // a part of a stream
+	frameForest       // of files: functions and call paths
+	frameFile         // of files: one
 )
 
 // maxFrame bounds one frame: the largest are tables of many million call nodes.

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +25,7 @@ import (
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/store/storetest"
 	"github.com/dendroprof/dendro/testrun"
+	"github.com/dendroprof/dendro/traceprof"
 )
 
 // anyText draws any bytes: names need not be UTF-8.
@@ -58,43 +63,101 @@ func anyProfile(t *rapid.T) store.Profile {
 // TestProfiles sends any profiles there and back.
 func TestProfiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		sent := Profiles(rapid.SliceOfN(rapid.Custom(anyProfile), 0, 4).Draw(t, "profiles"))
-		var b bytes.Buffer
-		if err := WriteAnswer(&b, &sent); err != nil {
-			t.Fatal(err)
-		}
-		var got Profiles
-		if err := ReadAnswer(&b, &got); err != nil {
-			t.Fatal(err)
-		}
+		sent := rapid.SliceOfN(rapid.Custom(anyProfile), 0, 4).Draw(t, "profiles")
+		var got []store.Profile
+		thereAndBack(t, &sent, &got)
 		if d := cmp.Diff(sent, got, cmpopts.EquateEmpty()); d != "" {
 			t.Fatal(d)
 		}
 	})
 }
 
-// TestQuestions sends any question there and back.
-func TestQuestions(t *testing.T) {
+// thereAndBack writes a message of one value and reads it.
+func thereAndBack[T any](t interface {
+	Helper()
+	Fatal(...any)
+}, sent, got *T) {
+	t.Helper()
+	message, err := Encode(sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Read(bytes.NewReader(message), got); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestQueries sends any arguments there and back.
+func TestQueries(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		all := rapid.Bool().Draw(t, "all")
-		sent := Question{
+		sent := MomentsQuery{
 			Query: store.Query{Groups: anyTexts(t), Benchmarks: anyTexts(t), Params: anyMap(t), Branches: anyTexts(t), Commits: anyTexts(t), Machines: anyTexts(t),
 				Attributes: anyMap(t), Runs: anyTexts(t), Profiles: []store.ProfileID{store.ProfileID(anyText(t))}, Types: anyTexts(t), Since: anyTime(t), Until: anyTime(t), Last: rapid.IntRange(0, 9).Draw(t, "last")},
-			Names: anyTexts(t), All: all, Group: anyText(t), Options: store.TreeOptions{Modes: rapid.Bool().Draw(t, "modes")},
-			Measure: store.Measure{Self: rapid.Bool().Draw(t, "self"), Share: rapid.Bool().Draw(t, "share")}, SQL: anyText(t),
+			Measure: store.Measure{Self: rapid.Bool().Draw(t, "self"), Share: rapid.Bool().Draw(t, "share")},
 		}
-		message, err := sent.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := ReadQuestion(bytes.NewReader(message))
-		if d := cmp.Diff(sent, got, cmpopts.EquateEmpty()); err != nil || d != "" {
-			t.Fatal(err, d)
-		}
-		if got.Names == nil && !all {
-			t.Fatal("no functions became all functions")
+		var got MomentsQuery
+		thereAndBack(t, &sent, &got)
+		if d := cmp.Diff(sent, got, cmpopts.EquateEmpty()); d != "" {
+			t.Fatal(d)
 		}
 	})
+	failed := true
+	for _, sent := range []traceprof.SegmentQuery{{}, {Traces: []string{"ü\x00\u2028"}, Failed: &failed, Limit: 3}} {
+		var got traceprof.SegmentQuery
+		if thereAndBack(t, &sent, &got); !cmp.Equal(sent, got) {
+			t.Error(cmp.Diff(sent, got))
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite testdata/format.txt")
+
+// TestFormat demands another Version when a type changes whose values are messages.
+func TestFormat(t *testing.T) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "version %d\n", Version)
+	seen := map[reflect.Type]bool{}
+	var describe func(reflect.Type)
+	describe = func(typ reflect.Type) {
+		switch typ.Kind() {
+		case reflect.Slice, reflect.Pointer:
+			describe(typ.Elem())
+		case reflect.Struct:
+			if seen[typ] || typ == reflect.TypeFor[time.Time]() || strings.HasPrefix(typ.String(), "calltree.") {
+				return
+			}
+			seen[typ] = true
+			fmt.Fprintf(&b, "%s:", typ)
+			for i := range typ.NumField() {
+				fmt.Fprintf(&b, " %s %s;", typ.Field(i).Name, typ.Field(i).Type)
+			}
+			b.WriteString("\n")
+			for i := range typ.NumField() {
+				describe(typ.Field(i).Type)
+			}
+		}
+	}
+	for _, v := range []any{
+		Failure{}, FunctionsQuery{}, TreesQuery{}, RawNamesQuery{}, MomentsQuery{}, StopQuery{}, InstancesQuery{}, EndpointsQuery{}, Merged{}, Sums{}, Moments{},
+		store.PutOptions{}, store.File{}, store.Outcome{}, store.Measurement{}, store.FunctionRows{}, store.TreeVector{},
+		traceprof.Task{}, traceprof.TaskQuery{}, traceprof.Log{}, traceprof.Instance{}, traceprof.Segment{}, traceprof.SegmentQuery{}, traceprof.Endpoint{},
+		traceprof.Snapshots{}, traceprof.SnapshotQuery{}, traceprof.Expiry{}, traceprof.Expired{},
+	} {
+		describe(reflect.TypeOf(v))
+	}
+	name := filepath.Join("testdata", "format.txt")
+	if *update {
+		if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), b.String()); d != "" {
+		t.Errorf("a type of the format changed: raise Version, describe it there, and run this test with -update\n%s", d)
+	}
 }
 
 // TestErrors wants what callers branch on, and the text, to arrive.
@@ -104,15 +167,9 @@ func TestErrors(t *testing.T) {
 		store.ErrLocked, store.ErrOlder, store.ErrNewer, store.ErrNotStore, store.ErrCorrupt, store.ErrReadOnly, store.ErrNoSpace, store.ErrOtherRules,
 		store.ErrConflict, store.ErrNoSource, store.ErrNothing, conflict, &store.SeveralTypesError{Keys: []string{"a/b", "c/d"}}, errors.New("any other"),
 	} {
-		sent := Outcomes{{Err: fmt.Errorf("there: %w", err)}, {Stored: 1, Unchanged: 2}}
-		var b bytes.Buffer
-		if err := WriteAnswer(&b, &sent); err != nil {
-			t.Fatal(err)
-		}
-		var got Outcomes
-		if err := ReadAnswer(&b, &got); err != nil {
-			t.Fatal(err)
-		}
+		sent := []store.Outcome{{Err: fmt.Errorf("there: %w", err)}, {Stored: 1, Unchanged: 2}}
+		var got []store.Outcome
+		thereAndBack(t, &sent, &got)
 		if got[0].Err.Error() != "there: "+err.Error() || KindOf(got[0].Err) != KindOf(err) || got[1] != sent[1] {
 			t.Errorf("%v became %v", sent, got)
 		}
@@ -252,21 +309,22 @@ func TestUnwritable(t *testing.T) {
 }
 
 func TestVersions(t *testing.T) {
-	message, err := (&Question{}).Encode()
+	message, err := Encode(&store.Query{Groups: []string{"g"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	var q store.Query
 	newer := bytes.Clone(message)
 	newer[4]++
-	if _, err := ReadQuestion(bytes.NewReader(newer)); !errors.Is(err, ErrVersion) {
+	if err := Read(bytes.NewReader(newer), &q); !errors.Is(err, ErrVersion) {
 		t.Errorf("a newer version: %v", err)
 	}
-	if _, err := ReadQuestion(strings.NewReader("<html>not a message</html>")); !errors.Is(err, ErrMalformed) {
+	if err := Read(strings.NewReader("<html>not a message</html>"), &q); !errors.Is(err, ErrMalformed) {
 		t.Errorf("something else: %v", err)
 	}
 	for n := range message {
-		if _, err := ReadQuestion(bytes.NewReader(message[:n])); err == nil {
-			t.Errorf("the first %d bytes of %d are a question", n, len(message))
+		if err := Read(bytes.NewReader(message[:n]), &q); err == nil {
+			t.Errorf("the first %d bytes of %d are a query", n, len(message))
 		}
 	}
 }
@@ -305,15 +363,15 @@ func messages(t testing.TB) (uploads, answers [][]byte) {
 	})
 	answer(func(w io.Writer) error {
 		tree, profiles, err := store.MergeTrees(ctx, st, store.Query{Groups: []string{"h"}, Types: []string{profile.Alloc}})
-		return errors.Join(err, WriteAnswer(w, &Merged{tree, profiles}))
+		return errors.Join(err, Write(w, &Merged{tree, profiles}))
 	})
 	answer(func(w io.Writer) error {
 		sums, err := store.SumFunctions(ctx, st, store.Query{Groups: []string{"h"}, Types: []string{profile.Alloc}})
-		return errors.Join(err, WriteAnswer(w, (*Sums)(sums)))
+		return errors.Join(err, Write(w, &Sums{*sums}))
 	})
 	answer(func(w io.Writer) error {
 		set, err := store.FunctionMoments(ctx, st, store.Query{Groups: []string{"g"}}, store.Measure{})
-		return errors.Join(err, WriteAnswer(w, (*Moments)(set)))
+		return errors.Join(err, Write(w, &Moments{*set}))
 	})
 	answer(func(w io.Writer) error {
 		return WriteSQL(w, flush, &store.SQLAnswer{Columns: []string{"a"}, Types: []string{"A"}, Rows: func(yield func([]any, error) bool) {
@@ -344,6 +402,8 @@ func FuzzFiles(f *testing.F) {
 	})
 }
 
+func reading[T any](r io.Reader) error { return Read(r, new(T)) }
+
 // FuzzAnswers reads any bytes as each of the answers.
 func FuzzAnswers(f *testing.F) {
 	_, answers := messages(f)
@@ -352,8 +412,12 @@ func FuzzAnswers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, message []byte) {
 		in := func() io.ReadCloser { return io.NopCloser(bytes.NewReader(message)) }
-		for _, v := range []Answer{new(Profiles), new(FunctionNames), new(RawNames), new(Measurements), new(Outcomes), new(Source), new(Count), new(Merged), new(Sums), new(Moments)} {
-			_ = ReadAnswer(in(), v)
+		for _, read := range []func(io.Reader) error{
+			reading[[]store.Profile], reading[[]profile.Function], reading[map[string]string], reading[[]store.Measurement], reading[[]store.Outcome],
+			reading[[]byte], reading[int], reading[Merged], reading[Sums], reading[Moments], reading[store.Query],
+			reading[[]traceprof.Segment], reading[[]traceprof.Instance], reading[traceprof.SegmentQuery],
+		} {
+			_ = read(in())
 		}
 		if set, err := ReadFunctions(in()); err == nil {
 			for rows, err := range set.Rows {
@@ -380,6 +444,5 @@ func FuzzAnswers(f *testing.F) {
 				}
 			}
 		}
-		_, _ = ReadQuestion(in())
 	})
 }

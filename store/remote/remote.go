@@ -129,11 +129,72 @@ func (s *Store) stranger() error {
 	return fmt.Errorf("what answers at %s is not a Dendro server: look at the address and the port (HTTP is 12800 unless told otherwise)", s.base)
 }
 
+// call calls a method.
+func call[In, Out any](ctx context.Context, s *Store, m transfer.Method[In, Out], in In) (out Out, err error) {
+	resp, err := send(ctx, s, m, &in)
+	if err != nil {
+		return out, err
+	}
+	return out, s.read(ctx, resp, func(r io.Reader) error { return transfer.Read(r, &out) })
+}
+
+// send sends the argument of a method.
+func send[In, Out any](ctx context.Context, s *Store, m transfer.Method[In, Out], in *In) (*http.Response, error) {
+	data, err := transfer.Encode(in)
+	if err != nil {
+		return nil, err
+	}
+	if m.Changes {
+		return s.do(ctx, http.MethodPost, transfer.Path+m.Name, bytes.NewReader(data))
+	}
+	return s.sendRetrying(ctx, http.MethodPost, transfer.Path+m.Name, data)
+}
+
+// read reads a result.
+func (s *Store) read(ctx context.Context, resp *http.Response, read func(io.Reader) error) error {
+	defer resp.Body.Close()
+	return s.broken(ctx, read(resp.Body))
+}
+
+// streamed calls a method whose result is a stream that read reads.
+func streamed[In, T any](ctx context.Context, s *Store, m transfer.Method[In, transfer.Stream], in In, read func(io.ReadCloser) (T, error)) (result T, body io.Closer, err error) {
+	resp, err := send(ctx, s, m, &in)
+	if err != nil {
+		return result, nil, err
+	}
+	if result, err = read(resp.Body); err != nil {
+		resp.Body.Close()
+		return result, nil, s.broken(ctx, err)
+	}
+	return result, resp.Body, nil
+}
+
+// upload calls a method whose argument is a stream that write writes.
+func upload[Out any](ctx context.Context, s *Store, m transfer.Method[transfer.Stream, Out], write func(io.Writer) error) (out Out, err error) {
+	in, w := io.Pipe()
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		w.CloseWithError(write(w))
+	}()
+	resp, err := s.do(ctx, http.MethodPost, transfer.Path+m.Name, in)
+	in.CloseWithError(errors.New("the server has answered"))
+	<-written // now the caller may change what was written
+	if err != nil {
+		return out, err
+	}
+	err = s.read(ctx, resp, func(r io.Reader) error { return transfer.Read(r, &out) })
+	if err != nil {
+		err = fmt.Errorf("it is not known what %s stored, put the same again: %w", s.base, err)
+	}
+	return out, err
+}
+
 // attempts is the maximum number of attempts of a query.
 const attempts = 3
 
-// ask asks: it tries again when nobody took the query or the server was too
-// busy for it.
+// sendRetrying sends a request again if it did not reach the server, or the server was
+// too busy.
 func (s *Store) sendRetrying(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	var err error
 	for try := range attempts {
@@ -153,62 +214,6 @@ func (s *Store) sendRetrying(ctx context.Context, method, path string, body []by
 		}
 	}
 	return nil, err
-}
-
-// message is a query or a change, in the form of package transfer.
-type message interface{ Encode() ([]byte, error) }
-
-// methods stands before the name of a method of the contract.
-const methods = "/api/v1/store/"
-
-// query calls a method that only reads.
-func (s *Store) query(ctx context.Context, method string, m message) (*http.Response, error) {
-	data, err := m.Encode()
-	if err != nil {
-		return nil, err
-	}
-	return s.sendRetrying(ctx, http.MethodPost, methods+method, data)
-}
-
-// change sends a change, at most once.
-func (s *Store) change(ctx context.Context, method string, m message) (*http.Response, error) {
-	data, err := m.Encode()
-	if err != nil {
-		return nil, err
-	}
-	return s.do(ctx, http.MethodPost, methods+method, bytes.NewReader(data))
-}
-
-// upload sends a change, at most once, whose body write writes.
-func (s *Store) upload(ctx context.Context, method string, write func(io.Writer) error) (*http.Response, error) {
-	in, out := io.Pipe()
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		out.CloseWithError(write(out))
-	}()
-	resp, err := s.do(ctx, http.MethodPost, methods+method, in)
-	in.CloseWithError(errors.New("the server has answered"))
-	<-written // what is written is the caller's again
-	return resp, err
-}
-
-// whole sends a message, as query or order do, and reads an answer in one piece.
-func (s *Store) whole(ctx context.Context, send func(context.Context, string, message) (*http.Response, error), method string, m message, into transfer.Answer) error {
-	resp, err := send(ctx, method, m)
-	if err != nil {
-		return err
-	}
-	return s.read(ctx, resp, into)
-}
-
-// read reads an answer in one piece.
-func (s *Store) read(ctx context.Context, resp *http.Response, into transfer.Answer) error {
-	defer resp.Body.Close()
-	if err := transfer.ReadAnswer(resp.Body, into); err != nil {
-		return s.broken(ctx, err)
-	}
-	return nil
 }
 
 // do does one request. The answer's body ends with the context, and with the

@@ -104,24 +104,12 @@ func (a *api) routes() []server.Route {
 		change("DELETE /api/v1/profiles/{id}", a.deleteProfile),
 		upload("POST /api/v1/import", a.importUpload),
 		ask("POST /api/v1/sql", a.sql),
-		upload("POST /api/v1/store/put", a.storePut),
-		change("POST /api/v1/store/delete", a.storeDelete),
-		change("POST /api/v1/store/compact", a.storeCompact),
 	}
 	for _, e := range a.queries() {
 		routes = append(routes, server.Route{Pattern: e.method + " " + e.path, Needs: e.needs, Handler: handler(e.handler), Upload: e.upload})
 	}
-	routes = append(routes, a.traceRoutes(ask, change, upload)...)
-	for name, answer := range a.questions() {
-		routes = append(routes, ask("POST /api/v1/store/"+name, func(w http.ResponseWriter, r *http.Request) error {
-			q, err := transfer.ReadQuestion(r.Body)
-			if err != nil {
-				return err
-			}
-			return answer(w, r, q)
-		}))
-	}
-	return routes
+	routes = append(routes, a.traceRoutes(ask, change)...)
+	return append(routes, a.engineRoutes()...)
 }
 
 // handler makes a handler of a function that returns its error before it writes

@@ -2,10 +2,8 @@ package api
 
 import (
 	"bytes"
-	"maps"
 	"net/http/httptest"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,13 +15,12 @@ import (
 	"github.com/dendroprof/dendro/store/storetest"
 )
 
-// TestEngineBodies sends what is no question, and too much. What the addresses
-// answer is tested where both ends are, in package remote.
+// TestEngineBodies sends malformed and too large arguments. What the methods return is
+// tested where both ends are, in package remote.
 func TestEngineBodies(t *testing.T) {
 	l := labOf(t, speaking{Store: mem.New()}, server.Options{}, Options{SQL: true, PutBytes: 2000})
-	methods := slices.Collect(maps.Keys(newAPI(Options{Store: l.st}).questions()))
-	for _, method := range append(methods, "put", "delete") {
-		path := "/api/v1/store/" + method
+	for _, r := range newAPI(Options{Store: l.st}).engineRoutes() {
+		path := strings.TrimPrefix(r.Pattern, "POST ")
 		for name, body := range map[string]string{"nothing": "", "garbage": "\xff\xfe\xfd", "a page": "<html></html>"} {
 			w := l.serve(httptest.NewRequest("POST", path, strings.NewReader(body)))
 			if w.Code != 400 {
@@ -32,12 +29,6 @@ func TestEngineBodies(t *testing.T) {
 		}
 		l.problem(l.serve(httptest.NewRequest("POST", path, strings.NewReader("DNDR\x09"))), 400, "version")
 	}
-	source, err := (&transfer.Question{}).Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.problem(l.post("/api/v1/store/source", transfer.ContentType, bytes.NewReader(source)), 400, "bad-request")
-
 	large := storetest.File("g", "b", "r", profile.CPUSamples, "A")
 	large.Source = make([]byte, 3000)
 	var message bytes.Buffer
@@ -50,7 +41,8 @@ func TestEngineBodies(t *testing.T) {
 // TestBrokenStream wants an error in the midst of rows to arrive.
 func TestBrokenStream(t *testing.T) {
 	l := labOf(t, speaking{Store: mem.New(), fault: store.ErrCorrupt}, server.Options{}, Options{SQL: true})
-	q, err := (&transfer.Question{SQL: "good"}).Encode()
+	query := "good"
+	q, err := transfer.Encode(&query)
 	if err != nil {
 		t.Fatal(err)
 	}

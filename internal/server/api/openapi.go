@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"path"
 	"reflect"
 	"regexp"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/dendroprof/dendro/internal/param"
 	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/internal/transfer"
 )
 
 // openAPI describes the addresses that are no queries; it is written by hand.
@@ -36,6 +38,13 @@ func (a *api) description() ([]byte, error) {
 			paths[e.path] = item
 		}
 		item[strings.ToLower(e.method)] = e.operation(schemas)
+	}
+	for _, r := range a.engineRoutes() {
+		address := strings.TrimPrefix(r.Pattern, "POST ")
+		content := map[string]any{transfer.ContentType: map[string]any{"schema": map[string]any{"type": "string", "format": "binary"}}}
+		paths[address] = map[string]any{"post": map[string]any{"operationId": "store-" + path.Base(address), "tags": []any{"engine"},
+			"summary": "A method of the engine contract.", "requestBody": map[string]any{"required": true, "content": content},
+			"responses": map[string]any{"200": map[string]any{"description": "The result.", "content": content}, "default": map[string]any{"$ref": "#/components/responses/Problem"}}}}
 	}
 	maps.Copy(doc["components"].(map[string]any)["schemas"].(map[string]any), schemas.known)
 	return json.Marshal(doc)

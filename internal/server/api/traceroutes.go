@@ -13,7 +13,7 @@ import (
 )
 
 // traceRoutes lists the addresses of trace profiling.
-func (a *api) traceRoutes(ask, change, upload func(string, func(http.ResponseWriter, *http.Request) error) server.Route) []server.Route {
+func (a *api) traceRoutes(ask, change func(string, func(http.ResponseWriter, *http.Request) error) server.Route) []server.Route {
 	return []server.Route{
 		change("POST /api/v1/tasks", a.createTask),
 		ask("GET /api/v1/tasks", traces(a, tasks.Tasks)),
@@ -32,11 +32,15 @@ func (a *api) traceRoutes(ask, change, upload func(string, func(http.ResponseWri
 		ask("GET /api/v1/snapshots", traces(a, tasks.Snapshots)),
 		ask("GET /api/v1/analysis", traces(a, tasks.Analyze)),
 		ask("GET /api/v1/trace-profile", a.traceProfile),
-		ask("POST /api/v1/store/trace-question", traceQuestions.handler(a)),
-		ask("POST /api/v1/store/trace-snapshots", a.traceSnapshots),
-		upload("POST /api/v1/store/trace-change", traceChanges.handler(a)),
-		upload("POST /api/v1/store/trace-put", a.tracePut),
 	}
+}
+
+// traces returns the part of the store that keeps trace profiling.
+func (a *api) traces() (traceprof.Store, error) {
+	if a.Dispatcher == nil {
+		return nil, notHere("this store keeps no trace profiling")
+	}
+	return a.Dispatcher.Store(), nil
 }
 
 // traces returns a handler that reads a request, answers it from the traces of the
