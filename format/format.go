@@ -32,6 +32,7 @@ import (
 	"github.com/dendroprof/dendro/format/folded"
 	"github.com/dendroprof/dendro/format/goroutine"
 	"github.com/dendroprof/dendro/format/gperftools"
+	"github.com/dendroprof/dendro/format/heaptrack"
 	"github.com/dendroprof/dendro/format/jfr"
 	"github.com/dendroprof/dendro/format/macsample"
 	"github.com/dendroprof/dendro/format/otlp"
@@ -200,6 +201,11 @@ func All() []Format {
 			Name: gperftools.JemallocName, Title: "jemalloc heap profile",
 			Extensions: []string{".jemalloc.heap"},
 			Sniff:      gperftools.SniffJemalloc, NewDecoder: gperftools.NewJemallocDecoder,
+		},
+		{
+			Name: heaptrack.Name, Title: "heaptrack",
+			Extensions: []string{".heaptrack"},
+			Sniff:      heaptrack.Sniff, NewDecoder: heaptrack.NewDecoder,
 		},
 		{
 			Name: perfscript.Name, Title: "perf script (Linux perf as text)",
