@@ -46,6 +46,7 @@ import (
 	"github.com/dendroprof/dendro/format/threaddump"
 	"github.com/dendroprof/dendro/format/tracestacks"
 	"github.com/dendroprof/dendro/format/valgrind"
+	"github.com/dendroprof/dendro/format/xhprof"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -146,6 +147,11 @@ func All() []Format {
 			Name: stackprof.Name, Title: "stackprof (Ruby)",
 			Extensions: []string{".stackprof"},
 			Sniff:      stackprof.Sniff, NewDecoder: stackprof.NewDecoder,
+		},
+		{
+			Name: xhprof.Name, Title: "XHProf, Tideways (PHP)",
+			Extensions: []string{".xhprof"},
+			Sniff:      xhprof.Sniff, NewDecoder: xhprof.NewDecoder,
 		},
 		{
 			Name: threaddump.Name, Title: "Java thread dumps (jstack, kill -3, jcmd)",

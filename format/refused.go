@@ -29,7 +29,6 @@ var refused = []struct {
 	{begins: "memray\x00", what: "a recording of memray", hint: "memray has no export of stacks: record CPU time with py-spy"},
 	{begins: "MOJ", what: "a recording of austin (MOJO)", hint: "convert it: mojo2austin FILE FILE.folded"},
 	{begins: "{", holds: []string{`"elapsed_time_sec"`, `"files"`}, what: "a profile of scalene", hint: "it has lines and no stacks: record with py-spy"},
-	{begins: "{", holds: []string{`main()==>`, `"wt"`}, what: "a profile of XHProf", hint: "it has pairs of callers only: record with Excimer and write speedscope or folded stacks"},
 	{begins: "Function Stack", line: "CPU Time", what: "a report of VTune", hint: "record with perf record -g and convert with perf script"},
 	{line: "Time and Allocation Profiling Report", what: "a cost-centre profile of GHC (.prof)", hint: "convert it: ghc-prof-flamegraph FILE, and read the SVG"},
 	{begins: "{", holds: []string{`"rts_arguments"`, `"cost_centres"`}, what: "a cost-centre profile of GHC", hint: "write a .prof with +RTS -p and convert it: ghc-prof-flamegraph FILE, and read the SVG"},

@@ -33,7 +33,6 @@ func TestRefused(t *testing.T) {
 		{"memray\x00\x0b\x00", "a recording of memray"},
 		{"MOJ\x03", "a recording of austin"},
 		{`{"elapsed_time_sec":1.5,"files":{}}`, "a profile of scalene"},
-		{`{"main()":{"ct":1,"wt":9},"main()==>f":{"ct":1,"wt":5}}`, "a profile of XHProf"},
 		{"Function Stack,CPU Time:Total\nTotal,100%\n", "a report of VTune"},
 		{"\tSat Jan  6 10:00 2024 Time and Allocation Profiling Report  (Final)\n", "a cost-centre profile of GHC"},
 		{`{"program":"x","rts_arguments":["-pj"],"cost_centres":[]}`, "a cost-centre profile of GHC"},

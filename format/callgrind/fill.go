@@ -53,7 +53,7 @@ const unknown = "???"
 func (f *file) node(k nodeKey) int32 {
 	id, ok := f.graph.ids[k]
 	if !ok {
-		id = f.graph.graph.Node(f.frame(&k))
+		id = f.graph.graph.Node(f.frame(&k), 0)
 		f.graph.ids[k] = id
 	}
 	return id

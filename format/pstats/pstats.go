@@ -171,5 +171,5 @@ func (f *file) node(fn profile.Function) int32 {
 	if fn.Name == "" {
 		fn.Name = "[unknown]"
 	}
-	return f.graph.Node(profile.Frame{Function: f.p.Symbols.Function(fn)})
+	return f.graph.Node(profile.Frame{Function: f.p.Symbols.Function(fn)}, 0)
 }

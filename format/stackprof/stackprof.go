@@ -233,7 +233,7 @@ func (f *file) fill(t *profile.Samples) error {
 	g := callgraph.New(f.p.Symbols)
 	nodes := map[int64]int32{}
 	for _, id := range f.order {
-		nodes[id] = g.Node(profile.Frame{Function: f.p.Symbols.Function(f.frames[id].fn)})
+		nodes[id] = g.Node(profile.Frame{Function: f.p.Symbols.Function(f.frames[id].fn)}, 0)
 	}
 	ok := true
 	for _, id := range f.order {

@@ -20,7 +20,7 @@ import (
 type Graph struct {
 	symbols *profile.Symbols
 	nodes   []node
-	ids     map[profile.Frame]int32
+	ids     map[nodeKey]int32
 
 	selfs map[selfKey]int32 // the row of a function's line
 	edges map[edgeKey]int32 // the row of a caller and its callee
@@ -37,6 +37,12 @@ type node struct {
 	calls []callRow
 }
 
+// nodeKey is the identity of a function in the graph.
+type nodeKey struct {
+	frame profile.Frame
+	level int32
+}
+
 type selfRow struct{ line, row int32 }
 type callRow struct{ callee, row int32 }
 type selfKey struct{ node, line int32 }
@@ -44,16 +50,18 @@ type edgeKey struct{ caller, callee int32 }
 
 // New returns an empty graph over s.
 func New(s *profile.Symbols) *Graph {
-	return &Graph{symbols: s, ids: map[profile.Frame]int32{}, selfs: map[selfKey]int32{}, edges: map[edgeKey]int32{}}
+	return &Graph{symbols: s, ids: map[nodeKey]int32{}, selfs: map[selfKey]int32{}, edges: map[edgeKey]int32{}}
 }
 
-// Node returns the function of a frame without a line.
-func (g *Graph) Node(fr profile.Frame) int32 {
-	id, ok := g.ids[fr]
+// Node returns the function of a frame without a line. Formats that tell the levels of a
+// recursion apart give them as level, all others 0.
+func (g *Graph) Node(fr profile.Frame, level int32) int32 {
+	k := nodeKey{fr, level}
+	id, ok := g.ids[k]
 	if !ok {
 		id = int32(len(g.nodes))
 		g.nodes = append(g.nodes, node{frame: fr})
-		g.ids[fr] = id
+		g.ids[k] = id
 	}
 	return id
 }

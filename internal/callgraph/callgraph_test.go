@@ -17,7 +17,7 @@ func build() (*profile.Profile, *callgraph.Graph) {
 	p := profile.New(nil)
 	g := callgraph.New(p.Symbols)
 	node := func(name string) int32 {
-		return g.Node(profile.Frame{Function: p.Symbols.Function(profile.Function{Name: name})})
+		return g.Node(profile.Frame{Function: p.Symbols.Function(profile.Function{Name: name})}, 0)
 	}
 	main, a, b, c := node("main"), node("a"), node("b"), node("c")
 	g.AddSelf(main, 0, 10)
