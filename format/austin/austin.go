@@ -1,0 +1,261 @@
+// Package austin reads what the Python profiler austin records: text (a head of metadata
+// and one line for each sample) and its binary format MOJO (mojo.go), versions 1 to 3.
+//
+//	# austin: 3.7.0
+//	# mode: wall
+//
+//	P123;T0:123;/srv/app.py:main:12;/srv/app.py:load:7 10310
+//
+// The mode decides what the number of a sample is: microseconds since the sample before,
+// bytes by which the process grew, or in mode full time, idle and bytes.
+// docs/format/austin.md says what is lost.
+package austin
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Name is the name of the format in Profile.Format.
+const Name = "austin"
+
+// NewDecoder returns a decoder.
+func NewDecoder() profile.Decoder { return stacktext.NewDecoder(Name, read) }
+
+// Sniff reports whether content that begins with prefix is of this format.
+func Sniff(prefix []byte) bool {
+	return bytes.HasPrefix(prefix, []byte("# austin: ")) || bytes.HasPrefix(prefix, []byte(magic)) && len(prefix) > 4 && prefix[4] == metadata
+}
+
+func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+	p.Profiler = Name
+	f := file{p: p, rec: stacktext.NewRecorder(p), depth: l.Depth, mode: "wall", tables: map[string]*stacktext.Table{}}
+	for _, name := range []string{profile.Wall, profile.CPU, memory} {
+		f.tables[name] = stacktext.NewTable(l)
+	}
+	first, r, err := stacktext.Peek(r)
+	if err != nil {
+		return err
+	}
+	if first == magic[0] {
+		err = f.readMojo(r, l)
+	} else {
+		err = f.readText(m, r, l)
+	}
+	if err != nil {
+		return err
+	}
+	f.fill()
+	return nil
+}
+
+// memory is the name of the value type of memory: by how much the process grew or, with
+// a negative value, shrank.
+const memory = "memory"
+
+// file is one file.
+type file struct {
+	p      *profile.Profile
+	rec    *stacktext.Recorder
+	depth  int // limit
+	mode   string
+	tables map[string]*stacktext.Table
+}
+
+// sample is one sample.
+type sample struct {
+	stack        profile.StackID
+	thread       profile.ThreadID
+	idle, gc     bool
+	nanos, bytes int64
+}
+
+// meta reads a line of metadata.
+func (f *file) meta(key, value string) {
+	micros := func() time.Duration {
+		v, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || v < 0 || v > math.MaxInt64/1000 {
+			return 0
+		}
+		return time.Duration(v) * time.Microsecond
+	}
+	switch key {
+	case "austin":
+		f.p.ProfilerVersion = value
+	case "interval":
+		f.p.Interval = micros()
+	case "duration":
+		f.p.Duration = micros()
+	case "mode":
+		f.mode = value
+	case "python":
+		f.p.Comments = append(f.p.Comments, "Python "+value)
+	}
+}
+
+// add adds a sample; false if the values add up to too much.
+func (f *file) add(s sample) bool {
+	row := stacktext.Row{Stack: s.stack, Thread: s.thread}
+	switch {
+	case s.gc:
+		row.State = f.rec.State([]byte("gc"))
+	case s.idle:
+		row.State = f.rec.State([]byte("idle"))
+	}
+	put := func(name string, v int64) bool {
+		row.Value = v
+		return v == 0 || f.tables[name].Add(row)
+	}
+	switch f.mode {
+	case "memory":
+		return put(memory, s.bytes)
+	case "full":
+		return put(profile.Wall, s.nanos) && put(memory, s.bytes) && (s.idle || put(profile.CPU, s.nanos))
+	case "cpu":
+		return put(profile.CPU, s.nanos)
+	default:
+		return put(profile.Wall, s.nanos)
+	}
+}
+
+// fill makes the sample tables of the mode.
+func (f *file) fill() {
+	names := []string{profile.Wall}
+	switch f.mode {
+	case "memory":
+		names[0] = memory
+	case "full":
+		names = append(names, profile.CPU, memory)
+	case "cpu":
+		names[0] = profile.CPU
+	}
+	for _, name := range names {
+		t := profile.NamedType(name)
+		if name == memory {
+			t.Unit = "bytes"
+		}
+		f.p.Tables = append(f.p.Tables, f.tables[name].Samples(t, false, 0))
+	}
+}
+
+// thread interns a thread by the ids of its process, interpreter and itself.
+func (f *file) thread(process, id []byte) profile.ThreadID {
+	if main, ok := bytes.CutPrefix(id, []byte("0:")); ok {
+		id = main // of the main interpreter
+	}
+	return f.rec.Thread(process, nil, id)
+}
+
+// frame interns a frame.
+func (f *file) frame(file, function string, line, column int32) profile.FrameID {
+	fn := profile.Function{Name: function, File: file, Kind: profile.KindPython}
+	if fn.Name == "" {
+		fn.Name = "[unknown]"
+	}
+	return f.p.Symbols.Frame(profile.Frame{Function: f.p.Symbols.Function(fn), Line: line, Column: column})
+}
+
+// readText reads a file of text.
+func (f *file) readText(m *stacktext.Memory, r io.Reader, l profile.Limits) error {
+	in := &m.Lines
+	in.Reset(r, l.Line)
+	var frames []profile.FrameID
+	for in.Next() {
+		line := in.Text()
+		switch {
+		case len(line) == 0:
+			continue
+		case line[0] == '#':
+			if key, value, ok := strings.Cut(stacktext.Clean(line[1:]), ":"); ok {
+				f.meta(strings.TrimSpace(key), strings.TrimSpace(value))
+			}
+			continue
+		}
+		malformed := func(format string, args ...any) error {
+			return in.At(fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...))
+		}
+		at := bytes.LastIndexByte(line, ' ')
+		process, rest, ok := bytes.Cut(line[:max(at, 0)], []byte(";"))
+		if !ok || len(process) < 2 || process[0] != 'P' {
+			return malformed("no sample of a process: %.60q", line)
+		}
+		id, rest, _ := bytes.Cut(rest, []byte(";"))
+		if len(id) < 2 || id[0] != 'T' {
+			return malformed("no sample of a thread: %.60q", line)
+		}
+		s := sample{thread: f.thread(process[1:], id[1:])}
+		if !f.metrics(&s, string(line[at+1:])) {
+			return malformed("%q is no value of mode %s", line[at+1:], f.mode)
+		}
+		frames = frames[:0]
+		for len(rest) > 0 {
+			i := bytes.LastIndexByte(rest, ';')
+			text := rest[i+1:]
+			rest = rest[:max(i, 0)]
+			if string(text) == ":GC:" {
+				s.gc = true
+				continue
+			}
+			fr, ok := m.Frames.Find(text)
+			if !ok {
+				fr = f.textFrame(text)
+				m.Frames.Add(text, fr)
+			}
+			if frames = append(frames, fr); len(frames) > f.depth {
+				return in.At(profile.TooLarge("stack deeper", int64(f.depth), "--max-depth"))
+			}
+		}
+		if s.stack = f.rec.Stack(frames); !f.add(s) {
+			return malformed("the values add up to more than 63 bits")
+		}
+	}
+	return in.Err()
+}
+
+// metrics reads the values of a sample.
+func (f *file) metrics(s *sample, text string) bool {
+	var v [3]int64
+	words := strings.Split(text, ",")
+	if want := map[string]int{"full": 3}[f.mode]; len(words) != max(1, want) {
+		return false
+	}
+	for i, w := range words {
+		n, err := strconv.ParseInt(w, 10, 64)
+		if err != nil || n < -math.MaxInt64 {
+			return false
+		}
+		v[i] = n
+	}
+	if f.mode == "memory" {
+		s.bytes = v[0]
+		return true
+	}
+	s.nanos, s.idle, s.bytes = v[0]*1000, v[1] != 0, v[2]
+	return v[0] >= 0 && v[0] <= math.MaxInt64/1000
+}
+
+// textFrame returns the frame of a text: file:function:line.
+func (f *file) textFrame(text []byte) profile.FrameID {
+	s := stacktext.Clean(text)
+	line := int32(0)
+	if i := strings.LastIndexByte(s, ':'); i > 0 {
+		if n, err := strconv.ParseInt(s[i+1:], 10, 32); err == nil && n >= 0 {
+			s, line = s[:i], int32(n)
+		}
+	}
+	if s == ":INVALID" || s == ":INVALID:" {
+		return f.frame("", "[invalid]", 0, 0)
+	}
+	if i := strings.LastIndexByte(s, ':'); i >= 0 {
+		return f.frame(s[:i], s[i+1:], line, 0)
+	}
+	return f.frame("", s, line, 0)
+}
