@@ -1,7 +1,9 @@
 package calltree
 
 import (
+	"iter"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +21,42 @@ type markerSearch struct {
 }
 
 type keyWord struct{ key, word string }
+
+// markers yields the markers that match a search on the threads (nil: all), in order.
+// Markers of no thread are on all of them.
+func (v *Viewer) markers(search string, threads []profile.ThreadID) iter.Seq[*profile.Marker] {
+	return func(yield func(*profile.Marker) bool) {
+		q := parseMarkerSearch(search)
+		for i := range v.profile.Markers {
+			m := &v.profile.Markers[i]
+			if (threads == nil || m.Thread == 0 || slices.Contains(threads, m.Thread)) && q.finds(v.profile, m) && !yield(m) {
+				return
+			}
+		}
+	}
+}
+
+// Markers returns the markers of the threads of a view that are at least partly in its
+// preview range and match its search, which has the syntax of filter:marker-search.
+func (v *Viewer) Markers(view View) []profile.Marker {
+	in := view.Preview
+	if in.All() {
+		in = view.Range
+	}
+	in = v.absolute(in)
+	var list []profile.Marker
+	for m := range v.markers(view.Search, view.Threads) {
+		if in.All() || m.Start < in.End && (m.End > in.Start || m.Start >= in.Start) {
+			list = append(list, *m)
+		}
+	}
+	return list
+}
+
+// Category returns a category of the profile; the zero Category for 0.
+func (v *Viewer) Category(id profile.CategoryID) profile.Category {
+	return v.profile.Symbols.Categories[id]
+}
 
 var keyWordText = regexp.MustCompile(`^(-?)(\w+):(.+)$`)
 

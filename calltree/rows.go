@@ -178,14 +178,11 @@ func (s *Shown) dropByMarkers(nodes []int32) error {
 // markerSpans returns the times of the interval markers that match a search on the
 // threads, in order; touching ones are merged.
 func (v *Viewer) markerSpans(search []string, threads []profile.ThreadID) []Range {
-	q := parseMarkerSearch(strings.Join(search, ","))
 	var spans []Range
-	for i := range v.profile.Markers {
-		m := &v.profile.Markers[i]
-		if m.Start >= m.End || threads != nil && m.Thread != 0 && !slices.Contains(threads, m.Thread) || !q.finds(v.profile, m) {
-			continue
+	for m := range v.markers(strings.Join(search, ","), threads) {
+		if m.Start < m.End {
+			spans = append(spans, Range{m.Start, m.End})
 		}
-		spans = append(spans, Range{m.Start, m.End})
 	}
 	slices.SortFunc(spans, func(a, b Range) int { return cmp.Compare(a.Start, b.Start) })
 	united := spans[:0]

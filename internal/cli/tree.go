@@ -22,12 +22,13 @@ none by default.
 
 Filters apply in this order: --thread, --range, --transform, --no-idle, --kind,
 --search, --preview. Filters that need single samples (--range, --thread, --no-idle,
---view stack-chart, and weights such as --type traced) work on files, and on profiles
-imported with --keep-source.`,
+--view stack-chart or markers, and weights such as --type traced) work on files, and on
+profiles imported with --keep-source.`,
 		Example: `  dendro tree --benchmark checkout --last 1
   dendro tree --profile 9f1c2ab04d5e6677 --depth 6
   dendro tree cpu.pb.gz other.pb.gz --min-percent 2 -o json
   dendro tree profile.json --invert --kind js --range 1200..1900
+  dendro tree profile.json --view markers --search request
   dendro tree profile.json --transform 'drop-function:poll' --callers malloc
   dendro tree cpu.pb.gz -o flame.html`,
 	}, &r, &r)

@@ -19,7 +19,7 @@ type TreeRequest struct {
 	Selection `group:"Selection"`
 	Average   `group:"Selection"`
 	RawNames  bool   `param:"raw-names" group:"View" help:"from a store: show one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
-	View      string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions" help:"view: tree, flame, stack-chart, functions" json:"view,omitempty"`
+	View      string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions,markers" help:"view: tree, flame, stack-chart, functions, markers" json:"view,omitempty"`
 	Filter    `group:"View"`
 	SameWidth bool   `param:"same-width" group:"View" help:"stack chart: same width for every change of the stack, independent of time" json:"sameWidth,omitempty"`
 	Sort      string `param:"sort" group:"View" arg:"what" choices:",self,total,diff" default:"" help:"sort functions by self (default) or total; with --last by diff (default)" json:"sort,omitempty"`
@@ -61,6 +61,10 @@ type TreeRow struct {
 	Total    Number `json:"total"`
 	Self     Number `json:"self"`
 	Category string `json:"category"`
+
+	// Where the function begins; of functions that share their name with another.
+	Line   int32 `json:"line,omitempty"`
+	Column int32 `json:"column,omitempty"`
 }
 
 // BoxesResult is a flame graph or a stack chart: its boxes by depth, then from left to
@@ -94,7 +98,7 @@ type BoxRow struct {
 }
 
 // Tree answers a TreeRequest: with *TreeResult, *BoxesResult for the views flame and
-// stack-chart, *NodeResult for --select, *GrowthResult for functions with --last.
+// stack-chart, *MarkersResult for the view markers, *NodeResult for --select, *GrowthResult for functions with --last.
 func Tree(ctx context.Context, st store.Store, r *TreeRequest) (_ any, err error) {
 	defer func() { err = r.hinted(ctx, st, err) }()
 	if len(r.Inputs) == 0 && r.Last > 0 && r.View == "functions" {
@@ -109,6 +113,8 @@ func Tree(ctx context.Context, st store.Store, r *TreeRequest) (_ any, err error
 		return s.node()
 	case r.View == "functions":
 		return s.functions(), nil
+	case r.View == "markers":
+		return s.markers()
 	case r.View == "flame" || r.View == "stack-chart":
 		return s.boxesResult()
 	}
@@ -136,6 +142,7 @@ type scope struct {
 	samples *calltree.Viewer
 	title   string
 	count   int
+	shared  map[string]bool // names of two functions and more; nil: not yet known
 }
 
 // Validate refuses a request that makes no sense, whatever it is answered from.
@@ -147,6 +154,8 @@ func (r *TreeRequest) Validate() error {
 		return usage("--sort diff needs a list of functions of a selection with --last n: the runs to compare with those before")
 	case len(r.Inputs) > 0 && len(r.Types) > 1:
 		return usage("files show one value type: give one --type")
+	case r.View == "markers" && r.Select != "":
+		return usage("--select selects a call node: leave out --view markers")
 	case len(r.Inputs) > 0 && r.Average.Average != "":
 		return usage("--average needs a selection from a store, not files")
 	}
@@ -238,7 +247,27 @@ func (s *scope) head(root int64, omitted Omitted) Head {
 // row returns the JSON of a function with its numbers.
 func (s *scope) row(fn, depth int32, total, self int64, category string) TreeRow {
 	f, scale := &s.tree.Functions[fn], s.tree.Type.Scale
-	return TreeRow{depth, f.Name, f.File, f.Module, Whole(total, scale), Whole(self, scale), category}
+	row := TreeRow{Depth: depth, Function: f.Name, File: f.File, Module: f.Module, Total: Whole(total, scale), Self: Whole(self, scale), Category: category}
+	if s.shared == nil {
+		s.shared = sharedNames(s.tree.Functions)
+	}
+	if s.shared[f.Name] {
+		row.Line, row.Column = f.StartLine, f.Column
+	}
+	return row
+}
+
+// sharedNames returns the names that more than one function has.
+func sharedNames(functions []profile.Function) map[string]bool {
+	seen, shared := make(map[string]bool, len(functions)), map[string]bool{}
+	for i := range functions {
+		if name := functions[i].Name; seen[name] {
+			shared[name] = true
+		} else {
+			seen[name] = true
+		}
+	}
+	return shared
 }
 
 // nodes returns the tree, upright or inverted.

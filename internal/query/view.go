@@ -63,8 +63,8 @@ func (f *Filter) needsSamples(view, typ string) string {
 		return "--thread"
 	case f.NoIdle:
 		return "--no-idle"
-	case view == "stack-chart":
-		return "--view stack-chart"
+	case view == "stack-chart", view == "markers":
+		return "--view " + view
 	case isStrategy(typ):
 		return "--type " + typ
 	case slices.ContainsFunc(f.Transforms, func(t string) bool { return strings.Contains(t, "marker") }):

@@ -28,6 +28,8 @@ func Result(o *Output, result any) error {
 		return Tree(o, r)
 	case *query.BoxesResult:
 		return Boxes(o, r)
+	case *query.MarkersResult:
+		return Markers(o, r)
 	case *query.NodeResult:
 		return Node(o, r)
 	case *query.GrowthResult:

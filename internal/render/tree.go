@@ -67,9 +67,14 @@ func Tree(o *Output, r *query.TreeResult) error {
 	o.Notes(r.Notes)
 	if o.Format != "text" {
 		t := &Table{Columns: []Column{{Name: "depth", Right: true}, {Name: "total", Right: true}, {Name: "self", Right: true},
-			{Name: "share", Right: true, Text: percent}, {Name: "function"}, {Name: "module"}, {Name: "file"}}}
+			{Name: "share", Right: true, Text: percent}, {Name: "function"}, {Name: "module"}, {Name: "file"}, {Name: "category"}}}
+		categories := o.Exact()
 		for n := range r.Rows.All() {
-			t.Add(n.Depth, n.Total, n.Self, share(n.Total, r.RootTotal), n.Function, n.Module, n.File)
+			t.Add(n.Depth, n.Total, n.Self, share(n.Total, r.RootTotal), functionName(&n), n.Module, n.File, n.Category)
+			categories = categories || n.Category != ""
+		}
+		if !categories {
+			t.Columns = t.Columns[:len(t.Columns)-1]
 		}
 		return t.Write(o)
 	}
@@ -83,6 +88,7 @@ func Tree(o *Output, r *query.TreeResult) error {
 		amount = func(n query.Number) string { return fmt.Sprintf(" %10s", Amount(n, r.Unit)) }
 	}
 	fmt.Fprintf(w, "%8s %8s%s  %s\n", "total", "self", column, "function")
+	var categories []string // of the nodes from the root
 	for n := range r.Rows.All() {
 		self := ""
 		if n.Self.Int != 0 {
@@ -90,7 +96,12 @@ func Tree(o *Output, r *query.TreeResult) error {
 		}
 		total := share(n.Total, r.RootTotal)
 		line := fmt.Sprintf("%8s %8s%s  %s", words.Percent(total), self, amount(n.Total), indent(n.Depth))
-		line += o.name(n.Function, utf8.RuneCountInString(line))
+		name := functionName(&n)
+		categories = append(categories[:min(int(n.Depth), len(categories))], n.Category)
+		if at := len(categories) - 1; n.Category != "" && n.Category != noCategory && (at == 0 || categories[at-1] != n.Category) {
+			name += " [" + n.Category + "]"
+		}
+		line += o.name(name, utf8.RuneCountInString(line))
 		if o.Colour {
 			line = heavy(math.Abs(total)).paint(line)
 		}
@@ -98,6 +109,45 @@ func Tree(o *Output, r *query.TreeResult) error {
 	}
 	subtrees(w, r.Omitted)
 	return w.Flush()
+}
+
+// noCategory is the category that profiles have for what has none.
+const noCategory = "Other"
+
+// functionName returns the name of a function, with the place where it begins if another
+// function has the same name.
+func functionName(n *query.TreeRow) string {
+	if n.Line == 0 {
+		return n.Function
+	}
+	place := n.File
+	if place == "" {
+		place = n.Module
+	}
+	name := fmt.Sprintf("%s (%s:%d", n.Function, place, n.Line)
+	if n.Column > 0 {
+		name += fmt.Sprintf(":%d", n.Column)
+	}
+	return name + ")"
+}
+
+// Markers writes markers.
+func Markers(o *Output, r *query.MarkersResult) error {
+	t := &Table{Columns: []Column{{Name: "start", Right: true, Text: fourDecimals}, {Name: "end", Right: true, Text: fourDecimals},
+		{Name: "name"}, {Name: "category"}, {Name: "thread"}, {Name: "fields"}}}
+	for i := range r.Rows {
+		m := &r.Rows[i]
+		var fields []string
+		for _, f := range m.Fields {
+			value := f.Text
+			if value == "" {
+				value = strings.TrimSpace(fmt.Sprint(f.Number, " ", f.Unit))
+			}
+			fields = append(fields, f.Key+"="+value)
+		}
+		t.Add(m.Start, m.End, m.Name, m.Category, m.Thread, strings.Join(fields, " "))
+	}
+	return list(o, t, r.Notes, r.Omitted)
 }
 
 // ofProfiles says how many profiles were summed, if it is more than one.
@@ -121,7 +171,7 @@ func Functions(o *Output, r *query.TreeResult) error {
 	t := &Table{Columns: []Column{{Name: "self", Right: true}, {Name: "self%", Right: true, Text: percent},
 		{Name: "total", Right: true}, {Name: "total%", Right: true, Text: percent}, {Name: "function"}}}
 	for f := range r.Rows.All() {
-		t.Add(o.cell(f.Self, r.Unit), share(f.Self, r.RootTotal), o.cell(f.Total, r.Unit), share(f.Total, r.RootTotal), f.Function)
+		t.Add(o.cell(f.Self, r.Unit), share(f.Self, r.RootTotal), o.cell(f.Total, r.Unit), share(f.Total, r.RootTotal), functionName(&f))
 	}
 	if o.Format == "text" {
 		fmt.Fprintf(o.W, "%s in total%s\n", Amount(r.RootTotal, r.Unit), ofProfiles(r.Profiles, r.Type))

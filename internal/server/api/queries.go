@@ -66,7 +66,7 @@ func (a *api) queries() []endpoint {
 		r.Limits = a.Limits
 		return query.Tree(ctx, st, r)
 	}
-	trees := []any{query.TreeResult{}, query.BoxesResult{}, query.NodeResult{}, query.GrowthResult{}}
+	trees := []any{query.TreeResult{}, query.BoxesResult{}, query.MarkersResult{}, query.NodeResult{}, query.GrowthResult{}}
 	regressions := ask(a, "regressions", "analyses", "/api/v1/regressions", "What became slower, where, since when, by how much.", query.Regressions,
 		query.RegressionsResult{}, query.RankingResult[query.ThesisRow]{}, query.RankingResult[query.CorrelationRow]{})
 	documents := reports(a, "report", "/api/v1/report", "What changed and the evidence for it, as a document.", func(ctx context.Context, r *query.ReportRequest, page bool) (*report.Report, query.Detail, error) {
