@@ -24,6 +24,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/dendroprof/dendro/format/austin"
 	"github.com/dendroprof/dendro/format/callgrind"
 	"github.com/dendroprof/dendro/format/chrome"
 	"github.com/dendroprof/dendro/format/firefox"
@@ -152,6 +153,11 @@ func All() []Format {
 			Name: xhprof.Name, Title: "XHProf, Tideways (PHP)",
 			Extensions: []string{".xhprof"},
 			Sniff:      xhprof.Sniff, NewDecoder: xhprof.NewDecoder,
+		},
+		{
+			Name: austin.Name, Title: "austin (Python)",
+			Extensions: []string{".austin", ".mojo"},
+			Sniff:      austin.Sniff, NewDecoder: austin.NewDecoder,
 		},
 		{
 			Name: threaddump.Name, Title: "Java thread dumps (jstack, kill -3, jcmd)",

@@ -31,7 +31,6 @@ func TestRefused(t *testing.T) {
 		{"Nettrace\x14\x00\x00\x00!FastSerialization.1", "an EventPipe trace"},
 		{"go 1.26 trace\x00\x00\x00", "an execution trace of Go"},
 		{"memray\x00\x0b\x00", "a recording of memray"},
-		{"MOJ\x03", "a recording of austin"},
 		{`{"elapsed_time_sec":1.5,"files":{}}`, "a profile of scalene"},
 		{"Function Stack,CPU Time:Total\nTotal,100%\n", "a report of VTune"},
 		{"\tSat Jan  6 10:00 2024 Time and Allocation Profiling Report  (Final)\n", "a cost-centre profile of GHC"},
