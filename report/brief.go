@@ -15,8 +15,12 @@ type Brief struct {
 	Selected string
 	Notes    []string
 	Changes  []BriefChange
-	More     int      // changes that are not listed
-	Silent   []string // a line for each benchmark without a verdict
+	More     int    // changes that are not listed
+	Metrics  string // how many changed; empty if no metric has enough values
+	// MetricRows are those that changed significantly, by the columns MetricHeads.
+	MetricRows  [][]string
+	MoreMetrics int
+	Silent      []string // a line for each benchmark without a verdict
 }
 
 // BriefChange is a change in one line. Its texts are safe to print.
@@ -40,6 +44,7 @@ func (r *Report) Brief(changes int) *Brief {
 		}
 		b.Changes = append(b.Changes, BriefChange{c.Delta.Share, Cost(&c.Finding), c.fail() + c.what(), in, c.since(), c.label()})
 	}
+	r.metricsBrief(b)
 	var silent []string
 	for i := range r.Benchmarks {
 		if one := &r.Benchmarks[i]; one.Reason != "" {

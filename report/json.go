@@ -6,6 +6,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
 )
 
@@ -21,6 +22,7 @@ type document struct {
 	Verdict    *gate.Verdict       `json:"verdict,omitempty"`
 	Notes      []string            `json:"notes"`
 	Changes    []changeDocument    `json:"changes"`
+	Metrics    *metrics.Table      `json:"metrics"`
 	Benchmarks []benchmarkDocument `json:"benchmarks"`
 }
 
@@ -61,7 +63,7 @@ func NewCompared(b *regression.Benchmark) Compared {
 // JSON writes the report as one document.
 func (r *Report) JSON(w io.Writer) error {
 	d := document{Schema: Schema, Headline: r.Headline(), Parameters: Filled(r.Parameters), Verdict: r.Verdict, Notes: Filled(r.Notes),
-		Changes: []changeDocument{}, Benchmarks: []benchmarkDocument{}}
+		Changes: []changeDocument{}, Metrics: r.Metrics, Benchmarks: []benchmarkDocument{}}
 	for i := range r.Changes {
 		c := &r.Changes[i]
 		d.Changes = append(d.Changes, changeDocument{c.Finding, c.Place, c.Fails, Filled(c.Also)})

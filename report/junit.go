@@ -46,7 +46,7 @@ type junitReason struct {
 }
 
 // JUnit writes the benchmarks as test cases, one suite per group. A test case fails if
-// a change fails the gate (without a gate: if it has a confirmed regression) and is
+// a change or a metric fails the gate (without a gate: if it has a confirmed regression) and is
 // skipped if it has no verdict. Suspects and other changes are in system-out.
 func (r *Report) JUnit(w io.Writer) error {
 	doc := junitSuites{Name: "dendro"}
@@ -88,10 +88,6 @@ func (r *Report) JUnit(w io.Writer) error {
 
 func (r *Report) junit(b *Benchmark) junitCase {
 	c := junitCase{Class: xmlText(b.Benchmark.Benchmark.Group), Name: xmlText(b.Benchmark.Benchmark.Name + " " + b.Type.Name)}
-	if b.Reason != "" {
-		c.Skipped = &junitReason{xmlText(b.Reason)}
-		return c
-	}
 	var failures, rest []string
 	for i := range r.Changes {
 		ch := &r.Changes[i]
@@ -104,7 +100,15 @@ func (r *Report) junit(b *Benchmark) junitCase {
 			rest = append(rest, xmlText(ch.Sentence()))
 		}
 	}
-	if failures != nil {
+	for i := range r.Metrics.Rows {
+		if row := &r.Metrics.Rows[i]; row.Fails && row.Group == b.Benchmark.Benchmark.Group && row.Benchmark == b.Benchmark.Benchmark.Name {
+			failures = append(failures, xmlText(metricSentence(row)))
+		}
+	}
+	switch {
+	case failures == nil && b.Reason != "":
+		c.Skipped = &junitReason{xmlText(b.Reason)}
+	case failures != nil:
 		c.Failure = &junitText{failures[0], "regression", strings.Join(failures, "\n")}
 	}
 	c.Out = strings.Join(rest, "\n")

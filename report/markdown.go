@@ -30,6 +30,7 @@ func (r *Report) Markdown(w io.Writer, d Detail, limit int) error {
 		m.block("> " + escapeText(words.Clean(n)) + "\n")
 	}
 	m.block(r.changeTable(d))
+	m.block(r.worstMetrics())
 	details, _ := r.shown(d.Changes)
 	for _, c := range details {
 		m.block(c.markdown())
@@ -40,6 +41,7 @@ func (r *Report) Markdown(w io.Writer, d Detail, limit int) error {
 			m.block(r.benchmarkMarkdown(b, d))
 		}
 	}
+	m.block(r.metricsMarkdown())
 	m.block(r.parametersMarkdown())
 	_, err := io.WriteString(w, m.document())
 	return err
@@ -223,9 +225,6 @@ func (r *Report) benchmarkMarkdown(b *Benchmark, d Detail) string {
 	fmt.Fprintf(&t, "<details><summary>%s: metric, candidates and contexts</summary>\n\n", html.EscapeString(r.name(b)))
 	for _, w := range Remarks(b.Benchmark) {
 		t.WriteString("- " + escapeText(w) + "\n")
-	}
-	for _, line := range b.otherMetrics() {
-		t.WriteString("- " + escapeText(line) + "\n")
 	}
 	if lines := b.metricPlot(); lines != nil {
 		t.WriteString("\n" + escapeText(words.Clean(b.Evidence.Metric.Name)) + "\n" + fence(lines) + "\n")

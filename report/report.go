@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/gate"
+	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/testrun"
@@ -32,8 +33,9 @@ type Report struct {
 	Verdict    *gate.Verdict // nil: no gate
 	Changes    []Change      // in the order of gate.Group
 	Benchmarks []Benchmark   // in the order of the result
-	Notes      []string      // about the comparison as a whole
-	Version    string        // of the program, for SARIF; may be empty
+	Metrics    *metrics.Table
+	Notes      []string // about the comparison as a whole
+	Version    string   // of the program, for SARIF; may be empty
 	// Module is the file of the repository that describes the module. SARIF names it
 	// where the file of a change is unknown; empty: the config file.
 	Module   string
@@ -78,7 +80,7 @@ type Benchmark struct {
 // New returns a report. The evidence is in the order of the result's benchmarks; nil:
 // none.
 func New(res *regression.Result, ev []Evidence, changes []gate.Change, v *gate.Verdict) *Report {
-	r := &Report{Verdict: v}
+	r := &Report{Verdict: v, Metrics: &metrics.Table{Rows: []metrics.Row{}, Means: []metrics.Mean{}}}
 	for _, c := range changes {
 		r.Changes = append(r.Changes, Change{Change: c})
 	}
@@ -196,6 +198,9 @@ func (r *Report) Headline() string {
 	add(n.slowdowns, "slowdown of everything", "slowdowns of everything")
 	add(n.acknowledged, "acknowledged", "acknowledged")
 	add(n.improved, "improvement", "improvements")
+	if r.Verdict != nil {
+		add(r.Verdict.FailingMetrics, "metric worse", "metrics worse")
+	}
 	judged := 0
 	for i := range r.Benchmarks {
 		if r.Benchmarks[i].Reason == "" {
@@ -207,7 +212,7 @@ func (r *Report) Headline() string {
 		text = strings.Join(parts, ", ")
 	}
 	text += fmt.Sprintf(" in %d %s", judged, words.Plural(judged, "benchmark"))
-	if judged == 0 {
+	if judged == 0 && len(parts) == 0 {
 		text = "nothing tested"
 	}
 	if left := len(r.Benchmarks) - judged; left > 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
@@ -27,6 +28,30 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 // hostile is a name that means something in every format: a workflow command, an
 // element, a table cell, a mention, a link, a terminal escape.
 const hostile = "::error::x\n<b>|`code`|@team [l](http://x) \x1b[31m\u202e%0A]]>&amp;"
+
+// sampleMetrics is a table with every form of row.
+func sampleMetrics() *metrics.Table {
+	side := func(n int, median, low, high float64) metrics.Side {
+		return metrics.Side{Runs: n, Values: n, Median: median, Low: &low, High: &high}
+	}
+	few := metrics.Side{Runs: 1, Values: 1, Median: 7.2e6}
+	row := func(benchmark, metric, unit string, base, head metrics.Side, p float64) metrics.Row {
+		r := metrics.Row{Group: "shop", Benchmark: benchmark, Metric: metric, Unit: unit, Better: testrun.BetterOf(unit), Base: base, Head: head, P: p, Least: 1e-4, Significant: p < 0.01}
+		if base.Median != 0 {
+			r.Change = head.Median/base.Median - 1
+		}
+		return r
+	}
+	t := &metrics.Table{Level: 0.01, Means: []metrics.Mean{{Metric: "time/op", Unit: "ns/op", Benchmarks: 2, Base: 2.1e6, Head: 2.4e6, Change: 0.14}, {Metric: "B/op", Unit: "B/op", Benchmarks: 2, Change: 0.1}},
+		Rows: []metrics.Row{
+			row("checkout", "time/op", "ns/op", side(10, 6.6e6, 6.5e6, 6.8e6), side(7, 8.9e6, 8.7e6, 9.4e6), 0.0002),
+			row("search", "time/op", "ns/op", side(10, 6.6e6, 6.5e6, 6.8e6), few, 0.2),
+			row("checkout", "B/op", "B/op", side(10, 0, 0, 0), side(10, 48, 48, 48), 0.0001),
+			row("search", "B/op", "B/op", side(10, 48, 48, 48), side(10, 48, 48, 48), 1),
+			row("search", hostile, "rows/s", side(10, 1000, 990, 1010), side(10, 1200, 1190, 1210), 0.0001)}}
+	t.Rows[1].Reason, t.Rows[1].Needed = metrics.TooFew, 3
+	return t
+}
 
 // sample is a report with everything in it.
 func sample() *Report {
@@ -71,6 +96,8 @@ func sample() *Report {
 		}}, {}, {}}
 	changes := gate.Group(findings)
 	r := New(res, ev, changes, gate.Judge(res, changes, gate.Policy{}))
+	r.Metrics = sampleMetrics()
+	r.Verdict.JudgeMetrics(r.Metrics, 0.05)
 	r.Notes = []string{"the clone is shallow"}
 	r.Parameters = []Parameter{{"selected", "12 profiles of 3 benchmarks"}, {"selection", "type cpu"}, {"base", "main`s"}}
 	r.Version = "1.2.3"
@@ -194,7 +221,7 @@ func TestHeadline(t *testing.T) {
 	if got := New(res, nil, nil, &gate.Verdict{}).Headline(); got != "passed: no change found in 1 benchmark" {
 		t.Error(got)
 	}
-	if got := sample().Headline(); got != "failed: 1 regression, 1 suspect, 1 slowdown of everything, 1 acknowledged, 1 improvement in 2 benchmarks; 1 benchmark without enough history" {
+	if got := sample().Headline(); got != "failed: 1 regression, 1 suspect, 1 slowdown of everything, 1 acknowledged, 1 improvement, 2 metrics worse in 2 benchmarks; 1 benchmark without enough history" {
 		t.Error(got)
 	}
 }

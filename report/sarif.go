@@ -2,12 +2,16 @@ package report
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
 )
@@ -95,11 +99,12 @@ type sarifSuppression struct {
 	Justification string `json:"justification,omitempty"`
 }
 
-// sarifRules are the kinds that are costs.
+// sarifRules are the kinds that are costs, and metrics.
 var sarifRules = []sarifRule{
 	newRule(regression.Regression, "PerformanceRegression", "A function became slower than in the runs before.", "error"),
 	newRule(regression.Widespread, "WidespreadSlowdown", "Many functions became slower, and no single one is the cause.", "warning"),
 	newRule(regression.Slowdown, "Slowdown", "The whole benchmark became slower.", "warning"),
+	newRule(metricRule, "WorseMetric", "A metric of a benchmark became worse.", "error"),
 }
 
 func newRule(kind regression.Kind, name, text, level string) sarifRule {
@@ -109,7 +114,7 @@ func newRule(kind regression.Kind, name, text, level string) sarifRule {
 		map[string]string{"level": level}, map[string]any{"tags": []string{"performance"}}}
 }
 
-// SARIF writes the costs as a SARIF 2.1.0 log: one result each, at the function's file
+// SARIF writes the costs, and the metrics that fail, as a SARIF 2.1.0 log: one result each, at the function's file
 // and line if known, otherwise at the first line of Module, because GitHub shows no result
 // without a file. An acknowledged change is suppressed; a past one is absent.
 func (r *Report) SARIF(w io.Writer) error {
@@ -120,18 +125,39 @@ func (r *Report) SARIF(w io.Writer) error {
 			run.Results = append(run.Results, c.sarif(r.Module))
 		}
 	}
+	for i := range r.Metrics.Rows {
+		if row := &r.Metrics.Rows[i]; row.Fails {
+			run.Results = append(run.Results, metricSARIF(row, r.Module))
+		}
+	}
 	return encode(w, sarifLog{"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
+// metricRule is the rule of metrics that fail the gate.
+const metricRule regression.Kind = "metric"
+
+// metricSARIF is the result of a metric that fails. It has no function, so its place is
+// that of the module.
+func metricSARIF(row *metrics.Row, module string) sarifResult {
+	id := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", row.Group, row.Benchmark, row.Metric, row.Unit))
+	return sarifResult{RuleID: string(metricRule), RuleIndex: ruleIndex(metricRule), Level: "error", Message: sarifText{Text: metricSentence(row)}, BaselineState: "new",
+		Fingerprints: map[string]string{"dendroMetric/v1": hex.EncodeToString(id[:8])}, Locations: []sarifLocation{{Physical: physical("", module, 0)}},
+		Properties: map[string]any{"change": row.Change, "p": row.P, "benchmarks": []string{metricBenchmark(row)}}}
+}
+
+func ruleIndex(kind regression.Kind) int {
+	return slices.IndexFunc(sarifRules, func(r sarifRule) bool { return r.ID == string(kind) })
+}
+
+// physical is a place in a file, or in that of the module, or in the config.
+func physical(file, module string, line int) *sarifPhysical {
+	return &sarifPhysical{artifact(cmp.Or(file, module, ".dendro/config.json")), &sarifRegion{max(1, line)}}
+}
+
 func (c *Change) sarif(module string) sarifResult {
-	s := sarifResult{RuleID: string(c.Kind), Level: "warning", Message: sarifText{Text: c.Sentence()}, BaselineState: "new",
+	s := sarifResult{RuleID: string(c.Kind), RuleIndex: ruleIndex(c.Kind), Level: "warning", Message: sarifText{Text: c.Sentence()}, BaselineState: "new",
 		Fingerprints: map[string]string{"dendroFinding/v1": c.ID},
 		Properties:   map[string]any{"share": c.Delta.Share, "score": c.Score, "status": c.Status, "benchmarks": c.benchmarks()}}
-	for i := range sarifRules {
-		if sarifRules[i].ID == s.RuleID {
-			s.RuleIndex = i
-		}
-	}
 	switch {
 	case c.Status == regression.Transient:
 		s.BaselineState, s.Level = "absent", "note"
@@ -145,7 +171,7 @@ func (c *Change) sarif(module string) sarifResult {
 	if c.Function != "" {
 		l.Logical = []sarifLogical{{words.Clean(c.Function[strings.LastIndexAny(c.Function, "./:")+1:]), words.Clean(c.Function), "function"}}
 	}
-	l.Physical = &sarifPhysical{artifact(cmp.Or(c.File, module, ".dendro/config.json")), &sarifRegion{max(1, c.Line)}}
+	l.Physical = physical(c.File, module, c.Line)
 	s.Locations = []sarifLocation{l}
 	return s
 }

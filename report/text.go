@@ -34,6 +34,13 @@ func (r *Report) Text(w io.Writer, d Detail) error {
 		t.change(c)
 	}
 	t.left(left)
+	if len(r.Metrics.Rows) > 0 {
+		t.line("", "\nmetrics: %s", r.metricsSummary())
+		for _, g := range r.metricGrids() {
+			t.line("", "")
+			t.lines("    ", g.aligned())
+		}
+	}
 	quiet := 0
 	for i := range r.Benchmarks {
 		b := &r.Benchmarks[i]
@@ -72,7 +79,6 @@ func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
 	for _, w := range Remarks(b.Benchmark) {
 		t.line("    - ", "%s", w)
 	}
-	t.lines("    ", b.otherMetrics())
 	if !b.shown(d) {
 		return
 	}
@@ -227,20 +233,6 @@ func (b *Benchmark) metricChange(m *Metric) string {
 		return ""
 	}
 	return fmt.Sprintf("%s → %s (%s)", words.Metric(was, m.Unit), words.Metric(now, m.Unit), words.SignedPercent(now/was-1))
-}
-
-// mostMetrics is the maximum number of other metrics in pages for people.
-const mostMetrics = 6
-
-// otherMetrics describes the changes of the metrics besides the compared one, a line each.
-func (b *Benchmark) otherMetrics() (lines []string) {
-	for i := range words.First(b.Evidence.Others, mostMetrics) {
-		m := &b.Evidence.Others[i]
-		if change := b.metricChange(m); change != "" {
-			lines = append(lines, words.Clean(m.Name)+"  "+change)
-		}
-	}
-	return lines
 }
 
 // compared returns the comparison of the tested runs.

@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/store"
 )
@@ -210,6 +211,11 @@ type Verdict struct {
 	Warning      int `json:"warning"` // suspects, slow machines, and changes below the policy's share
 	Acknowledged int `json:"acknowledged"`
 
+	// FailOnMetric is the minimum relative change for the worse of metrics that fail; 0:
+	// metrics do not fail.
+	FailOnMetric   float64 `json:"failOnMetric,omitempty"`
+	FailingMetrics int     `json:"failingMetrics"`
+
 	Judged int `json:"judged"` // benchmarks with a verdict
 	// Runs are the numbers of runs that were compared, the fewest and the most of all
 	// benchmarks.
@@ -227,7 +233,7 @@ type Unjudged struct {
 	Reason    string `json:"reason"` // the missing data
 }
 
-// Judge applies the policy: it marks the changes that fail and counts.
+// Judge applies the policy: it marks the changes and the metrics that fail and counts.
 func Judge(res *regression.Result, changes []Change, p Policy) *Verdict {
 	v := &Verdict{Policy: p.String(), Unjudged: []Unjudged{}}
 	for i := range res.Benchmarks {
@@ -258,6 +264,43 @@ func Judge(res *regression.Result, changes []Change, p Policy) *Verdict {
 	return v
 }
 
+// JudgeMetrics lets the verdict fail if a metric is significantly worse by at least
+// minimum, marks those that are, and explains which do not fail.
+func (v *Verdict) JudgeMetrics(table *metrics.Table, minimum float64) {
+	v.FailOnMetric = minimum
+	few, needed := 0, 0
+	for i := range table.Rows {
+		r := &table.Rows[i]
+		switch {
+		case r.Worse() < minimum:
+		case r.Significant:
+			r.Fails = true
+			v.FailingMetrics++
+			v.Failed = true
+		case r.Reason == metrics.TooFew:
+			few++
+			needed = max(needed, r.Needed)
+		}
+	}
+	if few == 0 {
+		return
+	}
+	if v.Why != "" {
+		v.Why += "; "
+	}
+	v.Why += fmt.Sprintf("%d %s worse by at least %g%% with too few values to be sure", few, plural(few, "metric is", "metrics are"), 100*minimum)
+	if needed > 0 {
+		v.Why += fmt.Sprintf(": measure %d runs of the head (dendro bench --count %d)", needed, needed)
+	}
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
 // count adds the runs of a benchmark with a verdict.
 func (v *Verdict) count(b *regression.Benchmark) {
 	v.Judged++
@@ -278,6 +321,7 @@ func (v *Verdict) count(b *regression.Benchmark) {
 
 // why explains which costs do not fail; empty without any.
 func (p Policy) why(changes []Change) string {
+	var parts []string
 	suspects, slowdowns, small, unsure := 0, 0, 0, 0
 	for i := range changes {
 		switch c := &changes[i]; {
@@ -292,7 +336,6 @@ func (p Policy) why(changes []Change) string {
 			suspects++
 		}
 	}
-	var parts []string
 	if suspects > 0 {
 		parts = append(parts, "suspects need a second run of the head (dendro bench --count 2), or --fail-on regression,suspect")
 	}

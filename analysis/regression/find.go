@@ -34,6 +34,9 @@ type Benchmark struct {
 	// tested. Empty without a verdict.
 	Profiles []store.Profile
 	Tested   int
+	// Base and Head are the runs whose metrics compare, oldest first, with or without a
+	// verdict: the history, and the runs that may be tested.
+	Base, Head []store.Profile
 	// Analyses are the comparisons, the newest run alone first. Empty: no verdict, for
 	// Reason.
 	Analyses []*Analysis
@@ -95,6 +98,14 @@ func parallel(ctx context.Context, n int, f func(i int) error) error {
 // one analyses one benchmark.
 func one(ctx context.Context, st store.Reader, s *history.Series, tested map[store.ProfileID]bool, req *Request) (*Benchmark, error) {
 	b := &Benchmark{Benchmark: s.Benchmark, Type: s.Type, LeftOut: s.LeftOut, Warnings: s.Warnings()}
+	for _, p := range s.Profiles {
+		if tested[p.ID] {
+			b.Head = append(b.Head, p)
+		} else {
+			b.Base = append(b.Base, p)
+		}
+	}
+	b.Base = b.Base[max(0, len(b.Base)-req.window()):]
 	m, err := history.Load(ctx, st, s)
 	if err != nil {
 		return nil, err
@@ -141,6 +152,7 @@ func (b *Benchmark) setCompared(s *history.Series) {
 			tested = a.Tested
 		}
 	}
+	b.Base = slices.DeleteFunc(b.Base, func(p store.Profile) bool { return !compared[p.Run.Key] }) // an accepted change shortens it
 	for i := range s.Profiles {
 		if p := &s.Profiles[i]; compared[p.Run.Key] {
 			b.Profiles = append(b.Profiles, *p)

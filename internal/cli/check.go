@@ -47,6 +47,10 @@ became slower, because the cause is usually the machine. To fail on them, add
 ",suspect" or ",slowdown" to --fail-on. Benchmarks with too little history are reported
 but do not fail the check.
 
+Metrics of the benchmarks (time, allocations, throughput) are compared in a table like
+that of benchstat. With --fail-on-metric 5%, metrics that are significantly worse by at
+least 5% fail too. Significance is corrected for the number of metrics.
+
 Print one line per change. --full, or any -o, prints the whole report instead.
 
 In a GitHub workflow, also write annotations at the functions and the summary of the
@@ -54,6 +58,7 @@ step. On a pull request, with GITHUB_TOKEN in the environment, also write one co
 which later runs update. --github off disables all of this.`,
 		Example: `  dendro check
   dendro check --base main --fail-on regression:2%
+  dendro check --base main --fail-on-metric 5%
   dendro check --base main --head HEAD --write dendro.sarif --write junit.xml
   dendro check --base before/ --head after/ --fail-on regression,suspect`,
 		Args: cobra.NoArgs,
@@ -141,6 +146,9 @@ func annotations(r *report.Report) []github.Annotation {
 			a.Level = "error"
 		}
 		list = append(list, a)
+	}
+	for _, line := range r.FailingMetrics() {
+		list = append(list, github.Annotation{Level: "error", Title: "dendro: metric", Message: line})
 	}
 	return list
 }

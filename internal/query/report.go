@@ -13,6 +13,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/codeowners"
 	"github.com/dendroprof/dendro/internal/evidence"
@@ -53,7 +54,8 @@ type Detail struct {
 // CheckRequest asks for a report with a verdict.
 type CheckRequest struct {
 	ReportRequest
-	FailOn string `param:"fail-on" group:"Method" arg:"what" default:"regression:0" help:"fail on regressions of at least this share, and on suspects or slowdowns if listed: regression[:share][,suspect][,slowdown]" json:"failOn,omitempty"`
+	FailOn   string `param:"fail-on" group:"Method" arg:"what" default:"regression:0" help:"fail on regressions of at least this share, and on suspects or slowdowns if listed: regression[:share][,suspect][,slowdown]" json:"failOn,omitempty"`
+	OnMetric Share  `param:"fail-on-metric" group:"Method" arg:"share" help:"also fail on metrics that are significantly worse by at least this share, like 5% (default: metrics do not fail)" json:"failOnMetric,omitempty"`
 }
 
 // Report answers a ReportRequest.
@@ -70,7 +72,11 @@ func Check(ctx context.Context, st store.Store, r *CheckRequest) (*report.Report
 	if r.Alpha > 0 {
 		return nil, usage("--fail-on has an error probability of its own: leave out --alpha")
 	}
-	return r.report(ctx, st, &p)
+	doc, err := r.report(ctx, st, &p)
+	if err == nil && r.OnMetric > 0 {
+		doc.Verdict.JudgeMetrics(doc.Metrics, float64(r.OnMetric))
+	}
+	return doc, err
 }
 
 // Validate refuses a request that makes no sense, whatever the store holds.
@@ -187,8 +193,24 @@ func (r *ReportRequest) document(ctx context.Context, runs store.Reader, res *re
 		v = gate.Judge(res, changes, *policy)
 	}
 	doc := report.New(res, ev, changes, v)
-	doc.Version = r.Version
+	doc.Version, doc.Metrics = r.Version, metrics.Compare(metricRuns(res))
 	return doc, nil
+}
+
+// metricRuns returns the runs whose metrics compare, of each benchmark once: its value
+// types share them. A result has the value types of a benchmark one after another.
+func metricRuns(res *regression.Result) (list []metrics.Runs) {
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		runs := metrics.Runs{Benchmark: b.Benchmark, Base: b.Base, Head: b.Head}
+		switch last := len(list) - 1; {
+		case last < 0 || list[last].Benchmark != b.Benchmark:
+			list = append(list, runs)
+		case len(list[last].Base)+len(list[last].Head) < len(runs.Base)+len(runs.Head):
+			list[last] = runs
+		}
+	}
+	return list
 }
 
 // rankByThesis replaces the ranking of each benchmark, and the runs that it shows, by

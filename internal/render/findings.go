@@ -116,8 +116,38 @@ func Brief(o *Output, b *report.Brief) error {
 	if b.More > 0 {
 		fmt.Fprintf(o.W, "%d more %s (--rows)\n", b.More, words.Plural(b.More, "change"))
 	}
+	if err := briefMetrics(o, b); err != nil {
+		return err
+	}
 	for _, line := range b.Silent {
 		fmt.Fprintln(o.W, line)
+	}
+	return nil
+}
+
+func briefMetrics(o *Output, b *report.Brief) error {
+	if b.Metrics != "" {
+		fmt.Fprintln(o.W, "metrics:", b.Metrics)
+	}
+	if len(b.MetricRows) == 0 {
+		return nil
+	}
+	t := &Table{}
+	for i, name := range report.MetricHeads {
+		t.Columns = append(t.Columns, Column{Name: name, Right: i < 5, Whole: i < 5, Tint: failing})
+	}
+	for _, row := range b.MetricRows {
+		cells := make([]any, len(row))
+		for i := range row {
+			cells[i] = row[i]
+		}
+		t.Add(cells...)
+	}
+	if err := t.Write(o); err != nil {
+		return err
+	}
+	if b.MoreMetrics > 0 {
+		fmt.Fprintf(o.W, "%d more significant %s (--full)\n", b.MoreMetrics, words.Plural(b.MoreMetrics, "metric"))
 	}
 	return nil
 }
