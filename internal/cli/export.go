@@ -4,12 +4,16 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/lake"
+	"github.com/dendroprof/dendro/internal/param"
 	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -26,12 +30,13 @@ func newExport(e *env) *cobra.Command {
 	var o exportOptions
 	c := &cobra.Command{
 		Use:   "export [flags]",
-		Short: "Write a selection as one profile, or the store as Parquet or CSV files",
+		Short: "Write a selection as one profile, or as Parquet or CSV files",
 		Long: `Write the merged call tree of the selected profiles in a format that other tools read.
 The extension of -o, or --format, sets the format.
 
---format parquet writes the whole store into a directory. Any tool that reads Parquet
-can query it, and "dendro import --parquet" reads it back.
+--format parquet writes the selected profiles as tables into a new directory. Spark,
+pandas, polars, Trino and DuckDB read them without Dendro; docs/schema/lake.md describes
+the columns. All value types are written unless --type is given.
 
 --format neo4j-admin writes the selected profiles as CSV files into a new directory,
 with a script that creates a Neo4j database from them. This is the fastest way to fill
@@ -43,10 +48,10 @@ a new database.
   dendro export --run run-018 --benchmark checkout --format folded | head
   dendro export --benchmark checkout --average median -o typical.pb.gz
   dendro export --benchmark checkout --against history -o checkout.diff.folded
-  dendro export --format parquet -o everything/
+  dendro export --format parquet --since 90d -o lake
   dendro export --format neo4j-admin -o bulk/`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c, e) },
 	}
 	addRequest(c, &o.r)
 	addLimits(c, &o.r.Limits)
@@ -71,7 +76,13 @@ func formatNames() string {
 	return names
 }
 
-func (o *exportOptions) run(ctx context.Context, e *env) error {
+func (o *exportOptions) run(c *cobra.Command, e *env) error {
+	ctx := c.Context()
+	if o.format == "parquet" || o.format == neo4jAdmin {
+		if err := onlySelection(c, o.format); err != nil {
+			return err
+		}
+	}
 	switch {
 	case o.model != "" && o.format != neo4jAdmin:
 		return usagef("--model is of --format %s", neo4jAdmin)
@@ -95,6 +106,21 @@ func (o *exportOptions) run(ctx context.Context, e *env) error {
 	})
 }
 
+// onlySelection reports a parameter that has no effect on formats of several profiles:
+// one that does not select.
+func onlySelection(c *cobra.Command, format string) error {
+	var selection []string
+	for _, p := range param.Of(&query.Selection{}) {
+		selection = append(selection, p.Name)
+	}
+	for _, p := range param.Of(&query.ExportRequest{}) {
+		if c.Flags().Changed(p.Name) && !slices.Contains(selection, p.Name) {
+			return usagef("--%s is for formats of one profile, not for %s", p.Name, format)
+		}
+	}
+	return nil
+}
+
 // original writes the original file of the one selected profile.
 func (o *exportOptions) original(ctx context.Context, e *env) error {
 	return e.with(ctx, engines.Read, func(st store.Store) error {
@@ -110,28 +136,23 @@ func (o *exportOptions) original(ctx context.Context, e *env) error {
 	})
 }
 
-// parqueter is an engine that writes and reads everything it holds as Parquet.
-type parqueter interface {
-	ExportParquet(ctx context.Context, dir string) error
-	ImportParquet(ctx context.Context, dir string) error
-}
-
+// parquet writes the selection as the tables of a lake.
 func (o *exportOptions) parquet(ctx context.Context, e *env) error {
-	if o.out == "" {
-		return usagef("parquet writes a directory: give -o DIRECTORY")
+	if o.out == "" || o.out == "-" {
+		return usagef("parquet writes a new directory: give -o DIRECTORY")
 	}
-	st, err := e.open(ctx, engines.Read)
-	if err != nil {
+	return e.with(ctx, engines.Read, func(st store.Store) error {
+		list, err := query.Selected(ctx, st, &o.r.Selection)
+		if err != nil {
+			return err
+		}
+		p := newCopyProgress(e, "auto")
+		err = lake.Write(ctx, o.out, st, list, func(done int) { p.copied(store.Copied{Done: done, All: len(list)}) })
+		p.end()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(e.err, "wrote %d %s into %s\n", len(list), words.Plural(len(list), "profile"), words.Clean(o.out))
 		return err
-	}
-	defer st.Close()
-	p, ok := st.(parqueter)
-	if !ok {
-		return fmt.Errorf("export: only a store in a file can be written as Parquet: use --store FILE, or dendro copy first")
-	}
-	if err := p.ExportParquet(ctx, o.out); err != nil {
-		return err
-	}
-	fmt.Fprintf(e.err, "wrote %s\n", o.out)
-	return nil
+	})
 }

@@ -30,7 +30,6 @@ type importOptions struct {
 	attrs, metrics               []string
 	metricsFiles, manifests      []string
 	layout, rules, progress      string
-	parquet                      string
 	types                        []string
 	byThread, keepSource, dryRun bool
 	replace, add, renormalize    bool
@@ -84,7 +83,6 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
 	f.BoolVar(&o.replace, "replace", false, "replace profiles that exist with different content")
 	f.BoolVar(&o.add, "add", false, "if a profile exists with different content, add these samples to it (shards, forks)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print the labels of every file, and store nothing")
-	f.StringVar(&o.parquet, "parquet", "", "import a `directory` that export --format parquet wrote, into an empty store")
 	f.StringVar(&o.rules, "rules", "", "`file` of additional rules that normalise names")
 	f.BoolVar(&o.renormalize, "renormalize", false, "first normalise the names in the store by this version's rules (and --rules)")
 	f.IntVar(&o.workers, "workers", 0, "parallel `readers` (default: one per core)")
@@ -155,9 +153,6 @@ func addLimits(c *cobra.Command, l *profile.Limits) {
 }
 
 func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
-	if o.parquet != "" {
-		return o.importParquet(ctx, e)
-	}
 	if len(args) == 0 && len(o.manifests) == 0 && o.renormalize {
 		opts, err := o.ingestOptions()
 		if err != nil {
@@ -260,21 +255,6 @@ func (e *env) renormalize(ctx context.Context, n *normalize.Normalizer) error {
 	return engines.Rewrite(ctx, where, func(from store.Reader, to store.Destination) error {
 		return store.Copy(ctx, to, from, store.CopyOptions{Rename: n.Function, Rules: n.Version()})
 	})
-}
-
-// importParquet fills an empty store from what an export wrote.
-func (o *importOptions) importParquet(ctx context.Context, e *env) error {
-	st, err := e.open(ctx, engines.Write)
-	if err != nil {
-		return err
-	}
-	p, ok := st.(parqueter)
-	if !ok {
-		err = errors.New("import: --parquet needs a store in a file: use --store FILE, then dendro copy")
-	} else {
-		err = p.ImportParquet(ctx, o.parquet)
-	}
-	return errors.Join(err, st.Close())
 }
 
 func (o *importOptions) ingestOptions() (ingest.Options, error) {

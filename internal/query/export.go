@@ -46,6 +46,13 @@ func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.P
 	return s.tree.Profile(), 0, s.notes, nil
 }
 
+// Selected returns the selected profiles of all value types; that there are none is an
+// error.
+func Selected(ctx context.Context, st store.Reader, s *Selection) ([]store.Profile, error) {
+	list, err := selected(ctx, st, s.Query())
+	return list, s.hinted(ctx, st, err)
+}
+
 // Original returns the original file of the one selected profile.
 func Original(ctx context.Context, st store.Store, s *Selection) ([]byte, error) {
 	list, err := st.Profiles(ctx, s.Query())

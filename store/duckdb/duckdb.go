@@ -2,8 +2,8 @@
 //
 // One process owns the file, through exactly one Store. DuckDB runs without access
 // to anything but its file, so that users' SQL can run on the same database
-// (Store.SQL). Compact and the Parquet methods reopen the file with that access, and
-// no other call uses the store meanwhile.
+// (Store.SQL). Compact reopens the file with that access, and no other call uses the
+// store meanwhile.
 //
 // Package profiles below internal keeps benchmarks, runs and profiles, package traces
 // the data of trace profiling, each in tables of its own; package driver is what both

@@ -176,36 +176,6 @@ func TestSQLResults(t *testing.T) {
 	}
 }
 
-func TestParquet(t *testing.T) {
-	s := filled(t)
-	dir := filepath.Join(t.TempDir(), "it's")
-	ctx := context.Background()
-	if err := s.ExportParquet(ctx, dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.ExportParquet(ctx, dir); err == nil {
-		t.Error("an export overwrote another one")
-	}
-	if err := s.ImportParquet(ctx, dir); err == nil {
-		t.Error("an import into a store that is not empty")
-	}
-	again := mustOpen(t, filepath.Join(t.TempDir(), "again.duckdb"), Options{})
-	if err := again.ImportParquet(ctx, t.TempDir()); !errors.Is(err, store.ErrNotStore) {
-		t.Errorf("import of an empty directory: %v", err)
-	}
-	if err := again.ImportParquet(ctx, dir); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(dump(t, s), dump(t, again)); diff != "" {
-		t.Error(diff)
-	}
-	for _, file := range []string{"sample", "function_node"} {
-		if info, err := os.Stat(parquetFile(dir, file)); err != nil || info.Size() == 0 {
-			t.Error(file, err)
-		}
-	}
-}
-
 // dump spells out what a store holds.
 func dump(t testing.TB, s store.Store) map[string]any {
 	t.Helper()

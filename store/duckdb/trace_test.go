@@ -134,21 +134,6 @@ func TestTraceViews(t *testing.T) {
 	}
 }
 
-func TestParquetTraces(t *testing.T) {
-	s := profiledStore(t)
-	dir := filepath.Join(t.TempDir(), "export")
-	if err := s.ExportParquet(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
-	again := mustOpen(t, filepath.Join(t.TempDir(), "again.duckdb"), Options{})
-	if err := again.ImportParquet(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(drawTraces(t, s), drawTraces(t, again)); d != "" {
-		t.Error(d)
-	}
-}
-
 func TestReadOnlyTraces(t *testing.T) {
 	s := profiledStore(t)
 	want := drawTraces(t, s)

@@ -31,10 +31,9 @@ for p in profiles:
     check(f"self of {p['id']}", selfs.get(p["id"], 0), p["sum"])
 db.close()
 
-# Arrow reads the Parquet files, without DuckDB.
-samples = parquet.read_table(work / "parquet" / "sample.parquet")
-check("samples in Parquet", sum(samples["self"].to_pylist()), sum(p["sum"] for p in profiles))
-nodes = parquet.read_table(work / "parquet" / "function_node.parquet")
+# Arrow reads the Parquet tables, without DuckDB.
+nodes = parquet.read_table(work / "parquet" / "path_samples")
+check("samples in Parquet", sum(nodes["self"].to_pylist()), sum(p["sum"] for p in profiles))
 check("call nodes in Parquet", nodes.num_rows, sum(p["nodes"] for p in profiles))
 
 # go tool pprof reads the merged profile and finds the same functions. It prints

@@ -1,0 +1,93 @@
+"""Other programs read what Dendro writes, as docs/schema/lake.md and duckdb.md say.
+$DENDRO names the program."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+import duckdb
+
+PROGRAM = os.environ.get("DENDRO", "dendro")
+DOCS = pathlib.Path(__file__).parents[2] / "docs" / "schema"
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The fenced blocks of a language in a page."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL)
+
+
+class Lake(unittest.TestCase):
+    """The queries of lake.md, each compared with Dendro's own answer."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.dir = tempfile.TemporaryDirectory()
+        cls.store = os.path.join(cls.dir.name, "demo.duckdb")
+        lake = os.path.join(cls.dir.name, "lake")
+        subprocess.run([PROGRAM, "demo", "--store", cls.store], check=True, capture_output=True)
+        subprocess.run([PROGRAM, "export", "--store", cls.store, "--format", "parquet", "-o", lake], check=True, capture_output=True)
+        cls.back = os.getcwd()
+        os.chdir(lake)
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        os.chdir(cls.back)
+        cls.dir.cleanup()
+
+    def ask(self, *command: str) -> list[dict]:
+        done = subprocess.run([PROGRAM, *command, "--store", self.store, "-o", "json"], check=True, capture_output=True)
+        return json.loads(done.stdout)["rows"]
+
+    def top(self) -> list[tuple]:
+        return [(r["function"], r["self"], r["total"]) for r in self.ask("top", "--benchmark", "checkout", "--type", "cpu", "--rows", "0", "--sort", "total")]
+
+    def test_duckdb(self) -> None:
+        (query,) = blocks("lake.md", "sql")
+        got = duckdb.sql(query).fetchall()
+        self.assertEqual(sorted(row[:3] for row in got), sorted(self.top()))
+        self.assertAlmostEqual(got[0][3], 1, delta=0.05)  # a root
+
+    def test_pandas(self) -> None:
+        (block,) = [b for b in blocks("lake.md", "python") if "pandas" in b]
+        names: dict = {}
+        exec(block, names)
+        got = [(r.name, r.self, r.total) for r in names["top"].itertuples(index=False)]
+        self.assertEqual(sorted(got), sorted(self.top()))
+        self.assertEqual(names["pd"].read_parquet("profiles")["date"].dt.tz.key, "UTC")
+
+    def test_polars(self) -> None:
+        (block,) = [b for b in blocks("lake.md", "python") if "polars" in b]
+        names: dict = {}
+        exec(block, names)
+        want = [(r["benchmark"], r["run"]) for r in self.ask("find", "regexp.Compile", "--type", "cpu", "--min-share", "5%")]
+        self.assertEqual(sorted(names["found"].select("benchmark", "run").rows()), sorted(want))
+
+    def test_values(self) -> None:
+        """The tables have what the views of `dendro sql` have."""
+        columns = ("grp, benchmark, base_name, run, left(date::VARCHAR, 19) AS date, commit_id, branch, repository, machine, attributes::VARCHAR AS attributes, type, "
+                   "is_default, unit, scale, period, period_unit, metric, metric_mean, metric_unit, metric_better, duration, samples, sum, nodes, hash, file")
+        duckdb.sql("SET timezone = 'UTC'")
+        got = duckdb.sql(f"SELECT profile, {columns} FROM 'profiles/*/*.parquet' ORDER BY 1").fetchall()
+        want = self.ask("sql", f"SELECT key, {columns} FROM profiles ORDER BY 1")
+        self.assertEqual(got, [tuple(row.values()) for row in want])
+
+        got = duckdb.sql("SELECT profile, name, self, total FROM 'function_samples/*/*.parquet' JOIN 'functions/*.parquet' USING (function) ORDER BY ALL").fetchall()
+        want = self.ask("sql", "--rows", "0", "SELECT profile_key, function, self, total FROM function_sample ORDER BY ALL")
+        self.assertEqual(got, [tuple(row.values()) for row in want])
+
+        got = duckdb.sql("""
+            SELECT s.profile, f.name, p.depth, p.distance, s.self, s.total
+            FROM 'path_samples/*/*.parquet' s JOIN 'paths/*.parquet' p USING (path) JOIN 'functions/*.parquet' f USING (function)
+            ORDER BY ALL""").fetchall()
+        want = self.ask("sql", "--rows", "0", """
+            SELECT n.profile_key, p.function, p.depth, p.distance, n.self, n.total
+            FROM node n JOIN path p ON p.id = n.path ORDER BY ALL""")
+        self.assertEqual(got, [tuple(row.values()) for row in want])
+
+
+if __name__ == "__main__":
+    unittest.main()
