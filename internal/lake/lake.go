@@ -93,14 +93,16 @@ type pathSampleRow struct {
 
 // metricRow is a row of table metrics, in the order of profiles.
 type metricRow struct {
-	Group     string  `parquet:"grp,dict"`
-	Benchmark string  `parquet:"benchmark,dict"`
-	Run       string  `parquet:"run,dict"`
-	Date      *int64  `parquet:"date,timestamp(microsecond),dict"`
-	Name      string  `parquet:"name,dict"`
-	Unit      string  `parquet:"unit,dict"`
-	Mean      float64 `parquet:"mean"`
-	Better    string  `parquet:"better,dict"`
-	N         int64   `parquet:"n"`
-	Primary   bool    `parquet:"is_primary"`
+	Group     string    `parquet:"grp,dict"`
+	Benchmark string    `parquet:"benchmark,dict"`
+	Run       string    `parquet:"run,dict"`
+	Date      *int64    `parquet:"date,timestamp(microsecond),dict"`
+	Name      string    `parquet:"name,dict"`
+	Unit      string    `parquet:"unit,dict"`
+	Mean      float64   `parquet:"mean"`
+	Better    string    `parquet:"better,dict"`
+	N         int64     `parquet:"n"`
+	Samples   []float64 `parquet:"samples,list"`
+	Error     float64   `parquet:"error"`
+	Primary   bool      `parquet:"is_primary"`
 }

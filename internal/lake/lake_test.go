@@ -80,7 +80,7 @@ func file(t testing.TB, benchmark string, n int, stacks string) *store.File {
 	f := &calltree.Forest{}
 	run := testrun.Run{Key: fmt.Sprintf("r%d", n), Date: dates[n], Branch: "main", Attributes: map[string]string{"k": "v"}}
 	return &store.File{Name: "f", Benchmark: testrun.Benchmark{Group: "g", Name: benchmark}, Run: run,
-		Metrics: []testrun.Metric{{Name: "time", Mean: 1.5, Unit: "ms", Better: testrun.Lower, N: 3, Primary: true}},
+		Metrics: []testrun.Metric{{Name: "time", Mean: 1.5, Unit: "ms", Better: testrun.Lower, N: 3, Primary: true, Samples: "1 2", Error: 0.5}},
 		Records: []*store.Record{
 			{Type: profile.NamedType(profile.CPUSamples), Hash: profile.Hash{byte(n), 1}, Forest: f, Self: runtest.Vector(f, runtest.Counts(t, stacks))},
 			{Type: profile.NamedType("alloc"), Default: true, Hash: profile.Hash{byte(n), 2}, Forest: f, Self: runtest.Vector(f, runtest.Counts(t, "A 8"))},
@@ -163,11 +163,11 @@ func TestTables(t *testing.T) {
 			"__HIVE_DEFAULT_PARTITION__ b/size=9 - alloc A 8 8",
 		}},
 		"metrics": {rows(t, dir, "metrics", func(r *metricRow) string {
-			return line(r.Group, r.Benchmark, r.Run, dateText(r.Date), r.Name, r.Mean, r.Unit, r.Better, r.N, r.Primary)
+			return line(r.Group, r.Benchmark, r.Run, dateText(r.Date), r.Name, r.Mean, r.Unit, r.Better, r.N, r.Samples, r.Error, r.Primary)
 		}), []string{
-			"2026-01 g a r2 2026-01-31T23:00:00Z time 1.5 ms lower 3 true",
-			"2026-01 g b/size=9 r1 2026-01-31T23:59:59.123456Z time 1.5 ms lower 3 true",
-			"__HIVE_DEFAULT_PARTITION__ g b/size=9 r0 - time 1.5 ms lower 3 true",
+			"2026-01 g a r2 2026-01-31T23:00:00Z time 1.5 ms lower 3 [1 2] 0.5 true",
+			"2026-01 g b/size=9 r1 2026-01-31T23:59:59.123456Z time 1.5 ms lower 3 [1 2] 0.5 true",
+			"__HIVE_DEFAULT_PARTITION__ g b/size=9 r0 - time 1.5 ms lower 3 [1 2] 0.5 true",
 		}},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {

@@ -206,7 +206,8 @@ func (w *writer) metricsOf(p *store.Profile) error {
 	}
 	for _, m := range p.Metrics {
 		if err := w.metrics.add(metricRow{Group: p.Benchmark.Group, Benchmark: p.Benchmark.Name, Run: p.Run.Key, Date: micros(p.Run.Date),
-			Name: m.Name, Unit: m.Unit, Mean: m.Mean, Better: string(m.Better), N: int64(m.N), Primary: m.Primary}); err != nil {
+			Name: m.Name, Unit: m.Unit, Mean: m.Mean, Better: string(m.Better), N: int64(m.N),
+			Samples: m.Samples.Values(), Error: m.Error, Primary: m.Primary}); err != nil {
 			return err
 		}
 	}
