@@ -42,6 +42,7 @@ import (
 	"github.com/dendroprof/dendro/format/pstats"
 	"github.com/dendroprof/dendro/format/pyinstrument"
 	"github.com/dendroprof/dendro/format/pyspy"
+	"github.com/dendroprof/dendro/format/rprof"
 	"github.com/dendroprof/dendro/format/speedscope"
 	"github.com/dendroprof/dendro/format/stackprof"
 	"github.com/dendroprof/dendro/format/threaddump"
@@ -158,6 +159,11 @@ func All() []Format {
 			Name: austin.Name, Title: "austin (Python)",
 			Extensions: []string{".austin", ".mojo"},
 			Sniff:      austin.Sniff, NewDecoder: austin.NewDecoder,
+		},
+		{
+			Name: rprof.Name, Title: "Rprof (R)",
+			Extensions: []string{".rprof"},
+			Sniff:      rprof.Sniff, NewDecoder: rprof.NewDecoder,
 		},
 		{
 			Name: threaddump.Name, Title: "Java thread dumps (jstack, kill -3, jcmd)",

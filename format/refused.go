@@ -32,7 +32,6 @@ var refused = []struct {
 	{line: "Time and Allocation Profiling Report", what: "a cost-centre profile of GHC (.prof)", hint: "convert it: ghc-prof-flamegraph FILE, and read the SVG"},
 	{begins: "{", holds: []string{`"rts_arguments"`, `"cost_centres"`}, what: "a cost-centre profile of GHC", hint: "write a .prof with +RTS -p and convert it: ghc-prof-flamegraph FILE, and read the SVG"},
 	{begins: "hdrb", what: "an event log of GHC", hint: "convert it: hs-speedscope FILE"},
-	{line: "sample.interval=", what: "a profile of Rprof", hint: `convert it in R: profile::write_pprof(profile::read_rprof("FILE"), "FILE.pb.gz")`},
 	{begins: "\x5e\x97\xca\xfd", what: "a capture of sysprof", hint: "record with perf record -g and convert with perf script"},
 	{begins: "{", holds: []string{`"snapshot"`, `"node_fields"`}, what: "a heap snapshot of V8", hint: "it is a graph of objects, not of calls: record a .heapprofile or a .cpuprofile"},
 	{begins: "{", holds: []string{`"recording"`, `"sampleStackTraces"`}, what: "a timeline of Safari's Web Inspector", hint: "load it in speedscope and save it from there"},

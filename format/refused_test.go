@@ -36,7 +36,6 @@ func TestRefused(t *testing.T) {
 		{"\tSat Jan  6 10:00 2024 Time and Allocation Profiling Report  (Final)\n", "a cost-centre profile of GHC"},
 		{`{"program":"x","rts_arguments":["-pj"],"cost_centres":[]}`, "a cost-centre profile of GHC"},
 		{"hdrb\x68\x65\x74\x62", "an event log of GHC"},
-		{"sample.interval=20000\n\"f\" \"g\" \n", "a profile of Rprof"},
 		{"\x5e\x97\xca\xfd\x01", "a capture of sysprof"},
 		{"\x0a\x05\x18\x01\x40\x90\x4e\x0a\x02\x50\x01\x0a\x02\x40\x05", "a Perfetto trace"},
 	} {
