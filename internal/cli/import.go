@@ -349,7 +349,7 @@ func (o *importOptions) importInto(ctx context.Context, e *env, st store.Store, 
 	p.dryRun, p.certain = o.dryRun, o.recorded != nil
 	sum, err := ingest.Run(ctx, st, sources, opts, p.report)
 	p.end()
-	if err != nil {
+	if err != nil && sum.Files == 0 {
 		return err
 	}
 	unmatched(e, opts.Metrics)
@@ -373,6 +373,9 @@ func (o *importOptions) importInto(ctx context.Context, e *env, st store.Store, 
 		}
 		fmt.Fprintf(e.out, "%d %s of %d %s %s (%d unchanged, %d skipped, %d failed) in %s\n", sum.Profiles,
 			words.Plural(sum.Profiles, "profile"), sum.Files, words.Plural(sum.Files, "file"), verb, sum.Unchanged, sum.Skipped, sum.Failed, rounded(sum.Elapsed))
+	}
+	if err != nil {
+		return err // behind the summary: what it counts is stored
 	}
 	if sum.Failed > 0 || failed {
 		return errReported
