@@ -231,12 +231,13 @@ func spread(values []float64, present int) Spread {
 }
 
 // scaleBy is the number of decimals of an average tree.
-const scaleBy = 3
+const scaleBy = 6
 
-// Tree returns the call tree of a statistic. Its values keep up to three decimals, in
+// Tree returns the call tree of a statistic. Its values keep up to six decimals, in
 // the scale of its type.
 //
-// The tree of means is exact. In a quantile tree the roots have the quantiles of their
+// The tree of means is exact: what rounding takes from the self of a node, the next node
+// gets, so that no total is off by more than the last decimal. In a quantile tree the roots have the quantiles of their
 // totals, and so have their descendants, unless the quantiles of the callees of a node
 // exceed its total: then the callees are scaled down to it. Self is the rest. So the
 // tree adds up, and callers are more exact than their callees; Band.Total has the
@@ -269,8 +270,11 @@ func (b *Band) Tree(what Statistic) *calltree.Tree {
 	}
 	typ, by := b.scale()
 	values := make([]int64, len(self))
+	sum, rounded := 0.0, int64(0) // of the nodes so far: a total is the sum of a range of them
 	for n, v := range self {
-		values[n] = int64(math.Round(v * by))
+		sum += v
+		values[n] = int64(math.Round(sum*by)) - rounded
+		rounded += values[n]
 	}
 	return calltree.NewTree(b.Table, typ, values)
 }

@@ -48,7 +48,7 @@ func TestTrees(t *testing.T) {
 		t.Errorf("warnings: %v", b.Warnings)
 	}
 	for what, want := range map[average.Statistic]string{
-		average.Mean:   "A 32.333 2\n  B 30 30\n  C 0.333 0.333\n",
+		average.Mean:   "A 32.333333 2\n  B 30 30\n  C 0.333333 0.333333\n",
 		average.Median: "A 22 2\n  B 20 20\n  C 0 0\n",
 		average.P10:    "A 14 2\n  B 12 12\n  C 0 0\n",
 		average.P90:    "A 54.8 2\n  B 52 52\n  C 0.8 0.8\n",
@@ -61,7 +61,7 @@ func TestTrees(t *testing.T) {
 		t.Errorf("A: %+v", s)
 	}
 	// By share all runs are as long as their mean, 97/3.
-	if diff := cmp.Diff("A 32.333 2.391\n", draw(of(t, store.ByShare, runs...).Tree(average.Mean))[:15]); diff != "" {
+	if diff := cmp.Diff("A 32.333333 2.3911", draw(of(t, store.ByShare, runs...).Tree(average.Mean))[:18]); diff != "" {
 		t.Errorf("by share (-want +got):\n%s", diff)
 	}
 }
@@ -71,8 +71,7 @@ func TestTrees(t *testing.T) {
 func TestQuantilesAddUp(t *testing.T) {
 	b := of(t, store.BySamples,
 		runtest.Run{Benchmark: "a", Stacks: "A;B 100"}, runtest.Run{Benchmark: "a", Stacks: "A;C 100"}, runtest.Run{Benchmark: "a", Stacks: "A;D 100"})
-	if got := draw(b.Tree(average.P90)); got != "A 100 0\n  B 33.333 33.333\n  C 33.333 33.333\n  D 33.333 33.333\n" &&
-		got != "A 99.999 0\n  B 33.333 33.333\n  C 33.333 33.333\n  D 33.333 33.333\n" {
+	if got := draw(b.Tree(average.P90)); got != "A 100 0\n  B 33.333333 33.333333\n  C 33.333334 33.333334\n  D 33.333333 33.333333\n" {
 		t.Errorf("p90:\n%s", got)
 	}
 	if got := draw(b.Tree(average.Median)); !strings.HasPrefix(got, "A 100 100\n") {
@@ -290,7 +289,27 @@ func TestDifferential(t *testing.T) {
 	if err := folded.EncodeDifferential(&b, c.Profile(average.Mean), -1); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.String(); got != "A 9.667 6\nA;B 0.333 4\n" {
+	if got := b.String(); got != "A 9.666667 6\nA;B 0.333333 4\n" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestMeanOfRareFunctions: callees that few runs have do not add up to another total than
+// the mean of their caller.
+func TestMeanOfRareFunctions(t *testing.T) {
+	stacks := make([]string, 700)
+	for i := range stacks {
+		stacks[i] = fmt.Sprintf("A;B%03d 1", i)
+	}
+	b := of(t, store.BySamples, runtest.Run{Benchmark: "a", Stacks: strings.Join(stacks, ", ")}, runtest.Run{Benchmark: "a", Stacks: "A 0"}, runtest.Run{Benchmark: "a", Stacks: "A;B000 1"})
+	tree := b.Tree(average.Mean)
+	by := math.Pow10(tree.Type.Scale)
+	if got, want := float64(tree.Total[0])/by, 701.0/3; math.Abs(got-want) > 1/by {
+		t.Errorf("mean of A: %v, want %v", got, want)
+	}
+	for n := 1; n < tree.Len(); n++ {
+		if got, want := float64(tree.Self[n])/by, b.Self[n].Mean; math.Abs(got-want) > 1/by {
+			t.Errorf("mean of %s: %v, want %v", tree.Name(int32(n)), got, want)
+		}
 	}
 }

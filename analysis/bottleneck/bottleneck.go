@@ -66,11 +66,12 @@ type Options struct {
 type Result struct {
 	Rank       Ranking           `json:"rank"`
 	Type       profile.ValueType `json:"type"`
-	Profiles   int               `json:"profiles"`   // selected
-	Benchmarks int               `json:"benchmarks"` // of these profiles
-	Value      int64             `json:"value"`      // sum over all profiles, in the type's unit: the whole program
-	Functions  int               `json:"functions"`  // ranked, before Options.Rows cut the list
-	Rows       []Row             `json:"rows"`       // highest score first, ties by name
+	Profiles   int               `json:"profiles"`       // selected
+	Benchmarks int               `json:"benchmarks"`     // of these profiles
+	Value      int64             `json:"value"`          // sum over all profiles, in the type's unit: the whole program
+	Functions  int               `json:"functions"`      // ranked, before Options.Rows cut the list
+	Zero       int               `json:"zero,omitempty"` // of these, with a correlation of 0: the last of Rows
+	Rows       []Row             `json:"rows"`           // highest score first, ties by name
 	// Negative lists the functions whose share falls when the benchmark gets slower,
 	// the strongest first. Correlation only.
 	Negative []Row    `json:"negative,omitempty"`

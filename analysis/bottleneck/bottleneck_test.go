@@ -192,7 +192,10 @@ func TestCorrelation(t *testing.T) {
 		runtest.Run{Benchmark: "b", Stacks: "A 1, C 1"})
 	r := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation})
 	// A goes with time in a and as much against it in b; C does not vary in a.
-	same(t, lines(r.Rows), []string{"C 0.5000 self 210 total 210, 6 of 2"})
+	same(t, lines(r.Rows), []string{"C 0.5000 self 210 total 210, 6 of 2", "A 0.0000 self 180 total 180, 6 of 2"})
+	if r.Zero != 1 || r.Functions != 3 {
+		t.Errorf("%d of %d functions without correlation, want 1 of 3", r.Zero, r.Functions)
+	}
 	if len(r.Negative) != 1 || r.Negative[0].Function != "B" || r.Negative[0].Score != -1 {
 		t.Errorf("negative: %v", lines(r.Negative))
 	}
@@ -267,7 +270,7 @@ func TestLittleData(t *testing.T) {
 		{"two runs", []runtest.Run{{Benchmark: "a", Metric: 3, Stacks: "A 1, B 1"}, {Benchmark: "a", Metric: 4, Stacks: "A 2, B 1"}},
 			bottleneck.Options{Rank: bottleneck.Correlation}, "2 of 2 functions have series of only 2 runs", 1},
 		{"one giant function", []runtest.Run{{Benchmark: "a", Metric: 3, Stacks: "A 1"}, {Benchmark: "a", Metric: 4, Stacks: "A 2"}, {Benchmark: "a", Metric: 5, Stacks: "A 9"}},
-			bottleneck.Options{Rank: bottleneck.Correlation}, "1 of 1 series of a function in a benchmark are constant", 0},
+			bottleneck.Options{Rank: bottleneck.Correlation}, "1 of 1 series of a function in a benchmark are constant", 1},
 		{"no samples", []runtest.Run{{Benchmark: "a"}}, bottleneck.Options{Contexts: 3}, "1 of 1 profiles have no samples", 0},
 		{"no samples below", []runtest.Run{{Benchmark: "a"}}, bottleneck.Options{Rank: bottleneck.Subtree, Degree: 3, Contexts: 3}, "1 of 1 profiles have no samples", 0},
 		{"no samples, by samples", []runtest.Run{{Benchmark: "a"}}, bottleneck.Options{Rank: bottleneck.Subtree, Weight: store.BySamples, Contexts: 3}, "no samples", 0},

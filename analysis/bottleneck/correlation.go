@@ -93,7 +93,10 @@ func (a *analysis) correlate() error {
 	}
 	for name, f := range c.of {
 		low, high := f.scores(a.o.Max)
-		if high > 0 {
+		if high == 0 && low == 0 {
+			a.r.Zero++
+		}
+		if high > 0 || high == 0 && low == 0 {
 			a.r.Rows = append(a.r.Rows, Row{Function: name, Score: high})
 		}
 		if low < 0 {

@@ -78,6 +78,7 @@ type Judged struct {
 // (CorrelationRow).
 type RankingResult[R any] struct {
 	Omitted  Omitted     `json:"omitted"`
+	Zero     int         `json:"zero,omitempty"` // functions with a correlation of 0, in rows or omitted
 	Notes    []string    `json:"notes"`
 	Rows     []R         `json:"rows"`
 	Expanded []*Expanded `json:"expanded,omitempty"`
@@ -196,7 +197,7 @@ func (r *RegressionsRequest) correlation(ctx context.Context, st store.Store, q 
 		all = append(all, x)
 	}
 	rows := first(all, r.Rows)
-	out := &RankingResult[CorrelationRow]{Notes: append(notes, res.Warnings...), Rows: []CorrelationRow{}, Omitted: Omitted{Rows: len(all) - len(rows)}}
+	out := &RankingResult[CorrelationRow]{Notes: append(notes, res.Warnings...), Rows: []CorrelationRow{}, Omitted: Omitted{Rows: len(all) - len(rows)}, Zero: res.Zero}
 	for _, x := range rows {
 		out.Rows = append(out.Rows, CorrelationRow{x.Score, x.Benchmarks, x.Profiles, x.Function})
 	}

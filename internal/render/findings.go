@@ -219,11 +219,22 @@ func Thesis(o *Output, r *query.RankingResult[query.ThesisRow]) error {
 // Correlation writes functions by their correlation with time.
 func Correlation(o *Output, r *query.RankingResult[query.CorrelationRow]) error {
 	t := &Table{Columns: []Column{{Name: "score", Right: true, Text: func(v any) string { return fmt.Sprintf("%.3f", v) }}, {Name: "benchmarks", Right: true}, {Name: "profiles", Right: true}, {Name: "function"}}}
+	omitted := r.Omitted
+	if o.Format == "text" {
+		omitted.Rows -= r.Zero
+	}
 	for i := range r.Rows {
 		x := &r.Rows[i]
+		if x.Score == 0 && o.Format == "text" {
+			omitted.Rows++
+			continue
+		}
 		t.Add(x.Score, x.Benchmarks, x.Profiles, x.Function)
 	}
-	return ranking(o, t, r.Notes, r.Omitted, r.Expanded)
+	if o.Format == "text" {
+		o.uncorrelated(r.Zero)
+	}
+	return ranking(o, t, r.Notes, omitted, r.Expanded)
 }
 
 func ranking(o *Output, t *Table, notes []string, omitted query.Omitted, expanded []*query.Expanded) error {
@@ -244,10 +255,14 @@ func Bottlenecks(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksR
 		fmt.Fprintf(o.W, "%s; %d %s of %d %s, %s\n", title(req), r.Profiles, words.Plural(r.Profiles, "profile"), r.Benchmarks, words.Plural(r.Benchmarks, "benchmark"),
 			Amount(query.Number{Int: r.Value, Scale: r.Type.Scale}, r.Type.Unit))
 	}
-	if err := potentials(o, req, r, r.Rows).Write(o); err != nil {
+	rows := r.Rows
+	for text && r.Zero > 0 && len(rows) > 0 && rows[len(rows)-1].Score == 0 {
+		rows = rows[:len(rows)-1]
+	}
+	if err := potentials(o, req, r, rows).Write(o); err != nil {
 		return err
 	}
-	shown := len(r.Rows)
+	shown := len(rows)
 	if len(r.Negative) > 0 && text {
 		fmt.Fprintln(o.W, "\ndecreases when time increases:")
 		if err := potentials(o, req, r, r.Negative).Write(o); err != nil {
@@ -259,12 +274,20 @@ func Bottlenecks(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksR
 		return nil
 	}
 	if !req.Negative {
-		o.Omitted(r.Functions-shown, "function")
+		o.Omitted(r.Functions-r.Zero-shown, "function")
+		o.uncorrelated(r.Zero)
 	}
 	if r.Expanded != nil {
 		return contexts(o.W, []*query.Expanded{r.Expanded})
 	}
 	return nil
+}
+
+// uncorrelated says how many functions text does not list.
+func (o *Output) uncorrelated(n int) {
+	if n > 0 {
+		fmt.Fprintf(o.Err, "%s %s correlation 0 (-o json lists them)\n", words.Count(n), map[bool]string{true: "function has", false: "functions have"}[n == 1])
+	}
 }
 
 // title says what the score is.
