@@ -31,6 +31,7 @@ import (
 	"github.com/dendroprof/dendro/format/flamebearer"
 	"github.com/dendroprof/dendro/format/flamehtml"
 	"github.com/dendroprof/dendro/format/folded"
+	"github.com/dendroprof/dendro/format/ghcprof"
 	"github.com/dendroprof/dendro/format/goroutine"
 	"github.com/dendroprof/dendro/format/gperftools"
 	"github.com/dendroprof/dendro/format/heaptrack"
@@ -43,6 +44,7 @@ import (
 	"github.com/dendroprof/dendro/format/pyinstrument"
 	"github.com/dendroprof/dendro/format/pyspy"
 	"github.com/dendroprof/dendro/format/rprof"
+	"github.com/dendroprof/dendro/format/scalene"
 	"github.com/dendroprof/dendro/format/speedscope"
 	"github.com/dendroprof/dendro/format/stackprof"
 	"github.com/dendroprof/dendro/format/threaddump"
@@ -164,6 +166,16 @@ func All() []Format {
 			Name: rprof.Name, Title: "Rprof (R)",
 			Extensions: []string{".rprof"},
 			Sniff:      rprof.Sniff, NewDecoder: rprof.NewDecoder,
+		},
+		{
+			Name: ghcprof.Name, Title: "GHC cost-centre profiles (Haskell)",
+			Extensions: []string{".ghc.prof", ".ghc.json"},
+			Sniff:      ghcprof.Sniff, NewDecoder: ghcprof.NewDecoder,
+		},
+		{
+			Name: scalene.Name, Title: "Scalene (Python)",
+			Extensions: []string{".scalene.json"},
+			Sniff:      scalene.Sniff, NewDecoder: scalene.NewDecoder,
 		},
 		{
 			Name: threaddump.Name, Title: "Java thread dumps (jstack, kill -3, jcmd)",
