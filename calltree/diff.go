@@ -195,16 +195,29 @@ func (p Pair) Presence() Presence {
 	return OnBoth
 }
 
-// Noise returns the half width of the 95% interval around a delta that the counting of
-// samples alone causes: the number of samples that hit a function varies like a Poisson
-// variable, so a value v of samples of q each has variance q·v. Differences between
+// Noise returns the largest delta that the counting of samples alone causes in 95% of
+// cases if nothing changed. The number of samples that hit a function varies like a
+// Poisson variable, so a value v of samples of q each has variance q·v; what v is if
+// nothing changed, both sides tell, so that a function that a short side misses by chance
+// has not vanished. Half a sample per side corrects for whole numbers. Differences between
 // runs (see package regression) come on top; a delta within the noise means nothing. It
 // is 0 if the value of a sample is unknown.
 func (d *Diff) Noise(p Pair) float64 {
-	variance := func(s *Side, sample float64, v int64) float64 {
-		return sample * math.Abs(float64(v)) / (s.Divisor * s.Divisor)
+	base, new := d.Values(p)
+	k := d.NoisePerValue()
+	return (k[0]+k[1])/(2*z95*z95) + math.Sqrt(k[0]*math.Abs(base)+k[1]*math.Abs(new))
+}
+
+const z95 = 1.96 // half the width of a 95% interval, in standard errors
+
+// NoisePerValue returns the factors of Noise for values as compared:
+// (k₀+k₁) ÷ (2·1.96²) + √(k₀·|base| + k₁·|new|).
+func (d *Diff) NoisePerValue() [2]float64 {
+	if d.sample[0] == 0 || d.sample[1] == 0 {
+		return [2]float64{}
 	}
-	return 1.96 * math.Sqrt(variance(&d.Base, d.sample[0], p.Base)+variance(&d.New, d.sample[1], p.New))
+	// Of variances a·v and b·v, the mean v weighted by 1/a and 1/b has (a+b)·v = b·base + a·new.
+	return [2]float64{z95 * z95 * d.sample[1] / d.New.Divisor, z95 * z95 * d.sample[0] / d.Base.Divisor}
 }
 
 // sampleWeight returns the value of one sample of the type, or 0 if it is unknown.

@@ -13,8 +13,8 @@ type Rename struct{ Base, New profile.Function }
 
 // The limits within which two functions are one that was renamed.
 const (
-	renameSamples  = 10  // of a call node, at least: fewer appear and vanish by chance
-	renameShare    = 0.1 // percent of the side, at least, if the value of a sample is unknown
+	renameSamples  = 12  // that both sides miss of the other's function, at least: e^-12 is the chance
+	renameShare    = 0.1 // percent of each side, at least, if the value of a sample is unknown
 	renameChange   = 0.3 // of the larger side: the largest change of a call node
 	renameSiblings = 500 // new and vanished callees of one caller; more are another program
 )
@@ -27,7 +27,7 @@ const (
 //
 // A function that replaces another of the same cost looks like a renamed one.
 func (d *Diff) Renames() []Rename {
-	m := &renamer{Diff: d, gone: make([]bool, len(d.Functions)), fresh: make([]bool, len(d.Functions)), partner: make(map[int32]int32)}
+	m := &renamer{Diff: d, root: d.RootTotal(), gone: make([]bool, len(d.Functions)), fresh: make([]bool, len(d.Functions)), partner: make(map[int32]int32)}
 	for n, fn := range d.Func {
 		m.gone[fn] = m.gone[fn] || d.Base.Total[n] != 0
 		m.fresh[fn] = m.fresh[fn] || d.New.Total[n] != 0
@@ -37,12 +37,6 @@ func (d *Diff) Renames() []Rename {
 	}
 	if !slices.Contains(m.gone, true) || !slices.Contains(m.fresh, true) {
 		return nil
-	}
-	root := d.RootTotal()
-	for side, whole := range [2]int64{root.Base, root.New} {
-		if m.least[side] = renameSamples * d.sample[side]; m.least[side] == 0 {
-			m.least[side] = float64(whole) * renameShare / 100
-		}
 	}
 	m.callees(NoNode, NoNode)
 	for n := range int32(d.Len()) {
@@ -60,8 +54,8 @@ func (d *Diff) Renames() []Rename {
 
 type renamer struct {
 	*Diff
+	root        Pair
 	gone, fresh []bool          // of each function: only the base has it, only the new side
-	least       [2]float64      // value of a node that is looked at, per side
 	partner     map[int32]int32 // of each function: its other name, or NoNode if several fit
 	open        [][2]int32      // nodes of renamed functions, whose callees are still to be compared
 }
@@ -70,12 +64,12 @@ type renamer struct {
 func (m *renamer) callees(x, y int32) {
 	var gone, fresh []int32
 	for c := range m.children(x) {
-		if m.gone[m.Func[c]] && math.Abs(float64(m.Base.Total[c])) >= m.least[0] {
+		if m.gone[m.Func[c]] {
 			gone = append(gone, c)
 		}
 	}
 	for c := range m.children(y) {
-		if m.fresh[m.Func[c]] && math.Abs(float64(m.New.Total[c])) >= m.least[1] {
+		if m.fresh[m.Func[c]] {
 			fresh = append(fresh, c)
 		}
 	}
@@ -128,12 +122,22 @@ func (m *renamer) only(a int32, list []int32, fits func(a, b int32) bool) int32 
 
 // fits reports whether node b of the new side is about as large as node a of the base.
 func (m *renamer) fits(a, b int32) bool {
-	if m.Functions[m.Func[a]].Kind != m.Functions[m.Func[b]].Kind {
+	total := Pair{m.Base.Total[a], m.New.Total[b]}
+	if m.Functions[m.Func[a]].Kind != m.Functions[m.Func[b]].Kind || !m.enough(total) {
 		return false
 	}
-	total := Pair{m.Base.Total[a], m.New.Total[b]}
 	limit := max(renameChange*m.Larger(total), m.Noise(total))
 	return math.Abs(m.Delta(total)) <= limit && math.Abs(m.Delta(Pair{m.Base.Self[a], m.New.Self[b]})) <= limit
+}
+
+// enough reports whether it is no chance that each side misses the other's function.
+func (m *renamer) enough(p Pair) bool {
+	if m.sample[0] == 0 || m.sample[1] == 0 {
+		return math.Abs(float64(p.Base))*100 >= renameShare*float64(m.root.Base) && math.Abs(float64(p.New))*100 >= renameShare*float64(m.root.New)
+	}
+	base, new := m.Values(p)
+	missed := math.Abs(base)*m.New.Divisor/m.sample[1] + math.Abs(new)*m.Base.Divisor/m.sample[0]
+	return p.Base != 0 && p.New != 0 && missed >= renameSamples
 }
 
 func (m *renamer) vote(a, b int32) {

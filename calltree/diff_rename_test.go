@@ -17,7 +17,7 @@ func TestRenames(t *testing.T) {
 			"a/old.Load→b/new.Load a/old.Save→b/new.Save"},
 		{"another cost", "×90 ×60\nmain main\nload idle", "×20 ×60\nmain main\nread idle", ""},
 		{"other self", "×90 ×60\nmain main\nload idle\njson", "×90 ×60\nmain main\nread idle", ""},
-		{"too few samples", "×9 ×60\nmain main\nload idle", "×9 ×60\nmain main\nread idle", ""},
+		{"too few samples", "×5 ×60\nmain main\nload idle", "×5 ×60\nmain main\nread idle", ""},
 		{"two fit", "×90 ×91\nmain main\nload idle", "×90 ×91\nmain main\nread wait", ""},
 		{"another caller", "×90 ×60\nmain main\nload idle", "×90 ×60\nmain main\nidle idle\nread", ""},
 		{"callers disagree", "×90 ×90\na b\nload load", "×90 ×90\na b\nread fetch", ""},

@@ -458,12 +458,19 @@ func TestNet(t *testing.T) {
 
 func TestNoise(t *testing.T) {
 	d := compare(t, trees{proftest.Tree("×100\nA")}, trees{proftest.Tree("×125\nA")})
-	if got, want := d.Noise(d.Total(0)), 1.96*15; math.Abs(got-want) > 1e-9 {
+	if got, want := d.Noise(d.Total(0)), 1+1.96*15; math.Abs(got-want) > 1e-9 {
 		t.Errorf("noise of 100 and 125 samples: %v, want %v", got, want)
 	}
 	d.PerUnit(10, 10)
-	if got, want := d.Noise(d.Total(0)), 1.96*1.5; math.Abs(got-want) > 1e-9 {
+	if got, want := d.Noise(d.Total(0)), 0.1+1.96*1.5; math.Abs(got-want) > 1e-9 {
 		t.Errorf("per unit: %v, want %v", got, want)
+	}
+	// Of 10 runs one in two has a sample of B, so 2 runs without it are no surprise.
+	d = compare(t, trees{proftest.Tree("×100  ×5\nA  B")}, trees{proftest.Tree("×20\nA")})
+	d.PerUnit(10, 2)
+	n, _ := d.FindPath([]string{"B"})
+	if got, want := d.Noise(d.Total(n)), 0.3+1.96*math.Sqrt(0.25); math.Abs(got-want) > 1e-9 || math.Abs(d.Delta(d.Total(n))) > got {
+		t.Errorf("missed by the short side: noise %v, want %v; delta %v", got, want, d.Delta(d.Total(n)))
 	}
 }
 

@@ -235,12 +235,11 @@ func (c *Comparison) judge() {
 	}
 }
 
-// NoisePerValue returns k of the history and of the run: the half width of the 95% interval
-// around a change from base to new that the counting of samples alone causes is
-// √(k₀·base + k₁·new).
+// NoisePerValue returns the factors of the sampling noise of a change from the history to
+// the run, as calltree.Diff.NoisePerValue.
 func (c *Comparison) NoisePerValue() [2]float64 {
 	k := stat.Interval95 * stat.Interval95 * c.Band.unit
-	return [2]float64{k / float64(len(c.Band.Profiles)), k / float64(len(c.Runs))}
+	return [2]float64{k / float64(len(c.Runs)), k / float64(len(c.Band.Profiles))}
 }
 
 // Trees returns the band as the tree of a statistic, and the run, scaled like the band,

@@ -18,7 +18,7 @@ import (
 
 // workload makes the folded text of many runs of one program. It has the sizes
 // of a large service's profile: 4,700 lines of 2.1 kB with a mean depth of 46,
-// 11,500 nodes, 95 % of which a run shares with the five runs before it; 2.6 % of
+// 11,500 nodes, 95% of which a run shares with the five runs before it; 2.6% of
 // the nodes are lambda classes with another name in every run.
 type workload struct {
 	parent []int32 // -1: root; parents come first

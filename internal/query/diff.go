@@ -268,10 +268,16 @@ func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*compar
 			return nil, err
 		}
 		c.renamed = make(map[string]string, len(renames))
+		var names []string
 		for _, r := range renames {
 			c.renamed[r.New.Name] = r.Base.Name
+			names = append(names, r.Base.Name+" → "+r.New.Name)
 		}
-		v.note("%s renamed (same callers, similar values) and compared under the new name", counted(len(renames), "function"))
+		const most = 3
+		if more := len(names) - most; more > 0 {
+			names = append(names[:most], fmt.Sprintf("%d more", more))
+		}
+		v.note("renamed (same callers, similar values): %s", strings.Join(names, ", "))
 	}
 	if err := v.checkCallers(c.Table); err != nil {
 		return nil, err
@@ -441,17 +447,6 @@ func (c *comparison) row(fn, depth int32, total, self calltree.Pair, category st
 	return DiffRow{depth, f.Name, f.File, f.Module, c.changeOf(total), c.changeOf(self), category, total.Presence(), c.Noise(total) / math.Pow10(c.scale), c.renamed[f.Name]}
 }
 
-// noisePerValue returns k of a side, such that the noise of a delta is √(k·|base| + k'·|new|)
-// in the values that are compared; 0: unknown.
-func (c *comparison) noisePerValue(side int) float64 {
-	one := calltree.Pair{Base: 1}
-	if side == 1 {
-		one = calltree.Pair{New: 1}
-	}
-	noise := c.Noise(one)
-	return noise * noise / c.Larger(one) / math.Pow10(c.scale)
-}
-
 // diffNodes is a diff, upright or inverted.
 type diffNodes interface {
 	Nodes[calltree.DiffRow]
@@ -510,7 +505,8 @@ func (c *comparison) rows() *DiffResult {
 		if v == diffNodes(c.Diff) && c.Category != nil {
 			writeCategories(w, c.Categories, n, func(i int) profile.CategoryID { return c.Category[at(i).Node] })
 		}
-		w.array("noisePerValue", 2, func(side int) any { return c.noisePerValue(side) })
+		perValue := c.NoisePerValue()
+		w.array("noisePerValue", 2, func(side int) any { return perValue[side] / math.Pow10(c.scale) })
 		functions.write(w)
 	}
 	return &DiffResult{DiffHead: c.head(root, list.omitted), Rows: rows}

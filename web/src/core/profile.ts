@@ -43,7 +43,7 @@ export class Tree {
     readonly table: Table,
     readonly self: Float64Array[],
     readonly unit: string,
-    /** k of each side: the noise of a delta is √(k₀·|base| + k₁·|new|). */
+    /** Factors of the noise of a delta, see there. */
     readonly noisePerValue: readonly [number, number] = [0, 0],
     /** Of each row, whether its change is outside of the band of the history; null: sampling noise decides. */
     readonly outside: Uint8Array | null = null,
@@ -78,9 +78,10 @@ export class Tree {
     return this.#widths;
   }
 
-  /** The half width of the 95% interval around a delta that the counting of samples alone causes. */
+  /** The largest delta that the counting of samples alone causes in 95% of cases, as calltree.Diff.Noise. */
   noise(base: number, now: number): number {
-    return Math.sqrt(this.noisePerValue[0] * Math.abs(base) + this.noisePerValue[1] * Math.abs(now));
+    const [k0, k1] = this.noisePerValue;
+    return (k0 + k1) / (2 * 1.96 ** 2) + Math.sqrt(k0 * Math.abs(base) + k1 * Math.abs(now));
   }
 
   /** The delta if it is outside of the noise, or if the band says so, else 0. */

@@ -11,7 +11,6 @@ import { useKeys } from '../ui/Keys';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { Spark } from '../ui/Spark';
-import { preferred } from '../ui/Typed';
 import { Upload } from '../ui/Upload';
 import '../pages.css';
 
@@ -56,7 +55,7 @@ export default function Home() {
                   {`${counted(store.running, 'task')} running`}
                 </a>
               )}
-              {store.benchmarks.length > 0 && <Changes types={[...new Set(store.benchmarks.flatMap(b => b.types))]} />}
+              {store.benchmarks.length > 0 && <Changes />}
               {benchmarks.length > 0 && <BenchmarkTable list={benchmarks} />}
               {services.length > 0 && (
                 <section class="findings">
@@ -103,10 +102,9 @@ export default function Home() {
   );
 }
 
-/** The findings of the main value type; they are computed while the rest is shown. */
-function Changes({ types }: { types: string[] }) {
-  const type = preferred(types.sort());
-  const answer = useAnswer<ReportDocument>('report', { type, candidates: 0, 'max-depth': 0 });
+/** The findings of all value types that are judged; they are computed while the rest is shown. */
+function Changes() {
+  const answer = useAnswer<ReportDocument>('report', { candidates: 0, 'max-depth': 0 });
   return (
     <section class="findings">
       <h2>What changed</h2>
@@ -121,17 +119,19 @@ function Changes({ types }: { types: string[] }) {
                 <a href={href('regressions')}>Details</a>
               </p>
             );
+          const several = new Set(doc.benchmarks.map(b => b.type)).size > 1;
           return (
             <>
               {list.slice(0, 5).map(c => {
-                const b = doc.benchmarks.find(x => x.group === c.group && x.benchmark === c.benchmark);
+                const b = doc.benchmarks.find(x => x.group === c.group && x.benchmark === c.benchmark && x.type === c.type);
                 return (
                   <div key={c.id} class={`card change ${costs(c) ? 'worse' : ''}`}>
                     <div>
-                      <a class="title" href={href('regressions', { type, group: c.group, benchmark: c.benchmark })}>
+                      <a class="title" href={href('regressions', { group: c.group, benchmark: c.benchmark })}>
                         <Title c={c} />
                       </a>
                       <p class="dim">
+                        {several && `${visible(c.type)} of `}
                         {visible(benchmarkName(c))} since {visible(c.since.run)}
                         {c.since.commit && (
                           <>
@@ -148,7 +148,7 @@ function Changes({ types }: { types: string[] }) {
                   </div>
                 );
               })}
-              {list.length > 5 && <a href={href('regressions', { type })}>{`All ${list.length} changes`}</a>}
+              {list.length > 5 && <a href={href('regressions')}>{`All ${list.length} changes`}</a>}
             </>
           );
         }}

@@ -55,7 +55,7 @@ export default function Regressions() {
               <div class="empty">
                 <p>Nothing to compare yet.</p>
                 <p>
-                  Regressions need at least two runs of a benchmark: <code>dendro import --run NAME --benchmark NAME profile.pb.gz</code>,
+                  A comparison needs at least two runs of a benchmark: <code>dendro import --run NAME --benchmark NAME profile.pb.gz</code>,
                   or drop profiles on the <a href={href('home')}>home page</a>.
                 </p>
               </div>

@@ -142,12 +142,12 @@ function Progress({ t }: { t: TaskDescription }) {
 function Causes({ list, running }: { list: Cause[]; running: boolean }) {
   return (
     <section class="card">
-      <h2>{running ? 'What is missing so far' : 'Why there is not more'}</h2>
+      <h2>{running ? 'What is missing so far' : 'Why data is missing'}</h2>
       <ul class="causes">
         {list.map(c => (
           <li key={c.code + c.text}>
             {visible(c.text)}
-            {c.names && c.names.length > 0 && <span class="dim"> Probably meant: {visible(c.names.join(', '))}</span>}
+            {c.names && c.names.length > 0 && <span class="dim"> Similar names: {visible(c.names.join(', '))}</span>}
           </li>
         ))}
       </ul>
