@@ -4,8 +4,9 @@
 //
 // Three rules keep false alarms rare:
 //
-//   - The error probability holds for the whole suite (Policy.Alpha): each benchmark
-//     of a larger suite gets a smaller one.
+//   - The error probability holds for the whole suite (Policy.Alpha): a finding of a
+//     larger suite must be less probable by chance to fail. The findings are those of
+//     `dendro regressions`, whatever the suite.
 //   - One function that is slower in many benchmarks is one Change.
 //   - Uncertain results are reported but do not fail: a suspect (seen in one run
 //     only) unless chance practically never makes it, a machine on which everything is slower, a history that is too short.
@@ -22,10 +23,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/store"
 )
 
 // Policy decides which changes fail. The zero value fails on every confirmed regression,
@@ -101,23 +100,14 @@ const (
 	sureAlpha = 1e-6
 )
 
-// Alpha returns the error probability of each benchmark of a suite of that size.
+// Alpha returns the largest error probability of a finding that fails, in a suite of that
+// size.
 func (p Policy) Alpha(benchmarks int) float64 {
 	alpha := suiteAlpha
 	if p.Suspects {
 		alpha = suiteAlphaSuspect
 	}
 	return alpha / math.Pow(float64(max(1, benchmarks)), tailExponent)
-}
-
-// AlphaOf is Alpha for the number of benchmarks of the profiles: of each, every value
-// type counts.
-func (p Policy) AlphaOf(tested []store.Profile) float64 {
-	judged := map[history.Key]bool{}
-	for i := range tested {
-		judged[history.KeyOf(&tested[i])] = true
-	}
-	return p.Alpha(len(judged))
 }
 
 // Change is one finding, or the findings of several benchmarks with one cause.
@@ -260,7 +250,7 @@ func Judge(res *regression.Result, changes []Change, p Policy) *Verdict {
 		}
 	}
 	v.Failed = v.Failing > 0
-	v.Why = p.why(changes)
+	v.Why = p.why(changes, v.Judged)
 	return v
 }
 
@@ -320,14 +310,16 @@ func (v *Verdict) count(b *regression.Benchmark) {
 }
 
 // why explains which costs do not fail; empty without any.
-func (p Policy) why(changes []Change) string {
+func (p Policy) why(changes []Change, judged int) string {
 	var parts []string
-	suspects, slowdowns, small, unsure := 0, 0, 0, 0
+	suspects, slowdowns, small, unsure, improbable := 0, 0, 0, 0, 0
 	for i := range changes {
 		switch c := &changes[i]; {
 		case c.Fails || !c.Kind.Costs() || c.Status == regression.Transient || c.Acknowledged != nil:
 		case c.Delta.Share < p.Share:
 			small++
+		case c.PlaceChance > p.Alpha(judged):
+			improbable++
 		case c.Kind == regression.Regression && c.Chance > suiteAlpha:
 			unsure++
 		case c.Kind == regression.Slowdown && c.Function == "":
@@ -338,6 +330,10 @@ func (p Policy) why(changes []Change) string {
 	}
 	if suspects > 0 {
 		parts = append(parts, "suspects need a second run of the head (dendro bench --count 2), or --fail-on regression,suspect")
+	}
+	if improbable > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s too near to noise to fail a suite of %d: more runs of the head (dendro bench --count) make them sure",
+			improbable, plural(improbable, "change is", "changes are"), judged))
 	}
 	if unsure > 0 {
 		parts = append(parts, "a change of a library does not fail if the user's function that calls it did not become slower beyond its noise")
@@ -361,7 +357,7 @@ func (p Policy) fails(f *regression.Finding, benchmarks int) bool {
 	switch {
 	case f.Delta.Share < p.Share:
 		return false
-	case f.Kind == regression.Regression && f.Chance > suiteAlpha:
+	case f.PlaceChance > p.Alpha(benchmarks), f.Kind == regression.Regression && f.Chance > suiteAlpha:
 		return false
 	case f.Status != regression.Confirmed && !(p.Suspects && f.Status == regression.Suspect) && !sure(f, benchmarks):
 		return false

@@ -75,15 +75,21 @@ func TestSureSuspects(t *testing.T) {
 	}
 }
 
+// TestSuiteDecides: the larger the suite, the less probable by chance a change must be to
+// fail; it stays in the result, which says why it passed.
+func TestSuiteDecides(t *testing.T) {
+	for benchmarks, fails := range map[int]bool{1: true, 2: false, 100: false} {
+		f := regression.Finding{Kind: regression.Slowdown, Status: regression.Confirmed, Function: "hot", Score: 3.4, Chance: 0.002, PlaceChance: 0.002, Delta: regression.Delta{Share: 0.1}}
+		v := Judge(&regression.Result{Benchmarks: make([]regression.Benchmark, benchmarks)}, Group([]regression.Finding{f}), Policy{})
+		if v.Failed != fails || v.Warning+v.Failing != 1 || fails == strings.Contains(v.Why, "1 change is too near to noise to fail a suite of") {
+			t.Errorf("%d benchmarks: %+v", benchmarks, v)
+		}
+	}
+}
+
 func TestAlphaIsDivided(t *testing.T) {
 	if a, b := (Policy{}).Alpha(1), (Policy{}).Alpha(100); a <= 100*b || b <= 0 {
 		t.Error(a, b)
-	}
-	three := make([]store.Profile, 3)
-	three[0].Benchmark.Name, three[1].Benchmark.Group = "b", "g"
-	three[2].Run.Key = "another run"
-	if a, b := (Policy{}).AlphaOf(append(three, three...)), (Policy{}).Alpha(3); a != b {
-		t.Errorf("%v of three benchmarks, want %v", a, b)
 	}
 	if (Policy{Suspects: true}).Alpha(4) >= (Policy{}).Alpha(4) {
 		t.Error("one run alone needs the lower error probability")

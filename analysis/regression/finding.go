@@ -68,8 +68,10 @@ type Finding struct {
 	// Chance is the error probability per benchmark at which the score is the threshold:
 	// by the model, so many clean comparisons have a finding like this. 0: unknown.
 	Chance float64 `json:"chance"`
-	Status Status  `json:"status"`
-	Since  Since   `json:"since"`
+	// PlaceChance is Chance without the score of the headline's function.
+	PlaceChance float64 `json:"-"`
+	Status      Status  `json:"status"`
+	Since       Since   `json:"since"`
 
 	RuledOut     []RuledOut `json:"ruledOut"`
 	Acknowledged *Excuse    `json:"acknowledged,omitempty"`

@@ -218,14 +218,23 @@ func (r *reporter) findings() []Finding {
 	list = append(list, r.environment()...)
 	for i := range list {
 		f := &list[i]
-		score := math.Abs(f.Score)
+		score, tests := math.Abs(f.Score), r.tests()
+		if f.Kind == Slowdown {
+			tests = slowdownTests
+		}
+		f.PlaceChance = tests * stat.NormalTail(score)
 		if f.Headline != nil && f.Kind == Regression {
 			score = math.Min(score, f.Headline.score)
 		}
-		f.Chance = r.tests() * stat.NormalTail(score)
+		f.Chance = tests * stat.NormalTail(score)
 	}
 	return list
 }
+
+// slowdownTests is the number of tests that a slowdown counts for. The metric is one test,
+// but by simulation scores from 3 on are up to 6 times as frequent as the normal tail has
+// them, because the deviation is the median's (noise of 10%, 4 to 20 runs).
+const slowdownTests = 6
 
 // above returns the function that calls at a place's largest node, or noRow.
 func (r *reporter) above(p *place) int32 {

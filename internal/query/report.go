@@ -115,17 +115,11 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 	if len(q.Types) == 0 {
 		list = history.Distinct(list)
 	}
-	alpha := func(tested []store.Profile) {
-		if policy != nil {
-			req.Alpha = policy.AlphaOf(tested)
-		}
-	}
 	params := r.parameters(q, list)
 	var res *regression.Result
 	var runs store.Reader = st
 	var notes []string
 	if r.Base == "" {
-		alpha(list)
 		res, err = regression.Find(ctx, st, q, req)
 	} else {
 		var s *sides
@@ -135,7 +129,6 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 		notes = s.notes
 		params = append(params, report.Parameter{Name: "base", Value: s.baseText}, report.Parameter{Name: "head", Value: s.headText})
 		req.K = 0
-		alpha(s.Head)
 		var c *gate.Comparison
 		if c, err = gate.Compare(ctx, st, s.Sides, req); err == nil {
 			res, runs = c.Result, c.Runs
@@ -278,8 +271,11 @@ func (r *ReportRequest) methodParameters(req regression.Request, res *regression
 	if r.Method == "thesis" {
 		method = "findings by the default method, candidates by the score of the paper"
 	}
-	longest := 0
+	longest, judged := 0, 0
 	for i := range res.Benchmarks {
+		if res.Benchmarks[i].Reason == "" {
+			judged++
+		}
 		for _, a := range res.Benchmarks[i].Analyses {
 			longest = max(longest, len(a.History))
 		}
@@ -290,7 +286,8 @@ func (r *ReportRequest) methodParameters(req regression.Request, res *regression
 		params = append(params, report.Parameter{Name: "alpha", Value: fmt.Sprintf("%.2g per benchmark", req.Alpha)})
 	}
 	if policy != nil {
-		params = append(params, report.Parameter{Name: "fail on", Value: policy.String()})
+		params = append(params, report.Parameter{Name: "fail on", Value: policy.String()},
+			report.Parameter{Name: "sure", Value: fmt.Sprintf("chance makes a change that fails with at most %.2g, because the suite has %d", policy.Alpha(judged), judged)})
 	}
 	return params
 }

@@ -32,7 +32,7 @@ var gates = []struct {
 // benchmarks.
 func Gated(p gate.Policy, benchmarks int) Detector {
 	return func(s *Subject, hist, tested []int) []Answer {
-		a, err := s.Rows.Compare(hist, tested, regression.Options{Alpha: p.Alpha(benchmarks)})
+		a, err := s.Rows.Compare(hist, tested, regression.Options{})
 		if err != nil {
 			panic(err) // the bench gives enough runs
 		}
@@ -98,19 +98,17 @@ func failures(seed uint64) [][]bool {
 	rows := s.Rows()
 	list := make([][]bool, len(gates))
 	for i, g := range gates {
-		for _, m := range suites {
-			o := g.options
-			o.Alpha = g.policy.Alpha(m)
-			failed := false
-			for _, k := range g.tested {
-				hist, tested := s.Split(k)
-				a, err := rows.Compare(hist, tested, o)
-				if err != nil {
-					panic(err) // the plan has enough runs
-				}
-				failed = failed || gate.Judge(&regression.Result{}, gate.Group(a.Findings), g.policy).Failed
+		list[i] = make([]bool, len(suites))
+		for _, k := range g.tested {
+			hist, tested := s.Split(k)
+			a, err := rows.Compare(hist, tested, g.options)
+			if err != nil {
+				panic(err) // the plan has enough runs
 			}
-			list[i] = append(list[i], failed)
+			for j, m := range suites {
+				suite := &regression.Result{Benchmarks: make([]regression.Benchmark, m)}
+				list[i][j] = list[i][j] || gate.Judge(suite, gate.Group(a.Findings), g.policy).Failed
+			}
 		}
 	}
 	return list
