@@ -70,6 +70,7 @@ func Load(ctx context.Context, st store.Reader, benchmarks []history.Series, tes
 		return nil, fmt.Errorf("contexts: %w", err)
 	}
 	d := &Data{table: set.Table, columns: make([]column, len(set.Profiles))}
+	d.index()
 	at := map[store.ProfileID]int{}
 	for i := range set.Profiles {
 		at[set.Profiles[i].ID] = i
@@ -100,11 +101,35 @@ func Load(ctx context.Context, st store.Reader, benchmarks []history.Series, tes
 		s.tested = min(max(tested, 1), len(s.columns))
 		d.series = append(d.series, s)
 	}
+	return d, nil
+}
+
+// Of returns the data of one benchmark whose stacks are cut to the program's own frames:
+// contexts have no frames of the kernel or of a virtual machine.
+func Of(m *history.Matrix, tested int) *Data {
+	d := &Data{table: m.Table, columns: make([]column, len(m.Runs)), unit: m.Unit}
+	d.index()
+	s := series{tested: min(max(tested, 1), len(m.Runs))}
+	for i := range m.Runs {
+		r := &m.Runs[i]
+		v := calltree.Vector{Nodes: r.Nodes, Self: make([]int64, len(r.Count))}
+		for j, x := range r.Count {
+			v.Self[j] = int64(math.Round(x * m.Unit))
+		}
+		d.columns[i].profile = r.Profile
+		d.columns[i].fill(v)
+		s.columns = append(s.columns, i)
+	}
+	d.series = []series{s}
+	return d
+}
+
+// index lists the nodes of each function.
+func (d *Data) index() {
 	d.nodes = make([][]int32, len(d.table.Functions))
 	for n, f := range d.table.Func {
 		d.nodes[f] = append(d.nodes[f], int32(n))
 	}
-	return d, nil
 }
 
 // SampleUnit returns the value of one sample.

@@ -30,6 +30,7 @@ package expansion
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -47,6 +48,10 @@ type Options struct {
 	MaxTraces  int     // maximum paths per candidate and direction; default 256
 	NoChildren bool    // skip callees
 	NoParents  bool    // skip callers
+	// MinDiff is the least absolute difference that a context must have: of the function
+	// that a callee's path ends at, of the candidate below a caller. With it, paths are in
+	// the order of these differences, those in the direction of the candidate's first.
+	MinDiff float64
 }
 
 // Defaults of Options.
@@ -116,6 +121,9 @@ func Expand(d *Data, candidates []Candidate, sel Selection, o Options) []Expansi
 				continue
 			}
 			traces, truncated := u.search(dir, sel, o)
+			if o.MinDiff > 0 {
+				slices.SortStableFunc(traces, func(a, b Trace) int { return a.compare(b, dir) })
+			}
 			if dir == down {
 				e.Children = traces
 			} else {
@@ -125,6 +133,29 @@ func Expand(d *Data, candidates []Candidate, sel Selection, o Options) []Expansi
 		}
 	}
 	return list
+}
+
+// diff is what Options.MinDiff is about.
+func (c *Context) diff() float64 {
+	if c.dir == up {
+		return c.data.diff(c.samples)
+	}
+	return c.data.diff(c.own)
+}
+
+// compare orders traces by their differences, step by step from the candidate.
+func (t Trace) compare(u Trace, dir direction) int {
+	sign := math.Copysign(1, t[0].CandidateDiff)
+	for i := range min(len(t), len(u)) {
+		a, b := t[i].Diff, u[i].Diff
+		if dir == up {
+			a, b = t[i].CandidateDiff, u[i].CandidateDiff
+		}
+		if a != b {
+			return -cmp.Compare(sign*a, sign*b)
+		}
+	}
+	return 0
 }
 
 // search runs the expansion in one direction. Pending branches are on a stack, so that
@@ -177,6 +208,9 @@ func (s *Selection) choose(extensions []*Context, o Options) []*Context {
 	for _, c := range extensions {
 		c.rank.prospect = s.prospect(c)
 		if !(c.rank.prospect > o.Threshold) {
+			continue
+		}
+		if math.Abs(c.diff()) < o.MinDiff {
 			continue
 		}
 		c.rank.order = s.order(c, c.rank.prospect)

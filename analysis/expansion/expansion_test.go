@@ -3,6 +3,7 @@ package expansion_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -289,4 +290,30 @@ func TestLittleHistory(t *testing.T) {
 	// All equal: nothing deviates.
 	d = load(t, runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: "P;u 5"}, runtest.Run{Benchmark: "a", Stacks: "P;u 5"}, runtest.Run{Benchmark: "a", Stacks: "P;u 5, P 1"}))
 	expand(t, d, "u", expansion.Greedy(expansion.Deviation), expansion.Options{}, "u 0.00")
+}
+
+// TestMinDiff: contexts of the program's own stacks, without tails that hardly changed, and
+// the largest difference first, whatever the order of their prospects.
+func TestMinDiff(t *testing.T) {
+	st := runtest.Store(t,
+		runtest.Run{Benchmark: "a", Stacks: "main;u;a;x 10, main;u;b 10, main;u;c 10"},
+		runtest.Run{Benchmark: "a", Stacks: "main;u;a;x 10, main;u;b 10, main;u;c 10"},
+		runtest.Run{Benchmark: "a", Stacks: "main;u;a;x 11, main;u;a 14, main;u;b 60, main;u;c 4"})
+	list, err := store.Select(t.Context(), st, store.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := history.Load(t.Context(), st, &history.Choose(list, history.Options{Window: 10})[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := expansion.Expand(expansion.Of(m, 1), []expansion.Candidate{{Function: "u"}}, expansion.Greedy(expansion.Counting(1)), expansion.Options{MaxBreadth: 5, MinDiff: 2})
+	var got []string
+	for _, trace := range found[0].Children {
+		last := trace[len(trace)-1]
+		got = append(got, fmt.Sprintf("%d %s %+.0f", len(trace), last.Function, last.Diff))
+	}
+	if want := []string{"2 b +50", "2 a +15", "2 c -6"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

@@ -190,6 +190,7 @@ type Matrix struct {
 	// Weighted: counts are values divided by a unit smaller than one sample, so that
 	// their noise is larger than that of counts.
 	Weighted bool
+	Unit     float64 // the value of a count of 1
 	Language Language
 }
 

@@ -42,7 +42,7 @@ func NewMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.V
 	lang := languageOf(t)
 	f := fold(t, lang, isWall(profiles))
 	unit, weighted := unitOf(profiles, vectors)
-	m := &Matrix{Weighted: weighted, Language: lang, Runs: make([]Run, len(profiles))}
+	m := &Matrix{Unit: unit, Weighted: weighted, Language: lang, Runs: make([]Run, len(profiles))}
 	counts := make([]map[int32]float64, len(profiles)) // by path of the forest
 	used := map[int32]bool{}
 	for i, v := range vectors {

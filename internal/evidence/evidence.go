@@ -18,6 +18,7 @@ package evidence
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 
@@ -85,6 +86,7 @@ type gatherer struct {
 	b        *regression.Benchmark
 	profiles []store.Profile // those of b
 	tested   int
+	matrix   *history.Matrix // of the program's own stacks; nil: not loaded
 }
 
 func (g *gatherer) gather(ctx context.Context, st store.Reader) (report.Evidence, error) {
@@ -176,6 +178,18 @@ func (g *gatherer) series() *history.Series {
 	return &history.Series{Benchmark: g.b.Benchmark, Type: g.b.Type, Profiles: g.profiles}
 }
 
+// leastContext is the least difference of a context, as a part of the largest finding.
+const leastContext = 0.05
+
+// largest returns the difference of the largest finding, in the value type's unit.
+func (g *gatherer) largest() float64 {
+	largest := 0.0
+	for i := range g.b.Findings {
+		largest = math.Max(largest, math.Abs(g.b.Findings[i].Delta.Samples))
+	}
+	return largest * g.matrix.Unit
+}
+
 // contexts searches the contexts of the candidates in which they changed.
 func (g *gatherer) contexts(ctx context.Context, st store.Reader, list []report.Candidate) error {
 	if len(g.b.Findings) == 0 && !g.o.Thesis || g.o.Contexts.MaxDepth < 0 || g.tested == 0 || g.tested == len(g.profiles) {
@@ -185,9 +199,16 @@ func (g *gatherer) contexts(ctx context.Context, st store.Reader, list []report.
 	if g.o.Thesis {
 		s = s.Newest(g.o.Window + 1)
 	}
-	d, err := expansion.Load(ctx, st, []history.Series{*s}, g.tested, false)
-	if err != nil {
-		return err
+	var d *expansion.Data
+	o := g.o.Contexts
+	if !g.o.Thesis && g.matrix != nil {
+		d = expansion.Of(g.matrix, g.tested)
+		o.MinDiff = math.Max(d.SampleUnit(), leastContext*g.largest())
+	} else {
+		var err error
+		if d, err = expansion.Load(ctx, st, []history.Series{*s}, g.tested, false); err != nil {
+			return err
+		}
 	}
 	candidates := make([]expansion.Candidate, len(list))
 	for i := range list {
@@ -196,7 +217,7 @@ func (g *gatherer) contexts(ctx context.Context, st store.Reader, list []report.
 	if !g.o.Thesis {
 		score = expansion.Counting(d.SampleUnit())
 	}
-	found := expansion.Expand(d, candidates, expansion.Greedy(score), g.o.Contexts)
+	found := expansion.Expand(d, candidates, expansion.Greedy(score), o)
 	for i := range found {
 		if len(found[i].Children)+len(found[i].Parents) > 0 {
 			list[i].Contexts = &found[i]

@@ -47,6 +47,7 @@ func (g *gatherer) programLevels(ctx context.Context, st store.Reader, list []*r
 	if err != nil {
 		return err
 	}
+	g.matrix = m
 	for i := range list {
 		inside := occurrences(m.Table, list[i])
 		for t := range m.Runs {
