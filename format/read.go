@@ -19,6 +19,9 @@ import (
 // so that each file finds the functions and stacks of those before it. It
 // belongs to one goroutine; a program with several workers has a Reader each.
 type Reader struct {
+	// Finish, if not nil, is called with each profile before Read returns it.
+	Finish func(*profile.Profile)
+
 	limits   profile.Limits
 	formats  []Format
 	symbols  *profile.Symbols
@@ -187,6 +190,9 @@ func (w *walk) decode(name string, in io.Reader, prefix []byte, compressed bool)
 	if err != nil {
 		w.fail(d, err, shift)
 		return
+	}
+	if w.Finish != nil {
+		w.Finish(p)
 	}
 	d.Profile = p
 	w.ended = w.ended || !w.yield(d, nil)

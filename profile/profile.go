@@ -86,6 +86,10 @@ type Profile struct {
 	Interval        time.Duration // configured, between two samples of a thread; 0 if unknown
 	Comments        []string
 
+	// ReturnAddresses: the addresses of callers are where they go on after the call, and
+	// not the call itself.
+	ReturnAddresses bool
+
 	// DropFrames and KeepFrames are pprof's regular expressions; kept so that
 	// what is read is written again. They are not applied.
 	DropFrames, KeepFrames string

@@ -51,7 +51,7 @@ func NewDecoder() *Decoder { return &Decoder{} }
 // around profile.ErrMalformed; nothing is left out silently.
 func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
 	p := profile.New(s)
-	p.Format, p.Profiler = Name, "perf"
+	p.Format, p.Profiler, p.ReturnAddresses = Name, "perf", true
 	if d.symbols != p.Symbols {
 		d.symbols, d.chains = p.Symbols, nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/internal/ingest"
 	"github.com/dendroprof/dendro/internal/query"
@@ -30,7 +31,7 @@ func (e *env) completeTypes(c *cobra.Command, args []string, _ string) ([]string
 func (e *env) typesOfFiles(files []string) (names []string) {
 	sources, _ := ingest.Expand(files, e.in) // what is wrong with them is said when the command runs
 	for i := 0; i < len(sources) && len(names) == 0; i++ {
-		_ = decodeFiles(e, []string{sources[i].Name}, profile.Limits{}, func(_ string, p *profile.Profile) error {
+		_ = decodeFiles(e, []string{sources[i].Name}, format.NewReader(profile.Limits{}), func(_ string, p *profile.Profile) error {
 			for i := range p.Tables {
 				if name := p.Tables[i].Type.Name; !slices.Contains(names, name) {
 					names = append(names, name)

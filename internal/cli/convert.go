@@ -13,8 +13,9 @@ import (
 
 // convertOptions are the flags of `dendro convert`.
 type convertOptions struct {
-	typ    string
-	limits profile.Limits
+	typ     string
+	limits  profile.Limits
+	symbols symbolFiles
 	written
 }
 
@@ -38,6 +39,7 @@ with two counts per line.`,
 	}
 	c.Flags().StringVar(&o.typ, "type", "", "value `type` to write (default: all that the format holds)")
 	addLimits(c, &o.limits)
+	o.symbols.addFlag(c)
 	o.addFlags(c)
 	return c
 }
@@ -52,7 +54,7 @@ func (o *convertOptions) run(e *env, args []string) error {
 	}
 	var p *profile.Profile
 	var names []string
-	err = decodeFiles(e, args, o.limits, func(name string, found *profile.Profile) error {
+	err = decodeFiles(e, args, o.symbols.reader(o.limits), func(name string, found *profile.Profile) error {
 		p = found
 		names = append(names, name)
 		return nil

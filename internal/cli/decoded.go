@@ -31,11 +31,12 @@ type decodedFile struct {
 // decodedKey identifies a decoded file: equal keys mean the same content, as far as the
 // file system tells, decoded in the same way.
 type decodedKey struct {
-	name   string
-	mtime  time.Time
-	size   int64
-	names  query.Names
-	limits profile.Limits
+	name    string
+	mtime   time.Time
+	size    int64
+	names   query.Names
+	limits  profile.Limits
+	symbols string
 }
 
 // key returns the key of a source; false for streams and when nothing is kept.
@@ -48,7 +49,7 @@ func (k *decodedFiles) key(source *ingest.Source, in *fileFlags) (decodedKey, bo
 	if err != nil || statErr != nil {
 		return decodedKey{}, false
 	}
-	return decodedKey{name, info.ModTime(), info.Size(), in.names(), in.limits}, true
+	return decodedKey{name, info.ModTime(), info.Size(), in.names(), in.limits, in.symbols.String()}, true
 }
 
 func (k *decodedFiles) get(key decodedKey) ([]query.Input, bool) {

@@ -20,6 +20,7 @@ type fileFlags struct {
 	normalize, raw bool
 	byDefault      query.Names
 	limits         profile.Limits
+	symbols        symbolFiles
 }
 
 // names returns which names functions have.
@@ -37,6 +38,7 @@ func (f *fileFlags) addFlags(c *cobra.Command) {
 	c.Flags().BoolVar(&f.normalize, "normalize", false, "of files: normalise names that change from run to run (names in a store always are)")
 	inGroup(c, "Reading", "normalize")
 	addLimits(c, &f.limits)
+	f.symbols.addFlag(c)
 }
 
 // tracePrefix begins the name of an input that is no file: what was sampled of a task, a
@@ -98,7 +100,7 @@ func (f *fileFlags) decodeOne(e *env, source *ingest.Source) ([]query.Input, err
 	}
 	var list []query.Input
 	var size int64
-	err := decodeSource(source, format.NewReader(f.limits), func(name string, p *profile.Profile) error {
+	err := decodeSource(source, f.symbols.reader(f.limits), func(name string, p *profile.Profile) error {
 		list = append(list, query.NewInput(name, p, f.names()))
 		size += sizeOf(p)
 		return nil
@@ -109,12 +111,11 @@ func (f *fileFlags) decodeOne(e *env, source *ingest.Source) ([]query.Input, err
 	return list, err
 }
 
-// decodeFiles reads files into one Symbols and hands every profile in them to
+// decodeFiles reads files into the Symbols of a reader and hands every profile in them to
 // use. A file that cannot be read is an error, after all others were used.
-func decodeFiles(e *env, files []string, limits profile.Limits, use func(name string, p *profile.Profile) error) error {
+func decodeFiles(e *env, files []string, reader *format.Reader, use func(name string, p *profile.Profile) error) error {
 	sources, err := ingest.Expand(files, e.in)
 	errs := []error{err}
-	reader := format.NewReader(limits)
 	for i := range sources {
 		errs = append(errs, decodeSource(&sources[i], reader, func(name string, p *profile.Profile) error {
 			warn(e, name, p.Warnings)

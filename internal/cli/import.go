@@ -35,6 +35,7 @@ type importOptions struct {
 	replace, add, renormalize    bool
 	workers                      int
 	limits                       profile.Limits
+	symbols                      symbolFiles
 	output                       outputFormat
 
 	within   string                  // directory that names of files are stored without
@@ -87,6 +88,7 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
 	f.BoolVar(&o.renormalize, "renormalize", false, "first normalise the names in the store by this version's rules (and --rules)")
 	f.IntVar(&o.workers, "workers", 0, "parallel `readers` (default: one per core)")
 	addLimits(c, &o.limits)
+	o.symbols.addFlag(c)
 	addProgressFlag(c, &o.progress)
 	o.output.addFlag(c, "text", "json")
 	c.MarkFlagsMutuallyExclusive("replace", "add")
@@ -259,7 +261,7 @@ func (e *env) renormalize(ctx context.Context, n *normalize.Normalizer) error {
 
 func (o *importOptions) ingestOptions() (ingest.Options, error) {
 	opts := ingest.Options{Limits: o.limits, Workers: o.workers, Defaults: o.label, Types: o.types,
-		ByThread: o.byThread, KeepSource: o.keepSource, DryRun: o.dryRun}
+		ByThread: o.byThread, KeepSource: o.keepSource, DryRun: o.dryRun, Finish: o.symbols.finish()}
 	var err error
 	run := &opts.Defaults.Run
 	if run.Attributes, err = pairs("--attr", o.attrs); err != nil {

@@ -10,8 +10,9 @@ import (
 
 // mergeOptions are the flags of `dendro merge`.
 type mergeOptions struct {
-	types  []string
-	limits profile.Limits
+	types   []string
+	limits  profile.Limits
+	symbols symbolFiles
 	written
 }
 
@@ -31,13 +32,14 @@ folded stacks to stdout.`,
 	}
 	c.Flags().StringArrayVar(&o.types, "type", nil, "value `type` to keep; repeatable (default: all; folded text holds one)")
 	addLimits(c, &o.limits)
+	o.symbols.addFlag(c)
 	o.addFlags(c)
 	return c
 }
 
 func (o *mergeOptions) run(e *env, files []string) error {
 	var sum *profile.Merger
-	failed := decodeFiles(e, files, o.limits, func(name string, p *profile.Profile) error {
+	failed := decodeFiles(e, files, o.symbols.reader(o.limits), func(name string, p *profile.Profile) error {
 		if sum == nil {
 			sum = profile.NewMerger(p.Symbols, o.types)
 		}

@@ -40,6 +40,9 @@ type Options struct {
 	Conflict   store.Conflict
 	DryRun     bool // read and label, store nothing
 
+	// Finish, if not nil, is called with each profile that was read, concurrently.
+	Finish func(*profile.Profile)
+
 	Environment Environment // of the process; labels profiles whose run nothing else describes
 
 	// Runs is shared by concurrent importers into one store; nil: there is only one.

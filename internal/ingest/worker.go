@@ -44,9 +44,11 @@ type renaming struct {
 
 func newWorker(o Options) *worker {
 	o.Limits.Sums = true // a store keeps sums; single samples are read from the original
+	reader := format.NewReader(o.Limits)
+	reader.Finish = o.Finish
 	return &worker{
 		o:           o,
-		reader:      format.NewReader(o.Limits),
+		reader:      reader,
 		projections: map[string]*calltree.Projection{},
 		callers:     map[profile.FunctionID]bool{},
 		examples:    map[string]map[int32]bool{},
