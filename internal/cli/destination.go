@@ -49,10 +49,15 @@ func (d *destination) Set(v string) error {
 
 // write calls f with an env that writes to the destination.
 func (d *destination) write(e *env, f func(e *env) error) error {
+	if d.file == "" && d.format == "text" {
+		return e.page(f)
+	}
+	return d.stream(e, f)
+}
+
+// stream is write without a pager, for output that arrives bit by bit.
+func (d *destination) stream(e *env, f func(e *env) error) error {
 	if d.file == "" {
-		if d.format == "text" {
-			return e.page(f)
-		}
 		return f(e)
 	}
 	return writeFile(d.file, func(w io.Writer) error {

@@ -10,6 +10,8 @@ import tempfile
 import unittest
 
 import duckdb
+import pyarrow.ipc
+import pyarrow.parquet
 
 PROGRAM = os.environ.get("DENDRO", "dendro")
 DOCS = pathlib.Path(__file__).parents[2] / "docs" / "schema"
@@ -65,6 +67,20 @@ class Lake(unittest.TestCase):
         exec(block, names)
         want = [(r["benchmark"], r["run"]) for r in self.ask("find", "regexp.Compile", "--type", "cpu", "--min-share", "5%")]
         self.assertEqual(sorted(names["found"].select("benchmark", "run").rows()), sorted(want))
+
+    def test_results(self) -> None:
+        """Results of `dendro sql` as Parquet and Arrow."""
+        query = "SELECT benchmark, date, sum, is_default, metric_mean, params FROM profiles ORDER BY key"
+        want = [(r["benchmark"], r["sum"], r["is_default"], r["metric_mean"]) for r in self.ask("sql", query)]
+        with open("result.parquet", "wb") as out:
+            subprocess.run([PROGRAM, "sql", "--store", self.store, "-o", "parquet", query], check=True, stdout=out)
+        got = duckdb.sql("SELECT benchmark, sum, is_default, metric_mean FROM 'result.parquet'").fetchall()
+        self.assertEqual(got, want)
+        arrow = subprocess.run([PROGRAM, "sql", "--store", self.store, "-o", "arrow", query], check=True, capture_output=True).stdout
+        table = pyarrow.ipc.open_stream(arrow).read_all()
+        self.assertEqual(list(zip(*(table[c].to_pylist() for c in ("benchmark", "sum", "is_default", "metric_mean")))), want)
+        self.assertEqual(str(table.schema.field("date").type), "timestamp[us, tz=UTC]")
+        self.assertEqual(table["date"], pyarrow.parquet.read_table("result.parquet")["date"])
 
     def test_values(self) -> None:
         """The tables have what the views of `dendro sql` have."""
