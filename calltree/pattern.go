@@ -19,19 +19,22 @@ const maxPieces = 62
 //	^;main     main as the outermost function
 //	malloc;$   stacks that end in malloc
 //
-// A piece is an exact function name if the functions include it, otherwise a glob (`*`
-// any characters, `?` one character). `/re/` is a regular expression that may match any
-// part of the name. `\;` and `\\` stand for `;` and `\` in names.
+// A piece is an exact function name if the functions include it, otherwise alternatives
+// separated by `|`, each an exact name or a glob (`*` any characters, `?` one
+// character). `/re/` is a regular expression that may match any part of the name. `\;`
+// and `\\` stand for `;` and `\` in names.
 type Pattern struct {
 	text       string
 	pieces     []piece
 	start, end bool // anchored at the outermost, at the innermost frame
 	gap        uint64
+	callees    []piece // that the function at the end of a match calls
 }
 
 type piece struct {
-	name string // unescaped
-	re   *regexp.Regexp
+	name    string // unescaped
+	re      *regexp.Regexp
+	regular bool // a regular expression, not a glob
 }
 
 // ParsePattern parses the text form of a pattern.
@@ -67,12 +70,30 @@ func ParsePattern(text string) (*Pattern, error) {
 	return p, nil
 }
 
+// Calling restricts the pattern to call nodes that call a function of each piece directly,
+// in the same profile.
+func (p *Pattern) Calling(pieces ...string) error {
+	if len(p.callees)+len(pieces) > maxPieces {
+		return fmt.Errorf("more than %d callees", maxPieces)
+	}
+	for _, text := range pieces {
+		pc, err := parsePiece(text)
+		if err != nil {
+			return fmt.Errorf("callee %q: %w", text, err)
+		}
+		p.callees = append(p.callees, pc)
+	}
+	return nil
+}
+
 // String returns the text the pattern was parsed from.
 func (p *Pattern) String() string { return p.text }
 
-// Single reports whether the pattern is one function without anchors and gaps, which a
+// Single reports whether the pattern is one function without anchors, gaps and callees, which a
 // store can answer without trees.
-func (p *Pattern) Single() bool { return len(p.pieces) == 1 && !p.start && !p.end && p.gap == 0 }
+func (p *Pattern) Single() bool {
+	return len(p.pieces) == 1 && !p.start && !p.end && p.gap == 0 && len(p.callees) == 0
+}
 
 func parsePiece(part string) (piece, error) {
 	if part == "" {
@@ -80,7 +101,7 @@ func parsePiece(part string) (piece, error) {
 	}
 	if n := len(part); n > 2 && part[0] == '/' && part[n-1] == '/' {
 		re, err := regexp.Compile(part[1 : n-1])
-		return piece{name: part, re: re}, err
+		return piece{name: part, re: re, regular: true}, err
 	}
 	name := strings.NewReplacer(`\;`, `;`, `\\`, `\`).Replace(part)
 	return piece{name: name, re: Glob(name)}, nil
@@ -156,6 +177,14 @@ func (pc piece) match(names []string) []bool {
 		}
 		return m
 	}
+	if alternatives := strings.Split(pc.name, "|"); len(alternatives) > 1 && !pc.regular {
+		for _, name := range alternatives {
+			for i, ok := range (piece{name: name, re: Glob(name)}).match(names) {
+				m[i] = m[i] || ok
+			}
+		}
+		return m
+	}
 	for i, n := range names {
 		m[i] = pc.re.MatchString(n)
 	}
@@ -165,18 +194,7 @@ func (pc piece) match(names []string) []bool {
 // Match marks the nodes at which a match of the pattern ends: the frames up to and
 // including the node match it.
 func (p *Pattern) Match(t *Table) []bool {
-	names := make([]string, len(t.Functions))
-	for i := range names {
-		names[i] = t.Functions[i].Name
-	}
-	mask := make([]uint64, len(names)) // bit i: piece i matches the function
-	for i, m := range p.Functions(names) {
-		for fn, ok := range m {
-			if ok {
-				mask[fn] |= 1 << i
-			}
-		}
-	}
+	mask := masks(t, p.pieces)
 	// State i of a node: the pieces before i matched frames up to it, so piece i is
 	// next. A state with a gap before its piece stays.
 	last := uint64(1) << len(p.pieces)
@@ -202,10 +220,37 @@ func (p *Pattern) Match(t *Table) []bool {
 	return ends
 }
 
+// masks returns, of every function of the table, the pieces that match it: bit i is
+// piece i.
+func masks(t *Table, pieces []piece) []uint64 {
+	names := make([]string, len(t.Functions))
+	for i := range names {
+		names[i] = t.Functions[i].Name
+	}
+	mask := make([]uint64, len(names))
+	for i, pc := range pieces {
+		for fn, ok := range pc.match(names) {
+			if ok {
+				mask[fn] |= 1 << i
+			}
+		}
+	}
+	return mask
+}
+
 // Find returns self and total of the pattern in the tree. Total counts every sample
 // whose stack has a match, once; self counts those whose stack ends in a match. If the
 // pattern is anchored at its end, both are equal.
 func (p *Pattern) Find(t *Tree) (self, total int64) {
+	if len(p.callees) > 0 {
+		var v Vector
+		for n, value := range t.Self {
+			if value != 0 {
+				v.Nodes, v.Self = append(v.Nodes, int32(n)), append(v.Self, value)
+			}
+		}
+		return p.Spans(t.Table).Sum(v)
+	}
 	open := int32(0)
 	for n, ok := range p.Match(t.Table) {
 		if !ok {
@@ -228,27 +273,40 @@ type Spans struct {
 	ends   []bool // nodes at which a match ends
 	below  []bool // nodes in the subtree of a match; nil if anchored at the end
 	anchor bool
+	shape  *shape // nil: any
 }
 
 // Spans returns the matches of the pattern.
 func (p *Pattern) Spans(t *Table) Spans {
 	s := Spans{ends: p.Match(t), anchor: p.end}
-	if !p.end {
-		s.below = make([]bool, t.Len())
-		open := int32(0)
-		for n := range s.below {
-			if s.ends[n] && t.End[n] > open {
-				open = t.End[n]
-			}
-			s.below[n] = int32(n) < open
-		}
+	if len(p.callees) > 0 {
+		s.shape = &shape{t, masks(t, p.callees), 1<<len(p.callees) - 1}
 	}
+	s.setBelow(t)
 	return s
+}
+
+// setBelow marks the nodes below the matches.
+func (s *Spans) setBelow(t *Table) {
+	if s.anchor {
+		return
+	}
+	s.below = make([]bool, t.Len())
+	open := int32(0)
+	for n := range s.below {
+		if s.ends[n] && t.End[n] > open {
+			open = t.End[n]
+		}
+		s.below[n] = int32(n) < open
+	}
 }
 
 // Sum returns self and total of the pattern in a vector over the table, like
 // Pattern.Find in a tree.
 func (s Spans) Sum(v Vector) (self, total int64) {
+	if s.shape != nil {
+		s = s.shape.in(s, v)
+	}
 	for i, n := range v.Nodes {
 		if s.ends[n] {
 			self += v.Self[i]
@@ -261,6 +319,34 @@ func (s Spans) Sum(v Vector) (self, total int64) {
 		total = self
 	}
 	return self, total
+}
+
+// shape is the callees that a match must have.
+type shape struct {
+	table *Table
+	mask  []uint64 // of each function
+	all   uint64
+}
+
+// in returns the matches that have the callees with samples of the vector.
+func (c *shape) in(s Spans, v Vector) Spans {
+	t := c.table
+	called := make([]uint64, t.Len())
+	seen := make([]bool, t.Len())
+	for i, n := range v.Nodes {
+		for ; n != NoNode && !seen[n] && v.Self[i] != 0; n = t.Parent[n] {
+			seen[n] = true
+			if up := t.Parent[n]; up != NoNode {
+				called[up] |= c.mask[t.Func[n]]
+			}
+		}
+	}
+	out := Spans{ends: make([]bool, t.Len()), anchor: s.anchor}
+	for n := range out.ends {
+		out.ends[n] = s.ends[n] && called[n] == c.all
+	}
+	out.setBelow(t)
+	return out
 }
 
 // Under returns the part of the tree below the matches: the samples whose stacks match,

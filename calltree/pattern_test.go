@@ -3,6 +3,7 @@ package calltree_test
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -356,4 +357,55 @@ func TestUnderKeepsWhatIsBelowAMatch(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestShapes: alternatives of names, and functions by what they call.
+func TestShapes(t *testing.T) {
+	tree := proftest.Tree(`
+		×1  ×2  ×4  ×8  ×16  ×32
+		A   A   A   M   M    M
+		B   B   X   A   A    a|b
+		C   D   A   B   C    C
+		        B
+	`)
+	for _, c := range []struct {
+		pattern, callees string
+		self, total      int64
+	}{
+		{"C|D", "", 1 + 2 + 16 + 32, 1 + 2 + 16 + 32},
+		{"A;B|C", "", 4 + 8 + 16, 1 + 2 + 4 + 8 + 16},
+		{"M;**;B|C;$", "", 8 + 16 + 32, 8 + 16 + 32},
+		{"M;a|b", "", 0, 32}, // a name, before alternatives
+		{"A", "B", 0, 31},
+		{"A", "B X", 0, 7},
+		{"A", "B C", 0, 24},
+		{"A|B", "C D", 0, 3},
+		{"A", "B|C D", 0, 0},
+		{"M;A", "/^[BC]$/", 0, 24},
+		{"A", "nothing", 0, 0},
+	} {
+		p, err := calltree.ParsePattern(c.pattern)
+		if err == nil {
+			err = p.Calling(strings.Fields(c.callees)...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if self, total := p.Find(tree); self != c.self || total != c.total {
+			t.Errorf("%s calling %q: %d of %d, want %d of %d", c.pattern, c.callees, self, total, c.self, c.total)
+		}
+	}
+	// A callee counts in the profile whose samples have it.
+	p, _ := calltree.ParsePattern("A")
+	if err := p.Calling("X"); err != nil {
+		t.Fatal(err)
+	}
+	spans := p.Spans(tree.Table)
+	leaf := slices.IndexFunc(tree.Self, func(v int64) bool { return v == 1 })
+	if self, total := spans.Sum(calltree.Vector{Nodes: []int32{int32(leaf)}, Self: []int64{5}}); self != 0 || total != 0 {
+		t.Errorf("a profile without X: %d of %d", self, total)
+	}
+	if err := p.Calling("/(/"); err == nil {
+		t.Error("a broken expression is accepted")
+	}
 }

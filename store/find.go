@@ -24,9 +24,10 @@ type FindRow struct {
 
 // Find looks for a call path pattern (calltree.Pattern) in every selected
 // profile and gives a row per profile: a sample counts once, however many of its
-// frames match. The value types of the selection must have one name.
-func Find(ctx context.Context, s Reader, q Query, pattern string) (*Finds, error) {
-	p, err := calltree.ParsePattern(pattern)
+// frames match. With callees only call nodes match that call all of them directly
+// (calltree.Pattern.Calling). The value types of the selection must have one name.
+func Find(ctx context.Context, s Reader, q Query, pattern string, callees ...string) (*Finds, error) {
+	p, err := parsePattern(pattern, callees)
 	if err != nil {
 		return nil, err
 	}
@@ -61,19 +62,27 @@ func Find(ctx context.Context, s Reader, q Query, pattern string) (*Finds, error
 
 // FindFunctions is Find with a row for each function that the pattern matches
 // and profile; a pattern of several pieces is one row per profile all the same.
-func FindFunctions(ctx context.Context, s Reader, q Query, pattern string) (*Finds, error) {
-	p, err := calltree.ParsePattern(pattern)
+func FindFunctions(ctx context.Context, s Reader, q Query, pattern string, callees ...string) (*Finds, error) {
+	p, err := parsePattern(pattern, callees)
 	if err != nil {
 		return nil, err
 	}
 	if !p.Single() {
-		return Find(ctx, s, q, pattern)
+		return Find(ctx, s, q, pattern, callees...)
 	}
 	profiles, names, err := matching(ctx, s, q, p)
 	if err != nil || len(names) == 0 {
 		return &Finds{Profiles: profiles}, err
 	}
 	return functionRows(ctx, s, q, names)
+}
+
+func parsePattern(pattern string, callees []string) (*calltree.Pattern, error) {
+	p, err := calltree.ParsePattern(pattern)
+	if err == nil {
+		err = p.Calling(callees...)
+	}
+	return p, err
 }
 
 // matching resolves a pattern of one piece against the distinct functions, so

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,7 +45,68 @@ func addRequest(c *cobra.Command, request any, args ...string) requestFlags {
 			_ = c.RegisterFlagCompletionFunc(p.Name, cobra.FixedCompletions(p.Choices, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
+	if slices.ContainsFunc(list, isSelection) && c.Flags().Lookup("selection") == nil {
+		addNamedSelection(c, list)
+	}
 	return list
+}
+
+func isSelection(p *param.Parameter) bool { return p.Group == "Selection" }
+
+// addNamedSelection adds --selection: flags of the selection, by a name in the config file.
+// Flags that are given replace them.
+func addNamedSelection(c *cobra.Command, list requestFlags) {
+	name := c.Flags().String("selection", "", "selection flags of this `name` in the config file (selections)")
+	inGroup(c, "Selection", "selection")
+	_ = c.RegisterFlagCompletionFunc("selection", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		config, _ := readConfig() // what is wrong with it is said when the command runs
+		return slices.Sorted(maps.Keys(config.Selections)), cobra.ShellCompDirectiveNoFileComp
+	})
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if *name == "" {
+			return nil
+		}
+		config, err := readConfig()
+		if err != nil {
+			return err
+		}
+		named, ok := config.Selections[*name]
+		if !ok {
+			return param.Errorf("--selection: the config file has no selection %q (it has: %s)", *name, strings.Join(slices.Sorted(maps.Keys(config.Selections)), ", "))
+		}
+		for _, flag := range slices.Sorted(maps.Keys(named)) {
+			i := slices.IndexFunc(list, func(p *param.Parameter) bool { return p.Name == flag && isSelection(p) })
+			if i < 0 {
+				return param.Errorf("--selection %s: %q is not a flag of the selection of this command", *name, flag)
+			}
+			if list[i].Changed() {
+				continue
+			}
+			for _, text := range texts(named[flag]) {
+				if err := list[i].Set(text); err != nil {
+					return param.Errorf("--selection %s: %s: %w", *name, flag, err)
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// texts returns a JSON value as the texts of a flag: of a list each, of an object key=value.
+func texts(value any) (list []string) {
+	switch v := value.(type) {
+	case []any:
+		for _, one := range v {
+			list = append(list, texts(one)...)
+		}
+		return list
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			list = append(list, fmt.Sprintf("%s=%v", key, v[key]))
+		}
+		return list
+	}
+	return []string{fmt.Sprint(value)}
 }
 
 // inGroup lists flags under a heading of help.

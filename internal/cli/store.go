@@ -43,6 +43,8 @@ func (e *env) location() (string, error) {
 type config struct {
 	Store string   `json:"store"`
 	Own   []string `json:"own"` // packages or source directories of the user's own code
+	// Selections are selection flags by a name for --selection: {"nightly": {"branch": "main", "last": 5}}.
+	Selections map[string]map[string]any `json:"selections"`
 }
 
 // readConfig reads .dendro/config.json of the working directory, else

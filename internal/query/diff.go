@@ -38,10 +38,14 @@ type Side struct {
 	Runs     []string `param:"run" arg:"key" help:"runs of this side, exact or glob; repeatable" json:"run,omitempty"`
 	Commits  []string `param:"commit" arg:"hash" help:"commits of this side; repeatable" json:"commit,omitempty"`
 	Branches []string `param:"branch" arg:"name" help:"branches of this side; repeatable" json:"branch,omitempty"`
+	Since    Instant  `param:"since" arg:"date" help:"this side: runs from this date on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
+	Until    Instant  `param:"until" arg:"date" help:"this side: runs before this date" json:"until,omitzero"`
 	Work     float64  `param:"work" arg:"n" min:"0" help:"for --by work: amount of work of this side: requests, iterations, …" json:"work,omitempty"`
 }
 
-func (s *Side) chosen() bool { return len(s.Runs)+len(s.Commits)+len(s.Branches) > 0 }
+func (s *Side) chosen() bool {
+	return len(s.Runs)+len(s.Commits)+len(s.Branches) > 0 || !s.Since.IsZero() || !s.Until.IsZero()
+}
 
 // narrow returns the query of the side.
 func (s *Side) narrow(q store.Query) store.Query {
@@ -49,6 +53,12 @@ func (s *Side) narrow(q store.Query) store.Query {
 		if len(*x.own) > 0 {
 			*x.of = *x.own
 		}
+	}
+	if !s.Since.IsZero() {
+		q.Since = s.Since.Time
+	}
+	if !s.Until.IsZero() {
+		q.Until = s.Until.Time
 	}
 	return q
 }
@@ -355,7 +365,7 @@ func (r *DiffRequest) queries(ctx context.Context, st store.Reader, v *viewer) (
 		}
 		return [2]store.Query{{Profiles: store.IDs(before), Types: q.Types}, {Profiles: store.IDs(now), Types: q.Types}}, err
 	}
-	return queries, usage("nothing to compare: give --base-run and --new-run (or -commit, -branch), --last n, or two files")
+	return queries, usage("nothing to compare: give --base-run and --new-run (or -commit, -branch, -since, -until), --last n, or two files")
 }
 
 // divide sets what the sides are compared by.

@@ -14,12 +14,14 @@ import (
 // FindRequest asks where a function or call path occurs.
 type FindRequest struct {
 	Selection `group:"Selection"`
-	Pattern   string `param:"pattern" arg:"pattern" help:"function or call path to find" json:"pattern"`
-	MinShare  Share  `param:"min-share" group:"Limit" arg:"share" help:"minimum share of the profile (5% or 0.05)" json:"minShare,omitempty"`
-	Total     bool   `param:"total" group:"View" help:"share of total: the function and its callees (default)" json:"total,omitempty"`
-	Self      bool   `param:"self" group:"View" help:"share of self: the function alone" json:"self,omitempty"`
-	By        string `param:"by" group:"View" arg:"what" choices:"profile,run,benchmark,group,function" help:"one row per profile, run, benchmark, group or function" json:"by,omitempty"`
-	Rows      int    `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)" json:"rows,omitempty"`
+	Pattern   string   `param:"pattern" arg:"pattern" help:"function or call path to find" json:"pattern"`
+	MinShare  Share    `param:"min-share" group:"Limit" arg:"share" help:"minimum share of the profile (5% or 0.05)" json:"minShare,omitempty"`
+	MinValue  Amount   `param:"min-value" group:"Limit" arg:"value" help:"minimum value, like --min-share of total or self: 2s, 10MiB, or a number in the unit of the value type" json:"minValue,omitzero"`
+	Callees   []string `param:"callee" group:"View" arg:"name" help:"only where the function found calls this one directly (exact name, glob or /re/); repeatable, all are needed" json:"callee,omitempty"`
+	Total     bool     `param:"total" group:"View" help:"share of total: the function and its callees (default)" json:"total,omitempty"`
+	Self      bool     `param:"self" group:"View" help:"share of self: the function alone" json:"self,omitempty"`
+	By        string   `param:"by" group:"View" arg:"what" choices:"profile,run,benchmark,group,function" help:"one row per profile, run, benchmark, group or function" json:"by,omitempty"`
+	Rows      int      `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)" json:"rows,omitempty"`
 }
 
 // FindResult is where the pattern was found: with --by profile in FindRow, else in
@@ -69,8 +71,12 @@ func Find(ctx context.Context, st store.Reader, r *FindRequest) (_ any, err erro
 	if r.Pattern == "" {
 		return nil, usage("pattern is missing: the function or call path to find")
 	}
-	if _, err := calltree.ParsePattern(r.Pattern); err != nil {
+	p, err := calltree.ParsePattern(r.Pattern)
+	if err != nil {
 		return nil, usage("pattern: %w", err)
+	}
+	if err := p.Calling(r.Callees...); err != nil {
+		return nil, usage("--callee: %w", err)
 	}
 	look := store.Find
 	if r.By == "profile" || r.By == "function" {
@@ -80,19 +86,31 @@ func Find(ctx context.Context, st store.Reader, r *FindRequest) (_ any, err erro
 	if err != nil {
 		return nil, err
 	}
-	finds, err := look(ctx, st, q, r.Pattern)
+	finds, err := look(ctx, st, q, r.Pattern, r.Callees...)
+	if err != nil {
+		return nil, err
+	}
+	least, err := r.MinValue.in(finds.Profiles)
 	if err != nil {
 		return nil, err
 	}
 	finds.Rows = slices.DeleteFunc(finds.Rows, func(row store.FindRow) bool {
-		return r.share(finds, row) < float64(r.MinShare) || row.Self == 0 && row.Total == 0
+		value := row.Total
+		if r.Self {
+			value = row.Self
+		}
+		return r.share(finds, row) < float64(r.MinShare) || value < least[row.Profile] || row.Self == 0 && row.Total == 0
 	})
 	if len(finds.Rows) == 0 {
 		similar, err := similarFunctions(ctx, st, r.Pattern)
 		if err != nil {
 			return nil, err
 		}
-		notes = append(notes, fmt.Sprintf("%s not found at or above --min-share in %s%s", r.Pattern, counted(len(finds.Profiles), "selected profile"), similar))
+		limit := "--min-share"
+		if r.MinValue != (Amount{}) {
+			limit = "--min-value"
+		}
+		notes = append(notes, fmt.Sprintf("%s not found at or above %s in %s%s", r.Pattern, limit, counted(len(finds.Profiles), "selected profile"), similar))
 	}
 	if r.By == "profile" {
 		return found(r, finds, r.perProfile(finds), notes), nil
