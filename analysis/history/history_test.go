@@ -180,13 +180,17 @@ func TestDistinct(t *testing.T) {
 		of("r1", profile.CPU, "nanoseconds", 1e7, 30e7),
 		of("r2", profile.CPUSamples, "count", 1e7, 30), // alone
 		of("r3", profile.AllocSamples, "count", 512, 30),
-		of("r3", profile.Alloc, "bytes", 512, 40*512), // other numbers
+		of("r3", profile.Alloc, "bytes", 512, 40*512),    // other numbers
+		of("r4", profile.LiveSamples, "count", 0, 32768), // of one sample
+		of("r4", profile.Live, "bytes", 512, 1*512),
+		of("r5", profile.LiveSamples, "count", 0, 1),
+		of("r5", profile.Live, "bytes", 512, 1*512),
 	}
 	var got []string
 	for _, p := range Distinct(list) {
 		got = append(got, p.Run.Key+" "+p.Type.Name)
 	}
-	want := []string{"r1 cpu", "r2 cpu-samples", "r3 alloc-samples", "r3 alloc"}
+	want := []string{"r1 cpu", "r2 cpu-samples", "r3 alloc-samples", "r3 alloc", "r4 live", "r5 live"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/test/detection"
 )
 
@@ -24,11 +26,19 @@ func main() {
 	size := flag.Float64("size", 1, "of the simulated part: 1 is all of it, 0 none")
 	seed := flag.Uint64("seed", 1, "of the simulated part")
 	gate := flag.Int("gate", 0, "measure the gate on so many clean simulated benchmarks, and nothing else")
+	clean := flag.String("clean", "", "measure the gate on pairs of runs of this store, in which nothing changed, and nothing else")
 	roc := flag.Bool("roc", false, "print located regressions and false findings by the error probability, and nothing else")
 	trace := flag.Bool("v", false, "print every run with an unexpected answer")
 	flag.Parse()
 	if *gate > 0 {
 		detection.MeasureGate(os.Stdout, *gate, *seed)
+		return
+	}
+	if *clean != "" {
+		if err := runClean(context.Background(), *clean); err != nil {
+			fmt.Fprintln(os.Stderr, "bench-detection: "+err.Error())
+			os.Exit(1)
+		}
 		return
 	}
 	if *roc {
@@ -44,6 +54,14 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench-detection: "+err.Error())
 		os.Exit(1)
 	}
+}
+
+func runClean(ctx context.Context, where string) error {
+	st, err := engines.Open(ctx, where, engines.Read)
+	if err != nil {
+		return err
+	}
+	return errors.Join(detection.MeasureClean(ctx, os.Stdout, st), st.Close())
 }
 
 func run(real string, size float64, seed uint64, trace bool) error {
