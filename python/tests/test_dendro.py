@@ -72,6 +72,14 @@ class Stores(unittest.TestCase):
                 pd.testing.assert_frame_equal(a, b)
                 self.assertEqual(len(a) > 0, name != "tasks")
 
+    def test_readme(self) -> None:
+        text = (pathlib.Path(__file__).parents[1] / "README.md").read_text()
+        code = text.split("```python\n")[1].split("```")[0]
+        env = dict(os.environ, PYTHONPATH=str(pathlib.Path(__file__).parents[1]),
+                   PATH=os.path.dirname(os.path.abspath(PROGRAM)) + os.pathsep + os.environ["PATH"])
+        code = code.replace('"dendro.duckdb"', '"demo.duckdb"')
+        subprocess.run([sys.executable, "-c", code + "print(len(share), len(diff), len(found), len(runs))"], cwd=self.dir.name, env=env, check=True, capture_output=True)
+
     def test_tree(self) -> None:
         tree = self.file.tree(benchmark="checkout", last=1)
         self.assertEqual(tree["self"].sum(), tree.attrs["rootTotal"])

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,11 +14,13 @@ import (
 
 var (
 	commandSpan = regexp.MustCompile("`dendro ([^`]+)`")
+	commandLine = regexp.MustCompile(`(?m)(?:^|[ ;(']|\$ )dendro ([a-z]+(?: [^\n|;&)#']*)?)`)
+	makeTarget  = regexp.MustCompile("(?m)(?:`|^|&& )make ([a-z][a-z0-9-]*)")
 	longFlag    = regexp.MustCompile(`--[a-z][a-z0-9-]*`)
 )
 
-// TestFlags looks up the commands that the text of a page names, and their flags: all
-// must be in the help of the command.
+// TestFlags looks up the commands that the text of a page names, and those of blocks that no
+// test runs, with their flags: all must be in the help of the command.
 func TestFlags(t *testing.T) {
 	help := map[string]string{}
 	helpOf := func(command string) string {
@@ -31,7 +34,7 @@ func TestFlags(t *testing.T) {
 		return help[command]
 	}
 	all := pages(t)
-	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CHANGELOG.md"} {
+	for _, name := range append([]string{"ARCHITECTURE.md", "CHANGELOG.md"}, sessions...) {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			t.Fatal(err)
@@ -40,12 +43,20 @@ func TestFlags(t *testing.T) {
 	}
 	n := 0
 	for name, page := range all {
-		for _, m := range commandSpan.FindAllStringSubmatch(strings.ReplaceAll(fence.ReplaceAllString(page, ""), "\n", " "), -1) {
+		named := commandSpan.FindAllStringSubmatch(strings.ReplaceAll(fence.ReplaceAllString(page, ""), "\n", " "), -1)
+		for _, b := range blocks(page) {
+			if b.language != "console" && (b.fragment || slices.Contains(sessions, name)) {
+				text := strings.ReplaceAll(b.text, "\\\n", " ")
+				named = append(named, commandLine.FindAllStringSubmatch(text, -1)...)
+			}
+		}
+		for _, m := range named {
 			words := strings.Fields(m[1])
 			command := words[0]
 			if command == "X" {
 				continue // any command
 			}
+			m[1], _, _ = strings.Cut(m[1], " -- ")
 			if len(words) > 1 && (command == "task" || command == "store") {
 				command += " " + words[1]
 			}
@@ -63,6 +74,34 @@ func TestFlags(t *testing.T) {
 	}
 	if n < 30 {
 		t.Errorf("only %d flags", n)
+	}
+}
+
+// TestMakeTargets looks up the targets that pages name.
+func TestMakeTargets(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := pages(t)
+	for _, name := range append([]string{"ARCHITECTURE.md", "CONTRIBUTING.md", "python/README.md"}, sessions...) {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = string(text)
+	}
+	n := 0
+	for name, page := range all {
+		for _, m := range makeTarget.FindAllStringSubmatch(page, -1) {
+			n++
+			if !strings.Contains(string(makefile), "\n"+m[1]+":") {
+				t.Errorf("%s: there is no target %s", name, m[1])
+			}
+		}
+	}
+	if n < 10 {
+		t.Errorf("only %d targets", n)
 	}
 }
 
