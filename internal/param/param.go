@@ -222,7 +222,10 @@ func (p *Parameter) parse(v reflect.Value, text string) error {
 		}
 		v.SetInt(int64(n))
 	case reflect.Float64:
-		x, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
+		if strings.HasSuffix(p.Name, "-percent") {
+			text = strings.TrimSpace(strings.TrimSuffix(text, "%"))
+		}
+		x, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(x) || math.Abs(x) > 1e300 {
 			return fmt.Errorf("%.60q is not a number", text)
 		}

@@ -87,3 +87,20 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestPercent: only a percentage may be written with its sign.
+func TestPercent(t *testing.T) {
+	var r struct {
+		Min    float64 `param:"min-percent"`
+		Impact float64 `param:"min-impact"`
+	}
+	list := Of(&r)
+	for _, text := range []string{"5", "5%", "5 %"} {
+		if err := lookup(list, "min-percent").Set(text); err != nil || r.Min != 5 {
+			t.Errorf("%q: %g, %v", text, r.Min, err)
+		}
+	}
+	if err := lookup(list, "min-impact").Set("25%"); err == nil {
+		t.Errorf("25%% is %g", r.Impact)
+	}
+}

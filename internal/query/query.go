@@ -76,7 +76,7 @@ type ID store.ProfileID
 func (i *ID) UnmarshalText(text []byte) error {
 	id := strings.ToLower(strings.TrimSpace(string(text)))
 	if !idPrefix.MatchString(id) {
-		return fmt.Errorf("%.60q is not a profile id (16 hexadecimal digits, as `dendro runs --profiles` prints them, or the first of them)", text)
+		return fmt.Errorf("%.60q is not a profile id (16 hexadecimal digits, as `dendro runs --profiles` prints them, or at least the first 4 of them)", text)
 	}
 	*i = ID(id)
 	return nil
