@@ -13,44 +13,29 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// kindsOfTypes are the value types that MeasureClean has judged, and for how many of them
-// the gate is told to allow.
-var kindsOfTypes = []struct {
-	name    string
-	all     bool // every value type, else the default one
-	counted bool // the error probability counts the types
-}{
-	{"the default value type", false, true},
-	{"every value type, counted (check)", true, true},
-	{"every value type, not counted", true, false},
-}
-
 // MeasureClean prints how often the gate fails for runs without a change: each pair of
 // neighbouring runs of the store, as the head, against all others, as the base. Nothing may
 // have changed between the runs.
 func MeasureClean(ctx context.Context, w io.Writer, st store.Reader) error {
-	all, err := st.Profiles(ctx, store.Query{})
+	list, err := st.Profiles(ctx, store.Query{})
 	if err != nil {
 		return err
 	}
-	all = history.Distinct(all)
-	var runs []string
-	for _, p := range all {
-		if !slices.Contains(runs, p.Run.Key) {
-			runs = append(runs, p.Run.Key)
-		}
-	}
+	checked := history.Distinct(list)
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "judged\tsuites\tfail\tbenchmarks\tfail\tseries\tfail")
-	for _, kind := range kindsOfTypes {
+	fmt.Fprintln(tw, "judged\tsuites\tfail\tbenchmarks\tfail\thistories")
+	for _, kind := range []struct {
+		name string
+		list []store.Profile
+	}{
+		{"the default value type of each profile", slices.DeleteFunc(slices.Clone(checked), func(p store.Profile) bool { return !p.Default })},
+		{"every value type, as check does", checked},
+	} {
+		runs := runsOf(kind.list)
 		for _, policy := range []gate.Policy{{}, {Suspects: true}} {
-			list := all
-			if !kind.all {
-				list = slices.DeleteFunc(slices.Clone(all), func(p store.Profile) bool { return !p.Default })
-			}
 			var c cleanCounts
 			for i := range runs[:len(runs)-1] {
-				if err := c.pair(ctx, st, list, runs[i:i+2], policy, kind.counted); err != nil {
+				if err := c.pair(ctx, st, kind.list, runs[i:i+2], policy); err != nil {
 					return err
 				}
 			}
@@ -58,76 +43,70 @@ func MeasureClean(ctx context.Context, w io.Writer, st store.Reader) error {
 			if policy.Suspects {
 				name += ", suspects fail"
 			}
-			fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d\t%d\n", name, c.suites, c.failedSuites, c.benchmarks, c.failedBenchmarks, c.series, c.failedSeries)
+			fmt.Fprintf(tw, "%s\t%d\t%d\t%d\t%d\t%d\n", name, c.suites, c.failedSuites, c.benchmarks, c.failedBenchmarks, c.series)
 		}
 	}
 	return tw.Flush()
 }
 
 // cleanCounts counts what was judged and what failed: suites, which are pairs of runs with
-// all benchmarks; benchmarks, each as a suite of its own; and value types of benchmarks.
-type cleanCounts struct {
-	suites, failedSuites, benchmarks, failedBenchmarks, series, failedSeries int
-}
+// all benchmarks; benchmarks, each as a suite of its own; and histories, of a value type of
+// a benchmark, in the suites.
+type cleanCounts struct{ suites, failedSuites, benchmarks, failedBenchmarks, series int }
 
-func (c *cleanCounts) pair(ctx context.Context, st store.Reader, list []store.Profile, head []string, policy gate.Policy, counted bool) error {
-	var sides gate.Sides
+// pair judges two runs.
+func (c *cleanCounts) pair(ctx context.Context, st store.Reader, list []store.Profile, head []string, policy gate.Policy) error {
+	var suite gate.Sides
 	byBenchmark := map[string]gate.Sides{}
 	for _, p := range list {
 		name := p.Benchmark.String()
 		one := byBenchmark[name]
 		if slices.Contains(head, p.Run.Key) {
-			sides.Head, one.Head = append(sides.Head, p), append(one.Head, p)
+			suite.Head, one.Head = append(suite.Head, p), append(one.Head, p)
 		} else {
-			sides.Base, one.Base = append(sides.Base, p), append(one.Base, p)
+			suite.Base, one.Base = append(suite.Base, p), append(one.Base, p)
 		}
 		byBenchmark[name] = one
 	}
-	judge := func(s gate.Sides) (series, failed int, err error) {
-		if len(s.Head) == 0 {
-			return 0, 0, nil
-		}
-		tested := s.Head
-		if !counted {
-			tested = slices.DeleteFunc(slices.Clone(tested), func(p store.Profile) bool { return !p.Default })
-		}
-		res, err := gate.Compare(ctx, st, s, regression.Request{Options: regression.Options{Alpha: policy.AlphaOf(tested)}})
-		if err != nil {
-			return 0, 0, err
-		}
-		for i := range res.Benchmarks {
-			if res.Benchmarks[i].Reason == "" {
-				series++
-			}
-		}
-		changes := gate.Group(res.Findings)
-		gate.Judge(res.Result, changes, policy)
-		for i := range changes {
-			if changes[i].Fails {
-				failed += len(changes[i].All())
-			}
-		}
-		return series, failed, nil
-	}
-	series, failed, err := judge(sides)
-	if err != nil {
+	v, err := judge(ctx, st, suite, policy)
+	if err != nil || v.Judged == 0 {
 		return err
 	}
-	c.suites, c.series, c.failedSeries = c.suites+1, c.series+series, c.failedSeries+failed
-	if failed > 0 {
-		c.failedSuites++
-	}
+	c.suites, c.series, c.failedSuites = c.suites+1, c.series+v.Judged, c.failedSuites+count(v.Failed)
 	for _, one := range byBenchmark {
-		series, failed, err := judge(one)
+		if len(one.Head) == 0 {
+			continue
+		}
+		v, err := judge(ctx, st, one, policy)
 		if err != nil {
 			return err
 		}
-		if series > 0 {
-			c.benchmarks++
-		}
-		if failed > 0 {
-			c.failedBenchmarks++
-		}
+		c.benchmarks, c.failedBenchmarks = c.benchmarks+count(v.Judged > 0), c.failedBenchmarks+count(v.Failed)
 	}
 	return nil
+}
+
+func judge(ctx context.Context, st store.Reader, s gate.Sides, policy gate.Policy) (*gate.Verdict, error) {
+	res, err := gate.Compare(ctx, st, s, regression.Request{})
+	if err != nil {
+		return nil, err
+	}
+	return gate.Judge(res.Result, gate.Group(res.Findings), policy), nil
+}
+
+// runsOf returns the keys of the runs of profiles, in order.
+func runsOf(list []store.Profile) (keys []string) {
+	for i := range list {
+		if key := list[i].Run.Key; !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
