@@ -16,8 +16,7 @@ type Merger struct {
 	symbols *Symbols
 	types   map[string]bool // names to keep; nil: all
 	tables  []*mergeTable
-	threads map[Thread]ThreadID
-	labels  map[string]LabelsID
+	facts   *Interner // of out
 	out     *Profile
 	byName  string // name of the default type: the first profile's
 }
@@ -37,7 +36,8 @@ type sampleKey struct {
 // NewMerger returns a merger of profiles over s that keeps the value types of
 // the given names, or all of them.
 func NewMerger(s *Symbols, types []string) *Merger {
-	m := &Merger{symbols: s, threads: map[Thread]ThreadID{{}: 0}, labels: map[string]LabelsID{"": 0}, out: New(s)}
+	out := New(s)
+	m := &Merger{symbols: s, facts: NewInterner(out), out: out}
 	for _, t := range types {
 		if m.types == nil {
 			m.types = map[string]bool{}
@@ -73,7 +73,13 @@ func (m *Merger) Add(p *Profile) error {
 	if len(take) == 0 {
 		return fmt.Errorf("value types %q include none of the selected ones", have)
 	}
-	threads, labels := m.mapThreads(p), m.mapLabels(p)
+	threads, labels := make([]ThreadID, len(p.Threads)), make([]LabelsID, len(p.LabelSets))
+	for i, t := range p.Threads {
+		threads[i] = m.facts.Thread(t)
+	}
+	for i, set := range p.LabelSets {
+		labels[i] = m.facts.Labels(set)
+	}
 	for _, i := range take {
 		t := &p.Tables[i]
 		to := m.table(t.Type)
@@ -129,38 +135,6 @@ func (m *Merger) table(t ValueType) *mergeTable {
 	}
 	m.tables = append(m.tables, &mergeTable{typ: t, sum: map[sampleKey]int64{}})
 	return m.tables[len(m.tables)-1]
-}
-
-func (m *Merger) mapThreads(p *Profile) []ThreadID {
-	ids := make([]ThreadID, len(p.Threads))
-	for i, t := range p.Threads {
-		id, ok := m.threads[t]
-		if !ok {
-			id = ThreadID(len(m.out.Threads))
-			m.out.Threads = append(m.out.Threads, t)
-			m.threads[t] = id
-		}
-		ids[i] = id
-	}
-	return ids
-}
-
-func (m *Merger) mapLabels(p *Profile) []LabelsID {
-	ids := make([]LabelsID, len(p.LabelSets))
-	for i, set := range p.LabelSets {
-		var key []byte
-		for _, l := range set {
-			key = fmt.Appendf(appendTexts(key, l.Key, l.Text, l.Unit), "%d", l.Num)
-		}
-		id, ok := m.labels[string(key)]
-		if !ok {
-			id = LabelsID(len(m.out.LabelSets))
-			m.out.LabelSets = append(m.out.LabelSets, set)
-			m.labels[string(key)] = id
-		}
-		ids[i] = id
-	}
-	return ids
 }
 
 // Profile returns the sum. Samples that cancelled are left out. The default

@@ -51,7 +51,7 @@ func (g *graph) fill(p *profile.Profile) error {
 		p.Default = 1
 		p.Warnf("a differential page does not show stacks that only the base has; `%s` is without them", profile.Base)
 	}
-	f := filler{Profile: p, graph: g, threads: map[profile.Thread]profile.ThreadID{{}: 0}}
+	f := filler{Profile: p, graph: g, facts: profile.NewInterner(p)}
 	f.run(self, parents)
 	if g.overlaps > 0 {
 		p.Warnf("%d boxes are narrower than what they call; their self value is taken as 0", g.overlaps)
@@ -156,8 +156,8 @@ func (g *graph) covering(above []int32, b *box) int32 {
 // threads, have stacks too: none.
 type filler struct {
 	*profile.Profile
-	graph   *graph
-	threads map[profile.Thread]profile.ThreadID
+	graph *graph
+	facts *profile.Interner
 
 	stacks   []profile.StackID
 	threadOf []profile.ThreadID
@@ -206,21 +206,11 @@ func (f *filler) place(i, parent int32) {
 	}
 	if caller == profile.NoStack && f.threadOf[i] == 0 {
 		if t, ok := cutThread(text); ok {
-			f.threadOf[i] = f.thread(t)
+			f.threadOf[i] = f.facts.Thread(t)
 			return
 		}
 	}
 	f.stacks[i] = f.Symbols.Stack(caller, f.frame(text, b.mode))
-}
-
-func (f *filler) thread(t profile.Thread) profile.ThreadID {
-	id, ok := f.threads[t]
-	if !ok {
-		id = profile.ThreadID(len(f.Threads))
-		f.Threads = append(f.Threads, t)
-		f.threads[t] = id
-	}
-	return id
 }
 
 func (f *filler) frame(text string, mode profile.FrameType) profile.FrameID {

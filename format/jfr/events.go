@@ -214,13 +214,7 @@ func (ch *chunk) state(id uint64) profile.StateID {
 		return profile.StateID(n)
 	}
 	r := ch.constant(poolState, v)
-	name := clean(string(ch.text(nil, r[slotName])))
-	n, ok := ch.states[name]
-	if !ok {
-		n = profile.StateID(len(ch.p.States))
-		ch.p.States = append(ch.p.States, name)
-		ch.states[name] = n
-	}
+	n := ch.facts.State(clean(string(ch.text(nil, r[slotName]))))
 	*v = resolved(int32(n))
 	return n
 }
@@ -237,12 +231,7 @@ func (ch *chunk) thread(id uint64) profile.ThreadID {
 	} else if id != 0 {
 		t.ID = strconv.FormatUint(id, 10)
 	}
-	n, ok := ch.threads[t]
-	if !ok {
-		n = profile.ThreadID(len(ch.p.Threads))
-		ch.p.Threads = append(ch.p.Threads, t)
-		ch.threads[t] = n
-	}
+	n := ch.facts.Thread(t)
 	ch.threadOf.put(id, int64(n)+1)
 	return n
 }

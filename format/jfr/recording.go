@@ -19,8 +19,7 @@ type recording struct {
 
 	series       [seriesCount]series
 	nativeEvents []nativeEvent // malloc and free, until they are matched
-	threads      map[profile.Thread]profile.ThreadID
-	states       map[string]profile.StateID
+	facts        *profile.Interner
 	made         settings // of the first chunk that has any
 	start        int64    // of the first chunk, in nanoseconds since 1970
 	end          int64    // of the last chunk
@@ -32,8 +31,7 @@ type recording struct {
 func newRecording(d *Decoder, p *profile.Profile, l profile.Limits) *recording {
 	return &recording{
 		Decoder: d, p: p, limits: l,
-		threads: map[profile.Thread]profile.ThreadID{{}: 0},
-		states:  map[string]profile.StateID{"": 0},
+		facts: profile.NewInterner(p),
 	}
 }
 

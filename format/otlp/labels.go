@@ -73,32 +73,5 @@ func (k *linker) newWho(s *sample, indices []int32) (who, error) {
 	} else if s.link != 0 {
 		k.notes.references++
 	}
-	return who{k.thread(th), k.labelSet(labels)}, k.spend(len(labels)+len(indices), s.at)
-}
-
-func (k *linker) thread(th profile.Thread) profile.ThreadID {
-	id, ok := k.threads[th]
-	if !ok {
-		id = profile.ThreadID(len(k.p.Threads))
-		k.p.Threads = append(k.p.Threads, th)
-		k.threads[th] = id
-	}
-	return id
-}
-
-func (k *linker) labelSet(labels []profile.Label) profile.LabelsID {
-	k.key = k.key[:0]
-	for _, l := range labels {
-		for _, text := range []string{l.Key, l.Text, l.Unit} {
-			k.key = append(binary.AppendUvarint(k.key, uint64(len(text))), text...)
-		}
-		k.key = binary.AppendVarint(k.key, l.Num)
-	}
-	id, ok := k.labelSets[string(k.key)]
-	if !ok {
-		id = profile.LabelsID(len(k.p.LabelSets))
-		k.p.LabelSets = append(k.p.LabelSets, labels)
-		k.labelSets[string(k.key)] = id
-	}
-	return id
+	return who{k.facts.Thread(th), k.facts.Labels(labels)}, k.spend(len(labels)+len(indices), s.at)
 }

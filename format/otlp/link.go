@@ -23,8 +23,7 @@ type linker struct {
 	first    bool // whether the first message is still to come
 	notes    notes
 
-	threads   map[profile.Thread]profile.ThreadID
-	labelSets map[string]profile.LabelsID // by what they say
+	facts *profile.Interner
 
 	maxStacks, work int // bounds, see spend
 
@@ -66,8 +65,7 @@ func newLinker(p *profile.Profile, l profile.Limits, size int) *linker {
 		p: p, symbols: p.Symbols, limits: l, begin: math.MaxInt64, end: math.MinInt64, first: true,
 		byKey:     map[string]*table{},
 		comments:  map[string]bool{},
-		threads:   map[profile.Thread]profile.ThreadID{{}: 0},
-		labelSets: map[string]profile.LabelsID{"": 0},
+		facts:     profile.NewInterner(p),
 		maxStacks: min(p.Symbols.Stacks.Len()+leastFrames+framesPerByte*size, math.MaxInt32-math.MaxUint16),
 		work:      leastFrames + workPerByte*size,
 	}

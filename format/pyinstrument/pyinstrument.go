@@ -29,7 +29,7 @@ func NewDecoder() profile.Decoder { return jsonscan.NewDecoder(Name, read) }
 
 func read(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 	p.Profiler = Name
-	f := file{scanner: s, p: p, depth: l.Depth, states: map[string]profile.StateID{}, index: map[profile.Function]int32{}}
+	f := file{scanner: s, p: p, depth: l.Depth, facts: profile.NewInterner(p), index: map[profile.Function]int32{}}
 	f.read()
 	if err := s.End(); err != nil {
 		return err
@@ -53,7 +53,7 @@ type file struct {
 	p       *profile.Profile
 	depth   int // limit
 	nodes   []node
-	states  map[string]profile.StateID
+	facts   *profile.Interner
 	short   int // frames with less time than their children
 
 	functions []profile.Function // of the nodes, each once
@@ -169,13 +169,7 @@ func (f *file) state(name string) profile.StateID {
 	if name == "[self]" {
 		return 0
 	}
-	id, ok := f.states[name]
-	if !ok {
-		id = profile.StateID(len(f.p.States))
-		f.p.States = append(f.p.States, name)
-		f.states[name] = id
-	}
-	return id
+	return f.facts.State(name)
 }
 
 // link makes a sample of the own time of each node.

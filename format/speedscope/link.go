@@ -178,19 +178,13 @@ func (k *linker) linkStacks(frames []profile.FrameID) {
 	tree := &k.file.tree
 	k.stacks = make([]profile.StackID, tree.Len())
 	k.states = make([]profile.StateID, tree.Len())
-	states := map[string]profile.StateID{}
+	facts := profile.NewInterner(k.p)
 	for n := range k.stacks {
 		parent := k.stackOf(tree.Parent[n])
 		name := k.file.frames[tree.Item[n]].name
 		switch {
 		case k.isState(name):
-			id, ok := states[name]
-			if !ok {
-				id = profile.StateID(len(k.p.States))
-				k.p.States = append(k.p.States, name)
-				states[name] = id
-			}
-			k.stacks[n], k.states[n] = parent, id
+			k.stacks[n], k.states[n] = parent, facts.State(name)
 		case parent == profile.NoStack && k.isRoot(name):
 			k.stacks[n] = profile.NoStack
 		default:
