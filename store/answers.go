@@ -278,7 +278,7 @@ func Addable(profiles []Profile, q Query) error {
 	return CheckSum(profiles)
 }
 
-// Summable is Addable for SumFunctions: it asks for one name, not for one type.
+// Summable is Addable for SumFunctions, which requires one name, not one type.
 func Summable(profiles []Profile, q Query) error {
 	if err := OneName(profiles, q); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// CopyOptions describes what Copy takes and what it changes on the way. The zero value
+// CopyOptions selects what Copy copies and what it changes. The zero value
 // is everything, unchanged.
 type CopyOptions struct {
 	Query Query // which profiles
@@ -51,10 +51,10 @@ type Destination interface {
 	Put(ctx context.Context, files []*File, opts PutOptions) ([]Outcome, error)
 }
 
-// A batch of Copy is what it holds in memory at a time and puts together.
+// Bounds of a batch: the profiles that Copy holds in memory and puts in one call.
 const (
 	copyProfiles     = 64
-	copyNodes        = 4 << 20 // call nodes; a larger profile is a batch of its own
+	copyNodes        = 4 << 20 // call nodes; a larger profile is a batch alone
 	copyMeasurements = 1000    // that come without a profile
 )
 
@@ -80,7 +80,7 @@ func Copy(ctx context.Context, dst Destination, src Reader, opts CopyOptions) er
 	if info, err := dst.Info(ctx); err != nil {
 		return err
 	} else if info.Rules != "" && info.Rules != opts.Rules {
-		return fmt.Errorf("%w: %q in %s, %q in what is copied (see --renormalize)", ErrOtherRules, info.Rules, info.Location, opts.Rules)
+		return fmt.Errorf("%w: %q in %s, %q in the source (see --renormalize)", ErrOtherRules, info.Rules, info.Location, opts.Rules)
 	}
 	selected, err := src.Profiles(ctx, opts.Query)
 	if err != nil {
@@ -246,7 +246,7 @@ func (c *copier) put(ctx context.Context, batch []copyFile) error {
 	return nil
 }
 
-// report tells what became of a file.
+// report reports the outcome of a file.
 func (c *copier) report(profiles []Profile, o Outcome) {
 	c.done += len(profiles)
 	if o.Err != nil {

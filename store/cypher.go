@@ -16,7 +16,7 @@ type CypherSpeaker interface {
 
 // CypherAnswer is the answer to a query: its columns and a stream of rows, each
 // valid on its own. Values are nil, bool, int64, float64, string, []byte,
-// time.Time, []any and map[string]any; what is none of these comes as its text.
+// time.Time, []any and map[string]any; other values are converted to text.
 // A node is a map of labels and properties, a relationship one of type and
 // properties, a path the list of its nodes and relationships.
 type CypherAnswer struct {

@@ -27,8 +27,8 @@ var (
 	// ErrOtherRules: names were normalised by other rules than the store's.
 	ErrOtherRules = errors.New("names were normalised by other rules")
 	// ErrConflict: other content has the identity of a profile, its values cannot be
-	// added, or a run contradicts what is known of it.
-	ErrConflict = errors.New("conflict with what is stored")
+	// added, or facts of a run contradict the stored ones.
+	ErrConflict = errors.New("conflict with stored content")
 	// ErrNoSource: the original of a profile was not kept.
 	ErrNoSource = errors.New("the original file was not kept (import with --keep-source)")
 	// ErrUnavailable: the server of the store does not answer, or is too busy. The same

@@ -112,7 +112,7 @@ func matching(ctx context.Context, s Reader, q Query, p *calltree.Pattern) ([]Pr
 	return profiles, names, nil
 }
 
-// functionRows asks for functions by name and orders the rows by profile, then
+// functionRows queries functions by name and orders the rows by profile, then
 // name.
 func functionRows(ctx context.Context, s Reader, q Query, names []string) (*Finds, error) {
 	set, err := s.Functions(ctx, q, names)

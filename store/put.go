@@ -99,7 +99,7 @@ func CheckRules(stored, imported string) error {
 	return fmt.Errorf("%w: the store has %q, the import %q (see --renormalize)", ErrOtherRules, stored, imported)
 }
 
-// MergeRun returns what is known of a run when a file is stored. Errors wrap
+// MergeRun returns the facts of a run with those of a file. Errors wrap
 // ErrConflict.
 func MergeRun(stored testrun.Run, f *File) (testrun.Run, error) {
 	run, err := stored.Merge(f.Run)

@@ -257,7 +257,7 @@ func beginningWith(digits ProfileID, all []Profile) (id ProfileID) {
 	return id
 }
 
-// parsedNames remembers what benchmarks' names say: there are far fewer of them
+// parsedNames caches the parsed names of benchmarks: there are far fewer of them
 // than profiles.
 type parsedNames map[string]*parsedName
 

@@ -14,7 +14,7 @@ type SQLSpeaker interface {
 
 // SQLAnswer is the answer to a query: its columns and a stream of rows, each
 // valid on its own. Values are nil, bool, int64, float64, string, []byte or
-// time.Time; what is none of these comes as its text.
+// time.Time; other values are converted to text.
 type SQLAnswer struct {
 	Columns []string
 	Types   []string // the engine's names of the columns' types

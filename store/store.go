@@ -45,7 +45,7 @@ type Store interface {
 
 // Reader runs queries.
 type Reader interface {
-	// Info describes what the store is and how much it holds.
+	// Info describes the store and counts its content.
 	Info(ctx context.Context) (Info, error)
 
 	// Profiles lists the selected profiles in the order of Query.Filter.
@@ -191,7 +191,7 @@ type ModeVector struct {
 	calltree.Vector
 }
 
-// PutOptions defines how Put treats what is stored already.
+// PutOptions defines how Put treats content that is already stored.
 type PutOptions struct {
 	Conflict Conflict
 	// Rules is the version of the rules that normalised the names. The first
@@ -199,7 +199,7 @@ type PutOptions struct {
 	Rules string
 }
 
-// Conflict says what Put does with a profile if other content has its identity.
+// Conflict defines what Put does with a profile if other content has its identity.
 type Conflict int
 
 // The ways to treat a conflict.

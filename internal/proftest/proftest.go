@@ -14,7 +14,7 @@
 // line of `×3  ×1` gives every column its weight, one of `@0  @1.5` its time in
 // milliseconds, one of `#main  #worker` its thread, one of `&1  &2` its address.
 //
-// A function is told more about in brackets behind its name: `f[lib:libc]` its
+// Attributes of a function follow its name in brackets: `f[lib:libc]` its
 // module, `f[file:a.c]`, `f[line:3]`, `f[kind:js]`, and `f[cat:DOM]` or
 // `f[cat:DOM/Style]` the category of this frame. A profile with categories has the
 // grey category Other before all others.

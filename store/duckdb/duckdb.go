@@ -6,7 +6,7 @@
 // store meanwhile.
 //
 // Package profiles below internal keeps benchmarks, runs and profiles, package traces
-// the data of trace profiling, each in tables of its own; package driver is what both
+// the data of trace profiling, each in separate tables; package driver is what both
 // know of DuckDB. This package opens and migrates the file and serves what concerns
 // all of it. docs/schema/duckdb.md documents the tables.
 package duckdb

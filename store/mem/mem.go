@@ -8,7 +8,7 @@
 // forest, so streams read without any lock and see the store as it was when
 // they were requested.
 //
-// Trace profiling is kept apart, in plain maps behind a lock of its own.
+// Trace profiling is separate, in plain maps with another lock.
 //
 // Put costs time in proportion to the new paths and the values; a query, to the
 // selected profiles, and one pass over the dictionary. Close drops everything.

@@ -10,7 +10,7 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// traces is the part of the store for trace profiling. It has its own lock: it and the
+// traces is the part of the store for trace profiling. It has a separate lock: it and the
 // profiles do not refer to each other.
 type traces struct {
 	mu        sync.RWMutex

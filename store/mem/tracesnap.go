@@ -124,7 +124,7 @@ func (t *traces) Snapshots(ctx context.Context, q traceprof.SnapshotQuery) iter.
 	}
 }
 
-// segmentSnapshots returns what is stored of a segment, or nil if it is gone.
+// segmentSnapshots returns the stored snapshots of a segment, or nil if it was removed.
 func (t *traces) segmentSnapshots(task, segment string) *traceprof.Snapshots {
 	s := t.snapshots[task]
 	if s == nil || s.segments[segment] == nil {
@@ -155,7 +155,7 @@ func (s *taskSnapshots) newest() int64 {
 	return newest
 }
 
-// bytes counts what the snapshots and their stacks take.
+// bytes returns the memory of the snapshots and their stacks.
 func (s *taskSnapshots) bytes() int64 {
 	n := int64(8 * s.stacks.Paths.Len())
 	for i := range s.stacks.Functions {

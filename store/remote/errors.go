@@ -15,8 +15,8 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// unavailableError is a store.ErrUnavailable with a text of its own, of a request that
-// the server has not begun to answer.
+// unavailableError is a store.ErrUnavailable with another text, for a request that the
+// server has not begun to answer.
 type unavailableError struct{ error }
 
 func (e unavailableError) Unwrap() []error { return []error{store.ErrUnavailable, e.error} }
@@ -25,7 +25,7 @@ func (e unavailableError) Unwrap() []error { return []error{store.ErrUnavailable
 // request, as mail servers do. It may also report a malformed answer.
 const spokeFirst = "readLoopPeekFailLocked: %!w(<nil>)"
 
-// unreached explains why a request got no answer.
+// unreached explains why a request got no response.
 func (s *Store) unreached(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return store.Ended(ctx, err)
@@ -44,12 +44,12 @@ func (s *Store) unreached(ctx context.Context, err error) error {
 	}
 	var op *net.OpError
 	if !errors.As(err, &op) || op.Op != "dial" {
-		return unavailableError{fmt.Errorf("the connection to %s broke before it answered; it may have done what it was asked: %w", s.base, err)}
+		return unavailableError{fmt.Errorf("the connection to %s broke before it answered; it may have done the request: %w", s.base, err)}
 	}
-	return unavailableError{fmt.Errorf("no server answers at %s: %w (start one with `dendro serve`, or give another --store)", s.base, err)}
+	return unavailableError{fmt.Errorf("no server answers at %s: %w (start one with `dendro serve`, or set --store to another address)", s.base, err)}
 }
 
-// broken explains why an answer could not be read, or not to its end.
+// broken explains why a response could not be read to its end.
 func (s *Store) broken(ctx context.Context, err error) error {
 	err = store.Ended(ctx, err)
 	if errors.Is(err, transfer.ErrMalformed) {
@@ -58,7 +58,7 @@ func (s *Store) broken(ctx context.Context, err error) error {
 	return err
 }
 
-// problem is an error as the server writes it: RFC 9457 and members of its own.
+// problem is an error as the server writes it: a problem of RFC 9457 with more members.
 type problem struct {
 	Type     string `json:"type"`
 	Title    string `json:"title"`
@@ -72,12 +72,12 @@ type problem struct {
 	Types []string `json:"types"`
 }
 
-// problem returns the error in an answer.
+// problem returns the error in a response.
 func (s *Store) problem(resp *http.Response) error {
 	var p problem
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
-		return fmt.Errorf("%s answers %s and breaks off: %w", s.base, resp.Status, err)
+		return fmt.Errorf("%s answers %s, and the response breaks off: %w", s.base, resp.Status, err)
 	}
 	if resp.Header.Get("Content-Type") != "application/problem+json" || json.Unmarshal(data, &p) != nil {
 		return s.stranger()
@@ -85,14 +85,14 @@ func (s *Store) problem(resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
 		if s.opts.Token == "" {
-			return fmt.Errorf("the server at %s wants a token: set DENDRO_TOKEN, or name a file with --token-file", s.base)
+			return fmt.Errorf("the server at %s requires a token: set DENDRO_TOKEN, or name a file with --token-file", s.base)
 		}
 		return fmt.Errorf("the server at %s does not accept the token of DENDRO_TOKEN or --token-file", s.base)
 	case http.StatusForbidden:
 		return fmt.Errorf("the server at %s refuses: %s: %s", s.base, lower(p.Title), p.Detail)
 	case http.StatusNotFound:
 		if p.Type == transfer.ProblemPrefix+"not-found" {
-			return fmt.Errorf("the server at %s does not know this request: it is another version of dendro", s.base)
+			return fmt.Errorf("the server at %s does not know this request: it has another version of dendro", s.base)
 		}
 	}
 	f := transfer.Failure{Message: p.Detail, Types: p.Types}

@@ -75,7 +75,7 @@ func TestOpen(t *testing.T) {
 		{"no address", "http://", "", "is not the address of a server"},
 		{"another scheme", "ftp://localhost", "", "is not the address of a server"},
 		{"a password in the address", "http://user:secret@localhost:1", "", "DENDRO_TOKEN"},
-		{"no token", secured, "", "wants a token: set DENDRO_TOKEN"},
+		{"no token", secured, "", "requires a token: set DENDRO_TOKEN"},
 		{"wrong token", secured, "secre", "does not accept the token"},
 		{"a page", answer(200, "text/html", "<html>"), "", "is not a Dendro server"},
 		{"some JSON", answer(200, "application/json", `{"hello":"world"}`), "", "is not a Dendro server"},

@@ -98,8 +98,8 @@ func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions
 	return set, err
 }
 
-// SQL runs a user's query at the server, if its engine speaks SQL and the server
-// lets it.
+// SQL runs a user's query at the server, if its engine supports SQL and the server
+// allows it.
 func (s *Store) SQL(ctx context.Context, query string) (*store.SQLAnswer, error) {
 	answer, body, err := streamed(ctx, s, transfer.SQL, query, transfer.ReadSQL)
 	if err == nil {
@@ -109,8 +109,8 @@ func (s *Store) SQL(ctx context.Context, query string) (*store.SQLAnswer, error)
 	return answer, err
 }
 
-// closeUnread closes the body of a result when the result is garbage: a stream that
-// nobody reads must not hold its connection for ever.
+// closeUnread closes the body of a result that is garbage collected: a stream that nobody
+// reads must not hold its connection.
 func closeUnread[T any](result *T, body io.Closer) {
 	runtime.AddCleanup(result, func(body io.Closer) { body.Close() }, body)
 }

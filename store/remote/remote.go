@@ -1,17 +1,15 @@
-// Package remote is a store that another Dendro keeps: the contract of package
-// store, asked over HTTP of a `dendro serve`.
+// Package remote is a store on another Dendro: the contract of package store, called over
+// HTTP at a `dendro serve`.
 //
-// Nothing is computed here. Every query travels as it is, the sums and merged
-// trees of the optional fast paths too, and answers stream: what a caller does
-// not read does not arrive, and what it leaves unread for longer than the server
-// bears (a minute, unless told otherwise) breaks off. Files are put by upload, in
-// the form of package transfer, and are stored when the server says so.
+// Nothing is computed here. Every query is sent as it is, also the sums and merged trees
+// of the optional fast paths, and results are streamed: the server sends only what the
+// caller reads, and ends a stream that nobody reads for longer than its stall timeout (a
+// minute by default). Files are uploaded in the format of package transfer.
 //
-// Errors are those of the server's engine: errors.Is finds the errors of package
-// store in them, and their texts are the engine's own. What can go wrong on the
-// way besides (nobody there, no token, a server of another kind or version) says
-// what to do. Queries that did not reach the server are asked again a few
-// times; changes never are.
+// Errors are those of the server's engine: errors.Is finds the errors of package store in
+// them, and their texts are the engine's. Errors of the connection (no server, no token,
+// a server of another kind or version) say what to do. Queries that did not reach the
+// server are sent again a few times, changes never.
 package remote
 
 import (
@@ -31,7 +29,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// apiVersion is the version of the API that this client speaks.
+// apiVersion is the version of the API that this client uses.
 const apiVersion = 1
 
 // Options defines how a server is reached.
@@ -60,8 +58,8 @@ var (
 	_ store.SQLSpeaker     = (*Store)(nil)
 )
 
-// Open connects to a server at http://host:port or https://host:port and asks what it
-// is. Errors wrap store.ErrNewer when its API is newer than this program.
+// Open connects to a server at http://host:port or https://host:port and requests its
+// description. Errors wrap store.ErrNewer when its API is newer than this program.
 func Open(ctx context.Context, address string, opts Options) (*Store, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -82,8 +80,8 @@ func Open(ctx context.Context, address string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// transport makes connections. Answers of this machine are not compressed: it
-// would cost more than it saves.
+// transport makes connections. Between processes of one machine, compression would cost
+// more than it saves.
 func transport(host string) *http.Transport {
 	ip := net.ParseIP(host)
 	return &http.Transport{
@@ -126,7 +124,7 @@ func (s *Store) hello(ctx context.Context) (*hello, error) {
 }
 
 func (s *Store) stranger() error {
-	return fmt.Errorf("what answers at %s is not a Dendro server: look at the address and the port (HTTP is 12800 unless told otherwise)", s.base)
+	return fmt.Errorf("%s is not the address of a Dendro server: check the host and the port (12800 by default)", s.base)
 }
 
 // call calls a method.
@@ -185,7 +183,7 @@ func upload[Out any](ctx context.Context, s *Store, m transfer.Method[transfer.S
 	}
 	err = s.read(ctx, resp, func(r io.Reader) error { return transfer.Read(r, &out) })
 	if err != nil {
-		err = fmt.Errorf("it is not known what %s stored, put the same again: %w", s.base, err)
+		err = fmt.Errorf("it is unknown what %s stored; put the same again: %w", s.base, err)
 	}
 	return out, err
 }
@@ -216,7 +214,7 @@ func (s *Store) sendRetrying(ctx context.Context, method, path string, body []by
 	return nil, err
 }
 
-// do does one request. The answer's body ends with the context, and with the
+// do sends one request. The body of the response ends with the context, and with the
 // store.
 func (s *Store) do(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
 	if s.life.Err() != nil {
@@ -249,8 +247,8 @@ func (s *Store) do(ctx context.Context, method, path string, body io.Reader) (*h
 	return resp, nil
 }
 
-// answer is the body of an answer. Its errors are the context's own when that has
-// ended.
+// answer is the body of a response. Once the context has ended, its errors are those of
+// the context.
 type answer struct {
 	io.ReadCloser
 	ctx     context.Context
@@ -270,7 +268,7 @@ func (a *answer) Close() error {
 	return a.ReadCloser.Close()
 }
 
-// Close ends every stream that is still being read. The server lives on.
+// Close ends all open streams. The server continues to run.
 func (s *Store) Close() error {
 	s.end()
 	s.client.CloseIdleConnections()

@@ -109,7 +109,7 @@ func New(agents *skywalking.Agents, o Options) (*Fetcher, error) {
 	}
 	f := &Fetcher{agents: agents, opts: o, topics: map[string]*topic{}, log: o.Log,
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_kafka_records_total",
-			Help: "Records read from Kafka, by topic and outcome: taken, dropped (not used), poison (malformed)."}, []string{"topic", "outcome"}),
+			Help: "Records read from Kafka, by topic and outcome: processed, dropped (not used), poison (malformed)."}, []string{"topic", "outcome"}),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{Name: "dendro_kafka_retries_total",
 			Help: "Batches of records that were retried because the store failed."}),
 		lag: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "dendro_kafka_lag_records",

@@ -238,7 +238,7 @@ func allTopics(prefix string) []string {
 	return list
 }
 
-// TestTopics: every topic exists, and what each brings is taken or dropped.
+// TestTopics: every topic exists, and what each brings is processed or dropped.
 func TestTopics(t *testing.T) {
 	c := newCluster(t)
 	r := c.start(kafka.Options{Alias: "west", Separator: ".", Namespace: "prod"})
@@ -271,7 +271,7 @@ func TestTopics(t *testing.T) {
 				return false
 			}
 		}
-		return r.count(t, prefix+"profilings", "taken") == 30 && c.committed("dendro", prefix+"profilings") == 30
+		return r.count(t, prefix+"profilings", "processed") == 30 && c.committed("dendro", prefix+"profilings") == 30
 	})
 	if list, err := c.store.Segments(c.ctx, traceprof.SegmentQuery{}); err != nil || len(list) != 1 || list[0].Endpoint != "/buy" {
 		t.Errorf("segments %+v %v", list, err)
@@ -357,7 +357,7 @@ func TestServersShare(t *testing.T) {
 	c.topicsExist("")
 	sent := int32(0)
 	both := func() bool {
-		return one.count(t, "skywalking-profilings", "taken") > 0 && two.count(t, "skywalking-profilings", "taken") > 0
+		return one.count(t, "skywalking-profilings", "processed") > 0 && two.count(t, "skywalking-profilings", "processed") > 0
 	}
 	for range 100 {
 		c.produce("skywalking-profilings", c.snapshots("t", "s", sent, sent+50)...)

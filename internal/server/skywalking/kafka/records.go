@@ -97,7 +97,7 @@ func (f *Fetcher) storeRecords(ctx context.Context, records []*kgo.Record) (*tal
 		}
 		switch err := t.store(ctx, s, r); {
 		case err == nil:
-			done.counts[outcome{r.Topic, "taken"}]++
+			done.counts[outcome{r.Topic, "processed"}]++
 		case errors.Is(err, skywalking.ErrMalformed):
 			done.counts[outcome{r.Topic, "poison"}]++
 			done.poison = append(done.poison, poison{r, err})

@@ -228,7 +228,7 @@ func mapValue(m map[string]string) bind.Value {
 }
 
 // ReadTx runs functions one after the other in one transaction that is rolled back,
-// so that the rows they put into temporary tables are gone afterwards.
+// so that their rows in temporary tables are removed afterwards.
 func (c *Conn) ReadTx(steps ...func() error) error {
 	if err := c.Exec("BEGIN TRANSACTION"); err != nil {
 		return err
@@ -256,7 +256,7 @@ func (c *Conn) WriteTx(f func() error) error {
 		err = c.Exec("COMMIT")
 	}
 	if err != nil {
-		c.Exec("ROLLBACK") // the first error says more
+		c.Exec("ROLLBACK") // the first error is the cause
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// Hooks are what the owner of a file does when the file is opened and closed.
+// Hooks are called when the file is opened and closed.
 type Hooks struct {
 	Session string            // SQL that every new connection runs
 	Check   func() error      // before an existing file is opened for writing; it may migrate it
@@ -119,7 +119,7 @@ func (f *File) reopen() error {
 	return nil
 }
 
-// release lets other stores open the file.
+// release allows other stores to open the file.
 func (f *File) release() {
 	f.db = nil
 	open.Lock()

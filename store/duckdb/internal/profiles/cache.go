@@ -90,14 +90,14 @@ func (r *rowCache) admit(bytes int) (epoch int, keep bool) {
 	return r.epoch, r.queries > 1 && int64(bytes) <= r.rows.Limit()
 }
 
-// functions returns the rows of a profile, which nobody may change.
+// functions returns the rows of a profile, read-only.
 func (r *rowCache) functions(id int32) (functionRows, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.rows.Get(id)
 }
 
-// vector returns the vector of a profile, which nobody may change.
+// vector returns the vector of a profile, read-only.
 func (r *rowCache) vector(id int32) (narrowVector, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 )
 
 // catalog holds benchmarks, runs, metrics and descriptions of profiles in memory:
-// everything but values. It mirrors what is committed.
+// everything but values. It mirrors the committed state.
 type catalog struct {
 	mu       sync.Mutex
 	rules    string
@@ -130,7 +130,7 @@ func (cat *catalog) entry(id store.ProfileID) *entry {
 	return cat.profiles[id]
 }
 
-// change runs f, which applies to the catalog what was committed.
+// change runs f, which applies a commit to the catalog.
 func (cat *catalog) change(f func()) {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 )
 
 // dictionary is the store's forest: functions and call paths by their ids in the file.
-// Readers get a view of what is committed. The one writer has the same columns with
+// Readers get a view of the committed state. The one writer has the same columns with
 // hash tables and appends to them behind the end of every view. Everything is loaded
 // when it is first needed.
 type dictionary struct {
@@ -218,7 +218,7 @@ func (d *dictionary) writer(c *driver.Conn) (*writer, error) {
 	return w, nil
 }
 
-// commit makes what the writer added visible.
+// commit makes the writer's additions visible.
 func (d *dictionary) commit() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -234,7 +234,7 @@ func (d *dictionary) commit() {
 	}
 }
 
-// rollback drops what the writer added.
+// rollback drops the writer's additions.
 func (d *dictionary) rollback() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

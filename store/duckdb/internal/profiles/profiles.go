@@ -41,7 +41,7 @@ type Store struct {
 	// never change otherwise, so that queries need no transaction.
 	removal sync.RWMutex
 
-	// publish is held by a commit until memory has what the file has. Users' SQL
+	// publish is held by a commit until memory and file agree. Users' SQL
 	// begins under it, because its decoders must know every path in its snapshot.
 	publish sync.RWMutex
 
@@ -79,7 +79,7 @@ func Load(s *Store, c *driver.Conn) error {
 // Unload forgets the forest of the decoders, before the database is closed.
 func Unload(s *Store) { s.decoded.Store(nil) }
 
-// Info fills in what the catalogs know.
+// Info fills in the counts of the catalogs.
 func Info(s *Store, info *store.Info) { s.catalog.count(info) }
 
 // ReadSnapshot runs begin, which starts the transaction of users' SQL, and then
@@ -96,7 +96,7 @@ func ReadSnapshot(s *Store, c *driver.Conn, begin, prepare func() error) error {
 	return prepare()
 }
 
-// ShowForest lets the decoders know all committed paths.
+// ShowForest publishes all committed paths to the decoders.
 func ShowForest(s *Store, c *driver.Conn) error {
 	v, err := s.dict.reader(c)
 	if err != nil {

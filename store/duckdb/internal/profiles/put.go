@@ -41,7 +41,7 @@ func (s *Store) Put(ctx context.Context, files []*store.File, opts store.PutOpti
 	return outcomes, nil
 }
 
-// batch collects the changes of a Put: a layer over the catalog, which nobody else
+// batch collects the changes of a Put: a layer over the catalog, which no other call
 // changes at the same time.
 type batch struct {
 	cat  *catalog
@@ -198,7 +198,7 @@ func (b *batch) benchID(bench testrun.Benchmark) int32 {
 	return id
 }
 
-// mergeRun returns what is known of the run with this file, and whether that changed.
+// mergeRun returns the facts of the run with those of this file, and whether they changed.
 func (b *batch) mergeRun(f *store.File) (run testrun.Run, changed bool, err error) {
 	have, known := b.runs[f.Run.Key]
 	if !known {

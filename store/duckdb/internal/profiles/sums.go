@@ -135,7 +135,7 @@ type series struct {
 	inverse  []float64 // 1 ÷ n
 }
 
-// observed is what the observations of one profile have in common.
+// observed is the common part of the observations of one profile.
 type observed struct {
 	bench  int32
 	factor float64 // of x

@@ -10,7 +10,7 @@ import (
 
 // sweeper sums vectors over the forest and computes the rows of functions. Its arrays
 // are as long as the forest and are allocated once; reset clears only what a profile
-// touched, so that a profile costs time in proportion to its own size.
+// touched, so that the time is proportional to the size of the profile.
 type sweeper struct {
 	self, total []int64    // of each path; zero between profiles
 	hits        []int32    // paths that got a value, with repetitions
@@ -54,7 +54,7 @@ func (s *sweeper) add(v calltree.Vector) {
 	s.hits = append(s.hits, v.Nodes...)
 }
 
-// finish computes the vector (nodes, values, sum) of what was added. Values that
+// finish computes the vector (nodes, values, sum) of the added values. Values that
 // cancelled each other are not part of it, nor are their ancestors.
 func (s *sweeper) finish(parent []int32) {
 	set := s.isTouched

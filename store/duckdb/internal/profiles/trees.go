@@ -24,7 +24,7 @@ type vectors struct {
 	blob  [][]byte
 	ready []narrowVector // where blob is nil
 	modes [][]modeBlob
-	keep  *rowCache // what is decoded stays there, if it is still of that epoch; nil: it does not
+	keep  *rowCache // of decoded rows, if they are still of that epoch; nil: no cache
 	epoch int
 }
 

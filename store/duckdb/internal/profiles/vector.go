@@ -195,7 +195,7 @@ func decodeSequence(dst []int64, b []byte) (rest []byte, ok bool) {
 	at := uint(0) // bit of b
 	for k := 0; k < len(dst); {
 		w, left, first := bitsAt(b, at), uint(57), k
-		for k < len(dst) { // what is whole in w
+		for k < len(dst) { // the complete numbers in w
 			zeros := uint(leadingZeros[w>>56])
 			size := 2*zeros + 1 + order
 			if size > left || zeros == 8 {

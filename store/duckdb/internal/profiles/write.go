@@ -60,7 +60,7 @@ func (s *Store) commitBatch(ctx context.Context, c *driver.Conn, b *batch) error
 		return err
 	}
 	if err := s.writeBatch(ctx, c, w, b, removed); err != nil {
-		c.Exec("ROLLBACK") // the first error says more
+		c.Exec("ROLLBACK") // the first error is the cause
 		return err
 	}
 	if len(removed) > 0 {
@@ -89,7 +89,7 @@ func (b *batch) removed() []*entry {
 	return list
 }
 
-// apply applies to the catalog what was committed. The caller holds its lock.
+// apply applies the commit to the catalog. The caller holds its lock.
 func (b *batch) apply() {
 	cat := b.cat
 	cat.next = b.next

@@ -56,7 +56,7 @@ func (sc *stackCache) pin(task string) (s *taskStacks, full bool) {
 	return s, false
 }
 
-// unpin lets dictionaries be evicted.
+// unpin allows the eviction of dictionaries.
 func (sc *stackCache) unpin(list []*taskStacks) {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()

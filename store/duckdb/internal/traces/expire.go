@@ -209,7 +209,7 @@ func (x *remover) oldest(enough int64, sql string) (sum amount, last int64, err 
 	return sum, last, err
 }
 
-// finish applies to memory what was committed.
+// finish applies the commit to memory.
 func (x *remover) finish() {
 	s := x.s
 	s.mu.Lock()

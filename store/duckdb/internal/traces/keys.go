@@ -1,6 +1,6 @@
 package traces
 
-// keyFilter tells which 64-bit keys were certainly not added: a split block Bloom
+// keyFilter reports which 64-bit keys were certainly not added: a split block Bloom
 // filter (Putze, Sanders and Singler 2007, in the form that Parquet files have), in
 // parts of a million keys. With 16 bits a key about one unknown key in 1,500 passes a
 // full part. Keys must be well mixed. The zero value is empty.

@@ -10,7 +10,7 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// PutSegments implements traceprof.Store. A filter in memory tells that a segment is
+// PutSegments implements traceprof.Store. A filter in memory finds that a segment is
 // new, as nearly all are; only for the others it queries the file.
 func (s *Store) PutSegments(ctx context.Context, list ...traceprof.Segment) error {
 	if len(list) == 0 {
@@ -176,7 +176,7 @@ func appendSegments(list []traceprof.Segment, ch driver.Chunk) []traceprof.Segme
 }
 
 // readRaw reads the raw bytes of segments whose rows have the given numbers: in a
-// statement of its own, which reads no other raw bytes.
+// separate statement, which reads no other raw bytes.
 func readRaw(ctx context.Context, c *driver.Conn, numbers []int64, list []traceprof.Segment) error {
 	at := make(map[int64]int, len(numbers))
 	for i, n := range numbers {

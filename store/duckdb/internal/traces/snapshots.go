@@ -46,7 +46,7 @@ type snapshotWriter struct {
 	order []partKey
 }
 
-// partKey is what the snapshots of one row have in common.
+// partKey is the common part of the snapshots of one row.
 type partKey struct {
 	task     string
 	segment  string
@@ -186,7 +186,7 @@ func (w *snapshotWriter) ids() []int32 {
 	return ids
 }
 
-// finish applies to memory what was committed.
+// finish applies the commit to memory.
 func (w *snapshotWriter) finish() {
 	w.t.nextTask, w.t.nextChunk = w.next, w.t.nextChunk+int64(len(w.order))
 	w.t.stacks.unpin(w.stacks)

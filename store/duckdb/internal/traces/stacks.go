@@ -135,7 +135,7 @@ func (s *taskStacks) grow(ctx context.Context, c *driver.Conn) error {
 	return nil
 }
 
-// write appends what is not in the file yet.
+// write appends the part that is not in the file yet.
 func (s *taskStacks) write(d *newStacks) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

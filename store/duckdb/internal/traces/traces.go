@@ -3,7 +3,7 @@
 // A task has a dictionary of stacks. The snapshots of a segment that come in one
 // commit are one row of packed columns over it. A write looks nothing up: if a
 // snapshot comes twice, the reader finds the first one. In memory are the tasks, the
-// dictionaries that were used last and two bytes for each segment, which tell whether
+// dictionaries that were used last and two bytes for each segment, which show whether
 // an id is certainly new. docs/schema/duckdb.md documents every table and every byte.
 package traces
 
@@ -21,7 +21,7 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Store keeps the data of trace profiling in a file. It has locks of its own: its
+// Store keeps the data of trace profiling in a file. It has separate locks: its
 // rows and those of profiles do not refer to each other, and a commit every few
 // milliseconds must not wait for an import.
 type Store struct {
@@ -88,8 +88,8 @@ func Load(s *Store, c *driver.Conn) error {
 }
 
 // change runs f as the one call that changes traces, in one transaction that is
-// committed if f returns nil. Then end, which may be nil, brings memory to what is
-// in the file, before another change can build on what was not committed.
+// committed if f returns nil. Then end, which may be nil, updates memory to the
+// file, before another change can depend on a part that was not committed.
 func (s *Store) change(ctx context.Context, f func(c *driver.Conn) error, end func(committed bool)) error {
 	if err := s.file.EnterToWrite(ctx); err != nil {
 		return err
