@@ -61,6 +61,12 @@ func (t *text) details(c *Change) {
 	if len(c.Owners) > 0 {
 		t.field("owners", "%s", strings.Join(words.CleanAll(c.Owners), " "))
 	}
+	for _, line := range c.codeCommits() {
+		t.field("commit", "%s", line)
+	}
+	for _, line := range c.codeLines() {
+		t.line("               ", "%s", line)
+	}
 	if len(c.Path) > 0 {
 		t.field("path", "%s", strings.Join(words.CleanAll(c.Path), ";"))
 	}

@@ -143,10 +143,12 @@ func (c *Change) markdown() string {
 	if c.Caller != "" {
 		item("only when called by", code(words.Clean(c.Caller)))
 	}
-	if place, of := c.code(); of != "" {
-		item("code", code(place)+" in "+code(of))
-	} else if place != "" {
-		item("code", code(place))
+	if place, of := c.code(); place != "" {
+		text := link(code(place), c.Link)
+		if of != "" {
+			text += " in " + code(of)
+		}
+		item("code", text)
 	}
 	if len(c.Owners) > 0 {
 		item("owners", escapeOwners(c.Owners))
@@ -165,8 +167,14 @@ func (c *Change) markdown() string {
 		item("accepted", escapeText(words.Clean(c.acceptance())))
 	}
 	item("id", "`"+c.ID+"` (for `.dendro/acknowledged.json`)")
+	for _, line := range c.codeCommits() {
+		item("commit", escapeText(line))
+	}
 	if len(c.Path) > 0 {
 		b.WriteString("\n" + fence(pathLines(c)))
+	}
+	if lines := c.codeLines(); lines != nil {
+		b.WriteString("\n" + link("Changed since the last good commit", c.Code.Link) + ":\n\n" + strings.Replace(fence(lines), "\n", "diff\n", 1))
 	}
 	b.WriteString("\n</details>\n")
 	return b.String()

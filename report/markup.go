@@ -45,6 +45,14 @@ func code(s string) string {
 	return ticks + s + ticks
 }
 
+// link links Markdown to an address; an empty one links nothing.
+func link(markdown, address string) string {
+	if address == "" || strings.ContainsAny(address, "()<> \n") {
+		return markdown
+	}
+	return "[" + markdown + "](" + address + ")"
+}
+
 // fence formats lines as a code block.
 func fence(lines []string) string {
 	text := strings.Join(lines, "\n")

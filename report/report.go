@@ -69,6 +69,36 @@ type Place struct {
 	File   string   `json:"file,omitempty"` // relative to the repository if it is known
 	Line   int      `json:"line,omitempty"` // 1 is the first; 0: unknown
 	Owners []string `json:"owners,omitempty"`
+	Link   string   `json:"link,omitempty"` // a web page of the file
+	Code   *Code    `json:"code,omitempty"` // nil: unknown, or unchanged
+}
+
+// Code is what changed between the last good and the first bad commit in the files of
+// the functions of a change.
+type Code struct {
+	From    string       `json:"from"`
+	To      string       `json:"to"`
+	Link    string       `json:"link,omitempty"` // a web page of the difference
+	Commits []CodeCommit `json:"commits"`        // newest first
+	// MoreCommits and MoreLines are the numbers of those that are not listed.
+	MoreCommits int        `json:"moreCommits,omitempty"`
+	Lines       []CodeLine `json:"lines"`
+	MoreLines   int        `json:"moreLines,omitempty"`
+}
+
+// CodeCommit is a commit that touches the files.
+type CodeCommit struct {
+	Commit  string `json:"commit"`
+	Author  string `json:"author"`
+	Subject string `json:"subject"`
+}
+
+// CodeLine is a changed line.
+type CodeLine struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Sign string `json:"sign"` // + or -
+	Text string `json:"text"`
 }
 
 // Benchmark is the result for one benchmark with its evidence.
@@ -94,22 +124,39 @@ func New(res *regression.Result, ev []Evidence, changes []gate.Change, v *gate.V
 	return r
 }
 
-// Locate calls find for every cost with a function, with its heaviest path from the
+// Locate calls place for every cost with a function, with its heaviest path from the
 // function to the root, and stores the place.
-func (r *Report) Locate(place func(path []string) Place) {
+func (r *Report) Locate(place func(c *Change, path []string) Place) {
 	for i := range r.Changes {
 		if c := &r.Changes[i]; c.Kind.Costs() && c.Function != "" {
-			c.Place = place(c.callers())
+			c.Place = place(c, c.callers())
 		}
 	}
 }
 
-// Functions lists the functions that Locate passes.
+// aboveHeadline is the number of callers of the headline's function whose files are
+// searched for changes.
+const aboveHeadline = 3
+
+// Guilty lists the functions whose code may be the cause of a change: that of the
+// headline, the places below it, and the nearest callers.
+func (c *Change) Guilty() []string {
+	above := c.callers()
+	list := above[:1]
+	at := slices.Index(c.Path, above[0])
+	list = append(slices.Clone(list), c.Path[at+1:]...)
+	for i := range c.Parts {
+		list = append(list, c.Parts[i].Path...)
+	}
+	return append(list, above[1:min(len(above), 1+aboveHeadline)]...)
+}
+
+// Functions lists the functions that Locate and Guilty pass.
 func (r *Report) Functions() []string {
 	var list []string
 	for i := range r.Changes {
 		if c := &r.Changes[i]; c.Kind.Costs() && c.Function != "" {
-			list = append(list, c.callers()...)
+			list = append(append(list, c.callers()...), c.Guilty()...)
 		}
 	}
 	return list
@@ -317,6 +364,39 @@ func (c *Change) code() (place, of string) {
 		of = words.Clean(c.At)
 	}
 	return place, of
+}
+
+// codeLines formats the changed lines of a change as a diff, one line each.
+func (c *Change) codeLines() (lines []string) {
+	if c.Code == nil {
+		return nil
+	}
+	file := ""
+	for _, l := range c.Code.Lines {
+		if l.File != file {
+			file = l.File
+			lines = append(lines, fmt.Sprintf("@@ %s:%d @@", words.Clean(file), l.Line))
+		}
+		lines = append(lines, l.Sign+words.Clean(strings.ReplaceAll(l.Text, "\t", "    ")))
+	}
+	if n := c.Code.MoreLines; n > 0 {
+		lines = append(lines, fmt.Sprintf("… %d more %s", n, words.Plural(n, "line")))
+	}
+	return lines
+}
+
+// codeCommits describes the commits that changed the files, a line each.
+func (c *Change) codeCommits() (lines []string) {
+	if c.Code == nil {
+		return nil
+	}
+	for _, x := range c.Code.Commits {
+		lines = append(lines, fmt.Sprintf("%s %s (%s)", words.Commit(x.Commit), words.Clean(x.Subject), words.Clean(x.Author)))
+	}
+	if n := c.Code.MoreCommits; n > 0 {
+		lines = append(lines, fmt.Sprintf("%d more %s", n, words.Plural(n, "commit")))
+	}
+	return lines
 }
 
 // name returns group/name of the benchmark, and its value type if the report has

@@ -101,9 +101,12 @@ func sample() *Report {
 	r.Notes = []string{"the clone is shallow"}
 	r.Parameters = []Parameter{{"selected", "12 profiles of 3 benchmarks"}, {"selection", "type cpu"}, {"base", "main`s"}}
 	r.Version = "1.2.3"
-	r.Locate(func(path []string) Place {
+	r.Locate(func(_ *Change, path []string) Place {
 		if path[0] == "regexp.MustCompile" {
-			return Place{At: "pricing.rule", File: "pricing/rule 1.go", Line: 29, Owners: []string{"@acme/pricing", "p@example.com", "@<b>"}}
+			return Place{At: "pricing.rule", File: "pricing/rule 1.go", Line: 29, Owners: []string{"@acme/pricing", "p@example.com", "@<b>"},
+				Link: "https://github.com/acme/shop/blob/c2/pricing/rule%201.go#L29", Code: &Code{From: "c1", To: "c2", Link: "https://github.com/acme/shop/compare/c1...c2",
+					Commits: []CodeCommit{{"579d7113d2aa", "A", hostile}}, MoreCommits: 2, MoreLines: 3,
+					Lines: []CodeLine{{"pricing/rule 1.go", 29, "-", "\tre := compiled"}, {"pricing/rule 1.go", 29, "+", "\t```" + hostile}}}}
 		}
 		return Place{At: path[0]}
 	})

@@ -19,6 +19,7 @@ import (
 	"github.com/dendroprof/dendro/internal/evidence"
 	"github.com/dendroprof/dendro/internal/gitlog"
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 )
@@ -312,6 +313,7 @@ func (r *ReportRequest) locate(ctx context.Context, runs store.Reader, doc *repo
 	}
 	owners := &codeowners.Owners{}
 	var log *gitlog.Log
+	var web gitlog.Web
 	if r.Repo != "" {
 		if owners, err = codeowners.Read(os.DirFS(r.Repo)); err != nil {
 			return fmt.Errorf("owners: %w", err)
@@ -319,25 +321,86 @@ func (r *ReportRequest) locate(ctx context.Context, runs store.Reader, doc *repo
 		if log, err = readLog(ctx, r.Repo, ""); err != nil {
 			doc.Notes = append(doc.Notes, "files are named as in the profiles: "+err.Error())
 		}
+		if head, err := gitlog.ReadHead(ctx, r.Repo); err == nil {
+			web = gitlog.WebOf(head.Origin)
+		}
 	}
-	doc.Locate(func(path []string) report.Place {
+	commits, read := commitsOf(doc), 0
+	doc.Locate(func(c *report.Change, path []string) report.Place {
+		var code *report.Code
+		if log != nil && read < mostCode {
+			read++
+			code = readCode(ctx, r.Repo, web, commits[c.Since.LastGood], c.Since.Commit, filesOf(log, functions, c.Guilty()))
+		}
 		for _, name := range path {
 			fn := functions[name]
 			if log == nil || fn.Name == "" {
 				continue
 			}
 			if _, file, known := log.LastChange(&fn); known {
-				p := report.Place{At: name, File: file, Owners: owners.Of(file)}
+				p := report.Place{At: name, File: file, Owners: owners.Of(file), Code: code}
 				if filepath.Base(file) == filepath.Base(filepath.ToSlash(fn.File)) {
 					p.Line = int(fn.StartLine)
+				}
+				if c.Since.Commit != "" {
+					p.Link = web.File(c.Since.Commit, file, p.Line)
 				}
 				return p
 			}
 		}
 		fn := functions[path[0]] // not the repository's, or there is none
-		return report.Place{At: path[0], File: fn.File, Line: int(fn.StartLine)}
+		return report.Place{At: path[0], File: fn.File, Line: int(fn.StartLine), Code: code}
 	})
 	return nil
+}
+
+// Bounds of the search for changed code.
+const (
+	mostCode  = 10 // changes
+	codeFiles = 5  // per change
+)
+
+// commitsOf returns the commits of the compared runs.
+func commitsOf(doc *report.Report) map[string]string {
+	commits := map[string]string{}
+	for i := range doc.Benchmarks {
+		for _, list := range [][]store.Profile{doc.Benchmarks[i].Profiles, doc.Benchmarks[i].Base, doc.Benchmarks[i].Head} {
+			for k := range list {
+				commits[list[k].Run.Key] = list[k].Run.Commit
+			}
+		}
+	}
+	return commits
+}
+
+// filesOf returns the files of the repository with the code of some functions.
+func filesOf(log *gitlog.Log, functions map[string]profile.Function, names []string) (files []string) {
+	for _, name := range names {
+		fn := functions[name]
+		if fn.Name == "" || len(files) == codeFiles {
+			continue
+		}
+		if _, file, known := log.LastChange(&fn); known && !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// readCode returns what changed in files between two commits; nil if that is unknown.
+func readCode(ctx context.Context, repo string, web gitlog.Web, from, to string, files []string) *report.Code {
+	c, err := gitlog.ReadChanges(ctx, repo, from, to, files)
+	if err != nil || c == nil {
+		return nil // the report is complete without it
+	}
+	code := &report.Code{From: c.From, To: c.To, Link: web.Compare(c.From, c.To), Commits: []report.CodeCommit{}, MoreCommits: c.More, Lines: []report.CodeLine{}, MoreLines: c.MoreLines}
+	for _, x := range c.Commits {
+		code.Commits = append(code.Commits, report.CodeCommit(x))
+	}
+	for _, l := range c.Lines {
+		code.Lines = append(code.Lines, report.CodeLine(l))
+	}
+	return code
 }
 
 // WriteReport writes a report as text, md, json, sarif, junit or html (made with Page).
