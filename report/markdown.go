@@ -168,7 +168,7 @@ func (c *Change) markdown() string {
 	}
 	item("id", "`"+c.ID+"` (for `.dendro/acknowledged.json`)")
 	for _, line := range c.codeCommits() {
-		item("commit", escapeText(line))
+		item("commit", code(line))
 	}
 	if len(c.Path) > 0 {
 		b.WriteString("\n" + fence(pathLines(c)))
