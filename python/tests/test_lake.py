@@ -105,5 +105,46 @@ class Lake(unittest.TestCase):
         self.assertEqual(got, [tuple(row.values()) for row in want])
 
 
+class File(unittest.TestCase):
+    """The store itself, read by DuckDB."""
+
+    def setUp(self) -> None:
+        self.dir = tempfile.TemporaryDirectory()
+        self.addCleanup(self.dir.cleanup)
+        self.store = os.path.join(self.dir.name, "demo.duckdb")
+        subprocess.run([PROGRAM, "demo", "--store", self.store], check=True, capture_output=True)
+
+    query = "SELECT p.run, s.function, s.total_share FROM function_sample s JOIN profiles p ON p.key = s.profile_key WHERE s.function = 'regexp.Compile' ORDER BY ALL"
+
+    def rows(self, file: str) -> list[tuple]:
+        with duckdb.connect(file, read_only=True) as db:
+            return db.sql(self.query).fetchall()
+
+    def test_views(self) -> None:
+        want = json.loads(subprocess.run([PROGRAM, "sql", "--store", self.store, "-o", "json", self.query], check=True, capture_output=True).stdout)["rows"]
+        self.assertEqual(self.rows(self.store), [tuple(row.values()) for row in want])
+        with duckdb.connect(self.store, read_only=True) as db:
+            names = {row[0] for row in db.sql("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()}
+            self.assertEqual(db.sql("SELECT count(*) > 0 FROM path JOIN functions f ON f.name = path.function").fetchone(), (True,))
+        self.assertEqual(names, {"profiles", "functions", "function_sample", "path", "sampled_segment", "stack"})
+
+    def test_served(self) -> None:
+        """While a server has the file, a copy of it is read."""
+        want = self.rows(self.store)
+        server = subprocess.Popen([PROGRAM, "serve", "--store", self.store, "--http-listen", "127.0.0.1:0", "--grpc-listen", ""], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True)
+        try:
+            address = re.search(r"http://[0-9.:]+", server.stdout.readline())[0]
+            with self.assertRaises(duckdb.IOException):
+                self.rows(self.store)
+            snapshot = os.path.join(self.dir.name, "snapshot.duckdb")
+            subprocess.run([PROGRAM, "copy", "--from", address, "--to", snapshot], check=True, capture_output=True)
+            self.assertEqual(self.rows(snapshot), want)
+        finally:
+            server.terminate()
+            server.wait()
+            server.stdout.close()
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -53,7 +53,7 @@ func (s *Store) copyTo(ctx context.Context, c *driver.Conn, next string) error {
 	if err := createTables(c, freshSQL+"."); err != nil {
 		return err
 	}
-	if err := c.Exec("DELETE FROM " + freshSQL + ".meta; INSERT INTO " + freshSQL + ".meta SELECT * FROM meta"); err != nil {
+	if err := c.Exec("DELETE FROM " + freshSQL + ".meta; INSERT INTO " + freshSQL + ".meta SELECT * FROM meta WHERE key <> '" + metaViews + "'"); err != nil {
 		return err
 	}
 	if err := profiles.Copy(ctx, s.profileStore, c, fresh); err != nil {

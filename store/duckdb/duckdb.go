@@ -86,6 +86,11 @@ func (s *Store) load(c *driver.Conn, readOnly bool) error {
 	if err := prepareSchema(c, s.file.Path, readOnly); err != nil {
 		return err
 	}
+	if !readOnly {
+		if err := storeViews(c); err != nil {
+			return err
+		}
+	}
 	if err := traces.Load(s.traceStore, c); err != nil {
 		return err
 	}

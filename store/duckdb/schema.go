@@ -3,6 +3,7 @@ package duckdb
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strconv"
 
@@ -20,6 +21,7 @@ const schemaVersion = 6
 const (
 	metaVersion = "schema"
 	metaProgram = "program"
+	metaViews   = "views" // a hash of the stored views
 )
 
 // tables lists the tables in the order in which they are created and exported.
@@ -53,6 +55,30 @@ func createTables(c *driver.Conn, catalog string) error {
 	}
 	sql += fmt.Sprintf("INSERT INTO %smeta VALUES ('%s', '%d'), ('%s', 'dendro'); COMMIT;", catalog, metaVersion, schemaVersion, metaProgram)
 	return c.Exec(sql)
+}
+
+// storeViews puts the views into the file that need no function of this program, for
+// other programs. It writes if the file has not these views yet.
+func storeViews(c *driver.Conn) error {
+	sql := ""
+	for _, v := range views {
+		if v.Stored {
+			sql += "CREATE OR REPLACE VIEW " + v.Name + " AS " + v.SQL + ";"
+		}
+	}
+	hash := fnv.New64a()
+	hash.Write([]byte(sql))
+	want, have := fmt.Sprintf("%x", hash.Sum64()), ""
+	err := c.Query(context.Background(), "SELECT value FROM meta WHERE key = '"+metaViews+"'", nil, func(ch driver.Chunk) error {
+		have = ch.Texts(0)[0]
+		return nil
+	})
+	if err != nil || have == want {
+		return err
+	}
+	return c.WriteTx(func() error {
+		return c.Exec(sql + fmt.Sprintf("DELETE FROM meta WHERE key = '%s'; INSERT INTO meta VALUES ('%[1]s', '%s')", metaViews, want))
+	})
 }
 
 // readVersion returns the schema version of the database: 0 if it is empty, an error

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/storetest"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -174,6 +175,51 @@ func TestSQLResults(t *testing.T) {
 			t.Errorf("cancelled: %v", err)
 		}
 	}
+}
+
+// TestStoredViews expects that another program sees the views that need no function of
+// this one: in a new file, a compacted one, and one that had other views.
+func TestStoredViews(t *testing.T) {
+	s := filled(t)
+	path := s.file.Path
+	look := func(when string) {
+		t.Helper()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		db, err := driver.OpenDB(path, driver.Options{ReadOnly: true}, "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if err := db.Use(func(c *driver.Conn) error {
+			for _, v := range views {
+				n, err := c.Number(t.Context(), "SELECT count(*) FROM "+v.Name)
+				if (err == nil) != v.Stored {
+					t.Errorf("%s: view %s: %v", when, v.Name, err)
+				}
+				if v.Name == "function_sample" && n == 0 {
+					t.Errorf("%s: function_sample has no rows", when)
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look("new")
+	s = mustOpen(t, path, Options{})
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	look("compacted")
+	s = mustOpen(t, path, Options{})
+	if err := s.external(func(c *driver.Conn) error {
+		return c.Exec("UPDATE meta SET value = 'other' WHERE key = 'views'; DROP VIEW profiles")
+	}, nil); err != nil {
+		t.Fatal(err)
+	}
+	look("replaced")
 }
 
 // dump spells out what a store holds.

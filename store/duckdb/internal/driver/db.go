@@ -141,5 +141,9 @@ func List(ids []int32) string {
 // Table is a table of the schema: its name and its columns as SQL declares them.
 type Table struct{ Name, Columns string }
 
-// View is a view for users' SQL.
-type View struct{ Name, SQL string }
+// View is a view for users' SQL. Stored views need no function of this program; the file
+// has them for other programs.
+type View struct {
+	Name, SQL string
+	Stored    bool
+}

@@ -24,11 +24,10 @@ var Tables = []driver.Table{
 	{Name: "source", Columns: `id INTEGER, data BLOB`},
 }
 
-// Views are the views for users' SQL over Tables, each after those it is made of.
-// They exist in a session only, because their decoders do: other programs that open
-// the file find tables they can read.
+// Views are the views for users' SQL over Tables, each after those it is made of. Those
+// that are not stored exist in a session only, because their decoders do.
 var Views = []driver.View{
-	{Name: "profiles", SQL: `SELECT p.uid AS key, p.id AS profile, b.grp, b.name AS benchmark, b.base AS base_name, b.params,
+	{Name: "profiles", Stored: true, SQL: `SELECT p.uid AS key, p.id AS profile, b.grp, b.name AS benchmark, b.base AS base_name, b.params,
 		r.key AS run, r.date, r.commit_id, r.branch, r.repository, r.machine, r.attributes,
 		p.type, p.is_default, p.unit, p.scale, p.period, p.period_unit, m.name AS metric, m.mean AS metric_mean, m.unit AS metric_unit,
 		m.better AS metric_better, p.profiler, p.version, p.duration, p.samples, p.sum, p.nodes, p.hash, p.file
@@ -36,14 +35,14 @@ var Views = []driver.View{
 	LEFT JOIN (FROM metric QUALIFY row_number() OVER (PARTITION BY bench, run ORDER BY is_primary DESC, name) = 1) m
 		ON m.bench = p.bench AND m.run = p.run`},
 
-	{Name: "functions", SQL: `SELECT id, name, list_extract(['java', 'native', 'cpp', 'kernel', 'vm', 'stub', 'go', 'go-runtime', 'python', 'js',
+	{Name: "functions", Stored: true, SQL: `SELECT id, name, list_extract(['java', 'native', 'cpp', 'kernel', 'vm', 'stub', 'go', 'go-runtime', 'python', 'js',
 		'ruby', 'dotnet', 'php', 'rust', 'class', 'label', 'js-label'], kind) AS kind, module, file, start_line, start_column, language, system_name FROM fn`},
 
-	{Name: "function_sample", SQL: `SELECT p.uid AS profile_key, s.profile, f.name AS function, s.self, s.total,
+	{Name: "function_sample", Stored: true, SQL: `SELECT p.uid AS profile_key, s.profile, f.name AS function, s.self, s.total,
 		s.self / nullif(p.sum, 0) AS self_share, s.total / nullif(p.sum, 0) AS total_share
 	FROM fn_sample s JOIN profile p ON p.id = s.profile JOIN fn f ON f.id = s.fn`},
 
-	{Name: "path", SQL: `SELECT c.id, nullif(c.parent, -1) AS parent, f.name AS function, c.depth, nullif(c.rec, -1) AS recursion, c.recd AS distance
+	{Name: "path", Stored: true, SQL: `SELECT c.id, nullif(c.parent, -1) AS parent, f.name AS function, c.depth, nullif(c.rec, -1) AS recursion, c.recd AS distance
 	FROM call_path c JOIN fn f ON f.id = c.fn`},
 
 	{Name: "sample", SQL: `SELECT uid AS profile_key, profile, n.path AS path, n.self AS self

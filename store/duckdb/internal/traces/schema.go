@@ -17,14 +17,13 @@ var Tables = []driver.Table{
 	{Name: "snapshot", Columns: `task INTEGER, seq BIGINT, key BIGINT, segment VARCHAR, language UTINYINT, n INTEGER, newest BIGINT, size BIGINT, data BLOB`},
 }
 
-// Views are the views for users' SQL over Tables, each after those it is made of.
-// They exist in a session only, because their decoders do: other programs that open
-// the file find tables they can read.
+// Views are the views for users' SQL over Tables, each after those it is made of. Those
+// that are not stored exist in a session only, because their decoders do.
 var Views = []driver.View{
-	{Name: "sampled_segment", SQL: `SELECT t.name AS task, s.segment, min(s.seq) AS first_row, count(*) AS row_count, sum(s.n) AS received, max(s.newest) AS newest, sum(s.size) AS bytes
+	{Name: "sampled_segment", Stored: true, SQL: `SELECT t.name AS task, s.segment, min(s.seq) AS first_row, count(*) AS row_count, sum(s.n) AS received, max(s.newest) AS newest, sum(s.size) AS bytes
 	FROM snapshot s JOIN sampled_task t ON t.id = s.task GROUP BY ALL`},
 
-	{Name: "stack", SQL: `SELECT t.name AS task, p.task AS stacks, p.id AS path, nullif(p.parent, -1) AS parent, g.name AS signature
+	{Name: "stack", Stored: true, SQL: `SELECT t.name AS task, p.task AS stacks, p.id AS path, nullif(p.parent, -1) AS parent, g.name AS signature
 	FROM stack_path p JOIN sampled_task t ON t.id = p.task JOIN stack_signature g ON g.task = p.task AND g.id = p.signature`},
 
 	{Name: "thread_snapshot", SQL: `SELECT task, segment, d.sequence AS sequence, d.time AS time, stacks, nullif(d.path, -1) AS path,
