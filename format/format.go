@@ -44,6 +44,7 @@ import (
 	"github.com/dendroprof/dendro/format/pyinstrument"
 	"github.com/dendroprof/dendro/format/pyspy"
 	"github.com/dendroprof/dendro/format/rprof"
+	"github.com/dendroprof/dendro/format/safari"
 	"github.com/dendroprof/dendro/format/scalene"
 	"github.com/dendroprof/dendro/format/speedscope"
 	"github.com/dendroprof/dendro/format/stackprof"
@@ -176,6 +177,11 @@ func All() []Format {
 			Name: scalene.Name, Title: "Scalene (Python)",
 			Extensions: []string{".scalene.json"},
 			Sniff:      scalene.Sniff, NewDecoder: scalene.NewDecoder,
+		},
+		{
+			Name: safari.Name, Title: "timelines of Safari",
+			Extensions: []string{".safari.json"},
+			Sniff:      safari.Sniff, NewDecoder: safari.NewDecoder,
 		},
 		{
 			Name: threaddump.Name, Title: "Java thread dumps (jstack, kill -3, jcmd)",

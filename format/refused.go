@@ -31,7 +31,6 @@ var refused = []struct {
 	{begins: "hdrb", what: "an event log of GHC", hint: "convert it: hs-speedscope FILE"},
 	{begins: "\x5e\x97\xca\xfd", what: "a capture of sysprof", hint: "record with perf record -g and convert with perf script"},
 	{begins: "{", holds: []string{`"snapshot"`, `"node_fields"`}, what: "a heap snapshot of V8", hint: "it is a graph of objects, not of calls: record a .heapprofile or a .cpuprofile"},
-	{begins: "{", holds: []string{`"recording"`, `"sampleStackTraces"`}, what: "a timeline of Safari's Web Inspector", hint: "load it in speedscope and save it from there"},
 	{begins: "Statistical profiling result from ", what: "the report of node --prof-process", hint: "its trees are cut: record again with node --cpu-prof"},
 	{begins: "v8-version,", what: "a log of node --prof", hint: "record again with node --cpu-prof"},
 	{begins: "gmon\x01\x00\x00\x00", what: "a profile of gprof", hint: "it has pairs of callers only: record with perf record -g"},

@@ -19,7 +19,6 @@ func TestRefused(t *testing.T) {
 		{"SIMPLEPERF\x01\x00", "a simpleperf report"},
 		{"bplist00\xd4", "an Instruments trace"},
 		{` {"snapshot":{"meta":{"node_fields":["type","name"]}},"nodes":[]}`, "a heap snapshot of V8"},
-		{`{"version":1,"recording":{"displayName":"x","sampleStackTraces":[]}}`, "a timeline of Safari's Web Inspector"},
 		{"Statistical profiling result from isolate-0x1-v8.log, (1 ticks).\n", "the report of node --prof-process"},
 		{"v8-version,11,3\n", "a log of node --prof"},
 		{"gmon\x01\x00\x00\x00", "a profile of gprof"},

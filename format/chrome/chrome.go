@@ -66,7 +66,8 @@ type file struct {
 
 	trace   *trace
 	profile v8Profile // of a .cpuprofile
-	heap    bool      // profile is a sampling heap profile
+	hermes  hermes
+	heap    bool // profile is a sampling heap profile
 }
 
 func (f *file) read() error {
@@ -82,6 +83,9 @@ func (f *file) read() error {
 	}
 	switch {
 	case f.trace != nil:
+		if err := f.trace.addHermes(&f.hermes); err != nil {
+			return err
+		}
 		return f.trace.link()
 	case f.profile.nodes == nil:
 		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: neither trace events nor the nodes of a profile", profile.ErrMalformed)}
@@ -110,6 +114,16 @@ func (f *file) readObject() {
 			f.readTrace(false)
 		case "head":
 			f.readHead()
+		case "samples":
+			for range s.Array() {
+				if s.Kind() == jsonscan.Object {
+					f.hermes.readSample(s)
+				} else {
+					f.profile.readSample(s)
+				}
+			}
+		case "stackFrames":
+			f.hermes.readFrames(s, f.p.Symbols)
 		case "snapshot":
 			s.Fail(&profile.ParseError{
 				Offset: s.Offset(), Err: fmt.Errorf("a heap snapshot: %w", profile.ErrUnsupported),

@@ -32,6 +32,8 @@ type node struct {
 	function profile.FunctionID
 	root     bool  // the root that stands for no function
 	value    int64 // hits, or bytes
+
+	line, column int32 // where it is; 0 unless Hermes says it
 }
 
 // edge says of a node, by index, that another is its child.
@@ -54,15 +56,7 @@ func (v *v8Profile) readField(s *jsonscan.Scanner, symbols *profile.Symbols, key
 		}
 	case "samples":
 		for range s.Array() {
-			if s.Kind() != jsonscan.Number { // those of a heap profile are objects
-				s.Skip()
-				continue
-			}
-			id := s.Int()
-			if id != int64(int32(id)) {
-				s.Errorf("a sample of node %d", id)
-			}
-			v.samples = append(v.samples, int32(id))
+			v.readSample(s)
 		}
 	case "timeDeltas":
 		v.deltas = jsonscan.Fixeds(s, v.deltas, 3)
@@ -73,6 +67,19 @@ func (v *v8Profile) readField(s *jsonscan.Scanner, symbols *profile.Symbols, key
 	case "endTime":
 		v.end = s.Fixed(3)
 	}
+}
+
+// readSample reads the id of a node, an element of "samples".
+func (v *v8Profile) readSample(s *jsonscan.Scanner) {
+	if s.Kind() != jsonscan.Number { // those of a heap profile are objects
+		s.Skip()
+		return
+	}
+	id := s.Int()
+	if id != int64(int32(id)) {
+		s.Errorf("a sample of node %d", id)
+	}
+	v.samples = append(v.samples, int32(id))
 }
 
 // nodeFields are the fields of a node as it is read.
@@ -226,7 +233,7 @@ func (v *v8Profile) stacks(p *profile.Profile, l profile.Limits) ([]profile.Stac
 				if d++; int(d) > l.Depth {
 					return nil, &profile.ParseError{Offset: v.at, Err: profile.TooLarge("stack deeper", int64(l.Depth), "--max-depth")}
 				}
-				stack = p.Symbols.Stack(stack, p.Symbols.Frame(profile.Frame{Function: nd.function}))
+				stack = p.Symbols.Stack(stack, p.Symbols.Frame(profile.Frame{Function: nd.function, Line: nd.line, Column: nd.column}))
 			}
 			stacks[path[j]], depth[path[j]] = stack, d
 		}

@@ -1,0 +1,53 @@
+package chrome
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/dendroprof/dendro/internal/readtest"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// hermesTrace has the shape of what Hermes writes.
+const hermesTrace = `{"traceEvents":[
+{"name":"process_name","ph":"M","cat":"__metadata","pid":7512,"ts":"11550183666","tid":"-1","args":{"name":"hermes"}},
+{"name":"thread_name","ph":"M","cat":"__metadata","pid":7512,"ts":"11550183666","tid":"1","args":{"name":"mqt_js"}}],
+"samples":[
+{"cpu":"-1","name":"","ts":"11552125241","pid":7512,"tid":"1","weight":"1","sf":1},
+{"cpu":"-1","name":"","ts":"11552125341","pid":7512,"tid":"2","weight":"1","sf":4},
+{"cpu":"-1","name":"","ts":"11552146011","pid":7512,"tid":"1","weight":"1","sf":3},
+{"cpu":"-1","name":"","ts":"11552159337","pid":7512,"tid":"1","weight":"1","sf":4}],
+"stackFrames":{"1":{"name":"[root]","category":"root"},
+"3":{"line":"17","column":"3","funcLine":"12","funcColumn":"1","name":"pay(http://localhost:8081/index.bundle?dev=false:12:1)","category":"JavaScript","parent":2},
+"2":{"line":"9","name":"","category":"JavaScript","parent":1},
+"4":{"name":"[GC Young Gen]","category":"Metadata","parent":1}}}`
+
+func TestHermes(t *testing.T) {
+	p, err := decode(hermesTrace)
+	want := `== samples count scale 0 default
+1 @0s [mqt_js tid=1 in hermes (7512)] -
+1 @20.77ms [mqt_js tid=1 in hermes (7512)] (anonymous):9:0 > pay:17:3 (http://localhost:8081/index.bundle?dev=false:12:1)
+1 @34.096ms [mqt_js tid=1 in hermes (7512)] [GC Young Gen]
+1 @100µs [ tid=2 in hermes (7512)] [GC Young Gen]
+== wall nanoseconds scale 0
+0 @0s [mqt_js tid=1 in hermes (7512)] -
+20770000 @20.77ms [mqt_js tid=1 in hermes (7512)] (anonymous):9:0 > pay:17:3 (http://localhost:8081/index.bundle?dev=false:12:1)
+13326000 @34.096ms [mqt_js tid=1 in hermes (7512)] [GC Young Gen]
+0 @100µs [ tid=2 in hermes (7512)] [GC Young Gen]
+`
+	if err != nil || readtest.Describe(p) != want || p.Profiler != "Hermes" {
+		t.Errorf("%v\n%s\nwant\n%s", err, readtest.Describe(p), want)
+	}
+	if !Sniff([]byte(hermesTrace)) {
+		t.Error("not recognised")
+	}
+	for _, change := range [][2]string{{`"sf":4`, `"sf":9`}, {`"parent":2`, `"parent":7`}, {`"parent":1},
+"4"`, `"parent":3},
+"4"`}, {`"4":{`, `"x":{`}, {`"4":{`, `"3":{`}} {
+		text := strings.Replace(hermesTrace, change[0], change[1], 1)
+		if p, err := decode(text); text == hermesTrace || !errors.Is(err, profile.ErrMalformed) || readtest.WrongError(err, int64(len(text))) != "" {
+			t.Errorf("%s: %v, %v", change[1], p, err)
+		}
+	}
+}
