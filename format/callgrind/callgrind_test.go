@@ -106,8 +106,8 @@ func TestRecorded(t *testing.T) {
 		totals               []int64
 		threads              int
 	}{
-		{"tree.callgrind.gz", "Ir/count", "3.19.0", []int64{379253}, 1},
-		{"tree-instr-cache.callgrind.gz", "Ir/count Dr/count Dw/count I1mr/count D1mr/count D1mw/count ILmr/count DLmr/count DLmw/count", "3.19.0",
+		{"tree.callgrind.gz", "Ir/events", "3.19.0", []int64{379253}, 1},
+		{"tree-instr-cache.callgrind.gz", "Ir/events Dr/events Dw/events I1mr/events D1mr/events D1mw/events ILmr/events DLmr/events DLmw/events", "3.19.0",
 			[]int64{378799, 103461, 50392, 1209, 944, 683, 1193, 734, 654}, 2},
 	} {
 		text := text(t, tt.file)

@@ -134,7 +134,7 @@ func (e *encoder) add(at place, v int64, column int) {
 
 // eventName returns a name without blanks that says its unit.
 func eventName(name, unit string) string {
-	if unit != "count" && unit != "" {
+	if unit != "count" && unit != unitEvents && unit != "" {
 		name += "_(" + unit + ")"
 	}
 	return strings.Join(strings.Fields(name), "_")

@@ -85,14 +85,20 @@ func (f *file) frame(k *nodeKey) profile.Frame {
 	return fr
 }
 
+// unitEvents is the unit of events that do not say theirs (Ir, D1mr).
+const unitEvents = "events"
+
 // valueType returns the type of an event and what its counts are multiplied by.
-// An event is its name and counts, but `cpu_(nanoseconds)` says its unit and
+// An event without a unit is counted, but `cpu_(nanoseconds)` says its unit and
 // Xdebug's times are converted.
 func valueType(event string) (profile.ValueType, int64) {
 	name, unit, ok := strings.Cut(event, "_(")
 	unit = strings.TrimSuffix(unit, ")")
 	if !ok || name == "" || unit == "" {
-		name, unit = event, "count"
+		name, unit = event, unitEvents
+		if strings.HasSuffix(event, "samples") {
+			unit = "count"
+		}
 	}
 	factor := int64(1)
 	switch unit {
@@ -103,7 +109,7 @@ func valueType(event string) (profile.ValueType, int64) {
 	case "µs", "us":
 		unit = "microseconds"
 	}
-	if name == "Time" && unit != "count" {
+	if name == "Time" && ok {
 		name = profile.Wall
 	}
 	return profile.ValueType{Name: name, Unit: unit, Original: event}, factor

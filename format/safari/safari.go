@@ -1,6 +1,9 @@
-// Package safari reads the timelines that Safari's Web Inspector exports: of a recording
-// the stacks that its JavaScript profiler sampled, with their times and durations.
-// docs/format/safari.md says what is lost.
+// Package safari reads the timelines that Safari's Web Inspector exports as JSON: of a
+// recording the stacks that its JavaScript profiler sampled, innermost frame first, with
+// the time and the duration of each in seconds.
+//
+// A timeline also has records of other instruments (network, layout, processor usage),
+// which are not read. docs/format/safari.md says what is lost.
 package safari
 
 import (
