@@ -33,6 +33,7 @@ import (
 	"github.com/dendroprof/dendro/format/folded"
 	"github.com/dendroprof/dendro/format/ghcprof"
 	"github.com/dendroprof/dendro/format/goroutine"
+	"github.com/dendroprof/dendro/format/gotrace"
 	"github.com/dendroprof/dendro/format/gperftools"
 	"github.com/dendroprof/dendro/format/heaptrack"
 	"github.com/dendroprof/dendro/format/jfr"
@@ -182,6 +183,11 @@ func All() []Format {
 			Name: safari.Name, Title: "timelines of Safari",
 			Extensions: []string{".safari.json"},
 			Sniff:      safari.Sniff, NewDecoder: safari.NewDecoder,
+		},
+		{
+			Name: gotrace.Name, Title: "execution traces of Go",
+			Extensions: []string{".trace"},
+			Sniff:      gotrace.Sniff, NewDecoder: gotrace.NewDecoder,
 		},
 		{
 			Name: threaddump.Name, Title: "Java thread dumps (jstack, kill -3, jcmd)",

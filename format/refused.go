@@ -25,7 +25,6 @@ var refused = []struct {
 	{begins: "<?xml", holds: []string{"<trace-query-result"}, what: "an XML export of Instruments", hint: "load the .trace in speedscope and save it from there"},
 	{begins: "Weight\tSelf Weight", what: "a deep copy from Instruments", hint: "paste it into speedscope and save it from there"},
 	{begins: "Nettrace", what: "an EventPipe trace of .NET (.nettrace)", hint: "convert it: dotnet-trace convert FILE --format speedscope"},
-	{begins: "go 1.", line: " trace\x00", what: "an execution trace of Go", hint: "convert it: go tool trace -pprof=sched FILE > FILE.pb (or net, sync, syscall)"},
 	{begins: "memray\x00", what: "a recording of memray", hint: "convert it: memray transform speedscope FILE"},
 	{begins: "Function Stack", line: "CPU Time", what: "a report of VTune", hint: "record with perf record -g and convert with perf script"},
 	{begins: "hdrb", what: "an event log of GHC", hint: "convert it: hs-speedscope FILE"},

@@ -28,7 +28,6 @@ func TestRefused(t *testing.T) {
 		{`<?xml version="1.0"?><trace-query-result><node/></trace-query-result>`, "an XML export of Instruments"},
 		{"Weight\tSelf Weight\t\tSymbol Name\n1.0 s\n", "a deep copy from Instruments"},
 		{"Nettrace\x14\x00\x00\x00!FastSerialization.1", "an EventPipe trace"},
-		{"go 1.26 trace\x00\x00\x00", "an execution trace of Go"},
 		{"memray\x00\x0b\x00", "a recording of memray"},
 		{"Function Stack,CPU Time:Total\nTotal,100%\n", "a report of VTune"},
 		{"hdrb\x68\x65\x74\x62", "an event log of GHC"},
