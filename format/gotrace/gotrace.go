@@ -1,8 +1,10 @@
 // Package gotrace reads the CPU samples of Go's execution traces (runtime/trace), which
 // have them if the program's CPU profile was recorded at the same time.
 //
-// The parser is golang.org/x/exp/trace. It holds one generation of the trace, some
-// seconds, in memory. docs/format/gotrace.md says what is lost.
+// The parser is golang.org/x/exp/trace, which reads the traces of all versions of Go. It
+// holds one generation of a trace, some seconds, in memory, and is for what the runtime
+// has written: its panics on damaged files become errors. All events but samples are
+// dropped. docs/format/gotrace.md says what else is lost.
 package gotrace
 
 import (
