@@ -45,4 +45,4 @@ func claimed(formats []Format, name string) *Format {
 }
 
 // vague are extensions that many files have that are no profiles.
-var vague = []string{".txt", ".json", ".html", ".svg", ".prof"}
+var vague = []string{".txt", ".json", ".html", ".svg", ".prof", ".trace"}

@@ -161,7 +161,7 @@ func All() []Format {
 		},
 		{
 			Name: austin.Name, Title: "austin (Python)",
-			Extensions: []string{".austin", ".mojo"},
+			Extensions: []string{".austin"},
 			Sniff:      austin.Sniff, NewDecoder: austin.NewDecoder,
 		},
 		{

@@ -86,6 +86,9 @@ var largeTexts = map[string]large{
 		frames(10, func(i int) string { return fmt.Sprintf("#\t0x%x\tmain.step%d+0x1\tshop/main.go:%d\n", i, i, i) }) + "\n"},
 	"pyspy": {head: "Process 1: python shop.py\nPython v3.11.2 (/usr/bin/python3)\n\n", body: "Thread 12 (active): \"pricing\"\n" +
 		frames(10, func(i int) string { return fmt.Sprintf("    step%d (shop.py:%d)\n", i, i) }) + "\n"},
+	"austin": {head: "# austin: 3.7.0\n# mode: full\n\n", body: "P1;T0:2;" + frames(30, func(i int) string { return fmt.Sprintf("/srv/shop/shop.py:step%d:%d;", i, i) }) + "x.py:leaf:3 10,0,-5\n"},
+	"rprof": {head: "memory profiling: line profiling: sample.interval=10000\n#File 1: /srv/shop.R\n", body: ":1:2:30:4:" +
+		frames(10, func(i int) string { return fmt.Sprintf("1#%d \"step%d\" ", i+1, i) }) + "\n"},
 	"callgrind": {head: "# callgrind format\nevents: Ir\n", body: "fn=(1) main\n1 10\ncfn=(2) step\ncalls=1 1\n2 30\nfn=(2)\n3 30\n"},
 	"speedscope": {head: `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"},{"name":"b"},{"name":"c"}]},` +
 		`"profiles":[{"type":"sampled","name":"t","unit":"none","startValue":0,"endValue":1,"samples":[`, body: "[0,1,2,0,1,2,0,1,2,0,1,2,0,1,2,0,1,2],", tail: `[0]]}]}`},
