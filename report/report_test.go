@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -268,5 +269,102 @@ func TestSARIFForGitHub(t *testing.T) {
 		if rule.Help.Text == "" || rule.Help.Markdown == "" {
 			t.Errorf("%s has no help", rule.ID)
 		}
+	}
+}
+
+// TestCommentOfSevenBenchmarks: a pull request comment has at most 20 KB, all changes in
+// its table, and the rest folded.
+func TestCommentOfSevenBenchmarks(t *testing.T) {
+	r := sample()
+	change, benchmark := r.Changes[0], r.Benchmarks[0]
+	for len(change.Path) < 30 {
+		change.Path = append([]string{fmt.Sprintf("github.com/acme/shop/internal/package%d.(*Service).method", len(change.Path))}, change.Path...)
+	}
+	r.Changes, r.Benchmarks = nil, nil
+	for i := range 7 {
+		change.Function = fmt.Sprintf("github.com/acme/shop/pricing.rule%d", i)
+		change.Also, change.Code = nil, codeOf(20)
+		r.Changes = append(r.Changes, change)
+		benchmark.Benchmark = &regression.Benchmark{Benchmark: testrun.Benchmark{Group: "shop", Name: fmt.Sprint("benchmark", i)}, Type: benchmark.Type, Findings: benchmark.Findings, Analyses: benchmark.Analyses}
+		r.Benchmarks = append(r.Benchmarks, benchmark)
+	}
+	var b bytes.Buffer
+	if err := r.Markdown(&b, Detail{Traces: 3}, CommentLimit); err != nil {
+		t.Fatal(err)
+	}
+	open, _, _ := strings.Cut(b.String(), "<details>")
+	if b.Len() > 20_000 || len(open) > 5_000 {
+		t.Errorf("%d bytes, of which %d are not folded", b.Len(), len(open))
+	}
+	for i := range 7 {
+		if !strings.Contains(open, fmt.Sprintf("rule%d", i)) {
+			t.Errorf("change %d is not in the table", i)
+		}
+	}
+}
+
+// codeOf is changed code of n lines.
+func codeOf(n int) *Code {
+	c := &Code{From: "c1", To: "c2", Commits: []CodeCommit{{"579d7113d2aa", "A", "a subject"}}}
+	for i := range n {
+		c.Lines = append(c.Lines, CodeLine{"pricing/rule.go", i, "+", strings.Repeat("x", 80)})
+	}
+	return c
+}
+
+// TestSARIFStructure checks what the schema of SARIF 2.1.0 requires of the parts that are
+// written; the golden file was validated against the schema itself.
+func TestSARIFStructure(t *testing.T) {
+	var b bytes.Buffer
+	if err := sample().SARIF(&b); err != nil {
+		t.Fatal(err)
+	}
+	var log struct {
+		Version string
+		Runs    []struct {
+			Tool struct {
+				Driver struct {
+					Name  string
+					Rules []struct {
+						ID                   string
+						DefaultConfiguration struct{ Level string }
+					}
+				}
+			}
+			Results []struct {
+				RuleID, Level, BaselineState string
+				RuleIndex                    int
+				Message                      struct{ Text string }
+				PartialFingerprints          map[string]string
+				Suppressions                 []struct{ Kind string }
+			}
+		}
+	}
+	if err := json.Unmarshal(b.Bytes(), &log); err != nil || log.Version != "2.1.0" || len(log.Runs) != 1 || log.Runs[0].Tool.Driver.Name == "" {
+		t.Fatalf("%v: %.200s", err, b.String())
+	}
+	levels := []string{"none", "note", "warning", "error"}
+	rules := log.Runs[0].Tool.Driver.Rules
+	for _, rule := range rules {
+		if !slices.Contains(levels, rule.DefaultConfiguration.Level) {
+			t.Errorf("rule %s: level %q", rule.ID, rule.DefaultConfiguration.Level)
+		}
+	}
+	metricResults := 0
+	for _, res := range log.Runs[0].Results {
+		ok := slices.Contains(levels, res.Level) && slices.Contains([]string{"new", "unchanged", "updated", "absent"}, res.BaselineState) &&
+			res.RuleIndex >= 0 && res.RuleIndex < len(rules) && rules[res.RuleIndex].ID == res.RuleID && res.Message.Text != "" && len(res.PartialFingerprints) == 1
+		for _, s := range res.Suppressions {
+			ok = ok && (s.Kind == "inSource" || s.Kind == "external")
+		}
+		if !ok {
+			t.Errorf("%+v", res)
+		}
+		if res.RuleID == "metric" {
+			metricResults++
+		}
+	}
+	if metricResults != 2 {
+		t.Errorf("%d metrics that fail, want 2", metricResults)
 	}
 }
