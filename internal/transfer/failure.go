@@ -46,8 +46,7 @@ func Kinds() []string {
 	return names
 }
 
-// KindOf returns the name of the error that callers branch on, or empty when it
-// is none of them.
+// KindOf returns the name of the error that callers branch on, or an empty text.
 func KindOf(err error) string {
 	var several *store.SeveralTypesError
 	if errors.As(err, &several) {
@@ -61,7 +60,7 @@ func KindOf(err error) string {
 	return ""
 }
 
-// Failure is an error as it travels: its text, and what callers branch on.
+// Failure is an error in a message: its text and the errors that callers branch on.
 type Failure struct {
 	Kind     string               // of KindOf; empty: none
 	Message  string               //
@@ -69,7 +68,7 @@ type Failure struct {
 	Types    []string             // of several types
 }
 
-// NewFailure returns what travels of an error.
+// NewFailure converts an error.
 func NewFailure(err error) *Failure {
 	f := &Failure{Kind: KindOf(err), Message: err.Error()}
 	var conflict *store.ConflictError

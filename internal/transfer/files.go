@@ -11,8 +11,8 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// WriteFiles writes what is handed to Put. Of every forest travels the part that
-// the files use.
+// WriteFiles writes the arguments of Put, with the part of every forest that the files
+// use.
 func WriteFiles(w io.Writer, files []*store.File, opts store.PutOptions) error {
 	m := newWriter(w)
 	forests := packForests(files)
@@ -30,7 +30,7 @@ func WriteFiles(w io.Writer, files []*store.File, opts store.PutOptions) error {
 	return m.end(err)
 }
 
-// ReadFiles reads what is handed to Put.
+// ReadFiles reads the arguments of Put.
 func ReadFiles(r io.Reader) (files []*store.File, opts store.PutOptions, err error) {
 	m := newReader(r)
 	if err := m.expect(frameHead, func(c *coder) { c.putOptions(&opts) }); err != nil {
@@ -73,12 +73,12 @@ type forests struct {
 	of   map[*calltree.Forest]int // by origin
 }
 
-// forest is the used part of one. Written, it says which paths travel; read, it
-// is a forest of its own.
+// forest is the used part of a forest. The writer marks the paths to send; the reader
+// builds a new forest.
 type forest struct {
 	from   *calltree.Forest
 	used   []bool  // of each path of from
-	paths  []int32 // of each path of from: its number on the way
+	paths  []int32 // of each path of from: its number in the message
 	funcs  []int32 // of each function of from: likewise, plus one
 	packed *calltree.Forest
 }
@@ -129,8 +129,8 @@ func (f *forest) use(r *store.Record) {
 	}
 }
 
-// pack makes the forest that travels: used paths in their order, so that what
-// ascends goes on to ascend.
+// pack builds the forest to send: used paths in their order, so that ascending ids stay
+// ascending.
 func (f *forest) pack() {
 	f.packed = &calltree.Forest{}
 	f.paths = make([]int32, len(f.used))
@@ -203,7 +203,7 @@ func (f *forest) load(c *coder, back, funcs []int32) {
 	}
 }
 
-// number returns the place of a record's forest on the way, plus one.
+// number returns the number of a record's forest in the message, plus one.
 func (fs *forests) number(f *calltree.Forest) int {
 	if f == nil {
 		return 0
@@ -266,7 +266,7 @@ func (c *coder) record(v *store.Record, fs *forests) {
 	}
 }
 
-// translated returns a vector over the forest on the way.
+// translated returns a vector over the forest of the message.
 func (f *forest) translated(c *coder, v calltree.Vector) calltree.Vector {
 	if c.reading {
 		return v

@@ -30,15 +30,15 @@ func ReadSnapshots(r io.ReadCloser) (iter.Seq2[traceprof.Snapshots, error], erro
 }
 
 // dictionaries are the dictionaries of stacks of a message, each as far as it has
-// travelled: a function and a path travel once, before what first needs them.
+// sent: each function and path is sent once, before its first use.
 type dictionaries struct {
 	list []*dictionary
 	of   map[*calltree.Forest]int // written: by origin
 }
 
 type dictionary struct {
-	funcs, paths map[int32]int32  // written: number here → number on the way
-	forest       *calltree.Forest // read: what has come
+	funcs, paths map[int32]int32  // written: number here → number in the message
+	forest       *calltree.Forest // read: as far as received
 }
 
 // snapshots codes the snapshots of a segment with what is new in their dictionary.
@@ -98,8 +98,8 @@ func (ds *dictionaries) written(stacks *calltree.Forest) int {
 	return at
 }
 
-// write writes what the snapshots need and has not travelled, and returns their
-// paths by the numbers on the way.
+// write writes the functions and paths of the snapshots that were not sent before, and
+// returns their paths as numbers in the message.
 func (d *dictionary) write(c *coder, v *traceprof.Snapshots) []int32 {
 	var names []string
 	var parents, funcs, climbed []int32

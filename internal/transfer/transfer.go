@@ -7,7 +7,7 @@
 //	frame = kind (1 byte) length (uvarint) content
 //
 // The last frame is either end or failure, so that a message that broke off is
-// never taken for a short one, and a stream that fails in the middle says why.
+// never taken for a short one, and a stream that fails has the error.
 // A frame has numbers as varints, texts after their length (any bytes: names need not
 // be UTF-8) and indexes as differences. Structs are coded by their Go types, field by
 // field (coder.go): a change of a type in the contract changes the format, and a test
@@ -33,7 +33,7 @@ import (
 	"io"
 )
 
-// Version is the version of the form that this package writes and reads.
+// Version is the version of the format that this package writes and reads.
 const Version = 4
 
 // ContentType is the media type of messages.
@@ -44,7 +44,7 @@ var (
 	// ErrMalformed: the bytes are not a message, or contradict themselves.
 	ErrMalformed = errors.New("malformed transfer")
 	// ErrVersion: the message is of another version.
-	ErrVersion = errors.New("the other side speaks another version of the protocol: use the same version of dendro on both")
+	ErrVersion = errors.New("client and server have different versions of the protocol: use the same version of dendro for both")
 )
 
 const magic = "DNDR"
@@ -71,7 +71,7 @@ type writer struct {
 
 func newWriter(w io.Writer) *writer { return &writer{w: bufio.NewWriterSize(w, 64<<10)} }
 
-// frame writes one frame with what fill says. What cannot be written leaves the
+// frame writes one frame, filled by fill. A failure to encode leaves the
 // message without the frame: it may still end with the failure.
 func (w *writer) frame(kind byte, fill func(*coder)) error {
 	if !w.begun {
@@ -174,7 +174,7 @@ func (r *reader) begin() error {
 
 // brokenOff makes the end of the bytes an error: a message has an end of its own.
 func brokenOff(err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF { // readers return these themselves; what wraps them says more
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // readers return these unwrapped
 		return fmt.Errorf("%w: the message broke off: %w", ErrMalformed, io.ErrUnexpectedEOF)
 	}
 	return err

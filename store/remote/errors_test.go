@@ -197,7 +197,7 @@ func TestBrokenAnswers(t *testing.T) {
 		"half":         {"DNDR\x04\x02\x10abc", "broke off"},
 		"no end":       {"DNDR\x04\x02\x01\x00", "broke off"},
 		"a page":       {"<html><body>a proxy's own words</body></html>", "malformed"},
-		"next version": {"DNDR\x05\x02\x01\x00\x00\x00", "another version"},
+		"next version": {"DNDR\x05\x02\x01\x00\x00\x00", "different versions"},
 	} {
 		st, f := serveFlaky(t, func(w http.ResponseWriter) { io.WriteString(w, test.body) })
 		f.faults.Store(100)

@@ -124,7 +124,7 @@ func (s *Store) hello(ctx context.Context) (*hello, error) {
 }
 
 func (s *Store) stranger() error {
-	return fmt.Errorf("%s is not the address of a Dendro server: check the host and the port (12800 by default)", s.base)
+	return fmt.Errorf("%s is not a Dendro server: check the host and the port (12800 by default)", s.base)
 }
 
 // call calls a method.

@@ -120,7 +120,7 @@ func (l *lab) checkSums(q store.Query, want []store.Profile) {
 }
 
 // near reports whether two numbers are equal within 1e-9 of the larger one, or
-// of scale, what the numbers that they were computed from are like.
+// of scale, the size of the numbers that they were computed from.
 func near(a, b, scale float64) bool {
 	return math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b), scale)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// testEmpty asks an empty store everything.
+// testEmpty calls every query of an empty store.
 func testEmpty(l *lab) {
 	l.check()
 	if out, err := l.s.Put(l.ctx, nil, store.PutOptions{Rules: Rules}); err != nil || len(out) != 0 {
@@ -25,8 +25,8 @@ func testEmpty(l *lab) {
 	}
 }
 
-// testOne puts one profile and looks at every answer by hand, so that a fault
-// of the model does not go unseen.
+// testOne puts one profile and compares every result with constants, which finds faults
+// of the model too.
 func testOne(l *lab) {
 	f := File("json", "parse/size=10", "r3", profile.CPUSamples, `
 		×3    ×1    ×2
@@ -92,7 +92,7 @@ func testTypes(l *lab) {
 	l.check()
 }
 
-// testFacts puts what is known of a run and a benchmark to the last detail.
+// testFacts puts all facts of runs and benchmarks.
 func testFacts(l *lab) {
 	f := File("", "a/b", "2024-05-06 r1", profile.CPUSamples, "A")
 	f.Run.Date = time.Date(2024, 5, 6, 7, 8, 9, 123_456_789, time.FixedZone("", 2*3600))
@@ -120,7 +120,7 @@ func testFacts(l *lab) {
 	l.check()
 }
 
-// testValues puts values that are hard to keep.
+// testValues puts values at the limits.
 func testValues(l *lab) {
 	im := NewImporter()
 	put := func(benchmark string, samples ...Sample) {
@@ -155,7 +155,7 @@ func testValues(l *lab) {
 	l.checkFunctions(store.Query{}, nil, all)
 }
 
-// testNames puts function names that are hard to keep.
+// testNames puts unusual function names.
 func testNames(l *lab) {
 	long := strings.Repeat("x", 3999)
 	names := []string{

@@ -20,11 +20,11 @@ import (
 func Benchmark(b *testing.B, e Engine) {
 	b.Run("Put", func(b *testing.B) { benchmarkPut(b, e) })
 	b.Run("Put/batch=50", func(b *testing.B) { benchmarkPutBatch(b, e) })
-	b.Run("Ask", func(b *testing.B) { benchmarkQuestions(b, e) })
+	b.Run("Query", func(b *testing.B) { benchmarkQueries(b, e) })
 }
 
 // generator makes runs of one benchmark: profiles over one forest, each of which
-// has most of the paths and values of its own, and a few new paths.
+// has most of the paths with other values, and a few new paths.
 type generator struct {
 	r      *rand.Rand
 	forest calltree.Forest
@@ -128,8 +128,8 @@ func benchmarkPutBatch(b *testing.B, e Engine) {
 	b.ReportMetric(50*10_000*float64(b.N)/b.Elapsed().Seconds(), "nodes/s")
 }
 
-// benchmarkQuestions measures the answers of a store of a hundred profiles.
-func benchmarkQuestions(b *testing.B, e Engine) {
+// benchmarkQueries measures the queries of a store of a hundred profiles.
+func benchmarkQueries(b *testing.B, e Engine) {
 	l, g := newLab(b, e), newGenerator()
 	var files []*store.File
 	for range 100 {
@@ -143,7 +143,7 @@ func benchmarkQuestions(b *testing.B, e Engine) {
 	all, one := store.Query{}, store.Query{Runs: []string{"run50"}}
 	for _, q := range []struct {
 		name string
-		ask  func() (int, error)
+		run  func() (int, error)
 	}{
 		{"Profiles", func() (int, error) { list, err := l.s.Profiles(l.ctx, all); return len(list), err }},
 		{"FunctionNames", func() (int, error) { list, err := l.s.FunctionNames(l.ctx); return len(list), err }},
@@ -174,12 +174,12 @@ func benchmarkQuestions(b *testing.B, e Engine) {
 		}},
 	} {
 		b.Run(q.name, func(b *testing.B) {
-			if _, err := q.ask(); err != nil { // what is read or computed once
+			if _, err := q.run(); err != nil { // fills caches
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if n, err := q.ask(); err != nil || n == 0 {
+				if n, err := q.run(); err != nil || n == 0 {
 					b.Fatal(n, err)
 				}
 			}

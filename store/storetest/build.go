@@ -13,15 +13,15 @@ import (
 )
 
 // File returns a file with one profile of a benchmark in a run, drawn as in
-// package proftest, over a Forest of its own:
+// package proftest, over a new Forest:
 //
 //	storetest.File("json", "parse", "r3", profile.CPUSamples, `
 //		×3    ×1
 //		main  main
 //		parse`)
 //
-// Change what it returns to say more: commit, metrics, source. Type and run are
-// spelled out by TypeOf and RunOf.
+// Callers add other fields: commit, metrics, source. TypeOf and RunOf return the type and
+// the run.
 func File(group, benchmark, run, typ, drawing string) *store.File {
 	return NewImporter().File(group, benchmark, run, typ, drawing)
 }
@@ -42,7 +42,7 @@ func newFile(group, benchmark, run string) *store.File {
 }
 
 // RunOf returns the run of a key: its date is as many days after 2024-01-01 as
-// the digits in the key say ("r12": 2024-01-13).
+// the digits in the key ("r12": 2024-01-13).
 func RunOf(key string) testrun.Run {
 	digits := strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {

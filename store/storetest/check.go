@@ -11,7 +11,7 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// check asks the store everything and compares the answers with the model's.
+// check compares the results of all queries with the model's.
 func (l *lab) check() {
 	l.t.Helper()
 	all := l.checkProfiles()
@@ -23,7 +23,7 @@ func (l *lab) check() {
 	l.checkWaiting()
 }
 
-// checkWaiting asks for the metrics of which no profile has come.
+// checkWaiting compares the metrics without a profile.
 func (l *lab) checkWaiting() {
 	l.t.Helper()
 	list, err := l.s.Waiting(l.ctx)
@@ -50,7 +50,7 @@ func (l *lab) checkWaiting() {
 	}
 }
 
-// checkSelection asks what takes a Query. All is the listing of the whole store.
+// checkSelection compares the results of all methods with a Query. All is the listing of the whole store.
 func (l *lab) checkSelection(q store.Query, all []store.Profile) {
 	l.t.Helper()
 	want := q.Filter(all)
@@ -112,7 +112,7 @@ func (l *lab) checkInfo() {
 		l.t.Error("Info names no engine")
 	}
 	if got.Rules != l.m.rules {
-		l.t.Errorf("Info says rules %q, want %q", got.Rules, l.m.rules)
+		l.t.Errorf("Info has the rules %q, want %q", got.Rules, l.m.rules)
 	}
 	if got.Profiles != int64(len(l.m.profiles)) {
 		l.t.Errorf("Info counts %d profiles, want %d", got.Profiles, len(l.m.profiles))
@@ -348,7 +348,7 @@ func usedInTable(t *calltree.Table) []profile.Function {
 	return list
 }
 
-// checkRawNames asks for the raw names of every function, by group.
+// checkRawNames compares the raw names of every function, by group.
 func (l *lab) checkRawNames() {
 	l.t.Helper()
 	names := slices.Sorted(maps.Keys(l.m.functionNames()))
@@ -363,7 +363,7 @@ func (l *lab) checkRawNames() {
 		}
 		for name, raw := range got {
 			if !l.isRawName(group, name, raw) {
-				l.t.Errorf("RawNames(%q): %q was %q, which no profile said", group, name, raw)
+				l.t.Errorf("RawNames(%q): %q was %q, which no profile has", group, name, raw)
 			}
 		}
 		for _, name := range names {
@@ -375,8 +375,8 @@ func (l *lab) checkRawNames() {
 }
 
 // isRawName reports whether a profile of the group, or of any group if the
-// group has none, had the function under the raw name. When profiles have gone
-// since, any group will do.
+// group has none, had the function under the raw name. If profiles were removed
+// since, any group is accepted.
 func (l *lab) isRawName(group, name, raw string) bool {
 	byGroup := l.m.raw[name]
 	if own := byGroup[group]; group != "" && len(own) > 0 && len(byGroup) <= fewGroups && !l.m.forgot {

@@ -9,9 +9,8 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// testConcurrent lets several importers put files of their own and the same
-// files, while others read, delete and compact. Whatever a reader sees of a
-// profile must be all of it.
+// testConcurrent runs several importers that put different files and the same files,
+// while others read, delete and compact. A reader must see whole profiles.
 func testConcurrent(l *lab) {
 	const importers, rounds = 4, 6
 	own := func(im *Importer, who, round int) *store.File {
@@ -130,8 +129,8 @@ func (l *lab) wholeProfiles() error {
 	return err
 }
 
-// testContested lets several clients change the same things at once: one wins
-// where only one can, and nothing gets lost where all can.
+// testContested runs several clients that change the same profiles at once: exactly one
+// succeeds where the changes conflict, and all do where they add.
 func testContested(l *lab) {
 	const clients, rounds = 4, 5
 	var wg sync.WaitGroup

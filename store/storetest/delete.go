@@ -32,7 +32,7 @@ func testDelete(l *lab) {
 	l.reopen()
 	l.check()
 
-	// What is gone is forgotten: the run may come back with other facts.
+	// Deleted runs leave nothing: the run may come again with other facts.
 	back := im.File("g", "a", "r0", profile.CPUSamples, "A\nback")
 	back.Run.Commit = "other"
 	l.put(back)
@@ -56,7 +56,7 @@ func testDelete(l *lab) {
 }
 
 // testCompact compacts again and again: it changes no answer, and importers
-// that know the forest from before go on.
+// that know the forest from before continue.
 func testCompact(l *lab) {
 	im := NewImporter()
 	var first []store.ProfileID

@@ -9,7 +9,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// testNamed asks for functions by name.
+// testNamed queries functions by name.
 func testNamed(l *lab) {
 	all := l.library()
 	for _, names := range [][]string{
@@ -79,9 +79,9 @@ func testAttributes(l *lab) {
 	l.check()
 }
 
-// testAddAttributes adds shards that say different things of their functions:
-// what was said of them by the parts of a sum is merged as if each were a profile
-// of its own, by importers that know the others' functions and by such that do not.
+// testAddAttributes adds shards with different attributes of their functions: those of
+// the parts of a sum are merged as if each part were a separate profile, whether an
+// importer knows the functions of the others or not.
 func testAddAttributes(l *lab) {
 	for i, order := range [][]string{{"first", "second", "third"}, {"third", "second", "first"}, {"second", "third", "first"}} {
 		one := NewImporter()
@@ -104,7 +104,7 @@ func testAddAttributes(l *lab) {
 	}
 }
 
-// testModes asks for the vectors of compile modes.
+// testModes queries the vectors of compile modes.
 func testModes(l *lab) {
 	im := NewImporter()
 	for i, run := range []string{"r1", "r2", "r3"} {
@@ -136,7 +136,7 @@ func rawImporter() *Importer {
 	return im
 }
 
-// testRawNames asks for names as they were before they were normalised.
+// testRawNames queries the names before normalisation.
 func testRawNames(l *lab) {
 	im := rawImporter()
 	l.put(
@@ -174,7 +174,7 @@ func testRawNames(l *lab) {
 	}
 }
 
-// testSources asks for originals.
+// testSources queries the original files.
 func testSources(l *lab) {
 	im := NewImporter()
 	f := im.File("g", "a", "r1", profile.CPU, "A")

@@ -194,7 +194,7 @@ func (h *history) file(at pair) *store.File {
 	return f
 }
 
-// facts says something of a run, now and then what contradicts the rest.
+// facts sets random facts of a run, sometimes contradictory ones.
 func (h *history) facts(r *testrun.Run) {
 	if h.r.IntN(2) == 0 {
 		r.Commit = "c0ffee00" + r.Key

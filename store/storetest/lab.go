@@ -12,7 +12,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// lab is one store under test beside the model of what it should hold.
+// lab is a store under test and the model of its expected content.
 type lab struct {
 	t      testing.TB
 	ctx    context.Context
@@ -124,7 +124,7 @@ func (l *lab) only() store.Profile {
 	return list[0]
 }
 
-// same reports a difference between an answer and what it should be.
+// same reports a difference between a result and the expected one.
 func (l *lab) same(what string, got, want any) {
 	l.t.Helper()
 	if reflect.DeepEqual(got, want) {
@@ -135,6 +135,6 @@ func (l *lab) same(what string, got, want any) {
 	}
 }
 
-// plain hides the optional interfaces of an engine, so that package store's own
-// answers are computed.
+// plain hides the optional interfaces of an engine, so that package store's
+// fallbacks run.
 type plain struct{ store.Store }

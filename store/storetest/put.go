@@ -31,7 +31,7 @@ func testMany(l *lab) {
 	l.putAs(store.Add, files()...)
 	l.same("the listing after replacing and adding the same", l.profiles(store.Query{}), before)
 
-	// Order of import is the order of the files; another forest says the same.
+	// Order of import is the order of the files; another forest makes no difference.
 	all := l.profiles(store.Query{Groups: []string{"g"}})
 	if len(all) != 2 || all[0].Benchmark.Name != "a" || all[0].Seq >= all[1].Seq {
 		l.t.Errorf("group g is listed as %+v", all)
@@ -75,7 +75,7 @@ func testTwiceInOnePut(l *lab) {
 	l.putAs(store.Replace, im.File("g", "c", "r1", profile.CPUSamples, "A"), im.File("g", "c", "r1", profile.CPUSamples, "B"))
 	l.check()
 
-	// The contract says one profile per value type: two make the file unfit.
+	// The contract allows one profile per value type: a file with two is refused.
 	f := im.File("g", "d", "r1", profile.CPUSamples, "A")
 	im.Add(f, profile.CPUSamples, "B")
 	out, err := l.s.Put(l.ctx, []*store.File{f}, store.PutOptions{Rules: Rules})
@@ -86,7 +86,7 @@ func testTwiceInOnePut(l *lab) {
 	l.check()
 }
 
-// checkConflict requires an error that says everything about two files.
+// checkConflict requires an error that names both files and the identity.
 func (l *lab) checkConflict(err error, old, now *store.File) {
 	l.t.Helper()
 	var conflict *store.ConflictError
@@ -99,7 +99,7 @@ func (l *lab) checkConflict(err error, old, now *store.File) {
 	l.same("the conflict", *conflict, want)
 	for _, part := range []string{now.Benchmark.String(), now.Run.Key, typ} {
 		if !strings.Contains(conflict.Identity, part) {
-			l.t.Errorf("identity %q does not say %q", conflict.Identity, part)
+			l.t.Errorf("identity %q does not contain %q", conflict.Identity, part)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func testConflict(l *lab) {
 }
 
 // testAtomicFile puts files of several profiles of which one conflicts: nothing
-// of them may show, neither profiles nor metrics nor what they say of the run.
+// of them may be stored: neither profiles nor metrics nor facts of the run.
 func testAtomicFile(l *lab) {
 	im := NewImporter()
 	l.put(im.File("g", "a", "r1", profile.Alloc, "×10\nA"))
@@ -141,7 +141,7 @@ func testAtomicFile(l *lab) {
 	l.check()
 }
 
-// testReplace lets new content take the place of the old.
+// testReplace replaces content.
 func testReplace(l *lab) {
 	im := NewImporter()
 	old := im.File("g", "a", "r1", profile.CPUSamples, "A  A\nB")
@@ -220,7 +220,7 @@ func testAddRefused(l *lab) {
 		2: `"` + otherPeriod.Name + `": values of type ` + otherType + ` cannot be added to values of type ` + profile.CPUSamples,
 	} {
 		if err := out[i].Err; !errors.Is(err, store.ErrConflict) || !strings.Contains(err.Error(), want) {
-			l.t.Errorf("Put of file %d: %v, want a conflict that says: %s", i, err, want)
+			l.t.Errorf("Put of file %d: %v, want a conflict with: %s", i, err, want)
 		}
 	}
 	l.check()
@@ -246,7 +246,7 @@ func testRuns(l *lab) {
 		r.Attributes = map[string]string{"os": "linux", "jdk": "21"}
 	}))
 	l.check()
-	// A profile that is there already may still say more of its run.
+	// An unchanged profile may have new facts of its run.
 	l.put(file("e", func(r *testrun.Run) {}))
 	l.put(file("e", func(r *testrun.Run) { r.Attributes = map[string]string{"more": "yes"} }))
 	l.check()
@@ -267,7 +267,7 @@ func testRuns(l *lab) {
 		_, want := l.m.runs["r1"].Merge(bad.Run)
 		for _, i := range []int{0, 2, 3} {
 			if err := out[i].Err; err != nil && !strings.Contains(err.Error(), want.Error()) {
-				l.t.Errorf("error %q does not say: %s", err, want)
+				l.t.Errorf("error %q does not contain: %s", err, want)
 			}
 		}
 		l.check()
@@ -321,7 +321,7 @@ func testRules(l *lab) {
 	f := File("g", "a", "r1", profile.CPUSamples, "A")
 	l.put(f)
 	if info, err := l.s.Info(l.ctx); err != nil || info.Rules != Rules {
-		l.t.Errorf("Info says rules %q, %v", info.Rules, err)
+		l.t.Errorf("Info has the rules %q, %v", info.Rules, err)
 	}
 	l.reopen()
 	other := File("g", "b", "r1", profile.CPUSamples, "A")
@@ -334,7 +334,7 @@ func testRules(l *lab) {
 	l.check()
 }
 
-// testNotShared changes what was handed to Put and what was handed out.
+// testNotShared changes arguments of Put and results.
 func testNotShared(l *lab) {
 	im := NewImporter()
 	f := im.File("g", "a", "r1", profile.CPUSamples, "×1  ×2\nA  B")

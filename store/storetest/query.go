@@ -8,7 +8,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// library puts profiles that differ in everything that a Query can ask for.
+// library puts profiles that differ in everything that a Query selects by.
 func (l *lab) library() []store.Profile {
 	l.t.Helper()
 	im := NewImporter()

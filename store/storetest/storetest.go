@@ -5,19 +5,18 @@
 //		storetest.Run(t, storetest.Engine{Open: func(t *testing.T) store.Store { … }})
 //	}
 //
-// Run puts small, drawn profiles into a store and into a naive model of one
-// (maps from call paths to values) and requires equal outcomes and equal answers
-// after every step. History does the same with a random sequence of calls, on
-// several engines at once. Benchmark measures. File, Importer and their like
-// build what they put, for other tests too.
+// Run puts small, drawn profiles into a store and into a naive model of one (maps from
+// call paths to values), and requires equal outcomes and results after every step.
+// History does the same with a random sequence of calls, on several engines at once.
+// Benchmark measures. File, Importer and the like build files, for other tests too.
 //
-// Where the words of the contract leave room, the suite reads them so:
+// Where the contract is ambiguous, the suite requires:
 //
-//	R1   Files of one Put apply in order; a later one sees what an earlier one
-//	     did. Records of one File likewise, and one conflict among them leaves
-//	     the whole File out, its metrics and what it says of the run included.
-//	R2   What a File says of its run and its metrics are taken in even when all
-//	     its profiles are there already (else S5 would not hold).
+//	R1   Files of one Put apply in order; a later one sees the effects of an earlier
+//	     one. So do the records of one File. One conflict among them excludes the
+//	     whole File, with its metrics and facts of the run.
+//	R2   Facts of the run and metrics of a File are stored even if all its profiles
+//	     are unchanged (else S5 would not hold).
 //	R3   A File without records may come before the profiles of its benchmark
 //	     and run; the metrics wait for them, whatever else is deleted.
 //	R4   Metrics are listed primary first, then by name.
@@ -25,30 +24,29 @@
 //	     calltree.Merge keeps, in every order of Puts.
 //	R6   FunctionSet.Functions, Table.Functions and FunctionSums.Rows may list
 //	     functions that no selected profile has; consumers skip them.
-//	     FunctionNames lists each function that a stored profile has. It and
-//	     the counts of functions and paths in Info may include what deleted,
-//	     replaced and refused profiles had, until Compact.
+//	     FunctionNames lists each function of a stored profile. It and the counts of
+//	     functions and paths in Info may include those of deleted, replaced and
+//	     refused profiles, until Compact.
 //	R7   The rows of Functions are those of calltree.Tree.FunctionRows.
 //	R8   After Add, values, Sum, Nodes, Samples and modes are those of the sum,
-//	     Hash and Parts those of Profile.AddContent; File, Duration and the
-//	     source are the engine's choice. What is a part of a sum already
-//	     changes nothing, but with Replace it takes the sum's place. Values of
-//	     types with different keys do not add, nor do sums that leave the int64
-//	     range: the File fails and nothing changes.
+//	     Hash and Parts those of Profile.AddContent; the engine chooses File,
+//	     Duration and the source. Adding a part of a sum again changes nothing;
+//	     with Replace it replaces the sum. Values of types with different keys do
+//	     not add, nor do sums outside of the int64 range: the File fails and
+//	     nothing changes.
 //	R9   Replace may give a profile a new Seq or keep the old one.
 //	R10  A method whose context has ended returns an error. A stream whose
 //	     context ends yields the error, unless it has delivered everything.
-//	R11  Nothing handed to Put is kept and nothing handed out is shared: callers
-//	     may change both. (A chunk of a stream is theirs until the next one.)
-//	R12  A stream that is being read, or never will be, does not hold up other
-//	     calls, Put included.
+//	R11  Arguments of Put are not kept and results are not shared: callers may change
+//	     both. (A chunk of a stream is valid until the next one.)
+//	R12  An open stream, read or not, does not block other calls, Put included.
 //	R13  Source of an unknown profile is ErrNoSource.
 //
-// RunTraces and TraceHistory are the same for traceprof.Store; there the answers of
-// several engines are compared with each other.
+// RunTraces and TraceHistory are the same for traceprof.Store; TraceHistory compares the
+// results of several engines with each other.
 //
-// The package does not test speed, crashes or damaged files; engines have tests
-// of their own for these.
+// The package does not test speed, crashes or damaged files; engines have separate tests
+// for these.
 package storetest
 
 import (
@@ -57,7 +55,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// Engine is what the suite needs to know of an engine.
+// Engine opens stores of an engine for the suite.
 type Engine struct {
 	// Open returns a fresh empty store. The suite closes it.
 	Open func(t testing.TB) store.Store
@@ -67,7 +65,7 @@ type Engine struct {
 	Reopen func(t testing.TB, s store.Store) store.Store
 }
 
-// Rules is the version of the naming rules that the suite's Puts say.
+// Rules is the version of the naming rules in the suite's Puts.
 const Rules = "storetest/1"
 
 // Run runs the suite.
@@ -77,8 +75,8 @@ func Run(t *testing.T, e Engine) {
 	}
 }
 
-// tests lists the suite. Simple things come first: what fails there fails later
-// on too, and says less.
+// tests lists the suite, simple cases first: their failures are easier to read than
+// those that they cause in later tests.
 var tests = []struct {
 	name string
 	run  func(*lab)

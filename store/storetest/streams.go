@@ -78,11 +78,11 @@ func testBreak(l *lab) {
 	l.check()
 }
 
-// patience is how long a call may take that should not wait for a stream. The
-// test of the suite has less of it.
+// patience is the timeout of a call that should not wait for a stream. The test of the
+// suite shortens it.
 var patience = 20 * time.Second
 
-// whileReading makes a call in the midst of a stream.
+// whileReading makes a call while a stream is open.
 func (l *lab) whileReading(name string, call func() error) {
 	l.t.Helper()
 	set, err := l.s.Functions(l.ctx, store.Query{}, nil)
@@ -111,7 +111,7 @@ func (l *lab) whileReading(name string, call func() error) {
 	}
 }
 
-// testCancel ends contexts before and in the midst of calls.
+// testCancel ends contexts before and during calls.
 func testCancel(l *lab) {
 	l.wide()
 	ctx, cancel := context.WithCancel(l.ctx)

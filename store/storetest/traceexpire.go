@@ -51,7 +51,7 @@ func testExpireTasks(l *traceLab) {
 		l.same("instances", instances, []traceprof.Instance{{Service: "s", Name: "there", LastSeen: 1101}})
 		l.reopen()
 	}
-	// What is gone may come again, as something new.
+	// Expired tasks and segments may come again.
 	l.put(l.dumps(old.ID, "segment of "+old.ID, dump{0, 2, "B"}))
 	l.ok(l.s.PutSegments(l.ctx, segment("a", 2000, 1)))
 	l.want(traceprof.SnapshotQuery{Tasks: []string{old.ID}}, old.ID+" segment of "+old.ID+"\n0 2: B")
@@ -181,7 +181,7 @@ func testEndedContext(l *traceLab) {
 		"Expire":       second(l.s.Expire(ctx, traceprof.Expiry{Before: 1 << 60})),
 	} {
 		if err == nil {
-			l.t.Errorf("%s goes on", name)
+			l.t.Errorf("%s ignores its context", name)
 		}
 	}
 	l.want(traceprof.SnapshotQuery{}, "t s\n0 1: A")

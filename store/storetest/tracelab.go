@@ -16,7 +16,7 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// TraceEngine is what the suite of trace profiling needs to know of an engine.
+// TraceEngine opens stores of an engine for the suite of trace profiling.
 type TraceEngine struct {
 	// Open returns a fresh empty store, which the engine's test closes in the end.
 	Open func(t testing.TB) traceprof.Store
@@ -75,7 +75,7 @@ type traceLab struct {
 	ctx    context.Context
 	engine TraceEngine
 	s      traceprof.Store
-	stacks *calltree.Forest // of what the tests put
+	stacks *calltree.Forest // of the tests' snapshots
 }
 
 func newTraceLab(t testing.TB, e TraceEngine) *traceLab {
@@ -178,7 +178,7 @@ func (l *traceLab) put(list ...traceprof.Snapshots) {
 	l.ok(l.s.PutSnapshots(l.ctx, list...))
 }
 
-// want requires the picture of what a query finds: a line for each task and
+// want compares the result of a query as text: a line for each task and
 // segment, and a line "sequence time: stack" for each snapshot.
 func (l *traceLab) want(q traceprof.SnapshotQuery, picture string) {
 	l.t.Helper()

@@ -233,7 +233,7 @@ func testBadSnapshots(l *traceLab) {
 	l.want(traceprof.SnapshotQuery{}, "")
 }
 
-// testOwnCopies changes what was handed over and what was handed out.
+// testOwnCopies changes arguments and results.
 func testOwnCopies(l *traceLab) {
 	s := l.dumps("t", "s", dump{0, 1, "A"}, dump{1, 2, "A B"})
 	l.put(s)
@@ -279,7 +279,7 @@ func testManyParts(l *traceLab) {
 	l.same("values", n, others)
 }
 
-// testTwoClients lets two clients store the same snapshots with different
+// testTwoClients has two clients store the same snapshots with different
 // stacks, while others read: of each sequence one of both stays for ever, and
 // what is read once is read again.
 func testTwoClients(l *traceLab) {

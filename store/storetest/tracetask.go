@@ -182,7 +182,7 @@ func testInstances(l *traceLab) {
 	}
 }
 
-// testOneTaskWins lets clients make tasks of one service and time.
+// testOneTaskWins has clients create tasks of one service and time.
 func testOneTaskWins(l *traceLab) {
 	const clients, rounds = 4, 5
 	for round := range int64(rounds) {

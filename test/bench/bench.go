@@ -1,5 +1,5 @@
 // Package bench compares ways to store call trees: it imports one generated
-// suite into several engines and asks all of them the same questions.
+// suite into several engines and runs the same queries on all of them.
 //
 // An Engine stores profiles and answers Questions. The baselines implement it
 // with one row per call node per profile (package baseline); a product is
@@ -10,7 +10,7 @@
 // outside the timer, and then given to one engine after the other, in an order
 // that rotates. Machines with other work on them disturb all engines alike this
 // way, and ratios of medians stay meaningful where seconds are not. Then it
-// closes and opens the stores again and asks each question several times.
+// closes and opens the stores again and runs each query several times.
 //
 // What the package does not measure: concurrent readers and writers, a cold
 // page cache, the loss of power, servers over a network, and the decoding of
@@ -24,13 +24,13 @@ import (
 	"github.com/dendroprof/dendro/test/bench/suite"
 )
 
-// Profile is one profile to import: what it is and its folded text.
+// Profile is one profile to import: its identity and its folded text.
 type Profile struct {
 	suite.Meta
 	Text []byte
 }
 
-// Engine stores profiles and answers questions about them. An engine is used
+// Engine stores profiles and answers queries about them. An engine is used
 // by one goroutine at a time.
 type Engine interface {
 	// Import stores the profiles of a batch; when it returns they are durable.
@@ -43,18 +43,18 @@ type Engine interface {
 	// engine has allocated and freed again do not count: how many there are
 	// depends on the order of commits.
 	Size() (int64, error)
-	// Answer answers one question. An engine that cannot answer returns
+	// Answer answers one query. An engine that cannot answer returns
 	// ErrNoAnswer.
 	Answer(q Question) (Answer, error)
 	Close() error
 }
 
-// ErrNoAnswer says that an engine does not implement a question.
+// ErrNoAnswer reports that an engine does not implement a query.
 var ErrNoAnswer = fmt.Errorf("question not implemented by this engine")
 
-// Options say how to open a store.
+// Options define how to open a store.
 type Options struct {
-	Dir     string // folder of its own, created when missing; may hold a store
+	Dir     string // separate folder, created if missing; may contain a store
 	Workers int    // goroutines that parse and write, at least 1
 	// Names maps a frame as it is in the text to the name that is stored; nil
 	// stores it as it is. Engines that normalise by themselves ignore it.
@@ -74,10 +74,10 @@ type Spec struct {
 	Rounds int
 }
 
-// Kind is what a question asks for.
+// Kind is the kind of a query.
 type Kind int
 
-// The questions of the storage study. Sums are in samples; profiles weigh by
+// The queries of the storage study. Sums are in samples; profiles weigh by
 // their samples.
 const (
 	// Potential: the self samples of every function (q1).
@@ -102,7 +102,7 @@ const (
 	Series
 )
 
-// Question is one question with its selection.
+// Question is one query with its selection.
 type Question struct {
 	Label string // as it is called in the table, such as "q3-100"
 	Kind  Kind
@@ -116,7 +116,7 @@ type Question struct {
 	Chain    [3]string
 }
 
-// Answer is what an engine found. Rows says how much; Sum computes the checksum
+// Answer is the result of a query. Rows is its size; Sum computes the checksum
 // and is called outside the timer, so that an engine may keep its own columns
 // and resolve names late.
 type Answer struct {
@@ -137,7 +137,7 @@ type Checksum struct {
 // were added in another order.
 const tolerance = 1e-9
 
-// Equal tells whether two checksums are of the same answer.
+// Equal reports whether two checksums are of the same answer.
 func (c Checksum) Equal(d Checksum) bool {
 	return c.Rows == d.Rows && c.Exact == d.Exact &&
 		math.Abs(c.Approx-d.Approx) <= tolerance*(1+max(c.Scale, d.Scale))

@@ -2,7 +2,7 @@ package bench
 
 import "math"
 
-// Digest builds the checksum of an answer. What goes into it, by question:
+// Digest builds the checksum of an answer. Its content by kind of query:
 //
 //	Potential    Row(function, self) of every function with self > 0
 //	Tree, Merged RowPath(path, self, total) of every node
@@ -19,7 +19,7 @@ type Digest struct {
 	sum Checksum
 }
 
-// Sum returns the checksum of what was added.
+// Sum returns the checksum of the added values.
 func (d *Digest) Sum() Checksum { return d.sum }
 
 // Row adds a row with a name and whole numbers.

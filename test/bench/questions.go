@@ -2,7 +2,7 @@ package bench
 
 import "github.com/dendroprof/dendro/test/bench/suite"
 
-// Questions returns the questions of the study for a suite. The selections are
+// Questions returns the queries of the study for a suite. The selections are
 // those of its table: a group and everything for q1, the runs of one benchmark
 // and everything for q3 and q7, 10 and all earlier runs for q5.
 func Questions(s *suite.Suite) []Question {

@@ -39,15 +39,15 @@ func (i Import) rate() float64 { return float64(i.Nodes) / (i.Load + i.Finish).S
 // loadRate returns call nodes per second without the checkpoint.
 func (i Import) loadRate() float64 { return float64(i.Nodes) / i.Load.Seconds() }
 
-// QuestionResult is one question to all engines, by engine.
+// QuestionResult has the results of one query, by engine.
 type QuestionResult struct {
 	Question Question
 	First    []time.Duration
-	Times    [][]time.Duration // nil when it was not asked
+	Times    [][]time.Duration // nil if the query was not run
 	Sums     []*Checksum
 }
 
-// Differs tells whether two engines answered differently.
+// Differs reports whether two engines answered differently.
 func (q *QuestionResult) Differs() bool {
 	var first *Checksum
 	for _, s := range q.Sums {
@@ -62,7 +62,7 @@ func (q *QuestionResult) Differs() bool {
 	return false
 }
 
-// Differences returns the labels of the questions that engines disagree on.
+// Differences returns the labels of the queries on which engines disagree.
 func (r *Result) Differences() []string {
 	var list []string
 	for _, q := range r.Questions {

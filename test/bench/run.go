@@ -13,7 +13,7 @@ import (
 	"github.com/dendroprof/dendro/test/bench/suite"
 )
 
-// Config says what Run does.
+// Config configures Run.
 type Config struct {
 	Suite   suite.Config
 	Specs   []Spec
@@ -24,19 +24,19 @@ type Config struct {
 	Rounds int // of imports, 1 by default
 	// Budget is the time after which no further round begins; 0 is no bound.
 	Budget  time.Duration
-	Repeats int // of questions, 5 by default
+	Repeats int // of queries, 5 by default
 	Alone   int // profiles to import one by one afterwards, 0 for none
 	// BatchBytes bounds the text that is rendered ahead, 500 MB by default.
 	BatchBytes int
-	// Limit is how long the repetitions of a question may take per engine, 10 s
-	// by default. A question that is expected to take ten times as long, by the
-	// same question for one benchmark, is not asked.
+	// Limit is how long the repetitions of a query may take per engine, 10 s
+	// by default. A query that is expected to take ten times as long, by the
+	// same query for one benchmark, is not run.
 	Limit time.Duration
 
 	NoImports   bool // leave the tables out; one round fills the stores all the same
 	NoQuestions bool
 	// Keep leaves the stores of the first round in Dir; Reuse takes them from
-	// there instead of importing, to measure a process that only asks.
+	// there instead of importing, to measure a process that only runs queries.
 	Keep, Reuse bool
 	Log         io.Writer
 }
@@ -98,7 +98,7 @@ func Run(c Config) (*Result, error) {
 		if err := r.importRound(round); err != nil {
 			return nil, err
 		}
-		// The stores of the first round answer the questions.
+		// The stores of the first round answer the queries.
 		if round > 0 {
 			os.RemoveAll(r.dir(round))
 		}
@@ -267,7 +267,7 @@ func (r *runner) runQueries() (err error) {
 		}
 		e.Open = time.Since(start)
 	}
-	small := map[Kind][]time.Duration{} // by engine, the question for one benchmark
+	small := map[Kind][]time.Duration{} // by engine, the query for one benchmark
 	for _, q := range Questions(r.suite) {
 		fmt.Fprintf(r.Log, "\r%s %-28s", r.result.Suite, q.Label)
 		row := &QuestionResult{Question: q, Times: make([][]time.Duration, len(engines)), Sums: make([]*Checksum, len(engines))}
@@ -293,7 +293,7 @@ func (r *runner) runQueries() (err error) {
 	return nil
 }
 
-// repeat asks one question in interleaved rounds. The first call of each engine
+// repeat runs one query in interleaved rounds. The first call of each engine
 // is its warm-up and kept apart, unless it is the only one that the limit
 // allows.
 func (r *runner) repeat(row *QuestionResult, engines []Engine, ask []bool) error {

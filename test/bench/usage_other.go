@@ -4,8 +4,8 @@ package bench
 
 import "time"
 
-// CPUTime returns 0: this system is not asked.
+// CPUTime returns 0: this system is not supported.
 func CPUTime() time.Duration { return 0 }
 
-// PeakRSS returns 0: this system is not asked.
+// PeakRSS returns 0: this system is not supported.
 func PeakRSS() int64 { return 0 }

@@ -49,8 +49,8 @@ func MeasureClean(ctx context.Context, w io.Writer, st store.Reader) error {
 	return tw.Flush()
 }
 
-// cleanCounts counts what was judged and what failed: suites, which are pairs of runs with
-// all benchmarks; benchmarks, each as a suite of its own; and histories, of a value type of
+// cleanCounts counts checks and failures: suites, which are pairs of runs with
+// all benchmarks; benchmarks, each as a separate suite; and histories, of a value type of
 // a benchmark, in the suites.
 type cleanCounts struct{ suites, failedSuites, benchmarks, failedBenchmarks, series int }
 

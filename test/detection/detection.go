@@ -8,7 +8,7 @@
 //     same state of its machine (docs/method/regression.md has the figures);
 //   - simulate.go, program.go, plant.go: a generator of histories of a made-up
 //     program with a change of known place and size, or none;
-//   - others.go: what the default method is compared with: the thesis's score,
+//   - others.go: the methods that the default is compared with: the thesis's score,
 //     Welch's test, and an E-divisive change point detector.
 //
 // The bench knows the truth and the detectors do not: they are given histories
@@ -30,7 +30,7 @@ type Answer struct {
 	// only one.
 	Part *Answer
 	Wide bool // names no culprit
-	Gain bool // says that something got faster
+	Gain bool // the finding is an improvement
 
 	Headline string  // the function of the headline
 	Share    float64 // net, of the program before
@@ -91,7 +91,7 @@ func source(function string) string {
 // sizeError is the relative error of a size that counts as right.
 const sizeError = 0.3
 
-// answers turns findings that say that something got slower or faster into answers.
+// answers converts findings of regressions and improvements.
 func answers(findings []regression.Finding) []Answer {
 	var list []Answer
 	for _, f := range findings {

@@ -11,10 +11,10 @@ import (
 	"github.com/dendroprof/dendro/analysis/regression"
 )
 
-// suites are the numbers of benchmarks that a gate is asked about together.
+// suites are the numbers of benchmarks that a gate checks together.
 var suites = []int{1, 10, 100}
 
-// gates are what MeasureGate asks of every clean benchmark.
+// gates are the checks of MeasureGate on every clean benchmark.
 var gates = []struct {
 	name    string
 	policy  gate.Policy
@@ -88,7 +88,7 @@ func MeasureGate(w io.Writer, n int, seed uint64) {
 	tw.Flush()
 }
 
-// failures simulates one clean benchmark and says by gate and size of the suite
+// failures simulates one clean benchmark and returns by gate and size of the suite
 // whether it fails.
 func failures(seed uint64) [][]bool {
 	s, ok := Simulate(Plan{Seed: seed, Nodes: 2000, Runs: 20, K: 2, Samples: 10000, Kind: "none"})

@@ -11,7 +11,7 @@ import (
 )
 
 // A Scorer gives every function a score for "more in the tested runs than in the
-// history": what the default method is compared with. A threshold on the score
+// history": the methods that the default is compared with. A threshold on the score
 // makes it a detector.
 type Scorer func(hist, tested []float64) float64
 
@@ -76,7 +76,7 @@ const permutations = 199
 
 func eDivisive(hist, tested []float64) float64 {
 	if welchScore(hist, tested) < 2 {
-		return 0 // no test of 200 permutations would tell it from noise
+		return 0 // a test of 200 permutations cannot distinguish it from noise
 	}
 	x := slices.Concat(hist, tested)
 	split, q := bestSplit(x)

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// Truth is what was planted into a simulated history.
+// Truth is the planted change of a simulated history.
 type Truth struct {
 	Expect   string     // "regression", "none", "moved", "improvement", "global", "drift"
 	Accepted []string   // functions that name the change
@@ -192,7 +192,7 @@ func (pl *planter) scaleCall() bool {
 }
 
 // acceptChain accepts the callees below nodes that have nearly the same total:
-// the data cannot tell them apart.
+// the data cannot distinguish them.
 func (pl *planter) acceptChain(nodes []int) {
 	for range 6 {
 		sum, below := 0.0, map[int][]int{}

@@ -222,7 +222,7 @@ func heaviestPaths(m *history.Matrix) map[string][]string {
 	return paths
 }
 
-// functionTotals asks the store for the function lists of profiles.
+// functionTotals queries the function lists of profiles.
 func functionTotals(ctx context.Context, st store.Reader, profiles []store.Profile) (*Totals, error) {
 	q := store.Query{}
 	place := map[store.ProfileID]int{}

@@ -30,7 +30,7 @@ type Tally struct {
 	Runs, Findings         int
 	Located, Strict, First int
 	WithFindings           int
-	Gains                  int // runs that are said to be faster somewhere
+	Gains                  int // runs reported as faster somewhere
 	Named, Sized           int // of those located
 }
 
@@ -80,7 +80,7 @@ func (t *Tally) sum(o Tally) {
 	t.Sized += o.Sized
 }
 
-// costsOf drops the answers that say that something got faster.
+// costsOf drops the answers about improvements.
 func costsOf(list []Answer) []Answer {
 	return slices.DeleteFunc(slices.Clone(list), func(a Answer) bool { return a.Gain })
 }

@@ -76,7 +76,7 @@ func Observe(plan Plan, k int, o regression.Options, totals bool) (*Outcome, boo
 	return out, true
 }
 
-// judge compares the right finding with what was planted. Findings that cost come
+// judge compares the right finding with the planted change. Findings that cost come
 // first, so it has the index of its answer.
 func (o *Outcome) judge(f regression.Finding) {
 	o.Impact = f.Delta.Share
@@ -273,7 +273,7 @@ func RunSimulated(w io.Writer, size float64, seed uint64) []Check {
 }
 
 // placed counts the findings per run that name a place: that a slow machine made
-// everything slower is said once, and right.
+// everything slower is reported once, correctly.
 func placed(list []*Outcome) float64 {
 	n := 0
 	for _, o := range list {

@@ -1,8 +1,8 @@
 // Package api answers over HTTP what the commands answer: the part of the server
 // below /api/v1.
 //
-// There are two kinds of addresses. Questions for people and programs are asked
-// with the selection flags of the commands as query parameters and answered as
+// There are two kinds of addresses. Queries of people and programs have the selection
+// flags of the commands as query parameters, and their results are
 // JSON; openapi.json describes each of them, and the tests hold the handlers to
 // it. The addresses below /api/v1/store are the contract of package store, method
 // by method, in the binary form of package transfer: what another Dendro asks
@@ -37,7 +37,7 @@ import (
 // than a new address, parameter or member, makes a new one.
 const Version = 1
 
-// Options say what the API answers from.
+// Options configure the API.
 type Options struct {
 	Store   store.Store
 	Version string // of the program
@@ -85,7 +85,7 @@ func newAPI(o Options) *api {
 	}
 }
 
-// routes lists everything that is answered. openapi.json describes the same list.
+// routes lists all addresses. openapi.json describes the same list.
 func (a *api) routes() []server.Route {
 	ask := func(pattern string, h func(http.ResponseWriter, *http.Request) error) server.Route {
 		return server.Route{Pattern: pattern, Needs: server.Reading, Handler: handler(h)}
@@ -128,7 +128,7 @@ type infoAnswer struct {
 	Version  string     `json:"version"`
 	API      int        `json:"api"`
 	Transfer int        `json:"transfer"` // version of the form below /api/v1/store
-	SQL      bool       `json:"sql"`      // users' SQL is answered
+	SQL      bool       `json:"sql"`      // users' SQL is allowed
 	Store    store.Info `json:"store"`
 }
 

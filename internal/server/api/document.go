@@ -78,7 +78,7 @@ func (d *document) close() {
 // writeJSON answers with a value.
 func writeJSON(w http.ResponseWriter, v any) error { return writeStatus(w, http.StatusOK, v) }
 
-// writeStatus answers with a value and a status of its own.
+// writeStatus answers with a value and a status.
 func writeStatus(w http.ResponseWriter, status int, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -86,6 +86,6 @@ func writeStatus(w http.ResponseWriter, status int, v any) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) // the client may have gone: the log says so
+	_, _ = w.Write(append(data, '\n')) // the client may have disconnected; the log has that
 	return nil
 }

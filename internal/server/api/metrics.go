@@ -8,7 +8,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 )
 
-// storeMetrics are the numbers of the store, asked when they are collected.
+// storeMetrics are the numbers of the store, queried when they are collected.
 func (a *api) storeMetrics() prometheus.Collector { return &storeCollector{a} }
 
 type storeCollector struct{ a *api }

@@ -16,7 +16,7 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// saidError is an error with what it is answered as.
+// saidError is an error with its problem.
 type saidError struct {
 	error
 	kind, title string
@@ -39,7 +39,7 @@ func unknown(name string, known []string) error {
 		status: http.StatusBadRequest, more: map[string]any{"parameters": known}}
 }
 
-// gone says that a profile is not there.
+// gone is the error for a profile that is not stored.
 func gone(id store.ProfileID) error {
 	return &saidError{error: fmt.Errorf("there is no profile %s", id), kind: "no-such-profile", title: "There is no such profile", status: http.StatusNotFound}
 }
@@ -73,7 +73,7 @@ var statuses = map[string]struct {
 	"version":             {http.StatusBadRequest, "The body is of another version"},
 }
 
-// problemOf returns an error as it is answered.
+// problemOf returns the problem of an error.
 func problemOf(err error) *server.Problem {
 	if p := server.BodyProblem(err); p != nil {
 		return p

@@ -18,7 +18,7 @@ type endpoint struct {
 	id, tag, summary string
 	request          any   // a pointer; its parameters are those of the address
 	form             any   // a pointer: the parameters of its form
-	results          []any // what it may be answered with; none: a file
+	results          []any // the possible results; none: a file
 	needs            server.Needs
 	upload           bool // the body is a file
 	handler          func(http.ResponseWriter, *http.Request) error
@@ -41,7 +41,7 @@ func ask[Request, Result any](a *api, id, tag, path, summary string, answer func
 		}}
 }
 
-// posted is an endpoint asked with POST, by clients that send facts of their own.
+// posted is the endpoint with POST, for clients that send facts in the body.
 func posted(e endpoint) endpoint {
 	e.method, e.id = "POST", e.id+"WithFacts"
 	e.summary += " The body has what only the client knows: acknowledged changes, and commits of its repository."

@@ -41,7 +41,7 @@ type sqlRequest struct {
 	Rows int `param:"rows" min:"0" default:"100000" help:"maximum number of rows (0: all)"`
 }
 
-// sql answers a user's own query, which is the body.
+// sql runs a user's query, which is the body.
 func (a *api) sql(w http.ResponseWriter, r *http.Request) error {
 	var request sqlRequest
 	if err := readAddress(r, &request, &struct{}{}); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/dendroprof/dendro/test/bench"
 )
 
-// Answer answers a question in SQL where the model allows it and by fetching
+// Answer runs a query in SQL where the model allows it and by fetching
 // the rows where it does not.
 func (e *DuckDB) Answer(q bench.Question) (bench.Answer, error) {
 	switch q.Kind {
@@ -55,7 +55,7 @@ func within(q bench.Question, column string) string {
 	return `true`
 }
 
-// function returns the id of a function as the question spells it, -1 for one
+// function returns the id of a function as the query spells it, -1 for one
 // that the store does not have.
 func (e *DuckDB) function(name string) int32 {
 	if e.dict.mapName != nil {
@@ -186,12 +186,12 @@ func (e *DuckDB) correlation(q bench.Question) (bench.Answer, error) {
 	}}, err
 }
 
-// degrees is the highest degree of subtree potential that is asked for.
+// degrees is the highest degree of subtree potential in a query.
 const degrees = 5
 
 // q7. As the thesis computes it: p of every node from its children's, degree by
 // degree, then the sums of every function less what recursion counted twice.
-// Each degree is a table of its own, as the database has no arrays that could
+// Each degree is a separate table, as the database has no arrays that could
 // be written in place.
 func (e *DuckDB) subtree(q bench.Question) (answer bench.Answer, err error) {
 	run := func(sql string) {
@@ -262,7 +262,7 @@ func (e *DuckDB) series(q bench.Question) (bench.Answer, error) {
 	nodes := map[at]node{}
 	runs := map[int32]string{}
 	// Each end is filtered by its function before the join: joined to all nodes
-	// the same question takes twenty times as long.
+	// the same query takes twenty times as long.
 	side := func(columns string, fn int32) string {
 		return fmt.Sprintf(`(SELECT profile, id, %s FROM node WHERE fn = %d AND profile IN (SELECT id FROM s))`, columns, fn)
 	}

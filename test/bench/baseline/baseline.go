@@ -4,7 +4,7 @@
 //
 // A node has its profile, its parent, its function, its depth, self and total
 // samples, and the recursion edge: the nearest ancestor of the same function
-// and the distance to it. Shares are left out; they follow from the samples.
+// and the distance to it. Shares are omitted; they follow from the samples.
 //
 // Two engines hold the same rows. DuckDB is a generous stand-in: columns, whole
 // numbers for functions, the edge as a column, a tuned parser, rows appended in

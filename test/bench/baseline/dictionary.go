@@ -85,7 +85,7 @@ func (s *symbols) id(frame []byte) int32 {
 	}
 	id := s.dict.id(string(frame))
 	// An empty frame would look like an empty slot, and a slab of 4 GB is full;
-	// both are asked of the dictionary every time.
+	// both are looked up in the dictionary every time.
 	if len(frame) == 0 || len(s.slab)+len(frame) > math.MaxUint32 {
 		return id
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // schema has no key and no index: on this engine they multiply the time of an
-// import by two and the size by almost four, and no question needs them.
+// import by two and the size by almost four, and no query needs them.
 const schema = `
 CREATE TABLE IF NOT EXISTS fn(id INTEGER, name VARCHAR);
 CREATE TABLE IF NOT EXISTS benchmark(id INTEGER, grp VARCHAR, name VARCHAR);
@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS node(profile INTEGER, id INTEGER, parent INTEGER, fn 
 type DuckDB struct {
 	path    string
 	db      *database
-	conn    *connection // for questions and names
+	conn    *connection // for queries and names
 	workers []*worker
 	dict    *dictionary
 	benches map[[2]string]int32

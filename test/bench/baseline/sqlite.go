@@ -13,7 +13,7 @@ import (
 )
 
 // SQLite is the per-node model on a row store, as one writes it first. It
-// answers no questions: the study's three took a hundred times DuckDB's time.
+// answers no queries: the study's three took a hundred times DuckDB's time.
 type SQLite struct {
 	path    string
 	db      *sql.DB
@@ -143,7 +143,7 @@ func parsePlain(text string, names *nameCache) (*callNode, error) {
 	return root, nil
 }
 
-// Import stores each profile in a transaction of its own.
+// Import stores each profile in a separate transaction.
 func (e *SQLite) Import(batch []bench.Profile) error {
 	for i := range batch {
 		if err := e.put(&batch[i]); err != nil {

@@ -1,14 +1,14 @@
-// Package oracle answers the questions of package bench in the plainest way
+// Package oracle answers the queries of package bench in the plainest way
 // there is, so that the fast engines can be held against it.
 //
 // It keeps every profile as a list of stacks with counts and goes through all
-// of them for every question, by the definitions word for word: totals from the
+// of them for every query, by the definitions word for word: totals from the
 // stacks that contain a function, subtree potentials by the closed form (the
 // baselines use the recursion of the thesis, so that one checks the other),
 // z-scores and correlations with two passes over lists of numbers. It shares no
 // code with the engines but the checksum.
 //
-// It is for suites of some dozen small profiles: every question costs time in
+// It is for suites of some dozen small profiles: every query costs time in
 // proportion to all frames of all lines. Test runs a whole engine against it.
 package oracle
 
@@ -99,7 +99,7 @@ func (o *Oracle) selected(q bench.Question) []profile {
 	return list
 }
 
-// Answer answers any question.
+// Answer answers any query.
 func (o *Oracle) Answer(q bench.Question) (bench.Answer, error) {
 	list := o.selected(q)
 	var d bench.Digest

@@ -61,7 +61,7 @@ func Test(t *testing.T, spec bench.Spec, names func(string) string) {
 	}
 }
 
-// edges are questions that a benchmark does not ask but that break engines.
+// edges are queries that the benchmark does not run but that break engines.
 func edges(s *suite.Suite) []bench.Question {
 	m := s.Meta(0)
 	one := bench.Question{Group: m.Group, Benchmark: m.Benchmark}

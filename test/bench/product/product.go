@@ -3,7 +3,7 @@
 //
 // Text goes the whole way that a user's files go (detection, the folded reader,
 // normalised names, projection, one writer); the only difference is that a
-// source is memory and not a file. The questions are asked through the store's
+// source is memory and not a file. The queries run through the store's
 // contract and its documented fast paths, with the arithmetic that belongs to an
 // analysis done here, in Go. The package does not reach into the engine.
 package product

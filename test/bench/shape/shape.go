@@ -195,7 +195,7 @@ func (f *forest) figures(profiles int) Paths {
 	return p
 }
 
-// Figures returns what was measured so far.
+// Figures returns the measurements so far.
 func (m *Meter) Figures() Figures {
 	n := float64(max(m.profiles, 1))
 	return Figures{

@@ -31,7 +31,7 @@ func cutSuffix(frame string) (name string, mark byte) {
 
 // Stable maps a frame of a generated profile to the name that is the same in
 // every run: without annotation, lambda counters and class addresses. It undoes
-// what the generator does and no more; a product's normaliser knows many more
+// exactly what the generator adds; a product's normaliser knows many more
 // patterns and may be used in its place where two stores are compared.
 func Stable(frame string) string {
 	name, _ := cutSuffix(frame)
@@ -130,7 +130,7 @@ func digits(s, set string) int {
 	return n
 }
 
-// inScope moves a function into a package of its own: the name of the scope is
+// inScope moves a function into a separate package: the name of the scope is
 // put before the last part of the package path, or behind a name without one.
 // It keeps the spelling that makes a Java name Java and a Go name Go.
 func inScope(f function, scope string) string {

@@ -15,7 +15,7 @@ const (
 	saltStates
 )
 
-// rnd is a splitmix64 generator. The suite has its own so that a suite does not
+// rnd is a splitmix64 generator. The suite has one so that a suite does not
 // change with the toolchain.
 type rnd struct {
 	state uint64

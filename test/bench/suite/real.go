@@ -142,7 +142,7 @@ func (sc *scratch) drawRegions(b *benchmark, run int) {
 	}
 }
 
-// compiled tells how many compile states a function has during a run: one, or
+// compiled returns how many compile states a function has during a run: one, or
 // up to three in a part of the functions.
 func (b *benchmark) compiled(fn int32) int {
 	u := float64(hash(b.seed, uint64(fn), saltStates)>>40) / (1 << 24)

@@ -74,7 +74,7 @@ var loadSeeds = sync.OnceValue(func() *seedSet {
 	return set
 })
 
-// isGo tells the workloads whose frames carry no annotation because Go's
+// isGo reports the workloads whose frames carry no annotation because Go's
 // profiler wrote them.
 func isGo(workload string) bool {
 	return workload == "code-highlight" || workload == "json-orders"

@@ -44,7 +44,7 @@
 // # What it does not model
 //
 // Threads, times, several value types, allocation sizes and the drift of a
-// program over months are left out: none of them changes what an import or the
+// program over months are omitted: none of them changes what an import or the
 // benchmark's queries cost. The planted effects are there to give correlation
 // and z-score queries something to find, not to measure how well an analysis
 // finds it.
@@ -86,7 +86,7 @@ const (
 	Shuffled
 )
 
-// Config says which suite to generate. The zero value is the Large suite of
+// Config selects the suite to generate. The zero value is the Large suite of
 // the 1,000-profile table.
 type Config struct {
 	Shape      Shape
@@ -146,7 +146,7 @@ type benchmark struct {
 var epoch = time.Date(2024, 3, 4, 2, 30, 0, 0, time.UTC)
 
 // New builds the call trees of a suite. That takes some milliseconds per
-// benchmark; profiles are drawn when asked for.
+// benchmark; profiles are drawn on demand.
 func New(c Config) *Suite {
 	c = c.withDefaults()
 	s := &Suite{config: c, funcs: newFuncTable(loadSeeds(), c.Shape == Large)}
@@ -184,7 +184,7 @@ func (s *Suite) Meta(i int) Meta {
 	}
 }
 
-// Size says how much is in a profile.
+// Size counts the content of a profile.
 type Size struct {
 	Bytes int // of text
 	Lines int

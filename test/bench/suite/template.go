@@ -145,8 +145,8 @@ func (b *builder) child(parent, fn, seedFn int32) int32 {
 }
 
 // graft copies the subtree of a seed tree below a node, at most max new nodes
-// and no deeper than limit. Subtrees are left out at random with probability
-// prune, so that two copies of a piece differ. visit is told every node of the
+// and no deeper than limit. Subtrees are omitted at random with probability
+// prune, so that two copies of a piece differ. visit is called with every node of the
 // copy together with its source.
 func (b *builder) graft(at int32, from *seedTree, root int32, limit int16, max int, prune float64,
 	name func(seedFn int32) int32, r *rnd, visit func(node, source int32)) {
