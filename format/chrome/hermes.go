@@ -93,11 +93,9 @@ func (h *hermes) readFrames(s *jsonscan.Scanner, symbols *profile.Symbols) {
 			}
 		}
 		switch category {
-		case "root":
-			n.root = true
 		case "Native":
 			fn.Kind = profile.KindNative
-		case "Metadata": // [GC Young Gen]
+		case "root", "Metadata": // [root], [GC Young Gen]
 			fn.Kind = profile.KindVM
 		}
 		if s.Err() == nil {

@@ -26,15 +26,15 @@ const hermesTrace = `{"traceEvents":[
 func TestHermes(t *testing.T) {
 	p, err := decode(hermesTrace)
 	want := `== samples count scale 0 default
-1 @0s [mqt_js tid=1 in hermes (7512)] -
-1 @20.77ms [mqt_js tid=1 in hermes (7512)] (anonymous):9:0 > pay:17:3 (http://localhost:8081/index.bundle?dev=false:12:1)
-1 @34.096ms [mqt_js tid=1 in hermes (7512)] [GC Young Gen]
-1 @100µs [ tid=2 in hermes (7512)] [GC Young Gen]
+1 @0s [mqt_js tid=1 in hermes (7512)] [root]
+1 @20.77ms [mqt_js tid=1 in hermes (7512)] [root] > (anonymous):9:0 > pay:17:3 (http://localhost:8081/index.bundle?dev=false:12:1)
+1 @34.096ms [mqt_js tid=1 in hermes (7512)] [root] > [GC Young Gen]
+1 @100µs [ tid=2 in hermes (7512)] [root] > [GC Young Gen]
 == wall nanoseconds scale 0
-0 @0s [mqt_js tid=1 in hermes (7512)] -
-20770000 @20.77ms [mqt_js tid=1 in hermes (7512)] (anonymous):9:0 > pay:17:3 (http://localhost:8081/index.bundle?dev=false:12:1)
-13326000 @34.096ms [mqt_js tid=1 in hermes (7512)] [GC Young Gen]
-0 @100µs [ tid=2 in hermes (7512)] [GC Young Gen]
+0 @0s [mqt_js tid=1 in hermes (7512)] [root]
+20770000 @20.77ms [mqt_js tid=1 in hermes (7512)] [root] > (anonymous):9:0 > pay:17:3 (http://localhost:8081/index.bundle?dev=false:12:1)
+13326000 @34.096ms [mqt_js tid=1 in hermes (7512)] [root] > [GC Young Gen]
+0 @100µs [ tid=2 in hermes (7512)] [root] > [GC Young Gen]
 `
 	if err != nil || readtest.Describe(p) != want || p.Profiler != "Hermes" {
 		t.Errorf("%v\n%s\nwant\n%s", err, readtest.Describe(p), want)
