@@ -15,6 +15,7 @@ type ExportRequest struct {
 	RawNames  bool   `param:"raw-names" group:"View" help:"write one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
 	Filter    `group:"View"`
 
+	Inputs []Input        `json:"-"` // in place of the store, if there are any
 	Limits profile.Limits `json:"-"` // of original files that are decoded
 }
 
@@ -39,7 +40,7 @@ func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.P
 		}
 		return c.Profile(r.statistic()), AllTables, append(notes, c.Warnings...), nil
 	}
-	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Average: r.Average, RawNames: r.RawNames, Filter: r.Filter, View: "tree", Limits: r.Limits})
+	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Average: r.Average, RawNames: r.RawNames, Filter: r.Filter, View: "tree", Inputs: r.Inputs, Limits: r.Limits})
 	if err != nil {
 		return nil, 0, nil, err
 	}

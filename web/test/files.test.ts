@@ -16,6 +16,16 @@ test('a request about a dropped file is sent with the file', async () => {
   expect(asked).toEqual([['/api/v1/view?form=columns&name=a.folded', file]]);
   expect(await http.get('runs', { file: 'a.folded' })).toEqual({ rows: [] });
   await expect(http.get('tree', { file: 'gone' })).rejects.toThrow('Drop gone');
+  keepFile(new File(['main 2\n'], 'b.folded'));
+  const both = { 'base-file': 'a.folded', 'new-file': 'b.folded' };
+  await http.get('diff', { ...both, by: 'share' });
+  const [url, form] = asked.pop()!;
+  expect(url).toBe('/api/v1/view/diff?by=share');
+  expect(['base', 'new'].map(side => ((form as FormData).get(side) as File).name)).toEqual(['a.folded', 'b.folded']);
+  expect(await http.get('runs', both)).toEqual({ rows: [] });
+  await http.written({ ...both, format: 'html' });
+  expect(asked.pop()![0]).toBe('/api/v1/view/diff?format=html');
+  await expect(http.get('diff', { ...both, 'new-file': 'gone' })).rejects.toThrow('gone');
   vi.unstubAllGlobals();
 });
 

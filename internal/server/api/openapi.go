@@ -95,8 +95,14 @@ func (e *endpoint) operation(s *schemas) map[string]any {
 	op := map[string]any{"operationId": e.id, "tags": []any{e.tag}, "summary": e.summary, "parameters": parameters,
 		"responses": map[string]any{"200": map[string]any{"description": "The result.", "content": content}, "default": map[string]any{"$ref": "#/components/responses/Problem"}}}
 	if e.upload {
-		op["requestBody"] = map[string]any{"required": true, "content": map[string]any{"application/octet-stream": map[string]any{
-			"schema": map[string]any{"type": "string", "format": "binary"}}}}
+		binary := map[string]any{"type": "string", "format": "binary"}
+		content["text/html"] = map[string]any{"schema": map[string]any{"type": "string"}}
+		content["application/octet-stream"] = map[string]any{"schema": binary}
+		body, schema := "application/octet-stream", binary
+		if _, ok := e.request.(*viewDiffRequest); ok {
+			body, schema = "multipart/form-data", map[string]any{"type": "object", "properties": map[string]any{"base": binary, "new": binary}}
+		}
+		op["requestBody"] = map[string]any{"required": true, "content": map[string]any{body: map[string]any{"schema": schema}}}
 	}
 	if f, ok := reflect.TypeOf(e.request).Elem().FieldByName("Facts"); ok && e.method == "POST" {
 		op["requestBody"] = map[string]any{"content": map[string]any{"application/json": map[string]any{

@@ -66,6 +66,7 @@ func (a *api) queries() []endpoint {
 		r.Limits = a.Limits
 		return query.Tree(ctx, st, r)
 	}
+	diffs := []any{query.DiffResult{}, query.DiffBoxesResult{}, query.DiffNodeResult{}, query.BandResult{}, query.TreeResult{}, query.BoxesResult{}, query.NodeResult{}}
 	trees := []any{query.TreeResult{}, query.BoxesResult{}, query.MarkersResult{}, query.NodeResult{}, query.GrowthResult{}}
 	regressions := ask(a, "regressions", "analyses", "/api/v1/regressions", "What became slower, where, since when, by how much.", query.Regressions,
 		query.RegressionsResult{}, query.RankingResult[query.ThesisRow]{}, query.RankingResult[query.CorrelationRow]{})
@@ -105,7 +106,7 @@ func (a *api) queries() []endpoint {
 		ask(a, "diff", "queries", "/api/v1/diff", "How two parts of the store differ: base-… and new-…, or last=n against the runs before.", func(ctx context.Context, st store.Store, r *query.DiffRequest) (any, error) {
 			r.Limits = a.Limits
 			return query.Diff(ctx, st, r)
-		}, query.DiffResult{}, query.DiffBoxesResult{}, query.DiffNodeResult{}, query.BandResult{}, query.TreeResult{}, query.BoxesResult{}, query.NodeResult{}),
+		}, diffs...),
 		ask(a, "find", "queries", "/api/v1/find", "Where a function or call path occurs, and how much time it uses.", func(ctx context.Context, st store.Store, r *query.FindRequest) (any, error) {
 			return query.Find(ctx, reader(st), r)
 		}, query.FindResult[query.FindRow]{}, query.FindResult[query.FindSum]{}),
@@ -115,7 +116,7 @@ func (a *api) queries() []endpoint {
 		}, query.LinesResult{}),
 		ask(a, "bottlenecks", "analyses", "/api/v1/bottlenecks", "Functions by how much could be gained from them.", query.Bottlenecks, query.BottlenecksResult{}),
 		regressions, posted(regressions), documents, posted(documents), check, posted(check),
-		a.exportEndpoint(), a.viewEndpoint(trees),
+		a.exportEndpoint(), a.viewEndpoint(trees), a.viewDiffEndpoint(diffs),
 		page(a, "treePage", "/api/v1/page/tree", "The call tree of the selection as an offline page.", func(ctx context.Context, st store.Store, r *query.TreeRequest) (*web.Report, error) {
 			r.Limits = a.Limits
 			return query.TreePage(ctx, st, r)
@@ -177,13 +178,18 @@ func page[Request any](a *api, id, path, summary string, answer func(context.Con
 				return err
 			}
 			page, err := answer(r.Context(), a.Store, &request)
-			if err != nil {
-				return err
-			}
-			attach(w, mediaTypes["html"], "dendro.html")
-			abortOn(page.Write(w))
-			return nil
+			return respondPage(w, page, err)
 		}}
+}
+
+// respondPage writes an offline page as a file.
+func respondPage(w http.ResponseWriter, page *web.Report, err error) error {
+	if err != nil {
+		return err
+	}
+	attach(w, mediaTypes["html"], "dendro.html")
+	abortOn(page.Write(w))
+	return nil
 }
 
 // fileFormat is the format of an answer that is a file.

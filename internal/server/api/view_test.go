@@ -2,6 +2,8 @@ package api
 
 import (
 	"bytes"
+	"fmt"
+	"mime/multipart"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -26,6 +28,9 @@ func TestView(t *testing.T) {
 		{"/api/v1/view?name=x.folded&form=columns", []byte(folded), 200, `"total":[4,3,1]`},
 		{"/api/v1/view?view=functions&invert=true", []byte(folded), 200, `"function":"main"`},
 		{"/api/v1/view?name=x.zip", archive, 200, `"profiles":2,"type":"cpu-samples","unit":"count","rootTotal":8,`},
+		{"/api/v1/view?name=x.folded&format=html", []byte(folded), 200, `id="dendro-data">`},
+		{"/api/v1/view?name=x.folded&format=folded&transform=drop-function:a", []byte(folded), 200, "main;b 1\n"},
+		{"/api/v1/view?format=nonsense", []byte(folded), 400, `nonsense`},
 		{"/api/v1/view?nonsense=1", []byte(folded), 400, `no parameter`},
 		{"/api/v1/view?transform=nonsense", []byte(folded), 400, `transform`},
 		{"/api/v1/view", nil, 422, "unreadable-profile"},
@@ -39,6 +44,45 @@ func TestView(t *testing.T) {
 	}
 	if after, err := l.st.Info(t.Context()); err != nil || after != before {
 		t.Errorf("the store has %+v, had %+v, %v", after, before, err)
+	}
+}
+
+func TestViewDiff(t *testing.T) {
+	l := newLab(t)
+	post := func(target string, parts ...[2]string) *httptest.ResponseRecorder {
+		var b bytes.Buffer
+		form := multipart.NewWriter(&b)
+		for _, p := range parts {
+			w, err := form.CreateFormFile(p[0], p[0]+".folded")
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprint(w, p[1])
+		}
+		if err := form.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest("POST", target, &b)
+		r.Header.Set("Content-Type", form.FormDataContentType())
+		return l.serve(r)
+	}
+	base, now := [2]string{"base", "main;a 3\nmain;b 1\n"}, [2]string{"new", "main;a 5\n"}
+	for _, x := range []struct {
+		target string
+		parts  [][2]string
+		code   int
+		want   string
+	}{
+		{"/api/v1/view/diff", [][2]string{base, now}, 200, `"rootTotal":{"base":4,"new":5,"delta":1,"relative":0.25}`},
+		{"/api/v1/view/diff?form=columns&by=share", [][2]string{base, now}, 200, `"baseTotal":[`},
+		{"/api/v1/view/diff?format=html", [][2]string{base, now}, 200, `id="dendro-data">`},
+		{"/api/v1/view/diff", [][2]string{base}, 400, "lacks a file"},
+		{"/api/v1/view/diff", [][2]string{{"old", ""}}, 400, "base and new"},
+		{"/api/v1/view/diff", [][2]string{base, {"new", "\x00\x01"}}, 422, "unreadable-profile"},
+	} {
+		if w := post(x.target, x.parts...); w.Code != x.code || !strings.Contains(w.Body.String(), x.want) {
+			t.Errorf("%s %v: %d %.300s", x.target, x.parts, w.Code, w.Body)
+		}
 	}
 }
 

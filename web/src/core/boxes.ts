@@ -1,7 +1,7 @@
 // The boxes of a flame graph or stack chart: rectangles in depth-first order, so that
 // the boxes above box i are [i, skip[i]).
 import { type Nodes, Upright } from './nodes';
-import { type Func, gone, layout, none } from './table';
+import { type Func, none, sorted } from './table';
 
 export interface Boxes {
   readonly n: number;
@@ -41,7 +41,7 @@ function nameRank(functions: readonly Func[]): Int32Array {
 /** Lays out a flame graph. A node begins where its parent begins, after the siblings before it. */
 export function flameBoxes(v: Nodes, { order, least = 0 }: Options): Boxes {
   const rank = nameRank(v.tree.table.functions);
-  if (v instanceof Upright && order === 'name' && v.tree.self.every(side => side.every(x => x >= 0))) return all(v, rank);
+  if (v instanceof Upright && order === 'name' && v.tree.self.every(notNegative)) return all(v, rank);
   const list = new Builder(v.inverted ? 1024 : v.tree.table.n);
   let whole = 0;
   for (const r of v.children(none)) whole += v.width(r);
@@ -85,52 +85,65 @@ export function flameBoxes(v: Nodes, { order, least = 0 }: Options): Boxes {
   return list.done(omitted);
 }
 
+function notNegative(values: Float64Array): boolean {
+  for (let i = 0; i < values.length; i++) if (values[i]! < 0) return false;
+  return true;
+}
+
 /** Lays out all nodes of a tree without negative values: the rows of the table in the order of names, in linear time. */
 function all(v: Upright, rank: Int32Array): Boxes {
   const { table, shown } = v.tree;
-  const functions = table.functions.map((_, i) => i).sort((a, b) => rank[a]! - rank[b]! || a - b);
-  const place = new Int32Array(functions.length);
-  functions.forEach((f, i) => {
-    place[f] = i;
-  });
-  const { table: t, node: rowOf } = layout({
-    parent: table.parent.map((p, i) => (shown[i] ? p : gone)),
-    fn: table.fn.map(f => place[f]!),
-    category: null,
-    functions: table.functions,
-    categories: [],
-  });
-  const node = new Int32Array(t.n);
-  for (let i = 0; i < rowOf.length; i++) if (rowOf[i] !== none) node[rowOf[i]!] = i;
+  // Functions of one name are told apart by their number.
+  const order = table.functions.map((_, i) => i).sort((a, b) => rank[a]! - rank[b]! || a - b);
+  const place = new Int32Array(order.length);
+  for (let i = 0; i < order.length; i++) place[order[i]!] = i;
+  const at = sorted(table.parent, table.end, mapped(table.fn, place), shown)!;
   const width = v.tree.widths[1]!;
+  let n = 0;
   let whole = 0;
-  for (let i = 0; i < t.n; i = t.end[i]!) whole += width[node[i]!]!;
-  const start = new Float64Array(t.n);
-  const end = new Float64Array(t.n);
-  const next = new Float64Array(t.n); // where the next child of a row begins
+  for (let i = 0; i < table.n; i++) {
+    n += shown[i]!;
+    if (table.parent[i] === none) whole += width[i]!;
+  }
+  const ints = () => new Int32Array(n);
+  const [depth, fn, node, parent, skip] = [ints(), ints(), ints(), ints(), ints()];
+  let deepest = 0;
+  for (let i = 0; i < table.n; i++) {
+    const k = at[i]!;
+    if (k === none) continue;
+    const d = table.depth[i]!;
+    node[k] = i;
+    depth[k] = d;
+    fn[k] = table.fn[i]!;
+    parent[k] = d === 0 ? none : at[table.parent[i]!]!;
+    if (d >= deepest) deepest = d + 1;
+  }
+  const start = new Float64Array(n);
+  const end = new Float64Array(n);
+  const next = new Float64Array(n); // where the next child of a box begins
   let root = 0;
-  for (let i = 0; i < t.n; i++) {
-    const p = t.parent[i]!;
-    const at = p === none ? root : next[p]!;
-    const to = at + width[node[i]!]!;
-    next[i] = at;
+  for (let k = 0; k < n; k++) {
+    const p = parent[k]!;
+    const from = p === none ? root : next[p]!;
+    const to = from + width[node[k]!]!;
+    next[k] = from;
     if (p === none) root = to;
     else next[p] = to;
-    start[i] = at / whole;
-    end[i] = to / whole;
+    start[k] = from / whole;
+    end[k] = to / whole;
   }
-  return {
-    n: t.n,
-    depth: t.depth,
-    fn: t.fn.map(f => functions[f]!),
-    node,
-    start,
-    end,
-    skip: t.end,
-    parent: t.parent,
-    deepest: t.deepest,
-    omitted: 0,
-  };
+  for (let k = n - 1; k >= 0; k--) {
+    if (skip[k] === 0) skip[k] = k + 1;
+    const p = parent[k]!;
+    if (p !== none && skip[p]! < skip[k]!) skip[p] = skip[k]!;
+  }
+  return { n, depth, fn, node, start, end, skip, parent, deepest, omitted: 0 };
+}
+
+function mapped(list: Int32Array, to: ArrayLike<number>): Int32Array {
+  const out = new Int32Array(list.length);
+  for (let i = 0; i < list.length; i++) out[i] = to[list[i]!]!;
+  return out;
 }
 
 /** A stack chart as the API answers it: boxes by depth, then from left to right. */

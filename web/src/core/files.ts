@@ -15,12 +15,37 @@ export function keptFile(name: string): Blob | undefined {
 
 const views: Record<string, string> = { functions: 'functions', flame: 'flame' };
 
-/** The parameters of /view for a request about a file. */
-export function viewOf(path: string, params: URLSearchParams): URLSearchParams {
+/** A request about files that are kept: what to send, and where to. */
+export interface FileRequest {
+  path: 'view' | 'view/diff';
+  params: URLSearchParams;
+  /** The file, or both in a form; undefined: it is no longer here. */
+  body: Blob | FormData | undefined;
+  /** The names of the files. */
+  names: string[];
+}
+
+/** The request for files, if the parameters name some: file, or base-file and new-file. */
+export function requestOf(path: string, params: URLSearchParams): FileRequest | null {
   const p = new URLSearchParams(params);
-  p.set('name', p.get('file') ?? '');
-  p.delete('file');
-  const view = views[path];
-  if (view && !p.has('view')) p.set('view', view);
-  return p;
+  const name = p.get('file');
+  if (name !== null) {
+    p.set('name', name);
+    p.delete('file');
+    const view = views[path];
+    if (view && !p.has('view')) p.set('view', view);
+    return { path: 'view', params: p, body: keptFile(name), names: [name] };
+  }
+  const sides = ['base', 'new'] as const;
+  const names = sides.map(side => p.get(`${side}-file`));
+  if (names.includes(null)) return null;
+  const form = new FormData();
+  let whole = true;
+  sides.forEach((side, i) => {
+    p.delete(`${side}-file`);
+    const file = keptFile(names[i]!);
+    if (file) form.append(side, file, names[i]!);
+    else whole = false;
+  });
+  return { path: 'view/diff', params: p, body: whole ? form : undefined, names: names as string[] };
 }

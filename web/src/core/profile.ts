@@ -49,7 +49,11 @@ export class Tree {
     readonly outside: Uint8Array | null = null,
   ) {
     this.total = self.map(values => totals(table, values));
-    this.root = self.map(values => values.reduce((sum, v) => sum + Math.abs(v), 0));
+    this.root = self.map(values => {
+      let sum = 0;
+      for (let i = 0; i < values.length; i++) sum += Math.abs(values[i]!);
+      return sum;
+    });
   }
 
   get sides(): number {
@@ -71,7 +75,8 @@ export class Tree {
       const [a, b] = this.self;
       if (!b) this.#widths = [a!, this.total[0]!];
       else {
-        const larger = a!.map((v, i) => Math.max(Math.abs(v), Math.abs(b[i]!)));
+        const larger = new Float64Array(b.length);
+        for (let i = 0; i < b.length; i++) larger[i] = Math.max(Math.abs(a![i]!), Math.abs(b[i]!));
         this.#widths = [larger, totals(this.table, larger)];
       }
     }
@@ -96,8 +101,10 @@ export class Tree {
     if (!this.#shown) {
       const { n, parent } = this.table;
       const shown = (this.#shown = new Uint8Array(n));
+      const first = this.total[0]!;
+      const last = this.total[this.sides - 1]!;
       for (let i = n - 1; i >= 0; i--) {
-        if (!shown[i] && this.total.every(t => t[i] === 0)) continue;
+        if (!shown[i] && first[i] === 0 && last[i] === 0) continue;
         shown[i] = 1;
         if (parent[i] !== none) shown[parent[i]!] = 1;
       }
@@ -192,21 +199,34 @@ export interface FunctionRow {
 /** The function list, in display order, ties by function. */
 export function functionRows(t: Tree): FunctionRow[] {
   const { n, fn, end, functions } = t.table;
-  const rows: FunctionRow[] = functions.map((_, i) => ({ fn: i, self: t.self.map(() => 0), total: t.self.map(() => 0) }));
+  const sums = t.self.map((self, side) => ({
+    self,
+    total: t.total[side]!,
+    selfOf: new Float64Array(functions.length),
+    totalOf: new Float64Array(functions.length),
+  }));
+  const outside = t.outside && new Uint8Array(functions.length);
   const listed = new Uint8Array(functions.length);
   const until = new Int32Array(functions.length); // the end of the outermost subtree of each function
   for (let i = 0; i < n; i++) {
     const f = fn[i]!;
-    const row = rows[f]!;
-    if (t.outside) row.outside = row.outside || t.outside[i] === 1;
+    if (outside && t.outside![i] === 1) outside[f] = 1;
     const outermost = i >= until[f]!;
     if (outermost) until[f] = end[i]!;
-    const has = t.total.some(total => total[i] !== 0);
-    for (let s = 0; s < t.sides; s++) {
-      row.self[s]! += t.self[s]![i]!;
-      if (outermost) row.total[s]! += t.total[s]![i]!;
+    for (let s = 0; s < sums.length; s++) {
+      const side = sums[s]!;
+      const total = side.total[i]!;
+      side.selfOf[f]! += side.self[i]!;
+      if (outermost) side.totalOf[f]! += total;
+      if (total !== 0 && (outermost || sums.length > 1)) listed[f] = 1;
     }
-    if (has && (outermost || t.isDiff)) listed[f] = 1;
   }
-  return rows.filter(r => listed[r.fn]).sort((a, b) => t.order(a.total, b.total) || a.fn - b.fn);
+  const rows: FunctionRow[] = [];
+  for (let f = 0; f < functions.length; f++) {
+    if (!listed[f]) continue;
+    const row: FunctionRow = { fn: f, self: sums.map(s => s.selfOf[f]!), total: sums.map(s => s.totalOf[f]!) };
+    if (outside) row.outside = outside[f] === 1;
+    rows.push(row);
+  }
+  return rows.sort((a, b) => t.order(a.total, b.total) || a.fn - b.fn);
 }

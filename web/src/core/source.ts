@@ -1,7 +1,7 @@
 // Where answers come from: the API of a server, or the data inside a report. Pages ask
 // both in the same way.
 import { type ReadonlySignal, signal } from '@preact/signals';
-import { keptFile, viewOf } from './files';
+import { requestOf } from './files';
 
 export type Params = URLSearchParams | Record<string, string | number | boolean | readonly string[] | null | undefined>;
 
@@ -60,16 +60,15 @@ export class Http implements Source {
 
   async get<T>(path: string, params: Params = {}, options: Options = {}): Promise<T> {
     const asked = queryOf(params);
-    const name = asked.get('file');
-    if (name !== null) {
-      if (path === 'runs') return { rows: [] } as T; // it is of none
-      const file = keptFile(name);
-      if (!file)
+    const kept = requestOf(path, asked);
+    if (kept) {
+      if (path === 'runs') return { rows: [] } as T; // they are of none
+      if (!kept.body)
         throw new Problem(
           'The file is no longer here',
-          `Files that are only shown stay until the page is reloaded. Drop ${name} on the home page again.`,
+          `Files that are only shown stay until the page is reloaded. Drop ${kept.names.join(' and ')} on the home page again.`,
         );
-      return this.ask<T>('POST', 'view', viewOf(path, asked), file, options);
+      return this.ask<T>('POST', kept.path, kept.params, kept.body, options);
     }
     for (let attempt = 0; ; attempt++) {
       try {
@@ -88,6 +87,15 @@ export class Http implements Source {
 
   file(path: string, params: Params): string {
     return `${base}${path}?${queryOf(params)}`;
+  }
+
+  /** Fetches a file that the server writes of files that are kept. */
+  async written(params: Params): Promise<Blob> {
+    const kept = requestOf('', queryOf(params));
+    if (!kept?.body) throw new Problem('The file is no longer here', 'Drop it on the home page again.');
+    const response = await fetch(`${base}${kept.path}?${kept.params}`, { method: 'POST', body: kept.body });
+    if (!response.ok) throw problemOf(response, await response.text());
+    return response.blob();
   }
 
   private async ask<T>(method: string, path: string, params: Params, body: unknown, options: Options): Promise<T> {

@@ -50,9 +50,11 @@ export interface Rows {
   categories: readonly Category[];
 }
 
-/** Groups rows into call nodes; node has the call node of each row, or none. Linear, apart from sorting siblings. */
+/** Groups rows into call nodes; node has the call node of each row, or none. Linear, apart from sorting siblings that are merged. */
 export function layout(rows: Rows): { table: Table; node: Int32Array } {
   const n = rows.parent.length;
+  const simple = permuted(rows);
+  if (simple) return simple;
   const { start, list } = callees(rows);
   const parent = new Int32Array(n);
   const fn = new Int32Array(n);
@@ -124,6 +126,88 @@ export function layout(rows: Rows): { table: Table; node: Int32Array } {
     deepest,
   };
   return { table: { ...table, category: categoriesOf(rows, node, count) }, node };
+}
+
+/** Lays out rows that are depth first already, and of which no two siblings have one function; null for others. */
+function permuted(rows: Rows): { table: Table; node: Int32Array } | null {
+  const { parent: caller, fn: of, functions, categories } = rows;
+  const n = caller.length;
+  const last = new Int32Array(n);
+  for (let i = n - 1; i >= 0; i--) {
+    if (last[i] === 0) last[i] = i + 1;
+    const p = caller[i]!;
+    if (p === gone) return null;
+    if (p !== none && last[p]! < last[i]!) last[p] = last[i]!;
+  }
+  const node = sorted(caller, last, of, null);
+  if (!node) return null;
+  const parent = new Int32Array(n);
+  const fn = new Int32Array(n);
+  const depth = new Int32Array(n);
+  const end = new Int32Array(n);
+  let deepest = 0;
+  for (let i = 0; i < n; i++) {
+    const at = node[i]!;
+    const p = caller[i]!;
+    const up = p === none ? none : node[p]!;
+    const d = up === none ? 0 : depth[up]! + 1;
+    parent[at] = up;
+    fn[at] = of[i]!;
+    depth[at] = d;
+    end[at] = at + last[i]! - i;
+    if (d >= deepest) deepest = d + 1;
+  }
+  return { table: { n, parent, fn, depth, end, functions, categories, deepest, category: categoriesOf(rows, node, n) }, node };
+}
+
+/**
+ * Sorts the siblings of rows that are depth first by a key: the place of each row, or none for
+ * those that are not live. It reads and writes neighbours mostly, so it is fast for millions
+ * of rows. Null: rows are not depth first, or siblings have equal keys.
+ */
+export function sorted(parent: Int32Array, end: Int32Array, key: Int32Array, live: Uint8Array | null): Int32Array | null {
+  const n = parent.length;
+  const node = new Int32Array(n).fill(none);
+  let size: Int32Array | null = null; // of live subtrees
+  if (live) {
+    size = new Int32Array(n);
+    for (let i = n - 1; i >= 0; i--) {
+      if (!live[i]) continue;
+      size[i]!++;
+      if (parent[i] !== none) size[parent[i]!]! += size[i]!;
+    }
+  }
+  let list = new Int32Array(1024);
+  for (let p = none; p < n; p++) {
+    if (p !== none && (node[p] === none || end[p] === p + 1)) continue;
+    let count = 0;
+    for (let c = p + 1, to = p === none ? n : end[p]!; c < to; c = end[c]!) {
+      if (parent[c] !== p) return null;
+      if (live && !live[c]) continue;
+      if (count === list.length) {
+        const longer = new Int32Array(2 * count);
+        longer.set(list);
+        list = longer;
+      }
+      list[count++] = c;
+    }
+    if (count > 24) list.subarray(0, count).sort((a, b) => key[a]! - key[b]! || a - b);
+    else
+      for (let i = 1; i < count; i++) {
+        const c = list[i]!;
+        let k = i;
+        for (; k > 0 && key[list[k - 1]!]! > key[c]!; k--) list[k] = list[k - 1]!;
+        list[k] = c;
+      }
+    let at = p === none ? 0 : node[p]! + 1;
+    for (let i = 0; i < count; i++) {
+      const c = list[i]!;
+      if (i > 0 && key[list[i - 1]!] === key[c]) return null;
+      node[c] = at;
+      at += size ? size[c]! : end[c]! - c;
+    }
+  }
+  return node;
 }
 
 /** Lists the callees of every row, sorted by function: those of row i are list[start[i+1]..start[i+2]), roots are at start[0]. */

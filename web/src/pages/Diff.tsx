@@ -11,6 +11,7 @@ import { Await, useAnswer } from '../ui/Load';
 import { Menu } from '../ui/Menu';
 import { Page, useTitle } from '../ui/Page';
 import { tone } from '../view/describe';
+import { savedItem } from '../view/formats';
 import { useRunKeys } from '../view/step';
 import { Workspace } from '../view/Workspace';
 import { benchmarksText, type Run, runsText } from './Profile';
@@ -21,7 +22,7 @@ const by: Record<string, string> = { profile: 'per profile', share: 'share of ea
 export default function Diff() {
   const { params } = place.value;
   const chosen =
-    ['last', 'against'].some(n => params.has(n)) ||
+    ['last', 'against', 'base-file'].some(n => params.has(n)) ||
     (['run', 'commit', 'branch'].some(n => params.has(`base-${n}`)) && ['run', 'commit', 'branch'].some(n => params.has(`new-${n}`)));
   return source.value.offline || chosen ? <Selected params={params} /> : <Choose />;
 }
@@ -96,7 +97,9 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
         downloads={
           source.value.offline
             ? []
-            : [{ label: 'offline page', hint: 'one file, for a mail', href: source.value.file('page/diff', dataParams(params)) }]
+            : params.has('base-file')
+              ? [savedItem('offline page', dataParams(params), 'html', 'one file, for a mail')]
+              : [{ label: 'offline page', hint: 'one file, for a mail', href: source.value.file('page/diff', dataParams(params)) }]
         }
         tools={
           !source.value.offline && (
@@ -163,7 +166,7 @@ function Legend({ band }: { band: boolean }) {
 /** Names both sides by their runs and commits. */
 function useSides(params: URLSearchParams, notes: readonly string[], named: boolean): [string, string] {
   const said = /^base: (.+?); new: (.+)$/.exec(notes.find(n => n.startsWith('base: ')) ?? '');
-  const known = named || said !== null || source.value.offline;
+  const known = named || said !== null || source.value.offline || params.has('base-file');
   const base = useAnswer<{ rows: Run[] }>('runs', known ? { last: 1 } : selectionParams(params, 'base'));
   const now = useAnswer<{ rows: Run[] }>('runs', known ? { last: 1 } : selectionParams(params, 'new'));
   if (said) return [said[1]!, said[2]!.replace(/^run (?=run)/, '')];
@@ -173,7 +176,7 @@ function useSides(params: URLSearchParams, notes: readonly string[], named: bool
 
 /** Names a side by what the address says of it. */
 function given(params: URLSearchParams, side: string): string {
-  const list = ['run', 'commit', 'branch'].flatMap(n => params.getAll(`${side}-${n}`));
+  const list = ['run', 'commit', 'branch', 'file'].flatMap(n => params.getAll(`${side}-${n}`));
   return list.length > 3 ? `${list.length} runs, ${list[0]} … ${list[list.length - 1]}` : list.join(', ');
 }
 

@@ -10,7 +10,7 @@ import { Menu } from '../ui/Menu';
 import { Page, useTitle } from '../ui/Page';
 import { Table } from '../ui/Table';
 import { Chart } from '../view/Chart';
-import { formats } from '../view/formats';
+import { formats, savedItem } from '../view/formats';
 import { useRunKeys } from '../view/step';
 import { Workspace } from '../view/Workspace';
 
@@ -90,9 +90,14 @@ function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: R
           )
         }
         downloads={
-          source.value.offline || params.has('file')
+          source.value.offline
             ? []
-            : [
+            : params.has('file')
+              ? [
+                  savedItem('offline page', dataParams(params), 'html', 'one file, for a mail'),
+                  ...formats.map(f => savedItem(f.label, exportParams(params, f.name), f.name)),
+                ]
+              : [
                 { label: 'offline page', hint: 'one file, for a mail', href: file('page/tree', dataParams(params)) },
                 ...formats.map(f => ({ label: f.label, href: file('export', exportParams(params, f.name)) })),
               ]

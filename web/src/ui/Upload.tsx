@@ -47,6 +47,7 @@ export function Upload({ done }: { done: () => void }) {
       {files.length > 0 && (
         <Choice
           files={files}
+          setFiles={setFiles}
           close={stored => {
             setFiles([]);
             if (stored) done();
@@ -57,7 +58,7 @@ export function Upload({ done }: { done: () => void }) {
   );
 }
 
-function Choice({ files, close }: { files: File[]; close: (stored: boolean) => void }) {
+function Choice({ files, setFiles, close }: { files: File[]; setFiles: (files: File[]) => void; close: (stored: boolean) => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [labels, setLabels] = useState({ group: '', benchmark: '', run: '' });
   const [busy, setBusy] = useState(false);
@@ -94,7 +95,9 @@ function Choice({ files, close }: { files: File[]; close: (stored: boolean) => v
           void store();
         }}
       >
-        <h2>{files.length === 1 ? files[0]!.name : counted(files.length, 'file')}</h2>
+        <h2>
+          {files.length === 1 ? files[0]!.name : files.length === 2 ? `${files[0]!.name} → ${files[1]!.name}` : counted(files.length, 'file')}
+        </h2>
         <p class="dim">
           {amount(
             files.reduce((n, f) => n + f.size, 0),
@@ -108,16 +111,22 @@ function Choice({ files, close }: { files: File[]; close: (stored: boolean) => v
           <button
             type="button"
             class="primary"
-            disabled={files.length !== 1 || large.length > 0}
-            title={files.length === 1 ? '' : 'one file at a time can be shown'}
+            disabled={files.length > 2 || large.length > 0}
+            title={files.length > 2 ? 'one file can be shown, or two compared' : ''}
             onClick={() => {
-              const file = keepFile(files[0]!);
+              const [first, second] = files.map(keepFile);
               dialog.current?.close();
-              go('profile', { file });
+              if (second === undefined) go('profile', { file: first });
+              else go('diff', { 'base-file': first, 'new-file': second });
             }}
           >
-            Show without storing
+            {files.length === 2 ? 'Compare without storing' : 'Show without storing'}
           </button>
+          {files.length === 2 && (
+            <button type="button" onClick={() => setFiles([files[1]!, files[0]!])}>
+              Swap
+            </button>
+          )}
           <button type="button" onClick={() => dialog.current?.close()}>
             Cancel
           </button>

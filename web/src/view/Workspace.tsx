@@ -66,13 +66,12 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
     [tree, texts.join('\n'), kind],
   );
   const upright = useMemo(() => new Upright(shown), [shown]);
-  const inverted = useMemo(() => new Inverted(shown), [shown]);
   const rows = useMemo(() => functionRows(shown), [shown]);
   const found = useMemo(() => search(shown, query), [shown, query]);
   const functions = shown.table.functions;
   const selected = parseSelection(functions, params.get('sel'));
   const fn = selected?.fn ?? none;
-  const nodes: Nodes = view === 'inverted' ? inverted : upright;
+  const nodes: Nodes = useMemo(() => (view === 'inverted' ? new Inverted(shown) : upright), [shown, view === 'inverted']);
   const node = nodeOf(nodes, selected);
   const zoomed = params.get('zoom') ? nodeOf(upright, parseSelection(functions, params.get('zoom'))) : none;
   const colouring =

@@ -1,0 +1,159 @@
+// How long a large profile takes from its columns to the first paint, and to be drawn again:
+// `DENDRO_BENCH=1 npm run e2e bench`. Times of the core are processor times, so that they
+// mean something on a machine that does other things.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, describe, test } from 'vitest';
+import { flameBoxes } from '../src/core/boxes';
+import { Upright } from '../src/core/nodes';
+import { decode, functionRows, type Wire } from '../src/core/profile';
+import { missing, World } from './world';
+
+const wanted = process.env.DENDRO_BENCH;
+
+/** A random walk in a call graph, merged: names by Zipf, the rows in display order as the server writes them. */
+function profile(n: number, sides = 1): Wire {
+  let seed = 7;
+  const random = () => {
+    seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
+    return seed / 2 ** 32;
+  };
+  const functions = Math.max(50, Math.min(20_000, n / 40));
+  const parent: number[] = [];
+  const fn: number[] = [];
+  const values: number[][] = Array.from({ length: sides }, () => []);
+  const used: Set<number>[] = [new Set()];
+  const open = [-1];
+  while (parent.length < n) {
+    const depth = random() < 0.62 && open.length < 70 ? open.length : 1 + Math.floor(random() * open.length);
+    open.length = depth;
+    used.length = depth;
+    let f: number;
+    do f = Math.floor(functions * random() ** 3);
+    while (used[depth - 1]!.has(f) && used[depth - 1]!.size < functions / 2);
+    used[depth - 1]!.add(f);
+    open.push(parent.length);
+    used.push(new Set());
+    parent.push(open[depth - 1]!);
+    fn.push(f);
+    for (const v of values) v.push(random() < 0.6 ? Math.floor(1 / (random() + 1e-3)) : 0);
+  }
+  return {
+    profiles: 1,
+    type: 'cpu',
+    unit: 'count',
+    columns: {
+      parent,
+      function: fn,
+      ...(sides === 1 ? { self: values[0]! } : { baseSelf: values[0]!, newSelf: values[1]!, noisePerValue: [4, 4] }),
+      functions: Array.from({ length: functions }, (_, i) => ({
+        function: `github.com/acme/shop/pkg${i % 97}.(*Type${i % 13}).method${i}`,
+        file: '',
+        module: '',
+        language: 'go',
+        kind: 'go',
+      })),
+    },
+  };
+}
+
+const median = (list: number[]) => [...list].sort((a, b) => a - b)[list.length >> 1]!;
+
+describe.skipIf(!wanted || missing)('speed', () => {
+  const world = new World();
+  afterAll(() => world.close());
+  for (const [n, sides] of [
+    [100_000, 1],
+    [1_000_000, 1],
+    [1_000_000, 2],
+  ] as const) {
+    const wire = profile(n, sides);
+    test(`of ${n} nodes, ${sides} sides, in Node`, () => {
+      const times: Record<string, number[]> = { decode: [], boxes: [], functions: [] };
+      for (let i = 0; i < 5; i++) {
+        const time = <T>(name: string, run: () => T) => {
+          const begin = process.cpuUsage();
+          const result = run();
+          const { user, system } = process.cpuUsage(begin);
+          times[name]!.push((user + system) / 1000);
+          return result;
+        };
+        const tree = time('decode', () => decode(wire));
+        time('boxes', () => flameBoxes(new Upright(tree), { order: 'name' }));
+        time('functions', () => functionRows(tree));
+      }
+      report(`${n} nodes, ${sides} sides, processor time`, times);
+    }, 120_000);
+
+    test(`of ${n} nodes, ${sides} sides, in a browser`, async () => {
+      const path = sides === 1 ? 'tree' : 'diff';
+      const data = {
+        version: 1,
+        title: 'speed',
+        start: `/${sides === 1 ? 'profile' : 'diff'}`,
+        answers: [{ path, body: { ...wire, profiles: sides === 1 ? 1 : { base: 1, new: 1 }, rootTotal: { base: 1, new: 1 }, notes: [] } }],
+      };
+      const element = `<script type="application/octet-stream" id="dendro-data">${gzipSync(JSON.stringify(data)).toString('base64')}</script>`;
+      const file = world.write(
+        'speed.html',
+        readFileSync(join(import.meta.dirname, '../dist/report/report.html'), 'utf8').replace('<!--DATA-->', () => element),
+      );
+      const times: Record<string, number[]> = { 'columns to paint': [], draw: [] };
+      for (let i = 0; i < 3; i++) {
+        const w = await world.page();
+        await w.page.addInitScript(watch);
+        await w.open(`file://${file}`);
+        await w.page.waitForFunction(() => (window as unknown as Seen).seen.painted > 0, undefined, { timeout: 60_000 });
+        await w.page.mouse.move(900, 500);
+        for (let k = 0; k < 20; k++) {
+          await w.page.keyboard.down('Control');
+          await w.page.mouse.wheel(0, k < 10 ? -100 : 100);
+          await w.page.keyboard.up('Control');
+          await w.page.waitForTimeout(40);
+        }
+        const seen = await w.page.evaluate(() => (window as unknown as Seen).seen);
+        times['columns to paint']!.push(seen.painted - seen.columns);
+        times['draw']!.push(...seen.draws.slice(1));
+        await w.close();
+      }
+      report(`${n} nodes, ${sides} sides, in Chromium`, times);
+    }, 300_000);
+  }
+});
+
+interface Seen {
+  seen: { columns: number; painted: number; draws: number[] };
+}
+
+/** Notes when the columns were there, when the first frame with boxes was drawn, and how long each frame took. */
+function watch() {
+  const seen = { columns: 0, painted: 0, draws: [] as number[] };
+  (window as unknown as Seen).seen = seen;
+  const json = Response.prototype.json;
+  Response.prototype.json = async function (this: Response) {
+    const value = await json.call(this);
+    seen.columns = performance.now();
+    return value;
+  };
+  let boxes = 0;
+  const fill = CanvasRenderingContext2D.prototype.fillRect;
+  CanvasRenderingContext2D.prototype.fillRect = function (...box) {
+    boxes++;
+    fill.apply(this, box);
+  };
+  const frame = window.requestAnimationFrame.bind(window);
+  window.requestAnimationFrame = run =>
+    frame(at => {
+      const [before, begin] = [boxes, performance.now()];
+      run(at);
+      if (boxes <= before) return;
+      const end = performance.now();
+      seen.draws.push(end - begin);
+      if (!seen.painted) seen.painted = end;
+    });
+}
+
+function report(what: string, times: Record<string, number[]>) {
+  console.log(`${what}: ${Object.entries(times).map(([k, v]) => `${k} ${median(v).toFixed(1)} ms (least ${Math.min(...v).toFixed(1)})`).join(', ')}`);
+}
