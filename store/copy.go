@@ -80,7 +80,7 @@ func Copy(ctx context.Context, dst Destination, src Reader, opts CopyOptions) er
 	if info, err := dst.Info(ctx); err != nil {
 		return err
 	} else if info.Rules != "" && info.Rules != opts.Rules {
-		return fmt.Errorf("%w: %q in %s, %q in the source (see --renormalize)", ErrOtherRules, info.Rules, info.Location, opts.Rules)
+		return fmt.Errorf("%w: %q in %s, %q in the source (%s)", ErrOtherRules, info.Rules, info.Location, opts.Rules, remedyOfRules)
 	}
 	selected, err := src.Profiles(ctx, opts.Query)
 	if err != nil {

@@ -96,8 +96,11 @@ func CheckRules(stored, imported string) error {
 	if stored == "" || stored == imported {
 		return nil
 	}
-	return fmt.Errorf("%w: the store has %q, the import %q (see --renormalize)", ErrOtherRules, stored, imported)
+	return fmt.Errorf("%w: the store has %q, the import %q (%s)", ErrOtherRules, stored, imported, remedyOfRules)
 }
+
+// remedyOfRules says how names get the same rules.
+const remedyOfRules = "import with --rules FILE of the store's rules, or rewrite the store's names: a file by import --renormalize, a graph by copy --renormalize into another one"
 
 // MergeRun returns the facts of a run with those of a file. Errors wrap
 // ErrConflict.

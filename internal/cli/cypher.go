@@ -37,7 +37,7 @@ TERMINATE, and procedures other than those that describe or search the graph.
 --param name=value sets the parameter $name of the query. A value that is not JSON is a
 string.`,
 		Example: `  dendro cypher "MATCH (b:Benchmark)-[:HAS_PROFILE]->(p) RETURN b.name AS benchmark, count(p) AS profiles"
-  dendro cypher --param 'f=java/util/HashMap.get' "MATCH (f:Function {name: \$f})<-[r:RAN]-(p) RETURN p.key, r.total" -o csv
+  dendro cypher --param 'f=java.util.HashMap.get' "MATCH (f:Function {name: \$f})<-[r:RAN]-(p) RETURN p.key, r.total" -o csv
   dendro cypher -f series.cypher --param 'profile_keys=["4f1c…", "90ab…"]' --param window_size=10
   dendro cypher - < question.cypher`,
 		Args: cobra.MaximumNArgs(1),

@@ -57,8 +57,10 @@ Dendro is migrated first.`,
 					return err
 				}
 				size := func(bytes int64) string { text, _ := words.Amount(float64(bytes), "bytes"); return text }
-				_, err = fmt.Fprintf(e.out, "%s → %s, %s → %s paths, in %s\n", size(r.Before.Bytes), size(r.After.Bytes),
-					words.Count(r.Before.Paths), words.Count(r.After.Paths), rounded(time.Since(began)))
+				if r.Before.Bytes > 0 { // a graph does not know
+					fmt.Fprintf(e.out, "%s → %s, ", size(r.Before.Bytes), size(r.After.Bytes))
+				}
+				_, err = fmt.Fprintf(e.out, "%s → %s paths, in %s\n", words.Count(r.Before.Paths), words.Count(r.After.Paths), rounded(time.Since(began)))
 				return err
 			})
 		},

@@ -87,7 +87,8 @@ func (a Address) password(ctx context.Context, opts Options) (string, bool, erro
 	if file != "" {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return "", false, fmt.Errorf("the password of %s: %w", a, err)
+			// Not wrapped: that this file does not exist says nothing about the store.
+			return "", false, fmt.Errorf("the password of %s: %v (%s names the file)", a, err, PasswordFileEnv)
 		}
 		return strings.TrimRight(string(text), "\r\n"), true, nil
 	}
