@@ -194,8 +194,21 @@ func (w *walk) decode(name string, in io.Reader, prefix []byte, compressed bool)
 	if w.Finish != nil {
 		w.Finish(p)
 	}
+	warnEmpty(p)
 	d.Profile = p
 	w.ended = w.ended || !w.yield(d, nil)
+}
+
+// warnEmpty adds a warning to a profile without samples of which the reader says nothing.
+func warnEmpty(p *profile.Profile) {
+	for i := range p.Tables {
+		if p.Tables[i].Len() > 0 {
+			return
+		}
+	}
+	if len(p.Warnings) == 0 {
+		p.Warnf("the file holds no samples")
+	}
 }
 
 // unknownShift says that offsets in the text are none in the content.

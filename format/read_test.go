@@ -406,3 +406,23 @@ func (k keeping) Decode(in io.Reader, _ *profile.Symbols, _ profile.Limits) (*pr
 	*k.in = in
 	return nil, profile.ErrUnrecognized
 }
+
+// TestEmpty checks that a profile without samples says so, once, in every format.
+func TestEmpty(t *testing.T) {
+	for _, content := range []string{
+		"# austin: 3.7.0\n# mode: full\n", "sample.interval=1000\n", `{"version":1.2,"mode":"cpu","interval":1,"samples":0,"gc_samples":0,"frames":{}}`,
+		"{(\x03\x00\x00\x00s\x01\x00\x00\x00ai\x01\x00\x00\x00s\x01\x00\x00\x00f)\x05i\x01\x00\x00\x00i\x01\x00\x00\x00f\x010f\x010{00",
+		`{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[]},"profiles":[]}`,
+	} {
+		for d, err := range NewReader(profile.Limits{}).Read("x", strings.NewReader(content)) {
+			if err != nil || len(d.Profile.Warnings) != 1 || d.Format == nil {
+				t.Errorf("%.40q: %v, %v", content, d.Profile, err)
+			}
+		}
+	}
+	for d, err := range NewReader(profile.Limits{}).Read("x", strings.NewReader("a;b 1\n")) {
+		if err != nil || len(d.Profile.Warnings) != 0 {
+			t.Error(d.Profile.Warnings, err)
+		}
+	}
+}
