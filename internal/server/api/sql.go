@@ -1,7 +1,10 @@
 package api
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -59,28 +62,39 @@ func (a *api) sql(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return sqlMistake(err)
 	}
-	d := newDocument(w)
-	d.member("columns", answer.Columns)
-	d.member("types", answer.Types)
+	w.Header().Set("Content-Type", "application/json")
+	out := bufio.NewWriterSize(w, 32<<10) // an error before it is full still has its status
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	member := func(before string, v any) {
+		buf.Reset()
+		abortOn(enc.Encode(v))
+		out.WriteString(before) // errors of bufio stay
+		out.Write(bytes.TrimSuffix(buf.Bytes(), []byte("\n")))
+	}
+	member(`{"columns":`, answer.Columns)
+	member(`,"types":`, answer.Types)
 	n, cut := 0, false
-	d.stream("rows", func(yield func(any) bool) {
-		for row, err := range answer.Rows {
-			abortOn(sqlMistake(err))
-			if cut = request.Rows > 0 && n == request.Rows; cut {
-				return
-			}
-			n++
-			cells := make([]any, len(row))
-			for i := range row {
-				cells[i] = cell(row[i])
-			}
-			if !yield(cells) {
-				return
-			}
+	before := `,"rows":[`
+	for row, err := range answer.Rows {
+		abortOn(sqlMistake(err))
+		if cut = request.Rows > 0 && n == request.Rows; cut {
+			break
 		}
-	})
-	d.member("complete", !cut)
-	d.close()
+		n++
+		for i := range row {
+			row[i] = cell(row[i])
+		}
+		member(before, row)
+		before = ","
+	}
+	if n == 0 {
+		out.WriteString(before)
+	}
+	member(`],"complete":`, !cut)
+	out.WriteString("}\n")
+	abortOn(out.Flush())
 	return nil
 }
 
