@@ -23,9 +23,11 @@ help: ## print the targets
 build: ## build bin/dendro
 	$(GO) build -o bin/dendro ./cmd/dendro
 
-# What releases have and debuggers miss: no symbols, and the version.
+# What releases have and debuggers miss: no symbols, also none of DuckDB's for libraries
+# that a program could load, and the version.
+HIDDEN    := -extldflags "-Wl,--exclude-libs,ALL"
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-STRIPPED  := -ldflags '-s -w -X github.com/dendroprof/dendro/internal/cli.version=$(VERSION)'
+STRIPPED  := -ldflags '-s -w -X github.com/dendroprof/dendro/internal/cli.version=$(VERSION) $(if $(filter Linux,$(shell uname -s)),$(HIDDEN))'
 PREFIX    ?= /usr/local
 SHARE     := $(DESTDIR)$(PREFIX)/share
 
