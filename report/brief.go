@@ -37,6 +37,10 @@ func (r *Report) Brief(changes int) *Brief {
 	}
 	shown, left := r.shown(changes)
 	b.More = left
+	all, _ := r.shown(0)
+	if n := len(r.Changes) - len(all); n > 0 {
+		b.Notes = append(b.Notes, fmt.Sprintf("%d moved or transient %s not shown (-o json)", n, words.Plural(n, "change")))
+	}
 	for _, c := range shown {
 		in, more := c.where()
 		if more > 0 {

@@ -368,3 +368,15 @@ func TestSARIFStructure(t *testing.T) {
 		t.Errorf("%d metrics that fail, want 2", metricResults)
 	}
 }
+
+// TestBriefHidden: a check says that it hides moved and transient changes.
+func TestBriefHidden(t *testing.T) {
+	r := sample()
+	moved := r.Changes[0]
+	moved.Kind = regression.Moved
+	before := len(r.Brief(0).Notes)
+	r.Changes = append(r.Changes, moved)
+	if notes := r.Brief(0).Notes; len(notes) > 0 && !strings.Contains(notes[len(notes)-1], "moved or transient") || len(notes) == 0 || before > len(notes) {
+		t.Errorf("%d notes, then %q", before, notes)
+	}
+}
