@@ -11,7 +11,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-var recorded = []string{"shop-percent.prof", "shop-ticks.prof", "shop-all.prof.gz", "shop.json.gz"}
+var recorded = []string{"shop-percent.prof.gz", "shop-ticks.prof.gz", "shop-all.prof.gz", "shop.json.gz"}
 
 func decode(b []byte) (*profile.Profile, error) {
 	return NewDecoder().Decode(bytes.NewReader(b), nil, profile.Limits{})
@@ -24,8 +24,8 @@ func TestRecorded(t *testing.T) {
 		warnings     int
 		fib          string
 	}{
-		{"shop-percent.prof", 19, 23_234_000, 1, "2 "},
-		{"shop-ticks.prof", 9, 23_187_104, 0, "1 "},
+		{"shop-percent.prof.gz", 19, 23_234_000, 1, "2 "},
+		{"shop-ticks.prof.gz", 9, 23_187_104, 0, "1 "},
 		{"shop-all.prof.gz", 33, 31_504_000, 0, "2 "},
 		{"shop.json.gz", 31, 31_475_896, 0, "2 "},
 	} {
@@ -34,7 +34,7 @@ func TestRecorded(t *testing.T) {
 		if err != nil || !Sniff(b) {
 			t.Fatalf("%s: %v, recognised %v", tt.name, err, Sniff(b))
 		}
-		if tt.name == "shop-all.prof.gz" || tt.name == "shop-ticks.prof" { // compare with the sum of the columns of the tree
+		if tt.name == "shop-all.prof.gz" || tt.name == "shop-ticks.prof.gz" { // compare with the sum of the columns of the tree
 			tt.ticks, tt.bytes = 0, 0
 			_, tree, _ := strings.Cut(string(b), "entries")
 			for line := range strings.Lines(tree) {
