@@ -4,6 +4,7 @@ $DENDRO names the program."""
 import json
 import os
 import pathlib
+import pty
 import re
 import subprocess
 import tempfile
@@ -81,6 +82,15 @@ class Lake(unittest.TestCase):
         self.assertEqual(list(zip(*(table[c].to_pylist() for c in ("benchmark", "sum", "is_default", "metric_mean")))), want)
         self.assertEqual(str(table.schema.field("date").type), "timestamp[us, tz=UTC]")
         self.assertEqual(table["date"], pyarrow.parquet.read_table("result.parquet")["date"])
+
+    def test_terminal(self) -> None:
+        """A terminal gets no binary data."""
+        outer, inner = pty.openpty()
+        done = subprocess.run([PROGRAM, "sql", "--store", self.store, "-o", "arrow", "SELECT 1"], stdout=inner, stderr=subprocess.PIPE, text=True)
+        os.close(inner)
+        os.close(outer)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("arrow is not for a terminal: give -o FILE.arrow, or redirect the output", done.stderr)
 
     def test_values(self) -> None:
         """The tables have what the views of `dendro sql` have."""
