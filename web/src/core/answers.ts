@@ -110,6 +110,7 @@ export interface Change extends Finding {
   file?: string;
   line?: number;
   owners?: string[];
+  code?: { commits: { commit: string; author: string; subject: string }[]; lines: { file: string; line: number; sign: string; text: string }[] };
   fails: boolean;
   also: Finding[];
 }
@@ -160,12 +161,45 @@ export interface JudgedBenchmark {
   candidates: Candidate[];
 }
 
+export interface MetricSide {
+  runs: number;
+  values: number;
+  median: number;
+  low: number | null;
+  high: number | null;
+}
+
+export interface MetricRow {
+  group?: string;
+  benchmark: string;
+  metric: string;
+  unit: string;
+  better: string;
+  base: MetricSide;
+  head: MetricSide;
+  change: number;
+  p: number;
+  significant: boolean;
+  reason?: string;
+  fails: boolean;
+}
+
+export interface MetricMean {
+  metric: string;
+  unit: string;
+  benchmarks: number;
+  base: number;
+  head: number;
+  change: number;
+}
+
 export interface ReportDocument {
   headline: string;
   parameters: { name: string; value: string }[];
   verdict?: { policy: string; failed: boolean };
   notes: string[];
   changes: Change[];
+  metrics: { rows: MetricRow[]; means: MetricMean[]; level: number };
   benchmarks: JudgedBenchmark[];
 }
 

@@ -6,7 +6,7 @@ import { visible } from '../core/format';
 import { Findings } from '../ui/Finding';
 import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
-import { Benchmarks, Legend, Parameters } from '../ui/ReportParts';
+import { Benchmarks, Legend, Metrics, Parameters } from '../ui/ReportParts';
 import '../pages.css';
 
 export default function Report() {
@@ -27,6 +27,7 @@ export default function Report() {
                 <p>Nothing became slower or faster beyond noise.</p>
               </div>
             )}
+            <Metrics doc={doc} />
             <Benchmarks doc={doc} />
             <Parameters doc={doc} />
             <Legend />

@@ -197,6 +197,8 @@ function Facts({ c }: { c: Change }) {
   rows.push(['since', `${visible(c.since.run)}, last good ${visible(c.since.lastGood ?? '')}; score ${c.score.toFixed(1)}`]);
   if (c.file)
     rows.push(['code', `${visible(c.file)}${c.line ? `:${c.line}` : ''}${c.at && c.at !== c.function ? `, ${visible(c.at)}` : ''}`]);
+  for (const x of c.code?.commits ?? []) rows.push(['commit', visible(`${commit(x.commit)} ${x.subject} (${x.author})`)]);
+  for (const l of c.code?.lines ?? []) rows.push([`${l.file}:${l.line}`, visible(l.sign + l.text)]);
   if (c.owners?.length) rows.push(['owners', visible(c.owners.join(' '))]);
   if (c.also.length > 0) rows.push(['also in', visible(c.also.map(benchmarkName).join(', '))]);
   if (c.note && c.function) rows.push(['note', c.note]);
@@ -207,8 +209,8 @@ function Facts({ c }: { c: Change }) {
     ]);
   return (
     <dl class="facts">
-      {rows.map(([k, v]) => (
-        <div key={k}>
+      {rows.map(([k, v], i) => (
+        <div key={`${i} ${k}`}>
           <dt>{k}</dt>
           <dd>{v}</dd>
         </div>

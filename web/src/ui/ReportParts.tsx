@@ -1,8 +1,8 @@
 // The parts of a report beside its findings: benchmarks with their metric and candidates,
 // how it was compared, and what the columns mean.
-import type { JudgedBenchmark, ReportDocument } from '../core/answers';
-import { commit, counted, signed, visible } from '../core/format';
-import { benchmarkName } from '../core/metric';
+import type { JudgedBenchmark, MetricRow, MetricSide, ReportDocument } from '../core/answers';
+import { commit, counted, signed, visible, percent } from '../core/format';
+import { benchmarkName, metric } from '../core/metric';
 import { source } from '../core/source';
 import { href } from '../core/url';
 import { level, LevelPlot, MetricPlot } from './Finding';
@@ -88,6 +88,76 @@ function BenchmarkCard({ b }: { b: JudgedBenchmark }) {
       </div>
     </details>
   );
+}
+
+/** Every metric of both sides, a table per metric. */
+export function Metrics({ doc }: { doc: ReportDocument }) {
+  const { rows, means } = doc.metrics;
+  if (rows.length === 0) return null;
+  const keys = [...new Set(rows.map(r => JSON.stringify([r.metric, r.unit])))];
+  return (
+    <section class="card">
+      <h2>{`Metrics (${rows.filter(r => r.significant).length} of ${rows.length} changed significantly)`}</h2>
+      {keys.map(key => {
+        const is = (r: { metric: string; unit: string }) => JSON.stringify([r.metric, r.unit]) === key;
+        const list = rows.filter(is);
+        const mean = means.find(is);
+        return (
+          <div class="scroll" key={key}>
+            <table class="plain">
+              <thead>
+                <tr>
+                  <th>{visible(list[0]!.metric)}</th>
+                  <th class="num">Base</th>
+                  <th class="num">Head</th>
+                  <th class="num">Change</th>
+                  <th class="num">p</th>
+                  <th class="num">Values</th>
+                </tr>
+              </thead>
+              <tbody>
+                {list.map(r => (
+                  <tr key={benchmarkName(r)}>
+                    <td>{visible(benchmarkName(r))}</td>
+                    <td class="num">{side(r.base, r.unit)}</td>
+                    <td class="num">{side(r.head, r.unit)}</td>
+                    <td class={`num ${tint(r)}`} title={r.reason}>
+                      {!r.significant ? '~' : `${r.fails ? 'FAIL ' : ''}${r.base.median === 0 ? 'from 0' : signed(r.change, percent)}`}
+                    </td>
+                    <td class="num">{r.p.toFixed(3)}</td>
+                    <td class="num">{r.base.values === r.head.values ? r.base.values : `${r.base.values}+${r.head.values}`}</td>
+                  </tr>
+                ))}
+                {mean && (
+                  <tr>
+                    <td>geometric mean</td>
+                    <td class="num">{mean.base > 0 && metric(mean.base, mean.unit)}</td>
+                    <td class="num">{mean.head > 0 && metric(mean.head, mean.unit)}</td>
+                    <td class="num">{signed(mean.change, percent)}</td>
+                    <td />
+                    <td />
+                  </tr>
+                )}
+              </tbody>
+            </table>
+          </div>
+        );
+      })}
+    </section>
+  );
+}
+
+/** A median with the larger half of its interval. */
+function side(s: MetricSide, unit: string): string {
+  const text = metric(s.median, unit);
+  if (s.low === null || s.high === null) return text;
+  const half = s.median === 0 ? 0 : Math.max(s.median - s.low, s.high - s.median) / Math.abs(s.median);
+  return `${text} ± ${(100 * half).toFixed(0)}%`;
+}
+
+function tint(r: MetricRow): string {
+  if (!r.significant) return 'dim';
+  return r.head.median > r.base.median === (r.better !== 'higher') ? 'more' : 'less';
 }
 
 export function Parameters({ doc }: { doc: ReportDocument }) {
