@@ -45,10 +45,10 @@ type importOptions struct {
 func newImport(e *env) *cobra.Command {
 	var o importOptions
 	c := &cobra.Command{
-		Use:   "import [flags] FILE|DIRECTORY|GLOB|ARCHIVE|-...",
+		Use:   "import [flags] FILE|DIRECTORY|GLOB|ARCHIVE|https://…|-...",
 		Short: "Import profiles into the store",
-		Long: `Read profiles into the store: files, directories, globs, archives and stdin, also
-compressed. The format is detected by content, not by name:
+		Long: `Read profiles into the store: files, directories, globs, archives, https addresses
+(also signed ones of an object store) and stdin, also compressed. The format is detected by content, not by name:
 ` + formatList() + `
 
 The labels of a profile come from, in this order: flags, the manifest, a sidecar
@@ -331,7 +331,12 @@ func readRules(name string) (*normalize.Normalizer, error) {
 }
 
 func (o *importOptions) sources(e *env, args []string) ([]ingest.Source, error) {
+	downloads, args, err := withDownloads(download(), args)
+	if err != nil {
+		return nil, err
+	}
 	sources, err := ingest.Expand(args, e.in)
+	sources = append(downloads, sources...)
 	for _, name := range o.manifests {
 		more, manifestErr := ingest.ReadManifest(name)
 		sources = ingest.Unite(sources, more)
