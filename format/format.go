@@ -39,6 +39,7 @@ import (
 	"github.com/dendroprof/dendro/format/jfr"
 	"github.com/dendroprof/dendro/format/macsample"
 	"github.com/dendroprof/dendro/format/otlp"
+	"github.com/dendroprof/dendro/format/perfdata"
 	"github.com/dendroprof/dendro/format/perfscript"
 	"github.com/dendroprof/dendro/format/pprof"
 	"github.com/dendroprof/dendro/format/pstats"
@@ -99,6 +100,11 @@ func All() []Format {
 			Name: flamehtml.Name, Title: "flame graph pages (async-profiler HTML, FlameGraph SVG)",
 			Extensions: []string{".html", ".svg"}, whole: true,
 			Sniff: flamehtml.Sniff, NewDecoder: func() Decoder { return flamehtml.NewDecoder() },
+		},
+		{
+			Name: perfdata.Name, Title: "perf.data (Linux perf)",
+			Extensions: []string{".perf.data"},
+			Sniff:      perfdata.Sniff, NewDecoder: perfdata.NewDecoder,
 		},
 		{
 			Name: pprof.Name, Title: "pprof (profile.proto)",

@@ -112,7 +112,7 @@ func TestDetect(t *testing.T) {
 		{"folded in UTF-16", utf16Of(folded, false), "folded", nil},
 		{"folded in UTF-16, cut", utf16Of(strings.Repeat(folded, PrefixSize), true)[:PrefixSize], "folded", nil},
 		{"pprof", string(encoded(t, "pprof", None)), "pprof", nil},
-		{"perf.data", "PERFILE2" + strings.Repeat("\x00", 100), "", profile.ErrUnsupported},
+		{"perf.data", "2ELIFREP" + strings.Repeat("\x00", 100), "", profile.ErrUnsupported},
 		{"nothing", "", "", profile.ErrUnrecognized},
 		{"a mark and nothing", "\xef\xbb\xbf", "", profile.ErrUnrecognized},
 		{"half a mark", "\xff", "", profile.ErrUnrecognized},

@@ -18,8 +18,7 @@ var refused = []struct {
 	what   string
 	hint   string
 }{
-	{begins: "PERFILE2", what: "a perf.data file", hint: "convert it: perf script -i FILE > FILE.perf"},
-	{begins: "2ELIFREP", what: "a perf.data file", hint: "convert it: perf script -i FILE > FILE.perf"},
+	{begins: "2ELIFREP", what: "a perf.data file of a big-endian machine", hint: "convert it: perf script -i FILE > FILE.perf"},
 	{begins: "SIMPLEPERF", what: "a simpleperf report", hint: "convert the recording with simpleperf's pprof_proto_generator.py or stackcollapse.py"},
 	{begins: "bplist00", what: "an Instruments trace or another property list", hint: "load it in speedscope and save it from there"},
 	{begins: "<?xml", holds: []string{"<trace-query-result"}, what: "an XML export of Instruments", hint: "load the .trace in speedscope and save it from there"},

@@ -15,7 +15,7 @@ func TestRefused(t *testing.T) {
 	etl := make([]byte, 1<<16)
 	etl[2], etl[74], etl[75] = 1, 2, 0xc0 // a buffer of 64 KiB, and the header of the trace
 	for _, tt := range []struct{ content, what string }{
-		{"PERFILE2\x00\x00", "a perf.data file"},
+		{"2ELIFREP\x00\x00", "a perf.data file"},
 		{"SIMPLEPERF\x01\x00", "a simpleperf report"},
 		{"bplist00\xd4", "an Instruments trace"},
 		{` {"snapshot":{"meta":{"node_fields":["type","name"]}},"nodes":[]}`, "a heap snapshot of V8"},

@@ -14,7 +14,7 @@ import (
 
 // binary is the file of a module.
 type binary struct {
-	code  *elf.File // has the program headers
+	code  *elf.File // has the program headers; nil for the map of a JIT compiler
 	debug *elf.File // has DWARF; may be code; nil without
 
 	dwarf   *dwarfIndex
@@ -112,6 +112,9 @@ func functions(f *elf.File) (list []elf.Symbol) {
 // translate returns the address in the file of an address in a process that has mapped
 // it. Without a mapping the profile has addresses of the file.
 func (b *binary) translate(m *profile.Module, address uint64) (uint64, bool) {
+	if b.code == nil {
+		return address, true
+	}
 	if m.Limit <= m.Start || address < m.Start || m.Start == 0 && m.Offset == 0 {
 		return address, m.Start == 0 || address < m.Start
 	}

@@ -18,7 +18,9 @@ func (z *Symbolizer) binary(m profile.Module) *binary {
 	key := binaryKey{m.Path, strings.ToLower(m.BuildID)}
 	b, known := z.binaries[key]
 	if !known {
-		b = z.find(key.path, key.buildID)
+		if b = z.findMap(key.path); b == nil {
+			b = z.find(key.path, key.buildID)
+		}
 		z.binaries[key] = b
 	}
 	return b

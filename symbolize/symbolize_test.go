@@ -272,6 +272,20 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
+// TestMap names the code of a JIT compiler by its map: C++ names and others.
+func TestMap(t *testing.T) {
+	dir := t.TempDir()
+	text := "1000 20 old\n2000 10 LazyCompile:~hot a.js:3\nwhat\n1000 20 Lshop/Cart;::add\n"
+	if err := os.WriteFile(filepath.Join(dir, "perf-7.map"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p := at(profile.Module{Path: "/tmp/perf-7.map", Start: 0x1000, Limit: 0x3000, Offset: 0x1000}, 0x2004, 0x1004, 0x1020)
+	New([]string{dir}).Apply(p)
+	if got := readtest.Callers(p.Symbols, p.Tables[0].Stack[0]); got != "0x1020 :0;Lshop/Cart;::add :0;LazyCompile:~hot a.js:3 :0" {
+		t.Error(got)
+	}
+}
+
 func TestUnnamed(t *testing.T) {
 	for name, want := range map[string]bool{"": true, "0x1f": true, "[unknown]": true, "???": true, "0x": false, "0xen": false, "main": false, "[libc.so.6]": false} {
 		if unnamed(name) != want {

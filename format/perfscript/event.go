@@ -87,24 +87,33 @@ func (e *events) fill(p *profile.Profile) {
 	}
 }
 
-// valueType returns what an event counts: cpu time for the software clocks,
-// otherwise what it is called, in counts. Without a period a sample is just one
-// sample, which does not add to counted events.
 func (e *event) valueType() profile.ValueType {
-	name := withoutModifiers(e.text)
+	period := e.period
+	if e.varies {
+		period = 0
+	}
+	return ValueType(e.text, e.hasPeriod, period)
+}
+
+// ValueType returns what an event counts: cpu time for the software clocks,
+// otherwise what it is called, in counts. Without a period a sample is just one
+// sample, which does not add to counted events. Period is that of all samples, 0 if it
+// is not the same.
+func ValueType(event string, hasPeriod bool, period uint64) profile.ValueType {
+	name := withoutModifiers(event)
 	clock := name == "cpu-clock" || name == "task-clock"
-	t := profile.ValueType{Name: name, Unit: "count", Original: stacktext.Clean([]byte(e.text))}
+	t := profile.ValueType{Name: name, Unit: "count", Original: stacktext.Clean([]byte(event))}
 	switch {
 	case name == "":
 		t.Name = profile.CPUSamples
-	case clock && e.hasPeriod:
+	case clock && hasPeriod:
 		t.Name, t.Unit = profile.CPU, "nanoseconds"
-		if !e.varies {
-			t.Period, t.PeriodUnit = int64(e.period), "nanoseconds"
+		if period != 0 {
+			t.Period, t.PeriodUnit = int64(period), "nanoseconds"
 		}
 	case clock:
 		t.Name = profile.CPUSamples
-	case !e.hasPeriod:
+	case !hasPeriod:
 		t.Name += "-samples"
 	}
 	t.Name = stacktext.Clean([]byte(t.Name))

@@ -92,7 +92,7 @@ func (r *run) newFrame(text []byte, inlined bool, outer profile.FrameID) profile
 		fr.Type = profile.FrameInlined
 	default:
 		fr.Module, fn.Module = r.module(f.library)
-		fn.Kind, fr.Type = kindOf(f.symbol, f.library)
+		fn.Kind, fr.Type = KindOf(f.symbol, f.library)
 		if compiled(f.library) {
 			names = splitChain(f.symbol)
 		}
@@ -155,9 +155,9 @@ func compiled(library string) bool {
 		strings.HasPrefix(name, "jitted-") || strings.HasPrefix(library, "[JIT]")
 }
 
-// kindOf tells the kind of a function by its library, and by its name where that
+// KindOf tells the kind of a function by its library, and by its name where that
 // says no more than that the code is a compiler's.
-func kindOf(symbol, library string) (profile.Kind, profile.FrameType) {
+func KindOf(symbol, library string) (profile.Kind, profile.FrameType) {
 	switch {
 	case kernel(library):
 		return profile.KindKernel, profile.FrameKernel

@@ -20,7 +20,7 @@
 // one look-up of the line's text. Time is linear in the text; memory is bounded
 // by the different lines, the longest stack and a row per sample.
 //
-// The package does not read perf.data and does not symbolise.
+// Package perfdata reads perf.data.
 package perfscript
 
 import (

@@ -168,7 +168,7 @@ func TestKinds(t *testing.T) {
 		{"x", "/tmp/jitted-12-3.so", profile.KindUnknown, profile.FrameJIT},
 		{"[unknown]", "/srv/mix", profile.KindUnknown, profile.FrameUnknown},
 	} {
-		if k, typ := kindOf(tt.symbol, tt.library); k != tt.kind || typ != tt.typ {
+		if k, typ := KindOf(tt.symbol, tt.library); k != tt.kind || typ != tt.typ {
 			t.Errorf("%s (%s): %v, %v", tt.symbol, tt.library, k, typ)
 		}
 	}
