@@ -71,7 +71,7 @@ function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: R
         <h1>{name}</h1>
         <span class="sub">
           {amount(tree.root[0]!, tree.unit)}
-          {tree.unit === 'count' && ' samples'} of {wire.type} in {counted(count, 'profile')}
+          {tree.unit === 'count' && ' samples'} {wire.type !== 'samples' && `of ${wire.type} `}in {counted(count, 'profile')}
         </span>
         {notes.length > 0 && <span class="sub">{notes.join(' · ')}</span>}
       </div>

@@ -132,7 +132,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
         ];
   else
     columns = narrow
-      ? [name, number('total', 'Total', r => share(r.total[0]!), 64), number('self', 'Self', r => share(r.self[0]!), 64)]
+      ? [name, number('total', 'Total', r => share(r.total[0]!), 76), number('self', 'Self', r => share(r.self[0]!), 76)]
       : [
           name,
           {
