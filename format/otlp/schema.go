@@ -21,16 +21,16 @@ type field struct {
 type kind uint8
 
 const (
-	int32s  kind = iota // numbers in JSON
-	int64s              // texts of digits in JSON, like all integers of 64 bits
-	uint64s             //
-	fixed64s            // of 8 bytes each
-	bools               //
-	doubles             //
-	texts               //
-	ids                 // bytes, hexadecimal in JSON
-	bytes64             // bytes, base64 in JSON
-	nested              // messages
+	int32s   kind = iota // numbers in JSON
+	int64s               // texts of digits in JSON, like all integers of 64 bits
+	uint64s              //
+	fixed64s             // of 8 bytes each
+	bools                //
+	doubles              //
+	texts                //
+	ids                  // bytes, hexadecimal in JSON
+	bytes64              // bytes, base64 in JSON
+	nested               // messages
 )
 
 func newSchema(fields ...field) *schema {
