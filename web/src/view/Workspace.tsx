@@ -6,11 +6,11 @@ import { callers, Inverted, type Nodes, path, Upright } from '../core/nodes';
 import { functionRows, type Tree } from '../core/profile';
 import { search } from '../core/search';
 import { formatSelection, nodeOf, parseSelection, type Selection, selectionOf } from '../core/selection';
-import { remembered } from '../core/settings';
+import { dark, remembered } from '../core/settings';
 import { none } from '../core/table';
 import { callees, formatPath, parseTransform, transform } from '../core/transforms';
 import { link, place, update } from '../core/url';
-import type { Colouring } from '../flame/palette';
+import { type Colouring, palette } from '../flame/palette';
 import { type Key, useKeys } from '../ui/Keys';
 import { type Item, Menu } from '../ui/Menu';
 import { pictureItems, tableItems } from './export';
@@ -413,6 +413,7 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
           <span class="dim">Click a box to zoom, hover for numbers, ? for keys.</span>
         )}
       </nav>
+      {colouring === 'category' && <CategoryLegend t={shown} />}
       <div ref={main} class={`views ${view}`}>
         {content}
         {details.value && (
@@ -429,6 +430,29 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
         )}
       </div>
     </div>
+  );
+}
+
+/** The colours of the categories that occur. */
+function CategoryLegend({ t }: { t: Tree }) {
+  const { category, categories } = t.table;
+  const present = useMemo(() => new Set(category), [category]);
+  const { fills } = palette(
+    'category',
+    dark.value,
+    categories.map(c => c.color),
+  );
+  return (
+    <p class="legend">
+      {categories.map(
+        (c, i) =>
+          present.has(i) && (
+            <span key={i}>
+              <i class="same" style={{ background: fills[i + 1] }} /> {visible(c.name)}
+            </span>
+          ),
+      )}
+    </p>
   );
 }
 
