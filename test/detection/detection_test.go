@@ -22,7 +22,7 @@ import (
 // TestReal is the short version of the real part of the bench: three of the seven
 // benchmarks. The limits leave room for one run in each direction.
 func TestReal(t *testing.T) {
-	subjects, err := LoadReal(t.Context(), os.DirFS("testdata/real"))
+	subjects, all, err := LoadReal(t.Context(), os.DirFS("testdata/real"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,6 +31,7 @@ func TestReal(t *testing.T) {
 	}
 	one := RunReal(subjects, Default(regression.Options{}), 1, nil)
 	two := RunReal(subjects, Default(regression.Options{}), 2, nil)
+	reversed, of := Reversed(all, Default(regression.Options{}))
 	reg, reg2 := one.Of(regressionKinds...), two.Of(regressionKinds...)
 	clean, clean2 := one.Of("history", "clean"), two.Of("history", "clean")
 	for _, c := range []Check{
@@ -40,6 +41,7 @@ func TestReal(t *testing.T) {
 		atLeast("first item right when located", ratio(reg.First, reg.Located), 0.97),
 		atMost("findings per regression run", ratio(reg.Findings, reg.Runs), 1.25),
 		atLeast("located by two runs", ratio(reg2.Located, reg2.Runs), 0.95),
+		atLeast("improvements located", ratio(reversed, of), 0.4),
 		atMost("findings per clean pair", ratio(clean2.Findings, clean2.Runs), 0.05),
 	} {
 		t.Logf("%s: %.3f, %s", c.Name, c.Value, c.Required)

@@ -64,21 +64,23 @@ type truth struct {
 
 // LoadReal reads the benchmarks below a directory: WORKLOAD/BENCHMARK with
 // scores.json, truth.json and RUN.collapsed.gz. Benchmarks are in order of name,
-// and of each the states of its machine.
-func LoadReal(ctx context.Context, dir fs.FS) ([]*Subject, error) {
+// and of each the states of its machine. All has a subject per benchmark with the runs of
+// all states.
+func LoadReal(ctx context.Context, dir fs.FS) (subjects, all []*Subject, err error) {
 	names, err := fs.Glob(dir, "*/*/truth.json")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []*Subject
+	var list []*Subject
 	for _, name := range names {
-		list, err := loadBenchmark(ctx, dir, path.Dir(name))
+		more, err := loadBenchmark(ctx, dir, path.Dir(name))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path.Dir(name), err)
+			return nil, nil, fmt.Errorf("%s: %w", path.Dir(name), err)
 		}
-		all = append(all, list...)
+		list = append(list, more...)
 	}
-	return all, nil
+	subjects, all = byStates(list)
+	return subjects, all, nil
 }
 
 func readJSON(dir fs.FS, name string, v any) error {
@@ -122,7 +124,7 @@ func loadBenchmark(ctx context.Context, dir fs.FS, name string) ([]*Subject, err
 		return nil, err
 	}
 	var list []*Subject
-	for _, state := range states(sc) {
+	for _, state := range append(states(sc), allStates) {
 		s, err := loadState(ctx, st, profiles, name, state, &tr)
 		if err != nil {
 			return nil, err
@@ -137,6 +139,21 @@ func cmpErr(a, b error) error {
 		return a
 	}
 	return b
+}
+
+// allStates is the state of a subject with the runs of all states.
+const allStates = ""
+
+// byStates returns the subjects of one state each, and those of all states.
+func byStates(subjects []*Subject) (one, all []*Subject) {
+	for _, s := range subjects {
+		if s.State == allStates {
+			all = append(all, s)
+		} else {
+			one = append(one, s)
+		}
+	}
+	return one, all
 }
 
 func states(sc scores) []string {
@@ -155,7 +172,7 @@ func loadState(ctx context.Context, st store.Reader, profiles []store.Profile, n
 	s := &Subject{Name: name, State: state}
 	series := &history.Series{Benchmark: profiles[0].Benchmark, Type: profiles[0].Type}
 	for _, p := range profiles {
-		if p.Run.Machine == state {
+		if state == allStates || p.Run.Machine == state {
 			series.Profiles = append(series.Profiles, p)
 		}
 	}

@@ -205,3 +205,27 @@ func PrintReal(w io.Writer, names []string, results []RealResult) {
 	}
 	tw.Flush()
 }
+
+// leastReversed is the minimum number of changed runs that are a history.
+const leastReversed = 3
+
+// Reversed tests every run of unchanged code against the runs with a planted regression,
+// which then is an improvement: the runs of all states of the machine, because one has only
+// two of a kind. It counts the runs in which an improvement is located.
+func Reversed(subjects []*Subject, detect Detector) (located, runs int) {
+	for _, s := range subjects {
+		for i := range s.Tests {
+			t := &s.Tests[i]
+			if !slices.Contains(regressionKinds, t.Kind) || len(t.Runs) < leastReversed {
+				continue
+			}
+			for _, run := range s.clean() {
+				runs++
+				if slices.ContainsFunc(detect(s, t.Runs, []int{run}), func(a Answer) bool { return a.Gain && a.located(t.Accepted) }) {
+					located++
+				}
+			}
+		}
+	}
+	return located, runs
+}

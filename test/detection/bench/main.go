@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/engines"
 	"github.com/dendroprof/dendro/test/detection"
 )
@@ -42,7 +43,7 @@ func main() {
 		return
 	}
 	if *roc {
-		subjects, err := detection.LoadReal(context.Background(), os.DirFS(*real))
+		subjects, _, err := detection.LoadReal(context.Background(), os.DirFS(*real))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "bench-detection: "+err.Error())
 			os.Exit(1)
@@ -70,7 +71,7 @@ func run(real string, size float64, seed uint64, trace bool) error {
 		real = filepath.Join("test", "detection", "testdata", "real")
 	}
 	start := time.Now()
-	subjects, err := detection.LoadReal(context.Background(), os.DirFS(real))
+	subjects, all, err := detection.LoadReal(context.Background(), os.DirFS(real))
 	if err != nil {
 		return err
 	}
@@ -84,6 +85,8 @@ func run(real string, size float64, seed uint64, trace bool) error {
 	fmt.Printf("real histories: %d benchmarks and states of their machine\n", len(subjects))
 	checks := detection.RealFigures(os.Stdout, subjects, w)
 	ok := detection.PrintChecks(os.Stdout, checks) || !whole
+	located, runs := detection.Reversed(all, detection.Default(regression.Options{}))
+	fmt.Printf("RR18 planted regressions reversed, history of 3 or 4 changed runs: %d of %d improvements located (not required)\n", located, runs)
 	if !whole {
 		fmt.Println("(a part of the set; the figures are required of the whole)")
 	}
