@@ -1,7 +1,7 @@
 // What is selected: its numbers, place, categories, callers and callees, and what can be
 // done with it.
 import { useMemo } from 'preact/hooks';
-import { amount, percent, signed, visible } from '../core/format';
+import { amount, counted, percent, signed, visible } from '../core/format';
 import { callers, type Nodes, path, Upright } from '../core/nodes';
 import type { FunctionRow, Tree } from '../core/profile';
 import { source } from '../core/source';
@@ -94,7 +94,7 @@ export function Sidebar({ t, fn, nodes, node, rows, onSelect, onClose, actions }
           <h3>This call path</h3>
           <Numbers t={t} self={sides.map(s => nodes.self(node, s))} total={sides.map(s => nodes.total(node, s))} outside={nodes.outside(node)} />
           <details>
-            <summary>{nodes.depth(node) + 1} frames</summary>
+            <summary>{counted(nodes.depth(node) + 1, 'frame')}</summary>
             <ol class="path">
               {path(nodes, node).map((p, i) => (
                 <li key={i}>
