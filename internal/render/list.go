@@ -23,6 +23,14 @@ func commit(v any) string {
 	return s[:min(12, len(s))]
 }
 
+func number(v any) string {
+	f, ok := v.(float64)
+	if !ok {
+		return ""
+	}
+	return words.Number(f)
+}
+
 func joined(v any) string {
 	list, _ := v.([]string)
 	return strings.Join(list, " ")
@@ -43,7 +51,7 @@ func Runs(o *Output, r *query.RunsResult) error {
 func Profiles(o *Output, r *query.ProfilesResult) error {
 	t := &Table{Columns: []Column{{Name: "id"}, {Name: "run"}, {Name: "date", Text: date}, {Name: "group"}, {Name: "benchmark"}, {Name: "type"},
 		{Name: "samples", Right: true, Text: grouped}, {Name: "sum", Right: true, Text: grouped}, {Name: "unit"}, {Name: "nodes", Right: true, Text: grouped},
-		{Name: "metric", Right: true}, {Name: "metricUnit"}, {Name: "file"}}}
+		{Name: "metric", Right: true, Text: number}, {Name: "metricUnit"}, {Name: "file"}}}
 	for i := range r.Rows {
 		p := &r.Rows[i]
 		var metric, unit any

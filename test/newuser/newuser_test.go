@@ -38,7 +38,7 @@ func TestNewUsers(t *testing.T) {
 				replace = append(replace, usual, freeAddress(t))
 			}
 			session.Run(t, script, session.Options{Replace: strings.NewReplacer(replace...),
-				Env: []string{"GITHUB_ACTIONS=", "GITLAB_CI=", "JENKINS_URL=", "GIT_AUTHOR_NAME=me", "GIT_AUTHOR_EMAIL=me@example.com", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@example.com"}})
+				Env: []string{"MAKELEVEL=", "MAKEFLAGS=", "GITHUB_ACTIONS=", "GITLAB_CI=", "JENKINS_URL=", "GIT_AUTHOR_NAME=me", "GIT_AUTHOR_EMAIL=me@example.com", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@example.com"}})
 		})
 	}
 }
