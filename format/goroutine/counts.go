@@ -3,7 +3,6 @@ package goroutine
 import (
 	"bytes"
 	"fmt"
-	"math"
 
 	"github.com/dendroprof/dendro/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
@@ -223,36 +222,13 @@ func (c *counter) record(numbers, addresses []byte) error {
 	case countForm:
 		c.values = v
 	case heapForm:
-		c.values[2], c.values[3] = unsample(v[0], v[1], c.kind.rate)
-		c.values[0], c.values[1] = unsample(v[2], v[3], c.kind.rate)
+		c.values[2], c.values[3] = stacktext.Unsample(v[0], v[1], c.kind.rate)
+		c.values[0], c.values[1] = stacktext.Unsample(v[2], v[3], c.kind.rate)
 	case delayForm:
-		c.values[0] = whole(float64(v[1]) * c.period)
-		c.values[1] = whole(float64(v[0]) / c.gigahertz * c.period)
+		c.values[0] = stacktext.Whole(float64(v[1]) * c.period)
+		c.values[1] = stacktext.Whole(float64(v[0]) / c.gigahertz * c.period)
 	}
 	return nil
-}
-
-// unsample estimates how many objects of how many bytes there were, of which the
-// heap profiler has seen count of size bytes. It picks about one byte in rate, so
-// an object of n bytes is seen with probability 1 - exp(-n/rate). The formula is
-// that of runtime/pprof.
-func unsample(count, size, rate int64) (int64, int64) {
-	if count == 0 || size == 0 {
-		return 0, 0
-	}
-	if rate <= 1 {
-		return count, size
-	}
-	scale := 1 / (1 - math.Exp(-float64(size)/float64(count)/float64(rate)))
-	return whole(float64(count) * scale), whole(float64(size) * scale)
-}
-
-// whole returns f without its decimals, or -1 if that is more than 63 bits.
-func whole(f float64) int64 {
-	if f >= 1<<63 {
-		return -1
-	}
-	return int64(f)
 }
 
 // frame reads `0x69df32	main.cart+0x12	shop/main.go:54`, or an address alone.

@@ -122,7 +122,7 @@ func (c *cpu) sample() (end bool, err error) {
 	if count > math.MaxInt64/uint64(c.period) {
 		return false, errSum
 	}
-	c.path = c.path[:0]
+	c.Begin()
 	for i := uint64(0); i < n; i++ {
 		address, err := c.word()
 		if err != nil {
@@ -135,14 +135,14 @@ func (c *cpu) sample() (end bool, err error) {
 			address--
 		}
 		// The signal and the unwinder may both have the innermost place.
-		if i == 1 && c.list[c.path[0]] == address+1 {
+		if i == 1 && c.Innermost() == address+1 {
 			continue
 		}
-		if err := c.push(address); err != nil {
+		if err := c.Push(address); err != nil {
 			return false, err
 		}
 	}
-	stack := c.stack()
+	stack := c.End()
 	if stack == profile.NoStack {
 		return false, nil
 	}

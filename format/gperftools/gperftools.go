@@ -19,7 +19,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"sort"
 	"strings"
 
@@ -36,44 +35,15 @@ const (
 
 // addresses collects stacks of addresses until the mappings are known.
 type addresses struct {
+	*stacktext.LateStacks[uint64]
 	p      *profile.Profile
 	limits profile.Limits
-
-	index map[uint64]int32
-	list  []uint64
-	tree  profile.PrefixTree // of indexes into list, outermost first
-	path  []int32            // scratch, innermost first
 
 	modules []profile.ModuleID // in the order of the text
 }
 
 func newAddresses(p *profile.Profile, l profile.Limits) *addresses {
-	return &addresses{p: p, limits: l, index: map[uint64]int32{}}
-}
-
-// push adds the next address of the stack in work, going outwards.
-func (a *addresses) push(address uint64) error {
-	if len(a.path) >= a.limits.Depth {
-		return profile.TooLarge("stack deeper", int64(a.limits.Depth), "--max-depth")
-	}
-	i, ok := a.index[address]
-	if !ok {
-		i = int32(len(a.list))
-		a.list = append(a.list, address)
-		a.index[address] = i
-	}
-	a.path = append(a.path, i)
-	return nil
-}
-
-// stack ends the stack in work and returns its node.
-func (a *addresses) stack() profile.StackID {
-	node := int32(profile.NoStack)
-	for i := len(a.path) - 1; i >= 0; i-- {
-		node = a.tree.Child(node, a.path[i])
-	}
-	a.path = a.path[:0]
-	return profile.StackID(node)
+	return &addresses{LateStacks: stacktext.NewLateStacks[uint64](l), p: p, limits: l}
 }
 
 // mapping reads a line of /proc/self/maps. Parts that hold no code are left out, as are
@@ -103,8 +73,8 @@ func (a *addresses) mapping(text []byte) {
 func (a *addresses) fill() {
 	s := a.p.Symbols
 	sort.Slice(a.modules, func(i, j int) bool { return s.Modules[a.modules[i]].Start < s.Modules[a.modules[j]].Start })
-	frames := make([]profile.FrameID, len(a.list))
-	for i, address := range a.list {
+	frames := make([]profile.FrameID, len(a.Places))
+	for i, address := range a.Places {
 		f := profile.Frame{Address: address}
 		at := sort.Search(len(a.modules), func(i int) bool { return s.Modules[a.modules[i]].Start > address })
 		fn := profile.Function{Name: fmt.Sprintf("%#x", address)}
@@ -116,7 +86,7 @@ func (a *addresses) fill() {
 		f.Function = s.Function(fn)
 		frames[i] = s.Frame(f)
 	}
-	stacktext.Relink(&a.tree, a.p.Tables, func(parent profile.StackID, i int32) profile.StackID { return s.Stack(parent, frames[i]) })
+	a.Link(a.p.Tables, func(parent profile.StackID, i int32) profile.StackID { return s.Stack(parent, frames[i]) })
 }
 
 // addTo adds a sample, if there is something to add.
@@ -128,27 +98,6 @@ func addTo(t *stacktext.Table, stack profile.StackID, value int64) error {
 }
 
 var errSum = fmt.Errorf("%w: the values up to here add up to more than 63 bits", profile.ErrMalformed)
-
-// unsample estimates how many objects of how many bytes there were, of which a sampling
-// profiler that picks one byte in rate has seen count of size bytes in total.
-func unsample(count, size, rate int64) (int64, int64) {
-	if count == 0 || size == 0 {
-		return 0, 0
-	}
-	if rate <= 1 {
-		return count, size
-	}
-	scale := 1 / (1 - math.Exp(-float64(size)/float64(count)/float64(rate)))
-	return whole(float64(count) * scale), whole(float64(size) * scale)
-}
-
-// whole returns f without its decimals, or -1 if that is more than 63 bits.
-func whole(f float64) int64 {
-	if f >= 1<<63 {
-		return -1
-	}
-	return int64(f)
-}
 
 // lines reads the mappings that end the text of r.
 func (a *addresses) lines(in *stacktext.Lines, r io.Reader) error {

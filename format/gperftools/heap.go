@@ -144,7 +144,7 @@ func (h *heap) line(text []byte) error {
 	if !ok {
 		return errRecord
 	}
-	h.path = h.path[:0]
+	h.Begin()
 	for field := range bytes.FieldsSeq(stack) {
 		address, ok := stacktext.Hex(field)
 		if !ok {
@@ -153,11 +153,11 @@ func (h *heap) line(text []byte) error {
 		if address == 0 {
 			continue
 		}
-		if err := h.push(address - 1); err != nil { // of the call
+		if err := h.Push(address - 1); err != nil { // of the call
 			return err
 		}
 	}
-	h.stack, h.open = h.addresses.stack(), true
+	h.stack, h.open = h.End(), true
 	if len(bytes.TrimSpace(numbers)) == 0 {
 		return nil
 	}
@@ -187,13 +187,13 @@ func (h *heap) add(text []byte) error {
 	}
 	h.open = false
 	if h.stack == profile.NoStack {
-		if err := h.push(0); err != nil {
+		if err := h.Push(0); err != nil {
 			return err
 		}
-		h.stack = h.addresses.stack()
+		h.stack = h.End()
 	}
-	v[0], v[1] = unsample(v[0], v[1], h.rate)
-	v[2], v[3] = unsample(v[2], v[3], h.rate)
+	v[0], v[1] = stacktext.Unsample(v[0], v[1], h.rate)
+	v[2], v[3] = stacktext.Unsample(v[2], v[3], h.rate)
 	for i, from := range [...]int{2, 3, 0, 1} {
 		if err := addTo(h.tables[i], h.stack, v[from]); err != nil {
 			return err

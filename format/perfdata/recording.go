@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
-	"github.com/dendroprof/dendro/format/perfscript"
+	"github.com/dendroprof/dendro/internal/perf"
 	"github.com/dendroprof/dendro/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -24,10 +23,7 @@ type recording struct {
 	comms     map[uint32]string // names of threads
 	buildIDs  map[string]string // by path
 
-	places map[place]int32
-	list   []place
-	tree   profile.PrefixTree // of indexes into list, outermost first
-	path   []int32            // scratch, innermost first
+	stacks *stacktext.LateStacks[place]
 	labels stacktext.LabelSet
 	lost   uint64
 	dwarf  bool // stacks were copied, to be unwound later
@@ -35,12 +31,9 @@ type recording struct {
 
 // event is what was counted. The attribute is that of perf_event_open.
 type event struct {
-	name           string
+	*perf.Event
 	typ, config    uint64
 	sample, format uint64 // fields of a sample, and of the values that were read with it
-	table          *stacktext.Table
-	period         uint64
-	varies         bool
 }
 
 // process is a program in a process: exec begins another.
@@ -67,7 +60,7 @@ const kernel = math.MaxUint32
 func newRecording(p *profile.Profile, l profile.Limits) recording {
 	return recording{
 		Recorder: stacktext.NewRecorder(p), limits: l, byID: map[uint64]*event{},
-		processes: map[uint32]*process{}, comms: map[uint32]string{}, buildIDs: map[string]string{}, places: map[place]int32{},
+		processes: map[uint32]*process{}, comms: map[uint32]string{}, buildIDs: map[string]string{}, stacks: stacktext.NewLateStacks[place](l),
 	}
 }
 
@@ -94,7 +87,8 @@ func (r *recording) addEvent(attr, ids []byte) error {
 		return malformed("an attribute of %d bytes, or more than %d events", len(attr), maxEvents)
 	}
 	e := &event{typ: uint64(le.Uint32(attr)), config: le.Uint64(attr[8:]), sample: le.Uint64(attr[24:]), format: le.Uint64(attr[32:])}
-	e.name, e.table = eventName(e.typ, e.config), stacktext.NewTable(r.limits)
+	e.Event = perf.NewEvent(eventName(e.typ, e.config), r.limits)
+	e.HasPeriod, e.HasTime = e.sample&hasPeriod != 0, e.sample&hasTime != 0
 	if len(r.events) == 0 {
 		r.sample = e.sample
 	}
@@ -309,19 +303,11 @@ func (r *recording) addSample(f fields) error {
 	if f.bad {
 		return malformed("a sample that ends within its fields")
 	}
-	node := int32(profile.NoStack)
-	for i := len(r.path) - 1; i >= 0; i-- {
-		node = r.tree.Child(node, r.path[i])
-	}
-	row.Stack, row.Labels = profile.StackID(node), r.Labels(&r.labels)
+	row.Stack, row.Labels = r.stacks.End(), r.Labels(&r.labels)
 	if has(hasTID) {
 		row.Thread = r.Thread(fmt.Append(nil, pid), []byte(r.comms[tid]), fmt.Append(nil, tid))
 	}
-	if e.table.Len() == 0 {
-		e.period = period
-	}
-	e.varies = e.varies || e.period != period
-	if !e.table.Add(row) {
+	if !e.Add(row, period) {
 		return errSum
 	}
 	return nil
@@ -383,9 +369,9 @@ func (f *fields) readValues(format uint64) {
 	}
 }
 
-// chain reads the stack of a sample, innermost first, into path.
+// chain reads the stack of a sample, innermost first.
 func (r *recording) chain(f *fields, has bool, ip uint64, pid uint32) error {
-	r.path = r.path[:0]
+	r.stacks.Begin()
 	p := r.process(pid)
 	n := uint64(0)
 	if has {
@@ -400,30 +386,16 @@ func (r *recording) chain(f *fields, has bool, ip uint64, pid uint32) error {
 			}
 			continue
 		}
-		if err := r.push(place{in, address}); err != nil {
+		if err := r.stacks.Push(place{in, address}); err != nil {
 			return err
 		}
 	}
-	if len(r.path) == 0 && ip != 0 {
+	if r.stacks.Len() == 0 && ip != 0 {
 		if ip >= 1<<63 {
 			in = nil
 		}
-		return r.push(place{in, ip})
+		return r.stacks.Push(place{in, ip})
 	}
-	return nil
-}
-
-func (r *recording) push(at place) error {
-	if len(r.path) >= r.limits.Depth {
-		return profile.TooLarge("stack deeper", int64(r.limits.Depth), "--max-depth")
-	}
-	i, ok := r.places[at]
-	if !ok {
-		i = int32(len(r.list))
-		r.list = append(r.list, at)
-		r.places[at] = i
-	}
-	r.path = append(r.path, i)
 	return nil
 }
 
@@ -462,7 +434,7 @@ func (r *recording) feature(number int, b []byte) {
 			name := text()
 			for ; ids > 0 && len(f.b) > 0; ids-- {
 				if e, ok := r.byID[f.u64()]; ok {
-					e.name = name
+					e.Name = name
 				}
 			}
 		}
@@ -486,40 +458,16 @@ func (r *recording) buildID(b []byte) {
 // finish makes the tables.
 func (r *recording) finish() error {
 	p := r.Profile
-	first, last := int64(math.MaxInt64), int64(math.MinInt64)
-	for _, e := range r.events {
-		first, last = min(first, e.table.First), max(last, e.table.Last)
+	counted := make([]*perf.Event, len(r.events))
+	for i, e := range r.events {
+		counted[i] = e.Event
 	}
-	if first < last {
-		p.Duration = time.Duration(last - first)
-	}
-	names := map[string]bool{}
-	for _, e := range r.events {
-		if e.table.Len() == 0 && len(r.events) > 1 {
-			continue
-		}
-		period := e.period
-		if e.varies {
-			period = 0
-		}
-		typ := perfscript.ValueType(e.name, e.sample&hasPeriod != 0, period)
-		if names[typ.Name] {
-			typ.Name = typ.Original // cycles:u beside cycles
-		}
-		for names[typ.Name] {
-			typ.Name += "-samples"
-		}
-		names[typ.Name] = true
-		if typ.PeriodUnit == "nanoseconds" && p.Interval == 0 {
-			p.Interval = time.Duration(typ.Period)
-		}
-		p.Tables = append(p.Tables, e.table.Samples(typ, e.sample&hasTime != 0, first))
-	}
-	frames := make([]profile.FrameID, len(r.list))
-	for i, at := range r.list {
+	perf.Fill(p, counted)
+	frames := make([]profile.FrameID, len(r.stacks.Places))
+	for i, at := range r.stacks.Places {
 		frames[i] = r.frame(at)
 	}
-	stacktext.Relink(&r.tree, p.Tables, func(parent profile.StackID, i int32) profile.StackID { return p.Symbols.Stack(parent, frames[i]) })
+	r.stacks.Link(p.Tables, func(parent profile.StackID, i int32) profile.StackID { return p.Symbols.Stack(parent, frames[i]) })
 	if r.lost > 0 {
 		p.Warnf("perf lost %d events while recording", r.lost)
 	}
@@ -542,9 +490,9 @@ func (r *recording) frame(at place) profile.FrameID {
 	if m != nil {
 		fn.Module = m.path
 	}
-	fn.Kind, f.Type = perfscript.KindOf(fn.Name, fn.Module)
+	fn.Kind, f.Type = perf.KindOf(fn.Name, fn.Module)
 	if m != nil && strings.Contains(m.path, "/") {
-		fn.Module = m.path[strings.LastIndexByte(m.path, '/')+1:]
+		fn.Module = perf.Base(m.path)
 		if m.buildID == "" {
 			m.buildID = r.buildIDs[m.path]
 		}

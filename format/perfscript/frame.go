@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/dendroprof/dendro/internal/perf"
 	"github.com/dendroprof/dendro/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -92,8 +93,8 @@ func (r *run) newFrame(text []byte, inlined bool, outer profile.FrameID) profile
 		fr.Type = profile.FrameInlined
 	default:
 		fr.Module, fn.Module = r.module(f.library)
-		fn.Kind, fr.Type = KindOf(f.symbol, f.library)
-		if compiled(f.library) {
+		fn.Kind, fr.Type = perf.KindOf(f.symbol, f.library)
+		if perf.Compiled(f.library) {
 			names = splitChain(f.symbol)
 		}
 	}
@@ -127,10 +128,8 @@ func (r *run) module(library string) (profile.ModuleID, string) {
 		return 0, library
 	}
 	path := strings.TrimSuffix(library, " (deleted)")
-	return r.symbols.Module(profile.Module{Path: path}), base(path)
+	return r.symbols.Module(profile.Module{Path: path}), perf.Base(path)
 }
-
-func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 // splitChain splits the `a->b->c` by which JIT compilers' maps name what was
 // inlined into a and into b: outermost first.
@@ -145,72 +144,4 @@ func splitChain(symbol string) []string {
 		}
 	}
 	return names
-}
-
-// compiled reports whether a library is the map or the image by which a JIT
-// compiler tells perf of its code.
-func compiled(library string) bool {
-	name := base(library)
-	return strings.HasPrefix(name, "perf-") && strings.HasSuffix(name, ".map") ||
-		strings.HasPrefix(name, "jitted-") || strings.HasPrefix(library, "[JIT]")
-}
-
-// KindOf tells the kind of a function by its library, and by its name where that
-// says no more than that the code is a compiler's.
-func KindOf(symbol, library string) (profile.Kind, profile.FrameType) {
-	switch {
-	case kernel(library):
-		return profile.KindKernel, profile.FrameKernel
-	case compiled(library):
-		return compiledKind(symbol)
-	case strings.HasPrefix(base(library), "libjvm.so"):
-		return profile.KindVM, profile.FrameCPP
-	case strings.Contains(symbol, "::"):
-		return profile.KindCPP, profile.FrameCPP
-	case library == "" || symbol == "[unknown]":
-		return profile.KindUnknown, profile.FrameUnknown
-	}
-	return profile.KindNative, profile.FrameNative
-}
-
-// kernel reports whether a library is the kernel or a module of it: a name in
-// brackets that is none of the areas of a process.
-func kernel(library string) bool {
-	if strings.HasPrefix(library, "[") {
-		for _, area := range []string{"[vdso", "[vsyscall", "[heap", "[stack", "[anon", "[unknown", "[JIT]", "[uprobes"} {
-			if strings.HasPrefix(library, area) {
-				return false
-			}
-		}
-		return true
-	}
-	name := base(library)
-	for _, packed := range []string{".xz", ".zst", ".gz"} {
-		name = strings.TrimSuffix(name, packed)
-	}
-	return strings.HasPrefix(name, "vmlinux") || strings.HasSuffix(name, ".ko") || strings.HasPrefix(name, "bpf_prog_")
-}
-
-// compiledKind tells languages by how their compilers spell names.
-func compiledKind(symbol string) (profile.Kind, profile.FrameType) {
-	for _, c := range []struct {
-		prefix string
-		kind   profile.Kind
-		typ    profile.FrameType
-	}{
-		{"JS:", profile.KindJS, profile.FrameJIT}, {"LazyCompile:", profile.KindJS, profile.FrameJIT},
-		{"Function:", profile.KindJS, profile.FrameJIT}, {"Script:", profile.KindJS, profile.FrameJIT},
-		{"Builtin:", profile.KindVM, profile.FrameNative}, {"BytecodeHandler:", profile.KindVM, profile.FrameNative},
-		{"Stub:", profile.KindStub, profile.FrameNative}, {"py::", profile.KindPython, profile.FrameInterpreted},
-		{"Interpreter", profile.KindJava, profile.FrameInterpreted}, {"StubRoutines", profile.KindStub, profile.FrameNative},
-		{"call_stub", profile.KindStub, profile.FrameNative},
-	} {
-		if strings.HasPrefix(symbol, c.prefix) {
-			return c.kind, c.typ
-		}
-	}
-	if strings.HasPrefix(symbol, "L") && strings.Contains(symbol, ";::") {
-		return profile.KindJava, profile.FrameJIT
-	}
-	return profile.KindUnknown, profile.FrameJIT
 }

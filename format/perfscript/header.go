@@ -3,6 +3,7 @@ package perfscript
 import (
 	"bytes"
 
+	"github.com/dendroprof/dendro/internal/perf"
 	"github.com/dendroprof/dendro/internal/stacktext"
 )
 
@@ -22,7 +23,7 @@ type header struct {
 	rest      []byte // a frame, or what a trace point says
 
 	who who
-	of  *event
+	of  *perf.Event
 }
 
 // strong reports whether a line is a header beyond doubt.

@@ -148,32 +148,6 @@ func TestHead(t *testing.T) {
 	}
 }
 
-func TestKinds(t *testing.T) {
-	for _, tt := range []struct {
-		symbol, library string
-		kind            profile.Kind
-		typ             profile.FrameType
-	}{
-		{"read_zero", "[kernel.kallsyms]", profile.KindKernel, profile.FrameKernel},
-		{"ext4_read", "[ext4]", profile.KindKernel, profile.FrameKernel},
-		{"x", "/lib/modules/6.1/ext4.ko.xz", profile.KindKernel, profile.FrameKernel},
-		{"x", "/boot/vmlinux-6.1", profile.KindKernel, profile.FrameKernel},
-		{"clock_gettime", "[vdso]", profile.KindNative, profile.FrameNative},
-		{"read", "/lib/libc.so.6", profile.KindNative, profile.FrameNative},
-		{"a::b", "/srv/mix", profile.KindCPP, profile.FrameCPP},
-		{"Parse::do_call", "/jdk/libjvm.so", profile.KindVM, profile.FrameCPP},
-		{"Lshop/Cart;::add", "/tmp/perf-12.map", profile.KindJava, profile.FrameJIT},
-		{"JS:*hot /srv/a.js:1", "/tmp/perf-12.map", profile.KindJS, profile.FrameJIT},
-		{"py::hot:/srv/a.py", "/tmp/perf-12.map", profile.KindPython, profile.FrameInterpreted},
-		{"x", "/tmp/jitted-12-3.so", profile.KindUnknown, profile.FrameJIT},
-		{"[unknown]", "/srv/mix", profile.KindUnknown, profile.FrameUnknown},
-	} {
-		if k, typ := KindOf(tt.symbol, tt.library); k != tt.kind || typ != tt.typ {
-			t.Errorf("%s (%s): %v, %v", tt.symbol, tt.library, k, typ)
-		}
-	}
-}
-
 // TestReport compares self times per process and symbol with what perf report
 // printed of the same recording.
 func TestReport(t *testing.T) {

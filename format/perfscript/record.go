@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/perf"
 	"github.com/dendroprof/dendro/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -69,7 +70,7 @@ func newRun(d *Decoder, p *profile.Profile, l profile.Limits) *run {
 		Decoder: d, p: p, limits: l,
 		rec:    stacktext.NewRecorder(p),
 		whom:   map[string]who{},
-		events: events{limits: l, byText: map[string]*event{}},
+		events: events{limits: l, byText: map[string]*perf.Event{}},
 	}
 }
 
@@ -213,8 +214,11 @@ func (r *run) close() error {
 	if h.hasPeriod {
 		value = int64(h.period)
 	}
-	if value != 0 && !h.of.add(stacktext.Row{Stack: stack, Value: value, Time: h.time, Thread: h.who.thread, Labels: h.who.labels}, h) {
-		return r.malformed("the periods of %s add up to more than 63 bits", h.event)
+	if value != 0 {
+		h.of.HasTime = h.of.HasTime || h.hasTime
+		if !h.of.Add(stacktext.Row{Stack: stack, Value: value, Time: h.time, Thread: h.who.thread, Labels: h.who.labels}, h.period) {
+			return r.malformed("the periods of %s add up to more than 63 bits", h.event)
+		}
 	}
 	r.text, r.above.text = r.above.text[:0], r.text
 	r.pieces, r.above.pieces = r.above.pieces[:0], r.pieces
@@ -316,7 +320,7 @@ func (r *run) comment(line string) {
 
 // finish fills in what is known at the end only.
 func (r *run) finish() {
-	r.events.fill(r.p)
+	perf.Fill(r.p, r.events.list)
 	if len(r.p.Tables) == 0 {
 		r.p.Tables = []profile.Samples{{Type: profile.NamedType(profile.CPUSamples)}}
 		r.p.Warnf("the file holds no samples")

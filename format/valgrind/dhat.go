@@ -27,19 +27,17 @@ var metrics = []struct {
 // dhat is the reading of one file.
 type dhat struct {
 	scanner *jsonscan.Scanner
-	limits  profile.Limits
 
 	mode, verb, unit string
 	frames           []parsed
-	points           profile.PrefixTree // of numbers of frames, outermost first
-	path             []int32            // of the point in work, innermost first
-	tables           []*stacktext.Table // one per metric
-	has              [8]bool            // metrics that occur
+	points           *stacktext.LateStacks[int32] // of numbers of frames
+	tables           []*stacktext.Table           // one per metric
+	has              [8]bool                      // metrics that occur
 }
 
 func readDHAT(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 	p.Profiler = "DHAT"
-	d := &dhat{scanner: s, limits: l}
+	d := &dhat{scanner: s, points: stacktext.NewLateStacks[int32](l)}
 	for range metrics {
 		d.tables = append(d.tables, stacktext.NewTable(l))
 	}
@@ -76,7 +74,7 @@ func readDHAT(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 // point reads a program point: a stack with its numbers.
 func (d *dhat) point() {
 	s := d.scanner
-	d.path = d.path[:0]
+	d.points.Begin()
 	var values [8]int64
 	for key := range s.Object() {
 		if string(key) == "fs" {
@@ -92,15 +90,12 @@ func (d *dhat) point() {
 			}
 		}
 	}
-	node := int32(profile.NoStack)
-	for i := len(d.path) - 1; i >= 0; i-- {
-		node = d.points.Child(node, d.path[i])
+	if d.points.Len() == 0 {
+		d.push(noFrame)
 	}
-	if node < 0 {
-		node = d.points.Child(node, noFrame)
-	}
+	stack := d.points.End()
 	for i, v := range values {
-		if v > 0 && !d.tables[i].Add(stacktext.Row{Stack: profile.StackID(node), Value: v}) {
+		if v > 0 && !d.tables[i].Add(stacktext.Row{Stack: stack, Value: v}) {
 			s.Errorf("the values of %s up to here add up to more than 63 bits", metrics[i].key)
 		}
 	}
@@ -111,17 +106,20 @@ const noFrame = math.MaxInt32
 
 func (d *dhat) readPath() {
 	s := d.scanner
-	d.path = d.path[:0]
-	for i := range s.Array() {
-		if i >= d.limits.Depth {
-			s.Fail(&profile.ParseError{Offset: s.Offset(), Err: profile.TooLarge("stack deeper", int64(d.limits.Depth), "--max-depth")})
-		}
+	d.points.Begin()
+	for range s.Array() {
 		frame := s.Int()
 		if frame < 0 || frame >= noFrame {
 			s.Errorf("frame %d", frame)
 			return
 		}
-		d.path = append(d.path, int32(frame))
+		d.push(int32(frame))
+	}
+}
+
+func (d *dhat) push(frame int32) {
+	if err := d.points.Push(frame); err != nil {
+		d.scanner.Fail(&profile.ParseError{Offset: d.scanner.Offset(), Err: err})
 	}
 }
 
@@ -132,12 +130,13 @@ func (d *dhat) fill(p *profile.Profile) error {
 			p.Tables = append(p.Tables, d.tables[i].Samples(d.valueType(i, m.name), false, 0))
 		}
 	}
-	for _, f := range d.points.Item {
+	for _, f := range d.points.Places {
 		if int(f) >= len(d.frames) && f != noFrame {
 			return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%w: frame %d of %d", profile.ErrMalformed, f, len(d.frames))}
 		}
 	}
-	stacktext.Relink(&d.points, p.Tables, func(parent profile.StackID, f int32) profile.StackID {
+	d.points.Link(p.Tables, func(parent profile.StackID, n int32) profile.StackID {
+		f := d.points.Places[n]
 		if f == noFrame {
 			return call(p.Symbols, parent, &unlisted)
 		}
