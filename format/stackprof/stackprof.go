@@ -19,6 +19,7 @@ import (
 
 	"github.com/dendroprof/dendro/internal/callgraph"
 	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -32,13 +33,11 @@ type decoder struct{ json profile.Decoder }
 
 // Decode implements profile.Decoder.
 func (d decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	head := make([]byte, len(magic))
-	n, err := io.ReadFull(r, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	first, r, err := stacktext.Peek(r)
+	if err != nil {
 		return nil, err
 	}
-	r = io.MultiReader(bytes.NewReader(head[:n]), r)
-	if string(head) != magic {
+	if first != magic[0] {
 		return d.json.Decode(r, s, l)
 	}
 	m := newMarshal(r, l.WithDefaults())

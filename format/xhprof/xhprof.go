@@ -19,6 +19,7 @@ import (
 
 	"github.com/dendroprof/dendro/internal/callgraph"
 	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -32,13 +33,11 @@ type decoder struct{ json profile.Decoder }
 
 // Decode implements profile.Decoder.
 func (d decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
-	var head [1]byte
-	n, err := io.ReadFull(r, head[:])
-	if err != nil && err != io.EOF {
+	first, r, err := stacktext.Peek(r)
+	if err != nil {
 		return nil, err
 	}
-	r = io.MultiReader(bytes.NewReader(head[:n]), r)
-	if head[0] != 'a' {
+	if first != 'a' {
 		return d.json.Decode(r, s, l)
 	}
 	p := profile.New(s)
