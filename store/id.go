@@ -26,6 +26,11 @@ func IDOf(b testrun.Benchmark, run, valueType string) ProfileID {
 	return ProfileID(hex.EncodeToString(binary.BigEndian.AppendUint64(nil, xxh3.Hash(buf))))
 }
 
+// FunctionID is the id of a function wherever ids follow from content, in graphs and in
+// lakes: the upper 63 bits of xxh3-64 over its name. It is never negative, also in
+// languages without unsigned numbers.
+func FunctionID(name string) int64 { return int64(xxh3.HashString(name) >> 1) }
+
 // idDigits is the length of an id.
 const idDigits = 16
 

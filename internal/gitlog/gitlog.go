@@ -1,5 +1,6 @@
-// Package gitlog answers when the code of a function was changed last, from a
-// local git repository.
+// Package gitlog answers questions about the code of functions from a local git
+// repository: when it was changed last (Log), what changed between two commits (Changes),
+// what its lines are (Sources), and what is checked out (Head, Ancestors).
 //
 // Read walks the history of a commit once and keeps, for every file that the
 // commit has, the date of the last commit that touched it. Log.LastChange maps the

@@ -1,7 +1,6 @@
 package gitlog
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io/fs"
@@ -35,9 +34,10 @@ func OpenSources(ctx context.Context, dir string) (*Sources, error) {
 		return nil, err
 	}
 	files := map[string]int64{}
-	err = repository{ctx, dir}.stream(func(out *bufio.Reader) error {
-		return eachRecord(out, func(path string) { files[path] = 0 })
-	}, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	err = repository{ctx, dir}.stream(fields(func(path string) error {
+		files[path] = 0
+		return nil
+	}), "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	if err != nil {
 		clear(files)
 		err = walkSources(root, files)
@@ -46,19 +46,6 @@ func OpenSources(ctx context.Context, dir string) (*Sources, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	return &Sources{root: root, index: newIndex(files, nil), read: map[string][]string{}}, nil
-}
-
-// eachRecord calls use with every text that ends in NUL.
-func eachRecord(in *bufio.Reader, use func(string)) error {
-	for {
-		text, err := in.ReadString(0)
-		if text = strings.TrimSuffix(text, "\x00"); text != "" {
-			use(text)
-		}
-		if err != nil {
-			return nil
-		}
-	}
 }
 
 func walkSources(root *os.Root, files map[string]int64) error {

@@ -5,10 +5,11 @@ import (
 	"fmt"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/dendroprof/dendro/store"
 )
 
-// FunctionID is the id of a function: the upper 63 bits of xxh3-64 over its name. It is
-// never negative.
+// FunctionID is the id of a function, store.FunctionID.
 type FunctionID int64
 
 // PathID is the id of a call path: xxh3-128 over the id of the parent (zeros for the
@@ -26,7 +27,7 @@ type ids struct {
 
 func newIDs() *ids {
 	return &ids{
-		hashFunction: func(name string) FunctionID { return FunctionID(xxh3.HashString(name) >> 1) },
+		hashFunction: func(name string) FunctionID { return FunctionID(store.FunctionID(name)) },
 		hashPath:     func(content []byte) PathID { return xxh3.Hash128(content).Bytes() },
 		names:        map[FunctionID]string{},
 		paths:        map[PathID]uint64{},

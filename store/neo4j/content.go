@@ -42,7 +42,7 @@ func newContent(id store.ProfileID, r *store.Record) *content {
 	c.functions = make([]int64, len(c.cut.Functions))
 	for i, f := range c.cut.Functions {
 		c.names[i] = bolt.StoredName(f.Name)
-		c.functions[i] = functionID(c.names[i])
+		c.functions[i] = store.FunctionID(c.names[i])
 	}
 	c.paths = make([]int64, c.cut.Len())
 	for n := range c.paths {

@@ -359,7 +359,7 @@ func TestReplacedMeanwhile(t *testing.T) {
 		}
 		demand := func(when string, ok bool) {
 			t.Helper()
-			for _, wanted := range [][]int64{nil, {functionID("A")}} {
+			for _, wanted := range [][]int64{nil, {store.FunctionID("A")}} {
 				err := s.db.Read(t.Context(), func(t *bolt.Tx) error { _, err := s.readRows(t, sel, [2]int{0, 1}, wanted); return err })
 				var changed *bolt.ChangedError
 				if ok && err != nil || !ok && !errors.As(err, &changed) {

@@ -77,7 +77,7 @@ func functionIDs(names []string) []int64 {
 	}
 	ids := []int64{}
 	for _, name := range names {
-		ids = append(ids, functionID(bolt.StoredName(name)))
+		ids = append(ids, store.FunctionID(bolt.StoredName(name)))
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)

@@ -11,12 +11,9 @@ import (
 )
 
 // Functions, paths and measurements have ids of 63 bits that follow from their
-// content, so that all importers compute the same. An id is the upper 63 bits of
-// xxh3-64: never negative in a language without unsigned numbers.
+// content, so that all importers compute the same: store.FunctionID of the stored name,
+// and like it the upper 63 bits of xxh3-64.
 // docs/schema/neo4j.md has test vectors.
-
-// functionID returns the id of a function by its stored name.
-func functionID(name string) int64 { return int64(xxh3.HashString(name) >> 1) }
 
 // rootPath is the parent of a root in ids.
 const rootPath = int64(0)

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -30,11 +31,11 @@ func TestVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		id := functionID(row[2])
+		id := store.FunctionID(row[2])
 		if row[1] == "path" {
 			id = rootPath
 			for _, name := range names {
-				id = pathID(id, functionID(name))
+				id = pathID(id, store.FunctionID(name))
 			}
 		}
 		if got := strconv.FormatInt(id, 10); got != row[3] {
@@ -46,7 +47,7 @@ func TestVectors(t *testing.T) {
 func TestIDsArePositive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.String().Draw(t, "name")
-		if id := functionID(name); id < 0 || pathID(id, id) < 0 || bolt.TextsID(name) < 0 {
+		if id := store.FunctionID(name); id < 0 || pathID(id, id) < 0 || bolt.TextsID(name) < 0 {
 			t.Errorf("an id of %q is negative", name)
 		}
 	})

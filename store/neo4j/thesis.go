@@ -267,7 +267,7 @@ func (thesis) rows(t *bolt.Tx, keys []string, wanted []int64, f func(key string,
 func namedIDs(names []string) []int64 {
 	ids := make([]int64, len(names))
 	for i, name := range names {
-		ids[i] = functionID(name)
+		ids[i] = store.FunctionID(name)
 	}
 	return ids
 }
