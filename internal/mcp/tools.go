@@ -53,7 +53,10 @@ func tools(st store.Store, o *Options) []tool {
 			return query.Diff(ctx, st, r)
 		}),
 		reads(reader, "find", "Where a function or call path occurs, and how much time it uses.", query.Find),
-		reads(st, "lines", "The lines of functions by self and total time, of runs whose original files are kept.", query.Lines),
+		reads(st, "lines", "The lines of functions by self and total time, of runs whose original files are kept.", func(ctx context.Context, st store.Store, r *query.LinesRequest) (*query.LinesResult, error) {
+			r.Limits = o.Limits
+			return query.Lines(ctx, st, r)
+		}),
 		reads(st, "bottlenecks", "Functions by how much could be gained from them.", query.Bottlenecks),
 		reads(st, "regressions", "What became slower: place, size, since which run, and the causes that were ruled out.", query.Regressions),
 		reads(st, "report", "Explain findings: changes with their evidence, call paths, metrics and commits.", query.Report),

@@ -3,8 +3,6 @@ package query
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -57,6 +55,9 @@ type LineRow struct {
 // sourceContext is the number of lines of source text before and after those with samples.
 const sourceContext = 3
 
+// linesView is the view of a TreeRequest whose samples are summed by line.
+const linesView = "lines"
+
 // Lines answers a LinesRequest.
 func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult, err error) {
 	defer func() { err = r.hinted(ctx, st, err) }()
@@ -68,57 +69,22 @@ func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult
 		return nil, usage("function: %w", err)
 	case !pattern.Single():
 		return nil, usage("function: %q is a call path; give the name of one function", r.Function)
-	case len(r.Inputs) > 0 && len(r.Types) > 1:
-		return nil, usage("files show one value type: give one --type")
 	}
-	v, err := newViewer(&Filter{SampleFilter: r.SampleFilter}, r.typ())
+	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, View: linesView, Filter: Filter{SampleFilter: r.SampleFilter}, Inputs: r.Inputs, Limits: r.Limits})
 	if err != nil {
 		return nil, err
 	}
-	list := r.Inputs
-	if len(list) == 0 {
-		var q store.Query
-		if q, v.notes, err = r.oneType(ctx, st); err != nil {
-			return nil, err
-		}
-		if len(q.Types) == 1 {
-			v.typ = q.Types[0]
-		}
-		read := &reading{limits: r.Limits, viewer: v}
-		if list, err = read.originals(ctx, st, q); err != nil {
-			if errors.Is(err, store.ErrNoSource) {
-				err = fmt.Errorf("lines of functions are in the original files: %w, or give the file", err)
-			}
-			return nil, err
-		}
-	}
-	if list, err = v.withThreads(list); err != nil {
-		return nil, err
-	}
-	shown, err := v.show(list)
-	if err != nil {
-		return nil, err
-	}
-	trees := make([]*calltree.Tree, len(shown))
 	sum := functionSum{}
-	var functions []profile.Function
-	for i, s := range shown {
-		trees[i] = s.Tree
-		functions = append(functions, s.Functions...)
-		sum.add(s.Lines(named(pattern, s.Functions)))
-	}
-	whole, err := calltree.Merge(trees...) // checks that the values can be added
-	if err != nil {
-		return nil, err
+	for _, shown := range s.all {
+		sum.add(shown.Lines(named(pattern, shown.Functions)))
 	}
 	if len(sum) == 0 {
-		return nil, unknownFunction(r.Function, functions)
+		return nil, unknownFunction(r.Function, s.tree.Functions)
 	}
-	s := scope{viewer: v, tree: whole, count: len(list), title: titleOf(list, len(list), whole.Type)}
-	out := &LinesResult{Head: s.head(whole.RootTotal(), Omitted{}), Rows: []FunctionLines{}}
+	out := &LinesResult{Head: s.head(s.tree.RootTotal(), Omitted{}), Rows: []FunctionLines{}}
 	found := sum.sorted()
 	for i := range first(found, r.Rows) {
-		out.Rows = append(out.Rows, r.row(&found[i], whole.Type.Scale))
+		out.Rows = append(out.Rows, r.row(&found[i], s.tree.Type.Scale))
 	}
 	out.Omitted.Rows = len(found) - len(out.Rows)
 	return out, nil

@@ -137,7 +137,8 @@ type scope struct {
 	*viewer
 	r     *TreeRequest
 	tree  *calltree.Tree
-	shown *calltree.Shown // nil: there are none, or several
+	all   []*calltree.Shown // the view of each input
+	shown *calltree.Shown   // the one of all; nil: there are none, or several
 	// samples are those of shown.
 	samples *calltree.Viewer
 	title   string
@@ -200,7 +201,7 @@ func (v *viewer) scope(list []Input, r *TreeRequest) (*scope, error) {
 	for i := range shown {
 		trees[i] = shown[i].Tree
 	}
-	s := &scope{viewer: v, r: r}
+	s := &scope{viewer: v, r: r, all: shown}
 	for i := range list {
 		s.count += list[i].profiles
 	}

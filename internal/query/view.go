@@ -65,6 +65,8 @@ func (f *Filter) needsSamples(view, typ string) string {
 		return "--no-idle"
 	case view == "stack-chart", view == "markers":
 		return "--view " + view
+	case view == linesView:
+		return "a list of lines"
 	case isStrategy(typ):
 		return "--type " + typ
 	case slices.ContainsFunc(f.Transforms, func(t string) bool { return strings.Contains(t, "marker") }):
