@@ -4,15 +4,15 @@
 //
 //	java/lang/Thread.run_[j];shop/demo/Ledger.run_[i];shop/demo/Ledger.work_[j] 159
 //
-// The text has no specification. The reader takes what Brendan Gregg's
-// FlameGraph scripts, inferno, async-profiler 2.9 to 4.6 with its converters
-// and py-spy 0.4 write; docs/format/folded.md has the grammar, the conventions
-// and what is lost. Conventions live in the spelling of frames: a compile mode
-// (`_[j]`), a line (`C.m:20`), a Python place (`f (shop.py:8)`), and a first
-// frame that names the thread. They are taken off when a frame is read and put
-// back when it is written. Names keep their spelling: the package does not
-// convert slashes to dots and does not touch names that change from run to run
-// (package normalize); compression, archives and UTF-16 are package format's.
+// The text has no specification. The reader takes what Brendan Gregg's FlameGraph
+// scripts, inferno, async-profiler 2.9 to 4.6 with its converters and py-spy 0.4 write;
+// docs/format/folded.md has the grammar, the conventions and what the reader does not
+// keep. Conventions live in the spelling of frames: a compile mode (`_[j]`), a line
+// (`C.m:20`), a Python place (`f (shop.py:8)`), and a first frame that names the thread.
+// They are taken off when a frame is read and put back when it is written. Names keep
+// their spelling: the package does not convert slashes to dots and does not touch names
+// that change from run to run (package normalize); compression, archives and UTF-16 are
+// package format's.
 //
 // Nearly all text that is read repeats what was read before: a line repeats the
 // beginning of the line above it, a run repeats the stacks of the runs before.

@@ -8,7 +8,7 @@
 //
 // Files of gperftools 2.10 and jemalloc 5.3 were seen; the formats are described in
 // gperftools' docs/cpuprofile-fileformat.html and by jeprof. docs/format/gperftools.md
-// says what is lost.
+// lists what it does not keep.
 //
 // Functions have their address as name until somebody looks it up in the binaries. The
 // address of a caller is that of its call, one byte before the return address, as in

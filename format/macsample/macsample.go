@@ -8,9 +8,9 @@
 //	    +     ! 1400 price  (in shop) + 8  [0x10ab96f80]
 //
 // The format has no specification; report version 7 (macOS 10.7 to 15) was seen.
-// docs/format/macsample.md says what is lost. A count includes what the function calls;
-// what the lines below it leave of it is its own. A line's depth is the column of its
-// count, of which every level adds two.
+// docs/format/macsample.md lists what it does not keep. A count includes what the
+// function calls; what the lines below it leave of it is its own. A line's depth is the
+// column of its count, of which every level adds two.
 //
 // Time is linear in the text; memory is bounded by what is different in it and the
 // depth.

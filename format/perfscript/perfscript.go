@@ -5,9 +5,9 @@
 //		    1b84 shop::Ledger::post+0x14 (/srv/shop/mix)
 //		   891f5 start_thread+0x305 (/usr/lib/x86_64-linux-gnu/libc.so.6)
 //
-// The text has no specification but tools/perf/builtin-script.c of the kernel.
-// What perf 6.1 prints was seen, with the fields of its default and of subsets
-// chosen by -F; docs/format/perfscript.md has the grammar and what is lost.
+// The text has no specification but tools/perf/builtin-script.c of the kernel. What perf
+// 6.1 prints was seen, with the fields of its default and of subsets chosen by -F;
+// docs/format/perfscript.md has the grammar and what the reader does not keep.
 //
 // Each event becomes a value type of its own: cycles and instructions do not
 // add. Thread, time and processor of a sample are kept; offsets into functions

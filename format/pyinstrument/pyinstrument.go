@@ -6,7 +6,7 @@
 // what its children leave of that; the frames that pyinstrument adds for it
 // (`[self]`, `[await]`, `[out-of-context]` and so on) are states of the frame that
 // they are in. Times are seconds and become nanoseconds. docs/format/pyinstrument.md
-// says what is lost.
+// lists what it does not keep.
 //
 // Nodes are kept as numbers until the whole file is read, because the fields of a
 // frame may come in any order; memory and time are in proportion to the tree.

@@ -6,7 +6,8 @@
 //	"run==>fib": {"ct": 3, "wt": 2408, "cpu": 2380, "mu": 2592, "pmu": 0}
 //
 // The self value of a function is that of the calls to it less that of its own calls.
-// Paths are estimated by package callgraph. docs/format/xhprof.md says what is lost.
+// Paths are estimated by package callgraph. docs/format/xhprof.md lists what it does not
+// keep.
 package xhprof
 
 import (
