@@ -83,8 +83,8 @@ func (g *Graph) Limit(n int) int {
 	return all - n
 }
 
-// extent returns the range of x and the number of rows.
-func (g *Graph) extent() (start, end float64, rows int32) {
+// Extent returns the range of Start and End, and the number of rows.
+func (g *Graph) Extent() (start, end float64, rows int32) {
 	end = 1
 	if g.Time && len(g.Boxes) > 0 {
 		start, end = g.Boxes[0].Start, g.Boxes[0].End

@@ -29,7 +29,7 @@ const (
 // A line of text has the number of boxes that are too narrow.
 func (g *Graph) SVG(out io.Writer) error {
 	w := bufio.NewWriter(out)
-	from, to, rows := g.extent()
+	from, to, rows := g.Extent()
 	scale := (svgWidth - 2*svgMargin) / max(to-from, math.SmallestNonzeroFloat64)
 	narrow := 0
 	for _, b := range g.Boxes {

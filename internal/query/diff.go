@@ -24,7 +24,8 @@ type DiffRequest struct {
 	By        string `param:"by" group:"View" arg:"what" default:"profile" help:"compare by value, share, profile, second, work, or the name of a metric" json:"by,omitempty"`
 	Against   string `param:"against" group:"Side" arg:"what" choices:",history" default:"" help:"compare the newest run of one benchmark with the runs before it: history" json:"against,omitempty"`
 	Net       bool   `param:"net" group:"View" help:"show one tree of differences, as Firefox Profiler does; functions also match by line" json:"net,omitempty"`
-	View      string `param:"view" group:"View" arg:"what" choices:"tree,flame,functions" help:"view: tree, flame, functions" json:"view,omitempty"`
+	View      string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions" help:"view: tree, flame, stack-chart, functions" json:"view,omitempty"`
+	SameWidth bool   `param:"same-width" group:"View" help:"stack chart: same width for every change of the stack, independent of time" json:"sameWidth,omitempty"`
 	Sort      string `param:"sort" group:"View" arg:"what" choices:",total,self" default:"" help:"sort functions by the change of total or self (default: of total, the program's own code beyond sampling noise first)" json:"sort,omitempty"`
 	Filter    `group:"View"`
 	Cut       `group:"Limit"`
@@ -157,10 +158,13 @@ type DiffNodeResult struct {
 }
 
 // Diff answers a DiffRequest: with *DiffResult, *DiffBoxesResult for --view flame,
-// *DiffNodeResult for --select, *BandResult for the tree --against history, and with the
+// *DiffChartResult for --view stack-chart, *DiffNodeResult for --select, *BandResult for the tree --against history, and with the
 // results of Tree for --net.
 func Diff(ctx context.Context, st store.Store, r *DiffRequest) (_ any, err error) {
 	defer func() { err = r.hinted(ctx, st, err) }()
+	if r.View == "stack-chart" {
+		return r.chartResult(ctx, st)
+	}
 	if r.Against != "" && r.listsBand() {
 		return r.band(ctx, st)
 	}
@@ -190,6 +194,9 @@ func Diff(ctx context.Context, st store.Store, r *DiffRequest) (_ any, err error
 // DiffGraph answers a DiffRequest with the picture of its flame graph.
 func DiffGraph(ctx context.Context, st store.Store, r *DiffRequest) (_ *flame.Graph, err error) {
 	defer func() { err = r.hinted(ctx, st, err) }()
+	if r.View == "stack-chart" {
+		return r.chartGraph(ctx, st)
+	}
 	d, err := newComparison(ctx, st, r)
 	if err != nil {
 		return nil, err
@@ -217,21 +224,23 @@ type comparison struct {
 
 func (r *DiffRequest) inputs() bool { return len(r.Inputs[0]) > 0 }
 
-// newComparison reads both sides and compares them.
-func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*comparison, error) {
+// read returns both sides, and the viewer of the request.
+func (r *DiffRequest) read(ctx context.Context, st store.Store) (v *viewer, sides [2][]Input, err error) {
 	if r.Against != "" {
 		if err := r.checkAgainst(); err != nil {
-			return nil, err
+			return nil, sides, err
 		}
 	}
-	v, err := newViewer(&r.Filter, r.typ())
-	if err != nil {
-		return nil, err
+	if v, err = newViewer(&r.Filter, r.typ()); err != nil || r.inputs() {
+		return v, r.Inputs, err
 	}
-	sides := r.Inputs
-	if !r.inputs() {
-		sides, err = r.sides(ctx, st, v)
-	}
+	sides, err = r.sides(ctx, st, v)
+	return v, sides, err
+}
+
+// newComparison reads both sides and compares them.
+func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*comparison, error) {
+	v, sides, err := r.read(ctx, st)
 	if err != nil {
 		return nil, err
 	}

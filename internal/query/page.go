@@ -50,6 +50,9 @@ func TreePage(ctx context.Context, st store.Store, r *TreeRequest) (*web.Report,
 
 // DiffPage answers a DiffRequest with an offline page.
 func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report, error) {
+	if r.View == "stack-chart" {
+		return nil, usage("a page has no stack chart of a diff: write a picture (svg) or the boxes (json, tsv)")
+	}
 	upright := *r
 	address := pageAddress(&r.Selection, pageView(r.View, r.Invert))
 	for i, side := range []*Side{&r.Base, &r.New} {

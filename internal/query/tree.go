@@ -143,7 +143,9 @@ type scope struct {
 	samples *calltree.Viewer
 	title   string
 	count   int
-	shared  map[string]bool // names of two functions and more; nil: not yet known
+	// fromZero counts the times of a stack chart from the first sample.
+	fromZero bool
+	shared   map[string]bool // names of two functions and more; nil: not yet known
 }
 
 // Validate refuses a request that makes no sense, whatever it is answered from.
@@ -339,6 +341,12 @@ func (s *scope) boxes() ([]calltree.Box, treeNodes, error) {
 			return nil, nil, usage("a stack chart shows whole stacks: leave out --callers, --callees and --under")
 		}
 		boxes, err := s.shown.StackChart(s.r.SameWidth) // it has no bottom-up form
+		if zero := s.zero(); s.fromZero && !s.r.SameWidth {
+			for i := range boxes {
+				boxes[i].Start -= zero
+				boxes[i].End -= zero
+			}
+		}
 		return boxes, s.tree, err
 	}
 	if s.inverted() {
@@ -370,10 +378,14 @@ func (s *scope) boxesResult() (*BoxesResult, error) {
 	}
 	r := &BoxesResult{Head: s.head(s.tree.RootTotal(), omitted), Rows: rows}
 	if s.r.View == "stack-chart" {
-		r.Threads, r.Zero = s.threads(), float64(s.samples.Zero())/1e6
+		r.Threads, r.Zero = s.threads(), s.zero()
 	}
 	return r, nil
 }
+
+// zero returns the time from which ranges count, in milliseconds since the start of the
+// profile.
+func (s *scope) zero() float64 { return float64(s.samples.Zero()) / 1e6 }
 
 // threads returns the threads of a stack chart.
 func (s *scope) threads() []ThreadRow {
@@ -391,18 +403,26 @@ func (s *scope) graph() (*flame.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	chart := s.r.View == "stack-chart"
 	t := s.tree
-	g := &flame.Graph{Title: s.title, Unit: t.Type.Unit, Scale: t.Type.Scale, Functions: t.Functions, Time: chart, Root: flame.Value{New: float64(t.RootTotal())}}
+	g := &flame.Graph{Title: s.title, Unit: t.Type.Unit, Scale: t.Type.Scale, Functions: t.Functions, Root: flame.Value{New: float64(t.RootTotal())}}
 	boxes, omitted := s.r.cutBoxes(all)
+	if s.r.View == "stack-chart" { // it shows how long, not how many
+		g.Time, g.Scale = true, 0
+		if g.Unit = "milliseconds"; s.r.SameWidth {
+			g.Unit = "stacks"
+		}
+	}
 	for _, b := range boxes {
-		r := v.Row(b.Node)
-		box := flame.Box{Func: b.Func, Depth: b.Depth, Start: b.Start, End: b.End,
-			Self: flame.Value{New: float64(r.Self)}, Total: flame.Value{New: float64(r.Total)}}
-		if chart {
-			box.Self = flame.Value{New: b.Self}
+		box := flame.Box{Func: b.Func, Depth: b.Depth, Start: b.Start, End: b.End, Self: flame.Value{New: b.Self}, Total: flame.Value{New: b.End - b.Start}}
+		if !g.Time {
+			r := v.Row(b.Node)
+			box.Self, box.Total = flame.Value{New: float64(r.Self)}, flame.Value{New: float64(r.Total)}
 		}
 		g.Boxes = append(g.Boxes, box)
+	}
+	if g.Time {
+		start, end, _ := g.Extent()
+		g.Root.New = end - start
 	}
 	g.Notes = s.r.graphNotes(omitted.Rows)
 	return g, nil

@@ -204,6 +204,16 @@ func DiffBoxes(o *Output, r *query.DiffBoxesResult) error {
 	return list(o, t, r.Notes, r.Omitted)
 }
 
+// DiffChart writes where the boxes of the stack charts of both sides are.
+func DiffChart(o *Output, r *query.DiffChartResult) error {
+	t := &Table{Columns: []Column{{Name: "side"}, {Name: "depth", Right: true}, {Name: "start", Right: true, Text: fourDecimals}, {Name: "end", Right: true, Text: fourDecimals},
+		{Name: "self", Right: true, Text: fourDecimals}, {Name: "function"}}}
+	for b := range r.Rows.All() {
+		t.Add(b.Side, b.Depth, b.Start, b.End, b.Self, b.Function)
+	}
+	return list(o, t, r.Notes, r.Omitted)
+}
+
 // DiffNode writes one call node of a diff.
 func DiffNode(o *Output, r *query.DiffNodeResult) error {
 	w := bufio.NewWriter(o.W)

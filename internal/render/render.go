@@ -38,6 +38,8 @@ func Result(o *Output, result any) error {
 		return Diff(o, r)
 	case *query.DiffBoxesResult:
 		return DiffBoxes(o, r)
+	case *query.DiffChartResult:
+		return DiffChart(o, r)
 	case *query.DiffNodeResult:
 		return DiffNode(o, r)
 	case *query.FindResult[query.FindRow]:

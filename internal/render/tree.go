@@ -185,17 +185,12 @@ func Functions(o *Output, r *query.TreeResult) error {
 
 // Boxes writes where the boxes of a flame graph or stack chart are.
 func Boxes(o *Output, r *query.BoxesResult) error {
-	o.Notes(r.Notes)
 	t := &Table{Columns: []Column{{Name: "depth", Right: true}, {Name: "start", Right: true, Text: fourDecimals}, {Name: "end", Right: true, Text: fourDecimals},
 		{Name: "self", Right: true, Text: fourDecimals}, {Name: "function"}}}
 	for b := range r.Rows.All() {
 		t.Add(b.Depth, b.Start, b.End, b.Self, b.Function)
 	}
-	if err := t.Write(o); err != nil {
-		return err
-	}
-	o.Omitted(r.Omitted.Rows, "row")
-	return nil
+	return list(o, t, r.Notes, r.Omitted)
 }
 
 // fourDecimals writes a place in a picture.

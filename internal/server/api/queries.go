@@ -66,7 +66,7 @@ func (a *api) queries() []endpoint {
 		r.Limits = a.Limits
 		return query.Tree(ctx, st, r)
 	}
-	diffs := []any{query.DiffResult{}, query.DiffBoxesResult{}, query.DiffNodeResult{}, query.BandResult{}, query.TreeResult{}, query.BoxesResult{}, query.NodeResult{}}
+	diffs := []any{query.DiffResult{}, query.DiffBoxesResult{}, query.DiffChartResult{}, query.DiffNodeResult{}, query.BandResult{}, query.TreeResult{}, query.BoxesResult{}, query.NodeResult{}}
 	trees := []any{query.TreeResult{}, query.BoxesResult{}, query.MarkersResult{}, query.NodeResult{}, query.GrowthResult{}}
 	regressions := ask(a, "regressions", "analyses", "/api/v1/regressions", "What became slower, where, since when, by how much.", query.Regressions,
 		query.RegressionsResult{}, query.RankingResult[query.ThesisRow]{}, query.RankingResult[query.CorrelationRow]{})

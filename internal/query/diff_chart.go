@@ -1,0 +1,106 @@
+package query
+
+import (
+	"context"
+
+	"github.com/dendroprof/dendro/internal/flame"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+)
+
+// DiffChartResult is the stack charts of both sides over one axis of time: the boxes of
+// the base, then those of new.
+type DiffChartResult struct {
+	Profiles Counts             `json:"profiles"`
+	Type     string             `json:"type"`
+	Unit     string             `json:"unit"` // of start, end and self; empty: numbers of stacks
+	Notes    []string           `json:"notes"`
+	Omitted  Omitted            `json:"omitted"`
+	Rows     Rows[DiffChartRow] `json:"rows"`
+}
+
+// DiffChartRow is a box of one side, in milliseconds since the first sample of this side
+// or in numbers of stacks.
+type DiffChartRow struct {
+	Side string `json:"side"` // base or new
+	BoxRow
+}
+
+// charts returns the stack charts of both sides. Both begin at 0, as Firefox Profiler
+// aligns the profiles that it compares.
+func (r *DiffRequest) charts(ctx context.Context, st store.Store) (charts [2]*scope, err error) {
+	if r.Net || r.Against != "" || r.Select != "" {
+		return charts, usage("a stack chart of a diff shows both sides: leave out --net, --against and --select")
+	}
+	v, sides, err := r.read(ctx, st)
+	if err != nil {
+		return charts, err
+	}
+	request := &TreeRequest{View: r.View, Filter: r.Filter, SameWidth: r.SameWidth, Cut: r.Cut}
+	for i := range sides {
+		if sides[i], err = v.withThreads(sides[i]); err != nil {
+			return charts, err
+		}
+		if charts[i], err = v.scope(sides[i], request); err != nil {
+			return charts, err
+		}
+		charts[i].fromZero = true
+	}
+	return charts, nil
+}
+
+// chartResult answers a DiffRequest for stack charts.
+func (r *DiffRequest) chartResult(ctx context.Context, st store.Store) (*DiffChartResult, error) {
+	charts, err := r.charts(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	var boxes [2]*BoxesResult
+	for i, s := range charts {
+		if boxes[i], err = s.boxesResult(); err != nil {
+			return nil, err
+		}
+	}
+	base, new := boxes[0], boxes[1]
+	result := &DiffChartResult{Profiles: Counts{base.Profiles, new.Profiles}, Type: new.Type, Unit: "milliseconds", Notes: new.Notes,
+		Omitted: Omitted{Rows: base.Omitted.Rows + new.Omitted.Rows},
+		Rows: RowsOf(base.Rows.Len()+new.Rows.Len(), func(i int) DiffChartRow {
+			if n := base.Rows.Len(); i >= n {
+				return DiffChartRow{sideName(1), new.Rows.at(i - n)}
+			}
+			return DiffChartRow{sideName(0), base.Rows.at(i)}
+		})}
+	if r.SameWidth {
+		result.Unit = ""
+	}
+	return result, nil
+}
+
+// chartGraph returns the picture of the stack charts of both sides, the base's above. Each
+// is below a box that names its side.
+func (r *DiffRequest) chartGraph(ctx context.Context, st store.Store) (*flame.Graph, error) {
+	charts, err := r.charts(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	both := &flame.Graph{Time: true}
+	for i, s := range charts {
+		g, err := s.graph()
+		if err != nil {
+			return nil, err
+		}
+		_, end, _ := g.Extent()
+		_, _, above := both.Extent()
+		first := int32(len(both.Functions))
+		both.Functions = append(append(both.Functions, profile.Function{Name: sideName(i) + ": " + g.Title}), g.Functions...)
+		both.Boxes = append(both.Boxes, flame.Box{Func: first, Depth: above, End: end, Total: flame.Value{New: end}})
+		for _, b := range g.Boxes {
+			b.Func, b.Depth = b.Func+first+1, b.Depth+above+1
+			both.Boxes = append(both.Boxes, b)
+		}
+		both.Unit, both.Title = g.Unit, both.Title+[2]string{"", " → "}[i]+g.Title
+		both.Root.New = max(both.Root.New, end)
+		both.Notes = g.Notes
+	}
+	return both, nil
+}
