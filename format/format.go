@@ -36,6 +36,7 @@ import (
 	"github.com/dendroprof/dendro/format/gotrace"
 	"github.com/dendroprof/dendro/format/gperftools"
 	"github.com/dendroprof/dendro/format/heaptrack"
+	"github.com/dendroprof/dendro/format/hprof"
 	"github.com/dendroprof/dendro/format/jfr"
 	"github.com/dendroprof/dendro/format/macsample"
 	"github.com/dendroprof/dendro/format/otlp"
@@ -194,6 +195,11 @@ func All() []Format {
 			Name: gotrace.Name, Title: "execution traces of Go",
 			Extensions: []string{".trace"},
 			Sniff:      gotrace.Sniff, NewDecoder: gotrace.NewDecoder,
+		},
+		{
+			Name: hprof.Name, Title: "hprof texts (Java 8)",
+			Extensions: []string{".hprof.txt"},
+			Sniff:      hprof.Sniff, NewDecoder: hprof.NewDecoder,
 		},
 		{
 			Name: threaddump.Name, Title: "Java thread dumps (jstack, kill -3, jcmd)",

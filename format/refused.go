@@ -32,8 +32,7 @@ var refused = []struct {
 	{begins: "Statistical profiling result from ", what: "the report of node --prof-process", hint: "its trees are cut: record again with node --cpu-prof"},
 	{begins: "v8-version,", what: "a log of node --prof", hint: "record again with node --cpu-prof"},
 	{begins: "gmon\x01\x00\x00\x00", what: "a profile of gprof", hint: "it has pairs of callers only: record with perf record -g"},
-	{begins: "JAVA PROFILE 1.0.", line: ", created ", what: "a text of hprof", hint: "hprof samples at safepoints only: record with async-profiler or JFR"},
-	{begins: "JAVA PROFILE 1.0.", what: "a heap dump of hprof", hint: "it is a graph of objects, not of calls: record with async-profiler or JFR"},
+	{begins: "JAVA PROFILE 1.0.", line: "\x00", what: "a heap dump of hprof", hint: "it is a graph of objects, not of calls: record with async-profiler or JFR"},
 }
 
 // refuse returns why content that begins with prefix is not read although it is

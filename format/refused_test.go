@@ -24,7 +24,6 @@ func TestRefused(t *testing.T) {
 		{"gmon\x01\x00\x00\x00", "a profile of gprof"},
 		{"JAVA PROFILE 1.0.2\x00", "a heap dump of hprof"},
 		{string(etl), "a Windows event trace"},
-		{"JAVA PROFILE 1.0.1, created Mon Jan  1 10:00:00 2024\n\nCPU SAMPLES BEGIN (total = 1)\n", "a text of hprof"},
 		{`<?xml version="1.0"?><trace-query-result><node/></trace-query-result>`, "an XML export of Instruments"},
 		{"Weight\tSelf Weight\t\tSymbol Name\n1.0 s\n", "a deep copy from Instruments"},
 		{"Nettrace\x14\x00\x00\x00!FastSerialization.1", "an EventPipe trace"},

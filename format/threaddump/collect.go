@@ -14,8 +14,8 @@ type Collector struct {
 	out    *stacktext.Recorder
 	limits profile.Limits
 	frames *stacktext.Frames
-	parse  func(text []byte) (frame, bool) // a frame
-	lines  stacktext.Lines                 // of Add
+	parse  func(text []byte) (stacktext.JavaFrame, bool) // a frame
+	lines  stacktext.Lines                               // of Add
 	notes  stacktext.Notes
 	at     time.Time // of all dumps, if not zero
 
@@ -37,7 +37,7 @@ func newCollector(p *profile.Profile, l profile.Limits, frames *stacktext.Frames
 		threads: stacktext.NewTable(l),
 		cpu:     stacktext.NewTable(l),
 		frames:  frames,
-		parse:   parseFrame,
+		parse:   stacktext.ParseJavaFrame,
 		cpuSeen: map[profile.ThreadID]int64{},
 		time:    stacktext.NoTime,
 		dump:    dump{locks: map[string]int32{}, dead: map[deadlocked]int{}},
@@ -238,15 +238,9 @@ func (c *Collector) addFrame(text []byte) error {
 	if len(t.frames) >= c.limits.Depth {
 		return profile.TooLarge("stack deeper", int64(c.limits.Depth), "--max-depth")
 	}
-	frame, ok := c.frames.Find(text)
+	frame, ok := c.frames.Java(text, c.parse)
 	if !ok {
-		parsed, good := c.parse(text)
-		if !good {
-			return errNoFrame
-		}
-		fn := c.out.Profile.Symbols.Function(parsed.function)
-		frame = c.out.Profile.Symbols.Frame(profile.Frame{Function: fn, Line: parsed.line, Type: parsed.mode})
-		c.frames.Add(text, frame)
+		return errNoFrame
 	}
 	t.frames = append(t.frames, frame)
 	return nil

@@ -253,3 +253,22 @@ func (t *coreReader) stackFrame(text []byte) error {
 	}
 	return t.addFrameLine(text, t.in.Number())
 }
+
+// parseSlashed parses a frame of a javacore, which has slashes in its class:
+//
+//	java/lang/Thread.run(Thread.java:924(Compiled Code))
+func parseSlashed(text []byte) (stacktext.JavaFrame, bool) {
+	text = bytes.Clone(text)
+	dots(text[:max(0, bytes.IndexByte(text, '('))])
+	return stacktext.ParseJavaFrame(text)
+}
+
+// dots makes dots of the slashes of a class, but for the one before the address
+// of a hidden class.
+func dots(class []byte) {
+	for i, c := range class {
+		if c == '/' && i+1 < len(class) && class[i+1]-'0' > 9 {
+			class[i] = '.'
+		}
+	}
+}

@@ -1,32 +1,32 @@
-package threaddump
+package stacktext
 
 import (
 	"bytes"
 
-	"github.com/dendroprof/dendro/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
 
-// frame is what the text of a frame says.
-type frame struct {
-	function profile.Function
-	line     int32
-	mode     profile.FrameType
+// JavaFrame is what the text of a frame of Java says.
+type JavaFrame struct {
+	Function profile.Function
+	Line     int32
+	Mode     profile.FrameType
 }
 
-// parseFrame parses a frame of any of the spellings:
+// ParseJavaFrame parses a frame of any of the spellings:
 //
 //	shop.demo.Stuck.work(Stuck.java:15)
 //	java.lang.Thread.sleep(java.base@17.0.15/Native Method)
 //	java.base/java.lang.Thread.run(Thread.java:1474)
 //	app//shop.demo.Stuck$$Lambda/0x000000003c041678.run(Unknown Source)
 //	java.lang.Thread.run(Thread.java:924(Compiled Code))
+//	java.lang.Thread.run(Thread.java:Unknown line)
 //
 // The module's name goes to Function.Module, without its version, so that the
 // function stays the same when the JDK changes. Ok is false if there is no
 // parenthesis, or nothing before it.
-func parseFrame(text []byte) (f frame, ok bool) {
-	text, f.mode = compiledMode(text)
+func ParseJavaFrame(text []byte) (f JavaFrame, ok bool) {
+	text, f.Mode = compiledMode(text)
 	open, end := bytes.LastIndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if open <= 0 || end < open {
 		return f, false
@@ -39,24 +39,29 @@ func parseFrame(text []byte) (f frame, ok bool) {
 	if i := bytes.IndexByte(module, '@'); i >= 0 {
 		module = module[:i]
 	}
-	f.function = profile.Function{Name: stacktext.Clean(name), Module: stacktext.Clean(module), Kind: profile.KindJava}
+	f.Function = profile.Function{Name: Clean(name), Module: Clean(module), Kind: profile.KindJava}
 	switch {
 	case string(place) == "Native Method":
-		f.mode = profile.FrameNative
-	case string(place) == "Unknown Source", bytes.HasPrefix(place, []byte("Bytecode PC:")):
+		f.Mode = profile.FrameNative
+	case string(place) == "Unknown Source", bytes.HasPrefix(place, []byte("Bytecode PC:")), bytes.HasPrefix(place, []byte("<Unknown Source>:")):
 	default:
 		file := place
 		if i := bytes.LastIndexByte(place, ':'); i >= 0 {
-			if n, ok := stacktext.Uint(place[i+1:]); ok {
+			if n, ok := Uint(place[i+1:]); ok {
 				file = place[:i]
 				if n <= 1<<31-1 {
-					f.line = int32(n)
+					f.Line = int32(n)
+				}
+			} else if text := string(place[i+1:]); text == "Unknown line" || text == "Native method" {
+				file = place[:i]
+				if text == "Native method" {
+					f.Mode = profile.FrameNative
 				}
 			}
 		}
-		f.function.File = stacktext.Clean(file)
+		f.Function.File = Clean(file)
 	}
-	return f, len(f.function.Name) > 0
+	return f, len(f.Function.Name) > 0
 }
 
 // compiledMode takes off how J9 says that code was compiled, or not.
@@ -86,21 +91,17 @@ func splitModule(name []byte) (class, module []byte) {
 	return name[end+1:], module[bytes.LastIndexByte(module, '/')+1:]
 }
 
-// parseSlashed parses a frame of a javacore, which has slashes in its class:
-//
-//	java/lang/Thread.run(Thread.java:924(Compiled Code))
-func parseSlashed(text []byte) (frame, bool) {
-	text = bytes.Clone(text)
-	dots(text[:max(0, bytes.IndexByte(text, '('))])
-	return parseFrame(text)
-}
-
-// dots makes dots of the slashes of a class, but for the one before the address
-// of a hidden class.
-func dots(class []byte) {
-	for i, c := range class {
-		if c == '/' && i+1 < len(class) && class[i+1]-'0' > 9 {
-			class[i] = '.'
+// Java returns the frame that a text spells, as parse reads it; false if it is none.
+func (f *Frames) Java(text []byte, parse func([]byte) (JavaFrame, bool)) (profile.FrameID, bool) {
+	frame, ok := f.Find(text)
+	if !ok {
+		var parsed JavaFrame
+		if parsed, ok = parse(text); !ok {
+			return 0, false
 		}
+		fn := f.symbols.Function(parsed.Function)
+		frame = f.symbols.Frame(profile.Frame{Function: fn, Line: parsed.Line, Type: parsed.Mode})
+		f.Add(text, frame)
 	}
+	return frame, true
 }

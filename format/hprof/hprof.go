@@ -1,0 +1,251 @@
+// Package hprof reads the texts of hprof, the profiler of Java 8 and before: stacks with a
+// number, then tables of the CPU samples of each (cpu=samples) or of its allocations
+// (heap=sites).
+//
+//	JAVA PROFILE 1.0.1, created Wed Apr  3 21:50:56 2019
+//	…
+//	TRACE 300027: (thread=200001)
+//		shop.Price.of(Price.java:12)
+//		shop.Main.main(Main.java:Unknown line)
+//	CPU SAMPLES BEGIN (total = 126) Wed Apr  3 21:51:12 2019
+//	rank   self  accum   count trace method
+//	   1 53.17% 53.17%      67 300027 shop.Price.of
+//	CPU SAMPLES END
+//
+// docs/format/hprof.md says what is lost. Heap dumps, texts or not, are no profiles.
+package hprof
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/profile"
+)
+
+// Name is the name of the format in Profile.Format.
+const Name = "hprof"
+
+// NewDecoder returns a decoder.
+func NewDecoder() profile.Decoder { return stacktext.NewDecoder(Name, read) }
+
+const (
+	head    = "JAVA PROFILE 1.0."
+	created = ", created "
+)
+
+// Sniff reports whether content that begins with prefix is of this format. The binary
+// form of hprof has a zero in place of the date.
+func Sniff(prefix []byte) bool {
+	line, _, _ := bytes.Cut(prefix[:min(len(prefix), 200)], []byte("\n"))
+	return bytes.HasPrefix(line, []byte(head)) && bytes.Contains(line, []byte(created))
+}
+
+// kind is a kind of table.
+type kind struct {
+	begins, ends string
+	trace        int // column with the number of the stack, the last one before the name
+	values       []value
+}
+
+// value is a value type and the column of its values.
+type value struct {
+	name   string
+	column int
+}
+
+var kinds = [...]kind{
+	{"CPU SAMPLES BEGIN", "CPU SAMPLES END", 4, []value{{profile.CPUSamples, 3}}},
+	{"SITES BEGIN", "SITES END", 7, []value{{profile.Live, 3}, {profile.LiveSamples, 4}, {profile.Alloc, 5}, {profile.AllocSamples, 6}}},
+}
+
+// trace is a stack with the thread that hprof says it is of.
+type trace struct {
+	stack  profile.StackID
+	thread profile.ThreadID
+}
+
+// file is one file.
+type file struct {
+	*stacktext.Memory
+	rec     *stacktext.Recorder
+	limits  profile.Limits
+	threads map[int64][]byte // names by number
+	traces  map[int64]trace
+	tables  [len(kinds)][]*stacktext.Table // of each kind the last one: they count from the start
+
+	open   int64 // number of the stack in work; 0: none
+	frames []profile.FrameID
+	kind   *kind // of the table in work; nil: none
+	table  []*stacktext.Table
+	sum    int64 // of its first values
+	total  int64 // what its head says that is
+}
+
+func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
+	p.Profiler = "hprof"
+	f := file{Memory: m, rec: stacktext.NewRecorder(p), limits: l, threads: map[int64][]byte{}, traces: map[int64]trace{}}
+	m.Lines.Reset(r, l.Line)
+	for m.Lines.Next() {
+		if err := f.line(m.Lines.Text()); err != nil {
+			return err
+		}
+	}
+	if err := m.Lines.Err(); err != nil {
+		return err
+	}
+	if f.kind != nil {
+		p.Warnings = append(p.Warnings, profile.Warning{Line: m.Lines.Number(), Offset: -1, Message: "the file ends in a table"})
+		f.end()
+	}
+	for i, tables := range f.tables {
+		for k, t := range tables {
+			p.Tables = append(p.Tables, t.Samples(profile.NamedType(kinds[i].values[k].name), false, 0))
+		}
+	}
+	if len(p.Tables) == 0 {
+		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("a text of hprof without CPU samples and sites: %w", profile.ErrUnsupported),
+			Hint: "record with -agentlib:hprof=cpu=samples or, better, with async-profiler or JFR"}
+	}
+	return nil
+}
+
+// line reads one line.
+func (f *file) line(line []byte) error {
+	switch {
+	case f.Lines.Number() == 1:
+		_, date, _ := bytes.Cut(line, []byte(created))
+		f.rec.Profile.Start, _ = time.Parse(time.ANSIC, string(date)) // of no zone
+		return nil
+	case f.open != 0 && len(line) > 0 && line[0] == '\t':
+		return f.frame(line[1:])
+	case f.kind != nil && bytes.HasPrefix(line, []byte(f.kind.ends)):
+		f.end()
+		return nil
+	case f.kind != nil:
+		return f.row(line)
+	}
+	f.endTrace()
+	if bytes.HasPrefix(line, []byte("THREAD START (")) {
+		if number, ok := stacktext.Uint(between(line, "id = ", ",")); ok {
+			f.threads[number] = bytes.Clone(between(line, `name="`, `"`))
+		}
+		return nil
+	}
+	if rest, ok := bytes.CutPrefix(line, []byte("TRACE ")); ok {
+		return f.trace(rest)
+	}
+	for i := range kinds {
+		if bytes.HasPrefix(line, []byte(kinds[i].begins)) {
+			f.begin(&kinds[i], line)
+		}
+	}
+	return nil
+}
+
+func (f *file) malformed(format string, args ...any) error {
+	return f.Lines.At(fmt.Errorf("%w: "+format, append([]any{profile.ErrMalformed}, args...)...))
+}
+
+// between returns the text behind one and before another, or nil.
+func between(line []byte, from, to string) []byte {
+	_, rest, _ := bytes.Cut(line, []byte(from))
+	text, _, ok := bytes.Cut(rest, []byte(to))
+	if !ok {
+		return nil
+	}
+	return text
+}
+
+// trace begins a stack: `300027: (thread=200001)`.
+func (f *file) trace(line []byte) error {
+	number, rest, _ := bytes.Cut(line, []byte(":"))
+	id, ok := stacktext.Uint(number)
+	if !ok || id == 0 {
+		return f.malformed("a stack without a number: %.60q", line)
+	}
+	at := trace{stack: profile.NoStack}
+	if thread := between(rest, "thread=", ")"); thread != nil {
+		n, _ := stacktext.Uint(thread)
+		at.thread = f.rec.Thread(nil, f.threads[n], thread)
+	}
+	f.open, f.traces[id] = id, at
+	return nil
+}
+
+// frame reads the next frame, going outwards, of the stack in work.
+func (f *file) frame(text []byte) error {
+	if string(text) == "<empty>" {
+		text = []byte("[unknown](Unknown Source)")
+	}
+	frame, ok := f.Frames.Java(text, stacktext.ParseJavaFrame)
+	if !ok {
+		return f.malformed("not a frame: %.60q", text)
+	}
+	if f.frames = append(f.frames, frame); len(f.frames) > f.limits.Depth {
+		return f.Lines.At(profile.TooLarge("stack deeper", int64(f.limits.Depth), "--max-depth"))
+	}
+	return nil
+}
+
+func (f *file) endTrace() {
+	if f.open != 0 && len(f.frames) > 0 {
+		f.traces[f.open] = trace{f.rec.Stack(f.frames), f.traces[f.open].thread}
+	}
+	f.open, f.frames = 0, f.frames[:0]
+}
+
+// begin begins a table.
+func (f *file) begin(k *kind, line []byte) {
+	f.kind, f.table, f.sum = k, nil, 0
+	f.total, _ = stacktext.Uint(between(line, "(total = ", ")"))
+	for range k.values {
+		f.table = append(f.table, stacktext.NewTable(f.limits))
+	}
+}
+
+// row reads a row of the table in work: numbers, and a name that is known from the stack.
+func (f *file) row(line []byte) error {
+	fields := bytes.Fields(line)
+	if len(fields) == 0 || stacktext.Digits(fields[0]) == 0 {
+		return nil // the names of the columns
+	}
+	if len(fields) <= f.kind.trace {
+		return f.malformed("a row without a stack: %.60q", line)
+	}
+	id, _ := stacktext.Uint(fields[f.kind.trace])
+	at, ok := f.traces[id]
+	if !ok {
+		return f.malformed("stack %.20s is not above", fields[f.kind.trace])
+	}
+	for i, value := range f.kind.values {
+		v, ok := stacktext.Uint(fields[value.column])
+		if !ok {
+			return f.malformed("not a number: %.60q", fields[value.column])
+		}
+		if v > 0 && !f.table[i].Add(stacktext.Row{Stack: at.stack, Thread: at.thread, Value: v}) {
+			return f.malformed("the values add up to more than 63 bits")
+		}
+		if i == 0 {
+			f.sum += v
+		}
+	}
+	return nil
+}
+
+// end ends a table. Rows of too few samples (cutoff=) are missing; their sum is not.
+func (f *file) end() {
+	if rest := f.total - f.sum; rest > 0 {
+		s := f.rec.Profile.Symbols
+		frame := s.Frame(profile.Frame{Function: s.Function(profile.Function{Name: "[below cutoff]"})})
+		f.table[0].Add(stacktext.Row{Stack: s.Stack(profile.NoStack, frame), Value: rest})
+	}
+	for i := range kinds {
+		if f.kind == &kinds[i] {
+			f.tables[i] = f.table
+		}
+	}
+	f.kind = nil
+}
