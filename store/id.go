@@ -34,6 +34,9 @@ func FunctionID(name string) int64 { return int64(xxh3.HashString(name) >> 1) }
 // idDigits is the length of an id.
 const idDigits = 16
 
+// IsShort reports whether id is only the beginning of an id.
+func (id ProfileID) IsShort() bool { return len(id) < idDigits }
+
 // ParseID returns the id that a user wrote.
 func ParseID(text string) (ProfileID, error) {
 	id := strings.ToLower(strings.TrimSpace(text))

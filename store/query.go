@@ -168,7 +168,7 @@ func (q *Query) matcher(all []Profile) func(*Profile) bool {
 	if len(q.Profiles) > 0 {
 		ids := make(map[ProfileID]bool, len(q.Profiles))
 		for _, id := range q.Profiles {
-			if len(id) < idDigits {
+			if id.IsShort() {
 				id = beginningWith(id, all)
 			}
 			ids[id] = true

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -90,7 +89,7 @@ func profileProps(p *store.Profile) bolt.Props {
 // profileColumns are the properties that readProfile reads, without the lists of a
 // tree.
 const profileColumns = `{.key, .seq, .valueType, .unit, .scale, .period, .periodUnit, .periodName, .original, .samples, .rows,
-	.nodes, .functions, .modes, .hash, .parts, .file, .profiler, .profilerVersion, .duration, .hasSource, .default}`
+	.nodes, .functions, .modes, .hash, .parts, .file, .profiler, .profilerVersion, .duration, .hasSource, .default, .metricMean}`
 
 func readProfile(n bolt.Props) store.Profile {
 	hasSource, _ := n["hasSource"].(bool)
@@ -141,116 +140,6 @@ func readMeasurement(n bolt.Props) []testrun.Metric {
 		}
 	}
 	return list
-}
-
-// selection is the set of profiles that a query reads.
-type selection struct {
-	profiles  []store.Profile
-	functions []int64 // of each profile: how many function rows it has
-	modes     []int64 // likewise: how many vectors of compile modes
-	place     map[string]int
-}
-
-func (s *selection) keys() []string {
-	keys := make([]string, len(s.profiles))
-	for i := range s.profiles {
-		keys[i] = string(s.profiles[i].ID)
-	}
-	return keys
-}
-
-// selectProfiles lists the selected profiles.
-func selectProfiles(t *bolt.Tx, q store.Query) (*selection, error) {
-	runs, benchmarks, metrics := map[string]testrun.Run{}, map[string]testrun.Benchmark{}, map[int64][]testrun.Metric{}
-	where, params := narrow(q)
-	var all []store.Profile
-	counts := map[store.ProfileID][2]int64{}
-	type pair struct{ benchmark, run string }
-	var pairs []pair
-	if err := t.Each(`MATCH (b:Benchmark)-[:HAS_PROFILE]->(p:Profile)<-[:HAS_PROFILE]-(r:TestRun) `+where+`
-		RETURN b.key, r.key, p `+profileColumns, params, func(r bolt.Row) error {
-		p := readProfile(r.Props(2))
-		if _, twice := counts[p.ID]; twice {
-			return bolt.Changed("a profile is being replaced")
-		}
-		counts[p.ID] = [2]int64{r.Props(2).Int("functions"), r.Props(2).Int("modes")}
-		all, pairs = append(all, p), append(pairs, pair{r.Text(0), r.Text(1)})
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	if err := t.Each("MATCH (r:TestRun) RETURN r {.*}", nil, func(r bolt.Row) error {
-		runs[r.Props(0).Text("key")] = readRun(r.Props(0))
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	if err := t.Each("MATCH (b:Benchmark) RETURN b.key, b.group, b.name", nil, func(r bolt.Row) error {
-		benchmarks[r.Text(0)] = testrun.Benchmark{Group: r.Text(1), Name: r.Text(2)}
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	if err := t.Each("MATCH (m:Measurement) WHERE m.names <> [] RETURN m {.*}", nil, func(r bolt.Row) error {
-		metrics[r.Props(0).Int("id")] = readMeasurement(r.Props(0))
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	for i := range all {
-		p := &all[i]
-		run, known := runs[pairs[i].run]
-		b, is := benchmarks[pairs[i].benchmark]
-		if !known || !is {
-			return nil, bolt.Changed("a profile is new")
-		}
-		p.Run, p.Benchmark = run, b
-		p.Run.Attributes = maps.Clone(run.Attributes)
-		p.Metrics = slices.Clone(metrics[measurementID(b, run.Key)])
-	}
-	sel := &selection{profiles: q.Filter(all), place: map[string]int{}}
-	for i := range sel.profiles {
-		n := counts[sel.profiles[i].ID]
-		sel.functions, sel.modes = append(sel.functions, n[0]), append(sel.modes, n[1])
-		sel.place[string(sel.profiles[i].ID)] = i
-	}
-	return sel, nil
-}
-
-// narrow returns the condition of a query that the database may apply without changing
-// its meaning: profiles by id, if no text of the query may be a glob, which depends on
-// all profiles.
-func narrow(q store.Query) (where string, params map[string]any) {
-	if len(q.Profiles) == 0 {
-		return "", nil
-	}
-	for _, list := range [][]string{q.Groups, q.Benchmarks, q.Branches, q.Machines, q.Runs, q.Types} {
-		if slices.ContainsFunc(list, func(text string) bool { return strings.ContainsAny(text, "*?") }) {
-			return "", nil
-		}
-	}
-	keys := make([]string, len(q.Profiles))
-	for i, id := range q.Profiles {
-		keys[i] = string(id)
-	}
-	return "WHERE p.key IN $keys", map[string]any{"keys": keys}
-}
-
-// withSelection selects profiles and runs f in one transaction, perhaps several times.
-// F first empties what it fills.
-func (s *Store) withSelection(ctx context.Context, q store.Query, f func(t *bolt.Tx, sel *selection) error) (sel *selection, err error) {
-	err = bolt.Again(ctx, func() error {
-		return s.db.Read(ctx, func(t *bolt.Tx) error {
-			if sel, err = selectProfiles(t, q); err != nil {
-				return err
-			}
-			return f(t, sel)
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	return sel, nil
 }
 
 // Profiles implements store.Reader.

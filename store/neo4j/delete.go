@@ -19,7 +19,10 @@ func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) 
 	if err := s.writable(); err != nil {
 		return 0, err
 	}
-	sel, err := s.withSelection(ctx, store.Query{Profiles: append([]store.ProfileID{""}, ids...)}, func(*bolt.Tx, *selection) error { return nil })
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	sel, err := s.withSelection(ctx, store.Query{Profiles: ids}, func(*bolt.Tx, *selection) error { return nil })
 	if err != nil {
 		return 0, err
 	}

@@ -79,6 +79,7 @@ type Store struct {
 	putting chan struct{} // holds one token: imports of one Store run one by one
 	sources origins       // what importers' forests are called in the database; for who has the token
 	known   dictionary    // paths and functions that were read
+	recent  recent        // profiles that were selected
 }
 
 type traceStore = traces.Store
