@@ -83,8 +83,9 @@ func isRun(name string) bool {
 }
 
 // fromPath labels a source by its path: the parent folder is the group, the file name
-// without known extensions the benchmark. If the run is unknown and one of them is called
-// like a run, it is the run, and the names above are benchmark and group.
+// without known extensions the benchmark. If the run is unknown and one of them, or the
+// folder above, is called like a run, it is the run, and the other two names are benchmark
+// and group.
 func fromPath(name string, runKnown bool) Label {
 	p := slashed(name)
 	stem, _ := format.TrimExtensions(path.Base(p))
@@ -104,6 +105,8 @@ func fromPath(name string, runKnown bool) Label {
 	case isRun(names[1]):
 		l.Run.Key = names[1]
 		names = slices.Delete(names, 1, 2)
+	case isRun(names[2]):
+		l.Run.Key = names[2]
 	}
 	l.Benchmark, l.Group = names[0], names[1]
 	return l

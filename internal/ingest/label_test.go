@@ -33,6 +33,8 @@ func TestFromPath(t *testing.T) {
 		"history/001":                     "001  history",
 		"history/shop/001.pb.gz":          "001 history shop",
 		"history/run-7/checkout.pb.gz":    "run-7 history checkout",
+		"run-7/shop/checkout.pb.gz":       "run-7 shop checkout",
+		"h.tar: 2026-11-21/shop/sort.pb":  "2026-11-21 shop sort",
 		"2026-11-21T10/checkout.pb.gz":    "2026-11-21T10  checkout",
 		"shop/4f1c2ab04d/checkout.pb.gz":  "4f1c2ab04d shop checkout",
 		"shop/defaced/checkout.pb.gz":     " defaced checkout", // a word
