@@ -1,11 +1,15 @@
 package normalize
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/dendroprof/dendro/profile"
+)
 
 // unresolved reports whether a name is only an address, because the profiler found no
 // symbol. Addresses change with every start of the program.
 func unresolved(name string) bool {
-	if name == "" || name == "[unknown]" {
+	if name == "" || name == profile.NoName {
 		return true
 	}
 	return len(name) > 2 && name[0] == '0' && name[1] == 'x' && run(name[2:], anyHex) == len(name)-2
@@ -23,7 +27,7 @@ func moduleName(module string) string {
 	}
 	switch {
 	case m == "":
-		return "[unknown]"
+		return profile.NoName
 	case m[0] == '[' && m[len(m)-1] == ']':
 		return m // [vdso], [kernel.kallsyms]
 	case numbered(m, "perf-", ".map"):

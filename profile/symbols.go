@@ -50,6 +50,10 @@ type Symbols struct {
 	hashes      []xxh3.Uint128 // of the content of each stack; a prefix of Stacks
 }
 
+// NoName is the name of functions whose name is not known: perf's spelling, which other
+// tools took over.
+const NoName = "[unknown]"
+
 // Function is one function of a program.
 type Function struct {
 	Name       string // as shown: qualified, demangled

@@ -38,6 +38,30 @@ func New(dirs []string) *Symbolizer {
 	return &Symbolizer{dirs: dirs, binaries: map[binaryKey]*binary{}}
 }
 
+// Suggest warns of a profile in which a quarter of the samples or more end at addresses
+// of modules, without a name: the files of the modules may have the names.
+func Suggest(p *profile.Profile) {
+	if len(p.Tables) == 0 {
+		return
+	}
+	s, nameless, modules := p.Symbols, 0, map[string]int{}
+	stacks := p.Tables[0].Stack
+	for _, stack := range stacks {
+		if stack == profile.NoStack {
+			continue
+		}
+		f := &s.Frames[s.Leaf(stack)]
+		if path := s.Modules[f.Module].Path; f.Address != 0 && f.Module != 0 && isFile(path) && unnamed(s.Functions[f.Function].Name) {
+			nameless++
+			modules[path]++
+		}
+	}
+	if nameless > 0 && nameless >= len(stacks)/4 {
+		p.Warnf("%d of %d stacks end at addresses without a name, in %s: --symbols DIR names them from executables and debug files, --symbols / from those of this system",
+			nameless, len(stacks), first(modules))
+	}
+}
+
 // Apply replaces the frames of p that have an address and a module but no name by those
 // that the module's file has for the address. Symbols grow; nothing in them changes.
 // What was not found is a warning of p.
@@ -130,7 +154,7 @@ func (a *application) resolve(id profile.FrameID, returns bool) []profile.FrameI
 	m := s.Modules[f.Module]
 	b := a.binary(m)
 	switch {
-	case b == nil && unnamed(fn.Name) && !strings.HasPrefix(m.Path, "["):
+	case b == nil && unnamed(fn.Name) && isFile(m.Path):
 		a.missing[m.Path]++
 		return []profile.FrameID{id}
 	case b == nil:
@@ -170,7 +194,7 @@ func (a *application) resolve(id profile.FrameID, returns bool) []profile.FrameI
 // unnamed reports whether the name of a function says no more than its address.
 func unnamed(name string) bool {
 	switch {
-	case name == "", name == "[unknown]", name == "???":
+	case name == "", name == profile.NoName, name == "???":
 		return true
 	case !strings.HasPrefix(name, "0x") || len(name) < 3:
 		return false
@@ -178,18 +202,27 @@ func unnamed(name string) bool {
 	return strings.Trim(name[2:], "0123456789abcdefABCDEF") == ""
 }
 
-const mostMissing = 5
+// isFile reports whether a module is a file, and not [vdso], [kernel.kallsyms] or memory.
+func isFile(module string) bool {
+	return module != "" && !strings.HasPrefix(module, "[") && !strings.HasPrefix(module, "//")
+}
+
+const mostNames = 5
+
+// first lists the names of the largest counts.
+func first(counts map[string]int) string {
+	names, more := sortedByCount(counts), ""
+	if n := len(names); n > mostNames {
+		more = fmt.Sprintf(" and %d more", n-mostNames)
+		names = names[:mostNames]
+	}
+	return strings.Join(names, ", ") + more
+}
 
 // warn reports the modules whose file was not found.
 func (a *application) warn() {
 	if len(a.missing) > 0 {
-		names := sortedByCount(a.missing)
-		more := ""
-		if n := len(names); n > mostMissing {
-			more = fmt.Sprintf(" and %d more", n-mostMissing)
-			names = names[:mostMissing]
-		}
-		a.p.Warnf("no file for the symbols of %s%s in %s", strings.Join(names, ", "), more, strings.Join(a.dirs, ", "))
+		a.p.Warnf("no file for the symbols of %s in %s", first(a.missing), strings.Join(a.dirs, ", "))
 	}
 	if a.unknown > 0 {
 		a.p.Warnf("%d addresses have no name in the files of their modules", a.unknown)

@@ -293,3 +293,18 @@ func TestUnnamed(t *testing.T) {
 		}
 	}
 }
+
+func TestSuggest(t *testing.T) {
+	for _, tt := range []struct {
+		module  string
+		address uint64
+		want    int // warnings
+	}{{"/srv/shop", 0x1100, 1}, {"/srv/shop", 0, 0}, {"[vdso]", 0x1100, 0}, {"", 0x1100, 0}} {
+		p := at(profile.Module{Path: tt.module}, tt.address)
+		if Suggest(p); len(p.Warnings) != tt.want {
+			t.Errorf("%s %#x: %d warnings, want %d", tt.module, tt.address, len(p.Warnings), tt.want)
+		} else if tt.want > 0 && !strings.Contains(p.Warnings[0].Message, "1 of 1 stacks end at addresses without a name, in /srv/shop: --symbols") {
+			t.Error(p.Warnings[0])
+		}
+	}
+}

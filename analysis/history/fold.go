@@ -101,7 +101,7 @@ func roleOf(fn *profile.Function, lang Language, wall bool) role {
 	switch {
 	case wall && waits(fn.Name):
 		return parked
-	case fn.Name == "[unknown]":
+	case fn.Name == profile.NoName:
 		return glue
 	case fn.Kind == profile.KindKernel:
 		return foreign

@@ -158,7 +158,7 @@ func (f *file) thread(process, id []byte) profile.ThreadID {
 func (f *file) frame(file, function string, line, column int32) profile.FrameID {
 	fn := profile.Function{Name: function, File: file, Kind: profile.KindPython}
 	if fn.Name == "" {
-		fn.Name = "[unknown]"
+		fn.Name = profile.NoName
 	}
 	return f.p.Symbols.Frame(profile.Frame{Function: f.p.Symbols.Function(fn), Line: line, Column: column})
 }

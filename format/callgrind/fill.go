@@ -63,7 +63,7 @@ func (f *file) node(k nodeKey) int32 {
 func (f *file) frame(k *nodeKey) profile.Frame {
 	fn := profile.Function{Name: k.name, File: k.file, Kind: profile.KindNative}
 	if fn.Name == "" || fn.Name == unknown {
-		fn.Name = "[unknown]"
+		fn.Name = profile.NoName
 	}
 	if fn.File == unknown {
 		fn.File = ""

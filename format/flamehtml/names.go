@@ -8,8 +8,6 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-const unknownName = "[unknown]"
-
 // errNoParent is that of a box with nothing below it.
 func errNoParent(b *box, texts []string) error {
 	return fmt.Errorf("%w: nothing calls %q on level %d", profile.ErrMalformed, texts[b.text], b.level)
@@ -53,7 +51,7 @@ func consists(text, digits string) bool { return text != "" && strings.Trim(text
 func parseName(text string, mode profile.FrameType) (profile.Function, int32) {
 	name := strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 	if name == "" {
-		return profile.Function{Name: unknownName}, 0
+		return profile.Function{Name: profile.NoName}, 0
 	}
 	return framename.Parse(name, mode)
 }

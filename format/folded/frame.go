@@ -9,10 +9,6 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// unknownName is written for a frame whose function has no name. It is perf's
-// word for an address without a symbol.
-const unknownName = "[unknown]"
-
 // spot is what one piece of a stack says.
 type spot struct {
 	function profile.Function
@@ -43,7 +39,7 @@ func formatFrame(fn *profile.Function, f profile.Frame, withLines bool) string {
 	}
 	text += suffixes[f.Type]
 	if text = strings.ReplaceAll(clean(text), ";", "|"); text == "" {
-		return unknownName
+		return profile.NoName
 	}
 	return text
 }

@@ -92,7 +92,7 @@ func (c *costs) frame(name, module, place string) profile.FrameID {
 		fn.Name = module + "." + name
 	}
 	if fn.Name == "" {
-		fn.Name = "[unknown]"
+		fn.Name = profile.NoName
 	}
 	if file, position, ok := strings.Cut(place, ":"); ok && !strings.HasPrefix(place, "<") {
 		fn.File = file

@@ -89,10 +89,6 @@ func (k *kind) types() ([]profile.ValueType, int) {
 	return []profile.ValueType{countType(k.name)}, 0
 }
 
-// unknown is the function of a record without a stack: of a thread that the
-// program has not started itself. The binary profile has a frame for it, too.
-const unknown = "[unknown]"
-
 // counter is the reading of a profile of debug=1.
 type counter struct {
 	*reader
@@ -279,8 +275,10 @@ func (c *counter) end() error {
 			}
 		}
 	}
-	if len(c.frames) == 0 { // nor are there any
-		if err := c.addFrame([]byte(unknown), nil, profile.FrameUnknown); err != nil {
+	// A record without a stack is of a thread that the program has not started itself.
+	// The binary profile has a frame for it, too.
+	if len(c.frames) == 0 {
+		if err := c.addFrame([]byte(profile.NoName), nil, profile.FrameUnknown); err != nil {
 			return err
 		}
 	}

@@ -161,7 +161,7 @@ func binaryStack(s *binary.Sample, all bool) string {
 		}
 	}
 	if strings.Join(names, "") == "" {
-		return unknown
+		return profile.NoName
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return n == "runtime.goexit" })
 	first := slices.IndexFunc(names, func(n string) bool {

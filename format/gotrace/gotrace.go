@@ -137,7 +137,7 @@ func frame(s *profile.Symbols, f trace.StackFrame) profile.FrameID {
 	}
 	fr := profile.Frame{Line: int32(min(f.Line, 1<<31-1))}
 	if fn.Name == "" {
-		fn.Name, fn.Kind, fr.Address = "[unknown]", profile.KindUnknown, f.PC
+		fn.Name, fn.Kind, fr.Address = profile.NoName, profile.KindUnknown, f.PC
 	}
 	fr.Function = s.Function(fn)
 	return s.Frame(fr)

@@ -178,7 +178,7 @@ func (f *findings) report(p *profile.Profile) {
 		{f.more, "%d more warnings of this kind"},
 		{f.badEvents, "%d events are damaged and left out"},
 		{f.lostStacks, "%d samples have a stack trace that is not in the file"},
-		{f.lostMethods, "%d methods are not in the file; their frames are called " + unknownName},
+		{f.lostMethods, "%d methods are not in the file; their frames are called " + profile.NoName},
 		{f.cutStacks, "%d stack traces were cut at the depth that the recorder was set to"},
 		{f.failedSamples, "%d CPU time samples failed and have no stack; they are left out"},
 		{f.lostSamples, "%d CPU time samples were lost while recording"},

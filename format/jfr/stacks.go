@@ -122,9 +122,6 @@ func (ch *chunk) frameType(id uint64) profile.FrameType {
 	return t
 }
 
-// unknownName is the name of what the recording has no name for.
-const unknownName = "[unknown]"
-
 // method returns the function of a method. In native code its class is the
 // library, which is not part of the name.
 func (ch *chunk) method(id uint64, native bool, mode profile.FrameType) profile.FunctionID {
@@ -216,7 +213,7 @@ func (n *names) function(class, name textID, native bool, mode profile.FrameType
 		f.Name = library + "." + f.Name
 	}
 	if f.Name == "" {
-		f.Name, f.Kind = unknownName, profile.KindUnknown
+		f.Name, f.Kind = profile.NoName, profile.KindUnknown
 	}
 	id := n.symbols.Function(f)
 	n.functions.put(key, int64(id)+1)
@@ -292,7 +289,7 @@ func typeName(class string) string {
 		base = strings.TrimSuffix(base[1:], ";")
 	}
 	if base = strings.ReplaceAll(base, "/", "."); base == "" {
-		base = unknownName
+		base = profile.NoName
 	}
 	return base + strings.Repeat("[]", dims)
 }

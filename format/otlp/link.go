@@ -271,12 +271,9 @@ func (k *linker) location(i int32) []profile.FrameID {
 	return k.frameIDs[from:]
 }
 
-// noName is the name of a function that has none.
-const noName = "[unknown]"
-
 // function returns a function, and the type that its name gives its frames.
 func (k *linker) function(i int32, mod module, kind profile.Kind) (profile.FunctionID, profile.FrameType) {
-	fn := profile.Function{Name: noName, Module: mod.name, Kind: kind}
+	fn := profile.Function{Name: profile.NoName, Module: mod.name, Kind: kind}
 	if i < 0 || int(i) >= len(k.m.functions) {
 		k.notes.references++
 		return k.symbols.Function(fn), profile.FrameUnknown

@@ -481,7 +481,7 @@ func (r *recording) finish() error {
 func (r *recording) frame(at place) profile.FrameID {
 	s := r.Profile.Symbols
 	f := profile.Frame{Address: at.address}
-	fn := profile.Function{Name: "[unknown]"}
+	fn := profile.Function{Name: profile.NoName}
 	from := at.process
 	if from == nil {
 		from = r.process(kernel)

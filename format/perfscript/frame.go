@@ -121,7 +121,7 @@ func (r *run) newFrame(text []byte, inlined bool, outer profile.FrameID) profile
 // module returns what a library is to frames and to functions. What is no path
 // is only a name.
 func (r *run) module(library string) (profile.ModuleID, string) {
-	if library == "" || library == "[unknown]" {
+	if library == "" || library == profile.NoName {
 		return 0, ""
 	}
 	if !strings.Contains(library, "/") {

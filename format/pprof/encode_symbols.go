@@ -143,7 +143,7 @@ func (e *encoder) writeMappings() map[moduleKey]uint64 {
 			ids[k] = 1
 			keys = append(keys, k)
 		}
-		resolved[k] = resolved[k] || !e.unresolved(fr) && e.p.Symbols.Functions[fr.Function].Name != noName
+		resolved[k] = resolved[k] || !e.unresolved(fr) && e.p.Symbols.Functions[fr.Function].Name != profile.NoName
 	}
 	slices.SortStableFunc(keys, func(a, b moduleKey) int {
 		if a.id == 0 || b.id == 0 {

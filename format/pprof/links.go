@@ -252,9 +252,6 @@ func appendAddress(b []byte, address uint64) []byte {
 	return strconv.AppendUint(append(b, "0x"...), address, 16)
 }
 
-// noName is the name of a function that has neither a name nor a system name.
-const noName = "[unknown]"
-
 func (l *links) linkFunction(fn *function, m linkedMapping) (profile.FunctionID, error) {
 	if fn.linkedModule == m.name {
 		return fn.linked, nil
@@ -262,7 +259,7 @@ func (l *links) linkFunction(fn *function, m linkedMapping) (profile.FunctionID,
 	k := functionKey{name: l.name(fn.name), systemName: l.name(fn.systemName), file: l.name(fn.file), module: m.name, line: fn.startLine}
 	if k.name == 0 {
 		if k.name = k.systemName; k.name == 0 {
-			k.name = l.text([]byte(noName))
+			k.name = l.text([]byte(profile.NoName))
 		}
 	}
 	if k.systemName == k.name {

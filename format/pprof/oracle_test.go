@@ -79,7 +79,7 @@ func oracleRows(p *oracle.Profile, i int) (rows []string) {
 					system = ""
 				}
 				if name == "" { // as Go's threadcreate profile has it
-					name = noName
+					name = profile.NoName
 				}
 				frames = append(frames, fmt.Sprintf("%s %s:%s:%d:%d:%d 0x%x+%d %s %s", name, system, f.Filename,
 					f.StartLine, ln.Line, ln.Column, l.Address, len(l.Line)-1-k, path, build))

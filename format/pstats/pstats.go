@@ -169,7 +169,7 @@ func (f *file) node(fn profile.Function) int32 {
 		fn.File, fn.Kind = "", profile.KindNative
 	}
 	if fn.Name == "" {
-		fn.Name = "[unknown]"
+		fn.Name = profile.NoName
 	}
 	return f.graph.Node(profile.Frame{Function: f.p.Symbols.Function(fn)}, 0)
 }

@@ -240,7 +240,7 @@ func (f *file) frame(name string, place []byte) profile.FrameID {
 	case fn.Name == "<GC>":
 		fn.Kind = profile.KindVM
 	case strings.TrimSpace(fn.Name) == "":
-		fn.Name = "[unknown]"
+		fn.Name = profile.NoName
 	}
 	fr.Function = f.p.Symbols.Function(fn)
 	return f.p.Symbols.Frame(fr)

@@ -110,7 +110,7 @@ func (f *file) readStack() {
 					fn.File, fn.Name = text[:i], text[i+1:]
 				}
 				if fn.Name == "" {
-					fn.Name = "[unknown]"
+					fn.Name = profile.NoName
 				}
 				fr.Function = f.p.Symbols.Function(fn)
 				if depth++; depth > f.depth {

@@ -172,7 +172,7 @@ func (f *file) readFrames() {
 		}
 		switch {
 		case fr.fn.Name == "":
-			fr.fn.Name = "[unknown]"
+			fr.fn.Name = profile.NoName
 		case strings.HasPrefix(fr.fn.Name, "(") && strings.HasSuffix(fr.fn.Name, ")") && fr.fn.File == "":
 			fr.fn.Kind = profile.KindVM // (garbage collection), (marking), (sweeping)
 		case fr.fn.File == "<cfunc>":

@@ -161,7 +161,7 @@ func parseFrame(text string) (fn profile.Function, address uint64) {
 	fn.Kind = profile.KindNative
 	if m := perfLine.FindStringSubmatch(text); m != nil {
 		address, _ = stacktext.Hex([]byte(m[1]))
-		if text = m[2]; m[3] != "[unknown]" {
+		if text = m[2]; m[3] != profile.NoName {
 			fn.Module = m[3][strings.LastIndexByte(m[3], '/')+1:]
 		}
 		if strings.HasPrefix(m[3], "[kernel") {

@@ -170,7 +170,7 @@ func (f *file) node(name string) int32 {
 		}
 	}
 	if name == "" {
-		name = "[unknown]"
+		name = profile.NoName
 	}
 	fn := f.p.Symbols.Function(profile.Function{Name: name, Kind: profile.KindPHP})
 	n := f.graph.Node(profile.Frame{Function: fn}, int32(level))

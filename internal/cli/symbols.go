@@ -25,10 +25,11 @@ func (s *symbolFiles) addFlag(c *cobra.Command) {
 // String returns the directories, as a key.
 func (s *symbolFiles) String() string { return strings.Join(s.dirs, "\x00") }
 
-// finish returns what names the functions of a profile, nil without directories.
+// finish returns what names the functions of a profile, or without directories says that
+// it could.
 func (s *symbolFiles) finish() func(*profile.Profile) {
 	if len(s.dirs) == 0 {
-		return nil
+		return symbolize.Suggest
 	}
 	if s.symbolizer == nil {
 		s.symbolizer = symbolize.New(s.dirs)

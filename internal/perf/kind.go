@@ -33,7 +33,7 @@ func KindOf(symbol, library string) (profile.Kind, profile.FrameType) {
 		return profile.KindVM, profile.FrameCPP
 	case strings.Contains(symbol, "::"):
 		return profile.KindCPP, profile.FrameCPP
-	case library == "" || symbol == "[unknown]":
+	case library == "" || symbol == profile.NoName:
 		return profile.KindUnknown, profile.FrameUnknown
 	}
 	return profile.KindNative, profile.FrameNative

@@ -256,7 +256,7 @@ func Band(o *Output, r *query.BandResult, limit int) error {
 		n := &shown[i]
 		change, at := any(words.Difference(delta(n), typ)), ends(n.path)
 		if o.Exact() {
-			change, at = cell(delta(n)), path(n.path)
+			change, at = cell(delta(n)), calltree.FormatPath(n.path)
 		}
 		t.Add(change, cell(n.Now), cell(n.Total.Mean), cell(n.Total.P10), cell(n.Total.P90), twoDecimals(n.Score), at)
 	}
@@ -270,16 +270,13 @@ func Band(o *Output, r *query.BandResult, limit int) error {
 	return nil
 }
 
-// path writes a call path.
-func path(names []string) string { return calltree.FormatPath(names) }
-
 // ends shortens a call path to where it begins and the callers nearest to its end.
 func ends(names []string) string {
 	const callers = 5
 	if len(names) > callers+2 {
-		return path(names[:1]) + ";…;" + path(names[len(names)-callers-1:])
+		return calltree.FormatPath(names[:1]) + ";…;" + calltree.FormatPath(names[len(names)-callers-1:])
 	}
-	return path(names)
+	return calltree.FormatPath(names)
 }
 
 // twoDecimals writes a score.

@@ -8,6 +8,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
@@ -332,7 +333,7 @@ func potentials(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksRe
 		if withContext {
 			cells = append(cells, nil, "")
 			if len(x.Contexts) > 0 {
-				cells[len(cells)-2], cells[len(cells)-1] = x.Contexts[0].Share, path(x.Contexts[0].Path)
+				cells[len(cells)-2], cells[len(cells)-1] = x.Contexts[0].Share, calltree.FormatPath(x.Contexts[0].Path)
 			}
 		}
 		t.Add(cells...)

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"fmt"
 	"math"
+	"path"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
 )
 
 // share returns part ÷ whole; 0 of nothing.
@@ -115,9 +117,12 @@ func Tree(o *Output, r *query.TreeResult) error {
 const noCategory = "Other"
 
 // functionName returns the name of a function, with the place where it begins if another
-// function has the same name.
+// function has the same name, and with the module if it has no name.
 func functionName(n *query.TreeRow) string {
-	if n.Line == 0 {
+	switch {
+	case n.Function == profile.NoName && n.Module != "":
+		return fmt.Sprintf("%s (%s)", n.Function, path.Base(n.Module))
+	case n.Line == 0:
 		return n.Function
 	}
 	place := n.File
