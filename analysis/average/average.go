@@ -85,8 +85,8 @@ type Band struct {
 	unit   float64 // of one sample
 }
 
-// leastRuns is the minimum number of runs for quantiles and scores.
-const leastRuns = 3
+// LeastRuns is the minimum number of runs for quantiles and scores.
+const LeastRuns = 3
 
 // Of averages the selected profiles, which must have one value type. BySamples (the
 // default) uses values as they are; ByShare first scales every profile to the mean sum,
@@ -114,8 +114,8 @@ func Of(ctx context.Context, st store.Reader, q store.Query, weight store.Weight
 	n := len(b.Profiles)
 	b.Self, b.Total = l.self.spreads(n), l.total.spreads(n)
 	b.unit = history.SampleUnit(b.Type, l.common)
-	if n < leastRuns {
-		b.warn("%d of %d runs needed: medians and quantiles mean nothing", n, leastRuns)
+	if n < LeastRuns {
+		b.warn("%d of %d runs needed: medians and quantiles mean nothing", n, LeastRuns)
 	}
 	return b, nil
 }

@@ -124,8 +124,8 @@ func compare(ctx context.Context, st store.Reader, isRun map[store.ProfileID]boo
 	}
 	c.Warnings = b.Warnings
 	switch {
-	case n < leastRuns:
-		c.Warnings = append(c.Warnings, fmt.Sprintf("the history has %d of %d runs needed: no change is significant", n, leastRuns))
+	case n < LeastRuns:
+		c.Warnings = append(c.Warnings, fmt.Sprintf("the history has %d of %d runs needed: no change is significant", n, LeastRuns))
 	case !samples:
 		c.Warnings = append(c.Warnings, "the run has no samples")
 	default:

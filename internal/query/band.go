@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/dendroprof/dendro/analysis/average"
 	"github.com/dendroprof/dendro/analysis/history"
@@ -15,8 +14,11 @@ import (
 // BandResult holds the newest run of a benchmark, or several as one, against the runs
 // before it: every call node with its band.
 type BandResult struct {
-	Runs        []string      `json:"runs"`    // that are compared
-	History     int           `json:"history"` // number of runs before
+	Runs        []string      `json:"runs"`        // that are compared
+	Commits     []string      `json:"commits"`     // of Runs, each once
+	History     int           `json:"history"`     // number of runs in the average
+	HistoryFrom string        `json:"historyFrom"` // the first of them
+	HistoryTo   string        `json:"historyTo"`   // the last of them
 	Type        string        `json:"type"`
 	Unit        string        `json:"unit"`
 	Significant int           `json:"significant"` // nodes outside of their band
@@ -40,8 +42,11 @@ type BandRow struct {
 
 // checkAgainst refuses parameters that do not go with --against history.
 func (r *DiffRequest) checkAgainst() error {
-	if r.inputs() || r.Base.chosen() || r.New.chosen() {
-		return usage("--against history chooses the sides itself: leave out files, --base-… and --new-…")
+	if r.inputs() {
+		return usage("--against history compares runs of a store: leave out files")
+	}
+	if r.Base.chosen() != r.New.chosen() {
+		return usage("--against history needs both sides (--base-… and --new-…) or neither")
 	}
 	if r.Net || r.By != "profile" {
 		return usage("--against history scales the run like the history: leave out --net and --by")
@@ -53,6 +58,35 @@ func (r *DiffRequest) checkAgainst() error {
 // not a diff of two trees.
 func (r *DiffRequest) listsBand() bool {
 	return r.View == "tree" && !r.inverted() && r.Callees == "" && r.Select == "" && r.Under == ""
+}
+
+// compareBand compares the run with the average of the history: the sides that are named, or
+// those that againstHistory chooses.
+func (r *DiffRequest) compareBand(ctx context.Context, st store.Reader) (*average.Comparison, []string, error) {
+	if err := r.checkAgainst(); err != nil {
+		return nil, nil, err
+	}
+	q, notes, err := r.oneType(ctx, st)
+	if err != nil {
+		return nil, nil, err
+	}
+	var c *average.Comparison
+	if r.New.chosen() {
+		q.Last = 0
+		if c, err = average.Compare(ctx, st, r.New.narrow(q), r.Base.narrow(q), store.Weight(r.Weight)); err == nil {
+			for _, p := range c.Band.Profiles {
+				if first := c.Runs[0].Benchmark; p.Benchmark != first {
+					return nil, nil, usage("--against history compares runs of one benchmark, not of %s and %s (--benchmark)", first, p.Benchmark)
+				}
+			}
+		}
+	} else {
+		c, err = againstHistory(ctx, st, q, r.Weight)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, append(notes, c.Warnings...), nil
 }
 
 // againstHistory compares the newest run of the one selected benchmark, or with --last the
@@ -78,15 +112,11 @@ func againstHistory(ctx context.Context, st store.Reader, q store.Query, weight 
 
 // bandSides returns the average of the history and the run as the sides of a diff.
 func (r *DiffRequest) bandSides(ctx context.Context, st store.Reader, v *viewer) (sides [2][]Input, err error) {
-	q, notes, err := r.oneType(ctx, st)
+	c, notes, err := r.compareBand(ctx, st)
 	if err != nil {
 		return sides, err
 	}
-	c, err := againstHistory(ctx, st, q, r.Weight)
-	if err != nil {
-		return sides, err
-	}
-	v.notes = slices.Concat(v.notes, notes, c.Warnings)
+	v.notes = append(v.notes, notes...)
 	base, run := c.Trees(r.statistic())
 	sides[0] = []Input{{tree: base, profiles: 1}}
 	sides[1] = []Input{{tree: run, profiles: 1}}
@@ -94,17 +124,15 @@ func (r *DiffRequest) bandSides(ctx context.Context, st store.Reader, v *viewer)
 }
 
 func (r *DiffRequest) band(ctx context.Context, st store.Reader) (*BandResult, error) {
-	if err := r.checkAgainst(); err != nil {
-		return nil, err
-	}
-	q, notes, err := r.oneType(ctx, st)
+	c, notes, err := r.compareBand(ctx, st)
 	if err != nil {
 		return nil, err
 	}
-	c, err := againstHistory(ctx, st, q, r.Weight)
-	if err != nil {
-		return nil, err
-	}
+	return bandResult(c, r.statistic(), notes), nil
+}
+
+// bandResult returns a comparison as a document.
+func bandResult(c *average.Comparison, what average.Statistic, notes []string) *BandResult {
 	by := math.Pow10(c.Band.Type.Scale)
 	scaled := func(s average.Spread) average.Spread {
 		return average.Spread{Mean: s.Mean / by, Deviation: s.Deviation / by, P10: s.P10 / by, Median: s.Median / by, P90: s.P90 / by, Runs: s.Runs}
@@ -113,9 +141,11 @@ func (r *DiffRequest) band(ctx context.Context, st store.Reader) (*BandResult, e
 		ch := &c.Changes[n]
 		return BandRow{c.Band.Depth[n], c.Band.Name(int32(n)), ch.Total / by, ch.Self / by, scaled(c.Band.Total[n]), scaled(c.Band.Self[n]), ch.Score, ch.Significant}
 	})
-	rows.columns = func(w *objectWriter) { bandColumns(w, c, r.statistic(), by) }
-	return &BandResult{Runs: runKeys(c.Runs), History: len(c.Band.Profiles), Type: c.Band.Type.Name, Unit: c.Band.Type.Unit, Significant: c.Significant,
-		Notes: append(notes, c.Warnings...), ValueType: unscaled(c.Band.Type), Rows: rows}, nil
+	rows.columns = func(w *objectWriter) { bandColumns(w, c, what, by) }
+	before := c.Band.Profiles
+	commits := distinct(c.Runs, func(p *store.Profile) string { return p.Run.Commit })
+	return &BandResult{Runs: runKeys(c.Runs), Commits: filled(commits), History: len(before), HistoryFrom: before[0].Run.Key, HistoryTo: before[len(before)-1].Run.Key,
+		Type: c.Band.Type.Name, Unit: c.Band.Type.Unit, Significant: c.Significant, Notes: filled(notes), ValueType: unscaled(c.Band.Type), Rows: rows}
 }
 
 // bandColumns writes a comparison with the columns of a diff, and of every node whether it

@@ -22,7 +22,7 @@ type DiffRequest struct {
 	Base      Side   `prefix:"base-" group:"Side" json:"base,omitzero"`
 	New       Side   `prefix:"new-" group:"Side" json:"new,omitzero"`
 	By        string `param:"by" group:"View" arg:"what" default:"profile" help:"compare by value, share, profile, second, work, or the name of a metric" json:"by,omitempty"`
-	Against   string `param:"against" group:"Side" arg:"what" choices:",history" default:"" help:"compare the newest run of one benchmark with the runs before it: history" json:"against,omitempty"`
+	Against   string `param:"against" group:"Side" arg:"what" choices:",history" default:"" help:"compare with the average and the band of runs: history (default sides: the newest run of one benchmark, and the runs before it)" json:"against,omitempty"`
 	Net       bool   `param:"net" group:"View" help:"show one tree of differences, as Firefox Profiler does; functions also match by line" json:"net,omitempty"`
 	View      string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions" help:"view: tree, flame, stack-chart, functions" json:"view,omitempty"`
 	SameWidth bool   `param:"same-width" group:"View" help:"stack chart: same width for every change of the stack, independent of time" json:"sameWidth,omitempty"`
@@ -226,12 +226,7 @@ func (r *DiffRequest) inputs() bool { return len(r.Inputs[0]) > 0 }
 
 // read returns both sides, and the viewer of the request.
 func (r *DiffRequest) read(ctx context.Context, st store.Store) (v *viewer, sides [2][]Input, err error) {
-	if r.Against != "" {
-		if err := r.checkAgainst(); err != nil {
-			return nil, sides, err
-		}
-	}
-	if v, err = newViewer(&r.Filter, r.typ()); err != nil || r.inputs() {
+	if v, err = newViewer(&r.Filter, r.typ()); err != nil || r.inputs() && r.Against == "" {
 		return v, r.Inputs, err
 	}
 	sides, err = r.sides(ctx, st, v)

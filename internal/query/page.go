@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/analysis/average"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
@@ -75,7 +76,7 @@ func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report,
 			return nil, err
 		}
 		start := "/diff?" + address.Encode()
-		page := &web.Report{Title: fmt.Sprintf("%s against %d runs before", strings.Join(b.Runs, ", "), b.History), Start: start, Nav: []web.Link{{Title: "Diff", Address: start}}}
+		page := &web.Report{Title: fmt.Sprintf("%s against the average of %s, %s … %s", strings.Join(b.Runs, ", "), counted(b.History, "run"), b.HistoryFrom, b.HistoryTo), Start: start, Nav: []web.Link{{Title: "Diff", Address: start}}}
 		return page, answer(page, "diff", "", b)
 	}
 	start := "/diff?" + address.Encode()
@@ -126,8 +127,8 @@ func answer(page *web.Report, path, query string, result any) error {
 // pageDiffs bounds the benchmarks whose diff a report page has.
 const pageDiffs = 10
 
-// attach adds the diff of each benchmark with findings to a report: the mean of the runs
-// before against the mean of the tested runs.
+// attach adds the diff of each benchmark with findings to a report: the tested runs against
+// the average of the runs before.
 func (r *ReportRequest) attach(ctx context.Context, runs store.Reader, doc *report.Report) error {
 	for i := range doc.Benchmarks {
 		b := &doc.Benchmarks[i]
@@ -138,48 +139,64 @@ func (r *ReportRequest) attach(ctx context.Context, runs store.Reader, doc *repo
 		if err != nil {
 			return err
 		}
-		diff := DiffRequest{By: "profile", View: "tree"}
+		var ids [2][]store.ProfileID // base, tested
 		address := url.Values{"benchmark": {b.Benchmark.Benchmark.Name}, "type": {b.Type.Name}}
 		if group := b.Benchmark.Benchmark.Group; group != "" {
 			address.Set("group", group)
 		}
-		for side, tested := range []bool{false, true} {
-			var ids []store.ProfileID
-			for _, run := range b.Evidence.Runs {
-				at := slices.IndexFunc(all, func(p store.Profile) bool { return p.Benchmark == b.Benchmark.Benchmark && p.Run.Key == run.Key })
-				if run.Tested != tested || at < 0 {
-					continue
-				}
-				ids = append(ids, all[at].ID)
-				if tested {
-					address.Add("new-run", run.Key)
-				}
+		for _, run := range b.Evidence.Runs {
+			at := slices.IndexFunc(all, func(p store.Profile) bool { return p.Benchmark == b.Benchmark.Benchmark && p.Run.Key == run.Key })
+			if at < 0 {
+				continue
 			}
-			if len(ids) == 0 {
-				break
+			side := 0
+			if run.Tested {
+				side = 1
+				address.Add("new-run", run.Key)
 			}
-			tree, profiles, err := store.MergeTrees(ctx, runs, store.Query{Profiles: ids})
-			if err != nil {
-				return fmt.Errorf("diff of %s: %w", b.Benchmark.Benchmark, err)
-			}
-			in := Input{tree: tree, profiles: len(profiles)}
-			in.measure(profiles)
-			diff.Inputs[side] = []Input{in}
+			ids[side] = append(ids[side], all[at].ID)
 		}
-		if len(diff.Inputs[0])+len(diff.Inputs[1]) < 2 {
+		if len(ids[0]) == 0 || len(ids[1]) == 0 {
 			continue
 		}
-		c, err := newComparison(ctx, nil, &diff)
+		diff, err := diffOfRuns(ctx, runs, ids)
 		if err != nil {
-			return err
+			return fmt.Errorf("diff of %s: %w", b.Benchmark.Benchmark, err)
 		}
 		var body bytes.Buffer
-		if err := WriteJSON(&body, c.rows(), true); err != nil {
+		if err := WriteJSON(&body, diff, true); err != nil {
 			return err
 		}
 		doc.Attached = append(doc.Attached, report.Attachment{Title: "Diff of " + b.Benchmark.Benchmark.String(), Path: "diff", Query: address.Encode(), Body: bytes.TrimSpace(body.Bytes())})
 	}
 	return nil
+}
+
+// diffOfRuns compares profiles of one benchmark: the second side with the average and the band
+// of the first or, if the first has too few for a band, the means of both.
+func diffOfRuns(ctx context.Context, runs store.Reader, ids [2][]store.ProfileID) (any, error) {
+	if len(ids[0]) >= average.LeastRuns {
+		c, err := average.Compare(ctx, runs, store.Query{Profiles: ids[1]}, store.Query{Profiles: ids[0]}, "")
+		if err != nil {
+			return nil, err
+		}
+		return bandResult(c, average.Mean, c.Warnings), nil
+	}
+	diff := DiffRequest{By: "profile", View: "tree"}
+	for side := range ids {
+		tree, profiles, err := store.MergeTrees(ctx, runs, store.Query{Profiles: ids[side]})
+		if err != nil {
+			return nil, err
+		}
+		in := Input{tree: tree, profiles: len(profiles)}
+		in.measure(profiles)
+		diff.Inputs[side] = []Input{in}
+	}
+	c, err := newComparison(ctx, nil, &diff)
+	if err != nil {
+		return nil, err
+	}
+	return c.rows(), nil
 }
 
 // reportPage returns a report as an offline page.

@@ -1,6 +1,6 @@
 // The difference of two selections of profiles.
 import { useMemo, useState } from 'preact/hooks';
-import { amount, counted, relative, visible } from '../core/format';
+import { amount, commit, counted, relative, visible } from '../core/format';
 import { decode, type Wire } from '../core/profile';
 import { dataParams, notesOf, selectionParams, serverTransforms } from '../core/request';
 import { dark } from '../core/settings';
@@ -44,15 +44,18 @@ function Selected({ params }: { params: URLSearchParams }) {
 interface DiffWire extends Wire {
   rootTotal?: { base: number; new: number };
   runs?: string[];
+  commits?: string[];
   history?: number;
+  historyFrom?: string;
+  historyTo?: string;
   significant?: number;
 }
 
 function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
   const tree = useMemo(() => decode(wire), [wire]);
-  const { runs: tested = [], history, significant = 0, rootTotal } = wire as DiffWire;
+  const { history, significant = 0, rootTotal } = wire as DiffWire;
   const given = useSides(params, wire.notes ?? [], history !== undefined);
-  const sides = history === undefined ? given : [`average of ${counted(history, 'run')} before`, tested.map(visible).join(', ')];
+  const sides = history === undefined ? given : bandSides(wire as DiffWire);
   const what = benchmarksText(params);
   const name = `${what ? `${what}: ` : ''}${sides[0]} → ${sides[1]}`;
   useTitle(name);
@@ -89,7 +92,7 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
             </span>
           ))}
       </div>
-      <Legend band={history !== undefined} />
+      <Legend history={history} />
       <Workspace
         tree={tree}
         skip={serverTransforms(params)}
@@ -143,20 +146,31 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
   );
 }
 
+/** Names the average, by the runs in it, and what is compared with it. */
+export function bandSides(w: DiffWire): [string, string] {
+  const { runs = [], commits = [], history = 0, historyFrom = '', historyTo = '' } = w;
+  const between = historyFrom && visible(history > 1 ? `${historyFrom} … ${historyTo}` : historyFrom);
+  return [
+    [`average of ${counted(history, 'run')}`, between].filter(Boolean).join(', '),
+    [...runs.map(visible), ...commits.map(commit)].join(', '),
+  ];
+}
+
 /** Reports whether the newest run is compared, so that the address does not name the sides. */
 const newest = (params: URLSearchParams): boolean =>
   params.getAll('benchmark').length === 1 && ['last', 'against'].some(n => params.has(n)) && !['base-run', 'new-run'].some(n => params.has(n));
 
-/** The colours in words. */
-function Legend({ band }: { band: boolean }) {
+/** The colours in words. Against the average of runs the colours are gated by their band. */
+function Legend({ history }: { history: number | undefined }) {
   const steps = Array.from({ length: 11 }, (_, i) => diffColour((i - 5) / 5, dark.value));
+  const than = history === undefined ? 'base' : 'the average';
   return (
     <p class="legend">
-      <span class="less">faster: less time in new</span>
+      <span class="less">faster: less time than {than}</span>
       <i style={{ background: `linear-gradient(to right, ${steps.join(',')})` }} />
-      <span class="more">slower: more time in new</span>
+      <span class="more">slower: more time than {than}</span>
       <span>
-        <i class="same" /> unchanged or within {band ? 'the band of the runs before' : 'sampling noise'}
+        <i class="same" /> unchanged or within {history === undefined ? 'sampling noise' : `the band of the ${history} runs`}
       </span>
       <span class="dim">a box is as wide as the larger side; full colour: only on one side</span>
     </p>

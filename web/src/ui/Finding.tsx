@@ -24,10 +24,14 @@ export const costs = (c: Change): boolean => c.kind === 'regression' || c.kind =
 
 type Address = Record<string, string | readonly string[]>;
 
-/** The diff of the runs that were compared. */
+const leastRuns = 3; // of a band
+
+/** The diff of the runs that were compared: against the average of those before, as reports have it. */
 export function diffOf(c: Change, b: JudgedBenchmark): Address {
   const keys = (tested: boolean) => b.runs.filter(r => !!r.tested === tested).map(r => r.run);
-  return { group: c.group ?? '', benchmark: c.benchmark, type: c.type, 'base-run': keys(false), 'new-run': keys(true) };
+  const before = keys(false);
+  const against = before.length < leastRuns ? '' : 'history';
+  return { group: c.group ?? '', benchmark: c.benchmark, type: c.type, 'base-run': before, 'new-run': keys(true), against };
 }
 
 /** The diff with the guilty path selected; undefined in a report without it. */
