@@ -130,7 +130,7 @@ time, and which became slower.`,
 	root.PersistentFlags().StringVar(&e.tokenFile, "token-file", e.tokenFile, "`file` with the token, if --store is a server (default: $DENDRO_TOKEN)")
 	root.PersistentFlags().BoolVar(&e.noColor, "no-color", e.noColor, "print no colours, like the environment variable NO_COLOR")
 	root.AddCommand(
-		newImport(e), newBench(e), newOverview(e), newRuns(e), newHistory(e), newTop(e), newTree(e), newDiff(e), newFind(e), newList(e), newRegressions(e), newBottlenecks(e), newReport(e), newCheck(e), newExport(e), newSQL(e), newCypher(e), newCopy(e), newStore(e),
+		newImport(e), newBench(e), newOverview(e), newRuns(e), newHistory(e), newTop(e), newTree(e), newDiff(e), newFind(e), newList(e), newRegressions(e), newBottlenecks(e), newReport(e), newCheck(e), newExport(e), newSQL(e), newCypher(e), newCopy(e), newPublish(e), newStore(e),
 		newPrune(e), newCompact(e), newMerge(e), newConvert(e), newDetect(e), newBatch(e), newServe(e), newMCP(e), newTask(e), newDemo(e), newVersion(e), newManual(),
 	)
 	for _, c := range root.Commands() {

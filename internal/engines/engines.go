@@ -69,6 +69,9 @@ func OpenAsking(ctx context.Context, where string, access Access, ask Password) 
 	return duckdb.Open(where, duckdb.Options{ReadOnly: access != Write})
 }
 
+// LakeScheme begins the place of a lake: lake:DIRECTORY.
+const LakeScheme = "lake:"
+
 // tokenVariable is the environment variable with the token of a server.
 const tokenVariable = "DENDRO_TOKEN"
 

@@ -17,7 +17,8 @@ type FunctionID int64
 // 63 bits would collide.
 type PathID [16]byte
 
-// ids computes ids and detects collisions. The hashes are fields for tests.
+// ids computes ids, tells which ones are new and detects collisions. The hashes are
+// fields for tests.
 type ids struct {
 	hashFunction func(name string) FunctionID
 	hashPath     func(content []byte) PathID
@@ -34,33 +35,43 @@ func newIDs() *ids {
 	}
 }
 
-// function returns the id of a function and whether this is the first call for it.
-func (s *ids) function(name string) (id FunctionID, first bool, err error) {
-	id = s.hashFunction(name)
+// forget makes all ids new again.
+func (s *ids) forget() {
+	clear(s.names)
+	clear(s.paths)
+}
+
+// function returns whether this is the first call for a function. An id is
+// hashFunction(name).
+func (s *ids) function(id FunctionID, name string) (first bool, err error) {
 	switch have, known := s.names[id]; {
 	case !known:
 		s.names[id] = name
-		return id, true, nil
+		return true, nil
 	case have != name:
-		return 0, false, fmt.Errorf("functions %q and %q have the same id %d: export them separately", have, name, id)
+		return false, fmt.Errorf("functions %q and %q have the same id %d: export them separately", have, name, id)
 	}
-	return id, false, nil
+	return false, nil
 }
 
-// path returns the id of the path that calls a function from a parent, and whether this
-// is the first call for it.
-func (s *ids) path(parent PathID, fn FunctionID) (id PathID, first bool, err error) {
-	var content [24]byte
+// content is what the id of a path is a hash of.
+func content(parent PathID, fn FunctionID) (content [24]byte) {
 	copy(content[:], parent[:])
 	binary.BigEndian.PutUint64(content[16:], uint64(fn))
-	id = s.hashPath(content[:])
-	check := xxh3.HashSeed(content[:], 1)
+	return content
+}
+
+// path returns whether this is the first call for the path that calls a function from a
+// parent. An id is hashPath(content(parent, fn)).
+func (s *ids) path(id, parent PathID, fn FunctionID) (first bool, err error) {
+	c := content(parent, fn)
+	check := xxh3.HashSeed(c[:], 1)
 	switch have, known := s.paths[id]; {
 	case !known:
 		s.paths[id] = check
-		return id, true, nil
+		return true, nil
 	case have != check:
-		return PathID{}, false, fmt.Errorf("two paths have the same id %x: export them separately", id)
+		return false, fmt.Errorf("two paths have the same id %x: export them separately", id)
 	}
-	return id, false, nil
+	return false, nil
 }

@@ -41,6 +41,8 @@ type profileRow struct {
 	Nodes           int32             `parquet:"nodes"`
 	Hash            string            `parquet:"hash"`
 	File            string            `parquet:"file,dict"`
+	Parts           []string          `parquet:"parts,list"`
+	Seq             int64             `parquet:"seq"`
 }
 
 // functionRow is a row of table functions, by name.
@@ -54,6 +56,7 @@ type functionRow struct {
 	Column     int32      `parquet:"start_column"`
 	Language   string     `parquet:"language,dict"`
 	SystemName string     `parquet:"system_name"`
+	RawName    string     `parquet:"raw_name"`
 }
 
 // pathRow is a row of table paths, parents before children.
@@ -64,6 +67,25 @@ type pathRow struct {
 	Depth     int32      `parquet:"depth,dict"`
 	Recursion []byte     `parquet:"recursion,dict,optional"` // NULL: no ancestor has the function
 	Distance  int32      `parquet:"distance,dict"`
+}
+
+// place is where functions and paths occur, in a lake: its tables have them once for
+// each month of a benchmark, so that a query reads only those of the months and
+// benchmarks that it is about.
+type place struct {
+	Group     string `parquet:"grp,dict"`
+	Benchmark string `parquet:"benchmark,dict"`
+	Date      *int64 `parquet:"date,timestamp(microsecond),dict"` // the month's first instant
+}
+
+type placedFunction struct {
+	place
+	functionRow
+}
+
+type placedPath struct {
+	place
+	pathRow
 }
 
 // functionSampleRow is a row of table function_samples, in the order of profiles. It
@@ -89,6 +111,8 @@ type pathSampleRow struct {
 	Path      []byte `parquet:"path,dict"`
 	Self      int64  `parquet:"self,dict"`
 	Total     int64  `parquet:"total,dict"`
+
+	Modes map[string]int64 `parquet:"modes"` // self values of compile modes
 }
 
 // metricRow is a row of table metrics, in the order of profiles.

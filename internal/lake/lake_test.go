@@ -119,8 +119,8 @@ func TestTables(t *testing.T) {
 		}), []string{
 			"A in - depth 0 recursion - 0",
 			"A;B in A depth 1 recursion - 0",
-			"A;B;A in A;B depth 2 recursion A 2",
 			"A;B;D in A;B depth 2 recursion - 0",
+			"A;B;A in A;B depth 2 recursion A 2",
 			"C in - depth 0 recursion - 0",
 		}},
 		"profiles": {rows(t, dir, "profiles", func(r *profileRow) string {
@@ -232,28 +232,36 @@ func TestSameIDs(t *testing.T) {
 // TestIDs has the test vectors of docs/schema/lake.md.
 func TestIDs(t *testing.T) {
 	s := newIDs()
-	main, _, _ := s.function("main")
-	parse, _, _ := s.function("parse")
-	root, first, _ := s.path(PathID{}, main)
-	below, _, _ := s.path(root, parse)
-	if got := fmt.Sprintf("%d %d %x %x", main, parse, root, below); got != "2661421658316386162 1649142980013564769 64b8f7ae5449497f808ff13dd3fb9273 062205f04b172ca3cd60236b045a5fa1" || !first {
+	main, parse := s.hashFunction("main"), s.hashFunction("parse")
+	c := content(PathID{}, main)
+	root := s.hashPath(c[:])
+	c = content(root, parse)
+	below := s.hashPath(c[:])
+	if got := fmt.Sprintf("%d %d %x %x", main, parse, root, below); got != "2661421658316386162 1649142980013564769 64b8f7ae5449497f808ff13dd3fb9273 062205f04b172ca3cd60236b045a5fa1" {
 		t.Error(got)
 	}
-	if _, first, err := s.path(PathID{}, main); first || err != nil {
-		t.Error("a known path is new", err)
+	for _, want := range []bool{true, false} {
+		if first, err := s.path(root, PathID{}, main); first != want || err != nil {
+			t.Error(first, err)
+		}
+		if first, err := s.function(main, "main"); first != want || err != nil {
+			t.Error(first, err)
+		}
+	}
+	s.forget()
+	if first, err := s.path(root, PathID{}, main); !first || err != nil {
+		t.Error("a forgotten path is not new", err)
 	}
 }
 
 func TestCollisions(t *testing.T) {
 	s := newIDs()
-	s.hashFunction = func(string) FunctionID { return 7 }
-	s.hashPath = func([]byte) PathID { return PathID{7} }
-	s.function("A")
-	if _, _, err := s.function("B"); err == nil || !strings.Contains(err.Error(), `"A" and "B" have the same id 7`) {
+	s.function(7, "A")
+	if _, err := s.function(7, "B"); err == nil || !strings.Contains(err.Error(), `"A" and "B" have the same id 7`) {
 		t.Error(err)
 	}
-	s.path(PathID{}, 1)
-	if _, _, err := s.path(PathID{}, 2); err == nil {
+	s.path(PathID{7}, PathID{}, 1)
+	if _, err := s.path(PathID{7}, PathID{}, 2); err == nil {
 		t.Error("two paths share an id")
 	}
 }
@@ -316,7 +324,7 @@ func TestBatches(t *testing.T) {
 // TestRowGroups expects that row groups are bounded.
 func TestRowGroups(t *testing.T) {
 	tab := table[metricRow]{dir: t.TempDir()}
-	if err := tab.in(""); err != nil {
+	if err := tab.in(partition{}); err != nil {
 		t.Fatal(err)
 	}
 	const n = groupRows + tableRows + 1

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,39 +17,74 @@ const (
 	tableRows = 1 << 12
 )
 
+// partition is a part of a table: the rows of a month and, in a lake, of the benchmarks
+// of a bucket. The zero value is the whole table.
+type partition struct {
+	dir    string // of its files, below that of the table
+	month  int32  // months since 1970
+	bucket int32
+	dated  bool // the month is known
+}
+
+// datafile is a file of a table. It has rows and a size when it is complete.
+type datafile struct {
+	partition
+	path string
+	rows int64
+	size int64
+}
+
 // table writes one table: files of rows, one per partition.
 type table[T any] struct {
-	dir       string
-	partition string
+	dir   string
+	name  string // of the files; empty: part-0
+	files []datafile
+
+	partition partition
 	file      *os.File
 	w         *parquet.GenericWriter[T]
 	rows      []T
+	n         int64 // rows in file
 }
 
-// in directs the following rows to a partition, empty for a table that has none. A
-// partition is opened once.
-func (t *table[T]) in(partition string) error {
+// sink takes the rows of a table.
+type sink[T any] interface {
+	in(partition) error
+	add(T) error
+	close() error
+	abandon()
+	written() []datafile
+}
+
+// mapped is a table of rows that are made of others.
+type mapped[T, R any] struct {
+	table[R]
+	of func(T) R
+}
+
+func (m *mapped[T, R]) add(row T) error { return m.table.add(m.of(row)) }
+
+// in directs the following rows to a partition. Each is opened once.
+func (t *table[T]) in(partition partition) error {
 	if t.file != nil && t.partition == partition {
 		return nil
 	}
 	if err := t.close(); err != nil {
 		return err
 	}
-	dir := filepath.Join(t.dir, partition)
+	dir := filepath.Join(t.dir, partition.dir)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(filepath.Join(dir, "part-0.parquet"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	file, err := os.OpenFile(filepath.Join(dir, cmp.Or(t.name, "part-0")+".parquet"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
 	}
-	t.partition, t.file = partition, file
-	if t.w == nil {
-		t.w = parquet.NewGenericWriter[T](file, parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}), parquet.MaxRowsPerRowGroup(groupRows), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
-			parquet.KeyValueMetadata("dendro.lake", version))
-	} else {
-		t.w.Reset(file)
-	}
+	t.partition, t.file, t.n = partition, file, 0
+	t.files = append(t.files, datafile{partition: partition, path: file.Name()})
+	// A writer that is reset forgets the names of columns, which Spark needs.
+	t.w = parquet.NewGenericWriter[T](file, parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}), parquet.MaxRowsPerRowGroup(groupRows), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
+		parquet.KeyValueMetadata("dendro.lake", version))
 	return nil
 }
 
@@ -64,6 +100,7 @@ func (t *table[T]) add(row T) error {
 
 func (t *table[T]) flush() error {
 	_, err := t.w.Write(t.rows)
+	t.n += int64(len(t.rows))
 	t.rows = t.rows[:0]
 	return err
 }
@@ -73,7 +110,13 @@ func (t *table[T]) close() error {
 	if t.file == nil {
 		return nil
 	}
-	err := errors.Join(t.flush(), t.w.Close(), t.file.Close())
+	err := errors.Join(t.flush(), t.w.Close(), t.file.Sync())
+	info, statErr := t.file.Stat()
+	err = errors.Join(err, statErr, t.file.Close())
+	if err == nil {
+		f := &t.files[len(t.files)-1]
+		f.rows, f.size = t.n, info.Size()
+	}
 	t.file = nil
 	return err
 }
@@ -82,5 +125,9 @@ func (t *table[T]) close() error {
 func (t *table[T]) abandon() {
 	if t.file != nil {
 		t.file.Close()
+		t.file = nil
 	}
 }
+
+// written lists the files.
+func (t *table[T]) written() []datafile { return t.files }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -43,13 +42,17 @@ func Write(ctx context.Context, dir string, st store.Reader, profiles []store.Pr
 	}
 	w := newWriter(tmp)
 	defer w.abandon()
+	if err := w.begin(partition{}, place{}); err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	enter := func(p *store.Profile) (partition, error) { return partition{dir: monthOf(p.Run)}, nil }
 	list := slices.Clone(profiles)
 	slices.SortStableFunc(list, func(a, b store.Profile) int {
 		return cmp.Or(cmp.Compare(monthOf(a.Run), monthOf(b.Run)), cmp.Compare(a.Benchmark.Group, b.Benchmark.Group), cmp.Compare(a.Benchmark.Name, b.Benchmark.Name))
 	})
 	for done := 0; done < len(list); {
 		n := batchLen(list[done:])
-		if err := w.batch(ctx, st, list[done:done+n]); err != nil {
+		if err := w.batch(ctx, st, list[done:done+n], enter); err != nil {
 			return fmt.Errorf("export: %w", err)
 		}
 		if done += n; report != nil {
@@ -68,11 +71,11 @@ func Write(ctx context.Context, dir string, st store.Reader, profiles []store.Pr
 	return nil
 }
 
-// batchLen returns how many profiles of a list the next batch has.
+// batchLen returns how many profiles of a list the next batch has. They are of one group.
 func batchLen(list []store.Profile) int {
 	nodes := 0
 	for i := range list {
-		if nodes += list[i].Nodes; i == batchProfiles || i > 0 && nodes > batchNodes {
+		if nodes += list[i].Nodes; i == batchProfiles || i > 0 && nodes > batchNodes || list[i].Benchmark.Group != list[0].Benchmark.Group {
 			return i
 		}
 	}
@@ -91,25 +94,36 @@ func monthOf(r testrun.Run) string {
 type writer struct {
 	ids             *ids
 	profiles        table[profileRow]
-	functions       table[functionRow]
-	paths           table[pathRow]
+	functions       sink[functionRow]
+	paths           sink[pathRow]
 	functionSamples table[functionSampleRow]
 	pathSamples     table[pathSampleRow]
 	metrics         table[metricRow]
 
-	known    []functionRow // of table functions, which is sorted at the end
+	known    []functionRow // of the scope, for table functions
+	scopes   int32         // number of scopes begun
 	measured store.Profile // the benchmark and run of the last row of metrics
+
+	raw   map[string]string // names before normalisation, in the group of the batch
+	place place             // of the scope, for the tables of a lake
+
+	skipMetrics func(*store.Profile) bool // nil: of none
 }
 
+// newWriter returns a writer of the tables of an export.
 func newWriter(dir string) *writer {
-	w := &writer{ids: newIDs()}
+	w := &writer{ids: newIDs(), functions: &table[functionRow]{dir: filepath.Join(dir, "functions")}, paths: &table[pathRow]{dir: filepath.Join(dir, "paths")}}
 	w.profiles.dir = filepath.Join(dir, "profiles")
-	w.functions.dir = filepath.Join(dir, "functions")
-	w.paths.dir = filepath.Join(dir, "paths")
 	w.functionSamples.dir = filepath.Join(dir, "function_samples")
 	w.pathSamples.dir = filepath.Join(dir, "path_samples")
 	w.metrics.dir = filepath.Join(dir, "metrics")
 	return w
+}
+
+// written lists the files of each table.
+func (w *writer) written() map[string][]datafile {
+	return map[string][]datafile{"profiles": w.profiles.written(), "functions": w.functions.written(), "paths": w.paths.written(),
+		"function_samples": w.functionSamples.written(), "path_samples": w.pathSamples.written(), "metrics": w.metrics.written()}
 }
 
 func (w *writer) abandon() {
@@ -121,36 +135,52 @@ func (w *writer) abandon() {
 	w.metrics.abandon()
 }
 
-// finish writes table functions and completes all files.
-func (w *writer) finish() error {
-	if err := w.functions.in(""); err != nil {
+// begin begins a scope: functions and paths are written once in each. Part is the
+// partition of their tables.
+func (w *writer) begin(part partition, at place) error {
+	if err := w.end(); err != nil {
 		return err
 	}
+	w.ids.forget()
+	w.scopes++
+	w.place = at
+	return errors.Join(w.functions.in(part), w.paths.in(part))
+}
+
+// end writes the functions of a scope.
+func (w *writer) end() error {
 	slices.SortFunc(w.known, func(a, b functionRow) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range w.known {
 		if err := w.functions.add(w.known[i]); err != nil {
 			return err
 		}
 	}
-	return errors.Join(w.profiles.close(), w.functions.close(), w.paths.close(), w.functionSamples.close(), w.pathSamples.close(), w.metrics.close())
+	w.known = w.known[:0]
+	return nil
 }
 
-// batch reads some profiles and writes their rows.
-func (w *writer) batch(ctx context.Context, st store.Reader, list []store.Profile) error {
-	set, err := st.Trees(ctx, store.Query{Profiles: store.IDs(list)}, store.TreeOptions{})
+// finish completes all files.
+func (w *writer) finish() error {
+	return errors.Join(w.end(), w.profiles.close(), w.functions.close(), w.paths.close(), w.functionSamples.close(), w.pathSamples.close(), w.metrics.close())
+}
+
+// batch reads some profiles and writes their rows. Enter is called before those of each
+// profile, with the partition of its rows as result.
+func (w *writer) batch(ctx context.Context, st store.Reader, list []store.Profile, enter func(*store.Profile) (partition, error)) error {
+	set, err := st.Trees(ctx, store.Query{Profiles: store.IDs(list)}, store.TreeOptions{Modes: true})
 	if err != nil {
 		return err
 	}
-	s, err := w.shape(set.Table)
-	if err != nil {
+	s := w.shape(set.Table)
+	if w.raw, err = rawNames(ctx, st, list[0].Benchmark.Group, set.Table); err != nil {
 		return err
 	}
-	vectors := make(map[store.ProfileID]calltree.Vector, len(list))
+	vectors := make(map[store.ProfileID]store.TreeVector, len(list))
 	for v, err := range set.Vectors {
 		if err != nil {
 			return err
 		}
-		vectors[set.Profiles[v.Profile].ID] = calltree.Vector{Nodes: slices.Clone(v.Nodes), Self: slices.Clone(v.Self)}
+		vectors[set.Profiles[v.Profile].ID] = copied(v)
 	}
 	for i := range list {
 		p := &list[i]
@@ -158,11 +188,35 @@ func (w *writer) batch(ctx context.Context, st store.Reader, list []store.Profil
 		if !ok {
 			return fmt.Errorf("profile %s was deleted meanwhile: export again", p.ID)
 		}
-		if err := errors.Join(w.profile(p), w.metricsOf(p), w.samples(p, s, v)); err != nil {
+		part, err := enter(p)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(w.profile(p, part), w.metricsOf(p, part), w.samples(p, part, s, v)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// copied returns a vector that stays valid.
+func copied(v store.TreeVector) store.TreeVector {
+	v.Vector = calltree.Vector{Nodes: slices.Clone(v.Nodes), Self: slices.Clone(v.Self)}
+	v.Modes = slices.Clone(v.Modes)
+	for i, m := range v.Modes {
+		v.Modes[i].Vector = calltree.Vector{Nodes: slices.Clone(m.Nodes), Self: slices.Clone(m.Self)}
+	}
+	return v
+}
+
+// rawNames returns the names that functions of a table had in a group before they were
+// normalised.
+func rawNames(ctx context.Context, st store.Reader, group string, t *calltree.Table) (map[string]string, error) {
+	names := make([]string, len(t.Functions))
+	for i := range names {
+		names[i] = t.Functions[i].Name
+	}
+	return st.RawNames(ctx, group, names)
 }
 
 func micros(t time.Time) *int64 {
@@ -173,8 +227,8 @@ func micros(t time.Time) *int64 {
 	return &us
 }
 
-func (w *writer) profile(p *store.Profile) error {
-	if err := w.profiles.in(monthOf(p.Run)); err != nil {
+func (w *writer) profile(p *store.Profile, part partition) error {
+	if err := w.profiles.in(part); err != nil {
 		return err
 	}
 	base, list := p.Benchmark.Params()
@@ -186,7 +240,7 @@ func (w *writer) profile(p *store.Profile) error {
 		Run: p.Run.Key, Date: micros(p.Run.Date), Commit: p.Run.Commit, Branch: p.Run.Branch, Repository: p.Run.Repository, Machine: p.Run.Machine,
 		Attributes: p.Run.Attributes, Type: p.Type.Name, Default: p.Default, Unit: p.Type.Unit, Scale: int32(p.Type.Scale), Period: p.Type.Period,
 		PeriodUnit: p.Type.PeriodUnit, Profiler: p.Profiler, ProfilerVersion: p.ProfilerVersion, Duration: int64(p.Duration), Samples: p.Samples,
-		Sum: p.Sum, Nodes: int32(p.Nodes), Hash: p.Hash, File: p.File}
+		Sum: p.Sum, Nodes: int32(p.Nodes), Hash: p.Hash, File: p.File, Parts: p.Parts, Seq: p.Seq}
 	if m, ok := p.Metric(); ok {
 		better := string(m.Better)
 		row.Metric, row.MetricMean, row.MetricUnit, row.MetricBetter = &m.Name, &m.Mean, &m.Unit, &better
@@ -196,12 +250,15 @@ func (w *writer) profile(p *store.Profile) error {
 
 // metricsOf writes the metrics of a benchmark in a run, once for its profiles of several
 // value types, which follow each other.
-func (w *writer) metricsOf(p *store.Profile) error {
+func (w *writer) metricsOf(p *store.Profile, part partition) error {
 	if w.measured.Benchmark == p.Benchmark && w.measured.Run.Key == p.Run.Key {
 		return nil
 	}
 	w.measured = *p
-	if err := w.metrics.in(monthOf(p.Run)); err != nil {
+	if w.skipMetrics != nil && w.skipMetrics(p) {
+		return nil
+	}
+	if err := w.metrics.in(part); err != nil {
 		return err
 	}
 	for _, m := range p.Metrics {
@@ -221,33 +278,37 @@ type shape struct {
 	functions []FunctionID
 	paths     []byte  // 16 bytes per node
 	recursion []int32 // the nearest ancestor with the same function, or NoNode
+	scope     []int32 // the scope in which the node was written last
 
 	self, total         []int64
-	touched             []bool // nodes of the profile, ancestors included
+	modes               []map[string]int64 // nil for profiles without modes
+	touched             []bool             // nodes of the profile, ancestors included
 	funcSelf, funcTotal []int64
 	listed              []bool // functions of which an outermost node has a total
 }
 
-func (s *shape) path(n int32) PathID { return PathID(s.paths[16*n:]) }
+func (s *shape) path(n int32) (id PathID) {
+	if n != calltree.NoNode {
+		id = PathID(s.paths[16*n:])
+	}
+	return id
+}
 
-func (s *shape) pathBytes(n int32) []byte { return s.paths[16*n : 16*n+16 : 16*n+16] }
+// pathBytes returns the id of a node, nil for NoNode.
+func (s *shape) pathBytes(n int32) []byte {
+	if n == calltree.NoNode {
+		return nil
+	}
+	return s.paths[16*n : 16*n+16 : 16*n+16]
+}
 
-// shape computes the ids of a table and writes the paths that are new.
-func (w *writer) shape(t *calltree.Table) (*shape, error) {
+// shape computes the ids of a table.
+func (w *writer) shape(t *calltree.Table) *shape {
 	s := &shape{Table: t, functions: make([]FunctionID, len(t.Functions)), paths: make([]byte, 0, 16*t.Len()), recursion: make([]int32, t.Len()),
-		self: make([]int64, t.Len()), total: make([]int64, t.Len()), touched: make([]bool, t.Len()),
+		scope: make([]int32, t.Len()), self: make([]int64, t.Len()), total: make([]int64, t.Len()), touched: make([]bool, t.Len()),
 		funcSelf: make([]int64, len(t.Functions)), funcTotal: make([]int64, len(t.Functions)), listed: make([]bool, len(t.Functions))}
 	for i := range t.Functions {
-		id, first, err := w.ids.function(t.Functions[i].Name)
-		if err != nil {
-			return nil, err
-		}
-		if s.functions[i] = id; first {
-			w.known = append(w.known, functionRowOf(id, &t.Functions[i]))
-		}
-	}
-	if err := w.paths.in(""); err != nil {
-		return nil, err
+		s.functions[i] = w.ids.hashFunction(t.Functions[i].Name)
 	}
 	nearest := slices.Repeat([]int32{calltree.NoNode}, len(t.Functions))
 	for n := range int32(t.Len()) {
@@ -257,47 +318,47 @@ func (w *writer) shape(t *calltree.Table) (*shape, error) {
 			rec = s.recursion[rec]
 		}
 		s.recursion[n], nearest[fn] = rec, n
-		var parent PathID
-		if up := t.Parent[n]; up != calltree.NoNode {
-			parent = s.path(up)
-		}
-		id, first, err := w.ids.path(parent, s.functions[fn])
-		if err != nil {
-			return nil, err
-		}
+		c := content(s.path(t.Parent[n]), s.functions[fn])
+		id := w.ids.hashPath(c[:])
 		s.paths = append(s.paths, id[:]...)
-		if !first {
-			continue
-		}
-		row := pathRow{Path: s.pathBytes(n), Function: s.functions[fn], Depth: t.Depth[n]}
-		if up := t.Parent[n]; up != calltree.NoNode {
-			row.Parent = s.pathBytes(up)
-		}
-		if rec != calltree.NoNode {
-			row.Recursion, row.Distance = s.pathBytes(rec), t.Depth[n]-t.Depth[rec]
-		}
-		if err := w.paths.add(row); err != nil {
-			return nil, err
-		}
 	}
-	return s, nil
+	return s
 }
 
-func functionRowOf(id FunctionID, f *profile.Function) functionRow {
-	return functionRow{Function: id, Name: f.Name, Kind: f.Kind.String(), Module: f.Module, File: f.File, StartLine: f.StartLine, Column: f.Column,
-		Language: f.Language, SystemName: f.SystemName}
+// node writes the path of a node, and its function, if they are new in the scope.
+func (w *writer) node(s *shape, n int32) error {
+	if s.scope[n] == w.scopes {
+		return nil
+	}
+	s.scope[n] = w.scopes
+	up, rec, fn := s.Parent[n], s.recursion[n], s.functions[s.Func[n]]
+	if first, err := w.ids.path(s.path(n), s.path(up), fn); !first || err != nil {
+		return err
+	}
+	row := pathRow{Path: s.pathBytes(n), Parent: s.pathBytes(up), Function: fn, Depth: s.Depth[n], Recursion: s.pathBytes(rec)}
+	if rec != calltree.NoNode {
+		row.Distance = s.Depth[n] - s.Depth[rec]
+	}
+	f := &s.Functions[s.Func[n]]
+	if first, err := w.ids.function(fn, f.Name); err != nil {
+		return err
+	} else if first {
+		w.known = append(w.known, functionRow{Function: fn, Name: f.Name, Kind: f.Kind.String(), Module: f.Module, File: f.File, StartLine: f.StartLine,
+			Column: f.Column, Language: f.Language, SystemName: f.SystemName, RawName: w.raw[f.Name]})
+	}
+	return w.paths.add(row)
 }
 
 // samples writes the call nodes and functions of a profile.
-func (w *writer) samples(p *store.Profile, s *shape, v calltree.Vector) error {
-	month := monthOf(p.Run)
-	if err := errors.Join(w.pathSamples.in(month), w.functionSamples.in(month)); err != nil {
+func (w *writer) samples(p *store.Profile, part partition, s *shape, v store.TreeVector) error {
+	if err := errors.Join(w.pathSamples.in(part), w.functionSamples.in(part)); err != nil {
 		return err
 	}
 	id, group, benchmark, typ, date := string(p.ID), p.Benchmark.Group, p.Benchmark.Name, p.Type.Name, micros(p.Run.Date)
 	for i, n := range v.Nodes {
 		s.self[n], s.total[n], s.touched[n] = v.Self[i], v.Self[i], true
 	}
+	s.addModes(v.Modes)
 	for n := int32(s.Len()) - 1; n >= 0; n-- {
 		if up := s.Parent[n]; s.touched[n] && up != calltree.NoNode {
 			s.total[up] += s.total[n]
@@ -308,7 +369,11 @@ func (w *writer) samples(p *store.Profile, s *shape, v calltree.Vector) error {
 		if !s.touched[n] {
 			continue
 		}
-		if err := w.pathSamples.add(pathSampleRow{id, group, benchmark, typ, date, s.pathBytes(n), s.self[n], s.total[n]}); err != nil {
+		row := pathSampleRow{Profile: id, Group: group, Benchmark: benchmark, Type: typ, Date: date, Path: s.pathBytes(n), Self: s.self[n], Total: s.total[n]}
+		if s.modes != nil {
+			row.Modes = s.modes[n]
+		}
+		if err := errors.Join(w.node(s, n), w.pathSamples.add(row)); err != nil {
 			return err
 		}
 		fn := s.Func[n]
@@ -328,4 +393,21 @@ func (w *writer) samples(p *store.Profile, s *shape, v calltree.Vector) error {
 		s.funcSelf[fn], s.funcTotal[fn], s.listed[fn] = 0, 0, false
 	}
 	return nil
+}
+
+// addModes adds the values of compile modes, which may cancel where the profile has no
+// value.
+func (s *shape) addModes(list []store.ModeVector) {
+	if s.modes = nil; len(list) > 0 {
+		s.modes = make([]map[string]int64, s.Len())
+	}
+	for _, m := range list {
+		name := m.Mode.String()
+		for i, n := range m.Nodes {
+			if s.touched[n] = true; s.modes[n] == nil {
+				s.modes[n] = map[string]int64{}
+			}
+			s.modes[n][name] = m.Self[i]
+		}
+	}
 }

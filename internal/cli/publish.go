@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/lake"
+	"github.com/dendroprof/dendro/internal/query"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/store"
+)
+
+// publishOptions are the flags of `dendro publish`.
+type publishOptions struct {
+	query.Selection `group:"Selection"`
+	to              string
+	output          outputFormat
+}
+
+func newPublish(e *env) *cobra.Command {
+	var o publishOptions
+	c := &cobra.Command{
+		Use:   "publish --to LAKE [flags]",
+		Short: "Add profiles to a lake, which Spark and many machines share",
+		Long: `Add the selected profiles of a store to a lake: a directory of Apache Iceberg tables that
+Spark, Trino, pyiceberg and DuckDB read, and dendro with --store lake:DIRECTORY. The
+directory is created if it does not exist. docs/schema/lake.md describes the tables.
+
+Profiles that the lake already has are skipped. Repeat the command to continue an
+interrupted publication, or to publish new profiles. A profile that the lake has with
+other content stays as it is and is counted. Several machines may publish at once; each
+commit adds whole profiles to all tables.`,
+		Example: `  dendro publish --to lake
+  dendro publish --to lake --since 30d --branch main`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
+	}
+	addRequest(c, &o)
+	c.Flags().StringVar(&o.to, "to", "", "`directory` of the lake")
+	o.output.addFlag(c, "text", "json")
+	return c
+}
+
+func (o *publishOptions) run(ctx context.Context, e *env) error {
+	dir := strings.TrimPrefix(o.to, engines.LakeScheme)
+	if dir == "" {
+		return usagef("where to? give --to DIRECTORY")
+	}
+	if strings.Contains(dir, "://") {
+		return usagef("--to %s: a lake is a directory", o.to)
+	}
+	began := time.Now()
+	return e.with(ctx, engines.Read, func(st store.Store) error {
+		list, err := st.Profiles(ctx, o.Query())
+		if err != nil {
+			return err
+		}
+		l, err := lake.Open(ctx, dir, true)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		p := newCopyProgress(e, "auto")
+		done, err := l.Publish(ctx, st, list, func(done int) { p.copied(store.Copied{Done: done, All: len(list)}) })
+		p.end()
+		if err != nil {
+			return err
+		}
+		if o.output == "json" {
+			return e.writeJSON(map[string]any{"profiles": done.New, "unchanged": done.Known, "changed": done.Changed, "elapsedNanos": time.Since(began)})
+		}
+		fmt.Fprintf(e.out, "%d %s published (%d unchanged) in %s\n", done.New, words.Plural(done.New, "profile"), done.Known, rounded(time.Since(began)))
+		if done.Changed > 0 {
+			fmt.Fprintf(e.err, "note: the lake has %d %s with other content, which did not change\n", done.Changed, words.Plural(done.Changed, "profile"))
+		}
+		return nil
+	})
+}
