@@ -81,6 +81,9 @@ func (c *content) parent(n int) int64 {
 	return rootPath
 }
 
+// spell returns the names of the path of a node.
+func (c *content) spell(n int32) string { return calltree.FormatPath(c.cut.Path(n)) }
+
 // share returns a value as a share of the profile.
 func (c *content) share(v int64) float64 {
 	if c.sum == 0 {

@@ -26,25 +26,18 @@ func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	removed, nodes := 0, 0
-	var batch []store.Profile
-	flush := func() error {
-		n, err := s.deleteBatch(ctx, batch)
-		removed += n
-		batch, nodes = batch[:0], 0
-		return err
+	size := func(i int) int { return sel.profiles[i].Nodes }
+	if s.Model() == Shared { // where profiles have no nodes of their own
+		size = func(i int) int { return int(sel.functions[i]) }
 	}
-	for _, p := range sel.profiles {
-		if nodes += p.Nodes; len(batch) > 0 && nodes > deleteNodes {
-			if err := flush(); err != nil {
-				return removed, err
-			}
-			nodes = p.Nodes
+	removed := 0
+	for _, part := range parts(len(sel.profiles), deleteNodes, size) {
+		n, err := s.deleteBatch(ctx, sel.profiles[part[0]:part[1]])
+		if removed += n; err != nil {
+			return removed, err
 		}
-		batch = append(batch, p)
 	}
-	err = flush()
-	return removed, err
+	return removed, nil
 }
 
 // deleteBatch removes profiles in one transaction and returns how many were still
@@ -53,21 +46,18 @@ func (s *Store) deleteBatch(ctx context.Context, batch []store.Profile) (removed
 	if len(batch) == 0 {
 		return 0, nil
 	}
-	large := false
+	large := slices.ContainsFunc(batch, func(p store.Profile) bool { return p.Nodes > deleteNodes })
 	found := map[store.ProfileID]bool{} // by any try: what a lost commit removed, the next one does not find
 	err = s.db.Write(ctx, "deleting profiles", func(t *bolt.Tx) error {
 		if err := lockGate(t); err != nil {
 			return err
 		}
-		for i := range batch {
-			there, err := remove(t, s.model, &batch[i])
-			if err != nil {
-				return err
-			}
-			if there {
-				found[batch[i].ID] = true
-			}
-			large = large || batch[i].Nodes > deleteNodes
+		there, err := remove(t, s.model, batch)
+		if err != nil {
+			return err
+		}
+		for _, id := range there {
+			found[id] = true
 		}
 		return removeUnused(t, batch)
 	})
@@ -80,21 +70,37 @@ func (s *Store) deleteBatch(ctx context.Context, batch []store.Profile) (removed
 	return len(found), s.db.Explain(err)
 }
 
-// remove removes a profile and reports whether it was stored. The nodes of a large one
-// stay until sweep, marked as Doomed: no query finds them.
-func remove(t *bolt.Tx, m model, p *store.Profile) (there bool, err error) {
-	r, err := t.One("OPTIONAL MATCH (p:Profile {key: $key}) RETURN p "+profileColumns, map[string]any{"key": string(p.ID)})
-	if err != nil || !r.Has(0) {
-		return false, err
+// remove removes profiles with all that belongs only to them, and returns those that
+// were stored. The nodes of a large one stay until sweep, marked as Doomed: no query
+// finds them.
+func remove(t *bolt.Tx, m model, list []store.Profile) (there []store.ProfileID, err error) {
+	keys := texts(store.IDs(list))
+	r, err := t.One("MATCH (p:Profile) WHERE p.key IN $keys RETURN collect(p.key), collect(p.nodes)", map[string]any{"keys": keys})
+	if err != nil {
+		return nil, err
 	}
-	old := readProfile(r.Props(0))
-	if old.Nodes > deleteNodes && m.name() == Thesis {
-		if err := t.Do("CREATE (:Doomed {key: $key})", map[string]any{"key": string(p.ID)}); err != nil {
-			return false, err
+	nodes := r.Ints(1)
+	for i, key := range r.Texts(0) {
+		there = append(there, store.ProfileID(key))
+		if nodes[i] > deleteNodes && m.name() == Thesis {
+			err = t.Do("CREATE (:Doomed {key: $key})", map[string]any{"key": key})
+		} else {
+			err = m.erase(t, key)
 		}
-		m = shared{} // whose profiles have no nodes to erase
+		if err != nil {
+			return nil, err
+		}
 	}
-	return true, erase(t, m, &old)
+	return there, t.Do(`MATCH (p:Profile) WHERE p.key IN $keys
+		OPTIONAL MATCH (p)-[:HAS_MODE]->(m:ModeVector)
+		OPTIONAL MATCH (p)-[:HAS_SOURCE]->(s:Source)
+		WITH collect(DISTINCT p) AS profiles, collect(DISTINCT m) AS modes, collect(DISTINCT s) AS sources
+		FOREACH (m IN modes | DETACH DELETE m)
+		FOREACH (p IN profiles | DETACH DELETE p)
+		WITH sources
+		UNWIND sources AS s
+		WITH s WHERE NOT EXISTS { ()-[:HAS_SOURCE]->(s) }
+		DELETE s`, map[string]any{"keys": keys})
 }
 
 // removeUnused removes measurements, runs, benchmarks and groups that only these

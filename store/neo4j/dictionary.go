@@ -2,14 +2,12 @@ package neo4j
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
@@ -45,56 +43,72 @@ func (d *dictionary) load(t *bolt.Tx, m model, values []sparse, functions []int6
 	if err := d.refresh(t, m); err != nil {
 		return err
 	}
-	type link struct{ parent, function int64 }
 	links := map[int64]link{}
 	need := func(id int64) bool { _, known := d.paths[id]; return !known }
 	if err := m.structure(t, values, need, func(ids, parents, fns []int64) {
 		for i, id := range ids {
 			if need(id) {
-				links[id] = link{parents[i], fns[i]}
+				links[id] = link{parent: parents[i], function: fns[i]}
 			}
 		}
 	}); err != nil {
 		return err
 	}
-	for _, l := range links {
-		functions = append(functions, l.function)
+	wanted, err := d.wanted(values, links)
+	if err != nil {
+		return err
+	}
+	for _, id := range wanted {
+		functions = append(functions, links[id].function)
 	}
 	if err := d.loadFunctions(t, m, functions); err != nil {
 		return err
 	}
-	var stack []int64
-	for id := range links {
-		stack = append(stack[:0], id)
-		for len(stack) > 0 {
-			id := stack[len(stack)-1]
-			if _, done := d.paths[id]; done {
-				stack = stack[:len(stack)-1]
-				continue
-			}
-			l, ok := links[id]
-			if !ok {
-				return bolt.Changed("a path is gone")
-			}
-			parent := calltree.NoNode
-			if l.parent != rootPath {
-				if parent, ok = d.paths[l.parent]; !ok {
-					if stack = append(stack, l.parent); len(stack) > len(links)+1 {
-						return fmt.Errorf("%w: path %d calls itself", store.ErrCorrupt, id)
-					}
-					continue
-				}
-			}
-			d.paths[id] = d.forest.Path(parent, d.functions[l.function])
-			stack = stack[:len(stack)-1]
+	for _, id := range wanted {
+		l, parent := links[id], calltree.NoNode
+		if l.parent != rootPath {
+			parent = d.paths[l.parent]
 		}
-	}
-	for _, v := range values {
-		if slices.ContainsFunc(v.paths, need) {
-			return bolt.Changed("a path is gone")
-		}
+		d.paths[id] = d.forest.Path(parent, d.functions[l.function])
 	}
 	return nil
+}
+
+// link is where a path belongs: the path that calls it, or rootPath, and its function.
+type link struct {
+	parent, function int64
+	wanted           bool
+}
+
+// wanted returns the paths of values that d does not have and those that lead to them,
+// parents before children. They must be among the links.
+func (d *dictionary) wanted(values []sparse, links map[int64]link) (list []int64, err error) {
+	var up []int64
+	for _, v := range values {
+		for _, id := range v.paths {
+			for up = up[:0]; id != rootPath; {
+				if _, known := d.paths[id]; known {
+					break
+				}
+				l, ok := links[id]
+				switch {
+				case !ok:
+					return nil, bolt.Changed("a path is gone")
+				case pathID(l.parent, l.function) != id: // another transaction's commit is being carried out
+					return nil, bolt.Changed("a path is there without its caller")
+				}
+				if l.wanted {
+					break
+				}
+				l.wanted = true
+				links[id] = l
+				up, id = append(up, id), l.parent
+			}
+			slices.Reverse(up)
+			list = append(list, up...)
+		}
+	}
+	return list, nil
 }
 
 // missing returns the distinct ids that m does not have.

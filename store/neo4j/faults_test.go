@@ -218,7 +218,7 @@ func TestRefusedStatement(t *testing.T) {
 	f := storetest.File("g", "b", "r", profile.CPU, "A")
 	for create, want := range map[string]string{"NO STATEMENT": "SyntaxError", "MATCH (p:Profile {key: 'none'})": "were written"} {
 		err := g.Write(t.Context(), "the profile", func(t *bolt.Tx) error {
-			return thesis{}.write(t, newContent("0123456789abcdef", f.Records[0]), create, map[string]any{}, nil)
+			return thesis{}.writeTree(t, newContent("0123456789abcdef", f.Records[0]), create, nil)
 		})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", create, err, want)

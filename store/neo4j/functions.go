@@ -57,13 +57,29 @@ func (s *Store) readRows(t *bolt.Tx, sel *selection, part [2]int, wanted []int64
 // nil, gets each profile and its row, and reports whether they agree.
 func checkProfiles(t *bolt.Tx, sel *selection, keys []string, columns string, f func(p *store.Profile, r bolt.Row) bool) error {
 	n := 0
-	err := t.Each("MATCH (p:Profile) WHERE p.key IN $keys RETURN p.key, p.hash"+columns, map[string]any{"keys": keys}, func(r bolt.Row) error {
+	check := func(key, hash string, ok func(p *store.Profile) bool) error {
 		n++
-		if p := &sel.profiles[sel.place[r.Text(0)]]; p.Hash != r.Text(1) || f != nil && !f(p, r) {
+		if p := &sel.profiles[sel.place[key]]; p.Hash != hash || ok != nil && !ok(p) {
 			return bolt.Changed("a profile was replaced")
 		}
 		return nil
-	})
+	}
+	var err error
+	if f == nil {
+		err = t.Each("MATCH (p:Profile) WHERE p.key IN $keys RETURN collect(p.key), collect(p.hash)", map[string]any{"keys": keys}, func(r bolt.Row) error {
+			hashes := r.Texts(1)
+			for i, key := range r.Texts(0) {
+				if err := check(key, hashes[i], nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	} else {
+		err = t.Each("MATCH (p:Profile) WHERE p.key IN $keys RETURN p.key, p.hash"+columns, map[string]any{"keys": keys}, func(r bolt.Row) error {
+			return check(r.Text(0), r.Text(1), func(p *store.Profile) bool { return f(p, r) })
+		})
+	}
 	if err == nil && n != len(keys) {
 		err = bolt.Changed("a profile was deleted")
 	}

@@ -56,7 +56,7 @@ func TestSumInParts(t *testing.T) {
 // TestTreesInParts has the paths of trees requested in several transactions, as
 // those of large ones are.
 func TestTreesInParts(t *testing.T) {
-	defer func(n int) { structureChunk = n }(structureChunk)
+	defer func(chunk, all int) { structureChunk, allPaths = chunk, all }(structureChunk, allPaths)
 	structureChunk = 50
 	ctx := context.Background()
 	where, plain := fresh(t, Shared), mem.New()
@@ -68,15 +68,17 @@ func TestTreesInParts(t *testing.T) {
 		mustPut(t, s, store.Refuse, file)
 		mustPut(t, plain, store.Refuse, file)
 	}
-	got, _, err := store.MergeTrees(ctx, opened(t, where), store.Query{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	want, _, err := store.MergeTrees(ctx, plain, store.Query{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(proftest.Draw(want), proftest.Draw(got)); diff != "" || want.Len() < 10*structureChunk {
-		t.Errorf("%d nodes; -want +got:\n%s", want.Len(), diff)
+	for _, allPaths = range []int{8, 1} { // all at once, and by lookups
+		got, _, err := store.MergeTrees(ctx, opened(t, where), store.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(proftest.Draw(want), proftest.Draw(got)); diff != "" || want.Len() < 10*structureChunk {
+			t.Errorf("%d nodes; -want +got:\n%s", want.Len(), diff)
+		}
 	}
 }

@@ -21,21 +21,24 @@ type model interface {
 	// paths depth first, and further ones of the model.
 	properties(c *content) bolt.Props
 
-	// write stores a profile whose functions are stored already, with its tree. The
-	// statement create creates the profile's node as p; the model appends to it and to
-	// its params, and records in l what it added to the database.
-	write(t *bolt.Tx, c *content, create string, params map[string]any, l *additions) error
+	// write stores profiles whose functions are stored already, with their trees, and
+	// records in the rows what it added to the database.
+	write(t *bolt.Tx, rows []*profileRow) error
 
 	// bulk writes the same into CSV files.
 	bulk(b *Bulk, c *content) error
 
-	// erase removes what write created for a profile of so many nodes. The caller then
-	// removes the profile's node and its relationships.
-	erase(t *bolt.Tx, key string, nodes int64) error
+	// erase removes what write created for a profile. The caller then removes the
+	// profile's node and its relationships.
+	erase(t *bolt.Tx, key string) error
 
-	// structure calls f with the paths of values for which need returns true, perhaps
-	// with more and several times: ids, and the ids of their parents (rootPath for a
-	// root) and functions.
+	// values are the columns with the paths and selfs of a profile p. Unless they are to be
+	// whole, paths without a self value may be missing.
+	values(whole bool) string
+
+	// structure calls f with the paths of values for which need returns true and with
+	// those that lead to them, perhaps with more and several times: ids, and the ids of
+	// their parents (rootPath for a root) and functions.
 	structure(t *bolt.Tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error
 
 	// rows calls f for each profile that has function rows: of all functions (nil), or of

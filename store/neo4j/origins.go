@@ -58,6 +58,8 @@ type additions struct {
 	raw       map[rawKey]string
 }
 
+func newAdditions(o *origin) additions { return additions{origin: o, raw: map[rawKey]string{}} }
+
 func (l *additions) commit() {
 	for _, fn := range l.functions {
 		l.origin.functions[fn] = true

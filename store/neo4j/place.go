@@ -1,94 +1,169 @@
 package neo4j
 
 import (
+	"cmp"
 	"errors"
+	"maps"
+	"runtime"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// filePut is the Put of one file; place may run several times.
+// filePut is the Put of one file.
 type filePut struct {
-	s        *Store
-	file     *store.File
-	opts     store.PutOptions
-	contents []*content // of the records, once laid out
-	unknown  int        // earlier bolt.Tries that may have been committed
+	file        *store.File
+	measurement int64
+	outcome     *store.Outcome
+	done        bool // outcome is final
 
-	out   store.Outcome
-	added additionsList
-	epoch int64
-	seq   int64
+	have     *present
+	steps    []step
+	run      *storedRun
+	metrics  []testrun.Metric
+	contents []*content // of the records, once laid out
+	tried    []bool     // records that an earlier attempt would have stored
+	out      store.Outcome
 }
 
-// additionsList holds the additions of all records of a file.
-type additionsList []*additions
+func newFilePut(f *store.File, outcome *store.Outcome) *filePut {
+	return &filePut{file: f, outcome: outcome, measurement: measurementID(f.Benchmark, f.Run.Key),
+		contents: make([]*content, len(f.Records)), tried: make([]bool, len(f.Records))}
+}
 
-func (list additionsList) commit() {
-	for _, l := range list {
-		l.commit()
+// end makes an outcome final.
+func (p *filePut) end(out store.Outcome) { *p.outcome, p.done = out, true }
+
+// batchPut is the Put of several files of different measurements; place may run several
+// times.
+type batchPut struct {
+	s       *Store
+	files   []*filePut
+	opts    store.PutOptions
+	unknown int // earlier attempts that may have been committed
+
+	runs  map[string]*storedRun
+	rows  []*profileRow
+	epoch int64
+	seq   int64 // of the next profile
+}
+
+// profileRow is a profile to be written: its content and the parameters of
+// createProfile.
+type profileRow struct {
+	*content
+	group  string
+	raw    map[int32]string // raw names by the forest's functions
+	params map[string]any
+	added  additions
+}
+
+// commit records what the transaction has stored.
+func (b *batchPut) commit() {
+	for _, r := range b.rows {
+		r.added.commit()
 	}
+	for _, p := range b.files {
+		p.end(p.out)
+	}
+}
+
+// storedRun is a run as the database has it, and as the files change it.
+type storedRun struct {
+	has          bool
+	have, merged testrun.Run
 }
 
 // errDoomed reports that a deleted profile of the same identity still has nodes.
 var errDoomed = errors.New("a profile of that identity is still being deleted")
 
-// place stores the file in a transaction. All decisions come before the first change,
+// place stores the files in a transaction. All decisions come before the first change,
 // except for locks.
-func (p *filePut) place(t *bolt.Tx) error {
-	p.out, p.added = store.Outcome{}, nil
-	mark, have, err := p.enter(t)
+func (b *batchPut) place(t *bolt.Tx) error {
+	b.runs, b.rows = map[string]*storedRun{}, nil
+	rules, err := b.enter(t)
 	if err != nil {
 		return err
 	}
-	if err := agreeOnRules(t, mark.Text("rules"), p.opts.Rules); err != nil {
+	if err := agreeOnRules(t, rules, b.opts.Rules); err != nil {
 		return err
 	}
-	run, err := store.MergeRun(have.run, p.file)
-	if err != nil {
-		return refusal{err}
-	}
-	steps := make([]step, len(p.file.Records))
-	for i, r := range p.file.Records {
-		st := step{id: store.IDOf(p.file.Benchmark, p.file.Run.Key, r.Type.Name)}
-		st.old = have.profiles[st.id]
-		if st.action, err = store.Decide(st.old, p.file, r, p.opts.Conflict); err != nil {
-			return refusal{err}
+	for _, p := range b.files {
+		if err := b.decide(p); err != nil {
+			return &refusal{p, err}
 		}
-		steps[i] = st
 	}
-	metrics := store.MergeMetrics(have.metrics, p.file.Metrics)
-	laid := p.layOut(steps)
-	err = p.writeProps(t, have, &run, metrics)
+	laid := b.layOut()
+	err = b.writeProps(t)
 	laid()
 	if err != nil {
 		return err
 	}
-	var sourced []string
-	for i, r := range p.file.Records {
-		if err := p.execute(t, i, r, steps[i], run, metrics); err != nil {
+	for _, p := range b.files {
+		for i := range p.file.Records {
+			if err := b.execute(t, p, i); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.write(t); err != nil {
+		return err
+	}
+	for _, p := range b.files {
+		var sourced []string
+		for _, st := range p.steps {
+			if st.action != store.Sum {
+				sourced = append(sourced, string(st.id))
+			}
+		}
+		if err := writeSource(t, sourced, p.file.Source); err != nil {
 			return err
 		}
-		if steps[i].action != store.Sum {
-			sourced = append(sourced, string(steps[i].id))
-		}
 	}
-	return writeSource(t, sourced, p.file.Source)
+	return nil
 }
 
-// layOut begins to compute the contents to be stored, while the server works. Wait
-// waits until they are complete.
-func (p *filePut) layOut(steps []step) (wait func()) {
-	var all sync.WaitGroup
-	for i, st := range steps {
-		if st.action == store.Place && p.contents[i] == nil {
-			all.Go(func() { p.contents[i] = newContent(st.id, p.file.Records[i]) })
-		}
+// decide decides about the records of a file. An error concerns this file only.
+func (b *batchPut) decide(p *filePut) (err error) {
+	p.out, p.steps, p.run = store.Outcome{}, nil, b.runs[p.file.Run.Key]
+	merged, err := store.MergeRun(p.run.merged, p.file)
+	if err != nil {
+		return err
 	}
-	return all.Wait
+	for _, r := range p.file.Records {
+		st := step{id: store.IDOf(p.file.Benchmark, p.file.Run.Key, r.Type.Name)}
+		st.old = p.have.profiles[st.id]
+		if st.action, err = store.Decide(st.old, p.file, r, b.opts.Conflict); err != nil {
+			return err
+		}
+		p.steps = append(p.steps, st)
+	}
+	p.run.merged, p.metrics = merged, store.MergeMetrics(p.have.metrics, p.file.Metrics)
+	return nil
+}
+
+// layOut begins to compute the contents to be stored, while the server works. The
+// returned function waits until they are complete.
+func (b *batchPut) layOut() (wait func()) {
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, p := range b.files {
+			for i, st := range p.steps {
+				if st.action == store.Place && p.contents[i] == nil {
+					all.Go(func() error { p.contents[i] = newContent(st.id, p.file.Records[i]); return nil })
+				}
+			}
+		}
+		all.Wait() //nolint:errcheck // there are no errors
+	}()
+	return func() { <-done }
 }
 
 // agreeOnRules records the rules of the first import and refuses others.
@@ -106,51 +181,64 @@ func agreeOnRules(t *bolt.Tx, stored, imported string) error {
 
 // present is what the database has of a file's benchmark and run.
 type present struct {
-	run      testrun.Run
-	hasRun   bool
 	linked   bool // benchmark, run and measurement are there and connected
 	metrics  []testrun.Metric
 	profiles map[store.ProfileID]*store.Profile
 }
 
-// enter passes the gate, locks out other imports of the same benchmark and run, and
-// returns the mark and what is stored.
-func (p *filePut) enter(t *bolt.Tx) (mark bolt.Props, have *present, err error) {
-	f := p.file
-	keys := make([]string, len(f.Records))
-	for i, rec := range f.Records {
-		keys[i] = string(store.IDOf(f.Benchmark, f.Run.Key, rec.Type.Name))
+// enter passes the gate, locks out other imports of the same benchmarks and runs, reads
+// what is stored of them, and returns the rules of the database.
+func (b *batchPut) enter(t *bolt.Tx) (rules string, err error) {
+	inOrder := slices.SortedFunc(slices.Values(b.files), func(a, b *filePut) int { return cmp.Compare(a.measurement, b.measurement) })
+	var ids []int64
+	var runs []string
+	var keys [][]string
+	for _, p := range inOrder {
+		var of []string
+		for _, rec := range p.file.Records {
+			of = append(of, string(store.IDOf(p.file.Benchmark, p.file.Run.Key, rec.Type.Name)))
+		}
+		ids, runs, keys = append(ids, p.measurement), append(runs, p.file.Run.Key), append(keys, of)
 	}
-	r, err := t.One(passGate+`
-		MERGE (m:Measurement {id: $id}) ON CREATE SET m.names = [], m.writes = 1 ON MATCH SET m.writes = m.writes + 1
-		WITH mark, m OPTIONAL MATCH (r:TestRun {key: $run})
-		RETURN mark, m {.*}, EXISTS { (:Benchmark)-[:MEASURED]->(m) }, r {.*},
-			COLLECT { MATCH (p:Profile) WHERE p.key IN $keys RETURN p `+profileColumns+` },
-			COLLECT { MATCH (p:Profile) WHERE p.seq > 0 RETURN p.seq ORDER BY p.seq DESC LIMIT 1 },
-			EXISTS { MATCH (d:Doomed) WHERE d.key IN $keys }`,
-		map[string]any{"slot": p.s.slot, "id": measurementID(f.Benchmark, f.Run.Key), "run": f.Run.Key, "keys": keys})
-	if err != nil {
-		return nil, nil, err
+	n, doomed := 0, false
+	err = t.Each(passGate+`, COLLECT { MATCH (p:Profile) WHERE p.seq > 0 RETURN p.seq ORDER BY p.seq DESC LIMIT 1 } AS newest
+		UNWIND range(0, size($ids)-1) AS i
+		MERGE (m:Measurement {id: $ids[i]}) ON CREATE SET m.names = [], m.writes = 1 ON MATCH SET m.writes = m.writes + 1
+		WITH mark, newest, m, i, $keys[i] AS keys
+		OPTIONAL MATCH (r:TestRun {key: $runs[i]})
+		RETURN mark, newest, i, m {.*}, EXISTS { (:Benchmark)-[:MEASURED]->(m) }, r {.*},
+			COLLECT { MATCH (p:Profile) WHERE p.key IN keys RETURN p `+profileColumns+` },
+			EXISTS { MATCH (d:Doomed) WHERE d.key IN keys }`,
+		map[string]any{"slot": b.s.slot, "ids": ids, "runs": runs, "keys": keys}, func(r bolt.Row) error {
+			mark, p := r.Props(0), inOrder[r.Int(2)]
+			n, rules, b.epoch, b.seq = n+1, mark.Text("rules"), mark.Int("epoch"), mark.Int("now")
+			if newest := r.Ints(1); len(newest) > 0 {
+				b.seq = max(b.seq, newest[0]+1)
+			}
+			p.have = &present{metrics: readMeasurement(r.Props(3)), profiles: map[store.ProfileID]*store.Profile{}}
+			p.have.linked, _ = r[4].(bool)
+			run := &storedRun{has: r.Has(5), have: testrun.Run{Key: p.file.Run.Key}}
+			if run.has {
+				run.have = readRun(r.Props(5))
+			}
+			run.merged = run.have
+			b.runs[p.file.Run.Key] = run
+			for _, props := range r.PropsList(6) {
+				old := readProfile(props)
+				p.have.profiles[old.ID] = &old
+			}
+			if d, _ := r[7].(bool); d {
+				doomed = true
+			}
+			return nil
+		})
+	switch {
+	case err != nil:
+		return "", err
+	case doomed:
+		return "", errDoomed
 	}
-	mark = r.Props(0)
-	p.epoch, p.seq = mark.Int("epoch"), mark.Int("now")
-	have = &present{metrics: readMeasurement(r.Props(1)), profiles: map[store.ProfileID]*store.Profile{}}
-	have.linked, _ = r[2].(bool)
-	if doomed, _ := r[6].(bool); doomed {
-		return nil, nil, errDoomed
-	}
-	have.hasRun, have.run = r.Has(3), testrun.Run{Key: f.Run.Key}
-	if have.hasRun {
-		have.run = readRun(r.Props(3))
-	}
-	for _, n := range r.PropsList(4) {
-		old := readProfile(n)
-		have.profiles[old.ID] = &old
-	}
-	if newest := r.Ints(5); len(newest) > 0 {
-		p.seq = max(p.seq, newest[0]+1)
-	}
-	return mark, have, nil
+	return rules, bolt.CheckCount("measurements", int64(n), len(ids))
 }
 
 // step is what Put does with one record.
@@ -160,59 +248,95 @@ type step struct {
 	old    *store.Profile
 }
 
-// writeProps stores the file's run, benchmark and metrics. Run becomes what the
-// database then has.
-func (p *filePut) writeProps(t *bolt.Tx, have *present, run *testrun.Run, metrics []testrun.Metric) error {
-	f := p.file
-	if !have.hasRun || !have.run.Same(*run) {
-		if err := writeRun(t, f, run); err != nil {
-			return err
+// writeProps stores the runs, benchmarks and metrics of the files.
+func (b *batchPut) writeProps(t *bolt.Tx) error {
+	if err := b.writeRuns(t); err != nil {
+		return err
+	}
+	benchmarks := map[string]map[string]any{}
+	var links []map[string]any
+	for _, p := range b.files {
+		key, metrics := benchmarkKey(p.file.Benchmark), map[string]any(measurementProps(p.metrics))
+		switch {
+		case !p.have.linked:
+			benchmarks[key] = benchmarkProps(p.file.Benchmark)
+			links = append(links, map[string]any{"benchmark": key, "run": p.file.Run.Key, "id": p.measurement, "metrics": metrics})
+		case !slices.Equal(p.have.metrics, p.metrics):
+			if err := t.Do(`MATCH (m:Measurement {id: $id}) SET m += $metrics
+				WITH m MATCH (r:TestRun {key: $run})-[:HAS_PROFILE]->(p:Profile)<-[:HAS_PROFILE]-(:Benchmark {key: $benchmark})
+				SET p += $metric`, map[string]any{"id": p.measurement, "run": p.file.Run.Key, "benchmark": key,
+				"metrics": metrics, "metric": map[string]any(metricProps(p.metrics))}); err != nil {
+				return err
+			}
 		}
 	}
-	id := measurementID(f.Benchmark, f.Run.Key)
-	if !have.linked {
-		return t.Do(`MERGE (g:BenchmarkGroup {name: $benchmark.group})
-			MERGE (b:Benchmark {key: $benchmark.key})
-			FOREACH (_ IN CASE WHEN b.name IS NULL THEN [1] ELSE [] END | SET b += $benchmark CREATE (g)-[:HAS_BENCHMARK]->(b))
-			WITH b MATCH (r:TestRun {key: $run}), (m:Measurement {id: $id})
-			CREATE (b)-[:MEASURED]->(m)<-[:MEASURED]-(r)
-			SET m += $metrics`, map[string]any{"benchmark": map[string]any(benchmarkProps(f.Benchmark)), "run": f.Run.Key, "id": id,
-			"metrics": map[string]any(measurementProps(metrics))})
-	}
-	if slices.Equal(have.metrics, metrics) {
+	if len(links) == 0 {
 		return nil
 	}
-	return t.Do(`MATCH (m:Measurement {id: $id}) SET m += $metrics
-		WITH m MATCH (r:TestRun {key: $run})-[:HAS_PROFILE]->(p:Profile)<-[:HAS_PROFILE]-(:Benchmark {key: $benchmark})
-		SET p += $metric`, map[string]any{"id": id, "run": f.Run.Key, "benchmark": benchmarkKey(f.Benchmark),
-		"metrics": map[string]any(measurementProps(metrics)), "metric": map[string]any(metricProps(metrics))})
-}
-
-// writeRun creates a run or adds to it, under a lock, because others may do the same.
-// Merged becomes what the database then has.
-func writeRun(t *bolt.Tx, f *store.File, merged *testrun.Run) error {
-	run := f.Run
-	run.Date = run.Date.UTC()
-	r, err := t.One(`MERGE (r:TestRun {key: $key})
-		ON CREATE SET r += $run, r.changes = 1
-		ON MATCH SET r.changes = coalesce(r.changes, 1) + 1
-		RETURN r {.*}`, map[string]any{"key": run.Key, "run": map[string]any(runProps(run))})
+	var list []map[string]any
+	for _, key := range slices.Sorted(maps.Keys(benchmarks)) {
+		list = append(list, benchmarks[key])
+	}
+	if err := t.Do(`UNWIND $benchmarks AS x
+		MERGE (g:BenchmarkGroup {name: x.group})
+		MERGE (b:Benchmark {key: x.key})
+		FOREACH (_ IN CASE WHEN b.name IS NULL THEN [1] ELSE [] END | SET b += x CREATE (g)-[:HAS_BENCHMARK]->(b))`, map[string]any{"benchmarks": list}); err != nil {
+		return err
+	}
+	r, err := t.One(`UNWIND $links AS x
+		MATCH (b:Benchmark {key: x.benchmark}) MATCH (r:TestRun {key: x.run}) MATCH (m:Measurement {id: x.id})
+		CREATE (b)-[:MEASURED]->(m)<-[:MEASURED]-(r)
+		SET m += x.metrics
+		RETURN count(*)`, map[string]any{"links": links})
 	if err != nil {
 		return err
 	}
-	if r.Props(0).Int("changes") == 1 {
-		*merged = run // new, and without profiles
+	return bolt.CheckCount("measurements", r.Int(0), len(links))
+}
+
+// writeRuns creates the runs of the files or adds to them, under a lock, because others
+// may do the same. Merged becomes what the database then has.
+func (b *batchPut) writeRuns(t *bolt.Tx) error {
+	var list []map[string]any
+	for _, key := range slices.Sorted(maps.Keys(b.runs)) {
+		if r := b.runs[key]; !r.has || !r.have.Same(r.merged) {
+			list = append(list, runProps(r.merged))
+		}
+	}
+	if len(list) == 0 {
 		return nil
 	}
-	have := readRun(r.Props(0))
-	if *merged, err = store.MergeRun(have, f); err != nil {
-		return refusal{err}
-	}
-	if err := t.Do("MATCH (r:TestRun {key: $key}) SET r += $run", map[string]any{"key": run.Key, "run": map[string]any(runProps(*merged))}); err != nil {
+	stored, err := t.One(`UNWIND $runs AS x
+		MERGE (r:TestRun {key: x.key})
+		ON CREATE SET r += x, r.changes = 1
+		ON MATCH SET r.changes = coalesce(r.changes, 1) + 1
+		RETURN collect(r {.*})`, map[string]any{"runs": list})
+	if err != nil {
 		return err
 	}
-	if have.Date.Equal(merged.Date) {
-		return nil
+	for _, n := range stored.PropsList(0) {
+		if n.Int("changes") == 1 {
+			continue // new, and without profiles
+		}
+		run := b.runs[n.Text("key")]
+		run.have = readRun(n)
+		run.merged = run.have
+		for _, p := range b.files {
+			if p.run == run {
+				if run.merged, err = store.MergeRun(run.merged, p.file); err != nil {
+					return &refusal{p, err}
+				}
+			}
+		}
+		if err := t.Do("MATCH (r:TestRun {key: $key}) SET r += $run", map[string]any{"key": run.have.Key, "run": map[string]any(runProps(run.merged))}); err != nil {
+			return err
+		}
+		if run.have.Date.Equal(run.merged.Date) {
+			continue
+		}
+		if err := t.Do("MATCH (:TestRun {key: $key})-[:HAS_PROFILE]->(p:Profile) SET p.date = $date", map[string]any{"key": run.have.Key, "date": run.merged.Date}); err != nil {
+			return err
+		}
 	}
-	return t.Do("MATCH (:TestRun {key: $key})-[:HAS_PROFILE]->(p:Profile) SET p.date = $date", map[string]any{"key": run.Key, "date": merged.Date})
+	return nil
 }

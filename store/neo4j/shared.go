@@ -33,36 +33,83 @@ func (shared) schema() []string {
 // memory estimates the memory of a transaction on the server.
 func (shared) memory(nodes int) int64 { return int64(nodes) * 420 }
 
+// properties has the paths with self values first, so that a tree is read without those
+// that only lead to them.
 func (shared) properties(c *content) bolt.Props {
-	return bolt.Props{"paths": c.paths, "selfs": c.tree.Self, "totals": c.tree.Total}
+	n := c.cut.Len()
+	paths, selfs, totals := make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
+	own := 0
+	for _, with := range []bool{true, false} {
+		for i, self := range c.tree.Self {
+			if (self != 0) == with {
+				paths, selfs, totals = append(paths, c.paths[i]), append(selfs, self), append(totals, c.tree.Total[i])
+			}
+		}
+		if with {
+			own = len(paths)
+		}
+	}
+	return bolt.Props{"paths": paths, "selfs": selfs, "totals": totals, "own": int64(own)}
 }
 
-func (shared) write(t *bolt.Tx, c *content, create string, params map[string]any, l *additions) error {
-	fresh := c.unknownPaths()
-	if len(fresh) > pathsAhead {
-		return &tooManyPaths{c, fresh}
+// values: profiles of earlier versions have no own, and all their paths depth first.
+func (shared) values(whole bool) string {
+	if whole {
+		return ", p.paths, p.selfs"
 	}
-	if err := writePaths(t, c, fresh, l); err != nil {
+	return ", p.paths[0..coalesce(p.own, size(p.paths))], p.selfs[0..coalesce(p.own, size(p.selfs))]"
+}
+
+func (shared) write(t *bolt.Tx, rows []*profileRow) error {
+	var fresh []pathOf
+	for _, r := range rows {
+		fresh = append(fresh, r.unknownPaths()...)
+	}
+	if len(fresh) > pathsAhead {
+		return &tooManyPaths{fresh}
+	}
+	if err := writePaths(t, fresh); err != nil {
 		return err
 	}
-	rows := slices.Clone(c.rows)
-	slices.SortFunc(rows, func(a, b calltree.FunctionRow) int { return cmp.Compare(c.functions[a.Func], c.functions[b.Func]) })
-	var functions, selfs, totals []int64
-	for _, r := range rows {
-		functions, selfs, totals = append(functions, c.functions[r.Func]), append(selfs, r.Self), append(totals, r.Total)
+	// One row for each function, so that it is looked up once, in order of ids.
+	type value struct{ function, profile, self, total int64 }
+	var values []value
+	list := make([]map[string]any, len(rows))
+	for i, r := range rows {
+		list[i] = r.params
+		r.params["place"] = int64(i)
+		for _, f := range r.rows {
+			values = append(values, value{r.functions[f.Func], int64(i), f.Self, f.Total})
+		}
 	}
-	if len(rows) > 0 {
-		create += `
-		WITH p UNWIND range(0, size($functions)-1) AS i
-		MATCH (f:Function {id: $functions[i]})
-		CREATE (p)-[:RAN {self: $selfs[i], total: $totals[i]}]->(f)`
-		params["functions"], params["selfs"], params["totals"] = functions, selfs, totals
+	slices.SortFunc(values, func(a, b value) int {
+		return cmp.Or(cmp.Compare(a.function, b.function), cmp.Compare(a.profile, b.profile))
+	})
+	n := len(values)
+	ids, starts := []int64{}, []int64{}
+	profiles, selfs, totals := make([]int64, n), make([]int64, n), make([]int64, n)
+	for i, v := range values {
+		if i == 0 || v.function != values[i-1].function {
+			ids, starts = append(ids, v.function), append(starts, int64(i))
+		}
+		profiles[i], selfs[i], totals[i] = v.profile, v.self, v.total
 	}
-	r, err := t.One(create+" RETURN count(*)", params)
+	r, err := t.One("UNWIND $rows AS x "+createProfile+`
+		WITH p, x ORDER BY x.place
+		WITH collect(p) AS made
+		CALL (made) {
+			UNWIND range(0, size($ids)-1) AS k
+			MATCH (f:Function {id: $ids[k]})
+			UNWIND range($starts[k], $starts[k+1]-1) AS i
+			WITH f, made[$profiles[i]] AS p, i
+			CREATE (p)-[:RAN {self: $selfs[i], total: $totals[i]}]->(f)
+			RETURN count(*) AS ran
+		}
+		RETURN size(made), ran`, map[string]any{"rows": list, "ids": ids, "starts": append(starts, int64(n)), "profiles": profiles, "selfs": selfs, "totals": totals})
 	if err != nil {
 		return err
 	}
-	return bolt.CheckCount("functions of the profile", r.Int(0), max(len(rows), 1))
+	return cmp.Or(bolt.CheckCount("profiles", r.Int(0), len(rows)), bolt.CheckCount("functions of profiles", r.Int(1), n))
 }
 
 // pathsAhead is the maximum number of new paths in one transaction. A profile with
@@ -70,41 +117,49 @@ func (shared) write(t *bolt.Tx, c *content, create string, params map[string]any
 // until a profile refers to them.
 const pathsAhead = 20_000
 
-// tooManyPaths reports that the paths of a profile must be stored first.
+// tooManyPaths reports that the paths of profiles must be stored first.
 type tooManyPaths struct {
-	*content
-	nodes []int32 // without the paths that are there already
+	paths []pathOf // which the database may not have, parents before children
 }
 
-func (e *tooManyPaths) Error() string { return fmt.Sprintf("%d paths are new", len(e.nodes)) }
+func (e *tooManyPaths) Error() string { return fmt.Sprintf("%d paths are new", len(e.paths)) }
 
-// unknownPaths returns the nodes whose paths the database may not have.
-func (c *content) unknownPaths() []int32 {
-	var nodes []int32
-	for n, p := range c.cut.Paths {
-		if !c.origin.paths[p] {
-			nodes = append(nodes, int32(n))
+// pathOf is the path of a node of a profile.
+type pathOf struct {
+	*profileRow
+	node int32
+}
+
+func (p pathOf) id() int64       { return p.paths[p.node] }
+func (p pathOf) parent() int64   { return p.content.parent(int(p.node)) }
+func (p pathOf) function() int64 { return p.functions[p.cut.Func[p.node]] }
+
+// spell returns the names of the path.
+func (p pathOf) spell() string { return p.content.spell(p.node) }
+
+// unknownPaths returns the paths that the database may not have.
+func (r *profileRow) unknownPaths() []pathOf {
+	var list []pathOf
+	for n, p := range r.cut.Paths {
+		if !r.origin.paths[p] {
+			list = append(list, pathOf{r, int32(n)})
 		}
 	}
-	return nodes
+	return list
 }
 
-// writePaths makes sure that the database has the paths of some nodes, parents before
-// children. It has the parents that are not among them.
-func writePaths(t *bolt.Tx, c *content, nodes []int32, l *additions) error {
-	for _, n := range nodes {
-		l.paths = append(l.paths, c.cut.Paths[n])
+// writePaths makes sure that the database has paths. It has the parents that are not
+// among them.
+func writePaths(t *bolt.Tx, paths []pathOf) error {
+	for _, p := range paths {
+		p.added.paths = append(p.added.paths, p.cut.Paths[p.node])
 	}
-	var err error
-	missing := slices.Clone(nodes)
-	if len(nodes) > c.cut.Len()/2 { // who knows most of a profile's paths finds the others to be new
-		missing, err = missingPaths(t, c, nodes)
-	}
-	if err != nil || len(missing) == 0 {
+	paths, err := byPathID(paths)
+	if err != nil {
 		return err
 	}
-	columns, err := c.pathColumns(missing)
-	if err != nil {
+	missing, err := missingPaths(t, paths)
+	if err != nil || len(missing) == 0 {
 		return err
 	}
 	// Of those that another importer has made since, all is there.
@@ -116,28 +171,33 @@ func writePaths(t *bolt.Tx, c *content, nodes []int32, l *additions) error {
 		WITH c, i
 		OPTIONAL MATCH (p:CallPath {id: $parents[i]})
 		FOREACH (_ IN CASE WHEN p IS NULL THEN [] ELSE [1] END | CREATE (p)-[:CALLS]->(c))
-		RETURN collect(i), count(p)`, columns)
+		RETURN collect(i), count(p)`, pathColumns(missing))
 	if err != nil {
 		return err
 	}
-	made := make([]int32, 0, len(missing))
+	made := make([]pathOf, 0, len(missing))
 	for _, i := range r.Ints(0) {
 		made = append(made, missing[i])
 	}
 	if len(made) < len(missing) {
-		if still, err := missingPaths(t, c, missing); err != nil || len(still) > 0 {
+		if still, err := missingPaths(t, missing); err != nil || len(still) > 0 {
 			return cmp.Or(err, bolt.CheckCount("paths", int64(len(made)), len(missing)))
 		}
 	}
-	recursion, called := c.recursion(), 0
+	recursions, called := map[*content][]int32{}, 0
 	var again, ancestors, distances []int64
-	for _, n := range made {
-		if c.cut.Parent[n] != calltree.NoNode {
+	for _, p := range made {
+		if p.parent() != rootPath {
 			called++
 		}
-		if up := recursion[n]; up != calltree.NoNode {
-			again, ancestors = append(again, c.paths[n]), append(ancestors, c.paths[up])
-			distances = append(distances, int64(c.cut.Depth[n]-c.cut.Depth[up]))
+		recursion, ok := recursions[p.content]
+		if !ok {
+			recursion = p.recursion()
+			recursions[p.content] = recursion
+		}
+		if up := recursion[p.node]; up != calltree.NoNode {
+			again, ancestors = append(again, p.id()), append(ancestors, p.paths[up])
+			distances = append(distances, int64(p.cut.Depth[p.node]-p.cut.Depth[up]))
 		}
 	}
 	if err := bolt.CheckCount("calls", r.Int(1), called); err != nil || len(again) == 0 {
@@ -153,66 +213,67 @@ func writePaths(t *bolt.Tx, c *content, nodes []int32, l *additions) error {
 	return bolt.CheckCount("recursions", r.Int(0), len(again))
 }
 
-// pathColumns returns nodes as parameters, and sorts the nodes by id: importers that
-// lock in one order do not wait for each other in a circle. Two nodes with one id are
-// an error.
-func (c *content) pathColumns(nodes []int32) (map[string]any, error) {
-	slices.SortFunc(nodes, func(a, b int32) int { return cmp.Compare(c.paths[a], c.paths[b]) })
-	var ids, parents, functions, depths []int64
-	for i, n := range nodes {
-		if i > 0 && ids[i-1] == c.paths[n] {
-			return nil, collision(ids[i-1], c.spell(nodes[i-1]), c.spell(n))
+// byPathID returns the distinct paths by id: importers that lock in one order do not
+// wait for each other in a circle. Two paths with one id are an error.
+func byPathID(paths []pathOf) ([]pathOf, error) {
+	sorted := slices.SortedStableFunc(slices.Values(paths), func(a, b pathOf) int { return cmp.Compare(a.id(), b.id()) })
+	kept := sorted[:0]
+	for _, p := range sorted {
+		if len(kept) > 0 && kept[len(kept)-1].id() == p.id() {
+			if last := kept[len(kept)-1]; last.parent() != p.parent() || last.function() != p.function() {
+				return nil, collision(p.id(), last.spell(), p.spell())
+			}
+			continue
 		}
-		ids = append(ids, c.paths[n])
-		parents = append(parents, c.parent(int(n)))
-		functions = append(functions, c.functions[c.cut.Func[n]])
-		depths = append(depths, int64(c.cut.Depth[n]))
+		kept = append(kept, p)
 	}
-	return map[string]any{"ids": ids, "parents": parents, "functions": functions, "depths": depths}, nil
+	return kept, nil
 }
 
-// missingPaths returns the nodes, parents first, whose paths the database does not
-// have. An id that belongs to something else there is an error.
-func missingPaths(t *bolt.Tx, c *content, nodes []int32) ([]int32, error) {
-	if len(nodes) == 0 {
-		return nil, nil
+// pathColumns returns paths as parameters.
+func pathColumns(paths []pathOf) map[string]any {
+	n := len(paths)
+	ids, parents, functions, depths := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	for i, p := range paths {
+		ids[i], parents[i], functions[i], depths[i] = p.id(), p.parent(), p.function(), int64(p.cut.Depth[p.node])
 	}
-	sorted := slices.Clone(nodes)
-	p, err := c.pathColumns(sorted)
-	if err != nil {
-		return nil, err
+	return map[string]any{"ids": ids, "parents": parents, "functions": functions, "depths": depths}
+}
+
+// missingPaths returns the paths that the database does not have, in their order. An id
+// that belongs to something else there is an error.
+func missingPaths(t *bolt.Tx, paths []pathOf) ([]pathOf, error) {
+	if len(paths) == 0 {
+		return nil, nil
 	}
 	r, err := t.One(`UNWIND range(0, size($ids)-1) AS i
 		OPTIONAL MATCH (c:CallPath {id: $ids[i]})-[:OF]->(f:Function) `+byID+`
 		OPTIONAL MATCH (p:CallPath)-[:CALLS]->(c)
 		WITH i, f, coalesce(p.id, 0) AS parent
 		WHERE f IS NULL OR f.id <> $functions[i] OR parent <> $parents[i]
-		RETURN collect(i), collect(CASE WHEN f IS NULL THEN 0 WHEN parent = 0 THEN 1 ELSE 2 END), collect(coalesce(f.name, ''))`, p)
+		RETURN collect(i), collect(CASE WHEN f IS NULL THEN 0 WHEN parent = 0 THEN 1 ELSE 2 END), collect(coalesce(f.name, ''))`, pathColumns(paths))
 	if err != nil {
 		return nil, err
 	}
-	var missing []int32
+	var missing []pathOf
 	why, names := r.Ints(1), r.Texts(2)
 	for k, i := range r.Ints(0) {
-		switch why[k] {
+		switch p := paths[i]; why[k] {
 		case 1: // another importer's commit is being carried out
-			if c.cut.Parent[sorted[i]] != calltree.NoNode {
+			if p.parent() != rootPath {
 				return nil, bolt.Changed("a path is there without its caller")
 			}
 			fallthrough
 		case 2:
-			return nil, collision(c.paths[sorted[i]], c.spell(sorted[i]), "a path to "+names[k])
+			return nil, collision(p.id(), p.spell(), "a path to "+names[k])
 		}
-		missing = append(missing, sorted[i])
+		missing = append(missing, paths[i])
 	}
-	slices.Sort(missing)
+	slices.SortFunc(missing, func(a, b pathOf) int { return cmp.Compare(a.id(), b.id()) })
 	return missing, nil
 }
 
-// spell returns the path of a node.
-func (c *content) spell(n int32) string { return calltree.FormatPath(c.cut.Path(n)) }
-
-func (shared) erase(t *bolt.Tx, key string, _ int64) error { return nil }
+func (shared) erase(t *bolt.Tx, key string) error { return nil }
 
 // byID makes the server use the index. It counts the entries of an index in the
 // background; soon after the first import it believes that there are few, and would
@@ -220,24 +281,45 @@ func (shared) erase(t *bolt.Tx, key string, _ int64) error { return nil }
 const byID = "USING INDEX SEEK c:CallPath(id)"
 
 // structureChunk is the number of paths that one statement looks up; tests lower it.
-var structureChunk = 20_000
+var structureChunk = 10_000
 
-func (shared) structure(t *bolt.Tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error {
-	ids := map[int64]struct{}{}
+// Who needs more than one of allPaths paths reads all of them, unless there are more than
+// mostPaths: that costs less per path than looking it up. Tests change allPaths.
+var allPaths = 8
+
+const mostPaths = 5_000_000
+
+func (m shared) structure(t *bolt.Tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error {
+	ids, whole := map[int64]struct{}{}, true
 	for _, v := range values {
+		whole = whole && v.whole
 		for _, id := range v.paths {
 			if need(id) {
 				ids[id] = struct{}{}
 			}
 		}
 	}
+	if len(ids) == 0 {
+		return nil
+	}
+	if all, err := m.paths(t); err != nil {
+		return err
+	} else if len(ids) > int(all)/allPaths && all <= mostPaths {
+		return allStructure(t, f)
+	}
 	chunks := slices.Collect(slices.Chunk(slices.Sorted(maps.Keys(ids)), structureChunk))
+	callers := ""
+	if !whole {
+		callers = "MATCH (x)<-[:CALLS*0..]-(c) WITH DISTINCT c AS x "
+	}
 	var one sync.Mutex
 	return t.Parallel(len(chunks), func(t *bolt.Tx, i int) error {
 		r, err := t.One(`UNWIND $ids AS id
-			MATCH (c:CallPath {id: id})-[:OF]->(f:Function) `+byID+`
+			MATCH (x:CallPath {id: id}) USING INDEX SEEK x:CallPath(id)
+			`+callers+`WITH x AS c
+			MATCH (c)-[:OF]->(f:Function)
 			OPTIONAL MATCH (p:CallPath)-[:CALLS]->(c)
-			RETURN collect(id), collect(coalesce(p.id, 0)), collect(f.id)`, map[string]any{"ids": chunks[i]})
+			RETURN collect(c.id), collect(coalesce(p.id, 0)), collect(f.id)`, map[string]any{"ids": chunks[i]})
 		if err != nil {
 			return err
 		}
@@ -247,6 +329,32 @@ func (shared) structure(t *bolt.Tx, values []sparse, need func(path int64) bool,
 		f(found, parents, functions)
 		return nil
 	})
+}
+
+// allStructure is structure of all paths.
+func allStructure(t *bolt.Tx, f func(ids, parents, functions []int64)) error {
+	statements := []string{
+		"MATCH (c:CallPath)-[:OF]->(f) RETURN collect(c.id), collect(f.id)",
+		"MATCH (p:CallPath)-[:CALLS]->(c) RETURN collect(c.id), collect(p.id)",
+	}
+	results := make([]bolt.Row, len(statements))
+	if err := t.Parallel(len(statements), func(t *bolt.Tx, i int) (err error) {
+		results[i], err = t.One(statements[i], nil)
+		return err
+	}); err != nil {
+		return err
+	}
+	callers, of := results[1].Ints(1), map[int64]int64{}
+	for i, id := range results[1].Ints(0) {
+		of[id] = callers[i]
+	}
+	ids := results[0].Ints(0)
+	parents := make([]int64, len(ids))
+	for i, id := range ids {
+		parents[i] = of[id] // rootPath for a root
+	}
+	f(ids, parents, results[0].Ints(1))
+	return nil
 }
 
 func (shared) rows(t *bolt.Tx, keys []string, wanted []int64, f func(key string, functions, selfs, totals []int64) error) error {

@@ -69,13 +69,20 @@ func (m *merger) add(from *calltree.Forest, self calltree.Vector, modes []store.
 	}
 }
 
-// writeAhead stores the paths of a profile before the profile, a part in each
+// writeAhead stores the paths of profiles before the profiles, a part in each
 // transaction. If the importer dies in between, the next one finds them.
 func (s *Store) writeAhead(ctx context.Context, a *tooManyPaths) error {
-	for nodes := range slices.Chunk(a.nodes, pathsAhead) {
-		l := &additions{origin: a.origin}
+	var rows []*profileRow
+	for _, p := range a.paths {
+		if !slices.Contains(rows, p.profileRow) {
+			rows = append(rows, p.profileRow)
+		}
+	}
+	for paths := range slices.Chunk(a.paths, pathsAhead) {
 		err := s.db.Write(ctx, "the paths of a profile", func(t *bolt.Tx) error {
-			*l = additions{origin: a.origin}
+			for _, r := range rows {
+				r.added = newAdditions(r.origin)
+			}
 			mark, err := enterGate(t, s.slot)
 			if err != nil {
 				return err
@@ -83,15 +90,17 @@ func (s *Store) writeAhead(ctx context.Context, a *tooManyPaths) error {
 			if mark.Int("epoch") != s.sources.epoch {
 				return bolt.Changed("the store was compacted")
 			}
-			if err := writeFunctions(t, s.model.functions(), a.content, l); err != nil {
+			if err := writeFunctions(t, s.model.functions(), rows); err != nil {
 				return err
 			}
-			return writePaths(t, a.content, nodes, l)
+			return writePaths(t, paths)
 		})
 		if err != nil {
 			return err
 		}
-		l.commit()
+		for _, r := range rows {
+			r.added.commit()
+		}
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package neo4j
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/dendroprof/dendro/store"
@@ -55,13 +54,23 @@ const rootName = "root"
 // thesisChunk is the number of nodes per statement; tests lower it.
 var thesisChunk = 20_000
 
-// write makes the nodes in depth-first order, a chunk of them in each statement,
+func (m thesis) write(t *bolt.Tx, rows []*profileRow) error {
+	for _, row := range rows {
+		if err := m.writeTree(t, row.content, "WITH $row AS x "+createProfile, row.params); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeTree makes the nodes in depth-first order, a chunk of them in each statement,
 // and the relationships between nodes by their places in the list of what was
-// made: no node has to be looked up but the ancestors that earlier chunks hold.
-func (m thesis) write(t *bolt.Tx, c *content, create string, params map[string]any, _ *additions) error {
+// made: no node has to be looked up but the ancestors that earlier chunks hold. The
+// statement create creates the profile's node as p.
+func (m thesis) writeTree(t *bolt.Tx, c *content, create string, row map[string]any) error {
 	whole, recursion := c.whole(), c.recursion()
-	maps.Copy(params, map[string]any{"key": c.key, "node": nodeKey(c.key, -1), "name": rootName, "total": whole, "share": c.share(whole),
-		"p": nil, "c": nil}) // null is no property
+	params := map[string]any{"row": row, "key": c.key, "node": nodeKey(c.key, -1), "name": rootName, "total": whole, "share": c.share(whole),
+		"p": nil, "c": nil} // null is no property
 	var p, corrections [][]float64
 	if m.potentials > 0 {
 		p, corrections = c.potentials(recursion, m.potentials)
@@ -194,9 +203,11 @@ func newThesisChunk(c *content, recursion []int32, start, end int) thesisColumns
 // The server stores hexadecimal digits in half a byte each.
 func nodeKey(profile string, n int) string { return fmt.Sprintf("%s%06x", profile, n+1) }
 
-func (thesis) erase(t *bolt.Tx, key string, _ int64) error {
+func (thesis) erase(t *bolt.Tx, key string) error {
 	return t.Do("MATCH (f:Function {profileKey: $key}) DETACH DELETE f", map[string]any{"key": key})
 }
+
+func (thesis) values(bool) string { return ", p.paths, p.selfs" }
 
 // structure reads the trees of profiles until nothing is missing: profiles of one
 // benchmark have most of their paths in common.

@@ -1,8 +1,8 @@
 package neo4j
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -39,30 +39,33 @@ func readFunction(n bolt.Props) profile.Function {
 	}
 }
 
-// writeFunctions makes sure that the database has the functions of c, with
-// their attributes.
-func writeFunctions(t *bolt.Tx, label string, c *content, l *additions) error {
-	var fresh []int32 // functions of the table
-	ofForest := c.forestFunctions()
-	for fn, of := range ofForest {
-		if !c.origin.functions[of] {
-			fresh = append(fresh, int32(fn))
-			l.functions = append(l.functions, of)
+// writeFunctions makes sure that the database has the functions of profiles, with their
+// attributes.
+func writeFunctions(t *bolt.Tx, label string, rows []*profileRow) error {
+	want := map[int64]profile.Function{}
+	for _, c := range rows {
+		for fn, of := range c.forestFunctions() {
+			if c.origin.functions[of] {
+				continue
+			}
+			c.added.functions = append(c.added.functions, of)
+			id, f := c.functions[fn], c.cut.Functions[fn]
+			f.Name = c.names[fn]
+			if other, ok := want[id]; ok && other.Name != f.Name {
+				return collision(id, other.Name, f.Name)
+			} else if ok {
+				f = calltree.MergeAttributes(other, f)
+			}
+			want[id] = f
 		}
 	}
-	if len(fresh) == 0 {
+	if len(want) == 0 {
 		return nil
 	}
-	slices.SortFunc(fresh, func(a, b int32) int { return cmp.Compare(c.functions[a], c.functions[b]) })
-	ids, props := make([]int64, len(fresh)), make([]map[string]any, len(fresh))
-	want := map[int64]profile.Function{}
-	for i, fn := range fresh {
-		id, name, f := c.functions[fn], c.names[fn], c.cut.Functions[fn]
-		f.Name = name
-		if other, ok := want[id]; ok {
-			return collision(id, other.Name, name)
-		}
-		ids[i], props[i], want[id] = id, functionProps(id, name, f), f
+	ids := slices.Sorted(maps.Keys(want))
+	props := make([]map[string]any, len(ids))
+	for i, id := range ids {
+		props[i] = functionProps(id, want[id].Name, want[id])
 	}
 	r, err := t.One(`UNWIND range(0, size($ids)-1) AS i
 		MERGE (f:`+label+` {id: $ids[i]}) ON CREATE SET f += $props[i]
@@ -115,36 +118,42 @@ const maxRawName = 4000
 
 // writeRawNames stores one raw name per function and group: the smallest, so that the
 // order of imports does not matter.
-func writeRawNames(t *bolt.Tx, label, group string, c *content, raw map[int32]string, l *additions) error {
+func writeRawNames(t *bolt.Tx, label string, rows []*profileRow) error {
 	type example struct {
-		id, function int64
-		name         string
+		function    int64
+		group, name string
 	}
-	var list []example
-	for fn, of := range c.forestFunctions() {
-		name, ok := raw[of]
-		key := rawKey{group, of}
-		if known, is := c.origin.raw[key]; !ok || is && known <= name {
-			continue
+	smallest := map[int64]example{}
+	for _, c := range rows {
+		for fn, of := range c.forestFunctions() {
+			name, ok := c.raw[of]
+			key := rawKey{c.group, of}
+			if known, is := c.origin.raw[key]; !ok || is && known <= name {
+				continue
+			}
+			c.added.raw[key] = name
+			if len(name) > maxRawName {
+				name = bolt.StoredName(name)
+			}
+			id := bolt.TextsID(c.group, c.names[fn])
+			if other, ok := smallest[id]; !ok || name < other.name {
+				smallest[id] = example{c.functions[fn], c.group, name}
+			}
 		}
-		l.raw[key] = name
-		if len(name) > maxRawName {
-			name = bolt.StoredName(name)
-		}
-		list = append(list, example{bolt.TextsID(group, c.names[fn]), c.functions[fn], name})
 	}
-	if len(list) == 0 {
+	if len(smallest) == 0 {
 		return nil
 	}
-	slices.SortFunc(list, func(a, b example) int { return cmp.Compare(a.id, b.id) })
-	var ids, functions []int64
-	var names []string
-	for _, e := range list {
-		ids, functions, names = append(ids, e.id), append(functions, e.function), append(names, e.name)
+	ids := slices.Sorted(maps.Keys(smallest))
+	var functions []int64
+	var groups, names []string
+	for _, id := range ids {
+		e := smallest[id]
+		functions, groups, names = append(functions, e.function), append(groups, e.group), append(names, e.name)
 	}
-	params := map[string]any{"ids": ids, "functions": functions, "names": names, "group": group}
+	params := map[string]any{"ids": ids, "functions": functions, "names": names, "groups": groups}
 	if err := t.Do(`UNWIND range(0, size($ids)-1) AS i
-		MERGE (n:RawName {id: $ids[i]}) ON CREATE SET n.group = $group, n.name = $names[i]
+		MERGE (n:RawName {id: $ids[i]}) ON CREATE SET n.group = $groups[i], n.name = $names[i]
 		WITH n, i WHERE $names[i] < n.name
 		SET n.name = CASE WHEN $names[i] < n.name THEN $names[i] ELSE n.name END`, params); err != nil {
 		return err

@@ -5,24 +5,32 @@ import (
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
-	"github.com/dendroprof/dendro/testrun"
 )
 
-// execute executes the decision about a record.
-func (p *filePut) execute(t *bolt.Tx, i int, r *store.Record, st step, run testrun.Run, metrics []testrun.Metric) error {
+// createProfile creates the node of a profile, p, from a row x.
+const createProfile = `MATCH (b:Benchmark {key: x.benchmark}) MATCH (r:TestRun {key: x.run})
+	CREATE (b)-[:HAS_PROFILE]->(p:Profile)<-[:HAS_PROFILE]-(r) SET p = x.profile
+	FOREACH (m IN x.modes | CREATE (p)-[:HAS_MODE]->(:ModeVector {id: m.id, mode: m.mode, paths: m.paths, selfs: m.selfs}))`
+
+// execute executes the decision about a record, except for writing its profile, which
+// becomes one of the rows.
+func (b *batchPut) execute(t *bolt.Tx, p *filePut, i int) error {
+	r, st := p.file.Records[i], p.steps[i]
 	if st.action == store.Keep {
-		if p.unknown > 0 {
+		if p.tried[i] && b.unknown > 0 {
 			p.out.Stored++
 		} else {
 			p.out.Unchanged++
 		}
 		return nil
 	}
+	p.tried[i] = true
 	d := store.NewProfile(p.file, r)
-	d.Seq, d.HasSource = p.seq+int64(i), false
+	d.Seq, d.HasSource = b.seq, false
+	b.seq++
 	var c *content
 	if st.action == store.Sum {
-		sum, err := p.s.sum(t, st.old, r)
+		sum, err := b.s.sum(t, st.old, r)
 		if err != nil {
 			return err
 		}
@@ -31,36 +39,28 @@ func (p *filePut) execute(t *bolt.Tx, i int, r *store.Record, st step, run testr
 	} else {
 		c = p.contents[i]
 	}
-	d.Benchmark, d.Run, d.Metrics = p.file.Benchmark, run, metrics
+	d.Benchmark, d.Run, d.Metrics = p.file.Benchmark, p.run.merged, p.metrics
 	d.Sum, d.Nodes = c.sum, c.nodes
-	if err := p.s.checkMemory(t, c, p.file.Name); err != nil {
+	if err := b.s.checkMemory(t, c, p.file.Name); err != nil {
 		return err
 	}
 	if st.old != nil {
-		if err := erase(t, p.s.model, st.old); err != nil {
+		if err := erase(t, b.s.model, st.old); err != nil {
 			return err
 		}
 	}
 	p.out.Stored++
-	return p.write(t, c, &d, r)
+	b.rows = append(b.rows, b.row(c, &d, r))
+	return nil
 }
 
-// write stores the profile with its tree.
-func (p *filePut) write(t *bolt.Tx, c *content, d *store.Profile, r *store.Record) error {
-	c.origin = p.s.sources.of(c.forest, p.epoch)
-	l := &additions{origin: c.origin, raw: map[rawKey]string{}}
-	p.added = append(p.added, l)
-	label := p.s.model.functions()
-	if err := writeFunctions(t, label, c, l); err != nil {
-		return err
-	}
-	if err := writeRawNames(t, label, p.file.Benchmark.Group, c, r.RawNames, l); err != nil {
-		return err
-	}
+// row returns a profile as its model writes it.
+func (b *batchPut) row(c *content, d *store.Profile, r *store.Record) *profileRow {
+	c.origin = b.s.sources.of(c.forest, b.epoch)
 	n := profileProps(d)
 	n["functions"] = int64(len(c.rows))
-	maps.Copy(n, p.s.model.properties(c))
-	var modes []map[string]any
+	maps.Copy(n, b.s.model.properties(c))
+	modes := []map[string]any{}
 	for _, m := range c.modes {
 		if m.Len() > 0 {
 			paths, selfs := c.modeIDs(m.Vector)
@@ -68,10 +68,23 @@ func (p *filePut) write(t *bolt.Tx, c *content, d *store.Profile, r *store.Recor
 		}
 	}
 	n["modes"] = int64(len(modes))
-	return p.s.model.write(t, c, `MATCH (b:Benchmark {key: $benchmark}), (r:TestRun {key: $run})
-		CREATE (b)-[:HAS_PROFILE]->(p:Profile)<-[:HAS_PROFILE]-(r) SET p = $profile
-		FOREACH (m IN $modes | CREATE (p)-[:HAS_MODE]->(:ModeVector {id: m.id, mode: m.mode, paths: m.paths, selfs: m.selfs}))`,
-		map[string]any{"benchmark": benchmarkKey(d.Benchmark), "run": d.Run.Key, "profile": map[string]any(n), "modes": modes}, l)
+	return &profileRow{content: c, group: d.Benchmark.Group, raw: r.RawNames, added: newAdditions(c.origin),
+		params: map[string]any{"benchmark": benchmarkKey(d.Benchmark), "run": d.Run.Key, "profile": map[string]any(n), "modes": modes}}
+}
+
+// write stores the profiles with their trees.
+func (b *batchPut) write(t *bolt.Tx) error {
+	if len(b.rows) == 0 {
+		return nil
+	}
+	label := b.s.model.functions()
+	if err := writeFunctions(t, label, b.rows); err != nil {
+		return err
+	}
+	if err := writeRawNames(t, label, b.rows); err != nil {
+		return err
+	}
+	return b.s.model.write(t, b.rows)
 }
 
 // writeSource stores the original of profiles, once for all of them, and replaces
@@ -91,7 +104,7 @@ func writeSource(t *bolt.Tx, keys []string, data []byte) error {
 // erase removes a profile that the transaction has found, with all that belongs only
 // to it. It returns a ChangedError if another transaction did so first.
 func erase(t *bolt.Tx, m model, old *store.Profile) error {
-	if err := m.erase(t, string(old.ID), int64(old.Nodes)); err != nil {
+	if err := m.erase(t, string(old.ID)); err != nil {
 		return err
 	}
 	r, err := t.One(`MATCH (p:Profile {key: $key}) WHERE p.hash = $hash
