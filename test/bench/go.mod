@@ -8,6 +8,7 @@ require (
 	github.com/dendroprof/dendro v0.0.0-00010101000000-000000000000
 	github.com/duckdb/duckdb-go-bindings v0.10505.0
 	github.com/grafana/jfr-parser/pprof v0.0.4
+	github.com/neo4j/neo4j-go-driver/v6 v6.0.0
 	go.opentelemetry.io/proto/otlp/profiles/v1development v0.4.0
 	google.golang.org/protobuf v1.36.12
 	modernc.org/sqlite v1.61.1

@@ -1,0 +1,287 @@
+// Command graph measures the graph engine at the size of real histories: it starts a
+// Neo4j server of its own, imports profiles of the suite's Real shape, and runs Dendro's
+// commands on them, each as a process of its own, as a user does.
+//
+//	go build -o /tmp/dendro ../../cmd/dendro
+//	go run ./cmd/graph -dendro /tmp/dendro -profiles 8680
+//
+// It prints a Markdown table to standard output. Imports are compared with the paper's
+// final method on the same files, in interleaved rounds: cold, the first rounds of a
+// server that has just started, and warm, the last ones. Every round imports a run of all
+// benchmarks. Sizes are those of the store files of the stopped server.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/store/neo4j"
+	"github.com/dendroprof/dendro/test/bench/suite"
+	"github.com/dendroprof/dendro/test/neo4j/server"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+type bench struct {
+	ctx      context.Context
+	server   *server.Server
+	suite    *suite.Suite
+	dendro   string
+	model    string
+	profiles int
+	repeats  int
+	nodes    int
+}
+
+// The memory of each server, and the benchmarks of the suite: half of them are in each
+// group.
+const (
+	heap, pageCache = "2g", "1g"
+	benchmarks      = 8
+)
+
+func main() {
+	b := &bench{suite: suite.New(suite.Config{Shape: suite.Real, Groups: 2, Benchmarks: benchmarks / 2})}
+	flag.StringVar(&b.dendro, "dendro", "dendro", "the program to measure")
+	flag.StringVar(&b.model, "model", "shared", "model of the database: shared or thesis")
+	flag.IntVar(&b.profiles, "profiles", 2000, "number of profiles")
+	flag.IntVar(&b.repeats, "repeats", 5, "how often each query runs; the median counts")
+	rounds := flag.Int("rounds", 12, "rounds against the paper's method, of 32 profiles each, at either end; 0: none")
+	skip := flag.String("skip", "", "parts to skip: prune, bulk")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	b.ctx = ctx
+	err := b.run(*rounds, *skip)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "graph:", err)
+		os.Exit(1)
+	}
+}
+
+func (b *bench) run(rounds int, skip string) (err error) {
+	os.Setenv(neo4j.PasswordEnv, server.Password) //nolint:errcheck // it is not empty
+	if b.server, err = server.Start(b.ctx, server.Options{Heap: heap, PageCache: pageCache}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.server.Close()) }()
+	if err := b.load(rounds); err != nil {
+		return err
+	}
+	if err := b.size(); err != nil {
+		return err
+	}
+	fmt.Printf("\n%d profiles, %d call nodes, model %s\n\n| command | first | median of %d |\n|---|---|---|\n", b.profiles, b.nodes, b.model, b.repeats)
+	one, last := b.suite.Meta(0), b.suite.Meta(b.profiles-1)
+	for _, args := range [][]string{
+		{"runs"},
+		{"tree", "--run", last.Run, "--benchmark", one.Benchmark},
+		{"find", "Compile::Compile"},
+		{"bottlenecks", "--benchmark", one.Benchmark},
+		{"bottlenecks", "--group", one.Group},
+		{"tree", "--group", one.Group},
+		{"regressions", "--method", "correlation", "--benchmark", one.Benchmark},
+	} {
+		if err := b.query(args...); err != nil {
+			return err
+		}
+	}
+	if !strings.Contains(skip, "bulk") {
+		if err := b.bulk(); err != nil {
+			return err
+		}
+	}
+	if strings.Contains(skip, "prune") {
+		return nil
+	}
+	runs := b.profiles / benchmarks
+	return b.timed("prune", func() error { return b.command(nil, "prune", "--keep", fmt.Sprint(runs-runs*2/7)) })
+}
+
+// load imports all profiles.
+func (b *bench) load(rounds int) (err error) {
+	if err := neo4j.Init(b.ctx, b.server.URL(), neo4j.InitOptions{Model: neo4j.Model(b.model)}); err != nil {
+		return err
+	}
+	st, err := neo4j.Open(b.ctx, b.server.URL(), neo4j.Options{})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	im, err := ingest.New(b.ctx, st, ingest.Options{})
+	if err != nil {
+		return err
+	}
+	var p *paper
+	if rounds > 0 {
+		if p, err = newPaper(b.ctx); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, p.close()) }()
+	}
+	const perRound = 4 * benchmarks
+	type rate struct{ ours, paper []float64 } // seconds per call node
+	var cold, warm rate
+	var all time.Duration
+	for from := 0; from < b.profiles; from += perRound {
+		batch, nodes := b.batch(from, min(from+perRound, b.profiles))
+		b.nodes += nodes
+		began := time.Now()
+		if err := put(b.ctx, im, batch); err != nil {
+			return err
+		}
+		took := time.Since(began)
+		all += took
+		of := &warm
+		switch left := (b.profiles - from - 1) / perRound; {
+		case from/perRound < rounds:
+			of = &cold
+		case left >= rounds:
+			continue
+		}
+		began = time.Now()
+		if err := p.put(batch); err != nil {
+			return err
+		}
+		of.ours = append(of.ours, took.Seconds()/float64(nodes))
+		of.paper = append(of.paper, time.Since(began).Seconds()/float64(nodes))
+	}
+	fmt.Printf("| import | nodes/s | the paper's method | ratio |\n|---|---|---|---|\n| all, %d profiles | %.0f | | |\n", b.profiles, float64(b.nodes)/all.Seconds())
+	for _, r := range []struct {
+		name string
+		rate
+	}{{"cold", cold}, {"warm", warm}} {
+		if len(r.ours) > 0 {
+			ours, paper := median(r.ours), median(r.paper)
+			fmt.Printf("| %s, median of %d rounds | %.0f | %.0f | %.1f × |\n", r.name, len(r.ours), 1/ours, 1/paper, paper/ours)
+		}
+	}
+	return nil
+}
+
+// batch renders profiles and returns them with the number of their call nodes.
+func (b *bench) batch(from, to int) (list []ingest.Source, nodes int) {
+	for i := from; i < to; i++ {
+		m := b.suite.Meta(i)
+		text, size := b.suite.AppendFolded(nil, i)
+		nodes += size.Nodes
+		s := ingest.MemorySource(fmt.Sprintf("%s/%s/%s", m.Run, m.Group, m.Benchmark), text)
+		s.Label = ingest.Label{Group: m.Group, Benchmark: m.Benchmark, Run: testrun.Run{Key: m.Run, Date: m.Date},
+			Metrics: []testrun.Metric{{Name: "time", Mean: m.MetricMean, Unit: m.MetricUnit, Better: testrun.Lower, Primary: true}}}
+		list = append(list, s)
+	}
+	return list, nodes
+}
+
+func put(ctx context.Context, im *ingest.Importer, batch []ingest.Source) error {
+	var failed error
+	_, err := im.Import(ctx, batch, func(r ingest.Result) { failed = errors.Join(failed, r.Err) })
+	return errors.Join(err, failed)
+}
+
+// size prints the bytes of the store files for each call node.
+func (b *bench) size() error {
+	if err := b.server.Stop(); err != nil {
+		return err
+	}
+	var bytes int64
+	if err := filepath.WalkDir(b.server.DatabaseDir(), func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			bytes += info.Size()
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	fmt.Printf("\nstore files: %d MB, %.1f bytes for each call node\n", bytes>>20, float64(bytes)/float64(b.nodes))
+	return b.server.Restart(b.ctx)
+}
+
+// query runs a command several times and prints the first and the median time.
+func (b *bench) query(args ...string) error {
+	var times []float64
+	for range b.repeats + 1 {
+		began := time.Now()
+		if err := b.command(nil, args...); err != nil {
+			return err
+		}
+		times = append(times, time.Since(began).Seconds())
+	}
+	fmt.Printf("| %s | %.2f s | %.2f s |\n", strings.Join(args, " "), times[0], median(times[1:]))
+	return nil
+}
+
+// bulk writes the store as files and makes a database of them in another server.
+func (b *bench) bulk() error {
+	dir, err := os.MkdirTemp("", "graph-bulk-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	files := filepath.Join(dir, "files")
+	if err := b.timed("export", func() error {
+		return b.command(nil, "export", "--format", "neo4j-admin", "--model", b.model, "-o", files)
+	}); err != nil {
+		return err
+	}
+	other, err := server.Start(b.ctx, server.Options{Heap: heap, PageCache: pageCache})
+	if err != nil {
+		return err
+	}
+	defer other.Close() //nolint:errcheck // its folder is removed
+	if err := other.Stop(); err != nil {
+		return err
+	}
+	if err := b.timed("neo4j-admin database import", func() error {
+		return other.Admin(b.ctx, files, "database", "import", "full", "neo4j", "--overwrite-destination", "@import.args")
+	}); err != nil {
+		return err
+	}
+	if err := other.Restart(b.ctx); err != nil {
+		return err
+	}
+	return b.timed("store init", func() error { return b.command([]string{"DENDRO_STORE=" + other.URL()}, "store", "init") })
+}
+
+// timed prints how long something took, and call nodes per second.
+func (b *bench) timed(name string, f func() error) error {
+	began := time.Now()
+	if err := f(); err != nil {
+		return err
+	}
+	took := time.Since(began).Seconds()
+	fmt.Printf("| %s | %.1f s | %.0f nodes/s |\n", name, took, float64(b.nodes)/took)
+	return nil
+}
+
+// command runs dendro on the server's store.
+func (b *bench) command(env []string, args ...string) error {
+	c := exec.CommandContext(b.ctx, b.dendro, args...)
+	c.Env = append(append(os.Environ(), "DENDRO_STORE="+b.server.URL()), env...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("dendro %s: %w: %s", strings.Join(args, " "), err, stderr.Bytes())
+	}
+	return nil
+}
+
+func median(list []float64) float64 {
+	list = slices.Sorted(slices.Values(list))
+	return list[len(list)/2]
+}
