@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"maps"
-	"runtime"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
@@ -146,24 +144,18 @@ func (b *batchPut) decide(p *filePut) (err error) {
 	return nil
 }
 
-// layOut begins to compute the contents to be stored, while the server works. The
-// returned function waits until they are complete.
+// layOut begins to compute the contents to be stored, while the server works. Wait waits
+// until they are complete.
 func (b *batchPut) layOut() (wait func()) {
-	var all errgroup.Group
-	all.SetLimit(runtime.GOMAXPROCS(0))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for _, p := range b.files {
-			for i, st := range p.steps {
-				if st.action == store.Place && p.contents[i] == nil {
-					all.Go(func() error { p.contents[i] = newContent(st.id, p.file.Records[i]); return nil })
-				}
+	var all sync.WaitGroup
+	for _, p := range b.files {
+		for i, st := range p.steps {
+			if st.action == store.Place && p.contents[i] == nil {
+				all.Go(func() { p.contents[i] = newContent(st.id, p.file.Records[i]) })
 			}
 		}
-		all.Wait() //nolint:errcheck // there are no errors
-	}()
-	return func() { <-done }
+	}
+	return all.Wait
 }
 
 // agreeOnRules records the rules of the first import and refuses others.
