@@ -3,6 +3,7 @@ package profile
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/zeebo/xxh3"
@@ -128,6 +129,14 @@ func NewSymbols() *Symbols {
 		categories: map[Category]CategoryID{{}: 0},
 		Scripts:    map[string]bool{},
 	}
+}
+
+// Grow makes room for further functions and frames, and for as many stacks as frames.
+func (s *Symbols) Grow(functions, frames int) {
+	s.Stacks.Grow(frames)
+	s.Functions, s.Frames = slices.Grow(s.Functions, functions), slices.Grow(s.Frames, frames)
+	s.functions.Grow(functions)
+	s.frames.Grow(frames)
 }
 
 // Function interns f. A Kind is filled in when the function had none before.

@@ -1,12 +1,16 @@
 package pprof
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
+	"github.com/dendroprof/dendro/internal/intern"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -16,41 +20,72 @@ import (
 // numbered so that a function is found by hashing five integers.
 type warm struct {
 	symbols *profile.Symbols
-	textIDs map[string]int32 // by the bytes in the file
-	texts   []string         // valid UTF-8; 0 is the empty text
-	bases   map[int32]int32  // of a path: its last element
-	known   map[functionKey]profile.FunctionID
-	stacks  stackTable   // by the frames of their locations, innermost first
-	seed    sequenceHash // of both the frames and the sequence
+	textIDs intern.Index    // of texts
+	texts   []string        // valid UTF-8; 0 is the empty text
+	room    []byte          // for the bytes of further texts, so that each is not an object
+	bases   map[int32]int32 // of a path: its last element
+	known   intern.Index    // of keys
+	keys    []functionKey
+	ids     []profile.FunctionID // of keys
+	stacks  stackTable           // by the frames of their locations, innermost first
+	seed    sequenceHash         // of both the frames and the sequence
 }
 
 type functionKey struct{ name, systemName, file, module, line int32 }
 
+func (k *functionKey) hash() uint64 {
+	h := intern.With(uint64(uint32(k.name)), uint64(uint32(k.systemName))<<32|uint64(uint32(k.file)))
+	return intern.With(h, uint64(uint32(k.module))<<32|uint64(uint32(k.line)))
+}
+
 func newWarm(s *profile.Symbols) *warm {
-	return &warm{
-		symbols: s,
-		textIDs: map[string]int32{"": 0},
-		texts:   []string{""},
-		bases:   map[int32]int32{},
-		known:   map[functionKey]profile.FunctionID{},
-		seed:    newSequenceHash(),
+	w := &warm{symbols: s, bases: map[int32]int32{}, seed: newSequenceHash()}
+	w.text(nil)
+	return w
+}
+
+// grow makes room for what a message has, if it is the first one: growing step by step
+// costs as much as reading a small file.
+func (w *warm) grow(t *tables) {
+	if len(w.texts) > 1 || len(w.symbols.Functions) > 0 {
+		return
 	}
+	w.texts = slices.Grow(w.texts, len(t.strings))
+	w.textIDs.Grow(len(t.strings))
+	w.keys, w.ids = slices.Grow(w.keys, len(t.functions)), slices.Grow(w.ids, len(t.functions))
+	w.known.Grow(len(t.functions))
+	w.symbols.Grow(len(t.functions), len(t.lines))
 }
 
 // text returns the number of a text. Invalid UTF-8 is replaced by U+FFFD.
 func (w *warm) text(b []byte) int32 {
-	if id, ok := w.textIDs[string(b)]; ok {
+	h := intern.Bytes(b)
+	id, ok := w.textIDs.Find(h, func(id int32) bool { return w.texts[id] == string(b) })
+	switch {
+	case ok:
 		return id
+	case !utf8.Valid(b):
+		return w.text(bytes.ToValidUTF8(b, []byte("\uFFFD")))
 	}
-	raw := string(b)
-	id := int32(len(w.texts))
-	if utf8.ValidString(raw) {
-		w.texts = append(w.texts, raw)
-	} else {
-		id = w.text([]byte(valid(raw)))
-	}
-	w.textIDs[raw] = id
+	id = int32(len(w.texts))
+	w.texts = append(w.texts, w.keep(b))
+	w.textIDs.Add(h, id)
 	return id
+}
+
+// keep returns the bytes as a string. Short ones share memory, which lives as long as
+// one of them.
+func (w *warm) keep(b []byte) string {
+	const block, short = 4 << 10, 256
+	if len(b) > short {
+		return string(b)
+	}
+	if cap(w.room)-len(w.room) < len(b) {
+		w.room = make([]byte, 0, block)
+	}
+	at := len(w.room)
+	w.room = append(w.room, b...)
+	return unsafe.String(unsafe.SliceData(w.room[at:]), len(b))
 }
 
 // base returns the number of the last element of a path.
@@ -97,6 +132,7 @@ type extension struct {
 const unextended = profile.NoStack - 1
 
 func (l *links) reset() {
+	l.warm.grow(&l.tables)
 	l.textOf = zeroed(l.textOf, len(l.strings))
 	l.once = map[uint64]string{}
 	l.frames = l.frames[:0]
@@ -271,8 +307,9 @@ func (l *links) linkFunction(fn *function, m linkedMapping) (profile.FunctionID,
 }
 
 func (l *links) intern(k functionKey, m linkedMapping, at int) (profile.FunctionID, error) {
-	if id, ok := l.known[k]; ok {
-		return id, nil
+	h := k.hash()
+	if i, ok := l.known.Find(h, func(i int32) bool { return l.keys[i] == k }); ok {
+		return l.warm.ids[i], nil
 	}
 	fn := profile.Function{
 		Name: l.texts[k.name], SystemName: l.texts[k.systemName], File: l.texts[k.file],
@@ -280,7 +317,8 @@ func (l *links) intern(k functionKey, m linkedMapping, at int) (profile.Function
 	}
 	fn.Kind = kindOf(&fn, m.kernel, l.hasGo, l.guess)
 	id := l.symbols.Function(fn)
-	l.known[k] = id
+	l.known.Add(h, int32(len(l.keys)))
+	l.keys, l.warm.ids = append(l.keys, k), append(l.warm.ids, id)
 	return id, l.spend(len(fn.Name)+len(fn.SystemName)+len(fn.File)+len(fn.Module), at)
 }
 

@@ -54,7 +54,7 @@ func (s *samples) read(p *profile.Profile) error {
 			lo, hi, err = wire.Payload(s.msg, pos+1, s.samplesEnd)
 		} else {
 			var f wire.Field
-			f, err = profileShape.Next(s.msg, pos, s.samplesEnd)
+			f, err = nextField(s.msg[:s.samplesEnd], pos)
 			at, lo, hi, sample = f.At, f.Lo, f.Hi, f.Num == fieldSample
 		}
 		if err == nil && sample {

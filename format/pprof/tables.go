@@ -88,17 +88,43 @@ func (t *tables) reset() {
 	}
 }
 
-// read is the pass.
-func (t *tables) read(msg []byte, warn *findings) (err error) {
-	t.reset()
+// grow makes room for the entries of a small message; see warm.grow.
+func (t *tables) grow(msg []byte) {
+	const small = 1 << 20
+	if cap(t.strings) > 0 || len(msg) > small {
+		return
+	}
+	var n [fieldString + 1]int // of each field
 	for pos := 0; pos < len(msg); {
-		var f wire.Field
-		if tag := msg[pos]; tag&0x87 == wire.Bytes {
-			f.Num, f.Type, f.At = int(tag>>3), wire.Bytes, pos
-			f.Lo, f.Hi, err = wire.Payload(msg, pos+1, len(msg))
-		} else {
-			f, err = profileShape.Next(msg, pos, len(msg))
+		f, err := nextField(msg, pos)
+		if err != nil {
+			break // reported later
 		}
+		if pos = f.Hi; f.Num <= fieldString {
+			n[f.Num]++
+		}
+	}
+	t.strings = make([]span, 0, n[fieldString])
+	t.locations, t.lines = make([]location, 0, n[fieldLocation]), make([]line, 0, n[fieldLocation]+n[fieldLocation]/2)
+	t.functions = make([]function, 0, n[fieldFunction])
+}
+
+// nextField reads the field of the profile at pos.
+func nextField(msg []byte, pos int) (f wire.Field, err error) {
+	if tag := msg[pos]; tag&0x87 == wire.Bytes {
+		f.Num, f.Type, f.At = int(tag>>3), wire.Bytes, pos
+		f.Lo, f.Hi, err = wire.Payload(msg, pos+1, len(msg))
+		return f, err
+	}
+	return profileShape.Next(msg, pos, len(msg))
+}
+
+// read is the pass.
+func (t *tables) read(msg []byte, warn *findings) error {
+	t.reset()
+	t.grow(msg)
+	for pos := 0; pos < len(msg); {
+		f, err := nextField(msg, pos)
 		if err != nil {
 			return wire.Place(err)
 		}

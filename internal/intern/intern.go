@@ -71,15 +71,26 @@ func (x *Index) Find(hash uint64, is func(number int32) bool) (int32, bool) {
 // Find that the value has none yet.
 func (x *Index) Add(hash uint64, number int32) {
 	if 2*x.used >= len(x.slots) {
-		x.grow()
+		x.resize(max(64, 4*len(x.slots)))
 	}
 	x.put(slot{uint32(hash >> 32), uint32(number) + 1})
 	x.used++
 }
 
-func (x *Index) grow() {
+// Grow makes room for n further values.
+func (x *Index) Grow(n int) {
+	size := 64
+	for size <= 2*(x.used+n) {
+		size *= 2
+	}
+	if size > len(x.slots) {
+		x.resize(size)
+	}
+}
+
+func (x *Index) resize(size int) {
 	old := x.slots
-	x.slots = make([]slot, max(64, 4*len(old)))
+	x.slots = make([]slot, size)
 	for _, s := range old {
 		if s.number != 0 {
 			x.put(s)

@@ -172,3 +172,18 @@ func TestWith(t *testing.T) {
 		}
 	}
 }
+
+func TestGrow(t *testing.T) {
+	for _, n := range []int{0, 1, 31, 32, 33, 1000} {
+		var x Index
+		x.Add(String("a"), 0)
+		x.Grow(n)
+		slots := len(x.slots)
+		for i := range n {
+			x.Add(String(fmt.Sprint(i)), int32(i+1))
+		}
+		if got, ok := x.Find(String("a"), func(i int32) bool { return i == 0 }); !ok || got != 0 || len(x.slots) != slots {
+			t.Errorf("room for %d values: %d slots became %d", n, slots, len(x.slots))
+		}
+	}
+}

@@ -14,7 +14,11 @@
 // know what its items mean and is not safe for concurrent use while it grows.
 package prefixtree
 
-import "github.com/dendroprof/dendro/internal/intern"
+import (
+	"slices"
+
+	"github.com/dendroprof/dendro/internal/intern"
+)
 
 // Root is the parent of the first item of a sequence. It is not a node.
 const Root = int32(-1)
@@ -92,6 +96,14 @@ func (t *Tree) slot(key uint64) *slot {
 func (t *Tree) Load(parent, item []int32) {
 	t.Parent, t.Item = parent, item
 	t.rehash(len(parent))
+}
+
+// Grow makes room for n further nodes.
+func (t *Tree) Grow(n int) {
+	t.Parent, t.Item = slices.Grow(t.Parent, n), slices.Grow(t.Item, n)
+	if n += len(t.Parent); 2*n > len(t.slots) {
+		t.rehash((2*n + 2) / 3)
+	}
 }
 
 func (t *Tree) grow() { t.rehash(len(t.Parent) + 1) }

@@ -126,3 +126,20 @@ func BenchmarkStacks(b *testing.B) {
 		})
 	}
 }
+
+func TestGrow(t *testing.T) {
+	for _, n := range []int{0, 1, 31, 32, 33, 1000} {
+		var tree Tree
+		tree.Child(Root, 5)
+		tree.Grow(n)
+		slots := len(tree.slots)
+		for i := range int32(n) {
+			if tree.Child(0, i) != i+1 {
+				t.Fatal(n, i)
+			}
+		}
+		if len(tree.slots) != slots || tree.Child(Root, 5) != 0 {
+			t.Errorf("room for %d nodes: %d slots became %d", n, slots, len(tree.slots))
+		}
+	}
+}

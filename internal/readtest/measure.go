@@ -7,21 +7,29 @@ import (
 )
 
 // Measure runs a benchmark of read, which reads size bytes. Beside the throughput by
-// the clock it reports, where the system tells it, that per second of processor time
-// of the best round: of a short one without, of a long one with collecting garbage.
+// the clock it reports, where the system tells it, that per second of processor time:
+// of all rounds, with the share of the garbage collector that falls into them, and of the
+// best one, which is without it if it is short.
 func Measure(b *testing.B, name string, size int, read func() error) {
 	b.Run(name, func(b *testing.B) {
 		b.SetBytes(int64(size))
 		b.ReportAllocs()
-		var best time.Duration
+		var best, all time.Duration
+		rounds := 0
 		for b.Loop() {
 			start := CPUTime()
 			if err := read(); err != nil {
 				b.Fatal(err)
 			}
-			if cpu := CPUTime() - start; best == 0 || cpu < best {
+			cpu := CPUTime() - start
+			if best == 0 || cpu < best {
 				best = cpu
 			}
+			all += cpu
+			rounds++
+		}
+		if all > 0 {
+			b.ReportMetric(float64(rounds)*float64(size)/1e6/all.Seconds(), "MB/cpu-s")
 		}
 		ReportBest(b, size, best)
 	})
