@@ -19,7 +19,8 @@ type run struct {
 	limits profile.Limits
 	rec    *stacktext.Recorder
 	notes  stacktext.Notes
-	whom   map[string]who // by the text in front of the time
+	fronts stacktext.Texts // what is in front of the time
+	whom   []who           // by the number of the text
 	events events
 
 	strong bool // a header with a time or an event was seen: others are no headers
@@ -32,8 +33,12 @@ type run struct {
 	pieces []piece
 	marks  []mark
 
-	// The stack above.
-	above  stackText
+	// The stack above, and the callers of all stacks by their text: mostly they were
+	// seen before, whatever they called.
+	above   stackText
+	callers stacktext.Texts
+	called  []mark // by the number of the text
+
 	key    []byte // scratch
 	labels stacktext.LabelSet
 }
@@ -69,7 +74,6 @@ func newRun(d *Decoder, p *profile.Profile, l profile.Limits) *run {
 	return &run{
 		Decoder: d, p: p, limits: l,
 		rec:    stacktext.NewRecorder(p),
-		whom:   map[string]who{},
 		events: events{limits: l, byText: map[string]*perf.Event{}},
 	}
 }
@@ -149,8 +153,9 @@ func (r *run) begin(h header) error {
 
 // who returns thread and labels of the front part of a header.
 func (r *run) who(front []byte) who {
-	w, ok := r.whom[string(front)]
+	i, ok := r.fronts.Find(front)
 	if !ok {
+		var w who
 		name, pid, tid, cpu := parseFront(front)
 		if len(name)+len(pid)+len(tid) > 0 {
 			w.thread = r.rec.Thread(pid, name, tid)
@@ -160,9 +165,11 @@ func (r *run) who(front []byte) who {
 			r.labels.Num("cpu", n, "")
 			w.labels = r.rec.Labels(&r.labels)
 		}
-		r.whom[string(front)] = w
+		i = int32(len(r.whom))
+		r.fronts.Add(front, i)
+		r.whom = append(r.whom, w)
 	}
-	return w
+	return r.whom[i]
 }
 
 // frameLine reads an indented line of the record in work.
@@ -220,9 +227,12 @@ func (r *run) close() error {
 			return r.malformed("the periods of %s add up to more than 63 bits", h.event)
 		}
 	}
-	r.text, r.above.text = r.above.text[:0], r.text
-	r.pieces, r.above.pieces = r.above.pieces[:0], r.pieces
-	r.marks, r.above.marks = r.above.marks[:0], r.marks
+	if len(r.marks) == len(r.pieces) {
+		r.text, r.above.text = r.above.text, r.text
+		r.pieces, r.above.pieces = r.above.pieces, r.pieces
+		r.marks, r.above.marks = r.above.marks, r.marks
+	}
+	r.text, r.pieces, r.marks = r.text[:0], r.pieces[:0], r.marks[:0]
 	r.open, r.inHead = false, false
 	return nil
 }
@@ -231,6 +241,15 @@ func (r *run) close() error {
 func (r *run) stack() (profile.StackID, error) {
 	at := mark{stack: profile.NoStack, frame: noFrame}
 	n, old, shared := len(r.pieces), &r.above, true
+	var callers []byte
+	if n > 1 {
+		callers = r.text[r.pieces[1].from:]
+		if i, ok := r.callers.Find(callers); ok {
+			at = r.called[i]
+			err := r.extend(&at, r.text[:r.pieces[0].to], r.pieces[0].inlined)
+			return at.stack, err
+		}
+	}
 	for k := range n {
 		p := r.pieces[n-1-k]
 		text := r.text[p.from:p.to]
@@ -246,6 +265,13 @@ func (r *run) stack() (profile.StackID, error) {
 			return 0, err
 		}
 		r.marks = append(r.marks, at)
+	}
+	if n > 1 {
+		if r.callers.Len() > stacktext.MostTexts {
+			r.callers, r.called = stacktext.Texts{}, r.called[:0]
+		}
+		r.callers.Add(callers, int32(len(r.called)))
+		r.called = append(r.called, r.marks[n-2])
 	}
 	return at.stack, nil
 }
