@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/dendroprof/dendro/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
@@ -58,6 +59,7 @@ type reader struct {
 	in     *bufio.Reader
 	offset int64
 	record []byte // the record in work
+	queue  queue
 
 	recording
 }
@@ -184,7 +186,7 @@ func (r *reader) records(n uint64, stream bool) error {
 	for n >= 8 {
 		head, err := r.in.Peek(8)
 		if stream && len(head) == 0 && err == io.EOF {
-			return nil
+			return r.release(math.MaxUint64)
 		}
 		if err != nil {
 			return short(err)
@@ -200,7 +202,7 @@ func (r *reader) records(n uint64, stream bool) error {
 		if _, err := io.ReadFull(r.in, b); err != nil {
 			return short(err)
 		}
-		more, err := r.handle(typ, misc, b[8:])
+		more, err := r.next(typ, misc, b[8:])
 		if err != nil {
 			return err
 		}
@@ -213,7 +215,26 @@ func (r *reader) records(n uint64, stream bool) error {
 		}
 		n -= size + more
 	}
+	if err := r.release(math.MaxUint64); err != nil {
+		return err
+	}
 	return r.skip(n)
+}
+
+// next takes the next record of the file, and returns how many bytes follow it that are no
+// records.
+func (r *reader) next(typ uint32, misc uint16, body []byte) (more uint64, err error) {
+	switch {
+	case typ == recordRoundEnd:
+		err = r.release(r.queue.before)
+		r.queue.before = r.queue.newest
+		return 0, err
+	case !r.hold(typ, misc, body):
+		return r.handle(typ, misc, body)
+	case r.queue.size > mostHeld:
+		return 0, r.release(math.MaxUint64)
+	}
+	return 0, nil
 }
 
 // Numbers of features: bits of the head, and types in a stream.

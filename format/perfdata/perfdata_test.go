@@ -2,6 +2,7 @@ package perfdata
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -131,6 +132,53 @@ func TestProcesses(t *testing.T) {
 	if diff := cmp.Diff(want, readtest.Describe(p)); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// TestOrder reads records as the buffers of two processors leave them: samples of a program
+// before its exec and its mappings.
+func TestOrder(t *testing.T) {
+	timed := func(time int, typ uint32, misc uint16, words ...any) []byte {
+		return record(typ, misc, append(words, [2]uint32{6, 6}, time)...)
+	}
+	sample := func(time int, address int) []byte {
+		return record(recordSample, 0, 0x10, [2]uint32{6, 6}, time, 1, address)
+	}
+	mmap := func(time, start int, path string) []byte {
+		return timed(time, recordMmap2, 0, [2]uint32{6, 6}, start, 0x1000, 0, 0, 0, 0, 0, path)
+	}
+	round := record(recordRoundEnd, 0)
+	head := le.AppendUint64([]byte("PERFILE2"), streamHead)
+	attr := record(recordAttr, 0, [2]uint32{1, leastAttr}, 0, 99, stack, 0, sampleIDAll, 0, 0, 7)
+	for name, records := range map[string][][]byte{
+		"one round":   {sample(30_000, 0x1100), sample(50_000, 0x2100), mmap(10_000, 0x1000, "/bin/sh"), timed(40_000, recordComm, commExec, [2]uint32{6, 6}, "shop"), mmap(45_000, 0x2000, "/srv/shop")},
+		"two rounds":  {sample(30_000, 0x1100), round, mmap(10_000, 0x1000, "/bin/sh"), sample(50_000, 0x2100), round, timed(40_000, recordComm, commExec, [2]uint32{6, 6}, "shop"), mmap(45_000, 0x2000, "/srv/shop"), round},
+		"before that": {mmap(0, 0x1000, "/bin/sh"), sample(30_000, 0x1100), mmap(45_000, 0x2000, "/srv/shop"), timed(40_000, recordComm, commExec, [2]uint32{6, 6}, "shop"), sample(50_000, 0x2100)},
+	} {
+		p, err := decode(slices.Concat(append([][]byte{head, attr}, records...)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "== cpu-samples count scale 0 default\n" +
+			"1 @0s [ tid=6 in 6] sh![unknown] 0x1100 in /bin/sh\n" +
+			"1 @20µs [shop tid=6 in 6] shop![unknown] 0x2100 in /srv/shop\n"
+		if diff := cmp.Diff(want, readtest.Describe(p)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	short := decodeError(t, slices.Concat(head, attr, record(recordSample, 0, 0x10, [2]uint32{6, 6}, 9), sample(8, 0x10)))
+	if want := int64(len(head) + len(attr)); short.Offset != want {
+		t.Errorf("a damaged sample at byte %d, want %d", short.Offset, want)
+	}
+}
+
+func decodeError(t *testing.T, content []byte) *profile.ParseError {
+	t.Helper()
+	_, err := decode(content)
+	var at *profile.ParseError
+	if !errors.As(err, &at) {
+		t.Fatalf("%v, want a place", err)
+	}
+	return at
 }
 
 // TestFields reads samples with all fields in front of the stack.

@@ -34,6 +34,7 @@ type event struct {
 	*perf.Event
 	typ, config    uint64
 	sample, format uint64 // fields of a sample, and of the values that were read with it
+	timed          bool   // all records have their time
 }
 
 // process is a program in a process: exec begins another.
@@ -80,6 +81,9 @@ const (
 	identified   = 1 << 16 // the id comes first
 )
 
+// sampleIDAll is the flag of events whose records all have time and thread, like samples.
+const sampleIDAll = 1 << 18
+
 const maxEvents = 1000
 
 func (r *recording) addEvent(attr, ids []byte) error {
@@ -89,6 +93,7 @@ func (r *recording) addEvent(attr, ids []byte) error {
 	e := &event{typ: uint64(le.Uint32(attr)), config: le.Uint64(attr[8:]), sample: le.Uint64(attr[24:]), format: le.Uint64(attr[32:])}
 	e.Event = perf.NewEvent(eventName(e.typ, e.config), r.limits)
 	e.HasPeriod, e.HasTime = e.sample&hasPeriod != 0, e.sample&hasTime != 0
+	e.timed = e.HasTime && le.Uint64(attr[40:])&sampleIDAll != 0
 	if len(r.events) == 0 {
 		r.sample = e.sample
 	}
@@ -120,9 +125,11 @@ const (
 	recordSample       = 9
 	recordMmap2        = 10
 	recordLostSamples  = 13
+	firstOfPerf        = 64 // the program; those before are of the kernel
 	recordAttr         = 64
 	recordTracingData  = 66
 	recordBuildID      = 67
+	recordRoundEnd     = 68
 	recordAuxtrace     = 71
 	recordFeature      = 80
 	recordCompressed   = 81
