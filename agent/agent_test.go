@@ -345,7 +345,7 @@ func TestRename(t *testing.T) {
 	agent.Segment(t.Context(), "GET:/items/7", func(ctx context.Context) error {
 		return agent.Segment(ctx, "router", func(ctx context.Context) error {
 			agent.Name(ctx, "GET:/items/{id}")
-			sleepy(50 * time.Millisecond)
+			sleepy(300 * time.Millisecond)
 			return nil
 		})
 	})
@@ -428,7 +428,7 @@ func TestCount(t *testing.T) {
 	for range 4 {
 		agent.Segment(t.Context(), "checkout", func(ctx context.Context) error {
 			done := make(chan struct{})
-			agent.Go(ctx, func(context.Context) { childWork(60 * time.Millisecond); close(done) })
+			agent.Go(ctx, func(context.Context) { childWork(300 * time.Millisecond); close(done) })
 			<-done
 			return nil
 		})
