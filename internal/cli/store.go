@@ -118,7 +118,7 @@ func (e *env) openAt(ctx context.Context, where string, access engines.Access) (
 		time.Sleep(50 * time.Millisecond)
 		st, err = engines.OpenAsking(ctx, where, access, e.password())
 	}
-	if access == engines.Read && errors.Is(err, fs.ErrNotExist) {
+	if access == engines.Read && errors.Is(err, fs.ErrNotExist) && !strings.HasPrefix(where, engines.LakeScheme) {
 		return nil, fmt.Errorf("there is no store at %s yet: `dendro import` creates it, --store names another", where)
 	}
 	return st, err

@@ -4,6 +4,7 @@
 //	mem:                        in memory, gone when the process ends
 //	http://host:12800           what the store of a `dendro serve`; https:// too
 //	neo4j://user@host:7687/db   a graph database; bolt:// and TLS too
+//	lake:DIRECTORY              a lake, which `dendro publish` fills
 //
 // The scheme of a URL selects the engine; each has one case here. The package opens,
 // creates and rewrites stores; package store defines what they answer.
@@ -20,6 +21,7 @@ import (
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb"
+	"github.com/dendroprof/dendro/store/duckdb/lake"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/store/neo4j"
 	"github.com/dendroprof/dendro/store/remote"
@@ -58,8 +60,14 @@ func OpenAsking(ctx context.Context, where string, access Access, ask Password) 
 			return nil, err // and no store, not one that is a nil pointer
 		}
 		return st, nil
+	case strings.HasPrefix(where, LakeScheme):
+		st, err := lake.Open(ctx, strings.TrimPrefix(where, LakeScheme), lake.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return st, nil
 	case isURL && len(scheme) > 1 && strings.Contains(where, "://"):
-		return nil, fmt.Errorf("no engine opens %q; a store is a DuckDB file, a database (neo4j://…), mem: or a Dendro server (https://…)", where)
+		return nil, fmt.Errorf("no engine opens %q; a store is a DuckDB file, a database (neo4j://…), a lake (lake:DIRECTORY), mem: or a Dendro server (https://…)", where)
 	}
 	if access != Write {
 		if _, err := os.Stat(where); err != nil {
@@ -98,6 +106,8 @@ func Rewritable(where string) error {
 		return fmt.Errorf("a store in memory cannot be rewritten")
 	case IsServer(where):
 		return fmt.Errorf("a store is rewritten on the server's machine: stop the server at %s and pass its file as --store", where)
+	case strings.HasPrefix(where, LakeScheme):
+		return fmt.Errorf("a lake cannot be rewritten: publish to a new one")
 	case neo4j.IsURL(where):
 		return fmt.Errorf("a graph database cannot be rewritten: copy it into another one (dendro copy --renormalize)")
 	}

@@ -34,8 +34,11 @@ type Lake struct {
 	Dir string // absolute
 	db  *sql.DB
 
-	mu    sync.Mutex
-	files map[string][]File // of manifests, which do not change
+	mu sync.Mutex // of what was read of files, which do not change, by path
+
+	files    map[string][]File // of manifests
+	profiles map[string][]profileRow
+	metrics  map[string][]metricRow
 }
 
 // Open opens the lake in a directory. One that is not there wraps fs.ErrNotExist, unless

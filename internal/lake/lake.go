@@ -29,6 +29,8 @@ type profileRow struct {
 	Scale           int32             `parquet:"scale"`
 	Period          int64             `parquet:"period"`
 	PeriodUnit      string            `parquet:"period_unit,dict"`
+	PeriodName      string            `parquet:"period_name,dict"`
+	Original        string            `parquet:"original_type,dict"`
 	Metric          *string           `parquet:"metric,dict"`
 	MetricMean      *float64          `parquet:"metric_mean"`
 	MetricUnit      *string           `parquet:"metric_unit,dict"`
@@ -49,7 +51,7 @@ type profileRow struct {
 type functionRow struct {
 	Function   FunctionID `parquet:"function"`
 	Name       string     `parquet:"name"`
-	Kind       string     `parquet:"kind,dict,optional"`
+	Kind       *string    `parquet:"kind,dict"` // NULL: unknown
 	Module     string     `parquet:"module,dict"`
 	File       string     `parquet:"file,dict"`
 	StartLine  int32      `parquet:"start_line"`
@@ -59,13 +61,14 @@ type functionRow struct {
 	RawName    string     `parquet:"raw_name"`
 }
 
-// pathRow is a row of table paths, parents before children.
+// pathRow is a row of table paths, parents before children. The writer takes an optional
+// column with a dictionary for NULL by its pointer only.
 type pathRow struct {
 	Path      []byte     `parquet:"path"`
-	Parent    []byte     `parquet:"parent,dict,optional"` // NULL: the outermost frame
+	Parent    *[]byte    `parquet:"parent,dict"` // NULL: the outermost frame
 	Function  FunctionID `parquet:"function,dict"`
 	Depth     int32      `parquet:"depth,dict"`
-	Recursion []byte     `parquet:"recursion,dict,optional"` // NULL: no ancestor has the function
+	Recursion *[]byte    `parquet:"recursion,dict"` // NULL: no ancestor has the function
 	Distance  int32      `parquet:"distance,dict"`
 }
 

@@ -101,11 +101,11 @@ func TestTables(t *testing.T) {
 	paths := map[string]string{"": "-"}
 	rows(t, dir, "paths", func(r *pathRow) string {
 		name := names[r.Function]
-		if len(r.Parent) > 0 {
-			if paths[string(r.Parent)] == "" {
+		if r.Parent != nil {
+			if paths[string(*r.Parent)] == "" {
 				t.Errorf("%s comes before its parent", name)
 			}
-			name = paths[string(r.Parent)] + ";" + name
+			name = paths[string(*r.Parent)] + ";" + name
 		}
 		if paths[string(r.Path)] != "" {
 			t.Errorf("%s is there twice", name)
@@ -115,7 +115,7 @@ func TestTables(t *testing.T) {
 	})
 	for table, c := range map[string]struct{ got, want []string }{
 		"paths": {rows(t, dir, "paths", func(r *pathRow) string {
-			return line(paths[string(r.Path)], "in", paths[string(r.Parent)], "depth", r.Depth, "recursion", paths[string(r.Recursion)], r.Distance)
+			return line(paths[string(r.Path)], "in", paths[optional(r.Parent)], "depth", r.Depth, "recursion", paths[optional(r.Recursion)], r.Distance)
 		}), []string{
 			"A in - depth 0 recursion - 0",
 			"A;B in A depth 1 recursion - 0",
@@ -178,6 +178,14 @@ func TestTables(t *testing.T) {
 
 func line(values ...any) string { return strings.TrimSuffix(fmt.Sprintln(values...), "\n") }
 
+// optional returns an id as text. An unknown one must be NULL, not empty.
+func optional(id *[]byte) string {
+	if id == nil {
+		return ""
+	}
+	return string(append([]byte{}, (*id)[:16]...))
+}
+
 func dateText(us *int64) string {
 	if us == nil {
 		return "-"
@@ -190,8 +198,10 @@ func dateText(us *int64) string {
 func TestSameIDs(t *testing.T) {
 	content := func(st store.Reader) []string {
 		dir := export(t, st)
-		all := rows(t, dir, "functions", func(r *functionRow) string { return fmt.Sprintf("%+v", *r) })
-		all = append(all, rows(t, dir, "paths", func(r *pathRow) string { return fmt.Sprintf("%+v", *r) })...)
+		all := rows(t, dir, "functions", func(r *functionRow) string { return line(r.Function, r.Name, r.Kind == nil) })
+		all = append(all, rows(t, dir, "paths", func(r *pathRow) string {
+			return line(r.Path, optional(r.Parent), r.Function, r.Depth, optional(r.Recursion), r.Distance)
+		})...)
 		all = append(all, rows(t, dir, "path_samples", func(r *pathSampleRow) string {
 			return fmt.Sprint(r.Profile, r.Path, r.Self, r.Total)
 		})...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
@@ -84,12 +85,12 @@ func (t *table[T]) in(partition partition) error {
 	t.files = append(t.files, datafile{partition: partition, path: file.Name()})
 	// A writer that is reset forgets the names of columns, which Spark needs.
 	t.w = parquet.NewGenericWriter[T](file, parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}), parquet.MaxRowsPerRowGroup(groupRows), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
-		parquet.KeyValueMetadata("dendro.lake", version))
+		parquet.KeyValueMetadata("dendro.lake", strconv.Itoa(Version)))
 	return nil
 }
 
-// version of the tables, in each file.
-const version = "1"
+// Version is that of the tables, in each file.
+const Version = 1
 
 func (t *table[T]) add(row T) error {
 	if t.rows = append(t.rows, row); len(t.rows) < tableRows {

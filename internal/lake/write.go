@@ -239,7 +239,7 @@ func (w *writer) profile(p *store.Profile, part partition) error {
 	row := profileRow{Profile: string(p.ID), Group: p.Benchmark.Group, Benchmark: p.Benchmark.Name, BaseName: base, Params: params,
 		Run: p.Run.Key, Date: micros(p.Run.Date), Commit: p.Run.Commit, Branch: p.Run.Branch, Repository: p.Run.Repository, Machine: p.Run.Machine,
 		Attributes: p.Run.Attributes, Type: p.Type.Name, Default: p.Default, Unit: p.Type.Unit, Scale: int32(p.Type.Scale), Period: p.Type.Period,
-		PeriodUnit: p.Type.PeriodUnit, Profiler: p.Profiler, ProfilerVersion: p.ProfilerVersion, Duration: int64(p.Duration), Samples: p.Samples,
+		PeriodUnit: p.Type.PeriodUnit, PeriodName: p.Type.PeriodName, Original: p.Type.Original, Profiler: p.Profiler, ProfilerVersion: p.ProfilerVersion, Duration: int64(p.Duration), Samples: p.Samples,
 		Sum: p.Sum, Nodes: int32(p.Nodes), Hash: p.Hash, File: p.File, Parts: p.Parts, Seq: p.Seq}
 	if m, ok := p.Metric(); ok {
 		better := string(m.Better)
@@ -294,12 +294,15 @@ func (s *shape) path(n int32) (id PathID) {
 	return id
 }
 
-// pathBytes returns the id of a node, nil for NoNode.
-func (s *shape) pathBytes(n int32) []byte {
+func (s *shape) pathBytes(n int32) []byte { return s.paths[16*n : 16*n+16 : 16*n+16] }
+
+// optional returns the id of a node, nil for NoNode.
+func (s *shape) optional(n int32) *[]byte {
 	if n == calltree.NoNode {
 		return nil
 	}
-	return s.paths[16*n : 16*n+16 : 16*n+16]
+	id := s.pathBytes(n)
+	return &id
 }
 
 // shape computes the ids of a table.
@@ -335,7 +338,7 @@ func (w *writer) node(s *shape, n int32) error {
 	if first, err := w.ids.path(s.path(n), s.path(up), fn); !first || err != nil {
 		return err
 	}
-	row := pathRow{Path: s.pathBytes(n), Parent: s.pathBytes(up), Function: fn, Depth: s.Depth[n], Recursion: s.pathBytes(rec)}
+	row := pathRow{Path: s.pathBytes(n), Parent: s.optional(up), Function: fn, Depth: s.Depth[n], Recursion: s.optional(rec)}
 	if rec != calltree.NoNode {
 		row.Distance = s.Depth[n] - s.Depth[rec]
 	}
@@ -343,8 +346,12 @@ func (w *writer) node(s *shape, n int32) error {
 	if first, err := w.ids.function(fn, f.Name); err != nil {
 		return err
 	} else if first {
-		w.known = append(w.known, functionRow{Function: fn, Name: f.Name, Kind: f.Kind.String(), Module: f.Module, File: f.File, StartLine: f.StartLine,
-			Column: f.Column, Language: f.Language, SystemName: f.SystemName, RawName: w.raw[f.Name]})
+		row := functionRow{Function: fn, Name: f.Name, Module: f.Module, File: f.File, StartLine: f.StartLine,
+			Column: f.Column, Language: f.Language, SystemName: f.SystemName, RawName: w.raw[f.Name]}
+		if kind := f.Kind.String(); kind != "" {
+			row.Kind = &kind
+		}
+		w.known = append(w.known, row)
 	}
 	return w.paths.add(row)
 }

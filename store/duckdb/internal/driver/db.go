@@ -43,6 +43,31 @@ type DB struct {
 // session first. External allows statements to access other files and the
 // network: a setting of the whole database, because users' SQL runs on it.
 func OpenDB(path string, opts Options, session string, external bool) (*DB, error) {
+	return openDB(path, opts, session, external, true)
+}
+
+// OpenMemory opens a database in memory whose statements can read and write files in
+// some directories and nothing else.
+func OpenMemory(directories []string, opts Options, session string) (*DB, error) {
+	db, err := openDB("", opts, session, true, false)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]string, len(directories))
+	for i, dir := range directories {
+		list[i] = Quote(strings.TrimSuffix(dir, "/") + "/")
+	}
+	err = db.Use(func(c *Conn) error { // only a running database has directories
+		return c.Exec("SET allowed_directories = [" + strings.Join(list, ", ") + "]; SET enable_external_access = false; SET lock_configuration = true")
+	})
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+func openDB(path string, opts Options, session string, external, lock bool) (*DB, error) {
 	var config bind.Config
 	if bind.CreateConfig(&config) != bind.StateSuccess {
 		return nil, fmt.Errorf("duckdb: no memory for a configuration")
@@ -55,7 +80,7 @@ func OpenDB(path string, opts Options, session string, external bool) (*DB, erro
 		{"allow_community_extensions", "false"},
 		{"wal_autocheckpoint", "64MiB"}, // a checkpoint rewrites the last row group of every table
 		{"default_block_size", "65536"}, // of new files: even a small table takes a block
-		{"lock_configuration", "true"},
+		{"lock_configuration", fmt.Sprint(lock)},
 	}
 	if opts.ReadOnly {
 		settings = append(settings, [2]string{"access_mode", "READ_ONLY"})

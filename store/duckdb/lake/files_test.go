@@ -1,0 +1,156 @@
+package lake
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tables "github.com/dendroprof/dendro/internal/lake"
+	"github.com/dendroprof/dendro/internal/runtest"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/store/storetest"
+)
+
+// twoYears is a lake with a run of two benchmarks in each of 24 months.
+func twoYears(t *testing.T) (*Store, *mem.Store) {
+	t.Helper()
+	st := mem.New()
+	for month := range 24 {
+		for _, benchmark := range []string{"a", "b"} {
+			f := storetest.File("g", benchmark, fmt.Sprintf("r%02d", month), profile.CPUSamples, fmt.Sprintf("×%d  ×2\nA    A\nB    C\nA", month+1))
+			f.Run.Date = time.Date(2024, time.Month(1+month), 15, 0, 0, 0, 0, time.UTC)
+			runtest.Put(t, st, f)
+		}
+	}
+	dir := t.TempDir()
+	l, err := tables.Open(t.Context(), dir, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	list, err := st.Profiles(t.Context(), store.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Publish(t.Context(), st, list, nil); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s, st
+}
+
+// TestFilesOfAMonth expects that queries of a month, and of a benchmark in it, read only
+// the files of that month, and of that benchmark's bucket.
+func TestFilesOfAMonth(t *testing.T) {
+	s, st := twoYears(t)
+	read := map[string]int{}
+	s.read = func(table string, files []tables.File) {
+		for _, f := range files {
+			if !strings.Contains(f.Path, "month=2025-03") {
+				t.Errorf("%s is not of the month", f.Path)
+			}
+		}
+		read[table] = max(read[table], len(files))
+	}
+	month := store.Query{Since: time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC)}
+	for _, c := range []struct {
+		benchmarks []string
+		files      int
+	}{{nil, 2}, {[]string{"a"}, 1}} {
+		clear(read)
+		q := month
+		q.Benchmarks = c.benchmarks
+		want, err := store.SumFunctions(t.Context(), st, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := store.SumFunctions(t.Context(), s, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(got.Rows) != fmt.Sprint(want.Rows) {
+			t.Errorf("%v, want %v", got.Rows, want.Rows)
+		}
+		tree, _, err := store.MergeTrees(t.Context(), s, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wantTree, _, _ := store.MergeTrees(t.Context(), st, q); !slices.Equal(tree.Self, wantTree.Self) {
+			t.Errorf("%v, want %v", tree.Self, wantTree.Self)
+		}
+		if fmt.Sprint(read) != fmt.Sprint(map[string]int{"function_samples": c.files, "functions": c.files, "path_samples": c.files, "paths": c.files}) {
+			t.Errorf("%v: %v", c.benchmarks, read)
+		}
+	}
+}
+
+// TestProfilesOfAMonth expects the same selection as of all profiles.
+func TestProfilesOfAMonth(t *testing.T) {
+	s, st := twoYears(t)
+	from := time.Date(2025, 3, 15, 0, 0, 0, 0, time.UTC)
+	for _, q := range []store.Query{{Since: from}, {Until: from}, {Since: from, Benchmarks: []string{"?"}}, {Since: from, Last: 1}, {Runs: []string{"r1*"}}} {
+		got, err := s.Profiles(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := st.Profiles(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(store.IDs(got), store.IDs(want)) || len(got) == 0 {
+			t.Errorf("%s: %d profiles, want %d", q.String(), len(got), len(want))
+		}
+	}
+}
+
+// TestAccess expects that the database reads nothing outside of the lake.
+func TestAccess(t *testing.T) {
+	s, _ := twoYears(t)
+	secret := filepath.Join(t.TempDir(), "secret.csv")
+	if err := os.WriteFile(secret, []byte("a\n1\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{"SELECT * FROM " + driver.Quote(secret), "SELECT * FROM read_csv('/etc/passwd')", "COPY (SELECT 1) TO " + driver.Quote(secret),
+		"SET enable_external_access = true", "ATTACH " + driver.Quote(secret+".db")} {
+		if err := s.use(func(c *driver.Conn) error { return c.Exec(sql) }); err == nil {
+			t.Error("allowed:", sql)
+		}
+	}
+}
+
+// TestClosed expects errors, no panics.
+func TestClosed(t *testing.T) {
+	s, _ := twoYears(t)
+	set, err := s.Trees(t.Context(), store.Query{Last: 1}, store.TreeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range set.Vectors {
+		if err == nil || !strings.Contains(err.Error(), "closed") {
+			t.Error(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Profiles(t.Context(), store.Query{}); err == nil {
+		t.Error("a closed store answers")
+	}
+	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "no"), Options{}); err == nil || !strings.Contains(err.Error(), "dendro publish creates one") {
+		t.Error(err)
+	}
+}

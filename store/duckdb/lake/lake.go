@@ -1,0 +1,264 @@
+// Package lake answers queries about a lake (package internal/lake): Iceberg's metadata
+// selects the Parquet files of a query, and a DuckDB in memory reads them.
+//
+// A query reads the current state of all tables at once (a Snapshot), filters the rows of
+// table profiles in Go, and gives DuckDB the files that may have rows of the selected
+// profiles, by month and bucket. The DuckDB can access the directory of the lake and one
+// for what exceeds its memory, and nothing else. Only `dendro publish` adds profiles.
+package lake
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/dendroprof/dendro/calltree"
+	tables "github.com/dendroprof/dendro/internal/lake"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+)
+
+// Store is a lake as a store that cannot be written. It is safe for concurrent use.
+type Store struct {
+	lake *tables.Lake
+	db   *driver.DB
+	temp string
+
+	life   sync.RWMutex // held shared while a call uses the database
+	closed bool
+
+	read func(table string, files []tables.File) // for tests; may be nil
+}
+
+var (
+	_ store.Store      = (*Store)(nil)
+	_ store.TreeMerger = (*Store)(nil)
+)
+
+// Options are those of the DuckDB that reads files.
+type Options struct {
+	MemoryLimit string // as DuckDB writes it: "4GiB"; empty: 80 % of the memory
+	Threads     int    // 0: all processors
+}
+
+// Open opens the lake in a directory. An error wraps fs.ErrNotExist if there is none.
+func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
+	l, err := tables.Open(ctx, dir, false)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{lake: l}
+	if s.temp, err = os.MkdirTemp("", "dendro-lake-*"); err == nil {
+		s.db, err = driver.OpenMemory([]string{l.Dir}, driver.Options{MemoryLimit: opts.MemoryLimit, Threads: opts.Threads, TempDir: s.temp}, "SELECT 1")
+	}
+	if err != nil {
+		l.Close()
+		os.RemoveAll(s.temp)
+		return nil, fmt.Errorf("lake %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+// Close ends the use of the lake. It may be called more than once.
+func (s *Store) Close() error {
+	s.life.Lock()
+	defer s.life.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	s.db.Close()
+	os.RemoveAll(s.temp)
+	return s.lake.Close()
+}
+
+// errPublish is the error of methods that write.
+var errPublish = fmt.Errorf("%w: `dendro publish` adds profiles to a lake", store.ErrReadOnly)
+
+// Put implements store.Writer.
+func (s *Store) Put(context.Context, []*store.File, store.PutOptions) ([]store.Outcome, error) {
+	return nil, fmt.Errorf("lake %s: %w", s.lake.Dir, errPublish)
+}
+
+// Delete implements store.Writer.
+func (s *Store) Delete(context.Context, []store.ProfileID) (int, error) {
+	return 0, fmt.Errorf("lake %s: %w", s.lake.Dir, errPublish)
+}
+
+// Compact implements store.Writer.
+func (s *Store) Compact(context.Context) error {
+	return fmt.Errorf("lake %s: %w", s.lake.Dir, errPublish)
+}
+
+// Source implements store.Reader: a lake has no source files.
+func (s *Store) Source(ctx context.Context, _ store.ProfileID) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return nil, store.ErrNoSource
+}
+
+// Waiting implements store.Reader: a lake has metrics of profiles only.
+func (s *Store) Waiting(ctx context.Context) ([]store.Measurement, error) { return nil, ctx.Err() }
+
+// view is the lake at one time with the selected profiles.
+type view struct {
+	s        *Store
+	now      *tables.Snapshot
+	profiles []store.Profile
+}
+
+func (s *Store) view(ctx context.Context, q store.Query) (*view, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	now, err := s.lake.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := now.Profiles(&q)
+	if err != nil {
+		return nil, err
+	}
+	return &view{s, now, q.Filter(all)}, nil
+}
+
+// Info implements store.Reader.
+func (s *Store) Info(ctx context.Context) (store.Info, error) {
+	v, err := s.view(ctx, store.Query{})
+	if err != nil {
+		return store.Info{}, err
+	}
+	info := store.Info{Engine: "lake", Location: s.lake.Dir, Schema: tables.Version, Rules: v.now.Rules(), Profiles: int64(len(v.profiles))}
+	benchmarks, runs := map[string]bool{}, map[string]bool{}
+	for i := range v.profiles {
+		benchmarks[v.profiles[i].Benchmark.Group+"\x00"+v.profiles[i].Benchmark.Name] = true
+		runs[v.profiles[i].Run.Key] = true
+	}
+	info.Benchmarks, info.Runs = int64(len(benchmarks)), int64(len(runs))
+	if info.Bytes, err = v.now.Bytes(); err != nil || len(v.profiles) == 0 {
+		return info, err
+	}
+	err = s.use(func(c *driver.Conn) error {
+		for column, n := range map[string]*int64{"function": &info.Functions, "path": &info.Paths} {
+			from, err := v.from(column+"s", v.profiles)
+			if err != nil {
+				return err
+			}
+			if *n, err = c.Number(ctx, "SELECT count(DISTINCT "+column+") FROM "+from); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return info, err
+}
+
+// Profiles implements store.Reader.
+func (s *Store) Profiles(ctx context.Context, q store.Query) ([]store.Profile, error) {
+	v, err := s.view(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return v.profiles, nil
+}
+
+// use runs f with a connection.
+func (s *Store) use(f func(*driver.Conn) error) error {
+	s.life.RLock()
+	defer s.life.RUnlock()
+	if s.closed {
+		return fmt.Errorf("lake %s: the store is closed", s.lake.Dir)
+	}
+	if err := s.db.Use(f); err != nil {
+		return fmt.Errorf("lake %s: %w", s.lake.Dir, err)
+	}
+	return nil
+}
+
+// from returns the rows of a table that may be of some profiles, as SQL. Its files
+// are those of their months and of the buckets of their benchmarks.
+func (v *view) from(table string, profiles []store.Profile) (string, error) {
+	files, err := v.now.FilesOf(table, profiles)
+	if err != nil {
+		return "", err
+	}
+	if len(files) == 0 {
+		return "", fmt.Errorf("no file of table %s has the selected profiles", table)
+	}
+	if v.s.read != nil {
+		v.s.read(table, files)
+	}
+	paths := make([]string, len(files))
+	for i, f := range files {
+		paths[i] = driver.Quote(f.Path)
+	}
+	return "read_parquet([" + strings.Join(paths, ", ") + "], union_by_name = true, hive_partitioning = false) WHERE " +
+		among("benchmark", profiles, func(p *store.Profile) string { return p.Benchmark.Name }), nil
+}
+
+// samplesOf is from for function_samples and path_samples: the rows of exactly the
+// profiles. The other conditions let DuckDB skip parts of files.
+func (v *view) samplesOf(table string, profiles []store.Profile) (string, error) {
+	from, err := v.from(table, profiles)
+	return from + " AND " + among("type", profiles, func(p *store.Profile) string { return p.Type.Name }) +
+		" AND " + among("profile", profiles, func(p *store.Profile) string { return string(p.ID) }), err
+}
+
+// among returns the condition that a column has one of the values of profiles.
+func among(column string, profiles []store.Profile, value func(*store.Profile) string) string {
+	values := make([]string, len(profiles))
+	for i := range profiles {
+		values[i] = driver.Quote(value(&profiles[i]))
+	}
+	slices.Sort(values)
+	return column + " IN (" + strings.Join(slices.Compact(values), ", ") + ")"
+}
+
+// functions reads the functions that the selected profiles may have, by id.
+func (v *view) functions(ctx context.Context, c *driver.Conn) (map[int64]profile.Function, error) {
+	from, err := v.from("functions", v.profiles)
+	if err != nil {
+		return nil, err
+	}
+	list := map[int64]profile.Function{}
+	err = c.Query(ctx, "SELECT DISTINCT function, name, coalesce(kind, ''), module, file, language, system_name, start_line, start_column FROM "+from, nil, func(ch driver.Chunk) error {
+		texts := make([][]string, 7)
+		for i := 1; i < len(texts); i++ {
+			texts[i] = ch.Texts(i)
+		}
+		lines, columns := driver.Column[int32](ch, 7), driver.Column[int32](ch, 8)
+		for i, id := range driver.Column[int64](ch, 0) {
+			fn := profile.Function{Name: texts[1][i], Module: texts[3][i], File: texts[4][i], Language: texts[5][i], SystemName: texts[6][i], StartLine: lines[i], Column: columns[i]}
+			fn.Kind, _ = profile.ParseKind(texts[2][i]) // of a newer version: unknown
+			if have, known := list[id]; known {
+				if have.Name != fn.Name {
+					return fmt.Errorf("%w: functions %q and %q have the same id %d", store.ErrCorrupt, have.Name, fn.Name, id)
+				}
+				fn = calltree.MergeAttributes(have, fn)
+			}
+			list[id] = fn
+		}
+		return nil
+	})
+	return list, err
+}
+
+// batchNodes are the rows that are in memory at a time.
+const batchNodes = 1 << 21
+
+// batches cuts a list of profiles into parts, each of at most batchNodes call nodes or
+// one profile.
+func batches(list []store.Profile) (parts [][]store.Profile) {
+	begin, nodes := 0, 0
+	for i := range list {
+		if nodes += list[i].Nodes; nodes > batchNodes && i > begin {
+			parts, begin, nodes = append(parts, list[begin:i]), i, list[i].Nodes
+		}
+	}
+	return append(parts, list[begin:])
+}

@@ -1,0 +1,360 @@
+package lake
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dendroprof/dendro/calltree"
+	tables "github.com/dendroprof/dendro/internal/lake"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+)
+
+// FunctionNames implements store.Reader.
+func (s *Store) FunctionNames(ctx context.Context) (list []profile.Function, err error) {
+	v, err := s.view(ctx, store.Query{})
+	if err != nil || len(v.profiles) == 0 {
+		return nil, err
+	}
+	err = s.use(func(c *driver.Conn) error {
+		functions, err := v.functions(ctx, c)
+		for _, fn := range functions {
+			list = append(list, fn)
+		}
+		return err
+	})
+	slices.SortFunc(list, func(a, b profile.Function) int { return strings.Compare(a.Name, b.Name) })
+	return list, err
+}
+
+// RawNames implements store.Reader.
+func (s *Store) RawNames(ctx context.Context, group string, names []string) (map[string]string, error) {
+	v, err := s.view(ctx, store.Query{})
+	if err != nil || len(v.profiles) == 0 || len(names) == 0 {
+		return nil, err
+	}
+	from, err := v.from("functions", v.profiles)
+	if err != nil {
+		return nil, err
+	}
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = driver.Quote(name)
+	}
+	raw := map[string]string{}
+	err = s.use(func(c *driver.Conn) error {
+		return c.Query(ctx, "SELECT name, arg_max(raw_name, (grp = ?, raw_name)) FROM "+from+" AND raw_name <> '' AND name IN ("+strings.Join(quoted, ", ")+") GROUP BY name",
+			[]any{group}, func(ch driver.Chunk) error {
+				names, raws := ch.Texts(0), ch.Texts(1)
+				for i := range names {
+					raw[names[i]] = raws[i]
+				}
+				return nil
+			})
+	})
+	return raw, err
+}
+
+// Functions implements store.Reader. The set may list functions without a row.
+func (s *Store) Functions(ctx context.Context, q store.Query, names []string) (*store.FunctionSet, error) {
+	v, err := s.view(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	set := &store.FunctionSet{Profiles: v.profiles, Rows: func(func(store.FunctionRows, error) bool) {}}
+	if len(v.profiles) == 0 {
+		return set, nil
+	}
+	var functions map[int64]profile.Function
+	if err := s.use(func(c *driver.Conn) error { functions, err = v.functions(ctx, c); return err }); err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for id, fn := range functions {
+		if names == nil || slices.Contains(names, fn.Name) {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b int64) int { return strings.Compare(functions[a].Name, functions[b].Name) })
+	place := make(map[int64]int32, len(ids))
+	for i, id := range ids {
+		place[id] = int32(i)
+		set.Functions = append(set.Functions, functions[id])
+	}
+	if len(ids) == 0 {
+		return set, nil
+	}
+	condition := ""
+	if names != nil {
+		condition = " AND function IN (" + strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]") + ")"
+	}
+	set.Rows = v.functionRows(ctx, place, condition)
+	return set, nil
+}
+
+// functionRows streams the rows of the profiles that meet a condition. Place are the
+// places of functions in the set.
+func (v *view) functionRows(ctx context.Context, place map[int64]int32, condition string) iter.Seq2[store.FunctionRows, error] {
+	return func(yield func(store.FunctionRows, error) bool) {
+		index := indexOf(v.profiles)
+		for _, part := range batches(v.profiles) {
+			var rows store.FunctionRows
+			err := v.s.use(func(c *driver.Conn) error {
+				from, err := v.samplesOf("function_samples", part)
+				if err != nil {
+					return err
+				}
+				return c.Query(ctx, "SELECT profile, function, self, total FROM "+from+condition, nil, func(ch driver.Chunk) error {
+					at := index.of(ch)
+					self, total := driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
+					for i, fn := range driver.Column[int64](ch, 1) {
+						n, known := place[fn]
+						if !known {
+							return fmt.Errorf("%w: table functions has no function %d", store.ErrCorrupt, fn)
+						}
+						rows.Profile, rows.Function = append(rows.Profile, at(i)), append(rows.Function, n)
+						rows.Self, rows.Total = append(rows.Self, self[i]), append(rows.Total, total[i])
+					}
+					return nil
+				})
+			})
+			if err != nil {
+				yield(store.FunctionRows{}, err)
+				return
+			}
+			if len(rows.Profile) > 0 && !yield(rows, nil) {
+				return
+			}
+		}
+	}
+}
+
+// places are the places of profiles in a list.
+type places map[store.ProfileID]int32
+
+func indexOf(list []store.Profile) places {
+	index := make(places, len(list))
+	for i := range list {
+		index[list[i].ID] = int32(i)
+	}
+	return index
+}
+
+// of returns the place of the profile in each row, whose id is the first column. Rows of
+// a profile mostly follow each other.
+func (p places) of(ch driver.Chunk) func(row int) int32 {
+	ids := driver.Column[driver.Text](ch, 0)
+	last, at := "", int32(0)
+	return func(row int) int32 {
+		if id := ids[row].Bytes(); string(id) != last {
+			last = string(id)
+			at = p[store.ProfileID(last)]
+		}
+		return at
+	}
+}
+
+// forest is the call paths of a selection.
+type forest struct {
+	calltree.Forest
+	paths map[tables.PathID]int32
+	used  []int32 // paths with a value
+}
+
+// forest reads the call paths of the profiles. Each, which may be nil, is called with rows
+// and their paths; column 4 is the sum of the self values.
+func (v *view) forest(ctx context.Context, c *driver.Conn, condition, sum string, each func(ch driver.Chunk, paths []int32)) (*forest, error) {
+	f := &forest{paths: map[tables.PathID]int32{}}
+	functions, err := v.functions(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := v.from("paths", v.profiles)
+	if err != nil {
+		return nil, err
+	}
+	samples, err := v.samplesOf("path_samples", v.profiles)
+	if err != nil {
+		return nil, err
+	}
+	sql := "SELECT p.path, p.parent, p.function, s.used, " + sum + " FROM (SELECT path, bool_or(" + condition + ") AS used, sum(self) AS self FROM " + samples + " GROUP BY path) s" +
+		" JOIN (SELECT path, any_value(parent) AS parent, any_value(function) AS function, any_value(depth) AS depth FROM " + paths + " GROUP BY path) p USING (path) ORDER BY depth"
+	ids := map[int64]int32{}
+	return f, c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+		path, parent, below, used := driver.Column[driver.Text](ch, 0), driver.Column[driver.Text](ch, 1), ch.Valid(1), driver.Column[bool](ch, 3)
+		added := make([]int32, ch.Len())
+		for i, fn := range driver.Column[int64](ch, 2) {
+			id, known := ids[fn]
+			if !known {
+				function, ok := functions[fn]
+				if !ok {
+					return fmt.Errorf("%w: table functions has no function %d", store.ErrCorrupt, fn)
+				}
+				id = f.Function(function)
+				ids[fn] = id
+			}
+			up := calltree.NoNode
+			if below.At(i) {
+				if up, known = f.paths[tables.PathID(parent[i].Bytes())]; !known {
+					return fmt.Errorf("%w: table paths has no parent %x", store.ErrCorrupt, parent[i].Bytes())
+				}
+			}
+			added[i] = f.Path(up, id)
+			f.paths[tables.PathID(path[i].Bytes())] = added[i]
+			if used[i] {
+				f.used = append(f.used, added[i])
+			}
+		}
+		if each != nil {
+			each(ch, added)
+		}
+		return nil
+	})
+}
+
+// Conditions of rows of path_samples that have a value.
+const (
+	hasSelf  = "self <> 0"
+	hasModes = hasSelf + " OR coalesce(cardinality(modes), 0) > 0"
+)
+
+// Trees implements store.Reader.
+func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions) (*store.TreeSet, error) {
+	v, err := s.view(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	condition, f := hasSelf, &forest{}
+	if opts.Modes {
+		condition = hasModes
+	}
+	if len(v.profiles) > 0 {
+		err = s.use(func(c *driver.Conn) error {
+			f, err = v.forest(ctx, c, condition, "NULL", nil)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	cut := f.Cut(f.used)
+	return &store.TreeSet{Profiles: v.profiles, Table: cut.Table, Vectors: v.vectors(ctx, f, cut, condition)}, nil
+}
+
+// vectors streams the values of the profiles that meet a condition, and their modes.
+func (v *view) vectors(ctx context.Context, f *forest, cut *calltree.Cut, condition string) iter.Seq2[store.TreeVector, error] {
+	modes := "NULL"
+	if condition == hasModes {
+		modes = "modes::MAP(VARCHAR, VARCHAR)"
+	}
+	return func(yield func(store.TreeVector, error) bool) {
+		done := 0
+		for _, part := range batches(v.profiles) {
+			if len(part) == 0 {
+				return
+			}
+			list := make([]store.TreeVector, len(part))
+			index := indexOf(part)
+			err := v.s.use(func(c *driver.Conn) error {
+				from, err := v.samplesOf("path_samples", part)
+				if err != nil {
+					return err
+				}
+				return c.Query(ctx, "SELECT profile, path, self, "+modes+" FROM "+from+" AND ("+condition+")", nil, func(ch driver.Chunk) error {
+					at, self := index.of(ch), driver.Column[int64](ch, 2)
+					var parts []map[string]string
+					if condition == hasModes {
+						parts = ch.TextMaps(3)
+					}
+					paths := driver.Column[driver.Text](ch, 1)
+					for i := range self {
+						path, known := f.paths[tables.PathID(paths[i].Bytes())]
+						if !known {
+							return fmt.Errorf("%w: table paths has no path %x", store.ErrCorrupt, paths[i].Bytes())
+						}
+						node, _ := cut.Node(path)
+						t := &list[at(i)]
+						if self[i] != 0 {
+							t.Nodes, t.Self = append(t.Nodes, node), append(t.Self, self[i])
+						}
+						if parts != nil {
+							if err := addModes(t, node, parts[i]); err != nil {
+								return err
+							}
+						}
+					}
+					return nil
+				})
+			})
+			if err != nil {
+				yield(store.TreeVector{}, err)
+				return
+			}
+			for i := range list {
+				list[i].Profile = done + i
+				if err := ctx.Err(); err != nil {
+					yield(store.TreeVector{}, err)
+					return
+				}
+				if !yield(list[i], nil) {
+					return
+				}
+			}
+			done += len(part)
+		}
+	}
+}
+
+// addModes adds the values of a node in compile modes.
+func addModes(t *store.TreeVector, node int32, values map[string]string) error {
+	for name, text := range values {
+		mode := profile.FrameType(0)
+		for mode < profile.FrameTypes && mode.String() != name {
+			mode++
+		}
+		value, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || mode == profile.FrameTypes {
+			return fmt.Errorf("%w: mode %q with value %q", store.ErrCorrupt, name, text)
+		}
+		at := slices.IndexFunc(t.Modes, func(m store.ModeVector) bool { return m.Mode == mode })
+		if at < 0 {
+			at, t.Modes = len(t.Modes), append(t.Modes, store.ModeVector{Mode: mode})
+		}
+		m := &t.Modes[at]
+		m.Nodes, m.Self = append(m.Nodes, node), append(m.Self, value)
+	}
+	return nil
+}
+
+// MergeTrees implements store.TreeMerger.
+func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, []store.Profile, error) {
+	v, err := s.view(ctx, q)
+	if err == nil {
+		err = store.Addable(v.profiles, q)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var f *forest
+	var sums calltree.Vector
+	err = s.use(func(c *driver.Conn) error {
+		f, err = v.forest(ctx, c, hasSelf, "s.self::BIGINT", func(ch driver.Chunk, paths []int32) {
+			for i, self := range driver.Column[int64](ch, 4) {
+				if self != 0 {
+					sums.Nodes, sums.Self = append(sums.Nodes, paths[i]), append(sums.Self, self)
+				}
+			}
+		})
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	cut := f.Cut(f.used)
+	return calltree.NewTree(cut.Table, v.profiles[0].Type, cut.Self(sums)), v.profiles, nil
+}
