@@ -272,6 +272,31 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
+// FuzzApply reads content as the file of a program and as the map of a JIT compiler.
+func FuzzApply(f *testing.F) {
+	dir := f.TempDir()
+	for _, args := range [][]string{{"gcc", "-g", "-O2", "-shared", "-fPIC", "-nostdlib", "fast.c"}, {"gcc", "-g", "-gdwarf-3", "-O2", "-c", "fast.c"}} {
+		content, err := os.ReadFile(compile(f, dir, args...))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(content, uint64(0x1010), uint64(0x20))
+	}
+	f.Add([]byte("1000 20 old\n2000 10 LazyCompile:~hot a.js:3\nwhat\n"), uint64(0x2004), uint64(0x1000))
+	f.Fuzz(func(t *testing.T, content []byte, address, offset uint64) {
+		for _, name := range []string{"shop", "perf-7.map"} {
+			if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			p := at(profile.Module{Path: "/tmp/" + name, Start: address &^ 0xfff, Limit: address + 0x1000, Offset: offset}, address, address+1)
+			New([]string{dir}).Apply(p)
+			if err := p.Check(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 // TestMap names the code of a JIT compiler by its map: C++ names and others.
 func TestMap(t *testing.T) {
 	dir := t.TempDir()

@@ -153,6 +153,7 @@ func TestHeap(t *testing.T) {
 	for text, want := range map[string]string{
 		"heap profile: 1: 2 [3: 4] @ heapprofile\n1: 2 [3: 4] @ 0x11 0x0\n0: 0 [1: 1] @\n":            "== live-samples count scale 0 period 1 bytes\n1 0x10 0x10\n",
 		"heap profile: 1: 2 [3: 4] @ heap_v2/1000\n1: 1000 [0: 0] @ 0x11\n\nMAPPED_LIBRARIES:\nx\n":   "== live bytes scale 0 period 1000 bytes default\n1581 0x10 0x10\n",
+		"heap profile: 1: 2 [3: 4] @ heapz_v2/1000\n1: 1000 [0: 0] @ 0x11\n":                          "== live bytes scale 0 period 1000 bytes default\n1581 0x10 0x10\n",
 		"heap_v2/1000\n  t*: 9: 9 [0: 0]\n@ 0x11\n  t*: 1: 1000 [2: 2000]\n  t0: 1: 1000 [2: 2000]\n": "== alloc-samples count scale 0 period 1000 bytes\n3 0x10 0x10\n",
 	} {
 		if got := readtest.Describe(mustDecode(t, []byte(text))); !strings.Contains(got, want) {

@@ -36,6 +36,7 @@ var heapStart = []byte("heap profile: ")
 //
 //	heap profile:     52:   154168 [   259:   355184] @ heapprofile
 //	heap profile:     52:   154168 [   259:   355184] @ heap_v2/524288
+//	heap profile:     52:   154168 [   259:   355184] @ heapz_v2/524288
 //	heap_v2/524288
 func heapHead(line []byte) (rate int64, ok bool) {
 	source := bytes.TrimRight(line, " \r")
@@ -47,8 +48,8 @@ func heapHead(line []byte) (rate int64, ok bool) {
 			return 1, true
 		}
 	}
-	number, ok := bytes.CutPrefix(source, []byte("heap_v2/"))
-	if !ok {
+	name, number, _ := bytes.Cut(source, []byte("/"))
+	if string(name) != "heap_v2" && string(name) != "heapz_v2" {
 		return 0, false
 	}
 	rate, ok = stacktext.Uint(number)
