@@ -257,6 +257,34 @@ func TestNotStore(t *testing.T) {
 	}
 }
 
+// TestLeftAtCreation opens what a process leaves that is killed while it creates a store:
+// a file without content, or a database without tables. Both are as good as no file.
+func TestLeftAtCreation(t *testing.T) {
+	dir := t.TempDir()
+	file, database := filepath.Join(dir, "file.duckdb"), filepath.Join(dir, "database.duckdb")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(file, time.Time{}, time.Now().Add(-time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	edit(t, database, "SELECT 1")
+	for _, path := range []string{file, database} {
+		if _, err := Open(path, Options{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "there is no store") {
+			t.Errorf("%s, to read: %v", path, err)
+		}
+		s, err := Open(path, Options{})
+		if err != nil {
+			t.Errorf("%s, to write: %v", path, err)
+			continue
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		mustOpen(t, path, Options{ReadOnly: true})
+	}
+}
+
 // edit changes a file as another DuckDB program would.
 func edit(t *testing.T, path, sql string) {
 	t.Helper()

@@ -41,7 +41,7 @@ func prepareSchema(c *driver.Conn, path string, readOnly bool) error {
 		return fmt.Errorf("%s: %w: its schema is %d, this program's is %d: `dendro compact` brings it up to date", path, store.ErrOlder, version, schemaVersion)
 	}
 	if readOnly {
-		return driver.NotStore(path, "it is empty")
+		return driver.NoStore(path) // whoever created it was killed
 	}
 	return createTables(c, "")
 }

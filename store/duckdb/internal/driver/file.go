@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/dendroprof/dendro/store"
 )
@@ -86,12 +87,24 @@ func realPath(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(abs)), nil
 }
 
+// NoStore returns the error of a store to be read that does not exist yet. Whoever was
+// killed while creating it may have left an empty file, which is as good as none.
+func NoStore(path string) error {
+	return fmt.Errorf("%s: there is no store (import a profile first): %w", path, fs.ErrNotExist)
+}
+
+// creation is longer than any process takes from creating a file to filling it: an empty
+// file that is older was left.
+const creation = 10 * time.Second
+
 func (f *File) check() error {
 	info, err := os.Stat(f.Path)
-	missing := errors.Is(err, fs.ErrNotExist)
+	missing := errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
 	switch {
 	case missing && f.opts.ReadOnly:
-		return fmt.Errorf("%s: there is no store (import a profile first): %w", f.Path, fs.ErrNotExist)
+		return NoStore(f.Path)
+	case missing && err == nil && time.Since(info.ModTime()) > creation:
+		return os.Remove(f.Path)
 	case missing:
 		return nil
 	case err != nil:
