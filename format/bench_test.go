@@ -67,3 +67,15 @@ func BenchmarkRead(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkDetect shows what the detection of a text costs beside its decoding: every file
+// of an import pays for the formats that are asked before its own.
+func BenchmarkDetect(b *testing.B) {
+	text := manyStacks(100_000)[:PrefixSize]
+	b.SetBytes(PrefixSize)
+	for b.Loop() {
+		if f, err := Detect([]byte(text)); err != nil || f.Name != "folded" {
+			b.Fatal(f, err)
+		}
+	}
+}

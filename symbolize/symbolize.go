@@ -41,7 +41,7 @@ func New(dirs []string) *Symbolizer {
 // Suggest warns of a profile in which a quarter of the samples or more end at addresses
 // of modules, without a name: the files of the modules may have the names.
 func Suggest(p *profile.Profile) {
-	if len(p.Tables) == 0 {
+	if len(p.Tables) == 0 || len(p.Symbols.Modules) < 2 { // the first is none
 		return
 	}
 	s, nameless, modules := p.Symbols, 0, map[string]int{}

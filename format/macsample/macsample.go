@@ -37,7 +37,9 @@ const Name = "macsample"
 func NewDecoder() profile.Decoder { return stacktext.NewDecoder(Name, read) }
 
 // Sniff reports whether text that begins with prefix is a report of sample.
-func Sniff(prefix []byte) bool { return head.Match(prefix) }
+func Sniff(prefix []byte) bool {
+	return bytes.Contains(prefix, []byte("Analysis of sampling ")) && head.Match(prefix)
+}
 
 var head = regexp.MustCompile(`(?m)^\s*Analysis of sampling .* every ([0-9]+) (milli|micro)seconds?\b`)
 

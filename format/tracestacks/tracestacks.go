@@ -40,7 +40,10 @@ func NewDTraceDecoder() profile.Decoder { return stacktext.NewDecoder(DTraceName
 
 // SniffBPFTrace reports whether text that begins with prefix is output of bpftrace: a map
 // whose key begins on the same line and continues on the next.
-func SniffBPFTrace(prefix []byte) bool { return bpftraceMap.Match(prefix) }
+func SniffBPFTrace(prefix []byte) bool {
+	// Every text is asked, and the expression takes a hundred times as long as the search.
+	return (bytes.HasPrefix(prefix, []byte("@")) || bytes.Contains(prefix, []byte("\n@"))) && bpftraceMap.Match(prefix)
+}
 
 var bpftraceMap = regexp.MustCompile(`(?m)^@\w*\[[^\n;]*\n(?:    [^ \n]|\t[0-9a-f]+ )[^\n]*\n`)
 
@@ -48,7 +51,8 @@ var bpftraceMap = regexp.MustCompile(`(?m)^@\w*\[[^\n;]*\n(?:    [^ \n]|\t[0-9a-
 // or a line `module` + "`" + `function+0x1f` below which a count stands.
 func SniffDTrace(prefix []byte) bool {
 	line, _, _ := bytes.Cut(bytes.TrimLeft(prefix, "\n"), []byte("\n"))
-	return bytes.HasPrefix(line, []byte("CPU ")) && bytes.Contains(line, []byte("FUNCTION:NAME")) || dtraceStack.Match(prefix)
+	return bytes.HasPrefix(line, []byte("CPU ")) && bytes.Contains(line, []byte("FUNCTION:NAME")) ||
+		bytes.IndexByte(prefix, '`') >= 0 && dtraceStack.Match(prefix)
 }
 
 var dtraceStack = regexp.MustCompile("(?m)^ {5,}[\\w.+-]+`[^\n]+\n(?:(?: {5,}[^ \n][^\n]*)?\n)*? +[0-9]+\n")
