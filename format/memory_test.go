@@ -2,6 +2,7 @@ package format_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,9 +19,12 @@ import (
 
 // large is content of any size: head, then repeated body, then tail. Each body is
 // one that a profiler writes for some samples. Where times rise, each writes the i-th.
+// Formats in columns have a second one, behind middle, with as many bodies.
 type large struct {
 	head, body, tail string
 	each             func(i int) string
+	middle, second   string
+	column           int // memory grows with the content: at most that many bytes for each of it; 0: it does not
 }
 
 // reader returns size bytes of the content.
@@ -40,9 +44,12 @@ func (l large) reader(size int) io.Reader {
 		}()
 		return pr
 	}
-	n := max(1, (size-len(l.head)-len(l.tail))/len(l.body))
-	body := strings.Repeat(l.body, min(n, 1+1<<20/len(l.body)))
-	return io.MultiReader(strings.NewReader(l.head), &repeated{text: body, left: n / (len(body) / len(l.body)) * len(body)}, strings.NewReader(l.tail))
+	n := max(1, (size-len(l.head)-len(l.tail))/(len(l.body)+len(l.second)))
+	column := func(text string) io.Reader {
+		block := min(n, 1+1<<20/len(l.body))
+		return &repeated{text: strings.Repeat(text, block), left: n / block * block * len(text)}
+	}
+	return io.MultiReader(strings.NewReader(l.head), column(l.body), strings.NewReader(l.middle), column(l.second), strings.NewReader(l.tail))
 }
 
 // repeated repeats a text up to a size.
@@ -92,7 +99,7 @@ var largeTexts = map[string]large{
 	"callgrind": {head: "# callgrind format\nevents: Ir\n", body: "fn=(1) main\n1 10\ncfn=(2) step\ncalls=1 1\n2 30\nfn=(2)\n3 30\n"},
 	"speedscope": {head: `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"},{"name":"b"},{"name":"c"}]},` +
 		`"profiles":[{"type":"sampled","name":"t","unit":"none","startValue":0,"endValue":1,"samples":[`, body: "[0,1,2,0,1,2,0,1,2,0,1,2,0,1,2,0,1,2],", tail: `[0]]}]}`},
-	"speedscope evented": {head: `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"},{"name":"b"},{"name":"c"}]},` +
+	"speedscope evented": {column: 2, head: `{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"},{"name":"b"},{"name":"c"}]},` +
 		`"profiles":[{"type":"evented","name":"t","unit":"milliseconds","startValue":0,"endValue":1e9,"events":[`,
 		each: func(i int) string {
 			return fmt.Sprintf(`{"type":"O","frame":0,"at":%d},{"type":"O","frame":1,"at":%d.25},{"type":"C","frame":1,"at":%d.5},{"type":"C","frame":0,"at":%d.75},`, i, i, i, i)
@@ -100,6 +107,32 @@ var largeTexts = map[string]large{
 	"chrome": {head: `[`, each: func(i int) string {
 		return fmt.Sprintf(`{"name":"step","cat":"function","ph":"X","ts":%d.5,"dur":0.25,"pid":1,"tid":2,"args":{"url":"https://shop.example/cart?item=1234"}},`+"\n", 1_000_000+i)
 	}, tail: `{"name":"end","ph":"X","ts":1,"dur":1,"pid":1,"tid":2}]`},
+	"cpuprofile": {column: 8, head: `{"nodes":[{"id":1,"callFrame":{"functionName":"(root)","scriptId":"0","url":"","lineNumber":-1,"columnNumber":-1},"children":[2]},` +
+		`{"id":2,"callFrame":{"functionName":"step","scriptId":"1","url":"a.js","lineNumber":1,"columnNumber":1}}],"startTime":0,"endTime":9,"samples":[`,
+		body: "2,1,2,2,", middle: `2],"timeDeltas":[`, second: "125,130,99,201,", tail: `1]}`},
+	"firefox": {column: 12, head: `{"meta":{"preprocessedProfileVersion":57,"interval":1,"startTime":0,"categories":[{"name":"Other","color":"grey","subcategories":["Other"]}],"markerSchema":[]},` +
+		`"shared":{"stringArray":["A","B","C"]},"threads":[{"name":"t","funcTable":{"name":[0,1,2],"isJS":[false,false,false],"relevantForJS":[false,false,false],"resource":[-1,-1,-1]},` +
+		`"frameTable":{"func":[0,1,2]},"stackTable":{"frame":[0,1,2],"prefix":[null,0,0]},"samples":{"stack":[`,
+		body: "0,1,2,2,", middle: `0],"timeDeltas":[`, second: "1.25,1,0.99,1.01,", tail: `1]}}]}`},
+	"gecko": {column: 6, head: `{"meta":{"version":30,"interval":1,"startTime":0,"categories":[{"name":"Other","color":"grey","subcategories":["Other"]}]},"threads":[{"name":"t","processType":"default","pid":1,"tid":1,` +
+		`"stringTable":["A","B"],"frameTable":{"schema":{"location":0,"relevantForJS":1,"innerWindowID":2,"implementation":3,"line":4,"column":5,"category":6,"subcategory":7},"data":[[0],[1]]},` +
+		`"stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0],[0,1]]},"markers":{"schema":{"name":0,"startTime":1,"endTime":2,"phase":3,"category":4,"data":5},"data":[]},` +
+		`"samples":{"schema":{"stack":0,"time":1,"eventDelay":2},"data":[`,
+		each: func(i int) string { return fmt.Sprintf("[1,%d.5,0.25],", i) }, tail: `[0,2000000000,0]]}}]}`},
+	"otlp": {column: 6, head: `{"resourceProfiles":[{"scopeProfiles":[{"profiles":[{"sampleType":{"typeStrindex":1,"unitStrindex":2},"samples":[`,
+		body: `{"stackIndex":1,"values":["1"],"timestampsUnixNano":["1795216842000000100"]},`,
+		tail: `{"stackIndex":1,"values":["1"]}]}]}]}],"dictionary":{"stringTable":["","cpu","nanoseconds","main"],"functionTable":[{},{"nameStrindex":3}],"locationTable":[{},{"lines":[{"functionIndex":1}]}],"stackTable":[{},{"locationIndices":[1]}]}}`},
+	"hermes": {column: 6, head: `{"traceEvents":[],"samples":[`, each: func(i int) string {
+		return fmt.Sprintf(`{"cpu":"-1","name":"","ts":"%d","pid":7512,"tid":"1","weight":"1","sf":1},`, 11552125241+i*10000)
+	}, tail: `{"cpu":"-1","name":"","ts":"99911552125241","pid":7512,"tid":"1","weight":"1","sf":1}],"stackFrames":{"1":{"name":"[root]","category":"root"}}}`},
+	"safari": {head: `{"version":1,"recording":{"displayName":"r","startTime":4,"endTime":6,"instrumentTypes":[],"records":[],"markers":[],"sampleStackTraces":[`, each: func(i int) string {
+		return fmt.Sprintf(`{"timestamp":%d.5,"stackFrames":[{"sourceID":"8","name":"gamma","line":20,"column":15,"url":"file:///simple.js","expressionLocation":{"line":22,"column":19}}]},`, 4+i)
+	}, tail: `{"timestamp":900000000,"stackFrames":[]}],"sampleDurations":[]}}`},
+	"pyinstrument": {column: 6, head: `{"start_time":1795217221.8,"duration":1.06,"sample_count":234,"target_description":"shop","cpu_time":0.3,"root_frame":{"function":"<module>","file_path_short":"shop.py","file_path":"/srv/shop/shop.py","line_no":1,"time":1000,"children":[`,
+		body: `{"function":"step","file_path_short":"shop.py","file_path":"/srv/shop/shop.py","line_no":18,"time":0.000001,"await_time":0.000000,"is_application_code":true,"children":[]},`,
+		tail: `{"function":"last","file_path_short":"shop.py","file_path":"/srv/shop/shop.py","line_no":18,"time":1,"children":[]}]}}`},
+	"stackprof": {column: 14, head: `{"version":1.2,"mode":"wall","interval":1000,"samples":87,"gc_samples":3,"missed_samples":1,"metadata":{},"frames":{"7":{"name":"Shop#fib","file":"/srv/shop/shop.rb","line":8,"total_samples":35,"samples":35}},"raw":[`,
+		body: "3,7,7,7,1,", tail: `1,7,1]}`},
 }
 
 // heapPeak runs f and returns the largest size of the heap meanwhile, garbage included.
@@ -149,11 +182,32 @@ func TestMemory(t *testing.T) {
 				}
 			})
 			t.Logf("%d MiB heap, %d samples, %.0f MB/s", peak>>20, samples, float64(size)/1e6/time.Since(began).Seconds())
-			if peak > most {
+			if peak > max(most, int64(content.column*size)) {
 				t.Errorf("a heap of %d MiB for %d MiB", peak>>20, size>>20)
 			}
 			if samples < 2 && name != "callgrind" {
 				t.Errorf("%d samples", samples)
+			}
+		})
+	}
+}
+
+// TestMaxMemoryOfColumns reads content of the formats that keep columns with less memory than they
+// need.
+func TestMaxMemoryOfColumns(t *testing.T) {
+	for name, content := range largeTexts {
+		if content.column == 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			in := content.reader(1 << 30)
+			for _, err := range format.NewReader(profile.Limits{Sums: true, Memory: 56 << 20}).Read(name, in) {
+				if !errors.Is(err, profile.ErrTooLarge) || !strings.Contains(err.Error(), "--max-memory") {
+					t.Error(err)
+				}
+			}
+			if pipe, ok := in.(io.Closer); ok {
+				pipe.Close()
 			}
 		})
 	}

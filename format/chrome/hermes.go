@@ -14,29 +14,46 @@ import (
 // `stackFrames`, a tree of frames by id. Its numbers are strings.
 type hermes struct {
 	samples []hermesSample
-	frames  v8Profile // its nodes, of which none has a parent until link
-	parents []int64   // ids of the nodes' parents; none for a root
+	threads []threadKey
+	number  map[threadKey]int32 // of threads
+	frames  v8Profile           // its nodes, of which none has a parent until link
+	parents []int64             // ids of the nodes' parents; none for a root
 }
 
 // hermesSample is one sample.
 type hermesSample struct {
-	thread threadKey
 	at     int64 // nanoseconds
+	thread int32 // number
 	frame  int32 // id
+}
+
+// thread returns the number of a thread.
+func (h *hermes) thread(key threadKey) int32 {
+	n, ok := h.number[key]
+	if !ok {
+		if h.number == nil {
+			h.number = map[threadKey]int32{}
+		}
+		n = int32(len(h.threads))
+		h.threads = append(h.threads, key)
+		h.number[key] = n
+	}
+	return n
 }
 
 // readSample reads an object that is an element of `samples`; those of heap profiles
 // have no frame.
 func (h *hermes) readSample(s *jsonscan.Scanner) {
 	sample := hermesSample{frame: none}
+	var thread threadKey
 	for key := range s.Object() {
 		switch string(key) {
 		case "ts":
 			sample.at = micros(s)
 		case "pid":
-			sample.thread.process = s.Scalar()
+			thread.process = s.Scalar()
 		case "tid":
-			sample.thread.id = s.Scalar()
+			thread.id = s.Scalar()
 		case "sf":
 			if v := whole(s.Scalar()); v <= math.MaxInt32 {
 				sample.frame = int32(v)
@@ -44,6 +61,7 @@ func (h *hermes) readSample(s *jsonscan.Scanner) {
 		}
 	}
 	if sample.frame != none {
+		sample.thread = h.thread(thread)
 		h.samples = append(h.samples, sample)
 	}
 }
@@ -139,11 +157,12 @@ func (t *trace) addHermes(h *hermes) error {
 		}
 		h.frames.nodes[i].parent = p
 	}
-	threads := map[threadKey]*v8Profile{}
+	threads := make([]*v8Profile, len(h.threads))
 	for i, sample := range h.samples {
-		v, ok := threads[sample.thread]
-		if !ok {
-			t.e.pid, t.e.tid = []byte(sample.thread.process), []byte(sample.thread.id)
+		v := threads[sample.thread]
+		if v == nil {
+			key := h.threads[sample.thread]
+			t.e.pid, t.e.tid = []byte(key.process), []byte(key.id)
 			v = &v8Profile{at: h.frames.at, index: h.frames.index, nodes: h.frames.nodes, thread: t.thread().id}
 			threads[sample.thread] = v
 			t.recorded = append(t.recorded, v)
