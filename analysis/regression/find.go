@@ -241,7 +241,7 @@ func (f Finding) SameAs(g Finding) bool {
 	switch {
 	case f.Kind != g.Kind && !(f.Kind.Costs() && g.Kind.Costs()):
 		return false
-	case f.ID == g.ID, f.Function == g.Function:
+	case f.ID == g.ID, f.Function == g.Function, f.Kind == Slowdown && g.Kind == Slowdown:
 		return true
 	case f.Caller != "" && f.Caller == g.Function, g.Caller != "" && g.Caller == f.Function:
 		return true

@@ -47,6 +47,7 @@ type fit struct {
 	program   float64 // ΣM: μ of all tested function selfs
 	threshold float64 // z*
 	gate      float64 // minimum impact, as a share
+	own       []bool  // by function; see ownFunctions
 }
 
 // newFit computes the statistics of all rows. It needs three history runs and

@@ -24,8 +24,8 @@ type Headline struct {
 	Own bool `json:"own"`
 
 	// score is that of the function with all its callees, or of its callee if that is the
-	// user's own too: a library's functions may only be called by other names, which
-	// compilers decide run by run.
+	// user's own too, positive if it changed as the places did: a library's functions may
+	// only be called by other names, which compilers decide run by run.
 	score float64
 }
 
@@ -34,11 +34,11 @@ type Headline struct {
 const carrierShare = 0.6
 
 // ownFunctions tells which functions are the user's own, by function of the table.
-func (r *reporter) ownFunctions() []bool {
-	if r.own == nil {
-		r.own = own.Functions(r.sp.t, r.nodeMu, r.o.Own)
+func (f *fit) ownFunctions() []bool {
+	if f.own == nil {
+		f.own = own.Functions(f.sp.t, f.nodeMu, f.o.Own)
 	}
-	return r.own
+	return f.own
 }
 
 // carrier is a function with a change, and its callee with it (calltree.NoNode: none).
@@ -46,8 +46,8 @@ type carrier struct{ node, calls int32 }
 
 // carrierOf returns the innermost own function at or above a node. A new function is
 // left for the existing one that calls it: that is where somebody changed the code.
-func (r *reporter) carrierOf(n int32) (c carrier, ok bool) {
-	t, is := r.sp.t, r.ownFunctions()
+func (f *fit) carrierOf(n int32) (c carrier, ok bool) {
+	t, is := f.sp.t, f.ownFunctions()
 	c = carrier{n, calltree.NoNode}
 	for !is[t.Func[c.node]] {
 		c = carrier{t.Parent[c.node], c.node}
@@ -55,30 +55,30 @@ func (r *reporter) carrierOf(n int32) (c carrier, ok bool) {
 			return carrier{n, calltree.NoNode}, false
 		}
 	}
-	for up := t.Parent[c.node]; r.isNew(t.Func[c.node]) && up != calltree.NoNode && is[t.Func[up]]; up = t.Parent[up] {
+	for up := t.Parent[c.node]; f.isNew(t.Func[c.node]) && up != calltree.NoNode && is[t.Func[up]]; up = t.Parent[up] {
 		c = carrier{up, c.node}
 	}
 	return c, true
 }
 
 // isNew reports whether the history has no sample of a function or its callees.
-func (r *reporter) isNew(fn int32) bool {
-	slot := r.sp.at(functionTotal, fn)
+func (f *fit) isNew(fn int32) bool {
+	slot := f.sp.at(functionTotal, fn)
 	if slot == noRow {
 		return false
 	}
-	sumA, _ := r.sums(slot)
+	sumA, _ := f.sums(slot)
 	return sumA == 0
 }
 
 // headline names a change with places of one sign, and returns the node of the function.
 // Node is the place of the whole.
-func (r *reporter) headline(places []*place, node int32) (*Headline, int32) {
-	t := r.sp.t
+func (f *fit) headline(places []*place, node int32) (*Headline, int32) {
+	t := f.sp.t
 	byFunction := map[int32]float64{}
 	byCall := map[[2]int32]float64{} // function, callee (-1: none)
 	heaviest := map[int32]carrier{}
-	sum := 0.0
+	sum, sign := 0.0, math.Copysign(1, places[0].d)
 	for _, p := range places {
 		for i, root := range p.roots {
 			d := math.Abs(p.part[i])
@@ -86,7 +86,7 @@ func (r *reporter) headline(places []*place, node int32) (*Headline, int32) {
 				continue
 			}
 			sum += d
-			c, ok := r.carrierOf(root)
+			c, ok := f.carrierOf(root)
 			if !ok {
 				continue
 			}
@@ -109,12 +109,12 @@ func (r *reporter) headline(places []*place, node int32) (*Headline, int32) {
 		}
 	}
 	if !ok || most < carrierShare*sum {
-		if above, found := r.carrierOf(node); found {
+		if above, found := f.carrierOf(node); found {
 			best, ok = above, true
 		}
 	}
 	if !ok {
-		return r.name(t.Func[node], noRow, false), node
+		return f.name(t.Func[node], noRow, false, sign), node
 	}
 	fn, calls := t.Func[best.node], noRow
 	most = 0
@@ -124,32 +124,32 @@ func (r *reporter) headline(places []*place, node int32) (*Headline, int32) {
 		}
 	}
 	if calls == noRow {
-		calls = r.risingCallee(fn, places)
+		calls = f.risingCallee(fn, places)
 	}
 	if calls == noRow && best.calls != calltree.NoNode {
 		calls = t.Func[best.calls]
 	}
-	return r.name(fn, calls, true), best.node
+	return f.name(fn, calls, true, sign), best.node
 }
 
 // risingCallee returns the callee of a function that has most of the change of its
 // places, or noRow.
-func (r *reporter) risingCallee(fn int32, places []*place) int32 {
-	t := r.sp.t
+func (f *fit) risingCallee(fn int32, places []*place) int32 {
+	t := f.sp.t
 	sums := map[int32]float64{}
 	whole := 0.0
 	for _, p := range places {
 		whole += p.d
-		if !r.sp.kind[p.slot].total() {
+		if !f.sp.kind[p.slot].total() {
 			continue
 		}
 		for _, root := range p.roots {
 			if t.Func[root] != fn {
 				continue
 			}
-			r.children(root, func(c int32) {
+			f.children(root, func(c int32) {
 				for n := c; n < t.End[c]; n++ {
-					sums[t.Func[c]] += r.nodeD[n]
+					sums[t.Func[c]] += f.nodeD[n]
 				}
 			})
 		}
@@ -163,36 +163,53 @@ func (r *reporter) risingCallee(fn int32, places []*place) int32 {
 	return best
 }
 
-// name fills a headline with names and the place of the code.
-func (r *reporter) name(fn, calls int32, isOwn bool) *Headline {
-	f := &r.sp.t.Functions[fn]
-	h := &Headline{Function: f.Name, File: sourceOf(f), Line: int(f.StartLine), New: r.isNew(fn), Own: isOwn}
-	h.score = r.scoreOf(fn)
+// name fills a headline with names, the place of the code, and the score of a change of a
+// sign.
+func (f *fit) name(fn, calls int32, isOwn bool, sign float64) *Headline {
+	def := &f.sp.t.Functions[fn]
+	h := &Headline{Function: def.Name, File: sourceOf(def), Line: int(def.StartLine), New: f.isNew(fn), Own: isOwn}
+	h.score = f.scoreOf(fn, sign)
 	if calls != noRow {
-		h.Calls = r.sp.t.Functions[calls].Name
-		if r.ownFunctions()[calls] {
-			h.score = math.Max(h.score, r.scoreOf(calls))
+		h.Calls = f.sp.t.Functions[calls].Name
+		if f.ownFunctions()[calls] {
+			h.score = math.Max(h.score, f.scoreOf(calls, sign))
 		}
 	}
 	return h
 }
 
-// scoreOf returns the score of a function with its callees. The share of one that is
+// scoreOf returns the score of a change of a function with its callees, positive if it has
+// the sign. The share of one that is
 // nearly all of the program tells nothing: a single run must show it in the metric.
-func (r *reporter) scoreOf(fn int32) float64 {
-	slot := r.sp.at(functionTotal, fn)
+func (f *fit) scoreOf(fn int32, sign float64) float64 {
+	slot := f.sp.at(functionTotal, fn)
 	switch {
-	case slot == noRow || !r.isTested[slot]:
+	case slot == noRow || !f.isTested[slot]:
 		return 0
-	case !r.whole(slot):
-		return r.z[slot]
-	case len(r.b) > 1:
+	case !f.whole(slot):
+		return sign * f.z[slot]
+	case len(f.b) > 1:
 		return stat.MaxScore
-	case !r.hasMetric:
+	case !f.hasMetric:
 		return 0
 	}
-	_, z := r.outside(func(t int) float64 { return math.Log(r.run(t).Metric) }, metricFloor)
-	return z
+	_, z := f.outside(func(t int) float64 { return math.Log(f.run(t).Metric) }, metricFloor)
+	return sign * z
+}
+
+// carriedScore is the minimum score of the user's function, with all its callees, that
+// carries a new path in code that is not the user's: a probability of 5%.
+const carriedScore = 1.645
+
+// carried reports whether a new path in a library shows in the user's own code. Compilers
+// inline a library's functions differently in each run: that makes new paths with any score,
+// but the user's function that calls them takes as long as before.
+func (f *fit) carried(p *place) bool {
+	if !p.isNew() || f.ownFunctions()[f.sp.function(p.slot)] {
+		return true
+	}
+	h, _ := f.headline([]*place{p}, p.node)
+	return !h.Own || h.score >= carriedScore
 }
 
 // sourceOf returns the file of a function. Profiles of Java have none: it is that of the

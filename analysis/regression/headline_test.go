@@ -1,7 +1,9 @@
 package regression
 
 import (
+	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -65,6 +67,50 @@ func TestHeadline(t *testing.T) {
 		if (list[0].Presence == New) != strings.Contains(list[0].Note+string(list[0].Presence), "new") {
 			t.Errorf("%s: presence %q", c.name, list[0].Presence)
 		}
+	}
+}
+
+// A new path in a library is no cost if the user's function that calls the library takes as
+// long as before: compilers inline the functions of a library differently in each run.
+func TestLibraryPathThatNothingShows(t *testing.T) {
+	const render = "runtime.main;main.main;main.serve;main.render;"
+	for _, c := range []struct {
+		name  string
+		inlib bool
+		costs int
+	}{{"in a library", true, 0}, {"in own code", false, 1}} {
+		place := "main.pad"
+		if c.inlib {
+			place = "lib/x.pad"
+		}
+		b := service(20, func(i int, run map[string]int64) {
+			n := int64(400 + 70*(i%4) - 35*(i%3)) // the jitter of its caller hides the path
+			if i >= 18 {
+				n = 450
+				run[render+"lib/x.a;lib/x.b;lib/x.c;"+place] = 45
+			}
+			run[render+"lib/x.a;lib/x.b;lib/x.c"] = n
+		})
+		if list := costs(find(t, put(t, b), Request{}).Findings); len(list) != c.costs {
+			t.Errorf("%s: %d findings: %+v", c.name, len(list), list)
+		}
+	}
+}
+
+// A finding is of the user's function that does nothing but call a library: the library's
+// functions below it rise together, and which of them has the highest score is chance.
+func TestFunctionThatOnlyCallsALibrary(t *testing.T) {
+	const sign = "runtime.main;main.main;main.serve;main.sign"
+	b := service(14, func(i int, run map[string]int64) {
+		run[sign+";lib/sha.Sum;lib/sha.block"] = 40
+		run[sign] = 2
+		if i >= 12 {
+			run[sign+";lib/sha.Sum;lib/sha.block"] = 140
+		}
+	})
+	list := costs(find(t, put(t, b), Request{}).Findings)
+	if len(list) != 1 || list[0].Function != "main.sign" || list[0].Headline.Calls != "lib/sha.Sum" || len(list[0].Parts) != 1 || list[0].Parts[0].Function != "lib/sha.block" {
+		t.Errorf("%+v", list)
 	}
 }
 
@@ -139,4 +185,62 @@ func TestLargeRegressionOfAFixedTime(t *testing.T) {
 			t.Errorf("%d runs, %v: %+v", c.runs, c.cost, list)
 		}
 	}
+}
+
+// TestProgramsOfFewFunctions adds a new callee to benchmarks that run for a fixed time and
+// have two or three functions: of so few, shares alone do not tell what became slower.
+func TestProgramsOfFewFunctions(t *testing.T) {
+	const top = "runtime.main;main.run;main.find"
+	for _, c := range []struct {
+		before  map[string]float64
+		samples float64
+		times   float64 // cost of the callee, of all before
+		noise   float64 // of the metric
+	}{
+		{map[string]float64{top: 0.85, "runtime.main;main.run": 0.15}, 300, 0.8, 0.02},
+		{map[string]float64{top: 0.85, "runtime.main;main.run": 0.15}, 300, 0.8, 0.3},
+		{map[string]float64{top: 0.85, "runtime.main;main.run": 0.15}, 36, 0.8, 0.15},
+		{map[string]float64{top: 0.85, "runtime.main;main.run": 0.15}, 300, 35, 0.15},
+		{map[string]float64{top: 0.6, top + ";strings.Index": 0.35, "runtime.main;main.run": 0.05}, 300, 35, 0.03},
+	} {
+		r := rand.New(rand.NewPCG(1, 2))
+		b := &bench{group: "g", name: "b"}
+		for i := range 14 {
+			cost, sum := maps.Clone(c.before), 1.0
+			if i >= 12 {
+				cost[top+";regexp.MatchString;regexp.doOnePass"] = 0.9 * c.times
+				cost[top+";regexp.MatchString"] = 0.1 * c.times
+				sum += c.times
+			}
+			run := map[string]int64{}
+			for _, path := range slices.Sorted(maps.Keys(cost)) {
+				m := c.samples * cost[path] / sum
+				run[path] = max(0, int64(math.Round(m+math.Sqrt(m)*r.NormFloat64())))
+			}
+			b.runs = append(b.runs, run)
+			b.metrics = append(b.metrics, 10*sum*math.Exp(c.noise*r.NormFloat64()))
+		}
+		if list := costs(find(t, put(t, b), Request{}).Findings); len(list) != 1 || named(&list[0]) != "main.find" || math.Abs(list[0].Delta.Share-c.times) > 0.4*c.times {
+			t.Errorf("%+v: %+v", c, list)
+		}
+	}
+	// Almost all of the program is one function.
+	b := &bench{group: "g", name: "b"}
+	for i := range 14 {
+		run, metric := map[string]int64{top: 285 + int64(i%3), "runtime.main;main.run": 15}, 10.0+float64(i%3)/10
+		if i >= 12 {
+			run, metric = map[string]int64{top: 8, top + ";regexp.MatchString;regexp.doOnePass": 292}, 350
+		}
+		b.runs, b.metrics = append(b.runs, run), append(b.metrics, metric)
+	}
+	if list := costs(find(t, put(t, b), Request{}).Findings); len(list) != 1 || named(&list[0]) != "main.find" {
+		t.Errorf("one function: %+v", list)
+	}
+}
+
+func named(f *Finding) string {
+	if f.Headline != nil {
+		return f.Headline.Function
+	}
+	return f.Function
 }

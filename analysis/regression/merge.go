@@ -102,20 +102,42 @@ func (f *fit) below(c, other *change) bool {
 
 // moveUp moves a change up a path that hardly existed before: the outermost of a chain
 // of new functions is the one that somebody added to existing code. Pursuit found the
-// deepest one that explains the change, because each of them does.
+// deepest one that explains the change, because each of them does. For the same reason it
+// moves a change in a library up to the user's function that does nothing else.
 func (f *fit) moveUp(c *change) {
 	t := f.sp.t
+	if !f.ownFunctions()[t.Func[c.node]] {
+		if at, ok := f.carrierOf(c.node); ok && f.doesOnly(t.Func[at.node], c) {
+			c.node, c.merged = at.node, true
+		}
+	}
 	for {
 		up := t.Parent[c.node]
 		if up == calltree.NoNode {
 			return
 		}
 		slot := f.sp.at(nodeTotal, up)
-		if slot == noRow || !f.isTested[slot] || f.mu[slot] >= raiseLevel*f.d[slot] || f.d[slot] < raiseShare*c.d {
+		if slot == noRow || !f.isTested[slot] || f.whole(slot) || f.mu[slot] >= raiseLevel*f.d[slot] || f.d[slot] < raiseShare*c.d {
 			return
 		}
 		c.node, c.merged = up, true
 	}
+}
+
+// doesOnly reports whether the places of a change are nearly all that a function does,
+// before and now.
+func (f *fit) doesOnly(fn int32, c *change) bool {
+	slot := f.sp.at(functionTotal, fn)
+	if slot == noRow || !f.isTested[slot] {
+		return false
+	}
+	mu := 0.0
+	for _, p := range c.places {
+		mu += p.mu
+	}
+	before, rise := f.mu[slot]-mu, f.d[slot]-c.d // of the rest
+	most := (1 - outsideShare) * (f.mu[slot] + f.d[slot])
+	return before <= most && before+rise <= most
 }
 
 // join adds a place to a change if both have one cause.

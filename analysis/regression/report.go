@@ -22,7 +22,6 @@ type reporter struct {
 	time   float64 // mean metric of the history; 0 if unknown
 	unit   string
 	ruled  []RuledOut
-	own    []bool // by function; see ownFunctions
 }
 
 func newReporter(v *verdict, s *history.Series) *reporter {
@@ -299,7 +298,11 @@ func (r *reporter) hotSlowdown(slot int32) []Finding {
 		return nil
 	}
 	ratio, z := r.outside(func(t int) float64 { return math.Log(r.run(t).Metric) }, metricFloor)
-	if z < r.fit.threshold || math.Exp(ratio) < 1+r.o.MinGrowth {
+	explained := 0.0
+	for _, c := range r.changes {
+		explained += c.d
+	}
+	if z < r.fit.threshold || math.Exp(ratio) < 1+r.o.MinGrowth || explained >= visible*math.Expm1(ratio)*r.mu[slot] {
 		return nil
 	}
 	f := r.finding(Slowdown)

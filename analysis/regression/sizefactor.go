@@ -13,7 +13,7 @@ import (
 // The constants of the size factors of the history.
 const (
 	leastRows       = 5    // minimum rows for a size factor; with fewer the sample totals are used
-	leastRowsMetric = 3    // the same for tested runs with a metric, which says whether shares fell or costs
+	leastRowsMetric = 2    // the same for tested runs with a metric, which says whether shares fell or costs
 	leastFactor     = 0.05 // minimum factor of a run with enough samples
 	leastMean       = 8    // minimum samples of a row that is used
 	leastJitter     = 0.03 // minimum relative deviation of a row
@@ -131,7 +131,7 @@ func trimmedMean(items []stat.Weighted, c float64) float64 {
 
 // The constants of the size factor of a tested run.
 const (
-	searchBelow  = 1.6  // log range searched around the sample total
+	searchBelow  = 1.6  // log range searched below the sample total, and below what the metric expects
 	searchAbove  = 0.9  //
 	searchStep   = 0.02 //
 	jitterFloor  = 0.05 // relative standard deviation of any function
@@ -152,7 +152,7 @@ func (f *fit) testedFactors() {
 	if len(votes) < least {
 		return
 	}
-	prior := f.metricPrior()
+	expected, prior := f.metricPrior()
 	for _, t := range f.b {
 		total := f.sp.m.Runs[t].Total
 		if !(total > 0) {
@@ -161,9 +161,10 @@ func (f *fit) testedFactors() {
 		}
 		like := func(g float64) float64 { return likelihood(votes, t, g) + prior(t, g) }
 		c := math.Log(total / f.meanTotal)
+		below := searchBelow + searchStep*math.Ceil(math.Max(0, c-expected(t))/searchStep)
 		best, at := math.Inf(-1), c
-		for i := 0; float64(i)*searchStep <= searchBelow+searchAbove; i++ {
-			g := c - searchBelow + searchStep*float64(i)
+		for i := 0; float64(i)*searchStep <= below+searchAbove; i++ {
+			g := c - below + searchStep*float64(i)
 			if l := like(g); l > best {
 				best, at = l, g
 			}
@@ -195,25 +196,27 @@ func likelihood(votes []vote, t int, g float64) float64 {
 	return sum
 }
 
-// metricPrior returns the logarithm of the prior of the size factor g of run t from the
-// metric: samples per unit of work are unchanged. It is 0 if a run has no metric.
-func (f *fit) metricPrior() func(t int, g float64) float64 {
-	none := func(int, float64) float64 { return 0 }
+// metricPrior returns the log size factor of run t that the metric expects, which is that
+// samples per unit of work are unchanged, and the logarithm of the prior of another one, g.
+// Without a metric in every run nothing is expected.
+func (f *fit) metricPrior() (expected func(t int) float64, prior func(t int, g float64) float64) {
+	anything, none := func(int) float64 { return math.Inf(1) }, func(int, float64) float64 { return 0 }
 	if !f.hasMetric {
-		return none
+		return anything, none
 	}
 	runs := f.sp.m.Runs
 	diffs := make([]float64, 0, len(f.a))
 	for _, t := range f.a {
 		if !(runs[t].Total > 0) {
-			return none
+			return anything, none
 		}
 		diffs = append(diffs, math.Log(runs[t].Total/runs[t].Metric)-math.Log(f.s[t]))
 	}
 	median, mad := stat.MedianDeviation(diffs)
 	sd := math.Max(metricFloor, stat.NormalDeviation*mad*math.Sqrt(1+1/f.n))
-	return func(t int, g float64) float64 {
-		u := (g - (math.Log(runs[t].Total/runs[t].Metric) - median)) / sd
+	expected = func(t int) float64 { return math.Log(runs[t].Total/runs[t].Metric) - median }
+	return expected, func(t int, g float64) float64 {
+		u := (g - expected(t)) / sd
 		return -3 * math.Log1p(u*u/3)
 	}
 }

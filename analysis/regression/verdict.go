@@ -31,9 +31,12 @@ func judge(sp *space, o *Options, a, b []int) *verdict {
 			v.moved = append(v.moved, p)
 		case p.d > 0 && !f.lasts(p):
 			v.passing = append(v.passing, p)
+		case p.d > 0 && !f.carried(p):
+			p.unstable = true
+			v.unstable = append(v.unstable, p)
 		case p.d > 0:
 			rises = append(rises, p)
-		case p.z <= -f.threshold && f.lasts(p) && f.shows(p):
+		case p.z <= -f.threshold && f.lasts(p) && f.shows(p) && f.carried(p):
 			falls = append(falls, p)
 		}
 	}
@@ -107,9 +110,9 @@ func peak(sp *space, o *Options, a, b []int) (rise, fall float64) {
 	for _, p := range places {
 		switch {
 		case p.moved || !f.lasts(p):
-		case p.d > 0:
+		case p.d > 0 && f.carried(p):
 			rise = math.Max(rise, p.z)
-		case p.z <= -f.threshold && f.shows(p):
+		case p.z <= -f.threshold && f.shows(p) && f.carried(p):
 			fall = math.Max(fall, -p.z)
 		}
 	}
