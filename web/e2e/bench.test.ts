@@ -26,12 +26,13 @@ function profile(n: number, sides = 1): Wire {
   const used: Set<number>[] = [new Set()];
   const open = [-1];
   while (parent.length < n) {
-    const depth = random() < 0.62 && open.length < 70 ? open.length : 1 + Math.floor(random() * open.length);
+    let depth = random() < 0.62 && open.length < 70 ? open.length : 1 + Math.floor(random() * open.length);
+    if (used[depth - 1]!.size > functions / 2) depth = open.length; // its siblings would run out of functions
     open.length = depth;
     used.length = depth;
     let f: number;
     do f = Math.floor(functions * random() ** 3);
-    while (used[depth - 1]!.has(f) && used[depth - 1]!.size < functions / 2);
+    while (used[depth - 1]!.has(f));
     used[depth - 1]!.add(f);
     open.push(parent.length);
     used.push(new Set());
@@ -126,7 +127,7 @@ interface Seen {
   seen: { columns: number; painted: number; draws: number[] };
 }
 
-/** Notes when the columns were there, when the first frame with boxes was drawn, and how long each frame took. */
+/** Notes when the columns were there, when the first frame with boxes was through, and how long each frame took. */
 function watch() {
   const seen = { columns: 0, painted: 0, draws: [] as number[] };
   (window as unknown as Seen).seen = seen;
@@ -134,23 +135,30 @@ function watch() {
   Response.prototype.json = async function (this: Response) {
     const value = await json.call(this);
     seen.columns = performance.now();
+    performance.mark('columns');
     return value;
   };
-  let boxes = 0;
+  const frame = window.requestAnimationFrame.bind(window);
+  const through = new MessageChannel();
+  through.port1.onmessage = () => {
+    seen.painted = performance.now();
+    performance.mark('painted');
+  };
+  let [boxes, inFrame] = [0, false];
   const fill = CanvasRenderingContext2D.prototype.fillRect;
   CanvasRenderingContext2D.prototype.fillRect = function (...box) {
-    boxes++;
     fill.apply(this, box);
+    if (!this.canvas.closest('.flame') || ++boxes > 1) return;
+    if (inFrame) through.port2.postMessage(0);
+    else frame(() => through.port2.postMessage(0));
   };
-  const frame = window.requestAnimationFrame.bind(window);
   window.requestAnimationFrame = run =>
     frame(at => {
       const [before, begin] = [boxes, performance.now()];
+      inFrame = true;
       run(at);
-      if (boxes <= before) return;
-      const end = performance.now();
-      seen.draws.push(end - begin);
-      if (!seen.painted) seen.painted = end;
+      inFrame = false;
+      if (boxes > before) seen.draws.push(performance.now() - begin);
     });
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chartBoxes, flameBoxes } from '../src/core/boxes';
+import { type Boxes, chartBoxes, flameBoxes } from '../src/core/boxes';
 import { Inverted, type Nodes, Upright } from '../src/core/nodes';
 import { decode, functionRows, Tree } from '../src/core/profile';
 import { pattern, search } from '../src/core/search';
@@ -135,6 +135,19 @@ describe('boxes', () => {
           }
           expect(wrong).toEqual([]);
         }
+      }
+    }
+  });
+  it('of a first look are those of the whole layout that are wide enough', () => {
+    for (let seed = 0; seed < 6; seed++) {
+      const v = new Upright(randomTree(seed, 2000, 1 + (seed % 2), 40));
+      const all = flameBoxes(v, { order: 'name' });
+      const place = (b: Boxes, i: number) => [b.node[i], b.start[i]!.toFixed(9), b.end[i]!.toFixed(9), b.depth[i], b.node[b.parent[i]!]];
+      for (const least of [1e-9, 0.001, 0.02]) {
+        const some = flameBoxes(v, { order: 'name', least });
+        const wide = Array.from(all.node, (_, i) => i).filter(i => all.end[i]! - all.start[i]! >= least * (1 - 1e-9));
+        expect(Array.from(some.node, (_, i) => place(some, i))).toEqual(wide.map(i => place(all, i)));
+        expect(Array.from(some.skip).every((to, i) => to > i && (some.parent[i] === none || to <= some.skip[some.parent[i]!]!))).toBe(true);
       }
     }
   });

@@ -73,6 +73,7 @@ describe('the window', () => {
     } as unknown as CanvasRenderingContext2D;
     const scene: Scene = {
       boxes,
+      of: t,
       functions: t.table.functions,
       palette: palette('package', false),
       bucket: i => i % 24,

@@ -22,7 +22,7 @@ export interface Boxes {
 interface Options {
   /** Siblings by name, so that graphs of different profiles look alike, or by width. */
   order: 'name' | 'width';
-  /** Nodes narrower than this share of the width are left out: needed where nodes are made on demand. */
+  /** Nodes narrower than this share of the width are left out: for a first look, and where nodes are made on demand. */
   least?: number;
 }
 
@@ -40,9 +40,10 @@ function nameRank(functions: readonly Func[]): Int32Array {
 
 /** Lays out a flame graph. A node begins where its parent begins, after the siblings before it. */
 export function flameBoxes(v: Nodes, { order, least = 0 }: Options): Boxes {
+  if (v instanceof Upright && order === 'name' && least > 0) return widest(v, least);
   const rank = nameRank(v.tree.table.functions);
   if (v instanceof Upright && order === 'name' && v.tree.self.every(notNegative)) return all(v, rank);
-  const list = new Builder(v.inverted ? 1024 : v.tree.table.n);
+  const list = new Builder();
   let whole = 0;
   for (const r of v.children(none)) whole += v.width(r);
   if (!v.tree.isDiff) whole = Math.max(whole, v.tree.root[0]!);
@@ -81,6 +82,52 @@ export function flameBoxes(v: Nodes, { order, least = 0 }: Options): Boxes {
       box = list.add(v.depth(node), v.fn(node), node, start / whole, (start + width) / whole, box);
     } else if (v.inverted) continue;
     push(node, start, box);
+  }
+  return list.done(omitted);
+}
+
+/** Lays out the nodes of at least this share of the width. It reads these and their children only. */
+function widest(v: Upright, least: number): Boxes {
+  const { table, shown, root, isDiff } = v.tree;
+  const { n, end, fn, functions } = table;
+  const list = new Builder();
+  let whole = 0;
+  for (let r = 0; r < n; r = end[r]!) whole += v.width(r);
+  if (!isDiff) whole = Math.max(whole, root[0]!);
+  const before = (a: number, b: number) => {
+    const [x, y] = [functions[fn[a]!]!.name, functions[fn[b]!]!.name];
+    return x < y || (x === y && fn[a]! < fn[b]!);
+  };
+  let omitted = 0;
+  const pending: [node: number, start: number, parent: number][] = [];
+  const push = (node: number, start: number, box: number) => {
+    const wide: number[] = [];
+    const narrow: number[] = [];
+    for (let c = node + 1, to = node === none ? n : end[node]!; c < to; c = end[c]!)
+      if (shown[c]) (v.width(c) > 0 && v.width(c) >= least * whole ? wide : narrow).push(c);
+    wide.sort((a, b) => (before(a, b) ? -1 : 1));
+    omitted += narrow.length;
+    const gaps = new Float64Array(wide.length + 1); // the narrow siblings before each wide one
+    for (const c of wide.length > 0 ? narrow : []) {
+      let at = 0;
+      for (let to = wide.length; at < to; ) {
+        const mid = (at + to) >> 1;
+        if (before(wide[mid]!, c)) at = mid + 1;
+        else to = mid;
+      }
+      gaps[at]! += v.width(c);
+    }
+    const from = pending.length;
+    wide.forEach((c, i) => {
+      pending.push([c, start + gaps[i]!, box]);
+      start += gaps[i]! + v.width(c);
+    });
+    pending.splice(from, wide.length, ...pending.slice(from).reverse());
+  };
+  push(none, 0, none);
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    const [node, start, parent] = next;
+    push(node, start, list.add(v.depth(node), v.fn(node), node, start / whole, (start + v.width(node)) / whole, parent));
   }
   return list.done(omitted);
 }
@@ -165,7 +212,7 @@ export function chartBoxes(w: ChartWire, range?: readonly [number, number]): { b
   if (n === 0) from = to = 0;
   if (range) [from, to] = range;
   const order = Array.from({ length: n }, (_, i) => i).sort((a, b) => start[a]! - start[b]! || depth[a]! - depth[b]!);
-  const list = new Builder(n);
+  const list = new Builder();
   const open: number[] = [];
   const width = to - from || 1;
   for (const i of order) {
@@ -176,40 +223,38 @@ export function chartBoxes(w: ChartWire, range?: readonly [number, number]): { b
 }
 
 class Builder {
-  #n = 0;
+  readonly #depth: number[] = [];
+  readonly #fn: number[] = [];
+  readonly #node: number[] = [];
+  readonly #parent: number[] = [];
+  readonly #start: number[] = [];
+  readonly #end: number[] = [];
   #deepest = 0;
-  #ints: Int32Array;
-  #floats: Float64Array;
-  constructor(size: number) {
-    this.#ints = new Int32Array(Math.max(16, size) * 4);
-    this.#floats = new Float64Array(Math.max(16, size) * 2);
-  }
   add(depth: number, fn: number, node: number, start: number, end: number, parent: number): number {
-    if (this.#n * 4 === this.#ints.length) {
-      const ints = new Int32Array(this.#ints.length * 2);
-      const floats = new Float64Array(this.#floats.length * 2);
-      ints.set(this.#ints);
-      floats.set(this.#floats);
-      this.#ints = ints;
-      this.#floats = floats;
-    }
-    const i = this.#n++;
-    this.#ints.set([depth, fn, node, parent], i * 4);
-    this.#floats.set([start, end], i * 2);
-    this.#deepest = Math.max(this.#deepest, depth + 1);
-    return i;
+    this.#depth.push(depth);
+    this.#fn.push(fn);
+    this.#node.push(node);
+    this.#parent.push(parent);
+    this.#start.push(start);
+    this.#end.push(end);
+    if (depth >= this.#deepest) this.#deepest = depth + 1;
+    return this.#depth.length - 1;
   }
   done(omitted = 0): Boxes {
-    const n = this.#n;
-    const int = (k: number) => Int32Array.from({ length: n }, (_, i) => this.#ints[i * 4 + k]!);
-    const float = (k: number) => Float64Array.from({ length: n }, (_, i) => this.#floats[i * 2 + k]!);
-    const parent = int(3);
+    const n = this.#depth.length;
+    const [depth, fn, node, parent] = [this.#depth, this.#fn, this.#node, this.#parent].map(list => new Int32Array(list)) as [
+      Int32Array,
+      Int32Array,
+      Int32Array,
+      Int32Array,
+    ];
     const skip = new Int32Array(n);
     for (let i = n - 1; i >= 0; i--) {
-      skip[i] = Math.max(skip[i]!, i + 1);
+      if (skip[i] === 0) skip[i] = i + 1;
       const p = parent[i]!;
-      if (p !== none) skip[p] = Math.max(skip[p]!, skip[i]!);
+      if (p !== none && skip[p]! < skip[i]!) skip[p] = skip[i]!;
     }
-    return { n, depth: int(0), fn: int(1), node: int(2), start: float(0), end: float(1), parent, skip, deepest: this.#deepest, omitted };
+    const [start, end] = [new Float64Array(this.#start), new Float64Array(this.#end)];
+    return { n, depth, fn, node, start, end, parent, skip, deepest: this.#deepest, omitted };
   }
 }

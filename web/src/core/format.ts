@@ -18,8 +18,8 @@ export function number(v: number): string {
   return String(+v.toPrecision(3));
 }
 
-/** "570,000,000". */
-export const count = (n: number): string => n.toLocaleString('en');
+/** "570,000,000"; of a whole number. */
+export const count = (n: number): string => n.toFixed().replace(/\B(?=(\d{3})+$)/g, ',');
 
 /** "12.3%", and below one per cent "0.53%". */
 export function percent(share: number): string {
@@ -66,5 +66,5 @@ export const counted = (n: number, word: string): string => `${count(n)} ${word}
 
 /** Replaces what has no glyph, or reverses text: names come from programs that nobody checked. */
 export function visible(s: string): string {
-  return s.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu, '\uFFFD');
+  return /^[ -~]*$/.test(s) ? s : s.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu, '\uFFFD');
 }

@@ -41,8 +41,9 @@ export function formatSelection(functions: readonly Func[], s: Selection): strin
 
 /** Reads a selection; null if the functions are not in this tree. */
 export function parseSelection(functions: readonly Func[], text: string | null): Selection | null {
-  if (text?.startsWith('p.')) return named(functions, text.slice(2));
-  const [how, ...names] = (text ?? '').split('.');
+  if (!text) return null;
+  if (text.startsWith('p.')) return named(functions, text.slice(2));
+  const [how, ...names] = text.split('.');
   const { byId } = idsOf(functions);
   const list = names.map(n => byId.get(n) ?? none);
   const last = list[list.length - 1];

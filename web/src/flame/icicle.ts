@@ -64,6 +64,8 @@ export function boxAt(b: Boxes, depth: number, at: number): number {
 /** What is drawn. */
 export interface Scene {
   boxes: Boxes;
+  /** What the boxes are of: the window stays where it is while this is the same. */
+  of: object;
   functions: readonly Func[];
   palette: Palette;
   /** The colour of a box: an index of the palette's fills. */
@@ -153,7 +155,7 @@ export class Icicle {
 
   /** Draws other boxes, or the same in other colours. */
   show(scene: Scene): void {
-    const other = this.#scene?.boxes !== scene.boxes;
+    const other = this.#scene?.of !== scene.of;
     const turned = this.#scene?.flipped !== scene.flipped;
     if (this.#scene?.functions !== scene.functions || !this.#labels) {
       this.#labels = new Labels(scene.functions, text => {
@@ -161,9 +163,9 @@ export class Icicle {
         return this.#context.measureText(text).width;
       });
     }
+    if (this.#scene?.boxes !== scene.boxes) this.#hover = this.#selected = this.#zoomed = none;
     this.#scene = scene;
     if (other) {
-      this.#hover = this.#selected = this.#zoomed = none;
       cancelAnimationFrame(this.#animation);
       this.#from = 0;
       this.#to = 1;
@@ -171,6 +173,13 @@ export class Icicle {
     this.#size();
     if (other || turned) this.#scroll.scrollTop = scene.flipped ? this.#scroll.scrollHeight : 0;
     this.#draw();
+  }
+
+  /** Draws now what waits for the next frame, so that a graph comes with the page around it. */
+  flush(): void {
+    if (!this.#frame) return;
+    cancelAnimationFrame(this.#frame);
+    this.#render();
   }
 
   /** Shows a box over the whole width; none: everything. */
@@ -280,13 +289,15 @@ export class Icicle {
 
   #draw(): void {
     if (this.#frame || !this.#scene) return;
-    this.#frame = requestAnimationFrame(() => {
-      this.#frame = 0;
-      if (this.#stop.signal.aborted) return;
-      this.#size();
-      this.#paint();
-      this.#paintOver();
-    });
+    this.#frame = requestAnimationFrame(() => this.#render());
+  }
+
+  #render(): void {
+    this.#frame = 0;
+    if (this.#stop.signal.aborted) return;
+    this.#size();
+    this.#paint();
+    this.#paintOver();
   }
 
   #clear(c: CanvasRenderingContext2D): void {

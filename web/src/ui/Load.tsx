@@ -1,6 +1,6 @@
 // Answers on their way: progress, errors with a retry, and what came.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { amount } from '../core/format';
 import { type Options, type Params, Problem, queryOf, source } from '../core/source';
 
@@ -17,7 +17,7 @@ export interface Loading<T> {
 export function useLoad<T>(key: string, load: (options: Options) => Promise<T>): Loading<T> {
   const [state, set] = useState<{ value?: T; error?: Error; busy: boolean; bytes: number }>({ busy: true, bytes: 0 });
   const [attempt, again] = useState(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const control = new AbortController();
     let shown = 0;
     const progress = (bytes: number) => {

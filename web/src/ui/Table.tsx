@@ -1,6 +1,6 @@
 // A table of any length: only the visible rows are in the document. Rows are 24 px high.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 export interface Column {
   id: string;
@@ -46,7 +46,7 @@ const headHeight = 30;
 export function Table(p: Props) {
   const ref = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const e = ref.current!;
     const read = () =>
       setView(v => (v.top === e.scrollTop && v.height === e.clientHeight ? v : { top: e.scrollTop, height: e.clientHeight }));

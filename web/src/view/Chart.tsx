@@ -190,6 +190,7 @@ function Lane({
         <Canvas
           label={`Stacks of ${title} over time`}
           boxes={boxes}
+          of={boxes}
           functions={functions}
           bucket={bucket}
           flipped={false}

@@ -1,6 +1,6 @@
 // The list of functions, of a tree or a diff, narrow beside a graph or wide on its own.
 import { useMemo, useState } from 'preact/hooks';
-import { amount, percent, relative, signed } from '../core/format';
+import { amount, count, percent, relative, signed } from '../core/format';
 import type { FunctionRow, Tree } from '../core/profile';
 import { type Column, Table } from '../ui/Table';
 import { Name, tone, verdict } from './describe';
@@ -54,7 +54,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
       const rank = (r: FunctionRow) => (t.change(r.total[0]!, r.total[1]!, r.outside) === 0 ? 2 : t.table.functions[r.fn]!.own ? 0 : 1);
       kept.sort((a, b) => rank(a) - rank(b) || t.order(a.total, b.total));
     } else if (sort.id === 'name') kept.sort((a, b) => (t.table.functions[a.fn]!.name < t.table.functions[b.fn]!.name ? 1 : -1));
-    else {
+    else if (sort.id !== 'total' || t.isDiff) {
       const key = keys[sort.id.replace('Share', '')]!;
       const size = (r: FunctionRow) => (sort.id === 'self' || sort.id === 'total' ? Math.abs(key(r) as number) : (key(r) as number));
       kept.sort((a, b) => size(b) - size(a) || a.fn - b.fn);
@@ -85,7 +85,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
   });
   const name: Column = {
     id: 'name',
-    title: `${list.length.toLocaleString('en')} functions`,
+    title: `${count(list.length)} functions`,
     sortable: true,
     cell: i => <Name f={t.table.functions[list[i]!.fn]!} />,
   };

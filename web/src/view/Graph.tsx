@@ -1,5 +1,5 @@
 // The flame graph as a component: canvas, overview, keys, and words for screen readers.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Boxes, flameBoxes } from '../core/boxes';
 import { amount, counted, percent, relative, visible } from '../core/format';
 import type { Nodes } from '../core/nodes';
@@ -27,10 +27,21 @@ interface Props {
 /** Of an inverted tree nodes below this share are not made. */
 const least = 1 / 16384;
 
+/** Of a large tree the first picture has what is half a pixel wide in a window of 4096; the rest follows. */
+const coarse = 1 / 8192;
+const large = 20_000; // nodes
+
 export function Graph(p: Props) {
   const { nodes } = p;
   const t = nodes.tree;
-  const boxes = useMemo(() => flameBoxes(nodes, { order: p.order, least: nodes.inverted ? least : 0 }), [nodes, p.order]);
+  const [whole, setWhole] = useState<Nodes | null>(null);
+  const share = nodes.inverted ? least : whole !== nodes && t.table.n > large ? coarse : 0;
+  useEffect(() => {
+    if (share !== coarse) return;
+    const timer = setTimeout(() => setWhole(nodes), 300);
+    return () => clearTimeout(timer);
+  }, [nodes, share]);
+  const boxes = useMemo(() => flameBoxes(nodes, { order: p.order, least: share }), [nodes, p.order, share]);
   const bucket = useMemo(() => bucketsOf(nodes, boxes, p.colouring), [nodes, boxes, p.colouring]);
   const boxOf = (node: number) => (node === none ? none : boxes.node.indexOf(node));
   const tip = (box: number) => {
@@ -44,6 +55,7 @@ export function Graph(p: Props) {
         {...p}
         functions={t.table.functions}
         boxes={boxes}
+        of={nodes}
         bucket={bucket}
         colours={t.table.categories.map(c => c.color)}
         selected={boxOf(p.selected)}
@@ -53,7 +65,7 @@ export function Graph(p: Props) {
         tip={tip}
         text={text}
       />
-      {boxes.omitted > 0 && <p class="note">{counted(boxes.omitted, 'subtree')} below 0.006% of the width not drawn</p>}
+      {nodes.inverted && boxes.omitted > 0 && <p class="note">{counted(boxes.omitted, 'subtree')} below 0.006% of the width not drawn</p>}
     </>
   );
 }
@@ -69,8 +81,12 @@ function bucketsOf(nodes: Nodes, boxes: Boxes, colouring: Colouring): (box: numb
       return diffBucket(t.change(base, now, nodes.outside(n)) / (Math.max(Math.abs(base), Math.abs(now)) || 1));
     };
   }
-  const of = functions.map(colouring === 'kind' ? kindBucket : packageBucket);
-  return i => of[boxes.fn[i]!]!;
+  const bucket = colouring === 'kind' ? kindBucket : packageBucket;
+  const of: (number | undefined)[] = []; // of the functions that were drawn
+  return i => {
+    const f = boxes.fn[i]!;
+    return (of[f] ??= bucket(functions[f]!));
+  };
 }
 
 export function NodeTip({ nodes, node }: { nodes: Nodes; node: number }) {
@@ -107,6 +123,7 @@ function describe(nodes: Nodes, node: number): string {
 interface CanvasProps {
   label: string;
   boxes: Boxes;
+  of: object;
   functions: readonly Func[];
   bucket: (box: number) => number;
   colours?: string[];
@@ -135,21 +152,22 @@ export function Canvas(p: CanvasProps) {
   const scene = useMemo(
     (): Scene => ({
       boxes: p.boxes,
+      of: p.of,
       functions: p.functions,
       palette: palette(p.colouring, isDark, p.colours),
       bucket: p.bucket,
       found: p.found,
       flipped: p.flipped,
     }),
-    [p.boxes, p.functions, p.colouring, isDark, p.bucket, p.found, p.flipped],
+    [p.boxes, p.of, p.functions, p.colouring, isDark, p.bucket, p.found, p.flipped],
   );
-  useEffect(() => {
+  useLayoutEffect(() => {
     const g = new Icicle(host.current!, {
       hover: (box, x, y) => showTip(x, y, box === none ? null : props.current.tip(box)),
       select: box => props.current.onSelect(box),
       zoom: box => props.current.onZoom(box),
       moved: (from, to) => {
-        setView([from, to]);
+        setView(v => (v[0] === from && v[1] === to ? v : [from, to]));
         props.current.onMoved?.(from, to);
       },
       ...(p.onRange ? { range: (from: number, to: number) => props.current.onRange?.(from, to) } : {}),
@@ -160,20 +178,21 @@ export function Canvas(p: CanvasProps) {
       showTip(0, 0, null);
     };
   }, []);
-  const drawn = useRef<Boxes | null>(null);
-  useEffect(() => {
-    const fresh = drawn.current !== scene.boxes;
-    drawn.current = scene.boxes;
+  const drawn = useRef<Scene | null>(null);
+  useLayoutEffect(() => {
+    const before = drawn.current;
+    drawn.current = scene;
     graph.current!.show(scene);
-    if (fresh) graph.current!.zoom(p.zoomed, false);
+    if (before?.of !== scene.of || (p.zoomed !== none && before.boxes !== scene.boxes)) graph.current!.zoom(p.zoomed, false);
     graph.current!.select(p.selected, true);
+    if (!before) graph.current!.flush();
   }, [scene]);
   const first = useRef(true);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (first.current) first.current = false;
     else graph.current!.zoom(p.zoomed);
   }, [p.zoomed]);
-  useEffect(() => graph.current!.select(p.selected), [p.selected, scene]);
+  useLayoutEffect(() => graph.current!.select(p.selected), [p.selected, scene]);
   const key = (e: KeyboardEvent) => {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     if (/^Arrow(Up|Down|Left|Right)$/.test(e.key)) {
@@ -208,7 +227,7 @@ export function Canvas(p: CanvasProps) {
 function Overview({ scene, view, onMove }: { scene: Scene; view: [number, number]; onMove: (from: number, to: number) => void }) {
   const ref = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const e = ref.current!;
     const read = () => setWidth(e.clientWidth);
     read();
@@ -217,7 +236,7 @@ function Overview({ scene, view, onMove }: { scene: Scene; view: [number, number
     return () => watch.disconnect();
   }, []);
   const height = 32;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const c = ref.current!;
     const ratio = devicePixelRatio || 1;
     c.width = width * ratio;
