@@ -45,7 +45,13 @@ func appendTo[T int64 | ThreadID | LabelsID | StateID](column []T, stacks []Stac
 // with times or addresses is summed only if l.Sums is set. Bound costs amortised
 // constant time per row.
 func (s *Samples) Bound(l Limits) {
-	if s.Len() >= max(SumRows, s.sumAt) && (l.Sums || s.Time == nil && s.Address == nil) {
+	if len(s.Stack) >= SumRows {
+		s.bound(&l)
+	}
+}
+
+func (s *Samples) bound(l *Limits) {
+	if s.Len() >= s.sumAt && (l.Sums || s.Time == nil && s.Address == nil) {
 		s.sum()
 		s.sumAt = max(SumRows, 2*s.Len())
 	}

@@ -34,7 +34,9 @@ type linker struct {
 	frameIDs  []profile.FrameID
 	stackIDs  []profile.StackID // plus one; 0: not yet known
 	whom      map[string]who
-	shortWhom map[uint64]who  // of those with a shortKey
+	shortWhom map[uint64]who // of those with a shortKey
+	bytesWhom map[uint64]who // by the bytes of the attributes, see whoAt
+	last      lastWho
 	common    []profile.Label // of the resource in work
 	key       []byte
 }
@@ -110,7 +112,7 @@ func (k *linker) add(m *message) error {
 	several := len(m.resources) > 1 || !k.first
 	for i := range m.resources {
 		r := &m.resources[i]
-		k.whom, k.shortWhom = map[string]who{}, map[uint64]who{}
+		k.whom, k.shortWhom, k.bytesWhom, k.last = map[string]who{}, map[uint64]who{}, map[uint64]who{}, lastWho{}
 		if err := k.describe(r, several); err != nil {
 			return err
 		}

@@ -92,7 +92,16 @@ func (m *message) readProfile(msg []byte, f wire.Field) error {
 	p := profileMessage{at: f.At, body: next(f.Lo, f.Hi)}
 	var attributes []int32
 	for pos := f.Lo; pos < f.Hi; {
-		g, err := profileField(msg, pos, f.Hi)
+		if msg[pos] == sampleTag {
+			_, hi, err := wire.Payload(msg, pos+1, f.Hi)
+			if err != nil {
+				return err
+			}
+			pos = hi
+			p.count++
+			continue
+		}
+		g, err := profileSchema.Next(msg, pos, f.Hi)
 		if err != nil {
 			return err
 		}
@@ -124,18 +133,32 @@ func (m *message) readProfile(msg []byte, f wire.Field) error {
 	return nil
 }
 
-// eachSample calls use with the samples of a profile. A sample and its parts are valid
-// until use returns.
-func (m *message) eachSample(p *profileMessage, use func(s *sample) error) error {
+// eachSample calls plain with the place of each sample of a profile, from its tag at to its
+// end, and use with the samples that plain returns false for. A sample and its parts are
+// valid until use returns.
+func (m *message) eachSample(p *profileMessage, plain func(at, pos, end int) (bool, error), use func(s *sample) error) error {
 	indices, values, times := len(m.indices), len(m.values), len(m.times)
 	var s sample
 	for pos, end := int(p.body.lo), int(p.body.hi); pos < end; {
-		f, err := profileField(m.content, pos, end)
+		f := wire.Field{Num: 2, Type: wire.Bytes, At: pos}
+		var err error
+		if m.content[pos] == sampleTag {
+			f.Lo, f.Hi, err = wire.Payload(m.content, pos+1, end)
+		} else {
+			f, err = profileSchema.Next(m.content, pos, end)
+		}
 		if err != nil {
 			return err
 		}
 		pos = f.Hi
 		if f.Num != 2 {
+			continue
+		}
+		done, err := plain(f.At, f.Lo, f.Hi)
+		if err != nil {
+			return err
+		}
+		if done {
 			continue
 		}
 		m.indices, m.values, m.times = m.indices[:indices], m.values[:values], m.times[:times]
@@ -185,15 +208,8 @@ func appendIndices(list []int32, msg []byte, f wire.Field) ([]int32, error) {
 	return list, nil
 }
 
-// profileField is profileSchema.Next, quicker for samples.
-func profileField(msg []byte, pos, end int) (f wire.Field, err error) {
-	if msg[pos] != 2<<3|wire.Bytes {
-		return profileSchema.Next(msg, pos, end)
-	}
-	f.Num, f.Type, f.At = 2, wire.Bytes, pos
-	f.Lo, f.Hi, err = wire.Payload(msg, pos+1, end)
-	return f, err
-}
+// sampleTag begins a sample, of which a profile has most.
+const sampleTag = 2<<3 | wire.Bytes
 
 // sampleField is sampleSchema.Next, quicker for the fields that nearly all samples have.
 func sampleField(msg []byte, pos, end int) (f wire.Field, err error) {

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"encoding/binary"
 	"math"
 	"time"
 
@@ -38,7 +39,97 @@ func (k *linker) profile(x *profileMessage) error {
 		return err
 	}
 	t.Grow(x.count)
-	return k.m.eachSample(x, func(s *sample) error { return k.sample(t, s) })
+	return k.m.eachSample(x, func(at, pos, end int) (bool, error) { return k.plainSample(t, at, pos, end) }, func(s *sample) error { return k.sample(t, s) })
+}
+
+// plainSample adds a sample of one value that has no more than a stack, a time and
+// attributes, as nearly all have. It returns false for any other, and for what is
+// malformed.
+func (k *linker) plainSample(t *table, at, pos, end int) (bool, error) {
+	msg := k.m.content
+	var stack, value, when uint64
+	var attributes part
+	valued := false
+	for pos < end {
+		var err error
+		tag := msg[pos]
+		pos++
+		if tag == 1<<3|wire.Varint {
+			if stack, pos, err = wire.Uvarint(msg, pos, end); err != nil {
+				return false, nil
+			}
+			continue
+		}
+		lo, hi, err := wire.Payload(msg, pos, end)
+		if err != nil {
+			return false, nil
+		}
+		switch {
+		case tag == 2<<3|wire.Bytes && attributes.hi == 0:
+			attributes, pos = next(lo, hi), hi
+		case tag == 4<<3|wire.Bytes && !valued:
+			if value, pos, err = wire.Uvarint(msg, lo, hi); err != nil || pos != hi {
+				return false, nil
+			}
+			valued = true
+		case tag == 5<<3|wire.Bytes && when == 0 && hi-lo == 8:
+			when, pos = binary.LittleEndian.Uint64(msg[lo:]), hi
+		default:
+			return false, nil
+		}
+	}
+	if !valued {
+		return false, nil
+	}
+	st, err := k.stack(index(stack), at)
+	if err != nil {
+		return false, err
+	}
+	w, err := k.whoAt(attributes, at)
+	if err != nil {
+		return false, err
+	}
+	return true, k.row(t, st, w, int64(value), when, at)
+}
+
+// whoAt is who for a sample without a link whose packed attributes are a part of the
+// content. Those of the sample before are mostly the same.
+func (k *linker) whoAt(attributes part, at int) (who, error) {
+	if attributes.lo == attributes.hi && len(k.common) == 0 {
+		return who{}, nil
+	}
+	key := uint64(1) // and the bytes behind it, if they are few
+	for _, c := range k.m.content[attributes.lo:min(attributes.hi, attributes.lo+8)] {
+		key = key<<8 | uint64(c)
+	}
+	short := attributes.hi-attributes.lo < 8
+	if key == k.last.key && short {
+		return k.last.who, nil
+	}
+	if w, ok := k.bytesWhom[key]; ok && short {
+		k.last = lastWho{key, w}
+		return w, nil
+	}
+	s := sample{at: at}
+	first := len(k.m.indices)
+	var err error
+	k.m.indices, err = appendIndices(k.m.indices, k.m.content, wire.Field{Type: wire.Bytes, Lo: int(attributes.lo), Hi: int(attributes.hi)})
+	if err != nil {
+		return who{}, err
+	}
+	s.attributes = next(first, len(k.m.indices))
+	w, err := k.who(&s)
+	k.m.indices = k.m.indices[:first]
+	if short && err == nil {
+		k.bytesWhom[key] = w
+	}
+	return w, err
+}
+
+// lastWho is who the sample before was of.
+type lastWho struct {
+	key uint64 // of its attributes; 0: none
+	who who
 }
 
 // head takes over attributes of a profile that Profile has places for, as the
