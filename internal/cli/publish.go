@@ -46,6 +46,9 @@ commit adds whole profiles to all tables.`,
 	return c
 }
 
+// publishMemory is what the heap of a publication may come to, as importMemory.
+const publishMemory = 150 << 20
+
 func (o *publishOptions) run(ctx context.Context, e *env) error {
 	dir := strings.TrimPrefix(o.to, engines.LakeScheme)
 	if dir == "" {
@@ -55,6 +58,7 @@ func (o *publishOptions) run(ctx context.Context, e *env) error {
 		return usagef("--to %s: a lake is a directory", o.to)
 	}
 	began := time.Now()
+	defer spendMemory(publishMemory)()
 	return e.with(ctx, engines.Read, func(st store.Store) error {
 		list, err := st.Profiles(ctx, o.Query())
 		if err != nil {

@@ -114,6 +114,93 @@ func TestProfilesOfAMonth(t *testing.T) {
 	}
 }
 
+// TestRewrite deletes half of the runs and compacts, while a stream is open, and expects
+// the queries of a store without these runs, and fewer files.
+func TestRewrite(t *testing.T) {
+	s, st := twoYears(t)
+	more := mem.New()
+	for _, stacks := range []string{"×1\nA\nNEW", "×7\nA\nD"} {
+		f := storetest.File("g", "a", "r00", map[bool]string{true: "wall", false: "alloc"}[strings.Contains(stacks, "NEW")], stacks)
+		f.Run.Date = time.Date(2024, 1, 15, 0, 0, 0, 0, time.UTC)
+		runtest.Put(t, more, f)
+		runtest.Put(t, st, f)
+	}
+	list, err := more.Profiles(t.Context(), store.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list { // a commit each
+		if _, err := s.lake.Publish(t.Context(), more, list[i:i+1], nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open, err := s.Trees(t.Context(), store.Query{}, store.TreeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := st.Profiles(t.Context(), store.Query{Until: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), Benchmarks: []string{"b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list {
+		if p.Type.Name == "wall" {
+			old = append(old, p)
+		}
+	}
+	for _, of := range []store.Store{s, st} {
+		if n, err := of.Delete(t.Context(), append(store.IDs(old), "unknown")); n != 13 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := store.SumFunctions(t.Context(), s, store.Query{Types: []string{"cpu-samples"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := store.SumFunctions(t.Context(), st, store.Query{Types: []string{"cpu-samples"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range want.Rows { // shares differ by the order of adding
+		if g := got.Rows[i]; g.Self != w.Self || g.Total != w.Total || g.Profiles != w.Profiles {
+			t.Errorf("%+v, want %+v", g, w)
+		}
+	}
+	names, err := s.FunctionNames(t.Context())
+	if err != nil || len(names) != 4 { // A, B, C, D
+		t.Error(names, err)
+	}
+	now, err := s.lake.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"profiles", "path_samples", "paths", "functions", "function_samples"} {
+		files, err := now.Files(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(files) != 36+12 { // the deleted months of b have a file without rows
+			t.Errorf("%s has %d files", table, len(files))
+		}
+	}
+	n := 0
+	for _, err := range open.Vectors { // of the state before
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != 50 {
+		t.Error(n, "vectors")
+	}
+	again, err := s.lake.Publish(t.Context(), more, list, nil)
+	if err != nil || again != (tables.Published{New: 1, Known: 1}) {
+		t.Error("published again:", again, err)
+	}
+}
+
 // TestAccess expects that the database reads nothing outside of the lake.
 func TestAccess(t *testing.T) {
 	s, _ := twoYears(t)

@@ -4,7 +4,8 @@
 // A query reads the current state of all tables at once (a Snapshot), filters the rows of
 // table profiles in Go, and gives DuckDB the files that may have rows of the selected
 // profiles, by month and bucket. The DuckDB can access the directory of the lake and one
-// for what exceeds its memory, and nothing else. Only `dendro publish` adds profiles.
+// for what exceeds its memory, and nothing else. Only `dendro publish` adds profiles;
+// Delete and Compact rewrite files.
 package lake
 
 import (
@@ -82,16 +83,6 @@ var errPublish = fmt.Errorf("%w: `dendro publish` adds profiles to a lake", stor
 // Put implements store.Writer.
 func (s *Store) Put(context.Context, []*store.File, store.PutOptions) ([]store.Outcome, error) {
 	return nil, fmt.Errorf("lake %s: %w", s.lake.Dir, errPublish)
-}
-
-// Delete implements store.Writer.
-func (s *Store) Delete(context.Context, []store.ProfileID) (int, error) {
-	return 0, fmt.Errorf("lake %s: %w", s.lake.Dir, errPublish)
-}
-
-// Compact implements store.Writer.
-func (s *Store) Compact(context.Context) error {
-	return fmt.Errorf("lake %s: %w", s.lake.Dir, errPublish)
 }
 
 // Source implements store.Reader: a lake has no source files.
@@ -193,11 +184,7 @@ func (v *view) from(table string, profiles []store.Profile) (string, error) {
 	if v.s.read != nil {
 		v.s.read(table, files)
 	}
-	paths := make([]string, len(files))
-	for i, f := range files {
-		paths[i] = driver.Quote(f.Path)
-	}
-	return "read_parquet([" + strings.Join(paths, ", ") + "], union_by_name = true, hive_partitioning = false) WHERE " +
+	return filesSQL(files) + " WHERE " +
 		among("benchmark", profiles, func(p *store.Profile) string { return p.Benchmark.Name }), nil
 }
 

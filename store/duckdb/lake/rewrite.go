@@ -1,0 +1,205 @@
+package lake
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	tables "github.com/dendroprof/dendro/internal/lake"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+)
+
+// keepSnapshots is how long Compact keeps old states, and files that nobody uses: a
+// query or a publication may have begun with them.
+const keepSnapshots = 24 * time.Hour
+
+// part is a partition of a lake.
+type part struct {
+	month, bucket int32
+	dated         bool
+}
+
+func partOf(f tables.File) part { return part{f.Month, f.Bucket, f.Dated} }
+
+// rewrites are the rows of each table that remain when a partition is rewritten, in order.
+// Tables that come later use files of earlier ones: $name stands for the new rows of a
+// table, $files for its old files, $without for the condition of profiles that stay.
+var rewrites = []struct{ table, sql string }{
+	{"profiles", "SELECT * FROM $files WHERE $without ORDER BY grp, benchmark, date, run, seq"},
+	{"function_samples", "SELECT * FROM $files WHERE $without ORDER BY grp, benchmark, date, profile"},
+	{"path_samples", "SELECT * FROM $files WHERE $without ORDER BY grp, benchmark, date, profile"},
+	{"metrics", "SELECT * FROM (SELECT DISTINCT ON (grp, benchmark, run, name) * FROM $files WHERE (grp, benchmark, run) IN (SELECT (grp, benchmark, run) FROM $profiles)) ORDER BY grp, benchmark, date, run, name"},
+	{"paths", "SELECT * FROM (SELECT DISTINCT ON (grp, benchmark, path) * FROM $files WHERE (grp, benchmark, path) IN (SELECT (grp, benchmark, path) FROM $path_samples)) ORDER BY grp, benchmark, depth"},
+	{"functions", "SELECT * FROM (SELECT DISTINCT ON (grp, benchmark, function) * FROM $files WHERE (grp, benchmark, function) IN (SELECT (grp, benchmark, function) FROM $paths)) ORDER BY grp, benchmark, name"},
+}
+
+// Delete implements store.Writer: it rewrites the partitions that have the profiles.
+func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) {
+	v, err := s.view(ctx, store.Query{})
+	if err != nil {
+		return 0, err
+	}
+	wanted := map[store.ProfileID]bool{}
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	v.profiles = slices.DeleteFunc(v.profiles, func(p store.Profile) bool { return !wanted[p.ID] })
+	if len(v.profiles) == 0 {
+		return 0, nil
+	}
+	files, err := v.now.FilesOf("profiles", v.profiles)
+	if err != nil {
+		return 0, err
+	}
+	parts := map[part]bool{}
+	for _, f := range files {
+		parts[partOf(f)] = true
+	}
+	return len(v.profiles), s.rewrite(ctx, v, parts)
+}
+
+// Compact implements store.Writer: of each partition with several files of a table it
+// makes one, without the functions and paths that no profile has. It forgets states of the
+// lake that are older than a day.
+func (s *Store) Compact(ctx context.Context) error {
+	now, err := s.lake.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	n, parts := map[part]int{}, map[part]bool{}
+	files, err := now.Files("profiles") // each commit adds one to each of its partitions
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if n[partOf(f)]++; n[partOf(f)] > 1 {
+			parts[partOf(f)] = true
+		}
+	}
+	if len(parts) > 0 {
+		if err := s.rewrite(ctx, &view{s: s, now: now}, parts); err != nil {
+			return err
+		}
+	}
+	return s.lake.Expire(ctx, time.Now().Add(-keepSnapshots))
+}
+
+// rewrite replaces the files of partitions by one each, without the profiles of the view.
+func (s *Store) rewrite(ctx context.Context, v *view, parts map[part]bool) (err error) {
+	changes := map[string]tables.Change{}
+	defer func() {
+		if err != nil {
+			for _, c := range changes {
+				for _, f := range c.Add {
+					os.Remove(f.Path)
+				}
+			}
+		}
+	}()
+	for p := range parts {
+		added := map[string]string{} // new rows of each table, as SQL
+		for _, r := range rewrites {
+			if err := s.rewriteTable(ctx, v, p, r.table, r.sql, added, changes); err != nil {
+				return err
+			}
+		}
+	}
+	return s.lake.Commit(ctx, changes, func(now *tables.Snapshot) error {
+		for table, c := range changes {
+			files, err := now.Files(table)
+			if err != nil {
+				return err
+			}
+			left := maps.Clone(c.Remove)
+			for _, f := range files {
+				delete(left, f.Path)
+			}
+			if len(left) > 0 {
+				return fmt.Errorf("files of table %s were replaced meanwhile: repeat the command", table)
+			}
+		}
+		return nil
+	})
+}
+
+// rewriteTable rewrites a partition of a table.
+func (s *Store) rewriteTable(ctx context.Context, v *view, p part, table, sql string, added map[string]string, changes map[string]tables.Change) error {
+	files, err := v.now.Files(table)
+	if err != nil {
+		return err
+	}
+	files = slices.DeleteFunc(files, func(f tables.File) bool { return partOf(f) != p })
+	if len(files) == 0 {
+		return nil // metrics
+	}
+	c := changes[table]
+	if c.Remove == nil {
+		c.Remove = map[string]bool{}
+	}
+	for _, f := range files {
+		c.Remove[f.Path] = true
+	}
+	without := "true"
+	if len(v.profiles) > 0 {
+		without = "NOT (" + among("profile", v.profiles, func(p *store.Profile) string { return string(p.ID) }) + ")"
+	}
+	replace := []string{"$files", filesSQL(files), "$without", without}
+	for name, rows := range added {
+		replace = append(replace, "$"+name, rows)
+	}
+	to := filepath.Join(filepath.Dir(files[0].Path), uuid.NewString()+".parquet")
+	f := tables.File{Path: to, Month: p.month, Dated: p.dated, Bucket: p.bucket}
+	err = s.use(func(c *driver.Conn) error {
+		copy := "COPY (" + strings.NewReplacer(replace...).Replace(sql) + ") TO " + driver.Quote(to) + " (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 262144)"
+		if err := c.Query(ctx, copy, nil, nil); err != nil {
+			return err
+		}
+		f.Rows, err = c.Number(ctx, "SELECT count(*) FROM "+filesSQL([]tables.File{f}))
+		return err
+	})
+	if err == nil {
+		f.Size, err = syncFile(to)
+	}
+	if err != nil {
+		os.Remove(to)
+		return err
+	}
+	added[table] = filesSQL([]tables.File{f})
+	c.Add = append(c.Add, f)
+	changes[table] = c
+	return nil
+}
+
+// syncFile makes a file durable and returns its size.
+func syncFile(path string) (int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil {
+		return 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// filesSQL returns the rows of files as SQL.
+func filesSQL(files []tables.File) string {
+	paths := make([]string, len(files))
+	for i, f := range files {
+		paths[i] = driver.Quote(f.Path)
+	}
+	return "read_parquet([" + strings.Join(paths, ", ") + "], union_by_name = true, hive_partitioning = false)"
+}
