@@ -56,7 +56,7 @@ test: build ## all tests that need only Go and a C compiler
 	DENDRO_TEST_BINARY=$(CURDIR)/bin/dendro $(GO) test -vet=off ./...
 	@set -e; for m in $(MODULES); do echo "cd $$m && $(GO) test ./..."; (cd $$m && $(GO) test -vet=off ./...); done
 
-spark-test: build ## the Parquet tables in PySpark (python3 with venv, Java 17)
+spark-test: build ## a lake and the Parquet tables in PySpark (python3 with venv, Java 17, Maven)
 	tools/spark-test
 
 race: ## the concurrent packages under the race detector
