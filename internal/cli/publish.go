@@ -47,7 +47,7 @@ commit adds whole profiles to all tables.`,
 }
 
 // publishMemory is what the heap of a publication may come to, as importMemory.
-const publishMemory = 150 << 20
+const publishMemory = 90 << 20
 
 func (o *publishOptions) run(ctx context.Context, e *env) error {
 	dir := strings.TrimPrefix(o.to, engines.LakeScheme)
