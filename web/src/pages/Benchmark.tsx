@@ -114,7 +114,7 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
     },
     {
       id: 'mean',
-      title: 'Against the mean',
+      title: 'Against mean',
       hint: 'of the runs before; coloured outside of two standard deviations',
       width: 130,
       numeric: true,

@@ -1,9 +1,9 @@
 // The list of functions, of a tree or a diff, narrow beside a graph or wide on its own.
 import { useMemo, useState } from 'preact/hooks';
-import { amount, count, percent, relative, signed } from '../core/format';
+import { amount, counted, percent, relative } from '../core/format';
 import type { FunctionRow, Tree } from '../core/profile';
 import { type Column, Table } from '../ui/Table';
-import { Name, tone, verdict } from './describe';
+import { deltaText, Name, tone, verdict } from './describe';
 
 interface Props {
   t: Tree;
@@ -71,7 +71,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
     sortable: true,
     cell: i => {
       const [a, b] = of(list[i]!);
-      return a === b ? '–' : signed(b! - a!, x => amount(x, t.unit));
+      return deltaText(a!, b!, t.unit);
     },
     class: i => tone(t.change(of(list[i]!)[0]!, of(list[i]!)[1]!, list[i]!.outside)),
   });
@@ -85,7 +85,7 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
   });
   const name: Column = {
     id: 'name',
-    title: `${count(list.length)} functions`,
+    title: counted(list.length, 'function'),
     sortable: true,
     cell: i => <Name f={t.table.functions[list[i]!.fn]!} />,
   };
@@ -135,6 +135,10 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
       ? [name, number('total', 'Total', r => share(r.total[0]!), 76), number('self', 'Self', r => share(r.self[0]!), 76)]
       : [
           name,
+          number('total', 'Total', r => value(r.total[0]!), 96),
+          number('totalShare', 'Total %', r => share(r.total[0]!), 72),
+          number('self', 'Self', r => value(r.self[0]!), 96),
+          number('selfShare', 'Self %', r => share(r.self[0]!), 72),
           {
             id: 'place',
             title: 'Where',
@@ -147,10 +151,6 @@ export function FunctionTable({ t, rows, found, selected, onSelect, onOpen, narr
               </span>
             ),
           },
-          number('total', 'Total', r => value(r.total[0]!), 96),
-          number('totalShare', 'Total %', r => share(r.total[0]!), 72),
-          number('self', 'Self', r => value(r.self[0]!), 96),
-          number('selfShare', 'Self %', r => share(r.self[0]!), 72),
         ];
   return (
     <div class="list">

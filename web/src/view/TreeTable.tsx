@@ -1,11 +1,11 @@
 // The call tree as rows that open and close, upright or inverted, of a tree or a diff.
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { amount, percent, relative, signed } from '../core/format';
+import { amount, percent, relative } from '../core/format';
 import type { Nodes } from '../core/nodes';
 import { none } from '../core/table';
 import { useKeys } from '../ui/Keys';
 import { type Column, Table } from '../ui/Table';
-import { Name, tone, verdict } from './describe';
+import { deltaText, Name, tone, verdict } from './describe';
 
 interface Props {
   label: string;
@@ -76,7 +76,7 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen }: P
       const n = rows[i]!;
       const has = nodes.hasChildren(n);
       return (
-        <span class="node" style={{ paddingLeft: `${Math.min(nodes.depth(n), 60) * 14}px` }}>
+        <span class="node" style={{ '--depth': Math.min(nodes.depth(n), 60) }}>
           <button
             type="button"
             tabIndex={-1}
@@ -112,7 +112,7 @@ export function TreeTable({ label, nodes, found, selected, onSelect, onOpen }: P
     numeric: true,
     cell: i => {
       const [a, b] = [of(rows[i]!, 0), of(rows[i]!, 1)];
-      return a === b ? '–' : signed(b - a, x => amount(x, t.unit));
+      return deltaText(a, b, t.unit);
     },
     class: i => tone(t.change(of(rows[i]!, 0), of(rows[i]!, 1), nodes.outside(rows[i]!))),
   });

@@ -240,7 +240,12 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
       content = list(false);
       break;
     case 'sandwich':
-      content = (
+      content = fn === none ? (
+        <div class="list">
+          <p class="note">Select a function to see its callers above and its callees below.</p>
+          {list(false)}
+        </div>
+      ) : (
         <>
           <div class="side">{list(true)}</div>
           <Sandwich t={shown} fn={fn} graph={graph} />
@@ -495,12 +500,10 @@ function nextMatch(v: Nodes, found: Uint8Array, from: number, by: number): numbe
 
 function Sandwich({ t, fn, graph }: { t: Tree; fn: number; graph: (v: Nodes, flipped: boolean, label: string) => ComponentChildren }) {
   const both = useMemo(() => {
-    if (fn === none) return null;
     const set = new Uint8Array(t.table.functions.length);
     set[fn] = 1;
     return { up: callers(t, set), down: new Upright(callees(t, set)) };
   }, [t, fn]);
-  if (!both) return <p class="empty">Select a function to see its callers above and its callees below.</p>;
   return (
     <div class="sandwich-graphs">
       <section aria-label="Callers">

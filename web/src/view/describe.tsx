@@ -23,6 +23,10 @@ export const placeOf = (f: Func): string =>
 
 export const tone = (change: number): string => (change > 0 ? 'more' : change < 0 ? 'less' : 'faint');
 
+/** The difference of two values, in full; a dash for what rounding alone makes. */
+export const deltaText = (base: number, now: number, unit: string): string =>
+  Math.abs(now - base) <= 1e-5 * Math.max(Math.abs(base), Math.abs(now)) ? '–' : signed(now - base, v => amount(v, unit));
+
 /** What happened to a function or call path, in a word. */
 export function verdict(
   t: Tree,
@@ -87,7 +91,7 @@ export function Numbers({
                 <th scope="row">{label}</th>
                 <td>{amount(v[0]!, t.unit)}</td>
                 <td>{amount(v[1]!, t.unit)}</td>
-                <td class={tone(change)}>{signed(v[1]! - v[0]!, x => amount(x, t.unit))}</td>
+                <td class={tone(change)}>{deltaText(v[0]!, v[1]!, t.unit)}</td>
                 <td class={tone(change)}>{relative(v[0]!, v[1]!)}</td>
               </tr>
             );
