@@ -37,7 +37,7 @@ type bench struct {
 	ctx      context.Context
 	server   *server.Server
 	suite    *suite.Suite
-	dendro   string
+	programs []string // the first one also writes
 	model    string
 	profiles int
 	repeats  int
@@ -53,13 +53,14 @@ const (
 
 func main() {
 	b := &bench{suite: suite.New(suite.Config{Shape: suite.Real, Groups: 2, Benchmarks: benchmarks / 2})}
-	flag.StringVar(&b.dendro, "dendro", "dendro", "the program to measure")
+	programs := flag.String("dendro", "dendro", "the program to measure, or several, separated by commas, whose queries are compared")
 	flag.StringVar(&b.model, "model", "shared", "model of the database: shared or thesis")
 	flag.IntVar(&b.profiles, "profiles", 2000, "number of profiles")
 	flag.IntVar(&b.repeats, "repeats", 5, "how often each query runs; the median counts")
 	rounds := flag.Int("rounds", 12, "rounds against the paper's method, of 32 profiles each, at either end; 0: none")
 	skip := flag.String("skip", "", "parts to skip: prune, bulk")
 	flag.Parse()
+	b.programs = strings.Split(*programs, ",")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	b.ctx = ctx
 	err := b.run(*rounds, *skip)
@@ -82,7 +83,8 @@ func (b *bench) run(rounds int, skip string) (err error) {
 	if err := b.size(); err != nil {
 		return err
 	}
-	fmt.Printf("\n%d profiles, %d call nodes, model %s\n\n| command | first | median of %d |\n|---|---|---|\n", b.profiles, b.nodes, b.model, b.repeats)
+	fmt.Printf("\n%d profiles, %d call nodes, model %s\n\n| command | first and median of %d (%s) |\n|---|%s\n", b.profiles, b.nodes, b.model, b.repeats,
+		strings.Join(b.programs, " | "), strings.Repeat("---|", len(b.programs)))
 	one, last := b.suite.Meta(0), b.suite.Meta(b.profiles-1)
 	for _, args := range [][]string{
 		{"runs"},
@@ -106,7 +108,9 @@ func (b *bench) run(rounds int, skip string) (err error) {
 		return nil
 	}
 	runs := b.profiles / benchmarks
-	return b.timed("prune", func() error { return b.command(nil, "prune", "--keep", fmt.Sprint(runs-runs*2/7)) })
+	return b.timed("prune", func() error {
+		return b.command(b.programs[0], b.server.URL(), "prune", "--keep", fmt.Sprint(runs-runs*2/7))
+	})
 }
 
 // load imports all profiles.
@@ -214,15 +218,19 @@ func (b *bench) size() error {
 
 // query runs a command several times and prints the first and the median time.
 func (b *bench) query(args ...string) error {
-	var times []float64
-	for range b.repeats + 1 {
-		began := time.Now()
-		if err := b.command(nil, args...); err != nil {
-			return err
+	cells := ""
+	for _, program := range b.programs {
+		var times []float64
+		for range b.repeats + 1 {
+			began := time.Now()
+			if err := b.command(program, b.server.URL(), args...); err != nil {
+				return err
+			}
+			times = append(times, time.Since(began).Seconds())
 		}
-		times = append(times, time.Since(began).Seconds())
+		cells += fmt.Sprintf(" %.2f, %.2f s |", times[0], median(times[1:]))
 	}
-	fmt.Printf("| %s | %.2f s | %.2f s |\n", strings.Join(args, " "), times[0], median(times[1:]))
+	fmt.Printf("| %s |%s\n", strings.Join(args, " "), cells)
 	return nil
 }
 
@@ -235,7 +243,7 @@ func (b *bench) bulk() error {
 	defer os.RemoveAll(dir)
 	files := filepath.Join(dir, "files")
 	if err := b.timed("export", func() error {
-		return b.command(nil, "export", "--format", "neo4j-admin", "--model", b.model, "-o", files)
+		return b.command(b.programs[0], b.server.URL(), "export", "--format", "neo4j-admin", "--model", b.model, "-o", files)
 	}); err != nil {
 		return err
 	}
@@ -255,7 +263,7 @@ func (b *bench) bulk() error {
 	if err := other.Restart(b.ctx); err != nil {
 		return err
 	}
-	return b.timed("store init", func() error { return b.command([]string{"DENDRO_STORE=" + other.URL()}, "store", "init") })
+	return b.timed("store init", func() error { return b.command(b.programs[0], other.URL(), "store", "init") })
 }
 
 // timed prints how long something took, and call nodes per second.
@@ -269,14 +277,14 @@ func (b *bench) timed(name string, f func() error) error {
 	return nil
 }
 
-// command runs dendro on the server's store.
-func (b *bench) command(env []string, args ...string) error {
-	c := exec.CommandContext(b.ctx, b.dendro, args...)
-	c.Env = append(append(os.Environ(), "DENDRO_STORE="+b.server.URL()), env...)
+// command runs a program on a store.
+func (b *bench) command(program, store string, args ...string) error {
+	c := exec.CommandContext(b.ctx, program, args...)
+	c.Env = append(os.Environ(), "DENDRO_STORE="+store)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	if err := c.Run(); err != nil {
-		return fmt.Errorf("dendro %s: %w: %s", strings.Join(args, " "), err, stderr.Bytes())
+		return fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, stderr.Bytes())
 	}
 	return nil
 }
