@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 )
@@ -16,13 +17,14 @@ func newStore(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "store",
 		Short: "Initialise a store, or show what it contains",
-		Long: `Initialise the store that --store names, or show its kind and content. An import
+		Long: `Initialise the store that --store names, show its kind and content, or expand single
+profiles of a graph database. An import
 initialises a store by itself. Use init to choose the model of a graph database, or to
 use a database that has other content.`,
 		Args: cobra.NoArgs,
 		RunE: help,
 	}
-	c.AddCommand(newStoreInit(e), newStoreInfo(e))
+	c.AddCommand(newStoreInit(e), newStoreInfo(e), newStoreExpand(e))
 	return c
 }
 
@@ -73,6 +75,52 @@ func (o *storeInitOptions) run(ctx context.Context, e *env) error {
 		return err
 	}
 	return e.describeStore(ctx, "text")
+}
+
+func newStoreExpand(e *env) *cobra.Command {
+	var o engines.ExpandOptions
+	c := &cobra.Command{
+		Use:   "expand [flags] PROFILE...",
+		Short: "Make the tree of a profile visible to plain Cypher patterns",
+		Long: `Give profiles of a graph database of the model shared a relationship SAMPLED {self, total}
+to each of their call paths, so that plain patterns and Neo4j Browser show their trees. A
+PROFILE is an id, or its first digits, as "dendro runs --profiles" prints it. Dendro's
+commands give the same results before and after. An expanded profile takes about as much
+space as a tree of nodes; --undo removes the relationships.
+
+--potentials adds the arrays p and c of the paper (docs/method/paper.md): to the
+relationships, or in the model thesis to the nodes of the tree.`,
+		Example: `  dendro store expand --store neo4j://neo4j@localhost:7687 75164c25
+  dendro store expand --store neo4j://neo4j@localhost:7687 75164c25 --potentials 5
+  dendro store expand --store neo4j://neo4j@localhost:7687 75164c25 --undo`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.Undo && o.Potentials != 0 {
+				return usagef("--undo removes the relationships with their potentials: give one of --undo and --potentials")
+			}
+			var r query.Selection
+			r.Profiles = make([]query.ID, len(args))
+			for i, arg := range args {
+				if err := r.Profiles[i].UnmarshalText([]byte(arg)); err != nil {
+					return usagef("%w", err)
+				}
+			}
+			return e.with(c.Context(), engines.Write, func(st store.Store) error {
+				if _, err := store.Select(c.Context(), st, r.Query()); errors.Is(err, store.ErrNothing) {
+					return err
+				}
+				n, err := engines.Expand(c.Context(), st, r.Query(), o)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(e.out, "changed %d %s\n", n, words.Plural(n, "profile"))
+				return err
+			})
+		},
+	}
+	c.Flags().IntVar(&o.Potentials, "potentials", 0, "store the potentials up to this `degree` too (default: none)")
+	c.Flags().BoolVar(&o.Undo, "undo", false, "remove what expand has stored")
+	return c
 }
 
 func newStoreInfo(e *env) *cobra.Command {

@@ -53,6 +53,19 @@ func ModelOf(st store.Store) string {
 	return ""
 }
 
+// ExpandOptions define what Expand stores for a profile.
+type ExpandOptions = neo4j.ExpandOptions
+
+// Expand gives selected profiles of a graph database relationships of their own to
+// their call nodes, or removes them. It returns the number of profiles that changed.
+func Expand(ctx context.Context, st store.Store, q store.Query, opts ExpandOptions) (int, error) {
+	s, ok := st.(*neo4j.Store)
+	if !ok {
+		return 0, errors.New("store expand: this store is no graph database: give one with --store neo4j://…")
+	}
+	return s.Expand(ctx, q, opts)
+}
+
 // GraphScript is the file in an exported directory that makes the database.
 const GraphScript = neo4j.BulkScript
 

@@ -2,79 +2,210 @@ package neo4j
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
+// ExpandOptions define what Expand stores for a profile.
+type ExpandOptions struct {
+	// Potentials is the highest degree of the arrays p and c of chapter 5.2 of the paper,
+	// on the relationships or nodes of each call node; 0: none.
+	Potentials int
+	Undo       bool // remove what Expand has stored
+}
+
+// Errors for profiles that have nothing to expand.
+var (
+	errNotExpandable  = errors.New("profiles of the model thesis have nodes of their own: only their potentials can be added (--potentials)")
+	errHavePotentials = errors.New("all profiles of this database have potentials: it was initialised with them")
+)
+
 // Expand gives selected profiles of the model Shared a relationship (:Profile)
 // -[:SAMPLED {self, total}]->(:CallPath) to each of their paths, so that plain Cypher
-// patterns find them. It takes about as much space as a tree for each profile. Put,
-// Delete and all results stay the same. It returns the number of profiles that were
-// not expanded before.
-func (s *Store) Expand(ctx context.Context, q store.Query) (int, error) {
+// patterns find them. It takes about as much space as a tree for each profile. In the
+// model Thesis, only potentials can be added, to the nodes. Put, Delete and all results
+// stay the same. It returns the number of profiles that were changed.
+func (s *Store) Expand(ctx context.Context, q store.Query, opts ExpandOptions) (int, error) {
 	if err := s.writable(); err != nil {
 		return 0, err
 	}
-	if s.Model() != Shared {
-		return 0, fmt.Errorf("profiles of the model %s have nodes of their own: there is nothing to expand", s.Model())
+	if s.Model() == Thesis && opts.Potentials == 0 && !opts.Undo {
+		return 0, errNotExpandable
+	}
+	if m, ok := s.model.(thesis); ok && m.potentials > 0 {
+		return 0, errHavePotentials
+	}
+	if err := checkDegree(opts.Potentials); err != nil {
+		return 0, err
 	}
 	list, err := s.Profiles(ctx, q)
 	if err != nil {
 		return 0, err
 	}
-	expanded := 0
+	changed := 0
 	for i := range list {
-		done, err := s.expand(ctx, &list[i])
+		done, err := s.expand(ctx, &list[i], opts)
 		if err != nil {
-			return expanded, s.db.Explain(err)
+			return changed, s.db.Explain(err)
 		}
 		if done {
-			expanded++
+			changed++
 		}
 	}
-	return expanded, nil
+	return changed, nil
 }
 
-// expandPaths is the maximum number of relationships that one transaction creates.
+// expandPaths is the maximum number of call nodes that one transaction changes.
 const expandPaths = 20_000
 
-// expand creates the relationships of one profile. It continues an interrupted
-// attempt: `expanded` counts its progress.
-func (s *Store) expand(ctx context.Context, p *store.Profile) (done bool, err error) {
+// expand expands one profile, or undoes that.
+func (s *Store) expand(ctx context.Context, p *store.Profile, opts ExpandOptions) (done bool, err error) {
+	var arrays *potentialArrays
+	if opts.Potentials > 0 && !opts.Undo {
+		if arrays, err = s.potentialsOf(ctx, p, opts.Potentials); err != nil {
+			return false, err
+		}
+	}
 	for {
-		var left bool
-		err := s.db.Write(ctx, "expanding a profile", func(t *bolt.Tx) error {
+		more := false
+		err := s.db.Write(ctx, "expanding a profile", func(t *bolt.Tx) (err error) {
 			if _, err := enterGate(t, s.slot); err != nil {
 				return err
 			}
-			left = false
 			// Two that expand the same profile wait for each other at its node.
 			r, err := t.One(`OPTIONAL MATCH (p:Profile {key: $key}) WHERE p.hash = $hash
 				SET p.expanding = true REMOVE p.expanding
-				RETURN coalesce(p.expanded, 0), size(p.paths)`, map[string]any{"key": string(p.ID), "hash": p.Hash})
-			if err != nil || !r.Has(1) || r.Int(0) >= r.Int(1) {
-				return err // gone, or complete
+				RETURN coalesce(p.expanded, 0), size(p.paths), coalesce(p.potentials, 0)`, map[string]any{"key": string(p.ID), "hash": p.Hash})
+			if err != nil || !r.Has(1) {
+				return err // it was deleted
 			}
-			from, to := r.Int(0), min(r.Int(0)+expandPaths, r.Int(1))
-			r, err = t.One(`MATCH (p:Profile {key: $key})
-				WITH p, p.paths[$from..$to] AS paths, p.selfs[$from..$to] AS selfs, p.totals[$from..$to] AS totals
-				UNWIND range(0, size(paths)-1) AS i
-				MATCH (c:CallPath {id: paths[i]})
-				CREATE (p)-[:SAMPLED {self: selfs[i], total: totals[i]}]->(c)
-				WITH p, count(*) AS made
-				SET p.expanded = $to
-				RETURN made`, map[string]any{"key": string(p.ID), "from": from, "to": to})
-			if err != nil {
-				return err
+			from, size := r.Int(0), r.Int(1)
+			switch other := r.Int(2) != int64(opts.Potentials); {
+			case from > 0 && (opts.Undo || other && opts.Potentials > 0): // arrays of another degree are made anew
+				more = true
+				return s.model.collapse(t, string(p.ID))
+			case opts.Undo || from >= size:
+				more = false
+				return nil
 			}
-			left = true
-			return bolt.CheckCount("paths of the profile", r.Int(0), int(to-from))
+			more = true
+			return s.expandChunk(t, p, from, min(from+expandPaths, size), arrays)
 		})
-		if err != nil || !left {
+		if err != nil || !more {
 			return done, err
 		}
 		done = true
 	}
+}
+
+// expandChunk expands the paths [from, to) of a profile. The profile's node counts the
+// progress.
+func (s *Store) expandChunk(t *bolt.Tx, p *store.Profile, from, to int64, arrays *potentialArrays) error {
+	params := map[string]any{"key": string(p.ID), "from": from, "to": to, "potentials": nil}
+	if arrays != nil {
+		r, err := t.One("MATCH (p:Profile {key: $key}) RETURN p.paths[$from..$to]", params)
+		if err != nil {
+			return err
+		}
+		var reached, twice [][]float64
+		for _, id := range r.Ints(0) {
+			place := arrays.place[id]
+			reached, twice = append(reached, arrays.p[place]), append(twice, arrays.c[place])
+		}
+		params["p"], params["c"], params["potentials"] = reached, twice, int64(len(arrays.p[0])-1)
+		params["rootP"], params["rootC"] = arrays.p[0], arrays.c[0]
+	}
+	made, err := s.model.expand(t, string(p.ID), params)
+	if err != nil {
+		return err
+	}
+	if err := bolt.CheckCount("paths of the profile", made, int(to-from)); err != nil {
+		return err
+	}
+	return t.Do("MATCH (p:Profile {key: $key}) SET p.expanded = $to, p.potentials = $potentials", params)
+}
+
+// potentialArrays are the arrays p and c of the nodes of a profile, by place: 0 is the
+// root above the profile's own.
+type potentialArrays struct {
+	p, c  [][]float64
+	place map[int64]int // of each path
+}
+
+// potentialsOf computes the arrays of a stored profile.
+func (s *Store) potentialsOf(ctx context.Context, p *store.Profile, highest int) (*potentialArrays, error) {
+	var c *content
+	if err := bolt.Again(ctx, func() error {
+		return s.db.Read(ctx, func(t *bolt.Tx) error {
+			r, err := s.record(t, p)
+			if err == nil {
+				c = newContent(p.ID, r)
+			}
+			return err
+		})
+	}); err != nil {
+		return nil, err
+	}
+	a := &potentialArrays{place: map[int64]int{}}
+	a.p, a.c = c.potentials(c.recursion(), highest)
+	for n, id := range c.paths {
+		a.place[id] = n + 1
+	}
+	return a, nil
+}
+
+func (shared) expand(t *bolt.Tx, _ string, params map[string]any) (int64, error) {
+	arrays := ""
+	if params["p"] != nil {
+		arrays = ", p: $p[i], c: $c[i]"
+	}
+	r, err := t.One(`MATCH (p:Profile {key: $key})
+		WITH p, p.paths[$from..$to] AS paths, p.selfs[$from..$to] AS selfs, p.totals[$from..$to] AS totals
+		UNWIND range(0, size(paths)-1) AS i
+		MATCH (c:CallPath {id: paths[i]})
+		CREATE (p)-[:SAMPLED {self: selfs[i], total: totals[i]`+arrays+`}]->(c)
+		RETURN count(*)`, params)
+	if err != nil {
+		return 0, err
+	}
+	return r.Int(0), nil
+}
+
+func (shared) collapse(t *bolt.Tx, key string) error {
+	return t.Do(`MATCH (p:Profile {key: $key})
+		OPTIONAL MATCH (p)-[s:SAMPLED]->() WITH p, s LIMIT $limit
+		WITH p, collect(s) AS list
+		FOREACH (s IN list | DELETE s)
+		SET p.expanded = CASE WHEN size(list) < $limit THEN null ELSE p.expanded END,
+			p.potentials = CASE WHEN size(list) < $limit THEN null ELSE p.potentials END`, map[string]any{"key": key, "limit": expandPaths})
+}
+
+func (thesis) expand(t *bolt.Tx, key string, params map[string]any) (int64, error) {
+	from, to := params["from"].(int64), params["to"].(int64)
+	keys := make([]string, 0, to-from)
+	for n := from; n < to; n++ {
+		keys = append(keys, nodeKey(key, int(n)))
+	}
+	params["keys"], params["root"] = keys, nodeKey(key, -1)
+	r, err := t.One(`MATCH (root:Function {key: $root}) SET root.p = $rootP, root.c = $rootC
+		WITH root
+		UNWIND range(0, size($keys)-1) AS i
+		MATCH (f:Function {key: $keys[i]}) SET f.p = $p[i], f.c = $c[i]
+		RETURN count(*)`, params)
+	if err != nil {
+		return 0, err
+	}
+	return r.Int(0), nil
+}
+
+func (thesis) collapse(t *bolt.Tx, key string) error {
+	return t.Do(`MATCH (p:Profile {key: $key})
+		OPTIONAL MATCH (f:Function {profileKey: $key}) WHERE f.p IS NOT NULL
+		WITH p, f LIMIT $limit
+		WITH p, collect(f) AS list
+		FOREACH (f IN list | REMOVE f.p, f.c)
+		SET p.expanded = CASE WHEN size(list) < $limit THEN null ELSE p.expanded END,
+			p.potentials = CASE WHEN size(list) < $limit THEN null ELSE p.potentials END`, map[string]any{"key": key, "limit": expandPaths})
 }

@@ -236,7 +236,7 @@ func TestReadOnly(t *testing.T) {
 	defer s.Close()
 	_, put := s.Put(t.Context(), []*store.File{storetest.File("g", "b", "r", profile.CPU, "A")}, store.PutOptions{})
 	_, del := s.Delete(t.Context(), []store.ProfileID{"0123456789abcdef"})
-	_, expand := s.Expand(t.Context(), store.Query{})
+	_, expand := s.Expand(t.Context(), store.Query{}, ExpandOptions{})
 	for name, err := range map[string]error{"Put": put, "Delete": del, "Compact": s.Compact(t.Context()), "Expand": expand} {
 		if !errors.Is(err, store.ErrReadOnly) {
 			t.Errorf("%s: %v", name, err)
@@ -300,7 +300,7 @@ func TestLostCommitOfOthers(t *testing.T) {
 			var list []store.Profile
 			lose("paths ahead of a profile", func() error { mustPut(t, s, store.Refuse, wide); return nil })
 			lose("a question", func() (err error) { list, err = s.Profiles(ctx, store.Query{}); return err })
-			lose("expanding", func() error { _, err := s.expand(ctx, &list[0]); return err })
+			lose("expanding", func() error { _, err := s.expand(ctx, &list[0], ExpandOptions{}); return err })
 			if n := count(t, where, "MATCH (p:Profile)-[r:SAMPLED]->() WITH p, count(r) AS n RETURN n - p.nodes"); n != 0 {
 				t.Errorf("%d relationships too many", n)
 			}

@@ -32,6 +32,12 @@ type model interface {
 	// profile's node and its relationships.
 	erase(t *bolt.Tx, key string) error
 
+	// expand expands a range of the paths of a profile, with the parameters of expandChunk,
+	// and returns how many it was; collapse undoes a part of it, and the last part removes
+	// the mark expanded.
+	expand(t *bolt.Tx, key string, params map[string]any) (int64, error)
+	collapse(t *bolt.Tx, key string) error
+
 	// values are the columns with the paths and selfs of a profile p. Unless they are to be
 	// whole, paths without a self value may be missing.
 	values(whole bool) string

@@ -58,14 +58,22 @@ func (c *content) shares(values []int64, degrees int) [][]float64 {
 	return list
 }
 
-// checkPotentials reports why nodes of a model cannot have potentials up to a
-// degree; 0 is none.
-func checkPotentials(m Model, highest int) error {
-	switch {
-	case highest < 0 || highest > MaxPotentials:
+// checkDegree reports why potentials up to a degree cannot be stored; 0 is none.
+func checkDegree(highest int) error {
+	if highest < 0 || highest > MaxPotentials {
 		return fmt.Errorf("potentials of degree %d: choose 1 to %d, or 0 for none", highest, MaxPotentials)
-	case highest > 0 && m != Thesis:
-		return fmt.Errorf("the model %s has no nodes that could have potentials: the model thesis has", m)
+	}
+	return nil
+}
+
+// checkPotentials reports why the nodes of a model cannot have potentials up to a
+// degree.
+func checkPotentials(m Model, highest int) error {
+	if err := checkDegree(highest); err != nil {
+		return err
+	}
+	if highest > 0 && m != Thesis {
+		return fmt.Errorf("the model %s has no nodes that could have potentials: the model thesis has, and `dendro store expand --potentials` adds them to single profiles", m)
 	}
 	return nil
 }

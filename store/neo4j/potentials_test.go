@@ -2,6 +2,7 @@ package neo4j
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -76,19 +77,27 @@ func TestPotentialsAddUp(t *testing.T) {
 // weight in place of the sum. It reads the lists that imports made, among them those of a
 // sum and of a replaced profile, and gets the numbers of the analysis.
 func TestPotentialsInCypher(t *testing.T) {
+	t.Run("import", func(t *testing.T) { testPotentialsInCypher(t, false) })
+	t.Run("later", func(t *testing.T) { testPotentialsInCypher(t, true) })
+}
+
+func testPotentialsInCypher(t *testing.T, later bool) {
 	const highest = 4
 	query := schemaQuery(t, "Model thesis")
 	ctx := context.Background()
 	where := server(t)
 	wipe(t, dialed(t, where), Thesis)
 	init := InitOptions{Model: Thesis, Potentials: highest}
+	if later {
+		init.Potentials = 0
+	}
 	for range 2 { // again changes nothing
 		if err := Init(ctx, where, init); err != nil {
 			t.Fatal(err)
 		}
 	}
 	change(t, dialed(t, where), "MATCH (d:Dendro) SET d:"+testMark)
-	if err := Init(ctx, where, InitOptions{Model: Thesis, Potentials: highest + 1}); err == nil || !strings.Contains(err.Error(), "potentials up to degree 4") {
+	if err := Init(ctx, where, InitOptions{Model: Thesis, Potentials: highest + 1}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("potentials up to degree %d", init.Potentials)) {
 		t.Errorf("another degree: %v", err)
 	}
 	s := opened(t, where)
@@ -100,6 +109,9 @@ func TestPotentialsInCypher(t *testing.T) {
 		im.File("g", "b", "r3", profile.CPUSamples, "main"))
 	mustPut(t, s, store.Add, im.File("g", "b", "r2", profile.CPUSamples, "×3  ×2\nmain  main\nC     A\n·     A"))
 	mustPut(t, s, store.Replace, im.File("g", "b", "r3", profile.CPUSamples, recursive+"\n·     ·     B     B"))
+	if n, err := s.Expand(ctx, store.Query{}, ExpandOptions{Potentials: highest}); later && (n != 3 || err != nil) || !later && err == nil {
+		t.Errorf("%d profiles were expanded, %v", n, err)
+	}
 	list, err := s.Profiles(ctx, store.Query{})
 	if err != nil {
 		t.Fatal(err)
@@ -136,6 +148,12 @@ func TestPotentialsInCypher(t *testing.T) {
 	if n := count(t, where, "MATCH (f:Function) WHERE size(f.p) = 5 AND size(f.c) = 5 RETURN count(f)"); n == 0 ||
 		n != count(t, where, "MATCH (f:Function) RETURN count(f)") {
 		t.Errorf("%d nodes have potentials", n)
+	}
+	if n, err := s.Expand(ctx, store.Query{}, ExpandOptions{Undo: true}); later && (n != 3 || err != nil) {
+		t.Errorf("undone for %d profiles, %v", n, err)
+	}
+	if n := count(t, where, "MATCH (f:Function) WHERE f.p IS NOT NULL OR f.c IS NOT NULL RETURN count(f)"); later && n != 0 {
+		t.Errorf("%d nodes still have potentials", n)
 	}
 }
 

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -189,17 +191,17 @@ func TestExpand(t *testing.T) {
 	where := fresh(t, Shared)
 	s := opened(t, where)
 	im := storetest.NewImporter()
-	mustPut(t, s, store.Refuse, im.File("g", "b", "r1", profile.CPUSamples, "×3  ×4\nA  A\nB  C"), im.File("g", "b", "r2", profile.CPUSamples, "×5\nA\nB"),
+	mustPut(t, s, store.Refuse, im.File("g", "b", "r1", profile.CPUSamples, "×3  ×4  ×2\nA  A  A\nB  C  A\n·  ·  B"), im.File("g", "b", "r2", profile.CPUSamples, "×5\nA\nB"),
 		wideFile("r3", expandPaths+10))
 	for _, want := range []int{1, 0} {
-		if n, err := s.Expand(t.Context(), store.Query{Runs: []string{"r1"}}); n != want || err != nil {
+		if n, err := s.Expand(t.Context(), store.Query{Runs: []string{"r1"}}, ExpandOptions{}); n != want || err != nil {
 			t.Errorf("%d profiles were expanded, %v", n, err)
 		}
 	}
-	if n, err := s.Expand(t.Context(), store.Query{}); n != 2 || err != nil {
+	if n, err := s.Expand(t.Context(), store.Query{}, ExpandOptions{}); n != 2 || err != nil {
 		t.Errorf("%d profiles were expanded, %v", n, err)
 	}
-	if n := count(t, where, "MATCH (:Profile)-[s:SAMPLED]->(:CallPath)-[:OF]->(:Function {name: 'B'}) RETURN sum(s.self)"); n != 8 {
+	if n := count(t, where, "MATCH (:Profile)-[s:SAMPLED]->(:CallPath)-[:OF]->(:Function {name: 'B'}) RETURN sum(s.self)"); n != 10 {
 		t.Errorf("B took %d", n)
 	}
 	list, err := s.Profiles(t.Context(), store.Query{})
@@ -209,10 +211,33 @@ func TestExpand(t *testing.T) {
 	if n := count(t, where, "MATCH ()-[s:SAMPLED]->() RETURN count(s)"); n != int64(list[0].Nodes+list[1].Nodes+list[2].Nodes) {
 		t.Errorf("%d relationships for %d, %d and %d nodes", n, list[0].Nodes, list[1].Nodes, list[2].Nodes)
 	}
+	// Potentials of the recursive profile, added later: by function as the analysis has them.
+	r1 := store.Query{Runs: []string{"r1"}}
+	if n, err := s.Expand(t.Context(), r1, ExpandOptions{Potentials: 2}); n != 1 || err != nil {
+		t.Errorf("%d profiles were expanded, %v", n, err)
+	}
+	want, err := bottleneck.Find(t.Context(), s, r1, bottleneck.Options{Rank: bottleneck.Subtree, Degree: 2})
+	if err != nil || len(want.Rows) == 0 {
+		t.Fatal(want, err)
+	}
+	for _, row := range want.Rows {
+		n := count(t, where, "MATCH (:Profile)-[s:SAMPLED]->(:CallPath)-[:OF]->(:Function {name: '"+row.Function+"'}) WHERE size(s.p) = 3 RETURN toInteger(round(1e6 * sum(s.p[2] - s.c[2])))")
+		if math.Abs(row.Score*1e6-float64(n)) > 1 {
+			t.Errorf("%s: %d, want %v", row.Function, n, row.Score)
+		}
+	}
+	for _, want := range []int{3, 0} {
+		if n, err := s.Expand(t.Context(), store.Query{}, ExpandOptions{Undo: true}); n != want || err != nil {
+			t.Errorf("undone for %d profiles, %v", n, err)
+		}
+	}
+	if n := count(t, where, "MATCH ()-[s:SAMPLED]->() RETURN count(s)"); n != 0 {
+		t.Errorf("%d relationships are left", n)
+	}
 	if n, err := s.Delete(t.Context(), []store.ProfileID{list[0].ID, list[1].ID, list[2].ID}); n != 3 || err != nil {
 		t.Error(n, err)
 	}
-	if _, err := opened(t, fresh(t, Thesis)).Expand(t.Context(), store.Query{}); err == nil {
+	if _, err := opened(t, fresh(t, Thesis)).Expand(t.Context(), store.Query{}, ExpandOptions{}); err == nil {
 		t.Error("a tree of nodes can be expanded")
 	}
 }

@@ -11,11 +11,10 @@ import (
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
-// sum returns a record with the sum of a stored profile and r, over a forest of its
-// own.
-func (s *Store) sum(t *bolt.Tx, old *store.Profile, r *store.Record) (*store.Record, error) {
-	sel := &selection{profiles: []store.Profile{*old}, place: map[string]int{string(old.ID): 0}}
-	n, err := t.One("MATCH (p:Profile {key: $key}) RETURN p.modes", map[string]any{"key": string(old.ID)})
+// record returns a stored profile as a record over the forest of the dictionary.
+func (s *Store) record(t *bolt.Tx, p *store.Profile) (*store.Record, error) {
+	sel := &selection{profiles: []store.Profile{*p}, place: map[string]int{string(p.ID): 0}}
+	n, err := t.One("OPTIONAL MATCH (p:Profile {key: $key}) RETURN p.modes", map[string]any{"key": string(p.ID)})
 	if err != nil {
 		return nil, err
 	}
@@ -24,9 +23,19 @@ func (s *Store) sum(t *bolt.Tx, old *store.Profile, r *store.Record) (*store.Rec
 	if err != nil {
 		return nil, err
 	}
+	return &store.Record{Type: p.Type, Forest: s.view(), Self: list[0].self, Modes: list[0].modes}, nil
+}
+
+// sum returns a record with the sum of a stored profile and r, over a forest of its
+// own.
+func (s *Store) sum(t *bolt.Tx, old *store.Profile, r *store.Record) (*store.Record, error) {
+	stored, err := s.record(t, old)
+	if err != nil {
+		return nil, err
+	}
 	var into merger
 	into.modes = map[profile.FrameType][]calltree.Vector{}
-	into.add(s.view(), list[0].self, list[0].modes)
+	into.add(stored.Forest, stored.Self, stored.Modes)
 	if r.Forest != nil {
 		into.add(r.Forest, r.Self, r.Modes)
 	}
