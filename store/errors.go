@@ -70,3 +70,13 @@ func (e *ConflictError) Error() string {
 
 // Unwrap makes it an ErrConflict.
 func (e *ConflictError) Unwrap() error { return ErrConflict }
+
+// InterruptedError is the error of files that Put did not store because the server or the
+// network failed after it had stored others.
+type InterruptedError struct{ Err error }
+
+// Error describes the failure.
+func (e *InterruptedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the failure.
+func (e *InterruptedError) Unwrap() error { return e.Err }

@@ -16,7 +16,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -422,16 +424,25 @@ func (w *writer) put(ctx context.Context, batches []*batch) error {
 			outcomes[i].Stored = len(files[i].Records)
 		}
 	}
-	at := 0
+	at, missing := 0, 0
+	var interrupted *store.InterruptedError
 	for _, b := range batches {
 		for i := range b.items {
 			it := &b.items[i]
 			n := len(it.files)
-			w.account(it, outcomes[at:at+n])
+			of := outcomes[at : at+n]
 			at += n
+			if slices.ContainsFunc(of, func(o store.Outcome) bool { return errors.As(o.Err, &interrupted) }) {
+				missing++
+				continue
+			}
+			w.account(it, of)
 			it.result.Last, it.result.Bytes = b.last && i == len(b.items)-1, b.bytes
 			w.report(it.result)
 		}
+	}
+	if interrupted != nil {
+		return fmt.Errorf("%w; %d files that were read are not stored: repeat the import to continue it", interrupted.Err, missing)
 	}
 	return nil
 }

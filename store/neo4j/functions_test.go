@@ -56,8 +56,8 @@ func TestSumInParts(t *testing.T) {
 // TestTreesInParts has the paths of trees requested in several transactions, as
 // those of large ones are.
 func TestTreesInParts(t *testing.T) {
-	defer func(chunk, all int) { structureChunk, allPaths = chunk, all }(structureChunk, allPaths)
-	structureChunk = 50
+	defer func(chunk, all, nodes int) { structureChunk, allPaths, readNodes = chunk, all, nodes }(structureChunk, allPaths, readNodes)
+	structureChunk, readNodes = 50, 300
 	ctx := context.Background()
 	where, plain := fresh(t, Shared), mem.New()
 	defer plain.Close()

@@ -42,7 +42,7 @@ func (s *Store) Put(ctx context.Context, files []*store.File, opts store.PutOpti
 		} else if err != nil {
 			for _, p := range list {
 				if !p.done {
-					p.outcome.Err = err
+					p.outcome.Err = &store.InterruptedError{Err: err}
 				}
 			}
 			break

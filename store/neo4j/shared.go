@@ -284,8 +284,9 @@ const byID = "USING INDEX SEEK c:CallPath(id)"
 var structureChunk = 10_000
 
 // Who needs more than one of allPaths paths reads all of them, unless there are more than
-// mostPaths: that costs less per path than looking it up. Tests change allPaths.
-var allPaths = 8
+// mostPaths: that costs far less per path than looking up it and those that lead to it.
+// Tests change allPaths.
+var allPaths = 20
 
 const mostPaths = 5_000_000
 

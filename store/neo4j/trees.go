@@ -66,15 +66,24 @@ func (s *Store) readVectors(t *bolt.Tx, sel *selection, part [2]int, modes bool)
 
 // readSelf reads the values of profiles, which must be those of the selection: whole, or
 // perhaps without paths that have no value of their own.
-func (s *Store) readSelf(t *bolt.Tx, sel *selection, keys []string, whole bool) (values []sparse, err error) {
-	err = checkProfiles(t, sel, keys, s.model.values(whole), func(p *store.Profile, r bolt.Row) bool {
-		v := sparse{key: r.Text(0), paths: r.Ints(2), selfs: r.Ints(3), whole: whole}
-		values = append(values, v)
-		sum, _ := store.AddAbsolute(0, v.selfs)
-		return len(v.paths) == len(v.selfs) && p.Sum == sum
+func (s *Store) readSelf(t *bolt.Tx, sel *selection, keys []string, whole bool) ([]sparse, error) {
+	ranges := parts(len(keys), readNodes, func(i int) int { return sel.profiles[sel.place[keys[i]]].Nodes })
+	lists := make([][]sparse, len(ranges))
+	err := t.Parallel(len(ranges), func(t *bolt.Tx, i int) error {
+		lists[i] = nil
+		return checkProfiles(t, sel, keys[ranges[i][0]:ranges[i][1]], s.model.values(whole), func(p *store.Profile, r bolt.Row) bool {
+			v := sparse{key: r.Text(0), paths: r.Ints(2), selfs: r.Ints(3), whole: whole}
+			lists[i] = append(lists[i], v)
+			sum, _ := store.AddAbsolute(0, v.selfs)
+			return len(v.paths) == len(v.selfs) && p.Sum == sum
+		})
 	})
-	return values, err
+	return slices.Concat(lists...), err
 }
+
+// readNodes is the maximum number of call nodes whose values one statement reads; tests
+// lower it.
+var readNodes = 500_000
 
 // readModes reads the values of compile modes, by profile and mode.
 func readModes(t *bolt.Tx, keys []string, whole bool) (values []sparse, err error) {
@@ -120,7 +129,11 @@ func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions
 		touch  pathSet
 	)
 	sel, err := s.withSelection(ctx, q, func(t *bolt.Tx, sel *selection) error {
-		ranges, touch = parts(len(sel.profiles), atOnce, func(i int) int { return sel.profiles[i].Nodes }), pathSet{}
+		most := atOnce
+		if s.Model() == Shared { // which reads the paths with self values only, a third or less
+			most *= 3
+		}
+		ranges, touch = parts(len(sel.profiles), most, func(i int) int { return sel.profiles[i].Nodes }), pathSet{}
 		for _, r := range ranges {
 			list, err := s.readVectors(t, sel, r, opts.Modes)
 			if err != nil {

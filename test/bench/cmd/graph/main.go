@@ -83,7 +83,7 @@ func (b *bench) run(rounds int, skip string) (err error) {
 	if err := b.size(); err != nil {
 		return err
 	}
-	fmt.Printf("\n%d profiles, %d call nodes, model %s\n\n| command | first and median of %d (%s) |\n|---|%s\n", b.profiles, b.nodes, b.model, b.repeats,
+	fmt.Printf("\n%d profiles, %d call nodes, model %s\n\n| command, median of %d | %s |\n|---|%s\n", b.profiles, b.nodes, b.model, b.repeats,
 		strings.Join(b.programs, " | "), strings.Repeat("---|", len(b.programs)))
 	one, last := b.suite.Meta(0), b.suite.Meta(b.profiles-1)
 	for _, args := range [][]string{
@@ -160,6 +160,7 @@ func (b *bench) load(rounds int) (err error) {
 		}
 		of.ours = append(of.ours, took.Seconds()/float64(nodes))
 		of.paper = append(of.paper, time.Since(began).Seconds()/float64(nodes))
+		p.nodes += nodes
 	}
 	fmt.Printf("| import | nodes/s | the paper's method | ratio |\n|---|---|---|---|\n| all, %d profiles | %.0f | | |\n", b.profiles, float64(b.nodes)/all.Seconds())
 	for _, r := range []struct {
@@ -170,6 +171,13 @@ func (b *bench) load(rounds int) (err error) {
 			ours, paper := median(r.ours), median(r.paper)
 			fmt.Printf("| %s, median of %d rounds | %.0f | %.0f | %.1f × |\n", r.name, len(r.ours), 1/ours, 1/paper, paper/ours)
 		}
+	}
+	if p != nil {
+		bytes, err := storeBytes(p.server)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("\nthe paper's store files: %.1f bytes for each of %d call nodes\n", float64(bytes)/float64(p.nodes), p.nodes)
 	}
 	return nil
 }
@@ -196,11 +204,20 @@ func put(ctx context.Context, im *ingest.Importer, batch []ingest.Source) error 
 
 // size prints the bytes of the store files for each call node.
 func (b *bench) size() error {
-	if err := b.server.Stop(); err != nil {
+	bytes, err := storeBytes(b.server)
+	if err != nil {
 		return err
 	}
-	var bytes int64
-	if err := filepath.WalkDir(b.server.DatabaseDir(), func(_ string, d fs.DirEntry, err error) error {
+	fmt.Printf("\nstore files: %d MB, %.1f bytes for each call node\n", bytes>>20, float64(bytes)/float64(b.nodes))
+	return b.server.Restart(b.ctx)
+}
+
+// storeBytes stops a server and returns the size of its store files.
+func storeBytes(s *server.Server) (bytes int64, err error) {
+	if err := s.Stop(); err != nil {
+		return 0, err
+	}
+	err = filepath.WalkDir(s.DatabaseDir(), func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -209,30 +226,35 @@ func (b *bench) size() error {
 			bytes += info.Size()
 		}
 		return err
-	}); err != nil {
-		return err
-	}
-	fmt.Printf("\nstore files: %d MB, %.1f bytes for each call node\n", bytes>>20, float64(bytes)/float64(b.nodes))
-	return b.server.Restart(b.ctx)
+	})
+	return bytes, err
 }
 
-// query runs a command several times and prints the first and the median time.
+// query runs a command of all programs in turn, first without counting, and prints the
+// median times.
 func (b *bench) query(args ...string) error {
-	cells := ""
-	for _, program := range b.programs {
-		var times []float64
-		for range b.repeats + 1 {
+	times := make([][]float64, len(b.programs))
+	for round := range b.repeats + warmUp {
+		for i, program := range b.programs {
 			began := time.Now()
 			if err := b.command(program, b.server.URL(), args...); err != nil {
 				return err
 			}
-			times = append(times, time.Since(began).Seconds())
+			if round >= warmUp {
+				times[i] = append(times[i], time.Since(began).Seconds())
+			}
 		}
-		cells += fmt.Sprintf(" %.2f, %.2f s |", times[0], median(times[1:]))
 	}
-	fmt.Printf("| %s |%s\n", strings.Join(args, " "), cells)
+	fmt.Printf("| %s |", strings.Join(args, " "))
+	for _, list := range times {
+		fmt.Printf(" %.2f s |", median(list))
+	}
+	fmt.Println()
 	return nil
 }
+
+// warmUp is the number of rounds in which the server makes and compiles its plans.
+const warmUp = 2
 
 // bulk writes the store as files and makes a database of them in another server.
 func (b *bench) bulk() error {

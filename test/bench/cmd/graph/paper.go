@@ -22,7 +22,8 @@ type paper struct {
 	server *server.Server
 	driver driver.Driver
 	stored func(frame string) string
-	done   int
+	done   int // profiles
+	nodes  int // that it has
 }
 
 // newPaper starts a server of its own, so that the store files of the other are Dendro's.

@@ -1,0 +1,46 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/mem"
+)
+
+// failing stores the first file of a Put, then its server fails.
+type failing struct{ *mem.Store }
+
+func (f failing) Put(ctx context.Context, files []*store.File, opts store.PutOptions) ([]store.Outcome, error) {
+	outcomes, err := f.Store.Put(ctx, files[:1], opts)
+	for range files[1:] {
+		outcomes = append(outcomes, store.Outcome{Err: &store.InterruptedError{Err: errors.New("no server answers")}})
+	}
+	return outcomes, err
+}
+
+// TestInterrupted reports the files that were stored, and one error for all others.
+func TestInterrupted(t *testing.T) {
+	im, err := New(t.Context(), failing{mem.New()}, Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []Source
+	for i := range 5 {
+		s := MemorySource(fmt.Sprint("run", i), []byte("main;f 1\n"))
+		s.Label = Label{Benchmark: "b"}
+		s.Label.Run.Key = fmt.Sprint("run", i)
+		list = append(list, s)
+	}
+	var reported []Result
+	_, err = im.Import(t.Context(), list, func(r Result) { reported = append(reported, r) })
+	if err == nil || !strings.Contains(err.Error(), "no server answers; ") || !strings.Contains(err.Error(), "are not stored: repeat the import") {
+		t.Errorf("%v", err)
+	}
+	if len(reported) != 1 || reported[0].Status != Stored {
+		t.Errorf("%+v were reported", reported)
+	}
+}
