@@ -266,8 +266,16 @@ func TestSARIFForGitHub(t *testing.T) {
 		t.Error("no result without a file")
 	}
 	for _, rule := range log.Runs[0].Tool.Driver.Rules {
-		if rule.Help.Text == "" || rule.Help.Markdown == "" {
+		if rule.Help.Text == "" || rule.Help.Markdown == "" || rule.HelpURI == "" {
 			t.Errorf("%s has no help", rule.ID)
+		}
+		if strings.EqualFold(rule.Name, rule.ID) { // Microsoft's rule SARIF1001
+			t.Errorf("the name of rule %s is its id", rule.ID)
+		}
+	}
+	for version, want := range map[string]string{"v1.2.0": "1.2.0", "0.3.1-5-gabc": "0.3.1-5-gabc", "development": "", "": ""} { // SARIF2005
+		if got := sarifVersion(version); got != want {
+			t.Errorf("version %q: %q, want %q", version, got, want)
 		}
 	}
 }

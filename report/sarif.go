@@ -48,6 +48,7 @@ type sarifRule struct {
 	ShortDescription sarifText         `json:"shortDescription"`
 	FullDescription  sarifText         `json:"fullDescription"`
 	Help             sarifText         `json:"help"`
+	HelpURI          string            `json:"helpUri"`
 	Configuration    map[string]string `json:"defaultConfiguration"`
 	Properties       map[string]any    `json:"properties"`
 }
@@ -103,14 +104,15 @@ type sarifSuppression struct {
 var sarifRules = []sarifRule{
 	newRule(regression.Regression, "PerformanceRegression", "A function became slower than in the runs before.", "error"),
 	newRule(regression.Widespread, "WidespreadSlowdown", "Many functions became slower, and no single one is the cause.", "warning"),
-	newRule(regression.Slowdown, "Slowdown", "The whole benchmark became slower.", "warning"),
+	newRule(regression.Slowdown, "BenchmarkSlowdown", "The whole benchmark became slower.", "warning"),
 	newRule(metricRule, "WorseMetric", "A metric of a benchmark became worse.", "error"),
 }
 
 func newRule(kind regression.Kind, name, text, level string) sarifRule {
 	const what = "Run `dendro report` for the call paths and the evidence. Accept an intended change with its id in .dendro/acknowledged.json."
+	const page = "https://github.com/dendroprof/dendro/blob/main/docs/method/regression.md"
 	return sarifRule{string(kind), name, sarifText{Text: text}, sarifText{Text: text + " Found by comparing sampled profiles with the history of the benchmark."},
-		sarifText{strings.ReplaceAll(what, "`", ""), what + " [How regressions are found](https://github.com/dendroprof/dendro/blob/main/docs/method/regression.md)."},
+		sarifText{strings.ReplaceAll(what, "`", ""), what + " [How regressions are found](" + page + ")."}, page,
 		map[string]string{"level": level}, map[string]any{"tags": []string{"performance"}}}
 }
 
@@ -118,7 +120,7 @@ func newRule(kind regression.Kind, name, text, level string) sarifRule {
 // and line if known, otherwise at the first line of Module, because GitHub shows no result
 // without a file. An acknowledged change is suppressed; a past one is absent.
 func (r *Report) SARIF(w io.Writer) error {
-	run := sarifRun{Tool: sarifTool{sarifDriver{"dendro", r.Version, "https://github.com/dendroprof/dendro", sarifRules}},
+	run := sarifRun{Tool: sarifTool{sarifDriver{"dendro", sarifVersion(r.Version), "https://github.com/dendroprof/dendro", sarifRules}},
 		AutomationDetails: map[string]string{"id": "dendro/"}, Results: []sarifResult{}, ColumnKind: "unicodeCodePoints"}
 	for i := range r.Changes {
 		if c := &r.Changes[i]; c.Kind.Costs() {
@@ -131,6 +133,16 @@ func (r *Report) SARIF(w io.Writer) error {
 		}
 	}
 	return encode(w, sarifLog{"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", "2.1.0", []sarifRun{run}})
+}
+
+// sarifVersion is a version as tools compare it, which begins with a digit. Builds without
+// one have none.
+func sarifVersion(version string) string {
+	version = strings.TrimPrefix(version, "v")
+	if version == "" || version[0] < '0' || version[0] > '9' {
+		return ""
+	}
+	return version
 }
 
 // metricRule is the rule of metrics that fail the gate.

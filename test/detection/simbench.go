@@ -60,8 +60,11 @@ func Observe(plan Plan, k int, o regression.Options, totals bool) (*Outcome, boo
 		out.Totals = s.totals()
 	}
 	for _, f := range a.Findings {
-		if f.Kind.Costs() {
-			out.Ranked = append(out.Ranked, f.Function)
+		if name := f.Function; f.Kind.Costs() {
+			if len(f.Parts) > 0 && accepts(s.Truth.Accepted, f.Parts[0].Function) { // as in strict
+				name = f.Parts[0].Function
+			}
+			out.Ranked = append(out.Ranked, name)
 		}
 		out.Improved = out.Improved || f.Kind == regression.Improvement && accepts(s.Truth.Accepted, f.Function)
 	}
