@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -56,13 +57,13 @@ func BenchmarkPattern(b *testing.B) {
 	tree := calltree.FromProfile(wide(1_000_000, 1), 0)
 	for _, text := range []string{"*.a;**;*.b", "com.acme.shop.module*;*;*.c", "/Class.*[0-4]/;**;*.d;$"} {
 		b.Run("pattern="+text, func(b *testing.B) {
-			p, err := calltree.ParsePattern(text)
+			p, err := callpath.Parse(text)
 			if err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				p.Find(tree)
+				p.Spans(tree.Table)
 			}
 			perNode(b, tree.Len())
 		})

@@ -118,13 +118,6 @@ func TestDeepStacks(t *testing.T) {
 	if visited != depth || len(tree.Path(depth-1)) != depth {
 		t.Errorf("%d visited", visited)
 	}
-	pattern, err := calltree.ParsePattern("^;A;B;**;C;A;$")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if self, total := pattern.Find(tree); self != 1 || total != 1 {
-		t.Errorf("self %d, total %d", self, total)
-	}
 	var f calltree.Forest
 	v := calltree.NewProjection(p.Symbols, &f, calltree.NoNode, nil).Vector(&p.Tables[0], nil)
 	if cut := f.Cut(v.Nodes); cut.Len() != depth || len(f.Names(depth-1)) != depth {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/callpath"
 )
 
 // Finds is the answer of Find.
@@ -22,10 +22,10 @@ type FindRow struct {
 	Total    int64
 }
 
-// Find looks for a call path pattern (calltree.Pattern) in every selected
+// Find looks for a call path pattern (callpath.Pattern) in every selected
 // profile and gives a row per profile: a sample counts once, however many of its
 // frames match. With callees only call nodes match that call all of them directly
-// (calltree.Pattern.Calling). The value types of the selection must have one name.
+// (callpath.Pattern.Calling). The value types of the selection must have one name.
 func Find(ctx context.Context, s Reader, q Query, pattern string, callees ...string) (*Finds, error) {
 	p, err := parsePattern(pattern, callees)
 	if err != nil {
@@ -77,8 +77,8 @@ func FindFunctions(ctx context.Context, s Reader, q Query, pattern string, calle
 	return functionRows(ctx, s, q, names)
 }
 
-func parsePattern(pattern string, callees []string) (*calltree.Pattern, error) {
-	p, err := calltree.ParsePattern(pattern)
+func parsePattern(pattern string, callees []string) (*callpath.Pattern, error) {
+	p, err := callpath.Parse(pattern)
 	if err == nil {
 		err = p.Calling(callees...)
 	}
@@ -87,7 +87,7 @@ func parsePattern(pattern string, callees []string) (*calltree.Pattern, error) {
 
 // matching resolves a pattern of one piece against the distinct functions, so
 // that they can be requested by name.
-func matching(ctx context.Context, s Reader, q Query, p *calltree.Pattern) ([]Profile, []string, error) {
+func matching(ctx context.Context, s Reader, q Query, p *callpath.Pattern) ([]Profile, []string, error) {
 	profiles, err := s.Profiles(ctx, q)
 	if err == nil {
 		err = OneName(profiles, q)

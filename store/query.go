@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -294,7 +294,7 @@ func textMatcher(want []string, all []Profile, values func(*Profile) []string) f
 }
 
 func glob(text string) func(string) bool {
-	var re *regexp.Regexp = calltree.Glob(text)
+	var re *regexp.Regexp = callpath.Glob(text)
 	return re.MatchString
 }
 

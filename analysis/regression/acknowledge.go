@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -106,4 +106,4 @@ func (a *Acknowledgement) covers(b testrun.Benchmark) bool {
 	return a.Benchmark == "" || matches(a.Benchmark, b.Name) || matches(a.Benchmark, b.String())
 }
 
-func matches(glob, text string) bool { return glob == text || calltree.Glob(glob).MatchString(text) }
+func matches(glob, text string) bool { return glob == text || callpath.Glob(glob).MatchString(text) }

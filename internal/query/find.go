@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -71,7 +71,7 @@ func Find(ctx context.Context, st store.Reader, r *FindRequest) (_ any, err erro
 	if r.Pattern == "" {
 		return nil, usage("pattern is missing: the function or call path to find")
 	}
-	p, err := calltree.ParsePattern(r.Pattern)
+	p, err := callpath.Parse(r.Pattern)
 	if err != nil {
 		return nil, usage("pattern: %w", err)
 	}

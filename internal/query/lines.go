@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
@@ -61,7 +62,7 @@ const linesView = "lines"
 // Lines answers a LinesRequest.
 func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult, err error) {
 	defer func() { err = r.hinted(ctx, st, err) }()
-	pattern, err := calltree.ParsePattern(r.Function)
+	pattern, err := callpath.Parse(r.Function)
 	switch {
 	case r.Function == "":
 		return nil, usage("function is missing: the function to list")
@@ -91,7 +92,7 @@ func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult
 }
 
 // named returns whether a function's name matches a pattern of one piece.
-func named(pattern *calltree.Pattern, functions []profile.Function) func(*profile.Function) bool {
+func named(pattern *callpath.Pattern, functions []profile.Function) func(*profile.Function) bool {
 	names := make([]string, len(functions))
 	for i := range functions {
 		names[i] = functions[i].Name

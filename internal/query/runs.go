@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/internal/param"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
@@ -90,10 +90,10 @@ type FunctionNamesResult struct {
 
 // FunctionNames answers a FunctionNamesRequest.
 func FunctionNames(ctx context.Context, st store.Reader, r *FunctionNamesRequest) (*FunctionNamesResult, error) {
-	var pattern *calltree.Pattern
+	var pattern *callpath.Pattern
 	if r.Pattern != "" {
 		var err error
-		if pattern, err = calltree.ParsePattern(r.Pattern); err != nil {
+		if pattern, err = callpath.Parse(r.Pattern); err != nil {
 			return nil, usage("pattern: %w", err)
 		} else if !pattern.Single() {
 			return nil, usage("pattern %.60q is a call path; give one function", r.Pattern)

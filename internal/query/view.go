@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -81,7 +82,7 @@ func (f *Filter) changesTree() bool { return len(f.Transforms) > 0 || f.Kind != 
 func (f *Filter) inverted() bool { return f.Invert || f.Callers != "" }
 
 // parse reads the texts of the filter, before anything large is read.
-func (f *Filter) parse() (view calltree.View, under *calltree.Pattern, err error) {
+func (f *Filter) parse() (view calltree.View, under *callpath.Pattern, err error) {
 	view = calltree.View{Search: f.Search, NoIdle: f.NoIdle}
 	if f.Callers != "" && f.Callees != "" {
 		return view, nil, usage("--callers and --callees exclude each other")
@@ -108,7 +109,7 @@ func (f *Filter) parse() (view calltree.View, under *calltree.Pattern, err error
 		}
 	}
 	if f.Under != "" {
-		if under, err = calltree.ParsePattern(f.Under); err != nil {
+		if under, err = callpath.Parse(f.Under); err != nil {
 			return view, nil, usage("--under: %w", err)
 		}
 	}
@@ -128,7 +129,7 @@ func TransformKinds() []string { return calltree.TransformKinds() }
 type viewer struct {
 	*Filter
 	view  calltree.View
-	under *calltree.Pattern
+	under *callpath.Pattern
 	typ   string
 	notes []string
 }

@@ -1,4 +1,11 @@
-package calltree
+// Package callpath finds call paths in trees by their functions: `A;**;B` is B anywhere
+// below A.
+//
+// A Pattern is parsed once. In the table of a tree it has a match at every call node at
+// which the functions from some caller down to the node fit its pieces; Spans keeps those
+// nodes, and what is below them, for sums over the vectors of many profiles. The package
+// knows no profiles, runs or stores: store.Find asks it for each profile of a selection.
+package callpath
 
 import (
 	"errors"
@@ -6,6 +13,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/dendroprof/dendro/calltree"
 )
 
 // maxPieces is the maximum number of pieces of a pattern: states must fit one word.
@@ -24,7 +33,6 @@ const maxPieces = 62
 // character). `/re/` is a regular expression that may match any part of the name. `\;`
 // and `\\` stand for `;` and `\` in names.
 type Pattern struct {
-	text       string
 	pieces     []piece
 	start, end bool // anchored at the outermost, at the innermost frame
 	gap        uint64
@@ -37,9 +45,9 @@ type piece struct {
 	regular bool // a regular expression, not a glob
 }
 
-// ParsePattern parses the text form of a pattern.
-func ParsePattern(text string) (*Pattern, error) {
-	p := &Pattern{text: text}
+// Parse parses the text form of a pattern.
+func Parse(text string) (*Pattern, error) {
+	p := &Pattern{}
 	parts, err := splitEscaped(text)
 	if err != nil {
 		return nil, fmt.Errorf("pattern %q: %w", text, err)
@@ -85,9 +93,6 @@ func (p *Pattern) Calling(pieces ...string) error {
 	}
 	return nil
 }
-
-// String returns the text the pattern was parsed from.
-func (p *Pattern) String() string { return p.text }
 
 // Single reports whether the pattern is one function without anchors, gaps and callees, which a
 // store can answer without trees.
@@ -193,7 +198,7 @@ func (pc piece) match(names []string) []bool {
 
 // Match marks the nodes at which a match of the pattern ends: the frames up to and
 // including the node match it.
-func (p *Pattern) Match(t *Table) []bool {
+func (p *Pattern) Match(t *calltree.Table) []bool {
 	mask := masks(t, p.pieces)
 	// State i of a node: the pieces before i matched frames up to it, so piece i is
 	// next. A state with a gap before its piece stays.
@@ -206,7 +211,7 @@ func (p *Pattern) Match(t *Table) []bool {
 	ends := make([]bool, t.Len())
 	for n, up := range t.Parent {
 		from := uint64(1)
-		if up != NoNode {
+		if up != calltree.NoNode {
 			from = states[up] | fresh
 		}
 		to := (from & mask[t.Func[n]]) << 1
@@ -222,7 +227,7 @@ func (p *Pattern) Match(t *Table) []bool {
 
 // masks returns, of every function of the table, the pieces that match it: bit i is
 // piece i.
-func masks(t *Table, pieces []piece) []uint64 {
+func masks(t *calltree.Table, pieces []piece) []uint64 {
 	names := make([]string, len(t.Functions))
 	for i := range names {
 		names[i] = t.Functions[i].Name
@@ -238,37 +243,7 @@ func masks(t *Table, pieces []piece) []uint64 {
 	return mask
 }
 
-// Find returns self and total of the pattern in the tree. Total counts every sample
-// whose stack has a match, once; self counts those whose stack ends in a match. If the
-// pattern is anchored at its end, both are equal.
-func (p *Pattern) Find(t *Tree) (self, total int64) {
-	if len(p.callees) > 0 {
-		var v Vector
-		for n, value := range t.Self {
-			if value != 0 {
-				v.Nodes, v.Self = append(v.Nodes, int32(n)), append(v.Self, value)
-			}
-		}
-		return p.Spans(t.Table).Sum(v)
-	}
-	open := int32(0)
-	for n, ok := range p.Match(t.Table) {
-		if !ok {
-			continue
-		}
-		self += t.Self[n]
-		if int32(n) >= open {
-			total += t.Total[n]
-			open = t.End[n]
-		}
-	}
-	if p.end {
-		total = self
-	}
-	return self, total
-}
-
-// Spans is the set of matches of a pattern in a Table, for sums over many vectors.
+// Spans is the set of matches of a pattern in a calltree.Table, for sums over many vectors.
 type Spans struct {
 	ends   []bool // nodes at which a match ends
 	below  []bool // nodes in the subtree of a match; nil if anchored at the end
@@ -277,7 +252,7 @@ type Spans struct {
 }
 
 // Spans returns the matches of the pattern.
-func (p *Pattern) Spans(t *Table) Spans {
+func (p *Pattern) Spans(t *calltree.Table) Spans {
 	s := Spans{ends: p.Match(t), anchor: p.end}
 	if len(p.callees) > 0 {
 		s.shape = &shape{t, masks(t, p.callees), 1<<len(p.callees) - 1}
@@ -287,7 +262,7 @@ func (p *Pattern) Spans(t *Table) Spans {
 }
 
 // setBelow marks the nodes below the matches.
-func (s *Spans) setBelow(t *Table) {
+func (s *Spans) setBelow(t *calltree.Table) {
 	if s.anchor {
 		return
 	}
@@ -301,9 +276,10 @@ func (s *Spans) setBelow(t *Table) {
 	}
 }
 
-// Sum returns self and total of the pattern in a vector over the table, like
-// Pattern.Find in a tree.
-func (s Spans) Sum(v Vector) (self, total int64) {
+// Sum returns self and total of the pattern in a vector over the table. Total counts every
+// sample whose stack has a match, once; self counts those whose stack ends in a match. If
+// the pattern is anchored at its end, both are equal.
+func (s Spans) Sum(v calltree.Vector) (self, total int64) {
 	if s.shape != nil {
 		s = s.shape.in(s, v)
 	}
@@ -323,20 +299,20 @@ func (s Spans) Sum(v Vector) (self, total int64) {
 
 // shape is the callees that a match must have.
 type shape struct {
-	table *Table
+	table *calltree.Table
 	mask  []uint64 // of each function
 	all   uint64
 }
 
 // in returns the matches that have the callees with samples of the vector.
-func (c *shape) in(s Spans, v Vector) Spans {
+func (c *shape) in(s Spans, v calltree.Vector) Spans {
 	t := c.table
 	called := make([]uint64, t.Len())
 	seen := make([]bool, t.Len())
 	for i, n := range v.Nodes {
-		for ; n != NoNode && !seen[n] && v.Self[i] != 0; n = t.Parent[n] {
+		for ; n != calltree.NoNode && !seen[n] && v.Self[i] != 0; n = t.Parent[n] {
 			seen[n] = true
-			if up := t.Parent[n]; up != NoNode {
+			if up := t.Parent[n]; up != calltree.NoNode {
 				called[up] |= c.mask[t.Func[n]]
 			}
 		}
@@ -351,9 +327,9 @@ func (c *shape) in(s Spans, v Vector) Spans {
 
 // Under returns the part of the tree below the matches: the samples whose stacks match,
 // as trees that begin at the last frame of the match.
-func (p *Pattern) Under(t *Tree) *Tree {
+func (p *Pattern) Under(t *calltree.Tree) *calltree.Tree {
 	s := p.Spans(t.Table)
-	var f Forest
+	var f calltree.Forest
 	var self []int64
 	path := make([]int32, t.Len())
 	fn := make([]int32, len(t.Functions))
@@ -361,12 +337,12 @@ func (p *Pattern) Under(t *Tree) *Tree {
 		fn[i] = f.Function(t.Functions[i])
 	}
 	for n, up := range t.Parent {
-		path[n] = NoNode
+		path[n] = calltree.NoNode
 		if s.below == nil && !s.ends[n] || s.below != nil && !s.below[n] {
 			continue
 		}
-		parent := NoNode
-		if up != NoNode && s.below != nil {
+		parent := calltree.NoNode
+		if up != calltree.NoNode && s.below != nil {
 			parent = path[up]
 		}
 		path[n] = f.Path(parent, fn[t.Func[n]])

@@ -1,4 +1,4 @@
-package calltree_test
+package callpath_test
 
 import (
 	"fmt"
@@ -10,19 +10,50 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/internal/proftest"
 )
 
 func find(t *testing.T, pattern string, tree *calltree.Tree) (self, total int64) {
 	t.Helper()
-	p, err := calltree.ParsePattern(pattern)
+	p, err := callpath.Parse(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.String() != pattern {
-		t.Errorf("%q prints as %q", pattern, p)
+	return sum(p, tree)
+}
+
+// sample is a stack, outermost first, with its value.
+type sample struct {
+	stack []string
+	value int64
+}
+
+// samples draws up to 12 samples over five functions; values between low and 6.
+func samples(low int64) *rapid.Generator[[]sample] {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) sample {
+		return sample{
+			stack: rapid.SliceOfN(rapid.SampledFrom([]string{"E", "A", "D", "B", "C"}), 0, 6).Draw(t, "stack"),
+			value: rapid.Int64Range(low, 6).Draw(t, "value"),
+		}
+	}), 0, 12)
+}
+
+func toTree(list []sample) *calltree.Tree {
+	p := proftest.Columns("")
+	for _, x := range list {
+		p.Tables[0].Add(proftest.Stack(p.Symbols, x.stack...), x.value)
 	}
-	return p.Find(tree)
+	return calltree.FromProfile(p, 0)
+}
+
+// sum returns self and total of a pattern in a tree.
+func sum(p *callpath.Pattern, t *calltree.Tree) (self, total int64) {
+	v := calltree.Vector{Self: t.Self}
+	for n := range t.Self {
+		v.Nodes = append(v.Nodes, int32(n))
+	}
+	return p.Spans(t.Table).Sum(v)
 }
 
 func TestPatterns(t *testing.T) {
@@ -146,7 +177,7 @@ func TestPatternErrors(t *testing.T) {
 		{"/a(/", "pattern \"/a(/\": error parsing regexp: missing closing ): `a(`"},
 		{strings.Repeat("A;", 62) + "A", `has more than 62 pieces`},
 	} {
-		_, err := calltree.ParsePattern(c.pattern)
+		_, err := callpath.Parse(c.pattern)
 		if err == nil || !strings.HasSuffix(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.pattern, err, c.want)
 		}
@@ -170,7 +201,7 @@ func TestPatternSingle(t *testing.T) {
 	for pattern, want := range map[string]bool{
 		"A": true, "A*": true, "/A/": true, `a\;b`: true, "A;B": false, "^;A": false, "A;$": false, "**;A": false, "A;**": false,
 	} {
-		p, err := calltree.ParsePattern(pattern)
+		p, err := callpath.Parse(pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,11 +257,11 @@ func TestPatternMatchesNaively(t *testing.T) {
 		if atEnd {
 			total = self
 		}
-		p, err := calltree.ParsePattern(text)
+		p, err := callpath.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if gotSelf, gotTotal := p.Find(toTree("x", list)); gotSelf != self || gotTotal != total {
+		if gotSelf, gotTotal := sum(p, toTree(list)); gotSelf != self || gotTotal != total {
 			t.Fatalf("%s: self %d, total %d; naively (%s) %d, %d", text, gotSelf, gotTotal, letters, self, total)
 		}
 	})
@@ -238,9 +269,9 @@ func TestPatternMatchesNaively(t *testing.T) {
 
 func TestPatternMatchMarksWhereMatchesEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tree := toTree("x", samples(1).Draw(t, "samples"))
+		tree := toTree(samples(1).Draw(t, "samples"))
 		text, letters, _ := drawPattern(t)
-		p, err := calltree.ParsePattern(text)
+		p, err := callpath.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,23 +293,23 @@ func TestGlob(t *testing.T) {
 		{"*", "", true}, {"*", "anything\nat all", true}, {"a*c", "abc", true}, {"a*c", "xabc", false}, {"a?c", "ac", false},
 		{"a?c", "aüc", true}, {"a.c", "abc", false}, {"[a]", "[a]", true}, {"a+", "a+", true}, {"", "", true}, {"", "a", false},
 	} {
-		if got := calltree.Glob(c.glob).MatchString(c.text); got != c.want {
+		if got := callpath.Glob(c.glob).MatchString(c.text); got != c.want {
 			t.Errorf("%q on %q: %v", c.glob, c.text, got)
 		}
 	}
 }
 
-func FuzzParsePattern(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, s := range []string{"A;**;B", `^;a\;b;/x;y/;$`, "/(/", "//", `\`, "/;/", "**;^;$", "\xff*"} {
 		f.Add(s)
 	}
 	tree := proftest.Tree("A  A  B\nB  C\nC")
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := calltree.ParsePattern(text)
+		p, err := callpath.Parse(text)
 		if err != nil {
 			return
 		}
-		if self, total := p.Find(tree); self < 0 || total < self || total > 3 {
+		if self, total := sum(p, tree); self < 0 || total < self || total > 3 {
 			t.Errorf("%q: self %d, total %d", text, self, total)
 		}
 	})
@@ -290,70 +321,58 @@ func ExamplePattern() {
 		parse  parse  sort
 		alloc
 	`)
-	p, err := calltree.ParsePattern("main;**;alloc")
+	p, err := callpath.Parse("main;**;alloc")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	self, total := p.Find(tree)
+	self, total := sum(p, tree)
 	fmt.Println(self, total)
 	// Output: 1 1
-}
-
-func TestSpansSumLikeFind(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		tree := toTree("x", samples(-6).Draw(t, "samples"))
-		text, _, _ := drawPattern(t)
-		p, err := calltree.ParsePattern(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var v calltree.Vector
-		for n, self := range tree.Self {
-			if self != 0 {
-				v.Nodes, v.Self = append(v.Nodes, int32(n)), append(v.Self, self)
-			}
-		}
-		wantSelf, wantTotal := p.Find(tree)
-		if self, total := p.Spans(tree.Table).Sum(v); self != wantSelf || total != wantTotal {
-			t.Fatalf("%s: %d, %d; want %d, %d", text, self, total, wantSelf, wantTotal)
-		}
-	})
 }
 
 func TestUnderKeepsWhatIsBelowAMatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := samples(-6).Draw(t, "samples")
 		text, letters, atEnd := drawPattern(t)
-		p, err := calltree.ParsePattern(text)
+		p, err := callpath.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		// Naively: a stack begins at the last frame of its outermost match.
 		ending := regexp.MustCompile("(?:" + letters + ")$")
-		var below []sample
+		want := map[string][2]int64{} // self and total by path
 		for _, x := range list {
 			for n := 1; n <= len(x.stack); n++ {
 				if atEnd && n < len(x.stack) || !ending.MatchString(strings.Join(x.stack[:n], "")) {
 					continue
 				}
-				below = append(below, sample{x.stack[n-1:], x.value})
+				for end := n; end <= len(x.stack); end++ {
+					path := strings.Join(x.stack[n-1:end], ";")
+					v := want[path]
+					if v[1] += x.value; end == len(x.stack) {
+						v[0] += x.value
+					}
+					want[path] = v
+				}
 				break
 			}
 		}
-		under := p.Under(toTree("x", list))
-		check(t, under)
-		got := numbersOf(under)
-		for path, v := range naive(below...) {
-			if got[path] != v {
-				t.Fatalf("%s: %s is %v, want %v", text, path, got[path], v)
-			}
-			delete(got, path)
+		under := p.Under(toTree(list))
+		if err := under.Check(); err != nil {
+			t.Fatal(err)
 		}
-		// What is left are nodes without a sample: a match may end anywhere.
-		for path, v := range got {
+		// Other nodes have no sample: a match may end anywhere.
+		for n := range int32(under.Len()) {
+			path := strings.Join(under.Path(n), ";")
+			if got := [2]int64{under.Self[n], under.Total[n]}; got != want[path] {
+				t.Fatalf("%s: %s is %v, want %v", text, path, got, want[path])
+			}
+			delete(want, path)
+		}
+		for path, v := range want {
 			if v != [2]int64{} {
-				t.Fatalf("%s: %s is %v, want nothing", text, path, v)
+				t.Fatalf("%s: %s is missing, want %v", text, path, v)
 			}
 		}
 	})
@@ -384,19 +403,19 @@ func TestShapes(t *testing.T) {
 		{"M;A", "/^[BC]$/", 0, 24},
 		{"A", "nothing", 0, 0},
 	} {
-		p, err := calltree.ParsePattern(c.pattern)
+		p, err := callpath.Parse(c.pattern)
 		if err == nil {
 			err = p.Calling(strings.Fields(c.callees)...)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if self, total := p.Find(tree); self != c.self || total != c.total {
+		if self, total := sum(p, tree); self != c.self || total != c.total {
 			t.Errorf("%s calling %q: %d of %d, want %d of %d", c.pattern, c.callees, self, total, c.self, c.total)
 		}
 	}
 	// A callee counts in the profile whose samples have it.
-	p, _ := calltree.ParsePattern("A")
+	p, _ := callpath.Parse("A")
 	if err := p.Calling("X"); err != nil {
 		t.Fatal(err)
 	}
