@@ -481,23 +481,12 @@ function DumpTree({ a }: { a: Analysis }) {
   };
   const columns: Column[] = [
     {
-      id: 'total',
-      title: 'Total',
-      hint: 'time between dumps in the function and below',
-      width: 90,
-      numeric: true,
-      cell: i => millis(shown[i]!.total),
-    },
-    { id: 'share', title: '%', width: 70, numeric: true, cell: i => (a.rootTotal ? percent(shown[i]!.total / a.rootTotal) : '') },
-    { id: 'self', title: 'Self', width: 90, numeric: true, cell: i => (shown[i]!.self ? millis(shown[i]!.self) : '') },
-    { id: 'count', title: 'Dumps', width: 70, numeric: true, cell: i => count(shown[i]!.count) },
-    {
       id: 'function',
       title: 'Function',
       cell: i => {
         const r = shown[i]!;
         return (
-          <span style={{ paddingLeft: `${r.depth * 14}px` }}>
+          <span class="node" style={{ '--depth': Math.min(r.depth, 60) }}>
             <button
               type="button"
               tabIndex={-1}
@@ -513,6 +502,17 @@ function DumpTree({ a }: { a: Analysis }) {
         );
       },
     },
+    {
+      id: 'total',
+      title: 'Total',
+      hint: 'time between dumps in the function and below',
+      width: 90,
+      numeric: true,
+      cell: i => millis(shown[i]!.total),
+    },
+    { id: 'share', title: '%', width: 70, numeric: true, cell: i => (a.rootTotal ? percent(shown[i]!.total / a.rootTotal) : '') },
+    { id: 'self', title: 'Self', width: 90, numeric: true, cell: i => (shown[i]!.self ? millis(shown[i]!.self) : '') },
+    { id: 'count', title: 'Dumps', width: 70, numeric: true, cell: i => count(shown[i]!.count) },
   ];
   return (
     <Table
