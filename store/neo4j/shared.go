@@ -359,15 +359,35 @@ func allStructure(t *bolt.Tx, f func(ids, parents, functions []int64)) error {
 }
 
 func (shared) rows(t *bolt.Tx, keys []string, wanted []int64, f func(key string, functions, selfs, totals []int64) error) error {
-	statement := `MATCH (p:Profile) WHERE p.key IN $keys MATCH (p)-[r:RAN]->(f)
-		RETURN p.key, collect(f.id), collect(r.self), collect(r.total)`
-	if wanted != nil {
-		statement = `UNWIND $wanted AS id MATCH (f:Function {id: id})<-[r:RAN]-(p:Profile) WHERE p.key IN $keys
-			RETURN p.key, collect(f.id), collect(r.self), collect(r.total)`
+	if wanted == nil {
+		return t.Each(`MATCH (p:Profile) WHERE p.key IN $keys MATCH (p)-[r:RAN]->(f)
+			RETURN p.key, collect(f.id), collect(r.self), collect(r.total)`, map[string]any{"keys": keys}, func(r bolt.Row) error {
+			return f(r.Text(0), r.Ints(1), r.Ints(2), r.Ints(3))
+		})
 	}
-	return t.Each(statement, map[string]any{"keys": keys, "wanted": wanted}, func(r bolt.Row) error {
-		return f(r.Text(0), r.Ints(1), r.Ints(2), r.Ints(3))
-	})
+	// Few functions of many profiles: one row, because each costs as much as many values.
+	r, err := t.One(`UNWIND $wanted AS id MATCH (f:Function {id: id})<-[r:RAN]-(p:Profile) WHERE p.key IN $keys
+		RETURN collect(p.key), collect(f.id), collect(r.self), collect(r.total)`, map[string]any{"keys": keys, "wanted": wanted})
+	if err != nil {
+		return err
+	}
+	type list struct{ functions, selfs, totals []int64 }
+	of := map[string]*list{}
+	functions, selfs, totals := r.Ints(1), r.Ints(2), r.Ints(3)
+	for i, key := range r.Texts(0) {
+		c := of[key]
+		if c == nil {
+			c = new(list)
+			of[key] = c
+		}
+		c.functions, c.selfs, c.totals = append(c.functions, functions[i]), append(c.selfs, selfs[i]), append(c.totals, totals[i])
+	}
+	for key, c := range of {
+		if err := f(key, c.functions, c.selfs, c.totals); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sums and rows do not check that what a profile RAN is a function: for millions of
