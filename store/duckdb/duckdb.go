@@ -20,6 +20,7 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 	"github.com/dendroprof/dendro/store/duckdb/internal/traces"
+	"github.com/dendroprof/dendro/store/duckdb/internal/usersql"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -38,8 +39,8 @@ type Options struct {
 type Store struct {
 	*profileStore
 	*traceStore
-	file     *driver.File
-	sessions sessions // of users' SQL
+	file *driver.File
+	sql  *usersql.Host
 }
 
 type (
@@ -66,6 +67,7 @@ func Open(path string, opts Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{profileStore: profiles.New(file), traceStore: traces.New(file), file: file}
+	s.sql = newHost(s)
 	err = file.Open(driver.Hooks{
 		Session: session,
 		Check:   func() error { return checkFile(file.Path, driver.Options(opts)) },
@@ -99,7 +101,7 @@ func (s *Store) load(c *driver.Conn, readOnly bool) error {
 
 // closing ends what has the database open.
 func (s *Store) closing() {
-	s.sessions.closeAll()
+	s.sql.Close()
 	profiles.Unload(s.profileStore)
 }
 

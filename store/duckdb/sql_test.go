@@ -38,7 +38,7 @@ func filled(t testing.TB) *Store {
 
 // ask runs a statement and returns its rows as text.
 func ask(t testing.TB, s *Store, query string) (string, error) {
-	rows, err := s.openSQL(context.Background(), query)
+	rows, err := s.sql.Open(context.Background(), query)
 	if err != nil {
 		return "", err
 	}
@@ -147,14 +147,14 @@ func TestSQLIsSafe(t *testing.T) {
 
 func TestSQLResults(t *testing.T) {
 	s := filled(t)
-	open, err := s.openSQL(context.Background(), "SELECT * FROM range(1000000)")
+	open, err := s.sql.Open(context.Background(), "SELECT * FROM range(1000000)")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range open.All() { // left early
 		break
 	}
-	if open, err = s.openSQL(context.Background(), "SELECT * FROM sample"); err != nil {
+	if open, err = s.sql.Open(context.Background(), "SELECT * FROM sample"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Compact(context.Background()); err != nil { // does not wait for the open result
@@ -166,7 +166,7 @@ func TestSQLResults(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if open, err = s.openSQL(ctx, "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"); err != nil {
+	if open, err = s.sql.Open(ctx, "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"); err != nil {
 		t.Fatal(err)
 	}
 	go cancel()

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/usersql"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/store/storetest"
 )
@@ -213,6 +215,38 @@ func TestAccess(t *testing.T) {
 		if err := s.use(func(c *driver.Conn) error { return c.Exec(sql) }); err == nil {
 			t.Error("allowed:", sql)
 		}
+	}
+}
+
+// TestSQL runs users' SQL over the tables of a lake, and nothing else.
+func TestSQL(t *testing.T) {
+	s, _ := twoYears(t)
+	answer, err := s.SQL(t.Context(), "SELECT count(*), sum(nodes)::BIGINT FROM profiles JOIN (SELECT DISTINCT profile FROM path_samples) USING (profile)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, err := range answer.Rows {
+		if err != nil || fmt.Sprint(row) != "[48 192]" {
+			t.Error(row, err)
+		}
+	}
+	for _, sql := range []string{"SELECT * FROM read_parquet('" + s.lake.Dir + "/profiles/data/*/*/*.parquet')", "SELECT * FROM '/etc/passwd'", "CREATE TABLE x(a INT)", "SELECT 1; SELECT 2"} {
+		if _, err := s.SQL(t.Context(), sql); !errors.Is(err, usersql.ErrNotAllowed) {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	open, err := s.SQL(t.Context(), "SELECT * FROM path_samples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range open.Rows {
+		if err == nil {
+			t.Error("rows of a closed store")
+		}
+		break
 	}
 }
 

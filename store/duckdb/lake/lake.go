@@ -21,6 +21,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/duckdb/internal/usersql"
 )
 
 // Store is a lake as a store that cannot be written. It is safe for concurrent use.
@@ -28,6 +29,8 @@ type Store struct {
 	lake *tables.Lake
 	db   *driver.DB
 	temp string
+
+	sql *usersql.Host
 
 	life   sync.RWMutex // held shared while a call uses the database
 	closed bool
@@ -38,6 +41,7 @@ type Store struct {
 var (
 	_ store.Store      = (*Store)(nil)
 	_ store.TreeMerger = (*Store)(nil)
+	_ store.SQLSpeaker = (*Store)(nil)
 )
 
 // Options are those of the DuckDB that reads files.
@@ -61,7 +65,56 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 		os.RemoveAll(s.temp)
 		return nil, fmt.Errorf("lake %s: %w", dir, err)
 	}
+	s.sql = &usersql.Host{Path: l.Dir, Views: s.views, Enter: s.enter, Leave: s.life.RUnlock, Connect: s.db.Connect,
+		Reading: func(f func()) {
+			s.life.RLock()
+			defer s.life.RUnlock()
+			f()
+		},
+		Begin: func(_ context.Context, c *driver.Conn, bind func() error) error {
+			if err := c.Exec("BEGIN TRANSACTION READ ONLY"); err != nil {
+				return err
+			}
+			return bind()
+		}}
 	return s, nil
+}
+
+// enter begins a use of the database, which s.life.RUnlock ends.
+func (s *Store) enter(ctx context.Context) error {
+	s.life.RLock()
+	err := ctx.Err()
+	if s.closed {
+		err = fmt.Errorf("lake %s: the store is closed", s.lake.Dir)
+	}
+	if err != nil {
+		s.life.RUnlock()
+	}
+	return err
+}
+
+// SQL implements store.SQLSpeaker over the tables of the lake, which
+// docs/schema/lake.md describes.
+func (s *Store) SQL(ctx context.Context, query string) (*store.SQLAnswer, error) {
+	return s.sql.SQL(ctx, query)
+}
+
+// views returns the current tables as views. A table without a file has none.
+func (s *Store) views() (list []driver.View, err error) {
+	now, err := s.lake.Snapshot(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rewrites {
+		files, err := now.Files(r.table)
+		if err != nil {
+			return nil, err
+		}
+		if len(files) > 0 {
+			list = append(list, driver.View{Name: r.table, SQL: "SELECT * FROM " + filesSQL(files)})
+		}
+	}
+	return list, nil
 }
 
 // Close ends the use of the lake. It may be called more than once.
@@ -72,6 +125,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
+	s.sql.Close()
 	s.db.Close()
 	os.RemoveAll(s.temp)
 	return s.lake.Close()
@@ -160,11 +214,10 @@ func (s *Store) Profiles(ctx context.Context, q store.Query) ([]store.Profile, e
 
 // use runs f with a connection.
 func (s *Store) use(f func(*driver.Conn) error) error {
-	s.life.RLock()
-	defer s.life.RUnlock()
-	if s.closed {
-		return fmt.Errorf("lake %s: the store is closed", s.lake.Dir)
+	if err := s.enter(context.Background()); err != nil {
+		return err
 	}
+	defer s.life.RUnlock()
 	if err := s.db.Use(f); err != nil {
 		return fmt.Errorf("lake %s: %w", s.lake.Dir, err)
 	}

@@ -1,0 +1,450 @@
+// Package usersql runs users' SQL on a DuckDB: one statement that only reads, in a
+// read-only transaction and a session of its own, over views that the caller chooses.
+//
+// A statement is checked before DuckDB binds it: the functions that read files or run text
+// as SQL are not allowed, whatever the database could access. Package usersql knows
+// no table.
+package usersql
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	bind "github.com/duckdb/duckdb-go-bindings"
+
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+)
+
+// ErrNotAllowed reports a statement that users may not run, because it changes the
+// store or accesses anything else.
+var ErrNotAllowed = errors.New("not allowed")
+
+// sessions are the open results of users' SQL.
+type sessions struct {
+	mu   sync.Mutex
+	open map[*Rows]bool
+}
+
+func (s *sessions) add(r *Rows) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = map[*Rows]bool{}
+	}
+	s.open[r] = true
+}
+
+func (s *sessions) remove(r *Rows) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, r)
+}
+
+// closeAll ends all sessions, before the database is closed.
+func (s *sessions) closeAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r := range s.open {
+		r.free()
+	}
+	s.open = nil
+}
+
+// Host is a database that users' SQL runs on.
+type Host struct {
+	Path    string                        // for messages
+	Views   func() ([]driver.View, error) // what statements can query
+	Enter   func(context.Context) error   // before a statement is prepared
+	Leave   func()                        // after that
+	Reading func(func())                  // runs a function while the database stays open
+	Connect func() (*driver.Conn, error)  // opens a connection
+	// Begin begins a read-only transaction and calls bind in it.
+	Begin func(ctx context.Context, c *driver.Conn, bind func() error) error
+
+	sessions sessions
+}
+
+// Close ends all results, before the database is closed.
+func (h *Host) Close() { h.sessions.closeAll() }
+
+// Rows is the result of a statement: typed columns and a stream of rows. The caller
+// closes it or reads it to its end.
+type Rows struct {
+	Columns []string
+	Types   []string // DuckDB's names of types, without parameters: "BIGINT", "DECIMAL"
+
+	h     *Host
+	ctx   context.Context
+	c     *driver.Conn // nil: closed
+	stmt  bind.PreparedStatement
+	res   bind.Result
+	begun bool
+}
+
+// SQL prepares a statement and returns its columns and a stream of its rows.
+func (h *Host) SQL(ctx context.Context, query string) (*store.SQLAnswer, error) {
+	r, err := h.Open(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return &store.SQLAnswer{Columns: r.Columns, Types: r.Types, Rows: r.All()}, nil
+}
+
+// showTables matches the statement that lists what can be queried: the documented views,
+// and not the tables behind them.
+var showTables = regexp.MustCompile(`(?i)^\s*SHOW\s+(ALL\s+)?TABLES\s*;?\s*$`)
+
+// listViews answers it.
+func listViews(views []driver.View) string {
+	var names []string
+	for _, v := range views {
+		names = append(names, driver.Quote(v.Name))
+	}
+	return "SELECT unnest([" + strings.Join(names, ", ") + "]) AS name ORDER BY name"
+}
+
+// Open returns the prepared statement, which the caller closes.
+func (h *Host) Open(ctx context.Context, query string) (*Rows, error) {
+	if err := h.Enter(ctx); err != nil {
+		return nil, err
+	}
+	defer h.Leave()
+	views, err := h.Views()
+	if err != nil {
+		return nil, err
+	}
+	c, err := h.Connect()
+	if err != nil {
+		return nil, err
+	}
+	if showTables.MatchString(query) {
+		query = listViews(views)
+	}
+	r := &Rows{h: h, ctx: ctx, c: c}
+	if err := r.prepare(query, views); err != nil {
+		r.free()
+		return nil, err
+	}
+	return r, nil
+}
+
+// prepare checks the statement and prepares it in a read-only transaction.
+func (r *Rows) prepare(query string, views []driver.View) error {
+	if err := r.check(query); err != nil {
+		return err
+	}
+	for _, v := range views {
+		if err := r.c.Exec("CREATE TEMP VIEW " + v.Name + " AS " + v.SQL); err != nil {
+			return fmt.Errorf("view %s: %w", v.Name, err)
+		}
+	}
+	if err := r.bind(query); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(r.Types, func(t string) bool { return !direct[t] }) && bind.PreparedStatementType(r.stmt) == bind.StatementTypeSelect {
+		var err error
+		if query, err = r.cast(query); err != nil {
+			return err
+		}
+	}
+	return r.h.Begin(r.ctx, r.c, func() error {
+		r.h.sessions.add(r)
+		// The plan must be of the snapshot: see driver.Conn.Query.
+		columns, types := r.Columns, r.Types
+		err := r.bind(query)
+		r.Columns, r.Types = columns, types
+		return err
+	})
+}
+
+var summarize = regexp.MustCompile(`(?i)^\s*summarize\s`)
+
+var explain = regexp.MustCompile(`(?is)^\s*explain(\s+analyze)?(\s*\([^()]*\))?\s`)
+
+// check checks the statement before DuckDB binds it: binding already opens the files
+// that a table function names, and even opening and closing the store's own file would
+// release this process's lock on it.
+func (r *Rows) check(query string) error {
+	var list bind.ExtractedStatements
+	n := bind.ExtractStatements(r.c.Handle, query, &list)
+	message := bind.ExtractStatementsError(list)
+	bind.DestroyExtracted(&list)
+	switch {
+	case message != "":
+		return driver.NewError(message)
+	case n != 1:
+		return fmt.Errorf("%d statements: %w: give one", n, ErrNotAllowed)
+	}
+	var tree any
+	err := r.c.Query(r.ctx, "SELECT json_serialize_sql(?::VARCHAR)::VARCHAR", []any{explain.ReplaceAllString(query, "")}, func(ch driver.Chunk) error {
+		return json.Unmarshal(driver.Column[driver.Text](ch, 0)[0].Bytes(), &tree)
+	})
+	if err != nil {
+		return err
+	}
+	if m, ok := tree.(map[string]any); !ok || m["error"] != false {
+		return fmt.Errorf("%w: only SELECT, EXPLAIN, DESCRIBE, SHOW and SUMMARIZE are", ErrNotAllowed)
+	}
+	return checkTree(tree)
+}
+
+// tableFunctions are the table functions that a statement may use. All others might
+// read files, or run text as SQL.
+var tableFunctions = []string{"range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree", "summary",
+	"pragma_table_info", "pragma_version", "pragma_database_size", "pragma_storage_info", "duckdb_columns", "duckdb_tables",
+	"duckdb_views", "duckdb_functions", "duckdb_types", "duckdb_keywords", "duckdb_schemas", "duckdb_databases", "duckdb_settings"}
+
+// checkTree checks a parsed statement.
+func checkTree(tree any) error {
+	switch node := tree.(type) {
+	case []any:
+		for _, sub := range node {
+			if err := checkTree(sub); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		switch node["type"] {
+		case "TABLE_FUNCTION":
+			call, _ := node["function"].(map[string]any)
+			if name, _ := call["function_name"].(string); !slices.Contains(tableFunctions, strings.ToLower(name)) {
+				return fmt.Errorf("%w: table function %q", ErrNotAllowed, name)
+			}
+		case "BASE_TABLE":
+			if name, _ := node["table_name"].(string); strings.ContainsAny(name, `./\:*?`) {
+				return fmt.Errorf("%w: %q as a table", ErrNotAllowed, name)
+			}
+		}
+		for _, sub := range node {
+			if err := checkTree(sub); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bind prepares a statement and reads its columns.
+func (r *Rows) bind(query string) error {
+	bind.DestroyPrepare(&r.stmt)
+	if bind.Prepare(r.c.Handle, query, &r.stmt) != bind.StateSuccess {
+		return driver.NewError(bind.PrepareError(r.stmt))
+	}
+	if t := bind.PreparedStatementType(r.stmt); t != bind.StatementTypeSelect && t != bind.StatementTypeExplain {
+		return fmt.Errorf("%w: only SELECT, EXPLAIN, DESCRIBE, SHOW and SUMMARIZE are", ErrNotAllowed)
+	}
+	if bind.NParams(r.stmt) > 0 {
+		return fmt.Errorf("%w: parameters in a statement", ErrNotAllowed)
+	}
+	r.Columns, r.Types = nil, nil
+	for i := range bind.PreparedStatementColumnCount(r.stmt) {
+		r.Columns = append(r.Columns, bind.PreparedStatementColumnName(r.stmt, i))
+		r.Types = append(r.Types, typeName(bind.PreparedStatementColumnType(r.stmt, i)))
+	}
+	return nil
+}
+
+// cast returns the statement with columns as text for which Go has no type.
+func (r *Rows) cast(query string) (string, error) {
+	if summarize.MatchString(query) { // which may stand in a view only so
+		query = "FROM (" + strings.TrimRight(query, "; \t\n") + ")"
+	}
+	if err := r.c.Exec("CREATE TEMP VIEW dendro_result AS " + query); err != nil {
+		return "", err
+	}
+	var names, list []string
+	for i, t := range r.Types {
+		name := fmt.Sprintf("c%d", i)
+		names = append(names, name)
+		if !direct[t] {
+			name = fmt.Sprintf("CAST(%s AS VARCHAR)", name)
+		}
+		list = append(list, name)
+	}
+	return fmt.Sprintf("SELECT %s FROM dendro_result AS r(%s)", strings.Join(list, ", "), strings.Join(names, ", ")), nil
+}
+
+// All streams the rows and closes the result at the end. It can be read once.
+func (r *Rows) All() iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		defer r.Close()
+		for {
+			rows, err := r.fetch()
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if rows == nil {
+				return
+			}
+			for _, row := range rows {
+				if !yield(row, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// fetch returns the next rows, or nil at the end. The database may be closed between
+// two fetches.
+func (r *Rows) fetch() (rows [][]any, err error) {
+	r.h.Reading(func() { rows, err = r.next() })
+	return rows, err
+}
+
+// next is fetch while the database stays open.
+func (r *Rows) next() ([][]any, error) {
+	if err := r.ctx.Err(); err != nil {
+		return nil, err
+	}
+	if r.c == nil {
+		return nil, fmt.Errorf("%s: the result was closed, or the store was reorganised meanwhile", r.h.Path)
+	}
+	release := r.c.Interruptible(r.ctx)
+	defer release()
+	if !r.begun {
+		r.begun = true
+		if bind.ExecutePrepared(r.stmt, &r.res) != bind.StateSuccess {
+			return nil, r.failure()
+		}
+	}
+	ch, ok := driver.Fetch(&r.res)
+	defer ch.Destroy()
+	if !ok || ch.Len() == 0 {
+		if bind.ResultError(&r.res) != "" {
+			return nil, r.failure()
+		}
+		return nil, nil
+	}
+	rows := make([][]any, ch.Len())
+	cells := make([]any, len(rows)*len(r.Columns))
+	for i := range rows {
+		rows[i] = cells[i*len(r.Columns) : (i+1)*len(r.Columns) : (i+1)*len(r.Columns)]
+	}
+	for col, t := range r.Types {
+		fillCells(ch, col, t, rows)
+	}
+	return rows, nil
+}
+
+func (r *Rows) failure() error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	return driver.Translate(r.h.Path, driver.NewError(bind.ResultError(&r.res)))
+}
+
+// Close ends the statement. It may be called more than once.
+func (r *Rows) Close() error {
+	r.h.Reading(func() {
+		r.h.sessions.remove(r)
+		r.free()
+	})
+	return nil
+}
+
+func (r *Rows) free() {
+	if r.c != nil {
+		bind.DestroyResult(&r.res)
+		bind.DestroyPrepare(&r.stmt)
+		r.c.Close()
+		r.c = nil
+	}
+}
+
+// typeNames are DuckDB's types; direct are those that Go reads as they are.
+var typeNames = map[bind.Type]string{
+	bind.TypeBoolean: "BOOLEAN", bind.TypeTinyInt: "TINYINT", bind.TypeSmallInt: "SMALLINT", bind.TypeInteger: "INTEGER",
+	bind.TypeBigInt: "BIGINT", bind.TypeUTinyInt: "UTINYINT", bind.TypeUSmallInt: "USMALLINT", bind.TypeUInteger: "UINTEGER",
+	bind.TypeUBigInt: "UBIGINT", bind.TypeFloat: "FLOAT", bind.TypeDouble: "DOUBLE", bind.TypeTimestamp: "TIMESTAMP",
+	bind.TypeDate: "DATE", bind.TypeTime: "TIME", bind.TypeInterval: "INTERVAL", bind.TypeHugeInt: "HUGEINT",
+	bind.TypeUHugeInt: "UHUGEINT", bind.TypeVarchar: "VARCHAR", bind.TypeBlob: "BLOB", bind.TypeDecimal: "DECIMAL",
+	bind.TypeTimestampS: "TIMESTAMP_S", bind.TypeTimestampMS: "TIMESTAMP_MS", bind.TypeTimestampNS: "TIMESTAMP_NS",
+	bind.TypeEnum: "ENUM", bind.TypeList: "LIST", bind.TypeStruct: "STRUCT", bind.TypeMap: "MAP", bind.TypeArray: "ARRAY",
+	bind.TypeUUID: "UUID", bind.TypeUnion: "UNION", bind.TypeBit: "BIT", bind.TypeTimeTZ: "TIMETZ", bind.TypeTimestampTZ: "TIMESTAMPTZ",
+}
+
+var direct = map[string]bool{"BOOLEAN": true, "TINYINT": true, "SMALLINT": true, "INTEGER": true, "BIGINT": true, "UTINYINT": true,
+	"USMALLINT": true, "UINTEGER": true, "FLOAT": true, "DOUBLE": true, "TIMESTAMP": true, "TIMESTAMP_S": true, "TIMESTAMP_MS": true,
+	"TIMESTAMP_NS": true, "TIMESTAMPTZ": true, "DATE": true, "VARCHAR": true, "BLOB": true, "HUGEINT": true}
+
+func typeName(t bind.Type) string {
+	if name, ok := typeNames[t]; ok {
+		return name
+	}
+	return "OTHER"
+}
+
+// fillCells copies one column of a chunk.
+func fillCells(ch driver.Chunk, col int, typ string, rows [][]any) {
+	switch typ {
+	case "BOOLEAN":
+		cells(ch, col, rows, func(v *bool) any { return *v })
+	case "TINYINT":
+		cells(ch, col, rows, func(v *int8) any { return int64(*v) })
+	case "SMALLINT":
+		cells(ch, col, rows, func(v *int16) any { return int64(*v) })
+	case "INTEGER":
+		cells(ch, col, rows, func(v *int32) any { return int64(*v) })
+	case "BIGINT":
+		cells(ch, col, rows, func(v *int64) any { return *v })
+	case "UTINYINT":
+		cells(ch, col, rows, func(v *uint8) any { return int64(*v) })
+	case "USMALLINT":
+		cells(ch, col, rows, func(v *uint16) any { return int64(*v) })
+	case "UINTEGER":
+		cells(ch, col, rows, func(v *uint32) any { return int64(*v) })
+	case "FLOAT":
+		cells(ch, col, rows, func(v *float32) any { return float64(*v) })
+	case "DOUBLE":
+		cells(ch, col, rows, func(v *float64) any { return *v })
+	case "TIMESTAMP", "TIMESTAMPTZ":
+		cells(ch, col, rows, func(v *int64) any { return time.UnixMicro(*v).UTC() })
+	case "TIMESTAMP_S":
+		cells(ch, col, rows, func(v *int64) any { return time.Unix(*v, 0).UTC() })
+	case "TIMESTAMP_MS":
+		cells(ch, col, rows, func(v *int64) any { return time.UnixMilli(*v).UTC() })
+	case "TIMESTAMP_NS":
+		cells(ch, col, rows, func(v *int64) any { return time.Unix(0, *v).UTC() })
+	case "DATE":
+		cells(ch, col, rows, func(v *int32) any { return time.Unix(int64(*v)*86400, 0).UTC() })
+	case "BLOB":
+		cells(ch, col, rows, func(v *driver.Text) any { return slices.Clone(v.Bytes()) })
+	case "HUGEINT":
+		cells(ch, col, rows, huge)
+	default:
+		cells(ch, col, rows, func(v *driver.Text) any { return v.String() })
+	}
+}
+
+// cells reads a column in place: a text must not be copied as a struct.
+func cells[T any](ch driver.Chunk, col int, rows [][]any, value func(*T) any) {
+	data, valid := driver.Column[T](ch, col), ch.Valid(col)
+	for i := range rows {
+		if valid.At(i) {
+			rows[i][col] = value(&data[i])
+		}
+	}
+}
+
+// huge returns a 128-bit integer, the type of every sum of integers in DuckDB, as an
+// int64 if it fits and as text otherwise.
+func huge(v *[2]uint64) any {
+	lower, upper := v[0], int64(v[1])
+	if upper == int64(lower)>>63 {
+		return int64(lower)
+	}
+	n := new(big.Int).Lsh(big.NewInt(upper), 64)
+	return n.Add(n, new(big.Int).SetUint64(lower)).String()
+}
