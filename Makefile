@@ -15,7 +15,7 @@ BASE      ?= $(shell git rev-parse -q --verify origin/main >/dev/null && echo or
 # Modules of their own.
 MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))
 
-.PHONY: help build install release demo lint test python-test spark-test race race-all smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-graph bench-detection bench-full golden pictures web web-test web-e2e web-fresh clean
+.PHONY: help build install release demo lint test python-test spark-test race race-all smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-graph bench-detection detection-record bench-full golden pictures web web-test web-e2e web-fresh clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -139,6 +139,9 @@ bench-graph: build ## the graph engine at the size of real histories (GRAPHARGS=
 
 bench-detection: ## how well regressions are detected; fails below the required figures
 	$(GO) run ./test/detection/bench $(BENCHARGS)
+
+detection-record: ## record the history of test/detection/recorded anew; tens of minutes
+	$(GO) run ./test/detection/recorded/record
 
 bench-full: ## the 114 M node table too (hours of text, tens of minutes)
 	cd test/bench && $(GO) run ./cmd/bench -full $(BENCHARGS)

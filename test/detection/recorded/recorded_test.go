@@ -1,0 +1,130 @@
+package recorded
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dendroprof/dendro/internal/cli"
+)
+
+var update = flag.Bool("update", false, "write the golden reports")
+
+// change is an entry of truth.json.
+type change struct {
+	Benchmark, Kind string  // "regression", or "moved": no cost and no gain
+	Function, Calls string  // of the headline
+	File            string  // in the repository
+	Share           float64 // of the benchmark before
+	Note            string
+	Open            string // how the analysis differs from the truth; empty: it agrees
+}
+
+func dendro(t *testing.T, args ...string) []byte {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	if status := cli.Main(args, nil, &out, &errOut); status != 0 {
+		t.Fatalf("dendro %s: status %d\n%s", strings.Join(args, " "), status, &errOut)
+	}
+	return out.Bytes()
+}
+
+// stored imports all runs as they were recorded and returns the arguments of a comparison of
+// the two commits. The working directory is then the repository.
+func stored(t *testing.T) []string {
+	testdata, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	repository, store := filepath.Join(dir, "billing"), filepath.Join(dir, "dendro.duckdb")
+	c, err := Repository(repository, testdata)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(repository)
+	for i := range BaseRuns + HeadRuns {
+		commit := c.Base
+		if i >= BaseRuns {
+			commit = c.Head
+		}
+		run := fmt.Sprintf("%03d", i+1)
+		from := filepath.Join(testdata, "runs", run)
+		dendro(t, "import", "--store", store, "--run", run, "--commit", commit, "--branch", "main", "--metrics", filepath.Join(from, "bench.txt"), from)
+	}
+	return []string{"--store", store, "--base", c.Base, "--head", c.Head}
+}
+
+// TestReports compares the reports of the two commits with golden ones. These show renamed
+// and inlined functions without gain or cost, headlines in the user's code with file and
+// line, net costs, lines that changed, and how much findings explain.
+func TestReports(t *testing.T) {
+	golden, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := readTruth(t, filepath.Join(golden, "truth.json"))
+	sides := stored(t)
+	for _, format := range []string{"text", "md"} {
+		got := dendro(t, append([]string{"report", "-o", format, "--candidates", "2", "--traces", "1"}, sides...)...)
+		name := filepath.Join(golden, "report."+format)
+		if *update {
+			if err := os.WriteFile(name, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s (go test -update writes it): -want +got\n%s", name, diff)
+		}
+	}
+	var doc struct {
+		Changes []struct {
+			Benchmark, Kind string
+			Headline        *struct{ Function, Calls, File string }
+			Delta           struct{ Share float64 }
+		}
+	}
+	if err := json.Unmarshal(dendro(t, append([]string{"report", "-o", "json"}, sides...)...), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range truth {
+		if want.Open != "" {
+			continue
+		}
+		found := false
+		for _, f := range doc.Changes {
+			if f.Benchmark != want.Benchmark || f.Kind != "regression" && f.Kind != "improvement" {
+				continue
+			}
+			h := f.Headline
+			found = found || want.Kind == "moved" || f.Kind == want.Kind && h != nil && h.Function == want.Function && h.Calls == want.Calls && strings.HasSuffix(h.File, want.File) &&
+				f.Delta.Share > 0.7*want.Share && f.Delta.Share < 1.3*want.Share
+		}
+		if found != (want.Kind == "regression") {
+			t.Errorf("%s: found %v, want %+v", want.Benchmark, found, want)
+		}
+	}
+}
+
+func readTruth(t *testing.T, name string) (list []change) {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(data, &list)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
