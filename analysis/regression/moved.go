@@ -153,9 +153,10 @@ func (f *fit) children(n int32, visit func(c int32)) {
 }
 
 // flat reports whether a row rose so much less than d that "it rose by d too" is
-// this unlikely.
+// this unlikely. One that surely rose is not flat: a part of the change replaced other work
+// of the row, and the rest is its cost.
 func (f *fit) flat(slot int32, d, limit float64) bool {
-	if slot == noRow || !f.isTested[slot] || !(f.se[slot] > 0) {
+	if slot == noRow || !f.isTested[slot] || !(f.se[slot] > 0) || sameSign(f.d[slot], d) && math.Abs(f.z[slot]) >= f.threshold {
 		return false
 	}
 	return (f.d[slot]*d-d*d/2)/(f.se[slot]*f.se[slot]) < limit
