@@ -114,7 +114,7 @@ func checkStore(t *testing.T, dir, db string, acked, totals map[string]int64) {
 	}
 	out, errOut, status := program.Run(t, dir, "runs", "--profiles", "--store", db, "-o", "json")
 	if status != 0 {
-		if len(acked) == 0 && strings.Contains(errOut, "not a Dendro store") {
+		if len(acked) == 0 && strings.Contains(errOut, "there is no store at") {
 			return // killed before the schema was made
 		}
 		t.Fatalf("the store does not open after the kill: %s", errOut)
