@@ -16,7 +16,7 @@ var listed = []struct {
 	tool    string
 	file    string // below the package, or
 	content string
-	want    string // name of the format; or, of what is not read, a command or program of the hint
+	want    string // the format's name, or a part of the hint if the format is refused
 }{
 	{tool: "cProfile", file: "pstats/testdata/shop.pstats", want: "pstats"},
 	{tool: "memray transform speedscope", content: `{"exporter":"memray","$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","name":"x","unit":"bytes","startValue":0,"endValue":8,"samples":[[0]],"weights":[8]}]}`, want: "speedscope"},
@@ -59,8 +59,8 @@ var listed = []struct {
 	{tool: "hprof texts", file: "hprof/testdata/cpu.hprof.txt", want: "hprof"},
 }
 
-// TestListed detects the file of every listed tool. What is not read is refused by its
-// content, with a command.
+// TestListed detects the file of every listed tool. A format that Dendro does not read is
+// refused by its content, with a hint.
 func TestListed(t *testing.T) {
 	names := []string{}
 	for _, f := range All() {

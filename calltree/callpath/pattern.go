@@ -1,10 +1,10 @@
 // Package callpath finds call paths in trees by their functions: `A;**;B` is B anywhere
 // below A.
 //
-// A Pattern is parsed once. In the table of a tree it has a match at every call node at
-// which the functions from some caller down to the node fit its pieces; Spans keeps those
-// nodes, and what is below them, for sums over the vectors of many profiles. The package
-// knows no profiles, runs or stores: store.Find asks it for each profile of a selection.
+// A Pattern is parsed once and matched once against the table of a tree. It matches at a
+// call node if the functions of a path that ends there fit its pieces. Spans marks the
+// nodes of the matches and of their subtrees, and sums vectors of many profiles over them.
+// The package knows no profiles, runs or stores; store.Find uses it.
 package callpath
 
 import (

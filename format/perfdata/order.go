@@ -47,7 +47,7 @@ func (r *reader) hold(typ uint32, misc uint16, body []byte) bool {
 		return false
 	}
 	time := le.Uint64(body[at:])
-	if time == 0 { // of what was there before the recording
+	if time == 0 { // perf describes processes that were running when the recording began
 		return false
 	}
 	q := &r.queue

@@ -28,7 +28,7 @@ func newPublish(e *env) *cobra.Command {
 		Use:   "publish --to LAKE [flags]",
 		Short: "Add profiles to a lake, which Spark and many machines share",
 		Long: `Add the selected profiles of a store to a lake: a directory of Apache Iceberg tables that
-Spark, Trino, pyiceberg and DuckDB read, and dendro with --store lake:DIRECTORY. The
+Spark, pyiceberg and DuckDB read, and dendro with --store lake:DIRECTORY. The
 directory is created if it does not exist. docs/schema/lake.md describes the tables.
 
 Profiles that the lake already has are skipped. Repeat the command to continue an
