@@ -140,14 +140,20 @@ func (s *Snapshot) Is(other *Snapshot) bool {
 // published.
 func (s *Snapshot) Rules() string { return s.tables["profiles"].Properties[rulesProperty] }
 
+// Partition is a part of each table of a lake: the rows of the runs of a month and of the
+// benchmarks of a bucket.
+type Partition struct {
+	Month  int32 // since January 1970
+	Dated  bool  // the month is known
+	Bucket int32
+}
+
 // File is a Parquet file of a table.
 type File struct {
-	Path   string
-	Month  int32 // of the runs in it, since 1970
-	Dated  bool  // Month is known
-	Bucket int32 // of the benchmarks in it
-	Rows   int64
-	Size   int64
+	Partition
+	Path string
+	Rows int64
+	Size int64
 }
 
 // Files lists the files of a table.

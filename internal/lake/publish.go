@@ -21,27 +21,33 @@ import (
 // commitNodes are the call nodes of a commit, as soon as it has so many.
 const commitNodes = 1 << 24
 
-// BucketOf returns the bucket of a benchmark, as Iceberg's transform bucket[8] computes it.
-func BucketOf(benchmark string) int32 {
+// bucketOf returns the bucket of a benchmark, as Iceberg's transform bucket[8] computes it.
+func bucketOf(benchmark string) int32 {
 	value := iceberg.BucketTransform{NumBuckets: Buckets}.Apply(iceberg.Optional[iceberg.Literal]{Valid: true, Val: iceberg.StringLiteral(benchmark)})
 	return int32(value.Val.(iceberg.Int32Literal))
 }
 
-// MonthOf returns the month of a run since 1970, in UTC; false if its date is not known.
-func MonthOf(r testrun.Run) (month int32, dated bool) {
-	if r.Date.IsZero() {
+// monthNumber returns the month of a time since January 1970, in UTC; false if it is not
+// known.
+func monthNumber(t time.Time) (month int32, dated bool) {
+	if t.IsZero() {
 		return 0, false
 	}
-	t := r.Date.UTC()
+	t = t.UTC()
 	return int32(t.Year()-1970)*12 + int32(t.Month()) - 1, true
 }
 
-// partitionOf returns the partition of a profile.
-func partitionOf(p *store.Profile) partition {
-	part := partition{bucket: BucketOf(p.Benchmark.Name)}
-	part.month, part.dated = MonthOf(p.Run)
-	part.dir = filepath.Join("data", monthOf(p.Run), fmt.Sprintf("bucket=%d", part.bucket))
+// PartitionOf returns the partition of a profile.
+func PartitionOf(p *store.Profile) Partition {
+	part := Partition{Bucket: bucketOf(p.Benchmark.Name)}
+	part.Month, part.Dated = monthNumber(p.Run.Date)
 	return part
+}
+
+// partitionOf returns the partition of a profile and its directory.
+func partitionOf(p *store.Profile) partition {
+	part := PartitionOf(p)
+	return partition{part, filepath.Join("data", monthOf(p.Run), fmt.Sprintf("bucket=%d", part.Bucket))}
 }
 
 // Published counts the profiles of a publication.
@@ -74,13 +80,13 @@ type contents struct {
 }
 
 // read adds what the files of the given partitions have. Files that were read are in seen.
-func (c *contents) read(s *Snapshot, parts map[partition]bool, seen map[string]bool) error {
+func (c *contents) read(s *Snapshot, parts map[Partition]bool, seen map[string]bool) error {
 	files, err := s.Files("profiles")
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
-		if seen[f.Path] || !parts[partition{month: f.Month, dated: f.Dated, bucket: f.Bucket}] {
+		if seen[f.Path] || !parts[f.Partition] {
 			continue
 		}
 		seen[f.Path] = true
@@ -115,13 +121,13 @@ func (l *Lake) Publish(ctx context.Context, st store.Reader, list []store.Profil
 	if err := now.sameRules(info.Rules); err != nil && len(list) > 0 {
 		return done, fmt.Errorf("lake %s: %w", l.Dir, err)
 	}
-	p := &publisher{lake: l, st: st, rules: info.Rules, parts: map[partition]bool{}, seen: map[string]bool{},
+	p := &publisher{lake: l, st: st, rules: info.Rules, parts: map[Partition]bool{}, seen: map[string]bool{},
 		has: contents{map[string]string{}, map[measured]bool{}}}
 	order := make(map[store.ProfileID]partition, len(list))
 	for i := range list {
 		part := partitionOf(&list[i])
 		order[list[i].ID] = part
-		p.parts[partition{month: part.month, dated: part.dated, bucket: part.bucket}] = true
+		p.parts[part.Partition] = true
 	}
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b store.Profile) int {
@@ -166,7 +172,7 @@ type publisher struct {
 	lake  *Lake
 	st    store.Reader
 	rules string
-	parts map[partition]bool // of the profiles to publish
+	parts map[Partition]bool // of the profiles to publish
 	has   contents           // of the lake, in these partitions
 	seen  map[string]bool    // files that has is of
 }
@@ -250,8 +256,8 @@ func (p *publisher) write(ctx context.Context, w *writer, list []store.Profile) 
 		}
 		part, benchmark = now, of.Benchmark
 		at := place{Group: benchmark.Group, Benchmark: benchmark.Name}
-		if part.dated {
-			at.Date = micros(time.Date(1970, time.Month(1+part.month), 1, 0, 0, 0, 0, time.UTC))
+		if part.Dated {
+			at.Date = micros(time.Date(1970, time.Month(1+part.Month), 1, 0, 0, 0, 0, time.UTC))
 		}
 		return part, w.begin(part, at)
 	}
@@ -269,11 +275,7 @@ func (p *publisher) write(ctx context.Context, w *writer, list []store.Profile) 
 func (w *writer) changes() map[string]Change {
 	all := map[string]Change{}
 	for name, list := range w.written() {
-		var c Change
-		for _, f := range list {
-			c.Add = append(c.Add, File{Path: f.path, Month: f.month, Dated: f.dated, Bucket: f.bucket, Rows: f.rows, Size: f.size})
-		}
-		all[name] = c
+		all[name] = Change{Add: list}
 	}
 	return all
 }
@@ -282,7 +284,7 @@ func (w *writer) changes() map[string]Change {
 func (w *writer) remove() {
 	for _, list := range w.written() {
 		for _, f := range list {
-			os.Remove(f.path)
+			os.Remove(f.Path)
 		}
 	}
 }

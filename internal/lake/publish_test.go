@@ -19,7 +19,6 @@ import (
 	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
-	"github.com/dendroprof/dendro/testrun"
 )
 
 // openLake opens a lake, which is closed at the end of the test.
@@ -266,10 +265,10 @@ func TestExpire(t *testing.T) {
 
 // TestBucket has values that Iceberg's specification defines.
 func TestBucket(t *testing.T) {
-	if got := BucketOf("iceberg"); got != 1210000089%Buckets {
+	if got := bucketOf("iceberg"); got != 1210000089%Buckets {
 		t.Error(got)
 	}
-	month, dated := MonthOf(testrun.Run{Date: time.Date(2026, 1, 1, 0, 30, 0, 0, time.FixedZone("", 3600))})
+	month, dated := monthNumber(time.Date(2026, 1, 1, 0, 30, 0, 0, time.FixedZone("", 3600)))
 	if month != 55*12+11 || !dated {
 		t.Error(month, dated)
 	}

@@ -63,10 +63,10 @@ func monthsOf(q *store.Query) (since, until int32) {
 		return 0, 0 // what these mean depends on all profiles
 	}
 	if !q.Since.IsZero() {
-		since, _ = MonthOf(testrun.Run{Date: q.Since})
+		since, _ = monthNumber(q.Since)
 	}
 	if !q.Until.IsZero() {
-		until, _ = MonthOf(testrun.Run{Date: q.Until})
+		until, _ = monthNumber(q.Until)
 	}
 	return since, until
 }
@@ -117,14 +117,12 @@ func (r *profileRow) profile() store.Profile {
 // FilesOf lists the files of a table that have rows of profiles: those of their months
 // and of the buckets of their benchmarks.
 func (s *Snapshot) FilesOf(table string, profiles []store.Profile) ([]File, error) {
-	parts := map[partition]bool{}
+	parts := map[Partition]bool{}
 	for i := range profiles {
-		part := partitionOf(&profiles[i])
-		part.dir = ""
-		parts[part] = true
+		parts[PartitionOf(&profiles[i])] = true
 	}
 	files, err := s.Files(table)
-	return slices.DeleteFunc(files, func(f File) bool { return !parts[partition{month: f.Month, dated: f.Dated, bucket: f.Bucket}] }), err
+	return slices.DeleteFunc(files, func(f File) bool { return !parts[f.Partition] }), err
 }
 
 // Bytes returns the size of the data files.

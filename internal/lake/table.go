@@ -18,28 +18,18 @@ const (
 	tableRows = 1 << 12
 )
 
-// partition is a part of a table: the rows of a month and, in a lake, of the benchmarks
-// of a bucket. The zero value is the whole table.
+// partition is a part of a table and the directory of its files, below that of the table.
+// The parts of an export have a directory only; the zero value is the whole table.
 type partition struct {
-	dir    string // of its files, below that of the table
-	month  int32  // months since 1970
-	bucket int32
-	dated  bool // the month is known
-}
-
-// datafile is a file of a table. It has rows and a size when it is complete.
-type datafile struct {
-	partition
-	path string
-	rows int64
-	size int64
+	Partition
+	dir string
 }
 
 // table writes one table: files of rows, one per partition.
 type table[T any] struct {
 	dir   string
 	name  string // of the files; empty: part-0
-	files []datafile
+	files []File // rows and size are those of complete files
 
 	partition partition
 	file      *os.File
@@ -54,7 +44,7 @@ type sink[T any] interface {
 	add(T) error
 	close() error
 	abandon()
-	written() []datafile
+	written() []File
 }
 
 // mapped is a table of rows that are made of others.
@@ -82,7 +72,7 @@ func (t *table[T]) in(partition partition) error {
 		return err
 	}
 	t.partition, t.file, t.n = partition, file, 0
-	t.files = append(t.files, datafile{partition: partition, path: file.Name()})
+	t.files = append(t.files, File{Partition: partition.Partition, Path: file.Name()})
 	// A writer that is reset forgets the names of columns, which Spark needs.
 	t.w = parquet.NewGenericWriter[T](file, parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}), parquet.MaxRowsPerRowGroup(groupRows), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
 		parquet.KeyValueMetadata("dendro.lake", strconv.Itoa(Version)))
@@ -116,7 +106,7 @@ func (t *table[T]) close() error {
 	err = errors.Join(err, statErr, t.file.Close())
 	if err == nil {
 		f := &t.files[len(t.files)-1]
-		f.rows, f.size = t.n, info.Size()
+		f.Rows, f.Size = t.n, info.Size()
 	}
 	t.file = nil
 	return err
@@ -131,4 +121,4 @@ func (t *table[T]) abandon() {
 }
 
 // written lists the files.
-func (t *table[T]) written() []datafile { return t.files }
+func (t *table[T]) written() []File { return t.files }

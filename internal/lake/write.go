@@ -121,8 +121,8 @@ func newWriter(dir string) *writer {
 }
 
 // written lists the files of each table.
-func (w *writer) written() map[string][]datafile {
-	return map[string][]datafile{"profiles": w.profiles.written(), "functions": w.functions.written(), "paths": w.paths.written(),
+func (w *writer) written() map[string][]File {
+	return map[string][]File{"profiles": w.profiles.written(), "functions": w.functions.written(), "paths": w.paths.written(),
 		"function_samples": w.functionSamples.written(), "path_samples": w.pathSamples.written(), "metrics": w.metrics.written()}
 }
 

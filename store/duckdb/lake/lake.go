@@ -24,7 +24,7 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/usersql"
 )
 
-// Store is a lake as a store that cannot be written. It is safe for concurrent use.
+// Store is a lake as a store that takes no new profiles. It is safe for concurrent use.
 type Store struct {
 	lake *tables.Lake
 	db   *driver.DB

@@ -21,14 +21,6 @@ import (
 // query or a publication may have begun with them.
 const keepSnapshots = 24 * time.Hour
 
-// part is a partition of a lake.
-type part struct {
-	month, bucket int32
-	dated         bool
-}
-
-func partOf(f tables.File) part { return part{f.Month, f.Bucket, f.Dated} }
-
 // rewrites are the rows of each table that remain when a partition is rewritten, in order.
 // Tables that come later use files of earlier ones: $name stands for the new rows of a
 // table, $files for its old files, $without for the condition of profiles that stay.
@@ -59,9 +51,9 @@ func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	parts := map[part]bool{}
+	parts := map[tables.Partition]bool{}
 	for _, f := range files {
-		parts[partOf(f)] = true
+		parts[f.Partition] = true
 	}
 	return len(v.profiles), s.rewrite(ctx, v, parts)
 }
@@ -74,14 +66,14 @@ func (s *Store) Compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n, parts := map[part]int{}, map[part]bool{}
+	n, parts := map[tables.Partition]int{}, map[tables.Partition]bool{}
 	files, err := now.Files("profiles") // each commit adds one to each of its partitions
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
-		if n[partOf(f)]++; n[partOf(f)] > 1 {
-			parts[partOf(f)] = true
+		if n[f.Partition]++; n[f.Partition] > 1 {
+			parts[f.Partition] = true
 		}
 	}
 	if len(parts) > 0 {
@@ -93,7 +85,7 @@ func (s *Store) Compact(ctx context.Context) error {
 }
 
 // rewrite replaces the files of partitions by one each, without the profiles of the view.
-func (s *Store) rewrite(ctx context.Context, v *view, parts map[part]bool) (err error) {
+func (s *Store) rewrite(ctx context.Context, v *view, parts map[tables.Partition]bool) (err error) {
 	changes := map[string]tables.Change{}
 	defer func() {
 		if err != nil {
@@ -131,12 +123,12 @@ func (s *Store) rewrite(ctx context.Context, v *view, parts map[part]bool) (err 
 }
 
 // rewriteTable rewrites a partition of a table.
-func (s *Store) rewriteTable(ctx context.Context, v *view, p part, table, sql string, added map[string]string, changes map[string]tables.Change) error {
+func (s *Store) rewriteTable(ctx context.Context, v *view, p tables.Partition, table, sql string, added map[string]string, changes map[string]tables.Change) error {
 	files, err := v.now.Files(table)
 	if err != nil {
 		return err
 	}
-	files = slices.DeleteFunc(files, func(f tables.File) bool { return partOf(f) != p })
+	files = slices.DeleteFunc(files, func(f tables.File) bool { return f.Partition != p })
 	if len(files) == 0 {
 		return nil // metrics
 	}
@@ -156,7 +148,7 @@ func (s *Store) rewriteTable(ctx context.Context, v *view, p part, table, sql st
 		replace = append(replace, "$"+name, rows)
 	}
 	to := filepath.Join(filepath.Dir(files[0].Path), uuid.NewString()+".parquet")
-	f := tables.File{Path: to, Month: p.month, Dated: p.dated, Bucket: p.bucket}
+	f := tables.File{Partition: p, Path: to}
 	err = s.use(func(c *driver.Conn) error {
 		copy := "COPY (" + strings.NewReplacer(replace...).Replace(sql) + ") TO " + driver.Quote(to) + " (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 262144)"
 		if err := c.Query(ctx, copy, nil, nil); err != nil {
