@@ -47,6 +47,16 @@ func (t *text) field(name, format string, args ...any) {
 
 // details writes place, amount and evidence.
 func (t *text) details(c *Change) {
+	if s := c.amounts(); s != "" {
+		t.field("cost", "%s", s)
+	}
+	t.field("since", "%s, last good %s; score %s", c.since(), words.Clean(c.Since.LastGood), score(c.Score))
+	if len(c.Path) > 0 {
+		t.field("path", "%s", calls(c.Path))
+	}
+	for _, p := range words.First(c.Parts, 5) {
+		t.field("part", "%+.1f samples  %s", p.Delta, calls(below(p.Path, c.Path)))
+	}
 	if c.Function != "" && c.Function != c.named() {
 		t.field("place", "%s", words.Clean(c.Function))
 	}
@@ -67,16 +77,6 @@ func (t *text) details(c *Change) {
 	for _, line := range c.codeLines() {
 		t.line("               ", "%s", line)
 	}
-	if len(c.Path) > 0 {
-		t.field("path", "%s", strings.Join(words.CleanAll(c.Path), ";"))
-	}
-	for _, p := range words.First(c.Parts, 5) {
-		t.field("part", "%+.1f samples  %s", p.Delta, strings.Join(words.CleanAll(below(p.Path, c.Path)), ";"))
-	}
-	if s := c.amounts(); s != "" {
-		t.field("cost", "%s", s)
-	}
-	t.field("since", "%s, last good %s; score %s", c.since(), words.Clean(c.Since.LastGood), score(c.Score))
 	if c.Function != "" && c.Note != "" {
 		t.field("note", "%s", words.Clean(c.Note))
 	}
@@ -110,6 +110,15 @@ func Cost(f *regression.Finding) string {
 		return words.Interval(t.Value, t.Low, t.High, t.Unit)
 	}
 	return ""
+}
+
+// calls writes a call path for people: names without their packages.
+func calls(path []string) string {
+	names := words.CleanAll(path)
+	for i, name := range names {
+		names[i] = words.ShortName(name)
+	}
+	return strings.Join(names, " → ")
 }
 
 // acceptance returns why and until when a change is acknowledged.

@@ -189,7 +189,7 @@ func (b *Benchmark) summary() string {
 		parts = append(parts, change)
 	}
 	if s := Explained(b.compared()); s != "" {
-		parts = append(parts, s)
+		parts = append(parts, "findings explain "+s)
 	}
 	n := 0
 	for i := range b.Findings {
@@ -248,14 +248,14 @@ func (b *Benchmark) compared() *regression.Analysis {
 	return b.Analyses[0]
 }
 
-// Explained tells how much of the change of the metric the findings of a comparison are;
-// empty without a metric or without findings.
+// Explained tells how much of the change of the metric the findings of a comparison are,
+// "+1.91 ms/op of +2.87 ms/op"; empty without a metric or without findings.
 func Explained(a *regression.Analysis) string {
 	if a == nil || a.Metric == nil || a.Metric.Found == 0 {
 		return ""
 	}
 	m := a.Metric
-	return fmt.Sprintf("findings explain %s of %s", words.SignedMetric(m.Found, m.Unit), words.SignedMetric(m.Now-m.Before, m.Unit))
+	return fmt.Sprintf("%s of %s", words.SignedMetric(m.Found, m.Unit), words.SignedMetric(m.Now-m.Before, m.Unit))
 }
 
 // detectable returns the smallest change that would have been detected.

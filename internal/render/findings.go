@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
@@ -63,13 +64,17 @@ func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
 		fmt.Fprintln(o.W, "no findings")
 	}
 	quiet := 0
+	var list []*regression.Benchmark
 	for i := range res.Benchmarks {
 		b := &res.Benchmarks[i]
 		if len(b.Findings) == 0 && b.Reason == "" && len(b.Warnings) == 0 && len(res.Benchmarks) > 8 && !all {
 			quiet++
 			continue
 		}
-		compared(o.W, b)
+		list = append(list, b)
+	}
+	if err := compared(o, list); err != nil {
+		return err
 	}
 	if quiet > 0 {
 		fmt.Fprintf(o.W, "%d more %s without findings (--all)\n", quiet, words.Plural(quiet, "benchmark"))
@@ -172,37 +177,39 @@ func tintOf(f *regression.Finding) Tint {
 	return bold
 }
 
-// compared writes what was compared of a benchmark and what could have been found.
-func compared(w io.Writer, b *regression.Benchmark) {
-	name := words.Clean(b.Benchmark.String())
-	if b.Reason != "" {
-		fmt.Fprintf(w, "%s: no verdict: %s\n", name, words.Clean(b.Reason))
-		for _, c := range words.First(b.Ranked, 5) {
-			fmt.Fprintf(w, "    %s  %s\n", words.SignedPercent(c.Share), words.Clean(c.Function))
+// compared writes what was compared of each benchmark, and how small a change would have
+// been detected.
+func compared(o *Output, list []*regression.Benchmark) error {
+	t := &Table{Columns: []Column{{Name: "benchmark"}, {Name: "runs", Right: true}, {Name: "history", Right: true}, {Name: "findings explain"}}}
+	for _, b := range list {
+		name := words.Clean(b.Benchmark.String())
+		if b.Reason != "" {
+			fmt.Fprintf(o.W, "%s: no verdict: %s\n", name, words.Clean(b.Reason))
+			for _, c := range words.First(b.Ranked, 5) {
+				fmt.Fprintf(o.W, "    %s  %s\n", words.SignedPercent(c.Share), words.Clean(c.Function))
+			}
 		}
-	}
-	for _, text := range report.Remarks(b) {
-		fmt.Fprintf(w, "%s: %s\n", name, text)
-	}
-	for _, a := range words.First(b.Analyses, 2) {
-		if s := report.Explained(a); s != "" {
-			fmt.Fprintf(w, "%s: %s against %d: %s\n", name, words.Clean(strings.Join(a.Tested, " ")), len(a.History), s)
+		for _, text := range report.Remarks(b) {
+			fmt.Fprintf(o.W, "%s: %s\n", name, text)
 		}
-		power(w, name, a)
+		if len(b.Analyses) == 0 {
+			continue
+		}
+		a := slices.MaxFunc(b.Analyses, func(a, b *regression.Analysis) int { return len(a.Tested) - len(b.Tested) })
+		row := []any{name, len(a.Tested), len(a.History), report.Explained(a)}
+		for _, c := range a.Detectable.Changes {
+			if len(t.rows) == 0 {
+				t.Columns = append(t.Columns, Column{Name: words.Percent(c.Share), Right: true, Text: percent})
+			}
+			row = append(row, c.Change)
+		}
+		t.Add(row...)
 	}
-}
-
-// power writes how small a change a comparison detects, and what would make it smaller.
-func power(w io.Writer, name string, a *regression.Analysis) {
-	d := a.Detectable
-	var sizes []string
-	for _, c := range d.Changes {
-		sizes = append(sizes, fmt.Sprintf("%s (function that uses %s)", words.Percent(c.Change), words.Percent(c.Share)))
+	if len(t.rows) == 0 {
+		return nil
 	}
-	fmt.Fprintf(w, "%s: %s against %d: 80%% chance of detecting a change of %s\n", name, words.Clean(strings.Join(a.Tested, " ")), len(a.History), strings.Join(sizes, ", "))
-	if len(a.Tested) == 1 {
-		fmt.Fprintf(w, "    function that uses 5%%: with 4 times the samples %s, with one more run %s, with 3 runs %s\n", words.Percent(d.FourTimesTheSamples), words.Percent(d.OneMoreRun), words.Percent(d.ThreeRuns))
-	}
+	fmt.Fprintln(o.W, "the smallest change that is detected with a chance of 80%, by the share of the program that a function uses:")
+	return t.Write(o)
 }
 
 // Thesis writes functions by the score of the paper.

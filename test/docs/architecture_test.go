@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestArchitecture wants the tables of ARCHITECTURE.md to name folders that exist, and
+// TestArchitecture wants the tables of ARCHITECTURE.md to name folders that exist, each once, and
 // each folder of a package outside of the others' folders.
 func TestArchitecture(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
@@ -18,6 +18,9 @@ func TestArchitecture(t *testing.T) {
 	named := map[string]bool{}
 	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*) \\|").FindAllStringSubmatch(string(text), -1) {
 		for _, m := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(row[1], -1) {
+			if named[m[1]] {
+				t.Errorf("ARCHITECTURE.md names %s twice", m[1])
+			}
 			named[m[1]] = true
 			if info, err := os.Stat(filepath.Join(root, m[1])); err != nil || !info.IsDir() {
 				t.Errorf("ARCHITECTURE.md names %s, which is no folder", m[1])
