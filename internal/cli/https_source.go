@@ -44,7 +44,7 @@ func withDownloads(client *http.Client, args []string) (sources []ingest.Source,
 			rest = append(rest, arg)
 			continue
 		case scheme != "https":
-			return nil, nil, usagef("%s: import reads files and https addresses; of an object store give a signed https address (aws s3 presign, gcloud storage sign-url)", scheme+"://…")
+			return nil, nil, usagef("%s: import reads files and addresses of https://, s3://, gs:// and azblob://", scheme+"://…")
 		}
 		u, err := url.Parse(arg)
 		if err != nil || u.Host == "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,11 +46,17 @@ type importOptions struct {
 func newImport(e *env) *cobra.Command {
 	var o importOptions
 	c := &cobra.Command{
-		Use:   "import [flags] FILE|DIRECTORY|GLOB|ARCHIVE|https://…|-...",
+		Use:   "import [flags] FILE|DIRECTORY|GLOB|ARCHIVE|https://…|s3://…|-...",
 		Short: "Import profiles into the store",
-		Long: `Read profiles into the store: files, directories, globs, archives, https addresses
-(also signed ones of an object store) and stdin, also compressed. The format is detected by content, not by name:
+		Long: `Read profiles into the store: files, directories, globs, archives, https addresses,
+object storage and stdin, also compressed. The format is detected by content, not by name:
 ` + formatList() + `
+
+Addresses of object storage name one object, or all below a key as if it were a
+directory: s3://BUCKET/KEY (credentials as for the aws program; AWS_ENDPOINT_URL for
+other servers of its protocol), gs://BUCKET/KEY (Google's application default
+credentials), azblob://CONTAINER/KEY (AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY,
+AZURE_STORAGE_SAS_TOKEN or Azure's default credential).
 
 The labels of a profile come from, in this order: flags, the manifest, a sidecar
 (FILE.json beside FILE), --layout, and what import guesses and prints:
@@ -66,6 +73,7 @@ and the exit status is 1. A file that is reported as stored is on disk.`,
 		Example: `  dendro import --run nightly-42 --group shop --commit $(git rev-parse HEAD) cpu.pb.gz
   dendro import --layout '{run}/{group}/{benchmark}.{ext}' history/
   dendro import --manifest results/manifest.json
+  dendro import --layout '{run}/{group}/{benchmark}.{ext}' s3://profiles/nightly
   dendro import --run r1 --benchmark checkout --metric time=12.3ms - < stacks.folded
   go test -run '^$' -bench Sort -cpuprofile cpu.pb.gz > bench.txt; dendro import --metrics bench.txt cpu.pb.gz`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), e, args) },
@@ -170,7 +178,7 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 		return err
 	}
 	opts.Environment = environment(ctx, e)
-	sources, listErr := o.sources(e, args)
+	sources, listErr := o.sources(ctx, e, args)
 	if listErr != nil {
 		fmt.Fprintln(e.err, "dendro: "+escapeLines(listErr.Error()))
 	}
@@ -330,13 +338,14 @@ func readRules(name string) (*normalize.Normalizer, error) {
 	return normalize.New(rules), nil
 }
 
-func (o *importOptions) sources(e *env, args []string) ([]ingest.Source, error) {
+func (o *importOptions) sources(ctx context.Context, e *env, args []string) ([]ingest.Source, error) {
+	objects, args, listErr := withBuckets(ctx, args)
 	downloads, args, err := withDownloads(download(), args)
 	if err != nil {
 		return nil, err
 	}
 	sources, err := ingest.Expand(args, e.in)
-	sources = append(downloads, sources...)
+	sources, err = slices.Concat(objects, downloads, sources), errors.Join(listErr, err)
 	for _, name := range o.manifests {
 		more, manifestErr := ingest.ReadManifest(name)
 		sources = ingest.Unite(sources, more)

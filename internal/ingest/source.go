@@ -124,7 +124,7 @@ func expandPath(arg string) ([]Source, error) {
 }
 
 // walk lists the files below a directory in lexical order, without hidden files and
-// folders and sidecars. Symbolic links are sources that are not profiles.
+// folders. Symbolic links are sources that are not profiles.
 func walk(dir string) ([]Source, error) {
 	var sources []Source
 	var errs []error
@@ -141,15 +141,15 @@ func walk(dir string) ([]Source, error) {
 			}
 		case d.Type()&fs.ModeSymlink != 0:
 			sources = append(sources, Source{Name: name, Open: func() (io.ReadCloser, error) { return link{}, nil }})
-		case d.Type().IsRegular() && !isSidecar(name):
-			s, err := withSidecar(FileSource(name))
+		case d.Type().IsRegular():
+			s := FileSource(name)
 			s.Named = false
-			errs = append(errs, err)
 			sources = append(sources, s)
 		}
 		return nil
 	})
-	return sources, errors.Join(append(errs, err)...)
+	sources, labelErr := WithSidecars(sources)
+	return sources, errors.Join(append(errs, err, labelErr)...)
 }
 
 // link is a symbolic link in a directory: it is not followed, and reported as not a
@@ -162,11 +162,36 @@ func (link) Read([]byte) (int, error) { return 0, errLink }
 
 func (link) Close() error { return nil }
 
-const sidecarSuffix = ".json"
+// SidecarSuffix ends the name of a file that labels another one: FILE.json.
+const SidecarSuffix = ".json"
+
+// WithSidecars labels the files of a listing by their sidecars, which it removes. The error
+// joins those of single sidecars; their files have no label.
+func WithSidecars(list []Source) (files []Source, err error) {
+	at := make(map[string]int, len(list))
+	for i := range list {
+		at[list[i].Name] = i
+	}
+	var errs []error
+	sidecar := make([]bool, len(list))
+	for i := range list {
+		of, ok := strings.CutSuffix(list[i].Name, SidecarSuffix)
+		if k, found := at[of]; ok && found {
+			sidecar[i] = true
+			errs = append(errs, list[k].readLabel(&list[i]))
+		}
+	}
+	for i := range list {
+		if !sidecar[i] {
+			files = append(files, list[i])
+		}
+	}
+	return files, errors.Join(errs...)
+}
 
 // isSidecar reports whether a file labels another one beside it.
 func isSidecar(name string) bool {
-	of, ok := strings.CutSuffix(name, sidecarSuffix)
+	of, ok := strings.CutSuffix(name, SidecarSuffix)
 	if !ok {
 		return false
 	}
@@ -174,28 +199,37 @@ func isSidecar(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+// withSidecar labels a file by its sidecar, if there is one.
 func withSidecar(s Source) (Source, error) {
-	data, err := readSmall(s.Name + sidecarSuffix)
+	sidecar := FileSource(s.Name + SidecarSuffix)
+	err := s.readLabel(&sidecar)
 	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
-	}
-	if err != nil {
-		return s, err
-	}
-	var e entry
-	if err := decodeJSON(s.Name+sidecarSuffix, data, &e); err != nil {
-		return s, err
-	}
-	if s.Label, err = e.label(); err != nil {
-		err = fmt.Errorf("%s: %w", s.Name+sidecarSuffix, err)
+		err = nil
 	}
 	return s, err
+}
+
+// readLabel reads the label of s from its sidecar.
+func (s *Source) readLabel(sidecar *Source) error {
+	data, err := sidecar.readSmall()
+	if err != nil {
+		return err
+	}
+	var e entry
+	if err := decodeJSON(sidecar.Name, data, &e); err != nil {
+		return err
+	}
+	if s.Label, err = e.label(); err != nil {
+		err = fmt.Errorf("%s: %w", sidecar.Name, err)
+	}
+	return err
 }
 
 // ReadManifest returns the sources of a manifest: a JSON list of objects with `file`
 // (relative to the manifest) and its label.
 func ReadManifest(name string) ([]Source, error) {
-	data, err := readSmall(name)
+	file := FileSource(name)
+	data, err := file.readSmall()
 	if err != nil {
 		return nil, err
 	}
@@ -242,8 +276,8 @@ func manifest(name string, data []byte, open func(file string) Source) ([]Source
 }
 
 // readSmall reads a file of metadata, of at most 64 MiB.
-func readSmall(name string) ([]byte, error) {
-	f, err := os.Open(name)
+func (s *Source) readSmall() ([]byte, error) {
+	f, err := s.Open()
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +285,7 @@ func readSmall(name string) ([]byte, error) {
 	const limit = 64 << 20
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && len(data) > limit {
-		err = fmt.Errorf("%s is larger than %d bytes", name, limit)
+		err = fmt.Errorf("%s is larger than %d bytes", s.Name, limit)
 	}
 	return data, err
 }

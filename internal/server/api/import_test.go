@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -178,5 +180,36 @@ func TestImportLimits(t *testing.T) {
 	list, err := l.st.Profiles(t.Context(), store.Query{})
 	if err != nil || len(list) != 1 || list[0].Benchmark.Name != "a" {
 		t.Errorf("stored: %+v, %v", list, err)
+	}
+}
+
+// TestImportFetchesNothing: an address in whatever a client sends is a text. A server would
+// read it with its own rights and credentials.
+func TestImportFetchesNothing(t *testing.T) {
+	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.Errorf("the server fetched %s", r.URL)
+		io.WriteString(w, "main;a 1\n")
+	}))
+	defer inside.Close()
+	t.Setenv("AWS_ENDPOINT_URL", inside.URL)
+	t.Setenv("STORAGE_EMULATOR_HOST", inside.URL)
+	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=Zm9v;BlobEndpoint="+inside.URL)
+	l := newLab(t)
+	for _, address := range []string{inside.URL + "/a.folded", strings.Replace(inside.URL, "http", "https", 1) + "/a.folded", "s3://b/a.folded", "gs://b/a.folded", "azblob://b/a.folded"} {
+		name := url.QueryEscape(address)
+		for _, request := range []string{"/api/v1/import?run=r&dry-run&name=" + name, "/api/v1/import?run=r&dry-run&layout=%7Brun%7D&name=" + name} {
+			if w := l.post(request, "application/octet-stream", strings.NewReader(address)); strings.Contains(w.Body.String(), `"stored"`) {
+				t.Errorf("%s: %s", request, w.Body)
+			}
+		}
+		var form bytes.Buffer
+		w := multipart.NewWriter(&form)
+		for _, field := range [][2]string{{"file", address}, {"url", address}, {"label", `{"file": "` + address + `", "run": "r"}`}, {"manifest", `[{"file": "` + address + `", "run": "r"}]`}} {
+			if err := w.WriteField(field[0], field[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.Close()
+		l.post("/api/v1/import?run=r", w.FormDataContentType(), &form)
 	}
 }
