@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"slices"
 
 	"github.com/dendroprof/dendro/internal/flame"
 	"github.com/dendroprof/dendro/profile"
@@ -16,7 +17,15 @@ type DiffChartResult struct {
 	Unit     string             `json:"unit"` // of start, end and self; empty: numbers of stacks
 	Notes    []string           `json:"notes"`
 	Omitted  Omitted            `json:"omitted"`
-	Rows     Rows[DiffChartRow] `json:"rows"`
+	Threads  []DiffThread       `json:"threads,omitempty"` // by name, whatever the request selects
+	Rows     Rows[DiffChartRow] `json:"rows"`              // in columns: an object per side
+}
+
+// DiffThread counts the samples of the threads of one name on both sides.
+type DiffThread struct {
+	Name string `json:"name"`
+	Base int    `json:"base"`
+	New  int    `json:"new"`
 }
 
 // DiffChartRow is a box of one side, in milliseconds since the first sample of this side
@@ -70,10 +79,47 @@ func (r *DiffRequest) chartResult(ctx context.Context, st store.Store) (*DiffCha
 			}
 			return DiffChartRow{sideName(0), base.Rows.at(i)}
 		})}
+	result.Rows.columns = func(w *objectWriter) {
+		for i, b := range boxes {
+			w.name(sideName(i))
+			w.object(func() { b.Rows.columns(w) })
+		}
+	}
+	result.Threads = diffThreads(base.Threads, new.Threads)
 	if r.SameWidth {
 		result.Unit = ""
 	}
 	return result, nil
+}
+
+// threadsOfBoth returns the names of threads that both sides have.
+func (r *DiffChartResult) threadsOfBoth() (names []string) {
+	for _, t := range r.Threads {
+		if t.Base > 0 && t.New > 0 {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// diffThreads lists the names of threads, those with most samples first.
+func diffThreads(base, new []ThreadRow) (list []DiffThread) {
+	of := func(name string) *DiffThread {
+		i := slices.IndexFunc(list, func(t DiffThread) bool { return t.Name == name })
+		if i < 0 {
+			i = len(list)
+			list = append(list, DiffThread{Name: name})
+		}
+		return &list[i]
+	}
+	for _, t := range base {
+		of(t.Name).Base += t.Samples
+	}
+	for _, t := range new {
+		of(t.Name).New += t.Samples
+	}
+	slices.SortStableFunc(list, func(a, b DiffThread) int { return b.Base + b.New - a.Base - a.New })
+	return list
 }
 
 // chartGraph returns the picture of the stack charts of both sides, the base's above. Each

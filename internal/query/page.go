@@ -2,6 +2,7 @@ package query
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -41,7 +42,11 @@ func TreePage(ctx context.Context, st store.Store, r *TreeRequest) (*web.Report,
 		if err != nil {
 			return nil, err
 		}
-		if err := answer(page, "tree", "view=stack-chart", boxes); err != nil {
+		if err := chartAnswers(page, "tree", boxes, chartThreads(boxes.Threads), func(thread string) (any, error) {
+			one := *r
+			one.Threads = []string{thread}
+			return Tree(ctx, st, &one)
+		}); err != nil {
 			return nil, err
 		}
 		s.r = &upright
@@ -49,11 +54,37 @@ func TreePage(ctx context.Context, st store.Store, r *TreeRequest) (*web.Report,
 	return page, answer(page, "tree", "", s.rows())
 }
 
+// pageThreads bounds the threads of which a page has a stack chart of their own.
+const pageThreads = 32
+
+// chartThreads returns what selects each thread of a stack chart, those with most samples first.
+func chartThreads(list []ThreadRow) (names []string) {
+	slices.SortStableFunc(list, func(a, b ThreadRow) int { return b.Samples - a.Samples })
+	for _, t := range list {
+		names = append(names, cmp.Or(t.ID, t.Name))
+	}
+	return names
+}
+
+// chartAnswers adds a stack chart to a page, and those of its threads before it: the first
+// answer that fits is shown.
+func chartAnswers(page *web.Report, path string, all any, threads []string, of func(thread string) (any, error)) error {
+	if len(threads) > 1 {
+		for _, name := range first(threads, pageThreads) {
+			chart, err := of(name)
+			if err != nil {
+				return err
+			}
+			if err := answer(page, path, url.Values{"view": {"stack-chart"}, "thread": {name}}.Encode(), chart); err != nil {
+				return err
+			}
+		}
+	}
+	return answer(page, path, "view=stack-chart", all)
+}
+
 // DiffPage answers a DiffRequest with an offline page.
 func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report, error) {
-	if r.View == "stack-chart" {
-		return nil, usage("a page has no stack chart of a diff: write a picture (svg) or the boxes (json, tsv)")
-	}
 	upright := *r
 	address := pageAddress(&r.Selection, pageView(r.View, r.Invert))
 	for i, side := range []*Side{&r.Base, &r.New} {
@@ -89,6 +120,19 @@ func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report,
 		return page, answer(page, "tree", "", d.net.rows())
 	}
 	page := &web.Report{Title: d.title(), Start: start, Nav: []web.Link{{Title: "Diff", Address: start}}}
+	if r.View == "stack-chart" {
+		chart, err := r.chartResult(ctx, st)
+		if err != nil {
+			return nil, err
+		}
+		if err := chartAnswers(page, "diff", chart, chart.threadsOfBoth(), func(thread string) (any, error) {
+			one := *r
+			one.Threads = []string{thread}
+			return one.chartResult(ctx, st)
+		}); err != nil {
+			return nil, err
+		}
+	}
 	return page, answer(page, "diff", "", d.rows())
 }
 

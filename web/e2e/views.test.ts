@@ -73,6 +73,25 @@ describe.skipIf(missing)('views of a profile and a diff', () => {
     await w.close();
   });
 
+  test('a diff over time has a chart of every thread of both sides, none of them mixed', async () => {
+    const sample = (thread: string, ms: number, leaf: string) => `${thread} 1 ${(1 + ms / 1000).toFixed(3)}: 1 cpu:\n\t0 ${leaf} (x)\n\t0 main (x)\n\n`;
+    for (const [run, leaf] of [['t1', 'load'], ['t2', 'draw']] as const) {
+      world.write(`${run}.perf`, sample('app', 0, leaf) + sample('helper', 5, 'wait') + sample('app', 10, leaf) + sample('helper', 15, 'wait'));
+      world.dendro('import', '--store', base, '--keep-source', '--benchmark', 'timed', '--run', run, `${run}.perf`);
+    }
+    const w = await world.page();
+    await w.open(`${base}/diff?benchmark=timed&base-run=t1&new-run=t2&view=stack-chart`);
+    const titles = () => w.page.locator('.lane h2').allInnerTexts();
+    expect((await titles()).map(t => t.split('\n')[0])).toEqual(['base: app', 'new: app', 'base: helper', 'new: helper']);
+    expect(await w.barriers()).toEqual([]);
+    expect(w.faults).toEqual([]);
+    world.dendro('diff', 't1.perf', 't2.perf', '--view', 'stack-chart', '-o', 'chart.html');
+    await w.open(`file://${world.dir}/chart.html`);
+    expect((await titles()).length).toBe(4);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
   test('a diff shows the guilty code first, all columns, and both sides in its title', async () => {
     const w = await world.page();
     await w.open(base + diff);

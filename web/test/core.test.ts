@@ -153,7 +153,6 @@ describe('boxes', () => {
   });
   it('of a chart have parents', () => {
     const { boxes, from, to } = chartBoxes({
-      unit: 'count',
       columns: { depth: [0, 0, 1, 1], function: [0, 1, 2, 3], start: [10, 30, 10, 15], end: [30, 40, 15, 30], self: [0, 10, 5, 15] },
     });
     expect([from, to]).toEqual([10, 40]);

@@ -67,6 +67,9 @@ func TestViewDiff(t *testing.T) {
 		return l.serve(r)
 	}
 	base, now := [2]string{"base", "main;a 3\nmain;b 1\n"}, [2]string{"new", "main;a 5\n"}
+	timed := func(side string, thread string) [2]string {
+		return [2]string{side, fmt.Sprintf("%[1]s 1 1.000: 1 cpu:\n\t0 a (x)\n\n%[1]s 1 1.010: 1 cpu:\n\t0 b (x)\n\nother 2 1.010: 1 cpu:\n\t0 c (x)\n\n", thread)}
+	}
 	for _, x := range []struct {
 		target string
 		parts  [][2]string
@@ -76,6 +79,9 @@ func TestViewDiff(t *testing.T) {
 		{"/api/v1/view/diff", [][2]string{base, now}, 200, `"rootTotal":{"base":4,"new":5,"delta":1,"relative":0.25}`},
 		{"/api/v1/view/diff?form=columns&by=share", [][2]string{base, now}, 200, `"baseTotal":[`},
 		{"/api/v1/view/diff?format=html", [][2]string{base, now}, 200, `id="dendro-data">`},
+		{"/api/v1/view/diff?view=stack-chart&form=columns", [][2]string{timed("base", "w"), timed("new", "v")}, 200,
+			`"threads":[{"name":"w","base":2,"new":0},{"name":"other","base":1,"new":1},{"name":"v","base":0,"new":2}],"columns":{"base":{"depth":[`},
+		{"/api/v1/view/diff?view=stack-chart&format=html", [][2]string{timed("base", "w"), timed("new", "w")}, 200, `id="dendro-data">`},
 		{"/api/v1/view/diff", [][2]string{base}, 400, "lacks a file"},
 		{"/api/v1/view/diff", [][2]string{{"old", ""}}, 400, "base and new"},
 		{"/api/v1/view/diff", [][2]string{base, {"new", "\x00\x01"}}, 422, "unreadable-profile"},

@@ -26,23 +26,21 @@ interface Options {
   least?: number;
 }
 
-/** Ranks functions by name, in code units; equal names have equal ranks. */
-function nameRank(functions: readonly Func[]): Int32Array {
+/** The place of each function in the order of names, in code units; equal names by number. */
+function placesByName(functions: readonly Func[]): Int32Array {
   const ids = functions.map((_, i) => i);
   const name = (i: number) => functions[i]!.name;
-  ids.sort((a, b) => (name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : 0));
-  const rank = new Int32Array(functions.length);
-  ids.forEach((id, i) => {
-    rank[id] = i > 0 && name(ids[i - 1]!) === name(id) ? rank[ids[i - 1]!]! : i;
-  });
-  return rank;
+  ids.sort((a, b) => (name(a) < name(b) ? -1 : name(a) > name(b) ? 1 : a - b));
+  const place = new Int32Array(functions.length);
+  for (let i = 0; i < ids.length; i++) place[ids[i]!] = i;
+  return place;
 }
 
 /** Lays out a flame graph. A node begins where its parent begins, after the siblings before it. */
 export function flameBoxes(v: Nodes, { order, least = 0 }: Options): Boxes {
   if (v instanceof Upright && order === 'name' && least > 0) return widest(v, least);
-  const rank = nameRank(v.tree.table.functions);
-  if (v instanceof Upright && order === 'name' && v.tree.self.every(notNegative)) return all(v, rank);
+  const place = placesByName(v.tree.table.functions);
+  if (v instanceof Upright && order === 'name' && v.tree.self.every(notNegative)) return all(v, place);
   const list = new Builder();
   let whole = 0;
   for (const r of v.children(none)) whole += v.width(r);
@@ -50,7 +48,7 @@ export function flameBoxes(v: Nodes, { order, least = 0 }: Options): Boxes {
   if (whole === 0) return list.done();
   const compare =
     order === 'name'
-      ? (a: number, b: number) => rank[v.fn(a)]! - rank[v.fn(b)]! || v.fn(a) - v.fn(b)
+      ? (a: number, b: number) => place[v.fn(a)]! - place[v.fn(b)]!
       : (a: number, b: number) => v.width(b) - v.width(a) || v.fn(a) - v.fn(b);
   let omitted = 0;
   // The walk: nodes whose boxes begin at a known place, the next one last.
@@ -88,41 +86,42 @@ export function flameBoxes(v: Nodes, { order, least = 0 }: Options): Boxes {
 
 /** Lays out the nodes of at least this share of the width. It reads these and their children only. */
 function widest(v: Upright, least: number): Boxes {
-  const { table, shown, root, isDiff } = v.tree;
+  const { table, root, isDiff } = v.tree;
   const { n, end, fn, functions } = table;
+  const width = v.tree.widths[1]!;
   const list = new Builder();
   let whole = 0;
   for (let r = 0; r < n; r = end[r]!) whole += v.width(r);
   if (!isDiff) whole = Math.max(whole, root[0]!);
-  const before = (a: number, b: number) => {
-    const [x, y] = [functions[fn[a]!]!.name, functions[fn[b]!]!.name];
-    return x < y || (x === y && fn[a]! < fn[b]!);
-  };
+  const place = placesByName(functions);
   let omitted = 0;
   const pending: [node: number, start: number, parent: number][] = [];
   const push = (node: number, start: number, box: number) => {
     const wide: number[] = [];
     const narrow: number[] = [];
-    for (let c = node + 1, to = node === none ? n : end[node]!; c < to; c = end[c]!)
-      if (shown[c]) (v.width(c) > 0 && v.width(c) >= least * whole ? wide : narrow).push(c);
-    wide.sort((a, b) => (before(a, b) ? -1 : 1));
+    for (let c = node + 1, to = node === none ? n : end[node]!; c < to; c = end[c]!) {
+      const w = Math.abs(width[c]!);
+      if (w > 0) (w >= least * whole ? wide : narrow).push(c);
+    }
+    wide.sort((a, b) => place[fn[a]!]! - place[fn[b]!]!);
     omitted += narrow.length;
     const gaps = new Float64Array(wide.length + 1); // the narrow siblings before each wide one
     for (const c of wide.length > 0 ? narrow : []) {
+      const p = place[fn[c]!]!;
       let at = 0;
       for (let to = wide.length; at < to; ) {
         const mid = (at + to) >> 1;
-        if (before(wide[mid]!, c)) at = mid + 1;
+        if (place[fn[wide[mid]!]!]! < p) at = mid + 1;
         else to = mid;
       }
       gaps[at]! += v.width(c);
     }
-    const from = pending.length;
-    wide.forEach((c, i) => {
-      pending.push([c, start + gaps[i]!, box]);
-      start += gaps[i]! + v.width(c);
-    });
-    pending.splice(from, wide.length, ...pending.slice(from).reverse());
+    for (let i = 0; i < wide.length; i++) {
+      start += gaps[i]!;
+      gaps[i] = start;
+      start += v.width(wide[i]!);
+    }
+    for (let i = wide.length - 1; i >= 0; i--) pending.push([wide[i]!, gaps[i]!, box]); // the first one is the next
   };
   push(none, 0, none);
   for (let next = pending.pop(); next; next = pending.pop()) {
@@ -138,12 +137,8 @@ function notNegative(values: Float64Array): boolean {
 }
 
 /** Lays out all nodes of a tree without negative values: the rows of the table in the order of names, in linear time. */
-function all(v: Upright, rank: Int32Array): Boxes {
+function all(v: Upright, place: Int32Array): Boxes {
   const { table, shown } = v.tree;
-  // Functions of one name are told apart by their number.
-  const order = table.functions.map((_, i) => i).sort((a, b) => rank[a]! - rank[b]! || a - b);
-  const place = new Int32Array(order.length);
-  for (let i = 0; i < order.length; i++) place[order[i]!] = i;
   const at = sorted(table.parent, table.end, mapped(table.fn, place), shown)!;
   const width = v.tree.widths[1]!;
   let n = 0;
@@ -195,7 +190,6 @@ function mapped(list: Int32Array, to: ArrayLike<number>): Int32Array {
 
 /** A stack chart as the API answers it: boxes by depth, then from left to right. */
 export interface ChartWire {
-  unit: string;
   columns: { depth: number[]; function: number[]; start: number[]; end: number[]; self: number[] };
 }
 

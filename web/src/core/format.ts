@@ -33,10 +33,16 @@ export function amount(v: number, unit: string): string {
   if (unit === 'share') return percent(v);
   const s = steps[unit];
   if (!s) return number(v) + (unit === 'count' || unit === '' ? '' : ` ${unit}`);
-  const [by, ...units] = s;
-  let i = 0;
-  for (; Math.abs(v) >= by && i + 1 < units.length; i++) v /= by;
-  return `${number(v)} ${units[i]}`;
+  const size = sizeOf(v, unit);
+  return `${number(v / size)} ${s[1 + Math.round(Math.log(size) / Math.log(s[0]))]}`;
+}
+
+/** The size of the unit in which amount writes a value: 1024 for 5 KiB. */
+export function sizeOf(v: number, unit: string): number {
+  const [by, ...units] = steps[unit] ?? [1];
+  let size = 1;
+  for (let i = 1; Math.abs(v) >= by * size && i < units.length; i++) size *= by;
+  return size;
 }
 
 /** Puts a plus before what grew, and writes a minus of full width. */

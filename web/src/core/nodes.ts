@@ -1,7 +1,7 @@
 // Call nodes as views show them: upright, or inverted. A node is a handle that stays
 // valid; -1 stands for what is above the roots.
 import type { Tree } from './profile';
-import { none, type Table } from './table';
+import { byFunction, none, type Table } from './table';
 
 export interface Nodes {
   readonly tree: Tree;
@@ -50,14 +50,14 @@ export class Upright implements Nodes {
   children(node: number): readonly number[] {
     let list = this.#children.get(node);
     if (!list) {
-      const { end, n } = this.#table;
+      const { end, fn, n } = this.#table;
       const { shown, total } = this.tree;
       list = [];
       for (let c = node + 1, to = node === none ? n : end[node]!; c < to; c = end[c]!) if (shown[c]) list.push(c);
       list.sort(
         total.length === 1
-          ? (a, b) => Math.abs(total[0]![b]!) - Math.abs(total[0]![a]!) || a - b
-          : (a, b) => this.tree.order(this.#both(a), this.#both(b)) || a - b,
+          ? (a, b) => Math.abs(total[0]![b]!) - Math.abs(total[0]![a]!) || fn[a]! - fn[b]!
+          : (a, b) => this.tree.order(this.#both(a), this.#both(b)) || fn[a]! - fn[b]!,
       );
       this.#children.set(node, list);
     }
@@ -107,7 +107,8 @@ export class Inverted implements Nodes {
     const isRoot = new Uint8Array(t.functions.length);
     // The category of a row is of all call nodes, its values of those that have some.
     const counts = (n: number) => t.category !== null || this.#self.some(s => s[n] !== 0);
-    for (let n = 0; n < t.n; n++) {
+    const rows = byFunction(t);
+    for (const n of rows) {
       const f = t.fn[n]!;
       if (counts(n)) count[f]!++;
       if (isRoot[f] || this.#self.every(s => s[n] === 0)) continue;
@@ -116,7 +117,7 @@ export class Inverted implements Nodes {
     }
     const lists = new Map(order.map(f => [f, new Int32Array(count[f]!)]));
     count.fill(0);
-    for (let n = 0; n < t.n; n++) if (counts(n)) lists.get(t.fn[n]!)?.fill(n, count[t.fn[n]!], ++count[t.fn[n]!]!);
+    for (const n of rows) if (counts(n)) lists.get(t.fn[n]!)?.fill(n, count[t.fn[n]!], ++count[t.fn[n]!]!);
     const roots = order.map(f => this.#add(none, f, 0, lists.get(f)!, lists.get(f)!));
     this.#roots = this.#sorted(roots, tree.isDiff);
   }

@@ -171,18 +171,21 @@ export function gather(
   significant?: readonly number[],
 ): Tree {
   const { table, node } = layout(rows);
-  const self = values.map(of => {
-    const sum = new Float64Array(table.n);
-    for (let i = 0; i < of.length; i++) {
-      const st = to ? to[i]! : i;
-      const n = st === none ? none : node[st]!;
-      if (n !== none) sum[n]! += of[i]!;
-    }
-    return sum;
-  });
+  const self =
+    !node && !to
+      ? values
+      : values.map(of => {
+          const sum = new Float64Array(table.n);
+          for (let i = 0; i < of.length; i++) {
+            const st = to ? to[i]! : i;
+            const n = st === none || !node ? st : node[st]!;
+            if (n !== none) sum[n]! += of[i]!;
+          }
+          return sum;
+        });
   const outside = significant ? new Uint8Array(table.n) : null;
   significant?.forEach((is, i) => {
-    if (is) outside![node[i]!] = 1;
+    if (is) outside![node ? node[i]! : i] = 1;
   });
   return new Tree(table, self, unit, noise, outside);
 }

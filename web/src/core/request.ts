@@ -1,7 +1,7 @@
 // Which parameters of an address are sent to the API, and which are the state of a view.
 import { parseTransform } from './transforms';
 
-const ofView = new Set(['view', 'q', 'sel', 'zoom', 'color', 'kind', 'transform']);
+const ofView = new Set(['view', 'q', 'sel', 'zoom', 'color', 'order', 'kind', 'transform']);
 
 /** The number of transforms, from the first, that the server has to apply. */
 export function serverTransforms(params: URLSearchParams): number {

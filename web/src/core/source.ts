@@ -38,6 +38,8 @@ export interface Source {
   send<T>(method: string, path: string, params: Params, body?: unknown, options?: Options): Promise<T>;
   /** The address of a file to download; empty if there is none. */
   file(path: string, params: Params): string;
+  /** Whether there is a stack chart of a tree or diff. */
+  hasChart(path: 'tree' | 'diff'): boolean;
 }
 
 /** Returns parameters as a query, lists repeated. */
@@ -87,6 +89,10 @@ export class Http implements Source {
 
   file(path: string, params: Params): string {
     return `${base}${path}?${queryOf(params)}`;
+  }
+
+  hasChart(): boolean {
+    return true;
   }
 
   /** Fetches a file that the server writes of files that are kept. */
@@ -219,6 +225,10 @@ export class Embedded implements Source {
 
   file(): string {
     return '';
+  }
+
+  hasChart(path: string): boolean {
+    return this.data.answers.some(a => a.path === path && new URLSearchParams(a.query ?? '').get('view') === 'stack-chart');
   }
 }
 

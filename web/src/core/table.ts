@@ -1,6 +1,5 @@
 // The shape of call trees, apart from their numbers. A table has one row per call node,
-// depth first, siblings by function: the subtree of row n is [n, end[n]). It is the table
-// of package calltree.
+// depth first: the subtree of row n is [n, end[n]). Siblings have different functions.
 
 export interface Func {
   name: string;
@@ -50,11 +49,14 @@ export interface Rows {
   categories: readonly Category[];
 }
 
-/** Groups rows into call nodes; node has the call node of each row, or none. Linear, apart from sorting siblings that are merged. */
-export function layout(rows: Rows): { table: Table; node: Int32Array } {
+/**
+ * Groups rows into call nodes; node has the call node of each row, or none. Rows that are call
+ * nodes already stay as they are: node is null. Linear, apart from sorting siblings that are merged.
+ */
+export function layout(rows: Rows): { table: Table; node: Int32Array | null } {
   const n = rows.parent.length;
-  const simple = permuted(rows);
-  if (simple) return simple;
+  const given = asGiven(rows);
+  if (given) return given;
   const { start, list } = callees(rows);
   const parent = new Int32Array(n);
   const fn = new Int32Array(n);
@@ -128,36 +130,42 @@ export function layout(rows: Rows): { table: Table; node: Int32Array } {
   return { table: { ...table, category: categoriesOf(rows, node, count) }, node };
 }
 
-/** Lays out rows that are depth first already, and of which no two siblings have one function; null for others. */
-function permuted(rows: Rows): { table: Table; node: Int32Array } | null {
-  const { parent: caller, fn: of, functions, categories } = rows;
-  const n = caller.length;
-  const last = new Int32Array(n);
-  for (let i = n - 1; i >= 0; i--) {
-    if (last[i] === 0) last[i] = i + 1;
-    const p = caller[i]!;
-    if (p === gone) return null;
-    if (p !== none && last[p]! < last[i]!) last[p] = last[i]!;
-  }
-  const node = sorted(caller, last, of, null);
-  if (!node) return null;
-  const parent = new Int32Array(n);
-  const fn = new Int32Array(n);
+/** Takes over rows that are depth first already, and of which no two siblings have one function; null for others. */
+function asGiven(rows: Rows): { table: Table; node: null } | null {
+  const { parent, fn, functions } = rows;
+  const n = parent.length;
   const depth = new Int32Array(n);
   const end = new Int32Array(n);
   let deepest = 0;
   for (let i = 0; i < n; i++) {
-    const at = node[i]!;
-    const p = caller[i]!;
-    const up = p === none ? none : node[p]!;
-    const d = up === none ? 0 : depth[up]! + 1;
-    parent[at] = up;
-    fn[at] = of[i]!;
-    depth[at] = d;
-    end[at] = at + last[i]! - i;
+    const p = parent[i]!;
+    if (p === gone || p >= i) return null;
+    const d = p === none ? 0 : depth[p]! + 1;
+    depth[i] = d;
     if (d >= deepest) deepest = d + 1;
   }
-  return { table: { n, parent, fn, depth, end, functions, categories, deepest, category: categoriesOf(rows, node, n) }, node };
+  for (let i = n - 1; i >= 0; i--) {
+    if (end[i] === 0) end[i] = i + 1;
+    const p = parent[i]!;
+    if (p !== none && end[p]! < end[i]!) end[p] = end[i]!;
+  }
+  const seen = new Int32Array(functions.length); // the last row with a callee of the function
+  for (let p = none; p < n; p++) {
+    for (let c = p + 1, to = p === none ? n : end[p]!; c < to; c = end[c]!) {
+      if (parent[c] !== p || seen[fn[c]!] === p + 2) return null;
+      seen[fn[c]!] = p + 2;
+    }
+  }
+  return { table: { ...rows, n, depth, end, deepest }, node: null };
+}
+
+/** The rows of a table in the order of package calltree: siblings by function. */
+export function byFunction(t: Table): Int32Array {
+  const rows = new Int32Array(t.n);
+  sorted(t.parent, t.end, t.fn, null)!.forEach((at, row) => {
+    rows[at] = row;
+  });
+  return rows;
 }
 
 /**

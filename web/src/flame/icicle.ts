@@ -470,7 +470,7 @@ export function paint(c: CanvasRenderingContext2D, s: Scene, w: Window, labels: 
 /** Draws all boxes small, for the overview; y is scaled to the height. */
 export function paintOverview(c: CanvasRenderingContext2D, s: Scene, width: number, height: number): void {
   const b = s.boxes;
-  const line = Math.min(4, height / Math.max(1, b.deepest));
+  const line = Math.min(6, height / Math.max(1, b.deepest));
   const colours = s.palette.fills;
   for (let i = 0; i < b.n; ) {
     const x = b.start[i]! * width;

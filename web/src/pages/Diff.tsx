@@ -10,6 +10,7 @@ import { diffColour } from '../flame/palette';
 import { Await, useAnswer } from '../ui/Load';
 import { Menu } from '../ui/Menu';
 import { Page, useTitle } from '../ui/Page';
+import { DiffChart } from '../view/Chart';
 import { tone } from '../view/describe';
 import { savedItem } from '../view/formats';
 import { useRunKeys } from '../view/step';
@@ -97,6 +98,7 @@ function Shown({ wire, params }: { wire: Wire; params: URLSearchParams }) {
         tree={tree}
         skip={serverTransforms(params)}
         title={name}
+        {...(profiles && source.value.hasChart('diff') ? { chart: () => <DiffChart params={params} /> } : {})}
         downloads={
           source.value.offline
             ? []

@@ -79,7 +79,7 @@ function Shown({ wire, name, runs, params }: { wire: Wire; name: string; runs: R
         tree={tree}
         skip={serverTransforms(params)}
         title={name}
-        {...(source.value.offline ? {} : { chart: () => <Chart params={params} /> })}
+        {...(source.value.hasChart('tree') ? { chart: () => <Chart params={params} /> } : {})}
         tools={
           types.length > 1 && (
             <Menu

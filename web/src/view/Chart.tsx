@@ -1,5 +1,6 @@
 // The stack chart: what every thread did over time, one chart per thread over one axis.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
 import { type ChartWire, chartBoxes } from '../core/boxes';
 import { counted, number, visible } from '../core/format';
 import { dataParams } from '../core/request';
@@ -9,7 +10,7 @@ import { type Func, none, packageLength } from '../core/table';
 import { place, update } from '../core/url';
 import { row } from '../flame/icicle';
 import { packageBucket } from '../flame/palette';
-import { ticks } from '../ui/Band';
+import { Axis } from '../ui/Axis';
 import { Await, useAnswer } from '../ui/Load';
 import { Name, placeOf } from './describe';
 import { Canvas } from './Graph';
@@ -21,14 +22,23 @@ interface Thread {
   samples: number;
 }
 
-interface Answer extends ChartWire {
-  threads?: Thread[];
-  /** The time from which ranges count, in ms since the start of the profile. */
-  zero?: number;
-  notes?: string[];
+/** The boxes of one chart. */
+interface Side {
   columns: ChartWire['columns'] & {
     functions: { function: string; file: string; line?: number; module: string; kind: string; language: string }[];
   };
+  /** The time from which ranges count, in ms since the start of the profile. */
+  zero?: number;
+}
+
+interface Answer extends Side {
+  threads?: Thread[];
+}
+
+/** The charts of both sides, which begin at 0. */
+interface DiffAnswer {
+  columns: { base: Side['columns']; new: Side['columns'] };
+  threads?: { name: string; base: number; new: number }[];
 }
 
 const mostThreads = 8;
@@ -51,7 +61,6 @@ function chartParams(params: URLSearchParams, thread?: string): URLSearchParams 
 
 export function Chart({ params }: { params: URLSearchParams }) {
   const all = useAnswer<Answer>('tree', chartParams(params));
-  const [most, setMost] = useState(mostThreads);
   return (
     <div class="charts">
       <Await of={all} what="the stack chart">
@@ -62,22 +71,58 @@ export function Chart({ params }: { params: URLSearchParams }) {
             .sort((a, b) => b.samples - a.samples);
           const { from, to } = chartBoxes(answer);
           const range: [number, number] = [from, to];
-          const unit = params.has('same-width') ? 'stacks' : 'ms';
+          const unit = unitOf(params);
           if (threads.length < 2)
             return <Lane title={threads[0] ? titleOf(threads[0]) : 'all samples'} answer={answer} range={range} unit={unit} tall />;
           return (
             <>
               <Range range={range} />
-              {threads.slice(0, most).map(t => (
-                <ThreadLane key={t.id + t.name} thread={t} params={params} range={range} unit={unit} />
-              ))}
-              {threads.length > most && (
-                <p class="note">
-                  {counted(threads.length - most, 'thread')} with fewer samples not shown.{' '}
-                  <button type="button" onClick={() => setMost(threads.length)}>
-                    Show all
-                  </button>
-                </p>
+              <Most of={threads}>{t => <ThreadLane key={t.id + t.name} thread={t} params={params} range={range} unit={unit} />}</Most>
+            </>
+          );
+        }}
+      </Await>
+    </div>
+  );
+}
+
+/** The first threads, and a button that shows the others too. */
+function Most<T>({ of, children }: { of: T[]; children: (thread: T) => ComponentChildren }) {
+  const [most, setMost] = useState(mostThreads);
+  return (
+    <>
+      {of.slice(0, most).map(children)}
+      {of.length > most && (
+        <p class="note">
+          {counted(of.length - most, 'thread')} with fewer samples not shown.{' '}
+          <button type="button" onClick={() => setMost(of.length)}>
+            Show all
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The stack charts of a diff: of every thread both sides, one above the other, over one axis. */
+export function DiffChart({ params }: { params: URLSearchParams }) {
+  const all = useAnswer<DiffAnswer>('diff', chartParams(params));
+  return (
+    <div class="charts">
+      <Await of={all} what="the stack charts">
+        {answer => {
+          const chosen = params.getAll('thread');
+          const threads = (answer.threads ?? []).filter(t => chosen.length === 0 || chosen.includes(t.name));
+          const both = threads.filter(t => t.base > 0 && t.new > 0);
+          const range = rangeOf(answer);
+          const unit = unitOf(params);
+          if (both.length < 2) return <Pair title={visible(both[0]?.name ?? '')} answer={answer} range={range} unit={unit} />;
+          return (
+            <>
+              <Range range={range} />
+              <Most of={both}>{t => <ThreadPair key={t.name} name={t.name} params={params} range={range} unit={unit} />}</Most>
+              {threads.length > both.length && (
+                <p class="note">{counted(threads.length - both.length, 'thread')} that only one side has not shown.</p>
               )}
             </>
           );
@@ -86,6 +131,42 @@ export function Chart({ params }: { params: URLSearchParams }) {
     </div>
   );
 }
+
+function ThreadPair({ name, params, range, unit }: { name: string; params: URLSearchParams; range: [number, number]; unit: string }) {
+  const answer = useAnswer<DiffAnswer>('diff', chartParams(params, name));
+  return (
+    <Await of={answer} what={`thread ${visible(name)}`}>
+      {a => <Pair title={visible(name)} thread={name} answer={a} range={range} unit={unit} />}
+    </Await>
+  );
+}
+
+function Pair({ title, thread, answer, range, unit }: { title: string; thread?: string; answer: DiffAnswer; range: [number, number]; unit: string }) {
+  return (
+    <>
+      {sides.map(side => (
+        <Lane
+          key={side}
+          title={[side, title].filter(Boolean).join(': ')}
+          {...(thread && side === 'base' ? { thread } : {})}
+          answer={{ columns: answer.columns[side] }}
+          range={range}
+          unit={unit}
+        />
+      ))}
+    </>
+  );
+}
+
+const sides = ['base', 'new'] as const;
+
+/** The time that both sides of a diff take. */
+function rangeOf(answer: DiffAnswer): [number, number] {
+  const ends = sides.map(side => chartBoxes({ columns: answer.columns[side] }));
+  return [Math.min(...ends.map(e => e.from)), Math.max(...ends.map(e => e.to))];
+}
+
+const unitOf = (params: URLSearchParams) => (params.has('same-width') ? 'stacks' : 'ms');
 
 const rangeText = (a: number, b: number) => `${a.toFixed(3)}..${b.toFixed(3)}`;
 
@@ -137,7 +218,7 @@ function Lane({
 }: {
   title: string;
   thread?: string;
-  answer: Answer;
+  answer: Side;
   range: [number, number];
   unit: string;
   tall?: boolean;
@@ -185,7 +266,7 @@ function Lane({
           </button>
         )}
       </h2>
-      <Axis from={time(view[0])} to={time(view[1])} unit={unit} />
+      <Axis from={time(view[0])} to={time(view[1])} format={t => `${number(t)} ${unit}`} />
       <div class="lane-graph" style={tall ? {} : { height: `${Math.min(boxes.deepest, 16) * row + 6}px` }}>
         <Canvas
           label={`Stacks of ${title} over time`}
@@ -235,26 +316,5 @@ function Lane({
         />
       </div>
     </section>
-  );
-}
-
-/** The axis above a chart. */
-export function Axis({ from, to, unit }: { from: number; to: number; unit: string }) {
-  const ref = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(800);
-  useEffect(() => {
-    const e = ref.current!;
-    const watch = new ResizeObserver(() => setWidth(e.clientWidth));
-    watch.observe(e);
-    return () => watch.disconnect();
-  }, []);
-  return (
-    <div ref={ref} class="axis-line" aria-hidden="true">
-      {ticks(from, to, Math.max(2, width / 110)).map(t => (
-        <span key={t} style={{ left: `${((t - from) / (to - from || 1)) * 100}%` }}>
-          {number(t)} {unit}
-        </span>
-      ))}
-    </div>
   );
 }

@@ -1,12 +1,13 @@
 // The flame graph as a component: canvas, overview, keys, and words for screen readers.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Boxes, flameBoxes } from '../core/boxes';
-import { amount, counted, percent, relative, visible } from '../core/format';
+import { amount, counted, percent, relative, sizeOf, visible } from '../core/format';
 import type { Nodes } from '../core/nodes';
 import { dark } from '../core/settings';
 import { type Func, none } from '../core/table';
 import { Icicle, paintOverview, type Scene } from '../flame/icicle';
 import { type Colouring, diffBucket, kindBucket, packageBucket, palette } from '../flame/palette';
+import { Axis } from '../ui/Axis';
 import { showTip } from '../ui/Tip';
 import { Name, Numbers, placeOf } from './describe';
 
@@ -29,7 +30,7 @@ const least = 1 / 16384;
 
 /** Of a large tree the first picture has what is half a pixel wide in a window of 4096; the rest follows. */
 const coarse = 1 / 8192;
-const large = 20_000; // nodes
+export const large = 20_000; // nodes
 
 export function Graph(p: Props) {
   const { nodes } = p;
@@ -64,6 +65,7 @@ export function Graph(p: Props) {
         onZoom={b => p.onZoom(b === none ? none : boxes.node[b]!)}
         tip={tip}
         text={text}
+        {...(p.overview && !t.isDiff ? { axis: { whole: t.root[0]!, unit: t.unit } } : {})}
       />
       {nodes.inverted && boxes.omitted > 0 && <p class="note">{counted(boxes.omitted, 'subtree')} below 0.006% of the width not drawn</p>}
     </>
@@ -139,6 +141,8 @@ interface CanvasProps {
   onMoved?: (from: number, to: number) => void;
   tip: (box: number) => preact.ComponentChildren;
   text: (box: number) => string;
+  /** The value of the whole width, for an axis. */
+  axis?: { whole: number; unit: string };
 }
 
 /** Boxes on a canvas. */
@@ -206,6 +210,14 @@ export function Canvas(p: CanvasProps) {
   return (
     <div class="graph">
       {p.overview && <Overview scene={scene} view={view} onMove={(from, to) => graph.current!.window(from, to)} />}
+      {p.axis && (
+        <Axis
+          from={view[0] * p.axis.whole}
+          to={view[1] * p.axis.whole}
+          format={v => amount(v, p.axis!.unit)}
+          scale={sizeOf((view[1] - view[0]) * p.axis.whole, p.axis.unit)}
+        />
+      )}
       <div
         ref={host}
         class="flame"
@@ -235,7 +247,7 @@ function Overview({ scene, view, onMove }: { scene: Scene; view: [number, number
     watch.observe(e);
     return () => watch.disconnect();
   }, []);
-  const height = 32;
+  const height = 56;
   useLayoutEffect(() => {
     const c = ref.current!;
     const ratio = devicePixelRatio || 1;

@@ -1,6 +1,6 @@
 // The views of one tree or diff: one search, one selection, one list of transforms.
 import type { ComponentChildren } from 'preact';
-import { useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { counted, percent, visible } from '../core/format';
 import { callers, Inverted, type Nodes, path, Upright } from '../core/nodes';
 import { functionRows, type Tree } from '../core/profile';
@@ -15,7 +15,7 @@ import { type Key, useKeys } from '../ui/Keys';
 import { type Item, Menu } from '../ui/Menu';
 import { pictureItems, tableItems } from './export';
 import { FunctionTable } from './FunctionTable';
-import { Graph } from './Graph';
+import { Graph, large } from './Graph';
 import { Sidebar } from './Sidebar';
 import { TreeTable } from './TreeTable';
 
@@ -66,7 +66,8 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
     [tree, texts.join('\n'), kind],
   );
   const upright = useMemo(() => new Upright(shown), [shown]);
-  const rows = useMemo(() => functionRows(shown), [shown]);
+  const late = useLate(shown);
+  const rows = useMemo(() => (late ? functionRows(shown) : []), [shown, late]);
   const found = useMemo(() => search(shown, query), [shown, query]);
   const functions = shown.table.functions;
   const selected = parseSelection(functions, params.get('sel'));
@@ -77,6 +78,7 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
   const colouring =
     (params.get('color') as Colouring | null) ??
     (shown.isDiff ? 'diff' : shown.table.category && shown.table.categories.length > 2 ? 'category' : 'package');
+  const order = params.get('order') === 'width' ? 'width' : 'name';
   const searchBox = useRef<HTMLInputElement>(null);
   const main = useRef<HTMLDivElement>(null);
 
@@ -176,7 +178,7 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
       key={label}
       label={label}
       nodes={v}
-      order={v.inverted ? 'width' : 'name'}
+      order={v.inverted ? 'width' : order}
       flipped={flipped}
       colouring={colouring}
       found={found?.functions ?? null}
@@ -187,7 +189,7 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
       overview={options.overview ?? false}
     />
   );
-  const list = (narrow: boolean) => (
+  const list = (narrow: boolean) => late && (
     <FunctionTable
       key={String(shown.isDiff)}
       t={shown}
@@ -341,11 +343,15 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
           />
         )}
         <Menu
-          label="Colour"
-          title="colour by"
-          items={colours
-            .filter(c => c[2])
-            .map(([c, label]) => ({ label: `by ${label}`, checked: c === colouring, run: () => update({ color: c }) }))}
+          label="Display"
+          title="colours and order"
+          items={[
+            ...colours
+              .filter(c => c[2])
+              .map(([c, label]) => ({ label: `colour by ${label}`, checked: c === colouring, run: () => update({ color: c }) })),
+            { label: 'callees by name', hint: 'graphs of other runs look alike', checked: order === 'name', run: () => update({ order: null }) },
+            { label: 'widest callee first', checked: order === 'width', run: () => update({ order: 'width' }) },
+          ]}
         />
         <Menu
           label="Export"
@@ -421,7 +427,8 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
       {colouring === 'category' && <CategoryLegend t={shown} />}
       <div ref={main} class={`views ${view}`}>
         {content}
-        {details.value && (
+        {details.value && !late && <aside class="sidebar nothing" aria-label="Selection" />}
+        {details.value && late && (
           <Sidebar
             t={shown}
             fn={fn}
@@ -436,6 +443,18 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
       </div>
     </div>
   );
+}
+
+/** Of a large tree the graph is drawn first; what is beside it follows in the next frame. */
+function useLate(t: Tree): boolean {
+  const [drawn, setDrawn] = useState<Tree | null>(null);
+  const late = t.table.n <= large || drawn !== null;
+  useEffect(() => {
+    if (late) return;
+    const timer = setTimeout(() => setDrawn(t));
+    return () => clearTimeout(timer);
+  }, [late]);
+  return late;
 }
 
 /** The colours of the categories that occur. */

@@ -1,0 +1,31 @@
+// The axis above a graph: values, or times.
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { ticks } from './Band';
+
+interface Props {
+  from: number;
+  to: number;
+  format: (v: number) => string;
+  /** Ticks are at round multiples of it. */
+  scale?: number;
+}
+
+export function Axis({ from, to, format, scale = 1 }: Props) {
+  const ref = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(800);
+  useLayoutEffect(() => {
+    const e = ref.current!;
+    const watch = new ResizeObserver(() => setWidth(e.clientWidth));
+    watch.observe(e);
+    return () => watch.disconnect();
+  }, []);
+  return (
+    <div ref={ref} class="axis-line" aria-hidden="true">
+      {ticks(from / scale, to / scale, Math.max(2, width / 110)).map(t => (
+        <span key={t} style={{ left: `${((t * scale - from) / (to - from || 1)) * 100}%` }}>
+          {format(t * scale)}
+        </span>
+      ))}
+    </div>
+  );
+}
