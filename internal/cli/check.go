@@ -42,10 +42,9 @@ applies to the whole suite: the more benchmarks, the lower it is for each of the
 function that is slower in many benchmarks is one regression.
 
 A suspect (only one run shows it) is a warning, unless chance practically never makes
-such a score. So is a benchmark in which everything
-became slower, because the cause is usually the machine. To fail on them, add
-",suspect" or ",slowdown" to --fail-on. Benchmarks with too little history are reported
-but do not fail the check.
+such a score. So is a benchmark in which everything became slower, because the cause is
+usually the machine. To fail on them, add ",suspect" or ",slowdown" to --fail-on.
+Benchmarks with too little history are reported but do not fail the check.
 
 Metrics of the benchmarks (time, allocations, throughput) are compared in a table like
 that of benchstat. With --fail-on-metric 5%, metrics that are significantly worse by at

@@ -126,18 +126,32 @@ time, and which became slower.`,
 	root.DisableSuggestions = true // suggested has them
 	root.Version, _ = versionOf()
 	root.SetFlagErrorFunc(suggestFlag)
-	root.PersistentFlags().StringVar(&e.store, "store", e.store, "`address` of the store: a file (dendro.duckdb), http://host:12800, neo4j://user@host, mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
+	root.PersistentFlags().StringVar(&e.store, "store", e.store, "`address` of the store: a file (dendro.duckdb), http://host:12800, neo4j://user@host, lake:DIRECTORY, mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
 	root.PersistentFlags().StringVar(&e.tokenFile, "token-file", e.tokenFile, "`file` with the token, if --store is a server (default: $DENDRO_TOKEN)")
 	root.PersistentFlags().BoolVar(&e.noColor, "no-color", e.noColor, "print no colours, like the environment variable NO_COLOR")
-	root.AddCommand(
-		newImport(e), newBench(e), newOverview(e), newRuns(e), newHistory(e), newTop(e), newTree(e), newDiff(e), newFind(e), newList(e), newRegressions(e), newBottlenecks(e), newReport(e), newCheck(e), newExport(e), newSQL(e), newCypher(e), newCopy(e), newPublish(e), newStore(e),
-		newPrune(e), newCompact(e), newMerge(e), newConvert(e), newDetect(e), newBatch(e), newServe(e), newMCP(e), newTask(e), newDemo(e), newVersion(e), newManual(),
-	)
+	for _, g := range []struct {
+		title string
+		list  []*cobra.Command
+	}{
+		{"Record and import", []*cobra.Command{newImport(e), newBench(e), newDemo(e)}},
+		{"Query the store", []*cobra.Command{newOverview(e), newRuns(e), newHistory(e), newTop(e), newTree(e), newList(e), newFind(e), newDiff(e), newBottlenecks(e), newSQL(e), newCypher(e)}},
+		{"Find what became slower", []*cobra.Command{newRegressions(e), newCheck(e), newReport(e)}},
+		{"Work on files without a store (also tree, top, diff)", []*cobra.Command{newDetect(e), newConvert(e), newMerge(e)}},
+		{"Manage stores", []*cobra.Command{newStore(e), newCopy(e), newExport(e), newPublish(e), newPrune(e), newCompact(e)}},
+		{"Serve", []*cobra.Command{newServe(e), newTask(e), newMCP(e), newBatch(e)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.list {
+			c.GroupID = g.title
+		}
+		root.AddCommand(g.list...)
+	}
+	root.AddCommand(newVersion(e), newManual())
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
 		e.completeFlags(c)
 	}
-	root.SetUsageFunc(usage)
+	root.SetUsageFunc(e.usage)
 	return root
 }
 

@@ -39,6 +39,27 @@ var placeholders = map[string]func(t *testing.T, dir string) string{
 	"~/src/shop":       func(t *testing.T, dir string) string { return dir },
 }
 
+// TestHelpWidth wants the text of every help to fit a terminal, and every command of the
+// program in a group.
+func TestHelpWidth(t *testing.T) {
+	root := newRoot(&env{in: strings.NewReader(""), out: io.Discard, err: io.Discard})
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		for line := range strings.Lines(c.Short + "\n" + c.Long + "\n" + c.Example) {
+			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 130 || n > 92 && !strings.Contains(c.Example, line) {
+				t.Errorf("%s: a line of %d columns: %s", c.CommandPath(), n, line)
+			}
+		}
+		if c.Parent() == root && c.GroupID == "" && !c.Hidden && c.Name() != "version" {
+			t.Errorf("%s is in no group", c.CommandPath())
+		}
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	visit(root)
+}
+
 // TestExamples runs every example of every help, each in a folder of its own that has the
 // demo's store and files with the names that the examples use.
 func TestExamples(t *testing.T) {

@@ -11,9 +11,10 @@ import (
 
 // patternHelp explains patterns in the help of commands that take them.
 const patternHelp = `A pattern is a call path: parts separated by ';'. A part is an exact function name, a
-glob ('*', '?'), alternatives of these ('A|B'), /a regular expression/, or '**' for any number of frames. 'A;B' is B
-called directly by A, 'A;**;B' is B anywhere below A, '^;A' starts at the outermost
-frame, and 'A;$' ends at the innermost. In a name, write '\;' for ';' and '\\' for '\'.`
+glob ('*', '?'), alternatives of these ('A|B'), /a regular expression/, or '**' for any
+number of frames. 'A;B' is B called directly by A, 'A;**;B' is B anywhere below A,
+'^;A' starts at the outermost frame, and 'A;$' ends at the innermost. In a name, write
+'\;' for ';' and '\\' for '\'.`
 
 func newFind(e *env) *cobra.Command {
 	var r query.FindRequest

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -128,8 +129,8 @@ func (r requestFlags) use(format outputFormat) {
 }
 
 // usage prints how a command is called, its flags by group, examples and the exit
-// statuses.
-func usage(c *cobra.Command) error {
+// statuses. Flags fit the width of a terminal.
+func (e *env) usage(c *cobra.Command) error {
 	w := c.OutOrStderr()
 	line := c.UseLine()
 	if c.HasAvailableSubCommands() {
@@ -137,12 +138,10 @@ func usage(c *cobra.Command) error {
 	}
 	fmt.Fprintf(w, "Usage:\n  %s\n", line)
 	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "\nCommands:\n")
-		for _, sub := range c.Commands() {
-			if sub.IsAvailableCommand() || sub.Name() == "help" {
-				fmt.Fprintf(w, "  %-*s %s\n", sub.NamePadding(), sub.Name(), sub.Short)
-			}
+		for _, g := range c.Groups() {
+			commands(w, c, g.ID, g.Title)
 		}
+		commands(w, c, "", map[bool]string{true: "Other commands", false: "Commands"}[len(c.Groups()) > 0])
 	}
 	var order []string
 	sets := map[string]*pflag.FlagSet{}
@@ -160,11 +159,11 @@ func usage(c *cobra.Command) error {
 	slices.SortStableFunc(order, func(a, b string) int { return groupRank(a) - groupRank(b) })
 	for _, name := range order {
 		if sets[name].HasAvailableFlags() {
-			fmt.Fprintf(w, "\n%s:\n%s\n", name, strings.TrimRight(sets[name].FlagUsages(), " \n"))
+			fmt.Fprintf(w, "\n%s:\n%s\n", name, strings.TrimRight(sets[name].FlagUsagesWrapped(e.width()), " \n"))
 		}
 	}
 	if c.HasAvailableInheritedFlags() {
-		fmt.Fprintf(w, "\nGlobal flags:\n%s\n", strings.TrimRight(c.InheritedFlags().FlagUsages(), " \n"))
+		fmt.Fprintf(w, "\nGlobal flags:\n%s\n", strings.TrimRight(c.InheritedFlags().FlagUsagesWrapped(e.width()), " \n"))
 	}
 	if c.HasExample() {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", c.Example)
@@ -175,6 +174,16 @@ func usage(c *cobra.Command) error {
 	}
 	fmt.Fprintf(w, "\nExit status: 0 success, 1 error, 2 usage%s.\n", found)
 	return nil
+}
+
+// commands lists the commands of a group below c.
+func commands(w io.Writer, c *cobra.Command, group, title string) {
+	fmt.Fprintf(w, "\n%s:\n", title)
+	for _, sub := range c.Commands() {
+		if sub.GroupID == group && (sub.IsAvailableCommand() || sub.Name() == "help") {
+			fmt.Fprintf(w, "  %-*s %s\n", sub.NamePadding(), sub.Name(), sub.Short)
+		}
+	}
 }
 
 // groupRank orders the headings of help.

@@ -49,7 +49,8 @@ func newImport(e *env) *cobra.Command {
 		Use:   "import [flags] FILE|DIRECTORY|GLOB|ARCHIVE|https://…|s3://…|-...",
 		Short: "Import profiles into the store",
 		Long: `Read profiles into the store: files, directories, globs, archives, https addresses,
-object storage and stdin, also compressed. The format is detected by content, not by name:
+object storage and stdin, also compressed. The format is detected by content, not by
+name:
 ` + formatList() + `
 
 Addresses of object storage name one object, or all below a key as if it were a
