@@ -84,8 +84,8 @@ smoke-neo4j: # what Neo4j answers to the engine and to the researcher's page
 
 SMOKE = TestStore/shared/(One|Many|Runs|Queries|Conflict|Delete|Concurrent)|TestModels|TestCypher|TestStartPage
 
-smoke-servers: # Kafka, agents, JMH, new users; these measure durations, so nothing else runs meanwhile
-	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./test/kafka ./test/agents ./test/newuser ./test/jmh
+smoke-servers: # Kafka, PostgreSQL, agents, JMH, new users; these measure durations, so nothing else runs meanwhile
+	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./test/kafka ./test/agents ./test/newuser ./test/jmh ./test/lake
 
 nightly: test-real spark-test race-all fuzz bench bench-detection ## everything that is too slow for every change; hours
 
@@ -103,7 +103,7 @@ real-newest: # Neo4j's newest release
 	  -run 'TestStore/shared|TestModels|TestCypher|TestKeys|TestReplaced|TestBulk/shared|TestGuide|TestStartPage' ./store/neo4j ./test/neo4j/e2e
 
 real-servers: # the binary with servers and agents
-	DENDRO_TEST_REAL=1 $(GO) test -count=1 -p 1 -timeout 30m ./test/neo4j/... ./test/pipeline ./test/kafka ./test/agents ./test/newuser ./test/jmh
+	DENDRO_TEST_REAL=1 $(GO) test -count=1 -p 1 -timeout 30m ./test/neo4j/... ./test/pipeline ./test/kafka ./test/agents ./test/newuser ./test/jmh ./test/lake
 
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	tools/fuzz $(FUZZTIME)

@@ -19,6 +19,7 @@ import (
 type publishOptions struct {
 	query.Selection `group:"Selection"`
 	to              string
+	warehouse       string
 	output          outputFormat
 }
 
@@ -27,21 +28,26 @@ func newPublish(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "publish --to LAKE [flags]",
 		Short: "Add profiles to a lake, which Spark and many machines share",
-		Long: `Add the selected profiles of a store to a lake: a directory of Apache Iceberg tables that
-Spark, pyiceberg and DuckDB read, and dendro with --store lake:DIRECTORY. The
-directory is created if it does not exist. docs/schema/lake.md describes the tables.
+		Long: `Add the selected profiles of a store to a lake: Apache Iceberg tables that Spark, pyiceberg
+and DuckDB read, and dendro with --store lake:LAKE. A LAKE is a directory, or the URL of
+its catalog in PostgreSQL, which several machines share: postgres://USER@HOST/DATABASE.
+A lake that does not exist is created; with a catalog in PostgreSQL, --warehouse says where
+its files are. The environment variable PGPASSWORD or the file ~/.pgpass has the
+password. docs/schema/lake.md describes the tables.
 
 Profiles that the lake already has are skipped. Repeat the command to continue an
 interrupted publication, or to publish new profiles. A profile that the lake has with
 other content stays as it is and is counted. Several machines may publish at once; each
 commit adds whole profiles to all tables.`,
 		Example: `  dendro publish --to lake
-  dendro publish --to lake --since 30d --branch main`,
+  dendro publish --to lake --since 30d --branch main
+  dendro publish --to postgres://ci@db.example.com/lake --warehouse /mnt/shared/lake`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
 	}
 	addRequest(c, &o)
-	c.Flags().StringVar(&o.to, "to", "", "`directory` of the lake")
+	c.Flags().StringVar(&o.to, "to", "", "`lake` to add to: a directory, or postgres://USER@HOST/DATABASE")
+	c.Flags().StringVar(&o.warehouse, "warehouse", "", "`directory` for the files of a new lake with a catalog in PostgreSQL")
 	o.output.addFlag(c, "text", "json")
 	return c
 }
@@ -50,12 +56,9 @@ commit adds whole profiles to all tables.`,
 const publishMemory = 90 << 20
 
 func (o *publishOptions) run(ctx context.Context, e *env) error {
-	dir := strings.TrimPrefix(o.to, engines.LakeScheme)
-	if dir == "" {
-		return usagef("where to? give --to DIRECTORY")
-	}
-	if strings.Contains(dir, "://") {
-		return usagef("--to %s: a lake is a directory", o.to)
+	to := strings.TrimPrefix(o.to, engines.LakeScheme)
+	if to == "" {
+		return usagef("where to? give --to LAKE")
 	}
 	began := time.Now()
 	defer spendMemory(publishMemory)()
@@ -64,11 +67,14 @@ func (o *publishOptions) run(ctx context.Context, e *env) error {
 		if err != nil {
 			return err
 		}
-		l, err := lake.Open(ctx, dir, true)
+		l, err := lake.Open(ctx, to, lake.Options{Create: true, Warehouse: o.warehouse})
 		if err != nil {
 			return err
 		}
 		defer l.Close()
+		if was := l.Moved(); was != "" {
+			fmt.Fprintf(e.err, "note: the lake was moved, and other programs look for its files in %s (dendro store relocate)\n", was)
+		}
 		p := newCopyProgress(e, "auto")
 		done, err := l.Publish(ctx, st, list, func(done int) { p.copied(store.Copied{Done: done, All: len(list)}) })
 		p.end()

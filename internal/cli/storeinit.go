@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/internal/lake"
 	"github.com/dendroprof/dendro/internal/query"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
@@ -17,14 +19,13 @@ func newStore(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "store",
 		Short: "Initialise a store, or show what it contains",
-		Long: `Initialise the store that --store names, show its kind and content, or expand single
-profiles of a graph database. An import
-initialises a store by itself. Use init to choose the model of a graph database, or to
+		Long: `Initialise the store that --store names, show its kind and content, expand single
+profiles of a graph database, or relocate a lake. An import initialises a store by itself. Use init to choose the model of a graph database, or to
 use a database that has other content.`,
 		Args: cobra.NoArgs,
 		RunE: help,
 	}
-	c.AddCommand(newStoreInit(e), newStoreInfo(e), newStoreExpand(e))
+	c.AddCommand(newStoreInit(e), newStoreInfo(e), newStoreExpand(e), newStoreRelocate(e))
 	return c
 }
 
@@ -121,6 +122,43 @@ relationships, or in the model thesis to the nodes of the tree.`,
 	c.Flags().IntVar(&o.Potentials, "potentials", 0, "store the potentials up to this `degree` too (default: none)")
 	c.Flags().BoolVar(&o.Undo, "undo", false, "remove what expand has stored")
 	return c
+}
+
+func newStoreRelocate(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "relocate",
+		Short: "Update the metadata of a lake whose directory was moved",
+		Long: `Write the present directory of a lake into its metadata. Iceberg's metadata has absolute
+paths. Dendro finds the files of a directory that was moved or copied all the same; Spark
+and other programs find them after this command. Older states of the tables are forgotten,
+and no data file changes. Nobody may publish meanwhile to the directory where the lake was.`,
+		Example: `  mv lake /mnt/shared/lake && dendro store relocate --store lake:/mnt/shared/lake`,
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			where, err := e.location()
+			if err != nil {
+				return err
+			}
+			address, ok := strings.CutPrefix(where, engines.LakeScheme)
+			if !ok {
+				return usagef("store relocate: %s is not a lake: give --store lake:DIRECTORY", where)
+			}
+			l, err := lake.Open(c.Context(), address, lake.Options{})
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, l.Close()) }()
+			if l.Moved() == "" {
+				_, err = fmt.Fprintln(e.out, "the metadata has the directory already")
+				return err
+			}
+			if err := l.Relocate(c.Context()); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(e.out, "the metadata has the directory %s now\n", l.Dir)
+			return err
+		},
+	}
 }
 
 func newStoreInfo(e *env) *cobra.Command {

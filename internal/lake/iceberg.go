@@ -1,13 +1,13 @@
 package lake
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net/url"
-	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,16 +29,19 @@ const (
 
 // tables are the tables of a lake and their columns, in the order in which programs that
 // commit one table at a time should write them: profiles last.
-var tables = []struct {
-	name    string
-	columns *parquet.Schema
-}{
+var tables = []tableSchema{
 	{"functions", parquet.SchemaOf(new(placedFunction))},
 	{"paths", parquet.SchemaOf(new(placedPath))},
 	{"function_samples", parquet.SchemaOf(new(functionSampleRow))},
 	{"path_samples", parquet.SchemaOf(new(pathSampleRow))},
 	{"metrics", parquet.SchemaOf(new(metricRow))},
 	{"profiles", parquet.SchemaOf(new(profileRow))},
+}
+
+// tableSchema is a table and its columns.
+type tableSchema struct {
+	name    string
+	columns *parquet.Schema
 }
 
 // metadata is the metadata of an Iceberg table, format version 2.
@@ -63,7 +66,8 @@ type metadata struct {
 	SnapshotLog     []snapshotLog           `json:"snapshot-log"`
 	MetadataLog     []metadataLog           `json:"metadata-log"`
 
-	Saved string `json:"-"` // URL of the file
+	Saved     string     `json:"-"` // location of the file
+	warehouse *warehouse // of the table
 }
 
 type sortOrder struct {
@@ -104,8 +108,8 @@ type metadataLog struct {
 }
 
 // newMetadata returns the metadata of a new table.
-func newMetadata(location string, columns *parquet.Schema, properties map[string]string) (*metadata, error) {
-	m := &metadata{FormatVersion: 2, UUID: uuid.NewString(), Location: location, LastUpdated: time.Now().UnixMilli(),
+func newMetadata(w *warehouse, name string, columns *parquet.Schema, properties map[string]string) (*metadata, error) {
+	m := &metadata{warehouse: w, FormatVersion: 2, UUID: uuid.NewString(), Location: w.url + "/" + name, LastUpdated: time.Now().UnixMilli(),
 		Schemas: []*iceberg.Schema{iceberg.NewSchema(0)}, LastPartition: bucketField, SortOrder: 1, Properties: properties,
 		Snapshots: []snapshot{}, SnapshotLog: []snapshotLog{}, MetadataLog: []metadataLog{}}
 	if err := m.evolve(columns); err != nil {
@@ -190,67 +194,68 @@ func typeOf(n parquet.Node, next func() int) iceberg.Type {
 	return iceberg.PrimitiveTypes.Binary
 }
 
-// readMetadata reads the metadata of a table from a URL.
-func readMetadata(location string) (*metadata, error) {
-	data, err := os.ReadFile(pathOf(location))
+// readMetadata reads the metadata of a table.
+func readMetadata(ctx context.Context, w *warehouse, location string) (*metadata, error) {
+	data, err := w.read(ctx, w.path(location))
 	if err != nil {
 		return nil, err
 	}
-	m := new(metadata)
+	m := &metadata{warehouse: w, Saved: location}
 	if err := json.Unmarshal(data, m); err != nil {
-		return nil, fmt.Errorf("%s: %w", pathOf(location), err)
+		return nil, fmt.Errorf("%s: %w", location, err)
 	}
 	if m.FormatVersion != 2 || len(m.Schemas) == 0 || len(m.Specs) != 1 {
-		return nil, fmt.Errorf("%s: not a table that dendro made: format version %d, %d partition specs", pathOf(location), m.FormatVersion, len(m.Specs))
+		return nil, fmt.Errorf("%s: not a table that dendro made: format version %d, %d partition specs", location, m.FormatVersion, len(m.Specs))
 	}
 	return m, nil
 }
 
 // manifests returns the manifests of the current snapshot.
-func (m *metadata) manifests() ([]iceberg.ManifestFile, error) {
+func (m *metadata) manifests(ctx context.Context) ([]iceberg.ManifestFile, error) {
 	i := slices.IndexFunc(m.Snapshots, func(s snapshot) bool { return m.CurrentSnapshot != nil && s.ID == *m.CurrentSnapshot })
 	if i < 0 {
 		return nil, nil
 	}
-	return readManifestList(m.Snapshots[i].ManifestList)
+	return m.manifestsOf(ctx, &m.Snapshots[i])
 }
 
-func readManifestList(location string) ([]iceberg.ManifestFile, error) {
-	f, err := os.Open(pathOf(location))
+// manifestsOf returns the manifests of a snapshot, which are on this machine then.
+func (m *metadata) manifestsOf(ctx context.Context, s *snapshot) ([]iceberg.ManifestFile, error) {
+	data, err := m.warehouse.read(ctx, m.warehouse.path(s.ManifestList))
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	list, err := iceberg.ReadManifestList(f)
+	list, err := iceberg.ReadManifestList(bytes.NewReader(data))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", pathOf(location), err)
+		return nil, fmt.Errorf("%s: %w", s.ManifestList, err)
 	}
-	for _, m := range list {
-		if m.ManifestContent() != iceberg.ManifestContentData {
-			return nil, fmt.Errorf("%s: the table has deleted rows in files of their own, which dendro does not read: rewrite its data files", pathOf(location))
+	paths := make([]string, len(list))
+	for i, manifest := range list {
+		if manifest.ManifestContent() != iceberg.ManifestContentData {
+			return nil, fmt.Errorf("%s: the table has deleted rows in files of their own, which dendro does not read: rewrite its data files", s.ManifestList)
 		}
+		paths[i] = m.warehouse.path(manifest.FilePath())
 	}
-	return list, nil
+	return list, m.warehouse.fetch(ctx, paths...)
 }
 
 // entries returns the files of a manifest.
-func entries(m iceberg.ManifestFile) ([]iceberg.ManifestEntry, error) {
-	f, err := os.Open(pathOf(m.FilePath()))
+func (m *metadata) entries(ctx context.Context, manifest iceberg.ManifestFile) ([]iceberg.ManifestEntry, error) {
+	data, err := m.warehouse.read(ctx, m.warehouse.path(manifest.FilePath()))
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	list, err := iceberg.ReadManifest(m, f, true)
+	list, err := iceberg.ReadManifest(manifest, bytes.NewReader(data), true)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", pathOf(m.FilePath()), err)
+		return nil, fmt.Errorf("%s: %w", manifest.FilePath(), err)
 	}
 	return list, nil
 }
 
 // fileOf returns the file of an entry of a manifest.
-func fileOf(e iceberg.ManifestEntry) File {
+func (m *metadata) fileOf(e iceberg.ManifestEntry) File {
 	d := e.DataFile()
-	f := File{Path: pathOf(d.FilePath()), Rows: d.Count(), Size: d.FileSizeBytes()}
+	f := File{Path: m.warehouse.path(d.FilePath()), Rows: d.Count(), Size: d.FileSizeBytes()}
 	values := d.Partition()
 	f.Month, f.Dated = values[monthField].(int32)
 	f.Bucket, _ = values[bucketField].(int32)
@@ -264,14 +269,13 @@ type Change struct {
 }
 
 // apply makes a new snapshot of a table, with new manifests beside its metadata.
-func (m *metadata) apply(c Change) error {
-	dir := filepath.Join(pathOf(m.Location), "metadata")
+func (m *metadata) apply(ctx context.Context, c Change) error {
 	s := snapshot{ID: rand.Int64(), Parent: m.CurrentSnapshot, Sequence: m.LastSequence + 1, Time: max(time.Now().UnixMilli(), m.LastUpdated), Schema: m.CurrentSchema,
 		Summary: map[string]string{"operation": "append", "added-data-files": strconv.Itoa(len(c.Add)), "deleted-data-files": strconv.Itoa(len(c.Remove))}}
 	if len(c.Remove) > 0 {
 		s.Summary["operation"] = "overwrite"
 	}
-	list, err := m.manifests()
+	list, err := m.manifests(ctx)
 	if err != nil {
 		return err
 	}
@@ -282,21 +286,22 @@ func (m *metadata) apply(c Change) error {
 		if f.Dated {
 			values[monthField] = f.Month
 		}
-		b, err := iceberg.NewDataFileBuilder(m.Specs[0], iceberg.EntryContentData, urlOf(f.Path), iceberg.ParquetFile, values, nil, nil, f.Rows, f.Size)
+		b, err := iceberg.NewDataFileBuilder(m.Specs[0], iceberg.EntryContentData, m.warehouse.location(f.Path), iceberg.ParquetFile, values, nil, nil, f.Rows, f.Size)
 		if err != nil {
 			return err
 		}
+		m.setBounds(b, f.columns)
 		e := iceberg.NewManifestEntry(iceberg.EntryStatusADDED, &id, nil, nil, b.Build())
 		write = append(write, func(w *iceberg.ManifestWriter) error { return w.Add(e) })
 	}
 	if len(c.Remove) > 0 { // all manifests become one
 		for _, old := range list {
-			all, err := entries(old)
+			all, err := m.entries(ctx, old)
 			if err != nil {
 				return err
 			}
 			for _, e := range all {
-				if c.Remove[pathOf(e.DataFile().FilePath())] {
+				if c.Remove[m.warehouse.path(e.DataFile().FilePath())] {
 					write = append(write, func(w *iceberg.ManifestWriter) error { return w.Delete(e) })
 				} else {
 					write = append(write, func(w *iceberg.ManifestWriter) error { return w.Existing(e) })
@@ -306,30 +311,52 @@ func (m *metadata) apply(c Change) error {
 		list = nil
 	}
 	if len(write) > 0 {
-		manifest, err := m.writeManifest(filepath.Join(dir, uuid.NewString()+"-m0.avro"), id, write)
+		manifest, err := m.writeManifest(ctx, id, write)
 		if err != nil {
 			return err
 		}
 		list = append([]iceberg.ManifestFile{manifest}, list...)
 	}
-	path := filepath.Join(dir, fmt.Sprintf("snap-%d-1-%s.avro", s.ID, uuid.NewString()))
-	err = create(path, func(w io.Writer) error {
+	s.ManifestList, err = m.create(ctx, fmt.Sprintf("snap-%d-1-%s.avro", s.ID, uuid.NewString()), func(w io.Writer) error {
 		return iceberg.WriteManifestList(2, w, s.ID, s.Parent, &s.Sequence, 0, list)
 	})
 	if err != nil {
 		return err
 	}
-	s.ManifestList = urlOf(path)
 	m.LastSequence, m.LastUpdated, m.CurrentSnapshot = s.Sequence, s.Time, &id
 	m.Snapshots, m.SnapshotLog = append(m.Snapshots, s), append(m.SnapshotLog, snapshotLog{s.ID, s.Time})
 	m.Refs = map[string]ref{"main": {s.ID, "branch"}}
 	return nil
 }
 
-func (m *metadata) writeManifest(path string, snapshot int64, write []func(*iceberg.ManifestWriter) error) (manifest iceberg.ManifestFile, err error) {
-	err = create(path, func(out io.Writer) error {
-		n := &counter{Writer: out}
-		w, err := iceberg.NewManifestWriter(2, n, m.Specs[0], m.schema(), snapshot)
+// setBounds tells what a file has in its columns, so that readers skip files.
+func (m *metadata) setBounds(b *iceberg.DataFileBuilder, columns []column) {
+	values, nulls, lower, upper := map[int]int64{}, map[int]int64{}, map[int][]byte{}, map[int][]byte{}
+	for _, c := range columns {
+		f, ok := m.schema().FindFieldByName(c.name)
+		if !ok {
+			continue
+		}
+		values[f.ID], nulls[f.ID] = c.values, c.nulls
+		if c.lower != nil {
+			lower[f.ID], upper[f.ID] = c.lower, c.upper
+		}
+	}
+	b.ValueCounts(values).NullValueCounts(nulls).LowerBoundValues(lower).UpperBoundValues(upper)
+}
+
+// create writes a file beside the metadata and returns its location.
+func (m *metadata) create(ctx context.Context, name string, write func(io.Writer) error) (location string, err error) {
+	location = m.Location + "/metadata/" + name
+	return location, m.warehouse.create(ctx, m.warehouse.path(location), write)
+}
+
+func (m *metadata) writeManifest(ctx context.Context, snapshot int64, write []func(*iceberg.ManifestWriter) error) (manifest iceberg.ManifestFile, err error) {
+	var w *iceberg.ManifestWriter
+	var n *counter
+	location, err := m.create(ctx, uuid.NewString()+"-m0.avro", func(out io.Writer) error {
+		n = &counter{Writer: out}
+		w, err = iceberg.NewManifestWriter(2, n, m.Specs[0], m.schema(), snapshot)
 		if err != nil {
 			return err
 		}
@@ -338,13 +365,12 @@ func (m *metadata) writeManifest(path string, snapshot int64, write []func(*iceb
 				return err
 			}
 		}
-		if err := w.Close(); err != nil {
-			return err
-		}
-		manifest, err = w.ToManifestFile(urlOf(path), n.n)
-		return err
+		return w.Close()
 	})
-	return manifest, err
+	if err != nil {
+		return nil, err
+	}
+	return w.ToManifestFile(location, n.n)
 }
 
 type counter struct {
@@ -369,51 +395,16 @@ func (m *metadata) expire(before time.Time) {
 }
 
 // save writes the metadata as the version after the one at previous, empty for a new
-// table, and returns its URL.
-func (m *metadata) save(previous string) (location string, err error) {
+// table, and returns its location.
+func (m *metadata) save(ctx context.Context, previous string) (location string, err error) {
 	version := 0
 	if previous != "" {
-		number, _, _ := strings.Cut(filepath.Base(previous), "-")
+		number, _, _ := strings.Cut(path.Base(previous), "-")
 		version, _ = strconv.Atoi(number)
 		version++
 		m.MetadataLog = append(m.MetadataLog, metadataLog{previous, m.LastUpdated})
 		m.MetadataLog = m.MetadataLog[max(0, len(m.MetadataLog)-100):]
 	}
-	path := filepath.Join(pathOf(m.Location), "metadata", fmt.Sprintf("%05d-%s.metadata.json", version, uuid.NewString()))
-	m.Saved = urlOf(path)
-	return m.Saved, create(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(m) })
-}
-
-// create writes a new file and syncs it.
-func create(path string, write func(io.Writer) error) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
-	}
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		os.Remove(path)
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
-}
-
-// urlOf returns the URL of a file with an absolute path, as Iceberg's metadata has it.
-func urlOf(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
-
-// pathOf is the inverse of urlOf.
-func pathOf(location string) string {
-	if u, err := url.Parse(location); err == nil && u.Scheme == "file" {
-		return u.Path
-	}
-	return location
+	m.Saved, err = m.create(ctx, fmt.Sprintf("%05d-%s.metadata.json", version, uuid.NewString()), func(w io.Writer) error { return json.NewEncoder(w).Encode(m) })
+	return m.Saved, err
 }

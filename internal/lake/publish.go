@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -80,15 +79,16 @@ type contents struct {
 }
 
 // read adds what the files of the given partitions have. Files that were read are in seen.
-func (c *contents) read(s *Snapshot, parts map[Partition]bool, seen map[string]bool) error {
-	files, err := s.Files("profiles")
+func (c *contents) read(ctx context.Context, s *Snapshot, parts map[Partition]bool, seen map[string]bool) error {
+	files, err := s.Files(ctx, "profiles")
 	if err != nil {
 		return err
 	}
+	files = slices.DeleteFunc(files, func(f File) bool { return seen[f.Path] || !parts[f.Partition] })
+	if err := s.lake.Fetch(ctx, files); err != nil {
+		return err
+	}
 	for _, f := range files {
-		if seen[f.Path] || !parts[f.Partition] {
-			continue
-		}
 		seen[f.Path] = true
 		rows, err := parquet.ReadFile[profileKey](f.Path)
 		if err != nil {
@@ -119,7 +119,7 @@ func (l *Lake) Publish(ctx context.Context, st store.Reader, list []store.Profil
 		return done, err
 	}
 	if err := now.sameRules(info.Rules); err != nil && len(list) > 0 {
-		return done, fmt.Errorf("lake %s: %w", l.Dir, err)
+		return done, l.wrap(err)
 	}
 	p := &publisher{lake: l, st: st, rules: info.Rules, parts: map[Partition]bool{}, seen: map[string]bool{},
 		has: contents{map[string]string{}, map[measured]bool{}}}
@@ -133,7 +133,7 @@ func (l *Lake) Publish(ctx context.Context, st store.Reader, list []store.Profil
 	slices.SortStableFunc(list, func(a, b store.Profile) int {
 		return cmp.Or(cmp.Compare(order[a.ID].dir, order[b.ID].dir), cmp.Compare(a.Benchmark.Group, b.Benchmark.Group), cmp.Compare(a.Benchmark.Name, b.Benchmark.Name))
 	})
-	if err := p.has.read(now, p.parts, p.seen); err != nil {
+	if err := p.has.read(ctx, now, p.parts, p.seen); err != nil {
 		return done, err
 	}
 	for i := 0; i < len(list); {
@@ -181,7 +181,7 @@ type publisher struct {
 func (p *publisher) publish(ctx context.Context, list []store.Profile) (err error) {
 	now, err := p.lake.Snapshot(ctx)
 	if err == nil {
-		err = p.has.read(now, p.parts, p.seen)
+		err = p.has.read(ctx, now, p.parts, p.seen)
 	}
 	if err != nil {
 		return err
@@ -193,11 +193,22 @@ func (p *publisher) publish(ctx context.Context, list []store.Profile) (err erro
 	defer func() {
 		w.abandon()
 		if err != nil {
-			w.remove()
+			for _, files := range w.written() {
+				p.lake.Remove(context.WithoutCancel(ctx), files)
+			}
 		}
 	}()
 	if err := p.write(ctx, w, list); err != nil {
 		return fmt.Errorf("publish: %w", err)
+	}
+	changes := map[string]Change{}
+	for table, files := range w.written() {
+		for i, f := range files {
+			if files[i], err = p.lake.Keep(ctx, f.Partition, f.Path); err != nil {
+				return err
+			}
+		}
+		changes[table] = Change{Add: files}
 	}
 	unmeasured := map[measured]bool{}
 	for i := range list {
@@ -205,11 +216,11 @@ func (p *publisher) publish(ctx context.Context, list []store.Profile) (err erro
 			unmeasured[m] = true
 		}
 	}
-	return p.lake.Commit(ctx, w.changes(), func(now *Snapshot) error {
+	return p.lake.Commit(ctx, changes, func(now *Snapshot) error {
 		if err := now.sameRules(p.rules); err != nil {
 			return err
 		}
-		if err := p.has.read(now, p.parts, p.seen); err != nil {
+		if err := p.has.read(ctx, now, p.parts, p.seen); err != nil {
 			return err
 		}
 		for m := range unmeasured {
@@ -269,22 +280,4 @@ func (p *publisher) write(ctx context.Context, w *writer, list []store.Profile) 
 		list = list[n:]
 	}
 	return w.finish()
-}
-
-// changes returns the files of the tables as a commit that adds them.
-func (w *writer) changes() map[string]Change {
-	all := map[string]Change{}
-	for name, list := range w.written() {
-		all[name] = Change{Add: list}
-	}
-	return all
-}
-
-// remove removes the files of the tables.
-func (w *writer) remove() {
-	for _, list := range w.written() {
-		for _, f := range list {
-			os.Remove(f.Path)
-		}
-	}
 }

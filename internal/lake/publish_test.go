@@ -24,7 +24,7 @@ import (
 // openLake opens a lake, which is closed at the end of the test.
 func openLake(t testing.TB, dir string) *Lake {
 	t.Helper()
-	l, err := Open(t.Context(), dir, true)
+	l, err := Open(t.Context(), dir, Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func publishedRows[T any](t testing.TB, l *Lake, name string, draw func(*T) stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := s.Files(name)
+	files, err := s.Files(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestPublishersAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		wg.Go(func() {
-			l, err := Open(t.Context(), dir, true)
+			l, err := Open(t.Context(), dir, Options{Create: true})
 			if err != nil {
 				errs[i] = err
 				return
@@ -192,7 +192,7 @@ func TestPublishersAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, table := range tables {
-		list, err := s.Files(table.name)
+		list, err := s.Files(t.Context(), table.name)
 		if err != nil {
 			t.Fatal(err)
 		}

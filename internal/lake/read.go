@@ -2,6 +2,7 @@ package lake
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,13 +18,13 @@ import (
 
 // Profiles lists the profiles that a query may select, in no order: those of the months
 // of its dates, or all. Q.Filter of the result selects the same as of all profiles.
-func (s *Snapshot) Profiles(q *store.Query) ([]store.Profile, error) {
+func (s *Snapshot) Profiles(ctx context.Context, q *store.Query) ([]store.Profile, error) {
 	since, until := monthsOf(q)
 	wanted := func(f File) bool {
 		return since == 0 && until == 0 || f.Dated && (since == 0 || f.Month >= since) && (until == 0 || f.Month <= until)
 	}
 	metrics := map[measured][]testrun.Metric{}
-	err := eachRow(s, "metrics", &s.lake.metrics, wanted, func(r *metricRow) {
+	err := eachRow(ctx, s, "metrics", &s.lake.metrics, wanted, func(r *metricRow) {
 		at := measured{r.Group, r.Benchmark, r.Run}
 		if !slices.ContainsFunc(metrics[at], func(m testrun.Metric) bool { return m.Name == r.Name }) {
 			metrics[at] = append(metrics[at], testrun.Metric{Name: r.Name, Mean: r.Mean, Unit: r.Unit, Better: testrun.Better(r.Better), N: int(r.N),
@@ -44,7 +45,7 @@ func (s *Snapshot) Profiles(q *store.Query) ([]store.Profile, error) {
 		})
 	}
 	var list []store.Profile
-	err = eachRow(s, "profiles", &s.lake.profiles, wanted, func(r *profileRow) {
+	err = eachRow(ctx, s, "profiles", &s.lake.profiles, wanted, func(r *profileRow) {
 		p := r.profile()
 		p.Metrics = slices.Clone(metrics[measuredOf(&p)])
 		list = append(list, p)
@@ -72,15 +73,16 @@ func monthsOf(q *store.Query) (since, until int32) {
 }
 
 // eachRow calls f with the rows of some files of a table. The rows of a file are read once.
-func eachRow[T any](s *Snapshot, table string, cache *map[string][]T, wanted func(File) bool, f func(*T)) error {
-	files, err := s.Files(table)
+func eachRow[T any](ctx context.Context, s *Snapshot, table string, cache *map[string][]T, wanted func(File) bool, f func(*T)) error {
+	files, err := s.Files(ctx, table)
 	if err != nil {
 		return err
 	}
+	files = slices.DeleteFunc(files, func(f File) bool { return !wanted(f) })
+	if err := s.lake.Fetch(ctx, files); err != nil {
+		return err
+	}
 	for _, file := range files {
-		if !wanted(file) {
-			continue
-		}
 		s.lake.mu.Lock()
 		rows, known := (*cache)[file.Path]
 		s.lake.mu.Unlock()
@@ -116,19 +118,19 @@ func (r *profileRow) profile() store.Profile {
 
 // FilesOf lists the files of a table that have rows of profiles: those of their months
 // and of the buckets of their benchmarks.
-func (s *Snapshot) FilesOf(table string, profiles []store.Profile) ([]File, error) {
+func (s *Snapshot) FilesOf(ctx context.Context, table string, profiles []store.Profile) ([]File, error) {
 	parts := map[Partition]bool{}
 	for i := range profiles {
 		parts[PartitionOf(&profiles[i])] = true
 	}
-	files, err := s.Files(table)
+	files, err := s.Files(ctx, table)
 	return slices.DeleteFunc(files, func(f File) bool { return !parts[f.Partition] }), err
 }
 
 // Bytes returns the size of the data files.
-func (s *Snapshot) Bytes() (n int64, err error) {
+func (s *Snapshot) Bytes(ctx context.Context) (n int64, err error) {
 	for _, t := range tables {
-		files, err := s.Files(t.name)
+		files, err := s.Files(ctx, t.name)
 		if err != nil {
 			return 0, err
 		}

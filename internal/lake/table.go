@@ -3,6 +3,7 @@ package lake
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,6 +19,86 @@ const (
 	tableRows = 1 << 12
 )
 
+// Partition is a part of each table of a lake: the rows of the runs of a month and of the
+// benchmarks of a bucket.
+type Partition struct {
+	Month  int32 // since January 1970
+	Dated  bool  // the month is known
+	Bucket int32
+}
+
+// File is a Parquet file of a table.
+type File struct {
+	Partition
+	Path string
+	Rows int64
+	Size int64
+
+	columns []column // of a file that describe read
+}
+
+// column is what a file has in a column.
+type column struct {
+	name          string
+	values, nulls int64
+	lower, upper  []byte // nil: not known
+}
+
+// maxBound is the length of a bound that manifests have: they should stay small.
+const maxBound = 256
+
+// describe reads what manifests say of a complete Parquet file: its rows, its size, and
+// the bounds of its columns that are neither lists nor maps.
+func describe(part Partition, path string) (File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return File{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return File{}, err
+	}
+	p, err := parquet.OpenFile(f, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return File{}, fmt.Errorf("%s: %w", path, err)
+	}
+	of := File{Partition: part, Path: path, Rows: p.NumRows(), Size: info.Size()}
+	for i, name := range p.Schema().Columns() {
+		if len(name) > 1 {
+			continue
+		}
+		c := column{name: name[0]}
+		var lower, upper parquet.Value
+		known := true
+		for _, group := range p.RowGroups() {
+			chunk := group.ColumnChunks()[i].(*parquet.FileColumnChunk)
+			c.values += chunk.NumValues()
+			c.nulls += chunk.NullCount()
+			least, most, ok := chunk.Bounds()
+			if !ok {
+				known = known && chunk.NullCount() == chunk.NumValues()
+				continue
+			}
+			if compare := chunk.Type().Compare; lower.IsNull() {
+				lower, upper = least, most
+			} else {
+				if compare(least, lower) < 0 {
+					lower = least
+				}
+				if compare(most, upper) > 0 {
+					upper = most
+				}
+			}
+		}
+		if l, u := lower.Bytes(), upper.Bytes(); known && !lower.IsNull() && len(l) <= maxBound && len(u) <= maxBound {
+			c.lower, c.upper = l, u // Iceberg's single values have the bytes of Parquet's plain ones
+		}
+		of.columns = append(of.columns, c)
+	}
+	return of, nil
+}
+
 // partition is a part of a table and the directory of its files, below that of the table.
 // The parts of an export have a directory only; the zero value is the whole table.
 type partition struct {
@@ -29,13 +110,12 @@ type partition struct {
 type table[T any] struct {
 	dir   string
 	name  string // of the files; empty: part-0
-	files []File // rows and size are those of complete files
+	files []File
 
 	partition partition
 	file      *os.File
 	w         *parquet.GenericWriter[T]
 	rows      []T
-	n         int64 // rows in file
 }
 
 // sink takes the rows of a table.
@@ -71,7 +151,7 @@ func (t *table[T]) in(partition partition) error {
 	if err != nil {
 		return err
 	}
-	t.partition, t.file, t.n = partition, file, 0
+	t.partition, t.file = partition, file
 	t.files = append(t.files, File{Partition: partition.Partition, Path: file.Name()})
 	// A writer that is reset forgets the names of columns, which Spark needs.
 	t.w = parquet.NewGenericWriter[T](file, parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}), parquet.MaxRowsPerRowGroup(groupRows), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
@@ -91,7 +171,6 @@ func (t *table[T]) add(row T) error {
 
 func (t *table[T]) flush() error {
 	_, err := t.w.Write(t.rows)
-	t.n += int64(len(t.rows))
 	t.rows = t.rows[:0]
 	return err
 }
@@ -101,13 +180,7 @@ func (t *table[T]) close() error {
 	if t.file == nil {
 		return nil
 	}
-	err := errors.Join(t.flush(), t.w.Close(), t.file.Sync())
-	info, statErr := t.file.Stat()
-	err = errors.Join(err, statErr, t.file.Close())
-	if err == nil {
-		f := &t.files[len(t.files)-1]
-		f.Rows, f.Size = t.n, info.Size()
-	}
+	err := errors.Join(t.flush(), t.w.Close(), t.file.Sync(), t.file.Close())
 	t.file = nil
 	return err
 }

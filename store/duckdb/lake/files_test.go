@@ -32,7 +32,7 @@ func twoYears(t *testing.T) (*Store, *mem.Store) {
 		}
 	}
 	dir := t.TempDir()
-	l, err := tables.Open(t.Context(), dir, true)
+	l, err := tables.Open(t.Context(), dir, tables.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestRewrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, table := range []string{"profiles", "path_samples", "paths", "functions", "function_samples"} {
-		files, err := now.Files(table)
+		files, err := now.Files(t.Context(), table)
 		if err != nil {
 			t.Fatal(err)
 		}

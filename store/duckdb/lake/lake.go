@@ -50,9 +50,10 @@ type Options struct {
 	Threads     int    // 0: all processors
 }
 
-// Open opens the lake in a directory. An error wraps fs.ErrNotExist if there is none.
-func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
-	l, err := tables.Open(ctx, dir, false)
+// Open opens the lake at an address, as package internal/lake has it. The error wraps
+// fs.ErrNotExist if there is none.
+func Open(ctx context.Context, address string, opts Options) (*Store, error) {
+	l, err := tables.Open(ctx, address, tables.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +64,9 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 	if err != nil {
 		l.Close()
 		os.RemoveAll(s.temp)
-		return nil, fmt.Errorf("lake %s: %w", dir, err)
+		return nil, fmt.Errorf("lake %s: %w", l.Name, err)
 	}
-	s.sql = &usersql.Host{Path: l.Dir, Views: s.views, Enter: s.enter, Leave: s.life.RUnlock, Connect: s.db.Connect,
+	s.sql = &usersql.Host{Path: l.Name, Views: s.views, Enter: s.enter, Leave: s.life.RUnlock, Connect: s.db.Connect,
 		Reading: func(f func()) {
 			s.life.RLock()
 			defer s.life.RUnlock()
@@ -85,7 +86,7 @@ func (s *Store) enter(ctx context.Context) error {
 	s.life.RLock()
 	err := ctx.Err()
 	if s.closed {
-		err = fmt.Errorf("lake %s: the store is closed", s.lake.Dir)
+		err = fmt.Errorf("lake %s: the store is closed", s.lake.Name)
 	}
 	if err != nil {
 		s.life.RUnlock()
@@ -101,12 +102,16 @@ func (s *Store) SQL(ctx context.Context, query string) (*store.SQLAnswer, error)
 
 // views returns the current tables as views. A table without a file has none.
 func (s *Store) views() (list []driver.View, err error) {
-	now, err := s.lake.Snapshot(context.Background())
+	ctx := context.Background()
+	now, err := s.lake.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range rewrites {
-		files, err := now.Files(r.table)
+		files, err := now.Files(ctx, r.table)
+		if err == nil {
+			err = s.lake.Fetch(ctx, files)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +141,7 @@ var errPublish = fmt.Errorf("%w: `dendro publish` adds profiles to a lake", stor
 
 // Put implements store.Writer.
 func (s *Store) Put(context.Context, []*store.File, store.PutOptions) ([]store.Outcome, error) {
-	return nil, fmt.Errorf("lake %s: %w", s.lake.Dir, errPublish)
+	return nil, fmt.Errorf("lake %s: %w", s.lake.Name, errPublish)
 }
 
 // Source implements store.Reader: a lake has no source files.
@@ -165,7 +170,7 @@ func (s *Store) view(ctx context.Context, q store.Query) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := now.Profiles(&q)
+	all, err := now.Profiles(ctx, &q)
 	if err != nil {
 		return nil, err
 	}
@@ -178,19 +183,19 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	if err != nil {
 		return store.Info{}, err
 	}
-	info := store.Info{Engine: "lake", Location: s.lake.Dir, Schema: tables.Version, Rules: v.now.Rules(), Profiles: int64(len(v.profiles))}
+	info := store.Info{Engine: "lake", Location: s.lake.Name, Schema: tables.Version, Rules: v.now.Rules(), Profiles: int64(len(v.profiles))}
 	benchmarks, runs := map[string]bool{}, map[string]bool{}
 	for i := range v.profiles {
 		benchmarks[v.profiles[i].Benchmark.Group+"\x00"+v.profiles[i].Benchmark.Name] = true
 		runs[v.profiles[i].Run.Key] = true
 	}
 	info.Benchmarks, info.Runs = int64(len(benchmarks)), int64(len(runs))
-	if info.Bytes, err = v.now.Bytes(); err != nil || len(v.profiles) == 0 {
+	if info.Bytes, err = v.now.Bytes(ctx); err != nil || len(v.profiles) == 0 {
 		return info, err
 	}
 	err = s.use(func(c *driver.Conn) error {
 		for column, n := range map[string]*int64{"function": &info.Functions, "path": &info.Paths} {
-			from, err := v.from(column+"s", v.profiles)
+			from, err := v.from(ctx, column+"s", v.profiles)
 			if err != nil {
 				return err
 			}
@@ -219,15 +224,15 @@ func (s *Store) use(f func(*driver.Conn) error) error {
 	}
 	defer s.life.RUnlock()
 	if err := s.db.Use(f); err != nil {
-		return fmt.Errorf("lake %s: %w", s.lake.Dir, err)
+		return fmt.Errorf("lake %s: %w", s.lake.Name, err)
 	}
 	return nil
 }
 
 // from returns the rows of a table that may be of some profiles, as SQL. Its files
 // are those of their months and of the buckets of their benchmarks.
-func (v *view) from(table string, profiles []store.Profile) (string, error) {
-	files, err := v.now.FilesOf(table, profiles)
+func (v *view) from(ctx context.Context, table string, profiles []store.Profile) (string, error) {
+	files, err := v.now.FilesOf(ctx, table, profiles)
 	if err != nil {
 		return "", err
 	}
@@ -237,14 +242,17 @@ func (v *view) from(table string, profiles []store.Profile) (string, error) {
 	if v.s.read != nil {
 		v.s.read(table, files)
 	}
+	if err := v.s.lake.Fetch(ctx, files); err != nil {
+		return "", err
+	}
 	return filesSQL(files) + " WHERE " +
 		among("benchmark", profiles, func(p *store.Profile) string { return p.Benchmark.Name }), nil
 }
 
 // samplesOf is from for function_samples and path_samples: the rows of exactly the
 // profiles. The other conditions let DuckDB skip parts of files.
-func (v *view) samplesOf(table string, profiles []store.Profile) (string, error) {
-	from, err := v.from(table, profiles)
+func (v *view) samplesOf(ctx context.Context, table string, profiles []store.Profile) (string, error) {
+	from, err := v.from(ctx, table, profiles)
 	return from + " AND " + among("type", profiles, func(p *store.Profile) string { return p.Type.Name }) +
 		" AND " + among("profile", profiles, func(p *store.Profile) string { return string(p.ID) }), err
 }
@@ -261,7 +269,7 @@ func among(column string, profiles []store.Profile, value func(*store.Profile) s
 
 // functions reads the functions that the selected profiles may have, by id.
 func (v *view) functions(ctx context.Context, c *driver.Conn) (map[int64]profile.Function, error) {
-	from, err := v.from("functions", v.profiles)
+	from, err := v.from(ctx, "functions", v.profiles)
 	if err != nil {
 		return nil, err
 	}

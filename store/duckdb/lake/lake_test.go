@@ -74,7 +74,7 @@ func (p *published) reader() (*lake.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := tables.Open(ctx, dir, true)
+	l, err := tables.Open(ctx, dir, tables.Options{Create: true})
 	if err != nil {
 		return nil, err
 	}

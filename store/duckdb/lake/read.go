@@ -38,7 +38,7 @@ func (s *Store) RawNames(ctx context.Context, group string, names []string) (map
 	if err != nil || len(v.profiles) == 0 || len(names) == 0 {
 		return nil, err
 	}
-	from, err := v.from("functions", v.profiles)
+	from, err := v.from(ctx, "functions", v.profiles)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (v *view) functionRows(ctx context.Context, place map[int64]int32, conditio
 		for _, part := range batches(v.profiles) {
 			var rows store.FunctionRows
 			err := v.s.use(func(c *driver.Conn) error {
-				from, err := v.samplesOf("function_samples", part)
+				from, err := v.samplesOf(ctx, "function_samples", part)
 				if err != nil {
 					return err
 				}
@@ -174,11 +174,11 @@ func (v *view) forest(ctx context.Context, c *driver.Conn, condition, sum string
 	if err != nil {
 		return nil, err
 	}
-	paths, err := v.from("paths", v.profiles)
+	paths, err := v.from(ctx, "paths", v.profiles)
 	if err != nil {
 		return nil, err
 	}
-	samples, err := v.samplesOf("path_samples", v.profiles)
+	samples, err := v.samplesOf(ctx, "path_samples", v.profiles)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +261,7 @@ func (v *view) vectors(ctx context.Context, f *forest, cut *calltree.Cut, condit
 			list := make([]store.TreeVector, len(part))
 			index := indexOf(part)
 			err := v.s.use(func(c *driver.Conn) error {
-				from, err := v.samplesOf("path_samples", part)
+				from, err := v.samplesOf(ctx, "path_samples", part)
 				if err != nil {
 					return err
 				}

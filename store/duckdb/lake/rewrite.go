@@ -2,9 +2,9 @@ package lake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,7 +47,7 @@ func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) 
 	if len(v.profiles) == 0 {
 		return 0, nil
 	}
-	files, err := v.now.FilesOf("profiles", v.profiles)
+	files, err := v.now.FilesOf(ctx, "profiles", v.profiles)
 	if err != nil {
 		return 0, err
 	}
@@ -67,7 +67,7 @@ func (s *Store) Compact(ctx context.Context) error {
 		return err
 	}
 	n, parts := map[tables.Partition]int{}, map[tables.Partition]bool{}
-	files, err := now.Files("profiles") // each commit adds one to each of its partitions
+	files, err := now.Files(ctx, "profiles") // each commit adds one to each of its partitions
 	if err != nil {
 		return err
 	}
@@ -90,9 +90,7 @@ func (s *Store) rewrite(ctx context.Context, v *view, parts map[tables.Partition
 	defer func() {
 		if err != nil {
 			for _, c := range changes {
-				for _, f := range c.Add {
-					os.Remove(f.Path)
-				}
+				s.lake.Remove(context.WithoutCancel(ctx), c.Add)
 			}
 		}
 	}()
@@ -106,7 +104,7 @@ func (s *Store) rewrite(ctx context.Context, v *view, parts map[tables.Partition
 	}
 	return s.lake.Commit(ctx, changes, func(now *tables.Snapshot) error {
 		for table, c := range changes {
-			files, err := now.Files(table)
+			files, err := now.Files(ctx, table)
 			if err != nil {
 				return err
 			}
@@ -124,13 +122,16 @@ func (s *Store) rewrite(ctx context.Context, v *view, parts map[tables.Partition
 
 // rewriteTable rewrites a partition of a table.
 func (s *Store) rewriteTable(ctx context.Context, v *view, p tables.Partition, table, sql string, added map[string]string, changes map[string]tables.Change) error {
-	files, err := v.now.Files(table)
+	files, err := v.now.Files(ctx, table)
 	if err != nil {
 		return err
 	}
 	files = slices.DeleteFunc(files, func(f tables.File) bool { return f.Partition != p })
 	if len(files) == 0 {
 		return nil // metrics
+	}
+	if err := s.lake.Fetch(ctx, files); err != nil {
+		return err
 	}
 	c := changes[table]
 	if c.Remove == nil {
@@ -147,44 +148,20 @@ func (s *Store) rewriteTable(ctx context.Context, v *view, p tables.Partition, t
 	for name, rows := range added {
 		replace = append(replace, "$"+name, rows)
 	}
-	to := filepath.Join(filepath.Dir(files[0].Path), uuid.NewString()+".parquet")
-	f := tables.File{Partition: p, Path: to}
+	f := tables.File{Partition: p, Path: filepath.Join(filepath.Dir(files[0].Path), uuid.NewString()+".parquet")}
 	err = s.use(func(c *driver.Conn) error {
-		copy := "COPY (" + strings.NewReplacer(replace...).Replace(sql) + ") TO " + driver.Quote(to) + " (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 262144)"
-		if err := c.Query(ctx, copy, nil, nil); err != nil {
-			return err
-		}
-		f.Rows, err = c.Number(ctx, "SELECT count(*) FROM "+filesSQL([]tables.File{f}))
-		return err
+		return c.Query(ctx, "COPY ("+strings.NewReplacer(replace...).Replace(sql)+") TO "+driver.Quote(f.Path)+" (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 262144)", nil, nil)
 	})
 	if err == nil {
-		f.Size, err = syncFile(to)
+		f, err = s.lake.Keep(ctx, p, f.Path)
 	}
 	if err != nil {
-		os.Remove(to)
-		return err
+		return errors.Join(err, s.lake.Remove(context.WithoutCancel(ctx), []tables.File{f}))
 	}
 	added[table] = filesSQL([]tables.File{f})
 	c.Add = append(c.Add, f)
 	changes[table] = c
 	return nil
-}
-
-// syncFile makes a file durable and returns its size.
-func syncFile(path string) (int64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	if err := f.Sync(); err != nil {
-		return 0, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
 }
 
 // filesSQL returns the rows of files as SQL.

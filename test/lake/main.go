@@ -1,0 +1,50 @@
+// Command lake runs a command beside the servers that a lake of several machines needs:
+//
+//	go run ./test/lake -- tools/spark-test
+//
+// It starts Debian's PostgreSQL with an empty database on a free port, runs the command
+// with the variables below, stops the server and exits with the status of the command.
+//
+//	DENDRO_TEST_POSTGRES    the URL of the database, which needs no password
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		os.Exit(max(1, ended.ExitCode()))
+	} else if err != nil {
+		fmt.Fprintln(os.Stderr, "lake:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, command []string) error {
+	if len(command) > 0 && command[0] == "--" {
+		command = command[1:]
+	}
+	if len(command) == 0 {
+		return errors.New("no command to run: lake -- COMMAND [ARGUMENT]")
+	}
+	p, err := startPostgres(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	c := exec.CommandContext(ctx, command[0], command[1:]...)
+	c.Env = append(os.Environ(), "DENDRO_TEST_POSTGRES="+p.url)
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return c.Run()
+}

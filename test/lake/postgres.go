@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// postgres is a running server with a folder of its own.
+type postgres struct {
+	url     string
+	dir     string
+	process *exec.Cmd
+}
+
+// startPostgres starts a server with an empty database. Debian's package postgresql has
+// the programs.
+func startPostgres(ctx context.Context) (p *postgres, err error) {
+	bin, err := postgresPrograms()
+	if err != nil {
+		return nil, err
+	}
+	p = &postgres{}
+	if p.dir, err = os.MkdirTemp("", "dendro-postgres-*"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			p.stop()
+		}
+	}()
+	as, err := owner(p.dir)
+	if err != nil {
+		return nil, err
+	}
+	command := func(program string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+		c := exec.CommandContext(ctx, filepath.Join(bin, program), args...)
+		out := new(bytes.Buffer)
+		c.Dir, c.Stdout, c.Stderr, c.SysProcAttr = p.dir, out, out, &syscall.SysProcAttr{Credential: as}
+		return c, out
+	}
+	data := filepath.Join(p.dir, "data")
+	if c, out := command("initdb", "-D", data, "-U", "dendro", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); c.Run() != nil {
+		return nil, fmt.Errorf("%s: %s", c, out)
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	port := free.Addr().(*net.TCPAddr).Port
+	free.Close()
+	c, out := command("postgres", "-D", data, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-k", p.dir, "-c", "fsync=off")
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	p.process, p.url = c, fmt.Sprintf("postgres://dendro@127.0.0.1:%d/postgres", port)
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if c, _ := command("pg_isready", "-h", "127.0.0.1", "-p", strconv.Itoa(port)); c.Run() == nil {
+			return p, nil
+		}
+		if time.Now().After(deadline) || ctx.Err() != nil {
+			return nil, fmt.Errorf("PostgreSQL does not answer: %s", out)
+		}
+	}
+}
+
+// postgresPrograms returns the folder of the newest installed server's programs.
+func postgresPrograms() (string, error) {
+	list, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	slices.Sort(list)
+	if len(list) > 0 {
+		return filepath.Dir(list[len(list)-1]), nil
+	}
+	path, err := exec.LookPath("postgres")
+	if err != nil {
+		return "", fmt.Errorf("PostgreSQL is not installed (Debian's package postgresql): %w", err)
+	}
+	path, err = filepath.EvalSymlinks(path)
+	return filepath.Dir(path), err
+}
+
+// owner gives a folder to the user that the server runs as, which is not root, and
+// returns the user; nil is the user of this process.
+func owner(dir string) (*syscall.Credential, error) {
+	if os.Getuid() != 0 {
+		return nil, nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		return nil, err
+	}
+	uid, err := strconv.Atoi(u.Uid)
+	gid, err2 := strconv.Atoi(u.Gid)
+	if err := errors.Join(err, err2, os.Chown(dir, uid, gid)); err != nil {
+		return nil, err
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}
+
+// stop ends the server and removes its folder.
+func (p *postgres) stop() {
+	if p.process != nil {
+		p.process.Process.Signal(os.Interrupt) // without waiting for its clients
+		p.process.Wait()
+	}
+	os.RemoveAll(p.dir)
+}
