@@ -208,12 +208,12 @@ func (r *Report) benchmarkTable() string {
 		if metric = b.metricChange(b.Evidence.Metric); metric != "" {
 			line = "`" + spark(b.Evidence.Metric.Values, func(v float64) bool { return v == 0 }) + "`"
 		}
-		verdict := "nothing found"
-		switch {
-		case b.Reason != "":
+		verdict := b.found()
+		if b.Reason != "" {
 			verdict = "no verdict: " + escapeText(words.Clean(b.Reason))
-		case len(b.Findings) > 0:
-			verdict = fmt.Sprintf("%d %s", len(b.Findings), words.Plural(len(b.Findings), "finding"))
+		}
+		for _, note := range b.moved() {
+			verdict += "<br>" + escapeText(note)
 		}
 		rows = append(rows, []string{code(r.name(b)), metric, line, verdict, escapeText(b.detectable())})
 	}

@@ -76,7 +76,7 @@ func (b *Benchmark) shown(d Detail) bool {
 
 func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
 	t.line("", "\n%s: %s", r.name(b), b.summary())
-	for _, w := range Remarks(b.Benchmark) {
+	for _, w := range slices.Concat(b.moved(), Remarks(b.Benchmark)) {
 		t.line("    - ", "%s", w)
 	}
 	if !b.shown(d) {
@@ -191,22 +191,41 @@ func (b *Benchmark) summary() string {
 	if s := Explained(b.compared()); s != "" {
 		parts = append(parts, "findings explain "+s)
 	}
+	parts = append(parts, b.found())
+	if d := b.detectable(); d != "" {
+		parts = append(parts, d)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// found returns how many findings of a benchmark are shown and not accepted.
+func (b *Benchmark) found() string {
 	n := 0
 	for i := range b.Findings {
 		if f := &b.Findings[i]; Shown(f) && f.Acknowledged == nil {
 			n++
 		}
 	}
-	switch n {
-	case 0:
-		parts = append(parts, "nothing found")
-	default:
-		parts = append(parts, fmt.Sprintf("%d %s", n, words.Plural(n, "finding")))
+	if n == 0 {
+		return "nothing found"
 	}
-	if d := b.detectable(); d != "" {
-		parts = append(parts, d)
+	return fmt.Sprintf("%d %s", n, words.Plural(n, "finding"))
+}
+
+// mostMoved is the maximum number of notes about moved work per benchmark.
+const mostMoved = 3
+
+// moved describes the work of a benchmark that only changed its place, if it is known
+// where it was before.
+func (b *Benchmark) moved() (notes []string) {
+	for i := range b.Findings {
+		f := &b.Findings[i]
+		note := "no cost: " + words.Clean(f.Note)
+		if f.Kind == regression.Moved && f.Status != regression.Transient && f.Note != "" && len(notes) < mostMoved && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
 	}
-	return strings.Join(parts, "; ")
+	return notes
 }
 
 // metricChange describes how the metric of the tested runs differs from that of the

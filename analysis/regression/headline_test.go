@@ -136,6 +136,10 @@ func TestFalls(t *testing.T) {
 	}{
 		{"renamed", move("load", "read", 1), "", false, ""},
 		{"renamed", move("main.load", "main.read", 1), "renamed", false, ""},
+		{"renamed with its callees", func(i int, run map[string]int64) {
+			move("main.render", "main.draw", 1)(i, run)
+			move("main.render;main.escape", "main.draw;main.escape", 1)(i, run)
+		}, "renamed main.render to main.draw", false, ""},
 		{"moved far away", move("main.render;main.escape", "main.price;main.match;main.quote", 1), "moved", false, ""},
 		{"faster", move("main.load", "main.load", 0.4), "", true, "main.load"},
 	} {

@@ -31,6 +31,10 @@ const (
 	// below large callers and gains nothing on real histories.
 	attributionShare = 0.4
 
+	// A rise and a fall differ by at most a share of the rise, or by so many standard errors.
+	pairShare  = 0.3
+	pairErrors = 2.5
+
 	cancels = 0.9 // of a rise that a fall anywhere must have to cancel it
 	surpass = 1.3 // of a rise above which a fall elsewhere is another change
 	visible = 0.5 // of a fall that the program's total or the metric must show
@@ -89,7 +93,7 @@ func (f *fit) pairFalls(places []*place, mayPair func(rise, fall *place) bool) {
 				continue
 			}
 			g := math.Abs(rise.d + fall.d)
-			if limit := math.Max(0.3*rise.d, 2.5*math.Hypot(f.se[rise.slot], f.se[fall.slot])); g <= limit && g < gap {
+			if limit := math.Max(pairShare*rise.d, pairErrors*math.Hypot(f.se[rise.slot], f.se[fall.slot])); g <= limit && g < gap {
 				best, gap = fall, g
 			}
 		}

@@ -244,20 +244,47 @@ func (r *reporter) above(p *place) int32 {
 	return r.sp.t.Func[up]
 }
 
+// renamedAbove returns the outermost new function on the path to a node, and the function
+// that its caller called before instead: that vanished, and took as much.
+func (r *reporter) renamedAbove(n int32) (from, to int32, ok bool) {
+	t := r.sp.t
+	for to = calltree.NoNode; n != calltree.NoNode; n = t.Parent[n] {
+		if r.presence(t.Func[n]) == New {
+			to = n
+		}
+	}
+	if to == calltree.NoNode || t.Parent[to] == calltree.NoNode {
+		return 0, 0, false
+	}
+	slot, gap := r.sp.at(nodeTotal, to), math.Inf(1)
+	r.children(t.Parent[to], func(c int32) {
+		old := r.sp.at(nodeTotal, c)
+		if slot == noRow || old == noRow || r.presence(t.Func[c]) != Vanished {
+			return
+		}
+		g := math.Abs(r.d[slot] + r.d[old])
+		if g < gap && g <= math.Max(pairShare*r.d[slot], pairErrors*math.Hypot(r.se[slot], r.se[old])) {
+			from, gap, ok = c, g, true
+		}
+	})
+	return from, to, ok
+}
+
 // movedNote says where the work of a rise was before, if that is known.
 func (r *reporter) movedNote(p *place) string {
+	share := func(d float64) float64 { return 100 * d / math.Max(1, r.all) }
+	if from, to, ok := r.renamedAbove(p.node); ok {
+		d, t := r.d[r.sp.at(nodeTotal, to)], r.sp.t
+		return fmt.Sprintf("renamed %s to %s (%.1f%%); net %+.1f%%", t.Functions[t.Func[from]].Name, t.Functions[t.Func[to]].Name, share(d), share(d+r.d[r.sp.at(nodeTotal, from)]))
+	}
 	if p.with == nil {
 		return ""
 	}
 	name := func(q *place) string { return r.sp.t.Functions[r.sp.function(q.slot)].Name }
 	from, to, what := name(p.with), name(p), "moved"
-	switch gone := r.presence(r.sp.function(p.with.slot)) == Vanished; {
-	case gone && r.presence(r.sp.function(p.slot)) == New && r.above(p) == r.above(p.with):
-		what = "renamed"
-	case gone && r.above(p.with) == r.sp.function(p.slot):
+	if r.presence(r.sp.function(p.with.slot)) == Vanished && r.above(p.with) == r.sp.function(p.slot) {
 		what = "inlined"
 	}
-	share := func(d float64) float64 { return 100 * d / math.Max(1, r.all) }
 	return fmt.Sprintf("%s %.1f%% from %s to %s; net %+.1f%%", what, share(p.d), from, to, share(p.d+p.with.d))
 }
 

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -46,9 +48,10 @@ type Line struct {
 	Text string // at most 160 bytes
 }
 
-// ReadChanges returns what changed in files between two commits of the repository at dir.
-// It is nil if the repository does not have one of the commits, or nothing changed.
-func ReadChanges(ctx context.Context, dir, from, to string, files []string) (*Changes, error) {
+// ReadChanges returns what changed in files between two commits of the repository at dir:
+// the lines for which keep is true (nil: all). It is nil if the repository does not have
+// one of the commits, or no line changed.
+func ReadChanges(ctx context.Context, dir, from, to string, files []string, keep func(Line) bool) (*Changes, error) {
 	r := repository{ctx, dir}
 	c := &Changes{Commits: []Commit{}, Lines: []Line{}}
 	for _, side := range []struct {
@@ -68,36 +71,49 @@ func ReadChanges(ctx context.Context, dir, from, to string, files []string) (*Ch
 	if c.From == c.To || len(files) == 0 {
 		return nil, nil
 	}
-	literal := make([]string, len(files))
-	for i, f := range files {
-		literal[i] = ":(top,literal)" + f
-	}
-	n := 0
-	err := r.stream(fields(func(field string) error {
-		if parts := strings.SplitN(strings.TrimPrefix(field, "\n"), "\n", 3); len(parts) == 3 && n < mostCommits {
-			c.Commits = append(c.Commits, Commit{parts[0], parts[1], parts[2]})
-		}
-		n++
-		return nil
-	}), append([]string{"log", "-z", "--no-notes", "--format=%H%n%an%n%s", c.From + ".." + c.To, "--"}, literal...)...)
+	d := diff{c, keep, map[string]bool{}}
+	err := r.stream(d.read, append([]string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "-U0", "--src-prefix=a/", "--dst-prefix=b/", c.From, c.To, "--"}, literal(files)...)...)
 	if err != nil {
-		return nil, fmt.Errorf("repository %s: %w", dir, err)
-	}
-	c.More = n - len(c.Commits)
-	if err := r.stream(c.readDiff, append([]string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "-U0", "--src-prefix=a/", "--dst-prefix=b/", c.From, c.To, "--"}, literal...)...); err != nil {
 		return nil, fmt.Errorf("repository %s: %w", dir, err)
 	}
 	if len(c.Lines) == 0 {
 		return nil, nil
 	}
+	n := 0
+	err = r.stream(fields(func(field string) error {
+		if parts := strings.SplitN(strings.TrimPrefix(field, "\n"), "\n", 3); len(parts) == 3 && n < mostCommits {
+			c.Commits = append(c.Commits, Commit{parts[0], parts[1], parts[2]})
+		}
+		n++
+		return nil
+	}), append([]string{"log", "-z", "--no-notes", "--format=%H%n%an%n%s", c.From + ".." + c.To, "--"}, literal(slices.Sorted(maps.Keys(d.files)))...)...)
+	if err != nil {
+		return nil, fmt.Errorf("repository %s: %w", dir, err)
+	}
+	c.More = n - len(c.Commits)
 	return c, nil
+}
+
+// literal returns files as git's arguments.
+func literal(files []string) []string {
+	list := make([]string, len(files))
+	for i, f := range files {
+		list[i] = ":(top,literal)" + f
+	}
+	return list
+}
+
+// diff adds the lines of a unified diff to changes.
+type diff struct {
+	*Changes
+	keep  func(Line) bool // nil: every line
+	files map[string]bool // with lines that were kept
 }
 
 // hunk is the header of changed lines without context.
 var hunk = regexp.MustCompile(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
 
-// readDiff reads the lines of a unified diff.
-func (c *Changes) readDiff(out *bufio.Reader) error {
+func (d diff) read(out *bufio.Reader) error {
 	file, before, after := "", 0, 0
 	for {
 		line, err := readLine(out)
@@ -110,10 +126,10 @@ func (c *Changes) readDiff(out *bufio.Reader) error {
 		case before+after == 0 && (strings.HasPrefix(line, "+++ b/") || strings.HasPrefix(line, "--- a/")):
 			file = line[len("+++ b/"):]
 		case file != "" && before+after > 0 && strings.HasPrefix(line, "+"):
-			c.add(Line{file, after, "+", line[1:]})
+			d.add(Line{file, after, "+", line[1:]})
 			after++
 		case file != "" && before+after > 0 && strings.HasPrefix(line, "-"):
-			c.add(Line{file, before, "-", line[1:]})
+			d.add(Line{file, before, "-", line[1:]})
 			before++
 		}
 		if errors.Is(err, io.EOF) {
@@ -125,13 +141,17 @@ func (c *Changes) readDiff(out *bufio.Reader) error {
 	}
 }
 
-func (c *Changes) add(l Line) {
-	if len(c.Lines) == mostLines {
-		c.MoreLines++
+func (d diff) add(l Line) {
+	if d.keep != nil && !d.keep(l) {
+		return
+	}
+	d.files[l.File] = true
+	if len(d.Lines) == mostLines {
+		d.MoreLines++
 		return
 	}
 	l.Text = l.Text[:min(len(l.Text), longestLine)]
-	c.Lines = append(c.Lines, l)
+	d.Lines = append(d.Lines, l)
 }
 
 // readLine returns the first 4,096 bytes of the next line, without its end.

@@ -74,10 +74,15 @@ func place(fn *profile.Function) (name, file string) {
 }
 
 // bySuffix returns the files of the repository that have the most of a path's end
-// in common with it: two elements at least, unless one of the two has no more.
+// in common with it: two elements at least, unless one of the two has no more. Go names
+// the files of a module with its version (example.com/m@v1.2.0/f.go), the directory in
+// which a repository keeps its own copy has none.
 func (x *index) bySuffix(file string) []string {
 	file = strings.TrimPrefix(path.Clean(strings.ReplaceAll(file, `\`, "/")), "/")
 	want := strings.Split(file, "/")
+	for i, element := range want[:len(want)-1] {
+		want[i], _, _ = strings.Cut(element, "@v")
+	}
 	best := 0
 	var list []string
 	for _, f := range x.byBase[strings.ToLower(want[len(want)-1])] {

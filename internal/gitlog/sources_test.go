@@ -31,6 +31,7 @@ func TestSources(t *testing.T) {
 	s.index = newIndex(map[string]int64{"a/one.go": 0, "a/two.go": 0, "b/two.go": 0, "a/link.go": 0, "../secret.go": 0}, nil)
 	for file, want := range map[string][]string{
 		"/build/x/a/one.go": {"x", "y"}, "/build/x/b/two.go": {"b"}, "two.go": nil, "a/link.go": nil, "../secret.go": nil, "": nil, "a/none.go": nil,
+		"example.com/a@v1.2.0/one.go": {"x", "y"},
 	} {
 		for range 2 { // the second answer is from memory
 			if got := s.Lines(&profile.Function{Name: "f", File: file}); !slices.Equal(got, want) {

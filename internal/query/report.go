@@ -330,7 +330,13 @@ func (r *ReportRequest) locate(ctx context.Context, runs store.Reader, doc *repo
 		var code *report.Code
 		if log != nil && read < mostCode {
 			read++
-			code = readCode(ctx, r.Repo, web, commits[c.Since.LastGood], c.Since.Commit, filesOf(log, functions, c.Guilty()))
+			files, foreign := filesOf(log, functions, c.Guilty())
+			if doc.Module != "" {
+				files = append(files, doc.Module)
+			}
+			code = readCode(ctx, r.Repo, web, commits[c.Since.LastGood], c.Since.Commit, files, func(l gitlog.Line) bool {
+				return l.File != doc.Module || aboutDependency(l, c.Guilty(), foreign)
+			})
 		}
 		for _, name := range path {
 			fn := functions[name]
@@ -373,23 +379,48 @@ func commitsOf(doc *report.Report) map[string]string {
 	return commits
 }
 
-// filesOf returns the files of the repository with the code of some functions.
-func filesOf(log *gitlog.Log, functions map[string]profile.Function, names []string) (files []string) {
+// filesOf returns the files of the repository with the code of some functions, and whether
+// the code of one is not in the repository.
+func filesOf(log *gitlog.Log, functions map[string]profile.Function, names []string) (files []string, foreign bool) {
 	for _, name := range names {
 		fn := functions[name]
-		if fn.Name == "" || len(files) == codeFiles {
+		if fn.Name == "" {
 			continue
 		}
-		if _, file, known := log.LastChange(&fn); known && !slices.Contains(files, file) {
+		_, file, known := log.LastChange(&fn)
+		foreign = foreign || !known
+		if known && len(files) < codeFiles && !slices.Contains(files, file) {
 			files = append(files, file)
 		}
 	}
-	return files
+	return files, foreign
 }
 
-// readCode returns what changed in files between two commits; nil if that is unknown.
-func readCode(ctx context.Context, repo string, web gitlog.Web, from, to string, files []string) *report.Code {
-	c, err := gitlog.ReadChanges(ctx, repo, from, to, files)
+// aboutDependency reports whether a changed line of the file that describes a module may be
+// the cause of a change of some functions: a line of go.mod that requires or replaces the
+// module of one of them, or selects the compiler; any line of another such file if the
+// code of one is not in the repository (foreign).
+func aboutDependency(l gitlog.Line, functions []string, foreign bool) bool {
+	if filepath.Base(l.File) != "go.mod" {
+		return foreign
+	}
+	fields := strings.Fields(l.Text)
+	if len(fields) > 0 && (fields[0] == "require" || fields[0] == "replace") {
+		fields = fields[1:]
+	}
+	if len(fields) == 0 {
+		return false
+	}
+	module := fields[0]
+	return module == "go" || module == "toolchain" || slices.ContainsFunc(functions, func(name string) bool {
+		rest, ok := strings.CutPrefix(name, module)
+		return ok && rest != "" && (rest[0] == '.' || rest[0] == '/')
+	})
+}
+
+// readCode returns which lines of files changed between two commits; nil if that is unknown.
+func readCode(ctx context.Context, repo string, web gitlog.Web, from, to string, files []string, keep func(gitlog.Line) bool) *report.Code {
+	c, err := gitlog.ReadChanges(ctx, repo, from, to, files, keep)
 	if err != nil || c == nil {
 		return nil // the report is complete without it
 	}
