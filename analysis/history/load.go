@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/bitset"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
@@ -43,12 +44,11 @@ func NewMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.V
 	f := fold(t, lang, isWall(profiles))
 	unit, weighted := unitOf(profiles, vectors)
 	m := &Matrix{Unit: unit, Weighted: weighted, Language: lang, Runs: make([]Run, len(profiles))}
-	counts := make([]map[int32]float64, len(profiles)) // by path of the forest
-	used := map[int32]bool{}
+	counts := make([]float64, f.forest.Paths.Len()) // of one run, by path of the forest
+	used, present := bitset.New(len(counts)), bitset.New(len(counts))
 	for i, v := range vectors {
 		r := &m.Runs[i]
 		r.Profile, r.Metric = &profiles[i], metricOf(&profiles[i])
-		c := make(map[int32]float64, len(v.Nodes))
 		for j, n := range v.Nodes {
 			if v.Self[j] <= 0 {
 				continue
@@ -59,41 +59,39 @@ func NewMatrix(t *calltree.Table, profiles []store.Profile, vectors []calltree.V
 			case environment:
 				r.Environment += x
 			default:
-				c[p] += x
-				used[p] = true
+				counts[p] += x
+				present.Add(p)
 			}
 		}
-		counts[i] = c
+		used.Unite(present)
+		r.take(counts, present)
 	}
-	paths := make([]int32, 0, len(used))
-	for p := range used {
-		paths = append(paths, p)
-	}
-	slices.Sort(paths)
-	cut := f.forest.Cut(paths)
+	cut := f.forest.Cut(used.Members())
 	m.Table = cut.Table
-	for i := range counts {
-		m.Runs[i].fill(counts[i], cut)
+	for i := range m.Runs {
+		r := &m.Runs[i]
+		for j, p := range r.Nodes {
+			n, _ := cut.Node(p)
+			counts[n] = r.Count[j]
+			present.Add(n)
+		}
+		r.take(counts, present)
+		for _, x := range r.Count {
+			r.Total += x
+		}
 	}
 	return m
 }
 
-// fill sets the counts of a run in ascending order of nodes, so that sums over them
-// are reproducible.
-func (r *Run) fill(counts map[int32]float64, cut *calltree.Cut) {
-	byNode := make(map[int32]float64, len(counts))
-	r.Nodes = make([]int32, 0, len(counts))
-	for p, x := range counts {
-		n, _ := cut.Node(p)
-		byNode[n] = x
-		r.Nodes = append(r.Nodes, n)
-	}
-	slices.Sort(r.Nodes)
+// take moves the counts that are present into the run, in ascending order, so that sums
+// over them are reproducible.
+func (r *Run) take(counts []float64, present bitset.Set) {
+	r.Nodes = present.Members()
 	r.Count = make([]float64, len(r.Nodes))
 	for i, n := range r.Nodes {
-		r.Count[i] = byNode[n]
-		r.Total += byNode[n]
+		r.Count[i], counts[n] = counts[n], 0
 	}
+	clear(present)
 }
 
 func isWall(profiles []store.Profile) bool {
