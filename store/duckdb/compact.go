@@ -10,32 +10,23 @@ import (
 
 // Compact implements store.Writer. It writes everything that is in use to a new file
 // beside the old one and then renames it: whenever the process dies, one of the two
-// is complete and has the name.
+// is complete and has the name. Changes wait until it is done, queries only while the
+// database is closed and opened again.
 func (s *Store) Compact(ctx context.Context) error {
+	defer profiles.Freeze(s.profileStore)()
+	defer traces.Freeze(s.traceStore)()
 	if err := s.file.EnterToWrite(ctx); err != nil {
 		return err
 	}
-	s.file.Leave()
-	next := s.file.Path + ".compact"
+	next := driver.Spare(s.file.Path)
 	removeDatabase(next)
 	defer removeDatabase(next)
-	return s.external(func(c *driver.Conn) error {
-		return s.copyTo(ctx, c, next)
-	}, func() error { return replaceDatabase(s.file.Path, next) })
-}
-
-// external runs f on a database that may access other files, and done, which may be
-// nil, while the database is closed. No other call uses the store meanwhile.
-func (s *Store) external(f func(c *driver.Conn) error, done func() error) error {
-	return s.file.External(func(c *driver.Conn) error {
-		if err := traces.RegisterDecoders(c); err != nil {
-			return err
-		}
-		if err := profiles.RegisterDecoders(s.profileStore, c); err != nil {
-			return err
-		}
-		return f(c)
-	}, done)
+	err := s.file.With(func(c *driver.Conn) error { return s.copyTo(ctx, c, next) })
+	s.file.Leave()
+	if err != nil {
+		return err
+	}
+	return s.file.Replace(func() error { return replaceDatabase(s.file.Path, next) })
 }
 
 // fresh is the name under which the new file is attached. DuckDB calls the store
@@ -50,6 +41,8 @@ func (s *Store) copyTo(ctx context.Context, c *driver.Conn, next string) error {
 	if err := c.Exec("ATTACH " + driver.Quote(next) + " AS " + freshSQL); err != nil {
 		return err
 	}
+	defer c.Exec("DETACH " + freshSQL)
+	defer c.DropAppenders() // they keep the new database attached
 	if err := createTables(c, freshSQL+"."); err != nil {
 		return err
 	}
@@ -62,6 +55,5 @@ func (s *Store) copyTo(ctx context.Context, c *driver.Conn, next string) error {
 	if err := traces.Copy(ctx, s.traceStore, c, fresh); err != nil {
 		return err
 	}
-	c.DropAppenders() // they keep the new database attached
-	return c.Exec("CHECKPOINT " + freshSQL + "; DETACH " + freshSQL)
+	return c.Exec("CHECKPOINT " + freshSQL)
 }

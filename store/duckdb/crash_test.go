@@ -288,7 +288,7 @@ func TestLeftAtCreation(t *testing.T) {
 // edit changes a file as another DuckDB program would.
 func edit(t *testing.T, path, sql string) {
 	t.Helper()
-	db, err := driver.OpenDB(path, driver.Options{}, "", false)
+	db, err := driver.OpenDB(path, driver.Options{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func (s *Store) closing() {
 func checkFile(path string, opts driver.Options) error {
 	readOnly := opts
 	readOnly.ReadOnly = true
-	db, err := driver.OpenDB(path, readOnly, session, false)
+	db, err := driver.OpenDB(path, readOnly, session)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func statements(sql string) func(*driver.Conn) error {
 // process dies, the file has one version or the other. DuckDB's lock on the file keeps
 // other processes out.
 func migrate(path string, opts driver.Options, steps []func(*driver.Conn) error) error {
-	db, err := driver.OpenDB(path, opts, session, false)
+	db, err := driver.OpenDB(path, opts, session)
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func TestSQLIsSafe(t *testing.T) {
 		"INSERT INTO fn SELECT * FROM fn", "UPDATE profile SET sum = 1", "DELETE FROM tree", "DROP TABLE fn", "CREATE TABLE x(i INTEGER)",
 		"CREATE TEMP TABLE x(i INTEGER)", "ALTER TABLE fn RENAME TO x", "TRUNCATE fn", "CHECKPOINT", "VACUUM", "BEGIN", "COMMIT", "ROLLBACK",
 		"COPY fn TO '" + secret + "'", "COPY fn FROM '" + secret + "'", "EXPORT DATABASE '" + dir + "'", "IMPORT DATABASE '" + dir + "'",
-		"ATTACH '" + dir + "/x.duckdb'", "ATTACH ':memory:' AS m", "DETACH store", "USE memory",
+		"ATTACH '" + dir + "/x.duckdb'", "ATTACH ':memory:' AS m", "ATTACH '" + driver.Spare(s.file.Path) + "'", "COPY fn TO '" + driver.Spare(s.file.Path) + "'", "DETACH store", "USE memory",
 		"INSTALL httpfs", "LOAD httpfs", "SET enable_external_access = true", "RESET lock_configuration", "PRAGMA threads = 1", "PRAGMA database_list",
 		"CALL pragma_version()", "PREPARE p AS SELECT 1", "EXECUTE p", "SELECT 1; SELECT 2", "SELECT 1; DROP TABLE fn", "",
 		"EXPLAIN ANALYZE DELETE FROM fn", "EXPLAIN DELETE FROM fn", "SELECT ?", "MERGE INTO fn USING fn AS g ON false WHEN NOT MATCHED THEN INSERT",
@@ -187,7 +187,7 @@ func TestStoredViews(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		db, err := driver.OpenDB(path, driver.Options{ReadOnly: true}, "", false)
+		db, err := driver.OpenDB(path, driver.Options{ReadOnly: true}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,9 +214,12 @@ func TestStoredViews(t *testing.T) {
 	}
 	look("compacted")
 	s = mustOpen(t, path, Options{})
-	if err := s.external(func(c *driver.Conn) error {
+	if err := s.file.With(func(c *driver.Conn) error {
 		return c.Exec("UPDATE meta SET value = 'other' WHERE key = 'views'; DROP VIEW profiles")
-	}, nil); err != nil {
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.file.Replace(func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	look("replaced")

@@ -39,48 +39,40 @@ type DB struct {
 	idle []*Conn
 }
 
-// OpenDB opens the file at path. Every new connection runs the statements of
-// session first. External allows statements to access other files and the
-// network: a setting of the whole database, because users' SQL runs on it.
-func OpenDB(path string, opts Options, session string, external bool) (*DB, error) {
-	return openDB(path, opts, session, external, true)
+// OpenDB opens the file at path. Every new connection runs the statements of session
+// first. Statements, which may be a user's, access no other file than Spare(path).
+func OpenDB(path string, opts Options, session string) (*DB, error) {
+	spare := Spare(path)
+	return openDB(path, opts, session, "allowed_paths", []string{spare, spare + ".wal", spare + ".wal.checkpoint", spare + ".wal.recovery"})
 }
+
+// Spare is the file beside the one at path that its database may attach and fill.
+func Spare(path string) string { return path + ".compact" }
 
 // OpenMemory opens a database in memory whose statements can read and write files in
 // some directories and nothing else.
 func OpenMemory(directories []string, opts Options, session string) (*DB, error) {
-	db, err := openDB("", opts, session, true, false)
-	if err != nil {
-		return nil, err
-	}
 	list := make([]string, len(directories))
 	for i, dir := range directories {
-		list[i] = Quote(strings.TrimSuffix(dir, "/") + "/")
+		list[i] = strings.TrimSuffix(dir, "/") + "/"
 	}
-	err = db.Use(func(c *Conn) error { // only a running database has directories
-		return c.Exec("SET allowed_directories = [" + strings.Join(list, ", ") + "]; SET enable_external_access = false; SET lock_configuration = true")
-	})
-	if err != nil {
-		db.Close()
-		return nil, err
-	}
-	return db, nil
+	return openDB("", opts, session, "allowed_directories", list)
 }
 
-func openDB(path string, opts Options, session string, external, lock bool) (*DB, error) {
+// openDB opens a database with access to the files that a setting lists. Only a running
+// database has such lists.
+func openDB(path string, opts Options, session, setting string, allowed []string) (*DB, error) {
 	var config bind.Config
 	if bind.CreateConfig(&config) != bind.StateSuccess {
 		return nil, fmt.Errorf("duckdb: no memory for a configuration")
 	}
 	defer bind.DestroyConfig(&config)
 	settings := [][2]string{
-		{"enable_external_access", fmt.Sprint(external)},
 		{"autoinstall_known_extensions", "false"},
 		{"autoload_known_extensions", "false"},
 		{"allow_community_extensions", "false"},
 		{"wal_autocheckpoint", "64MiB"}, // a checkpoint rewrites the last row group of every table
 		{"default_block_size", "65536"}, // of new files: even a small table takes a block
-		{"lock_configuration", fmt.Sprint(lock)},
 	}
 	if opts.ReadOnly {
 		settings = append(settings, [2]string{"access_mode", "READ_ONLY"})
@@ -99,11 +91,22 @@ func openDB(path string, opts Options, session string, external, lock bool) (*DB
 			return nil, fmt.Errorf("%q is not a value of DuckDB's setting %s", s[1], s[0])
 		}
 	}
-	db := &DB{session: session}
+	db := &DB{}
 	var message string
 	if bind.OpenExt(path, &db.db, config, &message) != bind.StateSuccess {
 		return nil, &Error{message: message}
 	}
+	for i := range allowed {
+		allowed[i] = Quote(allowed[i])
+	}
+	err := db.Use(func(c *Conn) error {
+		return c.Exec("SET " + setting + " = [" + strings.Join(allowed, ", ") + "]; SET enable_external_access = false; SET lock_configuration = true;" + session)
+	})
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
+	db.session = session
 	return db, nil
 }
 

@@ -20,7 +20,6 @@ type Hooks struct {
 	Check   func() error      // before an existing file is opened for writing; it may migrate it
 	Load    func(*Conn) error // after the database was opened, also when it was reopened
 	Closing func()            // before the database is closed
-	Prepare func(*Conn) error // before External runs
 }
 
 // File is a database file that the process has open once. It reopens the database
@@ -119,7 +118,7 @@ func (f *File) check() error {
 
 // reopen opens the database and loads what its owner keeps of it.
 func (f *File) reopen() error {
-	db, err := OpenDB(f.Path, f.opts, f.hooks.Session, false)
+	db, err := OpenDB(f.Path, f.opts, f.hooks.Session)
 	if err != nil {
 		return err
 	}
@@ -251,27 +250,19 @@ func (f *File) Look(ctx context.Context, do func(c *Conn) error) error {
 func (f *File) Connect() (*Conn, error) { return f.db.Connect() }
 
 // Reading runs do while the database stays open, if it is open at all. Close and
-// External do not wait between two calls: do must expect that Hooks.Closing ran.
+// Replace do not wait between two calls: do must expect that Hooks.Closing ran.
 func (f *File) Reading(do func()) {
 	f.life.RLock()
 	defer f.life.RUnlock()
 	do()
 }
 
-// External closes the database, runs do on one that may access other files, then
-// done, which may be nil, while the database is closed, and reopens it. No other
-// call uses the file meanwhile.
-func (f *File) External(do func(c *Conn) error, done func() error) error {
+// Replace waits for the running calls, closes the database, runs rename, which gives its
+// name to another file, and opens that.
+func (f *File) Replace(rename func() error) error {
 	return f.exclusive(func() error {
 		f.close()
-		db, err := OpenDB(f.Path, f.opts, f.hooks.Session, true)
-		if err == nil {
-			err = db.Use(do)
-			db.Close()
-		}
-		if err == nil && done != nil {
-			err = done()
-		}
+		err := rename()
 		if again := f.orRelease(f.reopen()); again != nil {
 			return again
 		}

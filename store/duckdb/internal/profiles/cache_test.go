@@ -132,7 +132,7 @@ func TestCachedAnswers(t *testing.T) {
 			}
 			compare()
 			for _, s := range []*Store{kept, fresh} { // as after Compact
-				if err := s.file.External(func(*driver.Conn) error { return nil }, nil); err != nil {
+				if err := s.file.Replace(func() error { return nil }); err != nil {
 					t.Fatal(err)
 				}
 			}

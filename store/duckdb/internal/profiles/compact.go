@@ -178,6 +178,7 @@ func (r *rewriter) copyByFunction() error {
 	for i := range ids {
 		ids[i] = int32(i)
 	}
+	defer r.c.Exec("DROP TABLE renumbered")
 	if err := r.c.Append("temp", "renumbered", len(ids), r.oldFuncs, ids); err != nil {
 		return err
 	}

@@ -11,12 +11,12 @@ import (
 // Delete implements store.Writer. Unused paths and functions stay in the file until
 // Compact.
 func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) {
+	s.write.Lock()
+	defer s.write.Unlock()
 	if err := s.file.EnterToWrite(ctx); err != nil {
 		return 0, err
 	}
 	defer s.file.Leave()
-	s.write.Lock()
-	defer s.write.Unlock()
 	gone := map[store.ProfileID]*entry{}
 	for _, id := range ids {
 		if e := s.catalog.profiles[id]; e != nil {

@@ -30,7 +30,7 @@ import (
 type Store struct {
 	file *driver.File
 
-	// write is held by the one call that changes something.
+	// write is held by the one call that changes something, before it enters the file.
 	write   sync.Mutex
 	sweeper sweeper
 	vectors vectorEncoder
@@ -74,6 +74,12 @@ func Load(s *Store, c *driver.Conn) error {
 	s.dict.reset()
 	s.cache.reset(defaultCache)
 	return s.catalog.load(c)
+}
+
+// Freeze keeps everything from changing until thaw is called. Queries go on.
+func Freeze(s *Store) (thaw func()) {
+	s.write.Lock()
+	return s.write.Unlock
 }
 
 // Unload forgets the forest of the decoders, before the database is closed.

@@ -17,12 +17,12 @@ const maxRawName = 1000
 // Put implements store.Writer. It decides everything in memory and then writes one
 // DuckDB transaction, which is durable when it is committed.
 func (s *Store) Put(ctx context.Context, files []*store.File, opts store.PutOptions) ([]store.Outcome, error) {
+	s.write.Lock()
+	defer s.write.Unlock()
 	if err := s.file.EnterToWrite(ctx); err != nil {
 		return nil, err
 	}
 	defer s.file.Leave()
-	s.write.Lock()
-	defer s.write.Unlock()
 	if err := store.CheckRules(s.catalog.rules, opts.Rules); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.file.Path, err)
 	}

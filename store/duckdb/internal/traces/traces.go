@@ -27,7 +27,7 @@ import (
 type Store struct {
 	file *driver.File
 
-	// write is held by the one call that changes something.
+	// write is held by the one call that changes something, before it enters the file.
 	write sync.Mutex
 
 	// removal is held shared while a query reads snapshots and the stacks that they
@@ -60,6 +60,12 @@ func New(file *driver.File) *Store { return &Store{file: file} }
 // Session is the SQL that a connection needs before this package can use it.
 const Session = wantedTable
 
+// Freeze keeps everything from changing until thaw is called. Queries go on.
+func Freeze(s *Store) (thaw func()) {
+	s.write.Lock()
+	return s.write.Unlock
+}
+
 // LimitStacks drops the dictionaries of stacks in memory and sets their maximum size
 // in bytes; the default is 256 MiB. Call it before the store is used.
 func (s *Store) LimitStacks(bytes int64) { s.stacks.reset(bytes) }
@@ -91,12 +97,12 @@ func Load(s *Store, c *driver.Conn) error {
 // committed if f returns nil. Then end, which may be nil, updates memory to the
 // file, before another change can depend on a part that was not committed.
 func (s *Store) change(ctx context.Context, f func(c *driver.Conn) error, end func(committed bool)) error {
+	s.write.Lock()
+	defer s.write.Unlock()
 	if err := s.file.EnterToWrite(ctx); err != nil {
 		return err
 	}
 	defer s.file.Leave()
-	s.write.Lock()
-	defer s.write.Unlock()
 	return s.file.With(func(c *driver.Conn) error {
 		err := c.WriteTx(func() error {
 			if err := f(c); err != nil {
