@@ -31,9 +31,10 @@ func newPublish(e *env) *cobra.Command {
 		Long: `Add the selected profiles of a store to a lake: Apache Iceberg tables that Spark, pyiceberg
 and DuckDB read, and dendro with --store lake:LAKE. A LAKE is a directory, or the URL of
 its catalog in PostgreSQL, which several machines share: postgres://USER@HOST/DATABASE.
-A lake that does not exist is created; with a catalog in PostgreSQL, --warehouse says where
-its files are. The environment variable PGPASSWORD or the file ~/.pgpass has the
-password. docs/schema/lake.md describes the tables.
+A lake that does not exist is created, and --warehouse says where its files are, unless
+in the directory: s3://BUCKET/PREFIX (gs://, azblob://), or a directory that the machines
+share. The environment variable PGPASSWORD or the file ~/.pgpass has the password of
+PostgreSQL. docs/schema/lake.md describes the tables.
 
 Profiles that the lake already has are skipped. Repeat the command to continue an
 interrupted publication, or to publish new profiles. A profile that the lake has with
@@ -41,13 +42,13 @@ other content stays as it is and is counted. Several machines may publish at onc
 commit adds whole profiles to all tables.`,
 		Example: `  dendro publish --to lake
   dendro publish --to lake --since 30d --branch main
-  dendro publish --to postgres://ci@db.example.com/lake --warehouse /mnt/shared/lake`,
+  dendro publish --to postgres://ci@db.example.com/lake --warehouse s3://profiles/lake`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
 	}
 	addRequest(c, &o)
 	c.Flags().StringVar(&o.to, "to", "", "`lake` to add to: a directory, or postgres://USER@HOST/DATABASE")
-	c.Flags().StringVar(&o.warehouse, "warehouse", "", "`directory` for the files of a new lake with a catalog in PostgreSQL")
+	c.Flags().StringVar(&o.warehouse, "warehouse", "", "where the files of a new lake are: s3://BUCKET/PREFIX or a `directory` (default: in the lake's directory)")
 	o.output.addFlag(c, "text", "json")
 	return c
 }

@@ -5,6 +5,7 @@
 //	http://host:12800           what the store of a `dendro serve`; https:// too
 //	neo4j://user@host:7687/db   a graph database; bolt:// and TLS too
 //	lake:DIRECTORY              a lake, which `dendro publish` fills
+//	lake:postgres://host/db     a lake with its catalog in PostgreSQL
 //
 // The scheme of a URL selects the engine; each has one case here. The package opens,
 // creates and rewrites stores; package store defines what they answer.
@@ -77,7 +78,7 @@ func OpenAsking(ctx context.Context, where string, access Access, ask Password) 
 	return duckdb.Open(where, duckdb.Options{ReadOnly: access != Write})
 }
 
-// LakeScheme begins the place of a lake: lake:DIRECTORY.
+// LakeScheme begins the place of a lake: lake:DIRECTORY or lake:postgres://….
 const LakeScheme = "lake:"
 
 // tokenVariable is the environment variable with the token of a server.

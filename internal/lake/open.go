@@ -8,10 +8,15 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dendroprof/dendro/internal/bucket"
 )
 
 // The properties of table profiles.
@@ -38,7 +43,7 @@ type Lake struct {
 // Options are those of opening a lake.
 type Options struct {
 	Create    bool   // if it is not there
-	Warehouse string // directory for the files of a new lake with a catalog in PostgreSQL; empty: as it is
+	Warehouse string // where the files of a new lake are: a bucket (s3://bucket/prefix), or a directory if the catalog is in PostgreSQL
 }
 
 // Open opens the lake at an address: a directory, which has its catalog, or the URL of a
@@ -56,26 +61,31 @@ func Open(ctx context.Context, address string, o Options) (*Lake, error) {
 }
 
 func (l *Lake) open(ctx context.Context, address string, o Options) (err error) {
-	where, dir := "", ""
+	where, dir := strings.TrimSuffix(o.Warehouse, "/"), ""
 	switch {
 	case isPostgres(address):
 		if u, err := url.Parse(address); err == nil {
 			l.Name = u.Redacted()
 		}
-		if o.Warehouse != "" {
-			if where, err = filepath.Abs(o.Warehouse); err != nil {
+		if where != "" && !bucket.Is(where) {
+			if where, err = filepath.Abs(where); err != nil {
 				return err
 			}
 			where = urlOf(where)
 		}
 		l.catalog, err = openPostgres(ctx, address)
 	case strings.Contains(address, "://"):
-		return fmt.Errorf("the files of a lake have no catalog there: give the URL of its catalog, postgres://USER@HOST/DATABASE; `dendro publish --warehouse` says where the files of a new one are")
+		return errors.New("a lake is named by its catalog, postgres://USER@HOST/DATABASE or a directory; `dendro publish --warehouse` says where the files of a new one are")
 	default:
 		if dir, err = filepath.Abs(address); err != nil {
 			return err
 		}
-		l.Name, where = dir, urlOf(dir)
+		l.Name = dir
+		if where != "" && !bucket.Is(where) {
+			return fmt.Errorf("its catalog is in a directory, which has its files too: leave out --warehouse %s", where)
+		} else if where == "" {
+			where = urlOf(dir)
+		}
 		l.catalog, err = openFile(dir, o.Create)
 	}
 	if err != nil {
@@ -97,7 +107,7 @@ func (l *Lake) open(ctx context.Context, address string, o Options) (err error) 
 	if o.Warehouse != "" && home != where {
 		return fmt.Errorf("its files are in %s, not in %s: leave out --warehouse", home, where)
 	}
-	if l.warehouse, err = newWarehouse(home, dir); err != nil {
+	if l.warehouse, err = newWarehouse(ctx, home, dir); err != nil {
 		return err
 	}
 	l.Dir = l.warehouse.dir
@@ -114,9 +124,9 @@ func (l *Lake) create(ctx context.Context, tx *sql.Tx, where, dir string) error 
 		return err
 	}
 	if where == "" {
-		return errors.New("there is no lake yet: say where its files are to be (--warehouse DIRECTORY)")
+		return errors.New("there is no lake yet: say where its files are to be (--warehouse s3://BUCKET/PREFIX, or a directory)")
 	}
-	w, err := newWarehouse(where, dir)
+	w, err := newWarehouse(ctx, where, dir)
 	if err != nil {
 		return err
 	}
@@ -154,6 +164,9 @@ func (l *Lake) Close() error { return l.catalog.db.Close() }
 // Moved returns the URL of the directory that the metadata names, if it is not that of
 // the lake any more. Dendro finds the files all the same; other programs do not.
 func (l *Lake) Moved() string {
+	if l.warehouse.bucket != nil {
+		return ""
+	}
 	was, err := os.Stat(filepath.FromSlash(plain(l.warehouse.url)))
 	if is, statErr := os.Stat(l.Dir); err == nil && statErr == nil && os.SameFile(was, is) {
 		return ""
@@ -193,6 +206,16 @@ func (l *Lake) snapshot(ctx context.Context, q querier) (*Snapshot, error) {
 		return nil, fmt.Errorf("its tables have version %d, this program knows %d: use a newer dendro", version, Version)
 	}
 	return s, nil
+}
+
+// eachTable calls f for all tables at once: a file of a bucket takes its time, and the
+// catalog is locked meanwhile.
+func (s *Snapshot) eachTable(ctx context.Context, f func(context.Context, tableSchema, *metadata) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, t := range tables {
+		g.Go(func() error { return f(ctx, t, s.tables[t.name]) })
+	}
+	return g.Wait()
 }
 
 // Snapshot returns the current state.
@@ -276,12 +299,15 @@ func (l *Lake) change(ctx context.Context, f func(*Snapshot) error) error {
 		if err := f(now); err != nil {
 			return err
 		}
+		err = now.eachTable(ctx, func(ctx context.Context, t tableSchema, m *metadata) error {
+			_, err := m.save(ctx, now.locations[t.name])
+			return err
+		})
+		if err != nil {
+			return err
+		}
 		for _, t := range tables {
-			location, err := now.tables[t.name].save(ctx, now.locations[t.name])
-			if err != nil {
-				return err
-			}
-			if err := l.catalog.replace(ctx, tx, t.name, location, now.locations[t.name]); err != nil {
+			if err := l.catalog.replace(ctx, tx, t.name, now.tables[t.name].Saved, now.locations[t.name]); err != nil {
 				return err
 			}
 		}
@@ -297,16 +323,12 @@ func (l *Lake) Commit(ctx context.Context, changes map[string]Change, prepare fu
 		if err := prepare(now); err != nil {
 			return err
 		}
-		for _, t := range tables {
-			m := now.tables[t.name]
+		return now.eachTable(ctx, func(ctx context.Context, t tableSchema, m *metadata) error {
 			if err := m.evolve(t.columns); err != nil {
 				return err
 			}
-			if err := m.apply(ctx, changes[t.name]); err != nil {
-				return err
-			}
-		}
-		return nil
+			return m.apply(ctx, changes[t.name])
+		})
 	})
 }
 
@@ -361,12 +383,10 @@ func (l *Lake) Expire(ctx context.Context, before time.Time) error {
 		}
 	}
 	for _, t := range tables {
-		err := l.warehouse.each(ctx, filepath.Join(l.Dir, t.name), func(path string, changed time.Time) error {
-			if used[path] || !changed.Before(before) {
-				return nil
-			}
-			return l.warehouse.remove(ctx, path)
-		})
+		old, err := l.warehouse.before(ctx, t.name, before)
+		if err == nil {
+			err = l.warehouse.remove(ctx, slices.DeleteFunc(old, func(path string) bool { return used[path] })...)
+		}
 		if err != nil {
 			return l.wrap(err)
 		}

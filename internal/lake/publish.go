@@ -202,13 +202,18 @@ func (p *publisher) publish(ctx context.Context, list []store.Profile) (err erro
 		return fmt.Errorf("publish: %w", err)
 	}
 	changes := map[string]Change{}
+	var paths []string
 	for table, files := range w.written() {
 		for i, f := range files {
-			if files[i], err = p.lake.Keep(ctx, f.Partition, f.Path); err != nil {
-				return err
+			if files[i], err = describe(f.Partition, f.Path); err != nil {
+				return p.lake.wrap(err)
 			}
 		}
 		changes[table] = Change{Add: files}
+		paths = append(paths, pathsOf(files)...)
+	}
+	if err := p.lake.warehouse.keep(ctx, paths...); err != nil {
+		return p.lake.wrap(err)
 	}
 	unmeasured := map[measured]bool{}
 	for i := range list {

@@ -67,7 +67,7 @@ func monthsOf(q *store.Query) (since, until int32) {
 		since, _ = monthNumber(q.Since)
 	}
 	if !q.Until.IsZero() {
-		until, _ = monthNumber(q.Until)
+		until, _ = monthNumber(q.Until.Add(-1)) // it is excluded
 	}
 	return since, until
 }

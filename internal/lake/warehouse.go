@@ -12,25 +12,36 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/dendroprof/dendro/internal/bucket"
 )
 
-// warehouse is where the files of a lake are. A file has a location, by which Iceberg's
-// metadata knows it, and a path on this machine; both end with the same names.
+// warehouse is where the files of a lake are: a directory, or a bucket. A file has a
+// location, by which Iceberg's metadata knows it, and a path on this machine; both end with
+// the same names. No file ever changes.
 type warehouse struct {
-	url string // where locations begin, without a slash at the end
-	dir string // where paths begin, absolute
+	url    string        // where locations begin, without a slash at the end
+	dir    string        // where paths begin, absolute
+	bucket bucket.Bucket // nil: dir has the files; otherwise dir is a cache of the bucket
+	prefix string        // where the keys of the bucket begin
 }
 
 // newWarehouse returns the warehouse at a URL. Dir, if not empty, is where its directory is
 // now.
-func newWarehouse(location, dir string) (*warehouse, error) {
-	if scheme, _, ok := strings.Cut(location, "://"); ok && scheme != "file" {
-		return nil, fmt.Errorf("warehouse %s: not a directory", location)
+func newWarehouse(ctx context.Context, location, dir string) (w *warehouse, err error) {
+	w = &warehouse{url: location, dir: dir}
+	switch {
+	case bucket.Is(location):
+		if w.bucket, w.prefix, err = bucket.Open(ctx, location+"/"); err != nil {
+			return nil, err
+		}
+		if w.dir, err = cacheDir(location); err != nil {
+			return nil, err
+		}
+	case dir == "":
+		w.dir = filepath.FromSlash(plain(location))
 	}
-	if dir == "" {
-		dir = filepath.FromSlash(plain(location))
-	}
-	return &warehouse{url: location, dir: dir}, nil
+	return w, nil
 }
 
 // urlOf returns the URL of a directory.
@@ -70,7 +81,10 @@ func (w *warehouse) fetch(ctx context.Context, paths ...string) error {
 			return fmt.Errorf("%s is not a file of the lake", p)
 		}
 	}
-	return ctx.Err()
+	if w.bucket == nil {
+		return ctx.Err()
+	}
+	return w.download(ctx, paths)
 }
 
 // read returns the content of a file.
@@ -81,8 +95,11 @@ func (w *warehouse) read(ctx context.Context, path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// keep makes a file durable that a program of this machine wrote.
+// keep makes files durable that programs of this machine wrote.
 func (w *warehouse) keep(ctx context.Context, paths ...string) error {
+	if w.bucket != nil {
+		return each(ctx, paths, w.upload)
+	}
 	for _, p := range paths {
 		f, err := os.Open(p)
 		if err != nil {
@@ -115,25 +132,39 @@ func (w *warehouse) create(ctx context.Context, path string, write func(io.Write
 }
 
 // remove removes files; those that are not there are no error.
-func (w *warehouse) remove(_ context.Context, paths ...string) error {
+func (w *warehouse) remove(ctx context.Context, paths ...string) error {
 	for _, p := range paths {
 		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return nil
+	if w.bucket == nil {
+		return nil
+	}
+	return each(ctx, paths, func(ctx context.Context, p string) error { return w.bucket.Delete(ctx, w.key(p)) })
 }
 
-// each calls f with the files below a directory and the times of their last change.
-func (w *warehouse) each(_ context.Context, dir string, f func(path string, changed time.Time) error) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+// before lists the files of a table that were last changed before a time.
+func (w *warehouse) before(ctx context.Context, table string, limit time.Time) (paths []string, err error) {
+	if w.bucket != nil {
+		for o, err := range w.bucket.List(ctx, w.prefix+table+"/") {
+			if err != nil {
+				return nil, err
+			}
+			if o.Modified.Before(limit) {
+				paths = append(paths, filepath.Join(w.dir, filepath.FromSlash(strings.TrimPrefix(o.Key, w.prefix))))
+			}
+		}
+		return paths, nil
+	}
+	return paths, filepath.WalkDir(filepath.Join(w.dir, table), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		info, err := d.Info()
-		if err != nil {
-			return err
+		if err == nil && info.ModTime().Before(limit) {
+			paths = append(paths, path)
 		}
-		return f(path, info.ModTime())
+		return err
 	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,8 +18,8 @@ func TestMain(m *testing.M) { os.Exit(program.Main(m.Run)) }
 // halves are parts of the demo's runs that overlap.
 var halves = [][]string{{"--until", "2026-11-21T12:20:00Z"}, {"--since", "2026-11-21T12:16:00Z"}}
 
-// TestMachines lets four processes publish overlapping stores to a new lake with a
-// catalog in PostgreSQL at once, and expects the answers of one store with all runs.
+// TestMachines lets processes publish overlapping stores to a new lake with a catalog in
+// PostgreSQL at once, and expects the answers of one store with all runs.
 func TestMachines(t *testing.T) {
 	if os.Getenv("DENDRO_TEST_REAL") == "" {
 		t.Skip("needs PostgreSQL: DENDRO_TEST_REAL=1 runs it, as make smoke-servers does")
@@ -28,20 +29,42 @@ func TestMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.stop)
-	dir := t.TempDir()
-	program.Must(t, dir, "demo", "--store", "all.duckdb")
+	b, err := startBucket()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.stop)
+	t.Run("directory", func(t *testing.T) { machines(t, p, "shared", "files", 4, nil) })
+	t.Run("bucket", func(t *testing.T) { machines(t, p, "bucket", "s3://dendro/team/lake", 2, b.env) })
+}
+
+func machines(t *testing.T, p *postgres, database, warehouse string, publishers int, env []string) {
+	url, err := p.database(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, lake := t.TempDir(), "lake:"+url
+	command := func(machine string, args ...string) *exec.Cmd {
+		c := program.Command(dir, args...)
+		c.Env = append(append(os.Environ(), env...), "XDG_CACHE_HOME="+filepath.Join(dir, "cache-"+machine))
+		return c
+	}
+	must := func(args ...string) string {
+		t.Helper()
+		return program.Succeed(t, command("reader", args...))
+	}
+	must("demo", "--store", "all.duckdb")
 	type result struct {
 		out, err string
 		status   int
 	}
 	results := make(chan result)
-	const publishers = 4
 	for i := range publishers {
 		name := fmt.Sprint(i)
-		program.Must(t, dir, append([]string{"copy", "--from", "all.duckdb", "--to", name}, halves[i%2]...)...)
+		must(append([]string{"copy", "--from", "all.duckdb", "--to", name}, halves[i%2]...)...)
 		go func() {
 			var r result
-			r.out, r.err, r.status = program.Run(t, dir, "publish", "--store", name, "--to", p.url, "--warehouse", "files")
+			r.out, r.err, r.status = program.Finish(t, command(name, "publish", "--store", name, "--to", url, "--warehouse", warehouse))
 			results <- r
 		}()
 	}
@@ -50,39 +73,34 @@ func TestMachines(t *testing.T) {
 			t.Error(r)
 		}
 	}
-	lake := "lake:" + p.url
 	same := func() {
 		t.Helper()
-		for _, command := range []string{"top --benchmark checkout --type cpu --rows 0", "tree --benchmark checkout --type cpu", "regressions", "runs"} {
-			args := append(strings.Fields(command), "-o", "json", "--store")
-			want, got := program.Must(t, dir, append(args, "all.duckdb")...), program.Must(t, dir, append(args, lake)...)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s: %s", command, diff)
+		for _, question := range []string{"top --benchmark checkout --type cpu --rows 0", "tree --benchmark checkout --type cpu", "regressions", "runs"} {
+			args := append(strings.Fields(question), "-o", "json", "--store")
+			if diff := cmp.Diff(must(append(args, "all.duckdb")...), must(append(args, lake)...)); diff != "" {
+				t.Errorf("%s: %s", question, diff)
 			}
 		}
 	}
 	same()
-	if out := program.Must(t, dir, "publish", "--store", "all.duckdb", "--to", p.url); !strings.HasPrefix(out, "0 profiles published") {
+	if out := must("publish", "--store", "all.duckdb", "--to", url); !strings.HasPrefix(out, "0 profiles published") {
 		t.Error(out)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "files", "profiles", "data")); err != nil {
-		t.Error(err)
-	}
 	for _, store := range []string{"all.duckdb", lake} {
-		program.Must(t, dir, "prune", "--store", store, "--keep", "3")
-		program.Must(t, dir, "compact", "--store", store)
+		must("prune", "--store", store, "--keep", "3")
+		must("compact", "--store", store)
 	}
 	same()
 	for _, c := range []struct {
 		text string
 		args []string
 	}{
-		{"leave out --warehouse", []string{"publish", "--store", "all.duckdb", "--to", p.url, "--warehouse", "elsewhere"}},
-		{"there is no lake (dendro publish creates one)", []string{"top", "--store", strings.Replace(lake, "/postgres", "/template1", 1)}},
-		{"say where its files are to be", []string{"publish", "--store", "all.duckdb", "--to", strings.Replace(p.url, "/postgres", "/template1", 1)}},
-		{"give the URL of its catalog", []string{"top", "--store", "lake:s3://bucket/lake"}},
+		{"leave out --warehouse", []string{"publish", "--store", "all.duckdb", "--to", url, "--warehouse", "elsewhere"}},
+		{"there is no lake (dendro publish creates one)", []string{"top", "--store", strings.Replace(lake, "/"+database, "/template1", 1)}},
+		{"say where its files are to be", []string{"publish", "--store", "all.duckdb", "--to", strings.Replace(url, "/"+database, "/template1", 1)}},
+		{"a lake is named by its catalog", []string{"top", "--store", "lake:s3://bucket/lake"}},
 	} {
-		if _, text, status := program.Run(t, dir, c.args...); status != 1 || !strings.Contains(text, c.text) {
+		if _, text, status := program.Finish(t, command("reader", c.args...)); status != 1 || !strings.Contains(text, c.text) {
 			t.Errorf("%v: status %d, %s, want %q", c.args, status, text, c.text)
 		}
 	}

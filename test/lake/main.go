@@ -2,10 +2,12 @@
 //
 //	go run ./test/lake -- tools/spark-test
 //
-// It starts Debian's PostgreSQL with an empty database on a free port, runs the command
-// with the variables below, stops the server and exits with the status of the command.
+// It starts Debian's PostgreSQL with an empty database, and a server of the protocol of
+// Amazon S3 with an empty bucket "dendro", on free ports. It runs the command with the
+// variables below, stops the servers and exits with the status of the command.
 //
 //	DENDRO_TEST_POSTGRES    the URL of the database, which needs no password
+//	AWS_…                   address and credentials of the bucket
 package main
 
 import (
@@ -43,8 +45,17 @@ func run(ctx context.Context, command []string) error {
 		return err
 	}
 	defer p.stop()
+	url, err := p.database(ctx, "lake")
+	if err != nil {
+		return err
+	}
+	b, err := startBucket()
+	if err != nil {
+		return err
+	}
+	defer b.stop()
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
-	c.Env = append(os.Environ(), "DENDRO_TEST_POSTGRES="+p.url)
+	c.Env = append(append(os.Environ(), b.env...), "DENDRO_TEST_POSTGRES="+url)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return c.Run()
 }

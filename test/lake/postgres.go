@@ -18,8 +18,9 @@ import (
 
 // postgres is a running server with a folder of its own.
 type postgres struct {
-	url     string
+	port    int
 	dir     string
+	command func(ctx context.Context, program string, args ...string) (*exec.Cmd, *bytes.Buffer)
 	process *exec.Cmd
 }
 
@@ -43,35 +44,43 @@ func startPostgres(ctx context.Context) (p *postgres, err error) {
 	if err != nil {
 		return nil, err
 	}
-	command := func(program string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+	p.command = func(ctx context.Context, program string, args ...string) (*exec.Cmd, *bytes.Buffer) {
 		c := exec.CommandContext(ctx, filepath.Join(bin, program), args...)
 		out := new(bytes.Buffer)
 		c.Dir, c.Stdout, c.Stderr, c.SysProcAttr = p.dir, out, out, &syscall.SysProcAttr{Credential: as}
 		return c, out
 	}
 	data := filepath.Join(p.dir, "data")
-	if c, out := command("initdb", "-D", data, "-U", "dendro", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); c.Run() != nil {
+	if c, out := p.command(ctx, "initdb", "-D", data, "-U", "dendro", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); c.Run() != nil {
 		return nil, fmt.Errorf("%s: %s", c, out)
 	}
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	port := free.Addr().(*net.TCPAddr).Port
+	p.port = free.Addr().(*net.TCPAddr).Port
 	free.Close()
-	c, out := command("postgres", "-D", data, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-k", p.dir, "-c", "fsync=off")
+	c, out := p.command(ctx, "postgres", "-D", data, "-h", "127.0.0.1", "-p", strconv.Itoa(p.port), "-k", p.dir, "-c", "fsync=off")
 	if err := c.Start(); err != nil {
 		return nil, err
 	}
-	p.process, p.url = c, fmt.Sprintf("postgres://dendro@127.0.0.1:%d/postgres", port)
+	p.process = c
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if c, _ := command("pg_isready", "-h", "127.0.0.1", "-p", strconv.Itoa(port)); c.Run() == nil {
+		if c, _ := p.command(ctx, "pg_isready", "-h", "127.0.0.1", "-p", strconv.Itoa(p.port)); c.Run() == nil {
 			return p, nil
 		}
 		if time.Now().After(deadline) || ctx.Err() != nil {
 			return nil, fmt.Errorf("PostgreSQL does not answer: %s", out)
 		}
 	}
+}
+
+// database creates an empty database and returns its URL, which needs no password.
+func (p *postgres) database(ctx context.Context, name string) (string, error) {
+	if c, out := p.command(ctx, "createdb", "-h", "127.0.0.1", "-p", strconv.Itoa(p.port), "-U", "dendro", name); c.Run() != nil {
+		return "", fmt.Errorf("%s: %s", c, out)
+	}
+	return fmt.Sprintf("postgres://dendro@127.0.0.1:%d/%s", p.port, name), nil
 }
 
 // postgresPrograms returns the folder of the newest installed server's programs.

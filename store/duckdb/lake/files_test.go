@@ -3,12 +3,16 @@ package lake
 import (
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	tables "github.com/dendroprof/dendro/internal/lake"
 	"github.com/dendroprof/dendro/internal/runtest"
@@ -23,6 +27,12 @@ import (
 // twoYears is a lake with a run of two benchmarks in each of 24 months.
 func twoYears(t *testing.T) (*Store, *mem.Store) {
 	t.Helper()
+	return twoYearsIn(t, "")
+}
+
+// twoYearsIn is twoYears with its files in a warehouse.
+func twoYearsIn(t *testing.T, warehouse string) (*Store, *mem.Store) {
+	t.Helper()
 	st := mem.New()
 	for month := range 24 {
 		for _, benchmark := range []string{"a", "b"} {
@@ -32,7 +42,7 @@ func twoYears(t *testing.T) (*Store, *mem.Store) {
 		}
 	}
 	dir := t.TempDir()
-	l, err := tables.Open(t.Context(), dir, tables.Options{Create: true})
+	l, err := tables.Open(t.Context(), dir, tables.Options{Create: true, Warehouse: warehouse})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,6 +54,9 @@ func twoYears(t *testing.T) (*Store, *mem.Store) {
 	if _, err := l.Publish(t.Context(), st, list, nil); err != nil {
 		t.Fatal(err)
 	}
+	if warehouse != "" {
+		t.Setenv("XDG_CACHE_HOME", t.TempDir()) // another machine
+	}
 	s, err := Open(t.Context(), dir, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -51,6 +64,108 @@ func twoYears(t *testing.T) (*Store, *mem.Store) {
 	t.Cleanup(func() { s.Close() })
 	return s, st
 }
+
+// TestBucket expects that a query of a month downloads the files of that month only, that
+// users' SQL downloads one file of tables that it does not mention, and that a rewrite
+// replaces objects.
+func TestBucket(t *testing.T) {
+	backend := s3mem.New()
+	if err := backend.CreateBucket("dendro"); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(gofakes3.New(backend).Server())
+	t.Cleanup(server.Close)
+	for _, v := range [][2]string{{"AWS_ENDPOINT_URL", server.URL}, {"AWS_ACCESS_KEY_ID", "id"}, {"AWS_SECRET_ACCESS_KEY", "key"}, {"AWS_REGION", "us-east-1"}, {"XDG_CACHE_HOME", t.TempDir()}} {
+		t.Setenv(v[0], v[1])
+	}
+	s, st := twoYearsIn(t, "s3://dendro/team/lake")
+	downloaded := func() (names []string) {
+		err := filepath.WalkDir(s.lake.Dir, func(path string, d os.DirEntry, err error) error {
+			if strings.HasSuffix(path, ".parquet") {
+				names = append(names, strings.TrimPrefix(path, s.lake.Dir))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	month := store.Query{Since: time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2025, 4, 1, 0, 0, 0, 0, time.UTC)}
+	sums := func(st store.Reader, q store.Query) string {
+		t.Helper()
+		s, err := store.SumFunctions(t.Context(), st, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree, _, err := store.MergeTrees(t.Context(), st, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprint(s.Functions, tree.Self)
+		for _, r := range s.Rows { // shares differ by the order of adding
+			text += fmt.Sprint(" ", r.Self, r.Total, r.Profiles)
+		}
+		return text
+	}
+	if got, want := sums(s, month), sums(st, month); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	names := downloaded()
+	for _, name := range names {
+		if !strings.Contains(name, "month=2025-03") {
+			t.Error("downloaded", name)
+		}
+	}
+	if len(names) != 6*2 { // tables, buckets of the benchmarks
+		t.Error(names)
+	}
+	answer, err := s.SQL(t.Context(), "SELECT count(*) FROM Profiles")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, err := range answer.Rows {
+		if err != nil || fmt.Sprint(row) != "[48]" {
+			t.Error(row, err)
+		}
+	}
+	if n := len(downloaded()); n > len(names)+48+4 {
+		t.Error(n, "files for SQL about profiles")
+	}
+	old, err := st.Profiles(t.Context(), store.Query{Until: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), Benchmarks: []string{"b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []store.Store{s, st} {
+		if n, err := of.Delete(t.Context(), store.IDs(old)); n != 12 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if err := s.lake.Expire(t.Context(), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(s.lake.Dir); err != nil { // while the lake is open
+		t.Fatal(err)
+	}
+	if got, want := sums(s, store.Query{}), sums(st, store.Query{}); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	now, err := s.lake.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := now.Files(t.Context(), "path_samples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prefix := gofakes3.NewPrefix(ptr("team/lake/path_samples/data/"), nil)
+	list, err := backend.ListBucket("dendro", &prefix, gofakes3.ListBucketPage{})
+	if err != nil || len(list.Contents) != len(files) || len(files) != 48 {
+		t.Error(len(list.Contents), "objects,", len(files), "files", err)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
 
 // TestFilesOfAMonth expects that queries of a month, and of a benchmark in it, read only
 // the files of that month, and of that benchmark's bucket.

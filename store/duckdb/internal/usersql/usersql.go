@@ -62,12 +62,12 @@ func (s *sessions) closeAll() {
 
 // Host is a database that users' SQL runs on.
 type Host struct {
-	Path    string                        // for messages
-	Views   func() ([]driver.View, error) // what statements can query
-	Enter   func(context.Context) error   // before a statement is prepared
-	Leave   func()                        // after that
-	Reading func(func())                  // runs a function while the database stays open
-	Connect func() (*driver.Conn, error)  // opens a connection
+	Path    string                                    // for messages
+	Views   func(query string) ([]driver.View, error) // what the statement can query
+	Enter   func(context.Context) error               // before a statement is prepared
+	Leave   func()                                    // after that
+	Reading func(func())                              // runs a function while the database stays open
+	Connect func() (*driver.Conn, error)              // opens a connection
 	// Begin begins a read-only transaction and calls bind in it.
 	Begin func(ctx context.Context, c *driver.Conn, bind func() error) error
 
@@ -119,7 +119,7 @@ func (h *Host) Open(ctx context.Context, query string) (*Rows, error) {
 		return nil, err
 	}
 	defer h.Leave()
-	views, err := h.Views()
+	views, err := h.Views(query)
 	if err != nil {
 		return nil, err
 	}
