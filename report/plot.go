@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -33,6 +34,8 @@ const (
 	plotHeight = 6
 	plotWidth  = 60 // maximum number of runs; older ones are omitted
 	bandWidth  = 2  // standard deviations
+
+	scatterWidth = 40
 )
 
 // lines draws the plot; nil if there are no values.
@@ -107,6 +110,30 @@ func (p *plot) frame(grid [][]rune, low, high float64) []string {
 		lines = append(lines, pad+labels[y]+" │"+strings.TrimRight(string(cells), " "))
 	}
 	return append(lines, strings.Repeat(" ", width+2)+p.first+" … "+p.last)
+}
+
+// Scatter draws points, x to the right and y upwards, as text. X is named at both ends of
+// its axis.
+func Scatter(x, y []float64, label func(float64) string, left, right string) []string {
+	if len(x) == 0 {
+		return nil
+	}
+	at := func(list []float64, i, cells int) int {
+		low, high := slices.Min(list), slices.Max(list)
+		if !(high > low) {
+			return cells / 2
+		}
+		return int(math.Round((list[i] - low) / (high - low) * float64(cells-1)))
+	}
+	grid := make([][]rune, plotHeight)
+	for row := range grid {
+		grid[row] = []rune(strings.Repeat(" ", scatterWidth))
+	}
+	for i := range x {
+		grid[plotHeight-1-at(y, i, plotHeight)][at(x, i, scatterWidth)] = '●'
+	}
+	p := plot{label: label, first: left, last: right}
+	return p.frame(grid, slices.Min(y), slices.Max(y))
 }
 
 // metricPlot draws the benchmark's metric.

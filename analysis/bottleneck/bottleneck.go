@@ -13,7 +13,7 @@
 //
 // A potential is an upper bound of the gain and does not describe changes; see package
 // regression. A correlation is not a cause. Every row has the amount of its data, and
-// optionally its heaviest call paths (contexts.go).
+// optionally its heaviest call paths (contexts.go) and its values in every run (plots.go).
 //
 // It costs one pass over the values of the selection, or over the sums computed by an
 // engine, and n steps per call node for a subtree of degree n.
@@ -22,6 +22,7 @@ package bottleneck
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -60,6 +61,7 @@ type Options struct {
 
 	Rows     int // keep the first n of each list; 0: all
 	Contexts int // heaviest call paths of each row; 0: none
+	Plots    int // benchmarks of each row with the values of all runs; 0: none
 }
 
 // Result is a ranking of the functions of a selection.
@@ -94,6 +96,7 @@ type Row struct {
 	// Contexts are the call paths with the largest parts of the potential (for
 	// Correlation: of the function's self), the largest first.
 	Contexts []Context `json:"contexts,omitempty"`
+	Plots    []Plot    `json:"plots,omitempty"` // the strongest first
 }
 
 // Find ranks the functions of the selected profiles, whose value types must have one name
@@ -201,7 +204,7 @@ func (a *analysis) finish() error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := a.count(rows); err != nil {
+	if err := errors.Join(a.count(rows), a.plots(rows)); err != nil {
 		return err
 	}
 	return a.contexts(rows)

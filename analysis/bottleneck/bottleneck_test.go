@@ -308,3 +308,41 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+// plotted prints plots as "a r +0.50 share→ms: 001 0.1 5, 002 …; y = 2x + 1".
+func plotted(list []bottleneck.Plot) []string {
+	lines := []string{}
+	for _, p := range list {
+		s := fmt.Sprintf("%s %.3g %s→%s:", p.Benchmark, p.Score, p.X, p.Y)
+		for _, point := range p.Points {
+			s += fmt.Sprintf(" (%.3g %.3g)", point.X, point.Y)
+		}
+		if p.Slope != 0 {
+			s += fmt.Sprintf("; %.3gx%+.3g", p.Slope, p.Intercept)
+		}
+		lines = append(lines, s)
+	}
+	return lines
+}
+
+// TestPlots: the numbers behind a correlation and behind a potential.
+func TestPlots(t *testing.T) {
+	st := runtest.Store(t,
+		runtest.Run{Benchmark: "7", Metric: 10, Stacks: "A 10, B 90"}, runtest.Run{Benchmark: "7", Metric: 12, Stacks: "A 20, B 80"},
+		runtest.Run{Benchmark: "7", Metric: 14, Stacks: "A 30, B;A 30, B 40"}, runtest.Run{Benchmark: "7", Stacks: "A 99, B 1"},
+		runtest.Run{Benchmark: "7", Metric: 9, Stacks: "B 1"}, runtest.Run{Benchmark: "7"},
+		runtest.Run{Benchmark: "3", Metric: 10, Stacks: "A 10, B 90"}, runtest.Run{Benchmark: "3", Metric: 10, Stacks: "A 30, B 70"},
+		runtest.Run{Benchmark: "3", Metric: 11, Stacks: "A 20, B 80"})
+	r := find(t, st, bottleneck.Options{Rank: bottleneck.Correlation, Plots: 1})
+	same(t, plotted(r.Rows[0].Plots), []string{"7 0.945 share→ms: (0.1 10) (0.2 12) (0.6 14); 7.14x+9.86"})
+	same(t, plotted(r.Negative[0].Plots), []string{"7 -0.957 share→ms: (0.9 10) (0.8 12) (0.4 14) (1 9); -8.07x+17.5"})
+	r = find(t, st, bottleneck.Options{Rank: bottleneck.Correlation, Plots: 9, Correlating: bottleneck.Correlating{Samples: true, Raw: true, Least: 3}})
+	same(t, plotted(r.Rows[0].Plots), []string{"7 0.945 count→ms: (10 10) (20 12) (60 14); 0.0714x+9.86", "3 0 count→ms: (10 10) (30 10) (20 11)"})
+	r = find(t, st, bottleneck.Options{Rows: 1, Plots: 9})
+	same(t, plotted(r.Rows[0].Plots), []string{"3 0.8 →share: (0 0.9) (0 0.7) (0 0.8)", "7 0.622 →share: (0 0.9) (0 0.8) (0 0.4) (0 0.01) (0 1)"})
+	r = find(t, st, bottleneck.Options{Rank: bottleneck.Subtree, Degree: 1, Plots: 2})
+	same(t, plotted(r.Rows[0].Plots), []string{"3 0.8 →share: (0 0.9) (0 0.7) (0 0.8)", "7 0.682 →share: (0 0.9) (0 0.8) (0 0.7) (0 0.01) (0 1)"})
+	if r = find(t, st, bottleneck.Options{Rank: bottleneck.Correlation}); r.Rows[0].Plots != nil {
+		t.Errorf("plots without being asked: %v", plotted(r.Rows[0].Plots))
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
@@ -161,8 +162,9 @@ func TestGoogle(t *testing.T) {
 	contract(t, "gs://dendro")
 }
 
-// TestAzure needs Azurite, Azure's emulator, with a new container "dendro":
+// TestAzure needs Azurite, Azure's emulator (npm install azurite):
 //
+//	azurite-blob --inMemoryPersistence --skipApiVersionCheck
 //	DENDRO_TEST_AZURE='DefaultEndpointsProtocol=http;AccountName=…' go test ./internal/bucket
 func TestAzure(t *testing.T) {
 	connection := os.Getenv("DENDRO_TEST_AZURE")
@@ -170,7 +172,16 @@ func TestAzure(t *testing.T) {
 		t.Skip("DENDRO_TEST_AZURE has no connection string")
 	}
 	t.Setenv("AZURE_STORAGE_CONNECTION_STRING", connection)
-	contract(t, "azblob://dendro")
+	const name = "dendro"
+	c, err := container.NewClientFromConnectionString(connection, name, nil)
+	if err == nil {
+		_, err = c.Create(context.Background(), nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Delete(context.Background(), nil)
+	contract(t, "azblob://"+name)
 }
 
 func TestAddresses(t *testing.T) {

@@ -28,22 +28,34 @@ func newBottlenecks(e *env) *cobra.Command {
 
 Each row has the number of profiles and benchmarks that contain the function and, with
 --contexts, its heaviest call paths. --expand searches the calling contexts in which
-the first functions changed.`,
+the first functions changed. --plots draws the values of all runs: the time of a
+benchmark at the share of a function, or the share of a function over the runs.
+-o html is a page with plots and call paths that needs no server.`,
 		Example: `  dendro bottlenecks --last 5
   dendro bottlenecks --by subtree --degree 3 --group shop --contexts 3
   dendro bottlenecks --by correlation --least-occurrences 10 -o json
+  dendro bottlenecks --by correlation --plots 2 -o report.html
   dendro bottlenecks --benchmark checkout --expand informed --repo ~/src/shop`,
 		Args: cobra.NoArgs,
 	}
 	flags := addRequest(c, &r)
 	addRepository(c, &r.Expand)
-	out.addFlag(c, "text", "json", "md", "tsv", "csv")
+	out.addFlag(c, "text", "json", "md", "html", "tsv", "csv")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		flags.use(out.format)
+		if flags.use(out.format); out.format == "html" {
+			flags.use("md") // it is for people too
+		}
 		if err := expandable(&r.Expand, out.format); err != nil {
 			return err
 		}
 		return e.with(c.Context(), engines.Read, func(st store.Store) error {
+			if out.format == "html" {
+				page, err := query.BottlenecksPage(c.Context(), st, &r)
+				if err != nil {
+					return err
+				}
+				return out.write(e, func(e *env) error { return page.Write(e.out) })
+			}
 			result, err := query.Bottlenecks(c.Context(), st, &r)
 			if err != nil {
 				return err

@@ -1,11 +1,15 @@
 package query
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/web"
 )
 
 // BottlenecksRequest asks which functions could gain most.
@@ -21,6 +25,7 @@ type BottlenecksRequest struct {
 	Least     int    `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"2" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
 	Negative  bool   `param:"negative" group:"View" help:"correlation: list only functions whose share decreases when the time increases" json:"negative,omitempty"`
 	Contexts  int    `param:"contexts" group:"View" arg:"n" min:"0" help:"number of heaviest call paths per function" json:"contexts,omitempty"`
+	Plots     int    `param:"plots" group:"View" arg:"n" min:"0" help:"number of benchmarks per function to plot: for correlation the metric against the function, otherwise its share over the runs (html: 4 if 0)" json:"plots,omitempty"`
 	Rows      int    `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of functions (0: all)" json:"rows,omitempty"`
 	Expand    `group:"Expansion"`
 }
@@ -52,6 +57,9 @@ func (d Degree) String() string {
 
 // BottlenecksResult ranks functions.
 type BottlenecksResult struct {
+	// Measure says what the score is, like "potential of functions without callees: each
+	// profile has the same weight".
+	Measure string `json:"measure"`
 	*bottleneck.Result
 	Expanded *Expanded `json:"expanded,omitempty"`
 }
@@ -74,7 +82,7 @@ func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ 
 		return nil, err
 	}
 	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Rank: bottleneck.Ranking(r.By), Weight: store.Weight(r.Weight), Degree: int(r.Degree),
-		Rows: r.Rows, Contexts: r.Contexts, Correlating: r.correlating()})
+		Rows: r.Rows, Contexts: r.Contexts, Plots: r.Plots, Correlating: r.correlating()})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +90,7 @@ func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ 
 		res.Rows, res.Negative = res.Negative, nil
 	}
 	res.Rows, res.Warnings = filled(res.Rows), append(notes, res.Warnings...)
-	out := &BottlenecksResult{Result: res}
+	out := &BottlenecksResult{Measure: r.measure(), Result: res}
 	if r.Expand.Expand != "" {
 		list, err := store.Select(ctx, st, q)
 		if err != nil {
@@ -93,4 +101,50 @@ func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ 
 		}
 	}
 	return out, nil
+}
+
+// measure says what the score is.
+func (r *BottlenecksRequest) measure() string {
+	per := "each profile has the same weight"
+	if r.Weight == "samples" {
+		per = "profiles are weighted by their samples"
+	}
+	switch r.By {
+	case "subtree":
+		if r.Degree == bottleneck.Everything {
+			return "potential of functions with all their callees: " + per
+		}
+		return "potential of functions with their callees, up to " + r.Degree.String() + " calls deep: " + per
+	case "correlation":
+		return fmt.Sprintf("%s correlation of %s with %s, %s over benchmarks", r.Method, map[string]string{"share": "the share of the program", "samples": "samples"}[r.X],
+			map[string]string{"time": "time", "raw": "the metric"}[r.Y], r.Aggregate)
+	}
+	return "potential of functions without callees: " + per
+}
+
+// What a page has of each function if no number is given.
+const (
+	pagePlots    = 4
+	pageContexts = 3
+)
+
+// BottlenecksPage answers a BottlenecksRequest with an offline page, with plots and call
+// paths.
+func BottlenecksPage(ctx context.Context, st store.Store, r *BottlenecksRequest) (*web.Report, error) {
+	full := *r
+	full.Plots, full.Contexts = cmp.Or(r.Plots, pagePlots), cmp.Or(r.Contexts, pageContexts)
+	result, err := Bottlenecks(ctx, st, &full)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := WriteJSON(&b, result, false); err != nil {
+		return nil, err
+	}
+	address := pageAddress(&r.Selection, "")
+	address.Del("view")
+	address.Set("by", r.By)
+	start := "/bottlenecks?" + address.Encode()
+	return &web.Report{Title: "Dendro: bottlenecks", Start: start, Nav: []web.Link{{Title: "Bottlenecks", Address: start}},
+		Answers: []web.Answer{{Path: "bottlenecks", Body: bytes.TrimSpace(b.Bytes())}}}, nil
 }

@@ -260,7 +260,7 @@ func Bottlenecks(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksR
 	o.Notes(r.Warnings)
 	text := o.Format == "text"
 	if text {
-		fmt.Fprintf(o.W, "%s; %d %s of %d %s, %s\n", title(req), r.Profiles, words.Plural(r.Profiles, "profile"), r.Benchmarks, words.Plural(r.Benchmarks, "benchmark"),
+		fmt.Fprintf(o.W, "%s; %d %s of %d %s, %s\n", r.Measure, r.Profiles, words.Plural(r.Profiles, "profile"), r.Benchmarks, words.Plural(r.Benchmarks, "benchmark"),
 			Amount(query.Number{Int: r.Value, Scale: r.Type.Scale}, r.Type.Unit))
 	}
 	rows := r.Rows
@@ -277,6 +277,11 @@ func Bottlenecks(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksR
 			return err
 		}
 		shown += len(r.Negative)
+	}
+	if !o.Exact() {
+		for _, x := range slices.Concat(rows, r.Negative) {
+			o.plots(&x, r.Type)
+		}
 	}
 	if !text {
 		return nil
@@ -298,23 +303,48 @@ func (o *Output) uncorrelated(n int) {
 	}
 }
 
-// title says what the score is.
-func title(r *query.BottlenecksRequest) string {
-	per := "each profile has the same weight"
-	if r.Weight == "samples" {
-		per = "profiles are weighted by their samples"
+// plots draws a function over the runs of benchmarks.
+func (o *Output) plots(r *bottleneck.Row, t profile.ValueType) {
+	if r.Score == 0 {
+		return // it follows nothing
 	}
-	switch r.By {
-	case "subtree":
-		if r.Degree.String() == "all" {
-			return "potential of functions with all their callees: " + per
+	t.Scale = 0 // of points
+	for i := range r.Plots {
+		p := &r.Plots[i]
+		benchmark := testrun.Benchmark{Group: p.Group, Name: p.Benchmark}
+		title := fmt.Sprintf("%s in %s, mean %s", r.Function, benchmark, words.Percent(p.Score))
+		share := words.Percent
+		value := func(v float64) string { return words.Metric(v, p.Y) }
+		if p.Y == "share" {
+			value = share
 		}
-		return "potential of functions with their callees, up to " + r.Degree.String() + " calls deep: " + per
-	case "correlation":
-		return fmt.Sprintf("%s correlation of %s with %s, %s over benchmarks", r.Method, map[string]string{"share": "the share of the program", "samples": "samples"}[r.X],
-			map[string]string{"time": "time", "raw": "the metric"}[r.Y], r.Aggregate)
+		x, y := make([]float64, len(p.Points)), make([]float64, len(p.Points))
+		var left, right string
+		for i, point := range p.Points {
+			x[i], y[i] = point.X, point.Y
+			if p.X == "" {
+				x[i] = float64(i)
+			}
+		}
+		if p.X == "" {
+			left, right = p.Points[0].Run, p.Points[len(p.Points)-1].Run
+		} else {
+			of, write := "samples", func(v float64) string { return words.Value(v, t) }
+			if p.X == "share" {
+				of, write = "the function's share", share
+			}
+			title = fmt.Sprintf("%s in %s, r %+.3f: %s over %s", r.Function, benchmark, p.Score, p.Metric, of)
+			left, right = write(slices.Min(x)), write(slices.Max(x))
+		}
+		indent := ""
+		if o.Format == "md" {
+			indent = "    " // code, whatever is in a name
+		}
+		fmt.Fprintln(o.W)
+		for _, line := range append([]string{words.Clean(title)}, report.Scatter(x, y, value, words.Clean(left), words.Clean(right))...) {
+			fmt.Fprintln(o.W, indent+line)
+		}
 	}
-	return "potential of functions without callees: " + per
 }
 
 func potentials(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksResult, rows []bottleneck.Row) *Table {

@@ -2,6 +2,7 @@
 import { follow } from './core/url';
 import { start } from './main';
 import Benchmark from './pages/Benchmark';
+import Bottlenecks from './pages/Bottlenecks';
 import Diff from './pages/Diff';
 import Function from './pages/Function';
 import Home from './pages/Home';
@@ -18,6 +19,7 @@ start({
   profile: Profile,
   diff: Diff,
   function: Function,
+  bottlenecks: Bottlenecks,
   regressions: Regressions,
   tasks: Tasks,
   task: TaskDetail,

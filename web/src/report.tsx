@@ -2,6 +2,7 @@
 import { Embedded, embedded, setSource } from './core/source';
 import { follow } from './core/url';
 import { start } from './main';
+import Bottlenecks from './pages/Bottlenecks';
 import Diff from './pages/Diff';
 import Profile from './pages/Profile';
 import Report from './pages/Report';
@@ -14,7 +15,7 @@ else
     data => {
       setSource(new Embedded(data));
       follow(true, data.start);
-      start({ report: Report, profile: Profile, diff: Diff });
+      start({ report: Report, profile: Profile, diff: Diff, bottlenecks: Bottlenecks });
     },
     err => {
       root.textContent = `The data of this report cannot be read: ${err}`;

@@ -125,6 +125,7 @@ func (a *api) queries() []endpoint {
 			r.Limits = a.Limits
 			return query.DiffPage(ctx, st, r)
 		}),
+		page(a, "bottlenecksPage", "/api/v1/page/bottlenecks", "Functions by how much could be gained from them, with plots, as an offline page.", query.BottlenecksPage),
 		change(ask(a, "prune", "changes", "/api/v1/prune", "Remove old profiles.", query.Prune, query.PruneResult{})),
 		change(ask(a, "compact", "changes", "/api/v1/compact", "Reclaim space and optimise the store.", func(ctx context.Context, st store.Store, _ *struct{}) (*query.CompactResult, error) {
 			return query.Compact(ctx, st)

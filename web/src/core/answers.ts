@@ -300,3 +300,37 @@ export interface Analysis {
   omitted: { rows: number; share?: number };
   rows: { depth: number; function: string; total: number; self: number; count: number }[];
 }
+
+export interface BottleneckPlot {
+  group: string;
+  benchmark: string;
+  score: number;
+  x?: string;
+  y: string;
+  metric?: string;
+  slope?: number;
+  intercept?: number;
+  points: { run: string; date?: string; x: number; y: number }[];
+}
+
+export interface BottleneckRow {
+  function: string;
+  score: number;
+  self: number;
+  total: number;
+  profiles: number;
+  benchmarks: number;
+  contexts?: { path: string[]; share: number }[];
+  plots?: BottleneckPlot[];
+}
+
+export interface Bottlenecks {
+  measure: string;
+  rank: 'self' | 'subtree' | 'correlation';
+  type: { name: string; unit: string };
+  profiles: number;
+  benchmarks: number;
+  rows: BottleneckRow[];
+  negative?: BottleneckRow[];
+  warnings: string[];
+}

@@ -12,6 +12,7 @@ const sections: { title: string; page: PageName; also: PageName[] }[] = [
   { title: 'Home', page: 'home', also: ['benchmark', 'function'] },
   { title: 'Profiles', page: 'profile', also: [] },
   { title: 'Diff', page: 'diff', also: [] },
+  { title: 'Bottlenecks', page: 'bottlenecks', also: [] },
   { title: 'Regressions', page: 'regressions', also: [] },
   { title: 'Tasks', page: 'tasks', also: ['task'] },
 ];

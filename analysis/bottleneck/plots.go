@@ -1,0 +1,171 @@
+package bottleneck
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/dendroprof/dendro/internal/stat"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Plot has the numbers of a function in the runs of one benchmark: for Correlation the
+// metric (y) at the function's self (x), the paper's figure 5.2; for potentials the share
+// of the function (y) in one run after another.
+type Plot struct {
+	Group     string `json:"group"`
+	Benchmark string `json:"benchmark"`
+	// Score is the correlation in this benchmark, or the mean of the share.
+	Score  float64 `json:"score"`
+	X      string  `json:"x,omitempty"`      // unit of x, "share" or that of the value type; empty: points have no x
+	Y      string  `json:"y"`                // unit of y, "share" or that of the metric
+	Metric string  `json:"metric,omitempty"` // that y is
+	// Slope and Intercept are the line of least squares through the points; absent if they
+	// do not vary.
+	Slope     float64 `json:"slope,omitempty"`
+	Intercept float64 `json:"intercept,omitempty"`
+	Points    []Point `json:"points"` // by date and run
+}
+
+// Point is a profile in a Plot.
+type Point struct {
+	Run  string    `json:"run"`
+	Date time.Time `json:"date,omitzero"`
+	X    float64   `json:"x"`
+	Y    float64   `json:"y"`
+}
+
+// plots fills in the plots of the rows, of each in the benchmarks with the strongest scores.
+// It queries the store for these functions only.
+func (a *analysis) plots(rows []*Row) error {
+	if a.o.Plots <= 0 || a.r.Value == 0 {
+		return nil
+	}
+	names := map[string][]*Row{}
+	var wanted []string
+	for _, r := range rows {
+		if names[r.Function] == nil {
+			wanted = append(wanted, r.Function)
+		}
+		names[r.Function] = append(names[r.Function], r)
+	}
+	set, err := a.st.Functions(a.ctx, a.q, wanted)
+	if err != nil {
+		return err
+	}
+	type value struct{ self, total int64 }
+	values := make([]map[int32]value, len(set.Functions)) // by profile
+	for chunk, err := range set.Rows {
+		if err != nil {
+			return err
+		}
+		for i, f := range chunk.Function {
+			if values[f] == nil {
+				values[f] = map[int32]value{}
+			}
+			v := values[f][chunk.Profile[i]]
+			values[f][chunk.Profile[i]] = value{v.self + chunk.Self[i], v.total + chunk.Total[i]}
+		}
+	}
+	usable := Metrics(set.Profiles, a.o.Raw)
+	members := byDate(set.Profiles)
+	for f := range set.Functions {
+		for _, r := range names[set.Functions[f].Name] {
+			for _, profiles := range members {
+				p := Plot{Group: set.Profiles[profiles[0]].Benchmark.Group, Benchmark: set.Profiles[profiles[0]].Benchmark.Name, Y: "share"}
+				for _, n := range profiles {
+					v, has := values[f][n]
+					at := &set.Profiles[n]
+					point := Point{Run: at.Run.Key, Date: at.Run.Date}
+					switch {
+					case at.Sum == 0, a.o.Rank == Correlation && (!has || math.IsNaN(usable[n])):
+						continue
+					case a.o.Rank == Correlation:
+						point.X, p.X = a.measured(at, v.self)
+						point.Y, p.Metric, p.Y = a.metricOf(at)
+					case a.o.Rank == Subtree:
+						point.Y = float64(v.total) / float64(at.Sum)
+					default:
+						point.Y = float64(v.self) / float64(at.Sum)
+					}
+					p.Points = append(p.Points, point)
+				}
+				if a.finishPlot(&p) {
+					r.Plots = append(r.Plots, p)
+				}
+			}
+			a.cutPlots(r)
+		}
+	}
+	return nil
+}
+
+// byDate returns the numbers of the profiles of each benchmark, by date and run.
+func byDate(list []store.Profile) [][]int32 {
+	var names []string
+	of := store.BenchmarkIndex(list, &names)
+	members := make([][]int32, len(names))
+	for i, b := range of {
+		members[b] = append(members[b], int32(i))
+	}
+	for _, m := range members {
+		slices.SortStableFunc(m, func(i, k int32) int {
+			return cmp.Or(list[i].Run.Date.Compare(list[k].Run.Date), cmp.Compare(list[i].Run.Key, list[k].Run.Key))
+		})
+	}
+	return members
+}
+
+// measured returns what correlates of a function with a self, and its unit.
+func (a *analysis) measured(p *store.Profile, self int64) (x float64, unit string) {
+	if a.o.Samples {
+		return float64(self) / math.Pow10(p.Type.Scale), p.Type.Unit
+	}
+	return float64(self) / float64(p.Sum), "share"
+}
+
+// metricOf returns what correlates of a profile: the metric or, of a rate, the time of one.
+func (a *analysis) metricOf(p *store.Profile) (y float64, name, unit string) {
+	m, _ := p.Metric()
+	if !a.o.Raw && m.Better == testrun.Higher {
+		return 1 / m.Mean, m.Name, "1/(" + m.Unit + ")"
+	}
+	return m.Mean, m.Name, m.Unit
+}
+
+// finishPlot computes the score and the line of a plot; false: nothing is to be shown.
+func (a *analysis) finishPlot(p *Plot) bool {
+	x, y := make([]float64, len(p.Points)), make([]float64, len(p.Points))
+	some := false
+	for i, point := range p.Points {
+		x[i], y[i] = point.X, point.Y
+		some = some || point.Y != 0
+	}
+	if a.o.Rank != Correlation {
+		p.Score = round(stat.Mean(y))
+		return some
+	}
+	if len(x) < a.o.Least {
+		return false
+	}
+	p.Score = round(a.o.R(x, y))
+	if v := stat.Variance(x); v > 0 {
+		p.Slope = stat.Pearson(x, y) * math.Sqrt(stat.Variance(y)/v)
+		p.Intercept = stat.Mean(y) - p.Slope*stat.Mean(x)
+	}
+	return true
+}
+
+// cutPlots keeps the plots of a row with the strongest scores in the direction of its own.
+func (a *analysis) cutPlots(r *Row) {
+	sign := 1.0
+	if r.Score < 0 {
+		sign = -1
+	}
+	slices.SortStableFunc(r.Plots, func(p, q Plot) int {
+		return cmp.Or(-cmp.Compare(sign*p.Score, sign*q.Score), cmp.Compare(p.Group, q.Group), cmp.Compare(p.Benchmark, q.Benchmark))
+	})
+	r.Plots = r.Plots[:min(len(r.Plots), a.o.Plots)]
+}

@@ -1,0 +1,153 @@
+// Functions by how much they could save, or by how closely they follow the time, each with
+// its call paths and its values in all runs.
+import type { BottleneckPlot, BottleneckRow, Bottlenecks as Ranking } from '../core/answers';
+import { amount, counted, percent, visible } from '../core/format';
+import { benchmarkName, metric } from '../core/metric';
+import { source } from '../core/source';
+import { href, place, update } from '../core/url';
+import { Band } from '../ui/Band';
+import { Fn } from '../ui/Fn';
+import { Await } from '../ui/Load';
+import { Page } from '../ui/Page';
+import { Scatter } from '../ui/Scatter';
+import { TypeChoice, useTyped } from '../ui/Typed';
+import '../pages.css';
+
+const kinds: Record<string, string> = { self: 'The function itself', subtree: 'With its callees', correlation: 'Correlation with time' };
+const page = { rows: '25', contexts: '3', plots: '4' };
+
+export default function Bottlenecks() {
+  const params = new URLSearchParams(place.value.params);
+  const by = params.get('by') ?? 'self';
+  const asked = new URLSearchParams({ ...page, ...Object.fromEntries(params) });
+  for (const name of params.keys()) {
+    asked.delete(name);
+    for (const v of params.getAll(name)) asked.append(name, v);
+  }
+  const answer = useTyped<Ranking>('bottlenecks', asked);
+  const { offline } = source.value;
+  const selected = [...params].filter(([k]) => k !== 'by').map(([k, v]) => `${k} ${v}`);
+  return (
+    <Page
+      title="Bottlenecks"
+      sub={
+        answer.value &&
+        visible([`${counted(answer.value.profiles, 'profile')} of ${counted(answer.value.benchmarks, 'benchmark')}`, ...selected].join(' · '))
+      }
+      actions={
+        !offline && (
+          <>
+            <TypeChoice types={answer.types} type={answer.type} />
+            <label class="choice">
+              By{' '}
+              <select value={by} onChange={e => update({ by: e.currentTarget.value }, true)}>
+                {Object.entries(kinds).map(([k, text]) => (
+                  <option key={k} value={k}>
+                    {text}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <a class="button" href={source.value.file('page/bottlenecks', { ...Object.fromEntries(asked), type: answer.type })} download="bottlenecks.html">
+              Report as a file
+            </a>
+          </>
+        )
+      }
+    >
+      <Await of={answer} what="bottlenecks">
+        {r => {
+          const rows = r.rows.filter(x => x.score !== 0);
+          return (
+            <>
+              <p class="dim">{`Score: ${r.measure}.`}</p>
+              {r.warnings.map(w => (
+                <p key={w} class="dim">
+                  {visible(w)}
+                </p>
+              ))}
+              {rows.length === 0 && !r.negative && <div class="empty">No function has a score.</div>}
+              <Rows r={r} rows={rows} />
+              {r.negative && (
+                <>
+                  <h2>Decrease when the time increases</h2>
+                  <Rows r={r} rows={r.negative} />
+                </>
+              )}
+            </>
+          );
+        }}
+      </Await>
+    </Page>
+  );
+}
+
+function Rows({ r, rows }: { r: Ranking; rows: readonly BottleneckRow[] }) {
+  const score = (v: number) => (r.rank === 'correlation' ? `r ${v.toFixed(3)}` : percent(v));
+  return (
+    <section class="findings">
+      {rows.map((x, i) => (
+        <details key={x.function} class="card" open={i < 3}>
+          <summary>
+            <span class="what">
+              <Fn name={x.function} />
+            </span>
+            <span class="cost">{score(x.score)}</span>
+            <span class="where">{`self ${amount(x.self, r.type.unit)}, total ${amount(x.total, r.type.unit)} in ${counted(x.profiles, 'profile')} of ${counted(x.benchmarks, 'benchmark')}`}</span>
+          </summary>
+          <div class="evidence">
+            <div class="plots">{x.plots?.map(p => <Plot key={benchmarkName(p)} p={p} name={x.function} />)}</div>
+            {x.contexts && (
+              <table class="plain">
+                <thead>
+                  <tr>
+                    <th>Heaviest call paths</th>
+                    <th class="num">Share</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {x.contexts.map(c => (
+                    <tr key={c.path.join(';')}>
+                      <td>{visible(c.path.join(' → '))}</td>
+                      <td class="num">{percent(c.share)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            )}
+            {!source.value.offline && <a href={href('function', { function: x.function, type: r.type.name })}>Over time</a>}
+          </div>
+        </details>
+      ))}
+    </section>
+  );
+}
+
+function Plot({ p, name }: { p: BottleneckPlot; name: string }) {
+  const title = p.x
+    ? `${benchmarkName(p)}: ${p.metric} over the function's ${p.x === 'share' ? 'share' : 'samples'}, r ${p.score.toFixed(3)}`
+    : `${benchmarkName(p)}: share of the program, mean ${percent(p.score)}`;
+  return (
+    <figure>
+      <figcaption>{visible(title)}</figcaption>
+      {p.x ? (
+        <Scatter
+          label={visible(`${name} in ${title}`)}
+          points={p.points.map(q => ({ x: q.x, y: q.y, name: visible(q.run) }))}
+          slope={p.slope}
+          intercept={p.intercept}
+          formatX={v => amount(v, p.x!)}
+          formatY={v => metric(v, p.y)}
+        />
+      ) : (
+        <Band
+          label={visible(`${name} in ${title}`)}
+          series={{ x: p.points.map((_, i) => i), values: p.points.map(q => q.y) }}
+          names={p.points.map(q => visible(q.run))}
+          height={160}
+          format={percent}
+        />
+      )}
+    </figure>
+  );
+}

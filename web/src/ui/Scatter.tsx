@@ -1,0 +1,64 @@
+// Points of two numbers with the line through them, as SVG.
+import { ticks } from './Band';
+
+interface Props {
+  label: string;
+  points: readonly { x: number; y: number; name: string }[];
+  /** y of the line at 0, and its slope; without a slope there is none. */
+  slope?: number | undefined;
+  intercept?: number | undefined;
+  formatX: (v: number) => string;
+  formatY: (v: number) => string;
+}
+
+const width = 360;
+const height = 220;
+const left = 76;
+const right = 12;
+const top = 8;
+const bottom = 24;
+
+/** The range of values with a margin on both sides. */
+function range(list: readonly number[]): [low: number, high: number] {
+  const [low, high] = [Math.min(...list), Math.max(...list)];
+  const pad = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
+  return [low - pad, high + pad];
+}
+
+export function Scatter({ label, points, slope, intercept = 0, formatX, formatY }: Props) {
+  const [x0, x1] = range(points.map(p => p.x));
+  const [y0, y1] = range(points.map(p => p.y));
+  const x = (v: number) => left + ((v - x0) / (x1 - x0)) * (width - left - right);
+  const y = (v: number) => top + (1 - (v - y0) / (y1 - y0)) * (height - top - bottom);
+  // The part of the line that is inside.
+  const ends: [number, number][] = [];
+  if (slope !== undefined) {
+    const at = [x0, x1, ...(slope === 0 ? [] : [(y0 - intercept) / slope, (y1 - intercept) / slope])].sort((a, b) => a - b);
+    for (const v of at.length === 4 ? at.slice(1, 3) : at) ends.push([v, intercept + slope * v]);
+  }
+  return (
+    <div class="band scatter">
+      <svg viewBox={`0 0 ${width} ${height}`} width={width} height={height} role="img" aria-label={label}>
+        {ticks(y0, y1, 4).map(v => (
+          <g key={v}>
+            <line class="grid" x1={left} x2={width - right} y1={y(v)} y2={y(v)} />
+            <text class="axis" x={left - 6} y={y(v) + 4} text-anchor="end">
+              {formatY(v)}
+            </text>
+          </g>
+        ))}
+        {ticks(x0, x1, 3).map(v => (
+          <text key={v} class="axis" x={x(v)} y={height - 6} text-anchor="middle">
+            {formatX(v)}
+          </text>
+        ))}
+        {ends.length === 2 && <path class="mean" d={`M${ends.map(([a, b]) => `${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join('L')}`} />}
+        {points.map((p, i) => (
+          <circle key={i} class="point" cx={x(p.x)} cy={y(p.y)} r="3">
+            <title>{`${p.name}: ${formatX(p.x)}, ${formatY(p.y)}`}</title>
+          </circle>
+        ))}
+      </svg>
+    </div>
+  );
+}
