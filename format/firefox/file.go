@@ -155,8 +155,8 @@ func (f *file) read(level int) {
 			for key := range s.Object() {
 				f.shared.read(s, string(key))
 			}
-		case "sources": // of a raw profile
-			f.shared.read(s, "sources")
+		case "sources": // of a raw profile; the locations of its frames name the scripts
+			s.Skip()
 		case "threads":
 			for range s.Array() {
 				if s.Kind() != jsonscan.Object {

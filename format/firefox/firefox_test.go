@@ -291,6 +291,7 @@ func TestOrderOfKeys(t *testing.T) {
 
 const rawText = `{"meta":{"version":27,"startTime":1000,"interval":1,"categories":[{"name":"Other","color":"grey","subcategories":["Other"]},{"name":"JavaScript","color":"yellow","subcategories":["Other"]}]},
 "libs":[{"name":"xul","path":"/xul","start":4096,"end":8192,"breakpadId":"B"}],
+"sources":{"schema":{"id":0,"filename":1,"startLine":2,"startColumn":3,"sourceMapURL":4},"data":[["5a11","https://a.org/x.js",1,1]]},
 "threads":[{"name":"GeckoMain","pid":3,"tid":4,
 "samples":{"schema":{"stack":0,"time":1,"eventDelay":2},"data":[[2,0.5,0],[null,1.5],[3,2.5,0]]},
 "stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0],[0,1],[1,2],[1,3]]},
