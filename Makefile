@@ -96,7 +96,7 @@ test-real: build ## all tests against real servers, agents and readers (python3 
 	$(MAKE) real-newest
 
 real-neo4j: # the graph engine, both models
-	$(GO) run ./test/neo4j -heap 1g -- $(GO) test -count=1 -timeout 30m ./store/neo4j/...
+	$(GO) run ./test/neo4j -heap 1g -- $(GO) test -count=1 -timeout 60m ./store/neo4j/...
 
 real-newest: # Neo4j's newest release
 	$(GO) run ./test/neo4j -release newest -heap 1g -- $(GO) test -short -count=1 -p 1 -timeout 30m \
@@ -134,7 +134,7 @@ bench-traces: ## trace profiling: analysis, intake, agents, GraphQL
 bench-neo4j: ## the graph engine against the thesis's import, and its questions (needs Java 17, Maven)
 	$(GO) run ./test/neo4j -heap 2g -pagecache 1g -- $(GO) test ./store/neo4j -run '^$$' -bench 'Import|Ask' -benchtime 1x -timeout 60m
 
-bench-graph: build ## the graph engine at the size of real histories (GRAPHARGS='-profiles 8680'; needs Java 17, Maven)
+bench-graph: build ## the graph engine at the size of real histories (GRAPHARGS='-profiles 2000 -skip thesis'; needs Java 17, Maven, 4 GB of disk)
 	cd test/bench && $(GO) run ./cmd/graph -dendro $(CURDIR)/bin/dendro $(GRAPHARGS)
 
 bench-detection: ## how well regressions are detected; fails below the required figures

@@ -157,7 +157,7 @@ var profileTypes = columns{
 	{"functions", "long"}, {"modes", "long"}, {"hash", "string"}, {"file", "string"}, {"scale", "long"}, {"period", "long"}, {"periodUnit", "string"},
 	{"periodName", "string"}, {"original", "string"}, {"profiler", "string"}, {"profilerVersion", "string"}, {"duration", "long"},
 	{"hasSource", "boolean"}, {"default", "boolean"}, {"parts", "string[]"}, {"date", "datetime"}, {"metricMean", "double"}, {"metricUnit", "string"},
-	{"paths", "long[]"}, {"selfs", "long[]"}, {"totals", "long[]"}, {"own", "long"},
+	{"paths", "long[]"}, {"selfs", "long[]"},
 }
 
 // putProfile writes a profile with its tree.

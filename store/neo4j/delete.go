@@ -1,20 +1,26 @@
 package neo4j
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
 
 // deleteNodes is the maximum number of call nodes, or relationships to functions, that
-// one transaction deletes.
-const deleteNodes = 50_000
+// one transaction deletes; tests lower it.
+var deleteNodes = 50_000
 
 // Delete implements store.Writer: several profiles per transaction, each with the
-// nodes that only it referred to.
+// nodes that only it referred to, and several transactions at once.
 func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) {
 	if err := s.writable(); err != nil {
 		return 0, err
@@ -23,35 +29,60 @@ func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) 
 		return 0, nil
 	}
 	sel, err := s.withSelection(ctx, store.Query{Profiles: ids}, func(*bolt.Tx, *selection) error { return nil })
-	if err != nil {
+	if err != nil || len(sel.profiles) == 0 {
 		return 0, err
 	}
 	size := func(i int) int { return sel.profiles[i].Nodes }
 	if s.Model() == Shared { // where profiles have no nodes of their own
-		size = func(i int) int { return int(sel.functions[i]) }
+		size = func(i int) int { return int(sel.functions[sel.place[string(sel.profiles[i].ID)]]) }
 	}
-	removed := 0
-	for _, part := range parts(len(sel.profiles), deleteNodes, size) {
-		n, err := s.deleteBatch(ctx, sel.profiles[part[0]:part[1]])
-		if removed += n; err != nil {
-			return removed, err
-		}
+	slices.SortFunc(sel.profiles, func(a, b store.Profile) int { return cmp.Compare(a.Seq, b.Seq) })
+	batches := parts(len(sel.profiles), deleteNodes, size)
+	var removed atomic.Int64
+	if err := s.alone(ctx, "deleting profiles", func(guard func() error) error {
+		return s.deleteBatches(ctx, sel.profiles, batches, guard, &removed)
+	}); err != nil {
+		return int(removed.Load()), s.db.Explain(err)
 	}
-	return removed, nil
+	if slices.ContainsFunc(sel.profiles, func(p store.Profile) bool { return p.Nodes > deleteNodes }) {
+		err = s.sweep(ctx)
+	}
+	return int(removed.Load()), s.db.Explain(err)
 }
 
-// deleteBatch removes profiles in one transaction and returns how many were still
-// stored.
-func (s *Store) deleteBatch(ctx context.Context, batch []store.Profile) (removed int, err error) {
-	if len(batch) == 0 {
-		return 0, nil
+// deleteBatches deletes ranges of profiles while imports are locked out, which guard
+// confirms. What was imported one after the other is linked in the server's files, where
+// transactions lock each other's neighbours: each worker gets the batches of one time.
+func (s *Store) deleteBatches(whole context.Context, profiles []store.Profile, batches [][2]int, guard func() error, removed *atomic.Int64) error {
+	var guarding sync.Mutex
+	group, ctx := errgroup.WithContext(whole)
+	for of := range slices.Chunk(batches, (len(batches)-1)/s.db.ServerProcessors(ctx)+1) {
+		group.Go(func() error {
+			for _, part := range of {
+				guarding.Lock()
+				err := guard()
+				guarding.Unlock()
+				if err != nil {
+					return fmt.Errorf("keeping imports out: %w", err)
+				}
+				n, err := s.deleteBatch(ctx, profiles[part[0]:part[1]])
+				if removed.Add(int64(n)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
-	large := slices.ContainsFunc(batch, func(p store.Profile) bool { return p.Nodes > deleteNodes })
+	err := group.Wait()
+	// None of two transactions at once removes what both referred to.
+	return errors.Join(err, s.db.Write(whole, "deleting profiles", func(t *bolt.Tx) error { return removeUnused(t, profiles) }))
+}
+
+// deleteBatch removes profiles in one transaction and returns how many were still stored.
+// Imports are locked out.
+func (s *Store) deleteBatch(ctx context.Context, batch []store.Profile) (removed int, err error) {
 	found := map[store.ProfileID]bool{} // by any try: what a lost commit removed, the next one does not find
 	err = s.db.Write(ctx, "deleting profiles", func(t *bolt.Tx) error {
-		if err := lockGate(t); err != nil {
-			return err
-		}
 		there, err := remove(t, s.model, batch)
 		if err != nil {
 			return err
@@ -62,12 +93,9 @@ func (s *Store) deleteBatch(ctx context.Context, batch []store.Profile) (removed
 		return removeUnused(t, batch)
 	})
 	if err != nil {
-		return 0, s.db.Explain(err)
+		return 0, err
 	}
-	if large {
-		err = s.sweep(ctx)
-	}
-	return len(found), s.db.Explain(err)
+	return len(found), nil
 }
 
 // remove removes profiles with all that belongs only to them, and returns those that
@@ -82,7 +110,7 @@ func remove(t *bolt.Tx, m model, list []store.Profile) (there []store.ProfileID,
 	nodes := r.Ints(1)
 	for i, key := range r.Texts(0) {
 		there = append(there, store.ProfileID(key))
-		if nodes[i] > deleteNodes && m.name() == Thesis {
+		if nodes[i] > int64(deleteNodes) && m.name() == Thesis {
 			err = t.Do("CREATE (:Doomed {key: $key})", map[string]any{"key": key})
 		} else {
 			err = m.erase(t, key)
@@ -171,14 +199,18 @@ func (s *Store) Compact(ctx context.Context) error {
 	if err := s.sweep(ctx); err != nil {
 		return s.db.Explain(err)
 	}
-	// One transaction holds the gate, so that the work can be done in many others.
-	err := s.db.Write(ctx, "compacting", func(gate *bolt.Tx) error {
+	return s.db.Explain(s.alone(ctx, "compacting", func(guard func() error) error { return s.compact(ctx, guard) }))
+}
+
+// alone calls f while imports are locked out: one transaction holds the gate, so that the
+// work can be done in many others. Guard reports whether it still does.
+func (s *Store) alone(ctx context.Context, what string, f func(guard func() error) error) error {
+	return s.db.Write(ctx, what, func(gate *bolt.Tx) error {
 		if err := lockGate(gate); err != nil {
 			return err
 		}
-		return s.compact(ctx, func() error { return gate.Do("RETURN 1", nil) })
+		return f(func() error { return gate.Do("RETURN 1", nil) })
 	})
-	return s.db.Explain(err)
 }
 
 // compact does the work while imports are locked out, which guard confirms.

@@ -3,7 +3,9 @@ package neo4j
 import (
 	"context"
 	"errors"
+	"slices"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 )
@@ -46,7 +48,13 @@ func (s *Store) Expand(ctx context.Context, q store.Query, opts ExpandOptions) (
 	}
 	changed := 0
 	for i := range list {
-		done, err := s.expand(ctx, &list[i], opts)
+		var e *expansion
+		if !opts.Undo {
+			if e, err = s.expansionOf(ctx, &list[i], opts.Potentials); err != nil {
+				return changed, s.db.Explain(err)
+			}
+		}
+		done, err := s.expand(ctx, &list[i], e, opts)
 		if err != nil {
 			return changed, s.db.Explain(err)
 		}
@@ -61,13 +69,7 @@ func (s *Store) Expand(ctx context.Context, q store.Query, opts ExpandOptions) (
 const expandPaths = 20_000
 
 // expand expands one profile, or undoes that.
-func (s *Store) expand(ctx context.Context, p *store.Profile, opts ExpandOptions) (done bool, err error) {
-	var arrays *potentialArrays
-	if opts.Potentials > 0 && !opts.Undo {
-		if arrays, err = s.potentialsOf(ctx, p, opts.Potentials); err != nil {
-			return false, err
-		}
-	}
+func (s *Store) expand(ctx context.Context, p *store.Profile, e *expansion, opts ExpandOptions) (done bool, err error) {
 	for {
 		more := false
 		err := s.db.Write(ctx, "expanding a profile", func(t *bolt.Tx) (err error) {
@@ -77,21 +79,25 @@ func (s *Store) expand(ctx context.Context, p *store.Profile, opts ExpandOptions
 			// Two that expand the same profile wait for each other at its node.
 			r, err := t.One(`OPTIONAL MATCH (p:Profile {key: $key}) WHERE p.hash = $hash
 				SET p.expanding = true REMOVE p.expanding
-				RETURN coalesce(p.expanded, 0), size(p.paths), coalesce(p.potentials, 0)`, map[string]any{"key": string(p.ID), "hash": p.Hash})
-			if err != nil || !r.Has(1) {
-				return err // it was deleted
+				RETURN p IS NOT NULL, coalesce(p.expanded, 0), coalesce(p.potentials, 0)`, map[string]any{"key": string(p.ID), "hash": p.Hash})
+			if err != nil {
+				return err
 			}
-			from, size := r.Int(0), r.Int(1)
+			if there, _ := r[0].(bool); !there { // it was deleted
+				more = false
+				return nil
+			}
+			from := int(r.Int(1))
 			switch other := r.Int(2) != int64(opts.Potentials); {
 			case from > 0 && (opts.Undo || other && opts.Potentials > 0): // arrays of another degree are made anew
 				more = true
 				return s.model.collapse(t, string(p.ID))
-			case opts.Undo || from >= size:
+			case opts.Undo || from >= len(e.paths):
 				more = false
 				return nil
 			}
 			more = true
-			return s.expandChunk(t, p, from, min(from+expandPaths, size), arrays)
+			return s.expandChunk(t, p, from, min(from+expandPaths, len(e.paths)), e)
 		})
 		if err != nil || !more {
 			return done, err
@@ -102,58 +108,67 @@ func (s *Store) expand(ctx context.Context, p *store.Profile, opts ExpandOptions
 
 // expandChunk expands the paths [from, to) of a profile. The profile's node counts the
 // progress.
-func (s *Store) expandChunk(t *bolt.Tx, p *store.Profile, from, to int64, arrays *potentialArrays) error {
-	params := map[string]any{"key": string(p.ID), "from": from, "to": to, "potentials": nil}
-	if arrays != nil {
-		r, err := t.One("MATCH (p:Profile {key: $key}) RETURN p.paths[$from..$to]", params)
-		if err != nil {
-			return err
+func (s *Store) expandChunk(t *bolt.Tx, p *store.Profile, from, to int, e *expansion) error {
+	params := map[string]any{"key": string(p.ID), "from": int64(from), "to": int64(to), "potentials": nil, "paths": e.paths[from:to]}
+	var selfs, totals []int64
+	var reached, twice [][]float64
+	for _, id := range e.paths[from:to] {
+		n := e.place[id]
+		selfs, totals = append(selfs, e.tree.Self[n]), append(totals, e.tree.Total[n])
+		if e.p != nil {
+			reached, twice = append(reached, e.p[n+1]), append(twice, e.c[n+1])
 		}
-		var reached, twice [][]float64
-		for _, id := range r.Ints(0) {
-			place := arrays.place[id]
-			reached, twice = append(reached, arrays.p[place]), append(twice, arrays.c[place])
-		}
-		params["p"], params["c"], params["potentials"] = reached, twice, int64(len(arrays.p[0])-1)
-		params["rootP"], params["rootC"] = arrays.p[0], arrays.c[0]
+	}
+	params["selfs"], params["totals"] = selfs, totals
+	if e.p != nil {
+		params["p"], params["c"], params["potentials"] = reached, twice, int64(len(e.p[0])-1)
+		params["rootP"], params["rootC"] = e.p[0], e.c[0]
 	}
 	made, err := s.model.expand(t, string(p.ID), params)
 	if err != nil {
 		return err
 	}
-	if err := bolt.CheckCount("paths of the profile", made, int(to-from)); err != nil {
+	if err := bolt.CheckCount("paths of the profile", made, to-from); err != nil {
 		return err
 	}
 	return t.Do("MATCH (p:Profile {key: $key}) SET p.expanded = $to, p.potentials = $potentials", params)
 }
 
-// potentialArrays are the arrays p and c of the nodes of a profile, by place: 0 is the
-// root above the profile's own.
-type potentialArrays struct {
-	p, c  [][]float64
-	place map[int64]int // of each path
+// expansion is what Expand stores for a profile.
+type expansion struct {
+	tree  *calltree.Tree
+	paths []int64       // in the order in which they are expanded, by whichever process
+	place map[int64]int // of each path: its node in tree
+	p, c  [][]float64   // as content.potentials returns them, or nil
 }
 
-// potentialsOf computes the arrays of a stored profile.
-func (s *Store) potentialsOf(ctx context.Context, p *store.Profile, highest int) (*potentialArrays, error) {
-	var c *content
-	if err := bolt.Again(ctx, func() error {
+// expansionOf computes the expansion of a stored profile.
+func (s *Store) expansionOf(ctx context.Context, p *store.Profile, highest int) (e *expansion, err error) {
+	err = bolt.Again(ctx, func() error {
 		return s.db.Read(ctx, func(t *bolt.Tx) error {
 			r, err := s.record(t, p)
-			if err == nil {
-				c = newContent(p.ID, r)
+			if err != nil {
+				return err
 			}
-			return err
+			c := newContent(p.ID, r)
+			e = &expansion{tree: c.tree, paths: slices.Sorted(slices.Values(c.paths)), place: map[int64]int{}}
+			for n, id := range c.paths {
+				e.place[id] = n
+			}
+			if highest > 0 {
+				e.p, e.c = c.potentials(c.recursion(), highest)
+			}
+			if s.Model() == Shared {
+				return nil
+			}
+			e.paths = nil
+			return t.Each("MATCH (p:Profile {key: $key}) RETURN p.paths", map[string]any{"key": string(p.ID)}, func(r bolt.Row) error {
+				e.paths = r.Ints(0) // their places are in the keys of nodes
+				return nil
+			})
 		})
-	}); err != nil {
-		return nil, err
-	}
-	a := &potentialArrays{place: map[int64]int{}}
-	a.p, a.c = c.potentials(c.recursion(), highest)
-	for n, id := range c.paths {
-		a.place[id] = n + 1
-	}
-	return a, nil
+	})
+	return e, err
 }
 
 func (shared) expand(t *bolt.Tx, _ string, params map[string]any) (int64, error) {
@@ -162,10 +177,9 @@ func (shared) expand(t *bolt.Tx, _ string, params map[string]any) (int64, error)
 		arrays = ", p: $p[i], c: $c[i]"
 	}
 	r, err := t.One(`MATCH (p:Profile {key: $key})
-		WITH p, p.paths[$from..$to] AS paths, p.selfs[$from..$to] AS selfs, p.totals[$from..$to] AS totals
-		UNWIND range(0, size(paths)-1) AS i
-		MATCH (c:CallPath {id: paths[i]})
-		CREATE (p)-[:SAMPLED {self: selfs[i], total: totals[i]`+arrays+`}]->(c)
+		UNWIND range(0, size($paths)-1) AS i
+		MATCH (c:CallPath {id: $paths[i]})
+		CREATE (p)-[:SAMPLED {self: $selfs[i], total: $totals[i]`+arrays+`}]->(c)
 		RETURN count(*)`, params)
 	if err != nil {
 		return 0, err

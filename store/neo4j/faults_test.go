@@ -300,7 +300,11 @@ func TestLostCommitOfOthers(t *testing.T) {
 			var list []store.Profile
 			lose("paths ahead of a profile", func() error { mustPut(t, s, store.Refuse, wide); return nil })
 			lose("a question", func() (err error) { list, err = s.Profiles(ctx, store.Query{}); return err })
-			lose("expanding", func() error { _, err := s.expand(ctx, &list[0], ExpandOptions{}); return err })
+			e, err := s.expansionOf(ctx, &list[0], 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lose("expanding", func() error { _, err := s.expand(ctx, &list[0], e, ExpandOptions{}); return err })
 			if n := count(t, where, "MATCH (p:Profile)-[r:SAMPLED]->() WITH p, count(r) AS n RETURN n - p.nodes"); n != 0 {
 				t.Errorf("%d relationships too many", n)
 			}

@@ -17,8 +17,8 @@ type model interface {
 	// writes a profile of so many nodes.
 	memory(nodes int) int64
 
-	// properties returns the lists on the node of a profile: paths and selfs of all its
-	// paths depth first, and further ones of the model.
+	// properties returns the lists on the node of a profile: paths and selfs, depth first.
+	// Paths without a self value may be missing.
 	properties(c *content) bolt.Props
 
 	// write stores profiles whose functions are stored already, with their trees, and
@@ -37,10 +37,6 @@ type model interface {
 	// the mark expanded.
 	expand(t *bolt.Tx, key string, params map[string]any) (int64, error)
 	collapse(t *bolt.Tx, key string) error
-
-	// values are the columns with the paths and selfs of a profile p. Unless they are to be
-	// whole, paths without a self value may be missing.
-	values(whole bool) string
 
 	// structure calls f with the paths of values for which need returns true and with
 	// those that lead to them, perhaps with more and several times: ids, and the ids of

@@ -135,6 +135,44 @@ func spell(t *testing.T, s store.Store) map[string]string {
 	return out
 }
 
+// TestDeleteAtOnce deletes profiles in many transactions, several at once: what two of
+// them referred to is gone too.
+func TestDeleteAtOnce(t *testing.T) {
+	defer func(n int) { deleteNodes = n }(deleteNodes)
+	deleteNodes = 10
+	for _, m := range bothModels {
+		t.Run(string(m), func(t *testing.T) {
+			where := fresh(t, m)
+			s := opened(t, where)
+			im := storetest.NewImporter()
+			var files []*store.File
+			for run := range 6 {
+				for benchmark := range 4 {
+					files = append(files, im.File("g", fmt.Sprint("b", benchmark), fmt.Sprint("r", run), profile.CPUSamples, fmt.Sprintf("A  A\nB  C\nD  v%d", run)))
+				}
+			}
+			mustPut(t, s, store.Refuse, files...)
+			list, err := s.Profiles(t.Context(), store.Query{})
+			if err != nil || len(list) != len(files) {
+				t.Fatal(list, err)
+			}
+			if n, err := s.Delete(t.Context(), store.IDs(list)); n != len(list) || err != nil {
+				t.Fatal(n, err)
+			}
+			if n := count(t, where, "MATCH (n) WHERE n:BenchmarkGroup OR n:Benchmark OR n:TestRun OR n:Measurement OR n:Profile RETURN count(n)"); n != 0 {
+				t.Errorf("%d nodes are left", n)
+			}
+			mustPut(t, s, store.Refuse, files[0])
+			if err := s.Compact(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if info, err := s.Info(t.Context()); err != nil || info.Paths != 5 || info.Functions != 5 {
+				t.Errorf("%+v, %v", info, err)
+			}
+		})
+	}
+}
+
 // TestWarmImporter goes on importing what another process has deleted and
 // compacted away: what it remembers of the database holds no longer.
 func TestWarmImporter(t *testing.T) {

@@ -33,31 +33,16 @@ func (shared) schema() []string {
 // memory estimates the memory of a transaction on the server.
 func (shared) memory(nodes int) int64 { return int64(nodes) * 420 }
 
-// properties has the paths with self values first, so that a tree is read without those
-// that only lead to them.
+// properties has only the paths with self values: CALLS leads to the others. Profiles of
+// earlier versions have those too, with the value 0.
 func (shared) properties(c *content) bolt.Props {
-	n := c.cut.Len()
-	paths, selfs, totals := make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
-	own := 0
-	for _, with := range []bool{true, false} {
-		for i, self := range c.tree.Self {
-			if (self != 0) == with {
-				paths, selfs, totals = append(paths, c.paths[i]), append(selfs, self), append(totals, c.tree.Total[i])
-			}
-		}
-		if with {
-			own = len(paths)
+	paths, selfs := []int64{}, []int64{}
+	for i, self := range c.tree.Self {
+		if self != 0 {
+			paths, selfs = append(paths, c.paths[i]), append(selfs, self)
 		}
 	}
-	return bolt.Props{"paths": paths, "selfs": selfs, "totals": totals, "own": int64(own)}
-}
-
-// values: profiles of earlier versions have no own, and all their paths depth first.
-func (shared) values(whole bool) string {
-	if whole {
-		return ", p.paths, p.selfs"
-	}
-	return ", p.paths[0..coalesce(p.own, size(p.paths))], p.selfs[0..coalesce(p.own, size(p.selfs))]"
+	return bolt.Props{"paths": paths, "selfs": selfs}
 }
 
 func (shared) write(t *bolt.Tx, rows []*profileRow) error {
@@ -162,33 +147,63 @@ func writePaths(t *bolt.Tx, paths []pathOf) error {
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	// Of those that another importer has made since, all is there.
-	r, err := t.One(`UNWIND range(0, size($ids)-1) AS i
-		MERGE (c:CallPath {id: $ids[i]}) ON CREATE SET c.depth = $depths[i]
-		WITH c, i WHERE NOT EXISTS { (c)-[:OF]->() }
-		MATCH (f:Function {id: $functions[i]})
-		CREATE (c)-[:OF]->(f)
-		WITH c, i
-		OPTIONAL MATCH (p:CallPath {id: $parents[i]})
-		FOREACH (_ IN CASE WHEN p IS NULL THEN [] ELSE [1] END | CREATE (p)-[:CALLS]->(c))
-		RETURN collect(i), count(p)`, pathColumns(missing))
+	made := newPaths(missing)
+	r, err := t.One(`WITH COLLECT { UNWIND $ofs AS id MATCH (f:Function {id: id}) RETURN f ORDER BY f.id } AS functions,
+			COLLECT { UNWIND $known AS id MATCH (c:CallPath {id: id}) `+byID+` RETURN c ORDER BY c.id } AS known
+		CALL () {
+			UNWIND range(0, size($ids)-1) AS i
+			CREATE (c:CallPath {id: $ids[i], depth: $depths[i]})
+			RETURN collect(c) AS made
+		}
+		CALL (functions, made) {
+			UNWIND range(0, size($ids)-1) AS i
+			WITH made[i] AS c, functions[$functions[i]] AS f
+			CREATE (c)-[:OF]->(f)
+			RETURN count(*) AS of
+		}
+		WITH made + known AS paths, of
+		CALL (paths) {
+			UNWIND range(0, size($callees)-1) AS i
+			WITH paths[$callers[i]] AS p, paths[$callees[i]] AS c
+			CREATE (p)-[:CALLS]->(c)
+			RETURN count(*) AS called
+		}
+		CALL (paths) {
+			UNWIND range(0, size($again)-1) AS i
+			WITH paths[$ancestors[i]] AS a, paths[$again[i]] AS c, i
+			CREATE (a)-[:RECURS {distance: $distances[i]}]->(c)
+			RETURN count(*) AS recursive
+		}
+		RETURN size(paths), of, called, recursive`, made.params)
 	if err != nil {
 		return err
 	}
-	made := make([]pathOf, 0, len(missing))
-	for _, i := range r.Ints(0) {
-		made = append(made, missing[i])
+	return cmp.Or(bolt.CheckCount("paths", r.Int(0), made.paths), bolt.CheckCount("functions of paths", r.Int(1), len(missing)),
+		bolt.CheckCount("calls", r.Int(2), made.calls), bolt.CheckCount("recursions", r.Int(3), made.recursions))
+}
+
+// pathsToMake are new paths as parameters: by place among the new ones, which are
+// followed by the known paths that they hang on.
+type pathsToMake struct {
+	params                   map[string]any
+	paths, calls, recursions int
+}
+
+// newPaths returns paths, which are in order of ids.
+func newPaths(paths []pathOf) *pathsToMake {
+	columns := pathColumns(paths)
+	ids := columns["ids"].([]int64)
+	of := slices.Compact(slices.Sorted(slices.Values(columns["functions"].([]int64))))
+	functions := make([]int64, len(paths))
+	for i, p := range paths {
+		k, _ := slices.BinarySearch(of, p.function())
+		functions[i] = int64(k)
 	}
-	if len(made) < len(missing) {
-		if still, err := missingPaths(t, missing); err != nil || len(still) > 0 {
-			return cmp.Or(err, bolt.CheckCount("paths", int64(len(made)), len(missing)))
-		}
-	}
-	recursions, called := map[*content][]int32{}, 0
-	var again, ancestors, distances []int64
-	for _, p := range made {
+	recursions := map[*content][]int32{}
+	callees, callers, again, ancestors, distances, known := []int64{}, []int64{}, []int64{}, []int64{}, []int64{}, []int64{}
+	for i, p := range paths {
 		if p.parent() != rootPath {
-			called++
+			callees, callers = append(callees, int64(i)), append(callers, p.parent())
 		}
 		recursion, ok := recursions[p.content]
 		if !ok {
@@ -196,21 +211,31 @@ func writePaths(t *bolt.Tx, paths []pathOf) error {
 			recursions[p.content] = recursion
 		}
 		if up := recursion[p.node]; up != calltree.NoNode {
-			again, ancestors = append(again, p.id()), append(ancestors, p.paths[up])
+			again, ancestors = append(again, int64(i)), append(ancestors, p.paths[up])
 			distances = append(distances, int64(p.cut.Depth[p.node]-p.cut.Depth[up]))
 		}
 	}
-	if err := bolt.CheckCount("calls", r.Int(1), called); err != nil || len(again) == 0 {
-		return err
+	for _, id := range slices.Concat(callers, ancestors) {
+		if _, ok := slices.BinarySearch(ids, id); !ok {
+			known = append(known, id)
+		}
 	}
-	r, err = t.One(`UNWIND range(0, size($again)-1) AS i
-		MATCH (c:CallPath {id: $again[i]}) MATCH (a:CallPath {id: $ancestors[i]})
-		CREATE (a)-[:RECURS {distance: $distances[i]}]->(c)
-		RETURN count(*)`, map[string]any{"again": again, "ancestors": ancestors, "distances": distances})
-	if err != nil {
-		return err
+	slices.Sort(known)
+	known = slices.Compact(known)
+	place := func(list []int64) []int64 {
+		for i, id := range list {
+			k, ok := slices.BinarySearch(ids, id)
+			if !ok {
+				k, _ = slices.BinarySearch(known, id)
+				k += len(ids)
+			}
+			list[i] = int64(k)
+		}
+		return list
 	}
-	return bolt.CheckCount("recursions", r.Int(0), len(again))
+	return &pathsToMake{paths: len(ids) + len(known), calls: len(callees), recursions: len(again), params: map[string]any{
+		"ids": ids, "depths": columns["depths"], "ofs": of, "functions": functions, "known": known,
+		"callees": callees, "callers": place(callers), "again": again, "ancestors": place(ancestors), "distances": distances}}
 }
 
 // byPathID returns the distinct paths by id: importers that lock in one order do not
@@ -291,9 +316,8 @@ var allPaths = 20
 const mostPaths = 5_000_000
 
 func (m shared) structure(t *bolt.Tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error {
-	ids, whole := map[int64]struct{}{}, true
+	ids := map[int64]struct{}{}
 	for _, v := range values {
-		whole = whole && v.whole
 		for _, id := range v.paths {
 			if need(id) {
 				ids[id] = struct{}{}
@@ -309,15 +333,12 @@ func (m shared) structure(t *bolt.Tx, values []sparse, need func(path int64) boo
 		return allStructure(t, f)
 	}
 	chunks := slices.Collect(slices.Chunk(slices.Sorted(maps.Keys(ids)), structureChunk))
-	callers := ""
-	if !whole {
-		callers = "MATCH (x)<-[:CALLS*0..]-(c) WITH DISTINCT c AS x "
-	}
 	var one sync.Mutex
 	return t.Parallel(len(chunks), func(t *bolt.Tx, i int) error {
 		r, err := t.One(`UNWIND $ids AS id
 			MATCH (x:CallPath {id: id}) USING INDEX SEEK x:CallPath(id)
-			`+callers+`WITH x AS c
+			MATCH (x)<-[:CALLS*0..]-(c)
+			WITH DISTINCT c
 			MATCH (c)-[:OF]->(f:Function)
 			OPTIONAL MATCH (p:CallPath)-[:CALLS]->(c)
 			RETURN collect(c.id), collect(coalesce(p.id, 0)), collect(f.id)`, map[string]any{"ids": chunks[i]})
@@ -416,8 +437,8 @@ func (shared) garbage() []garbage {
 	}
 }
 
-// unusedPaths compares the lists of all profiles with all paths in this process,
-// because the server's memory for a query is small.
+// unusedPaths compares the lists of all profiles, and what leads to their paths, with all
+// paths in this process, because the server's memory for a query is small.
 func unusedPaths(t *bolt.Tx) ([]int64, error) {
 	used := map[int64]struct{}{}
 	mark := func(r bolt.Row) error {
@@ -432,12 +453,21 @@ func unusedPaths(t *bolt.Tx) ([]int64, error) {
 	if err := t.Each("MATCH (m:ModeVector) RETURN m.paths", nil, mark); err != nil {
 		return nil, err
 	}
-	var unused []int64
-	err := t.Each("MATCH (c:CallPath) RETURN c.id", nil, func(r bolt.Row) error {
-		if _, ok := used[r.Int(0)]; !ok {
-			unused = append(unused, r.Int(0))
-		}
+	var all []int64
+	callers := map[int64]int64{}
+	if err := t.Each("MATCH (c:CallPath) OPTIONAL MATCH (p:CallPath)-[:CALLS]->(c) RETURN c.id, p.id", nil, func(r bolt.Row) error {
+		all, callers[r.Int(0)] = append(all, r.Int(0)), r.Int(1) // rootPath for a root
 		return nil
-	})
-	return unused, err
+	}); err != nil {
+		return nil, err
+	}
+	for id := range used {
+		for up := callers[id]; up != rootPath; up = callers[up] {
+			if _, ok := used[up]; ok {
+				break
+			}
+			used[up] = struct{}{}
+		}
+	}
+	return slices.DeleteFunc(all, func(id int64) bool { _, ok := used[id]; return ok }), nil
 }

@@ -207,8 +207,6 @@ func (thesis) erase(t *bolt.Tx, key string) error {
 	return t.Do("MATCH (f:Function {profileKey: $key}) DETACH DELETE f", map[string]any{"key": key})
 }
 
-func (thesis) values(bool) string { return ", p.paths, p.selfs" }
-
 // structure reads the trees of profiles until nothing is missing: profiles of one
 // benchmark have most of their paths in common.
 func (thesis) structure(t *bolt.Tx, values []sparse, need func(path int64) bool, f func(ids, parents, functions []int64)) error {

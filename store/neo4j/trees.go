@@ -22,25 +22,19 @@ type sparse struct {
 	key          string // of the profile
 	mode         profile.FrameType
 	paths, selfs []int64
-	whole        bool // all paths that lead to its paths are among those of the profile
 }
 
 // readVectors reads the values of a part of the selection.
 func (s *Store) readVectors(t *bolt.Tx, sel *selection, part [2]int, modes bool) ([]vectors, error) {
 	list := make([]vectors, part[1]-part[0])
 	keys := sel.keys()[part[0]:part[1]]
-	nodes := 0
-	for i := part[0]; i < part[1]; i++ {
-		nodes += sel.profiles[i].Nodes
-	}
-	whole := nodes <= structureChunk
-	values, err := s.readSelf(t, sel, keys, whole)
+	values, err := s.readSelf(t, sel, keys)
 	if err != nil {
 		return nil, err
 	}
 	var byMode []sparse
 	if modes {
-		if byMode, err = readModes(t, keys, whole); err != nil {
+		if byMode, err = readModes(t, keys); err != nil {
 			return nil, err
 		}
 	}
@@ -64,15 +58,14 @@ func (s *Store) readVectors(t *bolt.Tx, sel *selection, part [2]int, modes bool)
 	return list, nil
 }
 
-// readSelf reads the values of profiles, which must be those of the selection: whole, or
-// perhaps without paths that have no value of their own.
-func (s *Store) readSelf(t *bolt.Tx, sel *selection, keys []string, whole bool) ([]sparse, error) {
+// readSelf reads the values of profiles, which must be those of the selection.
+func (s *Store) readSelf(t *bolt.Tx, sel *selection, keys []string) ([]sparse, error) {
 	ranges := parts(len(keys), readNodes, func(i int) int { return sel.profiles[sel.place[keys[i]]].Nodes })
 	lists := make([][]sparse, len(ranges))
 	err := t.Parallel(len(ranges), func(t *bolt.Tx, i int) error {
 		lists[i] = nil
-		return checkProfiles(t, sel, keys[ranges[i][0]:ranges[i][1]], s.model.values(whole), func(p *store.Profile, r bolt.Row) bool {
-			v := sparse{key: r.Text(0), paths: r.Ints(2), selfs: r.Ints(3), whole: whole}
+		return checkProfiles(t, sel, keys[ranges[i][0]:ranges[i][1]], ", p.paths, p.selfs", func(p *store.Profile, r bolt.Row) bool {
+			v := sparse{key: r.Text(0), paths: r.Ints(2), selfs: r.Ints(3)}
 			lists[i] = append(lists[i], v)
 			sum, _ := store.AddAbsolute(0, v.selfs)
 			return len(v.paths) == len(v.selfs) && p.Sum == sum
@@ -86,10 +79,10 @@ func (s *Store) readSelf(t *bolt.Tx, sel *selection, keys []string, whole bool) 
 var readNodes = 500_000
 
 // readModes reads the values of compile modes, by profile and mode.
-func readModes(t *bolt.Tx, keys []string, whole bool) (values []sparse, err error) {
+func readModes(t *bolt.Tx, keys []string) (values []sparse, err error) {
 	err = t.Each(`MATCH (p:Profile)-[:HAS_MODE]->(m:ModeVector) WHERE p.key IN $keys
 		RETURN p.key, m.id, m.paths, m.selfs ORDER BY p.key, m.id`, map[string]any{"keys": keys}, func(r bolt.Row) error {
-		values = append(values, sparse{r.Text(0), profile.FrameType(r.Int(1)), r.Ints(2), r.Ints(3), whole})
+		values = append(values, sparse{r.Text(0), profile.FrameType(r.Int(1)), r.Ints(2), r.Ints(3)})
 		return nil
 	})
 	return values, err
