@@ -151,9 +151,10 @@ func (b *Bulk) put(f *store.File) error {
 }
 
 // profileTypes are the columns of profiles, as profileProps and the models'
-// properties name them.
+// properties name them. In the files a number identifies a profile: millions of lines
+// refer to it.
 var profileTypes = columns{
-	{"key", "ID(Profile)"}, {"seq", "long"}, {"valueType", "string"}, {"unit", "string"}, {"samples", "long"}, {"rows", "long"}, {"nodes", "long"},
+	{"key", "string"}, {"seq", "ID(Profile){id-type:long}"}, {"valueType", "string"}, {"unit", "string"}, {"samples", "long"}, {"rows", "long"}, {"nodes", "long"},
 	{"functions", "long"}, {"modes", "long"}, {"hash", "string"}, {"file", "string"}, {"scale", "long"}, {"period", "long"}, {"periodUnit", "string"},
 	{"periodName", "string"}, {"original", "string"}, {"profiler", "string"}, {"profilerVersion", "string"}, {"duration", "long"},
 	{"hasSource", "boolean"}, {"default", "boolean"}, {"parts", "string[]"}, {"date", "datetime"}, {"metricMean", "double"}, {"metricUnit", "string"},
@@ -174,7 +175,7 @@ func (b *Bulk) putProfile(p *store.Profile, r *store.Record, source int64) error
 	for _, m := range c.modes {
 		if m.Len() > 0 {
 			modes++
-			if err := b.putMode(c, m); err != nil {
+			if err := b.putMode(p.Seq, c, m); err != nil {
 				return err
 			}
 		}
@@ -182,12 +183,12 @@ func (b *Bulk) putProfile(p *store.Profile, r *store.Record, source int64) error
 	n["modes"] = modes
 	w := b.nodesOf("Profile", profileTypes)
 	w.props(profileTypes, n)
-	b.link("HAS_PROFILE", "Benchmark", "Profile", benchmarkKey(p.Benchmark), c.key)
-	b.link("HAS_PROFILE", "TestRun", "Profile", p.Run.Key, c.key)
+	b.link("HAS_PROFILE", "Benchmark", "Profile", benchmarkKey(p.Benchmark), p.Seq)
+	b.link("HAS_PROFILE", "TestRun", "Profile", p.Run.Key, p.Seq)
 	if source != 0 {
-		b.link("HAS_SOURCE", "Profile", "Source", c.key, source)
+		b.link("HAS_SOURCE", "Profile", "Source", p.Seq, source)
 	}
-	return b.model.bulk(b, c)
+	return b.model.bulk(b, p.Seq, c)
 }
 
 // putFunctions adds the functions of a tree.
@@ -228,11 +229,11 @@ func (b *Bulk) number() int64 {
 
 var modeTypes = columns{{"", "ID(ModeVector){id-type:long}"}, {"id", "long"}, {"mode", "string"}, {"paths", "long[]"}, {"selfs", "long[]"}}
 
-func (b *Bulk) putMode(c *content, m store.ModeVector) error {
+func (b *Bulk) putMode(profile int64, c *content, m store.ModeVector) error {
 	paths, selfs := c.modeIDs(m.Vector)
 	number := b.number()
 	b.nodesOf("ModeVector", modeTypes).row(number, int64(m.Mode), m.Mode.String(), paths, selfs)
-	b.link("HAS_MODE", "Profile", "ModeVector", c.key, number)
+	b.link("HAS_MODE", "Profile", "ModeVector", profile, number)
 	return nil
 }
 

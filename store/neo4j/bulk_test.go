@@ -101,9 +101,30 @@ func TestBulk(t *testing.T) {
 			t.Errorf("%s: %d files, want %d", m, len(rows), want)
 		}
 		options, err := os.ReadFile(filepath.Join(dir, bulkOptions))
+		if !strings.Contains(string(options), "--multiline-fields=false") {
+			t.Errorf("%s: fields have no line breaks:\n%s", m, options)
+		}
 		if err != nil || strings.Count(string(options), "=./") != len(rows) || strings.Count(string(options), ".csv\n") != len(rows) {
 			t.Errorf("%s: not every file is imported: %v\n%s", m, err, options)
 		}
+	}
+}
+
+// TestBulkLineBreaks: the tool has to know of line breaks in fields.
+func TestBulkLineBreaks(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "bulk")
+	b, err := NewBulk(dir, Shared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Put(t.Context(), []*store.File{storetest.File("g", "two\nlines", "r", profile.CPUSamples, "A")}, store.PutOptions{Rules: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	if options, err := os.ReadFile(filepath.Join(dir, bulkOptions)); err != nil || !strings.Contains(string(options), "--multiline-fields=true") {
+		t.Errorf("%v\n%s", err, options)
 	}
 }
 

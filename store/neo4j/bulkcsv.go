@@ -2,6 +2,7 @@ package neo4j
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -42,6 +43,7 @@ type csvFile struct {
 	w      *bufio.Writer
 	line   []byte
 	widest int
+	broken bool // a field has a line break
 	err    error
 }
 
@@ -110,6 +112,7 @@ func (f *csvFile) row(values ...any) {
 			return
 		}
 	}
+	f.broken = f.broken || bytes.ContainsAny(f.line, "\r\n")
 	f.line = append(f.line, '\n')
 	_, f.err = f.w.Write(f.line)
 }
@@ -187,7 +190,7 @@ const (
 // writeCommand writes the options of the import, and a script that calls it.
 func (b *Bulk) writeCommand() error {
 	var nodes, links []string
-	widest := 0
+	widest, broken := 0, false
 	for _, f := range b.files {
 		option := f.option + "=./" + f.name // releases from 2025 on look for a file's directory in its name
 		if strings.HasPrefix(f.option, "--nodes") {
@@ -195,7 +198,7 @@ func (b *Bulk) writeCommand() error {
 		} else {
 			links = append(links, option)
 		}
-		widest = max(widest, f.widest)
+		widest, broken = max(widest, f.widest), broken || f.broken
 	}
 	slices.Sort(nodes)
 	slices.Sort(links)
@@ -205,7 +208,8 @@ func (b *Bulk) writeCommand() error {
 	for buffer<<20 < 3*widest {
 		buffer *= 2
 	}
-	options := slices.Concat([]string{"--multiline-fields=true", fmt.Sprintf("--array-delimiter=U+%04X", listSeparator), fmt.Sprintf("--read-buffer-size=%dm", buffer)}, nodes, links)
+	// With line breaks in fields the tool cannot divide a file among processors.
+	options := slices.Concat([]string{fmt.Sprintf("--multiline-fields=%t", broken), fmt.Sprintf("--array-delimiter=U+%04X", listSeparator), fmt.Sprintf("--read-buffer-size=%dm", buffer)}, nodes, links)
 	script := `#!/bin/sh
 # Makes a database of these files. The server must be stopped; the database is
 # called neo4j unless DATABASE says otherwise. A database that is there already is

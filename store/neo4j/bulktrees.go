@@ -11,7 +11,7 @@ var (
 	distance = csvColumn{"distance", "long"}
 )
 
-func (shared) bulk(b *Bulk, c *content) error {
+func (shared) bulk(b *Bulk, profile int64, c *content) error {
 	recursion := c.recursion()
 	for n, id := range c.paths {
 		fn := c.functions[c.cut.Func[n]]
@@ -32,19 +32,19 @@ func (shared) bulk(b *Bulk, c *content) error {
 		}
 	}
 	for _, r := range c.rows {
-		b.linksOf("RAN", "Profile", "Function", csvColumn{"self", "long"}, csvColumn{"total", "long"}).row(c.key, c.functions[r.Func], r.Self, r.Total)
+		b.linksOf("RAN", "Profile", "Function", csvColumn{"self", "long"}, csvColumn{"total", "long"}).row(profile, c.functions[r.Func], r.Self, r.Total)
 	}
 	return nil
 }
 
-func (thesis) bulk(b *Bulk, c *content) error {
+func (thesis) bulk(b *Bulk, profile int64, c *content) error {
 	recursion := c.recursion()
 	number := make([]int64, c.cut.Len())
 	root := b.number()
 	w := b.nodesOf("Function", treeTypes)
 	whole := c.whole()
 	w.row(root, nodeKey(c.key, -1), c.key, rootName, int64(0), int64(0), whole, 0.0, c.share(whole))
-	b.link("ROOT", "Profile", "Function", c.key, root)
+	b.link("ROOT", "Profile", "Function", profile, root)
 	for n := range number {
 		number[n] = b.number()
 		self, total := c.tree.Self[n], c.tree.Total[n]

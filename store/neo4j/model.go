@@ -25,8 +25,8 @@ type model interface {
 	// records in the rows what it added to the database.
 	write(t *bolt.Tx, rows []*profileRow) error
 
-	// bulk writes the same into CSV files.
-	bulk(b *Bulk, c *content) error
+	// bulk writes the same into CSV files, which know the profile by its seq.
+	bulk(b *Bulk, profile int64, c *content) error
 
 	// erase removes what write created for a profile. The caller then removes the
 	// profile's node and its relationships.

@@ -42,7 +42,8 @@ type batchPut struct {
 	s       *Store
 	files   []*filePut
 	opts    store.PutOptions
-	unknown int // earlier attempts that may have been committed
+	unknown int   // earlier attempts that may have been committed
+	slot    int64 // of the gate
 
 	runs  map[string]*storedRun
 	rows  []*profileRow
@@ -201,7 +202,7 @@ func (b *batchPut) enter(t *bolt.Tx) (rules string, err error) {
 		RETURN mark, newest, i, m {.*}, EXISTS { (:Benchmark)-[:MEASURED]->(m) }, r {.*},
 			COLLECT { MATCH (p:Profile) WHERE p.key IN keys RETURN p `+profileColumns+` },
 			EXISTS { MATCH (d:Doomed) WHERE d.key IN keys }`,
-		map[string]any{"slot": b.s.slot, "ids": ids, "runs": runs, "keys": keys}, func(r bolt.Row) error {
+		map[string]any{"slot": b.slot, "ids": ids, "runs": runs, "keys": keys}, func(r bolt.Row) error {
 			mark, p := r.Props(0), inOrder[r.Int(2)]
 			n, rules, b.epoch, b.seq = n+1, mark.Text("rules"), mark.Int("epoch"), mark.Int("now")
 			if newest := r.Ints(1); len(newest) > 0 {

@@ -96,12 +96,15 @@ func (r *refusal) Unwrap() error { return r.error }
 // The error is one of the server, the network or the context, which other files would
 // meet too.
 func (s *Store) putBatch(ctx context.Context, files []*filePut, opts store.PutOptions) error {
-	b := &batchPut{s: s, files: slices.Clone(files), opts: opts}
+	b := &batchPut{s: s, files: slices.Clone(files), opts: opts, slot: s.slot}
 	what := fmt.Sprintf("the import of %q", files[0].file.Name)
 	if len(files) > 1 {
 		what += fmt.Sprintf(" and %d other files", len(files)-1)
 	}
 	err := bolt.Again(ctx, func() error {
+		// Who repeats this met an importer of the same new paths. At one slot, those who do
+		// wait for each other.
+		defer func() { b.slot = 0 }()
 		for len(b.files) > 0 {
 			err := s.db.WriteOnce(ctx, what, b.place)
 			var (
