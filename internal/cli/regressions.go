@@ -33,11 +33,13 @@ before it (findings are confirmed). Work that only moved is not a regression.
 --method thesis ranks functions by the score of the paper (docs/method/paper.md):
 (now - mean) / std over the 10 runs before. --method correlation ranks them by how
 closely their samples follow the time of many benchmarks, to find a slower library that
-the benchmarks share.`,
+the benchmarks share. --method hotelling tests the functions of a subtree together: whether
+their shares in the newest runs differ from the runs before (docs/method/regression.md).`,
 		Example: `  dendro regressions
   dendro regressions --benchmark checkout --last 3
   dendro regressions --scan --since 30d -o json
-  dendro regressions --method thesis --measure self --rows 10`,
+  dendro regressions --method thesis --measure self --rows 10
+  dendro regressions --method hotelling --last 3 --function handler.checkout`,
 		Args: cobra.NoArgs,
 	}
 	flags := addRequest(c, &r)

@@ -44,13 +44,15 @@ func (j *Judging) request(k int, f *Facts) (req regression.Request, err error) {
 // RegressionsRequest asks what became slower.
 type RegressionsRequest struct {
 	Selection `group:"Selection"`
-	Method    string `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation" help:"method: default, thesis (score of the paper), correlation" json:"method,omitempty"`
+	Method    string `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation,hotelling" help:"method: default, thesis (score of the paper), correlation, hotelling (T² test of a subtree's functions together)" json:"method,omitempty"`
 	Judging   `group:"Method"`
-	Measure   string `param:"measure" group:"Method" arg:"what" default:"total" help:"thesis: value to score: total, self, or potential:n" json:"measure,omitempty"`
-	X         string `param:"x" group:"Method" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
-	Y         string `param:"y" group:"Method" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
-	Least     int    `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"2" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
-	Rows      int    `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of findings (0: all)" json:"rows,omitempty"`
+	Measure   string   `param:"measure" group:"Method" arg:"what" default:"total" help:"thesis: value to score: total, self, or potential:n" json:"measure,omitempty"`
+	X         string   `param:"x" group:"Method" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
+	Y         string   `param:"y" group:"Method" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
+	Least     int      `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"2" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
+	Functions []string `param:"function" group:"Method" arg:"name" help:"hotelling: test the functions called below this one (exact name); repeatable (default: those of the whole program)" json:"function,omitempty"`
+	Variables int      `param:"variables" group:"Method" arg:"n" min:"1" default:"10" help:"hotelling: maximum number of functions of a test; a third of the number of runs at most" json:"variables,omitempty"`
+	Rows      int      `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of findings (0: all)" json:"rows,omitempty"`
 	Expand    `group:"Expansion"`
 	Facts     `json:"facts,omitzero"`
 }
@@ -75,7 +77,7 @@ type Judged struct {
 }
 
 // RankingResult ranks functions by the paper's score (ThesisRow) or by correlation
-// (CorrelationRow).
+// (CorrelationRow), or subtrees by Hotelling's test (HotellingRow).
 type RankingResult[R any] struct {
 	Omitted  Omitted     `json:"omitted"`
 	Zero     int         `json:"zero,omitempty"` // functions with a correlation of 0, in rows or omitted
@@ -104,8 +106,12 @@ type CorrelationRow struct {
 	Function   string  `json:"function"`
 }
 
+// HotellingRow is a test of the functions of a subtree in one benchmark.
+type HotellingRow = regression.HotellingRow
+
 // Regressions answers a RegressionsRequest, by method: *RegressionsResult,
-// *RankingResult[ThesisRow] or *RankingResult[CorrelationRow].
+// *RankingResult[ThesisRow], *RankingResult[CorrelationRow] or
+// *RankingResult[HotellingRow].
 func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ any, err error) {
 	defer func() { err = r.hinted(ctx, st, err) }()
 	if err := r.Expand.check(); err != nil {
@@ -133,8 +139,11 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 	if err != nil {
 		return nil, err
 	}
-	if r.Method == "thesis" {
+	switch r.Method {
+	case "thesis":
 		return r.thesis(ctx, st, q, req, notes)
+	case "hotelling":
+		return r.hotelling(ctx, st, q, req, notes)
 	}
 	return r.correlation(ctx, st, q, notes)
 }
@@ -185,6 +194,18 @@ func (r *RegressionsRequest) thesis(ctx context.Context, st store.Store, q store
 	}
 	out.Expanded, err = r.expandRanked(ctx, st, ranking, histories)
 	return out, err
+}
+
+func (r *RegressionsRequest) hotelling(ctx context.Context, st store.Store, q store.Query, req regression.Request, notes []string) (*RankingResult[HotellingRow], error) {
+	if r.Expand.Expand != "" {
+		return nil, usage("--expand needs a method that ranks functions, not --method hotelling")
+	}
+	res, err := regression.HotellingTest(ctx, st, q, r.Functions, r.Variables, req)
+	if err != nil {
+		return nil, err
+	}
+	rows := filled(first(res.Rows, r.Rows))
+	return &RankingResult[HotellingRow]{Notes: append(notes, res.Warnings...), Rows: rows, Omitted: Omitted{Rows: len(res.Rows) - len(rows)}}, nil
 }
 
 func (r *RegressionsRequest) correlation(ctx context.Context, st store.Store, q store.Query, notes []string) (*RankingResult[CorrelationRow], error) {

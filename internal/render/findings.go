@@ -224,6 +224,27 @@ func Thesis(o *Output, r *query.RankingResult[query.ThesisRow]) error {
 	return ranking(o, t, r.Notes, r.Omitted, r.Expanded)
 }
 
+// Hotelling writes tests of subtrees, in text each with the functions that were tested.
+func Hotelling(o *Output, r *query.RankingResult[query.HotellingRow]) error {
+	number := func(v any) string { return fmt.Sprintf("%.2f", v) }
+	t := &Table{Columns: []Column{{Name: "p", Right: true, Text: func(v any) string { return fmt.Sprintf("%.2g", v) }}, {Name: "t2", Right: true, Text: number}, {Name: "f", Right: true, Text: number},
+		{Name: "freedom"}, {Name: "runs"}, {Name: "subtree"}, {Name: "benchmark"}, {Name: "run"}}}
+	for i := range r.Rows {
+		x := &r.Rows[i]
+		subtree := x.Subtree
+		if subtree == "" {
+			subtree = "(whole program)"
+		}
+		t.Add(x.P, x.T2, x.F, fmt.Sprintf("%d, %d", x.Freedom[0], x.Freedom[1]), fmt.Sprintf("%d against %d", x.Head, x.Base), subtree, testrun.Benchmark{Group: x.Group, Name: x.Benchmark}.String(), x.Run)
+		for _, f := range x.Functions {
+			if !o.Exact() {
+				t.Add(nil, nil, nil, "", "", fmt.Sprintf("  %s → %s  %s", words.Percent(f.Expected), words.Percent(f.Actual), f.Function), "", "")
+			}
+		}
+	}
+	return ranking(o, t, r.Notes, r.Omitted, nil)
+}
+
 // Correlation writes functions by their correlation with time.
 func Correlation(o *Output, r *query.RankingResult[query.CorrelationRow]) error {
 	t := &Table{Columns: []Column{{Name: "score", Right: true, Text: func(v any) string { return fmt.Sprintf("%.3f", v) }}, {Name: "benchmarks", Right: true}, {Name: "profiles", Right: true}, {Name: "function"}}}

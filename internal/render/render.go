@@ -50,6 +50,8 @@ func Result(o *Output, result any) error {
 		return Lines(o, r)
 	case *query.RankingResult[query.ThesisRow]:
 		return Thesis(o, r)
+	case *query.RankingResult[query.HotellingRow]:
+		return Hotelling(o, r)
 	case *query.RankingResult[query.CorrelationRow]:
 		return Correlation(o, r)
 	case *tasks.CreatedTask:

@@ -268,7 +268,7 @@ func TestAnalyses(t *testing.T) {
 		"/api/v1/bottlenecks?group=shop", "/api/v1/bottlenecks?group=shop&by=subtree&degree=all&contexts=2", "/api/v1/bottlenecks?group=shop&by=correlation",
 		"/api/v1/regressions?group=shop", "/api/v1/report?group=shop", "/api/v1/report?group=shop&format=md", "/api/v1/report?group=shop&format=text",
 		"/api/v1/report?group=shop&format=sarif", "/api/v1/check?group=shop&format=junit&fail-on=regression:2%25", "/api/v1/check?group=shop&base=r1&head=r2",
-		"/api/v1/regressions?group=shop&method=thesis", "/api/v1/regressions?group=shop&method=correlation",
+		"/api/v1/regressions?group=shop&method=thesis", "/api/v1/regressions?group=shop&method=correlation", "/api/v1/regressions?group=shop&method=hotelling",
 	} {
 		w := l.serve(httptest.NewRequest("GET", target, nil))
 		if w.Code != 200 || w.Body.Len() == 0 {

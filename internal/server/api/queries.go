@@ -69,7 +69,7 @@ func (a *api) queries() []endpoint {
 	diffs := []any{query.DiffResult{}, query.DiffBoxesResult{}, query.DiffChartResult{}, query.DiffNodeResult{}, query.BandResult{}, query.TreeResult{}, query.BoxesResult{}, query.NodeResult{}}
 	trees := []any{query.TreeResult{}, query.BoxesResult{}, query.MarkersResult{}, query.NodeResult{}, query.GrowthResult{}}
 	regressions := ask(a, "regressions", "analyses", "/api/v1/regressions", "What became slower, where, since when, by how much.", query.Regressions,
-		query.RegressionsResult{}, query.RankingResult[query.ThesisRow]{}, query.RankingResult[query.CorrelationRow]{})
+		query.RegressionsResult{}, query.RankingResult[query.ThesisRow]{}, query.RankingResult[query.CorrelationRow]{}, query.RankingResult[query.HotellingRow]{})
 	documents := reports(a, "report", "/api/v1/report", "What changed and the evidence for it, as a document.", func(ctx context.Context, r *query.ReportRequest, page bool) (*report.Report, query.Detail, error) {
 		r.Version, r.Page = a.Version, page
 		doc, err := query.Report(ctx, a.Store, r)
