@@ -127,7 +127,7 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 	for _, p := range slices.Concat(v.unstable, v.passing) {
 		a.Unstable = append(a.Unstable, rep.place(Regression, p))
 	}
-	a.Metric = rep.metricChange(a.Findings)
+	a.Metric = rep.explained(a.Findings)
 	for _, t := range hist {
 		a.History = append(a.History, v.run(t).Profile.Run.Key)
 	}

@@ -193,23 +193,31 @@ func (f *fit) scoreOf(fn int32, sign float64) float64 {
 	case !f.hasMetric:
 		return 0
 	}
-	_, z := f.outside(func(t int) float64 { return math.Log(f.run(t).Metric) }, metricFloor)
+	_, z := f.metricChange()
 	return sign * z
 }
 
-// carriedScore is the minimum score of the user's function, with all its callees, that
-// carries a new path in code that is not the user's: a probability of 5%.
-const carriedScore = 1.645
+// The minimum scores of the user's function, with all its callees, that carries a change in
+// code that is not the user's: a probability of 5% for a new path, and for others that the
+// function did not change the other way.
+const (
+	carriedNew = 1.645
+	carriedOld = 0
+)
 
-// carried reports whether a new path in a library shows in the user's own code. Compilers
+// carried reports whether a change in a library shows in the user's own code. Compilers
 // inline a library's functions differently in each run: that makes new paths with any score,
 // but the user's function that calls them takes as long as before.
 func (f *fit) carried(p *place) bool {
-	if !p.isNew() || f.ownFunctions()[f.sp.function(p.slot)] {
+	if f.ownFunctions()[f.sp.function(p.slot)] {
 		return true
 	}
+	least := float64(carriedOld)
+	if p.isNew() {
+		least = carriedNew
+	}
 	h, _ := f.headline([]*place{p}, p.node)
-	return !h.Own || h.score >= carriedScore
+	return !h.Own || h.score >= least
 }
 
 // sourceOf returns the file of a function. Profiles of Java have none: it is that of the

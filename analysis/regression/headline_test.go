@@ -71,23 +71,30 @@ func TestHeadline(t *testing.T) {
 }
 
 // A new path in a library is no cost if the user's function that calls the library takes as
-// long as before: compilers inline the functions of a library differently in each run.
+// long as before, nor a path that was there if the user's function became faster: compilers
+// inline the functions of a library differently in each run.
 func TestLibraryPathThatNothingShows(t *testing.T) {
 	const render = "runtime.main;main.main;main.serve;main.render;"
 	for _, c := range []struct {
-		name  string
-		inlib bool
-		costs int
-	}{{"in a library", true, 0}, {"in own code", false, 1}} {
+		name   string
+		inlib  bool
+		before int64 // samples of the place
+		now    int64 // of its caller
+		costs  int
+	}{{"new, in a library", true, 0, 450, 0}, {"new, in own code", false, 0, 450, 1},
+		{"in a library, below a faster function", true, 60, 380, 0}, {"in a library", true, 60, 480, 1}} {
 		place := "main.pad"
 		if c.inlib {
 			place = "lib/x.pad"
 		}
 		b := service(20, func(i int, run map[string]int64) {
 			n := int64(400 + 70*(i%4) - 35*(i%3)) // the jitter of its caller hides the path
+			at := render + "lib/x.a;lib/x.b;lib/x.c;" + place
+			if c.before > 0 {
+				run[at] = c.before + int64(i%3)
+			}
 			if i >= 18 {
-				n = 450
-				run[render+"lib/x.a;lib/x.b;lib/x.c;"+place] = 45
+				n, run[at] = c.now, c.before+45
 			}
 			run[render+"lib/x.a;lib/x.b;lib/x.c"] = n
 		})
@@ -153,6 +160,47 @@ func TestFalls(t *testing.T) {
 		}
 		if c.note != "" && !slices.ContainsFunc(res.Findings, func(f Finding) bool { return f.Kind == Moved && strings.HasPrefix(f.Note, c.note) }) {
 			t.Errorf("%s: no note in %+v", c.name, res.Findings)
+		}
+	}
+}
+
+// What a function of much noise calls replaces most of its work, which by the profile alone
+// is moved work. It is a cost of the function if the metric of two runs is significantly
+// worse, and a slower machine does not explain that.
+func TestCostThatTheMetricShows(t *testing.T) {
+	jitter := []float64{-.35, .3, -.1, .25, -.3, .1, .35, -.2, .2, -.25, .05, .3, -.05, .05}
+	const render = "runtime.main;main.main;main.serve;main.render"
+	for _, c := range []struct {
+		name  string
+		worse float64
+		blend int64
+		want  bool
+	}{
+		{"the metric shows it", 1.25, 460, true},
+		{"the metric does not", 1.02, 460, false},
+		{"the machine is slower", 1.4, 460, false},
+	} {
+		b := service(14, func(i int, run map[string]int64) {
+			run[render], run[render+";main.escape"] = int64(400*(1+1.5*jitter[i])), int64(200*(1-1.5*jitter[i]))
+			if i >= 12 {
+				run[render], run[render+";main.escape"], run[render+";main.blend"] = 190, 100, c.blend+int64(i)
+			}
+		})
+		for i := range b.metrics {
+			if b.metrics[i] = 100 + float64(i%3); i >= 12 {
+				b.metrics[i] *= c.worse
+			}
+		}
+		list := find(t, put(t, b), Request{K: 2}).Findings
+		at := slices.IndexFunc(list, func(f Finding) bool { return f.Kind == Regression })
+		if (at >= 0) != c.want {
+			t.Errorf("%s: %+v", c.name, list)
+		}
+		if at >= 0 && c.want {
+			f := list[at]
+			if f.Function != "main.render" || f.Headline.Calls != "main.blend" || !strings.Contains(f.Note, "metric") || f.Delta.Share <= 0 || f.Delta.Share >= f.Delta.Gross {
+				t.Errorf("%s: %+v, %+v", c.name, f, f.Headline)
+			}
 		}
 	}
 }

@@ -175,6 +175,7 @@ func (f *fit) insideFlatDomain(p *place) bool {
 	}
 	for _, q := range f.domains(p) {
 		if q != p.slot && f.flat(q, p.d, limit) {
+			p.flat = q
 			return true
 		}
 	}
@@ -302,8 +303,11 @@ func (f *fit) chainIsFlat(p *place, limit float64) bool {
 			break
 		}
 		node := sp.at(nodeTotal, q)
-		if f.flat(node, sign*d, limit) || f.flat(sp.at(functionTotal, t.Func[q]), sign*d, limit) {
-			return true
+		for _, slot := range [2]int32{node, sp.at(functionTotal, t.Func[q])} {
+			if f.flat(slot, sign*d, limit) {
+				p.flat = slot
+				return true
+			}
 		}
 		d = math.Max(d, lower(node))
 		q = t.Parent[q]
@@ -383,6 +387,57 @@ func (f *fit) neighbours(p *place) []int32 {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// shownByMetric returns the change of rises that were taken for moved work although the
+// metric alone is significantly worse, which neither the other changes nor a slower machine
+// explain by half: the rises inside the row that gave them their work, the row with most of
+// them. Otherwise a compiler that attributes a function's samples to its callees would hide
+// what the function costs. Of one tested run, the metric tells too little.
+func (f *fit) shownByMetric(changes []*change, moved []*place) *change {
+	if !f.hasMetric || len(f.b) == 1 {
+		return nil
+	}
+	worse, z := f.metricChange()
+	machine, _, _ := f.commonFactor()
+	if z < f.threshold || math.Log(machine) > visible*worse {
+		return nil
+	}
+	explained := 0.0
+	for _, c := range changes {
+		explained += c.d
+	}
+	if explained > visible*math.Expm1(worse)*f.program {
+		return nil
+	}
+	inside := map[int32]*change{} // by row
+	var best *change
+	for _, p := range moved {
+		if p.d <= 0 || p.with != nil || p.flat == noRow || !f.sp.kind[p.flat].total() || f.whole(p.flat) || f.d[p.flat] <= 0 || p.z < f.threshold || !f.lasts(p) {
+			continue
+		}
+		c := inside[p.flat]
+		if c == nil {
+			c = &change{node: f.rootAbove(p.flat, p.node), z: z}
+			inside[p.flat] = c
+		}
+		c.places = append(c.places, p)
+		if c.d += p.d; best == nil || c.d > best.d {
+			best = c
+		}
+	}
+	return best
+}
+
+// rootAbove returns the outermost node of a total row at or above a node.
+func (f *fit) rootAbove(slot, n int32) int32 {
+	root := n
+	for ; n != calltree.NoNode; n = f.sp.t.Parent[n] {
+		if slices.Contains(f.sp.roots(slot), n) {
+			root = n
+		}
+	}
+	return root
 }
 
 // shows reports whether the program's total or the metric shows at least part of a fall.

@@ -29,6 +29,7 @@ type place struct {
 	part     []float64
 	moved    bool
 	with     *place // the fall or rise that takes or gave the work, if it is known
+	flat     int32  // the total row around it that did not rise as it did; noRow: none is known
 	unstable bool   // no larger than rises in the benchmark's own history
 }
 
@@ -325,7 +326,7 @@ func (p *pursuit) members(slot int32) func(n int32) bool {
 
 // report describes the current state of a row.
 func (p *pursuit) report(slot int32) *place {
-	pl := &place{slot: slot, d: p.d[slot], mu: p.mu[slot], z: p.rest(slot, p.d[slot])}
+	pl := &place{slot: slot, flat: noRow, d: p.d[slot], mu: p.mu[slot], z: p.rest(slot, p.d[slot])}
 	pl.roots = p.rootsOver(slot)
 	totals := p.sp.kind[slot].total()
 	parts := map[int32]float64{}

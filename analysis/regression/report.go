@@ -54,8 +54,8 @@ func (r *reporter) finding(k Kind) Finding {
 	return f
 }
 
-// metricChange compares the metric with what findings explain of it; nil without a metric.
-func (r *reporter) metricChange(findings []Finding) *Change {
+// explained compares the metric with what findings explain of it; nil without a metric.
+func (r *reporter) explained(findings []Finding) *Change {
 	if r.time <= 0 {
 		return nil
 	}
@@ -197,11 +197,49 @@ func (r *reporter) change(c *change) Finding {
 	return f
 }
 
+// replaced returns the finding of a change that only the metric shows as a cost. It is of
+// the function that gave its work to the places, and its cost is what is left of that.
+func (r *reporter) replaced(c *change) Finding {
+	t, slot := r.sp.t, c.places[0].flat
+	f := r.finding(Regression)
+	f.Path = t.Path(c.node)
+	f.Function = f.Path[len(f.Path)-1]
+	for _, p := range c.places {
+		f.Paths = append(f.Paths, r.paths(p)...)
+		f.Parts = append(f.Parts, r.part(p))
+	}
+	slices.SortStableFunc(f.Paths, func(a, b Path) int { return -cmp.Compare(a.Delta, b.Delta) })
+	f.Paths = f.Paths[:min(len(f.Paths), mostPaths)]
+	at, own := r.carrierOf(c.node)
+	calls := at.calls
+	if calls == calltree.NoNode {
+		for n := c.places[0].node; n != c.node && n != calltree.NoNode; n = t.Parent[n] {
+			calls = n
+		}
+	}
+	callee := noRow
+	if calls != calltree.NoNode {
+		callee = t.Func[calls]
+	}
+	f.Headline = r.name(t.Func[at.node], callee, own, 1)
+	f.Delta = r.delta(r.d[slot], r.mu[slot], r.se[slot])
+	f.Delta.Gross = c.d / math.Max(1, r.all)
+	f.Score = c.z
+	log, _ := r.metricChange()
+	f.Note = fmt.Sprintf("what %s calls replaced most of its work (%.1f%% of the program); the metric is worse by %.1f%%, which nothing else explains", f.Function, 100*f.Delta.Gross, 100*math.Expm1(log))
+	f.RuledOut = r.ruled[1:] // not moved work
+	f.setID()
+	return f
+}
+
 // findings returns all findings of a verdict, in the order of kinds.
 func (r *reporter) findings() []Finding {
 	var list []Finding
 	for _, c := range r.oneCarrier(r.changes) {
 		list = append(list, r.change(c))
+	}
+	if r.shown != nil {
+		list = append(list, r.replaced(r.shown))
 	}
 	list = append(list, r.slowdown()...)
 	for _, p := range r.falls {
@@ -324,7 +362,7 @@ func (r *reporter) hotSlowdown(slot int32) []Finding {
 	if !r.hasMetric {
 		return nil
 	}
-	ratio, z := r.outside(func(t int) float64 { return math.Log(r.run(t).Metric) }, metricFloor)
+	ratio, z := r.metricChange()
 	explained := 0.0
 	for _, c := range r.changes {
 		explained += c.d
@@ -364,6 +402,12 @@ func (f *fit) outside(value func(t int) float64, floor float64) (diff, z float64
 	}
 	sd := math.Max(floor, stat.NormalDeviation*mad) * math.Sqrt(1/f.n+1/f.k)
 	return diff, stat.StudentScore(diff/sd, f.dof)
+}
+
+// metricChange returns the logarithm of the factor by which the metric became worse, and
+// its score.
+func (f *fit) metricChange() (log, z float64) {
+	return f.outside(func(t int) float64 { return math.Log(f.run(t).Metric) }, metricFloor)
 }
 
 // commonFactor returns G, the factor by which everything takes longer, and its score.

@@ -9,6 +9,7 @@ import (
 type verdict struct {
 	*fit
 	changes   []*change // regressions, the most significant first
+	shown     *change   // a cost that only the metric shows; nil: none
 	unstable  []*place  // rises no larger than those within the benchmark's own history
 	passing   []*place  // rises that not every tested run shows
 	moved     []*place
@@ -59,6 +60,9 @@ func judge(sp *space, o *Options, a, b []int) *verdict {
 		}
 	}
 	v.changes = f.merge(kept)
+	if v.shown = f.shownByMetric(v.changes, v.moved); v.shown != nil {
+		v.moved = slices.DeleteFunc(v.moved, func(p *place) bool { return slices.Contains(v.shown.places, p) })
+	}
 	return v
 }
 
