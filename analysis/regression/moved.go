@@ -413,7 +413,11 @@ func (f *fit) shownByMetric(changes []*change, moved []*place) *change {
 	inside := map[int32]*change{} // by row
 	var best *change
 	for _, p := range moved {
-		if p.d <= 0 || p.with != nil || p.flat == noRow || !f.sp.kind[p.flat].total() || f.whole(p.flat) || f.d[p.flat] <= 0 || p.z < f.threshold || !f.lasts(p) {
+		if p.d <= 0 || p.z < f.threshold || !f.lasts(p) || p.with != nil || p.flat == noRow ||
+			f.sp.function(p.flat) == f.sp.function(p.slot) || f.whole(p.flat) || f.d[p.flat] <= 0 {
+			continue
+		}
+		if _, _, renamed := f.renamedAbove(p.node); renamed {
 			continue
 		}
 		c := inside[p.flat]

@@ -116,12 +116,12 @@ func (r *reporter) place(k Kind, p *place) Finding {
 }
 
 // presence tells whether a function, in all contexts, is on one side only.
-func (r *reporter) presence(fn int32) Presence {
-	slot := r.sp.at(functionTotal, fn)
+func (f *fit) presence(fn int32) Presence {
+	slot := f.sp.at(functionTotal, fn)
 	if slot == noRow {
 		return ""
 	}
-	switch sumA, sumB := r.sums(slot); {
+	switch sumA, sumB := f.sums(slot); {
 	case sumA == 0:
 		return New
 	case sumB == 0:
@@ -284,24 +284,24 @@ func (r *reporter) above(p *place) int32 {
 
 // renamedAbove returns the outermost new function on the path to a node, and the function
 // that its caller called before instead: that vanished, and took as much.
-func (r *reporter) renamedAbove(n int32) (from, to int32, ok bool) {
-	t := r.sp.t
+func (f *fit) renamedAbove(n int32) (from, to int32, ok bool) {
+	t := f.sp.t
 	for to = calltree.NoNode; n != calltree.NoNode; n = t.Parent[n] {
-		if r.presence(t.Func[n]) == New {
+		if f.presence(t.Func[n]) == New {
 			to = n
 		}
 	}
 	if to == calltree.NoNode || t.Parent[to] == calltree.NoNode {
 		return 0, 0, false
 	}
-	slot, gap := r.sp.at(nodeTotal, to), math.Inf(1)
-	r.children(t.Parent[to], func(c int32) {
-		old := r.sp.at(nodeTotal, c)
-		if slot == noRow || old == noRow || r.presence(t.Func[c]) != Vanished {
+	slot, gap := f.sp.at(nodeTotal, to), math.Inf(1)
+	f.children(t.Parent[to], func(c int32) {
+		old := f.sp.at(nodeTotal, c)
+		if slot == noRow || old == noRow || f.presence(t.Func[c]) != Vanished {
 			return
 		}
-		g := math.Abs(r.d[slot] + r.d[old])
-		if g < gap && g <= math.Max(pairShare*r.d[slot], pairErrors*math.Hypot(r.se[slot], r.se[old])) {
+		g := math.Abs(f.d[slot] + f.d[old])
+		if g < gap && g <= math.Max(pairShare*f.d[slot], pairErrors*math.Hypot(f.se[slot], f.se[old])) {
 			from, gap, ok = c, g, true
 		}
 	})
