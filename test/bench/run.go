@@ -221,7 +221,7 @@ func (r *runner) importRound(round int) (err error) {
 			return fmt.Errorf("bench: %s: %w", r.result.Engines[k].Spec.Name, err)
 		}
 		imp.Finish = time.Since(start)
-		imp.CPU += CPUTime() - cpu
+		imp.FinishCPU = CPUTime() - cpu
 		if imp.Size, err = e.Size(); err != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ func (i *Import) add(e Engine, b batch) error {
 		return err
 	}
 	i.Load += time.Since(start)
-	i.CPU += CPUTime() - cpu
+	i.LoadCPU += CPUTime() - cpu
 	i.Profiles += len(b.profiles)
 	for _, size := range b.sizes {
 		i.Nodes += size.Nodes

@@ -182,15 +182,37 @@ func (r *rewriter) copyByFunction() error {
 	if err := r.c.Append("temp", "renumbered", len(ids), r.oldFuncs, ids); err != nil {
 		return err
 	}
-	for _, sql := range []string{
-		`INSERT INTO ` + r.catalogSQL + `fn_sample SELECT bench, profile, new AS fn, self, total FROM fn_sample JOIN renumbered ON old = fn ORDER BY bench, new, profile`,
-		`INSERT INTO ` + r.catalogSQL + `raw_name SELECT grp, new, name FROM raw_name JOIN renumbered ON old = fn ORDER BY grp, new`,
-	} {
-		if err := r.c.Query(r.ctx, sql, nil, nil); err != nil {
+	benches, err := r.benchRanges()
+	if err != nil {
+		return err
+	}
+	for _, b := range benches {
+		if err := r.c.Query(r.ctx, fmt.Sprintf(`INSERT INTO %sfn_sample SELECT bench, profile, new AS fn, self, total FROM fn_sample JOIN renumbered ON old = fn
+			WHERE bench BETWEEN %d AND %d ORDER BY bench, new, profile`, r.catalogSQL, b[0], b[1]), nil, nil); err != nil {
 			return err
 		}
 	}
-	return nil
+	return r.c.Query(r.ctx, `INSERT INTO `+r.catalogSQL+`raw_name SELECT grp, new, name FROM raw_name JOIN renumbered ON old = fn ORDER BY grp, new`, nil, nil)
+}
+
+// sortedRows is the number of rows of fn_sample that are sorted at once, about 300 MB,
+// if no benchmark has more.
+const sortedRows = 1 << 22
+
+// benchRanges returns ranges of benchmarks, ascending, by their rows in fn_sample.
+func (r *rewriter) benchRanges() (ranges [][2]int32, err error) {
+	rows := int64(sortedRows)
+	err = r.c.Query(r.ctx, "SELECT bench, count(*) FROM fn_sample GROUP BY bench ORDER BY bench", nil, func(ch driver.Chunk) error {
+		count := driver.Column[int64](ch, 1)
+		for i, bench := range driver.Column[int32](ch, 0) {
+			if rows += count[i]; rows > sortedRows {
+				ranges, rows = append(ranges, [2]int32{bench}), count[i]
+			}
+			ranges[len(ranges)-1][1] = bench
+		}
+		return nil
+	})
+	return ranges, err
 }
 
 // writeTrees writes the vectors with the new ids.
