@@ -197,11 +197,11 @@ func (r *rewriter) copyByFunction() error {
 
 // sortedRows is the number of rows of fn_sample that are sorted at once, about 300 MB,
 // if no benchmark has more.
-const sortedRows = 1 << 22
+var sortedRows = int64(1 << 22)
 
 // benchRanges returns ranges of benchmarks, ascending, by their rows in fn_sample.
 func (r *rewriter) benchRanges() (ranges [][2]int32, err error) {
-	rows := int64(sortedRows)
+	rows := sortedRows
 	err = r.c.Query(r.ctx, "SELECT bench, count(*) FROM fn_sample GROUP BY bench ORDER BY bench", nil, func(ch driver.Chunk) error {
 		count := driver.Column[int64](ch, 1)
 		for i, bench := range driver.Column[int32](ch, 0) {

@@ -32,6 +32,8 @@ type selection struct {
 	inRange  int             // stored profiles in the range
 	inBench  int             // those of them that are of the benchmarks
 
+	once bool // not to be kept in memory: a part of a large selection
+
 	// place is where the profiles stand in the selection that this is a part
 	// of; nil when it is all of it.
 	place []int32
@@ -99,6 +101,19 @@ func (sel *selection) condition(bench, loose bool) (where string, join bool) {
 		return where, false
 	}
 	return where + " AND profile IN (SELECT id FROM selected WHERE NOT is_fn)", true
+}
+
+// manyNodes is the number of call nodes of a selection whose rows and vectors are read in
+// parts, because DuckDB keeps the whole result of a statement in memory: 24 bytes for each
+// row of a function. ScannedRows is the size of a part of fn_sample.
+var manyNodes, scannedRows = 1 << 26, int64(1 << 23)
+
+// nodes returns the number of call nodes of the profiles.
+func (sel *selection) nodes() (n int) {
+	for i := range sel.profiles {
+		n += sel.profiles[i].Nodes
+	}
+	return n
 }
 
 // ids returns the ids of the profiles.
@@ -390,7 +405,7 @@ func (sel *selection) scan(ctx context.Context, c *driver.Conn, fns []int32, f f
 	}
 	pos, lo := sel.positions(), sel.lo
 	scratch := make([]columns, driver.Workers)
-	read := func() error {
+	scan := func(where string) error {
 		return c.QueryParallel(ctx, "SELECT profile, fn, self, total FROM fn_sample WHERE "+where, func(worker int, ch driver.Chunk) {
 			rows := &scratch[worker]
 			n, k := ch.Len(), 0
@@ -405,6 +420,16 @@ func (sel *selection) scan(ctx context.Context, c *driver.Conn, fns []int32, f f
 			}
 			f(worker, columns{rows.profile[:k], rows.fn[:k], rows.self[:k], rows.total[:k]})
 		})
+	}
+	read := func() error {
+		if len(fns) > 0 || sel.nodes() < manyNodes {
+			return scan(where)
+		}
+		n, err := c.Number(ctx, "SELECT coalesce(max(rowid), 0) FROM fn_sample")
+		for from := int64(0); err == nil && from <= n; from += scannedRows {
+			err = scan(fmt.Sprintf("%s AND rowid BETWEEN %d AND %d", where, from, from+scannedRows-1))
+		}
+		return err
 	}
 	if !join && len(fns) < 2 {
 		return read()

@@ -47,7 +47,7 @@ func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection,
 		}
 	}
 	if len(missing) > 0 {
-		if epoch, keep := s.cache.admit(bytesPerNode * nodes); keep {
+		if epoch, keep := s.cache.admit(bytesPerNode * nodes); keep && !sel.once {
 			vs.keep, vs.epoch = &s.cache, epoch
 		}
 		if err := s.part(sel, missing).readRows(ctx, c, "SELECT profile, paths FROM tree", "", vs.setBlobs); err != nil {
@@ -320,6 +320,7 @@ func decodeModes(v *view, list []modeBlob, cut *calltree.Cut) ([]store.ModeVecto
 func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, []store.Profile, error) {
 	var b *vectors
 	var v *view
+	var before *pathSum // of the parts of a large selection but the last one, which is b
 	sel, err := s.withSelection(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
 		if err := store.OneType(sel.profiles, q); err != nil {
 			return err
@@ -327,13 +328,21 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 		if err := store.CheckSum(sel.profiles); err != nil {
 			return err
 		}
-		if b, err = s.readVectors(ctx, c, sel, false); err != nil {
+		if v, err = s.dict.reader(c); err != nil {
 			return err
 		}
-		if v, err = s.dict.reader(c); err == nil {
+		for part := range s.parts(sel) {
+			if b != nil {
+				if before, err = v.sum(ctx, b, before); err != nil {
+					return err
+				}
+			}
+			if b, err = s.readVectors(ctx, c, part, false); err != nil {
+				return err
+			}
 			b.limit = len(v.rec)
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, nil, err
@@ -341,7 +350,7 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 	if err := store.OneType(sel.profiles, q); err != nil {
 		return nil, nil, err
 	}
-	if len(b.ids) == 1 { // nothing to add: no array over the forest
+	if len(sel.profiles) == 1 { // nothing to add: no array over the forest
 		var buf calltree.Vector
 		vector, err := b.at(0, &buf)
 		if err != nil {
@@ -350,7 +359,7 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 		cut := v.forest.Cut(vector.Nodes)
 		return calltree.NewTree(cut.Table, sel.profiles[0].Type, cut.Self(vector)), sel.profiles, nil
 	}
-	sum, err := v.sum(ctx, b)
+	sum, err := v.sum(ctx, b, before)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -363,9 +372,34 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 	return calltree.NewTree(cut.Table, sel.profiles[0].Type, values), sel.profiles, nil
 }
 
-// sum adds up all vectors. The caller gives the sum back.
-func (v *view) sum(ctx context.Context, b *vectors) (*pathSum, error) {
+// parts yields a selection, or parts of it in the order of the file if it is large: they
+// are not kept in memory.
+func (s *Store) parts(sel *selection) iter.Seq[*selection] {
+	return func(yield func(*selection) bool) {
+		if sel.nodes() < manyNodes {
+			yield(sel)
+			return
+		}
+		list := slices.SortedFunc(slices.Values(sel.profiles), func(a, b store.Profile) int { return cmp.Compare(a.Seq, b.Seq) })
+		for len(list) > 0 {
+			n, nodes := 0, 0
+			for ; n < len(list) && nodes < manyNodes/2; n++ {
+				nodes += list[n].Nodes
+			}
+			part := s.selectionOf(list[:n])
+			part.once = true
+			if !yield(part) {
+				return
+			}
+			list = list[n:]
+		}
+	}
+}
+
+// sum adds all vectors to a sum, which may be nil. The caller gives the result back.
+func (v *view) sum(ctx context.Context, b *vectors, to *pathSum) (*pathSum, error) {
 	parts := make([]*pathSum, driver.Workers)
+	parts[0] = to
 	err := spread(len(b.ids), perWorker, func(w, i int) error {
 		if err := ctx.Err(); err != nil {
 			return err

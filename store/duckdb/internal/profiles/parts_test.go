@@ -1,0 +1,100 @@
+package profiles
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/storetest"
+)
+
+// small sets a limit for a test.
+func small[T any](t *testing.T, limit *T, value T) {
+	was := *limit
+	*limit = value
+	t.Cleanup(func() { *limit = was })
+}
+
+// several fills a store with the runs of three benchmarks.
+func several(t *testing.T) *Store {
+	s, im := open(t), storetest.NewImporter()
+	for i := range 12 {
+		f := im.File("g", fmt.Sprint("b", i%3), fmt.Sprint("r", i), profile.CPUSamples, fmt.Sprintf("×%d  ×2  ×3\nA  A  f%d\nB  C  D", i+1, i))
+		if out, err := s.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: storetest.Rules}); err != nil || out[0].Err != nil {
+			t.Fatal(err, out)
+		}
+	}
+	s.cache.reset(0)
+	return s
+}
+
+// TestParts reads a selection in many parts: the answers do not change.
+func TestParts(t *testing.T) {
+	s := several(t)
+	queries := []store.Query{{}, {Benchmarks: []string{"b1"}}, {Runs: []string{"r0", "r4", "r5", "r11"}}}
+	var want []string
+	for _, q := range queries {
+		want = append(want, answers(t, s, q))
+	}
+	small(t, &manyNodes, 2)
+	small(t, &scannedRows, 5)
+	parts := 0
+	for range s.parts(s.selectProfiles(store.Query{})) {
+		parts++
+	}
+	if parts != 12 {
+		t.Fatalf("%d parts", parts)
+	}
+	for i, q := range queries {
+		if got := answers(t, s, q); got != want[i] {
+			t.Errorf("%+v:\n%s\nwant\n%s", q, got, want[i])
+		}
+	}
+}
+
+// TestCopyInRanges copies the rows of functions benchmark by benchmark: all of them, and
+// in one order.
+func TestCopyInRanges(t *testing.T) {
+	s := several(t)
+	small(t, &sortedRows, 30)
+	err := s.file.With(func(c *driver.Conn) error {
+		sql := "ATTACH " + driver.Quote(driver.Spare(s.file.Path)) + " AS fresh;"
+		for _, table := range Tables {
+			sql += "CREATE TABLE fresh." + table.Name + "(" + table.Columns + ");"
+		}
+		if err := c.Exec(sql); err != nil {
+			return err
+		}
+		ranges, err := (&rewriter{ctx: t.Context(), c: c}).benchRanges()
+		if err != nil || fmt.Sprint(ranges) != "[[0 0] [1 1] [2 2]]" {
+			t.Errorf("ranges %v, %v", ranges, err)
+		}
+		if err := Copy(t.Context(), s, c, "fresh"); err != nil {
+			return err
+		}
+		rows := func(from string) (lines []string) {
+			err := c.Query(t.Context(), "SELECT concat_ws(' ', bench, profile, name, self, total) FROM "+from, nil, func(ch driver.Chunk) error {
+				lines = append(lines, ch.Texts(0)...)
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			return lines
+		}
+		got := rows("fresh.fn_sample JOIN fresh.fn ON id = fn ORDER BY bench, profile, name")
+		if want := rows("fn_sample JOIN fn ON id = fn ORDER BY bench, profile, name"); strings.Join(got, "\n") != strings.Join(want, "\n") || len(got) == 0 {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if n, err := c.Number(t.Context(), "SELECT count(*) FROM (SELECT (bench, fn, profile) < lag((bench, fn, profile)) OVER (ORDER BY rowid) AS falls FROM fresh.fn_sample) WHERE falls"); err != nil || n != 0 {
+			t.Errorf("%d rows are out of order, %v", n, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
