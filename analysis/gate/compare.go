@@ -53,7 +53,7 @@ func Compare(ctx context.Context, st store.Reader, sides Sides, req regression.R
 		b := &out.Benchmarks[i]
 		b.LeftOut = append(b.LeftOut, s.left[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}]...)
 	}
-	return out, nil
+	return out, out.WarnOfEstimates(ctx, st) // the view has the compared value types only
 }
 
 // dropKnown searches the base's own runs for changes, where the head has costs, and

@@ -53,39 +53,55 @@ type Key struct {
 // KeyOf returns the key of the series of a profile.
 func KeyOf(p *store.Profile) Key { return Key{p.Benchmark, p.Type.Name} }
 
-// Distinct drops the profiles that add nothing to another one of their benchmark and run:
-// the number of samples of a profile whose values are samples times the period, as in
-// pprof's profiles of the processor; and numbers of objects that are estimated from sampled
-// sizes, as in pprof's heap profiles. Such a number is many times that of the samples behind
-// it, so that its noise looks far smaller than it is.
-func Distinct(list []store.Profile) []store.Profile {
-	type file struct {
-		benchmark testrun.Benchmark
-		run       string
-	}
-	timed := map[file][]*store.Profile{}
+// besides is the profiles with a period, in another unit than count, by benchmark and run.
+type besides map[file][]*store.Profile
+
+type file struct {
+	benchmark testrun.Benchmark
+	run       string
+}
+
+func newBesides(list []store.Profile) besides {
+	b := besides{}
 	for i, p := range list {
 		if p.Type.Unit != "count" && p.Type.Period > 0 {
 			at := file{p.Benchmark, p.Run.Key}
-			timed[at] = append(timed[at], &list[i])
+			b[at] = append(b[at], &list[i])
 		}
 	}
-	same := func(p *store.Profile, is func(q *store.Profile) bool) bool {
-		return p.Type.Unit == "count" && slices.ContainsFunc(timed[file{p.Benchmark, p.Run.Key}], is)
-	}
-	estimated := map[Key]bool{} // in any run: a history has no gaps
+	return b
+}
+
+// has reports whether a profile of numbers has one with a property beside it.
+func (b besides) has(p *store.Profile, is func(q *store.Profile) bool) bool {
+	return p.Type.Unit == "count" && slices.ContainsFunc(b[file{p.Benchmark, p.Run.Key}], is)
+}
+
+// Estimated returns the series of numbers of objects that are estimated from sampled sizes,
+// as in pprof's heap profiles. Such a number is many times that of the samples behind it, so
+// that its noise looks far smaller than it is.
+func Estimated(list []store.Profile) map[Key]bool {
+	beside, estimated := newBesides(list), map[Key]bool{} // in any run: a history has no gaps
 	for i := range list {
 		p := &list[i]
-		if same(p, func(q *store.Profile) bool {
+		if beside.has(p, func(q *store.Profile) bool {
 			return q.Type.Unit == "bytes" && p.Type.Name == q.Type.Name+"-samples" && p.Sum/2 > q.Sum/q.Type.Period
 		}) {
 			estimated[KeyOf(p)] = true
 		}
 	}
+	return estimated
+}
+
+// Distinct drops the profiles that add nothing to another one of their benchmark and run:
+// the number of samples of a profile whose values are samples times the period, as in
+// pprof's profiles of the processor; and estimated numbers.
+func Distinct(list []store.Profile) []store.Profile {
+	beside, estimated := newBesides(list), Estimated(list)
 	kept := make([]store.Profile, 0, len(list))
 	for i := range list {
 		p := &list[i]
-		if !estimated[KeyOf(p)] && !same(p, func(q *store.Profile) bool {
+		if !estimated[KeyOf(p)] && !beside.has(p, func(q *store.Profile) bool {
 			return p.Sum > 0 && q.Sum/p.Sum == q.Type.Period && q.Sum%p.Sum == 0
 		}) {
 			kept = append(kept, *p)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -77,7 +78,33 @@ func Find(ctx context.Context, st store.Reader, q store.Query, req Request) (*Re
 		res.Findings = append(res.Findings, res.Benchmarks[i].Findings...)
 	}
 	sortFindings(res.Findings)
-	return res, nil
+	return res, res.WarnOfEstimates(ctx, st)
+}
+
+// WarnOfEstimates adds a warning to benchmarks of which numbers of objects were compared that
+// are estimates: that is possible only by naming the value type. The store has the sizes from
+// which they are estimated.
+func (r *Result) WarnOfEstimates(ctx context.Context, st store.Reader) error {
+	q := store.Query{}
+	for i := range r.Benchmarks {
+		if b := &r.Benchmarks[i]; b.Type.Name == profile.AllocSamples || b.Type.Name == profile.LiveSamples {
+			q.Groups, q.Types = append(q.Groups, b.Benchmark.Group), []string{profile.Alloc, profile.AllocSamples, profile.Live, profile.LiveSamples}
+		}
+	}
+	if len(q.Types) == 0 {
+		return nil
+	}
+	all, err := st.Profiles(ctx, q)
+	if err != nil {
+		return err
+	}
+	estimated := history.Estimated(all)
+	for i := range r.Benchmarks {
+		if b := &r.Benchmarks[i]; estimated[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] {
+			b.Warnings = append(b.Warnings, fmt.Sprintf("%s is estimated from sampled sizes: changes look surer than they are; compare --type %s", b.Type.Name, strings.TrimSuffix(b.Type.Name, "-samples")))
+		}
+	}
+	return nil
 }
 
 // parallel calls f for 0 … n-1 on all cores and returns the first error.

@@ -468,3 +468,26 @@ func TestNoiseGivesNoFindings(t *testing.T) {
 		t.Errorf("%d findings in %d clean benchmarks", findings, n)
 	}
 }
+
+// Numbers of objects that are estimated from sizes are compared with a warning.
+func TestWarnOfEstimates(t *testing.T) {
+	numbers, sizes := service(8, nil), service(8, nil)
+	numbers.typ = profile.ValueType{Name: profile.AllocSamples, Unit: "count"}
+	sizes.typ = profile.ValueType{Name: profile.Alloc, Unit: "bytes", Period: 512 << 10}
+	for i := range sizes.runs {
+		for path := range sizes.runs[i] {
+			sizes.runs[i][path] *= 512 << 10 / 100 // a hundredth of a sample for each object
+		}
+	}
+	for name, st := range map[string]store.Store{"with sizes": put(t, numbers, sizes), "alone": put(t, numbers)} {
+		q := store.Query{Types: []string{profile.AllocSamples}}
+		res, err := Find(t.Context(), st, q, Request{})
+		if err != nil || len(res.Benchmarks) != 1 {
+			t.Fatal(res, err)
+		}
+		warned := slices.ContainsFunc(res.Benchmarks[0].Warnings, func(w string) bool { return strings.Contains(w, "estimated") })
+		if warned != (name == "with sizes") {
+			t.Errorf("%s: %q", name, res.Benchmarks[0].Warnings)
+		}
+	}
+}
