@@ -76,6 +76,7 @@ python-test: build ## the Python package, and pandas, polars and DuckDB on files
 
 smoke: build ## one test of each real server, agent and reader (needs what test-real needs; part of every check)
 	test/real/run
+	tools/sarif-test
 	$(MAKE) smoke-servers
 	$(MAKE) smoke-neo4j
 
