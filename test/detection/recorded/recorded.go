@@ -37,6 +37,9 @@ func Repository(dir, testdata string) (c Commits, err error) {
 	if _, err := git(dir, "", "init", "--quiet", "--initial-branch=main"); err != nil {
 		return c, err
 	}
+	if _, err := git(dir, "", "remote", "add", "origin", "https://github.com/example/billing"); err != nil { // for links
+		return c, err
+	}
 	if c.Base, err = commit(dir, filepath.Join(testdata, "base"), "2026-11-20T09:00:00Z", "billing: invoices, stock, search, archive"); err != nil {
 		return c, err
 	}

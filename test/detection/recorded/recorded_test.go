@@ -64,7 +64,8 @@ func stored(t *testing.T) []string {
 
 // TestReports compares the reports of the two commits with golden ones. These show renamed
 // and inlined functions without gain or cost, headlines in the user's code with file and
-// line, net costs, lines that changed, and how much findings explain.
+// line, net costs, lines that changed (of a dependency its version and its vendored copy),
+// authors, owners and links, and how much findings explain.
 func TestReports(t *testing.T) {
 	golden, err := filepath.Abs("testdata")
 	if err != nil {
