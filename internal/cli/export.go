@@ -24,6 +24,8 @@ type exportOptions struct {
 	out    string
 	source bool
 	model  string // of neo4j-admin
+
+	potentials int // of neo4j-admin
 }
 
 func newExport(e *env) *cobra.Command {
@@ -57,6 +59,7 @@ a new database.
 	addLimits(c, &o.r.Limits)
 	c.Flags().StringVar(&o.format, "format", "", "output format `name`: "+formatNames()+", parquet, neo4j-admin (default: by the extension of -o, otherwise folded)")
 	c.Flags().StringVarP(&o.out, "output", "o", "", "`file` (.gz and .zst compress), or directory for parquet and neo4j-admin (default: stdout)")
+	c.Flags().IntVar(&o.potentials, "potentials", 0, "with --format neo4j-admin: also write the arrays p and c of the paper up to this `degree`, in the model shared on SAMPLED relationships as \"store expand\" makes them")
 	c.Flags().Var(&choice{&o.model, engines.Models}, "model", "with --format neo4j-admin: `model` of the database: shared, thesis (default shared)")
 	c.Flags().BoolVar(&o.source, "source", false, "write the original file of the selected profile")
 	return c
@@ -84,8 +87,8 @@ func (o *exportOptions) run(c *cobra.Command, e *env) error {
 		}
 	}
 	switch {
-	case o.model != "" && o.format != neo4jAdmin:
-		return usagef("--model is of --format %s", neo4jAdmin)
+	case (o.model != "" || o.potentials != 0) && o.format != neo4jAdmin:
+		return usagef("--model and --potentials are of --format %s", neo4jAdmin)
 	case o.format == neo4jAdmin:
 		return o.graph(ctx, e)
 	case o.format == "parquet":

@@ -21,7 +21,7 @@ func (o *exportOptions) graph(ctx context.Context, e *env) error {
 	return e.with(ctx, engines.Read, func(st store.Store) error {
 		profiles := 0
 		p := newCopyProgress(e, "auto")
-		err := engines.ExportGraph(ctx, st, o.out, o.model, store.CopyOptions{Query: o.r.Query(), Report: func(c store.Copied) {
+		err := engines.ExportGraph(ctx, st, o.out, o.model, o.potentials, store.CopyOptions{Query: o.r.Query(), Report: func(c store.Copied) {
 			profiles += c.Stored
 			p.copied(c)
 		}})

@@ -24,14 +24,14 @@ func (f failing) Profiles(context.Context, store.Query) ([]store.Profile, error)
 func TestExportGraph(t *testing.T) {
 	dir := t.TempDir()
 	whole, part := filepath.Join(dir, "whole"), filepath.Join(dir, "part")
-	if err := ExportGraph(t.Context(), mem.New(), whole, "", store.CopyOptions{}); err != nil {
+	if err := ExportGraph(t.Context(), mem.New(), whole, "", 0, store.CopyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(whole, GraphScript)); err != nil {
 		t.Error(err)
 	}
 	broken := errors.New("broken")
-	if err := ExportGraph(t.Context(), failing{mem.New(), broken}, part, "", store.CopyOptions{}); !errors.Is(err, broken) || !strings.Contains(err.Error(), part+" are not whole") {
+	if err := ExportGraph(t.Context(), failing{mem.New(), broken}, part, "", 0, store.CopyOptions{}); !errors.Is(err, broken) || !strings.Contains(err.Error(), part+" are not whole") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(filepath.Join(part, GraphScript)); err == nil {

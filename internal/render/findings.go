@@ -226,8 +226,15 @@ func Thesis(o *Output, r *query.RankingResult[query.ThesisRow]) error {
 
 // Hotelling writes tests of subtrees, in text each with the functions that were tested.
 func Hotelling(o *Output, r *query.RankingResult[query.HotellingRow]) error {
-	number := func(v any) string { return fmt.Sprintf("%.2f", v) }
-	t := &Table{Columns: []Column{{Name: "p", Right: true, Text: func(v any) string { return fmt.Sprintf("%.2g", v) }}, {Name: "t2", Right: true, Text: number}, {Name: "f", Right: true, Text: number},
+	number := func(format string) func(any) string {
+		return func(v any) string {
+			if v == nil { // of a function
+				return ""
+			}
+			return fmt.Sprintf(format, v)
+		}
+	}
+	t := &Table{Columns: []Column{{Name: "p", Right: true, Text: number("%.2g")}, {Name: "t2", Right: true, Text: number("%.2f")}, {Name: "f", Right: true, Text: number("%.2f")},
 		{Name: "freedom"}, {Name: "runs"}, {Name: "subtree"}, {Name: "benchmark"}, {Name: "run"}}}
 	for i := range r.Rows {
 		x := &r.Rows[i]

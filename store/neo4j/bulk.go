@@ -27,6 +27,9 @@ import (
 type Bulk struct {
 	model model
 	dir   string
+
+	potentials int // as in NewBulk
+
 	rules string
 	files map[string]*csvFile
 
@@ -54,12 +57,17 @@ type rawExample struct {
 }
 
 // NewBulk creates a directory for the files of a database of a model. The directory
-// must not contain such files.
-func NewBulk(dir string, m Model) (*Bulk, error) {
+// must not contain such files. With a degree of potentials, 0 is none, the files have the
+// arrays p and c up to it: of the model Thesis as Init prepares them, of the model Shared
+// as Expand adds them to all profiles.
+func NewBulk(dir string, m Model, potentials int) (*Bulk, error) {
 	if m == "" {
 		m = Shared
 	}
 	if _, err := ParseModel(string(m)); err != nil {
+		return nil, err
+	}
+	if err := checkDegree(potentials); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -68,7 +76,7 @@ func NewBulk(dir string, m Model) (*Bulk, error) {
 	if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
 		return nil, errors.Join(err, fmt.Errorf("%s is not empty; give a new directory", dir))
 	}
-	return &Bulk{model: models[m], dir: dir, files: map[string]*csvFile{}, benchmarks: map[string]testrun.Benchmark{}, runs: map[string]testrun.Run{},
+	return &Bulk{model: models[m], dir: dir, potentials: potentials, files: map[string]*csvFile{}, benchmarks: map[string]testrun.Benchmark{}, runs: map[string]testrun.Run{},
 		measurements: map[int64]*measured{}, functions: map[int64]profile.Function{}, rawNames: map[int64]rawExample{},
 		paths: map[int64]int64{}, profiles: map[store.ProfileID]bool{}}, nil
 }
@@ -158,7 +166,7 @@ var profileTypes = columns{
 	{"functions", "long"}, {"modes", "long"}, {"hash", "string"}, {"file", "string"}, {"scale", "long"}, {"period", "long"}, {"periodUnit", "string"},
 	{"periodName", "string"}, {"original", "string"}, {"profiler", "string"}, {"profilerVersion", "string"}, {"duration", "long"},
 	{"hasSource", "boolean"}, {"default", "boolean"}, {"parts", "string[]"}, {"date", "datetime"}, {"metricMean", "double"}, {"metricUnit", "string"},
-	{"paths", "long[]"}, {"selfs", "long[]"},
+	{"paths", "long[]"}, {"selfs", "long[]"}, {"expanded", "long"}, {"potentials", "long"},
 }
 
 // putProfile writes a profile with its tree.
@@ -171,6 +179,9 @@ func (b *Bulk) putProfile(p *store.Profile, r *store.Record, source int64) error
 	n := profileProps(p)
 	n["functions"] = int64(len(c.rows))
 	maps.Copy(n, b.model.properties(c))
+	if b.potentials > 0 && b.model.name() == Shared {
+		n["expanded"], n["potentials"] = int64(len(c.paths)), int64(b.potentials)
+	}
 	modes := int64(0)
 	for _, m := range c.modes {
 		if m.Len() > 0 {
@@ -250,8 +261,12 @@ func (b *Bulk) putSource(data []byte) (int64, error) {
 func (b *Bulk) Finish() error {
 	b.writeNames()
 	b.writeRuns()
-	mark := columns{{"id", "ID(Dendro)"}, {"model", "string"}, {"schema", "long"}, {"rules", "string"}, {"epoch", "long"}, {"attributes", "long"}, {"ready", "boolean"}}
-	b.nodesOf("Dendro", mark).row("dendro", string(b.model.name()), int64(schema), b.rules, int64(1), int64(0), false)
+	mark := columns{{"id", "ID(Dendro)"}, {"model", "string"}, {"schema", "long"}, {"rules", "string"}, {"epoch", "long"}, {"attributes", "long"}, {"ready", "boolean"}, {"potentials", "long"}}
+	var potentials any // null is no property
+	if b.potentials > 0 && b.model.name() == Thesis {
+		potentials = int64(b.potentials)
+	}
+	b.nodesOf("Dendro", mark).row("dendro", string(b.model.name()), int64(schema), b.rules, int64(1), int64(0), false, potentials)
 	if err := b.Close(); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func TestAppendCSV(t *testing.T) {
 }
 
 // bulk copies a small store into files of a model and returns their rows.
-func bulk(t *testing.T, m Model) (dir string, rows map[string][][]string) {
+func bulk(t *testing.T, m Model, potentials int) (dir string, rows map[string][][]string) {
 	t.Helper()
 	src := mem.New()
 	im := storetest.NewImporter()
@@ -51,7 +52,7 @@ func bulk(t *testing.T, m Model) (dir string, rows map[string][][]string) {
 		}
 	}
 	dir = filepath.Join(t.TempDir(), "bulk")
-	b, err := NewBulk(dir, m)
+	b, err := NewBulk(dir, m, potentials)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestBulk(t *testing.T) {
 		Shared: {"Function": 3, "CallPath": 4, "CallPath-OF-Function": 4, "CallPath-CALLS-CallPath": 3, "CallPath-RECURS-CallPath": 1, "Profile-RAN-Function": 6},
 		Thesis: {"CodePath": 3, "Function": 10, "Profile-ROOT-Function": 2, "Function-INVOKES-Function": 8, "Function-RECURS-Function": 2},
 	} {
-		dir, rows := bulk(t, m)
+		dir, rows := bulk(t, m, 0)
 		want := len(common) + len(own)
 		for name, n := range own {
 			if len(rows[name]) != n {
@@ -110,10 +111,43 @@ func TestBulk(t *testing.T) {
 	}
 }
 
+// TestBulkPotentials: the arrays of the paper in both models, for the tree A → B → A, C. Two
+// calls below the outer A is all, and c has the half that the inner A counts too.
+func TestBulkPotentials(t *testing.T) {
+	_, rows := bulk(t, Thesis, 2)
+	var arrays []string
+	for _, r := range rows["Function"] {
+		arrays = append(arrays, strings.ReplaceAll(strings.Join(append([]string{r[3], r[4]}, r[9:]...), " "), "\x1f", ";"))
+	}
+	for _, want := range []string{"root 0 0;0;0 0;0;0", "A 1 0;0;1 0;0;0.5", "B 2 0;1;1 0;0;0", "A 3 0.5;0.5;0.5 0;0;0"} {
+		if !slices.Contains(arrays, want) {
+			t.Errorf("no node %q in %q", want, arrays)
+		}
+	}
+	if mark := rows["Dendro"][0]; mark[len(mark)-1] != "2" {
+		t.Errorf("the mark says nothing of potentials: %q", mark)
+	}
+	_, rows = bulk(t, Shared, 2)
+	if got := len(rows["Profile-SAMPLED-CallPath"]); got != 8 {
+		t.Errorf("%d relationships SAMPLED, want 8", got)
+	}
+	for _, p := range rows["Profile"] {
+		if n := len(p); p[n-2] != "4" || p[n-1] != "2" {
+			t.Errorf("profile: %q", p)
+		}
+	}
+	if mark := rows["Dendro"][0]; mark[len(mark)-1] != "" {
+		t.Errorf("the model shared has no mark of potentials: %q", mark)
+	}
+	if _, err := NewBulk(filepath.Join(t.TempDir(), "new"), Shared, MaxPotentials+1); err == nil {
+		t.Error("degree 65 is accepted")
+	}
+}
+
 // TestBulkLineBreaks: the tool has to know of line breaks in fields.
 func TestBulkLineBreaks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bulk")
-	b, err := NewBulk(dir, Shared)
+	b, err := NewBulk(dir, Shared, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,10 +167,10 @@ func TestNewBulk(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mine"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewBulk(dir, Shared); err == nil || !strings.Contains(err.Error(), "is not empty") {
+	if _, err := NewBulk(dir, Shared, 0); err == nil || !strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("a directory with something in it: %v", err)
 	}
-	if _, err := NewBulk(filepath.Join(dir, "new"), "tree"); err == nil {
+	if _, err := NewBulk(filepath.Join(dir, "new"), "tree", 0); err == nil {
 		t.Error("an unknown model")
 	}
 }

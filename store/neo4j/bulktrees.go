@@ -1,6 +1,10 @@
 package neo4j
 
-import "github.com/dendroprof/dendro/calltree"
+import (
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree"
+)
 
 // How the models lay trees out in CSV files.
 
@@ -9,6 +13,8 @@ var (
 	treeTypes = columns{{"", "ID(Function){id-type:long}"}, {"key", "string"}, {"profileKey", "string"}, {"codePath", "string"}, {"depth", "long"},
 		{"baseSamples", "long"}, {"totalSamples", "long"}, {"base", "double"}, {"total", "double"}}
 	distance = csvColumn{"distance", "long"}
+
+	potentialTypes = columns{{"p", "double[]"}, {"c", "double[]"}}
 )
 
 func (shared) bulk(b *Bulk, profile int64, c *content) error {
@@ -31,6 +37,13 @@ func (shared) bulk(b *Bulk, profile int64, c *content) error {
 			b.linksOf("RECURS", "CallPath", "CallPath", distance).row(c.paths[up], id, int64(c.cut.Depth[n]-c.cut.Depth[up]))
 		}
 	}
+	if b.potentials > 0 {
+		p, corrections := c.potentials(recursion, b.potentials)
+		w := b.linksOf("SAMPLED", "Profile", "CallPath", slices.Concat(columns{{"self", "long"}, {"total", "long"}}, potentialTypes)...)
+		for n, id := range c.paths {
+			w.row(profile, id, c.tree.Self[n], c.tree.Total[n], p[n+1], corrections[n+1])
+		}
+	}
 	for _, r := range c.rows {
 		b.linksOf("RAN", "Profile", "Function", csvColumn{"self", "long"}, csvColumn{"total", "long"}).row(profile, c.functions[r.Func], r.Self, r.Total)
 	}
@@ -41,14 +54,21 @@ func (thesis) bulk(b *Bulk, profile int64, c *content) error {
 	recursion := c.recursion()
 	number := make([]int64, c.cut.Len())
 	root := b.number()
-	w := b.nodesOf("Function", treeTypes)
+	arrays := func(n int) []any { return nil }
+	types := treeTypes
+	if b.potentials > 0 {
+		p, corrections := c.potentials(recursion, b.potentials)
+		arrays = func(n int) []any { return []any{p[n], corrections[n]} } // 0 is the root
+		types = slices.Concat(treeTypes, potentialTypes)
+	}
+	w := b.nodesOf("Function", types)
 	whole := c.whole()
-	w.row(root, nodeKey(c.key, -1), c.key, rootName, int64(0), int64(0), whole, 0.0, c.share(whole))
+	w.row(append([]any{root, nodeKey(c.key, -1), c.key, rootName, int64(0), int64(0), whole, 0.0, c.share(whole)}, arrays(0)...)...)
 	b.link("ROOT", "Profile", "Function", profile, root)
 	for n := range number {
 		number[n] = b.number()
 		self, total := c.tree.Self[n], c.tree.Total[n]
-		w.row(number[n], nodeKey(c.key, n), c.key, c.names[c.cut.Func[n]], int64(c.cut.Depth[n])+1, self, total, c.share(self), c.share(total))
+		w.row(append([]any{number[n], nodeKey(c.key, n), c.key, c.names[c.cut.Func[n]], int64(c.cut.Depth[n]) + 1, self, total, c.share(self), c.share(total)}, arrays(n+1)...)...)
 		caller := root
 		if up := c.cut.Parent[n]; up != calltree.NoNode {
 			caller = number[up]

@@ -37,6 +37,9 @@ const left = 76;
 const bottom = 22;
 const top = 8;
 
+/** The end of a name, which differs between runs, if it is longer than its place on the axis. */
+const short = (name: string): string => (name.length > 16 ? `…${name.slice(-14)}` : name);
+
 /** Round numbers from low to high, about n of them. */
 export function ticks(low: number, high: number, n: number): number[] {
   const raw = (high - low) / n;
@@ -158,7 +161,7 @@ export function Band({ label, series, names, marks = [], height = 260, format, o
           (_, i) =>
             i % every === 0 && (
               <text key={i} class="axis" x={x(i)} y={height - 6} text-anchor="middle">
-                {nameOf(i)}
+                {short(nameOf(i))}
               </text>
             ),
         )}
