@@ -50,8 +50,9 @@ func openFile(dir string, create bool) (*catalog, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	// A transaction takes the lock when it begins. Others wait for it.
-	address := url.URL{Scheme: "file", Path: file, RawQuery: "_txlock=immediate&_pragma=busy_timeout(60000)&_pragma=synchronous(full)"}
+	// A transaction takes the lock when it begins. Others wait for it. With a log of changes,
+	// readers do not keep it from ending, such as a session of Spark with an open result.
+	address := url.URL{Scheme: "file", Path: file, RawQuery: "_txlock=immediate&_pragma=busy_timeout(60000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)"}
 	db, err := sql.Open("sqlite", address.String())
 	return &catalog{db: db}, err
 }

@@ -206,7 +206,7 @@ func TestFilesOfAMonth(t *testing.T) {
 		if wantTree, _, _ := store.MergeTrees(t.Context(), st, q); !slices.Equal(tree.Self, wantTree.Self) {
 			t.Errorf("%v, want %v", tree.Self, wantTree.Self)
 		}
-		if fmt.Sprint(read) != fmt.Sprint(map[string]int{"function_samples": c.files, "functions": c.files, "path_samples": c.files, "paths": c.files}) {
+		if fmt.Sprint(read) != fmt.Sprint(map[string]int{"function_samples": c.files, "functions": c.files, "path_samples": c.files, "paths": c.files, "profiles": c.files}) {
 			t.Errorf("%v: %v", c.benchmarks, read)
 		}
 	}

@@ -39,9 +39,10 @@ type Store struct {
 }
 
 var (
-	_ store.Store      = (*Store)(nil)
-	_ store.TreeMerger = (*Store)(nil)
-	_ store.SQLSpeaker = (*Store)(nil)
+	_ store.Store          = (*Store)(nil)
+	_ store.FunctionSummer = (*Store)(nil)
+	_ store.TreeMerger     = (*Store)(nil)
+	_ store.SQLSpeaker     = (*Store)(nil)
 )
 
 // Options are those of the DuckDB that reads files.
@@ -258,7 +259,12 @@ func (v *view) from(ctx context.Context, table string, profiles []store.Profile)
 func (v *view) samplesOf(ctx context.Context, table string, profiles []store.Profile) (string, error) {
 	from, err := v.from(ctx, table, profiles)
 	return from + " AND " + among("type", profiles, func(p *store.Profile) string { return p.Type.Name }) +
-		" AND " + among("profile", profiles, func(p *store.Profile) string { return string(p.ID) }), err
+		" AND " + amongIDs(profiles), err
+}
+
+// amongIDs returns the condition that a row is of one of the profiles.
+func amongIDs(profiles []store.Profile) string {
+	return among("profile", profiles, func(p *store.Profile) string { return string(p.ID) })
 }
 
 // among returns the condition that a column has one of the values of profiles.

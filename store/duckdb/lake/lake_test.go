@@ -171,6 +171,18 @@ func (p *published) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tr
 	return tree, p.sources(ctx, list), err
 }
 
+func (p *published) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
+	l, err := p.reader()
+	if err != nil {
+		return nil, err
+	}
+	sums, err := l.SumFunctions(ctx, q)
+	if err == nil {
+		p.sources(ctx, sums.Profiles)
+	}
+	return sums, err
+}
+
 func (p *published) RawNames(ctx context.Context, group string, names []string) (map[string]string, error) {
 	l, err := p.reader()
 	if err != nil {

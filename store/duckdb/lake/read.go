@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,6 +135,55 @@ func (v *view) functionRows(ctx context.Context, place map[int64]int32, conditio
 	}
 }
 
+// SumFunctions implements store.FunctionSummer.
+func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
+	v, err := s.view(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	sums := &store.FunctionSums{Profiles: v.profiles}
+	if len(v.profiles) == 0 {
+		return sums, nil
+	}
+	functions, rows := map[int64]profile.Function{}, map[int64]store.FunctionSum{}
+	err = s.use(func(c *driver.Conn) error {
+		if functions, err = v.functions(ctx, c); err != nil {
+			return err
+		}
+		samples, err := v.from(ctx, "function_samples", v.profiles)
+		if err != nil {
+			return err
+		}
+		profiles, err := v.from(ctx, "profiles", v.profiles)
+		if err != nil {
+			return err
+		}
+		sql := "SELECT function, count(*), sum(self)::BIGINT, sum(total)::BIGINT, sum(self * share), sum(total * share) FROM (FROM " + samples + ")" +
+			" JOIN (SELECT profile, if(sum > 0, 1 / sum, 0) AS share FROM " + profiles + " AND " + amongIDs(v.profiles) + ") USING (profile) GROUP BY function"
+		return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+			n, self, total := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
+			selfShare, totalShare := driver.Column[float64](ch, 4), driver.Column[float64](ch, 5)
+			for i, id := range driver.Column[int64](ch, 0) {
+				if _, known := functions[id]; !known {
+					return fmt.Errorf("%w: table functions has no function %d", store.ErrCorrupt, id)
+				}
+				rows[id] = store.FunctionSum{Profiles: n[i], Self: self[i], Total: total[i], SelfShare: selfShare[i], TotalShare: totalShare[i]}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	ids := slices.SortedFunc(maps.Keys(rows), func(a, b int64) int { return strings.Compare(functions[a].Name, functions[b].Name) })
+	for i, id := range ids {
+		r := rows[id]
+		r.Function = int32(i)
+		sums.Functions, sums.Rows = append(sums.Functions, functions[id]), append(sums.Rows, r)
+	}
+	return sums, nil
+}
+
 // places are the places of profiles in a list.
 type places map[store.ProfileID]int32
 
@@ -166,28 +216,47 @@ type forest struct {
 	used  []int32 // paths with a value
 }
 
-// forest reads the call paths of the profiles. Each, which may be nil, is called with rows
-// and their paths; column 4 is the sum of the self values.
-func (v *view) forest(ctx context.Context, c *driver.Conn, condition, sum string, each func(ch driver.Chunk, paths []int32)) (*forest, error) {
+// forest reads the call paths of the profiles. Those with a row that meets a condition are
+// used. Each, which may be nil, is called with them; column 1 is the sum of the self values.
+func (v *view) forest(ctx context.Context, c *driver.Conn, condition string, each func(ch driver.Chunk, paths []int32)) (*forest, error) {
 	f := &forest{paths: map[tables.PathID]int32{}}
 	functions, err := v.functions(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := v.from(ctx, "paths", v.profiles)
-	if err != nil {
+	if err := v.paths(ctx, c, f, functions); err != nil {
 		return nil, err
 	}
 	samples, err := v.samplesOf(ctx, "path_samples", v.profiles)
 	if err != nil {
 		return nil, err
 	}
-	sql := "SELECT p.path, p.parent, p.function, s.used, " + sum + " FROM (SELECT path, bool_or(" + condition + ") AS used, sum(self) AS self FROM " + samples + " GROUP BY path) s" +
-		" JOIN (SELECT path, any_value(parent) AS parent, any_value(function) AS function, any_value(depth) AS depth FROM " + paths + " GROUP BY path) p USING (path) ORDER BY depth"
+	return f, c.Query(ctx, "SELECT path, sum(self)::BIGINT FROM "+samples+" AND ("+condition+") GROUP BY path", nil, func(ch driver.Chunk) error {
+		begin := len(f.used)
+		for _, id := range driver.Column[driver.Text](ch, 0) {
+			path, known := f.paths[tables.PathID(id.Bytes())]
+			if !known {
+				return fmt.Errorf("%w: table paths has no path %x", store.ErrCorrupt, id.Bytes())
+			}
+			f.used = append(f.used, path)
+		}
+		if each != nil {
+			each(ch, f.used[begin:])
+		}
+		return nil
+	})
+}
+
+// paths adds the call paths that the profiles may have, parents before children.
+func (v *view) paths(ctx context.Context, c *driver.Conn, f *forest, functions map[int64]profile.Function) error {
+	from, err := v.from(ctx, "paths", v.profiles)
+	if err != nil {
+		return err
+	}
 	ids := map[int64]int32{}
-	return f, c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
-		path, parent, below, used := driver.Column[driver.Text](ch, 0), driver.Column[driver.Text](ch, 1), ch.Valid(1), driver.Column[bool](ch, 3)
-		added := make([]int32, ch.Len())
+	sql := "SELECT path, any_value(parent), any_value(function), any_value(depth) AS depth FROM " + from + " GROUP BY path ORDER BY depth"
+	return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+		path, parent, below := driver.Column[driver.Text](ch, 0), driver.Column[driver.Text](ch, 1), ch.Valid(1)
 		for i, fn := range driver.Column[int64](ch, 2) {
 			id, known := ids[fn]
 			if !known {
@@ -204,14 +273,7 @@ func (v *view) forest(ctx context.Context, c *driver.Conn, condition, sum string
 					return fmt.Errorf("%w: table paths has no parent %x", store.ErrCorrupt, parent[i].Bytes())
 				}
 			}
-			added[i] = f.Path(up, id)
-			f.paths[tables.PathID(path[i].Bytes())] = added[i]
-			if used[i] {
-				f.used = append(f.used, added[i])
-			}
-		}
-		if each != nil {
-			each(ch, added)
+			f.paths[tables.PathID(path[i].Bytes())] = f.Path(up, id)
 		}
 		return nil
 	})
@@ -235,7 +297,7 @@ func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions
 	}
 	if len(v.profiles) > 0 {
 		err = s.use(func(c *driver.Conn) error {
-			f, err = v.forest(ctx, c, condition, "NULL", nil)
+			f, err = v.forest(ctx, c, condition, nil)
 			return err
 		})
 		if err != nil {
@@ -343,8 +405,8 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 	var f *forest
 	var sums calltree.Vector
 	err = s.use(func(c *driver.Conn) error {
-		f, err = v.forest(ctx, c, hasSelf, "s.self::BIGINT", func(ch driver.Chunk, paths []int32) {
-			for i, self := range driver.Column[int64](ch, 4) {
+		f, err = v.forest(ctx, c, hasSelf, func(ch driver.Chunk, paths []int32) {
+			for i, self := range driver.Column[int64](ch, 1) {
 				if self != 0 {
 					sums.Nodes, sums.Self = append(sums.Nodes, paths[i]), append(sums.Self, self)
 				}

@@ -142,7 +142,7 @@ func (s *Store) rewriteTable(ctx context.Context, v *view, p tables.Partition, t
 	}
 	without := "true"
 	if len(v.profiles) > 0 {
-		without = "NOT (" + among("profile", v.profiles, func(p *store.Profile) string { return string(p.ID) }) + ")"
+		without = "NOT (" + amongIDs(v.profiles) + ")"
 	}
 	replace := []string{"$files", filesSQL(files), "$without", without}
 	for name, rows := range added {
