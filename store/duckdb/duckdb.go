@@ -1,9 +1,8 @@
 // Package duckdb keeps a store in one DuckDB file.
 //
 // One process owns the file, through exactly one Store. DuckDB runs without access
-// to anything but its file, so that users' SQL can run on the same database
-// (Store.SQL). Compact reopens the file with that access, and no other call uses the
-// store meanwhile.
+// to anything but its file and the one beside it that Compact fills, so that users' SQL
+// can run on the same database (Store.SQL).
 //
 // Package profiles below internal keeps benchmarks, runs and profiles, package traces
 // the data of trace profiling, each in separate tables; package driver is what both
