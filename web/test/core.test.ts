@@ -186,7 +186,7 @@ describe('names', () => {
       ['github.com/acme/cart.(*Engine).Lock', 'go', ['github.com/acme/', 'cart.', '(*Engine).Lock']],
       ['a/b.sort[go.shape.*uint8,c/d.T]', 'go', ['a/', 'b.', 'sort[go.shape.*uint8,c/d.T]']],
       ['runtime.mallocgc', 'go-runtime', ['', 'runtime.', 'mallocgc']],
-      ['java.util.HashMap.get', 'java', ['', 'java.util.HashMap.', 'get']],
+      ['java.util.HashMap.get', 'java', ['java.util.', 'HashMap.', 'get']],
       ['std::vector<int, std::allocator<int>>::push_back(int)', 'cpp', ['', 'std::', 'vector<int, std::allocator<int>>::push_back(int)']],
       ['main', '', ['', '', 'main']],
     ] as const)

@@ -95,7 +95,10 @@ describe('labels', () => {
       '(*Engine).Lock',
       'Lock',
     ]);
-    expect(forms(func('a.b.C.run', { kind: 'java' })).at(-1)).toBe('run');
+    expect(forms(func('a.b.C.run', { kind: 'java' }))).toEqual(['a.b.C.run', 'C.run', 'run']);
+    expect(forms(func('sortItems/<', { kind: 'js' }))).toEqual(['sortItems/<']);
+    expect(forms(func('Reflow http://a.org/page.html', { kind: 'label' }))).toEqual(['Reflow http://a.org/page.html']);
+    expect(forms(func('[libxul.so]', { kind: 'native' }))).toEqual(['[libxul.so]']);
     expect(forms(func('std::vector<int, std::allocator<int>>::push_back(int)', { kind: 'cpp' })).at(-1)).toBe('push_back');
     expect(forms(func('net/http.(*conn).serve.func1', { kind: 'go' })).at(-1)).toBe('serve.func1');
     expect(forms(func('a/b.work[go.shape.*uint8]', { kind: 'go' })).at(-1)).toBe('work');

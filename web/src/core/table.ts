@@ -284,9 +284,13 @@ export function named(functions: readonly Func[], name: string): Uint8Array {
   return found ? exact : placed;
 }
 
+const scripts = new Set(['js', 'js-label', 'label']);
+
 /** Length of the beginning of a function's name that names its package, class or namespace. */
 export function packageLength(full: string, kind: string): number {
   let name = full;
+  // "[libc.so]" stands for functions without names; in scripts "load/<" is a function of load.
+  if (name.startsWith('[') || (scripts.has(kind) && name.includes('/'))) return 0;
   const i = name.search(/[(<[]/);
   if (i > 0 && !name.startsWith('(*', i)) name = name.slice(0, i);
   const from = name.lastIndexOf('/') + 1;
@@ -297,8 +301,12 @@ export function packageLength(full: string, kind: string): number {
   return dot >= from ? dot + 1 : from;
 }
 
-/** The name of a function, its package and what is above the package: "github.com/acme/", "cart.", "(*Engine).Lock". */
+/**
+ * The name of a function, its package or class and what is above that: "github.com/acme/", "cart.",
+ * "(*Engine).Lock"; "java.util.regex.", "Pattern.", "compile".
+ */
 export function parts(f: Func): [folders: string, pkg: string, symbol: string] {
-  const folders = f.name.lastIndexOf('/', f.pkg) + 1;
+  let folders = f.name.lastIndexOf('/', f.pkg) + 1;
+  if (f.kind !== 'go' && f.kind !== 'go-runtime' && !scripts.has(f.kind)) folders = Math.max(folders, f.name.lastIndexOf('.', f.pkg - 2) + 1);
   return [f.name.slice(0, folders), f.name.slice(folders, f.pkg), f.name.slice(f.pkg)];
 }

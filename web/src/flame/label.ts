@@ -20,6 +20,7 @@ function method(symbol: string): string {
     before = s;
     s = s.replace(/<[^<>]*>|\[[^[\]]*\]/g, '');
   }
+  if (s.includes('/')) return s; // an address, or the function of a script
   const colons = s.lastIndexOf('::');
   if (colons >= 0) s = s.slice(colons + 2);
   const dot = s.lastIndexOf('.');

@@ -1,6 +1,6 @@
 // A benchmark over its runs: the metric with its band, lasting changes, and the runs.
 import { useMemo, useState } from 'preact/hooks';
-import type { History, HistorySeries, Overview } from '../core/answers';
+import type { History, HistorySeries } from '../core/answers';
 import { commit, counted, instant, percent, signed, visible } from '../core/format';
 import { benchmarkName, metric } from '../core/metric';
 import { go, href, place, update } from '../core/url';
@@ -9,6 +9,7 @@ import { Await, useAnswer } from '../ui/Load';
 import { Page } from '../ui/Page';
 import { type Column, Table } from '../ui/Table';
 import { preferred } from '../ui/Typed';
+import type { Run } from './Profile';
 import '../pages.css';
 
 const selection = ['group', 'benchmark', 'branch', 'machine', 'since', 'until', 'metric', 'window'];
@@ -26,7 +27,7 @@ export default function Benchmark() {
       <Await of={answer} what="the runs">
         {h =>
           h.series.length === 0 ? (
-            <NoMetric notes={h.notes} params={asked} />
+            <NoMetric params={asked} />
           ) : (
             <>
               {h.series.map(s => (
@@ -105,6 +106,8 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
     },
     { id: 'date', title: 'Date', width: 140, cell: i => (rows[i]!.date ? instant(rows[i]!.date!) : '') },
     { id: 'commit', title: 'Commit', width: 110, cell: i => <code>{commit(rows[i]!.commit ?? '')}</code> },
+  ];
+  const values: Column[] = [
     {
       id: 'value',
       title: s.metric,
@@ -146,7 +149,7 @@ function Runs({ s, type, open }: { s: HistorySeries; type: string; open: (i: num
         <Table
           label="Runs"
           rows={rows.length}
-          columns={columns}
+          columns={s.metric ? [...columns, ...values] : columns}
           rowKey={i => rows[i]!.run}
           selected={selected}
           onSelect={select}
@@ -163,44 +166,37 @@ function tone(s: HistorySeries, i: number): string {
   return r.value > r.mean === (s.better !== 'higher') ? 'more' : 'less';
 }
 
-/** Benchmarks without a metric still have profiles to show. */
-function NoMetric({ notes, params }: { notes: string[]; params: URLSearchParams }) {
-  const answer = useAnswer<Overview>(
-    'overview',
-    params.has('benchmark') ? { group: params.getAll('group').filter(Boolean), benchmark: params.getAll('benchmark') } : {},
-  );
+/** Benchmarks without a metric still have runs with profiles. */
+function NoMetric({ params }: { params: URLSearchParams }) {
+  const answer = useAnswer<{ rows: { benchmark: { group: string; name: string }; run: Run; type: { name: string } }[] }>('profiles', params);
   return (
     <>
-      <div class="empty">
-        {notes.map(n => (
-          <p key={n}>{visible(n)}</p>
-        ))}
-        <p>
-          Import it with the profile: <code>dendro import --metric time/op=7.4ms/op …</code>, or let <code>dendro import</code> read Go
-          benchmark text or JMH results beside the profiles.
-        </p>
-      </div>
-      <Await of={answer} what="the benchmark">
-        {o => (
-          <>
-            {o.benchmarks.map(b => {
-              const at = { group: b.group, benchmark: b.benchmark, type: preferred(b.types) };
-              return (
-                <p key={benchmarkName(b)}>
-                  <a href={href('profile', { ...at, last: 1 })}>{`Profile of ${visible(b.last.run)}`}</a>
-                  {b.runs > 1 && (
-                    <>
-                      {' · '}
-                      <a href={href('profile', at)}>{`all ${b.runs} runs`}</a>
-                      {' · '}
-                      <a href={href('diff', { ...at, last: 1 })}>the newest run against the runs before</a>
-                    </>
-                  )}
-                </p>
-              );
-            })}
-          </>
-        )}
+      <p class="dim">
+        No run has a metric. Import one with the profile: <code>dendro import --metric time/op=7.4ms/op …</code>, or let <code>dendro import</code> read Go
+        benchmark text or JMH results beside the profiles.
+      </p>
+      <Await of={answer} what="the runs">
+        {({ rows }) =>
+          [...new Set(rows.map(r => JSON.stringify(r.benchmark)))].map(name => {
+            const list = rows.filter(r => JSON.stringify(r.benchmark) === name);
+            const { group, name: benchmark } = list[0]!.benchmark;
+            const type = preferred([...new Set(list.map(r => r.type.name))].sort());
+            const runs = [...new Map(list.map(r => [r.run.run, r.run])).values()].map(r => ({ ...r, value: null, mean: 0, deviation: 0, profiles: [] }));
+            const s: HistorySeries = { group, benchmark, type, metric: '', unit: '', status: 'unknown', leftOut: [], runs, steps: [] };
+            return (
+              <section key={name} class="findings">
+                <Runs s={s} type={type} open={i => go('profile', { group, benchmark, type, run: runs[i]!.run })} />
+                {runs.length > 1 && (
+                  <p>
+                    <a href={href('profile', { group, benchmark, type })}>{`Profile of all ${runs.length} runs`}</a>
+                    {' · '}
+                    <a href={href('diff', { group, benchmark, type, last: 1 })}>the newest run against the runs before</a>
+                  </p>
+                )}
+              </section>
+            );
+          })
+        }
       </Await>
     </>
   );

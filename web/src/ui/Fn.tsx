@@ -10,8 +10,10 @@ export function Fn({ name }: { name: string }) {
     <span class="name">
       <span class="pkg">
         {folders && <span class="folders">{folders}</span>}
+        <wbr />
         {pkg.slice(folders.length)}
       </span>
+      <wbr />
       {symbol}
     </span>
   );

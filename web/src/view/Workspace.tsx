@@ -424,7 +424,7 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
           <span class="dim">Click a box to zoom, hover for numbers, ? for keys.</span>
         )}
       </nav>
-      {colouring === 'category' && <CategoryLegend t={shown} />}
+      {colouring === 'category' && ['icicle', 'flame', 'sandwich'].includes(view) && <CategoryLegend t={shown} />}
       <div ref={main} class={`views ${view}`}>
         {content}
         {details.value && !late && <aside class="sidebar nothing" aria-label="Selection" />}

@@ -3,16 +3,18 @@ import { amount, percent, relative, signed, visible } from '../core/format';
 import type { Tree } from '../core/profile';
 import { type Func, parts } from '../core/table';
 
-/** A function's name: its package is dim. The folders of the package are in the title only. */
+/** A function's name: its package is dim. The folders of the package are in the title only, in tables of narrow windows all but the method. */
 export function Name({ f, short = true }: { f: Func; short?: boolean }) {
   const [folders, pkg, symbol] = parts(f);
+  const method = symbol.replace(/^\(\*?[^)]*\)\./, '');
   return (
     <span class="name" title={short ? [f.name, f.baseName && `renamed: ${f.baseName} in the base`, placeOf(f)].filter(Boolean).join('\n') : undefined}>
       <span class="pkg">
         {!short && visible(folders)}
         {visible(pkg)}
       </span>
-      {visible(symbol)}
+      <span class="receiver">{visible(symbol.slice(0, symbol.length - method.length))}</span>
+      {visible(method)}
       {f.baseName && <span class="was"> was {visible(f.baseName)}</span>}
     </span>
   );
