@@ -1,7 +1,7 @@
 // The boxes of a flame graph or stack chart: rectangles in depth-first order, so that
 // the boxes above box i are [i, skip[i]).
 import { type Nodes, Upright } from './nodes';
-import { type Func, none, sorted } from './table';
+import { endsOf, type Func, none, sorted } from './table';
 
 export interface Boxes {
   readonly n: number;
@@ -19,9 +19,11 @@ export interface Boxes {
   readonly omitted: number;
 }
 
+/** Siblings by name, so that graphs of different profiles look alike, or by width. */
+export type Order = 'name' | 'width';
+
 interface Options {
-  /** Siblings by name, so that graphs of different profiles look alike, or by width. */
-  order: 'name' | 'width';
+  order: Order;
   /** Nodes narrower than this share of the width are left out: for a first look, and where nodes are made on demand. */
   least?: number;
 }
@@ -148,7 +150,7 @@ function all(v: Upright, place: Int32Array): Boxes {
     if (table.parent[i] === none) whole += width[i]!;
   }
   const ints = () => new Int32Array(n);
-  const [depth, fn, node, parent, skip] = [ints(), ints(), ints(), ints(), ints()];
+  const [depth, fn, node, parent] = [ints(), ints(), ints(), ints()];
   let deepest = 0;
   for (let i = 0; i < table.n; i++) {
     const k = at[i]!;
@@ -174,12 +176,7 @@ function all(v: Upright, place: Int32Array): Boxes {
     start[k] = from / whole;
     end[k] = to / whole;
   }
-  for (let k = n - 1; k >= 0; k--) {
-    if (skip[k] === 0) skip[k] = k + 1;
-    const p = parent[k]!;
-    if (p !== none && skip[p]! < skip[k]!) skip[p] = skip[k]!;
-  }
-  return { n, depth, fn, node, start, end, skip, parent, deepest, omitted: 0 };
+  return { n, depth, fn, node, start, end, skip: endsOf(parent), parent, deepest, omitted: 0 };
 }
 
 function mapped(list: Int32Array, to: ArrayLike<number>): Int32Array {
@@ -242,13 +239,7 @@ class Builder {
       Int32Array,
       Int32Array,
     ];
-    const skip = new Int32Array(n);
-    for (let i = n - 1; i >= 0; i--) {
-      if (skip[i] === 0) skip[i] = i + 1;
-      const p = parent[i]!;
-      if (p !== none && skip[p]! < skip[i]!) skip[p] = skip[i]!;
-    }
     const [start, end] = [new Float64Array(this.#start), new Float64Array(this.#end)];
-    return { n, depth, fn, node, start, end, parent, skip, deepest: this.#deepest, omitted };
+    return { n, depth, fn, node, start, end, parent, skip: endsOf(parent), deepest: this.#deepest, omitted };
   }
 }

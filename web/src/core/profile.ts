@@ -1,6 +1,23 @@
 // Call trees and diffs: values over a table. A tree has one side, a diff two (base, new).
 import { type Category, type Func, layout, none, packageLength, type Rows, type Table } from './table';
 
+/** A function, as the API describes those of an answer in columns. */
+export interface WireFunction {
+  function: string;
+  file: string;
+  line?: number;
+  column?: number;
+  module: string;
+  language: string;
+  kind: string;
+  own?: boolean;
+  baseName?: string;
+}
+
+/** Reads the functions of an answer. */
+export const readFunctions = (list: readonly WireFunction[]): Func[] =>
+  list.map(f => ({ line: 0, column: 0, ...f, name: f.function, pkg: packageLength(f.function, f.kind) }));
+
 /** A tree or a diff in columns, as the API answers form=columns. */
 export interface Wire {
   profiles: number | { base: number; new: number };
@@ -19,17 +36,7 @@ export interface Wire {
     categories?: Category[];
     noisePerValue?: [number, number];
     significant?: number[];
-    functions: {
-      function: string;
-      file: string;
-      line?: number;
-      column?: number;
-      module: string;
-      language: string;
-      kind: string;
-      own?: boolean;
-      baseName?: string;
-    }[];
+    functions: WireFunction[];
   };
 }
 
@@ -133,20 +140,7 @@ function totals(table: Table, self: Float64Array): Float64Array {
 /** Reads an answer in columns. */
 export function decode(w: Wire): Tree {
   const c = w.columns;
-  const functions = (c.functions ?? []).map(
-    (f): Func => ({
-      name: f.function,
-      file: f.file,
-      line: f.line ?? 0,
-      column: f.column ?? 0,
-      module: f.module,
-      language: f.language,
-      kind: f.kind,
-      own: f.own ?? false,
-      ...(f.baseName ? { baseName: f.baseName } : {}),
-      pkg: packageLength(f.function, f.kind),
-    }),
-  );
+  const functions = readFunctions(c.functions ?? []);
   const rows: Rows = {
     parent: new Int32Array(c.parent),
     fn: new Int32Array(c.function),

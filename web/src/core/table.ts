@@ -135,7 +135,6 @@ function asGiven(rows: Rows): { table: Table; node: null } | null {
   const { parent, fn, functions } = rows;
   const n = parent.length;
   const depth = new Int32Array(n);
-  const end = new Int32Array(n);
   let deepest = 0;
   for (let i = 0; i < n; i++) {
     const p = parent[i]!;
@@ -144,11 +143,7 @@ function asGiven(rows: Rows): { table: Table; node: null } | null {
     depth[i] = d;
     if (d >= deepest) deepest = d + 1;
   }
-  for (let i = n - 1; i >= 0; i--) {
-    if (end[i] === 0) end[i] = i + 1;
-    const p = parent[i]!;
-    if (p !== none && end[p]! < end[i]!) end[p] = end[i]!;
-  }
+  const end = endsOf(parent);
   const seen = new Int32Array(functions.length); // the last row with a callee of the function
   for (let p = none; p < n; p++) {
     for (let c = p + 1, to = p === none ? n : end[p]!; c < to; c = end[c]!) {
@@ -157,6 +152,17 @@ function asGiven(rows: Rows): { table: Table; node: null } | null {
     }
   }
   return { table: { ...rows, n, depth, end, deepest }, node: null };
+}
+
+/** Where the subtree of each row ends; callers are before callees. */
+export function endsOf(parent: Int32Array): Int32Array {
+  const end = new Int32Array(parent.length);
+  for (let i = end.length - 1; i >= 0; i--) {
+    if (end[i] === 0) end[i] = i + 1;
+    const p = parent[i]!;
+    if (p !== none && end[p]! < end[i]!) end[p] = end[i]!;
+  }
+  return end;
 }
 
 /** The rows of a table in the order of package calltree: siblings by function. */

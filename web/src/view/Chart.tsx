@@ -3,10 +3,11 @@ import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { type ChartWire, chartBoxes } from '../core/boxes';
 import { counted, number, visible } from '../core/format';
+import { readFunctions, type WireFunction } from '../core/profile';
 import { dataParams } from '../core/request';
 import { matches } from '../core/search';
 import { idOf, parseSelection } from '../core/selection';
-import { type Func, none, packageLength } from '../core/table';
+import { none } from '../core/table';
 import { place, update } from '../core/url';
 import { row } from '../flame/icicle';
 import { packageBucket } from '../flame/palette';
@@ -25,7 +26,7 @@ interface Thread {
 /** The boxes of one chart. */
 interface Side {
   columns: ChartWire['columns'] & {
-    functions: { function: string; file: string; line?: number; module: string; kind: string; language: string }[];
+    functions: WireFunction[];
   };
   /** The time from which ranges count, in ms since the start of the profile. */
   zero?: number;
@@ -224,22 +225,7 @@ function Lane({
   tall?: boolean;
 }) {
   const { boxes, from, to } = useMemo(() => chartBoxes(answer, range), [answer, range[0], range[1]]);
-  const functions = useMemo(
-    () =>
-      answer.columns.functions.map(
-        (f): Func => ({
-          name: f.function,
-          file: f.file,
-          line: f.line ?? 0,
-          column: 0,
-          module: f.module,
-          kind: f.kind,
-          language: f.language,
-          pkg: packageLength(f.function, f.kind),
-        }),
-      ),
-    [answer],
-  );
+  const functions = useMemo(() => readFunctions(answer.columns.functions), [answer]);
   const bucket = useMemo(() => {
     const of = functions.map(packageBucket);
     return (i: number) => of[boxes.fn[i]!]!;

@@ -1,6 +1,6 @@
 // The flame graph as a component: canvas, overview, keys, and words for screen readers.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { type Boxes, flameBoxes } from '../core/boxes';
+import { type Boxes, flameBoxes, type Order } from '../core/boxes';
 import { amount, counted, percent, relative, sizeOf, visible } from '../core/format';
 import type { Nodes } from '../core/nodes';
 import { dark } from '../core/settings';
@@ -14,7 +14,7 @@ import { Name, Numbers, placeOf } from './describe';
 interface Props {
   label: string;
   nodes: Nodes;
-  order: 'name' | 'width';
+  order: Order;
   flipped: boolean;
   colouring: Colouring;
   found: Uint8Array | null;
@@ -72,7 +72,8 @@ export function Graph(p: Props) {
   );
 }
 
-function bucketsOf(nodes: Nodes, boxes: Boxes, colouring: Colouring): (box: number) => number {
+/** The colour of each box. */
+export function bucketsOf(nodes: Nodes, boxes: Boxes, colouring: Colouring): (box: number) => number {
   const { functions } = nodes.tree.table;
   if (colouring === 'category') return i => nodes.category(boxes.node[i]!) + 1;
   if (colouring === 'diff') {

@@ -358,7 +358,7 @@ export function Workspace({ tree, skip, chart, tools, downloads, title }: Props)
           items={[
             ...downloads,
             ...tableItems(shown, rows, nodes, view, title),
-            ...pictureItems(main.current, nodes, colouring, view, title),
+            ...pictureItems(main.current, nodes, colouring, view, title, order),
           ]}
         />
         <button type="button" aria-pressed={details.value} title="details (s)" onClick={() => (details.value = !details.value)}>

@@ -1,6 +1,6 @@
 // Files of what is shown: tables as TSV and Markdown, graphs as SVG and PNG. They are
 // made here, from the same rows and boxes.
-import { type Boxes, flameBoxes } from '../core/boxes';
+import { type Boxes, flameBoxes, type Order } from '../core/boxes';
 import { percent, visible } from '../core/format';
 import type { Nodes } from '../core/nodes';
 import type { FunctionRow, Tree } from '../core/profile';
@@ -8,8 +8,9 @@ import { dark } from '../core/settings';
 import { none } from '../core/table';
 import { row } from '../flame/icicle';
 import { forms } from '../flame/label';
-import { type Colouring, diffBucket, kindBucket, packageBucket, palette } from '../flame/palette';
+import { type Colouring, palette } from '../flame/palette';
 import type { Item } from '../ui/Menu';
+import { bucketsOf } from './Graph';
 
 const mostRows = 100_000;
 
@@ -88,14 +89,14 @@ export function tableItems(t: Tree, rows: FunctionRow[], nodes: Nodes, view: str
   ];
 }
 
-export function pictureItems(main: HTMLElement | null, nodes: Nodes, colouring: Colouring, view: string, title: string): Item[] {
+export function pictureItems(main: HTMLElement | null, nodes: Nodes, colouring: Colouring, view: string, title: string, order: Order): Item[] {
   if (!['icicle', 'flame', 'stack-chart', 'sandwich'].includes(view)) return [];
   const items: Item[] = [];
   if (view === 'icicle' || view === 'flame')
     items.push({
       label: 'Graph as SVG',
       run: () =>
-        save(`${file(title)}.svg`, 'image/svg+xml', svg(nodes, flameBoxes(nodes, { order: 'name' }), colouring, view === 'flame', title)),
+        save(`${file(title)}.svg`, 'image/svg+xml', svg(nodes, flameBoxes(nodes, { order }), colouring, view === 'flame', title)),
     });
   items.push({
     label: 'Graph as PNG',
@@ -125,6 +126,7 @@ export function svg(nodes: Nodes, b: Boxes, colouring: Colouring, flipped: boole
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12">`,
     `<rect width="100%" height="100%" fill="${dark.value ? '#14171b' : '#fff'}"/><text x="6" y="17" fill="${p.ink}">${xml(title)}</text>`,
   ];
+  const bucket = bucketsOf(nodes, b, colouring);
   let omitted = 0;
   for (let i = 0; i < b.n; ) {
     const w = (b.end[i]! - b.start[i]!) * width;
@@ -133,17 +135,7 @@ export function svg(nodes: Nodes, b: Boxes, colouring: Colouring, flipped: boole
       i = b.skip[i]!;
       continue;
     }
-    const n = b.node[i]!;
     const f = t.table.functions[b.fn[i]!]!;
-    const [base, now] = [nodes.total(n, 0), nodes.total(n, t.sides - 1)];
-    const bucket =
-      colouring === 'diff'
-        ? diffBucket(t.change(base, now, nodes.outside(n)) / (Math.max(Math.abs(base), Math.abs(now)) || 1))
-        : colouring === 'category'
-          ? nodes.category(n) + 1
-          : colouring === 'kind'
-            ? kindBucket(f)
-            : packageBucket(f);
     const x = (b.start[i]! * width).toFixed(1);
     const y = head + (flipped ? b.deepest - 1 - b.depth[i]! : b.depth[i]!) * row;
     const text =
@@ -154,7 +146,7 @@ export function svg(nodes: Nodes, b: Boxes, colouring: Colouring, flipped: boole
             .slice(0, Math.max(1, Math.floor((w - 14) / 6.6)))}…`)
         : '';
     parts.push(
-      `<g><title>${xml(f.name)}</title><rect x="${x}" y="${y}" width="${Math.max(0.3, w - 0.5).toFixed(1)}" height="${row - 1}" fill="${p.fills[bucket]}"/>${text ? `<text x="${(+x + 4).toFixed(1)}" y="${y + 13}" fill="${p.ink}">${xml(text)}</text>` : ''}</g>`,
+      `<g><title>${xml(f.name)}</title><rect x="${x}" y="${y}" width="${Math.max(0.3, w - 0.5).toFixed(1)}" height="${row - 1}" fill="${p.fills[bucket(i)]}"/>${text ? `<text x="${(+x + 4).toFixed(1)}" y="${y + 13}" fill="${p.ink}">${xml(text)}</text>` : ''}</g>`,
     );
     i++;
   }
