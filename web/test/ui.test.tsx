@@ -3,6 +3,7 @@ import { render } from 'preact';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { KeyHelp, press, useKeys } from '../src/ui/Keys';
 import { Menu } from '../src/ui/Menu';
+import { Scatter } from '../src/ui/Scatter';
 import { Table } from '../src/ui/Table';
 
 const tick = () => new Promise(resolve => setTimeout(resolve, 20));
@@ -90,5 +91,28 @@ describe('keys', () => {
     document.removeEventListener('keydown', press);
     expect(run).toHaveBeenCalledOnce();
     expect(document.querySelector('dialog')!.textContent).toContain('focus it');
+  });
+});
+
+describe('Scatter', () => {
+  const points = [
+    { x: 0.1, y: 10, name: 'r1' },
+    { x: 0.2, y: 12, name: 'r2' },
+    { x: 0.6, y: 14, name: 'r3' },
+  ];
+  const show1 = (list: typeof points, slope?: number, intercept?: number) =>
+    show(<Scatter label="l" points={list} slope={slope} intercept={intercept} formatX={String} formatY={v => `${v} ms`} />);
+  it('has a point per run and the part of the line that is inside', async () => {
+    await show1(points, 7.14, 9.86);
+    expect(document.querySelectorAll('circle').length).toBe(3);
+    expect(document.querySelector('circle title')!.textContent).toBe('r1: 0.1, 10 ms');
+    const numbers = document.querySelector('path')!.getAttribute('d')!.match(/-?[\d.]+/g)!.map(Number);
+    for (const [i, v] of numbers.entries()) expect(v >= 0 && v <= (i % 2 === 0 ? 360 : 220)).toBe(true);
+    expect(numbers[1]! > numbers[3]!).toBe(true); // it rises
+  });
+  it('draws equal points without a line', async () => {
+    await show1([points[0]!, points[0]!]);
+    expect(document.querySelector('path')).toBeNull();
+    for (const c of document.querySelectorAll('circle')) expect(Number.isFinite(Number(c.getAttribute('cx')))).toBe(true);
   });
 });
