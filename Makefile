@@ -104,7 +104,7 @@ real-newest: # Neo4j's newest release
 	  -run 'TestStore/shared|TestModels|TestCypher|TestKeys|TestReplaced|TestBulk/shared|TestGuide|TestStartPage' ./store/neo4j ./test/neo4j/e2e
 
 real-servers: # the binary with servers and agents
-	DENDRO_TEST_REAL=1 $(GO) test -count=1 -p 1 -timeout 30m ./test/neo4j/... ./test/pipeline ./test/kafka ./test/agents ./test/newuser ./test/jmh ./test/lake
+	DENDRO_TEST_REAL=1 $(GO) test -count=1 -p 1 -timeout 60m ./test/neo4j/... ./test/pipeline ./test/kafka ./test/agents ./test/newuser ./test/jmh ./test/lake
 
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	tools/fuzz $(FUZZTIME)
