@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { missing, World } from './world';
 
@@ -88,6 +89,29 @@ describe.skipIf(missing)('views of a profile and a diff', () => {
     world.dendro('diff', 't1.perf', 't2.perf', '--view', 'stack-chart', '-o', 'chart.html');
     await w.open(`file://${world.dir}/chart.html`);
     expect((await titles()).length).toBe(4);
+    expect(w.faults).toEqual([]);
+    await w.close();
+  });
+
+  test('the list follows the search, the breadcrumb ends with the zoomed function', async () => {
+    const w = await world.page();
+    await w.open(`${base}${profile}&q=regexp&zoom=p.regexp.MustCompile`);
+    const names = await w.page.locator('.side .tr .name').allInnerTexts();
+    expect(names.length).toBeGreaterThan(3);
+    expect(names.filter(n => !/regexp|syntax/.test(n))).toEqual([]);
+    expect(await w.page.locator('.crumbs [aria-current]').innerText()).toBe('regexp.MustCompile');
+    await w.close();
+  });
+
+  test('a recording of Firefox keeps the colours of its categories', async () => {
+    const file = resolve(import.meta.dirname, '../../format/firefox/testdata/firefox-153-raw.json.gz');
+    world.dendro('tree', file, '-o', 'firefox.html');
+    const w = await world.page();
+    await w.open(`file://${world.dir}/firefox.html`);
+    const legend = await w.page.locator('.legend').innerText();
+    for (const category of ['JavaScript', 'Layout', 'GC / CC']) expect(legend).toContain(category);
+    const colours = await w.page.locator('.legend i').evaluateAll(list => list.map(i => getComputedStyle(i).backgroundColor));
+    expect(new Set(colours).size).toBeGreaterThan(5);
     expect(w.faults).toEqual([]);
     await w.close();
   });
