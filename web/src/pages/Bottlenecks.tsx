@@ -3,6 +3,7 @@
 import type { BottleneckPlot, BottleneckRow, Bottlenecks as Ranking } from '../core/answers';
 import { amount, counted, percent, visible } from '../core/format';
 import { benchmarkName, metric } from '../core/metric';
+import { notesOf } from '../core/request';
 import { source } from '../core/source';
 import { href, place, update } from '../core/url';
 import { Band } from '../ui/Band';
@@ -15,11 +16,12 @@ import '../pages.css';
 
 const kinds: Record<string, string> = { self: 'The function itself', subtree: 'With its callees', correlation: 'Correlation with time' };
 const page = { rows: '25', contexts: '3', plots: '4' };
+const fewest = '8'; // runs of a correlation: with a few, chance puts functions on top
 
 export default function Bottlenecks() {
   const params = new URLSearchParams(place.value.params);
   const by = params.get('by') ?? 'self';
-  const asked = new URLSearchParams({ ...page, ...Object.fromEntries(params) });
+  const asked = new URLSearchParams({ ...page, ...(by === 'correlation' && { 'least-occurrences': fewest }), ...Object.fromEntries(params) });
   for (const name of params.keys()) {
     asked.delete(name);
     for (const v of params.getAll(name)) asked.append(name, v);
@@ -61,7 +63,7 @@ export default function Bottlenecks() {
           return (
             <>
               <p class="dim">{`Score: ${r.measure}.`}</p>
-              {r.warnings.map(w => (
+              {notesOf(r.warnings).map(w => (
                 <p key={w} class="dim">
                   {visible(w)}
                 </p>
