@@ -45,7 +45,7 @@ func TestMillionNodes(t *testing.T) {
 			if !errors.As(out[0].Err, &refused) {
 				t.Fatalf("%d MB where a transaction may take %d MB: %+v", need>>20, limit>>20, out[0])
 			}
-			heap := regexp.MustCompile(`a heap of (\d+) MB would do`).FindStringSubmatch(refused.Error())
+			heap := regexp.MustCompile(`a heap of (\d+) MB is enough`).FindStringSubmatch(refused.Error())
 			if heap == nil {
 				t.Fatalf("the error names no heap: %v", refused)
 			}
