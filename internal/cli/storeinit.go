@@ -20,8 +20,9 @@ func newStore(e *env) *cobra.Command {
 		Use:   "store",
 		Short: "Initialise a store, or show what it contains",
 		Long: `Initialise the store that --store names, show its kind and content, expand single
-profiles of a graph database, or relocate a lake. An import initialises a store by itself. Use init to choose the model of a graph database, or to
-use a database that has other content.`,
+profiles of a graph database, or relocate a lake. An import initialises a store by
+itself. Use init to choose the model of a graph database, or to use a database that has
+other content.`,
 		Args: cobra.NoArgs,
 		RunE: help,
 	}

@@ -110,7 +110,9 @@ function Rows({ r, rows }: { r: Ranking; rows: readonly BottleneckRow[] }) {
                 <tbody>
                   {x.contexts.map(c => (
                     <tr key={c.path.join(';')}>
-                      <td>{visible(c.path.join(' → '))}</td>
+                      <td>
+                        <span class="name">{visible(c.path.join(' → '))}</span>
+                      </td>
                       <td class="num">{percent(c.share)}</td>
                     </tr>
                   ))}
