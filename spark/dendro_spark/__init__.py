@@ -1,6 +1,6 @@
 """Profiles of a Dendro lake in Spark: every function returns a DataFrame.
 
-    spark = session("/data/lake")
+    spark = session("/data/lake")                       # or its catalog: postgres://user@host/database
     top(spark, "benchmark = 'checkout' AND type = 'cpu'").show()
 
 `where` is a condition of SQL on the columns of table profiles; docs/schema/lake.md
@@ -8,19 +8,25 @@ describes them. Select one type.
 """
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pyarrow
 from pyspark.sql import DataFrame, SparkSession
 
-# Of Maven Central. Spark downloads them, or --jars names the files.
-PACKAGES = "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.9.2,org.xerial:sqlite-jdbc:3.50.3.0"
+# Of Maven Central. Spark downloads them, or --jars names the files. The last is for files
+# in S3.
+PACKAGES = "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.9.2,org.xerial:sqlite-jdbc:3.50.3.0,org.postgresql:postgresql:42.7.7,org.apache.iceberg:iceberg-aws-bundle:1.9.2"
 
 
 def session(lake: str, builder: SparkSession.Builder | None = None) -> SparkSession:
-    """Returns a session with the tables of a lake as lake.dendro.*, and the views of views.sql."""
+    """Returns a session with the tables of a lake as lake.dendro.*, and the views of views.sql.
+
+    The lake is a directory, or the URL of its catalog in PostgreSQL, whose password
+    is in PGPASSWORD. For files in S3 the session uses the credentials of the AWS SDK."""
     builder = builder or SparkSession.builder.config("spark.jars.packages", PACKAGES)
     catalog = "spark.sql.catalog.lake"
     options = {
@@ -30,8 +36,15 @@ def session(lake: str, builder: SparkSession.Builder | None = None) -> SparkSess
         f"{catalog}.uri": f"jdbc:sqlite:{lake}/catalog.db",
         f"{catalog}.warehouse": lake,
         f"{catalog}.jdbc.schema-version": "V1",
+        f"{catalog}.cache-enabled": "false",  # what others publish is there at once, with PostgreSQL
+        f"{catalog}.io-impl": "org.apache.iceberg.io.ResolvingFileIO",
         "spark.sql.session.timeZone": "UTC",
     }
+    if lake.startswith(("postgres://", "postgresql://")):
+        url = urlsplit(lake)
+        options[f"{catalog}.uri"] = f"jdbc:postgresql://{url.netloc.rpartition('@')[2]}{url.path}" + (f"?{url.query}" if url.query else "")
+        options[f"{catalog}.jdbc.user"] = unquote(url.username or "")
+        options[f"{catalog}.jdbc.password"] = unquote(url.password or os.environ.get("PGPASSWORD", ""))
     for key, value in options.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
@@ -124,8 +137,8 @@ def regressions(spark: SparkSession, lake: str, program: str = "dendro", where: 
 
     Each task runs the program on the benchmarks of its partition, which are those of a
     bucket, so that it reads the files of that bucket. A benchmark is judged by its own
-    runs only: findings are those of one machine. Lake and program must have the same place
-    on every executor."""
+    runs only: findings are those of one machine. The program and a lake in a directory must
+    have the same path on every executor."""
     benchmarks = spark.sql(f"SELECT DISTINCT benchmark FROM profiles WHERE {where}")
     partitions = max(1, min(benchmarks.count(), spark.sparkContext.defaultParallelism))
 
