@@ -122,17 +122,11 @@ func (r *BottlenecksRequest) measure() string {
 	return "potential of functions without callees: " + per
 }
 
-// What a page has of each function if no number is given.
-const (
-	pagePlots    = 4
-	pageContexts = 3
-)
-
-// BottlenecksPage answers a BottlenecksRequest with an offline page, with plots and call
-// paths.
+// BottlenecksPage answers a BottlenecksRequest with an offline page: if no number is given,
+// with 4 plots and 3 call paths of each function.
 func BottlenecksPage(ctx context.Context, st store.Store, r *BottlenecksRequest) (*web.Report, error) {
 	full := *r
-	full.Plots, full.Contexts = cmp.Or(r.Plots, pagePlots), cmp.Or(r.Contexts, pageContexts)
+	full.Plots, full.Contexts = cmp.Or(r.Plots, 4), cmp.Or(r.Contexts, 3)
 	result, err := Bottlenecks(ctx, st, &full)
 	if err != nil {
 		return nil, err
