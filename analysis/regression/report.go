@@ -197,8 +197,9 @@ func (r *reporter) change(c *change) Finding {
 	return f
 }
 
-// replaced returns the finding of a change that only the metric shows as a cost. It is of
-// the function that gave its work to the places, and its cost is what is left of that.
+// replaced returns the finding of a change that only the metric shows as a cost. Its function
+// is the one whose work the places now do. Its cost is the work of the places, less the work
+// that the function no longer does.
 func (r *reporter) replaced(c *change) Finding {
 	t, slot := r.sp.t, c.places[0].flat
 	f := r.finding(Regression)

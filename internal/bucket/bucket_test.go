@@ -70,7 +70,7 @@ func contract(t *testing.T, address string) {
 		t.Errorf("listed %s", got)
 	}
 	if err := b.Create(ctx, "a/1", []byte("two")); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("creating what is there: %v", err)
+		t.Errorf("creating an object that exists: %v", err)
 	}
 	if err := b.Create(ctx, "a/4", []byte("two")); err != nil {
 		t.Error(err)

@@ -57,8 +57,8 @@ func listBucket(ctx context.Context, address string) ([]ingest.Source, error) {
 	return ingest.WithSidecars(list)
 }
 
-// opener returns a function that opens an object. Reading one takes as long as a download
-// at most.
+// opener returns a function that opens an object. The time limit of downloads applies to
+// reading it.
 func opener(ctx context.Context, b bucket.Bucket, key string) func() (io.ReadCloser, error) {
 	return func() (io.ReadCloser, error) {
 		ctx, cancel := context.WithTimeout(ctx, downloadWhole)

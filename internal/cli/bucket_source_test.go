@@ -17,7 +17,7 @@ import (
 	"github.com/dendroprof/dendro/internal/bucket"
 )
 
-// objectServer is a server of S3's protocol that counts what is read.
+// objectServer is an S3 server that counts the requests for each object.
 type objectServer struct {
 	bucket.Bucket
 	mu     sync.Mutex
@@ -93,14 +93,14 @@ func TestImportFromBucket(t *testing.T) {
 	if want := "s3://perf/nightly/r1/shop/b7.folded: "; !strings.Contains(errOut, want) {
 		t.Errorf("no message of %s in %s", want, errOut)
 	}
-	// Again: what is there is not stored twice.
+	// The second import stores only the profile that is missing.
 	o.broken = ""
 	status, out, errOut = dendro("import", "--store", st, "--layout", layout, "s3://perf/nightly/")
 	if want := "1 profile of 1001 files stored (1000 unchanged, 1 skipped, 0 failed)"; status != 0 || !strings.Contains(out, want) {
 		t.Errorf("status %d: %s%s", status, out, errOut)
 	}
 	if n := o.read["GET /perf/nightly2/r0/shop/b.folded"] + o.read["GET /perf/nightly/.hidden/x.folded"]; n != 0 {
-		t.Errorf("%d reads of what is not below nightly/, or hidden", n)
+		t.Errorf("%d reads of objects outside of nightly/, or of hidden ones", n)
 	}
 	_, out, _ = dendro("runs", "--store", st, "-o", "json", "--commit", "0123abc")
 	if !strings.Contains(out, "0123abc") {

@@ -70,8 +70,8 @@ func Expand(ctx context.Context, st store.Store, q store.Query, opts ExpandOptio
 const GraphScript = neo4j.BulkScript
 
 // ExportGraph writes what opts selects of a store into a new directory, as CSV
-// files that Neo4j's own tool makes a database of. If that fails there is no
-// GraphScript: what is there is not the whole. Potentials is the highest degree of the
+// files that Neo4j's own tool makes a database of. If that fails, the
+// directory is incomplete and has no GraphScript. Potentials is the highest degree of the
 // arrays p and c; 0: none.
 func ExportGraph(ctx context.Context, src store.Reader, dir, model string, potentials int, opts store.CopyOptions) error {
 	bulk, err := neo4j.NewBulk(dir, neo4j.Model(model), potentials)

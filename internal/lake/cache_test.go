@@ -1,11 +1,15 @@
 package lake
 
 import (
+	"context"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dendroprof/dendro/internal/bucket"
 )
 
 // TestEvict expects that the files that were not used for the longest time go, and only as
@@ -64,5 +68,33 @@ func TestPath(t *testing.T) {
 		if err := s3.fetch(t.Context(), s3.path(outside)); err == nil {
 			t.Error("allowed:", outside)
 		}
+	}
+}
+
+// listed is a bucket whose listing has some keys.
+type listed struct {
+	bucket.Bucket
+	keys []string
+}
+
+// List implements bucket.Bucket.
+func (l listed) List(context.Context, string) iter.Seq2[bucket.Object, error] {
+	return func(yield func(bucket.Object, error) bool) {
+		for _, k := range l.keys {
+			if !yield(bucket.Object{Key: k}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// TestForeignKeys expects that objects whose keys lead out of the cache are no files of a
+// table: what is removed from a lake is removed from the cache too.
+func TestForeignKeys(t *testing.T) {
+	w := &warehouse{url: "s3://bucket/team", dir: "/cache", prefix: "team/",
+		bucket: listed{keys: []string{"team/paths/x", "team/paths/../../../etc/passwd", "team/paths/../profiles/y", "team/paths//z"}}}
+	paths, err := w.before(t.Context(), "paths", time.Now())
+	if got := strings.Join(paths, " "); err != nil || got != "/cache/paths/x" {
+		t.Errorf("%s, %v", got, err)
 	}
 }

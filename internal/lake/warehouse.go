@@ -151,8 +151,9 @@ func (w *warehouse) before(ctx context.Context, table string, limit time.Time) (
 			if err != nil {
 				return nil, err
 			}
-			if o.Modified.Before(limit) {
-				paths = append(paths, filepath.Join(w.dir, filepath.FromSlash(strings.TrimPrefix(o.Key, w.prefix))))
+			// A key may be any text, such as one with "..": no file of a lake has it.
+			if name := filepath.FromSlash(strings.TrimPrefix(o.Key, w.prefix)); o.Modified.Before(limit) && filepath.IsLocal(name) && filepath.Clean(name) == name {
+				paths = append(paths, filepath.Join(w.dir, name))
 			}
 		}
 		return paths, nil
