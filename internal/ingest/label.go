@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -26,15 +27,15 @@ type Label struct {
 
 // Or returns l with its empty fields filled in from other.
 func (l Label) Or(other Label) Label {
-	l.Group = first(l.Group, other.Group)
-	l.Benchmark = first(l.Benchmark, other.Benchmark)
-	l.Type = first(l.Type, other.Type)
+	l.Group = cmp.Or(l.Group, other.Group)
+	l.Benchmark = cmp.Or(l.Benchmark, other.Benchmark)
+	l.Type = cmp.Or(l.Type, other.Type)
 	r, o := &l.Run, &other.Run
-	r.Key = first(r.Key, o.Key)
-	r.Commit = first(r.Commit, o.Commit)
-	r.Branch = first(r.Branch, o.Branch)
-	r.Repository = first(r.Repository, o.Repository)
-	r.Machine = first(r.Machine, o.Machine)
+	r.Key = cmp.Or(r.Key, o.Key)
+	r.Commit = cmp.Or(r.Commit, o.Commit)
+	r.Branch = cmp.Or(r.Branch, o.Branch)
+	r.Repository = cmp.Or(r.Repository, o.Repository)
+	r.Machine = cmp.Or(r.Machine, o.Machine)
 	if r.Date.IsZero() {
 		r.Date, l.WeakDate = o.Date, other.WeakDate
 	}
@@ -60,13 +61,6 @@ next:
 		out = append(out, m)
 	}
 	return out
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // entry is one object of a manifest, or the object of a sidecar.

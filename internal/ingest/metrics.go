@@ -3,6 +3,7 @@ package ingest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -335,7 +336,7 @@ func (s *metricSums) jmhJSON(name string, text []byte) error {
 				s.add(benchmark, testrun.Metric{Name: label, Mean: v, Unit: m.ScoreUnit, N: n, Error: max(0, half)}, samples)
 			}
 		}
-		add(first(r.Mode, "score"), r.Primary)
+		add(cmp.Or(r.Mode, "score"), r.Primary)
 		for _, k := range slices.Sorted(maps.Keys(r.Secondary)) {
 			add(k, r.Secondary[k])
 		}
@@ -428,7 +429,7 @@ func (s *metricSums) csv(name string, text []byte) error {
 				params[k] = cell(i)
 			}
 		}
-		s.add(cell(bench)+paramText(params), testrun.Metric{Name: first(cell(label), "score"), Mean: v, Unit: cell(unit), N: count, Error: max(0, width)}, nil)
+		s.add(cell(bench)+paramText(params), testrun.Metric{Name: cmp.Or(cell(label), "score"), Mean: v, Unit: cell(unit), N: count, Error: max(0, width)}, nil)
 	}
 }
 

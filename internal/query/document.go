@@ -305,14 +305,6 @@ func writeCategories(w *objectWriter, list []profile.Category, n int, of func(i 
 	w.array("categories", len(groups), func(i int) any { return groups[i] })
 }
 
-// first returns at most n elements; 0: all.
-func first[T any](list []T, n int) []T {
-	if n > 0 && len(list) > n {
-		return list[:n]
-	}
-	return list
-}
-
 // filled returns a list that JSON writes as one even if it is empty.
 func filled[T any](list []T) []T {
 	if list == nil {

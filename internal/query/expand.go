@@ -10,6 +10,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/internal/gitlog"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
@@ -84,7 +85,7 @@ func (x *Expand) contexts(ctx context.Context, st store.Store, benchmarks []hist
 		sel = expansion.Greedy(score)
 		out.Warnings = append(out.Warnings, d.Warnings()...)
 	}
-	out.Expansions = expansion.Expand(d, first(candidates, x.Top), sel, expansion.Options{MaxDepth: x.MaxDepth, MaxBreadth: x.Breadth, Threshold: x.Threshold,
+	out.Expansions = expansion.Expand(d, words.First(candidates, x.Top), sel, expansion.Options{MaxDepth: x.MaxDepth, MaxBreadth: x.Breadth, Threshold: x.Threshold,
 		NoChildren: x.Direction == "callers", NoParents: x.Direction == "callees"})
 	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/calltree/callpath"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -120,7 +121,7 @@ func Find(ctx context.Context, st store.Reader, r *FindRequest) (_ any, err erro
 
 // found makes the result.
 func found[R any](r *FindRequest, f *store.Finds, rows []R, notes []string) *FindResult[R] {
-	out := &FindResult[R]{Profiles: len(f.Profiles), By: r.By, Notes: notes, Rows: filled(first(rows, r.Rows))}
+	out := &FindResult[R]{Profiles: len(f.Profiles), By: r.By, Notes: notes, Rows: filled(words.First(rows, r.Rows))}
 	out.Omitted.Rows = len(rows) - len(out.Rows)
 	if len(f.Profiles) > 0 {
 		out.Type, out.Unit = f.Profiles[0].Type.Name, f.Profiles[0].Type.Unit

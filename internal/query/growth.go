@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -52,7 +53,7 @@ func growth(ctx context.Context, st store.Reader, r *TreeRequest) (*GrowthResult
 		"self":  func(a, b GrowthRow) int { return cmp.Or(cmp.Compare(b.SelfNow, a.SelfNow), byTotal(a, b)) },
 		"diff":  func(a, b GrowthRow) int { return cmp.Or(cmp.Compare(b.Diff, a.Diff), byTotal(a, b)) },
 	}[cmp.Or(r.Sort, "diff")])
-	out := &GrowthResult{Now: runKeys(now), Before: runKeys(before), Type: now[0].Type.Name, Notes: notes, Rows: first(rows, r.Rows)}
+	out := &GrowthResult{Now: runKeys(now), Before: runKeys(before), Type: now[0].Type.Name, Notes: notes, Rows: words.First(rows, r.Rows)}
 	out.Omitted.Rows = len(rows) - len(out.Rows)
 	return out, nil
 }

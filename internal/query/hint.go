@@ -101,7 +101,7 @@ func Complete(ctx context.Context, st store.Reader, parameter, prefix string) ([
 		}
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })
-	return first(names, maxCompletions), nil
+	return words.First(names, maxCompletions), nil
 }
 
 // similarFunctions ends a message about a function that was not found; empty if the store

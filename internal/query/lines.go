@@ -8,6 +8,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/calltree/callpath"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
@@ -84,7 +85,7 @@ func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult
 	}
 	out := &LinesResult{Head: s.head(s.tree.RootTotal(), Omitted{}), Rows: []FunctionLines{}}
 	found := sum.sorted()
-	for i := range first(found, r.Rows) {
+	for i := range words.First(found, r.Rows) {
 		out.Rows = append(out.Rows, r.row(&found[i], s.tree.Type.Scale))
 	}
 	out.Omitted.Rows = len(found) - len(out.Rows)

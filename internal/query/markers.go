@@ -33,7 +33,7 @@ func (s *scope) markers() (*MarkersResult, error) {
 		return nil, usage("markers are those of one profile: give one file, or select one profile imported with --keep-source")
 	}
 	all := s.samples.Markers(s.shown.View)
-	list := first(all, s.r.Rows)
+	list := words.First(all, s.r.Rows)
 	out := &MarkersResult{Head: s.head(s.tree.RootTotal(), Omitted{Rows: len(all) - len(list)}), Rows: make([]MarkerRow, len(list))}
 	for i := range list {
 		m := &list[i]

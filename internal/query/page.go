@@ -70,7 +70,7 @@ func chartThreads(list []ThreadRow) (names []string) {
 // answer that fits is shown.
 func chartAnswers(page *web.Report, path string, all any, threads []string, of func(thread string) (any, error)) error {
 	if len(threads) > 1 {
-		for _, name := range first(threads, pageThreads) {
+		for _, name := range words.First(threads, pageThreads) {
 			chart, err := of(name)
 			if err != nil {
 				return err

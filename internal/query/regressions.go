@@ -11,6 +11,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
@@ -153,7 +154,7 @@ func (r *RegressionsRequest) findings(ctx context.Context, st store.Store, q sto
 	if err != nil {
 		return nil, err
 	}
-	out := &RegressionsResult{Findings: filled(first(res.Findings, r.Rows)), Benchmarks: []Judged{}, Result: res}
+	out := &RegressionsResult{Findings: filled(words.First(res.Findings, r.Rows)), Benchmarks: []Judged{}, Result: res}
 	var ranking []ranked
 	for _, f := range out.Findings {
 		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
@@ -179,7 +180,7 @@ func (r *RegressionsRequest) thesis(ctx context.Context, st store.Store, q store
 	}
 	out := &RankingResult[ThesisRow]{Notes: append(notes, res.Warnings...), Rows: []ThesisRow{}}
 	var ranking []ranked
-	for _, x := range first(res.Rows, r.Rows) {
+	for _, x := range words.First(res.Rows, r.Rows) {
 		ranking = append(ranking, ofBenchmark(x.Group, x.Benchmark, x.Type, x.Function, x.Score))
 		out.Rows = append(out.Rows, ThesisRow{x.Score, x.Expected, x.Actual, x.Diff, x.Status, x.Function, testrun.Benchmark{Group: x.Group, Name: x.Benchmark}.String(), x.Run})
 	}
@@ -204,7 +205,7 @@ func (r *RegressionsRequest) hotelling(ctx context.Context, st store.Store, q st
 	if err != nil {
 		return nil, err
 	}
-	rows := filled(first(res.Rows, r.Rows))
+	rows := filled(words.First(res.Rows, r.Rows))
 	return &RankingResult[HotellingRow]{Notes: append(notes, res.Warnings...), Rows: rows, Omitted: Omitted{Rows: len(res.Rows) - len(rows)}}, nil
 }
 
@@ -217,7 +218,7 @@ func (r *RegressionsRequest) correlation(ctx context.Context, st store.Store, q 
 	for _, x := range slices.Backward(res.Negative) {
 		all = append(all, x)
 	}
-	rows := first(all, r.Rows)
+	rows := words.First(all, r.Rows)
 	out := &RankingResult[CorrelationRow]{Notes: append(notes, res.Warnings...), Rows: []CorrelationRow{}, Omitted: Omitted{Rows: len(all) - len(rows)}, Zero: res.Zero}
 	for _, x := range rows {
 		out.Rows = append(out.Rows, CorrelationRow{x.Score, x.Benchmarks, x.Profiles, x.Function})

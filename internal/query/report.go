@@ -161,7 +161,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 func onBase(list []regression.Finding) []string {
 	const most = 5
 	var notes []string
-	for i := range first(list, most) {
+	for i := range words.First(list, most) {
 		f := &list[i]
 		notes = append(notes, fmt.Sprintf("not the head's: %s in %s (%s) is in the newest runs of the base too", cmp.Or(report.Label(f), f.Note), ofBenchmark(f.Group, f.Benchmark, "", "", 0).Benchmark, words.SignedPercent(f.Delta.Share)))
 	}

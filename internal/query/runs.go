@@ -6,6 +6,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/internal/param"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -117,7 +118,7 @@ func FunctionNames(ctx context.Context, st store.Reader, r *FunctionNamesRequest
 			rows = append(rows, describe(&list[i]))
 		}
 	}
-	out := &FunctionNamesResult{Rows: first(rows, r.Rows)}
+	out := &FunctionNamesResult{Rows: words.First(rows, r.Rows)}
 	out.Omitted.Rows = len(rows) - len(out.Rows)
 	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/own"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/flame"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
@@ -324,7 +325,7 @@ func (s *scope) functions() *TreeResult {
 	}
 	all, root := len(rows), s.tree.RootTotal()
 	rows = slices.DeleteFunc(rows, func(r calltree.FunctionRow) bool { return float64(abs(r.Total))*100 < s.r.MinPercent*float64(root) })
-	rows = first(rows, s.r.Rows)
+	rows = words.First(rows, s.r.Rows)
 	return &TreeResult{Head: s.head(root, Omitted{Rows: all - len(rows)}), List: true, Rows: RowsOf(len(rows), func(i int) TreeRow {
 		return s.row(rows[i].Func, 0, rows[i].Total, rows[i].Self, "")
 	})}
