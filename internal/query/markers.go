@@ -1,6 +1,10 @@
 package query
 
-import "github.com/dendroprof/dendro/profile"
+import (
+	"github.com/dendroprof/dendro/profile"
+
+	"github.com/dendroprof/dendro/internal/words"
+)
 
 // MarkersResult is the markers of a profile, in order of their start.
 type MarkersResult struct {
