@@ -1,9 +1,8 @@
 package query
 
 import (
-	"github.com/dendroprof/dendro/profile"
-
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
 )
 
 // MarkersResult is the markers of a profile, in order of their start.
