@@ -15,7 +15,7 @@ BASE      ?= $(shell git rev-parse -q --verify origin/main >/dev/null && echo or
 # Modules of their own.
 MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))
 
-.PHONY: help build install release demo lint test python-test spark-test race race-all smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-graph bench-detection detection-record bench-full golden pictures web web-test web-e2e web-fresh clean
+.PHONY: help build install release demo lint test python-test spark-test race race-all test-large smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-graph bench-detection detection-record bench-full golden pictures web web-test web-e2e web-fresh clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ race-all: # every package, every test but those that a duration fails
 	$(GO) test -vet=off -race -timeout 60m -skip '^Test(TextBomb|BroadAndDeep)$$' ./...
 	@set -e; for m in $(MODULES); do echo "cd $$m && $(GO) test -race ./..."; (cd $$m && $(GO) test -vet=off -race ./...); done
 
+test-large: # queries while a store of 3,000 profiles, 33 million call nodes, is compacted or pruned
+	$(GO) test -vet=off -count=1 -v ./store/duckdb -run QueriesWhile -bench-runs 300
+
 python-test: build ## the Python package, and pandas, polars and DuckDB on files (python3 with venv)
 	tools/python-test
 
@@ -88,7 +91,7 @@ SMOKE = TestStore/shared/(One|Many|Runs|Queries|Conflict|Delete|Concurrent)|Test
 smoke-servers: # Kafka, PostgreSQL, agents, JMH, new users; these measure durations, so nothing else runs meanwhile
 	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./test/kafka ./test/agents ./test/newuser ./test/jmh ./test/lake
 
-nightly: test-real spark-test race-all fuzz bench bench-detection ## everything that is too slow for every change; hours
+nightly: test-real spark-test race-all test-large fuzz bench bench-detection ## everything that is too slow for every change; hours
 
 test-real: build ## all tests against real servers, agents and readers (python3 with venv, Java 17 and 21, Maven)
 	test/real/run

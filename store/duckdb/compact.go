@@ -11,7 +11,7 @@ import (
 // Compact implements store.Writer. It writes everything that is in use to a new file
 // beside the old one and then renames it: whenever the process dies, one of the two
 // is complete and has the name. Changes wait until it is done, queries only while the
-// database is closed and opened again.
+// database is closed and opened again: its log is written back before, while they run.
 func (s *Store) Compact(ctx context.Context) error {
 	defer profiles.Freeze(s.profileStore)()
 	defer traces.Freeze(s.traceStore)()
@@ -21,7 +21,12 @@ func (s *Store) Compact(ctx context.Context) error {
 	next := driver.Spare(s.file.Path)
 	removeDatabase(next)
 	defer removeDatabase(next)
-	err := s.file.With(func(c *driver.Conn) error { return s.copyTo(ctx, c, next) })
+	err := s.file.With(func(c *driver.Conn) error {
+		if err := c.Exec("CHECKPOINT"); err != nil {
+			return err
+		}
+		return s.copyTo(ctx, c, next)
+	})
 	s.file.Leave()
 	if err != nil {
 		return err
