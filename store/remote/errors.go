@@ -52,7 +52,11 @@ func (s *Store) unreached(ctx context.Context, err error) error {
 // broken explains why a response could not be read to its end.
 func (s *Store) broken(ctx context.Context, err error) error {
 	err = store.Ended(ctx, err)
-	if errors.Is(err, transfer.ErrMalformed) {
+	var op *net.OpError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &op):
+		return fmt.Errorf("the answer of %s broke off, the server or the connection to it may have ended: %w (repeat the command)", s.base, err)
+	case errors.Is(err, transfer.ErrMalformed):
 		return fmt.Errorf("the answer of %s: %w", s.base, err)
 	}
 	return err

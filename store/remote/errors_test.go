@@ -238,6 +238,21 @@ func TestBrokenStreams(t *testing.T) {
 	}
 }
 
+// TestKilledServer expects an answer whose connection ends, as that of a server that is
+// killed, to be an error that names the server.
+func TestKilledServer(t *testing.T) {
+	st, f := serveFlaky(t, func(w http.ResponseWriter) {
+		io.WriteString(w, "DNDR\x04\x02\x10abc")
+		http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	f.faults.Store(100)
+	_, err := st.Profiles(t.Context(), store.Query{})
+	if err == nil || !strings.Contains(err.Error(), "the answer of http://127.0.0.1") || !strings.Contains(err.Error(), "broke off, the server") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestReadToken expects a token for reading to read and not to change.
 func TestReadToken(t *testing.T) {
 	s, err := server.New(server.Options{HTTPToken: "full", ReadToken: "read"}, api.Part(api.Options{Store: mem.New()}))

@@ -151,7 +151,8 @@ func checkStore(t *testing.T, dir, db string, acked, totals map[string]int64) {
 	}
 }
 
-// TestLocked asks a store that an import holds: the error names the process.
+// TestLocked asks a store that an import holds: the error names the process and its
+// command.
 func TestLocked(t *testing.T) {
 	dir := t.TempDir()
 	program.Must(t, dir, "import", "--store", "s.duckdb", "--run", "r", writeOne(t, dir, "a.folded", "a;b 1\n"))
@@ -162,11 +163,33 @@ func TestLocked(t *testing.T) {
 		time.Sleep(300 * time.Millisecond) // let the import in
 		_, errOut, status := program.Run(t, dir, "runs", "--store", "s.duckdb")
 		if status == 1 && strings.Contains(errOut, "in use by another process") && strings.Contains(errOut, fmt.Sprint(pid)) {
-			return
+			if !strings.Contains(errOut, "import --store s.duckdb --run r2 -)") {
+				t.Errorf("the error does not have the command: %s", errOut)
+			}
+			break
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("status %d: %s", status, errOut)
 		}
+	}
+
+	// A command that waits for the store goes on when its holder is killed.
+	reading := program.Command(dir, "runs", "--store", "s.duckdb")
+	var out bytes.Buffer
+	reading.Stdout, reading.Stderr = &out, &out
+	if err := reading.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(500 * time.Millisecond) // let it find the lock; it waits for 2 s
+	holder, err := os.FindProcess(pid)
+	if err == nil {
+		err = holder.Kill()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := reading.Wait(); err != nil {
+		t.Errorf("the holder was killed: %v: %s", err, &out)
 	}
 }
 

@@ -108,8 +108,45 @@ func TestOwner(t *testing.T) {
 	}
 }
 
+// TestKilledServer kills the server while a client imports through it, and expects that
+// the client names it and says what may be stored. Then nobody answers at the address.
+func TestKilledServer(t *testing.T) {
+	dir := t.TempDir()
+	p := serve(t, dir)
+	client := program.Command(dir, "import", "--store", p.http, "--run", "r", "--benchmark", "b", "-")
+	stdin, err := client.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errOut bytes.Buffer
+	client.Stderr = &errOut
+	if err := client.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.measures(t, `route="GET /api/v1/info"`)
+	p.Process.Kill()
+	p.Wait()
+	io.WriteString(stdin, "main;f 1\n")
+	stdin.Close()
+	client.Wait()
+	if status := client.ProcessState.ExitCode(); status != 1 || !strings.Contains(errOut.String(), "no server answers at "+p.http) && !strings.Contains(errOut.String(), "the connection to "+p.http+" broke") {
+		t.Errorf("status %d: %s", status, &errOut)
+	}
+	_, message, status := program.Run(t, dir, "runs", "--store", p.http)
+	if status != 1 || !strings.Contains(message, "no server answers at "+p.http) || !strings.Contains(message, "dendro serve") {
+		t.Errorf("status %d: %s", status, message)
+	}
+	program.Must(t, dir, "runs", "--store", "s.duckdb")
+}
+
 // importing waits until the server has begun an import.
 func (p *process) importing(t *testing.T) {
+	t.Helper()
+	p.measures(t, "dendro_imports_in_flight 1")
+}
+
+// measures waits until a text is part of the server's metrics.
+func (p *process) measures(t *testing.T, wanted string) {
 	t.Helper()
 	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
 		resp, err := http.Get(p.http + "/metrics")
@@ -118,11 +155,11 @@ func (p *process) importing(t *testing.T) {
 		}
 		text, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err == nil && strings.Contains(string(text), "dendro_imports_in_flight 1") {
+		if err == nil && strings.Contains(string(text), wanted) {
 			return
 		}
 	}
-	t.Fatal("no import begins")
+	t.Fatalf("the metrics never have %s", wanted)
 }
 
 // TestSignals ends the server while an upload is under way: it is finished first.

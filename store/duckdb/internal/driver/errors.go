@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 
@@ -80,9 +81,19 @@ func isTranslated(err error) bool {
 func lockedError(path string, e *Error) error {
 	holder := "another process"
 	if m := lockHolder.FindStringSubmatch(e.message); m != nil {
-		holder = fmt.Sprintf("process %s (%s)", m[2], m[1])
+		holder = fmt.Sprintf("process %s (%s)", m[2], commandOf(m[2], m[1]))
 	}
 	return fmt.Errorf("%s: %w: %s has it open; if that is `dendro serve`, use its address, as in --store http://localhost:12800, else wait until it ends", path, store.ErrLocked, holder)
+}
+
+// commandOf returns the command line of a process where the system has /proc, otherwise
+// its program.
+func commandOf(pid, program string) string {
+	line, err := os.ReadFile("/proc/" + pid + "/cmdline")
+	if words := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00"); err == nil && words[0] != "" {
+		return strings.Join(words, " ")
+	}
+	return program
 }
 
 // NotStore returns the error for a file that is not a store.
