@@ -2,6 +2,7 @@ package calltree
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -192,8 +193,7 @@ type Cut struct {
 	*Table
 	Paths []int32 // of each node of the table: its path in the forest
 
-	forest *Forest
-	node   []int32 // of each path of the forest: its node, valid if Paths has the path there
+	node []int32 // of each path of the forest: its node, valid if Paths has the path there
 }
 
 // Cut returns the Table of the given distinct paths and all their ancestors, functions
@@ -201,16 +201,64 @@ type Cut struct {
 // one array over the forest. The first large cut lays out the whole forest, which makes
 // later ones several times as fast.
 func (f *Forest) Cut(paths []int32) *Cut {
-	used := closure(f.Paths.Parent, paths)
+	used := bitset.New(f.Paths.Len())
+	for _, p := range paths {
+		used.Add(p)
+	}
+	c := &Cut{}
+	c.Table, c.node = f.cut(used)
+	c.Paths = make([]int32, c.Len())
+	for p := range used.All() {
+		c.Paths[c.node[p]] = p
+	}
+	return c
+}
+
+// Sum returns the tree of values of paths, one of each path. Used is a set with a bit of
+// each path, which has all those with a value other than zero; Sum may add others.
+func (f *Forest) Sum(typ profile.ValueType, used []uint64, values []int64) *Tree {
+	t, node := f.cut(used)
+	self := make([]int64, t.Len())
+	eachWord(used, func(from int32, words bitset.Set) {
+		for i := range words.All() {
+			self[node[from+i]] = values[from+i]
+		}
+	})
+	return NewTree(t, typ, self)
+}
+
+// eachWord calls work concurrently for parts of a set, which begin at member from.
+func eachWord(set bitset.Set, work func(from int32, words bitset.Set)) {
+	each(parts(64*len(set)), func(_ int, p part) { work(int32(p.lo&^63), set[p.lo/64:p.hi/64]) })
+}
+
+// cut returns the table of a set of paths and all their ancestors, which it adds to the
+// set, and the node of each of them: the other elements of node mean nothing.
+func (f *Forest) cut(used bitset.Set) (t *Table, node []int32) {
+	if l := f.layoutFor(0); l != nil && used.Includes(l.leaves) {
+		used.Fill(len(l.row))
+		t := l.table
+		t.Functions = f.list(l.functions)
+		return &t, l.row
+	}
+	f.close(used)
 	if l := f.layoutFor(used.Len()); l != nil {
 		return f.cutAlong(l, used)
 	}
 	return f.cutOf(used.Members())
 }
 
-// cutOf is Cut for paths with all their ancestors, in ascending order, without a
+// close adds the ancestors of its members to a set of paths.
+func (f *Forest) close(used bitset.Set) {
+	for p := range used.All() { // ancestors come before their descendants
+		for up := f.Paths.Parent[p]; up != NoNode && used.Add(up); up = f.Paths.Parent[up] {
+		}
+	}
+}
+
+// cutOf is cut for paths with all their ancestors, in ascending order, without a
 // layout.
-func (f *Forest) cutOf(use []int32) *Cut {
+func (f *Forest) cutOf(use []int32) (*Table, []int32) {
 	node := make([]int32, f.Paths.Len())
 	parent := make([]int32, len(use))
 	for i, p := range use {
@@ -219,18 +267,19 @@ func (f *Forest) cutOf(use []int32) *Cut {
 			parent[i] = node[up]
 		}
 	}
-	c := &Cut{forest: f, node: node}
-	c.Table, c.Paths = f.build(use, parent)
-	for n, p := range c.Paths {
+	t, paths := f.build(use, parent)
+	for n, p := range paths {
 		node[p] = int32(n)
 	}
-	return c
+	return t, node
 }
 
-// layout is the order of all paths of a forest in a Table of all of them.
+// layout is the Table of all paths of a forest, 20 bytes per path.
 type layout struct {
-	paths []int32 // of each row
-	row   []int32 // of each path
+	table     Table      // with Functions nil: they are made for each cut
+	functions []int32    // of the forest, in the order of the table
+	row       []int32    // of each path
+	leaves    bitset.Set // the paths without children: who uses them uses all paths
 }
 
 // largeCut is the part of the forest (1/largeCut) from which a cut is worth a layout of
@@ -244,86 +293,105 @@ func (f *Forest) layoutFor(n int) *layout {
 	f.order.Lock()
 	l := f.whole
 	f.order.Unlock()
-	if l != nil && len(l.paths) == all {
+	if l != nil && len(l.row) == all {
 		return l
 	}
 	if n < all/largeCut || n < 1<<12 {
 		return nil
 	}
-	_, paths := f.build(f.allPaths(), f.Paths.Parent)
-	l = &layout{paths: paths, row: make([]int32, all)}
+	t, paths := f.build(f.allPaths(), f.Paths.Parent)
+	l = &layout{table: *t, row: make([]int32, all), leaves: bitset.New(all)}
+	l.table.Functions = nil
 	for row, p := range paths {
 		l.row[p] = int32(row)
+		if t.End[row] == int32(row)+1 {
+			l.leaves.Add(p)
+		}
 	}
+	l.functions, _ = functionsInUse(f.Paths.Item, paths, f.names())
 	f.order.Lock()
 	f.whole = l
 	f.order.Unlock()
 	return l
 }
 
-// cutAlong is Cut with a layout: it takes the rows of the used paths out of the whole
-// table.
-func (f *Forest) cutAlong(l *layout, used bitset.Set) *Cut {
-	n := used.Len()
-	var rows []int32
-	if n >= len(l.paths)/largeCut {
-		rows = make([]int32, 0, n)
-		for row, p := range l.paths {
-			if used.Has(p) {
-				rows = append(rows, int32(row))
+// cutAlong is cut with a layout, out of which it takes the rows of a set that has all
+// ancestors.
+func (f *Forest) cutAlong(l *layout, used bitset.Set) (*Table, []int32) {
+	rows := bitset.New(len(l.row) + 1) // one more, which may be the end of a row
+	for p := range used.All() {
+		rows.Add(l.row[p])
+	}
+	before := make([]int32, len(rows)) // the rows in the words before each word
+	n := int32(0)
+	for w, word := range rows {
+		before[w] = n
+		n += int32(bits.OnesCount64(word))
+	}
+	at := func(row int32) int32 { // the node of a row, or of the next one
+		return before[row>>6] + int32(bits.OnesCount64(rows[row>>6]&(1<<(row&63)-1)))
+	}
+	node := make([]int32, len(l.row))
+	eachWord(used, func(from int32, words bitset.Set) {
+		for i := range words.All() {
+			node[from+i] = at(l.row[from+i])
+		}
+	})
+	t, whole := newTable(int(n)), &l.table
+	eachWord(rows, func(from int32, words bitset.Set) {
+		k := before[from>>6]
+		for i := range words.All() {
+			row := from + i
+			t.Parent[k] = NoNode
+			if up := whole.Parent[row]; up != NoNode {
+				t.Parent[k] = at(up)
 			}
+			t.Func[k], t.Depth[k], t.End[k] = whole.Func[row], whole.Depth[row], at(whole.End[row])
+			k++
 		}
-	} else {
-		set := bitset.New(len(l.paths))
-		for p := range used.All() {
-			set.Add(l.row[p])
-		}
-		rows = set.Members()
+	})
+	inUse := bitset.New(len(l.functions))
+	for _, fn := range t.Func {
+		inUse.Add(fn)
 	}
-	cols := make([]int32, 5*n)
-	t := &Table{Parent: cols[:n:n], Func: cols[n : 2*n : 2*n], Depth: cols[2*n : 3*n : 3*n], End: cols[3*n : 4*n : 4*n]}
-	c := &Cut{Table: t, Paths: cols[4*n:], forest: f, node: make([]int32, len(l.paths))}
-	for i, row := range rows {
-		c.Paths[i] = l.paths[row]
+	newID := make([]int32, len(l.functions))
+	functions := make([]int32, 0, inUse.Len())
+	for fn := range inUse.All() {
+		newID[fn] = int32(len(functions))
+		functions = append(functions, l.functions[fn])
 	}
-	var newID []int32
-	t.Functions, newID = functionsInUse(f.Paths.Item, c.Paths, f.Functions, f.names())
-	node := c.node
-	for i, p := range c.Paths {
-		node[p] = int32(i)
-		t.Func[i] = newID[f.Paths.Item[p]]
-		t.Parent[i] = NoNode
-		if up := f.Paths.Parent[p]; up != NoNode {
-			t.Parent[i] = node[up]
-			t.Depth[i] = t.Depth[node[up]] + 1
+	t.Functions = f.list(functions)
+	each(parts(int(n)), func(_ int, p part) {
+		for k, fn := range t.Func[p.lo:p.hi] {
+			t.Func[p.lo+k] = newID[fn]
 		}
-	}
-	for i := n - 1; i >= 0; i-- {
-		if t.End[i] == 0 {
-			t.End[i] = int32(i) + 1
-		}
-		if up := t.Parent[i]; up != NoNode && t.End[up] == 0 {
-			t.End[up] = t.End[i] // the last child and its parent have the same end
-		}
-	}
-	return c
+	})
+	return t, node
 }
 
-// functionsInUse returns the functions of the used nodes in byte order of names, and
-// the new id of each function.
-func functionsInUse(item, use []int32, functions []profile.Function, by *nameOrder) ([]profile.Function, []int32) {
-	ranks := bitset.New(len(functions))
+// list returns copies of functions.
+func (f *Forest) list(ids []int32) []profile.Function {
+	list := make([]profile.Function, len(ids))
+	for i, id := range ids {
+		list[i] = f.Functions[id]
+	}
+	return list
+}
+
+// functionsInUse returns the functions of the used paths in byte order of names, and
+// the position of each of them.
+func functionsInUse(item, use []int32, by *nameOrder) (ids, at []int32) {
+	ranks := bitset.New(len(by.rank))
 	for _, p := range use {
 		ranks.Add(by.rank[item[p]])
 	}
-	newID := make([]int32, len(functions))
-	used := make([]profile.Function, 0, ranks.Len())
+	at = make([]int32, len(by.rank))
 	for rank := range ranks.All() {
 		fn := by.sorted[rank]
-		newID[fn] = int32(len(used))
-		used = append(used, functions[fn])
+		at[fn] = int32(len(ids))
+		ids = append(ids, fn)
 	}
-	return used, newID
+	return ids, at
 }
 
 // Node returns the table's node of a path of the forest, if the cut has it.
@@ -357,17 +425,6 @@ func (c *Cut) Self(v Vector) []int64 {
 	return self
 }
 
-// closure returns the set of the paths and their ancestors.
-func closure(parent, paths []int32) bitset.Set {
-	set := bitset.New(len(parent))
-	for _, p := range paths {
-		for p != NoNode && set.Add(p) {
-			p = parent[p]
-		}
-	}
-	return set
-}
-
 // build lays out the paths use (ascending, with all their ancestors), siblings by
 // name of function. Parent holds the parent of each, as a position in use. Functions
 // without a node are omitted. The second result lists the paths in the order of the
@@ -377,7 +434,8 @@ func (f *Forest) build(use, parent []int32) (*Table, []int32) {
 	for i, p := range use {
 		s.frame[i] = f.Paths.Item[p]
 	}
-	s.functions, s.function = functionsInUse(f.Paths.Item, use, f.Functions, f.names())
+	ids, function := functionsInUse(f.Paths.Item, use, f.names())
+	s.functions, s.function = f.list(ids), function
 	t, row := s.build()
 	paths := s.frame // no longer needed
 	for i, p := range use {

@@ -40,6 +40,26 @@ func (s Set) Unite(t Set) {
 	}
 }
 
+// Includes reports whether all members of t, which has the same capacity, are in s.
+func (s Set) Includes(t Set) bool {
+	for w, word := range t {
+		if word&^s[w] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Fill adds all numbers below n.
+func (s Set) Fill(n int) {
+	for w := range s[:n/64] {
+		s[w] = ^uint64(0)
+	}
+	if n%64 > 0 {
+		s[n/64] |= 1<<(n%64) - 1
+	}
+}
+
 // Len counts the members.
 func (s Set) Len() int {
 	n := 0

@@ -35,9 +35,21 @@ func TestSet(t *testing.T) {
 			}
 		}
 		check(sets[0], wants[0])
+		if got, want := sets[0].Includes(sets[1]), !slices.ContainsFunc(sets[1].Members(), func(i int32) bool { return !wants[0][i] }); got != want {
+			t.Fatalf("%v includes %v: %v", sets[0].Members(), sets[1].Members(), got)
+		}
 		sets[0].Unite(sets[1])
+		if !sets[0].Includes(sets[1]) {
+			t.Fatal("a union does not include its part")
+		}
 		maps.Copy(wants[0], wants[1])
 		check(sets[0], wants[0])
+		n := rapid.IntRange(0, capacity).Draw(t, "n")
+		sets[1].Fill(n)
+		for i := range int32(n) {
+			wants[1][i] = true
+		}
+		check(sets[1], wants[1])
 		for i := range sets[0].All() {
 			if i != slices.Min(slices.Collect(maps.Keys(wants[0]))) {
 				t.Fatalf("the first member is %d", i)

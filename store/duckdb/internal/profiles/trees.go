@@ -363,13 +363,9 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 	if err != nil {
 		return nil, nil, err
 	}
-	cut := v.forest.Cut(sum.has.Members())
-	values := make([]int64, cut.Len())
-	for n, p := range cut.Paths {
-		values[n] = sum.self[p]
-	}
+	t := v.forest.Sum(sel.profiles[0].Type, sum.has, sum.self)
 	v.release(sum)
-	return calltree.NewTree(cut.Table, sel.profiles[0].Type, values), sel.profiles, nil
+	return t, sel.profiles, nil
 }
 
 // parts yields a selection, or parts of it in the order of the file if it is large: they
@@ -396,7 +392,7 @@ func (s *Store) parts(sel *selection) iter.Seq[*selection] {
 	}
 }
 
-// sum adds all vectors to a sum, which may be nil. The caller gives the result back.
+// sum adds all vectors to a sum, which may be nil. The caller releases the result.
 func (v *view) sum(ctx context.Context, b *vectors, to *pathSum) (*pathSum, error) {
 	parts := make([]*pathSum, driver.Workers)
 	parts[0] = to
@@ -415,15 +411,24 @@ func (v *view) sum(ctx context.Context, b *vectors, to *pathSum) (*pathSum, erro
 	sum := parts[0]
 	for _, p := range parts[1:] {
 		if p != nil {
-			for n := range p.has.All() {
-				sum.self[n] += p.self[n]
-			}
+			err = spread(len(p.has), wordsPerWorker, func(_, w int) error {
+				if p.has[w] != 0 {
+					from, to := 64*w, min(64*w+64, len(p.self))
+					for i, x := range p.self[from:to] {
+						sum.self[from+i] += x
+					}
+				}
+				return nil
+			})
 			sum.has.Unite(p.has)
 			v.release(p)
 		}
 	}
-	return sum, nil
+	return sum, err
 }
+
+// wordsPerWorker is the minimum number of words of a set of paths for another goroutine.
+const wordsPerWorker = 1 << 10
 
 // newSum returns a sum of nothing, release keeps it for the next query.
 func (v *view) newSum() *pathSum {
@@ -434,8 +439,10 @@ func (v *view) newSum() *pathSum {
 }
 
 func (v *view) release(p *pathSum) {
-	for n := range p.has.All() {
-		p.self[n] = 0
+	for w, word := range p.has {
+		if word != 0 {
+			clear(p.self[64*w : min(64*w+64, len(p.self))])
+		}
 	}
 	clear(p.has)
 	v.sums.Put(p)
