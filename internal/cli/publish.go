@@ -80,7 +80,7 @@ func (o *publishOptions) run(ctx context.Context, e *env) error {
 		done, err := l.Publish(ctx, st, list, func(done int) { p.copied(store.Copied{Done: done, All: len(list)}) })
 		p.end()
 		if err != nil {
-			return err
+			return fmt.Errorf("%d of %d profiles are in the lake, the same command adds the others: %w", done.New+done.Known+done.Changed, len(list), err)
 		}
 		if o.output == "json" {
 			return e.writeJSON(map[string]any{"profiles": done.New, "unchanged": done.Known, "changed": done.Changed, "elapsedNanos": time.Since(began)})

@@ -14,7 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver of catalogs in PostgreSQL
-	_ "modernc.org/sqlite"             // the driver of catalogs in a file
+	"modernc.org/sqlite"               // also the driver of catalogs in a file
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/dendroprof/dendro/store"
 )
@@ -178,4 +179,10 @@ func (s *Snapshot) sameRules(rules string) error {
 	}
 	s.tables["profiles"].Properties[rulesProperty] = rules
 	return nil
+}
+
+// fullCatalog reports whether SQLite has no room, be it for what its readers share.
+func fullCatalog(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code() == sqlite3.SQLITE_FULL || e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE)
 }

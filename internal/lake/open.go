@@ -12,11 +12,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dendroprof/dendro/internal/bucket"
+	"github.com/dendroprof/dendro/store"
 )
 
 // The properties of table profiles.
@@ -150,12 +152,15 @@ func (l *Lake) create(ctx context.Context, tx *sql.Tx, where, dir string) error 
 	return nil
 }
 
-// wrap adds the name of the lake to an error.
+// wrap adds the name of the lake to an error, and store.ErrNoSpace to that of a full disk.
 func (l *Lake) wrap(err error) error {
-	if err != nil {
-		err = fmt.Errorf("lake %s: %w", l.Name, err)
+	if err == nil {
+		return nil
 	}
-	return err
+	if errors.Is(err, syscall.ENOSPC) || fullCatalog(err) {
+		err = fmt.Errorf("%w: free some space and repeat the command; what was committed is safe, nothing of the failed commit is in the lake (%w)", store.ErrNoSpace, err)
+	}
+	return fmt.Errorf("lake %s: %w", l.Name, err)
 }
 
 // Close closes the catalog.

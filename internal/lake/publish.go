@@ -199,7 +199,7 @@ func (p *publisher) publish(ctx context.Context, list []store.Profile) (err erro
 		}
 	}()
 	if err := p.write(ctx, w, list); err != nil {
-		return fmt.Errorf("publish: %w", err)
+		return p.lake.wrap(fmt.Errorf("publish: %w", err))
 	}
 	changes := map[string]Change{}
 	var paths []string

@@ -2,7 +2,10 @@ package duckdb
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
+	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/profiles"
 	"github.com/dendroprof/dendro/store/duckdb/internal/traces"
@@ -28,6 +31,9 @@ func (s *Store) Compact(ctx context.Context) error {
 		return s.copyTo(ctx, c, next)
 	})
 	s.file.Leave()
+	if errors.Is(err, store.ErrNoSpace) {
+		return fmt.Errorf("compact: the store is unchanged; it needs up to %d MB of free space for the new file: %w", s.bytes()/1e6+1, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -144,10 +144,16 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	if err != nil {
 		return store.Info{}, err
 	}
+	info.Bytes = s.bytes()
+	return info, nil
+}
+
+// bytes returns the size of the file and its log.
+func (s *Store) bytes() (n int64) {
 	for _, name := range []string{s.file.Path, s.file.Path + ".wal"} {
 		if file, err := os.Stat(name); err == nil {
-			info.Bytes += file.Size()
+			n += file.Size()
 		}
 	}
-	return info, nil
+	return n
 }

@@ -54,7 +54,7 @@ func Translate(path string, err error) error {
 	case has("Could not set lock on file"):
 		return lockedError(path, e)
 	case has("No space left on device", "Could not write all bytes", "File too large", "Disk quota exceeded"):
-		return fmt.Errorf("%s: %w: free some space and repeat the command; committed data is safe (%w)", path, store.ErrNoSpace, err)
+		return fmt.Errorf("%s: %w: free some space and repeat the command; what was committed is safe, nothing of the failed change was stored (%w)", path, store.ErrNoSpace, err)
 	case has("is not a valid DuckDB database file"):
 		return NotStore(path, "it is not a DuckDB file")
 	case has("Trying to read a database file with version number", "newer version of DuckDB", "newer DuckDB version"):
