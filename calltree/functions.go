@@ -34,10 +34,16 @@ func (t *Tree) FunctionRows() []FunctionRow {
 			rows = append(rows, row)
 		}
 	}
+	SortFunctionRows(rows)
+	return rows
+}
+
+// SortFunctionRows puts rows into the order of FunctionRows: by total, then by number of
+// the function.
+func SortFunctionRows(rows []FunctionRow) {
 	slices.SortFunc(rows, func(a, b FunctionRow) int {
 		return cmp.Or(cmp.Compare(abs(b.Total), abs(a.Total)), cmp.Compare(a.Func, b.Func))
 	})
-	return rows
 }
 
 // functionSums are the sums per function over some nodes.

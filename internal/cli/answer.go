@@ -17,6 +17,7 @@ import (
 
 // with calls f with the open store.
 func (e *env) with(ctx context.Context, access engines.Access, f func(st store.Store) error) error {
+	defer spendMemory(heapMemory)()
 	st, err := e.open(ctx, access)
 	if err != nil {
 		return err

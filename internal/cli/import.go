@@ -194,7 +194,7 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 			return err
 		}
 	}
-	defer spendMemory(importMemory)()
+	defer spendMemory(heapMemory)()
 	st, err := o.destination(ctx, e)
 	if err != nil {
 		return err

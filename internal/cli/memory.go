@@ -4,21 +4,25 @@ import (
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync/atomic"
 	"time"
 )
 
-// importMemory is what the heap of an import may come to before the garbage
+// heapMemory is what the heap of an import or a query may come to before the garbage
 // collector works harder. DuckDB's memory comes on top.
-const importMemory = 420 << 20
+const heapMemory = 420 << 20
+
+// spending is set while a budget applies.
+var spending atomic.Bool
 
 // spendMemory lets the garbage collector of this process rest as long as the
 // heap stays below a budget of bytes, until the returned function is called: an
 // import makes much garbage, and half of a small heap's collections are not worth
-// their time. A heap that lives beyond the budget is collected often, never
+// their time. Inside another budget, that one applies. A heap that lives beyond the budget is collected often, never
 // endlessly, which a memory limit of the runtime would do. Who sets GOGC or
 // GOMEMLIMIT decides alone.
 func spendMemory(budget uint64) (restore func()) {
-	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" || !spending.CompareAndSwap(false, true) {
 		return func() {}
 	}
 	before := debug.SetGCPercent(maxGCPercent)
@@ -45,6 +49,7 @@ func spendMemory(budget uint64) (restore func()) {
 	return func() {
 		done <- struct{}{}
 		<-done
+		spending.Store(false)
 	}
 }
 

@@ -53,7 +53,7 @@ commit adds whole profiles to all tables.`,
 	return c
 }
 
-// publishMemory is what the heap of a publication may come to, as importMemory.
+// publishMemory is what the heap of a publication may come to, as heapMemory.
 const publishMemory = 90 << 20
 
 func (o *publishOptions) run(ctx context.Context, e *env) error {

@@ -176,7 +176,7 @@ func Diff(ctx context.Context, st store.Store, r *DiffRequest) (_ any, err error
 	case d.net != nil && r.Select != "":
 		return d.net.node()
 	case d.net != nil && r.View == "functions":
-		return d.net.functions(), nil
+		return d.net.functions(d.net.tree.FunctionRows(), d.net.tree.RootTotal()), nil
 	case d.net != nil && r.View == "flame":
 		return d.net.boxesResult()
 	case d.net != nil:

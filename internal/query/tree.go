@@ -105,6 +105,11 @@ func Tree(ctx context.Context, st store.Store, r *TreeRequest) (_ any, err error
 	if len(r.Inputs) == 0 && r.Last > 0 && r.View == "functions" {
 		return growth(ctx, st, r)
 	}
+	if r.needsNoTree() {
+		if list, err := functionSums(ctx, st, r); err != nil || list != nil {
+			return list, err
+		}
+	}
 	s, err := newScope(ctx, st, r)
 	if err != nil {
 		return nil, err
@@ -113,7 +118,7 @@ func Tree(ctx context.Context, st store.Store, r *TreeRequest) (_ any, err error
 	case r.Select != "":
 		return s.node()
 	case r.View == "functions":
-		return s.functions(), nil
+		return s.functions(s.tree.FunctionRows(), s.tree.RootTotal()), nil
 	case r.View == "markers":
 		return s.markers()
 	case r.View == "flame" || r.View == "stack-chart":
@@ -317,13 +322,47 @@ func ownFunctions(t *calltree.Table, samples ...[]int64) []bool {
 	return own.Functions(t, sum, nil)
 }
 
+// needsNoTree reports whether the request is for sums that a store can have of each
+// function alone.
+func (r *TreeRequest) needsNoTree() bool {
+	return r.View == "functions" && len(r.Inputs) == 0 && r.Select == "" && r.Callers == "" && r.Callees == "" && r.Under == "" && r.Average.Average == "" &&
+		!r.RawNames && !r.changesTree() && r.needsSamples(r.View, r.typ()) == ""
+}
+
+// functionSums lists the functions of a selection from their sums; nil if values cancel,
+// because a tree lists a function of which only the sum is zero.
+func functionSums(ctx context.Context, st store.Store, r *TreeRequest) (*TreeResult, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	q, notes, err := r.oneType(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	sums, err := store.TotalFunctions(ctx, st, q)
+	if err != nil {
+		return nil, err
+	}
+	t := &calltree.Tree{Table: &calltree.Table{Functions: sums.Functions}, Type: sums.Profiles[0].Type}
+	s := &scope{viewer: &viewer{notes: notes}, r: r, tree: t, count: len(sums.Profiles), title: titleOf(nil, len(sums.Profiles), t.Type)}
+	rows, root := make([]calltree.FunctionRow, len(sums.Rows)), int64(0)
+	for i, sum := range sums.Rows {
+		if sum.Total == 0 {
+			return nil, nil
+		}
+		rows[i] = calltree.FunctionRow{Func: sum.Function, Self: sum.Self, Total: sum.Total}
+		root += sum.Self
+	}
+	calltree.SortFunctionRows(rows)
+	return s.functions(rows, root), nil
+}
+
 // functions returns the list of functions.
-func (s *scope) functions() *TreeResult {
-	rows := s.tree.FunctionRows()
+func (s *scope) functions(rows []calltree.FunctionRow, root int64) *TreeResult {
 	if s.r.Sort != "total" {
 		slices.SortStableFunc(rows, func(a, b calltree.FunctionRow) int { return cmp.Compare(abs(b.Self), abs(a.Self)) })
 	}
-	all, root := len(rows), s.tree.RootTotal()
+	all := len(rows)
 	rows = slices.DeleteFunc(rows, func(r calltree.FunctionRow) bool { return float64(abs(r.Total))*100 < s.r.MinPercent*float64(root) })
 	rows = words.First(rows, s.r.Rows)
 	return &TreeResult{Head: s.head(root, Omitted{Rows: all - len(rows)}), List: true, Rows: RowsOf(len(rows), func(i int) TreeRow {

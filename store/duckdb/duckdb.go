@@ -48,11 +48,12 @@ type (
 )
 
 var (
-	_ store.Store          = (*Store)(nil)
-	_ store.FunctionSummer = (*Store)(nil)
-	_ store.MomentCounter  = (*Store)(nil)
-	_ store.TreeMerger     = (*Store)(nil)
-	_ traceprof.Store      = (*Store)(nil)
+	_ store.Store           = (*Store)(nil)
+	_ store.FunctionSummer  = (*Store)(nil)
+	_ store.FunctionTotaler = (*Store)(nil)
+	_ store.MomentCounter   = (*Store)(nil)
+	_ store.TreeMerger      = (*Store)(nil)
+	_ traceprof.Store       = (*Store)(nil)
 
 	_ interface{ LimitStacks(bytes int64) } = (*Store)(nil) // serve --max-stacks
 )

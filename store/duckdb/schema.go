@@ -85,33 +85,33 @@ func storeViews(c *driver.Conn) error {
 // if it is not a store or newer than this program.
 func readVersion(c *driver.Conn, path string) (int, error) {
 	ctx := context.Background()
+	meta := map[string]string{}
+	unread := c.Query(ctx, "SELECT key::VARCHAR, value::VARCHAR FROM meta", nil, func(ch driver.Chunk) error {
+		keys, values := ch.Texts(0), ch.Texts(1)
+		for i := range keys {
+			meta[keys[i]] = values[i]
+		}
+		return nil
+	})
+	version, bad := strconv.Atoi(meta[metaVersion])
+	if unread == nil && meta[metaProgram] == "dendro" && bad == nil && version >= 1 {
+		if version > schemaVersion {
+			return 0, fmt.Errorf("%s: %w: its schema is %d, this program knows %d; use a newer dendro", path, store.ErrNewer, version, schemaVersion)
+		}
+		return version, nil
+	}
+	// The list of tables takes ten times as long as the version.
 	count, ours := int64(0), false
 	err := c.Query(ctx, `SELECT count(*), count(*) FILTER (table_name = 'meta' AND column_count = 2)
 		FROM duckdb_tables() WHERE NOT temporary AND NOT internal AND database_name = current_database()`, nil, func(ch driver.Chunk) error {
 		count, ours = driver.Column[int64](ch, 0)[0], driver.Column[int64](ch, 1)[0] == 1
 		return nil
 	})
-	if err != nil || count == 0 {
-		return 0, err
-	}
-	meta := map[string]string{}
-	if ours {
-		err = c.Query(ctx, "SELECT key, value FROM meta", nil, func(ch driver.Chunk) error {
-			keys, values := ch.Texts(0), ch.Texts(1)
-			for i := range keys {
-				meta[keys[i]] = values[i]
-			}
-			return nil
-		})
-	}
-	version, bad := strconv.Atoi(meta[metaVersion])
 	switch {
-	case err != nil:
+	case err != nil || count == 0:
+		return 0, err
+	case ours && unread != nil:
 		return 0, driver.NotStore(path, "its table meta is not ours")
-	case !ours || meta[metaProgram] != "dendro" || bad != nil || version < 1:
-		return 0, driver.NotStore(path, "it is a DuckDB database with other tables")
-	case version > schemaVersion:
-		return 0, fmt.Errorf("%s: %w: its schema is %d, this program knows %d; use a newer dendro", path, store.ErrNewer, version, schemaVersion)
 	}
-	return version, nil
+	return 0, driver.NotStore(path, "it is a DuckDB database with other tables")
 }

@@ -133,6 +133,7 @@ func testCancel(l *lab) {
 			return err
 		},
 		"SumFunctions":    func() error { _, err := store.SumFunctions(ctx, l.s, store.Query{}); return err },
+		"TotalFunctions":  func() error { _, err := store.TotalFunctions(ctx, l.s, store.Query{}); return err },
 		"MergeTrees":      func() error { _, _, err := store.MergeTrees(ctx, l.s, store.Query{}); return err },
 		"FunctionMoments": func() error { _, err := store.FunctionMoments(ctx, l.s, store.Query{}, store.Measure{}); return err },
 	} {

@@ -73,6 +73,7 @@ func openDB(path string, opts Options, session, setting string, allowed []string
 		{"allow_community_extensions", "false"},
 		{"wal_autocheckpoint", "64MiB"}, // a checkpoint rewrites the last row group of every table
 		{"default_block_size", "65536"}, // of new files: even a small table takes a block
+		{"perfect_ht_threshold", "18"},  // bits of keys that GROUP BY takes as indexes of an array: functions
 	}
 	if opts.ReadOnly {
 		settings = append(settings, [2]string{"access_mode", "READ_ONLY"})

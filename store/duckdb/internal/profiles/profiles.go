@@ -52,9 +52,10 @@ type Store struct {
 }
 
 var (
-	_ store.FunctionSummer = (*Store)(nil)
-	_ store.MomentCounter  = (*Store)(nil)
-	_ store.TreeMerger     = (*Store)(nil)
+	_ store.FunctionSummer  = (*Store)(nil)
+	_ store.FunctionTotaler = (*Store)(nil)
+	_ store.MomentCounter   = (*Store)(nil)
+	_ store.TreeMerger      = (*Store)(nil)
 )
 
 // New returns the profiles of a file, to be loaded by Load.

@@ -32,30 +32,74 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 	if err != nil {
 		return nil, err
 	}
-	sums := &store.FunctionSums{Profiles: sel.profiles}
 	if n == nil {
-		return sums, nil
+		return &store.FunctionSums{Profiles: sel.profiles}, nil
 	}
 	all := make([]store.FunctionSum, len(n.functions))
-	used := bitset.New(len(n.functions))
 	for _, part := range parts {
 		for fn := range part {
 			if p := &part[fn]; p.Profiles > 0 {
 				a := &all[fn]
 				a.Profiles, a.Self, a.Total = a.Profiles+p.Profiles, a.Self+p.Self, a.Total+p.Total
 				a.SelfShare, a.TotalShare = a.SelfShare+p.SelfShare, a.TotalShare+p.TotalShare
-				used.Add(int32(fn))
 			}
 		}
 	}
+	return n.sums(sel.profiles, all), nil
+}
+
+// sums returns the sums of the functions that occur, in order of their names.
+func (n *names) sums(profiles []store.Profile, all []store.FunctionSum) *store.FunctionSums {
+	used := bitset.New(len(all))
+	for fn := range all {
+		if all[fn].Profiles > 0 {
+			used.Add(int32(fn))
+		}
+	}
 	ids := n.inOrder(used)
-	sums.Functions = n.copies(ids)
-	sums.Rows = make([]store.FunctionSum, len(ids))
+	sums := &store.FunctionSums{Profiles: profiles, Functions: n.copies(ids), Rows: make([]store.FunctionSum, len(ids))}
 	for at, fn := range ids {
 		sums.Rows[at] = all[fn]
 		sums.Rows[at].Function = int32(at)
 	}
-	return sums, nil
+	return sums
+}
+
+// TotalFunctions implements store.FunctionTotaler. DuckDB adds up without a hash table
+// (setting perfect_ht_threshold), in a quarter of the time of handing over every row. Rows
+// in memory are faster still: those of later queries are kept.
+func (s *Store) TotalFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
+	var n *names
+	var all []store.FunctionSum
+	kept := false
+	sel, err := s.withSelection(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
+		if err := store.Addable(sel.profiles, q); err != nil {
+			return err
+		}
+		if _, kept = s.cache.admit(bytesPerNode * sel.nodes()); kept {
+			return nil
+		}
+		if n, err = s.dict.functionNames(c); err != nil {
+			return err
+		}
+		all = make([]store.FunctionSum, len(n.functions))
+		return sel.query(ctx, c, "SELECT fn, count(*), sum(self)::BIGINT, sum(total)::BIGINT FROM fn_sample", true, " GROUP BY fn", func(ch driver.Chunk) error {
+			count, self, total := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
+			for i, fn := range driver.Column[int32](ch, 0) {
+				all[fn] = store.FunctionSum{Profiles: count[i], Self: self[i], Total: total[i]}
+			}
+			return nil
+		})
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case kept:
+		return s.SumFunctions(ctx, q)
+	case n == nil:
+		return &store.FunctionSums{Profiles: sel.profiles}, nil
+	}
+	return n.sums(sel.profiles, all), nil
 }
 
 // inverseSums returns 1 ÷ Sum of each profile, 0 for an empty one.

@@ -69,13 +69,17 @@ func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection,
 // are the id of the profile, whose position at returns, and a blob.
 func (sel *selection) readRows(ctx context.Context, c *driver.Conn, sql, order string, f func(ch driver.Chunk, at func(id int32) int32)) error {
 	pos := sel.positions()
-	where, join := sel.condition(false, false)
-	read := func() error {
-		return c.Query(ctx, sql+" WHERE "+where+order, nil, func(ch driver.Chunk) error {
-			f(ch, func(id int32) int32 { return pos[id-sel.lo] })
-			return nil
-		})
-	}
+	return sel.query(ctx, c, sql, false, order, func(ch driver.Chunk) error {
+		f(ch, func(id int32) int32 { return pos[id-sel.lo] })
+		return nil
+	})
+}
+
+// query calls f with the result of a statement over the rows of the selected profiles in a
+// table, which has a column bench or not. The statement ends where its condition begins.
+func (sel *selection) query(ctx context.Context, c *driver.Conn, sql string, bench bool, end string, f func(driver.Chunk) error) error {
+	where, join := sel.condition(bench, false)
+	read := func() error { return c.Query(ctx, sql+" WHERE "+where+end, nil, f) }
 	if !join {
 		return read()
 	}
