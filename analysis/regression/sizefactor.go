@@ -159,7 +159,11 @@ func (f *fit) testedFactors() {
 			f.s[t] = leastFactor
 			continue
 		}
-		like := func(g float64) float64 { return likelihood(votes, t, g) + prior(t, g) }
+		terms := make([]term, len(votes))
+		for i, v := range votes {
+			terms[i] = term{v.x[t], v.mean, math.Max(v.relative-1/v.mean, 0) + jitterFloor*jitterFloor, outlierShare / (3 * (v.mean + 5))}
+		}
+		like := func(g float64) float64 { return likelihood(terms, g) + prior(t, g) }
 		c := math.Log(total / f.meanTotal)
 		below := searchBelow + searchStep*math.Ceil(math.Max(0, c-expected(t))/searchStep)
 		best, at := math.Inf(-1), c
@@ -181,19 +185,26 @@ func (f *fit) testedFactors() {
 	}
 }
 
-// likelihood of the log size factor g of run t.
-func likelihood(votes []vote, t int, g float64) float64 {
-	e, sum := math.Exp(g), 0.0
-	for i := range votes {
-		v := &votes[i]
+// term is what a function self adds to the likelihood of a size factor.
+type term struct{ x, mean, jitter, outlier float64 }
+
+// likelihood of the log size factor g of the terms of a run. It multiplies as long as
+// numbers of float64 have room, because a logarithm takes most of the time of a term.
+func likelihood(terms []term, g float64) float64 {
+	e, sum, product := math.Exp(g), 0.0, 1.0
+	for i := range terms {
+		v := &terms[i]
 		m := v.mean * e
-		jitter := math.Max(v.relative-1/v.mean, 0) + jitterFloor*jitterFloor
-		variance := m + jitter*m*m
-		d := v.x[t] - m
+		variance := m + v.jitter*m*m
+		d := v.x - m
 		normal := math.Exp(-d*d/(2*variance)) / math.Sqrt(2*math.Pi*variance)
-		sum += math.Log((1-outlierShare)*normal + outlierShare/(3*(v.mean+5)))
+		product *= (1-outlierShare)*normal + v.outlier
+		if product < 1e-200 || product > 1e200 {
+			sum += math.Log(product)
+			product = 1
+		}
 	}
-	return sum
+	return sum + math.Log(product)
 }
 
 // metricPrior returns the log size factor of run t that the metric expects, which is that

