@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Compression is how written content is compressed.
@@ -105,8 +106,7 @@ func KnownExtensions() []string {
 // without the dot between: "json.orders.collapsed.gz" is "json.orders" and
 // "collapsed.gz". The stem is never empty.
 func TrimExtensions(name string) (stem, ext string) {
-	known := KnownExtensions()
-	slices.SortStableFunc(known, func(a, b string) int { return len(b) - len(a) })
+	known := longestFirst()
 	for stem = name; ; {
 		lower := strings.ToLower(stem)
 		i := slices.IndexFunc(known, func(e string) bool {
@@ -119,3 +119,10 @@ func TrimExtensions(name string) (stem, ext string) {
 		stem = stem[:len(stem)-len(known[i])]
 	}
 }
+
+// longestFirst returns the known extensions, of which no later one ends in an earlier one.
+var longestFirst = sync.OnceValue(func() []string {
+	known := KnownExtensions()
+	slices.SortStableFunc(known, func(a, b string) int { return len(b) - len(a) })
+	return known
+})

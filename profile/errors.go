@@ -69,8 +69,10 @@ type Limits struct {
 	// Memory is the maximum live heap of the process while reading, in bytes;
 	// default none; option --max-memory.
 	Memory int64
-	// Sums: the caller needs only sums per stack, thread, labels and state:
-	// readers may drop the times and addresses of tables of SumRows rows and more.
+	// Sums: the user of the profile needs only sums per call path, thread, labels, state
+	// and type of the innermost frame. Readers may drop the times and addresses of tables
+	// of SumRows rows and more, and all but the functions of frames that are not
+	// innermost; the table then has Samples.Content.
 	Sums bool
 }
 

@@ -26,7 +26,10 @@ func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 // type's key and the number of such samples.
 func (p *Profile) Hash(i int) Hash {
 	s := &p.Tables[i]
-	stacks := p.Symbols.stackHashes()
+	var stacks []StackHash
+	if s.Content == nil {
+		stacks = p.Symbols.stackHashes()
+	}
 	threads := hashEach(len(p.Threads), func(b []byte, i int) []byte {
 		return appendTexts(b, p.Threads[i].Name, p.Threads[i].ID, p.Threads[i].Process)
 	})
@@ -47,8 +50,10 @@ func (p *Profile) Hash(i int) Hash {
 			continue
 		}
 		count++
-		var stack xxh3.Uint128
-		if st := s.Stack[n]; st != NoStack {
+		var stack StackHash
+		if s.Content != nil {
+			stack = s.Content[n]
+		} else if st := s.Stack[n]; st != NoStack {
 			stack = stacks[st]
 		}
 		le := binary.LittleEndian
@@ -73,6 +78,21 @@ func (p *Profile) Hash(i int) Hash {
 	b = binary.LittleEndian.AppendUint64(b, sum.Lo)
 	b = binary.LittleEndian.AppendUint64(b, sum.Hi)
 	return Hash(xxh3.Hash128(b).Bytes())
+}
+
+// StackHash is a hash of what a stack says, independent of ids: of its frames from the
+// outermost on. The zero value is that of no stack.
+type StackHash xxh3.Uint128
+
+// Call returns the hash of the stack that calls a frame, of which it takes the hash.
+func (h StackHash) Call(frame StackHash) StackHash {
+	var row [32]byte
+	le := binary.LittleEndian
+	le.PutUint64(row[0:], h.Lo)
+	le.PutUint64(row[8:], h.Hi)
+	le.PutUint64(row[16:], frame.Lo)
+	le.PutUint64(row[24:], frame.Hi)
+	return StackHash(xxh3.Hash128(row[:]))
 }
 
 // hashEach hashes n things; the empty thing at index 0 stays 0.

@@ -124,6 +124,10 @@ type Samples struct {
 	State   []StateID  //
 	Address []uint64   // of the allocated object; reserved for allocation tables
 
+	// Content has the hash of each row's stack as it is in the file if the reader left
+	// out a part of it (Limits.Sums); nil: stacks are complete.
+	Content []StackHash
+
 	// Summed is the number of samples that were added to other rows.
 	Summed int64
 
@@ -265,6 +269,7 @@ func (p *Profile) checkTable(s *Samples) error {
 	}{
 		{"value", len(s.Value), false}, {"time", len(s.Time), s.Time == nil}, {"thread", len(s.Thread), s.Thread == nil},
 		{"labels", len(s.Labels), s.Labels == nil}, {"state", len(s.State), s.State == nil}, {"address", len(s.Address), s.Address == nil},
+		{"content", len(s.Content), s.Content == nil},
 	} {
 		if col.len != n && !col.absent {
 			return fmt.Errorf("%w: %d samples but %d in column %s", ErrMalformed, n, col.len, col.name)

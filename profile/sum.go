@@ -67,7 +67,7 @@ func (s *Samples) Bounded() bool {
 	s.sum()
 	s.sumAt, s.sumIndex, s.Time, s.Address = 0, nil, nil, nil
 	s.Stack, s.Value = slices.Clone(s.Stack), slices.Clone(s.Value)
-	s.Thread, s.Labels, s.State = slices.Clone(s.Thread), slices.Clone(s.Labels), slices.Clone(s.State)
+	s.Thread, s.Labels, s.State, s.Content = slices.Clone(s.Thread), slices.Clone(s.Labels), slices.Clone(s.State), slices.Clone(s.Content)
 	return true
 }
 
@@ -87,11 +87,14 @@ func (s *Samples) sum() {
 	n := 0
 	for row, stack := range s.Stack {
 		tags := s.Tags(row)
-		if n > 0 && s.Stack[n-1] == stack && s.Tags(n-1) == tags {
+		if n > 0 && s.Stack[n-1] == stack && s.Tags(n-1) == tags && s.sameContent(n-1, row) {
 			s.Value[n-1] += s.Value[row]
 			continue
 		}
 		hash := intern.With(uint64(uint32(stack))<<32|uint64(uint32(tags.Thread)), uint64(uint32(tags.Labels))<<32|uint64(uint32(tags.State)))
+		if s.Content != nil {
+			hash = intern.With(hash, s.Content[row].Lo)
+		}
 		for at := int(hash>>32) & (size - 1); ; at = (at + 1) & (size - 1) {
 			i := int(index[at]) - 1
 			if i < 0 {
@@ -100,7 +103,7 @@ func (s *Samples) sum() {
 				n++
 				break
 			}
-			if s.Stack[i] == stack && s.Tags(i) == tags {
+			if s.Stack[i] == stack && s.Tags(i) == tags && s.sameContent(i, row) {
 				s.Value[i] += s.Value[row]
 				break
 			}
@@ -109,6 +112,9 @@ func (s *Samples) sum() {
 	s.Summed += int64(s.Len() - n)
 	s.truncate(n)
 }
+
+// sameContent reports whether two rows of one stack have the same stack in the file, too.
+func (s *Samples) sameContent(i, j int) bool { return s.Content == nil || s.Content[i] == s.Content[j] }
 
 // move copies row from to row to.
 func (s *Samples) move(to, from int) {
@@ -122,11 +128,14 @@ func (s *Samples) move(to, from int) {
 	if s.State != nil {
 		s.State[to] = s.State[from]
 	}
+	if s.Content != nil {
+		s.Content[to] = s.Content[from]
+	}
 }
 
 // truncate keeps the first n rows.
 func (s *Samples) truncate(n int) {
 	s.Stack, s.Value = s.Stack[:n], s.Value[:n]
 	s.Thread, s.Labels, s.State = s.Thread[:min(n, len(s.Thread))], s.Labels[:min(n, len(s.Labels))], s.State[:min(n, len(s.State))]
-	s.Time, s.Address = s.Time[:min(n, len(s.Time))], s.Address[:min(n, len(s.Address))]
+	s.Time, s.Address, s.Content = s.Time[:min(n, len(s.Time))], s.Address[:min(n, len(s.Address))], s.Content[:min(n, len(s.Content))]
 }

@@ -46,9 +46,9 @@ type Symbols struct {
 	modules    map[Module]ModuleID
 	categories map[Category]CategoryID
 
-	hashing     sync.Mutex     // Hash fills the hashes, though it only reads the profile
-	frameHashes []xxh3.Uint128 // of the content of each frame; a prefix of Frames
-	hashes      []xxh3.Uint128 // of the content of each stack; a prefix of Stacks
+	hashing     sync.Mutex  // Hash fills the hashes, though it only reads the profile
+	frameHashes []StackHash // of the content of each frame; a prefix of Frames
+	hashes      []StackHash // of the content of each stack; a prefix of Stacks
 }
 
 // NoName is the name of functions whose name is not known: perf's spelling, which other
@@ -216,31 +216,27 @@ func (s *Symbols) Path(id StackID, buf []FrameID) []FrameID {
 	return buf
 }
 
-// stackHashes returns, for every stack, a hash of what it says, independent of
-// ids. Those of earlier calls are kept, so each is computed once.
-func (s *Symbols) stackHashes() []xxh3.Uint128 {
+// stackHashes returns the hash of every stack. Those of earlier calls are kept, so each
+// is computed once.
+func (s *Symbols) stackHashes() []StackHash {
 	s.hashing.Lock()
 	defer s.hashing.Unlock()
-	var buf []byte
 	for i := len(s.frameHashes); i < len(s.Frames); i++ {
-		buf = s.appendFrame(buf[:0], FrameID(i))
-		s.frameHashes = append(s.frameHashes, xxh3.Hash128(buf))
+		s.frameHashes = append(s.frameHashes, s.FrameHash(FrameID(i)))
 	}
-	var row [32]byte
-	le := binary.LittleEndian
 	for i := len(s.hashes); i < s.Stacks.Len(); i++ {
-		var parent xxh3.Uint128
+		var parent StackHash
 		if p := s.Stacks.Parent[i]; p >= 0 {
 			parent = s.hashes[p]
 		}
-		frame := s.frameHashes[s.Stacks.Item[i]]
-		le.PutUint64(row[0:], parent.Lo)
-		le.PutUint64(row[8:], parent.Hi)
-		le.PutUint64(row[16:], frame.Lo)
-		le.PutUint64(row[24:], frame.Hi)
-		s.hashes = append(s.hashes, xxh3.Hash128(row[:]))
+		s.hashes = append(s.hashes, parent.Call(s.frameHashes[s.Stacks.Item[i]]))
 	}
 	return s.hashes
+}
+
+// FrameHash returns a hash of what a frame says, as StackHash.Call takes it.
+func (s *Symbols) FrameHash(id FrameID) StackHash {
+	return StackHash(xxh3.Hash128(s.appendFrame(nil, id)))
 }
 
 // appendFrame appends everything that a frame says, with lengths, so that no

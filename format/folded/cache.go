@@ -18,54 +18,52 @@ const noFrame profile.FrameID = -1
 type frameCache struct {
 	index   intern.Index // of spelled
 	spelled []spelling
-	most    int      // bound of spelled
-	texts   []string // of frames by FrameID; empty for those of other readers
+	most    int     // bound of spelled
+	last    []int32 // of frames by FrameID: one of their spellings, plus one; 0: of another reader
 }
 
 // spelling is one way to write a frame.
 type spelling struct {
-	text  string // shares its memory with the function's name when that is equal
-	frame profile.FrameID
+	text   string // shares its memory with the function's name when that is equal
+	frame  profile.FrameID
+	caller profile.FrameID // what is kept of the frame where it calls another one
 }
 
-func (c *frameCache) clear() { c.index, c.spelled, c.texts = intern.Index{}, nil, nil }
+func (c *frameCache) clear() { c.index, c.spelled, c.last = intern.Index{}, nil, nil }
 
-// find returns the frame of a piece that was added. Hash is that of the piece.
-func (c *frameCache) find(hash uint64, piece []byte) (profile.FrameID, bool) {
-	i, ok := c.index.Find(hash, func(i int32) bool { return c.spelled[i].text == string(piece) })
-	if !ok {
-		return 0, false
-	}
-	return c.spelled[i].frame, true
+// find returns the spelling of a piece that was added. Hash is that of the piece.
+func (c *frameCache) find(hash uint64, piece []byte) (int32, bool) {
+	return c.index.Find(hash, func(i int32) bool { return c.spelled[i].text == string(piece) })
 }
 
-// match returns the length of the text of a frame if the given text begins with
-// that frame, else 0.
-func (c *frameCache) match(frame profile.FrameID, text []byte) int {
-	if int(frame) >= len(c.texts) {
-		return 0
+// match returns the last spelling of a frame and its length if the given text begins
+// with it; else the length is 0.
+func (c *frameCache) match(frame profile.FrameID, text []byte) (at int32, length int) {
+	if int(frame) >= len(c.last) || c.last[frame] == 0 {
+		return 0, 0
 	}
-	n := len(c.texts[frame])
-	if n > len(text) || n < len(text) && text[n] != ';' || c.texts[frame] != string(text[:n]) {
-		return 0
+	at = c.last[frame] - 1
+	spelled := c.spelled[at].text
+	n := len(spelled)
+	if n > len(text) || n < len(text) && text[n] != ';' || spelled != string(text[:n]) {
+		return 0, 0
 	}
-	return n
+	return at, n
 }
 
-// add remembers the frame of a text that find does not know.
-func (c *frameCache) add(hash uint64, text string, frame profile.FrameID) {
+// add remembers a spelling that find does not know and returns its number.
+func (c *frameCache) add(hash uint64, s spelling) int32 {
 	if len(c.spelled) >= c.most {
 		c.clear()
 	}
-	c.index.Add(hash, int32(len(c.spelled)))
-	c.spelled = append(c.spelled, spelling{text, frame})
-	if frame == noFrame {
-		return
+	at := int32(len(c.spelled))
+	c.index.Add(hash, at)
+	c.spelled = append(c.spelled, s)
+	if s.frame != noFrame {
+		c.last = append(c.last, make([]int32, max(0, int(max(s.frame, s.caller))+1-len(c.last)))...)
+		c.last[s.frame], c.last[s.caller] = at+1, at+1
 	}
-	for len(c.texts) <= int(frame) {
-		c.texts = append(c.texts, "")
-	}
-	c.texts[frame] = text
+	return at
 }
 
 // stackCache finds the stack of a whole line by the 128-bit hash of its text.
@@ -79,34 +77,35 @@ type stackCache struct {
 }
 
 type stackSlot struct {
-	hash  xxh3.Uint128
-	stack profile.StackID
-	depth int32 // frames of the stack, plus one; 0: empty slot
+	hash    xxh3.Uint128
+	stack   profile.StackID
+	depth   int32 // frames of the stack, plus one; 0: empty slot
+	content profile.StackHash
 }
 
 func (c *stackCache) clear() { c.slots, c.used = nil, 0 }
 
 func (c *stackCache) hash(text []byte) xxh3.Uint128 { return xxh3.Hash128Seed(text, c.seed) }
 
-// find returns the stack with the given hash and its number of frames.
-func (c *stackCache) find(hash xxh3.Uint128) (stack profile.StackID, depth int, ok bool) {
+// find returns the slot of the stack with the given hash, or nil.
+func (c *stackCache) find(hash xxh3.Uint128) *stackSlot {
 	if len(c.slots) == 0 {
-		return 0, 0, false
+		return nil
 	}
 	mask := uint64(len(c.slots) - 1)
 	for i := hash.Lo & mask; ; i = (i + 1) & mask {
 		s := &c.slots[i]
 		if s.depth == 0 {
-			return 0, 0, false
+			return nil
 		}
 		if s.hash == hash {
-			return s.stack, int(s.depth - 1), true
+			return s
 		}
 	}
 }
 
 // add remembers a stack that find does not know.
-func (c *stackCache) add(hash xxh3.Uint128, stack profile.StackID, depth int) {
+func (c *stackCache) add(s stackSlot) {
 	if c.used >= c.most {
 		c.clear()
 	}
@@ -119,7 +118,7 @@ func (c *stackCache) add(hash xxh3.Uint128, stack profile.StackID, depth int) {
 			}
 		}
 	}
-	c.put(stackSlot{hash, stack, int32(depth + 1)})
+	c.put(s)
 	c.used++
 }
 

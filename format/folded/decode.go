@@ -28,7 +28,9 @@ type run struct {
 	// that line as text, marks are its frames, thread ends at threadTo.
 	above    []byte
 	marks    []mark
-	next     profile.StackID // the stack that probably comes next, see walk
+	next     profile.StackID     // the stack that probably comes next, see walk
+	contents []profile.StackHash // of the stacks up to and with each mark, if limits.Sums
+	content  profile.StackHash   // of the stack of the line in work, if limits.Sums
 	threadTo int
 	thread   profile.ThreadID
 
@@ -42,11 +44,12 @@ type run struct {
 	nRound  int
 }
 
-// mark is one frame of the line above: where its text ends, and the stack up to
-// and with it.
+// mark is one frame of the line above.
 type mark struct {
-	end   int
-	stack profile.StackID
+	end    int // of its text
+	frame  profile.FrameID
+	caller profile.FrameID // what is kept of the frame where it calls another one
+	stack  profile.StackID // up to and with caller; NoStack: not asked for yet
 }
 
 func newRun(d *Decoder, r io.Reader, p *profile.Profile, l profile.Limits) *run {
@@ -84,7 +87,7 @@ func (r *run) giveBack() {
 	}
 	for i := range d.columns {
 		c := &d.columns[i]
-		if *c = (profile.Samples{Stack: c.Stack[:0], Value: c.Value[:0]}); cap(c.Stack) > maxCached {
+		if *c = (profile.Samples{Stack: c.Stack[:0], Value: c.Value[:0], Content: c.Content[:0]}); cap(c.Stack) > maxCached {
 			*c = profile.Samples{}
 		}
 	}
@@ -98,7 +101,7 @@ func (r *run) finish() {
 		c.Type.Scale = r.scale
 		t := *c
 		if !t.Bounded() {
-			t.Stack, t.Value, t.Thread = slices.Clone(t.Stack), slices.Clone(t.Value), slices.Clone(t.Thread)
+			t.Stack, t.Value, t.Thread, t.Content = slices.Clone(t.Stack), slices.Clone(t.Value), slices.Clone(t.Thread), slices.Clone(t.Content)
 		}
 		c.Thread = nil
 		r.p.Tables[i] = t
@@ -259,7 +262,7 @@ func (r *run) stack(text []byte, shared int) (profile.StackID, error) {
 		return r.lookUp(text)
 	}
 	r.marks = r.marks[:0]
-	return r.walk(text, r.threadTo+1, profile.NoStack)
+	return r.walk(text, r.threadTo+1)
 }
 
 // resume drops the marks of frames that the text does not share with the line
@@ -276,37 +279,41 @@ func (r *run) resume(text []byte, shared int) (profile.StackID, error) {
 	}
 	r.marks = r.marks[:n]
 	if n == 0 {
-		return r.walk(text, r.threadTo+1, profile.NoStack)
+		return r.walk(text, r.threadTo+1)
 	}
-	last := r.marks[n-1]
-	return r.walk(text, last.end+1, last.stack)
+	return r.walk(text, r.marks[n-1].end+1)
 }
 
 // lookUp finds the whole stack, or walks it once.
 func (r *run) lookUp(text []byte) (profile.StackID, error) {
 	if r.threadTo >= len(text) {
+		r.content = profile.StackHash{}
 		return profile.NoStack, nil
 	}
 	hash := r.stacks.hash(text[r.threadTo+1:])
-	stack, depth, ok := r.stacks.find(hash)
-	if ok {
-		if depth > r.limits.Depth {
+	if known := r.stacks.find(hash); known != nil {
+		if int(known.depth)-1 > r.limits.Depth {
 			return 0, r.tooDeep()
 		}
-		return stack, nil
+		r.content = known.content
+		return known.stack, nil
 	}
 	r.marks = r.marks[:0]
-	stack, err := r.walk(text, r.threadTo+1, profile.NoStack)
+	stack, err := r.walk(text, r.threadTo+1)
 	if err == nil {
-		r.stacks.add(hash, stack, len(r.marks))
+		r.stacks.add(stackSlot{hash, stack, int32(len(r.marks) + 1), r.content})
 	}
 	return stack, err
 }
 
-// walk goes from stack along the frames of text[pos:] and leaves a mark at each.
-// Pieces without text are no frames.
-func (r *run) walk(text []byte, pos int, stack profile.StackID) (profile.StackID, error) {
+// walk goes from the last mark along the frames of text[pos:], leaves a mark at each and
+// returns the stack of all marks. Pieces without text are no frames.
+func (r *run) walk(text []byte, pos int) (profile.StackID, error) {
 	tree := &r.p.Symbols.Stacks
+	caller := profile.NoStack
+	if pos < len(text) {
+		caller = r.caller()
+	}
 	for pos < len(text) {
 		if len(r.marks) >= r.limits.Depth {
 			if len(trimStart(text[pos:])) > 0 {
@@ -317,48 +324,127 @@ func (r *run) walk(text []byte, pos int, stack profile.StackID) (profile.StackID
 		// Stacks have numbers in the order in which some earlier text had them,
 		// so the next one is likely to be the successor of the last. To see
 		// that takes no search for the end of the frame and no table.
-		if n := r.next; int(n) < len(tree.Parent) && profile.StackID(tree.Parent[n]) == stack {
-			end := pos + r.frames.match(profile.FrameID(tree.Item[n]), text[pos:])
-			if end > pos {
-				stack = n
-				r.next = n + 1
-				r.marks = append(r.marks, mark{end, stack})
-				pos = end + 1
+		var at int32
+		n := 0
+		if next := r.next; int(next) < len(tree.Parent) && tree.Parent[next] == int32(caller) {
+			at, n = r.frames.match(profile.FrameID(tree.Item[next]), text[pos:])
+		}
+		if n == 0 {
+			n = pieceEnd(text, pos) - pos
+			if n == 0 {
+				pos++
 				continue
 			}
+			at = r.spelling(text[pos : pos+n])
 		}
-		end := pieceEnd(text, pos)
-		if piece := text[pos:end]; len(piece) > 0 {
-			hash := intern.Bytes(piece)
-			frame, ok := r.frames.find(hash, piece)
-			if !ok {
-				frame = r.newFrame(hash, piece)
-			}
-			if frame != noFrame {
-				known := tree.Len()
-				stack = r.p.Symbols.Stack(stack, frame)
-				if int(stack) < known {
-					r.next = stack + 1
+		pos += n
+		if s := &r.frames.spelled[at]; s.frame != noFrame {
+			m := mark{end: pos, frame: s.frame, caller: s.caller, stack: profile.NoStack}
+			if r.limits.Sums {
+				var content profile.StackHash
+				if n := len(r.marks); n > 0 {
+					content = r.contents[n-1]
 				}
-				r.marks = append(r.marks, mark{end, stack})
+				r.contents = append(r.contents[:len(r.marks)], content.Call(r.frameHash(s.frame)))
 			}
+			if pos < len(text) {
+				caller = r.child(caller, s.caller)
+				m.stack = caller
+			}
+			r.marks = append(r.marks, m)
 		}
-		pos = end + 1
+		pos++
 	}
-	return stack, nil
+	return r.leaf(), nil
 }
 
-// newFrame interns a piece that was never seen in this spelling.
-func (r *run) newFrame(hash uint64, piece []byte) profile.FrameID {
-	spelled := string(piece)
-	frame := noFrame
-	if text := clean(spelled); text != "" {
-		s := parseFrame(text)
-		fn := r.p.Symbols.Function(s.function)
-		frame = r.p.Symbols.Frame(profile.Frame{Function: fn, Line: s.line, Type: s.mode})
+// child returns the stack that calls a frame from a caller.
+func (r *run) child(caller profile.StackID, frame profile.FrameID) profile.StackID {
+	tree := &r.p.Symbols.Stacks
+	known := len(tree.Parent)
+	n := r.next
+	if int(n) >= known || tree.Parent[n] != int32(caller) || tree.Item[n] != int32(frame) {
+		n = r.p.Symbols.Stack(caller, frame)
 	}
-	r.frames.add(hash, spelled, frame)
-	return frame
+	if int(n) < known {
+		r.next = n + 1
+	}
+	return n
+}
+
+// callerOfLast returns the stack that calls the frame of the last mark.
+func (r *run) callerOfLast() profile.StackID {
+	if n := len(r.marks); n > 1 {
+		return r.marks[n-2].stack // known since the last mark was left
+	}
+	return profile.NoStack
+}
+
+// caller returns the stack of the marks as one that calls a further frame.
+func (r *run) caller() profile.StackID {
+	n := len(r.marks)
+	if n == 0 {
+		return profile.NoStack
+	}
+	m := &r.marks[n-1]
+	if m.stack == profile.NoStack {
+		m.stack = r.child(r.callerOfLast(), m.caller)
+	}
+	return m.stack
+}
+
+// leaf returns the stack of the marks, the last of which is the innermost frame.
+func (r *run) leaf() profile.StackID {
+	n := len(r.marks)
+	if n == 0 {
+		r.content = profile.StackHash{}
+		return profile.NoStack
+	}
+	m := &r.marks[n-1]
+	if r.limits.Sums {
+		r.content = r.contents[n-1]
+	}
+	if m.frame == m.caller {
+		return r.caller()
+	}
+	return r.child(r.callerOfLast(), m.frame)
+}
+
+// spelling returns the number of the spelling of a piece of at least one character.
+func (r *run) spelling(piece []byte) int32 {
+	hash := intern.Bytes(piece)
+	at, ok := r.frames.find(hash, piece)
+	if !ok {
+		return r.frames.add(hash, r.newSpelling(string(piece)))
+	}
+	if s := &r.frames.spelled[at]; s.frame != noFrame {
+		r.frames.last[s.caller] = at + 1
+	}
+	return at
+}
+
+// newSpelling interns the frame of a piece that was never seen in this spelling.
+func (r *run) newSpelling(spelled string) spelling {
+	text := clean(spelled)
+	if text == "" {
+		return spelling{text: spelled, frame: noFrame}
+	}
+	s, sym := parseFrame(text), r.p.Symbols
+	fn := sym.Function(s.function)
+	frame := sym.Frame(profile.Frame{Function: fn, Line: s.line, Type: s.mode})
+	sp := spelling{text: spelled, frame: frame, caller: frame}
+	if r.limits.Sums {
+		sp.caller = sym.Frame(profile.Frame{Function: fn})
+	}
+	return sp
+}
+
+// frameHash returns the hash of a frame.
+func (r *run) frameHash(frame profile.FrameID) profile.StackHash {
+	for i := len(r.hashes); i <= int(frame); i++ {
+		r.hashes = append(r.hashes, r.p.Symbols.FrameHash(profile.FrameID(i)))
+	}
+	return r.hashes[frame]
 }
 
 // setThread makes the thread of a thread frame the one in work; empty is none.
@@ -428,6 +514,9 @@ func (r *run) add(stack profile.StackID) error {
 		}
 		c := &r.columns[i]
 		c.Append(stack, v, 0, profile.Tags{Thread: r.thread})
+		if r.limits.Sums {
+			c.Content = append(c.Content, r.content)
+		}
 		c.Bound(r.limits)
 	}
 	return nil

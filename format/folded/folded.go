@@ -21,6 +21,9 @@
 // the hash of the whole stack. What neither knows goes frame by frame, with one
 // table lookup and one step in the tree of stacks for each. Time is linear in
 // the text, memory is bounded by the tree and the longest line.
+//
+// With profile.Limits.Sums callers are entered without their compile mode and line: in
+// text of a JVM, whose modes change from run to run, the tree has half as many stacks.
 package folded
 
 import (
@@ -49,8 +52,10 @@ const (
 // time, and while it decodes so do the Symbols.
 type Decoder struct {
 	symbols *profile.Symbols
+	sums    bool // Limits.Sums of what the caches are made of
 	frames  frameCache
 	stacks  stackCache
+	hashes  []profile.StackHash // of frames by FrameID, if sums
 
 	// Scratch memory, reused from file to file.
 	buf      []byte
@@ -82,10 +87,11 @@ func NewDecoder() *Decoder {
 func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
 	p := profile.New(s)
 	p.Format = formatName
-	if d.symbols != p.Symbols {
-		d.symbols = p.Symbols
+	if d.symbols != p.Symbols || d.sums != l.Sums {
+		d.symbols, d.sums = p.Symbols, l.Sums
 		d.frames.clear()
 		d.stacks.clear()
+		d.columns, d.hashes = [2]profile.Samples{}, nil
 	}
 	run := newRun(d, r, p, l.WithDefaults())
 	defer run.giveBack()

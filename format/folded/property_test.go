@@ -43,6 +43,15 @@ func agree(t tester, text string, l profile.Limits) {
 		}
 		got, err := d.Decode(bytes.NewBufferString(text), s, l)
 		sameResult(t, fmt.Sprintf("strategy %d, in memory", by), text, got, err, want, wantErr)
+		sums := l
+		sums.Sums = true
+		for _, state := range []string{"cold", "warm"} { // for the caches, not for s
+			got, err := d.Decode(strings.NewReader(text), s, sums)
+			sameResult(t, fmt.Sprintf("strategy %d, sums, %s", by, state), text, got, err, want, wantErr)
+			if err == nil {
+				sameSums(t, text, got, want)
+			}
+		}
 	}
 	// A window of a few bytes has edges everywhere. It also sees too little to
 	// know a differential file.
@@ -80,6 +89,46 @@ func sameResult(t tester, how, text string, got *profile.Profile, err error, wan
 		t.Fatalf("%s: error %v of no kind", how, err)
 	case lineOf(text, place.Offset) != place.Line:
 		t.Fatalf("%s: offset %d is in line %d, not in %d\nin %q", how, place.Offset, lineOf(text, place.Offset), place.Line, text)
+	}
+}
+
+// sameSums demands the same sums per functions of the stack, innermost frame and thread,
+// and of callers only their functions.
+func sameSums(t tester, text string, got, want *profile.Profile) {
+	t.Helper()
+	sums := func(p *profile.Profile) []map[string]int64 {
+		var list []map[string]int64
+		for i := range p.Tables {
+			table, of := &p.Tables[i], map[string]int64{}
+			for row, st := range table.Stack {
+				key := p.Threads[table.Tags(row).Thread].Frame
+				for _, fr := range p.Symbols.Path(st, nil) {
+					key += "\n" + p.Symbols.Functions[p.Symbols.Frames[fr].Function].Name
+				}
+				if st != profile.NoStack {
+					leaf := p.Symbols.Frames[p.Symbols.Leaf(st)]
+					key += fmt.Sprint("\n", leaf.Line, leaf.Type)
+				}
+				if of[key] += table.Value[row]; of[key] == 0 {
+					delete(of, key)
+				}
+			}
+			list = append(list, of)
+		}
+		return list
+	}
+	if diff := cmp.Diff(sums(want), sums(got)); diff != "" {
+		t.Fatalf("other sums (-want +got):\n%s\nin %q", diff, text)
+	}
+	for i := range got.Tables {
+		for _, st := range got.Tables[i].Stack {
+			frames := got.Symbols.Path(st, nil)
+			for _, fr := range frames[:max(0, len(frames)-1)] {
+				if f := got.Symbols.Frames[fr]; f != (profile.Frame{Function: f.Function}) {
+					t.Fatalf("the caller %+v is more than its function\nin %q", f, text)
+				}
+			}
+		}
 	}
 }
 
@@ -179,11 +228,11 @@ func TestFrameCacheCollision(t *testing.T) {
 		if _, ok := c.find(7, []byte(text)); ok {
 			t.Errorf("%s is known before it was added", text)
 		}
-		c.add(7, text, profile.FrameID(i))
+		c.add(7, spelling{text: text, frame: profile.FrameID(i), caller: profile.FrameID(i)})
 	}
 	for i, text := range texts {
-		if id, ok := c.find(7, []byte(text)); !ok || id != profile.FrameID(i) {
-			t.Errorf("%s is %d, %v", text, id, ok)
+		if at, ok := c.find(7, []byte(text)); !ok || c.spelled[at].frame != profile.FrameID(i) {
+			t.Errorf("%s is %d, %v", text, at, ok)
 		}
 	}
 }
