@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
@@ -159,25 +160,23 @@ func decodeVector(blob []byte, limit int, buf calltree.Vector) (calltree.Vector,
 		return calltree.Vector{}, driver.Corruptf("a call tree's header makes no sense")
 	}
 	v := calltree.Vector{Nodes: sized(buf.Nodes, int(n)), Self: sized(buf.Self, int(n))}
-	rest, ok := decodeSequence(v.Self, blob[i+j:])
-	last := int64(-1)
-	for k, gap := range v.Self {
-		if !ok || uint64(gap) > math.MaxInt32 {
-			ok = false
-			break
-		}
-		last += gap + 1
-		v.Nodes[k] = int32(last)
-	}
+	last, rest, ok := decodeSums(v.Nodes, blob[i+j:], -1, math.MaxInt32)
 	if ok = ok && last < int64(limit); ok {
-		rest, ok = decodeSequence(v.Self, rest)
+		_, rest, ok = decodeSums(v.Self, rest, 0, math.MaxUint64)
 	}
 	if !ok || len(rest) > 0 {
 		return calltree.Vector{}, driver.Corruptf("a call tree of %d entries cannot be read", n)
 	}
-	for k, u := range v.Self {
-		q := uint64(u) + 1
-		v.Self[k] = int64(q>>sign^-(q&sign)) * int64(g)
+	before := int64(0)
+	if sign == 0 {
+		for k, sum := range v.Self {
+			v.Self[k], before = (sum-before)*int64(g), sum
+		}
+		return v, nil
+	}
+	for k, sum := range v.Self {
+		q := uint64(sum - before)
+		v.Self[k], before = int64(q>>1^-(q&1))*int64(g), sum
 	}
 	return v, nil
 }
@@ -186,59 +185,100 @@ func decodeVector(blob []byte, limit int, buf calltree.Vector) (calltree.Vector,
 // values are arbitrary.
 func sized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 
-// decodeSequence decodes len(dst) numbers of 64 bits and returns the rest of b.
-func decodeSequence(dst []int64, b []byte) (rest []byte, ok bool) {
+// decodeSums decodes len(dst) numbers, none above maximum, and adds each and 1 to sum:
+// dst has the sums. It returns the last one and the rest of b.
+func decodeSums[T int32 | int64](dst []T, b []byte, sum int64, maximum uint64) (last int64, rest []byte, ok bool) {
 	if len(b) == 0 || b[0] > maxOrder {
-		return nil, false
+		return 0, nil, false
 	}
 	order, b := uint(b[0]), b[1:]
+	table := codeTables[min(order, window)]()
 	at := uint(0) // bit of b
 	for k := 0; k < len(dst); {
-		w, left, first := bitsAt(b, at), uint(57), k
-		for k < len(dst) { // the complete numbers in w
-			zeros := uint(leadingZeros[w>>56])
-			size := 2*zeros + 1 + order
-			if size > left || zeros == 8 {
+		w, first := bitsAt(b, at), k
+		for n := 0; n < 57/window && k+tableCodes <= len(dst); n++ {
+			e := table[w>>(64-window)]
+			if e == 0 {
 				break
 			}
-			dst[k] = int64(w>>((64-size)&63) - 1<<(order&63))
+			d := dst[k : k+tableCodes]
+			d[0] = T(sum + int64(e>>8&(1<<window-1)))
+			d[1] = T(sum + int64(e>>(8+window)&(1<<window-1)))
+			d[2] = T(sum + int64(e>>(8+2*window)&(1<<window-1)))
+			sum += int64(e >> (8 + 3*window) & (1<<window - 1))
+			d[3] = T(sum)
+			size := uint(e & 15)
 			w <<= size & 63
-			left -= size
-			k++
+			at += size
+			k += int(e >> 4 & 15)
 		}
-		at += 57 - left
 		if k == first {
-			dst[k], at = longCode(b, at, order)
+			var u uint64
+			if u, at = longCode(b, at, order); u > maximum {
+				return 0, nil, false
+			}
+			sum += int64(u + 1)
+			dst[k] = T(sum)
 			k++
 		}
 	}
 	end := (at + 7) / 8
 	if end > uint(len(b)) {
-		return nil, false
+		return 0, nil, false
 	}
-	return b[end:], true
+	return sum, b[end:], true
 }
 
-// leadingZeros are those of a byte: a table, because some processors are slow at
-// counting.
-var leadingZeros = func() (zeros [256]uint8) {
-	for b := range zeros {
-		zeros[b] = uint8(8 - bits.Len8(uint8(b)))
+// A codeTable has, for the next bits of a sequence, the complete codes in them: the
+// number of their bits (4 bits), the number of codes (4 bits), and for each of
+// tableCodes the running sum of the numbers plus 1, which stays the same after the last.
+// Zero: the first code is longer. Short codes cost a third this way.
+type codeTable [1 << window]uint64
+
+const (
+	window     = 12
+	tableCodes = 4
+)
+
+// codeTables are the tables of each order, made when they are first used.
+var codeTables = func() (list [window + 1]func() *codeTable) {
+	for order := range list {
+		list[order] = sync.OnceValue(func() *codeTable { return newCodeTable(uint(order)) })
 	}
-	return zeros
+	return list
 }()
+
+func newCodeTable(order uint) *codeTable {
+	t := new(codeTable)
+	for i := range t {
+		w, used, codes, sum := uint64(i)<<(64-window), uint(0), uint64(0), uint64(0)
+		for field := range tableCodes {
+			if size := 2*uint(bits.LeadingZeros64(w)) + 1 + order; used+size <= window {
+				sum += w>>(64-size) - 1<<order + 1
+				w <<= size
+				used += size
+				codes++
+			}
+			t[i] |= sum << (8 + window*field)
+		}
+		if t[i] |= codes<<4 | uint64(used); codes == 0 {
+			t[i] = 0
+		}
+	}
+	return t
+}
 
 // longCode decodes a code at a bit that may be an escape or longer than the result of
 // bitsAt, and returns the bit after it.
-func longCode(b []byte, at, order uint) (u int64, end uint) {
+func longCode(b []byte, at, order uint) (u uint64, end uint) {
 	zeros := uint(bits.LeadingZeros64(bitsAt(b, at)))
 	if zeros >= escape {
 		at += escape
-		return int64(bitsAt(b, at)>>32<<32 | bitsAt(b, at+32)>>32), at + 64
+		return bitsAt(b, at)>>32<<32 | bitsAt(b, at+32)>>32, at + 64
 	}
 	at += zeros
 	length := zeros + 1 + order
-	return int64(bitsAt(b, at)>>(64-length) - 1<<order), at + length
+	return bitsAt(b, at)>>(64-length) - 1<<order, at + length
 }
 
 // bitsAt returns at least 57 bits from a bit on, highest first; zeros follow the end.
