@@ -1,10 +1,8 @@
 package profiles
 
 import (
-	"slices"
 	"sync"
 
-	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/lru"
 )
 
@@ -20,7 +18,7 @@ type rowCache struct {
 	queries int
 	epoch   int // of the ids: entries of another one are not kept
 	rows    lru.Cache[int32, functionRows]
-	vectors lru.Cache[int32, narrowVector]
+	vectors lru.Cache[int32, packedVector]
 }
 
 // functionRows are the rows of fn_sample of one profile, as columns of one length.
@@ -30,46 +28,6 @@ type functionRows struct {
 }
 
 func (r functionRows) bytes() int64 { return int64(20*len(r.fn) + 150) }
-
-// narrowVector is the vector of one profile over the store's forest, its values in
-// half the memory if they fit: reading them from memory limits the speed of sums.
-type narrowVector struct {
-	nodes  []int32
-	narrow []int32
-	wide   []int64 // if narrow is nil
-}
-
-// narrowed returns a copy of v.
-func narrowed(v calltree.Vector) narrowVector {
-	p := narrowVector{nodes: slices.Clone(v.Nodes)}
-	for _, x := range v.Self {
-		if x != int64(int32(x)) {
-			p.wide = slices.Clone(v.Self)
-			return p
-		}
-	}
-	p.narrow = make([]int32, len(v.Self))
-	for i, x := range v.Self {
-		p.narrow[i] = int32(x)
-	}
-	return p
-}
-
-// vector returns the vector, valid until buf is used again.
-func (v *narrowVector) vector(buf *calltree.Vector) calltree.Vector {
-	if v.narrow == nil {
-		return calltree.Vector{Nodes: v.nodes, Self: v.wide}
-	}
-	buf.Self = slices.Grow(buf.Self[:0], len(v.narrow))[:len(v.narrow)]
-	for i, x := range v.narrow {
-		buf.Self[i] = int64(x)
-	}
-	return calltree.Vector{Nodes: v.nodes, Self: buf.Self}
-}
-
-func (v narrowVector) bytes() int64 {
-	return int64(4*len(v.nodes) + 4*len(v.narrow) + 8*len(v.wide) + 150)
-}
 
 // reset removes everything, because ids have a new meaning, and sets the limit.
 // Rows and vectors have a half of it each.
@@ -98,10 +56,17 @@ func (r *rowCache) functions(id int32) (functionRows, bool) {
 }
 
 // vector returns the vector of a profile, read-only.
-func (r *rowCache) vector(id int32) (narrowVector, bool) {
+func (r *rowCache) vector(id int32) (packedVector, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.vectors.Get(id)
+}
+
+// keeps reports whether admit would keep so many bytes of one more query.
+func (r *rowCache) keeps(bytes int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.queries > 0 && int64(bytes) <= r.vectors.Limit()
 }
 
 // addFunctions keeps rows, unless ids have a new meaning since the epoch.
@@ -114,7 +79,7 @@ func (r *rowCache) addFunctions(epoch int, id int32, rows functionRows) {
 }
 
 // addVector keeps a vector, unless ids have a new meaning since the epoch.
-func (r *rowCache) addVector(epoch int, id int32, v narrowVector) {
+func (r *rowCache) addVector(epoch int, id int32, v packedVector) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if epoch == r.epoch {

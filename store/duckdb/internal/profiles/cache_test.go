@@ -41,8 +41,8 @@ func open(t testing.TB) *Store {
 // TestRowCacheAdmits expects nothing kept of the first query, of too large ones, and
 // of another epoch.
 func TestRowCacheAdmits(t *testing.T) {
-	vector := func(n int) narrowVector {
-		return narrowed(calltree.Vector{Nodes: make([]int32, n), Self: make([]int64, n)})
+	vector := func(n int) packedVector {
+		return packed(calltree.Vector{Nodes: make([]int32, n), Self: make([]int64, n)})
 	}
 	var r rowCache
 	r.reset(2 * 3 * vector(10).bytes()) // three vectors

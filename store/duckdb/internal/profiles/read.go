@@ -32,7 +32,7 @@ type selection struct {
 	inRange  int             // stored profiles in the range
 	inBench  int             // those of them that are of the benchmarks
 
-	once bool // not to be kept in memory: a part of a large selection
+	once bool // not to be kept in memory: a part of a selection too large for it
 
 	// place is where the profiles stand in the selection that this is a part
 	// of; nil when it is all of it.
@@ -358,9 +358,9 @@ func pick(ctx context.Context, have []functionRows, fns []int32, functions int, 
 	return err
 }
 
-// bytesPerNode estimates the memory of a profile's rows or vector per call node: there
-// are fewer functions, and fewer nodes with a self value.
-const bytesPerNode = 6
+// These estimate the memory of a profile's rows and of its vector in the cache per call
+// node: there are fewer functions, and fewer nodes with a self value.
+const bytesPerNode, vectorBytesPerNode = 6, 1
 
 // byProfile sorts rows by profile. It returns the rows of each profile at some
 // positions.

@@ -22,7 +22,7 @@ type vectors struct {
 	ids   []int32
 	limit int // size of the forest
 	blob  [][]byte
-	ready []narrowVector // where blob is nil
+	ready []packedVector // where blob is nil
 	modes [][]modeBlob
 	keep  *rowCache // of decoded rows, if they are still of that epoch; nil: no cache
 	epoch int
@@ -36,7 +36,7 @@ type modeBlob struct {
 // readVectors reads the trees of a selection from DuckDB, if they are not cached.
 func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection, modes bool) (*vectors, error) {
 	n := len(sel.profiles)
-	vs := &vectors{ids: sel.ids(), blob: make([][]byte, n), ready: make([]narrowVector, n), modes: make([][]modeBlob, n)}
+	vs := &vectors{ids: sel.ids(), blob: make([][]byte, n), ready: make([]packedVector, n), modes: make([][]modeBlob, n)}
 	var missing []int32
 	nodes := 0
 	for i, id := range vs.ids {
@@ -47,7 +47,7 @@ func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection,
 		}
 	}
 	if len(missing) > 0 {
-		if epoch, keep := s.cache.admit(bytesPerNode * nodes); keep && !sel.once {
+		if epoch, keep := s.cache.admit(vectorBytesPerNode * nodes); keep && !sel.once {
 			vs.keep, vs.epoch = &s.cache, epoch
 		}
 		if err := s.part(sel, missing).readRows(ctx, c, "SELECT profile, paths FROM tree", "", vs.setBlobs); err != nil {
@@ -111,7 +111,7 @@ func (vs *vectors) at(i int, buf *calltree.Vector) (calltree.Vector, error) {
 		return calltree.Vector{}, fmt.Errorf("call tree %d: %w", i, err)
 	}
 	if vs.keep != nil {
-		vs.ready[i], vs.blob[i] = narrowed(*buf), nil
+		vs.ready[i], vs.blob[i] = packed(*buf), nil
 		vs.keep.addVector(vs.epoch, vs.ids[i], vs.ready[i])
 	}
 	return *buf, nil
@@ -119,12 +119,14 @@ func (vs *vectors) at(i int, buf *calltree.Vector) (calltree.Vector, error) {
 
 // addTo adds the vector of the profile at a position to a sum over the forest.
 func (vs *vectors) addTo(sum *pathSum, i int) error {
-	if v := &vs.ready[i]; vs.blob[i] == nil && v.narrow != nil {
-		addColumns(sum, v.nodes, v.narrow)
+	if vs.blob[i] == nil {
+		vs.ready[i].addTo(sum)
 		return nil
 	}
 	v, err := vs.at(i, &sum.buf)
-	addColumns(sum, v.Nodes, v.Self)
+	for k, n := range v.Nodes {
+		sum.add(n, v.Self[k])
+	}
 	return err
 }
 
@@ -135,15 +137,12 @@ type pathSum struct {
 	buf  calltree.Vector
 }
 
-func addColumns[T int32 | int64](sum *pathSum, nodes []int32, values []T) {
-	values = values[:len(nodes)]
-	for k, n := range nodes {
-		x := sum.self[n]
-		if x == 0 {
-			sum.has.Add(n)
-		}
-		sum.self[n] = x + int64(values[k])
+func (sum *pathSum) add(path int32, value int64) {
+	x := sum.self[path]
+	if x == 0 {
+		sum.has.Add(path)
 	}
+	sum.self[path] = x + value
 }
 
 // copyBlobs copies a column of blobs into one allocation.
@@ -372,8 +371,7 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 	return t, sel.profiles, nil
 }
 
-// parts yields a selection, or parts of it in the order of the file if it is large: they
-// are not kept in memory.
+// parts yields a selection, or parts of it in the order of the file if it is large.
 func (s *Store) parts(sel *selection) iter.Seq[*selection] {
 	return func(yield func(*selection) bool) {
 		if sel.nodes() < manyNodes {
@@ -381,13 +379,14 @@ func (s *Store) parts(sel *selection) iter.Seq[*selection] {
 			return
 		}
 		list := slices.SortedFunc(slices.Values(sel.profiles), func(a, b store.Profile) int { return cmp.Compare(a.Seq, b.Seq) })
+		once := !s.cache.keeps(vectorBytesPerNode * sel.nodes())
 		for len(list) > 0 {
 			n, nodes := 0, 0
 			for ; n < len(list) && nodes < manyNodes/2; n++ {
 				nodes += list[n].Nodes
 			}
 			part := s.selectionOf(list[:n])
-			part.once = true
+			part.once = once
 			if !yield(part) {
 				return
 			}

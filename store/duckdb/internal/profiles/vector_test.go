@@ -10,7 +10,7 @@ import (
 	"github.com/dendroprof/dendro/calltree"
 )
 
-// TestVector encodes vectors and decodes them again; the first is the example of
+// TestVector encodes and packs vectors and decodes them again; the first is the example of
 // docs/schema/duckdb.md.
 func TestVector(t *testing.T) {
 	type vector struct {
@@ -50,7 +50,7 @@ func TestVector(t *testing.T) {
 		list = append(list, v)
 	}
 	var enc vectorEncoder
-	var buf calltree.Vector
+	var buf, kept calltree.Vector
 	for _, v := range list {
 		blob := enc.encode(v.paths, v.self)
 		if v.want != "" && hex.EncodeToString(blob) != v.want {
@@ -63,6 +63,10 @@ func TestVector(t *testing.T) {
 		var err error
 		if buf, err = decodeVector(blob, limit, buf); err != nil || !slices.Equal(buf.Nodes, v.paths) || !slices.Equal(buf.Self, v.self) {
 			t.Fatalf("%v %v\nis decoded as\n%v %v, %v", v.paths, v.self, buf.Nodes, buf.Self, err)
+		}
+		p := packed(buf)
+		if got := p.vector(&kept); !slices.Equal(got.Nodes, v.paths) || !slices.Equal(got.Self, v.self) {
+			t.Fatalf("%v %v\nis kept as\n%v %v", v.paths, v.self, got.Nodes, got.Self)
 		}
 		if limit > 0 {
 			if _, err := decodeVector(blob, limit-1, calltree.Vector{}); err == nil {
