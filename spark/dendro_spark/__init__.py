@@ -36,7 +36,9 @@ def session(lake: str, builder: SparkSession.Builder | None = None) -> SparkSess
         f"{catalog}.uri": f"jdbc:sqlite:{lake}/catalog.db",
         f"{catalog}.warehouse": lake,
         f"{catalog}.jdbc.schema-version": "V1",
-        f"{catalog}.cache-enabled": "false",  # what others publish is there at once, with PostgreSQL
+        f"{catalog}.cache-enabled": "false",  # what others publish is there at once
+        # Its check for its tables leaves a read of SQLite open, in which later reads see the old state.
+        f"{catalog}.jdbc.init-catalog-tables": "false",
         f"{catalog}.io-impl": "org.apache.iceberg.io.ResolvingFileIO",
         "spark.sql.session.timeZone": "UTC",
     }

@@ -5,8 +5,9 @@
 //	suite -groups 10 -benchmarks 10 -n 10000 -tar | dendro import --layout '{run}/{group}/{benchmark}.{ext}' -
 //
 // A profile goes to DIR/RUN/GROUP/BENCHMARK.folded, so that the layout
-// {run}/{group}/{benchmark}.{ext} imports it. Numbers from the suite's length on
-// are further runs of the same benchmarks.
+// {run}/{group}/{benchmark}.{ext} imports it; with -dates to DIR/DATE/RUN/GROUP/BENCHMARK.folded,
+// the runs a day apart. Numbers from the suite's length on are further runs of the same
+// benchmarks.
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/dendroprof/dendro/test/bench/suite"
 )
@@ -33,6 +35,7 @@ func run() error {
 	dir := flag.String("dir", ".", "where to write")
 	groups := flag.Int("groups", 5, "benchmark groups")
 	benchmarks := flag.Int("benchmarks", 2, "benchmarks per group")
+	dates := flag.Bool("dates", false, "begin paths with the date of the run")
 	archive := flag.Bool("tar", false, "write one tar to standard output instead")
 	flag.Parse()
 	c := suite.Config{Shape: suite.Large, Groups: *groups, Benchmarks: *benchmarks}
@@ -56,7 +59,11 @@ func run() error {
 	for i := *from; i < *from+*n; i++ {
 		m := s.Meta(i)
 		text, _ = s.AppendFolded(text[:0], i)
-		if err := put(m.Run+"/"+m.Group+"/"+m.Benchmark+".folded", text); err != nil {
+		name := m.Run + "/" + m.Group + "/" + m.Benchmark + ".folded"
+		if *dates {
+			name = m.Date.Format(time.DateOnly) + "/" + name
+		}
+		if err := put(name, text); err != nil {
 			return err
 		}
 	}
