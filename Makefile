@@ -15,7 +15,7 @@ BASE      ?= $(shell git rev-parse -q --verify origin/main >/dev/null && echo or
 # Modules of their own.
 MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))
 
-.PHONY: help build install release demo lint test python-test spark-test race race-all test-large smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-graph bench-detection detection-record bench-full golden pictures web web-test web-e2e web-fresh clean
+.PHONY: help build install release demo lint test python-test spark-test spark-nightly race race-all test-large smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-graph bench-detection detection-record bench-full golden pictures web web-test web-e2e web-fresh clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ test: build ## all tests that need only Go and a C compiler
 spark-test: build ## a lake and the Parquet tables in PySpark (python3 with venv, Java 17, Maven)
 	tools/spark-test
 
+spark-nightly: build # a lake of 2,000 profiles: Spark's answers and dendro's, with time and memory of both
+	tools/spark-test 2000
+
 race: ## the concurrent packages under the race detector
 	$(GO) test -vet=off -race -skip '$(SEQUENTIAL)' ./internal/ingest/... ./store/mem/... ./store/remote/... ./calltree/... ./profile ./normalize ./format/... ./traceprof/... ./internal/server/... ./internal/query/...
 	cd agent && $(GO) test -vet=off -race ./... && $(GO) test -vet=off -tags dendro_portable .
@@ -91,7 +94,7 @@ SMOKE = TestStore/shared/(One|Many|Runs|Queries|Conflict|Delete|Concurrent)|Test
 smoke-servers: # Kafka, PostgreSQL, agents, JMH, new users; these measure durations, so nothing else runs meanwhile
 	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./test/kafka ./test/agents ./test/newuser ./test/jmh ./test/lake
 
-nightly: test-real spark-test race-all test-large fuzz bench bench-detection ## everything that is too slow for every change; hours
+nightly: test-real spark-test spark-nightly race-all test-large fuzz bench bench-detection ## everything that is too slow for every change; hours
 
 test-real: build ## all tests against real servers, agents and readers (python3 with venv, Java 17 and 21, Maven)
 	test/real/run

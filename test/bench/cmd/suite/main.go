@@ -5,13 +5,19 @@
 //	suite -groups 10 -benchmarks 10 -n 10000 -tar | dendro import --layout '{run}/{group}/{benchmark}.{ext}' -
 //
 // A profile goes to DIR/RUN/GROUP/BENCHMARK.folded, so that the layout
-// {run}/{group}/{benchmark}.{ext} imports it; with -dates to DIR/DATE/RUN/GROUP/BENCHMARK.folded,
-// the runs a day apart. Numbers from the suite's length on are further runs of the same
-// benchmarks.
+// {run}/{group}/{benchmark}.{ext} imports it. Numbers from the suite's length on
+// are further runs of the same benchmarks.
+//
+//	suite -n 2000 -dir /tmp/many -manifest && dendro import --manifest /tmp/many/manifest.json
+//
+// With -manifest, files are compressed, and DIR/manifest.json has also the dates and metrics.
 package main
 
 import (
 	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -35,7 +41,7 @@ func run() error {
 	dir := flag.String("dir", ".", "where to write")
 	groups := flag.Int("groups", 5, "benchmark groups")
 	benchmarks := flag.Int("benchmarks", 2, "benchmarks per group")
-	dates := flag.Bool("dates", false, "begin paths with the date of the run")
+	labels := flag.Bool("manifest", false, "compress the files, and write their labels to DIR/manifest.json")
 	archive := flag.Bool("tar", false, "write one tar to standard output instead")
 	flag.Parse()
 	c := suite.Config{Shape: suite.Large, Groups: *groups, Benchmarks: *benchmarks}
@@ -56,18 +62,53 @@ func run() error {
 		}
 	}
 	var text []byte
+	var manifest []entry
 	for i := *from; i < *from+*n; i++ {
 		m := s.Meta(i)
 		text, _ = s.AppendFolded(text[:0], i)
 		name := m.Run + "/" + m.Group + "/" + m.Benchmark + ".folded"
-		if *dates {
-			name = m.Date.Format(time.DateOnly) + "/" + name
+		if *labels {
+			name += ".gz"
+			manifest = append(manifest, entry{name, m.Run, m.Group, m.Benchmark, m.Date, metric{"time", m.MetricMean, m.MetricUnit, "lower"}})
+			text = compress(text)
 		}
 		if err := put(name, text); err != nil {
 			return err
 		}
 	}
-	return nil
+	if !*labels {
+		return nil
+	}
+	list, err := json.Marshal(manifest)
+	if err != nil {
+		return err
+	}
+	return put("manifest.json", list)
+}
+
+// entry is an object of a manifest, as docs/schema/json.md describes it.
+type entry struct {
+	File      string    `json:"file"`
+	Run       string    `json:"run"`
+	Group     string    `json:"group"`
+	Benchmark string    `json:"benchmark"`
+	Date      time.Time `json:"date"`
+	Metric    metric    `json:"metric"`
+}
+
+type metric struct {
+	Name   string  `json:"name"`
+	Mean   float64 `json:"mean"`
+	Unit   string  `json:"unit"`
+	Better string  `json:"better"`
+}
+
+func compress(text []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is valid
+	w.Write(text)                                   // a buffer takes everything
+	w.Close()
+	return b.Bytes()
 }
 
 // toDir writes files below a folder.
