@@ -144,7 +144,7 @@ def spent() -> dict[str, dict[str, float]]:
             total["cpu"] += m["Executor CPU Time"] / 1e9
             total["read"] += m["Input Metrics"]["Bytes Read"] / MIB
             total["shuffled"] += m["Shuffle Write Metrics"]["Shuffle Bytes Written"] / MIB
-        elif name == "SparkListenerStageExecutorMetrics" and event["Stage ID"] in question_of:
+        elif name == "SparkListenerStageExecutorMetrics" and event["Stage ID"] in question_of and event["Executor ID"] != "driver":
             m, total = event["Executor Metrics"], totals[question_of[event["Stage ID"]]]
             resident = sum(m[f"ProcessTree{kind}RSSMemory"] for kind in ("JVM", "Python", "Other"))
             total["memory"] = max(total["memory"], resident / MIB)

@@ -39,10 +39,11 @@ type Store struct {
 }
 
 var (
-	_ store.Store          = (*Store)(nil)
-	_ store.FunctionSummer = (*Store)(nil)
-	_ store.TreeMerger     = (*Store)(nil)
-	_ store.SQLSpeaker     = (*Store)(nil)
+	_ store.Store           = (*Store)(nil)
+	_ store.FunctionSummer  = (*Store)(nil)
+	_ store.FunctionTotaler = (*Store)(nil)
+	_ store.TreeMerger      = (*Store)(nil)
+	_ store.SQLSpeaker      = (*Store)(nil)
 )
 
 // Options are those of the DuckDB that reads files.
@@ -165,6 +166,7 @@ type view struct {
 	s        *Store
 	now      *tables.Snapshot
 	profiles []store.Profile
+	count    map[tables.Partition]int // profiles, also those that are not selected
 }
 
 func (s *Store) view(ctx context.Context, q store.Query) (*view, error) {
@@ -179,7 +181,26 @@ func (s *Store) view(ctx context.Context, q store.Query) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &view{s, now, q.Filter(all)}, nil
+	v := &view{s: s, now: now, count: map[tables.Partition]int{}}
+	for i := range all {
+		v.count[tables.PartitionOf(&all[i])]++
+	}
+	v.profiles = q.Filter(all)
+	return v, nil
+}
+
+// whole reports whether some profiles are all those of their partitions, so that rows of
+// their files need no condition.
+func (v *view) whole(profiles []store.Profile) bool {
+	n := 0
+	seen := map[tables.Partition]bool{}
+	for i := range profiles {
+		if part := tables.PartitionOf(&profiles[i]); !seen[part] {
+			seen[part] = true
+			n += v.count[part]
+		}
+	}
+	return n == len(profiles)
 }
 
 // Info implements store.Reader.
@@ -250,6 +271,9 @@ func (v *view) from(ctx context.Context, table string, profiles []store.Profile)
 	if err := v.s.lake.Fetch(ctx, files); err != nil {
 		return "", err
 	}
+	if v.whole(profiles) {
+		return filesSQL(files) + " WHERE true", nil
+	}
 	return filesSQL(files) + " WHERE " +
 		among("benchmark", profiles, func(p *store.Profile) string { return p.Benchmark.Name }), nil
 }
@@ -258,8 +282,11 @@ func (v *view) from(ctx context.Context, table string, profiles []store.Profile)
 // profiles. The other conditions let DuckDB skip parts of files.
 func (v *view) samplesOf(ctx context.Context, table string, profiles []store.Profile) (string, error) {
 	from, err := v.from(ctx, table, profiles)
+	if err != nil || v.whole(profiles) {
+		return from, err
+	}
 	return from + " AND " + among("type", profiles, func(p *store.Profile) string { return p.Type.Name }) +
-		" AND " + amongIDs(profiles), err
+		" AND " + amongIDs(profiles), nil
 }
 
 // amongIDs returns the condition that a row is of one of the profiles.

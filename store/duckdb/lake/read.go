@@ -137,6 +137,22 @@ func (v *view) functionRows(ctx context.Context, place map[int64]int32, conditio
 
 // SumFunctions implements store.FunctionSummer.
 func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
+	return s.sums(ctx, q, "sum(self * share), sum(total * share)", func(v *view, samples string) (string, error) {
+		profiles, err := v.from(ctx, "profiles", v.profiles)
+		return "(FROM " + samples + ") JOIN (SELECT profile, if(sum > 0, 1 / sum, 0) AS share FROM " + profiles + ") USING (profile)", err
+	})
+}
+
+// TotalFunctions implements store.FunctionTotaler.
+func (s *Store) TotalFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
+	return s.sums(ctx, q, "0::DOUBLE, 0::DOUBLE", func(v *view, samples string) (string, error) {
+		return samples, store.Addable(v.profiles, q)
+	})
+}
+
+// sums adds up functions: shares are the sums of the shares of self and total, of the rows
+// that from returns, given those of function_samples.
+func (s *Store) sums(ctx context.Context, q store.Query, shares string, from func(v *view, samples string) (string, error)) (*store.FunctionSums, error) {
 	v, err := s.view(ctx, q)
 	if err != nil {
 		return nil, err
@@ -150,16 +166,14 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 		if functions, err = v.functions(ctx, c); err != nil {
 			return err
 		}
-		samples, err := v.from(ctx, "function_samples", v.profiles)
+		samples, err := v.samplesOf(ctx, "function_samples", v.profiles)
 		if err != nil {
 			return err
 		}
-		profiles, err := v.from(ctx, "profiles", v.profiles)
-		if err != nil {
+		if samples, err = from(v, samples); err != nil {
 			return err
 		}
-		sql := "SELECT function, count(*), sum(self)::BIGINT, sum(total)::BIGINT, sum(self * share), sum(total * share) FROM (FROM " + samples + ")" +
-			" JOIN (SELECT profile, if(sum > 0, 1 / sum, 0) AS share FROM " + profiles + " AND " + amongIDs(v.profiles) + ") USING (profile) GROUP BY function"
+		sql := "SELECT function, count(*), sum(self)::BIGINT, sum(total)::BIGINT, " + shares + " FROM " + samples + " GROUP BY function"
 		return c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
 			n, self, total := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
 			selfShare, totalShare := driver.Column[float64](ch, 4), driver.Column[float64](ch, 5)
