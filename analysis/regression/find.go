@@ -60,6 +60,15 @@ func Find(ctx context.Context, st store.Reader, q store.Query, req Request) (*Re
 	for i := range list {
 		types[list[i].Benchmark]++
 	}
+	var ids []store.ProfileID
+	for i := range list {
+		ids = append(ids, store.IDs(list[i].Profiles)...)
+	}
+	release, err := store.Preload(ctx, st, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	res := &Result{Benchmarks: make([]Benchmark, len(list))}
 	err = parallel(ctx, len(list), func(i int) error {
 		req := req

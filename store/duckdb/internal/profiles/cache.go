@@ -19,6 +19,8 @@ type rowCache struct {
 	epoch   int // of the ids: entries of another one are not kept
 	rows    lru.Cache[int32, functionRows]
 	vectors lru.Cache[int32, packedVector]
+
+	preloaded map[int32][]byte // encoded vectors, each for the next query that reads it
 }
 
 // functionRows are the rows of fn_sample of one profile, as columns of one length.
@@ -37,6 +39,31 @@ func (r *rowCache) reset(limit int64) {
 	r.epoch++
 	r.rows.Reset(limit / 2)
 	r.vectors.Reset(limit / 2)
+	r.preloaded = nil
+}
+
+// preload keeps encoded vectors, each until takeBlob, and all until release at most. It
+// replaces those of an earlier call.
+func (r *rowCache) preload(epoch int, blobs map[int32][]byte) (release func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if epoch == r.epoch {
+		r.preloaded = blobs
+	}
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		clear(blobs)
+	}
+}
+
+// takeBlob returns a preloaded vector, or nil.
+func (r *rowCache) takeBlob(id int32) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	blob := r.preloaded[id]
+	delete(r.preloaded, id)
+	return blob
 }
 
 // admit counts a query that reads about so many bytes and reports whether to keep

@@ -55,6 +55,7 @@ var (
 	_ store.FunctionSummer  = (*Store)(nil)
 	_ store.FunctionTotaler = (*Store)(nil)
 	_ store.MomentCounter   = (*Store)(nil)
+	_ store.Preloader       = (*Store)(nil)
 	_ store.TreeMerger      = (*Store)(nil)
 )
 

@@ -41,7 +41,10 @@ func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection,
 	nodes := 0
 	for i, id := range vs.ids {
 		var ok bool
-		if vs.ready[i], ok = s.cache.vector(id); !ok {
+		if vs.ready[i], ok = s.cache.vector(id); ok {
+			continue
+		}
+		if vs.blob[i] = s.cache.takeBlob(id); vs.blob[i] == nil {
 			missing = append(missing, int32(i))
 			nodes += sel.profiles[i].Nodes
 		}
@@ -63,6 +66,33 @@ func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection,
 		return vs, nil
 	}
 	return vs, sel.readRows(ctx, c, "SELECT profile, paths, mode FROM tree_mode", " ORDER BY profile, mode", vs.setModes)
+}
+
+// preloadedNodes is the maximum number of call nodes of profiles that Preload reads. Their
+// encoded vectors take up to a byte for each.
+const preloadedNodes = 1 << 26
+
+// Preload implements store.Preloader.
+func (s *Store) Preload(ctx context.Context, ids []store.ProfileID) (release func(), err error) {
+	release = func() {}
+	epoch, _ := s.cache.admit(0)
+	_, err = s.withSelection(ctx, store.Query{Profiles: ids}, func(c *driver.Conn, sel *selection) error {
+		if sel.nodes() > preloadedNodes {
+			return nil
+		}
+		blobs := make(map[int32][]byte, len(sel.profiles))
+		err := sel.readRows(ctx, c, "SELECT profile, paths FROM tree", "", func(ch driver.Chunk, _ func(int32) int32) {
+			list := copyBlobs(driver.Column[driver.Text](ch, 1))
+			for i, id := range driver.Column[int32](ch, 0) {
+				blobs[id] = list[i]
+			}
+		})
+		if err == nil {
+			release = s.cache.preload(epoch, blobs)
+		}
+		return err
+	})
+	return release, err
 }
 
 // readRows calls f with the rows of the selected profiles: chunks whose first columns
