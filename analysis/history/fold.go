@@ -44,6 +44,7 @@ type folded struct {
 // A stack without a frame of the program is environment.
 func fold(t *calltree.Table, lang Language, wall bool) *folded {
 	f := &folded{forest: &calltree.Forest{}, own: make([]int32, t.Len())}
+	f.forest.Paths.Grow(t.Len())
 	roles := make([]role, len(t.Functions))
 	ids := make([]int32, len(t.Functions))
 	for i := range t.Functions {

@@ -50,6 +50,7 @@ type pursuit struct {
 	touched       []int32
 	outD, outMu   []float64 // scratch of takeOut, by node
 	subD, subMu   []float64 // scratch of sumBelow, by node
+	walk          *walk
 }
 
 func newPursuit(f *fit) *pursuit {
@@ -57,7 +58,7 @@ func newPursuit(f *fit) *pursuit {
 	rows, nodes := len(f.sp.kind), f.sp.t.Len()
 	return &pursuit{fit: f, d: clone(f.d), mu: clone(f.mu), nodeD: clone(f.nodeD), nodeMu: clone(f.nodeMu),
 		mark: make([]int32, rows), inD: make([]float64, rows), inMu: make([]float64, rows),
-		outD: make([]float64, nodes), outMu: make([]float64, nodes), subD: make([]float64, nodes), subMu: make([]float64, nodes)}
+		outD: make([]float64, nodes), outMu: make([]float64, nodes), subD: make([]float64, nodes), subMu: make([]float64, nodes), walk: f.sp.newWalk()}
 }
 
 // run returns the places in the order of discovery.
@@ -195,7 +196,7 @@ func (p *pursuit) shared(slot int32) {
 	}
 	for _, root := range p.rootsOver(slot) {
 		p.sumBelow(root, t.End[root], p.nodeD, p.nodeMu)
-		sp.walk(root, func(n int32, outerFunction, outerEdge bool) {
+		p.walk.walk(root, func(n int32, outerFunction, outerEdge bool) {
 			d, mu := p.subD[n], p.subMu[n]
 			add(sp.at(nodeTotal, n), d, mu)
 			if outerFunction {

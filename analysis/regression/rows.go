@@ -2,9 +2,11 @@ package regression
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/bitset"
 )
 
 // rowKind is one of the six ways to sum self samples, in the order of row indexes,
@@ -81,7 +83,7 @@ type space struct {
 // the samples.
 const leastPeak = 1.5
 
-// newSpace sums the rows of a matrix: two passes over (nodes × runs).
+// newSpace sums the rows of a matrix: two passes over the call nodes of all runs.
 func newSpace(m *history.Matrix) *space {
 	s := &space{m: m, t: m.Table}
 	s.pairs()
@@ -89,11 +91,11 @@ func newSpace(m *history.Matrix) *space {
 	rows := s.rowCount()
 	scale := s.lengths()
 	peak := make([]float64, rows)
-	sums := make([]float64, rows)
+	w := &summing{sums: make([]float64, rows), used: bitset.New(s.t.Len())}
 	for t := range m.Runs {
-		s.sum(t, sums)
-		for r, v := range sums {
-			if v *= scale[t]; v > peak[r] {
+		s.sum(t, w)
+		for _, r := range w.rows {
+			if v := w.sums[r] * scale[t]; v > peak[r] {
 				peak[r] = v
 			}
 		}
@@ -111,10 +113,10 @@ func newSpace(m *history.Matrix) *space {
 	n := len(m.Runs)
 	s.x = make([]float64, len(s.kind)*n)
 	for t := range m.Runs {
-		s.sum(t, sums)
-		for r, at := range s.slot {
-			if at != noRow {
-				s.x[int(at)*n+t] = sums[r]
+		s.sum(t, w)
+		for _, r := range w.rows {
+			if at := s.slot[r]; at != noRow {
+				s.x[int(at)*n+t] = w.sums[r]
 			}
 		}
 	}
@@ -164,7 +166,7 @@ func (s *space) lengths() []float64 {
 	return scale
 }
 
-// Row indexes.
+// Row indexes; summing.choose knows them, too.
 
 func (s *space) rowCount() int { return 2*len(s.functions) + 2*s.t.Len() + 2*len(s.edgeNode) }
 
@@ -212,13 +214,64 @@ func (s *space) at(k rowKind, item int32) int32 {
 	return s.slot[s.row(k, item)]
 }
 
-// sum fills sums with every row of one run.
-func (s *space) sum(run int, sums []float64) {
-	clear(sums)
-	t, nodes := s.t, s.t.Len()
+// summing is scratch for the sums of one run.
+type summing struct {
+	sums  []float64  // by row; zero but for those in rows
+	nodes []int32    // with a total, or all, ascending
+	rows  []int32    // those of nodes, some repeated
+	used  bitset.Set // scratch; empty between sums
+}
+
+// fewNodes is the part of the table (1/fewNodes) below which it pays to list the nodes of
+// a run: half of the call paths of some programs occur in one run only.
+const fewNodes = 8
+
+// choose lists the nodes of a run, or all if it has many of them, and their rows.
+func (w *summing) choose(s *space, r *history.Run) {
+	all := s.t.Len()
+	if len(r.Nodes) >= all/fewNodes {
+		clear(w.sums)
+		if len(w.nodes) == all && len(w.rows) == len(w.sums) {
+			return
+		}
+		w.nodes, w.rows = numbers(w.nodes, all), numbers(w.rows, len(w.sums))
+		return
+	}
+	for _, row := range w.rows {
+		w.sums[row] = 0
+	}
+	for _, n := range r.Nodes {
+		for ; n != calltree.NoNode && w.used.Add(n); n = s.t.Parent[n] {
+		}
+	}
+	w.nodes, w.rows = w.used.Append(w.nodes[:0]), w.rows[:0]
+	clear(w.used)
+	functions, edges := int32(len(s.functions)), int32(s.row(edgeTotal, 0))
+	for _, n := range w.nodes {
+		f, e, self := s.t.Func[n], s.edgeOf[n], 2*functions+n
+		w.rows = append(w.rows, f, functions+f, self, self+int32(all))
+		if e != noRow {
+			w.rows = append(w.rows, edges+2*e, edges+2*e+1)
+		}
+	}
+}
+
+// numbers returns 0 … n-1, in the memory of list if it fits.
+func numbers(list []int32, n int) []int32 {
+	list = slices.Grow(list[:0], n)[:n]
+	for i := range list {
+		list[i] = int32(i)
+	}
+	return list
+}
+
+// sum computes the rows of one run.
+func (s *space) sum(run int, w *summing) {
+	t, nodes, sums := s.t, s.t.Len(), w.sums
+	r := &s.m.Runs[run]
+	w.choose(s, r)
 	self := sums[s.row(nodeSelf, 0):][:nodes]
 	total := sums[s.row(nodeTotal, 0):][:nodes]
-	r := &s.m.Runs[run]
 	for i, n := range r.Nodes {
 		self[n] = r.Count[i]
 		total[n] = r.Count[i]
@@ -227,12 +280,13 @@ func (s *space) sum(run int, sums []float64) {
 			sums[s.row(edgeSelf, e)] += r.Count[i]
 		}
 	}
-	for n := nodes - 1; n >= 0; n-- {
+	for _, n := range slices.Backward(w.nodes) {
 		if p := t.Parent[n]; p != calltree.NoNode {
 			total[p] += total[n]
 		}
 	}
-	for n, v := range total {
+	for _, n := range w.nodes {
+		v := total[n]
 		if v == 0 {
 			continue
 		}
@@ -249,36 +303,52 @@ func (s *space) sum(run int, sums []float64) {
 // their pair of caller and callee.
 func (s *space) outermost() {
 	s.outerFunction, s.outerEdge = make([]bool, s.t.Len()), make([]bool, s.t.Len())
+	w := s.newWalk()
 	for root := int32(0); int(root) < s.t.Len(); root = s.t.End[root] {
-		s.walk(root, func(n int32, outerFunction, outerEdge bool) {
+		w.walk(root, func(n int32, outerFunction, outerEdge bool) {
 			s.outerFunction[n], s.outerEdge[n] = outerFunction, outerEdge
 		})
 	}
 }
 
+// walk is scratch for walks over subtrees.
+type walk struct {
+	*space
+	// The number of times a function or a pair is on the path to the node.
+	onPath, edgesOnPath []int32
+	path                []int32
+}
+
+func (s *space) newWalk() *walk {
+	return &walk{space: s, onPath: make([]int32, len(s.functions)), edgesOnPath: make([]int32, len(s.edges))}
+}
+
 // walk visits root and the nodes below in order, and reports of each whether no node
 // above it, up to root, has its function, or its pair of caller and callee.
-func (s *space) walk(root int32, visit func(n int32, outerFunction, outerEdge bool)) {
-	t := s.t
-	// The number of times a function or a pair is on the path to the node.
-	functions, edges := map[int32]int{}, map[int32]int{}
-	var path []int32
+func (w *walk) walk(root int32, visit func(n int32, outerFunction, outerEdge bool)) {
+	t := w.t
+	leave := func() {
+		last := w.path[len(w.path)-1]
+		w.path = w.path[:len(w.path)-1]
+		w.onPath[t.Func[last]]--
+		if e := w.edgeOf[last]; e != noRow {
+			w.edgesOnPath[e]--
+		}
+	}
 	for n := root; n < t.End[root]; n++ {
-		for len(path) > 0 && path[len(path)-1] != t.Parent[n] {
-			last := path[len(path)-1]
-			path = path[:len(path)-1]
-			functions[t.Func[last]]--
-			if e := s.edgeOf[last]; e != noRow {
-				edges[e]--
-			}
+		for len(w.path) > 0 && w.path[len(w.path)-1] != t.Parent[n] {
+			leave()
 		}
-		e := s.edgeOf[n]
-		visit(n, functions[t.Func[n]] == 0, e != noRow && edges[e] == 0)
-		path = append(path, n)
-		functions[t.Func[n]]++
+		e := w.edgeOf[n]
+		visit(n, w.onPath[t.Func[n]] == 0, e != noRow && w.edgesOnPath[e] == 0)
+		w.path = append(w.path, n)
+		w.onPath[t.Func[n]]++
 		if e != noRow {
-			edges[e]++
+			w.edgesOnPath[e]++
 		}
+	}
+	for len(w.path) > 0 {
+		leave()
 	}
 }
 
