@@ -17,19 +17,11 @@ type rowCache struct {
 	mu      sync.Mutex
 	queries int
 	epoch   int // of the ids: entries of another one are not kept
-	rows    lru.Cache[int32, functionRows]
+	rows    lru.Cache[int32, packedRows]
 	vectors lru.Cache[int32, packedVector]
 
 	preloaded map[int32][]byte // encoded vectors, each for the next query that reads it
 }
-
-// functionRows are the rows of fn_sample of one profile, as columns of one length.
-type functionRows struct {
-	fn          []int32
-	self, total []int64
-}
-
-func (r functionRows) bytes() int64 { return int64(20*len(r.fn) + 150) }
 
 // reset removes everything, because ids have a new meaning, and sets the limit.
 // Rows and vectors have a half of it each.
@@ -76,7 +68,7 @@ func (r *rowCache) admit(bytes int) (epoch int, keep bool) {
 }
 
 // functions returns the rows of a profile, read-only.
-func (r *rowCache) functions(id int32) (functionRows, bool) {
+func (r *rowCache) functions(id int32) (packedRows, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.rows.Get(id)
@@ -97,7 +89,7 @@ func (r *rowCache) keeps(bytes int) bool {
 }
 
 // addFunctions keeps rows, unless ids have a new meaning since the epoch.
-func (r *rowCache) addFunctions(epoch int, id int32, rows functionRows) {
+func (r *rowCache) addFunctions(epoch int, id int32, rows packedRows) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if epoch == r.epoch {

@@ -75,7 +75,7 @@ func TestRowCacheAdmits(t *testing.T) {
 	has(1, 2, 3)
 	r.reset(r.rows.Limit())
 	r.addVector(epoch, 1, vector(10)) // of another epoch
-	r.addFunctions(epoch, 1, functionRows{})
+	r.addFunctions(epoch, 1, packedRows{})
 	has()
 	if _, ok := r.functions(1); ok {
 		t.Error("rows of another epoch were kept")

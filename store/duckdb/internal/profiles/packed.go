@@ -6,30 +6,29 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/bitset"
 )
 
-// packedVector is the vector of one profile over the store's forest as the cache keeps it:
-// in 2 or 3 bytes per entry if most paths are near each other and most values, divided by
-// their greatest common divisor, small. It is read four times as fast as the stored form.
-type packedVector struct {
-	gaps    []byte // of the paths, see appendGap
-	divisor int64
-
-	// The values divided by the divisor, or their lowest bits: one of these.
-	small []uint8
-	mid   []uint32
-	rest  calltree.Vector // what is missing of some values
-}
+// The cache keeps ascending numbers (paths, functions) as the gaps between them, a byte
+// each, and values in a byte or two if they are small, which most are. They are read four
+// times as fast as the stored form, and take a fourth of plain columns.
 
 // farGap is a byte in place of a gap that does not fit; the gap follows in four bytes.
 const farGap = math.MaxUint8
 
-// appendGap appends the number of paths between two neighbours of a vector.
-func appendGap(gaps []byte, gap uint32) []byte {
-	if gap < farGap {
-		return append(gaps, byte(gap))
+// packKeys returns the gaps before ascending keys.
+func packKeys(keys []int32) []byte {
+	gaps := make([]byte, 0, len(keys)+len(keys)/32)
+	before := int32(-1)
+	for _, key := range keys {
+		if gap := uint32(key - before - 1); gap < farGap {
+			gaps = append(gaps, byte(gap))
+		} else {
+			gaps = binary.LittleEndian.AppendUint32(append(gaps, farGap), gap)
+		}
+		before = key
 	}
-	return binary.LittleEndian.AppendUint32(append(gaps, farGap), gap)
+	return slices.Clip(gaps)
 }
 
 // gapAt returns the gap at a position and the position of the next one.
@@ -40,92 +39,221 @@ func gapAt(gaps []byte, at int) (gap int32, next int) {
 	return int32(binary.LittleEndian.Uint32(gaps[at+1:])), at + 5
 }
 
-// packed returns a copy of v.
-func packed(v calltree.Vector) packedVector {
-	var p packedVector
-	p.gaps = make([]byte, 0, len(v.Nodes)+len(v.Nodes)/32)
-	before := int32(-1)
-	for _, n := range v.Nodes {
-		p.gaps = appendGap(p.gaps, uint32(n-before-1))
-		before = n
+// unpackKeys reads len(keys) keys.
+func unpackKeys(keys []int32, gaps []byte) {
+	key, at := int32(-1), 0
+	for i := range keys {
+		var gap int32
+		gap, at = gapAt(gaps, at)
+		key += gap + 1
+		keys[i] = key
 	}
-	p.gaps = slices.Clip(p.gaps)
-	p.divisor, _ = divisor(v.Self)
-	large := 0
-	for _, x := range v.Self {
-		if q := x / p.divisor; q < 0 || q > math.MaxUint8 {
-			large++
-		}
-	}
-	if large <= len(v.Self)/4 {
-		p.small, p.rest = packValues[uint8](v, p.divisor)
-	} else {
-		p.mid, p.rest = packValues[uint32](v, p.divisor)
-	}
-	return p
 }
 
-func packValues[T uint8 | uint32](v calltree.Vector, divisor int64) (low []T, rest calltree.Vector) {
-	low = make([]T, len(v.Self))
-	for i, x := range v.Self {
-		low[i] = T(x / divisor)
-		if missing := x - int64(low[i])*divisor; missing != 0 {
-			rest.Nodes, rest.Self = append(rest.Nodes, v.Nodes[i]), append(rest.Self, missing)
+// packedColumn is a column of values divided by their greatest common divisor: one of the
+// slices has all of them or their lowest bits.
+type packedColumn struct {
+	divisor int64
+	byte1   []uint8
+	byte2   []uint16
+	byte4   []uint32
+	rest    calltree.Vector // what is missing of the value of a key
+}
+
+// packColumn returns the values of ascending keys in few bytes.
+func packColumn(keys []int32, values []int64) packedColumn {
+	var c packedColumn
+	c.divisor, _ = divisor(values)
+	var beyond1, beyond2 int
+	for _, v := range values {
+		if q := uint64(v / c.divisor); q > math.MaxUint8 {
+			beyond1++
+			if q > math.MaxUint16 {
+				beyond2++
+			}
+		}
+	}
+	const restBytes = 12
+	n := len(values)
+	switch one, two := n+restBytes*beyond1, 2*n+restBytes*beyond2; {
+	case one <= min(two, 4*n):
+		c.byte1, c.rest = packValues[uint8](keys, values, c.divisor)
+	case two <= 4*n:
+		c.byte2, c.rest = packValues[uint16](keys, values, c.divisor)
+	default:
+		c.byte4, c.rest = packValues[uint32](keys, values, c.divisor)
+	}
+	return c
+}
+
+func packValues[T uint8 | uint16 | uint32](keys []int32, values []int64, divisor int64) (low []T, rest calltree.Vector) {
+	low = make([]T, len(values))
+	for i, v := range values {
+		low[i] = T(v / divisor)
+		if missing := v - int64(low[i])*divisor; missing != 0 {
+			rest.Nodes, rest.Self = append(rest.Nodes, keys[i]), append(rest.Self, missing)
 		}
 	}
 	return low, calltree.Vector{Nodes: slices.Clip(rest.Nodes), Self: slices.Clip(rest.Self)}
 }
 
-// addTo adds the vector to a sum over the forest.
-func (p *packedVector) addTo(sum *pathSum) {
-	if p.mid != nil {
-		addPacked(sum, p.gaps, p.mid, p.divisor)
-	} else {
-		addPacked(sum, p.gaps, p.small, p.divisor)
+// unpack reads the values of all keys.
+func (c *packedColumn) unpack(values []int64, keys []int32) {
+	switch {
+	case c.byte1 != nil:
+		unpackValues(values, c.byte1, c.divisor)
+	case c.byte2 != nil:
+		unpackValues(values, c.byte2, c.divisor)
+	default:
+		unpackValues(values, c.byte4, c.divisor)
 	}
-	for i, n := range p.rest.Nodes {
-		sum.self[n] += p.rest.Self[i]
+	k := 0
+	for i, key := range c.rest.Nodes {
+		for keys[k] != key {
+			k++
+		}
+		values[k] += c.rest.Self[i]
 	}
 }
 
-func addPacked[T uint8 | uint32](sum *pathSum, gaps []byte, low []T, divisor int64) {
-	n, at := int32(-1), 0
+func unpackValues[T uint8 | uint16 | uint32](values []int64, low []T, divisor int64) {
+	values = values[:len(low)]
+	for i, q := range low {
+		values[i] = int64(q) * divisor
+	}
+}
+
+// at returns the value at a position, which has a key.
+func (c *packedColumn) at(i int, key int32) int64 {
+	var v int64
+	switch {
+	case c.byte1 != nil:
+		v = int64(c.byte1[i])
+	case c.byte2 != nil:
+		v = int64(c.byte2[i])
+	default:
+		v = int64(c.byte4[i])
+	}
+	v *= c.divisor
+	if k, ok := slices.BinarySearch(c.rest.Nodes, key); ok {
+		v += c.rest.Self[k]
+	}
+	return v
+}
+
+func (c *packedColumn) len() int { return len(c.byte1) + len(c.byte2) + len(c.byte4) }
+
+func (c *packedColumn) bytes() int64 {
+	return int64(len(c.byte1) + 2*len(c.byte2) + 4*len(c.byte4) + 12*len(c.rest.Nodes) + 128)
+}
+
+// packedVector is the vector of one profile over the store's forest, in 2 or 3 bytes per
+// entry.
+type packedVector struct {
+	gaps   []byte
+	values packedColumn
+}
+
+// packed returns a copy of v.
+func packed(v calltree.Vector) packedVector {
+	return packedVector{packKeys(v.Nodes), packColumn(v.Nodes, v.Self)}
+}
+
+// addTo adds the vector to a sum over the forest.
+func (p *packedVector) addTo(sum *pathSum) {
+	switch c := &p.values; {
+	case c.byte1 != nil:
+		addPacked(sum, p.gaps, c.byte1, c.divisor)
+	case c.byte2 != nil:
+		addPacked(sum, p.gaps, c.byte2, c.divisor)
+	default:
+		addPacked(sum, p.gaps, c.byte4, c.divisor)
+	}
+	for i, n := range p.values.rest.Nodes {
+		sum.self[n] += p.values.rest.Self[i]
+	}
+}
+
+func addPacked[T uint8 | uint16 | uint32](sum *pathSum, gaps []byte, low []T, divisor int64) {
+	path, at := int32(-1), 0
 	for _, q := range low {
 		var gap int32
 		gap, at = gapAt(gaps, at)
-		n += gap + 1
-		sum.add(n, int64(q)*divisor)
+		path += gap + 1
+		sum.add(path, int64(q)*divisor)
 	}
 }
 
 // vector returns the vector in the memory of buf.
 func (p *packedVector) vector(buf *calltree.Vector) calltree.Vector {
-	if p.mid != nil {
-		unpack(buf, p.gaps, p.mid, p.divisor)
-	} else {
-		unpack(buf, p.gaps, p.small, p.divisor)
-	}
-	k := 0
-	for i, n := range p.rest.Nodes {
-		for buf.Nodes[k] != n {
-			k++
-		}
-		buf.Self[k] += p.rest.Self[i]
-	}
+	n := p.values.len()
+	buf.Nodes, buf.Self = sized(buf.Nodes, n), sized(buf.Self, n)
+	unpackKeys(buf.Nodes, p.gaps)
+	p.values.unpack(buf.Self, buf.Nodes)
 	return *buf
 }
 
-func unpack[T uint8 | uint32](buf *calltree.Vector, gaps []byte, low []T, divisor int64) {
-	buf.Nodes, buf.Self = sized(buf.Nodes, len(low)), sized(buf.Self, len(low))
-	n, at := int32(-1), 0
-	for i, q := range low {
+func (p packedVector) bytes() int64 { return int64(len(p.gaps)) + p.values.bytes() + 64 }
+
+// packedRows are the rows of fn_sample of one profile, by function, in about 5 bytes each.
+type packedRows struct {
+	gaps        []byte // of the functions
+	self, total packedColumn
+}
+
+// rowPacker sorts and packs the rows of profiles. It reuses its memory.
+type rowPacker struct {
+	has  bitset.Set // functions
+	at   []int32    // of each function its row
+	rows columns    // sorted
+}
+
+func newRowPacker(functions int) *rowPacker {
+	return &rowPacker{has: bitset.New(functions), at: make([]int32, functions)}
+}
+
+// pack packs the rows of one profile.
+func (k *rowPacker) pack(rows columns) packedRows {
+	for i, fn := range rows.fn {
+		k.has.Add(fn)
+		k.at[fn] = int32(i)
+	}
+	k.rows.fn = k.has.Append(k.rows.fn[:0])
+	k.rows.self, k.rows.total = sized(k.rows.self, len(k.rows.fn)), sized(k.rows.total, len(k.rows.fn))
+	for i, fn := range k.rows.fn {
+		k.rows.self[i], k.rows.total[i] = rows.self[k.at[fn]], rows.total[k.at[fn]]
+	}
+	clear(k.has)
+	return packedRows{packKeys(k.rows.fn), packColumn(k.rows.fn, k.rows.self), packColumn(k.rows.fn, k.rows.total)}
+}
+
+// unpack reads the rows into r, as those of the profile at a position.
+func (p *packedRows) unpack(r *columns, profile int32) {
+	n := p.self.len()
+	r.profile, r.fn, r.self, r.total = sized(r.profile, n), sized(r.fn, n), sized(r.self, n), sized(r.total, n)
+	for i := range r.profile {
+		r.profile[i] = profile
+	}
+	unpackKeys(r.fn, p.gaps)
+	p.self.unpack(r.self, r.fn)
+	p.total.unpack(r.total, r.fn)
+}
+
+// pick appends the rows of some functions, ascending, to r.
+func (p *packedRows) pick(r *columns, profile int32, fns []int32) {
+	fn, at := int32(-1), 0
+	for i := 0; i < p.self.len() && len(fns) > 0; i++ {
 		var gap int32
-		gap, at = gapAt(gaps, at)
-		n += gap + 1
-		buf.Nodes[i], buf.Self[i] = n, int64(q)*divisor
+		gap, at = gapAt(p.gaps, at)
+		fn += gap + 1
+		for len(fns) > 0 && fns[0] < fn {
+			fns = fns[1:]
+		}
+		if len(fns) > 0 && fns[0] == fn {
+			r.profile, r.fn = append(r.profile, profile), append(r.fn, fn)
+			r.self, r.total = append(r.self, p.self.at(i, fn)), append(r.total, p.total.at(i, fn))
+		}
 	}
 }
 
-func (p packedVector) bytes() int64 {
-	return int64(len(p.gaps) + len(p.small) + 4*len(p.mid) + 12*len(p.rest.Nodes) + 300)
-}
+func (p packedRows) bytes() int64 { return int64(len(p.gaps)) + p.self.bytes() + p.total.bytes() + 64 }

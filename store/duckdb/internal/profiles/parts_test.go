@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,9 +49,15 @@ func TestParts(t *testing.T) {
 	if parts != 12 {
 		t.Fatalf("%d parts", parts)
 	}
-	for i, q := range queries {
-		if got := answers(t, s, q); got != want[i] {
-			t.Errorf("%+v:\n%s\nwant\n%s", q, got, want[i])
+	for _, limit := range []int64{0, 1 << 20} { // the second keeps what it reads in parts
+		s.cache.reset(limit)
+		for i, q := range slices.Repeat(queries, 2) {
+			if got := answers(t, s, q); got != want[i%len(want)] {
+				t.Errorf("limit %d, %+v:\n%s\nwant\n%s", limit, q, got, want[i%len(want)])
+			}
+		}
+		if kept := s.cache.rows.Len(); (kept > 0) != (limit > 0) || limit > 0 && kept != 12 {
+			t.Errorf("limit %d: the rows of %d profiles were kept", limit, kept)
 		}
 	}
 }

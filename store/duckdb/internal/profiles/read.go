@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -139,6 +140,18 @@ func (s *Store) part(sel *selection, places []int32) *selection {
 	return part
 }
 
+// places returns where the profiles stand in the whole selection.
+func (sel *selection) places() []int32 {
+	if sel.place != nil {
+		return sel.place
+	}
+	places := make([]int32, len(sel.profiles))
+	for i := range places {
+		places[i] = int32(i)
+	}
+	return places
+}
+
 // positions returns for each id of the range, less lo, its position in the whole
 // selection, or -1.
 func (sel *selection) positions() []int32 {
@@ -149,11 +162,7 @@ func (sel *selection) positions() []int32 {
 	for i := range pos {
 		pos[i] = -1
 	}
-	for i := range sel.profiles {
-		at := int32(i)
-		if sel.place != nil {
-			at = sel.place[i]
-		}
+	for i, at := range sel.places() {
 		pos[int32(sel.profiles[i].Seq)-sel.lo] = at
 	}
 	return pos
@@ -280,16 +289,19 @@ func (n *names) copies(ids []int32) []profile.Function {
 // eachSample calls f on several goroutines with the selected rows: those of all
 // functions, or of the wanted ones. F must not change or keep them.
 func (s *Store) eachSample(ctx context.Context, c *driver.Conn, sel *selection, n *names, wanted []string, f func(worker int, rows columns)) error {
+	// In order of benchmarks, as in the file, so that f adds to what the processor's cache has.
+	order := sel.byBenchmark()
 	var missing []int32
-	have := make([]functionRows, len(sel.profiles))
+	have := make([]packedRows, len(sel.profiles))
 	nodes := 0
-	for i := range sel.profiles {
+	for _, i := range order {
 		var ok bool
 		if have[i], ok = s.cache.functions(int32(sel.profiles[i].Seq)); !ok {
-			missing = append(missing, int32(i))
+			missing = append(missing, i)
 			nodes += sel.profiles[i].Nodes
 		}
 	}
+	scratch := make([]columns, driver.Workers)
 	if wanted != nil {
 		fns := n.find(wanted)
 		switch {
@@ -298,17 +310,22 @@ func (s *Store) eachSample(ctx context.Context, c *driver.Conn, sel *selection, 
 		case len(missing) > 0: // DuckDB finds few rows faster than it reads all
 			return sel.scan(ctx, c, fns, f)
 		}
-		return pick(ctx, have, fns, len(n.functions), f)
+		err := spread(len(have), perWorker, func(w, i int) error {
+			have[i].pick(&scratch[w], int32(i), fns)
+			return ctx.Err()
+		})
+		for w, rows := range scratch {
+			if len(rows.fn) > 0 && err == nil {
+				f(w, rows)
+			}
+		}
+		return err
 	}
 	if len(missing) < len(sel.profiles) {
-		places := make([][]int32, driver.Workers)
 		if err := spread(len(have), perWorker, func(w, i int) error {
-			if n := len(have[i].fn); n > 0 {
-				places[w] = sized(places[w], n)
-				for k := range places[w] {
-					places[w][k] = int32(i)
-				}
-				f(w, columns{places[w], have[i].fn, have[i].self, have[i].total})
+			if p := &have[order[i]]; p.self.len() > 0 {
+				p.unpack(&scratch[w], order[i])
+				f(w, scratch[w])
 			}
 			return ctx.Err()
 		}); err != nil || len(missing) == 0 {
@@ -319,75 +336,94 @@ func (s *Store) eachSample(ctx context.Context, c *driver.Conn, sel *selection, 
 	if !keep {
 		return s.part(sel, missing).scan(ctx, c, nil, f)
 	}
+	for len(missing) > 0 {
+		part := s.part(sel, sel.someOf(missing))
+		missing = missing[len(part.profiles):]
+		if err := s.keepSamples(ctx, c, part, n, epoch, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// someOf returns the first of some positions, with so few call nodes that their rows may
+// be held in memory.
+func (sel *selection) someOf(places []int32) []int32 {
+	nodes := 0
+	for i, at := range places {
+		if nodes += sel.profiles[at].Nodes; nodes > manyNodes/8 {
+			return places[:i+1]
+		}
+	}
+	return places
+}
+
+// byBenchmark returns the positions of the profiles, those of a benchmark together.
+func (sel *selection) byBenchmark() []int32 {
+	var names []string
+	bench := store.BenchmarkIndex(sel.profiles, &names)
+	order := make([]int32, len(bench))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(bench[a], bench[b]) })
+	return order
+}
+
+// keepSamples is eachSample for profiles that are not in the cache, and adds them to it.
+func (s *Store) keepSamples(ctx context.Context, c *driver.Conn, sel *selection, n *names, epoch int, f func(worker int, rows columns)) error {
 	read := make([][]columns, driver.Workers)
-	err := s.part(sel, missing).scan(ctx, c, nil, func(w int, rows columns) {
+	err := sel.scan(ctx, c, nil, func(w int, rows columns) {
 		f(w, rows)
 		read[w] = append(read[w], rows.clone())
 	})
 	if err != nil {
 		return err
 	}
-	for i, rows := range byProfile(slices.Concat(read...), len(sel.profiles), missing) {
-		s.cache.addFunctions(epoch, int32(sel.profiles[missing[i]].Seq), rows)
-	}
-	return nil
-}
-
-// pick calls f with the rows of some functions of the profiles.
-func pick(ctx context.Context, have []functionRows, fns []int32, functions int, f func(worker int, rows columns)) error {
-	wanted := bitset.New(functions)
-	for _, fn := range fns {
-		wanted.Add(fn)
-	}
-	picked := make([]columns, driver.Workers)
-	err := spread(len(have), perWorker, func(w, i int) error {
-		p, rows := &picked[w], &have[i]
-		for k, fn := range rows.fn {
-			if wanted.Has(fn) {
-				p.profile, p.fn = append(p.profile, int32(i)), append(p.fn, fn)
-				p.self, p.total = append(p.self, rows.self[k]), append(p.total, rows.total[k])
-			}
+	list := byProfile(slices.Concat(read...), sel.places())
+	packers := make([]*rowPacker, driver.Workers)
+	return spread(len(list), perWorker, func(w, i int) error {
+		if packers[w] == nil {
+			packers[w] = newRowPacker(len(n.functions))
 		}
+		s.cache.addFunctions(epoch, int32(sel.profiles[i].Seq), packers[w].pack(list[i]))
 		return ctx.Err()
 	})
-	for w, rows := range picked {
-		if len(rows.fn) > 0 && err == nil {
-			f(w, rows)
-		}
-	}
-	return err
 }
 
-// These estimate the memory of a profile's rows and of its vector in the cache per call
+// bytesPerNode estimates the memory of a profile's rows or vector in the cache per call
 // node: there are fewer functions, and fewer nodes with a self value.
-const bytesPerNode, vectorBytesPerNode = 6, 1
+const bytesPerNode = 1
 
-// byProfile sorts rows by profile. It returns the rows of each profile at some
-// positions.
-func byProfile(list []columns, places int, of []int32) []functionRows {
-	begin := make([]int, places+1)
+// byProfile sorts rows by profile. It returns those of each profile at some positions.
+func byProfile(list []columns, of []int32) []columns {
+	part := make([]int32, slices.Max(of)+1) // of each position
+	for i, p := range of {
+		part[p] = int32(i)
+	}
+	begin := make([]int, len(of)+1)
 	for _, rows := range list {
 		for _, p := range rows.profile {
-			begin[p+1]++
+			begin[part[p]+1]++
 		}
 	}
-	for p := range places {
-		begin[p+1] += begin[p]
+	for i := range of {
+		begin[i+1] += begin[i]
 	}
-	n := begin[places]
-	all := functionRows{make([]int32, n), make([]int64, n), make([]int64, n)}
+	n := begin[len(of)]
+	all := columns{fn: make([]int32, n), self: make([]int64, n), total: make([]int64, n)}
 	next := slices.Clone(begin)
 	for _, rows := range list {
 		for i, p := range rows.profile {
-			k := next[p]
+			k := next[part[p]]
 			all.fn[k], all.self[k], all.total[k] = rows.fn[i], rows.self[i], rows.total[i]
-			next[p]++
+			next[part[p]]++
 		}
 	}
-	parts := make([]functionRows, len(of))
-	for i, p := range of {
-		from, to := begin[p], begin[p+1]
-		parts[i] = functionRows{all.fn[from:to:to], all.self[from:to:to], all.total[from:to:to]}
+	parts := make([]columns, len(of))
+	for i := range of {
+		from, to := begin[i], begin[i+1]
+		parts[i] = columns{fn: all.fn[from:to:to], self: all.self[from:to:to], total: all.total[from:to:to]}
 	}
 	return parts
 }

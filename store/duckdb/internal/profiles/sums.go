@@ -127,13 +127,14 @@ func sumRows(sums []store.FunctionSum, rows columns, inverse []float64) {
 // FunctionMoments implements store.MomentCounter.
 func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Measure) (*store.MomentSet, error) {
 	out := &store.MomentSet{}
-	parts := make([]moments, driver.Workers)
+	parts := make([]sums, driver.Workers)
 	var n *names
+	var series *series
 	sel, err := s.withSelection(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
 		if n, err = s.dict.functionNames(c); err != nil {
 			return err
 		}
-		series := newSeries(sel.profiles, m, &out.Benchmarks)
+		series = newSeries(sel.profiles, m, &out.Benchmarks)
 		return s.eachSample(ctx, c, sel, n, nil, func(w int, rows columns) {
 			p := &parts[w]
 			if p.index == nil {
@@ -149,24 +150,29 @@ func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Meas
 	if n == nil {
 		return out, nil
 	}
-	all := mergeMoments(parts, len(n.functions))
+	all := mergeSums(parts, len(n.functions))
 	used := bitset.New(len(n.functions))
 	for i := range all.rows {
-		used.Add(all.rows[i].Function)
+		used.Add(all.rows[i].fn)
 	}
 	ids := n.inOrder(used)
 	out.Functions = n.copies(ids)
+	place := make([]int32, len(n.functions)) // of each function in ids
+	for at, fn := range ids {
+		place[fn] = int32(at)
+	}
+	places := make([]bitset.Set, len(out.Benchmarks)) // of each benchmark
+	for bench := range places {
+		places[bench] = bitset.New(len(ids))
+	}
+	for i := range all.rows {
+		places[all.rows[i].bench].Add(place[all.rows[i].fn])
+	}
 	out.Rows = make([]store.Moments, 0, len(all.rows))
-	for _, of := range all.index {
-		if of == nil {
-			continue
-		}
-		for at, fn := range ids {
-			if i := of[fn]; i != 0 {
-				r := all.rows[i-1]
-				r.Function = int32(at)
-				out.Rows = append(out.Rows, r)
-			}
+	for bench, set := range places {
+		for at := range set.All() {
+			r := &all.rows[all.index[bench][ids[at]]-1]
+			out.Rows = append(out.Rows, r.moments(at, series.meanY[bench]))
 		}
 	}
 	return out, nil
@@ -176,22 +182,22 @@ func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Meas
 type series struct {
 	self     bool
 	profiles []observed
-	inverse  []float64 // 1 ÷ n
+	meanY    []float64 // of each benchmark
 }
 
 // observed is the common part of the observations of one profile.
 type observed struct {
 	bench  int32
-	factor float64 // of x
-	y      float64
 	hasY   bool
-	allY   bool // all profiles of the benchmark have a y
+	factor float64 // of x
+	y      float64 // less the mean of its benchmark
 }
 
 func newSeries(profiles []store.Profile, m store.Measure, benchmarks *[]string) *series {
-	s := &series{self: m.Self, profiles: make([]observed, len(profiles)), inverse: make([]float64, len(profiles)+1)}
+	s := &series{self: m.Self, profiles: make([]observed, len(profiles))}
 	bench := store.BenchmarkIndex(profiles, benchmarks)
-	lacksY := make([]bool, len(*benchmarks))
+	s.meanY = make([]float64, len(*benchmarks))
+	n := make([]float64, len(*benchmarks))
 	for i := range profiles {
 		o := &s.profiles[i]
 		o.bench, o.factor = bench[i], 1
@@ -200,73 +206,109 @@ func newSeries(profiles []store.Profile, m store.Measure, benchmarks *[]string) 
 		}
 		if metric, ok := profiles[i].Metric(); ok {
 			o.y, o.hasY = metric.Mean, true
-		} else {
-			lacksY[o.bench] = true
+			n[o.bench]++
+			s.meanY[o.bench] += (o.y - s.meanY[o.bench]) / n[o.bench]
 		}
-		s.inverse[i+1] = 1 / float64(i+1)
 	}
 	for i := range s.profiles {
-		s.profiles[i].allY = !lacksY[bench[i]]
+		o := &s.profiles[i]
+		o.y -= s.meanY[o.bench]
 	}
 	return s
 }
 
-// moments are those of the occurring pairs of benchmark and function.
-type moments struct {
+// sums are those of the occurring pairs of benchmark and function.
+type sums struct {
 	index [][]int32 // of each benchmark and function, its row plus one
-	rows  []store.Moments
+	rows  []pairSums
 }
 
-// row returns the row of a pair.
-func (p *moments) row(bench, fn int32, functions int) *store.Moments {
-	if p.index[bench] == nil {
-		p.index[bench] = make([]int32, functions)
-	}
-	i := p.index[bench][fn]
-	if i == 0 {
-		p.rows = append(p.rows, store.Moments{Benchmark: bench, Function: fn})
-		i = int32(len(p.rows))
-		p.index[bench][fn] = i
-	}
-	return &p.rows[i-1]
+// pairSums are sums over the profiles of a benchmark that have a function, of numbers near
+// zero, so that their moments follow without loss: x less the first one, y less the mean of
+// the benchmark.
+type pairSums struct {
+	bench, fn           int32
+	n, ny               int32
+	first               float64
+	x, xx, y, yy, xy    float64 // where there is a y
+	xWithout, xxWithout float64
 }
 
-// add adds observations: Welford's method (1962), for pairs as in Bennett and others
-// (2009), with a table of reciprocals in place of divisions.
-func (p *moments) add(s *series, rows columns, functions int) {
+// of returns the index that s has for the functions of a benchmark.
+func (s *sums) of(bench int32, functions int) []int32 {
+	if s.index[bench] == nil {
+		s.index[bench] = make([]int32, functions)
+	}
+	return s.index[bench]
+}
+
+// add adds observations.
+func (s *sums) add(series *series, rows columns, functions int) {
 	values := rows.total
-	if s.self {
+	if series.self {
 		values = rows.self
 	}
+	values = values[:len(rows.fn)]
+	profile := int32(-1)
+	var o observed
+	var index []int32
 	for i, fn := range rows.fn {
-		o := &s.profiles[rows.profile[i]]
-		r := p.row(o.bench, fn, functions)
-		x := float64(values[i]) * o.factor
-		r.N++
-		if !o.allY {
-			d := x - r.Mean
-			r.Mean += d * s.inverse[r.N]
-			r.M2 += d * (x - r.Mean)
+		if p := rows.profile[i]; p != profile {
+			profile, o = p, series.profiles[p]
+			index = s.of(o.bench, functions)
 		}
+		x := float64(values[i]) * o.factor
+		at := index[fn]
+		if at == 0 {
+			s.rows = append(s.rows, pairSums{bench: o.bench, fn: fn, first: x})
+			at = int32(len(s.rows))
+			index[fn] = at
+		}
+		r := &s.rows[at-1]
+		r.n++
+		x -= r.first
 		if !o.hasY {
+			r.xWithout += x
+			r.xxWithout += x * x
 			continue
 		}
-		r.NY++
-		dx, dy := x-r.MeanX, o.y-r.MeanY
-		r.MeanX += dx * s.inverse[r.NY]
-		r.MeanY += dy * s.inverse[r.NY]
-		r.M2X += dx * (x - r.MeanX)
-		r.M2Y += dy * (o.y - r.MeanY)
-		r.CovC += dx * (o.y - r.MeanY)
-		if o.allY { // the moments of all are those of the pairs
-			r.Mean, r.M2 = r.MeanX, r.M2X
-		}
+		r.ny++
+		r.x += x
+		r.xx += x * x
+		r.y += o.y
+		r.yy += o.y * o.y
+		r.xy += x * o.y
 	}
 }
 
-// mergeMoments merges the moments of the workers (Chan, Golub and LeVeque 1979).
-func mergeMoments(parts []moments, functions int) moments {
-	var all moments
+// moments returns the moments, as those of a function of the answer.
+func (r *pairSums) moments(function int32, meanY float64) store.Moments {
+	m := store.Moments{Benchmark: r.bench, Function: function, N: int64(r.n), NY: int64(r.ny)}
+	n, ny := float64(r.n), float64(r.ny)
+	x := r.x + r.xWithout
+	m.Mean, m.M2 = r.first+x/n, math.Max(0, r.xx+r.xxWithout-x*x/n)
+	if r.ny > 0 {
+		m.MeanX, m.M2X = r.first+r.x/ny, math.Max(0, r.xx-r.x*r.x/ny)
+		m.MeanY, m.M2Y = meanY+r.y/ny, math.Max(0, r.yy-r.y*r.y/ny)
+		m.CovC = r.xy - r.x*r.y/ny
+	}
+	return m
+}
+
+// merge adds the sums of other profiles to r.
+func (r *pairSums) merge(q *pairSums) {
+	d, ny, without := q.first-r.first, float64(q.ny), float64(q.n-q.ny)
+	r.n, r.ny = r.n+q.n, r.ny+q.ny
+	r.xx += q.xx + 2*d*q.x + ny*d*d
+	r.xy += q.xy + d*q.y
+	r.x, r.y, r.yy = r.x+q.x+ny*d, r.y+q.y, r.yy+q.yy
+	r.xxWithout += q.xxWithout + 2*d*q.xWithout + without*d*d
+	r.xWithout += q.xWithout + without*d
+}
+
+// mergeSums merges the sums of the workers.
+func mergeSums(parts []sums, functions int) sums {
+	var all sums
 	for _, p := range parts {
 		if all.index == nil {
 			all = p
@@ -274,23 +316,13 @@ func mergeMoments(parts []moments, functions int) moments {
 		}
 		for i := range p.rows {
 			q := &p.rows[i]
-			r := all.row(q.Benchmark, q.Function, functions)
-			a, b := float64(r.N), float64(q.N)
-			d := q.Mean - r.Mean
-			r.M2 += q.M2 + d*d*a*b/(a+b)
-			r.Mean += d * b / (a + b)
-			r.N += q.N
-			if q.NY == 0 {
-				continue
+			at := &all.of(q.bench, functions)[q.fn]
+			if *at == 0 {
+				all.rows = append(all.rows, *q)
+				*at = int32(len(all.rows))
+			} else {
+				all.rows[*at-1].merge(q)
 			}
-			a, b = float64(r.NY), float64(q.NY)
-			dx, dy := q.MeanX-r.MeanX, q.MeanY-r.MeanY
-			r.M2X += q.M2X + dx*dx*a*b/(a+b)
-			r.M2Y += q.M2Y + dy*dy*a*b/(a+b)
-			r.CovC += q.CovC + dx*dy*a*b/(a+b)
-			r.MeanX += dx * b / (a + b)
-			r.MeanY += dy * b / (a + b)
-			r.NY += q.NY
 		}
 	}
 	return all

@@ -50,7 +50,7 @@ func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection,
 		}
 	}
 	if len(missing) > 0 {
-		if epoch, keep := s.cache.admit(vectorBytesPerNode * nodes); keep && !sel.once {
+		if epoch, keep := s.cache.admit(bytesPerNode * nodes); keep && !sel.once {
 			vs.keep, vs.epoch = &s.cache, epoch
 		}
 		if err := s.part(sel, missing).readRows(ctx, c, "SELECT profile, paths FROM tree", "", vs.setBlobs); err != nil {
@@ -409,7 +409,7 @@ func (s *Store) parts(sel *selection) iter.Seq[*selection] {
 			return
 		}
 		list := slices.SortedFunc(slices.Values(sel.profiles), func(a, b store.Profile) int { return cmp.Compare(a.Seq, b.Seq) })
-		once := !s.cache.keeps(vectorBytesPerNode * sel.nodes())
+		once := !s.cache.keeps(bytesPerNode * sel.nodes())
 		for len(list) > 0 {
 			n, nodes := 0, 0
 			for ; n < len(list) && nodes < manyNodes/2; n++ {
