@@ -237,15 +237,25 @@ func eachWord(set bitset.Set, work func(from int32, words bitset.Set)) {
 func (f *Forest) cut(used bitset.Set) (t *Table, node []int32) {
 	if l := f.layoutFor(0); l != nil && used.Includes(l.leaves) {
 		used.Fill(len(l.row))
-		t := l.table
-		t.Functions = f.list(l.functions)
-		return &t, l.row
+		return f.cutWhole(l)
 	}
 	f.close(used)
-	if l := f.layoutFor(used.Len()); l != nil {
+	n := used.Len()
+	switch l := f.layoutFor(n); {
+	case l == nil:
+		return f.cutOf(used.Members())
+	case n == len(l.row): // the layout was just made
+		return f.cutWhole(l)
+	default:
 		return f.cutAlong(l, used)
 	}
-	return f.cutOf(used.Members())
+}
+
+// cutWhole is cut for all paths: it shares the table of the layout.
+func (f *Forest) cutWhole(l *layout) (*Table, []int32) {
+	t := l.table
+	t.Functions = f.list(l.functions)
+	return &t, l.row
 }
 
 // close adds the ancestors of its members to a set of paths.
