@@ -1,9 +1,11 @@
 package regression
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/dendroprof/dendro/store"
@@ -120,5 +122,39 @@ func TestAcceptedStepStartsAHistory(t *testing.T) {
 				t.Errorf("%d runs since: %+v starts a history at %s", c.since, no, b.Analyses[0].History[0])
 			}
 		}
+	}
+}
+
+// announced is a store that counts what is announced and what is read.
+type announced struct {
+	store.Store
+	announced, released int
+	read                atomic.Int32
+	err                 error
+}
+
+func (s *announced) Preload(_ context.Context, ids []store.ProfileID) (func(), error) {
+	s.announced += len(ids)
+	return func() { s.released++ }, s.err
+}
+
+func (s *announced) Trees(ctx context.Context, q store.Query, o store.TreeOptions) (*store.TreeSet, error) {
+	s.read.Add(int32(len(q.Profiles)))
+	return s.Store.Trees(ctx, q, o)
+}
+
+// All runs are announced before the first is read, each is read once, and the rest is
+// released.
+func TestRunsAreReadOnce(t *testing.T) {
+	st := &announced{Store: put(t, shop(1, 12, 0, nil))}
+	if _, err := Find(t.Context(), st, store.Query{}, Request{}); err != nil {
+		t.Fatal(err)
+	}
+	if st.announced != 12 || st.read.Load() != 12 || st.released != 1 {
+		t.Errorf("%d runs announced, %d read, %d times released; want 12, 12, 1", st.announced, st.read.Load(), st.released)
+	}
+	st.err = fmt.Errorf("broken")
+	if _, err := Find(t.Context(), st, store.Query{}, Request{}); err != st.err {
+		t.Errorf("error %v, want %v", err, st.err)
 	}
 }

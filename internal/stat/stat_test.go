@@ -1,7 +1,10 @@
 package stat
 
 import (
+	"cmp"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -187,4 +190,28 @@ func TestNothingIsNaN(t *testing.T) {
 			t.Errorf("score %v", z)
 		}
 	})
+}
+
+// TestSortWeighted expects the order that comparing items gives, also of equal values, of
+// values that differ in their last bits, and of negative ones.
+func TestSortWeighted(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for n := range 200 {
+		items := make([]Weighted, n)
+		for i := range items {
+			items[i] = Weighted{rnd.NormFloat64(), rnd.Float64()}
+			switch rnd.IntN(40 * (1 + n%3)) {
+			case 0:
+				items[i].Value = 0
+			case 1:
+				items[i].Value = math.Nextafter(items[rnd.IntN(i+1)].Value, 9)
+			}
+		}
+		want := slices.Clone(items)
+		slices.SortFunc(want, func(a, b Weighted) int { return cmp.Compare(a.Value, b.Value) })
+		sortWeighted(items)
+		if !slices.Equal(items, want) {
+			t.Fatalf("%v\nwant %v", items, want)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	bind "github.com/duckdb/duckdb-go-bindings"
@@ -39,8 +40,25 @@ func (c *Conn) DropAppenders() {
 	}
 }
 
+// observer is called with every statement; nil: none is. Tests count with it.
+var observer atomic.Pointer[func(sql string)]
+
+// Observe calls f with every statement that this process runs from now on until stop is
+// called, but not with rows that are appended. It replaces an earlier f.
+func Observe(f func(sql string)) (stop func()) {
+	observer.Store(&f)
+	return func() { observer.Store(nil) }
+}
+
+func observed(sql string) {
+	if f := observer.Load(); f != nil {
+		(*f)(sql)
+	}
+}
+
 // Exec runs statements that have no parameters and whose results are not needed.
 func (c *Conn) Exec(sql string) error {
+	observed(sql)
 	var res bind.Result
 	defer bind.DestroyResult(&res)
 	if bind.Query(c.Handle, sql, &res) != bind.StateSuccess {
@@ -96,6 +114,7 @@ func (c *Conn) run(ctx context.Context, sql string, args []any, each func(Chunk)
 
 // execute runs a statement to its end.
 func (c *Conn) execute(sql string, args []any, res *bind.Result) error {
+	observed(sql)
 	if len(args) == 0 {
 		if bind.Query(c.Handle, sql, res) != bind.StateSuccess {
 			return resultError(res, sql)

@@ -167,8 +167,8 @@ func (cat *catalog) remove(gone map[store.ProfileID]*entry) {
 	}
 }
 
-// load reads the catalogs from the file.
-func (cat *catalog) load(c *driver.Conn) error {
+// load reads the catalogs from the file, and what only a writer needs.
+func (cat *catalog) load(c *driver.Conn, write bool) error {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
 	cat.rules, cat.list, cat.next = "", nil, counters{}
@@ -183,12 +183,6 @@ func (cat *catalog) load(c *driver.Conn) error {
 		{"SELECT id, grp, name FROM benchmark", func(ch driver.Chunk) error { return cat.loadBenchmarks(ch, benches) }},
 		{"SELECT id, key, date, commit_id, branch, repository, machine, attributes FROM run", func(ch driver.Chunk) error { return cat.loadRuns(ch, keys) }},
 		{"SELECT bench, run, name, mean, unit, better, n, is_primary, samples, error FROM metric", cat.loadMetrics},
-		{"SELECT max(id) FROM source", func(ch driver.Chunk) error {
-			if ch.Valid(0).At(0) {
-				cat.next.source = driver.Column[int32](ch, 0)[0] + 1
-			}
-			return nil
-		}},
 		{`SELECT id, uid, bench, run, type, unit, scale, period, period_unit, period_name, original, profiler, version,
 			duration, samples, sum, nodes, hash, file, source, parts, is_default FROM profile`, func(ch driver.Chunk) error { return cat.loadProfiles(ch, benches, keys) }},
 	} {
@@ -196,7 +190,12 @@ func (cat *catalog) load(c *driver.Conn) error {
 			return err
 		}
 	}
-	return nil
+	if !write {
+		return nil
+	}
+	n, err := c.Number(context.Background(), "SELECT coalesce(max(id) + 1, 0)::BIGINT FROM source")
+	cat.next.source = int32(n)
+	return err
 }
 
 func (cat *catalog) loadMeta(ch driver.Chunk) error {

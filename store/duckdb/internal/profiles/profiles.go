@@ -75,7 +75,7 @@ func Load(s *Store, c *driver.Conn) error {
 	}
 	s.dict.reset()
 	s.cache.reset(defaultCache)
-	return s.catalog.load(c)
+	return s.catalog.load(c, s.file.Writable() == nil)
 }
 
 // Freeze keeps everything from changing until thaw is called. Queries go on.

@@ -79,18 +79,20 @@ func Load(s *Store, c *driver.Conn) error {
 	if err != nil {
 		return err
 	}
-	const next = `SELECT (SELECT coalesce(max(id), -1) + 1 FROM sampled_task)::INTEGER,
-		(SELECT coalesce(max(seq), -1) + 1 FROM segment)::BIGINT, (SELECT coalesce(max(seq), -1) + 1 FROM snapshot)::BIGINT`
-	err = c.Query(context.Background(), next, nil, func(ch driver.Chunk) error {
-		s.nextTask, s.nextSegment, s.nextChunk = driver.Column[int32](ch, 0)[0], driver.Column[int64](ch, 1)[0], driver.Column[int64](ch, 2)[0]
-		return nil
-	})
 	s.mu.Lock()
 	s.tasks = tasks
 	s.mu.Unlock()
 	s.stacks.reset(cmp.Or(s.stacks.byID.Limit(), defaultStacks))
 	s.seen, s.removed = keyFilter{}, 0
-	return err
+	if s.file.Writable() != nil {
+		return nil // nobody needs the next numbers
+	}
+	const next = `SELECT (SELECT coalesce(max(id), -1) + 1 FROM sampled_task)::INTEGER,
+		(SELECT coalesce(max(seq), -1) + 1 FROM segment)::BIGINT, (SELECT coalesce(max(seq), -1) + 1 FROM snapshot)::BIGINT`
+	return c.Query(context.Background(), next, nil, func(ch driver.Chunk) error {
+		s.nextTask, s.nextSegment, s.nextChunk = driver.Column[int32](ch, 0)[0], driver.Column[int64](ch, 1)[0], driver.Column[int64](ch, 2)[0]
+		return nil
+	})
 }
 
 // change runs f as the one call that changes traces, in one transaction that is

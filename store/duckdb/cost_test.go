@@ -1,0 +1,104 @@
+package duckdb
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/storetest"
+)
+
+var fromTable = regexp.MustCompile(`\bFROM (\w+)`)
+
+// TestTablesRead expects of opening and of each query the statements that it needs, by the
+// tables that they read: a store is opened for every command.
+func TestTablesRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.duckdb")
+	s := mustOpen(t, path, Options{})
+	var files []*store.File
+	for b := range 20 {
+		for run := range 5 {
+			files = append(files, storetest.File("g", fmt.Sprint("b", b), fmt.Sprint("r", run), profile.CPUSamples, "×2  ×1  ×9\nA  A  A\nB  C  D"))
+		}
+	}
+	if _, err := s.Put(t.Context(), files, store.PutOptions{Rules: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string][]store.ProfileID{}
+	for _, f := range list(t, s) {
+		ids[f.Benchmark.Name] = append(ids[f.Benchmark.Name], f.ID)
+	}
+
+	var reads []string
+	s.Close()
+	open := func() { s = mustOpen(t, path, Options{ReadOnly: true}) }
+	for _, c := range []struct {
+		name string
+		do   func() error
+		want string
+	}{
+		{"open", func() error { return nil }, ""},
+		{"Profiles", func() error { _, err := s.Profiles(t.Context(), store.Query{}); return err }, ""},
+		{"TotalFunctions", func() error { _, err := store.TotalFunctions(t.Context(), s, store.Query{}); return err }, "fn fn_sample"},
+		{"Find", func() error { _, err := store.Find(t.Context(), s, store.Query{}, "B"); return err }, "fn fn_sample"},
+		{"MergeTrees", func() error { _, _, err := store.MergeTrees(t.Context(), s, store.Query{}); return err }, "fn call_path call_path tree"},
+		{"Trees of each benchmark", func() error {
+			release, err := store.Preload(t.Context(), s, slices.Concat(ids["b1"], ids["b2"], ids["b3"]))
+			if err != nil {
+				return err
+			}
+			defer release()
+			for _, b := range []string{"b1", "b2", "b3"} {
+				set, err := s.Trees(t.Context(), store.Query{Profiles: ids[b]}, store.TreeOptions{})
+				if err != nil {
+					return err
+				}
+				n := 0
+				for v, err := range set.Vectors {
+					if err != nil || len(v.Nodes) != 3 {
+						return fmt.Errorf("%d nodes with values, %w", len(v.Nodes), err)
+					}
+					n++
+				}
+				if n != 5 {
+					return fmt.Errorf("%d trees of %s", n, b)
+				}
+			}
+			return nil
+		}, "tree fn call_path call_path"},
+	} {
+		reads = nil
+		stop := driver.Observe(func(sql string) {
+			for _, m := range fromTable.FindAllStringSubmatch(sql, -1) {
+				if m[1] != "selected" {
+					reads = append(reads, m[1])
+				}
+			}
+		})
+		open()
+		err := c.do()
+		stop()
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		want := strings.TrimSpace("meta task meta benchmark run metric profile " + c.want)
+		if got := strings.Join(reads, " "); got != want {
+			t.Errorf("%s reads %s\nwant %s", c.name, got, want)
+		}
+		s.Close()
+	}
+}
+
+func list(t *testing.T, s *Store) []store.Profile {
+	profiles, err := s.Profiles(t.Context(), store.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return profiles
+}
