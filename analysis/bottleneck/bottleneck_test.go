@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,6 +163,47 @@ func TestPotentialsProperty(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestPotentialsOfLargeTree compares the potentials of a tree that is processed in parts
+// with those by definition.
+func TestPotentialsOfLargeTree(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var f calltree.Forest
+	paths := []int32{calltree.NoNode}
+	for f.Paths.Len() < 4<<16 {
+		fn := f.Function(profile.Function{Name: fmt.Sprint("f", r.IntN(500))})
+		paths = append(paths, f.Path(paths[max(0, len(paths)-1-r.IntN(1000))], fn))
+	}
+	self := make([]int64, f.Paths.Len())
+	for i := range self {
+		self[i] = max(0, r.Int64N(9)-4)
+	}
+	tree := f.Tree(profile.NamedType(profile.CPUSamples), self)
+	const degree = 5
+	want := make([]int64, len(tree.Functions)*(degree+1))
+	for x, v := range tree.Self {
+		for fn, steps := range stepsUp(tree.Table, int32(x), degree) {
+			for n := steps; n <= degree; n++ {
+				want[int(fn)*(degree+1)+n] += v
+			}
+		}
+	}
+	if got := bottleneck.Potentials(tree.Table, tree.Self, degree); !slices.Equal(got, want) {
+		t.Error("potentials of a large tree differ from their definition")
+	}
+}
+
+// stepsUp returns how far up each function is among a node and its nearest ancestors.
+func stepsUp(t *calltree.Table, at int32, degree int) map[int32]int {
+	steps := map[int32]int{}
+	for n := 0; n <= degree && at != calltree.NoNode; n++ {
+		if _, ok := steps[t.Func[at]]; !ok {
+			steps[t.Func[at]] = n
+		}
+		at = t.Parent[at]
+	}
+	return steps
 }
 
 // TestContextsAddUp: the contexts of a function carry all of its potential, each

@@ -2,6 +2,7 @@ package bottleneck
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/store"
@@ -150,12 +151,39 @@ func (a *analysis) subtreePotentials() error {
 //	        n nearest ancestors
 //
 // which takes at most n steps up per node, counting every function at the smallest
-// distance, and running sums over n. Time is nodes·n, memory functions·n.
-func Potentials(t *calltree.Table, self []float64, n int) []float64 {
-	degrees := n + 1
-	p := make([]float64, len(t.Functions)*degrees)
+// distance, and running sums over n. Time is nodes·n, memory functions·n for each of at
+// most four parts of the nodes, which are processed concurrently. They depend on the
+// number of nodes alone, so that sums are rounded alike on every machine.
+func Potentials[N int64 | float64](t *calltree.Table, self []N, n int) []N {
+	parts := make([][]N, max(1, min(4, len(self)>>16)))
+	var wg sync.WaitGroup
+	for i := range parts {
+		wg.Go(func() {
+			parts[i] = credits(t, self, i*len(self)/len(parts), (i+1)*len(self)/len(parts), n+1)
+		})
+	}
+	wg.Wait()
+	p := parts[0]
+	for _, part := range parts[1:] {
+		for i, v := range part {
+			p[i] += v
+		}
+	}
+	for i := range p {
+		if i%(n+1) > 0 {
+			p[i] += p[i-1]
+		}
+	}
+	return p
+}
+
+// credits returns for each function and each number of steps below degrees the self of the
+// nodes from lo to below hi from which the function is so far up.
+func credits[N int64 | float64](t *calltree.Table, self []N, lo, hi, degrees int) []N {
+	p := make([]N, len(t.Functions)*degrees)
 	credited := make([]int32, len(t.Functions)) // 1 + the last node whose self it got
-	for x, v := range self {
+	for x := lo; x < hi; x++ {
+		v := self[x]
 		if v == 0 {
 			continue
 		}
@@ -166,11 +194,6 @@ func Potentials(t *calltree.Table, self []float64, n int) []float64 {
 				p[int(f)*degrees+d] += v
 			}
 			at = t.Parent[at]
-		}
-	}
-	for i := range p {
-		if i%degrees > 0 {
-			p[i] += p[i-1]
 		}
 	}
 	return p

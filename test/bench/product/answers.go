@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
@@ -220,44 +221,24 @@ func (e *engine) correlation(ctx context.Context, q bench.Question) (bench.Answe
 
 const degrees = 6
 
-// subtree is q7, in closed form: a node's self is credited once to every
-// distinct function among it and its n nearest ancestors, at the distance of
-// the function's first appearance; prefix sums over n give all degrees.
+// subtree is q7, by the product's own analysis.
 func (e *engine) subtree(ctx context.Context, q bench.Question) (bench.Answer, error) {
 	t, _, err := store.MergeTrees(ctx, e.st, e.query(q))
 	if err != nil {
 		return bench.Answer{}, err
 	}
-	p := make([][degrees]int64, len(t.Functions))
-	for n, self := range t.Self {
-		if self == 0 {
-			continue
-		}
-		var seen [degrees]int32
-		at := int32(n)
-		for d := 0; d < degrees && at != calltree.NoNode; d++ {
-			fn := t.Func[at]
-			if !slices.Contains(seen[:d], fn) {
-				p[fn][d] += self
-			}
-			seen[d] = fn
-			at = t.Parent[at]
-		}
-	}
+	p := bottleneck.Potentials(t.Table, t.Self, degrees-1)
 	rows := 0
-	for fn := range p {
-		for d := 1; d < degrees; d++ {
-			p[fn][d] += p[fn][d-1]
-		}
-		if p[fn][degrees-1] > 0 {
+	for i := degrees - 1; i < len(p); i += degrees {
+		if p[i] > 0 {
 			rows++
 		}
 	}
 	return bench.Answer{Rows: rows, Sum: func() bench.Checksum {
 		var d bench.Digest
-		for fn := range p {
-			if p[fn][degrees-1] > 0 {
-				d.Row(t.Functions[fn].Name, p[fn][:]...)
+		for fn := range t.Functions {
+			if of := p[fn*degrees : (fn+1)*degrees]; of[degrees-1] > 0 {
+				d.Row(t.Functions[fn].Name, of...)
 			}
 		}
 		return d.Sum()
