@@ -260,8 +260,13 @@ func (f *Forest) cutWhole(l *layout) (*Table, []int32) {
 
 // close adds the ancestors of its members to a set of paths.
 func (f *Forest) close(used bitset.Set) {
-	for p := range used.All() { // ancestors come before their descendants
-		for up := f.Paths.Parent[p]; up != NoNode && used.Add(up); up = f.Paths.Parent[up] {
+	for w := len(used) - 1; w >= 0; w-- { // descendants come after their ancestors
+		for done := uint64(0); used[w]&^done != 0; {
+			bit := 63 - bits.LeadingZeros64(used[w]&^done)
+			done |= 1 << bit
+			if up := f.Paths.Parent[w<<6|bit]; up != NoNode {
+				used[up>>6] |= 1 << (up & 63)
+			}
 		}
 	}
 }
@@ -332,31 +337,23 @@ func (f *Forest) cutAlong(l *layout, used bitset.Set) (*Table, []int32) {
 	for p := range used.All() {
 		rows.Add(l.row[p])
 	}
-	before := make([]int32, len(rows)) // the rows in the words before each word
-	n := int32(0)
-	for w, word := range rows {
-		before[w] = n
-		n += int32(bits.OnesCount64(word))
-	}
-	at := func(row int32) int32 { // the node of a row, or of the next one
-		return before[row>>6] + int32(bits.OnesCount64(rows[row>>6]&(1<<(row&63)-1)))
-	}
+	at, n := newRanks(rows)
 	node := make([]int32, len(l.row))
 	eachWord(used, func(from int32, words bitset.Set) {
 		for i := range words.All() {
-			node[from+i] = at(l.row[from+i])
+			node[from+i] = at.of(l.row[from+i])
 		}
 	})
-	t, whole := newTable(int(n)), &l.table
+	t, whole := newTable(n), &l.table
 	eachWord(rows, func(from int32, words bitset.Set) {
-		k := before[from>>6]
+		k := at[from>>6].before
 		for i := range words.All() {
 			row := from + i
 			t.Parent[k] = NoNode
 			if up := whole.Parent[row]; up != NoNode {
-				t.Parent[k] = at(up)
+				t.Parent[k] = at.of(up)
 			}
-			t.Func[k], t.Depth[k], t.End[k] = whole.Func[row], whole.Depth[row], at(whole.End[row])
+			t.Func[k], t.Depth[k], t.End[k] = whole.Func[row], whole.Depth[row], at.of(whole.End[row])
 			k++
 		}
 	})
@@ -371,12 +368,34 @@ func (f *Forest) cutAlong(l *layout, used bitset.Set) (*Table, []int32) {
 		functions = append(functions, l.functions[fn])
 	}
 	t.Functions = f.list(functions)
-	each(parts(int(n)), func(_ int, p part) {
+	each(parts(n), func(_ int, p part) {
 		for k, fn := range t.Func[p.lo:p.hi] {
 			t.Func[p.lo+k] = newID[fn]
 		}
 	})
 	return t, node
+}
+
+// ranks has the words of a set, and for each the number of members in the words before.
+type ranks []struct {
+	word   uint64
+	before int32
+}
+
+// newRanks returns the ranks of a set and the number of its members.
+func newRanks(set bitset.Set) (r ranks, members int) {
+	r = make(ranks, len(set))
+	for w, word := range set {
+		r[w].word, r[w].before = word, int32(members)
+		members += bits.OnesCount64(word)
+	}
+	return r, members
+}
+
+// of returns the number of members below i.
+func (r ranks) of(i int32) int32 {
+	w := &r[i>>6]
+	return w.before + int32(bits.OnesCount64(w.word&(1<<(i&63)-1)))
 }
 
 // list returns copies of functions.

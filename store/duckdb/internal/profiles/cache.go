@@ -17,8 +17,8 @@ type rowCache struct {
 	mu      sync.Mutex
 	queries int
 	epoch   int // of the ids: entries of another one are not kept
-	rows    lru.Cache[int32, packedRows]
-	vectors lru.Cache[int32, packedVector]
+	rows    lru.Cache[int32, *packedRows]
+	vectors lru.Cache[int32, *packedVector]
 
 	preloaded map[int32][]byte // encoded vectors, each for the next query that reads it
 }
@@ -67,18 +67,20 @@ func (r *rowCache) admit(bytes int) (epoch int, keep bool) {
 	return r.epoch, r.queries > 1 && int64(bytes) <= r.rows.Limit()
 }
 
-// functions returns the rows of a profile, read-only.
-func (r *rowCache) functions(id int32) (packedRows, bool) {
+// functions returns the rows of a profile, read-only, or nil.
+func (r *rowCache) functions(id int32) *packedRows {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.rows.Get(id)
+	rows, _ := r.rows.Get(id)
+	return rows
 }
 
-// vector returns the vector of a profile, read-only.
-func (r *rowCache) vector(id int32) (packedVector, bool) {
+// vector returns the vector of a profile, read-only, or nil.
+func (r *rowCache) vector(id int32) *packedVector {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.vectors.Get(id)
+	v, _ := r.vectors.Get(id)
+	return v
 }
 
 // keeps reports whether admit would keep so many bytes of one more query.
@@ -89,7 +91,7 @@ func (r *rowCache) keeps(bytes int) bool {
 }
 
 // addFunctions keeps rows, unless ids have a new meaning since the epoch.
-func (r *rowCache) addFunctions(epoch int, id int32, rows packedRows) {
+func (r *rowCache) addFunctions(epoch int, id int32, rows *packedRows) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if epoch == r.epoch {
@@ -98,7 +100,7 @@ func (r *rowCache) addFunctions(epoch int, id int32, rows packedRows) {
 }
 
 // addVector keeps a vector, unless ids have a new meaning since the epoch.
-func (r *rowCache) addVector(epoch int, id int32, v packedVector) {
+func (r *rowCache) addVector(epoch int, id int32, v *packedVector) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if epoch == r.epoch {

@@ -41,7 +41,7 @@ func open(t testing.TB) *Store {
 // TestRowCacheAdmits expects nothing kept of the first query, of too large ones, and
 // of another epoch.
 func TestRowCacheAdmits(t *testing.T) {
-	vector := func(n int) packedVector {
+	vector := func(n int) *packedVector {
 		return packed(calltree.Vector{Nodes: make([]int32, n), Self: make([]int64, n)})
 	}
 	var r rowCache
@@ -59,7 +59,7 @@ func TestRowCacheAdmits(t *testing.T) {
 	has := func(want ...int32) {
 		t.Helper()
 		for _, id := range want {
-			if _, ok := r.vector(id); !ok {
+			if r.vector(id) == nil {
 				t.Errorf("vector %d was evicted", id)
 			}
 		}
@@ -75,9 +75,9 @@ func TestRowCacheAdmits(t *testing.T) {
 	has(1, 2, 3)
 	r.reset(r.rows.Limit())
 	r.addVector(epoch, 1, vector(10)) // of another epoch
-	r.addFunctions(epoch, 1, packedRows{})
+	r.addFunctions(epoch, 1, &packedRows{})
 	has()
-	if _, ok := r.functions(1); ok {
+	if r.functions(1) != nil {
 		t.Error("rows of another epoch were kept")
 	}
 }

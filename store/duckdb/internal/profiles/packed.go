@@ -155,8 +155,8 @@ type packedVector struct {
 }
 
 // packed returns a copy of v.
-func packed(v calltree.Vector) packedVector {
-	return packedVector{packKeys(v.Nodes), packColumn(v.Nodes, v.Self)}
+func packed(v calltree.Vector) *packedVector {
+	return &packedVector{packKeys(v.Nodes), packColumn(v.Nodes, v.Self)}
 }
 
 // addTo adds the vector to a sum over the forest.
@@ -193,7 +193,7 @@ func (p *packedVector) vector(buf *calltree.Vector) calltree.Vector {
 	return *buf
 }
 
-func (p packedVector) bytes() int64 { return int64(len(p.gaps)) + p.values.bytes() + 64 }
+func (p *packedVector) bytes() int64 { return int64(len(p.gaps)) + p.values.bytes() + 64 }
 
 // packedRows are the rows of fn_sample of one profile, by function, in about 5 bytes each.
 type packedRows struct {
@@ -213,7 +213,7 @@ func newRowPacker(functions int) *rowPacker {
 }
 
 // pack packs the rows of one profile.
-func (k *rowPacker) pack(rows columns) packedRows {
+func (k *rowPacker) pack(rows columns) *packedRows {
 	for i, fn := range rows.fn {
 		k.has.Add(fn)
 		k.at[fn] = int32(i)
@@ -224,7 +224,7 @@ func (k *rowPacker) pack(rows columns) packedRows {
 		k.rows.self[i], k.rows.total[i] = rows.self[k.at[fn]], rows.total[k.at[fn]]
 	}
 	clear(k.has)
-	return packedRows{packKeys(k.rows.fn), packColumn(k.rows.fn, k.rows.self), packColumn(k.rows.fn, k.rows.total)}
+	return &packedRows{packKeys(k.rows.fn), packColumn(k.rows.fn, k.rows.self), packColumn(k.rows.fn, k.rows.total)}
 }
 
 // unpack reads the rows into r, as those of the profile at a position.
@@ -256,4 +256,4 @@ func (p *packedRows) pick(r *columns, profile int32, fns []int32) {
 	}
 }
 
-func (p packedRows) bytes() int64 { return int64(len(p.gaps)) + p.self.bytes() + p.total.bytes() + 64 }
+func (p *packedRows) bytes() int64 { return int64(len(p.gaps)) + p.self.bytes() + p.total.bytes() + 64 }

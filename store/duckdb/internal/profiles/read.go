@@ -292,11 +292,10 @@ func (s *Store) eachSample(ctx context.Context, c *driver.Conn, sel *selection, 
 	// In order of benchmarks, as in the file, so that f adds to what the processor's cache has.
 	order := sel.byBenchmark()
 	var missing []int32
-	have := make([]packedRows, len(sel.profiles))
+	have := make([]*packedRows, len(sel.profiles))
 	nodes := 0
 	for _, i := range order {
-		var ok bool
-		if have[i], ok = s.cache.functions(int32(sel.profiles[i].Seq)); !ok {
+		if have[i] = s.cache.functions(int32(sel.profiles[i].Seq)); have[i] == nil {
 			missing = append(missing, i)
 			nodes += sel.profiles[i].Nodes
 		}
@@ -323,7 +322,7 @@ func (s *Store) eachSample(ctx context.Context, c *driver.Conn, sel *selection, 
 	}
 	if len(missing) < len(sel.profiles) {
 		if err := spread(len(have), perWorker, func(w, i int) error {
-			if p := &have[order[i]]; p.self.len() > 0 {
+			if p := have[order[i]]; p != nil && p.self.len() > 0 {
 				p.unpack(&scratch[w], order[i])
 				f(w, scratch[w])
 			}

@@ -114,13 +114,15 @@ func inverseSums(profiles []store.Profile) []float64 {
 }
 
 func sumRows(sums []store.FunctionSum, rows columns, inverse []float64) {
+	n := len(rows.fn)
+	profiles, selfs, totals := rows.profile[:n], rows.self[:n], rows.total[:n]
 	for i, fn := range rows.fn {
-		r, share := &sums[fn], inverse[rows.profile[i]]
+		r, self, total, share := &sums[fn], selfs[i], totals[i], inverse[profiles[i]]
 		r.Profiles++
-		r.Self += rows.self[i]
-		r.Total += rows.total[i]
-		r.SelfShare += float64(rows.self[i]) * share
-		r.TotalShare += float64(rows.total[i]) * share
+		r.Self += self
+		r.Total += total
+		r.SelfShare += float64(self) * share
+		r.TotalShare += float64(total) * share
 	}
 }
 

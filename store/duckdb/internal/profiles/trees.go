@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -22,7 +23,7 @@ type vectors struct {
 	ids   []int32
 	limit int // size of the forest
 	blob  [][]byte
-	ready []packedVector // where blob is nil
+	ready []*packedVector // where blob is nil
 	modes [][]modeBlob
 	keep  *rowCache // of decoded rows, if they are still of that epoch; nil: no cache
 	epoch int
@@ -36,12 +37,11 @@ type modeBlob struct {
 // readVectors reads the trees of a selection from DuckDB, if they are not cached.
 func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection, modes bool) (*vectors, error) {
 	n := len(sel.profiles)
-	vs := &vectors{ids: sel.ids(), blob: make([][]byte, n), ready: make([]packedVector, n), modes: make([][]modeBlob, n)}
+	vs := &vectors{ids: sel.ids(), blob: make([][]byte, n), ready: make([]*packedVector, n), modes: make([][]modeBlob, n)}
 	var missing []int32
 	nodes := 0
 	for i, id := range vs.ids {
-		var ok bool
-		if vs.ready[i], ok = s.cache.vector(id); ok {
+		if vs.ready[i] = s.cache.vector(id); vs.ready[i] != nil {
 			continue
 		}
 		if vs.blob[i] = s.cache.takeBlob(id); vs.blob[i] == nil {
@@ -145,6 +145,18 @@ func (vs *vectors) at(i int, buf *calltree.Vector) (calltree.Vector, error) {
 		vs.keep.addVector(vs.epoch, vs.ids[i], vs.ready[i])
 	}
 	return *buf, nil
+}
+
+// entries returns the number of entries of the vectors, which is large if any has to be
+// decoded first.
+func (vs *vectors) entries() (n int) {
+	for i, v := range vs.ready {
+		if vs.blob[i] != nil {
+			return math.MaxInt
+		}
+		n += v.values.len()
+	}
+	return n
 }
 
 // addTo adds the vector of the profile at a position to a sum over the forest.
@@ -429,7 +441,11 @@ func (s *Store) parts(sel *selection) iter.Seq[*selection] {
 func (v *view) sum(ctx context.Context, b *vectors, to *pathSum) (*pathSum, error) {
 	parts := make([]*pathSum, driver.Workers)
 	parts[0] = to
-	err := spread(len(b.ids), perWorker, func(w, i int) error {
+	alone := perWorker
+	if b.entries() < len(v.rec)/2 {
+		alone = len(b.ids) // another sum over the forest costs more than it saves
+	}
+	err := spread(len(b.ids), alone, func(w, i int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
