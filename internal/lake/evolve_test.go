@@ -1,6 +1,8 @@
 package lake
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -225,4 +227,17 @@ func TestBounds(t *testing.T) {
 	if l, u := d.LowerBoundValues()[date.ID], d.UpperBoundValues()[date.ID]; len(l) != 8 || string(l) == string(u) {
 		t.Error(l, u)
 	}
+}
+
+// TestEmptyCatalog: a creation that failed leaves a catalog without tables, which the next
+// one completes.
+func TestEmptyCatalog(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, catalogFile), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), dir, Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("error %v, want fs.ErrNotExist", err)
+	}
+	openLake(t, dir)
 }
