@@ -390,3 +390,38 @@ func TestClosed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestBatchesOfFiles: every profile is in one batch, and a file's profiles are in one unless
+// they are larger than that.
+func TestBatchesOfFiles(t *testing.T) {
+	var list []store.Profile
+	for i := range 40 {
+		p := store.Profile{ID: store.ProfileID(fmt.Sprint(i)), Nodes: batchNodes / 10}
+		if i%4 == 3 {
+			p.Nodes = batchNodes/5 + 1 // ten of them are more than a batch
+		}
+		p.Run.Date = time.Date(2026, time.Month(1+i%4), 1, 0, 0, 0, 0, time.UTC)
+		list = append(list, p)
+	}
+	months := map[time.Month]int{}
+	seen := map[store.ProfileID]bool{}
+	for _, part := range batchesOfFiles(list) {
+		nodes, of := 0, map[time.Month]bool{}
+		for i := range part {
+			nodes += part[i].Nodes
+			of[part[i].Run.Date.Month()], seen[part[i].ID] = true, true
+		}
+		for m := range of {
+			months[m]++
+		}
+		if nodes > batchNodes {
+			t.Errorf("a batch of %d nodes", nodes)
+		}
+	}
+	if len(seen) != len(list) {
+		t.Errorf("%d of %d profiles", len(seen), len(list))
+	}
+	if months[1] != 1 || months[2] != 1 || months[3] != 1 || months[4] < 3 {
+		t.Errorf("batches by month: %v", months)
+	}
+}

@@ -9,8 +9,10 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -346,4 +348,28 @@ func batches(list []store.Profile) (parts [][]store.Profile) {
 		}
 	}
 	return append(parts, list[begin:])
+}
+
+// batchesOfFiles is batches for readers to whom the order of profiles does not matter: a file
+// is read for one batch, unless its profiles are more than that.
+func batchesOfFiles(list []store.Profile) (parts [][]store.Profile) {
+	of := map[tables.Partition][]store.Profile{}
+	nodes := map[tables.Partition]int{}
+	for i := range list {
+		part := tables.PartitionOf(&list[i])
+		of[part] = append(of[part], list[i])
+		nodes[part] += list[i].Nodes
+	}
+	order := slices.SortedFunc(maps.Keys(of), func(a, b tables.Partition) int {
+		return cmp.Or(cmp.Compare(a.Month, b.Month), cmp.Compare(a.Bucket, b.Bucket))
+	})
+	var next []store.Profile
+	n := 0
+	for _, part := range order {
+		if n += nodes[part]; n > batchNodes && len(next) > 0 {
+			parts, next, n = append(parts, batches(next)...), nil, nodes[part]
+		}
+		next = append(next, of[part]...)
+	}
+	return append(parts, batches(next)...)
 }

@@ -103,7 +103,7 @@ func (s *Store) Functions(ctx context.Context, q store.Query, names []string) (*
 func (v *view) functionRows(ctx context.Context, place map[int64]int32, condition string) iter.Seq2[store.FunctionRows, error] {
 	return func(yield func(store.FunctionRows, error) bool) {
 		index := indexOf(v.profiles)
-		for _, part := range batches(v.profiles) {
+		for _, part := range batchesOfFiles(v.profiles) {
 			var rows store.FunctionRows
 			err := v.s.use(func(c *driver.Conn) error {
 				from, err := v.samplesOf(ctx, "function_samples", part)
