@@ -306,6 +306,22 @@ func MergeTrees(ctx context.Context, s Reader, q Query) (*calltree.Tree, []Profi
 	return calltree.NewTree(set.Table, set.Profiles[0].Type, self), set.Profiles, nil
 }
 
+// TreePruner is implemented by engines that merge large trees faster without their many
+// small nodes.
+type TreePruner interface {
+	MergeTreesAbove(ctx context.Context, q Query, percent float64) (*calltree.Tree, []Profile, error)
+}
+
+// MergeTreesAbove is MergeTrees for callers that skip what is below nodes with a total of
+// less than a percentage of the whole: the tree may have such a node's total as its self
+// value, and nothing below it.
+func MergeTreesAbove(ctx context.Context, s Reader, q Query, percent float64) (*calltree.Tree, []Profile, error) {
+	if fast, ok := s.(TreePruner); ok && percent > 0 {
+		return fast.MergeTreesAbove(ctx, q, percent)
+	}
+	return MergeTrees(ctx, s, q)
+}
+
 // Addable reports whether the profiles that q selected can be added up: there
 // is one at least, they have one value type, and no sum leaves the int64 range.
 func Addable(profiles []Profile, q Query) error {

@@ -336,7 +336,7 @@ func (c *comparison) netScope(trees [2][]*calltree.Tree) (*scope, error) {
 
 // sides reads what is compared from the store.
 func (r *DiffRequest) sides(ctx context.Context, st store.Store, v *viewer) (sides [2][]Input, err error) {
-	read := &reading{r.Average, r.RawNames, r.Limits, v}
+	read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
 	if r.Against != "" {
 		return r.bandSides(ctx, st, v)
 	}

@@ -79,6 +79,7 @@ type reading struct {
 	Average
 	rawNames bool
 	limits   profile.Limits
+	above    float64 // percentage of the whole below which a sum needs no details; 0: all are needed
 	*viewer
 }
 
@@ -113,7 +114,7 @@ func (r *reading) sum(ctx context.Context, st store.Store, q store.Query) (Input
 		r.notes = append(r.notes, b.Warnings...)
 		in = Input{name: fmt.Sprintf("%s of %s", r.Average.Average, counted(len(b.Profiles), "profile")), tree: b.Tree(average.Statistic(r.Average.Average)), profiles: 1}
 	} else {
-		t, profiles, err := store.MergeTrees(ctx, st, q)
+		t, profiles, err := store.MergeTreesAbove(ctx, st, q, r.above)
 		if err != nil {
 			return in, err
 		}

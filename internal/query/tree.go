@@ -28,6 +28,10 @@ type TreeRequest struct {
 
 	Inputs []Input        `json:"-"` // in place of the store, if there are any
 	Limits profile.Limits `json:"-"` // of original files that are decoded
+
+	// RowsOnly: only the rows of a tree are read, not its columns, which know more of the
+	// functions than the rows that are left.
+	RowsOnly bool `json:"-"`
 }
 
 // TopRequest is a TreeRequest for a list of functions.
@@ -105,7 +109,7 @@ func Tree(ctx context.Context, st store.Store, r *TreeRequest) (_ any, err error
 	if len(r.Inputs) == 0 && r.Last > 0 && r.View == "functions" {
 		return growth(ctx, st, r)
 	}
-	if r.needsNoTree() {
+	if r.View == "functions" && r.isPlain() {
 		if list, err := functionSums(ctx, st, r); err != nil || list != nil {
 			return list, err
 		}
@@ -184,7 +188,10 @@ func newScope(ctx context.Context, st store.Store, r *TreeRequest) (*scope, erro
 	if len(list) > 0 {
 		list, err = v.withThreads(list)
 	} else {
-		read := &reading{r.Average, r.RawNames, r.Limits, v}
+		read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
+		if r.RowsOnly && r.View == "tree" && r.isPlain() {
+			read.above = r.MinPercent
+		}
 		var q store.Query
 		if q, v.notes, err = r.oneType(ctx, st); err == nil {
 			if len(q.Types) == 1 {
@@ -322,10 +329,9 @@ func ownFunctions(t *calltree.Table, samples ...[]int64) []bool {
 	return own.Functions(t, sum, nil)
 }
 
-// needsNoTree reports whether the request is for sums that a store can have of each
-// function alone.
-func (r *TreeRequest) needsNoTree() bool {
-	return r.View == "functions" && len(r.Inputs) == 0 && r.Select == "" && r.Callers == "" && r.Callees == "" && r.Under == "" && r.Average.Average == "" &&
+// isPlain reports whether the request shows the sum of a selection as it is.
+func (r *TreeRequest) isPlain() bool {
+	return len(r.Inputs) == 0 && r.Select == "" && !r.inverted() && r.Callees == "" && r.Under == "" && r.Average.Average == "" &&
 		!r.RawNames && !r.changesTree() && r.needsSamples(r.View, r.typ()) == ""
 }
 

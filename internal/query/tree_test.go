@@ -79,3 +79,42 @@ func jsonOf(t *testing.T, v any) []byte {
 	}
 	return data
 }
+
+// pruning is a store that prunes as much as store.MergeTreesAbove allows.
+type pruning struct {
+	store.Store
+	percent float64
+}
+
+func (s *pruning) MergeTreesAbove(ctx context.Context, q store.Query, percent float64) (*calltree.Tree, []store.Profile, error) {
+	s.percent = percent
+	return store.MergeTrees(ctx, s.Store, q)
+}
+
+// Details are left out only for a plain tree of which nothing but rows is read.
+func TestTreePrunes(t *testing.T) {
+	st := runtest.Store(t, runtest.Run{Benchmark: "a", Stacks: "main;load 6, main;query;load 2, main;query 4"})
+	small := Cut{MinPercent: 20}
+	for _, c := range []struct {
+		name string
+		r    TreeRequest
+		want float64
+	}{
+		{"rows", TreeRequest{View: "tree", Cut: small, RowsOnly: true}, 20},
+		{"all rows", TreeRequest{View: "tree", RowsOnly: true}, 0},
+		{"columns", TreeRequest{View: "tree", Cut: small}, 0},
+		{"flame graph", TreeRequest{View: "flame", Cut: small, RowsOnly: true}, 0},
+		{"inverted", TreeRequest{View: "tree", Cut: small, Filter: Filter{Invert: true}, RowsOnly: true}, 0},
+		{"callers", TreeRequest{View: "tree", Cut: small, Filter: Filter{Callers: "load"}, RowsOnly: true}, 0},
+		{"below a path", TreeRequest{View: "tree", Cut: small, Filter: Filter{Under: "query"}, RowsOnly: true}, 0},
+		{"a transform", TreeRequest{View: "tree", Cut: small, Filter: Filter{Transforms: []string{"merge-function:query"}}, RowsOnly: true}, 0},
+	} {
+		s := &pruning{Store: st}
+		if _, err := Tree(t.Context(), s, &c.r); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if s.percent != c.want {
+			t.Errorf("%s: pruned below %v %%, want %v", c.name, s.percent, c.want)
+		}
+	}
+}

@@ -54,6 +54,7 @@ var (
 	_ store.MomentCounter   = (*Store)(nil)
 	_ store.Preloader       = (*Store)(nil)
 	_ store.TreeMerger      = (*Store)(nil)
+	_ store.TreePruner      = (*Store)(nil)
 	_ traceprof.Store       = (*Store)(nil)
 
 	_ interface{ LimitStacks(bytes int64) } = (*Store)(nil) // serve --max-stacks

@@ -2,10 +2,12 @@ package profiles
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
@@ -103,5 +105,50 @@ func TestCopyInRanges(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestMergeTreesAbove compares the nodes that a pruned tree has with those of the whole
+// tree: large ones with their values, and their callees, which are leaves if they are small.
+func TestMergeTreesAbove(t *testing.T) {
+	s := open(t)
+	files := []*store.File{
+		storetest.File("g", "b", "1", profile.CPUSamples, "×20 ×9 ×1 ×1\nA   A  A  E\nB   C  C  F\n       D  G"),
+		storetest.File("g", "b", "2", profile.CPUSamples, "×30 ×1 ×2\nA   A  E\nB   C  F\n    H"),
+	}
+	if _, err := s.Put(t.Context(), files, store.PutOptions{Rules: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	whole, _, err := s.MergeTrees(t.Context(), store.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, percent := range []float64{0, 0.1, 4, 5, 15, 60, 100, 200} {
+		pruned, _, err := s.MergeTreesAbove(t.Context(), store.Query{}, percent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		small := func(n int32) bool { return float64(whole.Total[n])*100 < percent*float64(whole.RootTotal()) }
+		want := map[string][2]int64{}
+		for n := range int32(whole.Len()) {
+			switch up := whole.Parent[n]; {
+			case up != calltree.NoNode && small(up):
+			case small(n):
+				want[strings.Join(whole.Path(n), ";")] = [2]int64{whole.Total[n], whole.Total[n]}
+			default:
+				want[strings.Join(whole.Path(n), ";")] = [2]int64{whole.Self[n], whole.Total[n]}
+			}
+		}
+		got := map[string][2]int64{}
+		for n := range int32(pruned.Len()) {
+			got[strings.Join(pruned.Path(n), ";")] = [2]int64{pruned.Self[n], pruned.Total[n]}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%v %%: %v\nwant %v", percent, got, want)
+		}
+	}
+	again, _, err := s.MergeTrees(t.Context(), store.Query{})
+	if err != nil || !slices.Equal(again.Self, whole.Self) {
+		t.Errorf("the whole tree has other values afterwards: %v, %v, %v", again.Self, whole.Self, err)
 	}
 }

@@ -57,6 +57,7 @@ var (
 	_ store.MomentCounter   = (*Store)(nil)
 	_ store.Preloader       = (*Store)(nil)
 	_ store.TreeMerger      = (*Store)(nil)
+	_ store.TreePruner      = (*Store)(nil)
 )
 
 // New returns the profiles of a file, to be loaded by Load.

@@ -363,6 +363,11 @@ func decodeModes(v *view, list []modeBlob, cut *calltree.Cut) ([]store.ModeVecto
 // MergeTrees implements store.TreeMerger: it decodes and adds the vectors on all
 // processors over the whole forest, and cuts the result out of it.
 func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, []store.Profile, error) {
+	return s.MergeTreesAbove(ctx, q, 0)
+}
+
+// MergeTreesAbove implements store.TreePruner.
+func (s *Store) MergeTreesAbove(ctx context.Context, q store.Query, percent float64) (*calltree.Tree, []store.Profile, error) {
 	var b *vectors
 	var v *view
 	var before *pathSum // of the parts of a large selection but the last one, which is b
@@ -408,9 +413,45 @@ func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, 
 	if err != nil {
 		return nil, nil, err
 	}
-	t := v.forest.Sum(sel.profiles[0].Type, sum.has, sum.self)
-	v.release(sum)
-	return t, sel.profiles, nil
+	defer v.release(sum)
+	used, values := sum.has, sum.self
+	if percent > 0 {
+		used, values = v.above(sum, percent)
+	}
+	return v.forest.Sum(sel.profiles[0].Type, used, values), sel.profiles, nil
+}
+
+// above returns the paths, and their values, of a sum without what is below paths with a
+// total of less than a percentage of the whole. It returns all if values are negative or
+// cancel.
+func (v *view) above(sum *pathSum, percent float64) (used bitset.Set, values []int64) {
+	for p := range sum.has.All() {
+		if sum.self[p] <= 0 {
+			return sum.has, sum.self
+		}
+	}
+	parent, whole := v.forest.Paths.Parent, int64(0)
+	values = slices.Clone(sum.self) // totals at first
+	for p, up := range slices.Backward(parent) {
+		if up == calltree.NoNode {
+			whole += values[p]
+		} else {
+			values[up] += values[p]
+		}
+	}
+	used = bitset.New(len(parent))
+	large := bitset.New(len(parent))
+	for p, up := range parent {
+		if values[p] == 0 || up != calltree.NoNode && !large.Has(up) {
+			continue
+		}
+		used.Add(int32(p))
+		if float64(values[p])*100 >= percent*float64(whole) {
+			large.Add(int32(p))
+			values[p] = sum.self[p]
+		}
+	}
+	return used, values
 }
 
 // parts yields a selection, or parts of it in the order of the file if it is large.
