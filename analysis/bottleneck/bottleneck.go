@@ -271,5 +271,5 @@ func (a *analysis) count(rows []*Row) error {
 // the same selection gives the same digits on every engine and machine.
 func round(x float64) float64 {
 	const digits = 1e12
-	return math.Round(x*digits) / digits
+	return math.Round(x*digits)/digits + 0 // not -0
 }
