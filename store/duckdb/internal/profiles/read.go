@@ -49,9 +49,11 @@ func (s *Store) selectProfiles(q store.Query) *selection {
 	return sel
 }
 
+// maxBenches is the maximum number of benchmarks that SQL lists.
+const maxBenches = 8
+
 // selectionOf returns the selection of some profiles of the catalog.
 func (s *Store) selectionOf(profiles []store.Profile) *selection {
-	const maxBenches = 8
 	all := s.catalog.all()
 	sel := &selection{profiles: profiles}
 	if len(sel.profiles) == 0 {
@@ -346,15 +348,23 @@ func (s *Store) eachSample(ctx context.Context, c *driver.Conn, sel *selection, 
 }
 
 // someOf returns the first of some positions, with so few call nodes that their rows may
-// be held in memory.
+// be held in memory: all, or those of so few benchmarks that SQL selects these.
 func (sel *selection) someOf(places []int32) []int32 {
-	nodes := 0
+	nodes, benches, fit := 0, 0, len(places)
 	for i, at := range places {
-		if nodes += sel.profiles[at].Nodes; nodes > manyNodes/8 {
-			return places[:i+1]
+		p := &sel.profiles[at]
+		nodes += p.Nodes
+		if i == 0 || p.Benchmark != sel.profiles[places[i-1]].Benchmark {
+			benches++
+		}
+		if i > 0 && i < fit && (nodes > manyNodes/8 || benches > maxBenches) {
+			fit = i
 		}
 	}
-	return places
+	if nodes <= manyNodes/8 {
+		return places
+	}
+	return places[:fit]
 }
 
 // byBenchmark returns the positions of the profiles, those of a benchmark together.
