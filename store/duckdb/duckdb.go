@@ -27,7 +27,7 @@ import (
 // writing and creates it if it does not exist.
 type Options struct {
 	ReadOnly    bool   // many processes may read one file at once, if none writes
-	MemoryLimit string // of DuckDB, as it writes it: "4GiB"; empty: 80 % of the memory
+	MemoryLimit string // of DuckDB, as it writes it: "4GiB"; empty: 768 MiB, or 80 % of a machine of less than 1.25 GiB
 	Threads     int    // of DuckDB; 0: all processors
 	TempDir     string // where DuckDB spills what exceeds MemoryLimit; empty: beside the file
 }

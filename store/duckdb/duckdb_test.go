@@ -6,6 +6,7 @@ import (
 
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/storetest"
 )
 
@@ -54,5 +55,33 @@ func TestCompactSortsFunctions(t *testing.T) {
 	}
 	if got, err := ask(t, s, "SELECT string_agg(function || total, ' ' ORDER BY function) FROM function_sample"); err != nil || got != "A12 B2 C1 D9\n" {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestMemoryLimit expects a limit by default, and a statement that exceeds one to use the
+// disk.
+func TestMemoryLimit(t *testing.T) {
+	path := filledFile(t)
+	for _, limit := range []string{"", "64MiB"} {
+		s := mustOpen(t, path, Options{MemoryLimit: limit})
+		set := ""
+		err := s.file.With(func(c *driver.Conn) error {
+			return c.Query(t.Context(), "SELECT current_setting('memory_limit')", nil, func(ch driver.Chunk) error {
+				set = ch.Texts(0)[0]
+				return nil
+			})
+		})
+		want := "64.0 MiB"
+		if limit == "" {
+			want = "768.0 MiB"
+		}
+		if err != nil || set != want {
+			t.Errorf("limit %q: %q, %v, want %q on a machine of more than 1.25 GiB", limit, set, err, want)
+		}
+		got, err := ask(t, s, "SELECT count(*) FILTER (h < before) FROM (SELECT h, lag(h) OVER (ORDER BY h) AS before FROM (SELECT hash(range) AS h FROM range(6_000_000)))")
+		if err != nil || got != "0\n" {
+			t.Errorf("limit %q: sorted %q, %v", limit, got, err)
+		}
+		s.Close()
 	}
 }

@@ -50,7 +50,7 @@ var (
 
 // Options are those of the DuckDB that reads files.
 type Options struct {
-	MemoryLimit string // as DuckDB writes it: "4GiB"; empty: 80 % of the memory
+	MemoryLimit string // as DuckDB writes it: "4GiB"; empty: 768 MiB, or 80 % of a machine of less than 1.25 GiB
 	Threads     int    // 0: all processors
 }
 

@@ -9,6 +9,7 @@
 package driver
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -24,7 +25,7 @@ var Workers = runtime.GOMAXPROCS(0)
 // Options are the settings of a file.
 type Options struct {
 	ReadOnly    bool   // many processes may read one file at once, if none writes
-	MemoryLimit string // of DuckDB, as it writes it: "4GiB"; empty: 80 % of the memory
+	MemoryLimit string // of DuckDB, as it writes it: "4GiB"; empty: 768 MiB, or 80 % of a machine of less than 1.25 GiB
 	Threads     int    // of DuckDB; 0: all processors
 	TempDir     string // where DuckDB spills what exceeds MemoryLimit; empty: beside the file
 }
@@ -101,6 +102,11 @@ func openDB(path string, opts Options, session, setting string, allowed []string
 		allowed[i] = Quote(allowed[i])
 	}
 	err := db.Use(func(c *Conn) error {
+		if opts.MemoryLimit == "" {
+			if err := c.limitMemory(); err != nil {
+				return err
+			}
+		}
 		return c.Exec("SET " + setting + " = [" + strings.Join(allowed, ", ") + "]; SET enable_external_access = false; SET lock_configuration = true;" + session)
 	})
 	if err != nil {
@@ -109,6 +115,24 @@ func openDB(path string, opts Options, session, setting string, allowed []string
 	}
 	db.session = session
 	return db, nil
+}
+
+// DefaultMemory is the memory of a database without Options.MemoryLimit: blocks of its
+// file, sorts and results. DuckDB itself takes 80 % of the machine's, and keeps blocks
+// until it needs the room.
+const DefaultMemory = "768MiB"
+
+// limitMemory sets the limit to DefaultMemory where DuckDB's own is a GiB or more.
+func (c *Conn) limitMemory() error {
+	limit := ""
+	err := c.Query(context.Background(), "SELECT current_setting('memory_limit')", nil, func(ch Chunk) error {
+		limit = ch.Texts(0)[0]
+		return nil
+	})
+	if err != nil || strings.HasSuffix(limit, "MiB") || strings.HasSuffix(limit, "KiB") { // of "18.8 GiB"
+		return err
+	}
+	return c.Exec("SET memory_limit = '" + DefaultMemory + "'")
 }
 
 // Close closes the file. All connections must have been put back.
