@@ -89,7 +89,7 @@ smoke: build ## one test of each real server, agent and reader (needs what test-
 smoke-neo4j: # what Neo4j answers to the engine and to the researcher's page
 	$(GO) run ./test/neo4j -heap 1g -- $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m -run '$(SMOKE)' ./store/neo4j ./test/neo4j/e2e
 
-SMOKE = TestStore/shared/(One|Many|Runs|Queries|Conflict|Delete|Concurrent)|TestModels|TestCypher|TestStartPage
+SMOKE = TestStore/shared/(One|Many|Runs|Queries|Conflict|Delete|Concurrent)|TestModels|TestCypher|TestSize|TestStartPage
 
 smoke-servers: # Kafka, PostgreSQL, agents, JMH, new users; these measure durations, so nothing else runs meanwhile
 	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./test/kafka ./test/agents ./test/newuser ./test/jmh ./test/lake

@@ -171,6 +171,7 @@ func (s *Store) Info(ctx context.Context) (info store.Info, err error) {
 	if err != nil {
 		return store.Info{}, fmt.Errorf("info: %w", err)
 	}
+	info.Bytes = s.size(ctx)
 	return info, nil
 }
 

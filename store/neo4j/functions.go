@@ -3,6 +3,7 @@ package neo4j
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
@@ -66,10 +67,12 @@ func checkProfiles(t *bolt.Tx, sel *selection, keys []string, columns string, f 
 	}
 	var err error
 	if f == nil {
-		err = t.Each("MATCH (p:Profile) WHERE p.key IN $keys RETURN collect(p.key), collect(p.hash)", map[string]any{"keys": keys}, func(r bolt.Row) error {
-			hashes := r.Texts(1)
-			for i, key := range r.Texts(0) {
-				if err := check(key, hashes[i], nil); err != nil {
+		// One text of each profile: of one that is being deleted, a column may be there and
+		// another not, and collect leaves out what is not.
+		err = t.Each("MATCH (p:Profile) WHERE p.key IN $keys RETURN collect(p.key + ' ' + p.hash)", map[string]any{"keys": keys}, func(r bolt.Row) error {
+			for _, text := range r.Texts(0) {
+				key, hash, _ := strings.Cut(text, " ")
+				if err := check(key, hash, nil); err != nil {
 					return err
 				}
 			}

@@ -22,7 +22,9 @@
 //
 // Queries read committed data without locks, so a result can include half of a
 // change. Every result is checked against the numbers of its profiles, and the query
-// is repeated if they do not agree.
+// is repeated if they do not agree. Columns that are collected side by side say what stands
+// for a missing value: of a node that is being deleted one property may be there and
+// another not, and collect leaves out what is not.
 //
 // Package bolt below internal runs transactions, package traces keeps the data of
 // trace profiling.

@@ -2,7 +2,9 @@ package neo4j
 
 import (
 	"context"
+	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/dendroprof/dendro/store"
@@ -160,5 +162,29 @@ func TestStore(t *testing.T) {
 			storetest.Run(t, engine(m, sent))
 			sent.checkPlans(t, m, func(st *Store, stacks int) { mustPut(t, st, store.Refuse, millionFile(stacks, 2)) })
 		})
+	}
+}
+
+// TestSize asks a server on this machine. Its files grow only at a checkpoint.
+func TestSize(t *testing.T) {
+	s := opened(t, fresh(t, Shared))
+	if info, err := s.Info(t.Context()); err != nil || info.Bytes == 0 {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+func TestSizeOf(t *testing.T) {
+	dir := t.TempDir()
+	for name, size := range map[string]int{"store": 3, "a/log": 4} {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, make([]byte, size), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := sizeOf(dir); n != 7 || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	if n, err := sizeOf(filepath.Join(dir, "missing")); err == nil {
+		t.Errorf("a missing directory has %d bytes", n)
 	}
 }

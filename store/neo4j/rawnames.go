@@ -21,7 +21,7 @@ func (s *Store) RawNames(ctx context.Context, group string, names []string) (fou
 		// As byID: the server must not read the index once for each name.
 		return t.Each(`UNWIND $names AS name MATCH (f:`+function+` {name: name})-[:WAS]->(n:RawName) USING INDEX SEEK f:`+function+`(name)
 			WITH name, n ORDER BY n.group <> $group, n.name
-			WITH name, collect(n.name)[0] AS raw
+			WITH name, collect(n.name)[0] AS raw WHERE raw IS NOT NULL
 			RETURN collect(name), collect(raw)`, map[string]any{"names": stored, "group": group}, func(r bolt.Row) error {
 			raw := r.Texts(1)
 			for i, name := range r.Texts(0) {

@@ -141,7 +141,7 @@ func readCandidates(t *bolt.Tx, where string, params map[string]any) (*candidate
 	runs := map[string]testrun.Run{}
 	metrics := map[int64][]testrun.Metric{}
 	if err := t.Each(`MATCH (b:Benchmark)-[:HAS_PROFILE]->(p:Profile)<-[:HAS_PROFILE]-(r:TestRun) `+where+`
-		RETURN b.group, b.name, collect(r.key), collect(p `+profileColumns+`)`, params, func(r bolt.Row) error {
+		RETURN b.group, b.name, collect(coalesce(r.key, '')), collect(p `+profileColumns+`)`, params, func(r bolt.Row) error {
 		keys := r.Texts(2)
 		for i, n := range r.PropsList(3) {
 			p := readProfile(n)

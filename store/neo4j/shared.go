@@ -341,7 +341,7 @@ func (m shared) structure(t *bolt.Tx, values []sparse, need func(path int64) boo
 			WITH DISTINCT c
 			MATCH (c)-[:OF]->(f:Function)
 			OPTIONAL MATCH (p:CallPath)-[:CALLS]->(c)
-			RETURN collect(c.id), collect(coalesce(p.id, 0)), collect(f.id)`, map[string]any{"ids": chunks[i]})
+			RETURN collect(coalesce(c.id, 0)), collect(coalesce(p.id, 0)), collect(coalesce(f.id, 0))`, map[string]any{"ids": chunks[i]})
 		if err != nil {
 			return err
 		}
@@ -356,8 +356,8 @@ func (m shared) structure(t *bolt.Tx, values []sparse, need func(path int64) boo
 // allStructure is structure of all paths.
 func allStructure(t *bolt.Tx, f func(ids, parents, functions []int64)) error {
 	statements := []string{
-		"MATCH (c:CallPath)-[:OF]->(f) RETURN collect(c.id), collect(f.id)",
-		"MATCH (p:CallPath)-[:CALLS]->(c) RETURN collect(c.id), collect(p.id)",
+		"MATCH (c:CallPath)-[:OF]->(f) RETURN collect(coalesce(c.id, 0)), collect(coalesce(f.id, 0))",
+		"MATCH (p:CallPath)-[:CALLS]->(c) RETURN collect(coalesce(c.id, 0)), collect(coalesce(p.id, 0))",
 	}
 	results := make([]bolt.Row, len(statements))
 	if err := t.Parallel(len(statements), func(t *bolt.Tx, i int) (err error) {
@@ -382,13 +382,13 @@ func allStructure(t *bolt.Tx, f func(ids, parents, functions []int64)) error {
 func (shared) rows(t *bolt.Tx, keys []string, wanted []int64, f func(key string, functions, selfs, totals []int64) error) error {
 	if wanted == nil {
 		return t.Each(`MATCH (p:Profile) WHERE p.key IN $keys MATCH (p)-[r:RAN]->(f)
-			RETURN p.key, collect(f.id), collect(r.self), collect(r.total)`, map[string]any{"keys": keys}, func(r bolt.Row) error {
+			RETURN p.key, collect(coalesce(f.id, 0)), collect(coalesce(r.self, 0)), collect(coalesce(r.total, 0))`, map[string]any{"keys": keys}, func(r bolt.Row) error {
 			return f(r.Text(0), r.Ints(1), r.Ints(2), r.Ints(3))
 		})
 	}
 	// Few functions of many profiles: one row, because each costs as much as many values.
 	r, err := t.One(`UNWIND $wanted AS id MATCH (f:Function {id: id})<-[r:RAN]-(p:Profile) WHERE p.key IN $keys
-		RETURN collect(p.key), collect(f.id), collect(r.self), collect(r.total)`, map[string]any{"keys": keys, "wanted": wanted})
+		RETURN collect(coalesce(p.key, '')), collect(coalesce(f.id, 0)), collect(coalesce(r.self, 0)), collect(coalesce(r.total, 0))`, map[string]any{"keys": keys, "wanted": wanted})
 	if err != nil {
 		return err
 	}
@@ -418,7 +418,7 @@ func (shared) sums(t *bolt.Tx, keys []string, _ map[string]int64) (bolt.Row, err
 		WITH p, toFloat(p.samples) AS samples
 		MATCH (p)-[r:RAN]->(f)
 		WITH f, count(*) AS n, sum(r.self) AS self, sum(r.total) AS total, sum(r.self / samples) AS selfShare, sum(r.total / samples) AS totalShare
-		RETURN collect(f.id), collect(n), collect(self), collect(total), collect(selfShare), collect(totalShare)`, map[string]any{"keys": keys})
+		RETURN collect(coalesce(f.id, 0)), collect(n), collect(self), collect(total), collect(selfShare), collect(totalShare)`, map[string]any{"keys": keys})
 }
 
 func (shared) paths(t *bolt.Tx) (int64, error) {

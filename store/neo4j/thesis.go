@@ -218,7 +218,7 @@ func (thesis) structure(t *bolt.Tx, values []sparse, need func(path int64) bool,
 		r, err := t.One(`OPTIONAL MATCH (p:Profile {key: $key})
 			OPTIONAL MATCH (f:Function {profileKey: $key}) WHERE f.depth > 0
 			WITH p, f ORDER BY f.key
-			WITH p, collect(f.depth) AS depths, collect(f.codePath) AS names
+			WITH p, collect(f.depth) AS depths, collect(coalesce(f.codePath, '')) AS names
 			RETURN p.paths, depths, names`, map[string]any{"key": v.key})
 		switch {
 		case err != nil:
@@ -267,7 +267,7 @@ func (thesis) rows(t *bolt.Tx, keys []string, wanted []int64, f func(key string,
 		}
 		condition, params["names"] = "AND f.codePath IN $names", r.List(0)
 	}
-	return t.Each(functionRowsOf(condition)+"RETURN key, collect(name), collect(self), collect(total)", params, func(r bolt.Row) error {
+	return t.Each(functionRowsOf(condition)+"RETURN key, collect(coalesce(name, '')), collect(self), collect(total)", params, func(r bolt.Row) error {
 		return f(r.Text(0), namedIDs(r.Texts(1)), r.Ints(2), r.Ints(3))
 	})
 }
@@ -285,7 +285,7 @@ func (thesis) sums(t *bolt.Tx, keys []string, samples map[string]int64) (bolt.Ro
 	r, err := t.One(functionRowsOf("")+`
 		WITH name, count(*) AS n, sum(self) AS self, sum(total) AS total,
 			sum(toFloat(self) / $samples[key]) AS selfShare, sum(toFloat(total) / $samples[key]) AS totalShare
-		RETURN collect(name), collect(n), collect(self), collect(total), collect(selfShare), collect(totalShare)`,
+		RETURN collect(coalesce(name, '')), collect(n), collect(self), collect(total), collect(selfShare), collect(totalShare)`,
 		map[string]any{"keys": keys, "samples": samples})
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package bolt
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"slices"
@@ -60,6 +61,12 @@ func parseAddress(where string) (Address, error) {
 	server := url.URL{Scheme: u.Scheme, Host: u.Host, RawQuery: u.RawQuery}
 	a.server = server.String()
 	return a, nil
+}
+
+// Local reports whether the server runs on this machine, as far as its name tells.
+func (a Address) Local() bool {
+	u, err := url.Parse(a.server)
+	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
 }
 
 // String returns the address without the user.

@@ -39,6 +39,15 @@ func TestParseAddress(t *testing.T) {
 	}
 }
 
+func TestLocal(t *testing.T) {
+	for where, want := range map[string]bool{"neo4j://localhost:7687/db": true, "bolt://127.0.0.1": true, "neo4j+s://[::1]:1": true,
+		"neo4j://10.0.0.1": false, "neo4j://localhost.example": false} {
+		if a, err := parseAddress(where); err != nil || a.Local() != want {
+			t.Errorf("%s: %v, %v", where, a.Local(), err)
+		}
+	}
+}
+
 func FuzzParseAddress(f *testing.F) {
 	f.Add("neo4j://user:secret@host:7687/db")
 	f.Add("bolt://user@host?x=y")
