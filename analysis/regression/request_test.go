@@ -125,7 +125,8 @@ func TestAcceptedStepStartsAHistory(t *testing.T) {
 	}
 }
 
-// announced is a store that counts what is announced and what is read.
+// announced is a store that counts the profiles given to Preload, the calls of release, and
+// the profiles whose trees are read.
 type announced struct {
 	store.Store
 	announced, released int

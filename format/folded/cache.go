@@ -26,7 +26,7 @@ type frameCache struct {
 type spelling struct {
 	text   string // shares its memory with the function's name when that is equal
 	frame  profile.FrameID
-	caller profile.FrameID // what is kept of the frame where it calls another one
+	caller profile.FrameID // the frame as a caller: with Limits.Sums only its function
 }
 
 func (c *frameCache) clear() { c.index, c.spelled, c.last = intern.Index{}, nil, nil }

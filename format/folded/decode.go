@@ -48,7 +48,7 @@ type run struct {
 type mark struct {
 	end    int // of its text
 	frame  profile.FrameID
-	caller profile.FrameID // what is kept of the frame where it calls another one
+	caller profile.FrameID // the frame as a caller: with Limits.Sums only its function
 	stack  profile.StackID // up to and with caller; NoStack: not asked for yet
 }
 

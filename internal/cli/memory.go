@@ -18,9 +18,9 @@ var spending atomic.Bool
 // spendMemory lets the garbage collector of this process rest as long as the
 // heap stays below a budget of bytes, until the returned function is called: an
 // import makes much garbage, and half of a small heap's collections are not worth
-// their time. Inside another budget, that one applies. A heap that lives beyond the budget is collected often, never
-// endlessly, which a memory limit of the runtime would do. Who sets GOGC or
-// GOMEMLIMIT decides alone.
+// their time. While a budget applies, a second one has no effect. A heap that lives beyond
+// the budget is collected often, never endlessly, which a memory limit of the runtime
+// would do. Who sets GOGC or GOMEMLIMIT decides alone.
 func spendMemory(budget uint64) (restore func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" || !spending.CompareAndSwap(false, true) {
 		return func() {}

@@ -52,15 +52,6 @@ type Store struct {
 	decoded atomic.Pointer[view] // the forest of the decoders
 }
 
-var (
-	_ store.FunctionSummer  = (*Store)(nil)
-	_ store.FunctionTotaler = (*Store)(nil)
-	_ store.MomentCounter   = (*Store)(nil)
-	_ store.Preloader       = (*Store)(nil)
-	_ store.TreeMerger      = (*Store)(nil)
-	_ store.TreePruner      = (*Store)(nil)
-)
-
 // New returns the profiles of a file, to be loaded by Load.
 func New(file *driver.File) *Store { return &Store{file: file} }
 
