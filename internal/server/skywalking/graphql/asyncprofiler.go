@@ -42,7 +42,10 @@ func (r *resolver) QueryAsyncProfilerTaskList(ctx context.Context, in query.Asyn
 	for i := range tasks {
 		t := &tasks[i]
 		task := &query.AsyncProfilerTask{ID: t.ID, ServiceID: serviceIDOf(t), ServiceInstanceIds: instanceIDs(t), CreateTime: t.Created,
-			Events: []query.AsyncProfilerEventType{}, Duration: int(t.Duration / second), ExecArgs: &t.Arguments}
+			Events: []query.AsyncProfilerEventType{}, Duration: int(t.Duration / second)}
+		if t.Arguments != "" { // otherwise null, as in the OAP
+			task.ExecArgs = &t.Arguments
+		}
 		for _, e := range t.Events {
 			if event := query.AsyncProfilerEventType(e); event.IsValid() {
 				task.Events = append(task.Events, event)

@@ -1,6 +1,7 @@
 package graphql
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -128,14 +129,41 @@ func (h *Handler) execute(ctx context.Context, op *graphqlexec.OperationContext)
 	ctx = graphqlexec.WithResponseContext(ctx, h.present, h.panicked)
 	ctx = h.resolver.withRoster(ctx)
 	ctx, gaps := values.NewAnswer(ctx)
+	absent := setAsideAbsent(op)
 	response := h.schema.Exec(ctx)(ctx)
 	a := &answer{errors: append(graphqlexec.GetErrors(ctx), response.Errors...), data: response.Data, gaps: gaps}
+	if bytes.HasPrefix(a.data, []byte("{")) {
+		for _, f := range absent {
+			a.data = gaps.AddField(a.data, f.Alias, values.Absent(h.schema.Schema(), f.Definition), f.Selections)
+		}
+	}
 	if wrong := slices.DeleteFunc(slices.Clone(a.errors), func(e *gqlerror.Error) bool {
 		return e.Extensions["classification"] != invalid
 	}); len(wrong) > 0 {
 		return failure(invalid, wrong...)
 	}
 	return a
+}
+
+// setAsideAbsent takes the fields of features that do not exist out of an operation, for
+// which there are no resolvers, and returns them.
+func setAsideAbsent(op *graphqlexec.OperationContext) (absent []graphqlexec.CollectedField) {
+	var rest ast.SelectionSet
+	for _, f := range graphqlexec.CollectFields(op, op.Operation.SelectionSet, []string{"Query", "Mutation"}) {
+		if values.IsAbsent(f.Definition) {
+			absent = append(absent, f)
+			continue
+		}
+		merged := *f.Field
+		merged.SelectionSet = f.Selections
+		rest = append(rest, &merged)
+	}
+	if absent != nil {
+		present := *op.Operation
+		present.SelectionSet = rest
+		op.Operation = &present
+	}
+	return absent
 }
 
 // present converts the error of a field to the form that clients know.

@@ -74,6 +74,6 @@ type metricsTTL struct{ r *resolver }
 func (m metricsTTL) Metadata(context.Context, *query.MetricsTTL) (int, error) { return m.r.days(), nil }
 
 // ExecExpression answers Query.execExpression: there are no metrics.
-func (r *resolver) ExecExpression(context.Context, string, query.Entity, query.Duration) (*query.ExpressionResult, error) {
+func (r *resolver) ExecExpression(context.Context, string, query.Entity, query.Duration, *bool, *bool) (*query.ExpressionResult, error) {
 	return &query.ExpressionResult{Type: query.ExpressionResultTypeUnknown, Results: []*query.MQEValues{}}, nil
 }

@@ -128,7 +128,7 @@ func tagged(s *traceprof.Segment, tags []*query.SpanTag) bool {
 }
 
 // QueryBasicTraces answers Query.queryBasicTraces.
-func (r *resolver) QueryBasicTraces(ctx context.Context, in *query.TraceQueryCondition) (*query.TraceBrief, error) {
+func (r *resolver) QueryBasicTraces(ctx context.Context, in *query.TraceQueryCondition, _ *bool) (*query.TraceBrief, error) {
 	c, err := conditionOf(in, maxPage)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func latency(s *traceprof.Segment) int {
 }
 
 // QueryTrace answers Query.queryTrace.
-func (r *resolver) QueryTrace(ctx context.Context, id string, _ *query.Duration) (*query.Trace, error) {
+func (r *resolver) QueryTrace(ctx context.Context, id string, _ *query.Duration, _ *bool) (*query.Trace, error) {
 	segments, err := r.store.Segments(ctx, traceprof.SegmentQuery{Traces: []string{id}, Limit: maxSegment})
 	if err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func (r *resolver) QueryTrace(ctx context.Context, id string, _ *query.Duration)
 }
 
 // QueryTraces answers Query.queryTraces.
-func (r *resolver) QueryTraces(ctx context.Context, in *query.TraceQueryCondition) (*query.TraceList, error) {
+func (r *resolver) QueryTraces(ctx context.Context, in *query.TraceQueryCondition, _ *bool) (*query.TraceList, error) {
 	c, err := conditionOf(in, maxTraces)
 	if err != nil {
 		return nil, err
@@ -204,7 +204,7 @@ func (r *resolver) QueryTraces(ctx context.Context, in *query.TraceQueryConditio
 	}
 	out := &query.TraceList{Traces: []*query.TraceV2{}, RetrievedTimeRange: &query.RetrievedTimeRange{StartTime: c.during.from, EndTime: c.during.to}}
 	for _, id := range page {
-		trace, err := r.QueryTrace(ctx, id, nil)
+		trace, err := r.QueryTrace(ctx, id, nil, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -219,7 +219,7 @@ func (r *resolver) HasQueryTracesV2Support(context.Context) (bool, error) { retu
 // QueryBasicTracesByName answers Query.queryBasicTracesByName.
 func (r *resolver) QueryBasicTracesByName(ctx context.Context, in *query.TraceQueryConditionByName, _ *bool) (*query.TraceBrief, error) {
 	if in == nil {
-		return r.QueryBasicTraces(ctx, nil)
+		return r.QueryBasicTraces(ctx, nil, nil)
 	}
 	c := query.TraceQueryCondition{TraceID: in.TraceID, QueryDuration: in.QueryDuration, MinTraceDuration: in.MinTraceDuration,
 		MaxTraceDuration: in.MaxTraceDuration, TraceState: in.TraceState, QueryOrder: in.QueryOrder, Tags: in.Tags, Paging: in.Paging}
@@ -235,7 +235,7 @@ func (r *resolver) QueryBasicTracesByName(ctx context.Context, in *query.TraceQu
 		id := ids.Endpoint(in.Endpoint.ServiceName, in.Endpoint.EndpointName)
 		c.EndpointID = &id
 	}
-	return r.QueryBasicTraces(ctx, &c)
+	return r.QueryBasicTraces(ctx, &c, nil)
 }
 
 // QueryTraceTagAutocompleteKeys answers Query.queryTraceTagAutocompleteKeys.

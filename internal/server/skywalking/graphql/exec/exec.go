@@ -36,7 +36,7 @@ var Schema = sync.OnceValue(func() *ast.Schema {
 		panic(err) // the files are embedded
 	}
 	schema := gqlparser.MustLoadSchema(sources...)
-	// Nothing here is worth an answer in parts.
-	delete(schema.Directives, "defer")
+	delete(schema.Directives, "defer")  // nothing here is worth an answer in parts
+	delete(schema.Directives, "absent") // for the server, not for documents
 	return schema
 })

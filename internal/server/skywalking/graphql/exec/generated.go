@@ -78,7 +78,7 @@ type QueryResolver interface {
 	GetEndpointInfo(ctx context.Context, endpointID string) (*query.EndpointInfo, error)
 	ListInstancesByName(ctx context.Context, duration query.Duration, service query.ServiceCondition) ([]*query.ServiceInstance, error)
 	FindEndpointByName(ctx context.Context, keyword *string, service query.ServiceCondition, limit int, duration *query.Duration) ([]*query.Endpoint, error)
-	ExecExpression(ctx context.Context, expression string, entity query.Entity, duration query.Duration) (*query.ExpressionResult, error)
+	ExecExpression(ctx context.Context, expression string, entity query.Entity, duration query.Duration, debug *bool, dumpDBRsp *bool) (*query.ExpressionResult, error)
 	QueryAsyncProfilerTaskList(ctx context.Context, request query.AsyncProfilerTaskListRequest) (*query.AsyncProfilerTaskListResult, error)
 	QueryAsyncProfilerTaskProgress(ctx context.Context, taskID string) (*query.AsyncProfilerTaskProgress, error)
 	QueryAsyncProfilerAnalyze(ctx context.Context, request query.AsyncProfilerAnalyzationRequest) (values.Value, error)
@@ -92,9 +92,9 @@ type QueryResolver interface {
 	GetProfileTaskSegmentList(ctx context.Context, taskID *string) ([]*query.BasicTrace, error)
 	GetProfiledSegment(ctx context.Context, segmentID *string) (*query.ProfiledSegment, error)
 	GetProfileAnalyze(ctx context.Context, segmentID string, timeRanges []*query.ProfileAnalyzeTimeRange) (values.Value, error)
-	QueryBasicTraces(ctx context.Context, condition *query.TraceQueryCondition) (*query.TraceBrief, error)
-	QueryTrace(ctx context.Context, traceID string, duration *query.Duration) (*query.Trace, error)
-	QueryTraces(ctx context.Context, condition *query.TraceQueryCondition) (*query.TraceList, error)
+	QueryBasicTraces(ctx context.Context, condition *query.TraceQueryCondition, debug *bool) (*query.TraceBrief, error)
+	QueryTrace(ctx context.Context, traceID string, duration *query.Duration, debug *bool) (*query.Trace, error)
+	QueryTraces(ctx context.Context, condition *query.TraceQueryCondition, debug *bool) (*query.TraceList, error)
 	HasQueryTracesV2Support(ctx context.Context) (bool, error)
 	QueryBasicTracesByName(ctx context.Context, condition *query.TraceQueryConditionByName, debug *bool) (*query.TraceBrief, error)
 	QueryTraceTagAutocompleteKeys(ctx context.Context, duration query.Duration) ([]string, error)
@@ -328,6 +328,16 @@ func (ec *executionContext) field_Query_execExpression_args(ctx context.Context,
 		return nil, err
 	}
 	args["duration"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "debug", ec.unmarshalOBoolean2ᚖbool)
+	if err != nil {
+		return nil, err
+	}
+	args["debug"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "dumpDBRsp", ec.unmarshalOBoolean2ᚖbool)
+	if err != nil {
+		return nil, err
+	}
+	args["dumpDBRsp"] = arg4
 	return args, nil
 }
 
@@ -630,6 +640,11 @@ func (ec *executionContext) field_Query_queryBasicTraces_args(ctx context.Contex
 		return nil, err
 	}
 	args["condition"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "debug", ec.unmarshalOBoolean2ᚖbool)
+	if err != nil {
+		return nil, err
+	}
+	args["debug"] = arg1
 	return args, nil
 }
 
@@ -706,6 +721,11 @@ func (ec *executionContext) field_Query_queryTrace_args(ctx context.Context, raw
 		return nil, err
 	}
 	args["duration"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "debug", ec.unmarshalOBoolean2ᚖbool)
+	if err != nil {
+		return nil, err
+	}
+	args["debug"] = arg2
 	return args, nil
 }
 
@@ -717,6 +737,11 @@ func (ec *executionContext) field_Query_queryTraces_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["condition"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "debug", ec.unmarshalOBoolean2ᚖbool)
+	if err != nil {
+		return nil, err
+	}
+	args["debug"] = arg1
 	return args, nil
 }
 
@@ -7995,7 +8020,7 @@ func (ec *executionContext) _Query_execExpression(ctx context.Context, field gra
 	}()
 	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
 		ctx = rctx // use context from middleware stack in children
-		return ec.resolvers.Query().ExecExpression(rctx, fc.Args["expression"].(string), fc.Args["entity"].(query.Entity), fc.Args["duration"].(query.Duration))
+		return ec.resolvers.Query().ExecExpression(rctx, fc.Args["expression"].(string), fc.Args["entity"].(query.Entity), fc.Args["duration"].(query.Duration), fc.Args["debug"].(*bool), fc.Args["dumpDBRsp"].(*bool))
 	})
 	if err != nil {
 		ec.Error(ctx, err)
@@ -8866,7 +8891,7 @@ func (ec *executionContext) _Query_queryBasicTraces(ctx context.Context, field g
 	}()
 	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
 		ctx = rctx // use context from middleware stack in children
-		return ec.resolvers.Query().QueryBasicTraces(rctx, fc.Args["condition"].(*query.TraceQueryCondition))
+		return ec.resolvers.Query().QueryBasicTraces(rctx, fc.Args["condition"].(*query.TraceQueryCondition), fc.Args["debug"].(*bool))
 	})
 	if err != nil {
 		ec.Error(ctx, err)
@@ -8922,7 +8947,7 @@ func (ec *executionContext) _Query_queryTrace(ctx context.Context, field graphql
 	}()
 	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
 		ctx = rctx // use context from middleware stack in children
-		return ec.resolvers.Query().QueryTrace(rctx, fc.Args["traceId"].(string), fc.Args["duration"].(*query.Duration))
+		return ec.resolvers.Query().QueryTrace(rctx, fc.Args["traceId"].(string), fc.Args["duration"].(*query.Duration), fc.Args["debug"].(*bool))
 	})
 	if err != nil {
 		ec.Error(ctx, err)
@@ -8978,7 +9003,7 @@ func (ec *executionContext) _Query_queryTraces(ctx context.Context, field graphq
 	}()
 	resTmp, err := ec.ResolverMiddleware(ctx, func(rctx context.Context) (any, error) {
 		ctx = rctx // use context from middleware stack in children
-		return ec.resolvers.Query().QueryTraces(rctx, fc.Args["condition"].(*query.TraceQueryCondition))
+		return ec.resolvers.Query().QueryTraces(rctx, fc.Args["condition"].(*query.TraceQueryCondition), fc.Args["debug"].(*bool))
 	})
 	if err != nil {
 		ec.Error(ctx, err)

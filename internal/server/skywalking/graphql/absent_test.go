@@ -1,0 +1,33 @@
+package graphql
+
+import "testing"
+
+// TestAbsent: features that do not exist have the answer of a server without data, with any
+// alias, fragment and other field beside them.
+func TestAbsent(t *testing.T) {
+	for _, c := range []struct{ document, want string }{
+		{`{ getAllTemplates { id } }`, `{"data":{"getAllTemplates":[]}}`},
+		{`{ p: getProcess(processId: "1") { id } }`, `{"data":{"p":null}}`},
+		{`{ getAlarm(duration: {start: "2023-11-14", end: "2023-11-14", step: DAY}, paging: {pageSize: 1}) { __typename msgs { id } m: msgs { id } } }`,
+			`{"data":{"getAlarm":{"__typename":"Alarms","msgs":[],"m":[]}}}`},
+		{`{ estimateProcessScale(serviceId: "1", labels: []) supportQueryLogsByKeywords }`,
+			`{"data":{"estimateProcessScale":0,"supportQueryLogsByKeywords":false}}`},
+		{`{ ...A version a: getMenuItems @skip(if: true) { title } } fragment A on Query { getMenuItems { title } getTimeInfo { timezone } }`,
+			`{"data":{"getTimeInfo":{"timezone":"+0000"},"version":"10.2.0-dendro-test","getMenuItems":[]}}`},
+		{`{ getEndpointTopology(endpointId: "1", duration: {start: "2023-11-14", end: "2023-11-14", step: DAY}) { ...T calls { id } } } fragment T on Topology { nodes { id } }`,
+			`{"data":{"getEndpointTopology":{"nodes":[],"calls":[]}}}`},
+		{`mutation { disableTemplate(id: "1") { id status message } }`,
+			`{"data":{"disableTemplate":{"id":"","status":false,"message":"Dendro stores no dashboards"}}}`},
+		// A field without a value makes the whole answer null, as in GraphQL.
+		{`{ getMenuItems { title } listInstances(serviceId: "?", duration: {start: "2023-11-14", end: "2023-11-14", step: DAY}) { id } }`, ""},
+	} {
+		b := newBench(t)
+		r := b.ask(c.document, "null")
+		if c.want != "" && r.body != c.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", c.document, r.body, c.want)
+		}
+		if c.want == "" && (r.status != 200 || r.body[len(r.body)-len(`"data":null}`):] != `"data":null}`) {
+			t.Errorf("%s: %s", c.document, r.body)
+		}
+	}
+}

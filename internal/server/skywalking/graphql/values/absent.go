@@ -1,0 +1,85 @@
+package values
+
+import (
+	"strconv"
+
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// directive marks a field of the schema that no resolver answers.
+const directive = "absent"
+
+// IsAbsent reports whether the schema says that a field's feature does not exist.
+func IsAbsent(f *ast.FieldDefinition) bool {
+	return f != nil && f.Directives.ForName(directive) != nil
+}
+
+// Absent returns the answer to a field whose feature does not exist, as a server without
+// data of this kind answers: empty lists, false, 0 and null. An object that can consist of
+// these is one, so that pages find their empty lists; any other is null where the schema
+// allows it. The reason in the schema goes into the fields that clients show: errorReason
+// and message.
+func Absent(schema *ast.Schema, f *ast.FieldDefinition) Value {
+	a := absence{schema: schema}
+	if r := f.Directives.ForName(directive).Arguments.ForName("reason"); r != nil {
+		a.reason = r.Value.Raw
+	}
+	return a.value(f.Type)
+}
+
+// absence makes the values of one answer.
+type absence struct {
+	schema *ast.Schema
+	reason string
+}
+
+func (a absence) value(t *ast.Type) Value {
+	if t.Elem != nil {
+		return List(nil)
+	}
+	def := a.schema.Types[t.NamedType]
+	switch {
+	case def.Kind == ast.Object && (t.NonNull || !a.demands(def)):
+		fields := map[string]Value{}
+		for _, f := range def.Fields {
+			if fields[f.Name] = a.value(f.Type); f.Name == "errorReason" || f.Name == "message" {
+				fields[f.Name] = Text(a.reason)
+			}
+		}
+		return Object(def.Name, fields)
+	case !t.NonNull || def.Kind != ast.Scalar:
+		return Null
+	case def.Name == "Boolean":
+		return literal("false")
+	case def.Name == "Int" || def.Name == "Long":
+		return literal("0")
+	}
+	return literal(strconv.Quote(""))
+}
+
+// demands reports whether objects of a type have a value that is neither a list nor true or
+// false.
+func (a absence) demands(def *ast.Definition) bool {
+	for _, f := range def.Fields {
+		if f.Type.NonNull && f.Type.Elem == nil && f.Type.NamedType != "Boolean" {
+			return true
+		}
+	}
+	return false
+}
+
+// literal is a value as JSON.
+func literal(json string) Value {
+	return func(w *Writer, _ ast.SelectionSet) { w.buf = append(w.buf, json...) }
+}
+
+// AddField appends a field to the object of data, after its other fields.
+func (a *Answer) AddField(data []byte, alias string, v Value, selected ast.SelectionSet) []byte {
+	data = data[:len(data)-1]
+	if len(data) > 1 {
+		data = append(data, ',')
+	}
+	data = append(append(data, Quote(alias)...), ':')
+	a.gaps = append(a.gaps, gap{at: len(data), value: v, selected: selected})
+	return append(data, '}')
+}
