@@ -27,7 +27,7 @@ build: ## build bin/dendro
 # that a program could load, and the version.
 HIDDEN    := -extldflags "-Wl,--exclude-libs,ALL"
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null)
-STRIPPED  := -ldflags '-s -w -X github.com/dendroprof/dendro/internal/cli.version=$(VERSION) $(if $(filter Linux,$(shell uname -s)),$(HIDDEN))'
+STRIPPED  := -ldflags '-s -w -X github.com/dendroprof/dendro/app/internal/cli.version=$(VERSION) $(if $(filter Linux,$(shell uname -s)),$(HIDDEN))'
 PREFIX    ?= /usr/local
 SHARE     := $(DESTDIR)$(PREFIX)/share
 
@@ -63,7 +63,7 @@ spark-nightly: build # a lake of 2,000 profiles: Spark's answers and dendro's, w
 	tools/spark-test 2000
 
 race: ## the concurrent packages under the race detector
-	$(GO) test -vet=off -race -skip '$(SEQUENTIAL)' ./internal/ingest/... ./store/mem/... ./store/remote/... ./calltree/... ./profile ./normalize ./format/... ./traceprof/... ./internal/server/... ./internal/query/...
+	$(GO) test -vet=off -race -skip '$(SEQUENTIAL)' ./ingest/... ./store/mem/... ./store/remote/... ./calltree/... ./profile ./normalize ./format/... ./traceprof/... ./app/internal/server/... ./query/...
 	cd agent && $(GO) test -vet=off -race ./... && $(GO) test -vet=off -tags dendro_portable .
 
 # Tests of one goroutine that take minutes under the race detector, for `make race` to
@@ -92,7 +92,7 @@ smoke-neo4j: # what Neo4j answers to the engine and to the researcher's page
 SMOKE = TestStore/shared/(One|Many|Runs|Queries|Conflict|Delete|Concurrent)|TestModels|TestCypher|TestSize|TestStartPage
 
 smoke-servers: # Kafka, PostgreSQL, agents, JMH, new users; these measure durations, so nothing else runs meanwhile
-	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./test/kafka ./test/agents ./test/newuser ./test/jmh ./test/lake
+	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake
 
 nightly: test-real spark-test spark-nightly race-all test-large fuzz bench bench-detection ## everything that is too slow for every change; hours
 
@@ -110,7 +110,7 @@ real-newest: # Neo4j's newest release
 	  -run 'TestStore/shared|TestModels|TestCypher|TestKeys|TestReplaced|TestBulk/shared|TestGuide|TestStartPage' ./store/neo4j ./test/neo4j/e2e
 
 real-servers: # the binary with servers and agents
-	DENDRO_TEST_REAL=1 $(GO) test -count=1 -p 1 -timeout 60m ./test/neo4j/... ./test/pipeline ./test/kafka ./test/agents ./test/newuser ./test/jmh ./test/lake
+	DENDRO_TEST_REAL=1 $(GO) test -count=1 -p 1 -timeout 60m ./test/neo4j/... ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake
 
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	tools/fuzz $(FUZZTIME)
@@ -134,9 +134,9 @@ bench-views: ## views, transforms and diffs of a million samples
 bench-traces: ## trace profiling: analysis, intake, agents, GraphQL
 	$(GO) test ./traceprof -run '^$$' -bench . -benchtime 20x
 	$(GO) test ./store/duckdb -run '^$$' -bench 'Intake|ReadSnapshots' -benchtime 20x
-	$(GO) test ./internal/server/skywalking -run '^$$' -bench Snapshots -benchtime 600000x
-	$(GO) test ./internal/server/skywalking -run '^$$' -bench Agents -benchtime 1x
-	$(GO) test ./internal/server/skywalking/graphql -run '^$$' -bench Analyze -benchtime 5x
+	$(GO) test ./app/internal/server/skywalking -run '^$$' -bench Snapshots -benchtime 600000x
+	$(GO) test ./app/internal/server/skywalking -run '^$$' -bench Agents -benchtime 1x
+	$(GO) test ./app/internal/server/skywalking/graphql -run '^$$' -bench Analyze -benchtime 5x
 
 bench-neo4j: ## the graph engine against the thesis's import, and its questions (needs Java 17, Maven)
 	$(GO) run ./test/neo4j -heap 2g -pagecache 1g -- $(GO) test ./store/neo4j -run '^$$' -bench 'Import|Ask' -benchtime 1x -timeout 60m

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/proftest"
+	"github.com/dendroprof/dendro/test/proftest"
 )
 
 func TestRenames(t *testing.T) {

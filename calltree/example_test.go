@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/proftest"
+	"github.com/dendroprof/dendro/test/proftest"
 )
 
 func ExampleViewer() {

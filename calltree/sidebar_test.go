@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/proftest"
+	"github.com/dendroprof/dendro/test/proftest"
 )
 
 func TestSidebar(t *testing.T) {

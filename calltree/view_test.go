@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/proftest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/proftest"
 )
 
 // picture is a drawing of samples, a view of it, and the drawing of what it shows.

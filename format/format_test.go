@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dendroprof/dendro/internal/proftest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/proftest"
 )
 
 func TestFormatsAreComplete(t *testing.T) {

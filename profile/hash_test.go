@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/dendroprof/dendro/internal/proftest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/proftest"
 )
 
 // full is a profile that uses every field the hash looks at: two samples of one

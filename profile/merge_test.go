@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/proftest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/proftest"
 )
 
 // drawn adds a profile that a drawing shows to s.

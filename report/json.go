@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/metrics"
@@ -43,7 +44,7 @@ type benchmarkDocument struct {
 	Reason  string `json:"reason,omitempty"`
 	Compared
 	Ranked []regression.Candidate `json:"ranked"`
-	Evidence
+	evidence.Evidence
 }
 
 // Compared is the part of a benchmark's result that all JSON documents share. No list

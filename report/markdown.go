@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/internal/words"
 )
 
@@ -251,7 +252,7 @@ func (r *Report) benchmarkMarkdown(b *Benchmark, d Detail) string {
 	return t.String()
 }
 
-func candidateMarkdown(b *Benchmark, c *Candidate, d Detail) string {
+func candidateMarkdown(b *Benchmark, c *evidence.Candidate, d Detail) string {
 	if c.Self && !d.All {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/internal/words"
 )
 
@@ -22,7 +23,7 @@ import (
 // standard deviations around it.
 type plot struct {
 	values []float64
-	band   []Level
+	band   []evidence.Level
 	tested int                  // at the end
 	label  func(float64) string // of the axis
 	left   func(float64) bool   // missing values; nil: none
@@ -146,20 +147,20 @@ func (b *Benchmark) metricPlot() []string {
 }
 
 // candidatePlot draws the levels of a candidate.
-func (b *Benchmark) candidatePlot(c *Candidate) []string {
+func (b *Benchmark) candidatePlot(c *evidence.Candidate) []string {
 	level, _ := b.levels(c)
 	return b.plot(c.Levels, c.Band, level, nil)
 }
 
 // levels returns the formats of a candidate's levels and of their differences.
-func (b *Benchmark) levels(c *Candidate) (level, difference func(float64) string) {
+func (b *Benchmark) levels(c *evidence.Candidate) (level, difference func(float64) string) {
 	if c.Absolute {
-		return func(v float64) string { return words.Value(v, b.Type) }, func(v float64) string { return words.Difference(v, b.Type) }
+		return func(v float64) string { return words.Value(v, b.Type.Unit, b.Type.Scale) }, func(v float64) string { return words.Difference(v, b.Type.Unit, b.Type.Scale) }
 	}
 	return words.Percent, words.SignedPercent
 }
 
-func (b *Benchmark) plot(values []float64, band []Level, label func(float64) string, left func(float64) bool) []string {
+func (b *Benchmark) plot(values []float64, band []evidence.Level, label func(float64) string, left func(float64) bool) []string {
 	runs := b.Evidence.Runs
 	if len(runs) < 2 || len(values) != len(runs) || len(band) != len(runs) {
 		return nil

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
@@ -104,12 +105,12 @@ type CodeLine struct {
 // Benchmark is the result for one benchmark with its evidence.
 type Benchmark struct {
 	*regression.Benchmark
-	Evidence Evidence
+	Evidence evidence.Evidence
 }
 
 // New returns a report. The evidence is in the order of the result's benchmarks; nil:
 // none.
-func New(res *regression.Result, ev []Evidence, changes []gate.Change, v *gate.Verdict) *Report {
+func New(res *regression.Result, ev []evidence.Evidence, changes []gate.Change, v *gate.Verdict) *Report {
 	r := &Report{Verdict: v, Metrics: &metrics.Table{Rows: []metrics.Row{}, Means: []metrics.Mean{}}}
 	for _, c := range changes {
 		r.Changes = append(r.Changes, Change{Change: c})

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
@@ -86,14 +87,14 @@ func sample() *Report {
 		return expansion.Step{Function: name, Diff: diff, CandidateDiff: 5.55e8, CandidateScore: 55.5, Status: status}
 	}
 	levels := []float64{0, 0, 0, 0.196}
-	ev := []Evidence{{
-		Runs:   []Run{{Key: "run-1"}, {Key: "run-2"}, {Key: "run-8"}, {Key: "run-9", Tested: true}},
-		Metric: &Metric{Name: "time/op", Unit: "ns/op", Values: []float64{6.6e6, 0, 7.1e6, 8.9e6}, Band: []Level{{Mean: 6.6e6}, {Mean: 6.6e6}, {Mean: 6.6e6}, {Mean: 6.85e6, Deviation: 0.2e6}}},
-		Candidates: []Candidate{
-			{Function: "regexp.MustCompile", Finding: big.ID, Actual: 0.196, Diff: 0.196, Score: 19.5, Status: "+", Levels: levels, Band: make([]Level, 4),
+	ev := []evidence.Evidence{{
+		Runs:   []evidence.Run{{Key: "run-1"}, {Key: "run-2"}, {Key: "run-8"}, {Key: "run-9", Tested: true}},
+		Metric: &evidence.Metric{Name: "time/op", Unit: "ns/op", Values: []float64{6.6e6, 0, 7.1e6, 8.9e6}, Band: []evidence.Level{{Mean: 6.6e6}, {Mean: 6.6e6}, {Mean: 6.6e6}, {Mean: 6.85e6, Deviation: 0.2e6}}},
+		Candidates: []evidence.Candidate{
+			{Function: "regexp.MustCompile", Finding: big.ID, Actual: 0.196, Diff: 0.196, Score: 19.5, Status: "+", Levels: levels, Band: make([]evidence.Level, 4),
 				Contexts: &expansion.Expansion{Function: "regexp.MustCompile", Children: []expansion.Trace{{step("regexp.MustCompile", "+", 5.55e8), step("regexp.parse", "+", 1.6e8)}, {step("regexp.MustCompile", "", 1)}},
 					Parents: []expansion.Trace{{step("regexp.MustCompile", "+", 5.55e8), step(hostile, "", 6.5e8)}}}},
-			{Function: hostile, Self: true, Expected: 0.04, Actual: 0.05, Diff: 0.01, Score: 2.5, Levels: levels, Band: make([]Level, 4)},
+			{Function: hostile, Self: true, Expected: 0.04, Actual: 0.05, Diff: 0.01, Score: 2.5, Levels: levels, Band: make([]evidence.Level, 4)},
 		}}, {}, {}}
 	changes := gate.Group(findings)
 	r := New(res, ev, changes, gate.Judge(res, changes, gate.Policy{}))
@@ -232,7 +233,7 @@ func TestHeadline(t *testing.T) {
 
 func TestPlotBounds(t *testing.T) {
 	for _, values := range [][]float64{{}, {1}, {1, 1}, {0, 0, 0}, {-1, 5, 1e300}, make([]float64, 500)} {
-		p := plot{values: values, band: make([]Level, len(values)), tested: 1, label: words.Percent}
+		p := plot{values: values, band: make([]evidence.Level, len(values)), tested: 1, label: words.Percent}
 		for _, l := range p.lines() {
 			if utf8.RuneCountInString(l) > 400 {
 				t.Errorf("a line of %d characters", utf8.RuneCountInString(l))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dendroprof/dendro/analysis/evidence"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
@@ -71,7 +72,7 @@ func (t *text) line(indent, format string, args ...any) {
 // rankings and functions that were requested.
 func (b *Benchmark) shown(d Detail) bool {
 	list := b.Evidence.Candidates
-	return len(list) > 0 && (d.All || len(b.Findings) > 0 || list[0].Absolute || slices.ContainsFunc(list, func(c Candidate) bool { return c.Requested }))
+	return len(list) > 0 && (d.All || len(b.Findings) > 0 || list[0].Absolute || slices.ContainsFunc(list, func(c evidence.Candidate) bool { return c.Requested }))
 }
 
 func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
@@ -98,7 +99,7 @@ func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
 }
 
 // candidate draws a candidate's share and contexts, unless it is only ranked by self.
-func (t *text) candidate(b *Benchmark, c *Candidate, d Detail) {
+func (t *text) candidate(b *Benchmark, c *evidence.Candidate, d Detail) {
 	if c.Self && !d.All {
 		return
 	}
@@ -112,7 +113,7 @@ func (t *text) candidate(b *Benchmark, c *Candidate, d Detail) {
 // contexts formats the traces of a candidate, one table of lines each. The number of
 // omitted traces follows the last table of a direction. Name formats the names of
 // functions.
-func (b *Benchmark) contexts(c *Candidate, d Detail, name func(string) string) (tables [][]string) {
+func (b *Benchmark) contexts(c *evidence.Candidate, d Detail, name func(string) string) (tables [][]string) {
 	if c.Contexts == nil {
 		return nil
 	}
@@ -152,13 +153,13 @@ var (
 	traceHeads     = []string{"diff", "candidate diff", "candidate score", ""}
 )
 
-func (b *Benchmark) candidateCells(c *Candidate) []string {
+func (b *Benchmark) candidateCells(c *evidence.Candidate) []string {
 	level, difference := b.levels(c)
 	return []string{level(c.Expected), level(c.Actual), difference(c.Diff), score(c.Score), c.Status, candidateName(c)}
 }
 
 // candidateName returns the name of a candidate and whether its shares are of self.
-func candidateName(c *Candidate) string {
+func candidateName(c *evidence.Candidate) string {
 	if c.Self {
 		return words.Clean(c.Function) + " (self)"
 	}
@@ -174,7 +175,7 @@ func traceRows(trace expansion.Trace, down bool, typ profile.ValueType) [][]stri
 		if down {
 			at = len(trace) - 1 - i
 		}
-		rows[at] = []string{words.Clean(s.Function), words.Difference(s.Diff, typ), words.Difference(s.CandidateDiff, typ), score(s.CandidateScore), s.Status}
+		rows[at] = []string{words.Clean(s.Function), words.Difference(s.Diff, typ.Unit, typ.Scale), words.Difference(s.CandidateDiff, typ.Unit, typ.Scale), score(s.CandidateScore), s.Status}
 	}
 	return rows
 }
@@ -230,7 +231,7 @@ func (b *Benchmark) moved() (notes []string) {
 
 // metricChange describes how the metric of the tested runs differs from that of the
 // history; empty without one of them.
-func (b *Benchmark) metricChange(m *Metric) string {
+func (b *Benchmark) metricChange(m *evidence.Metric) string {
 	if m == nil {
 		return ""
 	}

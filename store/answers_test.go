@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dendroprof/dendro/internal/proftest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
-	"github.com/dendroprof/dendro/store/storetest"
+	"github.com/dendroprof/dendro/test/proftest"
+	"github.com/dendroprof/dendro/test/storetest"
 )
 
 var ctx = context.Background()

@@ -11,7 +11,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
-	"github.com/dendroprof/dendro/store/storetest"
+	"github.com/dendroprof/dendro/test/storetest"
 )
 
 // TestFind looks for functions and call paths in the store of stocked.

@@ -7,9 +7,8 @@ import (
 	"path"
 	"regexp"
 	"sort"
+	"strconv"
 	"strings"
-
-	"github.com/dendroprof/dendro/internal/stacktext"
 )
 
 // jitMap is the name of the file in which a JIT compiler tells perf of its code.
@@ -40,10 +39,10 @@ func readMap(file string) (list []elf.Symbol) {
 		start, rest, _ := strings.Cut(lines.Text(), " ")
 		size, name, _ := strings.Cut(rest, " ")
 		s := elf.Symbol{Name: name}
-		var ok [2]bool
-		s.Value, ok[0] = stacktext.Hex([]byte(start))
-		s.Size, ok[1] = stacktext.Hex([]byte(size))
-		if ok[0] && ok[1] && name != "" {
+		var errs [2]error
+		s.Value, errs[0] = strconv.ParseUint(strings.TrimPrefix(start, "0x"), 16, 64)
+		s.Size, errs[1] = strconv.ParseUint(strings.TrimPrefix(size, "0x"), 16, 64)
+		if errs == [2]error{} && name != "" {
 			list = append(list, s)
 		}
 	}

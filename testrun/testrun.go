@@ -207,31 +207,3 @@ func BetterOf(unit string) Better {
 	}
 	return Lower
 }
-
-// Seconds returns the factor that turns a unit of time into seconds; a unit per
-// operation ("ns/op") counts as time. False when the unit is not a time.
-func Seconds(unit string) (float64, bool) {
-	u, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(unit)), "/")
-	if strings.HasSuffix(strings.ToLower(unit), "/s") {
-		return 0, false
-	}
-	words := strings.Fields(u)
-	if len(words) == 0 {
-		return 0, false
-	}
-	switch words[len(words)-1] {
-	case "ns", "nanosecond", "nanoseconds":
-		return 1e-9, true
-	case "us", "µs", "μs", "microsecond", "microseconds":
-		return 1e-6, true
-	case "ms", "millisecond", "milliseconds":
-		return 1e-3, true
-	case "s", "sec", "second", "seconds":
-		return 1, true
-	case "min", "minute", "minutes":
-		return 60, true
-	case "h", "hour", "hours":
-		return 3600, true
-	}
-	return 0, false
-}

@@ -175,27 +175,6 @@ func TestBetterOf(t *testing.T) {
 	}
 }
 
-func TestSeconds(t *testing.T) {
-	for _, c := range []struct {
-		factor float64
-		units  string
-	}{
-		{1e-9, "ns;nanoseconds;ns/op;NS"},
-		{1e-6, "us;µs;μs;microsecond;us/op"},
-		{1e-3, "ms;milliseconds;ms/op;CPU ms; ms "},
-		{1, "s;sec;seconds;s/op;CPU seconds"},
-		{60, "min;minutes"},
-		{3600, "h;hours"},
-		{0, "ops/s;MB/s;ms/s;B;bytes;B/op;;/op;count;ops/ms"},
-	} {
-		for unit := range strings.SplitSeq(c.units, ";") {
-			if factor, ok := testrun.Seconds(unit); factor != c.factor || ok != (c.factor != 0) {
-				t.Errorf("%q: %v, %v, want %v", unit, factor, ok, c.factor)
-			}
-		}
-	}
-}
-
 func TestMetricCheck(t *testing.T) {
 	for _, c := range []struct {
 		m    testrun.Metric

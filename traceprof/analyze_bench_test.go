@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dendroprof/dendro/internal/readtest"
-	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/readtest"
+	"github.com/dendroprof/dendro/test/tracetest"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

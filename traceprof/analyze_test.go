@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/tracetest"
+	"github.com/dendroprof/dendro/test/tracetest"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

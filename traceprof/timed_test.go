@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/tracetest"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

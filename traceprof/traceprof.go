@@ -8,7 +8,7 @@
 //
 // The package has the rules (which tasks are allowed, which agent receives which, how to
 // analyse snapshots, why there are none) and the storage contract, Store. It knows no
-// protocol: internal/server translates them.
+// protocol: app/internal/server translates them.
 //
 // Times are milliseconds since 1970 by the clocks of agents and servers, which may
 // differ.

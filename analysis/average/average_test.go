@@ -14,8 +14,8 @@ import (
 	"github.com/dendroprof/dendro/analysis/average"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/format/folded"
-	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/test/runtest"
 )
 
 // draw prints a tree in table order, values with their decimals.

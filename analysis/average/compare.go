@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/stat"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )

@@ -9,11 +9,11 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/runtest"
 	"github.com/dendroprof/dendro/testrun"
 )
 

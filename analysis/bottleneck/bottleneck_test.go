@@ -15,9 +15,9 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/test/runtest"
 )
 
 // slow is a store without fast paths.

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
-	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb"
+	"github.com/dendroprof/dendro/test/runtest"
 )
 
 // TestEngines: the embedded engine, which adds up in parallel and in another order,

@@ -13,9 +13,9 @@ import (
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/history"
-	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/test/runtest"
 )
 
 // load loads everything in a store; the newest run of each benchmark is tested.

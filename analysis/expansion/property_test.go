@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/analysis/expansion"
-	"github.com/dendroprof/dendro/internal/runtest"
+	"github.com/dendroprof/dendro/test/runtest"
 )
 
 // stack is one folded line.

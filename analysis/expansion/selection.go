@@ -7,7 +7,7 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/internal/stat"
+	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/profile"
 )
 

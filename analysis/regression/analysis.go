@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/history"
-	"github.com/dendroprof/dendro/internal/stat"
+	"github.com/dendroprof/dendro/analysis/stat"
 )
 
 // Rows is a history prepared for any number of comparisons: all sums of samples that

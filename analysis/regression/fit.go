@@ -3,7 +3,7 @@ package regression
 import (
 	"math"
 
-	"github.com/dendroprof/dendro/internal/stat"
+	"github.com/dendroprof/dendro/analysis/stat"
 )
 
 // leastLevel is the minimum expected or observed samples per run of a tested row.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/own"
+	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/stat"
 	"github.com/dendroprof/dendro/profile"
 )
 

@@ -16,10 +16,10 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/runtest"
 	"github.com/dendroprof/dendro/testrun"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/stat"
 )
 
 // mostPaths is the maximum length of Finding.Paths.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/test/runtest"
 )
 
 // TestSums compares every row of every run with the sum of the nodes that make it up. Runs

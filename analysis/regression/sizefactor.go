@@ -3,7 +3,7 @@ package regression
 import (
 	"math"
 
-	"github.com/dendroprof/dendro/internal/stat"
+	"github.com/dendroprof/dendro/analysis/stat"
 )
 
 // Size factors are the numbers of samples of one unit of unchanged work in a run. They

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/stat"
 	"github.com/dendroprof/dendro/store"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/calltree/callpath"
-	"github.com/dendroprof/dendro/internal/proftest"
+	"github.com/dendroprof/dendro/test/proftest"
 )
 
 func find(t *testing.T, pattern string, tree *calltree.Tree) (self, total int64) {

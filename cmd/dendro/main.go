@@ -5,9 +5,9 @@ package main
 import (
 	"os"
 
-	"github.com/dendroprof/dendro/internal/cli"
+	"github.com/dendroprof/dendro/app"
 )
 
 func main() {
-	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(app.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
 

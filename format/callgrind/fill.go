@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dendroprof/dendro/internal/callgraph"
+	"github.com/dendroprof/dendro/format/internal/callgraph"
 	"github.com/dendroprof/dendro/profile"
 )
 

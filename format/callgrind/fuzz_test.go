@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/dendroprof/dendro/internal/readtest"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // checkDecode checks what must hold for whatever text.

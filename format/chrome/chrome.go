@@ -25,7 +25,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/format/internal/jsonscan"
 	"github.com/dendroprof/dendro/profile"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 func decode(text string) (*profile.Profile, error) {

@@ -1,8 +1,8 @@
 package chrome
 
 import (
-	"github.com/dendroprof/dendro/internal/jsonscan"
-	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/format/internal/jsonscan"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 )
 
 // event is one event as it is read. Its fields may come in any order.

@@ -1,7 +1,7 @@
 package chrome
 
 import (
-	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/format/internal/jsonscan"
 	"github.com/dendroprof/dendro/profile"
 )
 

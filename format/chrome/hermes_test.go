@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // hermesTrace has the shape of what Hermes writes.

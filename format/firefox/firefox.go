@@ -22,7 +22,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/format/internal/jsonscan"
 	"github.com/dendroprof/dendro/profile"
 )
 

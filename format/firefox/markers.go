@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/format/internal/jsonscan"
 	"github.com/dendroprof/dendro/profile"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dendroprof/dendro/internal/framename"
+	"github.com/dendroprof/dendro/format/internal/framename"
 	"github.com/dendroprof/dendro/profile"
 )
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // workload makes the folded text of many runs of one program. It has the sizes

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dendroprof/dendro/internal/framename"
+	"github.com/dendroprof/dendro/format/internal/framename"
 	"github.com/dendroprof/dendro/profile"
 )
 

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/dendroprof/dendro/internal/framename"
+	"github.com/dendroprof/dendro/format/internal/framename"
 	"github.com/dendroprof/dendro/profile"
 )
 

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dendroprof/dendro/internal/jsonscan"
-	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/format/internal/jsonscan"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
 

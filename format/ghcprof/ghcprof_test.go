@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 var recorded = []string{"shop-percent.prof.gz", "shop-ticks.prof.gz", "shop-all.prof.gz", "shop.json.gz"}

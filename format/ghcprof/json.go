@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/format/internal/jsonscan"
 	"github.com/dendroprof/dendro/profile"
 )
 

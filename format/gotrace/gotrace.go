@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/exp/trace"
 
-	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
 

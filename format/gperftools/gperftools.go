@@ -22,7 +22,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
 

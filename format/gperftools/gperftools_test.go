@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	oracle "github.com/google/pprof/profile"
 
-	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 const (

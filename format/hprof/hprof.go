@@ -21,7 +21,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 var recordings = []string{"ap29-multi", "ap46-cpu", "ap46-wall", "ap46-multi", "jdk25-profile"}

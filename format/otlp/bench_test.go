@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // largeProfile is in the shape of the recorded profile, as a day of a service

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/internal/wire"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // checkDecode checks what must hold for whatever bytes.

@@ -12,7 +12,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/format/internal/jsonscan"
+	"github.com/dendroprof/dendro/format/internal/protobuf"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -77,7 +78,7 @@ func (j *jsonReader) decode(text []byte, k *linker) error {
 	if err := j.translate(text); err != nil {
 		return err
 	}
-	err := wire.Place(k.protobuf(j.out, 0, len(j.out)))
+	err := protobuf.Place(k.protobuf(j.out, 0, len(j.out)))
 	var pe *profile.ParseError
 	if errors.As(err, &pe) && pe.Offset >= 0 {
 		j.wanted, j.found = int(pe.Offset), 0

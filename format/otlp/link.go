@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dendroprof/dendro/internal/wire"
+	"github.com/dendroprof/dendro/format/internal/protobuf"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -204,7 +204,7 @@ func kernelModule(name string) bool {
 func (k *linker) stack(i int32, at int) (profile.StackID, error) {
 	if i <= 0 || int(i) >= len(k.m.stacks) {
 		if i != 0 {
-			return 0, wire.Malformed(at, "stack %d of %d", i, len(k.m.stacks))
+			return 0, protobuf.Malformed(at, "stack %d of %d", i, len(k.m.stacks))
 		}
 		return profile.NoStack, nil
 	}
@@ -216,7 +216,7 @@ func (k *linker) stack(i int32, at int) (profile.StackID, error) {
 	for n := len(locations) - 1; n >= 0; n-- {
 		loc := locations[n]
 		if loc < 0 || int(loc) >= len(k.m.locations) {
-			return 0, wire.Malformed(at, "location %d of %d in stack %d", loc, len(k.m.locations), i)
+			return 0, protobuf.Malformed(at, "location %d of %d in stack %d", loc, len(k.m.locations), i)
 		}
 		frames := k.location(loc)
 		if err := k.spend(len(frames)+1, at); err != nil {

@@ -29,7 +29,7 @@ import (
 	"math"
 	"regexp"
 
-	"github.com/dendroprof/dendro/internal/wire"
+	"github.com/dendroprof/dendro/format/internal/protobuf"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -53,7 +53,7 @@ const keepBytes = 64 << 20
 func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
 	l = l.WithDefaults()
 	var err error
-	if d.buf, err = wire.ReadAll(r, d.buf, min(l.Message, math.MaxInt32)); err != nil {
+	if d.buf, err = protobuf.ReadAll(r, d.buf, min(l.Message, math.MaxInt32)); err != nil {
 		return nil, err
 	}
 	k := newLinker(profile.New(s), l, len(d.buf))
@@ -62,7 +62,7 @@ func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*pr
 		d.buf = nil
 	}
 	if err != nil {
-		return nil, wire.Place(err)
+		return nil, protobuf.Place(err)
 	}
 	p := k.finish()
 	return p.Checked()
@@ -78,11 +78,11 @@ func decodeAll(content []byte, l profile.Limits, k *linker) error {
 	}
 	for at := 0; at < len(content); {
 		if at += 4; at > len(content) {
-			return wire.Malformed(at-4, "the length of a message is cut")
+			return protobuf.Malformed(at-4, "the length of a message is cut")
 		}
 		end := at + int(binary.BigEndian.Uint32(content[at-4:]))
 		if end > len(content) {
-			return wire.Malformed(at-4, "a message of %d bytes in the last %d", end-at, len(content)-at)
+			return protobuf.Malformed(at-4, "a message of %d bytes in the last %d", end-at, len(content)-at)
 		}
 		if err := k.protobuf(content, at, end); err != nil {
 			return err

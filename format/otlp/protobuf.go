@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dendroprof/dendro/format/internal/protobuf"
 	"github.com/dendroprof/dendro/internal/wire"
 )
 
@@ -36,7 +37,7 @@ func (m *message) read(msg []byte, pos, end int) error {
 			return m.readResources(msg, f)
 		}
 		if dictionaries++; dictionaries > 1 {
-			return wire.Malformed(f.At, "a second dictionary: are these several messages without lengths in front?")
+			return protobuf.Malformed(f.At, "a second dictionary: are these several messages without lengths in front?")
 		}
 		return m.readDictionary(msg, f)
 	})
@@ -279,7 +280,7 @@ func (m *message) readTimes(msg []byte, f wire.Field) error {
 		return nil
 	}
 	if (f.Hi-f.Lo)%8 != 0 {
-		return wire.Malformed(f.At, "times in %d bytes", f.Hi-f.Lo)
+		return protobuf.Malformed(f.At, "times in %d bytes", f.Hi-f.Lo)
 	}
 	for pos := f.Lo; pos < f.Hi; pos += 8 {
 		m.times = append(m.times, binary.LittleEndian.Uint64(msg[pos:]))

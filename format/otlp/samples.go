@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/dendroprof/dendro/format/internal/protobuf"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -191,7 +192,7 @@ func (k *linker) table(typ profile.ValueType, at int) (*table, error) {
 		return t, nil
 	}
 	if len(k.tables) == maxTypes {
-		return nil, wire.Malformed(at, "more than %d value types", maxTypes)
+		return nil, protobuf.Malformed(at, "more than %d value types", maxTypes)
 	}
 	t := &table{Samples: profile.Samples{Type: typ}}
 	k.tables = append(k.tables, t)
@@ -252,10 +253,10 @@ func (k *linker) row(t *table, stack profile.StackID, w who, v int64, at uint64,
 		size = -size
 	}
 	if t.sum += size; t.sum > math.MaxInt64 {
-		return wire.Malformed(place, "the values of %s add up to more than 63 bits", t.Type.Name)
+		return protobuf.Malformed(place, "the values of %s add up to more than 63 bits", t.Type.Name)
 	}
 	if at > math.MaxInt64 {
-		return wire.Malformed(place, "a timestamp of more than 63 bits")
+		return protobuf.Malformed(place, "a timestamp of more than 63 bits")
 	}
 	t.Append(stack, v, int64(at), profile.Tags{Thread: w.thread, Labels: w.labels})
 	t.Bound(k.limits)

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // largeText is 50 MB in the shape of the recorded text, as a service with many

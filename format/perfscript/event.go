@@ -1,7 +1,7 @@
 package perfscript
 
 import (
-	"github.com/dendroprof/dendro/internal/perf"
+	"github.com/dendroprof/dendro/format/internal/perf"
 	"github.com/dendroprof/dendro/profile"
 )
 

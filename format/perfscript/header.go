@@ -3,8 +3,8 @@ package perfscript
 import (
 	"bytes"
 
-	"github.com/dendroprof/dendro/internal/perf"
-	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/format/internal/perf"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 )
 
 // header is the head line of a record:

@@ -26,7 +26,7 @@ package perfscript
 import (
 	"io"
 
-	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dendroprof/dendro/internal/perf"
-	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/format/internal/perf"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
 

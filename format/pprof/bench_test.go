@@ -9,8 +9,8 @@ import (
 
 	oracle "github.com/google/pprof/profile"
 
-	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // largeProfile returns a profile of n samples in the shape of the recorded CPU

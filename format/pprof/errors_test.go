@@ -10,9 +10,9 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // builder writes messages for tests, right or wrong. Mark remembers the place

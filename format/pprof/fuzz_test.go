@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/dendroprof/dendro/internal/readtest"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // checkDecode decodes msg, be it a profile or not, and checks what must hold for

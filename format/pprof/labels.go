@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/dendroprof/dendro/format/internal/protobuf"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -89,7 +90,7 @@ func (ls *labelSets) add(fields []byte, at int) (ref labelRef, err error) {
 	for pos := 0; pos < len(fields); {
 		f, err := sampleShape.Next(fields, pos, len(fields))
 		if err != nil {
-			return ref, wire.Malformed(at, "a damaged label")
+			return ref, protobuf.Malformed(at, "a damaged label")
 		}
 		label, err := ls.label(fields, f, at)
 		if err != nil {
@@ -126,7 +127,7 @@ func (ls *labelSets) thread(t profile.Thread) profile.ThreadID {
 func (ls *labelSets) label(fields []byte, f wire.Field, at int) (l profile.Label, err error) {
 	v, err := labelShape.Ints(fields, f.Lo, f.Hi)
 	if err != nil {
-		return l, wire.Malformed(at, "a damaged label")
+		return l, protobuf.Malformed(at, "a damaged label")
 	}
 	if l.Key, err = ls.string(textRef{v[1], at}); err != nil {
 		return l, err

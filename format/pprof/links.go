@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	"github.com/dendroprof/dendro/format/internal/protobuf"
 	"github.com/dendroprof/dendro/internal/intern"
-	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -260,7 +260,7 @@ func (l *links) resolve(x *extension, i int32) (err error) {
 		l.frames = append(l.frames, l.symbols.Frame(fr))
 	}
 	if len(lines) > math.MaxUint16 {
-		return wire.Malformed(loc.at, "a location with %d lines", len(lines))
+		return protobuf.Malformed(loc.at, "a location with %d lines", len(lines))
 	}
 	for k := len(lines) - 1; k >= 0; k-- {
 		ln := &lines[k]

@@ -29,7 +29,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dendroprof/dendro/internal/wire"
+	"github.com/dendroprof/dendro/format/internal/protobuf"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -64,7 +64,7 @@ func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*pr
 	}
 	d.links.limits = l.WithDefaults()
 	var err error
-	if d.buf, err = wire.ReadAll(r, d.buf, d.links.limits.Message); err != nil {
+	if d.buf, err = protobuf.ReadAll(r, d.buf, d.links.limits.Message); err != nil {
 		return nil, err
 	}
 	d.links.msg = d.buf

@@ -8,9 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/dendroprof/dendro/internal/proftest"
-	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/proftest"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // checkRoundTrip writes p and reads it again: all tables at once, and each alone.

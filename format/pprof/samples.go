@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dendroprof/dendro/format/internal/protobuf"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -61,7 +62,7 @@ func (s *samples) read(p *profile.Profile) error {
 			err = s.sample(at, lo, hi)
 		}
 		if err != nil {
-			return wire.Place(err)
+			return protobuf.Place(err)
 		}
 		if pos = hi; len(s.stacks) == profile.SumRows {
 			if err := s.limits.CheckMemory(); err != nil {
@@ -130,7 +131,7 @@ func (s *samples) sample(at, pos, end int) (err error) {
 					err = s.location(f.Value, f.At)
 				}
 			case sampleShape.Known(f.Num):
-				err = wire.Malformed(pos, "a tag of several bytes")
+				err = protobuf.Malformed(pos, "a tag of several bytes")
 			}
 		}
 		if err != nil {
@@ -233,7 +234,7 @@ func (s *samples) location(id uint64, at int) error {
 }
 
 func noLocation(id uint64, at int) error {
-	return wire.Malformed(at, "a sample in location %d, which does not exist", id)
+	return protobuf.Malformed(at, "a sample in location %d, which does not exist", id)
 }
 
 func (s *samples) packedValues(pos, end int) error {
@@ -252,14 +253,14 @@ func (s *samples) packedValues(pos, end int) error {
 // up to here can overflow.
 func (s *samples) checkValues(values []int64, at int) error {
 	if len(values) != len(s.types) {
-		return wire.Malformed(at, "a sample with %d values for %d types", len(values), len(s.types))
+		return protobuf.Malformed(at, "a sample with %d values for %d types", len(values), len(s.types))
 	}
 	for i, v := range values {
 		if v < 0 {
 			v = -v // the smallest int64 stays negative and is far over the limit below
 		}
 		if s.sums[i] += uint64(v); s.sums[i] > math.MaxInt64 {
-			return wire.Malformed(at, "the sum of the values exceeds 63 bits")
+			return protobuf.Malformed(at, "the sum of the values exceeds 63 bits")
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package pprof
 import (
 	"math"
 
+	"github.com/dendroprof/dendro/format/internal/protobuf"
 	"github.com/dendroprof/dendro/internal/wire"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -126,7 +127,7 @@ func (t *tables) read(msg []byte, warn *findings) error {
 	for pos := 0; pos < len(msg); {
 		f, err := nextField(msg, pos)
 		if err != nil {
-			return wire.Place(err)
+			return protobuf.Place(err)
 		}
 		switch pos = f.Hi; f.Num {
 		case fieldSample:
@@ -147,7 +148,7 @@ func (t *tables) read(msg []byte, warn *findings) error {
 			err = t.readHead(msg, f)
 		}
 		if err != nil {
-			return wire.Place(err)
+			return protobuf.Place(err)
 		}
 	}
 	return nil
@@ -156,7 +157,7 @@ func (t *tables) read(msg []byte, warn *findings) error {
 func (t *tables) readHead(msg []byte, f wire.Field) (err error) {
 	h := &t.head
 	if profileShape.Known(f.Num) && profileShape[f.Num]>>f.Type&1 == 0 {
-		return wire.Malformed(f.At, "field %d has wire type %d", f.Num, f.Type)
+		return protobuf.Malformed(f.At, "field %d has wire type %d", f.Num, f.Type)
 	}
 	switch f.Num {
 	case fieldSampleType:
@@ -169,7 +170,7 @@ func (t *tables) readHead(msg []byte, f wire.Field) (err error) {
 		h.period = int64(f.Value)
 	case fieldTime:
 		if h.time != 0 && f.Value != 0 {
-			return wire.Malformed(f.At, "a second time: are these several profiles in one file?")
+			return protobuf.Malformed(f.At, "a second time: are these several profiles in one file?")
 		}
 		h.time = int64(f.Value)
 	case fieldDuration:
@@ -273,13 +274,13 @@ const maxTypes = 1000
 func (t *tables) link(warn *findings) error {
 	switch {
 	case len(t.types) == 0:
-		return wire.Malformed(0, "no sample type")
+		return protobuf.Malformed(0, "no sample type")
 	case len(t.types) > maxTypes:
-		return wire.Malformed(t.types[maxTypes].name.at, "more than %d sample types", maxTypes)
+		return protobuf.Malformed(t.types[maxTypes].name.at, "more than %d sample types", maxTypes)
 	case len(t.strings) == 0:
-		return wire.Malformed(0, "no string table")
+		return protobuf.Malformed(0, "no string table")
 	case t.strings[0].lo != t.strings[0].hi:
-		return wire.Malformed(t.strings[0].lo, "the first string is not empty")
+		return protobuf.Malformed(t.strings[0].lo, "the first string is not empty")
 	}
 	err := t.mappingIDs.build("mapping", len(t.mappings), func(i int) (uint64, int) { return t.mappings[i].id, t.mappings[i].at })
 	if err == nil {
@@ -302,7 +303,7 @@ func (t *tables) link(warn *findings) error {
 	for i := range t.lines {
 		fn, ok := t.functionIDs.find(t.lines[i].function)
 		if !ok {
-			return wire.Malformed(t.lines[i].at, "a line of function %d, which does not exist", t.lines[i].function)
+			return protobuf.Malformed(t.lines[i].at, "a line of function %d, which does not exist", t.lines[i].function)
 		}
 		t.lines[i].function = uint64(fn)
 	}
@@ -318,7 +319,7 @@ func (t *tables) link(warn *findings) error {
 
 func (t *tables) checkText(ref textRef) error {
 	if ref.index >= uint64(len(t.strings)) {
-		return wire.Malformed(ref.at, "string %d of %d", int64(ref.index), len(t.strings))
+		return protobuf.Malformed(ref.at, "string %d of %d", int64(ref.index), len(t.strings))
 	}
 	return nil
 }
@@ -339,7 +340,7 @@ func (t *ids) build(kind string, n int, entry func(i int) (uint64, int)) error {
 	for i := range n {
 		id, at := entry(i)
 		if id == 0 {
-			return wire.Malformed(at, "a %s with id 0", kind)
+			return protobuf.Malformed(at, "a %s with id 0", kind)
 		}
 		t.inRow = t.inRow && id == uint64(i+1)
 		largest = max(largest, id)
@@ -359,7 +360,7 @@ func (t *ids) build(kind string, n int, entry func(i int) (uint64, int)) error {
 	for i := range n {
 		id, at := entry(i)
 		if _, ok := t.find(id); ok {
-			return wire.Malformed(at, "a second %s with id %d", kind, id)
+			return protobuf.Malformed(at, "a second %s with id %d", kind, id)
 		}
 		if t.sparse != nil {
 			t.sparse[id] = int32(i)

@@ -17,7 +17,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/dendroprof/dendro/internal/callgraph"
+	"github.com/dendroprof/dendro/format/internal/callgraph"
 	"github.com/dendroprof/dendro/profile"
 )
 

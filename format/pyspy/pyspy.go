@@ -25,8 +25,8 @@ import (
 	"path"
 	"strings"
 
-	"github.com/dendroprof/dendro/internal/jsonscan"
-	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/format/internal/jsonscan"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
 

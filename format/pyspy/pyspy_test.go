@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 var samples = []string{"dump.txt", "dump.json.gz", "variants.txt"}

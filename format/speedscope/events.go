@@ -1,7 +1,7 @@
 package speedscope
 
 import (
-	"github.com/dendroprof/dendro/internal/jsonscan"
+	"github.com/dendroprof/dendro/format/internal/jsonscan"
 	"github.com/dendroprof/dendro/internal/prefixtree"
 	"github.com/dendroprof/dendro/profile"
 )

@@ -17,9 +17,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dendroprof/dendro/internal/callgraph"
-	"github.com/dendroprof/dendro/internal/jsonscan"
-	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/format/internal/callgraph"
+	"github.com/dendroprof/dendro/format/internal/jsonscan"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
 

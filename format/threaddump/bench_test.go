@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // service makes the dumps of a server of many threads: pools that mostly wait,

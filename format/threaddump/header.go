@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 )
 
 // mostTorn is how long a thread's name with line feeds may be.

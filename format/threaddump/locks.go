@@ -3,7 +3,7 @@ package threaddump
 import (
 	"bytes"
 
-	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 )
 
 // Lines about locks, without the dash. Behind each is the address in angles, and

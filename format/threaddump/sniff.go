@@ -3,7 +3,7 @@ package threaddump
 import (
 	"bytes"
 
-	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 )
 
 // Sniff reports whether a text that begins with prefix has a thread dump of

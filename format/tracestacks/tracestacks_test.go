@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 func decode(text []byte) (*profile.Profile, error) {

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dendroprof/dendro/internal/jsonscan"
-	"github.com/dendroprof/dendro/internal/stacktext"
+	"github.com/dendroprof/dendro/format/internal/jsonscan"
+	"github.com/dendroprof/dendro/format/internal/stacktext"
 	"github.com/dendroprof/dendro/profile"
 )
 

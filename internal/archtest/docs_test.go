@@ -39,7 +39,7 @@ func (c *checker) checkLength(p *pkg) {
 	for _, f := range p.files {
 		switch {
 		case f.place == "cmd/dendro/main.go" && f.lines > maxMain:
-			c.add(f.place, "%d lines, more than %d: commands belong in internal/cli", f.lines, maxMain)
+			c.add(f.place, "%d lines, more than %d: commands belong in app/internal/cli", f.lines, maxMain)
 		case f.lines > maxFile && !f.generated:
 			c.add(f.place, "%d lines, more than %d: split it by noun", f.lines, maxFile)
 		}

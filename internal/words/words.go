@@ -19,9 +19,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/testrun"
 )
 
 // Clean makes a name safe to print: it writes control characters and invisible
@@ -161,7 +158,7 @@ func Interval(v, low, high float64, unit string) string {
 // it. Units other than times stay.
 func step(v float64, unit string) (scale float64, name string) {
 	what, per, isRate := strings.Cut(unit, "/")
-	seconds, ok := testrun.Seconds(what)
+	factor, ok := seconds(what)
 	if !ok {
 		return 1, Clean(unit)
 	}
@@ -172,11 +169,39 @@ func step(v float64, unit string) (scale float64, name string) {
 		seconds float64
 		name    string
 	}{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}} {
-		if v*seconds >= s.seconds || s.name == "ns" {
-			return s.seconds / seconds, s.name + per
+		if v*factor >= s.seconds || s.name == "ns" {
+			return s.seconds / factor, s.name + per
 		}
 	}
 	return 1, Clean(unit)
+}
+
+// seconds returns the factor that turns a unit of time into seconds; a unit per
+// operation ("ns/op") counts as time. False when the unit is not a time.
+func seconds(unit string) (float64, bool) {
+	u, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(unit)), "/")
+	if strings.HasSuffix(strings.ToLower(unit), "/s") {
+		return 0, false
+	}
+	names := strings.Fields(u)
+	if len(names) == 0 {
+		return 0, false
+	}
+	switch names[len(names)-1] {
+	case "ns", "nanosecond", "nanoseconds":
+		return 1e-9, true
+	case "us", "µs", "μs", "microsecond", "microseconds":
+		return 1e-6, true
+	case "ms", "millisecond", "milliseconds":
+		return 1e-3, true
+	case "s", "sec", "second", "seconds":
+		return 1, true
+	case "min", "minute", "minutes":
+		return 60, true
+	case "h", "hour", "hours":
+		return 3600, true
+	}
+	return 0, false
 }
 
 // Amount formats a time or a size in a unit of value types: "1.28 s", "3.40 MiB". It
@@ -203,21 +228,22 @@ func steps(v, by float64, units ...string) string {
 	return Number(v) + " " + units[i]
 }
 
-// Value formats a stored value or a mean of stored values: "1.28 s", "5,120", "3 lines".
-func Value(v float64, t profile.ValueType) string {
-	v /= math.Pow10(t.Scale)
-	if text, ok := Amount(v, t.Unit); ok {
+// Value formats a stored value or a mean of stored values, of a value type with this unit and
+// scale (powers of ten): "1.28 s", "5,120", "3 lines".
+func Value(v float64, unit string, scale int) string {
+	v /= math.Pow10(scale)
+	if text, ok := Amount(v, unit); ok {
 		return text
 	}
-	if t.Unit == "count" {
+	if unit == "count" {
 		return Number(v)
 	}
-	return Number(v) + " " + Clean(t.Unit)
+	return Number(v) + " " + Clean(unit)
 }
 
 // Difference formats a change of a stored value: "+1.28 s".
-func Difference(v float64, t profile.ValueType) string {
-	return signed(v, func(v float64) string { return Value(v, t) })
+func Difference(v float64, unit string, scale int) string {
+	return signed(v, func(v float64) string { return Value(v, unit, scale) })
 }
 
 // ShortName returns the name of a function without the directories or packages that

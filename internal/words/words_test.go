@@ -9,8 +9,6 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
-
-	"github.com/dendroprof/dendro/profile"
 )
 
 func TestMetric(t *testing.T) {
@@ -45,12 +43,32 @@ func TestValue(t *testing.T) {
 		{0, "count", 0, "0", "0"},
 		{123_456, "cycles", 2, "1,235 cycles", "+1,235 cycles"},
 	} {
-		typ := profile.ValueType{Unit: c.unit, Scale: c.scale}
-		if got := Value(c.v, typ); got != c.want {
+		if got := Value(c.v, c.unit, c.scale); got != c.want {
 			t.Errorf("%v %s: %q, want %q", c.v, c.unit, got, c.want)
 		}
-		if got := Difference(c.v, typ); got != c.diff {
+		if got := Difference(c.v, c.unit, c.scale); got != c.diff {
 			t.Errorf("%v %s: %q, want %q", c.v, c.unit, got, c.diff)
+		}
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	for _, c := range []struct {
+		factor float64
+		units  string
+	}{
+		{1e-9, "ns;nanoseconds;ns/op;NS"},
+		{1e-6, "us;µs;μs;microsecond;us/op"},
+		{1e-3, "ms;milliseconds;ms/op;CPU ms; ms "},
+		{1, "s;sec;seconds;s/op;CPU seconds"},
+		{60, "min;minutes"},
+		{3600, "h;hours"},
+		{0, "ops/s;MB/s;ms/s;B;bytes;B/op;;/op;count;ops/ms"},
+	} {
+		for unit := range strings.SplitSeq(c.units, ";") {
+			if factor, ok := seconds(unit); factor != c.factor || ok != (c.factor != 0) {
+				t.Errorf("%q: %v, %v, want %v", unit, factor, ok, c.factor)
+			}
 		}
 	}
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
-	"github.com/dendroprof/dendro/store/storetest"
+	"github.com/dendroprof/dendro/test/storetest"
 )
 
 // TestMain lets the test binary be its own child: DENDRO_CHILD describes what to do.

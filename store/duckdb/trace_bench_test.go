@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dendroprof/dendro/internal/tracetest"
+	"github.com/dendroprof/dendro/test/tracetest"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

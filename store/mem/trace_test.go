@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/dendroprof/dendro/store/mem"
-	"github.com/dendroprof/dendro/store/storetest"
+	"github.com/dendroprof/dendro/test/storetest"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

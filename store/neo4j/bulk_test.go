@@ -13,7 +13,7 @@ import (
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
-	"github.com/dendroprof/dendro/store/storetest"
+	"github.com/dendroprof/dendro/test/storetest"
 )
 
 func TestAppendCSV(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/store/storetest"
+	"github.com/dendroprof/dendro/test/storetest"
 )
 
 // TestCypher runs users' own Cypher.

@@ -7,10 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/dendroprof/dendro/internal/proftest"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/test/proftest"
 )
 
 // TestSumInParts has a sum divided among transactions, as that over a large

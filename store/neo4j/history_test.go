@@ -9,7 +9,7 @@ import (
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb"
 	"github.com/dendroprof/dendro/store/mem"
-	"github.com/dendroprof/dendro/store/storetest"
+	"github.com/dendroprof/dendro/test/storetest"
 )
 
 // TestHistory makes one random history on all engines. DENDRO_TEST_SEEDS says

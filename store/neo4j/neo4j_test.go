@@ -9,7 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
-	"github.com/dendroprof/dendro/store/storetest"
+	"github.com/dendroprof/dendro/test/storetest"
 )
 
 // server returns the address of the test server: DENDRO_TEST_NEO4J, a URL with a

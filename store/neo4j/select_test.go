@@ -9,7 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
-	"github.com/dendroprof/dendro/store/storetest"
+	"github.com/dendroprof/dendro/test/storetest"
 	"github.com/dendroprof/dendro/testrun"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/dendroprof/dendro/internal/tracetest"
+	"github.com/dendroprof/dendro/test/tracetest"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	driver "github.com/neo4j/neo4j-go-driver/v6/neo4j"
 
-	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
+	"github.com/dendroprof/dendro/test/tracetest"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

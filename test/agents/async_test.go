@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dendroprof/dendro/internal/ids"
+	"github.com/dendroprof/dendro/traceprof/ids"
 )
 
 // recording runs an async-profiler task of the Java agent.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dendroprof/dendro/internal/ids"
 	"github.com/dendroprof/dendro/test/program"
+	"github.com/dendroprof/dendro/traceprof/ids"
 )
 
 // client asks a server as SkyWalking's clients do, and as Dendro's own.

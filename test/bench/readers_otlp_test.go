@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dendroprof/dendro/format/otlp"
-	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/readtest"
 )
 
 // BenchmarkReadersOTLP reads 1.9 million samples as protocol buffers. proto.Unmarshal

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/internal/stat"
+	"github.com/dendroprof/dendro/analysis/stat"
 )
 
 // A Scorer gives every function a score for "more in the tested runs than in the

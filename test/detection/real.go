@@ -13,7 +13,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/testrun"

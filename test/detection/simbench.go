@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/stat"
 )
 
 // Native is the method as a user sets it for stable programs: the simulator has no

@@ -28,7 +28,7 @@ func TestArchitecture(t *testing.T) {
 		}
 	}
 	var folders []string
-	for _, pattern := range []string{"*", "internal/*", "test/*", "store/*", "analysis/*"} {
+	for _, pattern := range []string{"*", "internal/*", "test/*", "store/*", "analysis/*", "traceprof/*", "query/*", "app/internal/*"} {
 		list, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)

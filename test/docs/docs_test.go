@@ -23,8 +23,8 @@ const root = "../.."
 // elsewhere names the pages whose blocks of a language another test runs.
 var elsewhere = map[string]string{
 	"docs/api.md sh":              "test/server",
-	"docs/tasks.md sh":            "internal/cli",
-	"docs/tasks.md console":       "internal/cli",
+	"docs/tasks.md sh":            "app/internal/cli",
+	"docs/tasks.md console":       "app/internal/cli",
 	"docs/graph.md cypher":        "test/neo4j/e2e",
 	"docs/schema/neo4j.md cypher": "store/neo4j",
 	"docs/schema/lake.md sql":     "python/tests",

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dendroprof/dendro/internal/cli"
+	"github.com/dendroprof/dendro/app"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -187,7 +187,7 @@ func check(t *testing.T, name string, command []string, flags [][]string) {
 func run(t *testing.T, args []string) []byte {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	if status := cli.Main(args, strings.NewReader(""), &out, &errOut); status != 0 {
+	if status := app.Main(args, strings.NewReader(""), &out, &errOut); status != 0 {
 		t.Fatalf("dendro %s: status %d\n%s", strings.Join(args, " "), status, errOut.String())
 	}
 	return out.Bytes()

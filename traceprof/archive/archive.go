@@ -22,8 +22,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dendroprof/dendro/internal/spans"
 	"github.com/dendroprof/dendro/traceprof"
+	"github.com/dendroprof/dendro/traceprof/spans"
 )
 
 // Archive is a trace with its snapshots for one task.

@@ -3,6 +3,7 @@ package archive
 import (
 	"archive/tar"
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
@@ -109,7 +110,7 @@ type rows struct {
 func readRows(in io.Reader, depth int) (*rows, error) {
 	r := bufio.NewReader(in)
 	var all rows
-	var message []byte
+	var message bytes.Buffer
 	for {
 		n, err := binary.ReadUvarint(r)
 		if errors.Is(err, io.EOF) {
@@ -119,13 +120,14 @@ func readRows(in io.Reader, depth int) (*rows, error) {
 			err = fmt.Errorf("%w: it has %d bytes", profile.ErrTooLarge, n)
 		}
 		if err == nil {
-			message, err = wire.ReadAll(io.LimitReader(r, int64(n)), message[:0], maxMessage)
+			message.Reset()
+			_, err = io.CopyN(&message, r, int64(n)) // grows with what is there, not with what is announced
 		}
-		if err == nil && uint64(len(message)) < n {
+		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
 		if err == nil {
-			err = all.read(message, depth)
+			err = all.read(message.Bytes(), depth)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: snapshot %d: %w", snapshotName, len(all.sequence), err)

@@ -14,14 +14,14 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
-	tables "github.com/dendroprof/dendro/internal/lake"
-	"github.com/dendroprof/dendro/internal/runtest"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/usersql"
+	"github.com/dendroprof/dendro/store/iceberg"
 	"github.com/dendroprof/dendro/store/mem"
-	"github.com/dendroprof/dendro/store/storetest"
+	"github.com/dendroprof/dendro/test/runtest"
+	"github.com/dendroprof/dendro/test/storetest"
 )
 
 // twoYears is a lake with a run of two benchmarks in each of 24 months.
@@ -42,7 +42,7 @@ func twoYearsIn(t *testing.T, warehouse string) (*Store, *mem.Store) {
 		}
 	}
 	dir := t.TempDir()
-	l, err := tables.Open(t.Context(), dir, tables.Options{Create: true, Warehouse: warehouse})
+	l, err := iceberg.Open(t.Context(), dir, iceberg.Options{Create: true, Warehouse: warehouse})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func ptr[T any](v T) *T { return &v }
 func TestFilesOfAMonth(t *testing.T) {
 	s, st := twoYears(t)
 	read := map[string]int{}
-	s.read = func(table string, files []tables.File) {
+	s.read = func(table string, files []iceberg.File) {
 		for _, f := range files {
 			if !strings.Contains(f.Path, "month=2025-03") {
 				t.Errorf("%s is not of the month", f.Path)
@@ -313,7 +313,7 @@ func TestRewrite(t *testing.T) {
 		t.Error(n, "vectors")
 	}
 	again, err := s.lake.Publish(t.Context(), more, list, nil)
-	if err != nil || again != (tables.Published{New: 1, Known: 1}) {
+	if err != nil || again != (iceberg.Published{New: 1, Known: 1}) {
 		t.Error("published again:", again, err)
 	}
 }

@@ -1,4 +1,4 @@
-// Package lake answers queries about a lake (package internal/lake): Iceberg's metadata
+// Package lake answers queries about a lake (package store/iceberg): Iceberg's metadata
 // selects the Parquet files of a query, and a DuckDB in memory reads them.
 //
 // A query reads the current state of all tables at once (a Snapshot), filters the rows of
@@ -19,16 +19,16 @@ import (
 	"sync"
 
 	"github.com/dendroprof/dendro/calltree"
-	tables "github.com/dendroprof/dendro/internal/lake"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/duckdb/internal/usersql"
+	"github.com/dendroprof/dendro/store/iceberg"
 )
 
 // Store is a lake as a store that takes no new profiles. It is safe for concurrent use.
 type Store struct {
-	lake *tables.Lake
+	lake *iceberg.Lake
 	db   *driver.DB
 	temp string
 
@@ -37,7 +37,7 @@ type Store struct {
 	life   sync.RWMutex // held shared while a call uses the database
 	closed bool
 
-	read func(table string, files []tables.File) // for tests; may be nil
+	read func(table string, files []iceberg.File) // for tests; may be nil
 }
 
 var (
@@ -54,10 +54,10 @@ type Options struct {
 	Threads     int    // 0: all processors
 }
 
-// Open opens the lake at an address, as package internal/lake has it. The error wraps
+// Open opens the lake at an address, as package store/iceberg has it. The error wraps
 // fs.ErrNotExist if there is none.
 func Open(ctx context.Context, address string, opts Options) (*Store, error) {
-	l, err := tables.Open(ctx, address, tables.Options{})
+	l, err := iceberg.Open(ctx, address, iceberg.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -166,9 +166,9 @@ func (s *Store) Waiting(ctx context.Context) ([]store.Measurement, error) { retu
 // view is the lake at one time with the selected profiles.
 type view struct {
 	s        *Store
-	now      *tables.Snapshot
+	now      *iceberg.Snapshot
 	profiles []store.Profile
-	count    map[tables.Partition]int // profiles, also those that are not selected
+	count    map[iceberg.Partition]int // profiles, also those that are not selected
 }
 
 func (s *Store) view(ctx context.Context, q store.Query) (*view, error) {
@@ -183,9 +183,9 @@ func (s *Store) view(ctx context.Context, q store.Query) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &view{s: s, now: now, count: map[tables.Partition]int{}}
+	v := &view{s: s, now: now, count: map[iceberg.Partition]int{}}
 	for i := range all {
-		v.count[tables.PartitionOf(&all[i])]++
+		v.count[iceberg.PartitionOf(&all[i])]++
 	}
 	v.profiles = q.Filter(all)
 	return v, nil
@@ -195,9 +195,9 @@ func (s *Store) view(ctx context.Context, q store.Query) (*view, error) {
 // their files need no condition.
 func (v *view) whole(profiles []store.Profile) bool {
 	n := 0
-	seen := map[tables.Partition]bool{}
+	seen := map[iceberg.Partition]bool{}
 	for i := range profiles {
-		if part := tables.PartitionOf(&profiles[i]); !seen[part] {
+		if part := iceberg.PartitionOf(&profiles[i]); !seen[part] {
 			seen[part] = true
 			n += v.count[part]
 		}
@@ -211,7 +211,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	if err != nil {
 		return store.Info{}, err
 	}
-	info := store.Info{Engine: "lake", Location: s.lake.Name, Schema: tables.Version, Rules: v.now.Rules(), Profiles: int64(len(v.profiles))}
+	info := store.Info{Engine: "lake", Location: s.lake.Name, Schema: iceberg.Version, Rules: v.now.Rules(), Profiles: int64(len(v.profiles))}
 	benchmarks, runs := map[string]bool{}, map[string]bool{}
 	for i := range v.profiles {
 		benchmarks[v.profiles[i].Benchmark.Group+"\x00"+v.profiles[i].Benchmark.Name] = true
@@ -353,14 +353,14 @@ func batches(list []store.Profile) (parts [][]store.Profile) {
 // batchesOfFiles is batches for readers to whom the order of profiles does not matter: a file
 // is read for one batch, unless its profiles are more than that.
 func batchesOfFiles(list []store.Profile) (parts [][]store.Profile) {
-	of := map[tables.Partition][]store.Profile{}
-	nodes := map[tables.Partition]int{}
+	of := map[iceberg.Partition][]store.Profile{}
+	nodes := map[iceberg.Partition]int{}
 	for i := range list {
-		part := tables.PartitionOf(&list[i])
+		part := iceberg.PartitionOf(&list[i])
 		of[part] = append(of[part], list[i])
 		nodes[part] += list[i].Nodes
 	}
-	order := slices.SortedFunc(maps.Keys(of), func(a, b tables.Partition) int {
+	order := slices.SortedFunc(maps.Keys(of), func(a, b iceberg.Partition) int {
 		return cmp.Or(cmp.Compare(a.Month, b.Month), cmp.Compare(a.Bucket, b.Bucket))
 	})
 	var next []store.Profile

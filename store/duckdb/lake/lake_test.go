@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/calltree"
-	tables "github.com/dendroprof/dendro/internal/lake"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/lake"
+	"github.com/dendroprof/dendro/store/iceberg"
 	"github.com/dendroprof/dendro/store/mem"
-	"github.com/dendroprof/dendro/store/storetest"
+	"github.com/dendroprof/dendro/test/storetest"
 )
 
 // published is a store in memory that answers from a lake, to which everything is
@@ -74,7 +74,7 @@ func (p *published) reader() (*lake.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := tables.Open(ctx, dir, tables.Options{Create: true})
+	l, err := iceberg.Open(ctx, dir, iceberg.Options{Create: true})
 	if err != nil {
 		return nil, err
 	}

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
-	tables "github.com/dendroprof/dendro/internal/lake"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/iceberg"
 )
 
 // FunctionNames implements store.Reader.
@@ -226,14 +226,14 @@ func (p places) of(ch driver.Chunk) func(row int) int32 {
 // forest is the call paths of a selection.
 type forest struct {
 	calltree.Forest
-	paths map[tables.PathID]int32
+	paths map[iceberg.PathID]int32
 	used  []int32 // paths with a value
 }
 
 // forest reads the call paths of the profiles. Those with a row that meets a condition are
 // used. Each, which may be nil, is called with them; column 1 is the sum of the self values.
 func (v *view) forest(ctx context.Context, c *driver.Conn, condition string, each func(ch driver.Chunk, paths []int32)) (*forest, error) {
-	f := &forest{paths: map[tables.PathID]int32{}}
+	f := &forest{paths: map[iceberg.PathID]int32{}}
 	functions, err := v.functions(ctx, c)
 	if err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func (v *view) forest(ctx context.Context, c *driver.Conn, condition string, eac
 	return f, c.Query(ctx, "SELECT path, sum(self)::BIGINT FROM "+samples+" AND ("+condition+") GROUP BY path", nil, func(ch driver.Chunk) error {
 		begin := len(f.used)
 		for _, id := range driver.Column[driver.Text](ch, 0) {
-			path, known := f.paths[tables.PathID(id.Bytes())]
+			path, known := f.paths[iceberg.PathID(id.Bytes())]
 			if !known {
 				return fmt.Errorf("%w: table paths has no path %x", store.ErrCorrupt, id.Bytes())
 			}
@@ -283,11 +283,11 @@ func (v *view) paths(ctx context.Context, c *driver.Conn, f *forest, functions m
 			}
 			up := calltree.NoNode
 			if below.At(i) {
-				if up, known = f.paths[tables.PathID(parent[i].Bytes())]; !known {
+				if up, known = f.paths[iceberg.PathID(parent[i].Bytes())]; !known {
 					return fmt.Errorf("%w: table paths has no parent %x", store.ErrCorrupt, parent[i].Bytes())
 				}
 			}
-			f.paths[tables.PathID(path[i].Bytes())] = f.Path(up, id)
+			f.paths[iceberg.PathID(path[i].Bytes())] = f.Path(up, id)
 		}
 		return nil
 	})
@@ -349,7 +349,7 @@ func (v *view) vectors(ctx context.Context, f *forest, cut *calltree.Cut, condit
 					}
 					paths := driver.Column[driver.Text](ch, 1)
 					for i := range self {
-						path, known := f.paths[tables.PathID(paths[i].Bytes())]
+						path, known := f.paths[iceberg.PathID(paths[i].Bytes())]
 						if !known {
 							return fmt.Errorf("%w: table paths has no path %x", store.ErrCorrupt, paths[i].Bytes())
 						}

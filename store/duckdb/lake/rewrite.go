@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/uuid"
 
-	tables "github.com/dendroprof/dendro/internal/lake"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
+	"github.com/dendroprof/dendro/store/iceberg"
 )
 
 // keepSnapshots is how long Compact keeps old states, and files that nobody uses: a
@@ -51,7 +51,7 @@ func (s *Store) Delete(ctx context.Context, ids []store.ProfileID) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	parts := map[tables.Partition]bool{}
+	parts := map[iceberg.Partition]bool{}
 	for _, f := range files {
 		parts[f.Partition] = true
 	}
@@ -66,7 +66,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n, parts := map[tables.Partition]int{}, map[tables.Partition]bool{}
+	n, parts := map[iceberg.Partition]int{}, map[iceberg.Partition]bool{}
 	files, err := now.Files(ctx, "profiles") // each commit adds one to each of its partitions
 	if err != nil {
 		return err
@@ -85,8 +85,8 @@ func (s *Store) Compact(ctx context.Context) error {
 }
 
 // rewrite replaces the files of partitions by one each, without the profiles of the view.
-func (s *Store) rewrite(ctx context.Context, v *view, parts map[tables.Partition]bool) (err error) {
-	changes := map[string]tables.Change{}
+func (s *Store) rewrite(ctx context.Context, v *view, parts map[iceberg.Partition]bool) (err error) {
+	changes := map[string]iceberg.Change{}
 	defer func() {
 		if err != nil {
 			for _, c := range changes {
@@ -102,7 +102,7 @@ func (s *Store) rewrite(ctx context.Context, v *view, parts map[tables.Partition
 			}
 		}
 	}
-	return s.lake.Commit(ctx, changes, func(now *tables.Snapshot) error {
+	return s.lake.Commit(ctx, changes, func(now *iceberg.Snapshot) error {
 		for table, c := range changes {
 			files, err := now.Files(ctx, table)
 			if err != nil {
@@ -121,12 +121,12 @@ func (s *Store) rewrite(ctx context.Context, v *view, parts map[tables.Partition
 }
 
 // rewriteTable rewrites a partition of a table.
-func (s *Store) rewriteTable(ctx context.Context, v *view, p tables.Partition, table, sql string, added map[string]string, changes map[string]tables.Change) error {
+func (s *Store) rewriteTable(ctx context.Context, v *view, p iceberg.Partition, table, sql string, added map[string]string, changes map[string]iceberg.Change) error {
 	files, err := v.now.Files(ctx, table)
 	if err != nil {
 		return err
 	}
-	files = slices.DeleteFunc(files, func(f tables.File) bool { return f.Partition != p })
+	files = slices.DeleteFunc(files, func(f iceberg.File) bool { return f.Partition != p })
 	if len(files) == 0 {
 		return nil // metrics
 	}
@@ -148,7 +148,7 @@ func (s *Store) rewriteTable(ctx context.Context, v *view, p tables.Partition, t
 	for name, rows := range added {
 		replace = append(replace, "$"+name, rows)
 	}
-	f := tables.File{Partition: p, Path: filepath.Join(filepath.Dir(files[0].Path), uuid.NewString()+".parquet")}
+	f := iceberg.File{Partition: p, Path: filepath.Join(filepath.Dir(files[0].Path), uuid.NewString()+".parquet")}
 	err = s.use(func(c *driver.Conn) error {
 		return c.Query(ctx, "COPY ("+strings.NewReplacer(replace...).Replace(sql)+") TO "+driver.Quote(f.Path)+" (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 262144)", nil, nil)
 	})
@@ -156,16 +156,16 @@ func (s *Store) rewriteTable(ctx context.Context, v *view, p tables.Partition, t
 		f, err = s.lake.Keep(ctx, p, f.Path)
 	}
 	if err != nil {
-		return errors.Join(err, s.lake.Remove(context.WithoutCancel(ctx), []tables.File{f}))
+		return errors.Join(err, s.lake.Remove(context.WithoutCancel(ctx), []iceberg.File{f}))
 	}
-	added[table] = filesSQL([]tables.File{f})
+	added[table] = filesSQL([]iceberg.File{f})
 	c.Add = append(c.Add, f)
 	changes[table] = c
 	return nil
 }
 
 // filesSQL returns the rows of files as SQL.
-func filesSQL(files []tables.File) string {
+func filesSQL(files []iceberg.File) string {
 	paths := make([]string, len(files))
 	for i, f := range files {
 		paths[i] = driver.Quote(f.Path)

@@ -18,7 +18,7 @@ import (
 	"sync"
 
 	"github.com/dendroprof/dendro/format/folded"
-	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"

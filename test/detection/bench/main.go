@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/internal/engines"
+	"github.com/dendroprof/dendro/store/engines"
 	"github.com/dendroprof/dendro/test/detection"
 )
 

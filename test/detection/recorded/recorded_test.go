@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dendroprof/dendro/internal/cli"
+	"github.com/dendroprof/dendro/app"
 )
 
 var update = flag.Bool("update", false, "write the golden reports")
@@ -30,7 +30,7 @@ type change struct {
 func dendro(t *testing.T, args ...string) []byte {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	if status := cli.Main(args, nil, &out, &errOut); status != 0 {
+	if status := app.Main(args, nil, &out, &errOut); status != 0 {
 		t.Fatalf("dendro %s: status %d\n%s", strings.Join(args, " "), status, &errOut)
 	}
 	return out.Bytes()

@@ -16,10 +16,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/calltree"
-	"github.com/dendroprof/dendro/internal/tracetest"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/tracetest"
 	"github.com/dendroprof/dendro/traceprof"
 )
 

@@ -28,7 +28,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/store/neo4j"
 	"github.com/dendroprof/dendro/test/bench/suite"
 	"github.com/dendroprof/dendro/test/neo4j/server"

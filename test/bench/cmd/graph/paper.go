@@ -10,7 +10,7 @@ import (
 
 	driver "github.com/neo4j/neo4j-go-driver/v6/neo4j"
 
-	"github.com/dendroprof/dendro/internal/ingest"
+	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/test/bench/product"
 	"github.com/dendroprof/dendro/test/neo4j/server"
 )

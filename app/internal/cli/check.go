@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/app/internal/github"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/store"
+)
+
+// errRegression ends `dendro check` with status 3 after it has said why.
+var errRegression = errors.New("regression found")
+
+// checkOptions are the flags of `dendro check` beside those of the request.
+type checkOptions struct {
+	reporting
+	r          query.CheckRequest
+	full       bool
+	comment    string
+	commentKey string
+	github     string
+}
+
+func newCheck(e *env) *cobra.Command {
+	o := checkOptions{github: "auto"}
+	c := &cobra.Command{
+		Use:   "check [flags]",
+		Short: "Fail a pipeline if something became slower",
+		Long: `Compare like "dendro report", and exit with status 3 if there is a regression that is
+confirmed (at least two runs show it), not acknowledged, and at least as large as
+--fail-on. The noise is that of the benchmark's own history. The error probability
+applies to the whole suite: the more benchmarks, the lower it is for each of them. One
+function that is slower in many benchmarks is one regression.
+
+A suspect (only one run shows it) is a warning, unless chance practically never makes
+such a score. So is a benchmark in which everything became slower, because the cause is
+usually the machine. To fail on them, add ",suspect" or ",slowdown" to --fail-on.
+Benchmarks with too little history are reported but do not fail the check.
+
+Metrics of the benchmarks (time, allocations, throughput) are compared in a table like
+that of benchstat. With --fail-on-metric 5%, metrics that are significantly worse by at
+least 5% fail too. Significance is corrected for the number of metrics.
+
+Print one line per change. --full, or any -o, prints the whole report instead.
+
+In a GitHub workflow, also write annotations at the functions and the summary of the
+step. On a pull request, with GITHUB_TOKEN in the environment, also write one comment,
+which later runs update. --github off disables all of this.`,
+		Example: `  dendro check
+  dendro check --base main --fail-on regression:2%
+  dendro check --base main --fail-on-metric 5%
+  dendro check --base main --head HEAD --write dendro.sarif --write junit.xml
+  dendro check --base before/ --head after/ --fail-on regression,suspect`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return o.run(c.Context(), e, !o.full && !c.Flags().Changed("output"))
+		},
+	}
+	o.reporting = reporting{r: &o.r.ReportRequest, answer: func(ctx context.Context, st store.Store) (*report.Report, error) { return query.Check(ctx, st, &o.r) }}
+	o.reporting.addFlags(c, &o.r)
+	f := c.Flags()
+	f.BoolVar(&o.full, "full", false, "print the whole report: details, plots and contexts")
+	f.StringVar(&o.comment, "comment", "", "also write the pull request comment to `file`")
+	f.StringVar(&o.commentKey, "comment-key", "check", "`name` of the comment; several checks of a pull request need different names")
+	f.Var(&choice{&o.github, []string{"auto", "off"}}, "github", "`when` to write annotations, the step summary and comments: auto (in GitHub workflows), off")
+	return c
+}
+
+func (o *checkOptions) run(ctx context.Context, e *env, brief bool) (err error) {
+	flow := github.Workflow{}
+	if o.github == "auto" {
+		if flow, err = github.FromEnvironment(os.Getenv); err != nil {
+			e.notes([]string{err.Error()})
+		}
+	}
+	o.r.Tested = flow.HeadCommit
+	doc, err := o.make(ctx, e)
+	if err != nil {
+		return err
+	}
+	if err := o.print(e, doc, brief); err != nil {
+		return err
+	}
+	if err := o.publish(ctx, e, &flow, doc); err != nil {
+		return err
+	}
+	if doc.Verdict.Failed {
+		return errRegression
+	}
+	return nil
+}
+
+// publish writes the report to where people see it. A refusal by GitHub is printed and
+// is not an error: the verdict does not depend on it.
+func (o *checkOptions) publish(ctx context.Context, e *env, flow *github.Workflow, r *report.Report) error {
+	var body strings.Builder
+	if err := query.WriteReport(&body, r, "comment", o.r.Detail); err != nil {
+		return err
+	}
+	if o.comment != "" {
+		err := writeFile(o.comment, func(w io.Writer) error {
+			_, err := io.WriteString(w, github.Marker(o.commentKey)+"\n"+body.String())
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if !flow.Actions {
+		return nil
+	}
+	left, err := github.Annotate(e.err, annotations(r))
+	if err != nil {
+		return err
+	}
+	if left > 0 {
+		fmt.Fprintf(e.err, "%d more annotations not shown by GitHub\n", left)
+	}
+	if err := flow.AppendSummary(body.String()); err != nil {
+		e.notes([]string{err.Error()})
+	}
+	if flow.CanComment() {
+		if _, err := flow.Comment(ctx, http.DefaultClient, o.commentKey, body.String()); err != nil {
+			e.notes([]string{err.Error()})
+		}
+	}
+	return nil
+}
+
+// annotations are the changes that fail, as errors, and those that warn.
+func annotations(r *report.Report) []github.Annotation {
+	var list []github.Annotation
+	for _, c := range r.Costs() {
+		a := github.Annotation{Level: "warning", File: c.File, Line: c.Line, Title: "dendro: " + string(c.Kind), Message: c.Sentence()}
+		if c.Fails {
+			a.Level = "error"
+		}
+		list = append(list, a)
+	}
+	for _, line := range r.FailingMetrics() {
+		list = append(list, github.Annotation{Level: "error", Title: "dendro: metric", Message: line})
+	}
+	return list
+}

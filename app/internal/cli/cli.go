@@ -1,0 +1,160 @@
+// Package cli is Dendro's command line: one file per command.
+//
+// A command is an options struct, its flags, and a thin call into the packages
+// that do the work; if logic appears here, it belongs one level deeper. What is
+// shared by commands: the store to open (store.go), the selection flags
+// (selection.go), the flags that say what to see of profiles (view.go), the ways
+// to print (output.go, destination.go), and files in place of a selection
+// (files.go).
+//
+// Data goes to stdout, talk to stderr. Exit status: 0 fine, 1 error, 2 usage,
+// 3 regression found (only for the gate).
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store"
+)
+
+// Exit statuses.
+const (
+	exitFine  = 0
+	exitError = 1
+	exitUsage = 2
+	exitFound = 3 // a regression: `dendro check` only
+)
+
+// usageError is a mistake in the call, not in the data.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// errReported ends a command with status 1 after it has said why itself.
+var errReported = errors.New("reported")
+
+// env is what a command gets from its process: streams and the store's name.
+type env struct {
+	in       io.Reader
+	out, err io.Writer
+	store    string // --store
+	noColor  bool
+	screen   io.Writer     // the terminal behind a pager that out is; else nil
+	decoded  *decodedFiles // of earlier commands; nil outside of batch
+
+	passwords map[string]string // that were asked for, by user and server
+	tokenFile string            // --token-file
+}
+
+// Main runs the command line and returns the exit status.
+func Main(args []string, in io.Reader, out, errOut io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return (&env{in: in, out: out, err: errOut}).run(ctx, args)
+}
+
+// run runs one command line and returns the exit status.
+func (e *env) run(ctx context.Context, args []string) int {
+	root := newRoot(e)
+	root.SetArgs(args)
+	root.SetIn(e.in)
+	root.SetOut(e.out)
+	root.SetErr(e.err)
+	err := root.ExecuteContext(ctx)
+	var several *store.SeveralTypesError
+	switch {
+	case err == nil:
+		return exitFine
+	case errors.Is(err, errReported):
+		return exitError
+	case errors.Is(err, errRegression):
+		return exitFound
+	case errors.Is(err, syscall.EPIPE): // the reader of a pipe had enough
+		return exitFine
+	case ctx.Err() != nil:
+		fmt.Fprintln(e.err, "dendro: interrupted; what was reported as stored is stored")
+		return exitError
+	}
+	fmt.Fprintln(e.err, "dendro: "+escapeLines(suggested(root, err).Error()))
+	var wrongUse usageError
+	var request *param.Error
+	if errors.As(err, &wrongUse) || errors.As(err, &request) || errors.As(err, &several) || cobraUsage(err) {
+		return exitUsage
+	}
+	return exitError
+}
+
+// cobraUsage recognises the mistakes that the flag library reports.
+func cobraUsage(err error) bool {
+	for _, start := range []string{"unknown command", "unknown flag", "unknown shorthand", "flag needs", "invalid argument", "required flag",
+		"accepts ", "requires ", "if any flags in the group", "bad flag"} {
+		if strings.HasPrefix(err.Error(), start) {
+			return true
+		}
+	}
+	return false
+}
+
+func newRoot(e *env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "dendro",
+		Short: "Merge profiles into call trees, keep every run, find what became slower",
+		Long: `Dendro reads profiles of benchmarks and services, merges them into call trees, and
+keeps every run in one store that you can query. It shows which functions use the most
+time, and which became slower.`,
+		Example: `  dendro import --run 2026-11-21 --group shop profiles/
+  dendro top --last 1
+  dendro find 'regexp.Compile' --min-share 5%
+  dendro demo`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.DisableSuggestions = true // suggested has them
+	root.Version, _ = versionOf()
+	root.SetFlagErrorFunc(suggestFlag)
+	root.PersistentFlags().StringVar(&e.store, "store", e.store, "`address` of the store: a file (dendro.duckdb), http://host:12800, neo4j://user@host, lake:DIRECTORY, mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
+	root.PersistentFlags().StringVar(&e.tokenFile, "token-file", e.tokenFile, "`file` with the token, if --store is a server (default: $DENDRO_TOKEN)")
+	root.PersistentFlags().BoolVar(&e.noColor, "no-color", e.noColor, "print no colours, like the environment variable NO_COLOR")
+	for _, g := range []struct {
+		title string
+		list  []*cobra.Command
+	}{
+		{"Record and import", []*cobra.Command{newImport(e), newBench(e), newDemo(e)}},
+		{"Query the store", []*cobra.Command{newOverview(e), newRuns(e), newHistory(e), newTop(e), newTree(e), newList(e), newFind(e), newDiff(e), newBottlenecks(e), newSQL(e), newCypher(e)}},
+		{"Find what became slower", []*cobra.Command{newRegressions(e), newCheck(e), newReport(e)}},
+		{"Work on files without a store (also tree, top, diff)", []*cobra.Command{newDetect(e), newConvert(e), newMerge(e)}},
+		{"Manage stores", []*cobra.Command{newStore(e), newCopy(e), newExport(e), newPublish(e), newPrune(e), newCompact(e)}},
+		{"Serve", []*cobra.Command{newServe(e), newTask(e), newMCP(e), newBatch(e)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.list {
+			c.GroupID = g.title
+		}
+		root.AddCommand(g.list...)
+	}
+	root.AddCommand(newVersion(e), newManual())
+	for _, c := range root.Commands() {
+		c.DisableFlagsInUseLine = true
+		e.completeFlags(c)
+	}
+	root.SetUsageFunc(e.usage)
+	return root
+}
+
+// help is what a command does that has commands of its own and is given none of them.
+// It lets cobra refuse one that is not there, which it explains and takes for fine else.
+func help(c *cobra.Command, _ []string) error { return c.Help() }

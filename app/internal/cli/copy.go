@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/ingest"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/engines"
+)
+
+// copyOptions are the flags of `dendro copy`.
+type copyOptions struct {
+	query.Selection `group:"Selection"`
+	from, to        string
+	replace         bool
+	renormalize     bool
+	rules           string
+	progress        string
+	output          outputFormat
+}
+
+func newCopy(e *env) *cobra.Command {
+	var o copyOptions
+	c := &cobra.Command{
+		Use:   "copy --from STORE --to STORE [flags]",
+		Short: "Copy profiles from one store to another",
+		Long: `Copy the selected profiles of one store to another, in import order, with all their
+data. The target is created if it does not exist. If only one of --from and --to is
+given, the other is --store.
+
+Profiles that the target already has are skipped. Repeat the command to continue an
+interrupted copy, or to copy new profiles later. A profile that exists with different
+content is reported and skipped, or replaced with --replace. Without a selection,
+metrics that have no profile yet are copied too.`,
+		Example: `  dendro copy --from dendro.duckdb --to neo4j://neo4j@graph.example:7687
+  dendro copy --to archive.duckdb --until 90d
+  dendro copy --from neo4j://neo4j@localhost:7687 --to local.duckdb --benchmark checkout --last 20
+  dendro copy --from old.duckdb --to new.duckdb --renormalize`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
+	}
+	addRequest(c, &o)
+	f := c.Flags()
+	f.StringVar(&o.from, "from", "", "`store` to read (default: --store)")
+	f.StringVar(&o.to, "to", "", "`store` to write (default: --store)")
+	f.BoolVar(&o.replace, "replace", false, "replace profiles that exist with different content")
+	f.BoolVar(&o.renormalize, "renormalize", false, "normalise names again by this version's rules (and --rules)")
+	f.StringVar(&o.rules, "rules", "", "with --renormalize: `file` of additional rules that normalise names")
+	addProgressFlag(c, &o.progress)
+	o.output.addFlag(c, "text", "json")
+	return c
+}
+
+// ends returns the two places, of which one may be the default store.
+func (o *copyOptions) ends(e *env) (from, to string, err error) {
+	from, to = o.from, o.to
+	if from == "" && to == "" {
+		return "", "", usagef("nothing to copy: give --from, --to or both")
+	}
+	for _, end := range []*string{&from, &to} {
+		if *end == "" {
+			if *end, err = e.location(); err != nil {
+				return "", "", err
+			}
+		}
+	}
+	if sameStore(from, to) {
+		return "", "", usagef("--from %s and --to %s are the same store", from, to)
+	}
+	return from, to, nil
+}
+
+// sameStore reports whether two names are of one place.
+func sameStore(a, b string) bool {
+	if a == b {
+		return true
+	}
+	is, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(is, other)
+}
+
+func (o *copyOptions) run(ctx context.Context, e *env) (err error) {
+	from, to, err := o.ends(e)
+	if err != nil {
+		return err
+	}
+	opts := store.CopyOptions{Query: o.Query()}
+	if o.rules != "" && !o.renormalize {
+		return usagef("--rules needs --renormalize")
+	}
+	if o.renormalize {
+		n, err := readRules(o.rules)
+		if err != nil {
+			return err
+		}
+		opts.Rename, opts.Rules = n.Function, n.Version()
+	}
+	if o.replace {
+		opts.Conflict = store.Replace
+	}
+	src, err := e.openAt(ctx, from, engines.Read)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	dst, err := e.openAt(ctx, to, engines.Write)
+	if err != nil {
+		return err
+	}
+	return errors.Join(o.copy(ctx, e, dst, src, opts), dst.Close())
+}
+
+// copy copies and reports; it returns errReported when conflicts were all that
+// went wrong.
+func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, src store.Reader, opts store.CopyOptions) error {
+	began := time.Now()
+	p := newCopyProgress(e, o.progress)
+	stored, unchanged, failed := 0, 0, 0
+	opts.Report = func(c store.Copied) {
+		stored, unchanged = stored+c.Stored, unchanged+c.Unchanged
+		r := ingest.Result{File: c.File, Profiles: c.Profiles, Run: c.Run, Group: c.Benchmark.Group, Bench: c.Benchmark.Name, Status: ingest.Stored}
+		switch {
+		case c.Err != nil:
+			failed += len(c.Profiles)
+			r.Status, r.Err, r.Error = ingest.Failed, c.Err, c.Err.Error()
+		case c.Stored == 0:
+			r.Status = ingest.Unchanged
+		}
+		p.report(r)
+		p.copied(c)
+	}
+	err := store.Copy(ctx, dst, src, opts)
+	p.end()
+	if err != nil && (failed == 0 || !errors.Is(err, store.ErrConflict)) {
+		return err
+	}
+	elapsed := time.Since(began)
+	switch {
+	case o.output == "json":
+		summary := map[string]any{"profiles": stored, "unchanged": unchanged, "failed": failed, "elapsedNanos": elapsed}
+		if err := e.writeJSON(map[string]any{"summary": summary, "failures": p.failures}); err != nil {
+			return err
+		}
+	case o.progress != "json":
+		fmt.Fprintf(e.out, "%d %s copied (%d unchanged, %d failed) in %s\n", stored, words.Plural(stored, "profile"), unchanged, failed, rounded(elapsed))
+	}
+	if failed > 0 {
+		return errReported
+	}
+	return nil
+}

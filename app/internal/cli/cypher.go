@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/app/internal/render"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/engines"
+)
+
+// cypherOptions are the flags of `dendro cypher`.
+type cypherOptions struct {
+	file   string
+	params []string
+	rows   int
+	output outputFormat
+}
+
+func newCypher(e *env) *cobra.Command {
+	var o cypherOptions
+	c := &cobra.Command{
+		Use:   "cypher [flags] QUERY|-",
+		Short: "Run a read-only Cypher query on a Neo4j store",
+		Long: `Run one read-only query on a Neo4j store, and print rows as they arrive. docs/graph.md
+has queries for both models of the graph; docs/schema/neo4j.md lists nodes,
+relationships and properties. Queries that write are refused, and so are LOAD CSV,
+TERMINATE, and procedures other than those that describe or search the graph.
+
+--param name=value sets the parameter $name of the query. A value that is not JSON is a
+string.`,
+		Example: `  dendro cypher "MATCH (b:Benchmark)-[:HAS_PROFILE]->(p) RETURN b.name AS benchmark, count(p) AS profiles"
+  dendro cypher --param 'f=java.util.HashMap.get' "MATCH (f:Function {name: \$f})<-[r:RAN]-(p) RETURN p.key, r.total" -o csv
+  dendro cypher -f series.cypher --param 'profile_keys=["4f1c…", "90ab…"]' --param window_size=10
+  dendro cypher - < question.cypher`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			query, err := o.query(e, args)
+			if err != nil {
+				return err
+			}
+			return o.run(c.Context(), e, query)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&o.file, "file", "f", "", "read the query from this `file`")
+	f.StringArrayVar(&o.params, "param", nil, "parameter of the query, `name=value`; repeatable")
+	f.IntVar(&o.rows, "rows", 100_000, "stop after `n` rows (0: never)")
+	o.output.addFlag(c, "text", "json", "md", "tsv", "csv")
+	return c
+}
+
+// query returns the text of the query: of the argument, a file or stdin.
+func (o *cypherOptions) query(e *env, args []string) (string, error) {
+	switch {
+	case o.file != "" && len(args) > 0:
+		return "", usagef("two queries: give QUERY or --file %s, not both", o.file)
+	case o.file == "" && len(args) == 0:
+		return "", usagef("no query: give it as an argument, with --file, or - for stdin")
+	case o.file == "" && args[0] != "-":
+		return args[0], nil
+	}
+	if o.file == "" || o.file == "-" {
+		return readQuery(e.in)
+	}
+	f, err := os.Open(o.file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	query, err := readQuery(f)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", o.file, err)
+	}
+	return query, nil
+}
+
+func (o *cypherOptions) run(ctx context.Context, e *env, query string) (err error) {
+	params, err := cypherParams(o.params)
+	if err != nil {
+		return err
+	}
+	st, err := e.open(ctx, engines.Read)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	speaker, ok := st.(store.CypherSpeaker)
+	if !ok {
+		return fmt.Errorf("cypher: the store is not in Neo4j: use --store neo4j://user@host:7687")
+	}
+	answer, err := speaker.Cypher(ctx, query, params)
+	if err != nil {
+		return err
+	}
+	t := &render.Table{}
+	for _, name := range answer.Columns {
+		t.Columns = append(t.Columns, render.Column{Name: name})
+	}
+	return t.Stream(e.rendering(o.output), answer.Rows, o.rows)
+}
+
+// cypherParams parses name=value; a value that is not JSON is a text.
+func cypherParams(texts []string) (map[string]any, error) {
+	list, err := pairs("--param", texts)
+	if err != nil {
+		return nil, err
+	}
+	params := map[string]any{}
+	for name, text := range list {
+		dec := json.NewDecoder(strings.NewReader(text))
+		dec.UseNumber()
+		var v any
+		if err := dec.Decode(&v); err != nil || len(bytes.TrimSpace([]byte(text)[dec.InputOffset():])) > 0 {
+			params[strings.TrimPrefix(name, "$")] = text
+			continue
+		}
+		if params[strings.TrimPrefix(name, "$")], err = cypherValue(v); err != nil {
+			return nil, usagef("--param %s: %w", name, err)
+		}
+	}
+	return params, nil
+}
+
+// cypherValue makes JSON's numbers integers where they are written as such.
+func cypherValue(v any) (_ any, err error) {
+	switch v := v.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i, nil
+		}
+		if !strings.ContainsAny(v.String(), ".eE") {
+			return nil, fmt.Errorf("%s has more than 63 bits", v)
+		}
+		return v.Float64()
+	case []any:
+		for i := range v {
+			if v[i], err = cypherValue(v[i]); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for k := range v {
+			if v[k], err = cypherValue(v[k]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}

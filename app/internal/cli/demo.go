@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/ingest"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/test/demo"
+)
+
+const demoStore = "dendro-demo.duckdb"
+
+func newDemo(e *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "Import example profiles with a planted regression",
+		Long: `Import the CPU profiles of 18 runs of a small Go program, recorded with runtime/pprof.
+The last two runs have a change that makes one benchmark slower. Then print the top
+functions, what became slower, and commands to try next. The default store is
+` + demoStore + ` in the working directory.`,
+		Example: `  dendro demo
+  dendro demo --store /tmp/demo.duckdb`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if e.store == "" {
+				e.store = demoStore
+			}
+			return runDemo(c.Context(), e)
+		},
+	}
+}
+
+func runDemo(ctx context.Context, e *env) error {
+	profiles, err := fs.Sub(demo.Profiles, "profiles")
+	if err != nil {
+		return err
+	}
+	sources, err := ingest.ReadManifestFS(profiles, "manifest.json")
+	if err != nil {
+		return err
+	}
+	st, err := e.open(ctx, engines.Write)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.out, "Importing %d profiles into %s\n", len(sources), e.store)
+	o := importOptions{progress: "none"}
+	err = o.importInto(ctx, e, st, sources, ingest.Options{Conflict: store.Refuse, KeepSource: true}, false)
+	if err = errors.Join(err, st.Close()); err != nil {
+		return err
+	}
+	steps := [][]string{
+		{"top", "--benchmark", "checkout", "--rows", "6"},
+		{"top", "--benchmark", "checkout", "--last", "2", "--rows", "6"},
+	}
+	for _, args := range steps {
+		if err := e.again(ctx, args); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(e.out, `
+Try next:
+  %[2]s serve --store %[1]s    # then open http://127.0.0.1:12800/ in a browser
+  %[2]s tree --store %[1]s --benchmark checkout --last 1
+  %[2]s find --store %[1]s 'regexp.*' --by run
+  %[2]s runs --store %[1]s
+  %[2]s sql  --store %[1]s "SELECT benchmark, round(avg(metric_mean)) AS mean, count(*) AS runs FROM profiles WHERE is_default GROUP BY ALL"
+`, e.store, program())
+	return nil
+}
+
+// again runs another command of this program as a user would, and shows its
+// line first. The colours of env hold for it too.
+func (e *env) again(ctx context.Context, args []string) error {
+	args = append(args, "--store", e.store)
+	fmt.Fprintln(e.out, "\n$ "+program()+" "+strings.Join(args, " "))
+	inner := *e
+	root := newRoot(&inner)
+	root.SetArgs(args)
+	return root.ExecuteContext(ctx)
+}
+
+// program returns how this program is called: by its name if the PATH has it, else as it
+// was.
+func program() string {
+	name := filepath.Base(os.Args[0])
+	if _, err := exec.LookPath(name); err == nil {
+		return name
+	}
+	return os.Args[0]
+}

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/app/internal/render"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/engines"
+)
+
+// diffOptions are the flags of `dendro diff` beside those of the request.
+type diffOptions struct {
+	query.DiffRequest
+	fileFlags
+	files [2][]string // --base, --new
+	out   destination
+}
+
+func newDiff(e *env) *cobra.Command {
+	var o diffOptions
+	c := &cobra.Command{
+		Use:   "diff [flags] [BASE NEW]",
+		Short: "Compare two profiles, or two sets of profiles",
+		Long: `Merge the call trees of two sides, base and new, and print base, new, delta and
+relative change of every call path on either side. Functions on one side only are
+marked new or vanished. A side is one or more files, or a selection of the store.
+
+--by sets how values are compared (default: profile):
+  value     as recorded, summed over the side
+  share     as shares of the side's total
+  profile   divided by the number of profiles (two files: as recorded)
+  second    divided by the recorded time
+  work      divided by --base-work and --new-work
+  METRIC    divided by a metric that every profile in the store has: requests, …
+
+Functions match by name, module and file, not by line. Names that change from run to
+run are normalised; --raw compares them as written. Siblings in a tree are sorted by
+the size of their delta. A list of functions (--view functions) has increases first,
+then decreases. "~" marks changes within sampling noise.
+
+--against history compares the newest run of one benchmark (with --last n, the newest
+n together) with the average of the runs before it on the same machine and branch. It
+lists the call nodes outside the band of those runs. With --view functions, --view
+flame, html or svg, it shows the diff between their average (--average, default mean)
+and the run.`,
+		Example: `  dendro diff before.pb.gz after.pb.gz
+  dendro diff --base 'main/*.jfr' --new 'branch/*.jfr' --view functions
+  dendro diff --benchmark checkout --last 1
+  dendro diff --benchmark checkout --against history
+  dendro diff --benchmark checkout --base-run run-017 --new-run run-018 -o diff.html`,
+		Args: cobra.MaximumNArgs(2),
+	}
+	flags := addRequest(c, &o.DiffRequest)
+	o.fileFlags.addFlags(c)
+	o.fileFlags.byDefault = query.NamesToCompare
+	c.Flags().Lookup("normalize").Usage = "of files: normalise names that change from run to run (default, except in files of Firefox Profiler)"
+	c.Flags().BoolVar(&o.fileFlags.raw, "raw", false, "of files: compare names as they are written")
+	inGroup(c, "Reading", "raw")
+	c.MarkFlagsMutuallyExclusive("normalize", "raw")
+	for i, side := range []string{"base", "new"} {
+		c.Flags().StringArrayVar(&o.files[i], side, nil, "`file` of the "+side+" side; repeatable")
+		inGroup(c, "Side", side)
+	}
+	o.out.addFlag(c, "text", "json", "json-columns", "md", "tsv", "csv", "html", "svg")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		flags.use(o.out.format)
+		o.DiffRequest.Limits = o.fileFlags.limits
+		return o.run(c.Context(), e, args)
+	}
+	return c
+}
+
+func (o *diffOptions) run(ctx context.Context, e *env, args []string) error {
+	switch {
+	case len(args) == 1:
+		return usagef("a diff takes two files, BASE and NEW")
+	case len(args) == 2 && len(o.files[0])+len(o.files[1]) > 0:
+		return usagef("the sides are named twice: give BASE NEW, or --base and --new")
+	case len(args) == 2:
+		o.files = [2][]string{args[:1], args[1:]}
+	}
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if len(o.files[0])+len(o.files[1]) == 0 {
+		return e.with(ctx, engines.Read, func(st store.Store) error { return o.answer(ctx, e, st) })
+	}
+	for i := range o.files {
+		if len(o.files[i]) == 0 || len(o.Base.Runs)+len(o.Base.Commits)+len(o.Base.Branches)+len(o.New.Runs)+len(o.New.Commits)+len(o.New.Branches) > 0 {
+			return usagef("both sides must be files: give BASE NEW, or --base and --new")
+		}
+		var err error
+		if o.Inputs[i], err = o.fileFlags.read(ctx, e, o.files[i]); err != nil {
+			return err
+		}
+	}
+	return o.answer(ctx, e, nil)
+}
+
+func (o *diffOptions) answer(ctx context.Context, e *env, st store.Store) error {
+	switch o.out.format {
+	case "html":
+		page, err := query.DiffPage(ctx, st, &o.DiffRequest)
+		return o.out.page(e, page, err)
+	case "svg":
+		g, err := query.DiffGraph(ctx, st, &o.DiffRequest)
+		if err != nil {
+			return err
+		}
+		return o.out.draw(e, g)
+	}
+	result, err := query.Diff(ctx, st, &o.DiffRequest)
+	if err != nil {
+		return err
+	}
+	if band, ok := result.(*query.BandResult); ok && !o.out.format.json() {
+		return o.out.write(e, func(e *env) error { return render.Band(e.rendering(o.out.format), band, o.Rows) })
+	}
+	return o.out.print(e, result)
+}

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/store/iceberg"
+)
+
+// exportOptions are the flags of `dendro export`.
+type exportOptions struct {
+	r      query.ExportRequest
+	format string
+	out    string
+	source bool
+	model  string // of neo4j-admin
+
+	potentials int // of neo4j-admin
+}
+
+func newExport(e *env) *cobra.Command {
+	var o exportOptions
+	c := &cobra.Command{
+		Use:   "export [flags]",
+		Short: "Write a selection as one profile, or as Parquet or CSV files",
+		Long: `Write the merged call tree of the selected profiles in a format that other tools read.
+The extension of -o, or --format, sets the format.
+
+--format parquet writes the selected profiles as tables into a new directory. Spark,
+pandas, polars, Trino and DuckDB read them without Dendro; docs/schema/lake.md describes
+the columns. All value types are written unless --type is given.
+
+--format neo4j-admin writes the selected profiles as CSV files into a new directory,
+with a script that creates a Neo4j database from them. This is the fastest way to fill
+a new database.
+
+--source writes the original file of one profile, if the import kept it (import
+--keep-source).`,
+		Example: `  dendro export --benchmark checkout --last 5 -o checkout.pb.gz
+  dendro export --run run-018 --benchmark checkout --format folded | head
+  dendro export --benchmark checkout --average median -o typical.pb.gz
+  dendro export --benchmark checkout --against history -o checkout.diff.folded
+  dendro export --format parquet --since 90d -o lake
+  dendro export --format neo4j-admin -o bulk/`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c, e) },
+	}
+	addRequest(c, &o.r)
+	addLimits(c, &o.r.Limits)
+	c.Flags().StringVar(&o.format, "format", "", "output format `name`: "+formatNames()+", parquet, neo4j-admin (default: by the extension of -o, otherwise folded)")
+	c.Flags().StringVarP(&o.out, "output", "o", "", "`file` (.gz and .zst compress), or directory for parquet and neo4j-admin (default: stdout)")
+	c.Flags().IntVar(&o.potentials, "potentials", 0, "with --format neo4j-admin: also write the arrays p and c of the paper up to this `degree`, in the model shared on SAMPLED relationships as \"store expand\" makes them")
+	c.Flags().Var(&choice{&o.model, engines.Models}, "model", "with --format neo4j-admin: `model` of the database: shared, thesis (default shared)")
+	c.Flags().BoolVar(&o.source, "source", false, "write the original file of the selected profile")
+	return c
+}
+
+func formatNames() string {
+	names := ""
+	for _, f := range format.All() {
+		if f.Encode == nil {
+			continue
+		}
+		if names != "" {
+			names += ", "
+		}
+		names += f.Name
+	}
+	return names
+}
+
+func (o *exportOptions) run(c *cobra.Command, e *env) error {
+	ctx := c.Context()
+	if o.format == "parquet" || o.format == neo4jAdmin {
+		if err := onlySelection(c, o.format); err != nil {
+			return err
+		}
+	}
+	switch {
+	case (o.model != "" || o.potentials != 0) && o.format != neo4jAdmin:
+		return usagef("--model and --potentials are of --format %s", neo4jAdmin)
+	case o.format == neo4jAdmin:
+		return o.graph(ctx, e)
+	case o.format == "parquet":
+		return o.parquet(ctx, e)
+	case o.source:
+		return o.original(ctx, e)
+	}
+	if o.r.Against != "" && o.format == "" && (o.out == "" || o.out == "-") {
+		o.format = "folded-diff"
+	}
+	return e.with(ctx, engines.Read, func(st store.Store) error {
+		p, table, notes, err := query.Export(ctx, st, &o.r)
+		if err != nil {
+			return err
+		}
+		e.notes(notes)
+		return writeProfile(e, p, table, o.out, o.format)
+	})
+}
+
+// onlySelection reports a parameter that has no effect on formats of several profiles:
+// one that does not select.
+func onlySelection(c *cobra.Command, format string) error {
+	var selection []string
+	for _, p := range param.Of(&query.Selection{}) {
+		selection = append(selection, p.Name)
+	}
+	for _, p := range param.Of(&query.ExportRequest{}) {
+		if c.Flags().Changed(p.Name) && !slices.Contains(selection, p.Name) {
+			return usagef("--%s is for formats of one profile, not for %s", p.Name, format)
+		}
+	}
+	return nil
+}
+
+// original writes the original file of the one selected profile.
+func (o *exportOptions) original(ctx context.Context, e *env) error {
+	return e.with(ctx, engines.Read, func(st store.Store) error {
+		data, err := query.Original(ctx, st, &o.r.Selection)
+		if err != nil {
+			return err
+		}
+		if o.out == "" || o.out == "-" {
+			_, err = e.out.Write(data)
+			return err
+		}
+		return os.WriteFile(o.out, data, 0o644)
+	})
+}
+
+// parquet writes the selection as the tables of a lake.
+func (o *exportOptions) parquet(ctx context.Context, e *env) error {
+	if o.out == "" || o.out == "-" {
+		return usagef("parquet writes a new directory: give -o DIRECTORY")
+	}
+	return e.with(ctx, engines.Read, func(st store.Store) error {
+		list, err := query.Selected(ctx, st, &o.r.Selection)
+		if err != nil {
+			return err
+		}
+		p := newCopyProgress(e, "auto")
+		err = iceberg.Write(ctx, o.out, st, list, func(done int) { p.copied(store.Copied{Done: done, All: len(list)}) })
+		p.end()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(e.err, "wrote %d %s into %s\n", len(list), words.Plural(len(list), "profile"), words.Clean(o.out))
+		return err
+	})
+}

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/engines"
+)
+
+// neo4jAdmin is the format of a whole graph database.
+const neo4jAdmin = "neo4j-admin"
+
+// graph writes the selection as the files of a graph database.
+func (o *exportOptions) graph(ctx context.Context, e *env) error {
+	if o.out == "" || o.out == "-" {
+		return usagef("%s writes a new directory: give -o DIRECTORY", neo4jAdmin)
+	}
+	return e.with(ctx, engines.Read, func(st store.Store) error {
+		profiles := 0
+		p := newCopyProgress(e, "auto")
+		err := engines.ExportGraph(ctx, st, o.out, o.model, o.potentials, store.CopyOptions{Query: o.r.Query(), Report: func(c store.Copied) {
+			profiles += c.Stored
+			p.copied(c)
+		}})
+		p.end()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(e.err, "wrote %d %s into %s; with the server stopped, run %s\n", profiles, words.Plural(profiles, "profile"),
+			words.Clean(o.out), words.Clean(filepath.Join(o.out, engines.GraphScript)))
+		return err
+	})
+}

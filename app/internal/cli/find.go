@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/store"
+)
+
+// patternHelp explains patterns in the help of commands that take them.
+const patternHelp = `A pattern is a call path: parts separated by ';'. A part is an exact function name, a
+glob ('*', '?'), alternatives of these ('A|B'), /a regular expression/, or '**' for any
+number of frames. 'A;B' is B called directly by A, 'A;**;B' is B anywhere below A,
+'^;A' starts at the outermost frame, and 'A;$' ends at the innermost. In a name, write
+'\;' for ';' and '\\' for '\'.`
+
+func newFind(e *env) *cobra.Command {
+	var r query.FindRequest
+	c := &cobra.Command{
+		Use:   "find [flags] PATTERN",
+		Short: "Find where a function or call path occurs and how much time it uses",
+		Long: `List the profiles in which a function or call path occurs, with its share. With
+--min-share 5%, list where it uses at least 5% of the samples; with --min-value 2s, where
+it uses at least 2 seconds. --by groups the rows by run, benchmark, group or function.
+
+` + patternHelp,
+		Example: `  dendro find 'regexp.Compile' --min-share 5%
+  dendro find '/^runtime\.gc/' --by run --total
+  dendro find 'handler;**;json.Marshal|json.Unmarshal' --by benchmark --last 5
+  dendro find 'plan*' --callee 'regexp.*' --min-value 20ms --since 7d`,
+		Args: cobra.ExactArgs(1),
+	}
+	return e.query(c, &r, []string{"pattern"}, func(ctx context.Context, st store.Store, args []string) (any, error) {
+		r.Pattern = args[0]
+		return query.Find(ctx, st, &r)
+	}, "text", "json", "json-columns", "md", "tsv", "csv")
+}

@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/param"
+)
+
+// group is the annotation of a flag with the heading it is listed under.
+const group = "group"
+
+// requestFlags are the parameters of a request, registered as flags of a command.
+type requestFlags []*param.Parameter
+
+// addRequest registers the parameters of a request, given by pointer, as flags. Those
+// named in args are arguments of the command and get no flag.
+func addRequest(c *cobra.Command, request any, args ...string) requestFlags {
+	list := param.Of(request)
+	for _, p := range list {
+		if slices.Contains(args, p.Name) {
+			continue
+		}
+		f := c.Flags().VarPF(p, p.Name, "", p.Help)
+		if p.Name == "transform" {
+			f.Usage += "; kinds: " + strings.Join(query.TransformKinds(), ", ")
+		}
+		if p.Page != "" && p.Page != "0" {
+			f.Usage += fmt.Sprintf(" (default %s for text and md, otherwise 0)", p.Page)
+		}
+		if p.Default == "default" {
+			f.DefValue = "" // the help text names it
+		}
+		if p.IsBool() {
+			f.NoOptDefVal = "true"
+		}
+		f.Annotations = map[string][]string{group: {p.Group}}
+		if len(p.Choices) > 0 {
+			_ = c.RegisterFlagCompletionFunc(p.Name, cobra.FixedCompletions(p.Choices, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+	if slices.ContainsFunc(list, isSelection) && c.Flags().Lookup("selection") == nil {
+		addNamedSelection(c, list)
+	}
+	return list
+}
+
+func isSelection(p *param.Parameter) bool { return p.Group == "Selection" }
+
+// addNamedSelection adds --selection: flags of the selection, by a name in the config file.
+// Flags that are given replace them.
+func addNamedSelection(c *cobra.Command, list requestFlags) {
+	name := c.Flags().String("selection", "", "selection flags of this `name` in the config file (selections)")
+	inGroup(c, "Selection", "selection")
+	_ = c.RegisterFlagCompletionFunc("selection", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		config, _ := readConfig() // what is wrong with it is said when the command runs
+		return slices.Sorted(maps.Keys(config.Selections)), cobra.ShellCompDirectiveNoFileComp
+	})
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if *name == "" {
+			return nil
+		}
+		config, err := readConfig()
+		if err != nil {
+			return err
+		}
+		named, ok := config.Selections[*name]
+		if !ok {
+			return param.Errorf("--selection: the config file has no selection %q (it has: %s)", *name, strings.Join(slices.Sorted(maps.Keys(config.Selections)), ", "))
+		}
+		for _, flag := range slices.Sorted(maps.Keys(named)) {
+			i := slices.IndexFunc(list, func(p *param.Parameter) bool { return p.Name == flag && isSelection(p) })
+			if i < 0 {
+				return param.Errorf("--selection %s: %q is not a flag of the selection of this command", *name, flag)
+			}
+			if list[i].Changed() {
+				continue
+			}
+			for _, text := range texts(named[flag]) {
+				if err := list[i].Set(text); err != nil {
+					return param.Errorf("--selection %s: %s: %w", *name, flag, err)
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// texts returns a JSON value as the texts of a flag: of a list each, of an object key=value.
+func texts(value any) (list []string) {
+	switch v := value.(type) {
+	case []any:
+		for _, one := range v {
+			list = append(list, texts(one)...)
+		}
+		return list
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			list = append(list, fmt.Sprintf("%s=%v", key, v[key]))
+		}
+		return list
+	}
+	return []string{fmt.Sprint(value)}
+}
+
+// inGroup lists flags under a heading of help.
+func inGroup(c *cobra.Command, name string, flags ...string) {
+	for _, flag := range flags {
+		c.Flags().Lookup(flag).Annotations = map[string][]string{group: {name}}
+	}
+}
+
+// use sets the defaults of an output format: text and md are pages for people, other
+// formats get everything unless limits are given.
+func (r requestFlags) use(format outputFormat) {
+	if format.complete() {
+		return
+	}
+	for _, p := range r {
+		p.UsePage()
+	}
+}
+
+// usage prints how a command is called, its flags by group, examples and the exit
+// statuses. Flags fit the width of a terminal.
+func (e *env) usage(c *cobra.Command) error {
+	w := c.OutOrStderr()
+	line := c.UseLine()
+	if c.HasAvailableSubCommands() {
+		line = c.CommandPath() + " COMMAND [flags]"
+	}
+	fmt.Fprintf(w, "Usage:\n  %s\n", line)
+	if c.HasAvailableSubCommands() {
+		for _, g := range c.Groups() {
+			commands(w, c, g.ID, g.Title)
+		}
+		commands(w, c, "", map[bool]string{true: "Other commands", false: "Commands"}[len(c.Groups()) > 0])
+	}
+	var order []string
+	sets := map[string]*pflag.FlagSet{}
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		name := "Flags"
+		if g := f.Annotations[group]; len(g) > 0 && g[0] != "" {
+			name = g[0] + " flags"
+		}
+		if sets[name] == nil {
+			order = append(order, name)
+			sets[name] = pflag.NewFlagSet(name, pflag.ContinueOnError)
+		}
+		sets[name].AddFlag(f)
+	})
+	slices.SortStableFunc(order, func(a, b string) int { return groupRank(a) - groupRank(b) })
+	for _, name := range order {
+		if sets[name].HasAvailableFlags() {
+			fmt.Fprintf(w, "\n%s:\n%s\n", name, strings.TrimRight(sets[name].FlagUsagesWrapped(e.width()), " \n"))
+		}
+	}
+	if c.HasAvailableInheritedFlags() {
+		fmt.Fprintf(w, "\nGlobal flags:\n%s\n", strings.TrimRight(c.InheritedFlags().FlagUsagesWrapped(e.width()), " \n"))
+	}
+	if c.HasExample() {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", c.Example)
+	}
+	found := ""
+	if c.Name() == "check" || !c.HasParent() {
+		found = ", 3 regression found (check only)"
+	}
+	fmt.Fprintf(w, "\nExit status: 0 success, 1 error, 2 usage%s.\n", found)
+	return nil
+}
+
+// commands lists the commands of a group below c.
+func commands(w io.Writer, c *cobra.Command, group, title string) {
+	fmt.Fprintf(w, "\n%s:\n", title)
+	for _, sub := range c.Commands() {
+		if sub.GroupID == group && (sub.IsAvailableCommand() || sub.Name() == "help") {
+			fmt.Fprintf(w, "  %-*s %s\n", sub.NamePadding(), sub.Name(), sub.Short)
+		}
+	}
+}
+
+// groupRank orders the headings of help.
+func groupRank(name string) int {
+	return slices.Index([]string{"Selection flags", "Side flags", "View flags", "Method flags", "Expansion flags", "Limit flags", "Output flags", "Reading flags", "Flags"}, name)
+}

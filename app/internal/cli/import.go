@@ -1,0 +1,401 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/dendroprof/dendro/app/internal/github"
+	"github.com/dendroprof/dendro/app/internal/render"
+	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/ingest"
+	"github.com/dendroprof/dendro/internal/gitlog"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/normalize"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/engines"
+)
+
+// importOptions are the flags of `dendro import`.
+type importOptions struct {
+	label                        ingest.Label
+	date                         string
+	attrs, metrics               []string
+	metricsFiles, manifests      []string
+	layout, rules, progress      string
+	types                        []string
+	byThread, keepSource, dryRun bool
+	replace, add, renormalize    bool
+	workers                      int
+	limits                       profile.Limits
+	symbols                      symbolFiles
+	output                       outputFormat
+
+	within   string                  // directory that names of files are stored without
+	recorded map[string]ingest.Label // nil, or the files are Dendro's own recordings, whose labels are certain; those of files without it come from their names
+}
+
+func newImport(e *env) *cobra.Command {
+	var o importOptions
+	c := &cobra.Command{
+		Use:   "import [flags] FILE|DIRECTORY|GLOB|ARCHIVE|https://…|s3://…|-...",
+		Short: "Import profiles into the store",
+		Long: `Read profiles into the store: files, directories, globs, archives, https addresses,
+object storage and stdin, also compressed. The format is detected by content, not by
+name:
+` + formatList() + `
+
+Addresses of object storage name one object, or all below a key as if it were a
+directory: s3://BUCKET/KEY (credentials as for the aws program; AWS_ENDPOINT_URL for
+other servers of its protocol), gs://BUCKET/KEY (Google's application default
+credentials), azblob://CONTAINER/KEY (AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY,
+AZURE_STORAGE_SAS_TOKEN or Azure's default credential).
+
+The labels of a profile come from, in this order: flags, the manifest, a sidecar
+(FILE.json beside FILE), --layout, and what import guesses and prints:
+  benchmark  the Go benchmark in the stacks, or the folder of JMH; otherwise the
+             file name, and the folder as group
+  run        the build of GitHub Actions, GitLab CI or Jenkins; a folder or file
+             named like a run (001, run-7, 2026-11-21); otherwise the recording time
+  commit     of the CI build, otherwise of the git repository of the working directory,
+             if the profile is newer than the commit; also branch and repository
+--dry-run prints the labels of every file and stores nothing.
+
+A file that cannot be read is reported with position and reason; the others are stored,
+and the exit status is 1. A file that is reported as stored is on disk.`,
+		Example: `  dendro import --run nightly-42 --group shop --commit $(git rev-parse HEAD) cpu.pb.gz
+  dendro import --layout '{run}/{group}/{benchmark}.{ext}' history/
+  dendro import --manifest results/manifest.json
+  dendro import --layout '{run}/{group}/{benchmark}.{ext}' s3://profiles/nightly
+  dendro import --run r1 --benchmark checkout --metric time=12.3ms - < stacks.folded
+  go test -run '^$' -bench Sort -cpuprofile cpu.pb.gz > bench.txt; dendro import --metrics bench.txt cpu.pb.gz`,
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), e, args) },
+	}
+	f := c.Flags()
+	o.addRunFlags(f)
+	f.StringVar(&o.label.Group, "group", "", "benchmark `group`")
+	f.StringVar(&o.label.Benchmark, "benchmark", "", "benchmark `name`")
+	f.StringArrayVar(&o.metrics, "metric", nil, "metric of the benchmark, `name=12.3ms`; repeatable, the first is the primary metric")
+	f.StringArrayVar(&o.metricsFiles, "metrics", nil, "`file` of metrics by benchmark name: Go benchmark text, JMH JSON or CSV; repeatable")
+	f.StringArrayVar(&o.manifests, "manifest", nil, "JSON `file` that lists profiles with run, benchmark, metric, …; repeatable")
+	f.StringVar(&o.layout, "layout", "", "`pattern` of paths: {run} {group} {benchmark} {date} {commit} {branch} {type} {ext} {*}")
+	f.StringArrayVar(&o.types, "type", nil, "value `type` to import; names the type of folded text; repeatable (default: all)")
+	f.BoolVar(&o.byThread, "by-thread", false, "make the normalised thread name the outermost function")
+	f.BoolVar(&o.keepSource, "keep-source", false, "also store the original file, compressed")
+	f.BoolVar(&o.replace, "replace", false, "replace profiles that exist with different content")
+	f.BoolVar(&o.add, "add", false, "if a profile exists with different content, add these samples to it (shards, forks)")
+	f.BoolVar(&o.dryRun, "dry-run", false, "print the labels of every file, and store nothing")
+	f.StringVar(&o.rules, "rules", "", "`file` of additional rules that normalise names")
+	f.BoolVar(&o.renormalize, "renormalize", false, "first normalise the names in the store by this version's rules (and --rules)")
+	f.IntVar(&o.workers, "workers", 0, "parallel `readers` (default: one per core)")
+	addLimits(c, &o.limits)
+	o.symbols.addFlag(c)
+	addProgressFlag(c, &o.progress)
+	o.output.addFlag(c, "text", "json")
+	c.MarkFlagsMutuallyExclusive("replace", "add")
+	return c
+}
+
+// unmatched warns of metrics that no profile has got, and of profiles without.
+func unmatched(e *env, m *ingest.Metrics) {
+	results, benchmarks := m.Unmatched()
+	for _, part := range []struct {
+		text  string
+		names []string
+	}{{"--metrics: results without a profile:", results}, {"--metrics: profiles without a result:", benchmarks}} {
+		if n := len(part.names); n > 0 {
+			more := ""
+			if n > 5 {
+				more = fmt.Sprintf(" and %d more", n-5)
+			}
+			fmt.Fprintf(e.err, "dendro: warning: %s %s%s\n", part.text, strings.Join(words.CleanAll(words.First(part.names, 5)), ", "), more)
+		}
+	}
+}
+
+// addRunFlags adds the flags that describe a test run.
+func (o *importOptions) addRunFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.label.Run.Key, "run", "", "`key` of the test run")
+	f.StringVar(&o.date, "date", "", "`date` of the run (RFC 3339 or 2026-11-21)")
+	f.StringVar(&o.label.Run.Commit, "commit", "", "`commit` under test")
+	f.StringVar(&o.label.Run.Branch, "branch", "", "`branch` under test")
+	f.StringVar(&o.label.Run.Repository, "repository", "", "`repository` under test")
+	f.StringVar(&o.label.Run.Machine, "machine", "", "`machine` of the run")
+	f.StringArrayVar(&o.attrs, "attr", nil, "attribute of the run, `key=value`; repeatable")
+}
+
+// formatList lists the formats that are read, in lines.
+func formatList() string {
+	var b strings.Builder
+	line := " "
+	for _, f := range format.All() {
+		if f.NewDecoder == nil {
+			continue
+		}
+		if len(line)+len(f.Title) > 84 {
+			b.WriteString(line + "\n")
+			line = " "
+		}
+		line += " " + f.Title + ";"
+	}
+	return b.String() + strings.TrimSuffix(line, ";")
+}
+
+// addLimits adds the flags that raise the readers' limits.
+func addLimits(c *cobra.Command, l *profile.Limits) {
+	f := c.Flags()
+	f.IntVar(&l.Depth, "max-depth", profile.DefaultDepth, "maximum `frames` per stack")
+	f.IntVar(&l.Line, "max-line", profile.DefaultLine, "maximum `bytes` per line of text")
+	f.Int64Var(&l.Inflated, "max-size", profile.DefaultInflated, "maximum `bytes` per file, decompressed")
+	f.Int64Var(&l.Message, "max-message", profile.DefaultMessage, "maximum `bytes` of a file that is read into memory as a whole (pprof)")
+	f.Int64Var(&l.Memory, "max-memory", 0, "maximum `bytes` of memory while reading (0: no limit)")
+	for name, text := range map[string]string{"max-depth": "65,536", "max-line": "16 MiB", "max-size": "16 GiB", "max-message": "1 GiB"} {
+		f.Lookup(name).DefValue = text // as people read it
+	}
+	inGroup(c, "Reading", "max-depth", "max-line", "max-size", "max-message", "max-memory")
+}
+
+func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
+	if len(args) == 0 && len(o.manifests) == 0 && o.renormalize {
+		opts, err := o.ingestOptions()
+		if err != nil {
+			return err
+		}
+		return e.renormalize(ctx, opts.Normalizer)
+	}
+	if len(args) == 0 && len(o.manifests) == 0 {
+		return usagef("nothing to import: name files, directories, - for stdin, or a --manifest")
+	}
+	opts, err := o.ingestOptions()
+	if err != nil {
+		return err
+	}
+	opts.Environment = environment(ctx, e)
+	sources, listErr := o.sources(ctx, e, args)
+	if listErr != nil {
+		fmt.Fprintln(e.err, "dendro: "+escapeLines(listErr.Error()))
+	}
+	if len(sources) == 0 {
+		if listErr != nil {
+			return errReported
+		}
+		return usagef("nothing to import in %q", args)
+	}
+	if o.renormalize {
+		if err := e.renormalize(ctx, opts.Normalizer); err != nil {
+			return err
+		}
+	}
+	defer spendMemory(heapMemory)()
+	st, err := o.destination(ctx, e)
+	if err != nil {
+		return err
+	}
+	err = o.importInto(ctx, e, st, sources, opts, listErr != nil)
+	if closeErr := st.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// destination opens the store to import into. A dry run reads it, and makes none.
+func (o *importOptions) destination(ctx context.Context, e *env) (store.Store, error) {
+	if !o.dryRun {
+		return e.open(ctx, engines.Write)
+	}
+	where, err := e.location()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) && !strings.Contains(where, ":") {
+		where = "mem:"
+	}
+	return e.openAt(ctx, where, engines.Read)
+}
+
+// environment returns what the variables of a CI and the repository around the working
+// directory know of the run.
+func environment(ctx context.Context, e *env) ingest.Environment {
+	known := ingest.FromCI(os.Getenv)
+	if flow, err := github.FromEnvironment(os.Getenv); err != nil {
+		e.notes([]string{err.Error()})
+	} else if flow.Actions {
+		known.Run.Commit = flow.HeadCommit
+	}
+	head, err := gitlog.ReadHead(ctx, ".")
+	if err != nil {
+		return known // not in a repository, or in one without a commit
+	}
+	known.Made = head.Date
+	if known.From == "" {
+		known.From = "git"
+		known.Run.Commit, known.Run.Branch, known.Run.Repository = head.Commit, head.Branch, head.Origin
+		if head.Dirty {
+			known.Run.Attributes = map[string]string{"dirty": "true"}
+		}
+	}
+	return known
+}
+
+// renormalize rewrites a store whose names were normalised by other rules.
+func (e *env) renormalize(ctx context.Context, n *normalize.Normalizer) error {
+	where, err := e.location()
+	if err != nil {
+		return err
+	}
+	st, err := e.open(ctx, engines.Read)
+	if err != nil {
+		return err
+	}
+	info, err := st.Info(ctx)
+	if err = errors.Join(err, st.Close()); err != nil || info.Rules == n.Version() {
+		return err
+	}
+	if err := engines.Rewritable(where); err != nil {
+		return fmt.Errorf("--renormalize: %w", err)
+	}
+	fmt.Fprintf(e.err, "normalising the names of %d profiles again: rules %q → %q\n", info.Profiles, info.Rules, n.Version())
+	return engines.Rewrite(ctx, where, func(from store.Reader, to store.Destination) error {
+		return store.Copy(ctx, to, from, store.CopyOptions{Rename: n.Function, Rules: n.Version()})
+	})
+}
+
+func (o *importOptions) ingestOptions() (ingest.Options, error) {
+	opts := ingest.Options{Limits: o.limits, Workers: o.workers, Defaults: o.label, Types: o.types,
+		ByThread: o.byThread, KeepSource: o.keepSource, DryRun: o.dryRun, Finish: o.symbols.finish()}
+	var err error
+	run := &opts.Defaults.Run
+	if run.Attributes, err = pairs("--attr", o.attrs); err != nil {
+		return opts, err
+	}
+	if run.Date, err = dateFlag("--date", o.date); err != nil {
+		return opts, err
+	}
+	for i, text := range o.metrics {
+		m, err := ingest.ParseMetric(text)
+		if err != nil {
+			return opts, usageError{err}
+		}
+		m.Primary = i == 0
+		opts.Defaults.Metrics = append(opts.Defaults.Metrics, m)
+	}
+	if o.layout != "" {
+		if opts.Layout, err = ingest.ParseLayout(o.layout); err != nil {
+			return opts, usageError{err}
+		}
+	}
+	for _, name := range o.metricsFiles {
+		if opts.Metrics, err = readMetrics(name, opts.Metrics); err != nil {
+			return opts, err
+		}
+	}
+	if opts.Normalizer, err = readRules(o.rules); err != nil {
+		return opts, err
+	}
+	switch {
+	case o.replace:
+		opts.Conflict = store.Replace
+	case o.add:
+		opts.Conflict = store.Add
+	}
+	return opts, nil
+}
+
+func readMetrics(name string, more *ingest.Metrics) (*ingest.Metrics, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, err := ingest.ReadMetrics(name, f)
+	if err != nil {
+		return nil, err
+	}
+	return m.Join(more), nil
+}
+
+// readRules returns the normaliser with the user's rules, if there are any.
+func readRules(name string) (*normalize.Normalizer, error) {
+	if name == "" {
+		return normalize.New(nil), nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	rules, err := normalize.ReadRules(name, f)
+	if err != nil {
+		return nil, err
+	}
+	return normalize.New(rules), nil
+}
+
+func (o *importOptions) sources(ctx context.Context, e *env, args []string) ([]ingest.Source, error) {
+	objects, args, listErr := withBuckets(ctx, args)
+	downloads, args, err := withDownloads(download(), args)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := ingest.Expand(args, e.in)
+	sources, err = slices.Concat(objects, downloads, sources), errors.Join(listErr, err)
+	for _, name := range o.manifests {
+		more, manifestErr := ingest.ReadManifest(name)
+		sources = ingest.Unite(sources, more)
+		err = errors.Join(err, manifestErr)
+	}
+	for i := range sources {
+		s := &sources[i]
+		s.Name = strings.TrimPrefix(s.Name, o.within)
+		s.Label = o.recorded[s.Name].Or(s.Label)
+	}
+	return sources, err
+}
+
+// importInto imports and reports; it returns errReported when a file failed.
+func (o *importOptions) importInto(ctx context.Context, e *env, st store.Store, sources []ingest.Source, opts ingest.Options, failed bool) error {
+	p := newProgress(e, o.progress, sources)
+	p.dryRun, p.certain = o.dryRun, o.recorded != nil
+	sum, err := ingest.Run(ctx, st, sources, opts, p.report)
+	p.end()
+	if err != nil && sum.Files == 0 {
+		return err
+	}
+	unmatched(e, opts.Metrics)
+	if o.output == "json" {
+		doc := map[string]any{"summary": sum, "failures": p.failures}
+		if o.dryRun {
+			doc["rows"] = p.labels
+		}
+		if err := e.writeJSON(doc); err != nil {
+			return err
+		}
+	} else if o.dryRun && o.progress != "json" {
+		if err := render.Labels(e.rendering("text"), p.labels); err != nil {
+			return err
+		}
+	}
+	if o.output != "json" && o.progress != "json" {
+		verb := "stored"
+		if o.dryRun {
+			verb = "read"
+		}
+		fmt.Fprintf(e.out, "%d %s of %d %s %s (%d unchanged, %d skipped, %d failed) in %s\n", sum.Profiles,
+			words.Plural(sum.Profiles, "profile"), sum.Files, words.Plural(sum.Files, "file"), verb, sum.Unchanged, sum.Skipped, sum.Failed, rounded(sum.Elapsed))
+	}
+	if err != nil {
+		return err // behind the summary: what it counts is stored
+	}
+	if sum.Failed > 0 || failed {
+		return errReported
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/internal/gitlog"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/engines"
+)
+
+func newList(e *env) *cobra.Command {
+	var r query.LinesRequest
+	c := &cobra.Command{
+		Use:   "list [flags] FUNCTION [FILE...]",
+		Short: "List the lines of a function with the time spent in each",
+		Long: `List the lines of a function: self is the samples taken in the line, total is self and
+the samples in what the line called. FUNCTION is a name, a glob or /a regular
+expression/. The source text comes from the git repository of the current directory, or
+from --source-root; it is the text that is checked out, not that of the recorded commit.
+
+A store keeps functions without their lines: without FILE, the runs must have been
+imported with --keep-source.`,
+		Example: `  dendro list regexp.compile cpu.pb.gz
+  dendro list '*.compile' --benchmark checkout --last 1
+  dendro list '/^regexp/' cpu.pb.gz --source-root ~/src/shop -o json`,
+		Args: cobra.MinimumNArgs(1),
+	}
+	flags := addRequest(c, &r, "function")
+	var in fileFlags
+	in.addFlags(c)
+	var root string
+	c.Flags().StringVar(&root, "source-root", "", "directory of the source files (default: the repository of the current directory)")
+	inGroup(c, "Reading", "source-root")
+	var out destination
+	out.addFlag(c, "text", "json", "json-columns", "md", "tsv", "csv")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		flags.use(out.format)
+		ctx := c.Context()
+		r.Function, r.Limits = args[0], in.limits
+		sources, err := openSources(ctx, root)
+		if err != nil {
+			return err
+		}
+		if sources != nil {
+			defer sources.Close()
+			r.Source = sources.Lines
+		}
+		answer := func(st store.Store) error {
+			result, err := query.Lines(ctx, st, &r)
+			if err != nil {
+				return err
+			}
+			return out.print(e, result)
+		}
+		if len(args) == 1 {
+			return e.with(ctx, engines.Read, answer)
+		}
+		if r.Inputs, err = in.read(ctx, e, args[1:]); err != nil {
+			return err
+		}
+		return answer(nil)
+	}
+	return c
+}
+
+// openSources opens the directory of source files, by default the repository of the
+// current directory; nil if there is none.
+func openSources(ctx context.Context, root string) (*gitlog.Sources, error) {
+	if root == "" {
+		top, err := gitlog.Root(ctx, ".")
+		if err != nil {
+			return nil, nil // not in a repository: lines without their text
+		}
+		root = top
+	}
+	s, err := gitlog.OpenSources(ctx, root)
+	if err != nil {
+		err = errors.Join(errors.New("--source-root: the source files cannot be listed"), err)
+	}
+	return s, err
+}

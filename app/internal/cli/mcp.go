@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/app/internal/mcp"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/engines"
+)
+
+func newMCP(e *env) *cobra.Command {
+	o := mcp.Options{SQL: true}
+	c := &cobra.Command{
+		Use:   "mcp [flags]",
+		Short: "Serve queries to AI assistants over the Model Context Protocol",
+		Long: `Serve the queries of the store as tools of the Model Context Protocol over stdin and
+stdout: overview, runs, history, top, tree, diff, find, bottlenecks, regressions, report,
+sql, and those of trace profiling. An assistant starts the command by itself; add it to
+the assistant's configuration.
+
+The tools read. --allow-writes adds tools that create and stop profiling tasks. A running
+"dendro serve" has the same tools at /mcp.`,
+		Example: `  dendro mcp --store dendro.duckdb
+  dendro mcp --allow-writes`,
+		Args: cobra.NoArgs,
+	}
+	c.Flags().BoolVar(&o.Writes, "allow-writes", false, "add tools that create and stop profiling tasks")
+	addLimits(c, &o.Limits)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		access := engines.Read
+		if o.Writes {
+			access = engines.Write
+		}
+		o.Version, _ = versionOf()
+		return e.with(c.Context(), access, func(st store.Store) error { return mcp.Serve(c.Context(), st, e.in, e.out, o) })
+	}
+	return c
+}

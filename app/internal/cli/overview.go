@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/store"
+)
+
+func newOverview(e *env) *cobra.Command {
+	var r query.OverviewRequest
+	c := &cobra.Command{
+		Use:   "overview [flags]",
+		Short: "List benchmarks and services with their newest run",
+		Long: `List the benchmarks of the selection: the number of runs, the newest run, and its
+primary metric beside the moving mean of the 10 runs before. The status is
+slower or faster if the metric is more than two standard deviations from that mean.
+Services that send traces follow. The start page of ` + "`dendro serve`" + ` shows the same.`,
+		Example: `  dendro overview
+  dendro overview --group shop -o json`,
+		Args: cobra.NoArgs,
+	}
+	return e.query(c, &r, nil, func(ctx context.Context, st store.Store, _ []string) (any, error) {
+		return query.Overview(ctx, st, &r)
+	}, "text", "json", "md", "tsv", "csv")
+}
+
+func newHistory(e *env) *cobra.Command {
+	var r query.HistoryRequest
+	c := &cobra.Command{
+		Use:   "history [flags]",
+		Short: "List a metric, or the share of a function, over the runs",
+		Long: `List the primary metric of each selected benchmark over its runs, or with --function the
+share of a function. Each row has the value, and the mean and standard deviation of the
+--window runs before. The column step marks runs with which the level changed
+permanently. Runs on other machines or branches, or by other profilers, than the newest
+run are omitted.`,
+		Example: `  dendro history --benchmark checkout
+  dendro history --benchmark checkout --type cpu --function regexp.Compile
+  dendro history --group shop --metric time/op -o json`,
+		Args: cobra.NoArgs,
+	}
+	return e.query(c, &r, nil, func(ctx context.Context, st store.Store, _ []string) (any, error) {
+		return query.History(ctx, st, &r)
+	}, "text", "json", "md", "tsv", "csv")
+}

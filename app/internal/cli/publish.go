@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/store/iceberg"
+)
+
+// publishOptions are the flags of `dendro publish`.
+type publishOptions struct {
+	query.Selection `group:"Selection"`
+	to              string
+	warehouse       string
+	output          outputFormat
+}
+
+func newPublish(e *env) *cobra.Command {
+	var o publishOptions
+	c := &cobra.Command{
+		Use:   "publish --to LAKE [flags]",
+		Short: "Add profiles to a lake, which Spark and many machines share",
+		Long: `Add the selected profiles of a store to a lake: Apache Iceberg tables that Spark, pyiceberg
+and DuckDB read, and dendro with --store lake:LAKE. A LAKE is a directory, or the URL of
+its catalog in PostgreSQL, which several machines share: postgres://USER@HOST/DATABASE.
+A lake that does not exist is created, and --warehouse says where its files are, unless
+in the directory: s3://BUCKET/PREFIX (gs://, azblob://), or a directory that the machines
+share. The environment variable PGPASSWORD or the file ~/.pgpass has the password of
+PostgreSQL. docs/schema/lake.md describes the tables.
+
+Profiles that the lake already has are skipped. Repeat the command to continue an
+interrupted publication, or to publish new profiles. A profile that the lake has with
+other content stays as it is and is counted. Several machines may publish at once; each
+commit adds whole profiles to all tables.`,
+		Example: `  dendro publish --to lake
+  dendro publish --to lake --since 30d --branch main
+  dendro publish --to postgres://ci@db.example.com/lake --warehouse s3://profiles/lake`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
+	}
+	addRequest(c, &o)
+	c.Flags().StringVar(&o.to, "to", "", "`lake` to add to: a directory, or postgres://USER@HOST/DATABASE")
+	c.Flags().StringVar(&o.warehouse, "warehouse", "", "where the files of a new lake are: s3://BUCKET/PREFIX or a `directory` (default: in the lake's directory)")
+	o.output.addFlag(c, "text", "json")
+	return c
+}
+
+// publishMemory is what the heap of a publication may come to, as heapMemory.
+const publishMemory = 90 << 20
+
+func (o *publishOptions) run(ctx context.Context, e *env) error {
+	to := strings.TrimPrefix(o.to, engines.LakeScheme)
+	if to == "" {
+		return usagef("where to? give --to LAKE")
+	}
+	began := time.Now()
+	defer spendMemory(publishMemory)()
+	return e.with(ctx, engines.Read, func(st store.Store) error {
+		list, err := st.Profiles(ctx, o.Query())
+		if err != nil {
+			return err
+		}
+		l, err := iceberg.Open(ctx, to, iceberg.Options{Create: true, Warehouse: o.warehouse})
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		if was := l.Moved(); was != "" {
+			fmt.Fprintf(e.err, "note: the lake was moved, and other programs look for its files in %s (dendro store relocate)\n", was)
+		}
+		p := newCopyProgress(e, "auto")
+		done, err := l.Publish(ctx, st, list, func(done int) { p.copied(store.Copied{Done: done, All: len(list)}) })
+		p.end()
+		if err != nil {
+			return fmt.Errorf("%d of %d profiles are in the lake, the same command adds the others: %w", done.New+done.Known+done.Changed, len(list), err)
+		}
+		if o.output == "json" {
+			return e.writeJSON(map[string]any{"profiles": done.New, "unchanged": done.Known, "changed": done.Changed, "elapsedNanos": time.Since(began)})
+		}
+		fmt.Fprintf(e.out, "%d %s published (%d unchanged) in %s\n", done.New, words.Plural(done.New, "profile"), done.Known, rounded(time.Since(began)))
+		if done.Changed > 0 {
+			fmt.Fprintf(e.err, "note: the lake has %d %s with other content, which did not change\n", done.Changed, words.Plural(done.Changed, "profile"))
+		}
+		return nil
+	})
+}

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/app/internal/render"
+	"github.com/dendroprof/dendro/internal/gitlog"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/engines"
+)
+
+func newReport(e *env) *cobra.Command {
+	var r query.ReportRequest
+	o := reporting{r: &r, answer: func(ctx context.Context, st store.Store) (*report.Report, error) { return query.Report(ctx, st, &r) }}
+	c := &cobra.Command{
+		Use:   "report [flags]",
+		Short: "Write a report of what changed, with the evidence",
+		Long: `Compare like "dendro regressions" and write a report, most important changes first:
+what became slower and what became faster. For each benchmark it shows the metric over
+the runs, and candidates: functions with their expected and actual share of the
+program, plots of their history, and the contexts in which they changed.
+
+Without --base, test the newest runs of each benchmark against the runs before. With
+--base and --head, test the runs of the head against those of the base. A side is a
+branch (the base up to the merge base, if the git repository is available), a commit,
+a run, or a file or directory of profiles whose folders are runs.
+
+The same input gives the same bytes. The Markdown fits into a pull request comment.`,
+		Example: `  dendro report -o md > report.md
+  dendro report --benchmark checkout --candidates 10 --traces 0
+  dendro report --base main --head my-branch --write report.json --write report.sarif
+  dendro report --base before/ --head after/`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			doc, err := o.make(c.Context(), e)
+			if err != nil {
+				return err
+			}
+			return o.print(e, doc, false)
+		},
+	}
+	o.addFlags(c, &r)
+	return c
+}
+
+// reporting is what `dendro report` and `dendro check` share.
+type reporting struct {
+	r      *query.ReportRequest
+	answer func(ctx context.Context, st store.Store) (*report.Report, error)
+
+	layout       string // of files
+	repo         string
+	acknowledged string
+	also         []string
+	output       outputFormat
+}
+
+// addFlags registers the parameters of a request that o.r is part of, and what only the
+// command line has.
+func (o *reporting) addFlags(c *cobra.Command, request any) {
+	addRequest(c, request)
+	f := c.Flags()
+	f.Lookup("last").Usage = "test the newest n runs of each benchmark together (default: the newest alone, and the newest two together; with --head all)"
+	f.Lookup("base").Usage += ", or a file or directory of profiles (then --head must be one too)"
+	f.StringVar(&o.layout, "layout", "", "sides that are files: `pattern` of paths, as in import (default: folders are runs, subfolders are groups)")
+	f.StringVar(&o.repo, "repo", "", "`directory` of the git repository of the code, for the merge base, files and owners (default: the working directory)")
+	f.StringVar(&o.acknowledged, "acknowledged", acknowledgedFile, "`file` of accepted changes")
+	f.StringArrayVar(&o.also, "write", nil, "also write the report to `file`; the extension sets the format: .txt, .md, .html, .json, .sarif, .xml (JUnit); repeatable")
+	o.output.addFlag(c, "text", "md", "html", "json", "sarif", "junit")
+	c.Flags().Lookup("output").Usage += "; files: --write"
+	inGroup(c, "Side", "layout", "repo")
+	inGroup(c, "Method", "acknowledged")
+	inGroup(c, "Output", "write")
+}
+
+// ofPaths reports whether the sides are files or directories. One alone is a name in the
+// store: a folder may be called like a branch.
+func (o *reporting) ofPaths() bool {
+	for _, text := range []string{o.r.Base, o.r.Head} {
+		if _, err := os.Stat(text); text == "" || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// make compares and returns the report.
+func (o *reporting) make(ctx context.Context, e *env) (doc *report.Report, err error) {
+	o.r.Page = o.output == "html"
+	for _, name := range o.also {
+		format, ok := formatOf(name)
+		o.r.Page = o.r.Page || format == "html"
+		if !ok {
+			return nil, usagef("--write %q: the name must end in .txt, .md, .html, .json, .sarif or .xml", name)
+		}
+	}
+	if err := o.r.Validate(); err != nil {
+		return nil, err
+	}
+	if o.r.Acknowledged, err = query.ReadAcknowledgements(o.acknowledged); err != nil {
+		return nil, err
+	}
+	if o.r.Own, err = ownCode(); err != nil {
+		return nil, err
+	}
+	if o.r.Repo, err = o.repository(ctx); err != nil {
+		return nil, err
+	}
+	o.r.Version, _ = versionOf()
+	o.r.Files = o.ofPaths()
+	do := func(st store.Store) (err error) {
+		doc, err = o.answer(ctx, st)
+		return err
+	}
+	if o.r.Files {
+		return doc, o.withFiles(ctx, e, do)
+	}
+	return doc, e.with(ctx, engines.Read, do)
+}
+
+// repository returns the top directory of the repository of the code; empty: there is
+// none.
+func (o *reporting) repository(ctx context.Context) (string, error) {
+	if o.repo != "" {
+		return gitlog.Root(ctx, o.repo)
+	}
+	root, err := gitlog.Root(ctx, ".")
+	if err != nil {
+		return "", nil // it need not be one
+	}
+	return root, nil
+}
+
+// formatOf returns the format that a file's name has.
+func formatOf(name string) (outputFormat, bool) {
+	f, ok := map[string]outputFormat{".txt": "text", ".md": "md", ".html": "html", ".json": "json", ".sarif": "sarif", ".xml": "junit"}[filepath.Ext(name)]
+	return f, ok
+}
+
+// print writes the report to stdout, if it is brief only its changes, and to the files
+// of --write.
+func (o *reporting) print(e *env, doc *report.Report, brief bool) error {
+	err := o.printMain(e, doc, brief)
+	for _, name := range o.also {
+		format, _ := formatOf(name)
+		err = errors.Join(err, writeFile(name, func(w io.Writer) error { return query.WriteReport(w, doc, string(format), o.r.Detail) }))
+	}
+	return err
+}
+
+func (o *reporting) printMain(e *env, doc *report.Report, brief bool) error {
+	if !brief {
+		full := func(e *env) error { return query.WriteReport(e.out, doc, string(o.output), o.r.Detail) }
+		if o.output == "text" {
+			return e.page(full)
+		}
+		return full(e)
+	}
+	if err := render.Brief(e.rendering("text"), doc.Brief(o.r.Changes)); err != nil {
+		return err
+	}
+	where := "--full, or --write report.md"
+	if len(o.also) > 0 {
+		where = "--full, or see " + strings.Join(o.also, ", ")
+	}
+	_, err := fmt.Fprintf(e.out, "full report: %s\n", where)
+	return err
+}

@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/store"
+)
+
+func newRuns(e *env) *cobra.Command {
+	var r query.RunsRequest
+	profiles := false
+	c := &cobra.Command{
+		Use:   "runs [flags]",
+		Short: "List test runs, or their profiles",
+		Long: `List the test runs in the store, oldest first. With --profiles, list every profile with
+its id.`,
+		Example: `  dendro runs --last 5
+  dendro runs --profiles --benchmark checkout --last 1
+  dendro runs -o json | jq '.rows[].run'`,
+		Args: cobra.NoArgs,
+	}
+	c.Flags().BoolVar(&profiles, "profiles", false, "list every profile with its id")
+	return e.query(c, &r, nil, func(ctx context.Context, st store.Store, _ []string) (any, error) {
+		if profiles {
+			return query.Profiles(ctx, st, &r)
+		}
+		return query.Runs(ctx, st, &r)
+	}, "text", "json", "json-columns", "md", "tsv", "csv")
+}

@@ -1,0 +1,258 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/dendroprof/dendro/app/internal/mcp"
+	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/app/internal/server/api"
+	"github.com/dendroprof/dendro/app/internal/server/pages"
+	"github.com/dendroprof/dendro/app/internal/server/tracing"
+	"github.com/dendroprof/dendro/ingest"
+	"github.com/dendroprof/dendro/normalize"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/web"
+)
+
+// serveOptions are the flags of `dendro serve`.
+type serveOptions struct {
+	server.Options
+	tokenFiles [3]string // of the agents', the HTTP and the reading token
+	sql        bool
+	rules      string
+	workers    int
+	limits     profile.Limits
+	traces     traceOptions
+	logFormat  string
+	logLevel   string
+}
+
+func newServe(e *env) *cobra.Command {
+	o := serveOptions{logFormat: "text", logLevel: "info"}
+	c := &cobra.Command{
+		Use:   "serve [flags]",
+		Short: "Serve a store over HTTP and gRPC, with web pages",
+		Long: `Serve a store until SIGTERM or SIGINT: web pages, /api/v1 and SkyWalking's GraphQL over
+HTTP, agents and health checks over gRPC, metrics for Prometheus. The address printed
+as "page" opens in a browser: benchmarks, profiles, diffs, regressions and tasks. Every
+command works with a server as with a file:
+
+  dendro top --store http://localhost:12800
+
+While the server runs, other processes cannot open its store file.
+
+By default only this machine can connect. Set tokens before you listen on other
+addresses. Pass them as files or environment variables, because other users of the
+machine can see the arguments of a process. Every flag has an environment variable:
+DENDRO_HTTP_LISTEN sets --http-listen.
+
+The first signal lets running requests finish, for up to --drain; the second stops the
+server at once. No acknowledged data is lost in either case.`,
+		Example: `  dendro serve --store profiles.duckdb
+  dendro serve --http-listen 0.0.0.0:12800 --http-token-file /etc/dendro/token --tls-cert cert.pem --tls-key key.pem
+  DENDRO_AGENT_TOKEN=s3cret dendro serve --grpc-listen :11800 --log-format json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := fromEnvironment(c.LocalNonPersistentFlags(), os.LookupEnv); err != nil {
+				return err
+			}
+			return o.run(c.Context(), e)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.GRPCListen, "grpc-listen", "127.0.0.1:11800", "`address` for agents (gRPC); empty: no listener")
+	f.StringVar(&o.HTTPListen, "http-listen", "127.0.0.1:12800", "`address` for HTTP; empty: no listener")
+	f.StringVar(&o.TLSCert, "tls-cert", "", "`file` with the certificate (PEM) for both listeners; loaded again when it changes")
+	f.StringVar(&o.TLSKey, "tls-key", "", "`file` with the private key (PEM)")
+	for i, t := range o.tokenFlags() {
+		f.StringVar(t.to, t.name, "", "`token` "+t.of)
+		f.StringVar(&o.tokenFiles[i], t.name+"-file", "", "`file` with the token "+t.of)
+	}
+	f.BoolVar(&o.OpenMetrics, "open-metrics", false, "serve /metrics without a token")
+	f.StringArrayVar(&o.Hosts, "allow-host", nil, "without a token: additional host `name` that clients may use for the server; repeatable")
+	f.BoolVar(&o.sql, "sql", true, "allow read-only SQL queries of clients")
+	f.StringVar(&o.rules, "rules", "", "`file` of additional rules that normalise names, for uploads")
+	f.IntVar(&o.workers, "workers", 0, "number `n` of goroutines that decode an upload (0: one per core)")
+	o.addLimits(c)
+	o.traces.addFlags(c)
+	f.Var(&choice{&o.logFormat, []string{"text", "json"}}, "log-format", "`format` of the log on stderr: text, json")
+	f.Var(&choice{&o.logLevel, []string{"info", "debug", "warn", "error"}}, "log-level", "minimum `level` to log: debug, info, warn, error")
+	return c
+}
+
+func (o *serveOptions) addLimits(c *cobra.Command) {
+	f, l := c.Flags(), &o.Options.Limits
+	f.Int64Var(&l.Body, "max-body", 0, "maximum `bytes` of a request body (default 16 MiB)")
+	f.Int64Var(&l.Upload, "max-upload", 0, "maximum `bytes` of an upload of profiles (default 4 GiB)")
+	f.Int64Var(&l.Inflated, "max-inflated", 0, "maximum `bytes` of a request body after decompression (default 8 times --max-body; uploads 16 GiB)")
+	f.IntVar(&l.Requests, "max-requests", 0, "maximum number `n` of concurrent HTTP requests (default 256)")
+	f.Uint32Var(&l.Streams, "max-streams", 0, "maximum number `n` of concurrent gRPC calls per connection (default 1000)")
+	f.IntVar(&l.Message, "max-grpc-message", 0, "maximum `bytes` of a gRPC message (default 50 MiB)")
+	f.DurationVar(&l.Headers, "header-timeout", 0, "maximum `time` to receive the headers of a request (default 10s)")
+	f.DurationVar(&l.Stall, "stall-timeout", 0, "maximum `time` without progress of a request body or an answer (default 1m)")
+	f.DurationVar(&l.Drain, "drain", 0, "maximum `time` for running requests after the first signal (default 30s)")
+	addLimits(c, &o.limits)
+}
+
+// fromEnvironment sets the flags that were not given from the environment.
+func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
+	var errs []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := "DENDRO_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value, ok := lookup(name)
+		if f.Changed || !ok || f.Name == "help" {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			errs = append(errs, usagef("%s: %w", name, err))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// tokenFlag is a token as it is given: by itself, or in a file (tokenFiles).
+type tokenFlag struct {
+	name, of string
+	to       *string
+}
+
+func (o *serveOptions) tokenFlags() [3]tokenFlag {
+	return [3]tokenFlag{
+		{"agent-token", "that agents must send (SkyWalking's authentication)", &o.AgentToken},
+		{"http-token", "that HTTP clients must send (Authorization: Bearer)", &o.HTTPToken},
+		{"read-token", "that allows HTTP clients to read only", &o.ReadToken},
+	}
+}
+
+// tokens reads the tokens that are given as files.
+func (o *serveOptions) tokens() error {
+	for i, t := range o.tokenFlags() {
+		file := o.tokenFiles[i]
+		if file == "" {
+			continue
+		}
+		if *t.to != "" {
+			return usagef("--%s and --%s-file: give one of them, as a flag or in the environment", t.name, t.name)
+		}
+		var err error
+		if *t.to, err = readSecret("token", file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readSecret reads a token or a password from a file: its first line.
+func readSecret(what, name string) (string, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", what, err)
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	if line = strings.TrimSpace(line); line == "" {
+		return "", fmt.Errorf("%s: %s is empty", what, name)
+	}
+	return line, nil
+}
+
+// logger makes the server's log.
+func (o *serveOptions) logger(w io.Writer) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(o.logLevel)) // the flag takes nothing else
+	opts := &slog.HandlerOptions{Level: level}
+	if o.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, opts))
+	}
+	return slog.New(slog.NewTextHandler(w, opts))
+}
+
+func (o *serveOptions) run(ctx context.Context, e *env) error {
+	where, err := e.location()
+	switch {
+	case err != nil:
+		return err
+	case engines.IsServer(where):
+		return usagef("--store %s is a server itself: name the file or database to serve", where)
+	case o.GRPCListen == "" && o.HTTPListen == "":
+		return usagef("--grpc-listen and --http-listen are both empty: nothing to serve")
+	}
+	if err := o.tokens(); err != nil {
+		return err
+	}
+	st, err := e.open(ctx, engines.Write)
+	if err != nil {
+		return err
+	}
+	err = o.serve(ctx, e, where, st)
+	return errors.Join(err, st.Close())
+}
+
+// serve answers from an open store until the context ends.
+func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store.Store) (err error) {
+	o.Log = o.logger(e.err)
+	o.Version, _ = versionOf()
+	names, err := readRules(o.rules)
+	if err != nil {
+		return err
+	}
+	if err := o.traces.kafkaOptions(); err != nil {
+		return err
+	}
+	o.traces.Version, o.traces.Log = o.Version, o.Log
+	o.traces.Ingest = ingest.Options{Limits: o.limits, Normalizer: names}
+	traces, err := tracing.New(ctx, st, o.traces.Options)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, traces.Close()) }()
+	app, err := pages.New(web.App())
+	if err != nil {
+		return err
+	}
+	o.Pages = app.Serve
+	s, err := server.New(o.Options, o.parts(st, names, traces)...)
+	if err != nil {
+		return err
+	}
+	if err := s.Listen(); err != nil {
+		return err
+	}
+	defer claimStore(where, s)()
+	if a := s.HTTPAddr(); a != "" {
+		fmt.Fprintf(e.out, "http  %s\n", address(s))
+	}
+	if a := s.GRPCAddr(); a != "" {
+		fmt.Fprintf(e.out, "grpc  %s\n", a)
+	}
+	if a := address(s); a != "" {
+		fmt.Fprintf(e.out, "page  %s/\n", a)
+	}
+	// A second signal ends the process: by default, signals do.
+	defer context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
+	return s.Serve(ctx)
+}
+
+// parts lists what the server answers.
+func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces *tracing.Tracing) []server.Part {
+	questions := api.Options{Store: st, Version: o.Version, SQL: o.sql, Limits: o.limits, Workers: o.workers, Normalizer: names}
+	tools := mcp.Handler(st, mcp.Options{Version: o.Version, SQL: o.sql, Limits: o.limits})
+	assistants := server.Part{Name: "mcp", Routes: []server.Route{{Pattern: "POST /mcp", Handler: tools, Needs: server.Reading}}}
+	if traces == nil {
+		return []server.Part{api.Part(questions), assistants}
+	}
+	questions.Dispatcher = traces.Dispatcher
+	return append([]server.Part{api.Part(questions), assistants}, traces.Parts...)
+}

@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/store"
+)
+
+// owner is what a server notes beside the file that it owns, so that commands
+// which find the file locked can say where to ask instead.
+type owner struct {
+	PID     int    `json:"pid"`
+	Address string `json:"address"` // for --store; empty if it does not speak HTTP
+}
+
+// ownerNote is the name of the note beside a store.
+func ownerNote(where string) string { return where + ".serve" }
+
+// claimStore notes the owner of a store in a file, and returns what removes the
+// note. Stores elsewhere have no locks to explain. The note is a convenience: what
+// goes wrong with it is no error.
+func claimStore(where string, s *server.Server) (release func()) {
+	if _, err := os.Stat(where); err != nil {
+		return func() {}
+	}
+	data, err := json.Marshal(owner{os.Getpid(), address(s)})
+	if err != nil || os.WriteFile(ownerNote(where), append(data, '\n'), 0o644) != nil {
+		return func() {}
+	}
+	return func() { os.Remove(ownerNote(where)) }
+}
+
+// address returns what to give as --store on this machine.
+func address(s *server.Server) string {
+	a := s.HTTPAddr()
+	if a == "" {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(a)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		a = net.JoinHostPort("localhost", port)
+	}
+	if s.TLS() {
+		return "https://" + a
+	}
+	return "http://" + a
+}
+
+// ownedBy explains why a store is locked: if it is by a server, by which one, and
+// how it is asked. A note that a killed server left names another process than the
+// one that has the lock.
+func ownedBy(where string, locked error) error {
+	data, err := os.ReadFile(ownerNote(where))
+	if err != nil {
+		return locked
+	}
+	var o owner
+	if json.Unmarshal(data, &o) != nil || o.PID == 0 || !strings.Contains(locked.Error(), fmt.Sprintf("process %d ", o.PID)) {
+		return locked
+	}
+	if o.Address == "" {
+		return fmt.Errorf("%s: %w: `dendro serve` (process %d) has it open and does not speak HTTP: end it, or start it with --http-listen", where, store.ErrLocked, o.PID)
+	}
+	return fmt.Errorf("%s: %w: `dendro serve` (process %d) has it open; use --store %s", where, store.ErrLocked, o.PID, o.Address)
+}

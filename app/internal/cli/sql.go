@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/app/internal/columnar"
+	"github.com/dendroprof/dendro/app/internal/render"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/engines"
+)
+
+// sqlOptions are the flags of `dendro sql`.
+type sqlOptions struct {
+	rows   int
+	output destination
+}
+
+func newSQL(e *env) *cobra.Command {
+	var o sqlOptions
+	c := &cobra.Command{
+		Use:   "sql [flags] QUERY|-",
+		Short: "Run a read-only SQL query on a DuckDB store",
+		Long: `Run one read-only query on a DuckDB store, and print rows as they arrive.
+docs/schema/duckdb.md describes the views: profiles, functions, function_sample, node,
+invokes, recurs and others. A query cannot change the store, read files or use the
+network.
+
+-o parquet and -o arrow (an IPC stream) write all rows with their types: integers of 64
+bits, times in UTC with microseconds, decimals as doubles, lists and maps as text.`,
+		Example: `  dendro sql "SELECT benchmark, count(*) FROM profiles GROUP BY ALL"
+  dendro sql "SELECT code_path, sum(base_samples) s FROM function_node GROUP BY ALL ORDER BY s DESC LIMIT 10" -o csv
+  dendro sql "FROM function_sample" -o functions.parquet
+  dendro sql - < question.sql`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c, e, args[0]) },
+	}
+	c.Flags().IntVar(&o.rows, "rows", 100_000, "stop after `n` rows (0: never; default for parquet and arrow)")
+	o.output.addFlag(c, "text", "json", "md", "tsv", "csv", "parquet", "arrow")
+	return c
+}
+
+func (o *sqlOptions) run(c *cobra.Command, e *env, query string) error {
+	ctx := c.Context()
+	typed := o.output.format == "parquet" || o.output.format == "arrow"
+	if typed && o.output.file == "" && terminal(e.out) {
+		return usagef("%s is not for a terminal: give -o FILE.%s, or redirect the output", o.output.format, o.output.format)
+	}
+	if typed && !c.Flags().Changed("rows") {
+		o.rows = 0
+	}
+	if query == "-" {
+		var err error
+		if query, err = readQuery(e.in); err != nil {
+			return err
+		}
+	}
+	st, err := e.open(ctx, engines.Read)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	speaker, ok := st.(store.SQLSpeaker)
+	if !ok {
+		return fmt.Errorf("this store does not speak SQL")
+	}
+	answer, err := speaker.SQL(ctx, query)
+	if err != nil {
+		return err
+	}
+	if typed {
+		return o.output.write(e, func(e *env) error { return o.columns(ctx, e, answer) })
+	}
+	return o.output.stream(e, func(e *env) error { return o.table(e, answer) })
+}
+
+// columns writes an answer as Parquet or Arrow.
+func (o *sqlOptions) columns(ctx context.Context, e *env, answer *store.SQLAnswer) error {
+	more, err := columnar.Write(ctx, e.out, string(o.output.format), answer, o.rows)
+	if more {
+		fmt.Fprintf(e.err, "dendro: stopped after %d rows (--rows)\n", o.rows)
+	}
+	return err
+}
+
+// table writes an answer as text.
+func (o *sqlOptions) table(e *env, answer *store.SQLAnswer) error {
+	t := &render.Table{}
+	for i, name := range answer.Columns {
+		number := strings.Contains("TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT FLOAT DOUBLE DECIMAL", answer.Types[i])
+		t.Columns = append(t.Columns, render.Column{Name: name, Right: number})
+	}
+	return t.Stream(e.rendering(o.output.format), answer.Rows, o.rows)
+}
+
+// queryLimit is how many bytes a query may have.
+const queryLimit = 16 << 20
+
+// readQuery reads the text of a query.
+func readQuery(in io.Reader) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(in, queryLimit+1))
+	if err == nil && len(data) > queryLimit {
+		err = fmt.Errorf("the query is longer than %d bytes", queryLimit)
+	}
+	return string(data), err
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+func newTask(e *env) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "task",
+		Short: "Profile slow requests with SkyWalking agents",
+		Long: `Create profiling tasks for Apache SkyWalking agents that report to dendro serve, and
+show what the agents sampled. A task names an endpoint of a service. Agents sample the
+threads that serve it. The snapshots show where a slow request spent its time.
+
+Name a task by its id, by the beginning of its id, or as "last" (the newest). All
+commands work with a running server (--store http://…) and with a local store.
+
+Snapshots are also profiles for other commands. In place of a file, trace:ID names the
+snapshots of a task, a trace or a segment. A finished task is a run in the store: its
+benchmark is the endpoint, its group is the service.
+  dendro tree trace:last
+  dendro diff trace:SEGMENT trace:SEGMENT
+  dendro top --group shop --benchmark GET:/checkout --last 1`,
+		Example: `  dendro task create --service shop --endpoint GET:/checkout
+  dendro task watch last
+  dendro task segments last
+  dendro task analyze last`,
+		Args: cobra.NoArgs,
+		RunE: help,
+	}
+	c.AddCommand(newTaskCreate(e), newTaskList(e), newTaskShow(e), newTaskLogs(e), newTaskSegments(e), newTaskAnalyze(e), newTaskWatch(e), newTaskStop(e), newTaskExport(e))
+	return c
+}
+
+// withTraces opens the store and calls f with its traces.
+func (e *env) withTraces(ctx context.Context, access engines.Access, f func(st traceprof.Store) error) error {
+	st, err := e.open(ctx, access)
+	if err != nil {
+		return err
+	}
+	traces, ok := st.(traceprof.Store)
+	if !ok {
+		info, _ := st.Info(ctx)
+		return errors.Join(fmt.Errorf("a %s store keeps no tasks: use dendro serve with a DuckDB file", cmp.Or(info.Engine, "read-only")), st.Close())
+	}
+	return errors.Join(f(traces), st.Close())
+}
+
+// taskCommand completes a command that answers one request from the traces of the store:
+// flags and the argument TASK set the request.
+func taskCommand[Request, Result any](e *env, c *cobra.Command, access engines.Access, answer func(context.Context, traceprof.Store, *Request) (Result, error),
+	formats ...string) *cobra.Command {
+	r := new(Request)
+	flags := addRequest(c, r, "task")
+	var output outputFormat
+	output.addFlag(c, formats...)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := flags.setTask(args); err != nil {
+			return err
+		}
+		return e.withTraces(c.Context(), access, func(st traceprof.Store) error {
+			result, err := answer(c.Context(), st, r)
+			if err != nil {
+				return err
+			}
+			return e.print(output, result)
+		})
+	}
+	if c.Args == nil {
+		c.Args = cobra.ExactArgs(1)
+	}
+	return c
+}
+
+// setTask sets the parameter task to the argument of a command, if it has one.
+func (r requestFlags) setTask(args []string) error {
+	i := slices.IndexFunc(r, func(p *param.Parameter) bool { return p.Name == "task" })
+	if len(args) == 0 || i < 0 {
+		return nil
+	}
+	return r[i].Set(args[0])
+}
+
+// tableFormats are the formats of lists.
+var tableFormats = []string{"text", "json", "json-columns", "md", "tsv", "csv"}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/tasks"
+	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// analyzeOptions are the flags of `dendro task analyze`.
+type analyzeOptions struct {
+	tasks.AnalyzeRequest
+	flags  requestFlags
+	limits profile.Limits // of an archive
+	output destination
+}
+
+func newTaskAnalyze(e *env) *cobra.Command {
+	var o analyzeOptions
+	c := &cobra.Command{
+		Use:   "analyze [TASK | FILE.tar.gz] [flags]",
+		Short: "Show where sampled requests spent their time",
+		Long: `Merge snapshots into trees, one for each outermost frame: all snapshots of a task, of a
+trace, of a segment, of a span, or of a range of time in a segment. Without a store,
+analyze a file that "dendro task export -d" or SkyWalking's profile_exporter wrote.
+
+Total is the time for which an element was on the stack without interruption: from the
+first dump that has it to the last. Self is total without the callees. The only callee
+of an element is not indented further and marked ↳. The numbers equal those of
+SkyWalking's own clients.
+
+The formats folded, pprof, firefox, html and svg show the snapshots as a profile: each
+counts one period, lines are not nodes, and frames of the agent are dropped.`,
+		Example: `  dendro task analyze last
+  dendro task analyze --segment 7f2b…  --span 3 --own
+  dendro task analyze last --trace 9c01… --range 120..480
+  dendro task analyze 9c01….tar.gz -o json
+  dendro task analyze last -o flame.html`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), e, args) },
+	}
+	o.flags = addRequest(c, &o.AnalyzeRequest, "task")
+	addLimits(c, &o.limits)
+	o.output.addFlag(c, "text", "json", "json-columns", "folded", "pprof", "firefox", "html", "svg")
+	return c
+}
+
+func (o *analyzeOptions) run(ctx context.Context, e *env, args []string) error {
+	o.flags.use(o.output.format)
+	if len(args) == 0 {
+		return e.withTraces(ctx, engines.Read, func(st traceprof.Store) error { return o.show(ctx, e, st) })
+	}
+	o.Task = args[0]
+	f, err := os.Open(args[0])
+	switch {
+	case err == nil:
+		return errors.Join(o.file(ctx, e, f), f.Close())
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return e.withTraces(ctx, engines.Read, func(st traceprof.Store) error {
+		err := o.show(ctx, e, st)
+		if errors.Is(err, traceprof.ErrNoTask) {
+			err = fmt.Errorf("no such file, and %w", err)
+		}
+		return err
+	})
+}
+
+// file analyzes an archive.
+func (o *analyzeOptions) file(ctx context.Context, e *env, f *os.File) error {
+	st, err := engines.Open(ctx, "mem:", engines.Write)
+	if err != nil {
+		return err
+	}
+	traces := st.(traceprof.Store) // the engine in memory keeps everything
+	if o.Task, err = tasks.LoadArchive(ctx, traces, bufio.NewReader(f), o.limits); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", f.Name(), err), st.Close())
+	}
+	return errors.Join(o.show(ctx, e, traces), st.Close())
+}
+
+// show prints the selection.
+func (o *analyzeOptions) show(ctx context.Context, e *env, st traceprof.Store) error {
+	switch o.output.format {
+	case "text", "json", "json-columns":
+		result, err := tasks.Analyze(ctx, st, &o.AnalyzeRequest)
+		if err != nil {
+			return err
+		}
+		return o.output.print(e, result)
+	}
+	p, name, err := tasks.SnapshotProfile(ctx, st, &tasks.SnapshotProfileRequest{SampleSelection: o.SampleSelection})
+	if err != nil {
+		return err
+	}
+	view := &query.TreeRequest{View: "flame", Cut: o.Cut, Inputs: []query.Input{query.NewInput(name, p, query.NamesAsWritten)}}
+	switch o.output.format {
+	case "html":
+		page, err := query.TreePage(ctx, nil, view)
+		return o.output.page(e, page, err)
+	case "svg":
+		g, err := query.Graph(ctx, nil, view)
+		if err != nil {
+			return err
+		}
+		return o.output.draw(e, g)
+	}
+	return o.output.write(e, func(e *env) error { return writeProfile(e, p, query.AllTables, "", string(o.output.format)) })
+}

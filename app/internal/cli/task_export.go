@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/tasks"
+	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// taskExportOptions are the flags of `dendro task export`.
+type taskExportOptions struct {
+	tasks.SnapshotProfileRequest
+	written
+	dir string
+}
+
+func newTaskExport(e *env) *cobra.Command {
+	var o taskExportOptions
+	c := &cobra.Command{
+		Use:   "export TASK [flags]",
+		Short: "Write snapshots as a profile, or a trace for SkyWalking's analyzer",
+		Long: `Write the snapshots of a task, or of a trace or segments of it, as a profile with times
+and one thread per segment: for Firefox Profiler, pprof and every other format that
+Dendro writes.
+
+With -d, write the trace into the directory as TRACE.tar.gz: the file of SkyWalking's
+profile_exporter. SkyWalking's analyzer and "dendro task analyze" read it.`,
+		Example: `  dendro task export last -o checkout.json.gz --format firefox
+  dendro task export last --segment 7f2b… -o request.pb.gz
+  dendro task export last --trace 9c01… -d .`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.Task = args[0]
+			return o.run(c.Context(), e)
+		},
+	}
+	addRequest(c, &o.SnapshotProfileRequest, "task")
+	o.written.addFlags(c)
+	c.Flags().StringVarP(&o.dir, "dir", "d", "", "`directory` for the archive of a trace")
+	return c
+}
+
+func (o *taskExportOptions) run(ctx context.Context, e *env) error {
+	if o.dir != "" && (o.out != "" || o.format != "") {
+		return usagef("-d writes the archive of a trace, -o and --format write a profile: give one of them")
+	}
+	return e.withTraces(ctx, engines.Read, func(st traceprof.Store) error {
+		if o.dir != "" {
+			return o.archive(ctx, e, st)
+		}
+		p, _, err := tasks.SnapshotProfile(ctx, st, &o.SnapshotProfileRequest)
+		if err != nil {
+			return err
+		}
+		return o.write(e, p, -1)
+	})
+}
+
+// archive writes the file of a trace.
+func (o *taskExportOptions) archive(ctx context.Context, e *env, st traceprof.Store) error {
+	a, err := tasks.ArchiveTrace(ctx, st, &tasks.TraceArchiveRequest{TaskRequest: tasks.TaskRequest{Task: o.Task}, Trace: o.Trace})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.dir, 0o755); err != nil {
+		return err
+	}
+	name := filepath.Join(o.dir, a.Name)
+	if err := writeFile(name, a.Write); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(e.out, "%s: %d %s, %s %s\n", words.Clean(name), a.Segments, words.Plural(a.Segments, "segment"), words.Count(a.Snapshots), words.Plural(a.Snapshots, "snapshot"))
+	return err
+}
+
+// traceInput returns the snapshots of a task, a trace or a segment.
+func (e *env) traceInput(ctx context.Context, id string) (in query.Input, err error) {
+	err = e.withTraces(ctx, engines.Read, func(st traceprof.Store) error {
+		p, name, err := tasks.NamedSnapshots(ctx, st, id)
+		if err == nil {
+			in = query.NewInput(name, p, query.NamesAsWritten)
+		}
+		return err
+	})
+	return in, err
+}

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/query/tasks"
+	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+func newTaskWatch(e *env) *cobra.Command {
+	var r tasks.WatchTaskRequest
+	var output outputFormat
+	c := &cobra.Command{
+		Use:   "watch TASK [flags]",
+		Short: "Print the changes of a task while it runs",
+		Long: `Print what happens to a task: which instances poll for tasks, which received the task,
+how many snapshots arrived and how much of the time of the requests they cover. While no
+snapshots arrive, print the known causes.
+
+The command ends when all instances that received the task have finished it, or --grace
+after the end of the task. With -o json it prints a line of JSON for each change: the
+time, what changed (task, instance, log, snapshots, why, connection, end), the text, and
+the value.
+
+If the server stops answering, the command tries again for up to --retry.`,
+		Example: `  dendro task create --service shop --endpoint /checkout && dendro task watch last
+  dendro task watch last -o json`,
+		Args: cobra.ExactArgs(1),
+	}
+	addRequest(c, &r, "task")
+	output.addFlag(c, "text", "json")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		r.Task = args[0]
+		return e.withTraces(c.Context(), engines.Read, func(st traceprof.Store) error {
+			return tasks.WatchTask(c.Context(), st, &r, func(ev tasks.TaskEvent) error { return e.print(output, &ev) })
+		})
+	}
+	return c
+}

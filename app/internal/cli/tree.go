@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/engines"
+)
+
+func newTree(e *env) *cobra.Command {
+	var r query.TreeRequest
+	return newTreeCommand(e, &cobra.Command{
+		Use:   "tree [flags] [FILE...]",
+		Short: "Print the call tree of a selection, of one profile, or of files",
+		Long: `Print the merged call tree of the selected profiles, or of files: every call node with
+its total (samples in it and below) and self (samples in it alone). Callees are below
+their callers, largest first. Text omits small nodes and prints how many; -o json omits
+none by default.
+
+Filters apply in this order: --thread, --range, --transform, --no-idle, --kind,
+--search, --preview. Filters that need single samples (--range, --thread, --no-idle,
+--view stack-chart or markers, and weights such as --type traced) work on files, and on
+profiles imported with --keep-source.`,
+		Example: `  dendro tree --benchmark checkout --last 1
+  dendro tree --profile 9f1c2ab04d5e6677 --depth 6
+  dendro tree cpu.pb.gz other.pb.gz --min-percent 2 -o json
+  dendro tree profile.json --invert --kind js --range 1200..1900
+  dendro tree profile.json --view markers --search request
+  dendro tree profile.json --transform 'drop-function:poll' --callers malloc
+  dendro tree cpu.pb.gz -o flame.html`,
+	}, &r, &r)
+}
+
+func newTop(e *env) *cobra.Command {
+	var r query.TopRequest
+	return newTreeCommand(e, &cobra.Command{
+		Use:   "top [flags] [FILE...]",
+		Short: "List the functions that use the most time",
+		Long: `List functions by self (samples in the function alone) or total (samples in the
+function and its callees; recursion counts once). The view flags of "dendro tree"
+apply, so that a list can cover a range, a thread or a subtree.
+
+With --last n, compare runs: now is the share in the newest n runs of each benchmark,
+before is the mean share in all runs before them, and diff is the difference in
+percentage points. Each benchmark has the same weight.`,
+		Example: `  dendro top --benchmark checkout
+  dendro top --last 1
+  dendro top cpu.pb.gz --sort total --rows 10
+  dendro top profile.json --range 1200..1900 --kind js`,
+	}, &r, &r.TreeRequest)
+}
+
+// newTreeCommand makes a command of a request; r is the part of it that is answered.
+func newTreeCommand(e *env, c *cobra.Command, request any, r *query.TreeRequest) *cobra.Command {
+	flags := addRequest(c, request)
+	var in fileFlags
+	in.addFlags(c)
+	var out destination
+	out.addFlag(c, "text", "json", "json-columns", "md", "tsv", "csv", "html", "svg")
+	c.RunE = func(c *cobra.Command, files []string) error {
+		flags.use(out.format)
+		r.Limits = in.limits
+		ctx := c.Context()
+		var err error
+		if err = r.Validate(); err != nil {
+			return err
+		}
+		if len(files) > 0 {
+			if r.Inputs, err = in.read(ctx, e, files); err != nil {
+				return err
+			}
+			return answerTree(ctx, e, nil, r, &out)
+		}
+		return e.with(ctx, engines.Read, func(st store.Store) error { return answerTree(ctx, e, st, r, &out) })
+	}
+	return c
+}
+
+func answerTree(ctx context.Context, e *env, st store.Store, r *query.TreeRequest, out *destination) error {
+	switch out.format {
+	case "html":
+		page, err := query.TreePage(ctx, st, r)
+		return out.page(e, page, err)
+	case "svg":
+		g, err := query.Graph(ctx, st, r)
+		if err != nil {
+			return err
+		}
+		return out.draw(e, g)
+	}
+	r.RowsOnly = !out.format.json()
+	result, err := query.Tree(ctx, st, r)
+	if err != nil {
+		return err
+	}
+	return out.print(e, result)
+}

@@ -1,0 +1,218 @@
+// Package mcp offers the queries of a store as tools of the Model Context Protocol, so
+// that assistants can look at profiles: which functions use the time, what became slower,
+// why a request was slow.
+//
+//	arguments (JSON) ──param.Parameter──▶ query.XRequest ──query.X──▶ result ──render──▶ text
+//
+// The tools have the parameters of the commands of the same names. A result is the text
+// that the command prints for people, or with format=json its document, at most
+// Options.MaxBytes of it. Tools only read, unless Options.Writes adds those that create
+// and stop tasks.
+//
+// The package computes nothing and opens nothing. It serves no files: profiles come from
+// the store.
+package mcp
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/dendroprof/dendro/app/internal/render"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/store"
+)
+
+// Options configure the tools. The zero value is for a store that is only read.
+type Options struct {
+	Version  string         // of the program
+	Limits   profile.Limits // of original files that are decoded
+	SQL      bool           // offer SQL, if the store has it
+	Writes   bool           // offer tools that create and stop tasks
+	MaxBytes int            // of one result; 0: 40,000
+}
+
+const instructions = `Dendro keeps profiles of benchmarks and services as call trees. Start with "overview" or "runs".
+Select with benchmark, group, branch, commit, run, since, until, last. "top" and "tree" show where time goes, "diff" compares
+two sets of runs (base-… and new-…, or last), "regressions" finds what became slower with its cause, "report" gives the
+evidence. Trace profiling: "tasks", "task", "task_segments", "task_analysis". Self is the time in a function alone, total
+includes its callees. Percentages are shares of the selected program.`
+
+// New returns a server of the tools over a store. The store stays open until the caller
+// closes it.
+func New(st store.Store, o Options) *sdk.Server {
+	o.MaxBytes = cmp.Or(o.MaxBytes, 40_000)
+	s := sdk.NewServer(&sdk.Implementation{Name: "dendro", Title: "Dendro", Version: cmp.Or(o.Version, "unknown")}, &sdk.ServerOptions{Instructions: instructions})
+	for _, t := range tools(st, &o) {
+		s.AddTool(&sdk.Tool{Name: t.name, Description: t.description, InputSchema: schema(t.request()),
+			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !t.writes, OpenWorldHint: new(bool), DestructiveHint: new(bool)}}, t.handler(o.MaxBytes))
+	}
+	return s
+}
+
+// Handler serves the tools over HTTP (the protocol's streamable transport), each request
+// by itself. The caller authenticates requests and limits their bodies.
+func Handler(st store.Store, o Options) http.Handler {
+	s := New(st, o)
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s },
+		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+}
+
+// Serve serves the tools to a client that writes lines to in and reads them from out,
+// until the client is done or the context ends.
+func Serve(ctx context.Context, st store.Store, in io.Reader, out io.Writer, o Options) error {
+	err := New(st, o).Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: openWriter{out}})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// openWriter stays open when a session closes it.
+type openWriter struct{ io.Writer }
+
+func (openWriter) Close() error { return nil }
+
+// formatRequest is how a tool's result is written.
+type formatRequest struct {
+	Format string `param:"format" choices:"text,json" help:"text, or json: the document of the HTTP API"`
+}
+
+// schema describes the arguments of a tool.
+func schema(request any) map[string]any {
+	properties := map[string]any{}
+	for _, p := range parametersOf(request, new(formatRequest)) {
+		value := map[string]any{"type": p.JSONType()}
+		if len(p.Choices) > 0 {
+			value["enum"] = p.Choices
+		}
+		if p.Repeatable() {
+			value = map[string]any{"type": "array", "items": map[string]any{"type": "string"}}
+		}
+		value["description"] = p.Help
+		if text := p.String(); text != "" {
+			value["description"] = fmt.Sprintf("%s (default %s)", p.Help, text)
+		}
+		properties[p.Name] = value
+	}
+	return map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+}
+
+func parametersOf(request any, format *formatRequest) []*param.Parameter {
+	return append(param.Of(request), param.Of(format)...)
+}
+
+// set sets the parameters that the arguments of a call name, and the defaults of pages for
+// the others: results are read by somebody who pays for each row.
+func set(list []*param.Parameter, arguments json.RawMessage) error {
+	var given map[string]any
+	if len(arguments) > 0 {
+		d := json.NewDecoder(bytes.NewReader(arguments))
+		d.UseNumber()
+		if err := d.Decode(&given); err != nil {
+			return fmt.Errorf("arguments: %w", err)
+		}
+	}
+	for _, p := range list {
+		for _, text := range texts(given[p.Name]) {
+			if err := p.Set(text); err != nil {
+				return fmt.Errorf("%s: %w", p.Name, err)
+			}
+		}
+		delete(given, p.Name)
+		p.UsePage()
+	}
+	for name := range given {
+		return fmt.Errorf("no parameter %.60q", name)
+	}
+	return nil
+}
+
+// texts returns a JSON value as the texts that parameters are set to.
+func texts(v any) []string {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		var list []string
+		for _, one := range v {
+			list = append(list, texts(one)...)
+		}
+		return list
+	}
+	return []string{fmt.Sprint(v)}
+}
+
+// handler answers calls of a tool. What the caller can mend is a result with an error, as
+// the protocol has it.
+func (t *tool) handler(maxBytes int) sdk.ToolHandler {
+	return func(ctx context.Context, call *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		var out bytes.Buffer
+		err := t.call(ctx, call.Params.Arguments, &out)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		text := bounded(out.String(), maxBytes)
+		if err != nil {
+			text = err.Error()
+			if several := (*store.SeveralTypesError)(nil); errors.As(err, &several) {
+				text += "\nset type to one of: " + strings.Join(several.Keys, ", ")
+			}
+		}
+		return &sdk.CallToolResult{IsError: err != nil, Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
+	}
+}
+
+func (t *tool) call(ctx context.Context, arguments json.RawMessage, out *bytes.Buffer) error {
+	request, format := t.request(), new(formatRequest)
+	if err := set(parametersOf(request, format), arguments); err != nil {
+		return err
+	}
+	result, err := t.answer(ctx, request)
+	if err != nil {
+		return err
+	}
+	if doc, ok := result.(*report.Report); ok {
+		if format.Format == "text" {
+			format.Format = "md"
+		}
+		return query.WriteReport(out, doc, format.Format, query.Detail{Changes: 25, Traces: 3})
+	}
+	if format.Format == "json" {
+		return query.WriteJSON(out, result, false)
+	}
+	o := &render.Output{W: out, Err: out, Format: "text"}
+	switch r := result.(type) {
+	case *query.RegressionsResult:
+		return render.Findings(o, r, 25, false)
+	case *query.BottlenecksResult:
+		return render.Bottlenecks(o, request.(*query.BottlenecksRequest), r)
+	case *query.BandResult:
+		return render.Band(o, r, 25)
+	case *query.FunctionNamesResult:
+		return query.WriteJSON(out, r, false)
+	case *rows:
+		return r.table.Stream(o, r.rows, maxRows)
+	}
+	return render.Result(o, result)
+}
+
+// bounded cuts a text at the end of a line, and says so.
+func bounded(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	cut := strings.LastIndexByte(text[:limit], '\n') + 1
+	return fmt.Sprintf("%s… cut at %d of %d bytes: narrow the selection, or set rows, depth or min-percent\n", strings.ToValidUTF8(text[:cmp.Or(cut, limit)], ""), limit, len(text))
+}

@@ -1,0 +1,123 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/dendroprof/dendro/app/internal/transfer"
+	"github.com/dendroprof/dendro/store"
+)
+
+// unavailableError is a store.ErrUnavailable with another text, for a request that the
+// server has not begun to answer.
+type unavailableError struct{ error }
+
+func (e unavailableError) Unwrap() []error { return []error{store.ErrUnavailable, e.error} }
+
+// spokeFirst is the message of net/http if a server sends something before the
+// request, as mail servers do. It may also report a malformed answer.
+const spokeFirst = "readLoopPeekFailLocked: %!w(<nil>)"
+
+// unreached explains why a request got no response.
+func (s *Store) unreached(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return store.Ended(ctx, err)
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	switch text := err.Error(); {
+	case strings.Contains(text, "server gave HTTP response to HTTPS client"):
+		return fmt.Errorf("the server at %s does not speak TLS: use http://", s.base)
+	case strings.Contains(text, "x509:") || strings.Contains(text, "tls:"):
+		return fmt.Errorf("the certificate of %s is not trusted here: %w (SSL_CERT_FILE names a file of further authorities)", s.base, err)
+	case strings.Contains(text, "malformed HTTP"), strings.Contains(text, spokeFirst):
+		return s.stranger()
+	}
+	var op *net.OpError
+	if !errors.As(err, &op) || op.Op != "dial" {
+		return unavailableError{fmt.Errorf("the connection to %s broke before it answered; it may have done the request: %w", s.base, err)}
+	}
+	return unavailableError{fmt.Errorf("no server answers at %s: %w (start one with `dendro serve`, or set --store to another address)", s.base, err)}
+}
+
+// broken explains why a response could not be read to its end.
+func (s *Store) broken(ctx context.Context, err error) error {
+	err = store.Ended(ctx, err)
+	var op *net.OpError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &op):
+		return fmt.Errorf("the answer of %s broke off, the server or the connection to it may have ended: %w (repeat the command)", s.base, err)
+	case errors.Is(err, transfer.ErrMalformed):
+		return fmt.Errorf("the answer of %s: %w", s.base, err)
+	}
+	return err
+}
+
+// problem is an error as the server writes it: a problem of RFC 9457 with more members.
+type problem struct {
+	Type     string `json:"type"`
+	Title    string `json:"title"`
+	Detail   string `json:"detail"`
+	Conflict *struct {
+		ID       store.ProfileID `json:"id"`
+		Identity string          `json:"identity"`
+		Old      string          `json:"old"`
+		New      string          `json:"new"`
+	} `json:"conflict"`
+	Types []string `json:"types"`
+}
+
+// problem returns the error in a response.
+func (s *Store) problem(resp *http.Response) error {
+	var p problem
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return fmt.Errorf("%s answers %s, and the response breaks off: %w", s.base, resp.Status, err)
+	}
+	if resp.Header.Get("Content-Type") != "application/problem+json" || json.Unmarshal(data, &p) != nil {
+		return s.stranger()
+	}
+	switch resp.StatusCode {
+	case http.StatusUnauthorized:
+		if s.opts.Token == "" {
+			return fmt.Errorf("the server at %s requires a token: set DENDRO_TOKEN, or name a file with --token-file", s.base)
+		}
+		return fmt.Errorf("the server at %s does not accept the token of DENDRO_TOKEN or --token-file", s.base)
+	case http.StatusForbidden:
+		return fmt.Errorf("the server at %s refuses: %s: %s", s.base, lower(p.Title), p.Detail)
+	case http.StatusNotFound:
+		if p.Type == transfer.ProblemPrefix+"not-found" {
+			return fmt.Errorf("the server at %s does not know this request: it has another version of dendro", s.base)
+		}
+	}
+	f := transfer.Failure{Message: p.Detail, Types: p.Types}
+	if kind, ok := strings.CutPrefix(p.Type, transfer.ProblemPrefix); ok {
+		f.Kind = kind
+	}
+	if p.Conflict != nil {
+		f.Conflict = &store.ConflictError{ID: p.Conflict.ID, Identity: p.Conflict.Identity, Old: p.Conflict.Old, New: p.Conflict.New}
+	}
+	if f.Message == "" {
+		f.Message = p.Title
+	}
+	if resp.StatusCode == http.StatusServiceUnavailable && f.Kind == "busy" {
+		return unavailableError{f.Err()}
+	}
+	return f.Err()
+}
+
+func lower(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}

@@ -1,0 +1,102 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query"
+)
+
+// Detected writes what a file is, in a line, and indented below what it contains.
+func Detected(o *Output, d *query.Detected) error {
+	var b strings.Builder
+	title := d.Title
+	if title != "" && len(d.Packing) > 0 {
+		title += ", " + strings.Join(d.Packing, ", ")
+	}
+	if d.Error != "" {
+		if title != "" {
+			title += ": "
+		}
+		fmt.Fprintf(&b, "%s: %s%s\n", words.Clean(d.Name), title, words.Clean(d.Error))
+		_, err := io.WriteString(o.W, b.String())
+		return err
+	}
+	fmt.Fprintf(&b, "%s: %s\n", words.Clean(d.Name), title)
+	field := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %-12s %s\n", name, words.Clean(text))
+		}
+	}
+	field("recorded by", strings.TrimSpace(d.Profiler+" "+d.Version))
+	field("recorded", recorded(d))
+	detectedTypes(d, field)
+	field("content", contents(d))
+	field("states", strings.Join(d.States, ", "))
+	field("labels", strings.Join(d.Labels, ", "))
+	for _, w := range d.Warnings {
+		field("warning", w)
+	}
+	_, err := io.WriteString(o.W, b.String())
+	return err
+}
+
+// recorded returns when, for how long and at what interval a profile was recorded.
+func recorded(d *query.Detected) string {
+	var parts []string
+	if t, err := time.Parse(time.RFC3339Nano, d.Start); err == nil {
+		parts = append(parts, t.Format(time.RFC3339))
+	}
+	if d.Duration > 0 {
+		parts = append(parts, nanoseconds(d.Duration))
+	}
+	if d.Interval > 0 {
+		parts = append(parts, "a sample every "+nanoseconds(d.Interval))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// detectedTypes writes the value types, aligned.
+func detectedTypes(d *query.Detected, field func(name, text string)) {
+	width := 0
+	for _, t := range d.Types {
+		width = max(width, len(t.Name))
+	}
+	name := words.Plural(len(d.Types), "value type")
+	for _, t := range d.Types {
+		text := fmt.Sprintf("%-*s  %s in %s %s", width, t.Name, strings.TrimSuffix(Amount(t.Total, t.Unit), " samples"), words.Count(t.Samples), words.Plural(t.Samples, "row"))
+		if t.NoStack > 0 {
+			text += fmt.Sprintf(", %s without a stack", words.Count(t.NoStack))
+		}
+		if t.Period > 0 {
+			text += ", period " + strings.TrimSuffix(Amount(query.Whole(t.Period, 0), t.PeriodUnit), " samples")
+		}
+		if t.Default && len(d.Types) > 1 {
+			text += " (default)"
+		}
+		field(name, text)
+		name = ""
+	}
+}
+
+// contents counts what is in a profile.
+func contents(d *query.Detected) string {
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		word string
+	}{{d.Functions, "function"}, {d.Stacks, "stack"}, {d.Threads, "thread"}, {d.Markers, "marker"}} {
+		if c.n > 0 {
+			parts = append(parts, words.Count(c.n)+" "+words.Plural(c.n, c.word))
+		}
+	}
+	if d.Depth > 0 {
+		parts = append(parts, fmt.Sprintf("at most %s deep", words.Count(d.Depth)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func nanoseconds(ns int64) string { return Amount(query.Whole(ns, 0), "nanoseconds") }

@@ -1,0 +1,169 @@
+// Package api answers over HTTP what the commands answer: the part of the server
+// below /api/v1.
+//
+// There are two kinds of addresses. Queries of people and programs have the selection
+// flags of the commands as query parameters, and their results are
+// JSON; openapi.json describes each of them, and the tests hold the handlers to
+// it. The addresses below /api/v1/store are the contract of package store, method
+// by method, in the binary form of package transfer: what another Dendro asks
+// that was given this server as its --store.
+//
+// A handler reads its parameters, makes one call into a public package and writes
+// the answer; what a number means is decided there. Errors are problem details
+// whose type is stable for every error of package store. Large answers are
+// written as they are made.
+//
+// The package does not listen, authenticate or limit: the core in package server
+// does, for every route.
+package api
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/app/internal/transfer"
+	"github.com/dendroprof/dendro/normalize"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// Version is the version of the API. A change that a client could notice, other
+// than a new address, parameter or member, makes a new one.
+const Version = 1
+
+// Options configure the API.
+type Options struct {
+	Store   store.Store
+	Version string // of the program
+
+	// Dispatcher makes and stops tasks of trace profiling; nil: one of the store's
+	// own, if it keeps traces.
+	Dispatcher *traceprof.Dispatcher
+
+	SQL        bool // users' own SQL is allowed
+	Limits     profile.Limits
+	Workers    int                   // of an import; 0: one per core
+	Normalizer *normalize.Normalizer // nil: the built-in rules
+	PutBytes   int64                 // of one upload by another Dendro, which is held in memory; 0: 1 GiB
+}
+
+// api is the state of the handlers.
+type api struct {
+	Options
+	imported  *prometheus.CounterVec // status
+	imports   prometheus.Gauge
+	importing importing
+	ready     readiness
+}
+
+// Part returns the API as a part of a server.
+func Part(o Options) server.Part {
+	a := newAPI(o)
+	return server.Part{Name: "api", Routes: a.routes(), Ready: a.isReady, Metrics: []prometheus.Collector{a.imported, a.imports, a.storeMetrics()}}
+}
+
+func newAPI(o Options) *api {
+	if o.PutBytes == 0 {
+		o.PutBytes = 1 << 30
+	}
+	if o.Normalizer == nil {
+		o.Normalizer = normalize.New(nil)
+	}
+	if traces, ok := o.Store.(traceprof.Store); ok && o.Dispatcher == nil {
+		o.Dispatcher = traceprof.NewDispatcher(traces, traceprof.DispatcherOptions{})
+	}
+	return &api{Options: o,
+		imported: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_import_files_total",
+			Help: "Files of imports by upload, by what became of them: stored, unchanged, skipped, failed."}, []string{"status"}),
+		imports: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dendro_imports_in_flight", Help: "Imports by upload under way."}),
+	}
+}
+
+// routes lists all addresses. openapi.json describes the same list.
+func (a *api) routes() []server.Route {
+	ask := func(pattern string, h func(http.ResponseWriter, *http.Request) error) server.Route {
+		return server.Route{Pattern: pattern, Needs: server.Reading, Handler: handler(h)}
+	}
+	change := func(pattern string, h func(http.ResponseWriter, *http.Request) error) server.Route {
+		return server.Route{Pattern: pattern, Needs: server.All, Handler: handler(h)}
+	}
+	upload := func(pattern string, h func(http.ResponseWriter, *http.Request) error) server.Route {
+		return server.Route{Pattern: pattern, Needs: server.All, Handler: handler(h), Upload: true}
+	}
+	routes := []server.Route{
+		ask("GET /api/v1/info", a.info),
+		ask("GET /api/v1/openapi.json", a.document),
+		ask("GET /api/v1/profiles/{id}", a.profile),
+		ask("GET /api/v1/profiles/{id}/source", a.source),
+		change("DELETE /api/v1/profiles/{id}", a.deleteProfile),
+		upload("POST /api/v1/import", a.importUpload),
+		ask("POST /api/v1/sql", a.sql),
+	}
+	for _, e := range a.queries() {
+		routes = append(routes, server.Route{Pattern: e.method + " " + e.path, Needs: e.needs, Handler: handler(e.handler), Upload: e.upload})
+	}
+	routes = append(routes, a.traceRoutes(ask, change)...)
+	return append(routes, a.engineRoutes()...)
+}
+
+// handler makes a handler of a function that returns its error before it writes
+// anything; abortOn is for later ones.
+func handler(h func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			fail(w, r, err)
+		}
+	})
+}
+
+// infoAnswer is the JSON of info.
+type infoAnswer struct {
+	Product  string     `json:"product"`
+	Version  string     `json:"version"`
+	API      int        `json:"api"`
+	Transfer int        `json:"transfer"` // version of the form below /api/v1/store
+	SQL      bool       `json:"sql"`      // users' SQL is allowed
+	Store    store.Info `json:"store"`
+}
+
+func (a *api) info(w http.ResponseWriter, r *http.Request) error {
+	info, err := a.Store.Info(r.Context())
+	if err != nil {
+		return err
+	}
+	_, speaks := a.Store.(store.SQLSpeaker)
+	return writeJSON(w, infoAnswer{"dendro", a.Version, Version, transfer.Version, speaks && a.SQL, info})
+}
+
+// infoNow asks the store what it holds, not for long.
+func (a *api) infoNow(ctx context.Context) (store.Info, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return a.Store.Info(ctx)
+}
+
+// readiness remembers for a moment whether the store answers.
+type readiness struct {
+	at  atomic.Int64 // of the last look, Unix nanoseconds
+	err atomic.Pointer[error]
+}
+
+// isReady asks the store for the least it can say, at most once a second. Whoever
+// asked first may go: the answer is for the others too.
+func (a *api) isReady(ctx context.Context) error {
+	now, last := time.Now().UnixNano(), a.ready.at.Load()
+	if now-last > int64(time.Second) && a.ready.at.CompareAndSwap(last, now) {
+		_, err := a.infoNow(context.WithoutCancel(ctx))
+		a.ready.err.Store(&err)
+	}
+	if err := a.ready.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}

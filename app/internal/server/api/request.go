@@ -1,0 +1,87 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/param"
+)
+
+// bodyLimit bounds what a client sends of its own facts with a query.
+const bodyLimit = 16 << 20
+
+// resultForm is how a result is encoded; every query has its parameters.
+type resultForm struct {
+	Form string `param:"form" arg:"what" choices:"rows,columns" help:"rows of objects, or columns: an array per field" group:"Output"`
+}
+
+// read sets the fields of a request, given by pointer, and of the form of its
+// result.
+func read(r *http.Request, request any) (resultForm, error) {
+	var f resultForm
+	err := readWith(r, request, &f)
+	return f, err
+}
+
+// readWith sets the fields of a request and of the form of its answer from the address
+// and from the body, which if there is one is JSON with what only the client has.
+func readWith(r *http.Request, request, form any) error {
+	if err := readAddress(r, request, form); err != nil {
+		return err
+	}
+	if r.Method == http.MethodPost && r.ContentLength != 0 {
+		d := json.NewDecoder(http.MaxBytesReader(nil, r.Body, bodyLimit))
+		d.DisallowUnknownFields()
+		if err := d.Decode(request); err != nil {
+			return mistakef("the body: %w", err)
+		}
+	}
+	return nil
+}
+
+// readAddress sets the fields of a request and of the form of its answer, given by
+// pointer, from the address: a parameter has the name of the command's flag, or of a part
+// of the path. A parameter that the request does not have is an error, since a selection
+// that is silently ignored gives wrong answers.
+func readAddress(r *http.Request, request, form any) error {
+	list := append(param.Of(request), param.Of(form)...)
+	// Call paths are full of semicolons, and no client means to separate by them.
+	values, err := url.ParseQuery(strings.ReplaceAll(r.URL.RawQuery, ";", "%3B"))
+	if err != nil {
+		return mistakef("the query of the address: %w", err)
+	}
+	var known []string
+	for _, p := range list {
+		texts := values[p.Name]
+		if inPath := r.PathValue(p.Name); inPath != "" {
+			texts = []string{inPath}
+		} else {
+			known = append(known, p.Name)
+			delete(values, p.Name)
+		}
+		if len(texts) > 1 && !p.Repeatable() {
+			return mistakef("%s is given %d times", p.Name, len(texts))
+		}
+		for _, text := range texts {
+			if err := p.Set(text); err != nil {
+				return mistakef("%s: %w", p.Name, err)
+			}
+		}
+	}
+	for name := range values {
+		slices.Sort(known)
+		return unknown(name, known)
+	}
+	return nil
+}
+
+// respond writes a result.
+func respond(w http.ResponseWriter, f resultForm, result any) error {
+	w.Header().Set("Content-Type", "application/json")
+	abortOn(query.WriteJSON(w, result, f.Form == "columns"))
+	return nil
+}

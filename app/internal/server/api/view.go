@@ -1,0 +1,132 @@
+package api
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
+)
+
+// viewRequest is a query.TreeRequest of an uploaded file.
+type viewRequest struct {
+	query.TreeRequest
+	Name   string `param:"name" default:"upload" help:"name of the file, in messages" group:"Selection"`
+	Format string `param:"format" arg:"name" default:"" help:"answer with a file: html (an offline page), pprof, folded, firefox, speedscope, …" group:"Output"`
+}
+
+// viewEndpoint shows a file without storing it.
+func (a *api) viewEndpoint(results []any) endpoint {
+	return endpoint{method: "POST", path: "/api/v1/view", id: "view", tag: "queries", summary: "A view of the file in the body, which is not stored.",
+		request: new(viewRequest), form: new(resultForm), results: results, needs: server.Reading, upload: true, handler: a.viewUpload}
+}
+
+// viewUpload answers a TreeRequest of the file or archive in the body, and stores nothing.
+func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
+	var request viewRequest
+	var f resultForm
+	err := readAddress(r, &request, &f)
+	if err != nil {
+		return err
+	}
+	if request.Inputs, err = a.inputs(request.Name, r.Body); err != nil {
+		return err
+	}
+	switch request.Format {
+	case "":
+		result, err := query.Tree(r.Context(), nil, &request.TreeRequest)
+		if err != nil {
+			return err
+		}
+		return respond(w, f, result)
+	case "html":
+		page, err := query.TreePage(r.Context(), nil, &request.TreeRequest)
+		return respondPage(w, page, err)
+	}
+	target, err := fileOf("profile", request.Format)
+	if err != nil {
+		return mistake(err)
+	}
+	p, table, _, err := query.Export(r.Context(), nil, &query.ExportRequest{Selection: request.Selection, Filter: request.Filter, Inputs: request.Inputs})
+	if err != nil {
+		return err
+	}
+	target.write(w, p, table)
+	return nil
+}
+
+// inputs reads the profiles of a file or archive.
+func (a *api) inputs(name string, body io.Reader) (list []query.Input, err error) {
+	for d, err := range format.NewReader(a.Limits).Read(name, body) {
+		if errors.Is(err, profile.ErrUnrecognized) && len(list) > 0 {
+			continue // a further member of an archive
+		}
+		if err != nil {
+			return nil, readable(err)
+		}
+		list = append(list, query.NewInput(d.Name, d.Profile, query.NamesAsWritten))
+	}
+	if len(list) == 0 {
+		return nil, readable(errors.New("there is no profile in the file"))
+	}
+	return list, nil
+}
+
+// viewDiffRequest is a query.DiffRequest of two uploaded files.
+type viewDiffRequest struct {
+	query.DiffRequest
+	Format string `param:"format" arg:"name" choices:",html" default:"" help:"html: answer with an offline page" group:"Output"`
+}
+
+// viewDiffEndpoint compares two files without storing them.
+func (a *api) viewDiffEndpoint(results []any) endpoint {
+	return endpoint{method: "POST", path: "/api/v1/view/diff", id: "viewDiff", tag: "queries", summary: "The diff of the files base and new of a form, which are not stored.",
+		request: new(viewDiffRequest), form: new(resultForm), results: results, needs: server.Reading, upload: true, handler: a.viewDiff}
+}
+
+// viewDiff answers a DiffRequest of the parts base and new of a form.
+func (a *api) viewDiff(w http.ResponseWriter, r *http.Request) error {
+	var request viewDiffRequest
+	var f resultForm
+	if err := readAddress(r, &request, &f); err != nil {
+		return err
+	}
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return mistake(err)
+	}
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return mistakef("the form: %w", err)
+		}
+		side := slices.Index([]string{"base", "new"}, part.FormName())
+		if side < 0 {
+			return mistakef("the form has a part %q: send the files as base and new", part.FormName())
+		}
+		list, err := a.inputs(part.FileName(), part)
+		if err != nil {
+			return err
+		}
+		request.Inputs[side] = append(request.Inputs[side], list...)
+	}
+	if len(request.Inputs[0]) == 0 || len(request.Inputs[1]) == 0 {
+		return mistakef("the form lacks a file: send base and new")
+	}
+	if request.Format == "html" {
+		page, err := query.DiffPage(r.Context(), nil, &request.DiffRequest)
+		return respondPage(w, page, err)
+	}
+	result, err := query.Diff(r.Context(), nil, &request.DiffRequest)
+	if err != nil {
+		return err
+	}
+	return respond(w, f, result)
+}

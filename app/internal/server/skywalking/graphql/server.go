@@ -1,0 +1,79 @@
+package graphql
+
+import (
+	"context"
+	"time"
+
+	"skywalking.apache.org/repo/goapi/query"
+
+	"github.com/dendroprof/dendro/app/internal/server/skywalking/graphql/exec"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// protocol is the implemented version of SkyWalking. Clients choose their documents by it:
+// from 9 on the current ones.
+const protocol = "10.2.0"
+
+// Version answers Query.version.
+func (r *resolver) Version(context.Context) (*string, error) {
+	v := protocol + "-dendro"
+	if r.version != "" {
+		v += "-" + r.version
+	}
+	return &v, nil
+}
+
+// GetTimeInfo answers Query.getTimeInfo.
+func (r *resolver) GetTimeInfo(context.Context) (*query.TimeInfo, error) {
+	now := r.now()
+	offset := time.UnixMilli(now).In(zone).Format("-0700")
+	return &query.TimeInfo{Timezone: &offset, CurrentTimestamp: &now}, nil
+}
+
+// CheckHealth answers Query.checkHealth: whether the store answers.
+func (r *resolver) CheckHealth(ctx context.Context) (*query.HealthStatus, error) {
+	details := ""
+	h := &query.HealthStatus{Details: &details}
+	if _, err := r.store.Tasks(ctx, traceprof.TaskQuery{Limit: 1}); err != nil {
+		details = "the store does not answer: " + err.Error()
+		h.Score = 1
+	}
+	return h, nil
+}
+
+// absent is the TTL of stages that Dendro does not have.
+const absent = -1
+
+// days returns a TTL in whole days, at least one; 0: forever.
+func (r *resolver) days() int {
+	if r.ttl <= 0 {
+		return 0
+	}
+	return max(1, int(r.ttl/(24*time.Hour)))
+}
+
+// GetRecordsTTL answers Query.getRecordsTTL.
+func (r *resolver) GetRecordsTTL(context.Context) (*query.RecordsTTL, error) {
+	d := r.days()
+	return &query.RecordsTTL{Normal: d, Trace: d, ZipkinTrace: d, Log: d, BrowserErrorLog: d,
+		ColdNormal: absent, ColdTrace: absent, ColdZipkinTrace: absent, ColdLog: absent, ColdBrowserErrorLog: absent}, nil
+}
+
+// GetMetricsTTL answers Query.getMetricsTTL.
+func (r *resolver) GetMetricsTTL(context.Context) (*query.MetricsTTL, error) {
+	d := r.days()
+	return &query.MetricsTTL{Minute: d, Hour: d, Day: d, ColdMinute: absent, ColdHour: absent, ColdDay: absent}, nil
+}
+
+// MetricsTTL resolves the fields of MetricsTTL that the client library's type lacks.
+func (r *resolver) MetricsTTL() exec.MetricsTTLResolver { return metricsTTL{r} }
+
+type metricsTTL struct{ r *resolver }
+
+// Metadata answers MetricsTTL.metadata.
+func (m metricsTTL) Metadata(context.Context, *query.MetricsTTL) (int, error) { return m.r.days(), nil }
+
+// ExecExpression answers Query.execExpression: there are no metrics.
+func (r *resolver) ExecExpression(context.Context, string, query.Entity, query.Duration, *bool, *bool) (*query.ExpressionResult, error) {
+	return &query.ExpressionResult{Type: query.ExpressionResultTypeUnknown, Results: []*query.MQEValues{}}, nil
+}

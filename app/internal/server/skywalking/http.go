@@ -1,0 +1,157 @@
+package skywalking
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
+	managementv3 "skywalking.apache.org/repo/goapi/collect/management/v3"
+
+	"github.com/dendroprof/dendro/app/internal/server"
+)
+
+// TypeMalformed is the problem type for a body that cannot be decoded.
+const TypeMalformed = "urn:dendro:problem:malformed"
+
+// maxBody is the maximum size of a decompressed body, in bytes. Unlike an upload it is held
+// in memory.
+const maxBody = 16 << 20
+
+// routes are the routes for agents without gRPC, which send the messages as protobuf's
+// JSON. There is no profiling over HTTP. They need the full token, as they write.
+func (a *Agents) routes() []server.Route {
+	routes := []server.Route{
+		a.route("/v3/management/reportProperties", func(ctx context.Context, s *Session, body io.Reader) error {
+			return one(body, new(managementv3.InstanceProperties), func(msg []byte) error { return s.Properties(ctx, msg) })
+		}),
+		a.route("/v3/management/keepAlive", func(_ context.Context, s *Session, body io.Reader) error {
+			return one(body, new(managementv3.InstancePingPkg), s.Ping)
+		}),
+		a.route("/v3/segment", func(ctx context.Context, s *Session, body io.Reader) error {
+			return one(body, new(agentv3.SegmentObject), func(msg []byte) error { return s.Segment(ctx, msg) })
+		}),
+		a.route("/v3/segments", func(ctx context.Context, s *Session, body io.Reader) error {
+			return many(body, func() proto.Message { return new(agentv3.SegmentObject) }, func(msg []byte) error { return s.Segment(ctx, msg) })
+		}),
+	}
+	for _, path := range dropped {
+		routes = append(routes, server.Route{Pattern: "POST " + path, Handler: a.drop(path)})
+	}
+	return routes
+}
+
+// dropped are the routes of reports that are accepted and dropped.
+var dropped = []string{"/v3/logs", "/v3/events", "/browser/perfData", "/browser/perfData/webVitals",
+	"/browser/perfData/resources", "/browser/perfData/webInteractions", "/browser/errorLog", "/browser/errorLogs"}
+
+// drop answers reports without reading them.
+func (a *Agents) drop(path string) http.Handler {
+	count := a.counts.ignored.WithLabelValues(path)
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		count.Inc()
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, "{}\n")
+	})
+}
+
+// route returns a route that answers when the data of its body is durable.
+func (a *Agents) route(path string, handle func(context.Context, *Session, io.Reader) error) server.Route {
+	return server.Route{Pattern: "POST " + path, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := a.NewSession(true)
+		err := handle(r.Context(), s, http.MaxBytesReader(w, r.Body, maxBody))
+		if err == nil {
+			err = s.Wait(r.Context())
+		}
+		switch problem := server.BodyProblem(err); {
+		case err == nil:
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, "{}\n")
+		case problem != nil:
+			server.WriteProblem(w, r, problem)
+		case errors.Is(err, ErrMalformed):
+			a.counts.malformed.WithLabelValues(path).Inc()
+			server.WriteProblem(w, r, &server.Problem{Type: TypeMalformed, Title: "The body cannot be decoded",
+				Status: http.StatusBadRequest, Detail: err.Error()})
+		default:
+			a.log.ErrorContext(r.Context(), "a report over HTTP could not be stored", "route", path, "error", err)
+			server.WriteProblem(w, r, &server.Problem{Type: server.TypeInternal, Title: "The report could not be stored",
+				Status: http.StatusInternalServerError, Detail: "the server's log has the details"})
+		}
+	})}
+}
+
+// one reads one message.
+func one(body io.Reader, m proto.Message, handle func(msg []byte) error) error {
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	return fromJSON(text, m, handle)
+}
+
+// many reads an array of messages, one at a time.
+func many(body io.Reader, m func() proto.Message, handle func(msg []byte) error) error {
+	d := json.NewDecoder(filling{body})
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return notJSON("an array is expected", err)
+	}
+	for d.More() {
+		var text json.RawMessage
+		if err := d.Decode(&text); err != nil {
+			return notJSON("element of the array", err)
+		}
+		if err := fromJSON(text, m(), handle); err != nil {
+			return err
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		return notJSON("end of the array", err)
+	}
+	return nil
+}
+
+// filling is a reader whose reads fill the buffer. With every read, a json.Decoder scans
+// all white space that it has buffered since the last value: with small reads that would
+// take quadratic time.
+type filling struct{ io.Reader }
+
+// Read fills p, except at the end.
+func (f filling) Read(p []byte) (int, error) {
+	n, err := io.ReadFull(f.Reader, p)
+	if err == io.ErrUnexpectedEOF { //nolint:errorlint // ReadFull's own, those of bodies are wrapped
+		err = nil // the next read finds the end
+	}
+	return n, err
+}
+
+// notJSON returns the error for JSON that cannot be read, or that is not as expected (nil).
+// It returns an error of the connection as it is.
+func notJSON(what string, err error) error {
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil:
+		return fmt.Errorf("%w: %s", ErrMalformed, what)
+	case server.BodyProblem(err) == nil && (errors.As(err, &syntax) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
+		return fmt.Errorf("%w: %s: %w", ErrMalformed, what, err)
+	}
+	return err
+}
+
+// fromJSON converts a JSON message to the encoding of gRPC and calls handle with it.
+func fromJSON(text []byte, m proto.Message, handle func(msg []byte) error) error {
+	lenient := protojson.UnmarshalOptions{DiscardUnknown: true}
+	if err := lenient.Unmarshal(text, m); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrMalformed, m.ProtoReflect().Descriptor().Name(), err)
+	}
+	msg, err := proto.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrMalformed, m.ProtoReflect().Descriptor().Name(), err)
+	}
+	return handle(msg)
+}

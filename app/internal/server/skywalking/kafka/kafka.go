@@ -1,0 +1,314 @@
+// Package kafka receives data of agents of Apache SkyWalking through Kafka: the records of
+// their topics are the messages of their gRPC calls, for package skywalking.
+//
+// All topics are created, because the Java agent sends nothing until all exist. All are
+// consumed; meters and logs are dropped. Agents poll for tasks and report their end over
+// gRPC even if they send data through Kafka.
+//
+//   - A topic's name is [alias separator] [namespace "-"] name: MirrorMaker 2 adds the
+//     first part.
+//   - Several servers with one store share the partitions in one consumer group. The
+//     snapshots of a segment are spread over the partitions; their sequence restores the
+//     order when they are read.
+//   - Offsets are committed when the records are durable. Records that were not committed
+//     are read again, and storing them again changes nothing.
+//   - A record that cannot be decoded is counted, logged and skipped. If the store fails,
+//     the records are retried until it works, and no others are read meanwhile.
+//
+// The package decodes only the keys of records.
+package kafka
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/app/internal/server/skywalking"
+)
+
+// Options configure a Fetcher. Only Brokers is required.
+type Options struct {
+	Brokers   []string // "host:port"
+	Group     string   // of consumers; default "dendro"
+	Namespace string   // the agents' plugin.kafka.namespace
+
+	// Alias and Separator are those of MirrorMaker 2, if it copies the topics.
+	Alias, Separator string
+
+	// Partitions and Replication are for new topics. Default: 3 partitions, and the
+	// brokers' default replication.
+	Partitions  int32
+	Replication int16
+
+	TLS            bool   // with the system's certificate authorities
+	User, Password string // for SASL; empty user: none
+	Mechanism      string // of SASL: plain (default), scram-sha-256, scram-sha-512
+
+	Log *slog.Logger // nil: nothing is logged
+}
+
+// Sizes of batches and times between retries.
+const (
+	batchRecords = 5000
+	fetchBytes   = 16 << 20
+	retryFirst   = 200 * time.Millisecond
+	retryMost    = 10 * time.Second
+
+	// lookBack is where a group without offsets begins: records that agents sent during
+	// the server's first start or the creation of a topic are read, days of old records
+	// are not.
+	lookBack = 15 * time.Minute
+)
+
+// Fetcher reads the records. Run its Part once.
+type Fetcher struct {
+	agents *skywalking.Agents
+	opts   Options
+	topics map[string]*topic // by full name
+	log    *slog.Logger
+
+	connection []kgo.Opt
+	client     *kgo.Client // while it runs
+
+	records *prometheus.CounterVec // topic, outcome
+	retries prometheus.Counter
+	lag     *prometheus.GaugeVec // topic, partition
+	failure atomic.Pointer[error]
+}
+
+// New returns a fetcher, which connects when it runs. Errors are about the options.
+func New(agents *skywalking.Agents, o Options) (*Fetcher, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if o.Group == "" {
+		o.Group = "dendro"
+	}
+	if o.Partitions == 0 {
+		o.Partitions = 3
+	}
+	if o.Replication == 0 {
+		o.Replication = -1
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	f := &Fetcher{agents: agents, opts: o, topics: map[string]*topic{}, log: o.Log,
+		records: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_kafka_records_total",
+			Help: "Records read from Kafka, by topic and outcome: processed, dropped (not used), poison (malformed)."}, []string{"topic", "outcome"}),
+		retries: prometheus.NewCounter(prometheus.CounterOpts{Name: "dendro_kafka_retries_total",
+			Help: "Batches of records that were retried because the store failed."}),
+		lag: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "dendro_kafka_lag_records",
+			Help: "Records of a partition that were not read yet when it was read last."}, []string{"topic", "partition"}),
+	}
+	for i := range topics {
+		f.topics[o.prefix()+topics[i].name] = &topics[i]
+	}
+	err := f.connect()
+	if err == nil {
+		err = kgo.ValidateOpts(slices.Concat(f.connection, f.consumer())...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("options of Kafka: %w", err)
+	}
+	return f, nil
+}
+
+// check returns an error that names the flag to correct.
+func (o *Options) check() error {
+	if len(o.Brokers) == 0 {
+		return errors.New("kafka: no broker: give --kafka-brokers host:port,…")
+	}
+	for i, b := range o.Brokers {
+		if strings.TrimSpace(b) == "" {
+			return fmt.Errorf("kafka: broker %d is empty: give --kafka-brokers host:port,…", i+1)
+		}
+	}
+	switch {
+	case o.User != "" && o.Password == "":
+		return errors.New("kafka: a user without a password: give --kafka-password-file")
+	case o.User == "" && o.Password != "":
+		return errors.New("kafka: a password without a user: give --kafka-user")
+	}
+	return nil
+}
+
+// prefix returns the prefix of the names of topics.
+func (o *Options) prefix() string {
+	p := ""
+	if o.Alias != "" {
+		p = o.Alias + o.Separator
+	}
+	if o.Namespace != "" {
+		p += o.Namespace + "-"
+	}
+	return p
+}
+
+// connect sets the options of connections.
+func (f *Fetcher) connect() error {
+	o := &f.opts
+	f.connection = []kgo.Opt{kgo.SeedBrokers(o.Brokers...), kgo.ClientID("dendro")}
+	if o.TLS {
+		f.connection = append(f.connection, kgo.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12}))
+	}
+	if o.User == "" {
+		return nil
+	}
+	secret := scram.Auth{User: o.User, Pass: o.Password}
+	mechanism := secret.AsSha512Mechanism()
+	switch o.Mechanism {
+	case "", "plain":
+		mechanism = plain.Auth{User: o.User, Pass: o.Password}.AsMechanism()
+	case "scram-sha-256":
+		mechanism = secret.AsSha256Mechanism()
+	case "scram-sha-512":
+	default:
+		return fmt.Errorf("no SASL mechanism %q; there are plain, scram-sha-256, scram-sha-512", o.Mechanism)
+	}
+	f.connection = append(f.connection, kgo.SASL(mechanism))
+	return nil
+}
+
+// consumer returns the options of the consumer.
+func (f *Fetcher) consumer() []kgo.Opt {
+	return []kgo.Opt{
+		kgo.ConsumerGroup(f.opts.Group),
+		kgo.ConsumeTopics(f.names()...),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AfterMilli(time.Now().Add(-lookBack).UnixMilli())),
+		kgo.DisableAutoCommit(),
+		// Partitions are not reassigned while this member stores their records.
+		kgo.BlockRebalanceOnPoll(),
+		kgo.FetchMaxBytes(fetchBytes),
+		kgo.FetchMaxPartitionBytes(fetchBytes / 4),
+	}
+}
+
+func (f *Fetcher) names() []string {
+	prefix := f.opts.prefix()
+	list := make([]string, len(topics))
+	for i := range topics {
+		list[i] = prefix + topics[i].name
+	}
+	return list
+}
+
+// Part returns the fetcher as a part of a server.
+func (f *Fetcher) Part() server.Part {
+	return server.Part{Name: "kafka", Run: f.run, Ready: f.ready, Metrics: []prometheus.Collector{f.records, f.retries, f.lag}}
+}
+
+// ready returns the last error of reading or storing, or nil.
+func (f *Fetcher) ready(context.Context) error {
+	if err := f.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// failed sets the error for ready; nil: none.
+func (f *Fetcher) failed(err error) {
+	if err == nil {
+		f.failure.Store(nil)
+		return
+	}
+	f.failure.Store(&err)
+}
+
+// run reads records until the context ends. Records that were read by then are stored and
+// committed.
+func (f *Fetcher) run(ctx context.Context) (err error) {
+	if f.retry(ctx, "the topics could not be created", f.createTopics) != nil {
+		return nil
+	}
+	// A client that starts before its topics exist would find them only seconds later.
+	if f.client, err = kgo.NewClient(slices.Concat(f.connection, f.consumer())...); err != nil {
+		return err
+	}
+	defer f.client.CloseAllowingRebalance()
+	f.log.Info("reading from Kafka", "brokers", strings.Join(f.opts.Brokers, ","), "group", f.opts.Group, "prefix", f.opts.prefix())
+	for ctx.Err() == nil {
+		fetches := f.client.PollRecords(ctx, batchRecords)
+		if fetches.IsClientClosed() {
+			return nil
+		}
+		fetches.EachError(func(topic string, partition int32, err error) {
+			if ctx.Err() == nil {
+				f.failed(fmt.Errorf("reading %s: %w", topic, err))
+				f.log.Warn("reading from Kafka", "topic", topic, "partition", partition, "error", err)
+			}
+		})
+		if len(fetches.Errors()) == 0 {
+			f.failed(nil)
+		}
+		f.store(ctx, fetches)
+		f.client.AllowRebalance()
+	}
+	return nil
+}
+
+// retry calls do until it succeeds or the context ends, and returns the context's error.
+func (f *Fetcher) retry(ctx context.Context, what string, do func(context.Context) error) error {
+	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
+		err := do(ctx)
+		f.failed(err)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		f.log.Error(what+"; trying again", "error", err, "in", wait.String())
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// createTopics creates the missing topics. If all exist, it sends no request to create
+// any: Dendro may not have the permission.
+func (f *Fetcher) createTopics(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, 30*time.Second)
+	defer stop()
+	client, err := kgo.NewClient(f.connection...)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	have, err := admin.ListTopics(ctx, f.names()...)
+	if err != nil {
+		return fmt.Errorf("listing topics: %w", err)
+	}
+	missing := slices.DeleteFunc(f.names(), have.Has)
+	if len(missing) == 0 {
+		return nil
+	}
+	answers, err := admin.CreateTopics(ctx, f.opts.Partitions, f.opts.Replication, nil, missing...)
+	if err != nil {
+		return fmt.Errorf("creating topics: %w", err)
+	}
+	var errs []error
+	for _, a := range answers.Sorted() {
+		if a.Err != nil && !errors.Is(a.Err, kerr.TopicAlreadyExists) {
+			errs = append(errs, fmt.Errorf("creating topic %s: %w %s", a.Topic, a.Err, a.ErrMessage))
+		}
+	}
+	return errors.Join(errs...)
+}

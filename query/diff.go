@@ -1,0 +1,640 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/report/flame"
+	"github.com/dendroprof/dendro/store"
+)
+
+// DiffRequest asks how two sides differ: two parts of a store, or inputs.
+type DiffRequest struct {
+	Selection `group:"Selection"`
+	Average   `group:"Selection"`
+	RawNames  bool   `param:"raw-names" group:"View" help:"from a store: show one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
+	Base      Side   `prefix:"base-" group:"Side" json:"base,omitzero"`
+	New       Side   `prefix:"new-" group:"Side" json:"new,omitzero"`
+	By        string `param:"by" group:"View" arg:"what" default:"profile" help:"compare by value, share, profile, second, work, or the name of a metric" json:"by,omitempty"`
+	Against   string `param:"against" group:"Side" arg:"what" choices:",history" default:"" help:"compare with the average and the band of runs: history (default sides: the newest run of one benchmark, and the runs before it)" json:"against,omitempty"`
+	Net       bool   `param:"net" group:"View" help:"show one tree of differences, as Firefox Profiler does; functions also match by line" json:"net,omitempty"`
+	View      string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions" help:"view: tree, flame, stack-chart, functions" json:"view,omitempty"`
+	SameWidth bool   `param:"same-width" group:"View" help:"stack chart: same width for every change of the stack, independent of time" json:"sameWidth,omitempty"`
+	Sort      string `param:"sort" group:"View" arg:"what" choices:",total,self" default:"" help:"sort functions by the change of total or self (default: of total, the program's own code beyond sampling noise first)" json:"sort,omitempty"`
+	Filter    `group:"View"`
+	Cut       `group:"Limit"`
+
+	Inputs [2][]Input     `json:"-"` // base and new, in place of the store
+	Limits profile.Limits `json:"-"` // of original files that are decoded
+}
+
+// Side chooses one side of a diff from the selection.
+type Side struct {
+	Runs     []string `param:"run" arg:"key" help:"runs of this side, exact or glob; repeatable" json:"run,omitempty"`
+	Commits  []string `param:"commit" arg:"hash" help:"commits of this side; repeatable" json:"commit,omitempty"`
+	Branches []string `param:"branch" arg:"name" help:"branches of this side; repeatable" json:"branch,omitempty"`
+	Since    Instant  `param:"since" arg:"date" help:"this side: runs from this date on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
+	Until    Instant  `param:"until" arg:"date" help:"this side: runs before this date" json:"until,omitzero"`
+	Work     float64  `param:"work" arg:"n" min:"0" help:"for --by work: amount of work of this side: requests, iterations, …" json:"work,omitempty"`
+}
+
+func (s *Side) chosen() bool {
+	return len(s.Runs)+len(s.Commits)+len(s.Branches) > 0 || !s.Since.IsZero() || !s.Until.IsZero()
+}
+
+// narrow returns the query of the side.
+func (s *Side) narrow(q store.Query) store.Query {
+	for _, x := range []struct{ own, of *[]string }{{&s.Runs, &q.Runs}, {&s.Commits, &q.Commits}, {&s.Branches, &q.Branches}} {
+		if len(*x.own) > 0 {
+			*x.of = *x.own
+		}
+	}
+	if !s.Since.IsZero() {
+		q.Since = s.Since.Time
+	}
+	if !s.Until.IsZero() {
+		q.Until = s.Until.Time
+	}
+	return q
+}
+
+// DiffHead begins the documents of diffs.
+type DiffHead struct {
+	Profiles  Counts   `json:"profiles"`
+	Type      string   `json:"type"`
+	Unit      string   `json:"unit"` // of the values; "share" for fractions of a side
+	By        string   `json:"by"`
+	RootTotal Change   `json:"rootTotal"`
+	Notes     []string `json:"notes"`
+	Omitted   Omitted  `json:"omitted"`
+
+	Per   string     `json:"-"` // "per second", …; empty: nothing is divided
+	Whole [2]float64 `json:"-"` // the sides' root totals as measured, in Measured
+	// Measured is the unit of Whole.
+	Measured string `json:"-"`
+}
+
+// Counts are numbers of the two sides.
+type Counts struct {
+	Base int `json:"base"`
+	New  int `json:"new"`
+}
+
+// Change is a value on both sides.
+type Change struct {
+	Base     Number   `json:"base"`
+	New      Number   `json:"new"`
+	Delta    Number   `json:"delta"`
+	Relative *float64 `json:"relative"` // delta ÷ |base|; nil without a base
+}
+
+// DiffResult is the union of two trees, or of their functions (depth 0).
+type DiffResult struct {
+	DiffHead
+	// Of lists of functions: how many increased, decreased and did neither, before
+	// anything was omitted.
+	Functions *FunctionCounts `json:"functionCounts,omitempty"`
+	Rows      Rows[DiffRow]   `json:"rows"`
+}
+
+// FunctionCounts counts functions by their change.
+type FunctionCounts struct {
+	Increased int `json:"increased"`
+	Decreased int `json:"decreased"`
+	Unchanged int `json:"unchanged"`
+
+	Shown [3]int `json:"-"` // rows of each, in this order
+}
+
+// DiffRow is a call node or function of a diff.
+type DiffRow struct {
+	Depth    int32             `json:"depth"`
+	Function string            `json:"function"`
+	File     string            `json:"file"`
+	Module   string            `json:"module"`
+	Total    Change            `json:"total"`
+	Self     Change            `json:"self"`
+	Category string            `json:"category"`
+	Presence calltree.Presence `json:"presence"`           // new, vanished or empty
+	Noise    float64           `json:"noise"`              // the delta of Total that chance explains (95%)
+	BaseName string            `json:"baseName,omitempty"` // of a renamed function: its name on the base side
+}
+
+// WithinNoise reports whether chance explains the change of the total.
+func (r *DiffRow) WithinNoise() bool {
+	delta := r.Total.Delta.Value()
+	return delta != 0 && math.Abs(delta) <= r.Noise
+}
+
+// DiffBoxesResult is the flame graph of a diff: a box is as wide as the larger side.
+type DiffBoxesResult struct {
+	DiffHead
+	Rows Rows[DiffBoxRow] `json:"rows"`
+}
+
+// DiffBoxRow is a box; Start and End are fractions of the whole width.
+type DiffBoxRow struct {
+	Depth    int32             `json:"depth"`
+	Function string            `json:"function"`
+	Start    float64           `json:"start"`
+	End      float64           `json:"end"`
+	Self     Change            `json:"self"`
+	Total    Change            `json:"total"`
+	Presence calltree.Presence `json:"presence"`
+}
+
+// DiffNodeResult is one call node of a diff.
+type DiffNodeResult struct {
+	Path []string `json:"path"`
+	Unit string   `json:"unit"`
+	DiffRow
+	Head DiffHead `json:"-"`
+}
+
+// Diff answers a DiffRequest: with *DiffResult, *DiffBoxesResult for --view flame,
+// *DiffChartResult for --view stack-chart, *DiffNodeResult for --select, *BandResult for the tree --against history, and with the
+// results of Tree for --net.
+func Diff(ctx context.Context, st store.Store, r *DiffRequest) (_ any, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
+	if r.View == "stack-chart" {
+		return r.chartResult(ctx, st)
+	}
+	if r.Against != "" && r.listsBand() {
+		return r.band(ctx, st)
+	}
+	d, err := newComparison(ctx, st, r)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case d.net != nil && r.Select != "":
+		return d.net.node()
+	case d.net != nil && r.View == "functions":
+		return d.net.functions(d.net.tree.FunctionRows(), d.net.tree.RootTotal()), nil
+	case d.net != nil && r.View == "flame":
+		return d.net.boxesResult()
+	case d.net != nil:
+		return d.net.rows(), nil
+	case r.Select != "":
+		return d.node()
+	case r.View == "functions":
+		return d.functions(), nil
+	case r.View == "flame":
+		return d.boxesResult(), nil
+	}
+	return d.rows(), nil
+}
+
+// DiffGraph answers a DiffRequest with the picture of its flame graph.
+func DiffGraph(ctx context.Context, st store.Store, r *DiffRequest) (_ *flame.Graph, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
+	if r.View == "stack-chart" {
+		return r.chartGraph(ctx, st)
+	}
+	d, err := newComparison(ctx, st, r)
+	if err != nil {
+		return nil, err
+	}
+	if d.net != nil {
+		return d.net.graph()
+	}
+	return d.graph(), nil
+}
+
+// comparison is a diff with what its numbers are called.
+type comparison struct {
+	*calltree.Diff
+	*viewer
+	r     *DiffRequest
+	net   *scope // with --net, in place of the diff
+	unit  string
+	scale int
+	per   string
+	count [2]int
+	names [2]string // of the files that are the sides, if there is one on each
+	// renamed has the base name of each function that was renamed, by its name.
+	renamed map[string]string
+}
+
+func (r *DiffRequest) inputs() bool { return len(r.Inputs[0]) > 0 }
+
+// read returns both sides, and the viewer of the request.
+func (r *DiffRequest) read(ctx context.Context, st store.Store) (v *viewer, sides [2][]Input, err error) {
+	if v, err = newViewer(&r.Filter, r.typ()); err != nil || r.inputs() && r.Against == "" {
+		return v, r.Inputs, err
+	}
+	sides, err = r.sides(ctx, st, v)
+	return v, sides, err
+}
+
+// newComparison reads both sides and compares them.
+func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*comparison, error) {
+	v, sides, err := r.read(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	c := &comparison{viewer: v, r: r, scale: 0}
+	var trees [2][]*calltree.Tree
+	for i := range sides {
+		if sides[i], err = v.withThreads(sides[i]); err != nil {
+			return nil, err
+		}
+		shown, err := v.show(sides[i])
+		if err != nil {
+			return nil, err
+		}
+		for k, s := range shown {
+			trees[i] = append(trees[i], withPeriod(s.Tree, &sides[i][k]))
+			c.count[i] += sides[i][k].profiles
+		}
+		if len(sides[i]) == 1 {
+			c.names[i] = sides[i][0].name
+		}
+	}
+	if r.Net {
+		c.net, err = c.netScope(trees)
+		return c, err
+	}
+	below, err := v.below(slices.Concat(trees[0], trees[1])) // a function may be on one side only
+	if err != nil {
+		return nil, err
+	}
+	trees[0], trees[1] = below[:len(trees[0])], below[len(trees[0]):]
+	for i := range trees {
+		for k := range trees[i] {
+			if v.under != nil {
+				trees[i][k] = v.under.Under(trees[i][k])
+			}
+		}
+	}
+	if err := c.compare(trees, sides); err != nil {
+		return nil, err
+	}
+	if renames := c.Renames(); len(renames) > 0 {
+		trees[0] = calltree.WithNames(trees[0], renames)
+		if err := c.compare(trees, sides); err != nil {
+			return nil, err
+		}
+		c.renamed = make(map[string]string, len(renames))
+		var names []string
+		for _, r := range renames {
+			c.renamed[r.New.Name] = r.Base.Name
+			names = append(names, r.Base.Name+" → "+r.New.Name)
+		}
+		const most = 3
+		if more := len(names) - most; more > 0 {
+			names = append(names[:most], fmt.Sprintf("%d more", more))
+		}
+		v.note("renamed (same callers, similar values): %s", strings.Join(names, ", "))
+	}
+	if err := v.checkCallers(c.Table); err != nil {
+		return nil, err
+	}
+	c.notes = append(c.notes, c.Notes...)
+	return c, nil
+}
+
+// compare computes the diff of both sides.
+func (c *comparison) compare(trees [2][]*calltree.Tree, sides [2][]Input) (err error) {
+	if c.Diff, err = calltree.Compare(trees[0], trees[1]); err != nil {
+		return err
+	}
+	return c.divide(sides)
+}
+
+// netScope returns the tree of the differences as what a TreeRequest shows.
+func (c *comparison) netScope(trees [2][]*calltree.Tree) (*scope, error) {
+	var side [2]*calltree.Tree
+	for i, list := range trees {
+		side[i] = list[0]
+		if len(list) > 1 {
+			var err error
+			if side[i], err = calltree.Merge(list...); err != nil {
+				return nil, err
+			}
+		}
+	}
+	net, err := calltree.Net(side[0], side[1])
+	if err != nil {
+		return nil, err
+	}
+	below, err := c.below([]*calltree.Tree{net})
+	if err != nil {
+		return nil, err
+	}
+	s := &scope{viewer: c.viewer, r: &TreeRequest{View: c.r.View, Sort: c.r.Sort, Filter: c.r.Filter, Cut: c.r.Cut}, title: "net difference",
+		tree: below[0], count: c.count[0] + c.count[1]}
+	s.narrow()
+	return s, c.checkCallers(s.tree.Table)
+}
+
+// sides reads what is compared from the store.
+func (r *DiffRequest) sides(ctx context.Context, st store.Store, v *viewer) (sides [2][]Input, err error) {
+	read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
+	if r.Against != "" {
+		return r.bandSides(ctx, st, v)
+	}
+	queries, err := r.queries(ctx, st, v)
+	for i := 0; i < len(sides) && err == nil; i++ {
+		if sides[i], err = read.ofStore(ctx, st, queries[i], r.View); err != nil {
+			err = fmt.Errorf("%s: %w", sideName(i), err)
+		}
+	}
+	return sides, err
+}
+
+func sideName(i int) string { return [2]string{"base", "new"}[i] }
+
+// queries returns the part of the store on each side: what the request chooses of the
+// selection or, with --last n, the newest runs and those before.
+func (r *DiffRequest) queries(ctx context.Context, st store.Reader, v *viewer) (queries [2]store.Query, err error) {
+	q, notes, err := r.oneType(ctx, st)
+	if err != nil {
+		return queries, err
+	}
+	v.notes = append(v.notes, notes...)
+	switch {
+	case r.Base.chosen() && r.New.chosen():
+		return [2]store.Query{r.Base.narrow(q), r.New.narrow(q)}, nil
+	case q.Last > 0 && !r.Base.chosen() && !r.New.chosen():
+		now, before, err := newestAndBefore(ctx, st, q)
+		if err == nil {
+			v.note("base: %s; new: %s", runsOf(before), runsOf(now))
+		}
+		return [2]store.Query{{Profiles: store.IDs(before), Types: q.Types}, {Profiles: store.IDs(now), Types: q.Types}}, err
+	}
+	return queries, usage("nothing to compare: give --base-run and --new-run (or -commit, -branch, -since, -until), --last n, or two files")
+}
+
+// divide sets what the sides are compared by.
+func (c *comparison) divide(sides [2][]Input) error {
+	c.unit, c.scale = c.Type.Unit, c.Type.Scale
+	by := c.r.By
+	switch by {
+	case "value":
+		return nil
+	case "share":
+		c.ByShare()
+		c.unit, c.scale = "share", 0
+		return nil
+	}
+	var work [2]float64
+	for i, list := range sides {
+		for k := range list {
+			amount, err := c.workOf(&list[k], i)
+			if err != nil {
+				return err
+			}
+			work[i] += amount
+		}
+		if !(work[i] > 0) {
+			return fmt.Errorf("--by %s: the %s side has no value to divide by", by, sideName(i))
+		}
+	}
+	if by == "work" {
+		work = [2]float64{c.r.Base.Work, c.r.New.Work}
+	}
+	c.PerUnit(work[0], work[1])
+	if by != "profile" || work != [2]float64{1, 1} {
+		c.per = "per " + by
+		if by == "work" {
+			c.per = "per unit of work"
+		}
+	}
+	return nil
+}
+
+// workOf returns how much work an input stands for.
+func (c *comparison) workOf(in *Input, side int) (float64, error) {
+	switch c.r.By {
+	case "profile":
+		return float64(in.profiles), nil
+	case "second":
+		if in.duration <= 0 {
+			return 0, fmt.Errorf("%s--by second: the duration of some profiles is unknown", in.prefix())
+		}
+		return in.duration.Seconds(), nil
+	case "work":
+		if w := [2]float64{c.r.Base.Work, c.r.New.Work}[side]; w > 0 {
+			return w, nil
+		}
+		return 0, usage("--by work needs --base-work and --new-work")
+	}
+	if v, ok := in.metrics[c.r.By]; ok {
+		return v, nil
+	}
+	if len(in.metrics) == 0 {
+		return 0, usage("%s--by %s: not a metric of every profile; files have no metrics (--by work)", in.prefix(), c.r.By)
+	}
+	return 0, usage("--by %s: not a metric of every profile; metrics: %s", c.r.By, strings.Join(slices.Sorted(maps.Keys(in.metrics)), ", "))
+}
+
+// changeOf returns the values that are compared: whole and exact if nothing divides them.
+func (c *comparison) changeOf(p calltree.Pair) Change {
+	var x Change
+	if c.Exact() {
+		x = Change{Base: Whole(p.Base, c.scale), New: Whole(p.New, c.scale), Delta: Whole(p.New-p.Base, c.scale)}
+	} else {
+		base, new := c.Values(p)
+		x = Change{Base: fraction(base, c.scale), New: fraction(new, c.scale), Delta: fraction(c.Delta(p), c.scale)}
+	}
+	if r, ok := c.Relative(p); ok {
+		x.Relative = &r
+	}
+	return x
+}
+
+func (c *comparison) head(root calltree.Pair, omitted Omitted) DiffHead {
+	by := math.Pow10(c.Type.Scale)
+	return DiffHead{Profiles: Counts{c.count[0], c.count[1]}, Type: c.Type.Name, Unit: c.unit, By: c.r.By, RootTotal: c.changeOf(root), Notes: c.notes,
+		Omitted: omitted, Per: c.per, Whole: [2]float64{float64(root.Base) / by, float64(root.New) / by}, Measured: c.Type.Unit}
+}
+
+func (c *comparison) row(fn, depth int32, total, self calltree.Pair, category string) DiffRow {
+	f := &c.Functions[fn]
+	return DiffRow{depth, f.Name, f.File, f.Module, c.changeOf(total), c.changeOf(self), category, total.Presence(), c.Noise(total) / math.Pow10(c.scale), c.renamed[f.Name]}
+}
+
+// diffNodes is a diff, upright or inverted.
+type diffNodes interface {
+	Nodes[calltree.DiffRow]
+	CategoryName(n int32) string
+	RootTotal() calltree.Pair
+	Flame(minWidth float64) []calltree.Box
+}
+
+func (c *comparison) nodes() diffNodes {
+	switch {
+	case c.viewer.Filter.Callers != "":
+		return c.Diff.Callers(c.FunctionsNamed(c.viewer.Filter.Callers))
+	case c.viewer.Filter.Invert:
+		return c.Diff.Invert()
+	}
+	return c.Diff
+}
+
+// both adds the sides, for the share of what is omitted.
+func (c *comparison) both(p calltree.Pair) float64 {
+	base, new := c.Values(p)
+	return math.Abs(base) + math.Abs(new)
+}
+
+// rows returns the nodes of the diff. A node is as large as the larger of its sides, so
+// that what vanished is shown like what is new.
+func (c *comparison) rows() *DiffResult {
+	v := c.nodes()
+	root := v.RootTotal()
+	list := cut[calltree.DiffRow](&c.r.Cut, v, c.Larger(root), c.both(root), func(r calltree.DiffRow) (int32, float64, float64) {
+		return r.Depth, c.Larger(r.Total), c.both(r.Total)
+	})
+	rows := RowsOf(len(list.rows), func(i int) DiffRow {
+		r := &list.rows[i]
+		return c.row(r.Func, r.Depth, r.Total, r.Self, v.CategoryName(r.Node))
+	})
+	rows.columns = func(w *objectWriter) {
+		n := len(list.rows)
+		functions := tableOf(c.Functions, n, func(i int) int32 { return list.rows[i].Func })
+		functions.own = ownFunctions(c.Table, c.Base.Self, c.New.Self)
+		functions.renamed = c.renamed
+		at := func(i int) *calltree.DiffRow { return &list.rows[i] }
+		w.numbers("parent", n, func(b []byte, i int) []byte { return Whole(int64(list.parent[i]), 0).append(b) })
+		w.numbers("depth", n, func(b []byte, i int) []byte { return Whole(int64(at(i).Depth), 0).append(b) })
+		w.numbers("function", n, func(b []byte, i int) []byte { return Whole(functions.number(at(i).Func), 0).append(b) })
+		for _, x := range []struct {
+			name string
+			of   func(i int) Number
+		}{
+			{"baseTotal", func(i int) Number { return c.changeOf(at(i).Total).Base }}, {"newTotal", func(i int) Number { return c.changeOf(at(i).Total).New }},
+			{"baseSelf", func(i int) Number { return c.changeOf(at(i).Self).Base }}, {"newSelf", func(i int) Number { return c.changeOf(at(i).Self).New }},
+			{"noise", func(i int) Number { return fraction(c.Noise(at(i).Total), c.scale) }},
+		} {
+			w.numbers(x.name, n, func(b []byte, i int) []byte { return x.of(i).append(b) })
+		}
+		if v == diffNodes(c.Diff) && c.Category != nil {
+			writeCategories(w, c.Categories, n, func(i int) profile.CategoryID { return c.Category[at(i).Node] })
+		}
+		perValue := c.NoisePerValue()
+		w.array("noisePerValue", 2, func(side int) any { return perValue[side] / math.Pow10(c.scale) })
+		functions.write(w)
+	}
+	return &DiffResult{DiffHead: c.head(root, list.omitted), Rows: rows}
+}
+
+// programFirst moves the functions of the program whose change is beyond sampling noise
+// before those of the runtime and the kernel, and those within noise.
+func (c *comparison) programFirst(list []calltree.FunctionChange) []calltree.FunctionChange {
+	var own, others []calltree.FunctionChange
+	for _, f := range list {
+		switch c.Functions[f.Func].Kind {
+		case profile.KindKernel, profile.KindVM, profile.KindStub, profile.KindGoRuntime:
+			others = append(others, f)
+		default:
+			if math.Abs(c.Delta(f.Total)) <= c.Noise(f.Total) {
+				others = append(others, f)
+			} else {
+				own = append(own, f)
+			}
+		}
+	}
+	return append(own, others...)
+}
+
+// functions returns the list of functions: those that increased, then those that
+// decreased, then the others.
+func (c *comparison) functions() *DiffResult {
+	number := func(r calltree.FunctionChange) calltree.Pair { return r.Total }
+	if c.r.Sort == "self" {
+		number = func(r calltree.FunctionChange) calltree.Pair { return r.Self }
+	}
+	more, less, same := c.MoreAndLess(c.FunctionRows(), number)
+	if c.r.Sort == "" {
+		more, less = c.programFirst(more), c.programFirst(less)
+	}
+	counts := &FunctionCounts{Increased: len(more), Decreased: len(less), Unchanged: len(same)}
+	root := c.Larger(c.RootTotal())
+	var list []calltree.FunctionChange
+	for i, part := range [][]calltree.FunctionChange{more, less, same} {
+		for _, f := range part {
+			if c.Larger(number(f))*100 >= c.r.MinPercent*root && (c.r.Cut.Rows == 0 || counts.Shown[i] < c.r.Cut.Rows) {
+				list = append(list, f)
+				counts.Shown[i]++
+			}
+		}
+	}
+	omitted := Omitted{Rows: len(more) + len(less) + len(same) - len(list)}
+	return &DiffResult{c.head(c.RootTotal(), omitted), counts, RowsOf(len(list), func(i int) DiffRow {
+		return c.row(list[i].Func, 0, list[i].Total, list[i].Self, "")
+	})}
+}
+
+func (c *comparison) boxesResult() *DiffBoxesResult {
+	v := c.nodes()
+	boxes, omitted := c.r.cutBoxes(v.Flame(c.r.MinPercent / 100))
+	return &DiffBoxesResult{c.head(v.RootTotal(), omitted), RowsOf(len(boxes), func(i int) DiffBoxRow {
+		b, r := &boxes[i], v.Row(boxes[i].Node)
+		return DiffBoxRow{b.Depth, c.Functions[b.Func].Name, b.Start, b.End, c.changeOf(r.Self), c.changeOf(r.Total), r.Total.Presence()}
+	})}
+}
+
+// node describes the call node that --select names.
+func (c *comparison) node() (*DiffNodeResult, error) {
+	if c.inverted() {
+		return nil, usage("--select in a diff needs the top-down tree: leave out --invert and --callers")
+	}
+	path, err := calltree.ParsePath(c.Select)
+	if err != nil {
+		return nil, usage("--select: %w", err)
+	}
+	n, ok := c.FindPath(path)
+	if !ok {
+		return nil, fmt.Errorf("no call node has the path %s", c.Select)
+	}
+	r := c.Row(n)
+	return &DiffNodeResult{path, c.unit, c.row(r.Func, r.Depth, r.Total, r.Self, c.CategoryName(n)), c.head(c.RootTotal(), Omitted{})}, nil
+}
+
+// graph returns the picture of the diff.
+func (c *comparison) graph() *flame.Graph {
+	v := c.nodes()
+	value := func(p calltree.Pair) flame.Value {
+		base, new := c.Values(p)
+		return flame.Value{Base: base, New: new}
+	}
+	g := &flame.Graph{Title: c.title(), Unit: c.unit, Scale: c.scale, Per: c.per, Functions: c.Functions, Diff: true,
+		Root: value(v.RootTotal()), Notes: append([]string{}, c.notes...)}
+	boxes, omitted := c.r.cutBoxes(v.Flame(c.r.MinPercent / 100))
+	for _, b := range boxes {
+		r := v.Row(b.Node)
+		g.Boxes = append(g.Boxes, flame.Box{Func: b.Func, Depth: b.Depth, Start: b.Start, End: b.End,
+			Self: value(r.Self), Total: value(r.Total), Noise: c.Noise(r.Total)})
+	}
+	g.Notes = append(g.Notes, "a box is as wide as the larger of its two sides")
+	g.Notes = append(g.Notes, c.r.graphNotes(omitted.Rows)...)
+	return g
+}
+
+// title names both sides.
+func (c *comparison) title() string {
+	if c.names[0] != "" && c.names[1] != "" {
+		a, b := withoutCommonFolder(c.names[0], c.names[1])
+		return a + " → " + b
+	}
+	return fmt.Sprintf("%d → %d profiles, %s", c.count[0], c.count[1], c.Type.Name)
+}
+
+// withoutCommonFolder shortens two file names by the folders that both begin with.
+func withoutCommonFolder(a, b string) (string, string) {
+	for {
+		i := strings.IndexByte(a, '/')
+		if i < 0 || !strings.HasPrefix(b, a[:i+1]) {
+			return a, b
+		}
+		a, b = a[i+1:], b[i+1:]
+	}
+}

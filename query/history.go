@@ -1,0 +1,216 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/dendroprof/dendro/analysis/evidence"
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// HistoryRequest asks for a metric, or the share of a function, over the runs of each
+// selected benchmark.
+type HistoryRequest struct {
+	Selection `group:"Selection"`
+	Function  string `param:"function" group:"View" arg:"name" help:"share of this function (exact name) instead of a metric" json:"function,omitempty"`
+	Self      bool   `param:"self" group:"View" help:"share of self instead of total (with --function)" json:"self,omitempty"`
+	Metric    string `param:"metric" group:"View" arg:"name" help:"metric (default: the primary one)" json:"metric,omitempty"`
+	Window    int    `param:"window" group:"View" arg:"n" min:"2" default:"10" help:"number of runs of the moving mean and deviation" json:"window"`
+}
+
+// HistoryResult holds a series per benchmark.
+type HistoryResult struct {
+	Function string          `json:"function"` // empty: a metric
+	Self     bool            `json:"self"`
+	Notes    []string        `json:"notes"`
+	Series   []HistorySeries `json:"series"` // by group and benchmark
+}
+
+// HistorySeries is one number over the runs of a benchmark that compare with the newest.
+type HistorySeries struct {
+	Group     string `json:"group"`
+	Benchmark string `json:"benchmark"`
+	Type      string `json:"type"` // of the profiles
+	// Metric is what is measured: of a function what its cost is in. Empty: the
+	// benchmark has none.
+	Metric   string            `json:"metric"`
+	Unit     string            `json:"unit"` // of the metric; "share" for functions
+	CostUnit string            `json:"costUnit,omitempty"`
+	Better   testrun.Better    `json:"better,omitempty"`
+	Status   string            `json:"status"` // of the newest run, as in an overview
+	LeftOut  []history.LeftOut `json:"leftOut"`
+	Runs     []HistoryRun      `json:"runs"`  // oldest first
+	Steps    []HistoryStep     `json:"steps"` // lasting changes
+}
+
+// HistoryRun is a run with its value, and what the runs before let expect of it.
+type HistoryRun struct {
+	testrun.Run
+	Profiles  []ProfileOfRun `json:"profiles"`
+	Value     *float64       `json:"value"` // null if the run has none
+	Mean      float64        `json:"mean"`
+	Deviation float64        `json:"deviation"` // 0 of fewer than two runs before
+	// Cost of a function is its share of the metric, in the metric's unit; null
+	// without a metric, or with one of which more is better.
+	Cost *float64 `json:"cost,omitempty"`
+}
+
+// ProfileOfRun names a profile of a run.
+type ProfileOfRun struct {
+	ID   store.ProfileID `json:"id"`
+	Type string          `json:"type"`
+}
+
+// HistoryStep is a lasting change: the run with which it began, and the means of the runs
+// up to the steps before and after it.
+type HistoryStep struct {
+	Run      string    `json:"run"`
+	LastGood string    `json:"lastGood"` // the run before
+	Date     time.Time `json:"date,omitzero"`
+	Commit   string    `json:"commit,omitempty"`
+	Before   float64   `json:"before"`
+	After    float64   `json:"after"`
+	Status   string    `json:"status"` // slower or faster
+}
+
+// History answers a HistoryRequest.
+func History(ctx context.Context, st store.Reader, r *HistoryRequest) (_ *HistoryResult, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
+	if r.Function != "" && r.Metric != "" {
+		return nil, usage("--function and --metric exclude each other")
+	}
+	if r.Self && r.Function == "" {
+		return nil, usage("--self is of a function: give --function")
+	}
+	q, notes := r.Query(), []string{}
+	if r.Function != "" {
+		var err error
+		if q, notes, err = r.oneType(ctx, st); err != nil {
+			return nil, err
+		}
+	}
+	list, err := selected(ctx, st, q)
+	if err != nil {
+		return nil, err
+	}
+	out := &HistoryResult{Function: r.Function, Self: r.Self, Notes: notes, Series: []HistorySeries{}}
+	var shares map[store.ProfileID]float64
+	if r.Function != "" {
+		if err := store.OneName(list, q); err != nil {
+			return nil, err
+		}
+		if shares, err = r.shares(ctx, st, list); err != nil {
+			return nil, err
+		}
+	}
+	all := byBenchmark(list)
+	for _, s := range history.Choose(list, history.Options{Window: len(list)}) {
+		i, _ := slices.BinarySearchFunc(all, s.Benchmark, func(b *benchmarkRuns, x testrun.Benchmark) int { return compareBenchmarks(b.Benchmark, x) })
+		if b := all[i]; s.Type.Name == b.mainType {
+			if series, ok := r.series(&s, b, shares); ok {
+				out.Series = append(out.Series, series)
+			}
+		}
+	}
+	switch {
+	case len(out.Series) > 0:
+	case r.Function != "":
+		out.Notes = append(out.Notes, fmt.Sprintf("no function is named %s in %s", r.Function, counted(len(list), "selected profile")))
+	case r.Metric != "":
+		out.Notes = append(out.Notes, fmt.Sprintf("no selected profile has a metric %s", r.Metric))
+	default:
+		out.Notes = append(out.Notes, "no selected profile has a metric: import one with --metric, or give --function")
+	}
+	return out, nil
+}
+
+// shares returns the share of the function in every profile that has it.
+func (r *HistoryRequest) shares(ctx context.Context, st store.Reader, list []store.Profile) (map[store.ProfileID]float64, error) {
+	set, err := st.Functions(ctx, store.Query{Profiles: store.IDs(list)}, []string{r.Function})
+	if err != nil {
+		return nil, err
+	}
+	shares := map[store.ProfileID]float64{}
+	for rows, err := range set.Rows {
+		if err != nil {
+			return nil, err
+		}
+		for i, n := range rows.Profile {
+			p, value := &set.Profiles[n], rows.Total[i]
+			if r.Self {
+				value = rows.Self[i]
+			}
+			shares[p.ID] += share(value, p.Sum)
+		}
+	}
+	return shares, nil
+}
+
+// series returns the series of one benchmark; false if it has no value.
+func (r *HistoryRequest) series(s *history.Series, b *benchmarkRuns, shares map[store.ProfileID]float64) (HistorySeries, bool) {
+	compared := map[string]store.ProfileID{} // by run
+	for i := range s.Profiles {
+		compared[s.Profiles[i].Run.Key] = s.Profiles[i].ID
+	}
+	kept := &benchmarkRuns{Benchmark: b.Benchmark}
+	for _, run := range b.runs {
+		if _, ok := compared[run[0].Run.Key]; ok {
+			kept.runs = append(kept.runs, run)
+		}
+	}
+	m, values, has := kept.values(r.Metric)
+	out := HistorySeries{Group: b.Group, Benchmark: b.Name, Type: s.Type.Name, Metric: m.Name, Unit: m.Unit, Better: m.Better, LeftOut: filled(s.LeftOut),
+		Runs: make([]HistoryRun, len(kept.runs)), Steps: []HistoryStep{}}
+	costs := make([]*float64, len(values))
+	if r.Function != "" {
+		has = false
+		for i, run := range kept.runs {
+			share, in := shares[compared[run[0].Run.Key]]
+			has = has || in
+			if cost := share * values[i]; m.Better != testrun.Higher && !math.IsNaN(cost) {
+				costs[i] = &cost
+			}
+			values[i] = share // of a run without the function: 0
+		}
+		out.Unit, out.CostUnit, out.Better = "share", m.Unit, testrun.Lower
+	}
+	if !has {
+		return out, false
+	}
+	valid := func(v float64) bool { return !math.IsNaN(v) }
+	band := evidence.Band(values, r.Window, valid)
+	for i, run := range kept.runs {
+		x := &out.Runs[i]
+		*x = HistoryRun{Run: run[0].Run, Mean: band[i].Mean, Deviation: band[i].Deviation, Cost: costs[i]}
+		for _, p := range run {
+			x.Profiles = append(x.Profiles, ProfileOfRun{p.ID, p.Type.Name})
+		}
+	}
+	for i, v := range optional(values) {
+		out.Runs[i].Value = v
+	}
+	steps := evidence.Steps(values)
+	out.Status = newestStatus(values, band, steps, out.Better)
+	for _, x := range steps {
+		run := &out.Runs[x.At]
+		step := HistoryStep{Run: run.Key, Date: run.Date, Commit: run.Commit, Before: x.Before, After: x.After, Status: status(x.After, x.Before, 0, out.Better)}
+		for i := x.At - 1; i >= 0; i-- {
+			if valid(values[i]) {
+				step.LastGood = out.Runs[i].Key
+				break
+			}
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	return out, true
+}
+
+func compareBenchmarks(a, b testrun.Benchmark) int {
+	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name))
+}

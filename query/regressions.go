@@ -1,0 +1,338 @@
+package query
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/analysis/bottleneck"
+	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/ingest"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// Judging says which changes matter; regressions, reports and checks have it.
+type Judging struct {
+	History   []string `param:"history" arg:"key=value" help:"condition on the runs of the history (branch, machine, commit, run, attr.KEY, since, until); repeatable (default: the branch and machine of the tested run)" json:"history,omitempty"`
+	AnyBranch bool     `param:"any-branch" help:"runs of every branch are history" json:"anyBranch,omitempty"`
+	Window    int      `param:"window" arg:"n" min:"0" help:"maximum runs of the history (default 30; --method thesis 10)" json:"window,omitempty"`
+	MinShare  Share    `param:"min-share" arg:"share" default:"0.1%" help:"minimum change, as a share of the program" json:"minShare,omitempty"`
+	Impact    float64  `param:"min-impact" arg:"n" min:"0" help:"minimum change, in standard deviations of the program's sample count (default 0.75; stable native programs 0.25)" json:"minImpact,omitempty"`
+	Scan      bool     `param:"scan" help:"also find older changes: test the newest 1, 2, 3, 5, 8 and 13 runs" json:"scan,omitempty"`
+	Alpha     float64  `param:"alpha" arg:"probability" min:"0" help:"probability of a false finding per benchmark (default 0.0025 for one run, 0.01 for more)" json:"alpha,omitempty"`
+}
+
+// request returns what the analysis is asked.
+func (j *Judging) request(k int, f *Facts) (req regression.Request, err error) {
+	req = regression.Request{Window: j.Window, AnyBranch: j.AnyBranch, Now: time.Now(), Scan: j.Scan, K: k, Acknowledged: f.Acknowledged}
+	req.Options = regression.Options{MinShare: float64(j.MinShare), Impact: j.Impact, Alpha: j.Alpha, Own: f.Own}
+	switch {
+	case j.Alpha >= 1:
+		return req, usage("--alpha is %g; a probability is below 1", j.Alpha)
+	case j.Scan && k > 0:
+		return req, usage("--scan chooses the tested runs itself: leave out --last")
+	}
+	req.History, err = historyFilter(j.History)
+	return req, err
+}
+
+// RegressionsRequest asks what became slower.
+type RegressionsRequest struct {
+	Selection `group:"Selection"`
+	Method    string `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation,hotelling" help:"method: default, thesis (score of the paper), correlation, hotelling (T² test of a subtree's functions together)" json:"method,omitempty"`
+	Judging   `group:"Method"`
+	Measure   string   `param:"measure" group:"Method" arg:"what" default:"total" help:"thesis: value to score: total, self, or potential:n" json:"measure,omitempty"`
+	X         string   `param:"x" group:"Method" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
+	Y         string   `param:"y" group:"Method" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
+	Least     int      `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"2" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
+	Functions []string `param:"function" group:"Method" arg:"name" help:"hotelling: test the functions called below this one (exact name); repeatable (default: those of the whole program)" json:"function,omitempty"`
+	Variables int      `param:"variables" group:"Method" arg:"n" min:"1" default:"10" help:"hotelling: maximum number of functions of a test; a third of the number of runs at most" json:"variables,omitempty"`
+	Rows      int      `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of findings (0: all)" json:"rows,omitempty"`
+	Expand    `group:"Expansion"`
+	Facts     `json:"facts,omitzero"`
+}
+
+// RegressionsResult has the findings of the default method (docs/schema/findings.md).
+type RegressionsResult struct {
+	Findings   []regression.Finding `json:"findings"`
+	Benchmarks []Judged             `json:"benchmarks"`
+	Expanded   []*Expanded          `json:"expanded,omitempty"`
+	Result     *regression.Result   `json:"-"` // with what was not asked for in JSON
+}
+
+// Judged is what was compared of a benchmark.
+type Judged struct {
+	Group     string `json:"group,omitempty"`
+	Benchmark string `json:"benchmark"`
+	Type      string `json:"type"`
+	Verdict   bool   `json:"verdict"`
+	Reason    string `json:"reason,omitempty"` // why there is no verdict
+	report.Compared
+	Candidates []regression.Candidate `json:"candidates"`
+}
+
+// RankingResult ranks functions by the paper's score (ThesisRow) or by correlation
+// (CorrelationRow), or subtrees by Hotelling's test (HotellingRow).
+type RankingResult[R any] struct {
+	Omitted  Omitted     `json:"omitted"`
+	Zero     int         `json:"zero,omitempty"` // functions with a correlation of 0, in rows or omitted
+	Notes    []string    `json:"notes"`
+	Rows     []R         `json:"rows"`
+	Expanded []*Expanded `json:"expanded,omitempty"`
+}
+
+// ThesisRow is a function in one benchmark.
+type ThesisRow struct {
+	Score     float64 `json:"score"`
+	Expected  float64 `json:"expected"` // mean of the history
+	Actual    float64 `json:"actual"`
+	Diff      float64 `json:"diff"`
+	Status    string  `json:"status"` // "+" first seen now, "-" seen before and not now
+	Function  string  `json:"function"`
+	Benchmark string  `json:"benchmark"`
+	Run       string  `json:"run"`
+}
+
+// CorrelationRow is a function over all benchmarks.
+type CorrelationRow struct {
+	Score      float64 `json:"score"`
+	Benchmarks int     `json:"benchmarks"`
+	Profiles   int     `json:"profiles"`
+	Function   string  `json:"function"`
+}
+
+// HotellingRow is a test of the functions of a subtree in one benchmark.
+type HotellingRow = regression.HotellingRow
+
+// Regressions answers a RegressionsRequest, by method: *RegressionsResult,
+// *RankingResult[ThesisRow], *RankingResult[CorrelationRow] or
+// *RankingResult[HotellingRow].
+func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ any, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
+	if err := r.Expand.check(); err != nil {
+		return nil, err
+	}
+	if r.Expand.Score == "" && r.Method == "thesis" {
+		r.Expand.Score = "thesis"
+	}
+	q := r.Query()
+	req, err := r.Judging.request(q.Last, &r.Facts)
+	if err != nil {
+		return nil, err
+	}
+	list, err := st.Profiles(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, store.OneType(nil, q)
+	}
+	if r.Method == "default" {
+		return r.findings(ctx, st, q, req)
+	}
+	q, notes, err := r.oneType(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	switch r.Method {
+	case "thesis":
+		return r.thesis(ctx, st, q, req, notes)
+	case "hotelling":
+		return r.hotelling(ctx, st, q, req, notes)
+	}
+	return r.correlation(ctx, st, q, notes)
+}
+
+func (r *RegressionsRequest) findings(ctx context.Context, st store.Store, q store.Query, req regression.Request) (*RegressionsResult, error) {
+	res, err := regression.Find(ctx, st, q, req)
+	if err != nil {
+		return nil, err
+	}
+	out := &RegressionsResult{Findings: filled(words.First(res.Findings, r.Rows)), Benchmarks: []Judged{}, Result: res}
+	var ranking []ranked
+	for _, f := range out.Findings {
+		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
+	}
+	histories := map[history.Key]compared{}
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		histories[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = compared{history.Series{Benchmark: b.Benchmark, Type: b.Type, Profiles: b.Profiles}, b.Tested}
+		out.Benchmarks = append(out.Benchmarks, Judged{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, len(b.Analyses) > 0, b.Reason, report.NewCompared(b), filled(b.Ranked)})
+	}
+	out.Expanded, err = r.expandRanked(ctx, st, ranking, histories)
+	return out, err
+}
+
+func (r *RegressionsRequest) thesis(ctx context.Context, st store.Store, q store.Query, req regression.Request, notes []string) (*RankingResult[ThesisRow], error) {
+	m, err := regression.ParseMeasure(r.Measure)
+	if err != nil {
+		return nil, usage("--measure: %w", err)
+	}
+	res, err := regression.Thesis(ctx, st, q, m, req)
+	if err != nil {
+		return nil, err
+	}
+	out := &RankingResult[ThesisRow]{Notes: append(notes, res.Warnings...), Rows: []ThesisRow{}}
+	var ranking []ranked
+	for _, x := range words.First(res.Rows, r.Rows) {
+		ranking = append(ranking, ofBenchmark(x.Group, x.Benchmark, x.Type, x.Function, x.Score))
+		out.Rows = append(out.Rows, ThesisRow{x.Score, x.Expected, x.Actual, x.Diff, x.Status, x.Function, testrun.Benchmark{Group: x.Group, Name: x.Benchmark}.String(), x.Run})
+	}
+	out.Omitted.Rows = len(res.Rows) - len(out.Rows)
+	histories := map[history.Key]compared{}
+	for i := range res.Series {
+		s := res.Series[i].Newest(res.Window + 1)
+		histories[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}] = compared{*s, 1}
+	}
+	if r.Expand.Expand != "" && m != regression.Total {
+		out.Notes = append(out.Notes, "contexts are scored by total, whatever --measure ranks by")
+	}
+	out.Expanded, err = r.expandRanked(ctx, st, ranking, histories)
+	return out, err
+}
+
+func (r *RegressionsRequest) hotelling(ctx context.Context, st store.Store, q store.Query, req regression.Request, notes []string) (*RankingResult[HotellingRow], error) {
+	if r.Expand.Expand != "" {
+		return nil, usage("--expand needs a method that ranks functions, not --method hotelling")
+	}
+	res, err := regression.HotellingTest(ctx, st, q, r.Functions, r.Variables, req)
+	if err != nil {
+		return nil, err
+	}
+	rows := filled(words.First(res.Rows, r.Rows))
+	return &RankingResult[HotellingRow]{Notes: append(notes, res.Warnings...), Rows: rows, Omitted: Omitted{Rows: len(res.Rows) - len(rows)}}, nil
+}
+
+func (r *RegressionsRequest) correlation(ctx context.Context, st store.Store, q store.Query, notes []string) (*RankingResult[CorrelationRow], error) {
+	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Rank: bottleneck.Correlation, Correlating: r.correlating()})
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(res.Rows)
+	for _, x := range slices.Backward(res.Negative) {
+		all = append(all, x)
+	}
+	rows := words.First(all, r.Rows)
+	out := &RankingResult[CorrelationRow]{Notes: append(notes, res.Warnings...), Rows: []CorrelationRow{}, Omitted: Omitted{Rows: len(all) - len(rows)}, Zero: res.Zero}
+	for _, x := range rows {
+		out.Rows = append(out.Rows, CorrelationRow{x.Score, x.Benchmarks, x.Profiles, x.Function})
+	}
+	if r.Expand.Expand != "" {
+		profiles, err := store.Select(ctx, st, q)
+		if err != nil {
+			return nil, err
+		}
+		x, err := r.contextsIn(ctx, st, profiles, candidatesOf(rows), r.correlating())
+		if err != nil {
+			return nil, err
+		}
+		out.Expanded = []*Expanded{x}
+	}
+	return out, nil
+}
+
+// correlating is what --method correlation and --expand correlation compare.
+func (r *RegressionsRequest) correlating() bottleneck.Correlating {
+	return bottleneck.Correlating{Samples: r.X == "samples", Raw: r.Y == "raw", Least: r.Least}
+}
+
+// ranked is a function that a method names, in one benchmark and value type.
+type ranked struct {
+	history.Key
+	expansion.Candidate
+}
+
+func ofBenchmark(group, benchmark, typ, function string, score float64) ranked {
+	return ranked{history.Key{Benchmark: testrun.Benchmark{Group: group, Name: benchmark}, Type: typ}, expansion.Candidate{Function: function, Score: score}}
+}
+
+// compared is the runs that ranked the functions of a benchmark: the last ones were tested.
+type compared struct {
+	history.Series
+	tested int
+}
+
+// expandRanked searches the contexts of the first functions of a ranking, benchmark by
+// benchmark, in the runs that ranked them; nil without --expand.
+func (r *RegressionsRequest) expandRanked(ctx context.Context, st store.Store, list []ranked, histories map[history.Key]compared) ([]*Expanded, error) {
+	if r.Expand.Expand == "" {
+		return nil, nil
+	}
+	var keys []history.Key
+	candidates := map[history.Key][]expansion.Candidate{}
+	seen := map[ranked]bool{}
+	for _, x := range list {
+		key := ranked{x.Key, expansion.Candidate{Function: x.Function}}
+		if r.Top > 0 && len(seen) == r.Top || x.Function == "" || seen[key] {
+			continue
+		}
+		seen[key] = true
+		if candidates[x.Key] == nil {
+			keys = append(keys, x.Key)
+		}
+		candidates[x.Key] = append(candidates[x.Key], x.Candidate)
+	}
+	out := []*Expanded{}
+	for _, key := range keys {
+		h := histories[key]
+		if len(h.Profiles) == 0 {
+			continue // a finding in several benchmarks has none of its own
+		}
+		x, err := r.contexts(ctx, st, []history.Series{h.Series}, h.tested, candidates[key], r.correlating())
+		if err != nil {
+			return nil, err
+		}
+		x.Benchmark = key.Benchmark.String()
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// historyFilter parses key=value texts; nil without any.
+func historyFilter(texts []string) (*store.Query, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	q := &store.Query{}
+	date := func(to *time.Time, value string) (err error) {
+		*to, err = ingest.ParseInstant(value, time.Now())
+		return err
+	}
+	for _, t := range texts {
+		key, value, ok := strings.Cut(t, "=")
+		var err error
+		switch {
+		case !ok:
+			err = usage("%.60q is not key=value", t)
+		case key == "branch":
+			q.Branches = append(q.Branches, value)
+		case key == "machine":
+			q.Machines = append(q.Machines, value)
+		case key == "commit":
+			q.Commits = append(q.Commits, value)
+		case key == "run":
+			q.Runs = append(q.Runs, value)
+		case key == "since":
+			err = date(&q.Since, value)
+		case key == "until":
+			err = date(&q.Until, value)
+		case strings.HasPrefix(key, "attr."):
+			if q.Attributes == nil {
+				q.Attributes = map[string]string{}
+			}
+			q.Attributes[strings.TrimPrefix(key, "attr.")] = value
+		default:
+			err = usage("%.60q is not one of branch, machine, commit, run, attr.KEY, since, until", key)
+		}
+		if err != nil {
+			return nil, usage("--history: %w", err)
+		}
+	}
+	return q, nil
+}

@@ -1,0 +1,459 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/analysis/evidence"
+	"github.com/dendroprof/dendro/analysis/expansion"
+	"github.com/dendroprof/dendro/analysis/gate"
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/metrics"
+	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/internal/codeowners"
+	"github.com/dendroprof/dendro/internal/gitlog"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/store"
+)
+
+// ReportRequest asks for a document about what changed.
+type ReportRequest struct {
+	Selection  `group:"Selection"`
+	Base       string `param:"base" group:"Side" arg:"what" help:"base side: a branch, commit or run of the store, or key=value" json:"base,omitempty"`
+	Head       string `param:"head" group:"Side" arg:"what" help:"side to test, named like --base (default: the commit that is checked out, otherwise the newest run that is not in the base)" json:"head,omitempty"`
+	Judging    `group:"Method"`
+	Method     string   `param:"method" group:"Method" arg:"name" choices:"default,thesis" help:"score that ranks candidates: default, thesis (the paper's)" json:"method,omitempty"`
+	Functions  []string `param:"function" group:"View" arg:"name" help:"also plot this function (exact name) over the runs of each benchmark; repeatable" json:"function,omitempty"`
+	Candidates int      `param:"candidates" group:"Limit" arg:"n" min:"0" default:"5" help:"maximum candidates per benchmark (0: none)" json:"candidates"`
+	MaxDepth   int      `param:"max-depth" group:"Limit" arg:"n" min:"0" default:"10" help:"maximum functions per context (0: no contexts)" json:"maxDepth"`
+	MaxBreadth int      `param:"max-breadth" group:"Limit" arg:"n" min:"1" default:"2" help:"maximum callers or callees to follow at each step" json:"maxBreadth"`
+	Detail     `group:"Limit"`
+	Facts      `json:"facts,omitzero"`
+
+	Version string `json:"-"` // of the program
+	Page    bool   `json:"-"` // attach diffs: the report is written as a page
+	// Files are the sides of a comparison of files, which are in the store as the
+	// branches "base" and "head".
+	Files bool `json:"-"`
+}
+
+// Detail bounds reports in text and Markdown; other formats have everything.
+type Detail struct {
+	Changes int  `param:"rows" arg:"n" min:"0" default:"25" help:"text and md: maximum number of changes (0: all)" json:"rows"`
+	Traces  int  `param:"traces" arg:"n" min:"0" default:"3" help:"text and md: maximum contexts per candidate (0: all)" json:"traces"`
+	All     bool `param:"all" help:"text and md: also print candidates of benchmarks without findings" json:"all,omitempty"`
+}
+
+// CheckRequest asks for a report with a verdict.
+type CheckRequest struct {
+	ReportRequest
+	FailOn   string `param:"fail-on" group:"Method" arg:"what" default:"regression:0" help:"fail on regressions of at least this share, and on suspects or slowdowns if listed: regression[:share][,suspect][,slowdown]" json:"failOn,omitempty"`
+	OnMetric Share  `param:"fail-on-metric" group:"Method" arg:"share" help:"also fail on metrics that are significantly worse by at least this share, like 5% (default: metrics do not fail)" json:"failOnMetric,omitempty"`
+}
+
+// Report answers a ReportRequest.
+func Report(ctx context.Context, st store.Store, r *ReportRequest) (*report.Report, error) {
+	return r.report(ctx, st, nil)
+}
+
+// Check answers a CheckRequest: the report has a Verdict.
+func Check(ctx context.Context, st store.Store, r *CheckRequest) (*report.Report, error) {
+	p, err := gate.ParsePolicy(r.FailOn)
+	if err != nil {
+		return nil, usage("--%w", err)
+	}
+	if r.Alpha > 0 {
+		return nil, usage("--fail-on has an error probability of its own: leave out --alpha")
+	}
+	doc, err := r.report(ctx, st, &p)
+	if err == nil && r.OnMetric > 0 {
+		doc.Verdict.JudgeMetrics(doc.Metrics, float64(r.OnMetric))
+	}
+	return doc, err
+}
+
+// Validate refuses a request that makes no sense, whatever the store holds.
+func (r *ReportRequest) Validate() error {
+	switch {
+	case r.Head != "" && r.Base == "":
+		return usage("--head needs --base; without both the newest runs are tested against those before")
+	case r.Base != "" && r.Method != "default":
+		return usage("--method thesis ranks the newest runs: leave out --base")
+	case r.Base != "" && (len(r.History) > 0 || r.AnyBranch):
+		return usage("--base names the history: leave out --history and --any-branch")
+	}
+	return nil
+}
+
+// report compares and, with a policy, judges.
+func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate.Policy) (_ *report.Report, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	q := r.Query()
+	k := q.Last
+	q.Last = 0
+	req, err := r.Judging.request(k, &r.Facts)
+	if err != nil {
+		return nil, err
+	}
+	list, err := st.Profiles(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, store.OneType(nil, q)
+	}
+	if len(q.Types) == 0 {
+		list = history.Distinct(list)
+	}
+	params := r.parameters(q, list)
+	var res *regression.Result
+	var runs store.Reader = st
+	var notes []string
+	if r.Base == "" {
+		res, err = regression.Find(ctx, st, q, req)
+	} else {
+		var s *sides
+		if s, err = r.sides(ctx, list, k); err != nil {
+			return nil, err
+		}
+		notes = s.notes
+		params = append(params, report.Parameter{Name: "base", Value: s.baseText}, report.Parameter{Name: "head", Value: s.headText})
+		req.K = 0
+		var c *gate.Comparison
+		if c, err = gate.Compare(ctx, st, s.Sides, req); err == nil {
+			res, runs = c.Result, c.Runs
+			notes = append(notes, onBase(c.OnBase)...)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.Method == "thesis" {
+		if err := rankByThesis(ctx, st, q, res, req); err != nil {
+			return nil, err
+		}
+	}
+	doc, err := r.document(ctx, runs, res, policy)
+	if err != nil {
+		return nil, err
+	}
+	doc.Notes, doc.Parameters = notes, append(params, r.methodParameters(req, res, policy)...)
+	if r.Page {
+		if err := r.attach(ctx, runs, doc); err != nil {
+			return nil, err
+		}
+	}
+	return doc, r.locate(ctx, runs, doc)
+}
+
+// onBase lists changes that the base already has.
+func onBase(list []regression.Finding) []string {
+	const most = 5
+	var notes []string
+	for i := range words.First(list, most) {
+		f := &list[i]
+		notes = append(notes, fmt.Sprintf("not the head's: %s in %s (%s) is in the newest runs of the base too", cmp.Or(report.Label(f), f.Note), ofBenchmark(f.Group, f.Benchmark, "", "", 0).Benchmark, words.SignedPercent(f.Delta.Share)))
+	}
+	if n := len(list) - most; n > 0 {
+		notes = append(notes, fmt.Sprintf("%d more changes that the base already has", n))
+	}
+	return notes
+}
+
+// document gathers the evidence and, with a policy, judges.
+func (r *ReportRequest) document(ctx context.Context, runs store.Reader, res *regression.Result, policy *gate.Policy) (*report.Report, error) {
+	o := evidence.Options{Functions: r.Functions, Candidates: cmp.Or(r.Candidates, -1), Contexts: expansion.Options{MaxDepth: cmp.Or(r.MaxDepth, -1), MaxBreadth: r.MaxBreadth}}
+	if r.Method == "thesis" {
+		o.Thesis, o.Window = true, r.Window
+	}
+	ev, err := evidence.Gather(ctx, runs, res, o)
+	if err != nil {
+		return nil, err
+	}
+	changes := gate.Group(res.Findings)
+	var v *gate.Verdict
+	if policy != nil {
+		v = gate.Judge(res, changes, *policy)
+	}
+	doc := report.New(res, ev, changes, v)
+	doc.Version, doc.Metrics = r.Version, metrics.Compare(metricRuns(res))
+	return doc, nil
+}
+
+// metricRuns returns the runs whose metrics compare, of each benchmark once: its value
+// types share them. A result has the value types of a benchmark one after another.
+func metricRuns(res *regression.Result) (list []metrics.Runs) {
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		runs := metrics.Runs{Benchmark: b.Benchmark, Base: b.Base, Head: b.Head}
+		switch last := len(list) - 1; {
+		case last < 0 || list[last].Benchmark != b.Benchmark:
+			list = append(list, runs)
+		case len(list[last].Base)+len(list[last].Head) < len(runs.Base)+len(runs.Head):
+			list[last] = runs
+		}
+	}
+	return list
+}
+
+// rankByThesis replaces the ranking of each benchmark, and the runs that it shows, by
+// those of the paper.
+func rankByThesis(ctx context.Context, st store.Store, q store.Query, res *regression.Result, req regression.Request) error {
+	t, err := regression.Thesis(ctx, st, q, regression.Total, req)
+	if err != nil {
+		return err
+	}
+	for i := range res.Benchmarks {
+		b := &res.Benchmarks[i]
+		b.Ranked, b.Profiles, b.Tested = nil, nil, 0
+		for k := range t.Series {
+			if s := &t.Series[k]; s.Benchmark == b.Benchmark && s.Type.Name == b.Type.Name {
+				b.Profiles, b.Tested = s.Profiles, 1
+			}
+		}
+		for _, row := range t.Rows {
+			if row.Group == b.Benchmark.Group && row.Benchmark == b.Benchmark.Name && row.Type == b.Type.Name {
+				b.Ranked = append(b.Ranked, regression.Candidate{Function: row.Function, Delta: row.Diff, Score: row.Score})
+			}
+		}
+	}
+	return nil
+}
+
+// parameters say what was selected.
+func (r *ReportRequest) parameters(q store.Query, list []store.Profile) []report.Parameter {
+	commits := distinct(list, func(p *store.Profile) string { return p.Run.Commit })
+	shown := func(values []string) string {
+		const most = 6
+		if n := len(values); n > most {
+			return fmt.Sprintf("%s, … (%d)", strings.Join(values[:most], ", "), n)
+		}
+		return strings.Join(values, ", ")
+	}
+	runs := distinct(list, func(p *store.Profile) string { return p.Run.Key })
+	selected := fmt.Sprintf("%s of %s in %s", counted(len(list), "profile"), counted(len(distinct(list, func(p *store.Profile) string { return p.Benchmark.String() })), "benchmark"), counted(len(runs), "run"))
+	if n := len(runs); n > 1 && !r.Files {
+		selected += fmt.Sprintf(" (%s … %s)", runs[0], runs[n-1])
+	}
+	params := []report.Parameter{
+		{Name: "selected", Value: selected},
+		{Name: "selection", Value: q.String()},
+		{Name: "group", Value: shown(distinct(list, func(p *store.Profile) string { return p.Benchmark.Group }))},
+		{Name: "benchmark", Value: shown(distinct(list, func(p *store.Profile) string { return p.Benchmark.Name }))},
+		{Name: "branch", Value: shown(distinct(list, func(p *store.Profile) string { return p.Run.Branch }))},
+		{Name: "type", Value: shown(distinct(list, func(p *store.Profile) string { return p.Type.Name }))},
+	}
+	if n := len(commits); n > 0 {
+		value := words.Commit(commits[0])
+		if n > 1 {
+			value += " … " + words.Commit(commits[n-1])
+		}
+		params = append(params, report.Parameter{Name: "commits", Value: value})
+	}
+	return slices.DeleteFunc(params, func(p report.Parameter) bool {
+		return p.Value == "" || r.Files && (p.Name == "group" || p.Name == "branch") // labels of files are Dendro's own
+	})
+}
+
+// methodParameters say how it was compared.
+func (r *ReportRequest) methodParameters(req regression.Request, res *regression.Result, policy *gate.Policy) []report.Parameter {
+	method := "default"
+	if r.Method == "thesis" {
+		method = "findings by the default method, candidates by the score of the paper"
+	}
+	longest, judged := 0, 0
+	for i := range res.Benchmarks {
+		if res.Benchmarks[i].Reason == "" {
+			judged++
+		}
+		for _, a := range res.Benchmarks[i].Analyses {
+			longest = max(longest, len(a.History))
+		}
+	}
+	params := []report.Parameter{{Name: "method", Value: method}, {Name: "history", Value: fmt.Sprintf("at most %d runs", longest)},
+		{Name: "candidates", Value: fmt.Sprintf("%d per benchmark", r.Candidates)}}
+	if req.Alpha > 0 {
+		params = append(params, report.Parameter{Name: "alpha", Value: fmt.Sprintf("%.2g per benchmark", req.Alpha)})
+	}
+	if policy != nil {
+		params = append(params, report.Parameter{Name: "fail on", Value: policy.String()},
+			report.Parameter{Name: "sure", Value: fmt.Sprintf("chance makes a change that fails with at most %.2g, because the suite has %d", policy.Alpha(judged), judged)})
+	}
+	return params
+}
+
+// moduleFile returns the file at the top of a repository that describes its module; empty
+// if there is none.
+func moduleFile(repo string) string {
+	for _, name := range []string{"go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "package.json", "pyproject.toml", "Cargo.toml", "CMakeLists.txt"} {
+		if _, err := os.Stat(filepath.Join(repo, name)); repo != "" && err == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// locate finds the files of the functions that became slower, and their owners.
+func (r *ReportRequest) locate(ctx context.Context, runs store.Reader, doc *report.Report) error {
+	doc.Module = moduleFile(r.Repo)
+	functions, err := evidence.Definitions(ctx, runs, doc.Functions())
+	if err != nil || len(functions) == 0 {
+		return err
+	}
+	owners := &codeowners.Owners{}
+	var log *gitlog.Log
+	var web gitlog.Web
+	if r.Repo != "" {
+		if owners, err = codeowners.Read(os.DirFS(r.Repo)); err != nil {
+			return fmt.Errorf("owners: %w", err)
+		}
+		if log, err = readLog(ctx, r.Repo, ""); err != nil {
+			doc.Notes = append(doc.Notes, "files are named as in the profiles: "+err.Error())
+		}
+		if head, err := gitlog.ReadHead(ctx, r.Repo); err == nil {
+			web = gitlog.WebOf(head.Origin)
+		}
+	}
+	commits, read := commitsOf(doc), 0
+	doc.Locate(func(c *report.Change, path []string) report.Place {
+		var code *report.Code
+		if log != nil && read < mostCode {
+			read++
+			files, foreign := filesOf(log, functions, c.Guilty())
+			if doc.Module != "" {
+				files = append(files, doc.Module)
+			}
+			code = readCode(ctx, r.Repo, web, commits[c.Since.LastGood], c.Since.Commit, files, func(l gitlog.Line) bool {
+				return l.File != doc.Module || aboutDependency(l, c.Guilty(), foreign)
+			})
+		}
+		for _, name := range path {
+			fn := functions[name]
+			if log == nil || fn.Name == "" {
+				continue
+			}
+			if _, file, known := log.LastChange(&fn); known {
+				p := report.Place{At: name, File: file, Owners: owners.Of(file), Code: code}
+				if filepath.Base(file) == filepath.Base(filepath.ToSlash(fn.File)) {
+					p.Line = int(fn.StartLine)
+				}
+				if c.Since.Commit != "" {
+					p.Link = web.File(c.Since.Commit, file, p.Line)
+				}
+				return p
+			}
+		}
+		fn := functions[path[0]] // not the repository's, or there is none
+		return report.Place{At: path[0], File: fn.File, Line: int(fn.StartLine), Code: code}
+	})
+	return nil
+}
+
+// Bounds of the search for changed code.
+const (
+	mostCode  = 10 // changes
+	codeFiles = 5  // per change
+)
+
+// commitsOf returns the commits of the compared runs.
+func commitsOf(doc *report.Report) map[string]string {
+	commits := map[string]string{}
+	for i := range doc.Benchmarks {
+		for _, list := range [][]store.Profile{doc.Benchmarks[i].Profiles, doc.Benchmarks[i].Base, doc.Benchmarks[i].Head} {
+			for k := range list {
+				commits[list[k].Run.Key] = list[k].Run.Commit
+			}
+		}
+	}
+	return commits
+}
+
+// filesOf returns the files of the repository with the code of some functions, and whether
+// the code of one is not in the repository.
+func filesOf(log *gitlog.Log, functions map[string]profile.Function, names []string) (files []string, foreign bool) {
+	for _, name := range names {
+		fn := functions[name]
+		if fn.Name == "" {
+			continue
+		}
+		_, file, known := log.LastChange(&fn)
+		foreign = foreign || !known
+		if known && len(files) < codeFiles && !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	return files, foreign
+}
+
+// aboutDependency reports whether a changed line of the file that describes a module may be
+// the cause of a change of some functions: a line of go.mod that requires or replaces the
+// module of one of them, or selects the compiler; any line of another such file if the
+// code of one is not in the repository (foreign).
+func aboutDependency(l gitlog.Line, functions []string, foreign bool) bool {
+	if filepath.Base(l.File) != "go.mod" {
+		return foreign
+	}
+	fields := strings.Fields(l.Text)
+	if len(fields) > 0 && (fields[0] == "require" || fields[0] == "replace") {
+		fields = fields[1:]
+	}
+	if len(fields) == 0 {
+		return false
+	}
+	module := fields[0]
+	return module == "go" || module == "toolchain" || slices.ContainsFunc(functions, func(name string) bool {
+		rest, ok := strings.CutPrefix(name, module)
+		return ok && rest != "" && (rest[0] == '.' || rest[0] == '/')
+	})
+}
+
+// readCode returns which lines of files changed between two commits; nil if that is unknown.
+func readCode(ctx context.Context, repo string, web gitlog.Web, from, to string, files []string, keep func(gitlog.Line) bool) *report.Code {
+	c, err := gitlog.ReadChanges(ctx, repo, from, to, files, keep)
+	if err != nil || c == nil {
+		return nil // the report is complete without it
+	}
+	code := &report.Code{From: c.From, To: c.To, Link: web.Compare(c.From, c.To), Commits: []report.CodeCommit{}, MoreCommits: c.More, Lines: []report.CodeLine{}, MoreLines: c.MoreLines}
+	for _, x := range c.Commits {
+		code.Commits = append(code.Commits, report.CodeCommit(x))
+	}
+	for _, l := range c.Lines {
+		code.Lines = append(code.Lines, report.CodeLine(l))
+	}
+	return code
+}
+
+// WriteReport writes a report as text, md, json, sarif, junit or html (made with Page).
+func WriteReport(w io.Writer, doc *report.Report, format string, d Detail) error {
+	detail := report.Detail{Changes: d.Changes, Traces: d.Traces, All: d.All}
+	switch format {
+	case "html":
+		page, err := reportPage(doc)
+		if err != nil {
+			return err
+		}
+		return page.Write(w)
+	case "md":
+		return doc.Markdown(w, detail, report.DocumentLimit)
+	case "comment":
+		return doc.Markdown(w, detail, report.CommentLimit)
+	case "json":
+		return doc.JSON(w)
+	case "sarif":
+		return doc.SARIF(w)
+	case "junit":
+		return doc.JUnit(w)
+	}
+	return doc.Text(w, detail)
+}

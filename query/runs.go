@@ -1,0 +1,179 @@
+package query
+
+import (
+	"context"
+	"slices"
+
+	"github.com/dendroprof/dendro/calltree/callpath"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// RunsRequest asks for the test runs of a selection.
+type RunsRequest struct {
+	Selection `group:"Selection"`
+}
+
+// RunsResult lists runs, oldest first.
+type RunsResult struct {
+	Rows []Run `json:"rows"`
+}
+
+// Run is a test run with what is stored of it.
+type Run struct {
+	testrun.Run
+	Benchmarks int      `json:"benchmarks"`
+	Profiles   int      `json:"profiles"`
+	Types      []string `json:"types"` // sorted
+}
+
+// Runs answers a RunsRequest.
+func Runs(ctx context.Context, st store.Reader, r *RunsRequest) (*RunsResult, error) {
+	list, err := st.Profiles(ctx, r.Query())
+	if err != nil {
+		return nil, err
+	}
+	type part struct {
+		run       string
+		benchmark testrun.Benchmark
+	}
+	seen := map[part]bool{}
+	index := map[string]int{}
+	rows := []Run{}
+	for i := range list {
+		p := &list[i]
+		at, ok := index[p.Run.Key]
+		if !ok {
+			at = len(rows)
+			index[p.Run.Key] = at
+			rows = append(rows, Run{Run: p.Run})
+		}
+		row := &rows[at]
+		row.Profiles++
+		if key := (part{p.Run.Key, p.Benchmark}); !seen[key] {
+			seen[key] = true
+			row.Benchmarks++
+		}
+		if !slices.Contains(row.Types, p.Type.Name) {
+			row.Types = append(row.Types, p.Type.Name)
+		}
+	}
+	for i := range rows {
+		slices.Sort(rows[i].Types)
+	}
+	return &RunsResult{rows}, nil
+}
+
+// ProfilesResult lists profiles in the order of their runs.
+type ProfilesResult struct {
+	Rows []store.Profile `json:"rows"`
+}
+
+// Profiles lists the profiles of a selection.
+func Profiles(ctx context.Context, st store.Reader, r *RunsRequest) (*ProfilesResult, error) {
+	list, err := st.Profiles(ctx, r.Query())
+	return &ProfilesResult{filled(list)}, err
+}
+
+// FunctionNamesRequest asks for the functions of a store.
+type FunctionNamesRequest struct {
+	Pattern string `param:"pattern" arg:"pattern" help:"functions that match this exact name, glob or /regular expression/" json:"pattern,omitempty"`
+	Rows    int    `param:"rows" arg:"n" min:"0" help:"maximum number of rows (0: all)" json:"rows,omitempty"`
+}
+
+// FunctionNamesResult lists functions by name.
+type FunctionNamesResult struct {
+	Omitted Omitted    `json:"omitted"`
+	Rows    []Function `json:"rows"`
+}
+
+// FunctionNames answers a FunctionNamesRequest.
+func FunctionNames(ctx context.Context, st store.Reader, r *FunctionNamesRequest) (*FunctionNamesResult, error) {
+	var pattern *callpath.Pattern
+	if r.Pattern != "" {
+		var err error
+		if pattern, err = callpath.Parse(r.Pattern); err != nil {
+			return nil, usage("pattern: %w", err)
+		} else if !pattern.Single() {
+			return nil, usage("pattern %.60q is a call path; give one function", r.Pattern)
+		}
+	}
+	list, err := st.FunctionNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	match := make([]bool, len(list))
+	if pattern != nil {
+		names := make([]string, len(list))
+		for i := range list {
+			names[i] = list[i].Name
+		}
+		match = pattern.Functions(names)[0]
+	}
+	rows := []Function{}
+	for i := range list {
+		if pattern == nil || match[i] {
+			rows = append(rows, describe(&list[i]))
+		}
+	}
+	out := &FunctionNamesResult{Rows: words.First(rows, r.Rows)}
+	out.Omitted.Rows = len(rows) - len(out.Rows)
+	return out, nil
+}
+
+// PruneRequest asks for the removal of old profiles.
+type PruneRequest struct {
+	Selection `group:"Selection"`
+	Keep      int     `param:"keep" group:"Limit" arg:"n" min:"0" default:"-1" help:"keep the newest n runs of each benchmark" json:"keep"`
+	OlderThan Instant `param:"older-than" group:"Limit" arg:"age" help:"remove runs older than this age (90d, 12h) or before this date" json:"olderThan,omitzero"`
+	DryRun    bool    `param:"dry-run" group:"Output" help:"report what would be removed; remove nothing" json:"dryRun,omitempty"`
+}
+
+// PruneResult counts profiles.
+type PruneResult struct {
+	Removed int  `json:"removed"` // or with DryRun would be
+	Kept    int  `json:"kept"`
+	DryRun  bool `json:"dryRun"`
+}
+
+// Prune removes profiles older than an age, beyond the newest runs of their benchmark,
+// or with both those to which both apply.
+func Prune(ctx context.Context, st store.Store, r *PruneRequest) (*PruneResult, error) {
+	if r.Keep < 0 && r.OlderThan.IsZero() {
+		return nil, param.Errorf("give --keep, --older-than, or both")
+	}
+	list, err := st.Profiles(ctx, r.Query())
+	if err != nil {
+		return nil, err
+	}
+	ids := store.Old(list, r.Keep, r.OlderThan.Time)
+	removed := len(ids)
+	if !r.DryRun {
+		if removed, err = st.Delete(ctx, ids); err != nil {
+			return nil, err
+		}
+	}
+	return &PruneResult{removed, len(list) - removed, r.DryRun}, nil
+}
+
+// CompactResult says what a store holds before and after it was compacted.
+type CompactResult struct {
+	Before store.Info `json:"before"`
+	After  store.Info `json:"after"`
+}
+
+// Compact drops unused paths and functions and reclaims their space.
+func Compact(ctx context.Context, st store.Store) (*CompactResult, error) {
+	var r CompactResult
+	var err error
+	if r.Before, err = st.Info(ctx); err != nil {
+		return nil, err
+	}
+	if err = st.Compact(ctx); err != nil {
+		return nil, err
+	}
+	r.After, err = st.Info(ctx)
+	return &r, err
+}

@@ -1,0 +1,216 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/traceprof"
+	"github.com/dendroprof/dendro/traceprof/archive"
+)
+
+// AnalyzeRequest asks where the time of sampled requests was spent.
+type AnalyzeRequest struct {
+	SampleSelection `group:"Selection"`
+	Snapshots       int `param:"limit" group:"Limit" arg:"n" min:"1" default:"12000" help:"maximum number of snapshots to analyze"`
+	query.Cut       `group:"Limit"`
+}
+
+// AnalysisResult has the trees of the selected snapshots, one for each outermost frame,
+// depth first: a row of depth 0 begins a tree.
+type AnalysisResult struct {
+	Segments  int                  `json:"segments"`
+	Snapshots int                  `json:"snapshots"` // that were analyzed
+	Found     int64                `json:"found"`     // sequence numbers in the selection
+	Unit      string               `json:"unit"`
+	RootTotal int64                `json:"rootTotal"` // 100 % of all shares
+	Notes     []string             `json:"notes"`
+	Omitted   query.Omitted        `json:"omitted"`
+	Rows      query.Rows[StackRow] `json:"rows"`
+}
+
+// StackRow is a code signature below those that called it.
+type StackRow struct {
+	Depth    int32  `json:"depth"`
+	Function string `json:"function"`
+	Total    int32  `json:"total"` // ms
+	Self     int32  `json:"self"`  // ms
+	Count    int32  `json:"count"` // snapshots
+
+	Branches int32 `json:"-"` // callers that have several callees
+	Only     bool  `json:"-"` // the only callee of its caller
+}
+
+// Analyze answers an AnalyzeRequest.
+func Analyze(ctx context.Context, st traceprof.Store, r *AnalyzeRequest) (*AnalysisResult, error) {
+	s, err := newSample(ctx, st, r.SampleSelection)
+	if err != nil {
+		return nil, err
+	}
+	a, err := traceprof.Analyze(ctx, st, s.ranges, traceprof.AnalyzeOptions{Limit: r.Snapshots})
+	if err != nil {
+		return nil, err
+	}
+	result := &AnalysisResult{Segments: len(s.segments), Snapshots: a.Snapshots, Found: a.Found, Unit: "ms", Notes: []string{}}
+	if a.Tip != "" {
+		result.Notes = append(result.Notes, fmt.Sprintf("the selection has %s snapshots; only the first %s are analyzed (--limit)", words.Count(a.Found), words.Count(r.Snapshots)))
+	}
+	var all stackRows
+	for i := range a.Trees {
+		result.RootTotal += int64(a.Trees[i].Duration[0])
+		all = append(all, rowsOfStacks(a, &a.Trees[i])...)
+	}
+	total := func(row StackRow) (int32, float64, float64) { return row.Depth, float64(row.Total), float64(row.Total) }
+	rows, omitted := query.CutNodes[StackRow](&r.Cut, all, float64(result.RootTotal), float64(result.RootTotal), total)
+	result.Omitted = omitted
+	result.Rows = query.RowsOf(len(rows), func(i int) StackRow { return rows[i] })
+	return result, nil
+}
+
+// stackRows are the elements of trees, depth first.
+type stackRows []StackRow
+
+// Walk visits the rows; those below a row for which visit returns false are skipped.
+func (s stackRows) Walk(visit func(n int32) bool) {
+	for i := 0; i < len(s); {
+		depth, descend := s[i].Depth, visit(int32(i))
+		for i++; !descend && i < len(s) && s[i].Depth > depth; i++ {
+		}
+	}
+}
+
+// Row returns a row.
+func (s stackRows) Row(n int32) StackRow { return s[n] }
+
+// rowsOfStacks lists the elements of a tree: callees below their caller, the longest
+// first.
+func rowsOfStacks(a *traceprof.Analysis, t *traceprof.StackTree) stackRows {
+	callees := make([][]int32, t.Len()+1) // by id of the caller
+	for i := range t.Parent {
+		callees[t.Parent[i]] = append(callees[t.Parent[i]], int32(i))
+	}
+	type open struct {
+		element, depth, branches int32
+		only                     bool
+	}
+	var stack []open
+	push := func(of, depth, branches int32) {
+		next := callees[of]
+		if len(next) > 1 {
+			branches++
+		}
+		slices.SortStableFunc(next, func(a, b int32) int {
+			return cmp.Or(cmp.Compare(t.Duration[b], t.Duration[a]), cmp.Compare(t.Count[b], t.Count[a]))
+		})
+		for _, i := range slices.Backward(next) {
+			stack = append(stack, open{i, depth, branches, of > 0 && len(next) == 1})
+		}
+	}
+	rows := make(stackRows, 0, t.Len())
+	for push(0, 0, 0); len(stack) > 0; {
+		o := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		i := o.element
+		rows = append(rows, StackRow{o.depth, a.Functions[t.Function[i]].Name, t.Duration[i], t.Self[i], t.Count[i], o.branches, o.only})
+		push(i+1, o.depth+1, o.branches)
+	}
+	return rows
+}
+
+// SnapshotProfileRequest asks for snapshots as a profile.
+type SnapshotProfileRequest struct {
+	SampleSelection `group:"Selection"`
+}
+
+// SnapshotProfile returns the selected snapshots as a profile with times, see
+// traceprof.Profile, and the name of the selection.
+func SnapshotProfile(ctx context.Context, st traceprof.Store, r *SnapshotProfileRequest) (*profile.Profile, string, error) {
+	s, err := newSample(ctx, st, r.SampleSelection)
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := s.profile(ctx, st)
+	return p, s.String(), err
+}
+
+// NamedSnapshots is SnapshotProfile of the segment, the task or the trace with that id.
+func NamedSnapshots(ctx context.Context, st traceprof.Store, id string) (p *profile.Profile, name string, err error) {
+	for _, as := range []struct {
+		selection SampleSelection
+		no        error // the store has no such thing
+	}{{SampleSelection{Segments: []string{id}}, ErrNotSampled}, {SampleSelection{Task: id}, traceprof.ErrNoTask}, {SampleSelection{Trace: id}, nil}} {
+		p, name, err = SnapshotProfile(ctx, st, &SnapshotProfileRequest{as.selection})
+		if err == nil || as.no == nil || !errors.Is(err, as.no) {
+			break
+		}
+	}
+	return p, name, err
+}
+
+// TraceArchiveRequest asks for the archive of a trace.
+type TraceArchiveRequest struct {
+	TaskRequest
+	Trace string `param:"trace" group:"Selection" arg:"id" help:"trace"`
+}
+
+// TraceArchive is a trace as SkyWalking's profile exporter writes it.
+type TraceArchive struct {
+	Name      string // of the file
+	Segments  int
+	Snapshots int
+	content   *archive.Archive
+}
+
+// Write writes the file.
+func (a *TraceArchive) Write(w io.Writer) error { return archive.Write(w, a.content) }
+
+// ArchiveTrace answers a TraceArchiveRequest.
+func ArchiveTrace(ctx context.Context, st traceprof.Store, r *TraceArchiveRequest) (*TraceArchive, error) {
+	if r.Trace == "" {
+		return nil, param.Errorf("--trace is missing: an archive has one trace (dendro task segments lists them)")
+	}
+	t, err := findTask(ctx, st, r.Task)
+	if err != nil {
+		return nil, err
+	}
+	content, err := archive.Collect(ctx, st, t.ID, r.Trace)
+	if errors.Is(err, archive.ErrNotProfiled) {
+		err = fmt.Errorf("%w: %w", ErrNotSampled, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := &TraceArchive{Name: fileName(r.Trace) + ".tar.gz", Segments: len(content.Segments), content: content}
+	for i := range content.Segments {
+		a.Snapshots += content.Segments[i].Snapshots.Len()
+	}
+	return a, nil
+}
+
+// fileName makes an id the name of a file.
+func fileName(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '.' || r == '-' || r == '_' || r == '@' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, id)
+}
+
+// LoadArchive puts an archive into a store, which should be empty, and returns the id of
+// its task for requests.
+func LoadArchive(ctx context.Context, st traceprof.Store, in io.Reader, limits profile.Limits) (task string, err error) {
+	a, err := archive.Read(in, limits)
+	if err != nil {
+		return "", err
+	}
+	return a.Task, a.Put(ctx, st)
+}

@@ -1,0 +1,138 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/traceprof"
+	"github.com/dendroprof/dendro/traceprof/spans"
+)
+
+// TaskSegmentsRequest asks for what a task sampled.
+type TaskSegmentsRequest struct {
+	TaskRequest
+	Spans bool `param:"spans" group:"View" help:"list the spans of each segment, with the numbers for task analyze --span"`
+}
+
+// TaskSegmentsResult lists the segments that a task sampled, newest first: with Spans
+// their spans in TaskSpan, else TaskSegment.
+type TaskSegmentsResult[Row any] struct {
+	Causes []traceprof.Cause `json:"causes"` // why there is nothing, or less than there should be
+	Rows   []Row             `json:"rows"`
+}
+
+// TaskSegment is a segment with its coverage. Of one that did not arrive only the
+// coverage is known.
+type TaskSegment struct {
+	traceprof.Coverage
+	Trace    string `json:"trace"`
+	Endpoint string `json:"endpoint"`
+	Start    int64  `json:"start"`   // ms since 1970
+	Latency  int64  `json:"latency"` // ms
+}
+
+// TaskSpan is a span; it comes after the span that contains it.
+type TaskSpan struct {
+	Segment   string `json:"segment"`
+	Span      int32  `json:"span"`
+	Depth     int32  `json:"depth"`
+	Kind      string `json:"kind"`
+	Start     int64  `json:"start"`    // ms since the start of the segment
+	Duration  int64  `json:"duration"` // ms
+	Operation string `json:"operation"`
+}
+
+// TaskSegments answers a TaskSegmentsRequest with *TaskSegmentsResult[TaskSegment] or
+// *TaskSegmentsResult[TaskSpan].
+func TaskSegments(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest) (any, error) {
+	t, err := findTask(ctx, st, r.Task)
+	if err != nil {
+		return nil, err
+	}
+	if t.Kind != traceprof.TraceKind {
+		return nil, param.Errorf("task %s is of kind %s: its profiles are runs of the store (dendro runs --group %s)", t.ID, t.Kind, t.Service)
+	}
+	about, err := describeTask(ctx, st, t, t.End())
+	if err != nil {
+		return nil, err
+	}
+	s := &sample{SampleSelection: SampleSelection{Task: t.ID}}
+	if err := s.findSegments(ctx, st); err != nil && !errors.Is(err, ErrNotSampled) {
+		return nil, err
+	}
+	slices.Reverse(s.segments)
+	if r.Spans {
+		rows, err := taskSpans(s.segments)
+		return &TaskSegmentsResult[TaskSpan]{about.Causes, rows}, err
+	}
+	return &TaskSegmentsResult[TaskSegment]{about.Causes, taskSegments(s.segments, about.Coverage.Segments)}, nil
+}
+
+func taskSegments(list []sampledSegment, coverage []traceprof.Coverage) []TaskSegment {
+	rows := make([]TaskSegment, len(list))
+	for i := range list {
+		s := &list[i]
+		at := slices.IndexFunc(coverage, func(c traceprof.Coverage) bool { return c.Segment == s.ID })
+		if rows[i] = (TaskSegment{Trace: s.Trace, Endpoint: s.Endpoint, Start: s.Start, Latency: s.Latency()}); at >= 0 {
+			rows[i].Coverage = coverage[at]
+		}
+		rows[i].Segment = s.ID
+	}
+	return rows
+}
+
+func taskSpans(list []sampledSegment) ([]TaskSpan, error) {
+	rows := []TaskSpan{}
+	for i := range list {
+		all, err := spans.Of(list[i].Raw)
+		if err != nil {
+			return nil, fmt.Errorf("segment %s: %w", list[i].ID, err)
+		}
+		for _, s := range nested(all) {
+			rows = append(rows, TaskSpan{list[i].ID, s.ID, s.depth, s.Kind, s.Start - list[i].Start, s.End - s.Start, s.Operation})
+		}
+	}
+	return rows, nil
+}
+
+// nestedSpan is a span with the number of spans around it.
+type nestedSpan struct {
+	traceprof.Span
+	depth int32
+}
+
+// nested orders spans by start, each after the span that contains it.
+func nested(all []traceprof.Span) []nestedSpan {
+	inner := map[int32][]traceprof.Span{}
+	known := map[int32]bool{}
+	for _, s := range all {
+		known[s.ID] = true
+	}
+	for _, s := range all {
+		parent := s.Parent
+		if !known[parent] || parent >= s.ID { // agents number outer spans first
+			parent = -1
+		}
+		inner[parent] = append(inner[parent], s)
+	}
+	var list, stack []nestedSpan
+	push := func(of, depth int32) {
+		next := inner[of]
+		slices.SortStableFunc(next, func(a, b traceprof.Span) int { return cmp.Compare(a.Start, b.Start) })
+		for _, s := range slices.Backward(next) {
+			stack = append(stack, nestedSpan{s, depth})
+		}
+		delete(inner, of) // ids may repeat
+	}
+	for push(-1, 0); len(stack) > 0; {
+		s := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		list = append(list, s)
+		push(s.ID, s.depth+1)
+	}
+	return list
+}

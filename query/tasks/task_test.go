@@ -1,0 +1,257 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/tracetest"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// taskStart is when the tasks of the tests start, in ms.
+const taskStart = 1_700_000_000_000
+
+func createTask(t *testing.T, st traceprof.Store, created int64) traceprof.Task {
+	t.Helper()
+	task, err := st.CreateTask(t.Context(), traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "shop", Endpoint: "/", Created: created, Start: created,
+		Duration: traceprof.Minute, Period: tracetest.Period, MaxSegments: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return task
+}
+
+func TestFindTask(t *testing.T) {
+	st := mem.New()
+	if _, err := findTask(t.Context(), st, "last"); !errors.Is(err, traceprof.ErrNoTask) || !strings.Contains(err.Error(), "task create") {
+		t.Errorf("of an empty store: %v", err)
+	}
+	createTask(t, st, taskStart)
+	createTask(t, st, taskStart+100_000)
+	for _, tt := range []struct{ name, want, fails string }{
+		{"1700000000000_shop", "1700000000000_shop", ""},
+		{"17000001", "1700000100000_shop", ""},
+		{"last", "1700000100000_shop", ""},
+		{"17", "", "the ids of 2 tasks begin with 17"},
+		{"x", "", "there is no such task (dendro task list prints all 2)"},
+		{"", "", "there is no such task"},
+	} {
+		got, err := findTask(t.Context(), st, tt.name)
+		if tt.fails == "" && (err != nil || got.ID != tt.want) || tt.fails != "" && (err == nil || !strings.Contains(err.Error(), tt.fails)) {
+			t.Errorf("%q: %q, %v", tt.name, got.ID, err)
+		}
+	}
+}
+
+func TestStackRows(t *testing.T) {
+	a := &traceprof.Analysis{Functions: []profile.Function{{Name: "A"}, {Name: "B"}, {Name: "C"}, {Name: "D"}}}
+	tree := &traceprof.StackTree{
+		Parent: []int32{0, 1, 1, 2, 4}, Function: []int32{0, 1, 2, 3, 1},
+		Duration: []int32{100, 10, 80, 10, 5}, Self: []int32{10, 0, 80, 5, 5}, Count: []int32{9, 2, 7, 2, 1},
+	}
+	var got []string
+	for _, r := range rowsOfStacks(a, tree) {
+		got = append(got, strings.Repeat(" ", int(r.Depth))+r.Function+strings.Repeat("·", int(r.Branches)))
+	}
+	want := []string{"A", " C·", " B·", "  D·", "   B·"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	deep := &traceprof.StackTree{}
+	for i := range int32(100_000) {
+		deep.Parent, deep.Function = append(deep.Parent, i), append(deep.Function, 0)
+		deep.Duration, deep.Self, deep.Count = append(deep.Duration, 1), append(deep.Self, 0), append(deep.Count, 1)
+	}
+	if rows := rowsOfStacks(a, deep); len(rows) != 100_000 || rows[99_999].Depth != 99_999 || rows[99_999].Branches != 0 {
+		t.Errorf("%d rows of a deep tree", len(rows))
+	}
+}
+
+func TestNested(t *testing.T) {
+	s := func(id, parent int32, start int64) traceprof.Span {
+		return traceprof.Span{ID: id, Parent: parent, Start: start}
+	}
+	for _, tt := range []struct {
+		name string
+		all  []traceprof.Span
+		want []int32
+	}{
+		{"by start", []traceprof.Span{s(0, -1, 0), s(1, 0, 9), s(2, 0, 5), s(3, 2, 6)}, []int32{0, 2, 3, 1}},
+		{"parents that are not there, and a circle", []traceprof.Span{s(1, 7, 2), s(2, 3, 0), s(3, 2, 1)}, []int32{2, 3, 1}},
+		{"an id twice", []traceprof.Span{s(0, -1, 0), s(0, -1, 1), s(1, 0, 2)}, []int32{0, 1, 0}},
+		{"none", nil, nil},
+	} {
+		var got []int32
+		for _, n := range nested(tt.all) {
+			got = append(got, n.ID)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+// TestWatchEnds wants a watch to end when nobody reads its events.
+func TestWatchEnds(t *testing.T) {
+	st := mem.New()
+	task := createTask(t, st, taskStart)
+	broken := errors.New("broken")
+	r := &WatchTaskRequest{TaskRequest: TaskRequest{task.ID}, Every: 100}
+	n := 0
+	err := WatchTask(t.Context(), st, r, func(TaskEvent) error { n++; return broken })
+	if n != 1 || !errors.Is(err, broken) {
+		t.Errorf("%d events, %v", n, err)
+	}
+	r.Every = 99
+	if err := WatchTask(t.Context(), st, r, nil); !errors.As(err, new(*param.Error)) {
+		t.Errorf("checks every 99 ms: %v", err)
+	}
+}
+
+// TestOverlapping wants the name of the task that a new one overlaps, and of no other.
+func TestOverlapping(t *testing.T) {
+	st := mem.New()
+	d := traceprof.NewDispatcher(st, traceprof.DispatcherOptions{Now: func() int64 { return taskStart }})
+	async := traceprof.TaskSpec{Kind: traceprof.AsyncKind, Service: "s", ServiceID: "s", Start: taskStart, Duration: traceprof.Minute, Instances: []string{"i"}, Events: []string{"CPU"}}
+	there, err := d.Create(t.Context(), async)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for start := int64(taskStart + 1000); start < taskStart+10*traceprof.Minute; start += 5 * traceprof.Minute {
+		other := traceprof.TaskSpec{Kind: traceprof.TraceKind, Service: "s", ServiceID: "s", Endpoint: "/e", Start: start, Duration: traceprof.Minute, Period: 10, MaxSegments: 1}
+		if _, err := d.Create(t.Context(), other); err != nil {
+			t.Fatal(err)
+		}
+	}
+	async.Start = 0 // now
+	_, err = d.Create(t.Context(), async)
+	var refused *traceprof.RefusedError
+	if !errors.As(err, &refused) {
+		t.Fatal(err)
+	}
+	if got := overlapping(t.Context(), st, refused, &async, taskStart+500); !strings.HasPrefix(got, ": task "+there.ID+" runs until") {
+		t.Errorf("%q, want %s", got, there.ID)
+	}
+	if got := overlapping(t.Context(), st, &traceprof.RefusedError{Code: traceprof.BadArgument}, &async, taskStart); got != "" {
+		t.Errorf("%q for another refusal", got)
+	}
+}
+
+// TestCreateTask wants tasks of the other kinds for all instances that reported lately.
+func TestCreateTask(t *testing.T) {
+	st := mem.New()
+	r := &CreateTaskRequest{Kind: "async-profiler", Service: "shop", Duration: 30_000, Events: []string{"cpu"}}
+	if _, err := CreateTask(t.Context(), st, r); !errors.As(err, new(*param.Error)) || !strings.Contains(err.Error(), "no instance of service shop") {
+		t.Errorf("without instances: %v", err)
+	}
+	now := time.Now().UnixMilli()
+	if err := st.PutInstances(t.Context(), traceprof.Instance{Service: "shop", Name: "old", LastSeen: now - 11*traceprof.Minute}, traceprof.Instance{Service: "shop", Name: "new", LastSeen: now}); err != nil {
+		t.Fatal(err)
+	}
+	task, err := CreateTask(t.Context(), st, r)
+	if err != nil || !slices.Equal(task.Instances, []string{"new"}) || !slices.Equal(task.Events, []string{"CPU"}) || task.End != task.Start+30_000 || task.State != "running" {
+		t.Errorf("%+v, %v", task, err)
+	}
+	var refused *traceprof.RefusedError
+	if _, err := CreateTask(t.Context(), st, r); !errors.As(err, &refused) || !strings.Contains(err.Error(), "task "+task.ID+" runs until") {
+		t.Errorf("a second: %v", err)
+	}
+	if _, err := CreateTask(t.Context(), st, &CreateTaskRequest{}); !errors.As(err, new(*param.Error)) {
+		t.Errorf("without a service: %v", err)
+	}
+}
+
+func TestTimesOfRequests(t *testing.T) {
+	for text, want := range map[string]int64{"1m30s": 90_000, "20ms": 20, "500": 500, "": -1, "5": 5, "x": -1, "1e3": -1} {
+		m := Millis(-1)
+		if err := m.UnmarshalText([]byte(text)); int64(m) != want || (err == nil) != (want >= 0) {
+			t.Errorf("%q is %d ms, %v", text, m, err)
+		}
+	}
+	for text, want := range map[string]int64{`60000`: 60_000, `"1m"`: 60_000, `null`: 7, `1.5`: -1, `"x"`: -1, `{}`: -1} {
+		m := Millis(7)
+		if err := m.UnmarshalJSON([]byte(text)); (err == nil) != (want >= 0) || err == nil && int64(m) != want {
+			t.Errorf("JSON %s is %d ms, %v", text, m, err)
+		}
+	}
+	for text, want := range map[string]int64{`1700000000000`: taskStart, `"2023-11-14T22:13:20Z"`: taskStart, `"tomorrow"`: -1} {
+		var m Moment
+		if err := m.UnmarshalJSON([]byte(text)); (err == nil) != (want >= 0) || err == nil && int64(m) != want {
+			t.Errorf("JSON %s is %d, %v", text, m, err)
+		}
+	}
+}
+
+// TestSnapshotRows wants every snapshot, in any order of reading.
+func TestSnapshotRows(t *testing.T) {
+	st := mem.New()
+	err := st.PutSnapshots(t.Context(), tracetest.Picture("t", "a", "A-B . A"), tracetest.Picture("t", "b", "C"), tracetest.Picture("u", "a", "D"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Snapshots(t.Context(), st, &SnapshotsRequest{Segments: []string{"a", "b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for s := range r.Rows.All() {
+		got = append(got, fmt.Sprint(s.Task, s.Segment, s.Sequence, s.Stack))
+	}
+	if want := []string{"ta0 [A B]", "ta1 []", "ta2 [A]", "tb0 [C]", "ua0 [D]"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if _, err := Snapshots(t.Context(), st, &SnapshotsRequest{}); !errors.As(err, new(*param.Error)) {
+		t.Errorf("without a selection: %v", err)
+	}
+}
+
+// TestFileNames wants a name that leads nowhere else.
+func TestFileNames(t *testing.T) {
+	if got := fileName("../\x00etc/passwd\""); got != "..__etc_passwd_" {
+		t.Error(got)
+	}
+}
+
+// flaky is a store whose server is down for some calls.
+type flaky struct {
+	*mem.Store
+	down int // calls that fail
+}
+
+func (s *flaky) Logs(ctx context.Context, tasks ...string) ([]traceprof.Log, error) {
+	if s.down > 0 {
+		s.down--
+		return nil, fmt.Errorf("%w: connection refused", store.ErrUnavailable)
+	}
+	return s.Store.Logs(ctx, tasks...)
+}
+
+// TestWatchReconnects wants a watch to wait for a server that restarts, and to say so,
+// but not for ever.
+func TestWatchReconnects(t *testing.T) {
+	for _, tt := range []struct {
+		down  int
+		retry Millis
+		want  string
+	}{{3, 60_000, "task connection connection why end"}, {1000, 300, "task connection"}} {
+		st := &flaky{mem.New(), tt.down}
+		createTask(t, st.Store, taskStart)
+		var got []string
+		err := WatchTask(t.Context(), st, &WatchTaskRequest{TaskRequest: TaskRequest{Task: "last"}, Every: 100, Retry: tt.retry},
+			func(e TaskEvent) error { got = append(got, e.What); return nil })
+		if errors.Is(err, store.ErrUnavailable) != (tt.down == 1000) || strings.Join(got, " ") != tt.want {
+			t.Errorf("%d calls fail: %q, %v", tt.down, got, err)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// WatchTaskRequest asks for the changes of a task while it runs.
+type WatchTaskRequest struct {
+	TaskRequest
+	Every Millis `param:"every" arg:"time" default:"1s" help:"time between two checks, at least 100ms"`
+	Grace Millis `param:"grace" arg:"time" default:"30s" help:"time to wait for agents after the end of the task"`
+	Retry Millis `param:"retry" arg:"time" default:"2m" help:"time to wait for a server that does not answer"`
+}
+
+// TaskEvent is a change of a task (docs/tasks.md).
+type TaskEvent struct {
+	Time  time.Time `json:"time"`
+	What  string    `json:"what"` // task, instance, log, snapshots, why, connection, end
+	Text  string    `json:"text"` // for people
+	Value any       `json:"value"`
+}
+
+// TaskEnd is the value of the last event.
+type TaskEnd struct {
+	Finished bool                `json:"finished"`           // on all instances that received the task
+	Coverage *traceprof.Coverage `json:"coverage,omitempty"` // of kind trace
+}
+
+// WatchTask passes each change of a task to emit, once, until all instances that
+// received the task have finished it, or the grace after its end is over, or emit
+// fails. It waits for a store that does not answer (store.ErrUnavailable), such as a
+// server that restarts.
+func WatchTask(ctx context.Context, st traceprof.Store, r *WatchTaskRequest, emit func(TaskEvent) error) error {
+	if r.Every < 100 {
+		return param.Errorf("--every is %d ms: give at least 100ms", r.Every)
+	}
+	t, err := findTask(ctx, st, r.Task)
+	if err != nil {
+		return err
+	}
+	w := taskWatcher{emit: emit, seen: map[string]bool{}}
+	first := taskOf(t, time.Now().UnixMilli())
+	w.report("task", first.String(), first)
+	tick := time.NewTicker(time.Duration(r.Every) * time.Millisecond)
+	defer tick.Stop()
+	for answered := time.Now(); ; {
+		done, err := w.check(ctx, st, t.ID, time.Now().UnixMilli(), int64(r.Grace))
+		switch {
+		case err == nil && !done:
+			answered = time.Now()
+		case errors.Is(err, store.ErrUnavailable) && time.Since(answered) < time.Duration(r.Retry)*time.Millisecond:
+			w.connected(err)
+		default:
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// taskWatcher reports what it has not reported yet.
+type taskWatcher struct {
+	emit     func(TaskEvent) error
+	seen     map[string]bool // events that are reported once
+	coverage string          // as reported last
+	lost     bool            // the store did not answer
+	err      error           // the first of emit
+}
+
+func (w *taskWatcher) report(what, text string, value any) {
+	if w.err == nil {
+		w.err = w.emit(TaskEvent{time.Now().UTC(), what, text, value})
+	}
+}
+
+// once reports an event unless it was reported before.
+func (w *taskWatcher) once(what, text string, value any) {
+	if key := what + text; !w.seen[key] {
+		w.seen[key] = true
+		w.report(what, text, value)
+	}
+}
+
+// connected reports when the store stops answering, and when it answers again.
+func (w *taskWatcher) connected(err error) {
+	if lost := err != nil; lost != w.lost {
+		w.lost = lost
+		text := "the server answers again"
+		if lost {
+			text = words.Clean(err.Error()) + "; trying again"
+		}
+		w.report("connection", text, !lost)
+	}
+}
+
+func (w *taskWatcher) causes(list []traceprof.Cause) {
+	for i := range list {
+		w.once("why", causeText(&list[i]), list[i])
+	}
+}
+
+// patience is how long after its start a task may be without data before the causes are
+// reported, in ms: agents poll every 20 s.
+const patience = 5_000
+
+// check reports what has changed, and whether nothing more is expected.
+func (w *taskWatcher) check(ctx context.Context, st traceprof.Store, id string, now, grace int64) (done bool, err error) {
+	t, err := st.Task(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	if t.Stopped != 0 {
+		w.once("task", "the task was stopped "+words.Instant(t.Stopped), taskOf(t, now))
+	}
+	if err := w.instances(ctx, st, &t, now); err != nil {
+		return false, err
+	}
+	finished, err := w.log(ctx, st, id)
+	if err != nil {
+		return false, err
+	}
+	about, err := describeTask(ctx, st, t, now)
+	if err != nil {
+		return false, err
+	}
+	w.connected(nil)
+	if c := about.Coverage; c != nil && c.Received > 0 {
+		if text := CoverageText(c); text != w.coverage {
+			w.coverage = text
+			w.report("snapshots", text, c.Coverage)
+		}
+	}
+	done = finished || now > t.End()+grace
+	if w.coverage == "" && now > t.Start+patience || done {
+		w.causes(about.Causes)
+	}
+	if done {
+		w.end(about, finished)
+	}
+	return done, w.err
+}
+
+func (w *taskWatcher) instances(ctx context.Context, st traceprof.Store, t *traceprof.Task, now int64) error {
+	list, err := recentInstances(ctx, st, t.Service, now)
+	for _, i := range list {
+		text := "polls for tasks"
+		switch {
+		case i.Polled == 0:
+			text = "reports, but has not polled for tasks yet"
+		case i.Polled < t.Created:
+			text = "last polled for tasks " + words.Instant(i.Polled)
+		}
+		w.once("instance", words.Clean(i.Name)+" "+text, i)
+	}
+	return err
+}
+
+// log reports new lines of the log, and whether all instances that received the task
+// have finished it.
+func (w *taskWatcher) log(ctx context.Context, st traceprof.Store, id string) (finished bool, err error) {
+	list, err := st.Logs(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	received, done := map[string]int64{}, map[string]int64{}
+	for _, l := range slices.Backward(list) {
+		instance, at := words.Clean(l.Instance), done
+		text := fmt.Sprintf("%s finished %s", instance, words.Instant(l.Time))
+		switch l.Event {
+		case traceprof.Notified:
+			at, text = received, fmt.Sprintf("%s received the task %s", instance, words.Instant(l.Time))
+		case traceprof.Finished:
+		case traceprof.ServerStarted:
+			text = words.Clean(l.Text)
+		default:
+			text = strings.TrimSuffix(fmt.Sprintf("%s: %s: %s", instance, l.Event, words.Clean(l.Text)), ": ")
+		}
+		at[l.Instance] = l.Time
+		w.once("log", text, l)
+	}
+	for instance, at := range received {
+		if done[instance] < at {
+			return false, nil
+		}
+	}
+	return len(received) > 0, nil
+}
+
+// end reports the last event.
+func (w *taskWatcher) end(about *TaskResult, finished bool) {
+	text := "the time to wait is over"
+	if finished {
+		text = "all instances have finished"
+	}
+	e := TaskEnd{Finished: finished}
+	if about.Coverage != nil {
+		text += ": " + CoverageText(about.Coverage)
+		e.Coverage = &about.Coverage.Coverage
+	}
+	w.report("end", text, e)
+}

@@ -1,0 +1,486 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/dendroprof/dendro/analysis/own"
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/report/flame"
+	"github.com/dendroprof/dendro/store"
+)
+
+// TreeRequest asks for a view of the sum of a selection, or of inputs.
+type TreeRequest struct {
+	Selection `group:"Selection"`
+	Average   `group:"Selection"`
+	RawNames  bool   `param:"raw-names" group:"View" help:"from a store: show one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
+	View      string `param:"view" group:"View" arg:"what" choices:"tree,flame,stack-chart,functions,markers" help:"view: tree, flame, stack-chart, functions, markers" json:"view,omitempty"`
+	Filter    `group:"View"`
+	SameWidth bool   `param:"same-width" group:"View" help:"stack chart: same width for every change of the stack, independent of time" json:"sameWidth,omitempty"`
+	Sort      string `param:"sort" group:"View" arg:"what" choices:",self,total,diff" default:"" help:"sort functions by self (default) or total; with --last by diff (default)" json:"sort,omitempty"`
+	Cut       `group:"Limit"`
+
+	Inputs []Input        `json:"-"` // in place of the store, if there are any
+	Limits profile.Limits `json:"-"` // of original files that are decoded
+
+	// RowsOnly: only the rows of a tree are read, not its columns, which know more of the
+	// functions than the rows that are left.
+	RowsOnly bool `json:"-"`
+}
+
+// TopRequest is a TreeRequest for a list of functions.
+type TopRequest struct {
+	TreeRequest `default:"view=functions" page:"min-percent=0 rows=25"`
+}
+
+// Head begins the documents of trees.
+type Head struct {
+	Profiles  int      `json:"profiles"` // that were summed
+	Type      string   `json:"type"`
+	Unit      string   `json:"unit"`
+	RootTotal Number   `json:"rootTotal"` // 100 % of all shares
+	Notes     []string `json:"notes"`
+	Omitted   Omitted  `json:"omitted"`
+	Title     string   `json:"-"`
+}
+
+// TreeResult is a tree, depth first, or a list of functions (depth 0).
+type TreeResult struct {
+	Head
+	Rows Rows[TreeRow] `json:"rows"`
+	List bool          `json:"-"` // of functions
+}
+
+// TreeRow is a call node or a function.
+type TreeRow struct {
+	Depth    int32  `json:"depth"`
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Module   string `json:"module"`
+	Total    Number `json:"total"`
+	Self     Number `json:"self"`
+	Category string `json:"category"`
+
+	// Where the function begins; of functions that share their name with another.
+	Line   int32 `json:"line,omitempty"`
+	Column int32 `json:"column,omitempty"`
+}
+
+// BoxesResult is a flame graph or a stack chart: its boxes by depth, then from left to
+// right.
+type BoxesResult struct {
+	Head
+	// Of a stack chart: the threads that have one, whatever the request selects.
+	Threads []ThreadRow `json:"threads,omitempty"`
+	// Zero is the time from which ranges count, in milliseconds since the start of the
+	// profile.
+	Zero float64      `json:"zero,omitempty"`
+	Rows Rows[BoxRow] `json:"rows"`
+}
+
+// ThreadRow is a thread of a profile.
+type ThreadRow struct {
+	Name    string `json:"name"`
+	ID      string `json:"id"`
+	Process string `json:"process"`
+	Samples int    `json:"samples"`
+}
+
+// BoxRow is a box. In a flame graph Start, End and Self are fractions of the root total;
+// in a stack chart milliseconds since the start of the profile, or numbers of stacks.
+type BoxRow struct {
+	Depth    int32   `json:"depth"`
+	Function string  `json:"function"`
+	Start    float64 `json:"start"`
+	End      float64 `json:"end"`
+	Self     float64 `json:"self"`
+}
+
+// Tree answers a TreeRequest: with *TreeResult, *BoxesResult for the views flame and
+// stack-chart, *MarkersResult for the view markers, *NodeResult for --select, *GrowthResult for functions with --last.
+func Tree(ctx context.Context, st store.Store, r *TreeRequest) (_ any, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
+	if len(r.Inputs) == 0 && r.Last > 0 && r.View == "functions" {
+		return growth(ctx, st, r)
+	}
+	if r.View == "functions" && r.isPlain() {
+		if list, err := functionSums(ctx, st, r); err != nil || list != nil {
+			return list, err
+		}
+	}
+	s, err := newScope(ctx, st, r)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case r.Select != "":
+		return s.node()
+	case r.View == "functions":
+		return s.functions(s.tree.FunctionRows(), s.tree.RootTotal()), nil
+	case r.View == "markers":
+		return s.markers()
+	case r.View == "flame" || r.View == "stack-chart":
+		return s.boxesResult()
+	}
+	return s.rows(), nil
+}
+
+// Graph answers a TreeRequest with the picture of its flame graph or stack chart.
+func Graph(ctx context.Context, st store.Store, r *TreeRequest) (_ *flame.Graph, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
+	s, err := newScope(ctx, st, r)
+	if err != nil {
+		return nil, err
+	}
+	return s.graph()
+}
+
+// scope is the tree that a request is about, and the samples behind it if they are of
+// one profile.
+type scope struct {
+	*viewer
+	r     *TreeRequest
+	tree  *calltree.Tree
+	all   []*calltree.Shown // the view of each input
+	shown *calltree.Shown   // the one of all; nil: there are none, or several
+	// samples are those of shown.
+	samples *calltree.Viewer
+	title   string
+	count   int
+	// fromZero counts the times of a stack chart from the first sample.
+	fromZero bool
+	shared   map[string]bool // names of two functions and more; nil: not yet known
+}
+
+// Validate refuses a request that makes no sense, whatever it is answered from.
+func (r *TreeRequest) Validate() error {
+	switch {
+	case r.Callers != "" && r.View == "functions":
+		return usage("--callers is a tree: leave out --view functions")
+	case r.Sort == "diff" && (r.View != "functions" || r.Last == 0 || len(r.Inputs) > 0):
+		return usage("--sort diff needs a list of functions of a selection with --last n: the runs to compare with those before")
+	case len(r.Inputs) > 0 && len(r.Types) > 1:
+		return usage("files show one value type: give one --type")
+	case r.View == "markers" && r.Select != "":
+		return usage("--select selects a call node: leave out --view markers")
+	case len(r.Inputs) > 0 && r.Average.Average != "":
+		return usage("--average needs a selection from a store, not files")
+	}
+	_, _, err := r.parse()
+	return err
+}
+
+func newScope(ctx context.Context, st store.Store, r *TreeRequest) (*scope, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	v, err := newViewer(&r.Filter, r.typ())
+	if err != nil {
+		return nil, err
+	}
+	list := r.Inputs
+	if len(list) > 0 {
+		list, err = v.withThreads(list)
+	} else {
+		read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
+		if r.RowsOnly && r.View == "tree" && r.isPlain() {
+			read.above = r.MinPercent
+		}
+		var q store.Query
+		if q, v.notes, err = r.oneType(ctx, st); err == nil {
+			if len(q.Types) == 1 {
+				v.typ = q.Types[0]
+			}
+			list, err = read.ofStore(ctx, st, q, r.View)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v.scope(list, r)
+}
+
+// scope merges the views of inputs.
+func (v *viewer) scope(list []Input, r *TreeRequest) (*scope, error) {
+	shown, err := v.show(list)
+	if err != nil {
+		return nil, err
+	}
+	trees := make([]*calltree.Tree, len(shown))
+	for i := range shown {
+		trees[i] = shown[i].Tree
+	}
+	s := &scope{viewer: v, r: r, all: shown}
+	for i := range list {
+		s.count += list[i].profiles
+	}
+	s.title = titleOf(list, s.count, shown[0].Type)
+	if len(trees) == 1 && list[0].viewer != nil {
+		s.shown, s.samples = shown[0], list[0].viewer
+	}
+	if trees, err = v.below(trees); err != nil {
+		return nil, err
+	}
+	s.tree = trees[0]
+	if len(trees) > 1 {
+		if s.tree, err = calltree.Merge(trees...); err != nil {
+			return nil, err
+		}
+	}
+	s.narrow()
+	return s, v.checkCallers(s.tree.Table)
+}
+
+// narrow keeps what is below the call path of --under.
+func (s *scope) narrow() {
+	if s.under == nil {
+		return
+	}
+	if s.tree = s.under.Under(s.tree); s.tree.Len() == 0 {
+		s.note("no call path matches %s", s.Under)
+	}
+}
+
+// titleOf names what is shown: the file, or how many profiles.
+func titleOf(list []Input, profiles int, typ profile.ValueType) string {
+	if len(list) == 1 && list[0].name != "" {
+		return filepath.Base(list[0].name) + ", " + typ.Name
+	}
+	return fmt.Sprintf("%s, %s", counted(profiles, "profile"), typ.Name)
+}
+
+func (s *scope) head(root int64, omitted Omitted) Head {
+	t := s.tree.Type
+	return Head{Profiles: s.count, Type: t.Name, Unit: t.Unit, RootTotal: Whole(root, t.Scale), Notes: s.notes, Omitted: omitted, Title: s.title}
+}
+
+// row returns the JSON of a function with its numbers.
+func (s *scope) row(fn, depth int32, total, self int64, category string) TreeRow {
+	f, scale := &s.tree.Functions[fn], s.tree.Type.Scale
+	row := TreeRow{Depth: depth, Function: f.Name, File: f.File, Module: f.Module, Total: Whole(total, scale), Self: Whole(self, scale), Category: category}
+	if s.shared == nil {
+		s.shared = sharedNames(s.tree.Functions)
+	}
+	if s.shared[f.Name] {
+		row.Line, row.Column = f.StartLine, f.Column
+	}
+	return row
+}
+
+// sharedNames returns the names that more than one function has.
+func sharedNames(functions []profile.Function) map[string]bool {
+	seen, shared := make(map[string]bool, len(functions)), map[string]bool{}
+	for i := range functions {
+		if name := functions[i].Name; seen[name] {
+			shared[name] = true
+		} else {
+			seen[name] = true
+		}
+	}
+	return shared
+}
+
+// nodes returns the tree, upright or inverted.
+func (s *scope) nodes() treeNodes {
+	if s.inverted() {
+		return s.invert(s.tree)
+	}
+	return s.tree
+}
+
+// rows returns the nodes of the tree.
+func (s *scope) rows() *TreeResult {
+	v := s.nodes()
+	list := cutTree(&s.r.Cut, v)
+	rows := RowsOf(len(list.rows), func(i int) TreeRow {
+		r := &list.rows[i]
+		return s.row(r.Func, r.Depth, r.Total, r.Self, v.CategoryName(r.Node))
+	})
+	rows.columns = func(w *objectWriter) {
+		n, scale := len(list.rows), s.tree.Type.Scale
+		functions := tableOf(s.tree.Functions, n, func(i int) int32 { return list.rows[i].Func })
+		functions.own = ownFunctions(s.tree.Table, s.tree.Self)
+		w.numbers("parent", n, func(b []byte, i int) []byte { return Whole(int64(list.parent[i]), 0).append(b) })
+		w.numbers("depth", n, func(b []byte, i int) []byte { return Whole(int64(list.rows[i].Depth), 0).append(b) })
+		w.numbers("function", n, func(b []byte, i int) []byte { return Whole(functions.number(list.rows[i].Func), 0).append(b) })
+		w.numbers("total", n, func(b []byte, i int) []byte { return Whole(list.rows[i].Total, scale).append(b) })
+		w.numbers("self", n, func(b []byte, i int) []byte { return Whole(list.rows[i].Self, scale).append(b) })
+		writeCategories(w, s.tree.Categories, n, func(i int) profile.CategoryID { return list.rows[i].Category })
+		functions.write(w)
+	}
+	return &TreeResult{Head: s.head(v.RootTotal(), list.omitted), Rows: rows}
+}
+
+// ownFunctions returns for every function of a table whether it is code that the user
+// can change. Samples are the self values of every node, of one or two sides.
+func ownFunctions(t *calltree.Table, samples ...[]int64) []bool {
+	sum := make([]float64, t.Len())
+	for _, side := range samples {
+		for n, v := range side {
+			sum[n] += float64(abs(v))
+		}
+	}
+	return own.Functions(t, sum, nil)
+}
+
+// isPlain reports whether the request shows the sum of a selection as it is.
+func (r *TreeRequest) isPlain() bool {
+	return len(r.Inputs) == 0 && r.Select == "" && !r.inverted() && r.Callees == "" && r.Under == "" && r.Average.Average == "" &&
+		!r.RawNames && !r.changesTree() && r.needsSamples(r.View, r.typ()) == ""
+}
+
+// functionSums lists the functions of a selection from their sums; nil if values cancel,
+// because a tree lists a function of which only the sum is zero.
+func functionSums(ctx context.Context, st store.Store, r *TreeRequest) (*TreeResult, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	q, notes, err := r.oneType(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	sums, err := store.TotalFunctions(ctx, st, q)
+	if err != nil {
+		return nil, err
+	}
+	t := &calltree.Tree{Table: &calltree.Table{Functions: sums.Functions}, Type: sums.Profiles[0].Type}
+	s := &scope{viewer: &viewer{notes: notes}, r: r, tree: t, count: len(sums.Profiles), title: titleOf(nil, len(sums.Profiles), t.Type)}
+	rows, root := make([]calltree.FunctionRow, len(sums.Rows)), int64(0)
+	for i, sum := range sums.Rows {
+		if sum.Total == 0 {
+			return nil, nil
+		}
+		rows[i] = calltree.FunctionRow{Func: sum.Function, Self: sum.Self, Total: sum.Total}
+		root += sum.Self
+	}
+	calltree.SortFunctionRows(rows)
+	return s.functions(rows, root), nil
+}
+
+// functions returns the list of functions.
+func (s *scope) functions(rows []calltree.FunctionRow, root int64) *TreeResult {
+	if s.r.Sort != "total" {
+		slices.SortStableFunc(rows, func(a, b calltree.FunctionRow) int { return cmp.Compare(abs(b.Self), abs(a.Self)) })
+	}
+	all := len(rows)
+	rows = slices.DeleteFunc(rows, func(r calltree.FunctionRow) bool { return float64(abs(r.Total))*100 < s.r.MinPercent*float64(root) })
+	rows = words.First(rows, s.r.Rows)
+	return &TreeResult{Head: s.head(root, Omitted{Rows: all - len(rows)}), List: true, Rows: RowsOf(len(rows), func(i int) TreeRow {
+		return s.row(rows[i].Func, 0, rows[i].Total, rows[i].Self, "")
+	})}
+}
+
+// boxes returns the boxes of the view, and what they are boxes of.
+func (s *scope) boxes() ([]calltree.Box, treeNodes, error) {
+	least := s.r.MinPercent / 100
+	if s.r.View == "stack-chart" {
+		if s.shown == nil {
+			return nil, nil, usage("a stack chart needs one profile with times: give one file, or select one profile imported with --keep-source")
+		}
+		if s.Callers != "" || s.Callees != "" || s.Under != "" {
+			return nil, nil, usage("a stack chart shows whole stacks: leave out --callers, --callees and --under")
+		}
+		boxes, err := s.shown.StackChart(s.r.SameWidth) // it has no bottom-up form
+		if zero := s.zero(); s.fromZero && !s.r.SameWidth {
+			for i := range boxes {
+				boxes[i].Start -= zero
+				boxes[i].End -= zero
+			}
+		}
+		return boxes, s.tree, err
+	}
+	if s.inverted() {
+		v := s.invert(s.tree)
+		return v.Flame(least), v, nil
+	}
+	return s.tree.Flame(least), s.tree, nil
+}
+
+func (s *scope) boxesResult() (*BoxesResult, error) {
+	all, _, err := s.boxes()
+	if err != nil {
+		return nil, err
+	}
+	boxes, omitted := s.r.cutBoxes(all)
+	rows := RowsOf(len(boxes), func(i int) BoxRow {
+		b := &boxes[i]
+		return BoxRow{b.Depth, s.tree.Functions[b.Func].Name, b.Start, b.End, b.Self}
+	})
+	rows.columns = func(w *objectWriter) {
+		n := len(boxes)
+		functions := tableOf(s.tree.Functions, n, func(i int) int32 { return boxes[i].Func })
+		w.numbers("depth", n, func(b []byte, i int) []byte { return Whole(int64(boxes[i].Depth), 0).append(b) })
+		w.numbers("function", n, func(b []byte, i int) []byte { return Whole(functions.number(boxes[i].Func), 0).append(b) })
+		w.numbers("start", n, func(b []byte, i int) []byte { return fraction(boxes[i].Start, 0).append(b) })
+		w.numbers("end", n, func(b []byte, i int) []byte { return fraction(boxes[i].End, 0).append(b) })
+		w.numbers("self", n, func(b []byte, i int) []byte { return fraction(boxes[i].Self, 0).append(b) })
+		functions.write(w)
+	}
+	r := &BoxesResult{Head: s.head(s.tree.RootTotal(), omitted), Rows: rows}
+	if s.r.View == "stack-chart" {
+		r.Threads, r.Zero = s.threads(), s.zero()
+	}
+	return r, nil
+}
+
+// zero returns the time from which ranges count, in milliseconds since the start of the
+// profile.
+func (s *scope) zero() float64 { return float64(s.samples.Zero()) / 1e6 }
+
+// threads returns the threads of a stack chart.
+func (s *scope) threads() []ThreadRow {
+	var list []ThreadRow
+	for _, t := range s.samples.Threads(s.shown.View.Table) {
+		x := s.samples.Thread(t.Thread)
+		list = append(list, ThreadRow{x.Name, x.ID, x.Process, t.Samples})
+	}
+	return list
+}
+
+// graph returns the picture of the view.
+func (s *scope) graph() (*flame.Graph, error) {
+	all, v, err := s.boxes()
+	if err != nil {
+		return nil, err
+	}
+	t := s.tree
+	g := &flame.Graph{Title: s.title, Unit: t.Type.Unit, Scale: t.Type.Scale, Functions: t.Functions, Root: flame.Value{New: float64(t.RootTotal())}}
+	boxes, omitted := s.r.cutBoxes(all)
+	if s.r.View == "stack-chart" { // it shows how long, not how many
+		g.Time, g.Scale = true, 0
+		if g.Unit = "milliseconds"; s.r.SameWidth {
+			g.Unit = "stacks"
+		}
+	}
+	for _, b := range boxes {
+		box := flame.Box{Func: b.Func, Depth: b.Depth, Start: b.Start, End: b.End, Self: flame.Value{New: b.Self}, Total: flame.Value{New: b.End - b.Start}}
+		if !g.Time {
+			r := v.Row(b.Node)
+			box.Self, box.Total = flame.Value{New: float64(r.Self)}, flame.Value{New: float64(r.Total)}
+		}
+		g.Boxes = append(g.Boxes, box)
+	}
+	if g.Time {
+		start, end, _ := g.Extent()
+		g.Root.New = end - start
+	}
+	g.Notes = s.r.graphNotes(omitted.Rows)
+	return g, nil
+}
+
+// graphNotes says what the limits omit from a picture.
+func (c *Cut) graphNotes(boxes int) (notes []string) {
+	if c.MinPercent > 0 {
+		notes = append(notes, fmt.Sprintf("boxes below %g%% omitted (--min-percent)", c.MinPercent))
+	}
+	if boxes > 0 {
+		notes = append(notes, fmt.Sprintf("%d boxes omitted (--depth, --rows)", boxes))
+	}
+	return notes
+}

@@ -1,0 +1,288 @@
+package iceberg
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	"github.com/google/uuid"
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/testrun"
+)
+
+// commitNodes are the call nodes of a commit, as soon as it has so many.
+const commitNodes = 1 << 24
+
+// bucketOf returns the bucket of a benchmark, as Iceberg's transform bucket[8] computes it.
+func bucketOf(benchmark string) int32 {
+	value := iceberg.BucketTransform{NumBuckets: Buckets}.Apply(iceberg.Optional[iceberg.Literal]{Valid: true, Val: iceberg.StringLiteral(benchmark)})
+	return int32(value.Val.(iceberg.Int32Literal))
+}
+
+// monthNumber returns the month of a time since January 1970, in UTC; false if it is not
+// known.
+func monthNumber(t time.Time) (month int32, dated bool) {
+	if t.IsZero() {
+		return 0, false
+	}
+	t = t.UTC()
+	return int32(t.Year()-1970)*12 + int32(t.Month()) - 1, true
+}
+
+// PartitionOf returns the partition of a profile.
+func PartitionOf(p *store.Profile) Partition {
+	part := Partition{Bucket: bucketOf(p.Benchmark.Name)}
+	part.Month, part.Dated = monthNumber(p.Run.Date)
+	return part
+}
+
+// partitionOf returns the partition of a profile and its directory.
+func partitionOf(p *store.Profile) partition {
+	part := PartitionOf(p)
+	return partition{part, filepath.Join("data", monthOf(p.Run), fmt.Sprintf("bucket=%d", part.Bucket))}
+}
+
+// Published counts the profiles of a publication.
+type Published struct {
+	New     int // added to the lake
+	Known   int // in the lake already
+	Changed int // in the lake with other content, which stays
+}
+
+// profileKey are the columns of a row of table profiles that identify it.
+type profileKey struct {
+	Profile   string `parquet:"profile"`
+	Hash      string `parquet:"hash"`
+	Group     string `parquet:"grp"`
+	Benchmark string `parquet:"benchmark"`
+	Run       string `parquet:"run"`
+}
+
+// measured is what metrics belong to.
+type measured struct{ group, benchmark, run string }
+
+func measuredOf(p *store.Profile) measured {
+	return measured{p.Benchmark.Group, p.Benchmark.Name, p.Run.Key}
+}
+
+// contents are profiles and metrics of a lake.
+type contents struct {
+	hashes   map[string]string // by profile
+	measured map[measured]bool
+}
+
+// read adds what the files of the given partitions have. Files that were read are in seen.
+func (c *contents) read(ctx context.Context, s *Snapshot, parts map[Partition]bool, seen map[string]bool) error {
+	files, err := s.Files(ctx, "profiles")
+	if err != nil {
+		return err
+	}
+	files = slices.DeleteFunc(files, func(f File) bool { return seen[f.Path] || !parts[f.Partition] })
+	if err := s.lake.Fetch(ctx, files); err != nil {
+		return err
+	}
+	for _, f := range files {
+		seen[f.Path] = true
+		rows, err := parquet.ReadFile[profileKey](f.Path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Path, err)
+		}
+		for _, r := range rows {
+			c.hashes[r.Profile] = r.Hash
+			c.measured[measured{r.Group, r.Benchmark, r.Run}] = true
+		}
+	}
+	return nil
+}
+
+// errMeanwhile reports that another publisher added some of the same profiles.
+var errMeanwhile = errors.New("published meanwhile")
+
+// Publish adds the profiles of a store that the lake does not have. The list is a result
+// of st.Profiles. Each commit adds whole profiles to all tables at once, so that a reader
+// never sees a part of one; what was committed stays when a later commit fails. Report,
+// if not nil, is called after each commit with the number of profiles done.
+func (l *Lake) Publish(ctx context.Context, st store.Reader, list []store.Profile, report func(done int)) (done Published, err error) {
+	info, err := st.Info(ctx)
+	if err != nil {
+		return done, err
+	}
+	now, err := l.Snapshot(ctx)
+	if err != nil {
+		return done, err
+	}
+	if err := now.sameRules(info.Rules); err != nil && len(list) > 0 {
+		return done, l.wrap(err)
+	}
+	p := &publisher{lake: l, st: st, rules: info.Rules, parts: map[Partition]bool{}, seen: map[string]bool{},
+		has: contents{map[string]string{}, map[measured]bool{}}}
+	order := make(map[store.ProfileID]partition, len(list))
+	for i := range list {
+		part := partitionOf(&list[i])
+		order[list[i].ID] = part
+		p.parts[part.Partition] = true
+	}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b store.Profile) int {
+		return cmp.Or(cmp.Compare(order[a.ID].dir, order[b.ID].dir), cmp.Compare(a.Benchmark.Group, b.Benchmark.Group), cmp.Compare(a.Benchmark.Name, b.Benchmark.Name))
+	})
+	if err := p.has.read(ctx, now, p.parts, p.seen); err != nil {
+		return done, err
+	}
+	for i := 0; i < len(list); {
+		var next []store.Profile
+		known := done
+		n := 0
+		for nodes := 0; i+n < len(list) && nodes < commitNodes; n++ {
+			switch hash, ok := p.has.hashes[string(list[i+n].ID)]; {
+			case !ok:
+				next = append(next, list[i+n])
+				nodes += list[i+n].Nodes
+			case hash != list[i+n].Hash:
+				known.Changed++
+			default:
+				known.Known++
+			}
+		}
+		if len(next) > 0 {
+			if err = p.publish(ctx, next); errors.Is(err, errMeanwhile) {
+				continue
+			}
+			if err != nil {
+				return done, err
+			}
+		}
+		done, i = known, i+n
+		if done.New += len(next); report != nil {
+			report(i)
+		}
+	}
+	return done, nil
+}
+
+// publisher is a running publication.
+type publisher struct {
+	lake  *Lake
+	st    store.Reader
+	rules string
+	parts map[Partition]bool // of the profiles to publish
+	has   contents           // of the lake, in these partitions
+	seen  map[string]bool    // files that has is of
+}
+
+// publish adds profiles in one commit. If it fails, their files are removed.
+func (p *publisher) publish(ctx context.Context, list []store.Profile) (err error) {
+	now, err := p.lake.Snapshot(ctx)
+	if err == nil {
+		err = p.has.read(ctx, now, p.parts, p.seen)
+	}
+	if err != nil {
+		return err
+	}
+	if p.overlaps(list) {
+		return errMeanwhile
+	}
+	w := p.writer()
+	defer func() {
+		w.abandon()
+		if err != nil {
+			for _, files := range w.written() {
+				p.lake.Remove(context.WithoutCancel(ctx), files)
+			}
+		}
+	}()
+	if err := p.write(ctx, w, list); err != nil {
+		return p.lake.wrap(fmt.Errorf("publish: %w", err))
+	}
+	changes := map[string]Change{}
+	var paths []string
+	for table, files := range w.written() {
+		for i, f := range files {
+			if files[i], err = describe(f.Partition, f.Path); err != nil {
+				return p.lake.wrap(err)
+			}
+		}
+		changes[table] = Change{Add: files}
+		paths = append(paths, pathsOf(files)...)
+	}
+	if err := p.lake.warehouse.keep(ctx, paths...); err != nil {
+		return p.lake.wrap(err)
+	}
+	unmeasured := map[measured]bool{}
+	for i := range list {
+		if m := measuredOf(&list[i]); !p.has.measured[m] {
+			unmeasured[m] = true
+		}
+	}
+	return p.lake.Commit(ctx, changes, func(now *Snapshot) error {
+		if err := now.sameRules(p.rules); err != nil {
+			return err
+		}
+		if err := p.has.read(ctx, now, p.parts, p.seen); err != nil {
+			return err
+		}
+		for m := range unmeasured {
+			if p.has.measured[m] {
+				return errMeanwhile
+			}
+		}
+		if p.overlaps(list) {
+			return errMeanwhile
+		}
+		return nil
+	})
+}
+
+// overlaps reports whether the lake has a profile of the list.
+func (p *publisher) overlaps(list []store.Profile) bool {
+	return slices.ContainsFunc(list, func(of store.Profile) bool {
+		_, ok := p.has.hashes[string(of.ID)]
+		return ok
+	})
+}
+
+// writer returns a writer of new files of the lake.
+func (p *publisher) writer() *writer {
+	w := newWriter(p.lake.Dir)
+	name := uuid.NewString()
+	w.functions = &mapped[functionRow, placedFunction]{table[placedFunction]{dir: filepath.Join(p.lake.Dir, "functions"), name: name},
+		func(r functionRow) placedFunction { return placedFunction{w.place, r} }}
+	w.paths = &mapped[pathRow, placedPath]{table[placedPath]{dir: filepath.Join(p.lake.Dir, "paths"), name: name},
+		func(r pathRow) placedPath { return placedPath{w.place, r} }}
+	w.profiles.name, w.functionSamples.name, w.pathSamples.name, w.metrics.name = name, name, name, name
+	w.skipMetrics = func(of *store.Profile) bool { return p.has.measured[measuredOf(of)] }
+	return w
+}
+
+// write writes the files of profiles.
+func (p *publisher) write(ctx context.Context, w *writer, list []store.Profile) error {
+	var part partition
+	var benchmark testrun.Benchmark
+	enter := func(of *store.Profile) (partition, error) {
+		now := partitionOf(of)
+		if now == part && of.Benchmark == benchmark {
+			return part, nil
+		}
+		part, benchmark = now, of.Benchmark
+		at := place{Group: benchmark.Group, Benchmark: benchmark.Name}
+		if part.Dated {
+			at.Date = micros(time.Date(1970, time.Month(1+part.Month), 1, 0, 0, 0, 0, time.UTC))
+		}
+		return part, w.begin(part, at)
+	}
+	for len(list) > 0 {
+		n := batchLen(list)
+		if err := w.batch(ctx, p.st, list[:n], enter); err != nil {
+			return err
+		}
+		list = list[n:]
+	}
+	return w.finish()
+}
