@@ -7,7 +7,6 @@ import (
 
 	"github.com/dendroprof/dendro/analysis/average"
 	"github.com/dendroprof/dendro/analysis/history"
-	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -24,8 +23,6 @@ type BandResult struct {
 	Significant int           `json:"significant"` // nodes outside of their band
 	Notes       []string      `json:"notes"`
 	Rows        Rows[BandRow] `json:"rows"` // depth first
-
-	ValueType profile.ValueType `json:"-"`
 }
 
 // BandRow is a call node: the run's values, and the values of the history.
@@ -57,7 +54,7 @@ func (r *DiffRequest) checkAgainst() error {
 // listsBand reports whether the result is the list of what is outside of its band, and
 // not a diff of two trees.
 func (r *DiffRequest) listsBand() bool {
-	return r.View == "tree" && !r.inverted() && r.Callees == "" && r.Select == "" && r.Under == ""
+	return r.View == viewTree && !r.inverted() && r.Callees == "" && r.Select == "" && r.Under == ""
 }
 
 // compareBand compares the run with the average of the history: the sides that are named, or
@@ -123,7 +120,9 @@ func (r *DiffRequest) bandSides(ctx context.Context, st store.Reader, v *viewer)
 	return sides, nil
 }
 
-func (r *DiffRequest) band(ctx context.Context, st store.Reader) (*BandResult, error) {
+// Band answers a DiffRequest against the history with the band of every call node.
+func Band(ctx context.Context, st store.Store, r *DiffRequest) (_ *BandResult, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
 	c, notes, err := r.compareBand(ctx, st)
 	if err != nil {
 		return nil, err
@@ -145,7 +144,7 @@ func bandResult(c *average.Comparison, what average.Statistic, notes []string) *
 	before := c.Band.Profiles
 	commits := distinct(c.Runs, func(p *store.Profile) string { return p.Run.Commit })
 	return &BandResult{Runs: runKeys(c.Runs), Commits: filled(commits), History: len(before), HistoryFrom: before[0].Run.Key, HistoryTo: before[len(before)-1].Run.Key,
-		Type: c.Band.Type.Name, Unit: c.Band.Type.Unit, Significant: c.Significant, Notes: filled(notes), ValueType: unscaled(c.Band.Type), Rows: rows}
+		Type: c.Band.Type.Name, Unit: c.Band.Type.Unit, Significant: c.Significant, Notes: filled(notes), Rows: rows}
 }
 
 // bandColumns writes a comparison with the columns of a diff, and of every node whether it
@@ -176,10 +175,4 @@ func bandColumns(w *objectWriter, c *average.Comparison, what average.Statistic,
 	noise := c.NoisePerValue()
 	w.array("noisePerValue", 2, func(side int) any { return noise[side] / by })
 	functions.write(w)
-}
-
-// unscaled returns the type of values that were divided by its scale.
-func unscaled(t profile.ValueType) profile.ValueType {
-	t.Scale = 0
-	return t
 }

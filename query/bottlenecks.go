@@ -132,7 +132,7 @@ func BottlenecksPage(ctx context.Context, st store.Store, r *BottlenecksRequest)
 		return nil, err
 	}
 	var b bytes.Buffer
-	if err := WriteJSON(&b, result, false); err != nil {
+	if err := WriteJSON(&b, result, Form{}); err != nil {
 		return nil, err
 	}
 	address := pageAddress(&r.Selection, "")

@@ -74,10 +74,20 @@ type DiffHead struct {
 	Notes     []string `json:"notes"`
 	Omitted   Omitted  `json:"omitted"`
 
-	Per   string     `json:"-"` // "per second", …; empty: nothing is divided
-	Whole [2]float64 `json:"-"` // the sides' root totals as measured, in Measured
-	// Measured is the unit of Whole.
-	Measured string `json:"-"`
+	// Whole is the sides' root totals as measured, in units of Measured.
+	Whole    [2]float64 `json:"whole" client:"shares"`
+	Measured string     `json:"measured" client:"shares"`
+}
+
+// Per is what values are divided by: "per second", …; empty: nothing.
+func (h *DiffHead) Per() string {
+	switch {
+	case h.By == "value" || h.By == "share" || h.By == "profile" && h.Profiles == (Counts{1, 1}):
+		return ""
+	case h.By == "work":
+		return "per unit of work"
+	}
+	return "per " + h.By
 }
 
 // Counts are numbers of the two sides.
@@ -94,13 +104,19 @@ type Change struct {
 	Relative *float64 `json:"relative"` // delta ÷ |base|; nil without a base
 }
 
-// DiffResult is the union of two trees, or of their functions (depth 0).
+// DiffResult is the union of two trees, depth first.
 type DiffResult struct {
 	DiffHead
-	// Of lists of functions: how many increased, decreased and did neither, before
-	// anything was omitted.
-	Functions *FunctionCounts `json:"functionCounts,omitempty"`
-	Rows      Rows[DiffRow]   `json:"rows"`
+	Rows Rows[DiffRow] `json:"rows"`
+}
+
+// DiffFunctionsResult is the union of the functions of two trees, in rows of depth 0: those
+// that increased, then those that decreased, then the others.
+type DiffFunctionsResult struct {
+	DiffHead
+	Functions FunctionCounts `json:"functionCounts"`       // before anything was omitted
+	Shown     [3]int         `json:"shown" client:"parts"` // rows that increased, decreased and did neither
+	Rows      Rows[DiffRow]  `json:"rows"`
 }
 
 // FunctionCounts counts functions by their change.
@@ -108,8 +124,6 @@ type FunctionCounts struct {
 	Increased int `json:"increased"`
 	Decreased int `json:"decreased"`
 	Unchanged int `json:"unchanged"`
-
-	Shown [3]int `json:"-"` // rows of each, in this order
 }
 
 // DiffRow is a call node or function of a diff.
@@ -132,14 +146,14 @@ func (r *DiffRow) WithinNoise() bool {
 	return delta != 0 && math.Abs(delta) <= r.Noise
 }
 
-// DiffBoxesResult is the flame graph of a diff: a box is as wide as the larger side.
-type DiffBoxesResult struct {
+// DiffFlameResult is the flame graph of a diff: a box is as wide as the larger side.
+type DiffFlameResult struct {
 	DiffHead
-	Rows Rows[DiffBoxRow] `json:"rows"`
+	Rows Rows[DiffFlameRow] `json:"rows"`
 }
 
-// DiffBoxRow is a box; Start and End are fractions of the whole width.
-type DiffBoxRow struct {
+// DiffFlameRow is a box; Start and End are fractions of the whole width.
+type DiffFlameRow struct {
 	Depth    int32             `json:"depth"`
 	Function string            `json:"function"`
 	Start    float64           `json:"start"`
@@ -154,57 +168,86 @@ type DiffNodeResult struct {
 	Path []string `json:"path"`
 	Unit string   `json:"unit"`
 	DiffRow
-	Head DiffHead `json:"-"`
+	Head DiffHead `json:"head" client:"heading"`
 }
 
-// Diff answers a DiffRequest: with *DiffResult, *DiffBoxesResult for --view flame,
-// *DiffChartResult for --view stack-chart, *DiffNodeResult for --select, *BandResult for the tree --against history, and with the
-// results of Tree for --net.
-func Diff(ctx context.Context, st store.Store, r *DiffRequest) (_ any, err error) {
+// Diff answers a DiffRequest with the union of both trees.
+func Diff(ctx context.Context, st store.Store, r *DiffRequest) (*DiffResult, error) {
+	return ofComparison(ctx, st, r, (*comparison).rows)
+}
+
+// DiffFunctions answers a DiffRequest with the functions of both trees.
+func DiffFunctions(ctx context.Context, st store.Store, r *DiffRequest) (*DiffFunctionsResult, error) {
+	return ofComparison(ctx, st, r, (*comparison).functions)
+}
+
+// DiffFlame answers a DiffRequest with the boxes of its flame graph.
+func DiffFlame(ctx context.Context, st store.Store, r *DiffRequest) (*DiffFlameResult, error) {
+	return ofComparison(ctx, st, r, (*comparison).flame)
+}
+
+// DiffNode answers a DiffRequest with the call node that its Select names.
+func DiffNode(ctx context.Context, st store.Store, r *DiffRequest) (*DiffNodeResult, error) {
+	return ofComparison(ctx, st, r, (*comparison).node)
+}
+
+// ofComparison compares both sides of a request, and answers from the comparison.
+func ofComparison[R any](ctx context.Context, st store.Store, r *DiffRequest, answer func(*comparison) (*R, error)) (_ *R, err error) {
 	defer func() { err = r.hinted(ctx, st, err) }()
-	if r.View == "stack-chart" {
-		return r.chartResult(ctx, st)
-	}
-	if r.Against != "" && r.listsBand() {
-		return r.band(ctx, st)
-	}
-	d, err := newComparison(ctx, st, r)
+	c, err := newComparison(ctx, st, r)
 	if err != nil {
 		return nil, err
 	}
+	return answer(c)
+}
+
+// NetTree answers a DiffRequest with one tree of differences.
+func NetTree(ctx context.Context, st store.Store, r *DiffRequest) (*TreeResult, error) {
+	return ofNet(ctx, st, r, (*scope).rows)
+}
+
+// NetFunctions answers a DiffRequest with the functions of one tree of differences.
+func NetFunctions(ctx context.Context, st store.Store, r *DiffRequest) (*FunctionsResult, error) {
+	return ofNet(ctx, st, r, func(s *scope) (*FunctionsResult, error) {
+		return s.functions(s.tree.FunctionRows(), s.tree.RootTotal()), nil
+	})
+}
+
+// NetFlame answers a DiffRequest with the flame graph of one tree of differences.
+func NetFlame(ctx context.Context, st store.Store, r *DiffRequest) (*FlameResult, error) {
+	return ofNet(ctx, st, r, (*scope).flame)
+}
+
+// NetNode answers a DiffRequest with a call node of one tree of differences.
+func NetNode(ctx context.Context, st store.Store, r *DiffRequest) (*NodeResult, error) {
+	return ofNet(ctx, st, r, (*scope).node)
+}
+
+// ofNet makes one tree of the differences of both sides, and answers from it.
+func ofNet[R any](ctx context.Context, st store.Store, r *DiffRequest, answer func(*scope) (*R, error)) (_ *R, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
+	c, trees, _, err := r.trees(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.netScope(trees)
+	if err != nil {
+		return nil, err
+	}
+	return answer(s)
+}
+
+// DiffGraph answers a DiffRequest with a picture: of the stack charts of both sides if they
+// are its view, else of its flame graph.
+func DiffGraph(ctx context.Context, st store.Store, r *DiffRequest) (*flame.Graph, error) {
 	switch {
-	case d.net != nil && r.Select != "":
-		return d.net.node()
-	case d.net != nil && r.View == "functions":
-		return d.net.functions(d.net.tree.FunctionRows(), d.net.tree.RootTotal()), nil
-	case d.net != nil && r.View == "flame":
-		return d.net.boxesResult()
-	case d.net != nil:
-		return d.net.rows(), nil
-	case r.Select != "":
-		return d.node()
-	case r.View == "functions":
-		return d.functions(), nil
-	case r.View == "flame":
-		return d.boxesResult(), nil
+	case r.View == viewStackChart:
+		g, err := r.chartGraph(ctx, st)
+		return g, r.hinted(ctx, st, err)
+	case r.Net:
+		return ofNet(ctx, st, r, (*scope).graph)
 	}
-	return d.rows(), nil
-}
-
-// DiffGraph answers a DiffRequest with the picture of its flame graph.
-func DiffGraph(ctx context.Context, st store.Store, r *DiffRequest) (_ *flame.Graph, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
-	if r.View == "stack-chart" {
-		return r.chartGraph(ctx, st)
-	}
-	d, err := newComparison(ctx, st, r)
-	if err != nil {
-		return nil, err
-	}
-	if d.net != nil {
-		return d.net.graph()
-	}
-	return d.graph(), nil
+	return ofComparison(ctx, st, r, (*comparison).graph)
 }
 
 // comparison is a diff with what its numbers are called.
@@ -212,10 +255,8 @@ type comparison struct {
 	*calltree.Diff
 	*viewer
 	r     *DiffRequest
-	net   *scope // with --net, in place of the diff
 	unit  string
 	scale int
-	per   string
 	count [2]int
 	names [2]string // of the files that are the sides, if there is one on each
 	// renamed has the base name of each function that was renamed, by its name.
@@ -225,42 +266,21 @@ type comparison struct {
 func (r *DiffRequest) inputs() bool { return len(r.Inputs[0]) > 0 }
 
 // read returns both sides, and the viewer of the request.
-func (r *DiffRequest) read(ctx context.Context, st store.Store) (v *viewer, sides [2][]Input, err error) {
+func (r *DiffRequest) read(ctx context.Context, st store.Store, view string) (v *viewer, sides [2][]Input, err error) {
 	if v, err = newViewer(&r.Filter, r.typ()); err != nil || r.inputs() && r.Against == "" {
 		return v, r.Inputs, err
 	}
-	sides, err = r.sides(ctx, st, v)
+	sides, err = r.sides(ctx, st, v, view)
 	return v, sides, err
 }
 
 // newComparison reads both sides and compares them.
 func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*comparison, error) {
-	v, sides, err := r.read(ctx, st)
+	c, trees, sides, err := r.trees(ctx, st)
 	if err != nil {
 		return nil, err
 	}
-	c := &comparison{viewer: v, r: r, scale: 0}
-	var trees [2][]*calltree.Tree
-	for i := range sides {
-		if sides[i], err = v.withThreads(sides[i]); err != nil {
-			return nil, err
-		}
-		shown, err := v.show(sides[i])
-		if err != nil {
-			return nil, err
-		}
-		for k, s := range shown {
-			trees[i] = append(trees[i], withPeriod(s.Tree, &sides[i][k]))
-			c.count[i] += sides[i][k].profiles
-		}
-		if len(sides[i]) == 1 {
-			c.names[i] = sides[i][0].name
-		}
-	}
-	if r.Net {
-		c.net, err = c.netScope(trees)
-		return c, err
-	}
+	v := c.viewer
 	below, err := v.below(slices.Concat(trees[0], trees[1])) // a function may be on one side only
 	if err != nil {
 		return nil, err
@@ -300,6 +320,32 @@ func newComparison(ctx context.Context, st store.Store, r *DiffRequest) (*compar
 	return c, nil
 }
 
+// trees reads both sides and makes the trees of their inputs.
+func (r *DiffRequest) trees(ctx context.Context, st store.Store) (c *comparison, trees [2][]*calltree.Tree, sides [2][]Input, err error) {
+	v, sides, err := r.read(ctx, st, viewTree)
+	if err != nil {
+		return nil, trees, sides, err
+	}
+	c = &comparison{viewer: v, r: r}
+	for i := range sides {
+		if sides[i], err = v.withThreads(sides[i]); err != nil {
+			return nil, trees, sides, err
+		}
+		shown, err := v.show(sides[i])
+		if err != nil {
+			return nil, trees, sides, err
+		}
+		for k, s := range shown {
+			trees[i] = append(trees[i], withPeriod(s.Tree, &sides[i][k]))
+			c.count[i] += sides[i][k].profiles
+		}
+		if len(sides[i]) == 1 {
+			c.names[i] = sides[i][0].name
+		}
+	}
+	return c, trees, sides, nil
+}
+
 // compare computes the diff of both sides.
 func (c *comparison) compare(trees [2][]*calltree.Tree, sides [2][]Input) (err error) {
 	if c.Diff, err = calltree.Compare(trees[0], trees[1]); err != nil {
@@ -307,6 +353,9 @@ func (c *comparison) compare(trees [2][]*calltree.Tree, sides [2][]Input) (err e
 	}
 	return c.divide(sides)
 }
+
+// netTitle names the tree of differences.
+const netTitle = "net difference"
 
 // netScope returns the tree of the differences as what a TreeRequest shows.
 func (c *comparison) netScope(trees [2][]*calltree.Tree) (*scope, error) {
@@ -328,21 +377,21 @@ func (c *comparison) netScope(trees [2][]*calltree.Tree) (*scope, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{viewer: c.viewer, r: &TreeRequest{View: c.r.View, Sort: c.r.Sort, Filter: c.r.Filter, Cut: c.r.Cut}, title: "net difference",
+	s := &scope{viewer: c.viewer, named: viewFlame, r: &TreeRequest{Sort: c.r.Sort, Filter: c.r.Filter, Cut: c.r.Cut}, title: netTitle,
 		tree: below[0], count: c.count[0] + c.count[1]}
 	s.narrow()
 	return s, c.checkCallers(s.tree.Table)
 }
 
 // sides reads what is compared from the store.
-func (r *DiffRequest) sides(ctx context.Context, st store.Store, v *viewer) (sides [2][]Input, err error) {
+func (r *DiffRequest) sides(ctx context.Context, st store.Store, v *viewer, view string) (sides [2][]Input, err error) {
 	read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
 	if r.Against != "" {
 		return r.bandSides(ctx, st, v)
 	}
 	queries, err := r.queries(ctx, st, v)
 	for i := 0; i < len(sides) && err == nil; i++ {
-		if sides[i], err = read.ofStore(ctx, st, queries[i], r.View); err != nil {
+		if sides[i], err = read.ofStore(ctx, st, queries[i], view); err != nil {
 			err = fmt.Errorf("%s: %w", sideName(i), err)
 		}
 	}
@@ -401,12 +450,6 @@ func (c *comparison) divide(sides [2][]Input) error {
 		work = [2]float64{c.r.Base.Work, c.r.New.Work}
 	}
 	c.PerUnit(work[0], work[1])
-	if by != "profile" || work != [2]float64{1, 1} {
-		c.per = "per " + by
-		if by == "work" {
-			c.per = "per unit of work"
-		}
-	}
 	return nil
 }
 
@@ -453,7 +496,7 @@ func (c *comparison) changeOf(p calltree.Pair) Change {
 func (c *comparison) head(root calltree.Pair, omitted Omitted) DiffHead {
 	by := math.Pow10(c.Type.Scale)
 	return DiffHead{Profiles: Counts{c.count[0], c.count[1]}, Type: c.Type.Name, Unit: c.unit, By: c.r.By, RootTotal: c.changeOf(root), Notes: c.notes,
-		Omitted: omitted, Per: c.per, Whole: [2]float64{float64(root.Base) / by, float64(root.New) / by}, Measured: c.Type.Unit}
+		Omitted: omitted, Whole: [2]float64{float64(root.Base) / by, float64(root.New) / by}, Measured: c.Type.Unit}
 }
 
 func (c *comparison) row(fn, depth int32, total, self calltree.Pair, category string) DiffRow {
@@ -487,7 +530,7 @@ func (c *comparison) both(p calltree.Pair) float64 {
 
 // rows returns the nodes of the diff. A node is as large as the larger of its sides, so
 // that what vanished is shown like what is new.
-func (c *comparison) rows() *DiffResult {
+func (c *comparison) rows() (*DiffResult, error) {
 	v := c.nodes()
 	root := v.RootTotal()
 	list := cut[calltree.DiffRow](&c.r.Cut, v, c.Larger(root), c.both(root), func(r calltree.DiffRow) (int32, float64, float64) {
@@ -523,7 +566,7 @@ func (c *comparison) rows() *DiffResult {
 		w.array("noisePerValue", 2, func(side int) any { return perValue[side] / math.Pow10(c.scale) })
 		functions.write(w)
 	}
-	return &DiffResult{DiffHead: c.head(root, list.omitted), Rows: rows}
+	return &DiffResult{DiffHead: c.head(root, list.omitted), Rows: rows}, nil
 }
 
 // programFirst moves the functions of the program whose change is beyond sampling noise
@@ -547,7 +590,7 @@ func (c *comparison) programFirst(list []calltree.FunctionChange) []calltree.Fun
 
 // functions returns the list of functions: those that increased, then those that
 // decreased, then the others.
-func (c *comparison) functions() *DiffResult {
+func (c *comparison) functions() (*DiffFunctionsResult, error) {
 	number := func(r calltree.FunctionChange) calltree.Pair { return r.Total }
 	if c.r.Sort == "self" {
 		number = func(r calltree.FunctionChange) calltree.Pair { return r.Self }
@@ -556,30 +599,31 @@ func (c *comparison) functions() *DiffResult {
 	if c.r.Sort == "" {
 		more, less = c.programFirst(more), c.programFirst(less)
 	}
-	counts := &FunctionCounts{Increased: len(more), Decreased: len(less), Unchanged: len(same)}
+	counts, shown := FunctionCounts{len(more), len(less), len(same)}, [3]int{}
 	root := c.Larger(c.RootTotal())
 	var list []calltree.FunctionChange
 	for i, part := range [][]calltree.FunctionChange{more, less, same} {
 		for _, f := range part {
-			if c.Larger(number(f))*100 >= c.r.MinPercent*root && (c.r.Cut.Rows == 0 || counts.Shown[i] < c.r.Cut.Rows) {
+			if c.Larger(number(f))*100 >= c.r.MinPercent*root && (c.r.Cut.Rows == 0 || shown[i] < c.r.Cut.Rows) {
 				list = append(list, f)
-				counts.Shown[i]++
+				shown[i]++
 			}
 		}
 	}
 	omitted := Omitted{Rows: len(more) + len(less) + len(same) - len(list)}
-	return &DiffResult{c.head(c.RootTotal(), omitted), counts, RowsOf(len(list), func(i int) DiffRow {
+	return &DiffFunctionsResult{c.head(c.RootTotal(), omitted), counts, shown, RowsOf(len(list), func(i int) DiffRow {
 		return c.row(list[i].Func, 0, list[i].Total, list[i].Self, "")
-	})}
+	})}, nil
 }
 
-func (c *comparison) boxesResult() *DiffBoxesResult {
+// flame returns the boxes of the flame graph.
+func (c *comparison) flame() (*DiffFlameResult, error) {
 	v := c.nodes()
 	boxes, omitted := c.r.cutBoxes(v.Flame(c.r.MinPercent / 100))
-	return &DiffBoxesResult{c.head(v.RootTotal(), omitted), RowsOf(len(boxes), func(i int) DiffBoxRow {
+	return &DiffFlameResult{c.head(v.RootTotal(), omitted), RowsOf(len(boxes), func(i int) DiffFlameRow {
 		b, r := &boxes[i], v.Row(boxes[i].Node)
-		return DiffBoxRow{b.Depth, c.Functions[b.Func].Name, b.Start, b.End, c.changeOf(r.Self), c.changeOf(r.Total), r.Total.Presence()}
-	})}
+		return DiffFlameRow{b.Depth, c.Functions[b.Func].Name, b.Start, b.End, c.changeOf(r.Self), c.changeOf(r.Total), r.Total.Presence()}
+	})}, nil
 }
 
 // node describes the call node that --select names.
@@ -600,13 +644,14 @@ func (c *comparison) node() (*DiffNodeResult, error) {
 }
 
 // graph returns the picture of the diff.
-func (c *comparison) graph() *flame.Graph {
+func (c *comparison) graph() (*flame.Graph, error) {
 	v := c.nodes()
 	value := func(p calltree.Pair) flame.Value {
 		base, new := c.Values(p)
 		return flame.Value{Base: base, New: new}
 	}
-	g := &flame.Graph{Title: c.title(), Unit: c.unit, Scale: c.scale, Per: c.per, Functions: c.Functions, Diff: true,
+	h := c.head(v.RootTotal(), Omitted{})
+	g := &flame.Graph{Title: c.title(), Unit: c.unit, Scale: c.scale, Per: h.Per(), Functions: c.Functions, Diff: true,
 		Root: value(v.RootTotal()), Notes: append([]string{}, c.notes...)}
 	boxes, omitted := c.r.cutBoxes(v.Flame(c.r.MinPercent / 100))
 	for _, b := range boxes {
@@ -616,7 +661,7 @@ func (c *comparison) graph() *flame.Graph {
 	}
 	g.Notes = append(g.Notes, "a box is as wide as the larger of its two sides")
 	g.Notes = append(g.Notes, c.r.graphNotes(omitted.Rows)...)
-	return g
+	return g, nil
 }
 
 // title names both sides.

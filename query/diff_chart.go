@@ -41,16 +41,16 @@ func (r *DiffRequest) charts(ctx context.Context, st store.Store) (charts [2]*sc
 	if r.Net || r.Against != "" || r.Select != "" {
 		return charts, usage("a stack chart of a diff shows both sides: leave out --net, --against and --select")
 	}
-	v, sides, err := r.read(ctx, st)
+	v, sides, err := r.read(ctx, st, viewStackChart)
 	if err != nil {
 		return charts, err
 	}
-	request := &TreeRequest{View: r.View, Filter: r.Filter, SameWidth: r.SameWidth, Cut: r.Cut}
+	request := &TreeRequest{Filter: r.Filter, SameWidth: r.SameWidth, Cut: r.Cut}
 	for i := range sides {
 		if sides[i], err = v.withThreads(sides[i]); err != nil {
 			return charts, err
 		}
-		if charts[i], err = v.scope(sides[i], request); err != nil {
+		if charts[i], err = v.scope(sides[i], request, viewStackChart); err != nil {
 			return charts, err
 		}
 		charts[i].fromZero = true
@@ -58,15 +58,16 @@ func (r *DiffRequest) charts(ctx context.Context, st store.Store) (charts [2]*sc
 	return charts, nil
 }
 
-// chartResult answers a DiffRequest for stack charts.
-func (r *DiffRequest) chartResult(ctx context.Context, st store.Store) (*DiffChartResult, error) {
+// DiffChart answers a DiffRequest with the boxes of the stack charts of both sides.
+func DiffChart(ctx context.Context, st store.Store, r *DiffRequest) (_ *DiffChartResult, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
 	charts, err := r.charts(ctx, st)
 	if err != nil {
 		return nil, err
 	}
-	var boxes [2]*BoxesResult
+	var boxes [2]*StackChartResult
 	for i, s := range charts {
-		if boxes[i], err = s.boxesResult(); err != nil {
+		if boxes[i], err = s.stackChart(); err != nil {
 			return nil, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/dendroprof/dendro/profile"
 )
@@ -41,6 +42,19 @@ func (r Rows[T]) All() iter.Seq[T] {
 	}
 }
 
+// MarshalJSON writes the rows as an array, for results that are parts of other documents.
+func (r Rows[T]) MarshalJSON() ([]byte, error) { return json.Marshal(slices.AppendSeq([]T{}, r.All())) }
+
+// UnmarshalJSON reads rows, which are then in memory.
+func (r *Rows[T]) UnmarshalJSON(data []byte) error {
+	var list []T
+	if err := json.Unmarshal(data, &list); err != nil {
+		return err
+	}
+	*r = RowsOf(len(list), func(i int) T { return list[i] })
+	return nil
+}
+
 func (r Rows[T]) row(i int) any                    { return r.at(i) }
 func (r Rows[T]) inColumns() func(w *objectWriter) { return r.columns }
 
@@ -51,11 +65,20 @@ type list interface {
 	inColumns() func(w *objectWriter)
 }
 
-// WriteJSON writes a result as one JSON document and a newline. With columns its rows
-// become an object `columns` with an array per field: the form for programs that read
-// a million rows.
-func WriteJSON(out io.Writer, result any, columns bool) error {
-	w := &objectWriter{w: bufio.NewWriterSize(out, 32<<10)}
+// Form is how a result is written as JSON. The zero value is the document for everyone.
+type Form struct {
+	// Columns writes rows as an object `columns` with an array per field: the form for
+	// programs that read a million rows.
+	Columns bool
+	// Client adds the fields that only the program itself needs to print a result:
+	// those with the tag client.
+	Client bool
+}
+
+// WriteJSON writes a result as one JSON document and a newline. Package encoding/json reads
+// it into the same type, unless it has columns: then ReadJSON does.
+func WriteJSON(out io.Writer, result any, form Form) error {
+	w := &objectWriter{w: bufio.NewWriterSize(out, 32<<10), form: form}
 	w.enc = json.NewEncoder(&w.buf)
 	w.enc.SetEscapeHTML(false)
 	v := reflect.Indirect(reflect.ValueOf(result))
@@ -66,7 +89,7 @@ func WriteJSON(out io.Writer, result any, columns bool) error {
 			w.value(result)
 		}
 	} else {
-		w.object(func() { w.fields(v, columns) })
+		w.object(func() { w.fields(v, form.Columns) })
 	}
 	w.text("\n")
 	if w.err == nil {
@@ -77,11 +100,12 @@ func WriteJSON(out io.Writer, result any, columns bool) error {
 
 // objectWriter writes JSON member by member; it keeps the first error.
 type objectWriter struct {
-	w   *bufio.Writer
-	buf bytes.Buffer
-	enc *json.Encoder
-	n   int // members of the open object
-	err error
+	w    *bufio.Writer
+	form Form
+	buf  bytes.Buffer
+	enc  *json.Encoder
+	n    int // members of the open object
+	err  error
 }
 
 func (w *objectWriter) text(s string) {
@@ -91,6 +115,10 @@ func (w *objectWriter) text(s string) {
 }
 
 func (w *objectWriter) value(v any) {
+	if x := reflect.ValueOf(v); v != nil && hasClientFields(x.Type()) {
+		w.inside(x)
+		return
+	}
 	w.buf.Reset()
 	if err := w.enc.Encode(v); err != nil && w.err == nil {
 		w.err = err
@@ -98,6 +126,47 @@ func (w *objectWriter) value(v any) {
 	if w.err == nil {
 		_, w.err = w.w.Write(bytes.TrimSuffix(w.buf.Bytes(), []byte("\n")))
 	}
+}
+
+// inside writes a value that contains client fields.
+func (w *objectWriter) inside(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		w.object(func() { w.fields(v, false) })
+	case reflect.Slice:
+		w.elements(v.Len(), func(i int) any { return v.Index(i).Interface() })
+	case reflect.Pointer:
+		if v.IsNil() {
+			w.text("null")
+			return
+		}
+		w.inside(v.Elem())
+	}
+}
+
+// withClientFields remembers by type whether it contains client fields.
+var withClientFields sync.Map
+
+// hasClientFields reports whether a struct has fields with the tag client, or a list or a
+// pointer leads to one that has.
+func hasClientFields(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Slice, reflect.Pointer:
+		return hasClientFields(t.Elem())
+	case reflect.Struct:
+	default:
+		return false
+	}
+	if known, ok := withClientFields.Load(t); ok {
+		return known.(bool)
+	}
+	has := false
+	for i := range t.NumField() {
+		_, client := t.Field(i).Tag.Lookup("client")
+		has = has || client
+	}
+	withClientFields.Store(t, has)
+	return has
 }
 
 func (w *objectWriter) name(name string) {
@@ -119,6 +188,10 @@ func (w *objectWriter) object(write func()) {
 // array writes a member with n values.
 func (w *objectWriter) array(name string, n int, at func(i int) any) {
 	w.name(name)
+	w.elements(n, at)
+}
+
+func (w *objectWriter) elements(n int, at func(i int) any) {
 	w.text("[")
 	for i := 0; i < n && w.err == nil; i++ {
 		if i > 0 {
@@ -154,7 +227,8 @@ func (w *objectWriter) fields(v reflect.Value, columns bool) {
 			w.fields(field, columns)
 			continue
 		}
-		if !f.IsExported() || name == "-" || name == "" {
+		_, client := f.Tag.Lookup("client")
+		if !f.IsExported() || name == "-" || name == "" || client && !w.form.Client {
 			continue
 		}
 		empty := v.Field(i).IsZero() || v.Field(i).Kind() == reflect.Slice && v.Field(i).Len() == 0
@@ -217,7 +291,7 @@ func columnsOf(t reflect.Type, at []int) (list []structColumn) {
 		switch {
 		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
 			list = append(list, columnsOf(f.Type, index)...)
-		case f.IsExported() && name != "" && name != "-":
+		case f.IsExported() && name != "" && name != "-" && f.Tag.Get("client") == "":
 			list = append(list, structColumn{name, index})
 		}
 	}

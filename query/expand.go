@@ -38,7 +38,7 @@ type Expanded struct {
 	Expansions []expansion.Expansion `json:"expansions"`
 	Warnings   []string              `json:"warnings"`
 
-	Type profile.ValueType `json:"-"` // of the differences
+	Type profile.ValueType `json:"valueType" client:"units"` // of the differences
 }
 
 func (x *Expand) check() error {

@@ -40,7 +40,7 @@ func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.P
 		}
 		return c.Profile(r.statistic()), AllTables, append(notes, c.Warnings...), nil
 	}
-	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Average: r.Average, RawNames: r.RawNames, Filter: r.Filter, View: "tree", Inputs: r.Inputs, Limits: r.Limits})
+	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Average: r.Average, RawNames: r.RawNames, Filter: r.Filter, Inputs: r.Inputs, Limits: r.Limits}, viewTree)
 	if err != nil {
 		return nil, 0, nil, err
 	}

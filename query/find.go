@@ -25,16 +25,26 @@ type FindRequest struct {
 	Rows      int      `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)" json:"rows,omitempty"`
 }
 
-// FindResult is where the pattern was found: with --by profile in FindRow, else in
-// FindSum.
-type FindResult[R any] struct {
+// FindResult is where the pattern was found, by profile.
+type FindResult struct {
+	FindHead
+	Rows []FindRow `json:"rows"`
+}
+
+// FindSumsResult is where the pattern was found, by run, benchmark, group or function.
+type FindSumsResult struct {
+	FindHead
+	Rows []FindSum `json:"rows"`
+}
+
+// FindHead begins the documents of what was found.
+type FindHead struct {
 	Profiles int      `json:"profiles"` // that were searched
 	Type     string   `json:"type"`
 	Unit     string   `json:"unit"`
 	Omitted  Omitted  `json:"omitted"`
 	Notes    []string `json:"notes"`
 	By       string   `json:"by"`
-	Rows     []R      `json:"rows"`
 }
 
 // FindRow is a function in one profile.
@@ -63,37 +73,63 @@ type FindSum struct {
 	Total     Number  `json:"total"`
 }
 
-// Find answers a FindRequest with *FindResult[FindRow] or *FindResult[FindSum].
-func Find(ctx context.Context, st store.Reader, r *FindRequest) (_ any, err error) {
+// Find answers a FindRequest with a row per profile and function.
+func Find(ctx context.Context, st store.Store, r *FindRequest) (*FindResult, error) {
+	finds, notes, err := r.find(ctx, st, store.FindFunctions)
+	if err != nil {
+		return nil, err
+	}
+	rows := r.perProfile(finds)
+	shown := filled(words.First(rows, r.Rows))
+	return &FindResult{r.head(finds, len(rows)-len(shown), notes), shown}, nil
+}
+
+// FindSums answers a FindRequest with a row per run, benchmark, group or function, as By
+// says.
+func FindSums(ctx context.Context, st store.Store, r *FindRequest) (*FindSumsResult, error) {
+	look := store.Find
+	if r.By == "function" {
+		look = store.FindFunctions
+	}
+	finds, notes, err := r.find(ctx, st, look)
+	if err != nil {
+		return nil, err
+	}
+	rows := r.summed(finds)
+	shown := filled(words.First(rows, r.Rows))
+	return &FindSumsResult{r.head(finds, len(rows)-len(shown), notes), shown}, nil
+}
+
+// look is store.Find or store.FindFunctions.
+type look func(ctx context.Context, st store.Reader, q store.Query, pattern string, callees ...string) (*store.Finds, error)
+
+// find returns what is at or above the minimum of the request.
+func (r *FindRequest) find(ctx context.Context, st store.Reader, look look) (finds *store.Finds, notes []string, err error) {
 	defer func() { err = r.hinted(ctx, st, err) }()
 	if r.Self && r.Total {
-		return nil, usage("--self and --total exclude each other")
+		return nil, nil, usage("--self and --total exclude each other")
 	}
 	if r.Pattern == "" {
-		return nil, usage("pattern is missing: the function or call path to find")
+		return nil, nil, usage("pattern is missing: the function or call path to find")
 	}
 	p, err := callpath.Parse(r.Pattern)
 	if err != nil {
-		return nil, usage("pattern: %w", err)
+		return nil, nil, usage("pattern: %w", err)
 	}
 	if err := p.Calling(r.Callees...); err != nil {
-		return nil, usage("--callee: %w", err)
-	}
-	look := store.Find
-	if r.By == "profile" || r.By == "function" {
-		look = store.FindFunctions
+		return nil, nil, usage("--callee: %w", err)
 	}
 	q, notes, err := r.oneType(ctx, st)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	finds, err := look(ctx, st, q, r.Pattern, r.Callees...)
+	finds, err = look(ctx, st, q, r.Pattern, r.Callees...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	least, err := r.MinValue.in(finds.Profiles)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	finds.Rows = slices.DeleteFunc(finds.Rows, func(row store.FindRow) bool {
 		value := row.Total
@@ -105,7 +141,7 @@ func Find(ctx context.Context, st store.Reader, r *FindRequest) (_ any, err erro
 	if len(finds.Rows) == 0 {
 		similar, err := similarFunctions(ctx, st, r.Pattern)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		limit := "--min-share"
 		if r.MinValue != (Amount{}) {
@@ -113,16 +149,12 @@ func Find(ctx context.Context, st store.Reader, r *FindRequest) (_ any, err erro
 		}
 		notes = append(notes, fmt.Sprintf("%s not found at or above %s in %s%s", r.Pattern, limit, counted(len(finds.Profiles), "selected profile"), similar))
 	}
-	if r.By == "profile" {
-		return found(r, finds, r.perProfile(finds), notes), nil
-	}
-	return found(r, finds, r.summed(finds), notes), nil
+	return finds, notes, nil
 }
 
-// found makes the result.
-func found[R any](r *FindRequest, f *store.Finds, rows []R, notes []string) *FindResult[R] {
-	out := &FindResult[R]{Profiles: len(f.Profiles), By: r.By, Notes: notes, Rows: filled(words.First(rows, r.Rows))}
-	out.Omitted.Rows = len(rows) - len(out.Rows)
+// head describes what was searched.
+func (r *FindRequest) head(f *store.Finds, omitted int, notes []string) FindHead {
+	out := FindHead{Profiles: len(f.Profiles), By: r.By, Notes: notes, Omitted: Omitted{Rows: omitted}}
 	if len(f.Profiles) > 0 {
 		out.Type, out.Unit = f.Profiles[0].Type.Name, f.Profiles[0].Type.Unit
 	}

@@ -31,8 +31,10 @@ type GrowthRow struct {
 	SelfBefore float64 `json:"selfBefore"`
 }
 
-// growth compares the functions of the newest --last runs with those before.
-func growth(ctx context.Context, st store.Reader, r *TreeRequest) (*GrowthResult, error) {
+// Growth answers a TreeRequest by comparing the functions of the newest Last runs with
+// those before.
+func Growth(ctx context.Context, st store.Store, r *TreeRequest) (_ *GrowthResult, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
 	q, notes, err := r.oneType(ctx, st)
 	if err != nil {
 		return nil, err

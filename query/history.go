@@ -80,7 +80,7 @@ type HistoryStep struct {
 }
 
 // History answers a HistoryRequest.
-func History(ctx context.Context, st store.Reader, r *HistoryRequest) (_ *HistoryResult, err error) {
+func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *HistoryResult, err error) {
 	defer func() { err = r.hinted(ctx, st, err) }()
 	if r.Function != "" && r.Metric != "" {
 		return nil, usage("--function and --metric exclude each other")

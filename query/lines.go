@@ -57,9 +57,6 @@ type LineRow struct {
 // sourceContext is the number of lines of source text before and after those with samples.
 const sourceContext = 3
 
-// linesView is the view of a TreeRequest whose samples are summed by line.
-const linesView = "lines"
-
 // Lines answers a LinesRequest.
 func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult, err error) {
 	defer func() { err = r.hinted(ctx, st, err) }()
@@ -72,7 +69,7 @@ func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult
 	case !pattern.Single():
 		return nil, usage("function: %q is a call path; give the name of one function", r.Function)
 	}
-	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, View: linesView, Filter: Filter{SampleFilter: r.SampleFilter}, Inputs: r.Inputs, Limits: r.Limits})
+	s, err := newScope(ctx, st, &TreeRequest{Selection: r.Selection, Filter: Filter{SampleFilter: r.SampleFilter}, Inputs: r.Inputs, Limits: r.Limits}, viewLines)
 	if err != nil {
 		return nil, err
 	}

@@ -40,9 +40,18 @@ func (n Number) String() string { return string(n.append(nil)) }
 // MarshalJSON returns the number in units.
 func (n Number) MarshalJSON() ([]byte, error) { return n.append(nil), nil }
 
-// UnmarshalJSON reads a number as a fraction, for Go programs that read results.
+// UnmarshalJSON reads a number: a whole number of decimal digits exactly, another one as
+// the nearest fraction, and null as no number.
 func (n *Number) UnmarshalJSON(data []byte) error {
-	n.Divided = true
+	whole, decimals, _ := strings.Cut(string(data), ".")
+	if v, err := strconv.ParseInt(whole+decimals, 10, 64); err == nil && (v != 0 || whole[0] != '-') {
+		*n = Whole(v, len(decimals))
+		return nil
+	}
+	*n = Number{Divided: true, Float: math.NaN()}
+	if string(data) == "null" {
+		return nil
+	}
 	return json.Unmarshal(data, &n.Float)
 }
 

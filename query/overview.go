@@ -66,7 +66,7 @@ const (
 )
 
 // Overview answers an OverviewRequest. It reads no tree.
-func Overview(ctx context.Context, st store.Reader, r *OverviewRequest) (*OverviewResult, error) {
+func Overview(ctx context.Context, st store.Store, r *OverviewRequest) (*OverviewResult, error) {
 	list, err := st.Profiles(ctx, r.Query())
 	if err != nil {
 		return nil, err

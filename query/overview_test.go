@@ -13,7 +13,7 @@ import (
 
 // listOnly is a store that lists profiles and answers nothing else: other methods panic.
 type listOnly struct {
-	store.Reader
+	store.Store
 	list  []store.Profile
 	calls int
 }

@@ -28,30 +28,30 @@ func TreePage(ctx context.Context, st store.Store, r *TreeRequest) (*web.Report,
 	start := "/profile?" + address.Encode()
 	page := &web.Report{}
 	upright := *r
-	if upright.View = "tree"; r.Invert {
-		upright.Invert = false // the page inverts by itself
-	}
-	s, err := newScope(ctx, st, &upright)
+	upright.Invert = false // the page inverts by itself
+	s, err := newScope(ctx, st, &upright, viewTree)
 	if err != nil {
 		return nil, err
 	}
 	page.Title, page.Start, page.Nav = s.title, start, []web.Link{{Title: "Profile", Address: start}}
-	if r.View == "stack-chart" {
-		s.r = r
-		boxes, err := s.boxesResult()
+	if r.View == viewStackChart {
+		boxes, err := s.stackChart()
 		if err != nil {
 			return nil, err
 		}
-		if err := chartAnswers(page, "tree", boxes, chartThreads(boxes.Threads), func(thread string) (any, error) {
+		if err := chartAnswers(page, "tree", boxes, chartThreads(boxes.Threads), func(thread string) (*StackChartResult, error) {
 			one := *r
 			one.Threads = []string{thread}
-			return Tree(ctx, st, &one)
+			return StackChart(ctx, st, &one)
 		}); err != nil {
 			return nil, err
 		}
-		s.r = &upright
 	}
-	return page, answer(page, "tree", "", s.rows())
+	rows, err := s.rows()
+	if err != nil {
+		return nil, err
+	}
+	return page, answer(page, "tree", "", rows)
 }
 
 // pageThreads bounds the threads of which a page has a stack chart of their own.
@@ -68,7 +68,7 @@ func chartThreads(list []ThreadRow) (names []string) {
 
 // chartAnswers adds a stack chart to a page, and those of its threads before it: the first
 // answer that fits is shown.
-func chartAnswers(page *web.Report, path string, all any, threads []string, of func(thread string) (any, error)) error {
+func chartAnswers[R any](page *web.Report, path string, all R, threads []string, of func(thread string) (R, error)) error {
 	if len(threads) > 1 {
 		for _, name := range words.First(threads, pageThreads) {
 			chart, err := of(name)
@@ -97,12 +97,10 @@ func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report,
 			address.Add(sideName(i)+"-run", r.Inputs[i][k].name)
 		}
 	}
-	if upright.View = "tree"; r.Invert {
-		upright.Invert = false
-	}
+	upright.Invert = false
 	if r.Against != "" {
 		address.Set("against", r.Against)
-		b, err := upright.band(ctx, st)
+		b, err := Band(ctx, st, &upright)
 		if err != nil {
 			return nil, err
 		}
@@ -111,29 +109,37 @@ func DiffPage(ctx context.Context, st store.Store, r *DiffRequest) (*web.Report,
 		return page, answer(page, "diff", "", b)
 	}
 	start := "/diff?" + address.Encode()
+	if r.Net {
+		tree, err := NetTree(ctx, st, &upright)
+		if err != nil {
+			return nil, err
+		}
+		page := &web.Report{Title: netTitle, Start: "/profile?view=icicle"}
+		return page, answer(page, "tree", "", tree)
+	}
 	d, err := newComparison(ctx, st, &upright)
 	if err != nil {
 		return nil, err
 	}
-	if d.net != nil {
-		page := &web.Report{Title: d.net.title, Start: "/profile?view=icicle"}
-		return page, answer(page, "tree", "", d.net.rows())
-	}
 	page := &web.Report{Title: d.title(), Start: start, Nav: []web.Link{{Title: "Diff", Address: start}}}
-	if r.View == "stack-chart" {
-		chart, err := r.chartResult(ctx, st)
+	if r.View == viewStackChart {
+		chart, err := DiffChart(ctx, st, r)
 		if err != nil {
 			return nil, err
 		}
-		if err := chartAnswers(page, "diff", chart, chart.threadsOfBoth(), func(thread string) (any, error) {
+		if err := chartAnswers(page, "diff", chart, chart.threadsOfBoth(), func(thread string) (*DiffChartResult, error) {
 			one := *r
 			one.Threads = []string{thread}
-			return one.chartResult(ctx, st)
+			return DiffChart(ctx, st, &one)
 		}); err != nil {
 			return nil, err
 		}
 	}
-	return page, answer(page, "diff", "", d.rows())
+	rows, err := d.rows()
+	if err != nil {
+		return nil, err
+	}
+	return page, answer(page, "diff", "", rows)
 }
 
 // pageAddress returns the parameters of an address that name what a page shows.
@@ -150,7 +156,7 @@ func pageAddress(s *Selection, view string) url.Values {
 // pageView names a view as the pages do.
 func pageView(view string, inverted bool) string {
 	switch {
-	case view == "functions" || view == "stack-chart":
+	case view == viewFunctions || view == viewStackChart:
 		return view
 	case inverted:
 		return "inverted"
@@ -161,7 +167,7 @@ func pageView(view string, inverted bool) string {
 // answer adds a result to a page, in columns.
 func answer(page *web.Report, path, query string, result any) error {
 	var b bytes.Buffer
-	if err := WriteJSON(&b, result, true); err != nil {
+	if err := WriteJSON(&b, result, Form{Columns: true}); err != nil {
 		return err
 	}
 	page.Answers = append(page.Answers, web.Answer{Path: path, Query: query, Body: bytes.TrimSpace(b.Bytes())})
@@ -208,7 +214,7 @@ func (r *ReportRequest) attach(ctx context.Context, runs store.Reader, doc *repo
 			return fmt.Errorf("diff of %s: %w", b.Benchmark.Benchmark, err)
 		}
 		var body bytes.Buffer
-		if err := WriteJSON(&body, diff, true); err != nil {
+		if err := WriteJSON(&body, diff, Form{Columns: true}); err != nil {
 			return err
 		}
 		doc.Attached = append(doc.Attached, report.Attachment{Title: "Diff of " + b.Benchmark.Benchmark.String(), Path: "diff", Query: address.Encode(), Body: bytes.TrimSpace(body.Bytes())})
@@ -226,7 +232,7 @@ func diffOfRuns(ctx context.Context, runs store.Reader, ids [2][]store.ProfileID
 		}
 		return bandResult(c, average.Mean, c.Warnings), nil
 	}
-	diff := DiffRequest{By: "profile", View: "tree"}
+	diff := DiffRequest{By: "profile"}
 	for side := range ids {
 		tree, profiles, err := store.MergeTrees(ctx, runs, store.Query{Profiles: ids[side]})
 		if err != nil {
@@ -240,7 +246,7 @@ func diffOfRuns(ctx context.Context, runs store.Reader, ids [2][]store.ProfileID
 	if err != nil {
 		return nil, err
 	}
-	return c.rows(), nil
+	return c.rows()
 }
 
 // reportPage returns a report as an offline page.

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -44,18 +45,77 @@ func (j *Judging) request(k int, f *Facts) (req regression.Request, err error) {
 
 // RegressionsRequest asks what became slower.
 type RegressionsRequest struct {
-	Selection `group:"Selection"`
-	Method    string `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation,hotelling" help:"method: default, thesis (score of the paper), correlation, hotelling (T² test of a subtree's functions together)" json:"method,omitempty"`
-	Judging   `group:"Method"`
-	Measure   string   `param:"measure" group:"Method" arg:"what" default:"total" help:"thesis: value to score: total, self, or potential:n" json:"measure,omitempty"`
-	X         string   `param:"x" group:"Method" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
-	Y         string   `param:"y" group:"Method" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
-	Least     int      `param:"least-occurrences" group:"Method" arg:"n" min:"2" default:"2" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
-	Functions []string `param:"function" group:"Method" arg:"name" help:"hotelling: test the functions called below this one (exact name); repeatable (default: those of the whole program)" json:"function,omitempty"`
-	Variables int      `param:"variables" group:"Method" arg:"n" min:"1" default:"10" help:"hotelling: maximum number of functions of a test; a third of the number of runs at most" json:"variables,omitempty"`
-	Rows      int      `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of findings (0: all)" json:"rows,omitempty"`
-	Expand    `group:"Expansion"`
-	Facts     `json:"facts,omitzero"`
+	Selection
+	Judging
+	Rows int // maximum number of findings; 0: all
+	Expand
+	Correlating // of Expand
+	Facts
+}
+
+// ScoresRequest asks for functions ranked by the score of the paper.
+type ScoresRequest struct {
+	Selection
+	Judging
+	Scored
+	Rows int // maximum number of functions; 0: all
+	Expand
+	Correlating // of Expand
+	Facts
+}
+
+// CorrelationsRequest asks for functions ranked by how closely they follow the time.
+type CorrelationsRequest struct {
+	Selection
+	Correlating
+	Rows int // maximum number of functions; 0: all
+	Expand
+}
+
+// HotellingRequest asks for tests of the functions of subtrees together.
+type HotellingRequest struct {
+	Selection
+	Judging
+	Subtrees
+	Rows int // maximum number of tests; 0: all
+	Facts
+}
+
+// MethodRequest has the parameters of every method of finding what became slower, and the
+// name of one: the form in which users ask. MethodView chooses the method.
+type MethodRequest struct {
+	Selection   `group:"Selection"`
+	Method      string `param:"method" group:"Method" arg:"name" choices:"default,thesis,correlation,hotelling" help:"method: default, thesis (score of the paper), correlation, hotelling (T² test of a subtree's functions together)" json:"method,omitempty"`
+	Judging     `group:"Method"`
+	Scored      `group:"Method"`
+	Correlating `group:"Method"`
+	Subtrees    `group:"Method"`
+	Rows        int `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of findings (0: all)" json:"rows,omitempty"`
+	Expand      `group:"Expansion"`
+	Facts       `json:"facts,omitzero"`
+}
+
+// Scored says which value of a function the score of the paper is of.
+type Scored struct {
+	Measure string `param:"measure" arg:"what" default:"total" help:"thesis: value to score: total, self, or potential:n" json:"measure,omitempty"`
+}
+
+// Correlating says what is correlated.
+type Correlating struct {
+	X     string `param:"x" arg:"what" choices:"share,samples" help:"correlation: share or samples of a function" json:"x,omitempty"`
+	Y     string `param:"y" arg:"what" choices:"time,raw" help:"correlation: the metric as a time, or raw as stored" json:"y,omitempty"`
+	Least int    `param:"least-occurrences" arg:"n" min:"2" default:"2" help:"correlation: minimum runs of a benchmark that have the function and a metric" json:"leastOccurrences,omitempty"`
+}
+
+// options are those of the analysis.
+func (c *Correlating) options() bottleneck.Correlating {
+	return bottleneck.Correlating{Samples: c.X == "samples", Raw: c.Y == "raw", Least: c.Least}
+}
+
+// Subtrees says which functions a test is of.
+type Subtrees struct {
+	Functions []string `param:"function" arg:"name" help:"hotelling: test the functions called below this one (exact name); repeatable (default: those of the whole program)" json:"function,omitempty"`
+	Variables int      `param:"variables" arg:"n" min:"1" default:"10" help:"hotelling: maximum number of functions of a test; a third of the number of runs at most" json:"variables,omitempty"`
 }
 
 // RegressionsResult has the findings of the default method (docs/schema/findings.md).
@@ -63,7 +123,6 @@ type RegressionsResult struct {
 	Findings   []regression.Finding `json:"findings"`
 	Benchmarks []Judged             `json:"benchmarks"`
 	Expanded   []*Expanded          `json:"expanded,omitempty"`
-	Result     *regression.Result   `json:"-"` // with what was not asked for in JSON
 }
 
 // Judged is what was compared of a benchmark.
@@ -77,18 +136,35 @@ type Judged struct {
 	Candidates []regression.Candidate `json:"candidates"`
 }
 
-// RankingResult ranks functions by the paper's score (ThesisRow) or by correlation
-// (CorrelationRow), or subtrees by Hotelling's test (HotellingRow).
-type RankingResult[R any] struct {
-	Omitted  Omitted     `json:"omitted"`
-	Zero     int         `json:"zero,omitempty"` // functions with a correlation of 0, in rows or omitted
-	Notes    []string    `json:"notes"`
-	Rows     []R         `json:"rows"`
+// RankingHead begins the documents of the other methods.
+type RankingHead struct {
+	Omitted Omitted  `json:"omitted"`
+	Zero    int      `json:"zero,omitempty"` // functions with a correlation of 0, in rows or omitted
+	Notes   []string `json:"notes"`
+}
+
+// ScoresResult ranks functions by the score of the paper.
+type ScoresResult struct {
+	RankingHead
+	Rows     []ScoreRow  `json:"rows"`
 	Expanded []*Expanded `json:"expanded,omitempty"`
 }
 
-// ThesisRow is a function in one benchmark.
-type ThesisRow struct {
+// CorrelationsResult ranks functions by correlation.
+type CorrelationsResult struct {
+	RankingHead
+	Rows     []CorrelationRow `json:"rows"`
+	Expanded []*Expanded      `json:"expanded,omitempty"`
+}
+
+// HotellingResult ranks subtrees by Hotelling's test.
+type HotellingResult struct {
+	RankingHead
+	Rows []HotellingRow `json:"rows"`
+}
+
+// ScoreRow is a function in one benchmark.
+type ScoreRow struct {
 	Score     float64 `json:"score"`
 	Expected  float64 `json:"expected"` // mean of the history
 	Actual    float64 `json:"actual"`
@@ -110,51 +186,25 @@ type CorrelationRow struct {
 // HotellingRow is a test of the functions of a subtree in one benchmark.
 type HotellingRow = regression.HotellingRow
 
-// Regressions answers a RegressionsRequest, by method: *RegressionsResult,
-// *RankingResult[ThesisRow], *RankingResult[CorrelationRow] or
-// *RankingResult[HotellingRow].
-func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ any, err error) {
+// Regressions answers a RegressionsRequest with the findings of the default method.
+func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ *RegressionsResult, err error) {
 	defer func() { err = r.hinted(ctx, st, err) }()
 	if err := r.Expand.check(); err != nil {
 		return nil, err
-	}
-	if r.Expand.Score == "" && r.Method == "thesis" {
-		r.Expand.Score = "thesis"
 	}
 	q := r.Query()
 	req, err := r.Judging.request(q.Last, &r.Facts)
 	if err != nil {
 		return nil, err
 	}
-	list, err := st.Profiles(ctx, q)
-	if err != nil {
+	if _, err := selected(ctx, st, q); err != nil {
 		return nil, err
 	}
-	if len(list) == 0 {
-		return nil, store.OneType(nil, q)
-	}
-	if r.Method == "default" {
-		return r.findings(ctx, st, q, req)
-	}
-	q, notes, err := r.oneType(ctx, st)
-	if err != nil {
-		return nil, err
-	}
-	switch r.Method {
-	case "thesis":
-		return r.thesis(ctx, st, q, req, notes)
-	case "hotelling":
-		return r.hotelling(ctx, st, q, req, notes)
-	}
-	return r.correlation(ctx, st, q, notes)
-}
-
-func (r *RegressionsRequest) findings(ctx context.Context, st store.Store, q store.Query, req regression.Request) (*RegressionsResult, error) {
 	res, err := regression.Find(ctx, st, q, req)
 	if err != nil {
 		return nil, err
 	}
-	out := &RegressionsResult{Findings: filled(words.First(res.Findings, r.Rows)), Benchmarks: []Judged{}, Result: res}
+	out := &RegressionsResult{Findings: filled(words.First(res.Findings, r.Rows)), Benchmarks: []Judged{}}
 	var ranking []ranked
 	for _, f := range out.Findings {
 		ranking = append(ranking, ofBenchmark(f.Group, f.Benchmark, f.Type, f.Function, f.Score))
@@ -165,11 +215,22 @@ func (r *RegressionsRequest) findings(ctx context.Context, st store.Store, q sto
 		histories[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = compared{history.Series{Benchmark: b.Benchmark, Type: b.Type, Profiles: b.Profiles}, b.Tested}
 		out.Benchmarks = append(out.Benchmarks, Judged{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, len(b.Analyses) > 0, b.Reason, report.NewCompared(b), filled(b.Ranked)})
 	}
-	out.Expanded, err = r.expandRanked(ctx, st, ranking, histories)
+	out.Expanded, err = r.expandRanked(ctx, st, ranking, histories, r.Correlating.options())
 	return out, err
 }
 
-func (r *RegressionsRequest) thesis(ctx context.Context, st store.Store, q store.Query, req regression.Request, notes []string) (*RankingResult[ThesisRow], error) {
+// Scores answers a ScoresRequest.
+func Scores(ctx context.Context, st store.Store, r *ScoresRequest) (_ *ScoresResult, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
+	if err := r.Expand.check(); err != nil {
+		return nil, err
+	}
+	x := r.Expand
+	x.Score = cmp.Or(x.Score, "thesis")
+	q, req, notes, err := r.Judging.ranking(ctx, st, &r.Selection, &r.Facts)
+	if err != nil {
+		return nil, err
+	}
 	m, err := regression.ParseMeasure(r.Measure)
 	if err != nil {
 		return nil, usage("--measure: %w", err)
@@ -178,11 +239,11 @@ func (r *RegressionsRequest) thesis(ctx context.Context, st store.Store, q store
 	if err != nil {
 		return nil, err
 	}
-	out := &RankingResult[ThesisRow]{Notes: append(notes, res.Warnings...), Rows: []ThesisRow{}}
+	out := &ScoresResult{RankingHead: RankingHead{Notes: append(notes, res.Warnings...)}, Rows: []ScoreRow{}}
 	var ranking []ranked
 	for _, x := range words.First(res.Rows, r.Rows) {
 		ranking = append(ranking, ofBenchmark(x.Group, x.Benchmark, x.Type, x.Function, x.Score))
-		out.Rows = append(out.Rows, ThesisRow{x.Score, x.Expected, x.Actual, x.Diff, x.Status, x.Function, testrun.Benchmark{Group: x.Group, Name: x.Benchmark}.String(), x.Run})
+		out.Rows = append(out.Rows, ScoreRow{x.Score, x.Expected, x.Actual, x.Diff, x.Status, x.Function, testrun.Benchmark{Group: x.Group, Name: x.Benchmark}.String(), x.Run})
 	}
 	out.Omitted.Rows = len(res.Rows) - len(out.Rows)
 	histories := map[history.Key]compared{}
@@ -190,27 +251,42 @@ func (r *RegressionsRequest) thesis(ctx context.Context, st store.Store, q store
 		s := res.Series[i].Newest(res.Window + 1)
 		histories[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}] = compared{*s, 1}
 	}
-	if r.Expand.Expand != "" && m != regression.Total {
+	if x.Expand != "" && m != regression.Total {
 		out.Notes = append(out.Notes, "contexts are scored by total, whatever --measure ranks by")
 	}
-	out.Expanded, err = r.expandRanked(ctx, st, ranking, histories)
+	out.Expanded, err = x.expandRanked(ctx, st, ranking, histories, r.Correlating.options())
 	return out, err
 }
 
-func (r *RegressionsRequest) hotelling(ctx context.Context, st store.Store, q store.Query, req regression.Request, notes []string) (*RankingResult[HotellingRow], error) {
-	if r.Expand.Expand != "" {
-		return nil, usage("--expand needs a method that ranks functions, not --method hotelling")
+// Hotelling answers a HotellingRequest.
+func Hotelling(ctx context.Context, st store.Store, r *HotellingRequest) (_ *HotellingResult, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
+	q, req, notes, err := r.Judging.ranking(ctx, st, &r.Selection, &r.Facts)
+	if err != nil {
+		return nil, err
 	}
 	res, err := regression.HotellingTest(ctx, st, q, r.Functions, r.Variables, req)
 	if err != nil {
 		return nil, err
 	}
 	rows := filled(words.First(res.Rows, r.Rows))
-	return &RankingResult[HotellingRow]{Notes: append(notes, res.Warnings...), Rows: rows, Omitted: Omitted{Rows: len(res.Rows) - len(rows)}}, nil
+	return &HotellingResult{RankingHead{Notes: append(notes, res.Warnings...), Omitted: Omitted{Rows: len(res.Rows) - len(rows)}}, rows}, nil
 }
 
-func (r *RegressionsRequest) correlation(ctx context.Context, st store.Store, q store.Query, notes []string) (*RankingResult[CorrelationRow], error) {
-	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Rank: bottleneck.Correlation, Correlating: r.correlating()})
+// Correlations answers a CorrelationsRequest.
+func Correlations(ctx context.Context, st store.Store, r *CorrelationsRequest) (_ *CorrelationsResult, err error) {
+	defer func() { err = r.hinted(ctx, st, err) }()
+	if err := r.Expand.check(); err != nil {
+		return nil, err
+	}
+	if _, err := selected(ctx, st, r.Query()); err != nil {
+		return nil, err
+	}
+	q, notes, err := r.oneType(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	res, err := bottleneck.Find(ctx, st, q, bottleneck.Options{Rank: bottleneck.Correlation, Correlating: r.Correlating.options()})
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +295,7 @@ func (r *RegressionsRequest) correlation(ctx context.Context, st store.Store, q 
 		all = append(all, x)
 	}
 	rows := words.First(all, r.Rows)
-	out := &RankingResult[CorrelationRow]{Notes: append(notes, res.Warnings...), Rows: []CorrelationRow{}, Omitted: Omitted{Rows: len(all) - len(rows)}, Zero: res.Zero}
+	out := &CorrelationsResult{RankingHead: RankingHead{Notes: append(notes, res.Warnings...), Omitted: Omitted{Rows: len(all) - len(rows)}, Zero: res.Zero}, Rows: []CorrelationRow{}}
 	for _, x := range rows {
 		out.Rows = append(out.Rows, CorrelationRow{x.Score, x.Benchmarks, x.Profiles, x.Function})
 	}
@@ -228,7 +304,7 @@ func (r *RegressionsRequest) correlation(ctx context.Context, st store.Store, q 
 		if err != nil {
 			return nil, err
 		}
-		x, err := r.contextsIn(ctx, st, profiles, candidatesOf(rows), r.correlating())
+		x, err := r.contextsIn(ctx, st, profiles, candidatesOf(rows), r.Correlating.options())
 		if err != nil {
 			return nil, err
 		}
@@ -237,9 +313,17 @@ func (r *RegressionsRequest) correlation(ctx context.Context, st store.Store, q 
 	return out, nil
 }
 
-// correlating is what --method correlation and --expand correlation compare.
-func (r *RegressionsRequest) correlating() bottleneck.Correlating {
-	return bottleneck.Correlating{Samples: r.X == "samples", Raw: r.Y == "raw", Least: r.Least}
+// ranking returns what a method that ranks the functions of one value type is asked.
+func (j *Judging) ranking(ctx context.Context, st store.Reader, s *Selection, f *Facts) (q store.Query, req regression.Request, notes []string, err error) {
+	q = s.Query()
+	if req, err = j.request(q.Last, f); err != nil {
+		return q, req, nil, err
+	}
+	if _, err = selected(ctx, st, q); err != nil {
+		return q, req, nil, err
+	}
+	q, notes, err = s.oneType(ctx, st)
+	return q, req, notes, err
 }
 
 // ranked is a function that a method names, in one benchmark and value type.
@@ -260,23 +344,23 @@ type compared struct {
 
 // expandRanked searches the contexts of the first functions of a ranking, benchmark by
 // benchmark, in the runs that ranked them; nil without --expand.
-func (r *RegressionsRequest) expandRanked(ctx context.Context, st store.Store, list []ranked, histories map[history.Key]compared) ([]*Expanded, error) {
-	if r.Expand.Expand == "" {
+func (x *Expand) expandRanked(ctx context.Context, st store.Store, list []ranked, histories map[history.Key]compared, c bottleneck.Correlating) ([]*Expanded, error) {
+	if x.Expand == "" {
 		return nil, nil
 	}
 	var keys []history.Key
 	candidates := map[history.Key][]expansion.Candidate{}
 	seen := map[ranked]bool{}
-	for _, x := range list {
-		key := ranked{x.Key, expansion.Candidate{Function: x.Function}}
-		if r.Top > 0 && len(seen) == r.Top || x.Function == "" || seen[key] {
+	for _, f := range list {
+		key := ranked{f.Key, expansion.Candidate{Function: f.Function}}
+		if x.Top > 0 && len(seen) == x.Top || f.Function == "" || seen[key] {
 			continue
 		}
 		seen[key] = true
-		if candidates[x.Key] == nil {
-			keys = append(keys, x.Key)
+		if candidates[f.Key] == nil {
+			keys = append(keys, f.Key)
 		}
-		candidates[x.Key] = append(candidates[x.Key], x.Candidate)
+		candidates[f.Key] = append(candidates[f.Key], f.Candidate)
 	}
 	out := []*Expanded{}
 	for _, key := range keys {
@@ -284,12 +368,12 @@ func (r *RegressionsRequest) expandRanked(ctx context.Context, st store.Store, l
 		if len(h.Profiles) == 0 {
 			continue // a finding in several benchmarks has none of its own
 		}
-		x, err := r.contexts(ctx, st, []history.Series{h.Series}, h.tested, candidates[key], r.correlating())
+		found, err := x.contexts(ctx, st, []history.Series{h.Series}, h.tested, candidates[key], c)
 		if err != nil {
 			return nil, err
 		}
-		x.Benchmark = key.Benchmark.String()
-		out = append(out, x)
+		found.Benchmark = key.Benchmark.String()
+		out = append(out, found)
 	}
 	return out, nil
 }

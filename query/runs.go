@@ -30,7 +30,7 @@ type Run struct {
 }
 
 // Runs answers a RunsRequest.
-func Runs(ctx context.Context, st store.Reader, r *RunsRequest) (*RunsResult, error) {
+func Runs(ctx context.Context, st store.Store, r *RunsRequest) (*RunsResult, error) {
 	list, err := st.Profiles(ctx, r.Query())
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ type ProfilesResult struct {
 }
 
 // Profiles lists the profiles of a selection.
-func Profiles(ctx context.Context, st store.Reader, r *RunsRequest) (*ProfilesResult, error) {
+func Profiles(ctx context.Context, st store.Store, r *RunsRequest) (*ProfilesResult, error) {
 	list, err := st.Profiles(ctx, r.Query())
 	return &ProfilesResult{filled(list)}, err
 }
@@ -90,7 +90,7 @@ type FunctionNamesResult struct {
 }
 
 // FunctionNames answers a FunctionNamesRequest.
-func FunctionNames(ctx context.Context, st store.Reader, r *FunctionNamesRequest) (*FunctionNamesResult, error) {
+func FunctionNames(ctx context.Context, st store.Store, r *FunctionNamesRequest) (*FunctionNamesResult, error) {
 	var pattern *callpath.Pattern
 	if r.Pattern != "" {
 		var err error

@@ -47,14 +47,18 @@ type Head struct {
 	RootTotal Number   `json:"rootTotal"` // 100 % of all shares
 	Notes     []string `json:"notes"`
 	Omitted   Omitted  `json:"omitted"`
-	Title     string   `json:"-"`
 }
 
-// TreeResult is a tree, depth first, or a list of functions (depth 0).
+// TreeResult is a tree, depth first.
 type TreeResult struct {
 	Head
 	Rows Rows[TreeRow] `json:"rows"`
-	List bool          `json:"-"` // of functions
+}
+
+// FunctionsResult is a list of functions, whose rows have depth 0.
+type FunctionsResult struct {
+	Head
+	Rows Rows[TreeRow] `json:"rows"`
 }
 
 // TreeRow is a call node or a function.
@@ -72,11 +76,16 @@ type TreeRow struct {
 	Column int32 `json:"column,omitempty"`
 }
 
-// BoxesResult is a flame graph or a stack chart: its boxes by depth, then from left to
-// right.
-type BoxesResult struct {
+// FlameResult is a flame graph: its boxes by depth, then from left to right.
+type FlameResult struct {
 	Head
-	// Of a stack chart: the threads that have one, whatever the request selects.
+	Rows Rows[BoxRow] `json:"rows"`
+}
+
+// StackChartResult is a stack chart: its boxes by depth, then from left to right.
+type StackChartResult struct {
+	Head
+	// Threads are those that have a stack chart, whatever the request selects.
 	Threads []ThreadRow `json:"threads,omitempty"`
 	// Zero is the time from which ranges count, in milliseconds since the start of the
 	// profile.
@@ -102,43 +111,66 @@ type BoxRow struct {
 	Self     float64 `json:"self"`
 }
 
-// Tree answers a TreeRequest: with *TreeResult, *BoxesResult for the views flame and
-// stack-chart, *MarkersResult for the view markers, *NodeResult for --select, *GrowthResult for functions with --last.
-func Tree(ctx context.Context, st store.Store, r *TreeRequest) (_ any, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
-	if len(r.Inputs) == 0 && r.Last > 0 && r.View == "functions" {
-		return growth(ctx, st, r)
-	}
-	if r.View == "functions" && r.isPlain() {
+// Tree answers a TreeRequest with the nodes of the tree.
+func Tree(ctx context.Context, st store.Store, r *TreeRequest) (*TreeResult, error) {
+	return ofScope(ctx, st, r, viewTree, (*scope).rows)
+}
+
+// Functions answers a TreeRequest with the functions of the tree.
+func Functions(ctx context.Context, st store.Store, r *TreeRequest) (_ *FunctionsResult, err error) {
+	if r.isPlain(viewFunctions) {
+		defer func() { err = r.hinted(ctx, st, err) }()
 		if list, err := functionSums(ctx, st, r); err != nil || list != nil {
 			return list, err
 		}
 	}
-	s, err := newScope(ctx, st, r)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case r.Select != "":
-		return s.node()
-	case r.View == "functions":
+	return ofScope(ctx, st, r, viewFunctions, func(s *scope) (*FunctionsResult, error) {
 		return s.functions(s.tree.FunctionRows(), s.tree.RootTotal()), nil
-	case r.View == "markers":
-		return s.markers()
-	case r.View == "flame" || r.View == "stack-chart":
-		return s.boxesResult()
-	}
-	return s.rows(), nil
+	})
 }
 
-// Graph answers a TreeRequest with the picture of its flame graph or stack chart.
-func Graph(ctx context.Context, st store.Store, r *TreeRequest) (_ *flame.Graph, err error) {
+// Flame answers a TreeRequest with the boxes of its flame graph.
+func Flame(ctx context.Context, st store.Store, r *TreeRequest) (*FlameResult, error) {
+	return ofScope(ctx, st, r, viewFlame, (*scope).flame)
+}
+
+// StackChart answers a TreeRequest with the boxes of its stack chart.
+func StackChart(ctx context.Context, st store.Store, r *TreeRequest) (*StackChartResult, error) {
+	return ofScope(ctx, st, r, viewStackChart, (*scope).stackChart)
+}
+
+// Markers answers a TreeRequest with the markers of the profile.
+func Markers(ctx context.Context, st store.Store, r *TreeRequest) (*MarkersResult, error) {
+	return ofScope(ctx, st, r, viewMarkers, (*scope).markers)
+}
+
+// Node answers a TreeRequest with the call node that its Select names.
+func Node(ctx context.Context, st store.Store, r *TreeRequest) (*NodeResult, error) {
+	view := viewTree
+	if r.View == viewStackChart { // its nodes have times
+		view = viewStackChart
+	}
+	return ofScope(ctx, st, r, view, (*scope).node)
+}
+
+// ofScope reads the tree of a request for a view, and answers from it.
+func ofScope[R any](ctx context.Context, st store.Store, r *TreeRequest, view string, answer func(*scope) (*R, error)) (_ *R, err error) {
 	defer func() { err = r.hinted(ctx, st, err) }()
-	s, err := newScope(ctx, st, r)
+	s, err := newScope(ctx, st, r, view)
 	if err != nil {
 		return nil, err
 	}
-	return s.graph()
+	return answer(s)
+}
+
+// Graph answers a TreeRequest with a picture: of its stack chart if this is its view, else
+// of its flame graph.
+func Graph(ctx context.Context, st store.Store, r *TreeRequest) (*flame.Graph, error) {
+	view := viewFlame
+	if r.View == viewStackChart {
+		view = viewStackChart
+	}
+	return ofScope(ctx, st, r, view, (*scope).graph)
 }
 
 // scope is the tree that a request is about, and the samples behind it if they are of
@@ -146,6 +178,7 @@ func Graph(ctx context.Context, st store.Store, r *TreeRequest) (_ *flame.Graph,
 type scope struct {
 	*viewer
 	r     *TreeRequest
+	named string // the view, as --view names it
 	tree  *calltree.Tree
 	all   []*calltree.Shown // the view of each input
 	shown *calltree.Shown   // the one of all; nil: there are none, or several
@@ -159,15 +192,17 @@ type scope struct {
 }
 
 // Validate refuses a request that makes no sense, whatever it is answered from.
-func (r *TreeRequest) Validate() error {
+func (r *TreeRequest) Validate() error { return r.validate(r.View) }
+
+func (r *TreeRequest) validate(view string) error {
 	switch {
-	case r.Callers != "" && r.View == "functions":
+	case r.Callers != "" && view == viewFunctions:
 		return usage("--callers is a tree: leave out --view functions")
-	case r.Sort == "diff" && (r.View != "functions" || r.Last == 0 || len(r.Inputs) > 0):
+	case r.Sort == "diff" && (view != viewFunctions || r.Last == 0 || len(r.Inputs) > 0):
 		return usage("--sort diff needs a list of functions of a selection with --last n: the runs to compare with those before")
 	case len(r.Inputs) > 0 && len(r.Types) > 1:
 		return usage("files show one value type: give one --type")
-	case r.View == "markers" && r.Select != "":
+	case view == viewMarkers && r.Select != "":
 		return usage("--select selects a call node: leave out --view markers")
 	case len(r.Inputs) > 0 && r.Average.Average != "":
 		return usage("--average needs a selection from a store, not files")
@@ -176,8 +211,8 @@ func (r *TreeRequest) Validate() error {
 	return err
 }
 
-func newScope(ctx context.Context, st store.Store, r *TreeRequest) (*scope, error) {
-	if err := r.Validate(); err != nil {
+func newScope(ctx context.Context, st store.Store, r *TreeRequest, view string) (*scope, error) {
+	if err := r.validate(view); err != nil {
 		return nil, err
 	}
 	v, err := newViewer(&r.Filter, r.typ())
@@ -189,7 +224,7 @@ func newScope(ctx context.Context, st store.Store, r *TreeRequest) (*scope, erro
 		list, err = v.withThreads(list)
 	} else {
 		read := &reading{Average: r.Average, rawNames: r.RawNames, limits: r.Limits, viewer: v}
-		if r.RowsOnly && r.View == "tree" && r.isPlain() {
+		if r.RowsOnly && view == viewTree && r.isPlain(view) {
 			read.above = r.MinPercent
 		}
 		var q store.Query
@@ -197,17 +232,17 @@ func newScope(ctx context.Context, st store.Store, r *TreeRequest) (*scope, erro
 			if len(q.Types) == 1 {
 				v.typ = q.Types[0]
 			}
-			list, err = read.ofStore(ctx, st, q, r.View)
+			list, err = read.ofStore(ctx, st, q, view)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return v.scope(list, r)
+	return v.scope(list, r, view)
 }
 
 // scope merges the views of inputs.
-func (v *viewer) scope(list []Input, r *TreeRequest) (*scope, error) {
+func (v *viewer) scope(list []Input, r *TreeRequest, view string) (*scope, error) {
 	shown, err := v.show(list)
 	if err != nil {
 		return nil, err
@@ -216,7 +251,7 @@ func (v *viewer) scope(list []Input, r *TreeRequest) (*scope, error) {
 	for i := range shown {
 		trees[i] = shown[i].Tree
 	}
-	s := &scope{viewer: v, r: r, all: shown}
+	s := &scope{viewer: v, r: r, named: view, all: shown}
 	for i := range list {
 		s.count += list[i].profiles
 	}
@@ -257,7 +292,7 @@ func titleOf(list []Input, profiles int, typ profile.ValueType) string {
 
 func (s *scope) head(root int64, omitted Omitted) Head {
 	t := s.tree.Type
-	return Head{Profiles: s.count, Type: t.Name, Unit: t.Unit, RootTotal: Whole(root, t.Scale), Notes: s.notes, Omitted: omitted, Title: s.title}
+	return Head{Profiles: s.count, Type: t.Name, Unit: t.Unit, RootTotal: Whole(root, t.Scale), Notes: s.notes, Omitted: omitted}
 }
 
 // row returns the JSON of a function with its numbers.
@@ -295,7 +330,7 @@ func (s *scope) nodes() treeNodes {
 }
 
 // rows returns the nodes of the tree.
-func (s *scope) rows() *TreeResult {
+func (s *scope) rows() (*TreeResult, error) {
 	v := s.nodes()
 	list := cutTree(&s.r.Cut, v)
 	rows := RowsOf(len(list.rows), func(i int) TreeRow {
@@ -314,7 +349,7 @@ func (s *scope) rows() *TreeResult {
 		writeCategories(w, s.tree.Categories, n, func(i int) profile.CategoryID { return list.rows[i].Category })
 		functions.write(w)
 	}
-	return &TreeResult{Head: s.head(v.RootTotal(), list.omitted), Rows: rows}
+	return &TreeResult{Head: s.head(v.RootTotal(), list.omitted), Rows: rows}, nil
 }
 
 // ownFunctions returns for every function of a table whether it is code that the user
@@ -330,15 +365,15 @@ func ownFunctions(t *calltree.Table, samples ...[]int64) []bool {
 }
 
 // isPlain reports whether the request shows the sum of a selection as it is.
-func (r *TreeRequest) isPlain() bool {
+func (r *TreeRequest) isPlain(view string) bool {
 	return len(r.Inputs) == 0 && r.Select == "" && !r.inverted() && r.Callees == "" && r.Under == "" && r.Average.Average == "" &&
-		!r.RawNames && !r.changesTree() && r.needsSamples(r.View, r.typ()) == ""
+		!r.RawNames && !r.changesTree() && r.needsSamples(view, r.typ()) == ""
 }
 
 // functionSums lists the functions of a selection from their sums; nil if values cancel,
 // because a tree lists a function of which only the sum is zero.
-func functionSums(ctx context.Context, st store.Store, r *TreeRequest) (*TreeResult, error) {
-	if err := r.Validate(); err != nil {
+func functionSums(ctx context.Context, st store.Store, r *TreeRequest) (*FunctionsResult, error) {
+	if err := r.validate(viewFunctions); err != nil {
 		return nil, err
 	}
 	q, notes, err := r.oneType(ctx, st)
@@ -364,14 +399,14 @@ func functionSums(ctx context.Context, st store.Store, r *TreeRequest) (*TreeRes
 }
 
 // functions returns the list of functions.
-func (s *scope) functions(rows []calltree.FunctionRow, root int64) *TreeResult {
+func (s *scope) functions(rows []calltree.FunctionRow, root int64) *FunctionsResult {
 	if s.r.Sort != "total" {
 		slices.SortStableFunc(rows, func(a, b calltree.FunctionRow) int { return cmp.Compare(abs(b.Self), abs(a.Self)) })
 	}
 	all := len(rows)
 	rows = slices.DeleteFunc(rows, func(r calltree.FunctionRow) bool { return float64(abs(r.Total))*100 < s.r.MinPercent*float64(root) })
 	rows = words.First(rows, s.r.Rows)
-	return &TreeResult{Head: s.head(root, Omitted{Rows: all - len(rows)}), List: true, Rows: RowsOf(len(rows), func(i int) TreeRow {
+	return &FunctionsResult{Head: s.head(root, Omitted{Rows: all - len(rows)}), Rows: RowsOf(len(rows), func(i int) TreeRow {
 		return s.row(rows[i].Func, 0, rows[i].Total, rows[i].Self, "")
 	})}
 }
@@ -379,7 +414,7 @@ func (s *scope) functions(rows []calltree.FunctionRow, root int64) *TreeResult {
 // boxes returns the boxes of the view, and what they are boxes of.
 func (s *scope) boxes() ([]calltree.Box, treeNodes, error) {
 	least := s.r.MinPercent / 100
-	if s.r.View == "stack-chart" {
+	if s.named == viewStackChart {
 		if s.shown == nil {
 			return nil, nil, usage("a stack chart needs one profile with times: give one file, or select one profile imported with --keep-source")
 		}
@@ -402,13 +437,28 @@ func (s *scope) boxes() ([]calltree.Box, treeNodes, error) {
 	return s.tree.Flame(least), s.tree, nil
 }
 
-func (s *scope) boxesResult() (*BoxesResult, error) {
-	all, _, err := s.boxes()
+// flame returns the boxes of the flame graph.
+func (s *scope) flame() (*FlameResult, error) {
+	rows, omitted, err := s.boxRows()
+	return &FlameResult{s.head(s.tree.RootTotal(), omitted), rows}, err
+}
+
+// stackChart returns the boxes of the stack chart.
+func (s *scope) stackChart() (*StackChartResult, error) {
+	rows, omitted, err := s.boxRows()
 	if err != nil {
 		return nil, err
 	}
+	return &StackChartResult{s.head(s.tree.RootTotal(), omitted), s.threads(), s.zero(), rows}, nil
+}
+
+func (s *scope) boxRows() (rows Rows[BoxRow], omitted Omitted, err error) {
+	all, _, err := s.boxes()
+	if err != nil {
+		return rows, omitted, err
+	}
 	boxes, omitted := s.r.cutBoxes(all)
-	rows := RowsOf(len(boxes), func(i int) BoxRow {
+	rows = RowsOf(len(boxes), func(i int) BoxRow {
 		b := &boxes[i]
 		return BoxRow{b.Depth, s.tree.Functions[b.Func].Name, b.Start, b.End, b.Self}
 	})
@@ -422,11 +472,7 @@ func (s *scope) boxesResult() (*BoxesResult, error) {
 		w.numbers("self", n, func(b []byte, i int) []byte { return fraction(boxes[i].Self, 0).append(b) })
 		functions.write(w)
 	}
-	r := &BoxesResult{Head: s.head(s.tree.RootTotal(), omitted), Rows: rows}
-	if s.r.View == "stack-chart" {
-		r.Threads, r.Zero = s.threads(), s.zero()
-	}
-	return r, nil
+	return rows, omitted, nil
 }
 
 // zero returns the time from which ranges count, in milliseconds since the start of the
@@ -452,7 +498,7 @@ func (s *scope) graph() (*flame.Graph, error) {
 	t := s.tree
 	g := &flame.Graph{Title: s.title, Unit: t.Type.Unit, Scale: t.Type.Scale, Functions: t.Functions, Root: flame.Value{New: float64(t.RootTotal())}}
 	boxes, omitted := s.r.cutBoxes(all)
-	if s.r.View == "stack-chart" { // it shows how long, not how many
+	if s.named == viewStackChart { // it shows how long, not how many
 		g.Time, g.Scale = true, 0
 		if g.Unit = "milliseconds"; s.r.SameWidth {
 			g.Unit = "stacks"

@@ -50,7 +50,7 @@ func TestTopReadsNoTree(t *testing.T) {
 		{"values that cancel", cancelling, TreeRequest{View: "functions"}, 1, 1},
 	} {
 		counted := &noTrees{Store: c.st}
-		got, err := Tree(t.Context(), counted, &c.r)
+		got, err := TreeView(&c.r).Answer(t.Context(), counted, &c.r)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -60,7 +60,7 @@ func TestTopReadsNoTree(t *testing.T) {
 		if c.r.View != "functions" {
 			continue
 		}
-		s, err := newScope(t.Context(), c.st, &c.r)
+		s, err := newScope(t.Context(), c.st, &c.r, c.r.View)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestTreePrunes(t *testing.T) {
 		{"a transform", TreeRequest{View: "tree", Cut: small, Filter: Filter{Transforms: []string{"merge-function:query"}}, RowsOnly: true}, 0},
 	} {
 		s := &pruning{Store: st}
-		if _, err := Tree(t.Context(), s, &c.r); err != nil {
+		if _, err := TreeView(&c.r).Answer(t.Context(), s, &c.r); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		if s.percent != c.want {

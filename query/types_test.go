@@ -76,7 +76,7 @@ func TestPeriods(t *testing.T) {
 	find := FindRequest{Pattern: "f"}
 	param.Of(&find) // sets the defaults
 	found, err := Find(t.Context(), st, &find)
-	if r, ok := found.(*FindResult[FindRow]); err != nil || !ok || len(r.Rows) != 2 || r.Rows[1].Share != 0.75 {
+	if err != nil || len(found.Rows) != 2 || found.Rows[1].Share != 0.75 {
 		t.Errorf("find: %+v, %v", found, err)
 	}
 	b := BottlenecksRequest{}
@@ -96,7 +96,7 @@ func TestPeriods(t *testing.T) {
 	}
 	for _, key := range several.Keys { // as the error advises
 		tree.Types = []string{key}
-		if r, err := Tree(t.Context(), st, &tree); err != nil || r.(*TreeResult).Profiles != 1 {
+		if r, err := Tree(t.Context(), st, &tree); err != nil || r.Profiles != 1 {
 			t.Errorf("tree --type %s: %+v, %v", key, r, err)
 		}
 	}

@@ -11,6 +11,16 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
+// Views of a request, as --view names them, and the view of the samples by line.
+const (
+	viewTree       = "tree"
+	viewFlame      = "flame"
+	viewStackChart = "stack-chart"
+	viewFunctions  = "functions"
+	viewMarkers    = "markers"
+	viewLines      = "lines"
+)
+
 // Filter says which samples and frames a view shows, and from which end. Filters apply
 // in the order: threads, range, transforms, idle, kind, search, preview.
 type Filter struct {
@@ -64,9 +74,9 @@ func (f *Filter) needsSamples(view, typ string) string {
 		return "--thread"
 	case f.NoIdle:
 		return "--no-idle"
-	case view == "stack-chart", view == "markers":
+	case view == viewStackChart, view == viewMarkers:
 		return "--view " + view
-	case view == linesView:
+	case view == viewLines:
 		return "a list of lines"
 	case isStrategy(typ):
 		return "--type " + typ

@@ -232,7 +232,7 @@ func (r *Report) benchmarkTable() string {
 func (r *Report) benchmarkMarkdown(b *Benchmark, d Detail) string {
 	var t strings.Builder
 	fmt.Fprintf(&t, "<details><summary>%s: metric, candidates and contexts</summary>\n\n", html.EscapeString(r.name(b)))
-	for _, w := range Remarks(b.Benchmark) {
+	for _, w := range b.remarks() {
 		t.WriteString("- " + escapeText(w) + "\n")
 	}
 	if lines := b.metricPlot(); lines != nil {

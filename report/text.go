@@ -45,7 +45,7 @@ func (r *Report) Text(w io.Writer, d Detail) error {
 	quiet := 0
 	for i := range r.Benchmarks {
 		b := &r.Benchmarks[i]
-		if len(r.Benchmarks) > fewBenchmarks && !d.All && len(b.Findings) == 0 && b.Reason == "" && len(Remarks(b.Benchmark)) == 0 {
+		if len(r.Benchmarks) > fewBenchmarks && !d.All && len(b.Findings) == 0 && b.Reason == "" && len(b.remarks()) == 0 {
 			quiet++
 			continue
 		}
@@ -77,7 +77,7 @@ func (b *Benchmark) shown(d Detail) bool {
 
 func (t *text) benchmark(r *Report, b *Benchmark, d Detail) {
 	t.line("", "\n%s: %s", r.name(b), b.summary())
-	for _, w := range slices.Concat(b.moved(), Remarks(b.Benchmark)) {
+	for _, w := range slices.Concat(b.moved(), b.remarks()) {
 		t.line("    - ", "%s", w)
 	}
 	if !b.shown(d) {
@@ -292,14 +292,19 @@ func (b *Benchmark) detectable() string {
 	return ""
 }
 
+func (b *Benchmark) remarks() []string {
+	c := NewCompared(b.Benchmark)
+	return c.Remarks()
+}
+
 // Remarks are warnings about the comparison of a benchmark.
-func Remarks(b *regression.Benchmark) []string {
-	list := words.CleanAll(b.Warnings)
-	for _, l := range b.LeftOut {
+func (c *Compared) Remarks() []string {
+	list := words.CleanAll(c.Warnings)
+	for _, l := range c.LeftOut {
 		list = append(list, fmt.Sprintf("%d %s skipped: %s", l.Runs, words.Plural(l.Runs, "run"), words.Clean(l.Reason)))
 	}
-	if len(b.Analyses) > 0 && b.Analyses[0].Noisy > 1 {
-		a := b.Analyses[0]
+	if len(c.Analyses) > 0 && c.Analyses[0].Noisy > 1 {
+		a := c.Analyses[0]
 		list = append(list, fmt.Sprintf("%d of %d comparisons within its history have findings: the threshold is raised to a score of %s", a.Noisy, a.Blocks, score(a.Threshold)))
 	}
 	return list

@@ -45,8 +45,8 @@ type StackRow struct {
 	Self     int32  `json:"self"`  // ms
 	Count    int32  `json:"count"` // snapshots
 
-	Branches int32 `json:"-"` // callers that have several callees
-	Only     bool  `json:"-"` // the only callee of its caller
+	Branches int32 `json:"branches" client:"indentation"` // callers that have several callees
+	Only     bool  `json:"only" client:"indentation"`     // the only callee of its caller
 }
 
 // Analyze answers an AnalyzeRequest.

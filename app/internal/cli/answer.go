@@ -60,7 +60,7 @@ func (d *destination) print(e *env, result any) error {
 // print writes a result to stdout.
 func (e *env) print(format outputFormat, result any) error {
 	if format.json() {
-		return query.WriteJSON(e.out, result, format == "json-columns")
+		return query.WriteJSON(e.out, result, query.Form{Columns: format == "json-columns"})
 	}
 	return render.Result(e.rendering(format), result)
 }

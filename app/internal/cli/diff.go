@@ -112,7 +112,7 @@ func (o *diffOptions) answer(ctx context.Context, e *env, st store.Store) error 
 		}
 		return o.out.draw(e, g)
 	}
-	result, err := query.Diff(ctx, st, &o.DiffRequest)
+	result, err := query.DiffView(&o.DiffRequest).Answer(ctx, st, &o.DiffRequest)
 	if err != nil {
 		return err
 	}

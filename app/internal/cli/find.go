@@ -34,6 +34,6 @@ it uses at least 2 seconds. --by groups the rows by run, benchmark, group or fun
 	}
 	return e.query(c, &r, []string{"pattern"}, func(ctx context.Context, st store.Store, args []string) (any, error) {
 		r.Pattern = args[0]
-		return query.Find(ctx, st, &r)
+		return query.FindView(&r).Answer(ctx, st, &r)
 	}, "text", "json", "json-columns", "md", "tsv", "csv")
 }

@@ -15,7 +15,7 @@ import (
 var acknowledgedFile = filepath.Join(".dendro", "acknowledged.json")
 
 func newRegressions(e *env) *cobra.Command {
-	var r query.RegressionsRequest
+	var r query.MethodRequest
 	var out destination
 	all := false
 	c := &cobra.Command{
@@ -64,7 +64,7 @@ their shares in the newest runs differ from the runs before (docs/method/regress
 			r.Rows = 0 // text limits what it shows, and counts the rest
 		}
 		return e.with(c.Context(), engines.Read, func(st store.Store) error {
-			result, err := query.Regressions(c.Context(), st, &r)
+			result, err := query.MethodView(&r).Answer(c.Context(), st, &r)
 			if err != nil {
 				return err
 			}

@@ -92,7 +92,7 @@ func answerTree(ctx context.Context, e *env, st store.Store, r *query.TreeReques
 		return out.draw(e, g)
 	}
 	r.RowsOnly = !out.format.json()
-	result, err := query.Tree(ctx, st, r)
+	result, err := query.TreeView(r).Answer(ctx, st, r)
 	if err != nil {
 		return err
 	}

@@ -174,10 +174,17 @@ func (t *tool) handler(maxBytes int) sdk.ToolHandler {
 	}
 }
 
+// textFindings is the default maximum number of findings in text.
+const textFindings = 25
+
 func (t *tool) call(ctx context.Context, arguments json.RawMessage, out *bytes.Buffer) error {
 	request, format := t.request(), new(formatRequest)
 	if err := set(parametersOf(request, format), arguments); err != nil {
 		return err
+	}
+	findings := textFindings
+	if r, ok := request.(*query.MethodRequest); ok && r.Method == "default" && format.Format == "text" {
+		findings, r.Rows = cmp.Or(r.Rows, textFindings), 0 // text limits what it shows, and counts the rest
 	}
 	result, err := t.answer(ctx, request)
 	if err != nil {
@@ -190,18 +197,18 @@ func (t *tool) call(ctx context.Context, arguments json.RawMessage, out *bytes.B
 		return query.WriteReport(out, doc, format.Format, query.Detail{Changes: 25, Traces: 3})
 	}
 	if format.Format == "json" {
-		return query.WriteJSON(out, result, false)
+		return query.WriteJSON(out, result, query.Form{})
 	}
 	o := &render.Output{W: out, Err: out, Format: "text"}
 	switch r := result.(type) {
 	case *query.RegressionsResult:
-		return render.Findings(o, r, 25, false)
+		return render.Findings(o, r, findings, false)
 	case *query.BottlenecksResult:
 		return render.Bottlenecks(o, request.(*query.BottlenecksRequest), r)
 	case *query.BandResult:
 		return render.Band(o, r, 25)
 	case *query.FunctionNamesResult:
-		return query.WriteJSON(out, r, false)
+		return query.WriteJSON(out, r, query.Form{})
 	case *rows:
 		return r.table.Stream(o, r.rows, maxRows)
 	}

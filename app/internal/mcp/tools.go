@@ -34,31 +34,34 @@ func writes(t tool) tool {
 
 // tools lists the tools that a store can answer.
 func tools(st store.Store, o *Options) []tool {
-	reader := store.Reader(st)
 	list := []tool{
-		reads(reader, "overview", "Benchmarks with their newest run and metric, and the services that send traces.", query.Overview),
-		reads(reader, "runs", "Test runs of the selection, oldest first: key, date, commit, branch, machine.", query.Runs),
-		reads(reader, "function_names", "Names of functions in the store.", query.FunctionNames),
-		reads(reader, "history", "A metric, or the share of a function, over the runs of a benchmark, with lasting changes.", query.History),
+		reads(st, "overview", "Benchmarks with their newest run and metric, and the services that send traces.", query.Overview),
+		reads(st, "runs", "Test runs of the selection, oldest first: key, date, commit, branch, machine.", query.Runs),
+		reads(st, "function_names", "Names of functions in the store.", query.FunctionNames),
+		reads(st, "history", "A metric, or the share of a function, over the runs of a benchmark, with lasting changes.", query.History),
 		reads(st, "top", "Functions of the selection by self or total time.", func(ctx context.Context, st store.Store, r *query.TopRequest) (any, error) {
 			r.Limits = o.Limits
-			return query.Tree(ctx, st, &r.TreeRequest)
+			return query.TreeView(&r.TreeRequest).Answer(ctx, st, &r.TreeRequest)
 		}),
 		reads(st, "tree", "The merged call tree of the selection.", func(ctx context.Context, st store.Store, r *query.TreeRequest) (any, error) {
 			r.Limits = o.Limits
-			return query.Tree(ctx, st, r)
+			return query.TreeView(r).Answer(ctx, st, r)
 		}),
 		reads(st, "diff", "What differs between two sets of runs: base-… against new-…, or the last n against those before.", func(ctx context.Context, st store.Store, r *query.DiffRequest) (any, error) {
 			r.Limits = o.Limits
-			return query.Diff(ctx, st, r)
+			return query.DiffView(r).Answer(ctx, st, r)
 		}),
-		reads(reader, "find", "Where a function or call path occurs, and how much time it uses.", query.Find),
+		reads(st, "find", "Where a function or call path occurs, and how much time it uses.", func(ctx context.Context, st store.Store, r *query.FindRequest) (any, error) {
+			return query.FindView(r).Answer(ctx, st, r)
+		}),
 		reads(st, "lines", "The lines of functions by self and total time, of runs whose original files are kept.", func(ctx context.Context, st store.Store, r *query.LinesRequest) (*query.LinesResult, error) {
 			r.Limits = o.Limits
 			return query.Lines(ctx, st, r)
 		}),
 		reads(st, "bottlenecks", "Functions by how much could be gained from them.", query.Bottlenecks),
-		reads(st, "regressions", "What became slower: place, size, since which run, and the causes that were ruled out.", query.Regressions),
+		reads(st, "regressions", "What became slower: place, size, since which run, and the causes that were ruled out.", func(ctx context.Context, st store.Store, r *query.MethodRequest) (any, error) {
+			return query.MethodView(r).Answer(ctx, st, r)
+		}),
 		reads(st, "report", "Explain findings: changes with their evidence, call paths, metrics and commits.", query.Report),
 	}
 	if speaker, ok := st.(store.SQLSpeaker); ok && o.SQL {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 )
 
@@ -62,8 +63,8 @@ func summary(w *bufio.Writer, h *query.DiffHead) {
 		fmt.Fprintf(w, "shares of each side: base %s, new %s%s\n", whole(0), whole(1), profiles)
 	} else {
 		per := ""
-		if h.Per != "" {
-			per = " " + words.Clean(h.Per)
+		if text := h.Per(); text != "" {
+			per = " " + words.Clean(text)
 		}
 		t, change := h.RootTotal, ""
 		if text := relative(t, calltree.OnBoth); text != "" {
@@ -116,11 +117,8 @@ func line(o *Output, w *bufio.Writer, r *query.DiffRow, unit string) (noise bool
 
 // Diff writes the union of two trees.
 func Diff(o *Output, r *query.DiffResult) error {
-	if r.Functions != nil {
-		return changes(o, r)
-	}
 	if o.Format != "text" {
-		return diffTable(o, r)
+		return diffTable(o, r.Rows)
 	}
 	w := bufio.NewWriter(o.W)
 	summary(w, &r.DiffHead)
@@ -137,7 +135,7 @@ func Diff(o *Output, r *query.DiffResult) error {
 }
 
 // diffTable writes a diff with a column per number.
-func diffTable(o *Output, r *query.DiffResult) error {
+func diffTable(o *Output, rows query.Rows[query.DiffRow]) error {
 	t := &Table{Columns: []Column{{Name: "depth", Right: true}}}
 	for _, name := range []string{"base", "new", "delta"} {
 		t.Columns = append(t.Columns, Column{Name: name, Right: true})
@@ -154,17 +152,17 @@ func diffTable(o *Output, r *query.DiffResult) error {
 		}
 		return *c.Relative
 	}
-	for n := range r.Rows.All() {
+	for n := range rows.All() {
 		t.Add(n.Depth, n.Total.Base, n.Total.New, n.Total.Delta, ratio(n.Total), n.Self.Base, n.Self.New, n.Self.Delta, ratio(n.Self),
 			string(n.Presence), n.Function, n.Module, n.File, n.BaseName)
 	}
 	return t.Write(o)
 }
 
-// changes writes the functions that increased and those that decreased.
-func changes(o *Output, r *query.DiffResult) error {
+// DiffFunctions writes the functions that increased and those that decreased.
+func DiffFunctions(o *Output, r *query.DiffFunctionsResult) error {
 	if o.Format != "text" {
-		return diffTable(o, r)
+		return diffTable(o, r.Rows)
 	}
 	rows := slices.Collect(r.Rows.All())
 	w := bufio.NewWriter(o.W)
@@ -175,7 +173,7 @@ func changes(o *Output, r *query.DiffResult) error {
 		all  int
 	}{{"increased", r.Functions.Increased}, {"decreased", r.Functions.Decreased}} {
 		fmt.Fprintf(w, "\n%s: %s %s\n", part.name, words.Count(part.all), words.Plural(part.all, "function"))
-		shown := rows[:r.Functions.Shown[i]]
+		shown := rows[:r.Shown[i]]
 		rows = rows[len(shown):]
 		if len(shown) > 0 {
 			heading(w)
@@ -194,8 +192,8 @@ func changes(o *Output, r *query.DiffResult) error {
 	return w.Flush()
 }
 
-// DiffBoxes writes where the boxes of the flame graph of a diff are.
-func DiffBoxes(o *Output, r *query.DiffBoxesResult) error {
+// DiffFlame writes where the boxes of the flame graph of a diff are.
+func DiffFlame(o *Output, r *query.DiffFlameResult) error {
 	t := &Table{Columns: []Column{{Name: "depth", Right: true}, {Name: "start", Right: true, Text: fourDecimals}, {Name: "end", Right: true, Text: fourDecimals},
 		{Name: "base", Right: true}, {Name: "new", Right: true}, {Name: "delta", Right: true}, {Name: "function"}}}
 	for b := range r.Rows.All() {
@@ -243,7 +241,7 @@ func Band(o *Output, r *query.BandResult, limit int) error {
 	delta := func(n *node) float64 { return n.Now - n.Total.Mean }
 	slices.SortStableFunc(nodes, func(a, b node) int { return cmp.Compare(math.Abs(delta(&b)), math.Abs(delta(&a))) })
 	shown := words.First(nodes, limit)
-	typ := r.ValueType
+	typ := profile.ValueType{Name: r.Type, Unit: r.Unit}
 	cell := func(v float64) any {
 		if o.Exact() {
 			return v

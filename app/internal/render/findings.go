@@ -21,12 +21,11 @@ import (
 // found; as a table with a row per finding. At most rows findings; 0: all. With all,
 // moved and transient changes and every benchmark are written too.
 func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
-	res := r.Result
 	if o.Format != "text" {
 		t := &Table{Columns: []Column{{Name: "status"}, {Name: "kind"}, {Name: "share", Right: true, Text: signedPercent}, {Name: "cost", Right: true}, {Name: "score", Right: true},
 			{Name: "function"}, {Name: "caller"}, {Name: "benchmark"}, {Name: "since"}, {Name: "headline"}}}
-		for i := range words.First(res.Findings, rows) {
-			f := &res.Findings[i]
+		for i := range words.First(r.Findings, rows) {
+			f := &r.Findings[i]
 			if all || report.Shown(f) {
 				status := string(f.Status)
 				if f.Acknowledged != nil {
@@ -38,8 +37,8 @@ func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
 		return t.Write(o)
 	}
 	printed, hidden, omitted := 0, 0, 0
-	for i := range res.Findings {
-		f := &res.Findings[i]
+	for i := range r.Findings {
+		f := &r.Findings[i]
 		switch {
 		case !all && !report.Shown(f):
 			hidden++
@@ -64,10 +63,10 @@ func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
 		fmt.Fprintln(o.W, "no findings")
 	}
 	quiet := 0
-	var list []*regression.Benchmark
-	for i := range res.Benchmarks {
-		b := &res.Benchmarks[i]
-		if len(b.Findings) == 0 && b.Reason == "" && len(b.Warnings) == 0 && len(res.Benchmarks) > 8 && !all {
+	var list []*query.Judged
+	for i := range r.Benchmarks {
+		b := &r.Benchmarks[i]
+		if b.Findings == 0 && b.Reason == "" && len(b.Warnings) == 0 && len(r.Benchmarks) > 8 && !all {
 			quiet++
 			continue
 		}
@@ -179,17 +178,17 @@ func tintOf(f *regression.Finding) Tint {
 
 // compared writes what was compared of each benchmark, and how small a change would have
 // been detected.
-func compared(o *Output, list []*regression.Benchmark) error {
+func compared(o *Output, list []*query.Judged) error {
 	t := &Table{Columns: []Column{{Name: "benchmark"}, {Name: "runs", Right: true}, {Name: "history", Right: true}, {Name: "findings explain"}}}
 	for _, b := range list {
-		name := words.Clean(b.Benchmark.String())
+		name := words.Clean(testrun.Benchmark{Group: b.Group, Name: b.Benchmark}.String())
 		if b.Reason != "" {
 			fmt.Fprintf(o.W, "%s: no verdict: %s\n", name, words.Clean(b.Reason))
-			for _, c := range words.First(b.Ranked, 5) {
+			for _, c := range words.First(b.Candidates, 5) {
 				fmt.Fprintf(o.W, "    %s  %s\n", words.SignedPercent(c.Share), words.Clean(c.Function))
 			}
 		}
-		for _, text := range report.Remarks(b) {
+		for _, text := range b.Remarks() {
 			fmt.Fprintf(o.W, "%s: %s\n", name, text)
 		}
 		if len(b.Analyses) == 0 {
@@ -212,8 +211,8 @@ func compared(o *Output, list []*regression.Benchmark) error {
 	return t.Write(o)
 }
 
-// Thesis writes functions by the score of the paper.
-func Thesis(o *Output, r *query.RankingResult[query.ThesisRow]) error {
+// Scores writes functions by the score of the paper.
+func Scores(o *Output, r *query.ScoresResult) error {
 	tenth := func(v any) string { return fmt.Sprintf("%.1f", v) }
 	t := &Table{Columns: []Column{{Name: "score", Right: true, Text: fourDecimals}, {Name: "expected", Right: true, Text: tenth},
 		{Name: "actual", Right: true, Text: tenth}, {Name: "diff", Right: true, Text: tenth}, {Name: "status"}, {Name: "function"}, {Name: "benchmark"}, {Name: "run"}}}
@@ -225,7 +224,7 @@ func Thesis(o *Output, r *query.RankingResult[query.ThesisRow]) error {
 }
 
 // Hotelling writes tests of subtrees, in text each with the functions that were tested.
-func Hotelling(o *Output, r *query.RankingResult[query.HotellingRow]) error {
+func Hotelling(o *Output, r *query.HotellingResult) error {
 	number := func(format string) func(any) string {
 		return func(v any) string {
 			if v == nil { // of a function
@@ -253,7 +252,7 @@ func Hotelling(o *Output, r *query.RankingResult[query.HotellingRow]) error {
 }
 
 // Correlation writes functions by their correlation with time.
-func Correlation(o *Output, r *query.RankingResult[query.CorrelationRow]) error {
+func Correlation(o *Output, r *query.CorrelationsResult) error {
 	t := &Table{Columns: []Column{{Name: "score", Right: true, Text: func(v any) string { return fmt.Sprintf("%.3f", v) }}, {Name: "benchmarks", Right: true}, {Name: "profiles", Right: true}, {Name: "function"}}}
 	omitted := r.Omitted
 	if o.Format == "text" {

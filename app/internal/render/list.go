@@ -64,7 +64,7 @@ func Profiles(o *Output, r *query.ProfilesResult) error {
 }
 
 // Found writes where a pattern was found, a row per function and profile.
-func Found(o *Output, r *query.FindResult[query.FindRow]) error {
+func Found(o *Output, r *query.FindResult) error {
 	t := &Table{Columns: []Column{{Name: "share", Right: true, Text: percent}, {Name: "self", Right: true}, {Name: "total", Right: true}, {Name: "unit"},
 		{Name: "group"}, {Name: "benchmark"}, {Name: "run"}, {Name: "date", Text: date}, {Name: "commit", Text: commit}, {Name: "profile"}, {Name: "function"}}}
 	const unit = 3
@@ -83,7 +83,7 @@ func Found(o *Output, r *query.FindResult[query.FindRow]) error {
 }
 
 // FoundBy writes where a pattern was found, a row per run, benchmark, group or function.
-func FoundBy(o *Output, r *query.FindResult[query.FindSum]) error {
+func FoundBy(o *Output, r *query.FindSumsResult) error {
 	t := &Table{Columns: []Column{{Name: r.By}, {Name: "profiles", Right: true}, {Name: "meanShare", Right: true, Text: percent}, {Name: "maxShare", Right: true, Text: percent},
 		{Name: "self", Right: true}, {Name: "total", Right: true}}}
 	for i := range r.Rows {

@@ -22,12 +22,13 @@ func Result(o *Output, result any) error {
 	case *query.HistoryResult:
 		return History(o, r)
 	case *query.TreeResult:
-		if r.List {
-			return Functions(o, r)
-		}
 		return Tree(o, r)
-	case *query.BoxesResult:
-		return Boxes(o, r)
+	case *query.FunctionsResult:
+		return Functions(o, r)
+	case *query.FlameResult:
+		return boxes(o, r.Rows, &r.Head)
+	case *query.StackChartResult:
+		return boxes(o, r.Rows, &r.Head)
 	case *query.MarkersResult:
 		return Markers(o, r)
 	case *query.NodeResult:
@@ -36,23 +37,25 @@ func Result(o *Output, result any) error {
 		return Growth(o, r)
 	case *query.DiffResult:
 		return Diff(o, r)
-	case *query.DiffBoxesResult:
-		return DiffBoxes(o, r)
+	case *query.DiffFunctionsResult:
+		return DiffFunctions(o, r)
+	case *query.DiffFlameResult:
+		return DiffFlame(o, r)
 	case *query.DiffChartResult:
 		return DiffChart(o, r)
 	case *query.DiffNodeResult:
 		return DiffNode(o, r)
-	case *query.FindResult[query.FindRow]:
+	case *query.FindResult:
 		return Found(o, r)
-	case *query.FindResult[query.FindSum]:
+	case *query.FindSumsResult:
 		return FoundBy(o, r)
 	case *query.LinesResult:
 		return Lines(o, r)
-	case *query.RankingResult[query.ThesisRow]:
-		return Thesis(o, r)
-	case *query.RankingResult[query.HotellingRow]:
+	case *query.ScoresResult:
+		return Scores(o, r)
+	case *query.HotellingResult:
 		return Hotelling(o, r)
-	case *query.RankingResult[query.CorrelationRow]:
+	case *query.CorrelationsResult:
 		return Correlation(o, r)
 	case *tasks.CreatedTask:
 		return CreatedTask(o, r)

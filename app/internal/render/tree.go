@@ -93,7 +93,7 @@ func Tree(o *Output, r *query.TreeResult) error {
 	var categories []string // of the nodes from the root
 	for n := range r.Rows.All() {
 		self := ""
-		if n.Self.Int != 0 {
+		if n.Self.Value() != 0 {
 			self = words.Percent(share(n.Self, r.RootTotal))
 		}
 		total := share(n.Total, r.RootTotal)
@@ -171,7 +171,7 @@ func subtrees(w *bufio.Writer, omitted query.Omitted) {
 }
 
 // Functions writes a list of functions.
-func Functions(o *Output, r *query.TreeResult) error {
+func Functions(o *Output, r *query.FunctionsResult) error {
 	o.Notes(r.Notes)
 	t := &Table{Columns: []Column{{Name: "self", Right: true}, {Name: "self%", Right: true, Text: percent},
 		{Name: "total", Right: true}, {Name: "total%", Right: true, Text: percent}, {Name: "function"}}}
@@ -188,14 +188,14 @@ func Functions(o *Output, r *query.TreeResult) error {
 	return nil
 }
 
-// Boxes writes where the boxes of a flame graph or stack chart are.
-func Boxes(o *Output, r *query.BoxesResult) error {
+// boxes writes where the boxes of a flame graph or stack chart are.
+func boxes(o *Output, rows query.Rows[query.BoxRow], h *query.Head) error {
 	t := &Table{Columns: []Column{{Name: "depth", Right: true}, {Name: "start", Right: true, Text: fourDecimals}, {Name: "end", Right: true, Text: fourDecimals},
 		{Name: "self", Right: true, Text: fourDecimals}, {Name: "function"}}}
-	for b := range r.Rows.All() {
+	for b := range rows.All() {
 		t.Add(b.Depth, b.Start, b.End, b.Self, b.Function)
 	}
-	return list(o, t, r.Notes, r.Omitted)
+	return list(o, t, h.Notes, h.Omitted)
 }
 
 // fourDecimals writes a place in a picture.

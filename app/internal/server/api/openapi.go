@@ -205,7 +205,7 @@ func (s *schemas) fields(t reflect.Type, properties map[string]any, required *[]
 		switch {
 		case f.Anonymous && name == "" && inner.Kind() == reflect.Struct:
 			s.fields(inner, properties, required)
-		case !f.IsExported() || name == "-":
+		case !f.IsExported() || name == "-" || f.Tag.Get("client") != "":
 		default:
 			if name == "" {
 				name = f.Name

@@ -61,15 +61,15 @@ type flameRequest struct {
 
 // queries lists the queries that every surface has.
 func (a *api) queries() []endpoint {
-	reader := func(st store.Store) store.Reader { return st }
 	tree := func(ctx context.Context, st store.Store, r *query.TreeRequest) (any, error) {
 		r.Limits = a.Limits
-		return query.Tree(ctx, st, r)
+		return query.TreeView(r).Answer(ctx, st, r)
 	}
-	diffs := []any{query.DiffResult{}, query.DiffBoxesResult{}, query.DiffChartResult{}, query.DiffNodeResult{}, query.BandResult{}, query.TreeResult{}, query.BoxesResult{}, query.NodeResult{}}
-	trees := []any{query.TreeResult{}, query.BoxesResult{}, query.MarkersResult{}, query.NodeResult{}, query.GrowthResult{}}
-	regressions := ask(a, "regressions", "analyses", "/api/v1/regressions", "What became slower, where, since when, by how much.", query.Regressions,
-		query.RegressionsResult{}, query.RankingResult[query.ThesisRow]{}, query.RankingResult[query.CorrelationRow]{}, query.RankingResult[query.HotellingRow]{})
+	diffs := []any{query.DiffResult{}, query.DiffFunctionsResult{}, query.DiffFlameResult{}, query.DiffChartResult{}, query.DiffNodeResult{}, query.BandResult{}, query.TreeResult{}, query.FunctionsResult{}, query.FlameResult{}, query.NodeResult{}}
+	trees := []any{query.TreeResult{}, query.FunctionsResult{}, query.FlameResult{}, query.StackChartResult{}, query.MarkersResult{}, query.NodeResult{}, query.GrowthResult{}}
+	regressions := ask(a, "regressions", "analyses", "/api/v1/regressions", "What became slower, where, since when, by how much.", func(ctx context.Context, st store.Store, r *query.MethodRequest) (any, error) {
+		return query.MethodView(r).Answer(ctx, st, r)
+	}, query.RegressionsResult{}, query.ScoresResult{}, query.CorrelationsResult{}, query.HotellingResult{})
 	documents := reports(a, "report", "/api/v1/report", "What changed and the evidence for it, as a document.", func(ctx context.Context, r *query.ReportRequest, page bool) (*report.Report, query.Detail, error) {
 		r.Version, r.Page = a.Version, page
 		doc, err := query.Report(ctx, a.Store, r)
@@ -81,21 +81,11 @@ func (a *api) queries() []endpoint {
 		return doc, r.Detail, err
 	})
 	return []endpoint{
-		ask(a, "runs", "store", "/api/v1/runs", "Test runs of the selection, oldest first.", func(ctx context.Context, st store.Store, r *query.RunsRequest) (*query.RunsResult, error) {
-			return query.Runs(ctx, reader(st), r)
-		}, query.RunsResult{}),
-		ask(a, "profiles", "store", "/api/v1/profiles", "Profiles of the selection.", func(ctx context.Context, st store.Store, r *query.RunsRequest) (*query.ProfilesResult, error) {
-			return query.Profiles(ctx, reader(st), r)
-		}, query.ProfilesResult{}),
-		ask(a, "overview", "store", "/api/v1/overview", "Benchmarks with their newest run and metric, and the services that send traces.", func(ctx context.Context, st store.Store, r *query.OverviewRequest) (*query.OverviewResult, error) {
-			return query.Overview(ctx, reader(st), r)
-		}, query.OverviewResult{}),
-		ask(a, "history", "queries", "/api/v1/history", "A metric, or the share of a function, over the runs of each benchmark, with lasting changes.", func(ctx context.Context, st store.Store, r *query.HistoryRequest) (*query.HistoryResult, error) {
-			return query.History(ctx, reader(st), r)
-		}, query.HistoryResult{}),
-		ask(a, "functionNames", "store", "/api/v1/function-names", "Functions of the store, by name.", func(ctx context.Context, st store.Store, r *query.FunctionNamesRequest) (*query.FunctionNamesResult, error) {
-			return query.FunctionNames(ctx, reader(st), r)
-		}, query.FunctionNamesResult{}),
+		ask(a, "runs", "store", "/api/v1/runs", "Test runs of the selection, oldest first.", query.Runs, query.RunsResult{}),
+		ask(a, "profiles", "store", "/api/v1/profiles", "Profiles of the selection.", query.Profiles, query.ProfilesResult{}),
+		ask(a, "overview", "store", "/api/v1/overview", "Benchmarks with their newest run and metric, and the services that send traces.", query.Overview, query.OverviewResult{}),
+		ask(a, "history", "queries", "/api/v1/history", "A metric, or the share of a function, over the runs of each benchmark, with lasting changes.", query.History, query.HistoryResult{}),
+		ask(a, "functionNames", "store", "/api/v1/function-names", "Functions of the store, by name.", query.FunctionNames, query.FunctionNamesResult{}),
 		ask(a, "functions", "queries", "/api/v1/functions", "Functions of the selection by self and total; with last=n now and before.", func(ctx context.Context, st store.Store, r *query.TopRequest) (any, error) {
 			return tree(ctx, st, &r.TreeRequest)
 		}, trees...),
@@ -105,11 +95,11 @@ func (a *api) queries() []endpoint {
 		}, trees...),
 		ask(a, "diff", "queries", "/api/v1/diff", "How two parts of the store differ: base-… and new-…, or last=n against the runs before.", func(ctx context.Context, st store.Store, r *query.DiffRequest) (any, error) {
 			r.Limits = a.Limits
-			return query.Diff(ctx, st, r)
+			return query.DiffView(r).Answer(ctx, st, r)
 		}, diffs...),
 		ask(a, "find", "queries", "/api/v1/find", "Where a function or call path occurs, and how much time it uses.", func(ctx context.Context, st store.Store, r *query.FindRequest) (any, error) {
-			return query.Find(ctx, reader(st), r)
-		}, query.FindResult[query.FindRow]{}, query.FindResult[query.FindSum]{}),
+			return query.FindView(r).Answer(ctx, st, r)
+		}, query.FindResult{}, query.FindSumsResult{}),
 		ask(a, "lines", "queries", "/api/v1/lines", "The lines of functions by self and total, of runs whose original files are kept.", func(ctx context.Context, st store.Store, r *query.LinesRequest) (*query.LinesResult, error) {
 			r.Limits = a.Limits
 			return query.Lines(ctx, st, r)

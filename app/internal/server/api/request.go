@@ -82,6 +82,6 @@ func readAddress(r *http.Request, request, form any) error {
 // respond writes a result.
 func respond(w http.ResponseWriter, f resultForm, result any) error {
 	w.Header().Set("Content-Type", "application/json")
-	abortOn(query.WriteJSON(w, result, f.Form == "columns"))
+	abortOn(query.WriteJSON(w, result, query.Form{Columns: f.Form == "columns"}))
 	return nil
 }

@@ -38,7 +38,7 @@ func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch request.Format {
 	case "":
-		result, err := query.Tree(r.Context(), nil, &request.TreeRequest)
+		result, err := query.TreeView(&request.TreeRequest).Answer(r.Context(), nil, &request.TreeRequest)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (a *api) viewDiff(w http.ResponseWriter, r *http.Request) error {
 		page, err := query.DiffPage(r.Context(), nil, &request.DiffRequest)
 		return respondPage(w, page, err)
 	}
-	result, err := query.Diff(r.Context(), nil, &request.DiffRequest)
+	result, err := query.DiffView(&request.DiffRequest).Answer(r.Context(), nil, &request.DiffRequest)
 	if err != nil {
 		return err
 	}
