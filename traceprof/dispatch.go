@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,17 +22,23 @@ const (
 	// promptness is how late an agent may receive a running task and still get the
 	// whole duration: one and a half intervals between polls.
 	promptness = 30_000
-	// refreshEvery is how old the known tasks may get: other servers may share
-	// the store.
+	// refreshEvery is how old the known tasks and what is known of their logs may get:
+	// other servers may share the store.
 	refreshEvery = 1000
 )
+
+// watchEvery is how often Watch reads the tasks: with the time of a read it stays below
+// refreshEvery.
+const watchEvery = 500 * time.Millisecond
 
 // maxText is the maximum length of an agent's report in the log, in characters.
 const maxText = 4096
 
-// Dispatcher creates tasks and delivers them to agents. It reads the tasks from the
-// store at most once a second, so that several servers can share a store and a
-// restart loses nothing. A poll without a task to deliver costs two map look-ups.
+// Dispatcher creates tasks and delivers them to agents. It keeps the tasks that may be
+// delivered soon in memory, by service, changes them with each task it creates or stops,
+// and reads them again for those of other servers over the same store: every half second
+// while Watch runs, otherwise with a poll once they are a second old. A poll without a task
+// to deliver costs two map look-ups, however many tasks run.
 //
 // Agents receive tasks in two ways. A poll names the newest task that the agent has
 // received; its reply has the later ones, and those that the log does not list for the
@@ -47,11 +54,21 @@ type Dispatcher struct {
 	log   journal
 	live  *LiveInstances
 
-	loading sync.Mutex // held while the tasks are read
-	known   atomic.Pointer[knownTasks]
+	loading  sync.Mutex // held while the tasks are read
+	known    atomic.Pointer[knownTasks]
+	watching atomic.Bool // polls leave reading to Watch
+
+	reading sync.Mutex // held while logs are read
 
 	mu       sync.Mutex
-	notified map[string]map[string]bool // by task: the instances
+	changes  []Task // created and stopped while the tasks are read; nil: they are not
+	notified map[string]*receivers
+}
+
+// receivers are the instances that received a task.
+type receivers struct {
+	instances map[string]bool
+	at        int64 // when the task's log was read, in ms; 0: never
 }
 
 // DispatcherOptions are the options of a Dispatcher.
@@ -66,6 +83,22 @@ type knownTasks struct {
 	byID  map[string]bool
 }
 
+// put adds a task, or replaces it.
+func (k *knownTasks) put(t Task) {
+	a := audience{t.Kind, t.Service}
+	list := slices.Clone(k.byFor[a])
+	i, _ := slices.BinarySearchFunc(list, t.Created, func(have Task, created int64) int { return cmp.Compare(have.Created, created) })
+	for i < len(list) && list[i].Created == t.Created && list[i].ID != t.ID {
+		i++
+	}
+	if i < len(list) && list[i].ID == t.ID {
+		list[i] = t
+	} else {
+		list = slices.Insert(list, i, t)
+	}
+	k.byFor[a], k.byID[t.ID] = list, true
+}
+
 // audience selects the agents that receive a task.
 type audience struct {
 	kind    Kind
@@ -78,7 +111,7 @@ func NewDispatcher(st Store, o DispatcherOptions) *Dispatcher {
 		o.Now = func() int64 { return time.Now().UnixMilli() }
 	}
 	return &Dispatcher{
-		store: st, now: o.Now, notified: map[string]map[string]bool{},
+		store: st, now: o.Now, notified: map[string]*receivers{},
 		log: journal{store: st}, live: newLiveInstances(st, o.Now),
 	}
 }
@@ -96,7 +129,7 @@ func (d *Dispatcher) Create(ctx context.Context, o TaskSpec) (Task, error) {
 	if err != nil {
 		return Task{}, err
 	}
-	d.forget()
+	d.changed(t)
 	return t, nil
 }
 
@@ -107,15 +140,18 @@ func (d *Dispatcher) Stop(ctx context.Context, id string) (Task, error) {
 	if err := d.store.StopTask(ctx, id, d.now()); err != nil {
 		return Task{}, err
 	}
-	d.forget()
-	return d.store.Task(ctx, id)
+	t, err := d.store.Task(ctx, id)
+	if err == nil {
+		d.changed(t)
+	}
+	return t, err
 }
 
 // Store returns the dispatcher's store for callers that create and stop tasks in it
-// themselves: the dispatcher then reads the tasks again.
+// themselves: the dispatcher then knows the change.
 func (d *Dispatcher) Store() Store { return &notifyingStore{d.store, d} }
 
-// notifyingStore makes a dispatcher read its tasks again after a change.
+// notifyingStore tells a dispatcher of changes.
 type notifyingStore struct {
 	Store
 	d *Dispatcher
@@ -123,14 +159,22 @@ type notifyingStore struct {
 
 // CreateTask creates the task.
 func (s *notifyingStore) CreateTask(ctx context.Context, t Task) (Task, error) {
-	defer s.d.forget()
-	return s.Store.CreateTask(ctx, t)
+	t, err := s.Store.CreateTask(ctx, t)
+	if err == nil {
+		s.d.changed(t)
+	}
+	return t, err
 }
 
 // StopTask stops the task.
 func (s *notifyingStore) StopTask(ctx context.Context, id string, at int64) error {
-	defer s.d.forget()
-	return s.Store.StopTask(ctx, id, at)
+	if err := s.Store.StopTask(ctx, id, at); err != nil {
+		return err
+	}
+	if t, err := s.Task(ctx, id); err == nil {
+		s.d.changed(t)
+	}
+	return nil
 }
 
 // Poll returns the tasks of a kind to deliver to an instance: those created after
@@ -150,13 +194,13 @@ func (d *Dispatcher) Poll(ctx context.Context, kind Kind, service, instance stri
 	if err != nil {
 		return nil, err
 	}
-	var list []Task
-	for _, t := range known.byFor[audience{kind, service}] {
-		news := t.Created > last || kind == TraceKind && !d.wasNotified(t.ID, instance)
-		if news && t.deliverable(instance, now) {
-			list = append(list, t.delivered(now))
-		}
+	list := deliverable(known.byFor[audience{kind, service}], instance, now)
+	if err := d.readLogs(ctx, list, last, instance, now); err != nil {
+		return nil, err
 	}
+	list = slices.DeleteFunc(list, func(t Task) bool {
+		return t.Created <= last && (kind != TraceKind || d.wasNotified(t.ID, instance))
+	})
 	if len(list) > 1 && kind == AsyncKind {
 		list = list[len(list)-1:] // a JVM's profiler runs one at a time: the newest
 	} else if len(list) > 1 && kind == PprofKind {
@@ -175,12 +219,11 @@ func (d *Dispatcher) Push(ctx context.Context, service, instance string) ([]Task
 	if err != nil {
 		return nil, err
 	}
-	var list []Task
-	for _, t := range known.byFor[audience{TraceKind, service}] {
-		if t.deliverable(instance, now) && d.claim(t.ID, instance) {
-			list = append(list, t.delivered(now))
-		}
+	list := deliverable(known.byFor[audience{TraceKind, service}], instance, now)
+	if err := d.readLogs(ctx, list, math.MaxInt64, instance, now); err != nil {
+		return nil, err
 	}
+	list = slices.DeleteFunc(list, func(t Task) bool { return !d.claim(t.ID, instance) })
 	return d.deliver(ctx, list, instance, now)
 }
 
@@ -224,6 +267,16 @@ func (t *Task) deliverable(instance string, now int64) bool {
 	return t.Start <= now+ahead && now < t.End()
 }
 
+// deliverable returns the tasks that an instance may receive now, as it receives them.
+func deliverable(all []Task, instance string, now int64) (list []Task) {
+	for i := range all {
+		if all[i].deliverable(instance, now) {
+			list = append(list, all[i].delivered(now))
+		}
+	}
+	return list
+}
+
 // delivered returns the task as an agent receives it.
 func (t Task) delivered(now int64) Task {
 	if t.Kind == TraceKind {
@@ -235,11 +288,32 @@ func (t Task) delivered(now int64) Task {
 	return t.Clone()
 }
 
-// tasks returns the known tasks, read again if they are too old. While another
-// goroutine reads them it returns the old ones.
+// Watch reads the tasks again every half second until the context ends, so that polls find
+// them in memory. It calls failed with each error of the store and tries again.
+func (d *Dispatcher) Watch(ctx context.Context, failed func(error)) {
+	d.watching.Store(true)
+	defer d.watching.Store(false)
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		d.loading.Lock()
+		_, err := d.load(ctx, d.now())
+		d.loading.Unlock()
+		if err != nil && ctx.Err() == nil {
+			failed(err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// tasks returns the known tasks, read again if they are too old and nothing else reads
+// them.
 func (d *Dispatcher) tasks(ctx context.Context, now int64) (*knownTasks, error) {
 	known := d.known.Load()
-	if known.fresh(now) {
+	if known.fresh(now) || known != nil && d.watching.Load() {
 		return known, nil
 	}
 	if known == nil {
@@ -258,54 +332,107 @@ func (k *knownTasks) fresh(now int64) bool {
 	return k != nil && k.at <= now && now < k.at+refreshEvery
 }
 
-// forget makes the next query read the tasks again. A read in progress may miss the
-// change, so it waits for it.
-func (d *Dispatcher) forget() {
-	d.loading.Lock()
-	defer d.loading.Unlock()
-	d.known.Store(nil)
+// changed makes a task that was created or stopped known.
+func (d *Dispatcher) changed(t Task) {
+	t = t.Clone()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.changes != nil {
+		d.changes = append(d.changes, t)
+	}
+	if known := d.known.Load(); known != nil {
+		next := &knownTasks{known.at, maps.Clone(known.byFor), maps.Clone(known.byID)}
+		next.put(t)
+		d.known.Store(next)
+	}
 }
 
-// load reads the tasks that may be delivered soon, and which instances have them.
+// load reads the tasks that may be delivered soon. The caller holds the lock loading.
 func (d *Dispatcher) load(ctx context.Context, now int64) (*knownTasks, error) {
+	d.mu.Lock()
+	d.changes = []Task{}
+	d.mu.Unlock()
 	list, err := d.store.Tasks(ctx, TaskQuery{From: now - grace - refreshEvery, To: now + ahead + refreshEvery})
-	if err != nil {
-		return nil, err
-	}
 	known := &knownTasks{at: now, byFor: map[audience][]Task{}, byID: map[string]bool{}}
 	slices.SortFunc(list, func(a, b Task) int { return cmp.Compare(a.Created, b.Created) })
-	var running []string
 	for _, t := range list {
 		known.byID[t.ID] = true
 		a := audience{t.Kind, t.Service}
 		known.byFor[a] = append(known.byFor[a], t)
-		if t.Kind == TraceKind && now < t.End() {
-			running = append(running, t.ID)
-		}
-	}
-	if len(running) > 0 {
-		logs, err := d.store.Logs(ctx, running...)
-		if err != nil {
-			return nil, err
-		}
-		for _, l := range logs {
-			if l.Event == Notified {
-				d.claim(l.Task, l.Instance)
-			}
-		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	maps.DeleteFunc(d.notified, func(task string, _ map[string]bool) bool { return !known.byID[task] })
+	changes := d.changes
+	if d.changes = nil; err != nil {
+		return nil, err
+	}
+	for _, t := range changes { // the list may not have them
+		known.put(t)
+	}
+	maps.DeleteFunc(d.notified, func(task string, _ *receivers) bool { return !known.byID[task] })
 	d.known.Store(known)
 	return known, nil
+}
+
+// readLogs reads the logs of those tasks that an instance is about to receive although
+// they were created up to a time, unless they were read less than a second ago: another
+// server, or this one before a restart, may have delivered them.
+func (d *Dispatcher) readLogs(ctx context.Context, list []Task, until int64, instance string, now int64) error {
+	unread := func() (tasks []string) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		for i := range list {
+			t := &list[i]
+			r := d.notified[t.ID]
+			recent := r != nil && r.at != 0 && r.at <= now && now < r.at+refreshEvery
+			if t.Kind == TraceKind && t.Created <= until && !recent && (r == nil || !r.instances[instance]) {
+				tasks = append(tasks, t.ID)
+			}
+		}
+		return tasks
+	}
+	if len(unread()) == 0 {
+		return nil
+	}
+	d.reading.Lock()
+	defer d.reading.Unlock()
+	tasks := unread() // another poll may have read them meanwhile
+	if len(tasks) == 0 {
+		return nil
+	}
+	logs, err := d.store.Logs(ctx, tasks...)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, task := range tasks {
+		d.receivers(task).at = now
+	}
+	for _, l := range logs {
+		if l.Event == Notified {
+			d.receivers(l.Task).instances[l.Instance] = true
+		}
+	}
+	return nil
+}
+
+// receivers returns the instances that received a task. The caller holds the lock mu.
+func (d *Dispatcher) receivers(task string) *receivers {
+	r := d.notified[task]
+	if r == nil {
+		r = &receivers{instances: map[string]bool{}}
+		d.notified[task] = r
+	}
+	return r
 }
 
 // wasNotified reports whether an instance received a task.
 func (d *Dispatcher) wasNotified(task, instance string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.notified[task][instance]
+	r := d.notified[task]
+	return r != nil && r.instances[instance]
 }
 
 // claim reports whether an instance has not received a task yet, and marks it as
@@ -313,13 +440,11 @@ func (d *Dispatcher) wasNotified(task, instance string) bool {
 func (d *Dispatcher) claim(task, instance string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.notified[task][instance] {
+	r := d.receivers(task)
+	if r.instances[instance] {
 		return false
 	}
-	if d.notified[task] == nil {
-		d.notified[task] = map[string]bool{}
-	}
-	d.notified[task][instance] = true
+	r.instances[instance] = true
 	return true
 }
 
@@ -338,7 +463,7 @@ func (d *Dispatcher) deliver(ctx context.Context, list []Task, instance string, 
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		for _, t := range list {
-			delete(d.notified[t.ID], instance)
+			delete(d.receivers(t.ID).instances, instance)
 		}
 		return nil, err
 	}

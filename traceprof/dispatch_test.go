@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/traceprof"
@@ -473,19 +475,134 @@ func TestManyInstances(t *testing.T) {
 	}
 }
 
-// BenchmarkPoll measures what an agent costs that polls while there is a task for
-// another service.
-func BenchmarkPoll(b *testing.B) {
-	d := traceprof.NewDispatcher(mem.New(), traceprof.DispatcherOptions{})
-	if _, err := d.Create(b.Context(), order(nil)); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	n := 0
-	for b.Loop() {
-		n++
-		if _, err := d.Poll(b.Context(), traceprof.TraceKind, "other", fmt.Sprint("instance", n%1000), -1); err != nil {
-			b.Fatal(err)
+// counting counts the reads of a store.
+type counting struct {
+	traceprof.Store
+	tasks, logs atomic.Int64
+	slow        time.Duration // of a read of the tasks
+}
+
+func (c *counting) Tasks(ctx context.Context, q traceprof.TaskQuery) ([]traceprof.Task, error) {
+	c.tasks.Add(1)
+	list, err := c.Store.Tasks(ctx, q)
+	time.Sleep(c.slow)
+	return list, err
+}
+
+func (c *counting) Logs(ctx context.Context, tasks ...string) ([]traceprof.Log, error) {
+	c.logs.Add(int64(len(tasks)))
+	return c.Store.Logs(ctx, tasks...)
+}
+
+// running creates tasks that run now, one for each service "shop N".
+func running(t testing.TB, d *traceprof.Dispatcher, n int) {
+	for i := range n {
+		if _, err := d.Create(t.Context(), order(func(o *traceprof.TaskSpec) {
+			o.Service, o.ServiceID = fmt.Sprint("shop ", i), fmt.Sprint("s", i)
+		})); err != nil {
+			t.Fatal(err)
 		}
+	}
+}
+
+// TestPollsReadNothing: polls and reports of a thousand agents read no tasks, and a log only
+// when they deliver its task, although a read takes longer than a poll may be late.
+func TestPollsReadNothing(t *testing.T) {
+	st := &counting{Store: mem.New()}
+	running(t, traceprof.NewDispatcher(st, traceprof.DispatcherOptions{}), 500)
+	st.slow = 20 * time.Millisecond
+	d := traceprof.NewDispatcher(st, traceprof.DispatcherOptions{})
+	ctx, stop := context.WithCancel(t.Context())
+	var watch sync.WaitGroup
+	watch.Go(func() { d.Watch(ctx, func(err error) { t.Error(err) }) })
+	for st.tasks.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	told := 0
+	for round := range 3 {
+		for i := range 1000 {
+			service := fmt.Sprint("shop ", i)
+			polled, err := d.Poll(ctx, traceprof.TraceKind, service, "i", int64(round-1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pushed, err := d.Push(ctx, service, "i")
+			if err != nil || len(pushed) != 0 {
+				t.Fatalf("%v, %v", pushed, err)
+			}
+			told += len(polled)
+		}
+	}
+	stop()
+	watch.Wait()
+	if reads := st.tasks.Load(); reads > 20 { // by time alone
+		t.Errorf("%d reads of the tasks", reads)
+	}
+	if told != 1500 { // an agent that names no task newer than its own receives it again
+		t.Errorf("%d deliveries", told)
+	}
+	if logs := st.logs.Load(); logs > 0 {
+		t.Errorf("%d logs read", logs)
+	}
+}
+
+// TestWatchSeesOtherServers: tasks that another server creates and stops are known within a
+// second, however seldom agents poll; those of this server at once, also during a read.
+func TestWatchSeesOtherServers(t *testing.T) {
+	st := &counting{Store: mem.New(), slow: 30 * time.Millisecond}
+	here, there := traceprof.NewDispatcher(st, traceprof.DispatcherOptions{}), traceprof.NewDispatcher(st, traceprof.DispatcherOptions{})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go here.Watch(ctx, func(err error) { t.Error(err) })
+	poll := func(instance string) int {
+		list, err := here.Poll(ctx, traceprof.TraceKind, "shop 0", instance, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	running(t, there, 1)
+	for reads := st.tasks.Load(); st.tasks.Load() < reads+2; {
+		time.Sleep(time.Millisecond)
+	}
+	if poll("i") != 1 {
+		t.Error("the task of another server is unknown after a read")
+	}
+	for round := range 20 { // at any moment of a read
+		order := order(func(o *traceprof.TaskSpec) {
+			o.Service, o.ServiceID = fmt.Sprint("own ", round), fmt.Sprint("o", round)
+		})
+		if _, err := here.Create(ctx, order); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			list, err := here.Poll(ctx, traceprof.TraceKind, order.Service, "i", -1)
+			if err != nil || len(list) != 1 {
+				t.Fatalf("round %d: %v, %v", round, list, err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+}
+
+// BenchmarkPoll measures what an agent costs that polls while there are tasks for other
+// services.
+func BenchmarkPoll(b *testing.B) {
+	for _, tasks := range []int{1, 10_000} {
+		b.Run(fmt.Sprint("tasks=", tasks), func(b *testing.B) {
+			d := traceprof.NewDispatcher(mem.New(), traceprof.DispatcherOptions{})
+			running(b, d, tasks)
+			ctx, stop := context.WithCancel(b.Context())
+			defer stop()
+			go d.Watch(ctx, func(err error) { b.Error(err) })
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				n++
+				if _, err := d.Poll(ctx, traceprof.TraceKind, "other", fmt.Sprint("instance", n%1000), -1); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

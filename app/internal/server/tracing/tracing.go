@@ -72,6 +72,7 @@ func New(ctx context.Context, st store.Store, o Options) (*Tracing, error) {
 	finished := ingest.NewTraceTasks(traces, st, ingest.TraceOptions{Normalizer: o.Ingest.Normalizer, Report: func(r ingest.Result) { logTask(o.Log, r) }})
 	t.Parts = []server.Part{agents.Part(), clients.Part(),
 		{Name: "tasks", Run: untilEnd(finished.Run)},
+		{Name: "delivery", Run: t.watch(o.Log)},
 		{Name: "expiry", Run: func(ctx context.Context) error { return o.expire(ctx, traces, expireEvery) }},
 	}
 	if len(o.Kafka.Brokers) == 0 {
@@ -84,6 +85,14 @@ func New(ctx context.Context, st store.Store, o Options) (*Tracing, error) {
 	}
 	t.Parts = append(t.Parts, fetcher.Part())
 	return t, nil
+}
+
+// watch keeps the tasks that agents may receive in memory, until the context ends.
+func (t *Tracing) watch(log *slog.Logger) func(context.Context) error {
+	return func(ctx context.Context) error {
+		t.Dispatcher.Watch(ctx, func(err error) { log.Error("cannot read the tasks for agents; trying again", "error", err) })
+		return nil
+	}
 }
 
 // Close stores pending data of agents. It may be called on nil.

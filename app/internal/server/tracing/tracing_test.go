@@ -44,7 +44,7 @@ func TestTracingParts(t *testing.T) {
 			routes[r.Pattern] = true
 		}
 	}
-	if len(names) != 5 || !routes["POST /graphql"] || !routes["POST /v3/segments"] {
+	if len(names) != 6 || !routes["POST /graphql"] || !routes["POST /v3/segments"] {
 		t.Errorf("the parts are %v, the routes %v", names, routes)
 	}
 	if err := traces.Close(); err != nil {

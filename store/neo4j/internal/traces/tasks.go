@@ -112,13 +112,15 @@ func (s *Store) Task(ctx context.Context, id string) (traceprof.Task, error) {
 
 // Tasks implements traceprof.Store.
 func (s *Store) Tasks(ctx context.Context, q traceprof.TaskQuery) ([]traceprof.Task, error) {
-	match := "MATCH (t:TraceTask)"
+	match, params := "MATCH (t:TraceTask)", map[string]any{"from": q.From, "to": q.To}
 	if q.Service != "" {
-		match = "MATCH (t:TraceTask {service: $service})"
+		match, params["service"] = "MATCH (t:TraceTask {service: $service})", bolt.StoredName(q.Service)
 	}
+	// Servers read the current tasks every half second, so that old ones stay there.
+	match += " WHERE ($from = 0 OR t.start + t.duration >= $from) AND ($to = 0 OR t.start <= $to)"
 	var list []traceprof.Task
 	err := s.read(ctx, func(t *bolt.Tx) (err error) {
-		list, err = tasks(t, match, map[string]any{"service": bolt.StoredName(q.Service)})
+		list, err = tasks(t, match, params)
 		return err
 	})
 	return q.Filter(list), err
