@@ -9,6 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/testrun"
 )
 
 // failing stores the first file of a Put, then its server fails.
@@ -42,5 +43,19 @@ func TestInterrupted(t *testing.T) {
 	}
 	if len(reported) != 1 || reported[0].Status != Stored {
 		t.Errorf("%+v were reported", reported)
+	}
+}
+
+// panicsOnRead is content whose reading is a defect.
+type panicsOnRead struct{}
+
+func (panicsOnRead) Read([]byte) (int, error) { panic("index out of range") }
+
+// TestPanickingReader: a reader that panics fails its file; the others are stored.
+func TestPanickingReader(t *testing.T) {
+	got := run(t, mem.New(), Options{Workers: 1, Defaults: Label{Run: testrun.Run{Key: "r"}}}, text("g/a.folded", "main 1\n"),
+		ReaderSource("g/b.folded", panicsOnRead{}), text("g/c.folded", "main 1\n"))
+	if len(got) != 3 || got[0] != "g/a.folded stored" || !strings.Contains(got[1], "the reader panicked") || got[2] != "g/c.folded stored" {
+		t.Errorf("%q", got)
 	}
 }

@@ -85,7 +85,17 @@ func (w *worker) cool() {
 }
 
 // decode reads src and returns the last batch, or nil if the import has stopped.
-func (w *worker) decode(j job, src io.Reader, b *batch, out outlet) *batch {
+// A reader that panics is a defect, which fails this file and nothing else.
+func (w *worker) decode(j job, src io.Reader, b *batch, out outlet) (last *batch) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.reader.Reset()
+			clear(w.projections)
+			b.items = append(b.items, item{result: Result{File: j.source.Name, Status: Failed,
+				Err: fmt.Errorf("%w: the reader panicked, which is a defect of Dendro: %v", profile.ErrMalformed, p)}})
+			last = b
+		}
+	}()
 	in := src
 	var original *capture
 	if w.o.KeepSource {

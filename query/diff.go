@@ -267,7 +267,7 @@ func (r *DiffRequest) inputs() bool { return len(r.Inputs[0]) > 0 }
 
 // read returns both sides, and the viewer of the request.
 func (r *DiffRequest) read(ctx context.Context, st store.Store, view string) (v *viewer, sides [2][]Input, err error) {
-	if v, err = newViewer(&r.Filter, r.typ()); err != nil || r.inputs() && r.Against == "" {
+	if v, err = newViewer(ctx, &r.Filter, r.typ()); err != nil || r.inputs() && r.Against == "" {
 		return v, r.Inputs, err
 	}
 	sides, err = r.sides(ctx, st, v, view)

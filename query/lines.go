@@ -73,9 +73,13 @@ func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult
 	if err != nil {
 		return nil, err
 	}
+	pattern.StopWhen(func() bool { return ctx.Err() != nil })
 	sum := functionSum{}
 	for _, shown := range s.all {
 		sum.add(shown.Lines(named(pattern, shown.Functions)))
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	if len(sum) == 0 {
 		return nil, unknownFunction(r.Function, s.tree.Functions)

@@ -110,7 +110,10 @@ func FunctionNames(ctx context.Context, st store.Store, r *FunctionNamesRequest)
 		for i := range list {
 			names[i] = list[i].Name
 		}
-		match = pattern.Functions(names)[0]
+		pattern.StopWhen(func() bool { return ctx.Err() != nil })
+		if match = pattern.Functions(names)[0]; ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 	}
 	rows := []Function{}
 	for i := range list {

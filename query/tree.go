@@ -215,7 +215,7 @@ func newScope(ctx context.Context, st store.Store, r *TreeRequest, view string) 
 	if err := r.validate(view); err != nil {
 		return nil, err
 	}
-	v, err := newViewer(&r.Filter, r.typ())
+	v, err := newViewer(ctx, &r.Filter, r.typ())
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -144,8 +145,12 @@ type viewer struct {
 	notes []string
 }
 
-func newViewer(f *Filter, typ string) (*viewer, error) {
+// newViewer returns a viewer whose matching of call paths ends with the context.
+func newViewer(ctx context.Context, f *Filter, typ string) (*viewer, error) {
 	view, under, err := f.parse()
+	if under != nil {
+		under.StopWhen(func() bool { return ctx.Err() != nil })
+	}
 	return &viewer{Filter: f, view: view, under: under, typ: typ, notes: []string{}}, err
 }
 

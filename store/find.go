@@ -27,7 +27,7 @@ type FindRow struct {
 // frames match. With callees only call nodes match that call all of them directly
 // (callpath.Pattern.Calling). The value types of the selection must have one name.
 func Find(ctx context.Context, s Reader, q Query, pattern string, callees ...string) (*Finds, error) {
-	p, err := parsePattern(pattern, callees)
+	p, err := parsePattern(ctx, pattern, callees)
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +49,9 @@ func Find(ctx context.Context, s Reader, q Query, pattern string, callees ...str
 	}
 	f := &Finds{Profiles: set.Profiles}
 	spans := p.Spans(set.Table)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	for v, err := range set.Vectors {
 		if err != nil {
 			return nil, err
@@ -63,7 +66,7 @@ func Find(ctx context.Context, s Reader, q Query, pattern string, callees ...str
 // FindFunctions is Find with a row for each function that the pattern matches
 // and profile; a pattern of several pieces is one row per profile all the same.
 func FindFunctions(ctx context.Context, s Reader, q Query, pattern string, callees ...string) (*Finds, error) {
-	p, err := parsePattern(pattern, callees)
+	p, err := parsePattern(ctx, pattern, callees)
 	if err != nil {
 		return nil, err
 	}
@@ -77,12 +80,14 @@ func FindFunctions(ctx context.Context, s Reader, q Query, pattern string, calle
 	return functionRows(ctx, s, q, names)
 }
 
-func parsePattern(pattern string, callees []string) (*callpath.Pattern, error) {
+// parsePattern parses a pattern, whose matching ends with the context.
+func parsePattern(ctx context.Context, pattern string, callees []string) (*callpath.Pattern, error) {
 	p, err := callpath.Parse(pattern)
-	if err == nil {
-		err = p.Calling(callees...)
+	if err != nil {
+		return nil, err
 	}
-	return p, err
+	p.StopWhen(func() bool { return ctx.Err() != nil })
+	return p, p.Calling(callees...)
 }
 
 // matching resolves a pattern of one piece against the distinct functions, so
@@ -109,7 +114,7 @@ func matching(ctx context.Context, s Reader, q Query, p *callpath.Pattern) ([]Pr
 			names = append(names, all[i])
 		}
 	}
-	return profiles, names, nil
+	return profiles, names, ctx.Err()
 }
 
 // functionRows queries functions by name and orders the rows by profile, then

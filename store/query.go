@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -182,7 +181,7 @@ func (q *Query) matcher(all []Profile) func(*Profile) bool {
 		tests = append(tests, func(p *Profile) bool { return !p.Run.Date.IsZero() && p.Run.Date.Before(q.Until) })
 	}
 	for k, v := range q.Params {
-		ok := glob(v)
+		ok := callpath.Glob(v)
 		tests = append(tests, func(p *Profile) bool {
 			for _, param := range parsed.of(p).params {
 				if param.Key == k && (param.Value == v || ok(param.Value)) {
@@ -193,7 +192,7 @@ func (q *Query) matcher(all []Profile) func(*Profile) bool {
 		})
 	}
 	for k, v := range q.Attributes {
-		ok := glob(v)
+		ok := callpath.Glob(v)
 		tests = append(tests, func(p *Profile) bool {
 			have, is := p.Run.Attributes[k]
 			return is && (have == v || ok(have))
@@ -223,7 +222,7 @@ func ofTypes(list []*Profile, want []string) []*Profile {
 	for _, text := range want {
 		named := profile.NamedTypes(types, text)
 		if len(named) == 0 && strings.ContainsAny(text, "*?") {
-			match := glob(text)
+			match := callpath.Glob(text)
 			for i, t := range types {
 				if match(t.Name) {
 					named = append(named, i)
@@ -286,16 +285,11 @@ func textMatcher(want []string, all []Profile, values func(*Profile) []string) f
 			exact[w] = true
 			continue
 		}
-		globs = append(globs, glob(w))
+		globs = append(globs, callpath.Glob(w))
 	}
 	return func(v string) bool {
 		return exact[v] || slices.ContainsFunc(globs, func(ok func(string) bool) bool { return ok(v) })
 	}
-}
-
-func glob(text string) func(string) bool {
-	var re *regexp.Regexp = callpath.Glob(text)
-	return re.MatchString
 }
 
 // String describes the query for messages: the fields that are set.

@@ -3,6 +3,8 @@ package traceprof
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -216,7 +218,7 @@ func (in *Intake) write(ctx context.Context) {
 // commit stores a batch and wakes the streams that wait for it.
 func (in *Intake) commit(ctx context.Context, b *batch) {
 	start := time.Now()
-	err := b.store(ctx, in.st)
+	err := guarded(func() error { return b.store(ctx, in.st) })
 	took := time.Since(start)
 
 	in.mu.Lock()
@@ -239,6 +241,17 @@ func (in *Intake) commit(ctx context.Context, b *batch) {
 	b.parts, b.order, b.instances, b.segments = nil, nil, nil, nil // idle streams may still refer to the batch
 	b.err = err
 	close(b.done)
+}
+
+// guarded calls do, and returns a panic as an error: a store that panics must not end the
+// process, which has the data of other agents.
+func guarded(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return do()
 }
 
 // store writes the batch: instances, segments, then the snapshots that refer to them.

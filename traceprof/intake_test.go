@@ -522,3 +522,29 @@ func TestIntakeConcurrent(t *testing.T) {
 		t.Errorf("%d snapshots of %d", n, streams*each)
 	}
 }
+
+// panicking is a store that panics once.
+type panicking struct {
+	traceprof.Store
+	panicked bool
+}
+
+func (p *panicking) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) error {
+	if !p.panicked {
+		p.panicked = true
+		panic("index out of range")
+	}
+	return p.Store.PutSnapshots(ctx, list...)
+}
+
+// TestIntakePanic: a store that panics fails the batch, and the intake goes on.
+func TestIntakePanic(t *testing.T) {
+	in := intake(t, &panicking{Store: mem.New()}, traceprof.IntakeOptions{MaxDelay: time.Millisecond})
+	for i, want := range []string{"index out of range", ""} {
+		s := in.Stream()
+		give(t, s, snapshot("t", "s", int32(i), "A"))
+		if err := s.Wait(t.Context()); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("stream %d: %v", i, err)
+		}
+	}
+}

@@ -53,7 +53,7 @@ func (j *journal) write(ctx context.Context) {
 		if g == nil {
 			return
 		}
-		g.err = j.store.AppendLog(ctx, g.lines...)
+		g.err = guarded(func() error { return j.store.AppendLog(ctx, g.lines...) })
 		close(g.done)
 	}
 }

@@ -106,4 +106,4 @@ func (a *Acknowledgement) covers(b testrun.Benchmark) bool {
 	return a.Benchmark == "" || matches(a.Benchmark, b.Name) || matches(a.Benchmark, b.String())
 }
 
-func matches(glob, text string) bool { return glob == text || callpath.Glob(glob).MatchString(text) }
+func matches(glob, text string) bool { return glob == text || callpath.Glob(glob)(text) }

@@ -11,14 +11,21 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
 	"github.com/dendroprof/dendro/calltree"
 )
 
-// maxPieces is the maximum number of pieces of a pattern: states must fit one word.
-const maxPieces = 62
+// Limits of a pattern. Anyone who may read a store can send one.
+const (
+	maxPieces = 62      // states must fit one word
+	maxText   = 4 << 10 // bytes, callees included
+	// maxCost is the maximum size of all regular expressions, in instructions: matching a
+	// name costs at most that many steps per character. `/^(get|set).*Handler$/` has 20.
+	maxCost = 1000
+)
 
 // Pattern is a call path pattern: pieces separated by `;`, each matching one frame, and
 // `**` matching any number of frames or none.
@@ -37,20 +44,26 @@ type Pattern struct {
 	start, end bool // anchored at the outermost, at the innermost frame
 	gap        uint64
 	callees    []piece // that the function at the end of a match calls
+
+	length, cost int         // of the text and the regular expressions so far
+	stop         func() bool // nil: never
 }
 
 type piece struct {
 	name    string // unescaped
-	re      *regexp.Regexp
+	matches func(string) bool
 	regular bool // a regular expression, not a glob
 }
 
 // Parse parses the text form of a pattern.
 func Parse(text string) (*Pattern, error) {
 	p := &Pattern{}
+	if err := p.lengthen(text); err != nil {
+		return nil, err
+	}
 	parts, err := splitEscaped(text)
 	if err != nil {
-		return nil, fmt.Errorf("pattern %q: %w", text, err)
+		return nil, fmt.Errorf("pattern %.200q: %w", text, err)
 	}
 	if len(parts) > 0 && parts[0] == "^" {
 		p.start, parts = true, parts[1:]
@@ -63,17 +76,17 @@ func Parse(text string) (*Pattern, error) {
 			p.gap |= 1 << len(p.pieces)
 			continue
 		}
-		pc, err := parsePiece(part)
+		pc, err := p.piece(part)
 		if err != nil {
-			return nil, fmt.Errorf("pattern %q: %w", text, err)
+			return nil, fmt.Errorf("pattern %.200q: %w", text, err)
 		}
 		p.pieces = append(p.pieces, pc)
 	}
 	switch {
 	case len(p.pieces) == 0:
-		return nil, fmt.Errorf("pattern %q names no function", text)
+		return nil, fmt.Errorf("pattern %.200q names no function", text)
 	case len(p.pieces) > maxPieces:
-		return nil, fmt.Errorf("pattern %q has more than %d pieces", text, maxPieces)
+		return nil, fmt.Errorf("pattern %.200q has more than %d pieces", text, maxPieces)
 	}
 	return p, nil
 }
@@ -85,7 +98,10 @@ func (p *Pattern) Calling(pieces ...string) error {
 		return fmt.Errorf("more than %d callees", maxPieces)
 	}
 	for _, text := range pieces {
-		pc, err := parsePiece(text)
+		if err := p.lengthen(text); err != nil {
+			return err
+		}
+		pc, err := p.piece(text)
 		if err != nil {
 			return fmt.Errorf("callee %q: %w", text, err)
 		}
@@ -100,35 +116,59 @@ func (p *Pattern) Single() bool {
 	return len(p.pieces) == 1 && !p.start && !p.end && p.gap == 0 && len(p.callees) == 0
 }
 
-func parsePiece(part string) (piece, error) {
+// StopWhen sets a function that is called again and again while names are matched. When it
+// returns true, matching ends: what the pattern returns then is incomplete.
+func (p *Pattern) StopWhen(stop func() bool) { p.stop = stop }
+
+// lengthen adds a text to the length of the pattern.
+func (p *Pattern) lengthen(text string) error {
+	if p.length += len(text); p.length > maxText {
+		return fmt.Errorf("pattern %.40q… has more than %d bytes", text, maxText)
+	}
+	return nil
+}
+
+func (p *Pattern) piece(part string) (piece, error) {
 	if part == "" {
 		return piece{}, errors.New("an empty piece")
 	}
 	if n := len(part); n > 2 && part[0] == '/' && part[n-1] == '/' {
-		re, err := regexp.Compile(part[1 : n-1])
-		return piece{name: part, re: re, regular: true}, err
+		re, err := p.regular(part[1 : n-1])
+		if err != nil {
+			return piece{}, err
+		}
+		return piece{name: part, matches: re.MatchString, regular: true}, nil
 	}
 	name := strings.NewReplacer(`\;`, `;`, `\\`, `\`).Replace(part)
-	return piece{name: name, re: Glob(name)}, nil
+	return piece{name: name, matches: Glob(name)}, nil
 }
 
-// Glob returns the regular expression of a glob over whole texts: `*` matches any
-// characters, `?` one.
-func Glob(glob string) *regexp.Regexp {
-	var b strings.Builder
-	b.WriteString(`(?s)\A`)
-	for _, r := range glob {
-		switch r {
-		case '*':
-			b.WriteString(`.*`)
-		case '?':
-			b.WriteString(`.`)
-		default:
-			b.WriteString(regexp.QuoteMeta(string(r)))
-		}
+// regular compiles a regular expression, unless it is too large: counted repetitions such
+// as `(a{1000})` grow far beyond their text.
+func (p *Pattern) regular(text string) (*regexp.Regexp, error) {
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
 	}
-	b.WriteString(`\z`)
-	return regexp.MustCompile(b.String())
+	if p.cost += cost(tree); p.cost > maxCost {
+		return nil, fmt.Errorf("the regular expression is too complex: it has more than %d steps; use fewer alternatives and repetitions", maxCost)
+	}
+	return regexp.Compile(text)
+}
+
+// cost returns the number of instructions of a regular expression, about.
+func cost(re *syntax.Regexp) int {
+	n := 1
+	if re.Op == syntax.OpLiteral {
+		n = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		n += cost(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return min(n, 1<<30)
 }
 
 // splitEscaped splits at each `;` that is neither escaped nor inside `/…/`, and keeps
@@ -169,12 +209,15 @@ func closingSlash(text string, from int) int {
 func (p *Pattern) Functions(names []string) [][]bool {
 	matches := make([][]bool, len(p.pieces))
 	for i := range p.pieces {
-		matches[i] = p.pieces[i].match(names)
+		matches[i] = p.match(p.pieces[i], names)
 	}
 	return matches
 }
 
-func (pc piece) match(names []string) []bool {
+// stopEvery is the number of names between two calls of stop.
+const stopEvery = 64
+
+func (p *Pattern) match(pc piece, names []string) []bool {
 	m := make([]bool, len(names))
 	if i := slices.Index(names, pc.name); i >= 0 {
 		for ; i < len(names); i++ {
@@ -184,14 +227,17 @@ func (pc piece) match(names []string) []bool {
 	}
 	if alternatives := strings.Split(pc.name, "|"); len(alternatives) > 1 && !pc.regular {
 		for _, name := range alternatives {
-			for i, ok := range (piece{name: name, re: Glob(name)}).match(names) {
+			for i, ok := range p.match(piece{name: name, matches: Glob(name)}, names) {
 				m[i] = m[i] || ok
 			}
 		}
 		return m
 	}
 	for i, n := range names {
-		m[i] = pc.re.MatchString(n)
+		if i%stopEvery == 0 && p.stop != nil && p.stop() {
+			return m
+		}
+		m[i] = pc.matches(n)
 	}
 	return m
 }
@@ -199,7 +245,7 @@ func (pc piece) match(names []string) []bool {
 // Match marks the nodes at which a match of the pattern ends: the frames up to and
 // including the node match it.
 func (p *Pattern) Match(t *calltree.Table) []bool {
-	mask := masks(t, p.pieces)
+	mask := p.masks(t, p.pieces)
 	// State i of a node: the pieces before i matched frames up to it, so piece i is
 	// next. A state with a gap before its piece stays.
 	last := uint64(1) << len(p.pieces)
@@ -227,14 +273,14 @@ func (p *Pattern) Match(t *calltree.Table) []bool {
 
 // masks returns, of every function of the table, the pieces that match it: bit i is
 // piece i.
-func masks(t *calltree.Table, pieces []piece) []uint64 {
+func (p *Pattern) masks(t *calltree.Table, pieces []piece) []uint64 {
 	names := make([]string, len(t.Functions))
 	for i := range names {
 		names[i] = t.Functions[i].Name
 	}
 	mask := make([]uint64, len(names))
 	for i, pc := range pieces {
-		for fn, ok := range pc.match(names) {
+		for fn, ok := range p.match(pc, names) {
 			if ok {
 				mask[fn] |= 1 << i
 			}
@@ -255,7 +301,7 @@ type Spans struct {
 func (p *Pattern) Spans(t *calltree.Table) Spans {
 	s := Spans{ends: p.Match(t), anchor: p.end}
 	if len(p.callees) > 0 {
-		s.shape = &shape{t, masks(t, p.callees), 1<<len(p.callees) - 1}
+		s.shape = &shape{t, p.masks(t, p.callees), 1<<len(p.callees) - 1}
 	}
 	s.setBelow(t)
 	return s

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/dendroprof/dendro/app/internal/mcp"
@@ -32,6 +34,7 @@ The tools read. --allow-writes adds tools that create and stop profiling tasks. 
 			access = engines.Write
 		}
 		o.Version, _ = versionOf()
+		o.Panicked = func(tool string, p any, stack []byte) { fmt.Fprintf(e.err, "mcp: %s: panic: %v\n%s", tool, p, stack) }
 		return e.with(c.Context(), access, func(st store.Store) error { return mcp.Serve(c.Context(), st, e.in, e.out, o) })
 	}
 	return c

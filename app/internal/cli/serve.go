@@ -223,8 +223,9 @@ func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store
 		return err
 	}
 	o.Pages = app.Serve
-	s, err := server.New(o.Options, o.parts(st, names, traces)...)
-	if err != nil {
+	var s *server.Server
+	panicked := func(tool string, p any, stack []byte) { s.Panicked("mcp "+tool, p, stack) }
+	if s, err = server.New(o.Options, o.parts(st, names, traces, panicked)...); err != nil {
 		return err
 	}
 	if err := s.Listen(); err != nil {
@@ -246,9 +247,9 @@ func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store
 }
 
 // parts lists what the server answers.
-func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces *tracing.Tracing) []server.Part {
+func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces *tracing.Tracing, panicked func(string, any, []byte)) []server.Part {
 	questions := api.Options{Store: st, Version: o.Version, SQL: o.sql, Limits: o.limits, Workers: o.workers, Normalizer: names}
-	tools := mcp.Handler(st, mcp.Options{Version: o.Version, SQL: o.sql, Limits: o.limits})
+	tools := mcp.Handler(st, mcp.Options{Version: o.Version, SQL: o.sql, Limits: o.limits, Panicked: panicked})
 	assistants := server.Part{Name: "mcp", Routes: []server.Route{{Pattern: "POST /mcp", Handler: tools, Needs: server.Reading}}}
 	if traces == nil {
 		return []server.Part{api.Part(questions), assistants}

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -41,6 +42,10 @@ type Options struct {
 	SQL      bool           // offer SQL, if the store has it
 	Writes   bool           // offer tools that create and stop tasks
 	MaxBytes int            // of one result; 0: 40,000
+
+	// Panicked is called when a call panicked, which is a defect of Dendro; the caller gets
+	// an error. Nil: nothing is done.
+	Panicked func(tool string, panic any, stack []byte)
 }
 
 const instructions = `Dendro keeps profiles of benchmarks and services as call trees. Start with "overview" or "runs".
@@ -54,6 +59,7 @@ includes its callees. Percentages are shares of the selected program.`
 func New(st store.Store, o Options) *sdk.Server {
 	o.MaxBytes = cmp.Or(o.MaxBytes, 40_000)
 	s := sdk.NewServer(&sdk.Implementation{Name: "dendro", Title: "Dendro", Version: cmp.Or(o.Version, "unknown")}, &sdk.ServerOptions{Instructions: instructions})
+	s.AddReceivingMiddleware(o.recovering)
 	for _, t := range tools(st, &o) {
 		s.AddTool(&sdk.Tool{Name: t.name, Description: t.description, InputSchema: schema(t.request()),
 			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !t.writes, OpenWorldHint: new(bool), DestructiveHint: new(bool)}}, t.handler(o.MaxBytes))
@@ -61,12 +67,55 @@ func New(st store.Store, o Options) *sdk.Server {
 	return s
 }
 
+// recovering answers a request whose handler panics with an error, and ends the handler when
+// its client leaves. The protocol's library runs each request in a goroutine of its own,
+// where a panic would end the process.
+func (o *Options) recovering(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, request sdk.Request) (result sdk.Result, err error) {
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			name := method
+			if call, ok := request.(*sdk.CallToolRequest); ok {
+				name = call.Params.Name
+			}
+			if o.Panicked != nil {
+				o.Panicked(name, p, debug.Stack())
+			}
+			result, err = nil, fmt.Errorf("%.60s: internal error; the log of Dendro has the details", name)
+		}()
+		ctx, done := whileConnected(ctx)
+		defer done()
+		return next(ctx, method, request)
+	}
+}
+
 // Handler serves the tools over HTTP (the protocol's streamable transport), each request
 // by itself. The caller authenticates requests and limits their bodies.
 func Handler(st store.Store, o Options) http.Handler {
 	s := New(st, o)
-	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s },
+	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s },
 		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, r.Context())))
+	})
+}
+
+// clientKey is the key of the context of an HTTP request. The protocol's library detaches
+// the contexts of calls from it, but keeps its values.
+type clientKey struct{}
+
+// whileConnected returns a context that also ends when the client of an HTTP request leaves.
+func whileConnected(ctx context.Context) (context.Context, context.CancelFunc) {
+	client, ok := ctx.Value(clientKey{}).(context.Context)
+	if !ok {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(client, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 // Serve serves the tools to a client that writes lines to in and reads them from out,
@@ -113,9 +162,16 @@ func parametersOf(request any, format *formatRequest) []*param.Parameter {
 	return append(param.Of(request), param.Of(format)...)
 }
 
+// maxArguments is the maximum size of the arguments of a call, in bytes: as much as the
+// address of a request over HTTP may have.
+const maxArguments = 64 << 10
+
 // set sets the parameters that the arguments of a call name, and the defaults of pages for
 // the others: results are read by somebody who pays for each row.
 func set(list []*param.Parameter, arguments json.RawMessage) error {
+	if len(arguments) > maxArguments {
+		return fmt.Errorf("arguments: more than %d bytes", maxArguments)
+	}
 	var given map[string]any
 	if len(arguments) > 0 {
 		d := json.NewDecoder(bytes.NewReader(arguments))

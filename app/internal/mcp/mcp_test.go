@@ -46,6 +46,8 @@ func call(t *testing.T, s *sdk.ClientSession, name string, arguments map[string]
 	return result.Content[0].(*sdk.TextContent).Text, result.IsError
 }
 
+func params(name string) *sdk.CallToolParams { return &sdk.CallToolParams{Name: name} }
+
 // lab is a store with four runs of a benchmark and a task of trace profiling.
 func lab(t *testing.T) *mem.Store {
 	t.Helper()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -90,8 +89,7 @@ func (s watchingStream) Context() context.Context { return s.ctx }
 // and logs.
 func (s *Server) observe(ctx context.Context, method string, began time.Time, err *error) {
 	if p := recover(); p != nil {
-		s.metrics.panics.Inc()
-		s.log.Error("panic", "method", method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		s.Panicked(method, p, debug.Stack())
 		*err = status.Error(codes.Internal, "internal error; the server's log has the details")
 	}
 	*err = StatusOf(*err)

@@ -22,6 +22,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -227,7 +228,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		}
 		running++
 		go func() {
-			err := wrap(p.Name, p.Run(work))
+			err := wrap(p.Name, s.runPart(work, &p))
 			if err != nil {
 				failed <- err
 			}
@@ -263,6 +264,41 @@ func (s *Server) Serve(ctx context.Context) error {
 		errs = append(errs, <-failed)
 	}
 	return errors.Join(errs...)
+}
+
+// partPause is how long a part that panicked is paused.
+const partPause = time.Second
+
+// runPart does the background work of a part. If it panics, the panic is logged and the
+// work begins again: one broken task or record must not end the server.
+func (s *Server) runPart(ctx context.Context, p *Part) error {
+	for {
+		panicked, err := s.runOnce(ctx, p)
+		if !panicked {
+			return err
+		}
+		select {
+		case <-time.After(partPause):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (s *Server) runOnce(ctx context.Context, p *Part) (panicked bool, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			s.Panicked("part "+p.Name, reason, debug.Stack())
+			panicked = true
+		}
+	}()
+	return false, p.Run(ctx)
+}
+
+// Panicked logs and counts a panic that was recovered.
+func (s *Server) Panicked(where string, reason any, stack []byte) {
+	s.metrics.panics.Inc()
+	s.log.Error("panic", "where", where, "panic", fmt.Sprint(reason), "stack", string(stack))
 }
 
 func (s *Server) serveHTTP() error {
