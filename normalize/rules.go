@@ -18,6 +18,7 @@ import (
 const (
 	maxRules     = 1_000
 	maxRuleBytes = 4_096 // of one line
+	maxGroups    = 100   // of one replacement
 )
 
 // Rules are the rules of a user, applied in order to the result of the built-in ones. Nil is
@@ -51,7 +52,7 @@ func (r *Rules) Len() int {
 // The expression matches any part of the name, as often as it occurs. `$1` or
 // `${name}` in the replacement is a group, `$$` a dollar sign, nothing deletes.
 // Spaces around both are dropped; empty lines and lines that begin with # are comments. A
-// rule is not applied to a name that it would make empty.
+// rule is not applied to a name that it would make empty, or longer than 64,000 bytes.
 //
 // Name is the file's name for errors, which are profile.ParseErrors: name:line.
 func ReadRules(name string, r io.Reader) (*Rules, error) {
@@ -106,6 +107,9 @@ func parseRule(line string) (rule, error) {
 	if err != nil {
 		return rule{}, err
 	}
+	if len(reference.FindAllString(replacement, maxGroups+1)) > maxGroups {
+		return rule{}, fmt.Errorf("the replacement uses more than %d groups", maxGroups)
+	}
 	if group, ok := unknownGroup(re, replacement); ok {
 		return rule{}, fmt.Errorf("the replacement uses group %q, which the expression does not have; write $$ for a dollar sign", group)
 	}
@@ -140,9 +144,28 @@ func (r *Rules) apply(name string) string {
 		return name
 	}
 	for _, rule := range r.list {
-		if next := rule.expression.ReplaceAllString(name, rule.replacement); next != "" {
+		if next := rule.replace(name); next != "" && len(next) <= maxRewritten {
 			name = cutLong(next)
 		}
 	}
 	return name
+}
+
+// maxRewritten is the maximum length of what a rule makes of a name, in bytes: a rule may
+// repeat a group, or match every character.
+const maxRewritten = 16 * maxName
+
+// replace replaces every match in a name, up to the match that makes the result longer than
+// maxRewritten.
+func (r *rule) replace(name string) string {
+	var out []byte
+	end := 0
+	for _, match := range r.expression.FindAllStringSubmatchIndex(name, -1) {
+		out = append(out, name[end:match[0]]...)
+		out = r.expression.ExpandString(out, r.replacement, name, match)
+		if end = match[1]; len(out) > maxRewritten {
+			return string(out)
+		}
+	}
+	return string(append(out, name[end:]...))
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -63,6 +65,7 @@ func TestUserRuleErrors(t *testing.T) {
 		{"a( => b", "names.rules:1: malformed rule: error parsing regexp: missing closing ): `a(` (write: regexp => replacement)", profile.ErrMalformed},
 		{"a => Foo$Bar", `names.rules:1: malformed rule: the replacement uses group "Bar", which the expression does not have; write $$ for a dollar sign (write: regexp => replacement)`, profile.ErrMalformed},
 		{"(a) => $2", `names.rules:1: malformed rule: the replacement uses group "2", which the expression does not have; write $$ for a dollar sign (write: regexp => replacement)`, profile.ErrMalformed},
+		{"a => " + strings.Repeat("$0", 101), `names.rules:1: malformed rule: the replacement uses more than 100 groups (write: regexp => replacement)`, profile.ErrMalformed},
 		{"a => " + strings.Repeat("b", 5000), `names.rules:1: line longer than 4096 bytes: too large`, profile.ErrTooLarge},
 		{strings.Repeat("a => b\n", 1001), `names.rules:1001: more than 1000 rules: too large`, profile.ErrTooLarge},
 	} {
@@ -85,6 +88,30 @@ func TestUserRulesStayBounded(t *testing.T) {
 	got := n.Function(profile.Function{Name: strings.Repeat("x", 100)}).Name
 	if len(got) != 4000 {
 		t.Errorf("%d bytes", len(got))
+	}
+}
+
+// TestRulesThatMultiply: a rule that makes too much of a name does not apply to it.
+func TestRulesThatMultiply(t *testing.T) {
+	name := strings.Repeat("x", 3_900)
+	for _, line := range []string{"(.*) => " + strings.Repeat("$1", 100), ". => " + strings.Repeat("y", 4000), `\b|x => ` + strings.Repeat("$0", 100)} {
+		n := normalize.New(read(t, line))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if got := n.Function(profile.Function{Name: name}).Name; got != name {
+			t.Errorf("%.20s: %d bytes", line, len(got))
+		}
+		runtime.ReadMemStats(&after)
+		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 16<<20 {
+			t.Errorf("%.20s: %d bytes allocated", line, bytes)
+		}
+	}
+	for _, c := range [][2]string{{`(\w+)\.(\w+)`, "$2.$1"}, {"x*", "-"}, {`\b`, "|"}, {"q", ""}} {
+		const name = "ab.cd xx y"
+		want := regexp.MustCompile(c[0]).ReplaceAllString(name, c[1])
+		if got := normalize.New(read(t, c[0]+" => "+c[1])).Function(profile.Function{Name: name}).Name; got != want {
+			t.Errorf("%s => %s: %q, want %q", c[0], c[1], got, want)
+		}
 	}
 }
 
