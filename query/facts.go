@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/internal/gitlog"
+	"github.com/dendroprof/dendro/internal/plainfile"
 )
 
 // Facts are what only the client knows; they travel with a request. The zero value is a
@@ -66,6 +66,9 @@ func (a *Acknowledgements) UnmarshalJSON(data []byte) error {
 	}
 	*a = nil
 	for i, x := range list {
+		if len(x.Function) > maxGlob || len(x.Benchmark) > maxGlob {
+			return fmt.Errorf("entry %d: a glob of more than %d bytes", i+1, maxGlob)
+		}
 		if x.Until != "" {
 			var err error
 			if x.Acknowledgement.Until, err = ingest.ParseDate(x.Until); err != nil {
@@ -77,9 +80,15 @@ func (a *Acknowledgements) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// Bounds of a file of acknowledgements, which a repository brings with it.
+const (
+	maxAcknowledged = 4 << 20 // bytes
+	maxGlob         = 4 << 10 // bytes of one glob
+)
+
 // ReadAcknowledgements reads a file of acknowledgements; no file is an empty list.
 func ReadAcknowledgements(name string) (list Acknowledgements, err error) {
-	data, err := os.ReadFile(name)
+	data, err := plainfile.Read(name, maxAcknowledged)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

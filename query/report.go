@@ -315,8 +315,10 @@ func (r *ReportRequest) locate(ctx context.Context, runs store.Reader, doc *repo
 	var log *gitlog.Log
 	var web gitlog.Web
 	if r.Repo != "" {
-		if owners, err = codeowners.Read(os.DirFS(r.Repo)); err != nil {
-			return fmt.Errorf("owners: %w", err)
+		if found, err := codeowners.Read(r.Repo); err != nil {
+			doc.Notes = append(doc.Notes, "owners of files are missing: "+err.Error())
+		} else {
+			owners = found
 		}
 		if log, err = readLog(ctx, r.Repo, ""); err != nil {
 			doc.Notes = append(doc.Notes, "files are named as in the profiles: "+err.Error())

@@ -14,9 +14,12 @@ package codeowners
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/dendroprof/dendro/internal/plainfile"
 )
 
 // maxSize is the size above which GitHub does not load the file.
@@ -34,17 +37,23 @@ type line struct {
 }
 
 // Read reads the first CODEOWNERS file of a repository, in the order in which
-// GitHub looks: .github, the root, docs. Without a file there are no owners.
-func Read(repository fs.FS) (*Owners, error) {
+// GitHub looks: .github, the root, docs. Without a file there are no owners. A link that
+// leads out of the repository is an error.
+func Read(repository string) (*Owners, error) {
+	root, err := os.OpenRoot(repository)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
 	for _, name := range []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"} {
-		data, err := fs.ReadFile(repository, name)
+		data, err := plainfile.ReadIn(root, name, maxSize-1)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
+		case errors.Is(err, plainfile.ErrTooLarge):
+			return &Owners{}, nil
 		case err != nil:
 			return nil, err
-		case len(data) >= maxSize:
-			return &Owners{}, nil
 		}
 		return Parse(string(data)), nil
 	}

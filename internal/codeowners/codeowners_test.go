@@ -1,10 +1,13 @@
 package codeowners
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
-	"testing/fstest"
 )
 
 // rules has a line for each kind of pattern that GitHub's page shows.
@@ -61,17 +64,51 @@ func TestOf(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	fsys := fstest.MapFS{"CODEOWNERS": {Data: []byte("* @root")}, "docs/CODEOWNERS": {Data: []byte("* @docs")}}
-	o, err := Read(fsys)
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if o, err := Read(dir); err != nil || o.Of("x") != nil {
+		t.Error(o.Of("x"), err)
+	}
+	write("docs/CODEOWNERS", "* @docs")
+	write("CODEOWNERS", "* @root")
+	o, err := Read(dir)
 	if err != nil || !slices.Equal(o.Of("x"), []string{"@root"}) {
 		t.Fatal(o.Of("x"), err)
 	}
-	fsys[".github/CODEOWNERS"] = &fstest.MapFile{Data: []byte("* @github")}
-	if o, _ = Read(fsys); !slices.Equal(o.Of("x"), []string{"@github"}) {
+	write(".github/CODEOWNERS", "* @github")
+	if o, _ = Read(dir); !slices.Equal(o.Of("x"), []string{"@github"}) {
 		t.Error(o.Of("x"))
 	}
-	if o, err = Read(fstest.MapFS{}); err != nil || o.Of("x") != nil {
-		t.Error(o.Of("x"), err)
+	write(".github/CODEOWNERS", "* @github\n#"+strings.Repeat("x", maxSize))
+	if o, err = Read(dir); err != nil || o.Of("x") != nil {
+		t.Error("of a file that GitHub would not load:", o.Of("x"), err)
+	}
+}
+
+// TestReadNothingElse: what is no file of the repository is an error, and is not waited for.
+func TestReadNothingElse(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("* secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, make := range map[string]func(name string) error{
+		"link out": func(name string) error { return os.Symlink(secret, name) },
+		"device":   func(name string) error { return os.Symlink("/dev/zero", name) },
+		"pipe":     func(name string) error { return syscall.Mkfifo(name, 0o600) },
+	} {
+		dir := t.TempDir()
+		if err := make(filepath.Join(dir, "CODEOWNERS")); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := Read(dir); err == nil {
+			t.Errorf("%s: owners %q", name, o.Of("x"))
+		}
 	}
 }
 

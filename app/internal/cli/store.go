@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/app/internal/remote"
+	"github.com/dendroprof/dendro/internal/plainfile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 )
@@ -48,6 +49,9 @@ type config struct {
 	Selections map[string]map[string]any `json:"selections"`
 }
 
+// maxConfig bounds the files of a working directory that commands read, in bytes.
+const maxConfig = 1 << 20
+
 // readConfig reads .dendro/config.json of the working directory, else
 // dendro/config.json of the user's configuration directory.
 func readConfig() (config, error) {
@@ -56,7 +60,7 @@ func readConfig() (config, error) {
 		names = append(names, filepath.Join(dir, "dendro", "config.json"))
 	}
 	for _, name := range names {
-		data, err := os.ReadFile(name)
+		data, err := plainfile.Read(name, maxConfig)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -79,7 +83,7 @@ func ownCode() ([]string, error) {
 	if err != nil || len(c.Own) > 0 {
 		return c.Own, err
 	}
-	data, err := os.ReadFile("go.mod")
+	data, err := plainfile.Read("go.mod", maxConfig)
 	if err != nil {
 		return nil, nil // not a Go module
 	}
