@@ -32,10 +32,14 @@ func NewAncestors(commit string, ancestors []string, shallow bool) *Ancestors {
 
 // ReadAncestors lists the ancestors of a revision of the repository at dir.
 func ReadAncestors(ctx context.Context, dir, revision string) (*Ancestors, error) {
-	r := repository{ctx, dir}
-	commit, err := r.text("rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	r, err := open(ctx, dir)
 	if err != nil {
-		return nil, fmt.Errorf("repository %s has no commit %q: %w", dir, revision, err)
+		return nil, err
+	}
+	defer r.close()
+	commit, err := r.commit(revision)
+	if err != nil {
+		return nil, fmt.Errorf("repository %s: %w", dir, err)
 	}
 	a := &Ancestors{Commit: commit, commits: map[string]bool{}}
 	shallow, err := r.text("rev-parse", "--is-shallow-repository")
@@ -83,11 +87,15 @@ func (a *Ancestors) Has(commit string) bool {
 	return false
 }
 
-// Root returns the top directory of the repository that dir is in.
-func Root(ctx context.Context, dir string) (string, error) {
-	root, err := repository{ctx, dir}.text("rev-parse", "--show-toplevel")
-	if err != nil {
+// Root returns the top directory of the working tree of the repository that dir is in: the
+// one with .git in it, whatever the repository's configuration says.
+func Root(dir string) (string, error) {
+	r := &repository{}
+	if err := r.locate(dir); err != nil {
 		return "", fmt.Errorf("repository %s: %w", dir, err)
 	}
-	return root, nil
+	if r.top == "" {
+		return "", fmt.Errorf("repository %s: it is bare: it has no working tree", dir)
+	}
+	return r.top, nil
 }

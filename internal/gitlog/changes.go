@@ -52,7 +52,11 @@ type Line struct {
 // the lines for which keep is true (nil: all). It is nil if the repository does not have
 // one of the commits, or no line changed.
 func ReadChanges(ctx context.Context, dir, from, to string, files []string, keep func(Line) bool) (*Changes, error) {
-	r := repository{ctx, dir}
+	r, err := open(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
 	c := &Changes{Commits: []Commit{}, Lines: []Line{}}
 	for _, side := range []struct {
 		name string
@@ -61,18 +65,17 @@ func ReadChanges(ctx context.Context, dir, from, to string, files []string, keep
 		if side.name == "" {
 			return nil, nil
 		}
-		var err error
-		if *side.full, err = r.text("rev-parse", "--verify", "--quiet", "--end-of-options", side.name+"^{commit}"); errors.Is(err, ErrNoGit) {
-			return nil, err
-		} else if err != nil {
+		if *side.full, err = r.commit(side.name); errors.As(err, new(noCommitError)) {
 			return nil, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("repository %s: %w", dir, err)
 		}
 	}
 	if c.From == c.To || len(files) == 0 {
 		return nil, nil
 	}
 	d := diff{c, keep, map[string]bool{}}
-	err := r.stream(d.read, append([]string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "-U0", "--src-prefix=a/", "--dst-prefix=b/", c.From, c.To, "--"}, literal(files)...)...)
+	err = r.stream(d.read, append([]string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--submodule=short", "-U0", "--src-prefix=a/", "--dst-prefix=b/", c.From, c.To, "--"}, literal(files)...)...)
 	if err != nil {
 		return nil, fmt.Errorf("repository %s: %w", dir, err)
 	}

@@ -9,7 +9,12 @@ import (
 // resolve returns the full hash of a revision.
 func resolve(t *testing.T, dir, revision string) string {
 	t.Helper()
-	hash, err := repository{t.Context(), dir}.text("rev-parse", revision)
+	r, err := open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	hash, err := r.commit(revision)
 	if err != nil {
 		t.Fatal(err)
 	}

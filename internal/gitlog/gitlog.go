@@ -13,23 +13,22 @@
 // within Horizon are unknown, and so are those that were not touched since a shallow
 // clone begins.
 //
+// The author of a repository is not trusted: nothing that it names is run, fetched, or read
+// outside of it (repository.go, docs/design/repositories.md).
+//
 // What was read is cached in a directory of the caller's, one file per repository
 // and commit, so that a second question costs milliseconds. The package knows no
 // profiles but for the names in them, and does not weigh what it finds.
 package gitlog
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -38,9 +37,6 @@ import (
 
 	"github.com/dendroprof/dendro/profile"
 )
-
-// ErrNoGit: the git program is not installed.
-var ErrNoGit = errors.New("the program git is needed to read a repository, and was not found")
 
 // Log is the last change of every file of one commit. It is safe for concurrent
 // use.
@@ -79,21 +75,18 @@ func Read(ctx context.Context, dir, revision, cache string) (*Log, error) {
 	if revision == "" {
 		revision = "HEAD"
 	}
-	r := repository{ctx, dir}
-	commit, err := r.text("rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	r, err := open(ctx, dir)
 	if err != nil {
-		if _, err := r.text("rev-parse", "--git-dir"); err != nil {
-			return nil, fmt.Errorf("repository %s: %w", dir, err)
-		}
-		return nil, fmt.Errorf("repository %s has no commit %q", dir, revision)
+		return nil, err
+	}
+	defer r.close()
+	commit, err := r.commit(revision)
+	if err != nil {
+		return nil, fmt.Errorf("repository %s: %w", dir, err)
 	}
 	name := ""
 	if cache != "" {
-		where, err := r.text("rev-parse", "--absolute-git-dir")
-		if err != nil {
-			return nil, fmt.Errorf("repository %s: %w", dir, err)
-		}
-		key := sha256.Sum256([]byte(where))
+		key := sha256.Sum256([]byte(r.git))
 		name = filepath.Join(cache, hex.EncodeToString(key[:8])+"-"+commit+".json")
 		if k, ok := load(name, commit); ok {
 			return newLog(k), nil
@@ -133,77 +126,10 @@ func (l *Log) LastChange(fn *profile.Function) (when time.Time, file string, kno
 	return time.Unix(newest, 0).UTC(), file, true
 }
 
-// repository runs git in a directory.
-type repository struct {
-	ctx context.Context
-	dir string
-}
-
-// command returns a git command that asks for nothing, runs nothing that the
-// repository's configuration names, and does not change the repository.
-func (r repository) command(args ...string) *exec.Cmd {
-	fixed := []string{"-C", r.dir, "--no-pager", "-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "-c", "core.quotePath=false"}
-	c := exec.CommandContext(r.ctx, "git", append(fixed, args...)...)
-	c.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
-	return c
-}
-
-// stream hands the output of a command to read.
-func (r repository) stream(read func(out *bufio.Reader) error, args ...string) error {
-	c := r.command(args...)
-	var stderr bytes.Buffer
-	c.Stderr = &limited{&stderr}
-	out, err := c.StdoutPipe()
-	if err == nil {
-		err = c.Start()
-	}
-	if errors.Is(err, exec.ErrNotFound) {
-		return ErrNoGit
-	}
-	if err != nil {
-		return err
-	}
-	readErr := read(bufio.NewReaderSize(out, 1<<16))
-	if readErr != nil {
-		_, _ = io.Copy(io.Discard, out) // or git waits for a reader
-	}
-	if err := c.Wait(); err != nil {
-		if text := strings.TrimSpace(stderr.String()); text != "" {
-			err = errors.New(strings.TrimPrefix(text, "fatal: "))
-		}
-		return fmt.Errorf("git %s: %w", args[0], err)
-	}
-	return readErr
-}
-
-// limited keeps the beginning of what a command complains.
-type limited struct{ *bytes.Buffer }
-
-func (l *limited) Write(p []byte) (int, error) {
-	if room := 4096 - l.Len(); room > 0 {
-		l.Buffer.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
-}
-
-// text returns the output of a command that prints one line.
-func (r repository) text(args ...string) (string, error) {
-	var text string
-	err := r.stream(func(out *bufio.Reader) error {
-		all, err := io.ReadAll(io.LimitReader(out, 1<<16))
-		text = strings.TrimSpace(string(all))
-		return err
-	}, args...)
-	return text, err
-}
-
 // walk reads the files of a commit and when each was touched last.
-func (r repository) walk(commit string) (*kept, error) {
+func (r *repository) walk(commit string) (*kept, error) {
 	k := &kept{Version: cacheVersion, Commit: commit, Files: map[string]int64{}, Modules: map[string]string{}}
-	err := r.stream(fields(func(name string) error {
-		k.Files[name] = 0
-		return nil
-	}), "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
+	err := r.stream(paths(func(name string) { k.Files[name] = 0 }), "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +147,7 @@ func (r repository) walk(commit string) (*kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"-c", "log.showRoot=" + roots, "log", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-notes", "--format=" + commitMark + "%ct"}
+	args := []string{"-c", "log.showRoot=" + roots, "log", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-notes", "--ignore-submodules=dirty", "--format=" + commitMark + "%ct"}
 	since := k.Date - int64(Horizon/time.Second)
 	if since > 0 {
 		args = append(args, "--since=@"+strconv.FormatInt(since, 10))
@@ -248,7 +174,7 @@ func (r repository) walk(commit string) (*kept, error) {
 const commitMark = "//"
 
 // modules reads which Go modules the commit has.
-func (r repository) modules(k *kept) error {
+func (r *repository) modules(k *kept) error {
 	n := 0
 	for name := range k.Files {
 		if name != "go.mod" && !strings.HasSuffix(name, "/go.mod") {
@@ -269,32 +195,6 @@ func (r repository) modules(k *kept) error {
 		}
 	}
 	return nil
-}
-
-// maxField bounds a path or a line of git's.
-const maxField = 1 << 16
-
-// fields returns a reader of fields that end in NUL.
-func fields(use func(field string) error) func(out *bufio.Reader) error {
-	return func(out *bufio.Reader) error {
-		s := bufio.NewScanner(out)
-		s.Buffer(make([]byte, 0, 4096), maxField)
-		s.Split(func(data []byte, atEOF bool) (int, []byte, error) {
-			if i := bytes.IndexByte(data, 0); i >= 0 {
-				return i + 1, data[:i], nil
-			}
-			if atEOF && len(data) > 0 {
-				return len(data), data, nil
-			}
-			return 0, nil, nil
-		})
-		for s.Scan() {
-			if err := use(s.Text()); err != nil {
-				return err
-			}
-		}
-		return s.Err()
-	}
 }
 
 // load reads a cache file; false when there is none that fits.

@@ -161,8 +161,8 @@ func TestCache(t *testing.T) {
 func TestErrors(t *testing.T) {
 	dir := repositoryOf(t, commit{1000, []string{"a"}})
 	for name, c := range map[string]struct{ dir, revision, want string }{
-		"no commit":      {dir, "nowhere", `has no commit "nowhere"`},
-		"an option":      {dir, "--all", `has no commit "--all"`},
+		"no commit":      {dir, "nowhere", `there is no commit "nowhere"`},
+		"an option":      {dir, "--all", `there is no commit "--all"`},
 		"no repository":  {t.TempDir(), "", "not a git repository"},
 		"no such folder": {filepath.Join(dir, "none"), "", "none"},
 	} {

@@ -2,6 +2,7 @@ package gitlog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -15,34 +16,88 @@ type Head struct {
 	Date   time.Time // of the commit
 	Branch string    // empty: detached
 	Origin string    // address of the remote, without a password; empty: there is none
-	Dirty  bool      // tracked files have changes that are not committed
+	// Dirty: tracked files have changes that are not committed. Submodules do not count, nor
+	// files that pass through a filter (Git LFS): comparing them would run the filter.
+	Dirty bool
 }
 
 // password is the user and password in an address.
 var password = regexp.MustCompile(`^(\w+://)[^/]*@`)
 
 // ReadHead returns what is checked out in the repository at dir, which may be any
-// directory in it.
+// directory in it. Errors are ErrNoRepository, ErrNoCommit, or others; with these the result
+// has what is known all the same: its Commit is empty if nothing is.
 func ReadHead(ctx context.Context, dir string) (h Head, err error) {
-	r := repository{ctx, dir}
-	text, err := r.text("log", "-1", "--format=%H %ct")
+	r, err := open(ctx, dir)
 	if err != nil {
 		return h, err
 	}
-	commit, seconds, _ := strings.Cut(text, " ")
-	unix, err := strconv.ParseInt(seconds, 10, 64)
+	defer r.close()
+	h, err = r.head()
 	if err != nil {
-		return h, fmt.Errorf("git log: %w", err)
+		err = fmt.Errorf("repository %s: %w", dir, err)
 	}
-	h.Commit, h.Date = commit, time.Unix(unix, 0).UTC()
-	changes, err := r.text("status", "--porcelain", "--untracked-files=no")
-	if err != nil {
+	return h, err
+}
+
+func (r *repository) head() (h Head, err error) {
+	if h.Commit, err = r.commit("HEAD"); errors.As(err, new(noCommitError)) {
+		return h, ErrNoCommit
+	} else if err != nil {
 		return h, err
 	}
-	h.Dirty = changes != ""
-	// Both fail where there is none.
-	h.Branch, _ = r.text("symbolic-ref", "--short", "-q", "HEAD")
-	h.Origin, _ = r.text("config", "--get", "remote.origin.url")
-	h.Origin = password.ReplaceAllString(h.Origin, "$1")
-	return h, nil
+	text, err := r.text("log", "-1", "--format=%ct", h.Commit, "--")
+	if err != nil {
+		return Head{}, err
+	}
+	unix, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return Head{}, fmt.Errorf("git log: %w", err)
+	}
+	h.Date = time.Unix(unix, 0).UTC()
+	h.Branch, _ = r.text("symbolic-ref", "--short", "-q", "HEAD") // fails if there is none
+	h.Origin = password.ReplaceAllString(r.origin, "$1")
+	h.Dirty, err = r.dirty()
+	return h, err
+}
+
+// dirty compares the commit with the index, and the index with the working tree. The first
+// comparison ends at the first difference: then the second does not meet a commit that has
+// more files than the index.
+func (r *repository) dirty() (bool, error) {
+	if r.top == "" {
+		return false, nil
+	}
+	if staged, err := r.differs("diff-index", "--cached", "--quiet", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", "HEAD", "--"); err != nil || staged {
+		return staged, err
+	}
+	var changed []string
+	err := r.run(r.inTree(r.top, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=all", "--no-renames"), fields(func(field string) error {
+		if len(field) > len("XY ") && len(changed) < mostCompared {
+			changed = append(changed, field[len("XY "):])
+		}
+		return nil
+	}))
+	if err != nil || len(changed) == 0 || len(changed) == mostCompared {
+		return len(changed) > 0, err
+	}
+	return r.anyUnfiltered(changed)
+}
+
+// mostCompared is the number of changed files from which on a working tree is dirty without
+// a look at each.
+const mostCompared = 1000
+
+// anyUnfiltered reports whether one of some files does not pass through a filter.
+func (r *repository) anyUnfiltered(files []string) (found bool, err error) {
+	c := r.inTree(r.top, "check-attr", "-z", "--stdin", "filter")
+	c.Stdin = strings.NewReader(strings.Join(files, "\x00") + "\x00")
+	n := 0
+	err = r.run(c, fields(func(field string) error {
+		if n++; n%3 == 0 && (field == "unspecified" || field == "unset") { // path, attribute, value
+			found = true
+		}
+		return nil
+	}))
+	return found, err
 }

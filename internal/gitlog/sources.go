@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/internal/plainfile"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -34,10 +35,7 @@ func OpenSources(ctx context.Context, dir string) (*Sources, error) {
 		return nil, err
 	}
 	files := map[string]int64{}
-	err = repository{ctx, dir}.stream(fields(func(path string) error {
-		files[path] = 0
-		return nil
-	}), "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	err = listSources(ctx, dir, files)
 	if err != nil {
 		clear(files)
 		err = walkSources(root, files)
@@ -46,6 +44,16 @@ func OpenSources(ctx context.Context, dir string) (*Sources, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	return &Sources{root: root, index: newIndex(files, nil), read: map[string][]string{}}, nil
+}
+
+// listSources lists the files that git tracks, or would.
+func listSources(ctx context.Context, dir string, files map[string]int64) error {
+	r, err := open(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	return r.run(r.inTree(dir, "ls-files", "-z", "--cached", "--others", "--exclude-standard"), paths(func(path string) { files[path] = 0 }))
 }
 
 func walkSources(root *os.Root, files map[string]int64) error {
@@ -81,10 +89,8 @@ func (s *Sources) Lines(fn *profile.Function) []string {
 	}
 	lines, ok := s.read[found[0]]
 	if !ok {
-		if info, err := s.root.Stat(filepath.FromSlash(found[0])); err == nil && info.Mode().IsRegular() && info.Size() <= maxSource {
-			if text, err := s.root.ReadFile(filepath.FromSlash(found[0])); err == nil {
-				lines = slices.Collect(strings.Lines(string(text)))
-			}
+		if text, err := plainfile.ReadIn(s.root, filepath.FromSlash(found[0]), maxSource); err == nil {
+			lines = slices.Collect(strings.Lines(string(text)))
 		}
 		for i := range lines {
 			lines[i] = strings.TrimRight(lines[i], "\r\n")

@@ -231,8 +231,11 @@ func environment(ctx context.Context, e *env) ingest.Environment {
 		known.Run.Commit = flow.HeadCommit
 	}
 	head, err := gitlog.ReadHead(ctx, ".")
-	if err != nil {
-		return known // not in a repository, or in one without a commit
+	if err != nil && !errors.Is(err, gitlog.ErrNoRepository) && !errors.Is(err, gitlog.ErrNoCommit) && !errors.Is(err, gitlog.ErrNoGit) {
+		e.notes([]string{"labels from git are incomplete: " + err.Error()})
+	}
+	if head.Commit == "" {
+		return known
 	}
 	known.Made = head.Date
 	if known.From == "" {

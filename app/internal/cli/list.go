@@ -71,7 +71,7 @@ imported with --keep-source.`,
 // current directory; nil if there is none.
 func openSources(ctx context.Context, root string) (*gitlog.Sources, error) {
 	if root == "" {
-		top, err := gitlog.Root(ctx, ".")
+		top, err := gitlog.Root(".")
 		if err != nil {
 			return nil, nil // not in a repository: lines without their text
 		}

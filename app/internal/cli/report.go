@@ -132,9 +132,9 @@ func (o *reporting) make(ctx context.Context, e *env) (doc *report.Report, err e
 // none.
 func (o *reporting) repository(ctx context.Context) (string, error) {
 	if o.repo != "" {
-		return gitlog.Root(ctx, o.repo)
+		return gitlog.Root(o.repo)
 	}
-	root, err := gitlog.Root(ctx, ".")
+	root, err := gitlog.Root(".")
 	if err != nil {
 		return "", nil // it need not be one
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -102,7 +101,7 @@ func sameAsServer(server string, args []string) error {
 		}
 	}
 	if s.facts {
-		if _, err := gitlog.Root(context.Background(), "."); err == nil { // its facts are not in the request
+		if _, err := gitlog.Root("."); err == nil { // its facts are not in the request
 			return nil
 		}
 	}
