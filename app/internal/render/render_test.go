@@ -56,3 +56,18 @@ func TestContextsAreClean(t *testing.T) {
 		t.Errorf("%q, %v", &b, err)
 	}
 }
+
+// A share does not depend on whether the numbers are the store's or were read from a document,
+// which omits zeros.
+func TestShareOfDocument(t *testing.T) {
+	part, whole := query.Whole(34_340_657, 6), query.Whole(1_000_000_000, 6)
+	var read [2]query.Number
+	for i, n := range []query.Number{part, whole} {
+		if err := read[i].UnmarshalJSON([]byte(n.String())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a, b := share(part, whole), share(read[0], read[1]); a != b {
+		t.Errorf("%v of the store, %v of the document", a, b)
+	}
+}

@@ -19,10 +19,12 @@ func share(part, whole query.Number) float64 {
 	switch {
 	case whole.Value() == 0:
 		return 0
-	case !part.Divided && !whole.Divided && part.Scale == whole.Scale:
-		return float64(part.Int) / float64(whole.Int)
+	case part.Divided || whole.Divided:
+		return part.Value() / whole.Value()
 	}
-	return part.Value() / whole.Value()
+	// Both as whole numbers of the smaller unit: exact, whatever zeros a document omitted.
+	scale := max(part.Scale, whole.Scale)
+	return float64(part.Int) * math.Pow10(scale-part.Scale) / (float64(whole.Int) * math.Pow10(scale-whole.Scale))
 }
 
 // Amount returns a value with its unit: 1.28 s, 3.40 MiB, 5,120 samples.
