@@ -132,3 +132,27 @@ func watchHeap() func() uint64 {
 		return max(most.Load(), before) - before
 	}
 }
+
+// BenchmarkDocuments answers documents that pages send: the services of forty layers, a list
+// of traces, the whole schema.
+func BenchmarkDocuments(b *testing.B) {
+	t := newBench(&testing.T{})
+	var services strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&services, " l%d: listServices(layer: \"GENERAL\") { id name group shortName layers normal }", i)
+	}
+	for _, d := range []struct{ name, document string }{
+		{"services", "{" + services.String() + "}"},
+		{"traces", `{ queryBasicTraces(condition: {traceState: ALL, queryOrder: BY_START_TIME, paging: {pageNum: 1, pageSize: 20}}) { traces { segmentId endpointNames duration start isError traceIds } } }`},
+		{"schema", introspection},
+	} {
+		b.Run(d.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if r := t.ask(d.document, "null"); strings.Contains(r.body, `"errors"`) {
+					b.Fatal(r.body)
+				}
+			}
+		})
+	}
+}

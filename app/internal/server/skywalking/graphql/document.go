@@ -1,7 +1,6 @@
 package graphql
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,16 +8,15 @@ import (
 	"io"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strings"
 
-	graphqlexec "github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
 
 	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/app/internal/server/skywalking/graphql/exec"
 	"github.com/dendroprof/dendro/app/internal/server/skywalking/graphql/values"
 	"github.com/dendroprof/dendro/traceprof/ids"
 )
@@ -28,14 +26,14 @@ const (
 	invalidSyntax = "InvalidSyntax"
 	invalid       = "ValidationError"
 	aborted       = "ExecutionAborted"
-	failed        = "DataFetchingException"
+	dataFetching  = "DataFetchingException"
 )
 
 // answer is an answer to a client.
 type answer struct {
 	errors gqlerror.List
-	data   []byte         // JSON with gaps; nil: no key `data`
-	gaps   *values.Answer // of data
+	data   values.Value // nil: no key `data`
+	op     *values.Operation
 }
 
 // write sends an answer.
@@ -47,23 +45,19 @@ func (a *answer) write(ctx context.Context, w io.Writer) error {
 			return err
 		}
 		head = append(append(head, `"errors":`...), list...)
-		if a.data != nil {
-			head = append(head, ',')
-		}
 	}
-	if a.data != nil {
-		head = append(head, `"data":`...)
+	out := values.NewWriter(ctx, w, a.op)
+	if a.data == nil {
+		out.Append(string(head) + "}")
+		return out.Close()
 	}
-	if _, err := w.Write(head); err != nil {
-		return err
+	if len(a.errors) > 0 {
+		head = append(head, ',')
 	}
-	if a.data != nil {
-		if err := a.gaps.Write(ctx, w, a.data); err != nil {
-			return err
-		}
-	}
-	_, err := io.WriteString(w, "}")
-	return err
+	out.Append(string(head) + `"data":`)
+	a.data(out, values.Field{})
+	out.Append("}")
+	return out.Close()
 }
 
 // answer answers a request with the status that clients expect.
@@ -71,7 +65,7 @@ func (h *Handler) answer(ctx context.Context, q *request) (a *answer, status int
 	defer func() {
 		if p := recover(); p != nil {
 			err := h.panicked(ctx, p)
-			a, status = failure(failed, gqlerror.Wrap(err)), http.StatusOK
+			a, status = failure(dataFetching, gqlerror.Wrap(err)), http.StatusOK
 		}
 	}()
 	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Name: "query", Input: q.query}, maxTokens)
@@ -81,7 +75,7 @@ func (h *Handler) answer(ctx context.Context, q *request) (a *answer, status int
 	if err := checkLimits(doc); err != nil {
 		return failure(aborted, gqlerror.Wrap(err)), http.StatusOK
 	}
-	if errs := validator.ValidateWithRules(h.schema.Schema(), doc, nil); len(errs) > 0 {
+	if errs := validator.ValidateWithRules(exec.Schema(), doc, nil); len(errs) > 0 {
 		for _, e := range errs {
 			e.Message = "Validation error: " + e.Message
 		}
@@ -94,13 +88,11 @@ func (h *Handler) answer(ctx context.Context, q *request) (a *answer, status int
 	if op.Operation == ast.Mutation && !server.MayChange(ctx) {
 		return failure(aborted, &gqlerror.Error{Message: "the token is for reading only"}), http.StatusForbidden
 	}
-	variables, err := validator.VariableValues(h.schema.Schema(), op, q.variables)
+	variables, err := validator.VariableValues(exec.Schema(), op, q.variables)
 	if err != nil {
 		return failure(invalid, variableError(op, err)), http.StatusOK
 	}
-	return h.execute(ctx, &graphqlexec.OperationContext{
-		RawQuery: q.query, Doc: doc, Operation: op, OperationName: q.operation, Variables: variables,
-	}), http.StatusOK
+	return h.execute(ctx, &values.Operation{Doc: doc, Operation: op, Variables: variables}), http.StatusOK
 }
 
 // operation returns the operation of a document that a request names.
@@ -121,71 +113,37 @@ func operation(doc *ast.QueryDocument, name string) (*ast.OperationDefinition, e
 }
 
 // execute runs an operation that is valid.
-func (h *Handler) execute(ctx context.Context, op *graphqlexec.OperationContext) *answer {
-	op.RecoverFunc = h.panicked
-	op.ResolverMiddleware = func(ctx context.Context, next graphqlexec.Resolver) (any, error) { return next(ctx) }
-	op.RootResolverMiddleware = func(ctx context.Context, next graphqlexec.RootResolver) graphqlexec.Marshaler { return next(ctx) }
-	ctx = graphqlexec.WithOperationContext(ctx, op)
-	ctx = graphqlexec.WithResponseContext(ctx, h.present, h.panicked)
-	ctx = h.resolver.withRoster(ctx)
-	ctx, gaps := values.NewAnswer(ctx)
-	absent := setAsideAbsent(op)
-	response := h.schema.Exec(ctx)(ctx)
-	a := &answer{errors: append(graphqlexec.GetErrors(ctx), response.Errors...), data: response.Data, gaps: gaps}
-	if bytes.HasPrefix(a.data, []byte("{")) {
-		for _, f := range absent {
-			a.data = gaps.AddField(a.data, f.Alias, values.Absent(h.schema.Schema(), f.Definition), f.Selections)
+func (h *Handler) execute(ctx context.Context, op *values.Operation) *answer {
+	data, failed := h.exec.Run(h.resolver.withRoster(ctx), op, h.panicked)
+	a := &answer{data: data, op: op}
+	var wrong gqlerror.List
+	for _, f := range failed {
+		e := h.present(ctx, f)
+		if a.errors = append(a.errors, e); e.Extensions["classification"] == invalid {
+			wrong = append(wrong, e)
 		}
 	}
-	if wrong := slices.DeleteFunc(slices.Clone(a.errors), func(e *gqlerror.Error) bool {
-		return e.Extensions["classification"] != invalid
-	}); len(wrong) > 0 {
+	if wrong != nil {
 		return failure(invalid, wrong...)
 	}
 	return a
 }
 
-// setAsideAbsent takes the fields of features that do not exist out of an operation, for
-// which there are no resolvers, and returns them.
-func setAsideAbsent(op *graphqlexec.OperationContext) (absent []graphqlexec.CollectedField) {
-	var rest ast.SelectionSet
-	for _, f := range graphqlexec.CollectFields(op, op.Operation.SelectionSet, []string{"Query", "Mutation"}) {
-		if values.IsAbsent(f.Definition) {
-			absent = append(absent, f)
-			continue
-		}
-		merged := *f.Field
-		merged.SelectionSet = f.Selections
-		rest = append(rest, &merged)
-	}
-	if absent != nil {
-		present := *op.Operation
-		present.SelectionSet = rest
-		op.Operation = &present
-	}
-	return absent
-}
-
 // present converts the error of a field to the form that clients know.
-func (h *Handler) present(ctx context.Context, err error) *gqlerror.Error {
-	e := asError(err, "")
-	if e.Path == nil {
-		e.Path = graphqlexec.GetPath(ctx)
-	}
-	if f := graphqlexec.GetFieldContext(ctx); f != nil && f.Field.Field != nil && f.Field.Position != nil {
-		e.Locations = []gqlerror.Location{{Line: f.Field.Position.Line, Column: f.Field.Position.Column}}
-	}
+func (h *Handler) present(ctx context.Context, f *exec.FieldError) *gqlerror.Error {
+	e := asError(f.Err, "")
+	e.Path, e.Locations = f.Path, []gqlerror.Location{{Line: f.Position.Line, Column: f.Position.Column}}
 	var input *values.InputError
-	if errors.As(err, &input) {
+	if errors.As(f, &input) {
 		e.Message = "Validation error: " + e.Message
 		e.Extensions = map[string]any{"classification": invalid}
 		return e
 	}
-	if !errors.Is(err, ids.ErrForm) && !errors.Is(err, context.Canceled) {
-		h.log.WarnContext(ctx, "a GraphQL field failed", "field", e.Path.String(), "error", err)
+	if !errors.Is(f, ids.ErrForm) && !errors.Is(f, context.Canceled) {
+		h.log.WarnContext(ctx, "a GraphQL field failed", "field", e.Path.String(), "error", f.Err)
 	}
 	e.Message = "Exception while fetching data (/" + slashed(e.Path) + ") : " + e.Message
-	e.Extensions = map[string]any{"classification": failed}
+	e.Extensions = map[string]any{"classification": dataFetching}
 	return e
 }
 

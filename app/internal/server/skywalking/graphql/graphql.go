@@ -3,7 +3,7 @@
 // traceprof.
 //
 //	POST /graphql ─▶ request ─▶ document ─▶ exec ─▶ resolver ─▶ traceprof
-//	                 HTTP       syntax,     generated             │
+//	                 HTTP       syntax,     methods               │
 //	                            limits,              values ◀─────┘
 //	                            types                large trees, written while sent
 //
@@ -30,8 +30,6 @@ import (
 	"log/slog"
 	"time"
 
-	graphqlexec "github.com/99designs/gqlgen/graphql"
-
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/skywalking/graphql/exec"
 	"github.com/dendroprof/dendro/app/internal/server/skywalking/uploads"
@@ -55,7 +53,7 @@ type Options struct {
 
 // Handler answers GraphQL requests. It is safe for concurrent use.
 type Handler struct {
-	schema   graphqlexec.ExecutableSchema
+	exec     *exec.Executor
 	resolver *resolver
 	log      *slog.Logger
 }
@@ -69,11 +67,11 @@ func New(o Options) *Handler {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	r := &resolver{store: o.Store, dispatcher: o.Dispatcher, uploads: o.Uploads, version: o.Version, ttl: o.TTL, now: o.Now}
-	return &Handler{
-		schema:   exec.NewExecutableSchema(exec.Config{Schema: exec.Schema(), Resolvers: r}),
-		resolver: r,
-		log:      o.Log,
+	e, err := exec.New(exec.Schema(), r)
+	if err != nil {
+		panic("graphql: " + err.Error()) // the resolver does not fit the schema, whatever the input
 	}
+	return &Handler{exec: e, resolver: r, log: o.Log}
 }
 
 // Part returns the protocol as a part of a server. The read token is enough for queries.
@@ -90,9 +88,3 @@ type resolver struct {
 	ttl        time.Duration
 	now        func() int64 // ms
 }
-
-// Query returns the resolver of queries.
-func (r *resolver) Query() exec.QueryResolver { return r }
-
-// Mutation returns the resolver of mutations.
-func (r *resolver) Mutation() exec.MutationResolver { return r }

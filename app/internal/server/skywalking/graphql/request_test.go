@@ -101,8 +101,8 @@ func TestErrors(t *testing.T) {
 		{"beyond 64 bits", "{ getProfileAnalyze(segmentId: \"s\", timeRanges: [{start: 99999999999999999999, end: 1}]) { tip } }", "null", 400, invalid, "Expected value of type", "", 1, 50},
 		{"an enum", "query ($d: Duration!) { getAllServices(duration: $d) { id } }", `{"d": {"start": "2023-11-14", "end": "2023-11-14", "step": "YEAR"}}`, 200, invalid, "YEAR is not a valid Step", "", 1, 8},
 		{"a time", "query ($d: Duration!) { listInstances(serviceId: \"c2hvcA==.1\", duration: $d) { id } }", `{"d": {"start": "2023-11-14 22", "end": "2023-11-14", "step": "DAY"}}`, 200, invalid, "is not of the form 2006-01-02", "", 1, 25},
-		{"an id", "query {\n  x: findEndpoint(serviceId: \"shop\", limit: 1) { id }\n}", "null", 200, failed, `Exception while fetching data (/x) : service id "shop"`, "x", 2, 3},
-		{"an argument that only the schema lets be null", "mutation { createProfileTask { id } }", "null", 200, failed, "Exception while fetching data (/createProfileTask) : creationRequest cannot be null", "createProfileTask", 1, 12},
+		{"an id", "query {\n  x: findEndpoint(serviceId: \"shop\", limit: 1) { id }\n}", "null", 200, dataFetching, `Exception while fetching data (/x) : service id "shop"`, "x", 2, 3},
+		{"an argument that only the schema lets be null", "mutation { createProfileTask { id } }", "null", 200, dataFetching, "Exception while fetching data (/createProfileTask) : creationRequest cannot be null", "createProfileTask", 1, 12},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := b.ask(tt.document, tt.variables)

@@ -6,7 +6,6 @@ import (
 
 	"skywalking.apache.org/repo/goapi/query"
 
-	"github.com/dendroprof/dendro/app/internal/server/skywalking/graphql/exec"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -59,19 +58,17 @@ func (r *resolver) GetRecordsTTL(context.Context) (*query.RecordsTTL, error) {
 		ColdNormal: absent, ColdTrace: absent, ColdZipkinTrace: absent, ColdLog: absent, ColdBrowserErrorLog: absent}, nil
 }
 
-// GetMetricsTTL answers Query.getMetricsTTL.
-func (r *resolver) GetMetricsTTL(context.Context) (*query.MetricsTTL, error) {
-	d := r.days()
-	return &query.MetricsTTL{Minute: d, Hour: d, Day: d, ColdMinute: absent, ColdHour: absent, ColdDay: absent}, nil
+// metricsTTL has the field that the client library's type lacks.
+type metricsTTL struct {
+	query.MetricsTTL
+	Metadata int `json:"metadata"`
 }
 
-// MetricsTTL resolves the fields of MetricsTTL that the client library's type lacks.
-func (r *resolver) MetricsTTL() exec.MetricsTTLResolver { return metricsTTL{r} }
-
-type metricsTTL struct{ r *resolver }
-
-// Metadata answers MetricsTTL.metadata.
-func (m metricsTTL) Metadata(context.Context, *query.MetricsTTL) (int, error) { return m.r.days(), nil }
+// GetMetricsTTL answers Query.getMetricsTTL.
+func (r *resolver) GetMetricsTTL(context.Context) (*metricsTTL, error) {
+	d := r.days()
+	return &metricsTTL{query.MetricsTTL{Minute: d, Hour: d, Day: d, ColdMinute: absent, ColdHour: absent, ColdDay: absent}, d}, nil
+}
 
 // ExecExpression answers Query.execExpression: there are no metrics.
 func (r *resolver) ExecExpression(context.Context, string, query.Entity, query.Duration, *bool, *bool) (*query.ExpressionResult, error) {

@@ -1,8 +1,6 @@
 package values
 
 import (
-	"strconv"
-
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
@@ -50,11 +48,11 @@ func (a absence) value(t *ast.Type) Value {
 	case !t.NonNull || def.Kind != ast.Scalar:
 		return Null
 	case def.Name == "Boolean":
-		return literal("false")
+		return Raw([]byte("false"))
 	case def.Name == "Int" || def.Name == "Long":
-		return literal("0")
+		return Raw([]byte("0"))
 	}
-	return literal(strconv.Quote(""))
+	return Raw([]byte(`""`))
 }
 
 // demands reports whether objects of a type have a value that is neither a list nor true or
@@ -66,20 +64,4 @@ func (a absence) demands(def *ast.Definition) bool {
 		}
 	}
 	return false
-}
-
-// literal is a value as JSON.
-func literal(json string) Value {
-	return func(w *Writer, _ ast.SelectionSet) { w.buf = append(w.buf, json...) }
-}
-
-// AddField appends a field to the object of data, after its other fields.
-func (a *Answer) AddField(data []byte, alias string, v Value, selected ast.SelectionSet) []byte {
-	data = data[:len(data)-1]
-	if len(data) > 1 {
-		data = append(data, ',')
-	}
-	data = append(append(data, Quote(alias)...), ':')
-	a.gaps = append(a.gaps, gap{at: len(data), value: v, selected: selected})
-	return append(data, '}')
 }

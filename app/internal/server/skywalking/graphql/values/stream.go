@@ -4,69 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"strconv"
-
-	"github.com/99designs/gqlgen/graphql"
-	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// Value writes the selected fields of a part of an answer. It may be called several times.
-type Value func(w *Writer, selected ast.SelectionSet)
-
-// UnmarshalGQLContext always fails: a Value is never an argument. Generated code needs it.
-func (v *Value) UnmarshalGQLContext(context.Context, any) error {
-	return errors.New("an answer is no argument")
-}
-
-// MarshalGQLContext leaves a gap for the value of a field. The context is from NewAnswer.
-func (v Value) MarshalGQLContext(ctx context.Context, w io.Writer) error {
-	a, ok := ctx.Value(answerKey{}).(*Answer)
-	buf, plain := w.(*bytes.Buffer)
-	if !ok || !plain {
-		return errors.New("this answer can only be sent in one piece")
-	}
-	a.gaps = append(a.gaps, gap{at: buf.Len(), value: v, selected: graphql.GetFieldContext(ctx).Field.Selections})
-	return nil
-}
-
-type answerKey struct{}
-
-// Answer is an answer with gaps. It is not for concurrent use.
-type Answer struct {
-	op   *graphql.OperationContext
-	gaps []gap
-}
-
-// gap is a place in an answer that a value fills.
-type gap struct {
-	at       int
-	value    Value
-	selected ast.SelectionSet
-}
-
-// NewAnswer returns an answer to the operation of the context, and the context for
-// executing it.
-func NewAnswer(ctx context.Context) (context.Context, *Answer) {
-	a := &Answer{op: graphql.GetOperationContext(ctx)}
-	return context.WithValue(ctx, answerKey{}, a), a
-}
-
-// Write writes data, the answer of the generated code, and fills the gaps. It stops when w
-// fails or the context ends.
-func (a *Answer) Write(ctx context.Context, w io.Writer, data []byte) error {
-	out := &Writer{ctx: ctx, to: w, op: a.op}
-	done := 0
-	for _, g := range a.gaps {
-		out.buf = append(out.buf, data[done:g.at]...)
-		done = g.at
-		g.value(out, g.selected)
-	}
-	out.buf = append(out.buf, data[done:]...)
-	out.flush()
-	return out.err
-}
+// Value writes a part of an answer, the value of a field: what the field selects of it. It may
+// be called several times.
+type Value func(w *Writer, f Field)
 
 // pending is the size of the buffer in bytes.
 const pending = 64 << 10
@@ -75,9 +19,24 @@ const pending = 64 << 10
 type Writer struct {
 	ctx context.Context
 	to  io.Writer
-	op  *graphql.OperationContext
+	op  *Operation
 	buf []byte
 	err error
+}
+
+// NewWriter returns a Writer of an answer to an operation. It stops when to fails or the
+// context ends.
+func NewWriter(ctx context.Context, to io.Writer, op *Operation) *Writer {
+	return &Writer{ctx: ctx, to: to, op: op}
+}
+
+// Append appends JSON as it is.
+func (w *Writer) Append(json string) { w.buf = append(w.buf, json...) }
+
+// Close sends the rest, and returns the first error.
+func (w *Writer) Close() error {
+	w.flush()
+	return w.err
 }
 
 // full sends the buffer if it is full, and reports whether to continue.
@@ -98,23 +57,18 @@ func (w *Writer) flush() {
 	w.buf = w.buf[:0]
 }
 
-// fields returns the selected fields of an object, with fragments resolved.
-func (w *Writer) fields(typ string, selected ast.SelectionSet) []graphql.CollectedField {
-	return graphql.CollectFields(w.op, selected, []string{typ})
-}
-
 // Object is an object of a type, with its fields by name.
 func Object(typ string, fields map[string]Value) Value {
-	return func(w *Writer, selected ast.SelectionSet) {
+	return func(w *Writer, of Field) {
 		separator := byte('{')
-		for _, f := range w.fields(typ, selected) {
+		for _, f := range w.op.Fields(typ, of.Selected) {
 			w.buf = append(w.buf, separator)
 			w.buf = append(append(w.buf, Quote(f.Alias)...), ':')
 			separator = ','
 			if f.Name == typename {
 				w.buf = append(w.buf, Quote(typ)...)
 			} else {
-				fields[f.Name](w, f.Selections)
+				fields[f.Name](w, f)
 			}
 		}
 		if separator == '{' {
@@ -124,18 +78,42 @@ func Object(typ string, fields map[string]Value) Value {
 	}
 }
 
+// Members is an object of fields with a value each; of a root, whose fields may have one name
+// and several aliases.
+func Members(fields []Field, list []Value) Value {
+	return func(w *Writer, _ Field) {
+		w.buf = append(w.buf, '{')
+		for i, f := range fields {
+			if i > 0 {
+				w.buf = append(w.buf, ',')
+			}
+			w.buf = append(AppendQuote(w.buf, f.Alias), ':')
+			if list[i](w, f); !w.full() {
+				return
+			}
+		}
+		w.buf = append(w.buf, '}')
+	}
+}
+
 // typename is the field that every object has.
 const typename = "__typename"
 
+// Flag reports whether an argument of the field is true.
+func (w *Writer) Flag(f Field, argument string) bool {
+	b, _ := f.ArgumentMap(w.op.Variables)[argument].(bool)
+	return b
+}
+
 // List is a list of values.
 func List(list []Value) Value {
-	return func(w *Writer, selected ast.SelectionSet) {
+	return func(w *Writer, of Field) {
 		w.buf = append(w.buf, '[')
 		for i, v := range list {
 			if i > 0 {
 				w.buf = append(w.buf, ',')
 			}
-			if v(w, selected); !w.full() {
+			if v(w, of); !w.full() {
 				return
 			}
 		}
@@ -145,7 +123,7 @@ func List(list []Value) Value {
 
 // Text is a text, and null if it is empty.
 func Text(s string) Value {
-	return func(w *Writer, _ ast.SelectionSet) {
+	return func(w *Writer, _ Field) {
 		if s == "" {
 			w.buf = append(w.buf, "null"...)
 		} else {
@@ -154,8 +132,13 @@ func Text(s string) Value {
 	}
 }
 
+// Raw is a value that is encoded already.
+func Raw(json []byte) Value {
+	return func(w *Writer, _ Field) { w.buf = append(w.buf, json...) }
+}
+
 // Null is null.
-func Null(w *Writer, _ ast.SelectionSet) { w.buf = append(w.buf, "null"...) }
+func Null(w *Writer, _ Field) { w.buf = append(w.buf, "null"...) }
 
 // Column appends one field of the object in a row to an answer.
 type Column func(buf []byte, row int) []byte
@@ -163,13 +146,13 @@ type Column func(buf []byte, row int) []byte
 // Table is a list of objects with scalar fields: rows of columns, which are named by their
 // fields.
 func Table(typ string, rows int, columns map[string]Column) Value {
-	return func(w *Writer, selected ast.SelectionSet) {
+	return func(w *Writer, of Field) {
 		type piece struct {
 			before []byte // `,"alias":`
 			column Column
 		}
 		pieces := []piece{}
-		for _, f := range w.fields(typ, selected) {
+		for _, f := range w.op.Fields(typ, of.Selected) {
 			p := piece{append(append([]byte{','}, Quote(f.Alias)...), ':'), columns[f.Name]}
 			if f.Name == typename {
 				p.column = func(buf []byte, _ int) []byte { return append(buf, Quote(typ)...) }
@@ -233,6 +216,16 @@ func (t *Texts) Column(numbers []int32) Column {
 		}
 		return append(buf, t.quoted[i]...)
 	}
+}
+
+// AppendQuote appends a text as JSON.
+func AppendQuote(buf []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			return append(buf, Quote(s)...)
+		}
+	}
+	return append(append(append(buf, '"'), s...), '"')
 }
 
 // Quote returns a text as JSON.

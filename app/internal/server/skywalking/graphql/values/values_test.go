@@ -1,7 +1,6 @@
 package values
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/parser"
 	"pgregory.net/rapid"
@@ -18,7 +16,7 @@ import (
 func TestNumbers(t *testing.T) {
 	for _, tt := range []struct {
 		in        any
-		i         int
+		i         int64
 		n         int64
 		int, long bool // it is one
 	}{
@@ -36,11 +34,11 @@ func TestNumbers(t *testing.T) {
 		{[]any{}, 0, 0, false, false},
 	} {
 		var input *InputError
-		i, err := UnmarshalInt(tt.in)
+		i, err := ReadInt(tt.in)
 		if (err == nil) != tt.int || tt.int && i != tt.i || err != nil && !errors.As(err, &input) {
 			t.Errorf("Int %v: %d, %v", tt.in, i, err)
 		}
-		n, err := UnmarshalLong(tt.in)
+		n, err := ReadLong(tt.in)
 		if (err == nil) != tt.long || tt.long && n != tt.n || err != nil && !errors.As(err, &input) {
 			t.Errorf("Long %v: %d, %v", tt.in, n, err)
 		}
@@ -62,22 +60,18 @@ func TestQuote(t *testing.T) {
 	})
 }
 
-// write writes a value as a document selects it, in the place of a gap.
+// write writes a value as a document selects it.
 func write(ctx context.Context, to io.Writer, v Value, document string) error {
 	doc, err := parser.ParseQuery(&ast.Source{Input: document})
 	if err != nil {
 		return err
 	}
-	op := &graphql.OperationContext{Doc: doc, Operation: doc.Operations[0]}
-	ctx, a := NewAnswer(graphql.WithOperationContext(ctx, op))
-	var buf bytes.Buffer
-	buf.WriteString(`{"before":1,"it":`)
-	field := graphql.CollectedField{Field: &ast.Field{}, Selections: doc.Operations[0].SelectionSet}
-	if err := v.MarshalGQLContext(graphql.WithFieldContext(ctx, &graphql.FieldContext{Field: field}), &buf); err != nil {
-		return err
-	}
-	buf.WriteString(`,"after":2}`)
-	return a.Write(ctx, to, buf.Bytes())
+	op := &Operation{Doc: doc, Operation: doc.Operations[0]}
+	w := NewWriter(ctx, to, op)
+	w.Append(`{"before":1,"it":`)
+	v(w, Field{Field: &ast.Field{}, Selected: op.Operation.SelectionSet})
+	w.Append(`,"after":2}`)
+	return w.Close()
 }
 
 // forest is a value with all there is.
@@ -165,15 +159,5 @@ func TestStreaming(t *testing.T) {
 		if tt.whole && len(out.sizes) < 10 {
 			t.Errorf("%s: %d pieces", tt.name, len(out.sizes))
 		}
-	}
-}
-
-// TestOutOfPlace: a value that cannot be streamed says so.
-func TestOutOfPlace(t *testing.T) {
-	if err := Value(Null).MarshalGQLContext(t.Context(), new(bytes.Buffer)); err == nil {
-		t.Error("without an answer there is no gap")
-	}
-	if err := new(Value).UnmarshalGQLContext(t.Context(), 1); err == nil {
-		t.Error("a value is no argument")
 	}
 }
