@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// charset is how a text is encoded, as its byte order mark says.
+// charset is how a text is encoded, as its byte order mark says, or the zeros between the
+// letters of a text without one.
 type charset uint8
 
 const (
@@ -27,8 +28,36 @@ func charsetOf(prefix []byte) charset {
 		return utf16LE
 	case bytes.HasPrefix(prefix, []byte("\xfe\xff")):
 		return utf16BE
+	case len(prefix) >= leastUnmarked && zeros(prefix[1:leastUnmarked]) && letters(prefix[:leastUnmarked]):
+		return utf16LE
+	case len(prefix) >= leastUnmarked && zeros(prefix[:leastUnmarked]) && letters(prefix[1:leastUnmarked]):
+		return utf16BE
 	}
 	return plain
+}
+
+// leastUnmarked is how many bytes must be ASCII in UTF-16 for a text without a mark to be
+// that: no binary format begins with so many letters and zeros in turn.
+const leastUnmarked = 32
+
+// zeros reports whether every other byte, from the first, is zero.
+func zeros(b []byte) bool {
+	for i := 0; i < len(b); i += 2 {
+		if b[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// letters reports whether every other byte, from the first, is of an ASCII text.
+func letters(b []byte) bool {
+	for i := 0; i < len(b); i += 2 {
+		if c := b[i]; c > '~' || c < ' ' && c != '\t' && c != '\n' && c != '\r' {
+			return false
+		}
+	}
+	return true
 }
 
 // prefix returns the beginning of the content as a decoder would see it.

@@ -2,7 +2,7 @@
 // content what a file is, takes off compression, archives and byte order marks,
 // and calls the decoder of the format.
 //
-//	file ─▶ gzip zstd lz4 zip tar, nested ─▶ UTF-16, BOM ─▶ Detect ─▶ Decoder ─▶ profile.Profile
+//	file ─▶ gzip zstd lz4 xz bzip2 zip tar, nested ─▶ UTF-16, BOM ─▶ Detect ─▶ Decoder ─▶ profile.Profile
 //
 // A format is a package below this one and one entry of the list in this file;
 // nothing else knows which formats there are. A Reader belongs to one goroutine

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/xi2/xz"
 
 	"github.com/dendroprof/dendro/profile"
 )
@@ -101,7 +102,7 @@ func (w *walk) damage(kind string, err error) error {
 		return w.rawErr
 	case kind == "" || classified(err):
 		return err
-	case errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded):
+	case errors.Is(err, xz.ErrMemlimit) || errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return fmt.Errorf("%s: %w: %v", kind, profile.ErrTooLarge, err)
 	}
 	return fmt.Errorf("%w: %s: %v", profile.ErrMalformed, kind, err)

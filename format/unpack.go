@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
+	"compress/bzip2"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
+	"github.com/xi2/xz"
 
 	"github.com/dendroprof/dendro/profile"
 )
@@ -44,6 +46,10 @@ func packing(prefix []byte) (kind string, unpack func(*walk, packed)) {
 		return "zstd", (*walk).zstd
 	case begins("\x04\x22\x4d\x18"):
 		return "lz4", (*walk).lz4
+	case begins("\xfd7zXZ\x00"):
+		return "xz", (*walk).xz
+	case begins("BZh") && len(prefix) > 10 && string(prefix[4:10]) == "1AY&SY":
+		return "bzip2", (*walk).bzip2
 	case begins("PK\x03\x04") || begins("PK\x05\x06"):
 		return "zip", (*walk).zip
 	case len(prefix) >= 512 && string(prefix[257:262]) == "ustar":
@@ -71,7 +77,8 @@ func (w *walk) gzip(p packed) {
 	w.size = 0
 }
 
-// maxWindow bounds the memory of a zstd decoder; `zstd --long` uses as much.
+// maxWindow bounds the memory of the decoders of zstd and xz; `zstd --long` and twice
+// `xz -9` use as much.
 const maxWindow = 128 << 20
 
 func (w *walk) zstd(p packed) {
@@ -105,6 +112,19 @@ func (w *walk) lz4(p packed) {
 	}()
 	zr.Reset(p.r)
 	w.content(p.name, &meter{zr, w, "lz4"}, nil, p.level+1)
+}
+
+func (w *walk) xz(p packed) {
+	zr, err := xz.NewReader(p.r, maxWindow)
+	if err != nil {
+		w.fail(Decoded{Name: p.name}, w.damage("xz", err), 0)
+		return
+	}
+	w.content(p.name, &meter{zr, w, "xz"}, nil, p.level+1)
+}
+
+func (w *walk) bzip2(p packed) {
+	w.content(p.name, &meter{bzip2.NewReader(p.r), w, "bzip2"}, nil, p.level+1)
 }
 
 func (w *walk) tar(p packed) {

@@ -1,6 +1,6 @@
 // Package hprof reads the texts of hprof, the profiler of Java 8 and before: stacks with a
-// number, then tables of the CPU samples of each (cpu=samples) or of its allocations
-// (heap=sites).
+// number, then tables of the CPU samples of each (cpu=samples), of its CPU time (cpu=times)
+// or of its allocations (heap=sites).
 //
 //	JAVA PROFILE 1.0.1, created Wed Apr  3 21:50:56 2019
 //	…
@@ -19,6 +19,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"github.com/dendroprof/dendro/format/internal/stacktext"
@@ -56,9 +57,26 @@ type value struct {
 	column int
 }
 
+// kinds are the tables. That of the CPU time counts its calls only: the time is in
+// percent of the total, in milliseconds.
 var kinds = [...]kind{
 	{"CPU SAMPLES BEGIN", "CPU SAMPLES END", 4, []value{{profile.CPUSamples, 3}}},
+	{cpuTime, "CPU TIME (ms) END", 4, []value{{profile.CPU, 1}}},
 	{"SITES BEGIN", "SITES END", 7, []value{{profile.Live, 3}, {profile.LiveSamples, 4}, {profile.Alloc, 5}, {profile.AllocSamples, 6}}},
+}
+
+const cpuTime = "CPU TIME (ms) BEGIN"
+
+// number reads the field of a value: a number, or of the CPU time the percentage with two
+// decimals of the total, behind a comma in some languages.
+func (f *file) number(field []byte) (int64, bool) {
+	percent, ok := bytes.CutSuffix(field, []byte("%"))
+	if !ok {
+		return stacktext.Uint(field)
+	}
+	const hundredths = 100 // of a percent
+	share, ok := stacktext.Nanos(bytes.Replace(percent, []byte(","), []byte("."), 1), hundredths)
+	return f.total / (100 * hundredths) * share, ok && share <= 100*hundredths
 }
 
 // trace is a stack with the thread that hprof says it is of.
@@ -82,6 +100,7 @@ type file struct {
 	table  []*stacktext.Table
 	sum    int64 // of its first values
 	total  int64 // what its head says that is
+	timed  bool  // there is a table of CPU time
 }
 
 func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
@@ -105,8 +124,11 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 			p.Tables = append(p.Tables, t.Samples(profile.NamedType(kinds[i].values[k].name), false, 0))
 		}
 	}
+	if f.timed {
+		p.Warnf("the CPU time of each stack is a percentage of the total with two decimals")
+	}
 	if len(p.Tables) == 0 {
-		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("a text of hprof without CPU samples and sites: %w", profile.ErrUnsupported),
+		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("a text of hprof without CPU samples, CPU time and sites: %w", profile.ErrUnsupported),
 			Hint: "record with -agentlib:hprof=cpu=samples or, better, with async-profiler or JFR"}
 	}
 	return nil
@@ -134,7 +156,8 @@ func (f *file) line(line []byte) error {
 		}
 		return nil
 	}
-	if rest, ok := bytes.CutPrefix(line, []byte("TRACE ")); ok {
+	// The legend of the agent begins with the names of the records, without a number.
+	if rest, ok := bytes.CutPrefix(line, []byte("TRACE ")); ok && stacktext.Digits(rest) > 0 {
 		return f.trace(rest)
 	}
 	for i := range kinds {
@@ -201,6 +224,11 @@ func (f *file) endTrace() {
 func (f *file) begin(k *kind, line []byte) {
 	f.kind, f.table, f.sum = k, nil, 0
 	f.total, _ = stacktext.Uint(between(line, "(total = ", ")"))
+	if k.begins == cpuTime {
+		const nanos = 1_000_000 // in a millisecond
+		f.total = min(f.total, math.MaxInt64/nanos) * nanos
+		f.timed = true
+	}
 	for range k.values {
 		f.table = append(f.table, stacktext.NewTable(f.limits))
 	}
@@ -221,7 +249,7 @@ func (f *file) row(line []byte) error {
 		return f.malformed("stack %.20s is not above", fields[f.kind.trace])
 	}
 	for i, value := range f.kind.values {
-		v, ok := stacktext.Uint(fields[value.column])
+		v, ok := f.number(fields[value.column])
 		if !ok {
 			return f.malformed("not a number: %.60q", fields[value.column])
 		}

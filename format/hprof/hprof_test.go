@@ -53,8 +53,8 @@ func TestErrors(t *testing.T) {
 		says string
 	}{
 		first: {profile.ErrUnsupported, "without CPU samples"},
-		first + "CPU TIME (ms) BEGIN (total = 5) x\n":                   {profile.ErrUnsupported, "cpu=samples"},
-		first + "TRACE x\n":                                             {profile.ErrMalformed, "line 2"},
+		first + "MONITOR TIME BEGIN (total = 5 ms) x\n":                 {profile.ErrUnsupported, "cpu=samples"},
+		first + "TRACE 1x\n":                                            {profile.ErrMalformed, "line 2"},
 		first + "TRACE 1:\n\tnothing\n":                                 {profile.ErrMalformed, "not a frame"},
 		first + "TRACE 1:\n" + strings.Repeat("\ta.B.c(B.java:1)\n", 3): {profile.ErrTooLarge, "--max-depth"},
 		table("1 1% 1% 5\n"):                                            {profile.ErrMalformed, "without a stack"},
@@ -68,6 +68,50 @@ func TestErrors(t *testing.T) {
 	}
 	p, err := decode([]byte(table("1 1% 1% 1 1 a\n")))
 	if err != nil || len(p.Warnings) != 1 || p.Tables[0].Total() != 1 {
+		t.Error(p, err)
+	}
+}
+
+// TestLegend reads a text as the agent of the JDK writes it, with the legend of its
+// records, whose lines begin as the records do.
+func TestLegend(t *testing.T) {
+	const text = `JAVA PROFILE 1.0.1, created Wed Apr  3 21:50:56 2019
+
+This file contains the following types of records:
+
+THREAD START
+THREAD END      the lifetime of a thread
+
+TRACE           a stack, as a series of frames, to which
+                other records refer
+SITES           allocations
+CPU SAMPLES     a statistical profile
+CPU TIME        is measured
+
+--------
+
+THREAD START (obj=50000190, id = 200001, name="main", group="main")
+TRACE 300027:
+	shop.Price.of(Price.java:12)
+	shop.Main.main(Main.java:5)
+TRACE 300028:
+	shop.Main.main(Main.java:7)
+CPU TIME (ms) BEGIN (total = 2000) Wed Apr  3 21:51:00 2019
+rank   self  accum   count trace method
+   1 75,25% 75,25%      59 300027 shop.Price.of
+   2 20.50% 95.75%       1 300028 shop.Main.main
+CPU TIME (ms) END
+`
+	p, err := decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs := readtest.Costs(p, 0)
+	if costs["shop.Price.of"].Total != 1505e6 || costs["shop.Main.main"] != (readtest.Cost{Self: 410e6, Total: 1915e6}) || costs["[below cutoff]"].Self != 85e6 || p.Tables[0].Total() != 2e9 {
+		t.Error(costs)
+	}
+	samples := strings.NewReplacer("CPU TIME (ms)", "CPU SAMPLES").Replace(text)
+	if p, err = decode([]byte(samples)); err != nil || readtest.Costs(p, 0)["shop.Price.of"].Self != 59 {
 		t.Error(p, err)
 	}
 }

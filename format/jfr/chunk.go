@@ -225,6 +225,9 @@ func (ch *chunk) readEvents() {
 			} else {
 				e.read(ch, e, &e.record)
 			}
+		} else if class > constantsEvent {
+			ch.found.otherEvents++
+			ch.found.otherEvent = class
 		}
 		at += size
 	}

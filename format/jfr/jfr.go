@@ -86,6 +86,9 @@ func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*pr
 	if err != nil {
 		return nil, err
 	}
+	if err := rec.unknown(); err != nil {
+		return nil, err
+	}
 	rec.finish()
 	return p.Checked()
 }

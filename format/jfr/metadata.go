@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/dendroprof/dendro/profile"
 )
@@ -158,9 +159,12 @@ func (e *element) field() field {
 	}
 }
 
+// oracle replaces the names that JDK 9 and 10 have for what JDK 11 calls otherwise.
+var oracle = strings.NewReplacer("com.oracle.jdk.", "jdk.", "com.oracle.jfr.types.", "jdk.types.")
+
 func (m *metadata) addClass(e *element) *class {
 	id, err := strconv.ParseUint(e.attrID, 10, 64)
-	c := &class{name: e.attrName}
+	c := &class{name: oracle.Replace(e.attrName)}
 	if err == nil {
 		m.classes[id] = c
 		m.byName[c.name] = id

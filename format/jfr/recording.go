@@ -123,6 +123,22 @@ func (r *recording) decodeChunk(h header, in *input, size int, complete bool) (i
 	return size, damage, nil
 }
 
+// unknown returns the error of a recording that has events, of which none is of a type
+// that is read. It was written by a program that calls them otherwise.
+func (r *recording) unknown() error {
+	if r.found.otherEvents == 0 || len(r.meta.events) > 0 {
+		return nil
+	}
+	name := "without a name"
+	if c := r.meta.classes[r.found.otherEvent]; c != nil {
+		name = c.name
+	}
+	return &profile.ParseError{
+		Offset: -1, Err: fmt.Errorf("a recording of %d events, none of a known type (the last is %.100q): %w", r.found.otherEvents, name, profile.ErrUnsupported),
+		Hint: "Dendro reads the events of JDK 9 and later and of async-profiler",
+	}
+}
+
 // finish makes the profile of what was read.
 func (r *recording) finish() {
 	p := r.p
@@ -153,6 +169,9 @@ type findings struct {
 	lostStacks, cutStacks, lostMethods, badEvents      int
 	failedSamples, lostSamples, unknownFrees, badDumps int
 	twiceAllocated                                     int
+
+	otherEvents int    // that are not read
+	otherEvent  uint64 // class of the last of them
 }
 
 // maxWarnings is how many warnings with a place there are.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dendroprof/dendro/internal/readtest"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -447,4 +448,25 @@ func TestWarningsAreBounded(t *testing.T) {
 	if len(p.Warnings) > maxWarnings+2 || p.Tables[0].Len() != 100 {
 		t.Errorf("%d warnings, %d samples", len(p.Warnings), p.Tables[0].Len())
 	}
+}
+
+// TestOracleNames reads a recording of JDK 9 or 10, which has other names for events and
+// constants, and refuses one whose names nobody knows.
+func TestOracleNames(t *testing.T) {
+	recording := func(events, types string) []byte {
+		w := withNames(newWriter(execClass))
+		w.numbers(classExecution, 1500, 7, 1, 2)
+		w.classes = slices.Clone(w.classes)
+		names := strings.NewReplacer("jdk.types.", types, "jdk.", events)
+		for i := range w.classes {
+			w.classes[i].name = names.Replace(w.classes[i].name)
+		}
+		return w.bytes()
+	}
+	p := mustDecode(t, recording("com.oracle.jdk.", "com.oracle.jfr.types."))
+	if got := p.Tables[0].Total(); got != 1 || p.Tables[0].Stack[0] == profile.NoStack {
+		t.Errorf("%d samples", got)
+	}
+	_, err := NewDecoder().Decode(bytes.NewReader(recording("org.example.", "org.example.types.")), nil, profile.Limits{})
+	readtest.Refused(t, "foreign", err, profile.ErrUnsupported, "org.example.ExecutionSample")
 }

@@ -178,7 +178,7 @@ func (r *recording) makeTables() {
 	}
 	if len(r.p.Tables) == 0 {
 		r.p.Tables = []profile.Samples{{Type: profile.NamedType(profile.CPUSamples)}}
-		r.p.Warnf("the recording has no samples")
+		r.p.Warnf("the recording has no samples among its %d events", r.found.otherEvents)
 	}
 	r.chooseDefault()
 }
