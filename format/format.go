@@ -113,6 +113,11 @@ func All() []Format {
 			Sniff: pprof.Sniff, NewDecoder: func() Decoder { return pprof.NewDecoder() }, Encode: pprof.Encode,
 		},
 		{
+			Name: pprof.TextName, Title: "older formats of pprof (threads, contention, Java)",
+			Extensions: []string{".threadz"}, whole: true,
+			Sniff: pprof.SniffText, NewDecoder: pprof.NewTextDecoder,
+		},
+		{
 			Name: gperftools.CPUName, Title: "gperftools CPU profile",
 			Extensions: []string{".cpuprof"},
 			Sniff:      gperftools.SniffCPU, NewDecoder: gperftools.NewCPUDecoder,

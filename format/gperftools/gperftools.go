@@ -50,14 +50,20 @@ func newAddresses(p *profile.Profile, l profile.Limits) *addresses {
 // lines that are none.
 //
 //	563d6073e000-563d6073f000 r-xp 00001000 00:00 9996262     /srv/shop/shop
+//	563d6073e000-563d6073f000: /srv/shop/shop
 func (a *addresses) mapping(text []byte) {
 	field := func() (f []byte) {
 		f, text, _ = bytes.Cut(bytes.TrimLeft(text, " "), []byte(" "))
 		return f
 	}
-	span, access, offset := field(), field(), field()
-	field() // device
-	field() // inode
+	span, access, offset := field(), []byte("r-xp"), []byte("0")
+	if short, ok := bytes.CutSuffix(span, []byte(":")); ok { // of pprof's older texts
+		span = short
+	} else {
+		access, offset = field(), field()
+		field() // device
+		field() // inode
+	}
 	from, to, _ := bytes.Cut(span, []byte("-"))
 	m := profile.Module{Path: stacktext.Clean(bytes.TrimSpace(text))}
 	var ok [3]bool

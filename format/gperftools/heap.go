@@ -44,7 +44,7 @@ func heapHead(line []byte) (rate int64, ok bool) {
 		if _, source, ok = bytes.Cut(rest, []byte("] @ ")); !ok {
 			return 0, false
 		}
-		if name, _, _ := bytes.Cut(source, []byte("/")); string(name) == "heapprofile" || string(name) == "growthz" {
+		if name, _, _ := bytes.Cut(source, []byte("/")); string(name) == "heapprofile" || string(name) == "growthz" || string(name) == "fragmentationz" {
 			return 1, true
 		}
 	}
@@ -85,7 +85,7 @@ func readHeap(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Li
 			return in.At(fmt.Errorf("%w: not the first line of a heap profile", profile.ErrMalformed))
 		case h.rate == 0:
 			h.rate = rate
-		case bytes.Equal(text, []byte("MAPPED_LIBRARIES:")):
+		case bytes.Equal(text, []byte("MAPPED_LIBRARIES:")), bytes.HasPrefix(text, []byte("--- Memory map:")):
 			maps = true
 		case maps:
 			h.mapping(text)

@@ -1,0 +1,93 @@
+package pprof
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	oracle "github.com/google/pprof/profile"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/test/readtest"
+)
+
+func decodeText(content []byte) (*profile.Profile, error) {
+	return NewTextDecoder().Decode(bytes.NewReader(content), nil, profile.Limits{})
+}
+
+// texts returns the files of testdata/text by name.
+func texts(t testing.TB) map[string][]byte {
+	names, _ := filepath.Glob("testdata/text/*z")
+	if len(names) != 5 {
+		t.Fatal(names)
+	}
+	all := map[string][]byte{}
+	for _, name := range names {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[filepath.Base(name)] = content
+	}
+	return all
+}
+
+// TestText reads each of the older formats; the totals are those of the files.
+func TestText(t *testing.T) {
+	for name, want := range map[string]struct {
+		function string
+		totals   []int64
+		self     int64 // of the function, in the last table
+	}{
+		"shop.threadz":     {"0x401f1c", []int64{3}, 1},
+		"shop.contentionz": {"0x401c96", []int64{2800, 210_000}, 210_000},
+		"java.heapz":       {"shop.Price.of", nil, 0},
+		"java.contentionz": {"shop.Stock.take", []int64{200, 1400}, 1400},
+		"java.cpuz":        {"shop.Price.of", []int64{12, 120_000_000}, 70_000_000},
+	} {
+		content := texts(t)[name]
+		if !SniffText(content) {
+			t.Errorf("%s is not recognised", name)
+		}
+		p, err := decodeText(content)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		o, err := oracle.ParseData(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range p.Tables {
+			sum := int64(0)
+			for _, s := range o.Sample {
+				sum += s.Value[i]
+			}
+			if got := p.Tables[i].Total(); got != sum || want.totals != nil && got != want.totals[i] {
+				t.Errorf("%s: %s is %d in total, pprof has %d", name, p.Tables[i].Type.Name, got, sum)
+			}
+		}
+		if got, ok := readtest.Costs(p, len(p.Tables)-1)[want.function]; !ok || want.self > 0 && got.Self != want.self {
+			t.Errorf("%s: %s is %v of %v", name, want.function, got, readtest.Costs(p, len(p.Tables)-1))
+		}
+		if p.Format != TextName {
+			t.Error(p.Format)
+		}
+		readtest.Damage(t, content, 3000, decodeText)
+	}
+	if SniffText([]byte("--- Thread dump ---\n")) || SniffText([]byte("heap profile: 1: 2 [3: 4] @ heap/1\n")) {
+		t.Error("another text is recognised")
+	}
+}
+
+func FuzzDecodeText(f *testing.F) {
+	for _, content := range texts(f) {
+		f.Add(content)
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		p, err := decodeText(content)
+		readtest.Sound(t, len(content), p, err)
+		SniffText(content)
+	})
+}
