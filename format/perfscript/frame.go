@@ -24,7 +24,10 @@ type frameText struct {
 
 func parseFrame(text []byte) (f frameText) {
 	line, source, _ := bytes.Cut(bytes.TrimLeft(text, " \t"), []byte("\n"))
-	address, rest, _ := bytes.Cut(line, []byte(" "))
+	address, rest := line, []byte(nil)
+	if i := bytes.IndexAny(line, " \t"); i >= 0 {
+		address, rest = line[:i], line[i+1:]
+	}
 	f.address = string(address)
 	symbol, library := cutLibrary(bytes.TrimSpace(rest))
 	if at := offset.FindIndex(symbol); at != nil {

@@ -37,8 +37,12 @@ func isComment(line []byte, h *header) bool {
 }
 
 // parseHeader takes a line apart as far as it goes. Names of processes may hold
-// anything, so it goes by the time, or without one by the event.
+// anything, so it goes by the time, or without one by the event. simpleperf has tabs
+// where perf has blanks.
 func parseHeader(line []byte) (h header) {
+	if bytes.IndexByte(line, '\t') >= 0 {
+		line = bytes.ReplaceAll(line, []byte("\t"), []byte(" "))
+	}
 	rest := line
 	if at, end, ok := findTime(line); ok {
 		h.time, h.hasTime = stacktext.Nanos(line[at:end], 1e9)
@@ -191,7 +195,7 @@ func frameShaped(line []byte) bool {
 	for n < len(line) && (line[n]-'0' <= 9 || line[n]-'a' <= 'f'-'a') {
 		n++
 	}
-	return n > from && n <= from+16 && (n == len(line) || line[n] == ' ')
+	return n > from && n <= from+16 && (n == len(line) || line[n] == ' ' || line[n] == '\t')
 }
 
 // bareFrame reports whether a line is a frame that lost its indentation, as in files

@@ -47,8 +47,8 @@ type Decoder struct {
 func NewDecoder() *Decoder { return &Decoder{} }
 
 // Decode reads the whole of r into a new profile over s; with s nil it gets
-// Symbols of its own. A line that fits nowhere is an error with its number
-// around profile.ErrMalformed; nothing is left out silently.
+// Symbols of its own. Lines that fit nowhere are left out with a warning; if they are more
+// than the samples, the first is an error with its number around profile.ErrMalformed.
 func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*profile.Profile, error) {
 	p := profile.New(s)
 	p.Format, p.Profiler, p.ReturnAddresses = Name, "perf", true

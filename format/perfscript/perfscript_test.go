@@ -263,9 +263,9 @@ func TestErrors(t *testing.T) {
 		line       int
 		offset     int64
 	}{
-		{"no header", good + "what is this\n", profile.Limits{}, profile.ErrMalformed, 4, 34},
-		{"frame without a record", good + "\t10 a (/x)\n", profile.Limits{}, profile.ErrMalformed, 4, 34},
-		{"source without a frame", good + "app 8 1.0: 5 cycles: \n  a.cpp:12\n", profile.Limits{}, profile.ErrMalformed, 5, -2},
+		{"no header", good + "what is this\nand what this\n", profile.Limits{}, profile.ErrMalformed, 4, 34},
+		{"frame without a record", good + "\t10 a (/x)\n\t10 a (/x)\n", profile.Limits{}, profile.ErrMalformed, 4, 34},
+		{"source without a frame", "app 8 1.0: 5 cycles: \n  a.cpp:12\n  a.cpp:13\n", profile.Limits{}, profile.ErrMalformed, 2, -2},
 		{"nothing about it", "app\n\n", profile.Limits{}, profile.ErrMalformed, 2, -2},
 		{"period", "app 8 1.0: 99999999999999999999 cycles: \n\t10 a (/x)\n\n", profile.Limits{}, profile.ErrMalformed, 1, 0},
 		{"sum", strings.Repeat("app 8 1.0: 5999999999999999999 cycles: \n\t10 a (/x)\n\n", 2), profile.Limits{}, profile.ErrMalformed, 6, -2},
@@ -284,6 +284,34 @@ func TestErrors(t *testing.T) {
 	}
 	if _, err := decode(many.String()); !errors.Is(err, profile.ErrMalformed) {
 		t.Errorf("too many events: %v", err)
+	}
+}
+
+// TestOddLines reads texts in which a line is of something else.
+func TestOddLines(t *testing.T) {
+	for _, text := range []string{
+		"app 8 1.0: 5 cycles: \n\t10 a (/x)\n\nLost 17 events!\n\napp 8 2.0: 5 cycles: \n\t10 a (/x)\n\n",
+		"app 8 1.0: 5 cycles: \n instruction trace error\n\t10 a (/x)\n\napp 8 2.0: 5 cycles: \n\t10 a (/x)\n\n",
+	} {
+		p := mustDecode(t, text)
+		if p.Tables[0].Total() != 10 || len(p.Warnings) != 1 || p.Warnings[0].Line == 0 {
+			t.Errorf("%q: %d, %v", text, p.Tables[0].Total(), p.Warnings)
+		}
+	}
+}
+
+// TestTabs reads what simpleperf's report_sample.py prints, with tabs for blanks.
+func TestTabs(t *testing.T) {
+	const text = "Gecko\t25122 [007] 115539.936601:\t\t1000000 task-clock:u:\n" +
+		"        b3cea6c4\tLock::unlock() (/system/lib/libc.so)\n        b3cea535\tmain (/system/bin/app)\n\n" +
+		"Gecko\t25122 [007] 115539.946601:\t\t2000000 task-clock:u:\n        b3cea535\tmain (/system/bin/app)\n\n"
+	if !Sniff([]byte(text)) {
+		t.Error("not recognised")
+	}
+	p := mustDecode(t, text)
+	costs := readtest.Costs(p, 0)
+	if costs["main"] != (readtest.Cost{Self: 2_000_000, Total: 3_000_000}) || costs["Lock::unlock()"].Self != 1_000_000 || p.Threads[1].Name != "Gecko" {
+		t.Error(costs, p.Threads)
 	}
 }
 

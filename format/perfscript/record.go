@@ -25,6 +25,9 @@ type run struct {
 
 	strong bool // a header with a time or an event was seen: others are no headers
 
+	samples, odd int
+	firstOdd     error // what the first line that fits nowhere is instead
+
 	// The record in work.
 	open   bool
 	head   header
@@ -91,7 +94,21 @@ func (r *run) read() error {
 	if err := r.in.Err(); err != nil {
 		return err
 	}
-	return r.close()
+	if err := r.close(); err != nil {
+		return err
+	}
+	if r.odd > r.samples {
+		return r.firstOdd // hardly what perf script prints
+	}
+	return nil
+}
+
+// skip leaves out a line that fits nowhere.
+func (r *run) skip(format string, line []byte) {
+	if r.odd++; r.odd == 1 {
+		r.firstOdd = r.malformed(format, excerpt(line))
+	}
+	r.notes.Add("a line that is neither the head of a sample nor a frame was left out", "lines that are neither heads of samples nor frames were left out", r.in.Number())
 }
 
 // line reads one line. What it can be depends on whether a record is open: a
@@ -122,7 +139,8 @@ func (r *run) line(line []byte) error {
 		}
 		return r.frameLine(line)
 	}
-	return r.malformed("neither the head of a sample nor a frame: %s", excerpt(line))
+	r.skip("neither the head of a sample nor a frame: %s", line)
+	return nil
 }
 
 // begin begins a record.
@@ -189,7 +207,10 @@ func (r *run) frameLine(line []byte) error {
 			last.to = len(r.text)
 		}
 	default:
-		return r.malformed("a frame without an address: %s", excerpt(line))
+		if h := parseHeader(line); h.strong() && h.usual() {
+			return r.begin(h)
+		}
+		r.skip("a frame without an address: %s", line)
 	}
 	return nil
 }
@@ -227,6 +248,7 @@ func (r *run) close() error {
 			return r.malformed("the periods of %s add up to more than 63 bits", h.event)
 		}
 	}
+	r.samples++
 	if len(r.marks) == len(r.pieces) {
 		r.text, r.above.text = r.above.text, r.text
 		r.pieces, r.above.pieces = r.above.pieces, r.pieces
