@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -47,6 +48,20 @@ func lz4ed(text string) string {
 	io.WriteString(w, text)
 	w.Close()
 	return b.String()
+}
+
+// foldedText as xz and bzip2 write it, for which there is no writer.
+const (
+	xzHex    = "fd377a585a000004e6d6b4460200210116000000742fe5a30100176d61696e3b776f726b20330a6d61696e3b7265737420310a00d3f01834cd992ab5000130188e1bacec1fb6f37d010000000004595a"
+	bzip2Hex = "425a6839314159265359e2588971000007d980001040002808222b9c802000314c001341a87a9a1a64f484a7610207ba2ee2454a547e2ee48a70a121c4b112e2"
+)
+
+func hexed(text string) string {
+	b, err := hex.DecodeString(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
 }
 
 // zipped returns a zip of names and contents in turn; a method of 0 stores.
@@ -117,6 +132,14 @@ func TestRead(t *testing.T) {
 		{"bad lz4", lz4ed(long)[:len(lz4ed(long))/2], []string{"x! x: malformed: lz4"}},
 		{"mark", "\xef\xbb\xbf" + foldedText, []string{"x folded 4"}},
 		{"gzip with mark", gz("\xef\xbb\xbf" + foldedText), []string{"x folded 4"}},
+		{"xz", hexed(xzHex), []string{"x folded 4"}},
+		{"xz in a zip", zipped(0, "a", hexed(xzHex)), []string{"x: a folded 4"}},
+		{"bad xz", hexed(xzHex)[:40], []string{"x! x: malformed: xz"}},
+		{"xz that needs a window of 1 GiB", hexed(strings.NewReplacer("210116000000742fe5a3", "2101240000005e1fc7f9").Replace(xzHex)), []string{"x! x: xz: too large"}},
+		{"bzip2", hexed(bzip2Hex), []string{"x folded 4"}},
+		{"bad bzip2", hexed(bzip2Hex)[:40], []string{"x! x: malformed: bzip2"}},
+		{"UTF-16 without a mark", utf16Of(long, false)[2:], []string{"x folded 100000"}},
+		{"UTF-16 without a mark, big-endian", utf16Of(long, true)[2:], []string{"x folded 100000"}},
 		{"UTF-16", utf16Of(long+"größe;𝔘 5\r\n", false), []string{"x folded 100005"}},
 		{"UTF-16, big-endian", gz(utf16Of(long, true)), []string{"x folded 100000"}},
 		{"four times", nested, []string{"x folded 4"}},
