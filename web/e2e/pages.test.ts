@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hostile, missing, World } from './world';
@@ -281,7 +283,7 @@ describe.skipIf(missing)('tokens', () => {
 
   test('log in, and see what the token allows', async () => {
     mkdirSync(join(world.dir, 'empty'));
-    const { http } = await world.serve('--store', 'empty/s.duckdb', '--http-token', 'full', '--read-token', 'read');
+    const { http } = await world.serve('--store', 'empty/s.duckdb', '--http-token', 'full-0123456789ab', '--read-token', 'read-0123456789ab');
     const w = await world.page();
     const logIn = async (token: string) => {
       await w.page.getByLabel('Token').fill(token);
@@ -290,7 +292,7 @@ describe.skipIf(missing)('tokens', () => {
     await w.page.goto(http);
     await logIn('wrong');
     await w.page.getByText('The token is not this server').waitFor();
-    await logIn('read');
+    await logIn('read-0123456789ab');
     await w.page.getByText('This store is empty').waitFor();
     expect(await w.barriers()).toEqual([]);
     await w.page.getByText('read only').waitFor();
@@ -298,10 +300,38 @@ describe.skipIf(missing)('tokens', () => {
     await w.settled();
     expect(await w.page.getByRole('button', { name: 'New task' }).count()).toBe(0);
     await w.page.reload();
-    await w.settled(); // the cookie holds
-    expect(await w.page.evaluate(() => document.cookie)).toBe('');
+    await w.settled(); // the session holds
+    // Another program of this machine gets nothing from the browser: cookies know no ports.
+    const seen: string[] = [];
+    const other = createServer((q, a) => {
+      seen.push(JSON.stringify(q.headers));
+      a.end('<h1>other</h1>');
+    }).listen(0, '127.0.0.1');
+    const thief = await w.page.context().newPage();
+    await thief.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
+    expect(await thief.evaluate(() => JSON.stringify(localStorage) + document.cookie)).toBe('{}');
+    await thief.close();
+    other.close();
+    expect(seen.length).toBeGreaterThan(0);
+    expect(seen.join()).not.toMatch(/cookie|authorization|dendro-session/i);
+    const kept = await w.page.evaluate(() => localStorage.getItem('dendro-session'));
+    expect(kept).toMatch(/^dendro-session-/);
+    const status = async () => (await fetch(`${http}/api/v1/overview`, { headers: { Authorization: `Bearer ${kept}` } })).status;
+    expect(await status()).toBe(200);
     await w.page.getByRole('button', { name: 'Log out' }).click();
-    await logIn('full');
+    await w.page.getByLabel('Token').waitFor();
+    expect(await status()).toBe(401); // logging out ends the session on the server
+    await logIn('full-0123456789ab');
+    await w.page.evaluate(() => {
+      const a = document.createElement('a');
+      a.href = '/api/v1/openapi.json';
+      a.download = 'api.json';
+      a.textContent = 'a file';
+      document.querySelector('main')!.append(a);
+    });
+    const arriving = w.page.waitForEvent('download');
+    await w.page.getByText('a file').click();
+    expect(readFileSync(await (await arriving).path(), 'utf8')).toContain('openapi');
     await w.page.getByRole('button', { name: 'New task' }).waitFor();
     expect(w.faults.filter(f => !f.includes('401'))).toEqual([]);
   });

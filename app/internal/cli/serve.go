@@ -63,7 +63,7 @@ The first signal lets running requests finish, for up to --drain; the second sto
 server at once. No acknowledged data is lost in either case.`,
 		Example: `  dendro serve --store profiles.duckdb
   dendro serve --http-listen 0.0.0.0:12800 --http-token-file /etc/dendro/token --tls-cert cert.pem --tls-key key.pem
-  DENDRO_AGENT_TOKEN=s3cret dendro serve --grpc-listen :11800 --log-format json`,
+  DENDRO_AGENT_TOKEN=$(openssl rand -hex 16) dendro serve --grpc-listen :11800 --log-format json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := fromEnvironment(c.LocalNonPersistentFlags(), os.LookupEnv); err != nil {
@@ -191,6 +191,9 @@ func (o *serveOptions) run(ctx context.Context, e *env) error {
 	}
 	if err := o.tokens(); err != nil {
 		return err
+	}
+	if err := o.CheckTokens(); err != nil {
+		return usageError{err}
 	}
 	st, err := e.open(ctx, engines.Write)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestOpen(t *testing.T) {
 		return ts.URL
 	}
 	secured := func() string {
-		s, err := server.New(server.Options{HTTPToken: "secret"}, api.Part(api.Options{Store: mem.New()}))
+		s, err := server.New(server.Options{HTTPToken: "secret-0123456789"}, api.Part(api.Options{Store: mem.New()}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,13 +255,13 @@ func TestKilledServer(t *testing.T) {
 
 // TestReadToken expects a token for reading to read and not to change.
 func TestReadToken(t *testing.T) {
-	s, err := server.New(server.Options{HTTPToken: "full", ReadToken: "read"}, api.Part(api.Options{Store: mem.New()}))
+	s, err := server.New(server.Options{HTTPToken: "full-0123456789ab", ReadToken: "read-0123456789ab"}, api.Part(api.Options{Store: mem.New()}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ts := httptest.NewServer(s.Handler())
 	defer ts.Close()
-	st, err := remote.Open(t.Context(), ts.URL, remote.Options{Token: "read"})
+	st, err := remote.Open(t.Context(), ts.URL, remote.Options{Token: "read-0123456789ab"})
 	if err != nil {
 		t.Fatal(err)
 	}

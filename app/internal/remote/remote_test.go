@@ -17,12 +17,12 @@ import (
 // serve serves a store and returns a client of it, which closes both.
 func serve(t testing.TB, st store.Store) *served {
 	t.Helper()
-	s, err := server.New(server.Options{HTTPToken: "secret"}, api.Part(api.Options{Store: st, SQL: true}))
+	s, err := server.New(server.Options{HTTPToken: "secret-0123456789"}, api.Part(api.Options{Store: st, SQL: true}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ts := httptest.NewServer(s.Handler())
-	client, err := remote.Open(t.Context(), ts.URL, remote.Options{Token: "secret"})
+	client, err := remote.Open(t.Context(), ts.URL, remote.Options{Token: "secret-0123456789"})
 	if err != nil {
 		t.Fatal(err)
 	}

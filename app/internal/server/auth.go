@@ -4,13 +4,30 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"fmt"
+	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
+
+// minToken is the minimum length of a token: one that can be guessed protects nothing.
+const minToken = 16
+
+// CheckTokens returns an error that names the first token that is too short.
+func (o *Options) CheckTokens() error {
+	for _, t := range []struct{ flag, token string }{{"--http-token", o.HTTPToken}, {"--read-token", o.ReadToken}, {"--agent-token", o.AgentToken}} {
+		if t.token != "" && len(t.token) < minToken {
+			return fmt.Errorf("%s: the token has %d characters; give at least %d random ones, for example from `openssl rand -hex 16`", t.flag, len(t.token), minToken)
+		}
+	}
+	return nil
+}
 
 // same compares secrets in constant time, whatever their content and length.
 func same(a, b string) bool {
@@ -21,34 +38,61 @@ func same(a, b string) bool {
 // openHTTP reports whether HTTP clients need no token.
 func (o *Options) openHTTP() bool { return o.HTTPToken == "" && o.ReadToken == "" }
 
-// authorize returns the problem if the token of a request does not allow a route, or nil.
-func (o *Options) authorize(r *http.Request, needs Needs) *Problem {
-	if needs == Nothing || o.openHTTP() {
-		return nil
-	}
-	token := tokenOf(r)
+// allowedBy returns what a token allows: All, Reading or Nothing.
+func (o *Options) allowedBy(token string) Needs {
 	switch {
-	case token == "":
-		return &Problem{Type: TypeUnauthorized, Title: "A token is needed", Status: http.StatusUnauthorized,
-			Detail: "send the header `Authorization: Bearer TOKEN`, or HTTP Basic with the token as password"}
 	case o.HTTPToken != "" && same(token, o.HTTPToken):
-		return nil
+		return All
 	case o.ReadToken != "" && same(token, o.ReadToken):
-		if needs == Reading {
-			return nil
-		}
-		return &Problem{Type: TypeForbidden, Title: "The token is for reading only", Status: http.StatusForbidden,
-			Detail: "this request changes something and needs the server's full token"}
+		return Reading
 	}
-	return &Problem{Type: TypeUnauthorized, Title: "The token is not this server's", Status: http.StatusUnauthorized}
+	return Nothing
 }
 
-// tokenOf returns the token of a request: a bearer token or, for clients that have
-// only that, the password of HTTP Basic with any user, or the cookie of a page.
-func tokenOf(r *http.Request) string {
-	if r.Header.Get("Authorization") == "" {
-		return cookieToken(r)
+// granted returns what a request may do by its credential, a token or the id of a session.
+// The problem tells why a credential grants nothing; it is nil if there is none.
+func (s *Server) granted(r *http.Request) (Needs, *Problem) {
+	credential := credentialOf(r)
+	switch {
+	case s.opts.openHTTP():
+		return All, nil
+	case credential == "":
+		return Nothing, nil
+	case isSession(credential):
+		if may := s.sessions.granted(credential, time.Now()); may != Nothing {
+			return may, nil
+		}
+		return Nothing, &Problem{Type: TypeUnauthorized, Title: "The session has ended", Status: http.StatusUnauthorized, Detail: "log in again"}
 	}
+	may := s.opts.allowedBy(credential)
+	if wait := s.guesses.judge(clientOf(r.RemoteAddr), credential, may != Nothing, time.Now()); wait > 0 {
+		return Nothing, &Problem{Type: TypeGuesses, Title: "Too many wrong tokens from this address", Status: http.StatusTooManyRequests,
+			Detail: "try again in " + wait.String(), retryAfter: wait}
+	}
+	if may == Nothing {
+		return Nothing, &Problem{Type: TypeUnauthorized, Title: "The token is not this server's", Status: http.StatusUnauthorized}
+	}
+	return may, nil
+}
+
+// authorize returns the problem if what a request was granted does not allow a route, or nil.
+func authorize(may Needs, refused *Problem, needs Needs) *Problem {
+	switch {
+	case may <= needs:
+		return nil
+	case refused != nil:
+		return refused
+	case may == Nothing:
+		return &Problem{Type: TypeUnauthorized, Title: "A token is needed", Status: http.StatusUnauthorized,
+			Detail: "send the header `Authorization: Bearer TOKEN`, or HTTP Basic with the token as password"}
+	}
+	return &Problem{Type: TypeForbidden, Title: "The token is for reading only", Status: http.StatusForbidden,
+		Detail: "this request changes something and needs the server's full token"}
+}
+
+// credentialOf returns the credential of a request: a bearer token or, for clients that have
+// only that, the password of HTTP Basic with any user.
+func credentialOf(r *http.Request) string {
 	if _, password, ok := r.BasicAuth(); ok {
 		return password
 	}
@@ -69,15 +113,44 @@ func MayChange(ctx context.Context) bool { return ctx.Value(readingKey{}) == nil
 const healthService = "/grpc.health.v1.Health/"
 
 // authenticate refuses calls without the agents' token.
-func (o *Options) authenticate(ctx context.Context, method string) error {
-	if o.AgentToken == "" || strings.HasPrefix(method, healthService) {
+func (s *Server) authenticate(ctx context.Context, method string) error {
+	if s.opts.AgentToken == "" || strings.HasPrefix(method, healthService) {
 		return nil
 	}
 	md, _ := metadata.FromIncomingContext(ctx)
-	for _, token := range md.Get("authentication") {
-		if same(token, o.AgentToken) {
-			return nil
+	given := md.Get("authentication")
+	right := false
+	for _, token := range given {
+		right = right || same(token, s.opts.AgentToken)
+	}
+	if len(given) > 0 {
+		if wait := s.guesses.judge(clientOfCall(ctx), given[0], right, time.Now()); wait > 0 {
+			return status.Errorf(codes.ResourceExhausted, "too many wrong tokens from this address: try again in %s", wait)
 		}
 	}
-	return status.Error(codes.PermissionDenied, "the metadata authentication is not this server's token")
+	if !right {
+		return status.Error(codes.PermissionDenied, "the metadata authentication is not this server's token")
+	}
+	return nil
+}
+
+// clientOf returns what stands for a client where clients share something: its IP address, of
+// IPv6 the network, which is what one client gets.
+func clientOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.To4() == nil {
+		return ip.Mask(net.CIDRMask(64, 128)).String()
+	}
+	return host
+}
+
+// clientOfCall is clientOf for a gRPC call.
+func clientOfCall(ctx context.Context) string {
+	if p, ok := peer.FromContext(ctx); ok {
+		return clientOf(p.Addr.String())
+	}
+	return ""
 }

@@ -49,7 +49,7 @@ func (s *Server) newGRPC(tls *tls.Config) *grpc.Server {
 // unary wraps every call with one request.
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (reply any, err error) {
 	defer s.observe(ctx, info.FullMethod, time.Now(), &err)
-	if err := s.opts.authenticate(ctx, info.FullMethod); err != nil {
+	if err := s.authenticate(ctx, info.FullMethod); err != nil {
 		return nil, err
 	}
 	return handle(ctx, req)
@@ -58,7 +58,7 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 // stream wraps every call with a stream.
 func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	defer s.observe(ss.Context(), info.FullMethod, time.Now(), &err)
-	if err := s.opts.authenticate(ss.Context(), info.FullMethod); err != nil {
+	if err := s.authenticate(ss.Context(), info.FullMethod); err != nil {
 		return err
 	}
 	if strings.HasPrefix(info.FullMethod, healthService) {

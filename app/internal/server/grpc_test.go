@@ -138,8 +138,8 @@ func TestUndecodable(t *testing.T) {
 }
 
 func TestAgentToken(t *testing.T) {
-	conn := startGRPC(t, Options{AgentToken: "secret"})
-	for token, want := range map[string]codes.Code{"": codes.PermissionDenied, "secre": codes.PermissionDenied, "secret": codes.NotFound} {
+	conn := startGRPC(t, Options{AgentToken: agentToken})
+	for token, want := range map[string]codes.Code{"": codes.PermissionDenied, agentToken[1:]: codes.PermissionDenied, agentToken: codes.NotFound} {
 		ctx := t.Context()
 		if token != "" {
 			ctx = metadata.AppendToOutgoingContext(ctx, "authentication", token)

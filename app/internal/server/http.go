@@ -272,13 +272,16 @@ func method(m string) string {
 // calls the handler.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := e.router.server
-	if p := s.opts.authorize(r, e.Needs); p != nil {
-		s.metrics.refused.WithLabelValues("token").Inc()
-		e.Problem(w, r, p)
-		return
-	}
-	if s.opts.authorize(r, All) != nil {
-		r = r.WithContext(context.WithValue(r.Context(), readingKey{}, true))
+	if e.Needs != Nothing {
+		may, refused := s.granted(r)
+		if p := authorize(may, refused, e.Needs); p != nil {
+			s.metrics.refused.WithLabelValues("token").Inc()
+			e.Problem(w, r, p)
+			return
+		}
+		if may != All {
+			r = r.WithContext(context.WithValue(r.Context(), readingKey{}, true))
+		}
 	}
 	if e.Needs != Nothing { // a busy server answers health checks too
 		select {

@@ -21,6 +21,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// Tokens of tests.
+const fullToken, readToken, agentToken = "full-0123456789ab", "read-0123456789ab", "agent-0123456789a"
+
 // echo is a part whose routes show what the core does around them.
 func echo() Part {
 	body := func(w http.ResponseWriter, r *http.Request) {
@@ -122,7 +125,7 @@ func answered(t *testing.T, h http.Handler, r *http.Request) (w *httptest.Respon
 }
 
 func TestTokens(t *testing.T) {
-	full, read := "Authorization: Bearer full", "Authorization: Bearer read"
+	full, read := "Authorization: Bearer "+fullToken, "Authorization: Bearer "+readToken
 	for _, test := range []struct {
 		options Options
 		request *http.Request
@@ -130,28 +133,28 @@ func TestTokens(t *testing.T) {
 	}{
 		{Options{}, request("GET", "/read", nil), 200},
 		{Options{}, request("POST", "/change", nil), 200},
-		{Options{HTTPToken: "full"}, request("GET", "/read", nil), 401},
-		{Options{HTTPToken: "full"}, request("GET", "/read", nil, full), 200},
-		{Options{HTTPToken: "full"}, request("GET", "/read", nil, "Authorization: bearer full"), 200},
-		{Options{HTTPToken: "full"}, request("GET", "/read", nil, "Authorization: Basic full"), 401},
-		{Options{HTTPToken: "full"}, request("GET", "/read", nil, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("anybody:full"))), 200},
-		{Options{HTTPToken: "full"}, request("GET", "/read", nil, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("full:"))), 401},
-		{Options{HTTPToken: "full", ReadToken: "read"}, request("POST", "/change", nil, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte(":read"))), 403},
-		{Options{HTTPToken: "full"}, request("GET", "/read", nil, "Authorization: Bearer ful"), 401},
-		{Options{HTTPToken: "full"}, request("GET", "/read", nil, "Authorization: Bearer "), 401},
-		{Options{HTTPToken: "full"}, request("POST", "/change", nil, full), 200},
-		{Options{HTTPToken: "full", ReadToken: "read"}, request("GET", "/read", nil, read), 200},
-		{Options{HTTPToken: "full", ReadToken: "read"}, request("POST", "/change", nil, read), 403},
-		{Options{HTTPToken: "full", ReadToken: "read"}, request("POST", "/change", nil, full), 200},
-		{Options{ReadToken: "read"}, request("POST", "/change", nil), 401}, // a reader alone changes nothing
-		{Options{ReadToken: "read"}, request("POST", "/change", nil, read), 403},
-		{Options{ReadToken: "read"}, request("GET", "/read", nil), 401},
-		{Options{ReadToken: "read"}, request("GET", "/read", nil, read), 200},
-		{Options{HTTPToken: "full"}, request("GET", "/healthz", nil), 200},
-		{Options{HTTPToken: "full"}, request("GET", "/readyz", nil), 200},
-		{Options{HTTPToken: "full"}, request("GET", "/metrics", nil), 401},
-		{Options{HTTPToken: "full"}, request("GET", "/metrics", nil, full), 200},
-		{Options{HTTPToken: "full", OpenMetrics: true}, request("GET", "/metrics", nil), 200},
+		{Options{HTTPToken: fullToken}, request("GET", "/read", nil), 401},
+		{Options{HTTPToken: fullToken}, request("GET", "/read", nil, full), 200},
+		{Options{HTTPToken: fullToken}, request("GET", "/read", nil, "Authorization: bearer "+fullToken), 200},
+		{Options{HTTPToken: fullToken}, request("GET", "/read", nil, "Authorization: Basic "+fullToken), 401},
+		{Options{HTTPToken: fullToken}, request("GET", "/read", nil, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("anybody:"+fullToken))), 200},
+		{Options{HTTPToken: fullToken}, request("GET", "/read", nil, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte(fullToken+":"))), 401},
+		{Options{HTTPToken: fullToken, ReadToken: readToken}, request("POST", "/change", nil, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte(":"+readToken))), 403},
+		{Options{HTTPToken: fullToken}, request("GET", "/read", nil, "Authorization: Bearer "+fullToken[1:]), 401},
+		{Options{HTTPToken: fullToken}, request("GET", "/read", nil, "Authorization: Bearer "), 401},
+		{Options{HTTPToken: fullToken}, request("POST", "/change", nil, full), 200},
+		{Options{HTTPToken: fullToken, ReadToken: readToken}, request("GET", "/read", nil, read), 200},
+		{Options{HTTPToken: fullToken, ReadToken: readToken}, request("POST", "/change", nil, read), 403},
+		{Options{HTTPToken: fullToken, ReadToken: readToken}, request("POST", "/change", nil, full), 200},
+		{Options{ReadToken: readToken}, request("POST", "/change", nil), 401}, // a reader alone changes nothing
+		{Options{ReadToken: readToken}, request("POST", "/change", nil, read), 403},
+		{Options{ReadToken: readToken}, request("GET", "/read", nil), 401},
+		{Options{ReadToken: readToken}, request("GET", "/read", nil, read), 200},
+		{Options{HTTPToken: fullToken}, request("GET", "/healthz", nil), 200},
+		{Options{HTTPToken: fullToken}, request("GET", "/readyz", nil), 200},
+		{Options{HTTPToken: fullToken}, request("GET", "/metrics", nil), 401},
+		{Options{HTTPToken: fullToken}, request("GET", "/metrics", nil, full), 200},
+		{Options{HTTPToken: fullToken, OpenMetrics: true}, request("GET", "/metrics", nil), 200},
 	} {
 		h, log := handlerOf(t, test.options)
 		w, _ := answered(t, h, test.request)
@@ -186,7 +189,7 @@ func TestGuard(t *testing.T) {
 		{method: "GET", headers: []string{"Host: notlocalhost"}, status: 403},
 		{method: "GET", headers: []string{"Host: "}, status: 403},
 		{method: "GET", options: Options{Hosts: []string{"dendro.example"}}, headers: []string{"Host: dendro.example:12800"}, status: 200},
-		{method: "GET", options: Options{HTTPToken: "full"}, headers: []string{"Host: dendro.example", "Authorization: Bearer full"}, status: 200},
+		{method: "GET", options: Options{HTTPToken: fullToken}, headers: []string{"Host: dendro.example", "Authorization: Bearer " + fullToken}, status: 200},
 		{method: "POST", headers: []string{"Origin: http://evil.example"}, status: 403},
 		{method: "GET", headers: []string{"Origin: http://evil.example"}, status: 403},
 		{method: "POST", headers: []string{"Origin: null"}, status: 403},
@@ -440,10 +443,10 @@ func TestRoutesOfTwoParts(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	h, _ := handlerOf(t, Options{Version: "1.2.3", HTTPToken: "full"})
+	h, _ := handlerOf(t, Options{Version: "1.2.3", HTTPToken: fullToken})
 	answered(t, h, request("GET", "/read", nil))
-	answered(t, h, request("GET", "/read", nil, "Authorization: Bearer full"))
-	w, _ := answered(t, h, request("GET", "/metrics", nil, "Authorization: Bearer full"))
+	answered(t, h, request("GET", "/read", nil, "Authorization: Bearer "+fullToken))
+	w, _ := answered(t, h, request("GET", "/metrics", nil, "Authorization: Bearer "+fullToken))
 	for _, want := range []string{
 		`dendro_http_requests_total{code="200",method="GET",route="GET /read"} 1`,
 		`dendro_http_requests_total{code="401",method="GET",route="GET /read"} 1`,

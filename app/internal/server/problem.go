@@ -3,6 +3,8 @@ package server
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
+	"time"
 )
 
 // Problem is an error in the form of RFC 9457. Type is stable: programs can branch on it.
@@ -13,6 +15,8 @@ type Problem struct {
 	Status   int    `json:"status"`
 	Detail   string `json:"detail,omitempty"`
 	Instance string `json:"instance,omitempty"` // the request's id, also in the log
+
+	retryAfter time.Duration // of 429 and 503; 0: 1 s
 
 	// More are further members.
 	More map[string]any `json:"-"`
@@ -27,6 +31,7 @@ const (
 	TypeForbidden    = "urn:dendro:problem:forbidden"
 	TypeTooLarge     = "urn:dendro:problem:too-large"
 	TypeEncoding     = "urn:dendro:problem:unsupported-encoding"
+	TypeGuesses      = "urn:dendro:problem:too-many-guesses"
 	TypeBusy         = "urn:dendro:problem:busy"
 	TypeInternal     = "urn:dendro:problem:internal"
 )
@@ -75,7 +80,7 @@ func WriteProblemAs(w http.ResponseWriter, r *http.Request, p *Problem, contentT
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", `Bearer realm="dendro"`)
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		h.Set("Retry-After", "1")
+		h.Set("Retry-After", strconv.Itoa(max(1, int(q.retryAfter/time.Second))))
 	}
 	w.WriteHeader(q.Status)
 	w.Write(append(body, '\n'))

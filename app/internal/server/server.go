@@ -110,20 +110,27 @@ type Server struct {
 	health  *health.Server
 	ending  atomic.Bool
 
+	sessions *sessions
+	guesses  *guesses
+
 	serving     context.Context // ends when the shutdown begins
 	stopServing context.CancelFunc
 
 	httpListener, grpcListener net.Listener
 }
 
-// New returns a server with the parts. It fails if a certificate cannot be read or two
-// parts have the same route.
+// New returns a server with the parts. It fails if a token is too short, a certificate
+// cannot be read or two parts have the same route.
 func New(opts Options, parts ...Part) (*Server, error) {
+	if err := opts.CheckTokens(); err != nil {
+		return nil, err
+	}
 	opts.Limits = opts.Limits.withDefaults()
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opts: opts, parts: parts, log: opts.Log, metrics: newMetrics(opts.Version, parts), health: health.NewServer()}
+	s := &Server{opts: opts, parts: parts, log: opts.Log, metrics: newMetrics(opts.Version, parts), health: health.NewServer(),
+		sessions: newSessions(), guesses: newGuesses()}
 	s.serving, s.stopServing = context.WithCancel(context.Background())
 	tls, err := loadTLS(opts.TLSCert, opts.TLSKey, opts.Log)
 	if err != nil {

@@ -214,7 +214,7 @@ func TestAddresses(t *testing.T) {
 	for _, test := range []struct {
 		listen, token string
 		warns         bool
-	}{{"127.0.0.1:0", "", false}, {"0.0.0.0:0", "", true}, {"0.0.0.0:0", "secret", false}} {
+	}{{"127.0.0.1:0", "", false}, {"0.0.0.0:0", "", true}, {"0.0.0.0:0", fullToken, false}} {
 		var log bytes.Buffer
 		s, err := New(Options{HTTPListen: test.listen, HTTPToken: test.token, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {

@@ -1,16 +1,80 @@
 package server
 
 import (
-	"encoding/base64"
+	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
-	"net"
 	"net/http"
+	"strings"
+	"sync"
 	"time"
 )
 
-// sessionRoutes are for web pages: they tell what the browser may do and set a cookie with
-// the token. The cookie ends with the browser session, scripts cannot read it, and other
-// sites cannot send it.
+// Sessions of web pages. A page exchanges the token for a random id, which it keeps where
+// only pages of this address and port can read it, and sends as a bearer token. It is not a
+// cookie: browsers send the cookies of a host to all its ports, so to other programs of a
+// machine. The server forgets the id at logout, at its end, and when it stops.
+const (
+	sessionPrefix = "dendro-session-"
+	sessionLength = 12 * time.Hour
+	maxSessions   = 1000 // the oldest ends
+)
+
+// sessions are the sessions in use.
+type sessions struct {
+	mu   sync.Mutex
+	list map[[sha256.Size]byte]session // by the hash of the id, so that look-ups reveal nothing
+}
+
+type session struct {
+	may  Needs
+	ends time.Time
+}
+
+func newSessions() *sessions { return &sessions{list: map[[sha256.Size]byte]session{}} }
+
+// isSession reports whether a credential is the id of a session, not a token.
+func isSession(credential string) bool { return strings.HasPrefix(credential, sessionPrefix) }
+
+// begin returns the id of a new session.
+func (s *sessions) begin(may Needs, now time.Time) (id string, ends time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var oldest [sha256.Size]byte
+	for key, v := range s.list {
+		if !v.ends.After(now) {
+			delete(s.list, key)
+		} else if o, ok := s.list[oldest]; !ok || v.ends.Before(o.ends) {
+			oldest = key
+		}
+	}
+	if len(s.list) >= maxSessions {
+		delete(s.list, oldest)
+	}
+	id, ends = sessionPrefix+rand.Text()+rand.Text(), now.Add(sessionLength)
+	s.list[sha256.Sum256([]byte(id))] = session{may, ends}
+	return id, ends
+}
+
+// granted returns what a session allows; Nothing if it has ended.
+func (s *sessions) granted(id string, now time.Time) Needs {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.list[sha256.Sum256([]byte(id))]
+	if !ok || !v.ends.After(now) {
+		return Nothing
+	}
+	return v.may
+}
+
+// end ends a session.
+func (s *sessions) end(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.list, sha256.Sum256([]byte(id)))
+}
+
+// sessionRoutes are for web pages: they tell what the browser may do, log in and log out.
 func (s *Server) sessionRoutes() []Route {
 	const path = "/api/v1/session"
 	return []Route{
@@ -24,7 +88,10 @@ func (s *Server) sessionRoutes() []Route {
 type sessionAnswer struct {
 	May      string `json:"may"`      // nothing, read or change
 	Token    bool   `json:"token"`    // the server has tokens
-	LoggedIn bool   `json:"loggedIn"` // by cookie
+	LoggedIn bool   `json:"loggedIn"` // by a session
+
+	Session string     `json:"session,omitempty"` // the id, at login
+	Ends    *time.Time `json:"ends,omitempty"`
 
 	Version string         `json:"version,omitempty"`
 	Limits  *sessionLimits `json:"limits,omitempty"`
@@ -37,28 +104,21 @@ type sessionLimits struct {
 }
 
 func (s *Server) session(w http.ResponseWriter, r *http.Request) {
-	_, err := r.Cookie(cookieName(r))
-	s.answerSession(w, r, err == nil)
+	may, _ := s.granted(r)
+	s.answerSession(w, may, &sessionAnswer{LoggedIn: may != Nothing && isSession(credentialOf(r))})
 }
 
-func (s *Server) answerSession(w http.ResponseWriter, r *http.Request, loggedIn bool) {
-	a := sessionAnswer{May: "nothing", Token: !s.opts.openHTTP(), LoggedIn: loggedIn}
-	switch {
-	case s.opts.authorize(r, All) == nil:
-		a.May = "change"
-	case s.opts.authorize(r, Reading) == nil:
-		a.May = "read"
-	}
-	if a.May != "nothing" {
+func (s *Server) answerSession(w http.ResponseWriter, may Needs, a *sessionAnswer) {
+	a.Token, a.May = !s.opts.openHTTP(), map[Needs]string{All: "change", Reading: "read", Nothing: "nothing"}[may]
+	if may != Nothing {
 		a.Version, a.Limits = s.opts.Version, &sessionLimits{s.opts.Limits.Body, s.opts.Limits.Upload}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(a) // the client may have disconnected
 }
 
-// login exchanges a token, sent as a bearer token or as JSON {"token": "…"}, for a cookie.
+// login exchanges a token, sent as a bearer token or as JSON {"token": "…"}, for a session.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
-	token := tokenOf(r)
 	if r.Header.Get("Authorization") == "" {
 		var body struct {
 			Token string `json:"token"`
@@ -67,49 +127,22 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 			WriteProblem(w, r, &Problem{Type: TypeBadRequest, Title: "The body is invalid", Status: http.StatusBadRequest, Detail: `send {"token": "…"}`})
 			return
 		}
-		token = body.Token
+		r.Header.Set("Authorization", "Bearer "+body.Token)
 	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	if p := s.opts.authorize(r, Reading); p != nil {
+	may, refused := s.granted(r)
+	if p := authorize(may, refused, Reading); p != nil {
 		s.metrics.refused.WithLabelValues("token").Inc()
 		WriteProblem(w, r, p)
 		return
 	}
-	s.setCookie(w, r, base64.RawURLEncoding.EncodeToString([]byte(token)), 0)
-	s.answerSession(w, r, true)
+	id, ends := s.sessions.begin(may, time.Now())
+	s.answerSession(w, may, &sessionAnswer{LoggedIn: true, Session: id, Ends: &ends})
 }
 
-// logout removes the cookie.
+// logout ends the session of the request.
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
-	s.setCookie(w, r, "", -1)
+	if id := credentialOf(r); isSession(id) {
+		s.sessions.end(id)
+	}
 	w.WriteHeader(http.StatusNoContent)
-}
-
-func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, value string, age int) {
-	c := &http.Cookie{Name: cookieName(r), Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
-	if age < 0 {
-		c.Expires = time.Unix(1, 0)
-	}
-	http.SetCookie(w, c)
-}
-
-// cookieName has the port: browsers send the cookies of a host to all its ports.
-func cookieName(r *http.Request) string {
-	if _, port, err := net.SplitHostPort(r.Host); err == nil {
-		return "dendro-" + port
-	}
-	return "dendro"
-}
-
-// cookieToken returns the token in the cookie of a request; empty without one.
-func cookieToken(r *http.Request) string {
-	c, err := r.Cookie(cookieName(r))
-	if err != nil {
-		return ""
-	}
-	token, err := base64.RawURLEncoding.DecodeString(c.Value)
-	if err != nil {
-		return ""
-	}
-	return string(token)
 }

@@ -54,6 +54,36 @@ export function queryOf(params: Params): URLSearchParams {
 }
 
 const base = '/api/v1/';
+
+/** Where the id of the session is: storage that only pages of this address and port can read. */
+export const sessionKey = 'dendro-session';
+
+/** Adds the session to the headers of a request. */
+function withSession(headers: Record<string, string> = {}): Record<string, string> {
+  const id = globalThis.localStorage?.getItem(sessionKey);
+  return id ? { ...headers, Authorization: `Bearer ${id}` } : headers;
+}
+
+/** Reports whether requests need the session: then a link cannot download a file. */
+export const hasSession = (): boolean => localStorage.getItem(sessionKey) !== null;
+
+/** Fetches the file at an address of the API, with its name. */
+export async function download(address: string): Promise<{ name: string; content: Blob }> {
+  const response = await fetch(address, { headers: withSession() });
+  if (!response.ok) {
+    if (response.status === 401) expired();
+    throw problemOf(response, await response.text());
+  }
+  const name = /filename="?([^";]+)"?/.exec(response.headers.get('Content-Disposition') ?? '')?.[1];
+  return { name: name ?? 'dendro', content: await response.blob() };
+}
+
+/** Asks for the token again; the session, if there was one, has ended. */
+function expired(): void {
+  localStorage.removeItem(sessionKey);
+  needsToken.value = true;
+}
+
 const retries = [300, 1200]; // ms before the next attempt
 
 /** The API of the server that served the page. */
@@ -99,14 +129,14 @@ export class Http implements Source {
   async written(params: Params): Promise<Blob> {
     const kept = requestOf('', queryOf(params));
     if (!kept?.body) throw new Problem('The file is no longer here', 'Drop it on the home page again.');
-    const response = await fetch(`${base}${kept.path}?${kept.params}`, { method: 'POST', body: kept.body });
+    const response = await fetch(`${base}${kept.path}?${kept.params}`, { method: 'POST', body: kept.body, headers: withSession() });
     if (!response.ok) throw problemOf(response, await response.text());
     return response.blob();
   }
 
   private async ask<T>(method: string, path: string, params: Params, body: unknown, options: Options): Promise<T> {
     const query = queryOf(params).toString();
-    const init: RequestInit = { method, headers: { Accept: 'application/json' } };
+    const init: RequestInit = { method, headers: withSession({ Accept: 'application/json' }) };
     if (options.signal) init.signal = options.signal;
     if (body instanceof FormData || body instanceof Blob) init.body = body;
     else if (body !== undefined) {
@@ -123,7 +153,7 @@ export class Http implements Source {
       throw new Problem('The server does not answer', `${method} ${base}${path}: ${err instanceof Error ? err.message : err}`);
     }
     if (response.ok) return options.text ? (text as T) : parseJSON<T>(text, path);
-    if (response.status === 401) needsToken.value = true;
+    if (response.status === 401) expired();
     throw problemOf(response, text);
   }
 }

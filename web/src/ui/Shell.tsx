@@ -1,10 +1,12 @@
 // What is around every page: navigation, theme, help, login.
 import type { ComponentChildren } from 'preact';
+import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import { loadSession, logOut, mayChange, type Session, session } from '../core/session';
+import { loadSession, logIn, logOut, mayChange, session } from '../core/session';
 import { dark, nextTheme } from '../core/settings';
-import { Embedded, needsToken, Problem, source } from '../core/source';
+import { download, Embedded, hasSession, needsToken, Problem, source } from '../core/source';
 import { goTo, href, type PageName, place } from '../core/url';
+import { save } from '../view/export';
 import { helpShown, KeyHelp, press, useKeys } from './Keys';
 import { Tip } from './Tip';
 
@@ -46,6 +48,19 @@ function Links() {
   );
 }
 
+const failedDownload = signal('');
+
+/** Downloads what a link of the API leads to: browsers do not send the session with links. */
+async function fetchFile(address: string, name: string): Promise<void> {
+  failedDownload.value = '';
+  try {
+    const file = await download(address);
+    save(name || file.name, file.content.type, file.content);
+  } catch (err) {
+    failedDownload.value = err instanceof Problem ? `${err.title}. ${err.message}` : String(err);
+  }
+}
+
 export function Shell({ children }: { children: ComponentChildren }) {
   useKeys([
     { keys: '?', help: 'this help', run: () => (helpShown.value = true) },
@@ -55,9 +70,14 @@ export function Shell({ children }: { children: ComponentChildren }) {
     void loadSession();
     const click = (e: MouseEvent) => {
       const a = (e.target as Element).closest?.('a[href]') as HTMLAnchorElement | null;
-      if (!a || e.button !== 0 || e.ctrlKey || e.metaKey || e.shiftKey || e.defaultPrevented || a.target || a.hasAttribute('download'))
-        return;
+      if (!a || e.button !== 0 || e.defaultPrevented) return;
       const to = a.getAttribute('href')!;
+      if (!source.value.offline && to.startsWith('/api/') && hasSession()) {
+        e.preventDefault();
+        void fetchFile(to, a.getAttribute('download') ?? '');
+        return;
+      }
+      if (e.ctrlKey || e.metaKey || e.shiftKey || a.target || a.hasAttribute('download')) return;
       if (source.value.offline ? !to.startsWith('#/') : !to.startsWith('/') || to.startsWith('/api/')) return;
       e.preventDefault();
       goTo(to);
@@ -101,6 +121,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         </button>
       </header>
       <main id="main" tabIndex={-1}>
+        {failedDownload.value && <p role="alert">{failedDownload.value}</p>}
         {needsToken.value ? <Login /> : children}
       </main>
       <Tip />
@@ -118,15 +139,14 @@ function Login() {
       onSubmit={async e => {
         e.preventDefault();
         try {
-          session.value = await source.value.send<Session>('POST', 'session', {}, { token: text });
-          needsToken.value = false;
+          await logIn(text);
         } catch (err) {
           setWrong(err instanceof Error ? `${err instanceof Problem ? `${err.title}. ` : ''}${err.message}` : String(err));
         }
       }}
     >
       <h1>This server needs a token</h1>
-      <p>The browser keeps it in a cookie until it is closed. Scripts cannot read the cookie, and no other site gets it.</p>
+      <p>The page exchanges it for a session, which ends after 12 hours or when you log out. The browser does not keep the token.</p>
       {wrong && <p role="alert">{wrong}</p>}
       <label>
         Token <input type="password" autocomplete="off" value={text} onInput={e => set(e.currentTarget.value)} />

@@ -166,7 +166,7 @@ func TestRoster(t *testing.T) {
 // TestServed: the routes, with the server around them.
 func TestServed(t *testing.T) {
 	b := newBench(t)
-	s, err := server.New(server.Options{HTTPListen: "127.0.0.1:0", HTTPToken: "secret", ReadToken: "reader"}, b.handler.Part())
+	s, err := server.New(server.Options{HTTPListen: "127.0.0.1:0", HTTPToken: "secret-0123456789", ReadToken: "reader-0123456789"}, b.handler.Part())
 	b.must(err)
 	b.must(s.Listen())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -180,13 +180,13 @@ func TestServed(t *testing.T) {
 		method, path, token, query string
 		status                     int
 	}{
-		{"POST", "/graphql", "secret", "{version}", 200},
-		{"POST", "/graphql", "secret", "mutation {createProfileTask {id}}", 200},
-		{"POST", "/graphql", "reader", "{version}", 200},
-		{"POST", "/graphql", "reader", "mutation {createProfileTask {id}}", 403},
+		{"POST", "/graphql", "secret-0123456789", "{version}", 200},
+		{"POST", "/graphql", "secret-0123456789", "mutation {createProfileTask {id}}", 200},
+		{"POST", "/graphql", "reader-0123456789", "{version}", 200},
+		{"POST", "/graphql", "reader-0123456789", "mutation {createProfileTask {id}}", 403},
 		{"POST", "/graphql", "", "{version}", 401},
-		{"GET", "/graphql", "secret", "{version}", 405},
-		{"POST", "/graphql/x", "secret", "{version}", 404},
+		{"GET", "/graphql", "secret-0123456789", "{version}", 405},
+		{"POST", "/graphql/x", "secret-0123456789", "{version}", 404},
 	} {
 		r, err := http.NewRequestWithContext(ctx, tt.method, "http://"+s.HTTPAddr()+tt.path, strings.NewReader(`{"query":"`+tt.query+`"}`))
 		b.must(err)
@@ -207,7 +207,7 @@ func TestServed(t *testing.T) {
 // status.
 func TestTokenMissing(t *testing.T) {
 	b := newBench(t)
-	s, err := server.New(server.Options{HTTPToken: "secret"}, b.handler.Part())
+	s, err := server.New(server.Options{HTTPToken: "secret-0123456789"}, b.handler.Part())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestTokenMissing(t *testing.T) {
 		len(got.Errors) != 1 || !strings.Contains(got.Errors[0].Message, "A token is needed") {
 		t.Errorf("%d %v %s", w.Code, err, w.Body)
 	}
-	r.SetBasicAuth("anybody", "secret")
+	r.SetBasicAuth("anybody", "secret-0123456789")
 	r.Body = io.NopCloser(strings.NewReader(`{"query":"{version}"}`))
 	w = httptest.NewRecorder()
 	if s.Handler().ServeHTTP(w, r); w.Code != 200 {
