@@ -35,18 +35,24 @@ const (
 	Write               // changes; the store is made if it is not there
 )
 
-// Password asks a user for the password at a server.
+// Secret is where the password of a database comes from. The zero value is the environment.
+type Secret struct {
+	File string // with the password, instead of the environment's; empty: the environment
+	Ask  Password
+}
+
+// Password asks a user for the password at a server that neither a file nor the environment
+// has; nil: nobody can be asked.
 type Password func(ctx context.Context, user, server string) (string, error)
 
 // Open opens the store at the given place. Without Write access a store that
 // does not exist is an error that wraps fs.ErrNotExist.
 func Open(ctx context.Context, where string, access Access) (store.Store, error) {
-	return OpenAsking(ctx, where, access, nil)
+	return OpenAsking(ctx, where, access, Secret{})
 }
 
-// OpenAsking is Open for programs that can ask the user for a password that the
-// environment does not have; ask may be nil.
-func OpenAsking(ctx context.Context, where string, access Access, ask Password) (store.Store, error) {
+// OpenAsking is Open with a password that does not come from the environment.
+func OpenAsking(ctx context.Context, where string, access Access, secret Secret) (store.Store, error) {
 	scheme, _, isURL := strings.Cut(where, ":")
 	switch {
 	case where == "mem:" || where == "mem":
@@ -54,7 +60,7 @@ func OpenAsking(ctx context.Context, where string, access Access, ask Password) 
 	case IsServer(where):
 		return nil, fmt.Errorf("%s is a server, not the store of one: this program opens stores only", where)
 	case neo4j.IsURL(where):
-		st, err := neo4j.Open(ctx, where, neo4j.Options{ReadOnly: access != Write, Password: ask})
+		st, err := neo4j.Open(ctx, where, neo4j.Options{ReadOnly: access != Write, PasswordFile: secret.File, Password: secret.Ask})
 		if err != nil {
 			return nil, err // and no store, not one that is a nil pointer
 		}
@@ -78,6 +84,12 @@ func OpenAsking(ctx context.Context, where string, access Access, ask Password) 
 
 // LakeScheme begins the place of a lake: lake:DIRECTORY or lake:postgres://….
 const LakeScheme = "lake:"
+
+// IsDatabase reports whether a place is in a database that a server has: a graph database,
+// or a lake whose catalog is in PostgreSQL.
+func IsDatabase(where string) bool {
+	return neo4j.IsURL(where) || strings.HasPrefix(where, LakeScheme) && strings.Contains(where, "://")
+}
 
 // IsServer reports whether a place is the address of another Dendro.
 func IsServer(where string) bool {

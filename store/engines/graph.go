@@ -12,9 +12,9 @@ import (
 
 // InitOptions defines how a store is made ready.
 type InitOptions struct {
-	Model    string   // of a graph database: shared or thesis; empty: shared, or what it has
-	Force    bool     // let a store live in a graph database beside what that holds
-	Password Password // may be nil
+	Model  string // of a graph database: shared or thesis; empty: shared, or what it has
+	Force  bool   // let a store live in a graph database beside what that holds
+	Secret Secret
 
 	// Potentials is the highest degree of the subtree potentials that nodes of the
 	// model thesis get as arrays; 0: none, or what the database has.
@@ -29,7 +29,7 @@ var Models = []string{string(neo4j.Shared), string(neo4j.Thesis)}
 func Init(ctx context.Context, where string, opts InitOptions) error {
 	if neo4j.IsURL(where) {
 		return neo4j.Init(ctx, where, neo4j.InitOptions{
-			Model: neo4j.Model(opts.Model), Potentials: opts.Potentials, Consent: opts.Force, Options: neo4j.Options{Password: opts.Password},
+			Model: neo4j.Model(opts.Model), Potentials: opts.Potentials, Consent: opts.Force, Options: neo4j.Options{PasswordFile: opts.Secret.File, Password: opts.Secret.Ask},
 		})
 	}
 	if opts.Model != "" || opts.Force || opts.Potentials != 0 {

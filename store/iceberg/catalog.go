@@ -12,11 +12,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver of catalogs in PostgreSQL
-	"modernc.org/sqlite"               // also the driver of catalogs in a file
+	"github.com/jackc/pgx/v5/stdlib" // the driver of catalogs in PostgreSQL
+	"modernc.org/sqlite"             // also the driver of catalogs in a file
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/dendroprof/dendro/internal/secret"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -60,15 +62,36 @@ func openFile(dir string, create bool) (*catalog, error) {
 
 // openPostgres opens the catalog in a database.
 func openPostgres(ctx context.Context, address string) (*catalog, error) {
-	db, err := sql.Open("pgx", address)
+	c, err := pgx.ParseConfig(address)
 	if err != nil {
 		return nil, err
 	}
+	if err := inClear(c); err != nil {
+		return nil, err
+	}
+	db := stdlib.OpenDB(*c)
 	if err := db.PingContext(ctx); err != nil {
 		db.Close()
 		return nil, err
 	}
 	return &catalog{db: db, postgres: true}, nil
+}
+
+// inClear returns an error if a password could go to another machine without encryption:
+// a server may ask for it as it is.
+func inClear(c *pgx.ConnConfig) error {
+	if c.Password == "" {
+		return nil
+	}
+	attempts := append([]*pgconn.FallbackConfig{{Host: c.Host, TLSConfig: c.TLSConfig}}, c.Fallbacks...)
+	for _, a := range attempts {
+		if a.TLSConfig == nil && !strings.HasPrefix(a.Host, "/") { // not a socket
+			if err := secret.InClear("the password", a.Host, "?sslmode=verify-full behind the database's name"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // errNoLake is the error of opening a lake that is not there.

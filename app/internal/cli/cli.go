@@ -57,6 +57,8 @@ type env struct {
 
 	passwords map[string]string // that were asked for, by user and server
 	tokenFile string            // --token-file
+	// repositoryStore is the store of a repository's configuration, if nothing else names one.
+	repositoryStore string
 }
 
 // Main runs the command line and returns the exit status.

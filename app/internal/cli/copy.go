@@ -40,7 +40,7 @@ Profiles that the target already has are skipped. Repeat the command to continue
 interrupted copy, or to copy new profiles later. A profile that exists with different
 content is reported and skipped, or replaced with --replace. Without a selection,
 metrics that have no profile yet are copied too.`,
-		Example: `  dendro copy --from dendro.duckdb --to neo4j://neo4j@graph.example:7687
+		Example: `  dendro copy --from dendro.duckdb --to neo4j+s://neo4j@graph.example:7687
   dendro copy --to archive.duckdb --until 90d
   dendro copy --from neo4j://neo4j@localhost:7687 --to local.duckdb --benchmark checkout --last 20
   dendro copy --from old.duckdb --to new.duckdb --renormalize`,

@@ -42,7 +42,7 @@ other content stays as it is and is counted. Several machines may publish at onc
 commit adds whole profiles to all tables.`,
 		Example: `  dendro publish --to lake
   dendro publish --to lake --since 30d --branch main
-  dendro publish --to postgres://ci@db.example.com/lake --warehouse s3://profiles/lake`,
+  dendro publish --to 'postgres://ci@db.example.com/lake?sslmode=verify-full' --warehouse s3://profiles/lake`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), e) },
 	}

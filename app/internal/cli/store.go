@@ -36,6 +36,9 @@ func (e *env) location() (string, error) {
 		return "", err
 	}
 	if c.Store != "" {
+		if c.repository {
+			e.repositoryStore = c.Store
+		}
 		return c.Store, nil
 	}
 	return defaultStore, nil
@@ -47,33 +50,58 @@ type config struct {
 	Own   []string `json:"own"` // packages or source directories of the user's own code
 	// Selections are selection flags by a name for --selection: {"nightly": {"branch": "main", "last": 5}}.
 	Selections map[string]map[string]any `json:"selections"`
+	// Secrets are the files with the token or password of a server by its address. Only the
+	// user's own configuration may have them.
+	Secrets map[string]string `json:"secrets"`
+
+	repository bool // it is the working directory's
 }
 
 // maxConfig bounds the files of a working directory that commands read, in bytes.
 const maxConfig = 1 << 20
 
+// repositoryConfig is the configuration that a repository brings with it.
+var repositoryConfig = filepath.Join(".dendro", "config.json")
+
 // readConfig reads .dendro/config.json of the working directory, else
 // dendro/config.json of the user's configuration directory.
 func readConfig() (config, error) {
-	names := []string{filepath.Join(".dendro", "config.json")}
-	if dir, err := os.UserConfigDir(); err == nil {
-		names = append(names, filepath.Join(dir, "dendro", "config.json"))
+	c, err := readConfigFile(repositoryConfig)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		c, _, err = readUserConfig()
+		return c, err
+	case err == nil && len(c.Secrets) > 0:
+		err = fmt.Errorf("config file %s: secrets belong into your own configuration (docs/config.md#secrets)", repositoryConfig)
 	}
-	for _, name := range names {
-		data, err := plainfile.Read(name, maxConfig)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		var c config
-		if err == nil {
-			err = json.Unmarshal(data, &c)
-		}
-		if err != nil {
-			return c, fmt.Errorf("config file %s: %w", name, err)
-		}
-		return c, nil
+	c.repository = true
+	return c, err
+}
+
+// readUserConfig reads the user's own configuration, and returns the name of its file. It is
+// empty if there is none.
+func readUserConfig() (c config, name string, err error) {
+	if name, err = userConfigFile(); err != nil {
+		return c, "", nil
 	}
-	return config{}, nil
+	if c, err = readConfigFile(name); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return c, name, err
+}
+
+func readConfigFile(name string) (c config, err error) {
+	data, err := plainfile.Read(name, maxConfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, err
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &c)
+	}
+	if err != nil {
+		err = fmt.Errorf("config file %s: %w", name, err)
+	}
+	return c, err
 }
 
 // ownCode returns the packages or directories of the user's own code: those of the config
@@ -105,15 +133,11 @@ func (e *env) open(ctx context.Context, access engines.Access) (store.Store, err
 	return e.openAt(ctx, where, access)
 }
 
-// openServer opens the store of another Dendro. Its token is that of --token-file, else
-// of the environment.
+// openServer opens the store of another Dendro.
 func (e *env) openServer(ctx context.Context, where string) (store.Store, error) {
-	token := os.Getenv("DENDRO_TOKEN")
-	if e.tokenFile != "" {
-		var err error
-		if token, err = readSecret("token", e.tokenFile); err != nil {
-			return nil, err
-		}
+	token, err := e.token(where)
+	if err != nil {
+		return nil, err
 	}
 	st, err := remote.Open(ctx, where, remote.Options{Token: token})
 	if err != nil {
@@ -127,14 +151,18 @@ func (e *env) openAt(ctx context.Context, where string, access engines.Access) (
 	if engines.IsServer(where) {
 		return e.openServer(ctx, where)
 	}
-	st, err := engines.OpenAsking(ctx, where, access, e.password())
+	secret, err := e.credentials(where)
+	if err != nil {
+		return nil, err
+	}
+	st, err := engines.OpenAsking(ctx, where, access, secret)
 	// Another command that only asks is done in a moment.
 	for until := time.Now().Add(lockPatience); errors.Is(err, store.ErrLocked) && time.Now().Before(until) && ctx.Err() == nil; {
 		if owned := ownedBy(where, err); owned != err { // it is the same or another
 			return nil, owned // a server is not done in a moment
 		}
 		time.Sleep(50 * time.Millisecond)
-		st, err = engines.OpenAsking(ctx, where, access, e.password())
+		st, err = engines.OpenAsking(ctx, where, access, secret)
 	}
 	if access == engines.Read && errors.Is(err, fs.ErrNotExist) && !strings.HasPrefix(where, engines.LakeScheme) {
 		return nil, fmt.Errorf("there is no store at %s yet: `dendro import` creates it, --store names another", where)

@@ -73,7 +73,11 @@ func (o *storeInitOptions) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := engines.Init(ctx, where, engines.InitOptions{Model: o.model, Potentials: o.potentials, Force: o.force, Password: e.password()}); err != nil {
+	secret, err := e.credentials(where)
+	if err != nil {
+		return err
+	}
+	if err := engines.Init(ctx, where, engines.InitOptions{Model: o.model, Potentials: o.potentials, Force: o.force, Secret: secret}); err != nil {
 		return err
 	}
 	return e.describeStore(ctx, "text")

@@ -70,7 +70,7 @@ func Open(ctx context.Context, address string, opts Options) (*Store, error) {
 	}
 	s := &Store{base: u.Scheme + "://" + u.Host + strings.TrimSuffix(u.Path, "/"), opts: opts, client: opts.Client}
 	if s.client == nil {
-		s.client = &http.Client{Transport: transport(u.Hostname())}
+		s.client = &http.Client{Transport: transport(u.Hostname()), CheckRedirect: stay}
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	if _, err := s.hello(ctx); err != nil {
@@ -78,6 +78,18 @@ func Open(ctx context.Context, address string, opts Options) (*Store, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// stay refuses redirections to another server or scheme: net/http would send the token there.
+func stay(to *http.Request, via []*http.Request) error {
+	from := via[0].URL
+	if to.URL.Scheme != from.Scheme || to.URL.Host != from.Host {
+		return fmt.Errorf("redirected to %s://%s: give that address", to.URL.Scheme, to.URL.Host)
+	}
+	if len(via) > 5 {
+		return errors.New("redirected more than 5 times")
+	}
+	return nil
 }
 
 // transport makes connections. Between processes of one machine, compression would cost

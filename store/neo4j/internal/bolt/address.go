@@ -3,11 +3,12 @@ package bolt
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/dendroprof/dendro/internal/secret"
 )
 
 // Schemes are the accepted schemes of URLs: neo4j routes to the members
@@ -66,7 +67,17 @@ func parseAddress(where string) (Address, error) {
 // Local reports whether the server runs on this machine, as far as its name tells.
 func (a Address) Local() bool {
 	u, err := url.Parse(a.server)
-	return err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
+	return err == nil && secret.Loopback(u.Hostname())
+}
+
+// inClear returns an error if a password must not go to the server, because the connection
+// is not encrypted.
+func (a Address) inClear() error {
+	u, err := url.Parse(a.server)
+	if err != nil || strings.Contains(u.Scheme, "+") {
+		return err
+	}
+	return secret.InClear("the password", u.Hostname(), u.Scheme+"+s:// or "+u.Scheme+"+ssc://")
 }
 
 // String returns the address without the user.

@@ -58,6 +58,9 @@ func Dial(ctx context.Context, where string, opts Options) (*DB, error) {
 	}
 	auth := driver.NoAuth()
 	if ok {
+		if err := a.inClear(); err != nil {
+			return nil, err
+		}
 		auth = driver.BasicAuth(a.user, password, "")
 	}
 	d, err := driver.NewDriver(a.server, auth, func(c *config.Config) {

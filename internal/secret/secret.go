@@ -1,0 +1,39 @@
+// Package secret says whether a secret may go to a server over a connection that is not
+// encrypted: a token over HTTP, a password over Bolt or PostgreSQL's protocol.
+//
+// It may go to this machine itself, and to hosts that the environment of the user names for
+// networks that encrypt on their own. Whether it belongs to that server at all is decided by
+// those who read the configuration. The package sends nothing and reads no secrets.
+package secret
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strings"
+)
+
+// ClearVariable is the environment variable with the hosts, separated by commas, to which
+// secrets may go unencrypted.
+const ClearVariable = "DENDRO_CLEARTEXT_HOSTS"
+
+// Loopback reports whether a host is this machine, as far as its name tells: localhost, or an
+// address of the loopback interface.
+func Loopback(host string) bool {
+	return strings.EqualFold(host, "localhost") || net.ParseIP(strings.Trim(host, "[]")).IsLoopback()
+}
+
+// InClear returns an error if a secret (what: "the token") must not go to a host without
+// encryption. Instead says what to write in the address of the server to have it encrypted.
+func InClear(what, host, instead string) error {
+	if Loopback(host) {
+		return nil
+	}
+	for name := range strings.SplitSeq(os.Getenv(ClearVariable), ",") {
+		if name = strings.TrimSpace(name); name != "" && strings.EqualFold(name, host) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is not sent to %s in clear text, which others in the network can read: write %s, or name %s in %s if its network is encrypted by other means",
+		what, host, instead, host, ClearVariable)
+}
