@@ -8,16 +8,19 @@ import (
 // Expiry selects what to remove. A task is removed with its logs, its snapshots and the
 // segments of its traces, and these never before it, so that a profiled trace stays
 // complete. Tasks that have not ended stay. Snapshots of an unknown task count as a task
-// that ended with the newest of them; lines of its log are removed by their time.
+// that ended when the newest of them arrived; lines of its log are removed by their time.
+//
+// Segments are as old as their arrival, not as their start: agents with a wrong clock, or
+// a wrong purpose, must not evict what others sent.
 type Expiry struct {
 	// Now decides which tasks have ended when MaxBytes selects them, in ms.
 	Now int64 `json:"now,omitempty"`
-	// Before removes tasks that ended, segments of no stored task that started, and
+	// Before removes tasks that ended, segments of no stored task that arrived, and
 	// instances that were last seen before a time, in ms. 0: by size only.
 	Before int64 `json:"before"`
 	// MaxBytes, if it is not 0, then removes the oldest segments of no stored task, and
 	// after those the oldest tasks by their ends, until segments and snapshots have at
-	// most that many bytes, by the engine's own count. Segments that started in the
+	// most that many bytes, by the engine's own count. Segments that arrived in the
 	// same ms may be removed together.
 	MaxBytes int64 `json:"maxBytes,omitempty"`
 }
@@ -33,7 +36,7 @@ type Expired struct {
 type StoredTask struct {
 	ID    string
 	Known bool  // Store.Task returns it
-	End   int64 // ms; of an unknown task the time of its newest snapshot
+	End   int64 // ms; of an unknown task when its newest snapshot arrived
 	Bytes int64 // of its snapshots and their stacks
 }
 

@@ -14,6 +14,7 @@ type IntakeOptions struct {
 	MaxDelay  time.Duration // maximum delay of a commit that waits for more data; 50 ms
 	MaxBytes  int64         // approximate maximum of bytes that wait for a commit; 64 MiB
 	MaxStacks int64         // approximate maximum of bytes of interned stacks; 128 MiB
+	Now       func() int64  // the clock, in ms; nil: the system's
 }
 
 // ErrClosed is the error of a closed Intake.
@@ -71,6 +72,9 @@ func NewIntake(st Store, o IntakeOptions) *Intake {
 	}
 	if o.MaxStacks <= 0 {
 		o.MaxStacks = 128 << 20
+	}
+	if o.Now == nil {
+		o.Now = func() int64 { return time.Now().UnixMilli() }
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	in := &Intake{st: st, opts: o, stacks: newIntakeStacks(o.MaxStacks), wake: make(chan struct{}, 1), done: make(chan struct{}), stop: stop}

@@ -138,7 +138,7 @@ func (s *Stream) Snapshot(ctx context.Context, d *Snapshot) error {
 		}
 	}
 	if s.part == nil {
-		s.part = b.part(s.stacks.task, sanitized(d.Segment), Dumps, s.stacks)
+		s.part = b.part(in.opts.Now(), s.stacks.task, sanitized(d.Segment), Dumps, s.stacks)
 		size += int64(len(s.task) + len(s.segment))
 	}
 	p := s.part
@@ -149,13 +149,13 @@ func (s *Stream) Snapshot(ctx context.Context, d *Snapshot) error {
 	return nil
 }
 
-// part returns the columns for snapshots of a task and segment over one
-// dictionary.
-func (b *batch) part(task, segment string, language Language, stacks *dictionary) *Snapshots {
+// part returns the columns for snapshots of a task and segment over one dictionary, which
+// arrive now, in ms.
+func (b *batch) part(now int64, task, segment string, language Language, stacks *dictionary) *Snapshots {
 	key := partKey{task, segment, language, stacks}
 	p := b.parts[key]
 	if p == nil {
-		p = &Snapshots{Task: task, Segment: segment, Language: language}
+		p = &Snapshots{Task: task, Segment: segment, Language: language, Received: now}
 		b.parts[key] = p
 		b.order = append(b.order, p)
 	}
@@ -180,7 +180,7 @@ func (s *Stream) Snapshots(ctx context.Context, d Snapshots) error {
 	b := in.current()
 	stacks := in.stacks.of(strings.ToValidUTF8(d.Task, "\uFFFD"))
 	paths, grown := in.stacks.add(stacks, &d)
-	p := b.part(stacks.task, strings.ToValidUTF8(d.Segment, "\uFFFD"), d.Language, stacks)
+	p := b.part(in.opts.Now(), stacks.task, strings.ToValidUTF8(d.Segment, "\uFFFD"), d.Language, stacks)
 	p.Sequence, p.Time, p.Path = append(p.Sequence, d.Sequence...), append(p.Time, d.Time...), append(p.Path, paths...)
 	p.Count, p.Nanos = append(p.Count, d.Count...), append(p.Nanos, d.Nanos...)
 	p.Stacks = stacks.snapshot()
@@ -193,7 +193,7 @@ func (s *Stream) Snapshots(ctx context.Context, d Snapshots) error {
 // overflow.
 func clampTime(ms int64) int64 { return min(max(ms, -latest), latest) }
 
-// Segment adds a segment. Raw is copied.
+// Segment adds a segment, which arrives now. Raw is copied.
 func (s *Stream) Segment(ctx context.Context, seg Segment) error {
 	size := segmentSize + int64(len(seg.Raw))
 	for _, text := range []*string{&seg.ID, &seg.Trace, &seg.Service, &seg.Instance, &seg.Endpoint, &seg.Operation} {
@@ -205,6 +205,7 @@ func (s *Stream) Segment(ctx context.Context, seg Segment) error {
 	}
 	defer s.in.mu.Unlock()
 	seg.Start, seg.End = clampTime(seg.Start), clampTime(seg.End)
+	seg.SetArrived(s.in.opts.Now())
 	seg.Raw = slices.Clone(seg.Raw)
 	b := s.in.current()
 	b.segments = append(b.segments, seg)

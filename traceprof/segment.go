@@ -1,7 +1,9 @@
 package traceprof
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
 )
@@ -18,12 +20,26 @@ type Segment struct {
 	End       int64  `json:"end"`       // ms; of the latest span
 	Error     bool   `json:"error,omitempty"`
 
+	// Received is when the segment arrived, in ms by the server's clock; 0: at its start.
+	// Agents choose Start and End, so they do not decide how long a segment is kept.
+	Received int64 `json:"received,omitempty"`
+
 	// Raw is the segment with all its spans as it was received, opaque here.
 	Raw []byte `json:"raw,omitempty"`
 }
 
 // Latency returns how long the segment took, in ms.
 func (s *Segment) Latency() int64 { return s.End - s.Start }
+
+// Arrived returns when the segment arrived, in ms: its age for Expiry.
+func (s *Segment) Arrived() int64 { return cmp.Or(s.Received, s.Start) }
+
+// SetArrived is the inverse of Arrived: it sets Received.
+func (s *Segment) SetArrived(at int64) {
+	if s.Received = at; at == s.Start {
+		s.Received = 0
+	}
+}
 
 // Language is the kind of a segment's snapshots.
 type Language uint8
@@ -51,6 +67,10 @@ type Snapshots struct {
 	Time     []int64 // ms
 	Path     []int32 // in Stacks; calltree.NoNode: a dump without frames
 
+	// Received is when the newest of the snapshots arrived, in ms by the server's clock; 0:
+	// the newest of Time. A Store does not return it.
+	Received int64
+
 	// Samples and time that a row of GoProfiles represents; nil for dumps.
 	Count []int64
 	Nanos []int64
@@ -58,6 +78,14 @@ type Snapshots struct {
 
 // Len returns the number of snapshots.
 func (s *Snapshots) Len() int { return len(s.Sequence) }
+
+// Arrived returns when the newest snapshot arrived, in ms. There is one.
+func (s *Snapshots) Arrived() int64 {
+	if s.Received != 0 {
+		return s.Received
+	}
+	return slices.Max(s.Time)
+}
 
 // Check returns an error if the columns contradict each other.
 func (s *Snapshots) Check() error {

@@ -424,7 +424,7 @@ func TestKilledMigration(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	edit(t, old, asVarints(t, old)+"ALTER TABLE profile DROP COLUMN is_default; ALTER TABLE metric DROP COLUMN samples; ALTER TABLE metric DROP COLUMN error; UPDATE meta SET value = '3' WHERE key = 'schema'")
+	edit(t, old, asVarints(t, old)+"ALTER TABLE profile DROP COLUMN is_default; ALTER TABLE metric DROP COLUMN samples; ALTER TABLE metric DROP COLUMN error; ALTER TABLE segment DROP COLUMN arrived; UPDATE meta SET value = '3' WHERE key = 'schema'")
 	for try := range 20 {
 		path := filepath.Join(t.TempDir(), "store.duckdb")
 		if err := copyFile(old, path); err != nil {

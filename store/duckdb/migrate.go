@@ -31,6 +31,8 @@ var migrations = []func(c *driver.Conn) error{
 	// 6: the measurements behind a metric, and its error. Those of metrics stored before
 	// are not known.
 	statements("ALTER TABLE metric ADD COLUMN samples VARCHAR; ALTER TABLE metric ADD COLUMN error DOUBLE; UPDATE metric SET samples = '', error = 0"),
+	// 7: when a segment arrived. Those stored before arrived when they started.
+	statements("ALTER TABLE segment ADD COLUMN arrived BIGINT; UPDATE segment SET arrived = start"),
 }
 
 func statements(sql string) func(*driver.Conn) error {

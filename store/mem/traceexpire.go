@@ -32,7 +32,7 @@ func (x *remover) StoredTasks() (list []traceprof.StoredTask, err error) {
 	}
 	for id, s := range x.t.snapshots {
 		if _, known := x.t.tasks[id]; !known {
-			list = append(list, traceprof.StoredTask{ID: id, End: s.newest(), Bytes: s.bytes()})
+			list = append(list, traceprof.StoredTask{ID: id, End: s.arrived, Bytes: s.bytes()})
 		}
 	}
 	return list, nil
@@ -58,7 +58,7 @@ func (x *remover) RemoveBefore(before int64) error {
 		return !known && k.Time < before
 	})
 	for _, s := range x.t.loose() {
-		if s.Start < before {
+		if s.Arrived() < before {
 			x.removeSegment(&s)
 		}
 	}
@@ -135,7 +135,7 @@ func (t *traces) loose() []traceprof.Segment {
 		}
 	}
 	slices.SortFunc(list, func(a, b traceprof.Segment) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.Arrived(), b.Arrived()), cmp.Compare(a.ID, b.ID))
 	})
 	return list
 }

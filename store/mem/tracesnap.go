@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -17,6 +18,7 @@ type taskSnapshots struct {
 	stacks       *calltree.Forest
 	translations calltree.Translations
 	segments     map[string]*segmentSnapshots
+	arrived      int64 // the newest of them, in ms
 }
 
 // segmentSnapshots are those of one segment, by sequence.
@@ -52,7 +54,7 @@ func (t *traces) PutSnapshots(ctx context.Context, list ...traceprof.Snapshots) 
 func (t *traces) taskSnapshots(task string) *taskSnapshots {
 	s := t.snapshots[task]
 	if s == nil {
-		s = &taskSnapshots{stacks: new(calltree.Forest), segments: map[string]*segmentSnapshots{}}
+		s = &taskSnapshots{stacks: new(calltree.Forest), segments: map[string]*segmentSnapshots{}, arrived: math.MinInt64}
 		t.snapshots[task] = s
 	}
 	return s
@@ -67,6 +69,7 @@ func (s *taskSnapshots) put(part *traceprof.Snapshots) {
 	if seg.language != part.Language {
 		return
 	}
+	s.arrived = max(s.arrived, part.Arrived())
 	var tr *calltree.Translation
 	for i, sequence := range part.Sequence {
 		if _, ok := seg.rows[sequence]; ok {
@@ -140,19 +143,6 @@ func (t *traces) segmentSnapshots(task, segment string) *traceprof.Snapshots {
 		}
 	}
 	return v
-}
-
-// newest returns the time of the newest snapshot; there is one.
-func (s *taskSnapshots) newest() int64 {
-	newest, first := int64(0), true
-	for _, seg := range s.segments {
-		for _, row := range seg.rows {
-			if first || row.time > newest {
-				newest, first = row.time, false
-			}
-		}
-	}
-	return newest
 }
 
 // bytes returns the memory of the snapshots and their stacks.

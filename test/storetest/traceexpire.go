@@ -145,6 +145,62 @@ func testExpireBySize(l *traceLab) {
 	l.same("a running task", l.taskIDs(traceprof.TaskQuery{})+" "+l.profiledTasks()+" "+l.segmentIDs(traceprof.SegmentQuery{}), running.ID+" "+running.ID+" running")
 }
 
+// testExpireByArrival: what agents say about times decides nothing. Segments dated far ahead
+// evict no good ones, and those dated long ago stay as long as others; snapshots of unknown
+// tasks likewise.
+func testExpireByArrival(l *traceLab) {
+	const now, years = int64(1_700_000_000_000), int64(50) * 365 * 24 * 3_600_000
+	put := func(id string, start, arrived int64) {
+		s := segment(id, start, 1)
+		s.Raw = incompressible(5000, arrived)
+		s.SetArrived(arrived)
+		l.ok(l.s.PutSegments(l.ctx, s))
+		v := l.dumps("task of "+id, "unsegmented "+id, dump{0, start, strings.Repeat("A", 5000)})
+		v.Received = arrived
+		l.put(v)
+	}
+	for i := range int64(10) {
+		put(fmt.Sprint("ahead ", i), now+years, now+i)
+	}
+	for i := range int64(10) {
+		put(fmt.Sprint("good ", i), now+100+i, now+100+i)
+		put(fmt.Sprint("behind ", i), now-years, now+100+i)
+	}
+	want := func(what, name string, segments, tasks int) {
+		l.t.Helper()
+		n := strings.Count(l.segmentIDs(traceprof.SegmentQuery{}), name)
+		t := strings.Count(l.profiledTasks(), name)
+		if n != segments || t != tasks {
+			l.t.Errorf("%s: %d segments and %d tasks %q, want %d and %d", what, n, t, name, segments, tasks)
+		}
+	}
+	l.expire(traceprof.Expiry{Now: now + 200, Before: now}, traceprof.Expired{})
+	l.expire(traceprof.Expiry{Now: now + 200, Before: now + 10}, traceprof.Expired{Segments: 10})
+	want("by time", "ahead", 0, 0)
+	want("by time", "good", 10, 10)
+	want("by time", "behind", 10, 10)
+	for i := range int64(10) {
+		put(fmt.Sprint("ahead ", i), now+years, now+50+i)
+	}
+	for size := int64(400_000); strings.Contains(l.segmentIDs(traceprof.SegmentQuery{}), "ahead"); size -= 2000 {
+		_, err := l.s.Expire(l.ctx, traceprof.Expiry{Now: now + 200, MaxBytes: size})
+		l.ok(err)
+	}
+	for _, name := range []string{"good", "behind"} {
+		if n := strings.Count(l.segmentIDs(traceprof.SegmentQuery{}), name); n < 9 {
+			l.t.Errorf("by size: %d segments %q", n, name)
+		}
+	}
+	l.reopen()
+	segments, err := l.s.Segments(l.ctx, traceprof.SegmentQuery{})
+	l.ok(err)
+	for _, s := range segments {
+		if at := s.Arrived(); at < now+100 || at > now+110 {
+			l.t.Errorf("%s arrived at %d", s.ID, at)
+		}
+	}
+}
+
 // incompressible returns bytes without a pattern.
 func incompressible(n int, seed int64) []byte {
 	b := make([]byte, n)

@@ -64,6 +64,7 @@ var traceTests = []struct {
 	{"ExpireTogether", testExpireTogether},
 	{"ExpireUnknown", testExpireUnknown},
 	{"ExpireBySize", testExpireBySize},
+	{"ExpireByArrival", testExpireByArrival},
 	{"EndedContext", testEndedContext},
 	{"OneTaskWins", testOneTaskWins},
 	{"TwoClients", testTwoClients},

@@ -194,10 +194,10 @@ func TestRetries(t *testing.T) {
 func TestBrokenAnswers(t *testing.T) {
 	for name, test := range map[string]struct{ body, want string }{
 		"nothing":      {"", "broke off"},
-		"half":         {"DNDR\x04\x02\x10abc", "broke off"},
-		"no end":       {"DNDR\x04\x02\x01\x00", "broke off"},
+		"half":         {"DNDR\x05\x02\x10abc", "broke off"},
+		"no end":       {"DNDR\x05\x02\x01\x00", "broke off"},
 		"a page":       {"<html><body>a proxy's own words</body></html>", "malformed"},
-		"next version": {"DNDR\x05\x02\x01\x00\x00\x00", "different versions"},
+		"next version": {"DNDR\x06\x02\x01\x00\x00\x00", "different versions"},
 	} {
 		st, f := serveFlaky(t, func(w http.ResponseWriter) { io.WriteString(w, test.body) })
 		f.faults.Store(100)
@@ -216,7 +216,7 @@ func TestBrokenAnswers(t *testing.T) {
 
 // TestBrokenStreams expects a stream that breaks off behind its head to say whose.
 func TestBrokenStreams(t *testing.T) {
-	const head, chunk = "DNDR\x04\x02\x02\x00\x00", "\x03\x7f"
+	const head, chunk = "DNDR\x05\x02\x02\x00\x00", "\x03\x7f"
 	st, f := serveFlaky(t, func(w http.ResponseWriter) { io.WriteString(w, head+chunk) })
 	f.faults.Store(100)
 	set, err := st.Functions(t.Context(), store.Query{}, nil)
@@ -242,7 +242,7 @@ func TestBrokenStreams(t *testing.T) {
 // killed, to be an error that names the server.
 func TestKilledServer(t *testing.T) {
 	st, f := serveFlaky(t, func(w http.ResponseWriter) {
-		io.WriteString(w, "DNDR\x04\x02\x10abc")
+		io.WriteString(w, "DNDR\x05\x02\x10abc")
 		http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	})

@@ -46,6 +46,7 @@ func (ds *dictionaries) snapshots(c *coder, v *traceprof.Snapshots) {
 	code(c, &v.Task)
 	code(c, &v.Segment)
 	code(c, &v.Language)
+	code(c, &v.Received)
 	at := len(ds.list)
 	if !c.reading {
 		at = ds.written(v.Stacks)

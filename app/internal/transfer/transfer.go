@@ -22,6 +22,7 @@
 //	2  profiles and records say whether their value type is the default of the file
 //	3  metrics have their measurements and their error
 //	4  one method per address, values coded by their types
+//	5  segments and snapshots have the time of their arrival
 package transfer
 
 import (
@@ -34,7 +35,7 @@ import (
 )
 
 // Version is the version of the format that this package writes and reads.
-const Version = 4
+const Version = 5
 
 // ContentType is the media type of messages.
 const ContentType = "application/vnd.dendro.transfer"

@@ -92,7 +92,7 @@ func newBench(t *testing.T) *bench {
 	b.clock.Store(start)
 	now := b.clock.Load
 	b.dispatcher = traceprof.NewDispatcher(b.store, traceprof.DispatcherOptions{Now: now})
-	b.intake = traceprof.NewIntake(b.store, traceprof.IntakeOptions{MaxDelay: time.Millisecond})
+	b.intake = traceprof.NewIntake(b.store, traceprof.IntakeOptions{MaxDelay: time.Millisecond, Now: now})
 	b.agents = skywalking.New(skywalking.Options{Store: b.store, Dispatcher: b.dispatcher, Intake: b.intake,
 		Uploads: uploads.New(b.mem, uploads.Options{}), Now: now})
 	var err error

@@ -164,9 +164,9 @@ func TestSegments(t *testing.T) {
 		list[i].Raw = nil
 	}
 	want := []traceprof.Segment{
-		{ID: "whole", Trace: "trace", Service: "shop", Instance: "shop-1", Endpoint: "GET:/inner", Operation: "thread", Start: 100, End: 190, Error: true},
-		{ID: "nameless", Trace: "trace", Service: "_blank", Instance: "_blank", Endpoint: "_blank", Start: 5, End: 5},
-		{ID: "long", Trace: "trace", Service: "shop", Instance: "shop-1", Endpoint: strings.Repeat("é", 150), Operation: strings.Repeat("é", 512), Start: 1, End: 2},
+		{ID: "whole", Trace: "trace", Service: "shop", Instance: "shop-1", Endpoint: "GET:/inner", Operation: "thread", Start: 100, End: 190, Error: true, Received: b.clock.Load()},
+		{ID: "nameless", Trace: "trace", Service: "_blank", Instance: "_blank", Endpoint: "_blank", Start: 5, End: 5, Received: b.clock.Load()},
+		{ID: "long", Trace: "trace", Service: "shop", Instance: "shop-1", Endpoint: strings.Repeat("é", 150), Operation: strings.Repeat("é", 512), Start: 1, End: 2, Received: b.clock.Load()},
 	}
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Error(diff)

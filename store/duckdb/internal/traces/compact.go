@@ -35,9 +35,13 @@ func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string) error {
 		if err != nil {
 			return err
 		}
+		arrived := map[string]int64{}
+		for _, s := range list[:n] {
+			arrived[s.segment] = s.arrived
+		}
 		rows := snapshotRows{next: next}
 		for i := range values {
-			values[i].Path = stacks.Add(&values[i])
+			values[i].Path, values[i].Received = stacks.Add(&values[i]), arrived[values[i].Segment]
 			rows.add(id, &values[i])
 		}
 		var added newStacks

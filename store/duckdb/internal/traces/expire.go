@@ -53,11 +53,11 @@ type remover struct {
 func (x *remover) run(e traceprof.Expiry) error {
 	// The segments of each task's traces, which stay as long as one of their tasks.
 	for _, sql := range []string{
-		"CREATE TEMP TABLE profiled(task INTEGER, seq BIGINT, size BIGINT, start BIGINT)",
-		`INSERT INTO profiled SELECT DISTINCT own.task, s.seq, s.size, s.start FROM segment s JOIN (
+		"CREATE TEMP TABLE profiled(task INTEGER, seq BIGINT)",
+		`INSERT INTO profiled SELECT DISTINCT own.task, s.seq FROM segment s JOIN (
 			SELECT DISTINCT p.task, s.trace_key AS key, s.trace AS name FROM snapshot p JOIN segment s ON s.key = p.key AND s.id = p.segment WHERE s.trace <> ''
 		) own ON s.trace_key = own.key AND s.trace = own.name`,
-		`INSERT INTO profiled SELECT DISTINCT p.task, s.seq, s.size, s.start FROM snapshot p JOIN segment s ON s.key = p.key AND s.id = p.segment WHERE s.trace = ''`,
+		`INSERT INTO profiled SELECT DISTINCT p.task, s.seq FROM snapshot p JOIN segment s ON s.key = p.key AND s.id = p.segment WHERE s.trace = ''`,
 	} {
 		if err := x.c.Exec(sql); err != nil {
 			return err
@@ -104,7 +104,7 @@ func (x *remover) count(n int, sql string) (int, error) {
 }
 
 func (x *remover) RemoveBefore(before int64) (err error) {
-	if x.out.Segments, err = x.count(x.out.Segments, fmt.Sprint("DELETE FROM segment WHERE seq NOT IN (SELECT seq FROM profiled) AND start < ", before)); err != nil {
+	if x.out.Segments, err = x.count(x.out.Segments, fmt.Sprint("DELETE FROM segment WHERE seq NOT IN (SELECT seq FROM profiled) AND arrived < ", before)); err != nil {
 		return err
 	}
 	if x.out.Instances, err = x.count(0, fmt.Sprint("DELETE FROM instance WHERE last_seen < ", before)); err != nil {
@@ -176,17 +176,17 @@ func (x *remover) sum(sql string) (n int64, err error) {
 // RemoveLoose finds the time up to which segments are removed in two steps, about a
 // minute and within the last one, so that nothing is sorted.
 func (x *remover) RemoveLoose(excess int64) (int64, error) {
-	const loose, span = "seq NOT IN (SELECT seq FROM profiled)", "start - start % 65536"
+	const loose, span = "seq NOT IN (SELECT seq FROM profiled)", "arrived - arrived % 65536"
 	freed, last, err := x.oldest(excess, fmt.Sprintf("SELECT %s AS moment, sum(size)::BIGINT FROM segment WHERE %s GROUP BY moment ORDER BY moment", span, loose))
 	if err != nil {
 		return 0, err
 	}
 	within, until, err := x.oldest(excess-freed.before,
-		fmt.Sprintf("SELECT start, sum(size)::BIGINT FROM segment WHERE %s AND %s = %d GROUP BY start ORDER BY start", loose, span, last))
+		fmt.Sprintf("SELECT arrived, sum(size)::BIGINT FROM segment WHERE %s AND %s = %d GROUP BY arrived ORDER BY arrived", loose, span, last))
 	if err != nil {
 		return 0, err
 	}
-	x.out.Segments, err = x.count(x.out.Segments, fmt.Sprintf("DELETE FROM segment WHERE %s AND start <= %d", loose, until))
+	x.out.Segments, err = x.count(x.out.Segments, fmt.Sprintf("DELETE FROM segment WHERE %s AND arrived <= %d", loose, until))
 	return freed.before + within.all, err
 }
 

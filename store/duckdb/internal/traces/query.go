@@ -19,10 +19,11 @@ const readAtOnce = 4 << 20
 // sampledSegment is a segment with snapshots of a task.
 type sampledSegment struct{ task, segment string }
 
-// sampledSize is a sampledSegment and how many bytes its snapshots take.
+// sampledSize is a sampledSegment, how many bytes its snapshots take, and when the newest
+// of them arrived, in ms.
 type sampledSize struct {
 	sampledSegment
-	bytes int64
+	bytes, arrived int64
 }
 
 func compareSegments(a, b sampledSegment) int {
@@ -148,11 +149,11 @@ func sampledSegments(ctx context.Context, c *driver.Conn, q traceprof.SnapshotQu
 		if err != nil {
 			return err
 		}
-		const from = "SELECT t.name, s.segment, sum(s.size)::BIGINT FROM snapshot s JOIN sampled_task t ON t.id = s.task WHERE "
+		const from = "SELECT t.name, s.segment, sum(s.size)::BIGINT, max(s.newest) FROM snapshot s JOIN sampled_task t ON t.id = s.task WHERE "
 		return c.Query(ctx, from+where+" GROUP BY ALL", args, func(ch driver.Chunk) error {
-			segments, bytes := ch.Texts(1), driver.Column[int64](ch, 2)
+			segments, bytes, arrived := ch.Texts(1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
 			for i, task := range ch.Texts(0) {
-				list = append(list, sampledSize{sampledSegment{task, segments[i]}, bytes[i]})
+				list = append(list, sampledSize{sampledSegment{task, segments[i]}, bytes[i], arrived[i]})
 			}
 			return nil
 		})

@@ -10,7 +10,7 @@ var Tables = []driver.Table{
 	{Name: "instance", Columns: `service VARCHAR, name VARCHAR, layer VARCHAR, language VARCHAR, properties VARCHAR,
 		first_seen BIGINT, last_seen BIGINT, polled BIGINT, skew BIGINT`},
 	{Name: "segment", Columns: `seq BIGINT, key BIGINT, id VARCHAR, trace_key BIGINT, trace VARCHAR, service VARCHAR, instance VARCHAR, endpoint VARCHAR,
-		operation VARCHAR, start BIGINT, latency BIGINT, failed BOOLEAN, size BIGINT, raw BLOB`},
+		operation VARCHAR, start BIGINT, latency BIGINT, failed BOOLEAN, size BIGINT, raw BLOB, arrived BIGINT`},
 	{Name: "sampled_task", Columns: `id INTEGER, key BIGINT, name VARCHAR`},
 	{Name: "stack_signature", Columns: `task INTEGER, id INTEGER, name VARCHAR`},
 	{Name: "stack_path", Columns: `task INTEGER, id INTEGER, parent INTEGER, signature INTEGER`},

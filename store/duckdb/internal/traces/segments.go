@@ -85,20 +85,20 @@ func (t *Store) knownSegments(ctx context.Context, c *driver.Conn, list []tracep
 func writeSegments(c *driver.Conn, next int64, list []*traceprof.Segment) error {
 	n := len(list)
 	var texts [6][]string
-	var numbers [6][]int64
+	var numbers [7][]int64
 	failed, raw := make([]bool, n), make([][]byte, n)
 	for i, s := range list {
 		for k, text := range []string{s.ID, s.Trace, s.Service, s.Instance, s.Endpoint, s.Operation} {
 			texts[k] = append(texts[k], text)
 		}
 		size := len(s.ID) + len(s.Trace) + len(s.Raw) + segmentOverhead
-		for k, v := range []int64{next + int64(i), textKey(s.ID), textKey(s.Trace), s.Start, s.Latency(), int64(size)} {
+		for k, v := range []int64{next + int64(i), textKey(s.ID), textKey(s.Trace), s.Start, s.Latency(), int64(size), s.Arrived()} {
 			numbers[k] = append(numbers[k], v)
 		}
 		failed[i], raw[i] = s.Error, s.Raw
 	}
 	return c.Append("", "segment", n, numbers[0], numbers[1], texts[0], numbers[2], texts[1], texts[2], texts[3], texts[4], texts[5],
-		numbers[3], numbers[4], failed, numbers[5], raw)
+		numbers[3], numbers[4], failed, numbers[5], raw, numbers[6])
 }
 
 // segmentOverhead is the size of a segment without its ids and raw bytes.
@@ -124,7 +124,7 @@ func (s *Store) Segments(ctx context.Context, q traceprof.SegmentQuery) ([]trace
 			return err
 		}
 		var numbers []int64
-		const sql = "SELECT seq, id, trace, service, instance, endpoint, operation, start, latency, failed FROM segment WHERE "
+		const sql = "SELECT seq, id, trace, service, instance, endpoint, operation, start, latency, failed, arrived FROM segment WHERE "
 		err = c.Query(ctx, sql+where+" ORDER BY "+order+page, args, func(ch driver.Chunk) error {
 			numbers = append(numbers, driver.Column[int64](ch, 0)...)
 			list = appendSegments(list, ch)
@@ -168,9 +168,11 @@ func segmentCondition(c *driver.Conn, q *traceprof.SegmentQuery) (where string, 
 func appendSegments(list []traceprof.Segment, ch driver.Chunk) []traceprof.Segment {
 	ids, traces, services, instances, endpoints, operations := ch.Texts(1), ch.Texts(2), ch.Texts(3), ch.Texts(4), ch.Texts(5), ch.Texts(6)
 	start, latency, failed := driver.Column[int64](ch, 7), driver.Column[int64](ch, 8), driver.Column[bool](ch, 9)
+	arrived := driver.Column[int64](ch, 10)
 	for i := range ids {
 		list = append(list, traceprof.Segment{ID: ids[i], Trace: traces[i], Service: services[i], Instance: instances[i],
 			Endpoint: endpoints[i], Operation: operations[i], Start: start[i], End: start[i] + latency[i], Error: failed[i]})
+		list[len(list)-1].SetArrived(arrived[i])
 	}
 	return list
 }

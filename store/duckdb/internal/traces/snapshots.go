@@ -2,7 +2,6 @@ package traces
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
@@ -160,9 +159,10 @@ func (w *snapshotWriter) add(ctx context.Context, c *driver.Conn, part *tracepro
 	key := partKey{part.Task, part.Segment, part.Language}
 	sum := w.parts[key]
 	if sum == nil {
-		sum = &traceprof.Snapshots{Task: part.Task, Segment: part.Segment, Language: part.Language}
+		sum = &traceprof.Snapshots{Task: part.Task, Segment: part.Segment, Language: part.Language, Received: part.Arrived()}
 		w.parts[key], w.order = sum, append(w.order, key)
 	}
+	sum.Received = max(sum.Received, part.Arrived())
 	sum.Path = append(sum.Path, s.Add(part)...)
 	sum.Sequence, sum.Time = append(sum.Sequence, part.Sequence...), append(sum.Time, part.Time...)
 	sum.Count, sum.Nanos = append(sum.Count, part.Count...), append(sum.Nanos, part.Nanos...)
@@ -214,13 +214,9 @@ const snapshotOverhead = 40
 
 func (r *snapshotRows) add(task int32, s *traceprof.Snapshots) {
 	data := appendSnapshots(make([]byte, 0, 8*s.Len()), s)
-	newest := int64(math.MinInt64)
-	for _, t := range s.Time {
-		newest = max(newest, t)
-	}
 	r.task, r.n = append(r.task, task), append(r.n, int32(s.Len()))
 	r.seq, r.key = append(r.seq, r.next), append(r.key, textKey(s.Segment))
-	r.newest, r.size = append(r.newest, newest), append(r.size, int64(len(data)+len(s.Segment)+snapshotOverhead))
+	r.newest, r.size = append(r.newest, s.Arrived()), append(r.size, int64(len(data)+len(s.Segment)+snapshotOverhead))
 	r.segment, r.language, r.data = append(r.segment, s.Segment), append(r.language, uint8(s.Language)), append(r.data, data)
 	r.next++
 }

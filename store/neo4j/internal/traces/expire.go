@@ -15,11 +15,30 @@ import (
 // their nodes are removed last.
 func (s *Store) Expire(ctx context.Context, e traceprof.Expiry) (traceprof.Expired, error) {
 	x := remover{s: s, ctx: ctx}
-	err := e.Run(&x)
+	err := x.noteArrivals()
+	if err == nil {
+		err = e.Run(&x)
+	}
 	if err == nil {
 		err = x.sweep()
 	}
 	return x.out, err
+}
+
+// noteArrivals gives segments of older programs the time of their arrival, their start,
+// and creates its index: once in the life of a Store.
+func (x *remover) noteArrivals() error {
+	if x.s.arrivalsNoted.Load() {
+		return nil
+	}
+	if err := x.s.db.Schema(x.ctx, arrivals); err != nil {
+		return err
+	}
+	_, err := x.batches("MATCH (s:TraceSegment) WHERE s.arrived IS NULL WITH s LIMIT $batch SET s.arrived = s.start RETURN count(*)", nil)
+	if err == nil {
+		x.s.arrivalsNoted.Store(true)
+	}
+	return err
 }
 
 // ExpiryBatch is the maximum number of nodes that one transaction removes.
@@ -68,7 +87,7 @@ func (x *remover) RemoveBefore(before int64) error {
 		WITH l LIMIT $batch DELETE l RETURN count(*)`, params); err != nil {
 		return err
 	}
-	n, err := x.batches("MATCH (s:TraceSegment) WHERE s.start < $before AND "+loose+" WITH s LIMIT $batch DELETE s RETURN count(*)", params)
+	n, err := x.batches("MATCH (s:TraceSegment) WHERE s.arrived < $before AND "+loose+" WITH s LIMIT $batch DELETE s RETURN count(*)", params)
 	if x.out.Segments += n; err != nil {
 		return err
 	}
@@ -228,8 +247,8 @@ func (x *remover) RemoveLoose(excess int64) (freed int64, err error) {
 	n := 0
 	err = x.change(func(t *bolt.Tx) error {
 		freed, n = 0, 0
-		r, err := t.One("MATCH (s:TraceSegment) WHERE s.start >= $first AND "+loose+`
-			WITH s ORDER BY s.start, s.id LIMIT $batch
+		r, err := t.One("MATCH (s:TraceSegment) WHERE s.arrived >= $first AND "+loose+`
+			WITH s ORDER BY s.arrived, s.id LIMIT $batch
 			RETURN collect(s.id), collect(s.size)`, map[string]any{"first": int64(math.MinInt64), "batch": ExpiryBatch})
 		if err != nil {
 			return err

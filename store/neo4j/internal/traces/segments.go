@@ -15,7 +15,7 @@ const segmentOverhead = 100
 
 // segmentProps returns the properties of a segment's node.
 func segmentProps(g *traceprof.Segment) bolt.Props {
-	n := bolt.Props{"instance": g.Instance, "operation": g.Operation, "start": g.Start, "latency": g.Latency(), "failed": g.Error,
+	n := bolt.Props{"instance": g.Instance, "operation": g.Operation, "start": g.Start, "latency": g.Latency(), "failed": g.Error, "arrived": g.Arrived(),
 		"size": int64(len(g.ID) + len(g.Trace) + len(g.Raw) + segmentOverhead)}
 	n.SetText("id", g.ID)
 	n.SetText("trace", g.Trace)
@@ -31,9 +31,13 @@ func segmentProps(g *traceprof.Segment) bolt.Props {
 func readSegment(n bolt.Props) traceprof.Segment {
 	failed, _ := n["failed"].(bool)
 	raw, _ := n["raw"].([]byte)
-	return traceprof.Segment{ID: n.WholeText("id"), Trace: n.WholeText("trace"), Service: n.WholeText("service"), Instance: n.Text("instance"),
+	g := traceprof.Segment{ID: n.WholeText("id"), Trace: n.WholeText("trace"), Service: n.WholeText("service"), Instance: n.Text("instance"),
 		Endpoint: n.WholeText("endpoint"), Operation: n.Text("operation"), Start: n.Int("start"), End: n.Int("start") + n.Int("latency"),
 		Error: failed, Raw: raw}
+	if at, ok := n["arrived"].(int64); ok { // databases of older programs have no such property
+		g.SetArrived(at)
+	}
+	return g
 }
 
 // segmentsTogether is the approximate size of the segments in one statement, in bytes.
@@ -66,7 +70,7 @@ func (s *Store) PutSegments(ctx context.Context, list ...traceprof.Segment) erro
 }
 
 // segmentColumns is a segment without its raw bytes.
-const segmentColumns = "{.id, .idWhole, .trace, .traceWhole, .service, .serviceWhole, .instance, .endpoint, .endpointWhole, .operation, .start, .latency, .failed}"
+const segmentColumns = "{.id, .idWhole, .trace, .traceWhole, .service, .serviceWhole, .instance, .endpoint, .endpointWhole, .operation, .start, .latency, .failed, .arrived}"
 
 // Segments implements traceprof.Store.
 func (s *Store) Segments(ctx context.Context, q traceprof.SegmentQuery) (list []traceprof.Segment, err error) {

@@ -222,7 +222,7 @@ func (c *snapshotChunk) row() map[string]any {
 		paths = append(paths, widened(d.Add(v))...)
 		sequences, times = append(sequences, widened(v.Sequence)...), append(times, v.Time...)
 		counts, nanos = append(counts, v.Count...), append(nanos, v.Nanos...)
-		newest = max(newest, slices.Max(v.Time))
+		newest = max(newest, v.Arrived())
 	}
 	chunk := map[string]any{"dictionary": d.id, "sequences": sequences, "times": times, "paths": paths}
 	if c.language == traceprof.GoProfiles {

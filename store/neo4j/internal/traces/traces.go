@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/dendroprof/dendro/store/neo4j/internal/bolt"
 	"github.com/dendroprof/dendro/traceprof"
@@ -24,6 +25,8 @@ type Store struct {
 	usable  func(write bool) error
 	putting chan struct{} // holds one token: PutSnapshots of one Store run one by one
 	stacks  *stackCache
+
+	arrivalsNoted atomic.Bool // every segment has the time of its arrival
 }
 
 var _ traceprof.Store = (*Store)(nil)
@@ -40,13 +43,16 @@ func New(db *bolt.DB, usable func(write bool) error) *Store {
 // in bytes; the default is 256 MiB. Call it before the store is used.
 func (s *Store) LimitStacks(bytes int64) { s.stacks = newStackCache(bytes) }
 
+// arrivals is the index by which Expire finds the oldest segments.
+var arrivals = bolt.Index("TraceSegment", "arrived")
+
 // Schema lists the constraints and indexes of traces.
 func Schema() []string {
 	return []string{
 		bolt.Constraint("TraceService", "name"), bolt.Constraint("TraceTask", "id"), bolt.Index("TraceTask", "service"),
 		bolt.Constraint("TraceLog", "key"), bolt.Index("TraceLog", "task"),
 		bolt.Constraint("TraceInstance", "key"), bolt.Index("TraceInstance", "service"),
-		bolt.Constraint("TraceSegment", "id"), bolt.Index("TraceSegment", "trace"), bolt.Index("TraceSegment", "endpoint"), bolt.Index("TraceSegment", "start"),
+		bolt.Constraint("TraceSegment", "id"), bolt.Index("TraceSegment", "trace"), bolt.Index("TraceSegment", "endpoint"), bolt.Index("TraceSegment", "start"), arrivals,
 		"CREATE INDEX dendro_tracesegment_service_start IF NOT EXISTS FOR (n:TraceSegment) ON (n.service, n.start)",
 		bolt.Constraint("SampledTask", "task"), bolt.Constraint("SampledSegment", "key"), bolt.Index("SampledSegment", "segment"),
 		bolt.Index("StackPart", "dictionary"),
