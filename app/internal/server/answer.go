@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,20 +12,33 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// heldBytes is how much of an answer is buffered. Until then it can become a problem.
-const heldBytes = 1 << 10
+// Bytes of an answer that are buffered before it is sent. Until then it can become a problem.
+const (
+	heldBytes  = 1 << 10  // of an answer that is sent while it is made
+	smallBytes = 64 << 10 // of any other; more goes to a spool
+	sendBytes  = 64 << 10 // of one write to the client
+)
 
-// recorder records the status and size of an answer and buffers its first bytes. It sets
-// a deadline only while it sends, so that a client that stops reading is disconnected.
+// recorder is the way of an answer to the client. The answer of a Stream, or one that is
+// flushed, is sent as it is made. Any other is made first, and then sent, so that a slow
+// client keeps neither a slot nor what the answer was made of.
 type recorder struct {
 	http.ResponseWriter
 	conn    *http.ResponseController
-	stall   time.Duration
+	ctx     context.Context
+	pace    pace
+	slot    *slot    // nil: none is needed
+	answers *holding // memory of the spool
+	direct  bool     // sent as it is made
+	stays   bool     // in its stage while it is sent
+
 	status  int // sent; 0: none yet
 	written int64
 
 	pending int // status to send; 0: 200
 	held    []byte
+	spool   *spool // nil: everything is in held
+	refused error  // there was no memory for the answer
 }
 
 func (w *recorder) WriteHeader(status int) {
@@ -37,58 +51,119 @@ func (w *recorder) WriteHeader(status int) {
 }
 
 func (w *recorder) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		if w.held = append(w.held, b...); len(w.held) < heldBytes {
-			return len(b), nil
-		}
-		return len(b), w.send()
+	switch {
+	case w.refused != nil:
+		return 0, w.refused
+	case w.status != 0:
+		return w.transmit(b)
+	case w.spool != nil:
+		return len(b), w.keep(b)
 	}
-	w.setDeadline(w.stall)
-	n, err := w.ResponseWriter.Write(b)
-	w.setDeadline(0)
-	w.written += int64(n)
-	return n, err
+	w.held = append(w.held, b...)
+	switch {
+	case w.direct && len(w.held) >= heldBytes:
+		return len(b), w.send()
+	case !w.direct && len(w.held) >= smallBytes:
+		w.spool = newSpool(w.ctx, w.answers, w.Header().Get("Content-Encoding") == "")
+		held := w.held
+		w.held = nil
+		return len(b), w.keep(held)
+	}
+	return len(b), nil
 }
 
-// send sends the status and the buffer.
+// keep adds to the spool. If there is no memory for it, or the client has left, the answer is
+// refused.
+func (w *recorder) keep(b []byte) error {
+	if w.refused = w.ctx.Err(); w.refused == nil {
+		w.refused = w.spool.write(b)
+	}
+	if w.refused != nil {
+		w.spool.drop()
+	}
+	return w.refused
+}
+
+// send sends the status and what is buffered.
 func (w *recorder) send() error {
 	w.status = cmp.Or(w.pending, http.StatusOK)
 	w.ResponseWriter.WriteHeader(w.status)
 	held := w.held
-	if w.held = nil; len(held) == 0 {
+	if w.held = nil; len(held) > 0 {
+		if _, err := w.transmit(held); err != nil {
+			return err
+		}
+	}
+	if w.spool == nil {
 		return nil
 	}
-	_, err := w.Write(held)
-	return err
+	return w.spool.send(w.transmit)
 }
 
-// finish sends the buffer at the end of a request.
-func (w *recorder) finish() {
-	if w.status == 0 && (w.pending != 0 || len(w.held) > 0) {
-		_ = w.send() // the client may have disconnected
+// transmit sends bytes, at the pace that clients must keep.
+func (w *recorder) transmit(b []byte) (n int, err error) {
+	do := func() {
+		for len(b) > 0 && err == nil {
+			began := time.Now()
+			// Servers of tests have no deadlines.
+			_ = w.conn.SetWriteDeadline(w.pace.deadline(began))
+			var k int
+			k, err = w.ResponseWriter.Write(b[:min(len(b), sendBytes)])
+			w.pace.moved(k, time.Since(began))
+			n, b = n+k, b[k:]
+		}
+		_ = w.conn.SetWriteDeadline(time.Time{})
 	}
+	if w.slot == nil || w.stays {
+		do()
+	} else if busy := w.slot.waiting(sending, do); busy != nil && err == nil {
+		err = busy
+	}
+	w.written += int64(n)
+	return n, err
 }
 
-// FlushError sends what was written so far; http.ResponseController calls it.
+// finish sends what is buffered at the end of a request. It returns the error because of
+// which the answer could not be made or sent.
+func (w *recorder) finish() error {
+	if w.status != 0 || w.refused != nil || w.pending == 0 && len(w.held) == 0 && w.spool == nil {
+		return w.refused
+	}
+	if w.slot != nil {
+		// A small answer goes out from where it is, if there is no place.
+		if err := w.slot.enter(sending, 0); err != nil && w.spool != nil {
+			w.refused = err
+			w.spool.drop()
+			return err
+		}
+		w.stays = true
+	}
+	return w.send()
+}
+
+// discard drops what was written, if nothing was sent.
+func (w *recorder) discard() {
+	if w.spool != nil {
+		w.spool.drop()
+	}
+	w.pending, w.held, w.spool, w.refused = 0, nil, nil, nil
+}
+
+// FlushError sends what was written so far; http.ResponseController calls it. From then on
+// the answer is sent as it is made.
 func (w *recorder) FlushError() error {
+	w.direct = true
+	if w.refused != nil {
+		return w.refused
+	}
 	if w.status == 0 {
 		if err := w.send(); err != nil {
 			return err
 		}
 	}
-	w.setDeadline(w.stall)
-	defer w.setDeadline(0)
+	_ = w.conn.SetWriteDeadline(w.pace.deadline(time.Now()))
+	defer w.conn.SetWriteDeadline(time.Time{}) //nolint:errcheck // servers of tests have no deadlines
 	return w.conn.Flush()
-}
-
-// setDeadline sets the deadline for the client from now; 0: none. Servers of tests have no
-// deadlines.
-func (w *recorder) setDeadline(d time.Duration) {
-	deadline := time.Time{}
-	if d > 0 {
-		deadline = time.Now().Add(d)
-	}
-	_ = w.conn.SetWriteDeadline(deadline)
 }
 
 // Flush is FlushError for callers that look for an http.Flusher.

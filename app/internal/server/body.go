@@ -1,9 +1,11 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"strings"
@@ -22,27 +24,57 @@ var (
 	errEncoding = errors.New("the body cannot be decompressed")
 )
 
-// body is a request's body with a deadline for each read. A large upload and its handler
-// have no time limit, but a stalled upload fails.
+// body is a request's body with a minimum rate. A large upload and its handler have no time
+// limit, but a stalled or very slow upload fails.
 type body struct {
 	io.ReadCloser
-	conn  *http.ResponseController
-	stall time.Duration
+	conn *http.ResponseController
+	pace pace
+	slot *slot // left while the server waits for the client
 }
 
-func (b *body) Read(p []byte) (int, error) {
-	b.conn.SetReadDeadline(time.Now().Add(b.stall)) // servers of tests do not support it
-	n, err := b.ReadCloser.Read(p)
-	b.conn.SetReadDeadline(time.Time{}) // over HTTP/2 it would expire while the handler works
+func (b *body) Read(p []byte) (n int, err error) {
+	busy := b.slot.waiting(receiving, func() {
+		began := time.Now()
+		b.conn.SetReadDeadline(b.pace.deadline(began)) // servers of tests do not support it
+		n, err = b.ReadCloser.Read(p)
+		b.pace.moved(n, time.Since(began))
+		b.conn.SetReadDeadline(time.Time{}) // over HTTP/2 it would expire while the handler works
+	})
 	var large *http.MaxBytesError
 	switch {
+	case busy != nil:
+		err = busy
 	case err == nil || err == io.EOF || errors.As(err, &large): // readers return io.EOF itself
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = fmt.Errorf("%w (%s)", errStalled, b.stall)
+		err = fmt.Errorf("%w (without progress in %s, or with less than %d bytes per second)", errStalled, b.pace.patience, b.pace.rate)
 	default:
 		err = fmt.Errorf("%w: %w", errBroken, err)
 	}
 	return n, err
+}
+
+// counted is a body whose bytes are reserved in a budget as they are read: its handler keeps
+// them in memory.
+type counted struct {
+	io.ReadCloser
+	ctx  context.Context
+	held *holding
+}
+
+func (b *counted) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if busy := b.held.acquire(b.ctx, int64(n)); busy != nil {
+		return 0, busy
+	}
+	return n, err
+}
+
+// Reserve returns the body of a request for a handler that keeps it in memory, in a budget of
+// its own. Call release when nothing of it is in memory.
+func Reserve(r *http.Request, b *Budget) (body io.Reader, release func()) {
+	held := &holding{budget: b, client: clientOf(r.RemoteAddr)}
+	return &counted{r.Body, r.Context(), held}, func() { held.release(math.MaxInt64) }
 }
 
 // decompress makes a request's body return the decompressed content.
@@ -105,7 +137,7 @@ func (b *inflated) Read(p []byte) (int, error) {
 // wrap separates errors of the encoding from those of the body underneath.
 func (b *inflated) wrap(err error) error {
 	var large *http.MaxBytesError
-	if err == nil || err == io.EOF || errors.As(err, &large) || errors.Is(err, errStalled) || errors.Is(err, errBroken) { // readers return io.EOF itself
+	if err == nil || err == io.EOF || errors.As(err, &large) || errors.Is(err, errStalled) || errors.Is(err, errBroken) || errors.Is(err, ErrBusy) { // readers return io.EOF itself
 		return err
 	}
 	return fmt.Errorf("%w: %w", errEncoding, err)

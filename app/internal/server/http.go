@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"strconv"
 	"time"
@@ -19,15 +21,15 @@ func (s *Server) newHandler() (h http.Handler, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rt := &router{server: s, compress: compress, mux: http.NewServeMux(), slots: make(chan struct{}, s.opts.Limits.Requests)}
+	rt := &router{server: s, compress: compress, mux: http.NewServeMux()}
 	metricsNeed := Reading
 	if s.opts.OpenMetrics {
 		metricsNeed = Nothing
 	}
 	own := []Route{
-		{Pattern: "GET /healthz", Handler: http.HandlerFunc(s.healthz), Needs: Nothing},
-		{Pattern: "GET /readyz", Handler: http.HandlerFunc(s.readyz), Needs: Nothing},
-		{Pattern: "GET /metrics", Handler: s.metrics.handler(s.log), Needs: metricsNeed},
+		{Pattern: "GET /healthz", Handler: http.HandlerFunc(s.healthz), Needs: Nothing, Kind: Outside},
+		{Pattern: "GET /readyz", Handler: http.HandlerFunc(s.readyz), Needs: Nothing, Kind: Outside},
+		{Pattern: "GET /metrics", Handler: s.metrics.handler(s.log), Needs: metricsNeed, Kind: Outside},
 	}
 	// ServeMux panics on invalid and duplicate patterns.
 	defer func() {
@@ -74,7 +76,6 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 type router struct {
 	server *Server
 	mux    *http.ServeMux
-	slots  chan struct{} // one per concurrent request
 
 	compress func(http.Handler) http.HandlerFunc
 }
@@ -119,10 +120,12 @@ func infoOf(ctx context.Context) *requestInfo {
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := rt.server
 	began := time.Now()
-	rec := &recorder{ResponseWriter: w, conn: http.NewResponseController(w), stall: s.opts.Limits.Stall}
 	a := &requestInfo{id: rand.Text()[:12]}
 	r = r.WithContext(context.WithValue(r.Context(), requestInfoKey{}, a))
-	rec.setDeadline(0) // clear that of the connection's previous request
+	defer s.running.begin(r.Context())()
+	rec := &recorder{ResponseWriter: w, conn: http.NewResponseController(w), ctx: r.Context(), pace: newPace(&s.opts.Limits),
+		answers: &holding{budget: s.answers, client: clientOf(r.RemoteAddr)}}
+	_ = rec.conn.SetWriteDeadline(time.Time{}) // clear that of the connection's previous request
 	secure(w.Header())
 	w.Header().Set("X-Request-Id", a.id)
 	s.metrics.httpNow.Inc()
@@ -130,9 +133,9 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	route := "none"
 	defer func() {
 		abort := s.recovered(recover(), rec, r, route)
-		rec.finish()
+		abort = s.sent(rec, r) || abort
 		// For data that is still to be sent, and for the unread rest of the body.
-		rec.setDeadline(2 * s.opts.Limits.Stall)
+		_ = rec.conn.SetWriteDeadline(time.Now().Add(2 * s.opts.Limits.Stall))
 		_ = rec.conn.SetReadDeadline(time.Now().Add(s.opts.Limits.Stall))
 		s.finished(r, rec, route, time.Since(began))
 		if abort {
@@ -146,6 +149,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h, pattern := rt.mux.Handler(r)
 	if pattern == "" {
+		rec.direct = true // a page is in memory anyway
 		if s.opts.Pages != nil && !otherMethod(r, h) && s.opts.Pages(rec, r) {
 			route = "page"
 			return
@@ -184,12 +188,44 @@ func (s *Server) recovered(p any, rec *recorder, r *http.Request, route string) 
 			Detail: "the server's log has the details"}
 	}
 	if rec.status == 0 {
-		rec.pending, rec.held = 0, nil
-		WriteProblem(rec, r, problem)
+		if rec.refused == nil { // otherwise that is the reason
+			rec.discard()
+			WriteProblem(rec, r, problem)
+		}
 		return false
 	}
 	a := infoOf(r.Context())
 	a.problem, a.broken = problem, true
+	return true
+}
+
+// sent sends what is left of an answer, and frees what the request has. It reports whether
+// the connection must be aborted.
+func (s *Server) sent(rec *recorder, r *http.Request) (abort bool) {
+	defer func() {
+		if rec.slot != nil {
+			_ = rec.slot.enter(outside, 0)
+		}
+	}()
+	err := rec.finish()
+	switch {
+	case err == nil:
+		return false
+	case rec.status == 0:
+		s.metrics.refused.WithLabelValues("answers").Inc()
+		rec.discard()
+		WriteProblem(rec, r, busyProblem(err))
+		_ = rec.finish() // the client may have disconnected
+		return false
+	}
+	a := infoOf(r.Context())
+	a.broken = true
+	if a.problem == nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return true
+	}
+	if a.problem == nil {
+		a.problem = &Problem{Type: TypeTimeout, Title: "The answer was read too slowly", Status: rec.status}
+	}
 	return true
 }
 
@@ -268,8 +304,7 @@ func method(m string) string {
 	return "other"
 }
 
-// ServeHTTP checks the token and the limit of concurrent requests, bounds the body and
-// calls the handler.
+// ServeHTTP checks the token, takes a slot, bounds the body and calls the handler.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := e.router.server
 	if e.Needs != Nothing {
@@ -283,16 +318,20 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			r = r.WithContext(context.WithValue(r.Context(), readingKey{}, true))
 		}
 	}
-	if e.Needs != Nothing { // a busy server answers health checks too
-		select {
-		case e.router.slots <- struct{}{}:
-			defer func() { <-e.router.slots }()
-		default:
-			s.metrics.refused.WithLabelValues("busy").Inc()
-			e.Problem(w, r, &Problem{Type: TypeBusy, Title: "The server is busy", Status: http.StatusServiceUnavailable,
-				Detail: "the maximum number of concurrent requests is reached: try again"})
-			return
-		}
+	rec := w.(*recorder)
+	slot := s.slots.of(r.Context(), e.kind(), clientOf(r.RemoteAddr))
+	first, wait := computing, s.slots.wait
+	if r.ContentLength != 0 {
+		first, wait = receiving, 0
+	}
+	if err := slot.enter(first, wait); err != nil {
+		s.metrics.refused.WithLabelValues("busy").Inc()
+		e.Problem(w, r, busyProblem(err))
+		return
+	}
+	rec.slot = slot
+	if e.kind() == Streams {
+		rec.direct, rec.stays = true, true
 	}
 	limit, inflated := s.opts.Limits.Body, s.opts.Limits.Inflated
 	if e.Upload {
@@ -308,8 +347,11 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.Problem(w, r, tooLarge(limit))
 		return
 	}
-	r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, limit), conn: http.NewResponseController(w), stall: s.opts.Limits.Stall}
+	r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, limit), conn: http.NewResponseController(w), pace: newPace(&s.opts.Limits), slot: slot}
+	held := &holding{budget: s.messages, client: slot.client}
+	defer func() { held.release(math.MaxInt64) }()
 	if e.Own {
+		r.Body = &counted{r.Body, r.Context(), held}
 		e.Handler.ServeHTTP(w, r)
 		return
 	}
@@ -318,7 +360,15 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.Problem(w, r, p)
 		return
 	}
+	if !e.Upload {
+		r.Body = &counted{r.Body, r.Context(), held}
+	}
 	e.Handler.ServeHTTP(w, r)
+}
+
+// busyProblem is the problem for a request that has no slot or no memory.
+func busyProblem(err error) *Problem {
+	return &Problem{Type: TypeBusy, Title: "The server is busy", Status: http.StatusServiceUnavailable, Detail: err.Error(), retryAfter: busyPause}
 }
 
 func tooLarge(limit int64) *Problem {
@@ -331,6 +381,8 @@ func tooLarge(limit int64) *Problem {
 func BodyProblem(err error) *Problem {
 	var large *http.MaxBytesError
 	switch {
+	case errors.Is(err, ErrBusy):
+		return busyProblem(err)
 	case errors.As(err, &large):
 		return tooLarge(large.Limit)
 	case errors.Is(err, errStalled):

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -47,14 +48,14 @@ func echo() Part {
 		{Pattern: "GET /late-panic", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, strings.Repeat("x", 1<<20))
 			panic("a defect")
-		}), Needs: Reading},
+		}), Needs: Reading, Kind: Streams},
 		{Pattern: "GET /break/{after}", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Disposition", "attachment; filename=rows")
 			w.Header().Set("Content-Length", "2000000")
 			after, _ := strconv.Atoi(r.PathValue("after"))
 			io.WriteString(w, strings.Repeat("x", after))
 			Abort(&Problem{Type: "urn:dendro:problem:corrupt", Title: "The store is damaged", Status: 500, Detail: "block 7 is gone"})
-		}), Needs: Reading},
+		}), Needs: Reading, Kind: Streams},
 	}}
 }
 
@@ -394,12 +395,21 @@ func TestBusy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.slots.wait = 10 * time.Millisecond
 	var wg sync.WaitGroup
-	for range 2 {
-		wg.Go(func() { s.Handler().ServeHTTP(httptest.NewRecorder(), request("GET", "/wait", nil)) })
-		<-began
+	from := func(client string) *http.Request {
+		r := request("GET", "/wait", nil)
+		r.RemoteAddr = client
+		return r
 	}
-	w, problem := answered(t, s.Handler(), request("GET", "/wait", nil))
+	wg.Go(func() { s.Handler().ServeHTTP(httptest.NewRecorder(), from("192.0.2.1:1")) })
+	<-began
+	if w, problem := answered(t, s.Handler(), from("192.0.2.1:2")); w.Code != 503 || problem != "busy" {
+		t.Errorf("a client with more than half of the slots is answered %d %s", w.Code, problem)
+	}
+	wg.Go(func() { s.Handler().ServeHTTP(httptest.NewRecorder(), from("192.0.2.2:1")) })
+	<-began
+	w, problem := answered(t, s.Handler(), from("192.0.2.3:1"))
 	if w.Code != 503 || problem != "busy" || w.Header().Get("Retry-After") == "" {
 		t.Errorf("one too many is answered %d %s", w.Code, problem)
 	}

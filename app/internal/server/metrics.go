@@ -34,7 +34,7 @@ func newMetrics(version string, parts []Part) *metrics {
 		httpNow: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dendro_http_requests_in_flight",
 			Help: "HTTP requests being answered."}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_refused_total",
-			Help: "HTTP requests refused before their handler ran, by reason: guard, token, busy, encoding."}, []string{"reason"}),
+			Help: "Refusals by reason: guard, token, busy, encoding (requests), answers (too much memory for slow clients), messages, connections."}, []string{"reason"}),
 		grpcCalls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_grpc_calls_total",
 			Help: "gRPC calls answered, by method and status."}, []string{"method", "code"}),
 		grpcSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "dendro_grpc_call_duration_seconds",

@@ -44,8 +44,21 @@ type Route struct {
 
 	Upload bool // the body may be as large as Limits.Upload, not only Limits.Body
 
+	Kind Kind // of work; default: Imports if it changes something or is an upload, else Queries
+
 	// Own: the handler does its own compression and decompression.
 	Own bool
+}
+
+// kind returns the kind of work of a route.
+func (r *Route) kind() Kind {
+	switch {
+	case r.Kind != usual:
+		return r.Kind
+	case r.Upload || r.Needs == All:
+		return Imports
+	}
+	return Queries
 }
 
 // Needs is the token that a route requires.

@@ -63,10 +63,16 @@ type Limits struct {
 	Upload   int64 // bytes of an upload of profiles; default 4 GiB
 	Inflated int64 // bytes of a decompressed body; default 16 GiB for uploads, otherwise 8 × Body
 
-	Requests int           // concurrent HTTP requests; default 256
-	Headers  time.Duration // to receive a request's headers; default 10 s
-	Stall    time.Duration // without progress of a body; default 60 s
-	Idle     time.Duration // of an idle connection; default 2 min
+	Requests int   // concurrent HTTP requests of each kind that are received, and that are sent; default 256
+	Answers  int64 // bytes of answers in memory that wait for slow clients; default 256 MiB
+	Messages int64 // bytes of bodies and gRPC messages in memory; default 256 MiB
+
+	Connections int // of each listener; default 4,096
+
+	Headers time.Duration // to receive a request's headers; default 10 s
+	Stall   time.Duration // without progress of a body or an answer; default 60 s
+	Rate    int64         // minimum bytes per second of a body or an answer, after Stall; default 8 KiB
+	Idle    time.Duration // of an idle connection; default 2 min
 
 	Streams uint32 // concurrent gRPC calls of one connection; default 1,000
 	Message int    // bytes of one gRPC message; default 50 MiB
@@ -82,6 +88,10 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Body, 16<<20)
 	set(&l.Upload, 4<<30)
 	set(&l.Requests, 256)
+	set(&l.Answers, 256<<20)
+	set(&l.Messages, 256<<20)
+	set(&l.Connections, 4096)
+	set(&l.Rate, 8<<10)
 	set(&l.Headers, 10*time.Second)
 	set(&l.Stall, time.Minute)
 	set(&l.Idle, 2*time.Minute)
@@ -112,6 +122,10 @@ type Server struct {
 
 	sessions *sessions
 	guesses  *guesses
+	slots    *slots
+	answers  *Budget // bytes of answers that wait to be sent
+	messages *Budget // bytes of bodies and messages in memory
+	running  running
 
 	serving     context.Context // ends when the shutdown begins
 	stopServing context.CancelFunc
@@ -130,7 +144,9 @@ func New(opts Options, parts ...Part) (*Server, error) {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{opts: opts, parts: parts, log: opts.Log, metrics: newMetrics(opts.Version, parts), health: health.NewServer(),
-		sessions: newSessions(), guesses: newGuesses()}
+		sessions: newSessions(), guesses: newGuesses(), slots: newSlots(opts.Limits.Requests),
+		answers:  NewBudget("bytes of answers", opts.Limits.Answers, (opts.Limits.Answers+1)/2),
+		messages: NewBudget("bytes of messages", opts.Limits.Messages, (opts.Limits.Messages+1)/2)}
 	s.serving, s.stopServing = context.WithCancel(context.Background())
 	tls, err := loadTLS(opts.TLSCert, opts.TLSKey, opts.Log)
 	if err != nil {
@@ -157,10 +173,10 @@ func (s *Server) Handler() http.Handler { return s.http.Handler }
 
 // Listen opens the listeners of the options.
 func (s *Server) Listen() (err error) {
-	if s.grpcListener, err = listen(s.opts.GRPCListen, "--grpc-listen"); err != nil {
+	if s.grpcListener, err = s.listen(s.opts.GRPCListen, "--grpc-listen"); err != nil {
 		return err
 	}
-	if s.httpListener, err = listen(s.opts.HTTPListen, "--http-listen"); err != nil {
+	if s.httpListener, err = s.listen(s.opts.HTTPListen, "--http-listen"); err != nil {
 		if s.grpcListener != nil {
 			s.grpcListener.Close()
 		}
@@ -171,7 +187,7 @@ func (s *Server) Listen() (err error) {
 	return nil
 }
 
-func listen(address, flag string) (net.Listener, error) {
+func (s *Server) listen(address, flag string) (net.Listener, error) {
 	if address == "" {
 		return nil, nil
 	}
@@ -179,7 +195,8 @@ func listen(address, flag string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w (choose another address, or stop the process that listens there)", flag, address, err)
 	}
-	return l, nil
+	n := int64(s.opts.Limits.Connections)
+	return &connections{l, NewBudget("connections", n, (n+1)/2), s.metrics.refused.WithLabelValues("connections")}, nil
 }
 
 // warnOpen warns about a listener without a token that other machines can reach.
@@ -339,6 +356,12 @@ func (s *Server) drain(deadline context.Context, stopCalls func()) {
 			s.grpc.Stop()
 		}
 	}()
+	waiting, stopWaiting := context.WithCancel(deadline)
+	go s.running.whenLeft(waiting, func() {
+		s.log.Info("requests were aborted: their clients had left")
+		s.http.Close()
+	})
+	defer stopWaiting()
 	if s.http.Shutdown(deadline) != nil {
 		s.log.Warn("requests were aborted: they did not end in time")
 		stopCalls()

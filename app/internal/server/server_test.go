@@ -239,7 +239,7 @@ func TestSlowClients(t *testing.T) {
 					return
 				}
 			}
-		}), Own: true}}})
+		}), Own: true, Kind: Streams}}})
 	dial := func(sent string) net.Conn {
 		c, err := net.Dial("tcp", s.HTTPAddr())
 		if err != nil {

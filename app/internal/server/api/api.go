@@ -50,7 +50,7 @@ type Options struct {
 	Limits     profile.Limits
 	Workers    int                   // of an import; 0: one per core
 	Normalizer *normalize.Normalizer // nil: the built-in rules
-	PutBytes   int64                 // of one upload by another Dendro, which is held in memory; 0: 1 GiB
+	PutBytes   int64                 // of all uploads by other Dendros, which are held in memory; 0: 1 GiB
 }
 
 // api is the state of the handlers.
@@ -59,6 +59,7 @@ type api struct {
 	imported  *prometheus.CounterVec // status
 	imports   prometheus.Gauge
 	importing importing
+	puts      *server.Budget // bytes of uploads by other Dendros
 	ready     readiness
 }
 
@@ -78,7 +79,7 @@ func newAPI(o Options) *api {
 	if traces, ok := o.Store.(traceprof.Store); ok && o.Dispatcher == nil {
 		o.Dispatcher = traceprof.NewDispatcher(traces, traceprof.DispatcherOptions{})
 	}
-	return &api{Options: o,
+	return &api{Options: o, puts: server.NewBudget("bytes of uploads", o.PutBytes, o.PutBytes),
 		imported: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_import_files_total",
 			Help: "Files of imports by upload, by what became of them: stored, unchanged, skipped, failed."}, []string{"status"}),
 		imports: prometheus.NewGauge(prometheus.GaugeOpts{Name: "dendro_imports_in_flight", Help: "Imports by upload under way."}),
@@ -103,7 +104,7 @@ func (a *api) routes() []server.Route {
 		ask("GET /api/v1/profiles/{id}/source", a.source),
 		change("DELETE /api/v1/profiles/{id}", a.deleteProfile),
 		upload("POST /api/v1/import", a.importUpload),
-		ask("POST /api/v1/sql", a.sql),
+		{Pattern: "POST /api/v1/sql", Needs: server.Reading, Kind: server.Streams, Handler: handler(a.sql)},
 	}
 	for _, e := range a.queries() {
 		routes = append(routes, server.Route{Pattern: e.method + " " + e.path, Needs: e.needs, Handler: handler(e.handler), Upload: e.upload})

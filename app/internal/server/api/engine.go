@@ -142,12 +142,15 @@ func result[Out any](out Out, err error) (writer, error) {
 // route makes the route of a method from a function that reads the argument and returns
 // the writer of the result.
 func route[In, Out any](a *api, m transfer.Method[In, Out], answer func(r *http.Request, body io.Reader) (writer, error)) server.Route {
-	needs := server.Reading
+	needs, kind := server.Reading, server.Streams
 	if m.Changes {
-		needs = server.All
+		needs, kind = server.All, server.Imports
 	}
-	return server.Route{Pattern: "POST " + transfer.Path + m.Name, Needs: needs, Upload: m.Changes, Handler: handler(func(w http.ResponseWriter, r *http.Request) error {
-		write, err := answer(r, http.MaxBytesReader(w, r.Body, a.PutBytes))
+	return server.Route{Pattern: "POST " + transfer.Path + m.Name, Needs: needs, Kind: kind, Upload: m.Changes, Handler: handler(func(w http.ResponseWriter, r *http.Request) error {
+		r.Body = http.MaxBytesReader(w, r.Body, a.PutBytes)
+		body, release := server.Reserve(r, a.puts)
+		defer release()
+		write, err := answer(r, body)
 		if err != nil {
 			return err
 		}

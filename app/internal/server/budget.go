@@ -1,0 +1,135 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// ErrBusy is wrapped by errors about a budget that is used up.
+var ErrBusy = errors.New("the server is busy: try again")
+
+// Budget limits something that requests share: bytes in memory, or places. A client may hold
+// a part of it, so that one client cannot lock out the others. It is safe for concurrent use.
+type Budget struct {
+	what         string // for errors
+	total, share int64
+
+	mu   sync.Mutex
+	used int64
+	held map[string]int64 // by client
+	wake chan struct{}    // closed by Release; nil: nobody waits
+}
+
+// NewBudget returns a budget of which one client may hold a share at most.
+func NewBudget(what string, total, share int64) *Budget {
+	return &Budget{what: what, total: total, share: max(share, 1), held: map[string]int64{}}
+}
+
+// Acquire reserves n units for a client. It waits until they are free, for a maximum time,
+// and then returns an error that wraps ErrBusy.
+func (b *Budget) Acquire(ctx context.Context, client string, n int64, wait time.Duration) error {
+	if n <= 0 {
+		return nil
+	}
+	var late <-chan time.Time
+	for {
+		b.mu.Lock()
+		refused := b.refusal(client, n)
+		if refused == nil {
+			b.used += n
+			b.held[client] += n
+			b.mu.Unlock()
+			return nil
+		}
+		if wait <= 0 || n > b.share || n > b.total {
+			b.mu.Unlock()
+			return refused
+		}
+		if b.wake == nil {
+			b.wake = make(chan struct{})
+		}
+		wake := b.wake
+		b.mu.Unlock()
+		if late == nil {
+			timer := time.NewTimer(wait)
+			defer timer.Stop()
+			late = timer.C
+		}
+		select {
+		case <-wake:
+		case <-late:
+			return refused
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// refusal returns why a client cannot have n units now, or nil. The caller holds the lock.
+func (b *Budget) refusal(client string, n int64) error {
+	switch {
+	case b.used+n > b.total:
+		return fmt.Errorf("%w (%s: the maximum is %d)", ErrBusy, b.what, b.total)
+	case b.held[client]+n > b.share:
+		return fmt.Errorf("%w (%s: the maximum of one client is %d)", ErrBusy, b.what, b.share)
+	}
+	return nil
+}
+
+// Release frees n units of a client.
+func (b *Budget) Release(client string, n int64) {
+	if n <= 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used -= n
+	if b.held[client] -= n; b.held[client] <= 0 {
+		delete(b.held, client)
+	}
+	if b.wake != nil {
+		close(b.wake)
+		b.wake = nil
+	}
+}
+
+// Used returns the number of reserved units.
+func (b *Budget) Used() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
+}
+
+// A holding is what one request has of a budget.
+type holding struct {
+	budget *Budget
+	client string
+
+	mu sync.Mutex
+	n  int64
+}
+
+func (h *holding) acquire(ctx context.Context, n int64) error {
+	if err := h.budget.Acquire(ctx, h.client, n, budgetWait); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	h.n += n
+	h.mu.Unlock()
+	return nil
+}
+
+// release frees n units, at most all.
+func (h *holding) release(n int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n = min(n, h.n)
+	h.budget.Release(h.client, n)
+	h.n -= n
+}
+
+// budgetWait is how long a request waits for bytes of a budget.
+const budgetWait = 5 * time.Second
