@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,7 +78,8 @@ func (r *repository) close() {
 	}
 }
 
-// locate finds the directories of the repository.
+// locate finds the directories of the repository: those of the first directory upwards that
+// has one, below GIT_CEILING_DIRECTORIES as git does.
 func (r *repository) locate(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -86,7 +88,8 @@ func (r *repository) locate(dir string) error {
 	if err != nil {
 		return err
 	}
-	for at := dir; ; at = filepath.Dir(at) {
+	ceilings := filepath.SplitList(os.Getenv("GIT_CEILING_DIRECTORIES"))
+	for at := dir; at == dir || !slices.Contains(ceilings, at); at = filepath.Dir(at) {
 		name := filepath.Join(at, ".git")
 		info, err := os.Stat(name)
 		if err == nil && info.Mode().IsRegular() {

@@ -20,7 +20,7 @@ const traceStart = 1_700_000_000_000
 // checkout, of which the second sampled two requests of one trace well and one of
 // another with losses, and the first nothing.
 func sampledStore(ctx context.Context, where string) (err error) {
-	st, err := engines.Open(ctx, where, engines.Write)
+	st, err := (&env{}).openAt(ctx, where, engines.Write)
 	if err != nil {
 		return err
 	}
