@@ -43,7 +43,7 @@ func (r *DiffRequest) checkAgainst() error {
 		return usage("--against history compares runs of a store: leave out files")
 	}
 	if r.Base.chosen() != r.New.chosen() {
-		return usage("--against history needs both sides (--base-… and --new-…) or neither")
+		return usage("--against history needs both sides (--base-… and --head-…) or neither")
 	}
 	if r.Net || r.By != "profile" {
 		return usage("--against history scales the run like the history: leave out --net and --by")

@@ -20,7 +20,7 @@ type DiffRequest struct {
 	Average   `group:"Selection"`
 	RawNames  bool   `param:"raw-names" group:"View" help:"from a store: show one original name of each function in place of the normalised name" json:"rawNames,omitempty"`
 	Base      Side   `prefix:"base-" group:"Side" json:"base,omitzero"`
-	New       Side   `prefix:"new-" group:"Side" json:"new,omitzero"`
+	New       Side   `prefix:"head-" was:"new-" group:"Side" json:"new,omitzero"`
 	By        string `param:"by" group:"View" arg:"what" default:"profile" help:"compare by value, share, profile, second, work, or the name of a metric" json:"by,omitempty"`
 	Against   string `param:"against" group:"Side" arg:"what" choices:",history" default:"" help:"compare with the average and the band of runs: history (default sides: the newest run of one benchmark, and the runs before it)" json:"against,omitempty"`
 	Net       bool   `param:"net" group:"View" help:"show one tree of differences, as Firefox Profiler does; functions also match by line" json:"net,omitempty"`
@@ -418,7 +418,7 @@ func (r *DiffRequest) queries(ctx context.Context, st store.Reader, v *viewer) (
 		}
 		return [2]store.Query{{Profiles: store.IDs(before), Types: q.Types}, {Profiles: store.IDs(now), Types: q.Types}}, err
 	}
-	return queries, usage("nothing to compare: give --base-run and --new-run (or -commit, -branch, -since, -until), --last n, or two files")
+	return queries, usage("nothing to compare: give --base-run and --head-run (or -commit, -branch, -since, -until), --last n, or two files")
 }
 
 // divide sets what the sides are compared by.
@@ -467,7 +467,7 @@ func (c *comparison) workOf(in *Input, side int) (float64, error) {
 		if w := [2]float64{c.r.Base.Work, c.r.New.Work}[side]; w > 0 {
 			return w, nil
 		}
-		return 0, usage("--by work needs --base-work and --new-work")
+		return 0, usage("--by work needs --base-work and --head-work")
 	}
 	if v, ok := in.metrics[c.r.By]; ok {
 		return v, nil

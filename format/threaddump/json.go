@@ -14,24 +14,15 @@ import (
 //	{"threadDump": {"processId": …, "time": …, "runtimeVersion": …, "threadContainers": [
 //	  {"container": "<root>", "threads": [{"tid": …, "name": …, "state": …, "stack": ["…", …], …}, …]}, …]}}
 //
-// Numbers are strings or, in drafts of later versions, numbers. The beans of Spring's
-// actuator are in beans.go.
+// Numbers are strings or, in drafts of later versions, numbers.
 func readJSON(c *Collector, r io.Reader) error {
 	s := jsonscan.New(r, c.limits)
 	j := &jsonReader{Collector: c, s: s}
-	found := s.Kind() == jsonscan.Array
-	if found {
-		j.beans()
-	} else {
-		for key := range s.Object() {
-			switch name := string(key); {
-			case name == "threadDump":
-				found = true
-				j.dumpObject()
-			case (name == "threads" || name == "value") && s.Kind() == jsonscan.Array:
-				found = true
-				j.beans()
-			}
+	found := false
+	for key := range s.Object() {
+		if string(key) == "threadDump" {
+			found = true
+			j.dumpObject()
 		}
 	}
 	if err := s.End(); err != nil {
@@ -133,10 +124,8 @@ func (j *jsonReader) threadObject() {
 	j.close()
 }
 
-func (j *jsonReader) stackElement() { j.addFrameBytes(j.s.Bytes()) }
-
-func (j *jsonReader) addFrameBytes(text []byte) {
-	switch err := j.addFrame(text); {
+func (j *jsonReader) stackElement() {
+	switch err := j.addFrame(j.s.Bytes()); {
 	case errors.Is(err, errNoFrame):
 		j.s.Errorf("not a frame")
 	case err != nil:

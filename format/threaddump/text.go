@@ -35,16 +35,15 @@ type textReader struct {
 	dateLine int
 	version  string // of the VM, below the date
 
-	seen    map[string]struct{} // threads of the dump, of spellings without a line that begins it
-	blank   bool                // a blank line has ended the frames of the thread in work
-	torn    []byte              // a thread's header up to a line feed in the thread's name
-	cycles  int                 // deadlocks of the dump
-	member  []byte              // the thread that a deadlock speaks of
-	carrier []byte              // name of the thread that carries the virtual thread in work
+	blank   bool   // a blank line has ended the frames of the thread in work
+	torn    []byte // a thread's header up to a line feed in the thread's name
+	cycles  int    // deadlocks of the dump
+	member  []byte // the thread that a deadlock speaks of
+	carrier []byte // name of the thread that carries the virtual thread in work
 }
 
 func readText(c *Collector, lines *stacktext.Lines, r io.Reader) error {
-	t := &textReader{Collector: c, in: lines, seen: map[string]struct{}{}}
+	t := &textReader{Collector: c, in: lines}
 	t.in.Reset(r, c.limits.Line)
 	for t.in.Next() {
 		if err := t.line(stacktext.TrimLeft(t.in.Text())); err != nil {
@@ -75,16 +74,7 @@ func (t *textReader) line(text []byte) error {
 	}
 	switch c := text[0]; {
 	case c == '-':
-		switch {
-		case isServed(text):
-			return t.frame(stacktext.TrimLeft(text[1:]))
-		case !t.droidProcess(text):
-			t.lock(text)
-		}
-	case c == '|':
-		t.droidDetail(text)
-	case c == '#' && t.thread.foreign:
-		return t.frame(text)
+		t.lock(text)
 	case c == '"':
 		t.quoted(text)
 	case c == '#':
@@ -110,14 +100,6 @@ func (t *textReader) frame(text []byte) error {
 // words reads a line that begins with a letter or anything else.
 func (t *textReader) words(text []byte) error {
 	switch text[0] {
-	case 'T':
-		if t.threadLine(text) {
-			return nil
-		}
-	case 'D':
-		if t.dalvikDump(text) {
-			return nil
-		}
 	case 'F':
 		if t.fullDump(text) || t.foundDeadlock(text) {
 			return nil
@@ -157,10 +139,6 @@ func (t *textReader) leave() {
 // detail reads a line about the thread in work that is neither frame nor lock.
 func (t *textReader) detail(text []byte) error {
 	switch {
-	case t.thread.foreign:
-		if native, ok := bytes.CutPrefix(text, []byte("native: ")); ok && len(native) > 0 && native[0] == '#' {
-			return t.frame(native)
-		}
 	case bytes.HasPrefix(text, stateMark):
 		t.state(text[len(stateMark):])
 	case bytes.HasPrefix(text, carryingMark):
@@ -169,10 +147,8 @@ func (t *textReader) detail(text []byte) error {
 	case bytes.HasPrefix(text, mountedMark):
 		t.mounted(text[len(mountedMark):])
 	case string(text) == "Locked ownable synchronizers:", string(text) == "No compile task",
-		bytes.HasPrefix(text, []byte("Compiling:")), bytes.HasPrefix(text, []byte("Number of locked synchronizers")), bytes.HasPrefix(text, []byte("JavaThread state:")),
+		bytes.HasPrefix(text, []byte("Compiling:")), bytes.HasPrefix(text, []byte("JavaThread state:")),
 		bytes.HasPrefix(text, []byte("Thread: 0x")):
-	case string(text) == "...":
-		t.notes.Add("a stack is cut after 8 frames, as ThreadInfo.toString does", "stacks are cut after 8 frames, as ThreadInfo.toString does", t.in.Number())
 	case t.blank:
 	case t.toFile() && bytes.IndexByte(text, '(') > 0 && text[len(text)-1] == ')':
 		return t.frame(text) // JDK 21 writes no `at`

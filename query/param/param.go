@@ -24,6 +24,7 @@
 //	default  text of the default; of an embedded struct: "name=text name=text"
 //	page     default where the result is a page of text for people
 //	prefix   of a field that is a struct: its fields are parameters whose names begin so
+//	was      an earlier prefix: those names are parameters of the same fields, and hidden
 //	choices  accepted words, separated by commas; the first is the default
 //	min      smallest accepted number
 //
@@ -63,6 +64,7 @@ type Parameter struct {
 	Choices []string // accepted words; empty: any
 	Default string   // as text
 	Page    string   // default of pages of text; empty: Default
+	Hidden  bool     // an earlier name, which help and descriptions leave out
 
 	arg   string
 	min   float64
@@ -90,6 +92,12 @@ func fields(v reflect.Value, group, prefix string) (list []*Parameter) {
 				inner := fields(v.Field(i), in, prefix+before)
 				override(inner, f.Tag)
 				list = append(list, inner...)
+				if was, ok := f.Tag.Lookup("was"); ok {
+					for _, p := range fields(v.Field(i), in, prefix+was) {
+						p.Hidden = true
+						list = append(list, p)
+					}
+				}
 			}
 			continue
 		}

@@ -25,7 +25,7 @@ func TestFlags(t *testing.T) {
 	help := map[string]string{}
 	helpOf := func(command string) string {
 		if _, known := help[command]; !known {
-			out, _, status := program.Run(t, t.TempDir(), append(strings.Fields(command), "--help")...)
+			out, _, status := program.Run(t, t.TempDir(), slices.Concat([]string{"help"}, strings.Fields(command), []string{"--all"})...)
 			if status != 0 {
 				out = ""
 			}

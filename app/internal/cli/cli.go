@@ -52,6 +52,7 @@ type env struct {
 	out, err io.Writer
 	store    string // --store
 	noColor  bool
+	allFlags bool          // help lists all flags
 	screen   io.Writer     // the terminal behind a pager that out is; else nil
 	decoded  *decodedFiles // of earlier commands; nil outside of batch
 
@@ -128,7 +129,7 @@ time, and which became slower.`,
 	root.DisableSuggestions = true // suggested has them
 	root.Version, _ = versionOf()
 	root.SetFlagErrorFunc(suggestFlag)
-	root.PersistentFlags().StringVar(&e.store, "store", e.store, "`address` of the store: a file (dendro.duckdb), http://host:12800, neo4j://user@host, lake:DIRECTORY, mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
+	root.PersistentFlags().StringVar(&e.store, "store", e.store, "`address` of the store: a file, http://host:12800, neo4j://user@host, lake:DIRECTORY, mem: (default: $DENDRO_STORE, the config file, ./dendro.duckdb)")
 	root.PersistentFlags().StringVar(&e.tokenFile, "token-file", e.tokenFile, "`file` with the token, if --store is a server (default: $DENDRO_TOKEN)")
 	root.PersistentFlags().BoolVar(&e.noColor, "no-color", e.noColor, "print no colours, like the environment variable NO_COLOR")
 	for _, g := range []struct {
@@ -148,11 +149,12 @@ time, and which became slower.`,
 		}
 		root.AddCommand(g.list...)
 	}
-	root.AddCommand(newVersion(e), newManual())
+	root.AddCommand(newVersion(e), newManual(e))
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
 		e.completeFlags(c)
 	}
+	root.SetHelpCommand(newHelp(e))
 	root.SetUsageFunc(e.usage)
 	return root
 }

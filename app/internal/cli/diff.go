@@ -15,16 +15,16 @@ import (
 type diffOptions struct {
 	query.DiffRequest
 	fileFlags
-	files [2][]string // --base, --new
+	files [2][]string // --base, --head
 	out   destination
 }
 
 func newDiff(e *env) *cobra.Command {
 	var o diffOptions
 	c := &cobra.Command{
-		Use:   "diff [flags] [BASE NEW]",
+		Use:   "diff [flags] [BASE HEAD]",
 		Short: "Compare two profiles, or two sets of profiles",
-		Long: `Merge the call trees of two sides, base and new, and print base, new, delta and
+		Long: `Merge the call trees of two sides, base and head, and print base, new, delta and
 relative change of every call path on either side. Functions on one side only are
 marked new or vanished. A side is one or more files, or a selection of the store.
 
@@ -33,7 +33,7 @@ marked new or vanished. A side is one or more files, or a selection of the store
   share     as shares of the side's total
   profile   divided by the number of profiles (two files: as recorded)
   second    divided by the recorded time
-  work      divided by --base-work and --new-work
+  work      divided by --base-work and --head-work
   METRIC    divided by a metric that every profile in the store has: requests, …
 
 Functions match by name, module and file, not by line. Names that change from run to
@@ -47,10 +47,10 @@ lists the call nodes outside the band of those runs. With --view functions, --vi
 flame, html or svg, it shows the diff between their average (--average, default mean)
 and the run.`,
 		Example: `  dendro diff before.pb.gz after.pb.gz
-  dendro diff --base 'main/*.jfr' --new 'branch/*.jfr' --view functions
+  dendro diff --base 'main/*.jfr' --head 'branch/*.jfr' --view functions
   dendro diff --benchmark checkout --last 1
   dendro diff --benchmark checkout --against history
-  dendro diff --benchmark checkout --base-run run-017 --new-run run-018 -o diff.html`,
+  dendro diff --benchmark checkout --base-run run-017 --head-run run-018 -o diff.html`,
 		Args: cobra.MaximumNArgs(2),
 	}
 	flags := addRequest(c, &o.DiffRequest)
@@ -60,10 +60,12 @@ and the run.`,
 	c.Flags().BoolVar(&o.fileFlags.raw, "raw", false, "of files: compare names as they are written")
 	inGroup(c, "Reading", "raw")
 	c.MarkFlagsMutuallyExclusive("normalize", "raw")
-	for i, side := range []string{"base", "new"} {
+	for i, side := range []string{"base", "head"} {
 		c.Flags().StringArrayVar(&o.files[i], side, nil, "`file` of the "+side+" side; repeatable")
 		inGroup(c, "Side", side)
 	}
+	c.Flags().StringArrayVar(&o.files[1], "new", nil, "the same as --head")
+	c.Flags().Lookup("new").Hidden = true
 	o.out.addFlag(c, "text", "json", "json-columns", "md", "tsv", "csv", "html", "svg")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		flags.use(o.out.format)
@@ -76,9 +78,9 @@ and the run.`,
 func (o *diffOptions) run(ctx context.Context, e *env, args []string) error {
 	switch {
 	case len(args) == 1:
-		return usagef("a diff takes two files, BASE and NEW")
+		return usagef("a diff takes two files, BASE and HEAD")
 	case len(args) == 2 && len(o.files[0])+len(o.files[1]) > 0:
-		return usagef("the sides are named twice: give BASE NEW, or --base and --new")
+		return usagef("the sides are named twice: give BASE HEAD, or --base and --head")
 	case len(args) == 2:
 		o.files = [2][]string{args[:1], args[1:]}
 	}
@@ -90,7 +92,7 @@ func (o *diffOptions) run(ctx context.Context, e *env, args []string) error {
 	}
 	for i := range o.files {
 		if len(o.files[i]) == 0 || len(o.Base.Runs)+len(o.Base.Commits)+len(o.Base.Branches)+len(o.New.Runs)+len(o.New.Commits)+len(o.New.Branches) > 0 {
-			return usagef("both sides must be files: give BASE NEW, or --base and --new")
+			return usagef("both sides must be files: give BASE HEAD, or --base and --head")
 		}
 		var err error
 		if o.Inputs[i], err = o.fileFlags.read(ctx, e, o.files[i]); err != nil {

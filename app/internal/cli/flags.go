@@ -2,13 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
@@ -41,7 +39,7 @@ func addRequest(c *cobra.Command, request any, args ...string) requestFlags {
 		if p.IsBool() {
 			f.NoOptDefVal = "true"
 		}
-		f.Annotations = map[string][]string{group: {p.Group}}
+		f.Annotations, f.Hidden = map[string][]string{group: {p.Group}}, p.Hidden
 		if len(p.Choices) > 0 {
 			_ = c.RegisterFlagCompletionFunc(p.Name, cobra.FixedCompletions(p.Choices, cobra.ShellCompDirectiveNoFileComp))
 		}
@@ -126,67 +124,4 @@ func (r requestFlags) use(format outputFormat) {
 	for _, p := range r {
 		p.UsePage()
 	}
-}
-
-// usage prints how a command is called, its flags by group, examples and the exit
-// statuses. Flags fit the width of a terminal.
-func (e *env) usage(c *cobra.Command) error {
-	w := c.OutOrStderr()
-	line := c.UseLine()
-	if c.HasAvailableSubCommands() {
-		line = c.CommandPath() + " COMMAND [flags]"
-	}
-	fmt.Fprintf(w, "Usage:\n  %s\n", line)
-	if c.HasAvailableSubCommands() {
-		for _, g := range c.Groups() {
-			commands(w, c, g.ID, g.Title)
-		}
-		commands(w, c, "", map[bool]string{true: "Other commands", false: "Commands"}[len(c.Groups()) > 0])
-	}
-	var order []string
-	sets := map[string]*pflag.FlagSet{}
-	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		name := "Flags"
-		if g := f.Annotations[group]; len(g) > 0 && g[0] != "" {
-			name = g[0] + " flags"
-		}
-		if sets[name] == nil {
-			order = append(order, name)
-			sets[name] = pflag.NewFlagSet(name, pflag.ContinueOnError)
-		}
-		sets[name].AddFlag(f)
-	})
-	slices.SortStableFunc(order, func(a, b string) int { return groupRank(a) - groupRank(b) })
-	for _, name := range order {
-		if sets[name].HasAvailableFlags() {
-			fmt.Fprintf(w, "\n%s:\n%s\n", name, strings.TrimRight(sets[name].FlagUsagesWrapped(e.width()), " \n"))
-		}
-	}
-	if c.HasAvailableInheritedFlags() {
-		fmt.Fprintf(w, "\nGlobal flags:\n%s\n", strings.TrimRight(c.InheritedFlags().FlagUsagesWrapped(e.width()), " \n"))
-	}
-	if c.HasExample() {
-		fmt.Fprintf(w, "\nExamples:\n%s\n", c.Example)
-	}
-	found := ""
-	if c.Name() == "check" || !c.HasParent() {
-		found = ", 3 regression found (check only)"
-	}
-	fmt.Fprintf(w, "\nExit status: 0 success, 1 error, 2 usage%s.\n", found)
-	return nil
-}
-
-// commands lists the commands of a group below c.
-func commands(w io.Writer, c *cobra.Command, group, title string) {
-	fmt.Fprintf(w, "\n%s:\n", title)
-	for _, sub := range c.Commands() {
-		if sub.GroupID == group && (sub.IsAvailableCommand() || sub.Name() == "help") {
-			fmt.Fprintf(w, "  %-*s %s\n", sub.NamePadding(), sub.Name(), sub.Short)
-		}
-	}
-}
-
-// groupRank orders the headings of help.
-func groupRank(name string) int {
-	return slices.Index([]string{"Selection flags", "Side flags", "View flags", "Method flags", "Expansion flags", "Limit flags", "Output flags", "Reading flags", "Flags"}, name)
 }

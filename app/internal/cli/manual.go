@@ -11,7 +11,7 @@ import (
 )
 
 // newManual writes the manual pages, for packages; it is not listed in help.
-func newManual() *cobra.Command {
+func newManual(e *env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "manual DIRECTORY",
 		Short:   "Write a manual page (roff) per command",
@@ -22,6 +22,7 @@ func newManual() *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
+			e.allFlags = true
 			return manuals(c.Root(), args[0])
 		},
 	}
