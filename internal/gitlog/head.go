@@ -24,10 +24,15 @@ type Head struct {
 // password is the user and password in an address.
 var password = regexp.MustCompile(`^(\w+://)[^/]*@`)
 
+// headTime is how long an import waits for labels from a repository.
+const headTime = 15 * time.Second
+
 // ReadHead returns what is checked out in the repository at dir, which may be any
 // directory in it. Errors are ErrNoRepository, ErrNoCommit, or others; with these the result
 // has what is known all the same: its Commit is empty if nothing is.
 func ReadHead(ctx context.Context, dir string) (h Head, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, headTime, fmt.Errorf("no answer within %s", headTime))
+	defer cancel()
 	r, err := open(ctx, dir)
 	if err != nil {
 		return h, err

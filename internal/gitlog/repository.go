@@ -305,7 +305,7 @@ func (r *repository) run(c *exec.Cmd, read func(out *bufio.Reader) error) error 
 	case readErr != nil:
 		return readErr
 	case r.ctx.Err() != nil:
-		return r.ctx.Err()
+		return fmt.Errorf("git %s: %w", subcommand(c), context.Cause(r.ctx))
 	case ended:
 		return fmt.Errorf("git %s: no answer within %s", subcommand(c), patience)
 	case err == nil:

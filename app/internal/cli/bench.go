@@ -124,6 +124,7 @@ type recorded struct {
 
 // store imports recorded profiles with their metrics.
 func (o *benchOptions) store(ctx context.Context, e *env, r recorded) error {
+	defer keepUmask()() // the benchmarks of the next run create their files as ever
 	one := o.importOptions
 	one.metricsFiles, one.progress, one.output = []string{r.metrics}, "none", "text"
 	one.within, one.recorded = r.dir+string(filepath.Separator), r.labels

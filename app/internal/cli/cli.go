@@ -71,6 +71,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 
 // run runs one command line and returns the exit status.
 func (e *env) run(ctx context.Context, args []string) int {
+	defer keepUmask()()
 	root := newRoot(e)
 	root.SetArgs(args)
 	root.SetIn(e.in)

@@ -2,12 +2,15 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"strings"
 
 	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/internal/plainfile"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -29,10 +32,24 @@ func claimStore(where string, s *server.Server) (release func()) {
 		return func() {}
 	}
 	data, err := json.Marshal(owner{os.Getpid(), address(s)})
-	if err != nil || os.WriteFile(ownerNote(where), append(data, '\n'), 0o644) != nil {
+	if err != nil || writeNote(ownerNote(where), append(data, '\n')) != nil {
 		return func() {}
 	}
 	return func() { os.Remove(ownerNote(where)) }
+}
+
+// writeNote writes a new file in place of what a killed server has left under the name. A
+// link is replaced, and not followed.
+func writeNote(name string, data []byte) error {
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }
 
 // address returns what to give as --store on this machine.
@@ -55,7 +72,7 @@ func address(s *server.Server) string {
 // how it is asked. A note that a killed server left names another process than the
 // one that has the lock.
 func ownedBy(where string, locked error) error {
-	data, err := os.ReadFile(ownerNote(where))
+	data, err := plainfile.Read(ownerNote(where), maxConfig)
 	if err != nil {
 		return locked
 	}

@@ -151,6 +151,9 @@ func (e *env) openAt(ctx context.Context, where string, access engines.Access) (
 	if engines.IsServer(where) {
 		return e.openServer(ctx, where)
 	}
+	if access == engines.Write {
+		keepPrivate(where)
+	}
 	secret, err := e.credentials(where)
 	if err != nil {
 		return nil, err

@@ -82,6 +82,10 @@ func Parse(args []string) (*Command, error) {
 	return c, nil
 }
 
+// function is the name of a benchmark. What a test program prints may look like a list of
+// them: a name becomes part of a path.
+var function = regexp.MustCompile(`^Benchmark[\pL\pN_]*$`)
+
 // List returns the benchmarks that match the pattern, in the order of go test. Packages
 // without tests have none.
 func (c *Command) List(ctx context.Context) ([]Benchmark, error) {
@@ -100,9 +104,9 @@ func (c *Command) List(ctx context.Context) ([]Benchmark, error) {
 	for line := range strings.Lines(out.String()) {
 		fields := strings.Fields(line)
 		switch {
-		case len(fields) == 1 && strings.HasPrefix(fields[0], "Benchmark") && pattern.MatchString(fields[0]):
+		case len(fields) == 1 && function.MatchString(fields[0]) && pattern.MatchString(fields[0]):
 			names = append(names, fields[0])
-		case len(fields) >= 2 && fields[0] == "ok":
+		case len(fields) >= 2 && fields[0] == "ok" && !strings.HasPrefix(fields[1], "-"):
 			for _, name := range names {
 				list = append(list, Benchmark{Package: fields[1], Name: name})
 			}
