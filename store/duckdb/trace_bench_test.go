@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"context"
 	"encoding/binary"
 	"flag"
 	"fmt"
@@ -281,6 +282,68 @@ func BenchmarkExpire(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64((cpu()-start).Milliseconds())/float64(b.N), "cpu-ms/op")
+		})
+	}
+}
+
+// BenchmarkExpireWhileServing measures what expiry costs the intake: commits of 50 segments
+// among -bench-segments others, while every second the oldest are removed, and while none are.
+func BenchmarkExpireWhileServing(b *testing.B) {
+	s := mustOpen(b, filepath.Join(b.TempDir(), "store.duckdb"), Options{})
+	raw, n := []byte(strings.Repeat("0123456789", 100)), 0
+	put := func(each int) {
+		var list []traceprof.Segment
+		for range each {
+			list = append(list, traceprof.Segment{ID: fmt.Sprint("segment", n), Trace: fmt.Sprint("trace", n/2), Service: "shop", Start: int64(n), End: int64(n), Raw: raw})
+			n++
+		}
+		if err := s.PutSegments(b.Context(), list...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for n < *benchSegments {
+		put(5000)
+	}
+	v := tracetest.Picture("task", "segment1", "A-B A-C")
+	v.Received = 1 << 40
+	if err := s.PutSnapshots(b.Context(), v); err != nil {
+		b.Fatal(err)
+	}
+	for _, how := range []string{"idle", "time", "size"} {
+		b.Run("expiry="+how, func(b *testing.B) {
+			ctx, stop := context.WithCancel(b.Context())
+			var removed sync.WaitGroup
+			if how != "idle" {
+				removed.Go(func() {
+					for ctx.Err() == nil {
+						e := traceprof.Expiry{Before: int64(n - *benchSegments)}
+						if how == "size" {
+							e = traceprof.Expiry{MaxBytes: int64(*benchSegments) * int64(len(raw)+90)}
+						}
+						if _, err := s.Expire(ctx, e); err != nil && ctx.Err() == nil {
+							b.Error(err)
+						}
+						select {
+						case <-ctx.Done():
+						case <-time.After(time.Second):
+						}
+					}
+				})
+			}
+			var took []time.Duration
+			for b.Loop() {
+				start := time.Now()
+				put(50)
+				took = append(took, time.Since(start))
+				time.Sleep(5 * time.Millisecond)
+			}
+			stop()
+			removed.Wait()
+			slices.Sort(took)
+			for _, q := range []int{50, 99} {
+				b.ReportMetric(float64(took[len(took)*q/100].Microseconds())/1000, fmt.Sprintf("ms-p%d", q))
+			}
+			b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "ms-max")
 		})
 	}
 }

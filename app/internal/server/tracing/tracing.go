@@ -73,7 +73,7 @@ func New(ctx context.Context, st store.Store, o Options) (*Tracing, error) {
 	t.Parts = []server.Part{agents.Part(), clients.Part(),
 		{Name: "tasks", Run: untilEnd(finished.Run)},
 		{Name: "delivery", Run: t.watch(o.Log)},
-		{Name: "expiry", Run: func(ctx context.Context) error { return o.expire(ctx, traces, expireEvery) }},
+		{Name: "expiry", Run: func(ctx context.Context) error { return o.expire(ctx, traces, o.expireEvery()) }},
 	}
 	if len(o.Kafka.Brokers) == 0 {
 		return t, nil
@@ -122,8 +122,18 @@ func logTask(log *slog.Logger, r ingest.Result) {
 	log.Info("stored a finished task as a profile", "task", r.Run, "service", r.Group, "endpoint", r.Bench, "status", r.Status)
 }
 
-// expireEvery is how often old traces are deleted.
-const expireEvery = 5 * time.Minute
+// expireEvery returns how often old traces are deleted. What is kept too long is at most a
+// twentieth of the TTL; with a limit of bytes it is what arrives in five seconds.
+func (o *Options) expireEvery() time.Duration {
+	every := time.Minute
+	if o.TTL > 0 {
+		every = min(every, max(o.TTL/20, time.Second))
+	}
+	if o.MaxBytes > 0 {
+		every = min(every, 5*time.Second)
+	}
+	return every
+}
 
 // expire deletes old traces, and those over the limit, until the context ends.
 func (o *Options) expire(ctx context.Context, st traceprof.Store, every time.Duration) error {

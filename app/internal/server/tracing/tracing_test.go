@@ -74,6 +74,22 @@ func TestLimitStacks(t *testing.T) {
 	}
 }
 
+// TestExpireEvery: how often old traces are deleted follows the shortest limit.
+func TestExpireEvery(t *testing.T) {
+	for _, c := range []struct {
+		ttl   time.Duration
+		bytes int64
+		want  time.Duration
+	}{
+		{72 * time.Hour, 0, time.Minute}, {10 * time.Minute, 0, 30 * time.Second}, {time.Second, 0, time.Second},
+		{0, 1 << 30, 5 * time.Second}, {72 * time.Hour, 1 << 30, 5 * time.Second}, {20 * time.Second, 1 << 30, time.Second},
+	} {
+		if o := (&Options{TTL: c.ttl, MaxBytes: c.bytes}); o.expireEvery() != c.want {
+			t.Errorf("%v, %d bytes: every %v, want %v", c.ttl, c.bytes, o.expireEvery(), c.want)
+		}
+	}
+}
+
 // TestExpire wants what is too old to go, and the loop to end with its context.
 func TestExpire(t *testing.T) {
 	st := mem.New()

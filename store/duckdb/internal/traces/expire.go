@@ -1,17 +1,117 @@
 package traces
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Expire implements traceprof.Store, in one transaction.
-func (s *Store) Expire(ctx context.Context, e traceprof.Expiry) (traceprof.Expired, error) {
+// Expire implements traceprof.Store. It works in transactions of limited size, between which
+// others write, each of which is an Expire of less: if one fails, the next Expire continues.
+// If nothing is to be removed, it writes nothing.
+func (s *Store) Expire(ctx context.Context, e traceprof.Expiry) (all traceprof.Expired, err error) {
+	p := progress{whole: e}
+	for {
+		step, err := p.next(ctx, s)
+		if err != nil || step == (traceprof.Expiry{}) {
+			return all, err
+		}
+		gone, err := s.expire(ctx, step)
+		all.Tasks, all.Segments, all.Instances = all.Tasks+gone.Tasks, all.Segments+gone.Segments, all.Instances+gone.Instances
+		if err != nil {
+			return all, err
+		}
+	}
+}
+
+// The maximum that one transaction removes of segments by time, and of bytes by size. Both
+// may be exceeded by what belongs together.
+const (
+	stepSegments = 20_000
+	stepBytes    = 64 << 20
+)
+
+// progress divides an Expiry into steps.
+type progress struct {
+	whole  traceprof.Expiry
+	before int64 // of the last step by time
+	timed  bool  // there are no more steps by time
+	left   int64 // bytes after the last step by size; 0: there was none
+}
+
+// next returns the next step, or none. It reads only what is needed to see whether there is
+// something to remove.
+func (p *progress) next(ctx context.Context, s *Store) (step traceprof.Expiry, err error) {
+	err = s.read(ctx, func(c *driver.Conn) error {
+		if p.whole.Before != 0 && !p.timed {
+			if step.Before, err = p.nextBefore(ctx, c, s); err != nil || step.Before != 0 {
+				return err
+			}
+			p.timed = true
+		}
+		if p.whole.MaxBytes == 0 {
+			return nil
+		}
+		x := remover{ctx: ctx, c: c, s: s, stacksOf: map[string][]int32{}}
+		tasks, err := x.StoredTasks()
+		if err != nil {
+			return err
+		}
+		bytes, err := x.SegmentBytes()
+		for i := range tasks {
+			bytes += tasks[i].Bytes
+		}
+		if bytes > p.whole.MaxBytes && (p.left == 0 || bytes < p.left) { // the rest may not go
+			step.Now, step.MaxBytes, p.left = p.whole.Now, max(p.whole.MaxBytes, bytes-stepBytes), bytes
+		}
+		return err
+	})
+	return step, err
+}
+
+// nextBefore returns the time before which the next step removes, or 0.
+func (p *progress) nextBefore(ctx context.Context, c *driver.Conn, s *Store) (before int64, err error) {
+	number := func(sql string) (n int64, err error) {
+		return n, c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
+			n = driver.Column[int64](ch, 0)[0]
+			return nil
+		})
+	}
+	const most = math.MaxInt64
+	last := cmp.Or(p.before, math.MinInt64)
+	if last >= p.whole.Before {
+		return 0, nil
+	}
+	due, err := number(fmt.Sprintf(`SELECT least((SELECT coalesce(min(arrived), %[1]d) FROM segment), (SELECT coalesce(min(last_seen), %[1]d) FROM instance),
+		(SELECT coalesce(min(newest), %[1]d) FROM snapshot), (SELECT coalesce(min(time), %[1]d) FROM task_log WHERE task NOT IN (SELECT id FROM task)))::BIGINT`, most))
+	if err != nil {
+		return 0, err
+	}
+	for _, task := range s.all() {
+		due = min(due, task.End())
+	}
+	if due >= p.whole.Before {
+		return 0, nil
+	}
+	p.before = p.whole.Before
+	cut, err := number(fmt.Sprintf(`SELECT coalesce((SELECT arrived FROM segment WHERE arrived >= %d AND arrived < %d ORDER BY arrived LIMIT 1 OFFSET %d), %[2]d)::BIGINT`,
+		last, p.whole.Before, stepSegments))
+	if cut > last {
+		p.before = cut
+	} else { // as many arrived within one ms
+		p.before = last + 1
+	}
+	return p.before, err
+}
+
+// expire is one step, in one transaction.
+func (s *Store) expire(ctx context.Context, e traceprof.Expiry) (traceprof.Expired, error) {
 	x := remover{ctx: ctx, s: s, stacksOf: map[string][]int32{}}
 	locked := false
 	err := s.change(ctx, func(c *driver.Conn) error {
