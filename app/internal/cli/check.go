@@ -62,7 +62,10 @@ which later runs update. --github off disables all of this.`,
   dendro check --base before/ --head after/ --fail-on regression,suspect`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return o.run(c.Context(), e, !o.full && !c.Flags().Changed("output"))
+			if o.output.file != "" { // the verdict is printed all the same
+				o.also = append(o.also, o.output.file)
+			}
+			return o.run(c.Context(), e, !o.full && (o.output.file != "" || !c.Flags().Changed("output")))
 		},
 	}
 	o.reporting = reporting{r: &o.r.ReportRequest, answer: func(ctx context.Context, st store.Store) (*report.Report, error) { return query.Check(ctx, st, &o.r) }}

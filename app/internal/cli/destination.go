@@ -36,15 +36,25 @@ func (d *destination) Set(v string) error {
 		d.format, d.file = outputFormat(v), ""
 		return nil
 	}
-	ext := strings.TrimPrefix(filepath.Ext(v), ".")
-	if ext == "txt" {
-		ext = "text"
+	format := extensionOf(v)
+	if !slices.Contains(d.formats, format) {
+		return fmt.Errorf("must be one of %s, or a file with such an extension", strings.Join(d.formats, ", "))
 	}
-	if !slices.Contains(d.formats, ext) {
-		return fmt.Errorf("must be one of %s, or a file that ends in one of them", strings.Join(d.formats, ", "))
-	}
-	d.format, d.file = outputFormat(ext), v
+	d.format, d.file = outputFormat(format), v
 	return nil
+}
+
+// extensionOf returns the format that a file's name has: its extension, .txt is text and
+// .xml is junit.
+func extensionOf(name string) string {
+	switch ext := strings.TrimPrefix(filepath.Ext(name), "."); ext {
+	case "txt":
+		return "text"
+	case "xml":
+		return "junit"
+	default:
+		return ext
+	}
 }
 
 // write calls f with an env that writes to the destination.

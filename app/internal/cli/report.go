@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,7 +36,7 @@ branch (the base up to the merge base, if the git repository is available), a co
 a run, or a file or directory of profiles whose folders are runs.
 
 The same input gives the same bytes. The Markdown fits into a pull request comment.`,
-		Example: `  dendro report -o md > report.md
+		Example: `  dendro report -o report.html
   dendro report --benchmark checkout --candidates 10 --traces 0
   dendro report --base main --head my-branch --write report.json --write report.sarif
   dendro report --base before/ --head after/`,
@@ -53,6 +53,9 @@ The same input gives the same bytes. The Markdown fits into a pull request comme
 	return c
 }
 
+// reportFormats are the formats of reports; the first is the default.
+var reportFormats = []string{"text", "md", "html", "json", "sarif", "junit"}
+
 // reporting is what `dendro report` and `dendro check` share.
 type reporting struct {
 	r      *query.ReportRequest
@@ -62,7 +65,7 @@ type reporting struct {
 	repo         string
 	acknowledged string
 	also         []string
-	output       outputFormat
+	output       destination
 }
 
 // addFlags registers the parameters of a request that o.r is part of, and what only the
@@ -76,8 +79,7 @@ func (o *reporting) addFlags(c *cobra.Command, request any) {
 	f.StringVar(&o.repo, "repo", "", "`directory` of the git repository of the code, for the merge base, files and owners (default: the working directory)")
 	f.StringVar(&o.acknowledged, "acknowledged", acknowledgedFile, "`file` of accepted changes")
 	f.StringArrayVar(&o.also, "write", nil, "also write the report to `file`; the extension sets the format: .txt, .md, .html, .json, .sarif, .xml (JUnit); repeatable")
-	o.output.addFlag(c, "text", "md", "html", "json", "sarif", "junit")
-	c.Flags().Lookup("output").Usage += "; files: --write"
+	o.output.addFlag(c, reportFormats...)
 	inGroup(c, "Side", "layout", "repo")
 	inGroup(c, "Method", "acknowledged")
 	inGroup(c, "Output", "write")
@@ -96,11 +98,11 @@ func (o *reporting) ofPaths() bool {
 
 // make compares and returns the report.
 func (o *reporting) make(ctx context.Context, e *env) (doc *report.Report, err error) {
-	o.r.Page = o.output == "html"
+	o.r.Page = o.output.format == "html"
 	for _, name := range o.also {
-		format, ok := formatOf(name)
+		format := extensionOf(name)
 		o.r.Page = o.r.Page || format == "html"
-		if !ok {
+		if !slices.Contains(reportFormats, format) {
 			return nil, usagef("--write %q: the name must end in .txt, .md, .html, .json, .sarif or .xml", name)
 		}
 	}
@@ -141,30 +143,19 @@ func (o *reporting) repository(ctx context.Context) (string, error) {
 	return root, nil
 }
 
-// formatOf returns the format that a file's name has.
-func formatOf(name string) (outputFormat, bool) {
-	f, ok := map[string]outputFormat{".txt": "text", ".md": "md", ".html": "html", ".json": "json", ".sarif": "sarif", ".xml": "junit"}[filepath.Ext(name)]
-	return f, ok
-}
-
-// print writes the report to stdout, if it is brief only its changes, and to the files
-// of --write.
+// print writes the report to its destination, or only its changes if it is brief, and to the
+// files of --write.
 func (o *reporting) print(e *env, doc *report.Report, brief bool) error {
 	err := o.printMain(e, doc, brief)
 	for _, name := range o.also {
-		format, _ := formatOf(name)
-		err = errors.Join(err, writeFile(name, func(w io.Writer) error { return query.WriteReport(w, doc, string(format), o.r.Detail) }))
+		err = errors.Join(err, writeFile(name, func(w io.Writer) error { return query.WriteReport(w, doc, extensionOf(name), o.r.Detail) }))
 	}
 	return err
 }
 
 func (o *reporting) printMain(e *env, doc *report.Report, brief bool) error {
 	if !brief {
-		full := func(e *env) error { return query.WriteReport(e.out, doc, string(o.output), o.r.Detail) }
-		if o.output == "text" {
-			return e.page(full)
-		}
-		return full(e)
+		return o.output.write(e, func(e *env) error { return query.WriteReport(e.out, doc, string(o.output.format), o.r.Detail) })
 	}
 	if err := render.Brief(e.rendering("text"), doc.Brief(o.r.Changes)); err != nil {
 		return err
