@@ -113,7 +113,7 @@ func All() []Format {
 			Sniff: pprof.Sniff, NewDecoder: func() Decoder { return pprof.NewDecoder() }, Encode: pprof.Encode,
 		},
 		{
-			Name: pprof.TextName, Title: "older formats of pprof (threads, contention, Java)",
+			Name: pprof.TextName, Title: "texts of pprof (-raw, -traces, threads, contention, Java)",
 			Extensions: []string{".threadz"}, whole: true,
 			Sniff: pprof.SniffText, NewDecoder: pprof.NewTextDecoder,
 		},

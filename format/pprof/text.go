@@ -13,8 +13,8 @@ import (
 )
 
 // TextName is the name, in Profile.Format, of the formats that came before protocol
-// buffers and that no other reader has: contention and threads of C++, heap, contention
-// and CPU of Java.
+// buffers and that no other reader has (contention and threads of C++, heap, contention
+// and CPU of Java), and of what pprof prints with -raw and -traces.
 const TextName = "pprof-text"
 
 // textStarts are what these begin with.
@@ -28,7 +28,7 @@ func SniffText(prefix []byte) bool {
 			return start != "--- Thread " || bytes.Contains(prefix, []byte(" stack: ---"))
 		}
 	}
-	return isJavaCPU(prefix, binary.LittleEndian, 8) || isJavaCPU(prefix, binary.BigEndian, 8) ||
+	return sniffRaw(prefix) || sniffTraces(prefix) || isJavaCPU(prefix, binary.LittleEndian, 8) || isJavaCPU(prefix, binary.BigEndian, 8) ||
 		isJavaCPU(prefix, binary.LittleEndian, 4) || isJavaCPU(prefix, binary.BigEndian, 4)
 }
 
@@ -58,7 +58,16 @@ func (d *textDecoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) 
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := googlepprof.ParseData(content)
+	traces := sniffTraces(content)
+	var parsed *googlepprof.Profile
+	switch {
+	case sniffRaw(content):
+		parsed, err = parseRaw(content)
+	case traces:
+		parsed, err = parseTraces(content)
+	default:
+		parsed, err = googlepprof.ParseData(content)
+	}
 	var message bytes.Buffer
 	if err == nil {
 		err = parsed.WriteUncompressed(&message)
@@ -71,5 +80,8 @@ func (d *textDecoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) 
 		return nil, &profile.ParseError{Offset: -1, Err: err.(*profile.ParseError).Err} // of the message, not the file
 	}
 	p.Format = TextName
+	if traces {
+		p.Warnf("pprof -traces prints rounded values without files and lines: import the profile itself if you have it")
+	}
 	return p, nil
 }

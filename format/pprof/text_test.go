@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	oracle "github.com/google/pprof/profile"
 
 	"github.com/dendroprof/dendro/profile"
@@ -18,8 +19,8 @@ func decodeText(content []byte) (*profile.Profile, error) {
 
 // texts returns the files of testdata/text by name.
 func texts(t testing.TB) map[string][]byte {
-	names, _ := filepath.Glob("testdata/text/*z")
-	if len(names) != 5 {
+	names, _ := filepath.Glob("testdata/text/[js]*.[chrt]*")
+	if len(names) != 7 {
 		t.Fatal(names)
 	}
 	all := map[string][]byte{}
@@ -78,6 +79,35 @@ func TestText(t *testing.T) {
 	}
 	if SniffText([]byte("--- Thread dump ---\n")) || SniffText([]byte("heap profile: 1: 2 [3: 4] @ heap/1\n")) {
 		t.Error("another text is recognised")
+	}
+}
+
+// TestPrinted compares what pprof prints of a profile with the profile.
+func TestPrinted(t *testing.T) {
+	whole := mustDecode(t, readtest.File(t, "text/shop.pb.gz"))
+	for name, first := range map[string]int{"shop.raw": 0, "shop.traces": 1} {
+		content := texts(t)[name]
+		if !SniffText(content) {
+			t.Errorf("%s is not recognised", name)
+		}
+		p, err := decodeText(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range p.Tables {
+			if diff := cmp.Diff(readtest.Costs(whole, first+i), readtest.Costs(p, i)); diff != "" {
+				t.Error(name, diff)
+			}
+		}
+		if len(p.Tables) != 2-first {
+			t.Errorf("%s: %d types", name, len(p.Tables))
+		}
+		readtest.Damage(t, content, 3000, decodeText)
+	}
+	for value, want := range map[string]int64{"960ms": 960e6, "1.20s": 1.2e9, "1.50mins": 90e9, "512kB": 512 << 10, "0.50MB": 1 << 19, "12": 12} {
+		if got, _, err := printedValue(value); got != want || err != nil {
+			t.Errorf("%s is %d, %v", value, got, err)
+		}
 	}
 }
 
