@@ -3,6 +3,7 @@
 
 GO        ?= go
 FUZZTIME  ?= 10s
+SOAK      ?= 10m
 BENCHARGS ?=
 
 # One setting for everything, so that builds, tests and tools share what they
@@ -15,7 +16,7 @@ BASE      ?= $(shell git rev-parse -q --verify origin/main >/dev/null && echo or
 # Modules of their own.
 MODULES   := $(patsubst %/go.mod,%,$(filter-out go.mod tools/go.mod,$(shell git ls-files '*go.mod' ':!*testdata*')))
 
-.PHONY: help build install release demo lint test python-test spark-test spark-nightly race race-all test-large smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-graph bench-detection detection-record bench-full golden pictures web web-test web-e2e web-fresh clean
+.PHONY: help build install release demo lint test python-test spark-test spark-nightly race race-all test-large soak smoke smoke-neo4j smoke-servers nightly test-real real-neo4j real-newest real-servers fuzz fuzz-changed bench bench-smoke bench-readers bench-views bench-traces bench-neo4j bench-graph bench-detection detection-record bench-full golden pictures web web-test web-e2e web-fresh clean
 
 help: ## print the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,7 +95,7 @@ SMOKE = TestStore/shared/(One|Many|Runs|Queries|Conflict|Delete|Concurrent)|Test
 smoke-servers: # Kafka, PostgreSQL, agents, JMH, new users; these measure durations, so nothing else runs meanwhile
 	DENDRO_TEST_REAL=1 $(GO) test -vet=off -short -count=1 -p 1 -timeout 20m ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake
 
-nightly: test-real spark-test spark-nightly race-all test-large fuzz bench bench-detection ## everything that is too slow for every change; hours
+nightly: test-real spark-test spark-nightly race-all test-large soak fuzz bench bench-detection ## everything that is too slow for every change; hours
 
 test-real: build ## all tests against real servers, agents and readers (python3 with venv, Java 17 and 21, Maven)
 	test/real/run
@@ -111,6 +112,9 @@ real-newest: # Neo4j's newest release
 
 real-servers: # the binary with servers and agents
 	DENDRO_TEST_REAL=1 $(GO) test -count=1 -p 1 -timeout 60m ./test/neo4j/... ./test/pipeline ./app/internal/server/skywalking/kafka/broker ./test/agents ./test/newuser ./test/jmh ./test/lake
+
+soak: ## load a server for SOAK (10m): agents, imports, queries, kills, a full disk (Linux; root for the full disk)
+	$(GO) test -vet=off -count=1 -v -timeout 3h -run TestSoak ./test/soak -soak $(SOAK)
 
 fuzz: ## every fuzz target for FUZZTIME (10s)
 	tools/fuzz $(FUZZTIME)

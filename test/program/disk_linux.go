@@ -14,12 +14,21 @@ type Disk struct{ Dir string }
 // user may not mount.
 func NewDisk(t *testing.T, bytes string) Disk {
 	t.Helper()
-	d := Disk{t.TempDir()}
-	if err := syscall.Mount("tmpfs", d.Dir, "tmpfs", 0, "size="+bytes); err != nil {
+	d, err := MountDisk(t, bytes)
+	if err != nil {
 		t.Skip("mounting a small disk: ", err)
 	}
-	t.Cleanup(func() { syscall.Unmount(d.Dir, syscall.MNT_DETACH) })
 	return d
+}
+
+// MountDisk is NewDisk for tests that can do without.
+func MountDisk(t *testing.T, bytes string) (Disk, error) {
+	d := Disk{t.TempDir()}
+	if err := syscall.Mount("tmpfs", d.Dir, "tmpfs", 0, "size="+bytes); err != nil {
+		return d, err
+	}
+	t.Cleanup(func() { syscall.Unmount(d.Dir, syscall.MNT_DETACH) })
+	return d, nil
 }
 
 // filler is the file that takes the free space.

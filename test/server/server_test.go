@@ -34,31 +34,12 @@ type process struct {
 // serve starts a server in dir on free ports and waits until it listens.
 func serve(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
-	c := program.Command(dir, append([]string{"serve", "--store", "s.duckdb", "--http-listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"}, args...)...)
-	p := &process{Cmd: c, log: &bytes.Buffer{}}
-	c.Stderr = p.log
-	out, err := c.StdoutPipe()
+	s, err := program.StartServer(dir, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if c.ProcessState == nil {
-			c.Process.Kill()
-			c.Wait()
-		}
-	})
-	lines := bufio.NewScanner(out)
-	for _, to := range []*string{&p.http, &p.grpc} {
-		if !lines.Scan() {
-			c.Wait()
-			t.Fatalf("the server does not listen: %s", p.log)
-		}
-		*to = strings.Fields(lines.Text())[1]
-	}
-	return p
+	t.Cleanup(s.Kill)
+	return &process{Cmd: s.Cmd, http: s.HTTP, grpc: s.GRPC, log: s.Log}
 }
 
 // end sends a signal and returns the exit status.

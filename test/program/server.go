@@ -1,0 +1,48 @@
+package program
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// Server is `dendro serve` as a process.
+type Server struct {
+	*exec.Cmd
+	HTTP, GRPC string        // addresses: http://HOST:PORT and HOST:PORT
+	Log        *bytes.Buffer // stderr; read it once the process has ended
+}
+
+// StartServer starts a server over s.duckdb in dir and waits until it listens: on free ports
+// of loopback, unless the arguments say otherwise. The caller ends it.
+func StartServer(dir string, args ...string) (*Server, error) {
+	c := Command(dir, append([]string{"serve", "--store", "s.duckdb", "--http-listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"}, args...)...)
+	s := &Server{Cmd: c, Log: &bytes.Buffer{}}
+	c.Stderr = s.Log
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewScanner(out)
+	for _, to := range []*string{&s.HTTP, &s.GRPC} {
+		if !lines.Scan() {
+			_ = c.Wait() // its log says more
+			return nil, fmt.Errorf("the server does not listen: %s", s.Log)
+		}
+		*to = strings.Fields(lines.Text())[1]
+	}
+	return s, nil
+}
+
+// Kill ends the server without a warning.
+func (s *Server) Kill() {
+	if s.ProcessState == nil {
+		_ = s.Process.Kill() // it may have ended
+		_ = s.Wait()
+	}
+}
