@@ -88,29 +88,44 @@ func (f *file) frame(k *nodeKey) profile.Frame {
 // unitEvents is the unit of events that do not say theirs (Ir, D1mr).
 const unitEvents = "events"
 
+// units are the units of time and memory that tools write behind an event, in the units of
+// a profile. pprof's kB are of 1,024 bytes.
+var units = map[string]struct {
+	unit   string
+	factor int64
+}{
+	"10ns": {"nanoseconds", 10}, "ns": {"nanoseconds", 1}, "µs": {"nanoseconds", 1e3}, "us": {"nanoseconds", 1e3},
+	"ms": {"nanoseconds", 1e6}, "s": {"nanoseconds", 1e9}, "min": {"nanoseconds", 60e9}, "hrs": {"nanoseconds", 3600e9},
+	"B": {"bytes", 1}, "kB": {"bytes", 1 << 10}, "MB": {"bytes", 1 << 20}, "GB": {"bytes", 1 << 30}, "TB": {"bytes", 1 << 40},
+}
+
+// pprofNames are the names of pprof's types, which it writes with their unit.
+var pprofNames = map[string]string{
+	"samples": profile.CPUSamples, "alloc_space": profile.Alloc, "alloc_objects": profile.AllocSamples,
+	"inuse_space": profile.Live, "inuse_objects": profile.LiveSamples, "delay": profile.Lock, "contentions": profile.LockSamples,
+}
+
 // valueType returns the type of an event and what its counts are multiplied by.
-// An event without a unit is counted, but `cpu_(nanoseconds)` says its unit and
-// Xdebug's times are converted.
+// An event without a unit is counted, but `cpu_(nanoseconds)` and pprof's `cpu(ms)` say
+// their unit, and Xdebug's times are converted.
 func valueType(event string) (profile.ValueType, int64) {
-	name, unit, ok := strings.Cut(event, "_(")
-	unit = strings.TrimSuffix(unit, ")")
-	if !ok || name == "" || unit == "" {
+	name, unit, ok := strings.Cut(strings.TrimSuffix(event, ")"), "(")
+	name, underscored := strings.CutSuffix(name, "_")
+	if ok = ok && name != "" && unit != "" && strings.HasSuffix(event, ")"); !ok {
 		name, unit = event, unitEvents
 		if strings.HasSuffix(event, "samples") {
 			unit = "count"
 		}
 	}
 	factor := int64(1)
-	switch unit {
-	case "10ns":
-		unit, factor = "nanoseconds", 10
-	case "ns":
-		unit = "nanoseconds"
-	case "µs", "us":
-		unit = "microseconds"
+	if u, known := units[unit]; known && ok {
+		unit, factor = u.unit, u.factor
 	}
-	if name == "Time" && ok {
+	switch known, isPprof := pprofNames[name]; {
+	case name == "Time" && ok:
 		name = profile.Wall
+	case ok && !underscored && isPprof:
+		name = known
 	}
 	return profile.ValueType{Name: name, Unit: unit, Original: event}, factor
 }
