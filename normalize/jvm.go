@@ -17,7 +17,15 @@ func jvmName(name string, kind profile.Kind) string {
 	} else {
 		name = dropSignature(name, kind)
 	}
-	return dots(name, kind)
+	return onePackage(dots(name, kind))
+}
+
+// onePackage gives proxies one package: before JDK 16 it was com.sun.proxy.
+func onePackage(name string) string {
+	if rest, ok := strings.CutPrefix(name, "com.sun.proxy.$Proxy"); ok {
+		return "jdk.proxy.$Proxy" + rest
+	}
+	return name
 }
 
 // suspicious is a cheap test for a character or word that every rule of this file needs.

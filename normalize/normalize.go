@@ -9,7 +9,8 @@
 //
 // A name is normalised in four steps:
 //
-//  1. Addresses without a symbol become their module, `[libc.so.6]`.
+//  1. Addresses without a symbol become their module, `[libc.so.6]`; mangled symbols of C++
+//     and Rust become the names of their source.
 //  2. Script functions get their file, `render (src/cart.js)`.
 //  3. Names of a JVM lose generated parts, then signature and slashes; native names
 //     lose the hashes of compilers.
@@ -19,7 +20,7 @@
 // matches is returned without an allocation. docs/method/names.md documents every rule.
 // Version identifies the set of rules: two stores can be compared only if it is equal.
 //
-// The package does not demangle and reads no profiles.
+// The package reads no profiles.
 package normalize
 
 import (
@@ -33,7 +34,7 @@ import (
 
 // builtin is the version of the built-in rules. Increase it with every change of any normal
 // form.
-const builtin = "1"
+const builtin = "2"
 
 // maxName is the maximum length of a normal form in bytes. Longer names are cut and
 // get the hash of the whole name, so that they stay distinct.
@@ -51,7 +52,7 @@ type Normalizer struct {
 // New returns a normalizer; user may be nil.
 func New(user *Rules) *Normalizer { return &Normalizer{user: user} }
 
-// Version identifies the rules: "1", or "1+" and a hash of the user's rules.
+// Version identifies the rules: "2", or "2+" and a hash of the user's rules.
 func (n *Normalizer) Version() string {
 	if n.user.Len() == 0 {
 		return builtin
@@ -106,6 +107,9 @@ func builtinName(f profile.Function) string {
 	for range maxPasses {
 		if unresolved(name) {
 			return moduleName(f.Module)
+		}
+		if of&familyScript == 0 {
+			name = demangled(name)
 		}
 		if name[0] == '[' && name[len(name)-1] == ']' {
 			return name // a pseudo frame: [break_deopt], [libc.so.6]

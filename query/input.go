@@ -36,8 +36,9 @@ type Names int
 
 // The names of functions (docs/method/names.md).
 const (
-	NamesAsWritten Names = iota
-	NamesToCompare       // normalised, so that two runs have the same; those of Firefox Profiler as written, so that a diff equals its own
+	NamesDemangled Names = iota // as written, and symbols of C++ and Rust demangled; those of Firefox Profiler as written
+	NamesAsWritten
+	NamesToCompare // normalised, so that two runs have the same; those of Firefox Profiler as written, so that a diff equals its own
 	NamesNormalised
 )
 
@@ -46,8 +47,11 @@ const firefox = "firefox"
 
 // NewInput returns a profile as an input.
 func NewInput(name string, p *profile.Profile, names Names) Input {
-	if names == NamesNormalised || names == NamesToCompare && p.Format != firefox {
+	switch foreign := p.Format == firefox; {
+	case names == NamesNormalised, names == NamesToCompare && !foreign:
 		p = p.Rename(normalize.New(nil).Function)
+	case names == NamesDemangled && !foreign && slices.ContainsFunc(p.Symbols.Functions, func(f profile.Function) bool { return normalize.Demangle(f).Name != f.Name }):
+		p = p.Rename(normalize.Demangle)
 	}
 	return Input{name: name, viewer: calltree.NewViewer(p), profiles: 1, interval: p.Interval, duration: p.Duration, warnings: p.Warnings}
 }
