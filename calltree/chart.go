@@ -25,6 +25,7 @@ func (s *Shown) StackChart(sameWidth bool) ([]Box, error) {
 	if sameWidth {
 		c.unit = 1
 	}
+	within := s.viewer.absolute(s.View.Range)
 	last, tick := NoNode, int64(0)
 	for i, node := range s.nodes {
 		if node == last {
@@ -32,7 +33,7 @@ func (s *Shown) StackChart(sameWidth bool) ([]Box, error) {
 		}
 		at := tick
 		if !sameWidth {
-			at = s.rows.time(i)
+			at = max(s.rows.time(i), within.Start)
 		}
 		c.enter(node, at)
 		last = node
@@ -41,11 +42,27 @@ func (s *Shown) StackChart(sameWidth bool) ([]Box, error) {
 	if len(s.nodes) > 0 {
 		end := tick
 		if !sameWidth {
-			end = s.rows.time(len(s.nodes)-1) + int64(s.viewer.profile.Interval)
+			end = s.end(within)
 		}
 		c.enter(NoNode, end)
 	}
 	return byDepth(c.boxes), nil
+}
+
+// end returns when the last of the samples ends: one interval of the profile after it
+// or, of intervals, with the last one or the range.
+func (s *Shown) end(within Range) int64 {
+	last := s.rows.time(len(s.nodes) - 1)
+	if !s.rows.lasts {
+		return last + int64(s.viewer.profile.Interval)
+	}
+	for i := range s.nodes {
+		last = max(last, s.rows.end(i))
+	}
+	if !within.All() {
+		last = min(last, within.End)
+	}
+	return last
 }
 
 // Matches reports whether a word of the view's search matches the function, so that its

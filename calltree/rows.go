@@ -12,6 +12,7 @@ import (
 )
 
 // rows is a selection of samples of a table, in order of time if they have times.
+// Intervals are in the order in which they begin.
 type rows struct {
 	*profile.Samples
 	table   int
@@ -19,6 +20,7 @@ type rows struct {
 	order   []int32 // row of each sample; nil: as in the table
 	first   int     // of the samples in the range, when order is nil
 	n       int
+	lasts   bool // the samples are intervals
 }
 
 // row returns the row of the i-th sample selected.
@@ -42,7 +44,7 @@ func (v *Viewer) rowsOf(table int, threads []profile.ThreadID) (rows, error) {
 	if have := v.rows; have.Samples == s && (have.threads == nil) == (threads == nil) && slices.Equal(have.threads, threads) {
 		return have, nil
 	}
-	r := rows{Samples: s, table: table, threads: slices.Clone(threads), n: s.Len()}
+	r := rows{Samples: s, table: table, threads: slices.Clone(threads), n: s.Len(), lasts: s.Intervals && s.Time != nil}
 	if threads != nil {
 		if s.Thread == nil && r.n > 0 {
 			return r, fmt.Errorf("the samples of %s have no threads", s.Type.Name)
@@ -83,7 +85,8 @@ func (r *rows) sortByTime() {
 // errNoTimes is the error of a view over time of samples without times.
 var errNoTimes = errors.New("the samples have no times, which this view needs")
 
-// span returns the samples in a range of time: [lo, hi).
+// span returns the samples in a range of time: [lo, hi). Intervals of other threads that
+// end before the range may be among them; Shown.value makes them 0.
 func (r *rows) span(in Range) (lo, hi int, err error) {
 	if in.All() {
 		return 0, r.n, nil
@@ -91,14 +94,25 @@ func (r *rows) span(in Range) (lo, hi int, err error) {
 	if !r.timed() {
 		return 0, 0, fmt.Errorf("range: %w", errNoTimes)
 	}
-	lo = sort.Search(r.n, func(i int) bool { return r.time(i) >= in.Start })
 	hi = sort.Search(r.n, func(i int) bool { return r.time(i) >= in.End })
+	if r.lasts { // the first ones may last
+		for lo < hi && r.end(lo) <= in.Start {
+			lo++
+		}
+		return lo, hi, nil
+	}
+	lo = sort.Search(r.n, func(i int) bool { return r.time(i) >= in.Start })
 	return lo, max(lo, hi), nil
 }
 
 // during selects the samples in a range of time.
 func (r rows) during(in Range) (rows, error) {
 	lo, hi, err := r.span(in)
+	if err == nil && r.lasts && !in.All() {
+		r.order = r.overlapping(in)
+		r.n = len(r.order)
+		return r, nil
+	}
 	if r.order != nil {
 		r.order = r.order[lo:hi]
 	} else {
@@ -149,8 +163,8 @@ func (s *Shown) idle() []bool {
 	return idle
 }
 
-// dropByMarkers applies the transforms that select samples by markers. They depend only
-// on the time of a sample, so their place among the transforms does not matter.
+// dropByMarkers applies the transforms that select samples by markers; intervals are cut
+// where markers begin and end. They depend only on the time of a sample, so their place among the transforms does not matter.
 func (s *Shown) dropByMarkers(nodes []int32) error {
 	for _, t := range s.View.Transforms {
 		if !t.Kind.takesText() {
@@ -160,6 +174,14 @@ func (s *Shown) dropByMarkers(nodes []int32) error {
 			return fmt.Errorf("transform %s: %w", t, errNoTimes)
 		}
 		spans := s.viewer.markerSpans(t.Args, s.rows.threads)
+		if s.rows.lasts {
+			if t.Kind == MarkerSearch {
+				s.windows = s.windows.only(spans)
+			} else {
+				s.windows = s.windows.without(spans)
+			}
+			continue
+		}
 		k := 0
 		for i := range nodes {
 			at := s.rows.time(i)

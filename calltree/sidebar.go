@@ -108,7 +108,7 @@ func (s *Shown) each(use func(i int, node int32, value int64)) {
 	}
 	for i := s.lo; i < s.hi; i++ {
 		if node := s.nodes[i]; node != NoNode {
-			use(i, node, s.rows.Value[s.rows.row(i)])
+			use(i, node, s.value(i))
 		}
 	}
 }

@@ -99,6 +99,7 @@ type Shown struct {
 
 	viewer  *Viewer
 	rows    rows
+	windows windows     // of samples that are intervals
 	nodes   []int32     // of the samples of the committed range; NoNode: not counted
 	lo, hi  int         // the samples of the preview range among them
 	matched functionSet // functions matched by the search; nil without a search
@@ -169,6 +170,25 @@ func (v *Viewer) withModules(functions []profile.Function) []profile.Function {
 	return all
 }
 
+// Stackless returns how much of the view has no stack: lost is the total of the function
+// profile.LostName, gaps is what is counted nowhere. Both are sums without signs.
+func (s *Shown) Stackless() (lost, gaps int64) {
+	for n := int32(0); int(n) < s.Len(); n = s.End[n] {
+		if s.Functions[s.Func[n]].Name == profile.LostName {
+			lost += abs(s.Total[n])
+		}
+	}
+	if s.viewer == nil {
+		return lost, 0
+	}
+	for i := s.lo; i < s.hi; i++ {
+		if s.rows.Stack[s.rows.row(i)] == profile.NoStack {
+			gaps += abs(s.value(i))
+		}
+	}
+	return lost, gaps
+}
+
 // Zero returns the time from which ranges count: that of the first sample of the
 // profile over all threads or, without samples, of the first marker.
 func (v *Viewer) Zero() int64 {
@@ -227,6 +247,7 @@ func (v *Viewer) Show(view View) (*Shown, error) {
 	if s.lo, s.hi, err = s.rows.span(v.absolute(view.Preview)); err != nil {
 		return nil, err
 	}
+	s.cut(v.absolute(view.Range), v.absolute(view.Preview))
 	typ, self, err := s.weigh(table.Len())
 	if err != nil {
 		return nil, err

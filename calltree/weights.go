@@ -146,7 +146,7 @@ func (s *Shown) add(self []int64) {
 		lo, hi := int32(p.lo), int32(p.hi)
 		for i, node := range s.nodes[s.lo:s.hi] {
 			if lo <= node && node < hi {
-				self[node] += s.rows.Value[s.rows.row(s.lo+i)]
+				self[node] += s.value(s.lo + i)
 			}
 		}
 	})

@@ -29,8 +29,9 @@ import (
 	"time"
 )
 
-// NoStack is the stack of a sample that has none. Such a sample keeps its place
-// in time and is counted nowhere. It is also the parent of an outermost frame.
+// NoStack is the stack of a sample that has none: a gap, in which nothing ran. It keeps
+// its place in time and is counted nowhere; a sample whose stack was lost has the stack
+// Symbols.Lost. NoStack is also the parent of an outermost frame.
 const NoStack StackID = -1
 
 // Ids of the tables. Each table has its own type so that they cannot be mixed.
@@ -127,6 +128,9 @@ type Samples struct {
 	// Content has the hash of each row's stack as it is in the file if the reader left
 	// out a part of it (Limits.Sums); nil: stacks are complete.
 	Content []StackHash
+
+	// Intervals: a row is what ran from Time on, for Value nanoseconds, and no instant.
+	Intervals bool
 
 	// Summed is the number of samples that were added to other rows.
 	Summed int64

@@ -66,6 +66,7 @@ func (s *Samples) Bounded() bool {
 	}
 	s.sum()
 	s.sumAt, s.sumIndex, s.Time, s.Address = 0, nil, nil, nil
+	s.Intervals = false
 	s.Stack, s.Value = slices.Clone(s.Stack), slices.Clone(s.Value)
 	s.Thread, s.Labels, s.State, s.Content = slices.Clone(s.Thread), slices.Clone(s.Labels), slices.Clone(s.State), slices.Clone(s.Content)
 	return true

@@ -149,6 +149,9 @@ func (s *Symbols) Function(f Function) FunctionID {
 		}
 		return FunctionID(known)
 	}
+	if f.Name == LostName {
+		f.Kind = KindLabel
+	}
 	id := FunctionID(len(s.Functions))
 	s.Functions = append(s.Functions, f)
 	s.functions.Add(h, int32(id))

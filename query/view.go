@@ -9,6 +9,7 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/calltree/callpath"
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -222,12 +223,33 @@ func (v *viewer) show(list []Input) ([]*calltree.Shown, error) {
 			v.note("%sno samples are inside --range and --preview, which count from the first sample", in.prefix())
 		}
 	}
+	v.noteStackless(shown)
 	for name, n := range unknown {
 		if n == len(list) {
 			v.note("--transform: no function or module is named %s", name)
 		}
 	}
 	return shown, nil
+}
+
+// noteStackless says how much has no stack, and whether it is in the totals.
+func (v *viewer) noteStackless(shown []*calltree.Shown) {
+	var lost, gaps, total int64
+	for _, s := range shown {
+		l, g := s.Stackless()
+		lost, gaps, total = lost+l, gaps+g, total+s.RootTotal()
+	}
+	if len(shown) == 0 {
+		return
+	}
+	t := shown[0].Type
+	text := func(n int64) string { return words.Value(float64(n), t.Unit, t.Scale) }
+	if lost != 0 {
+		v.note("%s: %s of %s without a stack, which count as the function %s", t.Name, text(lost), text(total), profile.LostName)
+	}
+	if gaps != 0 {
+		v.note("%s: %s without a stack (gaps, idle threads), not in the total", t.Name, text(gaps))
+	}
 }
 
 // of resolves the filter for one profile.

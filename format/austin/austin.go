@@ -144,6 +144,7 @@ func (f *file) fill() {
 		}
 		f.p.Tables = append(f.p.Tables, f.tables[name].Samples(t, false, 0))
 	}
+	f.p.CountLost()
 }
 
 // thread interns a thread by the ids of its process, interpreter and itself.

@@ -58,6 +58,9 @@ func spelled(p *profile.Profile, table int, unit int64) map[string]int64 {
 		th := p.Threads[t.Tags(i).Thread]
 		text := fmt.Sprintf("P%s;T0:%s", th.Process, th.ID)
 		for _, id := range p.Symbols.Path(st, nil) {
+			if st == p.Symbols.Lost() {
+				break // austin writes nothing
+			}
 			fr := &p.Symbols.Frames[id]
 			fn := &p.Symbols.Functions[fr.Function]
 			text += fmt.Sprintf(";%s:%s:%d", fn.File, fn.Name, fr.Line)

@@ -275,7 +275,7 @@ func (t *trace) linkRecordings() error {
 }
 
 func (t *trace) linkEvents() error {
-	table := profile.Samples{Type: profile.ValueType{Name: typeEvents, Unit: "nanoseconds"}}
+	table := profile.Samples{Type: profile.ValueType{Name: typeEvents, Unit: "nanoseconds"}, Intervals: true}
 	some := false
 	frames := make([]profile.FrameID, len(t.texts))
 	for i := range frames {

@@ -175,6 +175,7 @@ func (f *file) link(p *profile.Profile) error {
 			return err
 		}
 	}
+	p.CountLost()
 	return nil
 }
 

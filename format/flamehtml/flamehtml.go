@@ -120,6 +120,7 @@ func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*pr
 	if d.buf.Cap() > keepBytes {
 		d.buf = bytes.Buffer{}
 	}
+	p.CountLost()
 	return p.Checked()
 }
 

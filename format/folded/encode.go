@@ -122,12 +122,15 @@ func newEncoder(p *profile.Profile) *encoder {
 func (e *encoder) collect(s *profile.Samples, column int) {
 	e.scale[column] = s.Type.Scale
 	for i, v := range s.Value {
+		if s.Stack[i] == profile.NoStack {
+			continue // a gap counts nowhere
+		}
 		at := place{0, e.node(s.Stack[i])}
 		if s.Thread != nil {
 			at.thread = e.thread(s.Thread[i])
 		}
-		if at == (place{0, prefixtree.Root}) {
-			continue
+		if at.thread != 0 && e.p.Symbols.IsLost(s.Stack[i]) {
+			at.node = prefixtree.Root // a line with the thread alone
 		}
 		n, ok := e.rowOf[at]
 		if !ok {

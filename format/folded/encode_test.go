@@ -112,8 +112,8 @@ func TestEncodeForeign(t *testing.T) {
 		frame(profile.Function{Name: "h", File: "<anonymous>", Kind: profile.KindJS}, profile.Frame{Line: 5}),
 		frame(profile.Function{Name: "main.go.f", File: "/x/main.go"}, profile.Frame{Line: 5, Address: 1}),
 		frame(profile.Function{Name: "main.go.f", File: "/x/main.go"}, profile.Frame{Line: 6, Address: 2}),
-		profile.NoStack,
-		profile.NoStack,
+		profile.NoStack, // a gap
+		s.Lost(),
 	}
 	table := profile.Samples{Type: profile.ValueType{Name: profile.CPU, Unit: "nanoseconds"}}
 	for i, st := range stacks {
@@ -133,7 +133,6 @@ func TestEncodeForeign(t *testing.T) {
 		[no id tid=0];f (x.py:4) 5
 		[odd (x) tid=0];main.go.f 8
 		[tid=5];g (<string>:5) 6
-		[two lines tid=9] 10
 		[x tid=0] 11
 		thread (0x7F): hex|;h 7
 	`)

@@ -99,5 +99,6 @@ func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*pr
 		return nil, err
 	}
 	run.finish()
+	p.CountLost()
 	return p.Checked()
 }

@@ -218,14 +218,14 @@ func TestDecodeThreads(t *testing.T) {
 		{"names with semicolons", "[alloc worker; \"quoted\" tid=7173];java/A.b 1\n[a;b;c tid=2] 2\n", `
 			cpu-samples/count
 				{alloc worker; "quoted"|7173|} <java/A.b java> > 1
-				{a;b;c|2|} 2`},
+				{a;b;c|2|} <(no stack) label> > 2`},
 		{"names with brackets", "[a] b tid=7];x 1\n[] tid=8];x 1\n", `
 			cpu-samples/count
 				{a] b|7|} <x> > 1
 				{]|8|} <x> > 1`},
 		{"only a thread", "[main tid=1] 5\n", `
 			cpu-samples/count
-				{main|1|} 5`},
+				{main|1|} <(no stack) label> > 5`},
 		{"functions in brackets", "[unknown];a 1\n[CPU-3];a 1\n[pricing-1];a 1\n[stale_jmethodID] 1\n[main tid=];a 1\n[x_tid=1];a 1\n[kernel]_[k];[main tid=1] 1\n", `
 			cpu-samples/count
 				<[unknown] > > <a> > 1
@@ -314,7 +314,7 @@ func TestDecodeCounts(t *testing.T) {
 				{t|1|} <a> > 15
 			new/counte-1
 				{t|1|} <a> > 20
-				{t|1|} 70`},
+				{t|1|} <(no stack) label> > 70`},
 		{"one line with one number: a name ends in a number", "a;b 3 5\na;c 2\n", `
 			cpu-samples/count
 				<a> > <b 3> > 5

@@ -188,6 +188,9 @@ func (r *refReader) stack(text string) (profile.ThreadID, profile.StackID, int) 
 			n++
 		}
 	}
+	if n == 0 && thread != 0 {
+		return thread, r.p.Symbols.Lost(), n
+	}
 	return thread, stack, n
 }
 

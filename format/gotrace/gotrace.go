@@ -124,6 +124,7 @@ func read(r io.Reader, p *profile.Profile, l profile.Limits) (err error) {
 	}
 	p.Duration = time.Duration(max(0, last-first))
 	p.Tables = []profile.Samples{table.Samples(profile.NamedType(profile.CPUSamples), true, first)}
+	p.CountLost()
 	return nil
 }
 

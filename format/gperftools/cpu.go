@@ -143,9 +143,6 @@ func (c *cpu) sample() (end bool, err error) {
 		}
 	}
 	stack := c.End()
-	if stack == profile.NoStack {
-		return false, nil
-	}
 	if err := addTo(c.samples, stack, int64(count)); err != nil {
 		return false, err
 	}

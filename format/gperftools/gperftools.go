@@ -93,6 +93,7 @@ func (a *addresses) fill() {
 		frames[i] = s.Frame(f)
 	}
 	a.Link(a.p.Tables, func(parent profile.StackID, i int32) profile.StackID { return s.Stack(parent, frames[i]) })
+	a.p.CountLost()
 }
 
 // addTo adds a sample, if there is something to add.

@@ -298,8 +298,7 @@ func (t *reader) fill() error {
 		}
 		stack := a.stack
 		if stack == profile.NoStack {
-			fn := t.p.Symbols.Function(profile.Function{Name: "[no stack]", Kind: profile.KindLabel})
-			stack = t.p.Symbols.Stack(stack, t.p.Symbols.Frame(profile.Frame{Function: fn}))
+			stack = t.p.Symbols.Lost()
 		}
 		if a.size > 0 && a.count > math.MaxInt64/a.size {
 			return errSum

@@ -82,13 +82,13 @@ func TestCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	const f = "main:5:0 (a.c:0:0) 0x10 > main:9:0 (a.c:0:0) 0x20 > f:7:0 (a.c:0:0) 0x20 inlined 1"
-	want := "== alloc bytes scale 0 default\n16 " + f + "\n32 " + f + " > f!0x30 0x30 in f\n1 [no stack]\n" +
-		"== alloc-samples count scale 0\n2 " + f + "\n2 " + f + " > f!0x30 0x30 in f\n1 [no stack]\n" +
+	want := "== alloc bytes scale 0 default\n16 " + f + "\n32 " + f + " > f!0x30 0x30 in f\n1 (no stack)\n" +
+		"== alloc-samples count scale 0\n2 " + f + "\n2 " + f + " > f!0x30 0x30 in f\n1 (no stack)\n" +
 		"== temporary count scale 0\n1 " + f + " > f!0x30 0x30 in f\n" +
 		"== peak bytes scale 0\n8 " + f + "\n32 " + f + " > f!0x30 0x30 in f\n" +
 		"== peak-samples count scale 0\n1 " + f + "\n2 " + f + " > f!0x30 0x30 in f\n" +
-		"== live bytes scale 0\n8 " + f + "\n1 [no stack]\n" +
-		"== live-samples count scale 0\n1 " + f + "\n1 [no stack]\n"
+		"== live bytes scale 0\n8 " + f + "\n1 (no stack)\n" +
+		"== live-samples count scale 0\n1 " + f + "\n1 (no stack)\n"
 	if diff := cmp.Diff(want, readtest.Describe(p)); diff != "" {
 		t.Error(diff)
 	}

@@ -127,6 +127,7 @@ func read(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits
 	if f.timed {
 		p.Warnf("the CPU time of each stack is a percentage of the total with two decimals")
 	}
+	p.CountLost()
 	if len(p.Tables) == 0 {
 		return &profile.ParseError{Offset: -1, Err: fmt.Errorf("a text of hprof without CPU samples, CPU time and sites: %w", profile.ErrUnsupported),
 			Hint: "record with -agentlib:hprof=cpu=samples or, better, with async-profiler or JFR"}

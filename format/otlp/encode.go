@@ -102,7 +102,7 @@ func (e *encoder) profile(t *profile.Samples, first bool) ([]byte, error) {
 	unscaled.Unit = scale.Unit
 	b := wire.AppendBytes(nil, 1, e.typeRef(e.fileName(&unscaled), scale.Unit))
 	for i, v := range t.Value {
-		if v = scale.Apply(v); v != 0 {
+		if v = scale.Apply(v); v != 0 && t.Stack[i] != profile.NoStack { // gaps would count
 			b = wire.AppendBytes(b, 2, e.sample(t, i, v))
 		}
 	}

@@ -65,6 +65,7 @@ func (d *Decoder) Decode(r io.Reader, s *profile.Symbols, l profile.Limits) (*pr
 		return nil, protobuf.Place(err)
 	}
 	p := k.finish()
+	p.CountLost()
 	return p.Checked()
 }
 

@@ -161,7 +161,7 @@ func TestJSON(t *testing.T) {
 		"cpu-samples/count@10nanoseconds 1 @200 worker||7 endpoint=main0 size=5count trace_id=0102030405060708090a0b0c0d0e0f100 span_id=01020304050607080:" + stack + " 0x4d( :0  )+0",
 		"cpu-samples/count@10nanoseconds 1 @1 ||:" + stack,
 		"cpu-samples/count@10nanoseconds 2 @2 ||:" + stack,
-		"cpu-samples/count@10nanoseconds 4 @0 ||:",
+		"cpu-samples/count@10nanoseconds 4 @0 ||: (no stack)( :0 label )+0",
 		"cpu/nanoseconds 70:" + stack,
 	}
 	if diff := cmp.Diff(want, rows(p)); diff != "" {
@@ -306,6 +306,9 @@ func TestRoundTrip(t *testing.T) {
 						fr.Type = profile.FrameInlined
 						st = s.Stack(st, s.Frame(fr))
 					}
+				}
+				if st == profile.NoStack {
+					st = s.Lost()
 				}
 				table.Add(st, rapid.Int64Range(-5, 5).Draw(t, "value"))
 				table.Thread = append(table.Thread, profile.ThreadID(rapid.IntRange(0, 3).Draw(t, "thread")))

@@ -475,6 +475,7 @@ func (r *recording) finish() error {
 		frames[i] = r.frame(at)
 	}
 	r.stacks.Link(p.Tables, func(parent profile.StackID, i int32) profile.StackID { return p.Symbols.Stack(parent, frames[i]) })
+	p.CountLost()
 	if r.lost > 0 {
 		p.Warnf("perf lost %d events while recording", r.lost)
 	}

@@ -98,7 +98,7 @@ func TestTexts(t *testing.T) {
 		{"no head", "\t10 a (/x)\n\t20 main (/x)\n\n\t10 b (/x)\n", []string{"cpu-samples/count 1: main(x) a(x)", "cpu-samples/count 1: b(x)"}},
 		{"name alone", "my app \n\t10 a (/x)\n", []string{"cpu-samples/count 1 my app||: a(x)"}},
 		{"name and id", "my app 12 \n\t10 a (/x)\n", []string{"cpu-samples/count 1 my app||12: a(x)"}},
-		{"no stack", head + "\n\n" + head + "\n\t10 a (/x)\n", []string{"cycles/count 5 @0 app|7|8 cpu=3:", "cycles/count 5 @0 app|7|8 cpu=3: a(x)"}},
+		{"no stack", head + "\n\n" + head + "\n\t10 a (/x)\n", []string{"cycles/count 5 @0 app|7|8 cpu=3: (no stack)", "cycles/count 5 @0 app|7|8 cpu=3: a(x)"}},
 		{"in the head line", "              dd  8 1.0:  5 cycles:  ffff00 a b+0x1 (/x)\n              dd  8 1.5:  5 cycles:  ffff00 a (/x)\n",
 			[]string{"cycles/count 5 @0 dd||8: a b(x)", "cycles/count 5 @500000000 dd||8: a(x)"}},
 		{"trace point", "app 8 1.0: sched:sched_switch: prev_comm=app prev_pid=8 ==> next_comm=x\n\t10 schedule ([kernel.kallsyms])\n\n", []string{"sched:sched_switch-samples/count 1 @0 app||8: schedule([kernel.kallsyms])"}},

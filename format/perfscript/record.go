@@ -369,6 +369,7 @@ func (r *run) comment(line string) {
 // finish fills in what is known at the end only.
 func (r *run) finish() {
 	perf.Fill(r.p, r.events.list)
+	r.p.CountLost()
 	if len(r.p.Tables) == 0 {
 		r.p.Tables = []profile.Samples{{Type: profile.NamedType(profile.CPUSamples)}}
 		r.p.Warnf("the file holds no samples")

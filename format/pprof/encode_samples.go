@@ -16,14 +16,15 @@ type rowKey struct {
 
 func keyOf(t *profile.Samples, i int) rowKey { return rowKey{t.Stack[i], t.Tags(i)} }
 
-// writeSamples writes the rows of all tables.
+// writeSamples writes the rows of all tables. Gaps are left out: what has no stack in
+// pprof counts.
 func (e *encoder) writeSamples() {
 	e.location.init(e.p.Symbols)
 	keys, values := e.rows()
 	n := len(e.tables)
 	for i, k := range keys {
 		row := values[i*n : (i+1)*n]
-		if !slices.ContainsFunc(row, func(v int64) bool { return v != 0 }) {
+		if k.stack == profile.NoStack || !slices.ContainsFunc(row, func(v int64) bool { return v != 0 }) {
 			continue
 		}
 		e.msg = e.msg[:0]

@@ -101,6 +101,7 @@ func (d *Decoder) decode() (*profile.Profile, error) {
 	}
 	p.LabelSets, p.Threads = d.samples.sets.list, d.samples.sets.threads
 	l.found.report(p)
+	p.CountLost()
 	return p.Checked()
 }
 

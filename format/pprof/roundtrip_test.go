@@ -102,6 +102,9 @@ func drawProfile(t *rapid.T) *profile.Profile {
 				st = p.Symbols.Stack(st, frame(m, at, depth))
 			}
 		}
+		if st == profile.NoStack {
+			return p.Symbols.Lost()
+		}
 		return st
 	})
 	stacks := rapid.SliceOfN(stack, 1, 5).Draw(t, "stacks")

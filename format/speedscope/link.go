@@ -305,7 +305,7 @@ func (k *linker) table(vt profile.ValueType) *sampleTable {
 			return t
 		}
 	}
-	k.tables = append(k.tables, &sampleTable{Samples: profile.Samples{Type: vt}})
+	k.tables = append(k.tables, &sampleTable{Samples: profile.Samples{Type: vt, Intervals: vt.Unit == "nanoseconds"}})
 	return k.tables[len(k.tables)-1]
 }
 

@@ -117,6 +117,7 @@ func read(s *jsonscan.Scanner, p *profile.Profile, l profile.Limits) error {
 		return &profile.ParseError{Offset: -1, Err: err}
 	}
 	p.Tables = []profile.Samples{t}
+	p.CountLost()
 	if got := t.Total(); f.samples >= 0 && got != f.samples {
 		p.Warnf("the file says %d samples and has %d", f.samples, got)
 	}

@@ -96,7 +96,7 @@ func TestTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := readtest.Describe(p), "== samples count scale 0 default\n3 a:7:0 (a.rb:3:0) > (marking)\n1 -\nwarning: the file says 4 samples and has 3\n"; got != want {
+	if got, want := readtest.Describe(p), "== samples count scale 0 default\n3 a:7:0 (a.rb:3:0) > (marking)\n1 (no stack)\n"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	for text, is := range map[string]error{

@@ -92,6 +92,7 @@ func (t *reader) finish() error {
 	for i, name := range t.names {
 		p.Tables = append(p.Tables, t.tables[i].Samples(profile.ValueType{Name: name, Unit: "count"}, false, 0))
 	}
+	p.CountLost()
 	p.Warnings = t.notes.Warnings(p.Warnings)
 	return nil
 }
@@ -107,9 +108,6 @@ const maxTables = 1000
 // add adds the stack in work with its count to the named table and begins a new one.
 func (t *reader) add(name string, count int64) error {
 	defer t.reset()
-	if len(t.frames) == 0 {
-		return nil
-	}
 	i := 0
 	for i < len(t.names) && t.names[i] != name {
 		i++
@@ -120,7 +118,9 @@ func (t *reader) add(name string, count int64) error {
 	if i == len(t.names) {
 		t.names, t.tables = append(t.names, name), append(t.tables, stacktext.NewTable(t.limits))
 	}
-	t.rows++
+	if len(t.frames) > 0 {
+		t.rows++
+	}
 	if !t.tables[i].Add(stacktext.Row{Stack: t.Stack(t.frames), Value: count, Labels: t.Labels(&t.labels)}) {
 		return t.in.At(fmt.Errorf("%w: the counts up to here add up to more than 63 bits", profile.ErrMalformed))
 	}
