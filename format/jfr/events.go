@@ -137,7 +137,6 @@ func (ch *chunk) withClass(st profile.StackID, class uint64, mode profile.FrameT
 func (ch *chunk) cpuTimeSample(e *eventType, r *record) {
 	if r[slotFailed] != 0 {
 		ch.found.failedSamples++
-		return
 	}
 	ch.sample(e, r)
 }

@@ -3,6 +3,8 @@ package jfr
 import (
 	"cmp"
 	"slices"
+
+	"github.com/dendroprof/dendro/profile"
 )
 
 // nativeEvent is a call of malloc or free. The event of free has no size: it is
@@ -41,6 +43,9 @@ func (r *recording) matchFrees() {
 	for _, e := range r.nativeEvents {
 		if !e.freed {
 			sizes[e.address] = e.value
+			if e.stack == profile.NoStack {
+				e.stack = r.p.Symbols.Lost()
+			}
 		} else {
 			size, ok := sizes[e.address]
 			if !ok {

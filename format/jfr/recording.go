@@ -20,7 +20,8 @@ type recording struct {
 	series       [seriesCount]series
 	nativeEvents []nativeEvent // malloc and free, until they are matched
 	facts        *profile.Interner
-	made         settings // of the first chunk that has any
+	made         settings // of the first chunk
+	last         settings // in force at the end of the chunk before
 	start        int64    // of the first chunk, in nanoseconds since 1970
 	end          int64    // of the last chunk
 	chunks       int
@@ -199,7 +200,7 @@ func (f *findings) report(p *profile.Profile) {
 		{f.lostStacks, "%d samples have a stack trace that is not in the file"},
 		{f.lostMethods, "%d methods are not in the file; their frames are called " + profile.NoName},
 		{f.cutStacks, "%d stack traces were cut at the depth that the recorder was set to"},
-		{f.failedSamples, "%d CPU time samples failed and have no stack; they are left out"},
+		{f.failedSamples, "%d CPU time samples failed and have no stack"},
 		{f.lostSamples, "%d CPU time samples were lost while recording"},
 		{f.unknownFrees, "%d calls of free are of memory whose allocation is not in the file; they are left out"},
 		{f.twiceAllocated, "%d ObjectAllocationSample events are left out: the same allocations are recorded as ObjectAllocationInNewTLAB and ObjectAllocationOutsideTLAB"},

@@ -180,9 +180,10 @@ native-samples count
 cpu nanoseconds default
   10000000 a/A.run_[0]:10;a/A.work_[j]:20 t=500 main/70
   20000000 a/A.run_[0]:10;a/A.work_[j]:20 t=600 main/70
+  10000000 (no stack) t=700 main/70
 cpu-samples count @20000000cpu
   1 a/A.run_[0]:10;a/A.work_[j]:20 t=500 main/70 STATE_RUNNABLE
-warning 1 CPU time samples failed and have no stack; they are left out
+warning 1 CPU time samples failed and have no stack
 warning 3 CPU time samples were lost while recording
 `},
 	{"async-profiler 2 calls CPU samples runnable", func() *writer {
@@ -345,7 +346,7 @@ method-trace nanoseconds default
 	}, `
 cpu-samples count default
   1 [unknown]:1 t=500 /7
-  1  t=600 /
+  1 (no stack) t=600 /
 warning 1 events are damaged and left out
 warning 1 samples have a stack trace that is not in the file
 warning 1 methods are not in the file; their frames are called [unknown]
@@ -357,6 +358,61 @@ func TestEvents(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := mustDecode(t, tt.write().bytes())
 			if diff := cmp.Diff(strings.TrimPrefix(tt.want, "\n"), picture(p)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestSettingsHold reads recordings of several chunks whose settings are in the first one
+// only, as async-profiler writes them, or repeated, as the JDK does.
+func TestSettingsHold(t *testing.T) {
+	chunk := func(settings ...string) []byte {
+		w := withNames(newWriter(execClass, wallClass, windowClass))
+		for i := 0; i+1 < len(settings); i += 2 {
+			class := classExecution
+			if settings[i] == "event" || settings[i] == "version" {
+				class = classRecording
+			}
+			w.setting(class, settings[i], settings[i+1])
+		}
+		w.numbers(classExecution, 1500, 7, 1, 1)
+		w.numbers(classExecution, 1600, 7, 2, 1)
+		w.numbers(classWall, 1700, 7, 1, 3, 4)
+		return w.bytes()
+	}
+	jdk := func(settings ...string) []byte {
+		w := withNames(newWriter(execClass))
+		for i := 0; i+1 < len(settings); i += 2 {
+			w.setting(classExecution, settings[i], settings[i+1])
+		}
+		w.numbers(classExecution, 1500, 7, 1, 1)
+		return w.bytes()
+	}
+	first := chunk("event", "cpu", "interval", "2000000", "wall", "5000000", "version", "3.0")
+	for _, tt := range []struct {
+		name   string
+		chunks [][]byte
+		want   map[string]int64 // totals
+	}{
+		{"one", [][]byte{first}, map[string]int64{"cpu": 4e6, "cpu-samples": 2, "wall": 20e6, "wall-samples": 4}},
+		{"in the first chunk only", [][]byte{first, chunk(), chunk()}, map[string]int64{"cpu": 12e6, "cpu-samples": 6, "wall": 60e6, "wall-samples": 12}},
+		{"another recording behind", [][]byte{first, chunk(), chunk("event", "cpu", "interval", "1000000", "wall", "3000000"), chunk()},
+			map[string]int64{"cpu": 12e6, "cpu-samples": 8, "wall": 64e6, "wall-samples": 16}},
+		{"one of counted events behind", [][]byte{first, chunk("event", "cache-misses", "interval", "1000"), chunk()},
+			map[string]int64{"cpu": 4e6, "cpu-samples": 6, "wall": 20e6 + 2*4*50e6, "wall-samples": 12}},
+		{"clock of perf events", [][]byte{chunk("event", "cpu-clock", "interval", "1000000"), chunk()}, map[string]int64{"cpu": 4e6, "cpu-samples": 4, "wall": 400e6, "wall-samples": 8}},
+		{"the JDK repeats them", [][]byte{jdk("period", "20 ms"), jdk("period", "10 ms")}, map[string]int64{"cpu": 30e6, "cpu-samples": 2}},
+		{"the JDK does not", [][]byte{jdk("period", "20 ms"), jdk(), jdk("period", "10 ms"), jdk()}, map[string]int64{"cpu": 60e6, "cpu-samples": 4}},
+		{"of another profiler", [][]byte{first, jdk()}, map[string]int64{"cpu": 4e6, "cpu-samples": 3, "wall": 20e6, "wall-samples": 4}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := mustDecode(t, bytes.Join(tt.chunks, nil))
+			got := map[string]int64{}
+			for i := range p.Tables {
+				got[p.Tables[i].Type.Name] = p.Tables[i].Total()
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

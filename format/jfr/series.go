@@ -56,24 +56,25 @@ var seriesTypes = [seriesCount]struct {
 	value, unit string
 	samples     string
 	original    string
+	lasts       bool // the value is the duration of the event
 }{
-	cpuTime:      {profile.CPU, nanoseconds, "", "jdk.CPUTimeSample"},
-	execution:    {profile.CPU, nanoseconds, profile.CPUSamples, "jdk.ExecutionSample"},
-	wall:         {profile.Wall, nanoseconds, profile.WallSamples, "profiler.WallClockSample"},
-	native:       {"", "", NativeSamples, "jdk.NativeMethodSample"},
-	alloc:        {profile.Alloc, byteUnit, profile.AllocSamples, "jdk.ObjectAllocationInNewTLAB"},
-	allocSampled: {profile.Alloc, byteUnit, profile.AllocSamples, "jdk.ObjectAllocationSample"},
-	live:         {profile.Live, byteUnit, profile.LiveSamples, "profiler.LiveObject"},
-	malloc:       {profile.Malloc, byteUnit, "", "profiler.Malloc"},
-	lock:         {profile.Lock, nanoseconds, profile.LockSamples, "jdk.JavaMonitorEnter"},
-	monitorWait:  {MonitorWait, nanoseconds, "", "jdk.JavaMonitorWait"},
-	sleep:        {Sleep, nanoseconds, "", "jdk.ThreadSleep"},
-	socketRead:   {SocketRead, nanoseconds, "", "jdk.SocketRead"},
-	socketWrite:  {SocketWrite, nanoseconds, "", "jdk.SocketWrite"},
-	fileRead:     {FileRead, nanoseconds, "", "jdk.FileRead"},
-	fileWrite:    {FileWrite, nanoseconds, "", "jdk.FileWrite"},
-	methodTrace:  {MethodTrace, nanoseconds, "", "jdk.MethodTrace"},
-	oldObjects:   {"", "", OldObjects, "jdk.OldObjectSample"},
+	cpuTime:      {profile.CPU, nanoseconds, "", "jdk.CPUTimeSample", false},
+	execution:    {profile.CPU, nanoseconds, profile.CPUSamples, "jdk.ExecutionSample", false},
+	wall:         {profile.Wall, nanoseconds, profile.WallSamples, "profiler.WallClockSample", false},
+	native:       {"", "", NativeSamples, "jdk.NativeMethodSample", false},
+	alloc:        {profile.Alloc, byteUnit, profile.AllocSamples, "jdk.ObjectAllocationInNewTLAB", false},
+	allocSampled: {profile.Alloc, byteUnit, profile.AllocSamples, "jdk.ObjectAllocationSample", false},
+	live:         {profile.Live, byteUnit, profile.LiveSamples, "profiler.LiveObject", false},
+	malloc:       {profile.Malloc, byteUnit, "", "profiler.Malloc", false},
+	lock:         {profile.Lock, nanoseconds, profile.LockSamples, "jdk.JavaMonitorEnter", true},
+	monitorWait:  {MonitorWait, nanoseconds, "", "jdk.JavaMonitorWait", true},
+	sleep:        {Sleep, nanoseconds, "", "jdk.ThreadSleep", true},
+	socketRead:   {SocketRead, nanoseconds, "", "jdk.SocketRead", true},
+	socketWrite:  {SocketWrite, nanoseconds, "", "jdk.SocketWrite", true},
+	fileRead:     {FileRead, nanoseconds, "", "jdk.FileRead", true},
+	fileWrite:    {FileWrite, nanoseconds, "", "jdk.FileWrite", true},
+	methodTrace:  {MethodTrace, nanoseconds, "", "jdk.MethodTrace", true},
+	oldObjects:   {"", "", OldObjects, "jdk.OldObjectSample", false},
 }
 
 // series collects samples of one kind, column by column.
@@ -170,10 +171,15 @@ func (r *recording) makeTables() {
 		}
 		t := &seriesTypes[i]
 		if t.samples != "" {
-			r.addTable(s, profile.ValueType{Name: t.samples, Unit: countUnit, Original: t.original}, s.counts())
+			r.addTable(s, profile.ValueType{Name: t.samples, Unit: countUnit, Original: t.original}, s.counts(), t.lasts)
 		}
 		if t.value != "" && !(seriesID(i) == execution && hasCPUTime) {
-			r.addTable(s, profile.ValueType{Name: t.value, Unit: t.unit, Original: t.original}, s.value)
+			r.addTable(s, profile.ValueType{Name: t.value, Unit: t.unit, Original: t.original}, s.value, t.lasts)
+		}
+	}
+	for i := range r.p.Tables {
+		if r.p.Tables[i].Type.Name != profile.Malloc { // calls of free have no stack by design
+			r.p.Tables[i].CountLost(r.p.Symbols)
 		}
 	}
 	if len(r.p.Tables) == 0 {
@@ -193,7 +199,7 @@ func (s *series) counts() []int64 {
 
 // addTable adds a table of the samples of s whose value is not 0, if there are
 // any. Columns are shared by the tables of a series where all values count.
-func (r *recording) addTable(s *series, t profile.ValueType, values []int64) {
+func (r *recording) addTable(s *series, t profile.ValueType, values []int64, lasts bool) {
 	zeros := 0
 	for _, v := range values {
 		if v == 0 {
@@ -207,7 +213,7 @@ func (r *recording) addTable(s *series, t profile.ValueType, values []int64) {
 		t.Period, t.PeriodUnit, t.PeriodName = p.value, p.unit, p.name
 	}
 	table := profile.Samples{
-		Type: t, Value: nonZero(values, values, zeros),
+		Type: t, Value: nonZero(values, values, zeros), Intervals: lasts && t.Unit == nanoseconds,
 		Stack: nonZero(s.stack, values, zeros), Time: nonZero(s.time, values, zeros),
 	}
 	if s.hasThreads {

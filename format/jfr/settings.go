@@ -1,6 +1,7 @@
 package jfr
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -11,9 +12,12 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// settings are what a chunk says about how it was recorded.
+// settings are what a recording says about how it was made. async-profiler writes them
+// into its first chunk only, so they hold for later chunks too (inherit).
 type settings struct {
+	any               bool // there are some
 	profiler, version string
+	jvm               string // name and version of the virtual machine
 	async             bool   // async-profiler says so
 	event             string // async-profiler's: "cpu", "wall", "cycles", …
 	interval          int64  // of event: nanoseconds or events; 0: the profiler's own
@@ -36,6 +40,10 @@ const (
 	asyncWallInterval = 50 * time.Millisecond
 )
 
+// clocks are the events whose interval is in nanoseconds of processor time: timers, and
+// the software clocks of perf events. Intervals of all others count events.
+var clocks = []string{"cpu", "itimer", "ctimer", "cpu-clock", "task-clock"}
+
 // settingClasses are the classes of which settings are read.
 var settingClasses = []string{
 	"jdk.ExecutionSample", "jdk.CPUTimeSample", "jdk.ObjectAllocationInNewTLAB", "jdk.JavaMonitorEnter", "jdk.ActiveRecording",
@@ -50,6 +58,7 @@ func (ch *chunk) setting(_ *eventType, r *record) {
 		return // the JDK writes hundreds
 	}
 	class := about.name
+	s.any = true
 	name := string(ch.text(nil, r[slotName]))
 	value := string(ch.text(nil, r[slotValue]))
 	n, _ := strconv.ParseInt(value, 10, 64)
@@ -77,8 +86,8 @@ func (ch *chunk) setting(_ *eventType, r *record) {
 
 // jvm reads jdk.JVMInformation.
 func (ch *chunk) jvm(_ *eventType, r *record) {
-	if v := string(ch.text(nil, r[slotValue])); v != "" && ch.settings.profiler == "" {
-		ch.settings.profiler = v // settings.complete makes the version of it
+	if ch.settings.jvm == "" {
+		ch.settings.jvm = string(ch.text(nil, r[slotValue]))
 	}
 }
 
@@ -118,7 +127,9 @@ const (
 // Settings may come anywhere in a chunk.
 func (ch *chunk) close() {
 	s := &ch.settings
+	s.inherit(&ch.last, ch.async())
 	s.complete(ch.async())
+	ch.last = *s
 	if ch.async() {
 		ch.moveWallSamples()
 	}
@@ -129,13 +140,29 @@ func (ch *chunk) close() {
 	}
 }
 
+// inherit adds what the settings before say and these do not. async-profiler writes all of
+// its settings or none; the JDK repeats those of all its events. Settings of the other
+// profiler, whose recording was appended, hold no longer.
+func (s *settings) inherit(before *settings, async bool) {
+	switch {
+	case !before.any || async != (before.profiler == asyncProfiler):
+	case !async:
+		s.any = true
+		s.period = cmp.Or(s.period, before.period)
+		s.throttle = cmp.Or(s.throttle, before.throttle)
+	case !s.any:
+		*s = *before
+	}
+}
+
+// complete names the profiler, and its version by that of the virtual machine in s.jvm.
 func (s *settings) complete(async bool) {
-	jvm := s.profiler
 	s.profiler = flightRecorder
 	if async {
 		s.profiler = asyncProfiler
 		return
 	}
+	jvm := s.jvm
 	if _, version, ok := strings.Cut(jvm, "("); ok { // "OpenJDK 64-Bit Server VM (25.0.3+9) for …"
 		jvm, _, _ = strings.Cut(version, ")")
 	}
@@ -167,7 +194,7 @@ func (s *settings) cpuPeriod() period {
 	switch {
 	case s.profiler != asyncProfiler:
 		return period{value: int64(s.period), unit: nanoseconds, name: profile.CPU}
-	case s.event == "cpu" || s.event == "itimer" || s.event == "ctimer":
+	case slices.Contains(clocks, s.event):
 		p := period{value: int64(asyncInterval), unit: nanoseconds, name: profile.CPU}
 		if s.interval > 0 {
 			p.value = s.interval
