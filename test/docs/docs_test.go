@@ -133,7 +133,11 @@ func TestBlocks(t *testing.T) {
 				case "json":
 					checkJSON(t, b.text)
 				case "go":
-					if _, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() error {\n"+b.text+"}\n", 0); err != nil {
+					text := b.text
+					if !strings.HasPrefix(text, "package ") { // else a program, which test/library runs
+						text = "package p\nfunc f() error {\n" + text + "}\n"
+					}
+					if _, err := parser.ParseFile(token.NewFileSet(), "", text, 0); err != nil {
 						t.Errorf("%v in\n%s", err, b.text)
 					}
 				case "", "text", "yaml", "ini", "console":

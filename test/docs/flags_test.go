@@ -25,7 +25,11 @@ func TestFlags(t *testing.T) {
 	help := map[string]string{}
 	helpOf := func(command string) string {
 		if _, known := help[command]; !known {
-			out, _, status := program.Run(t, t.TempDir(), slices.Concat([]string{"help"}, strings.Fields(command), []string{"--all"})...)
+			args := slices.Concat([]string{"help"}, strings.Fields(command), []string{"--all"})
+			if strings.HasPrefix(command, "-") { // of the program itself
+				args = []string{"--help"}
+			}
+			out, _, status := program.Run(t, t.TempDir(), args...)
 			if status != 0 {
 				out = ""
 			}
