@@ -54,6 +54,9 @@ func sameAfterDecoding[R any](t *testing.T, st store.Store, view func(*R) View[R
 		t.Errorf("%v: %v", values, err)
 		return
 	}
+	if _, ok := result.(Result); !ok {
+		t.Errorf("%v: %T does not describe its table", values, result)
+	}
 	decoded := v.New()
 	if a, b := reflect.TypeOf(result), reflect.TypeOf(decoded); a != b {
 		t.Fatalf("%v: answers with %s, New makes %s", values, a, b)

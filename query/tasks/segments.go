@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/traceprof"
 	"github.com/dendroprof/dendro/traceprof/spans"
@@ -18,11 +19,16 @@ type TaskSegmentsRequest struct {
 	Spans bool `param:"spans" group:"View" help:"list the spans of each segment, with the numbers for task analyze --span"`
 }
 
-// TaskSegmentsResult lists the segments that a task sampled, newest first: with Spans
-// their spans in TaskSpan, else TaskSegment.
-type TaskSegmentsResult[Row any] struct {
+// TaskSegmentsResult lists the segments that a task sampled, newest first.
+type TaskSegmentsResult struct {
 	Causes []traceprof.Cause `json:"causes"` // why there is nothing, or less than there should be
-	Rows   []Row             `json:"rows"`
+	Rows   []TaskSegment     `json:"rows"`
+}
+
+// TaskSpansResult lists the spans of the segments that a task sampled, of the newest first.
+type TaskSpansResult struct {
+	Causes []traceprof.Cause `json:"causes"` // as of TaskSegmentsResult
+	Rows   []TaskSpan        `json:"rows"`
 }
 
 // TaskSegment is a segment with its coverage. Of one that did not arrive only the
@@ -46,30 +52,62 @@ type TaskSpan struct {
 	Operation string `json:"operation"`
 }
 
-// TaskSegments answers a TaskSegmentsRequest with *TaskSegmentsResult[TaskSegment] or
-// *TaskSegmentsResult[TaskSpan].
-func TaskSegments(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest) (any, error) {
-	t, err := findTask(ctx, st, r.Task)
+// SegmentsOrSpans answers a TaskSegmentsRequest with the query that it names.
+func SegmentsOrSpans(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest) (query.Result, error) {
+	if r.Spans {
+		return TaskSpans(ctx, st, r)
+	}
+	return TaskSegments(ctx, st, r)
+}
+
+// NewSegments returns an empty result of the type that SegmentsOrSpans answers with, to
+// decode a document into.
+func NewSegments(r *TaskSegmentsRequest) query.Result {
+	if r.Spans {
+		return &TaskSpansResult{}
+	}
+	return &TaskSegmentsResult{}
+}
+
+// TaskSegments answers a TaskSegmentsRequest with the segments.
+func TaskSegments(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest) (*TaskSegmentsResult, error) {
+	about, list, err := sampledBy(ctx, st, r)
 	if err != nil {
 		return nil, err
 	}
+	return &TaskSegmentsResult{about.Causes, taskSegments(list, about.Coverage.Segments)}, nil
+}
+
+// TaskSpans answers a TaskSegmentsRequest with the spans of the segments.
+func TaskSpans(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest) (*TaskSpansResult, error) {
+	about, list, err := sampledBy(ctx, st, r)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := taskSpans(list)
+	return &TaskSpansResult{about.Causes, rows}, err
+}
+
+// sampledBy describes a task of trace profiling, and returns the segments that it sampled,
+// newest first.
+func sampledBy(ctx context.Context, st traceprof.Store, r *TaskSegmentsRequest) (*TaskResult, []sampledSegment, error) {
+	t, err := findTask(ctx, st, r.Task)
+	if err != nil {
+		return nil, nil, err
+	}
 	if t.Kind != traceprof.TraceKind {
-		return nil, param.Errorf("task %s is of kind %s: its profiles are runs of the store (dendro runs --group %s)", t.ID, t.Kind, t.Service)
+		return nil, nil, param.Errorf("task %s is of kind %s: its profiles are runs of the store (dendro runs --group %s)", t.ID, t.Kind, t.Service)
 	}
 	about, err := describeTask(ctx, st, t, t.End())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s := &sample{SampleSelection: SampleSelection{Task: t.ID}}
 	if err := s.findSegments(ctx, st); err != nil && !errors.Is(err, ErrNotSampled) {
-		return nil, err
+		return nil, nil, err
 	}
 	slices.Reverse(s.segments)
-	if r.Spans {
-		rows, err := taskSpans(s.segments)
-		return &TaskSegmentsResult[TaskSpan]{about.Causes, rows}, err
-	}
-	return &TaskSegmentsResult[TaskSegment]{about.Causes, taskSegments(s.segments, about.Coverage.Segments)}, nil
+	return about, s.segments, nil
 }
 
 func taskSegments(list []sampledSegment, coverage []traceprof.Coverage) []TaskSegment {

@@ -48,11 +48,21 @@ type TasksRequest struct {
 	Rows     int           `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
 }
 
+// TasksResult lists tasks.
+type TasksResult struct {
+	Rows []Task `json:"rows"`
+}
+
+// TaskLogResult lists events of a task.
+type TaskLogResult struct {
+	Rows []traceprof.Log `json:"rows"`
+}
+
 // Tasks lists tasks, newest start first.
-func Tasks(ctx context.Context, st traceprof.Store, r *TasksRequest) (*query.List[Task], error) {
+func Tasks(ctx context.Context, st traceprof.Store, r *TasksRequest) (*TasksResult, error) {
 	list, err := st.Tasks(ctx, traceprof.TaskQuery{Kind: traceprof.Kind(r.Kind), Service: r.Service, Endpoint: r.Endpoint,
 		From: r.Since.Milli(), To: r.Until.Milli(), Limit: r.Rows})
-	result := &query.List[Task]{Rows: make([]Task, len(list))}
+	result := &TasksResult{Rows: make([]Task, len(list))}
 	now := time.Now().UnixMilli()
 	for i := range list {
 		result.Rows[i] = taskOf(list[i], now)
@@ -107,13 +117,13 @@ func TaskCauses(ctx context.Context, st traceprof.Store, r *TaskRequest) (*query
 }
 
 // TaskLog lists what happened to a task at its instances, newest first.
-func TaskLog(ctx context.Context, st traceprof.Store, r *TaskRequest) (*query.List[traceprof.Log], error) {
+func TaskLog(ctx context.Context, st traceprof.Store, r *TaskRequest) (*TaskLogResult, error) {
 	t, err := findTask(ctx, st, r.Task)
 	if err != nil {
 		return nil, err
 	}
 	list, err := st.Logs(ctx, t.ID)
-	return &query.List[traceprof.Log]{Rows: list}, err
+	return &TaskLogResult{Rows: list}, err
 }
 
 // CreateTaskRequest describes a task to create.

@@ -24,5 +24,5 @@ that ran in one thread.
   dendro task segments last --spans
   dendro task segments 1795215559054 -o json | jq '.rows[].segment'`,
 	}
-	return taskCommand(e, c, engines.Read, tasks.TaskSegments, tableFormats...)
+	return taskCommand(e, c, engines.Read, tasks.SegmentsOrSpans, tableFormats...)
 }

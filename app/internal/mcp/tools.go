@@ -74,7 +74,7 @@ func tools(st store.Store, o *Options) []tool {
 	list = append(list,
 		reads(traces, "tasks", "Tasks of trace profiling, newest first.", tasks.Tasks),
 		reads(traces, "task", "A task, how much of its requests the snapshots cover, and why data is missing.", tasks.DescribeTask),
-		reads(traces, "task_segments", "The requests that a task sampled.", tasks.TaskSegments),
+		reads(traces, "task_segments", "The requests that a task sampled.", tasks.SegmentsOrSpans),
 		reads(traces, "task_analysis", "Where sampled requests spent their time: the merged tree of a task, trace or segment.", tasks.Analyze),
 	)
 	if o.Writes {

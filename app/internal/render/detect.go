@@ -67,12 +67,12 @@ func detectedTypes(d *query.Detected, field func(name, text string)) {
 	}
 	name := words.Plural(len(d.Types), "value type")
 	for _, t := range d.Types {
-		text := fmt.Sprintf("%-*s  %s in %s %s", width, t.Name, strings.TrimSuffix(Amount(t.Total, t.Unit), " samples"), words.Count(t.Samples), words.Plural(t.Samples, "row"))
+		text := fmt.Sprintf("%-*s  %s in %s %s", width, t.Name, strings.TrimSuffix(t.Total.Amount(t.Unit), " samples"), words.Count(t.Samples), words.Plural(t.Samples, "row"))
 		if t.NoStack > 0 {
 			text += fmt.Sprintf(", %s without a stack", words.Count(t.NoStack))
 		}
 		if t.Period > 0 {
-			text += ", period " + strings.TrimSuffix(Amount(query.Whole(t.Period, 0), t.PeriodUnit), " samples")
+			text += ", period " + strings.TrimSuffix(query.Whole(t.Period, 0).Amount(t.PeriodUnit), " samples")
 		}
 		if t.Default && len(d.Types) > 1 {
 			text += " (default)"
@@ -99,4 +99,4 @@ func contents(d *query.Detected) string {
 	return strings.Join(parts, ", ")
 }
 
-func nanoseconds(ns int64) string { return Amount(query.Whole(ns, 0), "nanoseconds") }
+func nanoseconds(ns int64) string { return query.Whole(ns, 0).Amount("nanoseconds") }

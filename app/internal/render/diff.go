@@ -2,7 +2,6 @@ package render
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -10,8 +9,8 @@ import (
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
-	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/table"
 )
 
 const (
@@ -59,7 +58,7 @@ func summary(w *bufio.Writer, h *query.DiffHead) {
 		profiles = fmt.Sprintf(", %d and %d profiles", h.Profiles.Base, h.Profiles.New)
 	}
 	if h.Unit == "share" {
-		whole := func(i int) string { return Amount(query.Number{Float: h.Whole[i], Divided: true}, h.Measured) }
+		whole := func(i int) string { return query.Number{Float: h.Whole[i], Divided: true}.Amount(h.Measured) }
 		fmt.Fprintf(w, "shares of each side: base %s, new %s%s\n", whole(0), whole(1), profiles)
 	} else {
 		per := ""
@@ -97,19 +96,19 @@ func line(o *Output, w *bufio.Writer, r *query.DiffRow, unit string) (noise bool
 		return value(n, unit)
 	}
 	text := fmt.Sprintf(diffHead, side(r.Total.Base), side(r.Total.New), signedValue(r.Total.Delta, unit), change, deltaSelf, indent(r.Depth))
-	text += o.name(r.Function, utf8.RuneCountInString(text))
+	text += nameOn(o, r.Function, utf8.RuneCountInString(text))
 	if r.BaseName != "" {
 		text += " (was " + words.Clean(r.BaseName) + ")"
 	}
 	if o.Colour {
-		tint := green
+		tint := table.Green
 		switch delta := r.Total.Delta.Value(); {
 		case noise || delta == 0:
-			tint = faint
+			tint = table.Faint
 		case delta > 0:
-			tint = red
+			tint = table.Red
 		}
-		text = tint.paint(text)
+		text = tint.Paint(text)
 	}
 	fmt.Fprintln(w, text)
 	return noise
@@ -117,9 +116,6 @@ func line(o *Output, w *bufio.Writer, r *query.DiffRow, unit string) (noise bool
 
 // Diff writes the union of two trees.
 func Diff(o *Output, r *query.DiffResult) error {
-	if o.Format != "text" {
-		return diffTable(o, r.Rows)
-	}
 	w := bufio.NewWriter(o.W)
 	summary(w, &r.DiffHead)
 	heading(w)
@@ -134,36 +130,8 @@ func Diff(o *Output, r *query.DiffResult) error {
 	return w.Flush()
 }
 
-// diffTable writes a diff with a column per number.
-func diffTable(o *Output, rows query.Rows[query.DiffRow]) error {
-	t := &Table{Columns: []Column{{Name: "depth", Right: true}}}
-	for _, name := range []string{"base", "new", "delta"} {
-		t.Columns = append(t.Columns, Column{Name: name, Right: true})
-	}
-	t.Columns = append(t.Columns, Column{Name: "relative", Right: true, Text: percent})
-	for _, name := range []string{"baseSelf", "newSelf", "deltaSelf"} {
-		t.Columns = append(t.Columns, Column{Name: name, Right: true})
-	}
-	t.Columns = append(t.Columns, Column{Name: "relativeSelf", Right: true, Text: percent}, Column{Name: "presence"},
-		Column{Name: "function"}, Column{Name: "module"}, Column{Name: "file"}, Column{Name: "baseName"})
-	ratio := func(c query.Change) any {
-		if c.Relative == nil {
-			return nil
-		}
-		return *c.Relative
-	}
-	for n := range rows.All() {
-		t.Add(n.Depth, n.Total.Base, n.Total.New, n.Total.Delta, ratio(n.Total), n.Self.Base, n.Self.New, n.Self.Delta, ratio(n.Self),
-			string(n.Presence), n.Function, n.Module, n.File, n.BaseName)
-	}
-	return t.Write(o)
-}
-
 // DiffFunctions writes the functions that increased and those that decreased.
 func DiffFunctions(o *Output, r *query.DiffFunctionsResult) error {
-	if o.Format != "text" {
-		return diffTable(o, r.Rows)
-	}
 	rows := slices.Collect(r.Rows.All())
 	w := bufio.NewWriter(o.W)
 	summary(w, &r.DiffHead)
@@ -192,24 +160,11 @@ func DiffFunctions(o *Output, r *query.DiffFunctionsResult) error {
 	return w.Flush()
 }
 
-// DiffFlame writes where the boxes of the flame graph of a diff are.
-func DiffFlame(o *Output, r *query.DiffFlameResult) error {
-	t := &Table{Columns: []Column{{Name: "depth", Right: true}, {Name: "start", Right: true, Text: fourDecimals}, {Name: "end", Right: true, Text: fourDecimals},
-		{Name: "base", Right: true}, {Name: "new", Right: true}, {Name: "delta", Right: true}, {Name: "function"}}}
-	for b := range r.Rows.All() {
-		t.Add(b.Depth, b.Start, b.End, b.Total.Base, b.Total.New, b.Total.Delta, b.Function)
-	}
-	return list(o, t, r.Notes, r.Omitted)
-}
-
-// DiffChart writes where the boxes of the stack charts of both sides are.
-func DiffChart(o *Output, r *query.DiffChartResult) error {
-	t := &Table{Columns: []Column{{Name: "side"}, {Name: "depth", Right: true}, {Name: "start", Right: true, Text: fourDecimals}, {Name: "end", Right: true, Text: fourDecimals},
-		{Name: "self", Right: true, Text: fourDecimals}, {Name: "function"}}}
-	for b := range r.Rows.All() {
-		t.Add(b.Side, b.Depth, b.Start, b.End, b.Self, b.Function)
-	}
-	return list(o, t, r.Notes, r.Omitted)
+// Band writes the call nodes that are outside of their band, at most limit; 0: all.
+func Band(o *Output, r *query.BandResult, limit int) error {
+	t := r.Table(o.Exact())
+	t.Limit(limit)
+	return t.Print(o)
 }
 
 // DiffNode writes one call node of a diff.
@@ -221,60 +176,6 @@ func DiffNode(o *Output, r *query.DiffNodeResult) error {
 	row.Depth = 0
 	line(o, w, &row, r.Unit)
 	return w.Flush()
-}
-
-// Band writes the call nodes that are outside of their band, the largest change first.
-func Band(o *Output, r *query.BandResult, limit int) error {
-	o.Notes(r.Notes)
-	type node struct {
-		query.BandRow
-		path []string
-	}
-	var nodes []node
-	var open []string
-	for n := range r.Rows.All() {
-		open = append(open[:n.Depth], n.Function)
-		if n.Significant {
-			nodes = append(nodes, node{n, slices.Clone(open)})
-		}
-	}
-	delta := func(n *node) float64 { return n.Now - n.Total.Mean }
-	slices.SortStableFunc(nodes, func(a, b node) int { return cmp.Compare(math.Abs(delta(&b)), math.Abs(delta(&a))) })
-	shown := words.First(nodes, limit)
-	typ := profile.ValueType{Name: r.Type, Unit: r.Unit}
-	cell := func(v float64) any {
-		if o.Exact() {
-			return v
-		}
-		return words.Value(v, typ.Unit, typ.Scale)
-	}
-	t := &Table{Columns: []Column{{Name: "diff", Right: true}, {Name: "now", Right: true}, {Name: "mean", Right: true}, {Name: "p10", Right: true}, {Name: "p90", Right: true},
-		{Name: "score", Right: true}, {Name: "path"}}}
-	for i := range shown {
-		n := &shown[i]
-		change, at := any(words.Difference(delta(n), typ.Unit, typ.Scale)), ends(n.path)
-		if o.Exact() {
-			change, at = cell(delta(n)), calltree.FormatPath(n.path)
-		}
-		t.Add(change, cell(n.Now), cell(n.Total.Mean), cell(n.Total.P10), cell(n.Total.P90), twoDecimals(n.Score), at)
-	}
-	if o.Format == "text" {
-		fmt.Fprintf(o.W, "%s, compared with %d %s before: %d call %s outside the band\n", runs(r.Runs), r.History, words.Plural(r.History, "run"), r.Significant, words.Plural(r.Significant, "node"))
-	}
-	if err := t.Write(o); err != nil {
-		return err
-	}
-	o.Omitted(len(nodes)-len(shown), "call node")
-	return nil
-}
-
-// ends shortens a call path to where it begins and the callers nearest to its end.
-func ends(names []string) string {
-	const callers = 5
-	if len(names) > callers+2 {
-		return calltree.FormatPath(names[:1]) + ";…;" + calltree.FormatPath(names[len(names)-callers-1:])
-	}
-	return calltree.FormatPath(names)
 }
 
 // twoDecimals writes a score.

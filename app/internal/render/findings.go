@@ -9,10 +9,10 @@ import (
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -22,19 +22,10 @@ import (
 // moved and transient changes and every benchmark are written too.
 func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
 	if o.Format != "text" {
-		t := &Table{Columns: []Column{{Name: "status"}, {Name: "kind"}, {Name: "share", Right: true, Text: signedPercent}, {Name: "cost", Right: true}, {Name: "score", Right: true},
-			{Name: "function"}, {Name: "caller"}, {Name: "benchmark"}, {Name: "since"}, {Name: "headline"}}}
-		for i := range words.First(r.Findings, rows) {
-			f := &r.Findings[i]
-			if all || report.Shown(f) {
-				status := string(f.Status)
-				if f.Acknowledged != nil {
-					status = "acknowledged"
-				}
-				t.Add(status, string(f.Kind), f.Delta.Share, report.Cost(f), fmt.Sprintf("%.1f", f.Score), f.Function, f.Caller, testrun.Benchmark{Group: f.Group, Name: f.Benchmark}.String(), f.Since.Run, report.Label(f))
-			}
-		}
-		return t.Write(o)
+		shown := *r
+		shown.Findings = slices.Clone(words.First(r.Findings, rows))
+		shown.Findings = slices.DeleteFunc(shown.Findings, func(f regression.Finding) bool { return !all && !report.Shown(&f) })
+		return shown.Table(o.Exact()).Write(o)
 	}
 	printed, hidden, omitted := 0, 0, 0
 	for i := range r.Findings {
@@ -51,7 +42,7 @@ func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
 			}
 			head, rest, _ := strings.Cut(text.String(), "\n")
 			if o.Colour {
-				head = tintOf(f).paint(head)
+				head = tintOf(f).Paint(head)
 			}
 			if _, err := fmt.Fprintf(o.W, "%s\n%s", head, rest); err != nil {
 				return err
@@ -88,17 +79,17 @@ func Findings(o *Output, r *query.RegressionsResult, rows int, all bool) error {
 // Brief writes a report in a few lines: the headline, a row for each change, and the
 // benchmarks without a verdict.
 func Brief(o *Output, b *report.Brief) error {
-	paint := func(c Tint, s string) string {
+	paint := func(c table.Tint, s string) string {
 		if !o.Colour {
 			return s
 		}
-		return c.paint(s)
+		return c.Paint(s)
 	}
 	switch {
 	case b.Failed:
-		fmt.Fprintln(o.W, paint(red, b.Headline))
+		fmt.Fprintln(o.W, paint(table.Red, b.Headline))
 	case b.Passed:
-		fmt.Fprintln(o.W, paint(green, b.Headline))
+		fmt.Fprintln(o.W, paint(table.Green, b.Headline))
 	default:
 		fmt.Fprintln(o.W, b.Headline)
 	}
@@ -109,7 +100,7 @@ func Brief(o *Output, b *report.Brief) error {
 		fmt.Fprintln(o.W, "note:", n)
 	}
 	if len(b.Changes) > 0 {
-		t := &Table{Columns: []Column{{Name: "share", Right: true, Text: signedPercent, Tint: worse}, {Name: "cost", Right: true},
+		t := &Table{Columns: []Column{{Name: "share", Right: true, Text: table.SignedPercent, Tint: table.Worse}, {Name: "cost", Right: true},
 			{Name: "change", Whole: true, Tint: failing}, {Name: "benchmark"}, {Name: "since"}, {Name: "function"}}}
 		for _, c := range b.Changes {
 			t.Add(c.Share, c.Cost, c.Change, c.Benchmark, c.Since, c.Label)
@@ -158,22 +149,22 @@ func briefMetrics(o *Output, b *report.Brief) error {
 }
 
 // failing colours the kind of a change that fails a check.
-func failing(v any) Tint {
+func failing(v any) table.Tint {
 	if strings.HasPrefix(fmt.Sprint(v), "FAIL ") {
-		return red
+		return table.Red
 	}
-	return plain
+	return table.Plain
 }
 
 // tintOf colours a finding: what costs and is certain red, what is faster green.
-func tintOf(f *regression.Finding) Tint {
+func tintOf(f *regression.Finding) table.Tint {
 	switch {
 	case f.Kind == regression.Improvement:
-		return green
+		return table.Green
 	case f.Kind.Costs() && f.Status == regression.Confirmed && f.Acknowledged == nil:
-		return red
+		return table.Red
 	}
-	return bold
+	return table.Bold
 }
 
 // compared writes what was compared of each benchmark, and how small a change would have
@@ -197,87 +188,34 @@ func compared(o *Output, list []*query.Judged) error {
 		a := slices.MaxFunc(b.Analyses, func(a, b *regression.Analysis) int { return len(a.Tested) - len(b.Tested) })
 		row := []any{name, len(a.Tested), len(a.History), report.Explained(a)}
 		for _, c := range a.Detectable.Changes {
-			if len(t.rows) == 0 {
-				t.Columns = append(t.Columns, Column{Name: words.Percent(c.Share), Right: true, Text: percent})
+			if t.Len() == 0 {
+				t.Columns = append(t.Columns, Column{Name: words.Percent(c.Share), Right: true, Text: table.Percent})
 			}
 			row = append(row, c.Change)
 		}
 		t.Add(row...)
 	}
-	if len(t.rows) == 0 {
+	if t.Len() == 0 {
 		return nil
 	}
 	fmt.Fprintln(o.W, "the smallest change that is detected with a chance of 80%, by the share of the program that a function uses:")
 	return t.Write(o)
 }
 
-// Scores writes functions by the score of the paper.
-func Scores(o *Output, r *query.ScoresResult) error {
-	tenth := func(v any) string { return fmt.Sprintf("%.1f", v) }
-	t := &Table{Columns: []Column{{Name: "score", Right: true, Text: fourDecimals}, {Name: "expected", Right: true, Text: tenth},
-		{Name: "actual", Right: true, Text: tenth}, {Name: "diff", Right: true, Text: tenth}, {Name: "status"}, {Name: "function"}, {Name: "benchmark"}, {Name: "run"}}}
-	for i := range r.Rows {
-		x := &r.Rows[i]
-		t.Add(x.Score, x.Expected, x.Actual, x.Diff, x.Status, x.Function, x.Benchmark, x.Run)
-	}
-	return ranking(o, t, r.Notes, r.Omitted, r.Expanded)
+// Correlations writes functions by their correlation with time, but for those without one.
+func Correlations(o *Output, r *query.CorrelationsResult) error {
+	shown := *r
+	shown.Rows = slices.DeleteFunc(slices.Clone(r.Rows), func(x query.CorrelationRow) bool { return x.Score == 0 })
+	shown.Omitted.Rows += len(r.Rows) - len(shown.Rows) - r.Zero
+	uncorrelated(o, r.Zero)
+	return ranking(o, shown.Table(false), r.Expanded)
 }
 
-// Hotelling writes tests of subtrees, in text each with the functions that were tested.
-func Hotelling(o *Output, r *query.HotellingResult) error {
-	number := func(format string) func(any) string {
-		return func(v any) string {
-			if v == nil { // of a function
-				return ""
-			}
-			return fmt.Sprintf(format, v)
-		}
-	}
-	t := &Table{Columns: []Column{{Name: "p", Right: true, Text: number("%.2g")}, {Name: "t2", Right: true, Text: number("%.2f")}, {Name: "f", Right: true, Text: number("%.2f")},
-		{Name: "freedom"}, {Name: "runs"}, {Name: "subtree"}, {Name: "benchmark"}, {Name: "run"}}}
-	for i := range r.Rows {
-		x := &r.Rows[i]
-		subtree := x.Subtree
-		if subtree == "" {
-			subtree = "(whole program)"
-		}
-		t.Add(x.P, x.T2, x.F, fmt.Sprintf("%d, %d", x.Freedom[0], x.Freedom[1]), fmt.Sprintf("%d against %d", x.Head, x.Base), subtree, testrun.Benchmark{Group: x.Group, Name: x.Benchmark}.String(), x.Run)
-		for _, f := range x.Functions {
-			if !o.Exact() {
-				t.Add(nil, nil, nil, "", "", fmt.Sprintf("  %s → %s  %s", words.Percent(f.Expected), words.Percent(f.Actual), f.Function), "", "")
-			}
-		}
-	}
-	return ranking(o, t, r.Notes, r.Omitted, nil)
-}
-
-// Correlation writes functions by their correlation with time.
-func Correlation(o *Output, r *query.CorrelationsResult) error {
-	t := &Table{Columns: []Column{{Name: "score", Right: true, Text: func(v any) string { return fmt.Sprintf("%.3f", v) }}, {Name: "benchmarks", Right: true}, {Name: "profiles", Right: true}, {Name: "function"}}}
-	omitted := r.Omitted
-	if o.Format == "text" {
-		omitted.Rows -= r.Zero
-	}
-	for i := range r.Rows {
-		x := &r.Rows[i]
-		if x.Score == 0 && o.Format == "text" {
-			omitted.Rows++
-			continue
-		}
-		t.Add(x.Score, x.Benchmarks, x.Profiles, x.Function)
-	}
-	if o.Format == "text" {
-		o.uncorrelated(r.Zero)
-	}
-	return ranking(o, t, r.Notes, omitted, r.Expanded)
-}
-
-func ranking(o *Output, t *Table, notes []string, omitted query.Omitted, expanded []*query.Expanded) error {
-	o.Notes(notes)
-	if err := t.Write(o); err != nil {
+// ranking writes a table of functions, and their contexts.
+func ranking(o *Output, t *Table, expanded []*query.Expanded) error {
+	if err := t.Print(o); err != nil {
 		return err
 	}
-	o.Omitted(omitted.Rows, "function")
 	return contexts(o.W, expanded)
 }
 
@@ -288,26 +226,26 @@ func Bottlenecks(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksR
 	text := o.Format == "text"
 	if text {
 		fmt.Fprintf(o.W, "%s; %d %s of %d %s, %s\n", r.Measure, r.Profiles, words.Plural(r.Profiles, "profile"), r.Benchmarks, words.Plural(r.Benchmarks, "benchmark"),
-			Amount(query.Number{Int: r.Value, Scale: r.Type.Scale}, r.Type.Unit))
+			query.Whole(r.Value, r.Type.Scale).Amount(r.Type.Unit))
 	}
 	rows := r.Rows
 	for text && r.Zero > 0 && len(rows) > 0 && rows[len(rows)-1].Score == 0 {
 		rows = rows[:len(rows)-1]
 	}
-	if err := potentials(o, req, r, rows).Write(o); err != nil {
+	if err := r.TableOf(rows, o.Exact()).Write(o); err != nil {
 		return err
 	}
 	shown := len(rows)
 	if len(r.Negative) > 0 && text {
 		fmt.Fprintln(o.W, "\ndecreases when time increases:")
-		if err := potentials(o, req, r, r.Negative).Write(o); err != nil {
+		if err := r.TableOf(r.Negative, o.Exact()).Write(o); err != nil {
 			return err
 		}
 		shown += len(r.Negative)
 	}
 	if !o.Exact() {
 		for _, x := range slices.Concat(rows, r.Negative) {
-			o.plots(&x, r.Type)
+			plots(o, &x, r.Type)
 		}
 	}
 	if !text {
@@ -315,7 +253,7 @@ func Bottlenecks(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksR
 	}
 	if !req.Negative {
 		o.Omitted(r.Functions-r.Zero-shown, "function")
-		o.uncorrelated(r.Zero)
+		uncorrelated(o, r.Zero)
 	}
 	if r.Expanded != nil {
 		return contexts(o.W, []*query.Expanded{r.Expanded})
@@ -324,14 +262,14 @@ func Bottlenecks(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksR
 }
 
 // uncorrelated says how many functions text does not list.
-func (o *Output) uncorrelated(n int) {
+func uncorrelated(o *Output, n int) {
 	if n > 0 {
 		fmt.Fprintf(o.Err, "%s %s correlation 0 (-o json lists them)\n", words.Count(n), map[bool]string{true: "function has", false: "functions have"}[n == 1])
 	}
 }
 
 // plots draws a function over the runs of benchmarks.
-func (o *Output) plots(r *bottleneck.Row, t profile.ValueType) {
+func plots(o *Output, r *bottleneck.Row, t profile.ValueType) {
 	if r.Score == 0 {
 		return // it follows nothing
 	}
@@ -372,43 +310,6 @@ func (o *Output) plots(r *bottleneck.Row, t profile.ValueType) {
 			fmt.Fprintln(o.W, indent+line)
 		}
 	}
-}
-
-func potentials(o *Output, req *query.BottlenecksRequest, r *query.BottlenecksResult, rows []bottleneck.Row) *Table {
-	score, text := "potential", percent
-	if req.By == "correlation" {
-		score, text = "r", func(v any) string {
-			if f, ok := v.(float64); ok {
-				return fmt.Sprintf("%+.3f", f)
-			}
-			return ""
-		}
-	}
-	t := &Table{Columns: []Column{{Name: score, Right: true, Text: text}, {Name: "self", Right: true}, {Name: "total", Right: true},
-		{Name: "samples", Right: true, Text: grouped}, {Name: "profiles", Right: true}, {Name: "benchmarks", Right: true}, {Name: "function"}}}
-	withContext := o.Exact() && req.Contexts > 0
-	if withContext {
-		t.Columns = append(t.Columns, Column{Name: "contextShare", Right: true}, Column{Name: "context"})
-	}
-	cell := func(v int64) any { return o.cell(query.Number{Int: v, Scale: r.Type.Scale}, r.Type.Unit) }
-	for i := range rows {
-		x := &rows[i]
-		cells := []any{x.Score, cell(x.Self), cell(x.Total), x.Samples, x.Profiles, x.Benchmarks, x.Function}
-		if withContext {
-			cells = append(cells, nil, "")
-			if len(x.Contexts) > 0 {
-				cells[len(cells)-2], cells[len(cells)-1] = x.Contexts[0].Share, calltree.FormatPath(x.Contexts[0].Path)
-			}
-		}
-		t.Add(cells...)
-		if o.Exact() {
-			continue
-		}
-		for _, c := range x.Contexts {
-			t.Add(nil, nil, nil, nil, nil, nil, "  "+words.Percent(c.Share)+" "+ends(c.Path))
-		}
-	}
-	return t
 }
 
 // contexts writes expansions.
@@ -454,7 +355,7 @@ func traces(w io.Writer, title string, list []expansion.Trace, typ profile.Value
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if err := t.aligned(&Output{W: w}); err != nil {
+		if err := t.Write(&Output{W: w, Format: "text"}); err != nil {
 			return err
 		}
 	}

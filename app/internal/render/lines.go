@@ -9,28 +9,16 @@ import (
 	"github.com/dendroprof/dendro/query"
 )
 
-// Lines writes functions with their lines: as text a listing of each function, else a
-// row per line.
+// Lines writes a listing of each function.
 func Lines(o *Output, r *query.LinesResult) error {
-	if o.Format != "text" {
-		t := &Table{Columns: []Column{{Name: "function"}, {Name: "file"}, {Name: "line", Right: true}, {Name: "self", Right: true}, {Name: "total", Right: true},
-			{Name: "share", Right: true, Text: percent}, {Name: "source"}}}
-		for i := range r.Rows {
-			f := &r.Rows[i]
-			for _, l := range f.Lines {
-				t.Add(f.Function, f.File, l.Line, o.cell(l.Self, r.Unit), o.cell(l.Total, r.Unit), share(l.Total, r.RootTotal), l.Source)
-			}
-		}
-		return list(o, t, r.Notes, r.Omitted)
-	}
 	o.Notes(r.Notes)
 	w := bufio.NewWriter(o.W)
-	fmt.Fprintf(w, "%s in total%s\n", Amount(r.RootTotal, r.Unit), ofProfiles(r.Profiles, r.Type))
+	fmt.Fprintln(w, r.Sum())
 	part := func(n query.Number) string {
 		if n.Value() == 0 {
 			return "."
 		}
-		return Amount(n, r.Unit)
+		return n.Amount(r.Unit)
 	}
 	for i := range r.Rows {
 		f := &r.Rows[i]
@@ -38,8 +26,8 @@ func Lines(o *Output, r *query.LinesResult) error {
 		if f.File != "" {
 			fmt.Fprintf(w, "%s\n", words.Clean(f.File))
 		}
-		fmt.Fprintf(w, "self %s (%s), total %s (%s)\n", Amount(f.Self, r.Unit), words.Percent(share(f.Self, r.RootTotal)),
-			Amount(f.Total, r.Unit), words.Percent(share(f.Total, r.RootTotal)))
+		fmt.Fprintf(w, "self %s (%s), total %s (%s)\n", f.Self.Amount(r.Unit), words.Percent(f.Self.Of(r.RootTotal)),
+			f.Total.Amount(r.Unit), words.Percent(f.Total.Of(r.RootTotal)))
 		fmt.Fprintf(w, "%14s  %14s  %6s\n", "self", "total", "line")
 		for _, l := range f.Lines {
 			number := fmt.Sprint(l.Line)

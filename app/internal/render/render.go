@@ -1,82 +1,68 @@
+// Package render writes results of queries for people and for spreadsheets: aligned
+// text, Markdown, TSV and CSV, with colours on a terminal. JSON and files that other
+// tools read are written elsewhere.
+//
+//	query result ──Result(out, result)──▶ stdout; what was omitted ──▶ stderr
+//
+// A result describes its table (package table); trees, listings and findings have a text
+// of their own here. Every name in a result comes from a program that nobody checked: it
+// is made safe to print (words.Clean) before it reaches a terminal.
+//
+// The package computes nothing, parses no flags and opens nothing.
 package render
 
 import (
 	"fmt"
 
 	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/table"
 	"github.com/dendroprof/dendro/query/tasks"
-	"github.com/dendroprof/dendro/traceprof"
 )
 
-// Result writes a result that needs no more than itself, as text or as a table.
+// Output is where and how a result is written.
+type Output = table.Output
+
+// Table is rows in named columns.
+type Table = table.Table
+
+// Column is a column of a table.
+type Column = table.Column
+
+// Result writes a result that needs no more than itself: as its table, but for results that
+// people read in another form.
 func Result(o *Output, result any) error {
-	switch r := result.(type) {
-	case *query.RunsResult:
-		return Runs(o, r)
-	case *query.ProfilesResult:
-		return Profiles(o, r)
-	case *query.Detected:
-		return Detected(o, r)
-	case *query.OverviewResult:
-		return Overview(o, r)
-	case *query.HistoryResult:
-		return History(o, r)
-	case *query.TreeResult:
-		return Tree(o, r)
-	case *query.FunctionsResult:
-		return Functions(o, r)
-	case *query.FlameResult:
-		return boxes(o, r.Rows, &r.Head)
-	case *query.StackChartResult:
-		return boxes(o, r.Rows, &r.Head)
-	case *query.MarkersResult:
-		return Markers(o, r)
-	case *query.NodeResult:
-		return Node(o, r)
-	case *query.GrowthResult:
-		return Growth(o, r)
-	case *query.DiffResult:
-		return Diff(o, r)
-	case *query.DiffFunctionsResult:
-		return DiffFunctions(o, r)
-	case *query.DiffFlameResult:
-		return DiffFlame(o, r)
-	case *query.DiffChartResult:
-		return DiffChart(o, r)
-	case *query.DiffNodeResult:
-		return DiffNode(o, r)
-	case *query.FindResult:
-		return Found(o, r)
-	case *query.FindSumsResult:
-		return FoundBy(o, r)
-	case *query.LinesResult:
-		return Lines(o, r)
-	case *query.ScoresResult:
-		return Scores(o, r)
-	case *query.HotellingResult:
-		return Hotelling(o, r)
-	case *query.CorrelationsResult:
-		return Correlation(o, r)
-	case *tasks.CreatedTask:
-		return CreatedTask(o, r)
-	case *tasks.Task:
-		return Task(o, r)
-	case *query.List[tasks.Task]:
-		return Tasks(o, r)
-	case *tasks.TaskResult:
-		return TaskDescription(o, r)
-	case *query.List[traceprof.Log]:
-		return TaskLog(o, r)
-	case *tasks.TaskEvent:
-		return TaskEvent(o, r)
-	case *tasks.TaskSegmentsResult[tasks.TaskSegment]:
-		return TaskSegments(o, r)
-	case *tasks.TaskSegmentsResult[tasks.TaskSpan]:
-		return TaskSpans(o, r)
-	case *tasks.AnalysisResult:
-		return Analysis(o, r)
-	case *query.PruneResult:
-		return Pruned(o, r)
+	if o.Format == "text" {
+		switch r := result.(type) {
+		case *query.TreeResult:
+			return Tree(o, r)
+		case *query.NodeResult:
+			return Node(o, r)
+		case *query.DiffResult:
+			return Diff(o, r)
+		case *query.DiffFunctionsResult:
+			return DiffFunctions(o, r)
+		case *query.DiffNodeResult:
+			return DiffNode(o, r)
+		case *query.LinesResult:
+			return Lines(o, r)
+		case *query.ScoresResult:
+			return ranking(o, r.Table(false), r.Expanded)
+		case *query.CorrelationsResult:
+			return Correlations(o, r)
+		case *query.Detected:
+			return Detected(o, r)
+		case *tasks.AnalysisResult:
+			return Analysis(o, r)
+		case *tasks.CreatedTask:
+			return CreatedTask(o, r)
+		}
 	}
-	panic(fmt.Sprintf("render: no text for %T", result))
+	switch r := result.(type) {
+	case query.Result:
+		return r.Table(o.Exact()).Print(o)
+	case fmt.Stringer:
+		_, err := fmt.Fprintln(o.W, r)
+		return err
+	}
+	return fmt.Errorf("%T has no form %s", result, o.Format)
 }

@@ -20,7 +20,7 @@ func TestAmount(t *testing.T) {
 		{5120, "count", 0, "5,120 samples"}, {1_280_000_000, "nanoseconds", 0, "1.28 s"}, {-25, "watts", 1, "-2.5 watts"},
 		{7, "\x1b[31mx", 0, `7 \x1b[31mx`}, // what a profile says must not reach the terminal
 	} {
-		if got := Amount(query.Number{Int: tt.v, Scale: tt.scale}, tt.unit); got != tt.want {
+		if got := query.Whole(tt.v, tt.scale).Amount(tt.unit); got != tt.want {
 			t.Errorf("%d %s: %q, want %q", tt.v, tt.unit, got, tt.want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestShareOfDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if a, b := share(part, whole), share(read[0], read[1]); a != b {
+	if a, b := part.Of(whole), read[0].Of(read[1]); a != b {
 		t.Errorf("%v of the store, %v of the document", a, b)
 	}
 }

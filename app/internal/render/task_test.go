@@ -9,10 +9,10 @@ import (
 
 // TestSpanNames wants names unchanged for programs, and harmless ones for people.
 func TestSpanNames(t *testing.T) {
-	result := &tasks.TaskSegmentsResult[tasks.TaskSpan]{Rows: []tasks.TaskSpan{{Segment: "s", Depth: 1, Operation: "a\x1bb"}}}
+	result := &tasks.TaskSpansResult{Rows: []tasks.TaskSpan{{Segment: "s", Depth: 1, Operation: "a\x1bb"}}}
 	for format, want := range map[string]string{"csv": ",a\x1bb", "text": `    a\x1bb`, "tsv": `a\x1bb`, "md": `a\x1bb`} {
 		var out strings.Builder
-		if err := TaskSpans(&Output{W: &out, Err: &out, Format: format}, result); err != nil || !strings.Contains(out.String(), want) {
+		if err := Result(&Output{W: &out, Err: &out, Format: format}, result); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %q, %v", format, &out, err)
 		}
 	}

@@ -22,7 +22,7 @@ func (a *api) traceRoutes(ask, change func(string, func(http.ResponseWriter, *ht
 		ask("GET /api/v1/tasks/{task}/logs", traces(a, tasks.TaskLog)),
 		ask("GET /api/v1/tasks/{task}/coverage", traces(a, tasks.CoverTask)),
 		ask("GET /api/v1/tasks/{task}/why", traces(a, tasks.TaskCauses)),
-		ask("GET /api/v1/tasks/{task}/segments", traces(a, tasks.TaskSegments)),
+		ask("GET /api/v1/tasks/{task}/segments", traces(a, tasks.SegmentsOrSpans)),
 		ask("GET /api/v1/tasks/{task}/archive", a.traceArchive),
 		ask("GET /api/v1/services", traces(a, query.Services)),
 		ask("GET /api/v1/instances", traces(a, tasks.Instances)),

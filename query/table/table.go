@@ -1,18 +1,19 @@
-// Package render writes results of queries for people and for spreadsheets: aligned
-// text, Markdown, TSV and CSV, with colours on a terminal. JSON and files that other
-// tools read are written elsewhere.
+// Package table describes results of queries as tables, and writes tables: aligned text,
+// Markdown, TSV and CSV. A table knows its columns (name, unit, alignment and how to write
+// a value for people), so that every format comes from one description.
 //
-//	query result ──render.X(out, result)──▶ stdout; what was omitted ──▶ stderr
+//	query result ──Table──▶ Table ──Write──▶ stdout; what was omitted ──▶ stderr
 //
-// Every name in a result comes from a program that nobody checked: it is made safe to
+// Every name in a table comes from a program that nobody checked: it is made safe to
 // print (words.Clean) before it reaches a terminal, and escaped in Markdown. Numbers for
 // people are formatted by package words; TSV and CSV have them exactly.
 //
-// The package computes nothing, parses no flags and opens nothing.
-package render
+// The package knows no query.
+package table
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -56,8 +57,15 @@ func (o *Output) Omitted(n int, what string) {
 
 // Table is rows in named columns. The zero value is empty.
 type Table struct {
+	Notes   []string // what a reader of the numbers has to know
+	Title   string   // a line above the table; in text only
 	Columns []Column
 	rows    [][]any
+	Omitted int      // rows that the limits of the request dropped
+	Of      string   // what a row is, in the singular; default row
+	Next    *Table   // another table below; nil: none
+	Empty   string   // what to say instead of a table without rows; default: the heading is written
+	Remarks []string // what to say after the table
 
 	// Of a table that is printed in pieces (stream.go): the widths of columns so
 	// far, and whether the heading is out.
@@ -68,6 +76,7 @@ type Table struct {
 // Column is a column of a table.
 type Column struct {
 	Name  string // JSON key and heading
+	Unit  string // of the exact values; empty: none, or each value has its own
 	Right bool   // numbers
 	Whole bool   // never shortened
 	// Text formats a value for people; nil: fmt.Sprint.
@@ -80,44 +89,79 @@ type Column struct {
 type Tint string
 
 const (
-	plain Tint = ""
-	faint Tint = "2"
-	red   Tint = "31"
-	green Tint = "32"
-	bold  Tint = "1"
+	Plain Tint = ""   // no colour
+	Faint Tint = "2"  // small values, and what is within noise
+	Red   Tint = "31" // slower
+	Green Tint = "32" // faster
+	Bold  Tint = "1"  // large values
 )
 
-func (c Tint) paint(s string) string {
-	if c == plain {
+// Paint returns a text in the colour.
+func (c Tint) Paint(s string) string {
+	if c == Plain {
 		return s
 	}
 	return "\x1b[" + string(c) + "m" + s + "\x1b[0m"
 }
 
-// worse colours a difference of shares: red grew, green shrank.
-func worse(v any) Tint {
+// Worse colours a difference of shares: Red grew, Green shrank.
+func Worse(v any) Tint {
 	switch f, _ := v.(float64); {
 	case f >= 0.005:
-		return red
+		return Red
 	case f <= -0.005:
-		return green
+		return Green
 	}
-	return plain
+	return Plain
 }
 
-// heavy colours a share by its weight.
-func heavy(share float64) Tint {
+// Heavy colours a share by its weight.
+func Heavy(share float64) Tint {
 	switch {
 	case share >= 0.1:
-		return bold
+		return Bold
 	case share < 0.01:
-		return faint
+		return Faint
 	}
-	return plain
+	return Plain
 }
 
 // Add adds a row.
 func (t *Table) Add(cells ...any) { t.rows = append(t.rows, cells) }
+
+// Limit drops the rows after the first n, and counts them as omitted; 0 keeps all.
+func (t *Table) Limit(n int) {
+	if n > 0 && n < len(t.rows) {
+		t.Omitted += len(t.rows) - n
+		t.rows = t.rows[:n]
+	}
+}
+
+// Len is the number of rows.
+func (t *Table) Len() int { return len(t.rows) }
+
+// Print writes a table with its title, what has to be known, and what was omitted, and the
+// tables after it.
+func (t *Table) Print(o *Output) error {
+	for ; t != nil; t = t.Next {
+		o.Notes(t.Notes)
+		if t.Title != "" && o.Format == "text" {
+			if _, err := fmt.Fprintln(o.W, t.Title); err != nil {
+				return err
+			}
+		}
+		if t.Empty != "" && len(t.rows) == 0 {
+			fmt.Fprintln(o.Err, "dendro: "+t.Empty)
+		} else if err := t.Write(o); err != nil {
+			return err
+		}
+		o.Omitted(t.Omitted, cmp.Or(t.Of, "row"))
+		for _, text := range t.Remarks {
+			fmt.Fprintln(o.Err, "dendro: "+text)
+		}
+	}
+	return nil
+}
 
 // Write writes the table in the format of the output: text, md, tsv, csv.
 func (t *Table) Write(o *Output) error {
@@ -139,8 +183,25 @@ func (t *Table) text(row []any, c int) string {
 	return words.Clean(exact(row[c]))
 }
 
-// leastName is the minimum width that names are shortened to.
-const leastName = 24
+// Nested is a cell with a name, which aligned text indents.
+type Nested struct {
+	Depth int32
+	Name  string
+}
+
+// String is the name.
+func (n Nested) String() string { return n.Name }
+
+// indented is the text of a cell, in aligned text.
+func (t *Table) indented(row []any, c int) string {
+	if n, ok := row[c].(Nested); ok {
+		return strings.Repeat("  ", int(n.Depth)) + t.text(row, c)
+	}
+	return t.text(row, c)
+}
+
+// LeastName is the minimum width that names are shortened to.
+const LeastName = 24
 
 // fit returns the maximum width of each column, so that lines fit a terminal: the widest
 // columns of names share what is too much. 0: no limit.
@@ -156,7 +217,7 @@ func fit(columns []Column, width []int, terminal int) []int {
 	for ; total > terminal; total-- {
 		widest := -1
 		for c := range columns {
-			if !columns[c].Right && !columns[c].Whole && now[c] > leastName && (widest < 0 || now[c] > now[widest]) {
+			if !columns[c].Right && !columns[c].Whole && now[c] > LeastName && (widest < 0 || now[c] > now[widest]) {
 				widest = c
 			}
 		}
@@ -178,7 +239,7 @@ func (t *Table) aligned(o *Output) error {
 	for c := range t.Columns {
 		width[c] = max(width[c], utf8.RuneCountInString(t.Columns[c].Name))
 		for _, r := range t.rows {
-			width[c] = max(width[c], utf8.RuneCountInString(t.text(r, c)))
+			width[c] = max(width[c], utf8.RuneCountInString(t.indented(r, c)))
 		}
 	}
 	limits := fit(t.Columns, width, o.Width)
@@ -193,7 +254,7 @@ func (t *Table) aligned(o *Output) error {
 			if c > 0 {
 				b.WriteString("  ")
 			}
-			s = tints(c).paint(s)
+			s = tints(c).Paint(s)
 			if t.Columns[c].Right {
 				b.WriteString(pad + s)
 			} else {
@@ -204,18 +265,18 @@ func (t *Table) aligned(o *Output) error {
 		return err
 	}
 	if !t.headed {
-		if err := line(func(c int) string { return t.Columns[c].Name }, func(int) Tint { return plain }); err != nil {
+		if err := line(func(c int) string { return t.Columns[c].Name }, func(int) Tint { return Plain }); err != nil {
 			return err
 		}
 	}
 	for _, r := range t.rows {
 		tints := func(c int) Tint {
 			if t.Columns[c].Tint == nil || !colour {
-				return plain
+				return Plain
 			}
 			return t.Columns[c].Tint(r[c])
 		}
-		if err := line(func(c int) string { return t.text(r, c) }, tints); err != nil {
+		if err := line(func(c int) string { return t.indented(r, c) }, tints); err != nil {
 			return err
 		}
 	}
@@ -308,32 +369,6 @@ func exact(v any) string {
 		return string(text)
 	}
 	return fmt.Sprint(v)
-}
-
-// percent formats a cell that holds a share; other cells stay empty.
-func percent(v any) string {
-	f, ok := v.(float64)
-	if !ok {
-		return ""
-	}
-	return words.Percent(f)
-}
-
-// signedPercent formats a cell that holds a difference of shares; others stay empty.
-func signedPercent(v any) string {
-	f, ok := v.(float64)
-	if !ok {
-		return ""
-	}
-	return words.SignedPercent(f)
-}
-
-// grouped formats a cell that holds a count, or nil.
-func grouped(v any) string {
-	if v == nil {
-		return ""
-	}
-	return words.Count(fmt.Sprint(v))
 }
 
 // streamRows is how many rows of an answer are held until they are printed. The
