@@ -21,7 +21,8 @@ type rule struct {
 	allow   []string // packages of the module by pattern, others by prefix of the path
 	forbid  []string // packages of the standard library that are not for this one
 	reason  string
-	used    bool // a package of the module has this rule
+	used    bool            // a package of the module has this rule
+	needed  map[string]bool // of allow: what a package imports
 }
 
 // planned begins the reason of a line for a package that does not exist yet.
@@ -37,7 +38,8 @@ const planned = "planned: "
 // the module, and of prefixes of import paths for other modules; `-` alone is
 // nothing. The standard library is always allowed, but for packages with a `!` in
 // front. Every line gives a reason. A line or an import that fits no package of the
-// module is a finding, unless the reason of a line for it begins with "planned: ".
+// module is a finding, unless the reason of a line for it begins with "planned: "; so is
+// an import that no package with the rule has.
 func ReadPolicy(r io.Reader) (*Policy, error) {
 	p := &Policy{}
 	seen := map[string]int{}
@@ -51,7 +53,7 @@ func ReadPolicy(r io.Reader) (*Policy, error) {
 		if len(columns) != 3 {
 			return nil, fmt.Errorf("policy line %d: %d columns, want package | imports | reason", n, len(columns))
 		}
-		ru := rule{line: n, pattern: strings.TrimSpace(columns[0]), reason: strings.TrimSpace(columns[2])}
+		ru := rule{line: n, pattern: strings.TrimSpace(columns[0]), reason: strings.TrimSpace(columns[2]), needed: map[string]bool{}}
 		imports := strings.Fields(columns[1])
 		switch before, ok := seen[ru.pattern]; {
 		case ru.pattern == "" || len(imports) == 0:
@@ -124,12 +126,10 @@ func (c *checker) refuse(ru *rule, imported string) string {
 		return ""
 	}
 	if own, ok := strings.CutPrefix(imported, c.module+"/"); ok {
-		for _, a := range ru.allow {
-			if fits(a, own) {
-				return ""
-			}
+		if !ru.need(func(a string) bool { return fits(a, own) }) {
+			return "which is not above it"
 		}
-		return "which is not above it"
+		return ""
 	}
 	first, _, _ := strings.Cut(imported, "/")
 	if !strings.Contains(first, ".") { // the standard library
@@ -140,15 +140,24 @@ func (c *checker) refuse(ru *rule, imported string) string {
 		}
 		return ""
 	}
-	for _, a := range ru.allow {
-		if within(imported, a) {
-			return ""
-		}
+	if !ru.need(func(a string) bool { return within(imported, a) }) {
+		return "a module it does not have"
 	}
-	return "a module it does not have"
+	return ""
 }
 
-// checkPolicy finds lines and imports of the policy for packages that do not exist.
+// need notes what allows an import, and reports whether anything does.
+func (ru *rule) need(allows func(pattern string) bool) (allowed bool) {
+	for _, a := range ru.allow {
+		if allows(a) {
+			ru.needed[a], allowed = true, true
+		}
+	}
+	return allowed
+}
+
+// checkPolicy finds lines and imports of the policy for packages that do not exist, and
+// imports that no package has.
 func (c *checker) checkPolicy() {
 	known := slices.Clone(c.packages)
 	for _, ru := range c.policy.rules {
@@ -167,6 +176,8 @@ func (c *checker) checkPolicy() {
 			first, _, _ := strings.Cut(a, "/")
 			if !strings.Contains(first, ".") && !slices.ContainsFunc(known, func(dir string) bool { return fits(a, dir) }) {
 				c.add("policy.txt", "line %d: %s may import %s, which fits no package", ru.line, ru.pattern, a)
+			} else if ru.used && !ru.needed[a] {
+				c.add("policy.txt", "line %d: %s may import %s, and does not: delete that", ru.line, ru.pattern, a)
 			}
 		}
 	}
