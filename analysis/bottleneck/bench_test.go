@@ -57,7 +57,7 @@ func BenchmarkFind(b *testing.B) {
 			var st store.Store = mem.New()
 			if engine == "duckdb" {
 				var err error
-				if st, err = duckdb.Open(filepath.Join(b.TempDir(), "b.duckdb"), duckdb.Options{}); err != nil {
+				if st, err = duckdb.Open(b.Context(), filepath.Join(b.TempDir(), "b.duckdb"), duckdb.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -37,7 +37,7 @@ func TestEngines(t *testing.T) {
 		runs = append(runs, runtest.Run{Benchmark: fmt.Sprintf("b%d", i%5), Metric: metric, Unit: []string{"ms", "ms", "ops/s"}[i%5%3], Stacks: b.String()})
 	}
 	st := runtest.Store(t, runs...)
-	duck, err := duckdb.Open(filepath.Join(t.TempDir(), "d.duckdb"), duckdb.Options{})
+	duck, err := duckdb.Open(t.Context(), filepath.Join(t.TempDir(), "d.duckdb"), duckdb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.file.Replace(func() error { return replaceDatabase(s.file.Path, next) })
+	return s.file.Replace(ctx, func() error { return replaceDatabase(s.file.Path, next) })
 }
 
 // fresh is the name under which the new file is attached. DuckDB calls the store

@@ -49,7 +49,7 @@ func child(role, path string) error {
 	if role == "migrate" { // is killed while it does
 		fmt.Println("open")
 	}
-	s, err := Open(path, Options{})
+	s, err := Open(context.Background(), path, Options{})
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func TestLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.duckdb")
 	cmd, _ := startChild(t, "hold", path)
 	for _, opts := range []Options{{}, {ReadOnly: true}} {
-		_, err := Open(path, opts)
+		_, err := Open(t.Context(), path, opts)
 		if !errors.Is(err, store.ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint(cmd.Process.Pid)) ||
 			!strings.Contains(err.Error(), filepath.Base(os.Args[0])) || !strings.Contains(err.Error(), "--store http://") {
 			t.Errorf("%+v: %v", opts, err)
@@ -195,7 +195,7 @@ func TestLocked(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(link, Options{ReadOnly: true}); !errors.Is(err, store.ErrLocked) {
+	if _, err := Open(t.Context(), link, Options{ReadOnly: true}); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("twice in one process: %v", err)
 	}
 	s.Close()
@@ -241,7 +241,7 @@ func TestNotStore(t *testing.T) {
 	for _, path := range []string{text, foreign, dir} {
 		before, _ := os.ReadFile(path)
 		for _, opts := range []Options{{}, {ReadOnly: true}} {
-			if _, err := Open(path, opts); !errors.Is(err, store.ErrNotStore) || !strings.Contains(err.Error(), path) {
+			if _, err := Open(t.Context(), path, opts); !errors.Is(err, store.ErrNotStore) || !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: %v", path, err)
 			}
 		}
@@ -249,10 +249,10 @@ func TestNotStore(t *testing.T) {
 			t.Errorf("%s was changed", path)
 		}
 	}
-	if _, err := Open(filepath.Join(dir, "missing"), Options{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Open(t.Context(), filepath.Join(dir, "missing"), Options{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing: %v", err)
 	}
-	if _, err := Open(filepath.Join(dir, "no", "where"), Options{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Open(t.Context(), filepath.Join(dir, "no", "where"), Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing directory: %v", err)
 	}
 }
@@ -270,10 +270,10 @@ func TestLeftAtCreation(t *testing.T) {
 	}
 	edit(t, database, "SELECT 1")
 	for _, path := range []string{file, database} {
-		if _, err := Open(path, Options{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "there is no store") {
+		if _, err := Open(t.Context(), path, Options{ReadOnly: true}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "there is no store") {
 			t.Errorf("%s, to read: %v", path, err)
 		}
-		s, err := Open(path, Options{})
+		s, err := Open(t.Context(), path, Options{})
 		if err != nil {
 			t.Errorf("%s, to write: %v", path, err)
 			continue
@@ -301,7 +301,7 @@ func edit(t *testing.T, path, sql string) {
 func TestNewer(t *testing.T) {
 	path := filledFile(t)
 	edit(t, path, fmt.Sprintf("UPDATE meta SET value = '%d' WHERE key = 'schema'", schemaVersion+1))
-	if _, err := Open(path, Options{}); !errors.Is(err, store.ErrNewer) {
+	if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, store.ErrNewer) {
 		t.Errorf("newer schema: %v", err)
 	}
 	// DuckDB's own version is the word behind the magic bytes.
@@ -314,7 +314,7 @@ func TestNewer(t *testing.T) {
 	if err := os.WriteFile(storage, file, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(storage, Options{}); !errors.Is(err, store.ErrNewer) && !errors.Is(err, store.ErrCorrupt) {
+	if _, err := Open(t.Context(), storage, Options{}); !errors.Is(err, store.ErrNewer) && !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("newer storage: %v", err)
 	}
 	edit(t, path, fmt.Sprintf("UPDATE meta SET value = '%d' WHERE key = 'schema'", schemaVersion))
@@ -351,23 +351,23 @@ func TestMigrate(t *testing.T) {
 	}
 	path := filledFile(t)
 	edit(t, path, fmt.Sprintf("ALTER TABLE fn DROP COLUMN language; UPDATE meta SET value = '%d' WHERE key = 'schema'", schemaVersion-1))
-	if _, err := Open(path, Options{ReadOnly: true}); !errors.Is(err, store.ErrOlder) || !strings.Contains(err.Error(), "dendro compact") {
+	if _, err := Open(t.Context(), path, Options{ReadOnly: true}); !errors.Is(err, store.ErrOlder) || !strings.Contains(err.Error(), "dendro compact") {
 		t.Errorf("reading an older file: %v", err)
 	}
-	steps := make([]func(*driver.Conn) error, schemaVersion-1)
+	steps := make([]func(context.Context, *driver.Conn) error, schemaVersion-1)
 	steps[schemaVersion-2] = statements("ALTER TABLE fn ADD COLUMN nothing VARCHAR; SELECT nonsense")
-	if err := migrate(path, driver.Options{}, steps); err == nil {
+	if err := migrate(t.Context(), path, driver.Options{}, steps); err == nil {
 		t.Error("a migration that fails passes")
 	}
 	steps[schemaVersion-2] = statements(`ALTER TABLE fn ADD COLUMN language VARCHAR DEFAULT ''`)
 	for range 2 { // the second time there is nothing to do
-		if err := migrate(path, driver.Options{}, steps); err != nil {
+		if err := migrate(t.Context(), path, driver.Options{}, steps); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s := mustOpen(t, path, Options{})
 	err := s.file.With(func(c *driver.Conn) error {
-		v, err := readVersion(c, path)
+		v, err := readVersion(t.Context(), c, path)
 		if v != schemaVersion {
 			t.Errorf("version %d", v)
 		}
@@ -517,7 +517,7 @@ func TestCorrupt(t *testing.T) {
 		if err := os.WriteFile(damaged, file, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		s, err := Open(damaged, Options{ReadOnly: true})
+		s, err := Open(t.Context(), damaged, Options{ReadOnly: true})
 		if err == nil {
 			defer s.Close()
 			err = s.verify(t, want)
@@ -597,7 +597,7 @@ func TestReadOnly(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, name := range []string{"store.duckdb", "new.duckdb"} {
-		if _, err := Open(filepath.Join(dir, name), Options{}); !errors.Is(err, store.ErrReadOnly) {
+		if _, err := Open(t.Context(), filepath.Join(dir, name), Options{}); !errors.Is(err, store.ErrReadOnly) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

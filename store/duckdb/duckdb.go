@@ -62,18 +62,19 @@ var (
 
 // Open opens the store in the file at path. Errors wrap store.ErrLocked, ErrNewer,
 // ErrNotStore, ErrCorrupt, ErrReadOnly, ErrNoSpace or, when a store to be read is
-// missing, fs.ErrNotExist. The caller closes the store.
-func Open(path string, opts Options) (*Store, error) {
+// missing, fs.ErrNotExist. The context ends a migration and the reading of what is kept in
+// memory. The caller closes the store.
+func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	file, err := driver.NewFile(path, driver.Options(opts))
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{profileStore: profiles.New(file), traceStore: traces.New(file), file: file}
 	s.sql = newHost(s)
-	err = file.Open(driver.Hooks{
+	err = file.Open(ctx, driver.Hooks{
 		Session: session,
-		Check:   func() error { return checkFile(file.Path, driver.Options(opts)) },
-		Load:    func(c *driver.Conn) error { return s.load(c, opts.ReadOnly) },
+		Check:   func(ctx context.Context) error { return checkFile(ctx, file.Path, driver.Options(opts)) },
+		Load:    func(ctx context.Context, c *driver.Conn) error { return s.load(ctx, c, opts.ReadOnly) },
 		Closing: s.closing,
 	})
 	if err != nil {
@@ -86,19 +87,19 @@ func Open(path string, opts Options) (*Store, error) {
 const session = profiles.Session + ";" + traces.Session
 
 // load prepares a database that was just opened.
-func (s *Store) load(c *driver.Conn, readOnly bool) error {
-	if err := prepareSchema(c, s.file.Path, readOnly); err != nil {
+func (s *Store) load(ctx context.Context, c *driver.Conn, readOnly bool) error {
+	if err := prepareSchema(ctx, c, s.file.Path, readOnly); err != nil {
 		return err
 	}
 	if !readOnly {
-		if err := storeViews(c); err != nil {
+		if err := storeViews(ctx, c); err != nil {
 			return err
 		}
 	}
-	if err := traces.Load(s.traceStore, c); err != nil {
+	if err := traces.Load(ctx, s.traceStore, c); err != nil {
 		return err
 	}
-	return profiles.Load(s.profileStore, c)
+	return profiles.Load(ctx, s.profileStore, c)
 }
 
 // closing ends what has the database open.
@@ -110,7 +111,7 @@ func (s *Store) closing() {
 // checkFile reads the schema version of an existing file before it is opened for
 // writing, which would already write back its log: a file that is not a store stays
 // as it is, and an older store is migrated.
-func checkFile(path string, opts driver.Options) error {
+func checkFile(ctx context.Context, path string, opts driver.Options) error {
 	readOnly := opts
 	readOnly.ReadOnly = true
 	db, err := driver.OpenDB(path, readOnly, session)
@@ -119,12 +120,12 @@ func checkFile(path string, opts driver.Options) error {
 	}
 	version := 0
 	err = db.Use(func(c *driver.Conn) error {
-		version, err = readVersion(c, path)
+		version, err = readVersion(ctx, c, path)
 		return err
 	})
 	db.Close()
 	if err == nil && version > 0 && version < schemaVersion {
-		return migrate(path, opts, migrations)
+		return migrate(ctx, path, opts, migrations)
 	}
 	return err
 }

@@ -24,7 +24,7 @@ var engine = storetest.Engine{
 
 func mustOpen(t testing.TB, path string, opts Options) *Store {
 	t.Helper()
-	s, err := Open(path, opts)
+	s, err := Open(t.Context(), path, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +11,7 @@ import (
 )
 
 // migrations[v-1] migrates a store of version v to version v+1.
-var migrations = []func(c *driver.Conn) error{
+var migrations = []func(context.Context, *driver.Conn) error{
 	// 2: a sum of profiles remembers the parts it was made of. Those of sums
 	// made before are not known.
 	statements("ALTER TABLE profile ADD COLUMN parts VARCHAR DEFAULT ''"),
@@ -35,21 +36,21 @@ var migrations = []func(c *driver.Conn) error{
 	statements("ALTER TABLE segment ADD COLUMN arrived BIGINT; UPDATE segment SET arrived = start"),
 }
 
-func statements(sql string) func(*driver.Conn) error {
-	return func(c *driver.Conn) error { return c.Exec(sql) }
+func statements(sql string) func(context.Context, *driver.Conn) error {
+	return func(_ context.Context, c *driver.Conn) error { return c.Exec(sql) }
 }
 
 // migrate migrates a store of an older version to this one, in one transaction: if the
 // process dies, the file has one version or the other. DuckDB's lock on the file keeps
 // other processes out.
-func migrate(path string, opts driver.Options, steps []func(*driver.Conn) error) error {
+func migrate(ctx context.Context, path string, opts driver.Options, steps []func(context.Context, *driver.Conn) error) error {
 	db, err := driver.OpenDB(path, opts, session)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	return db.Use(func(c *driver.Conn) error {
-		err := c.WriteTx(func() error { return runMigrations(c, path, steps) })
+		err := c.WriteTx(func() error { return runMigrations(ctx, c, path, steps) })
 		if err != nil {
 			return fmt.Errorf("migrate to schema %d: %w", schemaVersion, err)
 		}
@@ -59,13 +60,13 @@ func migrate(path string, opts driver.Options, steps []func(*driver.Conn) error)
 
 // runMigrations runs the steps that the version of the file still needs: another
 // process may have migrated it in the meantime.
-func runMigrations(c *driver.Conn, path string, steps []func(*driver.Conn) error) error {
-	version, err := readVersion(c, path)
+func runMigrations(ctx context.Context, c *driver.Conn, path string, steps []func(context.Context, *driver.Conn) error) error {
+	version, err := readVersion(ctx, c, path)
 	if err != nil || version == 0 {
 		return err
 	}
 	for _, step := range steps[version-1:] {
-		if err := step(c); err != nil {
+		if err := step(ctx, c); err != nil {
 			return err
 		}
 	}

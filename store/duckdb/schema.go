@@ -32,8 +32,8 @@ var views = slices.Concat(profiles.Views, traces.Views)
 
 // prepareSchema checks that the database is a store of this version. It creates the
 // tables in an empty one. checkFile has migrated older ones.
-func prepareSchema(c *driver.Conn, path string, readOnly bool) error {
-	version, err := readVersion(c, path)
+func prepareSchema(ctx context.Context, c *driver.Conn, path string, readOnly bool) error {
+	version, err := readVersion(ctx, c, path)
 	if err != nil || version == schemaVersion {
 		return err
 	}
@@ -59,7 +59,7 @@ func createTables(c *driver.Conn, catalog string) error {
 
 // storeViews puts the views into the file that need no function of this program, for
 // other programs. It writes if the file has not these views yet.
-func storeViews(c *driver.Conn) error {
+func storeViews(ctx context.Context, c *driver.Conn) error {
 	sql := ""
 	for _, v := range views {
 		if v.Stored {
@@ -69,7 +69,7 @@ func storeViews(c *driver.Conn) error {
 	hash := fnv.New64a()
 	hash.Write([]byte(sql))
 	want, have := fmt.Sprintf("%x", hash.Sum64()), ""
-	err := c.Query(context.Background(), "SELECT value FROM meta WHERE key = '"+metaViews+"'", nil, func(ch driver.Chunk) error {
+	err := c.Query(ctx, "SELECT value FROM meta WHERE key = '"+metaViews+"'", nil, func(ch driver.Chunk) error {
 		have = ch.Texts(0)[0]
 		return nil
 	})
@@ -83,8 +83,7 @@ func storeViews(c *driver.Conn) error {
 
 // readVersion returns the schema version of the database: 0 if it is empty, an error
 // if it is not a store or newer than this program.
-func readVersion(c *driver.Conn, path string) (int, error) {
-	ctx := context.Background()
+func readVersion(ctx context.Context, c *driver.Conn, path string) (int, error) {
 	meta := map[string]string{}
 	unread := c.Query(ctx, "SELECT key::VARCHAR, value::VARCHAR FROM meta", nil, func(ch driver.Chunk) error {
 		keys, values := ch.Texts(0), ch.Texts(1)

@@ -219,7 +219,7 @@ func TestStoredViews(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.file.Replace(func() error { return nil }); err != nil {
+	if err := s.file.Replace(t.Context(), func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	look("replaced")

@@ -164,7 +164,7 @@ func TestCorruptTraces(t *testing.T) {
 		s := profiledStore(t)
 		s.Close()
 		edit(t, s.file.Path, sql)
-		damaged, err := Open(s.file.Path, Options{})
+		damaged, err := Open(t.Context(), s.file.Path, Options{})
 		if err == nil {
 			for _, e := range damaged.Snapshots(t.Context(), traceprof.SnapshotQuery{}) {
 				err = e

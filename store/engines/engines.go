@@ -79,7 +79,7 @@ func OpenAsking(ctx context.Context, where string, access Access, secret Secret)
 			return nil, fmt.Errorf("store %s: %w", where, fs.ErrNotExist)
 		}
 	}
-	return duckdb.Open(where, duckdb.Options{ReadOnly: access != Write})
+	return duckdb.Open(ctx, where, duckdb.Options{ReadOnly: access != Write})
 }
 
 // LakeScheme begins the place of a lake: lake:DIRECTORY or lake:postgres://….

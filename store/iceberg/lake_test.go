@@ -220,7 +220,7 @@ func TestSameIDs(t *testing.T) {
 	runtest.Put(t, memory, forward...)
 	want := content(memory)
 
-	disk, err := duckdb.Open(filepath.Join(t.TempDir(), "s.duckdb"), duckdb.Options{})
+	disk, err := duckdb.Open(t.Context(), filepath.Join(t.TempDir(), "s.duckdb"), duckdb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

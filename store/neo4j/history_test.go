@@ -35,7 +35,7 @@ func TestHistory(t *testing.T) {
 
 func openDuckDB(t testing.TB, file string) store.Store {
 	t.Helper()
-	s, err := duckdb.Open(file, duckdb.Options{})
+	s, err := duckdb.Open(t.Context(), file, duckdb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func ofMem() storetest.Engine {
 
 func ofDuckDB() storetest.Engine {
 	open := func(t testing.TB, path string) *duckdb.Store {
-		st, err := duckdb.Open(path, duckdb.Options{})
+		st, err := duckdb.Open(t.Context(), path, duckdb.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

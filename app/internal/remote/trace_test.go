@@ -22,7 +22,7 @@ func tracesOfMem() storetest.TraceEngine {
 func tracesOfDuckDB() storetest.TraceEngine {
 	paths := map[traceprof.Store]string{}
 	open := func(t testing.TB, path string) traceprof.Store {
-		st, err := duckdb.Open(path, duckdb.Options{})
+		st, err := duckdb.Open(t.Context(), path, duckdb.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -129,8 +129,28 @@ func TestBucket(t *testing.T) {
 			t.Error(row, err)
 		}
 	}
-	if n := len(downloaded()); n > len(names)+48+4 {
-		t.Error(n, "files for SQL about profiles")
+	fetched := len(downloaded())
+	if fetched > len(names)+48+4 {
+		t.Error(fetched, "files for SQL about profiles")
+	}
+	// A comment, a text or a longer name is not a table: these need no further file.
+	for _, sql := range []string{"SELECT count(*) FROM profiles -- not path_samples", "SELECT count(*), 'paths' FROM profiles", "WITH my_metrics AS (FROM profiles) SELECT count(*) FROM my_metrics"} {
+		if answer, err = s.SQL(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+		for row, err := range answer.Rows {
+			if err != nil || !strings.HasPrefix(fmt.Sprint(row), "[48") {
+				t.Error(sql, row, err)
+			}
+		}
+		if n := len(downloaded()); n != fetched {
+			t.Errorf("%s: %d more files", sql, n-fetched)
+		}
+	}
+	for _, sql := range []string{`SELECT count(*) FROM "Metrics"`, "SUMMARIZE functions", "DESCRIBE paths"} {
+		if _, err := s.SQL(t.Context(), sql); err != nil {
+			t.Error(sql, err)
+		}
 	}
 	old, err := st.Profiles(t.Context(), store.Query{Until: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), Benchmarks: []string{"b"}})
 	if err != nil {

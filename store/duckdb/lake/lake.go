@@ -105,9 +105,8 @@ func (s *Store) SQL(ctx context.Context, query string) (*store.SQLAnswer, error)
 }
 
 // views returns the current tables as views. A table without a file has none. Only tables
-// that the query mentions have all their files, which a bucket sends one by one.
-func (s *Store) views(query string) (list []driver.View, err error) {
-	ctx := context.Background()
+// that a query names have all their files, which a bucket sends one by one.
+func (s *Store) views(ctx context.Context, named map[string]bool) (list []driver.View, err error) {
 	now, err := s.lake.Snapshot(ctx)
 	if err != nil {
 		return nil, err
@@ -115,7 +114,7 @@ func (s *Store) views(query string) (list []driver.View, err error) {
 	for _, r := range rewrites {
 		files, err := now.Files(ctx, r.table)
 		if err == nil {
-			if !strings.Contains(strings.ToLower(query), r.table) {
+			if !named[r.table] {
 				files = files[:min(1, len(files))]
 			}
 			err = s.lake.Fetch(ctx, files)

@@ -44,7 +44,7 @@ func open(o bench.Options) (bench.Engine, error) {
 	}
 	e := &engine{path: filepath.Join(o.Dir, "dendro.duckdb")}
 	var err error
-	if e.st, err = duckdb.Open(e.path, duckdb.Options{}); err != nil {
+	if e.st, err = duckdb.Open(context.Background(), e.path, duckdb.Options{}); err != nil {
 		return nil, err
 	}
 	e.importer, err = ingest.New(context.Background(), e.st, ingest.Options{Workers: o.Workers})

@@ -314,7 +314,7 @@ func cpuTime(b *testing.B) time.Duration {
 func stores(b *testing.B, run func(b *testing.B, st traceprof.Store)) {
 	b.Run("store=mem", func(b *testing.B) { run(b, mem.New()) })
 	b.Run("store=duckdb", func(b *testing.B) {
-		st, err := duckdb.Open(filepath.Join(b.TempDir(), "bench.duckdb"), duckdb.Options{})
+		st, err := duckdb.Open(b.Context(), filepath.Join(b.TempDir(), "bench.duckdb"), duckdb.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

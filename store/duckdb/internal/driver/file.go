@@ -16,10 +16,10 @@ import (
 
 // Hooks are called when the file is opened and closed.
 type Hooks struct {
-	Session string            // SQL that every new connection runs
-	Check   func() error      // before an existing file is opened for writing; it may migrate it
-	Load    func(*Conn) error // after the database was opened, also when it was reopened
-	Closing func()            // before the database is closed
+	Session string                             // SQL that every new connection runs
+	Check   func(context.Context) error        // before an existing file is opened for writing; it may migrate it
+	Load    func(context.Context, *Conn) error // after the database was opened, also when it was reopened
+	Closing func()                             // before the database is closed
 }
 
 // File is a database file that the process has open once. It reopens the database
@@ -51,7 +51,7 @@ func NewFile(path string, opts Options) (*File, error) {
 
 // Open opens the file; Close closes it. Without Options.ReadOnly it creates a file
 // that does not exist.
-func (f *File) Open(hooks Hooks) error {
+func (f *File) Open(ctx context.Context, hooks Hooks) error {
 	open.Lock()
 	claimed := open.files[f.Path]
 	open.files[f.Path] = true
@@ -60,9 +60,9 @@ func (f *File) Open(hooks Hooks) error {
 		return fmt.Errorf("%s: %w: this process (%d) has it open already", f.Path, store.ErrLocked, os.Getpid())
 	}
 	f.hooks = hooks
-	err := f.check()
+	err := f.check(ctx)
 	if err == nil {
-		err = f.reopen()
+		err = f.reopen(ctx)
 	}
 	if err != nil {
 		f.release()
@@ -96,7 +96,7 @@ func NoStore(path string) error {
 // file that is older was left.
 const creation = 10 * time.Second
 
-func (f *File) check() error {
+func (f *File) check(ctx context.Context) error {
 	info, err := os.Stat(f.Path)
 	missing := errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0
 	switch {
@@ -113,16 +113,16 @@ func (f *File) check() error {
 	case f.opts.ReadOnly:
 		return nil
 	}
-	return f.hooks.Check()
+	return f.hooks.Check(ctx)
 }
 
 // reopen opens the database and loads what its owner keeps of it.
-func (f *File) reopen() error {
+func (f *File) reopen(ctx context.Context) error {
 	db, err := OpenDB(f.Path, f.opts, f.hooks.Session)
 	if err != nil {
 		return err
 	}
-	if err := db.Use(f.hooks.Load); err != nil {
+	if err := db.Use(func(c *Conn) error { return f.hooks.Load(ctx, c) }); err != nil {
 		db.Close()
 		return err
 	}
@@ -171,7 +171,7 @@ func (f *File) Enter(ctx context.Context) error {
 		return err
 	}
 	if f.broken.Load() {
-		if err := f.exclusive(f.repair); err != nil {
+		if err := f.exclusive(func() error { return f.repair(ctx) }); err != nil {
 			return err
 		}
 	}
@@ -209,13 +209,14 @@ func (f *File) exclusive(do func() error) error {
 }
 
 // repair replaces a database that DuckDB has given up, after a disk was full
-// during a commit. The caller holds life exclusively.
-func (f *File) repair() error {
+// during a commit. The caller holds life exclusively. A call that ends meanwhile does not
+// end the repair: without it the store would stay closed.
+func (f *File) repair(ctx context.Context) error {
 	if !f.broken.Load() {
 		return nil
 	}
 	f.close()
-	return f.orRelease(f.reopen())
+	return f.orRelease(f.reopen(context.WithoutCancel(ctx)))
 }
 
 // orRelease leaves the file closed for good if it could not be reopened.
@@ -259,11 +260,11 @@ func (f *File) Reading(do func()) {
 
 // Replace waits for the running calls, closes the database, runs rename, which gives its
 // name to another file, and opens that.
-func (f *File) Replace(rename func() error) error {
+func (f *File) Replace(ctx context.Context, rename func() error) error {
 	return f.exclusive(func() error {
 		f.close()
 		err := rename()
-		if again := f.orRelease(f.reopen()); again != nil {
+		if again := f.orRelease(f.reopen(context.WithoutCancel(ctx))); again != nil {
 			return again
 		}
 		return Translate(f.Path, err)

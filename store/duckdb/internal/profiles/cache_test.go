@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -21,7 +22,7 @@ func open(t testing.TB) *Store {
 		t.Fatal(err)
 	}
 	s := New(file)
-	err = file.Open(driver.Hooks{Session: Session, Closing: func() { Unload(s) }, Load: func(c *driver.Conn) error {
+	err = file.Open(t.Context(), driver.Hooks{Session: Session, Closing: func() { Unload(s) }, Load: func(ctx context.Context, c *driver.Conn) error {
 		sql := "CREATE TABLE IF NOT EXISTS meta(key VARCHAR, value VARCHAR);"
 		for _, table := range Tables {
 			sql += "CREATE TABLE IF NOT EXISTS " + table.Name + "(" + table.Columns + ");"
@@ -29,7 +30,7 @@ func open(t testing.TB) *Store {
 		if err := c.Exec(sql); err != nil {
 			return err
 		}
-		return Load(s, c)
+		return Load(ctx, s, c)
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +133,7 @@ func TestCachedAnswers(t *testing.T) {
 			}
 			compare()
 			for _, s := range []*Store{kept, fresh} { // as after Compact
-				if err := s.file.Replace(func() error { return nil }); err != nil {
+				if err := s.file.Replace(t.Context(), func() error { return nil }); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -168,7 +168,7 @@ func (cat *catalog) remove(gone map[store.ProfileID]*entry) {
 }
 
 // load reads the catalogs from the file, and what only a writer needs.
-func (cat *catalog) load(c *driver.Conn, write bool) error {
+func (cat *catalog) load(ctx context.Context, c *driver.Conn, write bool) error {
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
 	cat.rules, cat.list, cat.next = "", nil, counters{}
@@ -186,14 +186,14 @@ func (cat *catalog) load(c *driver.Conn, write bool) error {
 		{`SELECT id, uid, bench, run, type, unit, scale, period, period_unit, period_name, original, profiler, version,
 			duration, samples, sum, nodes, hash, file, source, parts, is_default FROM profile`, func(ch driver.Chunk) error { return cat.loadProfiles(ch, benches, keys) }},
 	} {
-		if err := c.Query(context.Background(), q.sql, nil, q.each); err != nil {
+		if err := c.Query(ctx, q.sql, nil, q.each); err != nil {
 			return err
 		}
 	}
 	if !write {
 		return nil
 	}
-	n, err := c.Number(context.Background(), "SELECT coalesce(max(id) + 1, 0)::BIGINT FROM source")
+	n, err := c.Number(ctx, "SELECT coalesce(max(id) + 1, 0)::BIGINT FROM source")
 	cat.next.source = int32(n)
 	return err
 }

@@ -17,7 +17,7 @@ import (
 // functions numbered densely, and the rows of functions ordered by benchmark,
 // function and profile.
 func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string) error {
-	v, err := s.dict.reader(c)
+	v, err := s.dict.reader(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -86,26 +86,26 @@ func (d *dictionary) reset() {
 }
 
 // functionNames returns the committed functions.
-func (d *dictionary) functionNames(c *driver.Conn) (*names, error) {
+func (d *dictionary) functionNames(ctx context.Context, c *driver.Conn) (*names, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.loadNames(c)
+	return d.loadNames(ctx, c)
 }
 
 // reader returns the committed forest.
-func (d *dictionary) reader(c *driver.Conn) (*view, error) {
+func (d *dictionary) reader(ctx context.Context, c *driver.Conn) (*view, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.loadView(c)
+	return d.loadView(ctx, c)
 }
 
-func (d *dictionary) loadNames(c *driver.Conn) (*names, error) {
+func (d *dictionary) loadNames(ctx context.Context, c *driver.Conn) (*names, error) {
 	if d.names != nil {
 		return d.names, nil
 	}
 	var list []profile.Function
 	var ids []int32
-	err := c.Query(context.Background(), "SELECT id, name, kind, module, file, start_line, start_column, language, system_name FROM fn", nil, func(ch driver.Chunk) error {
+	err := c.Query(ctx, "SELECT id, name, kind, module, file, start_line, start_column, language, system_name FROM fn", nil, func(ch driver.Chunk) error {
 		name, kind, module, file := ch.Texts(1), driver.Column[uint8](ch, 2), ch.Texts(3), ch.Texts(4)
 		line, col, language, system := driver.Column[int32](ch, 5), driver.Column[int32](ch, 6), ch.Texts(7), ch.Texts(8)
 		ids = append(ids, driver.Column[int32](ch, 0)...)
@@ -129,16 +129,16 @@ func (d *dictionary) loadNames(c *driver.Conn) (*names, error) {
 	return d.names, nil
 }
 
-func (d *dictionary) loadView(c *driver.Conn) (*view, error) {
+func (d *dictionary) loadView(ctx context.Context, c *driver.Conn) (*view, error) {
 	if d.view != nil {
 		return d.view, nil
 	}
-	n, err := d.loadNames(c)
+	n, err := d.loadNames(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	if !d.loaded {
-		if err := d.loadPaths(c, len(n.functions)); err != nil {
+		if err := d.loadPaths(ctx, c, len(n.functions)); err != nil {
 			return nil, err
 		}
 	}
@@ -150,8 +150,8 @@ func (d *dictionary) loadView(c *driver.Conn) (*view, error) {
 }
 
 // loadPaths reads call_path chunk by chunk straight into columns.
-func (d *dictionary) loadPaths(c *driver.Conn, functions int) error {
-	count, err := c.Number(context.Background(), "SELECT count(*) FROM call_path")
+func (d *dictionary) loadPaths(ctx context.Context, c *driver.Conn, functions int) error {
+	count, err := c.Number(ctx, "SELECT count(*) FROM call_path")
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (d *dictionary) loadPaths(c *driver.Conn, functions int) error {
 	for p := range item {
 		item[p] = -1
 	}
-	err = c.Query(context.Background(), "SELECT id, parent, fn, rec FROM call_path", nil, func(ch driver.Chunk) error {
+	err = c.Query(ctx, "SELECT id, parent, fn, rec FROM call_path", nil, func(ch driver.Chunk) error {
 		up, fn, r := driver.Column[int32](ch, 1), driver.Column[int32](ch, 2), driver.Column[int32](ch, 3)
 		for i, id := range driver.Column[int32](ch, 0) {
 			if id < 0 || int64(id) >= count || item[id] >= 0 || up[i] < -1 || up[i] >= id || fn[i] < 0 || int(fn[i]) >= functions || r[i] < -1 || r[i] >= id {
@@ -197,13 +197,13 @@ type writer struct {
 }
 
 // writer returns the writer, at first made of the committed columns.
-func (d *dictionary) writer(c *driver.Conn) (*writer, error) {
+func (d *dictionary) writer(ctx context.Context, c *driver.Conn) (*writer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.w != nil {
 		return d.w, nil
 	}
-	v, err := d.loadView(c)
+	v, err := d.loadView(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@
 package profiles
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -62,13 +63,13 @@ func New(file *driver.File) *Store { return &Store{file: file} }
 const Session = selectedTable
 
 // Load reads the catalogs of a database that was just opened.
-func Load(s *Store, c *driver.Conn) error {
+func Load(ctx context.Context, s *Store, c *driver.Conn) error {
 	if err := RegisterDecoders(s, c); err != nil {
 		return err
 	}
 	s.dict.reset()
 	s.cache.reset(defaultCache)
-	return s.catalog.load(c, s.file.Writable() == nil)
+	return s.catalog.load(ctx, c, s.file.Writable() == nil)
 }
 
 // Freeze keeps everything from changing until thaw is called. Queries go on.
@@ -85,21 +86,21 @@ func Info(s *Store, info *store.Info) { s.catalog.count(info) }
 
 // ReadSnapshot runs begin, which starts the transaction of users' SQL, and then
 // prepare, with decoders that know every path of the transaction's snapshot.
-func ReadSnapshot(s *Store, c *driver.Conn, begin, prepare func() error) error {
+func ReadSnapshot(ctx context.Context, s *Store, c *driver.Conn, begin, prepare func() error) error {
 	s.publish.RLock()
 	defer s.publish.RUnlock()
 	if err := begin(); err != nil {
 		return err
 	}
-	if err := ShowForest(s, c); err != nil {
+	if err := ShowForest(ctx, s, c); err != nil {
 		return err
 	}
 	return prepare()
 }
 
 // ShowForest publishes all committed paths to the decoders.
-func ShowForest(s *Store, c *driver.Conn) error {
-	v, err := s.dict.reader(c)
+func ShowForest(ctx context.Context, s *Store, c *driver.Conn) error {
+	v, err := s.dict.reader(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -89,22 +89,40 @@ func (s *Store) selectionOf(profiles []store.Profile) *selection {
 // table selected. Ranges use DuckDB's zone maps, large selections are joined, and
 // there is never a long list of literals. A loose condition may select other profiles
 // of the range, if dropping their rows costs less than a join.
-func (sel *selection) condition(bench, loose bool) (where string, join bool) {
-	where = fmt.Sprintf("profile BETWEEN %d AND %d", sel.lo, sel.hi)
-	have := sel.inRange
-	if bench && sel.benches != nil {
-		have = sel.inBench
-		list := driver.List(sel.benches)
-		where += " AND bench IN (" + list + ")"
-	}
+func (sel *selection) condition(t keyed, accept exactness) (where string, join bool) {
+	profiles := fmt.Sprintf("profile BETWEEN %d AND %d", sel.lo, sel.hi)
 	if sel.lo == sel.hi {
-		return strings.Replace(where, fmt.Sprintf("BETWEEN %d AND %d", sel.lo, sel.hi), fmt.Sprint("= ", sel.lo), 1), false
+		profiles = fmt.Sprint("profile = ", sel.lo)
 	}
-	if have == len(sel.profiles) || loose && have < 4*len(sel.profiles) {
-		return where, false
+	conditions, have := []string{profiles}, sel.inRange
+	if t == keyedByBench && sel.benches != nil {
+		conditions, have = append(conditions, "bench IN ("+driver.List(sel.benches)+")"), sel.inBench
 	}
-	return where + " AND profile IN (SELECT id FROM selected WHERE NOT is_fn)", true
+	join = sel.lo != sel.hi && have != len(sel.profiles) && (accept == exact || have >= maxLoose*len(sel.profiles))
+	if join {
+		conditions = append(conditions, "profile IN (SELECT id FROM selected WHERE NOT is_fn)")
+	}
+	return strings.Join(conditions, " AND "), join
 }
+
+// keyed is how the rows of a table are ordered: by profile alone, or by benchmark too.
+type keyed int
+
+const (
+	keyedByProfile keyed = iota
+	keyedByBench
+)
+
+// exactness is whether a condition may select profiles of the range that are not selected:
+// up to maxLoose times as many as are.
+type exactness int
+
+const (
+	exact exactness = iota
+	loose
+)
+
+const maxLoose = 4
 
 // manyNodes is the number of call nodes of a selection whose rows and vectors are read in
 // parts, because DuckDB keeps the whole result of a statement in memory: 24 bytes for each
@@ -203,7 +221,7 @@ func (s *Store) Profiles(ctx context.Context, q store.Query) ([]store.Profile, e
 func (s *Store) FunctionNames(ctx context.Context) ([]profile.Function, error) {
 	var list []profile.Function
 	err := s.file.Look(ctx, func(c *driver.Conn) error {
-		n, err := s.dict.functionNames(c)
+		n, err := s.dict.functionNames(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -230,7 +248,7 @@ func (s *Store) Functions(ctx context.Context, q store.Query, wanted []string) (
 	chunks := make([][]columns, driver.Workers)
 	var n *names
 	sel, err := s.withSelection(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
-		if n, err = s.dict.functionNames(c); err != nil {
+		if n, err = s.dict.functionNames(ctx, c); err != nil {
 			return err
 		}
 		return s.eachSample(ctx, c, sel, n, wanted, func(w int, r columns) {
@@ -440,7 +458,7 @@ func byProfile(list []columns, of []int32) []columns {
 // scan calls f on several goroutines with the selected rows of the file: those of some
 // functions, or of all if fns is empty.
 func (sel *selection) scan(ctx context.Context, c *driver.Conn, fns []int32, f func(worker int, rows columns)) error {
-	where, join := sel.condition(true, true)
+	where, join := sel.condition(keyedByBench, loose)
 	switch len(fns) {
 	case 0:
 	case 1:
@@ -522,7 +540,7 @@ func (s *Store) Waiting(ctx context.Context) ([]store.Measurement, error) {
 func (s *Store) RawNames(ctx context.Context, group string, wanted []string) (map[string]string, error) {
 	out := map[string]string{}
 	err := s.file.Look(ctx, func(c *driver.Conn) error {
-		n, err := s.dict.functionNames(c)
+		n, err := s.dict.functionNames(ctx, c)
 		if err != nil {
 			return err
 		}

@@ -13,28 +13,28 @@ import (
 
 // RecodeVectors rewrites the vectors of schema 3 as those of schema 4, 256 profiles at
 // a time.
-func RecodeVectors(c *driver.Conn) error {
-	limit, err := c.Number(context.Background(), "SELECT (coalesce(max(id), -1) + 1)::BIGINT FROM call_path")
+func RecodeVectors(ctx context.Context, c *driver.Conn) error {
+	limit, err := c.Number(ctx, "SELECT (coalesce(max(id), -1) + 1)::BIGINT FROM call_path")
 	if err != nil {
 		return err
 	}
 	for _, table := range []string{"tree", "tree_mode"} {
-		if err := recodeTable(c, table, int(limit)); err != nil {
+		if err := recodeTable(ctx, c, table, int(limit)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func recodeTable(c *driver.Conn, table string, limit int) error {
-	last, err := c.Number(context.Background(), "SELECT coalesce(max(profile), -1)::BIGINT FROM "+table)
+func recodeTable(ctx context.Context, c *driver.Conn, table string, limit int) error {
+	last, err := c.Number(ctx, "SELECT coalesce(max(profile), -1)::BIGINT FROM "+table)
 	if err == nil {
 		err = c.Exec(fmt.Sprintf("CREATE TABLE recoded AS FROM %s LIMIT 0", table))
 	}
 	var encoder vectorEncoder
 	for from := int64(0); err == nil && from <= last; from += 256 {
 		sql := fmt.Sprintf("SELECT * FROM %s WHERE profile BETWEEN %d AND %d ORDER BY ALL", table, from, from+255)
-		err = c.Query(context.Background(), sql, nil, func(ch driver.Chunk) error {
+		err = c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
 			columns := []any{slices.Clone(driver.Column[int32](ch, 0))}
 			if table == "tree_mode" {
 				columns = append(columns, slices.Clone(driver.Column[uint8](ch, 1)))

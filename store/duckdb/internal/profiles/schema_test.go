@@ -10,6 +10,21 @@ import (
 	"github.com/dendroprof/dendro/store/duckdb/internal/driver"
 )
 
+// The columns that are written have the names and the order of the table's.
+func TestProfileColumns(t *testing.T) {
+	i := slices.IndexFunc(Tables, func(t driver.Table) bool { return t.Name == "profile" })
+	var want, got []string
+	for column := range strings.SplitSeq(Tables[i].Columns, ",") {
+		want = append(want, strings.Fields(column)[0])
+	}
+	for _, column := range profileColumns {
+		got = append(got, column.name)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("written as %v, the table has %v", got, want)
+	}
+}
+
 // TestKinds compares the names of kinds in the view functions with those of package
 // profile.
 func TestKinds(t *testing.T) {

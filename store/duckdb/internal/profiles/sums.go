@@ -18,7 +18,7 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 	parts := make([][]store.FunctionSum, driver.Workers)
 	var n *names
 	sel, err := s.withSelection(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
-		if n, err = s.dict.functionNames(c); err != nil {
+		if n, err = s.dict.functionNames(ctx, c); err != nil {
 			return err
 		}
 		inverse := inverseSums(sel.profiles)
@@ -79,11 +79,11 @@ func (s *Store) TotalFunctions(ctx context.Context, q store.Query) (*store.Funct
 		if _, kept = s.cache.admit(bytesPerNode * sel.nodes()); kept {
 			return nil
 		}
-		if n, err = s.dict.functionNames(c); err != nil {
+		if n, err = s.dict.functionNames(ctx, c); err != nil {
 			return err
 		}
 		all = make([]store.FunctionSum, len(n.functions))
-		return sel.query(ctx, c, "SELECT fn, count(*), sum(self)::BIGINT, sum(total)::BIGINT FROM fn_sample", true, " GROUP BY fn", func(ch driver.Chunk) error {
+		return sel.query(ctx, c, "SELECT fn, count(*), sum(self)::BIGINT, sum(total)::BIGINT FROM fn_sample", keyedByBench, " GROUP BY fn", func(ch driver.Chunk) error {
 			count, self, total := driver.Column[int64](ch, 1), driver.Column[int64](ch, 2), driver.Column[int64](ch, 3)
 			for i, fn := range driver.Column[int32](ch, 0) {
 				all[fn] = store.FunctionSum{Profiles: count[i], Self: self[i], Total: total[i]}
@@ -133,7 +133,7 @@ func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Meas
 	var n *names
 	var series *series
 	sel, err := s.withSelection(ctx, q, func(c *driver.Conn, sel *selection) (err error) {
-		if n, err = s.dict.functionNames(c); err != nil {
+		if n, err = s.dict.functionNames(ctx, c); err != nil {
 			return err
 		}
 		series = newSeries(sel.profiles, m, &out.Benchmarks)

@@ -99,16 +99,16 @@ func (s *Store) Preload(ctx context.Context, ids []store.ProfileID) (release fun
 // are the id of the profile, whose position at returns, and a blob.
 func (sel *selection) readRows(ctx context.Context, c *driver.Conn, sql, order string, f func(ch driver.Chunk, at func(id int32) int32)) error {
 	pos := sel.positions()
-	return sel.query(ctx, c, sql, false, order, func(ch driver.Chunk) error {
+	return sel.query(ctx, c, sql, keyedByProfile, order, func(ch driver.Chunk) error {
 		f(ch, func(id int32) int32 { return pos[id-sel.lo] })
 		return nil
 	})
 }
 
 // query calls f with the result of a statement over the rows of the selected profiles in a
-// table, which has a column bench or not. The statement ends where its condition begins.
-func (sel *selection) query(ctx context.Context, c *driver.Conn, sql string, bench bool, end string, f func(driver.Chunk) error) error {
-	where, join := sel.condition(bench, false)
+// table. The statement ends where its condition begins.
+func (sel *selection) query(ctx context.Context, c *driver.Conn, sql string, order keyed, end string, f func(driver.Chunk) error) error {
+	where, join := sel.condition(order, exact)
 	read := func() error { return c.Query(ctx, sql+" WHERE "+where+end, nil, f) }
 	if !join {
 		return read()
@@ -235,7 +235,7 @@ func (s *Store) Trees(ctx context.Context, q store.Query, opts store.TreeOptions
 		if b, err = s.readVectors(ctx, c, sel, opts.Modes); err != nil {
 			return err
 		}
-		if v, err = s.dict.reader(c); err == nil {
+		if v, err = s.dict.reader(ctx, c); err == nil {
 			b.limit = len(v.rec)
 		}
 		return err
@@ -378,7 +378,7 @@ func (s *Store) MergeTreesAbove(ctx context.Context, q store.Query, percent floa
 		if err := store.CheckSum(sel.profiles); err != nil {
 			return err
 		}
-		if v, err = s.dict.reader(c); err != nil {
+		if v, err = s.dict.reader(ctx, c); err != nil {
 			return err
 		}
 		for part := range s.parts(sel) {

@@ -3,6 +3,7 @@ package profiles
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +42,7 @@ func (r *rows) reset() {
 // commitBatch writes a batch in one transaction and applies it to the catalog. After
 // an error the file is unchanged.
 func (s *Store) commitBatch(ctx context.Context, c *driver.Conn, b *batch) error {
-	w, err := s.dict.writer(c)
+	w, err := s.dict.writer(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -310,33 +311,60 @@ func (b *batch) writeMetrics(ctx context.Context, c *driver.Conn) error {
 	return c.Append("", "metric", len(names), benches, runs, names, means, units, better, ns, primary, samples, errors)
 }
 
-func (b *batch) writeProfiles(c *driver.Conn) error {
-	var ids, benches, runs, scales, nodes, sources []int32
-	var periods, durations, samples, sums []int64
-	var texts [11][]string
-	var defaults []bool
-	for _, p := range b.order {
-		if p.dropped {
-			continue
+// profileColumns are the columns of table profile, in its order.
+var profileColumns = []struct {
+	name   string
+	values func([]*pending) any
+}{
+	{"id", of((*pending).id)},
+	{"uid", of(func(p *pending) string { return string(p.p.ID) })},
+	{"bench", of(func(p *pending) int32 { return p.bench })},
+	{"run", of(func(p *pending) int32 { return p.run })},
+	{"type", of(func(p *pending) string { return p.p.Type.Name })},
+	{"unit", of(func(p *pending) string { return p.p.Type.Unit })},
+	{"scale", of(func(p *pending) int32 { return int32(p.p.Type.Scale) })},
+	{"period", of(func(p *pending) int64 { return p.p.Type.Period })},
+	{"period_unit", of(func(p *pending) string { return p.p.Type.PeriodUnit })},
+	{"period_name", of(func(p *pending) string { return p.p.Type.PeriodName })},
+	{"original", of(func(p *pending) string { return p.p.Type.Original })},
+	{"profiler", of(func(p *pending) string { return p.p.Profiler })},
+	{"version", of(func(p *pending) string { return p.p.ProfilerVersion })},
+	{"duration", of(func(p *pending) int64 { return int64(p.p.Duration / time.Nanosecond) })},
+	{"samples", of(func(p *pending) int64 { return p.p.Samples })},
+	{"sum", of(func(p *pending) int64 { return p.p.Sum })},
+	{"nodes", of(func(p *pending) int32 { return int32(p.p.Nodes) })},
+	{"hash", of(func(p *pending) string { return p.p.Hash })},
+	{"file", of(func(p *pending) string { return p.p.File })},
+	{"source", of(func(p *pending) int32 { return p.source })},
+	{"parts", of(func(p *pending) string { return strings.Join(p.p.Parts, " ") })},
+	{"is_default", of(func(p *pending) bool { return p.p.Default })},
+}
+
+// of makes a column of one value of each profile.
+func of[T any](value func(*pending) T) func([]*pending) any {
+	return func(list []*pending) any {
+		column := make([]T, len(list))
+		for i, p := range list {
+			column[i] = value(p)
 		}
-		d, t := &p.p, &p.p.Type
-		ids, benches, runs, sources = append(ids, p.id()), append(benches, p.bench), append(runs, p.run), append(sources, p.source)
-		scales, nodes = append(scales, int32(t.Scale)), append(nodes, int32(d.Nodes))
-		periods, durations = append(periods, t.Period), append(durations, int64(d.Duration/time.Nanosecond))
-		samples, sums, defaults = append(samples, d.Samples), append(sums, d.Sum), append(defaults, d.Default)
-		for i, v := range []string{string(d.ID), t.Name, t.Unit, t.PeriodUnit, t.PeriodName, t.Original, d.Profiler, d.ProfilerVersion, d.Hash, d.File, strings.Join(d.Parts, " ")} {
-			texts[i] = append(texts[i], v)
-		}
+		return column
 	}
-	if err := c.Append("", "profile", len(ids), ids, texts[0], benches, runs, texts[1], texts[2], scales, periods, texts[3], texts[4],
-		texts[5], texts[6], texts[7], durations, samples, sums, nodes, texts[8], texts[9], sources, texts[10], defaults); err != nil {
+}
+
+func (b *batch) writeProfiles(c *driver.Conn) error {
+	kept := slices.DeleteFunc(slices.Clone(b.order), func(p *pending) bool { return p.dropped })
+	columns := make([]any, len(profileColumns))
+	for i, column := range profileColumns {
+		columns[i] = column.values(kept)
+	}
+	if err := c.Append("", "profile", len(kept), columns...); err != nil {
 		return err
 	}
 	used := map[int32]bool{}
-	for _, id := range sources {
-		used[id] = true
+	for _, p := range kept {
+		used[p.source] = true
 	}
-	ids = ids[:0]
+	var ids []int32
 	var data [][]byte
 	for _, src := range b.sources {
 		if used[src.id] {

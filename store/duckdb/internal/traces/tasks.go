@@ -13,11 +13,11 @@ import (
 )
 
 // loadTasks reads all tasks.
-func loadTasks(c *driver.Conn) (map[string]traceprof.Task, error) {
+func loadTasks(ctx context.Context, c *driver.Conn) (map[string]traceprof.Task, error) {
 	tasks := map[string]traceprof.Task{}
 	const sql = `SELECT id, kind, service, service_id, created, start, duration, stopped, endpoint, min_duration, period, max_segments,
 		instances, events, arguments FROM task`
-	return tasks, c.Query(context.Background(), sql, nil, func(ch driver.Chunk) error {
+	return tasks, c.Query(ctx, sql, nil, func(ch driver.Chunk) error {
 		ids, kinds, services, serviceIDs := ch.Texts(0), ch.Texts(1), ch.Texts(2), ch.Texts(3)
 		created, start, duration, stopped := driver.Column[int64](ch, 4), driver.Column[int64](ch, 5), driver.Column[int64](ch, 6), driver.Column[int64](ch, 7)
 		endpoints, least, periods, most := ch.Texts(8), driver.Column[int64](ch, 9), driver.Column[int64](ch, 10), driver.Column[int64](ch, 11)

@@ -71,11 +71,11 @@ func Freeze(s *Store) (thaw func()) {
 func (s *Store) LimitStacks(bytes int64) { s.stacks.reset(bytes) }
 
 // Load reads what memory must know of a database that was just opened.
-func Load(s *Store, c *driver.Conn) error {
+func Load(ctx context.Context, s *Store, c *driver.Conn) error {
 	if err := RegisterDecoders(c); err != nil {
 		return err
 	}
-	tasks, err := loadTasks(c)
+	tasks, err := loadTasks(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func Load(s *Store, c *driver.Conn) error {
 	}
 	const next = `SELECT (SELECT coalesce(max(id), -1) + 1 FROM sampled_task)::INTEGER,
 		(SELECT coalesce(max(seq), -1) + 1 FROM segment)::BIGINT, (SELECT coalesce(max(seq), -1) + 1 FROM snapshot)::BIGINT`
-	return c.Query(context.Background(), next, nil, func(ch driver.Chunk) error {
+	return c.Query(ctx, next, nil, func(ch driver.Chunk) error {
 		s.nextTask, s.nextSegment, s.nextChunk = driver.Column[int32](ch, 0)[0], driver.Column[int64](ch, 1)[0], driver.Column[int64](ch, 2)[0]
 		return nil
 	})

@@ -30,11 +30,11 @@ func open(t testing.TB) *Store {
 		t.Fatal(err)
 	}
 	s := New(file)
-	err = file.Open(driver.Hooks{Session: Session, Closing: func() {}, Load: func(c *driver.Conn) error {
+	err = file.Open(t.Context(), driver.Hooks{Session: Session, Closing: func() {}, Load: func(ctx context.Context, c *driver.Conn) error {
 		if err := c.Exec(creation("")); err != nil {
 			return err
 		}
-		return Load(s, c)
+		return Load(ctx, s, c)
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -62,12 +62,13 @@ func (s *sessions) closeAll() {
 
 // Host is a database that users' SQL runs on.
 type Host struct {
-	Path    string                                    // for messages
-	Views   func(query string) ([]driver.View, error) // what the statement can query
-	Enter   func(context.Context) error               // before a statement is prepared
-	Leave   func()                                    // after that
-	Reading func(func())                              // runs a function while the database stays open
-	Connect func() (*driver.Conn, error)              // opens a connection
+	Path string // for messages
+	// Views returns what a statement that names some tables, in lower case, can query.
+	Views   func(ctx context.Context, named map[string]bool) ([]driver.View, error)
+	Enter   func(context.Context) error  // before a statement is prepared
+	Leave   func()                       // after that
+	Reading func(func())                 // runs a function while the database stays open
+	Connect func() (*driver.Conn, error) // opens a connection
 	// Begin begins a read-only transaction and calls bind in it.
 	Begin func(ctx context.Context, c *driver.Conn, bind func() error) error
 
@@ -119,19 +120,12 @@ func (h *Host) Open(ctx context.Context, query string) (*Rows, error) {
 		return nil, err
 	}
 	defer h.Leave()
-	views, err := h.Views(query)
-	if err != nil {
-		return nil, err
-	}
 	c, err := h.Connect()
 	if err != nil {
 		return nil, err
 	}
-	if showTables.MatchString(query) {
-		query = listViews(views)
-	}
 	r := &Rows{h: h, ctx: ctx, c: c}
-	if err := r.prepare(query, views); err != nil {
+	if err := r.prepare(query); err != nil {
 		r.free()
 		return nil, err
 	}
@@ -139,9 +133,17 @@ func (h *Host) Open(ctx context.Context, query string) (*Rows, error) {
 }
 
 // prepare checks the statement and prepares it in a read-only transaction.
-func (r *Rows) prepare(query string, views []driver.View) error {
-	if err := r.check(query); err != nil {
+func (r *Rows) prepare(query string) error {
+	named, err := r.check(query)
+	if err != nil {
 		return err
+	}
+	views, err := r.h.Views(r.ctx, named)
+	if err != nil {
+		return err
+	}
+	if showTables.MatchString(query) {
+		query = listViews(views)
 	}
 	for _, v := range views {
 		if err := r.c.Exec("CREATE TEMP VIEW " + v.Name + " AS " + v.SQL); err != nil {
@@ -152,7 +154,6 @@ func (r *Rows) prepare(query string, views []driver.View) error {
 		return err
 	}
 	if slices.ContainsFunc(r.Types, func(t string) bool { return !direct[t] }) && bind.PreparedStatementType(r.stmt) == bind.StatementTypeSelect {
-		var err error
 		if query, err = r.cast(query); err != nil {
 			return err
 		}
@@ -173,29 +174,30 @@ var explain = regexp.MustCompile(`(?is)^\s*explain(\s+analyze)?(\s*\([^()]*\))?\
 
 // check checks the statement before DuckDB binds it: binding already opens the files
 // that a table function names, and even opening and closing the store's own file would
-// release this process's lock on it.
-func (r *Rows) check(query string) error {
+// release this process's lock on it. It returns the tables that the statement names.
+func (r *Rows) check(query string) (named map[string]bool, err error) {
 	var list bind.ExtractedStatements
 	n := bind.ExtractStatements(r.c.Handle, query, &list)
 	message := bind.ExtractStatementsError(list)
 	bind.DestroyExtracted(&list)
 	switch {
 	case message != "":
-		return driver.NewError(message)
+		return nil, driver.NewError(message)
 	case n != 1:
-		return fmt.Errorf("%d statements: %w: give one", n, ErrNotAllowed)
+		return nil, fmt.Errorf("%d statements: %w: give one", n, ErrNotAllowed)
 	}
 	var tree any
-	err := r.c.Query(r.ctx, "SELECT json_serialize_sql(?::VARCHAR)::VARCHAR", []any{explain.ReplaceAllString(query, "")}, func(ch driver.Chunk) error {
+	err = r.c.Query(r.ctx, "SELECT json_serialize_sql(?::VARCHAR)::VARCHAR", []any{explain.ReplaceAllString(query, "")}, func(ch driver.Chunk) error {
 		return json.Unmarshal(driver.Column[driver.Text](ch, 0)[0].Bytes(), &tree)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if m, ok := tree.(map[string]any); !ok || m["error"] != false {
-		return fmt.Errorf("%w: only SELECT, EXPLAIN, DESCRIBE, SHOW and SUMMARIZE are", ErrNotAllowed)
+		return nil, fmt.Errorf("%w: only SELECT, EXPLAIN, DESCRIBE, SHOW and SUMMARIZE are", ErrNotAllowed)
 	}
-	return checkTree(tree)
+	named = map[string]bool{}
+	return named, checkTree(tree, named)
 }
 
 // tableFunctions are the table functions that a statement may use. All others might
@@ -204,12 +206,12 @@ var tableFunctions = []string{"range", "generate_series", "unnest", "repeat", "r
 	"pragma_table_info", "pragma_version", "pragma_database_size", "pragma_storage_info", "duckdb_columns", "duckdb_tables",
 	"duckdb_views", "duckdb_functions", "duckdb_types", "duckdb_keywords", "duckdb_schemas", "duckdb_databases", "duckdb_settings"}
 
-// checkTree checks a parsed statement.
-func checkTree(tree any) error {
+// checkTree checks a parsed statement, and adds the tables that it names.
+func checkTree(tree any, named map[string]bool) error {
 	switch node := tree.(type) {
 	case []any:
 		for _, sub := range node {
-			if err := checkTree(sub); err != nil {
+			if err := checkTree(sub, named); err != nil {
 				return err
 			}
 		}
@@ -225,8 +227,11 @@ func checkTree(tree any) error {
 				return fmt.Errorf("%w: %q as a table", ErrNotAllowed, name)
 			}
 		}
+		if name, ok := node["table_name"].(string); ok {
+			named[strings.ToLower(strings.Trim(name, `"`))] = true
+		}
 		for _, sub := range node {
-			if err := checkTree(sub); err != nil {
+			if err := checkTree(sub, named); err != nil {
 				return err
 			}
 		}

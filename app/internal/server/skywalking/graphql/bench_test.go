@@ -29,7 +29,7 @@ func BenchmarkAnalyze(b *testing.B) {
 	}{
 		{"mem", func(*testing.B) traceprof.Store { return mem.New() }},
 		{"duckdb", func(b *testing.B) traceprof.Store {
-			st, err := duckdb.Open(filepath.Join(b.TempDir(), "traces.duckdb"), duckdb.Options{})
+			st, err := duckdb.Open(b.Context(), filepath.Join(b.TempDir(), "traces.duckdb"), duckdb.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
