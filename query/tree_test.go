@@ -17,12 +17,16 @@ type noTrees struct {
 	trees, totals int
 }
 
+func (s *noTrees) Aggregates() store.Aggregates {
+	return store.Aggregates{TotalFunctions: s.TotalFunctions, MergeTrees: s.MergeTrees}
+}
+
 func (s *noTrees) TotalFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
 	s.totals++
 	return store.SumFunctions(ctx, s.Store, q)
 }
 
-func (s *noTrees) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, []store.Profile, error) {
+func (s *noTrees) MergeTrees(ctx context.Context, q store.Query, _ float64) (*calltree.Tree, []store.Profile, error) {
 	s.trees++
 	return store.MergeTrees(ctx, s.Store, q)
 }
@@ -84,6 +88,10 @@ func jsonOf(t *testing.T, v any) []byte {
 type pruning struct {
 	store.Store
 	percent float64
+}
+
+func (s *pruning) Aggregates() store.Aggregates {
+	return store.Aggregates{MergeTrees: s.MergeTreesAbove}
 }
 
 func (s *pruning) MergeTreesAbove(ctx context.Context, q store.Query, percent float64) (*calltree.Tree, []store.Profile, error) {

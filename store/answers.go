@@ -77,42 +77,71 @@ type FunctionSums struct {
 	Rows      []FunctionSum
 }
 
-// FunctionSummer is implemented by engines that add up functions faster than by
-// streaming every row. The answer is the same.
-type FunctionSummer interface {
-	SumFunctions(ctx context.Context, q Query) (*FunctionSums, error)
+// Aggregator is implemented by engines that compute some answers where the data is, faster
+// than by streaming every row. The answers are the same.
+type Aggregator interface {
+	Aggregates() Aggregates
+}
+
+// Aggregates are the answers that an engine computes itself. What is nil is computed here,
+// from Functions or Trees.
+type Aggregates struct {
+	SumFunctions    func(ctx context.Context, q Query) (*FunctionSums, error)
+	TotalFunctions  func(ctx context.Context, q Query) (*FunctionSums, error) // SumFunctions without the shares
+	FunctionMoments func(ctx context.Context, q Query, m Measure) (*MomentSet, error)
+	// MergeTrees may leave out what MergeTreesAbove allows.
+	MergeTrees func(ctx context.Context, q Query, percent float64) (*calltree.Tree, []Profile, error)
+	// Preload reads the trees of many profiles in one statement, for the calls of Trees
+	// that follow.
+	Preload func(ctx context.Context, profiles []ProfileID) (release func(), err error)
+}
+
+// aggregates returns what an engine computes itself.
+func aggregates(s Reader) Aggregates {
+	if a, ok := s.(Aggregator); ok {
+		return a.Aggregates()
+	}
+	return Aggregates{}
+}
+
+// Slow lists the kinds of queries that an engine answers by reading every row or tree of the
+// selection: they take as long as reading them.
+func Slow(s Reader) (list []string) {
+	a := aggregates(s)
+	for _, x := range []struct {
+		fast bool
+		name string
+	}{{a.SumFunctions != nil, "functions (top, bottlenecks)"}, {a.FunctionMoments != nil, "correlations"}, {a.MergeTrees != nil, "merged trees (tree, diff)"},
+		{a.Preload != nil, "histories of trees (regressions)"}} {
+		if !x.fast {
+			list = append(list, x.name)
+		}
+	}
+	return list
 }
 
 // SumFunctions adds up the functions of the selected profiles, whose value types must
 // have one name. If these differ in their period, only the shares mean something.
 func SumFunctions(ctx context.Context, s Reader, q Query) (*FunctionSums, error) {
-	sum := sumFunctions
-	if fast, ok := s.(FunctionSummer); ok {
-		sum = func(ctx context.Context, _ Reader, q Query) (*FunctionSums, error) { return fast.SumFunctions(ctx, q) }
+	sum := aggregates(s).SumFunctions
+	if sum == nil {
+		sum = func(ctx context.Context, q Query) (*FunctionSums, error) { return sumFunctions(ctx, s, q) }
 	}
-	sums, err := sum(ctx, s, q)
+	sums, err := sum(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	return sums, Summable(sums.Profiles, q)
 }
 
-// FunctionTotaler is implemented by engines that add up values faster than shares. The
-// answer is that of SumFunctions without the shares.
-type FunctionTotaler interface {
-	TotalFunctions(ctx context.Context, q Query) (*FunctionSums, error)
-}
-
 // TotalFunctions adds up the functions of the selected profiles, which must have one value
 // type. The shares of the result mean nothing.
 func TotalFunctions(ctx context.Context, s Reader, q Query) (*FunctionSums, error) {
-	total := SumFunctions
-	if fast, ok := s.(FunctionTotaler); ok {
-		total = func(ctx context.Context, _ Reader, q Query) (*FunctionSums, error) {
-			return fast.TotalFunctions(ctx, q)
-		}
+	total := aggregates(s).TotalFunctions
+	if total == nil {
+		total = func(ctx context.Context, q Query) (*FunctionSums, error) { return SumFunctions(ctx, s, q) }
 	}
-	sums, err := total(ctx, s, q)
+	sums, err := total(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -174,17 +203,11 @@ type Measure struct {
 	Share bool // divided by Profile.Sum
 }
 
-// MomentCounter is implemented by engines that can compute moments where the
-// data is.
-type MomentCounter interface {
-	FunctionMoments(ctx context.Context, q Query, m Measure) (*MomentSet, error)
-}
-
 // FunctionMoments returns the moments of every function in every benchmark of
 // the selection. The metric y is the primary one as the store holds it.
 func FunctionMoments(ctx context.Context, s Reader, q Query, m Measure) (*MomentSet, error) {
-	if fast, ok := s.(MomentCounter); ok {
-		return fast.FunctionMoments(ctx, q, m)
+	if fast := aggregates(s).FunctionMoments; fast != nil {
+		return fast(ctx, q, m)
 	}
 	set, err := s.Functions(ctx, q, nil)
 	if err != nil {
@@ -260,32 +283,27 @@ func BenchmarkIndex(profiles []Profile, names *[]string) []int32 {
 	return of
 }
 
-// Preloader is implemented by engines that read the trees of many profiles faster in one
-// statement than in a statement per call of Trees.
-type Preloader interface {
-	Preload(ctx context.Context, profiles []ProfileID) (release func(), err error)
-}
-
 // Preload announces that calls of Trees follow that read each of these profiles once. The
 // caller releases what no call has read.
 func Preload(ctx context.Context, s Reader, profiles []ProfileID) (release func(), err error) {
-	if fast, ok := s.(Preloader); ok {
-		return fast.Preload(ctx, profiles)
+	if fast := aggregates(s).Preload; fast != nil {
+		return fast(ctx, profiles)
 	}
 	return func() {}, nil
-}
-
-// TreeMerger is implemented by engines that add up trees faster than by
-// streaming every vector. The answer is the same.
-type TreeMerger interface {
-	MergeTrees(ctx context.Context, q Query) (*calltree.Tree, []Profile, error)
 }
 
 // MergeTrees returns the sum of the selected profiles as one call tree, and the
 // profiles. The selection must have one value type.
 func MergeTrees(ctx context.Context, s Reader, q Query) (*calltree.Tree, []Profile, error) {
-	if fast, ok := s.(TreeMerger); ok {
-		return fast.MergeTrees(ctx, q)
+	return MergeTreesAbove(ctx, s, q, 0)
+}
+
+// MergeTreesAbove is MergeTrees for callers that skip what is below nodes with a total of
+// less than a percentage of the whole: the tree may have such a node's total as its self
+// value, and nothing below it.
+func MergeTreesAbove(ctx context.Context, s Reader, q Query, percent float64) (*calltree.Tree, []Profile, error) {
+	if fast := aggregates(s).MergeTrees; fast != nil {
+		return fast(ctx, q, percent)
 	}
 	set, err := s.Trees(ctx, q, TreeOptions{})
 	if err != nil {
@@ -304,22 +322,6 @@ func MergeTrees(ctx context.Context, s Reader, q Query) (*calltree.Tree, []Profi
 		}
 	}
 	return calltree.NewTree(set.Table, set.Profiles[0].Type, self), set.Profiles, nil
-}
-
-// TreePruner is implemented by engines that merge large trees faster without their many
-// small nodes.
-type TreePruner interface {
-	MergeTreesAbove(ctx context.Context, q Query, percent float64) (*calltree.Tree, []Profile, error)
-}
-
-// MergeTreesAbove is MergeTrees for callers that skip what is below nodes with a total of
-// less than a percentage of the whole: the tree may have such a node's total as its self
-// value, and nothing below it.
-func MergeTreesAbove(ctx context.Context, s Reader, q Query, percent float64) (*calltree.Tree, []Profile, error) {
-	if fast, ok := s.(TreePruner); ok && percent > 0 {
-		return fast.MergeTreesAbove(ctx, q, percent)
-	}
-	return MergeTrees(ctx, s, q)
 }
 
 // Addable reports whether the profiles that q selected can be added up: there

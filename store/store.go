@@ -114,6 +114,10 @@ type Info struct {
 	Functions  int64  `json:"functions"`
 	Paths      int64  `json:"paths"`
 	Bytes      int64  `json:"bytes"` // on disk; 0 when not known
+
+	// Slow lists the kinds of queries that the engine answers by reading every row, see
+	// package function Slow.
+	Slow []string `json:"slow,omitempty"`
 }
 
 // Profile describes one stored profile.

@@ -48,14 +48,9 @@ type (
 )
 
 var (
-	_ store.Store           = (*Store)(nil)
-	_ store.FunctionSummer  = (*Store)(nil)
-	_ store.FunctionTotaler = (*Store)(nil)
-	_ store.MomentCounter   = (*Store)(nil)
-	_ store.Preloader       = (*Store)(nil)
-	_ store.TreeMerger      = (*Store)(nil)
-	_ store.TreePruner      = (*Store)(nil)
-	_ traceprof.Store       = (*Store)(nil)
+	_ store.Store      = (*Store)(nil)
+	_ store.Aggregator = (*Store)(nil)
+	_ traceprof.Store  = (*Store)(nil)
 
 	_ interface{ LimitStacks(bytes int64) } = (*Store)(nil) // serve --max-stacks
 )
@@ -130,6 +125,11 @@ func checkFile(ctx context.Context, path string, opts driver.Options) error {
 	return err
 }
 
+// Aggregates implements store.Aggregator.
+func (s *Store) Aggregates() store.Aggregates {
+	return store.Aggregates{SumFunctions: s.SumFunctions, TotalFunctions: s.TotalFunctions, FunctionMoments: s.FunctionMoments, MergeTrees: s.MergeTreesAbove, Preload: s.Preload}
+}
+
 // Close waits for the running calls, ends open results of SQL, writes everything to
 // the file and closes it. It may be called more than once.
 func (s *Store) Close() error { return s.file.Close() }
@@ -137,7 +137,7 @@ func (s *Store) Close() error { return s.file.Close() }
 // Info implements store.Reader. Until Compact, Functions and Paths include those of
 // deleted profiles.
 func (s *Store) Info(ctx context.Context) (store.Info, error) {
-	info := store.Info{Engine: "duckdb", Location: s.file.Path, Schema: schemaVersion}
+	info := store.Info{Slow: store.Slow(s), Engine: "duckdb", Location: s.file.Path, Schema: schemaVersion}
 	err := s.file.Look(ctx, func(c *driver.Conn) error {
 		var errs [2]error
 		info.Functions, errs[0] = c.Number(ctx, "SELECT count(*) FROM fn")

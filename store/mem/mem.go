@@ -89,7 +89,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 		return store.Info{}, err
 	}
 	s.mu.RLock()
-	info := store.Info{
+	info := store.Info{Slow: store.Slow(s),
 		Engine:     "mem",
 		Location:   "mem:",
 		Schema:     schema,

@@ -161,7 +161,7 @@ func (s *Store) Info(ctx context.Context) (info store.Info, err error) {
 		if err != nil {
 			return err
 		}
-		info = store.Info{
+		info = store.Info{Slow: store.Slow(s),
 			Engine: "neo4j", Location: s.db.Address.String(), Schema: int(r.Int(0)), Rules: r.Text(1),
 			Benchmarks: r.Int(2), Runs: r.Int(3), Profiles: r.Int(4), Functions: r.Int(5),
 		}

@@ -229,7 +229,12 @@ func orderFunctions(f *calltree.Forest, used []int32) (list []profile.Function, 
 // it.
 var sumRows = 100_000
 
-// SumFunctions implements store.FunctionSummer: the database adds up.
+// Aggregates implements store.Aggregator.
+func (s *Store) Aggregates() store.Aggregates {
+	return store.Aggregates{SumFunctions: s.SumFunctions}
+}
+
+// SumFunctions lets the database add up.
 func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
 	var sums []store.FunctionSum // by the dictionary's functions
 	var used []int32
@@ -325,4 +330,4 @@ func (s *Store) sumPart(t *bolt.Tx, sel *selection, part [2]int) (bolt.Row, erro
 	return r, nil
 }
 
-var _ store.FunctionSummer = (*Store)(nil)
+var _ store.Aggregator = (*Store)(nil)

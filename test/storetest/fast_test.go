@@ -15,6 +15,10 @@ type fast struct {
 	wrongSums, wrongMoments, anyType bool
 }
 
+func (f fast) Aggregates() store.Aggregates {
+	return store.Aggregates{SumFunctions: f.SumFunctions, FunctionMoments: f.FunctionMoments, MergeTrees: f.MergeTrees}
+}
+
 func (f fast) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
 	sums, err := store.SumFunctions(ctx, plain{f.Store}, q)
 	if err == nil && f.wrongSums && len(sums.Rows) > 1 {
@@ -106,7 +110,7 @@ func products(a, b []float64, meanA, meanB float64) float64 {
 }
 
 // MergeTrees merges one tree after the other.
-func (f fast) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, []store.Profile, error) {
+func (f fast) MergeTrees(ctx context.Context, q store.Query, _ float64) (*calltree.Tree, []store.Profile, error) {
 	set, err := f.Store.Trees(ctx, q, store.TreeOptions{})
 	if err != nil {
 		return nil, nil, err

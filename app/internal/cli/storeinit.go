@@ -203,6 +203,9 @@ func (e *env) describeStore(ctx context.Context, format outputFormat) (err error
 	}
 	_, err = fmt.Fprintf(e.out, "%s (%s, schema %d): %s profiles, %s runs, %s benchmarks; %s functions, %s paths%s\n", info.Location, engine, info.Schema,
 		words.Count(info.Profiles), words.Count(info.Runs), words.Count(info.Benchmarks), words.Count(info.Functions), words.Count(info.Paths), size(info.Bytes))
+	if len(info.Slow) > 0 && err == nil {
+		_, err = fmt.Fprintf(e.out, "slow with this engine, which reads every row for them: %s\n", strings.Join(info.Slow, ", "))
+	}
 	return err
 }
 

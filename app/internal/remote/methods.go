@@ -51,6 +51,14 @@ func (s *Store) Waiting(ctx context.Context) ([]store.Measurement, error) {
 	return call(ctx, s, transfer.Waiting, transfer.None{})
 }
 
+// Aggregates implements store.Aggregator.
+func (s *Store) Aggregates() store.Aggregates {
+	return store.Aggregates{SumFunctions: s.SumFunctions, FunctionMoments: s.FunctionMoments,
+		MergeTrees: func(ctx context.Context, q store.Query, _ float64) (*calltree.Tree, []store.Profile, error) {
+			return s.MergeTrees(ctx, q)
+		}}
+}
+
 // SumFunctions lets the server add up functions.
 func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
 	sums, err := call(ctx, s, transfer.SumFunctions, q)

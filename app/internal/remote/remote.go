@@ -51,11 +51,9 @@ type Store struct {
 }
 
 var (
-	_ store.Store          = (*Store)(nil)
-	_ store.FunctionSummer = (*Store)(nil)
-	_ store.MomentCounter  = (*Store)(nil)
-	_ store.TreeMerger     = (*Store)(nil)
-	_ store.SQLSpeaker     = (*Store)(nil)
+	_ store.Store      = (*Store)(nil)
+	_ store.Aggregator = (*Store)(nil)
+	_ store.SQLSpeaker = (*Store)(nil)
 )
 
 // Open connects to a server at http://host:port or https://host:port and requests its

@@ -41,11 +41,9 @@ type Store struct {
 }
 
 var (
-	_ store.Store           = (*Store)(nil)
-	_ store.FunctionSummer  = (*Store)(nil)
-	_ store.FunctionTotaler = (*Store)(nil)
-	_ store.TreeMerger      = (*Store)(nil)
-	_ store.SQLSpeaker      = (*Store)(nil)
+	_ store.Store      = (*Store)(nil)
+	_ store.Aggregator = (*Store)(nil)
+	_ store.SQLSpeaker = (*Store)(nil)
 )
 
 // Options are those of the DuckDB that reads files.
@@ -129,6 +127,14 @@ func (s *Store) views(ctx context.Context, named map[string]bool) (list []driver
 	return list, nil
 }
 
+// Aggregates implements store.Aggregator.
+func (s *Store) Aggregates() store.Aggregates {
+	return store.Aggregates{SumFunctions: s.SumFunctions, TotalFunctions: s.TotalFunctions,
+		MergeTrees: func(ctx context.Context, q store.Query, _ float64) (*calltree.Tree, []store.Profile, error) {
+			return s.MergeTrees(ctx, q)
+		}}
+}
+
 // Close ends the use of the lake. It may be called more than once.
 func (s *Store) Close() error {
 	s.life.Lock()
@@ -210,7 +216,7 @@ func (s *Store) Info(ctx context.Context) (store.Info, error) {
 	if err != nil {
 		return store.Info{}, err
 	}
-	info := store.Info{Engine: "lake", Location: s.lake.Name, Schema: iceberg.Version, Rules: v.now.Rules(), Profiles: int64(len(v.profiles))}
+	info := store.Info{Slow: store.Slow(s), Engine: "lake", Location: s.lake.Name, Schema: iceberg.Version, Rules: v.now.Rules(), Profiles: int64(len(v.profiles))}
 	benchmarks, runs := map[string]bool{}, map[string]bool{}
 	for i := range v.profiles {
 		benchmarks[v.profiles[i].Benchmark.Group+"\x00"+v.profiles[i].Benchmark.Name] = true

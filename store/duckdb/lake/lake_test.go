@@ -162,6 +162,13 @@ func (p *published) Trees(ctx context.Context, q store.Query, opts store.TreeOpt
 	return set, err
 }
 
+func (p *published) Aggregates() store.Aggregates {
+	return store.Aggregates{SumFunctions: p.SumFunctions,
+		MergeTrees: func(ctx context.Context, q store.Query, _ float64) (*calltree.Tree, []store.Profile, error) {
+			return p.MergeTrees(ctx, q)
+		}}
+}
+
 func (p *published) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, []store.Profile, error) {
 	l, err := p.reader()
 	if err != nil {

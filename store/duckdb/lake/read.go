@@ -135,7 +135,7 @@ func (v *view) functionRows(ctx context.Context, place map[int64]int32, conditio
 	}
 }
 
-// SumFunctions implements store.FunctionSummer.
+// SumFunctions adds up functions and their shares.
 func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
 	return s.sums(ctx, q, "sum(self * share), sum(total * share)", func(v *view, samples string) (string, error) {
 		profiles, err := v.from(ctx, "profiles", v.profiles)
@@ -143,7 +143,7 @@ func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.Functio
 	})
 }
 
-// TotalFunctions implements store.FunctionTotaler.
+// TotalFunctions adds up functions.
 func (s *Store) TotalFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
 	return s.sums(ctx, q, "0::DOUBLE, 0::DOUBLE", func(v *view, samples string) (string, error) {
 		return samples, store.Addable(v.profiles, q)
@@ -407,7 +407,7 @@ func addModes(t *store.TreeVector, node int32, values map[string]string) error {
 	return nil
 }
 
-// MergeTrees implements store.TreeMerger.
+// MergeTrees adds up trees.
 func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, []store.Profile, error) {
 	v, err := s.view(ctx, q)
 	if err == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"mime/multipart"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -42,7 +43,7 @@ func TestView(t *testing.T) {
 			t.Errorf("%s: %d %s", x.target, w.Code, w.Body)
 		}
 	}
-	if after, err := l.st.Info(t.Context()); err != nil || after != before {
+	if after, err := l.st.Info(t.Context()); err != nil || !reflect.DeepEqual(after, before) {
 		t.Errorf("the store has %+v, had %+v, %v", after, before, err)
 	}
 }

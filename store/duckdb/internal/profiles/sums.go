@@ -13,7 +13,7 @@ import (
 // arrays over functions beat a hash aggregate with several sums four times, and
 // the numbers of a profile (its whole, its metric) need no join.
 
-// SumFunctions implements store.FunctionSummer.
+// SumFunctions adds up functions and their shares.
 func (s *Store) SumFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
 	parts := make([][]store.FunctionSum, driver.Workers)
 	var n *names
@@ -65,7 +65,7 @@ func (n *names) sums(profiles []store.Profile, all []store.FunctionSum) *store.F
 	return sums
 }
 
-// TotalFunctions implements store.FunctionTotaler. DuckDB adds up without a hash table
+// TotalFunctions adds up functions. DuckDB adds up without a hash table
 // (setting perfect_ht_threshold), in a quarter of the time of handing over every row. Rows
 // in memory are faster still: those of later queries are kept.
 func (s *Store) TotalFunctions(ctx context.Context, q store.Query) (*store.FunctionSums, error) {
@@ -126,7 +126,7 @@ func sumRows(sums []store.FunctionSum, rows columns, inverse []float64) {
 	}
 }
 
-// FunctionMoments implements store.MomentCounter.
+// FunctionMoments computes moments in DuckDB.
 func (s *Store) FunctionMoments(ctx context.Context, q store.Query, m store.Measure) (*store.MomentSet, error) {
 	out := &store.MomentSet{}
 	parts := make([]sums, driver.Workers)

@@ -72,7 +72,7 @@ func (s *Store) readVectors(ctx context.Context, c *driver.Conn, sel *selection,
 // encoded vectors take up to a byte for each.
 const preloadedNodes = 1 << 26
 
-// Preload implements store.Preloader.
+// Preload reads the vectors of many profiles in one statement.
 func (s *Store) Preload(ctx context.Context, ids []store.ProfileID) (release func(), err error) {
 	release = func() {}
 	epoch, _ := s.cache.admit(0)
@@ -360,13 +360,13 @@ func decodeModes(v *view, list []modeBlob, cut *calltree.Cut) ([]store.ModeVecto
 	return modes, nil
 }
 
-// MergeTrees implements store.TreeMerger: it decodes and adds the vectors on all
+// MergeTrees adds up trees: it decodes and adds the vectors on all
 // processors over the whole forest, and cuts the result out of it.
 func (s *Store) MergeTrees(ctx context.Context, q store.Query) (*calltree.Tree, []store.Profile, error) {
 	return s.MergeTreesAbove(ctx, q, 0)
 }
 
-// MergeTreesAbove implements store.TreePruner.
+// MergeTreesAbove is MergeTrees without small nodes, as store.MergeTreesAbove allows.
 func (s *Store) MergeTreesAbove(ctx context.Context, q store.Query, percent float64) (*calltree.Tree, []store.Profile, error) {
 	var b *vectors
 	var v *view
