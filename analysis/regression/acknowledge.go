@@ -86,13 +86,13 @@ func (b *Benchmark) acceptedSince(rows *Rows, runs []int, tested int, req *Reque
 			if f.Acknowledged == nil || f.Status != Confirmed || !f.Kind.Costs() {
 				continue
 			}
-			at := slices.IndexFunc(runs, func(t int) bool { return rows.sp.m.Runs[t].Profile.Run.Key == f.Since.Run })
+			at := slices.IndexFunc(runs, func(t int) bool { return rows.sp.matrix.Runs[t].Profile.Run.Key == f.Since.Run })
 			if len(runs)-tested-at >= leastHistory {
 				from = max(from, at)
 			}
 		}
 		if from > 0 {
-			b.Warnings = append(b.Warnings, fmt.Sprintf("the history begins at %s, with an accepted change", rows.sp.m.Runs[runs[from]].Profile.Run.Key))
+			b.Warnings = append(b.Warnings, fmt.Sprintf("the history begins at %s, with an accepted change", rows.sp.matrix.Runs[runs[from]].Profile.Run.Key))
 			return from, nil
 		}
 	}

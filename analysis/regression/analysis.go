@@ -29,18 +29,18 @@ func Prepare(s *history.Series, m *history.Matrix) *Rows {
 // rescale divides weighted counts by their Fano factor at low levels, so that their
 // noise is that of counts.
 func (s *space) rescale() {
-	if len(s.m.Runs) < leastHistory {
+	if len(s.matrix.Runs) < leastHistory {
 		return
 	}
 	mean := 0.0
-	for i := range s.m.Runs {
-		mean += s.m.Runs[i].Total / float64(len(s.m.Runs))
+	for i := range s.matrix.Runs {
+		mean += s.matrix.Runs[i].Total / float64(len(s.matrix.Runs))
 	}
 	var series []stat.Spread
 	for slot := range s.functionSelfs() {
 		y := slices.Clone(s.values(int32(slot)))
 		for t := range y {
-			if n := s.m.Runs[t].Total; n > 0 {
+			if n := s.matrix.Runs[t].Total; n > 0 {
 				y[t] *= mean / n
 			}
 		}
@@ -48,11 +48,11 @@ func (s *space) rescale() {
 			series = append(series, stat.Spread{Mean: m, Variance: stat.Variance(y)})
 		}
 	}
-	f0 := stat.FitTrend(series, float64(len(s.m.Runs)-1)).F0
-	for i := range s.x {
-		s.x[i] /= f0
+	f0 := stat.FitTrend(series, float64(len(s.matrix.Runs)-1)).F0
+	for i := range s.samples {
+		s.samples[i] /= f0
 	}
-	runs := slices.Clone(s.m.Runs)
+	runs := slices.Clone(s.matrix.Runs)
 	for i := range runs {
 		r := &runs[i]
 		r.Count = slices.Clone(r.Count)
@@ -62,9 +62,9 @@ func (s *space) rescale() {
 		r.Total /= f0
 		r.Environment /= f0
 	}
-	m := *s.m
+	m := *s.matrix
 	m.Runs, m.Weighted = runs, false
-	s.m = &m
+	s.matrix = &m
 }
 
 // Analysis is the result of one comparison of one benchmark.
@@ -117,7 +117,7 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 	}
 	for _, t := range slices.Concat(hist, tested) {
 		if !r.Usable(t) {
-			return nil, fmt.Errorf("run %s has no samples of the program", r.sp.m.Runs[t].Profile.Run.Key)
+			return nil, fmt.Errorf("run %s has no samples of the program", r.sp.matrix.Runs[t].Profile.Run.Key)
 		}
 	}
 	o = o.withDefaults()
@@ -141,14 +141,14 @@ func (r *Rows) Compare(hist, tested []int, o Options) (*Analysis, error) {
 }
 
 // Usable reports whether a run has samples of the program.
-func (r *Rows) Usable(t int) bool { return r.sp.m.Runs[t].Total > 0 }
+func (r *Rows) Usable(t int) bool { return r.sp.matrix.Runs[t].Total > 0 }
 
 // ranked lists functions by the score of their self.
 func (f *fit) ranked() []Candidate {
 	var list []Candidate
 	for _, slot := range f.tested {
-		if f.sp.kind[slot] == functionSelf && f.d[slot] > 0 {
-			list = append(list, Candidate{f.sp.t.Functions[f.sp.item[slot]].Name, f.d[slot], f.d[slot] / math.Max(1, f.program), f.z[slot]})
+		if f.space.kind[slot] == functionSelf && f.diff[slot] > 0 {
+			list = append(list, Candidate{f.space.table.Functions[f.space.item[slot]].Name, f.diff[slot], f.diff[slot] / math.Max(1, f.program), f.score[slot]})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Candidate) int {
@@ -185,18 +185,18 @@ func (f *fit) smallestChange(s, samples, k float64) float64 {
 		return 1
 	}
 	trend := f.noise[0].trend
-	z := stat.ScoreOfTail(f.o.alpha(int(k)) / math.Max(leastTests, float64(f.perKind[functionSelf])))
-	gate := math.Max(f.o.MinShare, f.o.Impact/math.Sqrt(samples)) / math.Sqrt(k)
-	return math.Max((z+powerScore)*math.Sqrt((trend.F0*s/samples+trend.F1*s*s)*(1/f.n+1/k)), gate)
+	z := stat.ScoreOfTail(f.options.alpha(int(k)) / math.Max(leastTests, float64(f.perKind[functionSelf])))
+	gate := math.Max(f.options.MinShare, f.options.Impact/math.Sqrt(samples)) / math.Sqrt(k)
+	return math.Max((z+powerScore)*math.Sqrt((trend.F0*s/samples+trend.F1*s*s)*(1/f.baseRuns+1/k)), gate)
 }
 
 func (f *fit) detectable() Detectable {
 	var d Detectable
 	for _, s := range []float64{0.01, 0.05, 0.2} {
-		d.Changes = append(d.Changes, DetectableChange{s, f.smallestChange(s, f.program, f.k)})
+		d.Changes = append(d.Changes, DetectableChange{s, f.smallestChange(s, f.program, f.headRuns)})
 	}
-	d.FourTimesTheSamples = f.smallestChange(0.05, 4*f.program, f.k)
-	d.OneMoreRun = f.smallestChange(0.05, f.program, f.k+1)
+	d.FourTimesTheSamples = f.smallestChange(0.05, 4*f.program, f.headRuns)
+	d.OneMoreRun = f.smallestChange(0.05, f.program, f.headRuns+1)
 	d.ThreeRuns = f.smallestChange(0.05, f.program, 3)
 	return d
 }

@@ -315,10 +315,10 @@ func sortFindings(list []Finding) {
 func (r *Rows) rankFew(hist, tested []int) []Candidate {
 	var na, nb float64
 	for _, t := range hist {
-		na += r.sp.m.Runs[t].Total
+		na += r.sp.matrix.Runs[t].Total
 	}
 	for _, t := range tested {
-		nb += r.sp.m.Runs[t].Total
+		nb += r.sp.matrix.Runs[t].Total
 	}
 	if na == 0 || nb == 0 {
 		return nil
@@ -338,7 +338,7 @@ func (r *Rows) rankFew(hist, tested []int) []Candidate {
 			continue
 		}
 		p := (xa + xb + 1) / (na + nb)
-		name := r.sp.t.Functions[r.sp.item[slot]].Name
+		name := r.sp.table.Functions[r.sp.item[slot]].Name
 		list = append(list, Candidate{name, share * nb / float64(len(tested)), share, share / math.Sqrt(p*(1/na+1/nb))})
 	}
 	slices.SortStableFunc(list, func(a, b Candidate) int {

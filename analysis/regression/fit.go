@@ -18,69 +18,69 @@ type noise struct {
 // fit compares the runs b with the runs a. It holds the statistics of every tested row,
 // by slot of the space; those of other rows are zero.
 type fit struct {
-	sp   *space
-	o    *Options
-	a, b []int // history and tested runs
-	n, k float64
+	space              *space
+	options            *Options
+	base, head         []int   // history and tested runs
+	baseRuns, headRuns float64 // their numbers
 
-	hasMetric bool
-	meanTotal float64   // samples of a mean history run
-	s         []float64 // size factor, by run
-	sumA      float64   // Σ_A s
-	sumB      float64
-	invA      float64 // mean_A 1/s
-	va        float64 // Poisson part of the variance of D, per unit of level
-	dof       float64
+	hasMetric   bool
+	meanTotal   float64   // samples of a mean history run
+	factor      []float64 // size factor, by run
+	baseFactors float64   // sum of the factors of base
+	headFactors float64
+	baseInverse float64 // mean of 1 ÷ factor over base
+	poisson     float64 // Poisson part of the variance of D, per unit of level
+	dof         float64
 
-	tested    []int32 // slots, ascending
-	isTested  []bool
-	perKind   [rowKinds]int
-	noise     [2]noise // of self rows, of total rows
-	mu        []float64
-	d         []float64 // difference of the tested runs' mean to mu
-	se        []float64
-	vb        []float64 // overdispersion part of the variance, relative to the level squared
-	z         []float64
-	zh        []float64 // z before the test of small counts
-	nodeD     []float64 // D and μ of the self samples of every node
-	nodeMu    []float64
-	program   float64 // ΣM: μ of all tested function selfs
-	threshold float64 // z*
-	gate      float64 // minimum impact, as a share
-	own       []bool  // by function; see ownFunctions
+	tested         []int32 // slots, ascending
+	isTested       []bool
+	perKind        [rowKinds]int
+	noise          [2]noise  // of self rows, of total rows
+	level          []float64 // μ: samples of a row in a mean history run
+	diff           []float64 // D: mean of the tested runs less the level
+	stdErr         []float64 // of diff
+	overdispersion []float64 // part of the variance beyond Poisson's, relative to the level squared
+	score          []float64 // z
+	rawScore       []float64 // z before the test of small counts
+	nodeD          []float64 // D and μ of the self samples of every node
+	nodeMu         []float64
+	program        float64 // ΣM: μ of all tested function selfs
+	threshold      float64 // z*
+	gate           float64 // minimum impact, as a share
+	own            []bool  // by function; see ownFunctions
 }
 
 // newFit computes the statistics of all rows. It needs three history runs and
 // one tested run, all with samples.
 func newFit(sp *space, o *Options, a, b []int) *fit {
-	f := &fit{sp: sp, o: o, a: a, b: b, n: float64(len(a)), k: float64(len(b))}
-	f.s = make([]float64, len(sp.m.Runs))
+	f := &fit{space: sp, options: o, base: a, head: b, baseRuns: float64(len(a)), headRuns: float64(len(b))}
+	f.factor = make([]float64, len(sp.matrix.Runs))
 	f.hasMetric = true
 	for _, list := range [][]int{a, b} {
 		for _, t := range list {
-			f.hasMetric = f.hasMetric && sp.m.Runs[t].Metric > 0
+			f.hasMetric = f.hasMetric && sp.matrix.Runs[t].Metric > 0
 		}
 	}
 	f.historyFactors()
 	f.testedFactors()
 	for _, t := range a {
-		f.sumA += f.s[t]
-		f.invA += 1 / f.s[t] / f.n
+		f.baseFactors += f.factor[t]
+		f.baseInverse += 1 / f.factor[t] / f.baseRuns
 	}
 	invB := 0.0
 	for _, t := range b {
-		f.sumB += f.s[t]
-		invB += 1 / f.s[t] / f.k
+		f.headFactors += f.factor[t]
+		invB += 1 / f.factor[t] / f.headRuns
 	}
-	f.va = f.invA/f.n + invB/f.k
-	f.dof = f.n - 1
-	if f.k > 2 {
-		f.dof += f.k - 1
+	f.poisson = f.baseInverse/f.baseRuns + invB/f.headRuns
+	f.dof = f.baseRuns - 1
+	if f.headRuns > 2 {
+		f.dof += f.headRuns - 1
 	}
 	f.levels()
 	f.estimateNoise()
 	for _, slot := range f.tested {
-		f.score(slot)
+		f.scoreRow(slot)
 	}
 	f.nodeSums()
 	f.limits()
@@ -88,34 +88,34 @@ func newFit(sp *space, o *Options, a, b []int) *fit {
 }
 
 // levels finds the tested rows, their means and their differences. It stores the sample
-// variance in vb for estimateNoise.
+// variance in overdispersion for estimateNoise.
 func (f *fit) levels() {
-	rows := len(f.sp.kind)
+	rows := len(f.space.kind)
 	all := make([]float64, 6*rows)
 	take := func() (v []float64) { v, all = all[:rows:rows], all[rows:]; return v }
-	f.mu, f.d, f.se, f.vb, f.z, f.zh = take(), take(), take(), take(), take(), take()
+	f.level, f.diff, f.stdErr, f.overdispersion, f.score, f.rawScore = take(), take(), take(), take(), take(), take()
 	f.isTested = make([]bool, rows)
 	for slot := range int32(rows) {
-		x := f.sp.values(slot)
+		x := f.space.values(slot)
 		sumA, sumB, mu, mb := 0.0, 0.0, 0.0, 0.0
-		for _, t := range f.a {
+		for _, t := range f.base {
 			sumA += x[t]
-			mu += x[t] / f.s[t]
+			mu += x[t] / f.factor[t]
 		}
-		for _, t := range f.b {
+		for _, t := range f.head {
 			sumB += x[t]
-			mb += x[t] / f.s[t]
+			mb += x[t] / f.factor[t]
 		}
-		if !(sumA/f.sumA >= leastLevel || sumB/f.sumB >= leastLevel) {
+		if !(sumA/f.baseFactors >= leastLevel || sumB/f.headFactors >= leastLevel) {
 			continue
 		}
-		mu, mb = mu/f.n, mb/f.k
+		mu, mb = mu/f.baseRuns, mb/f.headRuns
 		f.tested = append(f.tested, slot)
 		f.isTested[slot] = true
-		f.perKind[f.sp.kind[slot]]++
-		f.mu[slot], f.d[slot] = mu, mb-mu
-		f.vb[slot] = f.variance(x, mu, mb)
-		if f.sp.kind[slot] == functionSelf {
+		f.perKind[f.space.kind[slot]]++
+		f.level[slot], f.diff[slot] = mu, mb-mu
+		f.overdispersion[slot] = f.variance(x, mu, mb)
+		if f.space.kind[slot] == functionSelf {
 			f.program += mu
 		}
 	}
@@ -125,17 +125,17 @@ func (f *fit) levels() {
 // tested runs on, also over these, scaled to the level of the history.
 func (f *fit) variance(x []float64, mu, mb float64) float64 {
 	ss := 0.0
-	for _, t := range f.a {
-		d := x[t]/f.s[t] - mu
+	for _, t := range f.base {
+		d := x[t]/f.factor[t] - mu
 		ss += d * d
 	}
-	if f.k > 2 {
+	if f.headRuns > 2 {
 		c := 1.0
 		if mb > mu {
 			c = mu / mb
 		}
-		for _, t := range f.b {
-			d := (x[t]/f.s[t] - mb) * c
+		for _, t := range f.head {
+			d := (x[t]/f.factor[t] - mb) * c
 			ss += d * d
 		}
 	}
@@ -154,8 +154,8 @@ func (f *fit) estimateNoise() {
 	for group, kind := range []rowKind{functionSelf, functionTotal} {
 		var series []stat.Spread
 		for _, slot := range f.tested {
-			if f.sp.kind[slot] == kind && f.mu[slot] >= leastMeanTrend {
-				series = append(series, stat.Spread{Mean: f.mu[slot], Variance: f.vb[slot]})
+			if f.space.kind[slot] == kind && f.level[slot] >= leastMeanTrend {
+				series = append(series, stat.Spread{Mean: f.level[slot], Variance: f.overdispersion[slot]})
 			}
 		}
 		trend := stat.FitTrend(series, f.dof)
@@ -171,7 +171,7 @@ func (f *fit) estimateNoise() {
 
 // group returns the noise of a row's group.
 func (f *fit) group(slot int32) *noise {
-	if f.sp.kind[slot].total() {
+	if f.space.kind[slot].total() {
 		return &f.noise[1]
 	}
 	return &f.noise[0]
@@ -186,35 +186,35 @@ const (
 )
 
 // score computes the z of a row's difference, on a scale on which the variance does not
-// depend on the level. It replaces the sample variance in vb by the overdispersion.
-func (f *fit) score(slot int32) {
+// depend on the level. It replaces the sample variance in overdispersion by the real one.
+func (f *fit) scoreRow(slot int32) {
 	g := f.group(slot)
 	sumA, sumB := f.sums(slot)
-	level := (sumA + 0.5) / f.sumA // μ′: never zero
-	shrunk := (g.prior*g.trend.Variance(level) + f.dof*f.vb[slot]) / (g.prior + f.dof)
-	over := math.Max(0, shrunk-level*f.invA)
-	ways := 1/f.n + 1/f.k
-	f.vb[slot] = over * ways / (level * level)
-	f.se[slot] = math.Sqrt(f.va*level + over*ways)
-	zh := f.scaled(slot, f.d[slot])
-	f.zh[slot], f.z[slot] = zh, zh
-	expect := level * f.sumB
-	if f.d[slot] <= 0 || expect >= smallCount || zh < scoreOfNote && sumA >= nothingCount {
+	level := (sumA + 0.5) / f.baseFactors // μ′: never zero
+	shrunk := (g.prior*g.trend.Variance(level) + f.dof*f.overdispersion[slot]) / (g.prior + f.dof)
+	over := math.Max(0, shrunk-level*f.baseInverse)
+	ways := 1/f.baseRuns + 1/f.headRuns
+	f.overdispersion[slot] = over * ways / (level * level)
+	f.stdErr[slot] = math.Sqrt(f.poisson*level + over*ways)
+	zh := f.scaled(slot, f.diff[slot])
+	f.rawScore[slot], f.score[slot] = zh, zh
+	expect := level * f.headFactors
+	if f.diff[slot] <= 0 || expect >= smallCount || zh < scoreOfNote && sumA >= nothingCount {
 		return
 	}
-	size := math.Min(sizeLimit, 1/(over/(level*level*f.k)+1/(sumA+0.5)))
+	size := math.Min(sizeLimit, 1/(over/(level*level*f.headRuns)+1/(sumA+0.5)))
 	z := stat.NegativeBinomialScore(sumB, expect, size)
 	if sumA < nothingCount || z < zh {
-		f.z[slot] = z
+		f.score[slot] = z
 	}
 }
 
 func (f *fit) sums(slot int32) (sumA, sumB float64) {
-	x := f.sp.values(slot)
-	for _, t := range f.a {
+	x := f.space.values(slot)
+	for _, t := range f.base {
 		sumA += x[t]
 	}
-	for _, t := range f.b {
+	for _, t := range f.head {
 		sumB += x[t]
 	}
 	return sumA, sumB
@@ -223,47 +223,47 @@ func (f *fit) sums(slot int32) (sumA, sumB float64) {
 // scaled returns the score of a difference d of a row: Student's t on the
 // variance stabilising scale of an overdispersed count.
 func (f *fit) scaled(slot int32, d float64) float64 {
-	vb := f.vb[slot]
+	vb := f.overdispersion[slot]
 	h := func(y float64) float64 {
 		y = math.Max(0, y)
 		if vb < 1e-9 {
-			return 2 * math.Sqrt(y/f.va)
+			return 2 * math.Sqrt(y/f.poisson)
 		}
-		return 2 / math.Sqrt(vb) * math.Asinh(math.Sqrt(vb*y/f.va))
+		return 2 / math.Sqrt(vb) * math.Asinh(math.Sqrt(vb*y/f.poisson))
 	}
-	return stat.StudentScore(h(f.mu[slot]+d)-h(f.mu[slot]), f.group(slot).prior+f.dof)
+	return stat.StudentScore(h(f.level[slot]+d)-h(f.level[slot]), f.group(slot).prior+f.dof)
 }
 
 // rest returns the score of the unexplained part d of a row's difference.
 func (f *fit) rest(slot int32, d float64) float64 {
-	whole := f.d[slot]
+	whole := f.diff[slot]
 	if d == whole {
-		return f.z[slot]
+		return f.score[slot]
 	}
 	z := f.scaled(slot, d)
-	if whole > 0 && d > 0 && f.z[slot] != f.zh[slot] && f.zh[slot] != 0 {
-		z *= f.z[slot] / f.zh[slot]
+	if whole > 0 && d > 0 && f.score[slot] != f.rawScore[slot] && f.rawScore[slot] != 0 {
+		z *= f.score[slot] / f.rawScore[slot]
 	}
 	return z
 }
 
 // nodeSums computes D and μ of the self samples of every node.
 func (f *fit) nodeSums() {
-	f.nodeD = make([]float64, f.sp.t.Len())
-	f.nodeMu = make([]float64, f.sp.t.Len())
-	for _, t := range f.a {
-		r := &f.sp.m.Runs[t]
+	f.nodeD = make([]float64, f.space.table.Len())
+	f.nodeMu = make([]float64, f.space.table.Len())
+	for _, t := range f.base {
+		r := &f.space.matrix.Runs[t]
 		for i, n := range r.Nodes {
-			f.nodeMu[n] += r.Count[i] / f.s[t] / f.n
+			f.nodeMu[n] += r.Count[i] / f.factor[t] / f.baseRuns
 		}
 	}
 	for n, mu := range f.nodeMu {
 		f.nodeD[n] = -mu
 	}
-	for _, t := range f.b {
-		r := &f.sp.m.Runs[t]
+	for _, t := range f.head {
+		r := &f.space.matrix.Runs[t]
 		for i, n := range r.Nodes {
-			f.nodeD[n] += r.Count[i] / f.s[t] / f.k
+			f.nodeD[n] += r.Count[i] / f.factor[t] / f.headRuns
 		}
 	}
 }
@@ -277,19 +277,19 @@ func (f *fit) tests() float64 { return math.Max(leastTests, float64(f.perKind[fu
 
 // limits sets the threshold and the impact gate.
 func (f *fit) limits() {
-	f.threshold = stat.ScoreOfTail(f.o.alpha(len(f.b)) / f.tests())
-	f.gate = f.o.MinShare
+	f.threshold = stat.ScoreOfTail(f.options.alpha(len(f.head)) / f.tests())
+	f.gate = f.options.MinShare
 	if f.program > 0 {
-		f.gate = math.Max(f.gate, f.o.Impact/math.Sqrt(f.program))
+		f.gate = math.Max(f.gate, f.options.Impact/math.Sqrt(f.program))
 	}
-	f.gate /= math.Sqrt(f.k)
+	f.gate /= math.Sqrt(f.headRuns)
 }
 
 // passes reports whether a difference d of a row is large enough to matter.
 func (f *fit) passes(slot int32, d float64) bool {
 	d = math.Abs(d)
-	return d >= f.gate*f.program && d >= f.o.MinGrowth*f.mu[slot]
+	return d >= f.gate*f.program && d >= f.options.MinGrowth*f.level[slot]
 }
 
 // whole reports whether a row is nearly all of the program and therefore not a place.
-func (f *fit) whole(slot int32) bool { return f.mu[slot] > f.o.MaxShare*f.program }
+func (f *fit) whole(slot int32) bool { return f.level[slot] > f.options.MaxShare*f.program }

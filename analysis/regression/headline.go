@@ -36,7 +36,7 @@ const carrierShare = 0.6
 // ownFunctions tells which functions are the user's own, by function of the table.
 func (f *fit) ownFunctions() []bool {
 	if f.own == nil {
-		f.own = own.Functions(f.sp.t, f.nodeMu, f.o.Own)
+		f.own = own.Functions(f.space.table, f.nodeMu, f.options.Own)
 	}
 	return f.own
 }
@@ -47,7 +47,7 @@ type carrier struct{ node, calls int32 }
 // carrierOf returns the innermost own function at or above a node. A new function is
 // left for the existing one that calls it: that is where somebody changed the code.
 func (f *fit) carrierOf(n int32) (c carrier, ok bool) {
-	t, is := f.sp.t, f.ownFunctions()
+	t, is := f.space.table, f.ownFunctions()
 	c = carrier{n, calltree.NoNode}
 	for !is[t.Func[c.node]] {
 		c = carrier{t.Parent[c.node], c.node}
@@ -63,7 +63,7 @@ func (f *fit) carrierOf(n int32) (c carrier, ok bool) {
 
 // isNew reports whether the history has no sample of a function or its callees.
 func (f *fit) isNew(fn int32) bool {
-	slot := f.sp.at(functionTotal, fn)
+	slot := f.space.at(functionTotal, fn)
 	if slot == noRow {
 		return false
 	}
@@ -74,7 +74,7 @@ func (f *fit) isNew(fn int32) bool {
 // headline names a change with places of one sign, and returns the node of the function.
 // Node is the place of the whole.
 func (f *fit) headline(places []*place, node int32) (*Headline, int32) {
-	t := f.sp.t
+	t := f.space.table
 	byFunction := map[int32]float64{}
 	byCall := map[[2]int32]float64{} // function, callee (-1: none)
 	heaviest := map[int32]carrier{}
@@ -135,12 +135,12 @@ func (f *fit) headline(places []*place, node int32) (*Headline, int32) {
 // risingCallee returns the callee of a function that has most of the change of its
 // places, or noRow.
 func (f *fit) risingCallee(fn int32, places []*place) int32 {
-	t := f.sp.t
+	t := f.space.table
 	sums := map[int32]float64{}
 	whole := 0.0
 	for _, p := range places {
 		whole += p.d
-		if !f.sp.kind[p.slot].total() {
+		if !f.space.kind[p.slot].total() {
 			continue
 		}
 		for _, root := range p.roots {
@@ -166,11 +166,11 @@ func (f *fit) risingCallee(fn int32, places []*place) int32 {
 // name fills a headline with names, the place of the code, and the score of a change of a
 // sign.
 func (f *fit) name(fn, calls int32, isOwn bool, sign float64) *Headline {
-	def := &f.sp.t.Functions[fn]
+	def := &f.space.table.Functions[fn]
 	h := &Headline{Function: def.Name, File: sourceOf(def), Line: int(def.StartLine), New: f.isNew(fn), Own: isOwn}
 	h.score = f.scoreOf(fn, sign)
 	if calls != noRow {
-		h.Calls = f.sp.t.Functions[calls].Name
+		h.Calls = f.space.table.Functions[calls].Name
 		if f.ownFunctions()[calls] {
 			h.score = math.Max(h.score, f.scoreOf(calls, sign))
 		}
@@ -182,13 +182,13 @@ func (f *fit) name(fn, calls int32, isOwn bool, sign float64) *Headline {
 // the sign. The share of one that is
 // nearly all of the program tells nothing: a single run must show it in the metric.
 func (f *fit) scoreOf(fn int32, sign float64) float64 {
-	slot := f.sp.at(functionTotal, fn)
+	slot := f.space.at(functionTotal, fn)
 	switch {
 	case slot == noRow || !f.isTested[slot]:
 		return 0
 	case !f.whole(slot):
-		return sign * f.z[slot]
-	case len(f.b) > 1:
+		return sign * f.score[slot]
+	case len(f.head) > 1:
 		return stat.MaxScore
 	case !f.hasMetric:
 		return 0
@@ -209,7 +209,7 @@ const (
 // inline a library's functions differently in each run: that makes new paths with any score,
 // but the user's function that calls them takes as long as before.
 func (f *fit) carried(p *place) bool {
-	if f.ownFunctions()[f.sp.function(p.slot)] {
+	if f.ownFunctions()[f.space.function(p.slot)] {
 		return true
 	}
 	least := float64(carriedOld)
@@ -239,7 +239,7 @@ func sourceOf(f *profile.Function) string {
 // places, and the net change of the function with all its callees.
 func (r *reporter) setHeadline(f *Finding, places []*place, node int32, d, se float64) {
 	h, at := r.headline(places, node)
-	fn := r.sp.t.Func[at]
+	fn := r.space.table.Func[at]
 	f.Headline = h
 	net := r.net(fn, d)
 	f.Delta = r.delta(net, r.levelOf(fn), se)
@@ -250,13 +250,13 @@ func (r *reporter) setHeadline(f *Finding, places []*place, node int32, d, se fl
 
 // levelOf returns the level of a function with its callees in the history, in samples.
 func (r *reporter) levelOf(fn int32) float64 {
-	slot := r.sp.at(functionTotal, fn)
+	slot := r.space.at(functionTotal, fn)
 	if slot == noRow {
 		return 0
 	}
-	mu, x := 0.0, r.sp.values(slot)
-	for _, t := range r.a {
-		mu += x[t] / r.s[t] / r.n
+	mu, x := 0.0, r.space.values(slot)
+	for _, t := range r.base {
+		mu += x[t] / r.factor[t] / r.baseRuns
 	}
 	return mu
 }
@@ -269,11 +269,11 @@ const netError = 0.25
 // net returns what a change d of some places costs the function that carries them: the
 // difference of the function with all its callees, if that is known well enough.
 func (r *reporter) net(fn int32, d float64) float64 {
-	slot := r.sp.at(functionTotal, fn)
-	if slot == noRow || !r.isTested[slot] || r.whole(slot) || r.se[slot] > netError*math.Abs(d) || !sameSign(r.d[slot], d) {
+	slot := r.space.at(functionTotal, fn)
+	if slot == noRow || !r.isTested[slot] || r.whole(slot) || r.stdErr[slot] > netError*math.Abs(d) || !sameSign(r.diff[slot], d) {
 		return d
 	}
-	return r.d[slot]
+	return r.diff[slot]
 }
 
 // oneCarrier joins changes that one function of the user's own carries, if they are most
@@ -290,7 +290,7 @@ func (r *reporter) oneCarrier(changes []*change) []*change {
 			return changes
 		}
 		h, node := r.headline(c.places, c.node)
-		fn := r.sp.t.Func[node]
+		fn := r.space.table.Func[node]
 		at := slices.IndexFunc(keys, func(k key) bool {
 			return k.fn == fn && h.Own
 		})

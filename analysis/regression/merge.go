@@ -64,7 +64,7 @@ func (f *fit) merge(places []*place) []*change {
 // onePath joins changes that turned out to be on one path when they were raised: one is
 // the other's caller, or of the same function.
 func (f *fit) onePath(changes []*change) []*change {
-	t := f.sp.t
+	t := f.space.table
 	var kept []*change
 	for _, c := range changes {
 		if c.wide {
@@ -97,7 +97,7 @@ func (c *change) add(other *change) {
 
 // below reports whether a change is at or below the node of another.
 func (f *fit) below(c, other *change) bool {
-	return other.node <= c.node && c.node < f.sp.t.End[other.node]
+	return other.node <= c.node && c.node < f.space.table.End[other.node]
 }
 
 // moveUp moves a change up a path that hardly existed before: the outermost of a chain
@@ -105,7 +105,7 @@ func (f *fit) below(c, other *change) bool {
 // deepest one that explains the change, because each of them does. For the same reason it
 // moves a change in a library up to the user's function that does nothing else.
 func (f *fit) moveUp(c *change) {
-	t := f.sp.t
+	t := f.space.table
 	if !f.ownFunctions()[t.Func[c.node]] {
 		if at, ok := f.carrierOf(c.node); ok && f.doesOnly(t.Func[at.node], c) {
 			c.node, c.merged = at.node, true
@@ -116,8 +116,8 @@ func (f *fit) moveUp(c *change) {
 		if up == calltree.NoNode {
 			return
 		}
-		slot := f.sp.at(nodeTotal, up)
-		if slot == noRow || !f.isTested[slot] || f.whole(slot) || f.mu[slot] >= raiseLevel*f.d[slot] || f.d[slot] < raiseShare*c.d {
+		slot := f.space.at(nodeTotal, up)
+		if slot == noRow || !f.isTested[slot] || f.whole(slot) || f.level[slot] >= raiseLevel*f.diff[slot] || f.diff[slot] < raiseShare*c.d {
 			return
 		}
 		c.node, c.merged = up, true
@@ -127,7 +127,7 @@ func (f *fit) moveUp(c *change) {
 // doesOnly reports whether the places of a change are nearly all that a function does,
 // before and now.
 func (f *fit) doesOnly(fn int32, c *change) bool {
-	slot := f.sp.at(functionTotal, fn)
+	slot := f.space.at(functionTotal, fn)
 	if slot == noRow || !f.isTested[slot] {
 		return false
 	}
@@ -135,8 +135,8 @@ func (f *fit) doesOnly(fn int32, c *change) bool {
 	for _, p := range c.places {
 		mu += p.mu
 	}
-	before, rise := f.mu[slot]-mu, f.d[slot]-c.d // of the rest
-	most := (1 - outsideShare) * (f.mu[slot] + f.d[slot])
+	before, rise := f.level[slot]-mu, f.diff[slot]-c.d // of the rest
+	most := (1 - outsideShare) * (f.level[slot] + f.diff[slot])
 	return before <= most && before+rise <= most
 }
 
@@ -159,13 +159,13 @@ func (f *fit) join(c *change, p *place) bool {
 // caller returns the function that calls at a place, or noRow where the place is
 // a function in all contexts or a root.
 func (f *fit) caller(p *place) int32 {
-	t := f.sp.t
+	t := f.space.table
 	n := noRow
-	switch kind, item := f.sp.kind[p.slot], f.sp.item[p.slot]; kind {
+	switch kind, item := f.space.kind[p.slot], f.space.item[p.slot]; kind {
 	case nodeSelf, nodeTotal:
 		n = item
 	case edgeSelf, edgeTotal:
-		n = f.sp.edgeNode[item]
+		n = f.space.edgeNode[item]
 	default:
 		return noRow
 	}
@@ -176,14 +176,14 @@ func (f *fit) caller(p *place) int32 {
 }
 
 func (f *fit) related(g, p *place) bool {
-	fg, fp := f.sp.function(g.slot), f.sp.function(p.slot)
+	fg, fp := f.space.function(g.slot), f.space.function(p.slot)
 	return fg == fp || f.caller(p) == fg || f.caller(g) == fp
 }
 
 // common returns the lowest call node above a change and a place, if it is near and its
 // rise is the sum of theirs.
 func (f *fit) common(c *change, p *place) (int32, bool) {
-	t, sp := f.sp.t, f.sp
+	t, sp := f.space.table, f.space
 	a := lowestCommon(t, c.node, p.node)
 	if a == calltree.NoNode || t.Depth[c.places[0].node]-t.Depth[a] > mergeUp || t.Depth[p.node]-t.Depth[a] > mergeDown {
 		return a, false
@@ -192,11 +192,11 @@ func (f *fit) common(c *change, p *place) (int32, bool) {
 	if slot == noRow || !f.isTested[slot] || f.whole(slot) {
 		return a, false
 	}
-	sum, rise := c.d+p.d, f.d[slot]
+	sum, rise := c.d+p.d, f.diff[slot]
 	if fn := sp.at(functionTotal, t.Func[a]); fn != noRow {
-		rise = math.Max(rise, f.d[fn])
+		rise = math.Max(rise, f.diff[fn])
 	}
-	return a, f.mu[slot] <= mergeLevel*sum && rise >= mergeShare*sum
+	return a, f.level[slot] <= mergeLevel*sum && rise >= mergeShare*sum
 }
 
 func lowestCommon(t *calltree.Table, a, b int32) int32 {

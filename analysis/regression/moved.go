@@ -93,7 +93,7 @@ func (f *fit) pairFalls(places []*place, mayPair func(rise, fall *place) bool) {
 				continue
 			}
 			g := math.Abs(rise.d + fall.d)
-			if limit := math.Max(pairShare*rise.d, pairErrors*math.Hypot(f.se[rise.slot], f.se[fall.slot])); g <= limit && g < gap {
+			if limit := math.Max(pairShare*rise.d, pairErrors*math.Hypot(f.stdErr[rise.slot], f.stdErr[fall.slot])); g <= limit && g < gap {
 				best, gap = fall, g
 			}
 		}
@@ -110,18 +110,18 @@ func (s *space) function(slot int32) int32 {
 	case functionSelf, functionTotal:
 		return item
 	case nodeSelf, nodeTotal:
-		return s.t.Func[item]
+		return s.table.Func[item]
 	default:
-		return s.t.Func[s.edgeNode[item]]
+		return s.table.Func[s.edgeNode[item]]
 	}
 }
 
 // closeBy reports whether the function of the fall is that of the rise, or its
 // parent, grandparent, child or sibling somewhere.
 func (f *fit) closeBy(rise, fall *place) bool {
-	t := f.sp.t
-	fn := f.sp.function(fall.slot)
-	if fn == f.sp.function(rise.slot) {
+	t := f.space.table
+	fn := f.space.function(fall.slot)
+	if fn == f.space.function(rise.slot) {
 		return true
 	}
 	for _, root := range rise.roots {
@@ -144,13 +144,13 @@ func (f *fit) closeBy(rise, fall *place) bool {
 
 func (f *fit) hasChild(n, fn int32) bool {
 	found := false
-	f.children(n, func(c int32) { found = found || f.sp.t.Func[c] == fn })
+	f.children(n, func(c int32) { found = found || f.space.table.Func[c] == fn })
 	return found
 }
 
 // children visits the children of a node in order.
 func (f *fit) children(n int32, visit func(c int32)) {
-	t := f.sp.t
+	t := f.space.table
 	for c := n + 1; c < t.End[n]; c = t.End[c] {
 		visit(c)
 	}
@@ -160,10 +160,10 @@ func (f *fit) children(n int32, visit func(c int32)) {
 // this unlikely. One that surely rose is not flat: a part of the change replaced other work
 // of the row, and the rest is its cost.
 func (f *fit) flat(slot int32, d, limit float64) bool {
-	if slot == noRow || !f.isTested[slot] || !(f.se[slot] > 0) || sameSign(f.d[slot], d) && math.Abs(f.z[slot]) >= f.threshold {
+	if slot == noRow || !f.isTested[slot] || !(f.stdErr[slot] > 0) || sameSign(f.diff[slot], d) && math.Abs(f.score[slot]) >= f.threshold {
 		return false
 	}
-	return (f.d[slot]*d-d*d/2)/(f.se[slot]*f.se[slot]) < limit
+	return (f.diff[slot]*d-d*d/2)/(f.stdErr[slot]*f.stdErr[slot]) < limit
 }
 
 // insideFlatDomain reports whether a place that encloses the rise did not rise:
@@ -183,7 +183,7 @@ func (f *fit) insideFlatDomain(p *place) bool {
 }
 
 func (f *fit) domains(p *place) []int32 {
-	sp, t := f.sp, f.sp.t
+	sp, t := f.space, f.space.table
 	kind, top := sp.kind[p.slot], p.roots[0]
 	var list []int32
 	if kind == nodeSelf || kind == edgeSelf {
@@ -220,7 +220,7 @@ func (f *fit) containsAll(slot int32, nodes []int32) bool {
 
 // contains reports whether a node belongs to a row.
 func (f *fit) contains(slot, n int32) bool {
-	sp, t := f.sp, f.sp.t
+	sp, t := f.space, f.space.table
 	item := sp.item[slot]
 	switch sp.kind[slot] {
 	case nodeSelf:
@@ -253,18 +253,18 @@ func (f *fit) contains(slot, n int32) bool {
 // of a caller: the samples were the caller's before.
 func (f *fit) attributed(p *place) bool {
 	d := math.Abs(p.d)
-	if f.sp.kind[p.slot].total() && math.Copysign(p.rootSelf, p.rootSelf*p.d) <= 0.7*d {
+	if f.space.kind[p.slot].total() && math.Copysign(p.rootSelf, p.rootSelf*p.d) <= 0.7*d {
 		return false
 	}
-	q := f.sp.t.Parent[p.roots[0]]
+	q := f.space.table.Parent[p.roots[0]]
 	for range attributionUp {
 		if q == calltree.NoNode {
 			break
 		}
-		if slot := f.sp.at(nodeTotal, q); slot != noRow && f.isTested[slot] && d < attributionShare*f.mu[slot]*math.Sqrt(f.vb[slot]) {
+		if slot := f.space.at(nodeTotal, q); slot != noRow && f.isTested[slot] && d < attributionShare*f.level[slot]*math.Sqrt(f.overdispersion[slot]) {
 			return true
 		}
-		q = f.sp.t.Parent[q]
+		q = f.space.table.Parent[q]
 	}
 	return false
 }
@@ -272,7 +272,7 @@ func (f *fit) attributed(p *place) bool {
 // chainIsFlat follows the callers of the place's largest node and asks at each
 // whether it rose as much as what is below it did at least.
 func (f *fit) chainIsFlat(p *place, limit float64) bool {
-	sp, t := f.sp, f.sp.t
+	sp, t := f.space, f.space.table
 	top := p.roots[0]
 	total := sp.at(nodeTotal, top)
 	start := total
@@ -284,13 +284,13 @@ func (f *fit) chainIsFlat(p *place, limit float64) bool {
 		if slot == noRow {
 			return 0
 		}
-		return sign * f.d[slot]
+		return sign * f.diff[slot]
 	}
 	lower := func(slot int32) float64 {
 		if slot == noRow {
 			return 0
 		}
-		return sign*f.d[slot] - f.se[slot]
+		return sign*f.diff[slot] - f.stdErr[slot]
 	}
 	d := math.Min(sign*p.d, of(start))
 	if d < sign*p.d/2 {
@@ -325,16 +325,16 @@ func (f *fit) neighbourOpposes(p *place) bool {
 	}
 	best, kept := math.Inf(-1), 0
 	for _, q := range f.neighbours(p) {
-		level := f.mu[q] // where the place is lower
+		level := f.level[q] // where the place is lower
 		if d < 0 {
-			level += f.d[q]
+			level += f.diff[q]
 		}
-		if !f.isTested[q] || !(f.se[q] > 0) || level < 0.4*math.Abs(d) || q == p.slot || f.contains(q, p.roots[0]) {
+		if !f.isTested[q] || !(f.stdErr[q] > 0) || level < 0.4*math.Abs(d) || q == p.slot || f.contains(q, p.roots[0]) {
 			continue
 		}
 		kept++
-		if sameSign(-f.d[q], d) && (p.isNew() || math.Abs(f.d[q]) <= 2*math.Abs(d)) {
-			best = math.Max(best, (-f.d[q]*d-d*d/2)/(f.se[q]*f.se[q]))
+		if sameSign(-f.diff[q], d) && (p.isNew() || math.Abs(f.diff[q]) <= 2*math.Abs(d)) {
+			best = math.Max(best, (-f.diff[q]*d-d*d/2)/(f.stdErr[q]*f.stdErr[q]))
 		}
 	}
 	return kept > 0 && best-math.Log(float64(kept)) > limit
@@ -343,7 +343,7 @@ func (f *fit) neighbourOpposes(p *place) bool {
 // neighbours lists the rows beside a place that may have given it their work, in
 // ascending order.
 func (f *fit) neighbours(p *place) []int32 {
-	sp, t := f.sp, f.sp.t
+	sp, t := f.space, f.space.table
 	var list []int32
 	add := func(slots ...int32) {
 		for _, s := range slots {
@@ -395,7 +395,7 @@ func (f *fit) neighbours(p *place) []int32 {
 // them. Otherwise a compiler that attributes a function's samples to its callees would hide
 // what the function costs. Of one tested run, the metric tells too little.
 func (f *fit) shownByMetric(changes []*change, moved []*place) *change {
-	if !f.hasMetric || len(f.b) == 1 {
+	if !f.hasMetric || len(f.head) == 1 {
 		return nil
 	}
 	worse, z := f.metricChange()
@@ -414,7 +414,7 @@ func (f *fit) shownByMetric(changes []*change, moved []*place) *change {
 	var best *change
 	for _, p := range moved {
 		if p.d <= 0 || p.z < f.threshold || !f.lasts(p) || p.with != nil || p.flat == noRow ||
-			f.sp.function(p.flat) == f.sp.function(p.slot) || f.whole(p.flat) || f.d[p.flat] <= 0 {
+			f.space.function(p.flat) == f.space.function(p.slot) || f.whole(p.flat) || f.diff[p.flat] <= 0 {
 			continue
 		}
 		if _, _, renamed := f.renamedAbove(p.node); renamed {
@@ -436,8 +436,8 @@ func (f *fit) shownByMetric(changes []*change, moved []*place) *change {
 // rootAbove returns the outermost node of a total row at or above a node.
 func (f *fit) rootAbove(slot, n int32) int32 {
 	root := n
-	for ; n != calltree.NoNode; n = f.sp.t.Parent[n] {
-		if slices.Contains(f.sp.roots(slot), n) {
+	for ; n != calltree.NoNode; n = f.space.table.Parent[n] {
+		if slices.Contains(f.space.roots(slot), n) {
 			root = n
 		}
 	}
@@ -459,11 +459,11 @@ func (f *fit) shows(p *place) bool {
 		return false
 	}
 	before, now := 0.0, 0.0
-	for _, t := range f.a {
-		before += f.sp.m.Runs[t].Metric / f.n
+	for _, t := range f.base {
+		before += f.space.matrix.Runs[t].Metric / f.baseRuns
 	}
-	for _, t := range f.b {
-		now += f.sp.m.Runs[t].Metric / f.k
+	for _, t := range f.head {
+		now += f.space.matrix.Runs[t].Metric / f.headRuns
 	}
 	return now/before-1 <= visible*p.d/all
 }

@@ -16,6 +16,15 @@ const (
 	insideScore  = 0.6  // of the score
 	scaledAlike  = 2.0  // evidence below which the rest did not scale along
 	scaledSurely = 3.0  // evidence above which it did
+
+	// leastPart is the minimum level of a part, as a share of its difference: a part that
+	// hardly was there before cannot have changed by the factor of a whole.
+	leastPart = 0.2
+	// sameRow is the share of a row's level from which on a row inside it is the same one
+	// under another name, which is no step down.
+	sameRow = 0.999
+	// perDepth decides between rows of equal evidence: for the deeper one.
+	perDepth = 0.001
 )
 
 // place is a row that explains a difference.
@@ -42,23 +51,23 @@ type place struct {
 // the evidence for going up or down is a likelihood ratio.
 type pursuit struct {
 	*fit
-	d, mu         []float64 // unexplained, by slot
-	nodeD, nodeMu []float64 // unexplained, by node
-	mark          []int32
-	stamp         int32
-	inD, inMu     []float64 // scratch of shared, by slot
-	touched       []int32
-	outD, outMu   []float64 // scratch of takeOut, by node
-	subD, subMu   []float64 // scratch of sumBelow, by node
-	walk          *walk
+	restDiff, restLevel []float64 // unexplained, by slot
+	nodeD, nodeMu       []float64 // unexplained, by node
+	mark                []int32
+	stamp               int32
+	inD, inMu           []float64 // scratch of shared, by slot
+	touched             []int32
+	outD, outMu         []float64 // scratch of takeOut, by node
+	subD, subMu         []float64 // scratch of sumBelow, by node
+	walk                *walk
 }
 
 func newPursuit(f *fit) *pursuit {
 	clone := func(v []float64) []float64 { return append([]float64(nil), v...) }
-	rows, nodes := len(f.sp.kind), f.sp.t.Len()
-	return &pursuit{fit: f, d: clone(f.d), mu: clone(f.mu), nodeD: clone(f.nodeD), nodeMu: clone(f.nodeMu),
+	rows, nodes := len(f.space.kind), f.space.table.Len()
+	return &pursuit{fit: f, restDiff: clone(f.diff), restLevel: clone(f.level), nodeD: clone(f.nodeD), nodeMu: clone(f.nodeMu),
 		mark: make([]int32, rows), inD: make([]float64, rows), inMu: make([]float64, rows),
-		outD: make([]float64, nodes), outMu: make([]float64, nodes), subD: make([]float64, nodes), subMu: make([]float64, nodes), walk: f.sp.newWalk()}
+		outD: make([]float64, nodes), outMu: make([]float64, nodes), subD: make([]float64, nodes), subMu: make([]float64, nodes), walk: f.space.newWalk()}
 }
 
 // run returns the places in the order of discovery.
@@ -80,7 +89,7 @@ func (p *pursuit) run() []*place {
 // value is the gain of choosing a row with score z: the evidence minus the penalty for
 // testing all rows of its kind.
 func (p *pursuit) value(slot int32, z float64) float64 {
-	k := p.sp.kind[slot]
+	k := p.space.kind[slot]
 	return z*z/2 - math.Log(1+float64(p.perKind[k])) + k.prior()
 }
 
@@ -90,8 +99,8 @@ func sameSign(a, b float64) bool { return a > 0 && b > 0 || a < 0 && b < 0 }
 func (p *pursuit) choose() int32 {
 	best, at := math.Inf(-1), noRow
 	for _, slot := range p.tested {
-		d := p.d[slot]
-		if !sameSign(d, p.fit.d[slot]) || math.Abs(p.fit.d[slot]) < math.Abs(d)/2 || p.whole(slot) || !p.passes(slot, d) {
+		d := p.restDiff[slot]
+		if !sameSign(d, p.fit.diff[slot]) || math.Abs(p.fit.diff[slot]) < math.Abs(d)/2 || p.whole(slot) || !p.passes(slot, d) {
 			continue
 		}
 		z := p.rest(slot, d)
@@ -109,14 +118,14 @@ func (p *pursuit) choose() int32 {
 // row did, by one factor: the log likelihood ratio of the rest having grown with it
 // against having stayed.
 func (p *pursuit) alike(whole int32, inD, inMu, partSE float64) float64 {
-	mu := p.mu[whole] - inMu
-	if inMu < 0.2*math.Abs(inD) || mu <= 0 {
+	mu := p.restLevel[whole] - inMu
+	if inMu < leastPart*math.Abs(inD) || mu <= 0 {
 		return 0
 	}
-	d := p.d[whole] - inD
+	d := p.restDiff[whole] - inD
 	expect := inD * mu / inMu
 	trend := p.group(whole).trend
-	variance := math.Max(trend.Variance(mu)*(1/p.n+1/p.k), p.se[whole]*p.se[whole]-partSE*partSE)
+	variance := math.Max(trend.Variance(mu)*(1/p.baseRuns+1/p.headRuns), p.stdErr[whole]*p.stdErr[whole]-partSE*partSE)
 	return (d*expect - expect*expect/2) / variance
 }
 
@@ -137,26 +146,26 @@ func (p *pursuit) down(slot int32) int32 {
 }
 
 func (p *pursuit) finer(from int32, visited map[int32]bool) int32 {
-	d, z := p.d[from], p.rest(from, p.d[from])
-	class := p.sp.kind[from].class()
+	d, z := p.restDiff[from], p.rest(from, p.restDiff[from])
+	class := p.space.kind[from].class()
 	least := math.Max(p.threshold, insideScore*math.Abs(z))
 	p.shared(from)
 	best, at := math.Inf(-1), noRow
 	for _, r := range p.touched {
 		in, inMu := p.inD[r], p.inMu[r]
-		c := p.sp.kind[r].class()
+		c := p.space.kind[r].class()
 		if visited[r] || !p.isTested[r] || c > class ||
-			!sameSign(in, d) || !sameSign(p.fit.d[r], d) || math.Abs(in) < insideShare*math.Abs(d) {
+			!sameSign(in, d) || !sameSign(p.fit.diff[r], d) || math.Abs(in) < insideShare*math.Abs(d) {
 			continue
 		}
-		if c == class && inMu > 0.999*p.mu[from] && p.sp.depth(r) <= p.sp.depth(from) {
+		if c == class && inMu > sameRow*p.restLevel[from] && p.space.depth(r) <= p.space.depth(from) {
 			continue
 		}
-		rz := p.rest(r, p.d[r])
-		if !sameSign(rz, z) || math.Abs(rz) < least || p.alike(from, in, inMu, p.se[r]) > scaledAlike {
+		rz := p.rest(r, p.restDiff[r])
+		if !sameSign(rz, z) || math.Abs(rz) < least || p.alike(from, in, inMu, p.stdErr[r]) > scaledAlike {
 			continue
 		}
-		v := p.value(r, rz) + 0.001*float64(p.sp.depth(r))
+		v := p.value(r, rz) + perDepth*float64(p.space.depth(r))
 		if v > best || v == best && r < at {
 			best, at = v, r
 		}
@@ -184,8 +193,8 @@ func (p *pursuit) shared(slot int32) {
 		p.inD[r] += d
 		p.inMu[r] += mu
 	}
-	sp, t := p.sp, p.sp.t
-	p.sp.nodesOf(slot, func(n int32) {
+	sp, t := p.space, p.space.table
+	p.space.nodesOf(slot, func(n int32) {
 		d, mu := p.nodeD[n], p.nodeMu[n]
 		add(sp.at(functionSelf, t.Func[n]), d, mu)
 		add(sp.at(nodeSelf, n), d, mu)
@@ -214,7 +223,7 @@ func (p *pursuit) sumBelow(root, end int32, d, mu []float64) {
 	copy(p.subD[root:end], d[root:end])
 	copy(p.subMu[root:end], mu[root:end])
 	for n := end - 1; n > root; n-- {
-		if up := p.sp.t.Parent[n]; up >= root {
+		if up := p.space.table.Parent[n]; up >= root {
 			p.subD[up] += p.subD[n]
 			p.subMu[up] += p.subMu[n]
 		}
@@ -225,12 +234,12 @@ func (p *pursuit) sumBelow(root, end int32, d, mu []float64) {
 func (p *pursuit) rootsOver(slot int32) []int32 {
 	var outer []int32
 	end := int32(-1)
-	for _, n := range p.sp.roots(slot) {
-		if p.sp.kind[slot].total() {
+	for _, n := range p.space.roots(slot) {
+		if p.space.kind[slot].total() {
 			if n < end {
 				continue
 			}
-			end = p.sp.t.End[n]
+			end = p.space.table.End[n]
 		}
 		outer = append(outer, n)
 	}
@@ -252,10 +261,10 @@ func (p *pursuit) up(slot int32) int32 {
 }
 
 func (p *pursuit) coarser(from int32) int32 {
-	d, mu, z := p.d[from], p.mu[from], p.rest(from, p.d[from])
+	d, mu, z := p.restDiff[from], p.restLevel[from], p.rest(from, p.restDiff[from])
 	// The node of the row with the largest change, and the row's nodes.
 	top, most, sum := calltree.NoNode, 0.0, 0.0
-	p.sp.nodesOf(from, func(n int32) {
+	p.space.nodesOf(from, func(n int32) {
 		v := p.nodeD[n]
 		sum += v
 		if d < 0 {
@@ -266,11 +275,11 @@ func (p *pursuit) coarser(from int32) int32 {
 		}
 	})
 	best, at := scaledSurely, noRow
-	p.sp.above(top, calltree.NoNode, p.mark, p.next(), func(r int32) {
-		if r == from || !p.isTested[r] || p.whole(r) || p.mu[r] <= 1.02*mu || !sameSign(p.d[r], d) {
+	p.space.above(top, calltree.NoNode, p.mark, p.next(), func(r int32) {
+		if r == from || !p.isTested[r] || p.whole(r) || p.restLevel[r] <= 1.02*mu || !sameSign(p.restDiff[r], d) {
 			return
 		}
-		rz := p.rest(r, p.d[r])
+		rz := p.rest(r, p.restDiff[r])
 		if math.Abs(rz) < math.Abs(z) {
 			return
 		}
@@ -278,7 +287,7 @@ func (p *pursuit) coarser(from int32) int32 {
 		if math.Abs(in) < outsideShare*math.Abs(sum) {
 			return
 		}
-		if l := p.alike(r, in, inMu, p.se[from]); l > best {
+		if l := p.alike(r, in, inMu, p.stdErr[from]); l > best {
 			best, at = l, r
 		}
 	})
@@ -289,7 +298,7 @@ func (p *pursuit) coarser(from int32) int32 {
 // in another.
 func (p *pursuit) inside(part, whole int32) (d, mu float64) {
 	member := p.members(whole)
-	p.sp.nodesOf(part, func(n int32) {
+	p.space.nodesOf(part, func(n int32) {
 		if member(n) {
 			d += p.nodeD[n]
 			mu += p.nodeMu[n]
@@ -300,14 +309,14 @@ func (p *pursuit) inside(part, whole int32) (d, mu float64) {
 
 // members returns a predicate: whether a node belongs to a row.
 func (p *pursuit) members(slot int32) func(n int32) bool {
-	t, item := p.sp.t, p.sp.item[slot]
-	switch p.sp.kind[slot] {
+	t, item := p.space.table, p.space.item[slot]
+	switch p.space.kind[slot] {
 	case nodeSelf:
 		return func(n int32) bool { return n == item }
 	case functionSelf:
 		return func(n int32) bool { return t.Func[n] == item }
 	case edgeSelf:
-		return func(n int32) bool { return p.sp.edgeOf[n] == item }
+		return func(n int32) bool { return p.space.edgeOf[n] == item }
 	case nodeTotal:
 		return func(n int32) bool { return item <= n && n < t.End[item] }
 	}
@@ -327,15 +336,15 @@ func (p *pursuit) members(slot int32) func(n int32) bool {
 
 // report describes the current state of a row.
 func (p *pursuit) report(slot int32) *place {
-	pl := &place{slot: slot, flat: noRow, d: p.d[slot], mu: p.mu[slot], z: p.rest(slot, p.d[slot])}
+	pl := &place{slot: slot, flat: noRow, d: p.restDiff[slot], mu: p.restLevel[slot], z: p.rest(slot, p.restDiff[slot])}
 	pl.roots = p.rootsOver(slot)
-	totals := p.sp.kind[slot].total()
+	totals := p.space.kind[slot].total()
 	parts := map[int32]float64{}
 	most := math.Inf(-1)
 	for _, root := range pl.roots {
 		end := root + 1
 		if totals {
-			end = p.sp.t.End[root]
+			end = p.space.table.End[root]
 		}
 		for n := root; n < end; n++ {
 			v := p.nodeD[n]
@@ -358,11 +367,11 @@ func (p *pursuit) report(slot int32) *place {
 
 // takeOut removes the nodes of a row from all rows, in one pass over the table.
 func (p *pursuit) takeOut(slot int32) {
-	sp, t := p.sp, p.sp.t
+	sp, t := p.space, p.space.table
 	take := func(r int32, d, mu float64) {
 		if r != noRow {
-			p.d[r] -= d
-			p.mu[r] -= mu
+			p.restDiff[r] -= d
+			p.restLevel[r] -= mu
 		}
 	}
 	clear(p.outD)
@@ -389,5 +398,5 @@ func (p *pursuit) takeOut(slot int32) {
 			take(sp.at(edgeTotal, sp.edgeOf[n]), d, mu)
 		}
 	}
-	p.d[slot] = 0
+	p.restDiff[slot] = 0
 }

@@ -431,7 +431,7 @@ func TestRowsAreTheirDefinitions(t *testing.T) {
 		}
 		m := history.NewMatrix(cut.Table, make([]store.Profile, len(runs)), runs)
 		sp := newSpace(m)
-		f := &fit{sp: sp}
+		f := &fit{space: sp}
 		for slot := range int32(len(sp.kind)) {
 			for run := range m.Runs {
 				want := 0.0
@@ -447,7 +447,7 @@ func TestRowsAreTheirDefinitions(t *testing.T) {
 			var nodes []int32
 			sp.nodesOf(slot, func(n int32) { nodes = append(nodes, n) })
 			member := (&pursuit{fit: f}).members(slot)
-			for n := range int32(sp.t.Len()) {
+			for n := range int32(sp.table.Len()) {
 				if in := f.contains(slot, n); in != slices.Contains(nodes, n) || in != member(n) {
 					t.Fatalf("node %d in row %d: contains %t, nodesOf %t, members %t", n, slot, in, slices.Contains(nodes, n), member(n))
 				}

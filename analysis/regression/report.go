@@ -30,27 +30,27 @@ func newReporter(v *verdict, s *history.Series) *reporter {
 		r.all += mu
 	}
 	if v.hasMetric {
-		for _, t := range v.a {
-			r.time += v.sp.m.Runs[t].Metric / v.n
+		for _, t := range v.base {
+			r.time += v.space.matrix.Runs[t].Metric / v.baseRuns
 		}
-		m, _ := history.Metric(v.run(v.b[0]).Profile)
+		m, _ := history.Metric(v.run(v.head[0]).Profile)
 		r.unit = history.MetricUnit(m)
 	}
 	r.ruled = r.ruleOut()
 	return r
 }
 
-func (f *fit) run(t int) *history.Run { return &f.sp.m.Runs[t] }
+func (f *fit) run(t int) *history.Run { return &f.space.matrix.Runs[t] }
 
 // finding returns a finding with the fields common to all kinds.
 func (r *reporter) finding(k Kind) Finding {
 	f := Finding{Kind: k, Group: r.series.Benchmark.Group, Benchmark: r.series.Benchmark.Name, Type: r.series.Type.Name,
 		Path: []string{}, Paths: []Path{}, Parts: []Part{}, RuledOut: []RuledOut{}, Status: Suspect}
-	if len(r.b) > 1 {
+	if len(r.head) > 1 {
 		f.Status = Confirmed
 	}
-	first := r.run(r.b[0]).Profile.Run
-	f.Since = Since{Run: first.Key, Commit: first.Commit, LastGood: r.run(r.a[len(r.a)-1]).Profile.Run.Key}
+	first := r.run(r.head[0]).Profile.Run
+	f.Since = Since{Run: first.Key, Commit: first.Commit, LastGood: r.run(r.base[len(r.base)-1]).Profile.Run.Key}
 	return f
 }
 
@@ -60,8 +60,8 @@ func (r *reporter) explained(findings []Finding) *Change {
 		return nil
 	}
 	c := &Change{Before: r.time, Unit: r.unit}
-	for _, t := range r.b {
-		c.Now += r.run(t).Metric / r.k
+	for _, t := range r.head {
+		c.Now += r.run(t).Metric / r.headRuns
 	}
 	for i := range findings {
 		if f := &findings[i]; f.Delta.Time != nil && (f.Kind.Costs() || f.Kind == Improvement) {
@@ -89,27 +89,27 @@ func (r *reporter) delta(d, mu, se float64) Delta {
 // score, the tested runs have the noise of the level they reached, so that a new
 // function has an interval too.
 func (r *reporter) spread(p *place) float64 {
-	invB := (r.va - r.invA/r.n) * r.k
+	invB := (r.poisson - r.baseInverse/r.baseRuns) * r.headRuns
 	jitter := r.group(p.slot).trend.F1
 	if p.mu >= leastMeanPrior {
-		jitter = r.vb[p.slot] / (1/r.n + 1/r.k)
+		jitter = r.overdispersion[p.slot] / (1/r.baseRuns + 1/r.headRuns)
 	}
 	now := math.Max(0, p.mu+p.d)
 	mu := math.Max(0, p.mu)
-	return r.invA*mu/r.n + invB*now/r.k + jitter*(mu*mu/r.n+now*now/r.k)
+	return r.baseInverse*mu/r.baseRuns + invB*now/r.headRuns + jitter*(mu*mu/r.baseRuns+now*now/r.headRuns)
 }
 
 // place fills in the fields of a single place.
 func (r *reporter) place(k Kind, p *place) Finding {
 	f := r.finding(k)
-	f.Function = r.sp.t.Functions[r.sp.function(p.slot)].Name
+	f.Function = r.space.table.Functions[r.space.function(p.slot)].Name
 	if c := r.caller(p); c != noRow {
-		f.Caller = r.sp.t.Functions[c].Name
+		f.Caller = r.space.table.Functions[c].Name
 	}
-	f.Path = r.sp.t.Path(p.node)
+	f.Path = r.space.table.Path(p.node)
 	f.Paths = r.paths(p)
 	f.Score = p.z
-	f.Presence = r.presence(r.sp.function(p.slot))
+	f.Presence = r.presence(r.space.function(p.slot))
 	r.setHeadline(&f, []*place{p}, p.node, p.d, math.Sqrt(r.spread(p)))
 	f.setID()
 	return f
@@ -117,7 +117,7 @@ func (r *reporter) place(k Kind, p *place) Finding {
 
 // presence tells whether a function, in all contexts, is on one side only.
 func (f *fit) presence(fn int32) Presence {
-	slot := f.sp.at(functionTotal, fn)
+	slot := f.space.at(functionTotal, fn)
 	if slot == noRow {
 		return ""
 	}
@@ -137,7 +137,7 @@ func (r *reporter) paths(p *place) []Path {
 			break
 		}
 		if sameSign(p.part[i], p.d) {
-			list = append(list, Path{r.sp.t.Path(root), p.part[i]})
+			list = append(list, Path{r.space.table.Path(root), p.part[i]})
 		}
 	}
 	return list
@@ -168,12 +168,12 @@ func (r *reporter) change(c *change) Finding {
 		f.Note = "many functions changed at once (compiler, flags, runtime?)"
 	case c.merged:
 		f = r.finding(Regression)
-		f.Path = r.sp.t.Path(c.node)
+		f.Path = r.space.table.Path(c.node)
 		f.Function = f.Path[len(f.Path)-1]
 		if len(f.Path) > 1 {
 			f.Caller = f.Path[len(f.Path)-2]
 		}
-		f.Presence = r.presence(r.sp.t.Func[c.node])
+		f.Presence = r.presence(r.space.table.Func[c.node])
 	default:
 		f = r.place(Regression, c.places[0])
 	}
@@ -201,7 +201,7 @@ func (r *reporter) change(c *change) Finding {
 // is the one whose work the places now do. Its cost is the work of the places, less the work
 // that the function no longer does.
 func (r *reporter) replaced(c *change) Finding {
-	t, slot := r.sp.t, c.places[0].flat
+	t, slot := r.space.table, c.places[0].flat
 	f := r.finding(Regression)
 	f.Path = t.Path(c.node)
 	f.Function = f.Path[len(f.Path)-1]
@@ -223,7 +223,7 @@ func (r *reporter) replaced(c *change) Finding {
 		callee = t.Func[calls]
 	}
 	f.Headline = r.name(t.Func[at.node], callee, own, 1)
-	f.Delta = r.delta(r.d[slot], r.mu[slot], r.se[slot])
+	f.Delta = r.delta(r.diff[slot], r.level[slot], r.stdErr[slot])
 	f.Delta.Gross = c.d / math.Max(1, r.all)
 	f.Score = c.z
 	log, _ := r.metricChange()
@@ -276,17 +276,17 @@ const slowdownTests = 6
 
 // above returns the function that calls at a place's largest node, or noRow.
 func (r *reporter) above(p *place) int32 {
-	up := r.sp.t.Parent[p.node]
+	up := r.space.table.Parent[p.node]
 	if up == calltree.NoNode {
 		return noRow
 	}
-	return r.sp.t.Func[up]
+	return r.space.table.Func[up]
 }
 
 // renamedAbove returns the outermost new function on the path to a node, and the function
 // that its caller called before instead: that vanished, and took as much.
 func (f *fit) renamedAbove(n int32) (from, to int32, ok bool) {
-	t := f.sp.t
+	t := f.space.table
 	for to = calltree.NoNode; n != calltree.NoNode; n = t.Parent[n] {
 		if f.presence(t.Func[n]) == New {
 			to = n
@@ -295,14 +295,14 @@ func (f *fit) renamedAbove(n int32) (from, to int32, ok bool) {
 	if to == calltree.NoNode || t.Parent[to] == calltree.NoNode {
 		return 0, 0, false
 	}
-	slot, gap := f.sp.at(nodeTotal, to), math.Inf(1)
+	slot, gap := f.space.at(nodeTotal, to), math.Inf(1)
 	f.children(t.Parent[to], func(c int32) {
-		old := f.sp.at(nodeTotal, c)
+		old := f.space.at(nodeTotal, c)
 		if slot == noRow || old == noRow || f.presence(t.Func[c]) != Vanished {
 			return
 		}
-		g := math.Abs(f.d[slot] + f.d[old])
-		if g < gap && g <= math.Max(pairShare*f.d[slot], pairErrors*math.Hypot(f.se[slot], f.se[old])) {
+		g := math.Abs(f.diff[slot] + f.diff[old])
+		if g < gap && g <= math.Max(pairShare*f.diff[slot], pairErrors*math.Hypot(f.stdErr[slot], f.stdErr[old])) {
 			from, gap, ok = c, g, true
 		}
 	})
@@ -313,15 +313,15 @@ func (f *fit) renamedAbove(n int32) (from, to int32, ok bool) {
 func (r *reporter) movedNote(p *place) string {
 	share := func(d float64) float64 { return 100 * d / math.Max(1, r.all) }
 	if from, to, ok := r.renamedAbove(p.node); ok {
-		d, t := r.d[r.sp.at(nodeTotal, to)], r.sp.t
-		return fmt.Sprintf("renamed %s to %s (%.1f%%); net %+.1f%%", t.Functions[t.Func[from]].Name, t.Functions[t.Func[to]].Name, share(d), share(d+r.d[r.sp.at(nodeTotal, from)]))
+		d, t := r.diff[r.space.at(nodeTotal, to)], r.space.table
+		return fmt.Sprintf("renamed %s to %s (%.1f%%); net %+.1f%%", t.Functions[t.Func[from]].Name, t.Functions[t.Func[to]].Name, share(d), share(d+r.diff[r.space.at(nodeTotal, from)]))
 	}
 	if p.with == nil {
 		return ""
 	}
-	name := func(q *place) string { return r.sp.t.Functions[r.sp.function(q.slot)].Name }
+	name := func(q *place) string { return r.space.table.Functions[r.space.function(q.slot)].Name }
 	from, to, what := name(p.with), name(p), "moved"
-	if r.presence(r.sp.function(p.with.slot)) == Vanished && r.above(p.with) == r.sp.function(p.slot) {
+	if r.presence(r.space.function(p.with.slot)) == Vanished && r.above(p.with) == r.space.function(p.slot) {
 		what = "inlined"
 	}
 	return fmt.Sprintf("%s %.1f%% from %s to %s; net %+.1f%%", what, share(p.d), from, to, share(p.d+p.with.d))
@@ -334,7 +334,7 @@ func (r *reporter) slowdown() []Finding {
 		return r.hotSlowdown(hot)
 	}
 	g, z, ok := r.commonFactor()
-	if !ok || z < r.fit.threshold || g < 1+r.o.MinGrowth {
+	if !ok || z < r.fit.threshold || g < 1+r.options.MinGrowth {
 		return nil
 	}
 	f := r.finding(Slowdown)
@@ -351,7 +351,7 @@ func (r *reporter) slowdown() []Finding {
 
 // hotFunction returns the self row of the function that is nearly all of the program.
 func (r *reporter) hotFunction() int32 {
-	for slot := range int32(len(r.sp.functionSelfs())) {
+	for slot := range int32(len(r.space.functionSelfs())) {
 		if r.isTested[slot] && r.whole(slot) {
 			return slot
 		}
@@ -368,22 +368,22 @@ func (r *reporter) hotSlowdown(slot int32) []Finding {
 	for _, c := range r.changes {
 		explained += c.d
 	}
-	if z < r.fit.threshold || math.Exp(ratio) < 1+r.o.MinGrowth || explained >= visible*math.Expm1(ratio)*r.mu[slot] {
+	if z < r.fit.threshold || math.Exp(ratio) < 1+r.options.MinGrowth || explained >= visible*math.Expm1(ratio)*r.level[slot] {
 		return nil
 	}
 	f := r.finding(Slowdown)
-	f.Function = r.sp.t.Functions[r.sp.item[slot]].Name
-	node := r.sp.functions[r.sp.item[slot]][0]
-	for _, n := range r.sp.functions[r.sp.item[slot]] {
+	f.Function = r.space.table.Functions[r.space.item[slot]].Name
+	node := r.space.functions[r.space.item[slot]][0]
+	for _, n := range r.space.functions[r.space.item[slot]] {
 		if r.nodeMu[n] > r.nodeMu[node] {
 			node = n
 		}
 	}
-	f.Path = r.sp.t.Path(node)
-	f.Paths = []Path{{f.Path, (math.Exp(ratio) - 1) * r.mu[slot]}}
+	f.Path = r.space.table.Path(node)
+	f.Paths = []Path{{f.Path, (math.Exp(ratio) - 1) * r.level[slot]}}
 	f.Score = z
 	se := ratio / z
-	f.Delta = Delta{Samples: (math.Exp(ratio) - 1) * r.mu[slot], Share: math.Exp(ratio) - 1, Before: r.mu[slot] / r.all}
+	f.Delta = Delta{Samples: (math.Exp(ratio) - 1) * r.level[slot], Share: math.Exp(ratio) - 1, Before: r.level[slot] / r.all}
 	f.Delta.Time = &Estimate{Value: math.Expm1(ratio) * r.time, Low: math.Expm1(ratio-stat.Interval95*se) * r.time, High: math.Expm1(ratio+stat.Interval95*se) * r.time, Unit: r.unit}
 	f.Note = "this function is nearly all of the program, so its cost is that of the benchmark"
 	f.setID()
@@ -394,14 +394,14 @@ func (r *reporter) hotSlowdown(slot int32) []Finding {
 // the median, and its score by the median deviation.
 func (f *fit) outside(value func(t int) float64, floor float64) (diff, z float64) {
 	var of []float64
-	for _, t := range f.a {
+	for _, t := range f.base {
 		of = append(of, value(t))
 	}
 	median, mad := stat.MedianDeviation(of)
-	for _, t := range f.b {
-		diff += (value(t) - median) / f.k
+	for _, t := range f.head {
+		diff += (value(t) - median) / f.headRuns
 	}
-	sd := math.Max(floor, stat.NormalDeviation*mad) * math.Sqrt(1/f.n+1/f.k)
+	sd := math.Max(floor, stat.NormalDeviation*mad) * math.Sqrt(1/f.baseRuns+1/f.headRuns)
 	return diff, stat.StudentScore(diff/sd, f.dof)
 }
 
@@ -418,7 +418,7 @@ func (f *fit) commonFactor() (g, z float64, ok bool) {
 	}
 	diff, z := f.outside(func(t int) float64 {
 		r := f.run(t)
-		return math.Log(r.Metric * f.s[t] / r.Total)
+		return math.Log(r.Metric * f.factor[t] / r.Total)
 	}, metricFloor)
 	return math.Exp(diff), z, true
 }
@@ -435,11 +435,11 @@ func (r *reporter) environment() []Finding {
 		return run.Environment / (run.Environment + run.Total)
 	}
 	before, now := 0.0, 0.0
-	for _, t := range r.a {
-		before += share(t) / r.n
+	for _, t := range r.base {
+		before += share(t) / r.baseRuns
 	}
-	for _, t := range r.b {
-		now += share(t) / r.k
+	for _, t := range r.head {
+		now += share(t) / r.headRuns
 	}
 	_, z := r.outside(func(t int) float64 { return math.Log(share(t) + 0.01) }, environmentFloor)
 	if math.Abs(z) < r.fit.threshold || math.Abs(now-before) < 0.02 {
@@ -459,7 +459,7 @@ func (r *reporter) ruleOut() []RuledOut {
 	if len(r.falls) > 0 {
 		fall := r.falls[0]
 		list[0].Evidence = fmt.Sprintf("every enclosing caller became slower too; the largest fall, %s, is a change of its own (%.1f%% of the program)",
-			r.sp.t.Functions[r.sp.function(fall.slot)].Name, 100*fall.d/math.Max(1, r.all))
+			r.space.table.Functions[r.space.function(fall.slot)].Name, 100*fall.d/math.Max(1, r.all))
 	}
 	if g, z, ok := r.commonFactor(); ok && z < r.fit.threshold {
 		list = append(list, RuledOut{"machine", fmt.Sprintf("unchanged code takes %.2f times as long as in the history, which is within noise (score %.1f)", g, z)})

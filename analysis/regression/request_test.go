@@ -134,6 +134,8 @@ type announced struct {
 	err                 error
 }
 
+func (s *announced) Aggregates() store.Aggregates { return store.Aggregates{Preload: s.Preload} }
+
 func (s *announced) Preload(_ context.Context, ids []store.ProfileID) (func(), error) {
 	s.announced += len(ids)
 	return func() { s.released++ }, s.err

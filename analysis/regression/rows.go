@@ -61,8 +61,8 @@ const noRow = int32(-1)
 // callee. Rows that are too small in every run have no slot. A space is immutable and
 // serves every choice of tested runs.
 type space struct {
-	m *history.Matrix
-	t *calltree.Table
+	matrix *history.Matrix
+	table  *calltree.Table
 
 	edgeOf   []int32 // of a node: the pair (function of the parent, function); noRow for a root
 	edgeNode []int32 // of a pair: its first node
@@ -71,10 +71,10 @@ type space struct {
 	functions                [][]int32
 	edges                    [][]int32 // nodes of a pair, ascending
 
-	slot []int32 // of a row by index, or noRow
-	kind []rowKind
-	item []int32   // of a slot: function, node or pair
-	x    []float64 // by slot, then run
+	slot    []int32 // of a row by index, or noRow
+	kind    []rowKind
+	item    []int32   // of a slot: function, node or pair
+	samples []float64 // by slot, then run
 }
 
 // leastPeak is the minimum count that a row must reach in some run, in samples of a run
@@ -85,13 +85,13 @@ const leastPeak = 1.5
 
 // newSpace sums the rows of a matrix: two passes over the call nodes of all runs.
 func newSpace(m *history.Matrix) *space {
-	s := &space{m: m, t: m.Table}
+	s := &space{matrix: m, table: m.Table}
 	s.pairs()
 	s.outermost()
 	rows := s.rowCount()
 	scale := s.lengths()
 	peak := make([]float64, rows)
-	w := &summing{sums: make([]float64, rows), used: bitset.New(s.t.Len())}
+	w := &summing{sums: make([]float64, rows), used: bitset.New(s.table.Len())}
 	for t := range m.Runs {
 		s.sum(t, w)
 		for _, r := range w.rows {
@@ -111,12 +111,12 @@ func newSpace(m *history.Matrix) *space {
 		}
 	}
 	n := len(m.Runs)
-	s.x = make([]float64, len(s.kind)*n)
+	s.samples = make([]float64, len(s.kind)*n)
 	for t := range m.Runs {
 		s.sum(t, w)
 		for _, r := range w.rows {
 			if at := s.slot[r]; at != noRow {
-				s.x[int(at)*n+t] = w.sums[r]
+				s.samples[int(at)*n+t] = w.sums[r]
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func newSpace(m *history.Matrix) *space {
 // pairs numbers the pairs of caller and callee by their first node, and lists
 // the nodes of functions and pairs.
 func (s *space) pairs() {
-	t := s.t
+	t := s.table
 	s.edgeOf = make([]int32, t.Len())
 	s.functions = make([][]int32, len(t.Functions))
 	ids := map[[2]int32]int32{}
@@ -153,13 +153,13 @@ func (s *space) pairs() {
 // lengths returns for each run the factor to a run of mean length.
 func (s *space) lengths() []float64 {
 	mean := 0.0
-	for i := range s.m.Runs {
-		mean += s.m.Runs[i].Total
+	for i := range s.matrix.Runs {
+		mean += s.matrix.Runs[i].Total
 	}
-	mean /= math.Max(1, float64(len(s.m.Runs)))
-	scale := make([]float64, len(s.m.Runs))
+	mean /= math.Max(1, float64(len(s.matrix.Runs)))
+	scale := make([]float64, len(s.matrix.Runs))
 	for i := range scale {
-		if n := s.m.Runs[i].Total; n > 0 {
+		if n := s.matrix.Runs[i].Total; n > 0 {
 			scale[i] = mean / n
 		}
 	}
@@ -168,10 +168,10 @@ func (s *space) lengths() []float64 {
 
 // Row indexes; summing.choose knows them, too.
 
-func (s *space) rowCount() int { return 2*len(s.functions) + 2*s.t.Len() + 2*len(s.edgeNode) }
+func (s *space) rowCount() int { return 2*len(s.functions) + 2*s.table.Len() + 2*len(s.edgeNode) }
 
 func (s *space) row(k rowKind, item int32) int {
-	f, n := len(s.functions), s.t.Len()
+	f, n := len(s.functions), s.table.Len()
 	switch k {
 	case functionSelf:
 		return int(item)
@@ -188,7 +188,7 @@ func (s *space) row(k rowKind, item int32) int {
 }
 
 func (s *space) rowOf(r int) (rowKind, int32) {
-	f, n := len(s.functions), s.t.Len()
+	f, n := len(s.functions), s.table.Len()
 	switch {
 	case r < f:
 		return functionSelf, int32(r)
@@ -228,7 +228,7 @@ const fewNodes = 8
 
 // choose lists the nodes of a run, or all if it has many of them, and their rows.
 func (w *summing) choose(s *space, r *history.Run) {
-	all := s.t.Len()
+	all := s.table.Len()
 	if len(r.Nodes) >= all/fewNodes {
 		clear(w.sums)
 		if len(w.nodes) == all && len(w.rows) == len(w.sums) {
@@ -241,14 +241,14 @@ func (w *summing) choose(s *space, r *history.Run) {
 		w.sums[row] = 0
 	}
 	for _, n := range r.Nodes {
-		for ; n != calltree.NoNode && w.used.Add(n); n = s.t.Parent[n] {
+		for ; n != calltree.NoNode && w.used.Add(n); n = s.table.Parent[n] {
 		}
 	}
 	w.nodes, w.rows = w.used.Append(w.nodes[:0]), w.rows[:0]
 	clear(w.used)
 	functions, edges := int32(len(s.functions)), int32(s.row(edgeTotal, 0))
 	for _, n := range w.nodes {
-		f, e, self := s.t.Func[n], s.edgeOf[n], 2*functions+n
+		f, e, self := s.table.Func[n], s.edgeOf[n], 2*functions+n
 		w.rows = append(w.rows, f, functions+f, self, self+int32(all))
 		if e != noRow {
 			w.rows = append(w.rows, edges+2*e, edges+2*e+1)
@@ -267,8 +267,8 @@ func numbers(list []int32, n int) []int32 {
 
 // sum computes the rows of one run.
 func (s *space) sum(run int, w *summing) {
-	t, nodes, sums := s.t, s.t.Len(), w.sums
-	r := &s.m.Runs[run]
+	t, nodes, sums := s.table, s.table.Len(), w.sums
+	r := &s.matrix.Runs[run]
 	w.choose(s, r)
 	self := sums[s.row(nodeSelf, 0):][:nodes]
 	total := sums[s.row(nodeTotal, 0):][:nodes]
@@ -302,9 +302,9 @@ func (s *space) sum(run int, w *summing) {
 // outermost finds the nodes without an ancestor of their function, and without one of
 // their pair of caller and callee.
 func (s *space) outermost() {
-	s.outerFunction, s.outerEdge = make([]bool, s.t.Len()), make([]bool, s.t.Len())
+	s.outerFunction, s.outerEdge = make([]bool, s.table.Len()), make([]bool, s.table.Len())
 	w := s.newWalk()
-	for root := int32(0); int(root) < s.t.Len(); root = s.t.End[root] {
+	for root := int32(0); int(root) < s.table.Len(); root = s.table.End[root] {
 		w.walk(root, func(n int32, outerFunction, outerEdge bool) {
 			s.outerFunction[n], s.outerEdge[n] = outerFunction, outerEdge
 		})
@@ -326,7 +326,7 @@ func (s *space) newWalk() *walk {
 // walk visits root and the nodes below in order, and reports of each whether no node
 // above it, up to root, has its function, or its pair of caller and callee.
 func (w *walk) walk(root int32, visit func(n int32, outerFunction, outerEdge bool)) {
-	t := w.t
+	t := w.table
 	leave := func() {
 		last := w.path[len(w.path)-1]
 		w.path = w.path[:len(w.path)-1]
@@ -354,8 +354,8 @@ func (w *walk) walk(root int32, visit func(n int32, outerFunction, outerEdge boo
 
 // values returns the samples of a slot in every run.
 func (s *space) values(slot int32) []float64 {
-	n := len(s.m.Runs)
-	return s.x[int(slot)*n:][:n]
+	n := len(s.matrix.Runs)
+	return s.samples[int(slot)*n:][:n]
 }
 
 // nodesOf visits the nodes whose self samples make up a row, in ascending order.
@@ -365,7 +365,7 @@ func (s *space) nodesOf(slot int32, visit func(n int32)) {
 	case nodeSelf:
 		visit(item)
 	case nodeTotal:
-		for n := item; n < s.t.End[item]; n++ {
+		for n := item; n < s.table.End[item]; n++ {
 			visit(n)
 		}
 	case functionSelf, edgeSelf:
@@ -378,7 +378,7 @@ func (s *space) nodesOf(slot int32, visit func(n int32)) {
 			if n < end {
 				continue
 			}
-			end = s.t.End[n]
+			end = s.table.End[n]
 			for q := n; q < end; q++ {
 				visit(q)
 			}
@@ -410,7 +410,7 @@ func (s *space) above(p, top int32, mark []int32, stamp int32, visit func(slot i
 			visit(slot)
 		}
 	}
-	t := s.t
+	t := s.table
 	once(s.at(functionSelf, t.Func[p]))
 	once(s.at(nodeSelf, p))
 	once(s.at(edgeSelf, s.edgeOf[p]))
@@ -428,7 +428,7 @@ func (s *space) above(p, top int32, mark []int32, stamp int32, visit func(slot i
 func (s *space) depth(slot int32) int32 {
 	d := int32(0)
 	for _, n := range s.roots(slot) {
-		d = max(d, s.t.Depth[n])
+		d = max(d, s.table.Depth[n])
 	}
 	return d
 }

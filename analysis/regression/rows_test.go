@@ -46,10 +46,10 @@ func TestSums(t *testing.T) {
 	few := 0
 	for run := range m.Runs {
 		r := &m.Runs[run]
-		if len(r.Nodes) < s.t.Len()/fewNodes {
+		if len(r.Nodes) < s.table.Len()/fewNodes {
 			few++
 		}
-		self := make([]float64, s.t.Len())
+		self := make([]float64, s.table.Len())
 		for i, n := range r.Nodes {
 			self[n] = r.Count[i]
 		}

@@ -31,9 +31,9 @@ func (f *fit) historyFactors() {
 			break
 		}
 	}
-	for _, t := range f.a {
-		if !(f.s[t] > leastFactor) {
-			f.s[t] = leastFactor
+	for _, t := range f.base {
+		if !(f.factor[t] > leastFactor) {
+			f.factor[t] = leastFactor
 		}
 	}
 }
@@ -41,13 +41,13 @@ func (f *fit) historyFactors() {
 // totalFactors sets the factors of all runs to their sample totals.
 func (f *fit) totalFactors() {
 	mean := 0.0
-	for _, t := range f.a {
-		mean += f.sp.m.Runs[t].Total / float64(len(f.a))
+	for _, t := range f.base {
+		mean += f.space.matrix.Runs[t].Total / float64(len(f.base))
 	}
 	f.meanTotal = math.Max(mean, 1)
-	for _, list := range [][]int{f.a, f.b} {
+	for _, list := range [][]int{f.base, f.head} {
 		for _, t := range list {
-			f.s[t] = math.Max(leastFactor, f.sp.m.Runs[t].Total/f.meanTotal)
+			f.factor[t] = math.Max(leastFactor, f.space.matrix.Runs[t].Total/f.meanTotal)
 		}
 	}
 }
@@ -62,20 +62,20 @@ type vote struct {
 // votes returns the function selfs whose mean over the history is at least least.
 func (f *fit) votes(least float64) []vote {
 	var list []vote
-	for slot := range f.sp.functionSelfs() {
-		x := f.sp.values(int32(slot))
+	for slot := range f.space.functionSelfs() {
+		x := f.space.values(int32(slot))
 		mean, ss := 0.0, 0.0
-		for _, t := range f.a {
-			mean += x[t] / f.s[t]
+		for _, t := range f.base {
+			mean += x[t] / f.factor[t]
 		}
-		if mean /= f.n; mean < least {
+		if mean /= f.baseRuns; mean < least {
 			continue
 		}
-		for _, t := range f.a {
-			d := x[t]/f.s[t] - mean
+		for _, t := range f.base {
+			d := x[t]/f.factor[t] - mean
 			ss += d * d
 		}
-		list = append(list, vote{x, mean, ss / ((f.n - 1) * mean * mean)})
+		list = append(list, vote{x, mean, ss / ((f.baseRuns - 1) * mean * mean)})
 	}
 	return list
 }
@@ -91,10 +91,10 @@ func (f *fit) ratioFactors() bool {
 	for i, v := range votes {
 		weights[i] = 1 / math.Max(1/v.mean, v.relative+leastJitter*leastJitter)
 	}
-	next := make([]float64, len(f.a))
+	next := make([]float64, len(f.base))
 	items := make([]stat.Weighted, len(votes))
 	sum := 0.0
-	for j, t := range f.a {
+	for j, t := range f.base {
 		for i, v := range votes {
 			items[i] = stat.Weighted{Value: v.x[t] / v.mean, Weight: weights[i]}
 		}
@@ -105,8 +105,8 @@ func (f *fit) ratioFactors() bool {
 	if !(sum > 0) {
 		return false
 	}
-	for j, t := range f.a {
-		f.s[t] = next[j] * f.n / sum
+	for j, t := range f.base {
+		f.factor[t] = next[j] * f.baseRuns / sum
 	}
 	return true
 }
@@ -153,10 +153,10 @@ func (f *fit) testedFactors() {
 		return
 	}
 	expected, prior := f.metricPrior()
-	for _, t := range f.b {
-		total := f.sp.m.Runs[t].Total
+	for _, t := range f.head {
+		total := f.space.matrix.Runs[t].Total
 		if !(total > 0) {
-			f.s[t] = leastFactor
+			f.factor[t] = leastFactor
 			continue
 		}
 		terms := make([]term, len(votes))
@@ -181,7 +181,7 @@ func (f *fit) testedFactors() {
 				}
 			}
 		}
-		f.s[t] = math.Exp(at)
+		f.factor[t] = math.Exp(at)
 	}
 }
 
@@ -215,16 +215,16 @@ func (f *fit) metricPrior() (expected func(t int) float64, prior func(t int, g f
 	if !f.hasMetric {
 		return anything, none
 	}
-	runs := f.sp.m.Runs
-	diffs := make([]float64, 0, len(f.a))
-	for _, t := range f.a {
+	runs := f.space.matrix.Runs
+	diffs := make([]float64, 0, len(f.base))
+	for _, t := range f.base {
 		if !(runs[t].Total > 0) {
 			return anything, none
 		}
-		diffs = append(diffs, math.Log(runs[t].Total/runs[t].Metric)-math.Log(f.s[t]))
+		diffs = append(diffs, math.Log(runs[t].Total/runs[t].Metric)-math.Log(f.factor[t]))
 	}
 	median, mad := stat.MedianDeviation(diffs)
-	sd := math.Max(metricFloor, stat.NormalDeviation*mad*math.Sqrt(1+1/f.n))
+	sd := math.Max(metricFloor, stat.NormalDeviation*mad*math.Sqrt(1+1/f.baseRuns))
 	expected = func(t int) float64 { return math.Log(runs[t].Total/runs[t].Metric) - median }
 	return expected, func(t int, g float64) float64 {
 		u := (g - expected(t)) / sd

@@ -71,19 +71,19 @@ func judge(sp *space, o *Options, a, b []int) *verdict {
 // the second largest score becomes the threshold: the noise of this benchmark has forms
 // that the model does not cover. It returns the threshold of falls.
 func (v *verdict) ownHistory() float64 {
-	if len(v.a) < historyLeast {
+	if len(v.base) < historyLeast {
 		return v.threshold
 	}
 	var peaks, falls []float64
-	k := len(v.b)
-	for at := 0; at+k <= len(v.a); at += k {
-		block := v.a[at : at+k]
-		rest := slices.Concat(v.a[:at], v.a[at+k:])
+	k := len(v.head)
+	for at := 0; at+k <= len(v.base); at += k {
+		block := v.base[at : at+k]
+		rest := slices.Concat(v.base[:at], v.base[at+k:])
 		if len(rest) < leastHistory {
 			break
 		}
 		v.blocks++
-		rise, fall := peak(v.sp, v.o, rest, block)
+		rise, fall := peak(v.space, v.options, rest, block)
 		if rise > 0 {
 			peaks = append(peaks, rise)
 		}
@@ -131,7 +131,7 @@ const lastingShare = 1.0 / 3
 // only one of two runs is not confirmed, and one missing in the newest is over. From
 // four runs on an end is two runs.
 func (f *fit) lasts(p *place) bool {
-	k := len(f.b)
+	k := len(f.head)
 	if k == 1 {
 		return true
 	}
@@ -139,17 +139,17 @@ func (f *fit) lasts(p *place) bool {
 	if k > 3 {
 		end = 2
 	}
-	x := f.sp.values(p.slot)
+	x := f.space.values(p.slot)
 	rise := func(runs []int) float64 {
 		sum := 0.0
 		for _, t := range runs {
-			sum += x[t] / f.s[t]
+			sum += x[t] / f.factor[t]
 		}
-		return sum/float64(len(runs)) - f.mu[p.slot]
+		return sum/float64(len(runs)) - f.level[p.slot]
 	}
-	least := lastingShare * f.d[p.slot]
+	least := lastingShare * f.diff[p.slot]
 	if least < 0 {
-		return rise(f.b[:end]) <= least && rise(f.b[k-end:]) <= least
+		return rise(f.head[:end]) <= least && rise(f.head[k-end:]) <= least
 	}
-	return rise(f.b[:end]) >= least && rise(f.b[k-end:]) >= least
+	return rise(f.head[:end]) >= least && rise(f.head[k-end:]) >= least
 }
