@@ -10,6 +10,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/analysis/paper"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/internal/words"
@@ -184,7 +185,7 @@ type CorrelationRow struct {
 }
 
 // HotellingRow is a test of the functions of a subtree in one benchmark.
-type HotellingRow = regression.HotellingRow
+type HotellingRow = paper.HotellingRow
 
 // Regressions answers a RegressionsRequest with the findings of the default method.
 func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ *RegressionsResult, err error) {
@@ -231,11 +232,11 @@ func Scores(ctx context.Context, st store.Store, r *ScoresRequest) (_ *ScoresRes
 	if err != nil {
 		return nil, err
 	}
-	m, err := regression.ParseMeasure(r.Measure)
+	m, err := paper.ParseMeasure(r.Measure)
 	if err != nil {
 		return nil, usage("--measure: %w", err)
 	}
-	res, err := regression.Thesis(ctx, st, q, m, req)
+	res, err := paper.Scores(ctx, st, q, paper.ScoreRequest{Tests: req.Tests(), Measure: m})
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +252,7 @@ func Scores(ctx context.Context, st store.Store, r *ScoresRequest) (_ *ScoresRes
 		s := res.Series[i].Newest(res.Window + 1)
 		histories[history.Key{Benchmark: s.Benchmark, Type: s.Type.Name}] = compared{*s, 1}
 	}
-	if x.Expand != "" && m != regression.Total {
+	if x.Expand != "" && m != paper.Total {
 		out.Notes = append(out.Notes, "contexts are scored by total, whatever --measure ranks by")
 	}
 	out.Expanded, err = x.expandRanked(ctx, st, ranking, histories, r.Correlating.options())
@@ -265,7 +266,7 @@ func Hotelling(ctx context.Context, st store.Store, r *HotellingRequest) (_ *Hot
 	if err != nil {
 		return nil, err
 	}
-	res, err := regression.HotellingTest(ctx, st, q, r.Functions, r.Variables, req)
+	res, err := paper.Hotelling(ctx, st, q, paper.HotellingRequest{Tests: req.Tests(), Subtrees: r.Functions, Variables: r.Variables})
 	if err != nil {
 		return nil, err
 	}

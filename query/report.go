@@ -15,6 +15,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/gate"
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/metrics"
+	"github.com/dendroprof/dendro/analysis/paper"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/codeowners"
 	"github.com/dendroprof/dendro/internal/gitlog"
@@ -210,7 +211,7 @@ func metricRuns(res *regression.Result) (list []metrics.Runs) {
 // rankByThesis replaces the ranking of each benchmark, and the runs that it shows, by
 // those of the paper.
 func rankByThesis(ctx context.Context, st store.Store, q store.Query, res *regression.Result, req regression.Request) error {
-	t, err := regression.Thesis(ctx, st, q, regression.Total, req)
+	t, err := paper.Scores(ctx, st, q, paper.ScoreRequest{Tests: req.Tests(), Measure: paper.Total})
 	if err != nil {
 		return err
 	}

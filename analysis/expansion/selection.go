@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
-	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/analysis/paper"
 	"github.com/dendroprof/dendro/analysis/stat"
 	"github.com/dendroprof/dendro/profile"
 )
@@ -25,7 +25,7 @@ type Score func(now float64, history []float64) float64
 // Deviation is the paper's score, (now - mean) ÷ std, and 0 if std is 0. So what is new
 // scores 0.
 func Deviation(now float64, history []float64) float64 {
-	score, _ := regression.ThesisScore(now, history)
+	score, _ := paper.Score(now, history)
 	return score
 }
 

@@ -52,7 +52,8 @@ type Benchmark struct {
 // runs before them. The selection must not be empty; each value type is analysed on its
 // own, but for those that repeat another one (history.Distinct). Benchmarks are loaded and compared in parallel, with the same result.
 func Find(ctx context.Context, st store.Reader, q store.Query, req Request) (*Result, error) {
-	list, tested, err := chosen(ctx, st, q, &req, req.runs())
+	tests := req.Tests()
+	list, tested, err := tests.Series(ctx, st, q, req.runs(&tests))
 	if err != nil {
 		return nil, err
 	}

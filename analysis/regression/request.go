@@ -1,9 +1,6 @@
 package regression
 
 import (
-	"cmp"
-	"context"
-	"slices"
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/history"
@@ -42,103 +39,19 @@ func (req *Request) window() int {
 	return req.Window
 }
 
+// Tests returns which runs are tested and which are their history.
+func (req *Request) Tests() history.Tests {
+	return history.Tests{K: req.K, Window: req.Window, Filter: req.History, AnyBranch: req.AnyBranch, Starts: req.startsAt}
+}
+
 // runs returns which runs of a benchmark compare, and how many are needed.
-func (req *Request) runs() history.Options {
-	o := history.Options{Window: req.window(), Extra: max(2, req.K), AnyBranch: req.AnyBranch || req.History != nil, AnyMachine: req.History != nil && len(req.History.Machines) > 0}
+func (req *Request) runs(t *history.Tests) history.Options {
+	o := t.Options(max(2, req.K))
+	o.Window = req.window()
 	if req.Scan {
 		o.Extra = oldestAge
 	}
 	return o
-}
-
-// chosen lists the series of the selection, each with the tested runs of a benchmark
-// and the history before them, selected or not; and the tested runs.
-func chosen(ctx context.Context, st store.Reader, q store.Query, req *Request, o history.Options) ([]history.Series, map[store.ProfileID]bool, error) {
-	q.Last = 0
-	selected, err := st.Profiles(ctx, q)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(selected) == 0 {
-		return nil, nil, store.ErrNothing
-	}
-	all, err := st.Profiles(ctx, store.Query{Groups: q.Groups, Benchmarks: q.Benchmarks, Params: q.Params, Types: q.Types})
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(q.Types) == 0 {
-		selected = history.Distinct(selected)
-	}
-	tested := req.tested(all, selected)
-	is := map[store.ProfileID]bool{}
-	for _, ids := range tested {
-		for _, id := range ids {
-			is[id] = true
-		}
-	}
-	return history.Choose(req.upToTested(all, tested), o), is, nil
-}
-
-// tested lists the runs that may be tested by Request.K, the newest first.
-func (req *Request) tested(all, selected []store.Profile) map[history.Key][]store.ProfileID {
-	tested, newest := map[history.Key][]store.ProfileID{}, map[history.Key]*store.Profile{}
-	is := make(map[store.ProfileID]bool, len(selected))
-	for i := range slices.Backward(selected) {
-		p := &selected[i]
-		is[p.ID] = true
-		if at := history.KeyOf(p); len(tested[at]) < max(req.K, 1) {
-			tested[at] = append(tested[at], p.ID)
-			newest[at] = cmp.Or(newest[at], p)
-		}
-	}
-	if req.K > 0 {
-		return tested
-	}
-	met, done := map[history.Key]bool{}, map[history.Key]bool{}
-	for i := range slices.Backward(all) {
-		p := &all[i]
-		at := history.KeyOf(p)
-		switch n := newest[at]; {
-		case n == nil || done[at]:
-		case p.ID == n.ID:
-			met[at] = true
-		case met[at] && history.Options{AnyBranch: req.AnyBranch}.Compares(p, n):
-			done[at] = true
-			if is[p.ID] {
-				tested[at] = append(tested[at], p.ID)
-			}
-		}
-	}
-	return tested
-}
-
-// upToTested keeps, of every benchmark and value type, the tested runs and the runs
-// before the oldest of them that may be its history.
-func (req *Request) upToTested(all []store.Profile, tested map[history.Key][]store.ProfileID) []store.Profile {
-	allowed := map[store.ProfileID]bool{}
-	if req.History != nil {
-		for _, p := range req.History.Filter(slices.Clone(all)) {
-			allowed[p.ID] = true
-		}
-	}
-	before := map[history.Key]bool{} // all tested runs are passed: the rest is history
-	ended := map[history.Key]bool{}
-	var keep []store.Profile
-	for i := range slices.Backward(all) {
-		p := &all[i]
-		at := history.KeyOf(p)
-		ids := tested[at]
-		isTested := slices.Contains(ids, p.ID)
-		isHistory := before[at] && (req.History == nil || allowed[p.ID])
-		if ended[at] || !isTested && !isHistory {
-			continue
-		}
-		keep = append(keep, *p)
-		before[at] = before[at] || p.ID == ids[len(ids)-1]
-		ended[at] = req.startsAt(p)
-	}
-	slices.Reverse(keep)
-	return keep
 }
 
 // startsAt reports whether an accepted change makes this run the first of the

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/analysis/paper"
 	"github.com/dendroprof/dendro/analysis/stat"
 )
 
@@ -20,7 +20,7 @@ var (
 	// ThesisScorer is the thesis's: the mean of the tested runs against the last
 	// ten of the history, in samples.
 	ThesisScorer Scorer = func(hist, tested []float64) float64 {
-		score, _ := regression.ThesisScore(stat.Mean(tested), hist[max(0, len(hist)-10):])
+		score, _ := paper.Score(stat.Mean(tested), hist[max(0, len(hist)-10):])
 		return score
 	}
 	// WelchScorer is Welch's test.

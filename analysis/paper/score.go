@@ -1,4 +1,15 @@
-package regression
+// Package paper has the methods of the paper (Lundberg and Rettig, LU-CS-EX 2024-47) that
+// compare the newest runs of a benchmark with those before: the time series score of each
+// function, and Hotelling's test of the functions of a subtree together.
+//
+//	Scores     ScoreRequest     ──▶ functions by (x₀ - mean) ÷ std
+//	Hotelling  HotellingRequest ──▶ subtrees by the probability of T²
+//
+// They are here to be compared with, and where their assumptions hold; package regression
+// has the method that Dendro judges by. Which runs compare is the same for all
+// (history.Tests). The paper's potentials and correlations are in package bottleneck, its
+// expansion of call paths in package expansion. docs/method/paper.md has formulas and limits.
+package paper
 
 import (
 	"cmp"
@@ -45,11 +56,11 @@ func ParseMeasure(text string) (Measure, error) {
 	return Measure{}, fmt.Errorf("measure %q is not total, self or potential:n", text)
 }
 
-// thesisRuns is the paper's window.
-const thesisRuns = 10
+// paperRuns is the paper's window.
+const paperRuns = 10
 
-// ThesisRow is one function in the paper's ranking.
-type ThesisRow struct {
+// ScoreRow is one function in the paper's ranking.
+type ScoreRow struct {
 	Group     string  `json:"group,omitempty"`
 	Benchmark string  `json:"benchmark"`
 	Type      string  `json:"type"`
@@ -62,9 +73,9 @@ type ThesisRow struct {
 	Status    string  `json:"status"` // "+" new, "-" vanished
 }
 
-// ThesisResult is the result of Thesis.
-type ThesisResult struct {
-	Rows []ThesisRow // by score, then benchmark and function
+// ScoreResult is the result of Scores.
+type ScoreResult struct {
+	Rows []ScoreRow // by score, then benchmark and function
 	// Series are the benchmarks with rows: the last run of each was scored against the
 	// window before it, and earlier runs show the way there.
 	Series   []history.Series
@@ -72,43 +83,44 @@ type ThesisResult struct {
 	Warnings []string // benchmarks with fewer than two runs before
 }
 
-// Thesis ranks functions by the time series score of the paper (Lundberg and Rettig,
+// ScoreRequest asks for scores.
+type ScoreRequest struct {
+	history.Tests         // K does not count: the newest selected run is tested; Window is n, by default 10
+	Measure       Measure // zero: self
+}
+
+// Scores ranks functions by the time series score of the paper (Lundberg and Rettig,
 // LU-CS-EX 2024-47): (x₀ - mean)/std over the n runs before the newest selected one
 // (default 10, minimum 2), with the sample standard deviation. A run without the
 // function counts as 0; the score is 0 if std is 0. So a new function scores 0, and
 // ancestors score with the functions they call; docs/method/regression.md shows the
 // effect.
-//
-// Of the request, what selects the history counts: Window is n, and the other methods'
-// rules say which runs compare.
-func Thesis(ctx context.Context, st store.Reader, q store.Query, m Measure, req Request) (*ThesisResult, error) {
-	req.K, req.Scan = 1, false
-	n := cmp.Or(req.Window, thesisRuns)
+func Scores(ctx context.Context, st store.Reader, q store.Query, req ScoreRequest) (*ScoreResult, error) {
+	req.K = 1
+	n := cmp.Or(req.Window, paperRuns)
 	if n < 2 {
 		return nil, fmt.Errorf("the score needs at least 2 runs before the tested one, not %d", n)
 	}
 	req.Window = max(n, history.Window)
-	o := req.runs()
-	o.Extra = 1
-	list, _, err := chosen(ctx, st, q, &req, o)
+	list, _, err := req.Series(ctx, st, q, req.Options(1))
 	if err != nil {
 		return nil, err
 	}
-	res := &ThesisResult{Window: n}
+	res := &ScoreResult{Window: n}
 	for i := range list {
 		s := &list[i]
 		if len(s.Profiles) < 3 {
 			res.Warnings = append(res.Warnings, tooShort(s))
 			continue
 		}
-		rows, err := thesisRows(ctx, st, s.Newest(n+1), m)
+		rows, err := scoreRows(ctx, st, s.Newest(n+1), req.Measure)
 		if err != nil {
 			return nil, err
 		}
 		res.Rows = append(res.Rows, rows...)
 		res.Series = append(res.Series, *s)
 	}
-	slices.SortStableFunc(res.Rows, func(a, b ThesisRow) int {
+	slices.SortStableFunc(res.Rows, func(a, b ScoreRow) int {
 		return cmp.Or(-cmp.Compare(a.Score, b.Score), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Function, b.Function))
 	})
 	return res, nil
@@ -126,17 +138,17 @@ func tooShort(s *history.Series) string {
 	return text
 }
 
-func thesisRows(ctx context.Context, st store.Reader, s *history.Series, m Measure) ([]ThesisRow, error) {
+func scoreRows(ctx context.Context, st store.Reader, s *history.Series, m Measure) ([]ScoreRow, error) {
 	profiles := s.Profiles
 	values, err := measure(ctx, st, profiles, m)
 	if err != nil {
 		return nil, fmt.Errorf("history of %s: %w", s.Benchmark, err)
 	}
 	last := len(profiles) - 1
-	rows := make([]ThesisRow, 0, len(values))
+	rows := make([]ScoreRow, 0, len(values))
 	for name, x := range values {
-		r := ThesisRow{Group: s.Benchmark.Group, Benchmark: s.Benchmark.Name, Type: s.Type.Name, Run: profiles[last].Run.Key, Function: name, Actual: x[last]}
-		r.Score, r.Expected = ThesisScore(x[last], x[:last])
+		r := ScoreRow{Group: s.Benchmark.Group, Benchmark: s.Benchmark.Name, Type: s.Type.Name, Run: profiles[last].Run.Key, Function: name, Actual: x[last]}
+		r.Score, r.Expected = Score(x[last], x[:last])
 		r.Diff = r.Actual - r.Expected
 		switch {
 		case r.Expected == 0 && r.Actual != 0:
@@ -149,9 +161,9 @@ func thesisRows(ctx context.Context, st store.Reader, s *history.Series, m Measu
 	return rows, nil
 }
 
-// ThesisScore returns the score of x against a history, in which runs without the
+// Score returns the score of x against a history, in which runs without the
 // function are zeros, and the history's mean.
-func ThesisScore(x float64, hist []float64) (score, mean float64) {
+func Score(x float64, hist []float64) (score, mean float64) {
 	mean = stat.Mean(hist)
 	std := math.Sqrt(stat.Variance(hist))
 	if std == 0 {

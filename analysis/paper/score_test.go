@@ -1,17 +1,58 @@
-package regression
+package paper
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/dendroprof/dendro/analysis/history"
+	"github.com/dendroprof/dendro/calltree"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/store/mem"
+	"github.com/dendroprof/dendro/test/runtest"
+	"github.com/dendroprof/dendro/testrun"
 )
+
+// bench is a benchmark with the samples of its runs by call path.
+type bench struct {
+	runs []map[string]int64
+	edit func(i int, f *store.File) // changes what is put
+}
+
+// put stores a benchmark and returns the store.
+func put(t testing.TB, b *bench) store.Store {
+	t.Helper()
+	st, forest := mem.New(), &calltree.Forest{}
+	var files []*store.File
+	for i, run := range b.runs {
+		self, key := runtest.Vector(forest, run), fmt.Sprintf("r%03d", i)
+		f := &store.File{Name: key, Benchmark: testrun.Benchmark{Group: "g", Name: "b"}, Run: testrun.Run{Key: key, Date: time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC)},
+			Records: []*store.Record{{Type: profile.ValueType{Name: profile.CPUSamples, Unit: "count"}, Forest: forest, Self: self, Samples: self.Sum(), Hash: profile.Hash{byte(i)}}}}
+		if b.edit != nil {
+			b.edit(i, f)
+		}
+		files = append(files, f)
+	}
+	runtest.Put(t, st, files...)
+	return st
+}
+
+// shop has runs that differ by a sample.
+func shop(runs int) *bench {
+	b := &bench{}
+	for i := range runs {
+		b.runs = append(b.runs, map[string]int64{"main;work": 100 + int64(i%2), "main": 10})
+	}
+	return b
+}
 
 // The two candidates of the thesis's appendix B: ten runs with one sample in one of
 // them and 7 now, and with one sample in two of them and 8 now.
-func TestThesisGoldens(t *testing.T) {
-	b := &bench{group: "g", name: "b"}
+func TestScoresGoldens(t *testing.T) {
+	b := &bench{}
 	for i := range 11 {
 		run := map[string]int64{"main": 100 + int64(i)}
 		switch {
@@ -26,7 +67,7 @@ func TestThesisGoldens(t *testing.T) {
 	}
 	st := put(t, b)
 	for _, m := range []Measure{Total, Self, {potential: true, degree: 3}} {
-		res, err := Thesis(t.Context(), st, store.Query{}, m, Request{})
+		res, err := Scores(t.Context(), st, store.Query{}, ScoreRequest{Measure: m})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +76,7 @@ func TestThesisGoldens(t *testing.T) {
 			score, expected float64
 			status          string
 		}{{"rare", 21.8197, 0.1, ""}, {"twice", 18.4993, 0.2, ""}, {"new", 0, 0, "+"}} {
-			i := slices.IndexFunc(res.Rows, func(r ThesisRow) bool { return r.Function == want.function })
+			i := slices.IndexFunc(res.Rows, func(r ScoreRow) bool { return r.Function == want.function })
 			if i < 0 {
 				t.Fatalf("no row of %s", want.function)
 			}
@@ -49,19 +90,19 @@ func TestThesisGoldens(t *testing.T) {
 	}
 }
 
-func TestThesisNeedsTwoRunsBefore(t *testing.T) {
-	res, err := Thesis(t.Context(), put(t, shop(1, 2, 0, nil)), store.Query{}, Total, Request{})
+func TestScoresNeedsTwoRunsBefore(t *testing.T) {
+	res, err := Scores(t.Context(), put(t, shop(2)), store.Query{}, ScoreRequest{Measure: Total})
 	if err != nil || len(res.Rows) != 0 || len(res.Warnings) != 1 {
 		t.Errorf("%+v, %v", res, err)
 	}
-	if _, err := Thesis(t.Context(), put(t, shop(1, 9, 0, nil)), store.Query{}, Total, Request{Window: 1}); err == nil {
+	if _, err := Scores(t.Context(), put(t, shop(9)), store.Query{}, ScoreRequest{Tests: history.Tests{Window: 1}, Measure: Total}); err == nil {
 		t.Error("a window of one run")
 	}
 }
 
 // A(0) → {A(1), B(1)}: potentials count a sample once per function.
 func TestPotentials(t *testing.T) {
-	b := &bench{name: "b", runs: []map[string]int64{{"A;A": 1, "A;B": 1}}}
+	b := &bench{runs: []map[string]int64{{"A;A": 1, "A;B": 1}}}
 	st := put(t, b)
 	list, err := st.Profiles(t.Context(), store.Query{})
 	if err != nil {
@@ -87,8 +128,8 @@ func TestParseMeasure(t *testing.T) {
 }
 
 // The history is the runs of the tested one's branch and machine, unless it is named.
-func TestThesisHistory(t *testing.T) {
-	b := &bench{name: "b", edit: func(i int, f *store.File) {
+func TestScoresHistory(t *testing.T) {
+	b := &bench{edit: func(i int, f *store.File) {
 		f.Run.Branch = []string{"main", "side"}[i%2]
 		if i < 4 {
 			f.Run.Machine = "old"
@@ -101,17 +142,17 @@ func TestThesisHistory(t *testing.T) {
 	st := put(t, b)
 	for _, c := range []struct {
 		name     string
-		req      Request
+		tests    history.Tests
 		expected float64
 		series   int
 	}{
-		{"the run's own", Request{}, 10.4, 6},
-		{"window", Request{Window: 3}, 31.0 / 3, 6},
-		{"any branch", Request{AnyBranch: true}, 50.2, 11},
-		{"named branch", Request{History: &store.Query{Branches: []string{"side"}}}, 90, 6},
-		{"named machines", Request{History: &store.Query{Branches: []string{"main"}, Machines: []string{"*"}}}, 73.0 / 7, 8},
+		{"the run's own", history.Tests{}, 10.4, 6},
+		{"window", history.Tests{Window: 3}, 31.0 / 3, 6},
+		{"any branch", history.Tests{AnyBranch: true}, 50.2, 11},
+		{"named branch", history.Tests{Filter: &store.Query{Branches: []string{"side"}}}, 90, 6},
+		{"named machines", history.Tests{Filter: &store.Query{Branches: []string{"main"}, Machines: []string{"*"}}}, 73.0 / 7, 8},
 	} {
-		res, err := Thesis(t.Context(), st, store.Query{}, Total, c.req)
+		res, err := Scores(t.Context(), st, store.Query{}, ScoreRequest{Tests: c.tests, Measure: Total})
 		if err != nil || len(res.Rows) != 1 || len(res.Series) != 1 {
 			t.Fatalf("%s: %+v, %v", c.name, res, err)
 		}
@@ -119,7 +160,7 @@ func TestThesisHistory(t *testing.T) {
 			t.Errorf("%s: expected %v of %d runs, want %v of %d", c.name, got, len(res.Series[0].Profiles), c.expected, c.series)
 		}
 	}
-	res, err := Thesis(t.Context(), st, store.Query{}, Total, Request{History: &store.Query{Branches: []string{"nonexistent"}}})
+	res, err := Scores(t.Context(), st, store.Query{}, ScoreRequest{Measure: Total, Tests: history.Tests{Filter: &store.Query{Branches: []string{"nonexistent"}}}})
 	if err != nil || len(res.Rows) != 0 || len(res.Warnings) != 1 {
 		t.Errorf("a history of no run: %+v, %v", res, err)
 	}

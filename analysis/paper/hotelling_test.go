@@ -1,4 +1,4 @@
-package regression
+package paper
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -14,7 +15,7 @@ import (
 // the last runs a part of render's samples moves to parse.
 func shifted(runs, last int, moved int64) *bench {
 	rnd := rand.New(rand.NewPCG(7, 8))
-	b := &bench{group: "g", name: "b"}
+	b := &bench{}
 	for i := range runs {
 		load := int64(400 + rnd.IntN(200))
 		run := map[string]int64{"main": 2000 + int64(rnd.IntN(40)), "main;handler": 5, "main;handler;parse": load + int64(rnd.IntN(8)), "main;handler;render": load + int64(rnd.IntN(8)),
@@ -33,7 +34,7 @@ func shifted(runs, last int, moved int64) *bench {
 func TestHotelling(t *testing.T) {
 	test := func(b *bench, k, most int, subtrees ...string) *HotellingResult {
 		t.Helper()
-		res, err := HotellingTest(t.Context(), put(t, b), store.Query{}, subtrees, most, Request{K: k})
+		res, err := Hotelling(t.Context(), put(t, b), store.Query{}, HotellingRequest{history.Tests{K: k}, subtrees, most})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,11 +48,11 @@ func TestHotelling(t *testing.T) {
 	if r.P > 1e-6 || r.Freedom != [2]int{2, 17} || r.Base != 18 || r.Head != 2 || r.Score < 4 || math.Abs(r.F-r.T2*17/36) > 1e-9 {
 		t.Errorf("%+v", r)
 	}
-	thesis, err := Thesis(t.Context(), put(t, shifted(20, 2, 40)), store.Query{}, Self, Request{})
+	alone, err := Scores(t.Context(), put(t, shifted(20, 2, 40)), store.Query{}, ScoreRequest{Measure: Self})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range thesis.Rows {
+	for _, x := range alone.Rows {
 		if (x.Function == "parse" || x.Function == "render") && math.Abs(x.Score) > 2 {
 			t.Errorf("alone, %s has score %.1f", x.Function, x.Score)
 		}

@@ -1,4 +1,4 @@
-package regression
+package paper
 
 import (
 	"cmp"
@@ -43,33 +43,37 @@ type HotellingFunction struct {
 	Actual   float64 `json:"actual"`   // mean share of the tested runs
 }
 
-// HotellingResult is the result of HotellingTest.
+// HotellingResult is the result of Hotelling.
 type HotellingResult struct {
 	Rows     []HotellingRow // the least probable first
 	Warnings []string
 }
 
-// HotellingTest compares the newest runs of each benchmark with those before by Hotelling's
-// two-sample T² test. The variables are the shares of the most functions that use most below
-// a function, of each of the subtrees (none: of the whole program). Functions that are
-// constant, or follow from others, do not count; how many may count follows from the number
-// of runs.
-func HotellingTest(ctx context.Context, st store.Reader, q store.Query, subtrees []string, most int, req Request) (*HotellingResult, error) {
-	req.K, req.Scan = max(req.K, 1), false
-	req.Window = cmp.Or(req.Window, history.Window)
-	o := req.runs()
-	o.Extra = req.K
-	list, _, err := chosen(ctx, st, q, &req, o)
+// HotellingRequest asks for tests of subtrees.
+type HotellingRequest struct {
+	history.Tests          // K of 0 is 1, Window of 0 is history.Window
+	Subtrees      []string // functions whose callees are tested; none: those of the whole program
+	Variables     int      // maximum number of functions of a test
+}
+
+// Hotelling compares the newest runs of each benchmark with those before by Hotelling's
+// two-sample T² test. The variables are the shares of the functions that use most below a
+// function, of each of the subtrees. Functions that are constant, or follow from others, do
+// not count; how many may count follows from the number of runs.
+func Hotelling(ctx context.Context, st store.Reader, q store.Query, req HotellingRequest) (*HotellingResult, error) {
+	req.K, req.Window = max(req.K, 1), cmp.Or(req.Window, history.Window)
+	list, _, err := req.Series(ctx, st, q, req.Options(req.K))
 	if err != nil {
 		return nil, err
 	}
+	subtrees := req.Subtrees
 	if len(subtrees) == 0 {
 		subtrees = []string{""}
 	}
 	res := &HotellingResult{}
 	for i := range list {
 		s := list[i].Newest(req.Window + req.K)
-		if err := res.add(ctx, st, s, subtrees, most, req.K); err != nil {
+		if err := res.add(ctx, st, s, subtrees, req.Variables, req.K); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Benchmark, err)
 		}
 	}
