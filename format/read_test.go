@@ -132,6 +132,7 @@ func TestRead(t *testing.T) {
 		{"bad lz4", lz4ed(long)[:len(lz4ed(long))/2], []string{"x! x: malformed: lz4"}},
 		{"mark", "\xef\xbb\xbf" + foldedText, []string{"x folded 4"}},
 		{"gzip with mark", gz("\xef\xbb\xbf" + foldedText), []string{"x folded 4"}},
+		{"Very Sleepy", zipped(0, "Stats.txt", "Filename: x", "IPCounts.txt", "1"), []string{"x! x: a recording of Very Sleepy"}},
 		{"xz", hexed(xzHex), []string{"x folded 4"}},
 		{"xz in a zip", zipped(0, "a", hexed(xzHex)), []string{"x: a folded 4"}},
 		{"bad xz", hexed(xzHex)[:40], []string{"x! x: malformed: xz"}},

@@ -17,6 +17,7 @@ var refused = []struct {
 	holds  []string
 	what   string
 	hint   string
+	skip   bool // not a profile, and no error in a directory of profiles
 }{
 	{begins: "2ELIFREP", what: "a perf.data file of a big-endian machine", hint: "convert it: perf script -i FILE > FILE.perf"},
 	{begins: "SIMPLEPERF", what: "a simpleperf report", hint: "convert the recording with simpleperf's pprof_proto_generator.py or stackcollapse.py"},
@@ -25,6 +26,22 @@ var refused = []struct {
 	{begins: "Weight\tSelf Weight", what: "a deep copy from Instruments", hint: "paste it into speedscope and save it from there"},
 	{begins: "Nettrace", what: "an EventPipe trace of .NET (.nettrace)", hint: "convert it: dotnet-trace convert FILE --format speedscope"},
 	{begins: "memray\x00", what: "a recording of memray", hint: "convert it: memray transform speedscope FILE"},
+	{begins: "FLR\x00\x00\x00", what: "a recording of JDK 7 or 8 (JFR 0.9)", hint: "open it in JDK Mission Control; JDK 8u262 and later write what Dendro reads"},
+	{begins: "*version\n", holds: []string{"clock="}, what: "a method trace of Android", hint: "open it in Android Studio; record with simpleperf and convert with its report_sample.py"},
+	{begins: "SLOW", line: "\x00", what: "a method trace of Android", hint: "open it in Android Studio; record with simpleperf and convert with its report_sample.py"},
+	{begins: "MOJ\x04", what: "a recording of austin 4", hint: "convert it: mojo2austin FILE FILE.austin"},
+	{begins: "code-creation,", what: "a log of node --prof", hint: "record again with node --cpu-prof"},
+	{begins: "@ ", line: " samples]", what: "a call graph of pmcstat", hint: "convert it: stackcollapse-pmc.pl FILE > FILE.folded"},
+	{begins: "Level,Function Name,Number of Calls", what: "a call tree of Visual Studio", hint: "convert it: inferno-collapse-vsprof FILE > FILE.folded"},
+	{begins: "Process Name, ", line: "Stack", what: "a summary table of xperf", hint: "open the .etl in PerfView and save it for speedscope"},
+	{begins: "HCAT", line: "\x00", what: "a recording of Python's profiling.sampling", hint: "convert it: python -m profiling.sampling replay --collapsed -o FILE.folded FILE"},
+	{begins: "TACH", line: "\x00", what: "a recording of Python's profiling.sampling", hint: "convert it: python -m profiling.sampling replay --collapsed -o FILE.folded FILE"},
+	{begins: `{"flamegraph":{"names":`, what: "a flame graph of Pyroscope's query API", hint: "save the profile: profilecli query profile --output pprof=FILE.pb.gz"},
+	{begins: `{"flamegraph":{"root":`, what: "a flame graph of Parca", hint: "download the profile as pprof in Parca"},
+	{begins: `{"format":"profileJSONWithSymbolicationTable`, what: "a recording of Firefox before version 4 of its profiles", hint: "open it in profiler.firefox.com and save it from there"},
+	{begins: "goos: ", holds: []string{"\nBenchmark"}, what: results, hint: withMetrics, skip: true},
+	{begins: "Benchmark", line: " ns/op", what: results, hint: withMetrics, skip: true},
+	{begins: "[", holds: []string{`"jmhVersion"`, `"primaryMetric"`}, what: results, hint: withMetrics, skip: true},
 	{begins: "Function Stack", line: "CPU Time", what: "a report of VTune", hint: "record with perf record -g and convert with perf script"},
 	{begins: "Function / Call Stack", line: "CPU Time", what: "a report of VTune", hint: "record with perf record -g and convert with perf script"},
 	{begins: "hdrb", what: "an event log of GHC", hint: "convert it: hs-speedscope FILE"},
@@ -36,17 +53,29 @@ var refused = []struct {
 	{begins: "JAVA PROFILE 1.0.", line: "\x00", what: "a heap dump of hprof", hint: "it is a graph of objects, not of calls: record with async-profiler or JFR"},
 }
 
+// What a benchmark prints is joined to profiles by its names.
+const (
+	results     = "results of benchmarks"
+	withMetrics = "import them together with profiles: dendro import --metrics FILE PROFILES"
+)
+
 // refuse returns why content that begins with prefix is not read although it is
 // known; nil for anything else.
 func refuse(prefix []byte) error {
 	text := bytes.TrimLeft(prefix, " \t\r\n")
 	line, _, _ := bytes.Cut(text[:min(len(text), 500)], []byte("\n"))
+	var compact []byte // JSON without blanks
+	if bytes.HasPrefix(text, []byte("{")) {
+		compact = bytes.Join(bytes.Fields(text[:min(len(text), 200)]), nil)
+	}
 	for _, r := range refused {
-		ok := bytes.HasPrefix(text, []byte(r.begins)) && bytes.Contains(line, []byte(r.line))
+		ok := (bytes.HasPrefix(text, []byte(r.begins)) || bytes.HasPrefix(compact, []byte(r.begins))) && bytes.Contains(line, []byte(r.line))
 		for _, h := range r.holds {
 			ok = ok && bytes.Contains(text, []byte(h))
 		}
-		if ok {
+		if ok && r.skip {
+			return &profile.ParseError{Offset: -1, Err: fmt.Errorf("%s: %w", r.what, profile.ErrUnrecognized), Hint: r.hint}
+		} else if ok {
 			return refusal(r.what, r.hint)
 		}
 	}

@@ -11,10 +11,37 @@ import (
 	"github.com/dendroprof/dendro/test/proftest"
 )
 
+// TestBenchmarkResults checks that results of benchmarks are no profiles, which a directory
+// of profiles may hold, and that the message names the flag for them.
+func TestBenchmarkResults(t *testing.T) {
+	for _, text := range []string{
+		"goos: linux\ngoarch: amd64\npkg: shop\nBenchmarkCart-8   \t100\t 12 ns/op\nPASS\n",
+		"BenchmarkCart-8   \t100\t 12 ns/op\n",
+		`[{"jmhVersion" : "1.37", "benchmark" : "shop.Cart.add", "primaryMetric" : {"score": 3.1}}]`,
+	} {
+		_, err := Detect([]byte(text))
+		if !errors.Is(err, profile.ErrUnrecognized) || !strings.Contains(err.Error(), "--metrics") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	etl := make([]byte, 1<<16)
 	etl[2], etl[74], etl[75] = 1, 2, 0xc0 // a buffer of 64 KiB, and the header of the trace
 	for _, tt := range []struct{ content, what string }{
+		{"FLR\x00\x00\x00\x00\x09", "a recording of JDK 7 or 8"},
+		{"*version\n3\nclock=dual\n", "a method trace of Android"},
+		{"SLOW\x03\x00 \x00", "a method trace of Android"},
+		{"MOJ\x04", "a recording of austin 4"},
+		{"code-creation,Builtin,2\n", "a log of node --prof"},
+		{"@ CPU_CLK_UNHALTED_CORE [1234 samples]\n\n05.21%  [64]   f @ /bin/x\n", "a call graph of pmcstat"},
+		{"\xef\xbb\xbfLevel,Function Name,Number of Calls,Elapsed\n0,\"a\",1\n", "a call tree of Visual Studio"},
+		{"Process Name, Display Name, Process, Stack, Module\n", "a summary table of xperf"},
+		{"HCAT\x01\x00", "a recording of Python's"},
+		{"{ \"flamegraph\": {\n\"names\": []}}", "a flame graph of Pyroscope"},
+		{"{\"flamegraph\": {\"root\": {\"cumulative\": 4}}}", "a flame graph of Parca"},
+		{"{\"format\":\"profileJSONWithSymbolicationTable,1\"}", "a recording of Firefox"},
 		{"2ELIFREP\x00\x00", "a perf.data file"},
 		{"SIMPLEPERF\x01\x00", "a simpleperf report"},
 		{"bplist00\xd4", "an Instruments trace"},

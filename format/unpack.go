@@ -175,6 +175,10 @@ func (w *walk) zip(p packed) {
 	zr.RegisterDecompressor(zip.Deflate, flate.NewReader)
 	zr.RegisterDecompressor(zstd.ZipMethodWinZip, zstd.ZipDecompressor(zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow)))
 	n := 0
+	if _, err := zr.Open("IPCounts.txt"); err == nil {
+		w.fail(Decoded{Name: p.name}, refusal("a recording of Very Sleepy", "export it as a callgrind profile (File, Export as Callgrind)"), 0)
+		return
+	}
 	for _, f := range zr.File {
 		if w.ended {
 			return
