@@ -46,6 +46,7 @@ import (
 	"github.com/dendroprof/dendro/format/pstats"
 	"github.com/dendroprof/dendro/format/pyinstrument"
 	"github.com/dendroprof/dendro/format/pyspy"
+	"github.com/dendroprof/dendro/format/reports"
 	"github.com/dendroprof/dendro/format/rprof"
 	"github.com/dendroprof/dendro/format/safari"
 	"github.com/dendroprof/dendro/format/scalene"
@@ -265,6 +266,11 @@ func All() []Format {
 			Name: heaptrack.Name, Title: "heaptrack",
 			Extensions: []string{".heaptrack"},
 			Sniff:      heaptrack.Sniff, NewDecoder: heaptrack.NewDecoder,
+		},
+		{
+			Name: reports.Name, Title: "reports (perf report, gprof, hot threads, VTune, Instruments)",
+			Extensions: []string{".report"},
+			Sniff:      reports.Sniff, NewDecoder: func() Decoder { return reports.NewDecoder() },
 		},
 		{
 			Name: perfscript.Name, Title: "perf script (Linux perf as text)",
