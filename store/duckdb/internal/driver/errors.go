@@ -61,12 +61,18 @@ func Translate(path string, err error) error {
 		return fmt.Errorf("%s: %w: its DuckDB format is not known to the DuckDB %s in this program, use a newer dendro (%w)", path, store.ErrNewer, bind.LibraryVersion(), err)
 	case has("attached in read-only mode", "read-only file system", "Read-only file system", "Permission denied", "Cannot open database"):
 		return fmt.Errorf("%s: %w: check the permissions of the file and its directory, or give another --store (%w)", path, store.ErrReadOnly, err)
-	case has("Corrupt", "corrupt", "checksum", "database has been invalidated", "INTERNAL Error", "Failure while replaying WAL",
+	case has("Corrupt", "corrupt", "checksum", "INTERNAL Error", "Failure while replaying WAL",
 		"Serialization Error", "does not exist!", "Could not read enough bytes", "Could not read all bytes", "Failed to deserialize", "out of buffer"):
 		return fmt.Errorf("%s: %w: restore it from a copy or import the profiles again (%w)", path, store.ErrCorrupt, err)
+	case has(invalidated):
+		// A write failed, mostly for a full disk, and the next call opens the file again.
+		return fmt.Errorf("%s: DuckDB closed the database after a write failed, and opens it again now: repeat the command; what was committed is safe (%w)", path, err)
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }
+
+// invalidated is part of all errors after one because of which DuckDB closed the database.
+const invalidated = "database has been invalidated"
 
 // isTranslated reports whether an error wraps one that callers branch on.
 func isTranslated(err error) bool {
@@ -108,5 +114,5 @@ func Corruptf(format string, args ...any) error {
 
 // isFatal reports whether DuckDB refuses further statements on the database.
 func isFatal(e *Error) bool {
-	return strings.Contains(e.message, "database has been invalidated") || strings.HasPrefix(e.message, "FATAL Error")
+	return strings.Contains(e.message, invalidated) || strings.HasPrefix(e.message, "FATAL Error")
 }
