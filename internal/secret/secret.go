@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -36,4 +37,16 @@ func InClear(what, host, instead string) error {
 	}
 	return fmt.Errorf("%s is not sent to %s in clear text, which others in the network can read: write %s, or name %s in %s if its network is encrypted by other means",
 		what, host, instead, host, ClearVariable)
+}
+
+// variables are the environment variables with the secrets of a store.
+var variables = []string{"DENDRO_TOKEN", "DENDRO_NEO4J_PASSWORD", "DENDRO_NEO4J_PASSWORD_FILE"}
+
+// Without returns an environment for a program that has no business with the store, as a
+// benchmark: without the variables that have its secrets.
+func Without(environment []string) []string {
+	return slices.DeleteFunc(slices.Clone(environment), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(variables, name)
+	})
 }

@@ -1,6 +1,9 @@
 package secret
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestInClear(t *testing.T) {
 	t.Setenv(ClearVariable, "mesh, 10.0.0.7,")
@@ -12,5 +15,13 @@ func TestInClear(t *testing.T) {
 		if err := InClear("the token", host, "https://"); (err == nil) != want {
 			t.Errorf("%q: %v", host, err)
 		}
+	}
+}
+
+func TestWithout(t *testing.T) {
+	all := []string{"PATH=/bin", "DENDRO_TOKEN=secret", "DENDRO_TOKENS=x", "DENDRO_NEO4J_PASSWORD=secret", "DENDRO_STORE=x", "DENDRO_NEO4J_PASSWORD_FILE=secret"}
+	before := slices.Clone(all)
+	if got, want := Without(all), []string{"PATH=/bin", "DENDRO_TOKENS=x", "DENDRO_STORE=x"}; !slices.Equal(got, want) || !slices.Equal(all, before) {
+		t.Errorf("%q", got)
 	}
 }

@@ -79,6 +79,10 @@ func (w *world) commit(branch, message string, files map[string]string) {
 	}
 }
 
+// saves is when the history is saved: not for code that was not merged, whatever event has
+// run it (pull_request_target, workflow_run, issue_comment, …).
+const saves = `${{ contains(fromJSON('["push", "schedule", "workflow_dispatch"]'), github.event_name) && !startsWith(inputs.store, 'http') }}`
+
 var expression = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
 
 // build plays the action for a push to main, or for a pull request of another branch, and
@@ -94,8 +98,8 @@ func (w *world) build(branch string) (text string, status int) {
 	values := map[string]string{"runner.temp": temp, "runner.os": "Linux", "runner.arch": "X64", "github.token": "", "github.run_id": fmt.Sprint(w.builds), "github.run_attempt": "1",
 		"github.event.repository.default_branch": "main", "inputs.command": "go test -benchtime 1500ms ./..."}
 	event := map[bool]string{false: "push", true: "pull_request"}[pull]
-	conditions := map[string]bool{"": true, "${{ !startsWith(inputs.store, 'http') }}": true, "${{ github.event_name == 'pull_request' }}": pull,
-		"${{ github.event_name != 'pull_request' && !startsWith(inputs.store, 'http') }}": !pull}
+	conditions := map[string]bool{"": true, "${{ !startsWith(inputs.store, 'http') }}": true, "${{ startsWith(github.event_name, 'pull_request') }}": pull,
+		saves: !pull}
 	var expand func(text string) string
 	expand = func(text string) string {
 		return expression.ReplaceAllStringFunc(text, func(m string) string {
@@ -276,5 +280,48 @@ func TestPipeline(t *testing.T) {
 	w.commit("refactored", "refactor", map[string]string{"shop.go": strings.NewReplacer("list", "prices", "room", "parcel", "var b ", "var text ", "b.", "text.").Replace(shop)})
 	if text, status := w.build("refactored"); status != 0 {
 		t.Errorf("a pull request that changes nothing: status %d\n%s", status, text)
+	}
+}
+
+// TestInputsAreNoShell: an input may have a branch's name in it, which anybody chooses.
+func TestInputsAreNoShell(t *testing.T) {
+	w := newWorld(t)
+	dir := t.TempDir()
+	fake := "#!/bin/sh\nfor word; do printf '[%s]\\n' \"$word\"; done\n"
+	if err := os.WriteFile(filepath.Join(dir, "dendro"), []byte(fake), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run := func(step string, variables ...string) (string, error) {
+		for _, s := range w.action.Runs.Steps {
+			if s.Name == step {
+				c := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", s.Run)
+				c.Dir, c.Env = dir, append(os.Environ(), append(variables, "PATH="+dir+":"+os.Getenv("PATH"), "COUNT=2", "MACHINE=m", "BASE=main", "DIR=out")...)
+				out, err := c.CombinedOutput()
+				return string(out), err
+			}
+		}
+		t.Fatalf("the action has no step %q", step)
+		return "", nil
+	}
+	const attack = "$(touch ran) `touch ran`; touch ran && touch ran | touch ran > ran $HOME * "
+	const literal = "[$(touch]\n[ran)]\n[`touch]\n[ran`;]\n[touch]\n[ran]\n[&&]\n[touch]\n[ran]\n[|]\n[touch]\n[ran]\n[>]\n[ran]\n[$HOME]\n[*]\n"
+	for _, c := range []struct{ step, variable, text, want string }{
+		{"Record", "COMMAND", "go test -bench 'A B|C' \"./x y/...\"", "[--]\n[go]\n[test]\n[-bench]\n[A B|C]\n[./x y/...]\n"},
+		{"Record", "COMMAND", "go test\n  -benchtime 2s\n  ./...\n", "[--]\n[go]\n[test]\n[-benchtime]\n[2s]\n[./...]\n"},
+		{"Record", "COMMAND", attack, "[--]\n" + literal},
+		{"Check", "FLAGS", "", "[out/dendro.sarif]\n"},
+		{"Check", "FLAGS", "--benchmark '' --fail-on regression:1%", "[out/dendro.sarif]\n[--benchmark]\n[]\n[--fail-on]\n[regression:1%]\n"},
+		{"Check", "FLAGS", attack, "[out/dendro.sarif]\n" + literal},
+	} {
+		out, err := run(c.step, c.variable+"="+c.text)
+		if err != nil || !strings.HasSuffix(out, c.want) {
+			t.Errorf("%s %q: %v\n%s\nwant\n%s", c.step, c.text, err, out, c.want)
+		}
+	}
+	if exists(filepath.Join(dir, "ran")) {
+		t.Error("an input ran as a command")
+	}
+	if out, err := run("Check", "FLAGS=--fail-on 'regression"); err == nil {
+		t.Errorf("a quote without an end: %s", out)
 	}
 }

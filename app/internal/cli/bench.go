@@ -18,6 +18,7 @@ import (
 
 	"github.com/dendroprof/dendro/app/internal/gobench"
 	"github.com/dendroprof/dendro/ingest"
+	"github.com/dendroprof/dendro/internal/secret"
 	"github.com/dendroprof/dendro/internal/words"
 )
 
@@ -177,7 +178,7 @@ func (o *benchOptions) jmh(ctx context.Context, e *env, args []string, dir strin
 		profiler = fmt.Sprintf("async:libPath=%s;output=jfr;dir=%s", library, r.dir)
 	}
 	cmd := exec.CommandContext(ctx, args[0], append(slices.Clone(args[1:]), "-prof", profiler, "-rf", "json", "-rff", r.metrics)...)
-	cmd.Stdout, cmd.Stderr = e.out, e.err
+	cmd.Stdout, cmd.Stderr, cmd.Env = e.out, e.err, secret.Without(os.Environ())
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("%s: %w", args[0], err)
 	}

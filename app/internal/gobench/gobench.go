@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/dendroprof/dendro/internal/secret"
 )
 
 // Command is a `go test` command line, taken apart.
@@ -157,6 +159,7 @@ func (c *Command) Run(ctx context.Context, b Benchmark, p Profiles, dir string, 
 func (c *Command) start(ctx context.Context, out io.Writer, args []string) error {
 	var text bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Env = secret.Without(os.Environ())
 	cmd.Dir, cmd.Stdout, cmd.Stderr = c.Dir, io.MultiWriter(out, &tail{&text}), &tail{&text}
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {

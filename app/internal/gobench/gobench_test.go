@@ -80,18 +80,19 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestNamesThatAreNone: a name is part of a path and an argument, and a test program may
-// print anything in place of its list.
-func TestNamesThatAreNone(t *testing.T) {
+// TestHostileProgram: a name is part of a path and an argument, and a test program may
+// print anything in place of its list. It does not get the secrets of the store.
+func TestHostileProgram(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod":    "module example.org/x\n\ngo 1.26\n",
-		"x_test.go": "package x\n\nimport (\"fmt\"; \"os\"; \"testing\")\n\nfunc TestMain(*testing.M) {\n\tfmt.Println(\"Benchmark/../../../evil\\nBenchmark..\\nok -exec=evil 1s\\nBenchmarkÜ_1\")\n\tos.Exit(0)\n}\n",
+		"x_test.go": "package x\n\nimport (\"fmt\"; \"os\"; \"testing\")\n\nfunc TestMain(*testing.M) {\n\tfmt.Println(\"Benchmark/../../../evil\\nBenchmark..\\nok -exec=evil 1s\\nBenchmarkÜ_1\")\n\tif os.Getenv(\"DENDRO_TOKEN\") != \"\" {\n\t\tfmt.Println(\"BenchmarkTakesTheToken\")\n\t}\n\tos.Exit(0)\n}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	t.Setenv("DENDRO_TOKEN", "secret")
 	list, err := (&Command{Dir: dir, Pattern: ".", packages: []string{"."}}).List(t.Context())
 	if err != nil || len(list) != 1 || list[0] != (Benchmark{"example.org/x", "BenchmarkÜ_1"}) {
 		t.Errorf("%q, %v", list, err)
