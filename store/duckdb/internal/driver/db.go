@@ -9,7 +9,6 @@
 package driver
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -44,6 +43,9 @@ type DB struct {
 // first. Statements, which may be a user's, access no other file than Spare(path).
 func OpenDB(path string, opts Options, session string) (*DB, error) {
 	spare := Spare(path)
+	if opts.TempDir == "" {
+		opts.TempDir = spillDir(path, opts.ReadOnly)
+	}
 	return openDB(path, opts, session, "allowed_paths", []string{spare, spare + ".wal", spare + ".wal.checkpoint", spare + ".wal.recovery"})
 }
 
@@ -107,6 +109,9 @@ func openDB(path string, opts Options, session, setting string, allowed []string
 				return err
 			}
 		}
+		if err := c.limitSpill(); err != nil {
+			return err
+		}
 		return c.Exec("SET " + setting + " = [" + strings.Join(allowed, ", ") + "]; SET enable_external_access = false; SET lock_configuration = true;" + session)
 	})
 	if err != nil {
@@ -124,11 +129,7 @@ const DefaultMemory = "768MiB"
 
 // limitMemory sets the limit to DefaultMemory where DuckDB's own is a GiB or more.
 func (c *Conn) limitMemory() error {
-	limit := ""
-	err := c.Query(context.Background(), "SELECT current_setting('memory_limit')", nil, func(ch Chunk) error {
-		limit = ch.Texts(0)[0]
-		return nil
-	})
+	limit, err := c.setting("memory_limit")
 	if err != nil || strings.HasSuffix(limit, "MiB") || strings.HasSuffix(limit, "KiB") { // of "18.8 GiB"
 		return err
 	}

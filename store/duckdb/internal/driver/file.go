@@ -122,6 +122,9 @@ func (f *File) reopen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if !f.opts.ReadOnly {
+		emptySpill(f.Path)
+	}
 	if err := db.Use(func(c *Conn) error { return f.hooks.Load(ctx, c) }); err != nil {
 		db.Close()
 		return err

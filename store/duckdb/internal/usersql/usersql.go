@@ -204,7 +204,12 @@ func (r *Rows) check(query string) (named map[string]bool, err error) {
 // read files, or run text as SQL.
 var tableFunctions = []string{"range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree", "summary",
 	"pragma_table_info", "pragma_version", "pragma_database_size", "pragma_storage_info", "duckdb_columns", "duckdb_tables",
-	"duckdb_views", "duckdb_functions", "duckdb_types", "duckdb_keywords", "duckdb_schemas", "duckdb_databases", "duckdb_settings"}
+	"duckdb_functions", "duckdb_types", "duckdb_keywords", "duckdb_schemas"}
+
+// hidden are the tables that have paths of the machine: who may read the store need not be
+// a user of the machine. Views of a lake have the paths of its files in their text.
+var hidden = []string{"duckdb_databases", "duckdb_settings", "duckdb_logs", "duckdb_views", "pragma_database_list", "pg_settings", "pg_views",
+	"sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema", "views"}
 
 // checkTree checks a parsed statement, and adds the tables that it names.
 func checkTree(tree any, named map[string]bool) error {
@@ -223,8 +228,12 @@ func checkTree(tree any, named map[string]bool) error {
 				return fmt.Errorf("%w: table function %q", ErrNotAllowed, name)
 			}
 		case "BASE_TABLE":
-			if name, _ := node["table_name"].(string); strings.ContainsAny(name, `./\:*?`) {
+			if name, _ := node["table_name"].(string); strings.ContainsAny(name, `./\:*?`) || slices.Contains(hidden, strings.ToLower(name)) {
 				return fmt.Errorf("%w: %q as a table", ErrNotAllowed, name)
+			}
+		case "FUNCTION":
+			if name, _ := node["function_name"].(string); strings.EqualFold(name, "current_setting") {
+				return fmt.Errorf("%w: settings", ErrNotAllowed)
 			}
 		}
 		if name, ok := node["table_name"].(string); ok {
