@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dendroprof/dendro/internal/plainfile"
 	"github.com/dendroprof/dendro/profile"
 )
 
@@ -202,6 +203,10 @@ func isSidecar(name string) bool {
 // withSidecar labels a file by its sidecar, if there is one.
 func withSidecar(s Source) (Source, error) {
 	sidecar := FileSource(s.Name + SidecarSuffix)
+	sidecar.Open = func() (io.ReadCloser, error) { // a pipe of that name is no sidecar
+		data, err := plainfile.Read(sidecar.Name, maxSmall)
+		return io.NopCloser(bytes.NewReader(data)), err
+	}
 	err := s.readLabel(&sidecar)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -275,17 +280,19 @@ func manifest(name string, data []byte, open func(file string) Source) ([]Source
 	return slices.Clip(sources), errors.Join(errs...)
 }
 
-// readSmall reads a file of metadata, of at most 64 MiB.
+// maxSmall is the maximum size of a file of metadata, in bytes.
+const maxSmall = 64 << 20
+
+// readSmall reads a file of metadata.
 func (s *Source) readSmall() ([]byte, error) {
 	f, err := s.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	const limit = 64 << 20
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && len(data) > limit {
-		err = fmt.Errorf("%s is larger than %d bytes", s.Name, limit)
+	data, err := io.ReadAll(io.LimitReader(f, maxSmall+1))
+	if err == nil && len(data) > maxSmall {
+		err = fmt.Errorf("%s is larger than %d bytes", s.Name, maxSmall)
 	}
 	return data, err
 }

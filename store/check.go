@@ -9,10 +9,20 @@ import (
 	"github.com/dendroprof/dendro/profile"
 )
 
-// Check returns an error for a file that no engine stores: with invalid metrics, two
-// profiles of one type, values on unknown paths or beyond 63 bits, or names that are
-// not UTF-8. Engines call it first, and have further limits of their own.
+// Limits of what labels a file: a sidecar, a manifest or results may have any number.
+const (
+	maxLabel      = 16 << 10 // bytes of a name, a key or a value
+	maxAttributes = 1_000    // of a run
+	maxMetrics    = 10_000   // of a file
+)
+
+// Check returns an error for a file that no engine stores: with invalid or too many metrics
+// and labels, two profiles of one type, values on unknown paths or beyond 63 bits, or names
+// that are not UTF-8. Engines call it first, and have further limits of their own.
 func (f *File) Check() error {
+	if err := f.checkLabels(); err != nil {
+		return err
+	}
 	for _, m := range f.Metrics {
 		if err := m.Check(); err != nil {
 			return err
@@ -38,6 +48,30 @@ func (f *File) Check() error {
 	for _, t := range texts {
 		if strings.ToValidUTF8(t, "") != t {
 			return fmt.Errorf("%w: %q is not UTF-8", profile.ErrMalformed, t)
+		}
+	}
+	return nil
+}
+
+// checkLabels checks how many labels there are, and their lengths.
+func (f *File) checkLabels() error {
+	run := &f.Run
+	switch n := len(run.Attributes); {
+	case n > maxAttributes:
+		return fmt.Errorf("%w: the run has %d attributes, at most %d are stored", profile.ErrTooLarge, n, maxAttributes)
+	case len(f.Metrics) > maxMetrics:
+		return fmt.Errorf("%w: %d metrics, at most %d are stored", profile.ErrTooLarge, len(f.Metrics), maxMetrics)
+	}
+	texts := []string{f.Name, f.Benchmark.Group, f.Benchmark.Name, run.Key, run.Commit, run.Branch, run.Repository, run.Machine}
+	for key, value := range run.Attributes {
+		texts = append(texts, key, value)
+	}
+	for i := range f.Metrics {
+		texts = append(texts, f.Metrics[i].Name, f.Metrics[i].Unit)
+	}
+	for _, t := range texts {
+		if len(t) > maxLabel {
+			return fmt.Errorf("%w: the label %.40q… has %d bytes, at most %d are stored", profile.ErrTooLarge, t, len(t), maxLabel)
 		}
 	}
 	return nil

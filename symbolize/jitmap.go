@@ -30,6 +30,9 @@ func (z *Symbolizer) findMap(name string) *binary {
 // readMap reads lines of an address, a size and a name: `7f3a10 40 LazyCompile:~hot a.js:3`.
 // Code is moved and dropped: of several at an address the last one is first in the result.
 func readMap(file string) (list []elf.Symbol) {
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+		return nil // anybody may create a pipe of that name in /tmp
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return nil
