@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -230,6 +231,11 @@ func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store
 		return err
 	}
 	o.Pages = app.Serve
+	if dir, err := filepath.EvalSymlinks(strings.TrimPrefix(where, engines.LakeScheme)); err == nil {
+		if dir, err = filepath.Abs(dir); err == nil {
+			o.StoreDir = filepath.Dir(dir)
+		}
+	}
 	var s *server.Server
 	panicked := func(tool string, p any, stack []byte) { s.Panicked("mcp "+tool, p, stack) }
 	if s, err = server.New(o.Options, o.parts(st, names, traces, panicked)...); err != nil {

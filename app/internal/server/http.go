@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -105,6 +106,7 @@ type requestInfo struct {
 	id      string   // also in every problem
 	problem *Problem // the answer, or the reason why it was aborted
 	broken  bool     // the answer was aborted after a part was sent
+	hidden  string   // directory whose name answers do not show
 }
 
 type requestInfoKey struct{}
@@ -115,12 +117,22 @@ func infoOf(ctx context.Context) *requestInfo {
 	return a
 }
 
+// Shown returns a text as the client of a request may see it: without the directory of the
+// store. Files of the store keep their names.
+func Shown(ctx context.Context, text string) string {
+	a := infoOf(ctx)
+	if a == nil || len(a.hidden) < len("/x") {
+		return text
+	}
+	return strings.ReplaceAll(text, strings.TrimSuffix(a.hidden, "/")+"/", "")
+}
+
 // ServeHTTP answers a request. It has everything that happens before the route is looked
 // up, and the log entry.
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := rt.server
 	began := time.Now()
-	a := &requestInfo{id: rand.Text()[:12]}
+	a := &requestInfo{id: rand.Text()[:12], hidden: s.opts.StoreDir}
 	r = r.WithContext(context.WithValue(r.Context(), requestInfoKey{}, a))
 	defer s.running.begin(r.Context())()
 	rec := &recorder{ResponseWriter: w, conn: http.NewResponseController(w), ctx: r.Context(), pace: newPace(&s.opts.Limits),

@@ -64,7 +64,9 @@ func WriteProblemAs(w http.ResponseWriter, r *http.Request, p *Problem, contentT
 	q := *p
 	if a := infoOf(r.Context()); a != nil {
 		q.Instance = "/requests/" + a.id
-		a.problem = &q
+		logged := q
+		a.problem = &logged
+		q.Detail = Shown(r.Context(), q.Detail)
 	}
 	body, err := json.Marshal(form(&q))
 	if err != nil {

@@ -40,6 +40,7 @@ type Options struct {
 	TLSCert, TLSKey string // PEM files, both or none; read again when they change
 
 	AgentToken  string // gRPC metadata `authentication`; empty: not required
+	StoreDir    string // directory of the store, which answers do not show; empty: none
 	HTTPToken   string // bearer token for everything; empty: not required
 	ReadToken   string // bearer token for reading; without HTTPToken, nothing can be changed
 	OpenMetrics bool   // /metrics needs no token

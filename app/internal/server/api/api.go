@@ -138,6 +138,7 @@ func (a *api) info(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	info.Location = server.Shown(r.Context(), info.Location)
 	_, speaks := a.Store.(store.SQLSpeaker)
 	return writeJSON(w, infoAnswer{"dendro", a.Version, Version, transfer.Version, speaks && a.SQL, info})
 }
