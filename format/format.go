@@ -81,6 +81,9 @@ type Format struct {
 	// Single says that a file holds one value type: Encode with table -1 writes
 	// the default one, or both sides of a difference where that has a form.
 	Single bool
+	// OwnNames says that the format's own tool compares profiles by the names as they are
+	// written: a diff of two such files normalises none, so that it equals the tool's.
+	OwnNames bool
 
 	gzipped []string // Extensions that are gzip by custom though they do not say so
 	whole   bool     // the decoder holds the content in memory whole
@@ -135,7 +138,7 @@ func All() []Format {
 		{
 			Name: firefox.Name, Title: "Firefox Profiler (processed and Gecko profiles)",
 			Extensions: []string{".firefox.json", ".json"},
-			Sniff:      firefox.Sniff, NewDecoder: firefox.NewDecoder, Encode: firefox.Encode, Single: true,
+			Sniff:      firefox.Sniff, NewDecoder: firefox.NewDecoder, Encode: firefox.Encode, Single: true, OwnNames: true,
 		},
 		{
 			Name: speedscope.Name, Title: "speedscope",

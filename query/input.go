@@ -36,24 +36,27 @@ type Names int
 
 // The names of functions (docs/method/names.md).
 const (
-	NamesDemangled Names = iota // as written, and symbols of C++ and Rust demangled; those of Firefox Profiler as written
+	NamesDemangled Names = iota // as written, and symbols of C++ and Rust demangled; those of formats with OwnNames as written
 	NamesAsWritten
-	NamesToCompare // normalised, so that two runs have the same; those of Firefox Profiler as written, so that a diff equals its own
+	NamesToCompare // normalised, so that two runs have the same, but for formats with OwnNames
 	NamesNormalised
 )
 
-// firefox is the format of files of Firefox Profiler.
-const firefox = "firefox"
-
 // NewInput returns a profile as an input.
 func NewInput(name string, p *profile.Profile, names Names) Input {
-	switch foreign := p.Format == firefox; {
+	switch foreign := ownNames(p.Format); {
 	case names == NamesNormalised, names == NamesToCompare && !foreign:
 		p = p.Rename(normalize.New(nil).Function)
 	case names == NamesDemangled && !foreign && slices.ContainsFunc(p.Symbols.Functions, func(f profile.Function) bool { return normalize.Demangle(f).Name != f.Name }):
 		p = p.Rename(normalize.Demangle)
 	}
 	return Input{name: name, viewer: calltree.NewViewer(p), profiles: 1, interval: p.Interval, duration: p.Duration, warnings: p.Warnings}
+}
+
+// ownNames reports whether profiles of a format are compared by their names as written.
+func ownNames(name string) bool {
+	f, err := format.Lookup(name)
+	return err == nil && f.OwnNames
 }
 
 // prefix begins a message about the input.

@@ -126,19 +126,19 @@ func Find(ctx context.Context, st store.Reader, q store.Query, o Options) (*Resu
 	for i := range profiles {
 		q.Profiles[i] = profiles[i].ID
 	}
-	a := &analysis{ctx: ctx, st: st, q: q, o: o, r: r, profiles: profiles}
+	a := &analysis{st: st, q: q, o: o, r: r, profiles: profiles}
 	switch o.Rank {
 	case Self:
-		err = a.selfPotentials()
+		err = a.selfPotentials(ctx)
 	case Subtree:
-		err = a.subtreePotentials()
+		err = a.subtreePotentials(ctx)
 	case Correlation:
-		err = a.correlate()
+		err = a.correlate(ctx)
 	default:
 		err = fmt.Errorf("unknown ranking %q", o.Rank)
 	}
 	if err == nil {
-		err = a.finish()
+		err = a.finish(ctx)
 	}
 	return r, err
 }
@@ -169,7 +169,6 @@ func (r *Result) warn(format string, args ...any) {
 
 // analysis is the state of one call of Find.
 type analysis struct {
-	ctx      context.Context
 	st       store.Reader
 	q        store.Query // exactly profiles
 	o        Options
@@ -179,7 +178,7 @@ type analysis struct {
 }
 
 // finish sorts and cuts the rows, and adds the data behind them.
-func (a *analysis) finish() error {
+func (a *analysis) finish(ctx context.Context) error {
 	sign := func(s float64) func(x, y Row) int {
 		return func(x, y Row) int {
 			return cmp.Or(-cmp.Compare(s*x.Score, s*y.Score), cmp.Compare(x.Function, y.Function))
@@ -204,10 +203,10 @@ func (a *analysis) finish() error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := errors.Join(a.count(rows), a.plots(rows)); err != nil {
+	if err := errors.Join(a.count(ctx, rows), a.plots(ctx, rows)); err != nil {
 		return err
 	}
-	return a.contexts(rows)
+	return a.contexts(ctx, rows)
 }
 
 // evidence is the amount of data behind a function.
@@ -219,7 +218,7 @@ type evidence struct {
 
 // count fills in the amount of data behind the rows. It queries the store for these
 // functions only.
-func (a *analysis) count(rows []*Row) error {
+func (a *analysis) count(ctx context.Context, rows []*Row) error {
 	behind := make(map[string]*evidence, len(rows))
 	names := make([]string, 0, len(rows))
 	for _, r := range rows {
@@ -231,7 +230,7 @@ func (a *analysis) count(rows []*Row) error {
 	if len(rows) == a.r.Functions {
 		names = nil // all functions: no filter
 	}
-	set, err := a.st.Functions(a.ctx, a.q, names)
+	set, err := a.st.Functions(ctx, a.q, names)
 	if err != nil {
 		return err
 	}

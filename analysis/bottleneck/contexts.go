@@ -2,6 +2,7 @@ package bottleneck
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -16,11 +17,11 @@ type Context struct {
 // contexts finds the heaviest call paths of the rows. A sample counts for the outermost
 // node of the function that reaches it, so that the shares of all contexts of a
 // function add up to its potential.
-func (a *analysis) contexts(rows []*Row) error {
+func (a *analysis) contexts(ctx context.Context, rows []*Row) error {
 	if a.o.Contexts <= 0 || a.r.Value == 0 {
 		return nil
 	}
-	w, err := a.sum()
+	w, err := a.sum(ctx)
 	if err != nil {
 		return err
 	}

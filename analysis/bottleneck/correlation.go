@@ -2,6 +2,7 @@ package bottleneck
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -71,7 +72,7 @@ func Metrics(profiles []store.Profile, raw bool) []float64 {
 }
 
 // correlate ranks functions by their correlations.
-func (a *analysis) correlate() error {
+func (a *analysis) correlate(ctx context.Context) error {
 	if a.o.Least <= 0 {
 		a.o.Least = leastRuns
 	}
@@ -84,9 +85,9 @@ func (a *analysis) correlate() error {
 	// the scale of y; the inverse of a rate is another series.
 	var err error
 	if a.o.Ranks || !a.stored(y) {
-		err = a.fromSeries(c, y)
+		err = a.fromSeries(ctx, c, y)
 	} else {
-		err = a.fromMoments(c)
+		err = a.fromMoments(ctx, c)
 	}
 	if err != nil {
 		return err
@@ -214,8 +215,8 @@ func (f *correlation) scores(extremes bool) (low, high float64) {
 }
 
 // fromMoments computes Pearson's r from moments computed by the engine.
-func (a *analysis) fromMoments(c *correlations) error {
-	set, err := store.FunctionMoments(a.ctx, a.st, a.q, store.Measure{Self: true, Share: !a.o.Samples})
+func (a *analysis) fromMoments(ctx context.Context, c *correlations) error {
+	set, err := store.FunctionMoments(ctx, a.st, a.q, store.Measure{Self: true, Share: !a.o.Samples})
 	if err != nil {
 		return err
 	}
@@ -246,7 +247,7 @@ func (a *analysis) fromMoments(c *correlations) error {
 
 // fromSeries correlates series of function values, one benchmark at a time to bound
 // memory.
-func (a *analysis) fromSeries(c *correlations, y []float64) error {
+func (a *analysis) fromSeries(ctx context.Context, c *correlations, y []float64) error {
 	var names []string
 	members := map[int32][]int{}
 	for i, b := range store.BenchmarkIndex(a.profiles, &names) {
@@ -258,7 +259,7 @@ func (a *analysis) fromSeries(c *correlations, y []float64) error {
 		if len(members[b]) < a.o.Least {
 			continue
 		}
-		if err := a.benchmarkSeries(c, members[b], y); err != nil {
+		if err := a.benchmarkSeries(ctx, c, members[b], y); err != nil {
 			return err
 		}
 	}
@@ -271,14 +272,14 @@ type point struct {
 	x                 float64
 }
 
-func (a *analysis) benchmarkSeries(c *correlations, members []int, y []float64) error {
+func (a *analysis) benchmarkSeries(ctx context.Context, c *correlations, members []int, y []float64) error {
 	var q store.Query
 	metric := map[store.ProfileID]float64{}
 	for _, i := range members {
 		q.Profiles = append(q.Profiles, a.profiles[i].ID)
 		metric[a.profiles[i].ID] = y[i]
 	}
-	set, err := a.st.Functions(a.ctx, q, nil)
+	set, err := a.st.Functions(ctx, q, nil)
 	if err != nil {
 		return err
 	}

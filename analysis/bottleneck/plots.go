@@ -2,6 +2,7 @@ package bottleneck
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 	"time"
@@ -39,7 +40,7 @@ type Point struct {
 
 // plots fills in the plots of the rows, of each in the benchmarks with the strongest scores.
 // It queries the store for these functions only.
-func (a *analysis) plots(rows []*Row) error {
+func (a *analysis) plots(ctx context.Context, rows []*Row) error {
 	if a.o.Plots <= 0 || a.r.Value == 0 {
 		return nil
 	}
@@ -51,7 +52,7 @@ func (a *analysis) plots(rows []*Row) error {
 		}
 		names[r.Function] = append(names[r.Function], r)
 	}
-	set, err := a.st.Functions(a.ctx, a.q, wanted)
+	set, err := a.st.Functions(ctx, a.q, wanted)
 	if err != nil {
 		return err
 	}

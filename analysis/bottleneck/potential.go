@@ -1,6 +1,7 @@
 package bottleneck
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
@@ -16,21 +17,21 @@ type weighted struct {
 }
 
 // sum returns the weighted sum of the selection and caches it.
-func (a *analysis) sum() (*weighted, error) {
+func (a *analysis) sum(ctx context.Context) (*weighted, error) {
 	if a.tree != nil {
 		return a.tree, nil
 	}
 	var err error
 	if a.o.Weight == store.BySamples {
-		a.tree, err = a.sumOfSamples()
+		a.tree, err = a.sumOfSamples(ctx)
 	} else {
-		a.tree, err = a.sumOfShares()
+		a.tree, err = a.sumOfShares(ctx)
 	}
 	return a.tree, err
 }
 
-func (a *analysis) sumOfSamples() (*weighted, error) {
-	t, _, err := store.MergeTrees(a.ctx, a.st, a.q)
+func (a *analysis) sumOfSamples(ctx context.Context) (*weighted, error) {
+	t, _, err := store.MergeTrees(ctx, a.st, a.q)
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +45,8 @@ func (a *analysis) sumOfSamples() (*weighted, error) {
 }
 
 // sumOfShares weights all profiles with samples equally.
-func (a *analysis) sumOfShares() (*weighted, error) {
-	set, err := a.st.Trees(a.ctx, a.q, store.TreeOptions{})
+func (a *analysis) sumOfShares(ctx context.Context) (*weighted, error) {
+	set, err := a.st.Trees(ctx, a.q, store.TreeOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -83,20 +84,20 @@ func (a *analysis) filled() int {
 
 // selfPotentials ranks by the code path potential: Σ self of the function's nodes ÷ Σ
 // self of all nodes. Engines compute the sums without trees.
-func (a *analysis) selfPotentials() error {
-	return a.fromSums(func(r *store.FunctionSum) (float64, int64) { return r.SelfShare, r.Self })
+func (a *analysis) selfPotentials(ctx context.Context) error {
+	return a.fromSums(ctx, func(r *store.FunctionSum) (float64, int64) { return r.SelfShare, r.Self })
 }
 
 // totalPotentials ranks by the subtree potential without a limit: the total.
-func (a *analysis) totalPotentials() error {
-	return a.fromSums(func(r *store.FunctionSum) (float64, int64) { return r.TotalShare, r.Total })
+func (a *analysis) totalPotentials(ctx context.Context) error {
+	return a.fromSums(ctx, func(r *store.FunctionSum) (float64, int64) { return r.TotalShare, r.Total })
 }
 
-func (a *analysis) fromSums(pick func(r *store.FunctionSum) (share float64, value int64)) error {
+func (a *analysis) fromSums(ctx context.Context, pick func(r *store.FunctionSum) (share float64, value int64)) error {
 	if a.r.Value == 0 {
 		return nil
 	}
-	sums, err := store.SumFunctions(a.ctx, a.st, a.q)
+	sums, err := store.SumFunctions(ctx, a.st, a.q)
 	if err != nil {
 		return err
 	}
@@ -115,14 +116,14 @@ func (a *analysis) fromSums(pick func(r *store.FunctionSum) (share float64, valu
 	return nil
 }
 
-func (a *analysis) subtreePotentials() error {
+func (a *analysis) subtreePotentials(ctx context.Context) error {
 	switch {
 	case a.o.Degree == Everything:
-		return a.totalPotentials()
+		return a.totalPotentials(ctx)
 	case a.o.Degree < 0 || a.o.Degree > MaxDegree:
 		return fmt.Errorf("subtree degree %d is not between 0 and %d", a.o.Degree, MaxDegree)
 	}
-	w, err := a.sum()
+	w, err := a.sum(ctx)
 	if err != nil {
 		return err
 	}

@@ -21,13 +21,13 @@ func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string) error {
 	if err != nil {
 		return err
 	}
-	r := &rewriter{ctx: ctx, c: c, v: v, catalog: catalog, catalogSQL: `"` + catalog + `".`}
+	r := &rewriter{c: c, v: v, catalog: catalog, catalogSQL: `"` + catalog + `".`}
 	for _, p := range s.catalog.all() {
 		r.profiles = append(r.profiles, int32(p.Seq))
 	}
 	slices.Sort(r.profiles)
-	for _, step := range []func() error{r.number, r.copyTables, r.writeFunctions, r.writePaths, r.copyByFunction, r.writeTrees} {
-		if err := step(); err != nil {
+	for _, step := range []func(context.Context) error{r.number, r.copyTables, r.writeFunctions, r.writePaths, r.copyByFunction, r.writeTrees} {
+		if err := step(ctx); err != nil {
 			return err
 		}
 	}
@@ -36,7 +36,6 @@ func Copy(ctx context.Context, s *Store, c *driver.Conn, catalog string) error {
 
 // rewriter copies profiles into an attached database.
 type rewriter struct {
-	ctx        context.Context
 	c          *driver.Conn
 	v          *view
 	catalog    string // that is attached, and its prefix in SQL
@@ -48,10 +47,10 @@ type rewriter struct {
 }
 
 // eachBlob calls f with all rows of a table of blobs, in order.
-func (r *rewriter) eachBlob(table, columns string, f func(ch driver.Chunk) error) error {
+func (r *rewriter) eachBlob(ctx context.Context, table, columns string, f func(ch driver.Chunk) error) error {
 	for part := range slices.Chunk(r.profiles, 256) {
 		sql := fmt.Sprintf("SELECT profile, paths%s FROM %s WHERE profile BETWEEN %d AND %d ORDER BY profile", columns, table, part[0], part[len(part)-1])
-		if err := r.c.Query(r.ctx, sql, nil, f); err != nil {
+		if err := r.c.Query(ctx, sql, nil, f); err != nil {
 			return err
 		}
 	}
@@ -60,11 +59,11 @@ func (r *rewriter) eachBlob(table, columns string, f func(ch driver.Chunk) error
 
 // number assigns new ids to the paths and functions in use. Paths keep their order, so
 // that vectors still ascend and parents come before children.
-func (r *rewriter) number() error {
+func (r *rewriter) number(ctx context.Context) error {
 	used := newMarks(len(r.v.rec))
 	bufs := make([]calltree.Vector, driver.Workers) // by worker
 	for _, table := range []string{"tree", "tree_mode"} {
-		err := r.eachBlob(table, "", func(ch driver.Chunk) error {
+		err := r.eachBlob(ctx, table, "", func(ch driver.Chunk) error {
 			col := driver.Column[driver.Text](ch, 1)
 			return spread(len(col), perWorker, func(w, i int) (err error) {
 				bufs[w], err = decodeVector(col[i].Bytes(), len(r.v.rec), bufs[w])
@@ -88,15 +87,15 @@ func (r *rewriter) number() error {
 	}
 	r.path, r.oldPaths = renumber(paths, len(parent))
 	r.fn, r.oldFuncs = renumber(functions, len(r.v.functions))
-	return r.sortFunctions()
+	return r.sortFunctions(ctx)
 }
 
 // sortFunctions numbers functions by their largest total, so that values of similar
 // size are neighbours in fn_sample: a block of thousands of values takes the bits of
 // its largest one, and most are small.
-func (r *rewriter) sortFunctions() error {
+func (r *rewriter) sortFunctions(ctx context.Context) error {
 	largest := make([]int64, len(r.fn)) // by old id
-	err := r.c.Query(r.ctx, "SELECT fn, max(abs(total)) FROM fn_sample GROUP BY fn", nil, func(ch driver.Chunk) error {
+	err := r.c.Query(ctx, "SELECT fn, max(abs(total)) FROM fn_sample GROUP BY fn", nil, func(ch driver.Chunk) error {
 		totals := driver.Column[int64](ch, 1)
 		for i, fn := range driver.Column[int32](ch, 0) {
 			if uint(fn) < uint(len(largest)) {
@@ -127,7 +126,7 @@ func renumber(used bitset.Set, n int) (newID, old []int32) {
 	return newID, old
 }
 
-func (r *rewriter) copyTables() error {
+func (r *rewriter) copyTables(context.Context) error {
 	return r.c.Exec(strings.ReplaceAll(`INSERT INTO fresh.benchmark SELECT * FROM benchmark ORDER BY id;
 		INSERT INTO fresh.run SELECT * FROM run ORDER BY id;
 		INSERT INTO fresh.metric SELECT * FROM metric ORDER BY bench, run, name;
@@ -135,7 +134,7 @@ func (r *rewriter) copyTables() error {
 		INSERT INTO fresh.source SELECT * FROM source ORDER BY id;`, "fresh.", r.catalogSQL))
 }
 
-func (r *rewriter) writeFunctions() error {
+func (r *rewriter) writeFunctions(context.Context) error {
 	ids := make([]int32, len(r.oldFuncs))
 	for i := range ids {
 		ids[i] = int32(i)
@@ -143,7 +142,7 @@ func (r *rewriter) writeFunctions() error {
 	return appendFunctions(r.c, r.catalog, r.oldFuncs, func(id int32) *profile.Function { return &r.v.functions[id] }, ids)
 }
 
-func (r *rewriter) writePaths() error {
+func (r *rewriter) writePaths(context.Context) error {
 	n := len(r.oldPaths)
 	cols := make([][]int32, 6)
 	for i := range cols {
@@ -170,7 +169,7 @@ func (r *rewriter) writePaths() error {
 }
 
 // copyByFunction copies the rows that refer to functions, with the new ids.
-func (r *rewriter) copyByFunction() error {
+func (r *rewriter) copyByFunction(ctx context.Context) error {
 	if err := r.c.Exec("CREATE TEMP TABLE renumbered(old INTEGER, new INTEGER)"); err != nil {
 		return err
 	}
@@ -182,17 +181,17 @@ func (r *rewriter) copyByFunction() error {
 	if err := r.c.Append("temp", "renumbered", len(ids), r.oldFuncs, ids); err != nil {
 		return err
 	}
-	benches, err := r.benchRanges()
+	benches, err := r.benchRanges(ctx)
 	if err != nil {
 		return err
 	}
 	for _, b := range benches {
-		if err := r.c.Query(r.ctx, fmt.Sprintf(`INSERT INTO %sfn_sample SELECT bench, profile, new AS fn, self, total FROM fn_sample JOIN renumbered ON old = fn
+		if err := r.c.Query(ctx, fmt.Sprintf(`INSERT INTO %sfn_sample SELECT bench, profile, new AS fn, self, total FROM fn_sample JOIN renumbered ON old = fn
 			WHERE bench BETWEEN %d AND %d ORDER BY bench, new, profile`, r.catalogSQL, b[0], b[1]), nil, nil); err != nil {
 			return err
 		}
 	}
-	return r.c.Query(r.ctx, `INSERT INTO `+r.catalogSQL+`raw_name SELECT grp, new, name FROM raw_name JOIN renumbered ON old = fn ORDER BY grp, new`, nil, nil)
+	return r.c.Query(ctx, `INSERT INTO `+r.catalogSQL+`raw_name SELECT grp, new, name FROM raw_name JOIN renumbered ON old = fn ORDER BY grp, new`, nil, nil)
 }
 
 // sortedRows is the number of rows of fn_sample that are sorted at once, about 300 MB,
@@ -200,9 +199,9 @@ func (r *rewriter) copyByFunction() error {
 var sortedRows = int64(1 << 22)
 
 // benchRanges returns ranges of benchmarks, ascending, by their rows in fn_sample.
-func (r *rewriter) benchRanges() (ranges [][2]int32, err error) {
+func (r *rewriter) benchRanges(ctx context.Context) (ranges [][2]int32, err error) {
 	rows := sortedRows
-	err = r.c.Query(r.ctx, "SELECT bench, count(*) FROM fn_sample GROUP BY bench ORDER BY bench", nil, func(ch driver.Chunk) error {
+	err = r.c.Query(ctx, "SELECT bench, count(*) FROM fn_sample GROUP BY bench ORDER BY bench", nil, func(ch driver.Chunk) error {
 		count := driver.Column[int64](ch, 1)
 		for i, bench := range driver.Column[int32](ch, 0) {
 			if rows += count[i]; rows > sortedRows {
@@ -216,7 +215,7 @@ func (r *rewriter) benchRanges() (ranges [][2]int32, err error) {
 }
 
 // writeTrees writes the vectors with the new ids.
-func (r *rewriter) writeTrees() error {
+func (r *rewriter) writeTrees(ctx context.Context) error {
 	bufs := make([]calltree.Vector, driver.Workers) // by worker
 	encoders := make([]vectorEncoder, driver.Workers)
 	var ids []int32
@@ -235,7 +234,7 @@ func (r *rewriter) writeTrees() error {
 			return nil
 		})
 	}
-	err := r.eachBlob("tree", "", func(ch driver.Chunk) error {
+	err := r.eachBlob(ctx, "tree", "", func(ch driver.Chunk) error {
 		if err := fill(ch); err != nil {
 			return err
 		}
@@ -244,7 +243,7 @@ func (r *rewriter) writeTrees() error {
 	if err != nil {
 		return err
 	}
-	return r.eachBlob("tree_mode", ", mode", func(ch driver.Chunk) error {
+	return r.eachBlob(ctx, "tree_mode", ", mode", func(ch driver.Chunk) error {
 		if err := fill(ch); err != nil {
 			return err
 		}

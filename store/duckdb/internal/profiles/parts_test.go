@@ -77,7 +77,7 @@ func TestCopyInRanges(t *testing.T) {
 		if err := c.Exec(sql); err != nil {
 			return err
 		}
-		ranges, err := (&rewriter{ctx: t.Context(), c: c}).benchRanges()
+		ranges, err := (&rewriter{c: c}).benchRanges(t.Context())
 		if err != nil || fmt.Sprint(ranges) != "[[0 0] [1 1] [2 2]]" {
 			t.Errorf("ranges %v, %v", ranges, err)
 		}
