@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -127,6 +128,7 @@ func TestOwnerNoteFollowsNoLink(t *testing.T) {
 func TestStoresArePrivate(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
+	defer syscall.Umask(syscall.Umask(0o022)) // which is the process's, and so that of all tests
 	if err := os.WriteFile("x.folded", []byte("main;f 1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
