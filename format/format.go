@@ -211,7 +211,7 @@ func All() []Format {
 			Sniff:      hprof.Sniff, NewDecoder: hprof.NewDecoder,
 		},
 		{
-			Name: threaddump.Name, Title: "Java thread dumps (jstack, kill -3, jcmd)",
+			Name: threaddump.Name, Title: "thread dumps (Java, Android, gdb)",
 			Extensions: []string{".tdump", ".jstack"},
 			Sniff:      threaddump.Sniff, NewDecoder: threaddump.NewDecoder,
 		},

@@ -37,7 +37,7 @@ func newCollector(p *profile.Profile, l profile.Limits, frames *stacktext.Frames
 		threads: stacktext.NewTable(l),
 		cpu:     stacktext.NewTable(l),
 		frames:  frames,
-		parse:   stacktext.ParseJavaFrame,
+		parse:   parseFrame,
 		cpuSeen: map[profile.ThreadID]int64{},
 		time:    stacktext.NoTime,
 		dump:    dump{locks: map[string]int32{}, dead: map[deadlocked]int{}},
@@ -101,6 +101,8 @@ type thread struct {
 	cpu    int64
 	cpuOf  profile.ThreadID // whose cpu is, if not its own: that of its carrier
 	muted  bool             // what looks like frames belongs to something else
+
+	foreign bool // lines between its frames mean nothing to a reader, and are many
 }
 
 // open begins a thread.

@@ -70,6 +70,7 @@ func (t *textReader) enter(near int) {
 	t.begin(at)
 	t.found++
 	t.section, t.blank, t.cycles = threads, true, 0
+	clear(t.seen)
 }
 
 // fullDump reads `Full thread dump NAME (VERSION mixed mode, sharing):`.
@@ -143,7 +144,11 @@ func (t *textReader) tornHeader(text []byte) bool {
 // or -1 if text is none. Names hold quotes, which are not escaped, so it is the
 // last one behind which a header goes on.
 func nameEnd(text []byte) int {
-	for end := len(text); ; {
+	end := len(text)
+	if owner := bytes.LastIndex(text, ownedMark); owner > 0 {
+		end = owner // of ThreadInfo.toString, with a name and an id of its own
+	}
+	for {
 		end = bytes.LastIndexByte(text[:end], '"')
 		if end <= 0 {
 			return -1
@@ -158,7 +163,7 @@ func nameEnd(text []byte) int {
 
 // headerMarks are what follows the name: the number of a thread, or without one
 // the next thing that is known. The last is VisualVM's.
-var headerMarks = [][]byte{[]byte(" #"), []byte(" os_prio="), []byte(" daemon "), []byte(" prio="), []byte(" tid="), []byte(" - Thread t@")}
+var headerMarks = [][]byte{[]byte(" #"), []byte(" os_prio="), []byte(" daemon "), []byte(" prio="), []byte(" tid="), []byte(" Id="), []byte(" - Thread t@")}
 
 // header begins a thread with what its first line says behind the name:
 //
@@ -166,15 +171,10 @@ var headerMarks = [][]byte{[]byte(" #"), []byte(" os_prio="), []byte(" daemon ")
 //
 // Fields that are not asked for (addresses, allocated bytes) are passed over.
 func (t *textReader) header(name, rest []byte) {
-	switch {
-	case t.section == threads:
-	case t.found == 0 && bytes.Contains(rest, []byte(" nid=")):
-		t.enter(2) // somebody has cut the first line off
-	default:
+	h, info := t.beginThread(rest)
+	if h == nil {
 		return
 	}
-	t.blank = false
-	h := t.open()
 	h.name = append(h.name, name...)
 	var number, words []byte // number of the thread in the VM; words at the end
 	for len(rest) > 0 {
@@ -214,11 +214,32 @@ func (t *textReader) header(name, rest []byte) {
 	if len(h.id) == 0 {
 		h.id = append(h.id, number...)
 	}
+	if info {
+		t.infoHeader(h, words)
+		return
+	}
 	// The threads of the VM have no state of Java; theirs are the words.
 	if i := bytes.LastIndex(words, []byte("[0x")); i >= 0 {
 		words = words[:i]
 	}
 	h.state = append(h.state, bytes.TrimRight(words, " ")...)
+}
+
+// beginThread begins the thread of a header, if it is in a dump, and reports whether it is
+// one of ThreadInfo.toString.
+func (t *textReader) beginThread(rest []byte) (h *thread, info bool) {
+	if _, id, ok := bytes.Cut(rest, []byte(" Id=")); ok {
+		return t.foreignThread(append([]byte{'#'}, id[:stacktext.Digits(id)]...)), true
+	}
+	switch {
+	case t.section == threads:
+	case t.found == 0 && bytes.Contains(rest, []byte(" nid=")):
+		t.enter(2) // somebody has cut the first line off
+	default:
+		return nil, false
+	}
+	t.blank = false
+	return t.open(), false
 }
 
 // nativeID reads the operating system's number of a thread, which is hexadecimal

@@ -14,15 +14,24 @@ import (
 //	{"threadDump": {"processId": …, "time": …, "runtimeVersion": …, "threadContainers": [
 //	  {"container": "<root>", "threads": [{"tid": …, "name": …, "state": …, "stack": ["…", …], …}, …]}, …]}}
 //
-// Numbers are strings or, in drafts of later versions, numbers.
+// Numbers are strings or, in drafts of later versions, numbers. The beans of Spring's
+// actuator are in beans.go.
 func readJSON(c *Collector, r io.Reader) error {
 	s := jsonscan.New(r, c.limits)
 	j := &jsonReader{Collector: c, s: s}
-	found := false
-	for key := range s.Object() {
-		if string(key) == "threadDump" {
-			found = true
-			j.dumpObject()
+	found := s.Kind() == jsonscan.Array
+	if found {
+		j.beans()
+	} else {
+		for key := range s.Object() {
+			switch name := string(key); {
+			case name == "threadDump":
+				found = true
+				j.dumpObject()
+			case (name == "threads" || name == "value") && s.Kind() == jsonscan.Array:
+				found = true
+				j.beans()
+			}
 		}
 	}
 	if err := s.End(); err != nil {
@@ -124,8 +133,10 @@ func (j *jsonReader) threadObject() {
 	j.close()
 }
 
-func (j *jsonReader) stackElement() {
-	switch err := j.addFrame(j.s.Bytes()); {
+func (j *jsonReader) stackElement() { j.addFrameBytes(j.s.Bytes()) }
+
+func (j *jsonReader) addFrameBytes(text []byte) {
+	switch err := j.addFrame(text); {
 	case errors.Is(err, errNoFrame):
 		j.s.Errorf("not a frame")
 	case err != nil:

@@ -29,9 +29,11 @@ func (t *textReader) lock(text []byte) {
 	text = bytes.TrimLeft(text[1:], " ")
 	address, class, ok := lockedObject(text)
 	if !ok {
-		return
+		if address, ok = infoLock(text); !ok {
+			return
+		}
 	}
-	if text[0] == '<' || bytes.HasPrefix(text, lockedMark) {
+	if text[0] == '<' || len(address) == len(text) || bytes.HasPrefix(text, lockedMark) {
 		t.addHold(address, class)
 		return
 	}

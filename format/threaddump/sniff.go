@@ -11,15 +11,20 @@ import (
 // the header of a thread, anywhere. The headers of Thread.dump_to_file are so
 // plain that a date must be above them.
 func Sniff(prefix []byte) bool {
-	if text := bytes.TrimLeft(prefix, " \t\r\n"); len(text) > 0 && text[0] == '{' {
-		text = bytes.TrimLeft(text[1:], " \t\r\n")
-		return bytes.HasPrefix(text, []byte(`"threadDump"`))
+	switch text := bytes.TrimLeft(prefix, " \t\r\n"); {
+	case len(text) > 0 && text[0] == '{':
+		return bytes.HasPrefix(bytes.TrimLeft(text[1:], " \t\r\n"), []byte(`"threadDump"`)) || sniffBeans(text)
+	case isArray(text):
+		return sniffBeans(text)
 	}
 	dated := false
 	for line := range bytes.Lines(prefix) {
 		line = bytes.TrimRight(bytes.TrimLeft(line, " \t"), "\r\n")
 		if len(line) == 0 {
 			continue
+		}
+		if sniffForeign(line) {
+			return true
 		}
 		switch line[0] {
 		case 'F':
@@ -41,6 +46,12 @@ func Sniff(prefix []byte) bool {
 		}
 	}
 	return false
+}
+
+// isArray reports whether a text begins as an array of objects in JSON does. gdb begins
+// with `[New LWP 26657]`.
+func isArray(text []byte) bool {
+	return len(text) > 0 && text[0] == '[' && bytes.HasPrefix(bytes.TrimLeft(text[1:], " \t\r\n"), []byte("{"))
 }
 
 // isNumbered reports whether a line is the header of a thread in the text of

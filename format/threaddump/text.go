@@ -35,15 +35,16 @@ type textReader struct {
 	dateLine int
 	version  string // of the VM, below the date
 
-	blank   bool   // a blank line has ended the frames of the thread in work
-	torn    []byte // a thread's header up to a line feed in the thread's name
-	cycles  int    // deadlocks of the dump
-	member  []byte // the thread that a deadlock speaks of
-	carrier []byte // name of the thread that carries the virtual thread in work
+	seen    map[string]struct{} // threads of the dump, of spellings without a line that begins it
+	blank   bool                // a blank line has ended the frames of the thread in work
+	torn    []byte              // a thread's header up to a line feed in the thread's name
+	cycles  int                 // deadlocks of the dump
+	member  []byte              // the thread that a deadlock speaks of
+	carrier []byte              // name of the thread that carries the virtual thread in work
 }
 
 func readText(c *Collector, lines *stacktext.Lines, r io.Reader) error {
-	t := &textReader{Collector: c, in: lines}
+	t := &textReader{Collector: c, in: lines, seen: map[string]struct{}{}}
 	t.in.Reset(r, c.limits.Line)
 	for t.in.Next() {
 		if err := t.line(stacktext.TrimLeft(t.in.Text())); err != nil {
@@ -74,7 +75,16 @@ func (t *textReader) line(text []byte) error {
 	}
 	switch c := text[0]; {
 	case c == '-':
-		t.lock(text)
+		switch {
+		case isServed(text):
+			return t.frame(stacktext.TrimLeft(text[1:]))
+		case !t.droidProcess(text):
+			t.lock(text)
+		}
+	case c == '|':
+		t.droidDetail(text)
+	case c == '#' && t.thread.foreign:
+		return t.frame(text)
 	case c == '"':
 		t.quoted(text)
 	case c == '#':
@@ -100,6 +110,14 @@ func (t *textReader) frame(text []byte) error {
 // words reads a line that begins with a letter or anything else.
 func (t *textReader) words(text []byte) error {
 	switch text[0] {
+	case 'T':
+		if t.threadLine(text) {
+			return nil
+		}
+	case 'D':
+		if t.dalvikDump(text) {
+			return nil
+		}
 	case 'F':
 		if t.fullDump(text) || t.foundDeadlock(text) {
 			return nil
@@ -139,6 +157,10 @@ func (t *textReader) leave() {
 // detail reads a line about the thread in work that is neither frame nor lock.
 func (t *textReader) detail(text []byte) error {
 	switch {
+	case t.thread.foreign:
+		if native, ok := bytes.CutPrefix(text, []byte("native: ")); ok && len(native) > 0 && native[0] == '#' {
+			return t.frame(native)
+		}
 	case bytes.HasPrefix(text, stateMark):
 		t.state(text[len(stateMark):])
 	case bytes.HasPrefix(text, carryingMark):
@@ -147,8 +169,10 @@ func (t *textReader) detail(text []byte) error {
 	case bytes.HasPrefix(text, mountedMark):
 		t.mounted(text[len(mountedMark):])
 	case string(text) == "Locked ownable synchronizers:", string(text) == "No compile task",
-		bytes.HasPrefix(text, []byte("Compiling:")), bytes.HasPrefix(text, []byte("JavaThread state:")),
+		bytes.HasPrefix(text, []byte("Compiling:")), bytes.HasPrefix(text, []byte("Number of locked synchronizers")), bytes.HasPrefix(text, []byte("JavaThread state:")),
 		bytes.HasPrefix(text, []byte("Thread: 0x")):
+	case string(text) == "...":
+		t.notes.Add("a stack is cut after 8 frames, as ThreadInfo.toString does", "stacks are cut after 8 frames, as ThreadInfo.toString does", t.in.Number())
 	case t.blank:
 	case t.toFile() && bytes.IndexByte(text, '(') > 0 && text[len(text)-1] == ')':
 		return t.frame(text) // JDK 21 writes no `at`

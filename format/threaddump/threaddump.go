@@ -9,9 +9,10 @@
 //		at shop.demo.Stuck.enter(Stuck.java:15)
 //		- waiting to lock <0x000000069ec1f888> (a java.lang.Object)
 //
-// Four spellings are read: HotSpot's (jstack, kill -3, jcmd Thread.print; JDK 6 to
-// 25), the text and the JSON of jcmd Thread.dump_to_file (JDK 21 and later), and
-// the javacore of IBM's and Eclipse's J9. docs/format/threaddump.md and
+// These spellings are read: HotSpot's (jstack, kill -3, jcmd Thread.print; JDK 6 to 25;
+// jstack -F and jhsdb), the text and the JSON of jcmd Thread.dump_to_file (JDK 21 and
+// later), ThreadInfo.toString, the JSON of Spring Boot's actuator, the traces of Android,
+// `thread apply all bt` of gdb, and the javacore of IBM's and Eclipse's J9. docs/format/threaddump.md and
 // docs/format/javacore.md have their grammars and what the readers do not keep.
 //
 // Every thread of every dump is one sample of the value type `threads`, at the
@@ -30,6 +31,8 @@
 package threaddump
 
 import (
+	"bufio"
+	"bytes"
 	"io"
 	"strings"
 	"time"
@@ -50,15 +53,13 @@ const (
 func NewDecoder() profile.Decoder {
 	return stacktext.NewDecoder(Name, func(m *stacktext.Memory, r io.Reader, p *profile.Profile, l profile.Limits) error {
 		c := newCollector(p, l, &m.Frames)
-		start, r, err := stacktext.Peek(r)
-		switch {
-		case err != nil:
-		case start == '{':
-			err = readJSON(c, r)
-		default:
-			err = readText(c, &m.Lines, r)
+		in := bufio.NewReader(r)
+		head, _ := in.Peek(64) // an error comes again
+		head = bytes.TrimLeft(head, " \t\r\n")
+		if bytes.HasPrefix(head, []byte("{")) || isArray(head) {
+			return c.finish(readJSON(c, in))
 		}
-		return c.finish(err)
+		return c.finish(readText(c, &m.Lines, in))
 	})
 }
 
