@@ -37,7 +37,7 @@ func Merge(trees ...*Tree) (*Tree, error) {
 func addable(trees []*Tree) error {
 	var sum uint64
 	for _, t := range trees {
-		if a, b := trees[0].Type.Key(), t.Type.Key(); a != b {
+		if a, b := trees[0].Type.AddKey(), t.Type.AddKey(); a != b {
 			return fmt.Errorf("value types %s and %s do not add", a, b)
 		}
 		for _, v := range t.Self {
@@ -97,6 +97,9 @@ func mergeTypes(a, b profile.ValueType) profile.ValueType {
 	a.PeriodUnit = smaller(a.PeriodUnit, b.PeriodUnit)
 	a.PeriodName = smaller(a.PeriodName, b.PeriodName)
 	a.Original = smaller(a.Original, b.Original)
+	if a.Period != b.Period {
+		a.Period, a.PeriodUnit, a.PeriodName = 0, "", ""
+	}
 	return a
 }
 

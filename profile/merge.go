@@ -2,10 +2,12 @@ package profile
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Merger adds up profiles over one Symbols: samples of equal stack, thread and
@@ -61,7 +63,7 @@ func (m *Merger) Add(p *Profile) error {
 		have = append(have, t.Type.Name)
 		if m.types == nil || m.types[t.Type.Name] {
 			take = append(take, i)
-			key := t.Type.Key()
+			key := t.Type.AddKey()
 			if old := m.find(key); old != nil && abs[key] == 0 {
 				abs[key] = old.abs
 			}
@@ -122,7 +124,7 @@ func (m *Merger) describe(p *Profile) {
 
 func (m *Merger) find(key string) *mergeTable {
 	for _, have := range m.tables {
-		if have.typ.Key() == key {
+		if have.typ.AddKey() == key {
 			return have
 		}
 	}
@@ -130,7 +132,8 @@ func (m *Merger) find(key string) *mergeTable {
 }
 
 func (m *Merger) table(t ValueType) *mergeTable {
-	if have := m.find(t.Key()); have != nil {
+	if have := m.find(t.AddKey()); have != nil {
+		have.typ = have.typ.Plus(t)
 		return have
 	}
 	m.tables = append(m.tables, &mergeTable{typ: t, sum: map[sampleKey]int64{}})
@@ -138,20 +141,32 @@ func (m *Merger) table(t ValueType) *mergeTable {
 }
 
 // Profile returns the sum. Samples that cancelled are left out. The default
-// type is the first profile's, if it is kept. Two tables of one name whose
-// values do not add are an error that says why.
+// type is the first profile's, if it is kept. Tables of one name whose values do not add
+// are left out with a warning that says why; it is an error if none is left.
 func (m *Merger) Profile() (*Profile, error) {
 	p := m.out
-	names := map[string]ValueType{}
+	names := map[string][]string{} // keys of the types of a name
 	for _, t := range m.tables {
-		if old, ok := names[t.typ.Name]; ok {
-			return nil, fmt.Errorf("%s and %s do not add: unit, scale or period differ", old.Key(), t.typ.Key())
+		names[t.typ.Name] = append(names[t.typ.Name], t.typ.Key())
+	}
+	var reasons []string
+	for _, t := range m.tables {
+		if keys := names[t.typ.Name]; len(keys) > 1 {
+			if keys[0] == t.typ.Key() {
+				reasons = append(reasons, fmt.Sprintf("%s do not add: unit, scale or period differ", strings.Join(keys, " and ")))
+			}
+			continue
 		}
-		names[t.typ.Name] = t.typ
 		if t.typ.Name == m.byName {
 			p.Default = len(p.Tables)
 		}
 		p.Tables = append(p.Tables, t.samples())
+	}
+	if len(p.Tables) == 0 && reasons != nil {
+		return nil, errors.New(strings.Join(reasons, ", "))
+	}
+	for _, why := range reasons {
+		p.Warnf("%s; they are left out", why)
 	}
 	return p, p.Check()
 }

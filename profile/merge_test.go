@@ -131,7 +131,25 @@ func TestMergerTypes(t *testing.T) {
 	if err := errors.Join(m.Add(with(cpu)), m.Add(with(slow))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Profile(); err == nil || err.Error() != "cpu/nanoseconds and cpu/nanoseconds@7 do not add: unit, scale or period differ" {
+	if p, err := m.Profile(); err != nil || len(p.Tables) != 1 || p.Tables[0].Total() != 2 || p.Tables[0].Type != cpu || p.Warnings != nil {
+		t.Errorf("times of two periods: %+v, %v", p, err)
+	}
+	count := profile.ValueType{Name: "cpu-samples", Unit: "count", Period: 10}
+	other := count
+	other.Period = 1
+	m = profile.NewMerger(s, nil)
+	if err := errors.Join(m.Add(with(count, cpu)), m.Add(with(other, slow))); err != nil {
+		t.Fatal(err)
+	}
+	const why = "cpu-samples/count@10 and cpu-samples/count@1 do not add: unit, scale or period differ"
+	if p, err := m.Profile(); err != nil || len(p.Tables) != 1 || p.Tables[0].Total() != 2 || len(p.Warnings) != 1 || p.Warnings[0].Message != why+"; they are left out" {
+		t.Errorf("counts of two periods beside times: %+v, %v", p, err)
+	}
+	m = profile.NewMerger(s, nil)
+	if err := errors.Join(m.Add(with(count)), m.Add(with(other))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Profile(); err == nil || err.Error() != why {
 		t.Error(err)
 	}
 	if err := m.Add(profile.New(nil)); err == nil || !strings.Contains(err.Error(), "share their symbols") {

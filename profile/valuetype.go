@@ -22,7 +22,7 @@ type ValueType struct {
 	Original string `json:"original,omitempty"`
 }
 
-// Key identifies types whose values may be added: name, unit, scale, period.
+// Key identifies types whose values are measured alike: name, unit, scale, period.
 func (t ValueType) Key() string {
 	k := t.Name + "/" + t.Unit
 	if t.Scale != 0 {
@@ -32,6 +32,25 @@ func (t ValueType) Key() string {
 		k += "@" + strconv.FormatInt(t.Period, 10) + t.PeriodUnit
 	}
 	return k
+}
+
+// AddKey identifies types whose values may be added: it is Key, but time and bytes add
+// whatever a sample stands for.
+func (t ValueType) AddKey() string {
+	switch t.Unit {
+	case "nanoseconds", "microseconds", "milliseconds", "seconds", "bytes":
+		t.Period = 0
+	}
+	return t.Key()
+}
+
+// Plus returns the type of the sum with values of a type with the same AddKey: it has no
+// period unless both have the same.
+func (t ValueType) Plus(other ValueType) ValueType {
+	if t.Period != other.Period || t.PeriodUnit != other.PeriodUnit {
+		t.Period, t.PeriodUnit, t.PeriodName = 0, "", ""
+	}
+	return t
 }
 
 // NamedTypes returns the indices of the types that a user means by a name: of the first

@@ -30,7 +30,7 @@ func OneType(list []Profile, q Query) error {
 	}
 	var keys []string
 	for i := range list {
-		if k := list[i].Type.Key(); !slices.Contains(keys, k) {
+		if k := list[i].Type.AddKey(); !slices.Contains(keys, k) {
 			keys = append(keys, k)
 		}
 	}

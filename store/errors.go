@@ -63,8 +63,12 @@ type ConflictError struct {
 	Old, New string // file names
 }
 
-// Error names the identity, both files and the options that resolve it.
+// Error names the identity, both files and the options that resolve it; of one file also why
+// it may differ.
 func (e *ConflictError) Error() string {
+	if e.Old == e.New {
+		return fmt.Sprintf("%s is stored already with other content: %q has changed, or this version of Dendro reads it otherwise (samples without a stack, settings of JFR, units of callgrind); --replace stores it anew", e.Identity, e.New)
+	}
 	return fmt.Sprintf("%s is stored already with other content: %q before, %q now (use --replace, or import --add for shards of one run)", e.Identity, e.Old, e.New)
 }
 

@@ -46,7 +46,7 @@ func Decide(old *Profile, f *File, r *Record, c Conflict) (Action, error) {
 
 // checkAdd returns an error if the values of a record do not add to those stored.
 func checkAdd(old *Profile, f *File, r *Record) error {
-	if stored, added := old.Type.Key(), r.Type.Key(); stored != added {
+	if stored, added := old.Type.AddKey(), r.Type.AddKey(); stored != added {
 		return fmt.Errorf("%w: %q: values of type %s cannot be added to values of type %s", ErrConflict, f.Name, added, stored)
 	}
 	if _, ok := AddAbsolute(old.Sum, r.Self.Self); !ok || old.Samples > math.MaxInt64-r.Samples {

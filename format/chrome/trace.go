@@ -192,11 +192,13 @@ func (t *trace) addChunk() {
 	e, s := &t.e, t.scanner
 	key := recordingKey{string(e.pid), string(e.id)}
 	v, ok := t.recordings[key]
-	if !ok {
-		v = &v8Profile{thread: t.thread().id, start: e.at, at: e.chunk.at}
+	whole := string(e.name) == "CpuProfile" // each is a recording of its own
+	if again := ok && v.begun && string(e.name) == "Profile"; !ok || whole || again {
+		v = &v8Profile{pieces: true, thread: t.thread().id, start: e.at, at: e.chunk.at}
 		t.recordings[key] = v
 		t.recorded = append(t.recorded, v)
 	}
+	v.begun = v.begun || string(e.name) == "Profile"
 	if e.chunk.start != 0 {
 		v.start = e.chunk.start
 	}

@@ -23,6 +23,10 @@ type v8Profile struct {
 	timestamps []int64 // instead, in files of old versions: nanoseconds
 	start, end int64   // nanoseconds
 	thread     profile.ThreadID
+
+	pieces  bool // of a trace, which may lack some
+	begun   bool // the event that begins the recording was read
+	orphans int  // nodes of pieces whose caller is not there
 }
 
 // node is one node of the tree.
@@ -139,6 +143,8 @@ func (v *v8Profile) add(s *jsonscan.Scanner, symbols *profile.Symbols, n *nodeFi
 	if n.parent != none {
 		if p, ok := v.index[n.parent]; ok {
 			nd.parent = p
+		} else if v.pieces {
+			v.orphans++
 		} else {
 			s.Errorf("node %d is a child of node %d, which is not there", n.id, n.parent)
 		}
@@ -269,10 +275,17 @@ func (t *v8Tables) add(v *v8Profile, p *profile.Profile, l profile.Limits, origi
 		}
 		return nil
 	}
-	now, backward := v.start-origin, 0
+	now, backward, lost := v.start-origin, 0, 0
 	for i, id := range v.samples {
 		n, ok := v.index[int64(id)]
-		if !ok {
+		stack := profile.NoStack
+		switch {
+		case ok:
+			stack = stacks[n]
+		case v.pieces:
+			lost++
+			stack = p.Symbols.Lost()
+		default:
 			return v.malformed("sample %d is of node %d, which is not there", i, id)
 		}
 		delta := int64(0)
@@ -285,10 +298,16 @@ func (t *v8Tables) add(v *v8Profile, p *profile.Profile, l profile.Limits, origi
 			delta = 0
 		}
 		tags := profile.Tags{Thread: v.thread}
-		t.samples.Append(stacks[n], 1, now, tags)
-		t.wall.Append(stacks[n], delta, now, tags)
+		t.samples.Append(stack, 1, now, tags)
+		t.wall.Append(stack, delta, now, tags)
 		t.samples.Bound(l)
 		t.wall.Bound(l)
+	}
+	if lost > 0 {
+		p.Warnf("%d of %d samples of a CPU profile cannot be placed, since their nodes are not in the trace; they count as %s", lost, len(v.samples), profile.LostName)
+	}
+	if v.orphans > 0 {
+		p.Warnf("%d nodes of a CPU profile are called by nodes that are not in the trace; their stacks begin there", v.orphans)
 	}
 	if backward > 0 {
 		p.Warnf("%d samples are earlier than the one before and count no time", backward)

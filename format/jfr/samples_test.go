@@ -167,6 +167,14 @@ func (n *node) lines(path string, out map[string]int64) {
 	}
 }
 
+// TestChunks reads a recording whose settings are in its first chunk only.
+func TestChunks(t *testing.T) {
+	p := mustDecode(t, readtest.File(t, "ap29-chunks.jfr.gz"))
+	if cpu := p.Tables[p.Default]; cpu.Type.Name != profile.CPU || cpu.Total() != 1.16e9 || cpu.Count() != 116 || p.Interval != 10*time.Millisecond {
+		t.Errorf("%s: %d in %d samples, a sample every %s", cpu.Type.Name, cpu.Total(), cpu.Count(), p.Interval)
+	}
+}
+
 // TestDigest compares with counts that the JDK's own tool gives of a recording of
 // the JDK.
 func TestDigest(t *testing.T) {

@@ -61,6 +61,9 @@ func (o *mergeOptions) run(e *env, files []string) error {
 	if err != nil {
 		return err
 	}
+	for _, w := range p.Warnings {
+		fmt.Fprintln(e.err, "dendro: warning: "+escapeLines(w.String()))
+	}
 	table := -1
 	if len(p.Tables) == 1 {
 		table = 0
