@@ -116,6 +116,7 @@ func TestSlowReaders(t *testing.T) {
 	var made atomic.Int32
 	const budget, size = 64 << 20, 20 << 20
 	s, _ := start(t, Options{Limits: Limits{Answers: budget, Stall: 2 * time.Second, Rate: 1 << 20}}, document(size, &made), echo())
+	s.answers.wait = 300 * time.Millisecond
 	var slow []net.Conn
 	open := func(address string) {
 		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}

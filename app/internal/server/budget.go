@@ -16,6 +16,7 @@ var ErrBusy = errors.New("the server is busy: try again")
 type Budget struct {
 	what         string // for errors
 	total, share int64
+	wait         time.Duration // of a request for bytes
 
 	mu   sync.Mutex
 	used int64
@@ -25,7 +26,7 @@ type Budget struct {
 
 // NewBudget returns a budget of which one client may hold a share at most.
 func NewBudget(what string, total, share int64) *Budget {
-	return &Budget{what: what, total: total, share: max(share, 1), held: map[string]int64{}}
+	return &Budget{what: what, total: total, share: max(share, 1), wait: budgetWait, held: map[string]int64{}}
 }
 
 // Acquire reserves n units for a client. It waits until they are free, for a maximum time,
@@ -113,7 +114,7 @@ type holding struct {
 }
 
 func (h *holding) acquire(ctx context.Context, n int64) error {
-	if err := h.budget.Acquire(ctx, h.client, n, budgetWait); err != nil {
+	if err := h.budget.Acquire(ctx, h.client, n, h.budget.wait); err != nil {
 		return err
 	}
 	h.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
@@ -23,6 +24,8 @@ func (s *Server) newGRPC(tls *tls.Config) *grpc.Server {
 		grpc.MaxRecvMsgSize(l.Message),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxConcurrentStreams(l.Streams),
+		grpc.InitialWindowSize(smallMessage), // fixed: what a call may send before its handler reads
+		grpc.InitialConnWindowSize(1 << 20),
 		grpc.ConnectionTimeout(l.Headers),
 		grpc.MaxHeaderListSize(64 << 10),
 		// Agents keep idle connections alive more eagerly than gRPC's default allows.
@@ -31,9 +34,11 @@ func (s *Server) newGRPC(tls *tls.Config) *grpc.Server {
 		grpc.ChainUnaryInterceptor(s.unary),
 		grpc.ChainStreamInterceptor(s.stream),
 	}
+	security := insecure.NewCredentials()
 	if tls != nil {
-		options = append(options, grpc.Creds(credentials.NewTLS(tls)))
+		security = credentials.NewTLS(tls)
 	}
+	options = append(options, grpc.Creds(watcher{security, s.messages, &s.opts.Limits, s.metrics.refused.WithLabelValues("messages")}))
 	g := grpc.NewServer(options...)
 	healthpb.RegisterHealthServer(g, s.health)
 	for _, p := range s.parts {
@@ -52,6 +57,11 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	if err := s.authenticate(ctx, info.FullMethod); err != nil {
 		return nil, err
 	}
+	end, err := s.beginCall(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	return handle(ctx, req)
 }
 
@@ -61,12 +71,27 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	if err := s.authenticate(ss.Context(), info.FullMethod); err != nil {
 		return err
 	}
+	end, err := s.beginCall(ss.Context())
+	if err != nil {
+		return err
+	}
+	defer end()
 	if strings.HasPrefix(info.FullMethod, healthService) {
 		watch, release := s.untilEnding(ss)
 		defer release()
 		return handle(srv, watch)
 	}
 	return handle(srv, decodingStream{ss})
+}
+
+// beginCall takes a place for a call; end frees it. Each call may hold smallMessage in memory.
+func (s *Server) beginCall(ctx context.Context) (end func(), err error) {
+	client := clientOfCall(ctx)
+	if err := s.calls.Acquire(ctx, client, 1, 0); err != nil {
+		s.metrics.refused.WithLabelValues("calls").Inc()
+		return nil, status.Error(codes.ResourceExhausted, err.Error())
+	}
+	return func() { s.calls.Release(client, 1) }, nil
 }
 
 // untilEnding ends a stream of a health watcher when the server shuts down, which would

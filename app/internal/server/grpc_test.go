@@ -70,7 +70,13 @@ func startGRPC(t *testing.T, o Options, dial ...grpc.DialOption) *grpc.ClientCon
 	}
 	go s.grpc.Serve(l)
 	t.Cleanup(s.grpc.Stop)
-	conn, err := grpc.NewClient(l.Addr().String(), append(dial, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	return dialGRPC(t, l.Addr().String(), dial...)
+}
+
+// dialGRPC returns a connection to a server.
+func dialGRPC(t *testing.T, address string, dial ...grpc.DialOption) *grpc.ClientConn {
+	t.Helper()
+	conn, err := grpc.NewClient(address, append(dial, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	if err != nil {
 		t.Fatal(err)
 	}

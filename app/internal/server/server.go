@@ -76,7 +76,8 @@ type Limits struct {
 	Idle    time.Duration // of an idle connection; default 2 min
 
 	Streams uint32 // concurrent gRPC calls of one connection; default 1,000
-	Message int    // bytes of one gRPC message; default 50 MiB
+	Calls   int    // concurrent gRPC calls of all connections; default 8,192
+	Message int    // bytes of one gRPC message; default 8 MiB
 
 	Drain time.Duration // for running requests at shutdown; default 30 s
 	// OpenStreams is the time for streams of agents at shutdown. Most streams take a
@@ -97,7 +98,8 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Stall, time.Minute)
 	set(&l.Idle, 2*time.Minute)
 	set(&l.Streams, 1000)
-	set(&l.Message, 50<<20)
+	set(&l.Calls, 8192)
+	set(&l.Message, 8<<20)
 	set(&l.Drain, 30*time.Second)
 	set(&l.OpenStreams, 5*time.Second)
 	return l
@@ -126,6 +128,7 @@ type Server struct {
 	slots    *slots
 	answers  *Budget // bytes of answers that wait to be sent
 	messages *Budget // bytes of bodies and messages in memory
+	calls    *Budget // gRPC calls of all connections
 	running  running
 
 	serving     context.Context // ends when the shutdown begins
@@ -147,6 +150,7 @@ func New(opts Options, parts ...Part) (*Server, error) {
 	s := &Server{opts: opts, parts: parts, log: opts.Log, metrics: newMetrics(opts.Version, parts), health: health.NewServer(),
 		sessions: newSessions(), guesses: newGuesses(), slots: newSlots(opts.Limits.Requests),
 		answers:  NewBudget("bytes of answers", opts.Limits.Answers, (opts.Limits.Answers+1)/2),
+		calls:    NewBudget("calls", int64(opts.Limits.Calls), int64(opts.Limits.Calls+1)/2),
 		messages: NewBudget("bytes of messages", opts.Limits.Messages, (opts.Limits.Messages+1)/2)}
 	s.serving, s.stopServing = context.WithCancel(context.Background())
 	tls, err := loadTLS(opts.TLSCert, opts.TLSKey, opts.Log)

@@ -141,9 +141,9 @@ func TestGoPeriods(t *testing.T) {
 func TestGoProfileTooLarge(t *testing.T) {
 	b := newBench(t)
 	stream := b.open(goProfileReport)
-	chunk := make([]byte, 8<<20)
-	for i := range 5 {
-		if err := stream.SendMsg(&profilev3.GoProfileData{TaskId: "large", Payload: chunk, IsLast: i == 4}); err != nil {
+	chunk := make([]byte, 4<<20)
+	for i := range 9 {
+		if err := stream.SendMsg(&profilev3.GoProfileData{TaskId: "large", Payload: chunk, IsLast: i == 8}); err != nil {
 			t.Fatal(err)
 		}
 	}
