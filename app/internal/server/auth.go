@@ -124,7 +124,7 @@ func (s *Server) authenticate(ctx context.Context, method string) error {
 		right = right || same(token, s.opts.AgentToken)
 	}
 	if len(given) > 0 {
-		if wait := s.guesses.judge(clientOfCall(ctx), given[0], right, time.Now()); wait > 0 {
+		if wait := s.guesses.judge(Client(ctx), given[0], right, time.Now()); wait > 0 {
 			return status.Errorf(codes.ResourceExhausted, "too many wrong tokens from this address: try again in %s", wait)
 		}
 	}
@@ -147,8 +147,8 @@ func clientOf(address string) string {
 	return host
 }
 
-// clientOfCall is clientOf for a gRPC call.
-func clientOfCall(ctx context.Context) string {
+// Client returns what stands for the client of a gRPC call in budgets.
+func Client(ctx context.Context) string {
 	if p, ok := peer.FromContext(ctx); ok {
 		return clientOf(p.Addr.String())
 	}

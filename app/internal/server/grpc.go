@@ -86,7 +86,7 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 
 // beginCall takes a place for a call; end frees it. Each call may hold smallMessage in memory.
 func (s *Server) beginCall(ctx context.Context) (end func(), err error) {
-	client := clientOfCall(ctx)
+	client := Client(ctx)
 	if err := s.calls.Acquire(ctx, client, 1, 0); err != nil {
 		s.metrics.refused.WithLabelValues("calls").Inc()
 		return nil, status.Error(codes.ResourceExhausted, err.Error())

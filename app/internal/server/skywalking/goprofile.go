@@ -11,6 +11,7 @@ import (
 
 	profilev3 "skywalking.apache.org/repo/goapi/collect/language/profile/v3"
 
+	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/skywalking/signatures"
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/format"
@@ -30,7 +31,7 @@ const (
 // another one, and its later profiles would be lost. An error of the store is returned at
 // the end.
 func (a *Agents) collectGoProfiles(c *call) error {
-	in := goUpload{budget: a.budget}
+	in := goUpload{budget: a.budget, client: server.Client(c.Context())}
 	defer func() { in.release() }()
 	var failed error
 	err := c.each(func(msg []byte) error {
@@ -60,7 +61,8 @@ func (a *Agents) collectGoProfiles(c *call) error {
 
 // goUpload is a Go profile that is being received.
 type goUpload struct {
-	budget *budget
+	budget *server.Budget
+	client string
 	task   string
 	data   []byte
 	held   int64 // of the budget
@@ -90,7 +92,7 @@ func (u *goUpload) add(msg []byte) (complete bool, err error) {
 	switch {
 	case u.held+n > maxGoProfile:
 		err = fmt.Errorf("%w: a Go profile of more than %d bytes", ErrMalformed, maxGoProfile)
-	case !u.budget.tryAcquire(n):
+	case u.budget.Acquire(context.Background(), u.client, n, 0) != nil:
 		err = fmt.Errorf("%w: too many Go profiles arrive at once", ErrMalformed)
 	default:
 		u.data, u.held = append(u.data, m.GetPayload()...), u.held+n
@@ -103,7 +105,7 @@ func (u *goUpload) add(msg []byte) (complete bool, err error) {
 
 // release drops the received data.
 func (u *goUpload) release() {
-	u.budget.release(u.held)
+	u.budget.Release(u.client, u.held)
 	u.data, u.held = nil, 0
 }
 

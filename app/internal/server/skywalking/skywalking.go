@@ -59,7 +59,7 @@ type Agents struct {
 	dispatcher *traceprof.Dispatcher
 	intake     *traceprof.Intake
 	uploads    *uploads.Uploads
-	budget     *budget // for recordings and Go profiles that are being received
+	budget     *server.Budget // for recordings and Go profiles that are being received
 	now        func() int64
 	log        *slog.Logger
 	counts     counts
@@ -74,7 +74,7 @@ func New(o Options) *Agents {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Agents{store: o.Store, dispatcher: o.Dispatcher, intake: o.Intake, uploads: o.Uploads,
-		budget: newBudget(maxHeld), now: o.Now, log: o.Log, counts: newCounts()}
+		budget: server.NewBudget("bytes of recordings", maxHeld, maxHeld/2), now: o.Now, log: o.Log, counts: newCounts()}
 }
 
 // maxHeld is the maximum memory for recordings and Go profiles that are being received:

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	asyncv10 "skywalking.apache.org/repo/goapi/collect/language/asyncprofiler/v10"
 
+	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/skywalking/uploads"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -42,14 +46,19 @@ type upload struct {
 	agents *Agents
 	kind   traceprof.Kind
 
-	who     traceprof.InstanceKey
-	task    *traceprof.Task // nil: unknown, the content is dropped
-	taskID  string
-	begun   bool
+	who    traceprof.InstanceKey
+	task   *traceprof.Task // nil: unknown, the content is dropped
+	taskID string
+	begun  bool
+	left   int64 // announced bytes that did not arrive yet
+	client string
+	late   *time.Timer // drops the content
+	ended  bool        // no content is expected: it was refused, or there is none
+
+	mu      sync.Mutex
 	content []byte
-	left    int64 // announced bytes that did not arrive yet
 	held    int64 // of the budget
-	ended   bool  // no content is expected: it was refused, or there is none
+	over    bool  // the content was dropped
 }
 
 // handle handles one message.
@@ -76,7 +85,7 @@ func (u *upload) handle(c *call, msg []byte) error {
 		return fmt.Errorf("%w: more content than the metadata announced", ErrMalformed)
 	}
 	if u.task != nil {
-		u.content = append(u.content, m.GetContent()...)
+		return u.add(m.GetContent())
 	}
 	return nil
 }
@@ -113,10 +122,11 @@ func (u *upload) begin(ctx context.Context, meta *asyncv10.AsyncProfilerMetaData
 		return nil, err
 	}
 	size := max(u.left, 0)
-	if err := a.budget.acquire(ctx, size); err != nil {
-		return nil, err
+	if err := a.budget.Acquire(ctx, server.Client(ctx), size, uploadWait); err != nil {
+		return nil, status.Error(codes.ResourceExhausted, err.Error())
 	}
-	u.task, u.held = &task, size
+	u.task, u.held, u.client = &task, size, server.Client(ctx)
+	u.late = time.AfterFunc(uploadTime(size), u.drop)
 	return answer(proceed), nil
 }
 
@@ -129,6 +139,10 @@ func (u *upload) finish(ctx context.Context) error {
 		return nil
 	}
 	err := fmt.Errorf("%w: it is empty", uploads.ErrUnreadable)
+	u.late.Stop()
+	if u.dropped() {
+		return errLate
+	}
 	if len(u.content) > 0 {
 		err = a.uploads.Put(ctx, u.task, u.who.Name, u.content)
 	}
@@ -148,58 +162,48 @@ func (u *upload) report(ctx context.Context, e traceprof.Event, text string) err
 	return u.agents.dispatcher.Report(ctx, u.who.Name, u.taskID, e, text)
 }
 
-func (u *upload) close() {
-	u.agents.budget.release(u.held)
+// Times of a recording: to wait for memory while other agents send theirs, and to arrive, which
+// takes two minutes and the time at a slow rate.
+const (
+	uploadWait = 5 * time.Minute
+	uploadRate = 64 << 10 // bytes per second
+)
+
+func uploadTime(size int64) time.Duration {
+	return 2*time.Minute + time.Duration(size/uploadRate)*time.Second
+}
+
+var errLate = status.Error(codes.DeadlineExceeded, "the recording did not arrive in time")
+
+// add adds content, unless the recording is late.
+func (u *upload) add(content []byte) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.over {
+		return errLate
+	}
+	u.content = append(u.content, content...)
+	return nil
+}
+
+func (u *upload) dropped() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.over
+}
+
+// drop frees the memory of a recording that is late. Its stream may go on for long.
+func (u *upload) drop() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.over = true
+	u.agents.budget.Release(u.client, u.held)
 	u.held, u.content = 0, nil
 }
 
-// budget limits the memory for data that is being received.
-type budget struct {
-	mu   sync.Mutex
-	free int64
-	wake chan struct{} // closed by release
-}
-
-func newBudget(n int64) *budget { return &budget{free: n, wake: make(chan struct{})} }
-
-// acquire waits until n bytes are free and reserves them; n is at most the whole budget.
-func (b *budget) acquire(ctx context.Context, n int64) error {
-	for {
-		b.mu.Lock()
-		if b.free >= n {
-			b.free -= n
-			b.mu.Unlock()
-			return nil
-		}
-		wake := b.wake
-		b.mu.Unlock()
-		select {
-		case <-wake:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+func (u *upload) close() {
+	if u.late != nil {
+		u.late.Stop()
 	}
-}
-
-// tryAcquire reserves n bytes if they are free.
-func (b *budget) tryAcquire(n int64) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.free < n {
-		return false
-	}
-	b.free -= n
-	return true
-}
-
-// release frees n bytes.
-func (b *budget) release(n int64) {
-	if n == 0 {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.free += n
-	close(b.wake)
-	b.wake = make(chan struct{})
+	u.drop()
 }

@@ -65,8 +65,12 @@ type Options struct {
 const (
 	batchRecords = 5000
 	fetchBytes   = 16 << 20
-	retryFirst   = 200 * time.Millisecond
-	retryMost    = 10 * time.Second
+	// A broker may send more than it was asked for, and compressed batches grow. What is
+	// beyond these sizes is refused.
+	answerBytes = 2 * fetchBytes
+	batchBytes  = 64 << 20 // of one batch, decompressed
+	retryFirst  = 200 * time.Millisecond
+	retryMost   = 10 * time.Second
 
 	// lookBack is where a group without offsets begins: records that agents sent during
 	// the server's first start or the creation of a topic are read, days of old records
@@ -162,7 +166,7 @@ func (o *Options) prefix() string {
 // connect sets the options of connections.
 func (f *Fetcher) connect() error {
 	o := &f.opts
-	f.connection = []kgo.Opt{kgo.SeedBrokers(o.Brokers...), kgo.ClientID("dendro")}
+	f.connection = []kgo.Opt{kgo.SeedBrokers(o.Brokers...), kgo.ClientID("dendro"), kgo.BrokerMaxReadBytes(answerBytes)}
 	if o.TLS {
 		f.connection = append(f.connection, kgo.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12}))
 	}
@@ -194,6 +198,8 @@ func (f *Fetcher) consumer() []kgo.Opt {
 		// Partitions are not reassigned while this member stores their records.
 		kgo.BlockRebalanceOnPoll(),
 		kgo.FetchMaxBytes(fetchBytes),
+		kgo.MaxDecompressBatchBytes(batchBytes),
+		kgo.MaxConcurrentFetches(1), // one answer in memory, of however many brokers
 		kgo.FetchMaxPartitionBytes(fetchBytes / 4),
 	}
 }
