@@ -68,7 +68,7 @@ const (
 	// A broker may send more than it was asked for, and compressed batches grow. What is
 	// beyond these sizes is refused.
 	answerBytes = 2 * fetchBytes
-	batchBytes  = 64 << 20 // of one batch, decompressed
+	unpackBytes = 64 << 20 // of a fetch, decompressed
 	retryFirst  = 200 * time.Millisecond
 	retryMost   = 10 * time.Second
 
@@ -87,6 +87,7 @@ type Fetcher struct {
 
 	connection []kgo.Opt
 	client     *kgo.Client // while it runs
+	unpacker   *unpacker
 
 	records *prometheus.CounterVec // topic, outcome
 	retries prometheus.Counter
@@ -111,7 +112,7 @@ func New(agents *skywalking.Agents, o Options) (*Fetcher, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	f := &Fetcher{agents: agents, opts: o, topics: map[string]*topic{}, log: o.Log,
+	f := &Fetcher{agents: agents, opts: o, topics: map[string]*topic{}, log: o.Log, unpacker: newUnpacker(unpackBytes),
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "dendro_kafka_records_total",
 			Help: "Records read from Kafka, by topic and outcome: processed, dropped (not used), poison (malformed)."}, []string{"topic", "outcome"}),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{Name: "dendro_kafka_retries_total",
@@ -166,7 +167,8 @@ func (o *Options) prefix() string {
 // connect sets the options of connections.
 func (f *Fetcher) connect() error {
 	o := &f.opts
-	f.connection = []kgo.Opt{kgo.SeedBrokers(o.Brokers...), kgo.ClientID("dendro"), kgo.BrokerMaxReadBytes(answerBytes)}
+	f.connection = []kgo.Opt{kgo.SeedBrokers(o.Brokers...), kgo.ClientID("dendro"),
+		kgo.FetchMaxBytes(fetchBytes), kgo.BrokerMaxReadBytes(answerBytes)}
 	if o.TLS {
 		f.connection = append(f.connection, kgo.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12}))
 	}
@@ -197,8 +199,7 @@ func (f *Fetcher) consumer() []kgo.Opt {
 		kgo.DisableAutoCommit(),
 		// Partitions are not reassigned while this member stores their records.
 		kgo.BlockRebalanceOnPoll(),
-		kgo.FetchMaxBytes(fetchBytes),
-		kgo.MaxDecompressBatchBytes(batchBytes),
+		kgo.WithDecompressor(f.unpacker),
 		kgo.MaxConcurrentFetches(1), // one answer in memory, of however many brokers
 		kgo.FetchMaxPartitionBytes(fetchBytes / 4),
 	}
@@ -252,19 +253,33 @@ func (f *Fetcher) run(ctx context.Context) (err error) {
 		if fetches.IsClientClosed() {
 			return nil
 		}
+		failed := false
 		fetches.EachError(func(topic string, partition int32, err error) {
-			if ctx.Err() == nil {
+			switch tooLarge := (*kgo.ErrDecompressTooLarge)(nil); {
+			case errors.Is(err, errFull):
+			case errors.As(err, &tooLarge):
+				f.skip(tooLarge)
+			case ctx.Err() == nil:
+				failed = true
 				f.failed(fmt.Errorf("reading %s: %w", topic, err))
 				f.log.Warn("reading from Kafka", "topic", topic, "partition", partition, "error", err)
 			}
 		})
-		if len(fetches.Errors()) == 0 {
+		if !failed {
 			f.failed(nil)
 		}
 		f.store(ctx, fetches)
+		f.unpacker.reset()
 		f.client.AllowRebalance()
 	}
 	return nil
+}
+
+// skip goes on behind a batch that is too large to be decompressed.
+func (f *Fetcher) skip(batch *kgo.ErrDecompressTooLarge) {
+	f.records.WithLabelValues(batch.Topic, "poison").Add(float64(batch.NextOffset - batch.Offset))
+	f.log.Warn("a batch is skipped", "topic", batch.Topic, "partition", batch.Partition, "offset", batch.Offset, "error", batch)
+	f.client.SetOffsets(map[string]map[int32]kgo.EpochOffset{batch.Topic: {batch.Partition: {Epoch: batch.Epoch, Offset: batch.NextOffset}}})
 }
 
 // retry calls do until it succeeds or the context ends, and returns the context's error.
