@@ -215,6 +215,10 @@ func TestFloods(t *testing.T) {
 			}
 			return r.WriteDataPadded(1, false, nil, make([]byte, 255))
 		},
+		"answers that nobody reads": func(r *raw, _ int) error {
+			message := append([]byte{0, 0, 0, 0, 11, 10, 9}, "not found"...) // HealthCheckRequest{service}
+			return r.WriteData(r.open("/test.Moody/Once"), true, message)
+		},
 		"window": func(r *raw, _ int) error { return r.WriteWindowUpdate(0, 1) },
 		"garbage": func(r *raw, i int) error {
 			return r.WriteRawFrame(http2.FrameType(i), 0xff, uint32(i), bytes.Repeat([]byte{0xff}, 100))

@@ -490,3 +490,36 @@ func TestAbsentMetrics(t *testing.T) {
 		t.Errorf("%d %s\nlog: %s", w.Code, w.Body, log.String())
 	}
 }
+
+// TestSeriesAreBounded: nothing that clients send becomes a new series of the metrics.
+func TestSeriesAreBounded(t *testing.T) {
+	s, err := New(Options{HTTPToken: fullToken, OpenMetrics: true, Pages: func(http.ResponseWriter, *http.Request) bool { return false }}, echo())
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := func() int {
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, request("GET", "/metrics", nil))
+		return strings.Count(w.Body.String(), "\ndendro_")
+	}
+	ask := func(i int) {
+		for _, r := range []*http.Request{
+			request("GET", "/path/"+strconv.Itoa(i), nil), request("METHOD"+strconv.Itoa(i), "/read", nil), request("GET", "/break/x"+strconv.Itoa(i), nil),
+			request("POST", "/change?label="+strconv.Itoa(i), nil, "Content-Encoding: e"+strconv.Itoa(i)),
+			request("GET", "/read", nil, "Authorization: Bearer guess-"+strconv.Itoa(i), "Host: h"+strconv.Itoa(i)),
+		} {
+			s.Handler().ServeHTTP(httptest.NewRecorder(), r)
+		}
+	}
+	for i := range 50 {
+		ask(i)
+	}
+	series() // has series of its own
+	before := series()
+	for i := range 1000 {
+		ask(50 + i)
+	}
+	if after := series(); before == 0 || after != before {
+		t.Errorf("%d series became %d", before, after)
+	}
+}
