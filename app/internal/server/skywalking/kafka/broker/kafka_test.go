@@ -1,5 +1,3 @@
-// Package kafka_test lets agents report through a real Kafka. It needs Java and,
-// for the first download, Maven, and runs when DENDRO_TEST_REAL is 1.
 package kafka_test
 
 import (
