@@ -17,19 +17,24 @@ func Write(w io.Writer, p *profile.Profile, table int, f *Format, c Compression)
 	if f.Encode == nil {
 		return fmt.Errorf("%s is read, not written", f.Title)
 	}
+	return Pack(w, c, func(w io.Writer) error { return f.Encode(w, p, table) })
+}
+
+// Pack compresses what write writes.
+func Pack(w io.Writer, c Compression, write func(w io.Writer) error) error {
 	switch c {
 	case Gzip:
 		zw := gzip.NewWriter(w)
-		return errors.Join(f.Encode(zw, p, table), zw.Close())
+		return errors.Join(write(zw), zw.Close())
 	case Zstd:
 		zw, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 		if err != nil {
 			return err
 		}
-		return errors.Join(f.Encode(zw, p, table), zw.Close())
+		return errors.Join(write(zw), zw.Close())
 	case LZ4:
 		zw := lz4.NewWriter(w)
-		return errors.Join(f.Encode(zw, p, table), zw.Close())
+		return errors.Join(write(zw), zw.Close())
 	}
-	return f.Encode(w, p, table)
+	return write(w)
 }

@@ -126,7 +126,7 @@ type Importer struct {
 }
 
 // New returns an importer into st.
-func New(ctx context.Context, st store.Store, o Options) (*Importer, error) {
+func New(ctx context.Context, st store.Destination, o Options) (*Importer, error) {
 	if o.Normalizer == nil {
 		o.Normalizer = normalize.New(nil)
 	}
@@ -267,7 +267,7 @@ func (o outlet) send(b *batch) bool {
 }
 
 // Run imports sources into st with an importer of its own.
-func Run(ctx context.Context, st store.Store, sources []Source, o Options, report func(Result)) (Summary, error) {
+func Run(ctx context.Context, st store.Destination, sources []Source, o Options, report func(Result)) (Summary, error) {
 	im, err := New(ctx, st, o)
 	if err != nil {
 		return Summary{}, err
@@ -313,7 +313,7 @@ type item struct {
 
 // writer stores batches in the order of the sources.
 type writer struct {
-	st      store.Store
+	st      store.Destination
 	o       Options
 	report  func(Result)
 	sum     Summary
@@ -321,7 +321,7 @@ type writer struct {
 	current currentSource // the source whose results are reported
 }
 
-func newWriter(ctx context.Context, st store.Store, o Options) (*writer, error) {
+func newWriter(ctx context.Context, st store.Destination, o Options) (*writer, error) {
 	w := &writer{st: st, o: o, runs: o.Runs}
 	if w.runs == nil {
 		w.runs = &Runs{}

@@ -16,8 +16,8 @@ type View[Request any] struct {
 	New func() any
 }
 
-// viewOf makes a view of a query.
-func viewOf[Request, Result any](answer func(context.Context, store.Store, *Request) (*Result, error)) View[Request] {
+// ViewOf makes a view of a query.
+func ViewOf[Request, Result any](answer func(context.Context, store.Store, *Request) (*Result, error)) View[Request] {
 	return viewBy(answer, func(r *Request) (*Request, error) { return r, nil })
 }
 
@@ -43,54 +43,54 @@ func viewBy[Request, Part, Result any](answer func(context.Context, store.Store,
 func TreeView(r *TreeRequest) View[TreeRequest] {
 	switch {
 	case len(r.Inputs) == 0 && r.Last > 0 && r.View == viewFunctions:
-		return viewOf(Growth)
+		return ViewOf(Growth)
 	case r.Select != "":
-		return viewOf(Node)
+		return ViewOf(Node)
 	}
 	switch r.View {
 	case viewFunctions:
-		return viewOf(Functions)
+		return ViewOf(Functions)
 	case viewFlame:
-		return viewOf(Flame)
+		return ViewOf(Flame)
 	case viewStackChart:
-		return viewOf(StackChart)
+		return ViewOf(StackChart)
 	case viewMarkers:
-		return viewOf(Markers)
+		return ViewOf(Markers)
 	}
-	return viewOf(Tree)
+	return ViewOf(Tree)
 }
 
 // DiffView returns the view that a DiffRequest names.
 func DiffView(r *DiffRequest) View[DiffRequest] {
 	switch {
 	case r.View == viewStackChart:
-		return viewOf(DiffChart)
+		return ViewOf(DiffChart)
 	case r.Against != "" && r.listsBand():
-		return viewOf(Band)
+		return ViewOf(Band)
 	case r.Net && r.Select != "":
-		return viewOf(NetNode)
+		return ViewOf(NetNode)
 	case r.Net && r.View == viewFunctions:
-		return viewOf(NetFunctions)
+		return ViewOf(NetFunctions)
 	case r.Net && r.View == viewFlame:
-		return viewOf(NetFlame)
+		return ViewOf(NetFlame)
 	case r.Net:
-		return viewOf(NetTree)
+		return ViewOf(NetTree)
 	case r.Select != "":
-		return viewOf(DiffNode)
+		return ViewOf(DiffNode)
 	case r.View == viewFunctions:
-		return viewOf(DiffFunctions)
+		return ViewOf(DiffFunctions)
 	case r.View == viewFlame:
-		return viewOf(DiffFlame)
+		return ViewOf(DiffFlame)
 	}
-	return viewOf(Diff)
+	return ViewOf(Diff)
 }
 
 // FindView returns the view that a FindRequest names.
 func FindView(r *FindRequest) View[FindRequest] {
 	if r.By == "profile" {
-		return viewOf(Find)
+		return ViewOf(Find)
 	}
-	return viewOf(FindSums)
+	return ViewOf(FindSums)
 }
 
 // MethodView returns the method that a MethodRequest names.
@@ -109,7 +109,7 @@ func MethodView(r *MethodRequest) View[MethodRequest] {
 		})
 	case "correlation":
 		return viewBy(Correlations, func(r *MethodRequest) (*CorrelationsRequest, error) {
-			return &CorrelationsRequest{r.Selection, r.Correlating, r.Rows, r.Expand}, nil
+			return &CorrelationsRequest{r.Selection, r.Correlating, r.Rows, r.Expand, r.Facts}, nil
 		})
 	}
 	return viewBy(Regressions, func(r *MethodRequest) (*RegressionsRequest, error) {

@@ -100,10 +100,10 @@ func TestResultsDecode(t *testing.T) {
 	for _, x := range []values{{}, {"expand": "greedy"}, {"method": "thesis"}, {"method": "thesis", "expand": "greedy"}, {"method": "hotelling", "last": "2"}} {
 		sameAfterDecoding(t, st, MethodView, x)
 	}
-	sameAfterDecoding(t, st, func(*OverviewRequest) View[OverviewRequest] { return viewOf(Overview) }, values{})
-	sameAfterDecoding(t, st, func(*RunsRequest) View[RunsRequest] { return viewOf(Runs) }, values{})
-	sameAfterDecoding(t, st, func(*RunsRequest) View[RunsRequest] { return viewOf(Profiles) }, values{})
-	sameAfterDecoding(t, st, func(*HistoryRequest) View[HistoryRequest] { return viewOf(History) }, values{"function": "load"})
-	sameAfterDecoding(t, st, func(*FunctionNamesRequest) View[FunctionNamesRequest] { return viewOf(FunctionNames) }, values{})
-	sameAfterDecoding(t, st, func(*BottlenecksRequest) View[BottlenecksRequest] { return viewOf(Bottlenecks) }, values{"contexts": "2", "plots": "1", "expand": "greedy"})
+	sameAfterDecoding(t, st, func(*OverviewRequest) View[OverviewRequest] { return ViewOf(Overview) }, values{})
+	sameAfterDecoding(t, st, func(*RunsRequest) View[RunsRequest] { return ViewOf(Runs) }, values{})
+	sameAfterDecoding(t, st, func(*ProfilesRequest) View[ProfilesRequest] { return ViewOf(Profiles) }, values{})
+	sameAfterDecoding(t, st, func(*HistoryRequest) View[HistoryRequest] { return ViewOf(History) }, values{"function": "load"})
+	sameAfterDecoding(t, st, func(*FunctionNamesRequest) View[FunctionNamesRequest] { return ViewOf(FunctionNames) }, values{})
+	sameAfterDecoding(t, st, func(*BottlenecksRequest) View[BottlenecksRequest] { return ViewOf(Bottlenecks) }, values{"contexts": "2", "plots": "1", "expand": "greedy"})
 }

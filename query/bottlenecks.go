@@ -28,6 +28,7 @@ type BottlenecksRequest struct {
 	Plots     int    `param:"plots" group:"View" arg:"n" min:"0" help:"number of benchmarks per function to plot: for correlation the metric against the function, otherwise its share over the runs (html: 4 if 0)" json:"plots,omitempty"`
 	Rows      int    `param:"rows" group:"Limit" arg:"n" min:"0" page:"25" help:"maximum number of functions (0: all)" json:"rows,omitempty"`
 	Expand    `group:"Expansion"`
+	Facts     `json:"facts,omitzero"`
 }
 
 // Degree is how many calls deep a subtree goes: 0 to bottleneck.MaxDegree, or all.
@@ -55,6 +56,9 @@ func (d Degree) String() string {
 	return strconv.Itoa(int(d))
 }
 
+// MarshalText returns the degree as UnmarshalText reads it.
+func (d Degree) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
 // BottlenecksResult ranks functions.
 type BottlenecksResult struct {
 	// Measure says what the score is, like "potential of functions without callees: each
@@ -73,9 +77,6 @@ func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ 
 	defer func() { err = r.hinted(ctx, st, err) }()
 	if r.Negative && r.By != "correlation" {
 		return nil, usage("--negative needs --by correlation")
-	}
-	if err := r.Expand.check(); err != nil {
-		return nil, err
 	}
 	q, notes, err := r.oneType(ctx, st)
 	if err != nil {
@@ -96,11 +97,11 @@ func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ 
 		if err != nil {
 			return nil, err
 		}
-		if out.Expanded, err = r.contextsIn(ctx, st, list, candidatesOf(res.Rows), r.correlating()); err != nil {
+		if out.Expanded, err = r.contextsIn(ctx, st, &r.Facts, list, candidatesOf(res.Rows), r.correlating()); err != nil {
 			return nil, err
 		}
 	}
-	return out, nil
+	return out, r.unmet(nil)
 }
 
 // measure says what the score is.

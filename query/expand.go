@@ -2,14 +2,12 @@ package query
 
 import (
 	"context"
-	"os"
-	"path/filepath"
+	"errors"
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/bottleneck"
 	"github.com/dendroprof/dendro/analysis/expansion"
 	"github.com/dendroprof/dendro/analysis/history"
-	"github.com/dendroprof/dendro/internal/gitlog"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
@@ -26,9 +24,6 @@ type Expand struct {
 	Threshold float64 `param:"threshold" arg:"score" help:"follow only contexts with a score above this" json:"threshold,omitempty"`
 	Score     string  `param:"expand-score" arg:"what" choices:",counts,thesis" default:"" help:"greedy and informed: score of a change: counts (standard deviation at least that of a sample count; default) or thesis (standard deviation of the history; 0 for new contexts)" json:"expandScore,omitempty"`
 	Reverse   bool    `param:"expand-reverse" help:"correlation: follow contexts whose samples decrease when the time increases" json:"expandReverse,omitempty"`
-
-	Repo     string `json:"-"` // informed: directory in the git repository of the code
-	Revision string `json:"-"` // of Repo; empty: the commit of the newest run if Repo has it, else HEAD
 }
 
 // Expanded are the contexts of ranked functions.
@@ -41,26 +36,19 @@ type Expanded struct {
 	Type profile.ValueType `json:"valueType" client:"units"` // of the differences
 }
 
-func (x *Expand) check() error {
-	if x.Repo != "" && x.Expand != "informed" {
-		return usage("--repo needs --expand informed")
-	}
-	return nil
-}
-
 // contextsIn searches the contexts of candidates in a selection, oldest first: of each
 // benchmark the newest run is compared with those before, or all are correlated.
-func (x *Expand) contextsIn(ctx context.Context, st store.Store, list []store.Profile, candidates []expansion.Candidate, c bottleneck.Correlating) (*Expanded, error) {
+func (x *Expand) contextsIn(ctx context.Context, st store.Store, f *Facts, list []store.Profile, candidates []expansion.Candidate, c bottleneck.Correlating) (*Expanded, error) {
 	choose := history.Options{Extra: 1}
 	if x.Expand == "correlation" {
 		choose = history.Options{AnyMachine: true, AnyProfiler: true, AnyBranch: true, Window: len(list)}
 	}
-	return x.contexts(ctx, st, history.Choose(list, choose), 1, candidates, c)
+	return x.contexts(ctx, st, f, history.Choose(list, choose), 1, candidates, c)
 }
 
 // contexts searches the contexts of candidates in the runs of benchmarks, of which the
 // last ones are tested.
-func (x *Expand) contexts(ctx context.Context, st store.Store, benchmarks []history.Series, tested int, candidates []expansion.Candidate, c bottleneck.Correlating) (*Expanded, error) {
+func (x *Expand) contexts(ctx context.Context, st store.Store, f *Facts, benchmarks []history.Series, tested int, candidates []expansion.Candidate, c bottleneck.Correlating) (*Expanded, error) {
 	d, err := expansion.Load(ctx, st, benchmarks, tested, x.Expand == "informed")
 	if err != nil {
 		return nil, err
@@ -75,7 +63,7 @@ func (x *Expand) contexts(ctx context.Context, st store.Store, benchmarks []hist
 	case "correlation":
 		sel = expansion.Correlated(d, c, x.Reverse)
 	case "informed":
-		recency, err := x.recency(ctx, benchmarks)
+		recency, err := x.recency(ctx, f, benchmarks, d.Functions())
 		if err != nil {
 			return nil, err
 		}
@@ -91,29 +79,37 @@ func (x *Expand) contexts(ctx context.Context, st store.Store, benchmarks []hist
 }
 
 // recency returns how long ago the code of a function changed; nil without a repository.
-func (x *Expand) recency(ctx context.Context, benchmarks []history.Series) (expansion.Recency, error) {
-	if x.Repo == "" {
+func (x *Expand) recency(ctx context.Context, f *Facts, benchmarks []history.Series, functions []profile.Function) (expansion.Recency, error) {
+	repo := f.repository()
+	if repo == nil {
 		return nil, nil
 	}
 	newest := newestRun(benchmarks)
-	revision := x.Revision
+	revision := f.Revision
 	if revision == "" {
 		revision = newest.Commit
 	}
-	log, err := readLog(ctx, x.Repo, revision)
-	if err != nil && x.Revision == "" && revision != "" {
-		log, err = readLog(ctx, x.Repo, "")
+	places := make([]Place, len(functions))
+	for i := range functions {
+		places[i] = Place{functions[i].Name, functions[i].File}
+	}
+	ages, err := repo.Ages(ctx, revision, places)
+	if err != nil && !errors.Is(err, errNeeded) && f.Revision == "" && revision != "" {
+		ages, err = repo.Ages(ctx, "", places)
+	}
+	if errors.Is(err, errNeeded) {
+		return nil, nil // the answer is not sent
 	}
 	if err != nil {
 		return nil, err
 	}
-	now := log.Date
+	now := ages.Date
 	if newest.Date.After(now) {
 		now = newest.Date
 	}
 	return func(f *profile.Function) (time.Duration, bool) {
-		when, _, known := log.LastChange(f)
-		return now.Sub(when), known
+		when, known := ages.Changed[f.Name]
+		return now.Sub(time.Unix(when, 0)), known
 	}, nil
 }
 
@@ -126,15 +122,6 @@ func newestRun(benchmarks []history.Series) (newest testrun.Run) {
 		}
 	}
 	return newest
-}
-
-// readLog reads the git repository at dir up to a revision; empty: what is checked out.
-func readLog(ctx context.Context, dir, revision string) (*gitlog.Log, error) {
-	cache := ""
-	if dir, err := os.UserCacheDir(); err == nil {
-		cache = filepath.Join(dir, "dendro", "git")
-	}
-	return gitlog.Read(ctx, dir, revision, cache)
 }
 
 // candidatesOf returns ranked functions as candidates.

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/ingest"
-	"github.com/dendroprof/dendro/internal/gitlog"
 	"github.com/dendroprof/dendro/internal/plainfile"
 )
 
@@ -22,12 +24,20 @@ type Facts struct {
 	// Revisions are commits of the client's repository by the names that the request
 	// or its runs use: HEAD, a branch, a hash.
 	Revisions map[string]Revision `json:"revisions,omitempty"`
+	// Ages say when the code of functions changed, by revision; the name is empty for
+	// what is checked out.
+	Ages map[string]Ages `json:"ages,omitempty"`
+	// Revision up to which changes of the code count (--expand informed); empty: the commit
+	// of the newest run if the repository has it, else what is checked out.
+	Revision string `json:"revision,omitempty"`
 	// Tested is the commit that a workflow tests; empty: unknown.
 	Tested string `json:"tested,omitempty"`
+	// Asks: the client has a repository, and sends the request again with what an answer
+	// needs of it (NeedsFactError).
+	Asks bool `json:"asks,omitempty"`
 
-	// Repo is the top directory of a git repository on this machine, which is read
-	// instead of Revisions; empty: there is none.
-	Repo string `json:"-"`
+	// Repository is asked in place of Revisions and Ages; nil: they are all that is known.
+	Repository Repository `json:"-"`
 }
 
 // Revision is a commit and its ancestors.
@@ -35,21 +45,159 @@ type Revision struct {
 	Commit    string   `json:"commit"`
 	Ancestors []string `json:"ancestors"`
 	Shallow   bool     `json:"shallow,omitempty"` // the clone lacks some ancestors
+	Error     string   `json:"error,omitempty"`   // why the repository does not have it
 }
 
-// hasRepository reports whether anything is known of the repository.
-func (f *Facts) hasRepository() bool { return f.Repo != "" || len(f.Revisions) > 0 }
+// leastDigits is the number of digits from which on a short commit is looked up.
+const leastDigits = 7
 
-// ancestors looks up a revision of the client's repository.
-func (f *Facts) ancestors(ctx context.Context, revision string) (*gitlog.Ancestors, error) {
-	if f.Repo != "" {
-		return gitlog.ReadAncestors(ctx, f.Repo, revision)
+// Has reports whether a commit, whole or its first 7 digits or more, is the commit
+// or an ancestor of it.
+func (r *Revision) Has(commit string) bool {
+	if r.Commit == commit || slices.Contains(r.Ancestors, commit) {
+		return true
 	}
-	r, ok := f.Revisions[revision]
-	if !ok {
-		return nil, fmt.Errorf("the repository has no commit %q", revision)
+	short := len(commit) >= leastDigits && len(commit) < len(r.Commit)
+	return short && (strings.HasPrefix(r.Commit, commit) || slices.ContainsFunc(r.Ancestors, func(c string) bool { return strings.HasPrefix(c, commit) }))
+}
+
+// Ages say when the code of functions changed last, up to a commit.
+type Ages struct {
+	Date    time.Time        `json:"date,omitzero"`     // of the commit
+	Changed map[string]int64 `json:"changed,omitempty"` // Unix seconds by function; without those whose file is unknown
+	Error   string           `json:"error,omitempty"`   // why the repository does not have the commit
+}
+
+// Place is a function, and the file in which its profiles have it.
+type Place struct {
+	Function string `json:"function"`
+	File     string `json:"file,omitempty"`
+}
+
+// Repository is the client's repository of the code.
+type Repository interface {
+	// Revision returns a commit, and which of some others are ancestors of it.
+	Revision(ctx context.Context, name string, among []string) (*Revision, error)
+	// Ages returns when the code of functions changed, up to a commit; empty: what is
+	// checked out.
+	Ages(ctx context.Context, revision string, functions []Place) (*Ages, error)
+}
+
+// NeededFact is a revision of the client's repository that an answer needs: its ancestors
+// among some commits or, with Functions, when their code changed.
+type NeededFact struct {
+	Revision  string   `json:"revision"`
+	Among     []string `json:"among,omitempty"`
+	Functions []Place  `json:"functions,omitempty"`
+}
+
+// NeedsFactError: the request is to be sent again with more facts.
+type NeedsFactError struct{ Facts []NeededFact }
+
+// Error names the revisions.
+func (e *NeedsFactError) Error() string {
+	names := make([]string, len(e.Facts))
+	for i := range e.Facts {
+		names[i] = e.Facts[i].Revision
 	}
-	return gitlog.NewAncestors(r.Commit, r.Ancestors, r.Shallow), nil
+	return "facts of the client's repository are missing: " + strings.Join(names, ", ")
+}
+
+// FactsOf returns the facts of a request, given by pointer, to be completed; nil: it has
+// none.
+func FactsOf(request any) *Facts {
+	if r, ok := request.(interface{ facts() *Facts }); ok {
+		return r.facts()
+	}
+	return nil
+}
+
+func (f *Facts) facts() *Facts { return f }
+
+// Travel makes facts of the repository as they are sent: the answer asks for them.
+func (f *Facts) Travel() { f.Asks = f.Repository != nil }
+
+// Learn asks the repository for what an answer needs.
+func (f *Facts) Learn(ctx context.Context, list []NeededFact) error {
+	for _, need := range list {
+		if need.Functions != nil {
+			ages, err := f.Repository.Ages(ctx, need.Revision, need.Functions)
+			if err != nil {
+				ages = &Ages{Error: err.Error()}
+			}
+			set(&f.Ages, need.Revision, *ages)
+			continue
+		}
+		revision, err := f.Repository.Revision(ctx, need.Revision, need.Among)
+		if err != nil {
+			revision = &Revision{Error: err.Error()}
+		}
+		set(&f.Revisions, need.Revision, *revision)
+	}
+	return ctx.Err()
+}
+
+func set[T any](m *map[string]T, name string, v T) {
+	if *m == nil {
+		*m = map[string]T{}
+	}
+	(*m)[name] = v
+}
+
+// repository returns the client's repository; nil: nothing is known of it.
+func (f *Facts) repository() Repository {
+	if f.Repository == nil && (f.Asks || len(f.Revisions)+len(f.Ages) > 0) {
+		f.Repository = &told{revisions: f.Revisions, ages: f.Ages, asks: f.Asks}
+	}
+	return f.Repository
+}
+
+// unmet returns the error of an answer that lacks facts, or else its own.
+func (f *Facts) unmet(err error) error {
+	if t, ok := f.Repository.(*told); ok && len(t.needed) > 0 {
+		return &NeedsFactError{t.needed}
+	}
+	return err
+}
+
+// told is a repository that a client tells of.
+type told struct {
+	revisions map[string]Revision
+	ages      map[string]Ages
+	asks      bool
+	needed    []NeededFact
+}
+
+var errNeeded = errors.New("to be asked for")
+
+func (t *told) need(fact NeededFact) error {
+	if !t.asks {
+		return fmt.Errorf("the repository has no commit %q", fact.Revision)
+	}
+	t.needed = append(t.needed, fact)
+	return errNeeded
+}
+
+func (t *told) Revision(_ context.Context, name string, among []string) (*Revision, error) {
+	r, ok := t.revisions[name]
+	switch {
+	case !ok:
+		return nil, t.need(NeededFact{Revision: name, Among: among})
+	case r.Error != "":
+		return nil, errors.New(r.Error)
+	}
+	return &r, nil
+}
+
+func (t *told) Ages(_ context.Context, revision string, functions []Place) (*Ages, error) {
+	a, ok := t.ages[revision]
+	switch {
+	case !ok:
+		return nil, t.need(NeededFact{Revision: revision, Functions: functions})
+	case a.Error != "":
+		return nil, errors.New(a.Error)
+	}
+	return &a, nil
 }
 
 // Acknowledgements are changes that are known and accepted.

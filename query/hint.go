@@ -77,12 +77,22 @@ func selectedNames(s *Selection) []selectedName {
 // maxCompletions bounds the names of a completion.
 const maxCompletions = 200
 
-// Complete lists the names with a prefix that a parameter of a selection (group, benchmark,
-// branch, machine, run, type, profile) or a function may have; those of the newest runs
-// first.
-func Complete(ctx context.Context, st store.Reader, parameter, prefix string) ([]string, error) {
+// CompletionsRequest asks for the names that a parameter of a selection (group, benchmark,
+// branch, machine, run, type, profile) or a function may have.
+type CompletionsRequest struct {
+	Parameter string `param:"parameter" arg:"name" choices:"group,benchmark,branch,machine,run,type,profile,function" help:"parameter"`
+	Prefix    string `param:"prefix" arg:"text" help:"beginning of the names"`
+}
+
+// CompletionsResult lists names, those of the newest runs first.
+type CompletionsResult struct {
+	Names []string `json:"names"`
+}
+
+// Completions answers a CompletionsRequest.
+func Completions(ctx context.Context, st store.Store, r *CompletionsRequest) (*CompletionsResult, error) {
 	var names []string
-	if parameter == "function" {
+	if r.Parameter == "function" {
 		functions, err := st.FunctionNames(ctx)
 		if err != nil {
 			return nil, err
@@ -95,13 +105,13 @@ func Complete(ctx context.Context, st store.Reader, parameter, prefix string) ([
 		}
 		slices.Reverse(list)
 		for _, f := range selectedNames(&Selection{}) {
-			if f.name == parameter || f.name == "value "+parameter {
+			if f.name == r.Parameter || f.name == "value "+r.Parameter {
 				names = distinct(list, f.of)
 			}
 		}
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })
-	return words.First(names, maxCompletions), nil
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, r.Prefix) })
+	return &CompletionsResult{filled(words.First(names, maxCompletions))}, nil
 }
 
 // similarFunctions ends a message about a function that was not found; empty if the store

@@ -23,8 +23,6 @@ type LinesRequest struct {
 
 	Inputs []Input        `json:"-"` // in place of the store, if there are any
 	Limits profile.Limits `json:"-"` // of original files that are decoded
-	// Source returns the lines of the file that a function is in; nil without one.
-	Source func(*profile.Function) []string `json:"-"`
 }
 
 // LinesResult is functions with their lines, the largest total first.
@@ -146,31 +144,44 @@ func (sum functionSum) sorted() []calltree.FunctionLines {
 	return list
 }
 
-// row returns a function with its lines and their source text.
+// row returns a function with its lines.
 func (r *LinesRequest) row(f *calltree.FunctionLines, scale int) FunctionLines {
 	out := FunctionLines{f.Function.Name, f.Function.File, f.Function.Module, Whole(f.Total, scale), Whole(f.Self, scale), nil}
+	for _, l := range f.Lines {
+		out.Lines = append(out.Lines, LineRow{l.Line, Whole(l.Total, scale), Whole(l.Self, scale), ""})
+	}
+	return out
+}
+
+// AddSource adds the source text of lines, and the lines around them. Text returns the lines
+// of the file that a function is in; nil without one.
+func (r *LinesResult) AddSource(text func(*profile.Function) []string) {
+	for i := range r.Rows {
+		f := &r.Rows[i]
+		f.addSource(text(&profile.Function{Name: f.Function, File: f.File, Module: f.Module}))
+	}
+}
+
+func (f *FunctionLines) addSource(text []string) {
+	known := f.Lines[len(f.Lines)-1].Line
+	if known <= 0 || int(known) > len(text) {
+		return
+	}
+	from := f.Lines[0].Line
+	if from == 0 && len(f.Lines) > 1 {
+		from = f.Lines[1].Line
+	}
 	rows := map[int32]LineRow{}
 	for _, l := range f.Lines {
-		rows[l.Line] = LineRow{l.Line, Whole(l.Total, scale), Whole(l.Self, scale), ""}
+		rows[l.Line] = l
 	}
-	var text []string
-	if r.Source != nil {
-		text = r.Source(&f.Function)
-	}
-	if known := f.Lines[len(f.Lines)-1].Line; known > 0 && int(known) <= len(text) {
-		from := f.Lines[0].Line
-		if from == 0 && len(f.Lines) > 1 {
-			from = f.Lines[1].Line
+	for line := max(1, from-sourceContext); line <= min(known+sourceContext, int32(len(text))); line++ {
+		row, ok := rows[line]
+		if !ok {
+			row = LineRow{Line: line}
 		}
-		for line := max(1, from-sourceContext); line <= min(known+sourceContext, int32(len(text))); line++ {
-			row, ok := rows[line]
-			if !ok {
-				row = LineRow{Line: line, Total: Whole(0, scale), Self: Whole(0, scale)}
-			}
-			row.Source = text[line-1]
-			rows[line] = row
-		}
+		row.Source = text[line-1]
+		rows[line] = row
 	}
-	out.Lines = slices.SortedFunc(maps.Values(rows), func(a, b LineRow) int { return cmp.Compare(a.Line, b.Line) })
-	return out
+	f.Lines = slices.SortedFunc(maps.Values(rows), func(a, b LineRow) int { return cmp.Compare(a.Line, b.Line) })
 }

@@ -44,7 +44,8 @@ func (n Number) MarshalJSON() ([]byte, error) { return n.append(nil), nil }
 // the nearest fraction, and null as no number.
 func (n *Number) UnmarshalJSON(data []byte) error {
 	whole, decimals, _ := strings.Cut(string(data), ".")
-	if v, err := strconv.ParseInt(whole+decimals, 10, 64); err == nil && (v != 0 || whole[0] != '-') {
+	v, err := strconv.ParseInt(whole+decimals, 10, 64)
+	if exact := decimals == "" || abs(v) < 1<<53; err == nil && exact && (v != 0 || whole[0] != '-') {
 		*n = Whole(v, len(decimals))
 		return nil
 	}
@@ -129,6 +130,12 @@ func (a *Amount) UnmarshalText(text []byte) error {
 	}
 	*a = Amount{v * unit.Value, unit.Unit}
 	return nil
+}
+
+// MarshalText returns the amount as UnmarshalText reads it.
+func (a Amount) MarshalText() ([]byte, error) {
+	unit := map[string]string{"nanoseconds": "ns", "bytes": "B"}[a.Unit]
+	return append(strconv.AppendFloat(nil, a.Value, 'f', -1, 64), unit...), nil
 }
 
 // in returns the amount as stored values of each profile. Times are also those of counted

@@ -60,6 +60,16 @@ func (s *Selection) Query() store.Query {
 	return q
 }
 
+// SelectionOf returns a query as a selection.
+func SelectionOf(q store.Query) Selection {
+	s := Selection{Groups: q.Groups, Benchmarks: q.Benchmarks, Params: q.Params, Branches: q.Branches, Commits: q.Commits, Machines: q.Machines,
+		Attributes: q.Attributes, Runs: q.Runs, Types: q.Types, Since: Instant{q.Since}, Until: Instant{q.Until}, Last: q.Last}
+	for _, id := range q.Profiles {
+		s.Profiles = append(s.Profiles, ID(id))
+	}
+	return s
+}
+
 // typ returns the one value type that is selected; empty: none or several.
 func (s *Selection) typ() string {
 	if len(s.Types) == 1 {
@@ -101,6 +111,11 @@ func (i Instant) Milli() int64 {
 	return i.UnixMilli()
 }
 
+// SQLRequest are the parameters of a user's own query, whose text is the body.
+type SQLRequest struct {
+	Rows int `param:"rows" min:"0" default:"100000" help:"maximum number of rows (0: all)"`
+}
+
 // Share is a fraction from 0 to 1.
 type Share float64
 
@@ -128,6 +143,9 @@ func newestAndBefore(ctx context.Context, st store.Reader, q store.Query) (now, 
 	}
 	return now, before, err
 }
+
+// WrongRequest makes an error one of the request.
+func WrongRequest(err error) error { return usage("%w", err) }
 
 // usage is short for an error of the request.
 func usage(format string, args ...any) error { return param.Errorf(format, args...) }

@@ -71,6 +71,7 @@ type CorrelationsRequest struct {
 	Correlating
 	Rows int // maximum number of functions; 0: all
 	Expand
+	Facts
 }
 
 // HotellingRequest asks for tests of the functions of subtrees together.
@@ -190,9 +191,6 @@ type HotellingRow = paper.HotellingRow
 // Regressions answers a RegressionsRequest with the findings of the default method.
 func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ *RegressionsResult, err error) {
 	defer func() { err = r.hinted(ctx, st, err) }()
-	if err := r.Expand.check(); err != nil {
-		return nil, err
-	}
 	q := r.Query()
 	req, err := r.Judging.request(q.Last, &r.Facts)
 	if err != nil {
@@ -216,16 +214,13 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 		histories[history.Key{Benchmark: b.Benchmark, Type: b.Type.Name}] = compared{history.Series{Benchmark: b.Benchmark, Type: b.Type, Profiles: b.Profiles}, b.Tested}
 		out.Benchmarks = append(out.Benchmarks, Judged{b.Benchmark.Group, b.Benchmark.Name, b.Type.Name, len(b.Analyses) > 0, b.Reason, report.NewCompared(b), filled(b.Ranked)})
 	}
-	out.Expanded, err = r.expandRanked(ctx, st, ranking, histories, r.Correlating.options())
-	return out, err
+	out.Expanded, err = r.expandRanked(ctx, st, &r.Facts, ranking, histories, r.Correlating.options())
+	return out, r.unmet(err)
 }
 
 // Scores answers a ScoresRequest.
 func Scores(ctx context.Context, st store.Store, r *ScoresRequest) (_ *ScoresResult, err error) {
 	defer func() { err = r.hinted(ctx, st, err) }()
-	if err := r.Expand.check(); err != nil {
-		return nil, err
-	}
 	x := r.Expand
 	x.Score = cmp.Or(x.Score, "thesis")
 	q, req, notes, err := r.Judging.ranking(ctx, st, &r.Selection, &r.Facts)
@@ -255,8 +250,8 @@ func Scores(ctx context.Context, st store.Store, r *ScoresRequest) (_ *ScoresRes
 	if x.Expand != "" && m != paper.Total {
 		out.Notes = append(out.Notes, "contexts are scored by total, whatever --measure ranks by")
 	}
-	out.Expanded, err = x.expandRanked(ctx, st, ranking, histories, r.Correlating.options())
-	return out, err
+	out.Expanded, err = x.expandRanked(ctx, st, &r.Facts, ranking, histories, r.Correlating.options())
+	return out, r.unmet(err)
 }
 
 // Hotelling answers a HotellingRequest.
@@ -277,9 +272,6 @@ func Hotelling(ctx context.Context, st store.Store, r *HotellingRequest) (_ *Hot
 // Correlations answers a CorrelationsRequest.
 func Correlations(ctx context.Context, st store.Store, r *CorrelationsRequest) (_ *CorrelationsResult, err error) {
 	defer func() { err = r.hinted(ctx, st, err) }()
-	if err := r.Expand.check(); err != nil {
-		return nil, err
-	}
 	if _, err := selected(ctx, st, r.Query()); err != nil {
 		return nil, err
 	}
@@ -305,13 +297,13 @@ func Correlations(ctx context.Context, st store.Store, r *CorrelationsRequest) (
 		if err != nil {
 			return nil, err
 		}
-		x, err := r.contextsIn(ctx, st, profiles, candidatesOf(rows), r.Correlating.options())
+		x, err := r.contextsIn(ctx, st, &r.Facts, profiles, candidatesOf(rows), r.Correlating.options())
 		if err != nil {
 			return nil, err
 		}
 		out.Expanded = []*Expanded{x}
 	}
-	return out, nil
+	return out, r.unmet(nil)
 }
 
 // ranking returns what a method that ranks the functions of one value type is asked.
@@ -345,7 +337,7 @@ type compared struct {
 
 // expandRanked searches the contexts of the first functions of a ranking, benchmark by
 // benchmark, in the runs that ranked them; nil without --expand.
-func (x *Expand) expandRanked(ctx context.Context, st store.Store, list []ranked, histories map[history.Key]compared, c bottleneck.Correlating) ([]*Expanded, error) {
+func (x *Expand) expandRanked(ctx context.Context, st store.Store, facts *Facts, list []ranked, histories map[history.Key]compared, c bottleneck.Correlating) ([]*Expanded, error) {
 	if x.Expand == "" {
 		return nil, nil
 	}
@@ -369,7 +361,7 @@ func (x *Expand) expandRanked(ctx context.Context, st store.Store, list []ranked
 		if len(h.Profiles) == 0 {
 			continue // a finding in several benchmarks has none of its own
 		}
-		found, err := x.contexts(ctx, st, []history.Series{h.Series}, h.tested, candidates[key], c)
+		found, err := x.contexts(ctx, st, facts, []history.Series{h.Series}, h.tested, candidates[key], c)
 		if err != nil {
 			return nil, err
 		}

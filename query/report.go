@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,10 +15,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/paper"
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/internal/codeowners"
-	"github.com/dendroprof/dendro/internal/gitlog"
 	"github.com/dendroprof/dendro/internal/words"
-	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
 )
@@ -45,6 +40,15 @@ type ReportRequest struct {
 	// branches "base" and "head".
 	Files bool `json:"-"`
 }
+
+// Attach asks for the diffs that a page shows beside the report.
+func (r *ReportRequest) Attach(wanted bool) { r.Page = wanted }
+
+// Attaches reports whether they are asked for.
+func (r *ReportRequest) Attaches() bool { return r.Page }
+
+// Details returns how much text and Markdown show.
+func (r *ReportRequest) Details() Detail { return r.Detail }
 
 // Detail bounds reports in text and Markdown; other formats have everything.
 type Detail struct {
@@ -125,8 +129,8 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 		res, err = regression.Find(ctx, st, q, req)
 	} else {
 		var s *sides
-		if s, err = r.sides(ctx, list, k); err != nil {
-			return nil, err
+		if s, err = r.sides(ctx, list, k); r.unmet(err) != nil {
+			return nil, r.unmet(err)
 		}
 		notes = s.notes
 		params = append(params, report.Parameter{Name: "base", Value: s.baseText}, report.Parameter{Name: "head", Value: s.headText})
@@ -155,7 +159,7 @@ func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate
 			return nil, err
 		}
 	}
-	return doc, r.locate(ctx, runs, doc)
+	return doc, locate(ctx, runs, doc)
 }
 
 // onBase lists changes that the base already has.
@@ -294,147 +298,25 @@ func (r *ReportRequest) methodParameters(req regression.Request, res *regression
 	return params
 }
 
-// moduleFile returns the file at the top of a repository that describes its module; empty
-// if there is none.
-func moduleFile(repo string) string {
-	for _, name := range []string{"go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "package.json", "pyproject.toml", "Cargo.toml", "CMakeLists.txt"} {
-		if _, err := os.Stat(filepath.Join(repo, name)); repo != "" && err == nil {
-			return name
-		}
-	}
-	return ""
-}
-
-// locate finds the files of the functions that became slower, and their owners.
-func (r *ReportRequest) locate(ctx context.Context, runs store.Reader, doc *report.Report) error {
-	doc.Module = moduleFile(r.Repo)
-	functions, err := evidence.Definitions(ctx, runs, doc.Functions())
-	if err != nil || len(functions) == 0 {
+// locate adds what is known of the functions of changes, and of the commits of the runs: with
+// them the code is found in a repository. Without one, their files are those of the profiles.
+func locate(ctx context.Context, runs store.Reader, doc *report.Report) (err error) {
+	if doc.Definitions, err = evidence.Definitions(ctx, runs, doc.Functions()); err != nil || len(doc.Definitions) == 0 {
 		return err
 	}
-	owners := &codeowners.Owners{}
-	var log *gitlog.Log
-	var web gitlog.Web
-	if r.Repo != "" {
-		if found, err := codeowners.Read(r.Repo); err != nil {
-			doc.Notes = append(doc.Notes, "owners of files are missing: "+err.Error())
-		} else {
-			owners = found
-		}
-		if log, err = readLog(ctx, r.Repo, ""); err != nil {
-			doc.Notes = append(doc.Notes, "files are named as in the profiles: "+err.Error())
-		}
-		if head, err := gitlog.ReadHead(ctx, r.Repo); err == nil {
-			web = gitlog.WebOf(head.Origin)
-		}
-	}
-	commits, read := commitsOf(doc), 0
-	doc.Locate(func(c *report.Change, path []string) report.Place {
-		var code *report.Code
-		if log != nil && read < mostCode {
-			read++
-			files, foreign := filesOf(log, functions, c.Guilty())
-			if doc.Module != "" {
-				files = append(files, doc.Module)
-			}
-			code = readCode(ctx, r.Repo, web, commits[c.Since.LastGood], c.Since.Commit, files, func(l gitlog.Line) bool {
-				return l.File != doc.Module || aboutDependency(l, c.Guilty(), foreign)
-			})
-		}
-		for _, name := range path {
-			fn := functions[name]
-			if log == nil || fn.Name == "" {
-				continue
-			}
-			if _, file, known := log.LastChange(&fn); known {
-				p := report.Place{At: name, File: file, Owners: owners.Of(file), Code: code}
-				if filepath.Base(file) == filepath.Base(filepath.ToSlash(fn.File)) {
-					p.Line = int(fn.StartLine)
-				}
-				if c.Since.Commit != "" {
-					p.Link = web.File(c.Since.Commit, file, p.Line)
-				}
-				return p
-			}
-		}
-		fn := functions[path[0]] // not the repository's, or there is none
-		return report.Place{At: path[0], File: fn.File, Line: int(fn.StartLine), Code: code}
-	})
-	return nil
-}
-
-// Bounds of the search for changed code.
-const (
-	mostCode  = 10 // changes
-	codeFiles = 5  // per change
-)
-
-// commitsOf returns the commits of the compared runs.
-func commitsOf(doc *report.Report) map[string]string {
-	commits := map[string]string{}
+	doc.Commits = map[string]string{}
 	for i := range doc.Benchmarks {
 		for _, list := range [][]store.Profile{doc.Benchmarks[i].Profiles, doc.Benchmarks[i].Base, doc.Benchmarks[i].Head} {
 			for k := range list {
-				commits[list[k].Run.Key] = list[k].Run.Commit
+				doc.Commits[list[k].Run.Key] = list[k].Run.Commit
 			}
 		}
 	}
-	return commits
-}
-
-// filesOf returns the files of the repository with the code of some functions, and whether
-// the code of one is not in the repository.
-func filesOf(log *gitlog.Log, functions map[string]profile.Function, names []string) (files []string, foreign bool) {
-	for _, name := range names {
-		fn := functions[name]
-		if fn.Name == "" {
-			continue
-		}
-		_, file, known := log.LastChange(&fn)
-		foreign = foreign || !known
-		if known && len(files) < codeFiles && !slices.Contains(files, file) {
-			files = append(files, file)
-		}
-	}
-	return files, foreign
-}
-
-// aboutDependency reports whether a changed line of the file that describes a module may be
-// the cause of a change of some functions: a line of go.mod that requires or replaces the
-// module of one of them, or selects the compiler; any line of another such file if the
-// code of one is not in the repository (foreign).
-func aboutDependency(l gitlog.Line, functions []string, foreign bool) bool {
-	if filepath.Base(l.File) != "go.mod" {
-		return foreign
-	}
-	fields := strings.Fields(l.Text)
-	if len(fields) > 0 && (fields[0] == "require" || fields[0] == "replace") {
-		fields = fields[1:]
-	}
-	if len(fields) == 0 {
-		return false
-	}
-	module := fields[0]
-	return module == "go" || module == "toolchain" || slices.ContainsFunc(functions, func(name string) bool {
-		rest, ok := strings.CutPrefix(name, module)
-		return ok && rest != "" && (rest[0] == '.' || rest[0] == '/')
+	doc.Locate(func(_ *report.Change, path []string) report.Place {
+		fn := doc.Definitions[path[0]]
+		return report.Place{At: path[0], File: fn.File, Line: int(fn.StartLine)}
 	})
-}
-
-// readCode returns which lines of files changed between two commits; nil if that is unknown.
-func readCode(ctx context.Context, repo string, web gitlog.Web, from, to string, files []string, keep func(gitlog.Line) bool) *report.Code {
-	c, err := gitlog.ReadChanges(ctx, repo, from, to, files, keep)
-	if err != nil || c == nil {
-		return nil // the report is complete without it
-	}
-	code := &report.Code{From: c.From, To: c.To, Link: web.Compare(c.From, c.To), Commits: []report.CodeCommit{}, MoreCommits: c.More, Lines: []report.CodeLine{}, MoreLines: c.MoreLines}
-	for _, x := range c.Commits {
-		code.Commits = append(code.Commits, report.CodeCommit(x))
-	}
-	for _, l := range c.Lines {
-		code.Lines = append(code.Lines, report.CodeLine(l))
-	}
-	return code
+	return nil
 }
 
 // WriteReport writes a report as text, md, json, sarif, junit or html (made with Page).

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -71,10 +72,26 @@ type ProfilesResult struct {
 	Rows []store.Profile `json:"rows"`
 }
 
+// ProfilesRequest asks for the profiles of a selection.
+type ProfilesRequest struct {
+	Selection `group:"Selection"`
+	Order     string `param:"order" group:"View" arg:"what" choices:"run,import" help:"order: of their runs, or of their import"`
+	Required  bool   `param:"required" group:"View" help:"that there is no profile is an error, which says what the store has"`
+}
+
 // Profiles lists the profiles of a selection.
-func Profiles(ctx context.Context, st store.Store, r *RunsRequest) (*ProfilesResult, error) {
+func Profiles(ctx context.Context, st store.Store, r *ProfilesRequest) (*ProfilesResult, error) {
 	list, err := st.Profiles(ctx, r.Query())
-	return &ProfilesResult{filled(list)}, err
+	if err == nil && len(list) == 0 && r.Required {
+		err = r.hinted(ctx, st, store.OneType(nil, r.Query()))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.Order == "import" {
+		slices.SortStableFunc(list, func(a, b store.Profile) int { return cmp.Compare(a.Seq, b.Seq) })
+	}
+	return &ProfilesResult{filled(list)}, nil
 }
 
 // FunctionNamesRequest asks for the functions of a store.

@@ -67,8 +67,10 @@ var errNoSide = errors.New("is not a branch, run or commit of the selected profi
 // that was only fetched.
 func (r *ReportRequest) inRepository(ctx context.Context, name string) bool {
 	for _, revision := range []string{name, "origin/" + name} {
-		if _, err := r.ancestors(ctx, revision); r.hasRepository() && err == nil {
-			return true
+		if repo := r.repository(); repo != nil {
+			if _, err := repo.Revision(ctx, revision, nil); err == nil {
+				return true
+			}
 		}
 	}
 	return false
@@ -77,10 +79,11 @@ func (r *ReportRequest) inRepository(ctx context.Context, name string) bool {
 // ofRevision returns the profiles of a commit, by any name that the repository has for
 // it.
 func (r *ReportRequest) ofRevision(ctx context.Context, revision string, list []store.Profile) []store.Profile {
-	if !r.hasRepository() {
+	repo := r.repository()
+	if repo == nil {
 		return nil
 	}
-	a, err := r.ancestors(ctx, revision)
+	a, err := repo.Revision(ctx, revision, nil)
 	if err != nil {
 		return nil
 	}
@@ -194,15 +197,15 @@ func upTo(list, runs []store.Profile) []store.Profile {
 // commits that are ancestors of the head's.
 func (r *ReportRequest) upToMergeBase(ctx context.Context, s *sides, base []store.Profile) []store.Profile {
 	base = without(base, s.Head)
-	commit := s.Head[len(s.Head)-1].Run.Commit
+	commit, repo := s.Head[len(s.Head)-1].Run.Commit, r.repository()
 	switch {
-	case !r.hasRepository() || commit == "":
+	case repo == nil || commit == "":
 		s.note("unknown merge base (no repository, or no commit of the head): all runs of the base count")
 		return base
 	case len(base) > 0 && s.Head[0].Run.Branch == base[0].Run.Branch || len(base) == 0 && s.Head[0].Run.Branch == "":
 		return base // one branch, one line
 	}
-	a, err := r.ancestors(ctx, commit)
+	a, err := repo.Revision(ctx, commit, distinct(base, func(p *store.Profile) string { return p.Run.Commit }))
 	if err != nil {
 		s.note("unknown merge base (%v): all runs of the base count", err)
 		return base

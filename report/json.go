@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 
 	"github.com/dendroprof/dendro/analysis/evidence"
@@ -9,6 +10,8 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/testrun"
 )
 
 // Schema is the version of the JSON document; it changes if a field changes its meaning
@@ -25,6 +28,17 @@ type document struct {
 	Changes    []changeDocument    `json:"changes"`
 	Metrics    *metrics.Table      `json:"metrics"`
 	Benchmarks []benchmarkDocument `json:"benchmarks"`
+	Client     *clientDocument     `json:"client,omitempty"`
+}
+
+// clientDocument is what only a program needs that writes the report in other formats.
+type clientDocument struct {
+	Module      string                      `json:"module,omitempty"`
+	Attached    []Attachment                `json:"attached,omitempty"`
+	Definitions map[string]profile.Function `json:"definitions,omitempty"`
+	Commits     map[string]string           `json:"commits,omitempty"`
+	Types       []profile.ValueType         `json:"types"`    // of the benchmarks
+	Findings    [][]regression.Finding      `json:"findings"` // of the benchmarks
 }
 
 type changeDocument struct {
@@ -62,8 +76,47 @@ func NewCompared(b *regression.Benchmark) Compared {
 }
 
 // JSON writes the report as one document.
-func (r *Report) JSON(w io.Writer) error {
-	d := document{Schema: Schema, Headline: r.Headline(), Parameters: Filled(r.Parameters), Verdict: r.Verdict, Notes: Filled(r.Notes),
+func (r *Report) JSON(w io.Writer) error { return encode(w, r.document()) }
+
+// MarshalJSON returns the document with what UnmarshalJSON needs to make the same report of
+// it.
+func (r *Report) MarshalJSON() ([]byte, error) {
+	d := r.document()
+	d.Client = &clientDocument{Module: r.Module, Attached: r.Attached, Definitions: r.Definitions, Commits: r.Commits}
+	for i := range r.Benchmarks {
+		d.Client.Types = append(d.Client.Types, r.Benchmarks[i].Type)
+		d.Client.Findings = append(d.Client.Findings, r.Benchmarks[i].Findings)
+	}
+	return json.Marshal(d)
+}
+
+// UnmarshalJSON reads what MarshalJSON returned. The profiles of the compared runs are not
+// part of it.
+func (r *Report) UnmarshalJSON(data []byte) error {
+	var d document
+	if err := json.Unmarshal(data, &d); err != nil {
+		return err
+	}
+	c := d.Client
+	if c == nil || len(c.Types) != len(d.Benchmarks) || len(c.Findings) != len(d.Benchmarks) {
+		return errors.New("the report lacks what other formats need: ask for it with client=true")
+	}
+	*r = Report{Parameters: d.Parameters, Verdict: d.Verdict, Notes: d.Notes, Metrics: d.Metrics,
+		Module: c.Module, Attached: c.Attached, Definitions: c.Definitions, Commits: c.Commits}
+	for _, x := range d.Changes {
+		r.Changes = append(r.Changes, Change{gate.Change{Finding: x.Finding, Fails: x.Fails, Also: x.Also}, x.Place})
+	}
+	for i := range d.Benchmarks {
+		b := &d.Benchmarks[i]
+		r.Benchmarks = append(r.Benchmarks, Benchmark{Evidence: b.Evidence, Benchmark: &regression.Benchmark{
+			Benchmark: testrun.Benchmark{Group: b.Group, Name: b.Name}, Type: c.Types[i], Reason: b.Reason, Findings: c.Findings[i],
+			LeftOut: b.LeftOut, Warnings: b.Warnings, Analyses: b.Analyses, Ranked: b.Ranked}})
+	}
+	return nil
+}
+
+func (r *Report) document() *document {
+	d := &document{Schema: Schema, Headline: r.Headline(), Parameters: Filled(r.Parameters), Verdict: r.Verdict, Notes: Filled(r.Notes),
 		Changes: []changeDocument{}, Metrics: r.Metrics, Benchmarks: []benchmarkDocument{}}
 	for i := range r.Changes {
 		c := &r.Changes[i]
@@ -76,7 +129,7 @@ func (r *Report) JSON(w io.Writer) error {
 		d.Benchmarks = append(d.Benchmarks, benchmarkDocument{Group: b.Benchmark.Benchmark.Group, Name: b.Benchmark.Benchmark.Name, Type: b.Type.Name, Unit: b.Type.Unit, Scale: b.Type.Scale,
 			Verdict: b.Reason == "", Reason: b.Reason, Compared: NewCompared(b.Benchmark), Ranked: Filled(b.Ranked), Evidence: e})
 	}
-	return encode(w, d)
+	return d
 }
 
 // Filled returns an empty list for nil, which JSON readers expect.

@@ -15,6 +15,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -25,6 +26,7 @@ import (
 	"github.com/dendroprof/dendro/analysis/metrics"
 	"github.com/dendroprof/dendro/analysis/regression"
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -41,13 +43,19 @@ type Report struct {
 	// where the file of a change is unknown; empty: the config file.
 	Module   string
 	Attached []Attachment // for pages; other formats ignore them
+
+	// Definitions are the functions of changes by name, and Commits those of the compared
+	// runs by key: with them the code of a change is found in a repository.
+	Definitions map[string]profile.Function
+	Commits     map[string]string
 }
 
 // Attachment is an answer of the API that a page shows beside the report.
 type Attachment struct {
-	Title       string
-	Path, Query string // of its address
-	Body        []byte // JSON
+	Title string          `json:"title"`
+	Path  string          `json:"path"`  // of its address
+	Query string          `json:"query"` // of its address
+	Body  json.RawMessage `json:"body"`
 }
 
 // Parameter is one setting of the comparison.

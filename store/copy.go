@@ -51,6 +51,22 @@ type Destination interface {
 	Put(ctx context.Context, files []*File, opts PutOptions) ([]Outcome, error)
 }
 
+// Origin is the part of a store, or of a server, that Copy reads.
+type Origin interface {
+	Info(ctx context.Context) (Info, error)
+	Profiles(ctx context.Context, q Query) ([]Profile, error)
+	Waiting(ctx context.Context) ([]Measurement, error)
+	// Near returns a reader that has the given profiles, and may have more.
+	Near(ctx context.Context, ids []ProfileID) (Reader, error)
+}
+
+// Here returns a store as an Origin.
+func Here(r Reader) Origin { return here{r} }
+
+type here struct{ Reader }
+
+func (h here) Near(context.Context, []ProfileID) (Reader, error) { return h.Reader, nil }
+
 // Bounds of a batch: the profiles that Copy holds in memory and puts in one call.
 const (
 	copyProfiles     = 64
@@ -68,6 +84,11 @@ const (
 // conflicts with dst is left out; the error that joins all conflicts comes when
 // everything else is copied.
 func Copy(ctx context.Context, dst Destination, src Reader, opts CopyOptions) error {
+	return CopyFrom(ctx, dst, here{src}, opts)
+}
+
+// CopyFrom is Copy from an Origin.
+func CopyFrom(ctx context.Context, dst Destination, src Origin, opts CopyOptions) error {
 	if opts.Rules == "" {
 		info, err := src.Info(ctx)
 		if err != nil {
@@ -143,7 +164,7 @@ func (c *copier) putWaiting(ctx context.Context) error {
 
 type copier struct {
 	dst       Destination
-	src       Reader
+	src       Origin
 	opts      CopyOptions
 	forest    calltree.Forest
 	there     map[ProfileID]*Profile // of the destination
@@ -157,6 +178,29 @@ type copyFile struct {
 	profiles []Profile
 	there    bool // the destination has all of them
 	nodes    int  // to be read
+}
+
+// FilesOf returns profiles as the files that they came from, with everything: what Copy puts.
+func FilesOf(ctx context.Context, src Reader, ids []ProfileID) ([]*File, error) {
+	list, err := src.Profiles(ctx, Query{Profiles: ids})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(list, func(a, b Profile) int { return cmp.Compare(a.Seq, b.Seq) })
+	c := &copier{src: here{src}}
+	records, err := c.records(ctx, src, IDs(list))
+	if err != nil {
+		return nil, err
+	}
+	var files []*File
+	for f := range c.files(list) {
+		file, err := c.file(ctx, src, f, records)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
 }
 
 // files cuts a list into the files that the profiles came from.
@@ -210,7 +254,11 @@ func (c *copier) put(ctx context.Context, batch []copyFile) error {
 			}
 		}
 	}
-	records, err := c.records(ctx, ids)
+	near, err := c.src.Near(ctx, ids)
+	if err != nil {
+		return err
+	}
+	records, err := c.records(ctx, near, ids)
 	if err != nil {
 		return err
 	}
@@ -222,7 +270,7 @@ func (c *copier) put(ctx context.Context, batch []copyFile) error {
 		if f.there && c.knows(&f.profiles[0]) {
 			continue
 		}
-		file, err := c.file(ctx, f, records)
+		file, err := c.file(ctx, near, f, records)
 		if err != nil {
 			return err
 		}
@@ -262,12 +310,12 @@ func (c *copier) report(profiles []Profile, o Outcome) {
 }
 
 // records reads profiles as they are put.
-func (c *copier) records(ctx context.Context, ids []ProfileID) (map[ProfileID]*Record, error) {
+func (c *copier) records(ctx context.Context, src Reader, ids []ProfileID) (map[ProfileID]*Record, error) {
 	records := map[ProfileID]*Record{}
 	if len(ids) == 0 {
 		return records, nil
 	}
-	set, err := c.src.Trees(ctx, Query{Profiles: ids}, TreeOptions{Modes: true})
+	set, err := src.Trees(ctx, Query{Profiles: ids}, TreeOptions{Modes: true})
 	if err != nil {
 		return nil, err
 	}
@@ -293,7 +341,7 @@ func (c *copier) records(ctx context.Context, ids []ProfileID) (map[ProfileID]*R
 		p := &set.Profiles[i]
 		group := p.Benchmark.Group
 		if rawNames[group] == nil {
-			if rawNames[group], err = c.rawNames(ctx, group, rawOf); err != nil {
+			if rawNames[group], err = c.rawNames(ctx, src, group, rawOf); err != nil {
 				return nil, err
 			}
 		}
@@ -330,9 +378,9 @@ func (c *copier) intern(t *calltree.Table) (paths []int32, rawOf map[string]int3
 
 // rawNames returns the examples of the group for the forest's functions. A
 // function that only now changes its name gives its old one.
-func (c *copier) rawNames(ctx context.Context, group string, rawOf map[string]int32) (map[int32]string, error) {
+func (c *copier) rawNames(ctx context.Context, src Reader, group string, rawOf map[string]int32) (map[int32]string, error) {
 	names := slices.Sorted(maps.Keys(rawOf))
-	known, err := c.src.RawNames(ctx, group, names)
+	known, err := src.RawNames(ctx, group, names)
 	if err != nil {
 		return nil, err
 	}
@@ -360,7 +408,7 @@ func mapped(v calltree.Vector, paths []int32) calltree.Vector {
 
 // file returns what a file brings: everything, or the facts alone where the
 // destination has its profiles.
-func (c *copier) file(ctx context.Context, from copyFile, records map[ProfileID]*Record) (*File, error) {
+func (c *copier) file(ctx context.Context, src Reader, from copyFile, records map[ProfileID]*Record) (*File, error) {
 	first := &from.profiles[0]
 	f := &File{Name: first.File, Benchmark: first.Benchmark, Run: first.Run, Metrics: first.Metrics}
 	if from.there {
@@ -370,7 +418,7 @@ func (c *copier) file(ctx context.Context, from copyFile, records map[ProfileID]
 		p := &from.profiles[i]
 		if p.HasSource && f.Source == nil {
 			var err error
-			if f.Source, err = c.src.Source(ctx, p.ID); err != nil && !errors.Is(err, ErrNoSource) {
+			if f.Source, err = src.Source(ctx, p.ID); err != nil && !errors.Is(err, ErrNoSource) {
 				return nil, err
 			}
 		}

@@ -230,3 +230,6 @@ func round(x float64) float64 {
 	}
 	return math.Round(x*digits) / digits
 }
+
+// Functions returns the functions that contexts may have.
+func (d *Data) Functions() []profile.Function { return d.table.Functions }

@@ -1,12 +1,12 @@
 package threaddump
 
 import (
-	"io"
-
 	"errors"
+	"io"
+	"time"
+
 	"github.com/dendroprof/dendro/format/internal/jsonscan"
 	"github.com/dendroprof/dendro/profile"
-	"time"
 )
 
 // readJSON reads the JSON of Thread.dump_to_file:

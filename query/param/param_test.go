@@ -28,6 +28,8 @@ func (p *percent) UnmarshalText(text []byte) error {
 	return err
 }
 
+func (p percent) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%g%%", float64(p)), nil }
+
 func lookup(list []*Parameter, name string) *Parameter {
 	for _, p := range list {
 		if p.Name == name {

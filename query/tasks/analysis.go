@@ -141,18 +141,26 @@ func SnapshotProfile(ctx context.Context, st traceprof.Store, r *SnapshotProfile
 	return p, s.String(), err
 }
 
-// NamedSnapshots is SnapshotProfile of the segment, the task or the trace with that id.
-func NamedSnapshots(ctx context.Context, st traceprof.Store, id string) (p *profile.Profile, name string, err error) {
+// Named returns what an id names: a segment, a task, or else a trace.
+func Named(ctx context.Context, st traceprof.Store, id string) (SampleSelection, error) {
 	for _, as := range []struct {
 		selection SampleSelection
 		no        error // the store has no such thing
-	}{{SampleSelection{Segments: []string{id}}, ErrNotSampled}, {SampleSelection{Task: id}, traceprof.ErrNoTask}, {SampleSelection{Trace: id}, nil}} {
-		p, name, err = SnapshotProfile(ctx, st, &SnapshotProfileRequest{as.selection})
-		if err == nil || as.no == nil || !errors.Is(err, as.no) {
-			break
+	}{{SampleSelection{Segments: []string{id}}, ErrNotSampled}, {SampleSelection{Task: id}, traceprof.ErrNoTask}} {
+		if _, err := newSample(ctx, st, as.selection); !errors.Is(err, as.no) {
+			return as.selection, err
 		}
 	}
-	return p, name, err
+	return SampleSelection{Trace: id}, nil
+}
+
+// NamedSnapshots returns the snapshots of what an id names, as SnapshotProfile does.
+func NamedSnapshots(ctx context.Context, st traceprof.Store, id string) (*profile.Profile, string, error) {
+	selection, err := Named(ctx, st, id)
+	if err != nil {
+		return nil, "", err
+	}
+	return SnapshotProfile(ctx, st, &SnapshotProfileRequest{selection})
 }
 
 // TraceArchiveRequest asks for the archive of a trace.

@@ -273,3 +273,48 @@ func within(s traceprof.Snapshots, ranges []traceprof.Range) traceprof.Snapshots
 	}
 	return out
 }
+
+// SampledPart is what was sampled of a selection: its tasks and segments as far as they are
+// known, and the query of its snapshots.
+type SampledPart struct {
+	Tasks     []traceprof.Task
+	Segments  []traceprof.Segment
+	Snapshots traceprof.SnapshotQuery
+}
+
+// Sampled returns what was sampled of a selection; a span or range of it is not cut out.
+func Sampled(ctx context.Context, st traceprof.Store, selection SampleSelection) (*SampledPart, error) {
+	s, err := newSample(ctx, st, SampleSelection{Task: selection.Task, Trace: selection.Trace, Segments: selection.Segments})
+	if err != nil {
+		return nil, err
+	}
+	part := &SampledPart{}
+	if s.Task != "" {
+		part.Snapshots.Tasks = []string{s.Task}
+	}
+	for i := range s.segments {
+		part.Snapshots.Segments = append(part.Snapshots.Segments, s.segments[i].ID)
+		if s.segments[i].arrived {
+			part.Segments = append(part.Segments, s.segments[i].Segment)
+		}
+	}
+	seen := map[string]bool{}
+	for list, err := range st.Snapshots(ctx, part.Snapshots) {
+		if err != nil {
+			return nil, err
+		}
+		if seen[list.Task] {
+			continue
+		}
+		seen[list.Task] = true
+		t, err := st.Task(ctx, list.Task)
+		if errors.Is(err, traceprof.ErrNoTask) {
+			continue // it expired, or the snapshots are of an archive
+		}
+		if err != nil {
+			return nil, err
+		}
+		part.Tasks = append(part.Tasks, t)
+	}
+	return part, nil
+}

@@ -176,10 +176,13 @@ func CreateTask(ctx context.Context, st traceprof.Store, r *CreateTaskRequest) (
 	return &CreatedTask{taskOf(t, now)}, nil
 }
 
+// recently is the time in which an instance that runs has reported, in ms.
+const recently = 10 * traceprof.Minute
+
 // recentInstances returns the instances of a service that reported in the last 10
 // minutes.
 func recentInstances(ctx context.Context, st traceprof.Store, service string, now int64) ([]traceprof.Instance, error) {
-	return st.Instances(ctx, service, now-10*traceprof.Minute)
+	return st.Instances(ctx, service, now-recently)
 }
 
 // overlapping names the task that a refused one overlaps.
@@ -320,6 +323,9 @@ func (m *Millis) UnmarshalJSON(data []byte) error {
 // Moment is a time in ms since 1970. Text is as of query.Instant; JSON is a number of ms, or
 // text.
 type Moment int64
+
+// MarshalText returns the moment as UnmarshalText reads it.
+func (m Moment) MarshalText() ([]byte, error) { return time.UnixMilli(int64(m)).UTC().MarshalText() }
 
 // UnmarshalText parses a date or an age.
 func (m *Moment) UnmarshalText(text []byte) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
@@ -102,6 +103,19 @@ func TestNested(t *testing.T) {
 	}
 }
 
+// watching answers a watcher from a store.
+func watching(st traceprof.Store) Watched {
+	return Watched{
+		Task: func(ctx context.Context, r *TaskRequest) (*TaskResult, error) { return DescribeTask(ctx, st, r) },
+		Log: func(ctx context.Context, r *TaskRequest) (*TaskLogResult, error) {
+			return TaskLog(ctx, st, r)
+		},
+		Instances: func(ctx context.Context, r *InstancesRequest) (*query.List[traceprof.Instance], error) {
+			return Instances(ctx, st, r)
+		},
+	}
+}
+
 // TestWatchEnds wants a watch to end when nobody reads its events.
 func TestWatchEnds(t *testing.T) {
 	st := mem.New()
@@ -109,12 +123,12 @@ func TestWatchEnds(t *testing.T) {
 	broken := errors.New("broken")
 	r := &WatchTaskRequest{TaskRequest: TaskRequest{task.ID}, Every: 100}
 	n := 0
-	err := WatchTask(t.Context(), st, r, func(TaskEvent) error { n++; return broken })
+	err := WatchTask(t.Context(), watching(st), r, func(TaskEvent) error { n++; return broken })
 	if n != 1 || !errors.Is(err, broken) {
 		t.Errorf("%d events, %v", n, err)
 	}
 	r.Every = 99
-	if err := WatchTask(t.Context(), st, r, nil); !errors.As(err, new(*param.Error)) {
+	if err := WatchTask(t.Context(), watching(st), r, nil); !errors.As(err, new(*param.Error)) {
 		t.Errorf("checks every 99 ms: %v", err)
 	}
 }
@@ -248,7 +262,7 @@ func TestWatchReconnects(t *testing.T) {
 		st := &flaky{mem.New(), tt.down}
 		createTask(t, st.Store, taskStart)
 		var got []string
-		err := WatchTask(t.Context(), st, &WatchTaskRequest{TaskRequest: TaskRequest{Task: "last"}, Every: 100, Retry: tt.retry},
+		err := WatchTask(t.Context(), watching(st), &WatchTaskRequest{TaskRequest: TaskRequest{Task: "last"}, Every: 100, Retry: tt.retry},
 			func(e TaskEvent) error { got = append(got, e.What); return nil })
 		if errors.Is(err, store.ErrUnavailable) != (tt.down == 1000) || strings.Join(got, " ") != tt.want {
 			t.Errorf("%d calls fail: %q, %v", tt.down, got, err)

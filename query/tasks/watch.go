@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/traceprof"
@@ -36,25 +37,31 @@ type TaskEnd struct {
 	Coverage *traceprof.Coverage `json:"coverage,omitempty"` // of kind trace
 }
 
+// Watched answers what a watcher of a task asks, again and again.
+type Watched struct {
+	Task      func(ctx context.Context, r *TaskRequest) (*TaskResult, error)
+	Log       func(ctx context.Context, r *TaskRequest) (*TaskLogResult, error)
+	Instances func(ctx context.Context, r *InstancesRequest) (*query.List[traceprof.Instance], error)
+}
+
 // WatchTask passes each change of a task to emit, once, until all instances that
 // received the task have finished it, or the grace after its end is over, or emit
 // fails. It waits for a store that does not answer (store.ErrUnavailable), such as a
 // server that restarts.
-func WatchTask(ctx context.Context, st traceprof.Store, r *WatchTaskRequest, emit func(TaskEvent) error) error {
+func WatchTask(ctx context.Context, st Watched, r *WatchTaskRequest, emit func(TaskEvent) error) error {
 	if r.Every < 100 {
 		return param.Errorf("--every is %d ms: give at least 100ms", r.Every)
 	}
-	t, err := findTask(ctx, st, r.Task)
+	first, err := st.Task(ctx, &r.TaskRequest)
 	if err != nil {
 		return err
 	}
 	w := taskWatcher{emit: emit, seen: map[string]bool{}}
-	first := taskOf(t, time.Now().UnixMilli())
-	w.report("task", first.String(), first)
+	w.report("task", first.Task.String(), first.Task)
 	tick := time.NewTicker(time.Duration(r.Every) * time.Millisecond)
 	defer tick.Stop()
 	for answered := time.Now(); ; {
-		done, err := w.check(ctx, st, t.ID, time.Now().UnixMilli(), int64(r.Grace))
+		done, err := w.check(ctx, st, first.ID, time.Now().UnixMilli(), int64(r.Grace))
 		switch {
 		case err == nil && !done:
 			answered = time.Now()
@@ -117,22 +124,19 @@ func (w *taskWatcher) causes(list []traceprof.Cause) {
 const patience = 5_000
 
 // check reports what has changed, and whether nothing more is expected.
-func (w *taskWatcher) check(ctx context.Context, st traceprof.Store, id string, now, grace int64) (done bool, err error) {
-	t, err := st.Task(ctx, id)
+func (w *taskWatcher) check(ctx context.Context, st Watched, id string, now, grace int64) (done bool, err error) {
+	about, err := st.Task(ctx, &TaskRequest{id})
 	if err != nil {
 		return false, err
 	}
+	t := &about.Task
 	if t.Stopped != 0 {
-		w.once("task", "the task was stopped "+words.Instant(t.Stopped), taskOf(t, now))
+		w.once("task", "the task was stopped "+words.Instant(t.Stopped), *t)
 	}
-	if err := w.instances(ctx, st, &t, now); err != nil {
+	if err := w.instances(ctx, st, &t.Task, now); err != nil {
 		return false, err
 	}
 	finished, err := w.log(ctx, st, id)
-	if err != nil {
-		return false, err
-	}
-	about, err := describeTask(ctx, st, t, now)
 	if err != nil {
 		return false, err
 	}
@@ -143,7 +147,7 @@ func (w *taskWatcher) check(ctx context.Context, st traceprof.Store, id string, 
 			w.report("snapshots", text, c.Coverage)
 		}
 	}
-	done = finished || now > t.End()+grace
+	done = finished || now > t.End+grace
 	if w.coverage == "" && now > t.Start+patience || done {
 		w.causes(about.Causes)
 	}
@@ -153,9 +157,12 @@ func (w *taskWatcher) check(ctx context.Context, st traceprof.Store, id string, 
 	return done, w.err
 }
 
-func (w *taskWatcher) instances(ctx context.Context, st traceprof.Store, t *traceprof.Task, now int64) error {
-	list, err := recentInstances(ctx, st, t.Service, now)
-	for _, i := range list {
+func (w *taskWatcher) instances(ctx context.Context, st Watched, t *traceprof.Task, now int64) error {
+	list, err := st.Instances(ctx, &InstancesRequest{Service: t.Service, Since: query.Instant{Time: time.UnixMilli(now - recently)}})
+	if err != nil {
+		return err
+	}
+	for _, i := range list.Rows {
 		text := "polls for tasks"
 		switch {
 		case i.Polled == 0:
@@ -165,18 +172,18 @@ func (w *taskWatcher) instances(ctx context.Context, st traceprof.Store, t *trac
 		}
 		w.once("instance", words.Clean(i.Name)+" "+text, i)
 	}
-	return err
+	return nil
 }
 
 // log reports new lines of the log, and whether all instances that received the task
 // have finished it.
-func (w *taskWatcher) log(ctx context.Context, st traceprof.Store, id string) (finished bool, err error) {
-	list, err := st.Logs(ctx, id)
+func (w *taskWatcher) log(ctx context.Context, st Watched, id string) (finished bool, err error) {
+	list, err := st.Log(ctx, &TaskRequest{id})
 	if err != nil {
 		return false, err
 	}
 	received, done := map[string]int64{}, map[string]int64{}
-	for _, l := range slices.Backward(list) {
+	for _, l := range slices.Backward(list.Rows) {
 		instance, at := words.Clean(l.Instance), done
 		text := fmt.Sprintf("%s finished %s", instance, words.Instant(l.Time))
 		switch l.Event {

@@ -3,16 +3,17 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/render"
-	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
-	"github.com/dendroprof/dendro/report/flame"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
-	"github.com/dendroprof/dendro/web"
 )
 
 // with calls f with the open store.
@@ -25,23 +26,113 @@ func (e *env) with(ctx context.Context, access engines.Access, f func(st store.S
 	return errors.Join(f(st), st.Close())
 }
 
+// asking calls f with what answers questions: the open store, or the server.
+func (e *env) asking(ctx context.Context, access engines.Access, limits profile.Limits, f func(a endpoint.Asker) error) error {
+	where, err := e.location()
+	if err != nil {
+		return err
+	}
+	if engines.IsServer(where) {
+		defer spendMemory(heapMemory)()
+		c, err := e.dial(ctx, where)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f(endpoint.Remote{Client: c}), c.Close())
+	}
+	return e.with(ctx, access, func(st store.Store) error { return f(local(st, limits)) })
+}
+
+// local is what answers from an open store; nil: questions about files.
+func local(st store.Store, limits profile.Limits) *endpoint.Local {
+	l := &endpoint.Local{Limits: limits}
+	if st != nil {
+		l = endpoint.NewLocal(st, limits)
+	}
+	l.Version, _ = versionOf()
+	return l
+}
+
+// whole calls f with a store that has the selected profiles: the open one or, of a server, a
+// store of their own that is gone afterwards. That there are none is an error if some are
+// required.
+func (e *env) whole(ctx context.Context, s *query.Selection, required bool, f func(st store.Store) error) error {
+	where, err := e.location()
+	if err != nil {
+		return err
+	}
+	if !engines.IsServer(where) {
+		return e.with(ctx, engines.Read, f)
+	}
+	c, err := e.dial(ctx, where)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if required {
+		if _, err := (endpoint.Remote{Client: c}).Ask(ctx, endpoint.Profiles.Of(&query.ProfilesRequest{Selection: *s, Order: "run", Required: true})); err != nil {
+			return err
+		}
+	}
+	dir, err := os.MkdirTemp("", "dendro-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	st, err := engines.Open(ctx, filepath.Join(dir, "copy.duckdb"), engines.Write)
+	if err != nil {
+		return err
+	}
+	err = store.CopyFrom(ctx, st, c, store.CopyOptions{Query: s.Query()})
+	if err == nil {
+		err = f(st)
+	}
+	return errors.Join(err, st.Close())
+}
+
 // query makes a command of one query: its flags are the parameters of the request, but
-// for those named in args, which are arguments; what f answers is printed.
-func (e *env) query(c *cobra.Command, request any, args []string, f func(ctx context.Context, st store.Store, args []string) (any, error), formats ...string) *cobra.Command {
+// for those named in args, which are arguments; the answer to the question is printed.
+func (e *env) query(c *cobra.Command, request any, args []string, question func(args []string) endpoint.Question, formats ...string) *cobra.Command {
 	flags := addRequest(c, request, args...)
 	var out destination
 	out.addFlag(c, formats...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		flags.use(out.format)
-		return e.with(c.Context(), engines.Read, func(st store.Store) error {
-			result, err := f(c.Context(), st, args)
-			if err != nil {
-				return err
-			}
-			return out.print(e, result)
+		q := question(args)
+		access := engines.Read
+		if q.Changes {
+			access = engines.Write
+		}
+		return e.asking(c.Context(), access, profile.Limits{}, func(a endpoint.Asker) error {
+			return out.answer(c.Context(), e, a, q, nil)
 		})
 	}
 	return c
+}
+
+// answer asks a question and writes the answer: as JSON the document, else as show renders
+// it; nil: as package render does.
+func (d *destination) answer(ctx context.Context, e *env, a endpoint.Asker, q endpoint.Question, show func(o *render.Output, result any) error) error {
+	if d.format.json() {
+		return d.stream(e, func(e *env) error { return a.Document(ctx, q, d.format == "json-columns", e.out) })
+	}
+	result, err := a.Ask(ctx, q)
+	if err != nil {
+		return err
+	}
+	if show == nil {
+		show = render.Result
+	}
+	return d.write(e, func(e *env) error { return show(e.rendering(d.format), result) })
+}
+
+// fetch asks a question whose answer is a file, and writes it.
+func (d *destination) fetch(ctx context.Context, e *env, a endpoint.Asker, q endpoint.Question) error {
+	f, err := a.File(ctx, q)
+	if err != nil {
+		return err
+	}
+	return d.write(e, func(e *env) error { return f.Write(e.out) })
 }
 
 // rendering returns where results are rendered to.
@@ -63,23 +154,4 @@ func (e *env) print(format outputFormat, result any) error {
 		return query.WriteJSON(e.out, result, query.Form{Columns: format == "json-columns"})
 	}
 	return render.Result(e.rendering(format), result)
-}
-
-// svgBoxes is the maximum number of boxes in a picture.
-const svgBoxes = 20_000
-
-// draw writes a flame graph.
-func (d *destination) draw(e *env, g *flame.Graph) error {
-	if n := g.Limit(svgBoxes); n > 0 {
-		g.Notes = append(g.Notes, words.Count(n)+" narrowest boxes omitted")
-	}
-	return d.write(e, func(e *env) error { return g.SVG(e.out) })
-}
-
-// page writes an offline page.
-func (d *destination) page(e *env, p *web.Report, err error) error {
-	if err != nil {
-		return err
-	}
-	return d.write(e, func(e *env) error { return p.Write(e.out) })
 }

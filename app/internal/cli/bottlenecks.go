@@ -3,15 +3,19 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/coderepo"
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/render"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
-	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
 func newBottlenecks(e *env) *cobra.Command {
 	var r query.BottlenecksRequest
 	var out destination
+	var code codeFlags
 	c := &cobra.Command{
 		Use:   "bottlenecks [flags]",
 		Short: "Rank functions by how much time they could save",
@@ -39,7 +43,7 @@ benchmark at the share of a function, or the share of a function over the runs.
 		Args: cobra.NoArgs,
 	}
 	flags := addRequest(c, &r)
-	addRepository(c, &r.Expand)
+	code.addFlags(c)
 	out.addFlag(c, "text", "json", "md", "html", "tsv", "csv")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if flags.use(out.format); out.format == "html" {
@@ -48,33 +52,41 @@ benchmark at the share of a function, or the share of a function over the runs.
 		if err := expandable(&r.Expand, out.format); err != nil {
 			return err
 		}
-		return e.with(c.Context(), engines.Read, func(st store.Store) error {
+		if err := code.facts(&r.Expand, &r.Facts); err != nil {
+			return err
+		}
+		ctx := c.Context()
+		return e.asking(ctx, engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
 			if out.format == "html" {
-				page, err := query.BottlenecksPage(c.Context(), st, &r)
-				if err != nil {
-					return err
-				}
-				return out.write(e, func(e *env) error { return page.Write(e.out) })
+				return out.fetch(ctx, e, a, endpoint.BottlenecksPage.Of(&endpoint.PageRequest[query.BottlenecksRequest]{Page: r}))
 			}
-			result, err := query.Bottlenecks(c.Context(), st, &r)
-			if err != nil {
-				return err
-			}
-			if out.format.json() {
-				return out.print(e, result)
-			}
-			return out.write(e, func(e *env) error { return render.Bottlenecks(e.rendering(out.format), &r, result) })
+			return out.answer(ctx, e, a, endpoint.Bottlenecks.Of(&r), func(o *render.Output, result any) error {
+				return render.Bottlenecks(o, &r, result.(*query.BottlenecksResult))
+			})
 		})
 	}
 	return c
 }
 
-// addRepository adds the flags of an expansion that name a place on this machine.
-func addRepository(c *cobra.Command, x *query.Expand) {
-	f := c.Flags()
-	f.StringVar(&x.Repo, "repo", "", "informed: `directory` of the git repository of the code; recently changed functions are preferred")
-	f.StringVar(&x.Revision, "repo-revision", "", "`revision` of --repo (default: the commit of the newest run if the repository has it, otherwise HEAD)")
+// codeFlags name the repository of the code on this machine.
+type codeFlags struct{ repo, revision string }
+
+func (f *codeFlags) addFlags(c *cobra.Command) {
+	c.Flags().StringVar(&f.repo, "repo", "", "informed: `directory` of the git repository of the code; recently changed functions are preferred")
+	c.Flags().StringVar(&f.revision, "repo-revision", "", "`revision` of --repo (default: the commit of the newest run if the repository has it, otherwise HEAD)")
 	inGroup(c, "Expansion", "repo", "repo-revision")
+}
+
+// facts sets the repository of a request.
+func (f *codeFlags) facts(x *query.Expand, facts *query.Facts) error {
+	if f.repo == "" {
+		return nil
+	}
+	if x.Expand != "informed" {
+		return param.Errorf("--repo needs --expand informed")
+	}
+	facts.Repository, facts.Revision = coderepo.Repository{Dir: f.repo}, f.revision
+	return nil
 }
 
 // expandable refuses expansions in formats that are tables.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/github"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/report"
-	"github.com/dendroprof/dendro/store"
 )
 
 // errRegression ends `dendro check` with status 3 after it has said why.
@@ -68,7 +68,7 @@ which later runs update. --github off disables all of this.`,
 			return o.run(c.Context(), e, !o.full && (o.output.file != "" || !c.Flags().Changed("output")))
 		},
 	}
-	o.reporting = reporting{r: &o.r.ReportRequest, answer: func(ctx context.Context, st store.Store) (*report.Report, error) { return query.Check(ctx, st, &o.r) }}
+	o.reporting = reporting{r: &o.r.ReportRequest, question: func() endpoint.Question { return endpoint.Check.Of(&o.r) }}
 	o.reporting.addFlags(c, &o.r)
 	f := c.Flags()
 	f.BoolVar(&o.full, "full", false, "print the whole report: details, plots and contexts")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/profile"
@@ -83,11 +84,13 @@ func (e *env) completeFlags(c *cobra.Command) {
 func (e *env) namesOfStore(ctx context.Context, parameter, prefix string) []string {
 	quiet := *e
 	quiet.err = io.Discard
-	st, err := quiet.open(ctx, engines.Read)
-	if err != nil {
-		return nil
-	}
-	defer st.Close()
-	names, _ := query.Complete(ctx, st, parameter, prefix) // completion has no place for errors; the command reports them
+	var names []string
+	_ = quiet.asking(ctx, engines.Read, profile.Limits{}, func(a endpoint.Asker) error { // completion has no place for errors; the command reports them
+		result, err := endpoint.Answer[query.CompletionsResult](ctx, a, endpoint.Completions.Of(&query.CompletionsRequest{Parameter: parameter, Prefix: prefix}))
+		if err == nil {
+			names = result.Names
+		}
+		return err
+	})
 	return names
 }

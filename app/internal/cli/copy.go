@@ -110,21 +110,53 @@ func (o *copyOptions) run(ctx context.Context, e *env) (err error) {
 	if o.replace {
 		opts.Conflict = store.Replace
 	}
-	src, err := e.openAt(ctx, from, engines.Read)
+	src, closeSrc, err := e.origin(ctx, from)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, src.Close()) }()
-	dst, err := e.openAt(ctx, to, engines.Write)
+	defer func() { err = errors.Join(err, closeSrc()) }()
+	dst, closeDst, err := e.destinationAt(ctx, to, engines.Write)
 	if err != nil {
 		return err
 	}
-	return errors.Join(o.copy(ctx, e, dst, src, opts), dst.Close())
+	return errors.Join(o.copy(ctx, e, dst, src, opts), closeDst())
+}
+
+// origin opens what profiles are copied from: a store, or a server.
+func (e *env) origin(ctx context.Context, where string) (store.Origin, func() error, error) {
+	if engines.IsServer(where) {
+		c, err := e.dial(ctx, where)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c, c.Close, nil
+	}
+	st, err := e.openAt(ctx, where, engines.Read)
+	if err != nil {
+		return nil, nil, err
+	}
+	return store.Here(st), st.Close, nil
+}
+
+// destinationAt opens what profiles are put into: a store, or a server.
+func (e *env) destinationAt(ctx context.Context, where string, access engines.Access) (store.Destination, func() error, error) {
+	if engines.IsServer(where) {
+		c, err := e.dial(ctx, where)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c, c.Close, nil
+	}
+	st, err := e.openAt(ctx, where, access)
+	if err != nil {
+		return nil, nil, err
+	}
+	return st, st.Close, nil
 }
 
 // copy copies and reports; it returns errReported when conflicts were all that
 // went wrong.
-func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, src store.Reader, opts store.CopyOptions) error {
+func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, src store.Origin, opts store.CopyOptions) error {
 	began := time.Now()
 	p := newCopyProgress(e, o.progress)
 	stored, unchanged, failed := 0, 0, 0
@@ -141,7 +173,7 @@ func (o *copyOptions) copy(ctx context.Context, e *env, dst store.Destination, s
 		p.report(r)
 		p.copied(c)
 	}
-	err := store.Copy(ctx, dst, src, opts)
+	err := store.CopyFrom(ctx, dst, src, opts)
 	p.end()
 	if err != nil && (failed == 0 || !errors.Is(err, store.ErrConflict)) {
 		return err

@@ -49,14 +49,14 @@ func runDemo(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	st, err := e.open(ctx, engines.Write)
+	st, closeStore, err := e.destinationAt(ctx, e.store, engines.Write)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(e.out, "Importing %d profiles into %s\n", len(sources), e.store)
 	o := importOptions{progress: "none"}
 	err = o.importInto(ctx, e, st, sources, ingest.Options{Conflict: store.Refuse, KeepSource: true}, false)
-	if err = errors.Join(err, st.Close()); err != nil {
+	if err = errors.Join(err, closeStore()); err != nil {
 		return err
 	}
 	steps := [][]string{

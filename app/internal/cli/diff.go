@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/query"
-	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
@@ -69,7 +69,6 @@ and the run.`,
 	o.out.addFlag(c, "text", "json", "json-columns", "md", "tsv", "csv", "html", "svg")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		flags.use(o.out.format)
-		o.DiffRequest.Limits = o.fileFlags.limits
 		return o.run(c.Context(), e, args)
 	}
 	return c
@@ -88,7 +87,7 @@ func (o *diffOptions) run(ctx context.Context, e *env, args []string) error {
 		return err
 	}
 	if len(o.files[0])+len(o.files[1]) == 0 {
-		return e.with(ctx, engines.Read, func(st store.Store) error { return o.answer(ctx, e, st) })
+		return e.asking(ctx, engines.Read, o.fileFlags.limits, func(a endpoint.Asker) error { return o.answer(ctx, e, a) })
 	}
 	for i := range o.files {
 		if len(o.files[i]) == 0 || len(o.Base.Runs)+len(o.Base.Commits)+len(o.Base.Branches)+len(o.New.Runs)+len(o.New.Commits)+len(o.New.Branches) > 0 {
@@ -99,27 +98,17 @@ func (o *diffOptions) run(ctx context.Context, e *env, args []string) error {
 			return err
 		}
 	}
-	return o.answer(ctx, e, nil)
+	return o.answer(ctx, e, local(nil, o.fileFlags.limits))
 }
 
-func (o *diffOptions) answer(ctx context.Context, e *env, st store.Store) error {
-	switch o.out.format {
-	case "html":
-		page, err := query.DiffPage(ctx, st, &o.DiffRequest)
-		return o.out.page(e, page, err)
-	case "svg":
-		g, err := query.DiffGraph(ctx, st, &o.DiffRequest)
-		if err != nil {
-			return err
+func (o *diffOptions) answer(ctx context.Context, e *env, a endpoint.Asker) error {
+	if o.out.format == "html" || o.out.format == "svg" {
+		return o.out.fetch(ctx, e, a, endpoint.DiffPage.Of(&endpoint.PageRequest[query.DiffRequest]{Page: o.DiffRequest, Picture: o.out.format == "svg"}))
+	}
+	return o.out.answer(ctx, e, a, endpoint.Diff.Of(&o.DiffRequest), func(to *render.Output, result any) error {
+		if band, ok := result.(*query.BandResult); ok {
+			return render.Band(to, band, o.Rows)
 		}
-		return o.out.draw(e, g)
-	}
-	result, err := query.DiffView(&o.DiffRequest).Answer(ctx, st, &o.DiffRequest)
-	if err != nil {
-		return err
-	}
-	if band, ok := result.(*query.BandResult); ok && !o.out.format.json() {
-		return o.out.write(e, func(e *env) error { return render.Band(e.rendering(o.out.format), band, o.Rows) })
-	}
-	return o.out.print(e, result)
+		return render.Result(to, result)
+	})
 }

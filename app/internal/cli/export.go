@@ -3,11 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
@@ -94,18 +95,32 @@ func (o *exportOptions) run(c *cobra.Command, e *env) error {
 	case o.format == "parquet":
 		return o.parquet(ctx, e)
 	case o.source:
-		return o.original(ctx, e)
+		return o.fetch(ctx, e, endpoint.Original.Of(&endpoint.OriginalRequest{Selection: o.r.Selection}), format.None)
 	}
 	if o.r.Against != "" && o.format == "" && (o.out == "" || o.out == "-") {
 		o.format = "folded-diff"
 	}
-	return e.with(ctx, engines.Read, func(st store.Store) error {
-		p, table, notes, err := query.Export(ctx, st, &o.r)
+	f, packed, err := format.Target(o.out, o.format)
+	if err != nil {
+		return usageError{err}
+	}
+	q := endpoint.Export.Of(&endpoint.ExportRequest{ExportRequest: o.r, FileFormat: endpoint.FileFormat{Format: f.Name, Plain: true}})
+	return o.fetch(ctx, e, q, packed)
+}
+
+// fetch asks for a file, and writes it compressed.
+func (o *exportOptions) fetch(ctx context.Context, e *env, q endpoint.Question, packed format.Compression) error {
+	return e.asking(ctx, engines.Read, o.r.Limits, func(a endpoint.Asker) error {
+		f, err := a.File(ctx, q)
 		if err != nil {
 			return err
 		}
-		e.notes(notes)
-		return writeProfile(e, p, table, o.out, o.format)
+		e.notes(f.Notes)
+		write := func(w io.Writer) error { return format.Pack(w, packed, f.Write) }
+		if o.out == "" || o.out == "-" {
+			return write(e.out)
+		}
+		return writeFile(o.out, write)
 	})
 }
 
@@ -124,27 +139,12 @@ func onlySelection(c *cobra.Command, format string) error {
 	return nil
 }
 
-// original writes the original file of the one selected profile.
-func (o *exportOptions) original(ctx context.Context, e *env) error {
-	return e.with(ctx, engines.Read, func(st store.Store) error {
-		data, err := query.Original(ctx, st, &o.r.Selection)
-		if err != nil {
-			return err
-		}
-		if o.out == "" || o.out == "-" {
-			_, err = e.out.Write(data)
-			return err
-		}
-		return os.WriteFile(o.out, data, 0o644)
-	})
-}
-
 // parquet writes the selection as the tables of a lake.
 func (o *exportOptions) parquet(ctx context.Context, e *env) error {
 	if o.out == "" || o.out == "-" {
 		return usagef("parquet writes a new directory: give -o DIRECTORY")
 	}
-	return e.with(ctx, engines.Read, func(st store.Store) error {
+	return e.whole(ctx, &o.r.Selection, true, func(st store.Store) error {
 		list, err := query.Selected(ctx, st, &o.r.Selection)
 		if err != nil {
 			return err

@@ -18,7 +18,7 @@ func (o *exportOptions) graph(ctx context.Context, e *env) error {
 	if o.out == "" || o.out == "-" {
 		return usagef("%s writes a new directory: give -o DIRECTORY", neo4jAdmin)
 	}
-	return e.with(ctx, engines.Read, func(st store.Store) error {
+	return e.whole(ctx, &o.r.Selection, false, func(st store.Store) error {
 		profiles := 0
 		p := newCopyProgress(e, "auto")
 		err := engines.ExportGraph(ctx, st, o.out, o.model, o.potentials, store.CopyOptions{Query: o.r.Query(), Report: func(c store.Copied) {

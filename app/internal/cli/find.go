@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/query"
-	"github.com/dendroprof/dendro/store"
 )
 
 // patternHelp explains patterns in the help of commands that take them.
@@ -32,8 +30,8 @@ it uses at least 2 seconds. --by groups the rows by run, benchmark, group or fun
   dendro find 'plan*' --callee 'regexp.*' --min-value 20ms --since 7d`,
 		Args: cobra.ExactArgs(1),
 	}
-	return e.query(c, &r, []string{"pattern"}, func(ctx context.Context, st store.Store, args []string) (any, error) {
+	return e.query(c, &r, []string{"pattern"}, func(args []string) endpoint.Question {
 		r.Pattern = args[0]
-		return query.FindView(&r).Answer(ctx, st, &r)
+		return endpoint.Find.Of(&r)
 	}, "text", "json", "json-columns", "md", "tsv", "csv")
 }

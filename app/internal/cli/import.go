@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/dendroprof/dendro/app/internal/github"
+	"github.com/dendroprof/dendro/app/internal/gitlog"
 	"github.com/dendroprof/dendro/app/internal/render"
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/ingest"
-	"github.com/dendroprof/dendro/internal/gitlog"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/normalize"
 	"github.com/dendroprof/dendro/profile"
@@ -195,30 +195,31 @@ func (o *importOptions) run(ctx context.Context, e *env, args []string) error {
 		}
 	}
 	defer spendMemory(heapMemory)()
-	st, err := o.destination(ctx, e)
+	st, closeStore, err := o.destination(ctx, e)
 	if err != nil {
 		return err
 	}
 	err = o.importInto(ctx, e, st, sources, opts, listErr != nil)
-	if closeErr := st.Close(); err == nil {
+	if closeErr := closeStore(); err == nil {
 		err = closeErr
 	}
 	return err
 }
 
 // destination opens the store to import into. A dry run reads it, and makes none.
-func (o *importOptions) destination(ctx context.Context, e *env) (store.Store, error) {
-	if !o.dryRun {
-		return e.open(ctx, engines.Write)
-	}
+func (o *importOptions) destination(ctx context.Context, e *env) (store.Destination, func() error, error) {
 	where, err := e.location()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) && !strings.Contains(where, ":") {
-		where = "mem:"
+	access := engines.Write
+	if o.dryRun {
+		access = engines.Read
+		if _, err := os.Stat(where); errors.Is(err, fs.ErrNotExist) && !strings.Contains(where, ":") {
+			where = "mem:"
+		}
 	}
-	return e.openAt(ctx, where, engines.Read)
+	return e.destinationAt(ctx, where, access)
 }
 
 // environment returns what the variables of a CI and the repository around the working
@@ -254,12 +255,12 @@ func (e *env) renormalize(ctx context.Context, n *normalize.Normalizer) error {
 	if err != nil {
 		return err
 	}
-	st, err := e.open(ctx, engines.Read)
+	st, closeStore, err := e.destinationAt(ctx, where, engines.Read)
 	if err != nil {
 		return err
 	}
 	info, err := st.Info(ctx)
-	if err = errors.Join(err, st.Close()); err != nil || info.Rules == n.Version() {
+	if err = errors.Join(err, closeStore()); err != nil || info.Rules == n.Version() {
 		return err
 	}
 	if err := engines.Rewritable(where); err != nil {
@@ -364,7 +365,7 @@ func (o *importOptions) sources(ctx context.Context, e *env, args []string) ([]i
 }
 
 // importInto imports and reports; it returns errReported when a file failed.
-func (o *importOptions) importInto(ctx context.Context, e *env, st store.Store, sources []ingest.Source, opts ingest.Options, failed bool) error {
+func (o *importOptions) importInto(ctx context.Context, e *env, st store.Destination, sources []ingest.Source, opts ingest.Options, failed bool) error {
 	p := newProgress(e, o.progress, sources)
 	p.dryRun, p.certain = o.dryRun, o.recorded != nil
 	sum, err := ingest.Run(ctx, st, sources, opts, p.report)

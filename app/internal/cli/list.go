@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dendroprof/dendro/internal/gitlog"
+	"github.com/dendroprof/dendro/app/internal/endpoint"
+	"github.com/dendroprof/dendro/app/internal/gitlog"
 	"github.com/dendroprof/dendro/query"
-	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
@@ -40,29 +40,31 @@ imported with --keep-source.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		flags.use(out.format)
 		ctx := c.Context()
-		r.Function, r.Limits = args[0], in.limits
+		r.Function = args[0]
 		sources, err := openSources(ctx, root)
 		if err != nil {
 			return err
 		}
 		if sources != nil {
 			defer sources.Close()
-			r.Source = sources.Lines
 		}
-		answer := func(st store.Store) error {
-			result, err := query.Lines(ctx, st, &r)
+		answer := func(a endpoint.Asker) error {
+			result, err := endpoint.Answer[query.LinesResult](ctx, a, endpoint.Lines.Of(&r))
 			if err != nil {
 				return err
+			}
+			if sources != nil {
+				result.AddSource(sources.Lines)
 			}
 			return out.print(e, result)
 		}
 		if len(args) == 1 {
-			return e.with(ctx, engines.Read, answer)
+			return e.asking(ctx, engines.Read, in.limits, answer)
 		}
 		if r.Inputs, err = in.read(ctx, e, args[1:]); err != nil {
 			return err
 		}
-		return answer(nil)
+		return answer(local(nil, in.limits))
 	}
 	return c
 }

@@ -5,13 +5,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/mcp"
-	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
 func newMCP(e *env) *cobra.Command {
-	o := mcp.Options{SQL: true}
+	var o mcp.Options
+	var limits profile.Limits
 	c := &cobra.Command{
 		Use:   "mcp [flags]",
 		Short: "Serve queries to AI assistants over the Model Context Protocol",
@@ -27,7 +29,7 @@ The tools read. --allow-writes adds tools that create and stop profiling tasks. 
 		Args: cobra.NoArgs,
 	}
 	c.Flags().BoolVar(&o.Writes, "allow-writes", false, "add tools that create and stop profiling tasks")
-	addLimits(c, &o.Limits)
+	addLimits(c, &limits)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		access := engines.Read
 		if o.Writes {
@@ -35,7 +37,21 @@ The tools read. --allow-writes adds tools that create and stop profiling tasks. 
 		}
 		o.Version, _ = versionOf()
 		o.Panicked = func(tool string, p any, stack []byte) { fmt.Fprintf(e.err, "mcp: %s: panic: %v\n%s", tool, p, stack) }
-		return e.with(c.Context(), access, func(st store.Store) error { return mcp.Serve(c.Context(), st, e.in, e.out, o) })
+		return e.asking(c.Context(), access, limits, func(a endpoint.Asker) error {
+			switch a := a.(type) {
+			case *endpoint.Local:
+				o.SQL, o.Traces = mcp.Of(a.Store), a.Traces != nil
+			case endpoint.Remote:
+				about, err := a.Client.About(c.Context())
+				if err != nil {
+					return err
+				}
+				if o.Traces = about.Traces; about.SQL {
+					o.SQL = a.Client.SQL
+				}
+			}
+			return mcp.Serve(c.Context(), a, e.in, e.out, o)
+		})
 	}
 	return c
 }

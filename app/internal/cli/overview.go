@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/query"
-	"github.com/dendroprof/dendro/store"
 )
 
 func newOverview(e *env) *cobra.Command {
@@ -22,9 +20,7 @@ Services that send traces follow. The start page of ` + "`dendro serve`" + ` sho
   dendro overview --group shop -o json`,
 		Args: cobra.NoArgs,
 	}
-	return e.query(c, &r, nil, func(ctx context.Context, st store.Store, _ []string) (any, error) {
-		return query.Overview(ctx, st, &r)
-	}, "text", "json", "md", "tsv", "csv")
+	return e.query(c, &r, nil, func([]string) endpoint.Question { return endpoint.Overview.Of(&r) }, "text", "json", "md", "tsv", "csv")
 }
 
 func newHistory(e *env) *cobra.Command {
@@ -42,7 +38,5 @@ run are omitted.`,
   dendro history --group shop --metric time/op -o json`,
 		Args: cobra.NoArgs,
 	}
-	return e.query(c, &r, nil, func(ctx context.Context, st store.Store, _ []string) (any, error) {
-		return query.History(ctx, st, &r)
-	}, "text", "json", "md", "tsv", "csv")
+	return e.query(c, &r, nil, func([]string) endpoint.Question { return endpoint.History.Of(&r) }, "text", "json", "md", "tsv", "csv")
 }

@@ -6,15 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
-	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
 func newPrune(e *env) *cobra.Command {
 	var r query.PruneRequest
-	var out destination
 	c := &cobra.Command{
 		Use:   "prune [flags]",
 		Short: "Delete old profiles",
@@ -26,18 +26,7 @@ limit this to a part of the store. "dendro compact" then reclaims the disk space
   dendro prune --run broken-run --older-than 0d --dry-run`,
 		Args: cobra.NoArgs,
 	}
-	addRequest(c, &r)
-	out.addFlag(c, "text", "json")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return e.with(c.Context(), engines.Write, func(st store.Store) error {
-			result, err := query.Prune(c.Context(), st, &r)
-			if err != nil {
-				return err
-			}
-			return out.print(e, result)
-		})
-	}
-	return c
+	return e.query(c, &r, nil, func([]string) endpoint.Question { return endpoint.Prune.Of(&r) }, "text", "json")
 }
 
 func newCompact(e *env) *cobra.Command {
@@ -51,8 +40,8 @@ Dendro is migrated first.`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			began := time.Now()
-			return e.with(c.Context(), engines.Write, func(st store.Store) error {
-				r, err := query.Compact(c.Context(), st)
+			return e.asking(c.Context(), engines.Write, profile.Limits{}, func(a endpoint.Asker) error {
+				r, err := endpoint.Answer[query.CompactResult](c.Context(), a, endpoint.Compact.Of(&struct{}{}))
 				if err != nil {
 					return err
 				}

@@ -63,7 +63,7 @@ func (o *publishOptions) run(ctx context.Context, e *env) error {
 	}
 	began := time.Now()
 	defer spendMemory(publishMemory)()
-	return e.with(ctx, engines.Read, func(st store.Store) error {
+	return e.whole(ctx, &o.Selection, false, func(st store.Store) error {
 		list, err := st.Profiles(ctx, o.Query())
 		if err != nil {
 			return err

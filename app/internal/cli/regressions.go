@@ -5,9 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/render"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
-	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
@@ -17,6 +18,7 @@ var acknowledgedFile = filepath.Join(".dendro", "acknowledged.json")
 func newRegressions(e *env) *cobra.Command {
 	var r query.MethodRequest
 	var out destination
+	var code codeFlags
 	all := false
 	c := &cobra.Command{
 		Use:   "regressions [flags]",
@@ -45,7 +47,7 @@ their shares in the newest runs differ from the runs before (docs/method/regress
 	flags := addRequest(c, &r)
 	c.Flags().Lookup("last").Usage = "test the newest n runs of each benchmark together (default: the newest alone, and the newest two together)"
 	c.Flags().BoolVar(&all, "all", false, "also print benchmarks without findings, and moved and transient changes")
-	addRepository(c, &r.Expand)
+	code.addFlags(c)
 	out.addFlag(c, "text", "json", "md")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		flags.use(out.format)
@@ -63,15 +65,16 @@ their shares in the newest runs differ from the runs before (docs/method/regress
 		if out.format == "text" && r.Method == "default" {
 			r.Rows = 0 // text limits what it shows, and counts the rest
 		}
-		return e.with(c.Context(), engines.Read, func(st store.Store) error {
-			result, err := query.MethodView(&r).Answer(c.Context(), st, &r)
-			if err != nil {
-				return err
-			}
-			if found, ok := result.(*query.RegressionsResult); ok && !out.format.json() {
-				return out.write(e, func(e *env) error { return render.Findings(e.rendering(out.format), found, limit, all) })
-			}
-			return out.print(e, result)
+		if err := code.facts(&r.Expand, &r.Facts); err != nil {
+			return err
+		}
+		return e.asking(c.Context(), engines.Read, profile.Limits{}, func(a endpoint.Asker) error {
+			return out.answer(c.Context(), e, a, endpoint.Regressions.Of(&r), func(o *render.Output, result any) error {
+				if found, ok := result.(*query.RegressionsResult); ok {
+					return render.Findings(o, found, limit, all)
+				}
+				return render.Result(o, result)
+			})
 		})
 	}
 	return c

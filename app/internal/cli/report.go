@@ -11,8 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/coderepo"
+	"github.com/dendroprof/dendro/app/internal/endpoint"
+	"github.com/dendroprof/dendro/app/internal/gitlog"
 	"github.com/dendroprof/dendro/app/internal/render"
-	"github.com/dendroprof/dendro/internal/gitlog"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
@@ -21,7 +24,7 @@ import (
 
 func newReport(e *env) *cobra.Command {
 	var r query.ReportRequest
-	o := reporting{r: &r, answer: func(ctx context.Context, st store.Store) (*report.Report, error) { return query.Report(ctx, st, &r) }}
+	o := reporting{r: &r, question: func() endpoint.Question { return endpoint.Report.Of(&r) }}
 	c := &cobra.Command{
 		Use:   "report [flags]",
 		Short: "Write a report of what changed, with the evidence",
@@ -58,8 +61,8 @@ var reportFormats = []string{"text", "md", "html", "json", "sarif", "junit"}
 
 // reporting is what `dendro report` and `dendro check` share.
 type reporting struct {
-	r      *query.ReportRequest
-	answer func(ctx context.Context, st store.Store) (*report.Report, error)
+	r        *query.ReportRequest
+	question func() endpoint.Question
 
 	layout       string // of files
 	repo         string
@@ -115,19 +118,32 @@ func (o *reporting) make(ctx context.Context, e *env) (doc *report.Report, err e
 	if o.r.Own, err = ownCode(); err != nil {
 		return nil, err
 	}
-	if o.r.Repo, err = o.repository(ctx); err != nil {
+	repo, err := o.repository(ctx)
+	if err != nil {
 		return nil, err
 	}
-	o.r.Version, _ = versionOf()
+	code := coderepo.Repository{Dir: repo}
+	if repo != "" {
+		o.r.Repository = code
+	}
 	o.r.Files = o.ofPaths()
-	do := func(st store.Store) (err error) {
-		doc, err = o.answer(ctx, st)
+	do := func(a endpoint.Asker) (err error) {
+		doc, err = endpoint.Answer[report.Report](ctx, a, o.question())
 		return err
 	}
 	if o.r.Files {
-		return doc, o.withFiles(ctx, e, do)
+		err = o.withFiles(ctx, e, func(st store.Store) error { return do(local(st, profile.Limits{})) })
+	} else {
+		err = e.asking(ctx, engines.Read, profile.Limits{}, do)
 	}
-	return doc, e.with(ctx, engines.Read, do)
+	if err != nil {
+		return nil, err
+	}
+	doc.Version, _ = versionOf()
+	if repo != "" {
+		err = code.Locate(ctx, doc)
+	}
+	return doc, err
 }
 
 // repository returns the top directory of the repository of the code; empty: there is

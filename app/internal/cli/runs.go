@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/query"
-	"github.com/dendroprof/dendro/store"
 )
 
 func newRuns(e *env) *cobra.Command {
@@ -23,10 +21,10 @@ its id.`,
 		Args: cobra.NoArgs,
 	}
 	c.Flags().BoolVar(&profiles, "profiles", false, "list every profile with its id")
-	return e.query(c, &r, nil, func(ctx context.Context, st store.Store, _ []string) (any, error) {
+	return e.query(c, &r, nil, func([]string) endpoint.Question {
 		if profiles {
-			return query.Profiles(ctx, st, &r)
+			return endpoint.Profiles.Of(&query.ProfilesRequest{Selection: r.Selection, Order: "run"})
 		}
-		return query.Runs(ctx, st, &r)
+		return endpoint.Runs.Of(&r)
 	}, "text", "json", "json-columns", "md", "tsv", "csv")
 }

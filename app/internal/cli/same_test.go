@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dendroprof/dendro/internal/gitlog"
+	"github.com/dendroprof/dendro/app/internal/gitlog"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
 )

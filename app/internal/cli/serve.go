@@ -263,7 +263,15 @@ func (o *serveOptions) serve(ctx context.Context, e *env, where string, st store
 // parts lists what the server answers.
 func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces *tracing.Tracing, panicked func(string, any, []byte)) []server.Part {
 	questions := api.Options{Store: st, Version: o.Version, SQL: o.sql, Limits: o.limits, Workers: o.workers, Normalizer: names}
-	tools := mcp.Handler(st, mcp.Options{Version: o.Version, SQL: o.sql, Limits: o.limits, Panicked: panicked})
+	answers := local(st, o.limits)
+	if traces != nil {
+		answers.Traces = traces.Dispatcher.Store()
+	}
+	about := mcp.Options{Version: o.Version, Traces: answers.Traces != nil, Panicked: panicked}
+	if o.sql {
+		about.SQL = mcp.Of(st)
+	}
+	tools := mcp.Handler(answers, about)
 	assistants := server.Part{Name: "mcp", Routes: []server.Route{{Pattern: "POST /mcp", Handler: tools, Needs: server.Reading}}}
 	if traces == nil {
 		return []server.Part{api.Part(questions), assistants}

@@ -47,6 +47,7 @@ func TestScriptServed(t *testing.T) {
 				t.Error(err)
 			}
 		})
+		e.Values[servedStore{}] = st
 		e.Setenv("DENDRO_STORE", http.URL)
 		e.Setenv(sameVariable, http.URL)
 		e.Setenv(sameLogVariable, log)
@@ -64,3 +65,6 @@ func TestScriptServed(t *testing.T) {
 	}
 	t.Logf("%d queries compared", strings.Count(string(text), "\n"))
 }
+
+// servedStore is the key of the store behind the server of a script.
+type servedStore struct{}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -59,23 +60,47 @@ func (o *sqlOptions) run(c *cobra.Command, e *env, query string) error {
 			return err
 		}
 	}
-	st, err := e.open(ctx, engines.Read)
+	answer, done, err := o.ask(ctx, e, query)
 	if err != nil {
 		return err
 	}
-	defer st.Close()
-	speaker, ok := st.(store.SQLSpeaker)
-	if !ok {
-		return fmt.Errorf("this store does not speak SQL")
-	}
-	answer, err := speaker.SQL(ctx, query)
-	if err != nil {
-		return err
-	}
+	defer done()
 	if typed {
 		return o.output.write(e, func(e *env) error { return o.columns(ctx, e, answer) })
 	}
 	return o.output.stream(e, func(e *env) error { return o.table(e, answer) })
+}
+
+// ask runs the query at the store, or at the server; done closes it.
+func (o *sqlOptions) ask(ctx context.Context, e *env, query string) (answer *store.SQLAnswer, done func() error, err error) {
+	where, err := e.location()
+	if err != nil {
+		return nil, nil, err
+	}
+	if engines.IsServer(where) {
+		c, err := e.dial(ctx, where)
+		if err != nil {
+			return nil, nil, err
+		}
+		rows := o.rows
+		if rows > 0 {
+			rows++ // whether there are more
+		}
+		answer, err = c.SQL(ctx, query, rows)
+		return answer, c.Close, err
+	}
+	st, err := e.openAt(ctx, where, engines.Read)
+	if err != nil {
+		return nil, nil, err
+	}
+	speaker, ok := st.(store.SQLSpeaker)
+	if !ok {
+		return nil, nil, errors.Join(errors.New("this store does not speak SQL"), st.Close())
+	}
+	if answer, err = speaker.SQL(ctx, query); err != nil {
+		return nil, nil, errors.Join(err, st.Close())
+	}
+	return answer, st.Close, nil
 }
 
 // columns writes an answer as Parquet or Arrow.

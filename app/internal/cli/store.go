@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dendroprof/dendro/app/internal/remote"
+	"github.com/dendroprof/dendro/app/internal/client"
 	"github.com/dendroprof/dendro/internal/plainfile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
@@ -133,23 +133,19 @@ func (e *env) open(ctx context.Context, access engines.Access) (store.Store, err
 	return e.openAt(ctx, where, access)
 }
 
-// openServer opens the store of another Dendro.
-func (e *env) openServer(ctx context.Context, where string) (store.Store, error) {
+// dial connects to a server.
+func (e *env) dial(ctx context.Context, where string) (*client.Client, error) {
 	token, err := e.token(where)
 	if err != nil {
 		return nil, err
 	}
-	st, err := remote.Open(ctx, where, remote.Options{Token: token})
-	if err != nil {
-		return nil, err // and no store, not one that is a nil pointer
-	}
-	return st, nil
+	return client.Open(ctx, where, client.Options{Token: token})
 }
 
 // openAt opens the store at a place, as open does.
 func (e *env) openAt(ctx context.Context, where string, access engines.Access) (store.Store, error) {
 	if engines.IsServer(where) {
-		return e.openServer(ctx, where)
+		return nil, usagef("this needs a store, and --store %s is a server: run it on the server's machine", where)
 	}
 	if access == engines.Write {
 		keepPrivate(where)

@@ -181,11 +181,15 @@ func newStoreInfo(e *env) *cobra.Command {
 
 // describeStore prints what the store says of itself.
 func (e *env) describeStore(ctx context.Context, format outputFormat) (err error) {
-	st, err := e.open(ctx, engines.Read)
+	where, err := e.location()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, st.Close()) }()
+	st, closeStore, err := e.destinationAt(ctx, where, engines.Read)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStore()) }()
 	info, err := st.Info(ctx)
 	if err != nil {
 		return err
@@ -193,7 +197,10 @@ func (e *env) describeStore(ctx context.Context, format outputFormat) (err error
 	about := struct {
 		store.Info
 		Model string `json:"model,omitempty"`
-	}{info, engines.ModelOf(st)}
+	}{Info: info}
+	if here, ok := st.(store.Store); ok {
+		about.Model = engines.ModelOf(here)
+	}
 	engine := info.Engine
 	if about.Model != "" {
 		engine += ", model " + about.Model

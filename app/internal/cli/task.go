@@ -3,13 +3,16 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
+	"github.com/dendroprof/dendro/app/internal/transfer"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query/param"
+	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/store/engines"
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -42,24 +45,40 @@ benchmark is the endpoint, its group is the service.
 	return c
 }
 
-// withTraces opens the store and calls f with its traces.
-func (e *env) withTraces(ctx context.Context, access engines.Access, f func(st traceprof.Store) error) error {
-	st, err := e.open(ctx, access)
-	if err != nil {
-		return err
-	}
-	traces, ok := st.(traceprof.Store)
-	if !ok {
-		info, _ := st.Info(ctx)
-		return errors.Join(fmt.Errorf("a %s store keeps no tasks: use dendro serve with a DuckDB file", cmp.Or(info.Engine, "read-only")), st.Close())
-	}
-	return errors.Join(f(traces), st.Close())
+// askingTraces is asking for trace profiling, which not every store keeps.
+func (e *env) askingTraces(ctx context.Context, access engines.Access, f func(a endpoint.Asker) error) error {
+	return e.asking(ctx, access, profile.Limits{}, func(a endpoint.Asker) error {
+		if l, ok := a.(*endpoint.Local); ok && l.Traces == nil {
+			info, _ := l.Store.Info(ctx)
+			return fmt.Errorf("a %s store keeps no tasks: use dendro serve with a DuckDB file", cmp.Or(info.Engine, "read-only"))
+		}
+		return f(a)
+	})
 }
 
-// taskCommand completes a command that answers one request from the traces of the store:
-// flags and the argument TASK set the request.
-func taskCommand[Request, Result any](e *env, c *cobra.Command, access engines.Access, answer func(context.Context, traceprof.Store, *Request) (Result, error),
-	formats ...string) *cobra.Command {
+// sampled calls f with a store that has what was sampled of a task, a trace or segments.
+func (e *env) sampled(ctx context.Context, wanted transfer.WantedSamples, f func(st traceprof.Store) error) error {
+	return e.askingTraces(ctx, engines.Read, func(a endpoint.Asker) error {
+		l, ok := a.(*endpoint.Local)
+		if ok {
+			return f(l.Traces)
+		}
+		st, err := a.(endpoint.Remote).Client.Sampled(ctx, wanted)
+		if err != nil {
+			return err
+		}
+		return f(st)
+	})
+}
+
+// wanted returns what a selection selects.
+func wanted(s *tasks.SampleSelection) transfer.WantedSamples {
+	return transfer.WantedSamples{Task: s.Task, Trace: s.Trace, Segments: s.Segments}
+}
+
+// taskCommand completes a command that asks one question about trace profiling: flags and
+// the argument TASK set the request.
+func taskCommand[Request any](e *env, c *cobra.Command, question *endpoint.Endpoint[Request], formats ...string) *cobra.Command {
 	r := new(Request)
 	flags := addRequest(c, r, "task")
 	var output outputFormat
@@ -68,12 +87,12 @@ func taskCommand[Request, Result any](e *env, c *cobra.Command, access engines.A
 		if err := flags.setTask(args); err != nil {
 			return err
 		}
-		return e.withTraces(c.Context(), access, func(st traceprof.Store) error {
-			result, err := answer(c.Context(), st, r)
-			if err != nil {
-				return err
-			}
-			return e.print(output, result)
+		access := engines.Read
+		if question.Changes {
+			access = engines.Write
+		}
+		return e.askingTraces(c.Context(), access, func(a endpoint.Asker) error {
+			return (&destination{format: output}).answer(c.Context(), e, a, question.Of(r), nil)
 		})
 	}
 	if c.Args == nil {

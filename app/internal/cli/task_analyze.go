@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/tasks"
@@ -58,7 +59,7 @@ counts one period, lines are not nodes, and frames of the agent are dropped.`,
 func (o *analyzeOptions) run(ctx context.Context, e *env, args []string) error {
 	o.flags.use(o.output.format)
 	if len(args) == 0 {
-		return e.withTraces(ctx, engines.Read, func(st traceprof.Store) error { return o.show(ctx, e, st) })
+		return o.stored(ctx, e)
 	}
 	o.Task = args[0]
 	f, err := os.Open(args[0])
@@ -68,14 +69,22 @@ func (o *analyzeOptions) run(ctx context.Context, e *env, args []string) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	return e.withTraces(ctx, engines.Read, func(st traceprof.Store) error {
-		err := o.show(ctx, e, st)
-		if errors.Is(err, traceprof.ErrNoTask) {
-			err = fmt.Errorf("no such file, and %w", err)
-		}
-		return err
-	})
+	if err = o.stored(ctx, e); errors.Is(err, traceprof.ErrNoTask) {
+		err = fmt.Errorf("no such file, and %w", err)
+	}
+	return err
 }
+
+// stored analyzes what the store has.
+func (o *analyzeOptions) stored(ctx context.Context, e *env) error {
+	if o.isTree() {
+		return e.askingTraces(ctx, engines.Read, func(a endpoint.Asker) error { return o.tree(ctx, e, a) })
+	}
+	return e.sampled(ctx, wanted(&o.SampleSelection), func(st traceprof.Store) error { return o.profile(ctx, e, st) })
+}
+
+// isTree reports whether the analysis is printed, not a profile of what it is made of.
+func (o *analyzeOptions) isTree() bool { return o.output.format == "text" || o.output.format.json() }
 
 // file analyzes an archive.
 func (o *analyzeOptions) file(ctx context.Context, e *env, f *os.File) error {
@@ -87,34 +96,28 @@ func (o *analyzeOptions) file(ctx context.Context, e *env, f *os.File) error {
 	if o.Task, err = tasks.LoadArchive(ctx, traces, bufio.NewReader(f), o.limits); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", f.Name(), err), st.Close())
 	}
-	return errors.Join(o.show(ctx, e, traces), st.Close())
+	if o.isTree() {
+		err = o.tree(ctx, e, local(st, profile.Limits{}))
+	} else {
+		err = o.profile(ctx, e, traces)
+	}
+	return errors.Join(err, st.Close())
 }
 
-// show prints the selection.
-func (o *analyzeOptions) show(ctx context.Context, e *env, st traceprof.Store) error {
-	switch o.output.format {
-	case "text", "json", "json-columns":
-		result, err := tasks.Analyze(ctx, st, &o.AnalyzeRequest)
-		if err != nil {
-			return err
-		}
-		return o.output.print(e, result)
-	}
+// tree prints the selection.
+func (o *analyzeOptions) tree(ctx context.Context, e *env, a endpoint.Asker) error {
+	return o.output.answer(ctx, e, a, endpoint.Analysis.Of(&o.AnalyzeRequest), nil)
+}
+
+// profile writes the selection as a profile.
+func (o *analyzeOptions) profile(ctx context.Context, e *env, st traceprof.Store) error {
 	p, name, err := tasks.SnapshotProfile(ctx, st, &tasks.SnapshotProfileRequest{SampleSelection: o.SampleSelection})
 	if err != nil {
 		return err
 	}
-	view := &query.TreeRequest{View: "flame", Cut: o.Cut, Inputs: []query.Input{query.NewInput(name, p, query.NamesAsWritten)}}
-	switch o.output.format {
-	case "html":
-		page, err := query.TreePage(ctx, nil, view)
-		return o.output.page(e, page, err)
-	case "svg":
-		g, err := query.Graph(ctx, nil, view)
-		if err != nil {
-			return err
-		}
-		return o.output.draw(e, g)
+	if o.output.format == "html" || o.output.format == "svg" {
+		view := query.TreeRequest{View: "flame", Cut: o.Cut, Inputs: []query.Input{query.NewInput(name, p, query.NamesAsWritten)}}
+		return o.output.fetch(ctx, e, local(nil, o.limits), endpoint.TreePage.Of(&endpoint.PageRequest[query.TreeRequest]{Page: view, Picture: o.output.format == "svg"}))
 	}
 	return o.output.write(e, func(e *env) error { return writeProfile(e, p, query.AllTables, "", string(o.output.format)) })
 }

@@ -3,8 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/dendroprof/dendro/query/tasks"
-	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 )
 
 func newTaskCreate(e *env) *cobra.Command {
@@ -26,7 +25,7 @@ profile whole instances. Dendro stores their profiles in the group of the servic
   dendro task create --kind async-profiler --service shop --event cpu --event alloc --duration 30s`,
 		Args: cobra.NoArgs,
 	}
-	return taskCommand(e, c, engines.Write, tasks.CreateTask, "text", "json")
+	return taskCommand(e, c, endpoint.CreateTask, "text", "json")
 }
 
 func newTaskStop(e *env) *cobra.Command {
@@ -37,5 +36,5 @@ func newTaskStop(e *env) *cobra.Command {
 that have received the task continue for its duration.`,
 		Example: `  dendro task stop last`,
 	}
-	return taskCommand(e, c, engines.Write, tasks.StopTask, "text", "json")
+	return taskCommand(e, c, endpoint.StopTask, "text", "json")
 }

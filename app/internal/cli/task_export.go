@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/tasks"
-	"github.com/dendroprof/dendro/store/engines"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -52,7 +52,7 @@ func (o *taskExportOptions) run(ctx context.Context, e *env) error {
 	if o.dir != "" && (o.out != "" || o.format != "") {
 		return usagef("-d writes the archive of a trace, -o and --format write a profile: give one of them")
 	}
-	return e.withTraces(ctx, engines.Read, func(st traceprof.Store) error {
+	return e.sampled(ctx, wanted(&o.SampleSelection), func(st traceprof.Store) error {
 		if o.dir != "" {
 			return o.archive(ctx, e, st)
 		}
@@ -83,7 +83,7 @@ func (o *taskExportOptions) archive(ctx context.Context, e *env, st traceprof.St
 
 // traceInput returns the snapshots of a task, a trace or a segment.
 func (e *env) traceInput(ctx context.Context, id string) (in query.Input, err error) {
-	err = e.withTraces(ctx, engines.Read, func(st traceprof.Store) error {
+	err = e.sampled(ctx, transfer.WantedSamples{Name: id}, func(st traceprof.Store) error {
 		p, name, err := tasks.NamedSnapshots(ctx, st, id)
 		if err == nil {
 			in = query.NewInput(name, p, query.NamesAsWritten)

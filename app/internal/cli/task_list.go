@@ -3,8 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/dendroprof/dendro/query/tasks"
-	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 )
 
 func newTaskList(e *env) *cobra.Command {
@@ -16,7 +15,7 @@ func newTaskList(e *env) *cobra.Command {
   dendro task list --service shop --since 1d -o json`,
 		Args: cobra.NoArgs,
 	}
-	return taskCommand(e, c, engines.Read, tasks.Tasks, tableFormats...)
+	return taskCommand(e, c, endpoint.Tasks, tableFormats...)
 }
 
 func newTaskShow(e *env) *cobra.Command {
@@ -30,7 +29,7 @@ agent lost snapshots.`,
 		Example: `  dendro task show last
   dendro task show 1795215559054 -o json`,
 	}
-	return taskCommand(e, c, engines.Read, tasks.DescribeTask, "text", "json")
+	return taskCommand(e, c, endpoint.Task, "text", "json")
 }
 
 func newTaskLogs(e *env) *cobra.Command {
@@ -40,5 +39,5 @@ func newTaskLogs(e *env) *cobra.Command {
 		Long:    `List when each instance received a task, and what it reported about it.`,
 		Example: `  dendro task logs last`,
 	}
-	return taskCommand(e, c, engines.Read, tasks.TaskLog, tableFormats...)
+	return taskCommand(e, c, endpoint.TaskLog, tableFormats...)
 }

@@ -3,8 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/dendroprof/dendro/query/tasks"
-	"github.com/dendroprof/dendro/store/engines"
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 )
 
 func newTaskSegments(e *env) *cobra.Command {
@@ -24,5 +23,5 @@ that ran in one thread.
   dendro task segments last --spans
   dendro task segments 1795215559054 -o json | jq '.rows[].segment'`,
 	}
-	return taskCommand(e, c, engines.Read, tasks.SegmentsOrSpans, tableFormats...)
+	return taskCommand(e, c, endpoint.TaskSegments, tableFormats...)
 }

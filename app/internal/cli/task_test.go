@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 
+	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 	"github.com/dendroprof/dendro/test/tracetest"
 	"github.com/dendroprof/dendro/traceprof"
@@ -24,7 +25,11 @@ func sampledStore(ctx context.Context, where string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, st.Close()) }()
+	return errors.Join(fillSampled(ctx, st), st.Close())
+}
+
+// fillSampled fills a store with two tasks and what one of them sampled.
+func fillSampled(ctx context.Context, st store.Store) (err error) {
 	traces := st.(traceprof.Store)
 	order := traceprof.Task{Kind: traceprof.TraceKind, Service: "shop", ServiceID: "c2hvcA==.1", Endpoint: "/chekout", Created: traceStart, Start: traceStart,
 		Duration: traceprof.Minute, Period: tracetest.Period, MaxSegments: 5}
@@ -80,8 +85,9 @@ func sampled(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 || where == "" {
 		ts.Fatalf("usage: sampled, with DENDRO_STORE set")
 	}
-	if !engines.IsServer(where) {
-		where = ts.MkAbs(where)
+	if st, ok := ts.Value(servedStore{}).(store.Store); ok {
+		ts.Check(fillSampled(context.Background(), st))
+		return
 	}
-	ts.Check(sampledStore(context.Background(), where))
+	ts.Check(sampledStore(context.Background(), ts.MkAbs(where)))
 }

@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
+	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/store/engines"
 	"github.com/dendroprof/dendro/traceprof"
@@ -32,9 +36,17 @@ If the server stops answering, the command tries again for up to --retry.`,
 	output.addFlag(c, "text", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		r.Task = args[0]
-		return e.withTraces(c.Context(), engines.Read, func(st traceprof.Store) error {
-			return tasks.WatchTask(c.Context(), st, &r, func(ev tasks.TaskEvent) error { return e.print(output, &ev) })
+		return e.askingTraces(c.Context(), engines.Read, func(a endpoint.Asker) error {
+			watched := tasks.Watched{Task: asked[tasks.TaskResult](a, endpoint.Task), Log: asked[tasks.TaskLogResult](a, endpoint.TaskLog), Instances: asked[query.List[traceprof.Instance]](a, endpoint.Instances)}
+			return tasks.WatchTask(c.Context(), watched, &r, func(ev tasks.TaskEvent) error { return e.print(output, &ev) })
 		})
 	}
 	return c
+}
+
+// asked returns a function that asks questions of an endpoint.
+func asked[Result, Request any](a endpoint.Asker, e *endpoint.Endpoint[Request]) func(context.Context, *Request) (*Result, error) {
+	return func(ctx context.Context, r *Request) (*Result, error) {
+		return endpoint.Answer[Result](ctx, a, e.Of(r))
+	}
 }

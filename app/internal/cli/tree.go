@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/query"
-	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
 )
 
@@ -31,7 +29,7 @@ profiles imported with --keep-source.`,
   dendro tree profile.json --view markers --search request
   dendro tree profile.json --transform 'drop-function:poll' --callers malloc
   dendro tree cpu.pb.gz -o flame.html`,
-	}, &r, &r)
+	}, &r, &r, func() endpoint.Question { return endpoint.Tree.Of(&r) })
 }
 
 func newTop(e *env) *cobra.Command {
@@ -50,51 +48,36 @@ percentage points. Each benchmark has the same weight.`,
   dendro top --last 1
   dendro top cpu.pb.gz --sort total --rows 10
   dendro top profile.json --range 1200..1900 --kind js`,
-	}, &r, &r.TreeRequest)
+	}, &r, &r.TreeRequest, func() endpoint.Question { return endpoint.Top.Of(&r) })
 }
 
 // newTreeCommand makes a command of a request; r is the part of it that is answered.
-func newTreeCommand(e *env, c *cobra.Command, request any, r *query.TreeRequest) *cobra.Command {
+func newTreeCommand(e *env, c *cobra.Command, request any, r *query.TreeRequest, question func() endpoint.Question) *cobra.Command {
 	flags := addRequest(c, request)
 	var in fileFlags
 	in.addFlags(c)
 	var out destination
 	out.addFlag(c, "text", "json", "json-columns", "md", "tsv", "csv", "html", "svg")
-	c.RunE = func(c *cobra.Command, files []string) error {
+	c.RunE = func(c *cobra.Command, files []string) (err error) {
 		flags.use(out.format)
-		r.Limits = in.limits
 		ctx := c.Context()
-		var err error
 		if err = r.Validate(); err != nil {
 			return err
 		}
-		if len(files) > 0 {
-			if r.Inputs, err = in.read(ctx, e, files); err != nil {
-				return err
+		r.RowsOnly = !out.format.json()
+		answer := func(a endpoint.Asker) error {
+			if out.format == "html" || out.format == "svg" {
+				return out.fetch(ctx, e, a, endpoint.TreePage.Of(&endpoint.PageRequest[query.TreeRequest]{Page: *r, Picture: out.format == "svg"}))
 			}
-			return answerTree(ctx, e, nil, r, &out)
+			return out.answer(ctx, e, a, question(), nil)
 		}
-		return e.with(ctx, engines.Read, func(st store.Store) error { return answerTree(ctx, e, st, r, &out) })
-	}
-	return c
-}
-
-func answerTree(ctx context.Context, e *env, st store.Store, r *query.TreeRequest, out *destination) error {
-	switch out.format {
-	case "html":
-		page, err := query.TreePage(ctx, st, r)
-		return out.page(e, page, err)
-	case "svg":
-		g, err := query.Graph(ctx, st, r)
-		if err != nil {
+		if len(files) == 0 {
+			return e.asking(ctx, engines.Read, in.limits, answer)
+		}
+		if r.Inputs, err = in.read(ctx, e, files); err != nil {
 			return err
 		}
-		return out.draw(e, g)
+		return answer(local(nil, in.limits))
 	}
-	r.RowsOnly = !out.format.json()
-	result, err := query.TreeView(r).Answer(ctx, st, r)
-	if err != nil {
-		return err
-	}
-	return out.print(e, result)
+	return c
 }

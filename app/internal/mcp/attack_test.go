@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 )
@@ -75,7 +76,7 @@ func (w waiting) FunctionNames(ctx context.Context) ([]profile.Function, error) 
 // TestClientLeaves: what computes for a client ends when the client leaves.
 func TestClientLeaves(t *testing.T) {
 	w := waiting{lab(t), make(chan struct{}), make(chan struct{})}
-	server := httptest.NewServer(Handler(w, Options{}))
+	server := httptest.NewServer(Handler(endpoint.NewLocal(w, profile.Limits{}), Options{}))
 	defer server.Close()
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params("function_names")})
 	if err != nil {

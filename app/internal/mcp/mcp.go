@@ -27,8 +27,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/render"
-	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/report"
@@ -37,15 +37,29 @@ import (
 
 // Options configure the tools. The zero value is for a store that is only read.
 type Options struct {
-	Version  string         // of the program
-	Limits   profile.Limits // of original files that are decoded
-	SQL      bool           // offer SQL, if the store has it
-	Writes   bool           // offer tools that create and stop tasks
-	MaxBytes int            // of one result; 0: 40,000
+	Version  string // of the program
+	SQL      SQL    // nil: no SQL is offered
+	Traces   bool   // offer tools of trace profiling
+	Writes   bool   // offer tools that create and stop tasks
+	MaxBytes int    // of one result; 0: 40,000
 
 	// Panicked is called when a call panicked, which is a defect of Dendro; the caller gets
 	// an error. Nil: nothing is done.
 	Panicked func(tool string, panic any, stack []byte)
+}
+
+// SQL runs a user's query, of which at most so many rows are read.
+type SQL func(ctx context.Context, query string, rows int) (*store.SQLAnswer, error)
+
+// Of returns the SQL of a store; nil: it speaks none.
+func Of(st store.Store) SQL {
+	speaker, ok := st.(store.SQLSpeaker)
+	if !ok {
+		return nil
+	}
+	return func(ctx context.Context, query string, _ int) (*store.SQLAnswer, error) {
+		return speaker.SQL(ctx, query)
+	}
 }
 
 const instructions = `Dendro keeps profiles of benchmarks and services as call trees. Start with "overview" or "runs".
@@ -54,13 +68,13 @@ two sets of runs (base-… and new-…, or last), "regressions" finds what becam
 evidence. Trace profiling: "tasks", "task", "task_segments", "task_analysis". Self is the time in a function alone, total
 includes its callees. Percentages are shares of the selected program.`
 
-// New returns a server of the tools over a store. The store stays open until the caller
-// closes it.
-func New(st store.Store, o Options) *sdk.Server {
+// New returns a server of the tools over a store, or a server, which stays open until the
+// caller closes it.
+func New(a endpoint.Asker, o Options) *sdk.Server {
 	o.MaxBytes = cmp.Or(o.MaxBytes, 40_000)
 	s := sdk.NewServer(&sdk.Implementation{Name: "dendro", Title: "Dendro", Version: cmp.Or(o.Version, "unknown")}, &sdk.ServerOptions{Instructions: instructions})
 	s.AddReceivingMiddleware(o.recovering)
-	for _, t := range tools(st, &o) {
+	for _, t := range tools(a, &o) {
 		s.AddTool(&sdk.Tool{Name: t.name, Description: t.description, InputSchema: schema(t.request()),
 			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !t.writes, OpenWorldHint: new(bool), DestructiveHint: new(bool)}}, t.handler(o.MaxBytes))
 	}
@@ -94,8 +108,8 @@ func (o *Options) recovering(next sdk.MethodHandler) sdk.MethodHandler {
 
 // Handler serves the tools over HTTP (the protocol's streamable transport), each request
 // by itself. The caller authenticates requests and limits their bodies.
-func Handler(st store.Store, o Options) http.Handler {
-	s := New(st, o)
+func Handler(a endpoint.Asker, o Options) http.Handler {
+	s := New(a, o)
 	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s },
 		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -120,8 +134,8 @@ func whileConnected(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // Serve serves the tools to a client that writes lines to in and reads them from out,
 // until the client is done or the context ends.
-func Serve(ctx context.Context, st store.Store, in io.Reader, out io.Writer, o Options) error {
-	err := New(st, o).Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: openWriter{out}})
+func Serve(ctx context.Context, a endpoint.Asker, in io.Reader, out io.Writer, o Options) error {
+	err := New(a, o).Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: openWriter{out}})
 	if ctx.Err() != nil {
 		return nil
 	}

@@ -11,6 +11,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
+	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/runtest"
@@ -23,7 +25,7 @@ func connect(t *testing.T, st store.Store, o Options) *sdk.ClientSession {
 	client, server := sdk.NewInMemoryTransports()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- New(st, o).Run(ctx, server) }()
+	go func() { ended <- New(endpoint.NewLocal(st, profile.Limits{}), o).Run(ctx, server) }()
 	s, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, client, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +132,7 @@ func TestArguments(t *testing.T) {
 // TestWrites wants tasks created only where that is allowed.
 func TestWrites(t *testing.T) {
 	st := lab(t)
-	s := connect(t, st, Options{Writes: true})
+	s := connect(t, st, Options{Writes: true, Traces: true})
 	if text, failed := call(t, s, "create_task", map[string]any{"service": "shop", "endpoint": "/pay", "duration": "1m"}); failed {
 		t.Fatal(text)
 	}
@@ -157,7 +159,7 @@ func TestBounded(t *testing.T) {
 
 // TestHandler asks over HTTP.
 func TestHandler(t *testing.T) {
-	server := httptest.NewServer(Handler(lab(t), Options{}))
+	server := httptest.NewServer(Handler(endpoint.NewLocal(lab(t), profile.Limits{}), Options{}))
 	defer server.Close()
 	s, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: server.URL}, nil)
 	if err != nil {

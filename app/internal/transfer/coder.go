@@ -80,8 +80,6 @@ func (c *coder) composite(v reflect.Value) {
 		c.time(x)
 	case *error:
 		c.failure(x)
-	case *any:
-		c.cell(x)
 	case *[]byte:
 		c.bytes(x)
 	case *[]int32:

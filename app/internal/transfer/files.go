@@ -61,6 +61,21 @@ func ReadFiles(r io.Reader) (files []*store.File, opts store.PutOptions, err err
 	}
 }
 
+// WriteOutcomes writes what Put made of files.
+func WriteOutcomes(w io.Writer, list []store.Outcome) error {
+	m := newWriter(w)
+	return m.end(m.frame(frameHead, func(c *coder) { code(c, &list) }))
+}
+
+// ReadOutcomes reads what Put made of files.
+func ReadOutcomes(r io.Reader) (list []store.Outcome, err error) {
+	m := newReader(r)
+	if err := m.expect(frameHead, func(c *coder) { code(c, &list) }); err != nil {
+		return nil, err
+	}
+	return list, m.expect(frameEnd, func(*coder) {})
+}
+
 func (c *coder) putOptions(v *store.PutOptions) {
 	if code(c, v); v.Conflict < store.Refuse || v.Conflict > store.Add {
 		c.fail("conflict %d", v.Conflict)

@@ -28,43 +28,6 @@ func (c *coder) modes(v *[]store.ModeVector, n int) {
 	}
 }
 
-// table codes a table as its functions, and the functions and depths of its rows, which
-// are in depth-first order: parents and ends follow from that.
-func (c *coder) table(t *calltree.Table) {
-	code(c, &t.Functions)
-	c.funcs(&t.Func, len(t.Functions))
-	column(c, &t.Depth)
-	if !c.reading || c.err != nil {
-		return
-	}
-	if len(t.Depth) != len(t.Func) {
-		c.fail("%d depths of %d nodes", len(t.Depth), len(t.Func))
-		return
-	}
-	t.Parent, t.End = make([]int32, len(t.Func)), make([]int32, len(t.Func))
-	var open []int32 // the path to the current row
-	for n, d := range t.Depth {
-		if d < 0 || int(d) > len(open) {
-			c.fail("node %d at depth %d below one at %d", n, d, len(open)-1)
-			return
-		}
-		for _, closed := range open[d:] {
-			t.End[closed] = int32(n)
-		}
-		t.Parent[n] = calltree.NoNode
-		if d > 0 {
-			t.Parent[n] = open[d-1]
-		}
-		open = append(open[:d], int32(n))
-	}
-	for _, n := range open {
-		t.End[n] = int32(len(t.Func))
-	}
-	if err := t.Check(); err != nil {
-		c.fail("%v", err)
-	}
-}
-
 // funcs codes the functions of rows, which do not ascend as other indexes do.
 func (c *coder) funcs(v *[]int32, limit int) {
 	column(c, v)

@@ -9,24 +9,43 @@ import (
 	"github.com/dendroprof/dendro/traceprof"
 )
 
-// WriteSnapshots writes snapshots as they come.
-func WriteSnapshots(w io.Writer, flush Flusher, rows iter.Seq2[traceprof.Snapshots, error]) error {
+// Sampled is a part of what was sampled: snapshots with their segments and tasks, as far as
+// these are known.
+type Sampled struct {
+	Tasks     []traceprof.Task
+	Segments  []traceprof.Segment
+	Snapshots iter.Seq2[traceprof.Snapshots, error] // of Read: can be read once
+}
+
+// WriteSampled writes tasks and segments, and snapshots as they come.
+func WriteSampled(w io.Writer, flush Flusher, s *Sampled) error {
 	m := newWriter(w)
-	if err := m.frame(frameHead, nil); err != nil {
+	err := m.frame(frameHead, func(c *coder) {
+		code(c, &s.Tasks)
+		code(c, &s.Segments)
+	})
+	if err != nil {
 		return err
 	}
 	var d dictionaries
-	return stream(m, flush, rows, d.snapshots)
+	return stream(m, flush, s.Snapshots, d.snapshots)
 }
 
-// ReadSnapshots reads snapshots as they come; it reads on from r and closes it.
-func ReadSnapshots(r io.ReadCloser) (iter.Seq2[traceprof.Snapshots, error], error) {
+// ReadSampled reads tasks and segments; the snapshots are read from r as they come, which
+// closes it.
+func ReadSampled(r io.ReadCloser) (*Sampled, error) {
 	m := newReader(r)
-	if err := m.expect(frameHead, func(*coder) {}); err != nil {
+	s := &Sampled{}
+	err := m.expect(frameHead, func(c *coder) {
+		code(c, &s.Tasks)
+		code(c, &s.Segments)
+	})
+	if err != nil {
 		return nil, err
 	}
 	var d dictionaries
-	return chunks(m, r, d.snapshots), nil
+	s.Snapshots = chunks(m, r, d.snapshots)
+	return s, nil
 }
 
 // dictionaries are the dictionaries of stacks of a message, each as far as it has

@@ -68,15 +68,15 @@ func TestSnapshotsTravel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := anySnapshots(t)
 		var b bytes.Buffer
-		if err := WriteSnapshots(&b, noFlush, each(list)); err != nil {
+		if err := WriteSampled(&b, noFlush, &Sampled{Snapshots: each(list)}); err != nil {
 			t.Fatal(err)
 		}
-		rows, err := ReadSnapshots(io.NopCloser(&b))
+		part, err := ReadSampled(io.NopCloser(&b))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got, want []string
-		for s, err := range rows {
+		for s, err := range part.Snapshots {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +104,7 @@ func TestStacksTravelOnce(t *testing.T) {
 			list = append(list, traceprof.Snapshots{Task: "t", Segment: "s", Stacks: f.Snapshot(), Sequence: []int32{0}, Time: []int64{0}, Path: []int32{path}})
 		}
 		var b bytes.Buffer
-		if err := WriteSnapshots(&b, noFlush, each(list)); err != nil {
+		if err := WriteSampled(&b, noFlush, &Sampled{Snapshots: each(list)}); err != nil {
 			t.Fatal(err)
 		}
 		return b.Len()
@@ -114,25 +114,25 @@ func TestStacksTravelOnce(t *testing.T) {
 	}
 }
 
-func FuzzReadSnapshots(f *testing.F) {
+func FuzzReadSampled(f *testing.F) {
 	forest := new(calltree.Forest)
 	a := forest.Path(calltree.NoNode, forest.Function(profile.Function{Name: "A"}))
 	b := forest.Path(a, forest.Function(profile.Function{Name: "B"}))
 	var seed bytes.Buffer
-	err := WriteSnapshots(&seed, noFlush, each([]traceprof.Snapshots{
+	err := WriteSampled(&seed, noFlush, &Sampled{Tasks: []traceprof.Task{{ID: "t", Period: 10}}, Segments: []traceprof.Segment{{ID: "s", Raw: []byte("raw")}}, Snapshots: each([]traceprof.Snapshots{
 		{Task: "t", Segment: "s", Stacks: forest, Sequence: []int32{0, 1}, Time: []int64{5, 6}, Path: []int32{a, b}},
 		{Task: "t", Segment: "g", Language: traceprof.GoProfiles, Stacks: forest, Sequence: []int32{-1}, Time: []int64{5}, Path: []int32{-1}, Count: []int64{2}, Nanos: []int64{9}},
-	}))
+	})})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(seed.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		rows, err := ReadSnapshots(io.NopCloser(bytes.NewReader(data)))
+		part, err := ReadSampled(io.NopCloser(bytes.NewReader(data)))
 		if err != nil {
 			return
 		}
-		for s, err := range rows {
+		for s, err := range part.Snapshots {
 			if err != nil {
 				return
 			}

@@ -1,5 +1,7 @@
-// Package transfer is the binary format in which a client and a server call the methods
-// of package store's contract: their names, and their arguments and results as bytes.
+// Package transfer is the binary format of whole profiles on their way between two Dendros:
+// files with their profiles (Put uploads them, a copy downloads them), and the snapshots of
+// trace profiling with their segments and tasks. Everything else that a client and a server
+// tell each other is JSON.
 //
 // A message is
 //
@@ -21,8 +23,9 @@
 //	1  the first
 //	2  profiles and records say whether their value type is the default of the file
 //	3  metrics have their measurements and their error
-//	4  one method per address, values coded by their types
+//	4  values coded by their types
 //	5  segments and snapshots have the time of their arrival
+//	6  only files, what became of them, and what was sampled
 package transfer
 
 import (
@@ -32,13 +35,37 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/dendroprof/dendro/store"
 )
 
 // Version is the version of the format that this package writes and reads.
-const Version = 5
+const Version = 6
 
 // ContentType is the media type of messages.
 const ContentType = "application/vnd.dendro.transfer"
+
+// Put and Get are the addresses of the streams: files up, answered with what became of them
+// (ReadOutcomes); and what a Wanted names down.
+const (
+	Put = "/api/v1/store/put"
+	Get = "/api/v1/store/get"
+)
+
+// Wanted is what a client downloads, one of:
+type Wanted struct {
+	Profiles []store.ProfileID `json:"profiles,omitempty"` // as files
+	Waiting  bool              `json:"waiting,omitempty"`  // metrics that wait for a profile, as files without profiles
+	Samples  *WantedSamples    `json:"samples,omitempty"`  // as Sampled
+}
+
+// WantedSamples is a part of what was sampled.
+type WantedSamples struct {
+	Name     string   `json:"name,omitempty"` // of a segment, a task or a trace; alone
+	Task     string   `json:"task,omitempty"`
+	Trace    string   `json:"trace,omitempty"`
+	Segments []string `json:"segments,omitempty"`
+}
 
 // Errors of reading, beside those that the message itself carries.
 var (
@@ -54,7 +81,7 @@ const magic = "DNDR"
 const (
 	frameEnd     byte = iota
 	frameFailure      // an error that ended the message
-	frameHead         // an argument or a result, or what comes before its stream
+	frameHead         // what comes before a stream or files, or all of a message
 	frameChunk        // a part of a stream
 	frameForest       // of files: functions and call paths
 	frameFile         // of files: one
@@ -192,25 +219,4 @@ func (r *reader) expect(want byte, fill func(*coder)) error {
 	}
 	fill(c)
 	return c.finish()
-}
-
-// finish reads the end.
-func (r *reader) finish() error { return r.expect(frameEnd, func(*coder) {}) }
-
-// writeOne writes a message of one frame.
-func writeOne(w io.Writer, kind byte, fill func(*coder)) error {
-	m := newWriter(w)
-	if err := m.frame(kind, fill); err != nil {
-		return err
-	}
-	return m.end(nil)
-}
-
-// readOne reads a message of one frame.
-func readOne(r io.Reader, kind byte, fill func(*coder)) error {
-	m := newReader(r)
-	if err := m.expect(kind, fill); err != nil {
-		return err
-	}
-	return m.finish()
 }

@@ -2,11 +2,9 @@ package transfer
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,7 +14,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/calltree"
@@ -24,90 +21,12 @@ import (
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/storetest"
-	"github.com/dendroprof/dendro/testrun"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
 // anyText draws any bytes: names need not be UTF-8.
 func anyText(t *rapid.T) string {
 	return string(rapid.SliceOfN(rapid.Byte(), 0, 8).Draw(t, "text"))
-}
-
-func anyTexts(t *rapid.T) []string {
-	return rapid.SliceOfN(rapid.Custom(anyText), 0, 3).Draw(t, "texts")
-}
-
-func anyTime(t *rapid.T) time.Time {
-	if rapid.Bool().Draw(t, "no time") {
-		return time.Time{}
-	}
-	return time.Unix(rapid.Int64Range(-1e11, 1e11).Draw(t, "sec"), rapid.Int64Range(0, 999_999_999).Draw(t, "nsec")).UTC()
-}
-
-func anyMap(t *rapid.T) map[string]string {
-	return rapid.MapOfN(rapid.Custom(anyText), rapid.Custom(anyText), 0, 3).Draw(t, "map")
-}
-
-func anyProfile(t *rapid.T) store.Profile {
-	whole := rapid.Int64()
-	return store.Profile{
-		ID: store.ProfileID(anyText(t)), Benchmark: testrun.Benchmark{Group: anyText(t), Name: anyText(t)},
-		Run:      testrun.Run{Key: anyText(t), Date: anyTime(t), Commit: anyText(t), Branch: anyText(t), Repository: anyText(t), Machine: anyText(t), Attributes: anyMap(t)},
-		Type:     profile.ValueType{Name: anyText(t), Unit: anyText(t), Scale: rapid.IntRange(0, 18).Draw(t, "scale"), Period: whole.Draw(t, "period"), PeriodUnit: anyText(t), PeriodName: anyText(t), Original: anyText(t)},
-		Metrics:  []testrun.Metric{{Name: anyText(t), Mean: rapid.Float64().Draw(t, "mean"), Unit: anyText(t), Better: testrun.Lower, N: rapid.Int().Draw(t, "n"), Primary: true, Samples: "1.5 2", Error: rapid.Float64().Draw(t, "error")}},
-		Profiler: anyText(t), ProfilerVersion: anyText(t), Duration: time.Duration(whole.Draw(t, "duration")), Samples: whole.Draw(t, "samples"), Sum: whole.Draw(t, "sum"),
-		Nodes: rapid.Int().Draw(t, "nodes"), Hash: anyText(t), Parts: anyTexts(t), File: anyText(t), HasSource: rapid.Bool().Draw(t, "source"), Seq: whole.Draw(t, "seq"),
-	}
-}
-
-// TestProfiles sends any profiles there and back.
-func TestProfiles(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		sent := rapid.SliceOfN(rapid.Custom(anyProfile), 0, 4).Draw(t, "profiles")
-		var got []store.Profile
-		thereAndBack(t, &sent, &got)
-		if d := cmp.Diff(sent, got, cmpopts.EquateEmpty()); d != "" {
-			t.Fatal(d)
-		}
-	})
-}
-
-// thereAndBack writes a message of one value and reads it.
-func thereAndBack[T any](t interface {
-	Helper()
-	Fatal(...any)
-}, sent, got *T) {
-	t.Helper()
-	message, err := Encode(sent)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Read(bytes.NewReader(message), got); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestQueries sends any arguments there and back.
-func TestQueries(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		sent := MomentsQuery{
-			Query: store.Query{Groups: anyTexts(t), Benchmarks: anyTexts(t), Params: anyMap(t), Branches: anyTexts(t), Commits: anyTexts(t), Machines: anyTexts(t),
-				Attributes: anyMap(t), Runs: anyTexts(t), Profiles: []store.ProfileID{store.ProfileID(anyText(t))}, Types: anyTexts(t), Since: anyTime(t), Until: anyTime(t), Last: rapid.IntRange(0, 9).Draw(t, "last")},
-			Measure: store.Measure{Self: rapid.Bool().Draw(t, "self"), Share: rapid.Bool().Draw(t, "share")},
-		}
-		var got MomentsQuery
-		thereAndBack(t, &sent, &got)
-		if d := cmp.Diff(sent, got, cmpopts.EquateEmpty()); d != "" {
-			t.Fatal(d)
-		}
-	})
-	failed := true
-	for _, sent := range []traceprof.SegmentQuery{{}, {Traces: []string{"ü\x00\u2028"}, Failed: &failed, Limit: 3}} {
-		var got traceprof.SegmentQuery
-		if thereAndBack(t, &sent, &got); !cmp.Equal(sent, got) {
-			t.Error(cmp.Diff(sent, got))
-		}
-	}
 }
 
 var update = flag.Bool("update", false, "rewrite testdata/format.txt")
@@ -138,10 +57,7 @@ func TestFormat(t *testing.T) {
 		}
 	}
 	for _, v := range []any{
-		Failure{}, FunctionsQuery{}, TreesQuery{}, RawNamesQuery{}, MomentsQuery{}, StopQuery{}, InstancesQuery{}, EndpointsQuery{}, Merged{}, Sums{}, Moments{},
-		store.PutOptions{}, store.File{}, store.Outcome{}, store.Measurement{}, store.FunctionRows{}, store.TreeVector{},
-		traceprof.Task{}, traceprof.TaskQuery{}, traceprof.Log{}, traceprof.Instance{}, traceprof.Segment{}, traceprof.SegmentQuery{}, traceprof.Endpoint{},
-		traceprof.Snapshots{}, traceprof.SnapshotQuery{}, traceprof.Expiry{}, traceprof.Expired{},
+		Failure{}, store.PutOptions{}, store.File{}, store.Outcome{}, traceprof.Task{}, traceprof.Segment{}, traceprof.Snapshots{},
 	} {
 		describe(reflect.TypeOf(v))
 	}
@@ -168,8 +84,14 @@ func TestErrors(t *testing.T) {
 		store.ErrConflict, store.ErrNoSource, store.ErrNothing, conflict, &store.SeveralTypesError{Keys: []string{"a/b", "c/d"}}, errors.New("any other"),
 	} {
 		sent := []store.Outcome{{Err: fmt.Errorf("there: %w", err)}, {Stored: 1, Unchanged: 2}}
-		var got []store.Outcome
-		thereAndBack(t, &sent, &got)
+		var b bytes.Buffer
+		if err := WriteOutcomes(&b, sent); err != nil {
+			t.Fatal(err)
+		}
+		got, readErr := ReadOutcomes(&b)
+		if readErr != nil {
+			t.Fatal(readErr)
+		}
 		if got[0].Err.Error() != "there: "+err.Error() || KindOf(got[0].Err) != KindOf(err) || got[1] != sent[1] {
 			t.Errorf("%v became %v", sent, got)
 		}
@@ -251,141 +173,35 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestStreamsFail wants an error in the midst of a stream to arrive, after what came
-// before it.
-func TestStreamsFail(t *testing.T) {
-	broken := fmt.Errorf("in the middle: %w", store.ErrCorrupt)
-	set := &store.FunctionSet{Profiles: make([]store.Profile, 1), Functions: make([]profile.Function, 1)}
-	set.Rows = func(yield func(store.FunctionRows, error) bool) {
-		if yield(store.FunctionRows{Profile: []int32{0}, Function: []int32{0}, Self: []int64{1}, Total: []int64{2}}, nil) {
-			yield(store.FunctionRows{}, broken)
-		}
-	}
-	var b bytes.Buffer
-	if err := WriteFunctions(&b, func() error { return nil }, set); err != nil {
-		t.Fatal(err)
-	}
-	for cut := range 3 {
-		got, err := ReadFunctions(io.NopCloser(bytes.NewReader(b.Bytes()[:b.Len()-cut])))
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		for rows, e := range got.Rows {
-			if err = e; e == nil {
-				n += len(rows.Self)
-			}
-		}
-		if n != 1 || cut == 0 && (!errors.Is(err, store.ErrCorrupt) || err.Error() != broken.Error()) || cut > 0 && !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("without the last %d bytes: %d rows, %v", cut, n, err)
-		}
-		for _, err := range got.Rows {
-			if err == nil {
-				t.Error("a stream is read twice")
-			}
-		}
-	}
-}
-
-// TestUnwritable wants a row that has no form to be said, and not to look like a
-// message that broke off.
-func TestUnwritable(t *testing.T) {
-	rows := func(yield func([]any, error) bool) { _ = yield([]any{int64(1)}, nil) && yield([]any{struct{}{}}, nil) }
-	var b bytes.Buffer
-	if err := WriteSQL(&b, noFlush, &store.SQLAnswer{Columns: []string{"a"}, Types: []string{"A"}, Rows: rows}); err != nil {
-		t.Fatal(err)
-	}
-	a, err := ReadSQL(io.NopCloser(&b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, err = range a.Rows {
-		n++
-	}
-	if n != 2 || err == nil || !strings.Contains(err.Error(), "a value of type struct {}") {
-		t.Errorf("%d rows, the last %v", n, err)
-	}
-}
-
 func TestVersions(t *testing.T) {
-	message, err := Encode(&store.Query{Groups: []string{"g"}})
-	if err != nil {
+	var b bytes.Buffer
+	if err := WriteOutcomes(&b, []store.Outcome{{Stored: 1}}); err != nil {
 		t.Fatal(err)
 	}
-	var q store.Query
+	message := b.Bytes()
 	newer := bytes.Clone(message)
 	newer[4]++
-	if err := Read(bytes.NewReader(newer), &q); !errors.Is(err, ErrVersion) {
+	if _, err := ReadOutcomes(bytes.NewReader(newer)); !errors.Is(err, ErrVersion) {
 		t.Errorf("a newer version: %v", err)
 	}
-	if err := Read(strings.NewReader("<html>not a message</html>"), &q); !errors.Is(err, ErrMalformed) {
+	if _, err := ReadOutcomes(strings.NewReader("<html>not a message</html>")); !errors.Is(err, ErrMalformed) {
 		t.Errorf("something else: %v", err)
 	}
 	for n := range message {
-		if err := Read(bytes.NewReader(message[:n]), &q); err == nil {
-			t.Errorf("the first %d bytes of %d are a query", n, len(message))
+		if _, err := ReadOutcomes(bytes.NewReader(message[:n])); err == nil {
+			t.Errorf("the first %d bytes of %d are outcomes", n, len(message))
 		}
 	}
-}
-
-// messages are uploads, and answers of all kinds to be begun from.
-func messages(t testing.TB) (uploads, answers [][]byte) {
-	st := mem.New()
-	ctx := context.Background()
-	upload := func(list []*store.File) {
-		var b bytes.Buffer
-		if err := WriteFiles(&b, list, store.PutOptions{Rules: "r"}); err != nil {
-			t.Fatal(err)
-		}
-		uploads = append(uploads, b.Bytes())
-	}
-	upload(nil)
-	upload(files())
-	if _, err := st.Put(ctx, files(), store.PutOptions{Rules: "r"}); err != nil {
-		t.Fatal(err)
-	}
-	answer := func(write func(w io.Writer) error) {
-		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
-		answers = append(answers, b.Bytes())
-	}
-	flush := func() error { return nil }
-	answer(func(w io.Writer) error {
-		set, err := st.Functions(ctx, store.Query{}, nil)
-		return errors.Join(err, WriteFunctions(w, flush, set))
-	})
-	answer(func(w io.Writer) error {
-		set, err := st.Trees(ctx, store.Query{}, store.TreeOptions{Modes: true})
-		return errors.Join(err, WriteTrees(w, flush, set))
-	})
-	answer(func(w io.Writer) error {
-		tree, profiles, err := store.MergeTrees(ctx, st, store.Query{Groups: []string{"h"}, Types: []string{profile.Alloc}})
-		return errors.Join(err, Write(w, &Merged{tree, profiles}))
-	})
-	answer(func(w io.Writer) error {
-		sums, err := store.SumFunctions(ctx, st, store.Query{Groups: []string{"h"}, Types: []string{profile.Alloc}})
-		return errors.Join(err, Write(w, &Sums{*sums}))
-	})
-	answer(func(w io.Writer) error {
-		set, err := store.FunctionMoments(ctx, st, store.Query{Groups: []string{"g"}}, store.Measure{})
-		return errors.Join(err, Write(w, &Moments{*set}))
-	})
-	answer(func(w io.Writer) error {
-		return WriteSQL(w, flush, &store.SQLAnswer{Columns: []string{"a"}, Types: []string{"A"}, Rows: func(yield func([]any, error) bool) {
-			_ = yield([]any{nil}, nil) && yield([]any{int64(1)}, nil) && yield([]any{time.Unix(1, 2)}, nil) && yield([]any{[]byte("x")}, nil) && yield([]any{1.5}, nil)
-		}})
-	})
-	return uploads, answers
 }
 
 // FuzzFiles reads any bytes as an upload: they are refused, or whole.
 func FuzzFiles(f *testing.F) {
-	uploads, _ := messages(f)
-	for _, m := range uploads {
-		f.Add(m)
+	for _, list := range [][]*store.File{nil, files()} {
+		var b bytes.Buffer
+		if err := WriteFiles(&b, list, store.PutOptions{Rules: "r"}); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, message []byte) {
 		list, _, err := ReadFiles(bytes.NewReader(message))
@@ -402,47 +218,12 @@ func FuzzFiles(f *testing.F) {
 	})
 }
 
-func reading[T any](r io.Reader) error { return Read(r, new(T)) }
-
-// FuzzAnswers reads any bytes as each of the answers.
-func FuzzAnswers(f *testing.F) {
-	_, answers := messages(f)
-	for _, m := range answers {
-		f.Add(m)
+// FuzzOutcomes reads any bytes as the answer to an upload.
+func FuzzOutcomes(f *testing.F) {
+	var b bytes.Buffer
+	if err := WriteOutcomes(&b, []store.Outcome{{Stored: 1}, {Err: store.ErrConflict}}); err != nil {
+		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, message []byte) {
-		in := func() io.ReadCloser { return io.NopCloser(bytes.NewReader(message)) }
-		for _, read := range []func(io.Reader) error{
-			reading[[]store.Profile], reading[[]profile.Function], reading[map[string]string], reading[[]store.Measurement], reading[[]store.Outcome],
-			reading[[]byte], reading[int], reading[Merged], reading[Sums], reading[Moments], reading[store.Query],
-			reading[[]traceprof.Segment], reading[[]traceprof.Instance], reading[traceprof.SegmentQuery],
-		} {
-			_ = read(in())
-		}
-		if set, err := ReadFunctions(in()); err == nil {
-			for rows, err := range set.Rows {
-				for i := range rows.Profile {
-					_, _ = set.Profiles[rows.Profile[i]], set.Functions[rows.Function[i]]
-				}
-				_ = err
-			}
-		}
-		if set, err := ReadTrees(in()); err == nil {
-			if err := set.Table.Check(); err != nil {
-				t.Errorf("the table: %v", err)
-			}
-			for v := range set.Vectors {
-				for _, n := range v.Nodes {
-					_ = set.Table.Path(n)
-				}
-			}
-		}
-		if a, err := ReadSQL(in()); err == nil {
-			for row, err := range a.Rows {
-				if err == nil && len(row) != len(a.Columns) {
-					t.Errorf("%d values in %d columns", len(row), len(a.Columns))
-				}
-			}
-		}
-	})
+	f.Add(b.Bytes())
+	f.Fuzz(func(_ *testing.T, message []byte) { _, _ = ReadOutcomes(bytes.NewReader(message)) })
 }

@@ -1,12 +1,11 @@
 // Package api answers over HTTP what the commands answer: the part of the server
 // below /api/v1.
 //
-// There are two kinds of addresses. Queries of people and programs have the selection
-// flags of the commands as query parameters, and their results are
-// JSON; openapi.json describes each of them, and the tests hold the handlers to
-// it. The addresses below /api/v1/store are the contract of package store, method
-// by method, in the binary form of package transfer: what another Dendro asks
-// that was given this server as its --store.
+// Queries have the selection flags of the commands as query parameters, and their results
+// are JSON; package endpoint lists them, and the tests hold the answers to their
+// description. The command line, the web page, Python and tools of assistants send the same
+// requests. Two addresses below /api/v1/store carry whole profiles in the binary form of
+// package transfer, one way up and one down.
 //
 // A handler reads its parameters, makes one call into a public package and writes
 // the answer; what a number means is decided there. Errors are problem details
@@ -20,6 +19,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -106,11 +106,7 @@ func (a *api) routes() []server.Route {
 		upload("POST /api/v1/import", a.importUpload),
 		{Pattern: "POST /api/v1/sql", Needs: server.Reading, Kind: server.Streams, Handler: handler(a.sql)},
 	}
-	for _, e := range a.queries() {
-		routes = append(routes, server.Route{Pattern: e.method + " " + e.path, Needs: e.needs, Handler: handler(e.handler), Upload: e.upload})
-	}
-	routes = append(routes, a.traceRoutes(ask, change)...)
-	return append(routes, a.engineRoutes()...)
+	return slices.Concat(routes, a.queries(), a.streams())
 }
 
 // handler makes a handler of a function that returns its error before it writes
@@ -130,6 +126,7 @@ type infoAnswer struct {
 	API      int        `json:"api"`
 	Transfer int        `json:"transfer"` // version of the form below /api/v1/store
 	SQL      bool       `json:"sql"`      // users' SQL is allowed
+	Traces   bool       `json:"traces"`   // trace profiling is kept
 	Store    store.Info `json:"store"`
 }
 
@@ -140,7 +137,7 @@ func (a *api) info(w http.ResponseWriter, r *http.Request) error {
 	}
 	info.Location = server.Shown(r.Context(), info.Location)
 	_, speaks := a.Store.(store.SQLSpeaker)
-	return writeJSON(w, infoAnswer{"dendro", a.Version, Version, transfer.Version, speaks && a.SQL, info})
+	return writeJSON(w, infoAnswer{"dendro", a.Version, Version, transfer.Version, speaks && a.SQL, a.Dispatcher != nil, info})
 }
 
 // infoNow asks the store what it holds, not for long.

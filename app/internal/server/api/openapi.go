@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"path"
 	"reflect"
 	"regexp"
 	"strings"
 	"time"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
@@ -31,21 +31,39 @@ func (a *api) description() ([]byte, error) {
 	}
 	paths := doc["paths"].(map[string]any)
 	schemas := &schemas{known: map[string]any{}}
-	for _, e := range a.queries() {
-		item, ok := paths[e.path].(map[string]any)
+	describe := func(method, path string, operation map[string]any) {
+		item, ok := paths[path].(map[string]any)
 		if !ok {
 			item = map[string]any{}
-			paths[e.path] = item
+			paths[path] = item
 		}
-		item[strings.ToLower(e.method)] = e.operation(schemas)
+		item[strings.ToLower(method)] = operation
 	}
-	for _, r := range a.engineRoutes() {
-		address := strings.TrimPrefix(r.Pattern, "POST ")
-		content := map[string]any{transfer.ContentType: map[string]any{"schema": map[string]any{"type": "string", "format": "binary"}}}
-		paths[address] = map[string]any{"post": map[string]any{"operationId": "store-" + path.Base(address), "tags": []any{"engine"},
-			"summary": "A method of the engine contract.", "requestBody": map[string]any{"required": true, "content": content},
-			"responses": map[string]any{"200": map[string]any{"description": "The result.", "content": content}, "default": map[string]any{"$ref": "#/components/responses/Problem"}}}}
+	for _, e := range endpoint.All {
+		about, q := e.Describe(), e.Blank()
+		if about.Tag == "" {
+			continue // the file has it
+		}
+		describe(about.Method, about.Path, operation(schemas, &q))
+		if facts := query.FactsOf(q.Request); facts != nil {
+			posted := operation(schemas, &q)
+			posted["operationId"] = about.ID + "WithFacts"
+			posted["summary"] = about.Summary + " The body has what only the client knows: acknowledged changes, and commits of its repository."
+			posted["requestBody"] = map[string]any{"content": map[string]any{"application/json": map[string]any{
+				"schema": map[string]any{"type": "object", "properties": map[string]any{"facts": schemas.of(reflect.TypeFor[query.Facts]())}}}}}
+			describe("POST", about.Path, posted)
+		}
 	}
+	binary := map[string]any{"type": "string", "format": "binary"}
+	describe("POST", "/api/v1/view", uploaded(schemas, "view", "A view of the file in the body, which is not stored.", new(viewRequest), endpoint.Trees, "application/octet-stream", binary))
+	describe("POST", "/api/v1/view/diff", uploaded(schemas, "viewDiff", "The diff of the files base and new of a form, which are not stored.", new(viewDiffRequest), endpoint.Diffs,
+		"multipart/form-data", map[string]any{"type": "object", "properties": map[string]any{"base": binary, "new": binary}}))
+	profiles := map[string]any{transfer.ContentType: map[string]any{"schema": binary}}
+	describe("POST", transfer.Put, described("putProfiles", "streams", "Store profiles of another Dendro.", nil, profiles))
+	paths[transfer.Put].(map[string]any)["post"].(map[string]any)["requestBody"] = map[string]any{"required": true, "content": profiles}
+	describe("POST", transfer.Get, described("getProfiles", "streams", "Profiles, or what was sampled of a task, for another Dendro.", nil, profiles))
+	paths[transfer.Get].(map[string]any)["post"].(map[string]any)["requestBody"] = map[string]any{"required": true,
+		"content": map[string]any{"application/json": map[string]any{"schema": schemas.of(reflect.TypeFor[transfer.Wanted]())}}}
 	maps.Copy(doc["components"].(map[string]any)["schemas"].(map[string]any), schemas.known)
 	return json.Marshal(doc)
 }
@@ -61,15 +79,21 @@ func (a *api) document(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// operation describes an endpoint.
-func (e *endpoint) operation(s *schemas) map[string]any {
-	parameters := []any{}
-	for _, p := range append(param.Of(e.request), param.Of(e.form)...) {
-		parameters = append(parameters, describeParameter(p))
+// described is an operation with parameters and the content of its answer.
+func described(id, tag, summary string, parameters []*param.Parameter, content map[string]any) map[string]any {
+	list := []any{}
+	for _, p := range parameters {
+		list = append(list, describeParameter(p))
 	}
+	return map[string]any{"operationId": id, "tags": []any{tag}, "summary": summary, "parameters": list,
+		"responses": map[string]any{"200": map[string]any{"description": "The result.", "content": content}, "default": map[string]any{"$ref": "#/components/responses/Problem"}}}
+}
+
+// operation describes an endpoint.
+func operation(s *schemas, q *endpoint.Question) map[string]any {
 	content := map[string]any{}
-	switch e.form.(type) {
-	case *reportFormat:
+	switch {
+	case q.IsReport():
 		for name, mediaType := range mediaTypes {
 			schema := map[string]any{"type": "string"}
 			if name == "json" || name == "sarif" {
@@ -77,38 +101,34 @@ func (e *endpoint) operation(s *schemas) map[string]any {
 			}
 			content[mediaType] = map[string]any{"schema": schema}
 		}
-	case *pageForm:
+	case q.IsFile():
 		content["text/html"] = map[string]any{"schema": map[string]any{"type": "string"}}
-	case *fileFormat:
 		content["application/octet-stream"] = map[string]any{"schema": map[string]any{"type": "string", "format": "binary"}}
 	default:
-		var list []any
-		for _, r := range e.results {
-			list = append(list, s.of(reflect.TypeOf(r)))
-		}
-		schema := list[0]
-		if len(list) > 1 {
-			schema = map[string]any{"anyOf": list}
-		}
-		content["application/json"] = map[string]any{"schema": schema}
+		content["application/json"] = map[string]any{"schema": s.anyOf(q.Results)}
 	}
-	op := map[string]any{"operationId": e.id, "tags": []any{e.tag}, "summary": e.summary, "parameters": parameters,
-		"responses": map[string]any{"200": map[string]any{"description": "The result.", "content": content}, "default": map[string]any{"$ref": "#/components/responses/Problem"}}}
-	if e.upload {
-		binary := map[string]any{"type": "string", "format": "binary"}
-		content["text/html"] = map[string]any{"schema": map[string]any{"type": "string"}}
-		content["application/octet-stream"] = map[string]any{"schema": binary}
-		body, schema := "application/octet-stream", binary
-		if _, ok := e.request.(*viewDiffRequest); ok {
-			body, schema = "multipart/form-data", map[string]any{"type": "object", "properties": map[string]any{"base": binary, "new": binary}}
-		}
-		op["requestBody"] = map[string]any{"required": true, "content": map[string]any{body: map[string]any{"schema": schema}}}
-	}
-	if f, ok := reflect.TypeOf(e.request).Elem().FieldByName("Facts"); ok && e.method == "POST" {
-		op["requestBody"] = map[string]any{"content": map[string]any{"application/json": map[string]any{
-			"schema": map[string]any{"type": "object", "properties": map[string]any{"facts": s.of(f.Type)}}}}}
-	}
+	return described(q.ID, q.Tag, q.Summary, append(param.Of(q.Request), param.Of(formOf(q))...), content)
+}
+
+// uploaded describes an address that answers a question about what is uploaded.
+func uploaded(s *schemas, id, summary string, request any, results []any, body string, schema map[string]any) map[string]any {
+	op := described(id, "queries", summary, append(param.Of(request), param.Of(&endpoint.Form{})...), map[string]any{
+		"application/json": map[string]any{"schema": s.anyOf(results)}, "text/html": map[string]any{"schema": map[string]any{"type": "string"}},
+		"application/octet-stream": map[string]any{"schema": map[string]any{"type": "string", "format": "binary"}}})
+	op["requestBody"] = map[string]any{"required": true, "content": map[string]any{body: map[string]any{"schema": schema}}}
 	return op
+}
+
+// anyOf is the schema of one of several results.
+func (s *schemas) anyOf(results []any) map[string]any {
+	var list []any
+	for _, r := range results {
+		list = append(list, s.of(reflect.TypeOf(r)))
+	}
+	if len(list) == 1 {
+		return list[0].(map[string]any)
+	}
+	return map[string]any{"anyOf": list}
 }
 
 // describeParameter describes a parameter of an address.

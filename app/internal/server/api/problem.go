@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"regexp"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/query/tasks"
 	"github.com/dendroprof/dendro/store"
@@ -98,9 +100,18 @@ func problemOf(err error) *server.Problem {
 	}
 	var said *saidError
 	var request *param.Error
+	var needs *query.NeedsFactError
 	switch {
+	case errors.As(err, &needs):
+		p := is("needs-facts", "Facts of the client's repository are needed", http.StatusUnprocessableEntity)
+		p.More = map[string]any{"needs": needs.Facts}
+		return p
+	case errors.Is(err, endpoint.ErrNoTraces):
+		return problemOf(notHere(err.Error()))
 	case errors.As(err, &request):
-		return problemOf(mistake(errors.New(flagName.ReplaceAllString(err.Error(), "$1"))))
+		p := problemOf(mistake(errors.New(flagName.ReplaceAllString(err.Error(), "$1"))))
+		p.More = map[string]any{"command": err.Error()}
+		return p
 	case errors.As(err, &said):
 		p := is(said.kind, said.title, said.status)
 		p.More = said.more

@@ -7,25 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
 )
 
 // bodyLimit bounds what a client sends of its own facts with a query.
 const bodyLimit = 16 << 20
-
-// resultForm is how a result is encoded; every query has its parameters.
-type resultForm struct {
-	Form string `param:"form" arg:"what" choices:"rows,columns" help:"rows of objects, or columns: an array per field" group:"Output"`
-}
-
-// read sets the fields of a request, given by pointer, and of the form of its
-// result.
-func read(r *http.Request, request any) (resultForm, error) {
-	var f resultForm
-	err := readWith(r, request, &f)
-	return f, err
-}
 
 // readWith sets the fields of a request and of the form of its answer from the address
 // and from the body, which if there is one is JSON with what only the client has.
@@ -80,8 +68,8 @@ func readAddress(r *http.Request, request, form any) error {
 }
 
 // respond writes a result.
-func respond(w http.ResponseWriter, f resultForm, result any) error {
+func respond(w http.ResponseWriter, f *endpoint.Form, result any) error {
 	w.Header().Set("Content-Type", "application/json")
-	abortOn(query.WriteJSON(w, result, query.Form{Columns: f.Form == "columns"}))
+	abortOn(query.WriteJSON(w, result, query.Form{Columns: f.Form == "columns", Client: f.Client}))
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/app/internal/transfer"
+	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -37,16 +38,11 @@ func sqlMistake(err error) error {
 }
 
 // sqlBytes bounds a user's query.
-const sqlBytes = 1 << 20
-
-// sqlRequest are the parameters of a user's own query.
-type sqlRequest struct {
-	Rows int `param:"rows" min:"0" default:"100000" help:"maximum number of rows (0: all)"`
-}
+const sqlBytes = 16 << 20
 
 // sql runs a user's query, which is the body.
 func (a *api) sql(w http.ResponseWriter, r *http.Request) error {
-	var request sqlRequest
+	var request query.SQLRequest
 	if err := readAddress(r, &request, &struct{}{}); err != nil {
 		return err
 	}

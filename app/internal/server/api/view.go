@@ -5,8 +5,9 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 
-	"github.com/dendroprof/dendro/app/internal/server"
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/format"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/query"
@@ -19,16 +20,10 @@ type viewRequest struct {
 	Format string `param:"format" arg:"name" default:"" help:"answer with a file: html (an offline page), pprof, folded, firefox, speedscope, …" group:"Output"`
 }
 
-// viewEndpoint shows a file without storing it.
-func (a *api) viewEndpoint(results []any) endpoint {
-	return endpoint{method: "POST", path: "/api/v1/view", id: "view", tag: "queries", summary: "A view of the file in the body, which is not stored.",
-		request: new(viewRequest), form: new(resultForm), results: results, needs: server.Reading, upload: true, handler: a.viewUpload}
-}
-
 // viewUpload answers a TreeRequest of the file or archive in the body, and stores nothing.
 func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 	var request viewRequest
-	var f resultForm
+	var f endpoint.Form
 	err := readAddress(r, &request, &f)
 	if err != nil {
 		return err
@@ -42,21 +37,18 @@ func (a *api) viewUpload(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		return respond(w, f, result)
+		return respond(w, &f, result)
 	case "html":
 		page, err := query.TreePage(r.Context(), nil, &request.TreeRequest)
 		return respondPage(w, page, err)
 	}
-	target, err := fileOf("profile", request.Format)
-	if err != nil {
-		return mistake(err)
-	}
-	p, table, _, err := query.Export(r.Context(), nil, &query.ExportRequest{Selection: request.Selection, Filter: request.Filter, Inputs: request.Inputs})
+	file, err := a.local().File(r.Context(), endpoint.Export.Of(&endpoint.ExportRequest{ExportRequest: query.ExportRequest{Selection: request.Selection, Filter: request.Filter, Inputs: request.Inputs},
+		FileFormat: endpoint.FileFormat{Format: request.Format}}))
 	if err != nil {
 		return err
 	}
-	target.write(w, p, table)
-	return nil
+	file.Name = "profile" + strings.TrimPrefix(file.Name, "dendro")
+	return respondFile(w, file)
 }
 
 // inputs reads the profiles of a file or archive.
@@ -82,16 +74,10 @@ type viewDiffRequest struct {
 	Format string `param:"format" arg:"name" choices:",html" default:"" help:"html: answer with an offline page" group:"Output"`
 }
 
-// viewDiffEndpoint compares two files without storing them.
-func (a *api) viewDiffEndpoint(results []any) endpoint {
-	return endpoint{method: "POST", path: "/api/v1/view/diff", id: "viewDiff", tag: "queries", summary: "The diff of the files base and new of a form, which are not stored.",
-		request: new(viewDiffRequest), form: new(resultForm), results: results, needs: server.Reading, upload: true, handler: a.viewDiff}
-}
-
 // viewDiff answers a DiffRequest of the parts base and new of a form.
 func (a *api) viewDiff(w http.ResponseWriter, r *http.Request) error {
 	var request viewDiffRequest
-	var f resultForm
+	var f endpoint.Form
 	if err := readAddress(r, &request, &f); err != nil {
 		return err
 	}
@@ -128,5 +114,5 @@ func (a *api) viewDiff(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return respond(w, f, result)
+	return respond(w, &f, result)
 }

@@ -10,10 +10,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"pgregory.net/rapid"
 	agentv3 "skywalking.apache.org/repo/goapi/collect/language/agent/v3"
 	profilev3 "skywalking.apache.org/repo/goapi/collect/language/profile/v3"
-
-	"pgregory.net/rapid"
 
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/traceprof"

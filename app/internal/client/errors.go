@@ -1,4 +1,4 @@
-package remote
+package client
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/app/internal/transfer"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/param"
 	"github.com/dendroprof/dendro/store"
 )
 
@@ -25,8 +27,12 @@ func (e unavailableError) Unwrap() []error { return []error{store.ErrUnavailable
 // request, as mail servers do. It may also report a malformed answer.
 const spokeFirst = "readLoopPeekFailLocked: %!w(<nil>)"
 
+func (c *Client) stranger() error {
+	return fmt.Errorf("%s is not a Dendro server: check the host and the port (12800 by default)", c.base)
+}
+
 // unreached explains why a request got no response.
-func (s *Store) unreached(ctx context.Context, err error) error {
+func (c *Client) unreached(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return store.Ended(ctx, err)
 	}
@@ -36,28 +42,28 @@ func (s *Store) unreached(ctx context.Context, err error) error {
 	}
 	switch text := err.Error(); {
 	case strings.Contains(text, "server gave HTTP response to HTTPS client"):
-		return fmt.Errorf("the server at %s does not speak TLS: use http://", s.base)
+		return fmt.Errorf("the server at %s does not speak TLS: use http://", c.base)
 	case strings.Contains(text, "x509:") || strings.Contains(text, "tls:"):
-		return fmt.Errorf("the certificate of %s is not trusted here: %w (SSL_CERT_FILE names a file of further authorities)", s.base, err)
+		return fmt.Errorf("the certificate of %s is not trusted here: %w (SSL_CERT_FILE names a file of further authorities)", c.base, err)
 	case strings.Contains(text, "malformed HTTP"), strings.Contains(text, spokeFirst):
-		return s.stranger()
+		return c.stranger()
 	}
 	var op *net.OpError
 	if !errors.As(err, &op) || op.Op != "dial" {
-		return unavailableError{fmt.Errorf("the connection to %s broke before it answered; it may have done the request: %w", s.base, err)}
+		return unavailableError{fmt.Errorf("the connection to %s broke before it answered; it may have done the request: %w", c.base, err)}
 	}
-	return unavailableError{fmt.Errorf("no server answers at %s: %w (start one with `dendro serve`, or set --store to another address)", s.base, err)}
+	return unavailableError{fmt.Errorf("no server answers at %s: %w (start one with `dendro serve`, or set --store to another address)", c.base, err)}
 }
 
 // broken explains why a response could not be read to its end.
-func (s *Store) broken(ctx context.Context, err error) error {
+func (c *Client) broken(ctx context.Context, err error) error {
 	err = store.Ended(ctx, err)
 	var op *net.OpError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &op):
-		return fmt.Errorf("the answer of %s broke off, the server or the connection to it may have ended: %w (repeat the command)", s.base, err)
+		return fmt.Errorf("the answer of %s broke off, the server or the connection to it may have ended: %w (repeat the command)", c.base, err)
 	case errors.Is(err, transfer.ErrMalformed):
-		return fmt.Errorf("the answer of %s: %w", s.base, err)
+		return fmt.Errorf("the answer of %s: %w", c.base, err)
 	}
 	return err
 }
@@ -74,30 +80,39 @@ type problem struct {
 		New      string          `json:"new"`
 	} `json:"conflict"`
 	Types []string `json:"types"`
+	// Command is the detail as the command line says it, with the names of flags.
+	Command string             `json:"command"`
+	Needs   []query.NeededFact `json:"needs"`
 }
 
 // problem returns the error in a response.
-func (s *Store) problem(resp *http.Response) error {
+func (c *Client) problem(resp *http.Response) error {
 	var p problem
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
-		return fmt.Errorf("%s answers %s, and the response breaks off: %w", s.base, resp.Status, err)
+		return fmt.Errorf("%s answers %s, and the response breaks off: %w", c.base, resp.Status, err)
 	}
 	if resp.Header.Get("Content-Type") != "application/problem+json" || json.Unmarshal(data, &p) != nil {
-		return s.stranger()
+		return c.stranger()
 	}
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
-		if s.opts.Token == "" {
-			return fmt.Errorf("the server at %s requires a token: set DENDRO_TOKEN, or name a file with --token-file", s.base)
+		if c.token == "" {
+			return fmt.Errorf("the server at %s requires a token: set DENDRO_TOKEN, or name a file with --token-file", c.base)
 		}
-		return fmt.Errorf("the server at %s does not accept the token of DENDRO_TOKEN or --token-file", s.base)
+		return fmt.Errorf("the server at %s does not accept the token of DENDRO_TOKEN or --token-file", c.base)
 	case http.StatusForbidden:
-		return fmt.Errorf("the server at %s refuses: %s: %s", s.base, lower(p.Title), p.Detail)
+		return fmt.Errorf("the server at %s refuses: %s: %s", c.base, lower(p.Title), p.Detail)
 	case http.StatusNotFound:
 		if p.Type == transfer.ProblemPrefix+"not-found" {
-			return fmt.Errorf("the server at %s does not know this request: it has another version of dendro", s.base)
+			return fmt.Errorf("the server at %s does not know this request: it has another version of dendro", c.base)
 		}
+	}
+	if p.Needs != nil {
+		return &query.NeedsFactError{Facts: p.Needs}
+	}
+	if p.Command != "" {
+		return param.Errorf("%s", p.Command)
 	}
 	f := transfer.Failure{Message: p.Detail, Types: p.Types}
 	if kind, ok := strings.CutPrefix(p.Type, transfer.ProblemPrefix); ok {

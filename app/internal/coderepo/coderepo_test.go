@@ -1,9 +1,9 @@
-package query
+package coderepo
 
 import (
 	"testing"
 
-	"github.com/dendroprof/dendro/internal/gitlog"
+	"github.com/dendroprof/dendro/app/internal/gitlog"
 )
 
 func TestAboutDependency(t *testing.T) {

@@ -1,7 +1,6 @@
-package remote_test
+package client_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,19 +8,20 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/dendroprof/dendro/app/internal/remote"
+	"github.com/dendroprof/dendro/app/internal/client"
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/server/api"
+	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/profile"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/mem"
 	"github.com/dendroprof/dendro/test/storetest"
+	"github.com/dendroprof/dendro/traceprof"
 )
 
 // TestOpen reaches for what is no server, or not this one.
@@ -41,7 +41,7 @@ func TestOpen(t *testing.T) {
 		return ts.URL
 	}
 	secured := func() string {
-		s, err := server.New(server.Options{HTTPToken: "secret-0123456789"}, api.Part(api.Options{Store: mem.New()}))
+		s, err := server.New(server.Options{HTTPToken: "secret"}, api.Part(api.Options{Store: mem.New()}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestOpen(t *testing.T) {
 		{"a stranger's certificate", overTLS.URL, "", "is not trusted here"},
 		{"mail", talker, "", "is not a Dendro server"},
 	} {
-		st, err := remote.Open(t.Context(), test.address, remote.Options{Token: test.token})
+		st, err := client.Open(t.Context(), test.address, client.Options{Token: test.token})
 		if err == nil {
 			st.Close()
 		}
@@ -101,16 +101,16 @@ func TestOpen(t *testing.T) {
 		})))
 	})}
 	for range 5 {
-		if _, err := remote.Open(t.Context(), talker, remote.Options{Client: early}); err == nil || !strings.Contains(err.Error(), "is not a Dendro server") {
+		if _, err := client.Open(t.Context(), talker, client.Options{HTTP: early}); err == nil || !strings.Contains(err.Error(), "is not a Dendro server") {
 			t.Fatalf("a server that speaks first: %v", err)
 		}
 	}
-	if _, err := remote.Open(t.Context(), answer(200, "application/json", `{"product":"dendro","api":2}`), remote.Options{}); !errors.Is(err, store.ErrNewer) {
+	if _, err := client.Open(t.Context(), answer(200, "application/json", `{"product":"dendro","api":2}`), client.Options{}); !errors.Is(err, store.ErrNewer) {
 		t.Errorf("a newer server: %v", err)
 	}
 }
 
-// flaky answers as many requests below /api/v1/store with a fault as it is told.
+// flaky answers as many requests as it is told with a fault, but for those of info.
 type flaky struct {
 	http.Handler
 	faults, asked atomic.Int32
@@ -118,7 +118,7 @@ type flaky struct {
 }
 
 func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, "/api/v1/store/") {
+	if r.URL.Path != "/api/v1/info" {
 		f.asked.Add(1)
 		if f.faults.Add(-1) >= 0 {
 			f.fault(w)
@@ -129,7 +129,7 @@ func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveFlaky serves a memory through flaky.
-func serveFlaky(t *testing.T, fault func(http.ResponseWriter)) (*remote.Store, *flaky) {
+func serveFlaky(t *testing.T, fault func(http.ResponseWriter)) (*client.Client, *flaky) {
 	t.Helper()
 	s, err := server.New(server.Options{}, api.Part(api.Options{Store: mem.New()}))
 	if err != nil {
@@ -138,7 +138,7 @@ func serveFlaky(t *testing.T, fault func(http.ResponseWriter)) (*remote.Store, *
 	f := &flaky{Handler: s.Handler(), fault: fault}
 	ts := httptest.NewServer(f)
 	t.Cleanup(ts.Close)
-	st, err := remote.Open(t.Context(), ts.URL, remote.Options{})
+	st, err := client.Open(t.Context(), ts.URL, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,36 +176,34 @@ func TestRetries(t *testing.T) {
 		if _, err := st.Put(t.Context(), []*store.File{file}, store.PutOptions{Rules: "r"}); err == nil || f.asked.Load() != 1 {
 			t.Errorf("%s: a change was asked %d times: %v", name, f.asked.Load(), err)
 		}
-		f.asked.Store(0)
-		if _, err := st.Delete(t.Context(), []store.ProfileID{"0123456789abcdef"}); err == nil || f.asked.Load() != 1 {
-			t.Errorf("%s: a deletion was asked %d times: %v", name, f.asked.Load(), err)
-		} else if name == "hang up" && !strings.Contains(err.Error(), "may have done") {
-			t.Errorf("a deletion whose answer is lost: %v", err)
+		if name == "hang up" {
+			if _, err := st.Put(t.Context(), nil, store.PutOptions{Rules: "r"}); err == nil || !strings.Contains(err.Error(), "may have done") {
+				t.Errorf("an upload whose answer is lost: %v", err)
+			}
 		}
 	}
 	// What the server says is not asked again.
 	st, f := serveFlaky(t, nil)
-	if _, err := st.Source(t.Context(), "0123456789abcdef"); !errors.Is(err, store.ErrNoSource) || f.asked.Load() != 1 {
+	if _, err := st.Sampled(t.Context(), transfer.WantedSamples{Task: "none"}); !errors.Is(err, traceprof.ErrNoTask) || f.asked.Load() != 1 {
 		t.Errorf("asked %d times: %v", f.asked.Load(), err)
 	}
 }
 
-// TestBrokenAnswers expects answers that break off, or are none, to be errors.
+// TestBrokenAnswers expects streams that break off, or are none, to be errors that name the
+// server.
 func TestBrokenAnswers(t *testing.T) {
+	begin := fmt.Sprintf("DNDR%c", transfer.Version)
 	for name, test := range map[string]struct{ body, want string }{
 		"nothing":      {"", "broke off"},
-		"half":         {"DNDR\x05\x02\x10abc", "broke off"},
-		"no end":       {"DNDR\x05\x02\x01\x00", "broke off"},
+		"half":         {begin + "\x02\x10abc", "broke off"},
+		"no end":       {begin + "\x02\x01\x00", "broke off"},
 		"a page":       {"<html><body>a proxy's own words</body></html>", "malformed"},
-		"next version": {"DNDR\x06\x02\x01\x00\x00\x00", "different versions"},
+		"next version": {fmt.Sprintf("DNDR%c\x02\x01\x00\x00\x00", transfer.Version+1), "different versions"},
 	} {
 		st, f := serveFlaky(t, func(w http.ResponseWriter) { io.WriteString(w, test.body) })
 		f.faults.Store(100)
-		if _, err := st.Profiles(t.Context(), store.Query{}); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := st.Near(t.Context(), []store.ProfileID{"0123456789abcdef"}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
-		}
-		if _, err := st.Trees(t.Context(), store.Query{}, store.TreeOptions{}); err == nil {
-			t.Errorf("%s: a tree came of it", name)
 		}
 		file := storetest.File("g", "b", "r", profile.CPUSamples, "A")
 		if _, err := st.Put(t.Context(), []*store.File{file}, store.PutOptions{Rules: "r"}); err == nil || !strings.Contains(err.Error(), "put the same again") {
@@ -214,35 +212,11 @@ func TestBrokenAnswers(t *testing.T) {
 	}
 }
 
-// TestBrokenStreams expects a stream that breaks off behind its head to say whose.
-func TestBrokenStreams(t *testing.T) {
-	const head, chunk = "DNDR\x05\x02\x02\x00\x00", "\x03\x7f"
-	st, f := serveFlaky(t, func(w http.ResponseWriter) { io.WriteString(w, head+chunk) })
-	f.faults.Store(100)
-	set, err := st.Functions(t.Context(), store.Query{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, err = range set.Rows {
-	}
-	answer, sqlErr := st.SQL(t.Context(), "SELECT 1")
-	if sqlErr != nil {
-		t.Fatal(sqlErr)
-	}
-	for _, sqlErr = range answer.Rows {
-	}
-	for _, err := range []error{err, sqlErr} {
-		if err == nil || !strings.Contains(err.Error(), "the answer of http://127.0.0.1") || !strings.Contains(err.Error(), "broke off") {
-			t.Errorf("a stream that breaks off: %v", err)
-		}
-	}
-}
-
 // TestKilledServer expects an answer whose connection ends, as that of a server that is
 // killed, to be an error that names the server.
 func TestKilledServer(t *testing.T) {
 	st, f := serveFlaky(t, func(w http.ResponseWriter) {
-		io.WriteString(w, "DNDR\x05\x02\x10abc")
+		io.WriteString(w, `{"rows":[`)
 		http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	})
@@ -255,76 +229,60 @@ func TestKilledServer(t *testing.T) {
 
 // TestReadToken expects a token for reading to read and not to change.
 func TestReadToken(t *testing.T) {
-	s, err := server.New(server.Options{HTTPToken: "full-0123456789ab", ReadToken: "read-0123456789ab"}, api.Part(api.Options{Store: mem.New()}))
+	s, err := server.New(server.Options{HTTPToken: "full", ReadToken: "read"}, api.Part(api.Options{Store: mem.New()}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ts := httptest.NewServer(s.Handler())
 	defer ts.Close()
-	st, err := remote.Open(t.Context(), ts.URL, remote.Options{Token: "read-0123456789ab"})
+	st, err := client.Open(t.Context(), ts.URL, client.Options{Token: "read"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	if _, err := st.FunctionNames(t.Context()); err != nil {
+	if _, err := st.Profiles(t.Context(), store.Query{}); err != nil {
 		t.Errorf("reading: %v", err)
 	}
-	for name, err := range map[string]error{
-		"Compact": st.Compact(t.Context()),
-		"Put": func() error {
-			_, err := st.Put(t.Context(), nil, store.PutOptions{Rules: "r"})
-			return err
-		}(),
-	} {
-		if err == nil || !strings.Contains(err.Error(), "for reading only") {
-			t.Errorf("%s: %v", name, err)
-		}
+	if _, err := st.Put(t.Context(), nil, store.PutOptions{Rules: "r"}); err == nil || !strings.Contains(err.Error(), "for reading only") {
+		t.Errorf("an upload: %v", err)
 	}
 }
 
-// TestUnreadStreams forgets streams without reading them: their connections come
-// back all the same.
-func TestUnreadStreams(t *testing.T) {
-	s := serve(t, mem.New())
-	defer s.Close()
+// TestProfilesTravel copies everything of a store to a server, and from it to another store.
+func TestProfilesTravel(t *testing.T) {
+	st, _ := serveFlaky(t, nil)
+	here, back := mem.New(), mem.New()
 	im := storetest.NewImporter()
-	for run := range 40 {
-		var samples []storetest.Sample
-		for fn := range 2000 {
-			samples = append(samples, storetest.Sample{Stack: []string{"main", fmt.Sprint("function", fn)}, Value: int64(run + fn + 1)})
-		}
-		f := im.File("g", "b", fmt.Sprint("r", run), profile.Alloc, "A")
-		f.Records = nil
-		im.AddSamples(f, profile.CPUSamples, samples...)
-		if _, err := s.Put(t.Context(), []*store.File{f}, store.PutOptions{Rules: "r"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	before := runtime.NumGoroutine()
-	func() {
-		for range 20 {
-			if _, err := s.Functions(t.Context(), store.Query{}, nil); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}()
-	for until := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before+8; time.Sleep(20 * time.Millisecond) {
-		runtime.GC()
-		if time.Now().After(until) {
-			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
-		}
-	}
-}
-
-// TestClose ends a stream that is being read, and refuses what comes after.
-func TestClose(t *testing.T) {
-	s := serve(t, mem.New())
-	defer s.Close()
-	if err := s.Store.Close(); err != nil {
+	a := im.File("g", "a", "r1", profile.CPUSamples, "×3  ×4\nA  A\nB  C")
+	im.AddMode(a.Records[0], profile.FrameJIT, "A\nB")
+	a.Records[0].RawNames = map[int32]string{0: "A$1"}
+	a.Source = []byte("source")
+	waiting := storetest.MetricsFile("g", "b", "r1", storetest.Metric("time", 5))
+	if _, err := here.Put(t.Context(), []*store.File{a, im.File("g", "a", "r2", profile.Alloc, "×5\nA"), waiting}, store.PutOptions{Rules: "r"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Info(context.Background()); err == nil || !strings.Contains(err.Error(), "closed") {
-		t.Errorf("a closed store: %v", err)
+	if err := store.Copy(t.Context(), st, here, store.CopyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.CopyFrom(t.Context(), back, st, store.CopyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	describe := func(st store.Store) string {
+		var b strings.Builder
+		list, err := st.Profiles(t.Context(), store.Query{})
+		for i := range list {
+			p := &list[i]
+			raw, rawErr := st.RawNames(t.Context(), "g", []string{"A", "B"})
+			source, sourceErr := st.Source(t.Context(), p.ID)
+			tree, _, treeErr := store.MergeTrees(t.Context(), st, store.Query{Profiles: []store.ProfileID{p.ID}})
+			fmt.Fprintln(&b, p.ID, p.Benchmark, p.Run, p.Type, p.Default, p.Metrics, p.Samples, p.Sum, p.Nodes, p.Hash, p.File, p.HasSource, raw, source, tree.Self, tree.Total, rawErr, treeErr, sourceErr != nil)
+		}
+		waiting, waitingErr := st.Waiting(t.Context())
+		fmt.Fprintln(&b, err, waiting, waitingErr)
+		return b.String()
+	}
+	if want, got := describe(here), describe(back); want != got {
+		t.Errorf("from\n%scame\n%s", want, got)
 	}
 }
 

@@ -1,4 +1,4 @@
-package remote_test
+package client_test
 
 import (
 	"net/http"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dendroprof/dendro/app/internal/remote"
+	"github.com/dendroprof/dendro/app/internal/client"
 )
 
 // TestTokenStays: a server that redirects to another does not pass the token on.
@@ -19,7 +19,7 @@ func TestTokenStays(t *testing.T) {
 		first := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, other.URL+r.URL.Path, status)
 		}))
-		_, err := remote.Open(t.Context(), first.URL, remote.Options{Token: "secret"})
+		_, err := client.Open(t.Context(), first.URL, client.Options{Token: "secret"})
 		if err == nil || !strings.Contains(err.Error(), "redirected to "+other.URL) {
 			t.Errorf("%d: %v", status, err)
 		}

@@ -15,11 +15,11 @@ import (
 	"github.com/dendroprof/dendro/test/storetest"
 )
 
-// TestEngineBodies sends malformed and too large arguments. What the methods return is
-// tested where both ends are, in package remote.
-func TestEngineBodies(t *testing.T) {
+// TestStreamBodies sends malformed and too large uploads and requests. What the streams
+// carry is tested where both ends are, in package client.
+func TestStreamBodies(t *testing.T) {
 	l := labOf(t, speaking{Store: mem.New()}, server.Options{}, Options{SQL: true, PutBytes: 2000})
-	for _, r := range newAPI(Options{Store: l.st}).engineRoutes() {
+	for _, r := range newAPI(Options{Store: l.st}).streams() {
 		path := strings.TrimPrefix(r.Pattern, "POST ")
 		for name, body := range map[string]string{"nothing": "", "garbage": "\xff\xfe\xfd", "a page": "<html></html>"} {
 			w := l.serve(httptest.NewRequest("POST", path, strings.NewReader(body)))
@@ -27,8 +27,8 @@ func TestEngineBodies(t *testing.T) {
 				t.Errorf("%s with %s: %d %s", path, name, w.Code, w.Body)
 			}
 		}
-		l.problem(l.serve(httptest.NewRequest("POST", path, strings.NewReader("DNDR\x09"))), 400, "version")
 	}
+	l.problem(l.serve(httptest.NewRequest("POST", transfer.Put, strings.NewReader("DNDR\x09"))), 400, "version")
 	large := storetest.File("g", "b", "r", profile.CPUSamples, "A")
 	large.Source = make([]byte, 3000)
 	var message bytes.Buffer
@@ -41,15 +41,6 @@ func TestEngineBodies(t *testing.T) {
 // TestBrokenStream wants an error in the midst of rows to arrive.
 func TestBrokenStream(t *testing.T) {
 	l := labOf(t, speaking{Store: mem.New(), fault: store.ErrCorrupt}, server.Options{}, Options{SQL: true})
-	query := "good"
-	q, err := transfer.Encode(&query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := l.post("/api/v1/store/sql", transfer.ContentType, bytes.NewReader(q))
-	if w.Code != 200 || !strings.Contains(w.Body.String(), store.ErrCorrupt.Error()) {
-		t.Errorf("%d %q", w.Code, w.Body)
-	}
 	// JSON has a way to say it as long as nothing was sent.
 	p := l.problem(l.post("/api/v1/sql", "text/plain", strings.NewReader("good")), 500, "corrupt")
 	if p["detail"] != store.ErrCorrupt.Error() {

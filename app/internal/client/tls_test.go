@@ -1,4 +1,4 @@
-package remote_test
+package client_test
 
 import (
 	"crypto/tls"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dendroprof/dendro/app/internal/remote"
+	"github.com/dendroprof/dendro/app/internal/client"
 )
 
 // TestWrongCertificate: a server that cannot prove its name, or that nobody knows, receives
@@ -31,7 +31,7 @@ func TestWrongCertificate(t *testing.T) {
 		"unknown authority": {server.URL, &tls.Config{RootCAs: x509.NewCertPool()}, "unknown authority"},
 		"old TLS":           {server.URL, &tls.Config{RootCAs: known, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}, "tls"},
 	} {
-		_, err := remote.Open(t.Context(), c.address, remote.Options{Token: "secret", Client: &http.Client{Transport: &http.Transport{TLSClientConfig: c.config}}})
+		_, err := client.Open(t.Context(), c.address, client.Options{Token: "secret", HTTP: &http.Client{Transport: &http.Transport{TLSClientConfig: c.config}}})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.address) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}

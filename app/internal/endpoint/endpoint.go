@@ -1,0 +1,169 @@
+// Package endpoint lists the requests of /api/v1, once for everybody who asks and answers:
+//
+//	endpoint.Tree.Of(&request) ──▶ Question ──▶ Asker ──▶ result, document or file
+//	                                             ├ Local   an open store
+//	                                             └ Remote  a server (package client)
+//
+// An Endpoint is an address, a request and the query that answers it. The server makes a
+// route and a description of each; commands and the tools of assistants ask an Asker, which
+// is a store of their own or a server: the same request, the same result type and, as JSON,
+// the same bytes.
+//
+// The package parses no flags, prints nothing and computes nothing.
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/traceprof"
+)
+
+// About describes an endpoint.
+type About struct {
+	ID, Tag, Summary string // Tag is empty: openapi.json describes it
+	Method, Path     string // "GET", "/api/v1/tasks/{task}"
+	Changes          bool   // the store
+	Results          []any  // possible results; none: a file
+}
+
+// Endpoint is an address and the query that answers it.
+type Endpoint[Request any] struct {
+	About
+	view func(*Request) query.View[Request]
+	// traces answers from trace profiling, in place of view.
+	traces func(*Request) tracesView[Request]
+	// file answers with a file, in place of view.
+	file func(ctx context.Context, l *Local, r *Request) (*File, error)
+	// ready completes a request, before it is answered.
+	ready func(l *Local, r *Request)
+}
+
+// tracesView is a query.View of a store of trace profiling.
+type tracesView[Request any] struct {
+	answer func(ctx context.Context, st traceprof.Store, r *Request) (any, error)
+	empty  func() any
+}
+
+// Any is an Endpoint of any request.
+type Any interface {
+	Describe() *About
+	// Blank returns a question whose request has its defaults to be set.
+	Blank() Question
+}
+
+// Describe returns the description.
+func (e *Endpoint[Request]) Describe() *About { return &e.About }
+
+// Blank returns a question with an empty request.
+func (e *Endpoint[Request]) Blank() Question { return e.Of(new(Request)) }
+
+// Question is a request to be answered.
+type Question struct {
+	*About
+	Request any // a pointer to a struct with parameters (package param)
+
+	answer func(ctx context.Context, l *Local) (any, error)
+	empty  func() any // a result to decode into
+	file   func(ctx context.Context, l *Local) (*File, error)
+}
+
+// Of returns a question.
+func (e *Endpoint[Request]) Of(r *Request) Question {
+	q := Question{About: &e.About, Request: r}
+	ready := func(l *Local) {
+		if e.ready != nil {
+			e.ready(l, r)
+		}
+	}
+	switch {
+	case e.file != nil:
+		q.file = func(ctx context.Context, l *Local) (*File, error) {
+			ready(l)
+			return e.file(ctx, l, r)
+		}
+	case e.traces != nil:
+		q.answer = func(ctx context.Context, l *Local) (any, error) {
+			if l.Traces == nil {
+				return nil, ErrNoTraces
+			}
+			return e.traces(r).answer(ctx, l.Traces, r)
+		}
+		q.empty = func() any { return e.traces(r).empty() }
+	default:
+		q.answer = func(ctx context.Context, l *Local) (any, error) {
+			ready(l)
+			return e.view(r).Answer(ctx, l.Store, r)
+		}
+		q.empty = func() any { return e.view(r).New() }
+	}
+	return q
+}
+
+// IsFile reports whether the answer is a file.
+func (q *Question) IsFile() bool { return q.file != nil }
+
+// IsReport reports whether the answer is a report, of which there are several formats.
+func (q *Question) IsReport() bool { return q.file == nil && q.Tag == "analyses" && q.Results == nil }
+
+// ErrNoTraces: the store keeps no trace profiling.
+var ErrNoTraces = errors.New("this store keeps no trace profiling")
+
+// File is an answer that is a file.
+type File struct {
+	Name, Type string   // media type
+	Notes      []string // what a reader has to know
+	Write      func(w io.Writer) error
+}
+
+// Asker answers questions: Local or Remote.
+type Asker interface {
+	// Ask returns a result of a type of About.Results.
+	Ask(ctx context.Context, q Question) (any, error)
+	// Document writes a result as JSON.
+	Document(ctx context.Context, q Question, columns bool, w io.Writer) error
+	// File returns an answer that is a file. Its Write is called once, or not.
+	File(ctx context.Context, q Question) (*File, error)
+}
+
+// Local is an open store, or none for questions about files.
+type Local struct {
+	Store   store.Store
+	Traces  traceprof.Store // nil: the store keeps none
+	Limits  profile.Limits  // of original files that are decoded
+	Version string          // of the program, for documents
+}
+
+// NewLocal returns an open store with its traces.
+func NewLocal(st store.Store, limits profile.Limits) *Local {
+	traces, _ := st.(traceprof.Store)
+	return &Local{Store: st, Traces: traces, Limits: limits}
+}
+
+// Ask answers from the store.
+func (l *Local) Ask(ctx context.Context, q Question) (any, error) { return q.answer(ctx, l) }
+
+// Document answers from the store.
+func (l *Local) Document(ctx context.Context, q Question, columns bool, w io.Writer) error {
+	result, err := l.Ask(ctx, q)
+	if err != nil {
+		return err
+	}
+	return query.WriteJSON(w, result, query.Form{Columns: columns})
+}
+
+// File answers from the store.
+func (l *Local) File(ctx context.Context, q Question) (*File, error) { return q.file(ctx, l) }
+
+// Answer asks for a result of a known type.
+func Answer[Result any](ctx context.Context, a Asker, q Question) (*Result, error) {
+	result, err := a.Ask(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return result.(*Result), nil
+}

@@ -1,0 +1,306 @@
+package endpoint
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/internal/words"
+	"github.com/dendroprof/dendro/profile"
+	"github.com/dendroprof/dendro/query"
+	"github.com/dendroprof/dendro/query/tasks"
+	"github.com/dendroprof/dendro/report"
+	"github.com/dendroprof/dendro/report/flame"
+	"github.com/dendroprof/dendro/store"
+	"github.com/dendroprof/dendro/traceprof"
+	"github.com/dendroprof/dendro/web"
+)
+
+// FlameRequest is a TreeRequest for a flame graph.
+type FlameRequest struct {
+	query.TreeRequest `default:"view=flame"`
+}
+
+// The results of requests with several views.
+var (
+	Trees = []any{query.TreeResult{}, query.FunctionsResult{}, query.FlameResult{}, query.StackChartResult{}, query.MarkersResult{}, query.NodeResult{}, query.GrowthResult{}}
+	Diffs = []any{query.DiffResult{}, query.DiffFunctionsResult{}, query.DiffFlameResult{}, query.DiffChartResult{}, query.DiffNodeResult{}, query.BandResult{},
+		query.TreeResult{}, query.FunctionsResult{}, query.FlameResult{}, query.NodeResult{}}
+)
+
+// Queries of the store.
+var (
+	Runs        = one("runs", "store", "/api/v1/runs", "Test runs of the selection, oldest first.", query.Runs)
+	Profiles    = one("profiles", "store", "/api/v1/profiles", "Profiles of the selection.", query.Profiles)
+	Overview    = one("overview", "store", "/api/v1/overview", "Benchmarks with their newest run and metric, and the services that send traces.", query.Overview)
+	Names       = one("functionNames", "store", "/api/v1/function-names", "Functions of the store, by name.", query.FunctionNames)
+	Completions = one("completions", "store", "/api/v1/completions", "Names in the store that a parameter may have.", query.Completions)
+	History     = one("history", "queries", "/api/v1/history", "A metric, or the share of a function, over the runs of each benchmark, with lasting changes.", query.History)
+	Top         = tree("functions", "/api/v1/functions", "Functions of the selection by self and total; with last=n now and before.", func(r *query.TopRequest) *query.TreeRequest { return &r.TreeRequest })
+	Tree        = tree("tree", "/api/v1/tree", "The merged call tree of the selection.", func(r *query.TreeRequest) *query.TreeRequest { return r })
+	Flame       = tree("flame", "/api/v1/flame", "The flame graph of the selection.", func(r *FlameRequest) *query.TreeRequest { return &r.TreeRequest })
+	Diff        = &Endpoint[query.DiffRequest]{About: about("diff", "queries", "/api/v1/diff", "How two parts of the store differ: base-… and new-…, or last=n against the runs before.", Diffs...),
+		view: query.DiffView, ready: func(l *Local, r *query.DiffRequest) { r.Limits = l.Limits }}
+	Find = &Endpoint[query.FindRequest]{About: about("find", "queries", "/api/v1/find", "Where a function or call path occurs, and how much time it uses.", query.FindResult{}, query.FindSumsResult{}),
+		view: query.FindView}
+	Lines       = lines()
+	Bottlenecks = one("bottlenecks", "analyses", "/api/v1/bottlenecks", "Functions by how much could be gained from them.", query.Bottlenecks)
+	Regressions = &Endpoint[query.MethodRequest]{About: about("regressions", "analyses", "/api/v1/regressions", "What became slower, where, since when, by how much.",
+		query.RegressionsResult{}, query.ScoresResult{}, query.CorrelationsResult{}, query.HotellingResult{}), view: query.MethodView}
+	Report = reporting("report", "/api/v1/report", "What changed and the evidence for it, as a document.", query.Report, func(r *query.ReportRequest) *query.ReportRequest { return r })
+	Check  = reporting("check", "/api/v1/check", "A report with the verdict of a gate.", query.Check, func(r *query.CheckRequest) *query.ReportRequest { return &r.ReportRequest })
+)
+
+// Changes of the store.
+var (
+	Prune   = change(one("prune", "changes", "/api/v1/prune", "Remove old profiles.", query.Prune))
+	Compact = change(one("compact", "changes", "/api/v1/compact", "Reclaim space and optimise the store.", func(ctx context.Context, st store.Store, _ *struct{}) (*query.CompactResult, error) {
+		return query.Compact(ctx, st)
+	}))
+)
+
+// Queries of trace profiling, which openapi.json describes.
+var (
+	Tasks           = traced("tasks", "/api/v1/tasks", tasks.Tasks)
+	CreateTask      = change(traced("createTask", "/api/v1/tasks", tasks.CreateTask))
+	Task            = traced("task", "/api/v1/tasks/{task}", tasks.DescribeTask)
+	StopTask        = change(traced("stopTask", "/api/v1/tasks/{task}/stop", tasks.StopTask))
+	TaskLog         = traced("taskLogs", "/api/v1/tasks/{task}/logs", tasks.TaskLog)
+	TaskCoverage    = traced("taskCoverage", "/api/v1/tasks/{task}/coverage", tasks.CoverTask)
+	TaskCauses      = traced("taskWhy", "/api/v1/tasks/{task}/why", tasks.TaskCauses)
+	TaskSegments    = taskSegments()
+	Services        = traced("services", "/api/v1/services", query.Services)
+	Instances       = traced("instances", "/api/v1/instances", tasks.Instances)
+	Endpoints       = traced("endpoints", "/api/v1/endpoints", tasks.Endpoints)
+	Segments        = traced("segments", "/api/v1/segments", tasks.Segments)
+	DescribeSegment = traced("segment", "/api/v1/segments/{segment}", tasks.DescribeSegment)
+	Snapshots       = traced("snapshots", "/api/v1/snapshots", tasks.Snapshots)
+	Analysis        = traced("analysis", "/api/v1/analysis", tasks.Analyze)
+)
+
+// Files.
+var (
+	TreePage = page("treePage", "/api/v1/page/tree", "The call tree of the selection as an offline page, or its flame graph as a picture.", query.TreePage, query.Graph,
+		func(l *Local, r *query.TreeRequest) { r.Limits = l.Limits })
+	DiffPage = page("diffPage", "/api/v1/page/diff", "How two parts of the store differ, as an offline page or a picture.", query.DiffPage, query.DiffGraph,
+		func(l *Local, r *query.DiffRequest) { r.Limits = l.Limits })
+	BottlenecksPage = page("bottlenecksPage", "/api/v1/page/bottlenecks", "Functions by how much could be gained from them, with plots, as an offline page.", query.BottlenecksPage, nil, nil)
+	Export          = &Endpoint[ExportRequest]{About: about("export", "queries", "/api/v1/export", "The sum of the selection as a file that other tools read."), file: export}
+	Original        = &Endpoint[OriginalRequest]{About: about("original", "queries", "/api/v1/original", "The original file of the one selected profile, if the import kept it."), file: original}
+	TraceArchive    = &Endpoint[tasks.TraceArchiveRequest]{About: about("traceArchive", "", "/api/v1/tasks/{task}/archive", ""), file: traceArchive}
+	TraceProfile    = &Endpoint[TraceProfileRequest]{About: about("traceProfile", "", "/api/v1/trace-profile", ""), file: traceProfile}
+)
+
+// All lists the endpoints.
+var All = []Any{Runs, Profiles, Overview, Names, Completions, History, Top, Tree, Flame, Diff, Find, Lines, Bottlenecks, Regressions, Report, Check, Prune, Compact,
+	Tasks, CreateTask, Task, StopTask, TaskLog, TaskCoverage, TaskCauses, TaskSegments, Services, Instances, Endpoints, Segments, DescribeSegment, Snapshots, Analysis,
+	TreePage, DiffPage, BottlenecksPage, Export, Original, TraceArchive, TraceProfile}
+
+func about(id, tag, path, summary string, results ...any) About {
+	return About{ID: id, Tag: tag, Method: "GET", Path: path, Summary: summary, Results: results}
+}
+
+// one is an endpoint of a query with one result.
+func one[Request, Result any](id, tag, path, summary string, answer func(context.Context, store.Store, *Request) (*Result, error)) *Endpoint[Request] {
+	return &Endpoint[Request]{About: about(id, tag, path, summary, *new(Result)), view: func(*Request) query.View[Request] {
+		return query.ViewOf(answer)
+	}}
+}
+
+// tree is an endpoint of a request that contains a TreeRequest.
+func tree[Request any](id, path, summary string, part func(*Request) *query.TreeRequest) *Endpoint[Request] {
+	return &Endpoint[Request]{About: about(id, "queries", path, summary, Trees...),
+		ready: func(l *Local, r *Request) { part(r).Limits = l.Limits },
+		view: func(r *Request) query.View[Request] {
+			inner := query.TreeView(part(r))
+			return query.View[Request]{New: inner.New, Answer: func(ctx context.Context, st store.Store, r *Request) (any, error) {
+				return inner.Answer(ctx, st, part(r))
+			}}
+		}}
+}
+
+func lines() *Endpoint[query.LinesRequest] {
+	e := one("lines", "queries", "/api/v1/lines", "The lines of functions by self and total, of runs whose original files are kept.", query.Lines)
+	e.ready = func(l *Local, r *query.LinesRequest) { r.Limits = l.Limits }
+	return e
+}
+
+// reporting is an endpoint of a query that is answered with a report.
+func reporting[Request any](id, path, summary string, answer func(context.Context, store.Store, *Request) (*report.Report, error), part func(*Request) *query.ReportRequest) *Endpoint[Request] {
+	e := one(id, "analyses", path, summary, answer)
+	e.Results = nil // a document of several formats
+	e.ready = func(l *Local, r *Request) { part(r).Version = l.Version }
+	return e
+}
+
+func change[Request any](e *Endpoint[Request]) *Endpoint[Request] {
+	e.Method, e.Changes = "POST", true
+	return e
+}
+
+// traced is an endpoint of trace profiling.
+func traced[Request, Result any](id, path string, answer func(context.Context, traceprof.Store, *Request) (*Result, error)) *Endpoint[Request] {
+	return &Endpoint[Request]{About: about(id, "", path, ""), traces: func(*Request) tracesView[Request] { return tracesViewOf(answer) }}
+}
+
+func tracesViewOf[Request, Result any](answer func(context.Context, traceprof.Store, *Request) (*Result, error)) tracesView[Request] {
+	return tracesView[Request]{empty: func() any { return new(Result) }, answer: func(ctx context.Context, st traceprof.Store, r *Request) (any, error) {
+		result, err := answer(ctx, st, r)
+		if err != nil {
+			return nil, err // and no pointer to a result
+		}
+		return result, nil
+	}}
+}
+
+func taskSegments() *Endpoint[tasks.TaskSegmentsRequest] {
+	return &Endpoint[tasks.TaskSegmentsRequest]{About: about("taskSegments", "", "/api/v1/tasks/{task}/segments", ""), traces: func(r *tasks.TaskSegmentsRequest) tracesView[tasks.TaskSegmentsRequest] {
+		if r.Spans {
+			return tracesViewOf(tasks.TaskSpans)
+		}
+		return tracesViewOf(tasks.TaskSegments)
+	}}
+}
+
+// PageRequest is a request with the format of the page.
+type PageRequest[Request any] struct {
+	Page    Request `prefix:""`
+	Picture bool    `param:"picture" help:"an SVG picture of the flame graph or stack chart" group:"Output"`
+}
+
+// page is an endpoint that answers with an offline page, or with a picture of it.
+func page[Request any](id, path, summary string, answer func(context.Context, store.Store, *Request) (*web.Report, error), draw func(context.Context, store.Store, *Request) (*flame.Graph, error),
+	ready func(*Local, *Request)) *Endpoint[PageRequest[Request]] {
+	return &Endpoint[PageRequest[Request]]{About: about(id, "queries", path, summary), file: func(ctx context.Context, l *Local, r *PageRequest[Request]) (*File, error) {
+		if ready != nil {
+			ready(l, &r.Page)
+		}
+		if r.Picture && draw != nil {
+			g, err := draw(ctx, l.Store, &r.Page)
+			if err != nil {
+				return nil, err
+			}
+			return Picture(g), nil
+		}
+		p, err := answer(ctx, l.Store, &r.Page)
+		if err != nil {
+			return nil, err
+		}
+		return &File{Name: "dendro.html", Type: "text/html; charset=utf-8", Write: p.Write}, nil
+	}}
+}
+
+// pictureBoxes is the maximum number of boxes in a picture.
+const pictureBoxes = 20_000
+
+// Picture returns a flame graph as a file.
+func Picture(g *flame.Graph) *File {
+	if n := g.Limit(pictureBoxes); n > 0 {
+		g.Notes = append(g.Notes, words.Count(n)+" narrowest boxes omitted")
+	}
+	return &File{Name: "dendro.svg", Type: "image/svg+xml", Write: g.SVG}
+}
+
+// ExportRequest is a query.ExportRequest with the format of the file.
+type ExportRequest struct {
+	query.ExportRequest
+	FileFormat
+}
+
+// FileFormat is the format of an answer that is a file.
+type FileFormat struct {
+	Format string `param:"format" arg:"name" default:"pprof" help:"format of the file: pprof, folded, firefox, speedscope, …" group:"Output"`
+	Plain  bool   `param:"plain" help:"do not compress the file" group:"Output"`
+}
+
+func export(ctx context.Context, l *Local, r *ExportRequest) (*File, error) {
+	r.Limits = l.Limits
+	f, err := r.encoding("dendro")
+	if err != nil {
+		return nil, err
+	}
+	p, table, notes, err := query.Export(ctx, l.Store, &r.ExportRequest)
+	if err != nil {
+		return nil, err
+	}
+	file := f.of(p, table)
+	file.Notes = notes
+	return file, nil
+}
+
+// OriginalRequest selects one profile.
+type OriginalRequest struct {
+	query.Selection `group:"Selection"`
+}
+
+func original(ctx context.Context, l *Local, r *OriginalRequest) (*File, error) {
+	data, err := query.Original(ctx, l.Store, &r.Selection)
+	return &File{Name: "original", Type: "application/octet-stream", Write: func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}}, err
+}
+
+// encoding is how a profile is written.
+type encoding struct {
+	name   string
+	format *format.Format
+	packed format.Compression
+}
+
+// encoding returns how a profile is written; stem begins the file's name.
+func (r *FileFormat) encoding(stem string) (encoding, error) {
+	f, err := format.Lookup(r.Format)
+	if err != nil {
+		return encoding{}, query.WrongRequest(err)
+	}
+	if f.Encode == nil {
+		return encoding{}, query.WrongRequest(fmt.Errorf("format %s can only be read", f.Title))
+	}
+	stem += f.Extensions[0]
+	_, packed, err := format.Target(stem, r.Format)
+	if r.Plain {
+		packed = format.None
+	}
+	return encoding{stem, f, packed}, err
+}
+
+// of returns a table of a profile as a file, or all of them.
+func (e encoding) of(p *profile.Profile, table int) *File {
+	return &File{Name: e.name, Type: "application/octet-stream", Write: func(w io.Writer) error {
+		return format.Write(w, p, table, e.format, e.packed)
+	}}
+}
+
+func traceArchive(ctx context.Context, l *Local, r *tasks.TraceArchiveRequest) (*File, error) {
+	if l.Traces == nil {
+		return nil, ErrNoTraces
+	}
+	a, err := tasks.ArchiveTrace(ctx, l.Traces, r)
+	if err != nil {
+		return nil, err
+	}
+	return &File{Name: a.Name, Type: "application/gzip", Write: a.Write}, nil
+}
+
+// TraceProfileRequest is a tasks.SnapshotProfileRequest with the format of the file.
+type TraceProfileRequest struct {
+	tasks.SnapshotProfileRequest
+	Format string `param:"format" arg:"format" default:"firefox" help:"format of the file: firefox, pprof, folded, …"`
+}
+
+func traceProfile(ctx context.Context, l *Local, r *TraceProfileRequest) (*File, error) {
+	if l.Traces == nil {
+		return nil, ErrNoTraces
+	}
+	f, err := (&FileFormat{Format: r.Format}).encoding("trace")
+	if err != nil {
+		return nil, err
+	}
+	p, _, err := tasks.SnapshotProfile(ctx, l.Traces, &r.SnapshotProfileRequest)
+	if err != nil {
+		return nil, err
+	}
+	return f.of(p, -1), nil
+}
