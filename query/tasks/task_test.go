@@ -237,17 +237,19 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// flaky is a store whose server is down for some calls.
+// flaky is a store whose server is down for some calls after the first.
 type flaky struct {
 	*mem.Store
-	down int // calls that fail
+	down  int // calls that fail
+	began bool
 }
 
 func (s *flaky) Logs(ctx context.Context, tasks ...string) ([]traceprof.Log, error) {
-	if s.down > 0 {
+	if s.began && s.down > 0 {
 		s.down--
 		return nil, fmt.Errorf("%w: connection refused", store.ErrUnavailable)
 	}
+	s.began = true
 	return s.Store.Logs(ctx, tasks...)
 }
 
@@ -259,7 +261,7 @@ func TestWatchReconnects(t *testing.T) {
 		retry Millis
 		want  string
 	}{{3, 60_000, "task connection connection why end"}, {1000, 300, "task connection"}} {
-		st := &flaky{mem.New(), tt.down}
+		st := &flaky{Store: mem.New(), down: tt.down}
 		createTask(t, st.Store, taskStart)
 		var got []string
 		err := WatchTask(t.Context(), watching(st), &WatchTaskRequest{TaskRequest: TaskRequest{Task: "last"}, Every: 100, Retry: tt.retry},

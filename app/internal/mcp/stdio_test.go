@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dendroprof/dendro/app/internal/endpoint"
 	"github.com/dendroprof/dendro/store/mem"
 )
 
@@ -23,7 +24,7 @@ func TestHostileInput(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		var out bytes.Buffer
-		if err := Serve(t.Context(), mem.New(), in, &out, Options{}); err == nil {
+		if err := Serve(t.Context(), &endpoint.Local{Store: mem.New()}, in, &out, Options{}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		runtime.ReadMemStats(&after)
