@@ -120,10 +120,3 @@ func (s *slot) waiting(in stage, do func()) error {
 	// and requests that compute end.
 	return s.move(computing, time.Hour)
 }
-
-// end leaves all stages.
-func (s *slot) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_ = s.move(outside, 0)
-}

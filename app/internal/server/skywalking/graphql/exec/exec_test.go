@@ -85,7 +85,7 @@ func TestRun(t *testing.T) {
 		{`{ __type(name: "Item") { kind fields { name type { kind ofType { name } } } } }`, "",
 			`{"__type":{"kind":"OBJECT","fields":[{"name":"name","type":{"kind":"NON_NULL","ofType":{"name":"String"}}},{"name":"size","type":{"kind":"NON_NULL","ofType":{"name":"Long"}}},{"name":"next","type":{"kind":"OBJECT","ofType":null}},{"name":"must","type":{"kind":"NON_NULL","ofType":{"name":"Item"}}},{"name":"parts","type":{"kind":"NON_NULL","ofType":{"name":null}}}]}}`, ""},
 	} {
-		doc, errs := gqlparser.LoadQuery(s, tt.document)
+		doc, errs := gqlparser.LoadQueryWithRules(s, tt.document, nil)
 		if errs != nil {
 			t.Fatal(errs)
 		}
