@@ -267,7 +267,8 @@ func (o *serveOptions) parts(st store.Store, names *normalize.Normalizer, traces
 	if traces != nil {
 		answers.Traces = traces.Dispatcher.Store()
 	}
-	about := mcp.Options{Version: o.Version, Traces: answers.Traces != nil, Panicked: panicked}
+	about := mcp.Options{Version: o.Version, Traces: answers.Traces != nil, Panicked: panicked,
+		Shown: func(text string) string { return server.WithoutDir(text, o.StoreDir) }}
 	if o.sql {
 		about.SQL = mcp.Of(st)
 	}

@@ -100,3 +100,11 @@ func TestClientLeaves(t *testing.T) {
 		t.Error("the call goes on after the client has left")
 	}
 }
+
+// TestShown expects errors of tools in the form that clients may see.
+func TestShown(t *testing.T) {
+	s := connect(t, lab(t), Options{Shown: func(text string) string { return strings.ReplaceAll(text, "04", "xx") }})
+	if text, failed := call(t, s, "top", map[string]any{"run": []string{"9904"}}); !failed || strings.Contains(text, "04") || !strings.Contains(text, "99xx") {
+		t.Errorf("%v %s", failed, text)
+	}
+}

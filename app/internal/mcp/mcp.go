@@ -43,6 +43,9 @@ type Options struct {
 	Writes   bool   // offer tools that create and stop tasks
 	MaxBytes int    // of one result; 0: 40,000
 
+	// Shown returns an error's text as clients may see it; nil: as it is.
+	Shown func(text string) string
+
 	// Panicked is called when a call panicked, which is a defect of Dendro; the caller gets
 	// an error. Nil: nothing is done.
 	Panicked func(tool string, panic any, stack []byte)
@@ -76,7 +79,7 @@ func New(a endpoint.Asker, o Options) *sdk.Server {
 	s.AddReceivingMiddleware(o.recovering)
 	for _, t := range tools(a, &o) {
 		s.AddTool(&sdk.Tool{Name: t.name, Description: t.description, InputSchema: schema(t.request()),
-			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !t.writes, OpenWorldHint: new(bool), DestructiveHint: new(bool)}}, t.handler(o.MaxBytes))
+			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: !t.writes, OpenWorldHint: new(bool), DestructiveHint: new(bool)}}, t.handler(&o))
 	}
 	return s
 }
@@ -226,16 +229,18 @@ func texts(v any) []string {
 
 // handler answers calls of a tool. What the caller can mend is a result with an error, as
 // the protocol has it.
-func (t *tool) handler(maxBytes int) sdk.ToolHandler {
+func (t *tool) handler(o *Options) sdk.ToolHandler {
 	return func(ctx context.Context, call *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		var out bytes.Buffer
 		err := t.call(ctx, call.Params.Arguments, &out)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		text := bounded(out.String(), maxBytes)
+		text := bounded(out.String(), o.MaxBytes)
 		if err != nil {
-			text = err.Error()
+			if text = err.Error(); o.Shown != nil {
+				text = o.Shown(text)
+			}
 			if several := (*store.SeveralTypesError)(nil); errors.As(err, &several) {
 				text += "\nset type to one of: " + strings.Join(several.Keys, ", ")
 			}

@@ -120,11 +120,19 @@ func infoOf(ctx context.Context) *requestInfo {
 // Shown returns a text as the client of a request may see it: without the directory of the
 // store. Files of the store keep their names.
 func Shown(ctx context.Context, text string) string {
-	a := infoOf(ctx)
-	if a == nil || len(a.hidden) < len("/x") {
+	if a := infoOf(ctx); a != nil {
+		return WithoutDir(text, a.hidden)
+	}
+	return text
+}
+
+// WithoutDir returns a text without the name of a directory, other than the root; files in
+// it keep their names.
+func WithoutDir(text, dir string) string {
+	if len(dir) < len("/x") {
 		return text
 	}
-	return strings.ReplaceAll(text, strings.TrimSuffix(a.hidden, "/")+"/", "")
+	return strings.ReplaceAll(text, strings.TrimSuffix(dir, "/")+"/", "")
 }
 
 // ServeHTTP answers a request. It has everything that happens before the route is looked

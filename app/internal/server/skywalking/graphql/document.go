@@ -142,7 +142,7 @@ func (h *Handler) present(ctx context.Context, f *exec.FieldError) *gqlerror.Err
 	if !errors.Is(f, ids.ErrForm) && !errors.Is(f, context.Canceled) {
 		h.log.WarnContext(ctx, "a GraphQL field failed", "field", e.Path.String(), "error", f.Err)
 	}
-	e.Message = "Exception while fetching data (/" + slashed(e.Path) + ") : " + e.Message
+	e.Message = server.Shown(ctx, "Exception while fetching data (/"+slashed(e.Path)+") : "+e.Message)
 	e.Extensions = map[string]any{"classification": dataFetching}
 	return e
 }

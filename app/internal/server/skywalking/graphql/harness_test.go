@@ -52,7 +52,7 @@ func (f *faulty) Instances(ctx context.Context, service string, since int64) ([]
 	return f.Store.Instances(ctx, service, since)
 }
 
-var errBroken = errors.New("the disk is on fire")
+var errBroken = errors.New("/srv/dendro/x.duckdb: the disk is on fire")
 
 func (f *faulty) Tasks(ctx context.Context, q traceprof.TaskQuery) ([]traceprof.Task, error) {
 	if f.broken.Load() {

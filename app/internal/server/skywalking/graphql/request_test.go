@@ -141,11 +141,11 @@ func TestBrokenStore(t *testing.T) {
 	b := newBench(t)
 	b.store.broken.Store(true)
 	r := b.ask(`{ checkHealth { score details } version }`, "null")
-	if want := `{"data":{"checkHealth":{"score":1,"details":"the store does not answer: the disk is on fire"},"version":"10.2.0-dendro-test"}}`; r.body != want {
+	if want := `{"data":{"checkHealth":{"score":1,"details":"the store does not answer: /srv/dendro/x.duckdb: the disk is on fire"},"version":"10.2.0-dendro-test"}}`; r.body != want {
 		t.Errorf("health: %s", r.body)
 	}
 	r = b.ask(`{ version list: getProfileTaskList { id } }`, "null")
-	want := `{"errors":[{"message":"Exception while fetching data (/list) : the disk is on fire","path":["list"],"locations":[{"line":1,"column":11}],"extensions":{"classification":"DataFetchingException"}}],"data":null}`
+	want := `{"errors":[{"message":"Exception while fetching data (/list) : /srv/dendro/x.duckdb: the disk is on fire","path":["list"],"locations":[{"line":1,"column":11}],"extensions":{"classification":"DataFetchingException"}}],"data":null}`
 	if r.status != 200 || r.body != want {
 		t.Errorf("list: %d %s", r.status, r.body)
 	}
@@ -200,6 +200,29 @@ func TestServed(t *testing.T) {
 		if answer.StatusCode != tt.status {
 			t.Errorf("%s %s %s with %q: %d, want %d", tt.method, tt.path, tt.query, tt.token, answer.StatusCode, tt.status)
 		}
+	}
+}
+
+// TestPathsAreHidden expects errors without the directory of the store, which a read token
+// need not know.
+func TestPathsAreHidden(t *testing.T) {
+	b := newBench(t)
+	b.store.broken.Store(true)
+	s, err := server.New(server.Options{StoreDir: "/srv/dendro"}, b.handler.Part())
+	b.must(err)
+	r := httptest.NewRequest(http.MethodPost, "http://localhost/graphql", strings.NewReader(`{"query":"{ checkHealth { details } list: getProfileTaskList { id } }"}`))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	if body := w.Body.String(); strings.Contains(body, "/srv") || !strings.Contains(body, "(/list) : x.duckdb: the disk is on fire") {
+		t.Errorf("%d %s", w.Code, body)
+	}
+	r = httptest.NewRequest(http.MethodPost, "http://localhost/graphql", strings.NewReader(`{"query":"{ checkHealth { details } }"}`))
+	r.Header.Set("Content-Type", "application/json")
+	w = httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	if body := w.Body.String(); !strings.Contains(body, "does not answer: x.duckdb: the disk") {
+		t.Errorf("%d %s", w.Code, body)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"skywalking.apache.org/repo/goapi/query"
 
+	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/traceprof"
 )
 
@@ -34,7 +35,7 @@ func (r *resolver) CheckHealth(ctx context.Context) (*query.HealthStatus, error)
 	details := ""
 	h := &query.HealthStatus{Details: &details}
 	if _, err := r.store.Tasks(ctx, traceprof.TaskQuery{Limit: 1}); err != nil {
-		details = "the store does not answer: " + err.Error()
+		details = server.Shown(ctx, "the store does not answer: "+err.Error())
 		h.Score = 1
 	}
 	return h, nil
