@@ -36,7 +36,7 @@ const planned = "planned: "
 // relative to the root; `x/*` is any directory directly in x, `x/...` is x and
 // all below. What may be imported is a list of the same patterns for packages of
 // the module, and of prefixes of import paths for other modules; `-` alone is
-// nothing. The standard library is always allowed, but for packages with a `!` in
+// nothing. Folders at the root are floors, see floor. The standard library is always allowed, but for packages with a `!` in
 // front. Every line gives a reason. A line or an import that fits no package of the
 // module is a finding, unless the reason of a line for it begins with "planned: "; so is
 // an import that no package with the rule has.
@@ -97,6 +97,22 @@ func fits(pattern, dir string) bool {
 	return dir == pattern
 }
 
+// tests is the folder of tests, which import what they test: all floors.
+const tests = "test"
+
+// top returns the folder at the root that a pattern or directory is in.
+func top(dir string) string {
+	first, _, _ := strings.Cut(dir, "/")
+	return first
+}
+
+// floor returns the floor of a package: folders at the root are floors, in the order in which
+// the policy first names them, the ground first. A package imports its own floor and those
+// before it.
+func (p *Policy) floor(dir string) int {
+	return slices.IndexFunc(p.rules, func(r rule) bool { return top(r.pattern) == top(dir) })
+}
+
 // within reports whether an import path is a package or below it.
 func within(importPath, root string) bool {
 	return importPath == root || strings.HasPrefix(importPath, root+"/")
@@ -128,6 +144,9 @@ func (c *checker) refuse(ru *rule, imported string) string {
 	if own, ok := strings.CutPrefix(imported, c.module+"/"); ok {
 		if !ru.need(func(a string) bool { return fits(a, own) }) {
 			return "which is not above it"
+		}
+		if c.policy.floor(own) > c.policy.floor(ru.pattern) && top(ru.pattern) != tests {
+			return "which is on a later floor"
 		}
 		return ""
 	}

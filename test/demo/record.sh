@@ -16,6 +16,6 @@ for program in workload recorder; do
 done
 "$work/recorder" -workload "$work/workload" -sources workload -out "$work/profiles" "$@"
 
-rm -rf profiles
-cp -R "$work/profiles" profiles
+rm -rf ../../app/internal/demo/profiles
+cp -R "$work/profiles" ../../app/internal/demo/profiles
 rm -rf "$work"

@@ -78,7 +78,7 @@ func pages(t *testing.T) map[string]string {
 func surroundings(t *testing.T, dir string) {
 	t.Helper()
 	program.Must(t, dir, "demo", "--store", "dendro.duckdb")
-	profiles := os.DirFS(filepath.Join(root, "test/demo/profiles"))
+	profiles := os.DirFS(filepath.Join(root, "app/internal/demo/profiles"))
 	if err := os.CopyFS(filepath.Join(dir, "profiles"), profiles); err != nil {
 		t.Fatal(err)
 	}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/demo"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
-	"github.com/dendroprof/dendro/test/demo"
 )
 
 const demoStore = "dendro-demo.duckdb"

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dendroprof/dendro/app/internal/demo"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/store/engines"
-	"github.com/dendroprof/dendro/test/demo"
 )
 
 // elsewhere are parts of examples that need more than the demo's store: a server, a graph
@@ -142,10 +142,10 @@ func fillExamples(t *testing.T, dir string) {
 	}
 	const testdata = "../../../format/"
 	for to, from := range map[string]string{
-		"cpu.pb.gz":                      "../test/demo/profiles/run-017/checkout.pb.gz",
-		"other.pb.gz":                    "../test/demo/profiles/run-015/checkout.pb.gz",
-		"before.pb.gz":                   "../test/demo/profiles/run-015/checkout.pb.gz",
-		"after.pb.gz":                    "../test/demo/profiles/run-017/checkout.pb.gz",
+		"cpu.pb.gz":                      "../app/internal/demo/profiles/run-017/checkout.pb.gz",
+		"other.pb.gz":                    "../app/internal/demo/profiles/run-015/checkout.pb.gz",
+		"before.pb.gz":                   "../app/internal/demo/profiles/run-015/checkout.pb.gz",
+		"after.pb.gz":                    "../app/internal/demo/profiles/run-017/checkout.pb.gz",
 		"old.duckdb":                     "",
 		"heap.pb.gz":                     "pprof/testdata/go-heap.pb.gz",
 		"recording.jfr":                  "jfr/testdata/ap46-cpu.jfr.gz",
@@ -158,11 +158,11 @@ func fillExamples(t *testing.T, dir string) {
 		"stacks.folded":                  "folded/testdata/pyspy-raw.collapsed",
 		"app.otlp":                       "otlp/testdata/ap46-cpu.otlp.gz",
 		"perf.gz":                        "perfscript/testdata/perf-script-short.txt.gz",
-		"history/r1/shop/checkout.pb.gz": "../test/demo/profiles/run-015/checkout.pb.gz",
-		"history/r2/shop/checkout.pb.gz": "../test/demo/profiles/run-016/checkout.pb.gz",
-		"before/r1/checkout.pb.gz":       "../test/demo/profiles/run-014/checkout.pb.gz",
-		"before/r2/checkout.pb.gz":       "../test/demo/profiles/run-015/checkout.pb.gz",
-		"after/r3/checkout.pb.gz":        "../test/demo/profiles/run-017/checkout.pb.gz",
+		"history/r1/shop/checkout.pb.gz": "../app/internal/demo/profiles/run-015/checkout.pb.gz",
+		"history/r2/shop/checkout.pb.gz": "../app/internal/demo/profiles/run-016/checkout.pb.gz",
+		"before/r1/checkout.pb.gz":       "../app/internal/demo/profiles/run-014/checkout.pb.gz",
+		"before/r2/checkout.pb.gz":       "../app/internal/demo/profiles/run-015/checkout.pb.gz",
+		"after/r3/checkout.pb.gz":        "../app/internal/demo/profiles/run-017/checkout.pb.gz",
 	} {
 		data, err := os.ReadFile(testdata + from)
 		if to == "old.duckdb" {

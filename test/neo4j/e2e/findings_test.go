@@ -68,7 +68,7 @@ func sameAnswers(t *testing.T, dir, want, got string) {
 func embeddedDemo(t *testing.T) (dir, manifest string) {
 	t.Helper()
 	dir = t.TempDir()
-	manifest, err := filepath.Abs("../../demo/profiles/manifest.json")
+	manifest, err := filepath.Abs("../../../app/internal/demo/profiles/manifest.json")
 	if err != nil {
 		t.Fatal(err)
 	}

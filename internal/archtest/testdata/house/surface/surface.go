@@ -6,6 +6,7 @@
 package surface
 
 import (
+	_ "example.com/house/attic"
 	"example.com/house/good"
 	h "example.com/house/internal/hidden"
 )

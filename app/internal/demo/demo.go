@@ -1,9 +1,9 @@
 // Package demo embeds the profiles that "make demo" imports, so that Dendro can
 // be tried without profiles of one's own.
 //
-// They are CPU profiles of the program in workload, recorded by the programs in
-// this directory; nothing in them is made up. Run record.sh to record them anew.
-// README.md describes them and the change that was planted in the last runs.
+// They are CPU profiles of the program in test/demo/workload, recorded by the programs in
+// test/demo; nothing in them is made up. test/demo/record.sh records them anew, and
+// test/demo/README.md describes them and the change that was planted in the last runs.
 package demo
 
 import "embed"
