@@ -101,7 +101,7 @@ func (o *serveOptions) addLimits(c *cobra.Command) {
 	f.Int64Var(&l.Inflated, "max-inflated", 0, "maximum `bytes` of a request body after decompression (default 8 times --max-body; uploads 16 GiB)")
 	f.IntVar(&l.Requests, "max-requests", 0, "maximum number `n` of HTTP requests of a kind that are received, and that are sent (default 256)")
 	f.Int64Var(&l.Answers, "max-answers", 0, "maximum `bytes` of answers in memory that wait for slow clients (default 256 MiB)")
-	f.Int64Var(&l.Messages, "max-messages", 0, "maximum `bytes` of request bodies, gRPC messages and Kafka records in memory (default 256 MiB)")
+	f.Int64Var(&l.Messages, "max-messages", 0, "maximum `bytes` of request bodies and gRPC messages in memory (default 256 MiB)")
 	f.IntVar(&l.Connections, "max-connections", 0, "maximum number `n` of connections of each listener (default 4096)")
 	f.Int64Var(&l.Rate, "min-rate", 0, "minimum `bytes` per second of a request body or an answer, after --stall-timeout (default 8 KiB)")
 	f.Uint32Var(&l.Streams, "max-streams", 0, "maximum number `n` of concurrent gRPC calls per connection (default 1000)")
