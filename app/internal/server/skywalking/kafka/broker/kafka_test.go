@@ -36,7 +36,7 @@ const (
 // the segments.
 func records(t *testing.T) (list []*kgo.Record, snapshots map[string][]int32, segments []string) {
 	t.Helper()
-	f, err := os.Open("../../app/internal/server/skywalking/testdata/java-agent.jsonl.gz")
+	f, err := os.Open("../../testdata/java-agent.jsonl.gz")
 	if err != nil {
 		t.Fatal(err)
 	}
