@@ -67,7 +67,7 @@ race: ## the concurrent packages under the race detector
 	$(GO) test -vet=off -race -skip '$(SEQUENTIAL)' ./ingest/... ./store/mem/... ./app/internal/client/... ./calltree/... ./profile ./normalize ./format/... ./traceprof/... ./app/internal/server/... ./query/...
 	cd agent && $(GO) test -vet=off -race ./... && $(GO) test -vet=off -tags dendro_portable .
 
-# Tests of one goroutine that take minutes under the race detector, for `make race` to
+# Tests of one goroutine that take minutes, or more memory, under the race detector, for `make race` to
 # skip; `make nightly` runs nearly all of them under it.
 SEQUENTIAL = ^Test(Memory|Mutations|Damage|Bomb|TextBomb|BroadAndDeep|Allocations|DeepStacks|DeepViews|DiffOfDeepStacks|Adversarial.*|Decode(Hostile|Long)Lines|UserRulesStayBounded|RulesThatMultiply)$$
 
