@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/vektah/gqlparser/v2"
@@ -37,10 +38,15 @@ type item struct {
 	Parts []*item `json:"parts"`
 }
 
-type resolver struct{ asked string }
+type resolver struct {
+	mu    sync.Mutex // fields of a query are resolved in parallel
+	asked string
+}
 
 func (r *resolver) Items(_ context.Context, f *filter, ids []string) ([]*item, error) {
 	text, err := json.Marshal([]any{f, ids})
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.asked = string(text)
 	return []*item{{Name: "a\"<", Size: 1 << 40}, {Name: "b", Next: &item{Name: "c"}}}, err
 }
