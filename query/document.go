@@ -75,8 +75,8 @@ type Form struct {
 	Client bool
 }
 
-// WriteJSON writes a result as one JSON document and a newline. Package encoding/json reads
-// it into the same type, unless it has columns: then ReadJSON does.
+// WriteJSON writes a result as one JSON document and a newline. Package encoding/json decodes
+// it into the same type, unless the form has columns, which are for other programs.
 func WriteJSON(out io.Writer, result any, form Form) error {
 	w := &objectWriter{w: bufio.NewWriterSize(out, 32<<10), form: form}
 	w.enc = json.NewEncoder(&w.buf)

@@ -2,10 +2,9 @@
 //
 // A command is an options struct, its flags, and a thin call into the packages
 // that do the work; if logic appears here, it belongs one level deeper. What is
-// shared by commands: the store to open (store.go), the selection flags
-// (selection.go), the flags that say what to see of profiles (view.go), the ways
-// to print (output.go, destination.go), and files in place of a selection
-// (files.go).
+// shared by commands: the store or server to ask (store.go), the flags of a request
+// (flags.go), help (help.go), the ways to print (output.go, destination.go), and
+// files in place of a selection (files.go).
 //
 // Data goes to stdout, talk to stderr. Exit status: 0 fine, 1 error, 2 usage,
 // 3 regression found (only for the gate).

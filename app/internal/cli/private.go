@@ -5,9 +5,9 @@ import (
 	"syscall"
 )
 
-// keepPrivate makes the files that the process creates readable by its user only, before it
-// creates a store or changes one that is: the file, its log, and what is spilled beside it.
-// A store that others may read, because somebody has said so with chmod, stays as it is.
+// keepPrivate makes the files that the process creates readable by its user only. Call it
+// before a store is created or changed: it covers the file, its log, and spilled data.
+// A store that chmod has opened to others stays as it is.
 func keepPrivate(where string) {
 	if info, err := os.Stat(where); err == nil && info.Mode().Perm()&0o077 != 0 {
 		return

@@ -56,7 +56,7 @@ func (e *env) askingTraces(ctx context.Context, access engines.Access, f func(a 
 	})
 }
 
-// sampled calls f with a store that has what was sampled of a task, a trace or segments.
+// sampled calls f with a store that holds the wanted segments and snapshots.
 func (e *env) sampled(ctx context.Context, wanted transfer.WantedSamples, f func(st traceprof.Store) error) error {
 	return e.askingTraces(ctx, engines.Read, func(a endpoint.Asker) error {
 		l, ok := a.(*endpoint.Local)

@@ -110,7 +110,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// flaky answers as many requests as it is told with a fault, but for those of info.
+// flaky answers the next `faults` requests with a fault, except requests for /api/v1/info.
 type flaky struct {
 	http.Handler
 	faults, asked atomic.Int32
