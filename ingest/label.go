@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
-	"strconv"
 	"strings"
-	"time"
 
+	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/testrun"
 )
 
@@ -103,7 +101,7 @@ func (e *entry) label() (Label, error) {
 		l.Metrics[0].Primary = true
 	}
 	if e.Date != "" {
-		date, err := ParseDate(e.Date)
+		date, err := words.ParseDate(e.Date)
 		if err != nil {
 			return l, err
 		}
@@ -130,38 +128,6 @@ func decodeJSON(name string, data []byte, into any) error {
 	before := string(data[:min(int(offset), len(data))])
 	line := 1 + strings.Count(before, "\n")
 	return fmt.Errorf("%s:%d:%d: %w", name, line, len(before)-strings.LastIndexByte(before, '\n'), err)
-}
-
-// ParseDate parses a date as RFC 3339, or a day (`2026-11-21`, midnight UTC), and
-// returns it in UTC.
-func ParseDate(text string) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.UTC(), nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("%q is not a date (RFC 3339, like 2026-11-21T10:00:00Z, or 2026-11-21)", text)
-}
-
-// ParseInstant parses a date like ParseDate, or an age before now: 12h, 30d, 1.5w, 1y
-// (of 365 days) or any Go duration.
-func ParseInstant(text string, now time.Time) (time.Time, error) {
-	if age, ok := parseAge(text); ok {
-		return now.UTC().Add(-age), nil
-	}
-	return ParseDate(text)
-}
-
-func parseAge(text string) (time.Duration, bool) {
-	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour, "y": 365 * 24 * time.Hour} {
-		if number, ok := strings.CutSuffix(text, unit); ok {
-			n, err := strconv.ParseFloat(number, 64)
-			age := n * float64(length)
-			return time.Duration(age), err == nil && age >= 0 && age < math.MaxInt64
-		}
-	}
-	age, err := time.ParseDuration(text)
-	return age, err == nil && age >= 0
 }
 
 // slashed returns a name as a slash-separated path; the member of an archive ("a.zip:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dendroprof/dendro/format"
+	"github.com/dendroprof/dendro/internal/words"
 )
 
 // Layout reads labels from paths: a pattern such as
@@ -94,7 +95,7 @@ func (l *Layout) Label(name string) (Label, error) {
 		case "type":
 			label.Type = value
 		case "date":
-			date, err := ParseDate(value)
+			date, err := words.ParseDate(value)
 			if err != nil {
 				return label, fmt.Errorf("layout %s: %w", l.text, err)
 			}

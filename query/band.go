@@ -63,7 +63,7 @@ func (r *DiffRequest) compareBand(ctx context.Context, st store.Reader) (*averag
 	if err := r.checkAgainst(); err != nil {
 		return nil, nil, err
 	}
-	q, notes, err := r.oneType(ctx, st)
+	q, notes, err := oneType(ctx, st, &r.Selection)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -122,7 +122,7 @@ func (r *DiffRequest) bandSides(ctx context.Context, st store.Reader, v *viewer)
 
 // Band answers a DiffRequest against the history with the band of every call node.
 func Band(ctx context.Context, st store.Store, r *DiffRequest) (_ *BandResult, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
+	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
 	c, notes, err := r.compareBand(ctx, st)
 	if err != nil {
 		return nil, err

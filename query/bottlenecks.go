@@ -74,11 +74,11 @@ func (r *BottlenecksRequest) correlating() bottleneck.Correlating {
 
 // Bottlenecks answers a BottlenecksRequest.
 func Bottlenecks(ctx context.Context, st store.Store, r *BottlenecksRequest) (_ *BottlenecksResult, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
+	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
 	if r.Negative && r.By != "correlation" {
 		return nil, usage("--negative needs --by correlation")
 	}
-	q, notes, err := r.oneType(ctx, st)
+	q, notes, err := oneType(ctx, st, &r.Selection)
 	if err != nil {
 		return nil, err
 	}

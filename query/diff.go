@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/profile"
@@ -36,12 +37,12 @@ type DiffRequest struct {
 
 // Side chooses one side of a diff from the selection.
 type Side struct {
-	Runs     []string `param:"run" arg:"key" help:"runs of this side, exact or glob; repeatable" json:"run,omitempty"`
-	Commits  []string `param:"commit" arg:"hash" help:"commits of this side; repeatable" json:"commit,omitempty"`
-	Branches []string `param:"branch" arg:"name" help:"branches of this side; repeatable" json:"branch,omitempty"`
-	Since    Instant  `param:"since" arg:"date" help:"this side: runs from this date on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
-	Until    Instant  `param:"until" arg:"date" help:"this side: runs before this date" json:"until,omitzero"`
-	Work     float64  `param:"work" arg:"n" min:"0" help:"for --by work: amount of work of this side: requests, iterations, …" json:"work,omitempty"`
+	Runs     []string  `param:"run" arg:"key" help:"runs of this side, exact or glob; repeatable" json:"run,omitempty"`
+	Commits  []string  `param:"commit" arg:"hash" help:"commits of this side; repeatable" json:"commit,omitempty"`
+	Branches []string  `param:"branch" arg:"name" help:"branches of this side; repeatable" json:"branch,omitempty"`
+	Since    time.Time `param:"since" arg:"date" help:"this side: runs from this date on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
+	Until    time.Time `param:"until" arg:"date" help:"this side: runs before this date" json:"until,omitzero"`
+	Work     float64   `param:"work" arg:"n" min:"0" help:"for --by work: amount of work of this side: requests, iterations, …" json:"work,omitempty"`
 }
 
 func (s *Side) chosen() bool {
@@ -56,10 +57,10 @@ func (s *Side) narrow(q store.Query) store.Query {
 		}
 	}
 	if !s.Since.IsZero() {
-		q.Since = s.Since.Time
+		q.Since = s.Since
 	}
 	if !s.Until.IsZero() {
-		q.Until = s.Until.Time
+		q.Until = s.Until
 	}
 	return q
 }
@@ -193,7 +194,7 @@ func DiffNode(ctx context.Context, st store.Store, r *DiffRequest) (*DiffNodeRes
 
 // ofComparison compares both sides of a request, and answers from the comparison.
 func ofComparison[R any](ctx context.Context, st store.Store, r *DiffRequest, answer func(*comparison) (*R, error)) (_ *R, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
+	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
 	c, err := newComparison(ctx, st, r)
 	if err != nil {
 		return nil, err
@@ -225,7 +226,7 @@ func NetNode(ctx context.Context, st store.Store, r *DiffRequest) (*NodeResult, 
 
 // ofNet makes one tree of the differences of both sides, and answers from it.
 func ofNet[R any](ctx context.Context, st store.Store, r *DiffRequest, answer func(*scope) (*R, error)) (_ *R, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
+	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
 	c, trees, _, err := r.trees(ctx, st)
 	if err != nil {
 		return nil, err
@@ -243,7 +244,7 @@ func DiffGraph(ctx context.Context, st store.Store, r *DiffRequest) (*flame.Grap
 	switch {
 	case r.View == viewStackChart:
 		g, err := r.chartGraph(ctx, st)
-		return g, r.hinted(ctx, st, err)
+		return g, hinted(ctx, st, &r.Selection, err)
 	case r.Net:
 		return ofNet(ctx, st, r, (*scope).graph)
 	}
@@ -267,7 +268,7 @@ func (r *DiffRequest) inputs() bool { return len(r.Inputs[0]) > 0 }
 
 // read returns both sides, and the viewer of the request.
 func (r *DiffRequest) read(ctx context.Context, st store.Store, view string) (v *viewer, sides [2][]Input, err error) {
-	if v, err = newViewer(ctx, &r.Filter, r.typ()); err != nil || r.inputs() && r.Against == "" {
+	if v, err = newViewer(ctx, &r.Filter, typeOf(&r.Selection)); err != nil || r.inputs() && r.Against == "" {
 		return v, r.Inputs, err
 	}
 	sides, err = r.sides(ctx, st, v, view)
@@ -403,7 +404,7 @@ func sideName(i int) string { return [2]string{"base", "new"}[i] }
 // queries returns the part of the store on each side: what the request chooses of the
 // selection or, with --last n, the newest runs and those before.
 func (r *DiffRequest) queries(ctx context.Context, st store.Reader, v *viewer) (queries [2]store.Query, err error) {
-	q, notes, err := r.oneType(ctx, st)
+	q, notes, err := oneType(ctx, st, &r.Selection)
 	if err != nil {
 		return queries, err
 	}

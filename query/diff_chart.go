@@ -60,7 +60,7 @@ func (r *DiffRequest) charts(ctx context.Context, st store.Store) (charts [2]*sc
 
 // DiffChart answers a DiffRequest with the boxes of the stack charts of both sides.
 func DiffChart(ctx context.Context, st store.Store, r *DiffRequest) (_ *DiffChartResult, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
+	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
 	charts, err := r.charts(ctx, st)
 	if err != nil {
 		return nil, err

@@ -25,12 +25,12 @@ const AllTables = -1
 // Export returns the sum of the selected profiles, the table of it to write (or
 // AllTables), and notes.
 func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.Profile, table int, notes []string, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
+	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
 	if r.inverted() || r.Select != "" {
 		return nil, 0, nil, usage("an exported file contains stacks: leave out --invert, --callers and --select")
 	}
 	if r.Against != "" {
-		q, notes, err := r.oneType(ctx, st)
+		q, notes, err := oneType(ctx, st, &r.Selection)
 		if err != nil {
 			return nil, 0, nil, err
 		}
@@ -50,13 +50,13 @@ func Export(ctx context.Context, st store.Store, r *ExportRequest) (p *profile.P
 // Selected returns the selected profiles of all value types; that there are none is an
 // error.
 func Selected(ctx context.Context, st store.Reader, s *Selection) ([]store.Profile, error) {
-	list, err := selected(ctx, st, s.Query())
-	return list, s.hinted(ctx, st, err)
+	list, err := selected(ctx, st, *s)
+	return list, hinted(ctx, st, s, err)
 }
 
 // Original returns the original file of the one selected profile.
 func Original(ctx context.Context, st store.Store, s *Selection) ([]byte, error) {
-	list, err := st.Profiles(ctx, s.Query())
+	list, err := st.Profiles(ctx, *s)
 	if err != nil {
 		return nil, err
 	}

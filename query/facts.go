@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/internal/plainfile"
+	"github.com/dendroprof/dendro/internal/words"
 )
 
 // Facts are what only the client knows; they travel with a request. The zero value is a
@@ -219,7 +219,7 @@ func (a *Acknowledgements) UnmarshalJSON(data []byte) error {
 		}
 		if x.Until != "" {
 			var err error
-			if x.Acknowledgement.Until, err = ingest.ParseDate(x.Until); err != nil {
+			if x.Acknowledgement.Until, err = words.ParseDate(x.Until); err != nil {
 				return fmt.Errorf("entry %d: %w", i+1, err)
 			}
 		}

@@ -105,7 +105,7 @@ type look func(ctx context.Context, st store.Reader, q store.Query, pattern stri
 
 // find returns what is at or above the minimum of the request.
 func (r *FindRequest) find(ctx context.Context, st store.Reader, look look) (finds *store.Finds, notes []string, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
+	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
 	if r.Self && r.Total {
 		return nil, nil, usage("--self and --total exclude each other")
 	}
@@ -119,7 +119,7 @@ func (r *FindRequest) find(ctx context.Context, st store.Reader, look look) (fin
 	if err := p.Calling(r.Callees...); err != nil {
 		return nil, nil, usage("--callee: %w", err)
 	}
-	q, notes, err := r.oneType(ctx, st)
+	q, notes, err := oneType(ctx, st, &r.Selection)
 	if err != nil {
 		return nil, nil, err
 	}

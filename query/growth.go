@@ -34,8 +34,8 @@ type GrowthRow struct {
 // Growth answers a TreeRequest by comparing the functions of the newest Last runs with
 // those before.
 func Growth(ctx context.Context, st store.Store, r *TreeRequest) (_ *GrowthResult, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
-	q, notes, err := r.oneType(ctx, st)
+	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
+	q, notes, err := oneType(ctx, st, &r.Selection)
 	if err != nil {
 		return nil, err
 	}

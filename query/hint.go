@@ -14,7 +14,7 @@ import (
 
 // hinted adds to an error of an empty selection which of its names nothing has, and what
 // was perhaps meant.
-func (s *Selection) hinted(ctx context.Context, st store.Reader, err error) error {
+func hinted(ctx context.Context, st store.Reader, s *Selection, err error) error {
 	if st == nil || !errors.Is(err, store.ErrNothing) {
 		return err
 	}

@@ -81,17 +81,17 @@ type HistoryStep struct {
 
 // History answers a HistoryRequest.
 func History(ctx context.Context, st store.Store, r *HistoryRequest) (_ *HistoryResult, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
+	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
 	if r.Function != "" && r.Metric != "" {
 		return nil, usage("--function and --metric exclude each other")
 	}
 	if r.Self && r.Function == "" {
 		return nil, usage("--self is of a function: give --function")
 	}
-	q, notes := r.Query(), []string{}
+	q, notes := r.Selection, []string{}
 	if r.Function != "" {
 		var err error
-		if q, notes, err = r.oneType(ctx, st); err != nil {
+		if q, notes, err = oneType(ctx, st, &r.Selection); err != nil {
 			return nil, err
 		}
 	}

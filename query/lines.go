@@ -57,7 +57,7 @@ const sourceContext = 3
 
 // Lines answers a LinesRequest.
 func Lines(ctx context.Context, st store.Store, r *LinesRequest) (_ *LinesResult, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
+	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
 	pattern, err := callpath.Parse(r.Function)
 	switch {
 	case r.Function == "":

@@ -67,7 +67,7 @@ const (
 
 // Overview answers an OverviewRequest. It reads no tree.
 func Overview(ctx context.Context, st store.Store, r *OverviewRequest) (*OverviewResult, error) {
-	list, err := st.Profiles(ctx, r.Query())
+	list, err := st.Profiles(ctx, r.Selection)
 	if err != nil {
 		return nil, err
 	}

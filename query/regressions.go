@@ -12,7 +12,6 @@ import (
 	"github.com/dendroprof/dendro/analysis/history"
 	"github.com/dendroprof/dendro/analysis/paper"
 	"github.com/dendroprof/dendro/analysis/regression"
-	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/report"
 	"github.com/dendroprof/dendro/store"
@@ -190,8 +189,8 @@ type HotellingRow = paper.HotellingRow
 
 // Regressions answers a RegressionsRequest with the findings of the default method.
 func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ *RegressionsResult, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
-	q := r.Query()
+	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
+	q := r.Selection
 	req, err := r.Judging.request(q.Last, &r.Facts)
 	if err != nil {
 		return nil, err
@@ -220,7 +219,7 @@ func Regressions(ctx context.Context, st store.Store, r *RegressionsRequest) (_ 
 
 // Scores answers a ScoresRequest.
 func Scores(ctx context.Context, st store.Store, r *ScoresRequest) (_ *ScoresResult, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
+	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
 	x := r.Expand
 	x.Score = cmp.Or(x.Score, "thesis")
 	q, req, notes, err := r.Judging.ranking(ctx, st, &r.Selection, &r.Facts)
@@ -256,7 +255,7 @@ func Scores(ctx context.Context, st store.Store, r *ScoresRequest) (_ *ScoresRes
 
 // Hotelling answers a HotellingRequest.
 func Hotelling(ctx context.Context, st store.Store, r *HotellingRequest) (_ *HotellingResult, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
+	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
 	q, req, notes, err := r.Judging.ranking(ctx, st, &r.Selection, &r.Facts)
 	if err != nil {
 		return nil, err
@@ -271,11 +270,11 @@ func Hotelling(ctx context.Context, st store.Store, r *HotellingRequest) (_ *Hot
 
 // Correlations answers a CorrelationsRequest.
 func Correlations(ctx context.Context, st store.Store, r *CorrelationsRequest) (_ *CorrelationsResult, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
-	if _, err := selected(ctx, st, r.Query()); err != nil {
+	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
+	if _, err := selected(ctx, st, r.Selection); err != nil {
 		return nil, err
 	}
-	q, notes, err := r.oneType(ctx, st)
+	q, notes, err := oneType(ctx, st, &r.Selection)
 	if err != nil {
 		return nil, err
 	}
@@ -308,14 +307,14 @@ func Correlations(ctx context.Context, st store.Store, r *CorrelationsRequest) (
 
 // ranking returns what a method that ranks the functions of one value type is asked.
 func (j *Judging) ranking(ctx context.Context, st store.Reader, s *Selection, f *Facts) (q store.Query, req regression.Request, notes []string, err error) {
-	q = s.Query()
+	q = *s
 	if req, err = j.request(q.Last, f); err != nil {
 		return q, req, nil, err
 	}
 	if _, err = selected(ctx, st, q); err != nil {
 		return q, req, nil, err
 	}
-	q, notes, err = s.oneType(ctx, st)
+	q, notes, err = oneType(ctx, st, s)
 	return q, req, notes, err
 }
 
@@ -378,7 +377,7 @@ func historyFilter(texts []string) (*store.Query, error) {
 	}
 	q := &store.Query{}
 	date := func(to *time.Time, value string) (err error) {
-		*to, err = ingest.ParseInstant(value, time.Now())
+		*to, err = words.ParseInstant(value, time.Now())
 		return err
 	}
 	for _, t := range texts {

@@ -100,11 +100,11 @@ func (r *ReportRequest) Validate() error {
 
 // report compares and, with a policy, judges.
 func (r *ReportRequest) report(ctx context.Context, st store.Store, policy *gate.Policy) (_ *report.Report, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
+	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	q := r.Query()
+	q := r.Selection
 	k := q.Last
 	q.Last = 0
 	req, err := r.Judging.request(k, &r.Facts)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/dendroprof/dendro/calltree/callpath"
 	"github.com/dendroprof/dendro/internal/words"
@@ -32,7 +33,7 @@ type Run struct {
 
 // Runs answers a RunsRequest.
 func Runs(ctx context.Context, st store.Store, r *RunsRequest) (*RunsResult, error) {
-	list, err := st.Profiles(ctx, r.Query())
+	list, err := st.Profiles(ctx, r.Selection)
 	if err != nil {
 		return nil, err
 	}
@@ -81,9 +82,9 @@ type ProfilesRequest struct {
 
 // Profiles lists the profiles of a selection.
 func Profiles(ctx context.Context, st store.Store, r *ProfilesRequest) (*ProfilesResult, error) {
-	list, err := st.Profiles(ctx, r.Query())
+	list, err := st.Profiles(ctx, r.Selection)
 	if err == nil && len(list) == 0 && r.Required {
-		err = r.hinted(ctx, st, store.OneType(nil, r.Query()))
+		err = hinted(ctx, st, &r.Selection, store.OneType(nil, r.Selection))
 	}
 	if err != nil {
 		return nil, err
@@ -146,9 +147,9 @@ func FunctionNames(ctx context.Context, st store.Store, r *FunctionNamesRequest)
 // PruneRequest asks for the removal of old profiles.
 type PruneRequest struct {
 	Selection `group:"Selection"`
-	Keep      int     `param:"keep" group:"Limit" arg:"n" min:"0" default:"-1" help:"keep the newest n runs of each benchmark" json:"keep"`
-	OlderThan Instant `param:"older-than" group:"Limit" arg:"age" help:"remove runs older than this age (90d, 12h) or before this date" json:"olderThan,omitzero"`
-	DryRun    bool    `param:"dry-run" group:"Output" help:"report what would be removed; remove nothing" json:"dryRun,omitempty"`
+	Keep      int       `param:"keep" group:"Limit" arg:"n" min:"0" default:"-1" help:"keep the newest n runs of each benchmark" json:"keep"`
+	OlderThan time.Time `param:"older-than" group:"Limit" arg:"age" help:"remove runs older than this age (90d, 12h) or before this date" json:"olderThan,omitzero"`
+	DryRun    bool      `param:"dry-run" group:"Output" help:"report what would be removed; remove nothing" json:"dryRun,omitempty"`
 }
 
 // PruneResult counts profiles.
@@ -164,11 +165,11 @@ func Prune(ctx context.Context, st store.Store, r *PruneRequest) (*PruneResult, 
 	if r.Keep < 0 && r.OlderThan.IsZero() {
 		return nil, param.Errorf("give --keep, --older-than, or both")
 	}
-	list, err := st.Profiles(ctx, r.Query())
+	list, err := st.Profiles(ctx, r.Selection)
 	if err != nil {
 		return nil, err
 	}
-	ids := store.Old(list, r.Keep, r.OlderThan.Time)
+	ids := store.Old(list, r.Keep, r.OlderThan)
 	removed := len(ids)
 	if !r.DryRun {
 		if removed, err = st.Delete(ctx, ids); err != nil {

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"time"
 
 	"github.com/dendroprof/dendro/traceprof"
 )
@@ -13,7 +14,7 @@ type List[Row any] struct {
 
 // ServicesRequest asks for the services that reported.
 type ServicesRequest struct {
-	Since Instant `param:"since" group:"Selection" arg:"date" help:"instances seen on or after this date"`
+	Since time.Time `param:"since" group:"Selection" arg:"date" help:"instances seen on or after this date"`
 }
 
 // Service is a service with its instances.
@@ -25,7 +26,7 @@ type Service struct {
 
 // Services lists services by name.
 func Services(ctx context.Context, st traceprof.Store, r *ServicesRequest) (*List[Service], error) {
-	list, err := st.Instances(ctx, "", r.Since.Milli())
+	list, err := st.Instances(ctx, "", Milli(r.Since))
 	if err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func Tree(ctx context.Context, st store.Store, r *TreeRequest) (*TreeResult, err
 // Functions answers a TreeRequest with the functions of the tree.
 func Functions(ctx context.Context, st store.Store, r *TreeRequest) (_ *FunctionsResult, err error) {
 	if r.isPlain(viewFunctions) {
-		defer func() { err = r.hinted(ctx, st, err) }()
+		defer func() { err = hinted(ctx, st, &r.Selection, err) }()
 		if list, err := functionSums(ctx, st, r); err != nil || list != nil {
 			return list, err
 		}
@@ -158,7 +158,7 @@ func Node(ctx context.Context, st store.Store, r *TreeRequest) (*NodeResult, err
 
 // ofScope reads the tree of a request for a view, and answers from it.
 func ofScope[R any](ctx context.Context, st store.Store, r *TreeRequest, view string, answer func(*scope) (*R, error)) (_ *R, err error) {
-	defer func() { err = r.hinted(ctx, st, err) }()
+	defer func() { err = hinted(ctx, st, &r.Selection, err) }()
 	s, err := newScope(ctx, st, r, view)
 	if err != nil {
 		return nil, err
@@ -218,7 +218,7 @@ func newScope(ctx context.Context, st store.Store, r *TreeRequest, view string) 
 	if err := r.validate(view); err != nil {
 		return nil, err
 	}
-	v, err := newViewer(ctx, &r.Filter, r.typ())
+	v, err := newViewer(ctx, &r.Filter, typeOf(&r.Selection))
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func newScope(ctx context.Context, st store.Store, r *TreeRequest, view string) 
 			read.above = r.MinPercent
 		}
 		var q store.Query
-		if q, v.notes, err = r.oneType(ctx, st); err == nil {
+		if q, v.notes, err = oneType(ctx, st, &r.Selection); err == nil {
 			if len(q.Types) == 1 {
 				v.typ = q.Types[0]
 			}
@@ -370,7 +370,7 @@ func ownFunctions(t *calltree.Table, samples ...[]int64) []bool {
 // isPlain reports whether the request shows the sum of a selection as it is.
 func (r *TreeRequest) isPlain(view string) bool {
 	return len(r.Inputs) == 0 && r.Select == "" && !r.inverted() && r.Callees == "" && r.Under == "" && r.Average.Average == "" &&
-		!r.RawNames && !r.changesTree() && r.needsSamples(view, r.typ()) == ""
+		!r.RawNames && !r.changesTree() && r.needsSamples(view, typeOf(&r.Selection)) == ""
 }
 
 // functionSums lists the functions of a selection from their sums; nil if values cancel,
@@ -379,7 +379,7 @@ func functionSums(ctx context.Context, st store.Store, r *TreeRequest) (*Functio
 	if err := r.validate(viewFunctions); err != nil {
 		return nil, err
 	}
-	q, notes, err := r.oneType(ctx, st)
+	q, notes, err := oneType(ctx, st, &r.Selection)
 	if err != nil {
 		return nil, err
 	}

@@ -19,8 +19,8 @@ var preferred = []string{profile.CPU, profile.CPUSamples, profile.Wall, profile.
 // oneType returns the query of a selection for an answer about one value type. Without
 // --type, a selection of several has the type that is the default of most of its
 // benchmarks; notes name it and the others.
-func (s *Selection) oneType(ctx context.Context, st store.Reader) (q store.Query, notes []string, err error) {
-	q, notes = s.Query(), []string{}
+func oneType(ctx context.Context, st store.Reader, s *Selection) (q store.Query, notes []string, err error) {
+	q, notes = *s, []string{}
 	if len(q.Types) > 0 {
 		return q, notes, nil
 	}

@@ -54,7 +54,7 @@ func TestOneType(t *testing.T) {
 	} {
 		st := mem.New()
 		c.fill(st)
-		q, notes, err := (&Selection{Types: c.types}).oneType(t.Context(), st)
+		q, notes, err := oneType(t.Context(), st, &Selection{Types: c.types})
 		if err != nil || !slices.Equal(q.Types, c.want) {
 			t.Errorf("%s: %q, %v, want %q", c.name, q.Types, err, c.want)
 		}

@@ -37,11 +37,13 @@ const idDigits = 16
 // IsShort reports whether id is only the beginning of an id.
 func (id ProfileID) IsShort() bool { return len(id) < idDigits }
 
-// ParseID returns the id that a user wrote.
-func ParseID(text string) (ProfileID, error) {
-	id := strings.ToLower(strings.TrimSpace(text))
-	if b, err := hex.DecodeString(id); err != nil || len(b) != 8 {
-		return "", fmt.Errorf("%q is not a profile id (16 hexadecimal digits, as `dendro runs` prints them)", text)
+// UnmarshalText parses an id as users write it: at least 4 digits that no other id begins
+// with.
+func (id *ProfileID) UnmarshalText(text []byte) error {
+	digits := strings.ToLower(strings.TrimSpace(string(text)))
+	if len(digits) < 4 || len(digits) > idDigits || strings.Trim(digits, "0123456789abcdef") != "" {
+		return fmt.Errorf("%.60q is not a profile id (16 hexadecimal digits, as `dendro runs --profiles` prints them, or at least the first 4 of them)", text)
 	}
-	return ProfileID(id), nil
+	*id = ProfileID(digits)
+	return nil
 }

@@ -49,14 +49,15 @@ func TestIDOfSeparates(t *testing.T) {
 	}
 }
 
-func TestParseID(t *testing.T) {
+func TestReadID(t *testing.T) {
 	for text, want := range map[string]store.ProfileID{
-		"0123456789abcdef": "0123456789abcdef", " 0123456789ABCDEF\n": "0123456789abcdef", "": "", "0123456789abcde": "",
+		"0123456789abcdef": "0123456789abcdef", " 0123456789ABCDEF\n": "0123456789abcdef", "0123": "0123", "": "", "012": "",
 		"0123456789abcdef0": "", "0123456789abcdeg": "", "0x23456789abcdef": "",
 	} {
-		got, err := store.ParseID(text)
+		var got store.ProfileID
+		err := got.UnmarshalText([]byte(text))
 		if got != want || (err == nil) != (want != "") {
-			t.Errorf("ParseID(%q) = %q, %v", text, got, err)
+			t.Errorf("%q: %q, %v", text, got, err)
 		}
 	}
 }

@@ -14,26 +14,27 @@ import (
 	"github.com/dendroprof/dendro/testrun"
 )
 
-// Query selects profiles. It is plain data and travels as JSON. Every field
-// that is set narrows the selection; the zero Query selects everything.
+// Query selects profiles. It is plain data and travels as JSON, and as the parameters of
+// requests that the tags describe (package query/param). Every field that is set narrows
+// the selection; the zero Query selects everything.
 //
 // Texts select by equality if some profile has exactly that text, else as globs
 // (`*`, `?`); the values of Params and Attributes by either. Several texts of
 // one field are alternatives. A value type has several names (profile.NamedTypes).
 type Query struct {
-	Groups     []string          `json:"groups,omitempty"`
-	Benchmarks []string          `json:"benchmarks,omitempty"` // full names or base names
-	Params     map[string]string `json:"params,omitempty"`
-	Branches   []string          `json:"branches,omitempty"`
-	Commits    []string          `json:"commits,omitempty"` // whole, or a beginning of 7 digits or more
-	Machines   []string          `json:"machines,omitempty"`
-	Attributes map[string]string `json:"attributes,omitempty"`
-	Runs       []string          `json:"runs,omitempty"`
-	Profiles   []ProfileID       `json:"profiles,omitempty"` // whole, or a beginning that only one profile has
-	Types      []string          `json:"types,omitempty"`
-	Since      time.Time         `json:"since,omitzero"` // run date not before
-	Until      time.Time         `json:"until,omitzero"` // run date before; runs without a date are not selected
-	Last       int               `json:"last,omitempty"` // the newest n runs of each benchmark; 0: all
+	Groups     []string          `param:"group" arg:"name" help:"benchmark group, exact or glob; repeatable" json:"group,omitempty"`
+	Benchmarks []string          `param:"benchmark" arg:"name" help:"benchmark, with or without its parameters, exact or glob; repeatable" json:"benchmark,omitempty"`
+	Params     map[string]string `param:"param" arg:"key=value" help:"parameter in the benchmark's name; repeatable" json:"param,omitempty"`
+	Branches   []string          `param:"branch" arg:"name" help:"branch of the run; repeatable" json:"branch,omitempty"`
+	Commits    []string          `param:"commit" arg:"hash" help:"commit of the run, or its first 7 or more digits; repeatable" json:"commit,omitempty"`
+	Machines   []string          `param:"machine" arg:"name" help:"machine of the run; repeatable" json:"machine,omitempty"`
+	Attributes map[string]string `param:"attr" arg:"key=value" help:"attribute of the run; repeatable" json:"attr,omitempty"`
+	Runs       []string          `param:"run" arg:"key" help:"key of the run, exact or glob; repeatable" json:"run,omitempty"`
+	Profiles   []ProfileID       `param:"profile" arg:"id" help:"profile id, or its first digits; repeatable" json:"profile,omitempty"`
+	Since      time.Time         `param:"since" arg:"date" help:"runs from this date on (RFC 3339, 2026-11-21, or an age: 30d, 12h)" json:"since,omitzero"`
+	Until      time.Time         `param:"until" arg:"date" help:"runs before this date" json:"until,omitzero"`
+	Last       int               `param:"last" arg:"n" min:"0" help:"the newest n runs of each benchmark" json:"last,omitempty"`
+	Types      []string          `param:"type" arg:"name" help:"value type: cpu, wall, alloc, …; repeatable (default: that of most benchmarks, or all where changes are judged)" json:"type,omitempty"`
 }
 
 // Filter returns the selected profiles of all: by run date, then run key, then

@@ -2,6 +2,9 @@ package words
 
 import (
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -21,4 +24,36 @@ func Millis(ms int64) string {
 		return fmt.Sprintf("%d min", ms/minute)
 	}
 	return Count(ms) + " ms"
+}
+
+// ParseDate parses a date as RFC 3339, or a day (`2026-11-21`, midnight UTC), and
+// returns it in UTC.
+func ParseDate(text string) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is not a date (RFC 3339, like 2026-11-21T10:00:00Z, or 2026-11-21)", text)
+}
+
+// ParseInstant parses a date like ParseDate, or an age before now: 12h, 30d, 1.5w, 1y
+// (of 365 days) or any Go duration.
+func ParseInstant(text string, now time.Time) (time.Time, error) {
+	if age, ok := parseAge(text); ok {
+		return now.UTC().Add(-age), nil
+	}
+	return ParseDate(text)
+}
+
+func parseAge(text string) (time.Duration, bool) {
+	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour, "y": 365 * 24 * time.Hour} {
+		if number, ok := strings.CutSuffix(text, unit); ok {
+			n, err := strconv.ParseFloat(number, 64)
+			age := n * float64(length)
+			return time.Duration(age), err == nil && age >= 0 && age < math.MaxInt64
+		}
+	}
+	age, err := time.ParseDuration(text)
+	return age, err == nil && age >= 0
 }

@@ -7,6 +7,8 @@
 //	1.94 ms/op                Metric, Interval
 //	1,541 ms  5 min           Millis, Instant
 //
+// What users write as dates and ages is read here too (ParseDate, ParseInstant).
+//
 // Names come from programs that nobody checked; Clean makes them safe to print.
 // Tables and markup are the caller's, and machine-readable output does not use this
 // package.

@@ -12,8 +12,8 @@
 // A parameter has a name, a help text, a default, the texts it accepts, and the group
 // it is listed under. Its value is the field: what Set parses is stored there.
 //
-// Field types: string, bool, int, float64, types whose pointers implement
-// encoding.TextUnmarshaler, pointers to these (nil unless set), slices of these, and
+// Field types: string, bool, int, float64, time.Time (a date, or an age before now), types
+// whose pointers implement encoding.TextUnmarshaler, pointers to these (nil unless set), slices of these, and
 // map[string]string (key=value).
 // Field tags:
 //
@@ -40,6 +40,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/dendroprof/dendro/internal/words"
 )
 
 // Error is a value or a combination of values that a request does not accept. Its
@@ -205,8 +208,13 @@ func (p *Parameter) parse(v reflect.Value, text string) error {
 	if len(p.Choices) > 0 && !slices.Contains(p.Choices, text) {
 		return fmt.Errorf("%.60q is not one of %s", text, strings.TrimPrefix(strings.Join(p.Choices, ", "), ", "))
 	}
-	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		return u.UnmarshalText([]byte(text))
+	switch to := v.Addr().Interface().(type) {
+	case *time.Time:
+		t, err := words.ParseInstant(text, time.Now())
+		*to = t
+		return err
+	case encoding.TextUnmarshaler:
+		return to.UnmarshalText([]byte(text))
 	}
 	switch v.Kind() {
 	case reflect.String:

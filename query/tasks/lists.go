@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sort"
+	"time"
 
 	"github.com/dendroprof/dendro/calltree"
 	"github.com/dendroprof/dendro/query"
@@ -14,13 +15,13 @@ import (
 
 // InstancesRequest asks for the instances that reported.
 type InstancesRequest struct {
-	Service string        `param:"service" group:"Selection" arg:"name" help:"service"`
-	Since   query.Instant `param:"since" group:"Selection" arg:"date" help:"instances seen on or after this date"`
+	Service string    `param:"service" group:"Selection" arg:"name" help:"service"`
+	Since   time.Time `param:"since" group:"Selection" arg:"date" help:"instances seen on or after this date"`
 }
 
 // Instances lists instances by service and name.
 func Instances(ctx context.Context, st traceprof.Store, r *InstancesRequest) (*query.List[traceprof.Instance], error) {
-	list, err := st.Instances(ctx, r.Service, r.Since.Milli())
+	list, err := st.Instances(ctx, r.Service, query.Milli(r.Since))
 	return &query.List[traceprof.Instance]{Rows: list}, err
 }
 
@@ -42,19 +43,19 @@ func Endpoints(ctx context.Context, st traceprof.Store, r *EndpointsRequest) (*q
 
 // SegmentsRequest asks for the segments of a store.
 type SegmentsRequest struct {
-	Segments []string      `param:"segment" group:"Selection" arg:"id" help:"segment; repeatable"`
-	Traces   []string      `param:"trace" group:"Selection" arg:"id" help:"trace; repeatable"`
-	Service  string        `param:"service" group:"Selection" arg:"name" help:"service"`
-	Instance string        `param:"instance" group:"Selection" arg:"name" help:"instance"`
-	Endpoint string        `param:"endpoint" group:"Selection" arg:"name" help:"endpoint"`
-	Since    query.Instant `param:"since" group:"Selection" arg:"date" help:"segments that start on or after this date"`
-	Until    query.Instant `param:"until" group:"Selection" arg:"date" help:"segments that start before this date"`
-	Shortest Millis        `param:"shortest" group:"Selection" arg:"time" help:"minimum latency"`
-	Longest  Millis        `param:"longest" group:"Selection" arg:"time" help:"maximum latency"`
-	Failed   *bool         `param:"failed" group:"Selection" help:"segments with errors, or without"`
-	Sort     string        `param:"sort" group:"View" choices:"start,latency" help:"order: newest start first, or longest first"`
-	Offset   int           `param:"offset" group:"Limit" arg:"n" min:"0" help:"number of rows to skip"`
-	Rows     int           `param:"rows" group:"Limit" arg:"n" min:"0" default:"1000" help:"maximum number of rows (0: all)"`
+	Segments []string  `param:"segment" group:"Selection" arg:"id" help:"segment; repeatable"`
+	Traces   []string  `param:"trace" group:"Selection" arg:"id" help:"trace; repeatable"`
+	Service  string    `param:"service" group:"Selection" arg:"name" help:"service"`
+	Instance string    `param:"instance" group:"Selection" arg:"name" help:"instance"`
+	Endpoint string    `param:"endpoint" group:"Selection" arg:"name" help:"endpoint"`
+	Since    time.Time `param:"since" group:"Selection" arg:"date" help:"segments that start on or after this date"`
+	Until    time.Time `param:"until" group:"Selection" arg:"date" help:"segments that start before this date"`
+	Shortest Millis    `param:"shortest" group:"Selection" arg:"time" help:"minimum latency"`
+	Longest  Millis    `param:"longest" group:"Selection" arg:"time" help:"maximum latency"`
+	Failed   *bool     `param:"failed" group:"Selection" help:"segments with errors, or without"`
+	Sort     string    `param:"sort" group:"View" choices:"start,latency" help:"order: newest start first, or longest first"`
+	Offset   int       `param:"offset" group:"Limit" arg:"n" min:"0" help:"number of rows to skip"`
+	Rows     int       `param:"rows" group:"Limit" arg:"n" min:"0" default:"1000" help:"maximum number of rows (0: all)"`
 }
 
 // Segment is a segment, with its spans if it was requested alone.
@@ -72,7 +73,7 @@ func segmentOf(s traceprof.Segment) Segment {
 // Segments lists segments without their spans.
 func Segments(ctx context.Context, st traceprof.Store, r *SegmentsRequest) (*query.List[Segment], error) {
 	list, err := st.Segments(ctx, traceprof.SegmentQuery{IDs: r.Segments, Traces: r.Traces, Service: r.Service, Instance: r.Instance, Endpoint: r.Endpoint,
-		From: r.Since.Milli(), To: r.Until.Milli(), Shortest: int64(r.Shortest), Longest: int64(r.Longest), Failed: r.Failed,
+		From: query.Milli(r.Since), To: query.Milli(r.Until), Shortest: int64(r.Shortest), Longest: int64(r.Longest), Failed: r.Failed,
 		BySlowest: r.Sort == "latency", NoRaw: true, Offset: r.Offset, Limit: r.Rows})
 	result := &query.List[Segment]{Rows: make([]Segment, len(list))}
 	for i := range list {

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/internal/words"
 	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/query/param"
@@ -40,12 +39,12 @@ func taskOf(t traceprof.Task, now int64) Task { return Task{t, t.End(), t.State(
 
 // TasksRequest asks for the tasks of a store.
 type TasksRequest struct {
-	Kind     string        `param:"kind" group:"Selection" arg:"kind" choices:",trace,async-profiler,pprof" default:"" help:"kind: trace, async-profiler, pprof"`
-	Service  string        `param:"service" group:"Selection" arg:"name" help:"service"`
-	Endpoint string        `param:"endpoint" group:"Selection" arg:"name" help:"endpoint"`
-	Since    query.Instant `param:"since" group:"Selection" arg:"date" help:"tasks that end on or after this date (RFC 3339, 2026-11-21, or an age: 3d, 12h)"`
-	Until    query.Instant `param:"until" group:"Selection" arg:"date" help:"tasks that start before this date"`
-	Rows     int           `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
+	Kind     string    `param:"kind" group:"Selection" arg:"kind" choices:",trace,async-profiler,pprof" default:"" help:"kind: trace, async-profiler, pprof"`
+	Service  string    `param:"service" group:"Selection" arg:"name" help:"service"`
+	Endpoint string    `param:"endpoint" group:"Selection" arg:"name" help:"endpoint"`
+	Since    time.Time `param:"since" group:"Selection" arg:"date" help:"tasks that end on or after this date (RFC 3339, 2026-11-21, or an age: 3d, 12h)"`
+	Until    time.Time `param:"until" group:"Selection" arg:"date" help:"tasks that start before this date"`
+	Rows     int       `param:"rows" group:"Limit" arg:"n" min:"0" help:"maximum number of rows (0: all)"`
 }
 
 // TasksResult lists tasks.
@@ -61,7 +60,7 @@ type TaskLogResult struct {
 // Tasks lists tasks, newest start first.
 func Tasks(ctx context.Context, st traceprof.Store, r *TasksRequest) (*TasksResult, error) {
 	list, err := st.Tasks(ctx, traceprof.TaskQuery{Kind: traceprof.Kind(r.Kind), Service: r.Service, Endpoint: r.Endpoint,
-		From: r.Since.Milli(), To: r.Until.Milli(), Limit: r.Rows})
+		From: query.Milli(r.Since), To: query.Milli(r.Until), Limit: r.Rows})
 	result := &TasksResult{Rows: make([]Task, len(list))}
 	now := time.Now().UnixMilli()
 	for i := range list {
@@ -320,7 +319,7 @@ func (m *Millis) UnmarshalJSON(data []byte) error {
 	return unmarshalMillis(data, (*int64)(m), m.UnmarshalText)
 }
 
-// Moment is a time in ms since 1970. Text is as of query.Instant; JSON is a number of ms, or
+// Moment is a time in ms since 1970. Text is a date or an age; JSON is a number of ms, or
 // text.
 type Moment int64
 
@@ -329,7 +328,7 @@ func (m Moment) MarshalText() ([]byte, error) { return time.UnixMilli(int64(m)).
 
 // UnmarshalText parses a date or an age.
 func (m *Moment) UnmarshalText(text []byte) error {
-	t, err := ingest.ParseInstant(string(text), time.Now())
+	t, err := words.ParseInstant(string(text), time.Now())
 	*m = Moment(t.UnixMilli())
 	return err
 }

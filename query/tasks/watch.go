@@ -158,7 +158,7 @@ func (w *taskWatcher) check(ctx context.Context, st Watched, id string, now, gra
 }
 
 func (w *taskWatcher) instances(ctx context.Context, st Watched, t *traceprof.Task, now int64) error {
-	list, err := st.Instances(ctx, &InstancesRequest{Service: t.Service, Since: query.Instant{Time: time.UnixMilli(now - recently)}})
+	list, err := st.Instances(ctx, &InstancesRequest{Service: t.Service, Since: time.UnixMilli(now - recently)})
 	if err != nil {
 		return err
 	}

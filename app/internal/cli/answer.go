@@ -83,7 +83,7 @@ func (e *env) whole(ctx context.Context, s *query.Selection, required bool, f fu
 	if err != nil {
 		return err
 	}
-	err = store.CopyFrom(ctx, st, c, store.CopyOptions{Query: s.Query()})
+	err = store.CopyFrom(ctx, st, c, store.CopyOptions{Query: *s})
 	if err == nil {
 		err = f(st)
 	}

@@ -96,7 +96,7 @@ func (o *copyOptions) run(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	opts := store.CopyOptions{Query: o.Query()}
+	opts := store.CopyOptions{Query: o.Selection}
 	if o.rules != "" && !o.renormalize {
 		return usagef("--rules needs --renormalize")
 	}

@@ -21,7 +21,7 @@ func (o *exportOptions) graph(ctx context.Context, e *env) error {
 	return e.whole(ctx, &o.r.Selection, false, func(st store.Store) error {
 		profiles := 0
 		p := newCopyProgress(e, "auto")
-		err := engines.ExportGraph(ctx, st, o.out, o.model, o.potentials, store.CopyOptions{Query: o.r.Query(), Report: func(c store.Copied) {
+		err := engines.ExportGraph(ctx, st, o.out, o.model, o.potentials, store.CopyOptions{Query: o.r.Selection, Report: func(c store.Copied) {
 			profiles += c.Stored
 			p.copied(c)
 		}})

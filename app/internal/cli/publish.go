@@ -64,7 +64,7 @@ func (o *publishOptions) run(ctx context.Context, e *env) error {
 	began := time.Now()
 	defer spendMemory(publishMemory)()
 	return e.whole(ctx, &o.Selection, false, func(st store.Store) error {
-		list, err := st.Profiles(ctx, o.Query())
+		list, err := st.Profiles(ctx, o.Selection)
 		if err != nil {
 			return err
 		}

@@ -105,17 +105,17 @@ relationships, or in the model thesis to the nodes of the tree.`,
 				return usagef("--undo removes the relationships with their potentials: give one of --undo and --potentials")
 			}
 			var r query.Selection
-			r.Profiles = make([]query.ID, len(args))
+			r.Profiles = make([]store.ProfileID, len(args))
 			for i, arg := range args {
 				if err := r.Profiles[i].UnmarshalText([]byte(arg)); err != nil {
 					return usagef("%w", err)
 				}
 			}
 			return e.with(c.Context(), engines.Write, func(st store.Store) error {
-				if _, err := store.Select(c.Context(), st, r.Query()); errors.Is(err, store.ErrNothing) {
+				if _, err := store.Select(c.Context(), st, r); errors.Is(err, store.ErrNothing) {
 					return err
 				}
-				n, err := engines.Expand(c.Context(), st, r.Query(), o)
+				n, err := engines.Expand(c.Context(), st, r, o)
 				if err != nil {
 					return err
 				}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dendroprof/dendro/ingest"
+	"github.com/dendroprof/dendro/internal/words"
 )
 
 // dateFlag parses a date or an age before now.
@@ -12,7 +12,7 @@ func dateFlag(flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	t, err := ingest.ParseInstant(text, time.Now())
+	t, err := words.ParseInstant(text, time.Now())
 	if err != nil {
 		return t, usagef("%s: %w", flag, err)
 	}

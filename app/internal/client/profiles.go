@@ -24,7 +24,7 @@ var (
 
 // Profiles lists the selected profiles in the order of their import, in which Seq counts.
 func (c *Client) Profiles(ctx context.Context, q store.Query) ([]store.Profile, error) {
-	r := &query.ProfilesRequest{Selection: query.SelectionOf(q), Order: "import"}
+	r := &query.ProfilesRequest{Selection: q, Order: "import"}
 	body, err := c.Ask(ctx, Request{Method: http.MethodGet, Path: "/api/v1/profiles", Values: param.Values(r)})
 	if err != nil {
 		return nil, err

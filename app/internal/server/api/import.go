@@ -9,12 +9,12 @@ import (
 	"mime/multipart"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/dendroprof/dendro/app/internal/server"
 	"github.com/dendroprof/dendro/app/internal/transfer"
 	"github.com/dendroprof/dendro/ingest"
 	"github.com/dendroprof/dendro/profile"
-	"github.com/dendroprof/dendro/query"
 	"github.com/dendroprof/dendro/store"
 	"github.com/dendroprof/dendro/testrun"
 )
@@ -91,7 +91,7 @@ type importRequest struct {
 	Repository string            `param:"repository" help:"repository of the run"`
 	Machine    string            `param:"machine" help:"machine of the run"`
 	Attributes map[string]string `param:"attr" help:"attribute of the run; repeatable"`
-	Date       query.Instant     `param:"date" help:"date of the run"`
+	Date       time.Time         `param:"date" help:"date of the run"`
 	Metrics    []string          `param:"metric" help:"metric, NAME=VALUE[UNIT]; repeatable, the first is the primary one"`
 	Layout     string            `param:"layout" help:"pattern of paths"`
 	Name       string            `param:"name" default:"upload" help:"name of the file, in messages"`
@@ -102,7 +102,7 @@ func (r *importRequest) options() (ingest.Options, error) {
 		Conflict: map[string]store.Conflict{"refuse": store.Refuse, "replace": store.Replace, "add": store.Add}[r.Conflict]}
 	l := &o.Defaults
 	l.Group, l.Benchmark = r.Group, r.Benchmark
-	l.Run = testrun.Run{Key: r.Run, Date: r.Date.Time, Commit: r.Commit, Branch: r.Branch, Repository: r.Repository, Machine: r.Machine, Attributes: r.Attributes}
+	l.Run = testrun.Run{Key: r.Run, Date: r.Date, Commit: r.Commit, Branch: r.Branch, Repository: r.Repository, Machine: r.Machine, Attributes: r.Attributes}
 	for i, text := range r.Metrics {
 		m, err := ingest.ParseMetric(text)
 		if err != nil {

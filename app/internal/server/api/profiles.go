@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -67,8 +68,10 @@ func (a *api) deleteProfile(w http.ResponseWriter, r *http.Request) error {
 }
 
 // pathID returns the id in the address.
-func pathID(r *http.Request) (store.ProfileID, error) {
-	id, err := store.ParseID(r.PathValue("id"))
+func pathID(r *http.Request) (id store.ProfileID, err error) {
+	if err = id.UnmarshalText([]byte(r.PathValue("id"))); err == nil && id.IsShort() {
+		err = fmt.Errorf("%q is only the beginning of a profile id, which has 16 digits", id)
+	}
 	if err != nil {
 		return "", mistake(err)
 	}
